@@ -1,0 +1,2 @@
+// Package index turns symptoms and a snapshot into findings about indexes.
+package index

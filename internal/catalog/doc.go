@@ -1,0 +1,2 @@
+// Package catalog reads tables, columns, indexes and variables of a server into plain values.
+package catalog

@@ -1,0 +1,2 @@
+// Package cli is the command line: one file per verb.
+package cli

@@ -1,0 +1,2 @@
+// Package digestsource reads query classes of a live server as deltas over a window.
+package digestsource

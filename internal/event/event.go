@@ -1,0 +1,29 @@
+// Package event holds the marks on the timeline of a target: what happened, when, and where to read more.
+package event
+
+import "time"
+
+// Kind says what sort of thing happened.
+type Kind string
+
+const (
+	Annotation Kind = "annotation" // a person's note
+	DDL        Kind = "ddl"        // a schema change
+	Config     Kind = "config"     // a variable changed
+	Run        Kind = "run"        // a load began or ended
+	Action     Kind = "action"     // Dyno changed something, see the journal
+	Variant    Kind = "variant"    // an experiment switched to another variant
+	Restart    Kind = "restart"    // the server came up again
+	Gap        Kind = "gap"        // nothing was observed for a while
+)
+
+// Event is one mark. It is a moment when Until is zero, else the time from At to Until.
+type Event struct {
+	ID     string    `json:"id,omitempty"`
+	At     time.Time `json:"at"`
+	Until  time.Time `json:"until,omitzero"`
+	Target string    `json:"target,omitempty"` // name of the target as the user knows it
+	Kind   Kind      `json:"kind"`
+	Text   string    `json:"text"`          // one line for people
+	Ref    string    `json:"ref,omitempty"` // id of the run, action or experiment it belongs to
+}

@@ -1,0 +1,25 @@
+// Package explain holds execution plans as values and decodes what servers print into them.
+package explain
+
+// Plan is how a server would execute one statement, asked without executing it.
+type Plan struct {
+	Class string `json:"class"`           // id of the query class the statement belongs to
+	Error string `json:"error,omitzero"`  // why there is no plan; Steps is then empty
+	Guess bool   `json:"guess,omitzero"`  // the statement's parameters were not known and typical ones stood in
+	Steps []Step `json:"steps,omitempty"` // in the order of execution, as the rows of a tabular EXPLAIN
+	Raw   string `json:"raw,omitzero"`    // the server's text, as it came
+}
+
+// Step is the access to one table. The words are the server's own.
+type Step struct {
+	SelectType   string   `json:"select_type,omitzero"` // SIMPLE, DERIVED, …
+	Table        string   `json:"table"`                // name or alias in the statement
+	Access       string   `json:"access"`               // ALL, index, range, ref, eq_ref, const, …
+	PossibleKeys []string `json:"possible_keys,omitempty"`
+	Key          string   `json:"key,omitzero"`
+	KeyLen       string   `json:"key_len,omitzero"`
+	Ref          string   `json:"ref,omitzero"`
+	Rows         float64  `json:"rows"`              // estimate per execution of the step
+	Filtered     float64  `json:"filtered,omitzero"` // percent of Rows that the condition keeps; 0 when not told
+	Extra        []string `json:"extra,omitempty"`   // Using where, Using filesort, …
+}

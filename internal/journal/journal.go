@@ -1,0 +1,45 @@
+// Package journal holds what Dyno did to servers: one Entry per action, written before the first statement is sent, so that
+// an undo exists even when Dyno is killed half-way.
+package journal
+
+import (
+	"time"
+
+	"dyno/internal/finding"
+)
+
+// State says how far an entry got.
+type State string
+
+const (
+	Planned State = "planned" // written down, nothing sent yet
+	Running State = "running" // sent; after a crash the truth is on the server, not here
+	Done    State = "done"    // verified on the server
+	Failed  State = "failed"  // the server refused or verification failed, see Error
+	Undone  State = "undone"  // taken back and verified
+)
+
+// Entry is one action on one target.
+type Entry struct {
+	ID       string         `json:"id"`
+	Target   string         `json:"target"`           // name as the user knows it
+	URL      string         `json:"url"`              // where it was, without a password
+	Server   string         `json:"server"`           // the server's own identity: uuid or hostname:port and datadir, so that an undo cannot hit another one
+	Finding  string         `json:"finding,omitzero"` // id of the finding that suggested it
+	Action   finding.Action `json:"action"`
+	State    State          `json:"state"`
+	Error    string         `json:"error,omitzero"`
+	Planned  time.Time      `json:"planned"`
+	Started  time.Time      `json:"started,omitzero"`
+	Ended    time.Time      `json:"ended,omitzero"`
+	UndoneAt time.Time      `json:"undone_at,omitzero"`
+	// Before is the id of the diagnosis whose snapshot shows the target before the change.
+	Before string `json:"before,omitzero"`
+	Notes  []Note `json:"notes,omitempty"` // what happened on the way: retries, lock waits
+}
+
+// Note is one remark in the course of an action.
+type Note struct {
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+}

@@ -1,0 +1,2 @@
+// Package report renders what was found and proven as terminal text, Markdown, HTML and JSON.
+package report

@@ -1,0 +1,107 @@
+// Package schema holds tables, columns and indexes as plain values. Package catalog reads them from a server.
+package schema
+
+import "dyno/internal/known"
+
+// Ref names a table.
+type Ref struct {
+	Schema string `json:"schema"`
+	Table  string `json:"table"`
+}
+
+// String returns schema.table, unquoted: for people, never for SQL.
+func (r Ref) String() string {
+	if r.Schema == "" {
+		return r.Table
+	}
+	return r.Schema + "." + r.Table
+}
+
+// Table is one base table or view with the server's own statistics about it.
+type Table struct {
+	Ref
+	View       bool                `json:"view,omitzero"`
+	Engine     string              `json:"engine,omitzero"`
+	Collation  string              `json:"collation,omitzero"`
+	RowFormat  string              `json:"row_format,omitzero"`
+	Partitions int                 `json:"partitions,omitzero"`
+	Rows       known.Value[uint64] `json:"rows,omitzero"` // the engine's estimate, for InnoDB often ±40 %
+	DataBytes  known.Value[uint64] `json:"data_bytes,omitzero"`
+	IndexBytes known.Value[uint64] `json:"index_bytes,omitzero"` // all secondary indexes
+	Columns    []Column            `json:"columns"`
+	Indexes    []Index             `json:"indexes"`
+}
+
+// Column is one column, in the order of the table.
+type Column struct {
+	Name      string `json:"name"`
+	Type      string `json:"type"`      // as SHOW CREATE TABLE writes it: varchar(40), int(10) unsigned
+	DataType  string `json:"data_type"` // bare: varchar, int
+	Nullable  bool   `json:"nullable,omitzero"`
+	Charset   string `json:"charset,omitzero"`
+	Collation string `json:"collation,omitzero"`
+	Bytes     int    `json:"bytes,omitzero"`     // most bytes one value can take; 0 when the server does not say
+	Generated string `json:"generated,omitzero"` // expression of a generated column
+	Extra     string `json:"extra,omitzero"`     // auto_increment and the like
+}
+
+// Index is one key.
+type Index struct {
+	Name   string      `json:"name"`
+	Unique bool        `json:"unique,omitzero"`
+	Type   string      `json:"type"`            // BTREE, HASH, FULLTEXT, SPATIAL
+	Hidden bool        `json:"hidden,omitzero"` // INVISIBLE (MySQL) or IGNORED (MariaDB): kept up to date, not used
+	Parts  []IndexPart `json:"parts"`
+}
+
+// IndexPart is one column or expression of an index.
+type IndexPart struct {
+	Column string `json:"column,omitzero"` // empty for an expression
+	Expr   string `json:"expr,omitzero"`
+	Prefix int    `json:"prefix,omitzero"` // characters, 0 for the whole column
+	Desc   bool   `json:"desc,omitzero"`
+	// Cardinality is the server's estimate of distinct values of the index up to and including this part.
+	Cardinality known.Value[uint64] `json:"cardinality,omitzero"`
+}
+
+// Primary reports whether the index is the primary key.
+func (i Index) Primary() bool { return i.Name == "PRIMARY" }
+
+// Column returns the named column, compared as MySQL does: without regard to ASCII case.
+func (t Table) Column(name string) (Column, bool) {
+	for _, c := range t.Columns {
+		if equalFold(c.Name, name) {
+			return c, true
+		}
+	}
+	return Column{}, false
+}
+
+// PrimaryKey returns the primary key.
+func (t Table) PrimaryKey() (Index, bool) {
+	for _, i := range t.Indexes {
+		if i.Primary() {
+			return i, true
+		}
+	}
+	return Index{}, false
+}
+
+func equalFold(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		x, y := a[i], b[i]
+		if 'A' <= x && x <= 'Z' {
+			x += 'a' - 'A'
+		}
+		if 'A' <= y && y <= 'Z' {
+			y += 'a' - 'A'
+		}
+		if x != y {
+			return false
+		}
+	}
+	return true
+}

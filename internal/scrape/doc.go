@@ -1,0 +1,2 @@
+// Package scrape reads the metrics of a target each second, one source a file.
+package scrape

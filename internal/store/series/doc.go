@@ -1,0 +1,2 @@
+// Package series keeps time series in an embedded Prometheus TSDB.
+package series

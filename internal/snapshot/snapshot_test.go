@@ -67,7 +67,7 @@ func TestBadSnapshots(t *testing.T) {
 		}
 	}
 	f("", "line 1 column 1")
-	f("{\n \"dyno_snapshot\": 1,\n \"from\": 7}", "from")
+	f("{\n \"dyno_snapshot\": 1,\n \"from\": 7}", "not a JSON string")
 	f(`{}`, "not a snapshot")
 	f(`[1]`, "line 1")
 	f(`{"dyno_snapshot": 99}`, "format 99")

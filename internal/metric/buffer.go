@@ -1,0 +1,73 @@
+package metric
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Buffer gathers samples in memory and gives them back as series. It is safe for concurrent use.
+type Buffer struct {
+	mu     sync.Mutex
+	series map[string]*Series
+}
+
+// Add appends samples. One that is not younger than the last point of its series is dropped: a series holds each time
+// once and in order.
+func (b *Buffer) Add(samples ...Sample) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.series == nil {
+		b.series = map[string]*Series{}
+	}
+	var key []byte
+	for _, s := range samples {
+		key = append(key[:0], s.Name...)
+		for _, l := range s.Labels {
+			key = append(append(append(append(key, 0), l.Name...), 1), l.Value...)
+		}
+		x := b.series[string(key)]
+		if x == nil {
+			x = &Series{Name: s.Name, Labels: s.Labels, Kind: s.Kind}
+			b.series[string(key)] = x
+		}
+		if n := len(x.Points); n == 0 || x.Points[n-1].At < s.At {
+			x.Points = append(x.Points, Point{s.At, s.Value})
+		}
+	}
+}
+
+// Series returns copies of the series that have points with from ≤ At ≤ to (Unix milliseconds), cut to these and ordered by
+// name and labels.
+func (b *Buffer) Series(from, to int64) []Series {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []Series
+	for _, s := range b.series {
+		if w := s.Window(from, to); len(w.Points) > 0 {
+			w.Points = slices.Clone(w.Points)
+			out = append(out, w)
+		}
+	}
+	slices.SortFunc(out, func(a, b Series) int {
+		if c := strings.Compare(a.Name, b.Name); c != 0 {
+			return c
+		}
+		return a.Labels.Compare(b.Labels)
+	})
+	return out
+}
+
+// Find returns the named series between from and to; not ok when it has no point there.
+func (b *Buffer) Find(name string, labels Labels, from, to int64) (Series, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.series {
+		if s.Name == name && s.Labels.Compare(labels) == 0 {
+			w := s.Window(from, to)
+			w.Points = slices.Clone(w.Points)
+			return w, len(w.Points) > 0
+		}
+	}
+	return Series{}, false
+}

@@ -1,0 +1,49 @@
+// Package collector schedules the scrapes of many targets and hands what they gave to whoever keeps or shows it.
+package collector
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+)
+
+// Scraper reads the metrics of one target at whole multiples of a period until ctx ends. It survives a server that goes away
+// and returns an error only when it cannot go on at all. Package scrape implements it.
+type Scraper interface {
+	Run(ctx context.Context, every time.Duration, sink func(at time.Time, samples []metric.Sample, sources []snapshot.Source)) error
+}
+
+// Batch is what one scrape of one target gave.
+type Batch struct {
+	Target  string
+	At      time.Time
+	Samples []metric.Sample   // valid until the sink returns
+	Sources []snapshot.Source // what each source gave this time
+}
+
+// Sink takes a batch. Sinks of one target are called one after the other, those of different targets at the same time.
+type Sink func(Batch)
+
+// Run scrapes every target each period until ctx ends; its end is no error. The first target that cannot go on ends all.
+func Run(ctx context.Context, every time.Duration, targets map[string]Scraper, sinks ...Sink) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for name, s := range targets {
+		g.Go(func() error {
+			err := s.Run(ctx, every, func(at time.Time, samples []metric.Sample, sources []snapshot.Source) {
+				for _, sink := range sinks {
+					sink(Batch{Target: name, At: at, Samples: samples, Sources: sources})
+				}
+			})
+			if err != nil && ctx.Err() == nil {
+				return fmt.Errorf("watch %s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}

@@ -1,0 +1,42 @@
+# make help lists what there is. Everything that is needed is set up on the way; see build/setup.
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+FUZZTIME ?= 30s
+.PHONY: help build demo test check lint fmt fuzz bench clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1	\2/p' Makefile | expand -t 16
+
+build: ## bin/dyno
+	@build/setup build
+	@build/compile
+
+demo: ## plant a fault on a private server, find it, fix it, prove it (FAULT=name for another one)
+	@build/setup demo
+	@build/compile
+	@bin/dyno demo $(FAULT)
+
+test: ## everything: format, linters, all tests on real servers; the last line counts them
+	@build/setup test || { echo "0 passed, 1 failed"; exit 1; }
+	@build/compile || { echo "0 passed, 1 failed"; exit 1; }
+	@build/go run ./build/testrun
+
+check: ## the quick part of test: format, linters, tests that need no server
+	@build/setup build
+	@build/go run ./build/testrun -short
+
+lint: ## linters only
+	@build/setup build
+	@build/go run ./build/testrun -only lint
+
+fmt: ## format the Go files
+	@build/go tool -modfile=tools/go.mod golangci-lint fmt
+
+fuzz: ## every fuzz target for FUZZTIME (30s)
+	@build/go run ./build/fuzz -time $(FUZZTIME)
+
+bench: ## every Go benchmark
+	@build/go test -run '^$$' -bench . -benchmem ./...
+
+clean: ## remove what was built here (what was fetched stays in the cache)
+	rm -rf bin

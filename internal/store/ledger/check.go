@@ -1,0 +1,168 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"dyno/internal/event"
+	"dyno/internal/journal"
+	"dyno/internal/run"
+)
+
+// Report is the health of a ledger's file.
+type Report struct {
+	Path     string   `json:"path"`
+	Exists   bool     `json:"exists"`
+	Bytes    int64    `json:"bytes"`     // of the file
+	LogBytes int64    `json:"log_bytes"` // of its write-ahead log
+	Version  int      `json:"version"`   // of the format, 0 when it cannot be read
+	Rows     []Rows   `json:"rows"`      // by table
+	Problems []string `json:"problems"`  // none: the file is sound
+}
+
+// Rows tells how much of a table can be read.
+type Rows struct {
+	Table    string `json:"table"`
+	Readable int    `json:"readable"` // documents that can be read and parse
+}
+
+// OK reports whether nothing is wrong.
+func (r Report) OK() bool { return len(r.Problems) == 0 }
+
+// Check examines the open ledger's file, see the function Check.
+func (l *Ledger) Check(ctx context.Context) (Report, error) { return Check(ctx, l.path) }
+
+// Check examines a ledger's file and changes nothing: SQLite's integrity check over every page, the references between the
+// tables, and every document whether it still parses. What is wrong stands in the report's problems; the error is for a check
+// that could not be done, such as one that ctx ended. Its time grows with the file, roughly a second per few hundred megabytes.
+func Check(ctx context.Context, path string) (Report, error) {
+	r := Report{Path: path}
+	st, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(path + "-wal"); err == nil {
+			r.Problems = append(r.Problems, errOrphanLog.Error())
+		}
+		return r, nil
+	} else if err != nil {
+		return r, explain("check ledger", path, err)
+	}
+	r.Exists, r.Bytes = true, st.Size()
+	if st, err := os.Stat(path + "-wal"); err == nil {
+		r.LogBytes = st.Size()
+	}
+	problem := func(format string, args ...any) { r.Problems = append(r.Problems, fmt.Sprintf(format, args...)) }
+	if err := checkHeader(path); err != nil {
+		if kind(err) == ErrDenied {
+			return r, explain("check ledger", path, err)
+		}
+		problem("%v", err)
+		return r, nil
+	}
+	// Not mode "ro": the first reader of a write-ahead log makes the index file beside it.
+	db, err := connect(path, "rw")
+	if err != nil {
+		return r, explain("check ledger", path, err)
+	}
+	defer db.Close() //nolint:errcheck // only read
+	if r.Version, err = version(ctx, db); err != nil {
+		problem("format: %v", err)
+	} else if r.Version > Version() {
+		return r, explain("check ledger", path, &newerError{file: r.Version, program: Version()})
+	}
+	for _, q := range []string{"PRAGMA integrity_check(20)", "PRAGMA foreign_key_check"} {
+		if err := pragma(ctx, db, q, problem); err != nil {
+			problem("%s: %v", q, err)
+		}
+	}
+	for _, t := range tables() {
+		n, err := t.read(ctx, db, problem)
+		if err != nil {
+			problem("table %s: %v, after %d readable rows", t.name, err, n)
+		}
+		r.Rows = append(r.Rows, Rows{Table: t.name, Readable: n})
+	}
+	return r, ctx.Err()
+}
+
+// pragma runs a check that returns a row per problem, or one with "ok".
+func pragma(ctx context.Context, db *sql.DB, q string, problem func(string, ...any)) error {
+	rows, err := db.QueryContext(ctx, q)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() //nolint:errcheck // Err tells what matters
+	cols, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		vs := make([]any, len(cols))
+		for i := range vs {
+			vs[i] = new(any)
+		}
+		if err := rows.Scan(vs...); err != nil {
+			return err
+		}
+		if len(vs) == 1 {
+			if s := fmt.Sprint(*vs[0].(*any)); s != "ok" {
+				problem("%s", s)
+			}
+		} else {
+			problem("row of table %v refers to a missing row of %v", *vs[0].(*any), *vs[2].(*any))
+		}
+	}
+	return rows.Err()
+}
+
+// table is one table of documents with what its documents must parse as.
+type table struct {
+	name  string
+	key   string
+	doc   func() any
+	other string // a second column that holds JSON, may be NULL
+}
+
+func tables() []table {
+	return []table{
+		{"target", "name", func() any { return new(Target) }, ""},
+		{"run", "id", func() any { return new(run.Run) }, ""},
+		{"diagnosis", "id", func() any { return new(Diagnosis) }, "snapshot"},
+		{"entry", "id", func() any { return new(journal.Entry) }, ""},
+		{"event", "id", func() any { return new(event.Event) }, ""},
+		{"document", "id", func() any { return new(json.RawMessage) }, ""},
+	}
+}
+
+func (t table) read(ctx context.Context, db *sql.DB, problem func(string, ...any)) (good int, err error) {
+	other := "NULL"
+	if t.other != "" {
+		other = t.other
+	}
+	rows, err := db.QueryContext(ctx, fmt.Sprintf("SELECT %s, doc, %s FROM %s", t.key, other, t.name))
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close() //nolint:errcheck // Err tells what matters
+	for rows.Next() {
+		var id string
+		var doc, more sql.RawBytes
+		if err := rows.Scan(&id, &doc, &more); err != nil {
+			return good, err
+		}
+		if err := json.Unmarshal(doc, t.doc()); err != nil {
+			problem("table %s, %s: document does not parse: %v", t.name, id, err)
+			continue
+		}
+		if more != nil && !json.Valid(more) {
+			problem("table %s, %s: %s is not JSON", t.name, id, t.other)
+			continue
+		}
+		good++
+	}
+	return good, rows.Err()
+}

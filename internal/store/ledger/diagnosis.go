@@ -1,0 +1,109 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"dyno/internal/finding"
+)
+
+// Diagnosis is one look at a target: what was judged and what was found.
+type Diagnosis struct {
+	ID       string            `json:"id"`
+	At       time.Time         `json:"at"`
+	Target   string            `json:"target"`
+	Snapshot []byte            `json:"-"` // the JSON document that judgement saw, kept byte by byte; may be nil
+	Findings []finding.Finding `json:"findings"`
+}
+
+// PutDiagnosis stores d, replacing the one of the same id.
+func (l *Ledger) PutDiagnosis(ctx context.Context, d Diagnosis) error {
+	if d.ID == "" {
+		return errors.New("store diagnosis: it has no id")
+	}
+	if d.Snapshot != nil && !json.Valid(d.Snapshot) {
+		return fmt.Errorf("store diagnosis %s: its snapshot is not JSON", d.ID)
+	}
+	doc, err := json.Marshal(d)
+	if err != nil {
+		return fmt.Errorf("store diagnosis %s: %w", d.ID, err)
+	}
+	snapshot := sql.NullString{String: string(d.Snapshot), Valid: d.Snapshot != nil}
+	return l.write(ctx, "store diagnosis "+d.ID, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO diagnosis VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
+			target = excluded.target, at = excluded.at, doc = excluded.doc, snapshot = excluded.snapshot`,
+			d.ID, d.Target, millis(d.At), string(doc), snapshot)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "DELETE FROM finding WHERE diagnosis = ?", d.ID); err != nil {
+			return err
+		}
+		for i, f := range d.Findings {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO finding VALUES (?, ?, ?, ?, ?)", d.ID, i, f.ID, f.Rule, string(f.Severity)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Diagnosis returns the diagnosis of that id with its snapshot, or ErrNotFound.
+func (l *Ledger) Diagnosis(ctx context.Context, id string) (Diagnosis, error) {
+	return l.diagnosis(ctx, id, "SELECT doc, snapshot FROM diagnosis WHERE id = ?", id)
+}
+
+// LastDiagnosis returns the latest diagnosis of a target with its snapshot, or ErrNotFound.
+func (l *Ledger) LastDiagnosis(ctx context.Context, target string) (Diagnosis, error) {
+	return l.diagnosis(ctx, "of "+target, "SELECT doc, snapshot FROM diagnosis WHERE target = ? ORDER BY at DESC, id DESC LIMIT 1", target)
+}
+
+// Diagnoses returns the latest diagnoses of a target, or of all with target "", newest first and without their snapshots; all of
+// them when n is 0.
+func (l *Ledger) Diagnoses(ctx context.Context, target string, n int) ([]Diagnosis, error) {
+	return list[Diagnosis](ctx, l, "diagnoses", nil, "SELECT doc FROM diagnosis WHERE ?1 = '' OR target = ?1 ORDER BY at DESC, id DESC LIMIT ?2", target, limit(n))
+}
+
+// FindFinding returns a finding as the latest diagnosis of the target that holds it tells it, and that diagnosis with its
+// snapshot; or ErrNotFound. An id names the same cause in every diagnosis, so the latest one has the figures of today.
+func (l *Ledger) FindFinding(ctx context.Context, target, id string) (finding.Finding, Diagnosis, error) {
+	d, err := l.diagnosis(ctx, "with finding "+id, `SELECT d.doc, d.snapshot FROM finding f JOIN diagnosis d ON d.id = f.diagnosis
+		WHERE f.id = ? AND d.target = ? ORDER BY d.at DESC, d.id DESC LIMIT 1`, id, target)
+	if errors.Is(err, ErrNotFound) {
+		return finding.Finding{}, d, &NotFoundError{What: "finding", ID: id}
+	}
+	if err != nil {
+		return finding.Finding{}, d, err
+	}
+	for _, f := range d.Findings {
+		if f.ID == id {
+			return f, d, nil
+		}
+	}
+	return finding.Finding{}, d, explain("read finding "+id, l.path, fmt.Errorf("%w: diagnosis %s does not hold it", errDamaged, d.ID))
+}
+
+func (l *Ledger) diagnosis(ctx context.Context, id, query string, args ...any) (Diagnosis, error) {
+	ds, err := list(ctx, l, "diagnosis "+id, func(rows *sql.Rows, d *Diagnosis) error {
+		var doc, snapshot []byte
+		if err := rows.Scan(&doc, &snapshot); err != nil {
+			return err
+		}
+		if err := decode(doc, d); err != nil {
+			return err
+		}
+		d.Snapshot = snapshot
+		return nil
+	}, query, args...)
+	if err != nil {
+		return Diagnosis{}, err
+	}
+	if len(ds) == 0 {
+		return Diagnosis{}, &NotFoundError{What: "diagnosis", ID: id}
+	}
+	return ds[0], nil
+}

@@ -1,0 +1,59 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Document is any other value worth keeping: an experiment's result, a report.
+type Document struct {
+	ID     string
+	Kind   string // "experiment"
+	Target string
+	At     time.Time // when it was first stored, to the millisecond
+	JSON   []byte    // byte by byte as it was given
+}
+
+// PutDocument stores a JSON document, replacing the one of the same id.
+func (l *Ledger) PutDocument(ctx context.Context, kind, id, target string, doc []byte) error {
+	if id == "" || kind == "" {
+		return errors.New("store document: it has no id or no kind")
+	}
+	if !json.Valid(doc) {
+		return fmt.Errorf("store %s %s: it is not JSON", kind, id)
+	}
+	return l.write(ctx, fmt.Sprintf("store %s %s", kind, id), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO document VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
+			kind = excluded.kind, target = excluded.target, doc = excluded.doc`, id, kind, target, millis(time.Now()), string(doc))
+		return err
+	})
+}
+
+// Document returns the document of that id, or ErrNotFound.
+func (l *Ledger) Document(ctx context.Context, id string) (Document, error) {
+	ds, err := list(ctx, l, "document "+id, scanDocument, "SELECT id, kind, target, at, doc FROM document WHERE id = ?", id)
+	if err != nil {
+		return Document{}, err
+	}
+	if len(ds) == 0 {
+		return Document{}, &NotFoundError{What: "document", ID: id}
+	}
+	return ds[0], nil
+}
+
+// Documents returns the latest documents of a kind, or of all with kind "", newest first; all of them when n is 0.
+func (l *Ledger) Documents(ctx context.Context, kind string, n int) ([]Document, error) {
+	return list(ctx, l, "documents", scanDocument, "SELECT id, kind, target, at, doc FROM document WHERE ?1 = '' OR kind = ?1 ORDER BY at DESC, id DESC LIMIT ?2",
+		kind, limit(n))
+}
+
+func scanDocument(rows *sql.Rows, d *Document) error {
+	var at int64
+	err := rows.Scan(&d.ID, &d.Kind, &d.Target, &at, &d.JSON)
+	d.At = time.UnixMilli(at).UTC()
+	return err
+}

@@ -1,0 +1,45 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"dyno/internal/event"
+)
+
+// PutEvent stores e, replacing the one of the same id; without an id it gets a new one.
+func (l *Ledger) PutEvent(ctx context.Context, e event.Event) error {
+	if e.At.IsZero() {
+		return fmt.Errorf("store event %q: it has no time", e.Text)
+	}
+	return l.write(ctx, "store event", func(tx *sql.Tx) (err error) {
+		if e.ID == "" {
+			if e.ID, err = newID(ctx, tx, EventID, time.Now()); err != nil {
+				return err
+			}
+		}
+		doc, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO event VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
+			target = excluded.target, kind = excluded.kind, at = excluded.at, until = excluded.until, doc = excluded.doc`,
+			e.ID, e.Target, string(e.Kind), millis(e.At), max(millis(e.At), millis(e.Until)), string(doc))
+		return err
+	})
+}
+
+// Events returns, in order of time, the events of a target that lie in or reach into the time from from to to, both included
+// and to the millisecond. With target "" it returns those of all targets; events that belong to no target are always there. A
+// zero from or to means no bound.
+func (l *Ledger) Events(ctx context.Context, target string, from, to time.Time) ([]event.Event, error) {
+	last := int64(1) << 62
+	if !to.IsZero() {
+		last = to.UnixMilli()
+	}
+	return list[event.Event](ctx, l, "events", nil, `SELECT doc FROM event WHERE (?1 = '' OR target = ?1 OR target = '') AND until >= ?2 AND at <= ?3
+		ORDER BY at, id`, target, millis(from), last)
+}

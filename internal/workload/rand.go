@@ -1,0 +1,122 @@
+package workload
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strconv"
+)
+
+// The distributions of sysbench 1.0.20, by the names of its --rand-type.
+const (
+	randSpecial  = "special"
+	randUniform  = "uniform"
+	randGaussian = "gaussian"
+	randPareto   = "pareto"
+)
+
+// source is the stream of random numbers of one session.
+type source struct {
+	*rand.Rand
+}
+
+func newSource(seed, stream uint64) source { return source{rand.New(rand.NewPCG(seed, stream))} }
+
+// uniform returns a whole number from lo to hi, each as likely.
+func (s source) uniform(lo, hi int) int { return lo + s.IntN(hi-lo+1) }
+
+// distribution draws row numbers from 1 to n.
+type distribution struct {
+	kind string
+	n    int
+	// special and gaussian: how many uniform numbers make a bell.
+	iterations int
+	// special: of the even draws from 0 to 1, those below cold become a bell; the others are spread over width numbers from
+	// first on.
+	cold, first, width float64
+	// pareto: the exponent that gives a share 1-h of the draws to the first share h of the numbers.
+	power float64
+}
+
+// distribute settles a distribution over 1 to n.
+func distribute(v values, n int) (distribution, error) {
+	d := distribution{kind: v.text("rand-type"), n: n, iterations: v.int("rand-spec-iter")}
+	switch d.kind {
+	case randSpecial:
+		pct, res := v.int("rand-spec-pct"), v.int("rand-spec-res")
+		if res >= 100 {
+			return d, &OptionError{"rand-spec-res", v.text("rand-spec-res"), "takes 0 to 99"}
+		}
+		if pct > 100 {
+			return d, &OptionError{"rand-spec-pct", v.text("rand-spec-pct"), "takes 0 to 100"}
+		}
+		// sysbench spreads the draw itself, of which the part below cold is gone, so that the hot numbers are those of the
+		// upper 75 % of the middle 1 %.
+		t := float64(n - 1)
+		d.cold = 1 - float64(res)/100
+		d.width = t*float64(pct)/100 + 1
+		d.first = 1 + t/2 - t*float64(pct)/200
+	case randPareto:
+		h, err := parseShare(v.text("rand-pareto-h"))
+		if err != nil {
+			return d, &OptionError{"rand-pareto-h", v.text("rand-pareto-h"), err.Error()}
+		}
+		d.power = math.Log(h) / math.Log(1-h)
+	}
+	if (d.kind == randSpecial || d.kind == randGaussian) && d.iterations < 1 {
+		return d, &OptionError{"rand-spec-iter", v.text("rand-spec-iter"), "takes a number from 1"}
+	}
+	return d, nil
+}
+
+// draw returns one number. It allocates nothing.
+func (d *distribution) draw(s source) int {
+	switch d.kind {
+	case randSpecial:
+		if u := s.Float64(); u >= d.cold {
+			return max(1, min(d.n, int(d.first+u*d.width)))
+		}
+		return d.bell(s)
+	case randGaussian:
+		return d.bell(s)
+	case randPareto:
+		return 1 + min(d.n-1, int(float64(d.n)*math.Pow(s.Float64(), d.power)))
+	}
+	return 1 + s.IntN(d.n)
+}
+
+// bell returns the mean of several even draws: by the central limit theorem nearly a normal distribution about the middle.
+func (d *distribution) bell(s source) int {
+	var sum float64
+	for range d.iterations {
+		sum += s.Float64()
+	}
+	return 1 + min(d.n-1, int(sum/float64(d.iterations)*float64(d.n)))
+}
+
+// digits overwrites dst with groups of eleven random digits joined by '-'.
+func (s source) digits(dst []byte) {
+	var pool uint64
+	left := 0
+	for i := range dst {
+		if i%12 == 11 {
+			dst[i] = '-'
+			continue
+		}
+		if left == 0 {
+			pool, left = s.Uint64N(1e18), 18
+		}
+		dst[i] = '0' + byte(pool%10)
+		pool /= 10
+		left--
+	}
+}
+
+// parseShare reads a share between 0 and 1, both excluded.
+func parseShare(s string) (float64, error) {
+	h, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(h > 0 && h < 1) {
+		return 0, errors.New("takes a number between 0 and 1")
+	}
+	return h, nil
+}

@@ -1,0 +1,132 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"dyno/internal/known"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// errNotSupported is what reading /proc/pressure gives where the kernel was told not to keep it.
+var errNotSupported = unix.EOPNOTSUPP
+
+// sector is the unit of /proc/diskstats in bytes, whatever the device's own sectors are.
+const sector = 512
+
+func (f FS) parseDiskstats(b []byte) (ds []Disk) {
+	lines(b, func(fs [][]byte) bool {
+		if len(fs) < 14 {
+			return true
+		}
+		var n [17]uint64 // the fields after the name
+		some := uint64(0)
+		for i := range min(len(n), len(fs)-3) {
+			v, ok := number(fs[i+3])
+			if !ok {
+				return true
+			}
+			n[i] = v
+			some |= v
+		}
+		if some == 0 { // loop and ram devices that nobody uses
+			return true
+		}
+		name := string(fs[2])
+		// A whole device has a folder of its own; "/" in a name is "!" there.
+		if _, err := os.Stat(f.path("sys/block", strings.ReplaceAll(name, "/", "!"))); err != nil {
+			return true
+		}
+		d := Disk{Device: name, Reads: n[0], ReadBytes: n[2] * sector, ReadSec: float64(n[3]) / 1000,
+			Writes: n[4], WriteBytes: n[6] * sector, WriteSec: float64(n[7]) / 1000,
+			InFlight: n[8], BusySec: float64(n[9]) / 1000, WeightedSec: float64(n[10]) / 1000}
+		if len(fs) >= 18 {
+			d.Discards, d.DiscardBytes = known.Of(n[11]), known.Of(n[13]*sector)
+		}
+		if len(fs) >= 20 {
+			d.Flushes, d.FlushSec = known.Of(n[15]), known.Of(float64(n[16])/1000)
+		}
+		ds = append(ds, d)
+		return true
+	})
+	return ds
+}
+
+// Place says where a path is stored.
+type Place struct {
+	Device     string // the whole block device, as in Disk.Device
+	Partition  string // "" when the filesystem takes the whole device
+	Filesystem string // "ext4", "xfs", …
+	Mount      string
+	FreeBytes  uint64 // for users other than root
+	TotalBytes uint64
+}
+
+// ErrNoDevice says that a path is not on a block device of this machine: a network or memory filesystem.
+var ErrNoDevice = errors.New("not on a block device")
+
+// DiskOf says on which disk a file or folder is stored. The error wraps ErrNoDevice for filesystems in memory or on the
+// network, the Place then still names the filesystem.
+func DiskOf(path string) (Place, error) { return FS{}.DiskOf(path) }
+
+// DiskOf is the function of that name, with devices looked up in f.
+func (f FS) DiskOf(path string) (p Place, err error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return p, fmt.Errorf("find disk: %w", err)
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(real, &st); err != nil {
+		return p, fmt.Errorf("find disk of %s: %w", real, err)
+	}
+	var vfs unix.Statfs_t
+	if err := unix.Statfs(real, &vfs); err == nil {
+		p.FreeBytes, p.TotalBytes = vfs.Bavail*uint64(vfs.Bsize), vfs.Blocks*uint64(vfs.Bsize)
+	}
+	var source string
+	if fs, err := procfs.NewFS(f.path("proc")); err == nil {
+		if ms, err := fs.GetMounts(); err == nil {
+			if m := mountOf(ms, real); m != nil {
+				p.Filesystem, p.Mount, source = m.FSType, m.MountPoint, m.Source
+			}
+		}
+	}
+	maj, min := unix.Major(st.Dev), unix.Minor(st.Dev)
+	if maj == 0 && strings.HasPrefix(source, "/dev/") { // btrfs and the like answer with a number that is no device's
+		if unix.Stat(source, &st) == nil {
+			maj, min = unix.Major(st.Rdev), unix.Minor(st.Rdev)
+		}
+	}
+	dir, err := filepath.EvalSymlinks(f.path("sys/dev/block", fmt.Sprintf("%d:%d", maj, min)))
+	if err != nil {
+		return p, fmt.Errorf("find disk of %s: %w (filesystem %s from %s)", real, ErrNoDevice, p.Filesystem, source)
+	}
+	p.Device = strings.ReplaceAll(filepath.Base(dir), "!", "/")
+	if _, err := os.Stat(dir + "/partition"); err == nil {
+		p.Partition, p.Device = p.Device, strings.ReplaceAll(filepath.Base(filepath.Dir(dir)), "!", "/")
+	}
+	return p, nil
+}
+
+// mountOf returns the mount that a path without symlinks lies on: the longest mount point above it, and the last of those,
+// which hides the ones before.
+func mountOf(ms []*procfs.MountInfo, path string) (best *procfs.MountInfo) {
+	for _, m := range ms {
+		at := unescape(m.MountPoint)
+		if at != "/" && path != at && !strings.HasPrefix(path, at+"/") {
+			continue
+		}
+		if best == nil || len(at) >= len(unescape(best.MountPoint)) {
+			best = m
+		}
+	}
+	return best
+}
+
+// unescape undoes the kernel's way to write blanks in paths of mountinfo: \040.
+var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace

@@ -1,0 +1,115 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestProcessSeesItself(t *testing.T) {
+	a, err := Process(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.KeepAlive(burn(300 * time.Millisecond))
+	b, err := Process(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	total := float64(u.Utime.Sec+u.Stime.Sec) + float64(u.Utime.Usec+u.Stime.Usec)/1e6
+	if got := b.UserSec + b.SysSec; got > total+0.03 || got < total-0.2 {
+		t.Errorf("cpu %.3f s, the kernel's own sum is %.3f s", got, total)
+	}
+	if b.UserSec <= a.UserSec || a.Start == 0 || a.Start != b.Start || b.RSSBytes < 1<<20 || b.Threads < 2 {
+		t.Errorf("got %+v then %+v", a, b)
+	}
+	if b.IODenied != nil || !b.ReadBytes.OK() || !b.WriteBytes.OK() {
+		t.Errorf("own io is unknown: %v", b.IODenied)
+	}
+}
+
+func TestProcessThatIsGone(t *testing.T) {
+	c := exec.Command("true")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := c.Process.Pid
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) { // until it is a zombie
+		_, err := Process(pid)
+		if errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("a dead process is read: %v", err)
+		}
+	}
+	c.Wait()
+	if _, err := Process(pid); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := ThreadSwitches(pid, 10); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := FactsOf(pid); err == nil {
+		t.Error("facts of no process")
+	}
+}
+
+func TestProcessKeepsTheRestWhenIOIsDenied(t *testing.T) {
+	stat := "7 (a (b) c) S 1 1 1 0 -1 0 1 2 3 4 500 250 0 0 20 0 9 0 1234 1000 10 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0\n"
+	f := tree(t, map[string]string{"proc/7/stat": stat, "proc/7/io": ""})
+	if err := os.Remove(f.path("proc/7/io")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.Process(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.UserSec != 5 || r.SysSec != 2.5 || r.Threads != 9 || r.Start != 1234 || r.Name != "a (b) c" {
+		t.Errorf("got %+v", r)
+	}
+	if r.IODenied == nil || r.ReadBytes.OK() || r.WriteBytes.OK() {
+		t.Errorf("io: %v %v %v", r.ReadBytes, r.WriteBytes, r.IODenied)
+	}
+}
+
+func TestThreadSwitches(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	tid := syscall.Gettid()
+	a, err := ThreadSwitches(os.Getpid(), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		time.Sleep(time.Millisecond)
+	}
+	syscall.Nanosleep(&syscall.Timespec{Nsec: 1e6}, nil) // this one waits on this very thread
+	b, err := ThreadSwitches(os.Getpid(), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b[tid].Voluntary <= a[tid].Voluntary {
+		t.Errorf("thread %d: %+v then %+v", tid, a[tid], b[tid])
+	}
+	if _, err := ThreadSwitches(os.Getpid(), 1); !errors.Is(err, ErrTooMany) {
+		t.Errorf("limit 1: %v", err)
+	}
+}
+
+func BenchmarkProcess(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Process(os.Getpid()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

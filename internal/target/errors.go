@@ -1,0 +1,293 @@
+package target
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Kind says what sort of trouble there is with a server.
+type Kind uint8
+
+const (
+	Unknown            Kind = iota
+	BadTarget               // the URL, a defaults file or a certificate file cannot be used
+	Unsupported             // a server or a way to log in that Dyno does not know
+	UnknownHost             // the name does not resolve
+	Refused                 // nothing listens there, or it turns this machine away
+	Timeout                 // no answer in time
+	NotAServer              // something answers, but it is no MySQL server
+	TLSFailed               // no encryption, or its verification failed
+	AuthFailed              // user or password refused
+	NoSuchDatabase          // logged in, but the database is not there
+	TooManyConnections      // the server, or the user's account, has no connection left
+	Denied                  // a privilege is missing, see Hint
+	Gone                    // the connection broke, the server died or threw it out
+)
+
+var kindNames = [...]string{"unknown", "bad target", "unsupported", "unknown host", "refused", "timeout", "not a server", "tls failed", "auth failed",
+	"no such database", "too many connections", "denied", "gone"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// Error is trouble with a server, with what the user can do about it. It never holds a password.
+type Error struct {
+	Op     string // "connect", "read the URL", …
+	Kind   Kind
+	Target string // where: address or name
+	Hint   string // what to do, one sentence; may be empty
+	Err    error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Op)
+	if e.Target != "" {
+		b.WriteString(" " + e.Target)
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	} else {
+		b.WriteString(": " + e.Kind.String())
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of any error that a target's connections returned, wrapped or not.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) && e.Kind != Unknown {
+		return e.Kind
+	}
+	return classify(err)
+}
+
+// HintOf returns what the user can do about an error, "" when nothing is known.
+func HintOf(err error) string {
+	var e *Error
+	if errors.As(err, &e) && e.Hint != "" {
+		return e.Hint
+	}
+	return hint(classify(err), err, nil)
+}
+
+// ServerErrorNumber returns the number the server gave its error; not ok for errors that are not the server's own.
+func ServerErrorNumber(err error) (uint16, bool) {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		return e.Number, true
+	}
+	return 0, false
+}
+
+// Wrap adds what was attempted, where, and what to do. A nil error stays nil.
+func (s Spec) Wrap(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	k := classify(err)
+	return &Error{Op: op, Kind: k, Target: s.Where(), Hint: hint(k, err, &s), Err: err}
+}
+
+// classify looks at an error of the driver, the network or the server.
+// Numbers: https://dev.mysql.com/doc/mysql-errors/9.0/en/server-error-reference.html and
+// https://mariadb.com/kb/en/mariadb-error-code-reference/.
+func classify(err error) Kind {
+	if err == nil {
+		return Unknown
+	}
+	if n, ok := ServerErrorNumber(err); ok {
+		switch n {
+		case 1045, 1698, 1130, 1251, 1275, 1524, 1820, 1862, 1873, 3118, 3955, 4151:
+			return AuthFailed
+		case 1129:
+			return Refused
+		case 1040, 1203, 1226:
+			return TooManyConnections
+		case 1049:
+			return NoSuchDatabase
+		case 1044, 1142, 1143, 1227, 1370, 1095, 1410, 1419, 4166:
+			return Denied
+		case 3159:
+			return TLSFailed
+		case 1053, 1077, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 3169, 4031:
+			return Gone
+		}
+		return Unknown
+	}
+	var dns *net.DNSError
+	var timeout interface{ Timeout() bool }
+	switch {
+	case errors.As(err, &dns) && !dns.IsTimeout:
+		return UnknownHost
+	case isTLS(err):
+		return TLSFailed
+	case errors.Is(err, context.Canceled):
+		return Unknown
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return Timeout
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH),
+		errors.Is(err, syscall.ENOTSOCK):
+		return Refused
+	case errors.Is(err, mysql.ErrNativePassword), errors.Is(err, mysql.ErrCleartextPassword), errors.Is(err, mysql.ErrOldPassword),
+		errors.Is(err, mysql.ErrUnknownPlugin):
+		return AuthFailed
+	case errors.Is(err, mysql.ErrOldProtocol), errors.Is(err, mysql.ErrMalformPkt):
+		return NotAServer
+	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrPktSync), errors.Is(err, mysql.ErrPktSyncMul),
+		errors.Is(err, mysql.ErrBusyBuffer), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNABORTED):
+		return Gone
+	}
+	return Unknown
+}
+
+func isTLS(err error) bool {
+	var verify *tls.CertificateVerificationError
+	var alert tls.AlertError
+	var record tls.RecordHeaderError
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var roots x509.SystemRootsError
+	return errors.Is(err, mysql.ErrNoTLS) || errors.As(err, &verify) || errors.As(err, &alert) || errors.As(err, &record) || errors.As(err, &unknown) ||
+		errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &roots) || strings.Contains(err.Error(), "tls: ")
+}
+
+var (
+	privilegeNeeded = regexp.MustCompile(`need \(at least one of\) the (.+?) privilege`)
+	commandDenied   = regexp.MustCompile(`^(.+?) command denied to user ('(?:[^']|'')*'@'(?:[^']|'')*')(?: for (?:table|column|routine) (.+?))?$`)
+	databaseDenied  = regexp.MustCompile(`^Access denied for user ('(?:[^']|'')*'@'(?:[^']|'')*') to database '(.*)'$`)
+)
+
+// hint says what the user can do. s may be nil.
+func hint(k Kind, err error, s *Spec) string {
+	if s == nil {
+		s = &Spec{}
+	}
+	n, _ := ServerErrorNumber(err)
+	switch k {
+	case UnknownHost:
+		return "the host name does not resolve: check its spelling and the DNS of this machine"
+	case Refused:
+		switch {
+		case n == 1129:
+			return "the server blocked this machine after too many failed connects: run FLUSH HOSTS (or TRUNCATE performance_schema.host_cache) there"
+		case errors.Is(err, syscall.ENOENT):
+			return "there is no such socket: is the server running, and is this the value of its variable socket?"
+		case s.Network == "unix":
+			return "nothing listens on this socket: is the server running?"
+		}
+		return "nothing listens on this address: is the server running, are host and port right, does its bind_address allow connections from here?"
+	case Timeout:
+		return "no answer in time: a firewall may drop the packets, or the server hangs; connect-timeout in the URL allows more"
+	case NotAServer:
+		return "something else than a MySQL or MariaDB server listens there: check the port (3306 is usual; 33060 is MySQL's X protocol, which dyno does not speak)"
+	case TLSFailed:
+		return tlsHint(err)
+	case AuthFailed:
+		return authHint(n, err, s)
+	case NoSuchDatabase:
+		return "leave the database out of the TARGET, or create it"
+	case TooManyConnections:
+		if n == 1203 || n == 1226 {
+			return "the account's own limit is reached: raise its MAX_USER_CONNECTIONS (dyno needs up to 8 connections, plus one for each thread of a load)"
+		}
+		return "the server's max_connections is reached: close some, or raise it; an account with CONNECTION_ADMIN (SUPER on old servers) may use the spare one"
+	case Denied:
+		return deniedHint(err)
+	case Gone:
+		return "the connection broke: the server stopped, crashed or killed it; its error log tells which"
+	}
+	return ""
+}
+
+func tlsHint(err error) string {
+	var host x509.HostnameError
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	switch n, _ := ServerErrorNumber(err); {
+	case n == 3159:
+		return "the server takes only encrypted connections: use tls=required, or better tls=verify-full with ssl-ca"
+	case errors.Is(err, mysql.ErrNoTLS):
+		return "the server offers no TLS: give it a certificate, or use tls=disabled if the network is trusted"
+	case errors.As(err, &host):
+		return "the certificate is for another host: connect by a name it holds, give that name as server-name, or use tls=verify-ca when only the CA matters"
+	case errors.As(err, &unknown):
+		return "the certificate is not signed by a trusted CA: give the right CA's file as ssl-ca"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "the certificate has expired, or a clock is wrong"
+	case strings.Contains(err.Error(), "certificate required"), strings.Contains(err.Error(), "bad certificate"):
+		return "the server wants a client certificate that it trusts: give ssl-cert and ssl-key"
+	case strings.Contains(err.Error(), "protocol version"), strings.Contains(err.Error(), "no supported versions"), strings.Contains(err.Error(), "handshake failure"):
+		return "client and server have no TLS version or cipher in common: the server may be too old; tls=disabled works on a trusted network"
+	}
+	return "encryption failed: check the certificate files and the tls mode"
+}
+
+func authHint(n uint16, err error, s *Spec) string {
+	const ways = "DYNO_PASSWORD, a defaults file ([client] password=…) or the prompt"
+	switch {
+	case n == 1130:
+		return "the server knows no account for this machine: create one, as in CREATE USER 'dyno'@'this-host' …"
+	case n == 1820 || n == 1862:
+		return "the password has expired: set a new one with ALTER USER"
+	case n == 3118 || n == 4151 || n == 3955:
+		return "the account is locked: ALTER USER … ACCOUNT UNLOCK, or use another"
+	case n == 0 && errors.Is(err, mysql.ErrOldPassword):
+		return "the account still has a password hash from before MySQL 4.1: set its password anew"
+	case n == 1251 || n == 1524 || n == 0:
+		return "the account logs in by a plugin that dyno does not speak: use an account with caching_sha2_password, mysql_native_password, ed25519 or unix_socket"
+	case s.Password.Empty() && s.User == "":
+		return "no user and no password were given: name the user in the URL, and give the password by " + ways
+	case s.Password.Empty():
+		return "no password was given: give it by " + ways + "; an account that logs in by unix_socket or auth_socket needs the Unix user of the same name"
+	}
+	return "user or password is wrong, or the account is not allowed from this machine: the password came from the URL, " + ways
+}
+
+// deniedHint names the grant that is missing, as far as the server's message tells.
+func deniedHint(err error) string {
+	var e *mysql.MySQLError
+	if !errors.As(err, &e) {
+		return ""
+	}
+	if m := privilegeNeeded.FindStringSubmatch(e.Message); m != nil {
+		p := strings.ReplaceAll(m[1], " or ", ", ")
+		p, _, _ = strings.Cut(p, ",")
+		return "the privilege is missing: GRANT " + strings.TrimSpace(p) + " ON *.* TO the account"
+	}
+	if m := commandDenied.FindStringSubmatch(e.Message); m != nil {
+		on := "the object"
+		if m[3] != "" {
+			on = strings.Trim(m[3], "'")
+		}
+		return "the privilege is missing: GRANT " + m[1] + " ON " + on + " TO " + m[2]
+	}
+	if m := databaseDenied.FindStringSubmatch(e.Message); m != nil {
+		return "the account has no privilege on the database: GRANT SELECT ON `" + strings.ReplaceAll(m[2], "`", "``") + "`.* TO " + m[1]
+	}
+	return "a privilege is missing, see SHOW GRANTS: " + e.Message
+}

@@ -1,0 +1,170 @@
+package target
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"dyno/internal/known"
+)
+
+// Version is a server's version. For MariaDB it is MariaDB's own, without the 5.5.5- that old protocols put before it.
+type Version struct{ Major, Minor, Patch int }
+
+// String returns "10.11.19".
+func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
+
+// AtLeast reports whether v is the given version or later.
+func (v Version) AtLeast(major, minor, patch int) bool {
+	switch {
+	case v.Major != major:
+		return v.Major > major
+	case v.Minor != minor:
+		return v.Minor > minor
+	}
+	return v.Patch >= patch
+}
+
+// ParseVersion reads the beginning of what VERSION() returns; a part that is not a number ends it.
+func ParseVersion(text string) (v Version) {
+	if strings.Contains(text, "MariaDB") {
+		text = strings.TrimPrefix(text, "5.5.5-")
+	}
+	for i, p := range []*int{&v.Major, &v.Minor, &v.Patch} {
+		n := 0
+		for n < len(text) && n < 6 && text[n] >= '0' && text[n] <= '9' {
+			n++
+		}
+		*p, _ = strconv.Atoi(text[:n])
+		if n == 0 || n == len(text) || text[n] != '.' || i == 2 {
+			break
+		}
+		text = text[n+1:]
+	}
+	return v
+}
+
+// Facts is what a server says about itself. Text that it does not tell is empty.
+type Facts struct {
+	Flavor   string  `json:"flavor"` // "mariadb", "mysql", "percona"
+	Version  Version `json:"version"`
+	Raw      string  `json:"raw"`     // VERSION()
+	Comment  string  `json:"comment"` // @@version_comment
+	Hostname string  `json:"hostname"`
+	UUID     string  `json:"uuid,omitzero"` // @@server_uuid, which MariaDB has not
+	Datadir  string  `json:"datadir"`
+	Socket   string  `json:"socket,omitzero"`
+	PidFile  string  `json:"pid_file,omitzero"`
+	// Server tells this server from any other, copies of its data directory on other machines included.
+	Server   string `json:"server"`
+	Port     int    `json:"port"`
+	ReadOnly bool   `json:"read_only,omitzero"`
+	// Replica is true when the server says that it replicates from another. It says so only to an account that may see
+	// replication: see ReplicaKnown.
+	Replica bool `json:"replica,omitzero"`
+	// ReplicaKnown is unknown when the account may not ask.
+	ReplicaKnown known.Value[bool] `json:"replica_known,omitzero"`
+	Uptime       time.Duration     `json:"uptime_ns"`
+	User         string            `json:"user"`         // CURRENT_USER(): the account that the server took us for
+	TLS          string            `json:"tls,omitzero"` // cipher of the connection; empty for plain text
+}
+
+// mark is the comment that shows a statement to be Dyno's own.
+const mark = "/* dyno:target */ "
+
+// readFacts asks by SHOW, which every version answers without special privileges, and takes what is there.
+func readFacts(ctx context.Context, c *sql.Conn) (Facts, map[string]string, error) {
+	vars, err := pairs(ctx, c, mark+"SHOW GLOBAL VARIABLES")
+	if err != nil {
+		return Facts{}, nil, err
+	}
+	var f Facts
+	if err := c.QueryRowContext(ctx, mark+"SELECT VERSION(), CURRENT_USER()").Scan(&f.Raw, &f.User); err != nil {
+		return Facts{}, nil, err
+	}
+	f.Version, f.Comment = ParseVersion(f.Raw), vars["version_comment"]
+	f.Flavor = flavor(f.Raw, f.Comment)
+	f.Hostname, f.UUID, f.Datadir = vars["hostname"], vars["server_uuid"], vars["datadir"]
+	f.Socket, f.PidFile = vars["socket"], vars["pid_file"]
+	f.Port, _ = strconv.Atoi(vars["port"])
+	f.ReadOnly = on(vars["read_only"]) || on(vars["super_read_only"])
+	f.Server = f.identity()
+	status, err := pairs(ctx, c, mark+"SHOW STATUS WHERE Variable_name IN ('Uptime','Ssl_cipher')")
+	if err != nil {
+		return Facts{}, nil, err
+	}
+	sec, _ := strconv.ParseInt(status["uptime"], 10, 64)
+	f.Uptime, f.TLS = time.Duration(sec)*time.Second, status["ssl_cipher"]
+	if f.ReplicaKnown, err = replica(ctx, c, f.Flavor); err != nil {
+		return Facts{}, nil, err
+	}
+	f.Replica = f.ReplicaKnown.Or(false)
+	return f, vars, nil
+}
+
+func flavor(raw, comment string) string {
+	switch {
+	case strings.Contains(raw, "MariaDB"), strings.Contains(comment, "MariaDB"), strings.Contains(comment, "mariadb.org"):
+		return "mariadb"
+	case strings.Contains(comment, "Percona"):
+		return "percona"
+	}
+	return "mysql"
+}
+
+// identity names the server by its uuid where it has one. A uuid alone is not enough: it lies in the data directory and is
+// copied with it.
+func (f Facts) identity() string {
+	if f.UUID != "" {
+		return f.UUID + "@" + f.Hostname + ":" + f.Datadir
+	}
+	return f.Hostname + ":" + strconv.Itoa(f.Port) + ":" + f.Datadir
+}
+
+func on(v string) bool { return v != "" && v != "OFF" && v != "0" && v != "NO" }
+
+// replica asks whether the server replicates from another, with the words that its version knows.
+func replica(ctx context.Context, c *sql.Conn, flavor string) (known.Value[bool], error) {
+	qs := []string{"SHOW REPLICA STATUS", "SHOW SLAVE STATUS"} // 8.4 knows only the first, 5.7 only the second
+	if flavor == "mariadb" {
+		qs = []string{"SHOW ALL SLAVES STATUS"}
+	}
+	for _, q := range qs {
+		rows, err := c.QueryContext(ctx, mark+q)
+		if err != nil {
+			if n, ok := ServerErrorNumber(err); !ok {
+				return known.None[bool](), err
+			} else if n == 1064 {
+				continue
+			}
+			return known.None[bool](), nil // denied: it stays unknown
+		}
+		yes := rows.Next()
+		err = rows.Err()
+		rows.Close()
+		return known.Of(yes), err
+	}
+	return known.None[bool](), nil
+}
+
+// pairs reads a result of two columns into a map, names in lower case.
+func pairs(ctx context.Context, c *sql.Conn, q string) (map[string]string, error) {
+	rows, err := c.QueryContext(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	m := map[string]string{}
+	for rows.Next() {
+		var k string
+		var v sql.NullString
+		if err := rows.Scan(&k, &v); err != nil {
+			return nil, err
+		}
+		m[strings.ToLower(k)] = v.String
+	}
+	return m, rows.Err()
+}

@@ -1,0 +1,143 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Tasks are what an account can be made for, see Grants.
+var tasks = []string{"watch", "explain", "change", "load"}
+
+// Grants returns the statements that give an account what a task needs and no more, without creating the account. user is
+// 'name'@'host' or name, which then means name@localhost. Tasks:
+//
+//	watch    read counters, digests and the processlist; no data
+//	explain  EXPLAIN statements on the named schemas: reads data
+//	change   add and drop indexes on the named schemas
+//	load     run workloads in the named schemas, creating and dropping tables in them
+//
+// flavor is one of Facts.Flavor. MariaDB split REPLICATION CLIENT into BINLOG MONITOR and SLAVE MONITOR in 10.5; the statements for
+// mariadb are for 10.5 and later.
+func Grants(flavor, task, user string, schemas []string) ([]string, error) {
+	if !slices.Contains([]string{"mysql", "percona", "mariadb"}, flavor) {
+		return nil, fmt.Errorf("write grants: unknown flavor %q: it is mysql, percona or mariadb", flavor)
+	}
+	to, err := account(user)
+	if err != nil {
+		return nil, fmt.Errorf("write grants: %w", err)
+	}
+	maria := flavor == "mariadb"
+	watch := func() []string {
+		g := []string{"GRANT PROCESS, REPLICATION CLIENT ON *.* TO " + to}
+		if maria {
+			g = []string{"GRANT PROCESS, BINLOG MONITOR, SLAVE MONITOR ON *.* TO " + to}
+		}
+		g = append(g, "GRANT SELECT ON `performance_schema`.* TO "+to)
+		if !maria { // MariaDB has the schema sys from 10.6; Dyno reads what it shows at the source
+			g = append(g, "GRANT SELECT ON `sys`.* TO "+to)
+		}
+		return g
+	}
+	var out []string
+	var on string
+	switch task {
+	case "watch":
+		return watch(), nil
+	case "explain":
+		// EXPLAIN of UPDATE and DELETE needs those privileges: Dyno explains the SELECT that reads the same rows instead.
+		out, on = watch(), "SELECT, SHOW VIEW"
+	case "change":
+		// PROCESS shows the transactions that would block the change. ADD INDEX needs INDEX, and ALTER for the ALTER TABLE form.
+		out, on = []string{"GRANT PROCESS ON *.* TO " + to}, "SELECT, ALTER, INDEX, INSERT, CREATE"
+		if !maria {
+			out = append(out, "GRANT SELECT ON `performance_schema`.* TO "+to)
+		}
+	case "load":
+		on = "SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, INDEX, ALTER"
+	default:
+		return nil, fmt.Errorf("write grants: unknown task %q: it is one of %s", task, strings.Join(tasks, ", "))
+	}
+	if len(schemas) == 0 {
+		return nil, fmt.Errorf("write grants: the task %s needs the names of the schemas it is for", task)
+	}
+	for _, s := range schemas {
+		p, err := schemaPattern(s)
+		if err != nil {
+			return nil, fmt.Errorf("write grants: %w", err)
+		}
+		out = append(out, "GRANT "+on+" ON "+p+".* TO "+to)
+	}
+	return out, nil
+}
+
+// schemaPattern quotes a schema for GRANT … ON, where _ and % would stand for other schemas too.
+func schemaPattern(name string) (string, error) {
+	switch {
+	case name == "":
+		return "", errors.New("the name of a schema is empty")
+	case slices.Contains([]string{"mysql", "sys", "performance_schema", "information_schema"}, strings.ToLower(name)):
+		return "", fmt.Errorf("%s is the server's own: no task needs more on it", name)
+	case strings.ContainsRune(name, 0):
+		return "", errors.New("the name of a schema holds a NUL")
+	}
+	return "`" + strings.NewReplacer("`", "``", `\`, `\\`, "_", `\_`, "%", `\%`).Replace(name) + "`", nil
+}
+
+// account quotes name@host, each part as it is or in quotes already.
+func account(text string) (string, error) {
+	name, rest, err := accountPart(text)
+	if err != nil {
+		return "", err
+	}
+	if name == "" {
+		return "", errors.New("the name of the account is empty")
+	}
+	host := "localhost"
+	if rest != "" {
+		h, more, err := accountPart(rest[1:])
+		if err != nil {
+			return "", err
+		}
+		if more != "" || h == "" {
+			return "", errors.New("an account is name@host")
+		}
+		host = h
+	}
+	return quoteText(name) + "@" + quoteText(host), nil
+}
+
+// accountPart cuts a name, quoted or not, off the text; rest is empty or begins with an @.
+func accountPart(text string) (name, rest string, err error) {
+	if text == "" || !strings.ContainsRune("'`\"", rune(text[0])) {
+		i := strings.LastIndexByte(text, '@')
+		if i < 0 {
+			return text, "", nil
+		}
+		return text[:i], text[i:], nil
+	}
+	q := text[0]
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		if text[i] != q {
+			b.WriteByte(text[i])
+			continue
+		}
+		if i+1 < len(text) && text[i+1] == q {
+			b.WriteByte(q)
+			i++
+			continue
+		}
+		rest = text[i+1:]
+		if rest != "" && rest[0] != '@' {
+			return "", "", errors.New("an account is 'name'@'host'")
+		}
+		return b.String(), rest, nil
+	}
+	return "", "", errors.New("a quote of the account's name is not closed")
+}
+
+func quoteText(s string) string {
+	return "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(s) + "'"
+}

@@ -1,0 +1,109 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// greeted is a connection whose server has said its first packet, kept in head for the driver to read again.
+type greeted struct {
+	net.Conn
+	head []byte
+}
+
+func (c *greeted) Read(b []byte) (int, error) {
+	if len(c.head) > 0 {
+		n := copy(b, c.head)
+		c.head = c.head[n:]
+		return n, nil
+	}
+	return c.Conn.Read(b)
+}
+
+// SyscallConn lets the driver look whether an idle connection is still alive.
+func (c *greeted) SyscallConn() (syscall.RawConn, error) {
+	if s, ok := c.Conn.(syscall.Conn); ok {
+		return s.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
+}
+
+// dial connects and reads the greeting, so that whatever answers is known to be a MySQL server before the driver talks to it:
+// the driver trusts the shape of that packet, and would blame the network for an SSH server.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { c.SetReadDeadline(time.Unix(1, 0)) })
+	head, err := greeting(c)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		c.Close()
+		if cerr := ctx.Err(); cerr != nil {
+			return nil, fmt.Errorf("connected, but the server said nothing: %w", cerr)
+		}
+		return nil, err
+	}
+	return &greeted{c, head}, nil
+}
+
+// maxGreeting is more than any server's first packet takes.
+const maxGreeting = 4096
+
+// greeting reads the first packet: https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_packets_protocol_handshake_v10.html
+func greeting(r io.Reader) ([]byte, error) {
+	b := make([]byte, 4, 128)
+	if n, err := io.ReadFull(r, b); err != nil {
+		if n > 0 && errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, notAServer(b[:n])
+		}
+		return nil, fmt.Errorf("read greeting: %w", err)
+	}
+	size := int(b[0]) | int(b[1])<<8 | int(b[2])<<16
+	if size < 3 || size > maxGreeting || b[3] != 0 {
+		return nil, notAServer(b)
+	}
+	b = append(b, make([]byte, size)...)
+	if n, err := io.ReadFull(r, b[4:]); err != nil {
+		if n > 0 && errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, notAServer(b[:4+n])
+		}
+		return nil, fmt.Errorf("read greeting: %w", err)
+	}
+	switch p := b[4:]; p[0] {
+	case 0xff: // an error in place of the greeting: too many connections, host blocked
+		if len(p) < 4 {
+			return nil, notAServer(b)
+		}
+	case 10:
+		version, rest, ok := strings.Cut(string(p[1:]), "\x00")
+		// thread id 4, scramble 8, filler 1, capabilities 2, collation 1, status 2, capabilities 2, length 1, reserved 10, scramble 13
+		if !ok || version == "" || len(rest) < 44 {
+			return nil, notAServer(b)
+		}
+	default:
+		return nil, notAServer(b)
+	}
+	return b, nil
+}
+
+// notAServer shows the printable beginning of what something else said.
+func notAServer(b []byte) error {
+	said := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '.'
+		}
+		return r
+	}, string(b[:min(len(b), 24)]))
+	return &Error{Op: "read greeting", Kind: NotAServer, Err: fmt.Errorf("not a MySQL server: it said %q", said)}
+}

@@ -1,0 +1,72 @@
+package target
+
+import (
+	"net"
+	"strconv"
+)
+
+// Apply fills what the spec leaves open. As in the mysql client, a host of localhost or none means the socket, when there is one.
+func (o Options) Apply(s *Spec) {
+	fill := func(dst *string, v string) {
+		if *dst == "" {
+			*dst = v
+		}
+	}
+	fill(&s.User, o.User)
+	fill(&s.Database, o.Database)
+	if s.Password.Empty() {
+		s.Password = o.Password
+	}
+	if s.Address == "" {
+		host, port := o.Host, defaultPort
+		if o.Port > 0 {
+			port = strconv.Itoa(o.Port)
+		}
+		switch {
+		case (host == "" || host == "localhost") && o.Socket != "":
+			s.Network, s.Address = "unix", o.Socket
+		case host != "":
+			s.Network, s.Address = "tcp", net.JoinHostPort(host, port)
+		case o.Port > 0:
+			s.Network, s.Address = "tcp", net.JoinHostPort("localhost", port)
+		}
+	}
+	if s.TLS == TLSDefault && s.CA == "" {
+		// A socket needs no encryption because a file asks for it in general, as the mysql client sees it too.
+		if s.Network != "unix" {
+			s.TLS = o.TLS
+			if o.TLS == TLSRequired && o.CA != "" {
+				s.TLS = TLSVerifyFull
+			}
+		}
+	}
+	if s.CA == "" && s.Cert == "" && s.Key == "" {
+		s.CA, s.Cert, s.Key = o.CA, o.Cert, o.Key
+	}
+	if s.ConnectTimeout == 0 {
+		s.ConnectTimeout = o.ConnectTimeout
+	}
+}
+
+// Resolve completes a spec: what it says itself wins, then the password of DYNO_PASSWORD, then defaults files (file, or the usual ones
+// for ""), then MYSQL_PWD, USER and localhost. getenv is os.Getenv.
+func Resolve(s Spec, file string, getenv func(string) string) (Spec, error) {
+	o, err := Defaults(file, s.Groups()...)
+	if err != nil {
+		return s, err
+	}
+	if s.Password.Empty() {
+		s.Password = NewSecret(getenv("DYNO_PASSWORD"))
+	}
+	o.Apply(&s)
+	if s.Password.Empty() {
+		s.Password = NewSecret(getenv("MYSQL_PWD"))
+	}
+	if s.User == "" {
+		s.User = getenv("USER")
+	}
+	if s.Address == "" {
+		s.Network, s.Address = "tcp", net.JoinHostPort("localhost", defaultPort)
+	}
+	return s, nil
+}

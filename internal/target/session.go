@@ -1,0 +1,257 @@
+package target
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// SessionOptions says how a session of a load is set up.
+type SessionOptions struct {
+	Database string            // in place of the one of the Spec; empty keeps that
+	Settings map[string]string // session variables as SET takes them, values quoted by the caller: {"sql_mode": "''"}
+}
+
+// Session is one connection for a load: no pool, no reconnect, few allocations. It is used by one goroutine at a time.
+//
+// When a context ends during a call, the call returns the context's error and the session is broken, as it is after any error of
+// kind Gone: close it and open another. The server itself may go on with the statement until it notices.
+type Session struct {
+	spec Spec
+	conn rawConn
+	net  net.Conn
+	id   uint64
+	row  []driver.Value
+	ctx  context.Context
+	done <-chan struct{}
+	stop func() bool
+}
+
+// rawConn and rawStmt are the driver's methods that take arguments as they are, without a context: a watcher for each statement
+// would cost more than the statement.
+type rawConn interface {
+	driver.Conn
+	Exec(query string, args []driver.Value) (driver.Result, error)
+	Query(query string, args []driver.Value) (driver.Rows, error)
+}
+
+type rawStmt interface {
+	Close() error
+	NumInput() int
+	Exec(args []driver.Value) (driver.Result, error)
+	Query(args []driver.Value) (driver.Rows, error)
+}
+
+// Stmt is a prepared statement of a session.
+type Stmt struct {
+	s    *Session
+	stmt rawStmt
+}
+
+// Session logs in once more for a load. The settings of Conn do not apply: the server's own defaults do.
+func (t *Target) Session(ctx context.Context, o SessionOptions) (*Session, error) {
+	s := t.spec
+	if o.Database != "" {
+		s.Database = o.Database
+	}
+	c, err := newConnector(s, o.Settings, "load")
+	if err != nil {
+		return nil, err
+	}
+	return c.session(ctx)
+}
+
+func (c *connector) session(ctx context.Context) (*Session, error) {
+	conn, nc, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rc, ok := conn.(rawConn)
+	if !ok {
+		conn.Close()
+		return nil, fmt.Errorf("open session: the driver's connection is a %T", conn) // a driver of another make
+	}
+	x := &Session{spec: c.spec, conn: rc, net: nc}
+	_, err = x.Query(ctx, mark+"SELECT CONNECTION_ID()", func(row []driver.Value) {
+		switch v := row[0].(type) {
+		case int64:
+			x.id = uint64(v)
+		case uint64:
+			x.id = v
+		case []byte:
+			for _, d := range v {
+				x.id = x.id*10 + uint64(d-'0')
+			}
+		}
+	})
+	if err != nil {
+		x.Close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// ID returns the server's id of the connection, as the processlist shows it.
+func (s *Session) ID() uint64 { return s.id }
+
+// watch makes the end of ctx break the connection. A load passes the same context again and again, which costs nothing.
+func (s *Session) watch(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d := ctx.Done()
+	if d == s.done {
+		s.ctx = ctx
+		return nil
+	}
+	if s.stop != nil && !s.stop() {
+		return s.spec.Wrap("use session", net.ErrClosed) // the earlier context ended and broke the connection
+	}
+	s.ctx, s.done, s.stop = ctx, d, nil
+	if d != nil {
+		nc := s.net
+		s.stop = context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
+	}
+	return nil
+}
+
+// err gives an error of the driver its kind. After the end of the context it is the context's.
+func (s *Session) err(op string, err error) error {
+	if c := s.ctx.Err(); c != nil && KindOf(err) == Gone {
+		err = c
+	}
+	return &Error{Op: op, Kind: classify(err), Target: s.spec.Where(), Err: err}
+}
+
+// Prepare prepares a statement on the server.
+func (s *Session) Prepare(ctx context.Context, sql string) (*Stmt, error) {
+	if err := s.watch(ctx); err != nil {
+		return nil, err
+	}
+	st, err := s.conn.Prepare(sql)
+	if err != nil {
+		return nil, s.err("prepare", err)
+	}
+	rs, ok := st.(rawStmt)
+	if !ok {
+		st.Close()
+		return nil, fmt.Errorf("prepare: the driver's statement is a %T", st)
+	}
+	return &Stmt{s, rs}, nil
+}
+
+// Query runs a statement in the text protocol and decodes every row. row may be nil; its slice and the bytes in it are valid only
+// during the call. It returns the number of rows.
+func (s *Session) Query(ctx context.Context, sql string, row func([]driver.Value)) (int, error) {
+	if err := s.watch(ctx); err != nil {
+		return 0, err
+	}
+	rows, err := s.conn.Query(sql, nil)
+	if err != nil {
+		return 0, s.err("query", err)
+	}
+	return s.read(rows, row)
+}
+
+// Exec runs a statement in the text protocol and returns the number of affected rows.
+func (s *Session) Exec(ctx context.Context, sql string) (affected int64, err error) {
+	if err := s.watch(ctx); err != nil {
+		return 0, err
+	}
+	r, err := s.conn.Exec(sql, nil)
+	if err != nil {
+		return 0, s.err("execute", err)
+	}
+	return r.RowsAffected()
+}
+
+// Ping asks for a sign of life.
+func (s *Session) Ping(ctx context.Context) error {
+	if err := s.watch(ctx); err != nil {
+		return err
+	}
+	if p, ok := s.conn.(driver.Pinger); ok {
+		if err := p.Ping(context.WithoutCancel(ctx)); err != nil {
+			return s.err("ping", err)
+		}
+	}
+	return nil
+}
+
+// Close ends the connection. It may be called at any time by the session's own goroutine, and more than once.
+func (s *Session) Close() error {
+	if s.stop != nil {
+		s.stop()
+		s.stop, s.done = nil, nil
+	}
+	s.net.SetDeadline(time.Now().Add(time.Second)) // a dead peer must not hold up the good-bye
+	err := s.conn.Close()
+	if err != nil && KindOf(err) != Gone && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// Query runs the statement and decodes every row; see Session.Query. args hold int64, uint64, float64, bool, []byte, string,
+// time.Time or nil.
+func (x *Stmt) Query(ctx context.Context, args []driver.Value, row func([]driver.Value)) (int, error) {
+	if err := x.check(ctx, args); err != nil {
+		return 0, err
+	}
+	rows, err := x.stmt.Query(args)
+	if err != nil {
+		return 0, x.s.err("query", err)
+	}
+	return x.s.read(rows, row)
+}
+
+// Exec runs the statement and returns the number of affected rows.
+func (x *Stmt) Exec(ctx context.Context, args []driver.Value) (affected int64, err error) {
+	if err := x.check(ctx, args); err != nil {
+		return 0, err
+	}
+	r, err := x.stmt.Exec(args)
+	if err != nil {
+		return 0, x.s.err("execute", err)
+	}
+	return r.RowsAffected()
+}
+
+// Close frees the statement on the server.
+func (x *Stmt) Close() error { return x.stmt.Close() }
+
+func (x *Stmt) check(ctx context.Context, args []driver.Value) error {
+	if n := x.stmt.NumInput(); n != len(args) {
+		return fmt.Errorf("execute: the statement takes %d values, %d were given", n, len(args))
+	}
+	return x.s.watch(ctx)
+}
+
+// read decodes all rows. Further results of a procedure are read and dropped.
+func (s *Session) read(rows driver.Rows, row func([]driver.Value)) (n int, err error) {
+	cols := len(rows.Columns())
+	if cap(s.row) < cols {
+		s.row = make([]driver.Value, cols)
+	}
+	buf := s.row[:cols]
+	for {
+		if err := rows.Next(buf); err == io.EOF {
+			break
+		} else if err != nil {
+			rows.Close()
+			return n, s.err("read rows", err)
+		}
+		n++
+		if row != nil {
+			row(buf)
+		}
+	}
+	if err := rows.Close(); err != nil {
+		return n, s.err("read rows", err)
+	}
+	return n, nil
+}

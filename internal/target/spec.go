@@ -1,0 +1,137 @@
+package target
+
+import (
+	"net"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// TLSMode says how a connection is encrypted and what is checked. The names are those of the mysql client's --ssl-mode.
+type TLSMode string
+
+const (
+	// TLSDefault is verify-full when a CA is configured. Else it is preferred, and disabled on a Unix socket.
+	TLSDefault TLSMode = ""
+	// TLSDisabled never encrypts.
+	TLSDisabled TLSMode = "disabled"
+	// TLSPreferred encrypts when the server can and checks nothing: it does not protect from an active attacker.
+	TLSPreferred TLSMode = "preferred"
+	// TLSRequired insists on encryption; the certificate is checked only against a configured CA.
+	TLSRequired TLSMode = "required"
+	// TLSVerifyCA checks that a trusted CA signed the certificate, not whose it is.
+	TLSVerifyCA TLSMode = "verify-ca"
+	// TLSVerifyFull checks the CA and that the certificate is for this host. mysql calls it VERIFY_IDENTITY.
+	TLSVerifyFull TLSMode = "verify-full"
+)
+
+// DefaultConnectTimeout bounds a whole connect, authentication included, when a Spec names no other.
+const DefaultConnectTimeout = 10 * time.Second
+
+// Spec says where a server is and how to log in. It is comparable.
+type Spec struct {
+	Name           string        `json:"name,omitzero"`   // as the user calls it; empty for a bare URL
+	Scheme         string        `json:"scheme,omitzero"` // "mysql" or "mariadb": what the user said, not what the server is
+	Network        string        `json:"network"`         // "tcp" or "unix"
+	Address        string        `json:"address"`         // host:port or the path of a socket; empty until defaults are applied
+	User           string        `json:"user,omitzero"`
+	Password       Secret        `json:"-"`
+	Database       string        `json:"database,omitzero"`
+	TLS            TLSMode       `json:"tls,omitzero"`
+	CA             string        `json:"ca,omitzero"` // PEM files
+	Cert           string        `json:"cert,omitzero"`
+	Key            string        `json:"key,omitzero"`
+	ServerName     string        `json:"server_name,omitzero"` // name to expect in the certificate instead of the host
+	ConnectTimeout time.Duration `json:"connect_timeout_ns,omitzero"`
+	// PasswordInURL is set when the password stood in the URL, where shell history and process lists keep it: worth a warning.
+	PasswordInURL bool `json:"-"`
+}
+
+// Mode returns the TLS mode in force.
+func (s Spec) Mode() TLSMode {
+	switch {
+	case s.TLS != TLSDefault:
+		return s.TLS
+	case s.CA != "":
+		return TLSVerifyFull
+	case s.Network == "unix":
+		return TLSDisabled
+	}
+	return TLSPreferred
+}
+
+// Where returns the address for messages: "127.0.0.1:3306" or "/run/mysqld/mysqld.sock".
+func (s Spec) Where() string {
+	if s.Address == "" {
+		return "localhost:3306"
+	}
+	return s.Address
+}
+
+// String returns the name the user knows, else the URL.
+func (s Spec) String() string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return s.URL()
+}
+
+// URL returns the spec as a TARGET without the password. ParseURL gives the same spec back, apart from Name and Password.
+func (s Spec) URL() string {
+	var b strings.Builder
+	q := [][2]string{}
+	if s.Network == "unix" {
+		b.WriteString("unix://")
+		b.WriteString(escapePath(s.Address))
+		if s.User != "" {
+			q = append(q, [2]string{"user", s.User})
+		}
+		if s.Database != "" {
+			q = append(q, [2]string{"database", s.Database})
+		}
+		if s.Scheme == "mariadb" {
+			q = append(q, [2]string{"flavor", s.Scheme})
+		}
+	} else {
+		scheme := s.Scheme
+		if scheme == "" {
+			scheme = "mysql"
+		}
+		b.WriteString(scheme + "://")
+		if s.User != "" {
+			b.WriteString(escape(s.User) + "@")
+		}
+		if host, port, err := net.SplitHostPort(s.Address); err == nil {
+			host = escape(host)
+			if strings.Contains(host, "%3A") {
+				host = "[" + strings.ReplaceAll(host, "%3A", ":") + "]"
+			}
+			b.WriteString(host)
+			if port != "" {
+				b.WriteString(":" + port)
+			}
+		}
+		b.WriteString("/" + escape(s.Database))
+	}
+	if s.TLS != "" {
+		q = append(q, [2]string{"tls", string(s.TLS)})
+	}
+	for _, kv := range [][2]string{{"ssl-ca", s.CA}, {"ssl-cert", s.Cert}, {"ssl-key", s.Key}, {"server-name", s.ServerName}} {
+		if kv[1] != "" {
+			q = append(q, kv)
+		}
+	}
+	if s.ConnectTimeout > 0 {
+		q = append(q, [2]string{"connect-timeout", s.ConnectTimeout.String()})
+	}
+	for i, kv := range q {
+		b.WriteByte("?&"[min(i, 1)])
+		b.WriteString(kv[0] + "=" + escape(kv[1]))
+	}
+	return b.String()
+}
+
+// escape percent-encodes everything that could mean something in any part of a URL.
+func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
+
+func escapePath(s string) string { return strings.ReplaceAll(escape(s), "%2F", "/") }

@@ -1,0 +1,85 @@
+package target
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+)
+
+// tlsConfig returns nil for no encryption. fallback allows plain text when the server has no TLS.
+func (s Spec) tlsConfig() (c *tls.Config, fallback bool, err error) {
+	mode := s.Mode()
+	if mode == TLSDisabled {
+		return nil, false, nil
+	}
+	c = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.ServerName}
+	if c.ServerName == "" {
+		host, _, err := net.SplitHostPort(s.Address)
+		if err != nil {
+			host = "localhost" // a Unix socket, where TLS was asked for
+		}
+		c.ServerName = host
+	}
+	if s.CA != "" {
+		pem, err := os.ReadFile(s.CA)
+		if err != nil {
+			return nil, false, s.bad("read ssl-ca", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, false, s.bad("read ssl-ca", fmt.Errorf("%s holds no certificate in PEM form", s.CA))
+		}
+	}
+	if (s.Cert == "") != (s.Key == "") {
+		return nil, false, s.bad("read the client certificate", errors.New("ssl-cert and ssl-key need each other"))
+	}
+	if s.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(s.Cert, s.Key)
+		if err != nil {
+			return nil, false, s.bad("read the client certificate", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	switch mode {
+	case TLSVerifyFull: // the standard library does it all
+	case TLSVerifyCA:
+		verifyChainOnly(c)
+	case TLSRequired:
+		if c.RootCAs != nil {
+			verifyChainOnly(c)
+		} else {
+			c.InsecureSkipVerify = true
+		}
+	case TLSPreferred:
+		// Nothing is promised, so an old version is no worse than the plain text that is accepted too.
+		c.InsecureSkipVerify, c.MinVersion, fallback = true, tls.VersionTLS10, true
+	default:
+		return nil, false, s.bad("set up TLS", fmt.Errorf("unknown mode %q", mode))
+	}
+	return c, fallback, nil
+}
+
+// verifyChainOnly checks that a trusted CA signed the certificate, for any host.
+func verifyChainOnly(c *tls.Config) {
+	c.InsecureSkipVerify = true // replaced by VerifyConnection
+	c.VerifyConnection = func(st tls.ConnectionState) error {
+		if len(st.PeerCertificates) == 0 {
+			return errors.New("tls: the server sent no certificate")
+		}
+		o := x509.VerifyOptions{Roots: c.RootCAs, Intermediates: x509.NewCertPool()}
+		for _, i := range st.PeerCertificates[1:] {
+			o.Intermediates.AddCert(i)
+		}
+		if _, err := st.PeerCertificates[0].Verify(o); err != nil {
+			return &tls.CertificateVerificationError{UnverifiedCertificates: st.PeerCertificates, Err: err}
+		}
+		return nil
+	}
+}
+
+func (s Spec) bad(op string, err error) error {
+	return &Error{Op: op, Kind: BadTarget, Target: s.Where(), Err: err}
+}

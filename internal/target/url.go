@@ -1,0 +1,262 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const urlForms = "mysql://user@host:3306/database, mariadb://…, or unix:///path/of.sock?user=name"
+
+// parameters lists what may follow the question mark of a URL.
+const parameters = "user, password, database, tls (or ssl-mode), ssl-ca, ssl-cert, ssl-key, server-name, connect-timeout"
+
+// ParseURL reads a TARGET in one of the forms
+//
+//	mysql://user@host:3306/database?tls=verify-full
+//	mariadb://[::1]/
+//	unix:///run/mysqld/mysqld.sock?user=name&database=name
+//
+// User, password, host, database and values are percent-decoded. What is left out stays empty, to be filled by defaults.
+// No error shows the text of the URL, for a password in it may be the very thing that is mistyped.
+func ParseURL(text string) (Spec, error) {
+	s, err := parseURL(text)
+	if err != nil {
+		var e *Error
+		if errors.As(err, &e) {
+			return Spec{}, err
+		}
+		return Spec{}, &Error{Op: "read the URL", Kind: BadTarget, Hint: "the forms are " + urlForms, Err: err}
+	}
+	return s, nil
+}
+
+func parseURL(text string) (s Spec, err error) {
+	if !utf8.ValidString(text) {
+		return s, errors.New("it is not valid UTF-8: percent-encode such bytes only where the server uses UTF-8 too")
+	}
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		return s, errors.New("no scheme:// in it")
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	if strings.Contains(rest, "#") || strings.Contains(query, "#") {
+		return s, errors.New("a # must be written %23")
+	}
+	switch strings.ToLower(scheme) {
+	case "mysql", "mariadb":
+		s.Scheme, s.Network = strings.ToLower(scheme), "tcp"
+		if err := s.authority(rest); err != nil {
+			return s, err
+		}
+	case "unix":
+		s.Scheme, s.Network = "mysql", "unix"
+		if s.Address, err = unescape("socket path", rest); err != nil {
+			return s, err
+		}
+		if !strings.HasPrefix(s.Address, "/") {
+			return s, errors.New("the socket's path must be absolute, with three slashes: unix:///path/of.sock")
+		}
+	case "postgres", "postgresql":
+		return s, &Error{Op: "read the URL", Kind: Unsupported, Err: errors.New("PostgreSQL is not yet supported"),
+			Hint: "this version of dyno works with MySQL, Percona Server and MariaDB"}
+	case "mongodb", "mongodb+srv":
+		return s, &Error{Op: "read the URL", Kind: Unsupported, Err: errors.New("MongoDB is not yet supported"),
+			Hint: "this version of dyno works with MySQL, Percona Server and MariaDB"}
+	default:
+		return s, errors.New("unknown scheme")
+	}
+	return s, s.query(query)
+}
+
+// authority reads user:password@host:port/database.
+func (s *Spec) authority(text string) error {
+	auth, path, _ := strings.Cut(text, "/")
+	if strings.Contains(path, "@") && !strings.Contains(auth, "@") {
+		return errors.New("there is a / before the @: percent-encode the user and password (a / is %2F)")
+	}
+	var err error
+	if s.Database, err = unescape("database", strings.TrimSuffix(path, "/")); err != nil {
+		return err
+	}
+	if i := strings.LastIndexByte(auth, '@'); i >= 0 {
+		user, password, has := strings.Cut(auth[:i], ":")
+		auth = auth[i+1:]
+		if s.User, err = unescape("user", user); err != nil {
+			return err
+		}
+		if password, err = unescape("password", password); err != nil {
+			return err
+		}
+		s.Password, s.PasswordInURL = NewSecret(password), has && password != ""
+	}
+	if auth == "" {
+		return nil
+	}
+	host, port := auth, ""
+	if strings.HasPrefix(auth, "[") {
+		end := strings.IndexByte(auth, ']')
+		if end < 0 {
+			return errors.New("the [ of an IPv6 address is not closed")
+		}
+		host, port = auth[1:end], auth[end+1:]
+		if port != "" && port[0] != ':' {
+			return errors.New("only a :port may follow the ] of an IPv6 address")
+		}
+		port = strings.TrimPrefix(port, ":")
+		if host, err = unescape("host", host); err != nil {
+			return err
+		}
+		ip, _, _ := strings.Cut(host, "%") // a zone may follow
+		if net.ParseIP(ip) == nil || !strings.Contains(ip, ":") {
+			return errors.New("what stands in [ ] is not an IPv6 address")
+		}
+	} else {
+		if strings.Count(auth, ":") > 1 {
+			return errors.New("more than one colon after the user: write an IPv6 address in [ ], and percent-encode a password (an @ is %40)")
+		}
+		host, port, _ = strings.Cut(auth, ":")
+		if host, err = unescape("host", host); err != nil {
+			return err
+		}
+		if i := strings.IndexFunc(host, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`/\@:[]%,()`, r) }); i >= 0 {
+			return errors.New("the host holds a character that no host name has")
+		}
+	}
+	if port == "" {
+		port = defaultPort
+	} else if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return errors.New("the port is not a number from 1 to 65535") // not shown: it may be part of a password
+	} else {
+		port = strconv.FormatUint(n, 10)
+	}
+	s.Address = net.JoinHostPort(host, port)
+	return nil
+}
+
+const defaultPort = "3306"
+
+// query reads the part after the question mark.
+func (s *Spec) query(text string) error {
+	seen := map[string]bool{}
+	for pair := range strings.SplitSeq(text, "&") {
+		if pair == "" {
+			continue
+		}
+		k, v, _ := strings.Cut(pair, "=")
+		k, err := unescape("name of a parameter", k)
+		if err != nil {
+			return err
+		}
+		if v, err = unescape("value of a parameter", strings.ReplaceAll(v, "+", "%2B")); err != nil {
+			return err
+		}
+		name := strings.ReplaceAll(strings.ToLower(k), "_", "-")
+		switch name {
+		case "ssl-mode", "sslmode":
+			name = "tls"
+		case "ca", "tls-ca", "sslrootcert":
+			name = "ssl-ca"
+		case "cert", "tls-cert":
+			name = "ssl-cert"
+		case "key", "tls-key":
+			name = "ssl-key"
+		case "schema", "db":
+			name = "database"
+		}
+		if seen[name] {
+			return fmt.Errorf("parameter %s is given twice", name)
+		}
+		seen[name] = true
+		switch name {
+		case "user":
+			if s.User != "" {
+				return errors.New("the user is given twice")
+			}
+			s.User = v
+		case "password":
+			if !s.Password.Empty() {
+				return errors.New("the password is given twice")
+			}
+			s.Password, s.PasswordInURL = NewSecret(v), v != ""
+		case "database":
+			if s.Database != "" {
+				return errors.New("the database is given twice")
+			}
+			s.Database = v
+		case "flavor":
+			if v != "mysql" && v != "mariadb" {
+				return errors.New("flavor is mysql or mariadb")
+			}
+			s.Scheme = v
+		case "tls":
+			if s.TLS, err = ParseTLSMode(v); err != nil {
+				return err
+			}
+		case "ssl-ca":
+			s.CA = v
+		case "ssl-cert":
+			s.Cert = v
+		case "ssl-key":
+			s.Key = v
+		case "server-name":
+			s.ServerName = v
+		case "connect-timeout":
+			if s.ConnectTimeout, err = parseTimeout(v); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("unknown parameter; accepted are %s", parameters)
+		}
+	}
+	return nil
+}
+
+// ParseTLSMode reads a mode by any of its usual names: those of --ssl-mode, of other drivers, and true or false.
+func ParseTLSMode(text string) (TLSMode, error) {
+	switch strings.ReplaceAll(strings.ToLower(text), "_", "-") {
+	case "disabled", "disable", "false", "off", "0":
+		return TLSDisabled, nil
+	case "preferred", "prefer":
+		return TLSPreferred, nil
+	case "required", "require", "skip-verify":
+		return TLSRequired, nil
+	case "verify-ca":
+		return TLSVerifyCA, nil
+	case "verify-full", "verify-identity", "true", "on", "1":
+		return TLSVerifyFull, nil
+	}
+	return "", errors.New("the TLS mode is disabled, preferred, required, verify-ca or verify-full")
+}
+
+// parseTimeout reads whole seconds, as the mysql client takes them, or a duration with a unit.
+func parseTimeout(text string) (time.Duration, error) {
+	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(n) * time.Second, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > 1<<31*time.Second {
+		return 0, errors.New("the connect timeout is a number of seconds or a duration like 500ms")
+	}
+	return d, nil
+}
+
+// unescape decodes %XX and refuses what no name of a server can hold. The error does not show the text.
+func unescape(what, text string) (string, error) {
+	out, err := url.PathUnescape(text)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("the %s holds a %% that is not followed by two hexadecimal digits: write %% as %%25", what)
+	case !utf8.ValidString(out):
+		return "", fmt.Errorf("the %s is not valid UTF-8", what)
+	case strings.ContainsFunc(out, unicode.IsControl):
+		return "", fmt.Errorf("the %s holds a control character", what)
+	}
+	return out, nil
+}

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/stat"
+)
+
+// finite returns a copy of d in which every number is one: a point, value or bound that is infinite or not a number is left
+// out as unknown, and a warning says so where a verdict loses its interval.
+func finite(d *Document) *Document {
+	c := *d
+	ok := func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+	value := func(v known.Value[float64]) known.Value[float64] {
+		if x, is := v.Get(); is && !ok(x) {
+			return known.None[float64]()
+		}
+		return v
+	}
+	interval := func(i stat.Interval, what string) stat.Interval {
+		if ok(i.Center) && ok(i.Lo) && ok(i.Hi) && ok(i.Confidence) {
+			return i
+		}
+		c.Warnings = append(slices.Clone(c.Warnings), fmt.Sprintf("the interval of %s has no finite bounds and was left out", what))
+		return stat.Interval{}
+	}
+	if c.Verdict != nil {
+		v := *c.Verdict
+		v.Ratio = interval(v.Ratio, "the verdict")
+		if !ok(v.Margin) {
+			v.Margin = 0
+		}
+		c.Verdict = &v
+	}
+	c.Measures = slices.Clone(c.Measures)
+	for i := range c.Measures {
+		m := &c.Measures[i]
+		m.Before, m.After, m.Ratio = value(m.Before), value(m.After), interval(m.Ratio, m.Title)
+	}
+	c.Charts = slices.Clone(c.Charts)
+	for i := range c.Charts {
+		ch := &c.Charts[i]
+		ch.Limit = value(ch.Limit)
+		ch.Lines = slices.Clone(ch.Lines)
+		for j := range ch.Lines {
+			ch.Lines[j].Points = slices.DeleteFunc(slices.Clone(ch.Lines[j].Points), func(p metric.Point) bool { return !ok(p.Value) })
+		}
+	}
+	c.Classes = slices.Clone(c.Classes)
+	for i := range c.Classes {
+		for _, side := range []**ClassFigures{&c.Classes[i].Before, &c.Classes[i].After} {
+			if *side == nil {
+				continue
+			}
+			f := **side
+			for _, v := range []*known.Value[float64]{&f.PerSec, &f.MeanSec, &f.P95Sec, &f.Examined, &f.Sent, &f.Share} {
+				*v = value(*v)
+			}
+			*side = &f
+		}
+	}
+	if c.Change != nil {
+		ch := *c.Change
+		ch.TookSec = value(ch.TookSec)
+		c.Change = &ch
+	}
+	if c.Experiment != nil {
+		e := *c.Experiment
+		e.Windows = slices.Clone(e.Windows)
+		for i := range e.Windows {
+			vs := maps.Clone(e.Windows[i].Values)
+			maps.DeleteFunc(vs, func(_ string, v float64) bool { return !ok(v) })
+			e.Windows[i].Values = vs
+		}
+		c.Experiment = &e
+	}
+	return &c
+}
+
+// shown returns a deep copy of d that is safe to show: finite, and every text of it visible. Texts are single lines, but for
+// SQL and command lines, which keep their line ends.
+func shown(d *Document) *Document {
+	return see(reflect.ValueOf(finite(d)), false).Interface().(*Document)
+}
+
+// lines names the fields whose texts may have several lines.
+var lines = map[string]bool{"SQL": true, "Undo": true, "Line": true, "Fingerprint": true}
+
+func see(v reflect.Value, multi bool) reflect.Value {
+	switch v.Kind() {
+	case reflect.String:
+		w := reflect.New(v.Type()).Elem()
+		w.SetString(visible(v.String(), multi))
+		return w
+	case reflect.Pointer:
+		if v.IsNil() {
+			return v
+		}
+		w := reflect.New(v.Type().Elem())
+		w.Elem().Set(see(v.Elem(), multi))
+		return w
+	case reflect.Slice:
+		if v.IsNil() {
+			return v
+		}
+		w := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		for i := range v.Len() {
+			w.Index(i).Set(see(v.Index(i), multi))
+		}
+		return w
+	case reflect.Map:
+		if v.IsNil() {
+			return v
+		}
+		w := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for k, x := range v.Seq2() {
+			w.SetMapIndex(see(k, multi), see(x, multi))
+		}
+		return w
+	case reflect.Struct:
+		w := reflect.New(v.Type()).Elem()
+		w.Set(v)
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() {
+				w.Field(i).Set(see(v.Field(i), lines[f.Name]))
+			}
+		}
+		return w
+	default:
+		return v
+	}
+}
+
+// visible replaces what cannot be seen in s: a control character by its picture (␀), any other character that prints nothing
+// or changes the direction of writing by its code point (⟨U+202E⟩), a broken byte by its value (⟨xFF⟩). Without multi, line
+// ends and tabs become spaces.
+func visible(s string, multi bool) string {
+	plain := func(r rune) bool { return r != utf8.RuneError && unicode.IsPrint(r) }
+	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, "⟨x%02X⟩", s[i])
+		case r == '\n' && multi:
+			b.WriteByte('\n')
+		case r == '\t' && multi:
+			b.WriteString("    ")
+		case r == '\n' || r == '\t':
+			b.WriteByte(' ')
+		case r < 0x20:
+			b.WriteRune(0x2400 + r)
+		case r == 0x7f:
+			b.WriteRune('␡')
+		case !unicode.IsPrint(r):
+			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+		default:
+			b.WriteRune(r)
+		}
+		i += n
+	}
+	return b.String()
+}

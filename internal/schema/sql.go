@@ -1,0 +1,120 @@
+package schema
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Quote returns a name in backticks, as every statement should hold it. It is right under any sql_mode.
+func Quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+// SQL returns the table's name for a statement: quoted, with its schema when it has one.
+func (r Ref) SQL() string {
+	if r.Schema == "" {
+		return Quote(r.Table)
+	}
+	return Quote(r.Schema) + "." + Quote(r.Table)
+}
+
+// AddIndexSQL returns the ALTER TABLE that adds the index, without ALGORITHM and LOCK and without a semicolon.
+func AddIndexSQL(t Ref, x Index) string { return "ALTER TABLE " + t.SQL() + " " + AddIndexClause(x) }
+
+// DropIndexSQL returns the ALTER TABLE that drops the named index, in the same form.
+func DropIndexSQL(t Ref, name string) string {
+	return "ALTER TABLE " + t.SQL() + " " + DropIndexClause(name)
+}
+
+// AddIndexClause returns what follows the table's name in AddIndexSQL.
+func AddIndexClause(x Index) string {
+	var b strings.Builder
+	b.WriteString("ADD ")
+	switch {
+	case x.Primary():
+		b.WriteString("PRIMARY KEY ")
+	case x.Type == "FULLTEXT" || x.Type == "SPATIAL":
+		b.WriteString(x.Type + " INDEX " + Quote(x.Name) + " ")
+	case x.Unique:
+		b.WriteString("UNIQUE INDEX " + Quote(x.Name) + " ")
+	default:
+		b.WriteString("INDEX " + Quote(x.Name) + " ")
+	}
+	b.WriteString("(" + PartsSQL(x.Parts) + ")")
+	if x.Type == "HASH" {
+		b.WriteString(" USING HASH")
+	}
+	return b.String()
+}
+
+// DropIndexClause returns what follows the table's name in DropIndexSQL.
+func DropIndexClause(name string) string {
+	if name == "PRIMARY" {
+		return "DROP PRIMARY KEY"
+	}
+	return "DROP INDEX " + Quote(name)
+}
+
+// PartsSQL returns the parts of an index as they stand between its parentheses: `a`, `b`(10) DESC, (lower(`c`)).
+func PartsSQL(parts []IndexPart) string {
+	var b strings.Builder
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if p.Expr != "" {
+			b.WriteString("(" + p.Expr + ")")
+		} else {
+			b.WriteString(Quote(p.Column))
+		}
+		if p.Prefix > 0 {
+			b.WriteString("(" + strconv.Itoa(p.Prefix) + ")")
+		}
+		if p.Desc {
+			b.WriteString(" DESC")
+		}
+	}
+	return b.String()
+}
+
+// SameKey reports whether two indexes have the same type, uniqueness and parts. Names, statistics and visibility do not count.
+func SameKey(a, b Index) bool {
+	if a.Unique != b.Unique || kind(a) != kind(b) || len(a.Parts) != len(b.Parts) {
+		return false
+	}
+	for i := range a.Parts {
+		if !samePart(a.Parts[i], b.Parts[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Serves reports whether index a makes a non-unique index b unnecessary: b's parts are the first ones of a, in the same order and
+// direction, and b enforces nothing that a does not. A hidden index serves nothing.
+func Serves(a, b Index) bool {
+	if a.Hidden || kind(a) != "BTREE" || kind(b) != "BTREE" || len(a.Parts) < len(b.Parts) || b.Unique && !(a.Unique && len(a.Parts) == len(b.Parts)) {
+		return false
+	}
+	for i, p := range b.Parts {
+		q := a.Parts[i]
+		if samePart(q, p) {
+			continue
+		}
+		// A longer prefix, or the whole column, serves a shorter one when it comes last.
+		longer := p.Prefix > 0 && (q.Prefix == 0 || q.Prefix >= p.Prefix)
+		if q.Prefix, p.Prefix = 0, 0; !longer || i != len(b.Parts)-1 || b.Unique || !samePart(q, p) {
+			return false
+		}
+	}
+	return true
+}
+
+func samePart(a, b IndexPart) bool {
+	return equalFold(a.Column, b.Column) && a.Expr == b.Expr && a.Prefix == b.Prefix && a.Desc == b.Desc
+}
+
+func kind(x Index) string {
+	if x.Type == "" {
+		return "BTREE"
+	}
+	return x.Type
+}

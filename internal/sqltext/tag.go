@@ -1,0 +1,30 @@
+package sqltext
+
+import "strings"
+
+// Tag begins the comment in front of every statement that Dyno itself sends.
+const Tag = "/* dyno:"
+
+// Tagged returns sql with a comment in front that tells who sent it, so that people see it in a process list and Dyno
+// leaves its own statements out of what it measures. The component ("scrape") and id are reduced to letters, digits
+// and - _ . / so that they cannot end the comment.
+func Tagged(component, id, sql string) string {
+	tag := Tag + clean(component)
+	if id != "" {
+		tag += " " + clean(id)
+	}
+	return tag + " */ " + sql
+}
+
+// Own reports whether a statement carries the tag in front. A digest text has lost all comments: there it says nothing.
+func Own(sql string) bool { return strings.HasPrefix(strings.TrimLeft(sql, spaces), Tag) }
+
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r < 0x80 && (isLetter(byte(r)) || isDigit(byte(r))), r == '-', r == '_', r == '.', r == '/':
+			return r
+		}
+		return '_'
+	}, s)
+}

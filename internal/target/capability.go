@@ -3,7 +3,6 @@ package target
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strings"
 )
 
@@ -52,8 +51,8 @@ func (t *Target) Answer(c Capability) Answer {
 const asked = "'STATISTICS','PROCESSLIST','INNODB_TABLES','INNODB_METRICS','METADATA_LOCK_INFO'"
 
 func readCapabilities(ctx context.Context, c *sql.Conn, f Facts, vars map[string]string) (map[Capability]Answer, error) {
-	rows, err := c.QueryContext(ctx, mark+"SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS"+
-		" WHERE TABLE_SCHEMA='information_schema' AND TABLE_NAME IN ("+asked+")")
+	rows, err := c.QueryContext(ctx, own("SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS"+
+		" WHERE TABLE_SCHEMA='information_schema' AND TABLE_NAME IN ("+asked+")"))
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +145,7 @@ func readCapabilities(ctx context.Context, c *sql.Conn, f Facts, vars map[string
 
 // readable tries a question. Only a broken connection is an error: everything else is an answer.
 func readable(ctx context.Context, c *sql.Conn, q string) (Answer, error) {
-	rows, err := c.QueryContext(ctx, mark+q)
+	rows, err := c.QueryContext(ctx, own(q))
 	if err == nil {
 		for rows.Next() {
 		}
@@ -171,7 +170,7 @@ func readable(ctx context.Context, c *sql.Conn, q string) (Answer, error) {
 // consumer asks whether performance_schema keeps what it collects; an account that may not ask gets the benefit of the doubt.
 func consumer(ctx context.Context, c *sql.Conn, name string) (Answer, error) {
 	var enabled string
-	err := c.QueryRowContext(ctx, fmt.Sprintf("%sSELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME='%s'", mark, name)).Scan(&enabled)
+	err := c.QueryRowContext(ctx, own("SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME='"+name+"'")).Scan(&enabled)
 	if err != nil {
 		if _, ok := ServerErrorNumber(err); ok || err == sql.ErrNoRows {
 			return Answer{Has: true}, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dyno/internal/known"
+	"dyno/internal/sqltext"
 )
 
 // Version is a server's version. For MariaDB it is MariaDB's own, without the 5.5.5- that old protocols put before it.
@@ -72,17 +73,17 @@ type Facts struct {
 	TLS          string            `json:"tls,omitzero"` // cipher of the connection; empty for plain text
 }
 
-// mark is the comment that shows a statement to be Dyno's own.
-const mark = "/* dyno:target */ "
+// own marks a statement of this package as Dyno's own.
+func own(sql string) string { return sqltext.Tagged("target", "", sql) }
 
 // readFacts asks by SHOW, which every version answers without special privileges, and takes what is there.
 func readFacts(ctx context.Context, c *sql.Conn) (Facts, map[string]string, error) {
-	vars, err := pairs(ctx, c, mark+"SHOW GLOBAL VARIABLES")
+	vars, err := pairs(ctx, c, own("SHOW GLOBAL VARIABLES"))
 	if err != nil {
 		return Facts{}, nil, err
 	}
 	var f Facts
-	if err := c.QueryRowContext(ctx, mark+"SELECT VERSION(), CURRENT_USER()").Scan(&f.Raw, &f.User); err != nil {
+	if err := c.QueryRowContext(ctx, own("SELECT VERSION(), CURRENT_USER()")).Scan(&f.Raw, &f.User); err != nil {
 		return Facts{}, nil, err
 	}
 	f.Version, f.Comment = ParseVersion(f.Raw), vars["version_comment"]
@@ -92,7 +93,7 @@ func readFacts(ctx context.Context, c *sql.Conn) (Facts, map[string]string, erro
 	f.Port, _ = strconv.Atoi(vars["port"])
 	f.ReadOnly = on(vars["read_only"]) || on(vars["super_read_only"])
 	f.Server = f.identity()
-	status, err := pairs(ctx, c, mark+"SHOW STATUS WHERE Variable_name IN ('Uptime','Ssl_cipher')")
+	status, err := pairs(ctx, c, own("SHOW STATUS WHERE Variable_name IN ('Uptime','Ssl_cipher')"))
 	if err != nil {
 		return Facts{}, nil, err
 	}
@@ -133,7 +134,7 @@ func replica(ctx context.Context, c *sql.Conn, flavor string) (known.Value[bool]
 		qs = []string{"SHOW ALL SLAVES STATUS"}
 	}
 	for _, q := range qs {
-		rows, err := c.QueryContext(ctx, mark+q)
+		rows, err := c.QueryContext(ctx, own(q))
 		if err != nil {
 			if n, ok := ServerErrorNumber(err); !ok {
 				return known.None[bool](), err

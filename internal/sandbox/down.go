@@ -1,0 +1,195 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"dyno/internal/host"
+)
+
+// grace is how long a server may take to shut down in order before it is killed.
+const grace = 30 * time.Second
+
+// Down stops a sandbox's server: it asks it to end, and kills it when it has not within 30 s. Its data stay. A sandbox that does
+// not run is stopped already.
+func (y *Yard) Down(ctx context.Context, name string) error {
+	const op = "stop sandbox"
+	if err := CheckName(name); err != nil {
+		return wrap(op, "", err)
+	}
+	release, _, err := y.acquire(ctx, name, false)
+	if err != nil {
+		return wrap(op, name, err)
+	}
+	defer release()
+	dir := y.dir(name)
+	r, ok, err := load(dir)
+	if err != nil || !ok {
+		return wrap(op, name, err)
+	}
+	if err := end(ctx, r.Process, grace); err != nil {
+		return wrap(op, name, err)
+	}
+	r.Process, r.Owner = host.Identity{}, host.Identity{}
+	return wrap(op, name, r.save(dir))
+}
+
+// Remove ends a sandbox's server at once and removes all there is of it, however complete it is.
+func (y *Yard) Remove(ctx context.Context, name string) error {
+	const op = "remove sandbox"
+	if err := CheckName(name); err != nil {
+		return wrap(op, "", err)
+	}
+	release, _, err := y.acquire(ctx, name, false)
+	if err != nil {
+		return wrap(op, name, err)
+	}
+	defer release()
+	r, _, err := load(y.dir(name))
+	if err != nil {
+		return wrap(op, name, err)
+	}
+	return wrap(op, name, erase(ctx, y.dir(name), r))
+}
+
+// erase ends a sandbox's process and removes its files. The caller holds its lock.
+func erase(ctx context.Context, dir string, r record) error {
+	if err := end(ctx, r.Process, 0); err != nil {
+		return err
+	}
+	return errors.Join(removeRunDir(dir, r.Run), os.RemoveAll(dir))
+}
+
+// RemoveAll removes all sandboxes, all templates and what an interrupted Install left. Builds that were installed stay. What is
+// in use by another program stays too, and is in the error.
+func (y *Yard) RemoveAll(ctx context.Context) error {
+	list, err := y.List(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, s := range list {
+		errs = append(errs, y.Remove(ctx, s.Name))
+	}
+	errs = append(errs, emptyDir(y.templates(), func(string) bool { return true }), emptyDir(y.servers(), isStaging))
+	if err := os.Remove(y.sandboxes()); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTEMPTY) {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func isStaging(name string) bool { return strings.HasPrefix(name, ".") }
+
+// emptyDir removes the entries of a directory that which names, and the directory when it is empty then. Its lock says nobody
+// uses them.
+func emptyDir(dir string, which func(name string) bool) error {
+	unlock, held, err := tryFlock(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if held {
+		return fmt.Errorf("remove %s: %w", dir, ErrBusy)
+	}
+	defer unlock()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	left := 0
+	for _, e := range entries {
+		if which(e.Name()) {
+			errs = append(errs, os.RemoveAll(filepath.Join(dir, e.Name())))
+		} else {
+			left++
+		}
+	}
+	if left == 0 {
+		errs = append(errs, os.Remove(dir))
+	}
+	return errors.Join(errs...)
+}
+
+// end ends a process: in order when grace is not zero, by force when it has not ended by then. It returns when the process is
+// gone. A process that is not the one of the identity is not touched, whatever its PID.
+func end(ctx context.Context, id host.Identity, grace time.Duration) error {
+	if !id.Alive() {
+		return nil
+	}
+	// The descriptor keeps the PID from being given to another process between the look and the signal.
+	fd, err := unix.PidfdOpen(id.PID, 0)
+	switch {
+	case errors.Is(err, unix.ESRCH):
+		return nil
+	case err == nil:
+		defer unix.Close(fd)
+		if !id.Alive() {
+			return nil
+		}
+	case errors.Is(err, unix.ENOSYS): // Linux before 5.3
+		fd = -1
+	default:
+		return fmt.Errorf("process %d: %w", id.PID, err)
+	}
+	signal := func(s unix.Signal) error {
+		var err error
+		if fd >= 0 {
+			err = unix.PidfdSendSignal(fd, s, nil, 0)
+		} else {
+			err = unix.Kill(id.PID, s)
+		}
+		switch {
+		case errors.Is(err, unix.ESRCH):
+			return nil
+		case errors.Is(err, unix.EPERM):
+			return hint(fmt.Errorf("signal process %d: %w", id.PID, err), "do it as the user who started the sandbox")
+		case err != nil:
+			return fmt.Errorf("signal process %d: %w", id.PID, err)
+		}
+		return nil
+	}
+	if grace > 0 {
+		if err := signal(unix.SIGTERM); err != nil {
+			return err
+		}
+		if gone, err := vanish(ctx, id, grace); gone || err != nil {
+			return err
+		}
+	}
+	if err := signal(unix.SIGKILL); err != nil {
+		return err
+	}
+	gone, err := vanish(ctx, id, grace+30*time.Second)
+	if err == nil && !gone {
+		err = fmt.Errorf("process %d does not end, though it was killed", id.PID)
+	}
+	return err
+}
+
+// vanish waits until a process is gone.
+func vanish(ctx context.Context, id host.Identity, within time.Duration) (gone bool, err error) {
+	for end := time.Now().Add(within); ; {
+		if !id.Alive() {
+			return true, nil
+		}
+		if time.Now().After(end) {
+			return false, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

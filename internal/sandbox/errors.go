@@ -1,0 +1,60 @@
+package sandbox
+
+import "errors"
+
+// What can be wrong, for errors.Is. The errors returned say which sandbox, and what to do.
+var (
+	ErrBadName  = errors.New("not a name for a sandbox")
+	ErrNotFound = errors.New("no such sandbox")
+	ErrRunning  = errors.New("already running")
+	ErrBusy     = errors.New("in use by another dyno")
+	ErrNoServer = errors.New("no such server build")
+	ErrNoSpace  = errors.New("not enough free disk space")
+	ErrPort     = errors.New("port cannot be used")
+	ErrSettings = errors.New("settings cannot be used")
+	ErrAccount  = errors.New("the server's account cannot work there")
+	ErrDied     = errors.New("server ended while starting")
+	ErrFetch    = errors.New("cannot be fetched")
+)
+
+// Error is what every operation on a sandbox returns.
+type Error struct {
+	Op   string // "start sandbox", "stop sandbox", "install server"…
+	Name string // of the sandbox or the server
+	Err  error
+	Hint string // what the user can do, a sentence without a stop; may be empty
+}
+
+// Error returns what failed and why, without the hint.
+func (e *Error) Error() string {
+	if e.Name == "" {
+		return e.Op + ": " + e.Err.Error()
+	}
+	return e.Op + " " + e.Name + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// hinted is a cause that knows its remedy.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Unwrap() error { return h.error }
+
+// hint adds a remedy to err.
+func hint(err error, text string) error { return hinted{err, text} }
+
+// wrap makes the Error of an operation of err, with the remedy that err carries.
+func wrap(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &Error{Op: op, Name: name, Err: err}
+	if h := (hinted{}); errors.As(err, &h) {
+		e.Hint = h.hint
+	}
+	return e
+}

@@ -1,0 +1,127 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// State says what has become of a sandbox.
+type State string
+
+const (
+	Starting   State = "starting"   // a dyno is making or starting it right now
+	Running    State = "running"    // it serves, as far as its process tells
+	Orphan     State = "orphan"     // it serves, but the program it was made for is gone
+	Stopped    State = "stopped"    // by Down; Up starts it again
+	Dead       State = "dead"       // its process ended without being told to; Up starts it again
+	Unfinished State = "unfinished" // its maker was killed before it first answered; good for Remove alone
+)
+
+// Sandbox is one private server.
+type Sandbox struct {
+	Name     string            `json:"name"`
+	State    State             `json:"state"`
+	Server   Server            `json:"server"`
+	Dir      string            `json:"dir"`
+	Socket   string            `json:"socket,omitempty"`
+	Port     int               `json:"port,omitempty"` // on 127.0.0.1
+	PID      int               `json:"pid,omitempty"`  // 0 when no process of it runs
+	Owner    int               `json:"owner,omitempty"`
+	Account  string            `json:"account,omitempty"` // the server runs as, "" when it is who started it
+	Created  time.Time         `json:"created"`
+	Started  time.Time         `json:"started"` // last time; zero before the first
+	Settings map[string]string `json:"settings,omitempty"`
+	Problem  string            `json:"problem,omitempty"` // why its record cannot be read
+}
+
+// List returns all sandboxes of the yard by name, also those that are not complete. It changes nothing.
+func (y *Yard) List(ctx context.Context) ([]Sandbox, error) {
+	list := []Sandbox{}
+	unlock, err := flock(ctx, y.sandboxes())
+	if errors.Is(err, fs.ErrNotExist) {
+		return list, nil
+	}
+	if err != nil {
+		return nil, wrap("list sandboxes", "", err)
+	}
+	defer unlock()
+	entries, err := os.ReadDir(y.sandboxes())
+	if err != nil {
+		return nil, wrap("list sandboxes", "", err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			list = append(list, y.look(e.Name()))
+		}
+	}
+	return list, nil
+}
+
+// Find returns the sandbox with the name. When there is none its error is ErrNotFound.
+func (y *Yard) Find(ctx context.Context, name string) (Sandbox, error) {
+	const op = "find sandbox"
+	if err := CheckName(name); err != nil {
+		return Sandbox{}, wrap(op, "", err)
+	}
+	unlock, err := flock(ctx, y.sandboxes())
+	if err != nil {
+		return Sandbox{}, wrap(op, name, notFound(err))
+	}
+	defer unlock()
+	if _, err := os.Stat(y.dir(name)); err != nil {
+		return Sandbox{}, wrap(op, name, notFound(err))
+	}
+	return y.look(name), nil
+}
+
+// look tells what a sandbox is. The caller holds the lock of all sandboxes.
+func (y *Yard) look(name string) Sandbox {
+	dir := y.dir(name)
+	held := false
+	if unlock, h, err := tryFlock(dir); err == nil {
+		held = h
+		if unlock != nil {
+			unlock()
+		}
+	}
+	r, ok, err := load(dir)
+	s := r.sandbox(name, dir)
+	switch {
+	case err != nil:
+		s.Problem = err.Error()
+	case held && (!ok || !r.Ready || s.PID == 0):
+		s.State = Starting
+	}
+	return s
+}
+
+// sandbox is what the record says now.
+func (r record) sandbox(name, dir string) Sandbox {
+	s := Sandbox{
+		Name: name, Server: r.Server, Dir: dir, Port: r.Port, Owner: r.Owner.PID, Account: r.Account,
+		Created: r.Created, Started: r.Started, Settings: r.Settings,
+	}
+	if r.Run != "" {
+		s.Socket = r.socket()
+	}
+	alive := r.Process.Alive()
+	if alive {
+		s.PID = r.Process.PID
+	}
+	switch {
+	case !r.Ready:
+		s.State = Unfinished
+	case alive && r.Owner.PID != 0 && !r.Owner.Alive():
+		s.State = Orphan
+	case alive:
+		s.State = Running
+	case r.Process.PID != 0:
+		s.State = Dead
+	default:
+		s.State = Stopped
+	}
+	return s
+}

@@ -1,0 +1,93 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// flock takes an exclusive lock on a directory, which leaves no lock file behind and ends with its holder, however that ends.
+// It waits until ctx ends.
+func flock(ctx context.Context, dir string) (unlock func(), err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", dir, err)
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// tryFlock is flock that does not wait: held tells that another one has it.
+func tryFlock(dir string) (unlock func(), held bool, err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, false, err
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		f.Close()
+		return nil, true, nil
+	}
+	if err != nil {
+		f.Close()
+		return nil, false, fmt.Errorf("lock %s: %w", dir, err)
+	}
+	return func() { f.Close() }, false, nil
+}
+
+// acquire locks the sandbox name, so that of all programs one alone starts, stops or removes it; the others get ErrBusy at once.
+// With create it makes the sandbox's directory when there is none, and tells so. The lock of the directory of all sandboxes is
+// held meanwhile: nobody sees a sandbox between being made and being locked, and a look never disturbs an acquire.
+func (y *Yard) acquire(ctx context.Context, name string, create bool) (release func(), created bool, err error) {
+	if create {
+		if err := makeDirs(y.sandboxes()); err != nil {
+			return nil, false, err
+		}
+	}
+	unlock, err := flock(ctx, y.sandboxes())
+	if err != nil {
+		return nil, false, notFound(err)
+	}
+	defer unlock()
+	dir := y.dir(name)
+	if create {
+		if err = makeDir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, false, err
+		}
+		created = err == nil
+	}
+	release, held, err := tryFlock(dir)
+	if err != nil {
+		return nil, false, notFound(err)
+	}
+	if held {
+		return nil, false, hint(fmt.Errorf("%w, which starts, stops or removes it", ErrBusy), "wait for it to end and look at `dyno sandbox ls`")
+	}
+	return release, created, nil
+}
+
+func notFound(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return hint(ErrNotFound, "see `dyno sandbox ls`")
+	}
+	return err
+}

@@ -1,0 +1,71 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// logs are the files that a server writes while it starts, as far as it had come.
+type logs struct {
+	files []string
+	from  []int64 // where this start begins in each
+}
+
+// openLogs notes where the logs of a sandbox end before a start.
+func openLogs(dir string) logs {
+	l := logs{files: []string{filepath.Join(dir, "log", "error.log"), filepath.Join(dir, "log", "console")}}
+	for _, f := range l.files {
+		var size int64
+		if fi, err := os.Stat(f); err == nil {
+			size = fi.Size()
+		}
+		l.from = append(l.from, size)
+	}
+	return l
+}
+
+// last returns what the server said went wrong since the start, in a few lines; "" when it said nothing.
+func (l logs) last() string {
+	for i, f := range l.files {
+		b, err := os.ReadFile(f)
+		if err != nil || int64(len(b)) <= l.from[i] {
+			continue
+		}
+		if s := complaint(string(b[l.from[i]:])); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+var (
+	errorLine = regexp.MustCompile(`\[ERROR\]|\[Fatal\]`)
+	// stamp is what stands before the message: "2026-01-02T03:04:05.678901Z 0 [ERROR] [MY-000067] [Server] " of MySQL,
+	// "2026-01-02  3:04:05 0 [ERROR] /usr/sbin/mariadbd: " of MariaDB.
+	stamp = regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ] ?[ \d]\d:\d\d:\d\d\S* +\d+ \[\w+\] (\[MY-\d+\] )?(\[\w+\] )?(\S*/\S+: )?`)
+	// aftermath are complaints that follow from an earlier one.
+	aftermath = regexp.MustCompile(`Aborting\s*$|Plugin 'InnoDB' (registration|init function)|Failed to initialize plugins|Data Dictionary initialization failed`)
+)
+
+// complaint picks the errors out of a log, the last ones if there are many; without any, its last lines.
+func complaint(log string) string {
+	var errs, all []string
+	for line := range strings.Lines(log) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		all = append(all, line)
+		if errorLine.MatchString(line) && !aftermath.MatchString(line) {
+			if msg := stamp.ReplaceAllString(line, ""); len(errs) == 0 || errs[len(errs)-1] != msg {
+				errs = append(errs, msg)
+			}
+		}
+	}
+	if len(errs) == 0 {
+		errs = all
+	}
+	return strings.Join(errs[max(0, len(errs)-4):], "; ")
+}

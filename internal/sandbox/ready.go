@@ -1,0 +1,61 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"dyno/internal/progress"
+)
+
+// await waits until a server greets on its socket. died is closed when its process ends.
+func await(ctx context.Context, socket string, died <-chan struct{}, patience time.Duration, sink progress.Sink) error {
+	p := progress.Progress{Step: "waiting for the server's answer", Unit: "s", Started: time.Now()}
+	end := p.Started.Add(patience)
+	for shown := p.Started; ; {
+		err := greet(ctx, socket)
+		if err == nil {
+			return nil
+		}
+		p.At = time.Now()
+		if p.At.After(end) {
+			return fmt.Errorf("no answer within %v: %w", patience, err)
+		}
+		if p.At.Sub(shown) > 200*time.Millisecond {
+			shown, p.Done = p.At, p.At.Sub(p.Started).Seconds()
+			sink.Report(p)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-died:
+			return ErrDied
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// greet connects and reads the server's first packet: header of 4 bytes, then the protocol version 10
+// (MySQL internals, "Protocol::HandshakeV10").
+func greet(ctx context.Context, socket string) error {
+	d := net.Dialer{Timeout: 2 * time.Second}
+	c, err := d.DialContext(ctx, "unix", socket)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(2 * time.Second)); err != nil {
+		return err
+	}
+	var b [5]byte
+	if _, err := io.ReadFull(c, b[:]); err != nil {
+		return err
+	}
+	if b[4] != 10 {
+		return errors.New("a greeting that is not a server's")
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Server is a server build that is on this machine.
+type Server struct {
+	Flavor  string `json:"flavor"`  // "mariadb", "mysql" or "percona"
+	Version string `json:"version"` // "10.11.19"
+	Path    string `json:"path"`    // of the server program, symbolic links followed
+	Origin  Origin `json:"origin"`
+}
+
+// Origin says where a build was found.
+type Origin string
+
+const (
+	OnPath    Origin = "path"       // in a directory of $PATH
+	OfSystem  Origin = "system"     // where packages put servers
+	OfDir     Origin = "server-dir" // in one of Yard.ServerDirs, or named by its path
+	Installed Origin = "installed"  // by Install
+)
+
+// Spec returns the shortest text that Resolve understands as this version: "mysql@9.7.4".
+func (s Server) Spec() string { return s.Flavor + "@" + s.Version }
+
+// programs are the names of server programs.
+var programs = []string{"mariadbd", "mysqld"}
+
+// places are where server programs lie below the root of an unpacked package or archive.
+var places = []string{"", "bin", "sbin", "libexec", "usr/sbin", "usr/bin", "usr/libexec"}
+
+// Servers returns the builds that are on this machine, by flavor and newest first. Each is asked for its version; what does not
+// answer as a server is left out.
+func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
+	type found struct {
+		path   string
+		origin Origin
+	}
+	var all []found
+	seen := map[string]bool{}
+	look := func(origin Origin, dirs ...string) {
+		for _, dir := range dirs {
+			for _, name := range programs {
+				path, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+				if err != nil || seen[path] {
+					continue
+				}
+				if fi, err := os.Stat(path); err != nil || !fi.Mode().IsRegular() || fi.Mode()&0o111 == 0 {
+					continue
+				}
+				seen[path] = true
+				all = append(all, found{path, origin})
+			}
+		}
+	}
+	within := func(origin Origin, root string) {
+		for _, p := range places {
+			look(origin, filepath.Join(root, p))
+		}
+	}
+	for _, root := range y.ServerDirs {
+		within(OfDir, root)
+	}
+	done, err := os.ReadDir(y.servers())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, wrap("find servers", "", err)
+	}
+	for _, d := range done {
+		if d.IsDir() && !strings.HasPrefix(d.Name(), ".") { // dotted ones are being unpacked
+			within(Installed, filepath.Join(y.servers(), d.Name()))
+		}
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if filepath.IsAbs(dir) {
+			look(OnPath, dir)
+		}
+	}
+	look(OfSystem, "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/usr/local/mysql/bin", "/opt/mysql/bin", "/opt/mariadb/bin")
+
+	servers := []Server{}
+	for _, f := range all {
+		s, err := ask(ctx, f.path, f.origin)
+		if ctx.Err() != nil {
+			return nil, wrap("find servers", "", ctx.Err())
+		}
+		if err == nil {
+			servers = append(servers, s)
+		}
+	}
+	slices.SortStableFunc(servers, func(a, b Server) int {
+		return cmp.Or(strings.Compare(a.Flavor, b.Flavor), slices.Compare(numbers(b.Version), numbers(a.Version)))
+	})
+	return servers, nil
+}
+
+// ask runs a server program for its version.
+func ask(ctx context.Context, path string, origin Origin) (Server, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	s := Server{Path: path, Origin: origin}
+	argv := append(s.launcher(), "--no-defaults", "--version")
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = environment("/")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return Server{}, fmt.Errorf("ask %s for its version: %w: %s", path, err, firstLine(out))
+	}
+	var ok bool
+	if s.Flavor, s.Version, ok = parseVersion(string(out)); !ok {
+		return Server{}, fmt.Errorf("ask %s for its version: %q is not the answer of a server", path, firstLine(out))
+	}
+	return s, nil
+}
+
+func firstLine(b []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+	return line
+}
+
+// Resolve returns the newest build that spec means: a flavor ("mariadb"), a flavor and version ("mariadb@10.11", "mysql@9.7.4"),
+// or a path to a server program or to the root of an unpacked one. An empty spec is "mariadb", then "mysql", then "percona",
+// whichever is there. When there is none its error, ErrNoServer, tells which ones there are.
+func (y *Yard) Resolve(ctx context.Context, spec string) (Server, error) {
+	if strings.ContainsRune(spec, '/') {
+		return resolvePath(ctx, spec)
+	}
+	flavor, version, ok := parseSpec(spec)
+	if !ok && spec != "" {
+		return Server{}, wrap("find server", spec, hint(fmt.Errorf("%w: not a spec", ErrNoServer),
+			"name a flavor with or without a version (mariadb, mysql, mariadb@10.11, mysql@9.7.4) or give a path"))
+	}
+	servers, err := y.Servers(ctx)
+	if err != nil {
+		return Server{}, err
+	}
+	for _, s := range servers {
+		if (spec == "" || s.Flavor == flavor) && matches(s.Version, version) {
+			return s, nil
+		}
+	}
+	have := make([]string, 0, len(servers))
+	for _, s := range servers {
+		have = append(have, s.Spec())
+	}
+	what := "no server builds found"
+	if len(have) > 0 {
+		what = "found " + strings.Join(have, ", ")
+	}
+	return Server{}, wrap("find server", spec, hint(fmt.Errorf("%w: %s", ErrNoServer, what), howToGet(flavor, version)))
+}
+
+// howToGet says how a build gets onto this machine.
+func howToGet(flavor, version string) string {
+	switch {
+	case flavor == "percona":
+		return "unpack Percona Server's archive and name its directory with --server-dir"
+	case flavor == "mysql":
+		return "run `dyno sandbox install mysql`, or unpack MySQL's archive and name its directory with --server-dir"
+	case version == "":
+		return "run `dyno sandbox install mariadb`, or install Debian's package mariadb-server-core"
+	default:
+		return "run `dyno sandbox install mariadb@" + version + "`, or unpack MariaDB's archive and name its directory with --server-dir"
+	}
+}
+
+func resolvePath(ctx context.Context, spec string) (Server, error) {
+	path, err := filepath.Abs(spec)
+	if err != nil {
+		return Server{}, wrap("find server", spec, err)
+	}
+	fi, err := os.Stat(path)
+	if err != nil {
+		return Server{}, wrap("find server", spec, fmt.Errorf("%w: %w", ErrNoServer, err))
+	}
+	if fi.IsDir() {
+		inside := &Yard{ServerDirs: []string{path}, Home: "/nonexistent"}
+		servers, err := inside.Servers(ctx)
+		if err != nil {
+			return Server{}, err
+		}
+		for _, s := range servers {
+			if s.Origin == OfDir {
+				return s, nil
+			}
+		}
+		return Server{}, wrap("find server", spec, hint(ErrNoServer, "no program mariadbd or mysqld that runs was found in "+strings.Join(places[1:], ", ")))
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return Server{}, wrap("find server", spec, err)
+	}
+	s, err := ask(ctx, path, OfDir)
+	if err != nil {
+		return Server{}, wrap("find server", spec, fmt.Errorf("%w: %w", ErrNoServer, err))
+	}
+	return s, nil
+}

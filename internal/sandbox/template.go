@@ -1,0 +1,294 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"dyno/internal/progress"
+)
+
+// template is a data directory just initialised, with the list of what is in it. The list is written last, and a template
+// without it, or with files other than it says, is never used.
+type template struct {
+	Files map[string]int64 `json:"files"` // path below data/ → size in bytes
+	Bytes int64            `json:"bytes"` // on disk
+	dir   string
+}
+
+const templateList = "template.json"
+
+func (t template) data() string { return filepath.Join(t.dir, "data") }
+
+// withTemplate calls use with the template of a build with initial options, made if there is none. The lock of all templates is
+// held meanwhile: of two programs one makes it and the other waits, and nobody removes what is being copied.
+func (y *Yard) withTemplate(ctx context.Context, s Server, initial []string, a account, sink progress.Sink, use func(template) error) error {
+	if err := makeDirs(y.templates()); err != nil {
+		return err
+	}
+	unlock, err := flock(ctx, y.templates())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	t, err := y.template(ctx, s, initial, a, sink)
+	if err != nil {
+		return err
+	}
+	return use(t)
+}
+
+func (y *Yard) template(ctx context.Context, s Server, initial []string, a account, sink progress.Sink) (template, error) {
+	key, err := templateKey(s, initial)
+	if err != nil {
+		return template{}, err
+	}
+	dir := filepath.Join(y.templates(), key)
+	if t, err := readTemplate(dir); err == nil {
+		return t, nil
+	}
+	making := filepath.Join(y.templates(), ".making")
+	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(making)); err != nil { // half-made ones
+		return template{}, err
+	}
+	if err := checkSpace(y.templates(), 256<<20); err != nil {
+		return template{}, err
+	}
+	defer os.RemoveAll(making)
+	if err := initialise(ctx, s, initial, a, making, sink); err != nil {
+		return template{}, err
+	}
+	if err := sealTemplate(making); err != nil {
+		return template{}, err
+	}
+	if err := os.Rename(making, dir); err != nil {
+		return template{}, err
+	}
+	return readTemplate(dir)
+}
+
+// templateKey names the template of a build: another program file or other initial options have another one.
+func templateKey(s Server, initial []string) (string, error) {
+	fi, err := os.Stat(s.Path)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%d\n%d\n%q\n", s.Path, fi.Size(), fi.ModTime().UnixNano(), initial)
+	return s.Flavor + "-" + s.Version + "-" + hex.EncodeToString(h.Sum(nil)[:6]), nil
+}
+
+// initialise makes a data directory in dir/data.
+func initialise(ctx context.Context, s Server, initial []string, a account, dir string, sink progress.Sink) error {
+	p := progress.Progress{Step: "initialising " + s.Flavor + " " + s.Version, Started: time.Now()}
+	for _, d := range []string{dir, filepath.Join(dir, "data"), filepath.Join(dir, "tmp")} {
+		if err := makeDirs(d); err != nil {
+			return err
+		}
+		if err := a.give(d); err != nil {
+			return err
+		}
+	}
+	opts := append([]string{
+		"--datadir=" + filepath.Join(dir, "data"), "--tmpdir=" + filepath.Join(dir, "tmp"),
+		"--secure-file-priv=", "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin",
+	}, initial...)
+	var stdin io.Reader
+	switch {
+	case s.Flavor == "mariadb":
+		sql, err := bootstrapSQL(s)
+		if err != nil {
+			return err
+		}
+		stdin = sql
+		opts = append(opts, "--bootstrap", "--log-warnings=0", "--enforce-storage-engine=", "--max-allowed-packet=8M", "--net-buffer-length=16K")
+	case !older(s.Version, "5.7"):
+		opts = append(opts, "--initialize-insecure", "--loose-mysqlx=OFF")
+	default:
+		return hint(fmt.Errorf("%w: a data directory of %s %s cannot be made", ErrNoServer, s.Flavor, s.Version), "use MySQL 5.7 or later, or MariaDB")
+	}
+	argv := s.command(opts...)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdin = dir, environment(dir), stdin
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.SysProcAttr = a.attributes()
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL // unlike a server, this has no use without us
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // the signal is sent when the thread that started the process ends
+		defer runtime.UnlockOSThread()
+		done <- cmd.Run()
+	}()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		p.At = time.Now()
+		sink.Report(p)
+		select {
+		case err := <-done:
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				return fmt.Errorf("initialise the data directory: %w: %s", err, complaint(out.String()))
+			}
+			p.At, p.End = time.Now(), true
+			sink.Report(p)
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// older reports whether version a is below b.
+func older(a, b string) bool {
+	x, y := numbers(a), numbers(b)
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			return x[i] < y[i]
+		}
+	}
+	return false
+}
+
+// bootstrapSQL returns the statements that make MariaDB's system tables, as its own install script feeds them to the server,
+// then leaves the account root@localhost alone.
+func bootstrapSQL(s Server) (io.Reader, error) {
+	share := s.share()
+	if share == "" {
+		return nil, fmt.Errorf("%w: %s lacks its directory of messages and scripts", ErrNoServer, s.Path)
+	}
+	sql := []io.Reader{strings.NewReader("create database mysql;\nuse mysql;\nset @auth_root_socket=NULL;\n")}
+	for _, script := range []struct {
+		names    []string
+		optional bool
+	}{
+		{[]string{"mariadb_system_tables.sql", "mysql_system_tables.sql"}, false},
+		{[]string{"mariadb_performance_tables.sql", "mysql_performance_tables.sql"}, true},
+		{[]string{"mariadb_system_tables_data.sql", "mysql_system_tables_data.sql"}, false},
+		{[]string{"fill_help_tables.sql"}, true},
+		{[]string{"maria_add_gis_sp_bootstrap.sql"}, true},
+		{[]string{"mariadb_sys_schema.sql", "mysql_sys_schema.sql"}, true},
+	} {
+		b, err := readFirst(share, script.names)
+		if errors.Is(err, fs.ErrNotExist) && script.optional {
+			continue
+		}
+		if err != nil {
+			return nil, hint(fmt.Errorf("make the system tables: %w", err), "the build is not complete: unpack the package mariadb-server of the same version too")
+		}
+		sql = append(sql, bytes.NewReader(b), strings.NewReader("\n"))
+	}
+	sql = append(sql, strings.NewReader("use mysql;\ndelete from global_priv where not (User='root' and Host='localhost') and User<>'mariadb.sys';\n"+
+		"delete from proxies_priv where Host<>'localhost';\n"))
+	return io.MultiReader(sql...), nil
+}
+
+func readFirst(dir string, names []string) ([]byte, error) {
+	var first error
+	for _, n := range names {
+		b, err := os.ReadFile(filepath.Join(dir, n))
+		if err == nil {
+			return b, nil
+		}
+		if first == nil || !errors.Is(err, fs.ErrNotExist) {
+			first = err
+		}
+	}
+	return nil, first
+}
+
+// transient are files that a server makes for itself alone; two servers with one server UUID could not replicate.
+var transient = []string{"auto.cnf", "ib_buffer_pool", "ibtmp1"}
+
+// sealTemplate makes the data directory durable and writes its list.
+func sealTemplate(dir string) error {
+	t := template{Files: map[string]int64{}}
+	data := filepath.Join(dir, "data")
+	for _, f := range transient {
+		if err := os.Remove(filepath.Join(data, f)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "tmp")); err != nil {
+		return err
+	}
+	err := filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := f.Sync(); err != nil {
+			return err
+		}
+		fi, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(data, path)
+		if err != nil {
+			return err
+		}
+		t.Files[rel] = fi.Size()
+		t.Bytes += onDisk(fi)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	return writeAtomic(filepath.Join(dir, templateList), b)
+}
+
+func onDisk(fi fs.FileInfo) int64 {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return st.Blocks * 512
+	}
+	return fi.Size()
+}
+
+// readTemplate returns a template when it is whole.
+func readTemplate(dir string) (template, error) {
+	b, err := os.ReadFile(filepath.Join(dir, templateList))
+	if err != nil {
+		return template{}, err
+	}
+	t := template{dir: dir}
+	if err := json.Unmarshal(b, &t); err != nil {
+		return template{}, err
+	}
+	if len(t.Files) == 0 {
+		return template{}, errors.New("an empty template")
+	}
+	for name, size := range t.Files {
+		fi, err := os.Lstat(filepath.Join(t.data(), name))
+		if err != nil {
+			return template{}, err
+		}
+		if fi.Size() != size || !fi.Mode().IsRegular() {
+			return template{}, fmt.Errorf("%s has %d bytes, not %d", name, fi.Size(), size)
+		}
+	}
+	return t, nil
+}

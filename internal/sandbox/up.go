@@ -1,0 +1,325 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"dyno/internal/host"
+	"dyno/internal/progress"
+)
+
+// Config is what Up makes a sandbox of.
+type Config struct {
+	Name string // see CheckName
+
+	// Server is what Resolve takes. Empty means the build the sandbox already has, and for a new one the one Resolve picks.
+	Server string
+
+	// Settings are the server's, as in my.cnf: {"innodb_buffer_pool_size": "1G", "port": "3307"}. A new start of a stopped sandbox
+	// keeps its settings when they are nil and replaces them all otherwise.
+	Settings map[string]string
+
+	// Owner says that the sandbox is of no use without the program that calls Up. It survives it all the same, and is then listed
+	// as an orphan.
+	Owner bool
+}
+
+// Up makes a sandbox and starts it, or starts one that was stopped or died, and returns when it answers. Of a new sandbox that
+// does not come up nothing is left; one that was there keeps its data and is stopped.
+//
+// Its causes are ErrBadName, ErrSettings, ErrNoServer, ErrRunning, ErrBusy, ErrPort, ErrNoSpace, ErrAccount, and ErrDied with the
+// last errors of the server's log.
+func (y *Yard) Up(ctx context.Context, c Config, sink progress.Sink) (Sandbox, error) {
+	const op = "start sandbox"
+	if err := CheckName(c.Name); err != nil {
+		return Sandbox{}, wrap(op, "", err)
+	}
+	set, err := readSettings(c.Settings)
+	if err != nil {
+		return Sandbox{}, wrap(op, c.Name, err)
+	}
+	release, created, err := y.acquire(ctx, c.Name, true)
+	if err != nil {
+		return Sandbox{}, wrap(op, c.Name, err)
+	}
+	defer release()
+	dir := y.dir(c.Name)
+	r, ok, err := load(dir)
+	if err != nil {
+		return Sandbox{}, wrap(op, c.Name, err)
+	}
+	if ok && r.Ready {
+		err = y.again(ctx, dir, &r, c, set, sink)
+	} else {
+		if !created { // somebody was killed while making it
+			if err := erase(ctx, dir, r); err != nil {
+				return Sandbox{}, wrap(op, c.Name, err)
+			}
+			if err := makeDir(dir); err != nil {
+				return Sandbox{}, wrap(op, c.Name, err)
+			}
+		}
+		r = record{}
+		if err = y.create(ctx, dir, &r, c, set, sink); err != nil {
+			err = errors.Join(err, erase(context.WithoutCancel(ctx), dir, r))
+		}
+	}
+	if err != nil {
+		return Sandbox{}, wrap(op, c.Name, err)
+	}
+	return r.sandbox(c.Name, dir), nil
+}
+
+// create makes and starts a new sandbox in dir, which is empty. The caller erases what it leaves behind with an error.
+func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, set settings, sink progress.Sink) error {
+	if set.port != 0 { // before the work
+		if err := checkPort(set.port); err != nil {
+			return err
+		}
+	}
+	s, err := y.Resolve(ctx, c.Server)
+	if err != nil {
+		return err
+	}
+	a, err := serverAccount()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(a.canReach(dir, "set DYNO_HOME to a directory elsewhere"), a.canReach(s.Path, "use a build elsewhere")); err != nil {
+		return err
+	}
+	*r = record{Server: s, Settings: c.Settings, Port: set.port, Fixed: set.port != 0, Account: a.name, Created: time.Now()}
+	if r.Run, err = runDir(dir); err != nil {
+		return err
+	}
+	if err := r.save(dir); err != nil { // from here on Remove finds the run directory wherever it is
+		return err
+	}
+	err = y.withTemplate(ctx, s, set.initial(), a, sink, func(t template) error {
+		if err := checkSpace(dir, t.Bytes); err != nil {
+			return err
+		}
+		p := progress.Progress{Step: "copying the data directory", Unit: "bytes", Started: time.Now()}
+		for _, size := range t.Files {
+			p.Total += float64(size)
+		}
+		err := cloneTree(ctx, t.data(), filepath.Join(dir, "data"), a, func(n int64) {
+			p.Done, p.At = p.Done+float64(n), time.Now()
+			sink.Report(p)
+		})
+		if err != nil {
+			return err
+		}
+		return os.Chmod(filepath.Join(dir, "data"), 0o700)
+	})
+	if err != nil {
+		return err
+	}
+	return y.start(ctx, dir, r, c, set, a, sink)
+}
+
+// again starts a sandbox that was complete once.
+func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set settings, sink progress.Sink) error {
+	if r.Process.Alive() {
+		return hint(fmt.Errorf("%w as process %d", ErrRunning, r.Process.PID), "stop it first with `dyno sandbox down`, or choose another name")
+	}
+	if c.Server != "" {
+		s, err := y.Resolve(ctx, c.Server)
+		if err != nil {
+			return err
+		}
+		if s.Path != r.Server.Path {
+			return hint(fmt.Errorf("%w: its data belong to %s at %s", ErrNoServer, r.Server.Spec(), r.Server.Path), "leave the server out, or choose another name")
+		}
+	}
+	before := *r
+	if c.Settings == nil {
+		var err error
+		if set, err = readSettings(r.Settings); err != nil {
+			return err
+		}
+	} else {
+		r.Settings = c.Settings
+		if r.Fixed || set.port != 0 {
+			r.Port = set.port
+		}
+		r.Fixed = set.port != 0
+	}
+	if r.Fixed {
+		if err := checkPort(r.Port); err != nil {
+			return err
+		}
+	}
+	a, err := ownerOf(filepath.Join(dir, "data"))
+	if err != nil {
+		return err
+	}
+	if err := checkSpace(dir, 0); err != nil {
+		return err
+	}
+	if err := y.start(ctx, dir, r, c, set, a, sink); err != nil {
+		before.Process, before.Owner = host.Identity{}, host.Identity{}
+		return errors.Join(err, before.save(dir))
+	}
+	return nil
+}
+
+// ownerOf returns the account that a data directory belongs to.
+func ownerOf(data string) (account, error) {
+	fi, err := os.Stat(data)
+	if err != nil {
+		return account{}, err
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	switch {
+	case !ok:
+		return account{}, fmt.Errorf("%w: the owner of %s is not known", ErrAccount, data)
+	case int(st.Uid) == os.Geteuid() && st.Uid != 0:
+		return account{}, nil
+	case os.Geteuid() != 0 || st.Uid == 0:
+		return account{}, hint(fmt.Errorf("%w: %s belongs to user %d", ErrAccount, data, st.Uid), "start the sandbox as the user who made it")
+	}
+	a := account{name: strconv.Itoa(int(st.Uid)), uid: int(st.Uid), gid: int(st.Gid)}
+	if u, err := user.LookupId(a.name); err == nil {
+		a.name = u.Username
+	}
+	return a, nil
+}
+
+// start starts the server on its data and waits for its answer. With an error no process of it is left.
+func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set settings, a account, sink progress.Sink) error {
+	for _, d := range []string{"log", "files", "tmp"} {
+		if err := makePrivate(filepath.Join(dir, d), a); err != nil {
+			return err
+		}
+	}
+	if err := makePrivate(r.Run, a); err != nil {
+		return err
+	}
+	r.Owner = host.Identity{}
+	if c.Owner {
+		me, err := host.IdentityOf(os.Getpid())
+		if err != nil {
+			return err
+		}
+		r.Owner = me
+	}
+	for try := 1; ; try++ {
+		if !r.Fixed && (r.Port == 0 || checkPort(r.Port) != nil) {
+			port, err := freePort()
+			if err != nil {
+				return err
+			}
+			r.Port = port
+		}
+		l := openLogs(dir)
+		err := y.launch(ctx, dir, r, set, a, sink)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, ErrDied) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() == nil {
+			if said := l.last(); said != "" {
+				err = fmt.Errorf("%w: %s", err, said)
+			}
+		}
+		if taken := checkPort(r.Port); errors.Is(err, ErrDied) && taken != nil { // by somebody, between our look and the server's bind
+			if r.Fixed {
+				return errors.Join(taken, err)
+			}
+			if try < 3 {
+				continue
+			}
+		}
+		return err
+	}
+}
+
+// gate lets the server's process begin when it reads a word, and ends it when it reads none: as long as the record does not name
+// the process, killing us ends it too.
+const gate = `read -r word && exec "$@" </dev/null`
+
+// launch makes one attempt at start.
+func (y *Yard) launch(ctx context.Context, dir string, r *record, set settings, a account, sink progress.Sink) error {
+	for _, f := range []string{"socket", "socket.lock", "pid"} { // of a server that died
+		os.Remove(filepath.Join(r.Run, f))
+	}
+	data := filepath.Join(dir, "data")
+	opts := []string{
+		"--datadir=" + data, "--socket=" + r.socket(), "--pid-file=" + filepath.Join(r.Run, "pid"), "--port=" + strconv.Itoa(r.Port),
+		"--log-error=" + filepath.Join(dir, "log", "error.log"), "--tmpdir=" + filepath.Join(dir, "tmp"),
+		"--secure-file-priv=" + filepath.Join(dir, "files"),
+	}
+	for _, d := range defaults {
+		opts = append(opts, "--"+d)
+	}
+	argv := append([]string{"/bin/sh", "-c", gate, "sh"}, r.Server.command(append(opts, set.options()...)...)...)
+
+	console, err := os.OpenFile(filepath.Join(dir, "log", "console"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer console.Close()
+	if err := a.give(console.Name()); err != nil {
+		return err
+	}
+	out, in, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	attr := a.attributes()
+	attr.Setsid = true // a hang-up or Ctrl-C of our terminal is not the server's
+	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: data, Env: environment(dir), Files: []*os.File{out, console, console}, Sys: attr})
+	out.Close()
+	if err != nil {
+		return err
+	}
+	died := make(chan struct{})
+	go func() { // reaps the server if it ends before us
+		p.Wait() // how it ended is in its log
+		close(died)
+	}()
+	err = func() error {
+		r.Started = time.Now()
+		if r.Process, err = host.IdentityOf(p.Pid); err != nil {
+			return err
+		}
+		if err := r.save(dir); err != nil {
+			return err
+		}
+		if _, err := in.WriteString("go\n"); err != nil {
+			return err
+		}
+		in.Close()
+		if err := await(ctx, r.socket(), died, y.patience(), sink); err != nil {
+			return err
+		}
+		r.Ready = true
+		return r.save(dir)
+	}()
+	if err != nil {
+		p.Kill() // ours and not reaped before it is dead: no other process can have its PID
+		<-died
+		r.Process = host.Identity{}
+	}
+	return err
+}
+
+// maxSocket is the longest path a socket can have, unix(7): 108 bytes with the final zero.
+const maxSocket = 107
+
+// runDir returns where a sandbox's socket goes.
+func runDir(dir string) (string, error) {
+	run := filepath.Join(dir, "run")
+	if len(filepath.Join(run, "socket")) <= maxSocket {
+		return run, nil
+	}
+	return shortRunDir()
+}

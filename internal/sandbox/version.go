@@ -1,0 +1,70 @@
+package sandbox
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+var banner = regexp.MustCompile(`\bVer (\d+\.\d+\.\d+)(\S*)`)
+
+// parseVersion reads the flavor and the version from what a server program answers to --version:
+//
+//	mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)
+//	/usr/sbin/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))
+//	mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), Release 28, Revision 47601f19)
+//
+// The program's name at its beginning is whatever it was started as, and tells nothing.
+func parseVersion(out string) (flavor, version string, ok bool) {
+	m := banner.FindStringSubmatch(out)
+	if m == nil {
+		return "", "", false
+	}
+	switch {
+	case strings.Contains(m[2], "MariaDB"):
+		flavor = "mariadb"
+	case strings.Contains(out, "Percona"):
+		flavor = "percona"
+	default:
+		flavor = "mysql"
+	}
+	return flavor, m[1], true
+}
+
+// numbers splits "9.7.4" into its numbers.
+func numbers(version string) []int {
+	var ns []int
+	for f := range strings.SplitSeq(version, ".") {
+		n, err := strconv.Atoi(f)
+		if err != nil {
+			break
+		}
+		ns = append(ns, n)
+	}
+	return ns
+}
+
+var specs = regexp.MustCompile(`^(mariadb|mysql|percona)(?:@(\d+(?:\.\d+){0,2}))?$`)
+
+// parseSpec splits "mysql@9.7" into flavor and version; the version may be empty.
+func parseSpec(s string) (flavor, version string, ok bool) {
+	m := specs.FindStringSubmatch(s)
+	if m == nil {
+		return "", "", false
+	}
+	return m[1], m[2], true
+}
+
+// matches reports whether version is want or one of its releases: 9.7.4 matches "", 9, 9.7 and 9.7.4.
+func matches(version, want string) bool {
+	v, w := numbers(version), numbers(want)
+	if len(w) > len(v) {
+		return false
+	}
+	for i := range w {
+		if v[i] != w[i] {
+			return false
+		}
+	}
+	return true
+}

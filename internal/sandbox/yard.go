@@ -1,0 +1,63 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Yard is where the sandboxes of one user live. A Yard has no state of its own: any number of programs may use the same Home.
+type Yard struct {
+	Home string // absolute
+
+	// ServerDirs are directories to look for server builds in, beside the usual ones: the root of an unpacked package or
+	// archive, or the directory that holds the server program.
+	ServerDirs []string
+
+	// Patience bounds the time a server may take until it answers; 60 s if zero.
+	Patience time.Duration
+
+	// apt directories of the system, changed in tests alone.
+	sources string
+}
+
+// Open returns the yard at home, which need not exist. Nothing is created before the first sandbox is.
+func Open(home string) (*Yard, error) {
+	if home == "" {
+		return nil, wrap("open yard", "", errors.New("no directory given"))
+	}
+	abs, err := filepath.Abs(home)
+	if err != nil {
+		return nil, wrap("open yard", home, err)
+	}
+	if strings.ContainsAny(abs, "\n\x00") {
+		return nil, wrap("open yard", fmt.Sprintf("%q", abs), errors.New("a line break in the path"))
+	}
+	return &Yard{Home: abs}, nil
+}
+
+func (y *Yard) sandboxes() string      { return filepath.Join(y.Home, "sandboxes") }
+func (y *Yard) templates() string      { return filepath.Join(y.Home, "templates") }
+func (y *Yard) servers() string        { return filepath.Join(y.Home, "servers") }
+func (y *Yard) dir(name string) string { return filepath.Join(y.sandboxes(), name) }
+
+func (y *Yard) patience() time.Duration {
+	if y.Patience > 0 {
+		return y.Patience
+	}
+	return time.Minute
+}
+
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
+
+// CheckName returns an error when name cannot be a sandbox's: 1 to 40 letters, digits, '.', '_' and '-', the first one a letter
+// or digit. Its cause is ErrBadName.
+func CheckName(name string) error {
+	if names.MatchString(name) {
+		return nil
+	}
+	return hint(fmt.Errorf("%w: %q", ErrBadName, name), "use 1 to 40 letters, digits, '.', '_' and '-', and begin with a letter or digit")
+}

@@ -1,0 +1,241 @@
+package series
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+)
+
+// Report is the health of a store.
+type Report struct {
+	Dir      string    `json:"dir"`
+	Exists   bool      `json:"exists"`
+	Bytes    int64     `json:"bytes"`
+	Blocks   int       `json:"blocks"`
+	Series   int       `json:"series"`  // readable ones, of all names
+	Samples  int64     `json:"samples"` // readable ones
+	From     time.Time `json:"from,omitzero"`
+	To       time.Time `json:"to,omitzero"`
+	Lost     []Span    `json:"lost"`     // none: the store is sound
+	Warnings []string  `json:"warnings"` // a record cut short by a crash, which loses at most the last append
+}
+
+// OK reports whether nothing is lost.
+func (r Report) OK() bool { return len(r.Lost) == 0 }
+
+// Check reads every sample of the store in dir against its checksums and changes no sample; like any opening of the store it
+// drops a last record that a crash cut short. A damaged store is an answer, not an error. Errors: ErrBusy while the store is
+// open anywhere, also in this process.
+func Check(ctx context.Context, dir string) (Report, error) {
+	r := Report{Dir: dir}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	} else if err != nil {
+		return r, failed("check", dir, err)
+	}
+	r.Exists = true
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		st, err := d.Info()
+		if err == nil {
+			r.Bytes += st.Size()
+		}
+		return err
+	})
+	if err != nil {
+		return r, failed("check", dir, err)
+	}
+	s, err := Open(dir)
+	var corrupt *CorruptError
+	switch {
+	case errors.As(err, &corrupt):
+		r.Lost = corrupt.Spans
+		if len(r.Lost) == 0 {
+			r.Lost = []Span{{Where: ".", Cause: corrupt.Error()}}
+		}
+		return r, nil
+	case err != nil:
+		return r, err
+	}
+	defer s.Close() //nolint:errcheck // only read
+	r.Warnings = s.Warnings()
+	blocks := s.db.Blocks()
+	r.Blocks = len(blocks)
+	for _, b := range blocks {
+		m := b.Meta()
+		if err := r.count(ctx, func(lo, hi int64) (storage.Querier, error) { return tsdb.NewBlockQuerier(b, lo, hi) }, m.MinTime, m.MaxTime-1); err != nil {
+			r.Lost = append(r.Lost, blockSpan(b, err))
+		}
+	}
+	if h := s.db.Head(); h.NumSeries() > 0 {
+		if err := r.count(ctx, func(lo, hi int64) (storage.Querier, error) { return tsdb.NewBlockQuerier(h, lo, hi) }, h.MinTime(), h.MaxTime()); err != nil {
+			r.Lost = append(r.Lost, Span{Where: "wal", From: time.UnixMilli(h.MinTime()), To: time.UnixMilli(h.MaxTime()), Cause: err.Error()})
+		}
+	}
+	// A series lies in several blocks: count it once.
+	names, err := s.db.Querier(math.MinInt64, math.MaxInt64)
+	if err == nil {
+		set := names.Select(ctx, false, &storage.SelectHints{Start: math.MinInt64, End: math.MaxInt64, Func: "series"}, every())
+		for set.Next() {
+			r.Series++
+		}
+		err = errors.Join(set.Err(), names.Close())
+	}
+	if err != nil && r.OK() && ctx.Err() == nil {
+		r.Lost = append(r.Lost, Span{Where: ".", Cause: err.Error()})
+	}
+	return r, ctx.Err()
+}
+
+// every matches all series.
+func every() *labels.Matcher {
+	return labels.MustNewMatcher(labels.MatchNotEqual, nameLabel, "")
+}
+
+// count reads all samples from lo to hi.
+func (r *Report) count(ctx context.Context, open func(lo, hi int64) (storage.Querier, error), lo, hi int64) error {
+	q, err := open(lo, hi)
+	if err != nil {
+		return err
+	}
+	return errors.Join(drain(ctx, q, []*labels.Matcher{every()}, func(t int64) {
+		at := time.UnixMilli(t)
+		if r.Samples++; r.Samples == 1 || at.Before(r.From) {
+			r.From = at
+		}
+		if at.After(r.To) {
+			r.To = at
+		}
+	}), q.Close())
+}
+
+// drain reads all samples that q has for the matchers.
+func drain(ctx context.Context, q storage.Querier, ms []*labels.Matcher, each func(t int64)) error {
+	set := q.Select(ctx, false, nil, ms...)
+	var it chunkenc.Iterator
+	for set.Next() {
+		it = set.At().Iterator(it)
+		for typ := it.Next(); typ != chunkenc.ValNone; typ = it.Next() {
+			each(it.AtT())
+		}
+		if err := it.Err(); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return set.Err()
+}
+
+// unreadable names the blocks that caused a failed read.
+func (s *Store) unreadable(ctx context.Context, db *tsdb.DB, ms []*labels.Matcher, from, to int64, cause error) error {
+	e := &CorruptError{Op: "read", Dir: s.dir, Err: cause}
+	for _, b := range db.Blocks() {
+		m := b.Meta()
+		if m.MaxTime <= from || m.MinTime > to {
+			continue
+		}
+		q, err := tsdb.NewBlockQuerier(b, from, to)
+		if err == nil {
+			err = errors.Join(drain(ctx, q, ms, func(int64) {}), q.Close())
+		}
+		if err != nil {
+			e.Spans = append(e.Spans, blockSpan(b, err))
+		}
+	}
+	if len(e.Spans) == 0 {
+		return failed("read", s.dir, cause)
+	}
+	return e
+}
+
+func blockSpan(b *tsdb.Block, err error) Span {
+	m := b.Meta()
+	return Span{Where: m.ULID.String(), From: time.UnixMilli(m.MinTime), To: time.UnixMilli(m.MaxTime - 1), Cause: err.Error()}
+}
+
+// scanBlocks looks at the description of every block, for a block without one is passed over in silence by the database.
+func scanBlocks(dir string) (spans []Span, err error) {
+	err = eachBlock(dir, func(path string) {
+		if m, err := readMeta(path); err != nil {
+			spans = append(spans, Span{Where: rel(dir, path), From: m.from(), To: m.to(), Cause: err.Error()})
+		}
+	})
+	return spans, err
+}
+
+// badBlocks returns the blocks that cannot be opened.
+func badBlocks(dir string) (spans []Span) {
+	_ = eachBlock(dir, func(path string) { // who asks reports the database's error when this finds nothing
+		b, err := tsdb.OpenBlock(nil, path, nil, nil)
+		if err == nil {
+			_ = b.Close()
+			return
+		}
+		m, _ := readMeta(path)
+		spans = append(spans, Span{Where: rel(dir, path), From: m.from(), To: m.to(), Cause: err.Error()})
+	})
+	return spans
+}
+
+func eachBlock(dir string, f func(path string)) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, d := range files {
+		if d.IsDir() && isBlock(d.Name()) {
+			f(filepath.Join(dir, d.Name()))
+		}
+	}
+	return nil
+}
+
+// meta is the part of a block's description that tells its time.
+type meta struct {
+	MinTime *int64 `json:"minTime"`
+	MaxTime *int64 `json:"maxTime"`
+	Version int    `json:"version"`
+}
+
+func readMeta(block string) (m meta, err error) {
+	b, err := os.ReadFile(filepath.Join(block, "meta.json"))
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		return meta{}, fmt.Errorf("meta.json: %w", err)
+	}
+	if m.MinTime == nil || m.MaxTime == nil || m.Version != 1 {
+		return m, fmt.Errorf("meta.json: version %d, or without a time", m.Version)
+	}
+	return m, nil
+}
+
+func (m meta) from() time.Time {
+	if m.MinTime == nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(*m.MinTime)
+}
+
+func (m meta) to() time.Time {
+	if m.MaxTime == nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(*m.MaxTime - 1)
+}

@@ -1,2 +1,0 @@
-// Package series keeps time series in an embedded Prometheus TSDB.
-package series

@@ -1,0 +1,416 @@
+// Package series keeps time series in an embedded Prometheus TSDB (https://prometheus.io/docs/prometheus/latest/storage/).
+//
+// A series is a name, its labels and its kind. The kind is stored as the label __type__, as Prometheus does it when it keeps
+// metric types, because a label survives wherever the samples go: the write-ahead log, blocks, and any reader of the files.
+// A label with an empty value is the same as no label.
+//
+// Durability: each Append is one write to the write-ahead log and is there after kill -9. It is not synced, for an fsync a
+// second on the disk that is being measured would disturb the measurement; a power cut loses what the system had not yet
+// written, usually the last half minute. Damage is found when the store is opened or read and never repaired in silence.
+//
+// One process at a time has a store open; samples older than Retention are dropped.
+package series
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/prometheus/prometheus/util/compression"
+
+	"dyno/internal/metric"
+)
+
+// Retention is how long samples are kept, counted back from the newest.
+const Retention = 15 * 24 * time.Hour
+
+const (
+	nameLabel = labels.MetricName
+	kindLabel = "__type__"
+)
+
+// maxCached bounds the series that an open store remembers, for those that come and go (one per table, per user) would
+// otherwise add up. It is far above what one server has.
+const maxCached = 100_000
+
+// Store is an open store. It is safe for concurrent use.
+type Store struct {
+	dir  string
+	lock *os.File
+	log  *memo
+	seed maphash.Seed
+
+	mu         sync.Mutex // guards what follows; Append holds it, so appends take turns
+	db         *tsdb.DB   // nil after Close
+	cache      map[uint64][]*cached
+	cachedN    int
+	duplicates uint64
+	disordered uint64
+}
+
+// cached is a series that was appended to before: what identifies it, and how the database knows it.
+type cached struct {
+	name   string
+	labels metric.Labels
+	extra  metric.Labels
+	kind   metric.Kind
+	full   labels.Labels
+	ref    storage.SeriesRef
+	last   int64 // time of its newest sample
+}
+
+// Open opens the store in dir, creating it (mode 0700) when there is none. Errors: ErrBusy when another process has it open,
+// ErrCorrupt when a part cannot be read. A last record that a crash cut short is dropped and told by Warnings.
+func Open(dir string) (_ *Store, err error) {
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open series store: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, failed("open", dir, err)
+	}
+	s := &Store{dir: dir, log: &memo{}, seed: maphash.MakeSeed(), cache: map[uint64][]*cached{}}
+	if s.lock, err = acquire(dir); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, release(s.lock))
+		}
+	}()
+	// tsdb drops everything behind a damaged record of its log, and passes over a block it cannot read. Look first.
+	spans, torn, err := scan(dir)
+	if err != nil {
+		return nil, failed("open", dir, err)
+	}
+	if len(spans) > 0 {
+		return nil, &CorruptError{Op: "open", Dir: dir, Spans: spans}
+	}
+	if torn != "" {
+		s.log.note(torn)
+	}
+	s.db, err = tsdb.Open(dir, slog.New(s.log), nil, options(), nil)
+	if err != nil {
+		if spans := badBlocks(dir); len(spans) > 0 {
+			return nil, &CorruptError{Op: "open", Dir: dir, Spans: spans, Err: err}
+		}
+		return nil, failed("open", dir, err)
+	}
+	return s, nil
+}
+
+// options are for one to some dozens of servers, not for a thousand: what is allocated ahead is small, and a head of half an
+// hour keeps both memory and the time to open low.
+func options() *tsdb.Options {
+	o := tsdb.DefaultOptions()
+	o.RetentionDuration = Retention.Milliseconds()
+	o.MinBlockDuration = (30 * time.Minute).Milliseconds()
+	o.MaxBlockDuration = 27 * o.MinBlockDuration // 13.5 h
+	o.StripeSize = 512
+	o.HeadChunksWriteBufferSize = 64 << 10
+	o.HeadChunksWriteQueueSize = 0
+	o.WALSegmentSize = 16 << 20
+	o.WALCompression = compression.Snappy
+	o.NoLockfile = true // acquire holds the same file, and tells who has it
+	return o
+}
+
+// Dir returns the directory of the store.
+func (s *Store) Dir() string { return s.dir }
+
+// Warnings returns what went wrong inside without stopping the store, the oldest first: a record cut short by a crash, a
+// compaction that failed.
+func (s *Store) Warnings() []string { return s.log.list() }
+
+// Ignored returns how many samples Append did not store since Open: those with the time of a sample that the series already
+// has, and those older than that.
+func (s *Store) Ignored() (duplicates, disordered uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.duplicates, s.disordered
+}
+
+// Append stores samples, each with the labels extra (such as the target) added. A sample with the time of one that its series
+// already has is ignored and counted. Older samples than the newest of their series are left out, counted and told by an
+// *OutOfOrderError after all others were stored; they mean that a clock was set back. With any other error nothing of the call
+// was stored.
+func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return failed("write to", s.dir, errClosed)
+	}
+	if s.cachedN > maxCached {
+		clear(s.cache)
+		s.cachedN = 0
+	}
+	app := s.db.Appender(context.Background())
+	var late OutOfOrderError
+	var touched []rollback
+	fail := func(err error) error {
+		for _, t := range touched {
+			t.series.last = t.last
+		}
+		return failed("write to", s.dir, errors.Join(err, app.Rollback()))
+	}
+	duplicates, disordered := s.duplicates, s.disordered
+	for i := range samples {
+		m := &samples[i]
+		c, err := s.series(m, extra)
+		if err != nil {
+			return fail(err)
+		}
+		switch {
+		case m.At == c.last:
+			duplicates++
+			continue
+		case m.At < c.last:
+			disordered++
+			late.add(m, c.last)
+			continue
+		}
+		ref, err := app.Append(c.ref, c.full, m.At, m.Value)
+		switch {
+		case errors.Is(err, storage.ErrDuplicateSampleForTimestamp):
+			duplicates++
+			continue
+		case errors.Is(err, storage.ErrOutOfOrderSample), errors.Is(err, storage.ErrOutOfBounds), errors.Is(err, storage.ErrTooOldSample):
+			disordered++
+			late.add(m, s.db.Head().MaxTime())
+			continue
+		case err != nil:
+			return fail(fmt.Errorf("%s: %w", m.Name, err))
+		}
+		touched = append(touched, rollback{c, c.last})
+		c.ref, c.last = ref, m.At
+	}
+	if err := app.Commit(); err != nil {
+		for _, t := range touched {
+			t.series.last = t.last
+		}
+		return failed("write to", s.dir, err)
+	}
+	s.duplicates, s.disordered = duplicates, disordered
+	if late.Samples > 0 {
+		return &late
+	}
+	return nil
+}
+
+type rollback struct {
+	series *cached
+	last   int64
+}
+
+// series returns what is known of a sample's series. On the hot path it allocates nothing.
+func (s *Store) series(m *metric.Sample, extra metric.Labels) (*cached, error) {
+	var h maphash.Hash
+	h.SetSeed(s.seed)
+	h.WriteString(m.Name)
+	h.WriteByte(byte(m.Kind))
+	for _, ls := range [...]metric.Labels{m.Labels, extra} {
+		for i := range ls {
+			h.WriteString(ls[i].Name)
+			h.WriteByte(0)
+			h.WriteString(ls[i].Value)
+			h.WriteByte(0)
+		}
+		h.WriteByte(1)
+	}
+	key := h.Sum64()
+	for _, c := range s.cache[key] {
+		if c.name == m.Name && c.kind == m.Kind && slices.Equal(c.labels, m.Labels) && slices.Equal(c.extra, extra) {
+			return c, nil
+		}
+	}
+	full, err := join(m, extra)
+	if err != nil {
+		return nil, err
+	}
+	// The caller's labels may share memory with others of his; keep our own.
+	c := &cached{name: m.Name, labels: slices.Clone(m.Labels), extra: slices.Clone(extra), kind: m.Kind, full: full, last: math.MinInt64}
+	s.cache[key] = append(s.cache[key], c)
+	s.cachedN++
+	return c, nil
+}
+
+// join makes the labels that identify a series in the database.
+func join(m *metric.Sample, extra metric.Labels) (labels.Labels, error) {
+	if m.Name == "" {
+		return labels.EmptyLabels(), errors.New("a sample has no name")
+	}
+	seen := map[string]bool{}
+	b := labels.NewScratchBuilder(len(m.Labels) + len(extra) + 2)
+	b.Add(nameLabel, m.Name)
+	b.Add(kindLabel, m.Kind.String())
+	for _, ls := range [...]metric.Labels{m.Labels, extra} {
+		for _, l := range ls {
+			if strings.HasPrefix(l.Name, "__") || l.Name == "" {
+				return labels.EmptyLabels(), fmt.Errorf("%s: label name %q is not allowed", m.Name, l.Name)
+			}
+			if seen[l.Name] {
+				return labels.EmptyLabels(), fmt.Errorf("%s: label %s is given twice", m.Name, l.Name)
+			}
+			seen[l.Name] = true
+			if l.Value != "" {
+				b.Add(l.Name, l.Value)
+			}
+		}
+	}
+	b.Sort()
+	return b.Labels(), nil
+}
+
+// Select returns the series of that name that have all labels of match, in order of their labels, with their points from from
+// to to (Unix milliseconds, both included). With name "" it returns series of every name, in order of name first. A series
+// without a point in that time is left out. Errors: ErrCorrupt, with the span that cannot be read.
+func (s *Store) Select(ctx context.Context, name string, match metric.Labels, from, to int64) ([]metric.Series, error) {
+	db, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	ms, err := matchers(name, match)
+	if err != nil {
+		return nil, failed("read", s.dir, err)
+	}
+	q, err := db.Querier(from, to)
+	if err != nil {
+		return nil, s.unreadable(ctx, db, ms, from, to, err)
+	}
+	out, err := collect(ctx, q, ms)
+	if err = errors.Join(err, q.Close()); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, s.unreadable(ctx, db, ms, from, to, err)
+	}
+	return out, nil
+}
+
+func matchers(name string, match metric.Labels) ([]*labels.Matcher, error) {
+	typ := labels.MatchEqual
+	if name == "" {
+		typ = labels.MatchNotEqual
+	}
+	m, err := labels.NewMatcher(typ, nameLabel, name)
+	ms := []*labels.Matcher{m}
+	for _, l := range match {
+		if err == nil {
+			m, err = labels.NewMatcher(labels.MatchEqual, l.Name, l.Value)
+			ms = append(ms, m)
+		}
+	}
+	return ms, err
+}
+
+// collect reads everything that a querier has.
+func collect(ctx context.Context, q storage.Querier, ms []*labels.Matcher) ([]metric.Series, error) {
+	var out []metric.Series
+	set := q.Select(ctx, true, nil, ms...)
+	var it chunkenc.Iterator
+	for set.Next() {
+		x := set.At()
+		var r metric.Series
+		x.Labels().Range(func(l labels.Label) {
+			switch l.Name {
+			case nameLabel:
+				r.Name = l.Value
+			case kindLabel:
+				if l.Value == metric.Counter.String() {
+					r.Kind = metric.Counter
+				}
+			default:
+				r.Labels = append(r.Labels, metric.Label{Name: strings.Clone(l.Name), Value: strings.Clone(l.Value)})
+			}
+		})
+		r.Name = strings.Clone(r.Name) // the database's strings are parts of mapped files
+		it = x.Iterator(it)
+		for typ := it.Next(); typ != chunkenc.ValNone; typ = it.Next() {
+			if typ != chunkenc.ValFloat {
+				continue // a histogram: not written by us
+			}
+			t, v := it.At()
+			r.Points = append(r.Points, metric.Point{At: t, Value: v})
+		}
+		if err := it.Err(); err != nil {
+			return nil, err
+		}
+		if len(r.Points) > 0 {
+			out = append(out, r)
+		}
+	}
+	sortSeries(out)
+	return out, set.Err()
+}
+
+func sortSeries(ss []metric.Series) {
+	slices.SortStableFunc(ss, func(a, b metric.Series) int {
+		if c := strings.Compare(a.Name, b.Name); c != 0 {
+			return c
+		}
+		if c := a.Labels.Compare(b.Labels); c != 0 {
+			return c
+		}
+		return int(a.Kind) - int(b.Kind)
+	})
+}
+
+// Names returns the names of all series in order.
+func (s *Store) Names(ctx context.Context) ([]string, error) {
+	db, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	q, err := db.Querier(math.MinInt64, math.MaxInt64)
+	if err != nil {
+		return nil, failed("read", s.dir, err)
+	}
+	names, _, err := q.LabelValues(ctx, nameLabel, nil)
+	names = slices.Clone(names)
+	for i := range names {
+		names[i] = strings.Clone(names[i])
+	}
+	if err := errors.Join(err, q.Close()); err != nil {
+		return nil, failed("read", s.dir, err)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// open returns the database, or an error after Close. Readers that are under way when Close is called are waited for by it.
+func (s *Store) open() (*tsdb.DB, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return nil, failed("read", s.dir, errClosed)
+	}
+	return s.db, nil
+}
+
+// Close syncs and closes the store. A second call does nothing.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return nil
+	}
+	err := errors.Join(s.db.Close(), release(s.lock))
+	s.db = nil
+	if err != nil {
+		return failed("close", s.dir, err)
+	}
+	return nil
+}

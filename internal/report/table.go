@@ -1,0 +1,507 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/run"
+	"dyno/internal/snapshot"
+	"dyno/internal/stat"
+	"dyno/internal/unit"
+)
+
+// none stands where a value is unknown or does not apply.
+const none = "–"
+
+// table is what every renderer draws in its own way. Its first Left columns and its last Tail ones hold text, those between
+// hold figures.
+type table struct {
+	Head []string
+	Rows [][]string
+	Left int
+	Tail int
+}
+
+// Figure reports whether column i holds figures.
+func (t table) Figure(i int) bool { return i >= t.Left && i < len(t.Head)-t.Tail }
+
+func value(v known.Value[float64], u string) string {
+	if x, ok := v.Get(); ok {
+		return quantity(x, u)
+	}
+	return none
+}
+
+// quotient returns after ÷ before; unknown when either is or before is zero.
+func quotient(before, after known.Value[float64]) known.Value[float64] {
+	b, ok1 := before.Get()
+	a, ok2 := after.Get()
+	if !ok1 || !ok2 || b == 0 || math.IsInf(a/b, 0) || math.IsNaN(a/b) {
+		return known.None[float64]()
+	}
+	return known.Of(a / b)
+}
+
+func factorOf(v known.Value[float64]) string {
+	if x, ok := v.Get(); ok {
+		return factor(x)
+	}
+	return none
+}
+
+// ratio returns the measure's ratio: the centre of its interval or the plain quotient.
+func (m Measure) ratio() known.Value[float64] {
+	if m.Ratio.N > 0 {
+		return known.Of(m.Ratio.Center)
+	}
+	return quotient(m.Before, m.After)
+}
+
+// bounds writes an interval, for example "×229 to ×246"; a bound below a half is written as a division, like its centre.
+func bounds(i stat.Interval) string { return factor(i.Lo) + " to " + factor(i.Hi) }
+
+// good says whether a ratio went the right way: 1, the wrong one: -1, or neither: 0. Within 2 % nothing moved.
+func (m Measure) good() int {
+	r, ok := m.ratio().Get()
+	if !ok || math.Abs(r-1) < 0.02 || m.Better == Neither {
+		return 0
+	}
+	if (r > 1) == (m.Better == More) {
+		return 1
+	}
+	return -1
+}
+
+func (d *Document) measures() table {
+	t := table{Head: []string{"", d.baseline(), d.variant(), "ratio"}, Left: 1}
+	interval := slices.ContainsFunc(d.Measures, func(m Measure) bool { return m.Ratio.N > 0 })
+	if interval {
+		t.Head = append(t.Head, "interval")
+	}
+	for _, m := range d.Measures {
+		row := []string{m.Title, value(m.Before, m.Unit), value(m.After, m.Unit), factorOf(m.ratio())}
+		if interval {
+			s := none
+			if m.Ratio.N > 0 {
+				s = bounds(m.Ratio)
+			}
+			row = append(row, s)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// baseline and variant are the names of the two sides.
+func (d *Document) baseline() string {
+	if d.Experiment != nil && d.Experiment.Baseline != "" {
+		return d.Experiment.Baseline
+	}
+	return "before"
+}
+
+func (d *Document) variant() string {
+	if d.Experiment != nil && d.Experiment.Variant != "" {
+		return d.Experiment.Variant
+	}
+	return "after"
+}
+
+// figures is the table of one class before and after.
+func (c ClassChange) figures() table {
+	t := table{Head: []string{"", "calls per second", "mean", "95 %", "rows examined per call", "rows sent per call", "share of time"}, Left: 1}
+	row := func(name string, f *ClassFigures) {
+		if f == nil {
+			t.Rows = append(t.Rows, []string{name, "not seen", none, none, none, none, none})
+			return
+		}
+		share := none
+		if x, ok := f.Share.Get(); ok {
+			share = unit.Percent(x)
+		}
+		t.Rows = append(t.Rows, []string{name, value(f.PerSec, ""), value(f.MeanSec, "s"), value(f.P95Sec, "s"), value(f.Examined, ""), value(f.Sent, ""), share})
+	}
+	row("before", c.Before)
+	row("after", c.After)
+	if b, a := c.Before, c.After; b != nil && a != nil {
+		t.Rows = append(t.Rows, []string{"ratio", factorOf(quotient(b.PerSec, a.PerSec)), factorOf(quotient(b.MeanSec, a.MeanSec)),
+			factorOf(quotient(b.P95Sec, a.P95Sec)), factorOf(quotient(b.Examined, a.Examined)), factorOf(quotient(b.Sent, a.Sent)), none})
+	}
+	return t
+}
+
+// pair is one pair of windows, judged by the experiment's main metric.
+type pair struct {
+	N             int
+	Before, After known.Value[float64]
+	Ratio         known.Value[float64] // oriented as the verdict: above 1 is better
+	Invalid       string
+}
+
+// main returns the metric that the verdict is about.
+func (e *Experiment) main() Metric {
+	for _, m := range e.Metrics {
+		if m.Name == e.Main {
+			return m
+		}
+	}
+	if e.Main != "" || len(e.Metrics) == 0 {
+		return MetricNamed(e.Main)
+	}
+	return e.Metrics[0]
+}
+
+func (e *Experiment) pairs() []pair {
+	m := e.main()
+	by := map[int]*pair{}
+	for _, w := range e.Windows {
+		p := by[w.Pair]
+		if p == nil {
+			p = &pair{N: w.Pair}
+			by[w.Pair] = p
+		}
+		if w.Invalid != "" {
+			p.Invalid = w.Invalid
+		}
+		if v, ok := w.Values[m.Name]; ok {
+			if w.Variant == e.Baseline {
+				p.Before = known.Of(v)
+			} else {
+				p.After = known.Of(v)
+			}
+		}
+	}
+	var out []pair
+	for _, n := range slices.Sorted(maps.Keys(by)) {
+		p := *by[n]
+		if p.Invalid == "" {
+			p.Ratio = quotient(p.Before, p.After)
+			if m.Better == Less {
+				p.Ratio = quotient(p.After, p.Before)
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func (e *Experiment) pairTable() table {
+	m := e.main()
+	t := table{Head: []string{"pair", e.Baseline, e.Variant, "ratio"}, Left: 1}
+	for _, p := range e.pairs() {
+		r := factorOf(p.Ratio)
+		if p.Invalid != "" {
+			r = "left out: " + p.Invalid
+		}
+		t.Rows = append(t.Rows, []string{strconv.Itoa(p.N), value(p.Before, m.Unit), value(p.After, m.Unit), r})
+	}
+	return t
+}
+
+func (d *Document) windows() table {
+	e := d.Experiment
+	t := table{Head: []string{"pair", "variant", "from", "length"}, Left: 2}
+	for _, m := range e.Metrics {
+		t.Head = append(t.Head, m.Title)
+	}
+	ws := slices.Clone(e.Windows)
+	slices.SortStableFunc(ws, func(a, b Window) int { return a.From.Compare(b.From) })
+	for _, w := range ws {
+		row := []string{strconv.Itoa(w.Pair), w.Variant, d.offset(w.From), unit.Duration(w.To.Sub(w.From))}
+		for _, m := range e.Metrics {
+			v := none
+			if x, ok := w.Values[m.Name]; ok {
+				v = quantity(x, m.Unit)
+			}
+			row = append(row, v)
+		}
+		if w.Invalid != "" {
+			row[1] += " (left out: " + w.Invalid + ")"
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// offset writes a moment as its distance from the beginning of what the report is about.
+func (d *Document) offset(at time.Time) string {
+	if at.IsZero() {
+		return none
+	}
+	if d.From.IsZero() {
+		return at.UTC().Format(time.TimeOnly)
+	}
+	sec := at.Sub(d.From).Seconds()
+	if math.Abs(sec) < 60 {
+		return signed(strconv.FormatFloat(math.Abs(sec), 'f', 1, 64)+" s", sec)
+	}
+	return signed(unit.Seconds(math.Abs(sec)), sec)
+}
+
+func signed(s string, v float64) string {
+	if v < 0 {
+		return "−" + s
+	}
+	return "+" + s
+}
+
+// evidence is the table of a finding's measured facts; facts that are only text have no figure.
+func evidence(f finding.Finding) table {
+	t := table{Head: []string{"measured", "value", "expected", "source"}, Left: 1, Tail: 2}
+	for _, e := range f.Evidence {
+		what := e.What
+		if what == "" {
+			what = e.Text
+		}
+		v := none
+		if x, ok := e.Value.Get(); ok {
+			v = quantity(x, e.Unit)
+			if e.Sampled {
+				v = "≈ " + v
+			}
+		}
+		t.Rows = append(t.Rows, []string{what, v, cmp.Or(e.Expected, none), e.Source})
+	}
+	return t
+}
+
+// unobserved are the sources that gave nothing.
+func (d *Document) unobserved() []snapshot.Source {
+	return slices.DeleteFunc(slices.Clone(d.Sources), func(s snapshot.Source) bool { return s.State == snapshot.OK })
+}
+
+func sourceText(s snapshot.Source) string {
+	words := map[snapshot.SourceState]string{snapshot.Missing: "not there", snapshot.Denied: "not allowed", snapshot.Failed: "failed", snapshot.Slow: "too slow"}
+	t := s.Name + " " + cmp.Or(words[s.State], string(s.State))
+	if s.Reason != "" {
+		t += ": " + s.Reason
+	}
+	return t
+}
+
+// place lists where and when it happened.
+func (d *Document) place() []Fact {
+	var fs []Fact
+	add := func(name, v string) {
+		if v != "" {
+			fs = append(fs, Fact{name, v})
+		}
+	}
+	p := d.Place
+	add("target", p.Target)
+	add("address", p.URL)
+	if p.Flavor != "" || p.Version != "" {
+		add("server", spaced(flavorName(p.Flavor), p.Version))
+	}
+	if !d.From.IsZero() && !d.To.IsZero() {
+		add("time", stamp(d.From)+" to "+d.To.UTC().Format(time.TimeOnly)+" UTC ("+unit.Duration(d.To.Sub(d.From))+")")
+	}
+	fs = append(append(fs, p.Host...), p.Settings...)
+	add("Dyno", p.Dyno)
+	return fs
+}
+
+func flavorName(f string) string {
+	switch f {
+	case "mariadb":
+		return "MariaDB"
+	case "mysql":
+		return "MySQL"
+	case "percona":
+		return "Percona Server"
+	default:
+		return f
+	}
+}
+
+func spaced(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + " " + b
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
+
+// runTable lists the figures of a run.
+func runTable(r *run.Run) []Fact {
+	t := r.Total
+	h := t.Latency()
+	ms := func(d time.Duration) string { return unit.Duration(d) }
+	fs := []Fact{
+		{"workload", r.Workload},
+		{"state", spaced(string(r.State), r.Error)},
+		{"ran for", unit.Duration(r.Elapsed)},
+		{"sessions", strconv.Itoa(t.Threads)},
+		{"operations", fmt.Sprintf("%d (%s/s)", t.Operations(), unit.Count(t.TPS()))},
+		{"queries", fmt.Sprintf("%d (%s/s)", t.Queries(), unit.Count(t.QPS()))},
+	}
+	if h.Count() > 0 {
+		fs = append(fs, Fact{"latency", fmt.Sprintf("min %s, median %s, mean %s, 95 %% %s, 99 %% %s, max %s",
+			ms(h.Min()), ms(h.Quantile(0.5)), ms(h.Mean()), ms(h.Quantile(0.95)), ms(h.Quantile(0.99)), ms(h.Max()))})
+	}
+	if n := h.Over(); n > 0 {
+		fs = append(fs, Fact{"latencies beyond the histogram", strconv.FormatUint(n, 10)})
+	}
+	errs := strconv.FormatUint(t.ErrorCount(), 10)
+	for i, k := range slices.Sorted(maps.Keys(t.Errors)) {
+		sep := ", "
+		if i == 0 {
+			sep = ": "
+		}
+		errs += sep + fmt.Sprintf("%d × %s", t.Errors[k], k)
+	}
+	fs = append(fs, Fact{"errors", errs}, Fact{"reconnects", strconv.FormatUint(t.Reconnects, 10)})
+	if t.ClientCPU > 0 && r.Elapsed > 0 {
+		fs = append(fs, Fact{"CPU of the load generator", unit.Count(t.ClientCPU.Seconds()/r.Elapsed.Seconds()) + " cores"})
+	}
+	for _, k := range slices.Sorted(maps.Keys(r.Options)) {
+		fs = append(fs, Fact{"--" + k, r.Options[k]})
+	}
+	return fs
+}
+
+// rowLimit is the most rows of figures that go with a chart.
+const rowLimit = 240
+
+// figures is the text alternative of a chart: its values over time. When there are more than rowLimit moments only every n-th
+// is listed, and every tells n.
+func (c Chart) figures(from, to time.Time) (t table, every int) {
+	t = table{Head: []string{"s"}}
+	at := map[int64][]string{}
+	for i, l := range c.Lines {
+		t.Head = append(t.Head, l.Name)
+		for _, p := range within(l.Points, from, to) {
+			row := at[p.At]
+			if row == nil {
+				row = make([]string, len(c.Lines))
+				for j := range row {
+					row[j] = none
+				}
+				at[p.At] = row
+			}
+			row[i] = bare(p.Value, c.Unit)
+		}
+	}
+	times := slices.Sorted(maps.Keys(at))
+	every = (len(times) + rowLimit - 1) / rowLimit
+	for i, ms := range times {
+		if i%max(1, every) == 0 {
+			sec := strconv.FormatFloat(float64(ms-from.UnixMilli())/1000, 'f', 1, 64)
+			t.Rows = append(t.Rows, append([]string{sec}, at[ms]...))
+		}
+	}
+	return t, every
+}
+
+// summary describes a chart in one sentence, for those who do not see it.
+func (c Chart) summary(from, to time.Time) string {
+	s := c.Title
+	for _, l := range c.Lines {
+		ps := within(l.Points, from, to)
+		if len(ps) == 0 {
+			s += fmt.Sprintf("; %s: nothing measured", l.Name)
+			continue
+		}
+		lo := slices.MinFunc(ps, func(a, b metric.Point) int { return cmp.Compare(a.Value, b.Value) })
+		hi := slices.MaxFunc(ps, func(a, b metric.Point) int { return cmp.Compare(a.Value, b.Value) })
+		s += fmt.Sprintf("; %s: from %s to %s, last %s", l.Name, quantity(lo.Value, c.Unit), quantity(hi.Value, c.Unit), quantity(ps[len(ps)-1].Value, c.Unit))
+	}
+	return s
+}
+
+// headline is the big figure with its words.
+type headline struct {
+	Result   stat.Result
+	Figure   string // "×237"
+	Of       string // "queries per second"
+	Interval string // "95 % interval ×229 to ×246, 6 pairs of windows"
+	Margin   string // for same: "within ±5 % counts as the same"
+}
+
+// word is how a result is called; symbol is a sign for it that needs no colour.
+func word(r stat.Result) string {
+	if r == "" {
+		return ""
+	}
+	return string(r)
+}
+
+func symbol(r stat.Result) string {
+	switch r {
+	case stat.Better:
+		return "▲"
+	case stat.Worse:
+		return "▼"
+	case stat.Same:
+		return "="
+	case stat.Unstable:
+		return "≈"
+	default:
+		return "∅"
+	}
+}
+
+func (d *Document) headline() (headline, bool) {
+	v := d.Verdict
+	if v == nil {
+		return headline{}, false
+	}
+	h := headline{Result: v.Result}
+	m := MetricNamed(v.Metric)
+	if d.Experiment != nil {
+		for _, x := range d.Experiment.Metrics {
+			if x.Name == v.Metric {
+				m = x
+			}
+		}
+	}
+	if v.Margin > 0 && v.Result != stat.Invalid {
+		h.Margin = "ratios within ±" + unit.Percent(v.Margin) + " count as the same"
+	}
+	if v.Ratio.N == 0 || v.Result == stat.Invalid {
+		h.Of = m.Title
+		return h, true
+	}
+	h.Figure, h.Of = unit.Ratio(v.Ratio.Center), m.Title
+	if m.Better == Less {
+		h.Of += " (above ×1 is better)"
+	}
+	h.Interval = unit.Percent(v.Ratio.Confidence) + " interval " + unit.Ratio(v.Ratio.Lo) + " to " + unit.Ratio(v.Ratio.Hi) + ", " + count(v.Ratio.N, "pair", "pairs")
+	if d.Experiment == nil || len(d.Experiment.Windows) == 0 {
+		h.Interval = unit.Percent(v.Ratio.Confidence) + " interval " + unit.Ratio(v.Ratio.Lo) + " to " + unit.Ratio(v.Ratio.Hi) + ", n = " + strconv.Itoa(v.Ratio.N)
+	}
+	return h, true
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// method is how the experiment was done, in words.
+func (e *Experiment) method() string {
+	s := e.Text
+	if e.WindowSec > 0 {
+		s = join(s, fmt.Sprintf("Windows of %s, the first %s after each switch left out; the order within each pair was drawn at random (seed %d).",
+			unit.Seconds(e.WindowSec), unit.Seconds(e.SettleSec), e.Seed))
+	}
+	return s
+}
+
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + " " + b
+}

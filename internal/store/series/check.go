@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -168,28 +169,26 @@ func blockSpan(b *tsdb.Block, err error) Span {
 	return Span{Where: m.ULID.String(), From: time.UnixMilli(m.MinTime), To: time.UnixMilli(m.MaxTime - 1), Cause: err.Error()}
 }
 
-// scanBlocks looks at the description of every block, for a block without one is passed over in silence by the database.
+// scanBlocks opens every block. The database itself would pass over one without a description in silence. A block that a
+// sound one replaces does not count.
 func scanBlocks(dir string) (spans []Span, err error) {
+	replaced := map[string]bool{}
 	err = eachBlock(dir, func(path string) {
-		if m, err := readMeta(path); err != nil {
-			spans = append(spans, Span{Where: rel(dir, path), From: m.from(), To: m.to(), Cause: err.Error()})
-		}
-	})
-	return spans, err
-}
-
-// badBlocks returns the blocks that cannot be opened.
-func badBlocks(dir string) (spans []Span) {
-	_ = eachBlock(dir, func(path string) { // who asks reports the database's error when this finds nothing
-		b, err := tsdb.OpenBlock(nil, path, nil, nil)
+		m, err := readMeta(path)
+		var b *tsdb.Block
 		if err == nil {
-			_ = b.Close()
+			b, err = tsdb.OpenBlock(nil, path, nil, nil)
+		}
+		if err != nil {
+			spans = append(spans, Span{Where: rel(dir, path), From: m.from(), To: m.to(), Cause: err.Error()})
 			return
 		}
-		m, _ := readMeta(path)
-		spans = append(spans, Span{Where: rel(dir, path), From: m.from(), To: m.to(), Cause: err.Error()})
+		for _, p := range b.Meta().Compaction.Parents {
+			replaced[p.ULID.String()] = true
+		}
+		_ = b.Close()
 	})
-	return spans
+	return slices.DeleteFunc(spans, func(s Span) bool { return replaced[s.Where] }), err
 }
 
 func eachBlock(dir string, f func(path string)) error {

@@ -99,14 +99,14 @@ func Open(dir string) (_ *Store, err error) {
 	if len(spans) > 0 {
 		return nil, &CorruptError{Op: "open", Dir: dir, Spans: spans}
 	}
-	if torn != "" {
-		s.log.note(torn)
+	if torn != nil {
+		if err := os.Truncate(torn.path, torn.good); err != nil {
+			return nil, failed("open", dir, err)
+		}
+		s.log.note(fmt.Sprintf("%s: the last record was cut short by a crash and is dropped", rel(dir, torn.path)))
 	}
 	s.db, err = tsdb.Open(dir, slog.New(s.log), nil, options(), nil)
 	if err != nil {
-		if spans := badBlocks(dir); len(spans) > 0 {
-			return nil, &CorruptError{Op: "open", Dir: dir, Spans: spans, Err: err}
-		}
 		return nil, failed("open", dir, err)
 	}
 	return s, nil
@@ -183,16 +183,17 @@ func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 			continue
 		}
 		ref, err := app.Append(c.ref, c.full, m.At, m.Value)
-		switch {
-		case errors.Is(err, storage.ErrDuplicateSampleForTimestamp):
-			duplicates++
+		if err != nil {
+			switch {
+			case errors.Is(err, storage.ErrDuplicateSampleForTimestamp):
+				duplicates++
+			case errors.Is(err, storage.ErrOutOfOrderSample), errors.Is(err, storage.ErrOutOfBounds), errors.Is(err, storage.ErrTooOldSample):
+				disordered++
+				late.add(m, s.db.Head().MaxTime())
+			default:
+				return fail(fmt.Errorf("%s: %w", m.Name, err))
+			}
 			continue
-		case errors.Is(err, storage.ErrOutOfOrderSample), errors.Is(err, storage.ErrOutOfBounds), errors.Is(err, storage.ErrTooOldSample):
-			disordered++
-			late.add(m, s.db.Head().MaxTime())
-			continue
-		case err != nil:
-			return fail(fmt.Errorf("%s: %w", m.Name, err))
 		}
 		touched = append(touched, rollback{c, c.last})
 		c.ref, c.last = ref, m.At

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,24 +40,24 @@ type segment struct {
 	more  bool  // a sound record follows behind what is wrong
 }
 
-// scan reads the whole log and the descriptions of all blocks, and returns the spans that cannot be read. torn tells in words
-// of a last record that a crash cut short.
-func scan(dir string) (spans []Span, torn string, err error) {
+// scan reads the whole log and opens every block, and returns the spans that cannot be read. torn is the segment whose last
+// record a crash cut short, if there is one.
+func scan(dir string) (spans []Span, torn *segment, err error) {
 	spans, err = scanBlocks(dir)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	wal := filepath.Join(dir, "wal")
 	segs, err := readSegments(wal)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	base := -1 // index of the last segment that a checkpoint stands for
 	if cp, n, err := wlog.LastCheckpoint(wal); err == nil {
 		base = n
 		cps, err := readSegments(cp)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 		for i, c := range cps {
 			if c.err != nil {
@@ -64,7 +65,7 @@ func scan(dir string) (spans []Span, torn string, err error) {
 			}
 		}
 	} else if !errors.Is(err, record.ErrNotFound) && !errors.Is(err, fs.ErrNotExist) {
-		return nil, "", err
+		return nil, nil, err
 	}
 	last := len(segs) - 1 // the last one with anything in it: an empty one follows when a crash came right after opening
 	for last >= 0 && segs[last].good == 0 && segs[last].err == nil {
@@ -79,7 +80,7 @@ func scan(dir string) (spans []Span, torn string, err error) {
 		switch {
 		case s.err == nil:
 		case i == last && !s.more:
-			torn = fmt.Sprintf("%s: the last record was cut short by a crash and is dropped", rel(dir, s.path))
+			torn = &s
 		default:
 			spans = append(spans, s.span(dir, segs[:i], segs[i+1:]))
 		}
@@ -130,59 +131,85 @@ func readSegments(dir string) ([]segment, error) {
 
 // read checks every record of the segment.
 func (s *segment) read() error {
-	f, err := os.Open(s.path)
+	seg, err := wlog.OpenReadSegment(s.path)
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // only read
-	st, err := f.Stat()
+	in := wlog.NewSegmentBufReader(seg) // as tsdb reads it: the last page is filled up with zeros
+	defer in.Close()                    //nolint:errcheck // only read
+	st, err := os.Stat(s.path)
 	if err != nil {
 		return err
 	}
 	s.size = st.Size()
-	r := wlog.NewReader(bufio.NewReaderSize(f, pageSize))
+	r := wlog.NewReader(in)
 	for r.Next() {
+		if len(r.Record()) == 0 { // one byte of a header that was cut short, filled up with zeros, looks like this
+			s.err = errors.New("a record is empty")
+			break
+		}
 		s.good = r.Offset()
 	}
-	var bad *wlog.CorruptionErr
-	if err := r.Err(); errors.As(err, &bad) {
-		s.err = bad.Err
-	} else if err != nil {
-		return err
-	}
-	if s.err == nil && r.Offset() < s.size {
-		s.err = errors.New("a record is cut short")
+	if err := r.Err(); err != nil {
+		s.err = err
+		if bad := new(wlog.CorruptionErr); errors.As(err, &bad) {
+			s.err = bad.Err
+		}
 	}
 	if s.err != nil {
-		s.more, err = soundRecordBehind(f, r.Offset(), s.size)
+		for range behind(s.path, s.good) {
+			s.more = true
+			break
+		}
 	}
-	return err
+	return nil
 }
 
-// soundRecordBehind reports whether a record that matches its checksum begins at or behind off: at off itself, behind it within
-// its page as far as the lengths lead, or at the start of a later page.
-func soundRecordBehind(f io.ReaderAt, off, size int64) (bool, error) {
-	page := make([]byte, pageSize)
-	for start := off - off%pageSize; start < size; start += pageSize {
-		n, err := f.ReadAt(page, start)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return false, err
+// behind yields where records begin, or parts of records, that match their checksum behind damage at off. Within the damaged page
+// they may begin anywhere, for the damage may be to a length.
+func behind(path string, off int64) iter.Seq2[int64, recordType] {
+	return func(yield func(int64, recordType) bool) {
+		f, err := os.Open(path)
+		if err != nil {
+			return
 		}
-		at := int(max(off-start, 0))
-		for at+headerSize < n {
-			typ, length, sum := page[at]&7, int(binary.BigEndian.Uint16(page[at+1:])), binary.BigEndian.Uint32(page[at+3:])
-			end := at + headerSize + length
-			if typ < 1 || typ > 4 || length == 0 || end > n {
-				break
+		defer f.Close() //nolint:errcheck // only read
+		page := make([]byte, pageSize)
+		table := crc32.MakeTable(crc32.Castagnoli)
+		damaged := false // parts of the damaged record itself may be sound
+		for start := off - off%pageSize; ; start += pageSize {
+			n, _ := f.ReadAt(page, start) // what cannot be read is not sound
+			if n == 0 {
+				return
 			}
-			if crc32.Checksum(page[at+headerSize:end], crc32.MakeTable(crc32.Castagnoli)) == sum {
-				return true, nil
+			for at := int(max(off-start, 0)); at+headerSize < n; {
+				typ, length, sum := recordType(page[at]&7), int(binary.BigEndian.Uint16(page[at+1:])), binary.BigEndian.Uint32(page[at+3:])
+				end := at + headerSize + length
+				if page[at] >= 32 || typ < whole || typ > final || length == 0 || end > n || crc32.Checksum(page[at+headerSize:end], table) != sum {
+					if page[at] == 0 && !damaged && start+int64(at) == off {
+						break // the damage is not here: the rest of this page is unused
+					}
+					damaged = true
+					at++
+					continue
+				}
+				if damaged && !yield(start+int64(at), typ) {
+					return
+				}
+				at = end
 			}
-			at = end
 		}
 	}
-	return false, nil
 }
+
+// recordType says which part of a record lies in a page.
+type recordType byte
+
+const (
+	whole recordType = 1
+	begin recordType = 2
+	final recordType = 4
+)
 
 // sampleTimes calls f with the earliest and latest time of each record of samples in r until f returns false or r ends.
 func sampleTimes(r io.Reader, f func(lo, hi int64) bool) {
@@ -231,11 +258,14 @@ func firstTime(segs []segment) (t time.Time) {
 	return t
 }
 
-// timeBehind returns the first sample that can be read behind the damage of s, zero when there is none. Reading can begin only
-// where a page begins with a whole record.
+// timeBehind returns the first sample that can be read behind the damage of s, zero when there is none.
 func timeBehind(s segment) (t time.Time) {
-	for off := (s.good/pageSize + 1) * pageSize; off < s.size && t.IsZero(); off += pageSize {
-		t = firstFrom(s.path, off)
+	for off, typ := range behind(s.path, s.good) {
+		if typ == whole || typ == begin {
+			if t = firstFrom(s.path, off); !t.IsZero() {
+				break
+			}
+		}
 	}
 	return t
 }

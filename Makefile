@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 FUZZTIME ?= 30s
+testrun = build/go build -buildvcs=false -o bin/testrun ./build/testrun
 .PHONY: help build demo test check lint fmt fuzz bench clean
 
 help: ## this list
@@ -19,15 +20,15 @@ demo: ## plant a fault on a private server, find it, fix it, prove it (FAULT=nam
 test: ## everything: format, linters, all tests on real servers; the last line counts them
 	@build/setup test || { echo "0 passed, 1 failed"; exit 1; }
 	@build/compile || { echo "0 passed, 1 failed"; exit 1; }
-	@build/go run ./build/testrun
+	@$(testrun) && bin/testrun
 
 check: ## the quick part of test: format, linters, tests that need no server
 	@build/setup build
-	@build/go run ./build/testrun -short
+	@$(testrun) && bin/testrun -short
 
 lint: ## linters only
 	@build/setup build
-	@build/go run ./build/testrun -only lint
+	@$(testrun) && bin/testrun -only lint
 
 fmt: ## format the Go files
 	@build/go tool -modfile=tools/go.mod golangci-lint fmt

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// step is a check that is not a Go test. It passes when its command ends well and prints nothing that it should not.
+type step struct {
+	name  string
+	note  string // what to expect, when that needs words
+	full  bool   // not in the quick part
+	argv  []string
+	quiet bool   // any output is a failure
+	lines int    // how much of its output is worth showing, 0 for all
+	hint  string // what to do when it fails
+	keep  func(output string)
+}
+
+var linter = []string{"build/go", "tool", "-modfile=tools/go.mod", "golangci-lint"}
+
+var steps = []step{
+	{
+		name: "format", note: "builds the linters the first time: two minutes",
+		argv: append(linter[:len(linter):len(linter)], "fmt", "--diff"), quiet: true, lines: 30, hint: "make fmt",
+	},
+	{name: "lint", argv: append(linter[:len(linter):len(linter)], "run")},
+	{name: "modules", argv: []string{"build/go", "mod", "tidy", "-diff"}, full: true, hint: "build/go mod tidy"},
+	{
+		name: "mysql", note: "fetches MySQL the first time", argv: []string{"build/mysql"}, full: true,
+		keep: func(tree string) { os.Setenv("DYNO_TEST_MYSQL", tree) },
+	},
+}
+
+func names(steps []step) []string {
+	var s []string
+	for _, x := range steps {
+		s = append(s, x.name)
+	}
+	return s
+}
+
+func (s step) do(ctx context.Context, w io.Writer) count {
+	if s.note != "" {
+		fmt.Fprintf(w, "     %s (%s)\n", s.name, s.note)
+	}
+	start := time.Now()
+	var out, log bytes.Buffer
+	cmd := command(ctx, s.argv...)
+	cmd.Stdout, cmd.Stderr = &out, &log
+	err := cmd.Run()
+	if err == nil && s.quiet && out.Len() > 0 {
+		err = fmt.Errorf("it has something to say")
+	}
+	if err != nil {
+		fmt.Fprintf(w, "FAIL %s: %v\n%s%s", s.name, err, first(s.lines, out.String()), log.Bytes())
+		if s.hint != "" {
+			fmt.Fprintf(w, "     try: %s\n", s.hint)
+		}
+		return count{failed: 1}
+	}
+	if s.keep != nil {
+		s.keep(strings.TrimSpace(out.String()))
+	}
+	fmt.Fprintf(w, "ok   %-34s %10s\n", s.name, elapsed(start))
+	return count{passed: 1}
+}
+
+// first returns the first n lines of a text, and how many there are more.
+func first(n int, text string) string {
+	all := strings.SplitAfter(text, "\n")
+	if n == 0 || len(all) <= n+1 {
+		return text
+	}
+	return fmt.Sprintf("%s… %d more lines\n", strings.Join(all[:n], ""), len(all)-1-n)
+}
+
+// command ends with ctx by the signal that Ctrl-C sends, so that what it started can clean up.
+func command(ctx context.Context, argv ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 20 * time.Second
+	return cmd
+}

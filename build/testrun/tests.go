@@ -1,0 +1,148 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+type options struct {
+	Short    bool
+	CI       bool // a skipped test is a failure
+	Procs    int
+	Packages []string
+}
+
+// tests runs the Go tests with the race detector, in random order.
+func tests(ctx context.Context, o options, w io.Writer) count {
+	fmt.Fprintln(w, "     tests (builds them the first time: some minutes)")
+	start := time.Now()
+	argv := []string{"build/go", "test", "-json", "-race", "-shuffle=on", "-timeout=15m", "-p=" + strconv.Itoa(o.Procs)}
+	if o.Short {
+		argv = append(argv, "-short")
+	}
+	cmd := command(ctx, append(argv, o.Packages...)...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return fail(w, err)
+	}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		return fail(w, err)
+	}
+	rs, total, skips := newResults(), count{}, []string{}
+	each := func(p *pkg) {
+		c, faults, skipped := rs.ended(p)
+		total.add(c)
+		for _, s := range skipped {
+			skips = append(skips, p.name+" "+s.name+": "+reason(s.output))
+		}
+		show(w, p, c, faults)
+	}
+	line := newStatus(os.Stdout)
+	read := rs.read(out, func(p *pkg) { line.clear(); each(p) }, func() { line.set(rs.running) })
+	line.clear()
+	err = cmd.Wait()
+	for _, name := range sorted(rs.packages) {
+		if p := rs.packages[name]; p.end == "" {
+			each(p)
+		}
+	}
+	if read != nil || (err != nil && total.failed == 0) || len(rs.packages) == 0 {
+		fmt.Fprintf(w, "FAIL go test: %v\n%s%s", cmp.Or(read, err), rs.stray.String(), stderr.String())
+		total.failed++
+	}
+	if len(skips) > 0 && !o.Short {
+		fmt.Fprintf(w, "%d skipped:\n  %s\n", len(skips), strings.Join(skips, "\n  "))
+		if o.CI {
+			fmt.Fprintln(w, "in CI a skipped test has failed")
+			total.failed += len(skips)
+		}
+	}
+	fmt.Fprintf(w, "tests took %s; the slowest:\n%s\n", elapsed(start), strings.Join(rs.slowest(8), "\n"))
+	return total
+}
+
+func fail(w io.Writer, err error) count {
+	fmt.Fprintf(w, "FAIL go test: %v\n", err)
+	return count{failed: 1}
+}
+
+// show prints a package that ended: one line, and everything about what failed.
+func show(w io.Writer, p *pkg, c count, faults []fault) {
+	if len(p.tests) == 0 && p.end != "fail" && p.end != "" {
+		return // no test files
+	}
+	word := "ok  "
+	if c.failed > 0 {
+		word = "FAIL"
+	}
+	fmt.Fprintf(w, "%s %-34s %4d passed %8.1f s\n", word, p.name, c.passed, p.seconds)
+	for _, f := range faults {
+		if f.name != "" {
+			fmt.Fprintf(w, "---- %s: %s\n", p.name, f.name)
+		}
+		fmt.Fprintf(w, "     %s\n", strings.ReplaceAll(strings.TrimRight(f.output, "\n"), "\n", "\n     "))
+	}
+}
+
+// reason is what a skipped test gave as its reason.
+func reason(output string) string {
+	for l := range strings.Lines(output) {
+		l = strings.TrimSpace(l)
+		if l != "" && !strings.HasPrefix(l, "===") && !strings.HasPrefix(l, "---") {
+			return l
+		}
+	}
+	return "no reason given"
+}
+
+// running tells what is being tested now.
+func (rs *results) running() string {
+	var now []string
+	done := 0
+	for _, name := range sorted(rs.packages) {
+		if p := rs.packages[name]; p.end != "" {
+			done++
+		} else if p.last != "" {
+			now = append(now, strings.TrimPrefix(name, "dyno/")+" "+p.last)
+		}
+	}
+	return fmt.Sprintf("%d packages done; %s", done, strings.Join(now, ", "))
+}
+
+// status is one moving line on a terminal, and nothing elsewhere.
+type status struct {
+	f     *os.File
+	shown time.Time
+}
+
+func newStatus(f *os.File) *status {
+	if i, err := f.Stat(); err != nil || i.Mode()&os.ModeCharDevice == 0 {
+		f = nil
+	}
+	return &status{f: f}
+}
+
+func (s *status) set(text func() string) {
+	if s.f != nil && time.Since(s.shown) > 200*time.Millisecond {
+		s.shown = time.Now()
+		fmt.Fprintf(s.f, "\r%.110s\033[K", text())
+	}
+}
+
+func (s *status) clear() {
+	if s.f != nil {
+		fmt.Fprint(s.f, "\r\033[K")
+	}
+}
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestTests runs the real go command on a small module of its own: what it prints is what this program must understand.
+func TestTests(t *testing.T) {
+	build, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(files map[string]string, o options, want count, words ...string) {
+		t.Helper()
+		dir := t.TempDir()
+		t.Chdir(dir)
+		files["go.mod"] = "module m\n\ngo 1.26\n"
+		for name, text := range files {
+			if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink(build, "build"); err != nil {
+			t.Fatal(err)
+		}
+		o.Packages = []string{"."}
+		var out strings.Builder
+		if got := tests(t.Context(), o, &out); got != want {
+			t.Errorf("%s, want %s\n%s", got, want, out.String())
+		}
+		for _, w := range words {
+			if !strings.Contains(out.String(), w) {
+				t.Errorf("the output lacks %q:\n%s", w, out.String())
+			}
+		}
+	}
+	head := "package m\n\nimport \"testing\"\n\n"
+	good := head + "func TestA(t *testing.T) {}\n"
+	skip := head + "func TestA(t *testing.T) { t.Skip(\"no moon\") }\n"
+
+	f(map[string]string{"a_test.go": good}, options{Procs: 1}, count{passed: 1}, "ok   m ")
+	f(map[string]string{"a_test.go": head + "func TestA(t *testing.T) { t.Error(\"wrong\") }\n"}, options{Procs: 1}, count{failed: 1}, "FAIL m ", "wrong")
+	f(map[string]string{"a_test.go": skip}, options{Procs: 1}, count{}, "1 skipped", "no moon")
+	f(map[string]string{"a_test.go": skip}, options{Procs: 1, CI: true}, count{failed: 1}, "no moon")
+	f(map[string]string{"a_test.go": head + "func TestA(t *testing.T) { undefined() }\n"}, options{Procs: 1}, count{failed: 1}, "undefined: undefined")
+	f(map[string]string{"a.go": "package m\n\nimport \"example.invalid/gone\"\n\nvar X = gone.X\n", "a_test.go": good}, options{Procs: 1}, count{failed: 1}, "example.invalid/gone")
+	race := "func TestA(t *testing.T) { n, done := 0, make(chan bool); go func() { n++; close(done) }(); n++; <-done }\n"
+	f(map[string]string{"a_test.go": head + race}, options{Procs: 1}, count{failed: 1}, "DATA RACE")
+}
+
+func TestReason(t *testing.T) {
+	f := func(in, want string) {
+		t.Helper()
+		if got := reason(in); got != want {
+			t.Errorf("reason(%q) = %q, want %q", in, got, want)
+		}
+	}
+	f("=== RUN   TestA\n    a_test.go:3: needs root\n--- SKIP: TestA (0.00s)\n", "a_test.go:3: needs root")
+	f("", "no reason given")
+}

@@ -34,7 +34,8 @@ fmt: ## format the Go files
 	@build/go tool -modfile=tools/go.mod golangci-lint fmt
 
 fuzz: ## every fuzz target for FUZZTIME (30s)
-	@build/go run ./build/fuzz -time $(FUZZTIME)
+	@build/setup build
+	@build/fuzz $(FUZZTIME)
 
 bench: ## every Go benchmark
 	@build/go test -run '^$$' -bench . -benchmem ./...

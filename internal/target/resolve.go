@@ -3,6 +3,7 @@ package target
 import (
 	"net"
 	"strconv"
+	"strings"
 )
 
 // Apply fills what the spec leaves open. As in the mysql client, a host of localhost or none means the socket, when there is one.
@@ -16,6 +17,11 @@ func (o Options) Apply(s *Spec) {
 	fill(&s.Database, o.Database)
 	if s.Password.Empty() {
 		s.Password = o.Password
+	}
+	if port, ok := strings.CutPrefix(s.Address, ":"); ok { // a port without a host
+		host := o.Host
+		fill(&host, "localhost")
+		s.Address = net.JoinHostPort(host, port)
 	}
 	if s.Address == "" {
 		host, port := o.Host, defaultPort

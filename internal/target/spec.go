@@ -126,7 +126,7 @@ func (s Spec) URL() string {
 	}
 	for i, kv := range q {
 		b.WriteByte("?&"[min(i, 1)])
-		b.WriteString(kv[0] + "=" + escape(kv[1]))
+		b.WriteString(kv[0] + "=" + escapePath(kv[1]))
 	}
 	return b.String()
 }

@@ -1,0 +1,264 @@
+package target
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// LocalPID returns the process of the server when it runs on this machine and can be told for sure: the kernel says who holds the
+// other end of a connection, and the server's own thread id must belong to that process, so that a proxy is not taken for it.
+func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
+	c, err := newConnector(t.spec, nil, "ask")
+	if err != nil {
+		return 0, false
+	}
+	s, err := c.session(ctx)
+	if err != nil {
+		return 0, false
+	}
+	defer s.Close()
+	g, isGreeted := s.net.(*greeted)
+	if !isGreeted {
+		return 0, false
+	}
+	tid := s.threadOSID(ctx, t.facts.Flavor)
+	switch conn := g.Conn.(type) {
+	case *net.UnixConn:
+		pid = peer(conn)
+		if pid == 1 { // systemd made the socket and handed it on
+			pid = tgid(tid)
+		}
+		return pid, pid > 0 && runs(pid, tid, t.facts.PidFile)
+	case *net.TCPConn:
+		inode, uid, found := serverSocket(conn)
+		if !found {
+			return 0, false
+		}
+		likely := []int{pidFile(t.facts.PidFile), tgid(tid)}
+		for _, p := range likely {
+			if p > 0 && runs(p, tid, t.facts.PidFile) && holds(p, inode, uid) {
+				return p, true
+			}
+		}
+		for _, p := range processes() {
+			if !slices.Contains(likely, p) && holdsSurely(p, inode) && runs(p, tid, t.facts.PidFile) {
+				return p, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// threadOSID returns the thread that the kernel runs the session's statements in, 0 when the server does not tell.
+func (s *Session) threadOSID(ctx context.Context, flavor string) (tid int) {
+	q := "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()"
+	if flavor == "mariadb" {
+		q = "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
+	}
+	// An error leaves 0: the table may be switched off or denied.
+	s.Query(ctx, own(q), func(row []driver.Value) {
+		switch v := row[0].(type) {
+		case int64:
+			tid = int(v)
+		case uint64:
+			tid = int(v)
+		case []byte:
+			tid, _ = strconv.Atoi(string(v))
+		}
+	})
+	return tid
+}
+
+// peer returns the process that listens at the other end of a Unix socket.
+func peer(c *net.UnixConn) (pid int) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	raw.Control(func(fd uintptr) {
+		if u, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED); err == nil {
+			pid = int(u.Pid)
+		}
+	})
+	return pid
+}
+
+// serverSocket finds the other end of a TCP connection among this machine's sockets.
+func serverSocket(c *net.TCPConn) (inode, uid string, found bool) {
+	near, ok1 := c.LocalAddr().(*net.TCPAddr)
+	far, ok2 := c.RemoteAddr().(*net.TCPAddr)
+	if !ok1 || !ok2 {
+		return "", "", false
+	}
+	a, b := plain(far.AddrPort()), plain(near.AddrPort())
+	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			f := strings.Fields(line) // sl local remote st queues timer retransmits uid timeout inode …
+			if len(f) < 10 {
+				continue
+			}
+			local, ok1 := kernelAddr(f[1])
+			remote, ok2 := kernelAddr(f[2])
+			if ok1 && ok2 && local == a && remote == b {
+				return f[9], f[7], true
+			}
+		}
+	}
+	return "", "", false
+}
+
+func plain(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
+}
+
+// kernelAddr reads an address of /proc/net/tcp: words of 32 bits in the machine's order, in hexadecimal, a colon, the port.
+func kernelAddr(text string) (netip.AddrPort, bool) {
+	addr, port, ok := strings.Cut(text, ":")
+	p, err := strconv.ParseUint(port, 16, 16)
+	if !ok || err != nil || len(addr) != 8 && len(addr) != 32 {
+		return netip.AddrPort{}, false
+	}
+	var b []byte
+	for i := 0; i < len(addr); i += 8 {
+		w, err := strconv.ParseUint(addr[i:i+8], 16, 32)
+		if err != nil {
+			return netip.AddrPort{}, false
+		}
+		b = append(b, byte(w), byte(w>>8), byte(w>>16), byte(w>>24)) // little-endian, as all machines that Dyno is built for
+	}
+	ip, _ := netip.AddrFromSlice(b)
+	return plain(netip.AddrPortFrom(ip, uint16(p))), true
+}
+
+// holdsSurely reports whether a process has the socket open.
+func holdsSurely(pid int, inode string) bool {
+	yes, _ := openSocket(pid, inode)
+	return yes
+}
+
+// holds is the same, and where another user's process cannot be looked into, the socket's owner decides.
+func holds(pid int, inode, uid string) bool {
+	yes, err := openSocket(pid, inode)
+	if err == nil {
+		return yes
+	}
+	st, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+	if err != nil {
+		return false
+	}
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	return ok && strconv.Itoa(int(sys.Uid)) == uid
+}
+
+func openSocket(pid int, inode string) (bool, error) {
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	fds, err := os.ReadDir(dir)
+	if err != nil {
+		return false, err
+	}
+	for _, fd := range fds {
+		if l, err := os.Readlink(filepath.Join(dir, fd.Name())); err == nil && l == "socket:["+inode+"]" {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// runs reports whether the process is the server: it owns the thread, or, when that is not known, it bears a server's name or is
+// the one that the server's pid file names.
+func runs(pid, tid int, file string) bool {
+	if tid > 0 {
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", pid, tid)); err == nil {
+			return true
+		}
+		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)) // in a container the server counts its threads by other numbers
+		if err != nil {
+			return false
+		}
+		for _, task := range tasks {
+			if f := statusField(fmt.Sprintf("/proc/%d/task/%s/status", pid, task.Name()), "NSpid"); len(f) > 1 && f[len(f)-1] == strconv.Itoa(tid) {
+				return true
+			}
+		}
+		return false
+	}
+	if p := pidFile(file); p > 0 {
+		return p == pid
+	}
+	cmd, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return false
+	}
+	arg, _, _ := strings.Cut(string(cmd), "\x00")
+	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	for _, name := range []string{filepath.Base(arg), strings.TrimSpace(string(comm))} {
+		if name == "mysqld" || name == "mariadbd" || name == "mysqld-debug" {
+			return true
+		}
+	}
+	return false
+}
+
+// tgid returns the process that a thread belongs to, 0 for none.
+func tgid(tid int) int {
+	if tid <= 0 {
+		return 0
+	}
+	f := statusField(fmt.Sprintf("/proc/%d/status", tid), "Tgid")
+	if len(f) != 1 {
+		return 0
+	}
+	p, _ := strconv.Atoi(f[0])
+	return p
+}
+
+func statusField(file, name string) []string {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(b)) {
+		if v, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.Fields(v)
+		}
+	}
+	return nil
+}
+
+func pidFile(name string) int {
+	if !filepath.IsAbs(name) {
+		return 0
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return 0
+	}
+	p, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+	return p
+}
+
+func processes() (pids []int) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if p, err := strconv.Atoi(e.Name()); err == nil {
+			pids = append(pids, p)
+		}
+	}
+	return pids
+}

@@ -1,0 +1,43 @@
+package target
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"dyno/test/servers"
+)
+
+// open opens a target on a test server and closes it with the test.
+func open(t *testing.T, s *servers.Server, user string) *Target {
+	t.Helper()
+	x, err := Open(t.Context(), spec(t, s.URL(user)))
+	if err != nil {
+		t.Fatalf("%s: %v (%s)", s.Flavor, err, HintOf(err))
+	}
+	t.Cleanup(func() { x.Close() })
+	return x
+}
+
+func spec(t *testing.T, url string) Spec {
+	t.Helper()
+	s, err := ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// eventually polls until the condition holds.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for !cond() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("never: %s", what)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

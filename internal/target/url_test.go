@@ -1,0 +1,148 @@
+package target
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseURL(t *testing.T) {
+	f := func(url string, want Spec) {
+		t.Helper()
+		got, err := ParseURL(url)
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
+			return
+		}
+		if got != want {
+			t.Errorf("%s:\ngot  %+v %q\nwant %+v %q", url, got, got.Password.Reveal(), want, want.Password.Reveal())
+		}
+		again, err := ParseURL(got.URL())
+		got.Password, got.PasswordInURL = Secret{}, false
+		if err != nil || again != got {
+			t.Errorf("%s: its URL %s reads as %+v, %v", url, got.URL(), again, err)
+		}
+	}
+	tcp := func(addr string) Spec { return Spec{Scheme: "mysql", Network: "tcp", Address: addr} }
+	with := func(s Spec, f func(*Spec)) Spec { f(&s); return s }
+
+	f("mysql://h", tcp("h:3306"))
+	f("mysql://h/", tcp("h:3306"))
+	f("MySQL://h:13306", tcp("h:13306"))
+	f("mysql://", tcp(""))
+	f("mysql:///d", with(tcp(""), func(s *Spec) { s.Database = "d" }))
+	f("mysql://u@", with(tcp(""), func(s *Spec) { s.User = "u" }))
+	f("mysql://:3307/", tcp(":3307"))
+	f("mariadb://db.example.org:3307/shop", Spec{Scheme: "mariadb", Network: "tcp", Address: "db.example.org:3307", Database: "shop"})
+	f("mysql://[::1]:3307/", tcp("[::1]:3307"))
+	f("mysql://[fe80::1%25eth0]/", tcp("[fe80::1%eth0]:3306"))
+	f("mysql://root@127.0.0.1:3306/db", with(tcp("127.0.0.1:3306"), func(s *Spec) { s.User, s.Database = "root", "db" }))
+	f("mysql://u:p%40ss%3A%2F@h/", with(tcp("h:3306"), func(s *Spec) { s.User, s.Password, s.PasswordInURL = "u", NewSecret("p@ss:/"), true }))
+	f("mysql://u:p@ss@h/", with(tcp("h:3306"), func(s *Spec) { s.User, s.Password, s.PasswordInURL = "u", NewSecret("p@ss"), true }))
+	f("mysql://u:@h/", with(tcp("h:3306"), func(s *Spec) { s.User = "u" }))
+	f("mysql://j%C3%BCrgen%20%40home@h/da%20ta%2Fbase%3F", with(tcp("h:3306"), func(s *Spec) { s.User, s.Database = "jürgen @home", "da ta/base?" }))
+	f("mysql://a+b@h/c+d", with(tcp("h:3306"), func(s *Spec) { s.User, s.Database = "a+b", "c+d" }))
+	f("mysql://h/?user=a+b", with(tcp("h:3306"), func(s *Spec) { s.User = "a+b" }))
+	f("unix:///run/mysqld/mysqld.sock?user=root", Spec{Scheme: "mysql", Network: "unix", Address: "/run/mysqld/mysqld.sock", User: "root"})
+	f("unix:///tmp/a%20b%3F.sock?user=root&password=x%26y&database=d", Spec{Scheme: "mysql", Network: "unix", Address: "/tmp/a b?.sock", User: "root",
+		Password: NewSecret("x&y"), PasswordInURL: true, Database: "d"})
+	f("unix:///s?flavor=mariadb", Spec{Scheme: "mariadb", Network: "unix", Address: "/s"})
+	f("mysql://h/?tls=verify-full&ssl-ca=/etc/ca.pem&ssl-cert=c&ssl-key=k&server-name=n&connect-timeout=3", Spec{Scheme: "mysql", Network: "tcp",
+		Address: "h:3306", TLS: TLSVerifyFull, CA: "/etc/ca.pem", Cert: "c", Key: "k", ServerName: "n", ConnectTimeout: 3 * time.Second})
+	f("mysql://h/?ssl-mode=VERIFY_IDENTITY", with(tcp("h:3306"), func(s *Spec) { s.TLS = TLSVerifyFull }))
+	f("mysql://h/?ssl_mode=VERIFY_CA", with(tcp("h:3306"), func(s *Spec) { s.TLS = TLSVerifyCA }))
+	f("mysql://h/?tls=false&connect-timeout=250ms", with(tcp("h:3306"), func(s *Spec) { s.TLS, s.ConnectTimeout = TLSDisabled, 250*time.Millisecond }))
+}
+
+func TestParseURLRefuses(t *testing.T) {
+	f := func(url string, kind Kind, want string) {
+		t.Helper()
+		s, err := ParseURL(url)
+		if err == nil {
+			t.Errorf("%q reads as %+v", url, s)
+			return
+		}
+		if KindOf(err) != kind || !strings.Contains(err.Error(), want) || HintOf(err) == "" {
+			t.Errorf("%q: got %v, %q, hint %q; want %v, %q", url, KindOf(err), err, HintOf(err), kind, want)
+		}
+		for _, secret := range []string{"secret", "/wort", "#wort"} {
+			if strings.Contains(err.Error()+HintOf(err), secret) {
+				t.Errorf("%q: the error shows the password: %v", url, err)
+			}
+		}
+	}
+	f("", BadTarget, "no scheme")
+	f("h:3306", BadTarget, "no scheme")
+	f("http://h/", BadTarget, "unknown scheme")
+	f("postgres://u:secret@h/db", Unsupported, "PostgreSQL is not yet supported")
+	f("postgresql://h/db", Unsupported, "PostgreSQL is not yet supported")
+	f("mongodb://h/db", Unsupported, "MongoDB is not yet supported")
+	f("mysql://h:0/", BadTarget, "port is not a number")
+	f("mysql://h:65536/", BadTarget, "port is not a number")
+	f("mysql://u:secret/wort@h/", BadTarget, "there is a / before the @")
+	f("mysql://h:secret/", BadTarget, "port is not a number")
+	f("mysql://u:sec%ret@h/", BadTarget, "password holds a % that is not followed")
+	f("mysql://u:secret%zz@h/", BadTarget, "password holds a %")
+	f("mysql://u:secret#wort@h/", BadTarget, "must be written %23")
+	f("mysql://u%ff@h/", BadTarget, "user is not valid UTF-8")
+	f("mysql://u\xff@h/", BadTarget, "not valid UTF-8")
+	f("mysql://u%00@h/", BadTarget, "user holds a control character")
+	f("mysql://h/d%0A", BadTarget, "database holds a control character")
+	f("mysql://ho st/", BadTarget, "no host name has")
+	f("mysql://h%2F/", BadTarget, "no host name has")
+	f("mysql://::1/", BadTarget, "more than one colon")
+	f("mysql://[::1/", BadTarget, "not closed")
+	f("mysql://[localhost]/", BadTarget, "not an IPv6 address")
+	f("mysql://[127.0.0.1]/", BadTarget, "not an IPv6 address")
+	f("mysql://[::1]x/", BadTarget, "only a :port")
+	f("unix://run/s", BadTarget, "absolute")
+	f("unix://", BadTarget, "absolute")
+	f("mysql://h/?colour=red", BadTarget, "unknown parameter")
+	f("mysql://h/?tls=maybe", BadTarget, "TLS mode is")
+	f("mysql://h/?tls=true&ssl-mode=false", BadTarget, "given twice")
+	f("mysql://u@h/?user=v", BadTarget, "user is given twice")
+	f("mysql://u:secret@h/?password=secret2", BadTarget, "password is given twice")
+	f("mysql://h/d?database=e", BadTarget, "database is given twice")
+	f("mysql://h/?connect-timeout=soon", BadTarget, "connect timeout is")
+	f("mysql://h/?connect-timeout=-1s", BadTarget, "connect timeout is")
+	f("unix:///s?flavor=oracle", BadTarget, "flavor is")
+}
+
+func TestMode(t *testing.T) {
+	f := func(url string, want TLSMode) {
+		t.Helper()
+		s, err := ParseURL(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, s.Mode()); diff != "" {
+			t.Errorf("%s: %s", url, diff)
+		}
+	}
+	f("mysql://h/", TLSPreferred)
+	f("mysql://h/?ssl-ca=x", TLSVerifyFull)
+	f("mysql://h/?ssl-ca=x&tls=required", TLSRequired)
+	f("unix:///s", TLSDisabled)
+	f("unix:///s?tls=required", TLSRequired)
+}
+
+func FuzzParseURL(f *testing.F) {
+	for _, s := range []string{"mysql://u:p@h:3306/d?tls=verify-full&ssl-ca=a", "unix:///a%20b?user=x&password=y", "mariadb://[fe80::1%25e]:1/x%2Fy", "mysql://@:1/",
+		"mysql://h/?connect-timeout=1h", "mysql://%F0%9F%90%AC@h/"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseURL(text)
+		if err != nil {
+			return
+		}
+		u := s.URL()
+		again, err := ParseURL(u)
+		s.Password, s.PasswordInURL = Secret{}, false
+		if err != nil || again != s {
+			t.Fatalf("%q reads as %+v, its URL %q as %+v, %v", text, s, u, again, err)
+		}
+	})
+}

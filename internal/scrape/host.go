@@ -1,0 +1,114 @@
+package scrape
+
+import (
+	"context"
+	"fmt"
+
+	"dyno/internal/host"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+)
+
+// hostSource reads the machine of a local server under node_exporter's names, CPU times summed over the CPUs.
+type hostSource struct {
+	find  func(context.Context) (pid int, ok bool)
+	local bool // the server was seen on this machine once: it stays there
+	disks map[string]metric.Labels
+}
+
+var modes = func() (ls [8]metric.Labels) {
+	for i, m := range [...]string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"} {
+		ls[i] = metric.L("mode", m)
+	}
+	return ls
+}()
+
+func (s *hostSource) Name() string { return "host" }
+
+func (s *hostSource) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
+	if !s.local {
+		if _, s.local = s.find(ctx); !s.local {
+			return remote("the machine")
+		}
+	}
+	r, err := host.Read()
+	if err != nil {
+		return err
+	}
+	put := func(name string, kind metric.Kind, ls metric.Labels, v float64) {
+		emit(metric.Sample{Name: name, Labels: ls, Kind: kind, At: at, Value: v})
+	}
+	whole := func(name string, kind metric.Kind, ls metric.Labels, v known.Value[uint64]) {
+		if n, ok := v.Get(); ok {
+			put(name, kind, ls, float64(n))
+		}
+	}
+	c := r.CPU
+	for i, v := range [...]float64{c.User, c.Nice, c.System, c.Idle, c.IOWait, c.IRQ, c.SoftIRQ, c.Steal} {
+		put("node_cpu_seconds_total", metric.Counter, modes[i], v)
+	}
+	whole("node_context_switches_total", metric.Counter, nil, r.ContextSwitches)
+	whole("node_procs_running", metric.Gauge, nil, r.Runnable)
+	whole("node_procs_blocked", metric.Gauge, nil, r.Blocked)
+	if l, ok := r.Load.Get(); ok {
+		put("node_load1", metric.Gauge, nil, l[0])
+		put("node_load5", metric.Gauge, nil, l[1])
+		put("node_load15", metric.Gauge, nil, l[2])
+	}
+	m := r.Memory
+	whole("node_memory_MemTotal_bytes", metric.Gauge, nil, m.Total)
+	whole("node_memory_MemFree_bytes", metric.Gauge, nil, m.Free)
+	whole("node_memory_MemAvailable_bytes", metric.Gauge, nil, m.Available)
+	whole("node_memory_Buffers_bytes", metric.Gauge, nil, m.Buffers)
+	whole("node_memory_Cached_bytes", metric.Gauge, nil, m.Cached)
+	whole("node_memory_Dirty_bytes", metric.Gauge, nil, m.Dirty)
+	whole("node_memory_Writeback_bytes", metric.Gauge, nil, m.Writeback)
+	whole("node_memory_SwapTotal_bytes", metric.Gauge, nil, m.SwapTotal)
+	whole("node_memory_SwapFree_bytes", metric.Gauge, nil, m.SwapFree)
+	whole("node_memory_Committed_AS_bytes", metric.Gauge, nil, m.CommittedAS)
+	for _, d := range r.Disks {
+		ls, ok := s.disks[d.Device]
+		if !ok {
+			if s.disks == nil {
+				s.disks = map[string]metric.Labels{}
+			}
+			ls = metric.L("device", d.Device)
+			s.disks[d.Device] = ls
+		}
+		put("node_disk_reads_completed_total", metric.Counter, ls, float64(d.Reads))
+		put("node_disk_writes_completed_total", metric.Counter, ls, float64(d.Writes))
+		put("node_disk_read_bytes_total", metric.Counter, ls, float64(d.ReadBytes))
+		put("node_disk_written_bytes_total", metric.Counter, ls, float64(d.WriteBytes))
+		put("node_disk_read_time_seconds_total", metric.Counter, ls, d.ReadSec)
+		put("node_disk_write_time_seconds_total", metric.Counter, ls, d.WriteSec)
+		put("node_disk_io_time_seconds_total", metric.Counter, ls, d.BusySec)
+		put("node_disk_io_time_weighted_seconds_total", metric.Counter, ls, d.WeightedSec)
+		put("node_disk_io_now", metric.Gauge, ls, float64(d.InFlight))
+		whole("node_disk_flush_requests_total", metric.Counter, ls, d.Flushes)
+		if v, ok := d.FlushSec.Get(); ok {
+			put("node_disk_flush_requests_time_seconds_total", metric.Counter, ls, v)
+		}
+	}
+	for _, p := range r.Pressure {
+		put(pressureSome[p.Resource], metric.Counter, nil, p.Some)
+		if v, ok := p.Full.Get(); ok && pressureFull[p.Resource] != "" {
+			put(pressureFull[p.Resource], metric.Counter, nil, v)
+		}
+	}
+	if len(r.Problems) > 0 {
+		p := r.Problems[0]
+		return &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("no figures of %s: %v", p.Part, p.Err), Partial: true, Err: p.Err}
+	}
+	return nil
+}
+
+var (
+	pressureSome = map[string]string{"cpu": "node_pressure_cpu_waiting_seconds_total", "memory": "node_pressure_memory_waiting_seconds_total", "io": "node_pressure_io_waiting_seconds_total"}
+	pressureFull = map[string]string{"memory": "node_pressure_memory_stalled_seconds_total", "io": "node_pressure_io_stalled_seconds_total"}
+)
+
+func remote(what string) error {
+	return &Problem{State: snapshot.Missing, Reason: what + " of the server cannot be seen from here: the server runs on another machine or in another container",
+		Fix: "run dyno on the server's machine to see it"}
+}

@@ -86,7 +86,7 @@ func HintOf(err error) string {
 	if errors.As(err, &e) && e.Hint != "" {
 		return e.Hint
 	}
-	return hint(classify(err), err, nil)
+	return hint(KindOf(err), err, nil)
 }
 
 // ServerErrorNumber returns the number the server gave its error; not ok for errors that are not the server's own.
@@ -105,6 +105,9 @@ func (s Spec) Wrap(op string, err error) error {
 	}
 	var e *Error
 	if errors.As(err, &e) {
+		if e.Op == op {
+			return err
+		}
 		return fmt.Errorf("%s: %w", op, err)
 	}
 	k := classify(err)
@@ -239,7 +242,7 @@ func tlsHint(err error) string {
 		return "the certificate is not signed by a trusted CA: give the right CA's file as ssl-ca"
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return "the certificate has expired, or a clock is wrong"
-	case strings.Contains(err.Error(), "certificate required"), strings.Contains(err.Error(), "bad certificate"):
+	case strings.Contains(err.Error(), "remote error") && strings.Contains(err.Error(), "certificate"):
 		return "the server wants a client certificate that it trusts: give ssl-cert and ssl-key"
 	case strings.Contains(err.Error(), "protocol version"), strings.Contains(err.Error(), "no supported versions"), strings.Contains(err.Error(), "handshake failure"):
 		return "client and server have no TLS version or cipher in common: the server may be too old; tls=disabled works on a trusted network"
@@ -249,6 +252,10 @@ func tlsHint(err error) string {
 
 func authHint(n uint16, err error, s *Spec) string {
 	const ways = "DYNO_PASSWORD, a defaults file ([client] password=…) or the prompt"
+	plain := ""
+	if s.Network == "tcp" && s.Mode() == TLSDisabled { // a demand for TLS may look like a wrong password
+		plain = "; the account or the server may also demand TLS: try tls=required"
+	}
 	switch {
 	case n == 1130:
 		return "the server knows no account for this machine: create one, as in CREATE USER 'dyno'@'this-host' …"
@@ -263,9 +270,9 @@ func authHint(n uint16, err error, s *Spec) string {
 	case s.Password.Empty() && s.User == "":
 		return "no user and no password were given: name the user in the URL, and give the password by " + ways
 	case s.Password.Empty():
-		return "no password was given: give it by " + ways + "; an account that logs in by unix_socket or auth_socket needs the Unix user of the same name"
+		return "no password was given: give it by " + ways + "; an account that logs in by unix_socket or auth_socket needs the Unix user of the same name" + plain
 	}
-	return "user or password is wrong, or the account is not allowed from this machine: the password came from the URL, " + ways
+	return "user or password is wrong, or the account is not allowed from this machine: the password came from the URL, " + ways + plain
 }
 
 // deniedHint names the grant that is missing, as far as the server's message tells.

@@ -144,7 +144,7 @@ func (s *Session) Prepare(ctx context.Context, sql string) (*Stmt, error) {
 	return &Stmt{s, rs}, nil
 }
 
-// Query runs a statement in the text protocol and decodes every row. row may be nil; its slice and the bytes in it are valid only
+// Query runs a statement in the text protocol and decodes every row: int64, float32, float64, []byte or nil. row may be nil; its slice and the bytes in it are valid only
 // during the call. It returns the number of rows.
 func (s *Session) Query(ctx context.Context, sql string, row func([]driver.Value)) (int, error) {
 	if err := s.watch(ctx); err != nil {

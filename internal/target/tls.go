@@ -81,5 +81,5 @@ func verifyChainOnly(c *tls.Config) {
 }
 
 func (s Spec) bad(op string, err error) error {
-	return &Error{Op: op, Kind: BadTarget, Target: s.Where(), Err: err}
+	return &Error{Op: op, Kind: BadTarget, Err: err, Hint: "ssl-ca, ssl-cert and ssl-key name PEM files; tls is disabled, preferred, required, verify-ca or verify-full"}
 }

@@ -121,7 +121,7 @@ func columns(ctx context.Context, q Querier, has map[string]bool, where []any) (
 		" NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION, EXTRA, "+generated+
 		" FROM information_schema.COLUMNS"+this+" ORDER BY ORDINAL_POSITION", where, func(r row) {
 		c := schema.Column{Name: r.text(0), Type: r.text(1), DataType: strings.ToLower(r.text(2)), Nullable: r.text(3) == "YES", Charset: r.text(4),
-			Collation: r.text(5), Extra: r.text(10), Generated: unescape(r.text(11))}
+			Collation: r.text(5), Extra: r.text(10), Generated: unescape(has, r.text(11))}
 		n := func(i int) int { v, _ := strconv.Atoi(r.text(i)); return v }
 		c.Bytes = size(c.DataType, n(6), n(7), n(8), n(9))
 		out = append(out, c)
@@ -146,7 +146,7 @@ func indexes(ctx context.Context, q Querier, has map[string]bool, where []any) (
 		if n := len(out); n == 0 || out[n-1].Name != r.text(0) {
 			out = append(out, schema.Index{Name: r.text(0), Unique: r.text(1) == "0", Type: r.text(2), Hidden: r.text(8) == "YES"})
 		}
-		p := schema.IndexPart{Column: r.text(3), Desc: r.text(5) == "D", Cardinality: number(r, 6), Expr: unescape(r.text(7))}
+		p := schema.IndexPart{Column: r.text(3), Desc: r.text(5) == "D", Cardinality: number(r, 6), Expr: unescape(has, r.text(7))}
 		p.Prefix, _ = strconv.Atoi(r.text(4))
 		if p.Expr != "" {
 			p.Column = ""
@@ -178,5 +178,17 @@ func number(r row, i int) known.Value[uint64] {
 	return known.Of(n)
 }
 
-// unescape takes back the backslashes that MySQL's information_schema puts before the quotes of an expression.
-func unescape(expr string) string { return strings.ReplaceAll(expr, `\'`, `'`) }
+// unescape takes back the backslashes that MySQL 8 puts before quotes and backslashes of an expression. MariaDB puts none.
+func unescape(has map[string]bool, expr string) string {
+	if !has["STATISTICS.EXPRESSION"] || !strings.Contains(expr, `\`) {
+		return expr
+	}
+	var b strings.Builder
+	for i := 0; i < len(expr); i++ {
+		if expr[i] == '\\' && i+1 < len(expr) {
+			i++
+		}
+		b.WriteByte(expr[i])
+	}
+	return b.String()
+}

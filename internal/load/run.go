@@ -11,6 +11,7 @@ import (
 
 	"dyno/internal/hist"
 	"dyno/internal/run"
+	"dyno/internal/sqltext"
 	"dyno/internal/target"
 	"dyno/internal/workload"
 
@@ -63,7 +64,7 @@ func (r runner) run(ctx context.Context, c Config, plan *workload.Plan, sink fun
 	cr.fail = func(err error) { failed <- err }
 	cr.left.Store(int64(min(c.Events, 1<<62)))
 
-	sessions, err := cr.connect(ctx)
+	sessions, err := cr.connect(ctx, breakAll)
 	if err != nil {
 		if ctx.Err() != nil {
 			out.State = run.Stopped
@@ -105,14 +106,19 @@ func (r runner) run(ctx context.Context, c Config, plan *workload.Plan, sink fun
 // dialers bounds how many sessions log in at the same time.
 const dialers = 16
 
-// connect opens all sessions, or none.
-func (cr *crew) connect(ctx context.Context) ([]*session, error) {
+// connect opens all sessions, or none. A connection lives as long as the context it was opened with: that of the run, which
+// breakAll ends when the user does not want to wait any longer.
+func (cr *crew) connect(ctx context.Context, breakAll func()) ([]*session, error) {
+	unhook := context.AfterFunc(ctx, breakAll)
 	sessions := make([]*session, cr.config.Threads)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(dialers)
 	for i := range sessions {
 		g.Go(func() error {
-			conn, err := cr.dial(gctx)
+			if err := gctx.Err(); err != nil {
+				return err
+			}
+			conn, err := cr.dial(cr.hard)
 			if err != nil {
 				return fmt.Errorf("connect session %d of %d: %w", i+1, len(sessions), explain(err, cr.plan))
 			}
@@ -120,7 +126,11 @@ func (cr *crew) connect(ctx context.Context) ([]*session, error) {
 			return nil
 		})
 	}
-	if err := g.Wait(); err != nil {
+	err := g.Wait()
+	if !unhook() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
 		for _, s := range sessions {
 			if s != nil {
 				s.conn.close()
@@ -157,7 +167,7 @@ func (r runner) killBusy(sessions []*session) {
 
 // kill ends a connection of a load. A failure is no news: the connection may be gone already.
 func kill(ctx context.Context, t *target.Target, id uint64) {
-	_, _ = t.DB().ExecContext(ctx, fmt.Sprintf("KILL %d", id))
+	_, _ = t.DB().ExecContext(ctx, sqltext.Tagged("load", "", fmt.Sprintf("KILL %d", id)))
 }
 
 // clock cuts a run into ticks.

@@ -24,7 +24,8 @@ type connection interface {
 type crew struct {
 	config Config
 	plan   *workload.Plan
-	dial   func(ctx context.Context) (connection, error)
+	// dial opens a connection that breaks when ctx ends, also later.
+	dial func(ctx context.Context) (connection, error)
 
 	hard    context.Context // its end breaks the connections
 	stop    chan struct{}   // closed: no further operation begins
@@ -211,9 +212,7 @@ func (s *session) reconnect(cause error) error {
 		if !s.sleep(pause) {
 			return errStopped
 		}
-		ctx, cancel := context.WithTimeout(s.hard, s.config.Reconnect)
-		conn, err := s.dial(ctx)
-		cancel()
+		conn, err := s.dial(s.hard)
 		switch {
 		case err == nil:
 			s.conn = conn

@@ -1,0 +1,59 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"dyno/internal/target"
+	"dyno/internal/workload"
+	"dyno/test/servers"
+)
+
+// open returns a target for a server of a test.
+func open(t testing.TB, s *servers.Server) *target.Target {
+	t.Helper()
+	spec, err := target.ParseURL(s.URL("root"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tg, err := target.Open(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tg.Close() })
+	return tg
+}
+
+// everywhere runs a test on a server of each flavor.
+func everywhere(t *testing.T, f func(t *testing.T, s *servers.Server, tg *target.Target), settings ...string) {
+	t.Helper()
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			t.Parallel()
+			s := servers.Start(t, flavor, settings...)
+			f(t, s, open(t, s))
+		})
+	}
+}
+
+// prepared makes the tables of the OLTP family.
+func prepared(t *testing.T, tg *target.Target, o map[string]string) {
+	t.Helper()
+	if err := Prepare(t.Context(), tg, Data{Workload: workload.ReadWrite{}, Options: o, Threads: 2, Seed: 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// within fails the test when f takes longer than d.
+func within(t *testing.T, d time.Duration, what string, f func(ctx context.Context)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), d, errors.New("test deadline"))
+	defer cancel()
+	begin := time.Now()
+	f(ctx)
+	if took := time.Since(begin); took > d {
+		t.Fatalf("%s took %v, more than %v", what, took, d)
+	}
+}

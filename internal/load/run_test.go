@@ -1,0 +1,169 @@
+package load
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"dyno/internal/run"
+	"dyno/internal/target"
+	"dyno/internal/workload"
+	"dyno/test/servers"
+)
+
+// TestCountsEqualTheServers compares every count of a clean run with the server's own counters.
+func TestCountsEqualTheServers(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
+		o := map[string]string{"tables": "2", "table-size": "500"}
+		prepared(t, tg, o)
+		c := counters{s.DB(t, "")}
+		c.db.SetMaxOpenConns(1)
+		c.read(t)
+		f := func(w workload.Workload, mode PSMode, more map[string]string) {
+			t.Helper()
+			opts := map[string]string{}
+			for _, m := range []map[string]string{o, more} {
+				for k, v := range m {
+					opts[k] = v
+				}
+			}
+			const threads = 3
+			before := c.read(t)
+			var ticks []run.Tick
+			r, err := Run(t.Context(), tg, Config{Workload: w, Options: opts, Threads: threads, Events: 200, PSMode: mode}, func(x run.Tick) { ticks = append(ticks, x) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, mine := c.gone(t, before["Threads_connected"])
+			d := func(name string) uint64 { return after[name] - before[name] }
+			if r.State != run.Done || r.Total.Operations() != 200 {
+				t.Errorf("%s %s: %s after %d operations, want done after 200", w.Name(), mode, r.State, r.Total.Operations())
+			}
+			if m := run.Merged(ticks); m.Operations() != 200 || m.Queries() != r.Total.Queries() {
+				t.Errorf("ticks hold %d operations and %d queries, the run %d and %d", m.Operations(), m.Queries(), 200, r.Total.Queries())
+			}
+			var op run.Op
+			for _, x := range r.Total.Ops {
+				op.Reads, op.Writes, op.Others = op.Reads+x.Reads, op.Writes+x.Writes, op.Others+x.Others
+			}
+			lost := r.Total.ErrorCount()
+			if lost > 0 {
+				t.Logf("%d deadlocks, retried", lost)
+			}
+			// Every session asks for its id when it logs in and says good-bye, which the servers count as a question.
+			eq := func(what string, got, want uint64) {
+				t.Helper()
+				if got != want {
+					t.Errorf("%s %s: %s: Dyno counted %d, the server %d", w.Name(), mode, what, got, want)
+				}
+			}
+			eq("reads", op.Reads, d("Com_select")-threads)
+			eq("writes", op.Writes, d("Com_update")+d("Com_delete")+d("Com_insert"))
+			eq("others", op.Others, d("Com_begin")+d("Com_commit")+d("Com_rollback"))
+			eq("queries", r.Total.Queries()+threads+threads+mine, d("Questions"))
+			if mode == Disable {
+				eq("executions of prepared statements", 0, d("Com_stmt_execute"))
+			} else {
+				eq("executions of prepared statements", op.Reads+op.Writes, d("Com_stmt_execute"))
+			}
+		}
+		f(workload.PointSelect{}, Auto, nil)
+		f(workload.PointSelect{}, Disable, nil)
+		f(workload.ReadOnly{}, Auto, nil)
+		f(workload.ReadWrite{}, Auto, nil)
+		f(workload.ReadWrite{}, Disable, nil)
+		f(workload.ReadOnly{}, Auto, map[string]string{"skip-trx": "on"})
+	})
+}
+
+// counters reads a server's counters on a connection of its own.
+type counters struct{ db *sql.DB }
+
+// gone waits until no more connections are open than before, and tells how many times it had to look.
+func (c counters) gone(t *testing.T, connections uint64) (m map[string]uint64, looks uint64) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		m, looks = c.read(t), looks+1
+		if m["Threads_connected"] <= connections {
+			return m, looks
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d connections are open, %d were", m["Threads_connected"], connections)
+		}
+	}
+}
+
+func (c counters) read(t *testing.T) map[string]uint64 {
+	t.Helper()
+	rows, err := c.db.Query("SHOW GLOBAL STATUS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	m := map[string]uint64{}
+	for rows.Next() {
+		var k, v string
+		if err := rows.Scan(&k, &v); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := strconv.ParseUint(v, 10, 64); err == nil {
+			m[k] = n
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestTicksFollowEachOther(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
+		prepared(t, tg, nil)
+		var ticks []run.Tick
+		r, err := Run(t.Context(), tg, Config{Workload: workload.PointSelect{}, Threads: 2, Time: 3 * time.Second}, func(x run.Tick) { ticks = append(ticks, x) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.State != run.Done || r.Elapsed < 3*time.Second {
+			t.Errorf("state %s after %v, want done after 3 s", r.State, r.Elapsed)
+		}
+		at := r.Started
+		var sum time.Duration
+		for i, x := range ticks {
+			if x.Seq != i || !x.At.Equal(at) || x.Length <= 0 || x.Threads != 2 {
+				t.Errorf("tick %d: seq %d at %v for %v with %d threads, want it at %v with 2", i, x.Seq, x.At, x.Length, x.Threads, at)
+			}
+			if x.Operations() == 0 || x.ClientCPU <= 0 {
+				t.Errorf("tick %d: %d operations, %v of CPU", i, x.Operations(), x.ClientCPU)
+			}
+			at, sum = at.Add(x.Length), sum+x.Length
+		}
+		if sum != r.Elapsed || r.Total.Length != sum || r.Total.Threads != 2 {
+			t.Errorf("ticks last %v, the run %v, its total %v with %d threads", sum, r.Elapsed, r.Total.Length, r.Total.Threads)
+		}
+		if len(r.Warnings) == 0 || !strings.Contains(r.Warnings[0], "special") {
+			t.Errorf("warnings %q do not state the distribution", r.Warnings)
+		}
+		if r.Options["rand-seed"] == "0" || r.Options["threads"] != "2" || r.Options["time"] != "3" || r.Options["table-size"] != "10000" {
+			t.Errorf("options %v", r.Options)
+		}
+	})
+}
+
+func TestCancelStopsCleanly(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
+		prepared(t, tg, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		var r run.Run
+		var err error
+		within(t, 20*time.Second, "a run that was stopped after its first tick", func(context.Context) {
+			r, err = Run(ctx, tg, Config{Workload: workload.ReadWrite{}, Threads: 2}, func(run.Tick) { cancel() })
+		})
+		if err != nil || r.State != run.Stopped || r.Total.Operations() == 0 || r.Total.Errors[lost] != 0 {
+			t.Errorf("%s, %d operations, errors %v, %v; want a stopped run with figures", r.State, r.Total.Operations(), r.Total.Errors, err)
+		}
+	})
+}

@@ -1,0 +1,126 @@
+package stat
+
+import "math"
+
+// studentQuantile returns the t with P(|T| ≤ t) = confidence for Student's distribution with df degrees of freedom, by bisection of
+// its distribution function.
+func studentQuantile(confidence, df float64) float64 {
+	lo, hi := 0.0, 1.0
+	for within(hi, df) < confidence && hi < 1e9 {
+		hi *= 2
+	}
+	for range 100 {
+		mid := (lo + hi) / 2
+		if within(mid, df) < confidence {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
+}
+
+// within returns P(|T| ≤ t): Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.1 and 26.5.27.
+func within(t, df float64) float64 {
+	return 1 - incompleteBeta(df/2, 0.5, df/(df+t*t))
+}
+
+// incompleteBeta returns the regularised incomplete beta function by its continued fraction (Abramowitz and Stegun, 26.5.8),
+// evaluated with Lentz' method.
+func incompleteBeta(a, b, x float64) float64 {
+	if x <= 0 {
+		return 0
+	}
+	if x >= 1 {
+		return 1
+	}
+	if x > (a+1)/(a+b+2) { // there the fraction converges fast
+		return 1 - incompleteBeta(b, a, 1-x)
+	}
+	const tiny, eps = 1e-300, 1e-15
+	nonzero := func(v float64) float64 {
+		if math.Abs(v) < tiny {
+			return tiny
+		}
+		return v
+	}
+	c, d := 1.0, 1/nonzero(1-(a+b)*x/(a+1))
+	f := d
+	for m := 1.0; m < 1000; m++ {
+		even := m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
+		odd := -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
+		last := 0.0
+		for _, k := range [...]float64{even, odd} {
+			d = 1 / nonzero(1+k*d)
+			c = nonzero(1 + k/c)
+			last = c * d
+			f *= last
+		}
+		if math.Abs(last-1) < eps {
+			break
+		}
+	}
+	la, _ := math.Lgamma(a)
+	lb, _ := math.Lgamma(b)
+	lab, _ := math.Lgamma(a + b)
+	return f * math.Exp(lab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) / a
+}
+
+// signedRank returns how many of the smallest, and likewise of the largest, Walsh averages of n values lie outside an interval of
+// at least that confidence, by the exact distribution of Wilcoxon's signed-rank sum; 0 when n is too small for one.
+func signedRank(n int, confidence float64) int {
+	total := n * (n + 1) / 2
+	p := make([]float64, total+1) // probability of each sum of ranks
+	p[0] = 1
+	for r := 1; r <= n; r++ {
+		for s := total; s >= 0; s-- {
+			p[s] /= 2
+			if s >= r {
+				p[s] += p[s-r] / 2
+			}
+		}
+	}
+	k, tail := 0, p[0]
+	for 2*tail <= 1-confidence+1e-12 {
+		k++
+		tail += p[k]
+	}
+	return k
+}
+
+// trend returns Kendall's S, pairs in rising order less those in falling order, and the exact two-sided probability of one as far
+// from zero when the order is random (Mann, Nonparametric Tests against Trend, 1945). Ties count as neither, which makes it
+// careful. It is for at most a few hundred values.
+func trend(xs []float64) (s int, p float64) {
+	n := len(xs)
+	for i := range xs {
+		for _, y := range xs[i+1:] {
+			switch {
+			case y > xs[i]:
+				s++
+			case y < xs[i]:
+				s--
+			}
+		}
+	}
+	most := n * (n - 1) / 2
+	w := make([]float64, most+1) // probability of each number of falling pairs
+	w[0] = 1
+	for k := 2; k <= n; k++ { // the k-th value falls below 0 to k-1 earlier ones
+		next := make([]float64, most+1)
+		for i, v := range w {
+			for j := 0; j < k && i+j <= most && v > 0; j++ {
+				next[i+j] += v / float64(k)
+			}
+		}
+		w = next
+	}
+	for falling, v := range w {
+		if d := most - 2*falling; d >= abs(s) || d <= -abs(s) {
+			p += v
+		}
+	}
+	return s, min(p, 1)
+}
+
+func abs(n int) int { return max(n, -n) }

@@ -54,6 +54,7 @@ var floors = map[string]int{
 
 	"internal/diagnose":     3,
 	"internal/advise/index": 3,
+	"internal/proof":        3,
 
 	"internal/capture":    4,
 	"internal/collector":  4,

@@ -1,0 +1,293 @@
+// Package proof compares two windows of live traffic, before and after an action, per call of the query classes that it touches.
+//
+// Live traffic changes by itself, so totals prove nothing: what is compared is the work of one call, and the change in the mix of
+// calls is stated beside it. Everything is pure over two snapshots.
+package proof
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"dyno/internal/class"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
+)
+
+// Proof is the comparison.
+type Proof struct {
+	Action  finding.Action `json:"action"`
+	Before  Window         `json:"before"`
+	After   Window         `json:"after"`
+	Touched []Change       `json:"touched"` // classes that use the action's table, most time before first
+	Mix     Mix            `json:"mix"`
+	Server  []Figure       `json:"server"` // totals of the server: shown, never the proof
+	// Warnings say what weakens the comparison; with any of them the figures stand, the conclusion may not.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Window is one side of the comparison.
+type Window struct {
+	From    time.Time `json:"from"`
+	To      time.Time `json:"to"`
+	Seconds float64   `json:"seconds"`
+	Calls   uint64    `json:"calls"` // of all classes
+}
+
+// Change is what happened to one class.
+type Change struct {
+	Class       string `json:"class"`
+	Fingerprint string `json:"fingerprint"`
+	Before      Side   `json:"before"`
+	After       Side   `json:"after"`
+	// TimeRatio is the mean time of a call before ÷ after, above 1 is faster; unknown when a side has no exact figures.
+	TimeRatio     known.Value[float64] `json:"time_ratio,omitzero"`
+	ExaminedRatio known.Value[float64] `json:"rows_examined_ratio,omitzero"`
+}
+
+// Side is a class within one window. The means are of Calls executions; sources keep sums only, so there is no interval.
+type Side struct {
+	Seen     bool                 `json:"seen"`
+	Sampled  bool                 `json:"sampled,omitzero"`
+	Calls    uint64               `json:"calls"`
+	PerSec   float64              `json:"calls_per_s"`
+	Share    float64              `json:"share"` // of all statement time in the window, 0 to 1
+	MeanSec  known.Value[float64] `json:"mean_s,omitzero"`
+	Examined known.Value[float64] `json:"rows_examined_per_call,omitzero"`
+	Sent     known.Value[float64] `json:"rows_sent_per_call,omitzero"`
+}
+
+// Mix says how far the traffic itself changed.
+type Mix struct {
+	// Shift is the share of calls that would have to change their class to turn one mix into the other, 0 to 1 (total variation
+	// distance). Unknown when a side was sampled.
+	Shift known.Value[float64] `json:"shift,omitzero"`
+	Rows  []MixRow             `json:"rows"` // classes whose share of calls changed most, at most eight
+}
+
+// MixRow is one class of the mix.
+type MixRow struct {
+	Class       string  `json:"class"`
+	Fingerprint string  `json:"fingerprint"`
+	Before      float64 `json:"before"` // share of calls, 0 to 1
+	After       float64 `json:"after"`
+}
+
+// Figure is a figure of the whole server on both sides.
+type Figure struct {
+	Name   string               `json:"name"`
+	Unit   string               `json:"unit"`
+	Before known.Value[float64] `json:"before"`
+	After  known.Value[float64] `json:"after"`
+}
+
+// bigShift is the change of mix above which per-call means of a class may differ for reasons of traffic alone.
+const bigShift = 0.2
+
+// fewCalls is the number of calls below which a mean says little.
+const fewCalls = 20
+
+// Compare sets the two windows side by side. Classes of about name the ones that the finding was about; others that use the
+// action's table join them.
+func Compare(before, after *snapshot.Snapshot, a finding.Action, about finding.Subject) Proof {
+	p := Proof{Action: a, Before: window(before), After: window(after)}
+	seen := map[string]bool{}
+	for _, c := range append(slices.Clone(before.Classes), after.Classes...) {
+		if seen[c.ID] || !(slices.Contains(about.Classes, c.ID) || uses(c, a)) {
+			continue
+		}
+		seen[c.ID] = true
+		p.Touched = append(p.Touched, change(before, after, c))
+	}
+	slices.SortStableFunc(p.Touched, func(x, y Change) int { return cmp.Compare(y.Before.Share, x.Before.Share) })
+	p.Mix = mix(before, after)
+	p.Server = server(before, after)
+	p.warn(before, after)
+	return p
+}
+
+func window(s *snapshot.Snapshot) Window {
+	w := Window{From: s.From, To: s.To, Seconds: s.Seconds()}
+	for _, c := range s.Classes {
+		w.Calls += c.Count
+	}
+	return w
+}
+
+// uses reports whether statements of the class name the action's table.
+func uses(c class.Class, a finding.Action) bool {
+	sh, err := sqlshape.Parse(c.Fingerprint)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(sh.Tables, func(r sqlshape.TableRef) bool {
+		db := cmp.Or(r.Schema, c.Schema)
+		return strings.EqualFold(r.Name, a.Table.Table) && (db == "" || strings.EqualFold(db, a.Table.Schema))
+	})
+}
+
+func change(before, after *snapshot.Snapshot, c class.Class) Change {
+	x := Change{Class: c.ID, Fingerprint: c.Fingerprint, Before: side(before, c.ID), After: side(after, c.ID)}
+	x.TimeRatio = ratio(x.Before.MeanSec, x.After.MeanSec)
+	x.ExaminedRatio = ratio(x.Before.Examined, x.After.Examined)
+	return x
+}
+
+func side(s *snapshot.Snapshot, id string) Side {
+	c, ok := s.Class(id)
+	if !ok {
+		return Side{}
+	}
+	x := Side{Seen: true, Sampled: c.Sampled, Calls: c.Count, MeanSec: c.MeanSec(), Examined: c.PerCall(c.Examined), Sent: c.PerCall(c.RowsSent)}
+	if sec := s.Seconds(); sec > 0 {
+		x.PerSec = float64(c.Count) / sec
+	}
+	if total := s.TotalTime(); total > 0 {
+		x.Share = c.TimeSec / total
+	}
+	return x
+}
+
+func ratio(a, b known.Value[float64]) known.Value[float64] {
+	x, ok := a.Get()
+	y, ok2 := b.Get()
+	if !ok || !ok2 || y <= 0 {
+		return known.None[float64]()
+	}
+	return known.Of(x / y)
+}
+
+func mix(before, after *snapshot.Snapshot) Mix {
+	var m Mix
+	b, bok := shares(before)
+	a, aok := shares(after)
+	text := map[string]string{}
+	for _, c := range append(slices.Clone(before.Classes), after.Classes...) {
+		text[c.ID] = c.Fingerprint
+	}
+	var shift float64
+	for id, fp := range text {
+		shift += math.Abs(b[id]-a[id]) / 2
+		m.Rows = append(m.Rows, MixRow{Class: id, Fingerprint: fp, Before: b[id], After: a[id]})
+	}
+	if bok && aok {
+		m.Shift = known.Of(shift)
+	}
+	slices.SortFunc(m.Rows, func(x, y MixRow) int {
+		return cmp.Or(cmp.Compare(math.Abs(y.Before-y.After), math.Abs(x.Before-x.After)), cmp.Compare(x.Class, y.Class))
+	})
+	m.Rows = m.Rows[:min(8, len(m.Rows))]
+	return m
+}
+
+// shares returns each class's share of calls; not ok when a class was sampled or there were no calls.
+func shares(s *snapshot.Snapshot) (map[string]float64, bool) {
+	total, exact := 0.0, true
+	for _, c := range s.Classes {
+		total += float64(c.Count)
+		exact = exact && !c.Sampled
+	}
+	m := map[string]float64{}
+	if total == 0 {
+		return m, false
+	}
+	for _, c := range s.Classes {
+		m[c.ID] += float64(c.Count) / total
+	}
+	return m, exact
+}
+
+// RowReadNames lists the status counters whose sum is the rows that the storage engine handed to the server.
+func RowReadNames() []string {
+	return []string{
+		"mysql_global_status_handler_read_first", "mysql_global_status_handler_read_key", "mysql_global_status_handler_read_last",
+		"mysql_global_status_handler_read_next", "mysql_global_status_handler_read_prev", "mysql_global_status_handler_read_rnd",
+		"mysql_global_status_handler_read_rnd_next",
+	}
+}
+
+// RowReads returns the rows per second that the storage engine handed to the server: the sum of all Handler_read counters. It is
+// unknown when one of them was not observed.
+func RowReads(find func(name string) (metric.Series, bool)) known.Value[float64] {
+	var sum float64
+	for _, n := range RowReadNames() {
+		s, ok := find(n)
+		if !ok {
+			return known.None[float64]()
+		}
+		r, ok := s.Rate()
+		if !ok {
+			return known.None[float64]()
+		}
+		sum += r
+	}
+	return known.Of(sum)
+}
+
+// ServerCPU returns the cores that the server's process kept busy: user and system seconds per second. It is unknown for a
+// process that could not be seen.
+func ServerCPU(find func(name string, mode string) (metric.Series, bool)) known.Value[float64] {
+	var sum float64
+	for _, mode := range []string{"user", "system"} {
+		s, ok := find("dyno_server_cpu_seconds_total", mode)
+		if !ok {
+			return known.None[float64]()
+		}
+		r, ok := s.Rate()
+		if !ok {
+			return known.None[float64]()
+		}
+		sum += r
+	}
+	return known.Of(sum)
+}
+
+func server(before, after *snapshot.Snapshot) []Figure {
+	cpu := func(s *snapshot.Snapshot) known.Value[float64] {
+		return ServerCPU(func(name, mode string) (metric.Series, bool) {
+			return s.Find(name, metric.Label{Name: "mode", Value: mode})
+		})
+	}
+	rows := func(s *snapshot.Snapshot) known.Value[float64] {
+		return RowReads(func(name string) (metric.Series, bool) { return s.Find(name) })
+	}
+	return []Figure{
+		{"statements", "1/s", before.Rate("mysql_global_status_questions"), after.Rate("mysql_global_status_questions")},
+		{"rows read", "1/s", rows(before), rows(after)},
+		{"server CPU", "cores", cpu(before), cpu(after)},
+	}
+}
+
+func (p *Proof) warn(before, after *snapshot.Snapshot) {
+	add := func(s string) { p.Warnings = append(p.Warnings, s) }
+	if before.Target.Server != after.Target.Server {
+		add("the two windows come from different servers (" + before.Target.Server + " and " + after.Target.Server + "): nothing is proven")
+	}
+	if after.Target.UptimeSec < int64(after.To.Sub(before.To).Seconds())-60 {
+		add("the server was restarted between the windows: caches start cold, counters were reset")
+	}
+	if v, ok := p.Mix.Shift.Get(); ok && v > bigShift {
+		add("the mix of calls changed between the windows: means of a class may differ because its parameters do")
+	} else if !ok {
+		add("a window was sampled, not counted: times per call and the mix of calls cannot be compared exactly")
+	}
+	if len(p.Touched) == 0 {
+		add("no class that uses " + p.Action.Table.String() + " was seen in either window: there is nothing to compare; try a longer --window while the traffic runs")
+	}
+	for _, c := range p.Touched {
+		switch {
+		case c.Before.Seen && !c.After.Seen:
+			add("class " + short(c.Class) + " was not seen after the change: it may be too fast to be sampled, or its traffic ended")
+		case c.Before.Seen && min(c.Before.Calls, c.After.Calls) < fewCalls && !c.Before.Sampled:
+			add("class " + short(c.Class) + " has less than 20 calls in a window: its means say little")
+		}
+	}
+}
+
+// short returns the last eight digits of a class id, enough to find it in a report.
+func short(id string) string { return id[max(0, len(id)-8):] }

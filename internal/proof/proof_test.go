@@ -1,0 +1,104 @@
+package proof
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"dyno/internal/class"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+)
+
+var action = finding.Action{Kind: finding.AddIndex, Table: schema.Ref{Schema: "shop", Table: "orders"}}
+
+// exact returns a class as performance_schema tells it.
+func exact(id, fingerprint string, calls uint64, sec float64, examined uint64) class.Class {
+	return class.Class{ID: id, Fingerprint: fingerprint, Schema: "shop", Count: calls, TimeSec: sec, Examined: known.Of(examined), RowsSent: known.Of(calls)}
+}
+
+func window10(at int64, classes ...class.Class) *snapshot.Snapshot {
+	counter := func(name string, perSec float64) metric.Series {
+		s := metric.Series{Name: name, Kind: metric.Counter}
+		for i := range int64(11) {
+			s.Points = append(s.Points, metric.Point{At: (at + i) * 1000, Value: perSec * float64(i)})
+		}
+		return s
+	}
+	s := &snapshot.Snapshot{
+		From: time.Unix(at, 0), To: time.Unix(at+10, 0), Classes: classes,
+		Target: snapshot.Target{Server: "one", UptimeSec: at},
+		Series: []metric.Series{counter("mysql_global_status_questions", 50)},
+	}
+	for _, n := range RowReadNames() {
+		s.Series = append(s.Series, counter(n, 100))
+	}
+	return s
+}
+
+const scan, point, other = "select * from orders where status = ?", "select * from orders where id = ?", "select * from customers where id = ?"
+
+func TestCallsAreComparedAndTheMixIsTold(t *testing.T) {
+	before := window10(1000, exact("A", scan, 100, 50, 1e7), exact("B", point, 1000, 1, 1000), exact("C", other, 900, 1, 900))
+	after := window10(2000, exact("A", scan, 1000, 1, 1e5), exact("B", point, 10000, 10, 10000), exact("C", other, 9000, 9, 9000))
+	p := Compare(before, after, action, finding.Subject{Classes: []string{"A"}})
+	if len(p.Touched) != 2 || p.Touched[0].Class != "A" || p.Touched[1].Class != "B" {
+		t.Fatalf("touched %+v: want the scan first, then the other class on the table, not the one on another table", p.Touched)
+	}
+	a := p.Touched[0]
+	if v, _ := a.TimeRatio.Get(); v != 500 {
+		t.Errorf("time ratio %v, want 0.5 s ÷ 1 ms", v)
+	}
+	if v, _ := a.ExaminedRatio.Get(); v != 1000 {
+		t.Errorf("examined ratio %v", v)
+	}
+	if a.Before.PerSec != 10 || a.After.PerSec != 100 {
+		t.Errorf("per second %v and %v", a.Before.PerSec, a.After.PerSec)
+	}
+	if v, ok := p.Mix.Shift.Get(); !ok || v > 1e-9 {
+		t.Errorf("ten times everything is no change of mix: %v %v", v, ok)
+	}
+	if len(p.Warnings) != 0 {
+		t.Errorf("warnings %q", p.Warnings)
+	}
+	if v, ok := p.Server[1].Before.Get(); !ok || v != 700 {
+		t.Errorf("rows read %v %v", v, ok)
+	}
+	if p.Server[2].Before.OK() {
+		t.Error("the CPU of a remote server is known")
+	}
+}
+
+func TestWeaknessesAreWarned(t *testing.T) {
+	base := func() (*snapshot.Snapshot, *snapshot.Snapshot) {
+		return window10(1000, exact("A", scan, 100, 50, 1e7)), window10(2000, exact("A", scan, 100, 1, 1e5))
+	}
+	f := func(what string, bend func(before, after *snapshot.Snapshot)) {
+		t.Helper()
+		b, a := base()
+		bend(b, a)
+		p := Compare(b, a, action, finding.Subject{Classes: []string{"A"}})
+		if !strings.Contains(strings.Join(p.Warnings, "\n"), what) {
+			t.Errorf("no warning of %q in %q", what, p.Warnings)
+		}
+	}
+	f("different servers", func(_, a *snapshot.Snapshot) { a.Target.Server = "two" })
+	f("restarted", func(_, a *snapshot.Snapshot) { a.Target.UptimeSec = 20 })
+	f("mix of calls changed", func(_, a *snapshot.Snapshot) { a.Classes = append(a.Classes, exact("N", other, 100, 1, 1)) })
+	f("sampled", func(_, a *snapshot.Snapshot) { a.Classes[0].Sampled = true })
+	f("not seen after", func(_, a *snapshot.Snapshot) { a.Classes = nil })
+	f("less than 20 calls", func(b, _ *snapshot.Snapshot) { b.Classes[0].Count = 5 })
+	f("nothing to compare", func(b, a *snapshot.Snapshot) { b.Classes, a.Classes = nil, nil })
+}
+
+func TestASampledSideHasNoTimePerCall(t *testing.T) {
+	b, a := window10(1000, exact("A", scan, 100, 50, 1e7)), window10(2000, exact("A", scan, 100, 1, 1e5))
+	b.Classes[0].Sampled = true
+	p := Compare(b, a, action, finding.Subject{Classes: []string{"A"}})
+	if p.Touched[0].TimeRatio.OK() || p.Mix.Shift.OK() {
+		t.Fatalf("got %+v", p.Touched[0])
+	}
+}

@@ -21,7 +21,6 @@ type event struct {
 type results struct {
 	packages map[string]*pkg
 	builds   map[string]*strings.Builder // output of failed builds by import path
-	stray    strings.Builder             // lines that are not JSON: messages of the go command itself
 }
 
 type pkg struct {
@@ -44,8 +43,9 @@ func newResults() *results {
 	return &results{packages: map[string]*pkg{}, builds: map[string]*strings.Builder{}}
 }
 
-// read takes events until r ends and calls each after every one that ends a package, tick after every one.
-func (rs *results) read(r io.Reader, each func(*pkg), tick func()) error {
+// read sends the events of r until it ends, and what is no event to stray: messages of the go command itself.
+func read(r io.Reader, events chan<- event, stray io.Writer) error {
+	defer close(events)
 	for b := bufio.NewReaderSize(r, 1<<20); ; {
 		line, err := b.ReadBytes('\n')
 		if errors.Is(err, io.EOF) && len(line) == 0 {
@@ -56,13 +56,12 @@ func (rs *results) read(r io.Reader, each func(*pkg), tick func()) error {
 		}
 		var e event
 		if json.Unmarshal(line, &e) != nil {
-			rs.stray.Write(line)
+			if _, err := stray.Write(line); err != nil {
+				return err
+			}
 			continue
 		}
-		if p := rs.take(e); p != nil {
-			each(p)
-		}
-		tick()
+		events <- e
 	}
 }
 

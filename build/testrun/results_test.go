@@ -5,13 +5,26 @@ import (
 	"testing"
 )
 
+// all reads a whole stream of events.
+func all(t *testing.T, stream string) (rs *results, stray string) {
+	t.Helper()
+	events, broken := make(chan event), make(chan error, 1)
+	var b strings.Builder
+	go func() { broken <- read(strings.NewReader(stream), events, &b) }()
+	rs = newResults()
+	for e := range events {
+		rs.take(e)
+	}
+	if err := <-broken; err != nil {
+		t.Fatal(err)
+	}
+	return rs, b.String()
+}
+
 // told runs the events of package p through results and says what came of it.
 func told(t *testing.T, events string) (c count, faults, skipped []string, output string) {
 	t.Helper()
-	rs := newResults()
-	if err := rs.read(strings.NewReader(events), func(*pkg) {}, func() {}); err != nil {
-		t.Fatal(err)
-	}
+	rs, _ := all(t, events)
 	p := rs.packages["p"]
 	if p == nil {
 		t.Fatal("no package p")
@@ -80,12 +93,9 @@ func TestEnded(t *testing.T) {
 }
 
 func TestStrayLines(t *testing.T) {
-	rs := newResults()
 	in := "go: cannot find module\n" + `{"Action":"pass","Package":"p"}` // no newline at the end
-	if err := rs.read(strings.NewReader(in), func(*pkg) {}, func() {}); err != nil {
-		t.Fatal(err)
-	}
-	if got := rs.stray.String(); got != "go: cannot find module\n" {
+	rs, got := all(t, in)
+	if got != "go: cannot find module\n" {
 		t.Errorf("stray lines are %q", got)
 	}
 	if rs.packages["p"] == nil || rs.packages["p"].end != "pass" {

@@ -55,7 +55,8 @@ func (s step) do(ctx context.Context, w io.Writer) count {
 	var out, log bytes.Buffer
 	cmd := command(ctx, s.argv...)
 	cmd.Stdout, cmd.Stderr = &out, &log
-	err := cmd.Run()
+	line := newStatus(os.Stdout)
+	err := line.during(func() string { return s.name + " " + elapsed(start) }, cmd.Run)
 	if err == nil && s.quiet && out.Len() > 0 {
 		err = fmt.Errorf("it has something to say")
 	}

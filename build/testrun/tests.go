@@ -48,16 +48,35 @@ func tests(ctx context.Context, o options, w io.Writer) count {
 		show(w, p, c, faults)
 	}
 	line := newStatus(os.Stdout)
-	read := rs.read(out, func(p *pkg) { line.clear(); each(p) }, func() { line.set(rs.running) })
+	events, broken := make(chan event), make(chan error, 1)
+	var stray strings.Builder
+	go func() { broken <- read(out, events, &stray) }()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for open := true; open; {
+		select {
+		case e, ok := <-events:
+			if open = ok; !ok {
+				break
+			}
+			if p := rs.take(e); p != nil {
+				line.clear()
+				each(p)
+			}
+		case <-tick.C:
+			line.set(elapsed(start) + ": " + rs.running())
+		}
+	}
 	line.clear()
+	lost := <-broken
 	err = cmd.Wait()
 	for _, name := range sorted(rs.packages) {
 		if p := rs.packages[name]; p.end == "" {
 			each(p)
 		}
 	}
-	if read != nil || (err != nil && total.failed == 0) || len(rs.packages) == 0 {
-		fmt.Fprintf(w, "FAIL go test: %v\n%s%s", cmp.Or(read, err), rs.stray.String(), stderr.String())
+	if lost != nil || (err != nil && total.failed == 0) || len(rs.packages) == 0 {
+		fmt.Fprintf(w, "FAIL go test: %v\n%s%s", cmp.Or(lost, err), stray.String(), stderr.String())
 		total.failed++
 	}
 	if len(skips) > 0 && !o.Short {
@@ -117,32 +136,6 @@ func (rs *results) running() string {
 		}
 	}
 	return fmt.Sprintf("%d packages done; %s", done, strings.Join(now, ", "))
-}
-
-// status is one moving line on a terminal, and nothing elsewhere.
-type status struct {
-	f     *os.File
-	shown time.Time
-}
-
-func newStatus(f *os.File) *status {
-	if i, err := f.Stat(); err != nil || i.Mode()&os.ModeCharDevice == 0 {
-		f = nil
-	}
-	return &status{f: f}
-}
-
-func (s *status) set(text func() string) {
-	if s.f != nil && time.Since(s.shown) > 200*time.Millisecond {
-		s.shown = time.Now()
-		fmt.Fprintf(s.f, "\r%.110s\033[K", text())
-	}
-}
-
-func (s *status) clear() {
-	if s.f != nil {
-		fmt.Fprint(s.f, "\r\033[K")
-	}
 }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

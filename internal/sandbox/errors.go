@@ -15,6 +15,8 @@ var (
 	ErrAccount  = errors.New("the server's account cannot work there")
 	ErrDied     = errors.New("server ended while starting")
 	ErrFetch    = errors.New("cannot be fetched")
+
+	ErrInitialise = errors.New("the data directory cannot be initialised")
 )
 
 // Error is what every operation on a sandbox returns.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
@@ -243,7 +244,27 @@ var needless = []string{"usr/share/doc", "usr/share/man", "usr/share/info", "usr
 	"usr/share/perl", "usr/share/perl5", "usr/share/apport", "usr/share/bash-completion", "usr/lib/*/perl*", "usr/lib/*/gconv", "lib/*/gconv",
 	"usr/lib/systemd", "lib/systemd", "usr/share/libc-bin", "usr/share/gcc", "usr/share/gdb", "etc", "var"}
 
+// tools are the programs worth their size; each of MySQL's holds a whole client library.
+var tools = []string{"mariadb*", "mysql", "mysqladmin", "mysqldump", "mysqlbinlog"}
+
 func prune(tree string) error {
+	bins, err := os.ReadDir(filepath.Join(tree, "usr/bin"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, b := range bins {
+		keep := false
+		for _, t := range tools {
+			if ok, _ := filepath.Match(t, b.Name()); ok {
+				keep = true
+			}
+		}
+		if !keep {
+			if err := os.RemoveAll(filepath.Join(tree, "usr/bin", b.Name())); err != nil {
+				return err
+			}
+		}
+	}
 	for _, pattern := range needless {
 		paths, err := filepath.Glob(filepath.Join(tree, pattern))
 		if err != nil {

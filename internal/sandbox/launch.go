@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,6 +57,31 @@ func (s Server) launcher() []string {
 	}
 	return []string{loader, "--library-path", strings.Join(libs, ":"), "--argv0", filepath.Base(s.Path), s.Path}
 }
+
+// Client returns the command that runs a client program for this build, without options: the build's own, else one on $PATH; nil
+// when there is none.
+func (s Server) Client() []string {
+	base := s.base()
+	if base == "" {
+		base = "/usr"
+	}
+	for _, dir := range []string{filepath.Join(base, "bin"), filepath.Dir(s.Path)} {
+		for _, name := range clients {
+			p := filepath.Join(dir, name)
+			if fi, err := os.Stat(p); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
+				return Server{Path: p}.launcher()
+			}
+		}
+	}
+	for _, name := range clients {
+		if p, err := exec.LookPath(name); err == nil {
+			return []string{p}
+		}
+	}
+	return nil
+}
+
+var clients = []string{"mariadb", "mysql"}
 
 // paths returns the options that tell a build where its own files are.
 func (s Server) paths() []string {

@@ -34,6 +34,7 @@ type Sandbox struct {
 	Created  time.Time         `json:"created"`
 	Started  time.Time         `json:"started"` // last time; zero before the first
 	Settings map[string]string `json:"settings,omitempty"`
+	Notes    []string          `json:"notes,omitempty"`   // what the server said about settings it changed or left out
 	Problem  string            `json:"problem,omitempty"` // why its record cannot be read
 }
 
@@ -102,7 +103,7 @@ func (y *Yard) look(name string) Sandbox {
 func (r record) sandbox(name, dir string) Sandbox {
 	s := Sandbox{
 		Name: name, Server: r.Server, Dir: dir, Port: r.Port, Owner: r.Owner.PID, Account: r.Account,
-		Created: r.Created, Started: r.Started, Settings: r.Settings,
+		Created: r.Created, Started: r.Started, Settings: r.Settings, Notes: r.Notes,
 	}
 	if r.Run != "" {
 		s.Socket = r.socket()

@@ -26,6 +26,23 @@ func openLogs(dir string) logs {
 	return l
 }
 
+// changed returns what the server said about settings that are not in force as they were asked for: it starts all the same.
+func (l logs) changed() []string {
+	var notes []string
+	for i, f := range l.files {
+		b, err := os.ReadFile(f)
+		if err != nil || int64(len(b)) <= l.from[i] {
+			continue
+		}
+		for line := range strings.Lines(string(b[l.from[i]:])) {
+			if changedLine.MatchString(line) {
+				notes = append(notes, stamp.ReplaceAllString(strings.TrimSpace(line), ""))
+			}
+		}
+	}
+	return notes
+}
+
 // last returns what the server said went wrong since the start, in a few lines; "" when it said nothing.
 func (l logs) last() string {
 	for i, f := range l.files {
@@ -41,7 +58,8 @@ func (l logs) last() string {
 }
 
 var (
-	errorLine = regexp.MustCompile(`\[ERROR\]|\[Fatal\]`)
+	changedLine = regexp.MustCompile(`adjusted to|wasn't recognized|unknown (variable|option)`)
+	errorLine   = regexp.MustCompile(`\[ERROR\]|\[Fatal\]`)
 	// stamp is what stands before the message: "2026-01-02T03:04:05.678901Z 0 [ERROR] [MY-000067] [Server] " of MySQL,
 	// "2026-01-02  3:04:05 0 [ERROR] /usr/sbin/mariadbd: " of MariaDB.
 	stamp = regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ] ?[ \d]\d:\d\d:\d\d\S* +\d+ \[\w+\] (\[MY-\d+\] )?(\[\w+\] )?(\S*/\S+: )?`)

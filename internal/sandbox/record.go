@@ -26,6 +26,7 @@ type record struct {
 	Process  host.Identity     `json:"process"` // zero when none was started or it was stopped
 	Owner    host.Identity     `json:"owner"`   // zero when the sandbox belongs to nobody
 	Ready    bool              `json:"ready"`   // it answered once: only then is it complete
+	Notes    []string          `json:"notes,omitempty"`
 }
 
 const recordFormat = 1

@@ -166,12 +166,14 @@ func howToGet(flavor, version string) string {
 	switch {
 	case flavor == "percona":
 		return "unpack Percona Server's archive and name its directory with --server-dir"
-	case flavor == "mysql":
+	case flavor == "mysql" && version == "":
 		return "run `dyno sandbox install mysql`, or unpack MySQL's archive and name its directory with --server-dir"
+	case flavor == "mysql":
+		return "run `dyno sandbox install mysql@" + version + "`, which says so if Debian has another; or unpack MySQL's archive and name its directory with --server-dir"
 	case version == "":
 		return "run `dyno sandbox install mariadb`, or install Debian's package mariadb-server-core"
 	default:
-		return "run `dyno sandbox install mariadb@" + version + "`, or unpack MariaDB's archive and name its directory with --server-dir"
+		return "run `dyno sandbox install mariadb@" + version + "`, which says so if Debian has another; or unpack MariaDB's archive and name its directory with --server-dir"
 	}
 }
 

@@ -16,7 +16,6 @@ var defaults = []string{
 	"bind-address=127.0.0.1",
 	"skip-name-resolve",            // no password over the socket, none without one over TCP; see the package's text
 	"innodb-buffer-pool-size=128M", // what both ship, said aloud: several sandboxes fit on a laptop
-	"loose-mysqlx=OFF",             // MySQL's second port would be taken by the first sandbox
 }
 
 // reserved are the settings that make a sandbox what it is, and why.

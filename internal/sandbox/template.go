@@ -144,7 +144,7 @@ func initialise(ctx context.Context, s Server, initial []string, a account, dir 
 				return ctx.Err()
 			}
 			if err != nil {
-				return fmt.Errorf("initialise the data directory: %w: %s", err, complaint(out.String()))
+				return fmt.Errorf("%w: %w: %s", ErrInitialise, err, complaint(out.String()))
 			}
 			p.At, p.End = time.Now(), true
 			sink.Report(p)

@@ -34,8 +34,8 @@ type Config struct {
 // Up makes a sandbox and starts it, or starts one that was stopped or died, and returns when it answers. Of a new sandbox that
 // does not come up nothing is left; one that was there keeps its data and is stopped.
 //
-// Its causes are ErrBadName, ErrSettings, ErrNoServer, ErrRunning, ErrBusy, ErrPort, ErrNoSpace, ErrAccount, and ErrDied with the
-// last errors of the server's log.
+// Its causes are ErrBadName, ErrSettings, ErrNoServer, ErrRunning, ErrBusy, ErrPort, ErrNoSpace, ErrAccount, and
+// ErrInitialise and ErrDied with the last errors of the server's log.
 func (y *Yard) Up(ctx context.Context, c Config, sink progress.Sink) (Sandbox, error) {
 	const op = "start sandbox"
 	if err := CheckName(c.Name); err != nil {
@@ -222,12 +222,11 @@ func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set s
 		l := openLogs(dir)
 		err := y.launch(ctx, dir, r, set, a, sink)
 		if err == nil {
-			return nil
+			r.Notes = l.changed()
+			return r.save(dir)
 		}
-		if errors.Is(err, ErrDied) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() == nil {
-			if said := l.last(); said != "" {
-				err = fmt.Errorf("%w: %s", err, said)
-			}
+		if said := l.last(); ctx.Err() == nil && said != "" {
+			err = fmt.Errorf("%w: %s", err, said)
 		}
 		if taken := checkPort(r.Port); errors.Is(err, ErrDied) && taken != nil { // by somebody, between our look and the server's bind
 			if r.Fixed {
@@ -259,6 +258,9 @@ func (y *Yard) launch(ctx context.Context, dir string, r *record, set settings, 
 	for _, d := range defaults {
 		opts = append(opts, "--"+d)
 	}
+	if r.Server.Flavor != "mariadb" {
+		opts = append(opts, "--loose-mysqlx=OFF") // its second port would be taken by the first sandbox
+	}
 	argv := append([]string{"/bin/sh", "-c", gate, "sh"}, r.Server.command(append(opts, set.options()...)...)...)
 
 	console, err := os.OpenFile(filepath.Join(dir, "log", "console"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -288,7 +290,9 @@ func (y *Yard) launch(ctx context.Context, dir string, r *record, set settings, 
 	}()
 	err = func() error {
 		r.Started = time.Now()
-		if r.Process, err = host.IdentityOf(p.Pid); err != nil {
+		if r.Process, err = host.IdentityOf(p.Pid); errors.Is(err, host.ErrNoProcess) {
+			return ErrDied
+		} else if err != nil {
 			return err
 		}
 		if err := r.save(dir); err != nil {

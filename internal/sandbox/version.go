@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-var banner = regexp.MustCompile(`\bVer (\d+\.\d+\.\d+)(\S*)`)
+var banner = regexp.MustCompile(`\bVer (\d+\.\d+\.\d+)(\S*)(.*)`)
 
 // parseVersion reads the flavor and the version from what a server program answers to --version:
 //
@@ -23,7 +23,7 @@ func parseVersion(out string) (flavor, version string, ok bool) {
 	switch {
 	case strings.Contains(m[2], "MariaDB"):
 		flavor = "mariadb"
-	case strings.Contains(out, "Percona"):
+	case strings.Contains(m[3], "Percona"):
 		flavor = "percona"
 	default:
 		flavor = "mysql"

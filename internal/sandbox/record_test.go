@@ -1,0 +1,105 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"reflect"
+	"testing"
+	"time"
+
+	"dyno/internal/host"
+)
+
+func TestRecord(t *testing.T) {
+	dir := t.TempDir()
+	if _, ok, err := load(dir); ok || err != nil {
+		t.Fatal("a record of nothing", err)
+	}
+	r := record{
+		Format: recordFormat, Server: Server{"mysql", "9.7.4", "/x/mysqld", Installed}, Settings: map[string]string{"a": "b"}, Port: 1234,
+		Run: "/x/run", Created: time.Unix(1, 2).UTC(), Process: host.Identity{PID: 1, Start: 2, Boot: "x"}, Ready: true,
+	}
+	if err := r.save(dir); err != nil {
+		t.Fatal(err)
+	}
+	got, ok, err := load(dir)
+	if !ok || err != nil || !reflect.DeepEqual(got, r) {
+		t.Fatalf("%+v %v %v", got, ok, err)
+	}
+	if err := os.WriteFile(recordFile(dir), []byte(`{"format": 99}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := load(dir); err == nil {
+		t.Fatal("a record of the future is read")
+	}
+}
+
+// A record that cannot be read is listed with the reason, and its sandbox not removed: a server may work in it.
+func TestRecordDamaged(t *testing.T) {
+	ctx := context.Background()
+	y, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(y.dir("a"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(recordFile(y.dir("a")), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s := find(t, y, "a"); s.Problem == "" || s.State == Running {
+		t.Fatalf("%+v", s)
+	}
+	var e *Error
+	if err := y.Remove(ctx, "a"); !errors.As(err, &e) || e.Hint == "" {
+		t.Fatal(err)
+	}
+	if !exists(y.dir("a")) {
+		t.Fatal("removed")
+	}
+}
+
+// A directory without a record is what a killed maker leaves.
+func TestUnfinished(t *testing.T) {
+	ctx := context.Background()
+	y, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := y.List(ctx); err != nil || len(list) != 0 || exists(y.sandboxes()) {
+		t.Fatal("a yard that is not there", list, err)
+	}
+	if _, err := y.Find(ctx, "a"); !errors.Is(err, ErrNotFound) {
+		t.Fatal(err)
+	}
+	if err := y.Remove(ctx, "a"); !errors.Is(err, ErrNotFound) {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(y.dir("a")+"/data", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if s := find(t, y, "a"); s.State != Unfinished {
+		t.Fatalf("%+v", s)
+	}
+	release, _, err := y.acquire(ctx, "a", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := find(t, y, "a"); s.State != Starting {
+		t.Fatalf("while it is locked: %+v", s)
+	}
+	if err := y.Remove(ctx, "a"); !errors.Is(err, ErrBusy) {
+		t.Fatal(err)
+	}
+	release()
+	if err := y.Down(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := y.Remove(ctx, "a"); err != nil || exists(y.dir("a")) {
+		t.Fatal(err)
+	}
+	if err := y.Remove(ctx, "a"); !errors.Is(err, ErrNotFound) {
+		t.Fatal(err)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"dyno/internal/event"
 	"dyno/internal/journal"
@@ -165,4 +166,27 @@ func (t table) read(ctx context.Context, db *sql.DB, problem func(string, ...any
 		good++
 	}
 	return good, rows.Err()
+}
+
+// Text tells the report to people, in a few lines.
+func (r Report) Text() string {
+	if !r.Exists && r.OK() {
+		return fmt.Sprintf("ledger %s: nothing stored yet\n", r.Path)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "ledger %s: %d bytes, %d in its write-ahead log, format %d\n", r.Path, r.Bytes, r.LogBytes, r.Version)
+	for _, t := range r.Rows {
+		fmt.Fprintf(&b, "  %-10s %8d readable\n", t.Table, t.Readable)
+	}
+	if r.OK() {
+		b.WriteString("sound: every page, reference and document was checked\n")
+		return b.String()
+	}
+	b.WriteString("DAMAGED:\n")
+	for _, p := range r.Problems {
+		fmt.Fprintf(&b, "  %s\n", p)
+	}
+	b.WriteString("Nothing was changed. Copy the file with its -wal and -shm before anything else; to begin with an empty ledger, move all three aside,\n" +
+		"or put a backup in their place.\n")
+	return b.String()
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -237,4 +238,30 @@ func (m meta) to() time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(*m.MaxTime - 1)
+}
+
+// Text tells the report to people, in a few lines.
+func (r Report) Text() string {
+	if !r.Exists {
+		return fmt.Sprintf("series %s: nothing stored yet\n", r.Dir)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "series %s: %d bytes, %d blocks, %d series, %d samples readable", r.Dir, r.Bytes, r.Blocks, r.Series, r.Samples)
+	if r.Samples > 0 {
+		fmt.Fprintf(&b, ", from %s to %s UTC", r.From.UTC().Format(time.DateTime), r.To.UTC().Format(time.DateTime))
+	}
+	b.WriteByte('\n')
+	for _, w := range r.Warnings {
+		fmt.Fprintf(&b, "  note: %s\n", w)
+	}
+	if r.OK() {
+		b.WriteString("sound: every sample was read against its checksum\n")
+		return b.String()
+	}
+	b.WriteString("DAMAGED, these cannot be read:\n")
+	for _, s := range r.Lost {
+		fmt.Fprintf(&b, "  %s\n", s)
+	}
+	b.WriteString("Nothing was deleted. To begin anew move the directory aside.\n")
+	return b.String()
 }

@@ -1,0 +1,39 @@
+package sqlshape
+
+import "testing"
+
+func TestExplainable(t *testing.T) {
+	f := func(sql string, want bool) {
+		t.Helper()
+		if err := Explainable(sql); (err == nil) != want {
+			t.Errorf("%s: got %v", sql, err)
+		}
+	}
+	f("select a from t where b = 1 and date(c) = '2020-01-01' order by lower(a) limit 1", true)
+	f("select count(*), row_number() over (order by a) from t for update", true)
+	f("update t set a = concat(a, 'x') where b = 1", true)
+	f("delete from t where a in (1, 2)", true)
+	f("select a from t union select b from u", true)
+	f("select a from t where b in (select c from u where d = 1)", true)
+	f("select * from t where a = my_func(3)", false)
+	f("select db.f(1)", false)
+	f("select * from t where a in (select f2(x) from u)", false)
+	f("select sleep(10)", false)
+	f("select get_lock('x', 1)", false)
+	f("select load_file('/etc/passwd')", false)
+	f("select benchmark(1000000, md5('x'))", false)
+	f("select nextval(s)", false)
+	f("select a from t into outfile '/tmp/x'", false)
+	f("select a into @x from t", false)
+	f("select @x := 1", false)
+	f("select @x", true)
+	f("select 1; drop table t", false)
+	f("insert into t values (1)", false)
+	f("drop table t", false)
+	f("explain select 1", false)
+	f("call p()", false)
+	f("select /*!50000 sleep(5), */ a from t", false)
+	f("select /*M! sleep(5), */ a from t", false)
+	f("select '", false)
+	f("select a from t where b = ?", true) // a marker is no harm; the server will refuse it
+}

@@ -1,0 +1,533 @@
+package sqlshape
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pingcap/tidb/pkg/parser"
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/mysql"
+	"github.com/pingcap/tidb/pkg/parser/opcode"
+	driver "github.com/pingcap/tidb/pkg/parser/test_driver" // the parser makes its literals with it
+)
+
+// maxBytes bounds what is given to the parser: a statement longer than that is a bulk insert or a list of ids.
+const maxBytes = 1 << 20
+
+// ErrNotUnderstood is the answer to a text that the parser does not take for a statement.
+var ErrNotUnderstood = errors.New("parse statement: not understood")
+
+// Parse returns the shape of one statement: a fingerprint, a digest text of performance_schema, or a statement with its
+// literals. The error never holds any of the text.
+func Parse(sql string) (Shape, error) {
+	n, _, err := parseAny(sql)
+	if err != nil {
+		return Shape{}, err
+	}
+	s := &shaper{}
+	s.statement(n)
+	return s.Shape, nil
+}
+
+// parseAny parses sql as it is or, when that fails, as a fingerprint; it returns the text that was parsed.
+func parseAny(sql string) (ast.StmtNode, string, error) {
+	n, err := parseOne(sql)
+	if err == nil {
+		return n, sql, nil
+	}
+	restored := restore(sql)
+	if n, err2 := parseOne(restored); err2 == nil {
+		return n, restored, nil
+	}
+	return nil, "", err
+}
+
+// parseOne parses exactly one statement. The parser's panics become errors.
+func parseOne(sql string) (n ast.StmtNode, err error) {
+	if len(sql) > maxBytes {
+		return nil, fmt.Errorf("parse statement: it has %d bytes, more than %d are not looked at", len(sql), maxBytes)
+	}
+	defer func() {
+		if recover() != nil {
+			n, err = nil, ErrNotUnderstood
+		}
+	}()
+	p := parser.New()
+	// Digest texts write every function apart from its parenthesis.
+	p.SetSQLMode(mysql.ModeIgnoreSpace)
+	ns, _, err := p.ParseSQL(sql)
+	if err != nil {
+		return nil, ErrNotUnderstood // the parser's own error quotes the text
+	}
+	if len(ns) != 1 {
+		return nil, fmt.Errorf("parse statement: it holds %d statements, one is wanted", len(ns))
+	}
+	return ns[0], nil
+}
+
+type shaper struct {
+	Shape
+	aliases map[string]ast.ExprNode // of the select list
+}
+
+func (s *shaper) opaque(why string) {
+	if !slices.Contains(s.Opaque, why) {
+		s.Opaque = append(s.Opaque, why)
+	}
+}
+
+func (s *shaper) statement(n ast.StmtNode) {
+	switch n := n.(type) {
+	case *ast.SelectStmt:
+		s.Kind = Select
+		s.selectStmt(n)
+	case *ast.UpdateStmt:
+		s.Kind = Update
+		s.with(n.With)
+		s.from(n.TableRefs)
+		for _, a := range n.List {
+			s.Set = append(s.Set, a.Column.Name.O)
+		}
+		s.where(n.Where, noTable)
+		s.order(n.Order)
+		s.Limit = n.Limit != nil
+	case *ast.DeleteStmt:
+		s.Kind = Delete
+		s.with(n.With)
+		s.from(n.TableRefs)
+		s.where(n.Where, noTable)
+		s.order(n.Order)
+		s.Limit = n.Limit != nil
+	case *ast.InsertStmt:
+		s.Kind = Insert
+		s.from(n.Table)
+		if n.Select != nil {
+			s.opaque("the SELECT of an INSERT")
+		}
+	case *ast.SetOprStmt:
+		s.Kind = Select
+		s.opaque("UNION")
+	default:
+		s.Kind = Other
+	}
+}
+
+func (s *shaper) with(w *ast.WithClause) {
+	if w != nil {
+		s.opaque("WITH")
+	}
+}
+
+func (s *shaper) selectStmt(n *ast.SelectStmt) {
+	s.with(n.With)
+	// ON conditions and WHERE refer to tables, so that these come first.
+	s.from(n.From)
+	s.aliases = map[string]ast.ExprNode{}
+	if n.Fields != nil {
+		for _, f := range n.Fields.Fields {
+			if f.WildCard != nil {
+				s.Star = true
+				continue
+			}
+			if f.AsName.L != "" {
+				s.aliases[f.AsName.L] = f.Expr
+			}
+			s.Output = append(s.Output, s.columns(f.Expr)...)
+		}
+	}
+	s.where(n.Where, noTable)
+	if n.GroupBy != nil {
+		s.GroupBy = s.items(n.GroupBy.Items, "GROUP BY an expression")
+	}
+	if n.Having != nil {
+		s.Output = append(s.Output, s.columns(n.Having.Expr)...)
+	}
+	s.order(n.OrderBy)
+	s.Limit = n.Limit != nil
+	s.Locking = n.LockInfo != nil && n.LockInfo.LockType != ast.SelectLockNone
+}
+
+// from collects the tables, then what their ON clauses say.
+func (s *shaper) from(c *ast.TableRefsClause) {
+	if c == nil || c.TableRefs == nil {
+		return
+	}
+	s.tables(c.TableRefs)
+	s.joins(c.TableRefs)
+}
+
+func (s *shaper) tables(n ast.ResultSetNode) {
+	switch n := n.(type) {
+	case *ast.Join:
+		s.tables(n.Left)
+		if n.Right != nil {
+			s.tables(n.Right)
+		}
+	case *ast.TableSource:
+		if t, ok := n.Source.(*ast.TableName); ok {
+			s.Tables = append(s.Tables, TableRef{Schema: t.Schema.O, Name: t.Name.O, Alias: n.AsName.O})
+			return
+		}
+		s.opaque("derived table")
+		// It stands in the list so that its columns are not taken for another table's.
+		s.Tables = append(s.Tables, TableRef{Alias: n.AsName.O})
+	}
+}
+
+// noTable is given for a condition that holds for the result as a whole.
+var noTable []int
+
+// joins reads the ON and USING clauses; it returns the indexes of the tables under n, as tables numbered them.
+func (s *shaper) joins(root ast.ResultSetNode) {
+	next := 0
+	var walk func(n ast.ResultSetNode) []int
+	walk = func(n ast.ResultSetNode) []int {
+		j, ok := n.(*ast.Join)
+		if !ok {
+			if n == nil {
+				return nil
+			}
+			next++
+			return []int{next - 1}
+		}
+		left := walk(j.Left)
+		var right []int
+		if j.Right != nil {
+			right = walk(j.Right)
+		}
+		inner := noTable
+		switch j.Tp {
+		case ast.LeftJoin:
+			inner = right
+		case ast.RightJoin:
+			inner = left
+		}
+		if j.NaturalJoin {
+			s.opaque("NATURAL JOIN")
+		}
+		if j.On != nil {
+			s.where(j.On.Expr, inner)
+		}
+		for _, c := range j.Using {
+			if len(left) != 1 || len(right) != 1 {
+				s.opaque("USING over several tables")
+				break
+			}
+			s.joined(ColumnRef{Table: left[0], Column: c.Name.O}, ColumnRef{Table: right[0], Column: c.Name.O}, inner)
+		}
+		return append(left, right...)
+	}
+	walk(root)
+}
+
+// where splits a condition at its ANDs. When inner is not empty the condition belongs to an outer join and says
+// something about those tables only.
+func (s *shaper) where(e ast.ExprNode, inner []int) {
+	if e == nil {
+		return
+	}
+	switch x := bare(e).(type) {
+	case *ast.BinaryOperationExpr:
+		switch x.Op {
+		case opcode.LogicAnd:
+			s.where(x.L, inner)
+			s.where(x.R, inner)
+		case opcode.LogicOr:
+			s.or(x, inner)
+		case opcode.EQ, opcode.NullEQ:
+			s.compare(x.L, x.R, Eq, inner)
+		case opcode.LT, opcode.LE, opcode.GT, opcode.GE:
+			s.compare(x.L, x.R, Range, inner)
+		default:
+			s.compare(x.L, x.R, OtherOp, inner)
+		}
+	case *ast.PatternInExpr:
+		if x.Sel != nil {
+			s.opaque("sub-query")
+			return
+		}
+		op := In
+		if x.Not {
+			op = OtherOp
+		}
+		for _, v := range x.List {
+			if !s.constant(v) {
+				s.opaque("IN with a list that depends on the row")
+				return
+			}
+		}
+		s.single(x.Expr, op, inner)
+	case *ast.BetweenExpr:
+		op := Range
+		if x.Not || !s.constant(x.Left) || !s.constant(x.Right) {
+			op = OtherOp
+		}
+		s.single(x.Expr, op, inner)
+	case *ast.PatternLikeOrIlikeExpr:
+		op := OtherOp
+		if v, ok := bare(x.Pattern).(*driver.ValueExpr); ok && !x.Not {
+			if p := v.GetString(); p != "" && p[0] != '%' && p[0] != '_' {
+				op = LikePrefix
+			} else {
+				s.opaque("LIKE that begins with a wildcard")
+			}
+		} else if !x.Not {
+			s.opaque("LIKE with a pattern that is not known")
+		}
+		s.single(x.Expr, op, inner)
+	case *ast.IsNullExpr:
+		op := IsNull
+		if x.Not {
+			op = OtherOp
+		}
+		s.single(x.Expr, op, inner)
+	case *ast.ExistsSubqueryExpr, *ast.SubqueryExpr, *ast.CompareSubqueryExpr:
+		s.opaque("sub-query")
+	case *ast.UnaryOperationExpr:
+		s.opaque("NOT")
+	case *ast.PatternRegexpExpr:
+		s.opaque("regular expression")
+	case *ast.FuncCallExpr:
+		s.opaque("function " + x.FnName.L)
+	default:
+		if !s.constant(e) {
+			s.opaque("a condition that is no comparison")
+		}
+	}
+}
+
+// or recognises a = 1 OR a = 2, which is a list; any other alternative is opaque.
+func (s *shaper) or(x *ast.BinaryOperationExpr, inner []int) {
+	var col *ColumnRef
+	var same func(e ast.ExprNode) bool
+	same = func(e ast.ExprNode) bool {
+		b, ok := bare(e).(*ast.BinaryOperationExpr)
+		if !ok {
+			return false
+		}
+		if b.Op == opcode.LogicOr {
+			return same(b.L) && same(b.R)
+		}
+		if b.Op != opcode.EQ {
+			return false
+		}
+		c, ok := s.column(b.L)
+		v := b.R
+		if !ok {
+			c, ok = s.column(b.R)
+			v = b.L
+		}
+		if !ok || !s.constant(v) || col != nil && *col != c {
+			return false
+		}
+		col = &c
+		return true
+	}
+	if same(x) {
+		s.add(Predicate{Table: col.Table, Column: col.Column, Op: In}, inner)
+		return
+	}
+	s.opaque("OR")
+}
+
+func (s *shaper) compare(l, r ast.ExprNode, op Op, inner []int) {
+	lc, lok := s.column(l)
+	rc, rok := s.column(r)
+	switch {
+	case lok && rok:
+		if op == Eq && (lc.Table != rc.Table || lc.Table == Unresolved) {
+			s.joined(lc, rc, inner)
+			return
+		}
+		s.opaque("comparison of two columns")
+	case lok && s.constant(r):
+		s.add(Predicate{Table: lc.Table, Column: lc.Column, Op: op}, inner)
+	case rok && s.constant(l):
+		s.add(Predicate{Table: rc.Table, Column: rc.Column, Op: op}, inner)
+	case lok || rok:
+		if s.subquery(l) || s.subquery(r) {
+			s.opaque("sub-query")
+			return
+		}
+		s.opaque("comparison with an expression over columns")
+	default:
+		if s.subquery(l) || s.subquery(r) {
+			s.opaque("sub-query")
+		}
+		s.wrapped(l, inner)
+		s.wrapped(r, inner)
+	}
+}
+
+// joined adds an equality of two columns, once for each side that can be looked up by it.
+func (s *shaper) joined(a, b ColumnRef, inner []int) {
+	for range 2 {
+		s.add(Predicate{Table: a.Table, Column: a.Column, Op: Eq, Join: true, OtherTable: b.Table, OtherColumn: b.Column}, inner)
+		a, b = b, a
+	}
+}
+
+// single adds a predicate on e, which may be a column or something around one.
+func (s *shaper) single(e ast.ExprNode, op Op, inner []int) {
+	if c, ok := s.column(e); ok {
+		s.add(Predicate{Table: c.Table, Column: c.Column, Op: op}, inner)
+		return
+	}
+	if _, ok := bare(e).(*ast.RowExpr); ok {
+		s.opaque("comparison of rows")
+		return
+	}
+	s.wrapped(e, inner)
+}
+
+// wrapped notes columns that an expression hides from an index.
+func (s *shaper) wrapped(e ast.ExprNode, inner []int) {
+	name := ""
+	switch x := bare(e).(type) {
+	case *ast.FuncCallExpr:
+		name = x.FnName.L
+	case *ast.FuncCastExpr:
+		name = "cast"
+	case *ast.BinaryOperationExpr, *ast.UnaryOperationExpr:
+		name = "arithmetic"
+	case *ast.CaseExpr:
+		name = "case"
+	case *ast.RowExpr:
+		s.opaque("comparison of rows")
+		return
+	case *ast.SetCollationExpr:
+		name = "collate"
+	}
+	for _, c := range s.columns(e) {
+		s.add(Predicate{Table: c.Table, Column: c.Column, Op: OtherOp, Func: name}, inner)
+		if name != "" {
+			s.opaque("function " + name + " around a column")
+		}
+	}
+}
+
+func (s *shaper) add(p Predicate, inner []int) {
+	if len(inner) > 0 {
+		if !slices.Contains(inner, p.Table) {
+			return // it does not select rows of the outer table
+		}
+		p.Outer = true
+	}
+	if !slices.Contains(s.Predicates, p) {
+		s.Predicates = append(s.Predicates, p)
+	}
+}
+
+func (s *shaper) order(o *ast.OrderByClause) {
+	if o != nil {
+		s.OrderBy = s.items(o.Items, "ORDER BY an expression")
+	}
+}
+
+func (s *shaper) items(items []*ast.ByItem, why string) (out []ColumnRef) {
+	for _, it := range items {
+		e := it.Expr
+		if n, ok := bare(e).(*ast.ColumnNameExpr); ok && n.Name.Table.L == "" {
+			if a, ok := s.aliases[n.Name.Name.L]; ok {
+				e = a
+			}
+		}
+		c, ok := s.column(e)
+		if !ok {
+			s.opaque(why)
+			return nil
+		}
+		c.Desc = it.Desc
+		out = append(out, c)
+	}
+	return out
+}
+
+// column returns the column that e is.
+func (s *shaper) column(e ast.ExprNode) (ColumnRef, bool) {
+	n, ok := bare(e).(*ast.ColumnNameExpr)
+	if !ok {
+		return ColumnRef{}, false
+	}
+	return s.resolve(n.Name), true
+}
+
+func (s *shaper) resolve(n *ast.ColumnName) ColumnRef {
+	c := ColumnRef{Table: Unresolved, Column: n.Name.O}
+	if n.Table.L == "" {
+		if len(s.Tables) == 1 {
+			c.Table = 0
+		}
+		return c
+	}
+	for i, t := range s.Tables {
+		if t.Alias != "" && fold(t.Alias) == n.Table.L || t.Alias == "" && fold(t.Name) == n.Table.L && (n.Schema.L == "" || t.Schema == "" || fold(t.Schema) == n.Schema.L) {
+			c.Table = i
+			break
+		}
+	}
+	return c
+}
+
+// columns returns the columns within e, outside of sub-queries.
+func (s *shaper) columns(e ast.ExprNode) []ColumnRef {
+	v := &finder{s: s}
+	if e != nil {
+		e.Accept(v)
+	}
+	return v.cols
+}
+
+func (s *shaper) subquery(e ast.ExprNode) bool {
+	v := &finder{s: s}
+	e.Accept(v)
+	return v.sub
+}
+
+// constant reports whether e has one value for the whole statement.
+func (s *shaper) constant(e ast.ExprNode) bool {
+	v := &finder{s: s}
+	e.Accept(v)
+	return len(v.cols) == 0 && !v.sub && !v.varies
+}
+
+type finder struct {
+	s      *shaper
+	cols   []ColumnRef
+	sub    bool
+	varies bool
+}
+
+func (f *finder) Enter(n ast.Node) (ast.Node, bool) {
+	switch n := n.(type) {
+	case *ast.ColumnNameExpr:
+		if c := f.s.resolve(n.Name); !slices.Contains(f.cols, c) {
+			f.cols = append(f.cols, c)
+		}
+		return n, true
+	case *ast.SubqueryExpr:
+		f.sub = true
+		f.s.opaque("sub-query")
+		return n, true
+	case *ast.FuncCallExpr:
+		switch n.FnName.L {
+		case "rand", "uuid", "uuid_short", "sysdate", "sleep":
+			f.varies = true
+		}
+	}
+	return n, false
+}
+
+func (f *finder) Leave(n ast.Node) (ast.Node, bool) { return n, true }
+
+// bare removes parentheses.
+func bare(e ast.ExprNode) ast.ExprNode {
+	for {
+		p, ok := e.(*ast.ParenthesesExpr)
+		if !ok {
+			return e
+		}
+		e = p.Expr
+	}
+}

@@ -1,0 +1,190 @@
+package sqlshape
+
+import "strings"
+
+// Match reports whether a name from a fingerprint, in which each ? stands for digits and swallowed an x, b or dot before
+// them, can be name. Case does not count. A pattern without ? matches itself only.
+func Match(pattern, name string) bool {
+	p, n := fold(pattern), fold(name)
+	if !strings.Contains(p, "?") {
+		return p == n
+	}
+	return match(p, n)
+}
+
+func match(p, n string) bool {
+	for p != "" && p[0] != '?' {
+		if n == "" || n[0] != p[0] {
+			return false
+		}
+		p, n = p[1:], n[1:]
+	}
+	if p == "" {
+		return n == ""
+	}
+	rest := strings.TrimLeft(p, "?")
+	if n != "" && (n[0] == 'x' || n[0] == 'b') {
+		n = n[1:]
+	}
+	// The digits, and the letters that look like the rest of a number.
+	if n == "" || n[0] < '0' || n[0] > '9' {
+		return false
+	}
+	i := 1
+	for i < len(n) && (n[i] >= '0' && n[i] <= '9' || n[i] >= 'a' && n[i] <= 'f' || n[i] == 'x') {
+		i++
+	}
+	return match(rest, n[i:])
+}
+
+func fold(s string) string { return strings.ToLower(s) }
+
+// restore turns a fingerprint or a digest text into what a parser takes: IN and VALUES lists get one member back, IS ?
+// its NULL, a ? between two operands is an operator again, names with ? are quoted.
+func restore(sql string) string {
+	s := strings.NewReplacer("(?+)", "(?)", "/* , ... */", "", "(...)", "(?)", "?, ...", "?, ?", "...", "").Replace(sql)
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	operand := false // what came before is an operand
+	was := ""        // the last word, lower-case
+	for i := 0; i < len(s); {
+		c := s[i]
+		switch {
+		case c == ' ' || '\t' <= c && c <= '\r':
+			b.WriteByte(' ')
+			i++
+			continue
+		case c == '`' || c == '\'' || c == '"':
+			n := quoted(s[i:])
+			b.WriteString(s[i : i+n])
+			i += n
+			operand, was = true, ""
+			continue
+		case c == '/' && strings.HasPrefix(s[i:], "/*"):
+			n := strings.Index(s[i:], "*/")
+			if n < 0 {
+				return b.String()
+			}
+			i += n + 2
+			continue
+		case word(c):
+			j := i
+			for j < len(s) && (word(s[j]) || s[j] == '?') {
+				j++
+			}
+			w := s[i:j]
+			i = j
+			name := strings.TrimRight(w, "?")
+			marks := len(w) - len(name)
+			low := fold(name)
+			switch {
+			case marks == 0:
+				switch {
+				case strings.HasPrefix(low, "sql_tsi_"):
+					w = w[len("sql_tsi_"):]
+				case !operand && next(s[j:], '?') && (low[0] == '_' || low == "date" || low == "time" || low == "timestamp"):
+					continue // the type or charset of the literal that follows
+				}
+				b.WriteString(w)
+				operand, was = !keyword[low], low
+			case marks > 0 && keyword[low]: // limit?
+				b.WriteString(name)
+				b.WriteString(" ?")
+				operand, was = true, ""
+			case marks > 1 && !strings.Contains(name, "?"): // k+1
+				b.WriteString(name)
+				b.WriteString(" + ?")
+				operand, was = true, ""
+			default:
+				b.WriteByte('`')
+				b.WriteString(w)
+				b.WriteByte('`')
+				operand, was = true, ""
+			}
+			continue
+		case c == '?':
+			j := i
+			for j < len(s) && s[j] == '?' {
+				j++
+			}
+			end := j
+			for end < len(s) && word(s[end]) {
+				end++
+			}
+			switch {
+			case was == "is" || was == "not" && strings.HasSuffix(strings.TrimRight(fold(b.String()), " "), "is not"):
+				b.WriteString("NULL")
+				operand = true
+			case operand && end > j: // -k after an operand: an operator and a name
+				b.WriteString(" + ")
+				operand = false
+			case operand:
+				if starts(s[j:]) {
+					b.WriteString(" + ")
+					operand = false
+				}
+			case end > j && !keyword[fold(s[j:end])]: // -k, or a name that begins with digits
+				operand = false
+			default:
+				b.WriteByte('?')
+				operand = true
+			}
+			i, was = j, ""
+			continue
+		}
+		b.WriteByte(c)
+		operand, was = c == ')', ""
+		i++
+	}
+	return b.String()
+}
+
+// starts reports whether an operand begins s: then a mark before it was an operator.
+func starts(s string) bool {
+	s = strings.TrimLeft(s, " ")
+	if s == "" {
+		return false
+	}
+	if !word(s[0]) {
+		return s[0] == '?' || s[0] == '(' || s[0] == '`'
+	}
+	i := 0
+	for i < len(s) && word(s[i]) {
+		i++
+	}
+	w := fold(s[:i])
+	return !keyword[w] || w == "interval" || w == "case"
+}
+
+func next(s string, c byte) bool {
+	s = strings.TrimLeft(s, " ")
+	return s != "" && s[0] == c
+}
+
+func quoted(s string) int {
+	for i := 1; i < len(s); i++ {
+		if s[i] == '\\' && s[0] != '`' {
+			i++
+		} else if s[i] == s[0] {
+			return i + 1
+		}
+	}
+	return len(s)
+}
+
+func word(c byte) bool {
+	return c == '_' || c == '$' || c == '@' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
+
+// keyword holds the words that are no operands.
+var keyword = func() map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(`select from where and or not in is between like rlike regexp as on using join left right inner
+		outer cross natural straight_join group by order having limit offset union all distinct distinctrow set values value into
+		insert replace update delete ignore for share mode lock skip locked nowait desc asc case when then else end exists any some
+		div mod xor interval escape separator collate partition over rows use force index key with recursive
+		day hour minute second month year week quarter microsecond sql_no_cache sql_calc_found_rows high_priority low_priority`) {
+		m[w] = true
+	}
+	return m
+}()

@@ -1,0 +1,70 @@
+package sqlshape
+
+// Kind is the verb of a statement.
+type Kind string
+
+const (
+	Select Kind = "select"
+	Insert Kind = "insert" // REPLACE too
+	Update Kind = "update"
+	Delete Kind = "delete"
+	Other  Kind = "other"
+)
+
+// Op is how a predicate compares its column.
+type Op string
+
+const (
+	Eq         Op = "eq"          // = or <=> with a value that does not depend on the row
+	In         Op = "in"          // one of several values
+	Range      Op = "range"       // < <= > >= BETWEEN
+	LikePrefix Op = "like_prefix" // LIKE with a pattern that is known not to begin with a wildcard
+	IsNull     Op = "is_null"
+	OtherOp    Op = "other" // no index can look it up: <>, IS NOT NULL, a function around the column, LIKE with any pattern
+)
+
+// Unresolved is the table of a column that was named without its table in a statement with several tables. Who knows the
+// catalog can tell which one it is.
+const Unresolved = -1
+
+// TableRef is one table of the FROM clause, as written. A name from a fingerprint may hold ? for digits (sbtest?): see Match.
+type TableRef struct {
+	Schema, Name, Alias string
+}
+
+// ColumnRef is a column of Tables[Table].
+type ColumnRef struct {
+	Table  int // index in Tables, or Unresolved
+	Column string
+	Desc   bool // in an order
+}
+
+// Predicate is one condition that every row must meet.
+type Predicate struct {
+	Table  int // index in Tables, or Unresolved
+	Column string
+	Op     Op
+	Func   string // the function around the column, if there is one; Op is then OtherOp
+	// Join marks a condition that holds the column against a column of another table.
+	Join        bool
+	OtherTable  int
+	OtherColumn string
+	// Outer marks a condition of an outer join's ON clause: it selects rows of this table only, never of the result.
+	Outer bool
+}
+
+// Shape is what a statement asks of its tables. Sub-queries, derived tables and the branches of a UNION are not looked
+// into: Opaque says so.
+type Shape struct {
+	Kind       Kind
+	Tables     []TableRef
+	Predicates []Predicate // all AND-connected; what stands under OR or NOT is in Opaque
+	OrderBy    []ColumnRef // empty when one of its expressions is no column
+	GroupBy    []ColumnRef
+	Output     []ColumnRef // columns that the select list mentions
+	Set        []string    // columns that an UPDATE assigns
+	Star       bool        // select *
+	Limit      bool
+	Locking    bool     // FOR UPDATE, LOCK IN SHARE MODE
+	Opaque     []string // why parts are not understood, each once
+}

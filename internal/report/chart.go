@@ -49,7 +49,7 @@ func scaleFor(values []float64) scale {
 	if lo == hi {
 		hi = lo + 1
 	}
-	step := niceStep((hi - lo) / 4)
+	step := niceStep((hi - lo) / 5)
 	return scale{lo: math.Floor(lo/step) * step, hi: math.Ceil(hi/step-1e-9) * step, step: step}
 }
 
@@ -294,38 +294,54 @@ type placed struct {
 	text string  // "" when there was no room
 }
 
-// place finds rows for labels that stand at the xs of a plot from left to right, so that none overlaps another or is clipped.
-// It uses at most maxRows; a label that fits nowhere becomes empty.
+// place finds rows for labels that stand at the xs of a plot from left to right, so that none overlaps another, is crossed by the
+// line of a mark, or is clipped. It uses at most maxRows; a label that fits nowhere becomes empty.
 func place(xs []float64, texts []string, left, right, size float64, maxRows int) []placed {
-	type span struct{ a, b float64 }
-	rows := make([][]span, maxRows)
+	type span struct {
+		a, b float64
+		row  int
+	}
+	var taken []span
 	out := make([]placed, len(xs))
 	order := make([]int, len(xs))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(xs[a], xs[b]) })
-	for _, i := range order {
+	// From right to left: the marks that a label reaches over stand already and need a lower row.
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(xs[b], xs[a]) })
+	for n, i := range order {
 		text := clip(texts[i], int((right-left)/size/0.56))
 		w := textWidth(text, size)
+		fits := func(row int, a, b float64) bool {
+			if a < left || b > right {
+				return false
+			}
+			for _, s := range taken {
+				if s.row == row && a < s.b+6 && s.a < b+6 || s.a < xs[i] && xs[i] < s.b && s.row <= row {
+					return false
+				}
+			}
+			for _, j := range order[:n] {
+				if a-3 < xs[j] && xs[j] < b+3 && j != i && out[j].text != "" && out[j].row >= row {
+					return false
+				}
+			}
+			return true
+		}
 		for row := 0; row < maxRows && out[i].text == ""; row++ {
 			for _, end := range []bool{false, true} {
 				a, b := xs[i]+4, xs[i]+4+w
 				if end {
 					a, b = xs[i]-4-w, xs[i]-4
 				}
-				if a < left || b > right {
+				if !fits(row, a, b) {
 					continue
 				}
-				if slices.ContainsFunc(rows[row], func(s span) bool { return a < s.b+6 && s.a < b+6 }) {
-					continue
-				}
-				rows[row] = append(rows[row], span{a, b})
-				x := a
+				taken = append(taken, span{a, b, row})
+				out[i] = placed{a, end, row, text}
 				if end {
-					x = b
+					out[i].x = b
 				}
-				out[i] = placed{x, end, row, text}
 				break
 			}
 		}
@@ -355,7 +371,7 @@ func (d *Document) span() (from, to time.Time) {
 	return from.UTC(), to.UTC()
 }
 
-// values returns every value of the chart within the span, its limit included.
+// values returns what the axis has to hold: every value of the chart within the span, and its limit.
 func (c Chart) values(from, to time.Time) (vs []float64) {
 	for _, l := range c.Lines {
 		for _, p := range within(l.Points, from, to) {
@@ -363,7 +379,7 @@ func (c Chart) values(from, to time.Time) (vs []float64) {
 		}
 	}
 	if v, ok := c.Limit.Get(); ok && len(vs) > 0 {
-		vs = append(vs, v)
+		vs = append(vs, v, v*1.1) // and room for its text above it
 	}
 	return vs
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -111,6 +112,7 @@ type findingView struct {
 	Class    string
 	Meta     string
 	Evidence table
+	Facts    []string
 	Tail     []Fact
 	Reasons  []reasonView
 	SQL      string
@@ -154,7 +156,8 @@ func newPage(d *Document) *page {
 		p.Figures = append(p.Figures, newFigure(c, "c"+strconv.Itoa(i), m, from, to))
 	}
 	for i, f := range d.Findings {
-		v := findingView{Finding: f, N: i + 1, Class: severityClass(f.Severity), Meta: findingMeta(f), Evidence: evidence(f), Tail: findingTail(f)}
+		v := findingView{Finding: f, N: i + 1, Class: severityClass(f.Severity), Meta: findingMeta(f), Tail: findingTail(f)}
+		v.Evidence, v.Facts = evidence(f)
 		for _, r := range f.Why {
 			v.Reasons = append(v.Reasons, reasonView{r.Ask, reasonText(r)})
 		}
@@ -242,8 +245,21 @@ const cursorLimit = 600
 
 func newFigure(c Chart, id string, m marks, from, to time.Time) figure {
 	f := figure{Title: c.Title, Note: c.Note}
+	m.Bands = slices.DeleteFunc(slices.Clone(m.Bands), func(b band) bool { return b.Kind == bandGap && c.measured(b, from, to) })
+	dropped := map[int]bool{}
 	for _, z := range sizes {
-		f.SVGs = append(f.SVGs, c.draw(id, m, from, to, z))
+		g := c.draw(id, m, from, to, z)
+		f.SVGs = append(f.SVGs, g)
+		for _, i := range g.Dropped {
+			dropped[i] = true
+		}
+	}
+	if len(dropped) > 0 {
+		var texts []string
+		for _, i := range slices.Sorted(maps.Keys(dropped)) {
+			texts = append(texts, m.Points[i].Text+" ("+m.Points[i].Offset+")")
+		}
+		f.Note = join(f.Note, "Also marked: "+strings.Join(texts, "; ")+".")
 	}
 	for i, l := range c.Lines {
 		f.Keys = append(f.Keys, key{lineClass(i), l.Name, "line"})
@@ -257,6 +273,19 @@ func newFigure(c Chart, id string, m marks, from, to time.Time) figure {
 	}
 	f.Cursor = c.cursor(from, to)
 	return f
+}
+
+// measured reports whether the chart has readings within a band, which is then no gap of its own.
+func (c Chart) measured(b band, from, to time.Time) bool {
+	span := to.Sub(from)
+	a, z := from.Add(time.Duration(b.From*float64(span))), from.Add(time.Duration(b.To*float64(span)))
+	for _, l := range c.Lines {
+		// A reading at either end closes what came before or opens what comes after.
+		if len(within(l.Points, a.Add(time.Millisecond), z.Add(-time.Millisecond))) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // cursor returns what the script shows at each moment.

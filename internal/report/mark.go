@@ -119,8 +119,8 @@ func bandLegend(bs []band, row string) string {
 }
 
 // sparkline draws points in one row of cols characters, eight heights each; a column in which nothing was measured stays
-// empty. It is not ok without points.
-func sparkline(ps []metric.Point, from, to time.Time, cols int, s scale) (row string, lo, hi, last float64, ok bool) {
+// empty.
+func sparkline(ps []metric.Point, from, to time.Time, cols int, s scale) string {
 	sum := make([]float64, cols)
 	n := make([]int, cols)
 	a, span := from.UnixMilli(), float64(to.UnixMilli()-from.UnixMilli())
@@ -137,12 +137,6 @@ func sparkline(ps []metric.Point, from, to time.Time, cols int, s scale) (row st
 			n[c]++
 		}
 	}
-	for i, p := range ps {
-		if i == 0 {
-			lo, hi = p.Value, p.Value
-		}
-		lo, hi, last = min(lo, p.Value), max(hi, p.Value), p.Value
-	}
 	out := make([]rune, cols)
 	for i := range out {
 		out[i] = ' '
@@ -151,5 +145,5 @@ func sparkline(ps []metric.Point, from, to time.Time, cols int, s scale) (row st
 			out[i] = []rune("▁▂▃▄▅▆▇█")[max(0, min(7, int(h*8)))]
 		}
 	}
-	return string(out), lo, hi, last, len(ps) > 0
+	return string(out)
 }

@@ -1,9 +1,9 @@
 package report_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"time"
 
 	"dyno/internal/class"
@@ -135,11 +135,11 @@ func sample() *report.Document {
 				{What: "rows read by scans", Value: known.Of(3.42e6), Unit: "rows/s", Source: "global_status"},
 				{What: "time per call", Value: known.Of(0.468), Unit: "s", Source: "digests"},
 				{What: "server CPU", Value: known.Of(1.96), Unit: "cores", Expected: "2 usable", Source: "process", Sampled: true},
-				{What: "the plan reads the table from end to end (access ALL, 199 421 rows estimated, no possible key)", Source: "explain"},
+				{Text: "the plan reads the table from end to end (access ALL, 199 421 rows estimated, no possible key)", Source: "explain"},
 			},
 			Against:    []string{"The class was seen for 9 seconds only."},
 			Unobserved: []string{"how often customer_id is written: the binary log is off"},
-			Falsify:    "if the time per call stays above 100 ms with the index visible",
+			Falsify:    "a time per call that stays above 100 ms with the index visible",
 			Suggestion: "Add an index on customer_id.",
 			Cost:       "about 5 MiB; each INSERT into orders writes one more index entry",
 			Gain:       &finding.Gain{What: "time per call of the class", Lo: 50, Hi: 1000, Text: "a call of the class 50 to 1000 times as fast"},
@@ -212,19 +212,50 @@ var hostile = []string{
 	"{{.Title}} ${x} `id` $(id)",
 }
 
-// hostileDocument has each hostile text in every place of the sample that takes text.
-func hostileDocument() *report.Document {
+// hostileDocument is the sample with a hostile text at the end of every text it has, in turn; shift decides who gets which.
+func hostileDocument(shift int) *report.Document {
 	d := sample()
-	n := 0
-	bad := func(s *string) { *s = fmt.Sprintf("%s%d", hostile[n%len(hostile)], n); n++ }
-	for range hostile { // every place gets every text in turn: enough rounds of a fixed document
+	n := shift
+	var spoil func(v reflect.Value)
+	spoil = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.String:
+			if v.Type() == reflect.TypeFor[string]() { // not Kind, Result and the like: these are ours
+				v.SetString(v.String() + hostile[n%len(hostile)])
+				n++
+			}
+		case reflect.Pointer:
+			if !v.IsNil() {
+				spoil(v.Elem())
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				spoil(v.Index(i))
+			}
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if v.Type().Field(i).IsExported() {
+					spoil(v.Field(i))
+				}
+			}
+		}
 	}
-	bad(&d.ID)
-	bad(&d.Title)
-	bad(&d.Sentence)
-	bad(&d.Place.Target)
-	bad(&d.Place.URL)
-	bad(&d.Place.Flavor)
-	bad(&d.Place.Version)
+	spoil(reflect.ValueOf(d))
+
+	// Names that refer to each other still do.
+	clean, e := sample(), d.Experiment
+	e.Main = e.Metrics[0].Name
+	variant := map[string]string{clean.Experiment.Baseline: e.Baseline, clean.Experiment.Variant: e.Variant}
+	for i, w := range clean.Experiment.Windows {
+		e.Windows[i].Variant, e.Windows[i].Values, e.Windows[i].Invalid = variant[w.Variant], map[string]float64{}, ""
+		for j, m := range clean.Experiment.Metrics {
+			e.Windows[i].Values[e.Metrics[j].Name] = w.Values[m.Name]
+		}
+	}
+	for i, x := range clean.Events {
+		if v, ok := variant[x.Text]; ok {
+			d.Events[i].Text = v
+		}
+	}
 	return d
 }

@@ -32,6 +32,7 @@ type svg struct {
 	Paths         []svgPath
 	Dots          []svgDot
 	Texts         []svgText
+	Dropped       []int // marks whose label had no room
 }
 
 type svgRect struct{ X, Y, W, H, Class, Title, Fill string }
@@ -72,10 +73,12 @@ func (c Chart) draw(id string, m marks, from, to time.Time, z size) svg {
 	}
 	labels := place(xs, texts, left, right, font, z.Rows)
 	rows := 0
-	for _, l := range labels {
-		if l.text != "" {
-			rows = max(rows, l.row+1)
+	for i, l := range labels {
+		if l.text == "" {
+			g.Dropped = append(g.Dropped, i)
+			continue
 		}
+		rows = max(rows, l.row+1)
 	}
 	const line = font + 5
 	top := 22 + float64(rows)*line
@@ -89,7 +92,7 @@ func (c Chart) draw(id string, m marks, from, to time.Time, z size) svg {
 	if s.log {
 		unitText += ", logarithmic axis"
 	}
-	g.Texts = append(g.Texts, svgText{X: "2", Y: px(font + 1), Class: "unit", Text: unitText})
+	g.Texts = append(g.Texts, svgText{X: "2", Y: px(font + 1), Class: "unit", Text: clip(unitText, int((z.Width-4)/font/0.56))})
 	for _, b := range m.Bands {
 		r := svgRect{X: px(x(b.From)), Y: px(top), W: px(x(b.To) - x(b.From)), H: px(bottom - top), Class: bandClass(b.Kind), Title: b.Title}
 		switch b.Kind {
@@ -177,6 +180,7 @@ func (f forest) draw(d *Document, id string, z size) svg {
 	for _, p := range f.pairs {
 		n := "pair " + strconv.Itoa(p.N)
 		n = text(n+":  "+value(p.Before, m.Unit)+"  →  "+value(p.After, m.Unit), n)
+		n = clip(n, 48)
 		names = append(names, n)
 		left = max(left, textWidth(n, font))
 	}
@@ -204,7 +208,7 @@ func (f forest) draw(d *Document, id string, z size) svg {
 	if m.Better == Less {
 		of += ", turned so that above ×1 is better"
 	}
-	g.Texts = append(g.Texts, svgText{X: px((left + right) / 2), Y: px(bottom + 37), Anchor: "middle", Class: "unit", Text: text(of, "ratio")})
+	g.Texts = append(g.Texts, svgText{X: px((left + right) / 2), Y: px(bottom + 37), Anchor: "middle", Class: "unit", Text: clip(text(of, "ratio"), int((right-left)/font/0.56))})
 	if i := f.interval; i.N > 0 {
 		g.Bands = append(g.Bands, svgRect{X: px(x(i.Lo)), Y: px(top), W: px(max(1, x(i.Hi)-x(i.Lo))), H: px(bottom - top), Class: "b-int", Title: "interval " + bounds(i)})
 	}

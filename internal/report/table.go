@@ -253,24 +253,22 @@ func signed(s string, v float64) string {
 	return "+" + s
 }
 
-// evidence is the table of a finding's measured facts; facts that are only text have no figure.
-func evidence(f finding.Finding) table {
-	t := table{Head: []string{"measured", "value", "expected", "source"}, Left: 1, Tail: 2}
+// evidence is the table of a finding's measured facts, and those facts that are only text.
+func evidence(f finding.Finding) (t table, facts []string) {
+	t = table{Head: []string{"measured", "value", "expected", "source"}, Left: 1, Tail: 2}
 	for _, e := range f.Evidence {
-		what := e.What
-		if what == "" {
-			what = e.Text
+		x, ok := e.Value.Get()
+		if !ok {
+			facts = append(facts, reasonText(finding.Reason{Answer: cmp.Or(e.Text, e.What), Source: e.Source}))
+			continue
 		}
-		v := none
-		if x, ok := e.Value.Get(); ok {
-			v = quantity(x, e.Unit)
-			if e.Sampled {
-				v = "≈ " + v
-			}
+		v := quantity(x, e.Unit)
+		if e.Sampled {
+			v = "≈ " + v
 		}
-		t.Rows = append(t.Rows, []string{what, v, cmp.Or(e.Expected, none), e.Source})
+		t.Rows = append(t.Rows, []string{cmp.Or(e.What, e.Text), v, cmp.Or(e.Expected, none), e.Source})
 	}
-	return t
+	return t, facts
 }
 
 // unobserved are the sources that gave nothing.

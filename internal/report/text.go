@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 
 	"dyno/internal/finding"
+	"dyno/internal/metric"
 	"dyno/internal/stat"
 	"dyno/internal/unit"
 )
@@ -71,6 +73,12 @@ func (p *textPage) section(title string) {
 // para writes s wrapped, its first line behind first and the others behind as many spaces.
 func (p *textPage) para(first, s string) {
 	n := cells(first)
+	if n > p.width/2 { // the name of it is too long to stand beside it
+		for _, l := range wrap(first, p.width-2) {
+			p.line("  " + l)
+		}
+		first, n = "    ", 4
+	}
 	for i, l := range wrap(s, p.width-n) {
 		if i == 0 {
 			p.line(first + l)
@@ -102,12 +110,15 @@ func (p *textPage) facts(fs []Fact) {
 
 func (p *textPage) page() {
 	d := p.d
-	left := "Dyno " + string(d.Kind)
-	if d.ID != "" {
-		left += " " + d.ID
+	left, right := spaced("Dyno "+string(d.Kind), d.ID), stamp(d.At)+" UTC"
+	if n := p.width - cells(left) - cells(right); n > 1 {
+		left += strings.Repeat(" ", n) + right
+	} else {
+		left += " " + right
 	}
-	right := stamp(d.At) + " UTC"
-	p.line(p.paint(dim, left+strings.Repeat(" ", max(2, p.width-cells(left)-cells(right)))+right))
+	for _, l := range wrapKeep(left, p.width) {
+		p.line(p.paint(dim, l))
+	}
 	for _, l := range wrap(d.Title, p.width) {
 		p.line(p.paint(bold, l))
 	}
@@ -189,11 +200,17 @@ func (p *textPage) verdict() {
 	d := p.d
 	if h, ok := d.headline(); ok {
 		p.line("")
-		s := "  " + p.paint(resultStyle(h.Result), symbol(h.Result)+" "+strings.ToUpper(word(h.Result)))
+		badge := symbol(h.Result) + " " + strings.ToUpper(word(h.Result))
+		s, n := "  "+p.paint(resultStyle(h.Result), badge), 2+cells(badge)
 		if h.Figure != "" {
-			s += "   " + p.paint(bold, h.Figure)
+			s, n = s+"   "+p.paint(bold, h.Figure), n+3+cells(h.Figure)
 		}
-		p.line(s + " " + h.Of)
+		if n+1+cells(h.Of) <= p.width {
+			p.line(s + " " + h.Of)
+		} else {
+			p.line(s)
+			p.para("  ", h.Of)
+		}
 		if h.Interval != "" {
 			p.para("  ", h.Interval)
 		}
@@ -245,7 +262,13 @@ func (p *textPage) finding(f finding.Finding, n int) {
 	if len(f.Evidence) > 0 {
 		p.line("")
 		p.line("  " + p.paint(bold, "Evidence"))
-		p.table("  ", evidence(f))
+		t, facts := evidence(f)
+		if len(t.Rows) > 0 {
+			p.table("  ", t)
+		}
+		for _, x := range facts {
+			p.para("  • ", x)
+		}
 	}
 	if len(f.Why) > 0 {
 		p.line("")
@@ -269,12 +292,12 @@ func (p *textPage) finding(f finding.Finding, n int) {
 	}
 	p.line("")
 	for _, x := range findingTail(f) {
-		p.para("  "+pad(x.Name, 12)+"  ", x.Value)
+		p.para("  "+pad(x.Name, 15)+"  ", x.Value)
 	}
 	if f.Action != nil && p.d.Change == nil {
-		p.code("  SQL           ", f.Action.SQL)
+		p.code("  SQL              ", f.Action.SQL)
 		if f.Action.Undo != "" {
-			p.code("  undo          ", f.Action.Undo)
+			p.code("  undo             ", f.Action.Undo)
 		}
 	}
 }
@@ -318,7 +341,7 @@ func findingTail(f finding.Finding) []Fact {
 		}
 		add("expected", t)
 	}
-	add("wrong if", f.Falsify)
+	add("would refute it", f.Falsify)
 	return fs
 }
 
@@ -389,9 +412,11 @@ func (p *textPage) forest(e *Experiment) {
 		rows = append(rows, []string{fmt.Sprint(x.N), value(x.Before, m.Unit), value(x.After, m.Unit), factorOf(x.Ratio)})
 	}
 	var ws [4]int
+	most := min(24, (p.width-30)/2)
 	for _, r := range rows {
 		for i, c := range r {
-			ws[i] = max(ws[i], min(24, cells(c)))
+			r[i] = clip(c, most)
+			ws[i] = max(ws[i], cells(r[i]))
 		}
 	}
 	n := p.width - 4 - ws[0] - ws[1] - ws[2] - ws[3] - 3*2 - 2
@@ -399,7 +424,7 @@ func (p *textPage) forest(e *Experiment) {
 	for i, r := range rows {
 		l := "  "
 		for j, c := range r {
-			l += padLeft(clip(c, 24), ws[j]) + "  "
+			l += padLeft(c, ws[j]) + "  "
 		}
 		if ok && n >= 12 {
 			switch {
@@ -426,49 +451,52 @@ func (p *textPage) forest(e *Experiment) {
 	}
 }
 
-// charts draws all lines over one time axis, with the marks below.
 func (p *textPage) charts() {
+	if len(p.d.Charts) > 0 {
+		p.section("Over time")
+		p.chartLines()
+	}
+}
+
+// chartLines draws all lines over one time axis, with the marks below.
+func (p *textPage) chartLines() {
 	d := p.d
-	if len(d.Charts) == 0 {
-		return
-	}
 	from, to := d.span()
-	name, note := 0, 0
-	type drawn struct{ name, spark, note string }
-	var all [][]drawn
-	cols := p.width - 4 - 16 - 30
-	for _, c := range d.Charts {
-		for _, l := range c.Lines {
-			name = max(name, min(16, cells(l.Name)))
-		}
+	type drawn struct {
+		name, note string
+		points     []metric.Point
 	}
-	cols = max(16, min(cols, int(to.Sub(from)/time.Second)))
+	var all [][]drawn
+	name, note := 0, 0
 	for _, c := range d.Charts {
-		s := scaleFor(c.values(from, to))
 		var ds []drawn
 		for _, l := range c.Lines {
-			spark, lo, hi, last, ok := sparkline(within(l.Points, from, to), from, to, cols, s)
-			n := "not measured"
-			if ok {
-				n = bare(lo, c.Unit) + " … " + bare(hi, c.Unit) + ", last " + bare(last, c.Unit)
+			x := drawn{clip(l.Name, 16), "not measured", within(l.Points, from, to)}
+			if n := len(x.points); n > 0 {
+				byValue := func(a, b metric.Point) int { return cmp.Compare(a.Value, b.Value) }
+				x.note = bare(slices.MinFunc(x.points, byValue).Value, c.Unit) + " … " + bare(slices.MaxFunc(x.points, byValue).Value, c.Unit) +
+					", last " + bare(x.points[n-1].Value, c.Unit)
 			}
-			note = max(note, cells(n))
-			ds = append(ds, drawn{clip(l.Name, 16), spark, n})
+			name, note = max(name, cells(x.name)), max(note, cells(x.note))
+			ds = append(ds, x)
 		}
 		all = append(all, ds)
 	}
-	p.section("Over time")
+	cols := max(10, min(p.width-6-name-note, int(to.Sub(from)/time.Second)))
 	for i, c := range d.Charts {
 		t := c.Title
 		if u := head(c.Unit); u != "" {
 			t += ", " + u
 		}
-		if scaleFor(c.values(from, to)).log {
+		s := scaleFor(c.values(from, to))
+		if s.log {
 			t += ", logarithmic"
 		}
-		p.line("  " + p.paint(bold, t))
+		for _, l := range wrap(t, p.width-2) {
+			p.line("  " + p.paint(bold, l))
+		}
 		for _, x := range all[i] {
-			p.line("  " + pad(x.name, name) + "  " + p.paint(cyan, pad(x.spark, cols)) + "  " + x.note)
+			p.line("  " + pad(x.name, name) + "  " + p.paint(cyan, sparkline(x.points, from, to, cols, s)) + "  " + x.note)
 		}
 		if c.Note != "" {
 			p.para("  ", c.Note)
@@ -523,7 +551,7 @@ func (p *textPage) table(indent string, t table) {
 			n, widest := cells(indent)+2*(len(ws)-1)-p.width, -1
 			for i, w := range ws {
 				n += w
-				least := 8
+				least := 6
 				if limit != nil {
 					least = limit[i]
 				}
@@ -573,6 +601,14 @@ func (p *textPage) table(indent string, t table) {
 			p.line(l)
 		}
 	}
+}
+
+// wrapKeep is wrap for a line whose spaces are meant, where it fits.
+func wrapKeep(s string, n int) []string {
+	if cells(s) <= n {
+		return []string{s}
+	}
+	return wrap(s, n)
 }
 
 // wrap breaks s at spaces into lines of at most n cells; a longer word is cut.

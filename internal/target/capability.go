@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"strings"
 )
 
@@ -22,7 +23,8 @@ const (
 	HasProcesslistExamined Capability = "rows in processlist" // the processlist shows the rows a running statement examined
 	HasProcesslistProgress Capability = "progress column"     // the processlist shows the progress of ALTER: MariaDB
 	HasStages              Capability = "stages"              // performance_schema shows the progress of ALTER: MySQL
-	HasMetadataLocks       Capability = "metadata locks"      // the holders of metadata locks can be seen
+	HasMetadataLocks       Capability = "metadata locks"      // performance_schema shows the holders of metadata locks
+	HasMetadataLockInfo    Capability = "metadata lock info"  // information_schema.METADATA_LOCK_INFO does: a plugin of MariaDB
 	HasSkipLocked          Capability = "skip locked"         // SELECT … FOR UPDATE SKIP LOCKED
 	HasUserstat            Capability = "user statistics"     // table and index statistics can be switched on: MariaDB, Percona
 	HasSysSchema           Capability = "sys schema"
@@ -122,10 +124,18 @@ func readCapabilities(ctx context.Context, c *sql.Conn, f Facts, vars map[string
 			}
 		}
 		if m[HasStatementDigests].Has {
-			if a, err := consumer(ctx, c, "statements_digest"); err != nil {
+			if err := enabled(ctx, c, m, HasStatementDigests, "setup_consumers", "statements_digest"); err != nil {
 				return nil, err
-			} else if !a.Has {
-				m[HasStatementDigests] = a
+			}
+		}
+		if m[HasMetadataLocks].Has {
+			if err := enabled(ctx, c, m, HasMetadataLocks, "setup_instruments", "wait/lock/metadata/sql/mdl"); err != nil {
+				return nil, err
+			}
+		}
+		if m[HasStages].Has {
+			if err := enabled(ctx, c, m, HasStages, "setup_consumers", "events_stages_current"); err != nil {
+				return nil, err
 			}
 		}
 	} else {
@@ -137,9 +147,7 @@ func readCapabilities(ctx context.Context, c *sql.Conn, f Facts, vars map[string
 			m[k] = off
 		}
 	}
-	if column["METADATA_LOCK_INFO"] {
-		m[HasMetadataLocks] = Answer{Has: true}
-	}
+	there(HasMetadataLockInfo, column["METADATA_LOCK_INFO"], "the plugin METADATA_LOCK_INFO is not loaded")
 	return m, nil
 }
 
@@ -167,19 +175,19 @@ func readable(ctx context.Context, c *sql.Conn, q string) (Answer, error) {
 	return Answer{Reason: err.Error()}, nil
 }
 
-// consumer asks whether performance_schema keeps what it collects; an account that may not ask gets the benefit of the doubt.
-func consumer(ctx context.Context, c *sql.Conn, name string) (Answer, error) {
-	var enabled string
-	err := c.QueryRowContext(ctx, own("SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME='"+name+"'")).Scan(&enabled)
+// enabled takes a capability back when performance_schema has the thing switched off. An account that may not ask, or a server that
+// has no such row, gets the benefit of the doubt.
+func enabled(ctx context.Context, c *sql.Conn, m map[Capability]Answer, k Capability, table, name string) error {
+	var yes string
+	err := c.QueryRowContext(ctx, own("SELECT ENABLED FROM performance_schema."+table+" WHERE NAME='"+name+"'")).Scan(&yes)
 	if err != nil {
-		if _, ok := ServerErrorNumber(err); ok || err == sql.ErrNoRows {
-			return Answer{Has: true}, nil
+		if _, ok := ServerErrorNumber(err); ok || errors.Is(err, sql.ErrNoRows) {
+			return nil
 		}
-		return Answer{}, err
+		return err
 	}
-	if enabled != "YES" {
-		return Answer{Reason: "the consumer " + name + " is switched off",
-			Fix: "UPDATE performance_schema.setup_consumers SET ENABLED='YES' WHERE NAME='" + name + "'"}, nil
+	if yes != "YES" {
+		m[k] = Answer{Reason: name + " is switched off", Fix: "UPDATE performance_schema." + table + " SET ENABLED='YES' WHERE NAME='" + name + "'"}
 	}
-	return Answer{Has: true}, nil
+	return nil
 }

@@ -142,7 +142,9 @@ func TestLoginErrors(t *testing.T) {
 			s := servers.Start(t, flavor, "max_connections=10")
 			s.Exec(t, "CREATE USER u@'127.0.0.1' IDENTIFIED BY '"+password+"'", "CREATE USER lim@'127.0.0.1' WITH MAX_USER_CONNECTIONS 1",
 				"CREATE USER shut@'127.0.0.1' ACCOUNT LOCK", "CREATE USER safe@'127.0.0.1' REQUIRE SSL")
-			tcp := func(user string) Spec { return spec(t, fmt.Sprintf("mysql://%s@127.0.0.1:%d/?tls=preferred", user, s.Port)) }
+			tcp := func(user string) Spec {
+				return spec(t, fmt.Sprintf("mysql://%s@127.0.0.1:%d/?tls=preferred", user, s.Port))
+			}
 			good := with(tcp("u"), func(s *Spec) { s.Password = NewSecret(password) })
 			x, err := Open(t.Context(), good)
 			if err != nil {

@@ -169,3 +169,9 @@ func pairs(ctx context.Context, c *sql.Conn, q string) (map[string]string, error
 	}
 	return m, rows.Err()
 }
+
+// Variable returns a global variable as it was when the target was opened; not ok when the server has none of that name.
+func (t *Target) Variable(name string) (value string, ok bool) {
+	value, ok = t.vars[strings.ToLower(name)]
+	return value, ok
+}

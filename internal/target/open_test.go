@@ -36,21 +36,44 @@ func TestOpenLearnsTheServer(t *testing.T) {
 			}
 
 			want := map[Capability]bool{HasPerformanceSchema: true, HasStatementDigests: true, HasInnodbMetrics: true, HasInplaceDDL: true, HasInstantDDL: true,
-				HasDescendingIndex: true, HasSkipLocked: true, HasStages: true, HasMetadataLocks: true, HasSysSchema: flavor == "mysql",
+				HasDescendingIndex: true, HasSkipLocked: true, HasStages: false, HasMetadataLocks: flavor == "mysql", HasMetadataLockInfo: false,
 				HasInvisibleIndex: flavor == "mysql", HasFunctionalIndex: flavor == "mysql", HasIgnoredIndex: flavor == "mariadb",
 				HasProcesslistExamined: flavor == "mariadb", HasProcesslistProgress: flavor == "mariadb", HasUserstat: flavor == "mariadb"}
 			if flavor == "mariadb" && !f.Version.AtLeast(10, 8, 0) {
 				want[HasDescendingIndex] = false
 			}
 			for c, has := range want {
-				if c == HasSysSchema { // MariaDB's depends on how it was installed
-					continue
-				}
 				if x.Has(c) != has || !has && x.Answer(c).Reason == "" {
 					t.Errorf("%s: %s: got %+v, want %v", raw, c, x.Answer(c), has)
 				}
 			}
 		})
+	}
+}
+
+func TestWhatPerformanceSchemaHasSwitchedOff(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			s := servers.Start(t, flavor, "performance_schema=ON", "performance_schema_consumer_events_stages_current=ON",
+				"performance_schema_instrument=wait/lock/metadata/sql/mdl=ON", "performance_schema_consumer_statements_digest=OFF")
+			x := open(t, s, "root")
+			if !x.Has(HasStages) || !x.Has(HasMetadataLocks) {
+				t.Errorf("switched on: %+v %+v", x.Answer(HasStages), x.Answer(HasMetadataLocks))
+			}
+			if a := x.Answer(HasStatementDigests); a.Has || !strings.Contains(a.Reason, "switched off") || !strings.Contains(a.Fix, "setup_consumers") {
+				t.Errorf("switched off: %+v", a)
+			}
+		})
+	}
+	x := open(t, servers.Start(t, "mariadb"), "root")
+	if a := x.Answer(HasPerformanceSchema); a.Has || !strings.Contains(a.Fix, "performance_schema=ON") {
+		t.Errorf("off altogether: %+v", a)
+	}
+	if v, ok := x.Variable("Performance_Schema"); !ok || v != "OFF" {
+		t.Errorf("variable %q %v", v, ok)
+	}
+	if _, ok := x.Variable("no_such"); ok {
+		t.Error("a variable that is not there")
 	}
 }
 

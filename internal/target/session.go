@@ -19,16 +19,19 @@ type SessionOptions struct {
 // Session is one connection for a load: no pool, no reconnect, few allocations. It is used by one goroutine at a time.
 //
 // When a context ends during a call, the call returns the context's error and the session is broken, as it is after any error of
-// kind Gone: close it and open another. The server itself may go on with the statement until it notices.
+// kind Gone: close it and open another. The server itself may go on with the statement until it notices. A context that ends between
+// calls does no harm.
 type Session struct {
 	spec Spec
 	conn rawConn
 	net  net.Conn
 	id   uint64
 	row  []driver.Value
-	ctx  context.Context
-	done <-chan struct{}
-	stop func() bool
+
+	ctx   context.Context // of the latest call
+	done  <-chan struct{} // of ctx
+	stop  func() bool     // ends the watching of ctx
+	fired chan struct{}   // closed when the end of ctx has been acted upon
 }
 
 // rawConn and rawStmt are the driver's methods that take arguments as they are, without a context: a watcher for each statement
@@ -109,12 +112,18 @@ func (s *Session) watch(ctx context.Context) error {
 		return nil
 	}
 	if s.stop != nil && !s.stop() {
-		return s.spec.Wrap("use session", net.ErrClosed) // the earlier context ended and broke the connection
+		// The earlier context has ended. If that was during a call, the driver has closed the connection; if not, nothing was on its way.
+		<-s.fired
+		s.net.SetDeadline(time.Time{})
 	}
 	s.ctx, s.done, s.stop = ctx, d, nil
 	if d != nil {
-		nc := s.net
-		s.stop = context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
+		nc, fired := s.net, make(chan struct{})
+		s.fired = fired
+		s.stop = context.AfterFunc(ctx, func() {
+			nc.SetDeadline(time.Unix(1, 0))
+			close(fired)
+		})
 	}
 	return nil
 }
@@ -184,10 +193,10 @@ func (s *Session) Ping(ctx context.Context) error {
 
 // Close ends the connection. It may be called at any time by the session's own goroutine, and more than once.
 func (s *Session) Close() error {
-	if s.stop != nil {
-		s.stop()
-		s.stop, s.done = nil, nil
+	if s.stop != nil && !s.stop() {
+		<-s.fired
 	}
+	s.stop, s.done = nil, nil
 	s.net.SetDeadline(time.Now().Add(time.Second)) // a dead peer must not hold up the good-bye
 	err := s.conn.Close()
 	if err != nil && KindOf(err) != Gone && !errors.Is(err, net.ErrClosed) {

@@ -182,7 +182,10 @@ func TestSessionEndsWithItsContext(t *testing.T) {
 		}
 	}
 	f("exec", func(ctx context.Context, s *Session) error { _, err := s.Exec(ctx, "DO SLEEP(60)"); return err })
-	f("query", func(ctx context.Context, s *Session) error { _, err := s.Query(ctx, "SELECT SLEEP(60)", nil); return err })
+	f("query", func(ctx context.Context, s *Session) error {
+		_, err := s.Query(ctx, "SELECT SLEEP(60)", nil)
+		return err
+	})
 	f("rows", func(ctx context.Context, s *Session) error {
 		_, err := s.Query(ctx, "SELECT a.column_name, SLEEP(0.01), REPEAT('x', 65536) FROM information_schema.columns a", nil)
 		return err
@@ -198,6 +201,9 @@ func TestSessionEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		if _, err := ses.Exec(ctx, "DO 1"); err != nil {
 			t.Fatal(i, err)
+		}
+		if i == 0 {
+			cancel()
 		}
 		if _, err := ses.Exec(t.Context(), "DO 1"); err != nil {
 			t.Fatal(i, err)

@@ -1,0 +1,80 @@
+package alter
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"dyno/internal/schema"
+)
+
+// Change is one ALTER TABLE.
+type Change struct {
+	Table schema.Ref
+	// SQL is what follows the table's name, ALGORITHM and LOCK left out: ADD INDEX `k` (`a`).
+	SQL string
+	// Algorithm is INPLACE, when empty, or NOCOPY or INSTANT. COPY is refused: it stops all writers.
+	Algorithm string
+	// Lock is NONE, when empty. Nothing else lets all users go on.
+	Lock string
+	// LockWait bounds each wait for the table's metadata lock, during which every new statement on the table waits too:
+	// 1 to 5 s in whole seconds, 2 s when zero.
+	LockWait time.Duration
+	// Attempts bounds how often the lock is tried for, 10 when zero.
+	Attempts int
+}
+
+const (
+	defaultLockWait = 2 * time.Second
+	minLockWait     = time.Second
+	maxLockWait     = 5 * time.Second
+	defaultAttempts = 10
+)
+
+// complete fills what is left out and reports what cannot be.
+func (c Change) complete() (Change, error) {
+	if c.Algorithm == "" {
+		c.Algorithm = "INPLACE"
+	}
+	if c.Lock == "" {
+		c.Lock = "NONE"
+	}
+	if c.LockWait == 0 {
+		c.LockWait = defaultLockWait
+	}
+	if c.Attempts == 0 {
+		c.Attempts = defaultAttempts
+	}
+	c.Algorithm, c.Lock = strings.ToUpper(c.Algorithm), strings.ToUpper(c.Lock)
+	var errs []error
+	if c.Table.Table == "" || c.Table.Schema == "" {
+		errs = append(errs, errors.New("the table needs schema and name"))
+	}
+	if strings.TrimSpace(c.SQL) == "" {
+		errs = append(errs, errors.New("nothing to change"))
+	}
+	if c.Algorithm != "INPLACE" && c.Algorithm != "NOCOPY" && c.Algorithm != "INSTANT" {
+		errs = append(errs, fmt.Errorf("algorithm %s may stop the table's users: INPLACE, NOCOPY and INSTANT are accepted", c.Algorithm))
+	}
+	if c.Lock != "NONE" {
+		errs = append(errs, fmt.Errorf("lock %s stops the table's users: only NONE is accepted", c.Lock))
+	}
+	if c.LockWait < minLockWait || c.LockWait > maxLockWait {
+		errs = append(errs, fmt.Errorf("a wait of %v for the metadata lock is outside %v to %v", c.LockWait, minLockWait, maxLockWait))
+	}
+	if c.Attempts < 1 {
+		errs = append(errs, fmt.Errorf("%d attempts", c.Attempts))
+	}
+	return c, errors.Join(errs...)
+}
+
+// Statement returns the statement as it is sent, algorithm and lock included. It is for a Change that Native accepts.
+func (c Change) Statement() string {
+	c, _ = c.complete()
+	s := "ALTER TABLE " + c.Table.SQL() + " " + strings.TrimSpace(c.SQL) + ", ALGORITHM=" + c.Algorithm
+	if c.Algorithm != "INSTANT" { // which takes no lock, and whose LOCK clause MySQL refuses
+		s += ", LOCK=" + c.Lock
+	}
+	return s
+}

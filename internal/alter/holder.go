@@ -1,0 +1,73 @@
+package alter
+
+import (
+	"context"
+	"fmt"
+
+	"dyno/internal/schema"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
+)
+
+// Holder is a session whose open transaction or statement can keep a change from getting the table's metadata lock.
+type Holder struct {
+	Thread uint64  // of the processlist
+	User   string  // user@host
+	Sec    float64 // since its transaction began
+	// Sure is set when the session was seen to hold the lock. Else only its transaction is known, not on which tables.
+	Sure bool
+}
+
+// String returns "thread 12 (app@10.0.0.7), transaction open for 83 s".
+func (h Holder) String() string {
+	s := fmt.Sprintf("thread %d (%s)", h.Thread, h.User)
+	if h.Sec > 0 {
+		s += fmt.Sprintf(", transaction open for %.0f s", h.Sec)
+	}
+	if !h.Sure {
+		s += ", perhaps on another table"
+	}
+	return s
+}
+
+// Holders returns the sessions that hold the metadata lock of the table in a transaction, or a lasting lock, that began at least olderSec
+// seconds ago, the oldest first. Where the server does not show metadata locks it returns all sessions with such a transaction. The
+// privilege PROCESS is needed.
+func Holders(ctx context.Context, t *target.Target, table schema.Ref, olderSec int) ([]Holder, error) {
+	// InnoDB stamps transactions in the time zone of the operating system, whatever the session's is.
+	const age = "TIMESTAMPDIFF(SECOND, x.trx_started, CONVERT_TZ(SYSDATE(), @@session.time_zone, 'SYSTEM'))"
+	var from string
+	var args []any
+	sure := true
+	switch {
+	case t.Has(target.HasMetadataLocks):
+		from = "(SELECT DISTINCT h.PROCESSLIST_ID AS id FROM performance_schema.metadata_locks m JOIN performance_schema.threads h ON h.THREAD_ID = m.OWNER_THREAD_ID" +
+			" WHERE m.OBJECT_TYPE = 'TABLE' AND m.LOCK_STATUS = 'GRANTED' AND m.OBJECT_SCHEMA = ? AND m.OBJECT_NAME = ?)"
+		args = []any{table.Schema, table.Table}
+	case t.Has(target.HasMetadataLockInfo):
+		from = "(SELECT DISTINCT THREAD_ID AS id FROM information_schema.METADATA_LOCK_INFO WHERE LOCK_TYPE = 'Table metadata lock' AND TABLE_SCHEMA = ? AND TABLE_NAME = ?)"
+		args = []any{table.Schema, table.Table}
+	default:
+		from, sure = "(SELECT trx_mysql_thread_id AS id FROM information_schema.INNODB_TRX)", false
+	}
+	q := "SELECT l.id, CONCAT(IFNULL(p.USER, '?'), '@', IFNULL(p.HOST, '?')), COALESCE(" + age + ", p.TIME, 0) AS age FROM " + from + " l" +
+		" LEFT JOIN information_schema.INNODB_TRX x ON x.trx_mysql_thread_id = l.id LEFT JOIN information_schema.PROCESSLIST p ON p.ID = l.id" +
+		" WHERE l.id NOT IN (0, CONNECTION_ID()) HAVING age >= ? ORDER BY age DESC, l.id"
+	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("alter", "", q), append(args, olderSec)...)
+	if err != nil {
+		return nil, t.Wrap("ask who holds "+table.String(), err)
+	}
+	defer rows.Close()
+	var out []Holder
+	for rows.Next() {
+		h := Holder{Sure: sure}
+		if err := rows.Scan(&h.Thread, &h.User, &h.Sec); err != nil {
+			return nil, t.Wrap("ask who holds "+table.String(), err)
+		}
+		out = append(out, h)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, t.Wrap("ask who holds "+table.String(), err)
+	}
+	return out, nil
+}

@@ -1,0 +1,39 @@
+package diagnose
+
+import (
+	"fmt"
+
+	"dyno/internal/finding"
+	"dyno/internal/snapshot"
+)
+
+// wanted are the sources that judgement leans on, with what is lost without them.
+var wanted = []struct{ name, lost string }{
+	{"global_status", "the server's own counters"},
+	{"digests", "exact figures of every class of statements"},
+	{"statement_samples", "examples of running statements"},
+	{"process", "the CPU time and the reads of the server's process"},
+	{"host", "the CPU time and the disks of the machine"},
+}
+
+// blind says which of the wanted sources gave nothing, why, and what would mend it.
+func blind(s *snapshot.Snapshot) (out []finding.Symptom) {
+	for _, w := range wanted {
+		src := s.Source(w.name)
+		if src.State == snapshot.OK {
+			continue
+		}
+		text := fmt.Sprintf("Not observable: %s (%s: %s", w.lost, w.name, src.State)
+		if src.Reason != "" {
+			text += ", " + src.Reason
+		}
+		text += ")."
+		if src.Fix != "" {
+			text += " To see it: " + src.Fix
+		}
+		out = append(out, finding.Symptom{ID: NotObservable + ":" + w.name, Kind: NotObservable, Subject: w.name,
+			Title:    "not observable: " + w.lost,
+			Evidence: []finding.Evidence{{What: "source " + w.name, Source: w.name, Text: text}}})
+	}
+	return out
+}

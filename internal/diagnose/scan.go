@@ -1,0 +1,71 @@
+package diagnose
+
+import (
+	"fmt"
+
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/snapshot"
+	"dyno/internal/unit"
+)
+
+// examinedPerSec leaves out classes that examine too little to matter whatever the ratio.
+const examinedPerSec = 1_000
+
+// scans looks at the rows that a class examines against those it returns or changes, exact or sampled, and at executions
+// that the server itself counted as scans when the plan confirms them.
+func scans(s *snapshot.Snapshot) (out []finding.Symptom) {
+	if s.Seconds() <= 0 {
+		return nil
+	}
+	plans := map[string]explain.Plan{}
+	for _, p := range s.Plans {
+		plans[p.Class] = p
+	}
+	for _, c := range byTime(s) {
+		if x, ok := scan(s, c, plans[c.ID]); ok {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func scan(s *snapshot.Snapshot, c class.Class, p explain.Plan) (finding.Symptom, bool) {
+	var ev []finding.Evidence
+	title := ""
+	examined, seen := c.Examined.Get()
+	rate := float64(examined) / s.Seconds()
+	useful := float64(c.RowsSent.Or(0) + c.Affected.Or(0))
+	if seen && rate >= examinedPerSec && c.RowsSent.OK() && float64(examined) >= rowsPerSent*max(1, useful) {
+		ratio := float64(examined) / max(1, useful)
+		title = fmt.Sprintf("a class examines %s for each that it returns or changes", unit.Count(ratio)+" rows")
+		ev = append(ev, finding.Evidence{What: "rows examined per row returned or changed", Value: known.Of(ratio), Unit: "rows", Source: sourceOf(c), Sampled: c.Sampled,
+			Expected: fmt.Sprintf("< %d", rowsPerSent),
+			Text: fmt.Sprintf("The class examined %s and returned or changed %s.", unit.Rate(rate, "rows/s"),
+				unit.Rate(useful/s.Seconds(), "rows/s"))})
+	}
+	if n, ok := c.FullScans.Get(); ok && n > 0 && len(ev) > 0 {
+		ev = append(ev, finding.Evidence{What: "executions that scanned their first table", Value: known.Of(float64(n)), Source: sourceOf(c), Sampled: c.Sampled,
+			Text: fmt.Sprintf("%s of %s executions scanned their first table.", unit.Count(float64(n)), unit.Count(float64(c.Count)))})
+	}
+	for _, st := range p.Steps {
+		if st.Access != "ALL" || st.Rows < examinedPerSec {
+			continue
+		}
+		counted := c.FullScans.Or(0) > 0 || c.NoIndex.Or(0) > 0 || c.FullJoins.Or(0) > 0
+		if len(ev) == 0 && !counted && !(c.Sampled && (!seen || rate >= examinedPerSec)) {
+			continue
+		}
+		if title == "" {
+			title = fmt.Sprintf("a class scans %s", st.Table)
+		}
+		ev = append(ev, finding.Evidence{What: "plan", Value: known.Of(st.Rows), Unit: "rows", Source: "plan", Sampled: true,
+			Text: fmt.Sprintf("The plan reads all of %s, about %s rows.", st.Table, unit.Count(st.Rows))})
+	}
+	if len(ev) == 0 {
+		return finding.Symptom{}, false
+	}
+	return finding.Symptom{ID: Scan + ":" + c.ID, Kind: Scan, Subject: c.ID, Title: title, Evidence: ev}, true
+}

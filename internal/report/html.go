@@ -225,7 +225,7 @@ func stepClass(s StepState) string {
 
 func newCard(d *Document, m Measure) card {
 	c := card{Title: m.Title, Before: value(m.Before, m.Unit), After: value(m.After, m.Unit), BeforeName: d.baseline(), AfterName: d.variant(), Factor: factorOf(m.ratio()), Class: "plain"}
-	switch m.good() {
+	switch d.good(m) {
 	case 1:
 		c.Class, c.Judged = "good", "better"
 	case -1:

@@ -124,7 +124,8 @@ func sparkline(ps []metric.Point, from, to time.Time, cols int, s scale) string 
 	sum := make([]float64, cols)
 	n := make([]int, cols)
 	a, span := from.UnixMilli(), float64(to.UnixMilli()-from.UnixMilli())
-	col := func(p metric.Point) int { return max(0, min(cols-1, int(float64(p.At-a)/span*float64(cols)))) }
+	// A reading stands at the end of the time that it tells of: the one at a column's edge belongs before it.
+	col := func(p metric.Point) int { return max(0, min(cols-1, int(float64(p.At-1-a)/span*float64(cols)))) }
 	for _, part := range segments(ps) {
 		for i, p := range part {
 			c := col(p)

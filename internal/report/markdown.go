@@ -292,7 +292,7 @@ func (p *mdPage) finding(f finding.Finding, n int) {
 		p.list(f.Unobserved)
 	}
 	if tail := findingTail(f); len(tail) > 0 {
-		p.line("")
+		p.section(3, "What to do")
 		p.facts(tail)
 	}
 	if f.Action != nil && p.d.Change == nil {

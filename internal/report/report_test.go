@@ -384,6 +384,9 @@ func TestVerdictsLookDifferent(t *testing.T) {
 		if !strings.Contains(text(t, d, report.Options{}), strings.ToUpper(string(r))) || !strings.Contains(markdown(t, d), strings.ToUpper(string(r))) {
 			t.Errorf("%s is not named", r)
 		}
+		if judged := strings.Contains(s, `class="judged"`); judged != (r == stat.Better || r == stat.Worse) {
+			t.Errorf("%s: a measure is called better or worse: %v", r, judged)
+		}
 		for name, s := range map[string]string{"text": text(t, d, report.Options{}), "Markdown": markdown(t, d), "HTML": s} {
 			if !strings.Contains(s, "errors in 2 of 12 windows") {
 				t.Errorf("%s of %s hides a reason", name, r)

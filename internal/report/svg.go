@@ -81,8 +81,8 @@ func (c Chart) draw(id string, m marks, from, to time.Time, z size) svg {
 		rows = max(rows, l.row+1)
 	}
 	const line = font + 5
-	top := 22 + float64(rows)*line
-	bottom := top + z.Height - 22 - 44
+	top := 26 + float64(rows)*line
+	bottom := top + z.Height - 26 - 44
 	g.Height = px(bottom + 44)
 	g.Left, g.Right, g.Top, g.Bottom = px(left), px(right), px(top), px(bottom)
 	x := func(share float64) float64 { return left + share*(right-left) }

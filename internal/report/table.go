@@ -68,23 +68,28 @@ func (m Measure) ratio() known.Value[float64] {
 // bounds writes an interval, for example "×229 to ×246"; a bound below a half is written as a division, like its centre.
 func bounds(i stat.Interval) string { return factor(i.Lo) + " to " + factor(i.Hi) }
 
-// good says whether a ratio went the right way: 1, the wrong one: -1, or neither: 0. Within 2 % nothing moved.
-func (m Measure) good() int {
+// good says whether a measure went the right way: 1, the wrong one: -1, or neither: 0. Only a verdict of better or worse gives
+// it a right to say so, and never against the measure's own interval. Within 2 % nothing moved.
+func (d *Document) good(m Measure) int {
 	r, ok := m.ratio().Get()
-	if !ok || math.Abs(r-1) < 0.02 || m.Better == Neither {
+	i := m.Ratio
+	switch {
+	case d.Verdict == nil || d.Verdict.Result != stat.Better && d.Verdict.Result != stat.Worse,
+		!ok, m.Better == Neither, math.Abs(r-1) < 0.02, i.N > 0 && i.Lo <= 1 && i.Hi >= 1:
 		return 0
-	}
-	if (r > 1) == (m.Better == More) {
+	case (r > 1) == (m.Better == More):
 		return 1
+	default:
+		return -1
 	}
-	return -1
 }
 
 func (d *Document) measures() table {
 	t := table{Head: []string{"", d.baseline(), d.variant(), "ratio"}, Left: 1}
 	interval := slices.ContainsFunc(d.Measures, func(m Measure) bool { return m.Ratio.N > 0 })
 	if interval {
-		t.Head = append(t.Head, "interval")
+		i := slices.IndexFunc(d.Measures, func(m Measure) bool { return m.Ratio.N > 0 })
+		t.Head = append(t.Head, unit.Percent(d.Measures[i].Ratio.Confidence)+" interval")
 	}
 	for _, m := range d.Measures {
 		row := []string{m.Title, value(m.Before, m.Unit), value(m.After, m.Unit), factorOf(m.ratio())}
@@ -470,6 +475,9 @@ func (d *Document) headline() (headline, bool) {
 		return h, true
 	}
 	h.Figure, h.Of = unit.Ratio(v.Ratio.Center), m.Title
+	if v.Result == stat.Unstable { // one figure would say more than is known
+		h.Figure = unit.Ratio(v.Ratio.Lo) + " to " + unit.Ratio(v.Ratio.Hi)
+	}
 	if m.Better == Less {
 		h.Of += " (above ×1 is better)"
 	}

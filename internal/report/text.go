@@ -505,7 +505,11 @@ func (p *textPage) chartLines() {
 	indent := "  " + strings.Repeat(" ", name) + "  "
 	span := to.Sub(from).Seconds()
 	a, b := "0", timeText(float64(int(span+0.5)), span)+" "+timeUnit(span)
-	p.line(indent + p.paint(dim, a+strings.Repeat(" ", max(1, cols-cells(a)-cells(b)))+b))
+	if n := cols - cells(a) - cells(b); n > 0 {
+		p.line(indent + p.paint(dim, a+strings.Repeat(" ", n)+b))
+	} else {
+		p.line(indent + p.paint(dim, a+" … "+b))
+	}
 	m := marksOf(d, from, to)
 	if row := variantRow(m.Bands, cols); strings.TrimSpace(row) != "" {
 		p.line(indent + row)
@@ -617,7 +621,7 @@ func wrap(s string, n int) []string {
 	var out []string
 	for _, part := range strings.Split(s, "\n") {
 		cur, used := "", 0
-		for _, word := range strings.Fields(part) {
+		for _, word := range glued(strings.Fields(part)) {
 			w := cells(word)
 			if used > 0 && used+1+w <= n {
 				cur, used = cur+" "+word, used+1+w
@@ -637,6 +641,24 @@ func wrap(s string, n int) []string {
 	}
 	return out
 }
+
+// glued joins a figure with the unit or the digits that follow it, so that no line ends between them.
+func glued(words []string) []string {
+	var out []string
+	for _, w := range words {
+		if n := len(out); n > 0 {
+			last := out[n-1]
+			if c := last[len(last)-1]; c >= '0' && c <= '9' && (units[strings.TrimRight(w, ".,;:)")] || len(w) >= 3 && strings.Trim(w[:3], "0123456789") == "") {
+				out[n-1] = last + " " + w
+				continue
+			}
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+var units = map[string]bool{"%": true, "ns": true, "µs": true, "ms": true, "s": true, "min": true, "h": true, "d": true, "B": true, "KiB": true, "MiB": true, "GiB": true, "TiB": true, "rows": true, "cores": true}
 
 // cut splits s after at most n cells and at least one rune.
 func cut(s string, n int) (string, string) {

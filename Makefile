@@ -31,6 +31,7 @@ lint: ## linters only
 	@$(testrun) && bin/testrun -only lint
 
 fmt: ## format the Go files
+	@build/setup build
 	@build/go tool -modfile=tools/go.mod golangci-lint fmt
 
 fuzz: ## every fuzz target for FUZZTIME (30s)

@@ -32,7 +32,7 @@ func newApt(ctx context.Context, dir string, source aptSource, suite string) (ap
 		return a, hint(fmt.Errorf("%s: apt cannot work in a directory with such a name", dir), "set DYNO_HOME to a plainer path")
 	}
 	for _, d := range []string{"state/lists/partial", "cache/archives/partial", "etc/apt.conf.d", "etc/preferences.d", "etc/sources.list.d", "log"} {
-		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			return a, err
 		}
 	}
@@ -63,7 +63,6 @@ Dir::Etc::netrc "/etc/apt/auth.conf";
 Dir::Etc::netrcparts "/etc/apt/auth.conf.d";
 APT::Architecture "%[2]s";
 APT::Architectures { "%[2]s"; };
-APT::Sandbox::User "root";
 APT::Install-Recommends "false";
 APT::Update::Error-Mode "any";
 APT::Get::AllowUnauthenticated "false";
@@ -138,8 +137,11 @@ func aptError(err error, stderr string) error {
 		lines = append(lines, strings.TrimSpace(m[1]))
 	}
 	if len(lines) > 0 {
-		return hint(fmt.Errorf("%w: %s", ErrFetch, strings.Join(lines, "; ")),
-			"check that this machine reaches its Debian mirror (proxy, name service) and try again; without a mirror, unpack the server's archive and name it with --server-dir")
+		err := fmt.Errorf("%w: %s", ErrFetch, strings.Join(lines, "; "))
+		if keyLine.MatchString(stderr) {
+			return hint(err, "the mirror's signature cannot be checked with this machine's keys, so nothing is taken from it: bring the package debian-archive-keyring up to date")
+		}
+		return hint(err, "check that this machine reaches its Debian mirror (proxy, name service) and try again; without a mirror, unpack the server's archive and name it with --server-dir")
 	}
 	for line := range strings.Lines(stderr) {
 		if s, ok := strings.CutPrefix(line, "E: "); ok {
@@ -151,6 +153,8 @@ func aptError(err error, stderr string) error {
 	}
 	return fmt.Errorf("%w: %s", ErrFetch, strings.Join(lines, "; "))
 }
+
+var keyLine = regexp.MustCompile(`NO_PUBKEY|GPG error|is not signed`)
 
 // deb is one package file to download.
 type deb struct {

@@ -65,7 +65,7 @@ func erase(ctx context.Context, dir string, r record) error {
 	if err := end(ctx, r.Process, 0); err != nil {
 		return err
 	}
-	return errors.Join(removeRunDir(dir, r.Run), os.RemoveAll(dir))
+	return inline([]error{removeRunDir(dir, r.Run), os.RemoveAll(dir)})
 }
 
 // RemoveAll removes all sandboxes, all templates and what an interrupted Install left. Builds that were installed stay. What is
@@ -83,7 +83,7 @@ func (y *Yard) RemoveAll(ctx context.Context) error {
 	if err := os.Remove(y.sandboxes()); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTEMPTY) {
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	return inline(errs)
 }
 
 func isStaging(name string) bool { return strings.HasPrefix(name, ".") }
@@ -118,7 +118,7 @@ func emptyDir(dir string, which func(name string) bool) error {
 	if left == 0 {
 		errs = append(errs, os.Remove(dir))
 	}
-	return errors.Join(errs...)
+	return inline(errs)
 }
 
 // end ends a process: in order when grace is not zero, by force when it has not ended by then. It returns when the process is

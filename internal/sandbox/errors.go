@@ -1,6 +1,9 @@
 package sandbox
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // What can be wrong, for errors.Is. The errors returned say which sandbox, and what to do.
 var (
@@ -14,6 +17,7 @@ var (
 	ErrSettings = errors.New("settings cannot be used")
 	ErrAccount  = errors.New("the server's account cannot work there")
 	ErrDied     = errors.New("server ended while starting")
+	ErrSilent   = errors.New("server does not answer")
 	ErrFetch    = errors.New("cannot be fetched")
 
 	ErrInitialise = errors.New("the data directory cannot be initialised")
@@ -48,6 +52,36 @@ func (h hinted) Unwrap() error { return h.error }
 
 // hint adds a remedy to err.
 func hint(err error, text string) error { return hinted{err, text} }
+
+// joined is errors.Join on one line.
+type joined []error
+
+func (j joined) Error() string {
+	s := make([]string, len(j))
+	for i, err := range j {
+		s[i] = err.Error()
+	}
+	return strings.Join(s, "; ")
+}
+
+func (j joined) Unwrap() []error { return j }
+
+// inline joins those of errs that are not nil; nil when all are.
+func inline(errs []error) error {
+	var j joined
+	for _, err := range errs {
+		if err != nil {
+			j = append(j, err)
+		}
+	}
+	switch len(j) {
+	case 0:
+		return nil
+	case 1:
+		return j[0]
+	}
+	return j
+}
 
 // wrap makes the Error of an operation of err, with the remedy that err carries.
 func wrap(op, name string, err error) error {

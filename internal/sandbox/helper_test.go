@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -37,7 +38,11 @@ type helperJob struct {
 func TestMain(m *testing.M) {
 	job := os.Getenv(helperEnv)
 	if job == "" {
-		os.Exit(m.Run())
+		code := m.Run()
+		if reachable.copy != "" {
+			os.RemoveAll(reachable.copy)
+		}
+		os.Exit(code)
 	}
 	var j helperJob
 	if err := json.Unmarshal([]byte(job), &j); err != nil {
@@ -147,7 +152,7 @@ func yard(t *testing.T) *Yard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tree := os.Getenv("DYNO_TEST_MYSQL"); tree != "" {
+	if tree := mysqlTree(t); tree != "" {
 		y.ServerDirs = []string{tree}
 	}
 	t.Cleanup(func() {
@@ -167,6 +172,42 @@ func yard(t *testing.T) *Yard {
 		os.RemoveAll(top)
 	})
 	return y
+}
+
+// reachable is the copy of the MySQL that lies where the server's account may not enter, as root's home is.
+var reachable struct {
+	once sync.Once
+	copy string
+	err  error
+}
+
+// mysqlTree returns the tree that DYNO_TEST_MYSQL names, or a copy of it that the server's account can reach.
+func mysqlTree(t *testing.T) string {
+	t.Helper()
+	tree := os.Getenv("DYNO_TEST_MYSQL")
+	a, err := serverAccount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tree == "" || a.canReach(filepath.Join(tree, "usr/sbin"), "") == nil {
+		return tree
+	}
+	reachable.once.Do(func() {
+		if reachable.copy, reachable.err = os.MkdirTemp("", "dyno-mysql-"); reachable.err != nil {
+			return
+		}
+		reachable.err = os.Chmod(reachable.copy, 0o755)
+		if exec.Command("cp", "-al", tree+"/.", reachable.copy).Run() == nil { // links, on one file system
+			return
+		}
+		if out, err := exec.Command("cp", "-a", tree+"/.", reachable.copy).CombinedOutput(); err != nil {
+			reachable.err = fmt.Errorf("%w: %s", err, out)
+		}
+	})
+	if reachable.err != nil {
+		t.Fatal(reachable.err)
+	}
+	return reachable.copy
 }
 
 // processesWith returns the command lines that have text in them.

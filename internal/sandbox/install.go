@@ -113,8 +113,8 @@ func (y *Yard) install(ctx context.Context, spec string, sink progress.Sink) (Se
 // take installs what an offer has. When that is not the version asked for it returns the one there is.
 func (y *Yard) take(ctx context.Context, o offer, source aptSource, flavor, version string, sink progress.Sink) (s Server, other string, err error) {
 	staging := filepath.Join(y.servers(), ".staging-"+o.suite)
-	defer func() { err = errors.Join(err, os.RemoveAll(staging)) }()
-	if err := os.MkdirAll(staging, 0o700); err != nil {
+	defer func() { err = inline([]error{err, os.RemoveAll(staging)}) }()
+	if err := makeDirs(staging); err != nil {
 		return s, "", err
 	}
 	if err := checkSpace(staging, 64<<20); err != nil {
@@ -181,9 +181,6 @@ func (y *Yard) take(ctx context.Context, o offer, source aptSource, flavor, vers
 		return s, "", err
 	}
 	if err := os.Chmod(tree, 0o755); err != nil {
-		return s, "", err
-	}
-	if err := os.Chmod(staging, 0o755); err != nil {
 		return s, "", err
 	}
 	s, err = resolvePath(ctx, tree)

@@ -55,7 +55,7 @@ func (s Server) launcher() []string {
 	if loader == "" {
 		return []string{s.Path}
 	}
-	return []string{loader, "--library-path", strings.Join(libs, ":"), "--argv0", filepath.Base(s.Path), s.Path}
+	return []string{loader, "--library-path", strings.Join(libs, ":"), "--argv0", s.Path, s.Path}
 }
 
 // Client returns the command that runs a client program for this build, without options: the build's own, else one on $PATH; nil

@@ -64,10 +64,11 @@ var (
 	// "2026-01-02  3:04:05 0 [ERROR] /usr/sbin/mariadbd: " of MariaDB.
 	stamp = regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ] ?[ \d]\d:\d\d:\d\d\S* +\d+ \[\w+\] (\[MY-\d+\] )?(\[\w+\] )?(\S*/\S+: )?`)
 	// aftermath are complaints that follow from an earlier one.
-	aftermath = regexp.MustCompile(`Aborting\s*$|Plugin 'InnoDB' (registration|init function)|Failed to initialize plugins|Data Dictionary initialization failed`)
+	aftermath = regexp.MustCompile(`Aborting\s*$|Plugin 'InnoDB' (registration|init function)|Failed to (initialize (builtin )?plugins|shutdown components)|` +
+		`Data Dictionary initialization failed|data directory \S+ is unusable|Unknown/unsupported storage engine: InnoDB`)
 )
 
-// complaint picks the errors out of a log, the last ones if there are many; without any, its last lines.
+// complaint picks the errors out of a log, the last ones if there are many; without any, its last two lines.
 func complaint(log string) string {
 	var errs, all []string
 	for line := range strings.Lines(log) {
@@ -75,7 +76,7 @@ func complaint(log string) string {
 		if line == "" {
 			continue
 		}
-		all = append(all, line)
+		all = append(all, stamp.ReplaceAllString(line, ""))
 		if errorLine.MatchString(line) && !aftermath.MatchString(line) {
 			if msg := stamp.ReplaceAllString(line, ""); len(errs) == 0 || errs[len(errs)-1] != msg {
 				errs = append(errs, msg)
@@ -83,7 +84,7 @@ func complaint(log string) string {
 		}
 	}
 	if len(errs) == 0 {
-		errs = all
+		errs = all[max(0, len(all)-2):]
 	}
 	return strings.Join(errs[max(0, len(errs)-4):], "; ")
 }

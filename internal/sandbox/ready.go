@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dyno/internal/progress"
+	"dyno/internal/unit"
 )
 
 // await waits until a server greets on its socket. died is closed when its process ends.
@@ -22,7 +23,7 @@ func await(ctx context.Context, socket string, died <-chan struct{}, patience ti
 		}
 		p.At = time.Now()
 		if p.At.After(end) {
-			return fmt.Errorf("no answer within %v: %w", patience, err)
+			return fmt.Errorf("%w within %s", ErrSilent, unit.Duration(patience))
 		}
 		if p.At.Sub(shown) > 200*time.Millisecond {
 			shown, p.Done = p.At, p.At.Sub(p.Started).Seconds()

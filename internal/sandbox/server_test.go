@@ -51,7 +51,7 @@ func TestServers(t *testing.T) {
 	good("mysql@"+strings.Join(strings.Split(my.Version, ".")[:2], "."), my)
 	good("mysql@"+strings.Split(my.Version, ".")[0], my)
 	good(my.Path, my)
-	good(os.Getenv("DYNO_TEST_MYSQL"), my) // the root of an unpacked tree
+	good(mysqlTree(t), my) // the root of an unpacked tree
 	good("mariadb", maria)
 	good("mariadb@"+maria.Version, maria)
 	if s, err := y.Resolve(ctx, ""); err != nil || s.Flavor != "mariadb" {

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -75,7 +74,7 @@ func readSettings(in map[string]string) (settings, error) {
 		}
 	}
 	if len(errs) > 0 {
-		return settings{}, fmt.Errorf("%w: %w", ErrSettings, errors.Join(errs...))
+		return settings{}, fmt.Errorf("%w: %w", ErrSettings, inline(errs))
 	}
 	return s, nil
 }

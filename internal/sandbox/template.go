@@ -61,7 +61,7 @@ func (y *Yard) template(ctx context.Context, s Server, initial []string, a accou
 		return t, nil
 	}
 	making := filepath.Join(y.templates(), ".making")
-	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(making)); err != nil { // half-made ones
+	if err := inline([]error{os.RemoveAll(dir), os.RemoveAll(making)}); err != nil { // half-made ones
 		return template{}, err
 	}
 	if err := checkSpace(y.templates(), 256<<20); err != nil {
@@ -94,11 +94,11 @@ func templateKey(s Server, initial []string) (string, error) {
 // initialise makes a data directory in dir/data.
 func initialise(ctx context.Context, s Server, initial []string, a account, dir string, sink progress.Sink) error {
 	p := progress.Progress{Step: "initialising " + s.Flavor + " " + s.Version, Started: time.Now()}
-	for _, d := range []string{dir, filepath.Join(dir, "data"), filepath.Join(dir, "tmp")} {
-		if err := makeDirs(d); err != nil {
-			return err
-		}
-		if err := a.give(d); err != nil {
+	if err := makeDir(dir); err != nil {
+		return err
+	}
+	for _, d := range []string{"data", "tmp"} {
+		if err := makePrivate(filepath.Join(dir, d), a); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func initialise(ctx context.Context, s Server, initial []string, a account, dir 
 	}
 	argv := s.command(opts...)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdin = dir, environment(dir), stdin
+	cmd.Dir, cmd.Env, cmd.Stdin = filepath.Join(dir, "data"), environment(dir), stdin
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.SysProcAttr = a.attributes()
@@ -213,7 +213,7 @@ func readFirst(dir string, names []string) ([]byte, error) {
 }
 
 // transient are files that a server makes for itself alone; two servers with one server UUID could not replicate.
-var transient = []string{"auto.cnf", "ib_buffer_pool", "ibtmp1"}
+var transient = []string{"auto.cnf", "ibtmp1"}
 
 // sealTemplate makes the data directory durable and writes its list.
 func sealTemplate(dir string) error {

@@ -35,7 +35,7 @@ type Config struct {
 // does not come up nothing is left; one that was there keeps its data and is stopped.
 //
 // Its causes are ErrBadName, ErrSettings, ErrNoServer, ErrRunning, ErrBusy, ErrPort, ErrNoSpace, ErrAccount, and
-// ErrInitialise and ErrDied with the last errors of the server's log.
+// ErrInitialise, ErrDied and ErrSilent with the last errors of the server's log.
 func (y *Yard) Up(ctx context.Context, c Config, sink progress.Sink) (Sandbox, error) {
 	const op = "start sandbox"
 	if err := CheckName(c.Name); err != nil {
@@ -68,7 +68,7 @@ func (y *Yard) Up(ctx context.Context, c Config, sink progress.Sink) (Sandbox, e
 		}
 		r = record{}
 		if err = y.create(ctx, dir, &r, c, set, sink); err != nil {
-			err = errors.Join(err, erase(context.WithoutCancel(ctx), dir, r))
+			err = inline([]error{err, erase(context.WithoutCancel(ctx), dir, r)})
 		}
 	}
 	if err != nil {
@@ -92,7 +92,7 @@ func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, set 
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(a.canReach(dir, "set DYNO_HOME to a directory elsewhere"), a.canReach(s.Path, "use a build elsewhere")); err != nil {
+	if err := inline([]error{a.canReach(dir, "set DYNO_HOME to a directory elsewhere"), a.canReach(s.Path, "use a build elsewhere")}); err != nil {
 		return err
 	}
 	*r = record{Server: s, Settings: c.Settings, Port: set.port, Fixed: set.port != 0, Account: a.name, Created: time.Now()}
@@ -166,7 +166,7 @@ func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set s
 	}
 	if err := y.start(ctx, dir, r, c, set, a, sink); err != nil {
 		before.Process, before.Owner = host.Identity{}, host.Identity{}
-		return errors.Join(err, before.save(dir))
+		return inline([]error{err, before.save(dir)})
 	}
 	return nil
 }
@@ -226,11 +226,17 @@ func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set s
 			return r.save(dir)
 		}
 		if said := l.last(); ctx.Err() == nil && said != "" {
+			if errors.Is(err, ErrSilent) {
+				said = "its log ends with: " + said
+			}
 			err = fmt.Errorf("%w: %s", err, said)
+			if errors.Is(err, ErrDied) && len(set.values) > 0 {
+				err = hint(err, "correct or leave out the setting that the server complains of")
+			}
 		}
 		if taken := checkPort(r.Port); errors.Is(err, ErrDied) && taken != nil { // by somebody, between our look and the server's bind
 			if r.Fixed {
-				return errors.Join(taken, err)
+				return inline([]error{taken, err})
 			}
 			if try < 3 {
 				continue

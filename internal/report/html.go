@@ -51,28 +51,30 @@ func HTML(w io.Writer, d *Document) error {
 
 // page is what the template draws. Texts in it are plain; the template escapes them.
 type page struct {
-	Policy     string
-	CSS        template.CSS
-	JS         template.JS
-	D          *Document
-	Kind       string
-	At         string
-	Headline   *headlineView
-	Reasons    []string
-	Cards      []card
-	Measures   table
-	Figures    []figure
-	Findings   []findingView
-	ChangeText string
-	Classes    []classView
-	Method     string
-	Forest     *figure
-	Pairs      table
-	Windows    table
-	Run        []Fact
-	Story      []stepView
-	Place      []Fact
-	Unseen     []unseen
+	Policy   string
+	CSS      template.CSS
+	JS       template.JS
+	D        *Document
+	Kind     string
+	At       string
+	Headline *headlineView
+	Reasons  []string
+	Cards    []card
+	Measures table
+	Figures  []figure
+	Findings []findingView
+	// FindingsFirst puts the findings before the charts.
+	FindingsFirst bool
+	ChangeText    string
+	Classes       []classView
+	Method        string
+	Forest        *figure
+	Pairs         table
+	Windows       table
+	Run           []Fact
+	Story         []stepView
+	Place         []Fact
+	Unseen        []unseen
 }
 
 type headlineView struct {
@@ -140,7 +142,7 @@ func newPage(d *Document) *page {
 		Policy: "default-src 'none'; style-src " + source(pageCSS) + "; script-src " + source(pageJS) + "; base-uri 'none'; form-action 'none'",
 		CSS:    template.CSS(pageCSS), JS: template.JS(pageJS), // both are ours and constant
 		D: d, Kind: string(d.Kind), At: stamp(d.At) + " UTC",
-		Run: nil, Place: d.place(),
+		Place: d.place(), FindingsFirst: d.Kind == Diagnosis,
 	}
 	if h, ok := d.headline(); ok {
 		p.Headline = &headlineView{h, resultClass(h.Result), symbol(h.Result)}

@@ -161,14 +161,14 @@ func (p *mdPage) page() {
 		p.section(2, "Before and after")
 		p.table(d.measures())
 	}
-	if len(d.Charts) > 0 {
-		t := &textPage{d: d, width: defaultWidth}
-		t.chartLines()
-		p.section(2, "Over time")
-		p.fence("text", t.b.String())
+	if d.Kind != Diagnosis {
+		p.charts()
 	}
 	for i, f := range d.Findings {
 		p.finding(f, i+1)
+	}
+	if d.Kind == Diagnosis {
+		p.charts()
 	}
 	if c := d.Change; c != nil {
 		p.section(2, "The change")
@@ -260,6 +260,15 @@ func (p *mdPage) page() {
 	p.line("---")
 	p.line("")
 	p.line(md(spaced(spaced("Dyno", d.Place.Dyno), string(d.Kind)+" "+d.ID)) + ", " + stamp(d.At) + " UTC")
+}
+
+func (p *mdPage) charts() {
+	if len(p.d.Charts) > 0 {
+		t := &textPage{d: p.d, width: defaultWidth}
+		t.chartLines()
+		p.section(2, "Over time")
+		p.fence("text", t.b.String())
+	}
 }
 
 func (p *mdPage) finding(f finding.Finding, n int) {

@@ -127,9 +127,14 @@ func (p *textPage) page() {
 		p.section("Before and after")
 		p.table("  ", d.measures())
 	}
-	p.charts()
+	if d.Kind != Diagnosis { // whose charts only illustrate the findings
+		p.charts()
+	}
 	for i, f := range d.Findings {
 		p.finding(f, i+1)
+	}
+	if d.Kind == Diagnosis {
+		p.charts()
 	}
 	p.change()
 	if e := d.Experiment; e != nil {

@@ -114,12 +114,8 @@ func (p *preparation) run(ctx context.Context) (err error) {
 	var chunks []chunk
 	var rows int
 	for i, tb := range p.plan.Tables {
-		size := chunkRows
-		if tb.Fill != nil {
-			size = fillRows
-		}
-		for from := 1; from <= tb.Rows; from += size {
-			chunks = append(chunks, chunk{i, from, min(tb.Rows, from+size-1)})
+		for from := 1; from <= tb.Rows; from += chunkRows {
+			chunks = append(chunks, chunk{i, from, min(tb.Rows, from+chunkRows-1)})
 		}
 		rows += tb.Rows
 	}
@@ -292,11 +288,7 @@ func (p *preparation) loadOnce(ctx context.Context, s *target.Session, tb *workl
 	if _, err := s.Exec(ctx, "BEGIN"); err != nil {
 		return err
 	}
-	if tb.Values == nil {
-		if _, err := s.Exec(ctx, tb.Fill(p.seed, c.from, c.to)); err != nil {
-			return err
-		}
-	} else if err := p.insert(ctx, s, tb, c); err != nil {
+	if err := p.insert(ctx, s, tb, c); err != nil {
 		return err
 	}
 	if _, err := s.Exec(ctx, "COMMIT"); err != nil {

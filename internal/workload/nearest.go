@@ -48,3 +48,12 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// Suggest returns ", did you mean x?" for the workload whose name is nearest, "" when none is near.
+func Suggest(name string, list []Workload) string {
+	names := make([]string, len(list))
+	for i, w := range list {
+		names[i] = w.Name()
+	}
+	return suggest(name, names)
+}

@@ -80,26 +80,26 @@ type oltpMix struct {
 }
 
 // oltpPlan makes the plan of one workload of the family.
-func oltpPlan(name string, v values, mix oltpMix) (*Plan, error) {
-	tables, size := v.int("tables"), v.int("table-size")
+func oltpPlan(name string, v Values, mix oltpMix) (*Plan, error) {
+	tables, size := v.Int("tables"), v.Int("table-size")
 	if tables < 1 {
-		return nil, &OptionError{"tables", v.text("tables"), "takes a number from 1"}
+		return nil, &OptionError{"tables", v.Text("tables"), "takes a number from 1"}
 	}
 	if size < 1 {
-		return nil, &OptionError{"table-size", v.text("table-size"), "takes a number from 1"}
+		return nil, &OptionError{"table-size", v.Text("table-size"), "takes a number from 1"}
 	}
-	if v.text("mysql-db") == "" {
+	if v.Text("mysql-db") == "" {
 		return nil, &OptionError{Option: "mysql-db", Reason: "takes the name of a database"}
 	}
 	dist, err := distribute(v, size)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Workload: name, Schema: v.text("mysql-db"), Options: v, Operations: []string{name}}
+	p := &Plan{Workload: name, Schema: v.Text("mysql-db"), Options: v, Operations: []string{name}}
 	if dist.kind == randSpecial && size > 1 {
 		p.Notes = append(p.Notes, fmt.Sprintf("rand-type is special: %s %% of the draws go to about %s %% of the rows, so that a cache "+
 			"much smaller than the tables may seem enough; rand-type=uniform reaches every row alike",
-			v.text("rand-spec-res"), v.text("rand-spec-pct")))
+			v.Text("rand-spec-res"), v.Text("rand-spec-pct")))
 	}
 	if mix.transaction {
 		p.Statements = append(p.Statements, Statement{SQL: "BEGIN", Kind: Other, Text: true}, Statement{SQL: "COMMIT", Kind: Other, Text: true})
@@ -127,7 +127,7 @@ func oltpPlan(name string, v values, mix oltpMix) (*Plan, error) {
 	for t := range tables {
 		p.Tables = append(p.Tables, oltpTable(v, dist, t+1))
 	}
-	rangeSize := v.int("range-size")
+	rangeSize := v.Int("range-size")
 	p.Generator = func(seed uint64, session int) Generator {
 		return newOLTPGenerator(oltpGenerator{source: newSource(seed, uint64(session)), dist: dist, tables: tables, rangeSize: rangeSize, mix: mix, first: first})
 	}
@@ -135,13 +135,13 @@ func oltpPlan(name string, v values, mix oltpMix) (*Plan, error) {
 }
 
 // oltpTable describes sbtestN.
-func oltpTable(v values, dist distribution, n int) Table {
+func oltpTable(v Values, dist distribution, n int) Table {
 	name := sbtest + strconv.Itoa(n)
-	id, key, engine := "INTEGER NOT NULL", "PRIMARY KEY", v.text("mysql-storage-engine")
-	if v.bool("auto-inc") {
+	id, key, engine := "INTEGER NOT NULL", "PRIMARY KEY", v.Text("mysql-storage-engine")
+	if v.Bool("auto-inc") {
 		id += " AUTO_INCREMENT"
 	}
-	if v.bool("secondary") {
+	if v.Bool("secondary") {
 		key = "KEY xid"
 	}
 	create := "CREATE TABLE " + name + " (id " + id + ", k INTEGER NOT NULL DEFAULT 0, c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '', " +
@@ -149,16 +149,16 @@ func oltpTable(v values, dist distribution, n int) Table {
 	if engine != "" {
 		create += " ENGINE=" + engine
 	}
-	if o := v.text("create-table-options"); o != "" {
+	if o := v.Text("create-table-options"); o != "" {
 		create += " " + o
 	}
 	t := Table{
-		Name: name, Create: create, Rows: v.int("table-size"),
+		Name: name, Create: create, Rows: v.Int("table-size"),
 		Insert:  "INSERT INTO " + name + " (id, k, c, pad) VALUES ",
 		Columns: []string{"id", "k", "c", "pad"},
 	}
 	t.Values = func(seed uint64) func([]byte, int) []byte { return oltpRows(seed, uint64(n), dist) }
-	if v.bool("create-secondary") {
+	if v.Bool("create-secondary") {
 		t.After = []string{fmt.Sprintf("CREATE INDEX k_%d ON %s (k)", n, name)}
 	}
 	return t
@@ -260,20 +260,20 @@ func (g *oltpGenerator) Next(op *Op) {
 }
 
 // oltpReads fills in how often a transaction reads.
-func oltpReads(v values, mix *oltpMix) {
-	mix.times[oltpPoint] = v.int("point-selects")
-	if v.bool("range-selects") {
-		mix.times[oltpSimple] = v.int("simple-ranges")
-		mix.times[oltpSum] = v.int("sum-ranges")
-		mix.times[oltpOrder] = v.int("order-ranges")
-		mix.times[oltpDistinct] = v.int("distinct-ranges")
+func oltpReads(v Values, mix *oltpMix) {
+	mix.times[oltpPoint] = v.Int("point-selects")
+	if v.Bool("range-selects") {
+		mix.times[oltpSimple] = v.Int("simple-ranges")
+		mix.times[oltpSum] = v.Int("sum-ranges")
+		mix.times[oltpOrder] = v.Int("order-ranges")
+		mix.times[oltpDistinct] = v.Int("distinct-ranges")
 	}
 }
 
 // oltpWrites fills in how often a transaction writes.
-func oltpWrites(v values, mix *oltpMix) {
-	mix.times[oltpIndexUpdate] = v.int("index-updates")
-	mix.times[oltpNonIndexUpdate] = v.int("non-index-updates")
-	mix.times[oltpDelete] = v.int("delete-inserts")
+func oltpWrites(v Values, mix *oltpMix) {
+	mix.times[oltpIndexUpdate] = v.Int("index-updates")
+	mix.times[oltpNonIndexUpdate] = v.Int("non-index-updates")
+	mix.times[oltpDelete] = v.Int("delete-inserts")
 	mix.times[oltpInsert] = mix.times[oltpDelete]
 }

@@ -15,7 +15,7 @@ func (PointSelect) Options() []Option { return oltpOptions() }
 // Build settles the options. As in sysbench an operation is one statement whatever point-selects says, and there are no
 // transactions.
 func (w PointSelect) Build(given map[string]string) (*Plan, error) {
-	v, err := settle(w.Options(), given)
+	v, err := Settle(w.Options(), given)
 	if err != nil {
 		return nil, err
 	}

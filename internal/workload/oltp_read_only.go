@@ -16,11 +16,11 @@ func (ReadOnly) Options() []Option { return oltpOptions() }
 
 // Build settles the options.
 func (w ReadOnly) Build(given map[string]string) (*Plan, error) {
-	v, err := settle(w.Options(), given)
+	v, err := Settle(w.Options(), given)
 	if err != nil {
 		return nil, err
 	}
-	mix := oltpMix{transaction: !v.bool("skip-trx")}
+	mix := oltpMix{transaction: !v.Bool("skip-trx")}
 	oltpReads(v, &mix)
 	return oltpPlan(w.Name(), v, mix)
 }

@@ -42,12 +42,12 @@ func (e *OptionError) Error() string {
 	return fmt.Sprintf("option %s=%s: %s", e.Option, e.Value, e.Reason)
 }
 
-// values are settled options.
-type values map[string]string
+// Values are settled options.
+type Values map[string]string
 
-// settle checks what was given against the options and fills in the defaults. An "_" in a name counts as "-", as in sysbench.
-func settle(options []Option, given map[string]string) (values, error) {
-	v := values{}
+// Settle checks what was given against the options and fills in the defaults. An "_" in a name counts as "-", as in sysbench.
+func Settle(options []Option, given map[string]string) (Values, error) {
+	v := Values{}
 	for _, o := range options {
 		v[o.Name] = o.Default
 	}
@@ -114,18 +114,20 @@ func number(s string) (int64, error) {
 	return int64(n) * mult, nil
 }
 
-// int, bool and text return a settled option; a name that the workload has not declared is a programmer's error.
-func (v values) int(name string) int {
-	n, err := strconv.Atoi(v.text(name))
+// Int returns a settled Number. A name that was not among the options is a programmer's error, here and below.
+func (v Values) Int(name string) int {
+	n, err := strconv.Atoi(v.Text(name))
 	if err != nil {
 		panic("BUG: option " + name + " is no number")
 	}
 	return n
 }
 
-func (v values) bool(name string) bool { return v.text(name) == "on" }
+// Bool returns a settled Bool.
+func (v Values) Bool(name string) bool { return v.Text(name) == "on" }
 
-func (v values) text(name string) string {
+// Text returns a settled option as it is written.
+func (v Values) Text(name string) string {
 	s, ok := v[name]
 	if !ok {
 		panic("BUG: no option " + name)

@@ -39,16 +39,16 @@ type distribution struct {
 }
 
 // distribute settles a distribution over 1 to n.
-func distribute(v values, n int) (distribution, error) {
-	d := distribution{kind: v.text("rand-type"), n: n, iterations: v.int("rand-spec-iter")}
+func distribute(v Values, n int) (distribution, error) {
+	d := distribution{kind: v.Text("rand-type"), n: n, iterations: v.Int("rand-spec-iter")}
 	switch d.kind {
 	case randSpecial:
-		pct, res := v.int("rand-spec-pct"), v.int("rand-spec-res")
+		pct, res := v.Int("rand-spec-pct"), v.Int("rand-spec-res")
 		if res >= 100 {
-			return d, &OptionError{"rand-spec-res", v.text("rand-spec-res"), "takes 0 to 99"}
+			return d, &OptionError{"rand-spec-res", v.Text("rand-spec-res"), "takes 0 to 99"}
 		}
 		if pct > 100 {
-			return d, &OptionError{"rand-spec-pct", v.text("rand-spec-pct"), "takes 0 to 100"}
+			return d, &OptionError{"rand-spec-pct", v.Text("rand-spec-pct"), "takes 0 to 100"}
 		}
 		// sysbench spreads the draw itself, of which the part below cold is gone, so that the hot numbers are those of the
 		// upper 75 % of the middle 1 %.
@@ -57,14 +57,14 @@ func distribute(v values, n int) (distribution, error) {
 		d.width = t*float64(pct)/100 + 1
 		d.first = 1 + t/2 - t*float64(pct)/200
 	case randPareto:
-		h, err := parseShare(v.text("rand-pareto-h"))
+		h, err := parseShare(v.Text("rand-pareto-h"))
 		if err != nil {
-			return d, &OptionError{"rand-pareto-h", v.text("rand-pareto-h"), err.Error()}
+			return d, &OptionError{"rand-pareto-h", v.Text("rand-pareto-h"), err.Error()}
 		}
 		d.power = math.Log(h) / math.Log(1-h)
 	}
 	if (d.kind == randSpecial || d.kind == randGaussian) && d.iterations < 1 {
-		return d, &OptionError{"rand-spec-iter", v.text("rand-spec-iter"), "takes a number from 1"}
+		return d, &OptionError{"rand-spec-iter", v.Text("rand-spec-iter"), "takes a number from 1"}
 	}
 	return d, nil
 }

@@ -72,7 +72,7 @@ type Table struct {
 	Name   string   // without its database
 	Create string   // CREATE TABLE with an unqualified name
 	Rows   int      // numbered from 1
-	Insert string   // "INSERT INTO t (a, b) VALUES ", the values of the rows follow; see Values
+	Insert string   // "INSERT INTO t (a, b) VALUES ", the values of the rows follow
 	After  []string // statements for when the rows are in, such as CREATE INDEX
 	// Columns are the names that a table of this workload has, in order: a table of the same name with others is somebody
 	// else's.
@@ -80,7 +80,4 @@ type Table struct {
 	// Values returns a function that appends the values of one row, "(1,'x')", to dst. Every goroutine asks for a function of
 	// its own. The same seed and row give the same values.
 	Values func(seed uint64) func(dst []byte, row int) []byte
-	// Fill returns, for a table without Values, the statement with which the server itself makes rows from to to, both
-	// included.
-	Fill func(seed uint64, from, to int) string
 }

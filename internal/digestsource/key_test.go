@@ -1,0 +1,33 @@
+package digestsource
+
+import (
+	"testing"
+
+	"dyno/internal/sqltext"
+)
+
+func TestKeyJoinsTextAndDigest(t *testing.T) {
+	f := func(text, digest string, want bool) {
+		t.Helper()
+		a, b := key(sqltext.Fingerprint(text)), key(sqltext.FromDigestText(digest))
+		if (a == b) != want {
+			t.Errorf("%s\n%s\n%s", text, a, b)
+		}
+	}
+	f("SELECT v FROM t WHERE id=1", "SELECT `v` FROM `t` WHERE ID = ? ", true)
+	f("select v from `t` where id = 1", "SELECT `v` FROM `t` WHERE `id` = ?", true)
+	f("UPDATE t SET v=v+1, id=id-1 WHERE id=-7 AND v<>3 AND v IN (1,2)", "UPDATE `t` SET `v` = `v` + ? , ID = ID - ? WHERE ID = - ? AND `v` != ? AND `v` IN (...) ", true)
+	f("INSERT INTO d.t VALUES (1,2),(3,4)", "INSERT INTO `d` . `t` VALUES (...) /* , ... */ ", true)
+	f("SELECT v FROM t WHERE id<1", "SELECT `v` FROM `t` WHERE ID = ? ", false)
+	f("SELECT v FROM t WHERE id<1", "SELECT `v` FROM `t` WHERE ID > ? ", false)
+	f("SELECT v FROM t", "SELECT `w` FROM `t`", false)
+}
+
+func TestSetup(t *testing.T) {
+	if !setup(sqltext.Fingerprint("SET time_zone = '+00:00', lock_wait_timeout = 5, long_query_time = 3600")) {
+		t.Error("not recognised")
+	}
+	if setup(sqltext.Fingerprint("SET time_zone = '+00:00'")) || setup(sqltext.Fingerprint("UPDATE t SET lock_wait_timeout=1, time_zone=2")) {
+		t.Error("a client's statement")
+	}
+}

@@ -1,0 +1,508 @@
+package digestsource
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"dyno/internal/class"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
+)
+
+// Names of the sources, as End reports them.
+const (
+	Digests = "digests"
+	SlowLog = "slow_log"
+	Samples = "statement_samples"
+)
+
+// Options change how classes are read. The zero value is the usual way.
+type Options struct {
+	// Interval is the time between two looks at the processlist; 0 is 100 ms, less than 10 ms is refused.
+	Interval time.Duration
+	// Timeout bounds one question to the server; 0 is 5 s. A look at the processlist has at most one second.
+	Timeout time.Duration
+	// NoExamples leaves out statements with their literals.
+	NoExamples bool
+	// NoSlowLog leaves the slow log alone.
+	NoSlowLog bool
+}
+
+// Reader reads the classes of one target. Begin, End and Close are called from one goroutine at a time; Run runs beside.
+type Reader struct {
+	t       *target.Target
+	o       Options
+	ask     *asker
+	digests *digests
+	samples *samples
+	log     *slowLog
+	own     map[string]bool
+
+	begun time.Time
+	state map[string]*snapshot.Source // by name; State is OK while the source works
+	mu    chan struct{}               // held by Run while it looks, so that End sees whole looks only
+}
+
+// Open finds out what the target offers. It fails only when the server cannot be asked at all: what is missing or denied is
+// reported by End.
+func Open(ctx context.Context, t *target.Target, o Options) (*Reader, error) {
+	if o.Interval == 0 {
+		o.Interval = 100 * time.Millisecond
+	}
+	if o.Interval < 10*time.Millisecond {
+		return nil, fmt.Errorf("read query classes every %v: the shortest interval is 10ms", o.Interval)
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 5 * time.Second
+	}
+	a := &asker{t: t, sent: map[string]bool{}, texts: map[string]bool{}}
+	r := &Reader{t: t, o: o, ask: a, digests: &digests{ask: a}, samples: newSamples(a), own: map[string]bool{}, state: map[string]*snapshot.Source{}, mu: make(chan struct{}, 1)}
+	r.Exclude("SELECT CONNECTION_ID()", "SELECT @@max_allowed_packet") // of a connection of Dyno's that is set up
+	for _, n := range []string{Digests, SlowLog, Samples} {
+		r.state[n] = &snapshot.Source{Name: n, State: snapshot.OK}
+	}
+	if err := r.prepare(ctx); err != nil {
+		a.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Exclude leaves out the classes of statements that Dyno sends itself during the window, besides the reader's own. A digest has lost
+// the comment by which they are known, so they are left out by text; the same text from somebody else then is too. It is called
+// before End.
+func (r *Reader) Exclude(statements ...string) {
+	for _, q := range statements {
+		r.own[key(sqltext.Fingerprint(q))] = true
+	}
+}
+
+func (r *Reader) prepare(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 4*r.o.Timeout)
+	defer cancel()
+	if a := r.t.Answer(target.HasStatementDigests); !a.Has {
+		r.lacks(Digests, a)
+	} else if err := r.digests.prepare(ctx); err != nil {
+		if fatal(err) {
+			return r.t.Wrap("read statement digests of", err)
+		}
+		r.fail(Digests, err)
+	}
+	if reason, ok := sees(r.t); !ok {
+		r.set(Samples, snapshot.Denied, reason, r.grant("PROCESS ON *.*"))
+	} else if err := r.samples.prepare(ctx, r.t.Has(target.HasPerformanceSchema)); err != nil {
+		if fatal(err) {
+			return r.t.Wrap("read the processlist of", err)
+		}
+		r.fail(Samples, err)
+	}
+	return r.findLog(ctx)
+}
+
+func fatal(err error) bool {
+	_, answered := target.ServerErrorNumber(err)
+	return !answered
+}
+
+// findLog looks for a slow log that can be read here.
+func (r *Reader) findLog(ctx context.Context) error {
+	missing := func(reason, fix string) error { r.set(SlowLog, snapshot.Missing, reason, fix); return nil }
+	if r.o.NoSlowLog {
+		return missing("not asked for", "")
+	}
+	v := map[string]string{}
+	err := r.ask.query(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('slow_query_log','slow_query_log_file','log_output','long_query_time','min_examined_row_limit','log_slow_rate_limit','datadir')", func(row []driver.Value) {
+		v[strings.ToLower(text(row[0]))] = text(row[1])
+	})
+	if err != nil {
+		if fatal(err) {
+			return r.t.Wrap("read the settings of the slow log of", err)
+		}
+		r.fail(SlowLog, err)
+		return nil
+	}
+	switch {
+	case v["slow_query_log"] != "ON" && v["slow_query_log"] != "1":
+		return missing("slow_query_log is off", "SET GLOBAL slow_query_log=ON")
+	case !strings.Contains(strings.ToUpper(v["log_output"]), "FILE"):
+		return missing("the slow log is not written to a file: log_output="+v["log_output"], "SET GLOBAL log_output='FILE'")
+	}
+	if _, local := r.t.LocalPID(ctx); !local {
+		return missing("the slow log is a file on another machine", "run dyno on the server's machine to read it")
+	}
+	path := v["slow_query_log_file"]
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(v["datadir"], path)
+	}
+	limit, _ := strconv.ParseFloat(v["long_query_time"], 64)
+	l := &slowLog{path: path, whole: limit == 0 && (v["min_examined_row_limit"] == "0" || v["min_examined_row_limit"] == "") && (v["log_slow_rate_limit"] == "" || v["log_slow_rate_limit"] == "1")}
+	if err := l.mark(); err != nil {
+		r.logFailed(path, err)
+		return nil
+	}
+	r.log = l
+	return nil
+}
+
+func (r *Reader) logFailed(path string, err error) {
+	if errors.Is(err, os.ErrPermission) {
+		r.set(SlowLog, snapshot.Denied, "the slow log "+path+" may not be read by this user", "run dyno as root or as the server's user, or let its group read the file")
+		return
+	}
+	r.set(SlowLog, snapshot.Failed, err.Error(), "")
+}
+
+func (r *Reader) set(name string, s snapshot.SourceState, reason, fix string) {
+	x := r.state[name]
+	x.State, x.Reason, x.Fix = s, reason, fix
+}
+
+func (r *Reader) lacks(name string, a target.Answer) {
+	if strings.HasPrefix(a.Reason, "a privilege") {
+		r.set(name, snapshot.Denied, a.Reason, r.grant("SELECT ON `performance_schema`.*"))
+		return
+	}
+	r.set(name, snapshot.Missing, a.Reason, a.Fix)
+}
+
+// fail records an error of a source.
+func (r *Reader) fail(name string, err error) {
+	switch {
+	case target.KindOf(err) == target.Denied:
+		r.set(name, snapshot.Denied, "a privilege is missing", target.HintOf(err))
+	case errors.Is(err, context.DeadlineExceeded):
+		r.set(name, snapshot.Slow, err.Error(), "")
+	default:
+		r.set(name, snapshot.Failed, err.Error(), target.HintOf(err))
+	}
+}
+
+// grant words the statement that gives the account in use a privilege.
+func (r *Reader) grant(privilege string) string {
+	f := r.t.Facts()
+	to := f.User
+	if g, err := target.Grants(f.Flavor, "watch", f.User, nil); err == nil && len(g) > 0 {
+		if i := strings.LastIndex(g[0], " TO "); i >= 0 {
+			to = g[0][i+4:]
+		}
+	}
+	return "GRANT " + privilege + " TO " + to
+}
+
+// usable reports whether a source was found at all; one that failed once is tried again.
+func (r *Reader) usable(name string) bool {
+	s := r.state[name].State
+	return s == snapshot.OK || s == snapshot.Failed || s == snapshot.Slow
+}
+
+// Begin starts the window. The reader may be used for one window after the other.
+func (r *Reader) Begin(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*r.o.Timeout)
+	defer cancel()
+	for _, s := range r.state {
+		s.Reads, s.Took = 0, 0
+		if s.State == snapshot.OK {
+			s.Reason, s.Fix = "", ""
+		}
+	}
+	r.digests.before = picture{}
+	if r.usable(Digests) {
+		began := time.Now()
+		p, err := r.digests.look(ctx)
+		if err != nil {
+			r.fail(Digests, err)
+		} else {
+			r.digests.before = p
+			r.ok(Digests, time.Since(began))
+		}
+	}
+	if r.log != nil && r.usable(SlowLog) {
+		if err := r.log.mark(); err != nil {
+			r.logFailed(r.log.path, err)
+		} else {
+			r.set(SlowLog, snapshot.OK, "", "")
+		}
+	}
+	r.begun = time.Now()
+	r.lock()
+	r.samples.begin(r.begun)
+	r.unlock()
+	return ctx.Err()
+}
+
+func (r *Reader) lock()   { r.mu <- struct{}{} }
+func (r *Reader) unlock() { <-r.mu }
+
+// ok counts a successful reading; Took holds the sum until End.
+func (r *Reader) ok(name string, took time.Duration) {
+	x := r.state[name]
+	if x.State != snapshot.OK {
+		r.set(name, snapshot.OK, "", "")
+	}
+	x.Reads++
+	x.Took += float64(took) / 1e6
+}
+
+// Run looks at the processlist each interval until ctx ends, which is no error. A server that goes away is looked for again.
+// Call it between Begin and End, in a goroutine of the caller's.
+func (r *Reader) Run(ctx context.Context) error {
+	if !r.usable(Samples) || r.samples.full == "" {
+		<-ctx.Done()
+		return nil
+	}
+	tick := time.NewTicker(r.o.Interval)
+	defer tick.Stop()
+	fails := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if fails > 3 && fails%10 != 0 { // once a second is enough for a server that is away
+			fails++
+			continue
+		}
+		r.lock()
+		lctx, cancel := context.WithTimeout(ctx, min(time.Second, r.o.Timeout))
+		err := r.samples.look(lctx)
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			fails++
+			r.samples.err = err
+			r.samples.last = time.Now() // nobody looked: what is seen next did not run for sure since the look before
+		} else if err == nil {
+			fails = 0
+		}
+		r.unlock()
+	}
+}
+
+// End closes the window and returns its classes, most time first, and how each source fared.
+func (r *Reader) End(ctx context.Context) ([]class.Class, []snapshot.Source, error) {
+	ctx, cancel := context.WithTimeout(ctx, 4*r.o.Timeout)
+	defer cancel()
+	if r.begun.IsZero() {
+		return nil, nil, errors.New("end window of query classes: it was not begun")
+	}
+	r.lock()
+	defer r.unlock()
+	own := map[string]bool{}
+	for _, m := range []map[string]bool{r.own, r.samples.own, r.ask.sent} {
+		for k := range m {
+			own[k] = true
+		}
+	}
+	if r.usable(Samples) && r.samples.looks > 0 { // a last look, for what is running now
+		lctx, stop := context.WithTimeout(ctx, min(time.Second, r.o.Timeout))
+		if err := r.samples.look(lctx); err != nil {
+			r.samples.err = err
+		}
+		stop()
+	}
+	seen := r.endSamples()
+	logged, logOK := r.endLog(own)
+	counted, digestsOK := r.endDigests(ctx, own)
+
+	var classes []class.Class
+	switch {
+	case digestsOK:
+		classes = counted.classes
+		classes = append(classes, beside(counted, seen)...)
+		r.noteRunning(Digests, seen)
+	case logOK && r.log.whole:
+		classes = logged
+		classes = append(classes, beside(gathered{classes: logged}, seen)...)
+		r.noteRunning(SlowLog, seen)
+	default:
+		for _, s := range seen {
+			classes = append(classes, s.Class)
+		}
+	}
+	adorn(classes, seen, logged)
+	if r.o.NoExamples {
+		for i := range classes {
+			classes[i].Example = ""
+		}
+	}
+	slices.SortFunc(classes, func(a, b class.Class) int {
+		switch {
+		case a.TimeSec != b.TimeSec:
+			if a.TimeSec > b.TimeSec {
+				return -1
+			}
+			return 1
+		case a.ID != b.ID:
+			return strings.Compare(a.ID, b.ID)
+		}
+		return strings.Compare(a.Schema, b.Schema)
+	})
+	var sources []snapshot.Source
+	for _, n := range []string{Digests, SlowLog, Samples} {
+		x := *r.state[n]
+		if x.Reads > 0 {
+			x.Took /= float64(x.Reads)
+		}
+		sources = append(sources, x)
+	}
+	r.begun = time.Time{}
+	return classes, sources, nil
+}
+
+func (r *Reader) endSamples() []*sampled {
+	s := r.samples
+	x := r.state[Samples]
+	if !r.usable(Samples) {
+		return nil
+	}
+	switch {
+	case s.looks > 0:
+		r.set(Samples, snapshot.OK, "", "")
+		x.Reads, x.Took = s.looks, float64(s.took)/1e6
+		if s.dropped > 0 {
+			x.Reason = fmt.Sprintf("%d statements beyond %d classes were left out", s.dropped, maxClasses)
+		}
+	case s.err != nil:
+		r.fail(Samples, s.err)
+	default:
+		r.set(Samples, snapshot.Failed, "the window was too short for a look", "")
+	}
+	return s.end()
+}
+
+func (r *Reader) endLog(own map[string]bool) ([]class.Class, bool) {
+	if r.log == nil || r.state[SlowLog].State != snapshot.OK {
+		return nil, false
+	}
+	began := time.Now()
+	classes, note, err := r.log.since(own)
+	if err != nil {
+		r.logFailed(r.log.path, err)
+		return nil, false
+	}
+	r.ok(SlowLog, time.Since(began))
+	r.state[SlowLog].Reason = note
+	return classes, true
+}
+
+func (r *Reader) endDigests(ctx context.Context, own map[string]bool) (gathered, bool) {
+	if r.digests.before.rows == nil {
+		return gathered{}, false
+	}
+	began := time.Now()
+	after, err := r.digests.look(ctx)
+	var g gathered
+	if err == nil {
+		g, err = r.digests.between(ctx, r.digests.before, after, own)
+	}
+	if err != nil {
+		r.fail(Digests, err)
+		return g, false
+	}
+	r.ok(Digests, time.Since(began))
+	r.state[Digests].Reason, r.state[Digests].Fix = strings.Join(g.notes, "; "), g.fix
+	return g, true
+}
+
+// beside returns the sampled classes that an exact source cannot have: statements that never completed within the window, and
+// prepared ones where the digests leave them out.
+func beside(g gathered, seen []*sampled) (out []class.Class) {
+	have := map[string]bool{}
+	for _, c := range g.classes {
+		have[key(c.Fingerprint)] = true
+	}
+	for _, s := range seen {
+		c := s.Class
+		switch {
+		case g.missed > 0 && s.executions > 0:
+			if s.executeSec < c.TimeSec { // some of it came as text and is counted already
+				c.TimeSec, c.Count = s.executeSec, s.executions
+			}
+			out = append(out, c)
+		case !have[key(c.Fingerprint)] && s.runningLast:
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// noteRunning says how much an exact source does not hold because it was still running.
+func (r *Reader) noteRunning(name string, seen []*sampled) {
+	n := 0
+	for _, e := range r.samples.running {
+		if e.c != nil && e.age >= 1 {
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	x := r.state[name]
+	note := fmt.Sprintf("%d statements had run for a second or more when the window ended: they count when they complete", n)
+	x.Reason = strings.TrimPrefix(x.Reason+"; "+note, "; ")
+}
+
+// adorn adds what only the other sources know: examples, users and hosts.
+func adorn(classes []class.Class, seen []*sampled, logged []class.Class) {
+	type extra struct {
+		example      string
+		users, hosts []string
+	}
+	exact, loose := map[[2]string]extra{}, map[string]extra{}
+	with := func(e extra, c class.Class) extra {
+		if e.example == "" {
+			e.example = c.Example
+		}
+		for _, u := range c.Users {
+			e.users = include(slices.Clone(e.users), u)
+		}
+		for _, h := range c.Hosts {
+			e.hosts = include(slices.Clone(e.hosts), h)
+		}
+		return e
+	}
+	put := func(c class.Class) {
+		k := [2]string{c.Schema, key(c.Fingerprint)}
+		exact[k] = with(exact[k], c)
+		loose[k[1]] = with(loose[k[1]], c)
+	}
+	for _, c := range logged {
+		put(c)
+	}
+	for _, s := range seen {
+		put(s.Class)
+	}
+	for i := range classes {
+		c := &classes[i]
+		e, ok := exact[[2]string{c.Schema, key(c.Fingerprint)}]
+		if !ok && c.Schema == "" { // an example of another schema would be of other tables
+			e = loose[key(c.Fingerprint)]
+		}
+		if c.Example == "" {
+			c.Example = e.example
+		}
+		if len(c.Users) == 0 {
+			c.Users = e.users
+		}
+		if len(c.Hosts) == 0 {
+			c.Hosts = e.hosts
+		}
+	}
+}
+
+// Close ends the reader's connection.
+func (r *Reader) Close() error {
+	r.ask.Close()
+	return nil
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,285 @@
+package digestsource
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+	"strings"
+	"time"
+
+	"dyno/internal/class"
+	"dyno/internal/known"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
+)
+
+// maxText bounds the part of a statement that is read, characters.
+const maxText = 64 << 10
+
+// maxClasses bounds what one window holds in memory.
+const maxClasses = 5000
+
+// samples looks at the processlist and sums up what it sees.
+//
+// The time of a class is the number of looks that saw it running × the time between looks, so a window of n looks sees a class
+// with a share p of one connection's time with a relative error of about 1/√(n·p). Its executions are those that were seen: by
+// QUERY_ID where the server shows it (MariaDB), else by connection, text and age, which takes several quick ones in a row for
+// one. The rows examined are the most that each execution was seen with, where the server shows any. Both are lower bounds.
+type samples struct {
+	ask      *asker
+	brief    string // without the texts, "" when one question gives all
+	full     string
+	queryID  bool
+	examined bool
+
+	classes map[[2]string]*sampled
+	running map[uint64]*execution // by QUERY_ID, or by connection where there is none
+	own     map[string]bool       // keys of Dyno's statements that were seen
+	last    time.Time             // of the last look
+	looks   int
+	took    time.Duration
+	dropped int
+	err     error
+}
+
+type sampled struct {
+	class.Class
+	execute     bool    // some came as prepared statements
+	examined    uint64  // of executions that ended
+	executeSec  float64 // time of prepared executions
+	executions  uint64  // prepared ones
+	runningLast bool    // the last look saw it
+}
+
+type execution struct {
+	c        *sampled // nil for Dyno's own
+	id       uint64   // connection
+	text     string
+	age      float64 // seconds
+	examined uint64
+	seen     int // number of the look
+}
+
+func newSamples(a *asker) *samples { return &samples{ask: a, own: map[string]bool{}} }
+
+// prepare decides what to read; like every source it selects the columns that exist.
+func (s *samples) prepare(ctx context.Context, pfs bool) error {
+	cols := map[string]bool{}
+	table := false
+	err := s.ask.query(ctx, "SELECT TABLE_SCHEMA, COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA IN ('information_schema','performance_schema') AND TABLE_NAME IN ('PROCESSLIST','processlist')", func(row []driver.Value) {
+		if strings.EqualFold(text(row[0]), "performance_schema") {
+			table = true
+		} else {
+			cols[strings.ToUpper(text(row[1]))] = true
+		}
+	})
+	if err != nil {
+		return err
+	}
+	const where = " WHERE COMMAND IN ('Query','Execute') AND ID<>CONNECTION_ID() AND INFO IS NOT NULL"
+	if table && pfs { // without a lock that connects wait for; empty when performance_schema is off
+		s.full = "SELECT ID, COMMAND, TIME, 0, 0, USER, HOST, DB, LEFT(INFO," + itoa(maxText) + ") FROM performance_schema.processlist" + where
+		s.brief, s.queryID, s.examined = "", false, false
+		return nil
+	}
+	age, examined, query := "TIME", "0", "0"
+	if cols["TIME_MS"] {
+		age = "TIME_MS/1000"
+	}
+	for _, c := range []string{"EXAMINED_ROWS", "ROWS_EXAMINED"} {
+		if cols[c] {
+			examined, s.examined = c, true
+		}
+	}
+	if cols["QUERY_ID"] {
+		query, s.queryID = "QUERY_ID", true
+	}
+	list := "ID, COMMAND, " + age + ", " + examined + ", " + query
+	from := " FROM information_schema.PROCESSLIST"
+	s.full = "SELECT " + list + ", USER, HOST, DB, LEFT(INFO," + itoa(maxText) + ")" + from + where
+	if s.queryID {
+		// Texts make the server put the answer in a temporary table on disk: they are asked for when there are new ones only.
+		s.brief = "SELECT " + list + from + " WHERE COMMAND IN ('Query','Execute') AND ID<>CONNECTION_ID()"
+	}
+	return nil
+}
+
+func (s *samples) begin(now time.Time) {
+	s.classes, s.running = map[[2]string]*sampled{}, map[uint64]*execution{}
+	s.last, s.looks, s.took, s.dropped, s.err = now, 0, 0, 0, nil
+}
+
+// look reads the processlist once. Each statement seen is taken to have run since the look before.
+func (s *samples) look(ctx context.Context) error {
+	began := time.Now()
+	type seen struct {
+		conn, query, examined uint64
+		execute               bool
+		age                   float64
+	}
+	brief := func(row []driver.Value) seen {
+		return seen{conn: whole(row[0]), execute: text(row[1]) == "Execute", age: decimal(row[2]), examined: whole(row[3]), query: whole(row[4])}
+	}
+	weight := began.Sub(s.last).Seconds()
+	var list []seen
+	if s.brief != "" {
+		unheard := false
+		err := s.ask.query(ctx, s.brief, func(row []driver.Value) {
+			x := brief(row)
+			list = append(list, x)
+			if _, ok := s.running[x.query]; !ok {
+				unheard = true
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if !unheard {
+			for _, x := range list {
+				s.count(s.running[x.query], x.age, x.examined, x.execute, weight)
+			}
+			s.done(began)
+			return nil
+		}
+	}
+	err := s.ask.query(ctx, s.full, func(row []driver.Value) {
+		x := brief(row)
+		k := x.conn
+		if s.queryID {
+			k = x.query
+		}
+		e := s.running[k]
+		if e == nil || !s.queryID && !same(e, text(row[8]), x.age, s.looks) {
+			e = &execution{id: x.conn, text: text(row[8]), c: s.class(text(row[8]), text(row[5]), text(row[6]), text(row[7]), x.execute)}
+			if e.c != nil {
+				e.c.Count++
+				if x.execute {
+					e.c.executions++
+				}
+			}
+			s.forget(k)
+			s.running[k] = e
+		}
+		s.count(e, x.age, x.examined, x.execute, weight)
+	})
+	if err != nil {
+		return err
+	}
+	s.done(began)
+	return nil
+}
+
+// same reports whether what a connection runs now is still what the look before saw.
+func same(e *execution, text string, age float64, looks int) bool {
+	return e.seen == looks && e.text == text && age >= e.age
+}
+
+func (s *samples) count(e *execution, age float64, examined uint64, execute bool, weight float64) {
+	e.seen, e.age, e.examined = s.looks+1, max(e.age, age), max(e.examined, examined)
+	if e.c == nil {
+		return
+	}
+	e.c.TimeSec += weight
+	if execute {
+		e.c.executeSec += weight
+	}
+	if age > e.c.MaxSec.Or(0) {
+		e.c.MaxSec = known.Of(age)
+	}
+	e.c.LastSeen = time.Now()
+}
+
+// done ends a look: what it did not see has ended.
+func (s *samples) done(began time.Time) {
+	s.looks++
+	for k, e := range s.running {
+		if e.c != nil {
+			e.c.runningLast = false
+		}
+		if e.seen != s.looks {
+			s.forget(k)
+		}
+	}
+	for _, e := range s.running {
+		if e.c != nil {
+			e.c.runningLast = true
+		}
+	}
+	s.last = began
+	s.took += time.Since(began)
+}
+
+func (s *samples) forget(k uint64) {
+	if e := s.running[k]; e != nil {
+		if e.c != nil {
+			e.c.examined += e.examined
+			e.c.runningLast = false
+		}
+		delete(s.running, k)
+	}
+}
+
+// class finds the class of a statement; nil for Dyno's own and when there is no room for another one.
+func (s *samples) class(sql, user, host, schema string, execute bool) *sampled {
+	fp := sqltext.Fingerprint(sql)
+	id := sqltext.ID(fp)
+	if sqltext.Own(sql) {
+		s.own[key(fp)] = true
+		return nil
+	}
+	k := [2]string{schema, id}
+	c := s.classes[k]
+	if c == nil {
+		if len(s.classes) >= maxClasses {
+			s.dropped++
+			return nil
+		}
+		c = &sampled{Class: class.Class{ID: id, Fingerprint: fp, Schema: schema, Origin: class.Processlist, Sampled: true, FirstSeen: time.Now()}}
+		s.classes[k] = c
+	}
+	c.execute = c.execute || execute
+	if c.Example == "" && !(execute && strings.Contains(sql, "?")) { // parameters not filled in: no example
+		c.Example = sql
+	}
+	if i := strings.LastIndexByte(host, ':'); i > 0 {
+		host = host[:i]
+	}
+	c.Users, c.Hosts = include(c.Users, user), include(c.Hosts, host)
+	return c
+}
+
+// include adds a word to a short sorted list.
+func include(list []string, w string) []string {
+	i, found := slices.BinarySearch(list, w)
+	if found || w == "" || len(list) >= 20 {
+		return list
+	}
+	return slices.Insert(list, i, w)
+}
+
+// end returns what was seen, and which of it was still running at the last look.
+func (s *samples) end() (list []*sampled) {
+	live := map[*sampled]uint64{}
+	for _, e := range s.running {
+		if e.c != nil {
+			live[e.c] += e.examined
+		}
+	}
+	for _, c := range s.classes {
+		x := *c
+		// Many kinds of statement show the rows only when they end: nothing seen is nothing known.
+		if n := c.examined + live[c]; s.examined && n > 0 {
+			x.Examined = known.Of(n)
+		}
+		list = append(list, &x)
+	}
+	return list
+}
+
+// sees reports whether the account sees statements of others, and if not what would mend it.
+func sees(t *target.Target) (reason string, ok bool) {
+	if a := t.Answer(target.HasInnodbMetrics); !a.Has && a.Fix != "" { // it needs the same privilege and says so when that is missing
+		return "without PROCESS the server shows an account its own connections only", false
+	}
+	return "", true
+}

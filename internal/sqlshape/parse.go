@@ -134,8 +134,12 @@ func (s *shaper) selectStmt(n *ast.SelectStmt) {
 				s.aliases[f.AsName.L] = f.Expr
 			}
 			s.Output = append(s.Output, s.columns(f.Expr)...)
+			v := &finder{s: s}
+			f.Expr.Accept(v)
+			s.Folded = s.Folded || v.aggregate
 		}
 	}
+	s.Folded = s.Folded || n.Distinct || n.GroupBy != nil
 	s.where(n.Where, noTable)
 	if n.GroupBy != nil {
 		s.GroupBy = s.items(n.GroupBy.Items, "GROUP BY an expression")
@@ -493,10 +497,11 @@ func (s *shaper) constant(e ast.ExprNode) bool {
 }
 
 type finder struct {
-	s      *shaper
-	cols   []ColumnRef
-	sub    bool
-	varies bool
+	s         *shaper
+	cols      []ColumnRef
+	sub       bool
+	varies    bool
+	aggregate bool
 }
 
 func (f *finder) Enter(n ast.Node) (ast.Node, bool) {
@@ -510,6 +515,8 @@ func (f *finder) Enter(n ast.Node) (ast.Node, bool) {
 		f.sub = true
 		f.s.opaque("sub-query")
 		return n, true
+	case *ast.AggregateFuncExpr:
+		f.aggregate = true
 	case *ast.FuncCallExpr:
 		switch n.FnName.L {
 		case "rand", "uuid", "uuid_short", "sysdate", "sleep":

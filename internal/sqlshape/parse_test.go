@@ -55,6 +55,9 @@ func text(s Shape) string {
 	if s.Limit {
 		b.WriteString(" limit")
 	}
+	if s.Folded {
+		b.WriteString(" folded")
+	}
 	if s.Locking {
 		b.WriteString(" locking")
 	}
@@ -94,8 +97,8 @@ func TestParse(t *testing.T) {
 	both("select a from t left join u on t.id = u.id and u.s = 'x' and t.q = 1 where t.k = -3",
 		"select t u [1.id eq 0.id outer] [1.s eq outer] [0.k eq] out:?.a")
 	both("select a from t join u using (id) where b = 1", "select t u [0.id eq 1.id] [1.id eq 0.id] [?.b eq] out:?.a")
-	both("select count(*) from d.t group by s having count(*) > 3", "select d.t group:0.s")
-	both("select s as x, count(*) c from t where a > now() - interval 1 day group by x order by x", "select t [0.a range] order:0.s group:0.s out:0.s")
+	both("select count(*) from d.t group by s having count(*) > 3", "select d.t group:0.s folded")
+	both("select s as x, count(*) c from t where a > now() - interval 1 day group by x order by x", "select t [0.a range] order:0.s group:0.s out:0.s folded")
 	both("select a from t order by rand()", "select t out:0.a {ORDER BY an expression}")
 	both("select a from (select a from t where b = 1) x where a = 3", "select x [0.a eq] out:0.a {derived table}")
 	both("select a from t where b = 1 union select a from u where c = 2", "select {UNION}")
@@ -110,7 +113,7 @@ func TestParse(t *testing.T) {
 	f("select a from t where b like ?", "select t [0.b other] out:0.a {LIKE with a pattern that is not known}")
 	f(sqltext.Fingerprint("select c from sbtest12 where k1 = 5 and id between 1 and 2"), "select sbtest? [0.k? eq] [0.id range] out:0.c")
 	f("SELECT SUM ( `k` ) FROM `d` . `t` WHERE ID BETWEEN ? AND ? AND `x` = - ? AND `y` IN (...) LIMIT ?, ...",
-		"select d.t [0.ID range] [0.x eq] [0.y in] out:0.k limit")
+		"select d.t [0.ID range] [0.x eq] [0.y in] out:0.k limit folded")
 	f("SELECT `a` FROM `t` WHERE `b` = `c` ( ? )", "select t [0.b eq] out:0.a")
 }
 

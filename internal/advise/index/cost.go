@@ -1,0 +1,115 @@
+package index
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
+)
+
+// entryBytes is what InnoDB adds to each entry of a secondary index: the record header of 5 bytes and its share of the page's
+// directory and of the space that a sorted build leaves free (1/16).
+const entryBytes = 8
+
+// gain compares the work before and after: rows read in order of the table against rows looked up through an index.
+func gain(v *View, x scan) *finding.Gain {
+	m, ok := x.match.Get()
+	if !ok {
+		return nil
+	}
+	// A row found through a secondary index costs from 2 (in memory, neighbours) to 10 times (another page each) a row of a
+	// scan; finding the place costs about as much as some 10 rows.
+	examined := x.rows
+	if n, ok := x.c.PerCall(x.c.Examined).Get(); ok && !x.c.Sampled {
+		examined = n
+	}
+	wanted := m * examined
+	lo, hi := examined/(10+10*wanted), examined/(10+2*wanted)
+	what := "row reads per call of the class"
+	if mean, ok := x.c.MeanSec().Get(); ok && mean > 0 {
+		// What a call costs apart from its rows, parsing and sending, stays: from 20 to 200 µs.
+		what = "time per call of the class"
+		lo = min(lo, mean/(mean/lo+200e-6))
+		hi = min(hi, mean/(mean/hi+20e-6))
+	}
+	lo, hi = tidy(max(1, lo)), tidy(max(1, hi))
+	if hi < 1.5 {
+		return nil
+	}
+	from := fmt.Sprintf("now %s rows are read per call, then about %s", unit.Count(examined), unit.Count(max(1, math.Round(wanted))))
+	if x.bound {
+		from += " at most"
+	}
+	return &finding.Gain{What: what, Lo: lo, Hi: hi, Text: fmt.Sprintf("%s to %s less %s: %s.", unit.Ratio(lo), unit.Ratio(hi), what, from)}
+}
+
+// tidy keeps two significant digits: the model has no more.
+func tidy(f float64) float64 {
+	if f < 1 || math.IsInf(f, 0) || math.IsNaN(f) {
+		return 1
+	}
+	p := math.Pow(10, math.Floor(math.Log10(f))-1)
+	return math.Round(f/p) * p
+}
+
+// cost says what the index costs: space, with the arithmetic, and writes.
+func cost(v *View, t schema.Table, w wish) string {
+	pk := 6 // InnoDB's own row id
+	if x, ok := t.PrimaryKey(); ok {
+		pk = 0
+		for _, p := range x.Parts {
+			if c, ok := t.Column(p.Column); ok && !slices.ContainsFunc(w.Columns, func(n string) bool { return strings.EqualFold(n, c.Name) }) {
+				pk += max(c.Bytes, 1)
+			}
+		}
+	}
+	out := "Space: the number of rows is not known."
+	if rows, ok := t.Rows.Get(); ok && rows > 0 {
+		out = fmt.Sprintf("Space: at most %s = %s rows × (key %d B + primary key %d B + %d B per entry).",
+			unit.Bytes(float64(rows)*float64(w.Bytes+pk+entryBytes)), unit.Count(float64(rows)), w.Bytes, pk, entryBytes)
+	}
+	writes, sampled, seen := writesTo(v, t, w)
+	switch {
+	case !seen:
+		return out + " Writes: none to this table were seen in the window; each insert, delete and change of these columns would write one more entry."
+	case sampled:
+		return out + fmt.Sprintf(" Writes: about %s to this table, by looking at what was running; each writes one more entry.", unit.Rate(writes, "rows/s"))
+	default:
+		return out + fmt.Sprintf(" Writes: %s of this table write one more entry each.", unit.Rate(writes, "rows/s"))
+	}
+}
+
+// writesTo counts the rows per second that would have to keep the index up to date: those inserted and deleted, and those
+// updated in one of its columns.
+func writesTo(v *View, t schema.Table, w wish) (perSec float64, sampled, seen bool) {
+	for _, c := range v.Classes {
+		if verb, _, _ := strings.Cut(strings.TrimLeft(c.Fingerprint, " ("), " "); !slices.Contains([]string{"insert", "replace", "update", "delete", "load"}, verb) {
+			continue
+		}
+		sh, err := v.Shape(c)
+		if err != nil || len(sh.Tables) == 0 {
+			continue
+		}
+		if x, ok := v.Resolve(c, sh.Tables[0]); !ok || x.Ref != t.Ref {
+			continue
+		}
+		if sh.Kind == sqlshape.Update && !slices.ContainsFunc(sh.Set, func(s string) bool {
+			return slices.ContainsFunc(w.Columns, func(n string) bool { return sqlshape.Match(s, n) })
+		}) {
+			continue
+		}
+		rows := float64(c.Count)
+		if n, ok := c.Affected.Get(); ok {
+			rows = float64(n)
+		}
+		perSec += rows / v.Window
+		sampled = sampled || c.Sampled
+		seen = seen || rows > 0
+	}
+	return perSec, sampled, seen
+}

@@ -1,0 +1,70 @@
+package index
+
+import (
+	"fmt"
+	"strings"
+
+	"dyno/internal/finding"
+	"dyno/internal/unit"
+)
+
+// why tells the reasoning, one question after the other.
+func why(v *View, g group, f finding.Finding) (out []finding.Reason) {
+	x, w := g.scans[0], g.wish
+	say := func(ask, source, format string, args ...any) {
+		out = append(out, finding.Reason{Ask: ask, Answer: fmt.Sprintf(format, args...), Source: source})
+	}
+	say("What takes the time?", sourceOf(x.c), "%s of %s statement time in %s goes to %s: %s", unit.Percent(f.Share), unit.Seconds(v.Total), unit.Seconds(v.Window),
+		plural(len(g.scans), "class", "classes"), clip(x.c.Fingerprint))
+	if s, ok := v.Has("scan", x.c.ID); ok {
+		say("What is out of order with it?", s.Evidence[0].Source, "%s", s.Evidence[0].Text)
+	}
+	say("How does the server find the rows?", "plan", "%s", planEvidence(x).Text)
+	say("Which conditions must every row meet?", "statement", "On %s: %s. Order for an index: equality, then one list, range or the sort.", x.t.Ref, strings.Join(x.wish.Columns, ", "))
+	have := make([]string, 0, len(x.t.Indexes))
+	for _, i := range x.t.Indexes {
+		var cols []string
+		for _, p := range i.Parts {
+			cols = append(cols, p.Column)
+		}
+		s := i.Name + " (" + strings.Join(cols, ", ") + ")"
+		if i.Hidden {
+			s += " hidden"
+		}
+		have = append(have, s)
+	}
+	if len(have) == 0 {
+		have = []string{"none"}
+	}
+	say("Does an index serve that?", "catalog", "No visible one. There are: %s.", strings.Join(have, "; "))
+	if m, ok := x.match.Get(); ok {
+		most := ""
+		if x.bound {
+			most = "at most "
+		}
+		say("Would an index find few rows?", sourceOf(x.c), "%s%s of the rows read are wanted; above %s a scan would be right.", most, unit.Percent(m), unit.Percent(maxMatch))
+	} else {
+		say("Would an index find few rows?", "", "That is not known; see what speaks against it.")
+	}
+	say("What would it cost?", "catalog", "%s", f.Cost)
+	for _, n := range w.Notes {
+		say("Why these columns in this order?", "catalog", "%s", n)
+	}
+	return out
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "one " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// clip shortens a statement for one line.
+func clip(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

@@ -127,7 +127,7 @@ func uses(c class.Class, a finding.Action) bool {
 	}
 	return slices.ContainsFunc(sh.Tables, func(r sqlshape.TableRef) bool {
 		db := cmp.Or(r.Schema, c.Schema)
-		return strings.EqualFold(r.Name, a.Table.Table) && (db == "" || strings.EqualFold(db, a.Table.Schema))
+		return sqlshape.Match(r.Name, a.Table.Table) && (db == "" || strings.EqualFold(db, a.Table.Schema))
 	})
 }
 

@@ -1,0 +1,194 @@
+// Package app is the composition root: the only place where engines are plugged together. It knows no flags and prints nothing;
+// package cli does both.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"dyno/internal/sandbox"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+)
+
+// App is one invocation of Dyno.
+type App struct {
+	// Home holds everything Dyno keeps: sandboxes, servers, the store, reports.
+	Home string
+	// Version is what `dyno --version` prints.
+	Version string
+	// Environ looks up an environment variable.
+	Environ func(string) string
+	// AskPassword prompts for a password; nil where nobody can be asked.
+	AskPassword func(prompt string) (string, error)
+
+	ledger *ledger.Ledger
+}
+
+// DefaultHome returns where Dyno keeps things: $DYNO_HOME; else /var/lib/dyno for root, because the servers it starts run as
+// another user who cannot enter /root; else dyno below $XDG_DATA_HOME or ~/.local/share.
+func DefaultHome(environ func(string) string) (string, error) {
+	if h := environ("DYNO_HOME"); h != "" {
+		return filepath.Abs(h)
+	}
+	if os.Geteuid() == 0 {
+		return "/var/lib/dyno", nil
+	}
+	if h := environ("XDG_DATA_HOME"); filepath.IsAbs(h) {
+		return filepath.Join(h, "dyno"), nil
+	}
+	h := environ("HOME")
+	if h == "" {
+		return "", errors.New("find a place for Dyno's files: neither DYNO_HOME nor HOME is set")
+	}
+	return filepath.Join(h, ".local", "share", "dyno"), nil
+}
+
+// Ledger opens the ledger on first use.
+func (a *App) Ledger(ctx context.Context) (*ledger.Ledger, error) {
+	if a.ledger != nil {
+		return a.ledger, nil
+	}
+	l, err := ledger.Open(ctx, a.LedgerPath())
+	if err != nil {
+		return nil, err
+	}
+	a.ledger = l
+	return l, nil
+}
+
+// LedgerPath returns where the ledger's file is, or would be.
+func (a *App) LedgerPath() string { return filepath.Join(a.Home, "store", "ledger.db") }
+
+// Yard returns the place of the sandboxes.
+func (a *App) Yard() (*sandbox.Yard, error) { return sandbox.Open(a.Home) }
+
+// Close ends the use of the stores.
+func (a *App) Close() error {
+	if a.ledger == nil {
+		return nil
+	}
+	err := a.ledger.Close()
+	a.ledger = nil
+	return err
+}
+
+// Login says how to log in where the TARGET does not say it itself.
+type Login struct {
+	DefaultsFile string // read instead of ~/.my.cnf and the system's files
+	NoDefaults   bool
+	AskPass      bool // prompt for the password
+}
+
+// UnknownTargetError is the answer to a TARGET that is neither a URL nor known by name.
+type UnknownTargetError struct {
+	Text  string
+	Known []string
+}
+
+func (e *UnknownTargetError) Error() string {
+	s := fmt.Sprintf("target %q is not known: it is no URL (mysql://user@host:3306, unix:///path.sock?user=root), no sandbox:NAME, and not in the inventory", e.Text)
+	if len(e.Known) > 0 {
+		return s + ", which has " + strings.Join(e.Known, ", ")
+	}
+	return s + ", which is empty: `dyno target add NAME URL` fills it"
+}
+
+// Resolve turns what the user typed into the address of a server with the means to log in. TARGET is a URL, sandbox:NAME or a name
+// of the inventory. The password comes from the prompt, the environment or a defaults file.
+func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spec, error) {
+	spec, err := a.locate(ctx, text, &login)
+	if err != nil {
+		return spec, err
+	}
+	if strings.HasPrefix(text, "sandbox:") {
+		return spec, nil // its socket needs no more
+	}
+	if login.AskPass {
+		if a.AskPassword == nil {
+			return spec, errors.New("ask for the password: there is nobody to ask; set DYNO_PASSWORD or use a defaults file")
+		}
+		p, err := a.AskPassword("Password for " + spec.Where() + ": ")
+		if err != nil {
+			return spec, err
+		}
+		spec.Password = target.NewSecret(p)
+	}
+	file := login.DefaultsFile
+	if login.NoDefaults {
+		file = os.DevNull
+	}
+	return target.Resolve(spec, file, a.Environ)
+}
+
+func (a *App) locate(ctx context.Context, text string, login *Login) (target.Spec, error) {
+	if name, ok := strings.CutPrefix(text, "sandbox:"); ok {
+		y, err := a.Yard()
+		if err != nil {
+			return target.Spec{}, err
+		}
+		s, err := y.Find(ctx, name)
+		if err != nil {
+			return target.Spec{}, err
+		}
+		spec := s.Spec()
+		spec.Name = text
+		return spec, nil
+	}
+	if strings.Contains(text, "://") {
+		spec, err := target.ParseURL(text)
+		if err != nil {
+			return spec, err
+		}
+		spec.Name = spec.URL()
+		return spec, nil
+	}
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return target.Spec{}, err
+	}
+	e, err := l.Target(ctx, text)
+	if errors.Is(err, ledger.ErrNotFound) {
+		u := &UnknownTargetError{Text: text}
+		all, err := l.Targets(ctx)
+		if err != nil {
+			return target.Spec{}, err
+		}
+		for _, t := range all {
+			u.Known = append(u.Known, t.Name)
+		}
+		return target.Spec{}, u
+	}
+	if err != nil {
+		return target.Spec{}, err
+	}
+	spec, err := target.ParseURL(e.URL)
+	if err != nil {
+		return spec, fmt.Errorf("inventory entry %s: %w", e.Name, err)
+	}
+	spec.Name = e.Name
+	if e.Defaults != "" && login.DefaultsFile == "" {
+		login.DefaultsFile = e.Defaults
+	}
+	if e.PasswordEnv != "" {
+		v := a.Environ(e.PasswordEnv)
+		if v == "" {
+			return spec, fmt.Errorf("inventory entry %s: its password is in the environment variable %s, which is not set", e.Name, e.PasswordEnv)
+		}
+		spec.Password = target.NewSecret(v)
+	}
+	return spec, nil
+}
+
+// Open resolves and connects.
+func (a *App) Open(ctx context.Context, text string, login Login) (*target.Target, error) {
+	spec, err := a.Resolve(ctx, text, login)
+	if err != nil {
+		return nil, err
+	}
+	return target.Open(ctx, spec)
+}

@@ -1,0 +1,188 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"dyno/internal/act"
+	"dyno/internal/capture"
+	"dyno/internal/event"
+	"dyno/internal/finding"
+	"dyno/internal/journal"
+	"dyno/internal/progress"
+	"dyno/internal/proof"
+	"dyno/internal/report"
+	"dyno/internal/snapshot"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+)
+
+// Intent is a finding's change as it would be carried out, before anything is.
+type Intent struct {
+	Finding   finding.Finding
+	Diagnosis string // id of the diagnosis that holds the finding
+	Preview   act.Preview
+}
+
+// Plan finds the finding among the last diagnoses of the target and asks the server what carrying it out would mean. It only reads.
+func (a *App) Plan(ctx context.Context, t *target.Target, findingID string) (Intent, error) {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return Intent{}, err
+	}
+	f, d, err := l.FindFinding(ctx, t.Spec().Name, findingID)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return Intent{}, fmt.Errorf("no diagnosis of %s holds a finding %q: run `dyno diagnose %[1]s` first and use an id that it prints", t.Spec().Name, findingID)
+	}
+	if err != nil {
+		return Intent{}, err
+	}
+	in := Intent{Finding: f, Diagnosis: d.ID}
+	if f.Action == nil {
+		return in, fmt.Errorf("finding %s suggests nothing that can be carried out: %s", f.ID, f.Suggestion)
+	}
+	if s, err := snapshot.Decode(d.Snapshot); err == nil && s.Target.Server != t.Facts().Server {
+		return in, fmt.Errorf("finding %s was made on another server (%s) than the one that answers now (%s): diagnose again", f.ID, s.Target.Server, t.Facts().Server)
+	}
+	in.Preview, err = act.Plan(ctx, t, f)
+	return in, err
+}
+
+// Apply carries the intent out. The journal has the undo before the first statement is sent.
+func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progress.Sink, note func(string)) (journal.Entry, error) {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return journal.Entry{}, err
+	}
+	id, err := l.NewID(ctx, ledger.ActionID)
+	if err != nil {
+		return journal.Entry{}, err
+	}
+	e := journal.Entry{
+		ID: id, Target: t.Spec().Name, URL: t.Spec().URL(), Server: t.Facts().Server, Finding: in.Finding.ID,
+		Action: *in.Finding.Action, Planned: time.Now().UTC(), Before: in.Diagnosis,
+	}
+	e, err = act.Apply(ctx, t, l, e, sink, note)
+	if err != nil {
+		return e, err
+	}
+	return e, a.mark(ctx, event.Event{At: e.Started, Until: e.Ended, Target: e.Target, Kind: event.Action, Text: e.Action.SQL, Ref: e.ID})
+}
+
+// Undo takes an action back.
+func (a *App) Undo(ctx context.Context, t *target.Target, id string, sink progress.Sink, note func(string)) (journal.Entry, error) {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return journal.Entry{}, err
+	}
+	e, err := act.Undo(ctx, t, l, id, sink, note)
+	if err != nil {
+		return e, err
+	}
+	return e, a.mark(ctx, event.Event{At: e.UndoneAt, Target: e.Target, Kind: event.Action, Text: e.Action.Undo, Ref: e.ID})
+}
+
+// Entry returns an entry of the journal.
+func (a *App) Entry(ctx context.Context, id string) (journal.Entry, error) {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return journal.Entry{}, err
+	}
+	e, err := l.Entry(ctx, id)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return e, fmt.Errorf("the journal has no action %q", id)
+	}
+	return e, err
+}
+
+// OpenEntry connects to the server that an entry was carried out on: by the name it had then, or by its URL when that name is gone.
+func (a *App) OpenEntry(ctx context.Context, e journal.Entry, login Login) (*target.Target, error) {
+	t, err := a.Open(ctx, e.Target, login)
+	var unknown *UnknownTargetError
+	if errors.As(err, &unknown) {
+		return a.Open(ctx, e.URL, login)
+	}
+	return t, err
+}
+
+// Prove looks at the target's live traffic now and compares it with the window that the action's finding was made in.
+func (a *App) Prove(ctx context.Context, t *target.Target, e journal.Entry, o capture.Options) (proof.Proof, *snapshot.Snapshot, error) {
+	if e.State != journal.Done {
+		return proof.Proof{}, nil, fmt.Errorf("action %s is %s: there is nothing to prove", e.ID, e.State)
+	}
+	if e.Server != t.Facts().Server {
+		return proof.Proof{}, nil, fmt.Errorf("action %s was carried out on another server (%s) than the one that answers now (%s)", e.ID, e.Server, t.Facts().Server)
+	}
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return proof.Proof{}, nil, err
+	}
+	d, err := l.Diagnosis(ctx, e.Before)
+	if err != nil {
+		return proof.Proof{}, nil, fmt.Errorf("read the window before action %s: %w", e.ID, err)
+	}
+	before, err := snapshot.Decode(d.Snapshot)
+	if err != nil {
+		return proof.Proof{}, nil, err
+	}
+	after, err := capture.Take(ctx, t, o)
+	if err != nil {
+		return proof.Proof{}, nil, err
+	}
+	return Compare(before, after, e, d.Findings), after, nil
+}
+
+// Compare sets two windows around an action side by side.
+func Compare(before, after *snapshot.Snapshot, e journal.Entry, findings []finding.Finding) proof.Proof {
+	var about finding.Subject
+	for _, f := range findings {
+		if f.ID == e.Finding {
+			about = f.Subject
+		}
+	}
+	return proof.Compare(before, after, e.Action, about)
+}
+
+// mark puts an event on the timeline.
+func (a *App) mark(ctx context.Context, e event.Event) error {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	if e.ID, err = l.NewID(ctx, ledger.EventID); err != nil {
+		return err
+	}
+	return l.PutEvent(ctx, e)
+}
+
+// ProveAndKeep proves an action and keeps the report under an id of its own.
+func (a *App) ProveAndKeep(ctx context.Context, t *target.Target, e journal.Entry, o capture.Options) (proof.Proof, *report.Document, error) {
+	p, after, err := a.Prove(ctx, t, e, o)
+	if err != nil {
+		return p, nil, err
+	}
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return p, nil, err
+	}
+	d, err := l.Diagnosis(ctx, e.Before)
+	if err != nil {
+		return p, nil, err
+	}
+	before, err := snapshot.Decode(d.Snapshot)
+	if err != nil {
+		return p, nil, err
+	}
+	id, err := l.NewID(ctx, ledger.ExperimentID)
+	if err != nil {
+		return p, nil, err
+	}
+	doc := ProofDocument(id, e, p, before, after, a.Version)
+	b, err := report.Encode(&doc)
+	if err != nil {
+		return p, nil, err
+	}
+	return p, &doc, l.PutDocument(ctx, string(doc.Kind), id, e.Target, b)
+}

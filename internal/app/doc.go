@@ -1,2 +1,0 @@
-// Package app is the composition root: the only place where engines are plugged together.
-package app

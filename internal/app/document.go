@@ -1,0 +1,237 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"dyno/internal/finding"
+	"dyno/internal/journal"
+	"dyno/internal/metric"
+	"dyno/internal/proof"
+	"dyno/internal/report"
+	"dyno/internal/run"
+	"dyno/internal/snapshot"
+	"dyno/internal/unit"
+)
+
+// DiagnosisDocument tells what a look at a target found.
+func DiagnosisDocument(id string, s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding, version string) report.Document {
+	d := report.Document{
+		Kind: report.Diagnosis, ID: id, Title: "Diagnosis of " + s.Target.Name,
+		Sentence: sentence(s, symptoms, findings),
+		At:       s.To, From: s.From, To: s.To, Place: place(s, version),
+		Charts: serverCharts(s.Series), Findings: findings, Sources: s.Sources,
+	}
+	for _, f := range findings {
+		if f.Action != nil {
+			d.Commands = append(d.Commands, report.Command{Text: "see what carrying out the change would mean", Line: "dyno apply " + s.Target.Name + " " + f.ID})
+			break
+		}
+	}
+	return d
+}
+
+// sentence is the verdict of a diagnosis in one line.
+func sentence(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding) string {
+	look := fmt.Sprintf("in %s", unit.Seconds(s.Seconds()))
+	if len(findings) > 0 {
+		return findings[0].Title
+	}
+	var odd []string
+	for _, x := range symptoms {
+		if x.Kind != "not-observable" {
+			odd = append(odd, x.Title)
+		}
+	}
+	missing := 0
+	for _, x := range s.Sources {
+		if x.State != snapshot.OK {
+			missing++
+		}
+	}
+	var b strings.Builder
+	if len(odd) == 0 {
+		b.WriteString("Nothing out of order was seen " + look)
+	} else {
+		b.WriteString("No cause was found " + look + " for what was out of order: " + strings.Join(odd, "; "))
+	}
+	if missing > 0 {
+		fmt.Fprintf(&b, "; %d of %d sources gave nothing, what they would show is unknown", missing, len(s.Sources))
+	}
+	return b.String() + "."
+}
+
+func place(s *snapshot.Snapshot, version string) report.Place {
+	p := report.Place{Target: s.Target.Name, Flavor: s.Target.Flavor, Version: s.Target.Version, Dyno: version}
+	if v, ok := s.Host.CPUs.Get(); ok {
+		p.Host = append(p.Host, report.Fact{Name: "CPUs", Value: unit.Count(v)})
+	}
+	if v, ok := s.Host.MemBytes.Get(); ok {
+		p.Host = append(p.Host, report.Fact{Name: "memory", Value: unit.Bytes(float64(v))})
+	}
+	if s.Host.Kernel != "" {
+		p.Host = append(p.Host, report.Fact{Name: "kernel", Value: s.Host.Kernel})
+	}
+	for _, name := range []string{"innodb_buffer_pool_size", "innodb_log_file_size", "innodb_redo_log_capacity", "innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin", "performance_schema", "query_cache_type"} {
+		if v, ok := s.Variables[name]; ok {
+			p.Settings = append(p.Settings, report.Fact{Name: name, Value: v})
+		}
+	}
+	return p
+}
+
+// find looks a series up by name and one label; an empty label name takes the first of that name.
+func find(series []metric.Series, name, label, value string) (metric.Series, bool) {
+	for _, s := range series {
+		if s.Name == name && (label == "" || s.Labels.Get(label) == value) {
+			return s, true
+		}
+	}
+	return metric.Series{}, false
+}
+
+// serverCharts draws what the server itself told: statements, CPU, rows read.
+func serverCharts(series []metric.Series) []report.Chart {
+	var cs []report.Chart
+	if s, ok := find(series, "mysql_global_status_questions", "", ""); ok {
+		cs = append(cs, report.Chart{Title: "Statements", Unit: "1/s", Lines: []report.Line{{Name: "statements", Points: s.Rates().Points}}})
+	}
+	if c, ok := cpuChart(series); ok {
+		cs = append(cs, c)
+	}
+	if c, ok := rowsChart(series); ok {
+		cs = append(cs, c)
+	}
+	return cs
+}
+
+func cpuChart(series []metric.Series) (report.Chart, bool) {
+	c := report.Chart{Title: "Server CPU", Unit: "cores"}
+	u, ok1 := find(series, "dyno_server_cpu_seconds_total", "mode", "user")
+	s, ok2 := find(series, "dyno_server_cpu_seconds_total", "mode", "system")
+	if !ok1 || !ok2 {
+		return c, false
+	}
+	c.Lines = []report.Line{{Name: "server process", Points: sum(u.Rates(), s.Rates()).Points}}
+	if io, ok := find(series, "node_cpu_seconds_total", "mode", "iowait"); ok {
+		c.Lines = append(c.Lines, report.Line{Name: "machine waiting for I/O", Points: io.Rates().Points})
+	}
+	return c, true
+}
+
+func rowsChart(series []metric.Series) (report.Chart, bool) {
+	var parts []metric.Series
+	for _, n := range proof.RowReadNames() {
+		s, ok := find(series, n, "", "")
+		if !ok {
+			return report.Chart{}, false
+		}
+		parts = append(parts, s.Rates())
+	}
+	return report.Chart{Title: "Rows read by the server", Unit: "rows/s", Lines: []report.Line{{Name: "rows read", Points: sum(parts...).Points}}}, true
+}
+
+// sum adds series point by point where all have one.
+func sum(ss ...metric.Series) metric.Series {
+	out := metric.Series{Kind: metric.Gauge}
+	at := make([]map[int64]float64, len(ss))
+	for i, s := range ss {
+		at[i] = map[int64]float64{}
+		for _, p := range s.Points {
+			at[i][p.At] = p.Value
+		}
+	}
+next:
+	for _, p := range ss[0].Points {
+		v := p.Value
+		for _, m := range at[1:] {
+			x, ok := m[p.At]
+			if !ok {
+				continue next
+			}
+			v += x
+		}
+		out.Points = append(out.Points, metric.Point{At: p.At, Value: v})
+	}
+	return out
+}
+
+// loadCharts draws what the load saw from outside. The stub at the end of a run has no rate to speak of.
+func loadCharts(ticks []run.Tick) []report.Chart {
+	ticks = slices.DeleteFunc(slices.Clone(ticks), func(t run.Tick) bool { return t.Length < 500*time.Millisecond })
+	return []report.Chart{report.Throughput(ticks), report.Latency(ticks)}
+}
+
+// touched sets the classes that an action touches beside each other.
+func touched(p proof.Proof, before, after *snapshot.Snapshot) []report.ClassChange {
+	ids := make([]string, len(p.Touched))
+	for i, c := range p.Touched {
+		ids[i] = c.Class
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return report.ClassesOf(before.Classes, before.Seconds(), after.Classes, after.Seconds(), ids...)
+}
+
+// changeOf tells what an action did.
+func changeOf(e journal.Entry) *report.Change {
+	c := report.ChangeOf(e, fmt.Sprintf("index %s added to %s", e.Action.Index.Name, e.Action.Table))
+	return &c
+}
+
+// ProofDocument tells what the live traffic showed around an action.
+func ProofDocument(id string, e journal.Entry, p proof.Proof, before, after *snapshot.Snapshot, version string) report.Document {
+	d := report.Document{
+		Kind: report.Proof, ID: id, Title: "Before and after " + e.ID + " on " + e.Target, Sentence: proofSentence(p),
+		At: after.To, From: after.From, To: after.To, Place: place(after, version),
+		Change: changeOf(e), Classes: touched(p, before, after), Sources: after.Sources, Warnings: append(mixWarning(p), p.Warnings...),
+		Commands: []report.Command{{Text: "look again", Line: "dyno proof " + e.ID}, {Text: "take the change back", Line: "dyno undo " + e.ID}},
+	}
+	for _, f := range p.Server {
+		d.Measures = append(d.Measures, report.Measure{Metric: report.Metric{Name: f.Name, Title: f.Name + " of the whole server", Unit: f.Unit}, Before: f.Before, After: f.After})
+	}
+	return d
+}
+
+func proofSentence(p proof.Proof) string {
+	for _, c := range p.Touched {
+		if v, ok := c.TimeRatio.Get(); ok {
+			b, a := c.Before.MeanSec.Or(0), c.After.MeanSec.Or(0)
+			word := "faster"
+			if v < 1 {
+				word, v = "slower", 1/v
+			}
+			return fmt.Sprintf("A call of the most expensive class it touches went from %s to %s: %s %s (means of %d and %d calls).",
+				unit.Seconds(b), unit.Seconds(a), strings.TrimPrefix(unit.Ratio(v), "×")+" times", word, c.Before.Calls, c.After.Calls)
+		}
+	}
+	for _, c := range p.Touched {
+		if c.Before.Seen {
+			return fmt.Sprintf("The most expensive class it touches held %s of the statement time before and %s after; times per call were not observable.",
+				unit.Percent(c.Before.Share), unit.Percent(c.After.Share))
+		}
+	}
+	return "No class that the change touches was seen on both sides: nothing can be said."
+}
+
+func mixWarning(p proof.Proof) []string {
+	v, ok := p.Mix.Shift.Get()
+	if !ok {
+		return nil
+	}
+	return []string{fmt.Sprintf("Mix of calls: %s of them would have to change class to turn the traffic before into the traffic after.", unit.Percent(v))}
+}
+
+// RunDocument tells how a load went.
+func RunDocument(r run.Run, ticks []run.Tick, version string) report.Document {
+	return report.Document{
+		Kind: report.Run, ID: r.ID, Title: r.Workload + " on " + r.Target,
+		Sentence: fmt.Sprintf("%s operations per second, 95 %% of them within %s, in %s.", unit.Count(r.Total.TPS()),
+			unit.Seconds(r.Total.Latency().Quantile(0.95).Seconds()), unit.Seconds(r.Elapsed.Seconds())),
+		At: r.Started.Add(r.Elapsed), From: r.Started, To: r.Started.Add(r.Elapsed), Place: report.Place{Target: r.Target, Dyno: version},
+		Charts: loadCharts(ticks), Run: &r, Warnings: r.Warnings,
+	}
+}

@@ -1,0 +1,80 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"dyno/internal/report"
+	"dyno/internal/snapshot"
+	"dyno/internal/store/ledger"
+)
+
+// StoreReport keeps a document in the ledger and writes it as report.html, report.md and report.json into dir. It returns the path of
+// the HTML file.
+func (a *App) StoreReport(ctx context.Context, doc report.Document, dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("write report: %w", err)
+	}
+	var stored bytes.Buffer
+	for _, f := range []struct {
+		name   string
+		render func(io.Writer, *report.Document) error
+	}{{"report.json", report.JSON}, {"report.md", report.Markdown}, {"report.html", report.HTML}} {
+		var b bytes.Buffer
+		if err := f.render(&b, &doc); err != nil {
+			return "", fmt.Errorf("render %s: %w", f.name, err)
+		}
+		if f.name == "report.json" {
+			stored = *bytes.NewBuffer(bytes.Clone(b.Bytes()))
+		}
+		if err := os.WriteFile(filepath.Join(dir, f.name), b.Bytes(), 0o644); err != nil {
+			return "", fmt.Errorf("write report: %w", err)
+		}
+	}
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := l.PutDocument(ctx, string(doc.Kind), doc.ID, doc.Place.Target, stored.Bytes()); err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "report.html"), nil
+}
+
+// Report returns the document of any id that Dyno has printed: a report's own, or one made of a stored diagnosis or run.
+func (a *App) Report(ctx context.Context, id string) (*report.Document, error) {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if d, err := l.Document(ctx, id); err == nil {
+		return report.Decode(d.JSON)
+	} else if !errors.Is(err, ledger.ErrNotFound) {
+		return nil, err
+	}
+	if d, err := l.Diagnosis(ctx, id); err == nil {
+		s, err := snapshot.Decode(d.Snapshot)
+		if err != nil {
+			return nil, err
+		}
+		symptoms, _ := Judge(s)
+		doc := DiagnosisDocument(d.ID, s, symptoms, d.Findings, a.Version) // the findings as they were told then
+		return &doc, nil
+	} else if !errors.Is(err, ledger.ErrNotFound) {
+		return nil, err
+	}
+	r, err := l.Run(ctx, id)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil, fmt.Errorf("no report, diagnosis or run has the id %q", id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	doc := RunDocument(r, nil, a.Version)
+	return &doc, nil
+}

@@ -1,0 +1,204 @@
+package capture
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/target"
+	"dyno/test/servers"
+)
+
+const secret = "tulip-4711"
+
+// busy starts a server with a table, and statements on it until the test ends.
+func busy(t *testing.T, flavor string, settings ...string) *servers.Server {
+	t.Helper()
+	s := servers.Start(t, flavor, settings...)
+	s.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.orders2 (id INT PRIMARY KEY AUTO_INCREMENT, note VARCHAR(40), n INT, KEY n (n))",
+		"INSERT INTO shop.orders2 (note, n) VALUES ('a', 1), ('b', 2), ('c', 3), ('d', 4)")
+	for range 12 {
+		s.Exec(t, "INSERT INTO shop.orders2 (note, n) SELECT note, n FROM shop.orders2")
+	}
+	s.Exec(t, "ANALYZE TABLE shop.orders2")
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	db := s.DB(t, "shop")
+	for range 2 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if rows, err := db.QueryContext(ctx, "SELECT id FROM orders2 WHERE note = '"+secret+"'"); err == nil {
+					rows.Close()
+				}
+			}
+		})
+	}
+	t.Cleanup(func() { stop(); wg.Wait() })
+	return s
+}
+
+func open(t *testing.T, s *servers.Server, user string) *target.Target {
+	t.Helper()
+	spec, err := target.ParseURL(s.URL(user))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Name = "box"
+	x, err := target.Open(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close() })
+	return x
+}
+
+func TestSnapshotOfABusyServer(t *testing.T) {
+	for _, c := range []struct {
+		flavor, setting string
+		sampled         bool
+	}{{"mariadb", "performance_schema=ON", false}, {"mariadb", "performance_schema=OFF", true}, {"mysql", "performance_schema=ON", false}} {
+		t.Run(c.flavor+" "+c.setting, func(t *testing.T) {
+			s := busy(t, c.flavor, c.setting)
+			x := open(t, s, "root")
+			changes := func() (n uint64) {
+				for _, c := range []string{"insert", "update", "delete", "create_table", "alter_table", "drop_table", "truncate", "grant", "flush"} {
+					n += s.Status(t, "Com_"+c)
+				}
+				return n
+			}
+			before := changes()
+			snap, err := Take(context.Background(), x, Options{Window: 4 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if after := changes(); after != before {
+				t.Errorf("looking changed the server: %d statements that change something", after-before)
+			}
+			if len(snap.Classes) == 0 {
+				t.Fatalf("no classes: %+v", snap.Sources)
+			}
+			top := snap.Classes[0]
+			if !strings.Contains(top.Fingerprint, "note = ?") || top.Sampled != c.sampled || top.TimeSec <= 0 {
+				t.Fatalf("top class %+v", top)
+			}
+			if !c.sampled {
+				n, _ := top.Examined.Get()
+				if per := top.PerCall(top.Examined).Or(0); per < 16000 || per > 17000 {
+					t.Errorf("%d rows examined in %d calls: the table has 16384", n, top.Count)
+				}
+			}
+			p, ok := snap.Plan(top.ID)
+			if !ok || p.Error != "" || len(p.Steps) != 1 || p.Steps[0].Access != "ALL" || p.Guess {
+				t.Errorf("plan %+v of %+v", p, top)
+			}
+			tab, ok := snap.Table(schema.Ref{Schema: "shop", Table: "orders2"})
+			if !ok || len(tab.Columns) != 3 || len(tab.Indexes) != 2 {
+				t.Errorf("table %+v among %+v", tab, snap.Tables)
+			}
+			if r, ok := snap.Rate("mysql_global_status_handler_read_rnd_next").Get(); !ok || r < 1000 {
+				t.Errorf("rows read by scans: %v %v", r, ok)
+			}
+			if !snap.Host.CPUs.OK() || snap.Host.ServerPID != s.PID || !snap.Target.Local {
+				t.Errorf("host %+v, the server has pid %d", snap.Host, s.PID)
+			}
+			if _, ok := snap.Find("dyno_server_cpu_seconds_total"); !ok {
+				t.Error("no CPU of the server's process")
+			}
+			for _, k := range snap.Classes {
+				if strings.Contains(k.Fingerprint, "information_schema") || strings.Contains(k.Fingerprint, "performance_schema") {
+					t.Errorf("a statement of Dyno's own is among the classes: %s", k.Fingerprint)
+				}
+			}
+			b, err := snap.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := snapshot.Decode(b); err != nil {
+				t.Errorf("what was captured cannot be read: %v", err)
+			}
+			if !bytes.Contains(b, []byte(secret)) {
+				t.Error("no example with its literals was seen")
+			}
+		})
+	}
+}
+
+func TestRedactedSnapshotHoldsNoLiteral(t *testing.T) {
+	s := busy(t, "mariadb", "performance_schema=ON")
+	snap, err := Take(context.Background(), open(t, s, "root"), Options{Window: MinWindow, Redact: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := snap.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(b, []byte(secret)) {
+		t.Error("a literal is in it")
+	}
+	if len(snap.Plans) == 0 || len(snap.Plans[0].Steps) == 0 {
+		t.Errorf("redaction cost the plan: %+v", snap.Plans)
+	}
+}
+
+func TestAnAccountWithoutGrants(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			s := servers.Start(t, flavor, "performance_schema=ON")
+			s.Exec(t, "CREATE USER poor@localhost")
+			snap, err := Take(context.Background(), open(t, s, "poor"), Options{Window: MinWindow})
+			if err != nil {
+				t.Fatal(err)
+			}
+			fixes := 0
+			for _, x := range snap.Sources {
+				if x.State != snapshot.OK && strings.Contains(x.Fix, "GRANT") {
+					fixes++
+				}
+				if x.State != snapshot.OK && x.Reason == "" {
+					t.Errorf("%s is %s without a reason", x.Name, x.State)
+				}
+			}
+			if fixes == 0 {
+				t.Errorf("no missing grant is named: %+v", snap.Sources)
+			}
+		})
+	}
+}
+
+func TestTheServerDiesInTheMiddle(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	x := open(t, s, "root")
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		time.Sleep(1500 * time.Millisecond) // somewhere within the window
+		s.Kill(t)
+	}()
+	_, err := Take(context.Background(), x, Options{Window: 4 * time.Second})
+	<-killed
+	if err == nil || target.HintOf(err) == "" {
+		t.Fatalf("got %v with hint %q", err, target.HintOf(err))
+	}
+}
+
+func TestStoppedAndTooShort(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	x := open(t, s, "root")
+	if _, err := Take(context.Background(), x, Options{Window: time.Second}); err == nil {
+		t.Fatal("a window of one second was accepted")
+	}
+	ctx, stop := context.WithTimeout(context.Background(), time.Second)
+	defer stop()
+	began := time.Now()
+	_, err := Take(ctx, x, Options{Window: time.Minute})
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "too early to judge") || time.Since(began) > 10*time.Second {
+		t.Fatalf("after %v: %v", time.Since(began), err)
+	}
+}

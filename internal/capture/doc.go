@@ -1,2 +1,0 @@
-// Package capture does all I/O that judgement needs and returns one snapshot.
-package capture

@@ -1,0 +1,252 @@
+package capture
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"dyno/internal/catalog"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
+)
+
+// questionTime bounds each question about a class.
+const questionTime = 2 * time.Second
+
+// questioner asks the server about the classes that matter: which tables they touch and how it would execute them.
+type questioner struct {
+	t *target.Target
+	s *snapshot.Snapshot
+}
+
+// ask fills Tables and Plans of the snapshot for the n classes with the most time. What cannot be asked is said in the plan; an
+// error means that the server went away.
+func (q questioner) ask(ctx context.Context, n int) error {
+	conn, err := q.t.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	shapes := map[string]sqlshape.Shape{}
+	var refs []schema.Ref
+	top := q.s.Classes[:min(n, len(q.s.Classes))]
+	for _, c := range top {
+		sh, err := shapeOf(c)
+		if err != nil {
+			continue // the plan says so
+		}
+		shapes[c.ID] = sh
+		for _, r := range sh.Tables {
+			found, err := q.locate(ctx, conn, r, c.Schema)
+			if err != nil {
+				return err
+			}
+			for _, ref := range found {
+				if !systemSchema(ref.Schema) && !slices.Contains(refs, ref) {
+					refs = append(refs, ref)
+				}
+			}
+		}
+	}
+	if len(refs) > 0 {
+		if q.s.Tables, err = catalog.Tables(ctx, conn, refs); err != nil {
+			return err
+		}
+	}
+	total := q.s.TotalTime()
+	for _, c := range top {
+		sh, parsed := shapes[c.ID]
+		if c.TimeSec < 0.01*total || !parsed || sh.Kind == sqlshape.Other || sh.Kind == sqlshape.Insert {
+			continue
+		}
+		p, err := q.plan(ctx, conn, c, sh)
+		if err != nil {
+			return err
+		}
+		q.s.Plans = append(q.s.Plans, p)
+	}
+	return nil
+}
+
+// shapeOf parses a class: its example where there is one, for fingerprints have lost the digits of names.
+func shapeOf(c class.Class) (sqlshape.Shape, error) {
+	if c.Example != "" {
+		if sh, err := sqlshape.Parse(c.Example); err == nil {
+			return sh, nil
+		}
+	}
+	return sqlshape.Parse(c.Fingerprint)
+}
+
+// mostMatches bounds the tables that a name without its digits may stand for.
+const mostMatches = 8
+
+// locate returns the tables that a statement's name can mean, in the schema that the class ran in.
+func (q questioner) locate(ctx context.Context, conn *sql.Conn, r sqlshape.TableRef, def string) ([]schema.Ref, error) {
+	db := r.Schema
+	if db == "" {
+		db = def
+	}
+	switch {
+	case db == "" && strings.Contains(r.Name, "?"):
+		return nil, nil // any choice would be a guess
+	case db == "":
+		found, err := catalog.Find(ctx, conn, r.Name)
+		if len(found) != 1 { // likewise
+			return nil, err
+		}
+		return found, err
+	case !strings.Contains(r.Name, "?"):
+		return []schema.Ref{{Schema: db, Table: r.Name}}, nil
+	}
+	names, err := catalog.Names(ctx, conn, db)
+	if err != nil {
+		return nil, err
+	}
+	var refs []schema.Ref
+	for _, n := range names {
+		if sqlshape.Match(r.Name, n) && len(refs) < mostMatches {
+			refs = append(refs, schema.Ref{Schema: db, Table: n})
+		}
+	}
+	return refs, nil
+}
+
+func systemSchema(name string) bool {
+	switch strings.ToLower(name) {
+	case "mysql", "information_schema", "performance_schema", "sys":
+		return true
+	}
+	return false
+}
+
+// plan asks how the server would execute a statement of the class. Only statements that EXPLAIN cannot harm are sent.
+func (q questioner) plan(ctx context.Context, conn *sql.Conn, c class.Class, sh sqlshape.Shape) (explain.Plan, error) {
+	p := explain.Plan{Class: c.ID}
+	stmt := c.Example
+	if stmt == "" || sqltext.Fingerprint(stmt) != c.Fingerprint {
+		stmt = c.Fingerprint
+	}
+	if strings.Contains(stmt, "?") { // a fingerprint, or a prepared statement as the processlist shows it
+		filled, err := sqlshape.Fill(stmt, func(table, column string) string { return q.typical(sh, c.Schema, table, column) })
+		if err != nil {
+			p.Error = "no statement of this class was seen with its values, and its fingerprint cannot stand in for one: " + err.Error()
+			return p, nil
+		}
+		p.Guess = filled != stmt
+		stmt = filled
+	}
+	if err := sqlshape.Explainable(stmt); err != nil {
+		p.Error = "not asked: " + err.Error()
+		return p, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, questionTime)
+	defer cancel()
+	db := c.Schema
+	if db == "" && len(sh.Tables) > 0 {
+		db = sh.Tables[0].Schema
+	}
+	if db != "" {
+		if _, err := conn.ExecContext(ctx, "USE "+schema.Quote(db)); err != nil {
+			return q.refused(p, err)
+		}
+	}
+	cols, rows, err := texts(ctx, conn, sqltext.Tagged("explain", c.ID, "EXPLAIN FORMAT=TRADITIONAL "+stmt))
+	if err != nil {
+		return q.refused(p, err)
+	}
+	got := explain.Tabular(cols, rows)
+	got.Class, got.Guess, got.Raw = p.Class, p.Guess, tabbed(cols, rows)
+	return got, nil
+}
+
+// refused turns the server's refusal into a plan that says so; a lost connection stays an error.
+func (q questioner) refused(p explain.Plan, err error) (explain.Plan, error) {
+	if target.KindOf(err) == target.Gone {
+		return p, err
+	}
+	p.Error = err.Error()
+	return p, nil
+}
+
+// typical returns a literal of the column's type for a parameter whose value nobody saw.
+func (q questioner) typical(sh sqlshape.Shape, def, table, column string) string {
+	for _, r := range sh.Tables {
+		if table != "" && !strings.EqualFold(table, r.Alias) && !strings.EqualFold(table, r.Name) {
+			continue
+		}
+		ref := schema.Ref{Schema: r.Schema, Table: r.Name}
+		if ref.Schema == "" {
+			ref.Schema = def
+		}
+		for _, t := range q.s.Tables {
+			if t.Table != ref.Table || (ref.Schema != "" && t.Schema != ref.Schema) {
+				continue
+			}
+			c, ok := t.Column(column)
+			if !ok {
+				continue
+			}
+			switch strings.ToLower(c.DataType) {
+			case "char", "varchar", "text", "tinytext", "mediumtext", "longtext", "enum", "set":
+				return "'a'"
+			case "date", "datetime", "timestamp":
+				return "'2020-01-01'"
+			case "time":
+				return "'00:00:01'"
+			case "binary", "varbinary", "blob", "tinyblob", "mediumblob", "longblob", "bit":
+				return "0x61"
+			}
+			return "1"
+		}
+	}
+	return "1"
+}
+
+// texts runs a query and returns its rows as text, NULL as "NULL".
+func texts(ctx context.Context, conn *sql.Conn, query string) (cols []string, rows [][]string, err error) {
+	r, err := conn.QueryContext(ctx, query)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	if cols, err = r.Columns(); err != nil {
+		return nil, nil, err
+	}
+	cells := make([]sql.NullString, len(cols))
+	ptrs := make([]any, len(cols))
+	for i := range cells {
+		ptrs[i] = &cells[i]
+	}
+	for r.Next() {
+		if err := r.Scan(ptrs...); err != nil {
+			return nil, nil, fmt.Errorf("read plan: %w", err)
+		}
+		row := make([]string, len(cols))
+		for i, c := range cells {
+			row[i] = "NULL"
+			if c.Valid {
+				row[i] = c.String
+			}
+		}
+		rows = append(rows, row)
+	}
+	return cols, rows, r.Err()
+}
+
+func tabbed(cols []string, rows [][]string) string {
+	var b strings.Builder
+	b.WriteString(strings.Join(cols, "\t"))
+	for _, r := range rows {
+		b.WriteString("\n" + strings.Join(r, "\t"))
+	}
+	return b.String()
+}

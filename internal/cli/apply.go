@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"dyno/internal/act"
+	"dyno/internal/journal"
+)
+
+func (e *env) apply() *cobra.Command {
+	var execute bool
+	c := &cobra.Command{
+		Use:   "apply TARGET FINDING",
+		Short: "carry out what a finding suggests; a dry run without --execute",
+		Long: `Says what carrying out a finding's change would mean on the server as it is now: the statements, how long, how much
+space, what stands against it. With --execute it does it: online, with a short wait for the table's lock and a bounded
+number of retries. The journal has the undo before the first statement is sent.`,
+		Args: args(2, 2),
+	}
+	c.Flags().BoolVar(&execute, "execute", false, "do it")
+	e.loginFlags(c)
+	c.RunE = func(c *cobra.Command, a []string) error {
+		t, err := e.app.Open(c.Context(), a[0], e.login)
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		in, err := e.app.Plan(c.Context(), t, a[1])
+		if err != nil {
+			return err
+		}
+		if e.json() && !execute {
+			return e.writeJSON(struct {
+				Finding string      `json:"finding"`
+				Execute bool        `json:"execute"`
+				Preview act.Preview `json:"preview"`
+			}{in.Finding.ID, false, in.Preview})
+		}
+		if !e.json() {
+			e.printPreview(in.Preview)
+		}
+		if !execute {
+			fmt.Fprintf(e.Out, "\nNothing was changed. To do it: dyno apply %s %s --execute\n", a[0], a[1])
+			return nil
+		}
+		entry, err := e.app.Apply(c.Context(), t, in, e.progress(), func(s string) { e.remark("%s", s) })
+		return e.acted(entry, err, "Done", fmt.Sprintf("To take it back: dyno undo %s --execute\nTo see what it brought, once traffic has run: dyno proof %[1]s", entry.ID))
+	}
+	return c
+}
+
+func (e *env) printPreview(p act.Preview) {
+	for _, s := range p.Text() {
+		fmt.Fprintln(e.Out, s)
+	}
+}
+
+func (e *env) undo() *cobra.Command {
+	var execute bool
+	c := &cobra.Command{
+		Use:   "undo ACTION",
+		Short: "take an action back; a dry run without --execute",
+		Long:  `Shows what would take the action back, and with --execute does it, on the server where it was carried out and on no other.`,
+		Args:  args(1, 1),
+	}
+	c.Flags().BoolVar(&execute, "execute", false, "do it")
+	e.loginFlags(c)
+	c.RunE = func(c *cobra.Command, a []string) error {
+		entry, err := e.app.Entry(c.Context(), a[0])
+		if err != nil {
+			return err
+		}
+		if !execute {
+			if e.json() {
+				return e.writeJSON(struct {
+					Action  journal.Entry `json:"action"`
+					Execute bool          `json:"execute"`
+				}{entry, false})
+			}
+			fmt.Fprintf(e.Out, "Would run on %s:\n  %s\n\nNothing was changed. To do it: dyno undo %s --execute\n", entry.Target, entry.Action.Undo, entry.ID)
+			return nil
+		}
+		t, err := e.app.OpenEntry(c.Context(), entry, e.login)
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		entry, err = e.app.Undo(c.Context(), t, a[0], e.progress(), func(s string) { e.remark("%s", s) })
+		return e.acted(entry, err, "Taken back", "")
+	}
+	return c
+}
+
+// acted prints what an action came to.
+func (e *env) acted(entry journal.Entry, err error, word, next string) error {
+	if e.json() {
+		if entry.ID == "" {
+			return err
+		}
+		return errors.Join(e.writeJSON(entry), err)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.Out, "%s: %s\n", word, entry.ID)
+	if next != "" {
+		fmt.Fprintln(e.Out, next)
+	}
+	return nil
+}

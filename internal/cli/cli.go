@@ -1,0 +1,185 @@
+// Package cli is the command line: one file per verb. It reads flags, calls package app and prints what comes back; nothing
+// else in the tree prints.
+//
+// Rules for all verbs: results go to stdout, progress and remarks to stderr; JSON is one object a line; progress is drawn on
+// a terminal only; an error is one paragraph that says what to do, and the exit code says what sort it is.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"dyno/internal/app"
+)
+
+// Streams is where a command reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// env is what every verb gets: the app, the streams, and the flags that all verbs share.
+type env struct {
+	Streams
+	app    *app.App
+	output string // "text" or "json"
+	quiet  bool
+	login  app.Login
+
+	mu   sync.Mutex // serialises writes to the terminal
+	line bool       // a progress line stands on the terminal
+}
+
+// Run executes one command line and returns the exit code. Nothing is left running when it returns, except the servers of
+// sandboxes that were meant to stay.
+func Run(ctx context.Context, args []string, s Streams, environ func(string) string, version string) int {
+	e := &env{Streams: s}
+	home, err := app.DefaultHome(environ)
+	if err != nil {
+		return e.fail(err)
+	}
+	e.app = &app.App{Home: home, Version: version, Environ: environ, AskPassword: e.askPassword}
+	root := e.root()
+	root.SetArgs(args)
+	err = root.ExecuteContext(ctx)
+	err = errors.Join(err, e.app.Close())
+	return e.fail(err)
+}
+
+func (e *env) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "dyno",
+		Short: "Load a database server, watch it, find what holds it back, fix that, prove it.",
+		Long: `Dyno loads a MySQL-family server, watches it, finds what holds it back, changes that one thing
+safely, and proves the gain. Start with "dyno demo": it does all of this on a private server.
+
+TARGET is a name of the inventory (dyno target add), sandbox:NAME, or a URL:
+  mysql://user@host:3306/db?tls=verify-full   unix:///path.sock?user=root
+Passwords come from $DYNO_PASSWORD, ~/.my.cnf, --defaults-file or --ask-pass, never from arguments.
+
+Reading never changes a server. What changes one is a dry run without --execute.
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 findings at or above --fail-on, 4 stopped by a safety limit,
+5 verdict "worse" under --fail-on worse, 6 verdict unstable or invalid, 7 part of the input was skipped.`,
+		Version:           e.app.Version,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Args:              cobra.ArbitraryArgs,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if e.output != "text" && e.output != "json" {
+				return usagef("--output %s: it is text or json", e.output)
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown verb %q%s; `dyno --help` lists them", args[0], near(c, args[0]))
+			}
+			return c.Help()
+		},
+	}
+	root.SetOut(e.Out)
+	root.SetErr(e.Err)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usagef("%v; see `%s --help`", err, c.CommandPath()) })
+	root.PersistentFlags().StringVar(&e.output, "output", "text", "text or json (one object a line)")
+	root.PersistentFlags().BoolVar(&e.quiet, "quiet", false, "results only, no progress and no remarks")
+	root.AddCommand(
+		e.demo(), e.sandbox(), e.target(), e.load(), e.diagnose(), e.apply(), e.undo(), e.proof(), e.report(), e.store(),
+	)
+	return root
+}
+
+// loginFlags adds the flags that say how to log in to a TARGET.
+func (e *env) loginFlags(c *cobra.Command) {
+	c.Flags().StringVar(&e.login.DefaultsFile, "defaults-file", "", "read user, password and TLS from this my.cnf instead of ~/.my.cnf")
+	c.Flags().BoolVar(&e.login.NoDefaults, "no-defaults", false, "read no my.cnf at all")
+	c.Flags().BoolVarP(&e.login.AskPass, "ask-pass", "p", false, "prompt for the password")
+}
+
+// near returns a remark with the sub-command whose name is close to what was typed.
+func near(c *cobra.Command, typed string) string {
+	c.SuggestionsMinimumDistance = 2
+	if s := c.SuggestionsFor(typed); len(s) > 0 {
+		return ", did you mean " + strings.Join(s, " or ") + "?"
+	}
+	return ""
+}
+
+// group is a command that only has sub-commands.
+func group(use, short string, subs ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usagef("%s has no %q%s; see `%[1]s --help`", c.CommandPath(), args[0], near(c, args[0]))
+		}
+		return c.Help()
+	}}
+	c.AddCommand(subs...)
+	return c
+}
+
+// args makes a wrong number of arguments a usage error that shows how to call the verb.
+func args(least, most int) cobra.PositionalArgs {
+	return func(c *cobra.Command, a []string) error {
+		if len(a) < least {
+			return usagef("%s: an argument is missing; usage: %s", c.CommandPath(), c.UseLine())
+		}
+		if len(a) > most {
+			return usagef("%s: %q is one argument too many; usage: %s", c.CommandPath(), a[most], c.UseLine())
+		}
+		return nil
+	}
+}
+
+func (e *env) json() bool { return e.output == "json" }
+
+// remark tells the user something beside the result.
+func (e *env) remark(format string, a ...any) {
+	if e.quiet {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.clearLine()
+	fmt.Fprintf(e.Err, format+"\n", a...)
+}
+
+func (e *env) askPassword(prompt string) (string, error) {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return "", errors.New("ask for the password: there is no terminal to ask on; set DYNO_PASSWORD or use a defaults file")
+	}
+	defer tty.Close()
+	fmt.Fprint(tty, prompt)
+	b, err := term.ReadPassword(int(tty.Fd()))
+	fmt.Fprintln(tty)
+	return string(b), err
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// width returns the columns of the terminal, 100 where there is none.
+func (e *env) width() int {
+	if f, ok := e.Out.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w >= 40 {
+			return min(w, 140)
+		}
+	}
+	return 100
+}
+
+// color reports whether the output may be coloured: on a terminal, unless NO_COLOR (https://no-color.org) says otherwise.
+func (e *env) color() bool {
+	return isTerminal(e.Out) && e.app.Environ("NO_COLOR") == "" && e.app.Environ("TERM") != "dumb"
+}

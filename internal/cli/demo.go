@@ -1,0 +1,289 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"dyno/internal/app"
+	"dyno/internal/fault"
+	"dyno/internal/finding"
+	"dyno/internal/progress"
+	"dyno/internal/report"
+	"dyno/internal/stat"
+	"dyno/internal/unit"
+)
+
+func (e *env) demo() *cobra.Command {
+	var o app.DemoOptions
+	var list bool
+	var set []string
+	c := &cobra.Command{
+		Use:   "demo [FAULT]",
+		Short: "plant a real fault on a private server, find it, fix it, prove it",
+		Long: `Starts a private server, plants a fault on it (missing-index when none is named), loads it, and lets the
+diagnosis look at it from outside. Then it carries out the cure while the load goes on, and proves the gain by
+hiding and showing it in turn. Takes less than three minutes and leaves a report. Nothing else on the machine
+is touched, and the private server is gone afterwards.`,
+		Example: "  dyno demo\n  dyno demo missing-index --server mysql@9.7\n  dyno demo --list",
+		Args:    args(0, 1),
+	}
+	f := c.Flags()
+	f.BoolVar(&list, "list", false, "tell what can be planted")
+	f.StringVar(&o.Server, "server", "mariadb", "which server: mariadb, mysql@9.7, …; `dyno sandbox servers` lists what is there")
+	f.StringArrayVar(&set, "set", nil, "a server setting as in my.cnf, KEY=VALUE; may be repeated")
+	f.StringArrayVar(&o.ServerDirs, "server-dir", nil, "also look for server builds here; may be repeated")
+	f.BoolVar(&o.Keep, "keep", false, "leave the private server running afterwards")
+	f.BoolVar(&o.NoCure, "no-cure", false, "stop after the finding")
+	f.BoolVar(&o.RandomNames, "random-names", false, "plant it under random schema, table and column names")
+	f.Uint64Var(&o.Seed, "seed", 0, "for everything that is random; 0 draws one and tells it")
+	f.IntVar(&o.Pairs, "pairs", 0, "pairs of windows for the proof (6)")
+	c.RunE = func(c *cobra.Command, a []string) error {
+		if list {
+			return e.demoList()
+		}
+		o.Fault = "missing-index"
+		if len(a) == 1 {
+			o.Fault = a[0]
+		}
+		if o.Pairs < 0 || o.Pairs > 100 {
+			return usagef("--pairs %d: it takes 3 to 100, or 0 for the usual number", o.Pairs)
+		}
+		if o.Seed == 0 {
+			o.Seed = uint64(rand.Uint32()) + 1
+		}
+		var err error
+		if o.Settings, err = settings(set); err != nil {
+			return err
+		}
+		v := &voice{env: e, began: time.Now()}
+		o.Voice = v
+		res, err := e.app.Demo(c.Context(), o)
+		if res.Report != "" || err == nil {
+			e.demoEnd(res)
+		}
+		if err != nil && o.Keep && res.Sandbox != "" {
+			e.remark("The private server is kept: sandbox:%s", res.Sandbox)
+		}
+		return err
+	}
+	return c
+}
+
+func (e *env) demoList() error {
+	for _, f := range fault.All() {
+		if e.json() {
+			if err := e.writeJSON(struct {
+				Fault string `json:"fault"`
+				Title string `json:"title"`
+				Kind  string `json:"kind"`
+			}{f.Name, f.Title, string(f.Kind)}); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(e.Out, "%-16s %s\n", f.Name, f.Title)
+	}
+	return nil
+}
+
+// settings reads KEY=VALUE arguments.
+func settings(set []string) (map[string]string, error) {
+	m := map[string]string{}
+	for _, kv := range set {
+		k, v, ok := strings.Cut(kv, "=")
+		if !ok || k == "" {
+			return nil, usagef("--set %s: it takes KEY=VALUE, such as innodb_buffer_pool_size=1G", kv)
+		}
+		m[strings.ReplaceAll(k, "-", "_")] = v
+	}
+	return m, nil
+}
+
+// voice tells a demo as it happens.
+type voice struct {
+	*env
+	began time.Time
+	lives int
+}
+
+func (v *voice) Say(s report.Step) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.clearLine()
+	v.lives = 0
+	switch {
+	case v.json():
+		_ = v.writeJSON(struct {
+			Message string    `json:"message"`
+			At      time.Time `json:"at"`
+			Text    string    `json:"text"`
+		}{"step", s.At.UTC(), s.Text})
+	case !v.quiet:
+		lead := fmt.Sprintf("%5s  ", clock(s.At.Sub(v.began)))
+		fmt.Fprintln(v.Out, v.bold(lead+wrap(s.Text, v.width()-len(lead)-1, strings.Repeat(" ", len(lead)))))
+	}
+}
+
+func (v *voice) Live(l app.Live) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case v.json():
+		m := map[string]any{"message": "tick", "at": l.At.UTC(), "second": l.Second, "tps": l.TPS, "p95_ms": float64(l.P95) / 1e6}
+		if l.CPU >= 0 {
+			m["server_cpu_cores"] = l.CPU
+		}
+		if l.RowsRead >= 0 {
+			m["rows_read_per_s"] = l.RowsRead
+		}
+		if l.Note != "" {
+			m["variant"] = l.Note
+		}
+		_ = v.writeJSON(m)
+	case !v.quiet:
+		v.clearLine()
+		cpu, rows := "      ?", "          ?"
+		if l.CPU >= 0 {
+			cpu = fmt.Sprintf("%7.2f", l.CPU)
+		}
+		if l.RowsRead >= 0 {
+			rows = fmt.Sprintf("%11s", unit.Count(l.RowsRead))
+		}
+		if v.lives%20 == 0 {
+			fmt.Fprintln(v.Out, v.dim("           ops/s   95 % within   CPU cores   rows read/s"))
+		}
+		v.lives++
+		fmt.Fprintln(v.Out, v.dim(fmt.Sprintf("       %9s %13s     %s   %s  %s", unit.Count(l.TPS), unit.Duration(l.P95), cpu, rows, l.Note)))
+	}
+}
+
+// Progress draws the long steps of a demo.
+func (v *voice) Progress() progress.Sink { return v.progress() }
+
+func clock(d time.Duration) string {
+	s := int(d.Seconds())
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
+func (e *env) bold(s string) string { return e.style("1", s) }
+func (e *env) dim(s string) string  { return e.style("2", s) }
+
+func (e *env) style(code, s string) string {
+	if !e.color() {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// wrap breaks text at spaces so that no line is longer than width where that is possible.
+func wrap(s string, width int, indent string) string {
+	var b strings.Builder
+	n := 0
+	for i, w := range strings.Fields(s) {
+		l := len([]rune(w))
+		switch {
+		case i == 0:
+		case n+1+l > width:
+			b.WriteString("\n" + indent)
+			n = 0
+		default:
+			b.WriteByte(' ')
+			n++
+		}
+		b.WriteString(w)
+		n += l
+	}
+	return b.String()
+}
+
+// side is one side of a demo in JSON.
+type side struct {
+	QPS      *float64 `json:"qps"`
+	P95      *float64 `json:"p95_ms"`
+	CPU      *float64 `json:"server_cpu_cores"`
+	RowsRead *float64 `json:"rows_read_per_s"`
+}
+
+func sideOf(m map[string]stat.Interval) *side {
+	if m == nil {
+		return nil
+	}
+	get := func(name string) *float64 {
+		if v, ok := m[name]; ok {
+			return &v.Center
+		}
+		return nil
+	}
+	return &side{get("qps"), get("p95_ms"), get("server_cpu_cores"), get("rows_read_per_s")}
+}
+
+// demoEnd prints the outcome: the report as text, or the closing JSON object.
+func (e *env) demoEnd(res app.DemoResult) {
+	if e.json() {
+		findings, foreign := res.Findings, res.Foreign
+		if findings == nil {
+			findings = []finding.Finding{}
+		}
+		if foreign == nil {
+			foreign = []finding.Finding{}
+		}
+		out := struct {
+			Message   string                 `json:"message"`
+			Fault     string                 `json:"fault"`
+			Server    string                 `json:"server"`
+			Sandbox   string                 `json:"sandbox,omitempty"`
+			Found     bool                   `json:"found"`
+			Findings  []finding.Finding      `json:"findings"`
+			Foreign   []finding.Finding      `json:"foreign"`
+			Before    *side                  `json:"before,omitempty"`
+			After     *side                  `json:"after,omitempty"`
+			Intervals map[string]beforeAfter `json:"intervals,omitempty"`
+			Verdict   *stat.Verdict          `json:"verdict,omitempty"`
+			Action    string                 `json:"action,omitempty"`
+			Report    string                 `json:"report"`
+			FirstLive float64                `json:"first_live_s"`
+			ToFinding float64                `json:"finding_s"`
+		}{
+			"demo", res.Fault.Name, res.Server.Flavor + "@" + res.Server.Version, res.Sandbox, res.Found, findings, foreign, sideOf(res.Before), sideOf(res.After),
+			intervals(res), res.Verdict, res.Action.ID, res.Report, res.FirstLive.Seconds(), res.ToFinding.Seconds(),
+		}
+		_ = e.writeJSON(out)
+		return
+	}
+	fmt.Fprintln(e.Out)
+	_ = report.Text(e.Out, &res.Document, report.Options{Width: e.width(), Color: e.color()})
+	fmt.Fprintf(e.Out, "\nReport: %s\n", res.Report)
+	if res.Sandbox != "" {
+		fmt.Fprintf(e.Out, "The private server is kept: sandbox:%s (`dyno sandbox sh %[1]s`, `dyno sandbox rm %[1]s`)\n", res.Sandbox)
+	}
+}
+
+type beforeAfter struct {
+	Before stat.Interval `json:"before"`
+	After  stat.Interval `json:"after"`
+}
+
+func intervals(res app.DemoResult) map[string]beforeAfter {
+	if res.Before == nil {
+		return nil
+	}
+	m := map[string]beforeAfter{}
+	for k, b := range res.Before {
+		if a, ok := res.After[k]; ok {
+			m[k] = beforeAfter{b, a}
+		}
+	}
+	return m
+}
+
+// writeJSON writes one object on a line of its own.
+func (e *env) writeJSON(v any) error {
+	enc := json.NewEncoder(e.Out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}

@@ -1,2 +1,0 @@
-// Package cli is the command line: one file per verb.
-package cli

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"dyno/internal/sandbox"
+	"dyno/internal/target"
+)
+
+// Exit codes. They are part of the interface: scripts depend on them.
+const (
+	exitDone     = 0
+	exitFailed   = 1
+	exitUsage    = 2
+	exitFindings = 3 // findings at or above --fail-on
+	exitUnclear  = 6 // verdict unstable or invalid
+)
+
+// exitError carries an exit code. A nil Err prints nothing.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (x *exitError) Error() string {
+	if x.err == nil {
+		return ""
+	}
+	return x.err.Error()
+}
+
+func (x *exitError) Unwrap() error { return x.err }
+
+func usagef(format string, a ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, a...)}
+}
+
+// fail prints an error as one paragraph with what to do and returns its exit code.
+func (e *env) fail(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	code := exitFailed
+	var x *exitError
+	if errors.As(err, &x) {
+		code = x.code
+		if x.err == nil {
+			return code
+		}
+	}
+	text := strings.TrimRight(err.Error(), ".\n")
+	if errors.Is(err, context.Canceled) {
+		text = strings.TrimSuffix(strings.TrimSuffix(text, context.Canceled.Error()), ": ")
+		if text == "" {
+			text = "stopped"
+		}
+	}
+	hint := target.HintOf(err)
+	var box *sandbox.Error
+	if hint == "" && errors.As(err, &box) {
+		hint = box.Hint
+	}
+	if hint != "" && !strings.Contains(text, hint) {
+		text += "; " + hint
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.clearLine()
+	fmt.Fprintf(e.Err, "dyno: %s.\n", oneParagraph(text))
+	return code
+}
+
+// oneParagraph keeps an error on one line, whatever servers and files put into it.
+func oneParagraph(s string) string {
+	s = strings.ToValidUTF8(s, "�")
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' || r == '\t' {
+			return ' '
+		}
+		if r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) {
+			return '�'
+		}
+		return r
+	}, s)
+}

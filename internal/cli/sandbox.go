@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"dyno/internal/sandbox"
+)
+
+func (e *env) sandbox() *cobra.Command {
+	var dirs []string
+	c := group("sandbox", "private servers: up, ls, sh, down, rm, servers, install")
+	c.PersistentFlags().StringArrayVar(&dirs, "server-dir", nil, "also look for server builds here; may be repeated")
+	yard := func() (*sandbox.Yard, error) {
+		y, err := e.app.Yard()
+		if err != nil {
+			return nil, err
+		}
+		y.ServerDirs = append(y.ServerDirs, dirs...)
+		return y, nil
+	}
+	c.AddCommand(e.sandboxUp(yard), e.sandboxLs(yard), e.sandboxSh(yard), e.sandboxDown(yard), e.sandboxRm(yard), e.sandboxServers(yard), e.sandboxInstall(yard))
+	return c
+}
+
+type yardFunc func() (*sandbox.Yard, error)
+
+func (e *env) sandboxUp(yard yardFunc) *cobra.Command {
+	cfg := sandbox.Config{}
+	var set []string
+	c := &cobra.Command{
+		Use:   "up [NAME]",
+		Short: "start a private server and keep it until `down` or `rm`",
+		Long: `Starts a private server with its own data directory, socket and port, or starts a stopped one again. Without a NAME it is
+called after the flavor. It needs no password over its socket; as TARGET it is sandbox:NAME.`,
+		Example: "  dyno sandbox up shop --server mariadb@10.11 --set innodb_buffer_pool_size=1G\n  dyno sandbox up --server mysql@9.7 --set port=13306",
+		Args:    args(0, 1),
+	}
+	c.Flags().StringVar(&cfg.Server, "server", "", "mariadb, mysql@9.7, or a path; `dyno sandbox servers` lists what is there")
+	c.Flags().StringArrayVar(&set, "set", nil, "a server setting as in my.cnf, KEY=VALUE; may be repeated")
+	c.RunE = func(c *cobra.Command, a []string) error {
+		y, err := yard()
+		if err != nil {
+			return err
+		}
+		if len(set) > 0 {
+			if cfg.Settings, err = settings(set); err != nil {
+				return err
+			}
+		}
+		if len(a) == 1 {
+			cfg.Name = a[0]
+		} else {
+			srv, err := y.Resolve(c.Context(), cfg.Server)
+			if err != nil {
+				return err
+			}
+			cfg.Name = srv.Flavor
+		}
+		if err := sandbox.CheckName(cfg.Name); err != nil {
+			return &exitError{exitUsage, err}
+		}
+		began := time.Now()
+		s, err := y.Up(c.Context(), cfg, e.progress())
+		if err != nil {
+			return err
+		}
+		if e.json() {
+			return e.writeJSON(s)
+		}
+		fmt.Fprintf(e.Out, "%s: %s %s answers after %s on %s and port %d\n", s.Name, s.Server.Flavor, s.Server.Version, time.Since(began).Round(10*time.Millisecond), s.Socket, s.Port)
+		e.remark("As TARGET: sandbox:%s. A client: `dyno sandbox sh %[1]s`.", s.Name)
+		return nil
+	}
+	return c
+}
+
+func (e *env) sandboxLs(yard yardFunc) *cobra.Command {
+	return &cobra.Command{Use: "ls", Short: "list private servers and what has become of them", Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
+		y, err := yard()
+		if err != nil {
+			return err
+		}
+		all, err := y.List(c.Context())
+		if err != nil {
+			return err
+		}
+		for _, s := range all {
+			if e.json() {
+				if err := e.writeJSON(s); err != nil {
+					return err
+				}
+				continue
+			}
+			pid := "-"
+			if s.PID != 0 {
+				pid = fmt.Sprint(s.PID)
+			}
+			line := fmt.Sprintf("%-24s %-11s %-18s pid %-8s %s", s.Name, s.State, s.Server.Flavor+" "+s.Server.Version, pid, s.Socket)
+			if s.State == sandbox.Orphan {
+				line += fmt.Sprintf("  (made by process %d, which is gone)", s.Owner)
+			}
+			if s.Problem != "" {
+				line += "  (" + s.Problem + ")"
+			}
+			fmt.Fprintln(e.Out, strings.TrimRight(line, " "))
+		}
+		if len(all) == 0 && !e.json() {
+			e.remark("There are none. `dyno sandbox up` starts one.")
+		}
+		return nil
+	}}
+}
+
+func (e *env) sandboxSh(yard yardFunc) *cobra.Command {
+	return &cobra.Command{
+		Use: "sh NAME", Short: "print the command that opens a client on a private server",
+		Example: "  $(dyno sandbox sh shop)\n  $(dyno sandbox sh shop) -e 'SELECT VERSION()'", Args: args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			y, err := yard()
+			if err != nil {
+				return err
+			}
+			s, err := y.Find(c.Context(), a[0])
+			if err != nil {
+				return err
+			}
+			if s.State != sandbox.Running && s.State != sandbox.Orphan {
+				e.remark("%s is %s; `dyno sandbox up %[1]s` starts it.", s.Name, s.State)
+			}
+			client := "mysql"
+			for _, name := range []string{"mariadb", "mysql"} {
+				if p, err := exec.LookPath(name); err == nil {
+					client = p
+					break
+				}
+			}
+			fmt.Fprintf(e.Out, "%s --no-defaults --user=root --socket=%s\n", client, quoteShell(s.Socket))
+			return nil
+		},
+	}
+}
+
+// quoteShell quotes a word for the shell only where it needs that, so that $(dyno sandbox sh) works.
+func quoteShell(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/._-+=:@%", r))
+	}) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func (e *env) sandboxDown(yard yardFunc) *cobra.Command {
+	return &cobra.Command{Use: "down NAME...", Short: "stop private servers, keep their data", Args: args(1, 1000), RunE: func(c *cobra.Command, a []string) error {
+		y, err := yard()
+		if err != nil {
+			return err
+		}
+		return each(a, func(name string) error { return y.Down(c.Context(), name) })
+	}}
+}
+
+func (e *env) sandboxRm(yard yardFunc) *cobra.Command {
+	var all bool
+	c := &cobra.Command{Use: "rm NAME... | --all", Short: "end private servers and remove all there is of them", Args: args(0, 1000)}
+	c.Flags().BoolVar(&all, "all", false, "every private server and every cached template; installed server builds stay")
+	c.RunE = func(c *cobra.Command, a []string) error {
+		if all == (len(a) > 0) {
+			return usagef("say which: names, or --all; usage: %s", c.UseLine())
+		}
+		y, err := yard()
+		if err != nil {
+			return err
+		}
+		if all {
+			return y.RemoveAll(c.Context())
+		}
+		return each(a, func(name string) error { return y.Remove(c.Context(), name) })
+	}
+	return c
+}
+
+func each(names []string, f func(string) error) error {
+	var errs []error
+	for _, n := range names {
+		errs = append(errs, f(n))
+	}
+	return errors.Join(errs...)
+}
+
+func (e *env) sandboxServers(yard yardFunc) *cobra.Command {
+	return &cobra.Command{Use: "servers", Short: "list the server builds on this machine", Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
+		y, err := yard()
+		if err != nil {
+			return err
+		}
+		all, err := y.Servers(c.Context())
+		if err != nil {
+			return err
+		}
+		for _, s := range all {
+			if e.json() {
+				if err := e.writeJSON(s); err != nil {
+					return err
+				}
+				continue
+			}
+			fmt.Fprintf(e.Out, "%-20s %-11s %s\n", s.Spec(), s.Origin, s.Path)
+		}
+		if len(all) == 0 && !e.json() {
+			e.remark("There are none. `dyno sandbox install mariadb@10.11` or `dyno sandbox install mysql@9.7` gets one.")
+		}
+		return nil
+	}}
+}
+
+func (e *env) sandboxInstall(yard yardFunc) *cobra.Command {
+	return &cobra.Command{
+		Use: "install SERVER", Short: "fetch a server build and unpack it beside the system",
+		Long: `Fetches a server build with the machine's own package client, verifies it, and unpacks it into Dyno's folder. Nothing is
+installed into the system and no service is started. Known: mysql@9.7, mariadb@10.11.`,
+		Args: args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			y, err := yard()
+			if err != nil {
+				return err
+			}
+			s, err := y.Install(c.Context(), a[0], e.progress())
+			if errors.Is(err, context.Canceled) && c.Context().Err() != nil {
+				return fmt.Errorf("install %s: stopped; what was fetched of it is gone: %w", a[0], context.Canceled)
+			}
+			if err != nil {
+				return err
+			}
+			if e.json() {
+				return e.writeJSON(s)
+			}
+			fmt.Fprintf(e.Out, "%s is installed: %s\n", s.Spec(), s.Path)
+			return nil
+		},
+	}
+}

@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"dyno/internal/snapshot"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+)
+
+func (e *env) target() *cobra.Command {
+	return group("target", "the inventory of servers: add, ls, rm; check what is observable, print grants",
+		e.targetAdd(), e.targetLs(), e.targetRm(), e.targetCheck(), e.targetGrants())
+}
+
+func (e *env) targetAdd() *cobra.Command {
+	var t ledger.Target
+	c := &cobra.Command{
+		Use:   "add NAME URL",
+		Short: "remember a server by name",
+		Long: `Remembers how to reach a server and where its password is, never the password: that stays in a defaults file
+(--from-defaults), in an environment variable (--password-env), or is asked for.`,
+		Example: "  dyno target add shop 'mysql://dyno@db1:3306?tls=verify-full&ssl-ca=/etc/ssl/shop-ca.pem' --password-env SHOP_PASSWORD",
+		Args:    args(2, 2),
+	}
+	c.Flags().StringVar(&t.Defaults, "from-defaults", "", "my.cnf that holds its user and password")
+	c.Flags().StringVar(&t.PasswordEnv, "password-env", "", "environment variable that will hold its password")
+	c.RunE = func(c *cobra.Command, a []string) error {
+		if strings.Contains(a[0], ":") || strings.ContainsAny(a[0], " \t\n/") || a[0] == "" {
+			return usagef("target name %q: it must not be empty and holds no colon, slash or space", a[0])
+		}
+		spec, err := target.ParseURL(a[1])
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		if spec.PasswordInURL {
+			return usagef("the URL holds a password, which Dyno does not keep: leave it out and use --password-env or --from-defaults")
+		}
+		t.Name, t.URL = a[0], spec.URL()
+		l, err := e.app.Ledger(c.Context())
+		if err != nil {
+			return err
+		}
+		if err := l.PutTarget(c.Context(), t); err != nil {
+			return err
+		}
+		e.remark("Remembered %s: %s. `dyno target check %[1]s` tells what can be observed there.", t.Name, t.URL)
+		return nil
+	}
+	return c
+}
+
+func (e *env) targetLs() *cobra.Command {
+	return &cobra.Command{Use: "ls", Short: "list the inventory", Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
+		l, err := e.app.Ledger(c.Context())
+		if err != nil {
+			return err
+		}
+		all, err := l.Targets(c.Context())
+		if err != nil {
+			return err
+		}
+		for _, t := range all {
+			if e.json() {
+				if err := e.writeJSON(t); err != nil {
+					return err
+				}
+				continue
+			}
+			from := ""
+			switch {
+			case t.PasswordEnv != "":
+				from = "password in $" + t.PasswordEnv
+			case t.Defaults != "":
+				from = "login from " + t.Defaults
+			}
+			fmt.Fprintln(e.Out, strings.TrimRight(fmt.Sprintf("%-16s %-50s %s", t.Name, t.URL, from), " "))
+		}
+		if len(all) == 0 && !e.json() {
+			e.remark("The inventory is empty. `dyno target add NAME URL` fills it.")
+		}
+		return nil
+	}}
+}
+
+func (e *env) targetRm() *cobra.Command {
+	return &cobra.Command{Use: "rm NAME", Short: "forget a server (what was stored about it stays)", Args: args(1, 1), RunE: func(c *cobra.Command, a []string) error {
+		l, err := e.app.Ledger(c.Context())
+		if err != nil {
+			return err
+		}
+		return l.RemoveTarget(c.Context(), a[0])
+	}}
+}
+
+func (e *env) targetCheck() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "check TARGET",
+		Short: "what is observable on a server, and which grant or setting is missing",
+		Long: `Connects, asks what the server is, tries every source of figures once, and says for each that gives nothing
+which GRANT or setting would mend it. Changes nothing. Exit code 1 when the server cannot be reached.`,
+		Args: args(1, 1),
+	}
+	e.loginFlags(c)
+	c.RunE = func(c *cobra.Command, a []string) error {
+		t, err := e.app.Open(c.Context(), a[0], e.login)
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		sources, err := e.app.Check(c.Context(), t)
+		if err != nil {
+			return err
+		}
+		f := t.Facts()
+		if e.json() {
+			return e.writeJSON(struct {
+				Target  string            `json:"target"`
+				Flavor  string            `json:"flavor"`
+				Version string            `json:"version"`
+				Server  string            `json:"server"`
+				User    string            `json:"user"`
+				Sources []snapshot.Source `json:"sources"`
+			}{t.Spec().Name, f.Flavor, f.Version.String(), f.Server, f.User, sources})
+		}
+		fmt.Fprintf(e.Out, "%s is %s %s, reached as %s\n\n", t.Spec().Name, f.Flavor, f.Version, f.User)
+		missing := 0
+		for _, s := range sources {
+			if s.State == snapshot.OK {
+				fmt.Fprintf(e.Out, "  %-22s ok\n", s.Name)
+				continue
+			}
+			missing++
+			fmt.Fprintf(e.Out, "  %-22s %s: %s\n", s.Name, s.State, wrap(s.Reason, e.width()-28, strings.Repeat(" ", 28)))
+			if s.Fix != "" {
+				fmt.Fprintf(e.Out, "  %-22s mend it: %s\n", "", s.Fix)
+			}
+		}
+		if missing == 0 {
+			fmt.Fprintf(e.Out, "\nEverything that Dyno can observe is observable.\n")
+		} else {
+			fmt.Fprintf(e.Out, "\n%d of %d sources give nothing; what they would show stays unknown.\n", missing, len(sources))
+		}
+		return nil
+	}
+	return c
+}
+
+func (e *env) targetGrants() *cobra.Command {
+	var task, user, flavor string
+	var schemas []string
+	c := &cobra.Command{
+		Use:   "grants [TARGET]",
+		Short: "print the SQL that gives an account what a task needs, and no more",
+		Long: `Prints GRANT statements for one task:
+  watch    read counters, digests and the processlist; no data
+  explain  also EXPLAIN statements of the named schemas
+  change   add and drop indexes in the named schemas
+  load     run workloads in the named schemas
+With a TARGET its flavor is asked, without one --flavor says it. Nothing is executed.`,
+		Example: "  dyno target grants --task watch --user dyno@10.0.0.5\n  dyno target grants shop --task change --schema shop",
+		Args:    args(0, 1),
+	}
+	c.Flags().StringVar(&task, "task", "watch", "watch, explain, change or load")
+	c.Flags().StringVar(&user, "user", "dyno", "account, name or name@host")
+	c.Flags().StringVar(&flavor, "flavor", "", "mysql, percona or mariadb")
+	c.Flags().StringSliceVar(&schemas, "schema", nil, "schema that the task may touch; may be repeated")
+	e.loginFlags(c)
+	c.RunE = func(c *cobra.Command, a []string) error {
+		if len(a) == 1 {
+			t, err := e.app.Open(c.Context(), a[0], e.login)
+			if err != nil {
+				return err
+			}
+			defer t.Close()
+			flavor = t.Facts().Flavor
+		}
+		if flavor == "" {
+			return usagef("say which server the grants are for: give a TARGET or --flavor mysql|percona|mariadb")
+		}
+		if name, host, ok := strings.Cut(user, "@"); ok && !strings.HasPrefix(user, "'") {
+			user = "'" + strings.ReplaceAll(name, "'", "''") + "'@'" + strings.ReplaceAll(host, "'", "''") + "'"
+		}
+		grants, err := target.Grants(flavor, task, user, schemas)
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		for _, g := range grants {
+			if e.json() {
+				if err := e.writeJSON(map[string]string{"sql": g}); err != nil {
+					return err
+				}
+				continue
+			}
+			fmt.Fprintln(e.Out, strings.TrimSuffix(g, ";")+";")
+		}
+		return nil
+	}
+	return c
+}

@@ -1,0 +1,371 @@
+// Package demo_test runs the whole loop with the program as users get it: planted, found from outside, cured, proven; and killed half-way.
+package demo_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// program is the built dyno; TestMain sets it before any test runs.
+var program string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "dyno-demo-bin-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	program = filepath.Join(dir, "dyno")
+	if out, err := exec.Command("go", "build", "-o", program, "dyno/cmd/dyno").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// place is a home of its own for one test. What is left of it in the end is checked and removed.
+type place struct {
+	t    *testing.T
+	home string
+}
+
+func newPlace(t *testing.T) place {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs real servers")
+	}
+	home, err := os.MkdirTemp("/var/tmp", "dyno-demo-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := place{t, home}
+	t.Cleanup(func() {
+		p.dyno("sandbox", "rm", "--all")
+		p.nothingRuns()
+		os.RemoveAll(home)
+	})
+	return p
+}
+
+func (p place) command(args ...string) *exec.Cmd {
+	if tree := os.Getenv("DYNO_TEST_MYSQL"); tree != "" && len(args) > 0 && args[0] == "demo" {
+		args = append(args, "--server-dir="+tree)
+	}
+	c := exec.Command(program, args...)
+	c.Env = append(os.Environ(), "DYNO_HOME="+p.home)
+	return c
+}
+
+// dyno runs a command that must succeed and returns its standard output.
+func (p place) dyno(args ...string) string {
+	p.t.Helper()
+	c := p.command(args...)
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Run(); err != nil {
+		p.t.Fatalf("dyno %s: %v\n%s\n%s", strings.Join(args, " "), err, &errs, tail(out.String()))
+	}
+	return out.String()
+}
+
+func tail(s string) string { return s[max(0, len(s)-3000):] }
+
+// nothingRuns fails when a process still has the home in its arguments.
+func (p place) nothingRuns() {
+	p.t.Helper()
+	procs, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, f := range procs {
+		b, err := os.ReadFile(f)
+		if err == nil && bytes.Contains(b, []byte(p.home)) {
+			p.t.Errorf("still running: %s: %s", f, bytes.ReplaceAll(b, []byte{0}, []byte(" ")))
+		}
+	}
+}
+
+type finding struct {
+	ID       string `json:"id"`
+	Rule     string `json:"rule"`
+	Severity string `json:"severity"`
+	Title    string `json:"title"`
+	Evidence []struct {
+		What    string `json:"what"`
+		Text    string `json:"text"`
+		Sampled bool   `json:"sampled"`
+	} `json:"evidence"`
+	Action *struct {
+		SQL   string `json:"sql"`
+		Table struct {
+			Schema, Table string
+		} `json:"table"`
+	} `json:"action"`
+}
+
+type figures struct {
+	QPS      *float64 `json:"qps"`
+	P95      *float64 `json:"p95_ms"`
+	CPU      *float64 `json:"server_cpu_cores"`
+	RowsRead *float64 `json:"rows_read_per_s"`
+}
+
+type outcome struct {
+	Fault, Server, Sandbox string
+	Found                  bool
+	Findings               []finding
+	Foreign                []finding
+	Before, After          *figures
+	Action                 string
+	Verdict                *struct {
+		Result string
+		Ratio  struct {
+			Center, Lo, Hi float64
+			N              int
+		}
+	}
+	Report string
+}
+
+// last reads the closing object of a demo.
+func (p place) last(out string) (o outcome) {
+	p.t.Helper()
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	for i, l := range lines {
+		if !json.Valid([]byte(l)) {
+			p.t.Fatalf("line %d is not JSON: %s", i+1, l)
+		}
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &raw); err != nil {
+		p.t.Fatal(err)
+	}
+	for _, list := range []string{"findings", "foreign"} {
+		if v := string(raw[list]); !strings.HasPrefix(v, "[") {
+			p.t.Errorf("%s is %s, not a list", list, v)
+		}
+	}
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &o); err != nil {
+		p.t.Fatal(err)
+	}
+	return o
+}
+
+func TestMissingIndexIsFoundCuredAndProven(t *testing.T) {
+	for _, server := range []string{"mariadb", "mysql@9.7"} {
+		t.Run(server, func(t *testing.T) {
+			p := newPlace(t)
+			o := p.last(p.dyno("demo", "missing-index", "--server", server, "--pairs", "4", "--output", "json"))
+			if !o.Found || len(o.Foreign) != 0 || len(o.Findings) != 1 {
+				t.Fatalf("found %v, findings %+v, foreign %+v", o.Found, o.Findings, o.Foreign)
+			}
+			f := o.Findings[0]
+			if f.Rule != "missing-index" || f.Severity == "" || f.Title == "" || len(f.Evidence) < 4 || f.Action == nil || !strings.Contains(f.Action.SQL, "ADD INDEX") {
+				t.Fatalf("finding %+v", f)
+			}
+			for _, side := range []*figures{o.Before, o.After} {
+				if side == nil || side.QPS == nil || side.P95 == nil || side.CPU == nil || side.RowsRead == nil {
+					t.Fatalf("before %+v after %+v", o.Before, o.After)
+				}
+			}
+			if v := o.Verdict; v == nil || v.Result != "better" || v.Ratio.Lo <= 2 || v.Ratio.Lo > v.Ratio.Center || v.Ratio.Center > v.Ratio.Hi || v.Ratio.N != 4 {
+				t.Fatalf("verdict %+v", v)
+			}
+			if *o.After.QPS < 2**o.Before.QPS || *o.After.P95 > *o.Before.P95 || *o.After.RowsRead > *o.Before.RowsRead {
+				t.Fatalf("before %+v after %+v", *o.Before, *o.After)
+			}
+			html, err := os.ReadFile(o.Report)
+			if err != nil || !bytes.Contains(html, []byte("<svg")) || !bytes.Contains(html, []byte("index added")) {
+				t.Fatalf("report %s: %v, %d bytes", o.Report, err, len(html))
+			}
+			p.nothingRuns()
+		})
+	}
+}
+
+// TestTheSameFindingFromOutside lets another process diagnose the demo's server, with names that no rule can know, and with
+// performance_schema off, as MariaDB ships.
+func TestTheSameFindingFromOutside(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		args    []string
+		sampled bool
+	}{
+		{"random names", []string{"--random-names", "--seed", "7"}, false},
+		{"performance_schema off", []string{"--set", "performance_schema=OFF"}, true},
+		{"random names, performance_schema off", []string{"--random-names", "--seed", "8", "--set", "performance_schema=OFF"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPlace(t)
+			o := p.last(p.dyno(append([]string{"demo", "missing-index", "--no-cure", "--keep", "--output", "json"}, c.args...)...))
+			if !o.Found || len(o.Foreign) != 0 {
+				t.Fatalf("found %v, findings %+v, foreign %+v", o.Found, o.Findings, o.Foreign)
+			}
+			box := "sandbox:" + o.Sandbox
+			load := p.command("load", "missing-index", "run", "--target", box, "--threads=3", "--time=60", "--db-ps-mode=disable")
+			if err := load.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { load.Process.Signal(os.Interrupt); load.Wait() }()
+			var fs []finding
+			for s := bufio.NewScanner(strings.NewReader(p.dyno("diagnose", box, "--output", "json"))); s.Scan(); {
+				var f finding
+				if err := json.Unmarshal(s.Bytes(), &f); err != nil {
+					t.Fatal(err)
+				}
+				fs = append(fs, f)
+			}
+			if len(fs) != 1 || fs[0].ID != o.Findings[0].ID || fs[0].Action.SQL != o.Findings[0].Action.SQL {
+				t.Fatalf("got %+v, the demo found %+v", fs, o.Findings)
+			}
+			sampled := false
+			for _, e := range fs[0].Evidence {
+				sampled = sampled || e.Sampled
+			}
+			if sampled != c.sampled {
+				t.Fatalf("marked as sampled: %v, want %v: %+v", sampled, c.sampled, fs[0].Evidence)
+			}
+		})
+	}
+}
+
+// TestApplyUndoProof carries the change out by hand, as on anybody's server.
+func TestApplyUndoProof(t *testing.T) {
+	p := newPlace(t)
+	o := p.last(p.dyno("demo", "missing-index", "--no-cure", "--keep", "--output", "json"))
+	box := "sandbox:" + o.Sandbox
+	load := p.command("load", "missing-index", "run", "--target", box, "--threads=3", "--time=120")
+	if err := load.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { load.Process.Signal(os.Interrupt); load.Wait() }()
+	id := o.Findings[0].ID
+	p.dyno("diagnose", box)
+	if out := p.dyno("apply", box, id); !strings.Contains(out, "Nothing was changed") || !strings.Contains(out, "ADD INDEX") {
+		t.Fatalf("dry run says %s", out)
+	}
+	var e struct{ ID, State string }
+	if err := json.Unmarshal([]byte(p.dyno("apply", box, id, "--execute", "--output", "json")), &e); err != nil || e.State != "done" {
+		t.Fatalf("got %+v, %v", e, err)
+	}
+	var proof struct {
+		Touched []struct {
+			TimeRatio *float64 `json:"time_ratio"`
+			Rows      *float64 `json:"rows_examined_ratio"`
+		}
+		Mix struct{ Shift *float64 }
+	}
+	if err := json.Unmarshal([]byte(p.dyno("proof", e.ID, "--window", "5s", "--output", "json")), &proof); err != nil {
+		t.Fatal(err)
+	}
+	if len(proof.Touched) == 0 || proof.Touched[0].TimeRatio == nil || *proof.Touched[0].TimeRatio < 2 || *proof.Touched[0].Rows < 10 || proof.Mix.Shift == nil {
+		t.Fatalf("proof %+v", proof)
+	}
+	if out := p.dyno("diagnose", box, "--output", "json"); out != "" {
+		t.Fatalf("cured, and yet: %s", out)
+	}
+	if out := p.dyno("undo", e.ID); !strings.Contains(out, "Nothing was changed") {
+		t.Fatalf("dry run says %s", out)
+	}
+	p.dyno("undo", e.ID, "--execute")
+	if out := p.dyno("diagnose", box, "--output", "json"); !strings.Contains(out, id) {
+		t.Fatalf("undone, and yet not found again: %q", out)
+	}
+}
+
+func TestHealthyServersHaveNoFinding(t *testing.T) {
+	for _, c := range [][2]string{{"healthy-reads", "mariadb"}, {"healthy-writes", "mariadb"}, {"healthy-idle", "mariadb"}, {"healthy-writes", "mysql@9.7"}} {
+		t.Run(c[0]+" "+c[1], func(t *testing.T) {
+			p := newPlace(t)
+			o := p.last(p.dyno("demo", c[0], "--server", c[1], "--output", "json"))
+			if o.Found || len(o.Findings) != 0 || len(o.Foreign) != 0 {
+				t.Fatalf("got %+v", o)
+			}
+		})
+	}
+}
+
+// TestKilledHalfWay ends Dyno as a crash would: the server is listed as an orphan and goes without a trace.
+func TestKilledHalfWay(t *testing.T) {
+	p := newPlace(t)
+	c := p.command("demo", "missing-index", "--output", "json")
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := bufio.NewScanner(out)
+	for s.Scan() && !strings.Contains(s.Text(), `"message":"tick"`) {
+	}
+	c.Process.Signal(syscall.SIGKILL)
+	c.Wait()
+	if ls := p.dyno("sandbox", "ls"); !strings.Contains(ls, "orphan") {
+		t.Fatalf("sandbox ls says %q", ls)
+	}
+	p.dyno("store", "check")
+	p.dyno("sandbox", "rm", "--all")
+	if ls := p.dyno("sandbox", "ls", "--output", "json"); ls != "" {
+		t.Fatalf("sandbox ls says %q", ls)
+	}
+	p.nothingRuns()
+	for _, dir := range []string{"sandboxes", "templates"} {
+		if left, err := os.ReadDir(filepath.Join(p.home, dir)); err == nil && len(left) > 0 {
+			t.Fatalf("left in %s: %v", dir, left)
+		}
+	}
+}
+
+// TestStopped presses Ctrl-C in the middle.
+func TestStopped(t *testing.T) {
+	p := newPlace(t)
+	c := p.command("demo", "missing-index")
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := bufio.NewScanner(out)
+	for s.Scan() && !strings.Contains(s.Text(), "from outside") {
+	}
+	c.Process.Signal(os.Interrupt)
+	done := make(chan error, 1)
+	go func() {
+		for s.Scan() {
+		}
+		done <- c.Wait()
+	}()
+	select {
+	case err = <-done:
+	case <-time.After(30 * time.Second):
+		c.Process.Kill()
+		t.Fatal("still running 30 s after Ctrl-C")
+	}
+	if err == nil || !strings.Contains(errs.String(), "stopped") {
+		t.Fatalf("ended with %v and said %q", err, errs.String())
+	}
+	if ls := p.dyno("sandbox", "ls", "--output", "json"); ls != "" {
+		t.Fatalf("left behind: %s", ls)
+	}
+	p.nothingRuns()
+}

@@ -1,0 +1,52 @@
+package load
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"dyno/internal/workload"
+)
+
+func TestConfigRefuses(t *testing.T) {
+	f := func(c Config, mention string) {
+		t.Helper()
+		if _, _, err := c.settle(); err == nil || !strings.Contains(err.Error(), mention) {
+			t.Errorf("%+v: %v; want %q", c, err, mention)
+		}
+	}
+	w := workload.PointSelect{}
+	f(Config{}, "no workload")
+	f(Config{Workload: w, Threads: -1}, "threads=-1")
+	f(Config{Workload: w, Threads: 1e6}, "1 to 100000")
+	f(Config{Workload: w, Time: -time.Second}, "time=-1s")
+	f(Config{Workload: w, PSMode: "sometimes"}, "auto or disable")
+	f(Config{Workload: w, Options: map[string]string{"tabels": "3"}}, `did you mean "tables"?`)
+}
+
+func TestOptionsOfARun(t *testing.T) {
+	c, p, err := Config{Workload: workload.PointSelect{}, Time: 1500 * time.Millisecond, Seed: 9, Ignore: []uint16{1062, 1213}}.settle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := c.options(p)
+	f := func(name, want string) {
+		t.Helper()
+		if o[name] != want {
+			t.Errorf("%s is %q, want %q", name, o[name], want)
+		}
+	}
+	f("threads", "1")
+	f("time", "1.5")
+	f("rand-seed", "9")
+	f("db-ps-mode", "auto")
+	f("mysql-ignore-errors", "1020,1062,1205,1213,1412,1615")
+	f("table-size", "10000")
+	c.IgnoreAll = true
+	if o := c.options(p); o["mysql-ignore-errors"] != "all" {
+		t.Errorf("mysql-ignore-errors is %q", o["mysql-ignore-errors"])
+	}
+	if _, ok := p.Options["threads"]; ok {
+		t.Error("the plan's options were changed")
+	}
+}

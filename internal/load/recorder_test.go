@@ -1,0 +1,100 @@
+package load
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"dyno/internal/hist"
+	"dyno/internal/run"
+)
+
+func emptyTick(kinds int) run.Tick {
+	t := run.Tick{Ops: make([]run.Op, kinds)}
+	for i := range t.Ops {
+		t.Ops[i] = run.Op{Name: fmt.Sprint(i), Latency: hist.New()}
+	}
+	return t
+}
+
+// TestNothingIsLostBetweenTicks takes figures as fast as it can while sessions record, and counts what came out.
+func TestNothingIsLostBetweenTicks(t *testing.T) {
+	const sessions, each = 4, 20_000
+	var recs []*recorder
+	var wg sync.WaitGroup
+	for range sessions {
+		r := newRecorder(2)
+		recs = append(recs, r)
+		wg.Go(func() {
+			for i := range each {
+				r.done(i%2, time.Duration(i)*time.Microsecond, statements{1, 2, 3})
+				if i%10 == 0 {
+					r.serverError(1213)
+					r.unfinished(0, statements{reads: 1})
+				}
+				if i%100 == 0 {
+					r.connectionLost()
+					r.reconnected()
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	sum := emptyTick(2)
+	for last := false; !last; {
+		select {
+		case <-done:
+			last = true
+		default:
+		}
+		x := emptyTick(2)
+		for _, r := range recs {
+			r.take(&x)
+		}
+		sum.Add(x)
+	}
+	const n = sessions * each
+	eq := func(what string, got, want uint64) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %d, want %d", what, got, want)
+		}
+	}
+	eq("operations", sum.Operations(), n)
+	eq("operations of the first kind", sum.Ops[0].Latency.Count(), n/2)
+	eq("queries", sum.Queries(), 6*n+n/10)
+	eq("deadlocks", sum.Errors["1213"], n/10)
+	eq("lost connections", sum.Errors[lost], n/100)
+	eq("reconnects", sum.Reconnects, n/100)
+	eq("longest", uint64(sum.Latency().Max()), uint64((each-1)*time.Microsecond))
+	var nanoseconds time.Duration
+	for i := range each {
+		nanoseconds += time.Duration(i) * time.Microsecond
+	}
+	eq("sum of latencies", uint64(sum.Latency().Sum()), uint64(sessions*nanoseconds))
+}
+
+func TestRecordingAllocatesNothing(t *testing.T) {
+	r := newRecorder(1)
+	x := emptyTick(1)
+	for range 2 { // both buffers have seen the kind
+		r.done(0, time.Millisecond, statements{})
+		r.take(&x)
+	}
+	if n := testing.AllocsPerRun(1000, func() { r.done(0, time.Millisecond, statements{reads: 1}) }); n > 0 {
+		t.Errorf("recording an operation allocates %v times", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { r.done(0, time.Millisecond, statements{reads: 1}); r.take(&x) }); n > 0 {
+		t.Errorf("taking the figures of a session allocates %v times", n)
+	}
+}
+
+func BenchmarkRecord(b *testing.B) {
+	r := newRecorder(1)
+	b.ReportAllocs()
+	for b.Loop() {
+		r.done(0, 123*time.Microsecond, statements{reads: 1})
+	}
+}

@@ -172,7 +172,7 @@ func TestWarnings(t *testing.T) {
 func TestDriftAndOrderDoNotDecide(t *testing.T) {
 	for _, c := range []struct{ drift, first float64 }{{0.05, 1}, {-0.05, 1}, {0, 0.8}, {0.02, 1.1}} {
 		wrong := 0
-		const seeds = 1000
+		const seeds = 500
 		for seed := range uint64(seeds) {
 			if v := Judge(measured(seed, 8, 1, 0.02, c.drift, c.first), Rules{}).Result; v == Better || v == Worse {
 				wrong++

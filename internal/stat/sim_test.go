@@ -51,7 +51,7 @@ func draw(r *rand.Rand, n int, ratio float64, base, variant noise) []Pair {
 	return ps
 }
 
-const trials = 4000 // the standard error of a coverage of 95 % is then 0.34 %
+const trials = 2000 // the standard error of a coverage of 95 % is then 0.5 %
 
 // TestCoverage proves the declared confidence: the interval of 95 % holds the true ratio in at least 93 % of measurements.
 func TestCoverage(t *testing.T) {
@@ -82,7 +82,7 @@ func TestCoverage(t *testing.T) {
 // TestNoDifferenceIsNotFound compares a thing with itself.
 func TestNoDifferenceIsNotFound(t *testing.T) {
 	for _, noise := range noises() {
-		for _, n := range []int{3, 4, 5, 6, 8, 12} {
+		for _, n := range []int{3, 5, 6, 8} {
 			r := rand.New(rand.NewPCG(uint64(n), 43))
 			wrong := 0
 			for range trials {

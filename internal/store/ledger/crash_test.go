@@ -76,7 +76,7 @@ func TestKill(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	acked := map[string]string{}
-	for round := range 8 {
+	for round := range 5 {
 		type said struct {
 			lines []string
 			err   error

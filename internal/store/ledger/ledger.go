@@ -136,6 +136,11 @@ func create(ctx context.Context, path string) (err error) {
 		return errOrphanLog
 	}
 	dir := filepath.Dir(path)
+	// Only the ledger's own directory is closed: what is above it may hold other things, such as data of a server that runs as
+	// another user.
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

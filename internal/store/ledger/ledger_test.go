@@ -422,7 +422,7 @@ func TestClosedAndCancelled(t *testing.T) {
 
 // TestTogether has several users of one ledger that comes into being under their hands.
 func TestTogether(t *testing.T) {
-	for round := range 10 {
+	for round := range 4 {
 		path := file(t)
 		var wg sync.WaitGroup
 		for i := range 6 {

@@ -415,6 +415,13 @@ func TestDamagedBlocks(t *testing.T) {
 			block := strings.Split(strings.TrimPrefix(file, dir+"/"), "/")[0]
 			if openFails {
 				refused(t, dir, block, 0, 0)
+				// Without the block the rest can be used.
+				if err := os.Rename(filepath.Join(dir, block), filepath.Join(t.TempDir(), "aside")); err != nil {
+					t.Fatal(err)
+				}
+				if got := mustSelect(t, mustOpen(t, dir), "", nil, 0, math.MaxInt64); len(got) != 30 {
+					t.Errorf("%d series without the damaged block", len(got))
+				}
 				return
 			}
 			// Only reading it tells.

@@ -38,7 +38,7 @@ import (
 const Retention = 15 * 24 * time.Hour
 
 const (
-	nameLabel = labels.MetricName
+	nameLabel = "__name__"
 	kindLabel = "__type__"
 )
 

@@ -21,7 +21,7 @@ type step struct {
 	quiet bool   // any output is a failure
 	lines int    // how much of its output is worth showing, 0 for all
 	hint  string // what to do when it fails
-	keep  func(output string)
+	keep  func(output string) error
 }
 
 var linter = []string{"build/go", "tool", "-modfile=tools/go.mod", "golangci-lint"}
@@ -35,7 +35,7 @@ var steps = []step{
 	{name: "modules", argv: []string{"build/go", "mod", "tidy", "-diff"}, full: true, hint: "build/go mod tidy"},
 	{
 		name: "mysql", note: "fetches MySQL the first time", argv: []string{"build/mysql"}, full: true,
-		keep: func(tree string) { os.Setenv("DYNO_TEST_MYSQL", tree) },
+		keep: func(tree string) error { return os.Setenv("DYNO_TEST_MYSQL", tree) },
 	},
 }
 
@@ -60,15 +60,15 @@ func (s step) do(ctx context.Context, w io.Writer) count {
 	if err == nil && s.quiet && out.Len() > 0 {
 		err = fmt.Errorf("it has something to say")
 	}
+	if err == nil && s.keep != nil {
+		err = s.keep(strings.TrimSpace(out.String()))
+	}
 	if err != nil {
 		fmt.Fprintf(w, "FAIL %s: %v\n%s%s", s.name, err, first(s.lines, out.String()), log.Bytes())
 		if s.hint != "" {
 			fmt.Fprintf(w, "     try: %s\n", s.hint)
 		}
 		return count{failed: 1}
-	}
-	if s.keep != nil {
-		s.keep(strings.TrimSpace(out.String()))
 	}
 	fmt.Fprintf(w, "ok   %-34s %10s\n", s.name, elapsed(start))
 	return count{passed: 1}

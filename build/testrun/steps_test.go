@@ -14,7 +14,7 @@ func TestStep(t *testing.T) {
 		}
 	}
 	kept := ""
-	f(step{name: "good", argv: []string{"sh", "-c", "echo /a/tree; echo progress >&2"}, keep: func(s string) { kept = s }}, count{passed: 1}, "ok ")
+	f(step{name: "good", argv: []string{"sh", "-c", "echo /a/tree; echo progress >&2"}, keep: func(s string) error { kept = s; return nil }}, count{passed: 1}, "ok ")
 	if kept != "/a/tree" {
 		t.Errorf("kept %q", kept)
 	}

@@ -94,8 +94,8 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, re
 	if err != nil {
 		return r.e, r.failed(ctx, fmt.Errorf("apply action %s: %w", e.ID, err))
 	}
-	for _, w := range p.Warnings {
-		r.note(w)
+	for _, w := range p.Warnings { // the preview has told them
+		r.e.Notes = append(r.e.Notes, journal.Note{At: time.Now().UTC(), Text: w})
 	}
 	r.e.State, r.e.Started = journal.Running, time.Now().UTC()
 	if err := r.put(ctx); err != nil {

@@ -73,7 +73,9 @@ func (p Preview) Text() []string {
 // BlockedError is the answer to an action that must not be done now.
 type BlockedError struct{ Blockers []string }
 
-func (e *BlockedError) Error() string { return "nothing was changed: " + strings.Join(e.Blockers, "; ") }
+func (e *BlockedError) Error() string {
+	return "nothing was changed: " + strings.Join(e.Blockers, "; ")
+}
 
 // longTransaction is the age from which an open transaction on the table is worth a warning, seconds.
 const longTransaction = 5

@@ -15,7 +15,7 @@ var tasks = []string{"watch", "explain", "change", "load"}
 //
 //	watch    read counters, digests and the processlist; no data
 //	explain  EXPLAIN statements on the named schemas: reads data
-//	change   add and drop indexes on the named schemas
+//	change   add and drop indexes on the named schemas; reads no data
 //	load     run workloads in the named schemas, creating and dropping tables in them
 //
 // flavor is one of Facts.Flavor. MariaDB split REPLICATION CLIENT into BINLOG MONITOR and SLAVE MONITOR in 10.5; the statements for
@@ -49,8 +49,9 @@ func Grants(flavor, task, user string, schemas []string) ([]string, error) {
 		// EXPLAIN of UPDATE and DELETE needs those privileges: Dyno explains the SELECT that reads the same rows instead.
 		out, on = watch(), "SELECT, SHOW VIEW"
 	case "change":
-		// PROCESS shows the transactions that would block the change. ADD INDEX needs INDEX, and ALTER for the ALTER TABLE form.
-		out, on = []string{"GRANT PROCESS ON *.* TO " + to}, "SELECT, ALTER, INDEX, INSERT, CREATE"
+		// PROCESS shows the transactions that would block the change. ALTER TABLE … ADD INDEX needs ALTER alone; information_schema shows
+		// columns only to who has a privilege on them, and REFERENCES is the one that reads and writes no data.
+		out, on = []string{"GRANT PROCESS ON *.* TO " + to}, "ALTER, REFERENCES"
 		if !maria {
 			out = append(out, "GRANT SELECT ON `performance_schema`.* TO "+to)
 		}

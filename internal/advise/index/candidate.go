@@ -13,13 +13,13 @@ import (
 
 // wish is the index that one statement would like on one table.
 type wish struct {
-	Parts    []schema.IndexPart
-	Equal    int  // how many of Parts, from the front, are compared for equality: their order among each other is free
-	Sorted   bool // the tail gives the order of ORDER BY
-	Notes    []string
-	Bytes    int // most bytes of an entry's key
-	Columns  []string
-	byChance bool // the order of the equality columns was settled by name
+	Parts   []schema.IndexPart
+	Equal   int  // how many of Parts, from the front, are compared for equality: their order among each other is free
+	Cond    int  // how many of Parts stand for conditions; the rest are there for the order
+	Sorted  bool // the tail gives the order of ORDER BY
+	Notes   []string
+	Bytes   int // most bytes of an entry's key
+	Columns []string
 }
 
 // wishFor puts the columns of a statement's conditions on table i into the order equality, then one list or range, or
@@ -77,7 +77,6 @@ func wishFor(sh sqlshape.Shape, tables []schema.Table, i int, inner bool) (wish,
 			w.Notes = append(w.Notes, "The equality columns stand with the most distinct values first, by the server's statistics.")
 		} else {
 			w.Notes = append(w.Notes, "How selective each equality column is by itself is not known, so they stand in the order of their names: any order serves this statement.")
-			w.byChance = true
 		}
 	}
 	cols := slices.Clone(equal)
@@ -105,6 +104,10 @@ func wishFor(sh sqlshape.Shape, tables []schema.Table, i int, inner bool) (wish,
 		cols = append(cols, order...)
 		w.Sorted = true
 		w.Notes = append(w.Notes, "The columns of ORDER BY follow, so that rows come in order without a sort.")
+	}
+	w.Cond = len(cols)
+	if w.Sorted && len(lists)+len(ranges) == 0 {
+		w.Cond = len(equal)
 	}
 	return w, w.fit(t, cols)
 }
@@ -147,7 +150,7 @@ func (w *wish) fit(t schema.Table, cols []schema.Column) bool {
 			break // nothing after a prefix can be looked up
 		}
 	}
-	w.Equal = min(w.Equal, len(w.Parts))
+	w.Equal, w.Cond = min(w.Equal, len(w.Parts)), min(w.Cond, len(w.Parts))
 	return len(w.Parts) > 0
 }
 

@@ -30,10 +30,10 @@ func gain(v *View, x scan) *finding.Gain {
 	}
 	wanted := m * examined
 	lo, hi := examined/(10+10*wanted), examined/(10+2*wanted)
-	what := "row reads per call of the class"
+	what, less := "row reads per call of the class", "fewer"
 	if mean, ok := x.c.MeanSec().Get(); ok && mean > 0 {
 		// What a call costs apart from its rows, parsing and sending, stays: from 20 to 200 µs.
-		what = "time per call of the class"
+		what, less = "time per call of the class", "less"
 		lo = min(lo, mean/(mean/lo+200e-6))
 		hi = min(hi, mean/(mean/hi+20e-6))
 	}
@@ -45,7 +45,7 @@ func gain(v *View, x scan) *finding.Gain {
 	if x.bound {
 		from += " at most"
 	}
-	return &finding.Gain{What: what, Lo: lo, Hi: hi, Text: fmt.Sprintf("%s to %s less %s: %s.", unit.Ratio(lo), unit.Ratio(hi), what, from)}
+	return &finding.Gain{What: what, Lo: lo, Hi: hi, Text: fmt.Sprintf("%s to %s times %s %s: %s.", unit.Count(lo), unit.Count(hi), less, what, from)}
 }
 
 // tidy keeps two significant digits: the model has no more.

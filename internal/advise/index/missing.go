@@ -292,7 +292,7 @@ func join(a, b wish) (wish, bool) {
 		return slices.ContainsFunc(b.Parts, func(q schema.IndexPart) bool { return q.Column == p.Column && q.Prefix == p.Prefix })
 	}
 	switch {
-	case len(a.Parts) == len(b.Parts) && a.Equal == b.Equal && slices.Equal(a.Columns, b.Columns):
+	case slices.Equal(a.Parts[:len(b.Parts)], b.Parts):
 		return a, true
 	case b.Equal == len(b.Parts) && b.Equal <= a.Equal: // all of b are equalities: they may stand in front
 		n := 0
@@ -416,7 +416,7 @@ func useful(x scan) known.Value[uint64] {
 }
 
 func cause(x scan) string {
-	cols := strings.Join(x.wish.Columns, ", ")
+	cols := strings.Join(x.wish.Columns[:x.wish.Cond], ", ")
 	if x.inner {
 		return fmt.Sprintf("For the rows of the tables before it the server reads all of %s again, because no index serves the join condition on %s.", x.t.Ref, cols)
 	}

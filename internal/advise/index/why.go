@@ -20,7 +20,7 @@ func why(v *View, g group, f finding.Finding) (out []finding.Reason) {
 		say("What is out of order with it?", s.Evidence[0].Source, "%s", s.Evidence[0].Text)
 	}
 	say("How does the server find the rows?", "plan", "%s", planEvidence(x).Text)
-	say("Which conditions must every row meet?", "statement", "On %s: %s. Order for an index: equality, then one list, range or the sort.", x.t.Ref, strings.Join(x.wish.Columns, ", "))
+	say("Which conditions must every row meet?", "statement", "On %s: %s. Order for an index: equality, then one list, range or the sort.", x.t.Ref, strings.Join(x.wish.Columns[:x.wish.Cond], ", "))
 	have := make([]string, 0, len(x.t.Indexes))
 	for _, i := range x.t.Indexes {
 		var cols []string
@@ -40,7 +40,7 @@ func why(v *View, g group, f finding.Finding) (out []finding.Reason) {
 	if m, ok := x.match.Get(); ok {
 		most := ""
 		if x.bound {
-			most = "at most "
+			most, m = "at most ", max(m, 0.001)
 		}
 		say("Would an index find few rows?", sourceOf(x.c), "%s%s of the rows read are wanted; above %s a scan would be right.", most, unit.Percent(m), unit.Percent(maxMatch))
 	} else {

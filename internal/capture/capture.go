@@ -96,6 +96,9 @@ func Take(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot,
 		Series:  buf.Series(start.UnixMilli(), end.UnixMilli()),
 		Classes: classes,
 	}
+	if up, ok := s.Find("mysql_global_status_uptime"); ok { // as it is now, not as it was when the target was opened
+		s.Target.UptimeSec = int64(up.Points[len(up.Points)-1].Value)
+	}
 	vars, err := catalog.Variables(ctx, t.DB())
 	if err != nil {
 		return nil, windowError(ctx, t, err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -256,7 +257,13 @@ func (e *env) demoEnd(res app.DemoResult) {
 		return
 	}
 	fmt.Fprintln(e.Out)
-	_ = report.Text(e.Out, &res.Document, report.Options{Width: e.width(), Color: e.color()})
+	doc := res.Document
+	doc.Story = nil // it was told as it happened
+	doc.Findings = slices.Clone(doc.Findings)
+	for i := range doc.Findings {
+		doc.Findings[i].Why = nil // the page has it
+	}
+	_ = report.Text(e.Out, &doc, report.Options{Width: e.width(), Color: e.color()})
 	fmt.Fprintf(e.Out, "\nReport: %s\n", res.Report)
 	if res.Sandbox != "" {
 		fmt.Fprintf(e.Out, "The private server is kept: sandbox:%s (`dyno sandbox sh %[1]s`, `dyno sandbox rm %[1]s`)\n", res.Sandbox)

@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"dyno/internal/store/ledger"
 )
 
 func (e *env) store() *cobra.Command {
@@ -14,18 +12,22 @@ func (e *env) store() *cobra.Command {
 		Short: "is what Dyno keeps whole, and if not, what is lost",
 		Args:  args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			r, err := ledger.Check(c.Context(), e.app.LedgerPath())
+			all, err := e.app.CheckStores(c.Context())
 			if err != nil {
 				return err
 			}
-			if e.json() {
-				if err := e.writeJSON(r); err != nil {
-					return err
+			whole := true
+			for _, r := range all {
+				whole = whole && r.OK
+				if e.json() {
+					if err := e.writeJSON(r); err != nil {
+						return err
+					}
+					continue
 				}
-			} else {
-				fmt.Fprint(e.Out, r.Text())
+				fmt.Fprint(e.Out, r.Text)
 			}
-			if !r.OK() {
+			if !whole {
 				return &exitError{exitFailed, nil}
 			}
 			return nil

@@ -29,6 +29,7 @@ func clients(n names, rows int, extra string) workload.Table {
 			"{clients.balance} DECIMAL(12,2) NOT NULL, {clients.updated_at} DATETIME NOT NULL, PRIMARY KEY ({clients.id})" +
 			extra + ") ENGINE=InnoDB"),
 		Columns: n.list("clients.id", "clients.full_name", "clients.email", "clients.region_code", "clients.city", "clients.balance", "clients.updated_at"),
+		Key:     n.of("clients.id"),
 		Insert:  n.sql("INSERT INTO {clients} VALUES "),
 		Values: func(seed uint64) func([]byte, int) []byte {
 			pcg := rand.NewPCG(0, 0)
@@ -52,6 +53,7 @@ func visits(n names, rows int) workload.Table {
 			"{visits.visited_at} DATETIME NOT NULL, {visits.note} VARCHAR(200) NOT NULL, PRIMARY KEY ({visits.id}), " +
 			"KEY {visits.by_client} ({visits.client_id}, {visits.visited_at})) ENGINE=InnoDB"),
 		Columns: n.list("visits.id", "visits.client_id", "visits.visited_at", "visits.note"),
+		Key:     n.of("visits.id"),
 		Insert:  n.sql("INSERT INTO {visits} VALUES "),
 		Values: func(seed uint64) func([]byte, int) []byte {
 			pcg := rand.NewPCG(0, 0)

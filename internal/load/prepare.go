@@ -46,10 +46,10 @@ func (e *ExistsError) Error() string {
 }
 
 const (
-	batchRows  = 1000      // of one INSERT; more gains nothing
-	batchBytes = 512 << 10 // of one INSERT; half of the smallest max_allowed_packet that servers come with
-	chunkRows  = 10_000    // of one transaction, and of one piece of work
-	fillRows   = 50_000    // of one INSERT … SELECT
+	batchRows       = 1000      // of one INSERT; more gains nothing
+	batchBytes      = 512 << 10 // of one INSERT; half of the smallest max_allowed_packet that servers come with
+	transactionRows = 10_000
+	minSpan         = 10_000 // fewer rows are not worth a session of their own
 )
 
 // Prepare makes the tables of a workload: all of them in parallel, and one table's rows in parallel too, then the secondary indexes.
@@ -111,16 +111,9 @@ func (p *preparation) run(ctx context.Context) (err error) {
 	if err := p.each(ctx, len(p.plan.Tables), p.create); err != nil {
 		return err
 	}
-	var chunks []chunk
-	var rows int
-	for i, tb := range p.plan.Tables {
-		for from := 1; from <= tb.Rows; from += chunkRows {
-			chunks = append(chunks, chunk{i, from, min(tb.Rows, from+chunkRows-1)})
-		}
-		rows += tb.Rows
-	}
+	spans, rows := p.spans()
 	p.report.begin("loading rows", "rows", rows)
-	if err := p.each(ctx, len(chunks), func(ctx context.Context, s *target.Session, i int) error { return p.load(ctx, s, chunks[i]) }); err != nil {
+	if err := p.each(ctx, len(spans), func(ctx context.Context, s *target.Session, i int) error { return p.load(ctx, s, spans[i]) }); err != nil {
 		return err
 	}
 	p.report.end()
@@ -263,14 +256,29 @@ func (p *preparation) create(ctx context.Context, s *target.Session, i int) erro
 // tableExists is ER_TABLE_EXISTS_ERROR.
 const tableExists = 1050
 
-// chunk is one piece of a table's rows.
-type chunk struct{ table, from, to int }
+// span is a piece of a table's rows that one session loads in order.
+type span struct{ table, from, to int }
 
-// load writes a chunk in one transaction.
-func (p *preparation) load(ctx context.Context, s *target.Session, c chunk) error {
-	tb := &p.plan.Tables[c.table]
-	for {
-		err := p.loadOnce(ctx, s, tb, c)
+// spans cuts the tables into as few pieces as keep all sessions busy: where two sessions write into the same part of a table its
+// pages fill less well than sysbench's, and the table is no longer comparable.
+func (p *preparation) spans() (list []span, rows int) {
+	for i, tb := range p.plan.Tables {
+		n := (p.threads + len(p.plan.Tables) - 1) / len(p.plan.Tables)
+		size := max(minSpan, (tb.Rows+n-1)/n)
+		for from := 1; from <= tb.Rows; from += size {
+			list = append(list, span{i, from, min(tb.Rows, from+size-1)})
+		}
+		rows += tb.Rows
+	}
+	return list, rows
+}
+
+// load writes a span, some rows at a time.
+func (p *preparation) load(ctx context.Context, s *target.Session, x span) error {
+	tb := &p.plan.Tables[x.table]
+	for from := x.from; from <= x.to; {
+		to := min(x.to, from+transactionRows-1)
+		err := p.transaction(ctx, s, tb, from, to)
 		if n, ok := target.ServerErrorNumber(err); ok && (n == 1213 || n == 1205) {
 			if _, err := s.Exec(ctx, "ROLLBACK"); err != nil {
 				return err
@@ -280,35 +288,34 @@ func (p *preparation) load(ctx context.Context, s *target.Session, c chunk) erro
 		if err != nil {
 			return fmt.Errorf("insert into %s: %w", tb.Name, err)
 		}
-		return nil
+		p.report.add(to - from + 1)
+		from = to + 1
 	}
-}
-
-func (p *preparation) loadOnce(ctx context.Context, s *target.Session, tb *workload.Table, c chunk) error {
-	if _, err := s.Exec(ctx, "BEGIN"); err != nil {
-		return err
-	}
-	if err := p.insert(ctx, s, tb, c); err != nil {
-		return err
-	}
-	if _, err := s.Exec(ctx, "COMMIT"); err != nil {
-		return err
-	}
-	p.report.add(c.to - c.from + 1)
 	return nil
 }
 
-func (p *preparation) insert(ctx context.Context, s *target.Session, tb *workload.Table, c chunk) error {
+func (p *preparation) transaction(ctx context.Context, s *target.Session, tb *workload.Table, from, to int) error {
+	if _, err := s.Exec(ctx, "BEGIN"); err != nil {
+		return err
+	}
+	if err := p.insert(ctx, s, tb, from, to); err != nil {
+		return err
+	}
+	_, err := s.Exec(ctx, "COMMIT")
+	return err
+}
+
+func (p *preparation) insert(ctx context.Context, s *target.Session, tb *workload.Table, from, to int) error {
 	values := tb.Values(p.seed)
 	sql := append(make([]byte, 0, batchBytes), tb.Insert...)
 	rows := 0
-	for n := c.from; n <= c.to; n++ {
+	for n := from; n <= to; n++ {
 		if rows > 0 {
 			sql = append(sql, ',')
 		}
 		sql = values(sql, n)
 		rows++
-		if rows < batchRows && len(sql) < batchBytes && n < c.to {
+		if rows < batchRows && len(sql) < batchBytes && n < to {
 			continue
 		}
 		if _, err := s.Exec(ctx, string(sql)); err != nil {

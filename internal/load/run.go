@@ -40,8 +40,10 @@ func Run(ctx context.Context, t *target.Target, c Config, sink func(run.Tick)) (
 		},
 		kill: func(ctx context.Context, id uint64) { kill(ctx, t, id) },
 	}
+	warnings := shortTables(ctx, t, plan)
 	out, err := r.run(ctx, c, plan, sink)
 	out.Target = t.String()
+	out.Warnings = append(out.Warnings, warnings...)
 	return out, err
 }
 

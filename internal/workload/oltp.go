@@ -156,6 +156,7 @@ func oltpTable(v Values, dist distribution, n int) Table {
 		Name: name, Create: create, Rows: v.Int("table-size"),
 		Insert:  "INSERT INTO " + name + " (id, k, c, pad) VALUES ",
 		Columns: []string{"id", "k", "c", "pad"},
+		Key:     "id",
 	}
 	t.Values = func(seed uint64) func([]byte, int) []byte { return oltpRows(seed, uint64(n), dist) }
 	if v.Bool("create-secondary") {

@@ -77,6 +77,8 @@ type Table struct {
 	// Columns are the names that a table of this workload has, in order: a table of the same name with others is somebody
 	// else's.
 	Columns []string
+	// Key is the column that numbers the rows, indexed; "" when there is none.
+	Key string
 	// Values returns a function that appends the values of one row, "(1,'x')", to dst. Every goroutine asks for a function of
 	// its own. The same seed and row give the same values.
 	Values func(seed uint64) func(dst []byte, row int) []byte

@@ -65,9 +65,9 @@ var harmless = func() map[string]bool {
 	m := map[string]bool{}
 	for _, f := range strings.Fields(`
 		abs acos adddate addtime aes_decrypt aes_encrypt ascii asin atan atan2 bin bit_count bit_length cast ceil ceiling char
-		char_length character_length charset coalesce coercibility collation concat concat_ws conv convert convert_tz cos cot crc32
+		char_length character_length charset coalesce coercibility collation concat concat_ws connection_id conv convert convert_tz cos cot crc32
 		curdate curtime current_date current_time current_timestamp current_user database date date_add date_format date_sub datediff
-		day dayname dayofmonth dayofweek dayofyear degrees elt exp export_set extract extractvalue field find_in_set floor format
+		day dayname dayofmonth dayofweek dayofyear degrees elt exp export_set extract extractvalue field find_in_set floor format found_rows
 		from_base64 from_days from_unixtime geometrytype get_format greatest hex hour if ifnull inet6_aton inet6_ntoa inet_aton
 		inet_ntoa insert_func instr interval is_ipv4 is_ipv6 is_uuid isnull json_array json_array_append json_array_insert json_contains
 		json_contains_path json_depth json_extract json_insert json_keys json_length json_merge json_merge_patch json_merge_preserve

@@ -65,7 +65,7 @@ type Shape struct {
 	Set        []string    // columns that an UPDATE assigns
 	Star       bool        // select *
 	Limit      bool
-	Folded     bool // an aggregate, GROUP BY or DISTINCT: rows sent do not tell how many rows matched
+	Folded     bool     // an aggregate, GROUP BY or DISTINCT: rows sent do not tell how many rows matched
 	Locking    bool     // FOR UPDATE, LOCK IN SHARE MODE
 	Opaque     []string // why parts are not understood, each once
 }

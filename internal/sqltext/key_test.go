@@ -1,0 +1,19 @@
+package sqltext
+
+import "testing"
+
+func TestKeyMeets(t *testing.T) {
+	f := func(sql, digest string) {
+		t.Helper()
+		if a, b := Key(Fingerprint(sql)), Key(FromDigestText(digest)); a != b {
+			t.Errorf("%s\n %s\n %s", sql, a, b)
+		}
+	}
+	f("SELECT c FROM sbtest1 WHERE id=5 /* app */", "SELECT `c` FROM `sbtest1` WHERE `id` = ?")
+	f("UPDATE `sbtest1` SET k=k+1 WHERE id<>5", "UPDATE `sbtest1` SET `k` = `k` + ? WHERE ID != ? ")
+	f("select count( * ),max(k) from t where a='O''Brien' ;", "SELECT COUNT ( * ) , MAX ( `k` ) FROM `t` WHERE `a` = ?")
+	f("select a from t where a in(1,2)and b=-3", "SELECT `a` FROM `t` WHERE `a` IN (...) AND `b` = - ? ")
+	if Key("select a from t where b = ?") == Key("select a from t where c = ?") {
+		t.Error("two classes have one key")
+	}
+}

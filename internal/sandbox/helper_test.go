@@ -78,10 +78,14 @@ func helper(t *testing.T, j helperJob, uid int) (*exec.Cmd, *bufio.Reader) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exe := os.Args[0]
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if uid != 0 { // which lies where nobody else may enter
-		exe = filepath.Join(filepath.Dir(j.Home), "helper")
-		copyFile(t, os.Args[0], exe, 0o755)
+		open := filepath.Join(filepath.Dir(j.Home), "helper")
+		copyFile(t, exe, open, 0o755)
+		exe = open
 	}
 	c := exec.Command(exe)
 	c.Dir = "/"

@@ -154,7 +154,7 @@ func parseSlowLog(r io.Reader, schema string, add func(entry)) error {
 			}
 			return err
 		}
-		comment := bytes.HasPrefix(line, []byte("# "))
+		comment := bytes.HasPrefix(line, []byte("# ")) || bytes.Equal(bytes.TrimSpace(line), []byte("#"))
 		starts := comment && (bytes.HasPrefix(line, []byte("# Time: ")) || bytes.HasPrefix(line, []byte("# User@Host: ")))
 		switch {
 		case starts && !head:
@@ -162,7 +162,7 @@ func parseSlowLog(r io.Reader, schema string, add func(entry)) error {
 			head = true
 			fallthrough
 		case comment && head:
-			s := string(bytes.TrimSpace(line[2:]))
+			s := string(bytes.TrimSpace(line[1:]))
 			switch {
 			case strings.HasPrefix(s, "Time: "):
 				when = logTime(strings.TrimSpace(s[6:]), when)

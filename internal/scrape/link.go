@@ -17,8 +17,9 @@ type link struct {
 	live context.Context // of the connection: the session is bound to one context for good, the time limits of questions come and go
 	kill context.CancelFunc
 	gen  int
-	next time.Time // not before: an account that the server refuses must not be tried every second, servers lock accounts for that
-	last error     // of the last attempt to connect
+	sent map[string]bool // statements, to tell them from others'
+	next time.Time       // not before: an account that the server refuses must not be tried every second, servers lock accounts for that
+	last error           // of the last attempt to connect
 }
 
 // retryRefused is how long the link waits after the server refused the account or said that it has no connection left.
@@ -32,6 +33,12 @@ func (l *link) Generation() int { return l.gen }
 func (l *link) Query(ctx context.Context, sql string, row func([]driver.Value)) (int, error) {
 	if err := l.open(ctx); err != nil {
 		return 0, err
+	}
+	if !l.sent[sql] && len(l.sent) < 100 {
+		if l.sent == nil {
+			l.sent = map[string]bool{}
+		}
+		l.sent[sql] = true
 	}
 	unwatch := context.AfterFunc(ctx, l.kill)
 	n, err := l.s.Query(l.live, sql, row)

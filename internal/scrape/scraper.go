@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"syscall"
@@ -67,6 +68,10 @@ func (s *Scraper) Close() error {
 	s.link.close()
 	return nil
 }
+
+// Statements returns the statements that the scraper has sent so far, in no order: a digest of statements has lost the comment by
+// which they are known for Dyno's. It is called between rounds.
+func (s *Scraper) Statements() []string { return slices.Collect(maps.Keys(s.link.sent)) }
 
 // Once reads every source now, those that were backing off too. Sources come in the order of Names, with the state of this one
 // reading.

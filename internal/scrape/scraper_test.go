@@ -3,6 +3,7 @@ package scrape
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,10 +97,13 @@ func TestOnceReadsEverySource(t *testing.T) {
 					t.Errorf("%s has a time of its own", k)
 				}
 			}
+			if sent := sc.Statements(); !slices.Contains(sent, "/* dyno:scrape global_status */ SHOW GLOBAL STATUS") || len(sent) < 4 {
+				t.Errorf("sent %q", sent)
+			}
 			if v, ok := find(samples, "mysql_global_status_uptime"); !ok || v.Kind != metric.Gauge || v.Value < 0 {
 				t.Errorf("uptime: %+v %v", v, ok)
 			}
-			for _, n := range []string{"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len", "mysql_info_schema_innodb_metrics_recovery_log_lsn_checkpoint_age",
+			for _, n := range []string{"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len", "mysql_info_schema_innodb_metrics_server_buffer_pool_size",
 				"mysql_info_schema_processlist_longest_seconds", "dyno_server_resident_bytes", "dyno_scrape_client_cpu_seconds_total", "node_load1"} {
 				if _, ok := find(samples, n); !ok {
 					t.Errorf("no %s", n)

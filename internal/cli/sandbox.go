@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -75,6 +74,9 @@ called after the flavor. It needs no password over its socket; as TARGET it is s
 			return e.writeJSON(s)
 		}
 		fmt.Fprintf(e.Out, "%s: %s %s answers after %s on %s and port %d\n", s.Name, s.Server.Flavor, s.Server.Version, time.Since(began).Round(10*time.Millisecond), s.Socket, s.Port)
+		for _, n := range s.Notes {
+			e.remark("Note: %s", n)
+		}
 		e.remark("As TARGET: sandbox:%s. A client: `dyno sandbox sh %[1]s`.", s.Name)
 		return nil
 	}
@@ -134,14 +136,14 @@ func (e *env) sandboxSh(yard yardFunc) *cobra.Command {
 			if s.State != sandbox.Running && s.State != sandbox.Orphan {
 				e.remark("%s is %s; `dyno sandbox up %[1]s` starts it.", s.Name, s.State)
 			}
-			client := "mysql"
-			for _, name := range []string{"mariadb", "mysql"} {
-				if p, err := exec.LookPath(name); err == nil {
-					client = p
-					break
-				}
+			words := append(s.Server.Client(), "--no-defaults", "--user=root", "--socket="+s.Socket)
+			if len(words) == 3 {
+				return fmt.Errorf("find a client for %s: there is none beside the server and none on PATH; the package mariadb-client-core has one", s.Name)
 			}
-			fmt.Fprintf(e.Out, "%s --no-defaults --user=root --socket=%s\n", client, quoteShell(s.Socket))
+			for i := range words {
+				words[i] = quoteShell(words[i])
+			}
+			fmt.Fprintln(e.Out, strings.Join(words, " "))
 			return nil
 		},
 	}

@@ -1,0 +1,42 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"dyno/internal/store/ledger"
+	"dyno/internal/store/series"
+)
+
+// StoreHealth is what a check of one store found.
+type StoreHealth struct {
+	Path string `json:"path"`
+	OK   bool   `json:"ok"`
+	Text string `json:"text"` // for people, ends with a line end
+}
+
+// CheckStores checks everything that Dyno keeps: the ledger and the recordings of the reports.
+func (a *App) CheckStores(ctx context.Context) ([]StoreHealth, error) {
+	r, err := ledger.Check(ctx, a.LedgerPath())
+	if err != nil {
+		return nil, err
+	}
+	all := []StoreHealth{{a.LedgerPath(), r.OK(), r.Text()}}
+	dirs, err := filepath.Glob(filepath.Join(a.Home, "reports", "*", "series"))
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range dirs {
+		r, err := series.Check(ctx, d)
+		switch {
+		case errors.Is(err, series.ErrBusy): // a demo is writing it right now
+			all = append(all, StoreHealth{d, true, d + ": in use, not checked\n"})
+		case err != nil:
+			return all, err
+		default:
+			all = append(all, StoreHealth{d, r.OK(), r.Text()})
+		}
+	}
+	return all, nil
+}

@@ -25,7 +25,8 @@ const quoted = "`my``shop`.`größe t`"
 
 func start(t *testing.T, flavor string, settings ...string) (*servers.Server, *target.Target) {
 	t.Helper()
-	s := servers.Start(t, flavor, settings...)
+	// A starting MariaDB clears the temporary tables of others from a directory that they share.
+	s := servers.Start(t, flavor, append(settings, "tmpdir="+t.TempDir())...)
 	s.Exec(t, "CREATE DATABASE `my``shop` DEFAULT CHARSET utf8mb4", "USE `my``shop`",
 		"CREATE TABLE "+quoted+" (id INT PRIMARY KEY AUTO_INCREMENT, a INT NOT NULL, s VARCHAR(100), j TEXT, w VARCHAR(2000), KEY kas (a, s), KEY k_s (s))",
 		"INSERT INTO "+quoted+" (a, s) VALUES (1, 'x'), (2, 'y')", "CREATE VIEW v AS SELECT * FROM "+quoted, "CREATE TABLE my (a INT, b INT) ENGINE=MyISAM")
@@ -448,7 +449,9 @@ func TestReconcileAsksTheServer(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
-			go func() { ended <- alter.Native(ctx, x, alter.Change{Table: table, SQL: "ADD INDEX x (a, j(3))", LockWait: 5 * time.Second}, nil, nil) }()
+			go func() {
+				ended <- alter.Native(ctx, x, alter.Change{Table: table, SQL: "ADD INDEX x (a, j(3))", LockWait: 5 * time.Second}, nil, nil)
+			}()
 			for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 				if busy, err := running(t.Context(), x, table); err != nil {
 					t.Fatal(err)
@@ -487,10 +490,13 @@ func TestServerCrashInTheMiddle(t *testing.T) {
 		s.Exec(t, "USE `my``shop`", "INSERT INTO "+quoted+" (a, s, j) SELECT a + 1, s, REPEAT('z', 100) FROM "+quoted)
 	}
 	j := newJournal(t)
+	killed, begun := make(chan struct{}), false
 	j.before = func(e journal.Entry) error {
-		if e.State == journal.Running && e.Notes == nil {
+		if e.State == journal.Running && !begun {
+			begun = true
 			db := s.DB(t, "")
 			go func() {
+				defer close(killed)
 				for n := 0; n == 0; {
 					if db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND INFO LIKE '%ALTER TABLE%'").Scan(&n) != nil {
 						return
@@ -505,6 +511,7 @@ func TestServerCrashInTheMiddle(t *testing.T) {
 	if alter.WhyOf(err) != alter.Lost || e.State != journal.Running {
 		t.Fatalf("%v, %+v", err, e)
 	}
+	<-killed
 	s.Launch(t)
 	y := open(t, s, "root")
 	r, err := Reconcile(t.Context(), y, e)

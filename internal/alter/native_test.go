@@ -20,7 +20,8 @@ var table = schema.Ref{Schema: "d`x", Table: "my t"}
 
 func start(t *testing.T, flavor string, rows int, settings ...string) (*servers.Server, *target.Target) {
 	t.Helper()
-	s := servers.Start(t, flavor, settings...)
+	// A starting MariaDB clears the temporary tables of others from a directory that they share.
+	s := servers.Start(t, flavor, append(settings, "tmpdir="+t.TempDir())...)
 	s.Exec(t, "CREATE DATABASE `d``x`", "CREATE TABLE "+table.SQL()+" (id INT PRIMARY KEY AUTO_INCREMENT, a INT NOT NULL, s VARCHAR(200), j TEXT)",
 		"INSERT INTO "+table.SQL()+" (a, s, j) VALUES (1, REPEAT('x', 180), 'some words')")
 	for n := 1; n < rows; n *= 2 {
@@ -304,7 +305,9 @@ func TestKilledBySomebodyElse(t *testing.T) {
 func TestServerDiesDuringTheChange(t *testing.T) {
 	s, x := start(t, "mariadb", 1<<17)
 	db := s.DB(t, "")
+	killed := make(chan struct{})
 	go func() {
+		defer close(killed)
 		for n := 0; n == 0; {
 			if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND INFO LIKE '%ALTER TABLE%'").Scan(&n); err != nil {
 				return
@@ -315,6 +318,7 @@ func TestServerDiesDuringTheChange(t *testing.T) {
 	if err := Native(t.Context(), x, change, nil, nil); WhyOf(err) != Lost || !strings.Contains(target.HintOf(err), "look on the server") {
 		t.Errorf("got %v, %s", err, target.HintOf(err))
 	}
+	<-killed
 }
 
 func TestNotOnlineIsRefused(t *testing.T) {

@@ -64,21 +64,22 @@ func gone(err error) error {
 	return err
 }
 
-// Switches counts how often a thread gave up its CPU.
-type Switches struct {
-	Voluntary   uint64 // it had to wait
-	Involuntary uint64 // another one got the CPU
+// Turns is how a thread shared the CPUs with others, since its start.
+type Turns struct {
+	Count   uint64  // times it was given a CPU: its context switches
+	WaitSec float64 // it could have run and stood in the queue for a CPU
 }
 
 // ErrTooMany says that a process has more threads than may be read.
 var ErrTooMany = errors.New("too many threads to read one by one")
 
-// ThreadSwitches returns the context switches of each thread alive, by its id. The kernel keeps no sum for a process. It
-// reads one file a thread, so it refuses more than limit threads with an error that wraps ErrTooMany.
-func ThreadSwitches(pid, limit int) (map[int]Switches, error) { return FS{}.ThreadSwitches(pid, limit) }
+// ThreadTurns returns the turns of each thread alive, by its id; the kernel keeps no sum for a process. It reads one file a
+// thread (/proc/PID/task/TID/schedstat, Documentation/scheduler/sched-stats.rst), so it refuses more than limit threads with an
+// error that wraps ErrTooMany.
+func ThreadTurns(pid, limit int) (map[int]Turns, error) { return FS{}.ThreadTurns(pid, limit) }
 
-// ThreadSwitches is the function of that name, reading f.
-func (f FS) ThreadSwitches(pid, limit int) (map[int]Switches, error) {
+// ThreadTurns is the function of that name, reading f.
+func (f FS) ThreadTurns(pid, limit int) (map[int]Turns, error) {
 	dir := f.path("proc", strconv.Itoa(pid), "task")
 	d, err := os.Open(dir)
 	if err != nil {
@@ -92,47 +93,66 @@ func (f FS) ThreadSwitches(pid, limit int) (map[int]Switches, error) {
 	if len(names) > limit {
 		return nil, fmt.Errorf("read threads of process %d: %w: it has %d, the limit is %d", pid, ErrTooMany, len(names), limit)
 	}
-	out := make(map[int]Switches, len(names))
-	buf := make([]byte, 8192)
+	out := make(map[int]Turns, len(names))
+	var buf []byte
 	for _, name := range names {
 		tid, err := strconv.Atoi(name)
 		if err != nil {
 			continue
 		}
-		n, err := slurp(dir+"/"+name+"/status", buf)
-		if err != nil { // it ended meanwhile
+		b, err := slurp(dir+"/"+name+"/schedstat", &buf)
+		switch {
+		case errors.Is(err, os.ErrNotExist) && !exists(dir+"/"+name), errors.Is(err, syscall.ESRCH): // it ended meanwhile
 			continue
+		case err != nil: // a kernel without schedstat
+			return nil, fmt.Errorf("read threads of process %d: %w", pid, err)
 		}
-		var s Switches
-		seen := 0
-		lines(buf[:n], func(f [][]byte) bool {
-			if len(f) < 2 {
-				return true
+		lines(b, func(f [][]byte) bool { // nanoseconds on a CPU, nanoseconds waiting for one, turns
+			if len(f) >= 3 {
+				wait, ok1 := number(f[1])
+				n, ok2 := number(f[2])
+				if ok1 && ok2 {
+					out[tid] = Turns{Count: n, WaitSec: float64(wait) / 1e9}
+				}
 			}
-			switch string(f[0]) {
-			case "voluntary_ctxt_switches:":
-				s.Voluntary, _ = number(f[1])
-				seen++
-			case "nonvoluntary_ctxt_switches:":
-				s.Involuntary, _ = number(f[1])
-				seen++
-			}
-			return seen < 2
+			return false
 		})
-		if seen == 2 {
-			out[tid] = s
-		}
 	}
 	return out, nil
 }
 
-// slurp reads a small file of /proc with three system calls and no allocation.
-func slurp(path string, buf []byte) (int, error) {
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// slurp reads a file of /proc with few system calls into a buffer that is used again. Errors wrap the kernel's.
+func slurp(path string, buf *[]byte) ([]byte, error) {
 	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
-		return 0, err
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	defer syscall.Close(fd)
-	n, err := syscall.Read(fd, buf)
-	return max(n, 0), err
+	if cap(*buf) == 0 {
+		*buf = make([]byte, 16<<10)
+	}
+	b := (*buf)[:cap(*buf)]
+	n := 0
+	for {
+		k, err := syscall.Read(fd, b[n:])
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, &os.PathError{Op: "read", Path: path, Err: err}
+		}
+		n += k
+		if k == 0 {
+			return b[:n], nil
+		}
+		if n == len(b) {
+			b = append(b, make([]byte, len(b))...)
+			*buf = b
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -55,7 +56,7 @@ func TestProcessThatIsGone(t *testing.T) {
 	if _, err := Process(pid); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := ThreadSwitches(pid, 10); !errors.Is(err, os.ErrNotExist) {
+	if _, err := ThreadTurns(pid, 10); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := FactsOf(pid); err == nil {
@@ -81,27 +82,47 @@ func TestProcessKeepsTheRestWhenIOIsDenied(t *testing.T) {
 	}
 }
 
-func TestThreadSwitches(t *testing.T) {
+func TestThreadTurns(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	tid := syscall.Gettid()
-	a, err := ThreadSwitches(os.Getpid(), 1000)
+	a, err := ThreadTurns(os.Getpid(), 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 20 {
-		time.Sleep(time.Millisecond)
+		syscall.Nanosleep(&syscall.Timespec{Nsec: 1e6}, nil) // waits on this very thread
 	}
-	syscall.Nanosleep(&syscall.Timespec{Nsec: 1e6}, nil) // this one waits on this very thread
-	b, err := ThreadSwitches(os.Getpid(), 1000)
+	b, err := ThreadTurns(os.Getpid(), 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b[tid].Voluntary <= a[tid].Voluntary {
+	if b[tid].Count < a[tid].Count+20 || b[tid].WaitSec < a[tid].WaitSec || a[tid].Count == 0 {
 		t.Errorf("thread %d: %+v then %+v", tid, a[tid], b[tid])
 	}
-	if _, err := ThreadSwitches(os.Getpid(), 1); !errors.Is(err, ErrTooMany) {
+	if _, err := ThreadTurns(os.Getpid(), 1); !errors.Is(err, ErrTooMany) {
 		t.Errorf("limit 1: %v", err)
+	}
+	old := tree(t, map[string]string{"proc/7/task/8/status": ""}) // a kernel without schedstat
+	if m, err := old.ThreadTurns(7, 10); err == nil {
+		t.Errorf("got %v", m)
+	}
+}
+
+func TestSlurpReadsAll(t *testing.T) {
+	want := strings.Repeat("x", 100_000)
+	f := tree(t, map[string]string{"a": want, "b": ""})
+	var buf []byte
+	for range 2 {
+		if b, err := slurp(f.path("a"), &buf); err != nil || string(b) != want {
+			t.Fatalf("%d bytes: %v", len(b), err)
+		}
+		if b, err := slurp(f.path("b"), &buf); err != nil || len(b) != 0 {
+			t.Fatalf("%d bytes: %v", len(b), err)
+		}
+	}
+	if _, err := slurp(f.path("c"), &buf); !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
 	}
 }
 

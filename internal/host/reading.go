@@ -85,7 +85,8 @@ func Read() (Reading, error) { return FS{}.Read() }
 // Read looks at the machine. It fails only when not even the CPU times can be read, which are the first thing asked for;
 // other parts that are missing or denied are unknown and named in Problems.
 func (f FS) Read() (r Reading, err error) {
-	b, err := os.ReadFile(f.path("proc/stat"))
+	var buf []byte
+	b, err := slurp(f.path("proc/stat"), &buf)
 	if err != nil {
 		return r, fmt.Errorf("read cpu times: %w", err)
 	}
@@ -97,20 +98,20 @@ func (f FS) Read() (r Reading, err error) {
 			r.Problems = append(r.Problems, Problem{name, err})
 		}
 	}
-	if b, err = os.ReadFile(f.path("proc/meminfo")); err == nil {
+	if b, err = slurp(f.path("proc/meminfo"), &buf); err == nil {
 		r.Memory = parseMeminfo(b)
 	}
 	part("memory", err)
-	if b, err = os.ReadFile(f.path("proc/loadavg")); err == nil {
+	if b, err = slurp(f.path("proc/loadavg"), &buf); err == nil {
 		r.Load = parseLoad(b)
 	}
 	part("load", err)
-	if b, err = os.ReadFile(f.path("proc/diskstats")); err == nil {
+	if b, err = slurp(f.path("proc/diskstats"), &buf); err == nil {
 		r.Disks = f.parseDiskstats(b)
 	}
 	part("disks", err)
 	for _, res := range []string{"cpu", "memory", "io"} {
-		b, err := os.ReadFile(f.path("proc/pressure", res))
+		b, err := slurp(f.path("proc/pressure", res), &buf)
 		if err != nil { // older kernels and kernels with psi=0: nothing is wrong
 			if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, errNotSupported) {
 				part("pressure", err)

@@ -15,25 +15,23 @@ import (
 //
 //	dyno_server_cpu_seconds_total{mode="user"|"system"}   dyno_server_resident_bytes   dyno_server_threads
 //	dyno_server_io_read_bytes_total  dyno_server_io_written_bytes_total   bytes from and to disks; the process's user or root only
-//	dyno_server_context_switches_total{kind="voluntary"|"involuntary"}
+//	dyno_server_context_switches_total      times that a thread was given a CPU
+//	dyno_server_run_queue_seconds_total     time that threads could have run and waited for a CPU, summed
 type processSource struct {
 	find func(context.Context) (pid int, ok bool)
 	pid  int
 	seen bool // it was found once
-	// The kernel counts context switches per thread and forgets them with it: what each thread added is summed here, so the
-	// last moments of a thread that ends are lost and nothing else.
-	start    uint64
-	threads  map[int]host.Switches
-	switches host.Switches
+	// The kernel counts turns per thread and forgets them with it: what each thread added is summed here, so the last moments
+	// of a thread that ends are lost and nothing else.
+	start   uint64
+	threads map[int]host.Turns
+	turns   host.Turns
 }
 
-// threadLimit bounds the files that one reading of the context switches opens.
+// threadLimit bounds the files that one reading of the threads opens.
 const threadLimit = 256
 
-var (
-	modeUser, modeSystem         = metric.L("mode", "user"), metric.L("mode", "system")
-	kindVoluntary, kindUnwilling = metric.L("kind", "voluntary"), metric.L("kind", "involuntary")
-)
+var modeUser, modeSystem = metric.L("mode", "user"), metric.L("mode", "system")
 
 func (s *processSource) Name() string { return "process" }
 
@@ -50,7 +48,7 @@ func (s *processSource) Scrape(ctx context.Context, at int64, emit func(metric.S
 	}
 	r, err := host.Process(s.pid)
 	if err != nil || s.start != 0 && r.Start != s.start { // it ended; its successor is found in the next round
-		s.pid, s.start, s.threads, s.switches = 0, 0, nil, host.Switches{}
+		s.pid, s.start, s.threads, s.turns = 0, 0, nil, host.Turns{}
 		if err == nil {
 			err = fmt.Errorf("process %d is another one now: %w", r.PID, os.ErrNotExist)
 		}
@@ -73,10 +71,10 @@ func (s *processSource) Scrape(ctx context.Context, at int64, emit func(metric.S
 	if v, ok := r.WriteBytes.Get(); ok {
 		put("dyno_server_io_written_bytes_total", metric.Counter, nil, float64(v))
 	}
-	if now, err := host.ThreadSwitches(s.pid, threadLimit); err == nil {
+	if now, err := host.ThreadTurns(s.pid, threadLimit); err == nil {
 		s.add(now)
-		put("dyno_server_context_switches_total", metric.Counter, kindVoluntary, float64(s.switches.Voluntary))
-		put("dyno_server_context_switches_total", metric.Counter, kindUnwilling, float64(s.switches.Involuntary))
+		put("dyno_server_context_switches_total", metric.Counter, nil, float64(s.turns.Count))
+		put("dyno_server_run_queue_seconds_total", metric.Counter, nil, s.turns.WaitSec)
 	}
 	if r.IODenied != nil {
 		return &Problem{State: snapshot.Denied, Partial: true, Err: r.IODenied,
@@ -86,14 +84,14 @@ func (s *processSource) Scrape(ctx context.Context, at int64, emit func(metric.S
 	return nil
 }
 
-func (s *processSource) add(now map[int]host.Switches) {
+func (s *processSource) add(now map[int]host.Turns) {
 	for tid, n := range now {
 		old := s.threads[tid]
-		if n.Voluntary < old.Voluntary || n.Involuntary < old.Involuntary { // the id is used again
-			old = host.Switches{}
+		if n.Count < old.Count || n.WaitSec < old.WaitSec { // the id is used again
+			old = host.Turns{}
 		}
-		s.switches.Voluntary += n.Voluntary - old.Voluntary
-		s.switches.Involuntary += n.Involuntary - old.Involuntary
+		s.turns.Count += n.Count - old.Count
+		s.turns.WaitSec += n.WaitSec - old.WaitSec
 	}
 	s.threads = now
 }

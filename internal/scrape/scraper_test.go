@@ -307,6 +307,9 @@ func TestProcessIsTheServers(t *testing.T) {
 	if w, ok := find(samples, "dyno_server_io_written_bytes_total"); !ok || w.Kind != metric.Counter {
 		t.Errorf("io: %+v %v", w, ok)
 	}
+	if n, ok := find(samples, "dyno_server_context_switches_total"); !ok || n.Value < 10 {
+		t.Errorf("context switches: %+v", n)
+	}
 	if n, ok := find(samples, "dyno_server_threads"); !ok || n.Value < 3 {
 		t.Errorf("threads: %+v", n)
 	}
@@ -420,6 +423,16 @@ func TestRunSurvivesARestart(t *testing.T) {
 	}
 	if after >= before {
 		t.Errorf("the counter did not begin anew: %v then %v", before, after)
+	}
+}
+
+func TestTurnsOfThreadsAddUp(t *testing.T) {
+	s := &processSource{}
+	s.add(map[int]host.Turns{1: {Count: 10, WaitSec: 1}, 2: {Count: 5, WaitSec: 2}})
+	s.add(map[int]host.Turns{1: {Count: 12, WaitSec: 1.5}, 3: {Count: 4, WaitSec: 0}}) // 2 ended, 3 is new
+	s.add(map[int]host.Turns{1: {Count: 12, WaitSec: 1.5}, 3: {Count: 1, WaitSec: 0}}) // 3 is another one now
+	if s.turns.Count != 10+5+2+4+1 || s.turns.WaitSec != 3.5 {
+		t.Errorf("%+v", s.turns)
 	}
 }
 

@@ -1,0 +1,42 @@
+package scrape
+
+import (
+	"testing"
+	"time"
+
+	"dyno/internal/target"
+	"dyno/test/servers"
+)
+
+// BenchmarkRound measures a round of each source alone, wall-clock and allocations of the client.
+func BenchmarkRound(b *testing.B) {
+	for _, flavor := range servers.Flavors {
+		s := servers.Start(b, flavor)
+		spec, err := target.ParseURL(s.URL("root"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		t, err := target.Open(b.Context(), spec)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, name := range Names() {
+			sc, err := New(t, Options{Sources: []string{name}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Run(flavor+"/"+name, func(b *testing.B) {
+				b.ReportAllocs()
+				sc.Once(b.Context())
+				cpu, _ := ownCPU()
+				for b.Loop() {
+					sc.round(b.Context(), time.Now(), time.Minute)
+				}
+				end, _ := ownCPU()
+				b.ReportMetric((end-cpu)*1e6/float64(b.N), "µs-client-cpu/op")
+			})
+			sc.Close()
+		}
+		t.Close()
+	}
+}

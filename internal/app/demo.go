@@ -102,12 +102,13 @@ type demo struct {
 	begin time.Time
 	story []report.Step
 
-	yard   *sandbox.Yard
-	box    sandbox.Sandbox
-	t      *target.Target
-	ledger *ledger.Ledger
-	id     string
-	dir    string // of the report and the recording
+	yard      *sandbox.Yard
+	box       sandbox.Sandbox
+	t         *target.Target
+	ledger    *ledger.Ledger
+	id        string
+	dir       string // of the report and the recording
+	diagnosis string // its id, once there is one
 
 	buf    metric.Buffer
 	series *series.Store
@@ -133,7 +134,13 @@ func (a *App) Demo(ctx context.Context, o DemoOptions) (res DemoResult, err erro
 		d.names = o.Seed
 	}
 	res.Fault = f
-	defer func() { err = errors.Join(err, d.end(&res)) }()
+	defer func() {
+		ending := d.end(&res)
+		if ctx.Err() != nil {
+			err = d.stopped(res)
+		}
+		err = errors.Join(err, ending)
+	}()
 	if err := d.prepare(ctx, &res); err != nil {
 		return res, err
 	}
@@ -251,6 +258,7 @@ func (d *demo) judgeAndCure(ctx context.Context, res *DemoResult, loadStart time
 	if err != nil {
 		return err
 	}
+	d.diagnosis = before.ID
 	res.ToFinding = time.Since(loadStart)
 	d.mu.Lock()
 	if !d.first.IsZero() {
@@ -568,6 +576,18 @@ func (d *demo) write(ctx context.Context, res *DemoResult) error {
 	}
 	res.Report = path
 	return nil
+}
+
+// stopped says what is left of a demo that the user ended.
+func (d *demo) stopped(res DemoResult) error {
+	s := "demo stopped before its end; its private server is gone"
+	if d.o.Keep && res.Sandbox != "" {
+		s = "demo stopped before its end; its private server is kept as sandbox:" + res.Sandbox
+	}
+	if d.diagnosis != "" {
+		s += ", the diagnosis is kept as " + d.diagnosis
+	}
+	return fmt.Errorf("%s: %w", s, context.Canceled)
 }
 
 // end stops what the demo started.

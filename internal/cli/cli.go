@@ -50,6 +50,9 @@ func Run(ctx context.Context, args []string, s Streams, environ func(string) str
 	root := e.root()
 	root.SetArgs(args)
 	err = root.ExecuteContext(ctx)
+	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Canceled) { // whatever broke, it broke because of the stop
+		err = fmt.Errorf("stopped: %w", err)
+	}
 	err = errors.Join(err, e.app.Close())
 	return e.fail(err)
 }

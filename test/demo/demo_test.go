@@ -203,21 +203,22 @@ func TestMissingIndexIsFoundCuredAndProven(t *testing.T) {
 func TestTheSameFindingFromOutside(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		args    []string
+		demo    []string
+		load    []string
 		sampled bool
 	}{
-		{"random names", []string{"--random-names", "--seed", "7"}, false},
-		{"performance_schema off", []string{"--set", "performance_schema=OFF"}, true},
-		{"random names, performance_schema off", []string{"--random-names", "--seed", "8", "--set", "performance_schema=OFF"}, true},
+		{"random names", []string{"--random-names", "--seed", "7"}, []string{"--names-seed=7"}, false},
+		{"performance_schema off", []string{"--set", "performance_schema=OFF"}, nil, true},
+		{"random names, performance_schema off", []string{"--random-names", "--seed", "8", "--set", "performance_schema=OFF"}, []string{"--names-seed=8"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPlace(t)
-			o := p.last(p.dyno(append([]string{"demo", "missing-index", "--no-cure", "--keep", "--output", "json"}, c.args...)...))
+			o := p.last(p.dyno(append([]string{"demo", "missing-index", "--no-cure", "--keep", "--output", "json"}, c.demo...)...))
 			if !o.Found || len(o.Foreign) != 0 {
 				t.Fatalf("found %v, findings %+v, foreign %+v", o.Found, o.Findings, o.Foreign)
 			}
 			box := "sandbox:" + o.Sandbox
-			load := p.command("load", "missing-index", "run", "--target", box, "--threads=3", "--time=60", "--db-ps-mode=disable")
+			load := p.command(append([]string{"load", "missing-index", "run", "--target", box, "--threads=3", "--time=60", "--db-ps-mode=disable"}, c.load...)...)
 			if err := load.Start(); err != nil {
 				t.Fatal(err)
 			}

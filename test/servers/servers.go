@@ -61,6 +61,9 @@ func Start(t testing.TB, flavor string, settings ...string) *Server {
 	if out, err := exec.Command("cp", "-a", "--reflink=auto", tmpl, dir+"/data").CombinedOutput(); err != nil {
 		t.Fatalf("copy template: %v %s", err, out)
 	}
+	if err := os.Mkdir(dir+"/tmp", 0o700); err != nil {
+		t.Fatal(err)
+	}
 	s := &Server{Flavor: flavor, Dir: dir, Socket: dir + "/s", bin: bin}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -69,6 +72,7 @@ func Start(t testing.TB, flavor string, settings ...string) *Server {
 	s.Port = l.Addr().(*net.TCPAddr).Port
 	l.Close()
 	s.args = append(bin.base(), "--datadir="+dir+"/data", "--socket="+s.Socket, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(s.Port),
+		"--tmpdir="+dir+"/tmp", // not the common one: a MariaDB that starts there removes the temporary tables of others
 		"--pid-file="+dir+"/pid", "--log-error="+dir+"/error.log", "--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=2")
 	for _, kv := range settings {
 		s.args = append(s.args, "--"+kv)

@@ -22,20 +22,21 @@ func gain(v *View, x scan) *finding.Gain {
 	if !ok {
 		return nil
 	}
-	// A row found through a secondary index costs from 2 (in memory, neighbours) to 10 times (another page each) a row of a
-	// scan; finding the place costs about as much as some 10 rows.
+	// A row found through a secondary index is looked up by its primary key and sent, which costs from 5 (in memory,
+	// neighbours) to 30 times (another page each) a row that a scan passes over; finding the place costs as much as some 10.
 	examined := x.rows
 	if n, ok := x.c.PerCall(x.c.Examined).Get(); ok && !x.c.Sampled {
 		examined = n
 	}
 	wanted := m * examined
-	lo, hi := examined/(10+10*wanted), examined/(10+2*wanted)
+	lo, hi := examined/(10+30*wanted), examined/(10+5*wanted)
 	what, less := "row reads per call of the class", "fewer"
 	if mean, ok := x.c.MeanSec().Get(); ok && mean > 0 {
-		// What a call costs apart from its rows, parsing and sending, stays: from 20 to 200 µs.
+		// What a call costs apart from its rows, parsing and sending, stays: from 50 to 500 µs on a busy
+		// server.
 		what, less = "time per call of the class", "less"
-		lo = min(lo, mean/(mean/lo+200e-6))
-		hi = min(hi, mean/(mean/hi+20e-6))
+		lo = min(lo, mean/(mean/lo+500e-6))
+		hi = min(hi, mean/(mean/hi+50e-6))
 	}
 	lo, hi = tidy(max(1, lo)), tidy(max(1, hi))
 	if hi < 1.5 {

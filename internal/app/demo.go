@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"dyno/internal/act"
 	"dyno/internal/capture"
@@ -517,7 +519,7 @@ func (d *demo) document(res *DemoResult, g Diagnosis, after *snapshot.Snapshot, 
 	}
 	all := d.buf.Series(0, now.UnixMilli())
 	doc := report.Document{
-		Kind: report.Demo, ID: d.id, Title: d.f.Title, At: now, From: d.begin, To: now,
+		Kind: report.Demo, ID: d.id, Title: capital(d.f.Title), At: now, From: d.begin, To: now,
 		Place: place(g.Snapshot, d.a.Version), Events: events, Findings: g.Findings, Sources: g.Snapshot.Sources, Story: d.story,
 		Charts: slices.Concat(loadCharts(ticks), serverCharts(all)[1:]),
 	}
@@ -530,6 +532,9 @@ func (d *demo) document(res *DemoResult, g Diagnosis, after *snapshot.Snapshot, 
 	}
 	if after != nil {
 		doc.Verdict = res.Verdict
+		if res.Verdict.Result == stat.Better {
+			doc.Sentence += fmt.Sprintf(". One index, added online in %s, cured it.", unit.Seconds(res.Action.Ended.Sub(res.Action.Started).Seconds()))
+		}
 		doc.Change = changeOf(res.Action)
 		doc.Classes = touched(p, g.Snapshot, after)
 		doc.Warnings = append(mixWarning(p), p.Warnings...)
@@ -540,6 +545,12 @@ func (d *demo) document(res *DemoResult, g Diagnosis, after *snapshot.Snapshot, 
 			report.Command{Text: "this report in another form", Line: "dyno report " + d.id + " --format md"})
 	}
 	res.Document = doc
+}
+
+// capital makes a sentence's beginning a title's.
+func capital(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:]
 }
 
 func (d *demo) repeat() string {

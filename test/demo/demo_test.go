@@ -110,6 +110,7 @@ type finding struct {
 		Text    string `json:"text"`
 		Sampled bool   `json:"sampled"`
 	} `json:"evidence"`
+	Gain   *struct{ Lo, Hi float64 } `json:"gain"`
 	Action *struct {
 		SQL   string `json:"sql"`
 		Table struct {
@@ -276,6 +277,10 @@ func TestApplyUndoProof(t *testing.T) {
 	}
 	if len(proof.Touched) == 0 || proof.Touched[0].TimeRatio == nil || *proof.Touched[0].TimeRatio < 2 || *proof.Touched[0].Rows < 10 || proof.Mix.Shift == nil {
 		t.Fatalf("proof %+v", proof)
+	}
+	// What was promised must hold at least roughly: a range that the truth misses by more than a factor of two is no range.
+	if g := o.Findings[0].Gain; g == nil || g.Lo < 2 || *proof.Touched[0].TimeRatio < g.Lo/2 || *proof.Touched[0].TimeRatio > g.Hi*2 {
+		t.Errorf("expected gain %+v, measured %v times less time per call", g, *proof.Touched[0].TimeRatio)
 	}
 	if out := p.dyno("diagnose", box, "--output", "json"); out != "" {
 		t.Fatalf("cured, and yet: %s", out)

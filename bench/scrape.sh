@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 if [ -z "${EXPORTER:-}" ]; then
 	dir=$(mktemp -d)
 	trap 'rm -rf "$dir"' EXIT
-	(cd "$dir" && apt-get download -q prometheus-mysqld-exporter >/dev/null && dpkg -x ./*.deb x)
+	(cd "$dir" && apt-get -o APT::Sandbox::User=root download -q prometheus-mysqld-exporter >/dev/null && dpkg -x ./*.deb x)
 	EXPORTER="$dir/x/usr/bin/prometheus-mysqld-exporter"
 fi
 export EXPORTER WINDOW="${WINDOW:-20s}" ROUNDS="${ROUNDS:-3}"

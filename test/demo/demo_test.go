@@ -171,7 +171,7 @@ func TestMissingIndexIsFoundCuredAndProven(t *testing.T) {
 	for _, server := range []string{"mariadb", "mysql@9.7"} {
 		t.Run(server, func(t *testing.T) {
 			p := newPlace(t)
-			o := p.last(p.dyno("demo", "missing-index", "--server", server, "--pairs", "4", "--output", "json"))
+			o := p.last(p.dyno("demo", "missing-index", "--server", server, "--pairs", "3", "--output", "json"))
 			if !o.Found || len(o.Foreign) != 0 || len(o.Findings) != 1 {
 				t.Fatalf("found %v, findings %+v, foreign %+v", o.Found, o.Findings, o.Foreign)
 			}
@@ -184,7 +184,7 @@ func TestMissingIndexIsFoundCuredAndProven(t *testing.T) {
 					t.Fatalf("before %+v after %+v", o.Before, o.After)
 				}
 			}
-			if v := o.Verdict; v == nil || v.Result != "better" || v.Ratio.Lo <= 2 || v.Ratio.Lo > v.Ratio.Center || v.Ratio.Center > v.Ratio.Hi || v.Ratio.N != 4 {
+			if v := o.Verdict; v == nil || v.Result != "better" || v.Ratio.Lo <= 2 || v.Ratio.Lo > v.Ratio.Center || v.Ratio.Center > v.Ratio.Hi || v.Ratio.N != 3 {
 				t.Fatalf("verdict %+v", v)
 			}
 			if *o.After.QPS < 2**o.Before.QPS || *o.After.P95 > *o.Before.P95 || *o.After.RowsRead > *o.Before.RowsRead {
@@ -199,63 +199,52 @@ func TestMissingIndexIsFoundCuredAndProven(t *testing.T) {
 	}
 }
 
-// TestTheSameFindingFromOutside lets another process diagnose the demo's server, with names that no rule can know, and with
+// TestTheSameFindingFromOutside lets another process diagnose the demo's server, with names that no rule can know and with
 // performance_schema off, as MariaDB ships.
 func TestTheSameFindingFromOutside(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		demo    []string
-		load    []string
-		sampled bool
-	}{
-		{"random names", []string{"--random-names", "--seed", "7"}, []string{"--names-seed=7"}, false},
-		{"performance_schema off", []string{"--set", "performance_schema=OFF"}, nil, true},
-		{"random names, performance_schema off", []string{"--random-names", "--seed", "8", "--set", "performance_schema=OFF"}, []string{"--names-seed=8"}, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p := newPlace(t)
-			o := p.last(p.dyno(append([]string{"demo", "missing-index", "--no-cure", "--keep", "--output", "json"}, c.demo...)...))
-			if !o.Found || len(o.Foreign) != 0 {
-				t.Fatalf("found %v, findings %+v, foreign %+v", o.Found, o.Findings, o.Foreign)
-			}
-			box := "sandbox:" + o.Sandbox
-			load := p.command(append([]string{"load", "missing-index", "run", "--target", box, "--threads=3", "--time=60", "--db-ps-mode=disable"}, c.load...)...)
-			if err := load.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer func() { load.Process.Signal(os.Interrupt); load.Wait() }()
-			var fs []finding
-			for s := bufio.NewScanner(strings.NewReader(p.dyno("diagnose", box, "--output", "json"))); s.Scan(); {
-				var f finding
-				if err := json.Unmarshal(s.Bytes(), &f); err != nil {
-					t.Fatal(err)
-				}
-				fs = append(fs, f)
-			}
-			if len(fs) != 1 || fs[0].ID != o.Findings[0].ID || fs[0].Action.SQL != o.Findings[0].Action.SQL {
-				t.Fatalf("got %+v, the demo found %+v", fs, o.Findings)
-			}
-			sampled := false
-			for _, e := range fs[0].Evidence {
-				sampled = sampled || e.Sampled
-			}
-			if sampled != c.sampled {
-				t.Fatalf("marked as sampled: %v, want %v: %+v", sampled, c.sampled, fs[0].Evidence)
-			}
-		})
+	p := newPlace(t)
+	o := p.last(p.dyno("demo", "missing-index", "--no-cure", "--keep", "--random-names", "--seed", "8", "--set", "performance_schema=OFF", "--output", "json"))
+	if !o.Found || len(o.Foreign) != 0 {
+		t.Fatalf("found %v, findings %+v, foreign %+v", o.Found, o.Findings, o.Foreign)
 	}
+	box := "sandbox:" + o.Sandbox
+	p.load(box, "--names-seed=8", "--db-ps-mode=disable")
+	var fs []finding
+	for s := bufio.NewScanner(strings.NewReader(p.dyno("diagnose", box, "--output", "json"))); s.Scan(); {
+		var f finding
+		if err := json.Unmarshal(s.Bytes(), &f); err != nil {
+			t.Fatal(err)
+		}
+		fs = append(fs, f)
+	}
+	if len(fs) != 1 || fs[0].ID != o.Findings[0].ID || fs[0].Action.SQL != o.Findings[0].Action.SQL {
+		t.Fatalf("got %+v, the demo found %+v", fs, o.Findings)
+	}
+	sampled := false
+	for _, e := range fs[0].Evidence {
+		sampled = sampled || e.Sampled
+	}
+	if !sampled {
+		t.Fatalf("nothing is marked as sampled: %+v", fs[0].Evidence)
+	}
+}
+
+// load runs the fault's load on a sandbox until the test ends.
+func (p place) load(target string, more ...string) {
+	p.t.Helper()
+	c := p.command(append([]string{"load", "missing-index", "run", "--target", target, "--threads=3", "--time=300", "--quiet"}, more...)...)
+	if err := c.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { c.Process.Signal(os.Interrupt); c.Wait() })
 }
 
 // TestApplyUndoProof carries the change out by hand, as on anybody's server.
 func TestApplyUndoProof(t *testing.T) {
 	p := newPlace(t)
-	o := p.last(p.dyno("demo", "missing-index", "--no-cure", "--keep", "--output", "json"))
+	o := p.last(p.dyno("demo", "missing-index", "--no-cure", "--keep", "--random-names", "--seed", "7", "--output", "json"))
 	box := "sandbox:" + o.Sandbox
-	load := p.command("load", "missing-index", "run", "--target", box, "--threads=3", "--time=120")
-	if err := load.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { load.Process.Signal(os.Interrupt); load.Wait() }()
+	p.load(box, "--names-seed=7")
 	id := o.Findings[0].ID
 	p.dyno("diagnose", box)
 	if out := p.dyno("apply", box, id); !strings.Contains(out, "Nothing was changed") || !strings.Contains(out, "ADD INDEX") {

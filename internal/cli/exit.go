@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"dyno/internal/sandbox"
@@ -58,7 +59,11 @@ func (e *env) fail(err error) int {
 			text = "stopped"
 		}
 	}
-	hint := target.HintOf(err)
+	hint := ""
+	var file *fs.PathError
+	if !errors.As(err, &file) { // trouble with a file of ours is none of a server's
+		hint = target.HintOf(err)
+	}
 	var box *sandbox.Error
 	if hint == "" && errors.As(err, &box) {
 		hint = box.Hint
@@ -69,7 +74,11 @@ func (e *env) fail(err error) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.clearLine()
-	fmt.Fprintf(e.Err, "dyno: %s.\n", oneParagraph(text))
+	text = oneParagraph(text)
+	if !strings.HasSuffix(text, "?") {
+		text += "."
+	}
+	fmt.Fprintf(e.Err, "dyno: %s\n", text)
 	return code
 }
 

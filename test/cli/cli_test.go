@@ -101,7 +101,7 @@ func paragraph(ts *testscript.TestScript, neg bool, args []string) {
 	s := ts.ReadFile("stderr")
 	body := strings.TrimSuffix(s, "\n")
 	switch {
-	case !strings.HasPrefix(s, "dyno: ") || !strings.HasSuffix(s, ".\n"):
+	case !strings.HasPrefix(s, "dyno: ") || !strings.HasSuffix(s, ".\n") && !strings.HasSuffix(s, "?\n"):
 		ts.Fatalf("not of the form \"dyno: ….\": %q", s)
 	case strings.Contains(body, "\n"):
 		ts.Fatalf("more than one paragraph: %q", s)

@@ -83,6 +83,7 @@ func Take(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot,
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("look at %s: stopped after %v of %v, too early to judge: %w", t.Spec().Name, time.Since(start).Round(time.Second), o.Window, err)
 	}
+	digests.Exclude(scraper.Statements()...)
 	classes, sources, err := digests.End(ctx)
 	if err != nil {
 		return nil, windowError(ctx, t, err)

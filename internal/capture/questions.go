@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -50,7 +51,7 @@ func (q questioner) ask(ctx context.Context, n int) error {
 				return err
 			}
 			for _, ref := range found {
-				if !systemSchema(ref.Schema) && !slices.Contains(refs, ref) {
+				if !schema.System(ref.Schema) && !slices.Contains(refs, ref) {
 					refs = append(refs, ref)
 				}
 			}
@@ -64,7 +65,7 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	total := q.s.TotalTime()
 	for _, c := range top {
 		sh, parsed := shapes[c.ID]
-		if c.TimeSec < 0.01*total || !parsed || sh.Kind == sqlshape.Other || sh.Kind == sqlshape.Insert {
+		if c.TimeSec < 0.01*total || !parsed || dictionary(sh, c.Schema) || sh.Kind == sqlshape.Other || sh.Kind == sqlshape.Insert {
 			continue
 		}
 		p, err := q.plan(ctx, conn, c, sh)
@@ -120,12 +121,11 @@ func (q questioner) locate(ctx context.Context, conn *sql.Conn, r sqlshape.Table
 	return refs, nil
 }
 
-func systemSchema(name string) bool {
-	switch strings.ToLower(name) {
-	case "mysql", "information_schema", "performance_schema", "sys":
-		return true
-	}
-	return false
+// dictionary reports whether a statement reads the server's own tables only: no plan of it can be changed.
+func dictionary(sh sqlshape.Shape, def string) bool {
+	return len(sh.Tables) > 0 && !slices.ContainsFunc(sh.Tables, func(r sqlshape.TableRef) bool {
+		return !schema.System(cmp.Or(r.Schema, def))
+	})
 }
 
 // plan asks how the server would execute a statement of the class. Only statements that EXPLAIN cannot harm are sent.

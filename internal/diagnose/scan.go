@@ -1,13 +1,17 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"dyno/internal/class"
 	"dyno/internal/explain"
 	"dyno/internal/finding"
 	"dyno/internal/known"
+	"dyno/internal/schema"
 	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
 	"dyno/internal/unit"
 )
 
@@ -25,11 +29,23 @@ func scans(s *snapshot.Snapshot) (out []finding.Symptom) {
 		plans[p.Class] = p
 	}
 	for _, c := range byTime(s) {
+		if dictionary(c) {
+			continue
+		}
 		if x, ok := scan(s, c, plans[c.ID]); ok {
 			out = append(out, x)
 		}
 	}
 	return out
+}
+
+// dictionary reports whether a class reads the server's own tables only. These are made to be scanned, and no index can be added.
+func dictionary(c class.Class) bool {
+	sh, err := sqlshape.Parse(c.Fingerprint)
+	if err != nil || len(sh.Tables) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(sh.Tables, func(t sqlshape.TableRef) bool { return !schema.System(cmp.Or(t.Schema, c.Schema)) })
 }
 
 func scan(s *snapshot.Snapshot, c class.Class, p explain.Plan) (finding.Symptom, bool) {

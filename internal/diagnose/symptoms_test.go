@@ -136,6 +136,9 @@ func TestSymptoms(t *testing.T) {
 	f(func(s *snapshot.Snapshot) {                                                     // a delete returns nothing, and changes what it examines
 		s.Classes[0].Examined, s.Classes[0].RowsSent, s.Classes[0].Affected = known.Of(uint64(1e6)), known.Of(uint64(0)), known.Of(uint64(1e6))
 	})
+	f(func(s *snapshot.Snapshot) { // the dictionary is made to be scanned
+		s.Classes[0].Fingerprint, s.Classes[0].Examined = "select a from performance_schema.threads where b = ?", known.Of(uint64(1e6))
+	})
 	whole := explain.Plan{Class: id, Steps: []explain.Step{{Table: "t", Access: "ALL", Rows: 50_000}}}
 	f(func(s *snapshot.Snapshot) { // sampled: how many rows were sent is not known, the plan tells
 		s.Classes[0].Sampled, s.Classes[0].Examined, s.Classes[0].RowsSent = true, known.Of(uint64(1e6)), known.None[uint64]()

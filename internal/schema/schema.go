@@ -64,6 +64,16 @@ type IndexPart struct {
 	Cardinality known.Value[uint64] `json:"cardinality,omitzero"`
 }
 
+// System reports whether a schema is the server's own: its tables are not the user's to change.
+func System(schema string) bool {
+	for _, own := range []string{"information_schema", "performance_schema", "sys", "mysql"} {
+		if equalFold(schema, own) {
+			return true
+		}
+	}
+	return false
+}
+
 // Primary reports whether the index is the primary key.
 func (i Index) Primary() bool { return i.Name == "PRIMARY" }
 

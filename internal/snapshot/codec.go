@@ -78,7 +78,7 @@ func at(b []byte, err error) error {
 	var typ *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		off = syntax.Offset
+		off = max(syntax.Offset-1, 0) // the offending byte itself
 	case errors.As(err, &typ):
 		off = typ.Offset
 	}

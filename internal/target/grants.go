@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"dyno/internal/schema"
 )
 
 // Tasks are what an account can be made for, see Grants.
@@ -78,7 +80,7 @@ func schemaPattern(name string) (string, error) {
 	switch {
 	case name == "":
 		return "", errors.New("the name of a schema is empty")
-	case slices.Contains([]string{"mysql", "sys", "performance_schema", "information_schema"}, strings.ToLower(name)):
+	case schema.System(name):
 		return "", fmt.Errorf("%s is the server's own: no task needs more on it", name)
 	case strings.ContainsRune(name, 0):
 		return "", errors.New("the name of a schema holds a NUL")

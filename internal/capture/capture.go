@@ -151,9 +151,8 @@ func hostFacts(ctx context.Context, t *target.Target, s *snapshot.Snapshot) snap
 	}
 	h := snapshot.Host{ServerPID: pid}
 	facts, err := host.FactsOf(pid)
-	if err != nil {
+	if err != nil { // what could be read is in the facts all the same
 		s.Sources = append(s.Sources, snapshot.Source{Name: "host_facts", State: snapshot.Failed, Reason: err.Error()})
-		return h
 	}
 	h.CPUs, h.MemBytes = facts.CPUs, facts.MemBytes
 	h.Kernel = facts.Kernel

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -87,11 +88,22 @@ func (s *Server) Launch(t testing.TB) {
 	t.Helper()
 	s.cmd = exec.Command(s.bin.argv[0], append(s.bin.argv[1:len(s.bin.argv):len(s.bin.argv)], s.args...)...)
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := s.cmd.Start(); err != nil {
+	started := make(chan error, 1)
+	s.dead = make(chan struct{})
+	go func(c *exec.Cmd, dead chan struct{}) {
+		runtime.LockOSThread() // the kernel sends Pdeathsig when the thread that started the process ends, not the program
+		defer runtime.UnlockOSThread()
+		err := c.Start()
+		started <- err
+		if err == nil {
+			c.Wait()
+			close(dead)
+		}
+	}(s.cmd, s.dead)
+	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
-	s.PID, s.dead = s.cmd.Process.Pid, make(chan struct{})
-	go func(c *exec.Cmd, dead chan struct{}) { c.Wait(); close(dead) }(s.cmd, s.dead)
+	s.PID = s.cmd.Process.Pid
 	db := s.DB(t, "")
 	for end := time.Now().Add(time.Minute); ; {
 		err := db.Ping()

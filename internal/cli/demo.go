@@ -76,20 +76,18 @@ is touched, and the private server is gone afterwards.`,
 }
 
 func (e *env) demoList() error {
+	var all []planted
 	for _, f := range fault.All() {
-		if e.json() {
-			if err := e.writeJSON(struct {
-				Fault string `json:"fault"`
-				Title string `json:"title"`
-				Kind  string `json:"kind"`
-			}{f.Name, f.Title, string(f.Kind)}); err != nil {
-				return err
-			}
-			continue
-		}
-		fmt.Fprintf(e.Out, "%-16s %s\n", f.Name, f.Title)
+		all = append(all, planted{f.Name, f.Title, f.Kind})
 	}
-	return nil
+	return list(e, all, func(f planted) string { return fmt.Sprintf("%-16s %s", f.Fault, f.Title) }, "")
+}
+
+// planted is one line of `demo --list`.
+type planted struct {
+	Fault string     `json:"fault"`
+	Title string     `json:"title"`
+	Kind  fault.Kind `json:"kind"`
 }
 
 // settings reads KEY=VALUE arguments.

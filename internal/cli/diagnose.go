@@ -132,12 +132,7 @@ func (e *env) printDiagnosis(d app.Diagnosis, why bool) error {
 		}
 	}
 	if e.json() {
-		for _, x := range findings {
-			if err := e.writeJSON(x); err != nil {
-				return err
-			}
-		}
-		return nil
+		return list(e, findings, func(finding.Finding) string { return "" }, "")
 	}
 	doc := app.DiagnosisDocument(d.ID, d.Snapshot, d.Symptoms, findings, e.app.Version)
 	doc.Charts = nil

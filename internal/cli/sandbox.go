@@ -93,13 +93,7 @@ func (e *env) sandboxLs(yard yardFunc) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		for _, s := range all {
-			if e.json() {
-				if err := e.writeJSON(s); err != nil {
-					return err
-				}
-				continue
-			}
+		return list(e, all, func(s sandbox.Sandbox) string {
 			pid := "-"
 			if s.PID != 0 {
 				pid = fmt.Sprint(s.PID)
@@ -111,12 +105,8 @@ func (e *env) sandboxLs(yard yardFunc) *cobra.Command {
 			if s.Problem != "" {
 				line += "  (" + s.Problem + ")"
 			}
-			fmt.Fprintln(e.Out, strings.TrimRight(line, " "))
-		}
-		if len(all) == 0 && !e.json() {
-			e.remark("There are none. `dyno sandbox up` starts one.")
-		}
-		return nil
+			return line
+		}, "There are none. `dyno sandbox up` starts one.")
 	}}
 }
 
@@ -207,19 +197,8 @@ func (e *env) sandboxServers(yard yardFunc) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		for _, s := range all {
-			if e.json() {
-				if err := e.writeJSON(s); err != nil {
-					return err
-				}
-				continue
-			}
-			fmt.Fprintf(e.Out, "%-20s %-11s %s\n", s.Spec(), s.Origin, s.Path)
-		}
-		if len(all) == 0 && !e.json() {
-			e.remark("There are none. `dyno sandbox install mariadb@10.11` or `dyno sandbox install mysql@9.7` gets one.")
-		}
-		return nil
+		return list(e, all, func(s sandbox.Server) string { return fmt.Sprintf("%-20s %-11s %s", s.Spec(), s.Origin, s.Path) },
+			"There are none. `dyno sandbox install mariadb@10.11` or `dyno sandbox install mysql@9.7` gets one.")
 	}}
 }
 

@@ -63,13 +63,7 @@ func (e *env) targetLs() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		for _, t := range all {
-			if e.json() {
-				if err := e.writeJSON(t); err != nil {
-					return err
-				}
-				continue
-			}
+		return list(e, all, func(t ledger.Target) string {
 			from := ""
 			switch {
 			case t.PasswordEnv != "":
@@ -77,12 +71,8 @@ func (e *env) targetLs() *cobra.Command {
 			case t.Defaults != "":
 				from = "login from " + t.Defaults
 			}
-			fmt.Fprintln(e.Out, strings.TrimRight(fmt.Sprintf("%-16s %-50s %s", t.Name, t.URL, from), " "))
-		}
-		if len(all) == 0 && !e.json() {
-			e.remark("The inventory is empty. `dyno target add NAME URL` fills it.")
-		}
-		return nil
+			return fmt.Sprintf("%-16s %-50s %s", t.Name, t.URL, from)
+		}, "The inventory is empty. `dyno target add NAME URL` fills it.")
 	}}
 }
 
@@ -149,6 +139,11 @@ which GRANT or setting would mend it. Changes nothing. Exit code 1 when the serv
 	return c
 }
 
+// grant is one statement of `target grants` in JSON.
+type grant struct {
+	SQL string `json:"sql"`
+}
+
 func (e *env) targetGrants() *cobra.Command {
 	var task, user, flavor string
 	var schemas []string
@@ -184,20 +179,15 @@ With a TARGET its flavor is asked, without one --flavor says it. Nothing is exec
 		if name, host, ok := strings.Cut(user, "@"); ok && !strings.HasPrefix(user, "'") {
 			user = "'" + strings.ReplaceAll(name, "'", "''") + "'@'" + strings.ReplaceAll(host, "'", "''") + "'"
 		}
-		grants, err := target.Grants(flavor, task, user, schemas)
+		statements, err := target.Grants(flavor, task, user, schemas)
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
-		for _, g := range grants {
-			if e.json() {
-				if err := e.writeJSON(map[string]string{"sql": g}); err != nil {
-					return err
-				}
-				continue
-			}
-			fmt.Fprintln(e.Out, strings.TrimSuffix(g, ";")+";")
+		var grants []grant
+		for _, s := range statements {
+			grants = append(grants, grant{s})
 		}
-		return nil
+		return list(e, grants, func(g grant) string { return strings.TrimSuffix(g.SQL, ";") + ";" }, "")
 	}
 	return c
 }

@@ -64,7 +64,7 @@ func (s step) do(ctx context.Context, w io.Writer) count {
 		err = s.keep(strings.TrimSpace(out.String()))
 	}
 	if err != nil {
-		fmt.Fprintf(w, "FAIL %s: %v\n%s%s", s.name, err, first(s.lines, out.String()), log.Bytes())
+		fmt.Fprintf(w, "FAIL %-34s %10s %v\n%s%s", s.name, elapsed(start), err, first(s.lines, out.String()), withoutDownloads(log.String()))
 		if s.hint != "" {
 			fmt.Fprintf(w, "     try: %s\n", s.hint)
 		}
@@ -81,6 +81,17 @@ func first(n int, text string) string {
 		return text
 	}
 	return fmt.Sprintf("%s… %d more lines\n", strings.Join(all[:n], ""), len(all)-1-n)
+}
+
+// withoutDownloads leaves out what the go command tells of modules that it fetched in peace.
+func withoutDownloads(log string) string {
+	var b strings.Builder
+	for l := range strings.Lines(log) {
+		if !strings.HasPrefix(l, "go: downloading ") {
+			b.WriteString(l)
+		}
+	}
+	return b.String()
 }
 
 // command ends with ctx by the signal that Ctrl-C sends, so that what it started can clean up.

@@ -52,8 +52,10 @@ func open(t *testing.T, s *servers.Server, user string) *target.Target {
 }
 
 func action(name string, parts ...schema.IndexPart) finding.Action {
-	return finding.Action{Kind: finding.AddIndex, Table: table, Index: schema.Index{Name: name, Type: "BTREE", Parts: parts},
-		SQL: "DROP TABLE " + quoted, Undo: "DROP DATABASE `my``shop`"} // text is never sent
+	return finding.Action{
+		Kind: finding.AddIndex, Table: table, Index: schema.Index{Name: name, Type: "BTREE", Parts: parts},
+		SQL: "DROP TABLE " + quoted, Undo: "DROP DATABASE `my``shop`",
+	} // text is never sent
 }
 
 func col(name string) schema.IndexPart { return schema.IndexPart{Column: name} }
@@ -107,8 +109,10 @@ func TestPlanOnlyReads(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s, x := start(t, flavor)
-			counters := []string{"Com_alter_table", "Com_create_index", "Com_drop_index", "Com_insert", "Com_update", "Com_delete", "Com_set_option", "Com_lock_tables",
-				"Com_flush", "Com_kill", "Com_truncate", "Com_create_table", "Com_drop_table", "Com_analyze"}
+			counters := []string{
+				"Com_alter_table", "Com_create_index", "Com_drop_index", "Com_insert", "Com_update", "Com_delete", "Com_set_option", "Com_lock_tables",
+				"Com_flush", "Com_kill", "Com_truncate", "Com_create_table", "Com_drop_table", "Com_analyze",
+			}
 			before := map[string]uint64{}
 			for _, c := range counters {
 				before[c] = s.Status(t, c)
@@ -175,8 +179,10 @@ func TestPlanFindsWhatStandsAgainst(t *testing.T) {
 			full.Index.Type = "FULLTEXT"
 			f(full, "type FULLTEXT")
 
-			p, err := Plan(t.Context(), x, finding.Finding{Action: &finding.Action{Kind: finding.AddIndex, Table: table,
-				Index: schema.Index{Name: "k", Parts: []schema.IndexPart{col("s"), col("a")}}}})
+			p, err := Plan(t.Context(), x, finding.Finding{Action: &finding.Action{
+				Kind: finding.AddIndex, Table: table,
+				Index: schema.Index{Name: "k", Parts: []schema.IndexPart{col("s"), col("a")}},
+			}})
 			if err != nil || !p.OK() || !strings.Contains(strings.Join(p.Warnings, "\n"), "makes k_s superfluous") {
 				t.Errorf("%+v, %v", p, err)
 			}

@@ -35,8 +35,10 @@ func turn(ctx context.Context, t *target.Target, table schema.Ref, index string,
 	case t.Has(target.HasIgnoredIndex):
 		word = map[bool]string{true: "IGNORED", false: "NOT IGNORED"}[hide]
 	default:
-		return &target.Error{Op: op, Kind: target.Unsupported, Target: "on " + t.Spec().Where(), Err: fmt.Errorf("%s %s cannot hide an index", t.Facts().Flavor, t.Facts().Version),
-			Hint: "indexes can be hidden from MySQL 8.0 and MariaDB 10.6 on"}
+		return &target.Error{
+			Op: op, Kind: target.Unsupported, Target: "on " + t.Spec().Where(), Err: fmt.Errorf("%s %s cannot hide an index", t.Facts().Flavor, t.Facts().Version),
+			Hint: "indexes can be hidden from MySQL 8.0 and MariaDB 10.6 on",
+		}
 	}
 	x, err := lookup(ctx, t, table, index)
 	if err != nil {

@@ -97,8 +97,10 @@ func plan(ctx context.Context, t *target.Target, a finding.Action) (Preview, err
 	}
 	// The statements are made here from the action's parts: text that came with a snapshot or a file is never sent.
 	a.SQL, a.Undo = addition(a).Statement(), removal(a).Statement()
-	p := Preview{Target: t.String(), Server: t.Facts().Server, Action: a,
-		Words: fmt.Sprintf("Add index %s (%s) to table %s on %s, while its users go on.", a.Index.Name, schema.PartsSQL(a.Index.Parts), a.Table, t)}
+	p := Preview{
+		Target: t.String(), Server: t.Facts().Server, Action: a,
+		Words: fmt.Sprintf("Add index %s (%s) to table %s on %s, while its users go on.", a.Index.Name, schema.PartsSQL(a.Index.Parts), a.Table, t),
+	}
 	block := func(format string, args ...any) { p.Blockers = append(p.Blockers, fmt.Sprintf(format, args...)) }
 	warn := func(format string, args ...any) { p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...)) }
 

@@ -32,8 +32,10 @@ func Native(ctx context.Context, t *target.Target, c Change, report progress.Sin
 		return &Error{Refused, &target.Error{Op: "alter " + c.Table.String(), Kind: target.Unsupported, Err: err}}
 	}
 	if !t.Has(target.HasInplaceDDL) {
-		return &Error{NotOnline, &target.Error{Op: "alter " + c.Table.String(), Kind: target.Unsupported, Err: errors.New("this server has no online ALTER TABLE"),
-			Hint: "MySQL before 5.6 and MariaDB before 10.0 stop all writers: do it in a maintenance window"}}
+		return &Error{NotOnline, &target.Error{
+			Op: "alter " + c.Table.String(), Kind: target.Unsupported, Err: errors.New("this server has no online ALTER TABLE"),
+			Hint: "MySQL before 5.6 and MariaDB before 10.0 stop all writers: do it in a maintenance window",
+		}}
 	}
 	if note == nil {
 		note = func(string) {}
@@ -48,9 +50,11 @@ func Native(ctx context.Context, t *target.Target, c Change, report progress.Sin
 		}
 		who := w.holders(ctx)
 		if i == c.Attempts {
-			return &Error{Locked, &target.Error{Op: "alter " + c.Table.String(), Kind: target.Timeout, Target: "on " + w.where,
+			return &Error{Locked, &target.Error{
+				Op: "alter " + c.Table.String(), Kind: target.Timeout, Target: "on " + w.where,
 				Err:  fmt.Errorf("its metadata lock was not free in %d attempts of %v%s: %w", c.Attempts, c.LockWait, who, err),
-				Hint: "end the transaction that holds the table, or wait for it; nothing was changed"}}
+				Hint: "end the transaction that holds the table, or wait for it; nothing was changed",
+			}}
 		}
 		note(fmt.Sprintf("attempt %d of %d: the metadata lock was not free within %v%s; next try in %v", i, c.Attempts, c.LockWait, who, gap))
 		select {
@@ -71,8 +75,10 @@ type worker struct {
 }
 
 func (w worker) stopped(ctx context.Context) error {
-	return &Error{Stopped, &target.Error{Op: "alter " + w.c.Table.String(), Target: "on " + w.where, Err: fmt.Errorf("stopped: %w", context.Cause(ctx)),
-		Hint: "nothing was changed"}}
+	return &Error{Stopped, &target.Error{
+		Op: "alter " + w.c.Table.String(), Target: "on " + w.where, Err: fmt.Errorf("stopped: %w", context.Cause(ctx)),
+		Hint: "nothing was changed",
+	}}
 }
 
 // holders says in words who held the lock; it is only an explanation, so it may find none.

@@ -340,8 +340,14 @@ func TestNotOnlineIsRefused(t *testing.T) {
 			if indexes(t, s) != 1 {
 				t.Error("something is left behind")
 			}
-			for _, c := range []Change{{}, {Table: table}, {Table: table, SQL: "x", Algorithm: "COPY"}, {Table: table, SQL: "x", Lock: "SHARED"},
-				{Table: table, SQL: "x", LockWait: time.Minute}, {Table: table, SQL: "x", Attempts: -1}} {
+			for _, c := range []Change{
+				{},
+				{Table: table},
+				{Table: table, SQL: "x", Algorithm: "COPY"},
+				{Table: table, SQL: "x", Lock: "SHARED"},
+				{Table: table, SQL: "x", LockWait: time.Minute},
+				{Table: table, SQL: "x", Attempts: -1},
+			} {
 				if err := Native(t.Context(), x, c, nil, nil); WhyOf(err) != Refused {
 					t.Errorf("%+v: %v", c, err)
 				}

@@ -61,8 +61,10 @@ func table(ctx context.Context, q Querier, has map[string]bool, ref schema.Ref) 
 	partitioned := false
 	err := each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, ENGINE, TABLE_COLLATION, ROW_FORMAT, TABLE_ROWS, DATA_LENGTH, INDEX_LENGTH, CREATE_OPTIONS"+
 		" FROM information_schema.TABLES"+this, []any{ref.Schema, ref.Table}, func(r row) {
-		t := schema.Table{Ref: schema.Ref{Schema: r.text(0), Table: r.text(1)}, View: strings.HasSuffix(r.text(2), "VIEW"), Engine: r.text(3),
-			Collation: r.text(4), RowFormat: r.text(5)}
+		t := schema.Table{
+			Ref: schema.Ref{Schema: r.text(0), Table: r.text(1)}, View: strings.HasSuffix(r.text(2), "VIEW"), Engine: r.text(3),
+			Collation: r.text(4), RowFormat: r.text(5),
+		}
 		if !t.View {
 			t.Rows, t.DataBytes, t.IndexBytes = number(r, 6), number(r, 7), number(r, 8)
 		}
@@ -120,8 +122,10 @@ func columns(ctx context.Context, q Querier, has map[string]bool, where []any) (
 	err := each(ctx, q, "SELECT COLUMN_NAME, COLUMN_TYPE, DATA_TYPE, IS_NULLABLE, CHARACTER_SET_NAME, COLLATION_NAME, CHARACTER_OCTET_LENGTH,"+
 		" NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION, EXTRA, "+generated+
 		" FROM information_schema.COLUMNS"+this+" ORDER BY ORDINAL_POSITION", where, func(r row) {
-		c := schema.Column{Name: r.text(0), Type: r.text(1), DataType: strings.ToLower(r.text(2)), Nullable: r.text(3) == "YES", Charset: r.text(4),
-			Collation: r.text(5), Extra: r.text(10), Generated: unescape(has, r.text(11))}
+		c := schema.Column{
+			Name: r.text(0), Type: r.text(1), DataType: strings.ToLower(r.text(2)), Nullable: r.text(3) == "YES", Charset: r.text(4),
+			Collation: r.text(5), Extra: r.text(10), Generated: unescape(has, r.text(11)),
+		}
 		n := func(i int) int { v, _ := strconv.Atoi(r.text(i)); return v }
 		c.Bytes = size(c.DataType, n(6), n(7), n(8), n(9))
 		out = append(out, c)

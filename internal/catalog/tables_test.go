@@ -74,9 +74,11 @@ func TestTables(t *testing.T) {
 			for _, c := range x.Columns {
 				names = append(names, fmt.Sprint(c.Name, " ", c.DataType, " ", c.Nullable, " ", c.Bytes, " ", c.Charset, " ", c.Generated != ""))
 			}
-			if diff := cmp.Diff([]string{"id int false 4  false", "a varchar true 40 latin1 false", "n decimal true 10  false", "d datetime false 7  false",
+			if diff := cmp.Diff([]string{
+				"id int false 4  false", "a varchar true 40 latin1 false", "n decimal true 10  false", "d datetime false 7  false",
 				"Größe \"x\" tinyint true 1  false", "g int true 4  true", "v varchar true 40 utf8mb4 true", "j text true 65535 utf8mb4 false",
-				"e enum true 2 utf8mb4 false"}, names); diff != "" {
+				"e enum true 2 utf8mb4 false",
+			}, names); diff != "" {
 				t.Error(diff)
 			}
 			if id, _ := x.Column("ID"); id.Extra != "auto_increment" || !strings.Contains(id.Type, "unsigned") {
@@ -89,8 +91,10 @@ func TestTables(t *testing.T) {
 			for _, i := range x.Indexes {
 				keys = append(keys, fmt.Sprint(i.Name, " ", i.Unique, " ", i.Type, " ", i.Hidden, " ", schema.PartsSQL(i.Parts)))
 			}
-			if diff := cmp.Diff([]string{"PRIMARY true BTREE false `id`", "f false FULLTEXT false `j`", "k `odd` key false BTREE false `Größe \"x\"`",
-				"ka false BTREE false `a`(10), `n`", "ud true BTREE false `d`, `id`"}, keys); diff != "" {
+			if diff := cmp.Diff([]string{
+				"PRIMARY true BTREE false `id`", "f false FULLTEXT false `j`", "k `odd` key false BTREE false `Größe \"x\"`",
+				"ka false BTREE false `a`(10), `n`", "ud true BTREE false `d`, `id`",
+			}, keys); diff != "" {
 				t.Error(diff)
 			}
 			if n, ok := x.Indexes[2].Parts[0].Cardinality.Get(); !ok || n < 5 || n > 20 {

@@ -31,9 +31,11 @@ func blind(s *snapshot.Snapshot) (out []finding.Symptom) {
 		if src.Fix != "" {
 			text += " To see it: " + src.Fix
 		}
-		out = append(out, finding.Symptom{ID: NotObservable + ":" + w.name, Kind: NotObservable, Subject: w.name,
+		out = append(out, finding.Symptom{
+			ID: NotObservable + ":" + w.name, Kind: NotObservable, Subject: w.name,
 			Title:    "not observable: " + w.lost,
-			Evidence: []finding.Evidence{{What: "source " + w.name, Source: w.name, Text: text}}})
+			Evidence: []finding.Evidence{{What: "source " + w.name, Source: w.name, Text: text}},
+		})
 	}
 	return out
 }

@@ -25,11 +25,14 @@ func cpu(s *snapshot.Snapshot) []finding.Symptom {
 		if v < saturated*cpus {
 			return nil
 		}
-		return []finding.Symptom{{ID: CPUSaturated, Kind: CPUSaturated, Subject: "cpu",
+		return []finding.Symptom{{
+			ID: CPUSaturated, Kind: CPUSaturated, Subject: "cpu",
 			Title: fmt.Sprintf("the server uses %.2g of %.3g CPUs", v, cpus),
-			Evidence: []finding.Evidence{{What: "CPU used by the server", Value: used, Unit: "CPUs", Source: "process",
+			Evidence: []finding.Evidence{{
+				What: "CPU used by the server", Value: used, Unit: "CPUs", Source: "process",
 				Expected: fmt.Sprintf("< %.2g", saturated*cpus),
-				Text:     fmt.Sprintf("The server's process used %.2g of the %.3g CPUs that it may use, %s.", v, cpus, unit.Percent(v/cpus))}},
+				Text:     fmt.Sprintf("The server's process used %.2g of the %.3g CPUs that it may use, %s.", v, cpus, unit.Percent(v/cpus)),
+			}},
 		}}
 	}
 	// Without sight of the process the machine's own figures stand in: they hold other programs as well.
@@ -37,11 +40,14 @@ func cpu(s *snapshot.Snapshot) []finding.Symptom {
 	if !ok || busy < saturated {
 		return nil
 	}
-	return []finding.Symptom{{ID: CPUSaturated, Kind: CPUSaturated, Subject: "cpu",
+	return []finding.Symptom{{
+		ID: CPUSaturated, Kind: CPUSaturated, Subject: "cpu",
 		Title: fmt.Sprintf("the machine's CPUs are %s busy", unit.Percent(busy)),
-		Evidence: []finding.Evidence{{What: "CPU used on the machine", Value: known.Of(busy * 100), Unit: "%", Source: "host",
+		Evidence: []finding.Evidence{{
+			What: "CPU used on the machine", Value: known.Of(busy * 100), Unit: "%", Source: "host",
 			Expected: fmt.Sprintf("< %.0f", saturated*100),
-			Text:     fmt.Sprintf("The machine's CPUs were %s busy; how much of it was the server could not be seen.", unit.Percent(busy))}},
+			Text:     fmt.Sprintf("The machine's CPUs were %s busy; how much of it was the server could not be seen.", unit.Percent(busy)),
+		}},
 	}}
 }
 

@@ -19,12 +19,16 @@ func ioWait(s *snapshot.Snapshot) []finding.Symptom {
 	if !ok || v < waiting {
 		return nil
 	}
-	ev := []finding.Evidence{{What: "CPU time waiting for disks", Value: known.Of(v * 100), Unit: "%", Source: "host",
+	ev := []finding.Evidence{{
+		What: "CPU time waiting for disks", Value: known.Of(v * 100), Unit: "%", Source: "host",
 		Expected: fmt.Sprintf("< %.0f", waiting*100),
-		Text:     fmt.Sprintf("%s of the machine's CPU time was idle with a disk at work.", unit.Percent(v))}}
+		Text:     fmt.Sprintf("%s of the machine's CPU time was idle with a disk at work.", unit.Percent(v)),
+	}}
 	if r := s.Rate("dyno_server_io_read_bytes_total"); r.OK() {
-		ev = append(ev, finding.Evidence{What: "bytes read by the server", Value: r, Unit: "B/s", Source: "process",
-			Text: fmt.Sprintf("The server's process read %s/s from storage.", unit.Bytes(r.Or(0)))})
+		ev = append(ev, finding.Evidence{
+			What: "bytes read by the server", Value: r, Unit: "B/s", Source: "process",
+			Text: fmt.Sprintf("The server's process read %s/s from storage.", unit.Bytes(r.Or(0))),
+		})
 	}
 	return []finding.Symptom{{ID: IOWait, Kind: IOWait, Subject: "disk", Title: fmt.Sprintf("the machine waits for its disks %s of the time", unit.Percent(v)), Evidence: ev}}
 }

@@ -29,13 +29,17 @@ func rndNext(s *snapshot.Snapshot) []finding.Symptom {
 	if known && v < rowsPerSent*n {
 		return nil
 	}
-	ev := []finding.Evidence{{What: "Handler_read_rnd_next per second", Value: rate, Unit: "1/s", Source: "global_status",
+	ev := []finding.Evidence{{
+		What: "Handler_read_rnd_next per second", Value: rate, Unit: "1/s", Source: "global_status",
 		Expected: fmt.Sprintf("< %s", unit.Count(rndNextPerSec)),
-		Text:     fmt.Sprintf("The server read %s in the order of the table, as scans do.", unit.Rate(v, "rows/s"))}}
+		Text:     fmt.Sprintf("The server read %s in the order of the table, as scans do.", unit.Rate(v, "rows/s")),
+	}}
 	title := fmt.Sprintf("scans read %s", unit.Rate(v, "rows/s"))
 	if known {
-		ev = append(ev, finding.Evidence{What: "rows sent per second", Value: sent, Unit: "1/s", Source: source,
-			Text: fmt.Sprintf("It sent %s to its clients.", unit.Rate(n, "rows/s"))})
+		ev = append(ev, finding.Evidence{
+			What: "rows sent per second", Value: sent, Unit: "1/s", Source: source,
+			Text: fmt.Sprintf("It sent %s to its clients.", unit.Rate(n, "rows/s")),
+		})
 		title += fmt.Sprintf(" and %s are sent", unit.Rate(n, "rows/s"))
 	}
 	return []finding.Symptom{{ID: RndNext, Kind: RndNext, Subject: "server", Title: title, Evidence: ev}}

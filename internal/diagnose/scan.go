@@ -57,14 +57,18 @@ func scan(s *snapshot.Snapshot, c class.Class, p explain.Plan) (finding.Symptom,
 	if seen && rate >= examinedPerSec && c.RowsSent.OK() && float64(examined) >= rowsPerSent*max(1, useful) {
 		ratio := float64(examined) / max(1, useful)
 		title = fmt.Sprintf("a class examines %s for each that it returns or changes", unit.Count(ratio)+" rows")
-		ev = append(ev, finding.Evidence{What: "rows examined per row returned or changed", Value: known.Of(ratio), Unit: "rows", Source: sourceOf(c), Sampled: c.Sampled,
+		ev = append(ev, finding.Evidence{
+			What: "rows examined per row returned or changed", Value: known.Of(ratio), Unit: "rows", Source: sourceOf(c), Sampled: c.Sampled,
 			Expected: fmt.Sprintf("< %d", rowsPerSent),
 			Text: fmt.Sprintf("The class examined %s and returned or changed %s.", unit.Rate(rate, "rows/s"),
-				unit.Rate(useful/s.Seconds(), "rows/s"))})
+				unit.Rate(useful/s.Seconds(), "rows/s")),
+		})
 	}
 	if n, ok := c.FullScans.Get(); ok && n > 0 && len(ev) > 0 {
-		ev = append(ev, finding.Evidence{What: "executions that scanned their first table", Value: known.Of(float64(n)), Source: sourceOf(c), Sampled: c.Sampled,
-			Text: fmt.Sprintf("%s of %s executions scanned their first table.", unit.Count(float64(n)), unit.Count(float64(c.Count)))})
+		ev = append(ev, finding.Evidence{
+			What: "executions that scanned their first table", Value: known.Of(float64(n)), Source: sourceOf(c), Sampled: c.Sampled,
+			Text: fmt.Sprintf("%s of %s executions scanned their first table.", unit.Count(float64(n)), unit.Count(float64(c.Count))),
+		})
 	}
 	for _, st := range p.Steps {
 		if st.Access != "ALL" || st.Rows < examinedPerSec {
@@ -77,8 +81,10 @@ func scan(s *snapshot.Snapshot, c class.Class, p explain.Plan) (finding.Symptom,
 		if title == "" {
 			title = fmt.Sprintf("a class scans %s", st.Table)
 		}
-		ev = append(ev, finding.Evidence{What: "plan", Value: known.Of(st.Rows), Unit: "rows", Source: "plan", Sampled: true,
-			Text: fmt.Sprintf("The plan reads all of %s, about %s rows.", st.Table, unit.Count(st.Rows))})
+		ev = append(ev, finding.Evidence{
+			What: "plan", Value: known.Of(st.Rows), Unit: "rows", Source: "plan", Sampled: true,
+			Text: fmt.Sprintf("The plan reads all of %s, about %s rows.", st.Table, unit.Count(st.Rows)),
+		})
 	}
 	if len(ev) == 0 {
 		return finding.Symptom{}, false

@@ -31,8 +31,10 @@ func quiet() *snapshot.Snapshot {
 	rate(s, "mysql_global_status_handler_read_rnd_next", 800)
 	rate(s, "mysql_global_status_rows_sent", 400)
 	for i := range 10 {
-		s.Classes = append(s.Classes, class.Class{ID: fmt.Sprintf("%032d", i), Origin: class.PerformanceSchema, Count: 1000, TimeSec: 0.1,
-			Examined: known.Of(uint64(1000)), RowsSent: known.Of(uint64(400))})
+		s.Classes = append(s.Classes, class.Class{
+			ID: fmt.Sprintf("%032d", i), Origin: class.PerformanceSchema, Count: 1000, TimeSec: 0.1,
+			Examined: known.Of(uint64(1000)), RowsSent: known.Of(uint64(400)),
+		})
 	}
 	return s
 }

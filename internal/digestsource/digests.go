@@ -34,9 +34,11 @@ const (
 	columns
 )
 
-var columnNames = [columns]string{"COUNT_STAR", "SUM_TIMER_WAIT", "SUM_LOCK_TIME", "SUM_ERRORS", "SUM_ROWS_AFFECTED", "SUM_ROWS_SENT",
+var columnNames = [columns]string{
+	"COUNT_STAR", "SUM_TIMER_WAIT", "SUM_LOCK_TIME", "SUM_ERRORS", "SUM_ROWS_AFFECTED", "SUM_ROWS_SENT",
 	"SUM_ROWS_EXAMINED", "SUM_CREATED_TMP_DISK_TABLES", "SUM_CREATED_TMP_TABLES", "SUM_SELECT_FULL_JOIN", "SUM_SELECT_SCAN",
-	"SUM_SORT_ROWS", "SUM_NO_INDEX_USED", "SUM_CPU_TIME", "MAX_TIMER_WAIT", "QUANTILE_95"}
+	"SUM_SORT_ROWS", "SUM_NO_INDEX_USED", "SUM_CPU_TIME", "MAX_TIMER_WAIT", "QUANTILE_95",
+}
 
 // picosecond is the unit of performance_schema's timers.
 const picosecond = 1e-12
@@ -324,11 +326,13 @@ func (d *digests) class(x digestRow) class.Class {
 		}
 		return known.Of(float64(x.v[i]) * picosecond)
 	}
-	return class.Class{Origin: class.PerformanceSchema, Count: x.v[cCount], TimeSec: float64(x.v[cTime]) * picosecond,
+	return class.Class{
+		Origin: class.PerformanceSchema, Count: x.v[cCount], TimeSec: float64(x.v[cTime]) * picosecond,
 		MaxSec: sec(cMax, x.v[cMax] > 0), P95Sec: sec(cP95, x.v[cP95] > 0), LockSec: sec(cLock, true), CPUSec: sec(cCPU, d.cpu),
 		Errors: n(cErrors), RowsSent: n(cSent), Examined: n(cExamined), Affected: n(cAffected), FullScans: n(cScan), FullJoins: n(cFullJoin),
 		NoIndex: n(cNoIndex), SortRows: n(cSortRows), TmpTables: n(cTmp), TmpDisk: n(cTmpDisk),
-		FirstSeen: moment(x.first), LastSeen: moment(x.last)}
+		FirstSeen: moment(x.first), LastSeen: moment(x.last),
+	}
 }
 
 // merge adds the figures of c to m, of the same fingerprint and source.
@@ -345,8 +349,18 @@ func merge(m *class.Class, c class.Class) {
 	for _, p := range []struct {
 		a *known.Value[uint64]
 		b known.Value[uint64]
-	}{{&m.Errors, c.Errors}, {&m.RowsSent, c.RowsSent}, {&m.Examined, c.Examined}, {&m.Affected, c.Affected}, {&m.FullScans, c.FullScans},
-		{&m.FullJoins, c.FullJoins}, {&m.NoIndex, c.NoIndex}, {&m.SortRows, c.SortRows}, {&m.TmpTables, c.TmpTables}, {&m.TmpDisk, c.TmpDisk}} {
+	}{
+		{&m.Errors, c.Errors},
+		{&m.RowsSent, c.RowsSent},
+		{&m.Examined, c.Examined},
+		{&m.Affected, c.Affected},
+		{&m.FullScans, c.FullScans},
+		{&m.FullJoins, c.FullJoins},
+		{&m.NoIndex, c.NoIndex},
+		{&m.SortRows, c.SortRows},
+		{&m.TmpTables, c.TmpTables},
+		{&m.TmpDisk, c.TmpDisk},
+	} {
 		sum(p.a, p.b)
 	}
 	for _, p := range []struct {

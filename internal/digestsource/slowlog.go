@@ -319,9 +319,11 @@ func (g *grouping) add(e entry) {
 	if g.own[key(fp)] || setup(fp) {
 		return
 	}
-	one := class.Class{ID: id, Fingerprint: fp, Schema: e.schema, Origin: class.SlowLog, Count: 1, TimeSec: e.sec, MaxSec: known.Of(e.sec), LockSec: e.lock,
+	one := class.Class{
+		ID: id, Fingerprint: fp, Schema: e.schema, Origin: class.SlowLog, Count: 1, TimeSec: e.sec, MaxSec: known.Of(e.sec), LockSec: e.lock,
 		RowsSent: e.sent, Examined: e.examined, Affected: e.affected, FullScans: e.fullScan, FullJoins: e.fullJoin, TmpTables: e.tmp, TmpDisk: e.tmpDisk,
-		FirstSeen: e.at, LastSeen: e.at, Example: e.sql}
+		FirstSeen: e.at, LastSeen: e.at, Example: e.sql,
+	}
 	k := [2]string{e.schema, id}
 	c := g.classes[k]
 	switch {

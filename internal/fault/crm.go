@@ -72,52 +72,66 @@ func appendRegion(dst []byte, r *rand.Rand) []byte { return fmt.Appendf(dst, "R%
 // The operations of the scene. Weights are the caller's.
 
 func findByRegion(weight int) operation {
-	return operation{"find_by_region", weight,
+	return operation{
+		"find_by_region", weight,
 		"SELECT {clients.id}, {clients.full_name}, {clients.email}, {clients.balance} FROM {clients} WHERE {clients.region_code} = ?",
-		func(r *rand.Rand, _ int, args []any) { args[0] = string(appendRegion(nil, r)) }}
+		func(r *rand.Rand, _ int, args []any) { args[0] = string(appendRegion(nil, r)) },
+	}
 }
 
 func getClient(weight int) operation {
-	return operation{"get_client", weight,
+	return operation{
+		"get_client", weight,
 		"SELECT {clients.full_name}, {clients.email}, {clients.city}, {clients.balance} FROM {clients} WHERE {clients.id} = ?",
-		func(r *rand.Rand, rows int, args []any) { args[0] = id(r, rows) }}
+		func(r *rand.Rand, rows int, args []any) { args[0] = id(r, rows) },
+	}
 }
 
 func lastVisits(weight int) operation {
-	return operation{"last_visits", weight,
+	return operation{
+		"last_visits", weight,
 		"SELECT {visits.id}, {visits.visited_at}, {visits.note} FROM {visits} WHERE {visits.client_id} = ? ORDER BY {visits.visited_at} DESC LIMIT 10",
-		func(r *rand.Rand, rows int, args []any) { args[0] = id(r, rows) }}
+		func(r *rand.Rand, rows int, args []any) { args[0] = id(r, rows) },
+	}
 }
 
 func clientRange(weight int) operation {
-	return operation{"list_clients", weight,
+	return operation{
+		"list_clients", weight,
 		"SELECT {clients.id}, {clients.full_name} FROM {clients} WHERE {clients.id} BETWEEN ? AND ?",
 		func(r *rand.Rand, rows int, args []any) {
 			from := id(r, rows)
 			args[0], args[1] = from, from+19
-		}}
+		},
+	}
 }
 
 func updateBalance(weight int) operation {
-	return operation{"update_balance", weight,
+	return operation{
+		"update_balance", weight,
 		"UPDATE {clients} SET {clients.balance} = ?, {clients.updated_at} = NOW() WHERE {clients.id} = ?",
-		func(r *rand.Rand, rows int, args []any) { args[0], args[1] = float64(r.IntN(1e7))/100, id(r, rows) }}
+		func(r *rand.Rand, rows int, args []any) { args[0], args[1] = float64(r.IntN(1e7))/100, id(r, rows) },
+	}
 }
 
 func addVisit(weight int) operation {
-	return operation{"add_visit", weight,
+	return operation{
+		"add_visit", weight,
 		"INSERT INTO {visits} ({visits.client_id}, {visits.visited_at}, {visits.note}) VALUES (?, NOW(), ?)",
-		func(r *rand.Rand, rows int, args []any) { args[0], args[1] = id(r, rows), "came by" }}
+		func(r *rand.Rand, rows int, args []any) { args[0], args[1] = id(r, rows), "came by" },
+	}
 }
 
 func addClient(weight int) operation {
-	return operation{"add_client", weight,
+	return operation{
+		"add_client", weight,
 		"INSERT INTO {clients} ({clients.full_name}, {clients.email}, {clients.region_code}, {clients.city}, {clients.balance}, {clients.updated_at}) " +
 			"VALUES (?, ?, ?, ?, 0, NOW())",
 		func(r *rand.Rand, _ int, args []any) {
 			args[0], args[1] = "New client", fmt.Sprintf("new%d@example.com", r.IntN(1e9))
 			args[2], args[3] = string(appendRegion(nil, r)), fmt.Sprintf("City %d", r.IntN(cities))
-		}}
+		},
+	}
 }
 
 func id(r *rand.Rand, rows int) int64 { return 1 + r.Int64N(int64(rows)) }

@@ -42,9 +42,11 @@ func (f FS) parseDiskstats(b []byte) (ds []Disk) {
 		if _, err := os.Stat(f.path("sys/block", strings.ReplaceAll(name, "/", "!"))); err != nil {
 			return true
 		}
-		d := Disk{Device: name, Reads: n[0], ReadBytes: n[2] * sector, ReadSec: float64(n[3]) / 1000,
+		d := Disk{
+			Device: name, Reads: n[0], ReadBytes: n[2] * sector, ReadSec: float64(n[3]) / 1000,
 			Writes: n[4], WriteBytes: n[6] * sector, WriteSec: float64(n[7]) / 1000,
-			InFlight: n[8], BusySec: float64(n[9]) / 1000, WeightedSec: float64(n[10]) / 1000}
+			InFlight: n[8], BusySec: float64(n[9]) / 1000, WeightedSec: float64(n[10]) / 1000,
+		}
 		if len(fs) >= 18 {
 			d.Discards, d.DiscardBytes = known.Of(n[11]), known.Of(n[13]*sector)
 		}

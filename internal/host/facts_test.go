@@ -48,8 +48,10 @@ func TestLimitsOfCgroups(t *testing.T) {
 	f(v2, "0::/a/b\n", map[string]string{"a/b/cpu.max": "150000 100000\n", "a/cpu.max": "50000 100000\n", "a/memory.max": "1048576\n"},
 		known.Of(0.5), known.Of(uint64(1<<20)), "v2") // the group above is tighter
 	f(v1, "2:cpu,cpuacct:/x\n3:memory:/y\n", map[string]string{"cpu/x/cpu.cfs_quota_us": "-1\n", "cpu/x/cpu.cfs_period_us": "100000\n"}, none, noMem, "v1")
-	f(v1, "2:cpu,cpuacct:/x\n3:memory:/y\n", map[string]string{"cpu/x/cpu.cfs_quota_us": "250000\n", "cpu/x/cpu.cfs_period_us": "100000\n",
-		"memory/y/memory.limit_in_bytes": "4096\n"}, known.Of(2.5), known.Of(uint64(4096)), "v1")
+	f(v1, "2:cpu,cpuacct:/x\n3:memory:/y\n", map[string]string{
+		"cpu/x/cpu.cfs_quota_us": "250000\n", "cpu/x/cpu.cfs_period_us": "100000\n",
+		"memory/y/memory.limit_in_bytes": "4096\n",
+	}, known.Of(2.5), known.Of(uint64(4096)), "v1")
 	// In a container the mount shows a part of the tree, or the group lies outside of it.
 	inside := strings.Replace(v2, "0:38 / ", "0:38 /docker/1 ", 1)
 	f(inside, "0::/docker/1/a\n", map[string]string{"a/cpu.max": "20000 10000\n"}, known.Of(2.0), noMem, "v2")

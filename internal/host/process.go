@@ -46,8 +46,10 @@ func (f FS) Process(pid int) (r ProcReading, err error) {
 	if err != nil {
 		return r, fmt.Errorf("read process %d: %w", pid, gone(err))
 	}
-	r = ProcReading{PID: pid, Start: st.Starttime, Name: st.Comm, UserSec: float64(st.UTime) / hertz,
-		SysSec: float64(st.STime) / hertz, RSSBytes: uint64(max(st.ResidentMemory(), 0)), Threads: st.NumThreads}
+	r = ProcReading{
+		PID: pid, Start: st.Starttime, Name: st.Comm, UserSec: float64(st.UTime) / hertz,
+		SysSec: float64(st.STime) / hertz, RSSBytes: uint64(max(st.ResidentMemory(), 0)), Threads: st.NumThreads,
+	}
 	if io, err := p.IO(); err != nil {
 		r.IODenied = gone(err)
 	} else {

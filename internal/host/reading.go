@@ -50,7 +50,6 @@ type Disk struct {
 	Flushes                known.Value[uint64] // kernel 5.5 and later
 	FlushSec               known.Value[float64]
 	Discards, DiscardBytes known.Value[uint64] // kernel 4.18 and later
-
 }
 
 // Pressure is the time that tasks stalled for want of a resource, seconds since boot (Documentation/accounting/psi.rst).

@@ -56,8 +56,10 @@ func TestReadUnderstandsTheKernel(t *testing.T) {
 	if r.Load != known.Of([3]float64{0.5, 1.25, 2}) {
 		t.Errorf("load: %v", r.Load)
 	}
-	want := Disk{Device: "vda", Reads: 10, Writes: 20, ReadBytes: 8192, WriteBytes: 16384, ReadSec: 2, WriteSec: 3, BusySec: 5, WeightedSec: 6,
-		InFlight: 4, Discards: known.Of(uint64(1)), DiscardBytes: known.Of(uint64(3 * 512)), Flushes: known.Of(uint64(5)), FlushSec: known.Of(0.25)}
+	want := Disk{
+		Device: "vda", Reads: 10, Writes: 20, ReadBytes: 8192, WriteBytes: 16384, ReadSec: 2, WriteSec: 3, BusySec: 5, WeightedSec: 6,
+		InFlight: 4, Discards: known.Of(uint64(1)), DiscardBytes: known.Of(uint64(3 * 512)), Flushes: known.Of(uint64(5)), FlushSec: known.Of(0.25),
+	}
 	if len(r.Disks) != 2 || r.Disks[0] != want || r.Disks[1].Device != "sda" || r.Disks[1].Flushes.OK() {
 		t.Errorf("disks: %+v", r.Disks)
 	}

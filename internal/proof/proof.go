@@ -231,7 +231,7 @@ func RowReads(find func(name string) (metric.Series, bool)) known.Value[float64]
 
 // ServerCPU returns the cores that the server's process kept busy: user and system seconds per second. It is unknown for a
 // process that could not be seen.
-func ServerCPU(find func(name string, mode string) (metric.Series, bool)) known.Value[float64] {
+func ServerCPU(find func(name, mode string) (metric.Series, bool)) known.Value[float64] {
 	var sum float64
 	for _, mode := range []string{"user", "system"} {
 		s, ok := find("dyno_server_cpu_seconds_total", mode)

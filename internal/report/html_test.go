@@ -21,8 +21,13 @@ func TestInBrowser(t *testing.T) {
 		d      *report.Document
 		charts int
 	}{
-		{"demo", sample(), 5}, {"diagnosis", diagnosis(), 2}, {"run", loadRun(), 2}, {"worse", bad(stat.Worse), 1},
-		{"hostile0", hostileDocument(0), 5}, {"hostile4", hostileDocument(4), 5}, {"empty", &report.Document{}, 0},
+		{"demo", sample(), 5},
+		{"diagnosis", diagnosis(), 2},
+		{"run", loadRun(), 2},
+		{"worse", bad(stat.Worse), 1},
+		{"hostile0", hostileDocument(0), 5},
+		{"hostile4", hostileDocument(4), 5},
+		{"empty", &report.Document{}, 0},
 	} {
 		file := filepath.Join(dir, x.name+".html")
 		if err := os.WriteFile(file, []byte(html(t, x.d)), 0o644); err != nil {

@@ -94,15 +94,19 @@ func loadRun() *report.Document {
 				h.Record(time.Duration(j+1) * 50 * time.Microsecond)
 			}
 		}
-		tick := run.Tick{Seq: i, At: start.Add(time.Duration(i) * time.Second), Length: time.Second, Threads: 8, ClientCPU: 100 * time.Millisecond,
-			Ops: []run.Op{{Name: "read", Reads: h.Count(), Latency: h}}}
+		tick := run.Tick{
+			Seq: i, At: start.Add(time.Duration(i) * time.Second), Length: time.Second, Threads: 8, ClientCPU: 100 * time.Millisecond,
+			Ops: []run.Op{{Name: "read", Reads: h.Count(), Latency: h}},
+		}
 		if i == 7 {
 			tick.Errors = map[string]uint64{"1213": 2, "1205": 1}
 		}
 		ticks = append(ticks, tick)
 	}
-	r := run.Run{ID: "r-9x2c4", Target: "demo", Workload: "oltp_point_select", Options: map[string]string{"threads": "8", "time": "12"}, Started: start,
-		Elapsed: 12 * time.Second, State: run.Stopped, Total: run.Merged(ticks)}
+	r := run.Run{
+		ID: "r-9x2c4", Target: "demo", Workload: "oltp_point_select", Options: map[string]string{"threads": "8", "time": "12"}, Started: start,
+		Elapsed: 12 * time.Second, State: run.Stopped, Total: run.Merged(ticks),
+	}
 	return &report.Document{
 		Kind: report.Run, ID: r.ID, Title: "oltp_point_select on demo", At: start.Add(12 * time.Second), From: start, To: start.Add(12 * time.Second),
 		Charts: []report.Chart{report.Throughput(ticks), report.Latency(ticks)}, Run: &r,

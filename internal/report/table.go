@@ -137,8 +137,10 @@ func (c ClassChange) figures() table {
 	row("before", c.Before)
 	row("after", c.After)
 	if b, a := c.Before, c.After; b != nil && a != nil {
-		t.Rows = append(t.Rows, []string{"ratio", factorOf(quotient(b.PerSec, a.PerSec)), factorOf(quotient(b.MeanSec, a.MeanSec)),
-			factorOf(quotient(b.P95Sec, a.P95Sec)), factorOf(quotient(b.Examined, a.Examined)), factorOf(quotient(b.Sent, a.Sent)), none})
+		t.Rows = append(t.Rows, []string{
+			"ratio", factorOf(quotient(b.PerSec, a.PerSec)), factorOf(quotient(b.MeanSec, a.MeanSec)),
+			factorOf(quotient(b.P95Sec, a.P95Sec)), factorOf(quotient(b.Examined, a.Examined)), factorOf(quotient(b.Sent, a.Sent)), none,
+		})
 	}
 	return t
 }

@@ -18,8 +18,10 @@ Acquire::Check-Valid-Until "false";
 Acquire::GzipIndexes "true";
 Dir::State "/var/lib/apt";
 `)
-	for line, want := range map[string]bool{"Proxy \"http://proxy:3128\"": true, "Proxy::deb.example": true, "CaInfo": true, "Check-Valid-Until": true,
-		"Post-Invoke": false, "Verify-Peer": false, "AllowInsecure": false, "Dir::": false} {
+	for line, want := range map[string]bool{
+		"Proxy \"http://proxy:3128\"": true, "Proxy::deb.example": true, "CaInfo": true, "Check-Valid-Until": true,
+		"Post-Invoke": false, "Verify-Peer": false, "AllowInsecure": false, "Dir::": false,
+	} {
 		if strings.Contains(got, line) != want {
 			t.Errorf("%s: carried over is not %v\n%s", line, want, got)
 		}

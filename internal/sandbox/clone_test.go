@@ -11,7 +11,7 @@ import (
 
 func TestCloneTree(t *testing.T) {
 	from, to := filepath.Join(t.TempDir(), "from"), filepath.Join(t.TempDir(), "to")
-	write := func(name string, size int64, at int64, data []byte) {
+	write := func(name string, size, at int64, data []byte) {
 		t.Helper()
 		f, err := os.Create(filepath.Join(from, name))
 		if err != nil {

@@ -237,9 +237,11 @@ func debVersion(file, pkg string) (string, bool) {
 }
 
 // needless are parts of Debian packages that no server reads.
-var needless = []string{"usr/share/doc", "usr/share/man", "usr/share/info", "usr/share/locale", "usr/share/lintian", "usr/share/bug",
+var needless = []string{
+	"usr/share/doc", "usr/share/man", "usr/share/info", "usr/share/locale", "usr/share/lintian", "usr/share/bug",
 	"usr/share/perl", "usr/share/perl5", "usr/share/apport", "usr/share/bash-completion", "usr/lib/*/perl*", "usr/lib/*/gconv", "lib/*/gconv",
-	"usr/lib/systemd", "lib/systemd", "usr/share/libc-bin", "usr/share/gcc", "usr/share/gdb", "etc", "var"}
+	"usr/lib/systemd", "lib/systemd", "usr/share/libc-bin", "usr/share/gcc", "usr/share/gdb", "etc", "var",
+}
 
 // tools are the programs worth their size; each of MySQL's holds a whole client library.
 var tools = []string{"mariadb*", "mysql", "mysqladmin", "mysqldump", "mysqlbinlog"}

@@ -77,9 +77,11 @@ func (s *processSource) Scrape(ctx context.Context, at int64, emit func(metric.S
 		put("dyno_server_run_queue_seconds_total", metric.Counter, nil, s.turns.WaitSec)
 	}
 	if r.IODenied != nil {
-		return &Problem{State: snapshot.Denied, Partial: true, Err: r.IODenied,
+		return &Problem{
+			State: snapshot.Denied, Partial: true, Err: r.IODenied,
 			Reason: "the bytes that the process reads and writes are hidden from this user; its other figures are there",
-			Fix:    "run dyno as root or as the server's user"}
+			Fix:    "run dyno as root or as the server's user",
+		}
 	}
 	return nil
 }

@@ -103,8 +103,10 @@ func TestOnceReadsEverySource(t *testing.T) {
 			if v, ok := find(samples, "mysql_global_status_uptime"); !ok || v.Kind != metric.Gauge || v.Value < 0 {
 				t.Errorf("uptime: %+v %v", v, ok)
 			}
-			for _, n := range []string{"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len", "mysql_info_schema_innodb_metrics_server_buffer_pool_size",
-				"mysql_info_schema_processlist_longest_seconds", "dyno_server_resident_bytes", "dyno_scrape_client_cpu_seconds_total", "node_load1"} {
+			for _, n := range []string{
+				"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len", "mysql_info_schema_innodb_metrics_server_buffer_pool_size",
+				"mysql_info_schema_processlist_longest_seconds", "dyno_server_resident_bytes", "dyno_scrape_client_cpu_seconds_total", "node_load1",
+			} {
 				if _, ok := find(samples, n); !ok {
 					t.Errorf("no %s", n)
 				}

@@ -50,8 +50,10 @@ type attemptKey struct{}
 // MySQL 8 would answer with statistics that are up to a day old: the variable that mends it hides in a comment that older versions
 // skip, and MariaDB skips all comments for MySQL 5.7 and later.
 func ownSettings() map[string]string {
-	return map[string]string{"sql_mode": "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", "time_zone": "'+00:00'",
-		"lock_wait_timeout": "5 /*!80003 , information_schema_stats_expiry = 0 */"}
+	return map[string]string{
+		"sql_mode": "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", "time_zone": "'+00:00'",
+		"lock_wait_timeout": "5 /*!80003 , information_schema_stats_expiry = 0 */",
+	}
 }
 
 // programName is what the server shows in performance_schema.session_connect_attrs.
@@ -128,8 +130,10 @@ func (c *connector) connect(ctx context.Context) (conn driver.Conn, raw net.Conn
 				a.conn.Close()
 			}
 			conn, raw = nil, nil
-			err = &Error{Op: "connect to", Kind: NotAServer, Target: c.spec.Where(), Hint: hint(NotAServer, nil, &c.spec),
-				Err: fmt.Errorf("malformed packet while logging in: %v", p)}
+			err = &Error{
+				Op: "connect to", Kind: NotAServer, Target: c.spec.Where(), Hint: hint(NotAServer, nil, &c.spec),
+				Err: fmt.Errorf("malformed packet while logging in: %v", p),
+			}
 		}
 	}()
 	conn, err = c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))

@@ -81,8 +81,10 @@ func missing(err error, file string) bool {
 }
 
 func badFile(err error) error {
-	return &Error{Op: "read defaults file", Kind: BadTarget, Err: err,
-		Hint: "the form is that of my.cnf: [client], then lines of key=value; --defaults-file names another file"}
+	return &Error{
+		Op: "read defaults file", Kind: BadTarget, Err: err,
+		Hint: "the form is that of my.cnf: [client], then lines of key=value; --defaults-file names another file",
+	}
 }
 
 // Groups returns the groups of defaults files, besides [client], that the mysql clients of the scheme read.

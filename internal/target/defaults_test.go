@@ -44,8 +44,10 @@ func TestDefaults(t *testing.T) {
 	}
 	f("", Options{})
 	f("# c\n; c\n\n[client]\n", Options{})
-	f("[client]\nuser=u\nhost=h\nport=3307\nsocket=/s\ndatabase=d\npassword=p\nconnect_timeout=7\n", Options{User: "u", Host: "h", Port: 3307,
-		Socket: "/s", Database: "d", Password: NewSecret("p"), ConnectTimeout: 7 * time.Second})
+	f("[client]\nuser=u\nhost=h\nport=3307\nsocket=/s\ndatabase=d\npassword=p\nconnect_timeout=7\n", Options{
+		User: "u", Host: "h", Port: 3307,
+		Socket: "/s", Database: "d", Password: NewSecret("p"), ConnectTimeout: 7 * time.Second,
+	})
 	f("\ufeff[client]\r\nuser = u\r\n  host\t=\th \r\n", Options{User: "u", Host: "h"})
 	f("[mysqld]\nuser=mysql\nport=1\nport=what\n[client]\nport=2\n[mysqldump]\npassword=x\n", Options{Port: 2})
 	f("[client]\nuser=a\n[client]\nuser=b\n", Options{User: "b"})
@@ -144,8 +146,10 @@ func TestOptionValuesAsTheClientsReadThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := []string{"a", " a b ", `"a b"`, `'a b'`, `"h#x"  # c`, "ab#cd", "ab #cd", `a\sb\tc\\d\qe`, `"un'closed`, `'un"closed`, `ab"c#d"e`, `a\#b`, `'q\'q'`,
-		`"q\"q"`, `"a"b"`, `"a"`, `""`, `''`, `"`, `\`, `a\`, `a=b`, `=`, `'a'#b'`, `"a\\"`, `a;b`, `grüße`}
+	values := []string{
+		"a", " a b ", `"a b"`, `'a b'`, `"h#x"  # c`, "ab#cd", "ab #cd", `a\sb\tc\\d\qe`, `"un'closed`, `'un"closed`, `ab"c#d"e`, `a\#b`, `'q\'q'`,
+		`"q\"q"`, `"a"b"`, `"a"`, `""`, `''`, `"`, `\`, `a\`, `a=b`, `=`, `'a'#b'`, `"a\\"`, `a;b`, `grüße`,
+	}
 	var text strings.Builder
 	text.WriteString("[client]\n")
 	for _, v := range values {

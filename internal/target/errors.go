@@ -36,8 +36,10 @@ const (
 	Gone                    // the connection broke, the server died or threw it out
 )
 
-var kindNames = [...]string{"unknown", "bad target", "unsupported", "unknown host", "refused", "timeout", "not a server", "tls failed", "auth failed",
-	"no such database", "too many connections", "denied", "gone"}
+var kindNames = [...]string{
+	"unknown", "bad target", "unsupported", "unknown host", "refused", "timeout", "not a server", "tls failed", "auth failed",
+	"no such database", "too many connections", "denied", "gone",
+}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {

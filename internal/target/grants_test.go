@@ -47,8 +47,10 @@ func TestGrantsAreEnoughAndNoMore(t *testing.T) {
 				can(task, false, "SELECT a FROM secret.t", "SELECT a FROM `myAshop ``x``%`.t", "CREATE TABLE secret.u (a INT)", "SET GLOBAL max_connections=50", "FLUSH LOGS",
 					"SELECT * FROM mysql.user")
 			}
-			watch := []string{"SHOW ENGINE INNODB STATUS", "SELECT * FROM information_schema.INNODB_METRICS LIMIT 1",
-				"SELECT * FROM performance_schema.events_statements_summary_by_digest LIMIT 1", "SELECT * FROM information_schema.INNODB_TRX"}
+			watch := []string{
+				"SHOW ENGINE INNODB STATUS", "SELECT * FROM information_schema.INNODB_METRICS LIMIT 1",
+				"SELECT * FROM performance_schema.events_statements_summary_by_digest LIMIT 1", "SELECT * FROM information_schema.INNODB_TRX",
+			}
 			if flavor == "mariadb" {
 				watch = append(watch, "SHOW ALL SLAVES STATUS")
 			} else {

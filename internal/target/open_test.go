@@ -35,10 +35,12 @@ func TestOpenLearnsTheServer(t *testing.T) {
 				t.Errorf("uuid %q", f.UUID)
 			}
 
-			want := map[Capability]bool{HasPerformanceSchema: true, HasStatementDigests: true, HasInnodbMetrics: true, HasInplaceDDL: true, HasInstantDDL: true,
+			want := map[Capability]bool{
+				HasPerformanceSchema: true, HasStatementDigests: true, HasInnodbMetrics: true, HasInplaceDDL: true, HasInstantDDL: true,
 				HasDescendingIndex: true, HasSkipLocked: true, HasStages: false, HasMetadataLocks: flavor == "mysql", HasMetadataLockInfo: false,
 				HasInvisibleIndex: flavor == "mysql", HasFunctionalIndex: flavor == "mysql", HasIgnoredIndex: flavor == "mariadb",
-				HasProcesslistExamined: flavor == "mariadb", HasProcesslistProgress: flavor == "mariadb", HasUserstat: flavor == "mariadb"}
+				HasProcesslistExamined: flavor == "mariadb", HasProcesslistProgress: flavor == "mariadb", HasUserstat: flavor == "mariadb",
+			}
 			if flavor == "mariadb" && !f.Version.AtLeast(10, 8, 0) {
 				want[HasDescendingIndex] = false
 			}

@@ -22,8 +22,14 @@ func TestSecretIsNeverShown(t *testing.T) {
 			t.Errorf("%s shows the password: %s", how, got)
 		}
 	}
-	for _, v := range []any{s.Password, &s.Password, s, &s, tgt, *tgt, inside{s}, &inside{s}, []Secret{s.Password}, map[string]Secret{"p": s.Password},
-		s.Wrap("do", errors.New("x")), &Error{Op: "x", Err: s.Wrap("do", errors.New("x"))}} {
+	for _, v := range []any{
+		s.Password, &s.Password, s, &s, tgt, *tgt,
+		inside{s},
+		&inside{s},
+		[]Secret{s.Password},
+		map[string]Secret{"p": s.Password},
+		s.Wrap("do", errors.New("x")), &Error{Op: "x", Err: s.Wrap("do", errors.New("x"))},
+	} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T"} {
 			hide(fmt.Sprintf("%T %s", v, verb), fmt.Sprintf(verb, v))
 		}

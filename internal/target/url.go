@@ -64,11 +64,15 @@ func parseURL(text string) (s Spec, err error) {
 			return s, errors.New("the socket's path must be absolute, with three slashes: unix:///path/of.sock")
 		}
 	case "postgres", "postgresql":
-		return s, &Error{Op: "read the URL", Kind: Unsupported, Err: errors.New("PostgreSQL is not yet supported"),
-			Hint: "this version of dyno works with MySQL, Percona Server and MariaDB"}
+		return s, &Error{
+			Op: "read the URL", Kind: Unsupported, Err: errors.New("PostgreSQL is not yet supported"),
+			Hint: "this version of dyno works with MySQL, Percona Server and MariaDB",
+		}
 	case "mongodb", "mongodb+srv":
-		return s, &Error{Op: "read the URL", Kind: Unsupported, Err: errors.New("MongoDB is not yet supported"),
-			Hint: "this version of dyno works with MySQL, Percona Server and MariaDB"}
+		return s, &Error{
+			Op: "read the URL", Kind: Unsupported, Err: errors.New("MongoDB is not yet supported"),
+			Hint: "this version of dyno works with MySQL, Percona Server and MariaDB",
+		}
 	default:
 		return s, errors.New("unknown scheme")
 	}

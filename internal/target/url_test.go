@@ -46,11 +46,15 @@ func TestParseURL(t *testing.T) {
 	f("mysql://a+b@h/c+d", with(tcp("h:3306"), func(s *Spec) { s.User, s.Database = "a+b", "c+d" }))
 	f("mysql://h/?user=a+b", with(tcp("h:3306"), func(s *Spec) { s.User = "a+b" }))
 	f("unix:///run/mysqld/mysqld.sock?user=root", Spec{Scheme: "mysql", Network: "unix", Address: "/run/mysqld/mysqld.sock", User: "root"})
-	f("unix:///tmp/a%20b%3F.sock?user=root&password=x%26y&database=d", Spec{Scheme: "mysql", Network: "unix", Address: "/tmp/a b?.sock", User: "root",
-		Password: NewSecret("x&y"), PasswordInURL: true, Database: "d"})
+	f("unix:///tmp/a%20b%3F.sock?user=root&password=x%26y&database=d", Spec{
+		Scheme: "mysql", Network: "unix", Address: "/tmp/a b?.sock", User: "root",
+		Password: NewSecret("x&y"), PasswordInURL: true, Database: "d",
+	})
 	f("unix:///s?flavor=mariadb", Spec{Scheme: "mariadb", Network: "unix", Address: "/s"})
-	f("mysql://h/?tls=verify-full&ssl-ca=/etc/ca.pem&ssl-cert=c&ssl-key=k&server-name=n&connect-timeout=3", Spec{Scheme: "mysql", Network: "tcp",
-		Address: "h:3306", TLS: TLSVerifyFull, CA: "/etc/ca.pem", Cert: "c", Key: "k", ServerName: "n", ConnectTimeout: 3 * time.Second})
+	f("mysql://h/?tls=verify-full&ssl-ca=/etc/ca.pem&ssl-cert=c&ssl-key=k&server-name=n&connect-timeout=3", Spec{
+		Scheme: "mysql", Network: "tcp",
+		Address: "h:3306", TLS: TLSVerifyFull, CA: "/etc/ca.pem", Cert: "c", Key: "k", ServerName: "n", ConnectTimeout: 3 * time.Second,
+	})
 	f("mysql://h/?ssl-mode=VERIFY_IDENTITY", with(tcp("h:3306"), func(s *Spec) { s.TLS = TLSVerifyFull }))
 	f("mysql://h/?ssl_mode=VERIFY_CA", with(tcp("h:3306"), func(s *Spec) { s.TLS = TLSVerifyCA }))
 	f("mysql://h/?tls=false&connect-timeout=250ms", with(tcp("h:3306"), func(s *Spec) { s.TLS, s.ConnectTimeout = TLSDisabled, 250*time.Millisecond }))
@@ -129,8 +133,10 @@ func TestMode(t *testing.T) {
 }
 
 func FuzzParseURL(f *testing.F) {
-	for _, s := range []string{"mysql://u:p@h:3306/d?tls=verify-full&ssl-ca=a", "unix:///a%20b?user=x&password=y", "mariadb://[fe80::1%25e]:1/x%2Fy", "mysql://@:1/",
-		"mysql://h/?connect-timeout=1h", "mysql://%F0%9F%90%AC@h/"} {
+	for _, s := range []string{
+		"mysql://u:p@h:3306/d?tls=verify-full&ssl-ca=a", "unix:///a%20b?user=x&password=y", "mariadb://[fe80::1%25e]:1/x%2Fy", "mysql://@:1/",
+		"mysql://h/?connect-timeout=1h", "mysql://%F0%9F%90%AC@h/",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

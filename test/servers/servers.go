@@ -211,9 +211,12 @@ func find(flavor string) (binary, error) {
 			return binary{}, fmt.Errorf("DYNO_TEST_MYSQL names no unpacked MySQL")
 		}
 		lib := tree + "/usr/lib/x86_64-linux-gnu"
-		return binary{flavor, []string{lib + "/ld-linux-x86-64.so.2", "--library-path", lib, "--argv0", "mysqld", tree + "/usr/sbin/mysqld"},
+		return binary{
+			flavor,
+			[]string{lib + "/ld-linux-x86-64.so.2", "--library-path", lib, "--argv0", "mysqld", tree + "/usr/sbin/mysqld"},
 			append(opts, "--basedir="+tree+"/usr", "--plugin-dir="+tree+"/usr/lib/mysql/plugin", "--lc-messages-dir="+tree+"/usr/share/mysql",
-				"--character-sets-dir="+tree+"/usr/share/mysql/charsets", "--secure-file-priv=", "--mysqlx=OFF"), "mysql"}, nil
+				"--character-sets-dir="+tree+"/usr/share/mysql/charsets", "--secure-file-priv=", "--mysqlx=OFF"), "mysql",
+		}, nil
 	}
 	return binary{}, fmt.Errorf("unknown flavor %q", flavor)
 }

@@ -26,9 +26,11 @@ type made struct {
 // build returns a server with four CPUs that sees everything and has nothing to do.
 func build() *made {
 	from := time.Date(2026, 5, 1, 3, 0, 0, 0, time.UTC)
-	m := &made{s: &snapshot.Snapshot{Format: snapshot.Format, From: from, To: from.Add(window * time.Second),
+	m := &made{s: &snapshot.Snapshot{
+		Format: snapshot.Format, From: from, To: from.Add(window * time.Second),
 		Target: snapshot.Target{Name: "shop", Flavor: "mariadb", Version: "10.11.6", Local: true},
-		Host:   snapshot.Host{CPUs: known.Of(4.0)}}}
+		Host:   snapshot.Host{CPUs: known.Of(4.0)},
+	}}
 	for _, n := range []string{"global_status", "digests", "statement_samples", "process", "host"} {
 		m.s.Sources = append(m.s.Sources, snapshot.Source{Name: n, State: snapshot.OK, Reads: window})
 	}
@@ -50,8 +52,10 @@ func (m *made) rate(name string, perSec float64, labels ...string) *made {
 
 // symptom adds what diagnose would have said.
 func (m *made) symptom(kind, subject, text string) *made {
-	m.symptoms = append(m.symptoms, finding.Symptom{ID: kind + ":" + subject, Kind: kind, Subject: subject, Title: text,
-		Evidence: []finding.Evidence{{What: kind, Source: "test", Text: text}}})
+	m.symptoms = append(m.symptoms, finding.Symptom{
+		ID: kind + ":" + subject, Kind: kind, Subject: subject, Title: text,
+		Evidence: []finding.Evidence{{What: kind, Source: "test", Text: text}},
+	})
 	return m
 }
 
@@ -64,9 +68,11 @@ func (m *made) saturated() *made {
 // exact adds a class counted by performance_schema: calls in the window, seconds each, rows examined and sent per call.
 func (m *made) exact(sql string, calls uint64, sec float64, examined, sent uint64, more ...func(*class.Class)) *made {
 	fp := sqltext.Fingerprint(sql)
-	c := class.Class{ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.PerformanceSchema, Count: calls, TimeSec: float64(calls) * sec,
+	c := class.Class{
+		ID: sqltext.ID(fp), Fingerprint: fp, Schema: "shop", Origin: class.PerformanceSchema, Count: calls, TimeSec: float64(calls) * sec,
 		Examined: known.Of(calls * examined), RowsSent: known.Of(calls * sent), Affected: known.Of(uint64(0)), Example: sql,
-		FullScans: known.Of(uint64(0)), NoIndex: known.Of(uint64(0)), FullJoins: known.Of(uint64(0))}
+		FullScans: known.Of(uint64(0)), NoIndex: known.Of(uint64(0)), FullJoins: known.Of(uint64(0)),
+	}
 	for _, f := range more {
 		f(&c)
 	}
@@ -97,9 +103,11 @@ func all(table string, rows float64, possible ...string) explain.Step {
 
 // table adds a table shop.NAME with a primary key id; columns are "name type bytes".
 func (m *made) table(name string, rows uint64, columns ...schema.Column) *made {
-	t := schema.Table{Ref: schema.Ref{Schema: "shop", Table: name}, Engine: "InnoDB", RowFormat: "Dynamic", Rows: known.Of(rows),
+	t := schema.Table{
+		Ref: schema.Ref{Schema: "shop", Table: name}, Engine: "InnoDB", RowFormat: "Dynamic", Rows: known.Of(rows),
 		Columns: append([]schema.Column{col("id", "bigint", 8)}, columns...),
-		Indexes: []schema.Index{{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: []schema.IndexPart{{Column: "id", Cardinality: known.Of(rows)}}}}}
+		Indexes: []schema.Index{{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: []schema.IndexPart{{Column: "id", Cardinality: known.Of(rows)}}}},
+	}
 	m.s.Tables = append(m.s.Tables, t)
 	return m
 }

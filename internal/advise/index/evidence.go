@@ -60,9 +60,11 @@ func rowsEvidence(v *View, x scan) (ev []finding.Evidence) {
 			verb = "changed"
 		}
 		ratio := examined / float64(max(n, 1))
-		ev = append(ev, finding.Evidence{What: "rows examined per row " + verb, Value: known.Of(ratio), Unit: "rows", Expected: fmt.Sprintf("≤ %d", minRatio), Source: sourceOf(x.c),
+		ev = append(ev, finding.Evidence{
+			What: "rows examined per row " + verb, Value: known.Of(ratio), Unit: "rows", Expected: fmt.Sprintf("≤ %d", minRatio), Source: sourceOf(x.c),
 			Text: fmt.Sprintf("Each call examined %s rows and %s %s, over %s calls.", unit.Count(examined/float64(x.c.Count)), verb,
-				unit.Count(float64(n)/float64(x.c.Count)), unit.Count(float64(x.c.Count)))})
+				unit.Count(float64(n)/float64(x.c.Count)), unit.Count(float64(x.c.Count))),
+		})
 	}
 	text := fmt.Sprintf("The class examined %s%s", least, unit.Rate(examined/v.Window, "rows/s"))
 	if known1 && !x.c.Sampled {

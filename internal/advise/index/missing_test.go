@@ -29,18 +29,24 @@ var cases = []struct {
 	made *made
 	want []string
 }{
-	{"found-exact", orders(build().saturated().rate("mysql_global_status_handler_read_rnd_next", 2.3e6).rate("mysql_global_status_rows_sent", 405).
-		exact("SELECT name FROM customers WHERE id = 5", 20000, 0.00005, 1, 1).
-		exact("INSERT INTO orders (customer, status) VALUES (1, 'open')", 1000, 0.0001, 0, 0, affected(1000)).
-		exact(byStatus, 230, 0.08, 100_000, 17).plan(all("orders", 99_500)), 100_000),
-		[]string{"orders(status) certain critical"}},
-	{"found-sampled", orders(build().lose("digests", snapshot.Missing, "performance_schema is off", "performance_schema=ON and a restart").saturated().
-		rate("mysql_global_status_handler_read_rnd_next", 2.3e6).rate("mysql_global_status_rows_sent", 405).
-		sampled(byStatus, 17.5, examined(9_000_000)).plan(all("orders", 99_500)), 100_000),
-		[]string{"orders(status) likely critical"}},
-	{"mysql", mysql(orders(build().saturated().rate("mysql_global_status_handler_read_rnd_next", 2.3e6).
-		exact("DELETE FROM orders WHERE customer = 7 AND status IN ('a', 'b')", 200, 0.08, 100_000, 0, affected(400)).plan(all("orders", 99_500)), 100_000)),
-		[]string{"orders(customer,status) certain critical"}},
+	{
+		"found-exact", orders(build().saturated().rate("mysql_global_status_handler_read_rnd_next", 2.3e6).rate("mysql_global_status_rows_sent", 405).
+			exact("SELECT name FROM customers WHERE id = 5", 20000, 0.00005, 1, 1).
+			exact("INSERT INTO orders (customer, status) VALUES (1, 'open')", 1000, 0.0001, 0, 0, affected(1000)).
+			exact(byStatus, 230, 0.08, 100_000, 17).plan(all("orders", 99_500)), 100_000),
+		[]string{"orders(status) certain critical"},
+	},
+	{
+		"found-sampled", orders(build().lose("digests", snapshot.Missing, "performance_schema is off", "performance_schema=ON and a restart").saturated().
+			rate("mysql_global_status_handler_read_rnd_next", 2.3e6).rate("mysql_global_status_rows_sent", 405).
+			sampled(byStatus, 17.5, examined(9_000_000)).plan(all("orders", 99_500)), 100_000),
+		[]string{"orders(status) likely critical"},
+	},
+	{
+		"mysql", mysql(orders(build().saturated().rate("mysql_global_status_handler_read_rnd_next", 2.3e6).
+			exact("DELETE FROM orders WHERE customer = 7 AND status IN ('a', 'b')", 200, 0.08, 100_000, 0, affected(400)).plan(all("orders", 99_500)), 100_000)),
+		[]string{"orders(customer,status) certain critical"},
+	},
 	{"healthy", orders(build().exact("SELECT * FROM orders WHERE id = 5", 30_000, 0.0005, 1, 1).
 		plan(explain.Step{Table: "orders", Access: "const", Key: "PRIMARY", PossibleKeys: []string{"PRIMARY"}, Rows: 1}), 100_000), nil},
 	{"small-table", orders(build().exact(byStatus, 20_000, 0.0005, 300, 2).plan(all("orders", 300)), 300), nil},
@@ -51,8 +57,10 @@ var cases = []struct {
 		plan(all("orders", 100_000, "st")), 100_000).index("st", false, 2, "status"), []string{"orders(customer,status) certain warning"}},
 	{"served-in-other-order", orders(build().exact("SELECT id FROM orders WHERE status = 'open' AND customer = 3", 100, 0.1, 100_000, 3).
 		plan(all("orders", 100_000, "cs")), 100_000).index("cs", false, 50_000, "status", "customer", "created"), nil},
-	{"hidden-index", orders(build().exact(byStatus, 100, 0.1, 100_000, 3).plan(all("orders", 100_000)), 100_000).index("st", true, 900, "status"),
-		[]string{"orders(status) certain warning"}},
+	{
+		"hidden-index", orders(build().exact(byStatus, 100, 0.1, 100_000, 3).plan(all("orders", 100_000)), 100_000).index("st", true, 900, "status"),
+		[]string{"orders(status) certain warning"},
+	},
 	{"denied-sources", orders(build().lose("digests", snapshot.Denied, "SELECT on performance_schema is denied", "GRANT SELECT ON performance_schema.* TO 'dyno'@'%'").
 		lose("process", snapshot.Missing, "the server runs elsewhere", "").rate("mysql_global_status_handler_read_rnd_next", 2.3e6).rate("mysql_global_status_rows_sent", 405).
 		symptom("rnd-next", "server", "scans read 2.3M rows/s").sampled(byStatus, 9), 100_000), []string{"orders(status) possible warning"}},
@@ -61,31 +69,49 @@ var cases = []struct {
 	{"join", orders(build().exact("SELECT c.id, o.id FROM customers c JOIN orders o ON o.customer = c.id WHERE c.name = 'Ann'", 100, 0.1, 100_500, 5, func(c *class.Class) { c.FullJoins = known.Of(c.Count) }).
 		plan(all("c", 20_000), explain.Step{Table: "o", Access: "ALL", Rows: 100_000, Extra: []string{"Using where", "Using join buffer (flat, BNL join)"}}).
 		table("customers", 20_000, col("name", "varchar", 400)), 100_000), []string{"orders(customer) likely warning"}},
-	{"order-by", orders(build().exact("SELECT id FROM orders WHERE status = 'open' ORDER BY created LIMIT 10", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
-		[]string{"orders(status,created) certain warning"}},
-	{"range-after-equality", orders(build().exact("SELECT id FROM orders WHERE created > '2026-04-30' AND status = 'open' ORDER BY customer", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
-		[]string{"orders(status,created) certain warning"}},
-	{"in-list", orders(build().exact("SELECT id FROM orders WHERE customer IN (1, 2, 3)", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
-		[]string{"orders(customer) certain warning"}},
+	{
+		"order-by", orders(build().exact("SELECT id FROM orders WHERE status = 'open' ORDER BY created LIMIT 10", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
+		[]string{"orders(status,created) certain warning"},
+	},
+	{
+		"range-after-equality", orders(build().exact("SELECT id FROM orders WHERE created > '2026-04-30' AND status = 'open' ORDER BY customer", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
+		[]string{"orders(status,created) certain warning"},
+	},
+	{
+		"in-list", orders(build().exact("SELECT id FROM orders WHERE customer IN (1, 2, 3)", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
+		[]string{"orders(customer) certain warning"},
+	},
 	{"or-condition", orders(build().exact("SELECT id FROM orders WHERE customer = 3 OR status = 'open'", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000), nil},
 	{"function-around-column", orders(build().exact("SELECT id FROM orders WHERE LOWER(status) = 'open'", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000), nil},
 	{"json-column", orders(build().exact("SELECT id FROM orders WHERE extra = '{}'", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000), nil},
-	{"text-column", orders(build().exact("SELECT id FROM orders WHERE note = 'x' AND customer = 3", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
-		[]string{"orders(customer,note) certain warning"}},
-	{"absurd-statistics", orders(build().exact(byStatus, 100, 0.1, 100_000, 10).plan(all("orders", 1)), 0).index("c", false, 0, "created"),
-		[]string{"orders(status) certain warning"}},
-	{"aggregate", orders(build().exact("SELECT COUNT(*) FROM orders WHERE status = 'open'", 100, 0.1, 100_000, 1).plan(all("orders", 100_000)), 100_000),
-		[]string{"orders(status) likely warning"}},
-	{"no-plan-but-counters", orders(build().exact(byStatus, 100, 0.1, 100_000, 10, func(c *class.Class) { c.FullScans = known.Of(c.Count) }), 100_000),
-		[]string{"orders(status) likely warning"}},
+	{
+		"text-column", orders(build().exact("SELECT id FROM orders WHERE note = 'x' AND customer = 3", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
+		[]string{"orders(customer,note) certain warning"},
+	},
+	{
+		"absurd-statistics", orders(build().exact(byStatus, 100, 0.1, 100_000, 10).plan(all("orders", 1)), 0).index("c", false, 0, "created"),
+		[]string{"orders(status) certain warning"},
+	},
+	{
+		"aggregate", orders(build().exact("SELECT COUNT(*) FROM orders WHERE status = 'open'", 100, 0.1, 100_000, 1).plan(all("orders", 100_000)), 100_000),
+		[]string{"orders(status) likely warning"},
+	},
+	{
+		"no-plan-but-counters", orders(build().exact(byStatus, 100, 0.1, 100_000, 10, func(c *class.Class) { c.FullScans = known.Of(c.Count) }), 100_000),
+		[]string{"orders(status) likely warning"},
+	},
 	{"no-plan-and-no-scan", orders(build().exact(byStatus, 100, 0.1, 100_000, 10), 100_000), nil},
 	{"plan-says-ref", orders(build().exact(byStatus, 100, 0.1, 100_000, 10).plan(explain.Step{Table: "orders", Access: "ref", Key: "x", Rows: 90_000}), 100_000), nil},
-	{"two-classes-one-index", orders(build().exact(byStatus, 100, 0.1, 100_000, 10).plan(all("orders", 100_000)).
-		exact("SELECT id FROM orders WHERE status = 'open' AND customer = 4", 60, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
-		[]string{"orders(status,customer) certain warning"}},
-	{"two-indexes", orders(build().exact(byStatus, 60, 0.1, 100_000, 10).plan(all("orders", 100_000)).
-		exact("SELECT id FROM orders WHERE customer = 4", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
-		[]string{"orders(customer) certain warning", "orders(status) certain warning"}},
+	{
+		"two-classes-one-index", orders(build().exact(byStatus, 100, 0.1, 100_000, 10).plan(all("orders", 100_000)).
+			exact("SELECT id FROM orders WHERE status = 'open' AND customer = 4", 60, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
+		[]string{"orders(status,customer) certain warning"},
+	},
+	{
+		"two-indexes", orders(build().exact(byStatus, 60, 0.1, 100_000, 10).plan(all("orders", 100_000)).
+			exact("SELECT id FROM orders WHERE customer = 4", 100, 0.1, 100_000, 10).plan(all("orders", 100_000)), 100_000),
+		[]string{"orders(customer) certain warning", "orders(status) certain warning"},
+	},
 	{"name-with-digits", build().exact("SELECT c FROM sbtest1 WHERE pad = 'x'", 100, 0.1, 100_000, 10, func(c *class.Class) { c.Example = "" }).plan(all("sbtest1", 100_000)).
 		table("sbtest1", 100_000, col("c", "char", 480), col("pad", "char", 240)), []string{"sbtest1(pad) certain warning"}},
 }

@@ -71,7 +71,8 @@ func lay(ctx context.Context, db *sql.DB) error {
 // version returns the format of an open file.
 func version(ctx context.Context, q interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}) (int, error) {
+},
+) (int, error) {
 	var v int
 	err := q.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM migration").Scan(&v)
 	return v, err

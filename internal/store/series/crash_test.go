@@ -240,7 +240,7 @@ func tree(t *testing.T, dir string) map[string]string {
 }
 
 // refused opens a damaged store, which must fail, name the place and the time, and change nothing.
-func refused(t *testing.T, dir string, where string, from, to int64) {
+func refused(t *testing.T, dir, where string, from, to int64) {
 	t.Helper()
 	before := tree(t, dir)
 	s, err := Open(dir)

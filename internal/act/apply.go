@@ -216,6 +216,7 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 		default:
 			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the server has no such index"
 		}
+	case journal.Failed, journal.Undone: // these are ends
 	case journal.Done:
 		began := len(e.Notes) > 0 && e.Notes[len(e.Notes)-1].Text == undoBegan
 		if began && is == gone && !busy {

@@ -34,6 +34,11 @@ func busy(t *testing.T, flavor string, settings ...string) *servers.Server {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				if rows, err := db.QueryContext(ctx, "SELECT id FROM orders2 WHERE note = '"+secret+"'"); err == nil {
+					for rows.Next() {
+					}
+					if err := rows.Err(); err != nil && ctx.Err() == nil {
+						t.Error(err)
+					}
 					rows.Close()
 				}
 			}

@@ -19,18 +19,18 @@ import (
 
 // loadFlags are sysbench's general options, the ones that are not a workload's own.
 type loadFlags struct {
-	target                 string
-	host, socket, user, db string
-	port                   int
-	threads                int
-	time                   float64
-	events                 uint64
-	seed                   uint64
-	interval               float64
-	percentile             int
-	psMode                 string
-	ignore                 string
-	force                  bool
+	target             string
+	host, socket, user string
+	port               int
+	threads            int
+	time               float64
+	events             uint64
+	seed               uint64
+	interval           float64
+	percentile         int
+	psMode             string
+	ignore             string
+	force              bool
 }
 
 func (e *env) load() *cobra.Command {

@@ -97,7 +97,7 @@ func (d *digests) prepare(ctx context.Context) error {
 	if d.have[cCPU] {
 		d.cpu = false
 		// An error means that the account may not ask: CPU then stays unknown.
-		d.ask.query(ctx, "SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME='events_statements_cpu'", func(row []driver.Value) { d.cpu = text(row[0]) == "YES" })
+		_ = d.ask.query(ctx, "SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME='events_statements_cpu'", func(row []driver.Value) { d.cpu = text(row[0]) == "YES" })
 	}
 	return nil
 }

@@ -67,6 +67,9 @@ func TestTabularOfRealServers(t *testing.T) {
 				}
 				cells = append(cells, line)
 			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
 			p := explain.Tabular(cols, cells)
 			if p.Error != "" || len(p.Steps) != 2 {
 				t.Fatalf("got %+v", p)

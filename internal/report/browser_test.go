@@ -2,7 +2,6 @@ package report_test
 
 import (
 	"bufio"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -209,18 +208,4 @@ func (b *browser) complaints() (out []string) {
 		}
 	}
 	return out
-}
-
-// shot writes a picture of the whole page.
-func (b *browser) shot(file string) {
-	b.t.Helper()
-	var r struct{ Data string }
-	b.call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true}, &r)
-	raw, err := base64.StdEncoding.DecodeString(r.Data)
-	if err == nil {
-		err = os.WriteFile(file, raw, 0o644)
-	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
 }

@@ -32,7 +32,7 @@ func sample() *report.Document {
 		Metrics: report.Metrics("qps", "p95_ms", "server_cpu_cores", "rows_read_per_s"),
 	}
 	var events []event.Event
-	fast := func(sec float64) bool { return sec >= 27 }
+	var fast func(sec float64) bool
 	t := 32.0
 	type turn struct {
 		from, to float64

@@ -100,6 +100,7 @@ func (c Chart) draw(id string, m marks, from, to time.Time, z size) svg {
 			r.Fill = "url(#" + g.ID + "-hatch)"
 		case bandGap:
 			r.Fill = "url(#" + g.ID + "-dots)"
+		case bandVariant, bandOther: // their class fills them
 		}
 		g.Bands = append(g.Bands, r)
 	}

@@ -291,7 +291,7 @@ func (y *Yard) launch(ctx context.Context, dir string, r *record, set settings, 
 	}
 	died := make(chan struct{})
 	go func() { // reaps the server if it ends before us
-		p.Wait() // how it ended is in its log
+		_, _ = p.Wait() // how it ended is in its log
 		close(died)
 	}()
 	err = func() error {

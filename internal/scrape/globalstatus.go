@@ -20,9 +20,8 @@ type globalStatus struct {
 
 // series is what stays the same for all samples of one metric.
 type series struct {
-	name   string
-	labels metric.Labels
-	kind   metric.Kind
+	name string
+	kind metric.Kind
 }
 
 func newGlobalStatus(q querier, acc account) *globalStatus {

@@ -65,7 +65,7 @@ func (s *Session) threadOSID(ctx context.Context, flavor string) (tid int) {
 		q = "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
 	}
 	// An error leaves 0: the table may be switched off or denied.
-	s.Query(ctx, own(q), func(row []driver.Value) {
+	_, _ = s.Query(ctx, own(q), func(row []driver.Value) {
 		switch v := row[0].(type) {
 		case int64:
 			tid = int(v)
@@ -84,7 +84,7 @@ func peer(c *net.UnixConn) (pid int) {
 	if err != nil {
 		return 0
 	}
-	raw.Control(func(fd uintptr) {
+	_ = raw.Control(func(fd uintptr) {
 		if u, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED); err == nil {
 			pid = int(u.Pid)
 		}

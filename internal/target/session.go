@@ -248,7 +248,7 @@ func (s *Session) read(rows driver.Rows, row func([]driver.Value)) (n int, err e
 	}
 	buf := s.row[:cols]
 	for {
-		if err := rows.Next(buf); err == io.EOF {
+		if err := rows.Next(buf); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			rows.Close()

@@ -103,7 +103,7 @@ func (s *Spec) authority(text string) error {
 	if auth == "" {
 		return nil
 	}
-	host, port := auth, ""
+	var host, port string
 	if strings.HasPrefix(auth, "[") {
 		end := strings.IndexByte(auth, ']')
 		if end < 0 {

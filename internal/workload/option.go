@@ -90,6 +90,7 @@ func (o Option) normal(s string) (string, error) {
 			return "off", nil
 		}
 		return "", &OptionError{o.Name, s, "takes on or off"}
+	case Text: // checked below
 	}
 	if len(o.Choices) > 0 && !slices.Contains(o.Choices, s) {
 		return "", &OptionError{o.Name, s, "takes " + strings.Join(o.Choices, ", ") + suggest(s, o.Choices)}

@@ -22,9 +22,6 @@ type source struct {
 
 func newSource(seed, stream uint64) source { return source{rand.New(rand.NewPCG(seed, stream))} }
 
-// uniform returns a whole number from lo to hi, each as likely.
-func (s source) uniform(lo, hi int) int { return lo + s.IntN(hi-lo+1) }
-
 // distribution draws row numbers from 1 to n.
 type distribution struct {
 	kind string

@@ -58,7 +58,7 @@ func Check(ctx context.Context, path string) (Report, error) {
 	}
 	problem := func(format string, args ...any) { r.Problems = append(r.Problems, fmt.Sprintf(format, args...)) }
 	if err := checkHeader(path); err != nil {
-		if kind(err) == ErrDenied {
+		if errors.Is(kind(err), ErrDenied) {
 			return r, explain("check ledger", path, err)
 		}
 		problem("%v", err)
@@ -69,7 +69,7 @@ func Check(ctx context.Context, path string) (Report, error) {
 	if err != nil {
 		return r, explain("check ledger", path, err)
 	}
-	defer db.Close() //nolint:errcheck // only read
+	defer db.Close()
 	if r.Version, err = version(ctx, db); err != nil {
 		problem("format: %v", err)
 	} else if r.Version > Version() {
@@ -96,7 +96,7 @@ func pragma(ctx context.Context, db *sql.DB, q string, problem func(string, ...a
 	if err != nil {
 		return err
 	}
-	defer rows.Close() //nolint:errcheck // Err tells what matters
+	defer rows.Close()
 	cols, err := rows.Columns()
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (t table) read(ctx context.Context, db *sql.DB, problem func(string, ...any
 	if err != nil {
 		return 0, err
 	}
-	defer rows.Close() //nolint:errcheck // Err tells what matters
+	defer rows.Close()
 	for rows.Next() {
 		var id string
 		var doc, more sql.RawBytes

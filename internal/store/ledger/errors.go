@@ -81,21 +81,21 @@ func explain(op, path string, err error) error {
 	}
 	e := &Error{Op: op, Path: path, Err: err}
 	e.Kind = kind(err)
-	switch e.Kind {
-	case ErrCorrupt:
+	switch {
+	case errors.Is(e.Kind, ErrCorrupt):
 		e.Hint = "the targets, runs, diagnoses and the journal (with the undo of every action) in it may be partly unreadable; " +
 			"the metrics are kept apart and are not touched. Nothing was changed or deleted: `dyno store check` tells what is still " +
 			"readable. To begin with an empty ledger, move this file and those of the same name with -wal and -shm aside, or put a " +
 			"backup in its place"
-	case ErrNewer:
+	case errors.Is(e.Kind, ErrNewer):
 		e.Hint = "use the newer Dyno that wrote it, or another home directory; nothing was changed"
-	case ErrForeign:
+	case errors.Is(e.Kind, ErrForeign):
 		e.Hint = "nothing was changed: choose another home directory or move the file away"
-	case ErrBusy:
+	case errors.Is(e.Kind, ErrBusy):
 		e.Hint = fmt.Sprintf("another process has held it for more than %v: look for a dyno that is stopped or stuck, then try again", patience)
-	case ErrFull:
+	case errors.Is(e.Kind, ErrFull):
 		e.Hint = "nothing of this step was written and what was stored before is intact: free some space and try again"
-	case ErrDenied:
+	case errors.Is(e.Kind, ErrDenied):
 		e.Hint = "the file and its directory must be writable by the user that runs dyno"
 	}
 	return e

@@ -227,7 +227,7 @@ func list[T any](ctx context.Context, l *Ledger, what string, scan func(*sql.Row
 	if err != nil {
 		return nil, explain(op, l.path, err)
 	}
-	defer rows.Close() //nolint:errcheck // Err tells what matters
+	defer rows.Close()
 	var vs []T
 	for rows.Next() {
 		var v T

@@ -100,7 +100,7 @@ func step(ctx context.Context, db *sql.DB, steps []migration) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer tx.Rollback() //nolint:errcheck // nothing to undo after Commit
+	defer tx.Rollback()
 	v, err := version(ctx, tx)
 	if err != nil || v >= len(steps) { // another process did it
 		return v, err
@@ -123,7 +123,7 @@ func checkHeader(path string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	var h [100]byte
 	switch n, err := io.ReadFull(f, h[:]); {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

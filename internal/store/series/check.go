@@ -72,7 +72,7 @@ func Check(ctx context.Context, dir string) (Report, error) {
 	case err != nil:
 		return r, err
 	}
-	defer s.Close() //nolint:errcheck // only read
+	defer s.Close()
 	r.Warnings = s.Warnings()
 	blocks := s.db.Blocks()
 	r.Blocks = len(blocks)

@@ -331,7 +331,7 @@ func BenchmarkAppend(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // a benchmark
+	defer s.Close()
 	ms, extra := second(t0, 1500), metric.L("target", "shop")
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {

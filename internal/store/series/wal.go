@@ -136,7 +136,7 @@ func (s *segment) read() error {
 		return err
 	}
 	in := wlog.NewSegmentBufReader(seg) // as tsdb reads it: the last page is filled up with zeros
-	defer in.Close()                    //nolint:errcheck // only read
+	defer in.Close()
 	st, err := os.Stat(s.path)
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func behind(path string, off int64) iter.Seq2[int64, recordType] {
 		if err != nil {
 			return
 		}
-		defer f.Close() //nolint:errcheck // only read
+		defer f.Close()
 		page := make([]byte, pageSize)
 		table := crc32.MakeTable(crc32.Castagnoli)
 		damaged := false // parts of the damaged record itself may be sound
@@ -286,7 +286,7 @@ func open(path string, off int64, f func(io.Reader)) {
 	if err != nil {
 		return
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close()
 	f(io.NewSectionReader(file, off, 1<<62))
 }
 

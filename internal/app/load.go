@@ -8,6 +8,7 @@ import (
 
 	"dyno/internal/fault"
 	"dyno/internal/load"
+	"dyno/internal/report"
 	"dyno/internal/run"
 	"dyno/internal/store/ledger"
 	"dyno/internal/target"
@@ -38,7 +39,7 @@ func (a *App) Load(ctx context.Context, t *target.Target, cfg load.Config, sink 
 	l, lerr := a.Ledger(keep)
 	if lerr == nil {
 		if r.ID, lerr = l.NewID(keep, ledger.RunID); lerr == nil {
-			lerr = l.PutRun(keep, r)
+			lerr = errors.Join(l.PutRun(keep, r), a.keepRun(keep, l, r, ticks))
 		}
 	}
 	if lerr != nil {
@@ -46,4 +47,14 @@ func (a *App) Load(ctx context.Context, t *target.Target, cfg load.Config, sink 
 		err = errors.Join(err, fmt.Errorf("the run was not kept: %w", lerr))
 	}
 	return r, ticks, err
+}
+
+// keepRun stores the report of a run, which has its seconds too.
+func (a *App) keepRun(ctx context.Context, l *ledger.Ledger, r run.Run, ticks []run.Tick) error {
+	doc := RunDocument(r, ticks, a.Version)
+	b, err := report.Encode(&doc)
+	if err != nil {
+		return err
+	}
+	return l.PutDocument(ctx, string(doc.Kind), r.ID, r.Target, b)
 }

@@ -25,8 +25,6 @@ type Options struct {
 	Top      int           // classes whose plan and tables are looked up; 0 means 12
 	Redact   bool          // leave examples, which hold literals, out of the snapshot
 	Progress progress.Sink
-	// Live is called with what each scrape gave, from another goroutine; it may be nil.
-	Live func(at time.Time, samples []metric.Sample)
 }
 
 // MinWindow is the shortest window that gives rates.
@@ -65,12 +63,9 @@ func Take(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot,
 	g, gctx := errgroup.WithContext(look)
 	g.Go(func() error { return quietEnd(gctx, digests.Run(gctx)) })
 	g.Go(func() error {
-		return quietEnd(gctx, scraper.Run(gctx, time.Second, func(at time.Time, samples []metric.Sample, sources []snapshot.Source) {
+		return quietEnd(gctx, scraper.Run(gctx, time.Second, func(_ time.Time, samples []metric.Sample, sources []snapshot.Source) {
 			buf.Add(samples...)
 			scraped = sources
-			if o.Live != nil {
-				o.Live(at, samples)
-			}
 			o.Progress.Report(progress.Progress{
 				Step: "looking at " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(),
 				Done: time.Since(start).Seconds(), Total: o.Window.Seconds(),

@@ -55,6 +55,8 @@ Ctrl-C stops cleanly and prints the figures so far. Workloads:
 	f.IntVar(&o.port, "mysql-port", 3306, "port")
 	f.StringVar(&o.socket, "mysql-socket", "", "socket")
 	f.StringVar(&o.user, "mysql-user", "sbtest", "user; the password comes from $DYNO_PASSWORD or ~/.my.cnf")
+	f.String("mysql-password", "", "")
+	_ = f.MarkHidden("mysql-password")
 	f.IntVar(&o.threads, "threads", 1, "sessions")
 	f.Float64Var(&o.time, "time", 10, "seconds to run, 0 for no limit")
 	f.Uint64Var(&o.events, "events", 0, "operations of all sessions together, 0 for no limit")
@@ -186,6 +188,8 @@ func (o loadFlags) targetText(f *pflag.FlagSet) (string, error) {
 		}
 	}
 	switch {
+	case f.Changed("mysql-password"):
+		return "", usagef("--mysql-password: everybody on this machine can read arguments, so no password is taken from them; set DYNO_PASSWORD, use --defaults-file or --ask-pass")
 	case o.target != "" && len(given) > 0:
 		return "", usagef("--target and %s both say which server: use one of them", strings.Join(given, ", "))
 	case o.target != "":

@@ -191,7 +191,7 @@ func ProofDocument(id string, e journal.Entry, p proof.Proof, before, after *sna
 		Commands: []report.Command{{Text: "look again", Line: "dyno proof " + e.ID}, {Text: "take the change back", Line: "dyno undo " + e.ID}},
 	}
 	for _, f := range p.Server {
-		d.Measures = append(d.Measures, report.Measure{Metric: report.Metric{Name: f.Name, Title: f.Name + " of the whole server", Unit: f.Unit}, Before: f.Before, After: f.After})
+		d.Measures = append(d.Measures, report.Measure{Metric: report.Metric{Name: f.Name, Title: f.Name + ", whole server", Unit: f.Unit}, Before: f.Before, After: f.After})
 	}
 	return d
 }

@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -209,6 +210,10 @@ func TestTheSameFindingFromOutside(t *testing.T) {
 	}
 	box := "sandbox:" + o.Sandbox
 	p.load(box, "--names-seed=8", "--db-ps-mode=disable")
+	var exit *exec.ExitError
+	if err := p.command("diagnose", box, "--quiet", "--fail-on", "warning", "--window", "5s").Run(); !errors.As(err, &exit) || exit.ExitCode() != 3 {
+		t.Fatalf("--fail-on warning ended with %v, want code 3", err)
+	}
 	var fs []finding
 	for s := bufio.NewScanner(strings.NewReader(p.dyno("diagnose", box, "--output", "json"))); s.Scan(); {
 		var f finding

@@ -66,7 +66,8 @@ func Open(ctx context.Context, t *target.Target, o Options) (*Reader, error) {
 	}
 	a := &asker{t: t, sent: map[string]bool{}, texts: map[string]bool{}}
 	r := &Reader{t: t, o: o, ask: a, digests: &digests{ask: a}, samples: newSamples(a), own: map[string]bool{}, state: map[string]*snapshot.Source{}, mu: make(chan struct{}, 1)}
-	r.Exclude("SELECT CONNECTION_ID()", "SELECT @@max_allowed_packet") // of a connection of Dyno's that is set up
+	r.Exclude("SELECT @@max_allowed_packet") // the driver's, of a connection that is set up
+	r.Exclude(target.Statements()...)
 	for _, n := range []string{Digests, SlowLog, Samples} {
 		r.state[n] = &snapshot.Source{Name: n, State: snapshot.OK}
 	}
@@ -296,18 +297,18 @@ func (r *Reader) End(ctx context.Context) ([]class.Class, []snapshot.Source, err
 	}
 	r.lock()
 	defer r.unlock()
-	own := map[string]bool{}
-	for _, m := range []map[string]bool{r.own, r.samples.own, r.ask.sent} {
-		for k := range m {
-			own[k] = true
-		}
-	}
 	if r.usable(Samples) && r.samples.looks > 0 { // a last look, for what is running now
 		lctx, stop := context.WithTimeout(ctx, min(time.Second, r.o.Timeout))
 		if err := r.samples.look(lctx); err != nil {
 			r.samples.err = err
 		}
 		stop()
+	}
+	own := map[string]bool{} // only now: the last look may have been the first to ask for texts
+	for _, m := range []map[string]bool{r.own, r.samples.own, r.ask.sent} {
+		for k := range m {
+			own[k] = true
+		}
 	}
 	seen := r.endSamples()
 	logged, logOK := r.endLog(own)

@@ -78,7 +78,7 @@ func (s *samples) prepare(ctx context.Context, pfs bool) error {
 	}
 	const where = " WHERE COMMAND IN ('Query','Execute') AND ID<>CONNECTION_ID() AND INFO IS NOT NULL"
 	if table && pfs { // without a lock that connects wait for; empty when performance_schema is off
-		s.full = "SELECT ID, COMMAND, TIME, 0, 0, USER, HOST, DB, LEFT(INFO," + itoa(maxText) + ") FROM performance_schema.processlist" + where
+		s.full = "SELECT ID, COMMAND, TIME, 0, 0, `USER`, HOST, DB, LEFT(INFO," + itoa(maxText) + ") FROM performance_schema.processlist" + where
 		s.brief, s.queryID, s.examined = "", false, false
 		return nil
 	}
@@ -96,7 +96,8 @@ func (s *samples) prepare(ctx context.Context, pfs bool) error {
 	}
 	list := "ID, COMMAND, " + age + ", " + examined + ", " + query
 	from := " FROM information_schema.PROCESSLIST"
-	s.full = "SELECT " + list + ", USER, HOST, DB, LEFT(INFO," + itoa(maxText) + ")" + from + where
+	// Unquoted, USER stands in a digest as SYSTEM_USER.
+	s.full = "SELECT " + list + ", `USER`, HOST, DB, LEFT(INFO," + itoa(maxText) + ")" + from + where
 	if s.queryID {
 		// Texts make the server put the answer in a temporary table on disk: they are asked for when there are new ones only.
 		s.brief = "SELECT " + list + from + " WHERE COMMAND IN ('Query','Execute') AND ID<>CONNECTION_ID()"

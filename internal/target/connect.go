@@ -156,5 +156,13 @@ func (s Spec) connectError(err error) error {
 		return &Error{Op: "connect to", Kind: e.Kind, Target: s.Where(), Hint: hint(e.Kind, err, &s), Err: err}
 	}
 	k := classify(err)
+	if k == Gone && s.Cert != "" && s.Mode() != TLSDisabled {
+		// A server that does not trust the certificate says so and hangs up; whether its word is read before the end of the
+		// connection is a matter of luck.
+		return &Error{
+			Op: "connect to", Kind: TLSFailed, Target: s.Where(), Err: err,
+			Hint: "the server hung up while the connection was being encrypted: it may not trust the client certificate that ssl-cert names; its error log tells",
+		}
+	}
 	return &Error{Op: "connect to", Kind: k, Target: s.Where(), Hint: hint(k, err, &s), Err: err}
 }

@@ -60,9 +60,9 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 
 // threadOSID returns the thread that the kernel runs the session's statements in, 0 when the server does not tell.
 func (s *Session) threadOSID(ctx context.Context, flavor string) (tid int) {
-	q := "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()"
+	q := askThread
 	if flavor == "mariadb" {
-		q = "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
+		q = askThreadMariaDB
 	}
 	// An error leaves 0: the table may be switched off or denied.
 	_, _ = s.Query(ctx, own(q), func(row []driver.Value) {

@@ -79,7 +79,7 @@ func (c *connector) session(ctx context.Context) (*Session, error) {
 		return nil, fmt.Errorf("open session: the driver's connection is a %T", conn) // a driver of another make
 	}
 	x := &Session{spec: c.spec, conn: rc, net: nc}
-	_, err = x.Query(ctx, own("SELECT CONNECTION_ID()"), func(row []driver.Value) {
+	_, err = x.Query(ctx, own(askID), func(row []driver.Value) {
 		switch v := row[0].(type) {
 		case int64:
 			x.id = uint64(v)

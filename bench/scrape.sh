@@ -13,4 +13,4 @@ if [ -z "${EXPORTER:-}" ]; then
 	EXPORTER="$dir/x/usr/bin/prometheus-mysqld-exporter"
 fi
 export EXPORTER WINDOW="${WINDOW:-20s}" ROUNDS="${ROUNDS:-3}"
-DYNO_BENCH=scrape go test -count=1 -timeout 60m -run '^TestScrapeCost$' -v ./bench | grep -v '^=== \|^--- \|^ok\|^PASS'
+go test -tags bench -count=1 -timeout 60m -run '^TestScrapeCost$' -v ./bench | grep -v '^=== \|^--- \|^ok\|^PASS'

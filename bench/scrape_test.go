@@ -1,4 +1,5 @@
-// Package bench holds measurements beside the peers, started by the scripts of this folder.
+//go:build bench
+
 package bench
 
 import (
@@ -88,9 +89,6 @@ func cpu(t *testing.T, pid int) (d time.Duration) {
 type cost struct{ client, server []float64 } // milliseconds a scrape, one value a window
 
 func TestScrapeCost(t *testing.T) {
-	if os.Getenv("DYNO_BENCH") != "scrape" {
-		t.Skip("run bench/scrape.sh")
-	}
 	window, err := time.ParseDuration(os.Getenv("WINDOW"))
 	if err != nil {
 		t.Fatal(err)

@@ -18,14 +18,15 @@ import (
 func main() {
 	short := flag.Bool("short", false, "leave out the tests that need a real server")
 	only := flag.String("only", "", "run this step alone: "+strings.Join(names(steps), ", ")+" or tests")
-	procs := flag.Int("p", 2, "packages tested at the same time; each starts servers of its own")
+	procs := flag.Int("p", 3, "packages tested at the same time; each starts servers of its own")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
 	o := options{Short: *short, Procs: *procs, Packages: flag.Args(), CI: os.Getenv("CI") != ""}
 	if len(o.Packages) == 0 {
-		o.Packages = []string{"./..."}
+		// Those that take longest start first, so that none of them is left to run alone at the end.
+		o.Packages = []string{"./test/demo", "./internal/sandbox", "./internal/load", "./internal/fault", "./..."}
 	}
 	total, ran := count{}, false
 	for _, s := range steps {

@@ -51,7 +51,7 @@ is touched, and the private server is gone afterwards.`,
 		if len(a) == 1 {
 			o.Fault = a[0]
 		}
-		if o.Pairs < 0 || o.Pairs > 100 {
+		if o.Pairs != 0 && (o.Pairs < 3 || o.Pairs > 100) {
 			return usagef("--pairs %d: it takes 3 to 100, or 0 for the usual number", o.Pairs)
 		}
 		if o.Seed == 0 {

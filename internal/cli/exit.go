@@ -17,7 +17,6 @@ const (
 	exitFailed   = 1
 	exitUsage    = 2
 	exitFindings = 3 // findings at or above --fail-on
-	exitUnclear  = 6 // verdict unstable or invalid
 )
 
 // exitError carries an exit code. A nil Err prints nothing.

@@ -10,10 +10,7 @@ import (
 	"slices"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
-	"dyno/internal/act"
 	"dyno/internal/capture"
 	"dyno/internal/collector"
 	"dyno/internal/event"
@@ -30,7 +27,6 @@ import (
 	"dyno/internal/run"
 	"dyno/internal/sandbox"
 	"dyno/internal/scrape"
-	"dyno/internal/snapshot"
 	"dyno/internal/stat"
 	"dyno/internal/store/ledger"
 	"dyno/internal/store/series"
@@ -65,9 +61,9 @@ type Live struct {
 	Second   int // of the load
 	TPS      float64
 	P95      time.Duration
-	CPU      float64 // cores of the server; negative when it could not be seen
-	RowsRead float64 // per second; negative when unknown
-	Note     string  // which variant is in force, "" outside of the proof
+	CPU      known.Value[float64] // cores of the server
+	RowsRead known.Value[float64] // per second
+	Note     string               // which variant is in force, "" outside of the proof
 }
 
 // DemoResult is what came of it.
@@ -343,126 +339,6 @@ func (d *demo) cure(ctx context.Context, res *DemoResult) error {
 	return nil
 }
 
-const (
-	hidden  = "index hidden"
-	visible = "index visible"
-)
-
-// figures are what each window of the proof measures, the one that decides first.
-func figures() []string { return []string{"qps", "p95_ms", "server_cpu_cores", "rows_read_per_s"} }
-
-// prove alternates the index between hidden and visible under the running load.
-func (d *demo) prove(ctx context.Context, res *DemoResult) (experiment.Result, error) {
-	pairs := d.o.Pairs
-	if pairs <= 0 {
-		pairs = demoPairs
-	}
-	d.say("Proof: the index is hidden and shown in turn, %d times each in random order, %s a window, under the same load.", pairs, unit.Seconds(demoWindow.Seconds()))
-	x, err := experiment.Run(ctx, experiment.Plan{
-		Baseline: hidden, Variant: visible, Final: visible, Pairs: pairs, Settle: demoSettle, Window: demoWindow, Seed: d.o.Seed,
-		Main: figures()[0], LowerIsBetter: figures()[1:],
-	}, (*switcher)(d), d.o.Voice.Progress())
-	d.setNote("")
-	if err != nil {
-		return x, err
-	}
-	res.Verdict = &x.Verdict
-	res.Before, res.After = map[string]stat.Interval{}, map[string]stat.Interval{}
-	for _, name := range figures() {
-		for v, into := range map[string]map[string]stat.Interval{hidden: res.Before, visible: res.After} {
-			var vals []float64
-			for _, w := range x.Windows {
-				if val, ok := w.Values[name]; ok && w.Variant == v && w.Invalid == "" {
-					vals = append(vals, val)
-				}
-			}
-			if len(vals) > 0 {
-				into[name] = stat.Center(vals, 0.95)
-			}
-		}
-	}
-	r := x.Verdict.Ratio
-	d.say("Verdict: %s. Throughput is %s (95 %% interval %s to %s, %d pairs of windows).", x.Verdict.Result, unit.Ratio(r.Center), unit.Ratio(r.Lo), unit.Ratio(r.Hi), r.N)
-	return x, nil
-}
-
-// switcher is the demo as the experiment sees it.
-type switcher demo
-
-func (s *switcher) Switch(ctx context.Context, variant string) error {
-	d := (*demo)(s)
-	turn := act.Show
-	if variant == hidden {
-		turn = act.Hide
-	}
-	if err := turn(ctx, d.t, d.action.Table, d.action.Index.Name); err != nil {
-		return err
-	}
-	d.setNote(variant)
-	now := time.Now()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for i := len(d.events) - 1; i >= 0; i-- {
-		if d.events[i].Kind == event.Variant && d.events[i].Until.IsZero() {
-			d.events[i].Until = now
-		}
-	}
-	d.events = append(d.events, event.Event{At: now, Target: d.t.Spec().Name, Kind: event.Variant, Text: variant})
-	return nil
-}
-
-func (s *switcher) Measure(ctx context.Context, length time.Duration) (experiment.Window, error) {
-	d := (*demo)(s)
-	from := time.Now()
-	if err := sleep(ctx, length); err != nil {
-		return experiment.Window{}, err
-	}
-	// The collector reads at whole seconds and the load ticks once a second: what lies wholly within the window counts.
-	to := time.Now()
-	return d.window(from, to), nil
-}
-
-// window sums up the load's ticks and the server's counters that lie wholly between from and to.
-func (d *demo) window(from, to time.Time) experiment.Window {
-	w := experiment.Window{From: from, To: to, Values: map[string]float64{}}
-	d.mu.Lock()
-	var in []run.Tick
-	for _, t := range d.ticks {
-		if !t.At.Before(from) && !t.At.Add(t.Length).After(to) {
-			in = append(in, t)
-		}
-	}
-	d.mu.Unlock()
-	sum := run.Merged(in)
-	if len(in) == 0 || sum.Operations() == 0 {
-		w.Invalid = "the load completed no operation in the window"
-		return w
-	}
-	w.Values["qps"] = sum.QPS()
-	w.Values["p95_ms"] = float64(sum.Latency().Quantile(0.95)) / 1e6
-	a, b := from.UnixMilli(), to.UnixMilli()
-	if v, ok := d.rowsRead(a, b).Get(); ok {
-		w.Values["rows_read_per_s"] = v
-	}
-	if v, ok := d.cpu(a, b).Get(); ok {
-		w.Values["server_cpu_cores"] = v
-	}
-	if n := sum.ErrorCount(); n > 0 {
-		w.Invalid = fmt.Sprintf("%d statements failed", n)
-	}
-	return w
-}
-
-func (d *demo) rowsRead(from, to int64) known.Value[float64] {
-	return proof.RowReads(func(name string) (metric.Series, bool) { return d.buf.Find(name, nil, from, to) })
-}
-
-func (d *demo) cpu(from, to int64) known.Value[float64] {
-	return proof.ServerCPU(func(name, mode string) (metric.Series, bool) {
-		return d.buf.Find(name, metric.L("mode", mode), from, to)
-	})
-}
-
 // keep stores one scrape.
 func (d *demo) keep(b collector.Batch) {
 	d.buf.Add(b.Samples...)
@@ -477,10 +353,10 @@ func (d *demo) keep(b collector.Batch) {
 func (d *demo) tick(t run.Tick) {
 	to := t.At.Add(t.Length)
 	h := t.Latency()
-	l := Live{At: to, Second: t.Seq + 1, TPS: t.TPS(), P95: h.Quantile(0.95), CPU: -1, RowsRead: -1}
+	l := Live{At: to, Second: t.Seq + 1, TPS: t.TPS(), P95: h.Quantile(0.95)}
 	last := to.UnixMilli()
-	l.CPU = d.cpu(last-2500, last).Or(-1)
-	l.RowsRead = d.rowsRead(last-2500, last).Or(-1)
+	l.CPU = d.cpu(last-2500, last)
+	l.RowsRead = d.rowsRead(last-2500, last)
 	d.mu.Lock()
 	d.ticks = append(d.ticks, t)
 	if d.first.IsZero() {
@@ -504,91 +380,6 @@ func (d *demo) event(e event.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.events = append(d.events, e)
-}
-
-// document fills the report. after is nil when there was no cure.
-func (d *demo) document(res *DemoResult, g Diagnosis, after *snapshot.Snapshot, p proof.Proof, x experiment.Result) {
-	d.mu.Lock()
-	ticks, events := slices.Clone(d.ticks), slices.Clone(d.events)
-	d.mu.Unlock()
-	now := time.Now()
-	for i := range events {
-		if events[i].Kind == event.Variant && events[i].Until.IsZero() {
-			events[i].Until = now
-		}
-	}
-	all := d.buf.Series(0, now.UnixMilli())
-	doc := report.Document{
-		Kind: report.Demo, ID: d.id, Title: capital(d.f.Title), At: now, From: d.begin, To: now,
-		Place: place(g.Snapshot, d.a.Version), Events: events, Findings: g.Findings, Sources: g.Snapshot.Sources, Story: d.story,
-		Charts: slices.Concat(loadCharts(ticks), serverCharts(all)[1:]),
-	}
-	doc.Place.Settings = append(doc.Place.Settings, report.Fact{Name: "sessions of the load", Value: fmt.Sprint(d.f.Threads)})
-	doc.Commands = []report.Command{{Text: "run all of this again", Line: d.repeat()}}
-	if d.f.Kind == fault.Control {
-		doc.Sentence = sentence(g.Snapshot, g.Symptoms, g.Findings)
-	} else if res.Expected != nil {
-		doc.Sentence = res.Expected.Title
-	}
-	if after != nil {
-		doc.Verdict = res.Verdict
-		if res.Verdict.Result == stat.Better {
-			doc.Sentence += fmt.Sprintf(". One index, added online in %s, cured it.", unit.Seconds(res.Action.Ended.Sub(res.Action.Started).Seconds()))
-		}
-		doc.Change = changeOf(res.Action)
-		doc.Classes = touched(p, g.Snapshot, after)
-		doc.Warnings = append(mixWarning(p), p.Warnings...)
-		doc.Measures, doc.Experiment = d.measures(x)
-		doc.Commands = append(doc.Commands,
-			report.Command{Text: "diagnose any server of yours", Line: "dyno diagnose mysql://user@host:3306"},
-			report.Command{Text: "carry a finding out, first dry, then for real", Line: "dyno apply TARGET FINDING --execute"},
-			report.Command{Text: "this report in another form", Line: "dyno report " + d.id + " --format md"})
-	}
-	res.Document = doc
-}
-
-// capital makes a sentence's beginning a title's.
-func capital(s string) string {
-	r, n := utf8.DecodeRuneInString(s)
-	return string(unicode.ToUpper(r)) + s[n:]
-}
-
-func (d *demo) repeat() string {
-	s := "dyno demo " + d.f.Name + " --server " + d.o.Server
-	for _, k := range slices.Sorted(maps.Keys(d.o.Settings)) {
-		s += " --set " + k + "=" + d.o.Settings[k]
-	}
-	if d.o.RandomNames {
-		s += " --random-names"
-	}
-	return s + fmt.Sprintf(" --seed %d", d.o.Seed)
-}
-
-func (d *demo) measures(x experiment.Result) ([]report.Measure, *report.Experiment) {
-	e := &report.Experiment{
-		Baseline: hidden, Variant: visible, SettleSec: demoSettle.Seconds(), WindowSec: demoWindow.Seconds(), Seed: d.o.Seed,
-		Metrics: report.Metrics(figures()...), Main: "qps",
-		Text: "The same load ran all the time. The index was hidden from the optimizer and shown again in turn, in random order within each pair.",
-	}
-	for _, w := range x.Windows {
-		e.Windows = append(e.Windows, report.Window{Pair: w.Pair, Variant: w.Variant, From: w.From, To: w.To, Values: w.Values, Invalid: w.Invalid})
-	}
-	ms := report.MeasuresOf(e)
-	for i := range ms {
-		ms[i].Ratio = x.Ratios[ms[i].Name]
-	}
-	return ms, e
-}
-
-// write stores the document and renders it as files. It works also when ctx has just ended.
-func (d *demo) write(ctx context.Context, res *DemoResult) error {
-	ctx = context.WithoutCancel(ctx)
-	path, err := d.a.StoreReport(ctx, res.Document, d.dir)
-	if err != nil {
-		return err
-	}
-	res.Report = path
-	return nil
 }
 
 // stopped says what is left of a demo that the user ended.

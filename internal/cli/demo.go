@@ -134,11 +134,11 @@ func (v *voice) Live(l app.Live) {
 	switch {
 	case v.json():
 		m := map[string]any{"message": "tick", "at": l.At.UTC(), "second": l.Second, "tps": l.TPS, "p95_ms": float64(l.P95) / 1e6}
-		if l.CPU >= 0 {
-			m["server_cpu_cores"] = l.CPU
+		if x, ok := l.CPU.Get(); ok {
+			m["server_cpu_cores"] = x
 		}
-		if l.RowsRead >= 0 {
-			m["rows_read_per_s"] = l.RowsRead
+		if x, ok := l.RowsRead.Get(); ok {
+			m["rows_read_per_s"] = x
 		}
 		if l.Note != "" {
 			m["variant"] = l.Note
@@ -147,11 +147,11 @@ func (v *voice) Live(l app.Live) {
 	case !v.quiet:
 		v.clearLine()
 		cpu, rows := "      ?", "          ?"
-		if l.CPU >= 0 {
-			cpu = fmt.Sprintf("%7.2f", l.CPU)
+		if x, ok := l.CPU.Get(); ok {
+			cpu = fmt.Sprintf("%7.2f", x)
 		}
-		if l.RowsRead >= 0 {
-			rows = fmt.Sprintf("%11s", unit.Count(l.RowsRead))
+		if x, ok := l.RowsRead.Get(); ok {
+			rows = fmt.Sprintf("%11s", unit.Count(x))
 		}
 		if v.lives%20 == 0 {
 			fmt.Fprintln(v.Out, v.dim("           ops/s   95 % within   CPU cores   rows read/s"))

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"dyno/internal/finding"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+)
+
+func TestSumKeepsOnlyMomentsThatAllHave(t *testing.T) {
+	a := metric.Series{Points: []metric.Point{{At: 1, Value: 1}, {At: 2, Value: 2}, {At: 3, Value: 3}}}
+	b := metric.Series{Points: []metric.Point{{At: 1, Value: 10}, {At: 3, Value: 30}}}
+	got := sum(a, b).Points
+	if len(got) != 2 || got[0] != (metric.Point{At: 1, Value: 11}) || got[1] != (metric.Point{At: 3, Value: 33}) {
+		t.Fatalf("got %v", got)
+	}
+}
+
+func TestSentence(t *testing.T) {
+	s := &snapshot.Snapshot{From: time.Unix(0, 0), To: time.Unix(10, 0), Sources: []snapshot.Source{{Name: "a", State: snapshot.OK}}}
+	odd := []finding.Symptom{{Kind: "cpu-saturated", Title: "the CPUs are busy"}, {Kind: "not-observable", Title: "no digests"}}
+	f := func(symptoms []finding.Symptom, findings []finding.Finding, want string) {
+		t.Helper()
+		if got := sentence(s, symptoms, findings); !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q in it", got, want)
+		}
+	}
+	f(nil, nil, "Nothing out of order was seen in 10 s.")
+	f(odd[1:], nil, "Nothing out of order")
+	f(odd, nil, "No cause was found in 10 s for what was out of order: the CPUs are busy.")
+	f(odd, []finding.Finding{{Title: "the verdict"}}, "the verdict")
+	s.Sources = append(s.Sources, snapshot.Source{Name: "b", State: snapshot.Denied})
+	f(nil, nil, "1 of 2 sources gave nothing, what they would show is unknown.")
+}
+
+func TestNoCPUChartWithoutTheProcess(t *testing.T) {
+	counter := func(name, mode string) metric.Series {
+		return metric.Series{Name: name, Labels: metric.L("mode", mode), Kind: metric.Counter, Points: []metric.Point{{At: 0, Value: 0}, {At: 1000, Value: 1}}}
+	}
+	if _, ok := cpuChart([]metric.Series{counter("node_cpu_seconds_total", "iowait")}); ok {
+		t.Fatal("the CPU of a process that could not be seen was drawn")
+	}
+	c, ok := cpuChart([]metric.Series{counter("dyno_server_cpu_seconds_total", "user"), counter("dyno_server_cpu_seconds_total", "system")})
+	if !ok || len(c.Lines) != 1 || c.Lines[0].Points[0].Value != 2 {
+		t.Fatalf("got %+v %v", c, ok)
+	}
+}

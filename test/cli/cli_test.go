@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"dyno/internal/cli"
+	"dyno/internal/sandbox"
 	"dyno/test/servers"
 )
 
@@ -62,8 +63,17 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
-			name := filepath.Base(e.WorkDir)
-			e.Setenv("DYNO_HOME", filepath.Join(home, name))
+			own := filepath.Join(home, filepath.Base(e.WorkDir))
+			e.Setenv("DYNO_HOME", own)
+			e.Defer(func() { // a script that fails half-way leaves its servers running
+				y, err := sandbox.Open(own)
+				if err == nil {
+					err = y.RemoveAll(context.Background())
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
 			e.Setenv("SOCKET", maria.Socket)
 			e.Setenv("PORT", strconv.Itoa(maria.Port))
 			e.Setenv("MYSQL", my.Socket)

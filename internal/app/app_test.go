@@ -19,7 +19,7 @@ func TestDefaultHome(t *testing.T) {
 	}
 	f(map[string]string{"DYNO_HOME": "/srv/dyno", "HOME": "/home/joe"}, "/srv/dyno")
 	if os.Geteuid() == 0 {
-		f(map[string]string{"HOME": "/root", "XDG_DATA_HOME": "/root/data"}, "/var/lib/dyno")
+		f(map[string]string{"HOME": "/home/joe", "XDG_DATA_HOME": "/data"}, "/var/lib/dyno")
 		return
 	}
 	f(map[string]string{"HOME": "/home/joe"}, "/home/joe/.local/share/dyno")

@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 FUZZTIME ?= 30s
 testrun = build/go build -buildvcs=false -o bin/testrun ./build/testrun
-.PHONY: help build demo test check lint fmt fuzz bench clean
+.PHONY: help build page demo test check lint fmt fuzz bench clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1	\2/p' Makefile | expand -t 16
@@ -11,6 +11,9 @@ help: ## this list
 build: ## bin/dyno
 	@build/setup build
 	@build/compile
+
+page: ## the page, internal/web/dist, from ui/ (needs Node 18; make build takes what is committed)
+	@build/ui
 
 demo: ## plant a fault on a private server, find it, fix it, prove it (FAULT=name for another one)
 	@build/setup demo

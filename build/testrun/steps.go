@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -33,10 +34,32 @@ var steps = []step{
 		argv: append(linter[:len(linter):len(linter)], "fmt", "--diff"), quiet: true, lines: 30, hint: "make fmt",
 	},
 	{name: "lint", argv: append(linter[:len(linter):len(linter)], "run")},
-	{name: "modules", argv: []string{"build/go", "mod", "tidy", "-diff"}, full: true, hint: "build/go mod tidy"},
+	{name: "modules", argv: []string{"build/go", "mod", "tidy", "-e", "-diff"}, full: true, hint: "build/go mod tidy -e"},
+	{
+		name: "page", note: "types, tests, and that internal/web/dist is what ui/ gives; fetches npm packages the first time",
+		argv: []string{"build/ui", "test"}, full: true, lines: 40, hint: "build/ui",
+	},
 	{
 		name: "mysql", note: "fetches MySQL the first time", argv: []string{"build/mysql"}, full: true,
 		keep: func(tree string) error { return os.Setenv("DYNO_TEST_MYSQL", tree) },
+	},
+	{
+		name: "program", argv: []string{"build/compile", "bin/dyno"}, full: true,
+		keep: func(string) error { // built once, not by each package that runs it
+			path, err := filepath.Abs("bin/dyno")
+			if err != nil {
+				return err
+			}
+			return os.Setenv("DYNO_TEST_PROGRAM", path)
+		},
+	},
+	{
+		name: "peers", note: "fetches Prometheus, mysqld_exporter and VictoriaMetrics the first time", argv: []string{"build/peers"}, full: true,
+		keep: func(tree string) error { return os.Setenv("DYNO_TEST_PEERS", tree) },
+	},
+	{
+		name: "sshd", note: "fetches OpenSSH's server the first time", argv: []string{"build/sshd"}, full: true,
+		keep: func(tree string) error { return os.Setenv("DYNO_TEST_SSHD", tree) },
 	},
 }
 

@@ -24,7 +24,7 @@ type options struct {
 func tests(ctx context.Context, o options, w io.Writer) count {
 	fmt.Fprintln(w, "     tests (builds them the first time: some minutes)")
 	start := time.Now()
-	argv := []string{"build/go", "test", "-json", "-race", "-shuffle=on", "-vet=off" /* the linters do it */, "-timeout=15m", "-p=" + strconv.Itoa(o.Procs)}
+	argv := []string{"build/go", "test", "-json", "-race", "-shuffle=on", "-vet=off" /* the linters do it */, "-timeout=30m", "-p=" + strconv.Itoa(o.Procs)}
 	if o.Short {
 		argv = append(argv, "-short")
 	}

@@ -25,5 +25,5 @@ func Center(xs []float64, confidence float64) Interval {
 		return Interval{Center: c, Lo: lo, Hi: hi, N: n, Confidence: confidence}
 	}
 	c, lo, hi := middle(logs, confidence)
-	return Interval{Center: math.Exp(c), Lo: math.Exp(lo), Hi: math.Exp(hi), N: n, Confidence: confidence}
+	return Interval{Center: exp(c), Lo: exp(lo), Hi: exp(hi), N: n, Confidence: confidence}
 }

@@ -2,28 +2,48 @@ package stat
 
 import "math"
 
-// studentQuantile returns the t with P(|T| ≤ t) = confidence for Student's distribution with df degrees of freedom, by bisection of
-// its distribution function.
-func studentQuantile(confidence, df float64) float64 {
-	lo, hi := 0.0, 1.0
-	for within(hi, df) < confidence && hi < 1e9 {
-		hi *= 2
+// StudentInterval returns the half width of the interval of the given confidence (0 to 1) around a mean of n values whose standard
+// deviation is sd, by Student's t. It holds for independent values; with fewer than two there is none: +Inf.
+func StudentInterval(sd float64, n int, confidence float64) float64 {
+	if n < 2 {
+		return math.Inf(1)
 	}
-	for range 100 {
-		mid := (lo + hi) / 2
-		if within(mid, df) < confidence {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return hi
+	return studentQuantile(confidence, float64(n-1)) * sd / math.Sqrt(float64(n))
 }
 
-// within returns P(|T| ≤ t): Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.1 and 26.5.27.
-func within(t, df float64) float64 {
-	return 1 - incompleteBeta(df/2, 0.5, df/(df+t*t))
+// studentQuantile returns the t with P(|T| ≤ t) = confidence for Student's distribution with df degrees of freedom: the approximation of
+// Wallace (Bounds on Normal Approximations to Student's and the Chi-Square Distributions, 1959), made exact by Newton's method. It
+// works on the logarithm of the tail over that of t, which is concave and falling, so that it cannot go astray.
+func studentQuantile(confidence, df float64) float64 {
+	if confidence <= 0 {
+		return 0
+	}
+	if confidence >= 1 {
+		return math.Inf(1)
+	}
+	z := math.Sqrt2 * math.Erfinv(confidence)
+	q := df - 2.0/3 + 0.1/df
+	t := math.Sqrt(df * math.Expm1(z*z*max(df-5.0/6, 0.1)/(q*q)))
+	if !(t > 1e-6) || t > 1e12 {
+		t = 1
+	}
+	half, _ := math.Lgamma((df + 1) / 2)
+	full, _ := math.Lgamma(df / 2)
+	scale := 2 * math.Exp(half-full) / math.Sqrt(df*math.Pi)
+	for range 100 {
+		tail := beyond(t, df)
+		slope := scale * math.Pow(1+t*t/df, -(df+1)/2) * t / tail // of -log(tail) over log(t)
+		step := (math.Log(tail) - math.Log(1-confidence)) / slope
+		t *= math.Exp(min(max(step, -2), 2))
+		if math.Abs(step) < 1e-12 {
+			break
+		}
+	}
+	return t
 }
+
+// beyond returns P(|T| > t): Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.1 and 26.5.27.
+func beyond(t, df float64) float64 { return incompleteBeta(df/2, 0.5, df/(df+t*t)) }
 
 // incompleteBeta returns the regularised incomplete beta function by its continued fraction (Abramowitz and Stegun, 26.5.8),
 // evaluated with Lentz' method.
@@ -86,6 +106,26 @@ func signedRank(n int, confidence float64) int {
 		tail += p[k]
 	}
 	return k
+}
+
+// rankTail returns the two-sided probability of a signed-rank sum of n values of at most w, 1 at most.
+func rankTail(n, w int) float64 {
+	total := n * (n + 1) / 2
+	p := make([]float64, total+1)
+	p[0] = 1
+	for r := 1; r <= n; r++ {
+		for s := total; s >= 0; s-- {
+			p[s] /= 2
+			if s >= r {
+				p[s] += p[s-r] / 2
+			}
+		}
+	}
+	tail := 0.0
+	for s := 0; s <= min(w, total); s++ {
+		tail += p[s]
+	}
+	return min(2*tail, 1)
 }
 
 // trend returns Kendall's S, pairs in rising order less those in falling order, and the exact two-sided probability of one as far

@@ -22,6 +22,14 @@ func TestStudentQuantile(t *testing.T) {
 	f(0.99, 4, 4.604)
 	f(0.90, 7, 1.895)
 	f(0.95, 1e6, 1.960)
+	for _, df := range []float64{0.7, 1, 1.5, 2, 3, 5, 9, 19, 200, 1e5} { // and is the inverse of what it should be
+		for _, confidence := range []float64{0.001, 0.2, 0.5, 0.8, 0.95, 0.999, 0.9999999} {
+			x := studentQuantile(confidence, df)
+			if got := beyond(x, df); math.Abs(got/(1-confidence)-1) > 1e-8 {
+				t.Errorf("%v, %v degrees: %v, beyond which there is %v", confidence, df, x, got)
+			}
+		}
+	}
 }
 
 // TestSignedRank holds against the exact distribution by counting all signs.

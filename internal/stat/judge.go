@@ -10,7 +10,12 @@ type Rules struct {
 	Metric        string  // "qps"
 	LowerIsBetter bool    // for times; the verdict's ratio is then baseline ÷ variant, so that above 1 is better here, too
 	Margin        float64 // ratios from 1/(1+Margin) to 1+Margin count as the same; 0 means DefaultMargin
-	Confidence    float64 // 0 means DefaultConfidence
+	Confidence    float64 // of all comparisons and looks together; 0 means DefaultConfidence
+
+	// The following are for JudgeAll. Nil Sequence means one look at all there is.
+	Sequence *Sequence
+	Rounds   int // that are complete; 0 means as many as the longest comparison has pairs, below 0 none
+	Family   int // comparisons that were planned; 0, or fewer than there are, means as many as there are
 }
 
 const (
@@ -30,56 +35,33 @@ const (
 //     (a variant that delivers nothing is no matter of ratios);
 //   - same: the whole interval lies within the margin;
 //   - better: the whole interval lies above 1 and its centre above the margin; worse: likewise below;
-//   - unstable: anything else. More pairs may settle it.
+//   - unstable: anything else, or pairs that fall into groups far apart (Groups) which do not all say the same. More pairs may settle it.
 //
 // Swapping baseline and variant swaps better and worse. Without a difference, better or worse comes in at most 1 - confidence of
-// all comparisons. Reasons holds warnings and, for invalid, what was broken.
+// all comparisons. Reasons holds warnings and, for unstable and invalid, what was broken. It is JudgeAll of one comparison, looked at once.
 func Judge(pairs []Pair, r Rules) Verdict {
-	if r.Margin == 0 {
-		r.Margin = DefaultMargin
-	}
-	if r.Confidence == 0 {
-		r.Confidence = DefaultConfidence
-	}
-	v := Verdict{Result: Invalid, Margin: r.Margin, Metric: r.Metric}
+	r.Sequence, r.Family = nil, 0
+	return JudgeAll([][]Pair{pairs}, r)[0]
+}
+
+// doubts adds to a verdict what a reader must know of its sample.
+func (r Rules) doubts(v *Verdict, s sample) {
 	warn := func(format string, args ...any) { v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...)) }
-
-	var good []Pair
-	for i, p := range pairs {
-		if p.Invalid != "" {
-			warn("pair %d does not count: %s", i+1, p.Invalid)
-			continue
-		}
-		if r.LowerIsBetter {
-			p.Baseline, p.Variant = p.Variant, p.Baseline
-		}
-		good = append(good, p)
+	if len(s.pairs) < fewPairs {
+		warn("only %d pairs: the interval is wide, and a small difference cannot be seen", len(s.pairs))
 	}
-	if lost := len(pairs) - len(good); 3*lost > len(pairs) && len(good) >= 3 {
-		warn("%d of %d pairs do not count: what is left is no fair sample", lost, len(pairs))
-		return v
-	}
-	ratio, err := PairedRatio(good, r.Confidence)
-	if err != nil {
-		warn("%v", err)
-		return v
-	}
-	v.Ratio = ratio
-	v.Result = r.decide(ratio)
-
-	if len(good) < fewPairs {
-		warn("only %d pairs: the interval is wide, and a small difference cannot be seen", len(good))
-	}
-	if s := spread(good); s > wide {
+	if s := spread(s.pairs); s > wide {
 		warn("the ratio differs from pair to pair by about ±%.0f %%: the target is not steady", 100*(math.Exp(s)-1))
 	}
-	if first, ok := orderEffect(good); ok {
+	if s.drift > math.Log1p(r.Margin)/4 {
+		warn("the level changed from round to round while one side was measured first more often: the interval allows ±%.1f %% for that", 100*(math.Exp(s.drift)-1))
+	}
+	if first, ok := orderEffect(s.pairs); ok {
 		warn("what is measured first in a pair comes out %.1f %% %s: carry-over from the window before, or too short a settling time", 100*math.Abs(first-1), higher(first))
 	}
-	if total, ok := drift(good, r.Margin); ok {
+	if total, ok := drift(s.pairs, r.Margin); ok {
 		warn("the level drifted by %+.1f %% in the course of the measurement, baseline and variant together", 100*(total-1))
 	}
-	return v
 }
 
 func (r Rules) decide(x Interval) Result {

@@ -13,6 +13,7 @@ type Pair struct {
 	Variant      float64
 	VariantFirst bool   // the order in which they were measured
 	Invalid      string // why this pair must not count, "" for a good one
+	Round        int    // from 1, in which it was measured; 0 when pairs are simply in order
 }
 
 // ErrPairs is the answer to pairs of which no ratio can be told.
@@ -37,18 +38,30 @@ func PairedRatio(pairs []Pair, confidence float64) (Interval, error) {
 	if confidence <= 0 || confidence >= 1 {
 		return Interval{}, fmt.Errorf("%w: confidence %v does not lie between 0 and 1", ErrPairs, confidence)
 	}
-	if len(pairs) < 3 {
-		return Interval{}, fmt.Errorf("%w: it needs at least 3 pairs and has %d", ErrPairs, len(pairs))
+	ds, err := logRatios(pairs)
+	if err != nil {
+		return Interval{}, err
+	}
+	center, lo, hi := middle(ds, confidence)
+	return Interval{Center: exp(center), Lo: exp(lo), Hi: exp(hi), N: len(pairs), Confidence: confidence}, nil
+}
+
+// exp is math.Exp without infinity, which JSON has no word for: an interval of three wild pairs may reach it.
+func exp(x float64) float64 { return min(math.Exp(x), math.MaxFloat64) }
+
+// logRatios returns those of at least three pairs of positive values.
+func logRatios(pairs []Pair) ([]float64, error) {
+	if len(pairs) < minPairs {
+		return nil, fmt.Errorf("%w: it needs at least 3 pairs and has %d", ErrPairs, len(pairs))
 	}
 	ds := make([]float64, len(pairs))
 	for i, p := range pairs {
 		ds[i] = math.Log(p.Variant / p.Baseline)
 		if !(p.Baseline > 0) || !(p.Variant > 0) || math.IsInf(ds[i], 0) || math.IsNaN(ds[i]) {
-			return Interval{}, fmt.Errorf("%w: pair %d is %v and %v, only positive values have a ratio", ErrPairs, i+1, p.Baseline, p.Variant)
+			return nil, fmt.Errorf("%w: pair %d is %v and %v, only positive values have a ratio", ErrPairs, i+1, p.Baseline, p.Variant)
 		}
 	}
-	center, lo, hi := middle(ds, confidence)
-	return Interval{Center: math.Exp(center), Lo: math.Exp(lo), Hi: math.Exp(hi), N: len(pairs), Confidence: confidence}, nil
+	return ds, nil
 }
 
 // middle returns the centre of ds and its interval.
@@ -63,12 +76,18 @@ func middle(ds []float64, confidence float64) (center, lo, hi float64) {
 		h := studentQuantile(confidence, float64(n-1)) * sd / math.Sqrt(float64(n))
 		return m, m - h, m + h
 	}
-	walsh := make([]float64, 0, n*(n+1)/2)
+	w := walsh(ds)
+	return Median(w), w[k-1], w[len(w)-k]
+}
+
+// walsh returns the averages of all pairs of values, each with itself, too, sorted.
+func walsh(ds []float64) []float64 {
+	w := make([]float64, 0, len(ds)*(len(ds)+1)/2)
 	for i, a := range ds {
 		for _, b := range ds[i:] {
-			walsh = append(walsh, (a+b)/2)
+			w = append(w, (a+b)/2)
 		}
 	}
-	slices.Sort(walsh)
-	return Median(walsh), walsh[k-1], walsh[len(walsh)-k]
+	slices.Sort(w)
+	return w
 }

@@ -1,0 +1,2 @@
+// Package arith holds the arithmetic of servers: what a size asked for becomes.
+package arith

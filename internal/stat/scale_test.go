@@ -1,0 +1,6 @@
+//go:build !race
+
+package stat
+
+// scale is by how much simulations are cut.
+const scale = 1

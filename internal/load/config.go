@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"dyno/internal/pace"
 	"dyno/internal/workload"
 )
 
@@ -27,8 +28,8 @@ type Config struct {
 	Workload workload.Workload
 	Options  map[string]string // of the workload; absent ones have their defaults
 	Threads  int               // sessions; 0 means 1
-	Time     time.Duration     // 0 for no limit
-	Events   uint64            // operations of all sessions together; 0 for no limit
+	Time     time.Duration     // 0 for no limit; counted from the end of the warm-up
+	Events   uint64            // operations of all sessions together that begin after the warm-up; 0 for no limit
 	Seed     uint64            // 0 draws one, which Run.Options then names
 	PSMode   PSMode            // "" means Auto
 	// Ignore lists server error numbers that end an operation but not the run; those of Retried are always tolerated.
@@ -37,6 +38,32 @@ type Config struct {
 	IgnoreAll bool
 	// Reconnect is how long a session that lost its connection tries for another before the run fails; 0 means 60 s.
 	Reconnect time.Duration
+
+	// Rate makes an open loop: operations are due at moments drawn from it, whether a session is free for them or not, and wait for one
+	// without limit. The zero Shape is a closed loop, where a session starts the next operation when the last has ended.
+	Rate     pace.Shape
+	RateKind pace.Kind // "" means pace.Poisson
+	// Warmup is how long the load runs before the figures count. Its ticks are marked, and no figure of the Run holds them. An open loop
+	// warms up at the rate that its shape begins with.
+	Warmup time.Duration
+	// Terminals is the number of operators with think times of their own, who share the sessions: a free session takes the terminal that
+	// has been ready longest. 0 means one for each session.
+	Terminals int
+	// Loops is the number of event loops, each a thread of the operating system; 0 chooses by Threads and CPUs.
+	Loops int
+	// Driver drives every session by a goroutine and the general driver, also where event loops could.
+	Driver bool
+	// Steady ends the run as soon as its operations per second have become stationary, see stat.Stationary, and have been so for half of
+	// the time.
+	Steady bool
+	// Statements times each kind of statement with the driver too; event loops always do.
+	Statements bool
+	// Acknowledged, when not nil, is called with every operation whose last answer is in, from several goroutines at the same time. It
+	// must not wait for anything.
+	Acknowledged func(workload.Op)
+	// Ended, when not nil, is called like Acknowledged, with when the operation began, when its last answer was in, and how many statements
+	// it took. The moments are of the monotonic clock and in no order: a loop tells of its operations a little after they have ended.
+	Ended func(began, ended time.Time, statements uint64)
 }
 
 // Retried are the server's errors after which an operation is tried again from its beginning, as its message asks for:
@@ -48,8 +75,18 @@ var Retried = [...]uint16{1020, 1205, 1213, 1412, 1615}
 // tick is the rhythm of the figures.
 const tick = time.Second
 
-// grace is how long a stopped run waits for operations under way before it closes their connections.
-const grace = time.Second
+// grace is how long a stopped run waits for operations under way before it closes their connections: short enough that all is over
+// within a second of a Ctrl-C.
+const grace = 500 * time.Millisecond
+
+// killTime is how long a stopped run then tries to tell the server of the statements that it need not finish.
+const killTime = 300 * time.Millisecond
+
+// maxLoops is more event loops than any machine has a use for.
+const maxLoops = 256
+
+// maxTerminals bounds the memory that generators take.
+const maxTerminals = 10_000_000
 
 // maxThreads keeps a slip of the finger from opening a million connections; no server takes more.
 const maxThreads = 100_000
@@ -75,9 +112,29 @@ func (c Config) settle() (Config, *workload.Plan, error) {
 	default:
 		return c, nil, fmt.Errorf("start load: db-ps-mode=%s: takes auto or disable", c.PSMode)
 	}
+	if c.Warmup < 0 {
+		return c, nil, fmt.Errorf("start load: warmup-time=%v: takes a time of 0 or more", c.Warmup)
+	}
+	kind, err := pace.ParseKind(string(c.RateKind))
+	if err != nil {
+		return c, nil, fmt.Errorf("start load: %w", err)
+	}
+	c.RateKind = kind
+	switch {
+	case c.Terminals == 0:
+		c.Terminals = c.Threads
+	case c.Terminals < c.Threads || c.Terminals > maxTerminals:
+		return c, nil, fmt.Errorf("start load: terminals=%d: takes 0 or from the number of threads, %d, to %d", c.Terminals, c.Threads, maxTerminals)
+	case c.Terminals > c.Threads && !c.Rate.IsZero():
+		return c, nil, fmt.Errorf("start load: terminals=%d: with a rate it is the rate that says when an operation is due; leave one of them out", c.Terminals)
+	}
+	if c.Loops < 0 || c.Loops > maxLoops {
+		return c, nil, fmt.Errorf("start load: loops=%d: takes 0 (choose) to %d", c.Loops, maxLoops)
+	}
 	if c.Reconnect <= 0 {
 		c.Reconnect = time.Minute
 	}
+	c.Options = workload.WithThreads(c.Workload, c.Options, c.Threads)
 	plan, err := c.Workload.Build(c.Options)
 	if err != nil {
 		return c, nil, fmt.Errorf("start load %s: %w", c.Workload.Name(), err)
@@ -96,6 +153,15 @@ func (c Config) options(p *workload.Plan) map[string]string {
 	m["events"] = strconv.FormatUint(c.Events, 10)
 	m["rand-seed"] = strconv.FormatUint(c.Seed, 10)
 	m["db-ps-mode"] = string(c.PSMode)
+	if c.Warmup > 0 {
+		m["warmup-time"] = strconv.FormatFloat(c.Warmup.Seconds(), 'f', -1, 64)
+	}
+	if !c.Rate.IsZero() {
+		m["rate"], m["rate-kind"] = c.Rate.String(), string(c.RateKind)
+	}
+	if c.Terminals > c.Threads {
+		m["terminals"] = strconv.Itoa(c.Terminals)
+	}
 	numbers := slices.Concat(Retried[:], c.Ignore)
 	slices.Sort(numbers)
 	var texts []string

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"dyno/internal/pace"
 	"dyno/internal/workload"
 )
 
@@ -21,6 +22,11 @@ func TestConfigRefuses(t *testing.T) {
 	f(Config{Workload: w, Threads: 1e6}, "1 to 100000")
 	f(Config{Workload: w, Time: -time.Second}, "time=-1s")
 	f(Config{Workload: w, PSMode: "sometimes"}, "auto or disable")
+	f(Config{Workload: w, Warmup: -time.Second}, "warmup-time=-1s")
+	f(Config{Workload: w, RateKind: "normal"}, "poisson or uniform")
+	f(Config{Workload: w, Threads: 4, Terminals: 3}, "terminals=3")
+	f(Config{Workload: w, Terminals: 3, Rate: pace.Constant(1)}, "terminals=3: with a rate")
+	f(Config{Workload: w, Loops: -1}, "loops=-1")
 	f(Config{Workload: w, Options: map[string]string{"tabels": "3"}}, `did you mean "tables"?`)
 }
 

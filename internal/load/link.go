@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"math"
 
 	"dyno/internal/target"
 	"dyno/internal/workload"
@@ -16,6 +17,8 @@ type link struct {
 	stmts   []*target.Stmt // nil where the text is sent
 	args    []driver.Value
 	text    []byte
+	row     func([]workload.Datum) // of the call under way
+	data    []workload.Datum
 }
 
 // dial opens a connection and prepares the statements of the plan.
@@ -41,22 +44,25 @@ func dial(ctx context.Context, t *target.Target, plan *workload.Plan, mode PSMod
 }
 
 // call executes one statement and reads all of its answer.
-func (l *link) call(ctx context.Context, c workload.Call) error {
+func (l *link) call(ctx context.Context, c *workload.Call, row func([]workload.Datum)) error {
 	st := &l.plan.Statements[c.Statement]
-	if stmt := l.stmts[c.Statement]; stmt != nil {
+	l.row = row
+	if stmt := l.stmts[c.Statement]; stmt != nil && c.Text == nil {
 		l.args = l.args[:0]
 		for _, a := range c.Args {
-			l.args = append(l.args, a)
+			l.args = append(l.args, value(a))
 		}
 		if st.Rows {
-			_, err := stmt.Query(ctx, l.args, nil)
+			_, err := stmt.Query(ctx, l.args, l.take)
 			return err
 		}
 		_, err := stmt.Exec(ctx, l.args)
 		return err
 	}
 	sql := st.SQL
-	if len(c.Args) > 0 {
+	if c.Text != nil {
+		sql = string(c.Text)
+	} else if len(c.Args) > 0 {
 		var err error
 		if l.text, err = st.AppendText(l.text[:0], c.Args); err != nil {
 			return err
@@ -66,10 +72,52 @@ func (l *link) call(ctx context.Context, c workload.Call) error {
 	return l.send(ctx, sql, st.Rows)
 }
 
-// send executes a text that is no statement of the plan.
+// value returns a as the driver takes it.
+func value(a workload.Datum) driver.Value {
+	switch a.Kind() {
+	case workload.IntDatum:
+		return int64(a.Bits())
+	case workload.UintDatum:
+		return a.Bits()
+	case workload.FloatDatum:
+		return math.Float64frombits(a.Bits())
+	case workload.BytesDatum:
+		return a.Raw()
+	case workload.NullDatum:
+	}
+	return nil
+}
+
+// take hands a row of the driver on.
+func (l *link) take(row []driver.Value) {
+	l.data = l.data[:0]
+	for _, v := range row {
+		var d workload.Datum
+		switch v := v.(type) {
+		case int64:
+			d = workload.Int(v)
+		case uint64:
+			d = workload.Uint(v)
+		case float32:
+			d = workload.Float(float64(v))
+		case float64:
+			d = workload.Float(v)
+		case []byte:
+			d = workload.Bytes(v)
+		case string:
+			d = workload.String(v)
+		}
+		l.data = append(l.data, d)
+	}
+	if l.row != nil {
+		l.row(l.data)
+	}
+}
+
+// send executes a text.
 func (l *link) send(ctx context.Context, sql string, rows bool) error {
 	if rows {
-		_, err := l.session.Query(ctx, sql, nil)
+		_, err := l.session.Query(ctx, sql, l.take)
 		return err
 	}
 	_, err := l.session.Exec(ctx, sql)

@@ -38,6 +38,21 @@ func everywhere(t *testing.T, f func(t *testing.T, s *servers.Server, tg *target
 	}
 }
 
+// bothWays runs a test on a server of each flavor, with event loops and with the general driver. The test passes driver on in its
+// Config.
+func bothWays(t *testing.T, f func(t *testing.T, s *servers.Server, tg *target.Target, driver bool), settings ...string) {
+	t.Helper()
+	for _, flavor := range servers.Flavors {
+		for path, driver := range map[string]bool{"loops": false, "driver": true} {
+			t.Run(flavor+"/"+path, func(t *testing.T) {
+				t.Parallel()
+				s := servers.Start(t, flavor, settings...)
+				f(t, s, open(t, s), driver)
+			})
+		}
+	}
+}
+
 // prepared makes the tables of the OLTP family.
 func prepared(t *testing.T, tg *target.Target, o map[string]string) {
 	t.Helper()

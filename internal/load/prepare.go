@@ -2,16 +2,17 @@ package load
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"dyno/internal/catalog"
+	"dyno/internal/pattern"
 	"dyno/internal/progress"
 	"dyno/internal/schema"
 	"dyno/internal/sqltext"
@@ -26,35 +27,54 @@ type Data struct {
 	Workload workload.Workload
 	Options  map[string]string // of the workload; absent ones have their defaults
 	Threads  int               // sessions that load rows at the same time, also into one table; 0 means 1
-	Seed     uint64            // 0 draws one; the same seed gives the same rows whatever Threads is
-	// Force drops tables of an earlier prepare before it makes new ones. Tables with other columns are never dropped.
+	// Seed decides the rows, whatever Threads is. 0 means DefaultSeed, so that whoever names none gets the same rows everywhere.
+	Seed uint64
+	// Force drops tables of those names before it makes new ones, whatever they hold; a view stays, and is an error.
 	Force bool
+	// Cache, when not nil, keeps copies of the tables made and takes tables from there; see Cache. The app gives one for sandboxes.
+	Cache *Cache
 }
 
-// ExistsError tells that prepare would have to write over tables.
-type ExistsError struct {
-	Tables  []string
-	Foreign bool // they have other columns than the workload's tables
-}
-
-func (e *ExistsError) Error() string {
-	list := brief(e.Tables)
-	if e.Foreign {
-		return fmt.Sprintf("%s exists with other columns than this workload's: it is not Dyno's to drop, use another database", list)
+// plan settles the options of the workload; step is what is done with it, for the error.
+func (d Data) plan(step string) (*workload.Plan, error) {
+	if d.Workload == nil {
+		return nil, fmt.Errorf("%s: no workload given", step)
 	}
-	return list + " exists: clean up first, or use force to replace"
+	p, err := d.Workload.Build(workload.WithThreads(d.Workload, d.Options, d.Threads))
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", step, d.Workload.Name(), err)
+	}
+	return p, nil
+}
+
+// DefaultSeed makes the rows of a prepare that names no seed.
+const DefaultSeed = 1
+
+// UnfinishedError tells that tables are there whose prepare did not come to its end, and which were to hold other rows than those asked
+// for now.
+type UnfinishedError struct{ Tables []string }
+
+func (e *UnfinishedError) Error() string {
+	return brief(e.Tables) + " is of an unfinished prepare with another size, seed or other options: repeat that one to go on with it, clean up, or use force to replace"
 }
 
 const (
-	batchRows       = 1000      // of one INSERT; more gains nothing
-	batchBytes      = 512 << 10 // of one INSERT; half of the smallest max_allowed_packet that servers come with
-	transactionRows = 10_000
-	minSpan         = 10_000 // fewer rows are not worth a session of their own
+	minSpan     = 10_000           // fewer rows are not worth a session of their own
+	lostFor     = 30 * time.Second // how long a lost server is waited for
+	lostPause   = 200 * time.Millisecond
+	lastCommits = 3    // looks at tables of an unfinished prepare, lostPause apart
+	lockTries   = 3    // waits for the lock of a span, each as long as innodb_lock_wait_timeout
+	lockTimeout = 1205 // ER_LOCK_WAIT_TIMEOUT
+	deadlock    = 1213 // ER_LOCK_DEADLOCK
+	discarded   = 1814 // ER_TABLESPACE_DISCARDED
 )
 
 // Prepare makes the tables of a workload: all of them in parallel, and one table's rows in parallel too, then the secondary indexes.
-// It creates the database when it is missing. When it fails or ctx ends it drops the tables it made, and the error says so or says
-// what is left.
+// It creates the database when it is missing.
+//
+// When it fails or ctx ends after rows were loaded, they stay, with a record of them in the table dyno_prepare beside: the same Prepare
+// then goes on, even if this process was killed. Before that it drops the tables it made. The error says which. A server that goes away
+// and comes back within half a minute is waited for.
 func Prepare(ctx context.Context, t *target.Target, d Data, sink progress.Sink) error {
 	p, err := newPreparation(t, d, sink)
 	if err != nil {
@@ -69,35 +89,60 @@ func Prepare(ctx context.Context, t *target.Target, d Data, sink progress.Sink) 
 type preparation struct {
 	t       *target.Target
 	plan    *workload.Plan
+	parts   []*part
 	threads int
 	seed    uint64
 	force   bool
+	cache   *cache
 	report  *reporter
 
 	createdSchema bool
+	recorded      []string     // tables whose lines of the record this process wrote
+	loaded        atomic.Int64 // rows that are in and on record
 	mu            sync.Mutex
 	created       []schema.Ref
 }
 
+// part is a table of the plan on its way.
+type part struct {
+	*workload.Table
+	sample
+	marks    []mark
+	fresh    bool // not there, or nothing of it worth keeping
+	complete bool
+	again    atomic.Bool // work on it may have been done without being recorded
+	steps    int         // statements of After that are behind it
+	way      atomic.Int32
+	innodb   bool
+	text     string // SHOW CREATE TABLE before its rows and secondary indexes
+	key      string // in the cache; "" when it cannot be there
+	cached   bool   // came from the cache
+}
+
 func newPreparation(t *target.Target, d Data, sink progress.Sink) (*preparation, error) {
-	if d.Workload == nil {
-		return nil, errors.New("prepare: no workload given")
-	}
-	plan, err := d.Workload.Build(d.Options)
+	plan, err := d.plan("prepare")
 	if err != nil {
-		return nil, fmt.Errorf("prepare %s: %w", d.Workload.Name(), err)
+		return nil, err
 	}
 	if d.Threads < 0 || d.Threads > maxThreads {
 		return nil, fmt.Errorf("prepare %s: threads=%d: takes 1 to %d", plan.Workload, d.Threads, maxThreads)
 	}
 	if d.Seed == 0 {
-		d.Seed = rand.Uint64()
+		d.Seed = DefaultSeed
 	}
-	return &preparation{t: t, plan: plan, threads: max(1, d.Threads), seed: d.Seed, force: d.Force, report: &reporter{sink: sink}}, nil
+	p := &preparation{t: t, plan: plan, threads: max(1, d.Threads), seed: d.Seed, force: d.Force, report: &reporter{sink: sink}}
+	for i := range plan.Tables {
+		tb := &plan.Tables[i]
+		p.parts = append(p.parts, &part{Table: tb, sample: look(tb, d.Seed, len(plan.Tables)), fresh: true})
+	}
+	if d.Cache != nil {
+		p.cache = newCache(*d.Cache)
+	}
+	return p, nil
 }
 
 func (p *preparation) run(ctx context.Context) (err error) {
-	if err := p.clear(ctx); err != nil {
+	if err := p.survey(ctx); err != nil {
 		return err
 	}
 	defer func() {
@@ -108,74 +153,207 @@ func (p *preparation) run(ctx context.Context) (err error) {
 	if err := p.createSchema(ctx); err != nil {
 		return err
 	}
-	if err := p.each(ctx, len(p.plan.Tables), p.create); err != nil {
+	p.spans()
+	if err := p.recordFresh(ctx); err != nil {
 		return err
 	}
-	spans, rows := p.spans()
-	p.report.begin("loading rows", "rows", rows)
-	if err := p.each(ctx, len(spans), func(ctx context.Context, s *target.Session, i int) error { return p.load(ctx, s, spans[i]) }); err != nil {
+	if err := p.each(ctx, p.which(func(x *part) bool { return x.fresh }), false, p.create); err != nil {
+		return err
+	}
+	if p.cache != nil {
+		if err := p.restore(ctx); err != nil {
+			return err
+		}
+	}
+	if err := p.loadAll(ctx); err != nil {
+		return err
+	}
+	rest := p.which(func(x *part) bool { return !x.complete })
+	p.report.begin("building indexes and statistics", "tables", len(rest))
+	if err := p.each(ctx, rest, true, p.finish); err != nil {
 		return err
 	}
 	p.report.end()
-	p.report.begin("building indexes and statistics", "tables", len(p.plan.Tables))
-	if err := p.each(ctx, len(p.plan.Tables), p.finish); err != nil {
+	if p.cache != nil {
+		if err := p.keep(ctx); err != nil {
+			return err
+		}
+	}
+	var all []string
+	for _, x := range p.parts {
+		all = append(all, x.Name)
+	}
+	if err := forget(ctx, p.t, p.plan.Schema, all); err != nil {
 		return err
 	}
-	p.report.end()
 	return nil
 }
 
-// clear sees to it that no table is in the way.
-func (p *preparation) clear(ctx context.Context) error {
+// which returns the parts that fit.
+func (p *preparation) which(fits func(*part) bool) []*part {
+	var list []*part
+	for _, x := range p.parts {
+		if fits(x) {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// survey looks at what is there: what an unfinished prepare left is taken up, anything else must not be in the way.
+func (p *preparation) survey(ctx context.Context) error {
 	ours, foreign, err := existing(ctx, p.t, p.plan)
 	if err != nil {
 		return err
 	}
-	switch {
-	case len(foreign) > 0:
-		return &ExistsError{names(foreign), true}
-	case len(ours) > 0 && !p.force:
-		return &ExistsError{names(ours), false}
-	}
-	return drop(ctx, p.t, ours)
-}
-
-// existing returns the tables of the plan that are there, apart those whose columns differ.
-func existing(ctx context.Context, t *target.Target, plan *workload.Plan) (ours, foreign []schema.Ref, err error) {
-	refs := make([]schema.Ref, len(plan.Tables))
-	for i, tb := range plan.Tables {
-		refs[i] = schema.Ref{Schema: plan.Schema, Table: tb.Name}
-	}
-	there, err := catalog.Tables(ctx, t.DB(), refs)
+	unfinished, err := marks(ctx, p.t, p.plan.Schema)
 	if err != nil {
-		return nil, nil, t.Wrap("look for tables on", err)
+		return err
 	}
-	for _, have := range there {
-		for _, want := range plan.Tables {
-			if !strings.EqualFold(have.Table, want.Name) {
+	if p.force {
+		var stale []string
+		for _, x := range p.parts {
+			if unfinished[x.Name] != nil {
+				stale = append(stale, x.Name)
+			}
+		}
+		if err := drop(ctx, p.t, append(refs(ours), refs(foreign)...)); err != nil {
+			return err
+		}
+		if len(stale) == 0 {
+			return nil
+		}
+		return forget(ctx, p.t, p.plan.Schema, stale)
+	}
+	if len(foreign) > 0 {
+		return &ExistsError{Tables: names(refs(foreign)), Foreign: true}
+	}
+	var inTheWay []schema.Table
+	var others []string
+	var again []*part // to be dropped and made anew
+	var stale []string
+	for _, x := range p.parts {
+		at := slices.IndexFunc(ours, func(h schema.Table) bool { return strings.EqualFold(h.Table, x.Name) })
+		x.marks = unfinished[x.Name]
+		switch {
+		case at < 0 && x.marks == nil:
+		case at < 0:
+			stale = append(stale, x.Name)
+		case x.marks == nil:
+			inTheWay = append(inTheWay, ours[at])
+		case x.marks[0].what != x.what:
+			others = append(others, ours[at].String())
+		default:
+			x.innodb = strings.EqualFold(ours[at].Engine, "InnoDB")
+			keep, err := p.takeUp(ctx, x)
+			if err != nil {
+				return err
+			}
+			if keep {
 				continue
 			}
-			if !have.View && sameColumns(have.Columns, want.Columns) {
-				ours = append(ours, have.Ref)
-			} else {
-				foreign = append(foreign, have.Ref)
-			}
-			break
+			stale, again = append(stale, x.Name), append(again, x)
 		}
+		x.marks = nil
 	}
-	return ours, foreign, nil
+	switch {
+	case len(inTheWay) > 0:
+		return &ExistsError{Tables: names(refs(inTheWay)), Detail: p.differs(ctx, inTheWay[0])}
+	case len(others) > 0:
+		return &UnfinishedError{others}
+	}
+	var remade []schema.Ref
+	for _, x := range again {
+		remade = append(remade, schema.Ref{Schema: p.plan.Schema, Table: x.Name})
+	}
+	if err := drop(ctx, p.t, remade); err != nil {
+		return err
+	}
+	if p.cache != nil && len(remade) > 0 && p.cache.locate(ctx, p.t, p.plan.Schema) == "" {
+		p.cache.sweep(remade)
+	}
+	if len(stale) == 0 {
+		return nil
+	}
+	return forget(ctx, p.t, p.plan.Schema, stale)
 }
 
-func sameColumns(have []schema.Column, want []string) bool {
-	if len(have) != len(want) {
-		return false
+// takeUp decides whether an unfinished table is gone on with. Only InnoDB's rows come and go with the record of them: other engines'
+// tables are either complete or made anew.
+func (p *preparation) takeUp(ctx context.Context, x *part) (bool, error) {
+	x.steps = x.marks[0].steps
+	if x.steps == restoring {
+		return false, nil
 	}
-	for i := range have {
-		if !strings.EqualFold(have[i].Name, want[i]) {
-			return false
+	want, begun, full := sumUp(x.marks)
+	if !x.innodb && (!full || !begun) {
+		return false, nil
+	}
+	for tries := 1; x.innodb; tries++ {
+		var have int
+		ref := schema.Ref{Schema: p.plan.Schema, Table: x.Name}
+		err := p.t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT COUNT(*) FROM "+ref.SQL())).Scan(&have)
+		if n, ok := target.ServerErrorNumber(err); ok && n == discarded {
+			return false, nil
 		}
+		if err != nil {
+			return false, p.t.Wrap("count the rows of "+ref.String()+" on", err)
+		}
+		if have == want {
+			break
+		}
+		if tries == lastCommits {
+			return false, fmt.Errorf("table %s has %d rows, but the unfinished prepare left %d: somebody changed it; clean up first, or use force to replace", ref, have, want)
+		}
+		// A COMMIT that was on its way when the earlier prepare ended may have come between the record and the count.
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(lostPause):
+		}
+		now, err := marks(ctx, p.t, p.plan.Schema)
+		if err != nil {
+			return false, err
+		}
+		if x.marks = now[x.Name]; x.marks == nil {
+			return false, fmt.Errorf("the record in %s has lost the table %s: another prepare or a cleanup is at work", recordTable, ref)
+		}
+		want, _, full = sumUp(x.marks)
 	}
-	return true
+	p.loaded.Add(int64(want))
+	x.fresh = false
+	x.again.Store(true)
+	x.complete = full && x.steps > len(x.After)
+	return true, nil
+}
+
+// sumUp adds up what the record says of a table: its rows, whether any are in, whether all are.
+func sumUp(list []mark) (rows int, begun, full bool) {
+	full = true
+	for _, m := range list {
+		rows += m.rows
+		begun = begun || m.done >= m.first
+		full = full && m.done == m.last
+	}
+	return rows, begun, full
+}
+
+// differs says what is known of a table's size against the one asked for.
+func (p *preparation) differs(ctx context.Context, have schema.Table) string {
+	at := slices.IndexFunc(p.plan.Tables, func(w workload.Table) bool { return strings.EqualFold(w.Name, have.Table) })
+	if at < 0 || p.plan.Tables[at].Key == "" {
+		return ""
+	}
+	want := p.plan.Tables[at]
+	var largest sql.NullInt64
+	err := p.t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT MAX("+schema.Quote(want.Key)+") FROM "+have.SQL())).Scan(&largest)
+	switch {
+	case err != nil:
+		return ""
+	case largest.Int64 == int64(want.Rows):
+		return fmt.Sprintf("with the %d rows asked for", want.Rows)
+	}
+	return fmt.Sprintf("with %d rows, %d are asked for", largest.Int64, want.Rows)
 }
 
 func (p *preparation) createSchema(ctx context.Context) error {
@@ -194,14 +372,55 @@ func (p *preparation) createSchema(ctx context.Context) error {
 	return nil
 }
 
-// each deals out n pieces of work to sessions; the first error ends all of them.
-func (p *preparation) each(ctx context.Context, n int, do func(ctx context.Context, s *target.Session, i int) error) error {
+// spans cuts the fresh tables into as few pieces as keep all sessions busy, a table into as many as its share of all bytes: where two
+// sessions write into the same part of a table its pages fill less well than sysbench's, and the table is no longer comparable.
+func (p *preparation) spans() {
+	var all float64
+	weight := func(x *part) float64 { return float64(x.Rows) * x.sample.rows * max(1, x.bytes) }
+	for _, x := range p.parts {
+		all += weight(x)
+	}
+	for _, x := range p.parts {
+		if !x.fresh {
+			continue
+		}
+		x.marks = nil
+		n := 1
+		if all > 0 {
+			n = max(1, int(math.Ceil(float64(p.threads)*weight(x)/all-1e-6)))
+		}
+		least := int(math.Ceil(minSpan / max(1, x.sample.rows)))
+		size := max(1, least, (x.Rows+n-1)/n)
+		for first := 1; first == 1 || first <= x.Rows; first += size {
+			x.marks = append(x.marks, mark{span: span{table: x.Name, first: first, last: min(x.Rows, first+size-1), done: first - 1}, what: x.what})
+		}
+	}
+}
+
+func (p *preparation) recordFresh(ctx context.Context) error {
+	var list []mark
+	for _, x := range p.parts {
+		if x.fresh {
+			list = append(list, x.marks...)
+			p.recorded = append(p.recorded, x.Name)
+		}
+	}
+	return p.record(ctx, list)
+}
+
+// settings of the sessions: quoting of values, the meaning of 0 and the end of a transaction must not depend on how the server is set up.
+func settings() map[string]string {
+	return map[string]string{"sql_mode": "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", "time_zone": "'+00:00'", "autocommit": "1"}
+}
+
+// each deals out pieces of work to sessions; the first error ends all of them. When again is set a session that was lost is replaced,
+// and its piece begun anew.
+func each[T any](ctx context.Context, p *preparation, list []T, again bool, do func(ctx context.Context, s *target.Session, x T) error) error {
 	var next atomic.Int64
 	g, gctx := errgroup.WithContext(ctx)
-	for range min(p.threads, n) {
+	for range min(p.threads, len(list)) {
 		g.Go(func() error {
-			// Quoting of values and the meaning of 0 must not depend on how the server is set up.
-			s, err := p.t.Session(gctx, target.SessionOptions{Database: p.plan.Schema, Settings: map[string]string{"sql_mode": "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"}})
+			s, err := p.session(gctx)
 			if err != nil {
 				return err
 			}
@@ -215,14 +434,23 @@ func (p *preparation) each(ctx context.Context, n int, do func(ctx context.Conte
 			}()
 			for {
 				i := int(next.Add(1)) - 1
-				if i >= n {
+				if i >= len(list) {
 					return nil
 				}
-				if err := gctx.Err(); err != nil {
-					return err
-				}
-				if err := do(gctx, s, i); err != nil {
-					return err
+				for {
+					if err := gctx.Err(); err != nil {
+						return err
+					}
+					err := do(gctx, s, list[i])
+					if err == nil {
+						break
+					}
+					if !again || !serverGone(err) || gctx.Err() != nil {
+						return err
+					}
+					if s, err = p.reopen(gctx, s, err); err != nil {
+						return err
+					}
 				}
 			}
 		})
@@ -236,218 +464,261 @@ func (p *preparation) each(ctx context.Context, n int, do func(ctx context.Conte
 	return nil
 }
 
-func (p *preparation) create(ctx context.Context, s *target.Session, i int) error {
-	tb := p.plan.Tables[i]
+func (p *preparation) each(ctx context.Context, list []*part, again bool, do func(ctx context.Context, s *target.Session, x *part) error) error {
+	return each(ctx, p, list, again, do)
+}
+
+func (p *preparation) session(ctx context.Context) (*target.Session, error) {
+	return p.t.Session(ctx, target.SessionOptions{Database: p.plan.Schema, Settings: settings()})
+}
+
+// serverGone reports whether the server may come back.
+func serverGone(err error) bool {
+	switch target.KindOf(err) {
+	case target.Gone, target.Refused, target.Timeout:
+		return true
+	}
+	return false
+}
+
+// reopen replaces a session whose server went away. s is closed, and returned when there is no other.
+func (p *preparation) reopen(ctx context.Context, s *target.Session, cause error) (*target.Session, error) {
+	s.Close()
+	for end := time.Now().Add(lostFor); ; {
+		select {
+		case <-ctx.Done():
+			return s, ctx.Err()
+		case <-time.After(lostPause):
+		}
+		n, err := p.session(ctx)
+		switch {
+		case err == nil:
+			return n, nil
+		case !serverGone(err) || time.Now().After(end):
+			return s, fmt.Errorf("%w, and the server did not come back: %w", cause, err)
+		}
+	}
+}
+
+var engineOf = pattern.New(`\) ENGINE=(\w+)`)
+
+func (p *preparation) create(ctx context.Context, s *target.Session, x *part) error {
 	// Listed before it is there: a statement whose answer is lost may have been carried out.
 	p.mu.Lock()
-	p.created = append(p.created, schema.Ref{Schema: p.plan.Schema, Table: tb.Name})
+	p.created = append(p.created, schema.Ref{Schema: p.plan.Schema, Table: x.Name})
 	p.mu.Unlock()
-	if _, err := s.Exec(ctx, tb.Create); err != nil {
+	if _, err := s.Exec(ctx, x.Create); err != nil {
 		if n, ok := target.ServerErrorNumber(err); ok && n == tableExists {
 			p.mu.Lock() // somebody else was faster: it is theirs
-			p.created = slices.DeleteFunc(p.created, func(r schema.Ref) bool { return r.Table == tb.Name })
+			p.created = slices.DeleteFunc(p.created, func(r schema.Ref) bool { return r.Table == x.Name })
 			p.mu.Unlock()
 		}
-		return fmt.Errorf("create table %s: %w", tb.Name, err)
+		return fmt.Errorf("create table %s: %w", x.Name, err)
+	}
+	text, err := showCreate(ctx, s, x.Name)
+	if err != nil {
+		return err
+	}
+	x.text = text
+	if m := engineOf.FindStringSubmatch(text); m != nil {
+		x.innodb = strings.EqualFold(m[1], "InnoDB")
 	}
 	return nil
 }
 
-// tableExists is ER_TABLE_EXISTS_ERROR.
-const tableExists = 1050
-
-// span is a piece of a table's rows that one session loads in order.
-type span struct{ table, from, to int }
-
-// spans cuts the tables into as few pieces as keep all sessions busy: where two sessions write into the same part of a table its
-// pages fill less well than sysbench's, and the table is no longer comparable.
-func (p *preparation) spans() (list []span, rows int) {
-	for i, tb := range p.plan.Tables {
-		n := (p.threads + len(p.plan.Tables) - 1) / len(p.plan.Tables)
-		size := max(minSpan, (tb.Rows+n-1)/n)
-		for from := 1; from <= tb.Rows; from += size {
-			list = append(list, span{i, from, min(tb.Rows, from+size-1)})
-		}
-		rows += tb.Rows
+// loadAll loads the rows that are missing.
+func (p *preparation) loadAll(ctx context.Context) error {
+	type piece struct {
+		*part
+		*mark
+		weight float64
 	}
-	return list, rows
-}
-
-// load writes a span, some rows at a time.
-func (p *preparation) load(ctx context.Context, s *target.Session, x span) error {
-	tb := &p.plan.Tables[x.table]
-	for from := x.from; from <= x.to; {
-		to := min(x.to, from+transactionRows-1)
-		err := p.transaction(ctx, s, tb, from, to)
-		if n, ok := target.ServerErrorNumber(err); ok && (n == 1213 || n == 1205) {
-			if _, err := s.Exec(ctx, "ROLLBACK"); err != nil {
-				return err
-			}
+	var list []piece
+	rows := 0.0
+	for _, x := range p.parts {
+		if x.complete {
 			continue
 		}
-		if err != nil {
-			return fmt.Errorf("insert into %s: %w", tb.Name, err)
+		x.way.Store(int32(p.firstWay(x)))
+		for i := range x.marks {
+			m := &x.marks[i]
+			if m.done < m.last {
+				n := float64(m.last-m.done) * x.sample.rows
+				rows += n
+				list = append(list, piece{x, m, n * max(1, x.bytes)})
+			}
 		}
-		p.report.add(to - from + 1)
-		from = to + 1
 	}
-	return nil
-}
-
-func (p *preparation) transaction(ctx context.Context, s *target.Session, tb *workload.Table, from, to int) error {
-	if _, err := s.Exec(ctx, "BEGIN"); err != nil {
-		return err
+	// The largest first, so that no session is left alone with one at the end.
+	slices.SortStableFunc(list, func(a, b piece) int {
+		switch {
+		case a.weight > 1.01*b.weight:
+			return -1
+		case b.weight > 1.01*a.weight:
+			return 1
+		}
+		return 0
+	})
+	p.report.begin("loading rows", "rows", int(math.Round(rows)))
+	err := each(ctx, p, list, true, func(ctx context.Context, s *target.Session, x piece) error { return p.load(ctx, s, x.part, x.mark) })
+	if err == nil {
+		p.report.end()
 	}
-	if err := p.insert(ctx, s, tb, from, to); err != nil {
-		return err
-	}
-	_, err := s.Exec(ctx, "COMMIT")
 	return err
 }
 
-func (p *preparation) insert(ctx context.Context, s *target.Session, tb *workload.Table, from, to int) error {
-	values := tb.Values(p.seed)
-	sql := append(make([]byte, 0, batchBytes), tb.Insert...)
-	rows := 0
-	for n := from; n <= to; n++ {
-		if rows > 0 {
-			sql = append(sql, ',')
-		}
-		sql = values(sql, n)
-		rows++
-		if rows < batchRows && len(sql) < batchBytes && n < to {
+// firstWay tells how the rows of a table are sent, until one of them or the server does not agree.
+func (p *preparation) firstWay(x *part) bulkWay {
+	on, _ := p.t.Variable("local_infile")
+	locks, _ := p.t.Variable("innodb_autoinc_lock_mode")
+	switch {
+	case on != "ON" && on != "1", odd.MatchString(x.Create), !x.innodb:
+		return inserts
+	case len(x.marks) > 2 && locks != "2" && strings.Contains(strings.ToUpper(x.Create), "AUTO_INCREMENT"):
+		// Below 2 each LOAD DATA holds the lock of the counter to its end: they would take turns, and INSERTs do not.
+		return inserts
+	}
+	return streamASCII
+}
+
+// load writes a span, some rows at a time.
+func (p *preparation) load(ctx context.Context, s *target.Session, x *part, m *mark) error {
+	b := newBulk(s, x.Table, p.seed)
+	tries := 0
+	for m.done < m.last {
+		w := bulkWay(x.way.Load())
+		err := p.transaction(ctx, b, x, m, w)
+		if err == nil {
+			tries = 0
 			continue
 		}
-		if _, err := s.Exec(ctx, string(sql)); err != nil {
+		if serverGone(err) {
+			x.again.Store(true)
+			return fmt.Errorf("load %s: %w", x.Name, err)
+		}
+		var unfit *unfitError
+		next := w
+		n, _ := target.ServerErrorNumber(err)
+		switch {
+		case errors.Is(err, errNotASCII):
+			next = streamUTF8
+		case errors.As(err, &unfit), target.NoLoadData(err):
+			next = inserts
+		case n == deadlock:
+		case n == lockTimeout && tries < lockTries:
+			tries++
+		default:
+			return fmt.Errorf("load %s: %w", x.Name, err)
+		}
+		if _, err := s.Exec(ctx, "ROLLBACK"); err != nil {
 			return err
 		}
-		sql, rows = sql[:len(tb.Insert)], 0
+		x.way.CompareAndSwap(int32(w), int32(next))
 	}
 	return nil
 }
 
-// finish makes the indexes of a table and refreshes its statistics.
-func (p *preparation) finish(ctx context.Context, s *target.Session, i int) error {
-	tb := p.plan.Tables[i]
-	for _, q := range tb.After {
-		if _, err := s.Exec(ctx, q); err != nil {
-			return fmt.Errorf("%s: %w", q, err)
+// transaction writes a part of a span and the record of it.
+func (p *preparation) transaction(ctx context.Context, b *bulk, x *part, m *mark, w bulkWay) error {
+	s := b.session
+	if x.innodb { // of other engines the server may refuse to mix them with InnoDB's record
+		if _, err := s.Exec(ctx, "BEGIN"); err != nil {
+			return err
 		}
 	}
-	if _, err := s.Query(ctx, "ANALYZE TABLE "+schema.Quote(tb.Name), nil); err != nil {
-		return fmt.Errorf("analyze table %s: %w", tb.Name, err)
+	where := fmt.Sprintf(" WHERE name = %s AND first = %d", literal(m.table), m.first)
+	lock := "SELECT done, loaded FROM " + p.recordRef() + where
+	if x.innodb {
+		lock += " FOR UPDATE"
+	}
+	got, err := askNumbers(ctx, s, lock, 2)
+	if err != nil {
+		return err
+	}
+	switch {
+	case got == nil:
+		return fmt.Errorf("the record in %s has lost the table: another prepare or a cleanup is at work", recordTable)
+	case got[0] == m.done:
+	case x.again.Load() && got[0] > m.done && got[0] <= m.last: // the answer to a COMMIT was lost, not the COMMIT
+		p.add(got[1] - m.rows)
+		m.done, m.rows = got[0], got[1]
+		_, err := s.Exec(ctx, "ROLLBACK")
+		return err
+	default:
+		return errors.New("another prepare is at work on the same rows: leave it to that one")
+	}
+	end, rows, err := b.write(ctx, w, m.done+1, m.last)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Exec(ctx, fmt.Sprintf("UPDATE %s SET done = %d, loaded = %d%s", p.recordRef(), end, m.rows+rows, where)); err != nil {
+		return err
+	}
+	if x.innodb {
+		if _, err := s.Exec(ctx, "COMMIT"); err != nil {
+			return err
+		}
+	}
+	m.done = end
+	m.rows += rows
+	p.add(rows)
+	return nil
+}
+
+func (p *preparation) add(rows int) {
+	p.loaded.Add(int64(rows))
+	p.report.add(rows)
+}
+
+var sets = pattern.New(`(?i)^SET\s`)
+
+// finish makes the indexes of a table and refreshes its statistics.
+func (p *preparation) finish(ctx context.Context, s *target.Session, x *part) error {
+	for _, q := range x.After[:min(x.steps, len(x.After))] {
+		if sets.MatchString(q) { // it was for a session that is no more
+			if _, err := s.Exec(ctx, q); err != nil {
+				return fmt.Errorf("%s: %w", q, err)
+			}
+		}
+	}
+	tries := 0
+	for x.steps < len(x.After) {
+		q := x.After[x.steps]
+		_, err := s.Exec(ctx, q)
+		if n, _ := target.ServerErrorNumber(err); (n == deadlock || n == lockTimeout) && tries < lockTries {
+			tries++ // foreign keys lock other tables too
+			continue
+		}
+		if x.again.Load() && isThere(err) {
+			err = nil // it was made, and the record of it was lost
+		}
+		if serverGone(err) {
+			x.again.Store(true)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", q, err)
+		}
+		if err := p.step(ctx, s, x.Name, x.steps+1); err != nil {
+			x.again.Store(true)
+			return err
+		}
+		x.steps++
+	}
+	if err := p.analyze(ctx, s, x); err != nil {
+		return err
 	}
 	p.report.add(1)
 	return nil
 }
 
-// undoTime is how long prepare may take to drop what it made.
-const undoTime = time.Minute
-
-// undo drops what was made and adds to the cause what became of it.
-func (p *preparation) undo(ctx context.Context, cause error) error {
-	if len(p.created) == 0 && !p.createdSchema {
-		return cause
+// analyze refreshes the statistics of a table, and it is complete.
+func (p *preparation) analyze(ctx context.Context, s *target.Session, x *part) error {
+	if _, err := s.Query(ctx, "ANALYZE TABLE "+schema.Quote(x.Name), nil); err != nil {
+		return fmt.Errorf("analyze table %s: %w", x.Name, err)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
-	defer cancel()
-	err := drop(ctx, p.t, p.created)
-	for n, ok := target.ServerErrorNumber(err); ok && n == 1205 && ctx.Err() == nil; n, ok = target.ServerErrorNumber(err) {
-		err = drop(ctx, p.t, p.created) // a killed statement is still being undone
+	if err := p.step(ctx, s, x.Name, len(x.After)+1); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("%w; tables are left in database %s, cleanup removes them: %w", cause, p.plan.Schema, err)
-	}
-	if p.createdSchema {
-		// Somebody else may have put a table into it meanwhile.
-		var n int
-		if err := p.t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?"), p.plan.Schema).Scan(&n); err == nil && n == 0 {
-			_, err = p.t.DB().ExecContext(ctx, sqltext.Tagged("prepare", "", "DROP DATABASE "+schema.Quote(p.plan.Schema)))
-			if err != nil {
-				return fmt.Errorf("%w; the empty database %s is left: %w", cause, p.plan.Schema, err)
-			}
-		}
-	}
-	return fmt.Errorf("%w; the tables made so far were dropped again", cause)
-}
-
-// Cleanup drops the tables of a workload. A table of the same name with other columns stays, and is an *ExistsError after all others
-// have been dropped. It returns the names of those dropped; the database stays.
-func Cleanup(ctx context.Context, t *target.Target, d Data) ([]schema.Ref, error) {
-	if d.Workload == nil {
-		return nil, errors.New("cleanup: no workload given")
-	}
-	plan, err := d.Workload.Build(d.Options)
-	if err != nil {
-		return nil, fmt.Errorf("cleanup %s: %w", d.Workload.Name(), err)
-	}
-	ours, foreign, err := existing(ctx, t, plan)
-	if err != nil {
-		return nil, fmt.Errorf("cleanup %s: %w", plan.Workload, err)
-	}
-	if err := drop(ctx, t, ours); err != nil {
-		return nil, fmt.Errorf("cleanup %s: %w", plan.Workload, err)
-	}
-	if len(foreign) > 0 {
-		return ours, fmt.Errorf("cleanup %s: %w", plan.Workload, &ExistsError{names(foreign), true})
-	}
-	return ours, nil
-}
-
-func drop(ctx context.Context, t *target.Target, refs []schema.Ref) error {
-	for _, r := range refs {
-		if _, err := t.DB().ExecContext(ctx, sqltext.Tagged("prepare", "", "DROP TABLE IF EXISTS "+r.SQL())); err != nil {
-			return t.Wrap("drop table "+r.String()+" on", err)
-		}
-	}
+	x.steps, x.complete = len(x.After)+1, true
 	return nil
-}
-
-func names(refs []schema.Ref) []string {
-	out := make([]string, len(refs))
-	for i, r := range refs {
-		out[i] = r.String()
-	}
-	return out
-}
-
-// brief lists the first few names.
-func brief(list []string) string {
-	switch n := len(list); {
-	case n == 1:
-		return "table " + list[0]
-	case n > 3:
-		return fmt.Sprintf("table %s and %d more", list[0], n-1)
-	}
-	return "table " + strings.Join(list, ", ")
-}
-
-// reporter hands progress from several goroutines to one sink, a few times a second.
-type reporter struct {
-	sink progress.Sink
-	mu   sync.Mutex
-	p    progress.Progress
-}
-
-const reportEvery = 100 * time.Millisecond
-
-func (r *reporter) begin(step, unit string, total int) {
-	now := time.Now()
-	r.p = progress.Progress{Step: step, Unit: unit, Total: float64(total), Started: now, At: now}
-	r.sink.Report(r.p)
-}
-
-func (r *reporter) add(n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.p.Done += float64(n)
-	if now := time.Now(); now.Sub(r.p.At) >= reportEvery {
-		r.p.At = now
-		r.sink.Report(r.p)
-	}
-}
-
-func (r *reporter) end() {
-	r.p.At, r.p.End = time.Now(), true
-	r.sink.Report(r.p)
 }

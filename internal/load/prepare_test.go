@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -105,16 +106,13 @@ func TestTablesEqualSysbenchs(t *testing.T) {
 func TestRowsDoNotDependOnThreads(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	tg := open(t, s)
-	f := func(schema string, threads int, seed uint64) (sum string) {
+	f := func(schema string, threads int, seed uint64) string {
 		t.Helper()
 		d := Data{Workload: workload.PointSelect{}, Options: map[string]string{"mysql-db": schema, "table-size": "25000"}, Threads: threads, Seed: seed}
 		if err := Prepare(t.Context(), tg, d, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.DB(t, "").QueryRow("SELECT CONCAT(COUNT(*), ' ', BIT_XOR(CRC32(CONCAT_WS(',', id, k, c, pad)))) FROM " + schema + ".sbtest1").Scan(&sum); err != nil {
-			t.Fatal(err)
-		}
-		return sum
+		return sum(t, s, schema+".sbtest1")
 	}
 	a, b, c := f("a", 1, 7), f("b", 3, 7), f("c", 3, 8)
 	if a != b || !strings.HasPrefix(a, "25000 ") {
@@ -139,7 +137,6 @@ func TestPrepareKeepsWhatIsThere(t *testing.T) {
 		}
 		s.Exec(t, "CREATE DATABASE sbtest", "CREATE TABLE sbtest.sbtest2 (id INT PRIMARY KEY, secret TEXT)", "INSERT INTO sbtest.sbtest2 VALUES (1, 'x')")
 		f(false, true, "sbtest.sbtest2")
-		f(true, true, "sbtest.sbtest2")
 		if _, err := Cleanup(t.Context(), tg, d); err == nil {
 			t.Error("cleanup says nothing about a table it must leave")
 		}
@@ -152,7 +149,12 @@ func TestPrepareKeepsWhatIsThere(t *testing.T) {
 		if err := Prepare(t.Context(), tg, d, nil); err != nil {
 			t.Fatal(err)
 		}
-		f(false, false, "sbtest.sbtest1, sbtest.sbtest2")
+		f(false, false, "sbtest.sbtest1, sbtest.sbtest2 exists (with the 100 rows asked for)")
+		s.Exec(t, "DELETE FROM sbtest.sbtest1 WHERE id > 60", "ALTER TABLE sbtest.sbtest2 ADD mine INT")
+		f(false, true, "sbtest.sbtest2")
+		s.Exec(t, "DROP TABLE sbtest.sbtest2")
+		f(false, false, "sbtest.sbtest1 exists (with 60 rows, 100 are asked for)")
+		s.Exec(t, "CREATE TABLE sbtest.sbtest2 (id INT)") // force replaces other people's too
 		d.Force = true
 		if err := Prepare(t.Context(), tg, d, nil); err != nil {
 			t.Fatal(err)
@@ -164,36 +166,180 @@ func TestPrepareKeepsWhatIsThere(t *testing.T) {
 	})
 }
 
-func TestCancelledPrepareLeavesNothing(t *testing.T) {
+// unfinished prepares until stop says that it is enough, and returns the error.
+func unfinished(t *testing.T, tg *target.Target, d Data, stop func(progress.Progress) bool) (err error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	within(t, 90*time.Second, "prepare and its undoing", func(context.Context) {
+		err = Prepare(ctx, tg, d, func(p progress.Progress) {
+			if stop(p) {
+				cancel()
+			}
+		})
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("cancelled: %v", err)
+	}
+	return err
+}
+
+func tablesIn(t *testing.T, s *servers.Server, schema string) (n int) {
+	t.Helper()
+	if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?", schema).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// sum is a checksum of the rows of an OLTP table.
+func sum(t *testing.T, s *servers.Server, table string) (sum string) {
+	t.Helper()
+	if err := s.DB(t, "").QueryRow("SELECT CONCAT(COUNT(*), ' ', BIT_XOR(CRC32(CONCAT_WS(',', id, k, c, pad)))) FROM " + table).Scan(&sum); err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+func TestPrepareStoppedBeforeRowsLeavesNothing(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
-		f := func(step string) {
-			t.Helper()
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			d := Data{Workload: workload.PointSelect{}, Options: map[string]string{"table-size": "60000", "tables": "2"}, Threads: 2}
-			var err error
-			within(t, 90*time.Second, "prepare and its undoing", func(context.Context) {
-				err = Prepare(ctx, tg, d, func(p progress.Progress) {
-					if p.Step == step && (p.Done > 0 || step != "loading rows") {
-						cancel()
-					}
-				})
-			})
-			if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "dropped again") {
-				t.Errorf("cancelled while %s: %v", step, err)
-			}
-			var n int
-			if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = 'sbtest'").Scan(&n); err != nil || n != 0 {
-				t.Errorf("cancelled while %s: the database is still there (%v)", step, err)
-			}
+		d := Data{Workload: workload.PointSelect{}, Options: map[string]string{"table-size": "1000", "tables": "2"}, Threads: 2}
+		err := unfinished(t, tg, d, func(p progress.Progress) bool { return p.Step == "loading rows" && p.Done == 0 })
+		if !strings.Contains(err.Error(), "dropped again") {
+			t.Errorf("cancelled before the first row: %v", err)
 		}
-		f("loading rows")
-		f("building indexes and statistics")
+		var n int
+		if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = 'sbtest'").Scan(&n); err != nil || n != 0 {
+			t.Errorf("the database is still there (%v)", err)
+		}
 	})
 }
 
-func TestPrepareReportsProgress(t *testing.T) {
+// TestPrepareGoesOn stops prepares in the middle and repeats them.
+func TestPrepareGoesOn(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
+		d := Data{Workload: workload.PointSelect{}, Options: map[string]string{"table-size": "200000", "tables": "1", "mysql-db": "whole"}}
+		if err := Prepare(t.Context(), tg, d, nil); err != nil {
+			t.Fatal(err)
+		}
+		want := sum(t, s, "whole.sbtest1")
+		if n := tablesIn(t, s, "whole"); n != 1 {
+			t.Errorf("%d tables after a complete prepare, want 1", n)
+		}
+		f := func(what string, stop func(progress.Progress) bool, between func()) {
+			t.Helper()
+			o := maps.Clone(d.Options)
+			o["mysql-db"] = "cut"
+			x := Data{Workload: d.Workload, Options: o, Threads: 2}
+			err := unfinished(t, tg, x, stop)
+			if !strings.Contains(err.Error(), "the same prepare goes on") {
+				t.Errorf("%s: %v", what, err)
+			}
+			between()
+			var loaded, rows int
+			if err := s.DB(t, "").QueryRow("SELECT (SELECT SUM(loaded) FROM cut.dyno_prepare), (SELECT COUNT(*) FROM cut.sbtest1)").Scan(&loaded, &rows); err != nil || loaded == 0 || loaded != rows {
+				t.Errorf("%s: %d rows are in, %d on record, %v", what, rows, loaded, err)
+			}
+			other := x
+			other.Seed = 99
+			var u *UnfinishedError
+			if err := Prepare(t.Context(), tg, other, nil); !errors.As(err, &u) {
+				t.Errorf("%s: with another seed: %v", what, err)
+			}
+			x.Threads = 1 // the pieces are those of the record
+			total := 0.0
+			err = Prepare(t.Context(), tg, x, func(p progress.Progress) {
+				if p.Step == "loading rows" {
+					total = p.Total
+				}
+			})
+			if err != nil {
+				t.Fatalf("%s, then again: %v", what, err)
+			}
+			// Fewer when the server ended a COMMIT after its client had left: that the rows are right shows below.
+			if int(total) > 200000-loaded {
+				t.Errorf("%s: %d rows were in, and the rest are %v", what, loaded, total)
+			}
+			if got := sum(t, s, "cut.sbtest1"); got != want {
+				t.Errorf("%s, then again: %s, want %s", what, got, want)
+			}
+			if a, b := createTable(t, s, "cut.sbtest1"), createTable(t, s, "whole.sbtest1"); a != b {
+				t.Errorf("%s, then again: %s", what, a)
+			}
+			if n := tablesIn(t, s, "cut"); n != 1 {
+				t.Errorf("%s: %d tables at the end, want 1", what, n)
+			}
+			if _, err := Cleanup(t.Context(), tg, x); err != nil {
+				t.Error(err)
+			}
+		}
+		half := func(p progress.Progress) bool { return p.Step == "loading rows" && p.Done > 0 }
+		f("stopped while loading", half, func() {})
+		f("stopped at the indexes", func(p progress.Progress) bool { return p.Step == "building indexes and statistics" }, func() {})
+		f("server killed", half, func() { s.Kill(t); s.Launch(t) })
+	}, "innodb_flush_log_at_trx_commit=1")
+}
+
+func TestPrepareWaitsForALostServer(t *testing.T) {
+	s := servers.Start(t, "mariadb", "innodb_flush_log_at_trx_commit=1")
+	tg := open(t, s)
+	d := Data{Workload: workload.PointSelect{}, Options: map[string]string{"table-size": "300000"}, Threads: 2}
+	killed := make(chan struct{})
+	var once sync.Once
+	back := make(chan struct{})
+	go func() {
+		defer close(back)
+		<-killed
+		s.Kill(t)
+		s.Launch(t)
+	}()
+	err := Prepare(t.Context(), tg, d, func(p progress.Progress) {
+		if p.Step == "loading rows" && p.Done > 0 {
+			once.Do(func() { close(killed) })
+		}
+	})
+	<-back
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := sum(t, s, "sbtest.sbtest1")
+	d.Options["mysql-db"] = "whole"
+	if err := Prepare(t.Context(), tg, d, nil); err != nil {
+		t.Fatal(err)
+	}
+	if whole := sum(t, s, "whole.sbtest1"); lost != whole {
+		t.Errorf("rows %s with a server that was lost, %s without", lost, whole)
+	}
+}
+
+func TestCleanupOfAnUnfinishedPrepare(t *testing.T) {
 	s := servers.Start(t, "mariadb")
+	tg := open(t, s)
+	d := Data{Workload: workload.PointSelect{}, Options: map[string]string{"table-size": "200000"}}
+	half := func(p progress.Progress) bool { return p.Step == "loading rows" && p.Done > 0 }
+	unfinished(t, tg, d, half)
+	s.Exec(t, "DELETE FROM sbtest.sbtest1 LIMIT 1")
+	if err := Prepare(t.Context(), tg, d, nil); err == nil || !strings.Contains(err.Error(), "somebody changed it") {
+		t.Errorf("a row less: %v", err)
+	}
+	if _, err := Cleanup(t.Context(), tg, d); err != nil {
+		t.Fatal(err)
+	}
+	if n := tablesIn(t, s, "sbtest"); n != 0 {
+		t.Errorf("cleanup leaves %d tables", n)
+	}
+	unfinished(t, tg, d, half)
+	d.Force, d.Options = true, map[string]string{"table-size": "100"}
+	if err := Prepare(t.Context(), tg, d, nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := tablesIn(t, s, "sbtest"); n != 1 {
+		t.Errorf("%d tables after a forced prepare, want 1", n)
+	}
+}
+
+func TestPrepareReportsProgress(t *testing.T) {
+	s := servers.Start(t, "mariadb", "autocommit=OFF") // as some applications want it
 	tg := open(t, s)
 	var last progress.Progress
 	d := Data{Workload: workload.PointSelect{}, Options: map[string]string{"table-size": "50000"}}

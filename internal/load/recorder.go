@@ -7,82 +7,110 @@ import (
 
 	"dyno/internal/hist"
 	"dyno/internal/run"
+	"dyno/internal/workload"
 )
 
 // lost is the key in Tick.Errors of a connection that broke.
 const lost = "lost"
 
-// recorder takes the figures of one session. The session writes at the end of every operation, the ticker takes what there is
-// once a second: the lock is free except for those moments.
+// recorder takes the figures of a loop, or of some sessions of the driver. They write at the end of every operation or of every pass, the
+// ticker takes what there is once a second: the lock is free except for those moments.
 type recorder struct {
 	mu    sync.Mutex
 	cur   *counts
 	spare *counts // the ticker's alone
 }
 
-// counts are the figures of one session within one tick.
+// counts are the figures of one recorder within one tick. Its methods need the recorder to be held, and allocate nothing once everything
+// that happens has happened before.
 type counts struct {
-	ops        []opCounts // by kind of operation
+	ops        []opCounts        // by kind of operation
+	statements []*hist.Histogram // by kind of statement, nil where none was timed
 	errors     map[uint16]uint64
 	lost       uint64
 	reconnects uint64
+	delay      time.Duration // the longest
+	client     ownFigures
 }
 
 type opCounts struct {
 	statements
-	latency *hist.Histogram // nil until the first operation of its kind
+	latency  *hist.Histogram // nil until the first operation of its kind
+	response *hist.Histogram // nil in a closed loop
+	failed   uint64
 }
 
 // statements counts those that the server answered.
 type statements struct{ reads, writes, others uint64 }
 
-func newRecorder(kinds int) *recorder {
-	return &recorder{cur: newCounts(kinds), spare: newCounts(kinds)}
+func (s *statements) add(n statements) {
+	s.reads, s.writes, s.others = s.reads+n.reads, s.writes+n.writes, s.others+n.others
 }
 
-func newCounts(kinds int) *counts {
-	return &counts{ops: make([]opCounts, kinds), errors: map[uint16]uint64{}}
-}
-
-// done counts a completed operation and the statements it took. It allocates nothing once a kind has been seen.
-func (r *recorder) done(kind int, latency time.Duration, n statements) {
-	r.mu.Lock()
-	o := &r.cur.ops[kind]
-	if o.latency == nil {
-		o.latency = hist.New()
+// count adds one statement of a kind.
+func (s *statements) count(k workload.Kind) {
+	switch k {
+	case workload.Read:
+		s.reads++
+	case workload.Write:
+		s.writes++
+	default:
+		s.others++
 	}
-	o.latency.Record(latency)
+}
+
+// newRecorder returns a recorder for so many kinds of operation and of statement.
+func newRecorder(kinds, names int) *recorder {
+	return &recorder{cur: newCounts(kinds, names), spare: newCounts(kinds, names)}
+}
+
+func newCounts(kinds, names int) *counts {
+	return &counts{ops: make([]opCounts, kinds), statements: make([]*hist.Histogram, names), errors: map[uint16]uint64{}}
+}
+
+// hold gives the counts to write into until release.
+func (r *recorder) hold() *counts {
+	r.mu.Lock()
+	return r.cur
+}
+
+func (r *recorder) release() { r.mu.Unlock() }
+
+// noResponse stands for the response time where there is none.
+const noResponse = time.Duration(-1)
+
+// done counts a completed operation and the statements it took.
+func (c *counts) done(kind int, service, response time.Duration, n statements) {
+	o := &c.ops[kind]
+	record(&o.latency, service)
+	if response != noResponse {
+		record(&o.response, response)
+	}
 	o.add(n)
-	r.mu.Unlock()
+}
+
+func record(h **hist.Histogram, d time.Duration) {
+	if *h == nil {
+		*h = hist.New()
+	}
+	(*h).Record(d)
 }
 
 // unfinished counts the statements of an operation that came to no end.
-func (r *recorder) unfinished(kind int, n statements) {
-	r.mu.Lock()
-	r.cur.ops[kind].add(n)
-	r.mu.Unlock()
+func (c *counts) unfinished(kind int, n statements) { c.ops[kind].add(n) }
+
+// failed counts an operation that was given up.
+func (c *counts) failed(kind int, n statements) {
+	c.ops[kind].add(n)
+	c.ops[kind].failed++
 }
 
-func (r *recorder) serverError(number uint16) {
-	r.mu.Lock()
-	r.cur.errors[number]++
-	r.mu.Unlock()
-}
+// statement counts the time that a statement of a kind took.
+func (c *counts) statement(name int, d time.Duration) { record(&c.statements[name], d) }
 
-func (r *recorder) connectionLost() {
-	r.mu.Lock()
-	r.cur.lost++
-	r.mu.Unlock()
-}
-
-func (r *recorder) reconnected() {
-	r.mu.Lock()
-	r.cur.reconnects++
-	r.mu.Unlock()
-}
-
-// take adds what was counted since the last take to t, whose Ops are in the order of the kinds. Only one goroutine calls it.
-func (r *recorder) take(t *run.Tick) {
+// take adds what was counted since the last take to t, whose Ops and Statements are in the order of the kinds. Only one goroutine calls
+// it. It returns what is not for the tick; that is valid until the next take.
+func (r *recorder) take(t *run.Tick) *counts {
 	r.mu.Lock()
 	c := r.cur
 	r.cur = r.spare
@@ -91,11 +119,15 @@ func (r *recorder) take(t *run.Tick) {
 	for i := range c.ops {
 		o, to := &c.ops[i], &t.Ops[i]
 		to.Reads, to.Writes, to.Others = to.Reads+o.reads, to.Writes+o.writes, to.Others+o.others
-		if o.latency != nil && o.latency.Count() > 0 {
-			to.Latency.Merge(o.latency)
-			o.latency.Reset()
+		to.Failed += o.failed
+		drain(to.Latency, o.latency)
+		drain(to.Response, o.response)
+		o.statements, o.failed = statements{}, 0
+	}
+	for i, h := range c.statements {
+		if i < len(t.Statements) {
+			drain(t.Statements[i].Latency, h)
 		}
-		o.statements = statements{}
 	}
 	for n, k := range c.errors {
 		addError(t, strconv.Itoa(int(n)), k)
@@ -105,7 +137,32 @@ func (r *recorder) take(t *run.Tick) {
 		addError(t, lost, c.lost)
 	}
 	t.Reconnects += c.reconnects
-	c.lost, c.reconnects = 0, 0
+	t.Delay = max(t.Delay, c.delay)
+	c.lost, c.reconnects, c.delay = 0, 0, 0
+	return c
+}
+
+// own takes the figures of the client itself.
+func (c *counts) own() ownFigures {
+	o := c.client
+	c.client = ownFigures{}
+	return o
+}
+
+// begins counts an operation that begins, by so much too late: a session was free, and it was due.
+func (c *counts) begins(late time.Duration) {
+	c.client.begun++
+	if late > lateStart {
+		c.client.late++
+	}
+	c.delay = max(c.delay, late)
+}
+
+func drain(to, from *hist.Histogram) {
+	if from != nil && to != nil && from.Count() > 0 {
+		to.Merge(from)
+		from.Reset()
+	}
 }
 
 func addError(t *run.Tick, key string, n uint64) {
@@ -113,8 +170,4 @@ func addError(t *run.Tick, key string, n uint64) {
 		t.Errors = map[string]uint64{}
 	}
 	t.Errors[key] += n
-}
-
-func (s *statements) add(n statements) {
-	s.reads, s.writes, s.others = s.reads+n.reads, s.writes+n.writes, s.others+n.others
 }

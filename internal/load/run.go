@@ -6,39 +6,29 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"sync"
 	"time"
 
-	"dyno/internal/hist"
 	"dyno/internal/run"
 	"dyno/internal/sqltext"
 	"dyno/internal/target"
 	"dyno/internal/workload"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Run runs a workload on a target and returns its figures. All sessions connect and prepare their statements before the clock
 // starts. sink, which may be nil, gets every tick, in order, from the goroutine that called Run; it returns quickly, for the next
 // tick waits for it.
 //
-// The end of ctx stops the run: operations under way may end, for one second, then their connections are closed. That is no error;
-// the figures hold for the time the run ran and its State is Stopped. An error that ends the run is returned together with the
-// figures so far, whose State is Failed.
+// The end of ctx stops the run: operations under way may end, for half a second, then their statements are killed and their connections
+// closed. That is no error; the figures hold for the time the run ran and its State is Stopped. An error that ends the run is returned
+// together with the figures so far, whose State is Failed.
 func Run(ctx context.Context, t *target.Target, c Config, sink func(run.Tick)) (run.Run, error) {
 	c, plan, err := c.settle()
 	if err != nil {
 		return run.Run{State: run.Failed, Error: err.Error()}, err
 	}
 	r := runner{
-		dial: func(ctx context.Context) (connection, error) {
-			l, err := dial(ctx, t, plan, c.PSMode)
-			if err != nil {
-				return nil, err // never a nil *link in the interface
-			}
-			return l, nil
-		},
-		kill: func(ctx context.Context, id uint64) { kill(ctx, t, id) },
+		parties: parties(t, c),
+		kill:    func(ctx context.Context, id uint64) { kill(ctx, t, id) },
 	}
 	warnings := shortTables(ctx, t, plan)
 	out, err := r.run(ctx, c, plan, sink)
@@ -47,10 +37,33 @@ func Run(ctx context.Context, t *target.Target, c Config, sink func(run.Tick)) (
 	return out, err
 }
 
+// way is one way to drive sessions.
+type way struct {
+	name string // as Run.Path calls it
+	make func(*crew) party
+}
+
+// parties lists the ways to drive the sessions, the first that is able to is taken.
+func parties(t *target.Target, c Config) []way {
+	driver := way{"driver", func(cr *crew) party {
+		return newDriven(cr, func(ctx context.Context) (connection, error) {
+			l, err := dial(ctx, t, cr.plan, cr.config.PSMode)
+			if err != nil {
+				return nil, err // never a nil *link in the interface
+			}
+			return l, nil
+		})
+	}}
+	if c.Driver {
+		return []way{driver}
+	}
+	return append(loopWay(t), driver)
+}
+
 // runner is a run without the knowledge of what it runs on.
 type runner struct {
-	dial func(ctx context.Context) (connection, error)
-	kill func(ctx context.Context, id uint64)
+	parties []way
+	kill    func(ctx context.Context, id uint64)
 }
 
 func (r runner) run(ctx context.Context, c Config, plan *workload.Plan, sink func(run.Tick)) (run.Run, error) {
@@ -61,12 +74,12 @@ func (r runner) run(ctx context.Context, c Config, plan *workload.Plan, sink fun
 
 	hard, breakAll := context.WithCancel(context.WithoutCancel(ctx))
 	defer breakAll()
-	cr := &crew{config: c, plan: plan, dial: r.dial, hard: hard, stop: make(chan struct{})}
+	cr := &crew{config: c, plan: plan, naming: namesOf(plan), hard: hard, stop: make(chan struct{})}
 	failed := make(chan error, c.Threads) // one each at most: nobody waits
 	cr.fail = func(err error) { failed <- err }
-	cr.left.Store(int64(min(c.Events, 1<<62)))
+	cr.queue = cr.newQueue()
 
-	sessions, err := cr.connect(ctx, breakAll)
+	p, err := r.connect(ctx, cr, breakAll, &out)
 	if err != nil {
 		if ctx.Err() != nil {
 			out.State = run.Stopped
@@ -75,21 +88,21 @@ func (r runner) run(ctx context.Context, c Config, plan *workload.Plan, sink fun
 		out.Error = err.Error()
 		return out, err
 	}
+	cr.up.Store(int64(c.Threads))
 
-	var all sync.WaitGroup
 	finished := make(chan struct{})
-	start := time.Now()
-	for _, s := range sessions {
-		all.Go(s.run)
-	}
-	go func() { all.Wait(); close(finished) }()
+	cr.start = time.Now()
+	k := newClock(cr, p, sink)
+	go func() { p.run(); close(finished) }()
 
-	k := &clock{start: start, last: start, names: plan.Operations, crew: cr, sessions: sessions, cpu: processCPU(), sink: sink}
-	err = k.watch(ctx, c.Time, finished, failed, func() {
-		r.killBusy(sessions)
+	err = k.watch(ctx, finished, failed, p.wake, func() {
+		r.killBusy(p.busyIDs())
 		breakAll()
 	})
-	out.Started, out.Elapsed, out.Total = start, k.last.Sub(start), k.total
+	out.Started, out.Total, out.Fairness = k.start, k.total, fairness(p.flows())
+	if k.total.Length > 0 { // else it was stopped while it warmed up
+		out.Elapsed = k.last.Sub(k.start)
+	}
 	switch {
 	case err != nil:
 		out.Error = err.Error()
@@ -99,50 +112,40 @@ func (r runner) run(ctx context.Context, c Config, plan *workload.Plan, sink fun
 	default:
 		out.State = run.Done
 	}
-	if w := saturation(k.total.ClientCPU, out.Elapsed, runtime.GOMAXPROCS(0)); w != "" {
-		out.Warnings = append(out.Warnings, w)
+	k.client.used, k.client.elapsed, k.client.cpus = k.total.ClientCPU, out.Elapsed, runtime.GOMAXPROCS(0)
+	k.client.loops = since(p.loops(), k.client.loopsBefore)
+	var warning string
+	if out.Invalid, warning = k.client.judge(); warning != "" {
+		out.Warnings = append(out.Warnings, warning)
+	}
+	if c.Steady && !k.steady() {
+		out.Warnings = append(out.Warnings, "the rate did not become stationary: run longer, or look for what still changes")
 	}
 	return out, nil
 }
 
-// dialers bounds how many sessions log in at the same time.
-const dialers = 16
-
-// connect opens all sessions, or none. A connection lives as long as the context it was opened with: that of the run, which
-// breakAll ends when the user does not want to wait any longer.
-func (cr *crew) connect(ctx context.Context, breakAll func()) ([]*session, error) {
+// connect opens all sessions in the first of the ways that is able to. A connection lives as long as the context it was opened with: that
+// of the run, which breakAll ends when the user does not want to wait any longer.
+func (r runner) connect(ctx context.Context, cr *crew, breakAll func(), out *run.Run) (party, error) {
 	unhook := context.AfterFunc(ctx, breakAll)
-	sessions := make([]*session, cr.config.Threads)
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(dialers)
-	for i := range sessions {
-		g.Go(func() error {
-			if err := gctx.Err(); err != nil {
-				return err
-			}
-			conn, err := cr.dial(cr.hard)
-			if err != nil {
-				return fmt.Errorf("connect session %d of %d: %w", i+1, len(sessions), explain(err, cr.plan))
-			}
-			sessions[i] = &session{crew: cr, conn: conn, gen: cr.plan.Generator(cr.config.Seed, i), rec: newRecorder(len(cr.plan.Operations))}
-			return nil
-		})
+	var p party
+	var err error
+	for _, w := range r.parties {
+		p = w.make(cr)
+		out.Path = w.name
+		if err = p.connect(ctx); !errors.Is(err, errOtherWay) {
+			break
+		}
 	}
-	err := g.Wait()
 	if !unhook() && err == nil {
+		p.close()
 		err = context.Cause(ctx)
 	}
-	if err != nil {
-		for _, s := range sessions {
-			if s != nil {
-				s.conn.close()
-			}
-		}
-		return nil, err
-	}
-	cr.up.Store(int64(len(sessions)))
-	return sessions, nil
+	return p, err
 }
+
+// errOtherWay says that a party cannot talk to this server, and another can.
+var errOtherWay = errors.New("needs the general driver")
 
 // explain adds what to do about data that is not there.
 func explain(err error, plan *workload.Plan) error {
@@ -157,11 +160,11 @@ func explain(err error, plan *workload.Plan) error {
 }
 
 // killBusy asks the server to end the statements whose connections are about to be closed: it would go on with them otherwise.
-func (r runner) killBusy(sessions []*session) {
-	ctx, cancel := context.WithTimeout(context.Background(), grace)
+func (r runner) killBusy(ids []uint64) {
+	ctx, cancel := context.WithTimeout(context.Background(), killTime)
 	defer cancel()
-	for _, s := range sessions {
-		if id := s.busy.Load(); id != 0 && ctx.Err() == nil {
+	for _, id := range ids {
+		if ctx.Err() == nil {
 			r.kill(ctx, id)
 		}
 	}
@@ -170,102 +173,4 @@ func (r runner) killBusy(sessions []*session) {
 // kill ends a connection of a load. A failure is no news: the connection may be gone already.
 func kill(ctx context.Context, t *target.Target, id uint64) {
 	_, _ = t.DB().ExecContext(ctx, sqltext.Tagged("load", "", fmt.Sprintf("KILL %d", id)))
-}
-
-// clock cuts a run into ticks.
-type clock struct {
-	start    time.Time
-	last     time.Time // end of the tick before
-	seq      int
-	names    []string
-	crew     *crew
-	sessions []*session
-	cpu      time.Duration
-	total    run.Tick
-	sink     func(run.Tick)
-	complete bool // the run reached its time or its number of events
-}
-
-// watch emits ticks until all sessions have finished, and ends the run when it is time. Ticks are aligned to the start of the run;
-// the last one is as long as the sessions took to finish. It returns the error that ended the run.
-func (k *clock) watch(ctx context.Context, limit time.Duration, finished <-chan struct{}, failed <-chan error, breakAll func()) (failure error) {
-	timer := time.NewTimer(tick)
-	defer timer.Stop()
-	var forced <-chan time.Time
-	done := ctx.Done()
-	stopping := false
-	stop := func() {
-		if !stopping {
-			stopping = true
-			k.crew.stopped.Store(true)
-			close(k.crew.stop)
-		}
-	}
-	force := func() {
-		stop()
-		if forced == nil {
-			forced = time.After(grace)
-		}
-	}
-	for {
-		now := time.Now()
-		next := k.start.Add(now.Sub(k.start).Truncate(tick) + tick)
-		if limit > 0 && !stopping {
-			if end := k.start.Add(limit); end.Before(next) {
-				next = end
-			}
-		}
-		timer.Reset(next.Sub(now))
-		select {
-		case <-finished:
-			select { // the last session may have failed
-			case err := <-failed:
-				failure = errors.Join(failure, explain(err, k.crew.plan))
-			default:
-			}
-			if !stopping && failure == nil {
-				k.complete = true // all events were used up
-			}
-			k.emit(time.Now())
-			return failure
-		case err := <-failed:
-			if failure == nil {
-				failure = explain(err, k.crew.plan)
-			}
-			force()
-		case <-done:
-			done = nil
-			force()
-		case <-forced:
-			breakAll()
-		case <-timer.C:
-			now = time.Now()
-			if limit > 0 && !stopping && now.Sub(k.start) >= limit {
-				// The sessions end with the operations they are at: these belong to the tick that closes then.
-				k.complete = true
-				stop()
-				continue
-			}
-			k.emit(now)
-		}
-	}
-}
-
-// emit closes the tick that ends now.
-func (k *clock) emit(now time.Time) {
-	t := run.Tick{Seq: k.seq, At: k.last, Length: now.Sub(k.last), Threads: int(k.crew.up.Load()), Ops: make([]run.Op, len(k.names))}
-	for i, name := range k.names {
-		t.Ops[i] = run.Op{Name: name, Latency: hist.New()}
-	}
-	for _, s := range k.sessions {
-		s.rec.take(&t)
-	}
-	cpu := processCPU()
-	t.ClientCPU, k.cpu = cpu-k.cpu, cpu
-	k.seq++
-	k.last = now
-	k.total.Add(t)
-	if k.sink != nil {
-		k.sink(t)
-	}
 }

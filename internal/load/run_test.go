@@ -16,7 +16,7 @@ import (
 
 // TestCountsEqualTheServers compares every count of a clean run with the server's own counters.
 func TestCountsEqualTheServers(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
+	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
 		o := map[string]string{"tables": "2", "table-size": "500"}
 		prepared(t, tg, o)
 		c := counters{s.DB(t, "")}
@@ -32,7 +32,7 @@ func TestCountsEqualTheServers(t *testing.T) {
 			const threads, tables = 3, 2
 			before, _ := c.settled(t)
 			var ticks []run.Tick
-			r, err := Run(t.Context(), tg, Config{Workload: w, Options: opts, Threads: threads, Events: 200, PSMode: mode}, func(x run.Tick) { ticks = append(ticks, x) })
+			r, err := Run(t.Context(), tg, Config{Driver: driver, Workload: w, Options: opts, Threads: threads, Events: 200, PSMode: mode, Statements: true}, func(x run.Tick) { ticks = append(ticks, x) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,18 +52,30 @@ func TestCountsEqualTheServers(t *testing.T) {
 			if lost > 0 {
 				t.Logf("%d deadlocks, retried", lost)
 			}
-			// Every session asks for its id when it logs in and says good-bye, which the servers count as a question; every table
-			// is asked for its largest id.
+			// A session of the driver asks for its id when it logs in; every session says good-bye, which the servers count as a question;
+			// every table is asked for its largest id.
+			asks := uint64(0)
+			if driver {
+				asks = threads
+			}
+			if want := map[bool]string{false: "loops", true: "driver"}[driver]; r.Path != want {
+				t.Errorf("the path is %q, want %q", r.Path, want)
+			}
 			eq := func(what string, got, want uint64) {
 				t.Helper()
 				if got != want {
 					t.Errorf("%s %s: %s: Dyno counted %d, the server %d", w.Name(), mode, what, got, want)
 				}
 			}
-			eq("reads", op.Reads, d("Com_select")-threads-tables-looks)
+			eq("reads", op.Reads, d("Com_select")-asks-tables-looks)
 			eq("writes", op.Writes, d("Com_update")+d("Com_delete")+d("Com_insert"))
 			eq("others", op.Others, d("Com_begin")+d("Com_commit")+d("Com_rollback"))
-			eq("queries", r.Total.Queries()+threads+threads+tables+looks+1, d("Questions"))
+			var timed uint64
+			for _, x := range r.Total.Statements {
+				timed += x.Latency.Count()
+			}
+			eq("statements timed", timed, d("Com_select")-asks-tables-looks+d("Com_update")+d("Com_delete")+d("Com_insert")+d("Com_begin")+d("Com_commit"))
+			eq("queries", r.Total.Queries()+asks+threads+tables+looks+1, d("Questions"))
 			if mode == Disable {
 				eq("executions of prepared statements", 0, d("Com_stmt_execute"))
 			} else {
@@ -124,10 +136,10 @@ func (c counters) read(t *testing.T) map[string]uint64 {
 }
 
 func TestTicksFollowEachOther(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
+	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
 		prepared(t, tg, nil)
 		var ticks []run.Tick
-		r, err := Run(t.Context(), tg, Config{Workload: workload.PointSelect{}, Threads: 2, Time: 3 * time.Second}, func(x run.Tick) { ticks = append(ticks, x) })
+		r, err := Run(t.Context(), tg, Config{Driver: driver, Workload: workload.PointSelect{}, Threads: 2, Time: 3 * time.Second}, func(x run.Tick) { ticks = append(ticks, x) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,13 +170,13 @@ func TestTicksFollowEachOther(t *testing.T) {
 }
 
 func TestCancelStopsCleanly(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
+	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
 		prepared(t, tg, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		var r run.Run
 		var err error
 		within(t, 20*time.Second, "a run that was stopped after its first tick", func(context.Context) {
-			r, err = Run(ctx, tg, Config{Workload: workload.ReadWrite{}, Threads: 2}, func(run.Tick) { cancel() })
+			r, err = Run(ctx, tg, Config{Driver: driver, Workload: workload.ReadWrite{}, Threads: 2}, func(run.Tick) { cancel() })
 		})
 		if err != nil || r.State != run.Stopped || r.Total.Operations() == 0 || r.Total.Errors[lost] != 0 {
 			t.Errorf("%s, %d operations, errors %v, %v; want a stopped run with figures", r.State, r.Total.Operations(), r.Total.Errors, err)

@@ -4,45 +4,166 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"dyno/internal/target"
 	"dyno/internal/workload"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // connection is what a session needs of its link to the server.
 type connection interface {
-	call(ctx context.Context, c workload.Call) error
+	call(ctx context.Context, c *workload.Call, row func([]workload.Datum)) error
 	send(ctx context.Context, sql string, rows bool) error
 	id() uint64
 	close()
 }
 
-// crew is what the sessions of one run share.
-type crew struct {
-	config Config
-	plan   *workload.Plan
+// driven is the party of the general driver: a goroutine for each session.
+type driven struct {
+	*crew
 	// dial opens a connection that breaks when ctx ends, also later.
-	dial func(ctx context.Context) (connection, error)
+	dial     func(ctx context.Context) (connection, error)
+	sessions []*session
+	recs     []*recorder
+	work     chan due      // from the queue, when there is one
+	kick     chan struct{} // the queue has something new
+}
 
-	hard    context.Context // its end breaks the connections
-	stop    chan struct{}   // closed: no further operation begins
-	stopped atomic.Bool     // as stop, cheaper to ask
-	left    atomic.Int64    // operations that may still begin, when Config.Events limits them
-	fail    func(error)     // ends the run with an error
-	up      atomic.Int64    // sessions that are connected
+// due is an operation that a queue handed out.
+type due struct {
+	t  *terminal // nil: the session's own
+	at time.Duration
+}
+
+// mostRecorders bounds the memory that histograms take: many sessions share them.
+const mostRecorders = 16
+
+func newDriven(cr *crew, dial func(ctx context.Context) (connection, error)) *driven {
+	cr.timing = cr.config.Statements
+	return &driven{crew: cr, dial: dial, work: make(chan due), kick: make(chan struct{}, 1)}
+}
+
+func (d *driven) connect(ctx context.Context) error {
+	d.recs = newRecorders(d.crew, min(d.config.Threads, mostRecorders))
+	d.sessions = make([]*session, d.config.Threads)
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(dialers)
+	for i := range d.sessions {
+		g.Go(func() error {
+			if err := gctx.Err(); err != nil {
+				return err
+			}
+			conn, err := d.dial(d.hard)
+			if err != nil {
+				return fmt.Errorf("connect session %d of %d: %w", i+1, len(d.sessions), explain(err, d.plan))
+			}
+			s := &session{driven: d, conn: conn, rec: d.recs[i%len(d.recs)]}
+			s.flow.crew = d.crew
+			if d.config.Terminals <= d.config.Threads {
+				s.own = d.newTerminal(i)
+			}
+			d.sessions[i] = s
+			return nil
+		})
+	}
+	err := g.Wait()
+	if err != nil {
+		d.close()
+	}
+	return err
+}
+
+func newRecorders(cr *crew, n int) []*recorder {
+	out := make([]*recorder, n)
+	for i := range out {
+		out[i] = newRecorder(len(cr.plan.Operations), len(cr.naming.names))
+	}
+	return out
+}
+
+// close ends the connections of a run that has not begun.
+func (d *driven) close() {
+	for _, s := range d.sessions {
+		if s != nil {
+			s.conn.close()
+		}
+	}
+}
+
+func (d *driven) run() {
+	var all sync.WaitGroup
+	if d.queue != nil {
+		all.Go(d.dispatch)
+	}
+	for _, s := range d.sessions {
+		all.Go(s.run)
+	}
+	all.Wait()
+}
+
+// dispatch hands what is due to free sessions.
+func (d *driven) dispatch() {
+	defer close(d.work)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for !d.queue.ended() {
+		if t, at, ok := d.queue.take(d.now()); ok {
+			select {
+			case d.work <- due{t, at}:
+				continue
+			case <-d.stop:
+				d.queue.untake()
+				return
+			}
+		}
+		if d.queue.ended() {
+			return
+		}
+		timer.Reset(min(d.queue.next()-d.now(), time.Hour))
+		select {
+		case <-timer.C:
+		case <-d.kick:
+		case <-d.stop:
+			return
+		}
+	}
+}
+
+func (d *driven) wake() {}
+
+func (d *driven) busyIDs() (ids []uint64) {
+	for _, s := range d.sessions {
+		if id := s.busyID.Load(); id != 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (d *driven) recorders() []*recorder { return d.recs }
+
+func (d *driven) loops() []time.Duration { return nil }
+
+func (d *driven) flows() (out []*flow) {
+	for _, s := range d.sessions {
+		out = append(out, &s.flow)
+	}
+	return out
 }
 
 // session is one connection that runs operations one after the other.
 type session struct {
-	*crew
-	conn  connection // nil while it is lost
-	gen   workload.Generator
-	rec   *recorder
-	timer *time.Timer
-	busy  atomic.Uint64 // the server's id of the connection while an operation is under way, else 0
+	*driven
+	flow   flow
+	conn   connection // nil while it is lost
+	own    *terminal  // nil where terminals share sessions
+	rec    *recorder
+	timer  *time.Timer
+	busyID atomic.Uint64 // the server's id of the connection while an operation is under way, else 0
 }
 
 // errStopped says that the run ends before an operation came to its end.
@@ -55,37 +176,63 @@ func (s *session) run() {
 			s.conn.close()
 		}
 	}()
-	var op workload.Op
-	for s.next() {
-		s.gen.Next(&op)
-		if op.Think > 0 && !s.sleep(op.Think) {
+	free := time.Duration(0)
+	for {
+		t, at, ok := s.next()
+		if !ok {
 			return
 		}
-		var n statements
-		begin := time.Now()
-		err := s.perform(&op, &n)
-		if err == nil {
-			s.rec.done(op.Kind, time.Since(begin), n)
-			continue
+		s.busy.Add(1)
+		step := s.perform(t, at, free)
+		free = s.now()
+		if step != stepHalted {
+			s.busy.Add(-1)
 		}
-		s.rec.unfinished(op.Kind, n)
-		switch {
-		case errors.Is(err, errStopped):
-			return
-		case errors.Is(err, errDropped):
-		default:
-			s.fail(err)
+		if t != s.own {
+			s.queue.give(t, free)
+			select {
+			case s.kick <- struct{}{}:
+			default:
+			}
+		}
+		if step == stepFailed {
+			s.fail(s.flow.err)
+		}
+		if step == stepFailed || step == stepHalted {
 			return
 		}
 	}
 }
 
-// next reports whether another operation may begin.
-func (s *session) next() bool {
-	if s.stopped.Load() {
-		return false
+// next waits for an operation. It is not ok when the run ends.
+func (s *session) next() (t *terminal, at time.Duration, ok bool) {
+	if s.queue != nil {
+		select {
+		case d, open := <-s.work:
+			if !open {
+				return nil, 0, false
+			}
+			if s.stopped.Load() {
+				s.queue.untake()
+				return nil, 0, false
+			}
+			if d.t == nil {
+				s.own.draw(s.now())
+				d.t = s.own
+			}
+			return d.t, d.at, true
+		case <-s.stop:
+			return nil, 0, false
+		}
 	}
-	return s.config.Events == 0 || s.left.Add(-1) >= 0
+	if !s.may() {
+		return nil, 0, false
+	}
+	s.own.draw(s.now())
+	if think := s.own.op.Think; think > 0 && !s.sleep(think) {
+		return nil, 0, false
+	}
+	return s.own, 0, true
 }
 
 // sleep waits and reports whether the run goes on.
@@ -104,97 +251,43 @@ func (s *session) sleep(d time.Duration) bool {
 	}
 }
 
-// errDropped says that an operation failed with an error that the user asked to ignore.
-var errDropped = errors.New("dropped")
-
 // perform carries out one operation, again from its beginning as often as it takes.
-func (s *session) perform(op *workload.Op, n *statements) error {
-	for {
-		err := s.attempt(op, n)
-		if err == nil {
-			return nil
-		}
-		if s.hard.Err() != nil {
-			return errStopped
-		}
-		number, ok := target.ServerErrorNumber(err)
-		switch {
-		case target.KindOf(err) == target.Gone:
-			s.rec.connectionLost()
-			if err := s.reconnect(err); err != nil {
-				return err
-			}
-		case !ok:
-			return err
-		case slices.Contains(Retried[:], number):
-			s.rec.serverError(number)
-			if err := s.rollback(op, n); err != nil {
-				return err
-			}
-		case s.config.IgnoreAll || slices.Contains(s.config.Ignore, number):
-			s.rec.serverError(number)
-			if err := s.rollback(op, n); err != nil {
-				return err
-			}
-			return errDropped
-		default:
-			s.rec.serverError(number)
-			return err
-		}
-		if s.stopped.Load() {
-			return errStopped
-		}
+func (s *session) perform(t *terminal, at, free time.Duration) step {
+	s.busyID.Store(s.conn.id())
+	defer s.busyID.Store(0)
+	f := &s.flow
+	now := s.now()
+	c := s.rec.hold()
+	if s.queue != nil {
+		c.begins(now - max(at, free))
 	}
-}
-
-// attempt sends the statements of an operation up to the first that fails. Those the server answered are counted, with an error
-// too: the server counts them as well.
-func (s *session) attempt(op *workload.Op, n *statements) error {
-	s.busy.Store(s.conn.id())
-	defer s.busy.Store(0)
-	for _, c := range op.Calls {
-		err := s.conn.call(s.hard, c)
-		if err != nil {
-			if _, answered := target.ServerErrorNumber(err); !answered {
-				return err
+	step := f.begin(c, t, at, now, s.queue != nil)
+	s.rec.release()
+	for !step.over() {
+		var err error
+		switch step {
+		case stepSend:
+			err = s.conn.call(s.hard, &f.call, f.t.gen.Row)
+		case stepRollback:
+			err = s.conn.send(s.hard, "ROLLBACK", false)
+		case stepReconnect:
+			s.busyID.Store(0)
+			err = s.reconnect(f.err)
+			if err == nil {
+				s.busyID.Store(s.conn.id())
 			}
+		case stepDone, stepDropped, stepHalted, stepFailed: // over
 		}
-		switch s.plan.Statements[c.Statement].Kind {
-		case workload.Read:
-			n.reads++
-		case workload.Write:
-			n.writes++
-		default:
-			n.others++
+		now := s.now()
+		c := s.rec.hold()
+		if step == stepReconnect {
+			step = f.reconnected(c, err, now)
+		} else {
+			step = f.answered(c, err, now)
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.plan.Statements[c.Statement].SQL, err)
-		}
+		s.rec.release()
 	}
-	return nil
-}
-
-// rollback ends the transaction that a failed operation may have left open: after a lock wait timeout the server has undone the
-// last statement alone.
-func (s *session) rollback(op *workload.Op, n *statements) error {
-	inTransaction := slices.ContainsFunc(op.Calls, func(c workload.Call) bool {
-		return s.plan.Statements[c.Statement].Kind == workload.Other
-	})
-	if !inTransaction {
-		return nil
-	}
-	err := s.conn.send(s.hard, "ROLLBACK", false)
-	switch {
-	case err == nil:
-		n.others++
-		return nil
-	case s.hard.Err() != nil:
-		return errStopped
-	case target.KindOf(err) == target.Gone:
-		s.rec.connectionLost()
-		return s.reconnect(err)
-	}
-	return fmt.Errorf("roll back a failed operation: %w", err)
+	return step
 }
 
 const (
@@ -207,22 +300,30 @@ func (s *session) reconnect(cause error) error {
 	s.conn.close()
 	s.conn = nil
 	s.up.Add(-1)
+	conn, err := again(s.crew, cause, s.sleep, s.dial)
+	if err == nil {
+		s.conn = conn
+		s.up.Add(1)
+	}
+	return err
+}
+
+// again dials until there is a connection, the run ends or it is no use.
+func again[C any](cr *crew, cause error, sleep func(time.Duration) bool, dial func(context.Context) (C, error)) (C, error) {
+	var none C
 	begin := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		if !s.sleep(pause) {
-			return errStopped
+		if !sleep(pause) {
+			return none, errStopped
 		}
-		conn, err := s.dial(s.hard)
+		conn, err := dial(cr.hard)
 		switch {
 		case err == nil:
-			s.conn = conn
-			s.up.Add(1)
-			s.rec.reconnected()
-			return nil
-		case s.stopped.Load():
-			return errStopped
-		case time.Since(begin) > s.config.Reconnect || hopeless(err):
-			return fmt.Errorf("connection lost (%w), and no other in %v: %w", cause, time.Since(begin).Round(time.Second), err)
+			return conn, nil
+		case cr.stopped.Load():
+			return none, errStopped
+		case time.Since(begin) > cr.config.Reconnect || hopeless(err):
+			return none, fmt.Errorf("connection lost (%w), and no other in %v: %w", cause, time.Since(begin).Round(time.Second), err)
 		}
 	}
 }
@@ -234,7 +335,7 @@ func hopeless(err error) bool {
 		return true
 	}
 	n, ok := target.ServerErrorNumber(err)
-	return ok && n == noSuchTable
+	return ok && n == noSuchTable || errors.Is(err, errOtherWay)
 }
 
 const (

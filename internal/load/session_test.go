@@ -17,6 +17,7 @@ import (
 type fixed struct {
 	schema string
 	calls  []workload.Statement
+	think  time.Duration
 }
 
 func (fixed) Name() string               { return "fixed" }
@@ -24,15 +25,24 @@ func (fixed) Title() string              { return "always the same" }
 func (fixed) Options() []workload.Option { return nil }
 func (w fixed) Build(map[string]string) (*workload.Plan, error) {
 	p := &workload.Plan{Workload: "fixed", Schema: w.schema, Options: map[string]string{}, Operations: []string{"fixed"}, Statements: w.calls}
-	p.Generator = func(uint64, int) workload.Generator { return w }
+	p.Generator = func(uint64, int) workload.Generator {
+		g := always{think: w.think}
+		for i := range w.calls {
+			g.Calls = append(g.Calls, workload.Call{Statement: i})
+		}
+		return &g
+	}
 	return p, nil
 }
 
-func (w fixed) Next(op *workload.Op) {
-	*op = workload.Op{}
-	for i := range w.calls {
-		op.Calls = append(op.Calls, workload.Call{Statement: i})
-	}
+type always struct {
+	workload.Listed
+	think time.Duration
+}
+
+func (a *always) Begin(op *workload.Op) {
+	*op = workload.Op{Think: a.think}
+	a.Again()
 }
 
 func text(sql string) workload.Statement {
@@ -56,7 +66,7 @@ func texts(sql ...string) fixed {
 
 // TestLockWaitsAreRetried holds a row's lock until the load has run into it, and expects the operation to end well after that.
 func TestLockWaitsAreRetried(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
+	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
 		s.Exec(t, "CREATE DATABASE x", "CREATE TABLE x.t (id INT PRIMARY KEY, n INT)", "INSERT INTO x.t VALUES (1, 0), (2, 0)")
 		tx, err := s.DB(t, "x").Begin()
 		if err != nil {
@@ -68,7 +78,7 @@ func TestLockWaitsAreRetried(t *testing.T) {
 		}
 		w := texts("BEGIN", "UPDATE t SET n = n + 1 WHERE id = 1", "UPDATE t SET n = n + 1 WHERE id = 2", "COMMIT")
 		held := true
-		r, err := Run(t.Context(), tg, Config{Workload: w, Events: 3}, func(x run.Tick) {
+		r, err := Run(t.Context(), tg, Config{Driver: driver, Workload: w, Events: 3}, func(x run.Tick) {
 			if x.Errors["1205"] > 0 && held {
 				held = false
 				if err := tx.Rollback(); err != nil {
@@ -93,7 +103,7 @@ func TestLockWaitsAreRetried(t *testing.T) {
 }
 
 func TestDeadlocksAreRetried(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
+	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
 		o := map[string]string{"table-size": "10", "delete-inserts": "4", "range-selects": "off", "point-selects": "0"}
 		prepared(t, tg, o)
 		var r run.Run
@@ -101,7 +111,7 @@ func TestDeadlocksAreRetried(t *testing.T) {
 			var err error
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
-			r, err = Run(ctx, tg, Config{Workload: workload.ReadWrite{}, Options: o, Threads: 8}, func(x run.Tick) {
+			r, err = Run(ctx, tg, Config{Driver: driver, Workload: workload.ReadWrite{}, Options: o, Threads: 8}, func(x run.Tick) {
 				if x.Errors["1213"] > 0 {
 					cancel()
 				}
@@ -121,10 +131,10 @@ func TestDeadlocksAreRetried(t *testing.T) {
 }
 
 func TestErrorsEndTheRunUnlessIgnored(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
+	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
 		s.Exec(t, "CREATE DATABASE x", "CREATE TABLE x.t (id INT PRIMARY KEY)", "INSERT INTO x.t VALUES (1)")
 		w := texts("SELECT 1", "INSERT INTO t VALUES (1)")
-		r, err := Run(t.Context(), tg, Config{Workload: w, Events: 5}, nil)
+		r, err := Run(t.Context(), tg, Config{Driver: driver, Workload: w, Events: 5}, nil)
 		if err == nil || r.State != run.Failed || r.Total.Errors["1062"] != 1 || !strings.Contains(r.Error, "INSERT INTO t") {
 			t.Errorf("%s with errors %v, %v; want it failed at the first duplicate key, naming the statement", r.State, r.Total.Errors, err)
 		}
@@ -136,14 +146,14 @@ func TestErrorsEndTheRunUnlessIgnored(t *testing.T) {
 				t.Errorf("%s: %d operations, %d queries, errors %v, %v", r.State, r.Total.Operations(), r.Total.Queries(), r.Total.Errors, err)
 			}
 		}
-		f(Config{Ignore: []uint16{1062}})
-		f(Config{IgnoreAll: true})
+		f(Config{Driver: driver, Ignore: []uint16{1062}})
+		f(Config{Driver: driver, IgnoreAll: true})
 	})
 }
 
 // TestLostConnectionsComeBack kills the sessions of a run one by one, then the whole server.
 func TestLostConnectionsComeBack(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
+	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
 		prepared(t, tg, nil)
 		db := s.DB(t, "")
 		killed := 0
@@ -154,7 +164,7 @@ func TestLostConnectionsComeBack(t *testing.T) {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			var err error
-			r, err = Run(ctx, tg, Config{Workload: workload.ReadWrite{}, Threads: 3, Reconnect: 2 * time.Minute}, func(x run.Tick) {
+			r, err = Run(ctx, tg, Config{Driver: driver, Workload: workload.ReadWrite{}, Threads: 3, Reconnect: 2 * time.Minute}, func(x run.Tick) {
 				switch {
 				case killed < 2:
 					var id int
@@ -186,29 +196,31 @@ func TestLostConnectionsComeBack(t *testing.T) {
 }
 
 func TestServerThatStaysAwayEndsTheRun(t *testing.T) {
-	s := servers.Start(t, "mariadb")
-	tg := open(t, s)
-	prepared(t, tg, nil)
-	within(t, 60*time.Second, "a run without a server", func(ctx context.Context) {
-		r, err := Run(ctx, tg, Config{Workload: workload.PointSelect{}, Threads: 2, Reconnect: time.Second}, func(x run.Tick) {
-			if x.Seq == 0 {
-				s.Kill(t)
+	for _, driver := range []bool{false, true} {
+		s := servers.Start(t, "mariadb")
+		tg := open(t, s)
+		prepared(t, tg, nil)
+		within(t, 60*time.Second, "a run without a server", func(ctx context.Context) {
+			r, err := Run(ctx, tg, Config{Driver: driver, Workload: workload.PointSelect{}, Threads: 2, Reconnect: time.Second}, func(x run.Tick) {
+				if x.Seq == 0 {
+					s.Kill(t)
+				}
+			})
+			if err == nil || r.State != run.Failed || r.Total.Errors[lost] == 0 || r.Total.Operations() == 0 || !strings.Contains(err.Error(), "connection lost") {
+				t.Errorf("%s, %d operations, errors %v, %v", r.State, r.Total.Operations(), r.Total.Errors, err)
 			}
 		})
-		if err == nil || r.State != run.Failed || r.Total.Errors[lost] == 0 || r.Total.Operations() == 0 || !strings.Contains(err.Error(), "connection lost") {
-			t.Errorf("%s, %d operations, errors %v, %v", r.State, r.Total.Operations(), r.Total.Errors, err)
-		}
-	})
+	}
 }
 
 // TestStoppedRunDoesNotWaitForLongStatements stops a run whose statements would take an hour, and looks whether the server was told.
 func TestStoppedRunDoesNotWaitForLongStatements(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
+	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
 		s.Exec(t, "CREATE DATABASE x")
 		db := s.DB(t, "")
 		ctx, cancel := context.WithCancel(t.Context())
 		within(t, 30*time.Second, "a stopped run", func(context.Context) {
-			r, err := Run(ctx, tg, Config{Workload: texts("SELECT SLEEP(3600)"), Threads: 2}, func(x run.Tick) { cancel() })
+			r, err := Run(ctx, tg, Config{Driver: driver, Workload: texts("SELECT SLEEP(3600)"), Threads: 2}, func(x run.Tick) { cancel() })
 			if err != nil || r.State != run.Stopped || r.Total.Operations() != 0 || r.Total.Queries() != 0 {
 				t.Errorf("%s, %d operations, %d queries, %v", r.State, r.Total.Operations(), r.Total.Queries(), err)
 			}

@@ -26,17 +26,3 @@ func TestFind(t *testing.T) {
 	f("zzz", "")
 	f("", "")
 }
-
-func TestDistance(t *testing.T) {
-	f := func(a, b string, want int) {
-		t.Helper()
-		if got := distance(a, b); got != want {
-			t.Errorf("%q to %q: %d, want %d", a, b, got, want)
-		}
-	}
-	f("", "", 0)
-	f("abc", "", 3)
-	f("", "abc", 3)
-	f("kitten", "sitting", 3)
-	f("same", "same", 0)
-}

@@ -14,7 +14,7 @@ const maxRows = 2_000_000_000
 
 // oltpOptions are sysbench's options of its OLTP scripts; every one of the family takes them all, as there.
 func oltpOptions() []Option {
-	return []Option{
+	return append([]Option{
 		{Name: "mysql-db", Type: Text, Default: sbtest, Help: "database that holds the tables"},
 		{Name: "tables", Type: Number, Default: "1", Max: 100_000, Help: "number of tables"},
 		{Name: "table-size", Type: Number, Default: "10000", Max: maxRows, Help: "rows in each table"},
@@ -34,12 +34,7 @@ func oltpOptions() []Option {
 		{Name: "create-secondary", Type: Bool, Default: "on", Help: "an index on k"},
 		{Name: "mysql-storage-engine", Type: Text, Default: "innodb", Help: "storage engine of the tables"},
 		{Name: "create-table-options", Type: Text, Help: "added to the end of CREATE TABLE"},
-		{Name: "rand-type", Type: Text, Default: randSpecial, Help: "how ids are chosen", Choices: []string{randSpecial, randUniform, randGaussian, randPareto}},
-		{Name: "rand-spec-iter", Type: Number, Default: "12", Max: 1000, Help: "special, gaussian: even draws that make one bell-shaped"},
-		{Name: "rand-spec-pct", Type: Number, Default: "1", Max: 100, Help: "special: percent of the rows that are hot"},
-		{Name: "rand-spec-res", Type: Number, Default: "75", Max: 99, Help: "special: percent of the draws that go to hot rows"},
-		{Name: "rand-pareto-h", Type: Text, Default: "0.2", Help: "pareto: this share of the rows gets the rest of the draws"},
-	}
+	}, randOptions()...)
 }
 
 // The kinds of statement of the family, in the order in which a transaction sends them.
@@ -57,15 +52,15 @@ const (
 )
 
 var oltpSQL = [oltpKinds]Statement{
-	oltpPoint:          {SQL: "SELECT c FROM sbtest%d WHERE id=?", Kind: Read, Rows: true},
-	oltpSimple:         {SQL: "SELECT c FROM sbtest%d WHERE id BETWEEN ? AND ?", Kind: Read, Rows: true},
-	oltpSum:            {SQL: "SELECT SUM(k) FROM sbtest%d WHERE id BETWEEN ? AND ?", Kind: Read, Rows: true},
-	oltpOrder:          {SQL: "SELECT c FROM sbtest%d WHERE id BETWEEN ? AND ? ORDER BY c", Kind: Read, Rows: true},
-	oltpDistinct:       {SQL: "SELECT DISTINCT c FROM sbtest%d WHERE id BETWEEN ? AND ? ORDER BY c", Kind: Read, Rows: true},
-	oltpIndexUpdate:    {SQL: "UPDATE sbtest%d SET k=k+1 WHERE id=?", Kind: Write},
-	oltpNonIndexUpdate: {SQL: "UPDATE sbtest%d SET c=? WHERE id=?", Kind: Write},
-	oltpDelete:         {SQL: "DELETE FROM sbtest%d WHERE id=?", Kind: Write},
-	oltpInsert:         {SQL: "INSERT INTO sbtest%d (id, k, c, pad) VALUES (?, ?, ?, ?)", Kind: Write},
+	oltpPoint:          {Name: "point select", SQL: "SELECT c FROM sbtest%d WHERE id=?", Kind: Read, Rows: true},
+	oltpSimple:         {Name: "simple range", SQL: "SELECT c FROM sbtest%d WHERE id BETWEEN ? AND ?", Kind: Read, Rows: true},
+	oltpSum:            {Name: "sum range", SQL: "SELECT SUM(k) FROM sbtest%d WHERE id BETWEEN ? AND ?", Kind: Read, Rows: true},
+	oltpOrder:          {Name: "order range", SQL: "SELECT c FROM sbtest%d WHERE id BETWEEN ? AND ? ORDER BY c", Kind: Read, Rows: true},
+	oltpDistinct:       {Name: "distinct range", SQL: "SELECT DISTINCT c FROM sbtest%d WHERE id BETWEEN ? AND ? ORDER BY c", Kind: Read, Rows: true},
+	oltpIndexUpdate:    {Name: "index update", SQL: "UPDATE sbtest%d SET k=k+1 WHERE id=?", Kind: Write},
+	oltpNonIndexUpdate: {Name: "non-index update", SQL: "UPDATE sbtest%d SET c=? WHERE id=?", Kind: Write},
+	oltpDelete:         {Name: "delete", SQL: "DELETE FROM sbtest%d WHERE id=?", Kind: Write},
+	oltpInsert:         {Name: "insert", SQL: "INSERT INTO sbtest%d (id, k, c, pad) VALUES (?, ?, ?, ?)", Kind: Write},
 }
 
 const (
@@ -73,43 +68,57 @@ const (
 	padLength = 5*12 - 1
 )
 
-// oltpMix says how often a transaction sends each kind of statement; a delete brings its insert along.
+// oltpMix says how often a transaction sends each kind of statement. A delete brings its insert along, or is alone when there are no
+// inserts.
 type oltpMix struct {
 	times       [oltpKinds]int
 	transaction bool
 }
 
-// oltpPlan makes the plan of one workload of the family.
-func oltpPlan(name string, v Values, mix oltpMix) (*Plan, error) {
+// oltpBase makes what all plans of the family share: the tables and the distribution of the rows.
+func oltpBase(name string, v Values) (*Plan, distribution, error) {
 	tables, size := v.Int("tables"), v.Int("table-size")
 	if tables < 1 {
-		return nil, &OptionError{"tables", v.Text("tables"), "takes a number from 1"}
+		return nil, distribution{}, &OptionError{"tables", v.Text("tables"), "takes a number from 1"}
 	}
 	if size < 1 {
-		return nil, &OptionError{"table-size", v.Text("table-size"), "takes a number from 1"}
+		return nil, distribution{}, &OptionError{"table-size", v.Text("table-size"), "takes a number from 1"}
 	}
 	if v.Text("mysql-db") == "" {
-		return nil, &OptionError{Option: "mysql-db", Reason: "takes the name of a database"}
+		return nil, distribution{}, &OptionError{Option: "mysql-db", Reason: "takes the name of a database"}
 	}
 	dist, err := distribute(v, size)
 	if err != nil {
-		return nil, err
+		return nil, dist, err
 	}
 	p := &Plan{Workload: name, Schema: v.Text("mysql-db"), Options: v, Operations: []string{name}}
-	if dist.kind == randSpecial && size > 1 {
-		p.Notes = append(p.Notes, fmt.Sprintf("rand-type is special: %s %% of the draws go to about %s %% of the rows, so that a cache "+
-			"much smaller than the tables may seem enough; rand-type=uniform reaches every row alike",
-			v.Text("rand-spec-res"), v.Text("rand-spec-pct")))
+	if n := dist.note(v); n != "" {
+		p.Notes = append(p.Notes, n)
 	}
+	for t := range tables {
+		p.Tables = append(p.Tables, oltpTable(v, dist, t+1))
+	}
+	return p, dist, nil
+}
+
+// oltpPlan makes the plan of a workload that is a mix. blame is the option to name when nothing is left of it.
+func oltpPlan(name string, v Values, mix oltpMix, blame string) (*Plan, error) {
+	p, dist, err := oltpBase(name, v)
+	if err != nil {
+		return nil, err
+	}
+	tables := len(p.Tables)
 	if mix.transaction {
-		p.Statements = append(p.Statements, Statement{SQL: "BEGIN", Kind: Other, Text: true}, Statement{SQL: "COMMIT", Kind: Other, Text: true})
+		p.Statements = append(p.Statements, Statement{Name: "begin", SQL: "BEGIN", Kind: Other, Text: true}, Statement{Name: "commit", SQL: "COMMIT", Kind: Other, Text: true})
 	}
 	// Only what the mix sends is prepared: number of kind k in table t (from 0) is first[k]+t.
 	var first [oltpKinds]int
+	calls := 0
 	for k, n := range mix.times {
 		if n == 0 {
 			continue
 		}
+		calls += n
 		first[k] = len(p.Statements)
 		for t := range tables {
 			s := oltpSQL[k]
@@ -117,15 +126,8 @@ func oltpPlan(name string, v Values, mix oltpMix) (*Plan, error) {
 			p.Statements = append(p.Statements, s)
 		}
 	}
-	calls := 0
-	for _, n := range mix.times {
-		calls += n
-	}
 	if calls == 0 {
-		return nil, &OptionError{Option: "point-selects", Reason: "every kind of statement is switched off, nothing is left to run"}
-	}
-	for t := range tables {
-		p.Tables = append(p.Tables, oltpTable(v, dist, t+1))
+		return nil, &OptionError{Option: blame, Reason: "every kind of statement is switched off, nothing is left to run"}
 	}
 	rangeSize := v.Int("range-size")
 	p.Generator = func(seed uint64, session int) Generator {
@@ -154,11 +156,10 @@ func oltpTable(v Values, dist distribution, n int) Table {
 	}
 	t := Table{
 		Name: name, Create: create, Rows: v.Int("table-size"),
-		Insert:  "INSERT INTO " + name + " (id, k, c, pad) VALUES ",
 		Columns: []string{"id", "k", "c", "pad"},
 		Key:     "id",
 	}
-	t.Values = func(seed uint64) func([]byte, int) []byte { return oltpRows(seed, uint64(n), dist) }
+	t.Fill = func(seed uint64) func(int, func([]Datum)) { return oltpRows(seed, uint64(n), dist) }
 	if v.Bool("create-secondary") {
 		t.After = []string{fmt.Sprintf("CREATE INDEX k_%d ON %s (k)", n, name)}
 	}
@@ -166,20 +167,18 @@ func oltpTable(v Values, dist distribution, n int) Table {
 }
 
 // oltpRows returns the source of the rows of table n.
-func oltpRows(seed, n uint64, dist distribution) func([]byte, int) []byte {
-	var text [cLength + padLength]byte
+func oltpRows(seed, n uint64, dist distribution) func(int, func([]Datum)) {
+	var c [cLength]byte
+	var pad [padLength]byte
 	pcg := rand.NewPCG(0, 0)
 	src := source{rand.New(pcg)}
-	return func(dst []byte, row int) []byte {
-		pcg.Seed(seed, n<<40|uint64(row))
-		src.digits(text[:cLength])
-		src.digits(text[cLength:])
-		dst = append(dst, '(')
-		dst = strconv.AppendInt(dst, int64(row), 10)
-		dst = append(dst, ',')
-		dst = strconv.AppendInt(dst, int64(dist.draw(src)), 10)
-		dst = append(append(append(dst, ",'"...), text[:cLength]...), "','"...)
-		return append(append(dst, text[cLength:]...), "')"...)
+	row := []Datum{{}, {}, Bytes(c[:]), Bytes(pad[:])}
+	return func(id int, emit func([]Datum)) {
+		pcg.Seed(seed, n<<40|uint64(id))
+		src.digits(c[:])
+		src.digits(pad[:])
+		row[0], row[1] = Int(int64(id)), Int(int64(dist.draw(src)))
+		emit(row)
 	}
 }
 
@@ -191,11 +190,11 @@ type oltpGenerator struct {
 	rangeSize int
 	mix       oltpMix
 	first     [oltpKinds]int
-	calls     []Call
+	Listed
 }
 
 func newOLTPGenerator(g oltpGenerator) *oltpGenerator {
-	add := func(statement int, args ...any) { g.calls = append(g.calls, Call{statement, args}) }
+	add := func(statement int, args ...Datum) { g.Calls = append(g.Calls, Call{Statement: statement, Args: args}) }
 	if g.mix.transaction {
 		add(0)
 	}
@@ -203,16 +202,19 @@ func newOLTPGenerator(g oltpGenerator) *oltpGenerator {
 		for range n {
 			switch k {
 			case oltpDelete:
-				add(0, nil)
+				add(0, Datum{})
+				if g.mix.times[oltpInsert] == 0 {
+					continue
+				}
 				// The texts are overwritten in place, so that an operation allocates nothing for them.
-				add(0, nil, nil, make([]byte, cLength), make([]byte, padLength))
+				add(0, Datum{}, Datum{}, Bytes(make([]byte, cLength)), Bytes(make([]byte, padLength)))
 			case oltpInsert: // together with its delete
 			case oltpNonIndexUpdate:
-				add(0, make([]byte, cLength), nil)
+				add(0, Bytes(make([]byte, cLength)), Datum{})
 			case oltpPoint, oltpIndexUpdate:
-				add(0, nil)
+				add(0, Datum{})
 			default:
-				add(0, nil, nil)
+				add(0, Datum{}, Datum{})
 			}
 		}
 	}
@@ -222,8 +224,8 @@ func newOLTPGenerator(g oltpGenerator) *oltpGenerator {
 	return &g
 }
 
-// Next fills op with the next transaction. Each kind of statement keeps to one table within it.
-func (g *oltpGenerator) Next(op *Op) {
+// Begin draws the next transaction. Each kind of statement keeps to one table within it.
+func (g *oltpGenerator) Begin(op *Op) {
 	i := 0
 	if g.mix.transaction {
 		i = 1
@@ -234,31 +236,38 @@ func (g *oltpGenerator) Next(op *Op) {
 		}
 		table := g.IntN(g.tables)
 		for range n {
-			c := &g.calls[i]
+			c := &g.Calls[i]
 			c.Statement = g.first[k] + table
-			id := int64(g.dist.draw(g.source))
+			id := g.row()
 			switch k {
 			case oltpPoint, oltpIndexUpdate:
 				c.Args[0] = id
 			case oltpNonIndexUpdate:
-				g.digits(c.Args[0].([]byte))
+				g.digits(c.Args[0].Raw())
 				c.Args[1] = id
 			case oltpDelete:
 				c.Args[0] = id
+				if g.mix.times[oltpInsert] == 0 {
+					break
+				}
 				i++
-				c = &g.calls[i]
+				c = &g.Calls[i]
 				c.Statement = g.first[oltpInsert] + table
-				c.Args[0], c.Args[1] = id, int64(g.dist.draw(g.source))
-				g.digits(c.Args[2].([]byte))
-				g.digits(c.Args[3].([]byte))
+				c.Args[0], c.Args[1] = id, g.row()
+				g.digits(c.Args[2].Raw())
+				g.digits(c.Args[3].Raw())
 			default:
-				c.Args[0], c.Args[1] = id, id+int64(g.rangeSize)-1
+				c.Args[0], c.Args[1] = id, Int(int64(id.Bits())+int64(g.rangeSize)-1)
 			}
 			i++
 		}
 	}
-	op.Kind, op.Think, op.Calls = 0, 0, g.calls
+	op.Kind, op.Think = 0, 0
+	g.Again()
 }
+
+// row draws an id.
+func (g *oltpGenerator) row() Datum { return Int(int64(g.dist.draw(g.source))) }
 
 // oltpReads fills in how often a transaction reads.
 func oltpReads(v Values, mix *oltpMix) {

@@ -22,5 +22,5 @@ func (w PointSelect) Build(given map[string]string) (*Plan, error) {
 	v["point-selects"] = "1"
 	var mix oltpMix
 	mix.times[oltpPoint] = 1
-	return oltpPlan(w.Name(), v, mix)
+	return oltpPlan(w.Name(), v, mix, "point-selects")
 }

@@ -22,5 +22,5 @@ func (w ReadOnly) Build(given map[string]string) (*Plan, error) {
 	}
 	mix := oltpMix{transaction: !v.Bool("skip-trx")}
 	oltpReads(v, &mix)
-	return oltpPlan(w.Name(), v, mix)
+	return oltpPlan(w.Name(), v, mix, "point-selects")
 }

@@ -23,5 +23,5 @@ func (w ReadWrite) Build(given map[string]string) (*Plan, error) {
 	mix := oltpMix{transaction: !v.Bool("skip-trx")}
 	oltpReads(v, &mix)
 	oltpWrites(v, &mix)
-	return oltpPlan(w.Name(), v, mix)
+	return oltpPlan(w.Name(), v, mix, "point-selects")
 }

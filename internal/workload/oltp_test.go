@@ -18,11 +18,29 @@ func build(t *testing.T, w Workload, given map[string]string) *Plan {
 	return p
 }
 
-// texts returns the statements of one operation with their arguments in place.
-func texts(t *testing.T, p *Plan, op *Op) []string {
+// calls returns the statements of the next operation.
+func calls(t *testing.T, g Generator) (list []Call) {
+	t.Helper()
+	var op Op
+	g.Begin(&op)
+	for {
+		var c Call
+		more, err := g.Next(&c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !more {
+			return list
+		}
+		list = append(list, c)
+	}
+}
+
+// texts returns the statements of the next operation with their arguments in place.
+func texts(t *testing.T, p *Plan, g Generator) []string {
 	t.Helper()
 	var out []string
-	for _, c := range op.Calls {
+	for _, c := range calls(t, g) {
 		b, err := p.Statements[c.Statement].AppendText(nil, c.Args)
 		if err != nil {
 			t.Fatal(err)
@@ -47,10 +65,8 @@ func checkShape(t *testing.T, w Workload, given map[string]string, shapes ...str
 	t.Helper()
 	p := build(t, w, given)
 	g := p.Generator(1, 0)
-	var op Op
 	for range 20 {
-		g.Next(&op)
-		got := texts(t, p, &op)
+		got := texts(t, p, g)
 		if len(got) != len(shapes) {
 			t.Fatalf("%s %v: %d statements, want %d: %q", w.Name(), given, len(got), len(shapes), got)
 		}
@@ -59,6 +75,14 @@ func checkShape(t *testing.T, w Workload, given map[string]string, shapes ...str
 				t.Fatalf("%s %v: statement %d is %s, want %s", w.Name(), given, i, got[i], shapes[i])
 			}
 		}
+	}
+}
+
+// refuses fails when the options are accepted, or the error does not say this.
+func refuses(t *testing.T, w Workload, given map[string]string, mention string) {
+	t.Helper()
+	if _, err := w.Build(given); err == nil || !strings.Contains(err.Error(), mention) {
+		t.Errorf("%s %v: %v; want %q", w.Name(), given, err, mention)
 	}
 }
 
@@ -79,10 +103,8 @@ func TestOneTableForEachKindOfStatement(t *testing.T) {
 	g := p.Generator(3, 0)
 	table := regexp.MustCompile(`sbtest\d+`)
 	seen := map[string]bool{}
-	var op Op
 	for range 50 {
-		g.Next(&op)
-		s := texts(t, p, &op)
+		s := texts(t, p, g)
 		for i := 2; i <= 10; i++ { // BEGIN, then ten reads
 			if a, b := table.FindString(s[1]), table.FindString(s[i]); a != b {
 				t.Fatalf("point reads of one transaction go to %s and %s", a, b)
@@ -105,11 +127,9 @@ func TestOneTableForEachKindOfStatement(t *testing.T) {
 func TestRangesAreAsLongAsAsked(t *testing.T) {
 	p := build(t, ReadOnly{}, map[string]string{"range-size": "7", "point-selects": "0", "skip-trx": "on", "table-size": "1000"})
 	g := p.Generator(1, 0)
-	var op Op
 	for range 100 {
-		g.Next(&op)
-		for _, c := range op.Calls {
-			from, to := c.Args[0].(int64), c.Args[1].(int64)
+		for _, c := range calls(t, g) {
+			from, to := int64(c.Args[0].Bits()), int64(c.Args[1].Bits())
 			if to-from != 6 || from < 1 || from > 1000 {
 				t.Fatalf("from %d to %d, want 7 ids from within the table", from, to)
 			}
@@ -121,11 +141,9 @@ func TestSeedAndSessionDecide(t *testing.T) {
 	p := build(t, ReadWrite{}, nil)
 	f := func(seed uint64, session int) string {
 		g := p.Generator(seed, session)
-		var op Op
 		var all []string
 		for range 3 {
-			g.Next(&op)
-			all = append(all, texts(t, p, &op)...)
+			all = append(all, texts(t, p, g)...)
 		}
 		return strings.Join(all, "\n")
 	}
@@ -137,27 +155,90 @@ func TestSeedAndSessionDecide(t *testing.T) {
 	}
 }
 
-func TestOperationsAllocateArgumentsOnly(t *testing.T) {
-	f := func(w Workload, most float64) {
-		t.Helper()
-		p := build(t, w, map[string]string{"tables": "4"})
+func TestOperationsAllocateNothing(t *testing.T) {
+	empty := []Datum{{}}
+	for _, w := range All() {
+		given := map[string]string{}
+		if slices.ContainsFunc(w.Options(), func(o Option) bool { return o.Name == "tables" }) {
+			given["tables"] = "4"
+		}
+		p := build(t, w, given)
 		g := p.Generator(1, 0)
 		var op Op
-		if n := testing.AllocsPerRun(200, func() { g.Next(&op) }); n > most {
-			t.Errorf("%s: %v allocations an operation, want at most %v", w.Name(), n, most)
+		var c Call
+		n := testing.AllocsPerRun(200, func() {
+			g.Begin(&op)
+			for more, _ := g.Next(&c); more; more, _ = g.Next(&c) {
+				if p.Statements[c.Statement].Rows {
+					g.Row(empty)
+				}
+			}
+		})
+		if n > 0 {
+			t.Errorf("%s: %v allocations an operation", w.Name(), n)
 		}
 	}
-	// One for each whole number that becomes an argument.
-	f(PointSelect{}, 1)
-	f(ReadOnly{}, 10+4*2)
-	f(ReadWrite{}, 10+4*2+2+3)
+}
+
+// TestAgain: a failed operation is tried again with what was drawn for it.
+func TestAgain(t *testing.T) {
+	for _, w := range All() {
+		p := build(t, w, nil)
+		g := p.Generator(1, 0)
+		var op Op
+		g.Begin(&op)
+		rest := func() (out []string) {
+			for {
+				var c Call
+				if more, err := g.Next(&c); err != nil || !more {
+					return out
+				}
+				if p.Statements[c.Statement].Rows {
+					g.Row([]Datum{{}})
+				}
+				if c.Text != nil {
+					out = append(out, string(c.Text))
+					continue
+				}
+				b, err := p.Statements[c.Statement].AppendText(nil, c.Args)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out = append(out, string(b))
+			}
+		}
+		var c Call
+		if _, err := g.Next(&c); err != nil {
+			t.Fatal(err)
+		}
+		g.Again()
+		one := rest()
+		g.Again()
+		if two := rest(); len(one) == 0 || !slices.Equal(one, two) {
+			t.Errorf("%s: %q, then again %q", w.Name(), one, two)
+		}
+	}
 }
 
 func TestRows(t *testing.T) {
 	p := build(t, PointSelect{}, map[string]string{"tables": "2", "table-size": "1000", "rand-type": "uniform"})
 	row := pattern("(#,#,<C>,<P>)")
-	a, b := p.Tables[0].Values(5), p.Tables[0].Values(5)
-	other := p.Tables[1].Values(5)
+	source := func(table int) func([]byte, int) []byte {
+		fill := p.Tables[table].Fill(5)
+		var dst []byte
+		emit := func(row []Datum) {
+			for i, d := range row {
+				dst = d.AppendLiteral(append(dst, "(,"[min(i, 1)]))
+			}
+			dst = append(dst, ')')
+		}
+		return func(to []byte, n int) []byte {
+			dst = to
+			fill(n, emit)
+			return dst
+		}
+	}
+	a, b, other := source(0), source(0), source(1)
 	for n := 1; n <= 300; n++ {
 		x := a(nil, n)
 		if !row.Match(x) || !bytes.HasPrefix(x, fmt.Appendf(nil, "(%d,", n)) {
@@ -193,13 +274,18 @@ func TestBuildRefuses(t *testing.T) {
 	f("tables", "99999999999999999999999", "whole number")
 	f("tables", "0", "from 1")
 	f("skip-trx", "maybe", "on or off")
-	f("rand-type", "zipfian", "special, uniform, gaussian, pareto")
+	f("rand-type", "exponential", "special, uniform, gaussian, pareto, zipfian")
 	f("rand-type", "unifrom", `did you mean "uniform"?`)
 	f("rand-spec-iter", "0", "from 1")
 	f("rand-spec-res", "100", "at most 99")
 	f("mysql-db", "", "name of a database")
 	if _, err := (ReadWrite{}).Build(map[string]string{"rand-type": "pareto", "rand-pareto-h": "1"}); err == nil {
 		t.Error("rand-pareto-h=1 is accepted")
+	}
+	for _, e := range []string{"-0.1", "NaN", "Inf", "101", "x", ""} {
+		if _, err := (ReadWrite{}).Build(map[string]string{"rand-type": "zipfian", "rand-zipfian-exp": e}); err == nil || !strings.Contains(err.Error(), "0 to 100") {
+			t.Errorf("rand-zipfian-exp=%s: %v", e, err)
+		}
 	}
 	none := map[string]string{"point-selects": "0", "range-selects": "off"}
 	if _, err := (ReadOnly{}).Build(none); err == nil || !strings.Contains(err.Error(), "nothing is left") {
@@ -215,13 +301,16 @@ func TestOptionsInForce(t *testing.T) {
 	if len(p.Options) != len(oltpOptions()) {
 		t.Errorf("%d options in force, %d exist", len(p.Options), len(oltpOptions()))
 	}
-	f := func(randType string, notes bool) {
+	f := func(randType, note string) {
 		t.Helper()
 		p := build(t, PointSelect{}, map[string]string{"rand-type": randType})
-		if slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "special") }) != notes {
-			t.Errorf("%s: notes %q", randType, p.Notes)
+		if all := strings.Join(p.Notes, "; "); !strings.Contains(all, note) || (all != "") != (note != "") {
+			t.Errorf("%s: notes %q, want %q", randType, all, note)
 		}
 	}
-	f("special", true)
-	f("uniform", false)
+	f("special", "75 % of the draws go to about 1 % of the rows")
+	f("pareto", "80 % of the draws go to 20 % of the rows")
+	f("zipfian", "30 % of the draws go to 1 % of the rows")
+	f("uniform", "")
+	f("gaussian", "")
 }

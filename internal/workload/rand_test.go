@@ -77,7 +77,11 @@ function event() for i = 1, %d do print(sysbench.rand[sysbench.opt.kind](1, sysb
 			t.Errorf("%s of 1 to %d: the distributions differ by %.4f, more than chance allows (%.4f)", kind, n, d, limit)
 		}
 	}
-	for _, kind := range []string{randUniform, randSpecial, randGaussian, randPareto} {
+	kinds := []string{randUniform, randSpecial, randGaussian, randPareto}
+	if strings.Contains(sysbench(t, "--help"), randZipfian) { // releases after 1.0.20
+		kinds = append(kinds, randZipfian)
+	}
+	for _, kind := range kinds {
 		f(kind, 1_000_000)
 		f(kind, 10_000)
 	}
@@ -104,7 +108,7 @@ func distanceOfSamples(a, b []int) (most float64) {
 }
 
 func TestDrawsStayInSmallTables(t *testing.T) {
-	for _, kind := range []string{randUniform, randSpecial, randGaussian, randPareto} {
+	for _, kind := range []string{randUniform, randSpecial, randGaussian, randPareto, randZipfian} {
 		for _, n := range []int{1, 2, 3, 10, 101} {
 			draws(t, kind, n, 2000)
 		}

@@ -1,0 +1,187 @@
+package load
+
+import (
+	"context"
+	"math"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"dyno/internal/pace"
+	"dyno/internal/run"
+	"dyno/internal/target"
+	"dyno/internal/workload"
+	"dyno/test/servers"
+)
+
+// TestOpenLoopAccountsForEveryArrival runs at a rate that the server keeps up with, and at one that it cannot.
+func TestOpenLoopAccountsForEveryArrival(t *testing.T) {
+	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
+		s.Exec(t, "CREATE DATABASE x")
+		f := func(sql string, rate float64, threads int, dropped bool) {
+			t.Helper()
+			const seconds = 3
+			var acknowledged atomic.Uint64
+			r, err := Run(t.Context(), tg, Config{
+				Driver: driver, Workload: texts(sql), Threads: threads, Rate: pace.Constant(rate), RateKind: pace.Uniform, Time: seconds * time.Second,
+				Acknowledged: func(workload.Op) { acknowledged.Add(1) },
+			}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := r.Total.Open
+			if o == nil {
+				t.Fatal("no word of arrivals")
+			}
+			due, done := float64(o.Due), r.Total.Operations()
+			if math.Abs(due-rate*seconds) > 1 {
+				t.Errorf("%s: %v arrivals were due, want %v", sql, due, rate*seconds)
+			}
+			if o.Due != done+o.Dropped || o.Busy != 0 || acknowledged.Load() != done {
+				t.Errorf("%s: of %d due, %d are done (%d acknowledged), %d dropped, %d under way", sql, o.Due, done, acknowledged.Load(), o.Dropped, o.Busy)
+			}
+			if dropped != (o.Dropped > o.Due/5) { // on a busy machine the last ones may be due just before the end
+				t.Errorf("%s: %d of %d were dropped", sql, o.Dropped, o.Due)
+			}
+			service, response := r.Total.Latency(), r.Total.Response()
+			if response == nil || response.Count() != done || response.Max() < service.Max() || r.Options["rate"] == "" {
+				t.Fatalf("%s: response times %v beside %v of service, options %v", sql, response, service, r.Options)
+			}
+			if dropped && response.Max() < time.Second {
+				t.Errorf("%s: a queue of %d shows in no response time: %v at most", sql, o.Dropped, response.Max())
+			}
+		}
+		f("SELECT 1", 50, 4, false)
+		f("SELECT SLEEP(0.1)", 50, 2, true) // 20 a second are possible
+	})
+}
+
+// TestStalledServerShowsInResponseTimes stops the server for a second: the arrivals of that second wait, the first of them all of it.
+func TestStalledServerShowsInResponseTimes(t *testing.T) {
+	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
+		s.Exec(t, "CREATE DATABASE x")
+		const rate = 200
+		var stalled time.Duration
+		stop := make(chan struct{})
+		r, err := Run(t.Context(), tg, Config{Driver: driver, Workload: texts("SELECT 1"), Threads: 8, Rate: pace.Constant(rate), RateKind: pace.Uniform, Time: 4 * time.Second}, func(x run.Tick) {
+			if x.Seq != 0 {
+				return
+			}
+			go func() {
+				defer close(stop)
+				syscall.Kill(s.PID, syscall.SIGSTOP)
+				begin := time.Now()
+				time.Sleep(time.Second)
+				syscall.Kill(s.PID, syscall.SIGCONT)
+				stalled = time.Since(begin)
+			}()
+		})
+		<-stop
+		if err != nil {
+			t.Fatal(err)
+		}
+		response := r.Total.Response()
+		// Nothing is answered before the server goes on: the first arrival of the stall waits for all of it, and half of the stall's arrivals
+		// for half of it. How long the server takes for the queue comes on top.
+		f := func(what string, got, least time.Duration) {
+			t.Helper()
+			if got < least*98/100 || got > least*102/100+spare {
+				t.Errorf("%s waited %v, want %v and what the queue took", what, got, least)
+			}
+		}
+		f("the first", response.Max(), stalled)
+		f("half of them", response.Quantile(1-stalled.Seconds()/2*rate/float64(response.Count())), stalled/2)
+	})
+}
+
+// spare is what a server on a busy machine may take for a queue of a few hundred.
+const spare = time.Second
+
+func TestWarmUpIsNotInTheFigures(t *testing.T) {
+	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
+		s.Exec(t, "CREATE DATABASE x")
+		f := func(c Config, want uint64) {
+			t.Helper()
+			c.Driver, c.Workload, c.Threads, c.Warmup = driver, texts("SELECT SLEEP(0.01)"), 2, 1500*time.Millisecond
+			var ticks []run.Tick
+			r, err := Run(t.Context(), tg, c, func(x run.Tick) { ticks = append(ticks, x) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			var warm, rest time.Duration
+			var counted uint64
+			for i, x := range ticks {
+				if x.Warm {
+					warm += x.Length
+					if x.Operations() == 0 {
+						t.Errorf("tick %d of the warm-up is empty", i)
+					}
+					continue
+				}
+				rest += x.Length
+				counted += x.Operations()
+			}
+			if warm < 1500*time.Millisecond || warm > 3*time.Second || len(ticks) < 3 || !ticks[0].Warm || ticks[len(ticks)-1].Warm {
+				t.Errorf("%d ticks, %v of warm-up", len(ticks), warm)
+			}
+			if counted != r.Total.Operations() || r.Elapsed != rest || r.Total.Length != rest || !r.Started.Equal(ticks[0].At.Add(warm)) {
+				t.Errorf("%d operations in ticks, %d in the run; %v and %v, started %v after the first tick", counted, r.Total.Operations(), rest, r.Elapsed, r.Started.Sub(ticks[0].At))
+			}
+			if n := r.Total.Operations(); want > 0 && (n < want || n > 2*want) { // some begin while the warm-up is being ended; all of it would be more than twice as many
+				t.Errorf("%d operations, want %d", n, want)
+			}
+			if c.Time > 0 && (r.Elapsed < c.Time || r.State != run.Done) {
+				t.Errorf("%s after %v, want %v", r.State, r.Elapsed, c.Time)
+			}
+		}
+		f(Config{Time: 2 * time.Second}, 0)
+		f(Config{Events: 50}, 50)
+		f(Config{Time: 2 * time.Second, Rate: pace.Constant(20)}, 0)
+	})
+}
+
+// TestTerminalsShareSessions lets many terminals think for longer than the run lasts in sum.
+func TestTerminalsShareSessions(t *testing.T) {
+	bothWays(t, func(t *testing.T, s *servers.Server, tg *target.Target, driver bool) {
+		s.Exec(t, "CREATE DATABASE x")
+		w := texts("SELECT 1")
+		w.think = 500 * time.Millisecond
+		for _, loops := range []int{1, 2} {
+			r, err := Run(t.Context(), tg, Config{Driver: driver, Loops: loops, Workload: w, Threads: 2, Terminals: 40, Time: 3 * time.Second}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Each terminal begins every 500 ms and the time that its operation takes.
+			if n := r.Total.Operations(); n > 40*6 || n < 40*2 {
+				t.Errorf("%d operations of 40 terminals in 3 s", n)
+			}
+			if o := r.Total.Open; o == nil || o.Due != r.Total.Operations()+o.Dropped || r.Total.Response() == nil || r.Options["terminals"] != "40" {
+				t.Errorf("%+v, options %v", o, r.Options)
+			}
+			if r, err = Run(t.Context(), tg, Config{Driver: driver, Loops: loops, Workload: w, Threads: 2, Terminals: 40, Events: 70}, nil); err != nil || r.Total.Operations() != 70 || r.State != run.Done {
+				t.Errorf("%s after %d of 70 operations, %v", r.State, r.Total.Operations(), err)
+			}
+		}
+		// As many terminals as sessions: each thinks by itself.
+		r, err := Run(t.Context(), tg, Config{Driver: driver, Workload: w, Threads: 3, Time: 2 * time.Second}, nil)
+		if n := r.Total.Operations(); err != nil || n > 3*4 || n < 3 || r.Total.Open != nil {
+			t.Errorf("%d operations of 3 sessions that think, %v", n, err)
+		}
+	})
+}
+
+func TestSteadyRunEndsBeforeItsTime(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	tg := open(t, s)
+	s.Exec(t, "CREATE DATABASE x")
+	within(t, 100*time.Second, "a steady run", func(ctx context.Context) {
+		r, err := Run(ctx, tg, Config{Workload: texts("SELECT SLEEP(0.02)"), Threads: 2, Time: 90 * time.Second, Steady: true}, nil)
+		if err != nil || r.State != run.Done || r.Elapsed < steadyTicks*time.Second-time.Second/2 {
+			t.Errorf("%s after %v, %v", r.State, r.Elapsed, err)
+		}
+		if r.Elapsed >= 90*time.Second {
+			t.Errorf("a rate that does not change did not become steady: %v", r.Warnings)
+		}
+	})
+}

@@ -1,0 +1,194 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"dyno/internal/catalog"
+	"dyno/internal/schema"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
+	"dyno/internal/workload"
+)
+
+// ExistsError tells that prepare would have to write over tables.
+type ExistsError struct {
+	Tables  []string
+	Foreign bool   // they have other columns than the workload's tables
+	Detail  string // what differs from what is asked for, when that is known
+}
+
+func (e *ExistsError) Error() string {
+	list := brief(e.Tables)
+	if e.Foreign {
+		return list + " exists with other columns than this workload's: it is not Dyno's, use another database; force would drop it"
+	}
+	if e.Detail != "" {
+		list += " exists (" + e.Detail + ")"
+	} else {
+		list += " exists"
+	}
+	return list + ": clean up first, or use force to replace"
+}
+
+// existing returns the tables of the plan that are there, apart those whose columns differ.
+func existing(ctx context.Context, t *target.Target, plan *workload.Plan) (ours, foreign []schema.Table, err error) {
+	refs := make([]schema.Ref, len(plan.Tables))
+	for i, tb := range plan.Tables {
+		refs[i] = schema.Ref{Schema: plan.Schema, Table: tb.Name}
+	}
+	there, err := catalog.Tables(ctx, t.DB(), refs)
+	if err != nil {
+		return nil, nil, t.Wrap("look for tables on", err)
+	}
+	for _, have := range there {
+		for _, want := range plan.Tables {
+			if !strings.EqualFold(have.Table, want.Name) {
+				continue
+			}
+			if !have.View && sameColumns(have.Columns, want.Columns) {
+				ours = append(ours, have)
+			} else {
+				foreign = append(foreign, have)
+			}
+			break
+		}
+	}
+	return ours, foreign, nil
+}
+
+func sameColumns(have []schema.Column, want []string) bool {
+	if len(have) != len(want) {
+		return false
+	}
+	for i := range have {
+		if !strings.EqualFold(have[i].Name, want[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// undoTime is how long prepare may take to drop what it made.
+const undoTime = time.Minute
+
+// undo drops what was made when no rows are in it, and adds to the cause what became of it.
+func (p *preparation) undo(ctx context.Context, cause error) error {
+	if n := p.loaded.Load(); n > 0 {
+		return fmt.Errorf("%w; %d rows are in: the same prepare goes on from there, cleanup removes them", cause, n)
+	}
+	if len(p.created) == 0 && !p.createdSchema {
+		return cause
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	err := drop(ctx, p.t, p.created)
+	for n, ok := target.ServerErrorNumber(err); ok && n == lockTimeout && ctx.Err() == nil; n, ok = target.ServerErrorNumber(err) {
+		err = drop(ctx, p.t, p.created) // a killed statement is still being undone
+	}
+	if err == nil && len(p.recorded) > 0 {
+		err = forget(ctx, p.t, p.plan.Schema, p.recorded)
+	}
+	if err != nil {
+		return fmt.Errorf("%w; tables are left in database %s: the same prepare goes on with them, cleanup removes them: %w", cause, p.plan.Schema, err)
+	}
+	if p.createdSchema {
+		// Somebody else may have put a table into it meanwhile.
+		var n int
+		if err := p.t.DB().QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?"), p.plan.Schema).Scan(&n); err == nil && n == 0 {
+			_, err = p.t.DB().ExecContext(ctx, sqltext.Tagged("prepare", "", "DROP DATABASE "+schema.Quote(p.plan.Schema)))
+			if err != nil {
+				return fmt.Errorf("%w; the empty database %s is left: %w", cause, p.plan.Schema, err)
+			}
+		}
+	}
+	return fmt.Errorf("%w; the tables made so far were dropped again", cause)
+}
+
+// Cleanup drops the tables of a workload, also those of a prepare that did not come to its end. A table of the same name with other
+// columns stays, and is an *ExistsError after all others have been dropped. It returns the names of those dropped; the database stays.
+func Cleanup(ctx context.Context, t *target.Target, d Data) ([]schema.Ref, error) {
+	plan, err := d.plan("cleanup")
+	if err != nil {
+		return nil, err
+	}
+	ours, foreign, err := existing(ctx, t, plan)
+	if err != nil {
+		return nil, fmt.Errorf("cleanup %s: %w", plan.Workload, err)
+	}
+	dropped := refs(ours)
+	if err := drop(ctx, t, dropped); err != nil {
+		return nil, fmt.Errorf("cleanup %s: %w", plan.Workload, err)
+	}
+	unfinished, err := marks(ctx, t, plan.Schema)
+	if err == nil {
+		var gone []string
+		for _, tb := range plan.Tables {
+			if unfinished[tb.Name] != nil && !slices.ContainsFunc(foreign, func(f schema.Table) bool { return f.Table == tb.Name }) {
+				gone = append(gone, tb.Name)
+			}
+		}
+		if len(gone) > 0 {
+			err = forget(ctx, t, plan.Schema, gone)
+		}
+	}
+	if err != nil {
+		return dropped, fmt.Errorf("cleanup %s: %w", plan.Workload, err)
+	}
+	if len(foreign) > 0 {
+		return dropped, fmt.Errorf("cleanup %s: %w", plan.Workload, &ExistsError{Tables: names(refs(foreign)), Foreign: true})
+	}
+	return dropped, nil
+}
+
+// drop drops tables, those that others refer to after the others.
+func drop(ctx context.Context, t *target.Target, refs []schema.Ref) error {
+	for len(refs) > 0 {
+		var later []schema.Ref
+		var cause error
+		for _, r := range refs {
+			_, err := t.DB().ExecContext(ctx, sqltext.Tagged("prepare", "", "DROP TABLE IF EXISTS "+r.SQL()))
+			switch n, _ := target.ServerErrorNumber(err); {
+			case n == rowReferenced || n == rowReferenced2 || n == parentOfForeignKey:
+				later, cause = append(later, r), t.Wrap("drop table "+r.String()+" on", err)
+			case err != nil:
+				return t.Wrap("drop table "+r.String()+" on", err)
+			}
+		}
+		if len(later) == len(refs) {
+			return cause
+		}
+		refs = later
+	}
+	return nil
+}
+
+func refs(tables []schema.Table) []schema.Ref {
+	list := make([]schema.Ref, len(tables))
+	for i, tb := range tables {
+		list[i] = tb.Ref
+	}
+	return list
+}
+
+func names(refs []schema.Ref) []string {
+	out := make([]string, len(refs))
+	for i, r := range refs {
+		out[i] = r.String()
+	}
+	return out
+}
+
+// brief lists the first few names.
+func brief(list []string) string {
+	switch n := len(list); {
+	case n == 1:
+		return "table " + list[0]
+	case n > 3:
+		return fmt.Sprintf("table %s and %d more", list[0], n-1)
+	}
+	return "table " + strings.Join(list, ", ")
+}

@@ -1,0 +1,115 @@
+package load
+
+import (
+	"strings"
+	"testing"
+
+	"dyno/internal/workload"
+)
+
+func TestInspectReads(t *testing.T) {
+	f := func(want replaySkip, statements ...string) {
+		t.Helper()
+		for _, s := range statements {
+			if got := inspect([]byte(s), false, false); got.skip != want {
+				t.Errorf("%s: %q, want %q", s, skipTexts[got.skip], skipTexts[want])
+			}
+		}
+	}
+	f(sent,
+		"SELECT 1", "select * from t where a = 'x;y' and b in (1, 2, (3))", "(SELECT 1) UNION (SELECT 2)", "SELECT 1;", "SELECT 1 ; -- done",
+		"/* who */ SELECT 1", "-- who\nSELECT 1", "# who\nSELECT 1", "SELECT /*+ NO_MERGE(t) */ 1", "SELECT /*!40001 SQL_NO_CACHE */ * FROM `t`",
+		"SELECT COUNT(*), MAX(a) FROM t WHERE b LIKE 'insert into%' GROUP BY c HAVING (COUNT(*) > 1)", "SELECT REPLACE(a, 'x', 'y'), INSERT(a, 1, 2, 'z') FROM t",
+		"WITH c AS (SELECT 1) SELECT * FROM c", "VALUES ROW(1), ROW(2)", "TABLE t", "SELECT a FROM t FOR SYSTEM_TIME AS OF '2024-01-01'",
+		"SELECT SUBSTRING('abc' FROM 1 FOR 2)", "SELECT `into`, 'into', \"into\" FROM t", "SELECT * FROM t USE INDEX (i) WHERE a = ANY (SELECT 1)",
+		"SELECT @a := 1", "SELECT SLEEP(0.1)", "SELECT LAST_INSERT_ID()", "SELECT t.a, t.b FROM x.t", "SELECT a FROM t PARTITION (p0)",
+		"SELECT ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) FROM t", "SELECT 'it''s', 'a\\'b', 1.5e3, 0xAB, _utf8mb4'x', N'x'",
+		"SELECT DATE_ADD(NOW(), INTERVAL (1) DAY)", "SELECT JSON_EXTRACT(a, '$.b') FROM t", "SELECT a->'$.b' FROM t", "SELECT CAST(a AS DECIMAL(10,2)) FROM t",
+		"SHOW TABLES", "SHOW CREATE PROCEDURE p", "SHOW GLOBAL STATUS LIKE 'Com_insert'", "DESC t", "EXPLAIN SELECT 1", "EXPLAIN ANALYZE SELECT 1",
+		"USE x", "USE `x y`", "use x;", "BEGIN", "START TRANSACTION", "START TRANSACTION READ ONLY", "COMMIT", "ROLLBACK", "ROLLBACK TO SAVEPOINT a", "SAVEPOINT a", "RELEASE SAVEPOINT a",
+		"SET NAMES utf8mb4", "SET autocommit=0", "SET SESSION sql_mode='ANSI'", "SET @a = 1, @b = 'x'", "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+		strings.Repeat(" ", 100)+"SELECT a FROM t WHERE a IN ("+strings.Repeat("1,", 500_000)+"1)",
+	)
+	f(notRead,
+		"INSERT INTO t VALUES (1)", "UPDATE t SET a = 1", "DELETE FROM t", "REPLACE INTO t VALUES (1)", "CALL p()", "DO SLEEP(1)", "CREATE TABLE t (a INT)", "TRUNCATE t",
+		"SELECT 1 INTO @a", "SELECT * FROM t INTO OUTFILE '/tmp/x'", "SELECT * INTO DUMPFILE 'x' FROM t", "TABLE t INTO OUTFILE 'x'",
+		"SELECT * FROM t FOR UPDATE", "SELECT * FROM t FOR SHARE", "SELECT * FROM t LOCK IN SHARE MODE", "select * from t for\nupdate nowait",
+		"SELECT f(1)", "SELECT x.f(1)", "SELECT x.count(1)", "SELECT `f`(1)", "SELECT x.`f`(1)", "SELECT `x`.f (1)", "SELECT * FROM t WHERE a = f (b)",
+		"SELECT GET_LOCK('a', 1)", "SELECT RELEASE_LOCK('a')", "SELECT NEXTVAL(s)", "SELECT NEXT VALUE FOR s", "SELECT MASTER_POS_WAIT('a', 1)", "SELECT LOAD_FILE('/etc/passwd')", "SELECT sys_exec('id')",
+		"WITH c AS (SELECT 1) UPDATE t, c SET a = 1", "WITH c AS (SELECT 1) DELETE FROM t", "EXPLAIN UPDATE t SET a = 1", "EXPLAIN ANALYZE DELETE FROM t", "ANALYZE SELECT 1",
+		"SELECT 1; DELETE FROM t", "SELECT 1 /*!50000 INTO OUTFILE 'x' */", "SELECT /*!99999 ' */ 1 INTO OUTFILE 'x' -- '", "SELECT /*! f(1) */ 1", "SELECT /*M!100000 f(1) */ 1", "/*! DELETE */ FROM t",
+		"SELECT 'never closed", "SELECT /* never closed", "SELECT * FROM t PROCEDURE ANALYSE()",
+		"START TRANSACTION READ WRITE", "SET TRANSACTION READ WRITE", "SET SESSION transaction_read_only = 0", "SET tx_read_only=OFF", "SET @@session.transaction_read_only=0",
+		"SET @a = f(1)", "SET @a = (SELECT f(1))", "COMMIT RELEASE", "ROLLBACK AND NO CHAIN RELEASE", "BEGIN NOT ATOMIC DELETE FROM t; END", "LOCK TABLES t WRITE", "HANDLER t OPEN", "",
+		"PREPARE s FROM 'DELETE FROM t'", "EXECUTE s", "garbage", "\x00\xff",
+	)
+	f(ofServer,
+		"SET GLOBAL read_only = 1", "SET @@global.read_only = 1", "SET PERSIST max_connections = 5", "SET PASSWORD = 'x'", "SET ROLE admin", "SET STATEMENT max_statement_time=1 FOR DELETE FROM t", "KILL 5",
+		"SHUTDOWN", "FLUSH TABLES WITH READ LOCK", "GRANT ALL ON *.* TO a", "CREATE USER a", "DROP USER a", "ALTER INSTANCE ROTATE INNODB MASTER KEY", "LOAD DATA INFILE 'x' INTO TABLE t", "STOP SLAVE",
+		"START REPLICA", "CHANGE MASTER TO MASTER_HOST='x'", "RESET MASTER", "PURGE BINARY LOGS TO 'x'", "INSTALL PLUGIN x SONAME 'y'", "/* x */ kill 5",
+	)
+}
+
+func TestInspectWrites(t *testing.T) {
+	f := func(statement string, kind workload.Kind, want replaySkip) {
+		t.Helper()
+		if got := inspect([]byte(statement), true, false); got.skip != want || got.kind != kind {
+			t.Errorf("%s: kind %d, %q; want kind %d, %q", statement, got.kind, skipTexts[got.skip], kind, skipTexts[want])
+		}
+	}
+	f("INSERT INTO t VALUES (1)", workload.Write, sent)
+	f("update t set a = 1", workload.Write, sent)
+	f("SELECT * FROM t FOR UPDATE", workload.Read, sent)
+	f("CALL p(1)", workload.Write, sent)
+	f("CREATE TABLE t (a INT)", workload.Other, sent)
+	f("DROP TABLE t", workload.Other, sent)
+	f("BEGIN NOT ATOMIC DELETE FROM t; END", workload.Write, sent)
+	f("EXECUTE s", workload.Other, sent)
+	f("DROP USER a", workload.Other, ofServer)
+	f("SET GLOBAL a = 1", workload.Other, ofServer)
+	f("KILL 5", workload.Other, ofServer)
+	if got := inspect([]byte("EXECUTE s USING @a"), true, true); got.skip != twice {
+		t.Errorf("a general log's EXECUTE: %q", skipTexts[got.skip])
+	}
+}
+
+func TestInspectSession(t *testing.T) {
+	f := func(statement string, want replayed) {
+		t.Helper()
+		got := inspect([]byte(statement), true, false)
+		got.kind = want.kind
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", statement, got, want)
+		}
+	}
+	f("BEGIN", replayed{begins: true})
+	f("start transaction with consistent snapshot", replayed{begins: true})
+	f("COMMIT", replayed{ends: true})
+	f("COMMIT AND CHAIN", replayed{})
+	f("ROLLBACK", replayed{ends: true})
+	f("ROLLBACK TO a", replayed{})
+	f("SET NAMES utf8", replayed{})
+	f("SET autocommit = 0", replayed{pins: true})
+	f("LOCK TABLES t READ", replayed{pins: true})
+	f("CREATE TEMPORARY TABLE t (a INT)", replayed{pins: true})
+	f("CREATE TABLE t (a INT)", replayed{})
+	f("USE `a b`", replayed{use: "a b"})
+	f("USE aB", replayed{use: "aB"})
+	f("USE a b", replayed{use: "a", skip: notRead})
+}
+
+// FuzzInspect looks for statements that begin with a verb that writes and pass as reads, and for panics.
+func FuzzInspect(f *testing.F) {
+	for _, s := range []string{"SELECT f(1)", "a /*! b */", "'x\\", "`", "-- x\n", "/*+ x */ ;", "\x00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		inspect([]byte(s), true, true)
+		inspect([]byte(s), false, true)
+		for _, before := range []string{"INSERT ", "DELETE\n", "/**/UPDATE ", "SELECT 1 INTO ", "SELECT x.f("} {
+			if got := inspect([]byte(before+s), false, false); got.skip == sent {
+				t.Fatalf("%q is sent", before+s)
+			}
+		}
+	})
+}

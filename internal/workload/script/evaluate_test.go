@@ -1,0 +1,61 @@
+package script
+
+import "testing"
+
+func TestExpressions(t *testing.T) {
+	f := func(expression, want string) {
+		t.Helper()
+		if got := drawn(t, expression, 1)[0]; string(got.AppendLiteral(nil)) != want {
+			t.Errorf("%s is %s, want %s", expression, got.AppendLiteral(nil), want)
+		}
+	}
+	f("1 + 2 * 3 - 4", "3")
+	f("(1 + 2) * 3", "9")
+	f("7 / 2", "3")
+	f("-7 % 3", "-1")
+	f("7 / 2.0", "3.5")
+	f("--3", "3")
+	f("2 - -3", "5")
+	f("10K + 1", "10001")
+	f("1.5e3", "1500")
+	f("'3' + 4", "7")
+	f("'3.5' + 4", "7.5")
+	f("null + 1", "NULL")
+	f("1 < 2", "1")
+	f("2 <= 1", "0")
+	f("'a' < 'b'", "1")
+	f("'10' > '9'", "1")
+	f("'b' = 'b'", "1")
+	f("1 = 1.0", "1")
+	f("1 == 2 or 3 <> 3", "0")
+	f("not 0", "1")
+	f("not null", "NULL")
+	f("null and 0", "0")
+	f("null and 1", "NULL")
+	f("1 and null", "NULL")
+	f("null or 1", "1")
+	f("null or 0", "NULL")
+	f("0 or null", "NULL")
+	f("1 and 2", "1")
+	f("1 or 1 / 0", "1") // the rest is not looked at
+	f("null is null", "1")
+	f("1 is null", "0")
+	f("1 is not null", "1")
+	f("true", "1")
+	f("abs(-5)", "5")
+	f("abs(-5.5)", "5.5")
+	f("int(5.9)", "5")
+	f("int(-5.9)", "-5")
+	f("mod(7, 4)", "3")
+	f("least(3, 1.5, '2')", "1.5")
+	f("greatest(3, 1.5, '20')", "'20'")
+	f("greatest(3, null)", "NULL")
+	f("concat('a', 1, 1.5)", "'a11.5'")
+	f("concat('a', null)", "NULL")
+	f("item(2, colours)", "'green'")
+	f("pattern('a-b')", "'a-b'")
+	f("string(0)", "''")
+	f("'a\\tb\\\\c\"d'", "'a\tb\\\\c\"d'")
+	f("\"it's\"", `'it\'s'`)
+	f("sequence(10, 5)", "10")
+}

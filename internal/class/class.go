@@ -53,6 +53,18 @@ type Class struct {
 	Example string `json:"example,omitzero"`
 }
 
+// Source names the snapshot's source that the class came from.
+func (c Class) Source() string {
+	switch c.Origin {
+	case PerformanceSchema:
+		return "digests"
+	case Processlist:
+		return "statement_samples"
+	default:
+		return string(c.Origin)
+	}
+}
+
 // PerCall returns v divided by the executions; unknown when v is or nothing was executed.
 func (c Class) PerCall(v known.Value[uint64]) known.Value[float64] {
 	n, ok := v.Get()

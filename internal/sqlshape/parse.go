@@ -27,6 +27,7 @@ func Parse(sql string) (Shape, error) {
 	}
 	s := &shaper{}
 	s.statement(n)
+	s.parts(n)
 	return s.Shape, nil
 }
 
@@ -69,6 +70,10 @@ func parseOne(sql string) (n ast.StmtNode, err error) {
 type shaper struct {
 	Shape
 	aliases map[string]ast.ExprNode // of the select list
+	parent  *shaper                 // of a part
+	named   map[string]bool         // tables that WITH defines, in lower case
+	upper   map[ColumnRef]bool      // ranges that a < or <= bounds
+	lower   map[ColumnRef]bool
 }
 
 func (s *shaper) opaque(why string) {
@@ -107,6 +112,7 @@ func (s *shaper) statement(n ast.StmtNode) {
 		}
 	case *ast.SetOprStmt:
 		s.Kind = Select
+		s.with(n.With)
 		s.opaque("UNION")
 	default:
 		s.Kind = Other
@@ -114,8 +120,13 @@ func (s *shaper) statement(n ast.StmtNode) {
 }
 
 func (s *shaper) with(w *ast.WithClause) {
-	if w != nil {
-		s.opaque("WITH")
+	if w == nil {
+		return
+	}
+	s.opaque("WITH")
+	s.named = map[string]bool{}
+	for _, c := range w.CTEs {
+		s.named[c.Name.L] = true
 	}
 }
 
@@ -139,6 +150,7 @@ func (s *shaper) selectStmt(n *ast.SelectStmt) {
 			s.Folded = s.Folded || v.aggregate
 		}
 	}
+	s.Distinct = n.Distinct
 	s.Folded = s.Folded || n.Distinct || n.GroupBy != nil
 	s.where(n.Where, noTable)
 	if n.GroupBy != nil {
@@ -169,11 +181,15 @@ func (s *shaper) tables(n ast.ResultSetNode) {
 			s.tables(n.Right)
 		}
 	case *ast.TableSource:
-		if t, ok := n.Source.(*ast.TableName); ok {
+		if t, ok := n.Source.(*ast.TableName); ok && !(t.Schema.L == "" && s.defined(t.Name.L)) {
 			s.Tables = append(s.Tables, TableRef{Schema: t.Schema.O, Name: t.Name.O, Alias: n.AsName.O})
 			return
 		}
 		s.opaque("derived table")
+		if t, ok := n.Source.(*ast.TableName); ok && n.AsName.O == "" {
+			s.Tables = append(s.Tables, TableRef{Alias: t.Name.O})
+			return
+		}
 		// It stands in the list so that its columns are not taken for another table's.
 		s.Tables = append(s.Tables, TableRef{Alias: n.AsName.O})
 	}
@@ -182,8 +198,8 @@ func (s *shaper) tables(n ast.ResultSetNode) {
 // noTable is given for a condition that holds for the result as a whole.
 var noTable []int
 
-// joins reads the ON and USING clauses; it returns the indexes of the tables under n, as tables numbered them.
-func (s *shaper) joins(root ast.ResultSetNode) {
+// eachJoin calls visit for every join under root, inner ones first, with the indexes of the tables on either side, as tables numbered them.
+func eachJoin(root ast.ResultSetNode, visit func(j *ast.Join, left, right []int)) {
 	next := 0
 	var walk func(n ast.ResultSetNode) []int
 	walk = func(n ast.ResultSetNode) []int {
@@ -200,6 +216,15 @@ func (s *shaper) joins(root ast.ResultSetNode) {
 		if j.Right != nil {
 			right = walk(j.Right)
 		}
+		visit(j, left, right)
+		return append(left, right...)
+	}
+	walk(root)
+}
+
+// joins reads the ON and USING clauses.
+func (s *shaper) joins(root ast.ResultSetNode) {
+	eachJoin(root, func(j *ast.Join, left, right []int) {
 		inner := noTable
 		switch j.Tp {
 		case ast.LeftJoin:
@@ -220,9 +245,7 @@ func (s *shaper) joins(root ast.ResultSetNode) {
 			}
 			s.joined(ColumnRef{Table: left[0], Column: c.Name.O}, ColumnRef{Table: right[0], Column: c.Name.O}, inner)
 		}
-		return append(left, right...)
-	}
-	walk(root)
+	})
 }
 
 // where splits a condition at its ANDs. When inner is not empty the condition belongs to an outer join and says
@@ -242,6 +265,7 @@ func (s *shaper) where(e ast.ExprNode, inner []int) {
 		case opcode.EQ, opcode.NullEQ:
 			s.compare(x.L, x.R, Eq, inner)
 		case opcode.LT, opcode.LE, opcode.GT, opcode.GE:
+			s.bound(x)
 			s.compare(x.L, x.R, Range, inner)
 		default:
 			s.compare(x.L, x.R, OtherOp, inner)
@@ -266,6 +290,9 @@ func (s *shaper) where(e ast.ExprNode, inner []int) {
 		op := Range
 		if x.Not || !s.constant(x.Left) || !s.constant(x.Right) {
 			op = OtherOp
+		}
+		if c, ok := s.column(x.Expr); ok && op == Range {
+			s.bounds(c, true, true)
 		}
 		s.single(x.Expr, op, inner)
 	case *ast.PatternLikeOrIlikeExpr:
@@ -331,6 +358,9 @@ func (s *shaper) or(x *ast.BinaryOperationExpr, inner []int) {
 	if same(x) {
 		s.add(Predicate{Table: col.Table, Column: col.Column, Op: In}, inner)
 		return
+	}
+	if len(inner) == 0 {
+		s.Any = append(s.Any, s.branches(x))
 	}
 	s.opaque("OR")
 }
@@ -418,9 +448,18 @@ func (s *shaper) add(p Predicate, inner []int) {
 		}
 		p.Outer = true
 	}
-	if !slices.Contains(s.Predicates, p) {
-		s.Predicates = append(s.Predicates, p)
+	c := ColumnRef{Table: p.Table, Column: p.Column}
+	p.Bounded = p.Op == Range && s.upper[c] && s.lower[c]
+	for i, have := range s.Predicates {
+		if p.Bounded {
+			have.Bounded = true
+		}
+		if have == p {
+			s.Predicates[i].Bounded = p.Bounded
+			return
+		}
 	}
+	s.Predicates = append(s.Predicates, p)
 }
 
 func (s *shaper) order(o *ast.OrderByClause) {
@@ -451,7 +490,7 @@ func (s *shaper) items(items []*ast.ByItem, why string) (out []ColumnRef) {
 // column returns the column that e is.
 func (s *shaper) column(e ast.ExprNode) (ColumnRef, bool) {
 	n, ok := bare(e).(*ast.ColumnNameExpr)
-	if !ok {
+	if !ok || s.outer(n.Name) {
 		return ColumnRef{}, false
 	}
 	return s.resolve(n.Name), true
@@ -507,6 +546,10 @@ type finder struct {
 func (f *finder) Enter(n ast.Node) (ast.Node, bool) {
 	switch n := n.(type) {
 	case *ast.ColumnNameExpr:
+		if f.s.outer(n.Name) {
+			f.s.Correlated = true
+			return n, true
+		}
 		if c := f.s.resolve(n.Name); !slices.Contains(f.cols, c) {
 			f.cols = append(f.cols, c)
 		}

@@ -44,7 +44,9 @@ type Predicate struct {
 	Table  int // index in Tables, or Unresolved
 	Column string
 	Op     Op
-	Func   string // the function around the column, if there is one; Op is then OtherOp
+	// Bounded marks a range that ends on both sides: BETWEEN, or a lower and an upper bound.
+	Bounded bool
+	Func    string // the function around the column, if there is one; Op is then OtherOp
 	// Join marks a condition that holds the column against a column of another table.
 	Join        bool
 	OtherTable  int
@@ -53,19 +55,40 @@ type Predicate struct {
 	Outer bool
 }
 
-// Shape is what a statement asks of its tables. Sub-queries, derived tables and the branches of a UNION are not looked
-// into: Opaque says so.
+// Branch is one alternative of an OR: predicates that AND connects. A branch that is not understood is empty.
+type Branch []Predicate
+
+// Role says what a part is to the statement that holds it.
+type Role string
+
+// The roles of parts.
+const (
+	Subquery Role = "sub-query"     // in a condition or a select list
+	Derived  Role = "derived table" // in FROM or WITH
+	Union    Role = "union"         // one branch of a UNION
+	Source   Role = "source"        // the SELECT of an INSERT
+)
+
+// Shape is what a statement asks of its tables. Sub-queries, derived tables and the branches of a UNION are not part of it: Opaque says
+// so, and Parts has them.
 type Shape struct {
 	Kind       Kind
+	Role       Role // of a part; empty for the statement itself
 	Tables     []TableRef
-	Predicates []Predicate // all AND-connected; what stands under OR or NOT is in Opaque
+	Predicates []Predicate // all AND-connected; what stands under NOT is in Opaque only, what stands under OR in Any as well
+	// Any holds the ORs that every row must meet, each with its branches. One that is a list of values of one column is a predicate with In.
+	Any        [][]Branch
 	OrderBy    []ColumnRef // empty when one of its expressions is no column
 	GroupBy    []ColumnRef
 	Output     []ColumnRef // columns that the select list mentions
+	Reads      []ColumnRef // every column that the statement names, in its Parts those of its own tables only
 	Set        []string    // columns that an UPDATE assigns
 	Star       bool        // select *
 	Limit      bool
 	Folded     bool     // an aggregate, GROUP BY or DISTINCT: rows sent do not tell how many rows matched
+	Distinct   bool     // SELECT DISTINCT
+	Correlated bool     // of a part: it names columns of what it stands in, which are constant for one execution of it
 	Locking    bool     // FOR UPDATE, LOCK IN SHARE MODE
 	Opaque     []string // why parts are not understood, each once
+	Parts      []Shape  // SELECTs within the statement, those within them included, in the order of the text
 }

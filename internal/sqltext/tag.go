@@ -17,7 +17,13 @@ func Tagged(component, id, sql string) string {
 }
 
 // Own reports whether a statement carries the tag in front. A digest text has lost all comments: there it says nothing.
-func Own(sql string) bool { return strings.HasPrefix(strings.TrimLeft(sql, spaces), Tag) }
+func Own[T string | []byte](sql T) bool {
+	i := 0
+	for i < len(sql) && isSpace(sql[i]) {
+		i++
+	}
+	return len(sql)-i >= len(Tag) && string(sql[i:i+len(Tag)]) == Tag
+}
 
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -11,7 +11,7 @@ func TestOwn(t *testing.T) {
 	}
 	f := func(sql string, want bool) {
 		t.Helper()
-		if Own(sql) != want {
+		if Own(sql) != want || Own([]byte(sql)) != want {
 			t.Fatalf("%q: got %v", sql, !want)
 		}
 	}

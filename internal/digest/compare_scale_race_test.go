@@ -1,0 +1,6 @@
+//go:build race
+
+package digest
+
+// simulations is few: nothing runs beside them.
+const simulations = 15

@@ -1,0 +1,63 @@
+package digest
+
+import (
+	"fmt"
+	"strings"
+
+	"dyno/internal/slowlog"
+)
+
+// Group tells by what statements are put together.
+type Group uint8
+
+const (
+	ByFingerprint Group = iota
+	ByItem              // sqltext.Item: SELECT orders customers
+	ByTables            // a statement counts for each of its tables
+	ByDatabase
+	ByUser
+	ByHost
+)
+
+var groups = map[string]Group{
+	"fingerprint": ByFingerprint, "checksum": ByFingerprint, "id": ByFingerprint,
+	"item": ByItem, "distill": ByItem,
+	"tables": ByTables, "table": ByTables,
+	"db": ByDatabase, "database": ByDatabase, "schema": ByDatabase,
+	"user": ByUser,
+	"host": ByHost,
+}
+
+// ParseGroup reads the value of --group-by.
+func ParseGroup(s string) (Group, error) {
+	g, ok := groups[strings.ToLower(s)]
+	if !ok {
+		return 0, fmt.Errorf("group by %q: use fingerprint, item, tables, db, user or host", s)
+	}
+	return g, nil
+}
+
+func (g Group) String() string {
+	return [...]string{"fingerprint", "item", "tables", "db", "user", "host"}[g]
+}
+
+// MaxClasses is how many classes are kept when Config.MaxClasses is 0. Statements of further ones count for one class of their own, which a
+// note tells.
+const MaxClasses = 250_000
+
+// Config tells what an Aggregator counts and keeps. Aggregators are merged only when theirs are equal.
+type Config struct {
+	GroupBy Group
+	Redact  bool // keep no literal: samples have ? in place of them
+	// MaxSample is the longest sample kept, in bytes; 0 is 16 KiB. With many classes they are shorter: 4 KiB from 1000 classes on, 1 KiB from
+	// 10 000 and 512 bytes from 50 000.
+	MaxSample  int
+	MaxClasses int
+	KeepOwn    bool   // count Dyno's own statements as well
+	Sample     uint64 // count only the first so many entries of every class that come; 0 = all
+	// Since and Until bound Entry.At, microseconds since 1970: from Since on and before Until; 0 = no bound. With a bound an entry of unknown
+	// time is left out.
+	Since, Until int64
+	// Filter tells which entries count; nil = all. It is called before anything else is known of the entry.
+	Filter func(*slowlog.Parser, *slowlog.Entry) bool
+}

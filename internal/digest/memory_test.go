@@ -1,0 +1,84 @@
+package digest
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+
+	"dyno/internal/slowlog"
+)
+
+// grown returns the bytes of the heap that are in use after f, beyond those before it.
+func heapOf(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	return after.HeapAlloc - min(before.HeapAlloc, after.HeapAlloc)
+}
+
+// TestMemory counts entries of 24 attributes in full, of many classes and of few.
+func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a million entries")
+	}
+	f := func(classes, entries int, most uint64) *Aggregator {
+		t.Helper()
+		templates := fullVerbosity(512)
+		a := New(Config{})
+		got := heapOf(func() {
+			x := uint32(1)
+			for i := range entries {
+				e := &templates[i%len(templates)]
+				e.Offset, e.At = int64(i)*600, e.At+2_500_000
+				x = x*1664525 + 1013904223
+				k := i
+				if i >= classes {
+					k = int(uint64(x) * uint64(classes) >> 32)
+				}
+				for j := range 4 {
+					e.SQL[len("SELECT ")+j] = 'a' + byte(k%26)
+					k /= 26
+				}
+				a.Add(nil, e, 0)
+			}
+		})
+		if n := len(a.classes); n != classes || a.Entries() != uint64(entries) {
+			t.Fatalf("%d entries of %d classes, want %d of %d", a.Entries(), n, entries, classes)
+		}
+		what := fmt.Sprintf("%d entries of %d classes, %d with a summary: %.1f MB", entries, classes, a.summaries, float64(got)/1e6)
+		t.Log(what)
+		if got > most {
+			t.Errorf("%s; at most %.1f MB are wanted", what, float64(most)/1e6)
+		}
+		return a
+	}
+	f(50, 200_000, 10e6)
+	f(5000, 1_000_000, 60e6)
+	f(20_000, 700_000, 60e6)
+	r := f(20_000, 1_600_000, 190e6).Report(Options{Limit: DefaultLimit()})
+	if len(r.Global.Notes) == 0 {
+		t.Error("no note tells that some distributions are not kept")
+	}
+	// All distributions together are complete nevertheless.
+	for i := range fullVerbosity(1)[0].Figures {
+		var xs []float64
+		for _, e := range fullVerbosity(512) {
+			xs = append(xs, e.Figures[i].Value)
+		}
+		info, _ := slowlog.Known(fullVerbosity(1)[0].Figures[i].Attribute)
+		if info.Unit == slowlog.Flag {
+			continue
+		}
+		slices.Sort(xs)
+		want := xs[512*95/100]
+		if got := r.Global.Attributes[info.Key].P95.Or(-1); math.Abs(got-want) > 0.01*want {
+			t.Errorf("95 %% of %s is %v, want %v", info.Key, got, want)
+		}
+	}
+	f(100_000, 1_000_000, 128e6) // half of what may be resident: the collector takes as much again
+}

@@ -1,0 +1,289 @@
+package sqlshape
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/format"
+	"github.com/pingcap/tidb/pkg/parser/opcode"
+	driver "github.com/pingcap/tidb/pkg/parser/test_driver"
+)
+
+// OperandKind says what one side of a comparison is.
+type OperandKind string
+
+// The kinds of operand. What one cannot tell from the text is Anything.
+const (
+	Column    OperandKind = "column"
+	Wrapped   OperandKind = "wrapped"   // an expression around exactly one column
+	Number    OperandKind = "number"    // a literal without quotes
+	Text      OperandKind = "text"      // a literal in quotes
+	Null      OperandKind = "null"      // NULL
+	Parameter OperandKind = "parameter" // ? of a prepared statement or of a fingerprint: its type is not known
+	Anything  OperandKind = "anything"
+)
+
+// Operand is one side of a comparison.
+type Operand struct {
+	Kind   OperandKind
+	Table  int    // of Column and Wrapped: index in Shape.Tables, or Unresolved
+	Column string // of Column and Wrapped
+	Func   string // of Wrapped: the outermost function in lower case, "arithmetic" for an operator
+	// Expr is the operand as SQL with names in backticks, columns without their table.
+	Expr string
+	// Plain is set for a Wrapped whose function takes the bare column as its only argument: DATE(c).
+	Plain bool
+	Value string // of Number and Text: the literal's value
+}
+
+// Comparison is one condition that every row must meet: Left compared with one of Right.
+type Comparison struct {
+	Op    string    // "=", "<=>", "<", "<=", ">", ">=", "in", "between", "like"
+	Left  Operand   // holds a column, always
+	Right []Operand // one; the list of IN; lower and upper bound of BETWEEN
+	Outer bool      // of an outer join's ON clause
+	// LeftCollate and RightCollate tell that somebody wrote COLLATE there: then the statement chose how to compare.
+	LeftCollate, RightCollate string
+}
+
+// maxList bounds how much of an IN list is told.
+const maxList = 100
+
+// Compared returns the shape of a statement and its comparisons, those that AND connects at the outermost level. Comparisons of two columns
+// stand there once, conditions under OR and NOT do not.
+func Compared(sql string) (Shape, []Comparison, error) {
+	n, _, err := parseAny(sql)
+	if err != nil {
+		return Shape{}, nil, err
+	}
+	s := &shaper{}
+	s.statement(n)
+	c := &comparer{s: s}
+	switch n := n.(type) {
+	case *ast.SelectStmt:
+		c.from(n.From)
+		c.where(n.Where, false)
+	case *ast.UpdateStmt:
+		c.from(n.TableRefs)
+		c.where(n.Where, false)
+	case *ast.DeleteStmt:
+		c.from(n.TableRefs)
+		c.where(n.Where, false)
+	}
+	return s.Shape, c.list, nil
+}
+
+type comparer struct {
+	s    *shaper
+	list []Comparison
+}
+
+func (c *comparer) from(f *ast.TableRefsClause) {
+	if f == nil || f.TableRefs == nil {
+		return
+	}
+	eachJoin(f.TableRefs, func(j *ast.Join, left, right []int) {
+		outer := j.Tp == ast.LeftJoin || j.Tp == ast.RightJoin
+		if j.On != nil {
+			c.where(j.On.Expr, outer)
+		}
+		for _, u := range j.Using {
+			if len(left) == 1 && len(right) == 1 {
+				name := u.Name.O
+				c.list = append(c.list, Comparison{
+					Op: "=", Outer: outer,
+					Left:  Operand{Kind: Column, Table: left[0], Column: name, Expr: quoteName(name)},
+					Right: []Operand{{Kind: Column, Table: right[0], Column: name, Expr: quoteName(name)}},
+				})
+			}
+		}
+	})
+}
+
+// turned are the operators with their sides exchanged.
+var turned = map[string]string{"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+func (c *comparer) where(e ast.ExprNode, outer bool) {
+	if e == nil {
+		return
+	}
+	switch x := bare(e).(type) {
+	case *ast.BinaryOperationExpr:
+		op := map[opcode.Op]string{opcode.EQ: "=", opcode.NullEQ: "<=>", opcode.LT: "<", opcode.LE: "<=", opcode.GT: ">", opcode.GE: ">="}[x.Op]
+		switch {
+		case x.Op == opcode.LogicAnd:
+			c.where(x.L, outer)
+			c.where(x.R, outer)
+		case op != "":
+			c.add(op, outer, x.L, x.R)
+		}
+	case *ast.PatternInExpr:
+		if x.Sel == nil && !x.Not {
+			c.add("in", outer, x.Expr, x.List[:min(len(x.List), maxList)]...)
+		}
+	case *ast.BetweenExpr:
+		if !x.Not {
+			c.add("between", outer, x.Expr, x.Left, x.Right)
+		}
+	case *ast.PatternLikeOrIlikeExpr:
+		if !x.Not {
+			c.add("like", outer, x.Expr, x.Pattern)
+		}
+	}
+}
+
+func (c *comparer) add(op string, outer bool, left ast.ExprNode, right ...ast.ExprNode) {
+	x := Comparison{Op: op, Outer: outer}
+	x.Left, x.LeftCollate = c.operand(left)
+	for _, r := range right {
+		o, collate := c.operand(r)
+		x.Right = append(x.Right, o)
+		if collate != "" {
+			x.RightCollate = collate
+		}
+	}
+	holds := func(o Operand) bool { return o.Kind == Column || o.Kind == Wrapped }
+	if back, ok := turned[op]; ok && !holds(x.Left) && holds(x.Right[0]) {
+		x.Op, x.Left, x.Right[0] = back, x.Right[0], x.Left
+		x.LeftCollate, x.RightCollate = x.RightCollate, x.LeftCollate
+	}
+	if holds(x.Left) {
+		c.list = append(c.list, x)
+	}
+}
+
+func (c *comparer) operand(e ast.ExprNode) (o Operand, collate string) {
+	e = bare(e)
+	if x, ok := e.(*ast.SetCollationExpr); ok {
+		collate = strings.ToLower(x.Collate)
+		if col, ok := c.s.column(x.Expr); ok {
+			return Operand{Kind: Wrapped, Table: col.Table, Column: col.Column, Func: "collate", Expr: written(e)}, collate
+		}
+		e = bare(x.Expr)
+	}
+	if col, ok := c.s.column(e); ok {
+		return Operand{Kind: Column, Table: col.Table, Column: col.Column, Expr: quoteName(col.Column)}, collate
+	}
+	o = Operand{Kind: Anything, Expr: written(e)}
+	if v, ok := value(e); ok {
+		v.Expr = o.Expr
+		return v, collate
+	}
+	v := &finder{s: &shaper{Shape: Shape{Tables: c.s.Tables}}}
+	e.Accept(v)
+	if len(v.cols) != 1 || v.sub || v.varies || v.aggregate {
+		return o, collate
+	}
+	o.Kind, o.Table, o.Column = Wrapped, v.cols[0].Table, v.cols[0].Column
+	switch x := e.(type) {
+	case *ast.FuncCallExpr:
+		o.Func = x.FnName.L
+		if len(x.Args) == 1 {
+			_, o.Plain = c.s.column(x.Args[0])
+		}
+	case *ast.FuncCastExpr:
+		o.Func = "cast"
+	case *ast.BinaryOperationExpr, *ast.UnaryOperationExpr:
+		o.Func = "arithmetic"
+	case *ast.CaseExpr:
+		o.Func = "case"
+	default:
+		o.Kind = Anything
+	}
+	return o, collate
+}
+
+// value tells a literal.
+func value(e ast.ExprNode) (Operand, bool) {
+	sign := ""
+	if u, ok := e.(*ast.UnaryOperationExpr); ok && (u.Op == opcode.Minus || u.Op == opcode.Plus) {
+		if u.Op == opcode.Minus {
+			sign = "-"
+		}
+		e = bare(u.V)
+	}
+	if _, ok := e.(*driver.ParamMarkerExpr); ok {
+		return Operand{Kind: Parameter}, true
+	}
+	v, ok := e.(*driver.ValueExpr)
+	if !ok {
+		return Operand{}, false
+	}
+	switch v.Kind() {
+	case driver.KindNull:
+		return Operand{Kind: Null}, true
+	case driver.KindInt64:
+		return Operand{Kind: Number, Value: sign + strconv.FormatInt(v.GetInt64(), 10)}, true
+	case driver.KindUint64:
+		return Operand{Kind: Number, Value: sign + strconv.FormatUint(v.GetUint64(), 10)}, true
+	case driver.KindFloat32, driver.KindFloat64, driver.KindMysqlDecimal:
+		return Operand{Kind: Number, Value: sign + written(v)}, true
+	case driver.KindString:
+		if sign == "" {
+			return Operand{Kind: Text, Value: v.GetString()}, true
+		}
+	}
+	return Operand{}, false
+}
+
+// written writes an expression as SQL; empty when the parser cannot.
+func written(n ast.Node) (out string) {
+	defer func() {
+		if recover() != nil {
+			out = ""
+		}
+	}()
+	var b strings.Builder
+	const flags = format.RestoreStringSingleQuotes | format.RestoreStringEscapeBackslash | format.RestoreKeyWordUppercase | format.RestoreNameBackQuotes |
+		format.RestoreStringWithoutCharset | format.RestoreWithoutSchemaName | format.RestoreWithoutTableName | format.RestoreSpacesAroundBinaryOperation
+	if err := n.Restore(format.NewRestoreCtx(flags, &b)); err != nil {
+		return ""
+	}
+	return b.String()
+}
+
+func quoteName(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+// Hinted returns the names that a statement's hints name: the indexes of USE, FORCE and IGNORE INDEX anywhere in it, and every word of the
+// hints in comments, which may name one. They are as written.
+func Hinted(sql string) []string {
+	h := &hinted{}
+	for rest := sql; ; {
+		_, after, ok := strings.Cut(rest, "/*+")
+		if !ok {
+			break
+		}
+		var hint string
+		hint, rest, _ = strings.Cut(after, "*/")
+		for _, w := range strings.FieldsFunc(hint, func(r rune) bool { return strings.ContainsRune(" \t\n,()@`.", r) }) {
+			h.add(w)
+		}
+	}
+	if n, _, err := parseAny(sql); err == nil {
+		n.Accept(h)
+	}
+	return h.names
+}
+
+type hinted struct{ names []string }
+
+func (h *hinted) add(name string) {
+	if name != "" && !slices.Contains(h.names, name) {
+		h.names = append(h.names, name)
+	}
+}
+
+func (h *hinted) Enter(n ast.Node) (ast.Node, bool) {
+	if x, ok := n.(*ast.TableName); ok {
+		for _, hint := range x.IndexHints {
+			for _, name := range hint.IndexNames {
+				h.add(name.O)
+			}
+		}
+	}
+	return n, false
+}
+
+func (h *hinted) Leave(n ast.Node) (ast.Node, bool) { return n, true }

@@ -1,0 +1,60 @@
+package sqlshape
+
+import (
+	"slices"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+)
+
+// Touches returns the tables and views that a statement names anywhere, those of its sub-queries included, each once and in order. A name
+// that WITH defines is among them: a table may have it too, elsewhere in the statement.
+func Touches(sql string) ([]TableRef, error) {
+	n, err := parseOne(sql)
+	if err != nil {
+		return nil, err
+	}
+	t := &touched{}
+	n.Accept(t)
+	return t.list, nil
+}
+
+type touched struct{ list []TableRef }
+
+func (t *touched) Enter(n ast.Node) (ast.Node, bool) {
+	if x, ok := n.(*ast.TableName); ok {
+		r := TableRef{Schema: x.Schema.O, Name: x.Name.O}
+		if !slices.Contains(t.list, r) {
+			t.list = append(t.list, r)
+		}
+	}
+	return n, false
+}
+
+func (t *touched) Leave(n ast.Node) (ast.Node, bool) { return n, true }
+
+// Reads reports whether a statement is a SELECT, or a UNION of them, that locks no row anywhere: one that a READ ONLY transaction takes.
+func Reads(sql string) bool {
+	n, err := parseOne(sql)
+	if err != nil {
+		return false
+	}
+	switch n.(type) {
+	case *ast.SelectStmt, *ast.SetOprStmt:
+	default:
+		return false
+	}
+	r := &reading{}
+	n.Accept(r)
+	return !r.locks
+}
+
+type reading struct{ locks bool }
+
+func (r *reading) Enter(n ast.Node) (ast.Node, bool) {
+	if x, ok := n.(*ast.SelectStmt); ok && x.LockInfo != nil && x.LockInfo.LockType != ast.SelectLockNone {
+		r.locks = true
+	}
+	return n, r.locks
+}
+
+func (r *reading) Leave(n ast.Node) (ast.Node, bool) { return n, true }

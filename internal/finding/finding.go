@@ -19,7 +19,10 @@ type Severity string
 const (
 	Critical Severity = "critical" // the server spends most of its capacity on it, or data is at risk
 	Warning  Severity = "warning"  // a clear loss or risk
-	Notice   Severity = "notice"   // worth knowing
+	Notice   Severity = "notice"   // worth knowing: a small loss, or a risk that has not shown yet
+	// Info is a fact that a reader of advice may want, not a finding: nothing was measured that suffers from it. `dyno advise` shows it,
+	// `dyno diagnose` does not.
+	Info Severity = "info"
 )
 
 // Rank returns 3 for critical, 2 for warning, 1 for notice, 0 for anything else.
@@ -81,10 +84,21 @@ type Finding struct {
 	Suggestion string     `json:"suggestion"`               // what to do, in words
 	Cost       string     `json:"cost,omitzero"`            // what the change costs: writes, bytes, time
 	Gain       *Gain      `json:"gain,omitempty"`
-	Action     *Action    `json:"action,omitempty"` // the change, where there is one to apply
-	Share      float64    `json:"share"`            // of the server's statement time in the window that the cause holds, 0 to 1; ranks findings
-	Symptoms   []string   `json:"symptoms,omitempty"`
-	Why        []Reason   `json:"why,omitempty"` // the reasoning, step by step, for --why
+	Action     *Action    `json:"action,omitempty"`   // the change, where there is one to apply
+	Tested     *Tested    `json:"tested,omitempty"`   // the change was tried on a private server before it was told
+	Share      float64    `json:"share"`              // of the server's statement time in the window that the change can give back, 0 to 1; ranks findings
+	Setting    []string   `json:"config,omitempty"`   // lines for a file: my.cnf, or sysctl.conf in findings about the machine
+	File       string     `json:"file,omitzero"`      // which file Setting is for: "my.cnf" ([mysqld]), "/etc/sysctl.d/", …
+	Restart    bool       `json:"restart,omitzero"`   // the change takes a restart of the server
+	Valid      string     `json:"valid,omitzero"`     // flavors and versions that the advice holds for, when not for all
+	Reference  string     `json:"reference,omitzero"` // the manual's section or the paper that says so
+	// Explains are the effects that this cause accounts for, Rests those without which there would be no finding: see package advise. A
+	// finding all of whose Rests are explained by another one is that one's consequence and told there, in Merged.
+	Explains []string `json:"explains,omitempty"`
+	Rests    []string `json:"rests,omitempty"`
+	Merged   []string `json:"merged,omitempty"` // titles of findings that are consequences of this one
+	Symptoms []string `json:"symptoms,omitempty"`
+	Why      []Reason `json:"why,omitempty"` // the reasoning, step by step, for --why
 }
 
 // Subject is what a finding is about.
@@ -92,6 +106,9 @@ type Subject struct {
 	Classes []string     `json:"classes,omitempty"` // ids of query classes
 	Tables  []schema.Ref `json:"tables,omitempty"`
 	Columns []string     `json:"columns,omitempty"`
+
+	Variables []string `json:"variables,omitempty"` // settings of the server or the kernel
+	Sessions  []uint64 `json:"sessions,omitempty"`  // as KILL takes them
 }
 
 // Gain is the expected effect of the change as a range, never one figure.
@@ -100,6 +117,18 @@ type Gain struct {
 	Lo   float64 `json:"lo"`   // factor: 2 means half the time
 	Hi   float64 `json:"hi"`
 	Text string  `json:"text"`
+}
+
+// Tested is what a trial of the change on a private server showed, the captured statements running there against sampled rows.
+type Tested struct {
+	Result string  `json:"result"`        // "better", "worse", "same", "unstable", "invalid"; "" when it could not be tried, see Text
+	What   string  `json:"what,omitzero"` // what was compared: "statements per second"
+	Lo     float64 `json:"lo,omitzero"`   // the ratio with the change against without, and its 95 % interval
+	Center float64 `json:"center,omitzero"`
+	Hi     float64 `json:"hi,omitzero"`
+	N      int     `json:"n,omitzero"`  // pairs of trials
+	On     string  `json:"on,omitzero"` // the private server
+	Text   string  `json:"text"`        // the outcome in a sentence, with what it does not show
 }
 
 // Reason is one step of reasoning: a question, its answer, and where the answer came from.
@@ -112,16 +141,33 @@ type Reason struct {
 // ActionKind names a kind of change.
 type ActionKind string
 
-// AddIndex adds one secondary index.
-const AddIndex ActionKind = "add_index"
+// The kinds of change.
+const (
+	AddIndex    ActionKind = "add_index"    // adds one secondary index: Table, Index
+	DropIndex   ActionKind = "drop_index"   // drops one: Table, Index with its whole definition
+	HideIndex   ActionKind = "hide_index"   // makes one invisible (MySQL 8.0) or ignored (MariaDB 10.6): Table, Index
+	AlterTable  ActionKind = "alter_table"  // changes a table: Table, Changes
+	SetVariable ActionKind = "set_variable" // SET GLOBAL while the server runs: Variable, Value
+	// SetKernel sets one of the kernel's settings on the machine that the server runs on: Variable names it as snapshot.Host.Settings does.
+	SetKernel ActionKind = "set_kernel"
+)
 
-// Action is a declarative change.
+// Action is a declarative change. Who carries it out makes the statements of the fields himself and works out the undo from the server as
+// it is then; SQL and Undo are for people.
 type Action struct {
-	Kind  ActionKind   `json:"kind"`
-	Table schema.Ref   `json:"table,omitzero"`
-	Index schema.Index `json:"index,omitzero"`
-	SQL   string       `json:"sql"`  // what would be executed, complete, without a trailing semicolon
-	Undo  string       `json:"undo"` // what takes it back
+	Kind     ActionKind      `json:"kind"`
+	Table    schema.Ref      `json:"table,omitzero"`
+	Index    schema.Index    `json:"index,omitzero"`
+	Changes  []schema.Change `json:"changes,omitempty"`
+	Variable string          `json:"variable,omitzero"` // "innodb_io_capacity"
+	Value    string          `json:"value,omitzero"`    // as SHOW VARIABLES would print it
+	// Was, Now and Reverse are filled in when the action is carried out: the variable's value or the table's definition before and after,
+	// and the changes that take the table back.
+	Was     string          `json:"was,omitzero"`
+	Now     string          `json:"now,omitzero"`
+	Reverse []schema.Change `json:"reverse,omitempty"`
+	SQL     string          `json:"sql"`  // what would be executed, complete, without a trailing semicolon
+	Undo    string          `json:"undo"` // what takes it back; empty when nothing has to be
 }
 
 // MakeID returns rule, a dash and eight hexadecimal digits of a hash over rule and subject, so that the same cause has the

@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +14,7 @@ type Buffer struct {
 }
 
 // Add appends samples. One that is not younger than the last point of its series is dropped: a series holds each time
-// once and in order.
+// once and in order. One whose value is no number, or endless, is dropped too.
 func (b *Buffer) Add(samples ...Sample) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -22,6 +23,9 @@ func (b *Buffer) Add(samples ...Sample) {
 	}
 	var key []byte
 	for _, s := range samples {
+		if math.IsNaN(s.Value) || math.IsInf(s.Value, 0) { // no figure, and nothing that JSON could hold
+			continue
+		}
 		key = append(key[:0], s.Name...)
 		for _, l := range s.Labels {
 			key = append(append(append(append(key, 0), l.Name...), 1), l.Value...)

@@ -1,6 +1,9 @@
 package metric
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 func TestBufferKeepsSeriesApartAndInOrder(t *testing.T) {
 	var b Buffer
@@ -23,5 +26,13 @@ func TestBufferKeepsSeriesApartAndInOrder(t *testing.T) {
 	}
 	if len(b.Series(5, 9)) != 0 {
 		t.Fatal("a series without a point in the window was returned")
+	}
+}
+
+func TestBufferTakesFiguresOnly(t *testing.T) {
+	var b Buffer
+	b.Add(Sample{Name: "a", At: 1, Value: math.NaN()}, Sample{Name: "a", At: 2, Value: math.Inf(1)}, Sample{Name: "a", At: 3, Value: 4})
+	if s, ok := b.Find("a", nil, 0, 10); !ok || len(s.Points) != 1 || s.Points[0].Value != 4 {
+		t.Errorf("%+v", s)
 	}
 }

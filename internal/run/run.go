@@ -2,6 +2,7 @@
 package run
 
 import (
+	"slices"
 	"time"
 
 	"dyno/internal/hist"
@@ -13,21 +14,50 @@ type Tick struct {
 	Seq    int           `json:"seq"`
 	At     time.Time     `json:"at"` // its beginning
 	Length time.Duration `json:"length_ns"`
+	// Warm marks a tick of the warm-up. It is not part of a run's Total.
+	Warm bool `json:"warm,omitempty"`
 	// Threads is the number of sessions at the end of the tick.
 	Threads    int               `json:"threads"`
 	Ops        []Op              `json:"ops"`
-	Errors     map[string]uint64 `json:"errors,omitempty"` // by the server's error number, "lost" for a dead connection
+	Statements []Statement       `json:"statements,omitempty"` // by kind of statement, when they were timed
+	Errors     map[string]uint64 `json:"errors,omitempty"`     // by the server's error number, "lost" for a dead connection
 	Reconnects uint64            `json:"reconnects,omitempty"`
 	ClientCPU  time.Duration     `json:"client_cpu_ns"` // of the whole process that generates the load
+	// Open tells of arrivals, for a load that has a rate of its own; nil where every session starts an operation as soon as the one
+	// before has ended.
+	Open *Open `json:"open,omitempty"`
+	// Delay is the longest time within the tick that the client took to attend to an answer, a due arrival or this tick itself: what a
+	// busy client adds to latencies. 0 when it was not measured.
+	Delay time.Duration `json:"delay_ns,omitempty"`
+}
+
+// Open counts arrivals: operations that were due, whether a session was free for them or not.
+type Open struct {
+	Due     uint64 `json:"due"`     // in the tick
+	Queue   uint64 `json:"queue"`   // due, but not begun at the end of the tick
+	Busy    int    `json:"busy"`    // sessions with an operation under way at the end of the tick
+	Dropped uint64 `json:"dropped"` // due, and never begun, because the run ended; 0 in every tick but the last
+}
+
+// Statement is what one kind of statement did within a tick or a run. An answer with an error counts too.
+type Statement struct {
+	Name    string          `json:"name"`
+	Latency *hist.Histogram `json:"latency"` // from the moment it was sent to the last byte of its answer
 }
 
 // Op is what one kind of operation did within a tick or a run.
 type Op struct {
-	Name    string          `json:"name"`
-	Reads   uint64          `json:"reads"`   // statements that read
-	Writes  uint64          `json:"writes"`  // statements that write
-	Others  uint64          `json:"others"`  // BEGIN, COMMIT and the like
-	Latency *hist.Histogram `json:"latency"` // its Count is the number of completed operations
+	Name   string `json:"name"`
+	Reads  uint64 `json:"reads"`  // statements that read
+	Writes uint64 `json:"writes"` // statements that write
+	Others uint64 `json:"others"` // BEGIN, COMMIT and the like
+	// Latency is the service time, from the sending of the first statement to the last answer, of attempts that failed too. Its Count is
+	// the number of completed operations.
+	Latency *hist.Histogram `json:"latency"`
+	// Response counts from when the operation was due: with the time that it waited for a session. nil when no load has a rate.
+	Response *hist.Histogram `json:"response,omitempty"`
+	// Failed counts operations given up because of an error that was to be ignored; they are not in Latency.
+	Failed uint64 `json:"failed,omitempty"`
 }
 
 // Queries returns the number of statements sent and answered.
@@ -55,6 +85,20 @@ type Run struct {
 	Error    string            `json:"error,omitempty"`
 	Total    Tick              `json:"total"` // all ticks merged
 	Warnings []string          `json:"warnings,omitempty"`
+	// Invalid says why the figures do not tell of the server, "" when nothing speaks against them: the client could not keep up.
+	Invalid string `json:"invalid,omitempty"`
+	// Fairness tells how evenly the work fell to the sessions; nil when it is not known.
+	Fairness *Fairness `json:"fairness,omitempty"`
+	// Path says what drove the sessions: "loops" or "driver".
+	Path string `json:"path,omitempty"`
+}
+
+// Fairness has the mean and the standard deviation of what the sessions of a run did: completed operations, and the seconds in them.
+type Fairness struct {
+	Events    float64 `json:"events"`
+	EventsSD  float64 `json:"events_sd"`
+	Seconds   float64 `json:"seconds"`
+	SecondsSD float64 `json:"seconds_sd"`
 }
 
 // Add merges u into t as if both had been one tick: counts and histograms are summed, At is the earlier one, Threads
@@ -67,6 +111,14 @@ func (t *Tick) Add(u Tick) {
 	t.Threads = u.Threads
 	t.Reconnects += u.Reconnects
 	t.ClientCPU += u.ClientCPU
+	t.Delay = max(t.Delay, u.Delay)
+	if u.Open != nil {
+		o := *u.Open
+		if t.Open != nil {
+			o.Due, o.Dropped = o.Due+t.Open.Due, o.Dropped+t.Open.Dropped
+		}
+		t.Open = &o // the queue and the busy sessions are the later tick's
+	}
 	for k, n := range u.Errors {
 		if t.Errors == nil {
 			t.Errors = map[string]uint64{}
@@ -79,11 +131,28 @@ next:
 			if p := &t.Ops[i]; p.Name == o.Name {
 				p.Reads, p.Writes, p.Others = p.Reads+o.Reads, p.Writes+o.Writes, p.Others+o.Others
 				p.Latency.Merge(o.Latency)
+				p.Failed += o.Failed
+				if o.Response != nil {
+					if p.Response == nil {
+						p.Response = hist.New()
+					}
+					p.Response.Merge(o.Response)
+				}
 				continue next
 			}
 		}
 		o.Latency = o.Latency.Clone()
+		if o.Response != nil {
+			o.Response = o.Response.Clone()
+		}
 		t.Ops = append(t.Ops, o)
+	}
+	for _, x := range u.Statements {
+		if i := slices.IndexFunc(t.Statements, func(y Statement) bool { return y.Name == x.Name }); i >= 0 {
+			t.Statements[i].Latency.Merge(x.Latency)
+		} else {
+			t.Statements = append(t.Statements, Statement{x.Name, x.Latency.Clone()})
+		}
 	}
 }
 
@@ -101,6 +170,20 @@ func (t Tick) Latency() *hist.Histogram {
 	h := hist.New()
 	for _, o := range t.Ops {
 		h.Merge(o.Latency)
+	}
+	return h
+}
+
+// Response returns the response times of all kinds of operation together, nil when no load has a rate.
+func (t Tick) Response() *hist.Histogram {
+	var h *hist.Histogram
+	for _, o := range t.Ops {
+		if o.Response != nil {
+			if h == nil {
+				h = hist.New()
+			}
+			h.Merge(o.Response)
+		}
 	}
 	return h
 }

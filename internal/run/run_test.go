@@ -33,3 +33,22 @@ func TestMergedSumsWithoutTouchingItsParts(t *testing.T) {
 		t.Fatal("an empty tick has a rate")
 	}
 }
+
+func TestMergedArrivals(t *testing.T) {
+	r := func(ds ...time.Duration) *hist.Histogram { return op("", 0, ds...).Latency }
+	a := Tick{Length: 1, Delay: 3, Open: &Open{Due: 10, Queue: 7, Busy: 2}, Ops: []Op{{Name: "x", Latency: r(1e6), Response: r(2e6), Failed: 1}}, Statements: []Statement{{"s", r(1e6)}}}
+	b := Tick{Length: 1, Delay: 2, Open: &Open{Due: 5, Queue: 4, Busy: 1, Dropped: 4}, Ops: []Op{{Name: "x", Latency: r(), Response: r(9e6), Failed: 2}}, Statements: []Statement{{"s", r(3e6)}, {"t", r(1e6)}}}
+	m := Merged([]Tick{a, b})
+	if *m.Open != (Open{Due: 15, Queue: 4, Busy: 1, Dropped: 4}) || m.Delay != 3 || m.Ops[0].Failed != 3 || m.Response().Count() != 2 || m.Response().Max() != 9*time.Millisecond {
+		t.Errorf("%+v, response %+v", m.Open, m.Response())
+	}
+	if len(m.Statements) != 2 || m.Statements[0].Latency.Count() != 2 {
+		t.Errorf("statements %+v", m.Statements)
+	}
+	if *a.Open != (Open{Due: 10, Queue: 7, Busy: 2}) || a.Statements[0].Latency.Count() != 1 || a.Ops[0].Response.Count() != 1 {
+		t.Error("merging changed a part")
+	}
+	if (Tick{Ops: []Op{op("y", 1)}}).Response() != nil {
+		t.Error("a closed loop has response times")
+	}
+}

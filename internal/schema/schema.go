@@ -28,8 +28,28 @@ type Table struct {
 	Rows       known.Value[uint64] `json:"rows,omitzero"` // the engine's estimate, for InnoDB often ±40 %
 	DataBytes  known.Value[uint64] `json:"data_bytes,omitzero"`
 	IndexBytes known.Value[uint64] `json:"index_bytes,omitzero"` // all secondary indexes
+	FreeBytes  known.Value[uint64] `json:"free_bytes,omitzero"`  // allocated and not used: DATA_FREE, of the whole tablespace where tables share one
+	Options    string              `json:"options,omitzero"`     // as information_schema.TABLES has them: "row_format=COMPRESSED KEY_BLOCK_SIZE=4"
 	Columns    []Column            `json:"columns"`
 	Indexes    []Index             `json:"indexes"`
+	Foreign    []ForeignKey        `json:"foreign_keys,omitempty"` // from this table to others
+	Triggers   []Trigger           `json:"triggers,omitempty"`
+}
+
+// ForeignKey is a reference from one table to another. Both ends need an index.
+type ForeignKey struct {
+	Name    string   `json:"name"`
+	Columns []string `json:"columns"`
+	To      Ref      `json:"to"`
+	Refers  []string `json:"refers"` // columns of To
+}
+
+// Trigger is one trigger of a table.
+type Trigger struct {
+	Name   string `json:"name"`
+	Timing string `json:"timing"`        // BEFORE, AFTER
+	Event  string `json:"event"`         // INSERT, UPDATE, DELETE
+	Body   string `json:"body,omitzero"` // empty when it may not be seen or was redacted
 }
 
 // Column is one column, in the order of the table.
@@ -43,6 +63,16 @@ type Column struct {
 	Bytes     int    `json:"bytes,omitzero"`     // most bytes one value can take; 0 when the server does not say
 	Generated string `json:"generated,omitzero"` // expression of a generated column
 	Extra     string `json:"extra,omitzero"`     // auto_increment and the like
+	// Sample is what a look at some rows showed; nil when nobody looked.
+	Sample *ColumnSample `json:"sample,omitempty"`
+}
+
+// ColumnSample is what rows taken from all over a table show of a column. It holds no value.
+type ColumnSample struct {
+	Rows     int     `json:"rows"`     // looked at
+	Distinct int     `json:"distinct"` // different values among them
+	Top      float64 `json:"top"`      // part of the rows that hold the most frequent value, 0 to 1
+	Nulls    float64 `json:"nulls"`    // part that is NULL
 }
 
 // Index is one key.
@@ -52,6 +82,9 @@ type Index struct {
 	Type   string      `json:"type"`            // BTREE, HASH, FULLTEXT, SPATIAL
 	Hidden bool        `json:"hidden,omitzero"` // INVISIBLE (MySQL) or IGNORED (MariaDB): kept up to date, not used
 	Parts  []IndexPart `json:"parts"`
+	// Handled is how many rows were read, changed or deleted by way of it since the server began to count (performance_schema's
+	// table_io_waits_summary_by_index_usage); unknown where nobody counts or the table was not opened since.
+	Handled known.Value[uint64] `json:"rows_handled,omitzero"`
 }
 
 // IndexPart is one column or expression of an index.

@@ -14,6 +14,8 @@ import (
 	"dyno/internal/known"
 	"dyno/internal/metric"
 	"dyno/internal/schema"
+	"dyno/internal/source"
+	"dyno/internal/state"
 )
 
 // Format is the version of the JSON form that this program writes. It reads this one and refuses others.
@@ -31,9 +33,49 @@ type Snapshot struct {
 	Series    []metric.Series   `json:"series,omitempty"`    // ordered by name and labels
 	Classes   []class.Class     `json:"classes,omitempty"`   // deltas over the window, most time first
 	Plans     []explain.Plan    `json:"plans,omitempty"`     // of the top classes
-	Tables    []schema.Table    `json:"tables,omitempty"`    // those that the top classes touch
-	Host      Host              `json:"host"`
-	Events    []event.Event     `json:"events,omitempty"`
+	// Tables are those that the top classes touch first, then the largest of the users' own, at most MaxTables. TablesLeft counts what that
+	// left out; unknown when nobody counted.
+	Tables     []schema.Table   `json:"tables,omitempty"`
+	TablesLeft known.Value[int] `json:"tables_left,omitzero"`
+	// Programs are stored routines, triggers and events that ran in the window, most time first.
+	Programs []Program `json:"programs,omitempty"`
+	// Moments are what the server was doing at some moments of the window, in order of time: at most MaxMoments, the last one always.
+	// Statements in them are cut; with redaction they hold no literal.
+	Moments  []state.State `json:"moments,omitempty"`
+	Accounts []Account     `json:"accounts,omitempty"` // empty without source "accounts" being ok
+	Host     Host          `json:"host"`
+	Events   []event.Event `json:"events,omitempty"`
+}
+
+// Limits of a snapshot.
+const (
+	MaxTables  = 10_000
+	MaxMoments = 12
+)
+
+// Program is a stored routine, trigger or event with what it did within the window.
+type Program struct {
+	Kind   string `json:"kind"` // "trigger", "function", "procedure", "event"
+	Schema string `json:"schema"`
+	Name   string `json:"name"`
+	// Table is the one that a trigger stands on.
+	Table         string               `json:"table,omitzero"`
+	Body          string               `json:"body,omitzero"` // its definition; empty when it may not be seen or was redacted
+	Count         uint64               `json:"count"`         // executions
+	TimeSec       float64              `json:"time_sec"`      // wall-clock time of the executions, seconds
+	Statements    known.Value[uint64]  `json:"statements,omitzero"`
+	StatementsSec known.Value[float64] `json:"statements_sec,omitzero"` // of TimeSec, in statements within it
+}
+
+// Account is a user of the server as its grant tables have it. It holds no password and no hash of one.
+type Account struct {
+	User       string `json:"user"`
+	Host       string `json:"host"`
+	Plugin     string `json:"plugin,omitzero"`
+	NoPassword bool   `json:"no_password,omitzero"` // anybody may log in as it
+	Locked     bool   `json:"locked,omitzero"`
+	TLS        bool   `json:"tls,omitzero"`   // it must use TLS
+	Super      bool   `json:"super,omitzero"` // it may do everything: SUPER or all privileges
 }
 
 // Target says which server it was.
@@ -49,34 +91,41 @@ type Target struct {
 	Replica   bool   `json:"replica,omitzero"`
 }
 
-// SourceState says what a source gave.
-type SourceState string
-
-const (
-	OK      SourceState = "ok"
-	Missing SourceState = "missing" // the server has no such thing, or it is switched off
-	Denied  SourceState = "denied"  // a grant is missing
-	Failed  SourceState = "failed"  // it answered with an error
-	Slow    SourceState = "slow"    // it did not answer in time
+// The words for sources live in package source; these are theirs.
+type (
+	SourceState = source.State
+	Source      = source.Source
 )
 
-// Source is one place that figures come from, and whether they came.
-type Source struct {
-	Name   string      `json:"name"` // "global_status", "innodb_metrics", "digests", "processlist", "host", "process", …
-	State  SourceState `json:"state"`
-	Reason string      `json:"reason,omitzero"`  // of any state but ok; with ok a remark: overflow, cut texts, a restart
-	Fix    string      `json:"fix,omitzero"`     // the GRANT or setting that would mend it
-	Took   float64     `json:"took_ms,omitzero"` // mean wall-clock time of one reading, milliseconds
-	Reads  int         `json:"reads"`            // successful readings within the window
-}
+// What a source may give, see package source.
+const (
+	OK      = source.OK
+	Missing = source.Missing
+	Denied  = source.Denied
+	Failed  = source.Failed
+	Slow    = source.Slow
+)
 
 // Host is the machine that the server runs on; everything is unknown for a remote server.
 type Host struct {
 	CPUs       known.Value[float64] `json:"cpus,omitzero"` // usable by the server's process: affinity and cgroup quota counted in
 	MemBytes   known.Value[uint64]  `json:"mem_bytes,omitzero"`
+	MemLimit   known.Value[uint64]  `json:"mem_limit_bytes,omitzero"` // of the server's cgroup; unknown when there is none
 	Kernel     string               `json:"kernel,omitzero"`
 	ServerPID  int                  `json:"server_pid,omitzero"`
 	DatadirDev string               `json:"datadir_device,omitzero"`
+	DatadirFS  string               `json:"datadir_filesystem,omitzero"` // "ext4"
+	DatadirOpt string               `json:"datadir_mount_options,omitzero"`
+	// Settings are the kernel's, under their sysctl name ("vm.swappiness") or their path below /sys without it
+	// ("kernel/mm/transparent_hugepage/enabled", "block/sda/queue/scheduler"), as the kernel writes them. What could not be read is absent.
+	Settings map[string]string `json:"settings,omitempty"`
+	// Limits are the resource limits of the server's process, under the names of /proc/PID/limits in lower case with underscores
+	// ("max_open_files"); -1 stands for unlimited.
+	Limits map[string]int64 `json:"limits,omitempty"`
+	// Process holds figures of the server's process at the end of the window, under the names of /proc/PID/status in lower case
+	// ("vmrss", "vmpeak", "vmhwm", "vmswap", "hugetlbpages"), bytes.
+	Process   map[string]uint64 `json:"process,omitempty"`
+	NUMANodes known.Value[int]  `json:"numa_nodes,omitzero"`
 }
 
 // Find returns the first series with the name whose labels include all of want.

@@ -1,0 +1,63 @@
+package schema
+
+import "strings"
+
+// ChangeKind names one clause of an ALTER TABLE.
+type ChangeKind string
+
+// The kinds of change to a table.
+const (
+	ModifyColumn ChangeKind = "modify_column" // Column, Definition: everything behind the name, "varchar(40) NOT NULL"
+	AddColumn    ChangeKind = "add_column"    // Column, Definition
+	DropColumn   ChangeKind = "drop_column"   // Column
+	AddKey       ChangeKind = "add_key"       // Index
+	DropKey      ChangeKind = "drop_key"      // Index, by its name
+	PrimaryKey   ChangeKind = "primary_key"   // Index: the new primary key in place of the old one; without parts the old one is dropped
+	TableOption  ChangeKind = "table_option"  // Option, Value: ROW_FORMAT, DYNAMIC
+	Rebuild      ChangeKind = "rebuild"       // writes the table anew: FORCE
+)
+
+// Change is one clause of an ALTER TABLE, as data.
+type Change struct {
+	Kind       ChangeKind `json:"kind"`
+	Column     string     `json:"column,omitzero"`
+	Definition string     `json:"definition,omitzero"`
+	Index      Index      `json:"index,omitzero"`
+	Option     string     `json:"option,omitzero"` // ROW_FORMAT, KEY_BLOCK_SIZE, ENGINE
+	Value      string     `json:"value,omitzero"`
+}
+
+// SQL returns the clause.
+func (c Change) SQL() string {
+	switch c.Kind {
+	case ModifyColumn:
+		return "MODIFY COLUMN " + Quote(c.Column) + " " + c.Definition
+	case AddColumn:
+		return "ADD COLUMN " + Quote(c.Column) + " " + c.Definition
+	case DropColumn:
+		return "DROP COLUMN " + Quote(c.Column)
+	case AddKey:
+		return AddIndexClause(c.Index)
+	case DropKey:
+		return DropIndexClause(c.Index.Name)
+	case PrimaryKey:
+		if len(c.Index.Parts) == 0 {
+			return "DROP PRIMARY KEY"
+		}
+		return "DROP PRIMARY KEY, ADD PRIMARY KEY (" + PartsSQL(c.Index.Parts) + ")"
+	case TableOption:
+		return c.Option + "=" + c.Value
+	case Rebuild:
+		return "FORCE"
+	}
+	return ""
+}
+
+// ChangeSQL returns the ALTER TABLE that makes the changes, without a semicolon.
+func ChangeSQL(t Ref, changes []Change) string {
+	var clauses []string
+	for _, c := range changes {
+		clauses = append(clauses, c.SQL())
+	}
+	return "ALTER TABLE " + t.SQL() + " " + strings.Join(clauses, ", ")
+}

@@ -1,0 +1,79 @@
+package state
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"dyno/internal/known"
+)
+
+func TestCapKeepsWhatMatters(t *testing.T) {
+	s := &State{}
+	for i := range 1000 {
+		x := Session{ID: uint64(i + 1), Command: "Query", Seconds: float64(i)}
+		if i%2 == 0 {
+			x.Command = "Sleep"
+		}
+		s.Sessions = append(s.Sessions, x)
+		s.Transactions = append(s.Transactions, Transaction{Session: uint64(i + 1), Seconds: float64(i)})
+	}
+	s.Waits = []Wait{{Waiter: 2, Blocker: known.Of(uint64(1))}} // the quickest, one of them asleep
+	s.Sessions[999].SQL = strings.Repeat("é", MaxText)
+	all := slices.Clone(s.Sessions)
+	Cap(s)
+	if len(s.Sessions) != MaxSessions || s.Left.Sessions != 1000-MaxSessions || len(s.Transactions) != MaxSessions || s.Left.Transactions != 1000-MaxSessions {
+		t.Fatalf("%d sessions, %d transactions, %+v", len(s.Sessions), len(s.Transactions), s.Left)
+	}
+	if s.Sessions[0].ID != 1000 || len(s.Sessions[0].SQL) != MaxText || s.Sessions[1].ID != 998 {
+		t.Fatalf("first: %d, %d", s.Sessions[0].ID, s.Sessions[1].ID)
+	}
+	for _, id := range []uint64{1, 2} {
+		if !slices.ContainsFunc(s.Sessions, func(x Session) bool { return x.ID == id }) || !slices.ContainsFunc(s.Transactions, func(x Transaction) bool { return x.Session == id }) {
+			t.Errorf("session %d takes part in a wait and is gone", id)
+		}
+	}
+	if all[999].SQL != strings.Repeat("é", MaxText) {
+		t.Error("a list was changed in place")
+	}
+	left := s.Left
+	if Cap(s); s.Left != left {
+		t.Errorf("capped twice: %+v", s.Left)
+	}
+}
+
+func TestCapKeepsTheRootOfEachWait(t *testing.T) {
+	s := &State{}
+	for w := uint64(2); w <= 61; w++ { // a queue: 1 holds, each waits for all before
+		for b := w - 1; b >= 1; b-- {
+			s.Waits = append(s.Waits, Wait{Waiter: w, Blocker: known.Of(b)})
+		}
+	}
+	n := len(s.Waits)
+	Cap(s)
+	if len(s.Waits) != MaxWaits || s.Left.Waits != n-MaxWaits {
+		t.Fatalf("%d of %d, left %+v", len(s.Waits), n, s.Left)
+	}
+	if r := Tree(s.Waits); len(r) != 1 || r[0].Session.Or(0) != 1 || r[0].Total != 60 {
+		t.Fatalf("%s", show(r))
+	}
+}
+
+func TestClip(t *testing.T) {
+	f := func(in string, n int, want string) {
+		t.Helper()
+		got := Clip(in, n)
+		if got != want || !utf8.ValidString(got) {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+	f("abc", 3, "abc")
+	f("abcd", 3, "abc")
+	f("aéé", 4, "aé")
+	f("a\xffb", 9, "a\uFFFDb")
+	f("\xff\xfe\xff", 4, "\uFFFD") // a run of bytes that are none is one mark
+	f("\xffa\xffa", 4, "\uFFFDa")
+	f("x\xe2\x82\xac", 3, "x")
+	f("", 0, "")
+}

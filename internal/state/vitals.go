@@ -1,0 +1,387 @@
+package state
+
+import (
+	"math"
+	"strings"
+
+	"dyno/internal/metric"
+)
+
+// Figures are those values of one reading that vitals are made of. They hold no part of the samples they were taken from.
+type Figures struct {
+	sums  [figures]float64
+	known [figures]bool
+	disks map[string]disk
+	cpus  map[string]bool // labels of the CPUs
+}
+
+type disk struct{ reads, writes, readBytes, writeBytes, busy float64 }
+
+// figure is one input: values of the samples of its name, summed or the largest.
+type figure uint8
+
+const (
+	questions figure = iota
+	commits
+	rollbacks
+	statements
+	statementSec
+	running
+	connected
+	slow
+	serverCPU
+	rowsRead
+	rowsInserted
+	rowsUpdated
+	rowsDeleted
+	handlerReads
+	handlerWrite
+	handlerUpdate
+	handlerDelete
+	poolMisses
+	poolRequests
+	pagesDirty
+	pagesFree
+	pagesTotal
+	redo
+	checkpointAge
+	checkpointAgeMetric
+	redoLSN
+	redoCheckpointLSN
+	history
+	historyMetric
+	rowLockWaits
+	rowLockWaiting
+	tmpDisk
+	received
+	sent
+	abortedClients
+	abortedConnects
+	lag
+	serverLag
+	uptime
+	memAvailable
+	rss
+	cpuAll // seconds of all CPUs in all modes
+	cpuBusy
+	cpuSystem
+	cpuIOWait
+	cpuSteal
+	cpuEachAll // the same where the samples are by CPU
+	cpuEachBusy
+	cpuEachSystem
+	cpuEachIOWait
+	cpuEachSteal
+	pressureCPU
+	pressureIO
+	pressureMemory
+	sourceSec
+	targetCPU
+	clientCPU
+	cpuCount
+	figures // how many there are
+)
+
+// inputs lists the samples that are looked at, by name; those with labels that matter are handled in add.
+var inputs = map[string]figure{
+	"mysql_global_status_questions":                        questions,
+	"mysql_global_status_com_commit":                       commits,
+	"mysql_global_status_com_rollback":                     rollbacks,
+	"mysql_perf_schema_events_statements_total":            statements,
+	"mysql_perf_schema_events_statements_seconds_total":    statementSec,
+	"mysql_global_status_threads_running":                  running,
+	"mysql_global_status_threads_connected":                connected,
+	"mysql_global_status_slow_queries":                     slow,
+	"dyno_server_cpu_seconds_total":                        serverCPU,
+	"mysql_global_status_innodb_rows_read":                 rowsRead,
+	"mysql_global_status_innodb_rows_inserted":             rowsInserted,
+	"mysql_global_status_innodb_rows_updated":              rowsUpdated,
+	"mysql_global_status_innodb_rows_deleted":              rowsDeleted,
+	"mysql_global_status_handler_read_first":               handlerReads,
+	"mysql_global_status_handler_read_key":                 handlerReads,
+	"mysql_global_status_handler_read_last":                handlerReads,
+	"mysql_global_status_handler_read_next":                handlerReads,
+	"mysql_global_status_handler_read_prev":                handlerReads,
+	"mysql_global_status_handler_read_rnd":                 handlerReads,
+	"mysql_global_status_handler_read_rnd_next":            handlerReads,
+	"mysql_global_status_handler_write":                    handlerWrite,
+	"mysql_global_status_handler_update":                   handlerUpdate,
+	"mysql_global_status_handler_delete":                   handlerDelete,
+	"mysql_global_status_innodb_buffer_pool_reads":         poolMisses,
+	"mysql_global_status_innodb_buffer_pool_read_requests": poolRequests,
+	"mysql_global_status_innodb_buffer_pool_pages_dirty":   pagesDirty,
+	"mysql_global_status_innodb_buffer_pool_pages_free":    pagesFree,
+	"mysql_global_status_innodb_buffer_pool_pages_total":   pagesTotal,
+	"mysql_global_status_innodb_os_log_written":            redo,
+	"mysql_global_status_innodb_checkpoint_age":            checkpointAge,
+	"mysql_global_status_innodb_redo_log_current_lsn":      redoLSN,
+	"mysql_global_status_innodb_redo_log_checkpoint_lsn":   redoCheckpointLSN,
+	"mysql_global_status_innodb_history_list_length":       history,
+	"mysql_global_status_innodb_row_lock_waits":            rowLockWaits,
+	"mysql_global_status_innodb_row_lock_current_waits":    rowLockWaiting,
+	"mysql_global_status_created_tmp_disk_tables":          tmpDisk,
+	"mysql_global_status_bytes_received":                   received,
+	"mysql_global_status_bytes_sent":                       sent,
+	"mysql_global_status_aborted_clients":                  abortedClients,
+	"mysql_global_status_aborted_connects":                 abortedConnects,
+	"mysql_global_status_uptime":                           uptime,
+	"dyno_replica_lag_seconds":                             lag,
+	"mysql_slave_status_seconds_behind_master":             serverLag,
+	"node_memory_MemAvailable_bytes":                       memAvailable,
+	"dyno_server_resident_bytes":                           rss,
+	"node_pressure_cpu_waiting_seconds_total":              pressureCPU,
+	"node_pressure_io_waiting_seconds_total":               pressureIO,
+	"node_pressure_memory_waiting_seconds_total":           pressureMemory,
+	"dyno_scrape_server_seconds_total":                     sourceSec,
+	"dyno_classes_server_seconds_total":                    sourceSec,
+	"dyno_target_cpu_seconds_total":                        targetCPU,
+	"dyno_scrape_client_cpu_seconds_total":                 clientCPU,
+	"dyno_host_cpus":                                       cpuCount,
+	// INNODB_METRICS, where the status lacks them.
+	"mysql_info_schema_innodb_metrics_transaction_trx_rseg_history_len":      historyMetric,
+	"mysql_info_schema_innodb_metrics_log_log_lsn_checkpoint_age":            checkpointAgeMetric,
+	"mysql_info_schema_innodb_metrics_log_log_lsn_checkpoint_age_total":      checkpointAgeMetric,
+	"mysql_info_schema_innodb_metrics_recovery_log_lsn_checkpoint_age":       checkpointAgeMetric,
+	"mysql_info_schema_innodb_metrics_recovery_log_lsn_checkpoint_age_total": checkpointAgeMetric,
+}
+
+// Take picks from the samples of one reading what vitals are made of.
+func Take(samples []metric.Sample) Figures {
+	var f Figures
+	for i := range samples {
+		x := &samples[i]
+		if k, ok := inputs[x.Name]; ok {
+			if k != lag && k != serverLag {
+				f.add(k, x.Value)
+			} else if !f.known[k] || x.Value > f.sums[k] { // the worst channel
+				f.sums[k], f.known[k] = x.Value, true
+			}
+			continue
+		}
+		switch {
+		case x.Name == "node_cpu_seconds_total":
+			f.cpu(x)
+		case strings.HasPrefix(x.Name, "node_disk_"):
+			f.disk(x)
+		}
+	}
+	return f
+}
+
+func (f *Figures) add(k figure, v float64) {
+	f.sums[k] += v
+	f.known[k] = true
+}
+
+func (f *Figures) get(k figure) (float64, bool) { return f.sums[k], f.known[k] }
+
+// cpu adds a sample of CPU time; one without the label cpu is of all of them.
+func (f *Figures) cpu(x *metric.Sample) {
+	by := figure(0)
+	if id := x.Labels.Get("cpu"); id != "" {
+		by = cpuEachAll - cpuAll
+		if f.cpus == nil {
+			f.cpus = map[string]bool{}
+		}
+		f.cpus[id] = true
+	}
+	f.add(cpuAll+by, x.Value)
+	switch x.Labels.Get("mode") {
+	case "idle":
+	case "iowait":
+		f.add(cpuIOWait+by, x.Value)
+	case "steal":
+		f.add(cpuSteal+by, x.Value)
+		f.add(cpuBusy+by, x.Value)
+	case "system", "irq", "softirq":
+		f.add(cpuSystem+by, x.Value)
+		f.add(cpuBusy+by, x.Value)
+	default:
+		f.add(cpuBusy+by, x.Value)
+	}
+}
+
+func (f *Figures) disk(x *metric.Sample) {
+	var set func(*disk)
+	switch x.Name {
+	case "node_disk_reads_completed_total":
+		set = func(d *disk) { d.reads = x.Value }
+	case "node_disk_writes_completed_total":
+		set = func(d *disk) { d.writes = x.Value }
+	case "node_disk_read_bytes_total":
+		set = func(d *disk) { d.readBytes = x.Value }
+	case "node_disk_written_bytes_total":
+		set = func(d *disk) { d.writeBytes = x.Value }
+	case "node_disk_io_time_seconds_total":
+		set = func(d *disk) { d.busy = x.Value }
+	default:
+		return
+	}
+	if f.disks == nil {
+		f.disks = map[string]disk{}
+	}
+	name := x.Labels.Get("device")
+	d := f.disks[name]
+	set(&d)
+	f.disks[name] = d
+}
+
+// Vitals makes the headline figures of the reading cur, with the reading before, prev, that was taken seconds earlier. What a figure
+// is made of must be in both for a rate, and a counter must not have fallen; else the figure is missing. Rates have six significant
+// digits. Where two readings are at hand for long, keep Figures and use Between.
+func Vitals(prev, cur []metric.Sample, seconds float64) []Vital {
+	return Between(Take(prev), Take(cur), seconds)
+}
+
+// Between makes the headline figures of a reading from its figures and those of the reading before.
+func Between(prev, cur Figures, seconds float64) []Vital {
+	var out []Vital
+	put := func(name string, v float64, ok bool) {
+		if ok && !math.IsNaN(v) && !math.IsInf(v, 0) {
+			out = append(out, Vital{name, v})
+		}
+	}
+	gauge := func(name string, ks ...figure) bool {
+		for _, k := range ks {
+			if v, ok := cur.get(k); ok {
+				put(name, v, true)
+				return true
+			}
+		}
+		return false
+	}
+	ratio := func(name string, part, whole figure) {
+		p, ok1 := cur.get(part)
+		w, ok2 := cur.get(whole)
+		put(name, digits(p/w), ok1 && ok2 && w > 0)
+	}
+	b, ok1 := prev.get(uptime)
+	a, ok2 := cur.get(uptime)
+	restarted := ok1 && ok2 && a < b
+	// growth sums what counters of the server grew by.
+	growth := func(ks ...figure) (sum float64, ok bool) {
+		for _, k := range ks {
+			x, ok1 := prev.get(k)
+			y, ok2 := cur.get(k)
+			if !ok1 || !ok2 || y < x || seconds <= 0 {
+				return 0, false
+			}
+			sum += y - x
+		}
+		return sum, true
+	}
+	rate := func(name string, ks ...figure) bool {
+		v, ok := growth(ks...)
+		ok = ok && !(restarted && ks[0] < memAvailable)
+		put(name, digits(v/seconds), ok)
+		return ok
+	}
+	rate(QPS, questions)
+	rate(TPS, commits, rollbacks)
+	if n, ok := growth(statements); ok && n > 0 && !restarted {
+		sec, ok := growth(statementSec)
+		put(Latency, digits(sec/n), ok)
+	}
+	gauge(Uptime, uptime)
+	gauge(Running, running)
+	gauge(Connected, connected)
+	rate(SlowQueries, slow)
+	rate(ServerCPU, serverCPU)
+	by := figure(0)
+	if _, ok := cur.get(cpuAll); !ok {
+		by = cpuEachAll - cpuAll
+	}
+	if all, ok := growth(cpuAll + by); ok && all > 0 {
+		share := func(name string, k figure) {
+			v, ok := growth(k + by)
+			put(name, digits(min(1, v/all)), ok)
+		}
+		share(HostCPUBusy, cpuBusy)
+		share(HostCPUSystem, cpuSystem)
+		share(HostIOWait, cpuIOWait)
+		share(HostSteal, cpuSteal)
+	}
+	if !gauge(HostCPUs, cpuCount) {
+		put(HostCPUs, float64(len(cur.cpus)), len(cur.cpus) > 0)
+	}
+	gauge(MemAvailable, memAvailable)
+	gauge(ServerRSS, rss)
+	disks(prev, cur, seconds, put)
+	if !rate(RowsRead, rowsRead) {
+		rate(RowsRead, handlerReads)
+	}
+	if !rate(RowsWritten, rowsInserted, rowsUpdated, rowsDeleted) {
+		rate(RowsWritten, handlerWrite, handlerUpdate, handlerDelete)
+	}
+	rate(PoolMisses, poolMisses)
+	rate(PoolRequests, poolRequests)
+	ratio(PoolDirty, pagesDirty, pagesTotal)
+	ratio(PoolFree, pagesFree, pagesTotal)
+	rate(RedoBytes, redo)
+	if lsn, ok := cur.get(redoLSN); ok && !gauge(Checkpoint, checkpointAge) {
+		at, ok := cur.get(redoCheckpointLSN)
+		put(Checkpoint, lsn-at, ok && lsn >= at)
+	} else if !ok {
+		gauge(Checkpoint, checkpointAge, checkpointAgeMetric)
+	}
+	gauge(History, history, historyMetric)
+	rate(RowLockWaits, rowLockWaits)
+	gauge(RowLockWaiting, rowLockWaiting)
+	rate(TmpDisk, tmpDisk)
+	rate(BytesIn, received)
+	rate(BytesOut, sent)
+	rate(Aborted, abortedClients, abortedConnects)
+	gauge(ReplicaLag, lag, serverLag)
+	rate(PressureCPU, pressureCPU)
+	rate(PressureIO, pressureIO)
+	rate(PressureMemory, pressureMemory)
+	rate(ScrapeServer, sourceSec)
+	if !rate(ScrapeClient, targetCPU) {
+		rate(ScrapeClient, clientCPU)
+	}
+	return out
+}
+
+// disks sums over the disks that are in both readings.
+func disks(prev, cur Figures, seconds float64, put func(string, float64, bool)) {
+	var sum disk
+	n := 0
+	stacked := func(name string) bool { return strings.HasPrefix(name, "dm-") || strings.HasPrefix(name, "md") }
+	whole := false // there is one that stands on no other: what is stacked upon them would be counted twice
+	for name := range cur.disks {
+		whole = whole || !stacked(name)
+	}
+	for name, y := range cur.disks {
+		if whole && stacked(name) {
+			continue
+		}
+		x, ok := prev.disks[name]
+		if !ok || y.reads < x.reads || y.writes < x.writes || y.readBytes < x.readBytes || y.writeBytes < x.writeBytes || y.busy < x.busy {
+			continue
+		}
+		n++
+		sum.reads += y.reads - x.reads
+		sum.writes += y.writes - x.writes
+		sum.readBytes += y.readBytes - x.readBytes
+		sum.writeBytes += y.writeBytes - x.writeBytes
+		sum.busy = max(sum.busy, y.busy-x.busy)
+	}
+	ok := n > 0 && seconds > 0
+	put(DiskReads, digits(sum.reads/seconds), ok)
+	put(DiskWrites, digits(sum.writes/seconds), ok)
+	put(DiskReadBytes, digits(sum.readBytes/seconds), ok)
+	put(DiskWriteBytes, digits(sum.writeBytes/seconds), ok)
+	put(DiskBusy, digits(min(1, sum.busy/seconds)), ok)
+}
+
+// digits rounds to six significant digits: more is noise, and noise is what a kept state would mostly be made of.
+func digits(v float64) float64 {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return v
+	}
+	p := math.Pow(10, 5-math.Floor(math.Log10(math.Abs(v))))
+	if math.IsInf(p, 0) || p == 0 {
+		return v
+	}
+	return math.Round(v*p) / p
+}

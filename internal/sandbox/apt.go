@@ -9,11 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"dyno/internal/pattern"
 )
 
 // apt is a private apt: own state with no package installed, own cache, own configuration and one source of its own. It shares
@@ -23,10 +24,14 @@ type apt struct {
 }
 
 // assumed are packages that programs ask for but that no server needs to run: the private apt counts them as installed.
-var assumed = []string{"perl", "perl-base", "debconf", "dpkg", "tar", "adduser", "libdbi-perl", "libconfig-inifiles-perl"}
+var assumed = []string{
+	"perl", "perl-base", "debconf", "dpkg", "tar", "adduser", "libdbi-perl", "libconfig-inifiles-perl", "init-system-helpers", "lsb-base",
+	"passwd", "procps", "iproute2", "psmisc", "lsof", "rsync", "socat", "gawk", "galera-4", "mariadb-client",
+}
 
-// newApt writes the configuration of a private apt in dir. What an earlier one has downloaded there is used again.
-func newApt(ctx context.Context, dir string, source aptSource, suite string) (apt, error) {
+// newApt writes the configuration of a private apt with sources (deb822) in dir. What an earlier one has downloaded there is used
+// again.
+func newApt(ctx context.Context, dir, sources string) (apt, error) {
 	a := apt{dir}
 	if strings.ContainsAny(dir, `"\;{}`) {
 		return a, hint(fmt.Errorf("%s: apt cannot work in a directory with such a name", dir), "set DYNO_HOME to a plainer path")
@@ -80,7 +85,7 @@ Acquire::https::Timeout "30";
 		return a, fmt.Errorf("ask apt for its configuration: %w", err)
 	}
 	conf.WriteString(carried(string(dump)))
-	for name, text := range map[string]string{"state/status": status.String(), "etc/sources.list": "", "etc/preferences": "", "etc/private.conf": conf.String(), "etc/sources.list.d/suite.sources": source.stanza(suite)} {
+	for name, text := range map[string]string{"state/status": status.String(), "etc/sources.list": "", "etc/preferences": "", "etc/private.conf": conf.String(), "etc/sources.list.d/suite.sources": sources} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return a, err
 		}
@@ -89,7 +94,7 @@ Acquire::https::Timeout "30";
 }
 
 // carriedNames are the settings of the system's apt without which its mirror may not be reached, or not be believed to be fresh.
-var carriedNames = regexp.MustCompile(`^Acquire::(http|https)::([^ ]+::)?(Proxy|Proxy-Auto-Detect|ProxyAutoDetect|CaInfo|CaPath|SslCert|SslKey)(::\S+)? |^Acquire::(http|https)::Proxy::\S+ |^Acquire::(Check-Valid-Until|Check-Date) `)
+var carriedNames = pattern.New(`^Acquire::(http|https)::([^ ]+::)?(Proxy|Proxy-Auto-Detect|ProxyAutoDetect|CaInfo|CaPath|SslCert|SslKey)(::\S+)? |^Acquire::(http|https)::Proxy::\S+ |^Acquire::(Check-Valid-Until|Check-Date) `)
 
 // carried picks from a dump of the system's apt configuration what the private one takes over. Hooks and whatever would loosen
 // the check of signatures stay behind.
@@ -128,7 +133,7 @@ func (a apt) run(ctx context.Context, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-var fetchLine = regexp.MustCompile(`(?m)^[EW]: (Failed to fetch .*|The repository .*|GPG error: .*|.*NO_PUBKEY.*)$`)
+var fetchLine = pattern.New(`(?m)^[EW]: (Failed to fetch .*|The repository .*|GPG error: .*|.*NO_PUBKEY.*)$`)
 
 // aptError makes an error of what apt-get printed: what it failed to fetch, else all its errors.
 func aptError(err error, stderr string) error {
@@ -154,7 +159,7 @@ func aptError(err error, stderr string) error {
 	return fmt.Errorf("%w: %s", ErrFetch, strings.Join(lines, "; "))
 }
 
-var keyLine = regexp.MustCompile(`NO_PUBKEY|GPG error|is not signed`)
+var keyLine = pattern.New(`NO_PUBKEY|GPG error|is not signed`)
 
 // deb is one package file to download.
 type deb struct {
@@ -162,7 +167,7 @@ type deb struct {
 	bytes int64
 }
 
-var uriLine = regexp.MustCompile(`(?m)^'([^']+)' (\S+) (\d+) ?(\S*)$`)
+var uriLine = pattern.New(`(?m)^'([^']+)' (\S+) (\d+) ?(\S*)$`)
 
 // plan returns the files that make up packages with all they need.
 func (a apt) plan(ctx context.Context, packages ...string) ([]deb, error) {

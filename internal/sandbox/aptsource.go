@@ -43,6 +43,16 @@ func archive(sources []aptSource, codename string) (aptSource, bool) {
 	return best, top > 0
 }
 
+// security returns the source of Debian's security updates.
+func security(sources []aptSource) (aptSource, bool) {
+	for _, s := range sources {
+		if len(s.uris) > 0 && strings.HasSuffix(strings.TrimRight(s.uris[0], "/"), "/debian-security") && contains(s.components, "main") {
+			return s, true
+		}
+	}
+	return aptSource{}, false
+}
+
 func contains(list []string, s string) bool {
 	for _, e := range list {
 		if e == s {

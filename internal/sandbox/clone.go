@@ -35,7 +35,7 @@ func cloneTree(ctx context.Context, from, to string, a account, step func(bytes 
 		}
 		switch {
 		case d.IsDir():
-			if err := os.Mkdir(dest, fi.Mode().Perm()); err != nil {
+			if err := os.Mkdir(dest, fi.Mode().Perm()); err != nil && (rel != "." || !errors.Is(err, fs.ErrExist)) { // a file system may be mounted there
 				return err
 			}
 		case d.Type().IsRegular():

@@ -8,6 +8,7 @@
 //	sandboxes/NAME/log           error.log, and console: what the server says before it opens the former
 //	sandboxes/NAME/files, tmp    secure_file_priv and tmpdir
 //	templates/KEY                a data directory just initialised, to copy from: one per server build and initial setting
+//	data/KEY                     a data directory with prepared rows that SaveData kept, to copy from and to restore to
 //	servers/FLAVOR-VERSION       a server build that Install unpacked beside the system
 //
 // Run by root, a server gives up root for the account mysql if there is one, else nobody. It belongs to no session and survives

@@ -21,7 +21,16 @@ const grace = 30 * time.Second
 // Down stops a sandbox's server: it asks it to end, and kills it when it has not within 30 s. Its data stay. A sandbox that does
 // not run is stopped already.
 func (y *Yard) Down(ctx context.Context, name string) error {
-	const op = "stop sandbox"
+	return y.stop(ctx, "stop sandbox", name, grace)
+}
+
+// Kill ends a sandbox's server at once, as a power cut would, and returns when it is gone: for data that are about to be thrown
+// away. A sandbox that does not run is ended already.
+func (y *Yard) Kill(ctx context.Context, name string) error {
+	return y.stop(ctx, "kill sandbox", name, 0)
+}
+
+func (y *Yard) stop(ctx context.Context, op, name string, grace time.Duration) error {
 	if err := CheckName(name); err != nil {
 		return wrap(op, "", err)
 	}
@@ -39,7 +48,8 @@ func (y *Yard) Down(ctx context.Context, name string) error {
 		return wrap(op, name, err)
 	}
 	r.Process, r.Owner = host.Identity{}, host.Identity{}
-	return wrap(op, name, r.save(dir))
+	err = r.Held.free(ctx)
+	return wrap(op, name, inline([]error{err, r.save(dir)}))
 }
 
 // Remove ends a sandbox's server at once and removes all there is of it, however complete it is.
@@ -65,11 +75,19 @@ func erase(ctx context.Context, dir string, r record) error {
 	if err := end(ctx, r.Process, 0); err != nil {
 		return err
 	}
+	if err := r.Held.free(ctx); err != nil { // the record that names them must stay until they are gone
+		return err
+	}
+	if r.Image != nil { // what is mounted there must not be emptied through it
+		if err := unmountImage(ctx, dir); err != nil {
+			return err
+		}
+	}
 	return inline([]error{removeRunDir(dir, r.Run), os.RemoveAll(dir)})
 }
 
-// RemoveAll removes all sandboxes, all templates and what an interrupted Install left. Builds that were installed stay. What is
-// in use by another program stays too, and is in the error.
+// RemoveAll removes all sandboxes, data sets and templates, and what an interrupted Install left. Builds that were installed stay.
+// What is in use by another program stays too, and is in the error.
 func (y *Yard) RemoveAll(ctx context.Context) error {
 	list, err := y.List(ctx)
 	if err != nil {
@@ -79,7 +97,7 @@ func (y *Yard) RemoveAll(ctx context.Context) error {
 	for _, s := range list {
 		errs = append(errs, y.Remove(ctx, s.Name))
 	}
-	errs = append(errs, emptyDir(y.templates(), func(string) bool { return true }), emptyDir(y.servers(), isStaging))
+	errs = append(errs, y.removeAllData(ctx), emptyDir(y.templates(), func(string) bool { return true }), emptyDir(y.servers(), isStaging))
 	if err := os.Remove(y.sandboxes()); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTEMPTY) {
 		errs = append(errs, err)
 	}

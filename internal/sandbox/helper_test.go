@@ -33,6 +33,7 @@ type helperJob struct {
 	ServerDirs []string
 	Config     Config
 	Steps      bool // print each step as it begins
+	Restore    bool // the sandbox of Config instead
 }
 
 func TestMain(m *testing.M) {
@@ -55,6 +56,14 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	y.ServerDirs = j.ServerDirs
+	if j.Restore {
+		if _, err := y.RestoreData(context.Background(), j.Config.Name, nil); err != nil {
+			fmt.Println("error:", err)
+			os.Exit(1)
+		}
+		fmt.Println("restored:")
+		os.Exit(0)
+	}
 	last := ""
 	s, err := y.Up(context.Background(), j.Config, func(p progress.Progress) {
 		if j.Steps && p.Step != last {

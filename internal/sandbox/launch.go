@@ -32,10 +32,13 @@ func (s Server) base() string {
 }
 
 // launcher returns what to execute before any options. A tree that brings its own C library is run by its own loader, for
-// neither the system's loader nor its libraries need fit.
+// neither the system's loader nor its libraries need fit. One that brings a few libraries alone finds them by the environment.
 func (s Server) launcher() []string {
 	root := s.root()
 	if root == "" {
+		if libs := filepath.Join(filepath.Dir(filepath.Dir(s.Path)), ownLibraries); isDir(libs) {
+			return []string{"/usr/bin/env", "LD_LIBRARY_PATH=" + libs, s.Path}
+		}
 		return []string{s.Path}
 	}
 	var loader string

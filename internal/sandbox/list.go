@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"dyno/internal/limit"
 )
 
 // State says what has become of a sandbox.
@@ -34,8 +36,13 @@ type Sandbox struct {
 	Created  time.Time         `json:"created"`
 	Started  time.Time         `json:"started"` // last time; zero before the first
 	Settings map[string]string `json:"settings,omitempty"`
+	Data     string            `json:"data,omitempty"`    // key of the data set it was made of
+	CPUs     string            `json:"cpus,omitempty"`    // it was placed on, "" when nobody asked
+	Limits   []limit.State     `json:"limits,omitempty"`  // those asked for, as they are now
 	Notes    []string          `json:"notes,omitempty"`   // what the server said about settings it changed or left out
 	Problem  string            `json:"problem,omitempty"` // why its record cannot be read
+
+	Filesystem string `json:"filesystem,omitempty"` // of its data's own loop device, "" when they are where the yard is
 }
 
 // List returns all sandboxes of the yard by name, also those that are not complete. It changes nothing.
@@ -103,7 +110,8 @@ func (y *Yard) look(name string) Sandbox {
 func (r record) sandbox(name, dir string) Sandbox {
 	s := Sandbox{
 		Name: name, Server: r.Server, Dir: dir, Port: r.Port, Owner: r.Owner.PID, Account: r.Account,
-		Created: r.Created, Started: r.Started, Settings: r.Settings, Notes: r.Notes,
+		Created: r.Created, Started: r.Started, Settings: r.Settings, Notes: r.Notes, Data: r.Data,
+		CPUs: r.CPUs, Limits: r.limits(dir), Filesystem: r.filesystem(),
 	}
 	if r.Run != "" {
 		s.Socket = r.socket()

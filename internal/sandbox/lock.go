@@ -54,7 +54,11 @@ func tryFlock(dir string) (unlock func(), held bool, err error) {
 	return func() { f.Close() }, false, nil
 }
 
-// acquire locks the sandbox name, so that of all programs one alone starts, stops or removes it; the others get ErrBusy at once.
+// inheritedFor is how long a lock may outlive its holder: a program that was killed while it started another one leaves the lock's
+// descriptor with the child until that one executes, which takes a moment on a busy machine.
+const inheritedFor = time.Second
+
+// acquire locks the sandbox name, so that of all programs one alone starts, stops or removes it; the others get ErrBusy a moment later.
 // With create it makes the sandbox's directory when there is none, and tells so. The lock of the directory of all sandboxes is
 // held meanwhile: nobody sees a sandbox between being made and being locked, and a look never disturbs an acquire.
 func (y *Yard) acquire(ctx context.Context, name string, create bool) (release func(), created bool, err error) {
@@ -76,6 +80,9 @@ func (y *Yard) acquire(ctx context.Context, name string, create bool) (release f
 		created = err == nil
 	}
 	release, held, err := tryFlock(dir)
+	for end := time.Now().Add(inheritedFor); held && err == nil && ctx.Err() == nil && time.Now().Before(end); release, held, err = tryFlock(dir) {
+		time.Sleep(10 * time.Millisecond)
+	}
 	if err != nil {
 		return nil, false, notFound(err)
 	}

@@ -3,8 +3,9 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"dyno/internal/pattern"
 )
 
 // logs are the files that a server writes while it starts, as far as it had come.
@@ -58,13 +59,13 @@ func (l logs) last() string {
 }
 
 var (
-	changedLine = regexp.MustCompile(`adjusted to|wasn't recognized|unknown (variable|option)`)
-	errorLine   = regexp.MustCompile(`\[ERROR\]|\[Fatal\]`)
+	changedLine = pattern.New(`adjusted to|wasn't recognized|unknown (variable|option)`)
+	errorLine   = pattern.New(`\[ERROR\]|\[Fatal\]`)
 	// stamp is what stands before the message: "2026-01-02T03:04:05.678901Z 0 [ERROR] [MY-000067] [Server] " of MySQL,
 	// "2026-01-02  3:04:05 0 [ERROR] /usr/sbin/mariadbd: " of MariaDB.
-	stamp = regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ] ?[ \d]\d:\d\d:\d\d\S* +\d+ \[\w+\] (\[MY-\d+\] )?(\[\w+\] )?(\S*/\S+: )?`)
+	stamp = pattern.New(`^\d{4}-\d\d-\d\d[T ] ?[ \d]\d:\d\d:\d\d\S* +\d+ \[\w+\] (\[MY-\d+\] )?(\[\w+\] )?(\S*/\S+: )?`)
 	// aftermath are complaints that follow from an earlier one.
-	aftermath = regexp.MustCompile(`Aborting\s*$|Plugin 'InnoDB' (registration|init function)|Failed to (initialize (builtin )?plugins|shutdown components)|` +
+	aftermath = pattern.New(`Aborting\s*$|Plugin 'InnoDB' (registration|init function)|Failed to (initialize (builtin )?plugins|shutdown components)|` +
 		`Data Dictionary initialization failed|data directory \S+ is unusable|Unknown/unsupported storage engine: InnoDB`)
 )
 
@@ -87,4 +88,18 @@ func complaint(log string) string {
 		errs = all[max(0, len(all)-2):]
 	}
 	return strings.Join(errs[max(0, len(errs)-4):], "; ")
+}
+
+// LastError returns the last errors that a sandbox's server wrote to its logs, in a few lines; "" when there is none.
+func (y *Yard) LastError(name string) string {
+	if CheckName(name) != nil {
+		return ""
+	}
+	for _, f := range openLogs(y.dir(name)).files {
+		b, err := os.ReadFile(f)
+		if err == nil && errorLine.Match(b) {
+			return complaint(string(b))
+		}
+	}
+	return ""
 }

@@ -27,6 +27,14 @@ type record struct {
 	Owner    host.Identity     `json:"owner"`   // zero when the sandbox belongs to nobody
 	Ready    bool              `json:"ready"`   // it answered once: only then is it complete
 	Notes    []string          `json:"notes,omitempty"`
+
+	Data      string `json:"data,omitempty"`      // key of the data set it was made of
+	Restoring bool   `json:"restoring,omitempty"` // its data directory is between two states
+
+	CPUs string `json:"cpus,omitempty"` // the server was placed on; "" when nobody asked
+	Held held   `json:"held,omitzero"`
+
+	Image *image `json:"image,omitempty"` // its data have a filesystem of their own; about to be made or there
 }
 
 const recordFormat = 1

@@ -5,7 +5,8 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
-	"regexp"
+
+	"dyno/internal/pattern"
 )
 
 // shortRunDir returns a new path for a run directory that is short. It lies where everybody can write, so its name cannot be
@@ -16,7 +17,7 @@ func shortRunDir() (string, error) {
 	return "/tmp/dyno-" + hex.EncodeToString(b[:]), nil
 }
 
-var shortRun = regexp.MustCompile(`^/tmp/dyno-[0-9a-f]{16}$`)
+var shortRun = pattern.New(`^/tmp/dyno-[0-9a-f]{16}$`)
 
 // removeRunDir removes a run directory that lies outside its sandbox.
 func removeRunDir(dir, run string) error {

@@ -16,7 +16,7 @@ import (
 
 // Server is a server build that is on this machine.
 type Server struct {
-	Flavor  string `json:"flavor"`  // "mariadb", "mysql" or "percona"
+	Flavor  string `json:"flavor"`  // "mariadb", "mysql", "percona" or "postgres"
 	Version string `json:"version"` // "10.11.19"
 	Path    string `json:"path"`    // of the server program, symbolic links followed
 	Origin  Origin `json:"origin"`
@@ -36,7 +36,7 @@ const (
 func (s Server) Spec() string { return s.Flavor + "@" + s.Version }
 
 // programs are the names of server programs.
-var programs = []string{"mariadbd", "mysqld"}
+var programs = []string{"mariadbd", "mysqld", "postgres"}
 
 // places are where server programs lie below the root of an unpacked package or archive.
 var places = []string{"", "bin", "sbin", "libexec", "usr/sbin", "usr/bin", "usr/libexec"}
@@ -78,8 +78,9 @@ func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
 		return nil, wrap("find servers", "", err)
 	}
 	for _, d := range done {
-		if d.IsDir() && !strings.HasPrefix(d.Name(), ".") { // dotted ones are being unpacked
-			within(Installed, filepath.Join(y.servers(), d.Name()))
+		tree := filepath.Join(y.servers(), d.Name())                                                     // it may be a link: trees are large
+		if info, err := os.Stat(tree); err == nil && info.IsDir() && !strings.HasPrefix(d.Name(), ".") { // dotted ones are being unpacked
+			within(Installed, tree)
 		}
 	}
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
@@ -87,6 +88,11 @@ func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
 			look(OnPath, dir)
 		}
 	}
+	debian, err := filepath.Glob("/usr/lib/postgresql/*/bin")
+	if err != nil {
+		return nil, wrap("find servers", "", err)
+	}
+	look(OfSystem, debian...)
 	look(OfSystem, "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/usr/local/mysql/bin", "/opt/mysql/bin", "/opt/mariadb/bin")
 
 	servers := []Server{}
@@ -111,8 +117,11 @@ func ask(ctx context.Context, path string, origin Origin) (Server, error) {
 	defer cancel()
 	s := Server{Path: path, Origin: origin}
 	argv := append(s.launcher(), "--no-defaults", "--version")
+	if filepath.Base(path) == "postgres" {
+		argv = append(s.launcher(), "--version")
+	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = environment("/")
+	cmd.Dir, cmd.Env = "/", environment("/") // ours may be gone
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return Server{}, fmt.Errorf("ask %s for its version: %w: %s", path, err, firstLine(out))
@@ -129,8 +138,8 @@ func firstLine(b []byte) string {
 	return line
 }
 
-// Resolve returns the newest build that spec means: a flavor ("mariadb"), a flavor and version ("mariadb@10.11", "mysql@9.7.4"),
-// or a path to a server program or to the root of an unpacked one. An empty spec is "mariadb", then "mysql", then "percona",
+// Resolve returns the newest build that spec means: a flavor ("mariadb"), a flavor and version ("mariadb@10.11", "mysql@9.7.4",
+// "postgres@17"), or a path to a server program or to the root of an unpacked one. An empty spec is "mariadb", then "mysql", then "percona",
 // whichever is there. When there is none its error, ErrNoServer, tells which ones there are.
 func (y *Yard) Resolve(ctx context.Context, spec string) (Server, error) {
 	if strings.ContainsRune(spec, '/') {
@@ -146,7 +155,7 @@ func (y *Yard) Resolve(ctx context.Context, spec string) (Server, error) {
 		return Server{}, err
 	}
 	for _, s := range servers {
-		if (spec == "" || s.Flavor == flavor) && matches(s.Version, version) {
+		if (spec == "" && s.Flavor != "postgres" || s.Flavor == flavor) && matches(s.Version, version) {
 			return s, nil
 		}
 	}
@@ -163,18 +172,19 @@ func (y *Yard) Resolve(ctx context.Context, spec string) (Server, error) {
 
 // howToGet says how a build gets onto this machine.
 func howToGet(flavor, version string) string {
+	spec := flavor
+	if version != "" {
+		spec += "@" + version
+	}
 	switch {
 	case flavor == "percona":
 		return "unpack Percona Server's archive and name its directory with --server-dir"
-	case flavor == "mysql" && version == "":
-		return "run `dyno sandbox install mysql`, or unpack MySQL's archive and name its directory with --server-dir"
-	case flavor == "mysql":
-		return "run `dyno sandbox install mysql@" + version + "`, which says so if Debian has another; or unpack MySQL's archive and name its directory with --server-dir"
-	case version == "":
+	case spec == "":
 		return "run `dyno sandbox install mariadb`, or install Debian's package mariadb-server-core"
-	default:
-		return "run `dyno sandbox install mariadb@" + version + "`, which says so if Debian has another; or unpack MariaDB's archive and name its directory with --server-dir"
+	case version == "":
+		return "run `dyno sandbox install " + spec + "`, or unpack an archive of it and name its directory with --server-dir"
 	}
+	return "run `dyno sandbox install " + spec + "`, which says what there is if that is not; or unpack an archive of it and name its directory with --server-dir"
 }
 
 func resolvePath(ctx context.Context, spec string) (Server, error) {
@@ -187,17 +197,7 @@ func resolvePath(ctx context.Context, spec string) (Server, error) {
 		return Server{}, wrap("find server", spec, fmt.Errorf("%w: %w", ErrNoServer, err))
 	}
 	if fi.IsDir() {
-		inside := &Yard{ServerDirs: []string{path}, Home: "/nonexistent"}
-		servers, err := inside.Servers(ctx)
-		if err != nil {
-			return Server{}, err
-		}
-		for _, s := range servers {
-			if s.Origin == OfDir {
-				return s, nil
-			}
-		}
-		return Server{}, wrap("find server", spec, hint(ErrNoServer, "no program mariadbd or mysqld that runs was found in "+strings.Join(places[1:], ", ")))
+		return resolveDir(ctx, path)
 	}
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return Server{}, wrap("find server", spec, err)
@@ -207,4 +207,26 @@ func resolvePath(ctx context.Context, spec string) (Server, error) {
 		return Server{}, wrap("find server", spec, fmt.Errorf("%w: %w", ErrNoServer, err))
 	}
 	return s, nil
+}
+
+// resolveDir returns the server in the root of an unpacked build, or in the directory of its program.
+func resolveDir(ctx context.Context, dir string) (Server, error) {
+	cause := ErrNoServer
+	for _, place := range places {
+		for _, name := range programs {
+			path, err := filepath.EvalSymlinks(filepath.Join(dir, place, name))
+			if err != nil {
+				continue
+			}
+			s, err := ask(ctx, path, OfDir)
+			if err == nil {
+				return s, nil
+			}
+			if ctx.Err() != nil {
+				return Server{}, ctx.Err()
+			}
+			cause = fmt.Errorf("%w: %w", ErrNoServer, err)
+		}
+	}
+	return Server{}, wrap("find server", dir, hint(cause, "no program mariadbd, mysqld or postgres that runs was found in "+strings.Join(places[1:], ", ")))
 }

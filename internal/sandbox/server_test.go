@@ -76,7 +76,7 @@ func TestServers(t *testing.T) {
 	}
 	bad("mariadb@1", "dyno sandbox install mariadb@1")
 	bad("percona", "Percona")
-	bad("postgres", "mariadb@10.11") // shows what a spec looks like
+	bad("oracle", "mariadb@10.11") // shows what a spec looks like
 	bad(odd)
 	bad(filepath.Join(odd, "mysqld"), "hello")
 	bad("/nonexistent/mysqld")

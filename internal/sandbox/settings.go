@@ -3,10 +3,11 @@ package sandbox
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"dyno/internal/pattern"
 )
 
 // defaults are what a sandbox sets beside its own paths and port. Everything else is as the server ships it: a sandbox is there to
@@ -37,7 +38,7 @@ var initial = []string{
 	"innodb_full_crc32", "lower_case_table_names", "default_table_encryption", "innodb_encrypt_log",
 }
 
-var settingNames = regexp.MustCompile(`^[a-z][a-z0-9_.]*$`)
+var settingNames = pattern.New(`^[a-z][a-z0-9_.]*$`)
 
 // settings is what a user asked for, made ready: names in lower case with underscores, the port apart.
 type settings struct {

@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 
@@ -88,6 +87,9 @@ func templateKey(s Server, initial []string) (string, error) {
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%d\n%d\n%q\n", s.Path, fi.Size(), fi.ModTime().UnixNano(), initial)
+	if s.makesKeys() {
+		fmt.Fprintln(h, certFile)
+	}
 	return s.Flavor + "-" + s.Version + "-" + hex.EncodeToString(h.Sum(nil)[:6]), nil
 }
 
@@ -108,17 +110,17 @@ func initialise(ctx context.Context, s Server, initial []string, a account, dir 
 	}, initial...)
 	var stdin io.Reader
 	switch {
-	case s.Flavor == "mariadb":
+	case s.Flavor == "postgres":
+		return hint(fmt.Errorf("%s is here, but sandboxes of PostgreSQL come later", s.Spec()), "use MariaDB or MySQL")
+	case s.bootstraps():
 		sql, err := bootstrapSQL(s)
 		if err != nil {
 			return err
 		}
 		stdin = sql
-		opts = append(opts, "--bootstrap", "--log-warnings=0", "--enforce-storage-engine=", "--max-allowed-packet=8M", "--net-buffer-length=16K")
-	case !older(s.Version, "5.7"):
-		opts = append(opts, "--initialize-insecure", "--loose-mysqlx=OFF")
+		opts = append(opts, "--bootstrap", "--loose-log-warnings=0", "--loose-enforce-storage-engine=", "--max-allowed-packet=8M", "--net-buffer-length=16K")
 	default:
-		return hint(fmt.Errorf("%w: a data directory of %s %s cannot be made", ErrNoServer, s.Flavor, s.Version), "use MySQL 5.7 or later, or MariaDB")
+		opts = append(opts, "--initialize-insecure", "--loose-mysqlx=OFF")
 	}
 	argv := s.command(opts...)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -148,6 +150,9 @@ func initialise(ctx context.Context, s Server, initial []string, a account, dir 
 			}
 			p.At, p.End = time.Now(), true
 			sink.Report(p)
+			if s.makesKeys() {
+				return makeCertificate(filepath.Join(dir, "data"), a)
+			}
 			return nil
 		case <-tick.C:
 		}
@@ -163,39 +168,6 @@ func older(a, b string) bool {
 		}
 	}
 	return false
-}
-
-// bootstrapSQL returns the statements that make MariaDB's system tables, as its own install script feeds them to the server,
-// then leaves the account root@localhost alone.
-func bootstrapSQL(s Server) (io.Reader, error) {
-	share := s.share()
-	if share == "" {
-		return nil, fmt.Errorf("%w: %s lacks its directory of messages and scripts", ErrNoServer, s.Path)
-	}
-	sql := []io.Reader{strings.NewReader("create database mysql;\nuse mysql;\nset @auth_root_socket=NULL;\n")}
-	for _, script := range []struct {
-		names    []string
-		optional bool
-	}{
-		{[]string{"mariadb_system_tables.sql", "mysql_system_tables.sql"}, false},
-		{[]string{"mariadb_performance_tables.sql", "mysql_performance_tables.sql"}, true},
-		{[]string{"mariadb_system_tables_data.sql", "mysql_system_tables_data.sql"}, false},
-		{[]string{"fill_help_tables.sql"}, true},
-		{[]string{"maria_add_gis_sp_bootstrap.sql"}, true},
-		{[]string{"mariadb_sys_schema.sql", "mysql_sys_schema.sql"}, true},
-	} {
-		b, err := readFirst(share, script.names)
-		if errors.Is(err, fs.ErrNotExist) && script.optional {
-			continue
-		}
-		if err != nil {
-			return nil, hint(fmt.Errorf("make the system tables: %w", err), "the build is not complete: unpack the package mariadb-server of the same version too")
-		}
-		sql = append(sql, bytes.NewReader(b), strings.NewReader("\n"))
-	}
-	sql = append(sql, strings.NewReader("use mysql;\ndelete from global_priv where not (User='root' and Host='localhost') and User<>'mariadb.sys';\n"+
-		"delete from proxies_priv where Host<>'localhost';\n"))
-	return io.MultiReader(sql...), nil
 }
 
 func readFirst(dir string, names []string) ([]byte, error) {

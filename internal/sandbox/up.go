@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"dyno/internal/host"
+	"dyno/internal/limit"
 	"dyno/internal/progress"
 )
 
@@ -26,6 +28,23 @@ type Config struct {
 	// keeps its settings when they are nil and replaces them all otherwise.
 	Settings map[string]string
 
+	// CPUs is where the server may run, a list as taskset -c takes ("0,2-3"); empty: where this program may. It holds until the
+	// next Up, or Place.
+	CPUs string
+
+	// Limits are put on the server before it first runs; what is not in force the Sandbox tells, it is no error. They hold until the
+	// next Up, or Limit.
+	Limits limit.Limits
+
+	// Data names a data set that SaveData kept: a new sandbox starts with a copy of it. Of a sandbox that is there it must be the one
+	// it was made of; its data stay as they are, see RestoreData.
+	Data string
+
+	// Filesystem puts a new sandbox's data on a loop device with this filesystem ("ext4", "xfs", "btrfs"), FilesystemBytes large or
+	// 4 GiB when that is 0; empty: where the yard is. It needs root.
+	Filesystem      string
+	FilesystemBytes int64
+
 	// Owner says that the sandbox is of no use without the program that calls Up. It survives it all the same, and is then listed
 	// as an orphan.
 	Owner bool
@@ -34,8 +53,9 @@ type Config struct {
 // Up makes a sandbox and starts it, or starts one that was stopped or died, and returns when it answers. Of a new sandbox that
 // does not come up nothing is left; one that was there keeps its data and is stopped.
 //
-// Its causes are ErrBadName, ErrSettings, ErrNoServer, ErrRunning, ErrBusy, ErrPort, ErrNoSpace, ErrAccount, and
-// ErrInitialise, ErrDied and ErrSilent with the last errors of the server's log.
+// Its causes are ErrBadName, ErrSettings, ErrNoServer, ErrRunning, ErrBusy, ErrPort, ErrNoSpace, ErrAccount, ErrFilesystem,
+// ErrNoData, ErrData, host.ErrCPUs, host.ErrNotAllowed, and ErrInitialise, ErrDied and ErrSilent with the last errors of the
+// server's log.
 func (y *Yard) Up(ctx context.Context, c Config, sink progress.Sink) (Sandbox, error) {
 	const op = "start sandbox"
 	if err := CheckName(c.Name); err != nil {
@@ -43,6 +63,12 @@ func (y *Yard) Up(ctx context.Context, c Config, sink progress.Sink) (Sandbox, e
 	}
 	set, err := readSettings(c.Settings)
 	if err != nil {
+		return Sandbox{}, wrap(op, c.Name, err)
+	}
+	if c.CPUs, err = readCPUs(c.CPUs); err != nil {
+		return Sandbox{}, wrap(op, c.Name, err)
+	}
+	if err := c.Limits.Check(); err != nil {
 		return Sandbox{}, wrap(op, c.Name, err)
 	}
 	release, created, err := y.acquire(ctx, c.Name, true)
@@ -84,6 +110,9 @@ func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, set 
 			return err
 		}
 	}
+	if d, ok := y.HasData(c.Data); ok && c.Server == "" {
+		c.Server = d.Flavor + "@" + d.Version
+	}
 	s, err := y.Resolve(ctx, c.Server)
 	if err != nil {
 		return err
@@ -95,12 +124,32 @@ func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, set 
 	if err := inline([]error{a.canReach(dir, "set DYNO_HOME to a directory elsewhere"), a.canReach(s.Path, "use a build elsewhere")}); err != nil {
 		return err
 	}
-	*r = record{Server: s, Settings: c.Settings, Port: set.port, Fixed: set.port != 0, Account: a.name, Created: time.Now()}
+	*r = record{Server: s, Settings: c.Settings, Port: set.port, Fixed: set.port != 0, Account: a.name, Created: time.Now(), Data: c.Data}
+	if c.Filesystem != "" {
+		r.Image = &image{Filesystem: c.Filesystem, Bytes: c.FilesystemBytes}
+		if r.Image.Bytes == 0 {
+			r.Image.Bytes = defaultImage
+		}
+		if err := checkFilesystem(r.Image.Filesystem, r.Image.Bytes); err != nil {
+			return err
+		}
+	}
 	if r.Run, err = runDir(dir); err != nil {
 		return err
 	}
 	if err := r.save(dir); err != nil { // from here on Remove finds the run directory wherever it is
 		return err
+	}
+	if c.Filesystem != "" {
+		if err := makeImage(ctx, dir, *r.Image, a, sink); err != nil {
+			return err
+		}
+	}
+	if c.Data != "" {
+		if err := y.fill(ctx, dir, r, set, a, sink); err != nil {
+			return err
+		}
+		return y.start(ctx, dir, r, c, set, a, sink)
 	}
 	err = y.withTemplate(ctx, s, set.initial(), a, sink, func(t template) error {
 		if err := checkSpace(dir, t.Bytes); err != nil {
@@ -130,6 +179,12 @@ func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set s
 	if r.Process.Alive() {
 		return hint(fmt.Errorf("%w as process %d", ErrRunning, r.Process.PID), "stop it first with `dyno sandbox down`, or choose another name")
 	}
+	if has := r.filesystem(); c.Filesystem != "" && c.Filesystem != has {
+		return hint(fmt.Errorf("%w: the data of this sandbox are there already, on %s", ErrFilesystem, cmp.Or(has, "the disk of the yard")), "leave the filesystem out, or choose another name")
+	}
+	if err := r.mountData(dir); err != nil { // it is not any more when the machine was started anew
+		return err
+	}
 	if c.Server != "" {
 		s, err := y.Resolve(ctx, c.Server)
 		if err != nil {
@@ -137,6 +192,14 @@ func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set s
 		}
 		if s.Path != r.Server.Path {
 			return hint(fmt.Errorf("%w: its data belong to %s at %s", ErrNoServer, r.Server.Spec(), r.Server.Path), "leave the server out, or choose another name")
+		}
+	}
+	if c.Data != "" && c.Data != r.Data {
+		return hint(fmt.Errorf("%w: the sandbox was made without data set %s", ErrData, c.Data), "leave the data set out, or choose another name")
+	}
+	if r.Restoring { // somebody was killed while restoring it
+		if _, err := y.restore(ctx, dir, r, sink); err != nil {
+			return err
 		}
 	}
 	before := *r
@@ -165,8 +228,9 @@ func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set s
 		return err
 	}
 	if err := y.start(ctx, dir, r, c, set, a, sink); err != nil {
-		before.Process, before.Owner = host.Identity{}, host.Identity{}
-		return inline([]error{err, before.save(dir)})
+		free := r.Held.free(context.WithoutCancel(ctx))
+		before.Process, before.Owner, before.Held = host.Identity{}, host.Identity{}, r.Held
+		return inline([]error{err, free, before.save(dir)})
 	}
 	return nil
 }
@@ -203,6 +267,13 @@ func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set s
 	if err := makePrivate(r.Run, a); err != nil {
 		return err
 	}
+	r.CPUs = c.CPUs
+	if err := r.Held.free(ctx); err != nil { // of a server that died
+		return err
+	}
+	if err := r.limit(dir, c.Limits); err != nil {
+		return err
+	}
 	r.Owner = host.Identity{}
 	if c.Owner {
 		me, err := host.IdentityOf(os.Getpid())
@@ -223,6 +294,9 @@ func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set s
 		err := y.launch(ctx, dir, r, set, a, sink)
 		if err == nil {
 			r.Notes = l.changed()
+			if note := r.filesystemNote(dir); note != "" {
+				r.Notes = append(r.Notes, note)
+			}
 			return r.save(dir)
 		}
 		if said := l.last(); ctx.Err() == nil && said != "" {
@@ -264,9 +338,7 @@ func (y *Yard) launch(ctx context.Context, dir string, r *record, set settings, 
 	for _, d := range defaults {
 		opts = append(opts, "--"+d)
 	}
-	if r.Server.Flavor != "mariadb" {
-		opts = append(opts, "--loose-mysqlx=OFF") // its second port would be taken by the first sandbox
-	}
+	opts = append(opts, r.Server.byVersion(data)...)
 	argv := append([]string{"/bin/sh", "-c", gate, "sh"}, r.Server.command(append(opts, set.options()...)...)...)
 
 	console, err := os.OpenFile(filepath.Join(dir, "log", "console"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -304,6 +376,10 @@ func (y *Yard) launch(ctx context.Context, dir string, r *record, set settings, 
 		if err := r.save(dir); err != nil {
 			return err
 		}
+		if err := pin(p.Pid, r.CPUs); err != nil {
+			return err
+		}
+		r.enclose(p.Pid)
 		if _, err := in.WriteString("go\n"); err != nil {
 			return err
 		}

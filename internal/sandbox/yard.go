@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
+
+	"dyno/internal/pattern"
 )
 
 // Yard is where the sandboxes of one user live. A Yard has no state of its own: any number of programs may use the same Home.
@@ -51,7 +52,7 @@ func (y *Yard) patience() time.Duration {
 	return time.Minute
 }
 
-var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
+var names = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
 
 // CheckName returns an error when name cannot be a sandbox's: 1 to 40 letters, digits, '.', '_' and '-', the first one a letter
 // or digit. Its cause is ErrBadName.

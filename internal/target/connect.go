@@ -46,12 +46,14 @@ type attemptKey struct{}
 
 // ownSettings are set in every connection that asks Dyno's own questions. Strict mode, because without it the server shortens an
 // index that is too long instead of refusing it; no ANSI_QUOTES and no NO_BACKSLASH_ESCAPES, so that quoting means the same
-// everywhere; a metadata lock is waited for 5 s, not the server's year, because whoever waits for one stops all who come later.
+// everywhere; a metadata lock is waited for 5 s, not the server's year, because whoever waits for one stops all who come later; and no
+// question leaves a transaction open, with its locks, where the server is set up with autocommit=OFF.
 // MySQL 8 would answer with statistics that are up to a day old: the variable that mends it hides in a comment that older versions
 // skip, and MariaDB skips all comments for MySQL 5.7 and later.
 func ownSettings() map[string]string {
 	return map[string]string{
 		"sql_mode": "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", "time_zone": "'+00:00'",
+		"autocommit":        "1",
 		"lock_wait_timeout": "5 /*!80003 , information_schema_stats_expiry = 0 */",
 	}
 }
@@ -83,7 +85,7 @@ func newConnector(s Spec, settings map[string]string, role string) (*connector, 
 	}
 	c.Logger = &mysql.NopLogger{}
 	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dial(ctx, network, address)
+		conn, err := s.dial(ctx, network, address)
 		if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
 			a.conn = conn
 		}

@@ -36,9 +36,8 @@ type fileReader struct {
 }
 
 const (
-	maxDepth = 10      // of !include; the mysql client allows the same
-	maxFiles = 1000    // read in all: more is a mistake
-	maxFile  = 1 << 20 // bytes
+	maxDepth = 10   // of !include; the mysql client allows the same
+	maxFiles = 1000 // read in all: more is a mistake
 )
 
 // DefaultsFiles returns the files that the mysql client reads without --defaults-file, in its order; later ones win.
@@ -52,10 +51,13 @@ func DefaultsFiles(home string) []string {
 }
 
 // Defaults reads one defaults file as the mysql client does: the group [client] and those given ("client-mariadb"), !include and
-// !includedir. A file of "" reads the usual ones, of which any may be missing; a file that is named must be there. Keys of other
+// !includedir. A file of "" reads the usual ones, of which any may be missing; a file that is named must be there, and os.DevNull is none. Keys of other
 // programs are passed over. Errors name file and line and never show a value.
 func Defaults(file string, group ...string) (Options, error) {
 	r := &fileReader{groups: append([]string{"client"}, group...)}
+	if file == os.DevNull { // none at all
+		return r.o, nil
+	}
 	if file != "" {
 		abs, err := filepath.Abs(file)
 		if err != nil {
@@ -105,22 +107,12 @@ func (r *fileReader) file(name string, depth int) error {
 	if r.read++; r.read > maxFiles {
 		return fmt.Errorf("%s: more than %d files", name, maxFiles)
 	}
-	st, err := os.Stat(name)
+	b, st, err := readFile(name)
 	if err != nil {
 		return err
-	}
-	if !st.Mode().IsRegular() {
-		return fmt.Errorf("%s: not a regular file", name)
-	}
-	if st.Size() > maxFile {
-		return fmt.Errorf("%s: larger than %d bytes", name, maxFile)
 	}
 	if st.Mode().Perm()&0o002 != 0 { // the mysql client passes such files over with a warning; a password must not come from there
 		return fmt.Errorf("%s: anybody may write to it: chmod o-w", name)
-	}
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return err
 	}
 	r.o.Files = append(r.o.Files, name)
 	r.open = append(r.open, name)

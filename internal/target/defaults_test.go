@@ -220,3 +220,18 @@ func FuzzDefaults(f *testing.F) {
 		}
 	})
 }
+
+// TestDefaultsOfNone: --no-defaults reads nothing, not even what is in the home.
+func TestDefaultsOfNone(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	if err := os.WriteFile(home+"/.my.cnf", []byte("[client]\nuser=joe\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := Defaults(""); err != nil || o.User != "joe" {
+		t.Errorf("the usual files: user %q, %v", o.User, err)
+	}
+	if o, err := Defaults(os.DevNull); err != nil || o.User != "" || len(o.Files) != 0 {
+		t.Errorf("no file: user %q of %v, %v", o.User, o.Files, err)
+	}
+}

@@ -10,11 +10,14 @@ import (
 	"io"
 	"net"
 	"os"
-	"regexp"
 	"strings"
 	"syscall"
 
 	"github.com/go-sql-driver/mysql"
+
+	"dyno/internal/pattern"
+	"dyno/internal/tunnel"
+	"dyno/internal/wire"
 )
 
 // Kind says what sort of trouble there is with a server.
@@ -34,11 +37,12 @@ const (
 	TooManyConnections      // the server, or the user's account, has no connection left
 	Denied                  // a privilege is missing, see Hint
 	Gone                    // the connection broke, the server died or threw it out
+	JumpFailed              // the jump host is not reached, or does not reach the server
 )
 
 var kindNames = [...]string{
 	"unknown", "bad target", "unsupported", "unknown host", "refused", "timeout", "not a server", "tls failed", "auth failed",
-	"no such database", "too many connections", "denied", "gone",
+	"no such database", "too many connections", "denied", "gone", "jump failed",
 }
 
 func (k Kind) String() string {
@@ -93,11 +97,23 @@ func HintOf(err error) string {
 
 // ServerErrorNumber returns the number the server gave its error; not ok for errors that are not the server's own.
 func ServerErrorNumber(err error) (uint16, bool) {
-	var e *mysql.MySQLError
-	if errors.As(err, &e) {
-		return e.Number, true
+	if n, _, ok := serverError(err); ok {
+		return n, true
 	}
 	return 0, false
+}
+
+// serverError returns number and text of the server's own error, whichever way it came.
+func serverError(err error) (number uint16, message string, ok bool) {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		return e.Number, e.Message, true
+	}
+	var w *wire.Error
+	if errors.As(err, &w) {
+		return w.Code, w.Message, true
+	}
+	return 0, "", false
 }
 
 // Wrap adds what was attempted, where, and what to do. A nil error stays nil.
@@ -143,6 +159,7 @@ func classify(err error) Kind {
 		return Unknown
 	}
 	var dns *net.DNSError
+	var jump *tunnel.Error
 	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.As(err, &dns) && !dns.IsTimeout:
@@ -151,6 +168,8 @@ func classify(err error) Kind {
 		return TLSFailed
 	case errors.Is(err, context.Canceled):
 		return Unknown
+	case errors.As(err, &jump):
+		return JumpFailed
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return Timeout
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH),
@@ -162,7 +181,7 @@ func classify(err error) Kind {
 	case errors.Is(err, mysql.ErrOldProtocol), errors.Is(err, mysql.ErrMalformPkt):
 		return NotAServer
 	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrPktSync), errors.Is(err, mysql.ErrPktSyncMul),
-		errors.Is(err, mysql.ErrBusyBuffer), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+		errors.Is(err, mysql.ErrBusyBuffer), errors.Is(err, wire.ErrMalformed), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
 		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNABORTED),
 		err.Error() == "bad connection": // the driver's own, which it does not export
 		return Gone
@@ -183,9 +202,9 @@ func isTLS(err error) bool {
 }
 
 var (
-	privilegeNeeded = regexp.MustCompile(`need \(at least one of\) the (.+?) privilege`)
-	commandDenied   = regexp.MustCompile(`^(.+?) command denied to user ('(?:[^']|'')*'@'(?:[^']|'')*')(?: for (?:table|column|routine) (.+?))?$`)
-	databaseDenied  = regexp.MustCompile(`^Access denied for user ('(?:[^']|'')*'@'(?:[^']|'')*') to database '(.*)'$`)
+	privilegeNeeded = pattern.New(`need \(at least one of\) the (.+?) privilege`)
+	commandDenied   = pattern.New(`^(.+?) command denied to user ('(?:[^']|'')*'@'(?:[^']|'')*')(?: for (?:table|column|routine) (.+?))?$`)
+	databaseDenied  = pattern.New(`^Access denied for user ('(?:[^']|'')*'@'(?:[^']|'')*') to database '(.*)'$`)
 )
 
 // hint says what the user can do. s may be nil.
@@ -224,6 +243,8 @@ func hint(k Kind, err error, s *Spec) string {
 		return "the server's max_connections is reached: close some, or raise it; an account with CONNECTION_ADMIN (SUPER on old servers) may use the spare one"
 	case Denied:
 		return deniedHint(err)
+	case JumpFailed:
+		return "ssh must get to the jump host without asking anything, see ssh -o BatchMode=yes with the same host, and the jump host to the server's address"
 	case Gone:
 		return "the connection broke: the server stopped, crashed or killed it; its error log tells which"
 	}
@@ -280,24 +301,24 @@ func authHint(n uint16, err error, s *Spec) string {
 
 // deniedHint names the grant that is missing, as far as the server's message tells.
 func deniedHint(err error) string {
-	var e *mysql.MySQLError
-	if !errors.As(err, &e) {
+	_, message, ok := serverError(err)
+	if !ok {
 		return ""
 	}
-	if m := privilegeNeeded.FindStringSubmatch(e.Message); m != nil {
+	if m := privilegeNeeded.FindStringSubmatch(message); m != nil {
 		p := strings.ReplaceAll(m[1], " or ", ", ")
 		p, _, _ = strings.Cut(p, ",")
 		return "the privilege is missing: GRANT " + strings.TrimSpace(p) + " ON *.* TO the account"
 	}
-	if m := commandDenied.FindStringSubmatch(e.Message); m != nil {
+	if m := commandDenied.FindStringSubmatch(message); m != nil {
 		on := "the object"
 		if m[3] != "" {
 			on = strings.Trim(m[3], "'")
 		}
 		return "the privilege is missing: GRANT " + m[1] + " ON " + on + " TO " + m[2]
 	}
-	if m := databaseDenied.FindStringSubmatch(e.Message); m != nil {
+	if m := databaseDenied.FindStringSubmatch(message); m != nil {
 		return "the account has no privilege on the database: GRANT SELECT ON `" + strings.ReplaceAll(m[2], "`", "``") + "`.* TO " + m[1]
 	}
-	return "a privilege is missing, see SHOW GRANTS: " + e.Message
+	return "a privilege is missing, see SHOW GRANTS: " + message
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"dyno/internal/tunnel"
 )
 
 // greeted is a connection whose server has said its first packet, kept in head for the driver to read again.
@@ -36,9 +38,8 @@ func (c *greeted) SyscallConn() (syscall.RawConn, error) {
 
 // dial connects and reads the greeting, so that whatever answers is known to be a MySQL server before the driver talks to it:
 // the driver trusts the shape of that packet, and would blame the network for an SSH server.
-func dial(ctx context.Context, network, address string) (net.Conn, error) {
-	var d net.Dialer
-	c, err := d.DialContext(ctx, network, address)
+func (s *Spec) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := s.reach(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +56,17 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 		return nil, err
 	}
 	return &greeted{c, head}, nil
+}
+
+// reach connects, through the jump host when there is one.
+func (s *Spec) reach(ctx context.Context, network, address string) (net.Conn, error) {
+	switch {
+	case s.Jump == (tunnel.Jump{}):
+		return new(net.Dialer).DialContext(ctx, network, address)
+	case s.Via == nil:
+		return nil, &tunnel.Error{Jump: s.Jump, Err: errors.New("this command does not open tunnels")}
+	}
+	return s.Via.Dial(ctx, s.Jump, address)
 }
 
 // maxGreeting is more than any server's first packet takes.

@@ -12,11 +12,16 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"dyno/internal/tunnel"
 )
 
 // LocalPID returns the process of the server when it runs on this machine and can be told for sure: the kernel says who holds the
 // other end of a connection, and the server's own thread id must belong to that process, so that a proxy is not taken for it.
 func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
+	if t.spec.Jump != (tunnel.Jump{}) {
+		return 0, false
+	}
 	c, err := newConnector(t.spec, nil, "ask")
 	if err != nil {
 		return 0, false

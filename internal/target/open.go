@@ -6,16 +6,18 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 )
 
 // Target is a server that Dyno has reached, with what was learned about it. It is safe for concurrent use.
 type Target struct {
-	spec  Spec
-	db    *sql.DB
-	facts Facts
-	vars  map[string]string
-	can   map[Capability]Answer
+	spec      Spec
+	db        *sql.DB
+	facts     Facts
+	vars      map[string]string
+	can       map[Capability]Answer
+	rawAnswer *atomic.Pointer[error] // whether Raw is out of the question, nil until it is known
 }
 
 // poolSize bounds the connections for Dyno's own questions; sessions of a load come on top.
@@ -27,7 +29,7 @@ func Open(ctx context.Context, s Spec) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{spec: s, db: sql.OpenDB(c)}
+	t := &Target{spec: s, db: sql.OpenDB(c), rawAnswer: new(atomic.Pointer[error])}
 	t.db.SetMaxOpenConns(poolSize)
 	t.db.SetMaxIdleConns(poolSize / 2)
 	t.db.SetConnMaxIdleTime(time.Minute)

@@ -4,6 +4,8 @@ import (
 	"net"
 	"strconv"
 	"strings"
+
+	"dyno/internal/tunnel"
 )
 
 // Apply fills what the spec leaves open. As in the mysql client, a host of localhost or none means the socket, when there is one.
@@ -17,6 +19,9 @@ func (o Options) Apply(s *Spec) {
 	fill(&s.Database, o.Database)
 	if s.Password.Empty() {
 		s.Password = o.Password
+	}
+	if s.Jump != (tunnel.Jump{}) { // hosts and sockets of defaults files are of this machine, not of the jump host
+		o.Host, o.Port, o.Socket = "", 0, ""
 	}
 	if port, ok := strings.CutPrefix(s.Address, ":"); ok { // a port without a host
 		host := o.Host

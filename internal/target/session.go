@@ -27,6 +27,7 @@ type Session struct {
 	net  net.Conn
 	id   uint64
 	row  []driver.Value
+	cols []string // of the latest result
 
 	ctx   context.Context // of the latest call
 	done  <-chan struct{} // of ctx
@@ -166,6 +167,9 @@ func (s *Session) Query(ctx context.Context, sql string, row func([]driver.Value
 	return s.read(rows, row)
 }
 
+// Columns names the columns of the result that is being read, or was read last.
+func (s *Session) Columns() []string { return s.cols }
+
 // Exec runs a statement in the text protocol and returns the number of affected rows.
 func (s *Session) Exec(ctx context.Context, sql string) (affected int64, err error) {
 	if err := s.watch(ctx); err != nil {
@@ -242,7 +246,8 @@ func (x *Stmt) check(ctx context.Context, args []driver.Value) error {
 
 // read decodes all rows. Further results of a procedure are read and dropped.
 func (s *Session) read(rows driver.Rows, row func([]driver.Value)) (n int, err error) {
-	cols := len(rows.Columns())
+	s.cols = rows.Columns()
+	cols := len(s.cols)
 	if cap(s.row) < cols {
 		s.row = make([]driver.Value, cols)
 	}

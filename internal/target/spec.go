@@ -1,10 +1,13 @@
 package target
 
 import (
+	"context"
 	"net"
 	"net/url"
 	"strings"
 	"time"
+
+	"dyno/internal/tunnel"
 )
 
 // TLSMode says how a connection is encrypted and what is checked. The names are those of the mysql client's --ssl-mode.
@@ -28,6 +31,11 @@ const (
 // DefaultConnectTimeout bounds a whole connect, authentication included, when a Spec names no other.
 const DefaultConnectTimeout = 10 * time.Second
 
+// Via makes connections through a jump host to an address as that host knows it, host:port or the path of a socket. *tunnel.Set does.
+type Via interface {
+	Dial(ctx context.Context, jump tunnel.Jump, address string) (net.Conn, error)
+}
+
 // Spec says where a server is and how to log in. It is comparable.
 type Spec struct {
 	Name           string        `json:"name,omitzero"`   // as the user calls it; empty for a bare URL
@@ -43,6 +51,9 @@ type Spec struct {
 	Key            string        `json:"key,omitzero"`
 	ServerName     string        `json:"server_name,omitzero"` // name to expect in the certificate instead of the host
 	ConnectTimeout time.Duration `json:"connect_timeout_ns,omitzero"`
+	// Jump is the host through which the server is reached; Address is then as that host knows it. Zero for none.
+	Jump tunnel.Jump `json:"jump,omitzero"`
+	Via  Via         `json:"-"` // opens tunnels; without one a server behind a jump host is not reached
 	// PasswordInURL is set when the password stood in the URL, where shell history and process lists keep it: worth a warning.
 	PasswordInURL bool `json:"-"`
 }
@@ -60,7 +71,7 @@ func (s Spec) Mode() TLSMode {
 	return TLSPreferred
 }
 
-// Where returns the address for messages: "127.0.0.1:3306" or "/run/mysqld/mysqld.sock".
+// Where returns the address for messages: "127.0.0.1:3306" or "/run/mysqld/mysqld.sock", as the jump host knows it where there is one.
 func (s Spec) Where() string {
 	if s.Address == "" {
 		return "localhost:3306"
@@ -128,10 +139,17 @@ func (s Spec) URL() string {
 		b.WriteByte("?&"[min(i, 1)])
 		b.WriteString(kv[0] + "=" + escapePath(kv[1]))
 	}
+	if s.Jump != (tunnel.Jump{}) {
+		b.WriteByte("?&"[min(len(q), 1)])
+		b.WriteString("ssh=" + legible.Replace(escapePath(s.Jump.String())))
+	}
 	return b.String()
 }
 
 // escape percent-encodes everything that could mean something in any part of a URL.
 func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
+
+// legible takes back the escaping of what means nothing behind the question mark.
+var legible = strings.NewReplacer("%3A", ":", "%40", "@", "%5B", "[", "%5D", "]")
 
 func escapePath(s string) string { return strings.ReplaceAll(escape(s), "%2F", "/") }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 )
 
 // tlsConfig returns nil for no encryption. fallback allows plain text when the server has no TLS.
@@ -24,7 +23,7 @@ func (s Spec) tlsConfig() (c *tls.Config, fallback bool, err error) {
 		c.ServerName = host
 	}
 	if s.CA != "" {
-		pem, err := os.ReadFile(s.CA)
+		pem, _, err := readFile(s.CA)
 		if err != nil {
 			return nil, false, s.bad("read ssl-ca", err)
 		}
@@ -37,7 +36,7 @@ func (s Spec) tlsConfig() (c *tls.Config, fallback bool, err error) {
 		return nil, false, s.bad("read the client certificate", errors.New("ssl-cert and ssl-key need each other"))
 	}
 	if s.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(s.Cert, s.Key)
+		pair, err := s.pair()
 		if err != nil {
 			return nil, false, s.bad("read the client certificate", err)
 		}
@@ -60,6 +59,19 @@ func (s Spec) tlsConfig() (c *tls.Config, fallback bool, err error) {
 		return nil, false, s.bad("set up TLS", fmt.Errorf("unknown mode %q", mode))
 	}
 	return c, fallback, nil
+}
+
+// pair reads the client's certificate and its key.
+func (s Spec) pair() (tls.Certificate, error) {
+	cert, _, err := readFile(s.Cert)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	key, _, err := readFile(s.Key)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(cert, key)
 }
 
 // verifyChainOnly checks that a trusted CA signed the certificate, for any host.

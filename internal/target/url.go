@@ -10,18 +10,21 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"dyno/internal/tunnel"
 )
 
 const urlForms = "mysql://user@host:3306/database, mariadb://…, or unix:///path/of.sock?user=name"
 
 // parameters lists what may follow the question mark of a URL.
-const parameters = "user, password, database, tls (or ssl-mode), ssl-ca, ssl-cert, ssl-key, server-name, connect-timeout"
+const parameters = "user, password, database, tls (or ssl-mode), ssl-ca, ssl-cert, ssl-key, server-name, connect-timeout, ssh"
 
 // ParseURL reads a TARGET in one of the forms
 //
 //	mysql://user@host:3306/database?tls=verify-full
 //	mariadb://[::1]/
 //	unix:///run/mysqld/mysqld.sock?user=name&database=name
+//	mysql://user@db.internal/?ssh=ssh://me@jump.example:22
 //
 // User, password, host, database and values are percent-decoded. What is left out stays empty, to be filled by defaults.
 // No error shows the text of the URL, for a password in it may be the very thing that is mistyped.
@@ -211,6 +214,10 @@ func (s *Spec) query(text string) error {
 			s.Key = v
 		case "server-name":
 			s.ServerName = v
+		case "ssh":
+			if s.Jump, err = tunnel.ParseJump(v); err != nil {
+				return err
+			}
 		case "connect-timeout":
 			if s.ConnectTimeout, err = parseTimeout(v); err != nil {
 				return err

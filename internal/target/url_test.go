@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"dyno/internal/tunnel"
 )
 
 func TestParseURL(t *testing.T) {
@@ -55,6 +57,11 @@ func TestParseURL(t *testing.T) {
 		Scheme: "mysql", Network: "tcp",
 		Address: "h:3306", TLS: TLSVerifyFull, CA: "/etc/ca.pem", Cert: "c", Key: "k", ServerName: "n", ConnectTimeout: 3 * time.Second,
 	})
+	f("mysql://h/?ssh=ssh://j", with(tcp("h:3306"), func(s *Spec) { s.Jump.Host = "j" }))
+	f("mysql://u@h/d?tls=required&ssh=ssh%3A%2F%2Fme%40[::1]:2222", with(tcp("h:3306"), func(s *Spec) {
+		s.User, s.Database, s.TLS, s.Jump = "u", "d", TLSRequired, tunnel.Jump{User: "me", Host: "::1", Port: 2222}
+	}))
+	f("unix:///s?ssh=ssh://a@j", with(Spec{Scheme: "mysql", Network: "unix", Address: "/s"}, func(s *Spec) { s.Jump = tunnel.Jump{User: "a", Host: "j"} }))
 	f("mysql://h/?ssl-mode=VERIFY_IDENTITY", with(tcp("h:3306"), func(s *Spec) { s.TLS = TLSVerifyFull }))
 	f("mysql://h/?ssl_mode=VERIFY_CA", with(tcp("h:3306"), func(s *Spec) { s.TLS = TLSVerifyCA }))
 	f("mysql://h/?tls=false&connect-timeout=250ms", with(tcp("h:3306"), func(s *Spec) { s.TLS, s.ConnectTimeout = TLSDisabled, 250*time.Millisecond }))
@@ -112,6 +119,9 @@ func TestParseURLRefuses(t *testing.T) {
 	f("mysql://h/?connect-timeout=soon", BadTarget, "connect timeout is")
 	f("mysql://h/?connect-timeout=-1s", BadTarget, "connect timeout is")
 	f("unix:///s?flavor=oracle", BadTarget, "flavor is")
+	f("mysql://h/?ssh=jump", BadTarget, "ssh://user@host:22")
+	f("mysql://h/?ssh=ssh://u:secret@jump", BadTarget, "no password")
+	f("mysql://h/?ssh=ssh://-oProxyCommand=x", BadTarget, "jump host")
 }
 
 func TestMode(t *testing.T) {
@@ -135,7 +145,7 @@ func TestMode(t *testing.T) {
 func FuzzParseURL(f *testing.F) {
 	for _, s := range []string{
 		"mysql://u:p@h:3306/d?tls=verify-full&ssl-ca=a", "unix:///a%20b?user=x&password=y", "mariadb://[fe80::1%25e]:1/x%2Fy", "mysql://@:1/",
-		"mysql://h/?connect-timeout=1h", "mysql://%F0%9F%90%AC@h/",
+		"mysql://h/?connect-timeout=1h", "mysql://%F0%9F%90%AC@h/", "mysql://h/?ssh=ssh://u@j:22",
 	} {
 		f.Add(s)
 	}

@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"dyno/internal/host"
+	"dyno/internal/target"
+)
+
+// Numbers of server errors that say the server does not know what it was told.
+const (
+	errSyntax          = 1064
+	errUnknownVariable = 1193
+)
+
+// prepareEnd tells a running server to end in full when it is told to end, and to forget its logs. It returns the names of the
+// binary and relay logs in the data directory, without their ending.
+func (r record) prepareEnd(ctx context.Context) (logs []string, err error) {
+	t, err := target.Open(ctx, r.sandbox("", "").Spec())
+	if err != nil {
+		return nil, hint(err, "let root in over the socket without a password, as the sandbox was made")
+	}
+	defer t.Close()
+	db := t.DB()
+	if on, _ := t.Variable("log_bin"); on == "ON" || on == "1" {
+		if err := first(ctx, db, "RESET BINARY LOGS AND GTIDS", "RESET MASTER"); err != nil {
+			return nil, fmt.Errorf("remove the binary logs: %w", err)
+		}
+	}
+	if err := forgetSource(ctx, db); err != nil {
+		return nil, fmt.Errorf("end the replication: %w", err)
+	}
+	home, _ := t.Variable("datadir")
+	for _, v := range []string{"log_bin_basename", "relay_log_basename"} {
+		if base, _ := t.Variable(v); filepath.Dir(base) == filepath.Clean(home) {
+			logs = append(logs, filepath.Base(base))
+		}
+	}
+	_, err = db.ExecContext(ctx, "SET GLOBAL innodb_fast_shutdown = 0")
+	if n, ok := target.ServerErrorNumber(err); ok && n == errUnknownVariable { // no InnoDB
+		err = nil
+	}
+	return logs, err
+}
+
+// first runs the first statement that the server understands.
+func first(ctx context.Context, db *sql.DB, statements ...string) (err error) {
+	for _, s := range statements {
+		_, err = db.ExecContext(ctx, s)
+		if n, ok := target.ServerErrorNumber(err); !ok || n != errSyntax {
+			return err
+		}
+	}
+	return err
+}
+
+// forgetSource ends the replication that a server takes part in as a replica, if it does.
+func forgetSource(ctx context.Context, db *sql.DB) error {
+	is := false
+	for _, s := range []string{"SHOW REPLICA STATUS", "SHOW SLAVE STATUS"} {
+		rows, err := db.QueryContext(ctx, s)
+		if n, ok := target.ServerErrorNumber(err); ok && n == errSyntax {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		is = rows.Next()
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return err
+		}
+		break
+	}
+	if !is {
+		return nil
+	}
+	if err := first(ctx, db, "STOP REPLICA", "STOP SLAVE"); err != nil {
+		return err
+	}
+	return first(ctx, db, "RESET REPLICA ALL", "RESET SLAVE ALL")
+}
+
+// askToEnd asks a process to end and waits until it has. It does not kill.
+func askToEnd(ctx context.Context, id host.Identity, within time.Duration) error {
+	fd, err := unix.PidfdOpen(id.PID, 0)
+	switch {
+	case errors.Is(err, unix.ESRCH):
+		return nil
+	case errors.Is(err, unix.ENOSYS):
+		fd = -1
+	case err != nil:
+		return fmt.Errorf("process %d: %w", id.PID, err)
+	default:
+		defer unix.Close(fd)
+	}
+	if !id.Alive() {
+		return nil
+	}
+	if fd >= 0 {
+		err = unix.PidfdSendSignal(fd, unix.SIGTERM, nil, 0)
+	} else {
+		err = unix.Kill(id.PID, unix.SIGTERM)
+	}
+	if err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("signal process %d: %w", id.PID, err)
+	}
+	gone, err := vanish(ctx, id, within)
+	if err == nil && !gone {
+		err = hint(fmt.Errorf("process %d still shuts down after %s", id.PID, within), "wait for it to end, then save again")
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// useData calls use with a data set, which nobody removes meanwhile, and notes that it was used. Any number of programs may use it
+// at a time.
+func (y *Yard) useData(ctx context.Context, key string, use func(dataList) error) error {
+	if err := CheckKey(key); err != nil {
+		return err
+	}
+	missing := hint(fmt.Errorf("%w: %s", ErrNoData, key), "see `dyno sandbox data ls`")
+	dir := y.dataDir(key)
+	f, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return missing
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close() // and with it the lock
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("lock %s: %w", dir, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if !same(f, dir) { // removed before we had the lock
+		return missing
+	}
+	l, err := readDataList(dir)
+	if err != nil {
+		return hint(fmt.Errorf("%w: %s: %w", ErrData, key, err), "remove it with `dyno sandbox data rm "+key+"`, then prepare and save it anew")
+	}
+	if err := touch(filepath.Join(dir, dataUsedName)); err != nil {
+		return err
+	}
+	return use(l)
+}
+
+// same reports whether path still is the open directory.
+func same(f *os.File, path string) bool {
+	a, err1 := f.Stat()
+	b, err2 := os.Lstat(path)
+	return err1 == nil && err2 == nil && os.SameFile(a, b)
+}
+
+func touch(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	return errors.Join(f.Close(), os.Chtimes(path, now, now))
+}

@@ -1,0 +1,262 @@
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"dyno/internal/host"
+	"dyno/internal/progress"
+)
+
+// SaveData stops a sandbox and keeps a copy of its data directory as the data set key, for Config.Data and RestoreData; about says
+// what is in it. Only a complete data set is ever seen. One that is there already stays as it is: the key says what it holds. The
+// sandbox then is one of the data set too: it can be restored to it, started again or removed.
+//
+// The server is shut down in full: nothing is left to recover, purge or merge, so that a server with other redo logs or another
+// binary log can start on the copy and has no old work to do. Binary and relay logs, the place in a replication, the UUID of the
+// server and its list of cached pages are no part of the data set. Its causes are ErrNotFound, ErrBusy, ErrBadName, ErrBadKey, ErrNoSpace,
+// ErrData, and those of Up when the sandbox does not run.
+func (y *Yard) SaveData(ctx context.Context, name, key string, about map[string]string, sink progress.Sink) error {
+	const op = "save data of sandbox"
+	if err := inline([]error{CheckName(name), CheckKey(key)}); err != nil {
+		return wrap(op, "", err)
+	}
+	release, _, err := y.acquire(ctx, name, false)
+	if err != nil {
+		return wrap(op, name, err)
+	}
+	defer release()
+	dir := y.dir(name)
+	r, ok, err := load(dir)
+	if err == nil && (!ok || !r.Ready) {
+		err = hint(fmt.Errorf("%w that is complete", ErrNotFound), "see `dyno sandbox ls`")
+	}
+	if err != nil {
+		return wrap(op, name, err)
+	}
+	return wrap(op, name, y.save(ctx, dir, &r, key, about, sink))
+}
+
+// save is SaveData under the sandbox's lock.
+func (y *Yard) save(ctx context.Context, dir string, r *record, key string, about map[string]string, sink progress.Sink) error {
+	set, err := readSettings(r.Settings)
+	if err != nil {
+		return err
+	}
+	if !r.Process.Alive() { // it may have been killed, or told to leave work for later
+		if err := y.again(ctx, dir, r, Config{}, set, sink); err != nil {
+			return err
+		}
+	}
+	logs, err := r.prepareEnd(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.shutDown(ctx, dir, sink); err != nil {
+		return err
+	}
+	if err := y.keep(ctx, dir, *r, set, key, about, logs, sink); err != nil {
+		return err
+	}
+	r.Data = key
+	return r.save(dir)
+}
+
+// maxShutdown bounds a full shutdown: it writes every changed page and removes all old versions of rows.
+const maxShutdown = 30 * time.Minute
+
+// shutDown ends the server in order, and only so.
+func (r *record) shutDown(ctx context.Context, dir string, sink progress.Sink) error {
+	said := openLogs(dir)
+	p := progress.Progress{Step: "shutting the server down in full", Started: time.Now(), At: time.Now()}
+	sink.Report(p)
+	began := make(chan struct{})
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer close(began)
+		return askToEnd(gctx, r.Process, maxShutdown)
+	})
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-began:
+			waiting = false
+		case <-tick.C:
+		}
+		p.At = time.Now()
+		sink.Report(p)
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	// A server removes this file as the last thing of an orderly end.
+	if there(filepath.Join(r.Run, "pid")) {
+		return fmt.Errorf("%w: the server did not shut down in order: %s", ErrData, cmp.Or(said.last(), "see "+said.files[0]))
+	}
+	r.Process, r.Owner = host.Identity{}, host.Identity{}
+	return inline([]error{r.Held.free(ctx), r.save(dir)})
+}
+
+// notKept are files of a data directory that are its server's alone, or tell of work that is done.
+func notKept(rel string, logs []string) bool {
+	if slices.Contains(transient, rel) || rel == poolDump {
+		return true
+	}
+	for _, base := range logs {
+		if rest, ok := strings.CutPrefix(rel, base+"."); ok && (rest == "index" || rest == "state" || strings.Trim(rest, "0123456789") == "") {
+			return true
+		}
+	}
+	return false
+}
+
+// poolDump lists the pages that a server reads into its buffer pool when it starts. Those of the preparation would come in while
+// a trial begins; an empty list is no error to a server, a missing one is.
+const poolDump = "ib_buffer_pool"
+
+// keep copies the data directory of a server that was shut down.
+func (y *Yard) keep(ctx context.Context, dir string, r record, set settings, key string, about map[string]string, logs []string, sink progress.Sink) (err error) {
+	if err := makeDirs(y.dataSets()); err != nil {
+		return err
+	}
+	work, release, err := y.making(ctx, key)
+	if err != nil || work == "" {
+		return err
+	}
+	defer release()
+	defer func() {
+		if err != nil {
+			os.RemoveAll(work)
+		}
+	}()
+	from := filepath.Join(dir, "data")
+	l := dataList{
+		Format: dataFormat, Key: key, About: about, Flavor: r.Server.Flavor, Version: r.Server.Version,
+		Initial: set.initialSettings(), Created: time.Now(), dir: work,
+	}
+	var onDisk int64
+	if l.Tree, onDisk, err = readTree(from, func(rel string) bool { return notKept(rel, logs) }); err != nil {
+		return err
+	}
+	if err := os.Mkdir(l.data(), 0o700); err != nil {
+		return err
+	}
+	if !l.Tree.sharesBlocks(from, work) {
+		if err := checkSpace(work, onDisk); err != nil {
+			return err
+		}
+	}
+	m := &transfer{from: from, to: l.data(), tree: l.Tree, durable: true}
+	if _, err := m.told(ctx, sink, "keeping the data directory"); err != nil {
+		return err
+	}
+	if there(filepath.Join(from, poolDump)) {
+		if err := os.WriteFile(filepath.Join(l.data(), poolDump), nil, 0o640); err != nil {
+			return err
+		}
+		l.Tree.Files[poolDump] = treeFile{0, 0o640}
+	}
+	return y.seal(ctx, l)
+}
+
+// seal makes a data set whole: durable, listed and renamed.
+func (y *Yard) seal(ctx context.Context, l dataList) error {
+	for d := range l.Tree.Dirs {
+		if err := syncDir(filepath.Join(l.data(), d)); err != nil {
+			return err
+		}
+	}
+	if err := inline([]error{syncDir(l.data()), l.Tree.check(l.data()), touch(filepath.Join(l.dir, dataUsedName))}); err != nil {
+		return err
+	}
+	l.Bytes = treeOnDisk(l.data())
+	b, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	if err := inline([]error{writeAtomic(filepath.Join(l.dir, dataListName), append(b, '\n')), syncDir(l.dir)}); err != nil {
+		return err
+	}
+	unlock, err := flock(ctx, y.dataSets())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	dir := y.dataDir(l.Key)
+	if there(dir) { // not whole, else it had not been made
+		if err := y.removeBroken(dir); err != nil {
+			return err
+		}
+	}
+	return inline([]error{os.Rename(l.dir, dir), syncDir(y.dataSets())})
+}
+
+// removeBroken removes a data set that is not whole and that nobody reads. The caller holds the lock of all data sets.
+func (y *Yard) removeBroken(dir string) error {
+	release, held, err := tryFlock(dir)
+	if err != nil {
+		return err
+	}
+	if held {
+		return ErrBusy
+	}
+	defer release()
+	return os.RemoveAll(dir)
+}
+
+func syncDir(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// making returns a locked directory to make the data set in; "" when it is there. Of two programs one makes it and the other waits.
+func (y *Yard) making(ctx context.Context, key string) (work string, release func(), err error) {
+	for {
+		work, release, held, err := y.tryMaking(ctx, key)
+		if !held {
+			return work, release, err
+		}
+		select {
+		case <-ctx.Done():
+			return "", nil, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (y *Yard) tryMaking(ctx context.Context, key string) (work string, release func(), held bool, err error) {
+	unlock, err := flock(ctx, y.dataSets())
+	if err != nil {
+		return "", nil, false, err
+	}
+	defer unlock()
+	if _, ok := y.HasData(key); ok {
+		return "", nil, false, nil
+	}
+	if err := y.clearData(); err != nil {
+		return "", nil, false, err
+	}
+	work = filepath.Join(y.dataSets(), making+key)
+	if err := makeDir(work); errors.Is(err, fs.ErrExist) { // clearData left it: it is locked
+		return "", nil, true, nil
+	} else if err != nil {
+		return "", nil, false, err
+	}
+	release, held, err = tryFlock(work)
+	return work, release, held, err
+}

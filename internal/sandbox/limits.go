@@ -1,0 +1,250 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"dyno/internal/host"
+	"dyno/internal/limit"
+)
+
+// held is what a record knows of a server's limits.
+type held struct {
+	Wanted  limit.Limits      `json:"wanted,omitzero"`
+	Groups  []host.Group      `json:"groups,omitempty"`  // made or about to be
+	Late    []string          `json:"late,omitempty"`    // controllers that the server came under after it had begun
+	Lacking map[string]string `json:"lacking,omitempty"` // controller → why there is no group with it
+	Refused map[string]string `json:"refused,omitempty"` // limit → what the kernel said
+	Disk    string            `json:"disk,omitempty"`    // whole block device that holds the data
+	Number  string            `json:"number,omitempty"`  // of the disk
+}
+
+// Limit replaces the limits of a running server, all of them, and tells what became of each. What is not permitted here is not in
+// force and says why, it is no error. Its causes are ErrNotFound, ErrStopped, ErrBusy and a limit that cannot be.
+//
+// A server with a CPU limit is one group to the scheduler, however many threads it has: on CPUs that it shares with other busy
+// programs it gets less than its limit grants. Keep the load on other CPUs.
+func (y *Yard) Limit(ctx context.Context, name string, l limit.Limits) ([]limit.State, error) {
+	const op = "limit sandbox"
+	if err := l.Check(); err != nil {
+		return nil, wrap(op, name, err)
+	}
+	var s []limit.State
+	err := y.change(ctx, name, func(dir string, r *record) error {
+		if err := r.limit(dir, l); err != nil {
+			return err
+		}
+		s = r.limits(dir)
+		return nil
+	})
+	return s, wrap(op, name, err)
+}
+
+// limit makes what groups the limits need and are not there, and writes the limits into all. With a running process it joins the
+// new ones; else join is called when there is one.
+func (r *record) limit(dir string, l limit.Limits) error {
+	h := &r.Held
+	h.Wanted, h.Refused, h.Lacking, h.Disk, h.Number = l, nil, nil, "", ""
+	if l.IO() {
+		place, err := host.DiskOf(filepath.Join(dir, "data"))
+		if err == nil {
+			h.Disk = place.Device
+			h.Number, err = host.DeviceNumber(place.Device)
+		}
+		if err != nil {
+			h.lack("io", err.Error()+"; put the data on a disk, or on a loop device with --filesystem")
+		}
+	}
+	plan, lacking := host.PlanGroups(groupName(dir), l)
+	for c, why := range lacking {
+		if h.group(c) == nil {
+			h.lack(c, why)
+		}
+	}
+	plan = slices.DeleteFunc(plan, func(g host.Group) bool { // of a running server, those that it is in already serve
+		return slices.ContainsFunc(g.Controllers, func(c string) bool { return h.group(c) != nil })
+	})
+	if len(plan) > 0 {
+		h.Groups = append(h.Groups, plan...)
+		if err := r.save(dir); err != nil { // before they are made: whoever removes the sandbox finds them
+			return err
+		}
+		for _, g := range plan {
+			if err := g.Make(); err != nil {
+				h.drop(g, err)
+			}
+		}
+	}
+	for _, g := range h.Groups {
+		for name, err := range g.Set(l, h.Number) {
+			h.refuse(name, err)
+		}
+	}
+	if !r.Process.Alive() {
+		return nil
+	}
+	joined := slices.DeleteFunc(plan, func(g host.Group) bool {
+		return !slices.ContainsFunc(h.Groups, func(o host.Group) bool { return o.Dir == g.Dir })
+	})
+	for _, g := range joined {
+		h.Late = append(h.Late, g.Controllers...)
+	}
+	h.join(joined, r.Process.PID)
+	return nil
+}
+
+// enclose puts a process that is about to become the server under its limits.
+func (r *record) enclose(pid int) { r.Held.join(slices.Clone(r.Held.Groups), pid) }
+
+func (h *held) join(groups []host.Group, pid int) {
+	for _, g := range groups {
+		if err := g.Join(pid); err != nil {
+			h.drop(g, err)
+		}
+	}
+}
+
+// drop gives up a group that cannot be used.
+func (h *held) drop(g host.Group, why error) {
+	text := why.Error()
+	if errors.Is(why, os.ErrPermission) {
+		text += "; run dyno as root, or as `systemd-run --user --scope -p Delegate=yes dyno …`"
+	}
+	for _, c := range g.Controllers {
+		h.lack(c, text)
+	}
+	if err := g.Remove(context.Background()); err != nil {
+		return // Down and Remove try again
+	}
+	h.Groups = slices.DeleteFunc(h.Groups, func(o host.Group) bool { return o.Dir == g.Dir })
+}
+
+func (h *held) lack(controller, why string) {
+	if h.Lacking == nil {
+		h.Lacking = map[string]string{}
+	}
+	h.Lacking[controller] = why
+}
+
+func (h *held) refuse(name string, why error) {
+	if h.Refused == nil {
+		h.Refused = map[string]string{}
+	}
+	h.Refused[name] = why.Error()
+}
+
+// group returns the group with a controller.
+func (h *held) group(controller string) *host.Group {
+	for i, g := range h.Groups {
+		if slices.Contains(g.Controllers, controller) {
+			return &h.Groups[i]
+		}
+	}
+	return nil
+}
+
+// free removes the groups of a server that has ended.
+func (h *held) free(ctx context.Context) error {
+	var errs []error
+	h.Groups = slices.DeleteFunc(h.Groups, func(g host.Group) bool {
+		err := g.Remove(ctx)
+		errs = append(errs, err)
+		return err == nil
+	})
+	h.Late = nil
+	return inline(errs)
+}
+
+// groupName is unlike that of any other sandbox on the machine, in whatever yard.
+func groupName(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return filepath.Base(dir) + "-" + hex.EncodeToString(sum[:4])
+}
+
+// limits tells what has become of the limits, as the kernel has them now.
+func (r record) limits(dir string) []limit.State {
+	states := r.Held.Wanted.Wanted()
+	alive := r.Process.Alive()
+	for i := range states {
+		s := &states[i]
+		if !alive {
+			s.Reason = "the server does not run"
+			continue
+		}
+		r.tell(dir, s)
+	}
+	return states
+}
+
+func (r record) tell(dir string, s *limit.State) {
+	h := r.Held
+	controller := "io"
+	if s.Name == limit.CPU || s.Name == limit.Memory {
+		controller = s.Name
+	}
+	g := h.group(controller)
+	if why, ok := h.Lacking[controller]; ok || g == nil {
+		s.Reason = why
+		return
+	}
+	if why, ok := h.Refused[s.Name]; ok {
+		s.Reason = "the kernel refused it: " + why
+		return
+	}
+	got, err := g.Limits(h.Number)
+	switch {
+	case err != nil:
+		s.Reason = err.Error() + "; set it again with `dyno sandbox limit`"
+		return
+	case !host.Equal(s.Name, h.Wanted, got):
+		s.Reason = fmt.Sprintf("somebody changed %s/%s; set it again with `dyno sandbox limit`", g.Dir, g.File(s.Name))
+		return
+	case !g.Holds(r.Process.PID):
+		s.Reason = fmt.Sprintf("somebody moved the server out of %s; start it again", g.Dir)
+		return
+	}
+	s.How = fmt.Sprintf("cgroup v%d %s", g.Version, g.File(s.Name))
+	if controller == "io" {
+		s.How += " of " + h.Disk
+	}
+	switch {
+	case s.Name == limit.Memory && slices.Contains(h.Late, "memory"):
+		s.Reason = "what the server held before it was set does not count; start the server with it"
+		return
+	case s.Name == limit.WriteBPS || s.Name == limit.WriteIOPS:
+		if g.Version == 2 && slices.Contains(g.Controllers, "memory") {
+			break // writes through the page cache are charged to who made them
+		}
+		if s.Reason = cachedWrites(r.Process.PID, filepath.Join(dir, "data")); s.Reason != "" {
+			return
+		}
+		s.How += ", direct and synced writes" // the binary log between two syncs is in neither
+	}
+	s.InForce = true
+}
+
+// cachedWrites returns why a limit on writes does not hold though it is set: without O_DIRECT InnoDB's pages wait in the page
+// cache, and the kernel writes most of them in its own name, which cgroup v1 limits nobody for.
+func cachedWrites(pid int, data string) string {
+	real, err := filepath.EvalSymlinks(data)
+	if err != nil {
+		real = data
+	}
+	direct, cached, err := host.OpenFiles(pid, real, func(name string) bool {
+		return strings.HasSuffix(name, ".ibd") || strings.HasPrefix(name, "ibdata")
+	})
+	switch {
+	case err != nil:
+		return "it is set, but whether the server writes with O_DIRECT is not known, and without cgroup v1 does not limit it: " + err.Error()
+	case cached > 0 || direct == 0:
+		return "it is set, but the server writes its data through the page cache, which cgroup v1 does not limit; set innodb_flush_method=O_DIRECT"
+	}
+	return ""
+}

@@ -1,0 +1,321 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"dyno/internal/limit"
+)
+
+// groupsOf returns the control groups of a sandbox that exist.
+func groupsOf(t *testing.T, dir string) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir("/sys/fs/cgroup", func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() && filepath.Base(path) == "dyno-"+groupName(dir) {
+			found = append(found, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// cpuSeconds is the time a process and its threads have run.
+func cpuSeconds(t *testing.T, pid int) float64 {
+	t.Helper()
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
+	user, err1 := strconv.ParseFloat(f[11], 64)
+	system, err2 := strconv.ParseFloat(f[12], 64)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	return (user + system) / 100
+}
+
+// inForce fails when a limit is not.
+func inForce(t *testing.T, states []limit.State, want ...string) {
+	t.Helper()
+	if len(states) != len(want) {
+		t.Errorf("got %+v, want %v", states, want)
+	}
+	for i, s := range states {
+		if !s.InForce || s.Reason != "" || s.How == "" || i < len(want) && s.Name+" "+s.Wanted != want[i] {
+			t.Errorf("not as wanted: %+v", s)
+		}
+	}
+}
+
+func TestLimitCPU(t *testing.T) {
+	needRoot(t)
+	ctx := context.Background()
+	y := yard(t)
+	s := up(t, y, Config{Name: "a", Server: "mariadb", Limits: limit.Limits{CPU: 0.5}})
+	inForce(t, s.Limits, "cpu 0.5")
+	for _, g := range groupsOf(t, s.Dir) { // other programs must not take what the server is granted
+		for file, most := range map[string]string{"cpu.shares": "262144", "cpu.weight": "10000"} {
+			if exists(filepath.Join(g, file)) {
+				if err := os.WriteFile(filepath.Join(g, file), []byte(most), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	db := open(t, s)
+	for range 2 { // more than the limit on any machine
+		go db.ExecContext(ctx, "SELECT BENCHMARK(100000000000, MD5('a'))")
+	}
+	use := func(want float64) {
+		t.Helper()
+		var got float64
+		for range 5 { // on a busy machine one try may go wrong
+			from, at := cpuSeconds(t, s.PID), time.Now()
+			time.Sleep(2 * time.Second)
+			if got = (cpuSeconds(t, s.PID) - from) / time.Since(at).Seconds(); got > want-0.05 && got < want+0.05 {
+				t.Logf("%.3f of %v CPU", got, want)
+				return
+			}
+		}
+		t.Errorf("it uses %.3f CPUs under a limit of %v", got, want)
+	}
+	use(0.5)
+	states, err := y.Limit(ctx, "a", limit.Limits{CPU: 0.25})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inForce(t, states, "cpu 0.25")
+	use(0.25)
+	if states, err = y.Limit(ctx, "a", limit.Limits{}); err != nil || len(states) != 0 {
+		t.Fatal(states, err)
+	}
+	from, at := cpuSeconds(t, s.PID), time.Now()
+	time.Sleep(2 * time.Second)
+	if got := (cpuSeconds(t, s.PID) - from) / time.Since(at).Seconds(); got < 0.4 {
+		t.Errorf("without a limit it uses %.3f CPUs", got)
+	}
+
+	if _, err := y.Limit(ctx, "a", limit.Limits{CPU: -1}); err == nil {
+		t.Error("a limit below nothing is taken")
+	}
+	if _, err := y.Limit(ctx, "b", limit.Limits{CPU: 1}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("of a sandbox that is not there: %v", err)
+	}
+	if err := y.Down(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if left := groupsOf(t, s.Dir); len(left) > 0 {
+		t.Errorf("control groups of a stopped server: %v", left)
+	}
+	if _, err := y.Limit(ctx, "a", limit.Limits{CPU: 1}); !errors.Is(err, ErrStopped) {
+		t.Errorf("of a stopped one: %v", err)
+	}
+}
+
+func TestLimitsAfterServerDied(t *testing.T) {
+	needRoot(t)
+	y := yard(t)
+	l := limit.Limits{CPU: 1.5, Memory: 2 << 30, ReadIOPS: 9000}
+	s := up(t, y, Config{Name: "a", Server: "mariadb", Limits: l})
+	inForce(t, s.Limits, "cpu 1.5", "memory 2147483648", "read_iops 9000")
+	groups := groupsOf(t, s.Dir)
+	if err := syscall.Kill(s.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(20 * time.Second); find(t, y, "a").State != Dead; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it does not die")
+		}
+	}
+	for _, st := range find(t, y, "a").Limits {
+		if st.InForce || !strings.Contains(st.Reason, "does not run") {
+			t.Errorf("of a dead server: %+v", st)
+		}
+	}
+	s = up(t, y, Config{Name: "a", Limits: l})
+	inForce(t, s.Limits, "cpu 1.5", "memory 2147483648", "read_iops 9000")
+	if now := groupsOf(t, s.Dir); len(now) != len(groups) {
+		t.Errorf("control groups %v, first they were %v", now, groups)
+	}
+
+	// A start that fails leaves none.
+	if err := y.Down(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := y.Up(t.Context(), Config{Name: "a", Limits: l, Settings: map[string]string{"nonsense": "1"}}, nil); !errors.Is(err, ErrDied) {
+		t.Errorf("a setting that is none: %v", err)
+	}
+	if left := groupsOf(t, s.Dir); len(left) > 0 {
+		t.Errorf("control groups are left: %v", left)
+	}
+	if s = up(t, y, Config{Name: "a"}); len(s.Limits) > 0 || len(groupsOf(t, s.Dir)) > 0 {
+		t.Errorf("started without limits: %+v, control groups %v", s.Limits, groupsOf(t, s.Dir))
+	}
+}
+
+// What somebody else does to a limit is seen at the next look.
+func TestLimitChangedByOthers(t *testing.T) {
+	needRoot(t)
+	y := yard(t)
+	s := up(t, y, Config{Name: "a", Server: "mariadb", Limits: limit.Limits{CPU: 1, Memory: 2 << 30}})
+	inForce(t, s.Limits, "cpu 1", "memory 2147483648")
+	groups := groupsOf(t, s.Dir)
+	if len(groups) == 0 {
+		t.Fatal("no control group")
+	}
+	for _, g := range groups {
+		for file, text := range map[string]string{"cpu.cfs_quota_us": "-1", "cpu.max": "max", "memory.limit_in_bytes": "-1", "memory.max": "max"} {
+			if exists(filepath.Join(g, file)) {
+				if err := os.WriteFile(filepath.Join(g, file), []byte(text), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	for _, l := range find(t, y, "a").Limits {
+		if l.InForce || !strings.Contains(l.Reason, "somebody changed") {
+			t.Errorf("got %+v", l)
+		}
+	}
+}
+
+func TestLimitMemory(t *testing.T) {
+	needRoot(t)
+	ctx := context.Background()
+	y := yard(t)
+	s := up(t, y, Config{Name: "a", Server: "mariadb", Limits: limit.Limits{Memory: 1<<30 + 1}})
+	inForce(t, s.Limits, "memory 1073741825")
+	groups := groupsOf(t, s.Dir)
+	if len(groups) != 1 {
+		t.Fatalf("control groups %v", groups)
+	}
+	var kernel string
+	for _, f := range []string{"memory.limit_in_bytes", "memory.max"} {
+		if b, err := os.ReadFile(filepath.Join(groups[0], f)); err == nil {
+			kernel = strings.TrimSpace(string(b))
+		}
+	}
+	if kernel != "1073741824" { // whole pages
+		t.Errorf("the kernel says %q", kernel)
+	}
+	states, err := y.Limit(ctx, "a", limit.Limits{Memory: 4 << 20}) // less than it holds
+	if err != nil || len(states) != 1 || states[0].InForce || states[0].Reason == "" {
+		t.Errorf("less than the server holds: %+v, %v", states, err)
+	}
+	if got := value(t, open(t, s), "SELECT 1"); got != "1" {
+		t.Error("the server is gone")
+	}
+
+	// Under a limit that came late what it held before does not count.
+	b := up(t, y, Config{Name: "b", Server: "mariadb"})
+	if states, err = y.Limit(ctx, "b", limit.Limits{Memory: 1 << 30}); err != nil || len(states) != 1 || states[0].InForce || !strings.Contains(states[0].Reason, "before") {
+		t.Errorf("set while it runs: %+v, %v", states, err)
+	}
+	if got := find(t, y, "b"); len(got.Limits) != 1 || got.Limits[0].InForce || got.PID != b.PID {
+		t.Errorf("told later: %+v", got)
+	}
+}
+
+// readDirect reads a file for some seconds past the page cache, in the control group of a server, and tells bytes and requests a
+// second.
+func readDirect(t *testing.T, groups []string, file string, block int) (bytes, requests float64) {
+	t.Helper()
+	script := "read -r word; for g in " + strings.Join(groups, " ") + "; do echo $$ > $g/cgroup.procs; done; " +
+		fmt.Sprintf("exec timeout --foreground -s INT 5 dd if=%s of=/dev/null bs=%d iflag=direct", file, block)
+	out, took := shell(t, script)
+	for l := range strings.Lines(out) {
+		var n float64
+		if _, err := fmt.Sscanf(l, "%f bytes", &n); err == nil {
+			return n / took, n / float64(block) / took
+		}
+	}
+	t.Fatalf("dd says %q", out)
+	return 0, 0
+}
+
+func TestLimitReads(t *testing.T) {
+	needRoot(t)
+	ctx := context.Background()
+	y := yard(t)
+	s := up(t, y, Config{Name: "a", Server: "mariadb", Limits: limit.Limits{ReadBPS: 5e6}})
+	inForce(t, s.Limits, "read_bps 5000000")
+	file := filepath.Join(s.Dir, "files", "big")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 256 {
+		if _, err := f.Write(make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	groups := groupsOf(t, s.Dir)
+	if bytes, _ := readDirect(t, groups, file, 256<<10); bytes < 3.5e6 || bytes > 6e6 {
+		t.Errorf("%.2f MB/s under a limit of 5", bytes/1e6)
+	} else {
+		t.Logf("%.2f MB/s under a limit of 5", bytes/1e6)
+	}
+	states, err := y.Limit(ctx, "a", limit.Limits{ReadIOPS: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inForce(t, states, "read_iops 200")
+	if _, requests := readDirect(t, groups, file, 16<<10); requests < 140 || requests > 240 {
+		t.Errorf("%.0f requests/s under a limit of 200", requests)
+	} else {
+		t.Logf("%.0f requests/s under a limit of 200", requests)
+	}
+	if err := y.Remove(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if left := groupsOf(t, s.Dir); len(left) > 0 {
+		t.Errorf("control groups are left: %v", left)
+	}
+}
+
+// A loop device is held to limits as a disk is.
+func TestLimitReadsOfLoopDevice(t *testing.T) {
+	needRoot(t)
+	y := yard(t)
+	s := up(t, y, Config{Name: "a", Server: "mariadb", Limits: limit.Limits{ReadIOPS: 300}, Filesystem: "ext4", FilesystemBytes: 512 << 20})
+	inForce(t, s.Limits, "read_iops 300")
+	if !strings.Contains(s.Limits[0].How, " of loop") {
+		t.Errorf("limited is %s", s.Limits[0].How)
+	}
+	file := filepath.Join(s.Dir, "data", "ibdata1")
+	_, requests := readDirect(t, groupsOf(t, s.Dir), file, 4<<10)
+	if requests < 200 || requests > 360 {
+		t.Errorf("%.0f requests/s under a limit of 300", requests)
+	} else {
+		t.Logf("%.0f requests/s under a limit of 300", requests)
+	}
+}
+
+// A limit on writes that the page cache goes around is not called one.
+func TestLimitWrites(t *testing.T) {
+	needRoot(t)
+	y := yard(t)
+	l := limit.Limits{WriteBPS: 64 << 20}
+	s := up(t, y, Config{Name: "a", Server: "mariadb", Settings: map[string]string{"innodb_flush_method": "O_DIRECT"}, Limits: l})
+	inForce(t, s.Limits, "write_bps 67108864")
+	s = up(t, y, Config{Name: "b", Server: "mariadb", Settings: map[string]string{"innodb_flush_method": "fsync"}, Limits: l})
+	v1 := exists("/sys/fs/cgroup/blkio")
+	if len(s.Limits) != 1 || s.Limits[0].InForce == v1 || v1 && !strings.Contains(s.Limits[0].Reason, "O_DIRECT") {
+		t.Errorf("through the page cache: %+v", s.Limits)
+	}
+}

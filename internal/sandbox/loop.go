@@ -1,0 +1,325 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"dyno/internal/host"
+	"dyno/internal/progress"
+	"dyno/internal/unit"
+)
+
+// image is a file with a filesystem of its own that holds a sandbox's data. The record knows it before anything of it is made. The
+// loop device is not in it: it frees itself when its filesystem is unmounted, or when we are killed before that is mounted.
+type image struct {
+	Filesystem string `json:"filesystem"`
+	Bytes      int64  `json:"bytes"`
+}
+
+type filesystem struct {
+	name, pkg string
+	mkfs      [][]string // the first that works
+	smallest  int64
+}
+
+// filesystems are those that data can be put on. All of mkfs's work is done at once: a filesystem that finishes itself in its first
+// minutes writes into the measurement.
+var filesystems = []filesystem{
+	{"ext4", "e2fsprogs", [][]string{ // a new file reads as zeros; versions before 1.46.6 do not know how to be told
+		{"mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0,assume_storage_prezeroed=1"},
+		{"mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0"},
+	}, 256 << 20},
+	{"xfs", "xfsprogs", [][]string{{"mkfs.xfs", "-q", "-f"}}, 512 << 20},
+	{"btrfs", "btrfs-progs", [][]string{{"mkfs.btrfs", "-q", "-f"}}, 512 << 20},
+}
+
+const defaultImage = 4 << 30
+
+func imageFile(dir string) string { return filepath.Join(dir, "data.img") }
+
+// checkFilesystem says whether the data of a new sandbox can be put on a filesystem of their own here, before anything is made.
+func checkFilesystem(name string, bytes int64) error {
+	i := slices.IndexFunc(filesystems, func(f filesystem) bool { return f.name == name })
+	if i < 0 {
+		return hint(fmt.Errorf("%w: %q is not known", ErrFilesystem, name), "choose ext4, xfs or btrfs, or leave it out")
+	}
+	f := filesystems[i]
+	if bytes < f.smallest {
+		return hint(fmt.Errorf("%w: %s is too small for %s with a server's data", ErrFilesystem, unit.Bytes(float64(bytes)), name),
+			"give at least "+unit.Bytes(float64(f.smallest)))
+	}
+	if _, err := findTool(f.mkfs[0][0]); err != nil {
+		return hint(fmt.Errorf("%w: %s is not installed", ErrFilesystem, f.mkfs[0][0]), "install the package "+f.pkg)
+	}
+	return mayLoop()
+}
+
+// mayLoop says whether we may attach a loop device and mount it.
+func mayLoop() error {
+	c, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err == nil {
+		c.Close()
+		if os.Geteuid() == 0 {
+			return nil
+		}
+		err = unix.EPERM
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return hint(fmt.Errorf("%w: there are no loop devices here", ErrFilesystem), "load the module: modprobe loop; in a container, "+asRoot)
+	}
+	return hint(fmt.Errorf("%w: a loop device cannot be attached and mounted: %w", ErrFilesystem, err), asRoot)
+}
+
+const asRoot = "run dyno as root of the machine, or leave the filesystem out: the data then lie where the yard is"
+
+// findTool finds a program of the administrator, whose directories are not on everybody's PATH.
+func findTool(name string) (string, error) {
+	p, err := exec.LookPath(name)
+	if err == nil {
+		return p, nil
+	}
+	for _, dir := range []string{"/usr/sbin", "/sbin", "/usr/local/sbin"} {
+		if p := filepath.Join(dir, name); isExecutable(p) {
+			return p, nil
+		}
+	}
+	return "", err
+}
+
+func isExecutable(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0
+}
+
+// makeImage makes the image that a record names and mounts it at the data directory, which is empty then and the account's.
+func makeImage(ctx context.Context, dir string, i image, a account, sink progress.Sink) error {
+	p := progress.Progress{Step: "making a filesystem " + i.Filesystem, Started: time.Now(), At: time.Now()}
+	sink.Report(p)
+	if err := checkSpace(dir, i.Bytes); err != nil { // it grows to its size
+		return err
+	}
+	f, err := os.OpenFile(imageFile(dir), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Truncate(i.Bytes), f.Close()); err != nil {
+		return fmt.Errorf("make %s: %w", imageFile(dir), err)
+	}
+	if err := mkfs(ctx, i.Filesystem, imageFile(dir)); err != nil {
+		return err
+	}
+	if err := makeDir(filepath.Join(dir, "data")); err != nil {
+		return err
+	}
+	if err := mountImage(dir, i); err != nil {
+		return err
+	}
+	data := filepath.Join(dir, "data")
+	if err := os.Remove(filepath.Join(data, "lost+found")); err != nil && !errors.Is(err, os.ErrNotExist) { // a server takes it for a database
+		return err
+	}
+	if err := a.give(data); err != nil {
+		return err
+	}
+	p.At, p.End = time.Now(), true
+	sink.Report(p)
+	return os.Chmod(data, 0o700)
+}
+
+func mkfs(ctx context.Context, name, file string) error {
+	for _, f := range filesystems {
+		if f.name != name {
+			continue
+		}
+		var last error
+		for _, argv := range f.mkfs {
+			tool, err := findTool(argv[0])
+			if err != nil {
+				return err
+			}
+			cmd := exec.CommandContext(ctx, tool, append(argv[1:], file)...)
+			cmd.Env = append(os.Environ(), "LC_ALL=C")
+			out, err := cmd.CombinedOutput()
+			if err == nil {
+				return nil
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			last = fmt.Errorf("%w: %s: %w: %s", ErrFilesystem, argv[0], err, strings.Join(strings.Fields(string(out)), " "))
+		}
+		return last
+	}
+	return fmt.Errorf("%w: %q is not known", ErrFilesystem, name)
+}
+
+func (r record) filesystem() string {
+	if r.Image == nil {
+		return ""
+	}
+	return r.Image.Filesystem
+}
+
+// mountData mounts the record's image again after the machine was started anew. A sandbox without one has its data there.
+func (r record) mountData(dir string) error {
+	if r.Image == nil {
+		return nil
+	}
+	return mountImage(dir, *r.Image)
+}
+
+// mountImage mounts an image at the data directory, if it is not.
+func mountImage(dir string, i image) error {
+	data := filepath.Join(dir, "data")
+	if mounted, err := isMount(data); mounted || err != nil {
+		return err
+	}
+	if err := mayLoop(); err != nil {
+		return err
+	}
+	device, err := attach(imageFile(dir))
+	if err != nil {
+		err = fmt.Errorf("%w: attach %s to a loop device: %w", ErrFilesystem, imageFile(dir), err)
+		if errors.Is(err, os.ErrPermission) { // root of a container
+			err = hint(err, asRoot)
+		}
+		return err
+	}
+	defer device.Close() // from here on the mount alone keeps the device
+	if err := unix.Mount(device.Name(), data, i.Filesystem, unix.MS_NODEV|unix.MS_NOSUID, ""); err != nil {
+		err = fmt.Errorf("%w: mount %s: %w", ErrFilesystem, i.Filesystem, err)
+		switch {
+		case errors.Is(err, unix.ENODEV):
+			err = hint(err, "the kernel does not know "+i.Filesystem+": modprobe "+i.Filesystem)
+		case errors.Is(err, os.ErrPermission):
+			err = hint(err, asRoot)
+		}
+		return err
+	}
+	return nil
+}
+
+// isMount reports whether something is mounted at a directory. One that does not exist is no mount.
+func isMount(dir string) (bool, error) {
+	var at, above unix.Stat_t
+	if err := unix.Lstat(dir, &at); errors.Is(err, unix.ENOENT) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("stat %s: %w", dir, err)
+	}
+	if err := unix.Stat(filepath.Dir(dir), &above); err != nil {
+		return false, fmt.Errorf("stat %s: %w", filepath.Dir(dir), err)
+	}
+	return at.Dev != above.Dev, nil
+}
+
+// attach returns an open loop device on a file, which bypasses the page cache where the disk below can. It is freed when the last
+// one who holds it, us or a mount, lets go.
+func attach(file string) (*os.File, error) {
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer control.Close()
+	for try := 1; ; try++ {
+		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
+		if err != nil {
+			return nil, fmt.Errorf("find a free one: %w", err)
+		}
+		device, err := os.OpenFile(fmt.Sprintf("/dev/loop%d", n), os.O_RDWR, 0)
+		if errors.Is(err, os.ErrNotExist) && try < 50 {
+			time.Sleep(10 * time.Millisecond) // udev is about to make it
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err = configure(device, f); err == nil {
+			return device, nil
+		}
+		device.Close()
+		if !errors.Is(err, unix.EBUSY) || try == 50 { // somebody was faster
+			return nil, fmt.Errorf("%s: %w", device.Name(), err)
+		}
+	}
+}
+
+func configure(device, file *os.File) error {
+	info := unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR | unix.LO_FLAGS_DIRECT_IO}
+	copy(info.File_name[:len(info.File_name)-1], file.Name())
+	err := unix.IoctlLoopConfigure(int(device.Fd()), &unix.LoopConfig{Fd: uint32(file.Fd()), Size: 0, Info: info})
+	if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTTY) {
+		return err
+	}
+	// Linux before 5.8 does it in steps.
+	if err := unix.IoctlSetInt(int(device.Fd()), unix.LOOP_SET_FD, int(file.Fd())); err != nil {
+		return err
+	}
+	info.Flags = unix.LO_FLAGS_AUTOCLEAR
+	if err := unix.IoctlLoopSetStatus64(int(device.Fd()), &info); err != nil {
+		_ = unix.IoctlSetInt(int(device.Fd()), unix.LOOP_CLR_FD, 0) // the first error is the one to tell
+		return err
+	}
+	_ = unix.IoctlSetInt(int(device.Fd()), unix.LOOP_SET_DIRECT_IO, 1) // the disk below may not have it
+	return nil
+}
+
+// unmountImage unmounts what is mounted at the data directory; its loop device frees itself.
+func unmountImage(ctx context.Context, dir string) error {
+	data := filepath.Join(dir, "data")
+	for end := time.Now().Add(10 * time.Second); ; {
+		mounted, err := isMount(data)
+		if err != nil || !mounted {
+			return err
+		}
+		if err = unix.Unmount(data, unix.UMOUNT_NOFOLLOW); err == nil {
+			continue // there may be another one below it
+		}
+		if !errors.Is(err, unix.EBUSY) || time.Now().After(end) {
+			err = fmt.Errorf("unmount %s: %w", data, err)
+			switch {
+			case errors.Is(err, unix.EBUSY):
+				err = hint(err, "a process has files open there or stands in it: see `fuser -vm "+data+"`")
+			case errors.Is(err, unix.EPERM):
+				err = hint(err, "do it as root, who mounted it")
+			}
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// filesystemNote returns what must be told about a mounted image, "" for nothing: without direct I/O its blocks are in the page
+// cache twice and a read may not reach the disk.
+func (r record) filesystemNote(dir string) string {
+	if r.Image == nil {
+		return ""
+	}
+	place, err := host.DiskOf(filepath.Join(dir, "data"))
+	if err != nil {
+		return ""
+	}
+	b, err := os.ReadFile("/sys/block/" + place.Device + "/loop/dio")
+	if err == nil && strings.TrimSpace(string(b)) == "0" {
+		return fmt.Sprintf("the loop device %s goes through the page cache: the disk below cannot be read and written directly", place.Device)
+	}
+	return ""
+}

@@ -1,0 +1,141 @@
+package stand
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"dyno/internal/pattern"
+	"dyno/internal/plan"
+	"dyno/internal/schema"
+	"dyno/internal/target"
+)
+
+const (
+	shellTime = 10 * time.Minute // a step may take
+	waitTime  = time.Minute      // a condition may take to come true
+)
+
+// set puts global variables in force on the running server.
+func set(ctx context.Context, t *target.Target, vars map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		if !variable.MatchString(name) {
+			return fmt.Errorf("set %q: not a variable's name", name)
+		}
+		if _, err := t.DB().ExecContext(ctx, "SET GLOBAL "+name+" = "+literal(vars[name])); err != nil {
+			return fmt.Errorf("set %s: %w", name, t.Wrap("change", err))
+		}
+	}
+	return nil
+}
+
+var (
+	variable = pattern.New(`^[A-Za-z][A-Za-z0-9_.]*$`)
+	bare     = pattern.New(`^(-?[0-9]+(\.[0-9]+)?|[A-Za-z_]+)$`)
+)
+
+// literal writes a value for SET: sizes with a suffix as numbers, which SET wants, words and numbers bare, the rest quoted.
+func literal(v string) string {
+	if n := len(v); n > 1 && strings.ContainsAny(v[n-1:], "kKmMgGtT") {
+		if x, err := strconv.ParseUint(v[:n-1], 10, 40); err == nil {
+			shift := map[byte]uint{'k': 10, 'm': 20, 'g': 30, 't': 40}[v[n-1]|0x20]
+			return strconv.FormatUint(x<<shift, 10)
+		}
+	}
+	if bare.MatchString(v) {
+		return v
+	}
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(v) + "'"
+}
+
+// steps carries out what the plan wants done beside the measurement.
+func (s *Stand) steps(ctx context.Context, t *target.Target, p *place, j *job, steps []plan.Step) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	c, err := t.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := c.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+schema.Quote(j.schema)); err != nil {
+		return t.Wrap("prepare", err)
+	}
+	if _, err := c.ExecContext(ctx, "USE "+schema.Quote(j.schema)); err != nil {
+		return t.Wrap("prepare", err)
+	}
+	for _, st := range steps {
+		switch {
+		case st.SQL != "":
+			if _, err := c.ExecContext(ctx, st.SQL); err != nil {
+				return fmt.Errorf("%s: %w", brief(st.SQL), t.Wrap("run a step on", err))
+			}
+		case st.Wait != "":
+			if err := wait(ctx, c, st.Wait); err != nil {
+				return err
+			}
+		case st.Shell != "":
+			if err := shell(ctx, p, j, st.Shell); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// wait asks again and again until the answer is a number other than 0.
+func wait(ctx context.Context, c *sql.Conn, q string) error {
+	ctx, cancel := context.WithTimeout(ctx, waitTime)
+	defer cancel()
+	for {
+		var n float64
+		switch err := c.QueryRowContext(ctx, q).Scan(&n); {
+		case errors.Is(err, sql.ErrNoRows):
+		case err != nil && ctx.Err() == nil:
+			return fmt.Errorf("%s: %w", brief(q), err)
+		case err == nil && n != 0:
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: not true within %v", brief(q), waitTime)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// shell runs a command of the plan. Its environment is small: a plan shall do the same everywhere.
+func shell(ctx context.Context, p *place, j *job, command string) error {
+	ctx, cancel := context.WithTimeout(ctx, shellTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C.UTF-8",
+		"DYNO_SOCKET=" + p.box.Socket, "DYNO_PORT=" + strconv.Itoa(p.box.Port), "DYNO_DATADIR=" + filepath.Join(p.box.Dir, "data"),
+		"DYNO_PID=" + strconv.Itoa(p.box.PID), "DYNO_VARIANT=" + j.key, "DYNO_DATABASE=" + j.schema,
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with everything it started
+	cmd.WaitDelay = time.Second
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		said := strings.TrimSpace(out.String())
+		if len(said) > 500 {
+			said = "…" + said[len(said)-500:]
+		}
+		return fmt.Errorf("shell %q: %w: %s", brief(command), err, said)
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package target
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// maxFile bounds the files that are named to reach a server, bytes.
+const maxFile = 1 << 20
+
+// readFile reads a small file whole, and tells what it is. Its name may come from elsewhere: a device has no end, and a pipe keeps whoever
+// opens it waiting, so only regular files are read. One that says it is empty is not read either, for what lies in /proc may wait too.
+func readFile(name string) ([]byte, fs.FileInfo, error) {
+	st, err := os.Stat(name) // before it is opened, which alone does something to some devices
+	if err == nil {
+		err = small(name, st)
+	}
+	if err != nil {
+		return nil, st, err
+	}
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe meanwhile
+	if err != nil {
+		return nil, st, err
+	}
+	defer f.Close()
+	if st, err = f.Stat(); err == nil {
+		err = small(name, st)
+	}
+	if err != nil || st.Size() == 0 {
+		return nil, st, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxFile))
+	return b, st, err
+}
+
+func small(name string, st fs.FileInfo) error {
+	if !st.Mode().IsRegular() {
+		return fmt.Errorf("%s: not a regular file", name)
+	}
+	if st.Size() > maxFile {
+		return fmt.Errorf("%s: larger than %d bytes", name, maxFile)
+	}
+	return nil
+}

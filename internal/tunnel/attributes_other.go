@@ -1,0 +1,9 @@
+//go:build !linux
+
+package tunnel
+
+import "syscall"
+
+// attributes keep the terminal's Ctrl-C from ssh: the tunnel is needed until the end. When this program is killed, ssh ends with the
+// last of its connections at the latest.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

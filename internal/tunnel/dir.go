@@ -1,0 +1,42 @@
+package tunnel
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+const prefix = "dyno-ssh-"
+
+// longest is what the path of a socket may take, of 104 (BSD) or 108 (Linux) bytes.
+const longest = 90
+
+// makeDir makes a directory for a socket, readable by this user alone, and removes those that killed programs left behind.
+func makeDir() (string, error) {
+	root := os.TempDir()
+	if len(root)+len(prefix)+30 > longest {
+		root = "/tmp"
+	}
+	sweep(root)
+	return os.MkdirTemp(root, fmt.Sprintf("%s%d-", prefix, os.Getpid()))
+}
+
+func sweep(root string) {
+	old, err := filepath.Glob(filepath.Join(root, prefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, dir := range old {
+		text, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), prefix), "-")
+		pid, err := strconv.Atoi(text)
+		if err != nil || pid <= 0 || syscall.Kill(pid, 0) != syscall.ESRCH {
+			continue
+		}
+		if st, err := os.Lstat(dir); err == nil && st.IsDir() {
+			_ = os.RemoveAll(dir) // another user's stays
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package tunnel
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// sshd is a real server on this machine that takes one key of one user.
+type sshd struct {
+	dir  string
+	user string
+	port int
+	argv []string
+	cred *syscall.Credential
+	cmd  *exec.Cmd
+}
+
+// NewServer prepares a server and makes `ssh` in PATH one that knows it and nothing else of this machine.
+func NewServer(t *testing.T) *sshd {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a real sshd")
+	}
+	tree := os.Getenv("DYNO_TEST_SSHD")
+	if tree == "" {
+		t.Fatal("DYNO_TEST_SSHD names no unpacked OpenSSH server: run build/sshd")
+	}
+	dir, err := os.MkdirTemp("", "dyno-sshd-") // the server's user reads it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	must(t, os.Chmod(dir, 0o755))
+	s := &sshd{dir: dir}
+	// As root it would need a user of its own on this machine.
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.user = me.Username
+	if os.Geteuid() == 0 {
+		u, err := user.Lookup("nobody")
+		if err != nil {
+			t.Fatal(err)
+		}
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		s.user, s.cred = u.Username, &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	}
+	lib := filepath.Join(tree, "usr/lib/x86_64-linux-gnu")
+	loader := func(name, path string) []string {
+		return []string{lib + "/ld-linux-x86-64.so.2", "--library-path", lib, "--argv0", name, filepath.Join(tree, path)}
+	}
+	script := func(path string, argv ...string) {
+		must(t, os.WriteFile(path, []byte("#!/bin/sh\nexec "+strings.Join(argv, " ")+` "$@"`+"\n"), 0o755))
+		must(t, os.Chmod(path, 0o755))
+	}
+	for _, p := range []string{"sshd-session", "sshd-auth"} {
+		script(dir+"/"+p, loader(p, "usr/lib/openssh/"+p)...)
+	}
+	keygen := loader("ssh-keygen", "usr/bin/ssh-keygen")
+	for _, k := range []string{"host", "id", "other"} {
+		run(t, append(keygen, "-q", "-t", "ed25519", "-N", "", "-f", dir+"/"+k)...)
+		must(t, os.Chmod(dir+"/"+k+".pub", 0o644))
+	}
+	if s.cred != nil {
+		must(t, os.Chown(dir+"/host", int(s.cred.Uid), int(s.cred.Gid)))
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.port = l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	write(t, dir+"/sshd_config", 0o644, fmt.Sprintf(`ListenAddress 127.0.0.1:%d
+HostKey %[2]s/host
+AuthorizedKeysFile %[2]s/id.pub
+StrictModes no
+UsePAM yes
+PidFile none
+SshdSessionPath %[2]s/sshd-session
+SshdAuthPath %[2]s/sshd-auth
+`, s.port, dir))
+	pub, err := os.ReadFile(dir + "/host.pub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir+"/known", 0o600, fmt.Sprintf("[127.0.0.1]:%d %s", s.port, pub))
+	write(t, dir+"/ssh_config", 0o600, fmt.Sprintf(`Host jump
+  HostName 127.0.0.1
+  Port %d
+  User %s
+Host *
+  IdentityFile %[3]s/id
+  IdentitiesOnly yes
+  UserKnownHostsFile %[3]s/known
+  GlobalKnownHostsFile /dev/null
+  StrictHostKeyChecking yes
+`, s.port, s.user, dir))
+	s.argv = append(loader(dir+"/sshd", "usr/sbin/sshd"), "-D", "-e", "-f", dir+"/sshd_config")
+	ssh := []string{}
+	if p, err := exec.LookPath("ssh"); err == nil {
+		ssh = append(ssh, p)
+	} else {
+		ssh = loader("ssh", "usr/bin/ssh")
+	}
+	must(t, os.Mkdir(dir+"/bin", 0o755))
+	script(dir+"/bin/ssh", append(ssh, "-F", dir+"/ssh_config")...)
+	t.Setenv("PATH", dir+"/bin:"+os.Getenv("PATH"))
+	t.Setenv("TMPDIR", dir)
+	return s
+}
+
+func (s *sshd) Jump() Jump { return Jump{User: s.user, Host: "127.0.0.1", Port: s.port} }
+
+func (s *sshd) Start(t *testing.T) {
+	t.Helper()
+	log, err := os.OpenFile(s.dir+"/log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	s.cmd = exec.Command(s.argv[0], s.argv[1:]...)
+	s.cmd.Stderr = log
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.cred}
+	must(t, s.cmd.Start())
+	t.Cleanup(func() {
+		s.Kill()
+		if t.Failed() {
+			t.Logf("sshd:\n%s", s.said())
+		}
+	})
+	within(t, "sshd listens", func() bool {
+		c, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", s.port))
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+}
+
+func (s *sshd) said() []byte {
+	b, _ := os.ReadFile(s.dir + "/log")
+	return b
+}
+
+// Kill ends the server and its sessions, as when the machine goes down.
+func (s *sshd) Kill() {
+	for _, pid := range append(children(s.cmd.Process.Pid), s.cmd.Process.Pid) {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+	}
+	_ = s.cmd.Wait()
+}
+
+// children returns the processes below one.
+func children(of int) (out []int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+		if fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])); len(fields) > 1 && fields[1] == strconv.Itoa(of) && fields[0] != "Z" {
+			out = append(append(out, pid), children(pid)...)
+		}
+	}
+	return out
+}
+
+func run(t *testing.T, argv ...string) {
+	t.Helper()
+	if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v %s", argv, err, out)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, path string, mode os.FileMode, text string) {
+	t.Helper()
+	must(t, os.WriteFile(path, []byte(text), mode))
+	must(t, os.Chmod(path, mode))
+}
+
+// within waits for something to become true.
+func within(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it does not happen that %s", what)
+		}
+	}
+}

@@ -8,35 +8,27 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"dyno/internal/metric"
-	"dyno/internal/snapshot"
+	"dyno/internal/reading"
 )
 
 // Scraper reads the metrics of one target at whole multiples of a period until ctx ends. It survives a server that goes away
 // and returns an error only when it cannot go on at all. Package scrape implements it.
 type Scraper interface {
-	Run(ctx context.Context, every time.Duration, sink func(at time.Time, samples []metric.Sample, sources []snapshot.Source)) error
+	Run(ctx context.Context, every time.Duration, sink func(reading.Reading)) error
 }
 
-// Batch is what one scrape of one target gave.
-type Batch struct {
-	Target  string
-	At      time.Time
-	Samples []metric.Sample   // valid until the sink returns
-	Sources []snapshot.Source // what each source gave this time
-}
-
-// Sink takes a batch. Sinks of one target are called one after the other, those of different targets at the same time.
-type Sink func(Batch)
+// Sink takes a reading, which bears the name of its target. Sinks of one target are called one after the other, those of different targets at the same time.
+type Sink func(reading.Reading)
 
 // Run scrapes every target each period until ctx ends; its end is no error. The first target that cannot go on ends all.
 func Run(ctx context.Context, every time.Duration, targets map[string]Scraper, sinks ...Sink) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for name, s := range targets {
 		g.Go(func() error {
-			err := s.Run(ctx, every, func(at time.Time, samples []metric.Sample, sources []snapshot.Source) {
+			err := s.Run(ctx, every, func(r reading.Reading) {
+				r.Target = name
 				for _, sink := range sinks {
-					sink(Batch{Target: name, At: at, Samples: samples, Sources: sources})
+					sink(r)
 				}
 			})
 			if err != nil && ctx.Err() == nil {

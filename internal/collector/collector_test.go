@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"dyno/internal/metric"
-	"dyno/internal/snapshot"
+	"dyno/internal/reading"
 )
 
 // steps is a scraper that gives n readings and then does what end says.
@@ -18,9 +18,9 @@ type steps struct {
 	end func(ctx context.Context) error
 }
 
-func (s steps) Run(ctx context.Context, _ time.Duration, sink func(time.Time, []metric.Sample, []snapshot.Source)) error {
+func (s steps) Run(ctx context.Context, _ time.Duration, sink func(reading.Reading)) error {
 	for i := range s.n {
-		sink(time.Unix(int64(i), 0), []metric.Sample{{Name: "x", At: int64(i), Value: float64(i)}}, nil)
+		sink(reading.Reading{At: time.Unix(int64(i), 0), Samples: []metric.Sample{{Name: "x", At: int64(i), Value: float64(i)}}})
 	}
 	return s.end(ctx)
 }
@@ -32,7 +32,7 @@ func TestEveryBatchReachesEverySink(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string]int{}
 	count := func(name string) Sink {
-		return func(b Batch) {
+		return func(b reading.Reading) {
 			mu.Lock()
 			defer mu.Unlock()
 			got[name+b.Target]++

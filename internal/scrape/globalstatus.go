@@ -4,18 +4,32 @@ import (
 	"context"
 	"database/sql/driver"
 	"strings"
+	"time"
 
+	"dyno/internal/event"
 	"dyno/internal/metric"
 	"dyno/internal/sqltext"
 )
 
 // globalStatus reads SHOW GLOBAL STATUS, which every account may. Each numeric variable becomes mysql_global_status_<name in
 // lower case>; ON and YES are 1, OFF and NO are 0; other text is left out.
+//
+// It also notices restarts.
 type globalStatus struct {
-	q     querier
-	acc   account
-	sql   string
-	known map[string]series // by the server's spelling
+	q      querier
+	acc    account
+	sql    string
+	known  map[string]series // by the server's spelling
+	order  []named           // as the rows came last: they nearly always come in the same order, and comparing is cheaper than looking up
+	life   uptime
+	galera galera
+	news   []event.Event
+}
+
+// named is the name of a row with what it becomes.
+type named struct {
+	row string
+	series
 }
 
 // series is what stays the same for all samples of one metric.
@@ -31,13 +45,22 @@ func newGlobalStatus(q querier, acc account) *globalStatus {
 func (s *globalStatus) Name() string { return "global_status" }
 
 func (s *globalStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
+	i := -1
 	_, err := s.q.Query(ctx, s.sql, func(row []driver.Value) {
+		i++
 		if len(row) != 2 {
 			return
 		}
 		name, val := text(row[0]), text(row[1])
+		s.galera.note(name, val)
 		v, isWord, ok := statusValue(val)
 		if !ok {
+			return
+		}
+		if i < len(s.order) && s.order[i].row == string(name) {
+			k := &s.order[i]
+			s.life.note(name, v)
+			emit(metric.Sample{Name: k.name, Kind: k.kind, At: at, Value: v})
 			return
 		}
 		k, ok := s.known[string(name)]
@@ -51,9 +74,29 @@ func (s *globalStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 			}
 			s.known[string(name)] = k
 		}
+		for len(s.order) <= i && i < 5000 {
+			s.order = append(s.order, named{})
+		}
+		if i < len(s.order) {
+			s.order[i] = named{string(name), k}
+		}
+		s.life.note(name, v)
 		emit(metric.Sample{Name: k.name, Kind: k.kind, At: at, Value: v})
 	})
+	if err == nil {
+		s.galera.emit(at, emit)
+		if e, ok := s.life.settle(s.q.Generation(), time.UnixMilli(at), time.Now()); ok {
+			s.news = append(s.news, e)
+		}
+	}
 	return classify(s.acc, err, "")
+}
+
+// Events returns the restarts since the last call.
+func (s *globalStatus) Events() []event.Event {
+	e := s.news
+	s.news = nil
+	return e
 }
 
 // statusValue reads the value of a status variable.

@@ -12,9 +12,10 @@ import (
 
 // hostSource reads the machine of a local server under node_exporter's names, CPU times summed over the CPUs.
 type hostSource struct {
-	find  func(context.Context) (pid int, ok bool)
-	local bool // the server was seen on this machine once: it stays there
-	disks map[string]metric.Labels
+	place  *place
+	disks  map[string]metric.Labels
+	cpus   int // of the machine, when it was last counted
+	cpusAt int64
 }
 
 var modes = func() (ls [8]metric.Labels) {
@@ -27,10 +28,8 @@ var modes = func() (ls [8]metric.Labels) {
 func (s *hostSource) Name() string { return "host" }
 
 func (s *hostSource) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
-	if !s.local {
-		if _, s.local = s.find(ctx); !s.local {
-			return remote("the machine")
-		}
+	if !s.place.local(ctx) {
+		return remote("the machine")
 	}
 	r, err := host.Read()
 	if err != nil {
@@ -47,6 +46,14 @@ func (s *hostSource) Scrape(ctx context.Context, at int64, emit func(metric.Samp
 	c := r.CPU
 	for i, v := range [...]float64{c.User, c.Nice, c.System, c.Idle, c.IOWait, c.IRQ, c.SoftIRQ, c.Steal} {
 		put("node_cpu_seconds_total", metric.Counter, modes[i], v)
+	}
+	if at-s.cpusAt >= 60_000 || at < s.cpusAt { // CPUs are seldom added
+		if all, err := host.CPUs(); err == nil {
+			s.cpus, s.cpusAt = len(all), at
+		}
+	}
+	if s.cpus > 0 {
+		put("dyno_host_cpus", metric.Gauge, nil, float64(s.cpus))
 	}
 	whole("node_context_switches_total", metric.Counter, nil, r.ContextSwitches)
 	whole("node_procs_running", metric.Gauge, nil, r.Runnable)

@@ -56,15 +56,10 @@ func (s *innodbMetrics) Scrape(ctx context.Context, at int64, emit func(metric.S
 	return classify(s.acc, err, privilege)
 }
 
-// learn asks which columns there are (MySQL says STATUS='enabled', MariaDB from 10.8.4 ENABLED=1) and what each counter is.
+// learn asks which counters are on and what each of them is.
 func (s *innodbMetrics) learn(ctx context.Context) error {
-	enabled := "STATUS='enabled'"
-	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT COLUMN_NAME FROM information_schema.COLUMNS"+
-		" WHERE TABLE_SCHEMA='information_schema' AND TABLE_NAME='INNODB_METRICS'"), func(row []driver.Value) {
-		if strings.EqualFold(string(text(row[0])), "ENABLED") {
-			enabled = "ENABLED=1"
-		}
-	}); err != nil {
+	enabled, err := enabledColumn(func(sql string, row func([]driver.Value)) error { _, err := s.q.Query(ctx, sql, row); return err })
+	if err != nil {
 		return err
 	}
 	s.meta = sqltext.Tagged("scrape", s.Name(), "SELECT NAME, SUBSYSTEM, TYPE FROM information_schema.INNODB_METRICS WHERE "+enabled)

@@ -4,27 +4,44 @@ import (
 	"context"
 	"database/sql/driver"
 	"strings"
+	"time"
+	"unicode/utf8"
 
+	"dyno/internal/event"
+	"dyno/internal/known"
 	"dyno/internal/metric"
 	"dyno/internal/snapshot"
 	"dyno/internal/sqltext"
+	"dyno/internal/state"
 	"dyno/internal/target"
 )
 
-// processlist counts connections by command and class of state, its own left out:
+// processlist reads who is connected and with what, its own left out, in one statement:
 //
 //	mysql_info_schema_processlist_threads{command,state}   connections now
 //	mysql_info_schema_processlist_longest_seconds          age of the oldest statement that runs for a client, 0 for none
 //
 // Without PROCESS a server shows an account its own connections only, which would look like an idle server: that is reported
-// as denied. performance_schema.processlist (MySQL 8.0.22) is read where there is one, for information_schema.processlist holds
-// a lock that connects wait for and is deprecated there.
+// as denied. performance_schema.threads is read where its statements can be joined by an index (MySQL 8.0.22), for
+// information_schema.processlist holds a lock that connects wait for and is deprecated there.
+//
+// Texts of statements are cut by the server, so that ten megabytes of one never travel; a statement that may have been cut has no class.
+// One that sets a password is shown without its literals.
 type processlist struct {
 	q     querier
 	acc   account
-	read  string
+	seen  *moment
+	read  string // all
+	few   string // those that sleep outside of a transaction left out
+	count string // these counted
+	limit int    // bytes, or characters, that a text is cut at
 	gen   int
+	wide  bool // there were too many that sleep
 	cells map[[2]string]*cell
+	mine  map[uint64]bool // connections that were seen with a statement of Dyno's
+	total int
+	ddl   ddlWatch
+	ids   map[string]string // class by statement, of the last round
 }
 
 type cell struct {
@@ -32,8 +49,11 @@ type cell struct {
 	count  float64
 }
 
-func newProcesslist(q querier, acc account) *processlist {
-	return &processlist{q: q, acc: acc, cells: map[[2]string]*cell{}}
+// manySleep is from how many sleeping connections on they are counted instead of read.
+const manySleep = 500
+
+func newProcesslist(q querier, acc account, seen *moment) *processlist {
+	return &processlist{q: q, acc: acc, seen: seen, cells: map[[2]string]*cell{}}
 }
 
 func (s *processlist) Name() string { return "processlist" }
@@ -45,32 +65,155 @@ func (s *processlist) Scrape(ctx context.Context, at int64, emit func(metric.Sam
 			s.read = ""
 			return classify(s.acc, err, privilege)
 		}
-		s.gen = s.q.Generation()
+		s.gen, s.mine = s.q.Generation(), nil
+	}
+	asleep := 0
+	stmt := s.read
+	if s.wide {
+		stmt = s.few
+		if _, err := s.q.Query(ctx, s.count, func(row []driver.Value) {
+			n, _ := number(row[0])
+			asleep = int(n)
+		}); err != nil {
+			return classify(s.acc, err, privilege)
+		}
 	}
 	for _, c := range s.cells {
 		c.count = 0
 	}
-	longest := 0.0
-	if _, err := s.q.Query(ctx, s.read, func(row []driver.Value) {
-		if len(row) != 4 {
+	list := make([]state.Session, 0, len(s.seen.sessions)+16)
+	mine, ids := map[uint64]bool{}, map[string]string{}
+	longest, shown := 0.0, 0
+	if _, err := s.q.Query(ctx, stmt, func(row []driver.Value) {
+		if len(row) != 12 {
 			return
 		}
-		command, n, sec := string(text(row[0])), 0.0, 0.0
-		n, _ = number(row[2])
-		sec, _ = number(row[3])
-		s.add(strings.ToLower(strings.ReplaceAll(command, " ", "_")), stateClass(string(text(row[1]))), n)
-		if clientCommand(command) && sec > longest {
-			longest = sec
+		x := s.session(row, ids)
+		s.add(strings.ToLower(strings.ReplaceAll(x.Command, " ", "_")), stateClass(x.Phase), 1)
+		if x.Command == "Sleep" {
+			shown++
 		}
+		if sqltext.Own(x.SQL) || s.mine[x.ID] && x.Command == "Sleep" {
+			mine[x.ID] = true
+			return
+		}
+		if clientCommand(x.Command) {
+			longest = max(longest, x.Seconds)
+		}
+		list = append(list, x)
 	}); err != nil {
 		return classify(s.acc, err, privilege)
 	}
+	// Those counted and those read are not of one instant, so the sum is as good as the two of them.
+	rest := max(0, asleep-shown)
+	if s.wide && rest > 0 {
+		s.add("sleep", stateClass(""), float64(rest))
+	}
+	s.wide = shown+rest > manySleep
+	s.mine, s.ids = mine, ids
+	s.total = len(list) + rest
+	s.seen.sessions, s.seen.sessionsAt = list, at
+	s.ddl.look(time.UnixMilli(at), list)
 	for _, c := range s.cells {
 		emit(metric.Sample{Name: "mysql_info_schema_processlist_threads", Labels: c.labels, At: at, Value: c.count})
 	}
 	emit(metric.Sample{Name: "mysql_info_schema_processlist_longest_seconds", At: at, Value: longest})
 	return nil
 }
+
+// session reads a row.
+func (s *processlist) session(row []driver.Value, ids map[string]string) state.Session {
+	x := state.Session{
+		ID: id(row[0]), User: clean(row[1]), Host: clean(row[2]), DB: clean(row[3]), Command: clean(row[4]), Phase: clean(row[5]),
+		Examined: whole(row[8]), Sent: whole(row[9]), Memory: whole(row[10]),
+	}
+	x.Seconds, _ = number(row[6])
+	if x.Seconds < 0 || x.Seconds > 1<<31 { // before a connection's first statement, and when the clock was set
+		x.Seconds = 0
+	}
+	if p, ok := number(row[11]); ok && p > 0 {
+		x.Progress = known.Of(min(1, p))
+	}
+	if x.Command == "Sleep" || x.Command == "Daemon" {
+		return x
+	}
+	raw := text(row[7])
+	if len(raw) == 0 {
+		return x
+	}
+	cut := utf8.RuneCount(raw) >= s.limit || len(raw) >= s.limit && s.limit <= pfsText
+	x.SQL = state.Clip(string(raw), state.MaxText)
+	if !cut && len(raw) <= state.MaxText && clientCommand(x.Command) && !cutOff(x.SQL) {
+		class, ok := s.ids[x.SQL]
+		if !ok {
+			class = sqltext.ID(sqltext.Fingerprint(x.SQL))
+		}
+		ids[x.SQL] = class
+		x.ClassID = class
+	}
+	if lower := strings.ToLower(x.SQL); strings.Contains(lower, "identified") || strings.Contains(lower, "password") {
+		x.SQL = string(sqltext.Redact(nil, []byte(x.SQL)))
+	}
+	return x
+}
+
+// cutOff reports whether a statement ends within a string, a quoted name or a comment: some servers cut a text at the first byte that is
+// no character.
+func cutOff(sql string) bool {
+	for i := 0; i < len(sql); i++ {
+		switch c := sql[i]; {
+		case c == '\'' || c == '"' || c == '`':
+			for i++; i < len(sql) && sql[i] != c; i++ {
+				if sql[i] == '\\' && c != '`' {
+					i++
+				}
+			}
+			if i >= len(sql) {
+				return true
+			}
+		case c == '#', strings.HasPrefix(sql[i:], "-- "):
+			n := strings.IndexByte(sql[i:], '\n')
+			if n < 0 {
+				return false
+			}
+			i += n
+		case strings.HasPrefix(sql[i:], "/*"):
+			n := strings.Index(sql[i+2:], "*/")
+			if n < 0 {
+				return true
+			}
+			i += n + 3
+		}
+	}
+	return false
+}
+
+// clean returns a column as valid UTF-8 of bounded length.
+func clean(v driver.Value) string { return state.Clip(string(text(v)), 256) }
+
+// Fill adds the sessions and how many there are. Those that sleep outside of a transaction are counted as idle where all of them were
+// read or counted and the transactions are known; Cap leaves them out.
+func (s *processlist) Fill(st *state.State) {
+	st.Sessions, st.Connections = s.seen.sessions, known.Of(s.total)
+	if s.seen.trxAt != s.seen.sessionsAt {
+		return
+	}
+	open := map[uint64]bool{}
+	for _, x := range s.seen.trx {
+		open[x.Session] = true
+	}
+	kept := make([]state.Session, 0, len(s.seen.sessions))
+	for _, x := range s.seen.sessions {
+		if x.Command != "Sleep" || open[x.ID] {
+			kept = append(kept, x)
+		}
+	}
+	st.Idle = known.Of(s.total - len(kept))
+	st.Sessions = kept
+}
+
+// Events returns the schema changes that began or ended since the last call.
+func (s *processlist) Events() []event.Event { return s.ddl.take() }
 
 // add counts connections. A combination that was seen once is shown with 0 later, so that it does not seem to go on.
 func (s *processlist) add(command, state string, n float64) {
@@ -86,30 +229,78 @@ func (s *processlist) add(command, state string, n float64) {
 	c.count += n
 }
 
+// pfsText is the length at which performance_schema cuts the text of a statement, in bytes.
+const pfsText = 1024 - 4 // it may end a character earlier
+
 // learn decides which table and columns to read, and whether the account sees all connections.
 func (s *processlist) learn(ctx context.Context) error {
 	if a := s.acc.Answer(target.HasInnodbMetrics); !a.Has && a.Fix != "" { // it needs the same privilege and says so when that is missing
 		return &Problem{State: snapshot.Denied, Reason: "without PROCESS the server shows an account its own connections only", Fix: grant(s.acc, "PROCESS ON *.*")}
 	}
-	from, age := "information_schema.PROCESSLIST", "TIME"
-	pfs := false
-	_, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT TABLE_SCHEMA, COLUMN_NAME FROM information_schema.COLUMNS WHERE"+
-		" TABLE_SCHEMA IN ('information_schema','performance_schema') AND TABLE_NAME IN ('PROCESSLIST','processlist')"), func(row []driver.Value) {
-		switch schema, col := strings.ToLower(string(text(row[0]))), strings.ToUpper(string(text(row[1]))); {
-		case schema == "performance_schema":
-			pfs = true
-		case col == "TIME_MS":
-			age = "TIME_MS/1000"
-		}
-	})
-	if err != nil {
+	has := map[string]bool{}
+	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE"+
+		" TABLE_SCHEMA IN ('information_schema','performance_schema') AND TABLE_NAME IN ('PROCESSLIST','processlist','threads','events_statements_current')"), func(row []driver.Value) {
+		schema, table, col := strings.ToLower(string(text(row[0]))), strings.ToLower(string(text(row[1]))), strings.ToUpper(string(text(row[2])))
+		has[schema[:1]+"."+table+"."+col], has[schema[:1]+"."+table] = true, true
+	}); err != nil {
 		return err
 	}
-	if pfs && s.acc.Answer(target.HasPerformanceSchema).Has { // when it is off the table is there and empty
-		from, age = "performance_schema.processlist", "TIME"
+	first := func(names ...string) string {
+		for _, n := range names {
+			if has["i.processlist."+n] {
+				return n
+			}
+		}
+		return "NULL"
 	}
-	s.read = sqltext.Tagged("scrape", s.Name(), "SELECT COMMAND, STATE, COUNT(*), MAX("+age+") FROM "+from+" WHERE ID<>CONNECTION_ID() GROUP BY COMMAND, STATE")
+	var columns, from, sleeps, own string
+	// When performance_schema is off its tables are there and empty.
+	if has["p.processlist"] && has["p.events_statements_current"] && s.acc.Answer(target.HasPerformanceSchema).Has && s.may(ctx) {
+		memory := "NULL"
+		if has["p.threads.TOTAL_MEMORY"] {
+			memory = "t.TOTAL_MEMORY"
+		}
+		columns = "t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST, t.PROCESSLIST_DB, t.PROCESSLIST_COMMAND, t.PROCESSLIST_STATE," +
+			" IF(t.PROCESSLIST_COMMAND='Sleep' OR s.TIMER_WAIT IS NULL, t.PROCESSLIST_TIME, ROUND(s.TIMER_WAIT/1000000000000, 3)), t.PROCESSLIST_INFO," +
+			" s.ROWS_EXAMINED, s.ROWS_SENT, " + memory + ", NULL"
+		from = " FROM performance_schema.threads t LEFT JOIN performance_schema.events_statements_current s" +
+			" ON s.THREAD_ID=t.THREAD_ID AND s.END_EVENT_ID IS NULL AND s.NESTING_EVENT_LEVEL=0"
+		sleeps, own = "t.PROCESSLIST_COMMAND='Sleep'", "t.PROCESSLIST_ID"
+		s.limit = pfsText
+	} else {
+		age := "TIME"
+		if has["i.processlist.TIME_MS"] {
+			age = "TIME_MS/1000"
+		}
+		progress := "NULL"
+		if has["i.processlist.PROGRESS"] && has["i.processlist.MAX_STAGE"] {
+			progress = "IF(t.MAX_STAGE>0, (t.STAGE-1+t.PROGRESS/100)/t.MAX_STAGE, NULL)"
+		}
+		column := func(c string) string {
+			if c == "NULL" {
+				return c
+			}
+			return "t." + c
+		}
+		columns = "t.ID, t.USER, t.HOST, t.DB, t.COMMAND, t.STATE, t." + age + ", LEFT(t.INFO, 2048), " + column(first("EXAMINED_ROWS", "ROWS_EXAMINED")) + ", " +
+			column(first("SENT_ROWS", "ROWS_SENT")) + ", " + column(first("MEMORY_USED")) + ", " + progress
+		from = " FROM information_schema.PROCESSLIST t"
+		sleeps, own = "t.COMMAND='Sleep'", "t.ID"
+		s.limit = state.MaxText
+	}
+	others := own + "<>CONNECTION_ID()"
+	s.read = sqltext.Tagged("scrape", s.Name(), "SELECT "+columns+from+" WHERE "+others)
+	s.few = sqltext.Tagged("scrape", s.Name(), "SELECT "+columns+from+
+		" LEFT JOIN (SELECT DISTINCT trx_mysql_thread_id AS trx FROM information_schema.INNODB_TRX) x ON x.trx="+own+" WHERE "+others+" AND (x.trx IS NOT NULL OR NOT "+sleeps+")")
+	s.count = sqltext.Tagged("scrape", s.Name(), "SELECT COUNT(*)"+from[:strings.Index(from+" LEFT JOIN", " LEFT JOIN")]+" WHERE "+others+" AND "+sleeps)
 	return nil
+}
+
+// may reports whether the account may read performance_schema, which it need not for the counts.
+func (s *processlist) may(ctx context.Context) bool {
+	_, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT 1 FROM performance_schema.threads t LEFT JOIN performance_schema.events_statements_current s"+
+		" ON s.THREAD_ID=t.THREAD_ID LIMIT 1"), func([]driver.Value) {})
+	return err == nil
 }
 
 // clientCommand reports whether a connection with this command works on a statement of a client: not sleeping, not one of the

@@ -4,44 +4,43 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
-	"syscall"
 	"time"
 
+	"dyno/internal/event"
 	"dyno/internal/metric"
+	"dyno/internal/reading"
 	"dyno/internal/snapshot"
+	"dyno/internal/state"
 	"dyno/internal/target"
 )
 
 // Options change how a target is read. The zero value is the usual way.
 type Options struct {
-	// Timeout bounds one reading of one source; 0 is 800 ms. With Run it is at most four fifths of the interval.
+	// Timeout bounds one reading of one source; 0 is 800 ms. With Run it is at most four fifths of the interval, but for heavy
+	// sources that are read seldom: these may take what their budget allows for one reading, up to 5 s.
 	Timeout time.Duration
-	// Sources names the sources to read, nil for all; see Names.
+	// Sources names the sources to read, nil for all that are not read only when asked for; see Names.
 	Sources []string
+	// Also names sources to read besides.
+	Also []string
+	// Meter shares out the CPU time of this program among the targets that it reads; nil makes one for this target alone.
+	Meter *Meter
 }
 
-// Scraper reads one target. Its methods are called from one goroutine at a time; Close frees its connection.
+// Scraper reads one target. Its methods are called from one goroutine at a time; Close frees its connections, of which there are
+// two: one for what is quick and one for heavy sources, so that these hold nobody up.
 type Scraper struct {
-	link    *link
+	link    *link // of light sources
+	heavy   *link
+	lane    *lane
 	timeout time.Duration
-	states  []*sourceState
-	size    int // samples of the last round
-}
-
-// sourceState is a source with how it fares.
-type sourceState struct {
-	src      Source
-	duration metric.Labels
-	reads    int
-	took     time.Duration // of all successful readings
-	lastTook time.Duration
-	tried    bool
-	err      error
-	fails    int
-	next     time.Time // not before
+	meter   *Meter
+	cpu     time.Duration
+	states  []*turn
+	buf     []metric.Sample // of Run, used again in each round
+	down    outage
 }
 
 // New returns a scraper of t. It connects when it first reads.
@@ -49,153 +48,238 @@ func New(t *target.Target, o Options) (*Scraper, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = 800 * time.Millisecond
 	}
-	for _, n := range o.Sources {
+	for _, n := range slices.Concat(o.Sources, o.Also) {
 		if !slices.Contains(Names(), n) {
 			return nil, fmt.Errorf("set up scrape: no source is called %q: there are %v", n, Names())
 		}
 	}
-	s := &Scraper{link: &link{t: t}, timeout: o.Timeout}
-	for _, src := range all(s.link, t) {
-		if o.Sources == nil || slices.Contains(o.Sources, src.Name()) {
-			s.states = append(s.states, &sourceState{src: src, duration: metric.L("source", src.Name())})
+	if o.Meter == nil {
+		o.Meter = NewMeter()
+	}
+	s := &Scraper{link: &link{t: t}, heavy: &link{t: t}, timeout: o.Timeout, meter: o.Meter}
+	for _, e := range entries() {
+		l := s.link
+		if e.Cost == Heavy {
+			l = s.heavy
+		}
+		src := e.make(l, t)
+		if o.Sources == nil && !e.Asked || slices.Contains(o.Sources, src.Name()) || slices.Contains(o.Also, src.Name()) {
+			s.states = append(s.states, newTurn(src, e.Traits, l))
 		}
 	}
 	return s, nil
 }
 
-// Close ends the scraper's connection.
+// closer is a source that has something to put back on the server before its connection ends.
+type closer interface {
+	Close(ctx context.Context) error
+}
+
+// Close lets the sources put back what they changed on the server and ends the scraper's connections.
 func (s *Scraper) Close() error {
+	s.drain()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var errs []error
+	for _, st := range s.states {
+		if c, ok := st.src.(closer); ok {
+			if err := c.Close(ctx); err != nil {
+				errs = append(errs, fmt.Errorf("end source %s: %w", st.src.Name(), err))
+			}
+		}
+	}
 	s.link.close()
-	return nil
+	if s.heavy != nil {
+		s.heavy.close()
+	}
+	return errors.Join(errs...)
 }
 
 // Statements returns the statements that the scraper has sent so far, in no order: a digest of statements has lost the comment by
-// which they are known for Dyno's. It is called between rounds.
-func (s *Scraper) Statements() []string { return slices.Collect(maps.Keys(s.link.sent)) }
-
-// Once reads every source now, those that were backing off too. Sources come in the order of Names, with the state of this one
-// reading.
-func (s *Scraper) Once(ctx context.Context) ([]metric.Sample, []snapshot.Source) {
-	for _, st := range s.states {
-		st.reads, st.took, st.next = 0, 0, time.Time{}
+// which they are known for Dyno's.
+func (s *Scraper) Statements() []string {
+	all := s.link.statements()
+	if s.heavy != nil {
+		all = append(all, s.heavy.statements()...)
 	}
-	s.link.next = time.Time{}
-	return s.round(ctx, time.Now(), time.Duration(len(s.states))*s.timeout)
+	return all
 }
 
-// Run reads every source each interval until ctx ends, which is no error. Readings are taken when the clock is at a whole
+// Once reads every source now, those that were backing off or have a slow cadence too. Sources come in the order of Names, with the
+// state of this one reading. The reading is the caller's own.
+func (s *Scraper) Once(ctx context.Context) reading.Reading {
+	s.drain()
+	for _, st := range s.states {
+		st.reads, st.took, st.next, st.ever = 0, 0, time.Time{}, false
+	}
+	s.link.next = time.Time{}
+	if s.heavy != nil {
+		s.heavy.next = time.Time{}
+	}
+	s.buf = nil
+	r := s.round(ctx, pass{at: time.Now(), budget: time.Duration(len(s.states)) * s.timeout, whole: true})
+	s.buf = nil
+	return r
+}
+
+// Run reads the sources each interval until ctx ends, which is no error. Readings are taken when the clock is at a whole
 // multiple of every (at least 100 ms), and all their samples carry that time, even when the machine woke us later:
-// dyno_scrape_late_seconds tells how much. When a round takes longer than the interval the missed ones stay a gap.
+// dyno_scrape_late_seconds tells how much. A source with a slower cadence of its own is read in the rounds of that cadence, spread so
+// that not all meet in one. A heavy source that is not done when the others are is waited for a quarter of the interval, and then
+// its samples come with a later round, under the time of that one.
 //
-// sink gets each round's samples, which are its own, and the state of every source since Run began: a source that fails is
-// tried again after 2, 4, … 64 seconds and shows its last problem until then. A lost server is looked for in each round. sink is called from the goroutine of Run.
-func (s *Scraper) Run(ctx context.Context, every time.Duration, sink func(at time.Time, samples []metric.Sample, sources []snapshot.Source)) error {
+// Rounds that were missed, because the machine slept or was too busy, the clock was set or a sink took long, stay a gap, told by
+// an event of kind gap with its cause. So does the time in which the server did not answer.
+//
+// A source that fails is tried again after 2, 4, … 64 seconds and shows its last problem until then. A lost server is looked for in
+// each round. A source that takes more of the server's time than its Budget is read half as often, again and again down to a 64th,
+// and tells so in its Reason; it comes back when it has become cheaper.
+//
+// sink gets each round's reading, whose samples are valid until it returns, with the state of every source since Run began. It is
+// called from the goroutine of Run.
+func (s *Scraper) Run(ctx context.Context, every time.Duration, sink func(reading.Reading)) error {
 	if every < 100*time.Millisecond {
 		return fmt.Errorf("scrape every %v: the shortest interval is 100ms", every)
 	}
+	s.drain()
 	for _, st := range s.states {
 		st.reads, st.took = 0, 0
 	}
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	<-timer.C
-	for last := (time.Time{}); ; {
-		now := time.Now()
-		at := now.Truncate(every).Add(every)
-		if !at.After(last) { // the clock was set back
-			at = last.Add(every)
-		}
-		timer.Reset(time.Until(at))
-		select {
-		case <-ctx.Done():
+	defer s.drain()
+	b := newBeat(every)
+	for {
+		at, gap, ok := b.next(ctx)
+		if !ok {
 			return nil
-		case <-timer.C:
 		}
-		if late := time.Since(at); late > every/2 && late < time.Hour { // nearer to the next one
-			continue
-		}
-		last = at
-		samples, sources := s.round(ctx, at, every*9/10)
+		r := s.round(ctx, pass{at: at, every: every, budget: every * 9 / 10})
 		if ctx.Err() != nil { // a round that was cut off is not complete
 			return nil
 		}
-		sink(at, samples, sources)
+		r.Events = append(gap, r.Events...)
+		sink(r)
 	}
 }
 
-// round reads the sources whose turn it is. budget bounds all of them together.
-func (s *Scraper) round(ctx context.Context, at time.Time, budget time.Duration) ([]metric.Sample, []snapshot.Source) {
+// pass says how one round goes.
+type pass struct {
+	at     time.Time
+	every  time.Duration // interval of the rounds, 0 for a single one
+	budget time.Duration // for all sources together
+	whole  bool          // every source, and wait for all of them
+}
+
+// round reads the sources whose turn it is.
+func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 	began := time.Now()
-	end := began.Add(budget)
-	each := min(s.timeout, budget*8/9)
-	ms := at.UnixMilli()
-	out := make([]metric.Sample, 0, s.size+32)
+	meter := s.meter.begin()
+	r := reading.Reading{At: p.at}
+	end := began.Add(p.budget)
+	ms := p.at.UnixMilli()
+	out := s.buf[:0]
 	emit := func(x metric.Sample) { out = append(out, x) }
+	tried, lostAll := 0, true
+	take := func(o outcome, from int) { // of a source, whose samples are the last of out
+		st := o.turn
+		if !usable(o.err) {
+			out = out[:from]
+		}
+		st.settle(o, p)
+		st.tell(ms, emit)
+		r.Parts = append(r.Parts, reading.Part{Source: st.src.Name(), Samples: len(out) - from})
+		if st.link != nil && st.traits.Cost != Free {
+			tried++
+			lostAll = lostAll && silent(o.err)
+			if o.err != nil && s.down.reason == "" {
+				s.down.reason = st.source().Reason
+			}
+		}
+		if f, ok := st.src.(stater); ok && usable(o.err) {
+			if r.State == nil {
+				r.State = &state.State{At: p.at, Up: true}
+			}
+			f.Fill(r.State)
+		}
+		if e, ok := st.src.(eventer); ok {
+			r.Events = append(r.Events, e.Events()...)
+		}
+	}
+	hand := s.lane.start(ctx, s, p)
+	each := min(s.timeout, p.budget*8/9)
 	for _, st := range s.states {
 		now := time.Now()
-		if now.Before(st.next) || end.Sub(now) < time.Millisecond { // backing off, or another source took all the time
+		left := end.Sub(now)
+		if st.traits.Cost == Heavy || !p.whole && !st.due(p) || left < each/8 { // the last: others took the time; it is read in the next round
 			continue
 		}
 		n := len(out)
-		if !st.read(ctx, ms, min(each, end.Sub(now)), emit) {
-			out = out[:n]
+		o := st.read(ctx, ms, min(each, left), emit)
+		o.late, o.short = now.Sub(began), left < each
+		take(o, n)
+	}
+	s.lane = hand
+	grace := p.budget / 4
+	if p.whole {
+		grace = time.Until(end) + 5*time.Second // each of them has its own bound
+	}
+	s.lane.collect(ctx, grace, func(o outcome) {
+		n := len(out)
+		for _, x := range o.samples {
+			x.At = ms
+			emit(x)
+		}
+		take(o, n)
+	})
+	if tried > 0 {
+		if e, ok := s.down.round(p.at, lostAll); ok {
+			r.Events = append(r.Events, e)
+		}
+		if lostAll {
+			r.State = &state.State{At: p.at, Reason: s.down.reason}
 		}
 	}
+	if s.down.since.IsZero() {
+		s.down.reason = ""
+	}
+	server := 0.0
 	for _, st := range s.states {
-		if st.tried {
-			emit(metric.Sample{Name: "dyno_scrape_duration_seconds", Labels: st.duration, At: ms, Value: st.lastTook.Seconds()})
-		}
-		up := 0.0
-		if st.tried && usable(st.err) {
-			up = 1
-		}
-		emit(metric.Sample{Name: "dyno_scrape_success", Labels: st.duration, At: ms, Value: up})
-		st.tried = false
+		st.tellState(ms, emit)
+		server += st.told
 	}
-	if u, ok := ownCPU(); ok {
-		emit(metric.Sample{Name: "dyno_scrape_client_cpu_seconds_total", Kind: metric.Counter, At: ms, Value: u})
+	// The sum stands in each round: the sources' own are there only when one was read, so that a sum over those of a round means nothing.
+	emit(metric.Sample{Name: "dyno_scrape_server_seconds_total", Kind: metric.Counter, At: ms, Value: server})
+	emit(metric.Sample{Name: "dyno_scrape_late_seconds", At: ms, Value: max(0, began.Sub(p.at).Seconds())})
+	cpu, ok := s.meter.end(meter)
+	s.cpu += cpu
+	if ok {
+		emit(metric.Sample{Name: "dyno_scrape_client_cpu_seconds_total", Kind: metric.Counter, At: ms, Value: s.cpu.Seconds()})
 	}
-	emit(metric.Sample{Name: "dyno_scrape_late_seconds", At: ms, Value: max(0, began.Sub(at).Seconds())})
-	s.size = len(out)
+	s.buf = out
 	sources := make([]snapshot.Source, len(s.states))
 	for i, st := range s.states {
 		sources[i] = st.source()
 	}
-	return out, sources
+	r.Samples, r.Sources = out, sources
+	return r
 }
 
-// read reads the source once and reports whether its samples can be used.
-func (st *sourceState) read(ctx context.Context, ms int64, bound time.Duration, emit func(metric.Sample)) bool {
-	began := time.Now()
-	tctx, cancel := context.WithTimeout(ctx, bound)
-	err := st.src.Scrape(tctx, ms, emit)
-	if err != nil && tctx.Err() != nil && !answered(err) {
-		err = &Problem{State: snapshot.Slow, Reason: fmt.Sprintf("no answer within %v", bound.Round(time.Millisecond)), Err: context.DeadlineExceeded}
-	}
-	cancel()
-	st.tried, st.err, st.lastTook = true, err, time.Since(began)
+// outage is the time in which the server does not answer.
+type outage struct {
+	since  time.Time // zero while it answers
+	reason string
+}
+
+// round takes note of a round in which the server was asked. It returns the outage when it has ended.
+func (o *outage) round(at time.Time, down bool) (e event.Event, ended bool) {
 	switch {
-	case usable(err):
-		st.reads++
-		st.took += st.lastTook
-		st.fails = 0
-		return true
-	case lost(err): // the server or its process went away: not the source's fault, and it is wanted the moment it is back
-		st.fails = 0
-	default:
-		st.fails = min(st.fails+1, 6)
-		st.next = began.Add(time.Second<<st.fails - time.Second/10) // a little less, so that the turn is not missed by a hair
+	case down && o.since.IsZero():
+		o.since = at
+	case !down && !o.since.IsZero():
+		e = event.Event{At: o.since, Until: at, Kind: event.Gap, Text: "the server did not answer: " + o.reason}
+		*o = outage{}
+		return e, e.Until.After(e.At)
 	}
-	return false
-}
-
-func (st *sourceState) source() snapshot.Source {
-	x := snapshot.Source{Name: st.src.Name(), Reads: st.reads}
-	x.State, x.Reason, x.Fix = describe(st.err)
-	if st.reads > 0 {
-		x.Took = st.took.Seconds() * 1000 / float64(st.reads)
-	}
-	return x
+	return e, false
 }
 
 func usable(err error) bool {
@@ -212,6 +296,12 @@ func answered(err error) bool {
 	return errors.As(err, &p) && p.State != snapshot.Failed
 }
 
+// silent reports whether an error means that the server said nothing: it is not there, or it hangs.
+func silent(err error) bool {
+	var p *Problem
+	return lost(err) || errors.As(err, &p) && p.State == snapshot.Slow
+}
+
 // lost reports whether an error means that there is no server to ask at this moment.
 func lost(err error) bool {
 	switch target.KindOf(err) {
@@ -219,13 +309,4 @@ func lost(err error) bool {
 		return true
 	}
 	return errors.Is(err, os.ErrNotExist)
-}
-
-// ownCPU returns the CPU time of this whole program, user and system, seconds: with nothing else to do it is the scraper's.
-func ownCPU() (sec float64, ok bool) {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0, false
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds(), true
 }

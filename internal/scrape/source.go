@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
+	"dyno/internal/event"
 	"dyno/internal/metric"
 	"dyno/internal/snapshot"
+	"dyno/internal/state"
 	"dyno/internal/target"
 )
 
@@ -19,6 +22,34 @@ import (
 type Source interface {
 	Name() string
 	Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error
+}
+
+// stater is a source that also knows a part of what the server is doing. Fill is called after a Scrape that gave something, in
+// the same round, and adds that part; nothing of it may be changed afterwards.
+type stater interface{ Fill(*state.State) }
+
+// eventer is a source that notices events. Events returns those since the last call; it is called after each Scrape.
+type eventer interface{ Events() []event.Event }
+
+// Cost says what reading a source takes from the server.
+type Cost string
+
+// The classes of cost.
+const (
+	Free  Cost = "free"  // nothing is asked of the server: files of the machine
+	Light Cost = "light" // counters that are there anyway, a millisecond or two
+	Heavy Cost = "heavy" // grows with sessions, tables or statements, or holds a lock that clients need
+)
+
+// Traits say how a source is read.
+type Traits struct {
+	Cost  Cost
+	Every time.Duration // time between two readings, 0 for each round; it is never read more often, and less often when it is over its Budget
+	// Budget is the time of the server's that the source may take, in seconds a second, averaged over its readings; 0 is 0.01.
+	Budget float64
+	Asked  bool   // read only when named in Options.Sources or Options.Also
+	Grant  string // the privilege it needs as GRANT words it, "" for none: "PROCESS ON *.*"
+	About  string // what it tells, a few words
 }
 
 // Problem is why a source gives nothing, or not everything.

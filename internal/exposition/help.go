@@ -1,0 +1,47 @@
+package exposition
+
+import "strings"
+
+// Help returns one sentence on a metric of that name, "" when there is none to say.
+func Help(name string) string {
+	if h, ok := helps[name]; ok {
+		return h
+	}
+	for _, g := range groups {
+		if rest, ok := strings.CutPrefix(name, g.prefix); ok && rest != "" {
+			return strings.ReplaceAll(g.text, "%", strings.TrimSuffix(rest, "_total"))
+		}
+	}
+	return ""
+}
+
+var helps = map[string]string{
+	"mysql_up":                                "Whether the server answered.",
+	"mysql_version_info":                      "Version of the server; always 1.",
+	"mysql_transaction_isolation":             "Isolation level of new sessions; always 1.",
+	"mysql_galera_variables_info":             "Galera cluster that the server belongs to; always 1.",
+	status + "commands_total":                 "Statements executed, by command (Com_ variables).",
+	status + "handlers_total":                 "Calls of storage engines, by handler (Handler_ variables).",
+	status + "connection_errors_total":        "Connections that failed, by cause (Connection_errors_ variables).",
+	status + "innodb_row_ops_total":           "Rows that InnoDB handled, by operation (Innodb_rows_ variables).",
+	status + "performance_schema_lost_total":  "Instruments that the performance schema had no room for.",
+	status + "buffer_pool_pages":              "Pages of InnoDB's buffer pool, by state.",
+	status + "buffer_pool_dirty_pages":        "Dirty pages of InnoDB's buffer pool.",
+	status + "buffer_pool_page_changes_total": "Changes of state of pages of InnoDB's buffer pool, by operation.",
+}
+
+// groups are tried in this order; % stands for the rest of the name.
+var groups = []struct{ prefix, text string }{
+	{status, "Status variable % (SHOW GLOBAL STATUS)."},
+	{"mysql_global_variables_", "Setting % (SHOW GLOBAL VARIABLES)."},
+	{"mysql_info_schema_innodb_metrics_", "InnoDB's counter % (information_schema.INNODB_METRICS)."},
+	{"mysql_info_schema_processlist_", "Connections: % (information_schema.PROCESSLIST)."},
+	{"mysql_info_schema_", "% (information_schema)."},
+	{"mysql_perf_schema_", "% (performance_schema)."},
+	{"mysql_slave_status_", "Replication: % (SHOW REPLICA STATUS)."},
+	{"mysql_engine_innodb_", "InnoDB: % (SHOW ENGINE INNODB STATUS)."},
+	{"node_", "The machine's %, as node_exporter names it."},
+	{"dyno_server_", "The server's own process: %."},
+	{"dyno_remote_write_", "Samples sent to other stores: %."},
+	{"dyno_", "Dyno's own: %."},
+}

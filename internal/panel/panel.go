@@ -1,0 +1,113 @@
+// Package panel holds what the graphs of a server show: which series, as what figure, in which unit. It draws nothing and reads nothing.
+//
+// A Panel is one graph, a Line one course in it. Servers name the same thing differently, so a line has Ways, the first of which
+// that has figures counts. A Way is a sum of Terms, perhaps over another sum; a Term is the series of one name.
+package panel
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Panel is one graph.
+type Panel struct {
+	ID      string
+	Group   string // what question it helps to answer; panels of a group stand together
+	Title   string
+	Unit    string // of all lines: "/s", "s", "B/s", "B", "cores", "s/s", "ratio" (1 is all), or what is counted
+	About   string // one sentence: what it tells, and what it leaves out
+	Stacked bool   // the lines add up to a whole
+	Lines   []Line
+}
+
+// Line is one course.
+type Line struct {
+	Name    string
+	Ways    []Way
+	Source  string // what reads it, as internal/scrape names it; its state tells why there is nothing
+	Unknown string // why there may be nothing when the source is well
+	Limit   bool   // it is what the others may reach at most: drawn when they come near
+	Rest    bool   // of a stack: what is left over
+}
+
+// Way is a sum of terms, over a sum of others when there are some, times Scale when that is not 0.
+type Way struct {
+	Terms []Term
+	Per   []Term
+	Scale float64
+	Most  bool   // the largest of the series in place of their sum; such a way has one term and nothing else
+	Zero  string // a series that is always there when the source was read: without the terms the figure is then 0
+}
+
+// Term is the series of one name whose labels match.
+type Term struct {
+	Name  string
+	Rate  bool // they are counters, of which the growth per second counts
+	Minus bool // it is taken off
+	Match []Match
+}
+
+// Match is a condition on a label: Op is "=", "!=", "=~" or "!~" with Prometheus' meaning.
+type Match struct{ Label, Op, Value string }
+
+// Expr returns the PromQL of a way for a target; rates are over window ("1m").
+func (w Way) Expr(target, window string) string {
+	s := sum(w.Terms, w.Most, target, window)
+	if len(w.Per) > 0 {
+		s = paren(s, len(w.Terms)) + " / " + paren(sum(w.Per, false, target, window), len(w.Per))
+	}
+	if w.Scale != 0 && w.Scale != 1 {
+		s = paren(s, len(w.Terms)+len(w.Per)) + " * " + strconv.FormatFloat(w.Scale, 'g', -1, 64)
+	}
+	if w.Zero != "" {
+		s += " or 0 * sum(" + w.Zero + "{target=" + strconv.Quote(target) + "})"
+	}
+	return s
+}
+
+func paren(s string, terms int) string {
+	if terms > 1 {
+		return "(" + s + ")"
+	}
+	return s
+}
+
+func sum(ts []Term, most bool, target, window string) string {
+	var b strings.Builder
+	by := "sum("
+	if most {
+		by = "max("
+	}
+	for i, t := range ts {
+		switch {
+		case t.Minus:
+			b.WriteString(" - ")
+		case i > 0:
+			b.WriteString(" + ")
+		}
+		b.WriteString(by)
+		if t.Rate {
+			b.WriteString("rate(")
+		}
+		b.WriteString(t.Name + `{target=` + strconv.Quote(target))
+		for _, m := range t.Match {
+			b.WriteString("," + m.Label + m.Op + strconv.Quote(m.Value))
+		}
+		b.WriteByte('}')
+		if t.Rate {
+			b.WriteString("[" + window + "])")
+		}
+		b.WriteByte(')')
+	}
+	return b.String()
+}
+
+// Find returns the panel of that id.
+func Find(id string) (Panel, bool) {
+	for _, p := range Server() {
+		if p.ID == id {
+			return p, true
+		}
+	}
+	return Panel{}, false
+}

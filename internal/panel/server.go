@@ -1,0 +1,238 @@
+package panel
+
+// The questions that groups of panels answer, in the order of looking for a bottleneck.
+const (
+	Busy  = "Is it busy?"
+	Work  = "With what?"
+	Waits = "What does it wait for?"
+	Limit = "Is memory or the disk the limit?"
+)
+
+// Names of what is stored begin with these.
+const (
+	status  = "mysql_global_status_"
+	setting = "mysql_global_variables_"
+	metrics = "mysql_info_schema_innodb_metrics_"
+	pfs     = "mysql_perf_schema_"
+)
+
+func rate(name string, ms ...Match) Term  { return Term{Name: name, Rate: true, Match: ms} }
+func gauge(name string, ms ...Match) Term { return Term{Name: name, Match: ms} }
+func less(t Term) Term                    { t.Minus = true; return t }
+func is(label, value string) Match        { return Match{label, "=", value} }
+func like(label, re string) Match         { return Match{label, "=~", re} }
+func unlike(label, re string) Match       { return Match{label, "!~", re} }
+func way(ts ...Term) Way                  { return Way{Terms: ts} }
+
+// times returns the way with its figures times f.
+func (w Way) times(f float64) Way { w.Scale = f; return w }
+
+// over returns the way over a sum.
+func (w Way) over(ts ...Term) Way { w.Per = ts; return w }
+
+func line(name, source string, ways ...Way) Line { return Line{Name: name, Source: source, Ways: ways} }
+
+// else_ returns the line with what is told when it has nothing though its source is well.
+func (l Line) else_(why string) Line { l.Unknown = why; return l }
+
+func (l Line) limit() Line { l.Limit = true; return l }
+func (l Line) rest() Line  { l.Rest = true; return l }
+
+const (
+	noReplica   = "this server replicates from no other"
+	noHost      = "the machine can be observed only where Dyno runs on it"
+	noInstr     = "this server does not count these waits"
+	noClasses   = "statements are not timed: performance_schema=ON, or a slow log of everything, would tell"
+	otherServer = "this server does not tell it"
+)
+
+// Server returns the panels of a server, in the order they are shown. The slice is the caller's.
+func Server() []Panel {
+	var all []Panel
+	all = append(all, busy()...)
+	all = append(all, work()...)
+	all = append(all, waits()...)
+	return append(all, limits()...)
+}
+
+func busy() []Panel {
+	cpu := func(name, modes string) Line {
+		return line(name, "host", way(rate("node_cpu_seconds_total", like("mode", modes)))).else_(noHost)
+	}
+	return []Panel{
+		{ID: "throughput", Group: Busy, Title: "Throughput", Unit: "/s", About: "Statements that clients sent, and transactions that they ended with COMMIT or ROLLBACK; without them each statement is one of its own.", Lines: []Line{
+			line("statements", "global_status", way(rate(status+"questions"))),
+			line("transactions", "global_status", way(rate(status+"commands_total", like("command", "commit|rollback")))),
+			line("slow statements", "global_status", way(rate(status+"slow_queries"))),
+		}},
+		{ID: "latency", Group: Busy, Title: "Statement time", Unit: "s", About: "Mean time of a statement, as the server counts it. Quantiles of each class of statements are on the Queries page.", Lines: []Line{
+			line("mean", "", way(rate("dyno_statements_seconds_total")).over(rate("dyno_statements_total")),
+				way(rate(pfs+"events_statements_seconds_total")).over(rate(pfs+"events_statements_total"))).else_(noClasses),
+		}},
+		{ID: "connections", Group: Busy, Title: "Connections", Unit: "connections", About: "Open connections, and those that run a statement; at the limit new ones are refused.", Lines: []Line{
+			line("running", "global_status", way(gauge(status+"threads_running"))),
+			line("connected", "global_status", way(gauge(status+"threads_connected"))),
+			line("limit", "variables", way(gauge(setting+"max_connections"))).limit(),
+		}},
+		{ID: "cpu", Group: Busy, Title: "CPU of the machine", Unit: "cores", Stacked: true, About: "CPU time a second by mode; the sum is what the machine has. Stolen time went to other guests of the host.", Lines: []Line{
+			cpu("user", "user|nice"),
+			cpu("system", "system|irq|softirq"),
+			cpu("waiting for disk", "iowait"),
+			cpu("stolen", "steal"),
+			cpu("idle", "idle").rest(),
+		}},
+	}
+}
+
+func work() []Panel {
+	com := func(name, commands string) Line {
+		return line(name, "global_status", way(rate(status+"commands_total", like("command", commands))))
+	}
+	rows := func(name, operation, handlers string) Line {
+		return line(name, "global_status",
+			way(rate(status+"innodb_row_ops_total", is("operation", operation))),
+			way(rate(status+"handlers_total", like("handler", handlers))))
+	}
+	return []Panel{
+		{ID: "kinds", Group: Work, Title: "Statements by kind", Unit: "/s", About: "What was executed, prepared statements too.", Lines: []Line{
+			com("select", "select"),
+			com("insert", "insert|insert_select|replace|replace_select|load"),
+			com("update", "update|update_multi"),
+			com("delete", "delete|delete_multi"),
+			com("commit", "commit"),
+			com("rollback", "rollback"),
+			com("DDL", "(create|alter|drop|rename|truncate|optimize|analyze)(_.*)?"),
+		}},
+		{ID: "rows", Group: Work, Title: "Rows", Unit: "rows/s", About: "Rows that InnoDB read and changed; where the server does not count them, the calls of its storage engines.", Lines: []Line{
+			rows("read", "read", "read_(first|key|last|next|prev|rnd|rnd_next)"),
+			rows("inserted", "inserted", "write"),
+			rows("updated", "updated", "update"),
+			rows("deleted", "deleted", "delete"),
+		}},
+		{ID: "temporary", Group: Work, Title: "Scans, sorts, temporary tables", Unit: "/s", About: "Work that an index often saves.", Lines: []Line{
+			line("full scans", "global_status", way(rate(status+"select_scan"))),
+			line("joins without index", "global_status", way(rate(status+"select_full_join"))),
+			line("temporary tables", "global_status", way(rate(status+"created_tmp_tables"))),
+			line("on disk", "global_status", way(rate(status+"created_tmp_disk_tables"))),
+			line("merge passes of sorts", "global_status", way(rate(status+"sort_merge_passes"))),
+		}},
+		{ID: "network", Group: Work, Title: "Network of the server", Unit: "B/s", About: "Bytes between the server and its clients.", Lines: []Line{
+			line("sent", "global_status", way(rate(status+"bytes_sent"))),
+			line("received", "global_status", way(rate(status+"bytes_received"))),
+		}},
+		{ID: "attempts", Group: Work, Title: "New connections", Unit: "/s", About: "Connections that began, that ended without a good-bye, and that never came about.", Lines: []Line{
+			line("new", "global_status", way(rate(status+"connections"))),
+			line("aborted", "global_status", way(rate(status+"aborted_clients"))),
+			line("failed", "global_status", way(rate(status+"aborted_connects"))),
+		}},
+	}
+}
+
+func waits() []Panel {
+	event := func(name string, ms ...Match) Line {
+		return line(name, "waits", way(rate(pfs+"events_waits_seconds_total", ms...))).else_(noInstr)
+	}
+	const name = "event_name"
+	session := func(name, state string) Line {
+		w := way(gauge("mysql_info_schema_processlist_threads", is("state", state)))
+		w.Zero = "mysql_info_schema_processlist_longest_seconds"
+		return line(name, "processlist", w)
+	}
+	return []Panel{
+		{ID: "time", Group: Waits, Title: "Where the server's seconds go", Unit: "s/s", Stacked: true, About: "Time a second that all threads of the server, those in the background too, spent on a CPU or waiting; idle connections are left out.", Lines: []Line{
+			line("on a CPU", "process", way(rate("dyno_server_cpu_seconds_total"))).else_(noHost),
+			line("waiting for a CPU", "process_threads", way(rate("dyno_server_run_queue_seconds_total"))).else_(noHost),
+			event("data files", like(name, "wait/io/file/innodb/innodb_(data|temp|dblwr|arch|clone)_file")),
+			event("redo log", is(name, "wait/io/file/innodb/innodb_log_file")),
+			event("binary log", like(name, "wait/io/file/sql/(binlog|binlog_index|binlog_cache|binlog_index_cache|relaylog|relaylog_index|relaylog_cache)")),
+			event("other files", like(name, "wait/io/file/.*"), unlike(name, "wait/io/file/(innodb/innodb_.*|sql/(binlog|relaylog).*)")),
+			line("row locks", "global_status", way(rate(status+"innodb_row_lock_time")).times(0.001)),
+			event("table and metadata locks", like(name, "wait/lock/.*")),
+		}},
+		{ID: "locks", Group: Waits, Title: "Locks", Unit: "/s", About: "Statements that had to wait for a lock, and those that were given up for one.", Lines: []Line{
+			line("row lock waits", "global_status", way(rate(status+"innodb_row_lock_waits"))),
+			line("table lock waits", "global_status", way(rate(status+"table_locks_waited"))),
+			line("deadlocks", "innodb_metrics", way(rate(status+"innodb_deadlocks")), way(rate(metrics+"lock_lock_deadlocks_total"))),
+			line("lock timeouts", "innodb_metrics", way(rate(metrics+"lock_lock_timeouts_total"))),
+		}},
+		{ID: "waiting", Group: Waits, Title: "Waiting for locks", Unit: "sessions", About: "Sessions that waited for a lock at that moment; row locks as InnoDB counts them, the others by the process list.", Lines: []Line{
+			line("row locks", "global_status", way(gauge(status+"innodb_row_lock_current_waits"))),
+			session("metadata locks", "metadata_lock"),
+			session("other locks", "lock"),
+		}},
+		{ID: "purge", Group: Waits, Title: "Purge", Unit: "transactions", About: "Old row versions that wait for being removed: the history list. It grows while an old transaction is open.", Lines: []Line{
+			line("history list", "innodb_metrics", way(gauge(status+"innodb_history_list_length")), way(gauge(metrics+"transaction_trx_rseg_history_len")), way(gauge("dyno_innodb_history_length"))),
+			line("purge is behind by", "innodb_status", way(gauge("dyno_innodb_purge_behind_transactions"))),
+		}},
+		{ID: "transaction", Group: Waits, Title: "Longest transaction", Unit: "s", About: "Age of the oldest open transaction; while it is open, nothing younger can be purged.", Lines: []Line{
+			line("oldest", "innodb_status", way(gauge("dyno_innodb_transaction_longest_seconds"))),
+			line("longest lock wait", "innodb_status", way(gauge("dyno_innodb_lock_wait_longest_seconds"))),
+		}},
+		{ID: "replication", Group: Waits, Title: "Replication", Unit: "s", About: "How far this replica is behind the server it replicates from; of several channels the worst.", Lines: []Line{
+			line("lag", "replication",
+				Way{Terms: []Term{gauge("dyno_replica_lag_seconds")}, Most: true},
+				Way{Terms: []Term{gauge("mysql_slave_status_seconds_behind_master")}, Most: true}).else_(noReplica),
+		}},
+	}
+}
+
+func limits() []Panel {
+	whole := unlike("device", "(dm-|md|loop|zram|sr).*")
+	disk := func(name, series string) Line {
+		return line(name, "host", way(rate(series, whole)), way(rate(series))).else_(noHost)
+	}
+	const (
+		rss   = "dyno_server_resident_bytes"
+		pool  = status + "innodb_buffer_pool_bytes_data"
+		total = "node_memory_MemTotal_bytes"
+		avail = "node_memory_MemAvailable_bytes"
+	)
+	return []Panel{
+		{ID: "misses", Group: Limit, Title: "Buffer pool misses", Unit: "/s", About: "Pages that were not in the buffer pool and had to be read, asked for or ahead of it.", Lines: []Line{
+			line("misses", "global_status", way(rate(status+"innodb_buffer_pool_reads"))),
+			line("read ahead", "global_status", way(rate(status+"innodb_buffer_pool_read_ahead"))),
+			line("waits for a free page", "global_status", way(rate(status+"innodb_buffer_pool_wait_free"))),
+		}},
+		{ID: "pool", Group: Limit, Title: "Buffer pool", Unit: "B", Stacked: true, About: "What the pages of InnoDB's buffer pool hold. Changed pages must be written before others can have their place; what is free holds InnoDB's own tables too.", Lines: []Line{
+			line("changed", "global_status", way(gauge(status+"innodb_buffer_pool_bytes_dirty"))),
+			line("unchanged", "global_status", way(gauge(pool), less(gauge(status+"innodb_buffer_pool_bytes_dirty")))),
+			line("free", "variables", way(gauge(setting+"innodb_buffer_pool_size"), less(gauge(pool)))).rest(),
+		}},
+		{ID: "redo", Group: Limit, Title: "Redo log written", Unit: "B/s", About: "What changes write to InnoDB's redo log.", Lines: []Line{
+			line("written", "global_status", way(rate(status+"innodb_os_log_written"))),
+		}},
+		{ID: "checkpoint", Group: Limit, Title: "Checkpoint age", Unit: "B", About: "Redo log that a crash would have to read again. At the limit every change waits until pages are written.", Lines: []Line{
+			line("age", "global_status",
+				way(gauge(status+"innodb_checkpoint_age")),
+				way(gauge(status+"innodb_redo_log_current_lsn"), less(gauge(status+"innodb_redo_log_checkpoint_lsn"))),
+				way(gauge("dyno_innodb_checkpoint_age_bytes"))),
+			line("limit", "variables", way(gauge(status+"innodb_checkpoint_max_age")), way(gauge(setting+"innodb_redo_log_capacity"))).else_(otherServer).limit(),
+		}},
+		{ID: "diskops", Group: Limit, Title: "Disk operations", Unit: "/s", About: "Reads and writes of the machine's disks, whoever asks for them.", Lines: []Line{
+			disk("reads", "node_disk_reads_completed_total"),
+			disk("writes", "node_disk_writes_completed_total"),
+		}},
+		{ID: "diskbytes", Group: Limit, Title: "Disk throughput", Unit: "B/s", About: "Bytes to and from the machine's disks, and what of it is the server's.", Lines: []Line{
+			disk("read", "node_disk_read_bytes_total"),
+			disk("written", "node_disk_written_bytes_total"),
+			line("read by the server", "process", way(rate("dyno_server_io_read_bytes_total"))).else_(noHost),
+			line("written by the server", "process", way(rate("dyno_server_io_written_bytes_total"))).else_(noHost),
+		}},
+		{ID: "diskbusy", Group: Limit, Title: "Disk busy", Unit: "ratio", About: "Share of the time in which a disk had something to do, the busiest of them. One that works on many requests at once can do more at 100 %.", Lines: []Line{
+			line("busy", "host",
+				Way{Terms: []Term{rate("node_disk_io_time_seconds_total", whole)}, Most: true},
+				Way{Terms: []Term{rate("node_disk_io_time_seconds_total")}, Most: true}).else_(noHost),
+		}},
+		{ID: "memory", Group: Limit, Title: "Memory of the machine", Unit: "B", Stacked: true, About: "Who has it. What is available can be given away, caches of files among it.", Lines: []Line{
+			line("buffer pool", "global_status", way(gauge(pool))),
+			line("the rest of the server", "process", way(gauge(rss), less(gauge(pool)))).else_(noHost),
+			line("others", "host", way(gauge(total), less(gauge(avail)), less(gauge(rss)))).else_(noHost),
+			line("available", "host", way(gauge(avail))).else_(noHost).rest(),
+		}},
+		{ID: "pressure", Group: Limit, Title: "Stalls of the machine", Unit: "ratio", About: "Share of the time in which some process could not go on for want of a CPU, the disk or memory.", Lines: []Line{
+			line("CPU", "host", way(rate("node_pressure_cpu_waiting_seconds_total"))).else_(noHost),
+			line("disk", "host", way(rate("node_pressure_io_waiting_seconds_total"))).else_(noHost),
+			line("memory", "host", way(rate("node_pressure_memory_waiting_seconds_total"))).else_(noHost),
+		}},
+	}
+}

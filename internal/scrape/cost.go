@@ -1,0 +1,121 @@
+package scrape
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"dyno/internal/known"
+	"dyno/internal/snapshot"
+	"dyno/internal/target"
+)
+
+// Price is what reading one source costs. Means are over the readings that gave something.
+type Price struct {
+	Source     string               `json:"source"`
+	Cost       Cost                 `json:"cost"`
+	Every      float64              `json:"every_sec"` // between two readings
+	State      snapshot.SourceState `json:"state"`
+	Reason     string               `json:"reason,omitzero"`
+	Reads      int                  `json:"reads"`
+	ServerMS   Spread               `json:"server_ms,omitzero"` // of the server's time: wall-clock of the statements but for the way there and back
+	ClientMS   known.Value[float64] `json:"client_ms,omitzero"` // CPU of this program
+	Samples    float64              `json:"samples"`
+	Rows       float64              `json:"rows"`
+	Bytes      float64              `json:"bytes"` // of the values in these rows
+	Statements float64              `json:"statements"`
+}
+
+// Spread is the mean of some readings with the range of them.
+type Spread struct {
+	Mean float64 `json:"mean"`
+	Min  float64 `json:"min"`
+	Max  float64 `json:"max"`
+}
+
+// PerSecond returns the mean cost of a source over time, milliseconds a second: of the server and of this program.
+func (p Price) PerSecond() (server float64, client known.Value[float64]) {
+	every := max(p.Every, 1)
+	if c, ok := p.ClientMS.Get(); ok {
+		client = known.Of(c / every)
+	}
+	return p.ServerMS.Mean / every, client
+}
+
+// Measure reads each source of t alone, rounds times, and returns what each costs, in the order of Names. Sources that are read only
+// when asked for are measured when o names them. It takes a connection at a time. A first reading, in which a source learns about
+// the server, is not counted. An error means that ctx ended.
+//
+// CPU of this program is that of the whole of it: it should do nothing else meanwhile.
+func Measure(ctx context.Context, t *target.Target, o Options, rounds int) ([]Price, error) {
+	if rounds < 1 {
+		return nil, fmt.Errorf("measure the cost of reading: %d rounds are too few, the least is 1", rounds)
+	}
+	all, err := New(t, o)
+	if err != nil {
+		return nil, err
+	}
+	defer all.Close()
+	var out []Price
+	for _, st := range all.states {
+		o := Options{Timeout: all.timeout, Sources: []string{st.src.Name()}}
+		if st.traits.Cost == Heavy {
+			o.Timeout = max(o.Timeout, 5*time.Second)
+		}
+		p, err := price(ctx, t, o, rounds)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+func price(ctx context.Context, t *target.Target, o Options, rounds int) (p Price, err error) {
+	s, err := New(t, o)
+	if err != nil {
+		return p, err
+	}
+	defer s.Close()
+	st := s.states[0]
+	p = Price{Source: st.src.Name(), Cost: st.traits.Cost, Every: max(st.traits.Every, time.Second).Seconds()}
+	s.Once(ctx)
+	before, cpu := st.used, time.Duration(0)
+	for range rounds {
+		begin, ok1 := ownCPU()
+		was := st.used.server
+		r := s.Once(ctx)
+		end, ok2 := ownCPU()
+		if err := ctx.Err(); err != nil {
+			return p, fmt.Errorf("measure the cost of reading %s: %w", p.Source, err)
+		}
+		p.State, p.Reason = r.Sources[0].State, r.Sources[0].Reason
+		if !usable(st.err) {
+			break // it will not get better within moments
+		}
+		ms := (st.used.server - was).Seconds() * 1000
+		if p.Reads == 0 {
+			p.ServerMS.Min = ms
+		}
+		p.ServerMS.Min, p.ServerMS.Max = min(p.ServerMS.Min, ms), max(p.ServerMS.Max, ms)
+		p.Reads++
+		for _, x := range r.Parts {
+			p.Samples += float64(x.Samples)
+		}
+		if ok1 && ok2 {
+			cpu += end - begin
+		}
+	}
+	if p.Reads == 0 {
+		return p, nil
+	}
+	n := float64(p.Reads)
+	u := st.used.minus(before)
+	p.Samples /= n
+	p.ServerMS.Mean = u.server.Seconds() * 1000 / n
+	p.Rows, p.Bytes, p.Statements = float64(u.rows)/n, float64(u.bytes)/n, float64(u.statements)/n
+	if _, ok := ownCPU(); ok {
+		p.ClientMS = known.Of(cpu.Seconds() * 1000 / n)
+	}
+	return p, nil
+}

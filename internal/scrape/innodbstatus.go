@@ -1,0 +1,99 @@
+package scrape
+
+import (
+	"context"
+	"database/sql/driver"
+	"strings"
+	"time"
+
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
+)
+
+// innodbStatus reads SHOW ENGINE INNODB STATUS, which needs PROCESS. Its figures are dyno_innodb_<name>, and those that
+// mysqld_exporter reads of it mysql_engine_innodb_<name>; see innodbLines. Besides there are
+//
+//	dyno_innodb_last_deadlock_timestamp_seconds            when the last deadlock was, Unix time
+//	dyno_innodb_last_foreign_key_error_timestamp_seconds
+//
+// The text itself goes into the state.
+type innodbStatus struct {
+	q      querier
+	acc    account
+	sql    string
+	labels map[string]metric.Labels
+	text   string
+	since  map[string]happened
+}
+
+// happened is when something that the text goes on showing was: worked out once, for the difference of two clocks that show seconds
+// wavers.
+type happened struct {
+	when string
+	unix float64
+}
+
+func newInnodbStatus(q querier, acc account) *innodbStatus {
+	return &innodbStatus{q: q, acc: acc, sql: sqltext.Tagged("scrape", "innodb_status", "SHOW ENGINE INNODB STATUS"), labels: map[string]metric.Labels{}, since: map[string]happened{}}
+}
+
+func (s *innodbStatus) Name() string { return "innodb_status" }
+
+func (s *innodbStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
+	s.text = ""
+	if _, err := s.q.Query(ctx, s.sql, func(row []driver.Value) {
+		if len(row) == 3 {
+			s.text = string(text(row[2]))
+		}
+	}); err != nil {
+		return classify(s.acc, err, "PROCESS ON *.*")
+	}
+	if s.text == "" {
+		return &Problem{State: snapshot.Missing, Reason: "the server has no InnoDB"}
+	}
+	x := parseInnodb(s.text)
+	for _, f := range x.figures {
+		l, ok := s.labels[f.extra]
+		if !ok && f.extra != "" {
+			name, value, _ := strings.Cut(f.extra, "=")
+			l = metric.L(name, value)
+			s.labels[f.extra] = l
+		}
+		emit(metric.Sample{Name: f.name, Labels: l, Kind: f.kind, At: at, Value: f.value})
+	}
+	s.last("dyno_innodb_last_deadlock_timestamp_seconds", x.deadlock, at, emit)
+	s.last("dyno_innodb_last_foreign_key_error_timestamp_seconds", x.foreign, at, emit)
+	return nil
+}
+
+func (s *innodbStatus) last(name string, t trouble, at int64, emit func(metric.Sample)) {
+	if !t.seen {
+		return
+	}
+	h, ok := s.since[name]
+	if !ok || h.when != t.when {
+		h = happened{t.when, float64(at/1000) - (t.age / time.Second * time.Second).Seconds()}
+		s.since[name] = h
+	}
+	emit(metric.Sample{Name: name, At: at, Value: h.unix})
+}
+
+// maxInnodbText bounds the text that is kept, bytes. The server cuts its own at a megabyte; what is long in it are transactions.
+const maxInnodbText = 64 << 10
+
+// Fill adds the text of the last reading.
+func (s *innodbStatus) Fill(st *state.State) { st.InnoDB = keepText(s.text, maxInnodbText) }
+
+// keepText makes a text valid and shortens it in the middle.
+func keepText(t string, limit int) string {
+	t = strings.ToValidUTF8(t, "?")
+	if len(t) <= limit {
+		return t
+	}
+	const note = "\n… cut …\n"
+	half := (limit - len(note)) / 2
+	head, tail := t[:half], t[len(t)-half:]
+	return strings.ToValidUTF8(head, "") + note + strings.ToValidUTF8(tail, "")
+}

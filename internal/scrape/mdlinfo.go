@@ -1,0 +1,161 @@
+package scrape
+
+import (
+	"context"
+	"database/sql/driver"
+	"strings"
+
+	"dyno/internal/known"
+	"dyno/internal/pattern"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
+)
+
+// infoTickets reads MariaDB's plugin METADATA_LOCK_INFO, which shows the locks that are held, not those that are wanted.
+func (s *locks) infoTickets(ctx context.Context) (list []ticket, err error) {
+	_, err = s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT THREAD_ID, LOCK_MODE, LOCK_TYPE, TABLE_SCHEMA, TABLE_NAME"+
+		" FROM information_schema.METADATA_LOCK_INFO WHERE THREAD_ID<>CONNECTION_ID() LIMIT 5000"), func(row []driver.Value) {
+		if len(row) == 5 {
+			list = append(list, ticket{
+				session: id(row[0]), mode: strings.TrimPrefix(string(text(row[1])), "MDL_"), space: string(text(row[2])),
+				schema: string(text(row[3])), name: string(text(row[4])), granted: true,
+			})
+		}
+	})
+	return list, err
+}
+
+// infoWaits explains sessions that wait by the locks that others hold. What a session wants is told by its statement: the tables that it
+// names, and whether it changes their definition, their rows or nothing.
+func infoWaits(held []ticket, waiting []state.Session) (out []state.Wait) {
+	wants := map[uint64][]ticket{}
+	for _, x := range waiting {
+		if kind, _ := waitsFor(x.Phase); kind == state.MetadataLock {
+			wants[x.ID] = wanted(x)
+		}
+	}
+	for _, x := range waiting {
+		kind, _ := waitsFor(x.Phase)
+		switch {
+		case strings.Contains(strings.ToLower(x.Phase), "flush"):
+		case kind == state.GlobalLock:
+			out = append(out, globalWaits(held, x)...)
+		case kind == state.MetadataLock:
+			for _, w := range wants[x.ID] {
+				for _, h := range held {
+					if h.space != "Table metadata lock" {
+						continue
+					}
+					h.space = w.space
+					if inTheWay(w, h) {
+						y := state.Wait{Kind: kind, Waiter: x.ID, Blocker: known64(h.session), Object: objectOf(w), Mode: w.mode, Held: h.mode}
+						if h.mode == "SHARED_NO_READ_WRITE" || h.mode == "SHARED_READ_ONLY" {
+							y.Kind = state.TableLock
+						}
+						out = append(out, y)
+					}
+				}
+				// A change of the definition that waits keeps everybody out who comes later.
+				for _, o := range waiting {
+					for _, v := range wants[o.ID] {
+						v.granted = false
+						if v.mode == "EXCLUSIVE" && inTheWay(w, v) {
+							out = append(out, state.Wait{Kind: kind, Waiter: x.ID, Blocker: known.Of(o.ID), Object: objectOf(w), Mode: w.mode, Held: v.mode + " (waiting)"})
+						}
+					}
+				}
+			}
+		}
+	}
+	if len(out) > waitLimit {
+		out = out[:waitLimit]
+	}
+	return out
+}
+
+// globalWaits explains a session that waits for the lock on everything: one who writes waits for those who keep writers out, one who
+// wants to keep them out waits for those who write.
+func globalWaits(held []ticket, x state.Session) (out []state.Wait) {
+	closes := func(mode string) bool {
+		switch mode {
+		case "BACKUP_DML", "BACKUP_TRANS_DML", "BACKUP_SYS_DML", "BACKUP_DDL", "BACKUP_ALTER_COPY", "BACKUP_COMMIT", "INTENTION_EXCLUSIVE":
+			return false
+		}
+		return true
+	}
+	flush := strings.HasPrefix(strings.ToUpper(strings.TrimSpace(x.SQL)), "FLUSH") || strings.HasPrefix(strings.ToUpper(strings.TrimSpace(x.SQL)), "BACKUP")
+	for _, h := range held {
+		switch h.space {
+		case "Backup lock", "Global read lock", "Commit lock":
+		default:
+			continue
+		}
+		if h.session == x.ID || !flush && !closes(h.mode) {
+			continue
+		}
+		out = append(out, state.Wait{Kind: state.GlobalLock, Waiter: x.ID, Blocker: known64(h.session), Held: h.mode})
+	}
+	return out
+}
+
+var (
+	alters = pattern.New("(?is)^\\s*(?:ALTER(?:\\s+ONLINE|\\s+IGNORE)*\\s+TABLE|DROP\\s+TABLE|TRUNCATE(?:\\s+TABLE)?|RENAME\\s+TABLE|OPTIMIZE\\s+TABLE" +
+		"|CREATE\\s+(?:OR\\s+REPLACE\\s+)?(?:ONLINE\\s+)?(?:UNIQUE\\s+|FULLTEXT\\s+|SPATIAL\\s+)?INDEX\\s+\\S+(?:\\s+USING\\s+\\w+)?\\s+ON" +
+		"|DROP\\s+INDEX\\s+\\S+\\s+ON|LOCK\\s+TABLES?)\\s+(?:IF\\s+(?:NOT\\s+)?EXISTS\\s+)?((?:`[^`]+`|[\\w$]+)(?:\\s*\\.\\s*(?:`[^`]+`|[\\w$]+))?)")
+	splitName = pattern.New("^(`[^`]+`|[\\w$]+)\\s*\\.\\s*(`[^`]+`|[\\w$]+)$")
+	firstWord = pattern.New(`(?s)^(?:\s|\(|/\*.*?\*/)*(\w+)`)
+)
+
+// wanted returns the metadata locks that a statement asks for, as far as its text tells. Names without a schema are of the session's.
+func wanted(x state.Session) (out []ticket) {
+	add := func(schema, name, mode string) {
+		if schema == "" {
+			schema = x.DB
+		}
+		out = append(out, ticket{space: "TABLE", schema: schema, name: name, mode: mode, session: x.ID})
+	}
+	if m := alters.FindStringSubmatch(x.SQL); m != nil {
+		schema, name := "", unquote(m[1])
+		if p := splitName.FindStringSubmatch(m[1]); p != nil {
+			schema, name = unquote(p[1]), unquote(p[2])
+		}
+		mode := "EXCLUSIVE"
+		if strings.EqualFold(strings.TrimSpace(x.SQL)[:4], "LOCK") {
+			mode = "SHARED_NO_READ_WRITE"
+			if !strings.Contains(strings.ToUpper(x.SQL), "WRITE") {
+				mode = "SHARED_READ_ONLY"
+			}
+		}
+		add(schema, name, mode)
+		return out
+	}
+	mode := ""
+	if m := firstWord.FindStringSubmatch(x.SQL); m != nil {
+		switch strings.ToUpper(m[1]) {
+		case "SELECT", "WITH", "CHECKSUM", "ANALYZE", "SHOW", "DESC", "DESCRIBE", "EXPLAIN":
+			mode = "SHARED_READ"
+			if lower := strings.ToLower(x.SQL); strings.Contains(lower, "for update") {
+				mode = "SHARED_WRITE"
+			}
+		case "INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD":
+			mode = "SHARED_WRITE"
+		}
+	}
+	if mode == "" {
+		return nil
+	}
+	for _, t := range sqltext.Tables([]byte(x.SQL)) {
+		add(t[0], t[1], mode)
+	}
+	return out
+}
+
+// objectIn names the table that a session's statement is about, "" when it names several or none.
+func objectIn(x state.Session) string {
+	if w := wanted(x); len(w) == 1 {
+		return objectOf(w[0])
+	}
+	return ""
+}
+
+func unquote(name string) string { return strings.Trim(name, "`") }

@@ -1,0 +1,201 @@
+package scrape
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"time"
+
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+)
+
+// turn is a source with how it fares and when it is read again.
+type turn struct {
+	src    Source
+	traits Traits
+	link   *link // that it asks on
+	labels metric.Labels
+	phase  int64 // where in its cadence it is read, in rounds
+
+	reads    int           // successful readings
+	took     time.Duration // of all these
+	lastTook time.Duration
+	lastLate time.Duration
+	ever     bool
+	err      error
+	fails    int
+	next     time.Time // not before
+
+	slot   int64 // of its cadence, in which it was read last
+	slow   int   // it is read 2^slow times less often than it wants to, for it is over its budget
+	costs  [5]time.Duration
+	nCosts int
+	used   usage
+	told   float64 // of used.server, seconds: what the newest samples say
+}
+
+// maxSlow bounds how much less often a source is read: 64 times.
+const maxSlow = 6
+
+func newTurn(src Source, tr Traits, l *link) *turn {
+	h := fnv.New32a()
+	h.Write([]byte(src.Name()))
+	return &turn{src: src, traits: tr, link: l, labels: metric.L("source", src.Name()), phase: int64(h.Sum32())}
+}
+
+// period is the time between two readings when a round comes each interval.
+func (st *turn) period(every time.Duration) time.Duration {
+	return max(st.traits.Every, every) << st.slow
+}
+
+// due reports whether the source is read in a round. Its time is cut into slots as long as its period, at the same moments
+// whenever the program was started, and it is read in the first round of each.
+func (st *turn) due(p pass) bool {
+	if p.at.Before(st.next) && st.next.Sub(p.at) < 2*time.Minute { // farther away only when the clock was set back
+		return false
+	}
+	return !st.ever || st.slotOf(p) != st.slot
+}
+
+func (st *turn) slotOf(p pass) int64 {
+	period := st.period(p.every).Milliseconds()
+	if p.every <= 0 || period <= 0 {
+		return p.at.UnixMilli()
+	}
+	rounds := max(1, period/p.every.Milliseconds())
+	return (p.at.UnixMilli() + st.phase%rounds*p.every.Milliseconds()) / period
+}
+
+// outcome is what reading a source once gave.
+type outcome struct {
+	turn    *turn
+	err     error
+	samples []metric.Sample // of heavy sources
+	began   time.Time
+	took    time.Duration
+	late    time.Duration // after the round's begin
+	short   bool          // it had less time than it is due, for others had taken it
+	used    usage
+}
+
+// read reads the source once.
+func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit func(metric.Sample)) outcome {
+	o := outcome{turn: st, began: time.Now()}
+	var before usage
+	if st.link != nil {
+		before = st.link.used
+	}
+	tctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	o.err = st.src.Scrape(tctx, ms, emit)
+	if o.err != nil && tctx.Err() != nil && !answered(o.err) {
+		o.err = &Problem{State: snapshot.Slow, Reason: fmt.Sprintf("no answer within %v", bound.Round(time.Millisecond)), Err: context.DeadlineExceeded}
+	}
+	o.took = time.Since(o.began)
+	if st.link != nil {
+		o.used = st.link.used.minus(before)
+	}
+	return o
+}
+
+// settle draws the consequences of a reading.
+func (st *turn) settle(o outcome, p pass) {
+	st.ever, st.slot = true, st.slotOf(p)
+	st.err, st.lastTook, st.lastLate = o.err, o.took, o.late
+	st.used.server += o.used.server
+	st.used.statements += o.used.statements
+	st.used.rows += o.used.rows
+	st.used.bytes += o.used.bytes
+	switch {
+	case usable(o.err):
+		st.reads++
+		st.took += o.took
+		st.fails = 0
+		cost := o.used.server
+		if st.traits.Cost == Free {
+			cost = o.took
+		}
+		if p.every > 0 {
+			st.charge(cost, p.every)
+		}
+	case lost(o.err): // the server or its process went away: not the source's fault, and it is wanted the moment it is back
+		st.fails = 0
+	case o.short && silent(o.err): // nor is this
+	default:
+		st.fails = min(st.fails+1, 6)
+		st.next = p.at.Add(time.Second<<st.fails - time.Second/10) // a little less, so that the turn is not missed by a hair
+	}
+}
+
+// charge compares what readings cost with the budget. The least of the last few counts: on a server that is short of CPU, or whose
+// locks are taken, most of the time of a statement is waiting, which it takes from nobody.
+func (st *turn) charge(cost, every time.Duration) {
+	st.costs[st.nCosts%len(st.costs)] = cost
+	st.nCosts++
+	n := min(st.nCosts, len(st.costs))
+	if n < 3 && st.period(every) < 30*time.Second {
+		return
+	}
+	least := slices.Min(st.costs[:n]).Seconds()
+	allowed := func(slow int) float64 { return st.budget() * (max(st.traits.Every, every) << slow).Seconds() }
+	was := st.slow
+	for st.slow < maxSlow && least > allowed(st.slow) {
+		st.slow++
+	}
+	for st.slow > 0 && st.slow <= was && least < 0.8*allowed(st.slow-1) { // not to and fro at the limit
+		st.slow--
+	}
+	if st.slow != was {
+		st.nCosts = 0
+	}
+}
+
+func (st *turn) budget() float64 {
+	if st.traits.Budget > 0 {
+		return st.traits.Budget
+	}
+	return 0.01
+}
+
+// tellState emits how a source fares, in each round, so that these series have no gaps.
+func (st *turn) tellState(ms int64, emit func(metric.Sample)) {
+	if !st.ever {
+		return
+	}
+	up := 0.0
+	if usable(st.err) {
+		up = 1
+	}
+	emit(metric.Sample{Name: "dyno_scrape_success", Labels: st.labels, At: ms, Value: up})
+	emit(metric.Sample{Name: "dyno_source_slowed", Labels: st.labels, At: ms, Value: float64(int(1) << st.slow)})
+}
+
+// tell emits what reading the source took, in the rounds in which it was read.
+func (st *turn) tell(ms int64, emit func(metric.Sample)) {
+	emit(metric.Sample{Name: "dyno_scrape_duration_seconds", Labels: st.labels, At: ms, Value: st.lastTook.Seconds()})
+	emit(metric.Sample{Name: "dyno_source_late_seconds", Labels: st.labels, At: ms, Value: st.lastLate.Seconds()})
+	if st.traits.Cost == Free {
+		return
+	}
+	st.told = st.used.server.Seconds()
+	emit(metric.Sample{Name: "dyno_source_seconds_total", Labels: st.labels, Kind: metric.Counter, At: ms, Value: st.told})
+	emit(metric.Sample{Name: "dyno_source_statements_total", Labels: st.labels, Kind: metric.Counter, At: ms, Value: float64(st.used.statements)})
+	emit(metric.Sample{Name: "dyno_source_rows_total", Labels: st.labels, Kind: metric.Counter, At: ms, Value: float64(st.used.rows)})
+	emit(metric.Sample{Name: "dyno_source_bytes_total", Labels: st.labels, Kind: metric.Counter, At: ms, Value: float64(st.used.bytes)})
+}
+
+func (st *turn) source() snapshot.Source {
+	x := snapshot.Source{Name: st.src.Name(), Reads: st.reads}
+	x.State, x.Reason, x.Fix = describe(st.err)
+	if st.reads > 0 {
+		x.Took = st.took.Seconds() * 1000 / float64(st.reads)
+	}
+	if st.slow > 0 && x.Reason == "" {
+		x.Reason = "read " + strconv.Itoa(1<<st.slow) + " times less often than it could be: it takes more than " +
+			strconv.FormatFloat(st.budget()*1000, 'g', 3, 64) + " ms a second"
+	}
+	return x
+}

@@ -1,0 +1,253 @@
+package scrape
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/target"
+)
+
+// counted is a source that counts how often it is read.
+func counted(name string, n *int) *stub {
+	return &stub{name, func(_ context.Context, emit func(metric.Sample)) error {
+		*n++
+		emit(metric.Sample{Name: name, Value: float64(*n)})
+		return nil
+	}}
+}
+
+func second(i int) pass {
+	return pass{at: time.Unix(int64(1_800_000_000+i), 0), every: time.Second, budget: time.Minute}
+}
+
+func TestCadence(t *testing.T) {
+	f := func(every time.Duration, rounds, least, most int) {
+		t.Helper()
+		n := 0
+		s := &Scraper{link: &link{}, meter: NewMeter(), timeout: time.Second, states: []*turn{newTurn(counted("x", &n), Traits{Cost: Free, Every: every}, nil)}}
+		last := -1
+		for i := range rounds {
+			before := n
+			r := s.round(t.Context(), second(i))
+			if read := n > before; read != (len(r.Parts) == 1) {
+				t.Fatalf("round %d: read %v, parts %+v", i, read, r.Parts)
+			} else if read {
+				if gap := i - last; n > 2 && time.Duration(gap)*time.Second < every { // the first comes at once, whatever the slot
+					t.Errorf("every %v: read after %d s", every, gap)
+				}
+				last = i
+			}
+			if _, told := find(r.Samples, "dyno_scrape_duration_seconds"); told != (n > before) {
+				t.Errorf("round %d: read %v, what it took is told: %v", i, n > before, told)
+			}
+			if up, ok := find(r.Samples, "dyno_scrape_success"); !ok || up.Value != 1 {
+				t.Errorf("round %d: %+v", i, up)
+			}
+			if r.Sources[0].Reads != n || r.Sources[0].State != snapshot.OK {
+				t.Fatalf("%+v", r.Sources)
+			}
+		}
+		if n < least || n > most {
+			t.Errorf("every %v: read %d times in %d rounds", every, n, rounds)
+		}
+	}
+	f(0, 10, 10, 10)
+	f(500*time.Millisecond, 10, 10, 10)
+	f(time.Second, 10, 10, 10)
+	f(3*time.Second, 30, 10, 11)
+	f(time.Minute, 300, 5, 6)
+}
+
+func TestOnceReadsWhatIsNotDue(t *testing.T) {
+	n, m := 0, 0
+	s := &Scraper{link: &link{}, meter: NewMeter(), timeout: time.Second, states: []*turn{
+		newTurn(counted("x", &n), Traits{Cost: Free, Every: time.Hour}, nil),
+		newTurn(counted("y", &m), Traits{Cost: Heavy, Every: time.Hour}, &link{}),
+	}}
+	for range 3 {
+		if r := s.Once(t.Context()); len(r.Parts) != 2 {
+			t.Fatalf("%+v", r.Parts)
+		}
+	}
+	if n != 3 || m != 3 {
+		t.Errorf("read %d and %d times", n, m)
+	}
+}
+
+func TestBudget(t *testing.T) {
+	x := newTurn(&stub{name: "x"}, Traits{Cost: Light, Budget: 0.01}, &link{})
+	at := 0
+	read := func(ms, times int) {
+		for range times {
+			x.settle(outcome{turn: x, used: usage{server: time.Duration(ms) * time.Millisecond}}, second(at))
+			at++
+		}
+	}
+	want := func(slow int) {
+		t.Helper()
+		if x.slow != slow {
+			t.Fatalf("slowed 2^%d times, want 2^%d", x.slow, slow)
+		}
+	}
+	read(8, 20)
+	want(0)
+	read(500, 4) // four slow ones among quick ones were waiting
+	want(0)
+	read(35, 5)
+	want(2) // 35 ms in 4 s
+	if r := x.source().Reason; !strings.Contains(r, "4 times less often") || !strings.Contains(r, "10 ms a second") {
+		t.Errorf("reason %q", r)
+	}
+	read(19, 10) // within 2 s, but only just
+	want(2)
+	read(15, 10)
+	want(1)
+	read(1, 10)
+	want(0)
+	read(60_000, 5)
+	want(maxSlow)
+	for i := range 200 {
+		if p := second(at + i); x.due(p) != (x.slotOf(p) != x.slot) {
+			t.Fatal("it is read out of its turn")
+		}
+	}
+	if p := x.period(time.Second); p != 64*time.Second {
+		t.Errorf("period %v", p)
+	}
+}
+
+// TestAHeavySourceHoldsNobodyUp lets one hang over several rounds.
+func TestAHeavySourceHoldsNobodyUp(t *testing.T) {
+	release := make(chan struct{})
+	quick, hang := 0, 0
+	s := &Scraper{link: &link{}, heavy: &link{}, meter: NewMeter(), timeout: time.Minute, states: []*turn{
+		newTurn(&stub{"hang", func(ctx context.Context, emit func(metric.Sample)) error {
+			hang++
+			emit(metric.Sample{Name: "late", At: 1, Value: 7})
+			select {
+			case <-release:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}}, Traits{Cost: Heavy}, &link{}),
+		newTurn(counted("quick", &quick), Traits{Cost: Light}, &link{}),
+	}}
+	p := func(i int) pass { p := second(i); p.budget = 40 * time.Millisecond; return p }
+	for i := range 3 {
+		r := s.round(t.Context(), p(i))
+		if len(r.Parts) != 1 || r.Parts[0].Source != "quick" {
+			t.Fatalf("round %d: %+v", i, r.Parts)
+		}
+	}
+	close(release)
+	for i := 3; ; i++ {
+		r := s.round(t.Context(), p(i))
+		if x, ok := find(r.Samples, "late"); ok {
+			if x.At != r.At.UnixMilli() || x.Value != 7 || r.Parts[1].Source != "hang" || r.Parts[1].Samples < 2 {
+				t.Errorf("%+v in %+v", x, r.Parts)
+			}
+			break
+		}
+		if i > 1000 {
+			t.Fatal("it never came")
+		}
+	}
+	if hang != 1 {
+		t.Errorf("it was begun %d times", hang)
+	}
+	s.drain()
+}
+
+func TestCloseEndsAHeavySource(t *testing.T) {
+	ended := make(chan struct{})
+	s := &Scraper{link: &link{}, heavy: &link{}, meter: NewMeter(), timeout: time.Minute, states: []*turn{
+		newTurn(&stub{"hang", func(ctx context.Context, _ func(metric.Sample)) error {
+			<-ctx.Done()
+			close(ended)
+			return ctx.Err()
+		}}, Traits{Cost: Heavy}, &link{}),
+	}}
+	s.round(t.Context(), pass{at: time.Now(), every: time.Second, budget: time.Millisecond})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	default:
+		t.Error("it goes on")
+	}
+}
+
+type stateStub struct{ stub }
+
+func (s *stateStub) Fill(x *state.State) { x.InnoDB = "seen" }
+
+func TestState(t *testing.T) {
+	fail := errors.New("no such host")
+	var err error
+	s := &Scraper{link: &link{}, meter: NewMeter(), timeout: time.Second, states: []*turn{
+		newTurn(&stateStub{stub{"a", func(context.Context, func(metric.Sample)) error { return err }}}, Traits{Cost: Light}, &link{}),
+		newTurn(&stub{"b", func(context.Context, func(metric.Sample)) error {
+			return &Problem{State: snapshot.Denied, Reason: "no right"}
+		}}, Traits{Cost: Free}, nil),
+	}}
+	r := s.round(t.Context(), second(0))
+	if x := r.State; x == nil || !x.Up || x.InnoDB != "seen" {
+		t.Errorf("%+v", x)
+	}
+	err = &Problem{State: snapshot.Failed, Reason: "the server's process has ended", Err: errLost(fail)}
+	r = s.round(t.Context(), second(1))
+	if x := r.State; x == nil || x.Up || x.Reason != "the server's process has ended" || len(r.Events) != 0 {
+		t.Errorf("%+v", x)
+	}
+	r = s.round(t.Context(), second(2))
+	if len(r.Events) != 0 {
+		t.Errorf("%+v", r.Events)
+	}
+	err = nil
+	r = s.round(t.Context(), second(3))
+	if len(r.Events) != 1 || r.Events[0].Kind != "gap" || r.Events[0].At.Unix() != second(1).at.Unix() || r.Events[0].Until.Unix() != second(3).at.Unix() ||
+		!strings.Contains(r.Events[0].Text, "process has ended") {
+		t.Errorf("%+v", r.Events)
+	}
+	if r = s.round(t.Context(), second(4)); len(r.Events) != 0 {
+		t.Errorf("told twice: %+v", r.Events)
+	}
+}
+
+func errLost(err error) error { return &target.Error{Op: "query", Kind: target.Gone, Err: err} }
+
+// TestWhatIsLeftOfARound lets one source take most of a round: another that then has too little time is not blamed for it.
+func TestWhatIsLeftOfARound(t *testing.T) {
+	tries := 0
+	greedy := func(ctx context.Context, _ func(metric.Sample)) error {
+		time.Sleep(160 * time.Millisecond)
+		return nil
+	}
+	s := &Scraper{link: &link{}, meter: NewMeter(), timeout: time.Second, states: []*turn{
+		newTurn(&stub{"greedy", greedy}, Traits{Cost: Light, Budget: 1}, &link{}),
+		newTurn(&stub{"patient", func(ctx context.Context, _ func(metric.Sample)) error {
+			tries++
+			<-ctx.Done()
+			return ctx.Err()
+		}}, Traits{Cost: Light}, &link{}),
+	}}
+	for i := range 3 {
+		p := second(i)
+		p.budget = 300 * time.Millisecond
+		s.round(t.Context(), p)
+		if x := s.states[1]; x.fails != 0 || !x.next.IsZero() {
+			t.Fatalf("round %d: it waits until %v after %d failures", i, x.next, x.fails)
+		}
+	}
+	if tries > 3 {
+		t.Errorf("%d tries", tries)
+	}
+}

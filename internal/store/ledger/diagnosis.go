@@ -18,6 +18,12 @@ type Diagnosis struct {
 	Target   string            `json:"target"`
 	Snapshot []byte            `json:"-"` // the JSON document that judgement saw, kept byte by byte; may be nil
 	Findings []finding.Finding `json:"findings"`
+	// Server is the identity of the one that was looked at, see journal.Entry.
+	Server string `json:"server,omitzero"`
+	// By is who asked for the look; empty for the command line.
+	By string `json:"by,omitzero"`
+	// Background looks were asked for by nobody: of these only the newest are kept, see ForgetDiagnoses.
+	Background bool `json:"background,omitzero"`
 }
 
 // PutDiagnosis stores d, replacing the one of the same id.
@@ -85,6 +91,29 @@ func (l *Ledger) FindFinding(ctx context.Context, target, id string) (finding.Fi
 		}
 	}
 	return finding.Finding{}, d, explain("read finding "+id, l.path, fmt.Errorf("%w: diagnosis %s does not hold it", errDamaged, d.ID))
+}
+
+// NewestDiagnoses returns the id of the latest diagnosis of every target, by target. It reads no documents.
+func (l *Ledger) NewestDiagnoses(ctx context.Context) (map[string]string, error) {
+	type pair struct{ target, id string }
+	ps, err := list(ctx, l, "newest diagnoses", func(rows *sql.Rows, p *pair) error { return rows.Scan(&p.target, &p.id) },
+		"SELECT target, id FROM diagnosis d WHERE id = (SELECT id FROM diagnosis WHERE target = d.target ORDER BY at DESC, id DESC LIMIT 1)")
+	out := make(map[string]string, len(ps))
+	for _, p := range ps {
+		out[p.target] = p.id
+	}
+	return out, err
+}
+
+// ForgetDiagnoses deletes the background diagnoses of a target but the keep newest. One that an entry of the journal was made from
+// stays for good, for it is the entry's window before; so does what a person asked for.
+func (l *Ledger) ForgetDiagnoses(ctx context.Context, target string, keep int) error {
+	return l.write(ctx, "forget diagnoses of "+target, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM diagnosis WHERE id IN (
+			SELECT id FROM diagnosis WHERE target = ?1 AND json_extract(doc, '$.background') ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?2)
+			AND id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)`, target, max(0, keep))
+		return err
+	})
 }
 
 func (l *Ledger) diagnosis(ctx context.Context, id, query string, args ...any) (Diagnosis, error) {

@@ -51,6 +51,25 @@ func (l *Ledger) Documents(ctx context.Context, kind string, n int) ([]Document,
 		kind, limit(n))
 }
 
+// Listed is a document without what it says.
+type Listed struct {
+	ID     string
+	Kind   string
+	Target string
+	At     time.Time // when it was first stored, to the millisecond
+	Size   int64     // bytes
+}
+
+// DocumentList is Documents without what they say, which may be megabytes each and is not read.
+func (l *Ledger) DocumentList(ctx context.Context, kind string, n int) ([]Listed, error) {
+	return list(ctx, l, "documents", func(rows *sql.Rows, d *Listed) error {
+		var at int64
+		err := rows.Scan(&d.ID, &d.Kind, &d.Target, &at, &d.Size)
+		d.At = time.UnixMilli(at).UTC()
+		return err
+	}, "SELECT id, kind, target, at, octet_length(doc) FROM document WHERE ?1 = '' OR kind = ?1 ORDER BY at DESC, id DESC LIMIT ?2", kind, limit(n))
+}
+
 func scanDocument(rows *sql.Rows, d *Document) error {
 	var at int64
 	err := rows.Scan(&d.ID, &d.Kind, &d.Target, &at, &d.JSON)

@@ -58,7 +58,7 @@ func ok(t *testing.T, errs ...error) {
 // same compares what was read with what was written.
 func same[T any](t *testing.T, want, got T, err error) {
 	t.Helper()
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(known.Value[float64]{}), cmpopts.EquateEmpty(), cmp.Comparer(func(a, b *hist.Histogram) bool {
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(known.Value[float64]{}, known.Value[uint64]{}), cmpopts.EquateEmpty(), cmp.Comparer(func(a, b *hist.Histogram) bool {
 		if a == nil || b == nil {
 			return a == b
 		}
@@ -165,6 +165,11 @@ func TestRoundTrips(t *testing.T) {
 		}
 		xs, err := l.Documents(ctx, "experiment", 0)
 		same(t, []Document{x}, xs, err)
+		heads, err := l.DocumentList(ctx, "experiment", 0)
+		same(t, []Listed{{ID: x.ID, Kind: x.Kind, Target: x.Target, At: x.At, Size: int64(len(x.JSON))}}, heads, err)
+		if heads, err := l.DocumentList(ctx, "", 1); err != nil || len(heads) != 1 {
+			t.Errorf("%v, %v", heads, err)
+		}
 		if xs, err := l.Documents(ctx, "", 0); err != nil || len(xs) != 2 {
 			t.Errorf("%v, %v", xs, err)
 		}
@@ -173,6 +178,17 @@ func TestRoundTrips(t *testing.T) {
 	ok(t, l.Close())
 	l = mustOpen(t, path)
 	check()
+
+	there, err := l.AddTarget(ctx, Target{Name: "shop", URL: "mysql://new"})
+	same(t, tg, there, err)
+	there, err = l.AddTarget(ctx, Target{Name: "bar", URL: "mysql://new"})
+	same(t, Target{Name: "bar", URL: "mysql://new"}, there, err)
+	kept, err := l.Target(ctx, "bar")
+	same(t, there, kept, err)
+	ok(t, l.RemoveTarget(ctx, "bar"))
+	if _, err := l.AddTarget(ctx, Target{Name: "bar", URL: "mysql://u:secret7@new"}); !errors.Is(err, ErrSecret) {
+		t.Errorf("with a password: %v", err)
+	}
 
 	ok(t, l.RemoveTarget(ctx, "zoo"))
 	all, err := l.Targets(ctx)

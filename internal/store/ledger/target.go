@@ -17,13 +17,7 @@ type Target struct {
 
 // PutTarget stores t, replacing the one of the same name. A URL with a password is refused with ErrSecret.
 func (l *Ledger) PutTarget(ctx context.Context, t Target) error {
-	if t.Name == "" {
-		return errors.New("store target: it has no name")
-	}
-	if err := withoutPassword("store target "+t.Name, t.URL); err != nil {
-		return err
-	}
-	doc, err := json.Marshal(t)
+	doc, err := t.document()
 	if err != nil {
 		return err
 	}
@@ -31,6 +25,37 @@ func (l *Ledger) PutTarget(ctx context.Context, t Target) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO target VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET doc = excluded.doc", t.Name, string(doc))
 		return err
 	})
+}
+
+// AddTarget stores t where none of its name is stored, and returns the one that is there then. A URL with a password is refused with
+// ErrSecret.
+func (l *Ledger) AddTarget(ctx context.Context, t Target) (there Target, err error) {
+	doc, err := t.document()
+	if err != nil {
+		return t, err
+	}
+	err = l.write(ctx, "store target "+t.Name, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO target VALUES (?, ?) ON CONFLICT (name) DO NOTHING", t.Name, string(doc)); err != nil {
+			return err
+		}
+		var kept []byte
+		if err := tx.QueryRowContext(ctx, "SELECT doc FROM target WHERE name = ?", t.Name).Scan(&kept); err != nil {
+			return err
+		}
+		return decode(kept, &there)
+	})
+	return there, err
+}
+
+// document is t as it is stored.
+func (t Target) document() ([]byte, error) {
+	if t.Name == "" {
+		return nil, errors.New("store target: it has no name")
+	}
+	if err := withoutPassword("store target "+t.Name, t.URL); err != nil {
+		return nil, err
+	}
+	return json.Marshal(t)
 }
 
 // Target returns the target of that name, or ErrNotFound.

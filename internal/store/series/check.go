@@ -21,24 +21,29 @@ import (
 
 // Report is the health of a store.
 type Report struct {
-	Dir      string    `json:"dir"`
-	Exists   bool      `json:"exists"`
-	Bytes    int64     `json:"bytes"`
-	Blocks   int       `json:"blocks"`
-	Series   int       `json:"series"`  // readable ones, of all names
-	Samples  int64     `json:"samples"` // readable ones
-	From     time.Time `json:"from,omitzero"`
-	To       time.Time `json:"to,omitzero"`
-	Lost     []Span    `json:"lost"`     // none: the store is sound
-	Warnings []string  `json:"warnings"` // a record cut short by a crash, which loses at most the last append
+	Dir     string    `json:"dir"`
+	Exists  bool      `json:"exists"`
+	Bytes   int64     `json:"bytes"`
+	Blocks  int       `json:"blocks"`
+	Series  int       `json:"series"`  // readable ones, of all names
+	Samples int64     `json:"samples"` // readable ones
+	From    time.Time `json:"from,omitzero"`
+	To      time.Time `json:"to,omitzero"`
+	// The level of minutes, see OpenWith.
+	MinuteSamples int64     `json:"minute_samples"`
+	MinutesFrom   time.Time `json:"minutes_from,omitzero"`
+	Lost          []Span    `json:"lost"`     // none: the store is sound
+	Warnings      []string  `json:"warnings"` // a record cut short by a crash, which loses at most the last append
 }
 
 // OK reports whether nothing is lost.
 func (r Report) OK() bool { return len(r.Lost) == 0 }
 
+const forever = 100 * 365 * 24 * time.Hour
+
 // Check reads every sample of the store in dir against its checksums and changes no sample; like any opening of the store it
 // drops a last record that a crash cut short. A damaged store is an answer, not an error. Errors: ErrBusy while the store is
-// open anywhere, also in this process.
+// open anywhere, also in this process; *VersionError.
 func Check(ctx context.Context, dir string) (Report, error) {
 	r := Report{Dir: dir}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +57,7 @@ func Check(ctx context.Context, dir string) (Report, error) {
 			return err
 		}
 		st, err := d.Info()
-		if err == nil {
+		if err == nil && d.Name() != ballastFile {
 			r.Bytes += st.Size()
 		}
 		return err
@@ -60,7 +65,7 @@ func Check(ctx context.Context, dir string) (Report, error) {
 	if err != nil {
 		return r, failed("check", dir, err)
 	}
-	s, err := Open(dir)
+	s, err := openStill(dir, Options{Retention: forever}) // nothing is dropped here
 	var corrupt *CorruptError
 	switch {
 	case errors.As(err, &corrupt):
@@ -74,19 +79,20 @@ func Check(ctx context.Context, dir string) (Report, error) {
 	}
 	defer s.Close()
 	r.Warnings = s.Warnings()
-	blocks := s.db.Blocks()
-	r.Blocks = len(blocks)
-	for _, b := range blocks {
-		m := b.Meta()
-		if err := r.count(ctx, func(lo, hi int64) (storage.Querier, error) { return tsdb.NewBlockQuerier(b, lo, hi) }, m.MinTime, m.MaxTime-1); err != nil {
-			r.Lost = append(r.Lost, blockSpan(b, err))
+	r.Blocks = len(s.db.Blocks()) + len(s.minutes.Blocks())
+	r.countAll(ctx, s.db, "", func(t time.Time) {
+		if r.Samples++; r.Samples == 1 || t.Before(r.From) {
+			r.From = t
 		}
-	}
-	if h := s.db.Head(); h.NumSeries() > 0 {
-		if err := r.count(ctx, func(lo, hi int64) (storage.Querier, error) { return tsdb.NewBlockQuerier(h, lo, hi) }, h.MinTime(), h.MaxTime()); err != nil {
-			r.Lost = append(r.Lost, Span{Where: "wal", From: time.UnixMilli(h.MinTime()), To: time.UnixMilli(h.MaxTime()), Cause: err.Error()})
+		if t.After(r.To) {
+			r.To = t
 		}
-	}
+	})
+	r.countAll(ctx, s.minutes, minutesDir, func(t time.Time) {
+		if r.MinuteSamples++; r.MinuteSamples == 1 || t.Before(r.MinutesFrom) {
+			r.MinutesFrom = t
+		}
+	})
 	// A series lies in several blocks: count it once.
 	names, err := s.db.Querier(math.MinInt64, math.MaxInt64)
 	if err == nil {
@@ -107,21 +113,28 @@ func every() *labels.Matcher {
 	return labels.MustNewMatcher(labels.MatchNotEqual, nameLabel, "")
 }
 
-// count reads all samples from lo to hi.
-func (r *Report) count(ctx context.Context, open func(lo, hi int64) (storage.Querier, error), lo, hi int64) error {
-	q, err := open(lo, hi)
-	if err != nil {
-		return err
+// countAll reads all samples of a database, which lies in dir below the store.
+func (r *Report) countAll(ctx context.Context, db *tsdb.DB, dir string, each func(time.Time)) {
+	count := func(b tsdb.BlockReader, lo, hi int64) error {
+		q, err := tsdb.NewBlockQuerier(b, lo, hi)
+		if err != nil {
+			return err
+		}
+		return errors.Join(drain(ctx, q, []*labels.Matcher{every()}, func(t int64) { each(time.UnixMilli(t)) }), q.Close())
 	}
-	return errors.Join(drain(ctx, q, []*labels.Matcher{every()}, func(t int64) {
-		at := time.UnixMilli(t)
-		if r.Samples++; r.Samples == 1 || at.Before(r.From) {
-			r.From = at
+	for _, b := range db.Blocks() {
+		m := b.Meta()
+		if err := count(b, m.MinTime, m.MaxTime-1); err != nil {
+			x := blockSpan(b, err)
+			x.Where = filepath.Join(dir, x.Where)
+			r.Lost = append(r.Lost, x)
 		}
-		if at.After(r.To) {
-			r.To = at
+	}
+	if h := db.Head(); h.NumSeries() > 0 {
+		if err := count(h, h.MinTime(), h.MaxTime()); err != nil {
+			r.Lost = append(r.Lost, Span{Where: filepath.Join(dir, "wal"), From: time.UnixMilli(h.MinTime()), To: time.UnixMilli(h.MaxTime()), Cause: err.Error()})
 		}
-	}), q.Close())
+	}
 }
 
 // drain reads all samples that q has for the matchers.

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
@@ -34,13 +35,16 @@ import (
 	"dyno/internal/metric"
 )
 
-// Retention is how long samples are kept, counted back from the newest.
-const Retention = 15 * 24 * time.Hour
-
 const (
-	nameLabel = "__name__"
-	kindLabel = "__type__"
+	nameLabel   = "__name__"
+	kindLabel   = "__type__"
+	sourceLabel = "__source__" // of what AppendRound wrote; readers do not see it
+	targetLabel = "target"
 )
+
+// samplesPerChunk is four times what Prometheus has, whose series have a sample in 15 or 30 seconds: what a chunk costs beside its
+// samples, some 30 bytes, is shared by more.
+const samplesPerChunk = 480
 
 // maxCached bounds the series that an open store remembers, for those that come and go (one per table, per user) would
 // otherwise add up. It is far above what one server has.
@@ -48,17 +52,27 @@ const maxCached = 100_000
 
 // Store is an open store. It is safe for concurrent use.
 type Store struct {
-	dir  string
-	lock *os.File
-	log  *memo
-	seed maphash.Seed
+	dir     string
+	options Options
+	lock    *os.File
+	log     *memo
+	seed    maphash.Seed
+	readers sync.RWMutex // read-locked by every querier: the database is closed when all have ended
 
-	mu         sync.Mutex // guards what follows; Append holds it, so appends take turns
-	db         *tsdb.DB   // nil after Close
+	mu         sync.Mutex // guards what follows; Append holds it, so appends take turns. Taken before readers
+	db         *tsdb.DB   // of every second; nil after Close
+	minutes    *tsdb.DB
+	stop       func() // ends tend and waits for it
+	closed     bool
+	room       room
 	cache      map[uint64][]*cached
 	cachedN    int
 	duplicates uint64
 	disordered uint64
+	groups     map[groupKey]*group
+	round      uint64 // counts the calls of AppendRound
+	epoch      float64
+	touched    []rollback // reused
 }
 
 // cached is a series that was appended to before: what identifies it, and how the database knows it.
@@ -67,14 +81,45 @@ type cached struct {
 	labels metric.Labels
 	extra  metric.Labels
 	kind   metric.Kind
+	source string // see AppendRound
 	full   labels.Labels
 	ref    storage.SeriesRef
-	last   int64 // time of its newest sample
+	wrote
 }
 
-// Open opens the store in dir, creating it (mode 0700) when there is none. Errors: ErrBusy when another process has it open,
-// ErrCorrupt when a part cannot be read. A last record that a crash cut short is dropped and told by Warnings.
-func Open(dir string) (_ *Store, err error) {
+// wrote is what was last written of a series.
+type wrote struct {
+	last    int64  // time of its newest sample, in the store or read back as if it were
+	at      int64  // time of the newest that is in the store
+	changed int64  // since when it has had its value
+	bits    uint64 // the value
+	live    bool   // it was there in the last reading of its source
+	round   uint64 // the round that saw it last
+}
+
+// Open opens the store in dir with the default Options, creating it (mode 0700) when there is none. Errors: ErrBusy when another
+// process has it open, ErrCorrupt when a part cannot be read, *VersionError when a newer Dyno wrote it. A last record that a crash
+// cut short is dropped and told by Warnings.
+func Open(dir string) (*Store, error) { return OpenWith(dir, Options{}) }
+
+// OpenWith is Open with other Options.
+func OpenWith(dir string, o Options) (*Store, error) {
+	s, err := openStill(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	s.stop = func() { stop(); <-done }
+	go func() {
+		defer close(done)
+		s.tend(ctx)
+	}()
+	return s, nil
+}
+
+// openStill opens a store that makes no minutes.
+func openStill(dir string, o Options) (_ *Store, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open series store: %w", err)
@@ -82,7 +127,10 @@ func Open(dir string) (_ *Store, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, failed("open", dir, err)
 	}
-	s := &Store{dir: dir, log: &memo{}, seed: maphash.MakeSeed(), cache: map[uint64][]*cached{}}
+	s := &Store{
+		dir: dir, options: o.filled(), log: &memo{}, seed: maphash.MakeSeed(), cache: map[uint64][]*cached{},
+		groups: map[groupKey]*group{}, epoch: float64(time.Now().UnixMilli()), stop: func() {},
+	}
 	if s.lock, err = acquire(dir); err != nil {
 		return nil, err
 	}
@@ -91,37 +139,81 @@ func Open(dir string) (_ *Store, err error) {
 			err = errors.Join(err, release(s.lock))
 		}
 	}()
-	// tsdb drops everything behind a damaged record of its log, and passes over a block it cannot read. Look first.
-	spans, torn, err := scan(dir)
-	if err != nil {
-		return nil, failed("open", dir, err)
+	if err := checkVersion(dir); err != nil {
+		return nil, err
 	}
-	if len(spans) > 0 {
-		return nil, &CorruptError{Op: "open", Dir: dir, Spans: spans}
+	if err := s.load(); err != nil {
+		return nil, err
 	}
-	if torn != nil {
-		if err := os.Truncate(torn.path, torn.good); err != nil {
-			return nil, failed("open", dir, err)
-		}
-		s.log.note(fmt.Sprintf("%s: the last record was cut short by a crash and is dropped", rel(dir, torn.path)))
-	}
-	s.db, err = tsdb.Open(dir, slog.New(s.log), nil, options(), nil)
-	if err != nil {
-		return nil, failed("open", dir, err)
-	}
+	s.ballast()
 	return s, nil
 }
 
-// options are for one to some dozens of servers, not for a thousand: what is allocated ahead is small, and a head of half an
+// load opens the database.
+func (s *Store) load() error {
+	dir := filepath.Join(s.dir, minutesDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return failed("open", s.dir, err)
+	}
+	seconds, err := s.database(s.dir, s.secondsOptions())
+	if err != nil {
+		return err
+	}
+	minutes, err := s.database(dir, s.minutesOptions())
+	if err != nil {
+		return errors.Join(err, seconds.Close())
+	}
+	s.db, s.minutes = seconds, minutes
+	return nil
+}
+
+// unload closes the databases.
+func (s *Store) unload() (err error) {
+	if s.db != nil {
+		err = errors.Join(s.db.Close(), s.minutes.Close())
+	}
+	s.db, s.minutes = nil, nil
+	return err
+}
+
+// database opens the database in dir, which is the store's or below it.
+func (s *Store) database(dir string, o *tsdb.Options) (*tsdb.DB, error) {
+	// tsdb drops everything behind a damaged record of its log, and passes over a block it cannot read. Look first.
+	spans, torn, err := scan(dir)
+	if err != nil {
+		return nil, failed("open", s.dir, err)
+	}
+	if len(spans) > 0 {
+		for i := range spans {
+			spans[i].Where = rel(s.dir, filepath.Join(dir, spans[i].Where))
+		}
+		return nil, &CorruptError{Op: "open", Dir: s.dir, Spans: spans}
+	}
+	if torn != nil {
+		if err := os.Truncate(torn.path, torn.good); err != nil {
+			return nil, failed("open", s.dir, err)
+		}
+		s.log.note(fmt.Sprintf("%s: the last record was cut short by a crash and is dropped", rel(s.dir, torn.path)))
+	}
+	db, err := tsdb.Open(dir, slog.New(s.log), nil, o, nil)
+	if err != nil {
+		return nil, failed("open", s.dir, err)
+	}
+	return db, nil
+}
+
+// secondsOptions are for one to some dozens of servers, not for a thousand: what is allocated ahead is small, and a head of half an
 // hour keeps both memory and the time to open low.
-func options() *tsdb.Options {
+func (s *Store) secondsOptions() *tsdb.Options {
 	o := tsdb.DefaultOptions()
-	o.RetentionDuration = Retention.Milliseconds()
+	o.RetentionDuration = s.options.Retention.Milliseconds()
+	o.MaxBytes = s.options.MaxBytes / 5 * 4
 	o.MinBlockDuration = (30 * time.Minute).Milliseconds()
 	o.MaxBlockDuration = 27 * o.MinBlockDuration // 13.5 h
 	o.StripeSize = 512
 	o.HeadChunksWriteBufferSize = 64 << 10
 	o.HeadChunksWriteQueueSize = 0
+	o.SamplesPerChunk = samplesPerChunk
 	o.WALSegmentSize = 16 << 20
 	o.WALCompression = compression.Snappy
 	o.NoLockfile = true // acquire holds the same file, and tells who has it
@@ -150,26 +242,29 @@ func (s *Store) Ignored() (duplicates, disordered uint64) {
 func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.db == nil {
+	if s.closed {
 		return failed("write to", s.dir, errClosed)
 	}
-	if s.cachedN > maxCached {
-		clear(s.cache)
-		s.cachedN = 0
+	if len(samples) == 0 {
+		return nil
 	}
+	if err := s.prepare(samples[0].At); err != nil {
+		return err
+	}
+	s.forget()
 	app := s.db.Appender(context.Background())
 	var late OutOfOrderError
 	var touched []rollback
 	fail := func(err error) error {
 		for _, t := range touched {
-			t.series.last = t.last
+			t.series.wrote = t.wrote
 		}
 		return failed("write to", s.dir, errors.Join(err, app.Rollback()))
 	}
 	duplicates, disordered := s.duplicates, s.disordered
 	for i := range samples {
 		m := &samples[i]
-		c, err := s.series(m, extra)
+		c, err := s.series(m, extra, "")
 		if err != nil {
 			return fail(err)
 		}
@@ -195,14 +290,14 @@ func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 			}
 			continue
 		}
-		touched = append(touched, rollback{c, c.last})
+		touched = append(touched, rollback{c, c.wrote})
 		c.ref, c.last = ref, m.At
 	}
 	if err := app.Commit(); err != nil {
 		for _, t := range touched {
-			t.series.last = t.last
+			t.series.wrote = t.wrote
 		}
-		return failed("write to", s.dir, err)
+		return s.stuck(samples[0].At, failed("write to", s.dir, err))
 	}
 	s.duplicates, s.disordered = duplicates, disordered
 	if late.Samples > 0 {
@@ -211,15 +306,27 @@ func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 	return nil
 }
 
+// forget drops what is known of series when it has become too much. An open store then writes all of them anew.
+func (s *Store) forget() {
+	if s.cachedN > maxCached {
+		clear(s.cache)
+		clear(s.groups)
+		s.cachedN = 0
+		s.epoch++
+	}
+}
+
 type rollback struct {
 	series *cached
-	last   int64
+	wrote  wrote
 }
 
 // series returns what is known of a sample's series. On the hot path it allocates nothing.
-func (s *Store) series(m *metric.Sample, extra metric.Labels) (*cached, error) {
+func (s *Store) series(m *metric.Sample, extra metric.Labels, source string) (*cached, error) {
 	var h maphash.Hash
 	h.SetSeed(s.seed)
+	h.WriteString(source)
+	h.WriteByte(0)
 	h.WriteString(m.Name)
 	h.WriteByte(byte(m.Kind))
 	for _, ls := range [...]metric.Labels{m.Labels, extra} {
@@ -233,29 +340,32 @@ func (s *Store) series(m *metric.Sample, extra metric.Labels) (*cached, error) {
 	}
 	key := h.Sum64()
 	for _, c := range s.cache[key] {
-		if c.name == m.Name && c.kind == m.Kind && slices.Equal(c.labels, m.Labels) && slices.Equal(c.extra, extra) {
+		if c.name == m.Name && c.kind == m.Kind && c.source == source && slices.Equal(c.labels, m.Labels) && slices.Equal(c.extra, extra) {
 			return c, nil
 		}
 	}
-	full, err := join(m, extra)
+	full, err := join(m, extra, source)
 	if err != nil {
 		return nil, err
 	}
 	// The caller's labels may share memory with others of his; keep our own.
-	c := &cached{name: m.Name, labels: slices.Clone(m.Labels), extra: slices.Clone(extra), kind: m.Kind, full: full, last: math.MinInt64}
+	c := &cached{name: m.Name, labels: slices.Clone(m.Labels), extra: slices.Clone(extra), kind: m.Kind, source: source, full: full, wrote: wrote{last: math.MinInt64}}
 	s.cache[key] = append(s.cache[key], c)
 	s.cachedN++
 	return c, nil
 }
 
 // join makes the labels that identify a series in the database.
-func join(m *metric.Sample, extra metric.Labels) (labels.Labels, error) {
+func join(m *metric.Sample, extra metric.Labels, source string) (labels.Labels, error) {
 	if m.Name == "" {
 		return labels.EmptyLabels(), errors.New("a sample has no name")
 	}
 	seen := map[string]bool{}
-	b := labels.NewScratchBuilder(len(m.Labels) + len(extra) + 2)
+	b := labels.NewScratchBuilder(len(m.Labels) + len(extra) + 3)
 	b.Add(nameLabel, m.Name)
+	if source != "" {
+		b.Add(sourceLabel, source)
+	}
 	b.Add(kindLabel, m.Kind.String())
 	for _, ls := range [...]metric.Labels{m.Labels, extra} {
 		for _, l := range ls {
@@ -287,7 +397,7 @@ func (s *Store) Select(ctx context.Context, name string, match metric.Labels, fr
 	if err != nil {
 		return nil, failed("read", s.dir, err)
 	}
-	q, err := db.Querier(from, to)
+	q, err := s.queryable().Querier(from, to)
 	if err != nil {
 		return nil, s.unreadable(ctx, db, ms, from, to, err)
 	}
@@ -324,26 +434,16 @@ func collect(ctx context.Context, q storage.Querier, ms []*labels.Matcher) ([]me
 	var it chunkenc.Iterator
 	for set.Next() {
 		x := set.At()
-		var r metric.Series
-		x.Labels().Range(func(l labels.Label) {
-			switch l.Name {
-			case nameLabel:
-				r.Name = l.Value
-			case kindLabel:
-				if l.Value == metric.Counter.String() {
-					r.Kind = metric.Counter
-				}
-			default:
-				r.Labels = append(r.Labels, metric.Label{Name: strings.Clone(l.Name), Value: strings.Clone(l.Value)})
-			}
-		})
-		r.Name = strings.Clone(r.Name) // the database's strings are parts of mapped files
+		r := named(x.Labels())
 		it = x.Iterator(it)
 		for typ := it.Next(); typ != chunkenc.ValNone; typ = it.Next() {
 			if typ != chunkenc.ValFloat {
 				continue // a histogram: not written by us
 			}
 			t, v := it.At()
+			if value.IsStaleNaN(v) {
+				continue
+			}
 			r.Points = append(r.Points, metric.Point{At: t, Value: v})
 		}
 		if err := it.Err(); err != nil {
@@ -355,6 +455,23 @@ func collect(ctx context.Context, q storage.Querier, ms []*labels.Matcher) ([]me
 	}
 	sortSeries(out)
 	return out, set.Err()
+}
+
+// named returns a series without points.
+func named(ls labels.Labels) (r metric.Series) {
+	ls.Range(func(l labels.Label) {
+		switch l.Name {
+		case nameLabel:
+			r.Name = strings.Clone(l.Value) // the database's strings are parts of mapped files
+		case kindLabel:
+			if l.Value == metric.Counter.String() {
+				r.Kind = metric.Counter
+			}
+		default:
+			r.Labels = append(r.Labels, metric.Label{Name: strings.Clone(l.Name), Value: strings.Clone(l.Value)})
+		}
+	})
+	return r
 }
 
 func sortSeries(ss []metric.Series) {
@@ -371,11 +488,10 @@ func sortSeries(ss []metric.Series) {
 
 // Names returns the names of all series in order.
 func (s *Store) Names(ctx context.Context) ([]string, error) {
-	db, err := s.open()
-	if err != nil {
+	if _, err := s.open(); err != nil {
 		return nil, err
 	}
-	q, err := db.Querier(math.MinInt64, math.MaxInt64)
+	q, err := s.queryable().Querier(math.MinInt64, math.MaxInt64)
 	if err != nil {
 		return nil, failed("read", s.dir, err)
 	}
@@ -391,7 +507,7 @@ func (s *Store) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// open returns the database, or an error after Close. Readers that are under way when Close is called are waited for by it.
+// open returns the database, or an error after Close.
 func (s *Store) open() (*tsdb.DB, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -401,16 +517,21 @@ func (s *Store) open() (*tsdb.DB, error) {
 	return s.db, nil
 }
 
-// Close syncs and closes the store. A second call does nothing.
+// Close waits for readers, syncs and closes the store. A second call does nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.db == nil {
+	if s.closed {
+		s.mu.Unlock()
 		return nil
 	}
-	err := errors.Join(s.db.Close(), release(s.lock))
-	s.db = nil
-	if err != nil {
+	s.closed = true
+	s.mu.Unlock()
+	s.stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readers.Lock()
+	defer s.readers.Unlock()
+	if err := errors.Join(s.unload(), release(s.lock)); err != nil {
 		return failed("close", s.dir, err)
 	}
 	return nil

@@ -1,0 +1,156 @@
+package access
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// From tells where somebody logs in from.
+type From struct {
+	Address string // without a port
+	Agent   string // the browser, as it calls itself
+}
+
+// Login checks a name and a password and opens a session. A name that nobody has takes as long as one with a wrong password, and gets
+// the same answer. Errors: ErrWrong, ErrBusyLogins, *PauseError.
+func (s *Store) Login(ctx context.Context, name, password string, from From) (Session, error) {
+	phc, err := s.verify(ctx, name, password, from)
+	if err != nil {
+		return Session{}, err
+	}
+	return s.openSession(ctx, name, phc, from)
+}
+
+// Confirm checks a password without opening a session. Errors as those of Login.
+func (s *Store) Confirm(ctx context.Context, name, password string, from From) error {
+	_, err := s.verify(ctx, name, password, from)
+	return err
+}
+
+// verify checks a password and returns the hash that it has, by which a later step can tell that it was not changed meanwhile.
+func (s *Store) verify(ctx context.Context, name, password string, from From) (phc string, err error) {
+	if CheckName(name) != nil || len(password) > MaxPassword { // nobody has these
+		name, password = "", ""
+	}
+	if wait := s.logins.left(name, from.Address, s.o.Now()); wait > 0 {
+		return "", &PauseError{Left: wait}
+	}
+	done, err := s.mayHash(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	err = s.row(ctx, "log in", "SELECT password FROM user WHERE name = ?", []any{name}, []any{&phc})
+	unknown := errors.Is(err, ErrNotFound)
+	if err != nil && !unknown {
+		return "", err
+	}
+	// Only now is it certain that something is checked, and so counted.
+	if wait := s.logins.begin(name, from.Address, s.o.Now()); wait > 0 {
+		return "", &PauseError{Left: wait}
+	}
+	if unknown {
+		wasteTime(password)
+		return "", ErrWrong
+	}
+	right, stale, err := checkPassword(password, phc)
+	switch {
+	case err != nil:
+		return "", explain("log in", s.path, fmt.Errorf("%w: password of %s: %w", errDamaged, name, err))
+	case !right:
+		return "", ErrWrong
+	}
+	s.logins.succeed(name, from.Address, s.o.Now())
+	if stale { // made by an older Dyno: now, while the password is at hand, it gets what is usual today
+		return s.renew(ctx, name, password, phc)
+	}
+	return phc, nil
+}
+
+// renew gives a password that has the hash was another hash and returns it. Where the hash was changed meanwhile it stays, and the
+// password must have that one.
+func (s *Store) renew(ctx context.Context, name, password, was string) (is string, err error) {
+	fresh := hashPassword(password, usual)
+	err = s.write(ctx, "renew hash of "+name, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "UPDATE user SET password = ? WHERE name = ? AND password = ?", fresh, name, was); err != nil {
+			return err
+		}
+		err := tx.QueryRowContext(ctx, "SELECT password FROM user WHERE name = ?", name).Scan(&is)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrWrong
+		}
+		return err
+	})
+	if err != nil || is == fresh {
+		return is, err
+	}
+	if right, _, err := checkPassword(password, is); err != nil || !right {
+		return "", ErrWrong
+	}
+	return is, nil
+}
+
+// firstLife is how long a first-run token lets somebody in.
+const firstLife = 24 * time.Hour
+
+// FirstToken makes the token that lets the first operator in, in place of any earlier one. It fails with ErrExists when there are users.
+func (s *Store) FirstToken(ctx context.Context) (string, error) {
+	secret := newSecret()
+	err := s.write(ctx, "make first-run token", func(tx *sql.Tx) error {
+		var users int
+		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM user").Scan(&users); err != nil {
+			return err
+		}
+		if users > 0 {
+			return fmt.Errorf("users: %w", ErrExists)
+		}
+		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO first VALUES (1, ?, ?)", digest(secret), millis(s.o.Now().Add(firstLife)))
+		return err
+	})
+	return secret, err
+}
+
+// LoginFirst uses up the first-run token: it adds the first operator, writes that into the audit log in the same transaction, and opens a
+// session. Errors: ErrFirst, ErrInvalid (the token is still good then), *PauseError.
+func (s *Store) LoginFirst(ctx context.Context, token, name, password string, from From) (Session, error) {
+	const ask = "SELECT 1 FROM first WHERE hash = ? AND expires > ? AND NOT EXISTS (SELECT 1 FROM user)"
+	var one int
+	err := s.row(ctx, "log in for the first time", ask, []any{digest(token), millis(s.o.Now())}, []any{&one})
+	wrong := errors.Is(err, ErrNotFound)
+	if err != nil && !wrong {
+		return Session{}, err
+	}
+	if wait := s.logins.begin("", from.Address, s.o.Now()); wait > 0 { // by address alone: a name that all share would be held up by anybody
+		return Session{}, &PauseError{Left: wait}
+	}
+	if wrong {
+		return Session{}, ErrFirst
+	}
+	s.logins.succeed("", from.Address, s.o.Now())
+	hash, err := s.newHash(ctx, name, Operator, password)
+	if err != nil {
+		return Session{}, err
+	}
+	err = s.write(ctx, "log in for the first time", func(tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, ask, digest(token), millis(s.o.Now())).Scan(&one) // of two at the same time one wins
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrFirst
+		} else if err != nil {
+			return err
+		}
+		if err := s.insertUser(ctx, tx, name, Operator, hash); err != nil {
+			return err
+		}
+		_, err = s.enter(ctx, tx, "change", Entry{
+			Who: name, Via: string(ByLogin), From: from.Address, What: "add the first operator", Detail: "name=" + name, Status: 200, Outcome: "done",
+		})
+		return err
+	})
+	if err != nil {
+		return Session{}, err
+	}
+	return s.openSession(ctx, name, hash, from)
+}

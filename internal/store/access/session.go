@@ -1,0 +1,165 @@
+package access
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+)
+
+// maxSessions is how many sessions one user has at most; the oldest ends for a new one.
+const maxSessions = 20
+
+// seenEvery is how exactly the last request of a session or token is known: a write for each request would cost more than the answer.
+const seenEvery = time.Minute
+
+// Session is one login of a user.
+type Session struct {
+	ID      string    `json:"id"` // names it in lists; lets nobody in
+	User    string    `json:"user"`
+	Created time.Time `json:"created"`
+	Seen    time.Time `json:"seen"` // to the minute
+	Address string    `json:"address"`
+	Agent   string    `json:"agent,omitzero"`
+	Secret  string    `json:"-"` // only of one that was just opened
+}
+
+// Kind says how somebody made known who it is.
+type Kind string
+
+// The kinds of identities.
+const (
+	ByLogin    Kind = "session"
+	ByAPIToken Kind = "token"
+)
+
+// Identity is who makes a request.
+type Identity struct {
+	Kind Kind
+	Name string // of the user or token
+	Role Role   // as it is now
+	ID   string // of the session or token
+	CSRF string // what a change must carry; "" for a token
+
+	hash []byte
+}
+
+// openSession opens a session for a user whose password was found to have the hash phc. Its secret is always a new one. ErrWrong: the
+// password is another one by now, and whoever changed it ended all sessions but this one that was not there yet.
+func (s *Store) openSession(ctx context.Context, user, phc string, from From) (Session, error) {
+	now := s.o.Now()
+	x := Session{
+		ID: newID("s-"), User: user, Created: now, Seen: now, Secret: newSecret(),
+		Address: clip(from.Address, 64), Agent: clip(from.Agent, 200),
+	}
+	err := s.write(ctx, "open session of "+user, func(tx *sql.Tx) error {
+		var same bool
+		err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM user WHERE name = ? AND password = ?)", user, phc).Scan(&same)
+		switch {
+		case err != nil:
+			return err
+		case !same:
+			return ErrWrong
+		}
+		if _, err := tx.ExecContext(ctx, "DELETE FROM session WHERE seen <= ? OR created <= ?", millis(now.Add(-s.o.Idle)), millis(now.Add(-s.o.Absolute))); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "DELETE FROM session WHERE id IN (SELECT id FROM session WHERE user = ? ORDER BY created DESC, id LIMIT -1 OFFSET ?)", user, maxSessions-1)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?)", digest(x.Secret), x.ID, user, millis(now), millis(now), x.Address, x.Agent)
+		return err
+	})
+	return x, err
+}
+
+// BySession returns who a session's secret belongs to and counts the request as a sign of life. ErrNotFound: there is no such session,
+// or no longer.
+func (s *Store) BySession(ctx context.Context, secret string) (Identity, error) {
+	if !wellFormed(secret) {
+		return Identity{}, ErrNotFound
+	}
+	i := Identity{Kind: ByLogin, hash: digest(secret), CSRF: csrfOf(secret)}
+	var created, seen int64
+	err := s.row(ctx, "read session", "SELECT s.id, u.name, u.role, s.created, s.seen FROM session s JOIN user u ON u.name = s.user WHERE s.hash = ?",
+		[]any{i.hash}, []any{&i.ID, &i.Name, &i.Role, &created, &seen})
+	if err != nil {
+		return Identity{}, err
+	}
+	now := s.o.Now()
+	if s.over(created, seen, now) {
+		return Identity{}, errors.Join(ErrNotFound, s.end(ctx, "session", i.hash))
+	}
+	if now.Sub(moment(seen)) >= seenEvery {
+		err = s.write(ctx, "note session", func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, "UPDATE session SET seen = max(seen, ?) WHERE hash = ?", millis(now), i.hash)
+			return err
+		})
+	}
+	if errors.Is(err, ErrFull) || errors.Is(err, ErrBusy) { // a full disk does not shut out those who would free it
+		err = nil
+	}
+	return i, err
+}
+
+func (s *Store) over(created, seen int64, now time.Time) bool {
+	return now.Sub(moment(seen)) >= s.o.Idle || now.Sub(moment(created)) >= s.o.Absolute
+}
+
+func (s *Store) end(ctx context.Context, table string, hash []byte) error {
+	return s.write(ctx, "end "+table, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE hash = ?", hash)
+		return err
+	})
+}
+
+// Alive reports whether an identity still lets somebody in with the role it had, for what goes on for long. It is no sign of life.
+func (s *Store) Alive(ctx context.Context, i Identity) (bool, error) {
+	var role Role
+	var created, seen int64
+	var err error
+	over := false
+	switch i.Kind {
+	case ByLogin:
+		err = s.row(ctx, "read session", "SELECT u.role, s.created, s.seen FROM session s JOIN user u ON u.name = s.user WHERE s.hash = ?", []any{i.hash}, []any{&role, &created, &seen})
+		over = err == nil && s.over(created, seen, s.o.Now())
+	case ByAPIToken:
+		err = s.row(ctx, "read token", "SELECT role, expires FROM token WHERE hash = ?", []any{i.hash}, []any{&role, &seen})
+		over = err == nil && !s.o.Now().Before(moment(seen))
+	default:
+		return false, nil
+	}
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && !over && role == i.Role, err
+}
+
+// Sessions returns the sessions of a user, or of all with "", newest first; those that are over are left out.
+func (s *Store) Sessions(ctx context.Context, user string) ([]Session, error) {
+	now := s.o.Now()
+	return rows(ctx, s, "read sessions", func(r *sql.Rows, x *Session) error {
+		var created, seen int64
+		err := r.Scan(&x.ID, &x.User, &created, &seen, &x.Address, &x.Agent)
+		x.Created, x.Seen = moment(created), moment(seen)
+		return err
+	}, "SELECT id, user, created, seen, address, agent FROM session WHERE (?1 = '' OR user = ?1) AND seen > ?2 AND created > ?3 ORDER BY created DESC, id",
+		user, millis(now.Add(-s.o.Idle)), millis(now.Add(-s.o.Absolute)))
+}
+
+// EndSession ends the session of that id. With a user it must be one of that user's. ErrNotFound when there is none.
+func (s *Store) EndSession(ctx context.Context, id, user string) error {
+	return s.write(ctx, "end session", func(tx *sql.Tx) error {
+		r, err := tx.ExecContext(ctx, "DELETE FROM session WHERE id = ?1 AND (?2 = '' OR user = ?2)", id, user)
+		return touched(r, err, "session")
+	})
+}
+
+// EndSessions ends all sessions of a user.
+func (s *Store) EndSessions(ctx context.Context, user string) error {
+	return s.write(ctx, "end sessions of "+user, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM session WHERE user = ?", user)
+		return err
+	})
+}

@@ -1,0 +1,113 @@
+package access
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSessionsEnd(t *testing.T) {
+	s, c := staffed(t)
+	ctx := t.Context()
+	x := login(t, s, "ben")
+	for range 14 { // used twice a day: the idle end never comes, the absolute one does
+		c.pass(Idle - time.Minute)
+		_, err := s.BySession(ctx, x.Secret)
+		ok(t, err)
+	}
+	c.pass(Absolute - 14*(Idle-time.Minute) - time.Second)
+	i, err := s.BySession(ctx, x.Secret)
+	ok(t, err)
+	if alive, err := s.Alive(ctx, i); err != nil || !alive {
+		t.Fatal(alive, err)
+	}
+	c.pass(time.Second)
+	if alive, err := s.Alive(ctx, i); err != nil || alive {
+		t.Fatal(alive, err)
+	}
+	_, err = s.BySession(ctx, x.Secret)
+	want(t, err, ErrNotFound)
+
+	x = login(t, s, "ben")
+	c.pass(Idle)
+	_, err = s.BySession(ctx, x.Secret)
+	want(t, err, ErrNotFound)
+	c.pass(-Idle) // it is gone, not only old
+	_, err = s.BySession(ctx, x.Secret)
+	want(t, err, ErrNotFound)
+}
+
+func TestBeingAliveIsNoSignOfLife(t *testing.T) {
+	s, c := staffed(t)
+	x := login(t, s, "ben")
+	i, err := s.BySession(t.Context(), x.Secret)
+	ok(t, err)
+	for range 10 {
+		c.pass(Idle / 10)
+		_, err = s.Alive(t.Context(), i)
+		ok(t, err)
+	}
+	if alive, err := s.Alive(t.Context(), i); alive || err != nil {
+		t.Fatal(alive, err)
+	}
+}
+
+func TestEndingSessions(t *testing.T) {
+	s, _ := staffed(t)
+	ctx := t.Context()
+	a, b, c := login(t, s, "ben"), login(t, s, "ben"), login(t, s, "anna")
+	all, err := s.Sessions(ctx, "")
+	ok(t, err)
+	mine, err := s.Sessions(ctx, "ben")
+	ok(t, err)
+	if len(all) != 3 || len(mine) != 2 || mine[0].User != "ben" || mine[0].Secret != "" || mine[0].Address != here.Address || mine[0].Agent != here.Agent {
+		t.Fatalf("%+v\n%+v", all, mine)
+	}
+	want(t, s.EndSession(ctx, c.ID, "ben"), ErrNotFound) // not his
+	want(t, s.EndSession(ctx, c.Secret, ""), ErrNotFound)
+	ok(t, s.EndSession(ctx, a.ID, "ben"))
+	_, err = s.BySession(ctx, a.Secret)
+	want(t, err, ErrNotFound)
+	ok(t, s.EndSessions(ctx, "ben"))
+	_, err = s.BySession(ctx, b.Secret)
+	want(t, err, ErrNotFound)
+	_, err = s.BySession(ctx, c.Secret)
+	ok(t, err)
+}
+
+func TestRoleIsThatOfNow(t *testing.T) {
+	s, _ := staffed(t)
+	ctx := t.Context()
+	ok(t, s.SetRole(ctx, "ben", Operator))
+	x := login(t, s, "ben")
+	was, err := s.BySession(ctx, x.Secret)
+	ok(t, err)
+	ok(t, s.SetRole(ctx, "ben", Viewer))
+	is, err := s.BySession(ctx, x.Secret)
+	if err != nil || was.Role != Operator || is.Role != Viewer {
+		t.Fatal(was, is, err)
+	}
+	if alive, err := s.Alive(ctx, was); alive || err != nil {
+		t.Fatal("what was begun as an operator goes on")
+	}
+}
+
+func TestSessionsAreBounded(t *testing.T) {
+	s, c := staffed(t)
+	var first Session
+	for i := range maxSessions + 3 {
+		c.pass(time.Second)
+		x, err := s.openSession(t.Context(), "ben", hashOf(t, s, "ben"), From{Address: "a\nb", Agent: strings.Repeat("x", 5000)})
+		ok(t, err)
+		if i == 0 {
+			first = x
+		}
+	}
+	all, err := s.Sessions(t.Context(), "ben")
+	ok(t, err)
+	if len(all) != maxSessions || len(all[0].Agent) != 200 || strings.Contains(all[0].Address, "\n") {
+		t.Fatalf("%d sessions, %+v", len(all), all[0])
+	}
+	_, err = s.BySession(t.Context(), first.Secret)
+	want(t, err, ErrNotFound)
+}

@@ -1,0 +1,308 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// patience is how long a process waits for another one's write.
+const patience = 10 * time.Second
+
+// Options bound what is kept. The zero value means the defaults.
+type Options struct {
+	StateAge   time.Duration // of states; 0 is 3 days
+	StateBytes int64         // of states of all targets together; 0 is 2 GiB
+	MinuteAge  time.Duration // of classes by the minute; 0 is 8 days
+	ClassAge   time.Duration // of classes by the hour and day, plans and examples; 0 is 400 days
+	ClassBytes int64         // of classes; the minutes go first; 0 is 1 GiB
+	Reach      time.Duration // how much older than the moment asked for a state may be; 0 is 15 seconds
+	// BufferBytes bounds the states that wait for a file that cannot be written, compressed; 0 is 16 MiB. The oldest go first.
+	BufferBytes int
+}
+
+func (o Options) withDefaults() Options {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	set(&o.StateAge, 3*24*time.Hour)
+	set(&o.MinuteAge, 8*24*time.Hour)
+	set(&o.ClassAge, 400*24*time.Hour)
+	set(&o.Reach, 15*time.Second)
+	if o.StateBytes <= 0 {
+		o.StateBytes = 2 << 30
+	}
+	if o.ClassBytes <= 0 {
+		o.ClassBytes = 1 << 30
+	}
+	if o.BufferBytes <= 0 {
+		o.BufferBytes = 16 << 20
+	}
+	return o
+}
+
+// History is an open history. It is safe for concurrent use.
+type History struct {
+	path string
+	o    Options
+	db   *sql.DB
+	enc  *zstd.Encoder
+	dec  *zstd.Decoder
+
+	flush   sync.Mutex // held by the one that writes waiting states
+	mu      sync.Mutex // guards what follows
+	targets map[string]int64
+	waiting []waiting
+	bytes   int       // of waiting
+	flushed time.Time // last try
+	dropped uint64
+	closed  bool
+}
+
+// Open opens the history at path, making the file (mode 0600) and its directory (0700) when there is none. Errors: ErrCorrupt,
+// ErrNewer, ErrForeign, ErrBusy, ErrFull, ErrDenied.
+func Open(ctx context.Context, path string, o Options) (*History, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("open history: %w", err)
+	}
+	h := &History{path: path, o: o.withDefaults(), targets: map[string]int64{}}
+	if h.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packBytes)); err != nil {
+		return nil, fmt.Errorf("open history: %w", err)
+	}
+	if h.dec, err = newDecoder(); err != nil {
+		return nil, fmt.Errorf("open history: %w", err)
+	}
+	if h.db, err = open(ctx, path); err != nil {
+		h.dec.Close()
+		return nil, wrap("open history", path, err)
+	}
+	return h, nil
+}
+
+func newDecoder() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20), zstd.WithDecoderLowmem(true))
+}
+
+func open(ctx context.Context, path string) (*sql.DB, error) {
+	switch _, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := create(ctx, path); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	}
+	if err := checkHeader(path); err != nil {
+		return nil, err
+	}
+	db, err := connect(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// connect returns a pool on the file; no connection is made yet.
+func connect(path string) (*sql.DB, error) {
+	q := url.Values{
+		"mode":    {"rw"},
+		"_txlock": {"immediate"}, // a transaction that would have to upgrade its lock fails at once, whatever the patience
+		"_pragma": {
+			fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds()), // first: the others may wait
+			"synchronous(NORMAL)",
+			"foreign_keys(ON)",
+			"cache_size(-4000)",
+		},
+	}
+	u := url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(3) // readers do not wait for the writer
+	db.SetMaxIdleConns(3)
+	return db, nil
+}
+
+// create makes an empty history under another name and then gives it its own, so that a file of that name is always complete.
+func create(ctx context.Context, path string) (err error) {
+	if _, err := os.Stat(path + "-wal"); err == nil {
+		return errOrphanLog
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { // what is above may hold other things
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, filepath.Base(path)+".new-") // mode 0600
+	if err != nil {
+		return err
+	}
+	tmp := f.Name()
+	defer func() {
+		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+			_ = os.Remove(tmp + suffix)
+		}
+	}()
+	if err := f.Close(); err != nil {
+		return err
+	}
+	db, err := connect(tmp)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(lay(ctx, db), db.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(tmp, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Path returns the absolute name of the history's file.
+func (h *History) Path() string { return h.path }
+
+// Close writes what waits and ends the use of the history. A second call does nothing.
+func (h *History) Close() error {
+	h.mu.Lock()
+	done := h.closed
+	h.mu.Unlock()
+	if done {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	err := h.Flush(ctx)
+	h.mu.Lock()
+	done, h.closed = h.closed, true
+	h.mu.Unlock()
+	if done {
+		return err
+	}
+	err = errors.Join(err, wrap("close history", h.path, h.db.Close()))
+	h.dec.Close()
+	return errors.Join(err, h.enc.Close())
+}
+
+// Run flushes each second and maintains each minute until ctx ends, which is no error; it then flushes once more. What goes wrong is given
+// to report, which may be nil, and tried again.
+func (h *History) Run(ctx context.Context, report func(error)) error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	tell := func(err error) {
+		if err != nil && report != nil && ctx.Err() == nil {
+			report(err)
+		}
+	}
+	next := time.Now().Add(10 * time.Second)
+	for {
+		select {
+		case <-ctx.Done():
+			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+			defer cancel()
+			return h.Flush(end)
+		case <-tick.C:
+		}
+		tell(h.Flush(ctx))
+		if now := time.Now(); !now.Before(next) || next.Sub(now) > 2*time.Minute { // or the clock was set back
+			next = now.Add(time.Minute)
+			tell(h.Maintain(ctx, now))
+		}
+	}
+}
+
+// write runs f in one transaction.
+func (h *History) write(ctx context.Context, op string, f func(*sql.Tx) error) error {
+	h.mu.Lock()
+	closed := h.closed
+	h.mu.Unlock()
+	if closed {
+		return wrap(op, h.path, errClosed)
+	}
+	tx, err := h.db.BeginTx(ctx, nil)
+	if err != nil {
+		return wrap(op, h.path, err)
+	}
+	if err := f(tx); err != nil {
+		_ = tx.Rollback() // the first error counts
+		return wrap(op, h.path, err)
+	}
+	return wrap(op, h.path, tx.Commit())
+}
+
+// target returns the number of a target, giving it one when it has none and tx is not nil; 0 when it has none.
+func (h *History) target(ctx context.Context, tx *sql.Tx, name string) (int64, error) {
+	h.mu.Lock()
+	id := h.targets[name]
+	h.mu.Unlock()
+	if id != 0 {
+		return id, nil
+	}
+	if tx != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO target (name) VALUES (?) ON CONFLICT DO NOTHING", name); err != nil {
+			return 0, err
+		}
+		// Not remembered: the transaction may yet fail.
+		return id, tx.QueryRowContext(ctx, "SELECT id FROM target WHERE name = ?", name).Scan(&id)
+	}
+	switch err := h.db.QueryRowContext(ctx, "SELECT id FROM target WHERE name = ?", name).Scan(&id); {
+	case errors.Is(err, sql.ErrNoRows):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	}
+	h.mu.Lock()
+	h.targets[name] = id
+	h.mu.Unlock()
+	return id, nil
+}
+
+// Targets lists the names of the targets of which something is kept.
+func (h *History) Targets(ctx context.Context) ([]string, error) {
+	names, err := query(ctx, h.db, func(r *sql.Rows, s *string) error { return r.Scan(s) }, "SELECT name FROM target ORDER BY name")
+	return names, wrap("read targets", h.path, err)
+}
+
+// query reads rows into values.
+func query[T any](ctx context.Context, q interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}, scan func(*sql.Rows, *T) error, text string, args ...any,
+) ([]T, error) {
+	rows, err := q.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []T
+	for rows.Next() {
+		var v T
+		if err := scan(rows, &v); err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}

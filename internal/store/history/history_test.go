@@ -1,0 +1,243 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"dyno/internal/class"
+	"dyno/internal/known"
+	"dyno/internal/state"
+)
+
+var noon = time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC) // a Tuesday
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustOpen(t *testing.T, path string, o Options) *History {
+	t.Helper()
+	h, err := Open(t.Context(), path, o)
+	ok(t, err)
+	t.Cleanup(func() { _ = h.Close() })
+	return h
+}
+
+func file(t *testing.T) string { return filepath.Join(t.TempDir(), "sub", "history.db") }
+
+func aState(target string, at time.Time) *state.State {
+	return &state.State{
+		Target: target, At: at, Up: true, Vitals: []state.Vital{{Name: state.QPS, Value: float64(at.Unix() % 1000)}},
+		Sessions: []state.Session{{ID: uint64(at.Unix()), Command: "Query", SQL: "SELECT * FROM t WHERE id=" + fmt.Sprint(at.UnixNano())}},
+	}
+}
+
+func TestSettings(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	f := func(pragma, want string) {
+		t.Helper()
+		var got string
+		if err := h.db.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", pragma, got, err, want)
+		}
+	}
+	f("journal_mode", "wal")
+	f("synchronous", "1") // NORMAL: safe against kill -9
+	f("auto_vacuum", "2") // incremental
+	f("foreign_keys", "1")
+	st, err := os.Stat(h.Path())
+	ok(t, err)
+	if st.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v", st.Mode())
+	}
+}
+
+func TestReopened(t *testing.T) {
+	path := file(t)
+	h := mustOpen(t, path, Options{})
+	ok(t, h.PutState(t.Context(), aState("shop", noon)))
+	ok(t, h.PutState(t.Context(), aState("shop", noon.Add(time.Second)))) // waits for others
+	ok(t, h.PutClasses(t.Context(), "shop", noon, noon.Add(time.Minute), []class.Class{{ID: "A", Count: 1}}))
+	ok(t, h.Close())
+	ok(t, h.Close())
+	if err := h.PutState(t.Context(), aState("shop", noon)); !errors.Is(err, errClosed) {
+		t.Error(err)
+	}
+	h = mustOpen(t, path, Options{})
+	s, err := h.StateAt(t.Context(), "shop", noon.Add(5*time.Second))
+	if err != nil || !s.At.Equal(noon.Add(time.Second)) {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if cs, _, err := h.Classes(t.Context(), "shop", noon, noon.Add(time.Hour), 0); err != nil || len(cs) != 1 {
+		t.Errorf("%+v, %v", cs, err)
+	}
+	if ts, err := h.Targets(t.Context()); err != nil || fmt.Sprint(ts) != "[shop]" {
+		t.Error(ts, err)
+	}
+}
+
+func TestNewer(t *testing.T) {
+	path := file(t)
+	h := mustOpen(t, path, Options{})
+	_, err := h.db.Exec("INSERT INTO migration VALUES (77, 'from the future', '')")
+	ok(t, err)
+	ok(t, h.Close())
+	before, err := os.ReadFile(path)
+	ok(t, err)
+	_, err = Open(t.Context(), path, Options{})
+	for _, word := range []string{path, "77", fmt.Sprint("up to ", Version()), "newer"} {
+		if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), word) {
+			t.Errorf("%v: says nothing of %q", err, word)
+		}
+	}
+	if _, err := Check(t.Context(), path); !errors.Is(err, ErrNewer) {
+		t.Error(err)
+	}
+	if after, _ := os.ReadFile(path); string(after) != string(before) {
+		t.Error("the file was changed")
+	}
+}
+
+// TestOlder brings a file of an older format up to date, also when several start at once.
+func TestOlder(t *testing.T) {
+	path := file(t)
+	ok(t, mustOpen(t, path, Options{}).Close())
+	steps := append(migrations(), migration{"more", "CREATE TABLE extra (x INTEGER)"}, migration{"again", "INSERT INTO extra VALUES (1)"})
+	errs := make(chan error, 4)
+	for range cap(errs) {
+		go func() {
+			db, err := connect(path)
+			if err == nil {
+				err = errors.Join(climb(t.Context(), db, steps), db.Close())
+			}
+			errs <- err
+		}()
+	}
+	for range cap(errs) {
+		ok(t, <-errs)
+	}
+	db, err := connect(path)
+	ok(t, err)
+	defer db.Close()
+	var n, v int
+	ok(t, db.QueryRow("SELECT (SELECT count(*) FROM extra), (SELECT max(version) FROM migration)").Scan(&n, &v))
+	if n != 1 || v != len(steps) {
+		t.Errorf("%d rows, version %d", n, v)
+	}
+}
+
+func TestForeign(t *testing.T) {
+	path := file(t)
+	ok(t, mustOpen(t, path, Options{}).Close())
+	db, err := connect(path)
+	ok(t, err)
+	_, err = db.Exec("PRAGMA application_id = 1")
+	ok(t, errors.Join(err, db.Close()))
+	if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), path) {
+		t.Error(err)
+	}
+	ok(t, os.WriteFile(path, []byte(strings.Repeat("garbage ", 500)), 0o600))
+	if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, ErrCorrupt) {
+		t.Error(err)
+	}
+	ok(t, os.WriteFile(path, nil, 0o600))
+	if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, ErrCorrupt) {
+		t.Error(err)
+	}
+}
+
+func TestRun(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- h.Run(ctx, func(err error) { t.Error(err) }) }()
+	ok(t, h.PutState(ctx, aState("shop", noon)))
+	ok(t, h.PutState(ctx, aState("shop", noon.Add(time.Second)))) // this one waits for Run
+	rows := func() (n int) {
+		ok(t, h.db.QueryRow("SELECT count(*) FROM state").Scan(&n))
+		return n
+	}
+	for end := time.Now().Add(time.Minute); rows() < 2; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nobody wrote it")
+		}
+	}
+	cancel()
+	ok(t, <-done)
+}
+
+// TestReadWhileWriting shows that a reader of another process does not wait for a writer.
+func TestReadWhileWriting(t *testing.T) {
+	path := file(t)
+	h, other := mustOpen(t, path, Options{}), mustOpen(t, path, Options{})
+	ok(t, h.PutState(t.Context(), aState("shop", noon)))
+	tx, err := h.db.BeginTx(t.Context(), nil)
+	ok(t, err)
+	defer tx.Rollback()
+	_, err = tx.Exec("DELETE FROM state")
+	ok(t, err)
+	if s, err := other.StateAt(t.Context(), "shop", noon); err != nil || !s.At.Equal(noon) {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestFull shows that a file that cannot grow costs nothing but what does not fit the buffer, and that writing goes on by itself.
+func TestFull(t *testing.T) {
+	h := mustOpen(t, file(t), Options{BufferBytes: 4000})
+	ok(t, h.PutState(t.Context(), aState("shop", noon)))
+	h.db.SetMaxOpenConns(1)                          // so that the limit holds for all
+	_, err := h.db.Exec("PRAGMA max_page_count = 1") // SQLite raises it to the size of the file
+	ok(t, err)
+	put := func(from, n int) (err error) {
+		for i := from; i < from+n; i++ {
+			s := aState("shop", noon.Add(time.Duration(i)*time.Second))
+			s.InnoDB = random(1000, uint64(i))
+			err = errors.Join(h.PutState(t.Context(), s), h.Flush(t.Context()))
+		}
+		return err
+	}
+	if err := put(1, 100); !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "free some space") {
+		t.Error(err)
+	}
+	dropped := h.Dropped()
+	if dropped == 0 || h.bytes > 4000 {
+		t.Errorf("dropped %d, %d bytes wait", dropped, h.bytes)
+	}
+	_, err = h.db.Exec("PRAGMA max_page_count = 1000000")
+	ok(t, err)
+	ok(t, h.Flush(t.Context()))
+	ok(t, put(101, 3))
+	if h.Dropped() != dropped || len(h.waiting) != 0 {
+		t.Errorf("dropped %d then %d, %d wait", dropped, h.Dropped(), len(h.waiting))
+	}
+	ts, err := h.StateTimes(t.Context(), "shop", noon, noon.Add(time.Hour), 0)
+	if err != nil || len(ts) != 104-int(dropped) || !ts[len(ts)-1].Equal(noon.Add(103*time.Second)) {
+		t.Errorf("%d of %d-%d kept, %v", len(ts), 104, dropped, err)
+	}
+	r, err := Check(t.Context(), h.Path())
+	if err != nil || !r.OK() {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+func random(n int, seed uint64) string {
+	b := make([]byte, n)
+	for i := range b {
+		seed = seed*6364136223846793005 + 1442695040888963407
+		b[i] = 'a' + byte(seed>>59)%26
+	}
+	return string(b)
+}
+
+func a(count uint64, sec, max float64) class.Class {
+	return class.Class{ID: "A", Fingerprint: "select ?", Schema: "d", Origin: class.PerformanceSchema, Count: count, TimeSec: sec, MaxSec: known.Of(max), P95Sec: known.Of(max / 2), Examined: known.Of(count * 10)}
+}

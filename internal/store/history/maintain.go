@@ -1,0 +1,180 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+)
+
+// Maintain packs states, drops what is older or larger than Options allow as of now, and gives free room back to the file system.
+// Call it about once a minute; Run does. It works in small transactions: readers and writers go on.
+func (h *History) Maintain(ctx context.Context, now time.Time) error {
+	return errors.Join(h.Flush(ctx), h.pack(ctx, now), h.age(ctx, now), h.size(ctx), h.vacuum(ctx))
+}
+
+// slice bounds the rows that one transaction drops.
+const slice = 20000
+
+// age drops what is too old.
+func (h *History) age(ctx context.Context, now time.Time) error {
+	states, minutes, classes := now.Add(-h.o.StateAge).UnixMilli(), now.Add(-h.o.MinuteAge).UnixMilli(), now.Add(-h.o.ClassAge).UnixMilli()
+	return errors.Join(
+		h.drop(ctx, "DELETE FROM state WHERE rowid IN (SELECT rowid FROM state WHERE at < ? LIMIT ?)", states, slice),
+		h.drop(ctx, "DELETE FROM pack WHERE id IN (SELECT id FROM pack WHERE last < ? LIMIT ?)", states, slice),
+		h.dropWindows(ctx, 60, minutes),
+		h.dropWindows(ctx, 3600, classes),
+		h.dropWindows(ctx, 86400, classes),
+		h.drop(ctx, "DELETE FROM plan WHERE last < ?", classes),
+		h.drop(ctx, "DELETE FROM sample WHERE at < ?", classes),
+	)
+}
+
+// drop deletes in several transactions when there is a lot.
+func (h *History) drop(ctx context.Context, q string, args ...any) error {
+	for {
+		var n int64
+		if err := h.write(ctx, "drop what is too old", func(tx *sql.Tx) error {
+			r, err := tx.ExecContext(ctx, q, args...)
+			if err != nil {
+				return err
+			}
+			n, err = r.RowsAffected()
+			return err
+		}); err != nil || n < slice {
+			return err
+		}
+	}
+}
+
+// dropWindows drops the windows of a level that ended before ms, with their figures.
+func (h *History) dropWindows(ctx context.Context, level int, ms int64) error {
+	type key struct{ target, at int64 }
+	for {
+		ks, err := query(ctx, h.db, func(r *sql.Rows, k *key) error { return r.Scan(&k.target, &k.at) },
+			"SELECT w.target, w.at FROM target t JOIN win w ON w.target = t.id AND w.level = ? AND w.at < ? AND w.until < ? LIMIT 100", level, ms, ms)
+		if err != nil || len(ks) == 0 {
+			return wrap("drop what is too old", h.path, err)
+		}
+		if err := h.write(ctx, "drop what is too old", func(tx *sql.Tx) error {
+			for _, k := range ks {
+				for _, q := range []string{"DELETE FROM figure WHERE target = ? AND level = ? AND at = ?", "DELETE FROM win WHERE target = ? AND level = ? AND at = ?"} {
+					if _, err := tx.ExecContext(ctx, q, k.target, level, k.at); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+}
+
+// size drops the oldest of a kind that takes more than it may.
+func (h *History) size(ctx context.Context) error {
+	var states int64
+	if err := h.db.QueryRowContext(ctx, "SELECT (SELECT coalesce(sum(bytes), 0) FROM state) + (SELECT coalesce(sum(bytes), 0) FROM pack)").Scan(&states); err != nil {
+		return wrap("measure history", h.path, err)
+	}
+	for states > h.o.StateBytes {
+		type old struct{ id, bytes int64 }
+		table, id := "pack", "id"
+		olds, err := query(ctx, h.db, func(r *sql.Rows, o *old) error { return r.Scan(&o.id, &o.bytes) }, "SELECT id, bytes FROM pack ORDER BY last LIMIT 100")
+		if err == nil && len(olds) == 0 {
+			table, id = "state", "rowid"
+			olds, err = query(ctx, h.db, func(r *sql.Rows, o *old) error { return r.Scan(&o.id, &o.bytes) }, "SELECT rowid, bytes FROM state ORDER BY at LIMIT 100")
+		}
+		if err != nil || len(olds) == 0 {
+			return wrap("measure history", h.path, err)
+		}
+		if err := h.write(ctx, "drop what is too large", func(tx *sql.Tx) error {
+			for _, o := range olds {
+				if states <= h.o.StateBytes {
+					break
+				}
+				if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE "+id+" = ?", o.id); err != nil {
+					return err
+				}
+				states -= o.bytes
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	classes, err := h.pages(ctx, "figure")
+	if err != nil || classes <= h.o.ClassBytes {
+		return err
+	}
+	// Which tenth of which level goes: minutes as long as there are any.
+	for _, level := range []int{60, 3600, 86400} {
+		var ms sql.NullInt64
+		if err := h.db.QueryRowContext(ctx, `SELECT until FROM win WHERE level = ?1 ORDER BY until
+			LIMIT 1 OFFSET (SELECT count(*) / 10 FROM win WHERE level = ?1)`, level).Scan(&ms); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return wrap("measure history", h.path, err)
+		}
+		if ms.Valid {
+			return h.dropWindows(ctx, level, ms.Int64+1)
+		}
+	}
+	return nil
+}
+
+// vacuum gives up to 16 MB of free pages back.
+func (h *History) vacuum(ctx context.Context) error {
+	var free int64
+	if err := h.db.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&free); err != nil || free < 256 {
+		return wrap("shrink history", h.path, err)
+	}
+	_, err := query(ctx, h.db, func(*sql.Rows, *int) error { return nil }, "PRAGMA incremental_vacuum(4096)")
+	return wrap("shrink history", h.path, err)
+}
+
+// Usage is what a kind takes.
+type Usage struct {
+	Kind   string    `json:"kind"` // "states", "classes", "plans", "examples"
+	Bytes  int64     `json:"bytes"`
+	Rows   int64     `json:"rows"`
+	Oldest time.Time `json:"oldest,omitzero"`
+	Newest time.Time `json:"newest,omitzero"`
+}
+
+// Usage tells what each kind takes in the file, free pages left out. It reads the list of all pages: a moment per gigabyte.
+func (h *History) Usage(ctx context.Context) ([]Usage, error) {
+	var out []Usage
+	for _, k := range []struct {
+		kind  string
+		about string
+		use   []string
+	}{
+		{"states", "SELECT count(*), min(a), max(b) FROM (SELECT at AS a, at AS b FROM state UNION ALL SELECT first, last FROM pack)", []string{"state", "state_size", "sqlite_autoindex_state_1", "pack", "pack_last", "pack_size"}},
+		{"classes", "SELECT (SELECT count(*) FROM figure), min(at), max(until) FROM win", []string{"figure", "win", "class", "sqlite_autoindex_class_1"}},
+		{"plans", "SELECT count(*), min(first), max(last) FROM plan", []string{"plan"}},
+		{"examples", "SELECT count(*), min(at), max(at) FROM sample", []string{"sample", "sample_class"}},
+	} {
+		u := Usage{Kind: k.kind}
+		var a, b sql.NullInt64
+		if err := h.db.QueryRowContext(ctx, k.about).Scan(&u.Rows, &a, &b); err != nil {
+			return nil, wrap("measure history", h.path, err)
+		}
+		if a.Valid {
+			u.Oldest, u.Newest = time.UnixMilli(a.Int64), time.UnixMilli(b.Int64)
+		}
+		for _, name := range k.use {
+			n, err := h.pages(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			u.Bytes += n
+		}
+		out = append(out, u)
+	}
+	return out, nil
+}
+
+// pages returns the bytes of the pages of a table or index.
+func (h *History) pages(ctx context.Context, name string) (n int64, err error) {
+	err = h.db.QueryRowContext(ctx, "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = ? AND aggregate = TRUE", name).Scan(&n)
+	return n, wrap("measure history", h.path, err)
+}

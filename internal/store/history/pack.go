@@ -1,0 +1,126 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+)
+
+// A pack holds states of one target that were taken within packSpan. Its document is, compressed as a whole, for each state in order of
+// time: the time as 8 bytes and the length of its JSON as 4, big-endian, and that JSON. Its times are the moments alone, as 8 bytes
+// each, so that they can be listed without unpacking.
+const (
+	packStates = 60              // as many rows are packed at a time
+	packSpan   = 5 * time.Minute // from the first to the last at most
+	packBytes  = 8 << 20         // of JSON, about; also how far back the compressor looks
+	packWait   = 2 * time.Minute // a row that is older is packed in any case
+)
+
+// record is a state as it stands in a pack.
+type record struct {
+	at  int64
+	raw []byte
+}
+
+func appendRecord(b []byte, r record) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(r.at))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(r.raw)))
+	return append(b, r.raw...)
+}
+
+// records goes through an unpacked pack; ok is false at the end of one that is cut short.
+func records(b []byte) iter.Seq2[record, bool] {
+	return func(yield func(record, bool) bool) {
+		for len(b) > 0 {
+			if len(b) < 12 || int64(len(b)-12) < int64(binary.BigEndian.Uint32(b[8:])) {
+				yield(record{}, false)
+				return
+			}
+			n := 12 + int(binary.BigEndian.Uint32(b[8:]))
+			if !yield(record{int64(binary.BigEndian.Uint64(b)), b[12:n:n]}, true) {
+				return
+			}
+			b = b[n:]
+		}
+	}
+}
+
+// member returns the state of that moment from an unpacked pack.
+func member(b []byte, at int64) ([]byte, error) {
+	for r, ok := range records(b) {
+		if ok && r.at == at {
+			return r.raw, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: a pack lacks the state of %s that it names", errDamaged, time.UnixMilli(at).Format(time.RFC3339))
+}
+
+// moments goes through the times of a pack.
+func moments(b []byte) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for ; len(b) >= 8; b = b[8:] {
+			if !yield(int64(binary.BigEndian.Uint64(b))) {
+				return
+			}
+		}
+	}
+}
+
+// pack turns rows of states into packs, a transaction each, until no target has enough of them.
+func (h *History) pack(ctx context.Context, now time.Time) error {
+	type due struct{ target, oldest int64 }
+	ds, err := query(ctx, h.db, func(r *sql.Rows, d *due) error { return r.Scan(&d.target, &d.oldest) },
+		"SELECT target, min(at) FROM state GROUP BY target HAVING count(*) >= ? OR min(at) < ? OR max(at) > ?",
+		packStates, now.Add(-packWait).UnixMilli(), now.Add(packWait).UnixMilli())
+	if err != nil {
+		return wrap("pack states", h.path, err)
+	}
+	for _, d := range ds {
+		for more := true; more && ctx.Err() == nil; {
+			if err := h.write(ctx, "pack states", func(tx *sql.Tx) (err error) {
+				more, err = h.packOne(ctx, tx, d.target)
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// packOne packs the oldest rows of a target and reports whether there are as many left as make another pack.
+func (h *History) packOne(ctx context.Context, tx *sql.Tx, target int64) (more bool, err error) {
+	rows, err := query(ctx, tx, func(r *sql.Rows, x *record) error { return r.Scan(&x.at, &x.raw) },
+		"SELECT at, doc FROM state WHERE target = ? ORDER BY at LIMIT ?", target, 2*packStates)
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	slices.SortFunc(rows, func(a, b record) int { return cmp.Compare(a.at, b.at) })
+	var doc, times []byte
+	n := 0
+	for _, r := range rows {
+		if n > 0 && (r.at-rows[0].at > packSpan.Milliseconds() || len(doc) > packBytes/2 || n == packStates) {
+			break
+		}
+		raw, err := h.dec.DecodeAll(r.raw, nil)
+		if err != nil {
+			return false, fmt.Errorf("%w: state of %s: %w", errDamaged, time.UnixMilli(r.at).Format(time.RFC3339), err)
+		}
+		doc = appendRecord(doc, record{r.at, raw})
+		times = binary.BigEndian.AppendUint64(times, uint64(r.at))
+		n++
+	}
+	first, last := rows[0].at, rows[n-1].at
+	small := h.enc.EncodeAll(doc, nil)
+	if _, err := tx.ExecContext(ctx, "INSERT INTO pack (target, first, last, bytes, times, doc) VALUES (?, ?, ?, ?, ?, ?)",
+		target, first, last, len(small)+len(times), times, small); err != nil {
+		return false, err
+	}
+	_, err = tx.ExecContext(ctx, "DELETE FROM state WHERE target = ? AND at >= ? AND at <= ?", target, first, last)
+	return len(rows)-n >= packStates, err
+}

@@ -1,0 +1,296 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"dyno/internal/state"
+)
+
+// flushEvery is how long a state waits for others to be written with.
+const flushEvery = time.Second
+
+// waiting is a state that is not in the file yet.
+type waiting struct {
+	target string
+	at     int64
+	doc    []byte // compressed
+}
+
+// PutState keeps a state, which it does not hold on to: Cap it first. A state of the same target and millisecond is replaced. It is
+// written together with others within a second, by this call, a later one or Run; StateAt finds it at once. An error is of the
+// writing: the states wait, within Options.BufferBytes, for the next try.
+func (h *History) PutState(ctx context.Context, s *state.State) error {
+	if s.Target == "" || s.At.IsZero() {
+		return errors.New("store state: it has no target or no time")
+	}
+	raw, err := state.Encode(s)
+	if err != nil {
+		return fmt.Errorf("store state: %w", err)
+	}
+	doc := h.enc.EncodeAll(raw, nil)
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return wrap("store state", h.path, errClosed)
+	}
+	h.waiting = append(h.waiting, waiting{s.Target, s.At.UnixMilli(), doc})
+	h.bytes += len(doc)
+	now := time.Now()
+	due := now.Sub(h.flushed) >= flushEvery-flushEvery/10 || now.Before(h.flushed)
+	h.mu.Unlock()
+	if due {
+		err = h.Flush(ctx)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for h.bytes > h.o.BufferBytes && len(h.waiting) > 1 {
+		h.bytes -= len(h.waiting[0].doc)
+		h.waiting = slices.Delete(h.waiting, 0, 1)
+		h.dropped++
+	}
+	return err
+}
+
+// Dropped tells how many states were given up because the file could not be written for too long.
+func (h *History) Dropped() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.dropped
+}
+
+// Flush writes the states that wait.
+func (h *History) Flush(ctx context.Context) error {
+	h.flush.Lock()
+	defer h.flush.Unlock()
+	h.mu.Lock()
+	h.flushed = time.Now()
+	batch := slices.Clone(h.waiting)
+	dropped := h.dropped
+	h.mu.Unlock()
+	if len(batch) == 0 {
+		return nil
+	}
+	err := h.write(ctx, "store states", func(tx *sql.Tx) error {
+		for _, w := range batch {
+			id, err := h.target(ctx, tx, w.target)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?)", id, w.at, len(w.doc), w.doc); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := max(0, len(batch)-int(h.dropped-dropped)) // some of them may have been given up meanwhile
+	for _, w := range h.waiting[:n] {
+		h.bytes -= len(w.doc)
+	}
+	h.waiting = slices.Delete(h.waiting, 0, n)
+	return nil
+}
+
+// found is a state with where it is: waiting, a row or in a pack.
+type found struct {
+	at   int64
+	doc  []byte
+	pack bool
+}
+
+// StateAt returns the newest state of the target at or before that time and not older than Options.Reach before it; else a
+// *NotFoundError, which tells the nearest ones.
+func (h *History) StateAt(ctx context.Context, target string, at time.Time) (*state.State, error) {
+	const op = "read state"
+	ms := at.UnixMilli()
+	best, err := h.newest(ctx, target, ms)
+	if err != nil {
+		return nil, wrap(op, h.path, err)
+	}
+	if best.doc == nil || best.at < ms-h.o.Reach.Milliseconds() {
+		e := &NotFoundError{Target: target, At: at}
+		if best.doc != nil {
+			e.Before = time.UnixMilli(best.at)
+		}
+		if after, err := h.oldestAfter(ctx, target, ms); err == nil && after != 0 {
+			e.After = time.UnixMilli(after)
+		}
+		return nil, e
+	}
+	raw, err := h.dec.DecodeAll(best.doc, nil)
+	if err != nil {
+		return nil, wrap(op, h.path, fmt.Errorf("%w: state of %s: %w", errDamaged, time.UnixMilli(best.at).Format(time.RFC3339), err))
+	}
+	if best.pack {
+		if raw, err = member(raw, best.at); err != nil {
+			return nil, wrap(op, h.path, err)
+		}
+	}
+	s, err := state.Decode(raw)
+	if err != nil {
+		return nil, wrap(op, h.path, fmt.Errorf("%w: %w", errDamaged, err))
+	}
+	return s, nil
+}
+
+// newest finds the newest state at or before ms; its doc is nil when there is none.
+func (h *History) newest(ctx context.Context, target string, ms int64) (best found, err error) {
+	take := func(at int64, doc []byte, pack bool) {
+		if at <= ms && (best.doc == nil || at > best.at) {
+			best = found{at, doc, pack}
+		}
+	}
+	// What waits is looked at first and again last: it may move into a row while we look.
+	look := func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		for _, w := range h.waiting {
+			if w.target == target {
+				take(w.at, w.doc, false)
+			}
+		}
+	}
+	look()
+	id, err := h.target(ctx, nil, target)
+	if err != nil || id == 0 {
+		return best, err
+	}
+	tx, err := h.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // rows become packs while we look
+	if err != nil {
+		return best, err
+	}
+	defer tx.Rollback()
+	var f found
+	switch err := tx.QueryRowContext(ctx, "SELECT at, doc FROM state WHERE target = ? AND at <= ? ORDER BY at DESC LIMIT 1", id, ms).Scan(&f.at, &f.doc); {
+	case err == nil:
+		take(f.at, f.doc, false)
+	case !errors.Is(err, sql.ErrNoRows):
+		return best, err
+	}
+	// The newest one is the last of the pack that ends last before ms, or in one of the packs around ms: there are several when the clock was
+	// set back.
+	type where struct{ id, at int64 }
+	packs, err := query(ctx, tx, func(r *sql.Rows, w *where) error {
+		var times []byte
+		if err := r.Scan(&w.id, &times); err != nil {
+			return err
+		}
+		for t := range moments(times) {
+			if t <= ms {
+				w.at = max(w.at, t)
+			}
+		}
+		return nil
+	}, `SELECT id, times FROM (SELECT id, times FROM pack WHERE target = ?1 AND last <= ?2 ORDER BY last DESC LIMIT 1)
+		UNION ALL SELECT id, times FROM pack WHERE target = ?1 AND last > ?2 AND last <= ?2 + ?3 AND first <= ?2`, id, ms, packSpan.Milliseconds())
+	if err != nil {
+		return best, err
+	}
+	for _, p := range packs {
+		if p.at == 0 || best.doc != nil && p.at <= best.at {
+			continue
+		}
+		var doc []byte
+		if err := tx.QueryRowContext(ctx, "SELECT doc FROM pack WHERE id = ?", p.id).Scan(&doc); err != nil {
+			return best, err
+		}
+		take(p.at, doc, true)
+	}
+	look()
+	return best, nil
+}
+
+// oldestAfter returns the time of the first state after ms, 0 when there is none.
+func (h *History) oldestAfter(ctx context.Context, target string, ms int64) (int64, error) {
+	ts, err := h.times(ctx, target, ms+1, 1<<62, 1)
+	if err != nil || len(ts) == 0 {
+		return 0, err
+	}
+	return ts[0], nil
+}
+
+// StateTimes returns the times of the states kept from ≤ t ≤ to, in order. When there are more than most (0: no bound) they are
+// thinned evenly, the first and the last always among them.
+func (h *History) StateTimes(ctx context.Context, target string, from, to time.Time, most int) ([]time.Time, error) {
+	ms, err := h.times(ctx, target, from.UnixMilli(), to.UnixMilli(), 0)
+	if err != nil {
+		return nil, wrap("read times of states", h.path, err)
+	}
+	if most > 0 && len(ms) > most {
+		thin := make([]int64, 0, most)
+		for i := range most {
+			thin = append(thin, ms[i*(len(ms)-1)/max(1, most-1)])
+		}
+		ms = thin
+	}
+	out := make([]time.Time, len(ms))
+	for i, t := range ms {
+		out[i] = time.UnixMilli(t)
+	}
+	return out, nil
+}
+
+// times returns the moments from ≤ t ≤ to in order, each once; with first not 0 the earliest one is among them and the rest may be missing.
+func (h *History) times(ctx context.Context, target string, from, to int64, first int) ([]int64, error) {
+	var out []int64
+	add := func(t int64) {
+		if t >= from && t <= to {
+			out = append(out, t)
+		}
+	}
+	h.mu.Lock()
+	for _, w := range h.waiting {
+		if w.target == target {
+			add(w.at)
+		}
+	}
+	h.mu.Unlock()
+	id, err := h.target(ctx, nil, target)
+	if err != nil {
+		return nil, err
+	}
+	if id != 0 {
+		limit := -1
+		if first != 0 {
+			limit = 1
+		}
+		tx, err := h.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+		if err != nil {
+			return nil, err
+		}
+		defer tx.Rollback()
+		rows, err := query(ctx, tx, func(r *sql.Rows, t *int64) error { return r.Scan(t) },
+			"SELECT at FROM state WHERE target = ? AND at >= ? AND at <= ? ORDER BY at LIMIT ?", id, from, to, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range rows {
+			add(t)
+		}
+		if first != 0 {
+			limit = 3 // packs overlap when the clock was set back
+		}
+		packs, err := query(ctx, tx, func(r *sql.Rows, b *[]byte) error { return r.Scan(b) },
+			"SELECT times FROM pack WHERE target = ? AND last >= ? AND first <= ? ORDER BY last LIMIT ?", id, from, to, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range packs {
+			for t := range moments(b) {
+				add(t)
+			}
+		}
+	}
+	slices.SortFunc(out, cmp.Compare[int64])
+	return slices.Compact(out), nil
+}

@@ -1,0 +1,303 @@
+package series
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+)
+
+// asked returns an engine over a store that holds a minute of two series of one metric, and of another that changed its kind.
+func asked(t *testing.T, l Limits) (*Engine, *Store) {
+	t.Helper()
+	s := mustOpen(t, filepath.Join(t.TempDir(), "s"))
+	for i := range 60 {
+		at := t0 + int64(i)*1000
+		kind := metric.Gauge
+		if i >= 30 {
+			kind = metric.Counter
+		}
+		r := reading.Reading{Target: "a", At: time.UnixMilli(at), Samples: []metric.Sample{
+			{Name: "reads", Labels: metric.L("disk", "x"), Kind: metric.Counter, At: at, Value: float64(2 * i)},
+			{Name: "reads", Labels: metric.L("disk", "y"), Kind: metric.Counter, At: at, Value: float64(4 * i)},
+			{Name: "learned", Kind: kind, At: at, Value: float64(i)},
+		}}
+		if err := s.AppendRound(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	help := func(name string) string { return "Help on " + name + "." }
+	return NewEngine(s, help, l), s
+}
+
+func moment(seconds float64) time.Time { return time.UnixMilli(t0 + int64(seconds*1000)) }
+
+func answerText(t *testing.T, a Answer) string {
+	t.Helper()
+	b, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestQueryAnswersAsPrometheusDoes(t *testing.T) {
+	e, _ := asked(t, Limits{})
+	f := func(expr string, seconds float64, want string) {
+		t.Helper()
+		a, err := e.Query(t.Context(), expr, moment(seconds), QueryOptions{})
+		if err != nil {
+			t.Fatalf("%s: %v", expr, err)
+		}
+		if got := answerText(t, a); got != want {
+			t.Fatalf("%s: got %s, want %s", expr, got, want)
+		}
+	}
+	f(`reads{disk="x"}`, 59, `{"resultType":"vector","result":[{"metric":{"__name__":"reads","disk":"x","target":"a"},"value":[1800000059,"118"]}]}`)
+	f(`sum(rate(reads[20s]))`, 59, `{"resultType":"vector","result":[{"metric":{},"value":[1800000059,"6"]}]}`)
+	f(`reads{disk="x"}[2s]`, 1, `{"resultType":"matrix","result":[{"metric":{"__name__":"reads","disk":"x","target":"a"},"values":[[1800000000,"0"],[1800000001,"2"]]}]}`)
+	f(`nothing`, 1, `{"resultType":"vector","result":[]}`)
+	f(`1/0`, 0.25, `{"resultType":"scalar","result":[1800000000.25,"+Inf"]}`)
+	f("\"a\\\"\\n<\"", 0, `{"resultType":"string","result":[1800000000,"a\"\n\u003c"]}`)
+	f(`vector(-1e-7)`, 0.005, `{"resultType":"vector","result":[{"metric":{},"value":[1800000000.005,"-1e-07"]}]}`)
+	// A series that changed its kind is one series, and its kind is no label.
+	f(`learned`, 59, `{"resultType":"vector","result":[{"metric":{"__name__":"learned","target":"a"},"value":[1800000059,"59"]}]}`)
+	f(`count_over_time(learned[1m])`, 59, `{"resultType":"vector","result":[{"metric":{"target":"a"},"value":[1800000059,"60"]}]}`)
+	f(`count({__name__=~".+"})`, 59, `{"resultType":"vector","result":[{"metric":{},"value":[1800000059,"3"]}]}`)
+}
+
+func TestQueryRangeGivesEachStep(t *testing.T) {
+	e, _ := asked(t, Limits{})
+	a, err := e.QueryRange(t.Context(), `reads{disk="y"}`, moment(58), moment(59.5), 500*time.Millisecond, QueryOptions{})
+	const want = `{"resultType":"matrix","result":[{"metric":{"__name__":"reads","disk":"y","target":"a"},"values":[[1800000058,"232"],[1800000058.500,"232"],[1800000059,"236"],[1800000059.500,"236"]]}]}`
+	if err != nil || answerText(t, a) != want {
+		t.Fatalf("got %s, %v", answerText(t, a), err)
+	}
+	a, err = e.QueryRange(t.Context(), `reads`, moment(58), moment(59), time.Second, QueryOptions{Limit: 1})
+	if err != nil || len(a.Series) != 1 || !slices.Equal(a.Warnings, []string{cutNote}) {
+		t.Fatalf("got %+v, %v", a, err)
+	}
+	a, err = e.Query(t.Context(), `reads`, moment(59+200), QueryOptions{Lookback: time.Minute})
+	if err != nil || len(a.Series) != 0 {
+		t.Fatalf("a lookback of a minute shows what is older: %+v, %v", a, err)
+	}
+}
+
+func TestQueryErrorsHaveTheirType(t *testing.T) {
+	e, s := asked(t, Limits{Samples: 100, Concurrent: 1})
+	f := func(expr string, ctx context.Context, o QueryOptions, want ErrorType) {
+		t.Helper()
+		_, err := e.Query(ctx, expr, moment(59), o)
+		var q *QueryError
+		if !errors.As(err, &q) || q.Type != want {
+			t.Fatalf("%s: got %v (%T), want %s", expr, err, err, want)
+		}
+	}
+	f(`sum by (`, t.Context(), QueryOptions{}, BadData)
+	f(`reads * on (target) reads`, t.Context(), QueryOptions{}, Execution)
+	f(`reads[1m]`, t.Context(), QueryOptions{}, Execution) // 120 samples, 100 are allowed
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	f(`reads`, gone, QueryOptions{}, Canceled)
+	e.turn <- struct{}{} // another query runs and does not end
+	f(`reads`, t.Context(), QueryOptions{Timeout: time.Millisecond}, Timeout)
+	<-e.turn
+	_, err := e.QueryRange(t.Context(), "1", moment(0), moment(20_000), time.Second, QueryOptions{})
+	var q *QueryError
+	if !errors.As(err, &q) || q.Type != BadData {
+		t.Fatalf("20000 points: got %v", err)
+	}
+	// Fewer points than allowed by the clock of package time, which ends at 292 years.
+	if _, err = e.QueryRange(t.Context(), "1", time.Unix(-9e15, 0), time.Unix(9e15, 0), 100*365*24*time.Hour, QueryOptions{}); !errors.As(err, &q) || q.Type != BadData {
+		t.Fatalf("millions of points: got %v", err)
+	}
+	f(strings.Repeat("(", MaxExpression+1), t.Context(), QueryOptions{}, BadData)
+	if _, err := e.LabelNames(t.Context(), []string{strings.Repeat("a", MaxExpression+1)}, time.Time{}, time.Time{}, 0); !errors.As(err, &q) || q.Type != BadData {
+		t.Fatalf("a long selector: got %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f(`reads`, t.Context(), QueryOptions{}, Unavailable)
+	if _, err := e.LabelNames(t.Context(), nil, time.Time{}, time.Time{}, 0); !errors.As(err, &q) || q.Type != Unavailable {
+		t.Fatalf("a closed store lists labels: %v", err)
+	}
+}
+
+// TestDeepAndFarQueriesEnd asks what would end a program that nests or counts without bounds.
+func TestDeepAndFarQueriesEnd(t *testing.T) {
+	e, _ := asked(t, Limits{})
+	f := func(expr string, at ...time.Time) {
+		t.Helper()
+		for _, at := range at {
+			var q *QueryError
+			if _, err := e.Query(t.Context(), expr, at, QueryOptions{Timeout: time.Second}); err != nil && !errors.As(err, &q) {
+				t.Fatalf("%.40q at %v: %T %v", expr, at, err, err)
+			}
+		}
+	}
+	f(strings.Repeat("(", MaxExpression), moment(59))
+	f(strings.Repeat("-", MaxExpression-1)+"1", moment(59))
+	f(strings.Repeat("abs(", MaxExpression/8)+"reads"+strings.Repeat(")", MaxExpression/8), moment(59))
+	for _, expr := range []string{"reads", "\xff{\xfe", `reads offset 100y`, `rate(reads[100y])`, `rate(reads[100y:1y])`, `reads @ 9e15`, `vector(time())`} {
+		f(expr, moment(59), time.Unix(9e15, 0), time.Unix(-9e15, 0), time.Time{})
+	}
+}
+
+func TestListsHideHowKindsAreKept(t *testing.T) {
+	e, _ := asked(t, Limits{})
+	var none time.Time
+	names, err := e.LabelNames(t.Context(), nil, none, none, 0)
+	if d := cmp.Diff([]string{"__name__", "disk", "target"}, names.Items); d != "" || err != nil {
+		t.Fatal(d, err)
+	}
+	values, err := e.LabelValues(t.Context(), "__name__", nil, none, none, 0)
+	if d := cmp.Diff([]string{"learned", "reads"}, values.Items); d != "" || err != nil {
+		t.Fatal(d, err)
+	}
+	values, err = e.LabelValues(t.Context(), kindLabel, nil, none, none, 0)
+	if len(values.Items) != 0 || err != nil {
+		t.Fatal(values, err)
+	}
+	values, err = e.LabelValues(t.Context(), "disk", []string{`{disk="y"}`, `{disk=~"x|y"}`}, moment(0), moment(59), 1)
+	if d := cmp.Diff(Listing[string]{[]string{"x"}, true}, values); d != "" || err != nil {
+		t.Fatal(d, err)
+	}
+	series, err := e.Matching(t.Context(), []string{`learned`, `{disk="x"}`, `{__name__=~"l.*"}`}, none, none, 0)
+	want := []metric.Labels{metric.L("__name__", "learned", "target", "a"), metric.L("__name__", "reads", "disk", "x", "target", "a")}
+	if d := cmp.Diff(want, series.Items); d != "" || err != nil {
+		t.Fatal(d, err)
+	}
+	for _, bad := range [][]string{nil, {`{target=~".*"}`}, {`sum(reads)`}} {
+		var q *QueryError
+		if _, err := e.Matching(t.Context(), bad, none, none, 0); !errors.As(err, &q) || q.Type != BadData {
+			t.Fatalf("%v: got %v", bad, err)
+		}
+	}
+	m, err := e.Metadata(t.Context(), "", 0)
+	meta := map[string][]Metadata{
+		"reads":   {{"counter", "Help on reads.", ""}},
+		"learned": {{"counter", "Help on learned.", ""}, {"gauge", "Help on learned.", ""}},
+	}
+	if d := cmp.Diff(meta, m); d != "" || err != nil {
+		t.Fatal(d, err)
+	}
+	if m, err = e.Metadata(t.Context(), "reads", 0); len(m) != 1 || err != nil {
+		t.Fatal(m, err)
+	}
+	if m, err = e.Metadata(t.Context(), "", 1); len(m["learned"]) != 2 || len(m) != 1 || err != nil {
+		t.Fatal(m, err)
+	}
+}
+
+func TestAnswerStringsAreJSON(t *testing.T) {
+	f := func(s string) {
+		t.Helper()
+		b := appendString(nil, s)
+		var got string
+		if err := json.Unmarshal(b, &got); err != nil || got != strings.ToValidUTF8(s, "\uFFFD") {
+			t.Fatalf("%q was written as %s, read as %q, %v", s, b, got, err)
+		}
+		std, err := json.Marshal(s)
+		if err != nil || !strings.EqualFold(string(std), string(b)) && !strings.ContainsAny(s, "\b\f\x7f") {
+			t.Fatalf("%q: encoding/json writes %s, not %s (%v)", s, std, b, err)
+		}
+	}
+	f("")
+	f("sd a\xff\"\\\n\r\t\x00\x1b\x7f\b\f")
+	f("<script>&\u2028\u2029ü漢\U0001F600\uFFFD")
+	for r := range rune(0x300) {
+		f(string(r))
+	}
+}
+
+func FuzzAnswerString(f *testing.F) {
+	f.Add("a\xff\"")
+	f.Fuzz(func(t *testing.T, s string) {
+		var got string
+		if err := json.Unmarshal(appendString(nil, s), &got); err != nil {
+			t.Fatalf("%q: %v", s, err)
+		}
+	})
+}
+
+func TestTimesAreReadAsPrometheusDoes(t *testing.T) {
+	f := func(s string, want int64) {
+		t.Helper()
+		got, err := ParseTime(s)
+		if (err != nil) != (want == -1) || err == nil && got.UnixMilli() != want {
+			t.Fatalf("%q: got %v, %v", s, got, err)
+		}
+	}
+	f("1800000000", t0)
+	f("1800000000.0006", t0+1)
+	f("1.8e9", t0)
+	f("2027-01-15T08:00:00Z", t0)
+	f("2027-01-15T09:00:00.25+01:00", t0+250)
+	f("-292273086-05-16T16:47:06Z", math.MinInt64/2)
+	f("292277025-08-18T07:12:54.999999999Z", math.MaxInt64/2)
+	f("", -1)
+	f("now", -1)
+	f("NaN", -1)
+	f("1e300", -1)
+	g := func(s string, want time.Duration) {
+		t.Helper()
+		got, err := ParseDuration(s)
+		if (err != nil) != (want < 0) || err == nil && got != want {
+			t.Fatalf("%q: got %v, %v", s, got, err)
+		}
+	}
+	g("15", 15*time.Second)
+	g("0.5", 500*time.Millisecond)
+	g("1h30m", 90*time.Minute)
+	g("1d", 24*time.Hour)
+	g("", -1)
+	g("NaN", -1)
+	g("+Inf", -1)
+	g("1e30", -1)
+	g("1x", -1)
+}
+
+// TestTheSpokenVersionIsTheOneBuiltIn holds PrometheusVersion to go.mod: v0.315.0 of the library is Prometheus 3.15.0.
+func TestTheSpokenVersionIsTheOneBuiltIn(t *testing.T) {
+	mod, err := os.ReadFile("../../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var minor, patch int
+	_, line, _ := strings.Cut(string(mod), "\tgithub.com/prometheus/prometheus v0.3")
+	if n, err := fmt.Sscanf(line, "%d.%d", &minor, &patch); n != 2 {
+		t.Fatal("go.mod names no Prometheus", err)
+	}
+	if want := fmt.Sprintf("3.%d.%d", minor, patch); PrometheusVersion != want {
+		t.Fatalf("PrometheusVersion is %s, go.mod has %s", PrometheusVersion, want)
+	}
+}
+
+func TestValuesAreWrittenAsPrometheusDoes(t *testing.T) {
+	f := func(v float64, want string) {
+		t.Helper()
+		if got := string(appendValue(nil, v)); got != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+	}
+	f(0, `"0"`)
+	f(math.Copysign(0, -1), `"-0"`)
+	f(0.30000000000000004, `"0.30000000000000004"`)
+	f(1e20, `"100000000000000000000"`)
+	f(1e21, `"1e+21"`)
+	f(math.NaN(), `"NaN"`)
+	f(math.Inf(-1), `"-Inf"`)
+}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -13,7 +15,9 @@ import (
 	"dyno/internal/digestsource"
 	"dyno/internal/host"
 	"dyno/internal/metric"
+	"dyno/internal/pattern"
 	"dyno/internal/progress"
+	"dyno/internal/reading"
 	"dyno/internal/scrape"
 	"dyno/internal/snapshot"
 	"dyno/internal/target"
@@ -22,13 +26,27 @@ import (
 // Options says how long to look and how deep.
 type Options struct {
 	Window   time.Duration // 3 s to 10 min; counters need some seconds to become rates
-	Top      int           // classes whose plan and tables are looked up; 0 means 12
+	Top      int           // classes whose plan and tables are looked up; 0 means those with 1 % of the time or more, at most 30
 	Redact   bool          // leave examples, which hold literals, out of the snapshot
 	Progress progress.Sink
 }
 
+// sourceTime is how long a source may take at the begin and at the end of the window: servers that are overloaded are the ones looked at.
+const sourceTime = 8 * time.Second
+
 // MinWindow is the shortest window that gives rates.
 const MinWindow = 3 * time.Second
+
+// Sources names the sources of metrics that judgement draws on: all but those that are read only when asked for, and those whose facts
+// the snapshot holds in another form (tables with their sizes, variables).
+func Sources() (names []string) {
+	for _, x := range scrape.Sources() {
+		if !x.Asked && !slices.Contains([]string{"variables", "sizes"}, x.Name) {
+			names = append(names, x.Name)
+		}
+	}
+	return names
+}
 
 // Take looks at the target for the window and returns what it saw. A source that gives nothing is listed in the snapshot; an
 // error means that there is no snapshot: the window was cut short or the server went away.
@@ -36,12 +54,10 @@ func Take(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot,
 	if o.Window < MinWindow {
 		return nil, fmt.Errorf("look at %s: a window of %v is too short, the least is %v", t.Spec().Name, o.Window, MinWindow)
 	}
-	if o.Top <= 0 {
-		o.Top = 12
-	}
 	var (
 		buf     metric.Buffer
 		scraped []snapshot.Source // what each source has given since the window began
+		seen    moments
 		start   = time.Now()
 	)
 	digests, err := digestsource.Open(ctx, t, digestsource.Options{})
@@ -49,26 +65,33 @@ func Take(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot,
 		return nil, err
 	}
 	defer digests.Close()
-	scraper, err := scrape.New(t, scrape.Options{})
+	scraper, err := scrape.New(t, scrape.Options{Sources: Sources(), Timeout: sourceTime})
 	if err != nil {
 		return nil, err
 	}
 	defer scraper.Close()
 
-	look, cancel := context.WithTimeout(ctx, o.Window)
+	look, cancel := context.WithCancel(ctx)
 	defer cancel()
+	running := programs{t: t}
+	if err := running.begin(look); err != nil {
+		return nil, windowError(ctx, t, err)
+	}
+	start = time.Now() // on an overloaded server the questions above may have taken seconds, of which nothing is known
 	if err := digests.Begin(look); err != nil {
 		return nil, windowError(ctx, t, err)
 	}
 	g, gctx := errgroup.WithContext(look)
 	g.Go(func() error { return quietEnd(gctx, digests.Run(gctx)) })
 	g.Go(func() error {
-		return quietEnd(gctx, scraper.Run(gctx, time.Second, func(_ time.Time, samples []metric.Sample, sources []snapshot.Source) {
-			buf.Add(samples...)
-			scraped = sources
+		defer cancel() // it is the scraper that ends the window: with a reading of every source
+		return quietEnd(gctx, scraper.Window(gctx, time.Second, o.Window, func(r reading.Reading) {
+			buf.Add(r.Samples...)
+			scraped = r.Sources
+			seen.add(r.State)
 			o.Progress.Report(progress.Progress{
 				Step: "looking at " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(),
-				Done: time.Since(start).Seconds(), Total: o.Window.Seconds(),
+				Done: min(time.Since(start), o.Window).Seconds(), Total: o.Window.Seconds(),
 			})
 		}))
 	})
@@ -84,13 +107,18 @@ func Take(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot,
 		return nil, windowError(ctx, t, err)
 	}
 	end := time.Now()
+	ran, err := running.end(ctx)
+	if err != nil {
+		return nil, windowError(ctx, t, err)
+	}
 
 	s := &snapshot.Snapshot{
 		Format: snapshot.Format, From: start.UTC(), To: end.UTC(),
 		Target:  describe(t),
-		Sources: append(settle(scraped), sources...),
-		Series:  buf.Series(start.UnixMilli(), end.UnixMilli()),
-		Classes: classes,
+		Sources: slices.Concat(settle(append(scraped, running.source)), sources),
+		Series:  lean(buf.Series(start.UnixMilli(), end.UnixMilli())),
+		Classes: classes, Programs: ran,
+		Moments: seen.pick(),
 	}
 	if up, ok := s.Find("mysql_global_status_uptime"); ok { // as it is now, not as it was when the target was opened
 		s.Target.UptimeSec = int64(up.Points[len(up.Points)-1].Value)
@@ -99,14 +127,20 @@ func Take(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot,
 	if err != nil {
 		return nil, windowError(ctx, t, err)
 	}
+	withholdSecrets(vars)
 	s.Variables = vars
 	if s.Source("global_status").Reads == 0 {
 		return nil, fmt.Errorf("look at %s: the server gave no status counters in %v: %s", t.Spec().Name, o.Window, s.Source("global_status").Reason)
 	}
 	look2 := questioner{t: t, s: s}
-	if err := look2.ask(ctx, o.Top); err != nil {
+	if err := look2.ask(ctx, max(0, o.Top)); err != nil {
 		return nil, windowError(ctx, t, err)
 	}
+	users, src, err := accounts(ctx, t)
+	if err != nil {
+		return nil, windowError(ctx, t, err)
+	}
+	s.Accounts, s.Sources = users, append(s.Sources, src)
 	s.Host = hostFacts(ctx, t, s)
 	s.Target.Local = s.Host.ServerPID != 0
 	o.Progress.Report(progress.Progress{Step: "looking at " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(), Done: 1, Total: 1, End: true})
@@ -149,8 +183,11 @@ func hostFacts(ctx context.Context, t *target.Target, s *snapshot.Snapshot) snap
 	if err != nil { // what could be read is in the facts all the same
 		s.Sources = append(s.Sources, snapshot.Source{Name: "host_facts", State: snapshot.Failed, Reason: err.Error()})
 	}
-	h.CPUs, h.MemBytes = facts.CPUs, facts.MemBytes
+	h.CPUs, h.MemBytes, h.MemLimit = facts.CPUs, facts.MemBytes, facts.MemLimit
 	h.Kernel = facts.Kernel
+	k := host.ReadTuning(pid, t.Facts().Datadir)
+	h.Settings, h.Limits, h.Process, h.NUMANodes = k.Settings, k.Limits, k.Process, k.NUMANodes
+	h.DatadirDev, h.DatadirFS, h.DatadirOpt = k.Device, k.Filesystem, k.MountOptions
 	return h
 }
 
@@ -160,6 +197,43 @@ func redact(s *snapshot.Snapshot) {
 		s.Classes[i].Example = ""
 	}
 	for i := range s.Plans {
-		s.Plans[i].Raw = ""
+		s.Plans[i].Raw, s.Plans[i].Error = "", withoutValues(s.Plans[i].Error)
+	}
+	for i := range s.Moments {
+		withhold(&s.Moments[i])
+	}
+	for i := range s.Programs {
+		s.Programs[i].Body = ""
+	}
+	for i := range s.Tables {
+		for j := range s.Tables[i].Triggers {
+			s.Tables[i].Triggers[j].Body = ""
+		}
+	}
+}
+
+// fromServer begins an error that the server itself has worded, often with a part of the statement or a value.
+var fromServer = pattern.New(`Error (\d+)( \([0-9A-Z]{5}\))?: `)
+
+// withoutValues leaves of a server's error its number.
+func withoutValues(text string) string {
+	if m := fromServer.FindStringSubmatchIndex(text); m != nil {
+		return text[:m[0]] + "error " + text[m[2]:m[3]] + " of the server"
+	}
+	return text
+}
+
+// withholdSecrets takes the values out of variables that servers show with a password, a token or a key in them. A snapshot travels.
+func withholdSecrets(vars map[string]string) {
+	for name, v := range vars {
+		switch strings.ToUpper(v) {
+		case "", "ON", "OFF":
+			continue
+		}
+		for _, end := range []string{"_password", "_pwd", "_token", "_secret", "_filekey", "_sst_auth", "wsrep_provider_options", "wsrep_cluster_address"} {
+			if strings.HasSuffix(name, end) {
+				vars[name] = "(withheld)"
+			}
+		}
 	}
 }

@@ -19,8 +19,11 @@ import (
 	"dyno/internal/target"
 )
 
-// questionTime bounds each question about a class.
-const questionTime = 2 * time.Second
+// questionTime bounds each question about a class, plansTime all those for plans: on a server whose tables are locked each of them waits.
+const (
+	questionTime = 2 * time.Second
+	plansTime    = 10 * time.Second
+)
 
 // questioner asks the server about the classes that matter: which tables they touch and how it would execute them.
 type questioner struct {
@@ -28,8 +31,28 @@ type questioner struct {
 	s *snapshot.Snapshot
 }
 
-// ask fills Tables and Plans of the snapshot for the n classes with the most time. What cannot be asked is said in the plan; an
-// error means that the server went away.
+// least is the share of the statement time from which on a class is asked about, and mostAsked how many at most.
+const (
+	least     = 0.01
+	mostAsked = 30
+)
+
+// top returns the classes that are asked about: the first n, or with n 0 those that take a share worth asking for.
+func (q questioner) top(n int) []class.Class {
+	if n > 0 {
+		return q.s.Classes[:min(n, len(q.s.Classes))]
+	}
+	total := q.s.TotalTime()
+	for i, c := range q.s.Classes {
+		if i == mostAsked || c.TimeSec < least*total {
+			return q.s.Classes[:i]
+		}
+	}
+	return q.s.Classes
+}
+
+// ask fills Tables and Plans of the snapshot: the tables that the classes with the most time touch first, then all that there is time for.
+// What cannot be asked is said in the plan, or in a source; an error means that the server went away.
 func (q questioner) ask(ctx context.Context, n int) error {
 	conn, err := q.t.Conn(ctx)
 	if err != nil {
@@ -38,17 +61,22 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	defer conn.Close()
 	shapes := map[string]sqlshape.Shape{}
 	var refs []schema.Ref
-	top := q.s.Classes[:min(n, len(q.s.Classes))]
+	var looked []wanted
+	top := q.top(n)
 	for _, c := range top {
-		sh, err := shapeOf(c)
+		sh, touched, err := shapeOf(c)
 		if err != nil {
 			continue // the plan says so
 		}
 		shapes[c.ID] = sh
-		for _, r := range sh.Tables {
+		located := map[sqlshape.TableRef]schema.Ref{}
+		for _, r := range touched {
 			found, err := q.locate(ctx, conn, r, c.Schema)
 			if err != nil {
 				return err
+			}
+			if len(found) == 1 {
+				located[sqlshape.TableRef{Schema: r.Schema, Name: r.Name}] = found[0]
 			}
 			for _, ref := range found {
 				if !schema.System(ref.Schema) && !slices.Contains(refs, ref) {
@@ -56,35 +84,60 @@ func (q questioner) ask(ctx context.Context, n int) error {
 				}
 			}
 		}
+		looked = conditioned(looked, sh, func(r sqlshape.TableRef) (schema.Ref, bool) {
+			ref, ok := located[sqlshape.TableRef{Schema: r.Schema, Name: r.Name}]
+			return ref, ok
+		})
 	}
 	if len(refs) > 0 {
 		if q.s.Tables, err = catalog.Tables(ctx, conn, refs); err != nil {
 			return err
 		}
 	}
-	total := q.s.TotalTime()
+	if err := q.inventory(ctx); err != nil {
+		return err
+	}
+	x, err := NewExplainer(ctx, q.t)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	total, end := q.s.TotalTime(), time.Now().Add(plansTime)
 	for _, c := range top {
 		sh, parsed := shapes[c.ID]
-		if c.TimeSec < 0.01*total || !parsed || dictionary(sh, c.Schema) || sh.Kind == sqlshape.Other || sh.Kind == sqlshape.Insert {
+		if c.TimeSec < least*total || !parsed || dictionary(sh, c.Schema) || sh.Kind == sqlshape.Other || sh.Kind == sqlshape.Insert && len(sh.Parts) == 0 {
 			continue
 		}
-		p, err := q.plan(ctx, conn, c, sh)
+		if time.Now().After(end) {
+			q.s.Plans = append(q.s.Plans, explain.Plan{Class: c.ID, Error: fmt.Sprintf("not asked: the answers for other classes took more than %v", plansTime)})
+			continue
+		}
+		p, err := q.plan(ctx, x, c, sh)
 		if err != nil {
 			return err
 		}
 		q.s.Plans = append(q.s.Plans, p)
 	}
-	return nil
+	return q.sample(ctx, looked)
 }
 
-// shapeOf parses a class: its example where there is one, for fingerprints have lost the digits of names.
-func shapeOf(c class.Class) (sqlshape.Shape, error) {
-	if c.Example != "" {
-		if sh, err := sqlshape.Parse(c.Example); err == nil {
-			return sh, nil
+// shapeOf parses a class: its example where there is one, for fingerprints have lost the digits of names. touched are the tables that are
+// named anywhere in it, in sub-queries too.
+func shapeOf(c class.Class) (sh sqlshape.Shape, touched []sqlshape.TableRef, err error) {
+	text := c.Example
+	if text != "" {
+		sh, err = sqlshape.Parse(text)
+	}
+	if text == "" || err != nil {
+		text = c.Fingerprint
+		if sh, err = sqlshape.Parse(text); err != nil {
+			return sh, nil, err
 		}
 	}
-	return sqlshape.Parse(c.Fingerprint)
+	if touched, err = sqlshape.Touches(text); err != nil {
+		touched = sh.Tables
+	}
+	return sh, touched, nil
 }
 
 // mostMatches bounds the tables that a name without its digits may stand for.
@@ -128,8 +181,8 @@ func dictionary(sh sqlshape.Shape, def string) bool {
 	})
 }
 
-// plan asks how the server would execute a statement of the class. Only statements that EXPLAIN cannot harm are sent.
-func (q questioner) plan(ctx context.Context, conn *sql.Conn, c class.Class, sh sqlshape.Shape) (explain.Plan, error) {
+// plan asks how the server would execute a statement of the class.
+func (q questioner) plan(ctx context.Context, x *Explainer, c class.Class, sh sqlshape.Shape) (explain.Plan, error) {
 	p := explain.Plan{Class: c.ID}
 	stmt := c.Example
 	if stmt == "" || sqltext.Fingerprint(stmt) != c.Fingerprint {
@@ -139,42 +192,18 @@ func (q questioner) plan(ctx context.Context, conn *sql.Conn, c class.Class, sh 
 		filled, err := sqlshape.Fill(stmt, func(table, column string) string { return q.typical(sh, c.Schema, table, column) })
 		if err != nil {
 			p.Error = "no statement of this class was seen with its values, and its fingerprint cannot stand in for one: " + err.Error()
-			return p, nil
+			return p, nil //nolint:nilerr // the plan says why there is none
 		}
 		p.Guess = filled != stmt
 		stmt = filled
 	}
-	if err := sqlshape.Explainable(stmt); err != nil {
-		p.Error = "not asked: " + err.Error()
-		return p, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, questionTime)
-	defer cancel()
 	db := c.Schema
 	if db == "" && len(sh.Tables) > 0 {
 		db = sh.Tables[0].Schema
 	}
-	if db != "" {
-		if _, err := conn.ExecContext(ctx, "USE "+schema.Quote(db)); err != nil {
-			return q.refused(p, err)
-		}
-	}
-	cols, rows, err := texts(ctx, conn, sqltext.Tagged("explain", c.ID, "EXPLAIN FORMAT=TRADITIONAL "+stmt))
-	if err != nil {
-		return q.refused(p, err)
-	}
-	got := explain.Tabular(cols, rows)
-	got.Class, got.Guess, got.Raw = p.Class, p.Guess, tabbed(cols, rows)
-	return got, nil
-}
-
-// refused turns the server's refusal into a plan that says so; a lost connection stays an error.
-func (q questioner) refused(p explain.Plan, err error) (explain.Plan, error) {
-	if target.KindOf(err) == target.Gone {
-		return p, err
-	}
-	p.Error = err.Error()
-	return p, nil
+	got, err := x.Explain(ctx, c.ID, db, stmt)
+	got.Guess = p.Guess && got.Error == ""
+	return got, err
 }
 
 // typical returns a literal of the column's type for a parameter whose value nobody saw.
@@ -209,6 +238,11 @@ func (q questioner) typical(sh sqlshape.Shape, def, table, column string) string
 		}
 	}
 	return "1"
+}
+
+// asked runs a query that is marked as Dyno's own and returns its rows as text, NULL as "NULL".
+func asked(ctx context.Context, conn *sql.Conn, what, query string) (cols []string, rows [][]string, err error) {
+	return texts(ctx, conn, sqltext.Tagged(what, "", query))
 }
 
 // texts runs a query and returns its rows as text, NULL as "NULL".

@@ -14,9 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func pool(t *testing.T, s *servers.Server) *sql.DB {
+func pool(t *testing.T, s *servers.Server) *sql.DB { return poolOf(t, s, "root") }
+
+func poolOf(t *testing.T, s *servers.Server, user string) *sql.DB {
 	t.Helper()
-	spec, err := target.ParseURL(s.URL("root"))
+	spec, err := target.ParseURL(s.URL(user))
 	if err != nil {
 		t.Fatal(err)
 	}

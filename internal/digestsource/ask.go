@@ -39,7 +39,7 @@ func (a *asker) query(ctx context.Context, sql string, row func([]driver.Value))
 		if len(a.texts) < 100 {
 			a.texts[sql] = true
 		}
-		a.sent[key(sqltext.Fingerprint(sql))] = true
+		a.sent[sqltext.Key(sqltext.Fingerprint(sql))] = true
 	}
 	unwatch := context.AfterFunc(ctx, a.kill)
 	_, err := a.s.Query(a.live, sqltext.Tagged("digest", "", sql), row)
@@ -63,6 +63,7 @@ func (a *asker) open(ctx context.Context) error {
 	s, err := a.t.Session(ctx, target.SessionOptions{Settings: map[string]string{
 		"time_zone":         "'+00:00'",
 		"lock_wait_timeout": "5",
+		"sql_mode":          "''",   // quotes mean the same everywhere
 		"long_query_time":   "3600", // what Dyno asks does not belong in the slow log
 	}})
 	if err != nil {
@@ -114,8 +115,19 @@ func whole(v driver.Value) uint64 {
 	case float64:
 		return uint64(max(x, 0))
 	case []byte:
-		if n, err := strconv.ParseUint(string(x), 10, 64); err == nil {
-			return n
+		n := uint64(0)
+		for i, c := range x {
+			if c -= '0'; c > 9 || i > 18 { // no digit, or more of them than surely fit
+				n, err := strconv.ParseUint(string(x), 10, 64)
+				if err == nil {
+					return n
+				}
+				break
+			}
+			n = 10*n + uint64(c)
+			if i == len(x)-1 {
+				return n
+			}
 		}
 		f, _ := strconv.ParseFloat(string(x), 64)
 		return uint64(max(f, 0))

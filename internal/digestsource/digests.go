@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 	"dyno/internal/sqltext"
 )
 
-// The columns of events_statements_summary_by_digest that count; a server has those of its version.
+// The columns of events_statements_summary_by_digest that Dyno reads; a server has those of its version.
 const (
 	cCount = iota
 	cTime
@@ -29,16 +28,55 @@ const (
 	cSortRows
 	cNoIndex
 	cCPU
-	cMax // not a sum: the longest since the row began
-	cP95 // not a sum either
+	cWarnings
+	cFullRangeJoin
+	cRange
+	cRangeCheck
+	cSortMerge
+	cSortRange
+	cSortScan
+	cNoGoodIndex
+	cMax // not a sum, nor are those below: the longest since the row began
+	cMin
+	cP95
+	cSampleTime
 	columns
 )
 
-var columnNames = [columns]string{
-	"COUNT_STAR", "SUM_TIMER_WAIT", "SUM_LOCK_TIME", "SUM_ERRORS", "SUM_ROWS_AFFECTED", "SUM_ROWS_SENT",
-	"SUM_ROWS_EXAMINED", "SUM_CREATED_TMP_DISK_TABLES", "SUM_CREATED_TMP_TABLES", "SUM_SELECT_FULL_JOIN", "SUM_SELECT_SCAN",
-	"SUM_SORT_ROWS", "SUM_NO_INDEX_USED", "SUM_CPU_TIME", "MAX_TIMER_WAIT", "QUANTILE_95",
+// digestColumns are their names; a report wants all of them, judgement those without detail.
+var digestColumns = [columns]struct {
+	name   string
+	detail bool
+}{
+	cCount:         {"COUNT_STAR", false},
+	cTime:          {"SUM_TIMER_WAIT", false},
+	cLock:          {"SUM_LOCK_TIME", false},
+	cErrors:        {"SUM_ERRORS", false},
+	cAffected:      {"SUM_ROWS_AFFECTED", false},
+	cSent:          {"SUM_ROWS_SENT", false},
+	cExamined:      {"SUM_ROWS_EXAMINED", false},
+	cTmpDisk:       {"SUM_CREATED_TMP_DISK_TABLES", false},
+	cTmp:           {"SUM_CREATED_TMP_TABLES", false},
+	cFullJoin:      {"SUM_SELECT_FULL_JOIN", false},
+	cScan:          {"SUM_SELECT_SCAN", false},
+	cSortRows:      {"SUM_SORT_ROWS", false},
+	cNoIndex:       {"SUM_NO_INDEX_USED", false},
+	cCPU:           {"SUM_CPU_TIME", false},
+	cWarnings:      {"SUM_WARNINGS", true},
+	cFullRangeJoin: {"SUM_SELECT_FULL_RANGE_JOIN", true},
+	cRange:         {"SUM_SELECT_RANGE", true},
+	cRangeCheck:    {"SUM_SELECT_RANGE_CHECK", true},
+	cSortMerge:     {"SUM_SORT_MERGE_PASSES", true},
+	cSortRange:     {"SUM_SORT_RANGE", true},
+	cSortScan:      {"SUM_SORT_SCAN", true},
+	cNoGoodIndex:   {"SUM_NO_GOOD_INDEX_USED", true},
+	cMax:           {"MAX_TIMER_WAIT", false},
+	cMin:           {"MIN_TIMER_WAIT", true},
+	cP95:           {"QUANTILE_95", false},
+	cSampleTime:    {"QUERY_SAMPLE_TIMER_WAIT", true},
 }
+
+const digestTable = "performance_schema.events_statements_summary_by_digest"
 
 // picosecond is the unit of performance_schema's timers.
 const picosecond = 1e-12
@@ -46,6 +84,7 @@ const picosecond = 1e-12
 // digests reads performance_schema.
 type digests struct {
 	ask    *asker
+	detail bool // all that a report needs
 	have   [columns]bool
 	sample bool // QUERY_SAMPLE_TEXT is there: MySQL 8.0
 	cpu    bool // the consumer that fills SUM_CPU_TIME is on
@@ -56,32 +95,58 @@ type digests struct {
 type digestKey struct{ schema, digest string }
 
 type digestRow struct {
-	v           [columns]uint64
-	first, last string
+	v            [columns]uint64
+	first, last  string
+	text         string // with a picture that was taken for it only, as are those below
+	sample, seen string // a statement as it was sent, and when it ended
 }
 
 // picture is what the counters were at one moment.
 type picture struct {
 	rows map[digestKey]digestRow
+	// part tells that rows without news were left out.
+	part bool
+	at   moments
 	// Statements by kind, of events_statements_summary_global_by_event_name: digests leave some out.
 	statements, statementTime uint64 // all
 	executes, executeTime     uint64 // of prepared statements in the binary protocol
 	events                    bool
 }
 
+// moments is the time of a picture, by the server's clock and by ours, with counters that tell whether the server lost its totals since.
+type moments struct {
+	server time.Time // zero when it did not say
+	here   time.Time
+	counts map[string]uint64 // of SHOW GLOBAL STATUS; nil when they could not be read
+}
+
+// The counters of moments.
+const (
+	uptime     = "uptime"
+	truncates  = "com_truncate"
+	kills      = "com_kill"
+	timeouts   = "max_execution_time_exceeded" // MySQL
+	timeoutsMD = "max_statement_time_exceeded" // MariaDB
+)
+
 // prepare asks which columns there are.
 func (d *digests) prepare(ctx context.Context) error {
 	d.have, d.sample = [columns]bool{}, false
+	seen := false
 	err := d.ask.query(ctx, "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA='performance_schema' AND TABLE_NAME='events_statements_summary_by_digest'", func(row []driver.Value) {
 		name := strings.ToUpper(text(row[0]))
-		if i := slices.Index(columnNames[:], name); i >= 0 {
-			d.have[i] = true
+		for i, c := range digestColumns {
+			if c.name == name {
+				d.have[i] = d.detail || !c.detail
+			}
 		}
 		d.sample = d.sample || name == "QUERY_SAMPLE_TEXT"
+		seen = seen || name == "QUERY_SAMPLE_SEEN"
 	})
 	if err != nil {
 		return err
 	}
+	d.sample = d.sample && seen
 	if !d.have[cCount] || !d.have[cTime] {
 		return fmt.Errorf("read digests: the table has no columns COUNT_STAR and SUM_TIMER_WAIT that this account may read")
 	}
@@ -102,21 +167,87 @@ func (d *digests) prepare(ctx context.Context) error {
 	return nil
 }
 
-// look reads all counters, without the texts.
-func (d *digests) look(ctx context.Context) (picture, error) {
-	var at []int
+// now asks for the server's time and the counters that tell what happened to its totals. What it does not answer stays unknown.
+func (d *digests) now(ctx context.Context) moments {
+	m := moments{here: time.Now()}
+	err := d.ask.query(ctx, "SELECT UTC_TIMESTAMP(6)", func(row []driver.Value) { m.server = moment(text(row[0])) })
+	if err != nil {
+		return m
+	}
+	counts := map[string]uint64{}
+	err = d.ask.query(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Uptime','Com_truncate','Com_kill','Max_execution_time_exceeded','Max_statement_time_exceeded')", func(row []driver.Value) {
+		counts[strings.ToLower(text(row[0]))] = whole(row[1])
+	})
+	if err == nil {
+		m.counts = counts
+	}
+	return m
+}
+
+// grown returns how much a counter grew between two moments.
+func grown(a, b moments, name string) (n uint64, ok bool) {
+	x, had := a.counts[name]
+	y, has := b.counts[name]
+	if !had || !has || y < x {
+		return 0, false
+	}
+	return y - x, true
+}
+
+// margin is how long before a window the last statement of a row may have ended for the row to be left out of the window's end: the
+// server writes LAST_SEEN, in whole seconds on some, before it counts.
+const margin = 3 * time.Second
+
+// since returns the time before which rows have nothing new at b, as the server writes it; "" when that is not sure: the server started
+// anew, something was emptied, or the clock was set.
+func since(a, b moments) string {
+	if a.server.IsZero() || b.server.IsZero() {
+		return ""
+	}
+	if n, ok := grown(a, b, truncates); !ok || n > 0 {
+		return ""
+	}
+	if _, ok := grown(a, b, uptime); !ok {
+		return ""
+	}
+	if apart := b.server.Sub(a.server) - b.here.Sub(a.here); apart.Abs() > margin/2 {
+		return ""
+	}
+	return a.server.Add(-margin).Format(time.DateTime)
+}
+
+// look reads the counters. With since it leaves out the rows whose last statement ended before and reads the texts of the others.
+func (d *digests) look(ctx context.Context, at moments, texts bool, since string) (picture, error) {
+	var list []int
 	cols := "SCHEMA_NAME, DIGEST, FIRST_SEEN, LAST_SEEN"
-	for i, has := range d.have {
-		if has {
-			at = append(at, i)
-			cols += ", " + columnNames[i]
+	if texts {
+		cols += ", DIGEST_TEXT"
+		if d.sample {
+			cols += ", QUERY_SAMPLE_TEXT, QUERY_SAMPLE_SEEN"
 		}
 	}
-	p := picture{rows: map[digestKey]digestRow{}}
-	err := d.ask.query(ctx, "SELECT "+cols+" FROM performance_schema.events_statements_summary_by_digest", func(row []driver.Value) {
+	fixed := strings.Count(cols, ",") + 1
+	for i, has := range d.have {
+		if has && (texts || i != cP95 && i != cSampleTime) { // those are of a window when it ends
+			list = append(list, i)
+			cols += ", " + digestColumns[i].name
+		}
+	}
+	q := "SELECT " + cols + " FROM " + digestTable
+	if since != "" {
+		q += " WHERE LAST_SEEN >= '" + since + "'"
+	}
+	p := picture{rows: map[digestKey]digestRow{}, part: since != "", at: at}
+	err := d.ask.query(ctx, q, func(row []driver.Value) {
 		r := digestRow{first: text(row[2]), last: text(row[3])}
-		for i, c := range at {
-			r.v[c] = whole(row[4+i])
+		if texts {
+			r.text = text(row[4])
+			if d.sample {
+				r.sample, r.seen = text(row[5]), text(row[6])
+			}
+		}
+		for i, c := range list {
+			r.v[c] = whole(row[fixed+i])
 		}
 		p.rows[digestKey{text(row[0]), text(row[1])}] = r
 	})
@@ -134,21 +265,36 @@ func (d *digests) look(ctx context.Context) (picture, error) {
 	return p, nil
 }
 
+// growth is what one digest counted within a window.
+type growth struct {
+	digestKey
+	row             digestRow // the sums are the growth; cMax, cMin, cP95 and cSampleTime are as the server has them
+	fresh           bool      // the row began within the window: cMax, cMin and cP95 are the window's own
+	longer, shorter bool      // cMax, cMin are of this window
+	fingerprint, id string
+	execute         bool // came as a prepared statement
+	cut             bool // the text may be cut off
+}
+
 // gathered is what the digests say about a window.
 type gathered struct {
-	classes []class.Class
-	notes   []string
-	fix     string
+	rows  []growth
+	notes []string
+	fix   string
+	own   uint64 // statements of Dyno itself, left out
 	// missed are executions of prepared statements that no digest holds.
 	missed    uint64
 	missedSec float64
+	from, to  moments
+	reset     bool // the table was emptied within the window
 }
 
-// between returns the classes of statements that completed between two pictures. own tells the keys of those to leave out.
-func (d *digests) between(ctx context.Context, a, b picture, own map[string]bool) (g gathered, err error) {
-	reset := len(b.rows) < len(a.rows)
-	delta := map[digestKey]digestRow{}
-	var digestCount uint64
+// between returns what completed between two pictures. own tells the keys of those to leave out.
+func (d *digests) between(a, b picture, own map[string]bool) (g gathered) {
+	g.from, g.to = a.at, b.at
+	reset := !b.part && len(b.rows) < len(a.rows)
+	cut := 0
+	var digestCount, prepared uint64
 	for k, now := range b.rows {
 		old, was := a.rows[k]
 		if was && (now.first != old.first || now.v[cCount] < old.v[cCount] || now.v[cTime] < old.v[cTime]) { // the row began anew
@@ -160,70 +306,42 @@ func (d *digests) between(ctx context.Context, a, b picture, own map[string]bool
 		if now.v[cCount] == old.v[cCount] {
 			continue
 		}
-		x := now
+		x := growth{digestKey: k, row: now, fresh: !was, longer: !was || now.v[cMax] > old.v[cMax], shorter: !was || now.v[cMin] < old.v[cMin]}
 		for i := range cMax {
-			x.v[i] = now.v[i] - min(old.v[i], now.v[i])
+			x.row.v[i] = now.v[i] - min(old.v[i], now.v[i])
 		}
-		if was { // the longest of the window is known when it is a new record, the quantile not at all
-			if now.v[cMax] <= old.v[cMax] {
-				x.v[cMax] = 0
-			}
-			x.v[cP95] = 0
-		}
-		digestCount += x.v[cCount]
+		digestCount += x.row.v[cCount]
 		if k.digest == "" {
-			g.notes = append(g.notes, fmt.Sprintf("%d statements (%.3g s) found no room in the table of digests and are in no class", x.v[cCount], float64(x.v[cTime])*picosecond))
+			g.notes = append(g.notes, fmt.Sprintf("%d statements (%.3g s) found no room in the table of digests and are in no class", x.row.v[cCount], float64(x.row.v[cTime])*picosecond))
 			g.fix = "a larger performance_schema_digests_size in the server's configuration, or TRUNCATE TABLE performance_schema.events_statements_summary_by_digest when no other tool needs its totals"
 			continue
 		}
-		delta[k] = x
-	}
-	if reset {
-		g.notes = append(g.notes, "the table of digests was emptied during the window, or the server restarted: what was counted before that is lost")
-	}
-	texts, err := d.texts(ctx, delta)
-	if err != nil {
-		return g, err
-	}
-	cut := 0
-	var prepared uint64
-	merged := map[[2]string]*class.Class{}
-	parts := map[[2]string]int{}
-	for k, x := range delta {
-		t, ok := texts[k]
-		if !ok { // pushed out since
-			continue
-		}
-		statement, execute := cutExecute(t.digest)
+		statement, execute := cutExecute(now.text)
 		if execute {
-			prepared += x.v[cCount]
+			prepared += x.row.v[cCount]
 		}
-		fp := sqltext.FromDigestText(statement)
-		id := sqltext.ID(fp)
-		if own[key(fp)] || setup(fp) || sqltext.Own(t.sample) {
+		x.execute = execute
+		if x.fingerprint = command(now.text); x.fingerprint != "" {
+			x.execute = true // so that the statement is not shown for it
+		} else {
+			x.fingerprint = sqltext.FromDigestText(statement)
+		}
+		x.cut = d.mayBeCut(now.text)
+		if isOwn(own, x.fingerprint, x.cut) || setup(x.fingerprint) || sqltext.Own(now.sample) {
+			g.own += x.row.v[cCount]
 			continue
 		}
-		if d.mayBeCut(t.digest) {
+		x.id = sqltext.ID(x.fingerprint)
+		if x.cut {
 			cut++
 		}
-		c := d.class(x)
-		c.ID, c.Fingerprint, c.Schema = id, fp, k.schema
-		if !execute {
-			c.Example = t.sample
-		}
-		mk := [2]string{k.schema, id}
-		parts[mk]++
-		if m, ok := merged[mk]; ok {
-			merge(m, c)
-		} else {
-			merged[mk] = &c
-		}
+		g.rows = append(g.rows, x)
 	}
-	for k, c := range merged {
-		if parts[k] > 1 {
-			c.P95Sec = known.None[float64]()
-		}
-		g.classes = append(g.classes, *c)
+	if _, ok := grown(a.at, b.at, uptime); !ok && a.at.counts != nil && b.at.counts != nil {
+		reset = true
+	}
+	if g.reset = reset; reset {
+		g.notes = append(g.notes, "the table of digests was emptied during the window, or the server restarted: what was counted before that is lost")
 	}
 	if cut > 0 {
 		g.notes = append(g.notes, fmt.Sprintf("the texts of %d classes reach the server's limit and may be cut off: different statements then share a class, and what follows the cut is not seen", cut))
@@ -242,7 +360,44 @@ func (d *digests) between(ctx context.Context, a, b picture, own map[string]bool
 			g.notes = append(g.notes, fmt.Sprintf("this server's digests leave out prepared statements: %d executions (%.3g s) are not counted here, their classes are sampled from the processlist", g.missed, g.missedSec))
 		}
 	}
-	return g, nil
+	return g
+}
+
+// isOwn reports whether a fingerprint is one of those to leave out, or, cut off, the beginning of one.
+func isOwn(own map[string]bool, fingerprint string, cut bool) bool {
+	k := sqltext.Key(fingerprint)
+	if own[k] || !cut || len(k) < 20 {
+		return own[k]
+	}
+	for o := range own {
+		if strings.HasPrefix(o, k) {
+			return true
+		}
+	}
+	return false
+}
+
+// classes sums rows up by schema and fingerprint.
+func (d *digests) classes(rows []growth) (list []class.Class) {
+	merged := map[[2]string]*class.Class{}
+	parts := map[[2]string]int{}
+	for _, x := range rows {
+		c := d.class(x)
+		k := [2]string{c.Schema, c.ID}
+		parts[k]++
+		if m, ok := merged[k]; ok {
+			m.Add(c)
+		} else {
+			merged[k] = &c
+		}
+	}
+	for k, c := range merged {
+		if parts[k] > 1 {
+			c.P95Sec = known.None[float64]()
+		}
+		list = append(list, *c)
+	}
+	return list
 }
 
 // mayBeCut reports whether the server may have dropped the end of a digest. It keeps two bytes for each token, and a name's length
@@ -262,131 +417,65 @@ func (d *digests) mayBeCut(text string) bool {
 	return kept+longestName+4 > max(d.limit, 2*longestName) || strings.HasSuffix(strings.TrimRight(text, " "), "...")
 }
 
-type digestText struct{ digest, sample string }
-
-// texts asks for the texts of the digests that grew, a few hundred at a time.
-func (d *digests) texts(ctx context.Context, delta map[digestKey]digestRow) (map[digestKey]digestText, error) {
-	ids := map[string]bool{}
-	for k := range delta {
-		ids[k.digest] = true
-	}
-	var list []string
-	for id := range ids {
-		if strings.Trim(id, "0123456789abcdefABCDEF") == "" {
-			list = append(list, "'"+id+"'")
-		}
-	}
-	slices.Sort(list)
-	cols := "SCHEMA_NAME, DIGEST, DIGEST_TEXT"
-	if d.sample {
-		cols += ", QUERY_SAMPLE_TEXT"
-	}
-	out := map[digestKey]digestText{}
-	for part := range slices.Chunk(list, 200) {
-		err := d.ask.query(ctx, "SELECT "+cols+" FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST IN ("+strings.Join(part, ",")+")", func(row []driver.Value) {
-			t := digestText{digest: text(row[2])}
-			if d.sample {
-				t.sample = text(row[3])
-			}
-			out[digestKey{text(row[0]), text(row[1])}] = t
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
 // cutExecute takes off the word that MySQL 9 puts before the text of a prepared statement, so that it meets the class of the same
 // statement sent as text. EXECUTE name, which is a statement of its own, stays.
 func cutExecute(t string) (string, bool) {
 	rest, ok := strings.CutPrefix(t, "EXECUTE ")
-	if !ok {
+	if !ok || !begins(rest) {
 		return t, false
 	}
-	word, _, _ := strings.Cut(rest, " ")
-	switch word {
-	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "CALL", "(", "SET", "DO", "TABLE", "VALUES", "COMMIT", "BEGIN", "START", "ROLLBACK":
-		return rest, true
+	return rest, true
+}
+
+// command returns the class of what MySQL 9 counts as PREPARE and DEALLOCATE with the text of the statement: to the slow log these are
+// commands. It is "" for anything else.
+func command(t string) string {
+	for word, class := range map[string]string{"PREPARE ": "administrator command: Prepare", "DEALLOCATE ": "administrator command: Close stmt"} {
+		if rest, ok := strings.CutPrefix(t, word); ok && begins(rest) {
+			return class
+		}
 	}
-	return t, false
+	return ""
+}
+
+// begins reports whether a digest text begins a statement that can be prepared, and not with the name of one.
+func begins(t string) bool {
+	word, _, _ := strings.Cut(t, " ")
+	switch word {
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "CALL", "(", "SET", "DO", "TABLE", "VALUES", "COMMIT", "BEGIN", "START", "ROLLBACK", "SHOW",
+		"CREATE", "ALTER", "DROP", "TRUNCATE", "ANALYZE", "OPTIMIZE", "EXPLAIN":
+		return true
+	}
+	return false
 }
 
 // class turns the growth of a row into figures.
-func (d *digests) class(x digestRow) class.Class {
+func (d *digests) class(x growth) class.Class {
+	v := &x.row.v
 	n := func(i int) known.Value[uint64] {
 		if !d.have[i] {
 			return known.None[uint64]()
 		}
-		return known.Of(x.v[i])
+		return known.Of(v[i])
 	}
 	sec := func(i int, ok bool) known.Value[float64] {
 		if !d.have[i] || !ok {
 			return known.None[float64]()
 		}
-		return known.Of(float64(x.v[i]) * picosecond)
+		return known.Of(float64(v[i]) * picosecond)
 	}
-	return class.Class{
-		Origin: class.PerformanceSchema, Count: x.v[cCount], TimeSec: float64(x.v[cTime]) * picosecond,
-		MaxSec: sec(cMax, x.v[cMax] > 0), P95Sec: sec(cP95, x.v[cP95] > 0), LockSec: sec(cLock, true), CPUSec: sec(cCPU, d.cpu),
+	c := class.Class{
+		ID: x.id, Fingerprint: x.fingerprint, Schema: x.schema,
+		Origin: class.PerformanceSchema, Count: v[cCount], TimeSec: float64(v[cTime]) * picosecond,
+		MaxSec: sec(cMax, x.longer), P95Sec: sec(cP95, x.fresh), LockSec: sec(cLock, true), CPUSec: sec(cCPU, d.cpu),
 		Errors: n(cErrors), RowsSent: n(cSent), Examined: n(cExamined), Affected: n(cAffected), FullScans: n(cScan), FullJoins: n(cFullJoin),
 		NoIndex: n(cNoIndex), SortRows: n(cSortRows), TmpTables: n(cTmp), TmpDisk: n(cTmpDisk),
-		FirstSeen: moment(x.first), LastSeen: moment(x.last),
+		FirstSeen: moment(x.row.first), LastSeen: moment(x.row.last),
 	}
-}
-
-// merge adds the figures of c to m, of the same fingerprint and source.
-func merge(m *class.Class, c class.Class) {
-	m.Count += c.Count
-	m.TimeSec += c.TimeSec
-	sum := func(a *known.Value[uint64], b known.Value[uint64]) {
-		x, ok1 := a.Get()
-		y, ok2 := b.Get()
-		if *a = known.None[uint64](); ok1 && ok2 {
-			*a = known.Of(x + y)
-		}
+	if !x.execute {
+		c.Example = x.row.sample
 	}
-	for _, p := range []struct {
-		a *known.Value[uint64]
-		b known.Value[uint64]
-	}{
-		{&m.Errors, c.Errors},
-		{&m.RowsSent, c.RowsSent},
-		{&m.Examined, c.Examined},
-		{&m.Affected, c.Affected},
-		{&m.FullScans, c.FullScans},
-		{&m.FullJoins, c.FullJoins},
-		{&m.NoIndex, c.NoIndex},
-		{&m.SortRows, c.SortRows},
-		{&m.TmpTables, c.TmpTables},
-		{&m.TmpDisk, c.TmpDisk},
-	} {
-		sum(p.a, p.b)
-	}
-	for _, p := range []struct {
-		a *known.Value[float64]
-		b known.Value[float64]
-	}{{&m.LockSec, c.LockSec}, {&m.CPUSec, c.CPUSec}} {
-		x, ok1 := p.a.Get()
-		y, ok2 := p.b.Get()
-		if *p.a = known.None[float64](); ok1 && ok2 {
-			*p.a = known.Of(x + y)
-		}
-	}
-	x, ok1 := m.MaxSec.Get()
-	y, ok2 := c.MaxSec.Get()
-	if m.MaxSec = known.None[float64](); ok1 && ok2 {
-		m.MaxSec = known.Of(max(x, y))
-	}
-	if m.FirstSeen.IsZero() || !c.FirstSeen.IsZero() && c.FirstSeen.Before(m.FirstSeen) {
-		m.FirstSeen = c.FirstSeen
-	}
-	if c.LastSeen.After(m.LastSeen) {
-		m.LastSeen = c.LastSeen
-	}
-	if m.Example == "" {
-		m.Example = c.Example
-	}
+	return c
 }
 
 // moment reads a time of the server's, which the session made UTC; the zero time when it is none.

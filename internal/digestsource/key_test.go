@@ -9,7 +9,7 @@ import (
 func TestKeyJoinsTextAndDigest(t *testing.T) {
 	f := func(text, digest string, want bool) {
 		t.Helper()
-		a, b := key(sqltext.Fingerprint(text)), key(sqltext.FromDigestText(digest))
+		a, b := sqltext.Key(sqltext.Fingerprint(text)), sqltext.Key(sqltext.FromDigestText(digest))
 		if (a == b) != want {
 			t.Errorf("%s\n%s\n%s", text, a, b)
 		}
@@ -30,4 +30,23 @@ func TestSetup(t *testing.T) {
 	if setup(sqltext.Fingerprint("SET time_zone = '+00:00'")) || setup(sqltext.Fingerprint("UPDATE t SET lock_wait_timeout=1, time_zone=2")) {
 		t.Error("a client's statement")
 	}
+}
+
+func TestPreparedTexts(t *testing.T) {
+	f := func(in, statement string, execute bool, admin string) {
+		t.Helper()
+		if s, ok := cutExecute(in); s != statement || ok != execute {
+			t.Errorf("%s: %s %v", in, s, ok)
+		}
+		if got := command(in); got != admin {
+			t.Errorf("%s: %q", in, got)
+		}
+	}
+	f("EXECUTE SELECT ?", "SELECT ?", true, "")
+	f("EXECUTE `a` USING @`b`", "EXECUTE `a` USING @`b`", false, "")
+	f("PREPARE INSERT INTO `t` VALUES (...)", "PREPARE INSERT INTO `t` VALUES (...)", false, "administrator command: Prepare")
+	f("PREPARE `a` FROM ?", "PREPARE `a` FROM ?", false, "")
+	f("DEALLOCATE SELECT ?", "DEALLOCATE SELECT ?", false, "administrator command: Close stmt")
+	f("DEALLOCATE PREPARE `a`", "DEALLOCATE PREPARE `a`", false, "")
+	f("SELECT ?", "SELECT ?", false, "")
 }

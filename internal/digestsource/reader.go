@@ -35,6 +35,8 @@ type Options struct {
 	NoExamples bool
 	// NoSlowLog leaves the slow log alone.
 	NoSlowLog bool
+	// Detail also reads what only a Report shows: more columns, the distribution of times, and what was killed.
+	Detail bool
 }
 
 // Reader reads the classes of one target. Begin, End and Close are called from one goroutine at a time; Run runs beside.
@@ -43,6 +45,8 @@ type Reader struct {
 	o       Options
 	ask     *asker
 	digests *digests
+	times   *times
+	killed  *killed
 	samples *samples
 	log     *slowLog
 	own     map[string]bool
@@ -50,6 +54,10 @@ type Reader struct {
 	begun time.Time
 	state map[string]*snapshot.Source // by name; State is OK while the source works
 	mu    chan struct{}               // held by Run while it looks, so that End sees whole looks only
+
+	// Of the window that was closed last, for Turn.
+	after picture
+	reset bool
 }
 
 // Open finds out what the target offers. It fails only when the server cannot be asked at all: what is missing or denied is
@@ -65,7 +73,7 @@ func Open(ctx context.Context, t *target.Target, o Options) (*Reader, error) {
 		o.Timeout = 5 * time.Second
 	}
 	a := &asker{t: t, sent: map[string]bool{}, texts: map[string]bool{}}
-	r := &Reader{t: t, o: o, ask: a, digests: &digests{ask: a}, samples: newSamples(a), own: map[string]bool{}, state: map[string]*snapshot.Source{}, mu: make(chan struct{}, 1)}
+	r := &Reader{t: t, o: o, ask: a, times: &times{ask: a}, killed: &killed{ask: a}, digests: &digests{ask: a, detail: o.Detail}, samples: newSamples(a), own: map[string]bool{}, state: map[string]*snapshot.Source{}, mu: make(chan struct{}, 1)}
 	r.Exclude("SELECT @@max_allowed_packet") // the driver's, of a connection that is set up
 	r.Exclude(target.Statements()...)
 	for _, n := range []string{Digests, SlowLog, Samples} {
@@ -83,7 +91,7 @@ func Open(ctx context.Context, t *target.Target, o Options) (*Reader, error) {
 // before End.
 func (r *Reader) Exclude(statements ...string) {
 	for _, q := range statements {
-		r.own[key(sqltext.Fingerprint(q))] = true
+		r.own[sqltext.Key(sqltext.Fingerprint(q))] = true
 	}
 }
 
@@ -97,6 +105,8 @@ func (r *Reader) prepare(ctx context.Context) error {
 			return r.t.Wrap("read statement digests of", err)
 		}
 		r.fail(Digests, err)
+	} else if r.o.Detail {
+		r.times.prepare(ctx)
 	}
 	if reason, ok := sees(r.t); !ok {
 		r.set(Samples, snapshot.Denied, reason, r.grant("PROCESS ON *.*"))
@@ -218,12 +228,17 @@ func (r *Reader) Begin(ctx context.Context) error {
 	r.digests.before = picture{}
 	if r.usable(Digests) {
 		began := time.Now()
-		p, err := r.digests.look(ctx)
+		at := r.digests.now(ctx)
+		p, err := r.digests.look(ctx, at, false, "")
 		if err != nil {
 			r.fail(Digests, err)
 		} else {
 			r.digests.before = p
 			r.ok(Digests, time.Since(began))
+			if r.o.Detail {
+				r.times.begin(ctx, p)
+				r.killed.begin(ctx)
+			}
 		}
 	}
 	if r.log != nil && r.usable(SlowLog) {
@@ -254,9 +269,12 @@ func (r *Reader) ok(name string, took time.Duration) {
 }
 
 // Run looks at the processlist each interval until ctx ends, which is no error. A server that goes away is looked for again.
-// Call it between Begin and End, in a goroutine of the caller's.
+// What it sees counts between Begin and End. It runs in a goroutine of the caller's.
 func (r *Reader) Run(ctx context.Context) error {
-	if !r.usable(Samples) || r.samples.full == "" {
+	r.lock() // a window may be turned meanwhile
+	idle := !r.usable(Samples) || r.samples.full == ""
+	r.unlock()
+	if idle {
 		<-ctx.Done()
 		return nil
 	}
@@ -274,6 +292,10 @@ func (r *Reader) Run(ctx context.Context) error {
 			continue
 		}
 		r.lock()
+		if r.samples.running == nil { // no window has begun yet: a slow server takes its time with that
+			r.unlock()
+			continue
+		}
 		lctx, cancel := context.WithTimeout(ctx, min(time.Second, r.o.Timeout))
 		err := r.samples.look(lctx)
 		cancel()
@@ -288,16 +310,22 @@ func (r *Reader) Run(ctx context.Context) error {
 	}
 }
 
-// End closes the window and returns its classes, most time first, and how each source fared.
-func (r *Reader) End(ctx context.Context) ([]class.Class, []snapshot.Source, error) {
-	ctx, cancel := context.WithTimeout(ctx, 4*r.o.Timeout)
-	defer cancel()
+// windowed is what the sources say about one window.
+type windowed struct {
+	from, to  time.Time
+	counted   gathered
+	digestsOK bool
+	log       *grouping     // nil when there is none that can be read
+	logged    []class.Class // the classes of log
+	seen      []*sampled
+}
+
+// end closes the window.
+func (r *Reader) end(ctx context.Context) (windowed, error) {
 	if r.begun.IsZero() {
-		return nil, nil, errors.New("end window of query classes: it was not begun")
+		return windowed{}, errors.New("end window of query classes: it was not begun")
 	}
-	r.lock()
-	defer r.unlock()
-	if r.usable(Samples) && r.samples.looks > 0 { // a last look, for what is running now
+	if r.usable(Samples) && (r.samples.looks > 0 || r.o.Detail && r.samples.full != "") { // a last look, for what is running now
 		lctx, stop := context.WithTimeout(ctx, min(time.Second, r.o.Timeout))
 		if err := r.samples.look(lctx); err != nil {
 			r.samples.err = err
@@ -310,53 +338,115 @@ func (r *Reader) End(ctx context.Context) ([]class.Class, []snapshot.Source, err
 			own[k] = true
 		}
 	}
-	seen := r.endSamples()
-	logged, logOK := r.endLog(own)
-	counted, digestsOK := r.endDigests(ctx, own)
+	w := windowed{from: r.begun, to: time.Now()}
+	r.begun = time.Time{}
+	w.seen = r.endSamples()
+	w.log, w.logged = r.endLog(own)
+	w.counted, w.digestsOK = r.endDigests(ctx, own)
+	if w.digestsOK {
+		w.from, w.to = w.counted.from.here, w.counted.to.here
+	}
+	return w, nil
+}
 
+// End closes the window and returns its classes, most time first, and how each source fared.
+func (r *Reader) End(ctx context.Context) ([]class.Class, []snapshot.Source, error) {
+	ctx, cancel := context.WithTimeout(ctx, 4*r.o.Timeout)
+	defer cancel()
+	r.lock()
+	defer r.unlock()
+	return r.close(ctx)
+}
+
+// Turn closes the window as End does and begins the next one at the same moment, so that no statement falls between two windows and
+// the digests are read once for both. After an error there is no window: Begin starts one. It is not for readers with Detail.
+func (r *Reader) Turn(ctx context.Context) ([]class.Class, []snapshot.Source, error) {
+	ctx, cancel := context.WithTimeout(ctx, 4*r.o.Timeout)
+	defer cancel()
+	r.lock()
+	defer r.unlock()
+	r.after = picture{}
+	classes, sources, err := r.close(ctx)
+	if err != nil {
+		return classes, sources, err
+	}
+	now := time.Now()
+	for _, s := range r.state {
+		s.Reads, s.Took = 0, 0
+		if s.State == snapshot.OK {
+			s.Reason, s.Fix = "", ""
+		}
+	}
+	switch before := r.digests.before; {
+	case !r.usable(Digests):
+	case r.after.rows == nil || r.reset: // what the table was emptied of must not stand as if it were there
+		at := r.digests.now(ctx)
+		p, err := r.digests.look(ctx, at, false, "")
+		if err != nil {
+			r.fail(Digests, err)
+			p = picture{}
+		}
+		r.digests.before = p
+	default:
+		for k, row := range r.after.rows {
+			row.text, row.sample, row.seen = "", "", ""
+			before.rows[k] = row
+		}
+		r.after.rows, r.after.part = before.rows, false
+		r.digests.before = r.after
+	}
+	r.after = picture{}
+	if r.log != nil && r.usable(SlowLog) {
+		if err := r.log.next(); err != nil {
+			r.logFailed(r.log.path, err)
+		}
+	}
+	r.samples.begin(now)
+	r.begun = now
+	return classes, sources, nil
+}
+
+// close is End without its lock.
+func (r *Reader) close(ctx context.Context) ([]class.Class, []snapshot.Source, error) {
+	w, err := r.end(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	var classes []class.Class
 	switch {
-	case digestsOK:
-		classes = counted.classes
-		classes = append(classes, beside(counted, seen)...)
-		r.noteRunning(Digests, seen)
-	case logOK && r.log.whole:
-		classes = logged
-		classes = append(classes, beside(gathered{classes: logged}, seen)...)
-		r.noteRunning(SlowLog, seen)
+	case w.digestsOK:
+		classes = r.digests.classes(w.counted.rows)
+		classes = append(classes, beside(classes, w.counted.missed, w.seen)...)
+		r.noteRunning(Digests)
+	case w.log != nil && r.log.whole:
+		classes = w.logged
+		classes = append(classes, beside(w.logged, 0, w.seen)...)
+		r.noteRunning(SlowLog)
 	default:
-		for _, s := range seen {
+		for _, s := range w.seen {
 			classes = append(classes, s.Class)
 		}
 	}
-	adorn(classes, seen, logged)
+	adorn(classes, w.seen, w.logged)
 	if r.o.NoExamples {
 		for i := range classes {
 			classes[i].Example = ""
 		}
 	}
-	slices.SortFunc(classes, func(a, b class.Class) int {
-		switch {
-		case a.TimeSec != b.TimeSec:
-			if a.TimeSec > b.TimeSec {
-				return -1
-			}
-			return 1
-		case a.ID != b.ID:
-			return strings.Compare(a.ID, b.ID)
-		}
-		return strings.Compare(a.Schema, b.Schema)
-	})
-	var sources []snapshot.Source
+	slices.SortFunc(classes, byTime)
+	return classes, r.sources(), nil
+}
+
+// sources tells how each source fared in the window.
+func (r *Reader) sources() (list []snapshot.Source) {
 	for _, n := range []string{Digests, SlowLog, Samples} {
 		x := *r.state[n]
 		if x.Reads > 0 {
 			x.Took /= float64(x.Reads)
 		}
-		sources = append(sources, x)
+		list = append(list, x)
 	}
-	r.begun = time.Time{}
-	return classes, sources, nil
+	return list
 }
 
 func (r *Reader) endSamples() []*sampled {
@@ -380,19 +470,23 @@ func (r *Reader) endSamples() []*sampled {
 	return s.end()
 }
 
-func (r *Reader) endLog(own map[string]bool) ([]class.Class, bool) {
+func (r *Reader) endLog(own map[string]bool) (log *grouping, classes []class.Class) {
 	if r.log == nil || r.state[SlowLog].State != snapshot.OK {
-		return nil, false
+		return nil, nil
 	}
 	began := time.Now()
-	classes, note, err := r.log.since(own)
+	log, note, err := r.log.since(own)
 	if err != nil {
 		r.logFailed(r.log.path, err)
-		return nil, false
+		return nil, nil
+	}
+	classes, more := log.list()
+	if more > 0 {
+		note = both(note, fmt.Sprintf("%d classes beyond %d were left out", more, maxClasses))
 	}
 	r.ok(SlowLog, time.Since(began))
 	r.state[SlowLog].Reason = note
-	return classes, true
+	return log, classes
 }
 
 func (r *Reader) endDigests(ctx context.Context, own map[string]bool) (gathered, bool) {
@@ -400,15 +494,14 @@ func (r *Reader) endDigests(ctx context.Context, own map[string]bool) (gathered,
 		return gathered{}, false
 	}
 	began := time.Now()
-	after, err := r.digests.look(ctx)
-	var g gathered
-	if err == nil {
-		g, err = r.digests.between(ctx, r.digests.before, after, own)
-	}
+	at := r.digests.now(ctx)
+	after, err := r.digests.look(ctx, at, true, since(r.digests.before.at, at))
 	if err != nil {
 		r.fail(Digests, err)
-		return g, false
+		return gathered{}, false
 	}
+	g := r.digests.between(r.digests.before, after, own)
+	r.after, r.reset = after, g.reset
 	r.ok(Digests, time.Since(began))
 	r.state[Digests].Reason, r.state[Digests].Fix = strings.Join(g.notes, "; "), g.fix
 	return g, true
@@ -416,28 +509,36 @@ func (r *Reader) endDigests(ctx context.Context, own map[string]bool) (gathered,
 
 // beside returns the sampled classes that an exact source cannot have: statements that never completed within the window, and
 // prepared ones where the digests leave them out.
-func beside(g gathered, seen []*sampled) (out []class.Class) {
+func beside(exact []class.Class, missed uint64, seen []*sampled) (out []class.Class) {
 	have := map[string]bool{}
-	for _, c := range g.classes {
-		have[key(c.Fingerprint)] = true
+	for _, c := range exact {
+		have[sqltext.Key(c.Fingerprint)] = true
 	}
 	for _, s := range seen {
-		c := s.Class
-		switch {
-		case g.missed > 0 && s.executions > 0:
-			if s.executeSec < c.TimeSec { // some of it came as text and is counted already
-				c.TimeSec, c.Count = s.executeSec, s.executions
-			}
-			out = append(out, c)
-		case !have[key(c.Fingerprint)] && s.runningLast:
+		if c, ok := s.missing(have[sqltext.Key(s.Fingerprint)], missed); ok {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
+// missing returns the part of a sampled class that an exact source, which may have the class, does not count.
+func (s *sampled) missing(have bool, missed uint64) (class.Class, bool) {
+	c := s.Class
+	switch {
+	case missed > 0 && s.executions > 0:
+		if s.executeSec < c.TimeSec { // some of it came as text and is counted already
+			c.TimeSec, c.Count = s.executeSec, s.executions
+		}
+		return c, true
+	case !have && s.runningLast:
+		return c, true
+	}
+	return c, false
+}
+
 // noteRunning says how much an exact source does not hold because it was still running.
-func (r *Reader) noteRunning(name string, seen []*sampled) {
+func (r *Reader) noteRunning(name string) {
 	n := 0
 	for _, e := range r.samples.running {
 		if e.c != nil && e.age >= 1 {
@@ -472,7 +573,7 @@ func adorn(classes []class.Class, seen []*sampled, logged []class.Class) {
 		return e
 	}
 	put := func(c class.Class) {
-		k := [2]string{c.Schema, key(c.Fingerprint)}
+		k := [2]string{c.Schema, sqltext.Key(c.Fingerprint)}
 		exact[k] = with(exact[k], c)
 		loose[k[1]] = with(loose[k[1]], c)
 	}
@@ -484,9 +585,9 @@ func adorn(classes []class.Class, seen []*sampled, logged []class.Class) {
 	}
 	for i := range classes {
 		c := &classes[i]
-		e, ok := exact[[2]string{c.Schema, key(c.Fingerprint)}]
+		e, ok := exact[[2]string{c.Schema, sqltext.Key(c.Fingerprint)}]
 		if !ok && c.Schema == "" { // an example of another schema would be of other tables
-			e = loose[key(c.Fingerprint)]
+			e = loose[sqltext.Key(c.Fingerprint)]
 		}
 		if c.Example == "" {
 			c.Example = e.example
@@ -502,6 +603,9 @@ func adorn(classes []class.Class, seen []*sampled, logged []class.Class) {
 
 // Close ends the reader's connection.
 func (r *Reader) Close() error {
+	if r.log != nil {
+		r.log.close()
+	}
 	r.ask.Close()
 	return nil
 }

@@ -62,9 +62,9 @@ func window(t *testing.T, r *Reader, do func()) ([]class.Class, []snapshot.Sourc
 }
 
 func of(cs []class.Class, sql string) (class.Class, bool) {
-	want := key(sqltext.Fingerprint(sql))
+	want := sqltext.Key(sqltext.Fingerprint(sql))
 	for _, c := range cs {
-		if key(c.Fingerprint) == want && c.ID == sqltext.ID(c.Fingerprint) {
+		if sqltext.Key(c.Fingerprint) == want && c.ID == sqltext.ID(c.Fingerprint) {
 			return c, true
 		}
 	}
@@ -267,6 +267,11 @@ func TestPreparedStatements(t *testing.T) {
 				if c.Count != n || c.Sampled {
 					t.Errorf("%d executions: %+v", n, c)
 				}
+				for _, c := range cs {
+					if strings.HasPrefix(c.Fingerprint, "prepare ") || strings.HasPrefix(c.Fingerprint, "deallocate ") || strings.HasPrefix(c.Fingerprint, "execute ") {
+						t.Errorf("a class of its own: %s", c.Fingerprint)
+					}
+				}
 			case "mariadb": // its digests have none of them: sampled, and the hole is told with its size
 				if !c.Sampled || c.Origin != class.Processlist || c.TimeSec < 0.5 || c.TimeSec > 4 {
 					t.Errorf("%+v", c)
@@ -366,6 +371,52 @@ func TestRunningAtTheEnd(t *testing.T) {
 			cancel()
 			<-done
 		})
+	}
+}
+
+// TestRunBeforeBegin has the sampler run before there is a window, as it does while a slow server takes its time to begin one.
+func TestRunBeforeBegin(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	db := table(t, s)
+	r := open(t, s, "root", Options{Interval: 10 * time.Millisecond})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done, ran := make(chan struct{}), make(chan error, 1)
+	go func() { defer close(done); db.ExecContext(ctx, "SELECT SLEEP(120)") }()
+	go func() { ran <- r.Run(ctx) }()
+	watcher := s.DB(t, "")
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // it runs, for longer than the window will have
+		var sec float64
+		err := watcher.QueryRowContext(t.Context(), "SELECT TIME_MS / 1000 FROM information_schema.PROCESSLIST WHERE INFO = 'SELECT SLEEP(120)'").Scan(&sec)
+		if sec >= 1 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the statement does not run: %v", err)
+		}
+	}
+	began := time.Now()
+	cs, _ := window(t, r, func() {
+		for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			r.lock()
+			looks := r.samples.looks
+			r.unlock()
+			if looks >= 20 {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%d looks in a minute", looks)
+			}
+		}
+	})
+	// Of what it had run before nothing is counted.
+	if c, ok := of(cs, "SELECT SLEEP(120)"); !ok || c.TimeSec <= 0 || c.TimeSec > time.Since(began).Seconds() {
+		t.Errorf("after %v: %+v", time.Since(began), cs)
+	}
+	cancel()
+	<-done
+	if err := <-ran; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -19,6 +19,9 @@ const maxText = 64 << 10
 // maxClasses bounds what one window holds in memory.
 const maxClasses = 5000
 
+// maxWords bounds the users and the hosts that are counted for a class.
+const maxWords = 20
+
 // samples looks at the processlist and sums up what it sees.
 //
 // The time of a class is the number of looks that saw it running × the time between looks, so a window of n looks sees a class
@@ -49,15 +52,23 @@ type sampled struct {
 	executeSec  float64 // time of prepared executions
 	executions  uint64  // prepared ones
 	runningLast bool    // the last look saw it
+	running     uint64  // executions that the last look saw; of end's answer only
+	killed      uint64  // executions that were seen after KILL had hit them and before they ended
+
+	users, hosts map[string]uint64 // executions
+	worst        execution         // the one that was seen with the highest age
 }
 
 type execution struct {
-	c        *sampled // nil for Dyno's own
-	id       uint64   // connection
-	text     string
-	age      float64 // seconds
-	examined uint64
-	seen     int // number of the look
+	c          *sampled // nil for Dyno's own
+	id         uint64   // connection
+	text       string
+	user, host string
+	at         time.Time // when it was seen last
+	age        float64   // seconds
+	examined   uint64
+	seen       int // number of the look
+	killed     bool
 }
 
 func newSamples(a *asker) *samples { return &samples{ask: a, own: map[string]bool{}} }
@@ -76,7 +87,7 @@ func (s *samples) prepare(ctx context.Context, pfs bool) error {
 	if err != nil {
 		return err
 	}
-	const where = " WHERE COMMAND IN ('Query','Execute') AND ID<>CONNECTION_ID() AND INFO IS NOT NULL"
+	const where = " WHERE COMMAND IN ('Query','Execute','Killed') AND ID<>CONNECTION_ID() AND INFO IS NOT NULL"
 	if table && pfs { // without a lock that connects wait for; empty when performance_schema is off
 		s.full = "SELECT ID, COMMAND, TIME, 0, 0, `USER`, HOST, DB, LEFT(INFO," + itoa(maxText) + ") FROM performance_schema.processlist" + where
 		s.brief, s.queryID, s.examined = "", false, false
@@ -100,7 +111,7 @@ func (s *samples) prepare(ctx context.Context, pfs bool) error {
 	s.full = "SELECT " + list + ", `USER`, HOST, DB, LEFT(INFO," + itoa(maxText) + ")" + from + where
 	if s.queryID {
 		// Texts make the server put the answer in a temporary table on disk: they are asked for when there are new ones only.
-		s.brief = "SELECT " + list + from + " WHERE COMMAND IN ('Query','Execute') AND ID<>CONNECTION_ID()"
+		s.brief = "SELECT " + list + from + " WHERE COMMAND IN ('Query','Execute','Killed') AND ID<>CONNECTION_ID()"
 	}
 	return nil
 }
@@ -115,11 +126,11 @@ func (s *samples) look(ctx context.Context) error {
 	began := time.Now()
 	type seen struct {
 		conn, query, examined uint64
-		execute               bool
+		execute, killed       bool
 		age                   float64
 	}
 	brief := func(row []driver.Value) seen {
-		return seen{conn: whole(row[0]), execute: text(row[1]) == "Execute", age: decimal(row[2]), examined: whole(row[3]), query: whole(row[4])}
+		return seen{conn: whole(row[0]), execute: text(row[1]) == "Execute", killed: text(row[1]) == "Killed", age: decimal(row[2]), examined: whole(row[3]), query: whole(row[4])}
 	}
 	weight := began.Sub(s.last).Seconds()
 	var list []seen
@@ -137,7 +148,7 @@ func (s *samples) look(ctx context.Context) error {
 		}
 		if !unheard {
 			for _, x := range list {
-				s.count(s.running[x.query], x.age, x.examined, x.execute, weight)
+				s.count(s.running[x.query], x.age, x.examined, x.execute, x.killed, weight)
 			}
 			s.done(began)
 			return nil
@@ -150,10 +161,15 @@ func (s *samples) look(ctx context.Context) error {
 			k = x.query
 		}
 		e := s.running[k]
-		if e == nil || !s.queryID && !same(e, text(row[8]), x.age, s.looks) {
-			e = &execution{id: x.conn, text: text(row[8]), c: s.class(text(row[8]), text(row[5]), text(row[6]), text(row[7]), x.execute)}
-			if e.c != nil {
+		if e == nil || !s.queryID && !goesOn(e, text(row[8]), x.age, s.looks) {
+			e = &execution{id: x.conn, text: text(row[8]), user: text(row[5]), host: text(row[6])}
+			if i := strings.LastIndexByte(e.host, ':'); i > 0 {
+				e.host = e.host[:i]
+			}
+			if e.c = s.class(e, text(row[7]), x.execute); e.c != nil {
 				e.c.Count++
+				tally(&e.c.users, e.user)
+				tally(&e.c.hosts, e.host)
 				if x.execute {
 					e.c.executions++
 				}
@@ -161,7 +177,7 @@ func (s *samples) look(ctx context.Context) error {
 			s.forget(k)
 			s.running[k] = e
 		}
-		s.count(e, x.age, x.examined, x.execute, weight)
+		s.count(e, x.age, x.examined, x.execute, x.killed, weight)
 	})
 	if err != nil {
 		return err
@@ -170,12 +186,13 @@ func (s *samples) look(ctx context.Context) error {
 	return nil
 }
 
-// same reports whether what a connection runs now is still what the look before saw.
-func same(e *execution, text string, age float64, looks int) bool {
+// goesOn reports whether what a connection runs now is still what the look before saw.
+func goesOn(e *execution, text string, age float64, looks int) bool {
 	return e.seen == looks && e.text == text && age >= e.age
 }
 
-func (s *samples) count(e *execution, age float64, examined uint64, execute bool, weight float64) {
+func (s *samples) count(e *execution, age float64, examined uint64, execute, killed bool, weight float64) {
+	e.at = time.Now()
 	e.seen, e.age, e.examined = s.looks+1, max(e.age, age), max(e.examined, examined)
 	if e.c == nil {
 		return
@@ -187,7 +204,27 @@ func (s *samples) count(e *execution, age float64, examined uint64, execute bool
 	if age > e.c.MaxSec.Or(0) {
 		e.c.MaxSec = known.Of(age)
 	}
-	e.c.LastSeen = time.Now()
+	e.c.LastSeen = e.at
+	if killed && !e.killed {
+		e.killed = true
+		e.c.killed++
+	}
+	if e.age >= e.c.worst.age {
+		e.c.worst = *e
+	}
+}
+
+// tally counts a word, of at most maxWords.
+func tally(m *map[string]uint64, w string) {
+	if w == "" {
+		return
+	}
+	if *m == nil {
+		*m = map[string]uint64{}
+	}
+	if _, ok := (*m)[w]; ok || len(*m) < maxWords {
+		(*m)[w]++
+	}
 }
 
 // done ends a look: what it did not see has ended.
@@ -221,11 +258,12 @@ func (s *samples) forget(k uint64) {
 }
 
 // class finds the class of a statement; nil for Dyno's own and when there is no room for another one.
-func (s *samples) class(sql, user, host, schema string, execute bool) *sampled {
+func (s *samples) class(e *execution, schema string, execute bool) *sampled {
+	sql := e.text
 	fp := sqltext.Fingerprint(sql)
 	id := sqltext.ID(fp)
 	if sqltext.Own(sql) {
-		s.own[key(fp)] = true
+		s.own[sqltext.Key(fp)] = true
 		return nil
 	}
 	k := [2]string{schema, id}
@@ -242,17 +280,14 @@ func (s *samples) class(sql, user, host, schema string, execute bool) *sampled {
 	if c.Example == "" && !(execute && strings.Contains(sql, "?")) { // parameters not filled in: no example
 		c.Example = sql
 	}
-	if i := strings.LastIndexByte(host, ':'); i > 0 {
-		host = host[:i]
-	}
-	c.Users, c.Hosts = include(c.Users, user), include(c.Hosts, host)
+	c.Users, c.Hosts = include(c.Users, e.user), include(c.Hosts, e.host)
 	return c
 }
 
 // include adds a word to a short sorted list.
 func include(list []string, w string) []string {
 	i, found := slices.BinarySearch(list, w)
-	if found || w == "" || len(list) >= 20 {
+	if found || w == "" || len(list) >= maxWords {
 		return list
 	}
 	return slices.Insert(list, i, w)
@@ -260,14 +295,16 @@ func include(list []string, w string) []string {
 
 // end returns what was seen, and which of it was still running at the last look.
 func (s *samples) end() (list []*sampled) {
-	live := map[*sampled]uint64{}
+	live, running := map[*sampled]uint64{}, map[*sampled]uint64{}
 	for _, e := range s.running {
 		if e.c != nil {
 			live[e.c] += e.examined
+			running[e.c]++
 		}
 	}
 	for _, c := range s.classes {
 		x := *c
+		x.running = running[c]
 		// Many kinds of statement show the rows only when they end: nothing seen is nothing known.
 		if n := c.examined + live[c]; s.examined && n > 0 {
 			x.Examined = known.Of(n)

@@ -1,20 +1,17 @@
 package digestsource
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
-	"strconv"
-	"strings"
-	"syscall"
-	"time"
+	"slices"
 
 	"dyno/internal/class"
-	"dyno/internal/hist"
-	"dyno/internal/known"
+	"dyno/internal/digest"
+	"dyno/internal/slowlog"
 	"dyno/internal/sqltext"
 )
 
@@ -24,330 +21,240 @@ const maxLog = 256 << 20
 // slowLog follows a slow log on this machine: it reads what was written within the window and no more.
 type slowLog struct {
 	path   string
-	whole  bool // everything is logged: long_query_time=0, no sampling, no limit on rows
+	whole  bool     // everything is logged: long_query_time=0, no sampling, no limit on rows
+	file   *os.File // as it was when the window began: after a rotation the rest of it is still there
 	offset int64
-	inode  uint64
+	id     fileID
+	readTo int64 // how far since has read the log of readID
+	readID fileID
 }
 
 // mark remembers where the log ends now.
 func (l *slowLog) mark() error {
+	l.close()
 	f, err := os.Open(l.path) // also shows that it can be read
 	if err != nil {
 		return err
 	}
-	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
+		f.Close()
 		return err
 	}
-	l.offset, l.inode = st.Size(), inode(st)
+	l.file, l.offset, l.id = f, st.Size(), idOf(st)
 	return nil
 }
 
-func inode(st os.FileInfo) uint64 {
-	if s, ok := st.Sys().(*syscall.Stat_t); ok {
-		return s.Ino
+// next goes on where since has read to.
+func (l *slowLog) next() error {
+	to, id := l.readTo, l.readID
+	if err := l.mark(); err != nil {
+		return err
 	}
-	return 0
+	switch {
+	case l.id != id: // rotated just now: all of the new one is news
+		l.offset = 0
+	default:
+		l.offset = min(to, l.offset)
+	}
+	return nil
 }
 
-// since parses what was written after mark.
-func (l *slowLog) since(own map[string]bool) (classes []class.Class, note string, err error) {
+func (l *slowLog) close() {
+	if l.file != nil {
+		l.file.Close()
+		l.file = nil
+	}
+}
+
+// since digests what was written after mark. own tells the keys of classes to leave out.
+func (l *slowLog) since(own map[string]bool) (g *grouping, note string, err error) {
+	g = newGrouping(own)
 	f, err := os.Open(l.path)
 	if err != nil {
-		return nil, "", err
+		return g, "", err
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		return nil, "", err
+		return g, "", err
 	}
+	l.readTo, l.readID = st.Size(), idOf(st)
 	from := l.offset
-	if inode(st) != l.inode || st.Size() < from {
-		from, note = 0, "the log was rotated during the window: what went to the old file is not counted"
+	switch {
+	case idOf(st) != l.id:
+		from, note = 0, "the log was rotated during the window"
+		old, err := l.file.Stat()
+		if err != nil {
+			return g, note, err
+		}
+		if err := g.read(l.file, max(min(l.offset, old.Size()), old.Size()-maxLog), old.Size()); err != nil {
+			return g, note, err
+		}
+	case st.Size() < from:
+		from, note = 0, "the log was emptied during the window: what stood in it then is not counted"
 	}
 	if st.Size()-from > maxLog {
-		note = fmt.Sprintf("the log grew by %d MB: only the newest %d MB were read", (st.Size()-from)>>20, maxLog>>20)
+		note = both(note, fmt.Sprintf("the log grew by %d MB: only the newest %d MB were read", (st.Size()-from)>>20, maxLog>>20))
 		from = st.Size() - maxLog
 	}
-	schema := schemaBefore(f, from)
-	if _, err := f.Seek(from, io.SeekStart); err != nil {
-		return nil, note, err
+	if err := g.read(f, from, st.Size()); err != nil {
+		return g, note, err
 	}
-	g := newGrouping(own)
-	if err := parseSlowLog(io.LimitReader(f, st.Size()-from), schema, g.add); err != nil {
-		return nil, note, err
+	if n := g.skipped(); n > 0 {
+		note = both(note, fmt.Sprintf("%d parts of the log could not be read", n))
 	}
-	if g.dropped > 0 {
-		note = strings.TrimPrefix(note+"; "+fmt.Sprintf("%d statements beyond %d classes were left out", g.dropped, maxClasses), "; ")
-	}
-	return g.list(), note, nil
+	return g, note, nil
 }
 
-// schemaBefore returns the default database at a place in the log. The server writes "use db;" only when it differs from the entry
-// before, so the last one before the place holds; it is looked for in the megabyte before.
-func schemaBefore(f io.ReaderAt, at int64) string {
+func both(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}
+
+// before returns what an entry can depend on that stands before a place in the log: the server writes "use db;" only when it differs
+// from the entry before. It is looked for in the megabyte before.
+func before(f io.ReaderAt, at int64) slowlog.State {
 	buf := make([]byte, min(at, 1<<20))
-	n, _ := f.ReadAt(buf, at-int64(len(buf))) // what cannot be read holds no schema
+	n, _ := f.ReadAt(buf, at-int64(len(buf))) // what cannot be read holds nothing
 	buf = buf[:n]
-	for len(buf) > 0 {
-		i := bytes.LastIndex(buf, []byte("\nuse "))
-		if i < 0 {
-			return ""
-		}
-		line, _, _ := bytes.Cut(buf[i+1:], []byte("\n"))
-		// The line before is of the entry's head, else this is a line of a statement.
-		head := buf[bytes.LastIndexByte(buf[:i], '\n')+1 : i]
-		if bytes.HasPrefix(head, []byte("# ")) && bytes.HasSuffix(bytes.TrimRight(line, "\r"), []byte(";")) {
-			return used(line)
-		}
-		buf = buf[:i]
+	if at > int64(n) {
+		buf = buf[max(slowlog.CutFirst(buf), 0):]
 	}
-	return ""
+	return slowlog.State{}.After(buf)
 }
 
-// used reads "use `db`;".
-func used(line []byte) string { return strings.Trim(string(bytes.TrimSpace(line[4:])), "`; \r") }
+// maxSchemas bounds the default databases that are told apart.
+const maxSchemas = 1000
 
-// entry is one statement of a slow log. Figures the server did not write are unknown.
-type entry struct {
-	at                 time.Time
-	user, host, schema string
-	sec                float64
-	lock               known.Value[float64]
-	sent, examined     known.Value[uint64]
-	affected           known.Value[uint64]
-	fullScan, fullJoin known.Value[uint64] // 0 or 1
-	tmp, tmpDisk       known.Value[uint64]
-	sql                string
-}
-
-// parseSlowLog reads the form that MySQL and MariaDB share (manuals: "The Slow Query Log", "Slow Query Log Overview"): comment lines
-// with figures, then use and SET timestamp when they apply, then the statement over as many lines as it has. Other lines, such
-// as those that a server writes when it opens the log, are passed over. schema is the default database where r begins. A statement that never got its figures is left out.
-func parseSlowLog(r io.Reader, schema string, add func(entry)) error {
-	br := bufio.NewReaderSize(r, 256<<10)
-	var e entry
-	var sql strings.Builder
-	figures, head := false, false // within an entry; its comment lines are not over
-	var when time.Time
-	flush := func() {
-		e.sql = strings.TrimSuffix(strings.TrimRight(sql.String(), " \r\n"), ";")
-		if figures && e.sql != "" {
-			if e.schema == "" {
-				e.schema = schema
-			}
-			if e.at.IsZero() {
-				e.at = when
-			}
-			add(e)
-		}
-		e, figures, head = entry{}, false, false
-		sql.Reset()
-	}
-	for {
-		line, err := readLine(br)
-		if len(line) == 0 && err != nil {
-			flush()
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
-		comment := bytes.HasPrefix(line, []byte("# ")) || bytes.Equal(bytes.TrimSpace(line), []byte("#"))
-		starts := comment && (bytes.HasPrefix(line, []byte("# Time: ")) || bytes.HasPrefix(line, []byte("# User@Host: ")))
-		switch {
-		case starts && !head:
-			flush()
-			head = true
-			fallthrough
-		case comment && head:
-			s := string(bytes.TrimSpace(line[1:]))
-			switch {
-			case strings.HasPrefix(s, "Time: "):
-				when = logTime(strings.TrimSpace(s[6:]), when)
-			case strings.HasPrefix(s, "User@Host: "):
-				e.user, e.host = account(s[11:])
-			case strings.HasPrefix(s, "administrator command: "):
-				head = false
-				sql.WriteString(s)
-			default:
-				figures = e.read(s) || figures
-			}
-		case !figures: // before the first entry
-		case head && bytes.HasPrefix(bytes.ToLower(line[:min(len(line), 4)]), []byte("use ")) && bytes.HasSuffix(bytes.TrimRight(line, "\r\n"), []byte(";")):
-			schema = used(line)
-		case head && bytes.HasPrefix(line, []byte("SET timestamp=")):
-			n, _, _ := strings.Cut(string(bytes.TrimSpace(line[len("SET timestamp="):])), ";")
-			if f, err := strconv.ParseFloat(n, 64); err == nil {
-				e.at = time.UnixMicro(int64(f * 1e6))
-			}
-			head = false
-		default:
-			if bytes.HasPrefix(line, []byte("# administrator command: ")) {
-				line = line[2:]
-			}
-			head = false
-			if sql.Len() < maxText {
-				sql.Write(line[:min(len(line), maxText-sql.Len())])
-			}
-		}
-	}
-}
-
-// readLine returns a line with its end, cut at maxText when it is longer. The bytes are valid until the next call.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	line, err := r.ReadSlice('\n')
-	if !errors.Is(err, bufio.ErrBufferFull) {
-		return line, err
-	}
-	line = bytes.Clone(line[:min(len(line), maxText)])
-	for errors.Is(err, bufio.ErrBufferFull) { // the rest of an overlong line
-		_, err = r.ReadSlice('\n')
-	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return line, err
-}
-
-// read takes "Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1 …" apart and reports whether it held the query's time.
-func (e *entry) read(s string) (timed bool) {
-	words := strings.Fields(s)
-	for i := 0; i+1 < len(words); i++ {
-		key, ok := strings.CutSuffix(words[i], ":")
-		if !ok {
-			continue
-		}
-		v := words[i+1]
-		if strings.HasSuffix(v, ":") { // "Schema:  QC_hit: No": no value
-			continue
-		}
-		n, nErr := strconv.ParseUint(v, 10, 64)
-		f, fErr := strconv.ParseFloat(v, 64)
-		count := func(dst *known.Value[uint64]) {
-			if nErr == nil {
-				*dst = known.Of(n)
-			}
-		}
-		flag := func(dst *known.Value[uint64]) {
-			switch v {
-			case "Yes":
-				*dst = known.Of(uint64(1))
-			case "No":
-				*dst = known.Of(uint64(0))
-			}
-		}
-		switch key {
-		case "Query_time":
-			if fErr == nil && f >= 0 {
-				e.sec, timed = f, true
-			}
-		case "Lock_time":
-			if fErr == nil {
-				e.lock = known.Of(f)
-			}
-		case "Rows_sent":
-			count(&e.sent)
-		case "Rows_examined":
-			count(&e.examined)
-		case "Rows_affected":
-			count(&e.affected)
-		case "Schema":
-			e.schema = v
-		case "Full_scan":
-			flag(&e.fullScan)
-		case "Full_join":
-			flag(&e.fullJoin)
-		case "Tmp_tables", "Created_tmp_tables":
-			count(&e.tmp)
-		case "Tmp_disk_tables", "Created_tmp_disk_tables":
-			count(&e.tmpDisk)
-		default:
-			continue
-		}
-		i++
-	}
-	return timed
-}
-
-// account reads "root[root] @ localhost [127.0.0.1]  Id: 5".
-func account(s string) (user, host string) {
-	user, rest, _ := strings.Cut(s, "[")
-	if _, at, ok := strings.Cut(rest, "@"); ok {
-		name, addr, _ := strings.Cut(strings.TrimSpace(at), "[")
-		host = strings.TrimSpace(name)
-		if ip, _, _ := strings.Cut(addr, "]"); host == "" {
-			host = ip
-		}
-	}
-	return strings.TrimSpace(user), host
-}
-
-// logTime reads MySQL's 2026-11-21T07:33:34.123456Z; MariaDB's "261121  7:33:34" is in a zone it does not name and repeated by SET
-// timestamp, so it is passed over.
-func logTime(s string, before time.Time) time.Time {
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		return before
-	}
-	return t
-}
-
-// grouping sums entries up by class.
+// grouping sums entries up by default database and class.
 type grouping struct {
 	own     map[string]bool
-	classes map[[2]string]*logged
-	dropped int
-}
-
-type logged struct {
-	class.Class
-	times *hist.Histogram
+	starts  map[[ownStart]byte]bool // of own, by which most statements are told from it at once
+	schemas map[string]*digest.Aggregator
 }
 
 func newGrouping(own map[string]bool) *grouping {
-	return &grouping{own: own, classes: map[[2]string]*logged{}}
+	g := &grouping{own: own, starts: map[[ownStart]byte]bool{}, schemas: map[string]*digest.Aggregator{}}
+	for k := range own {
+		g.starts[startOf([]byte(k))] = true
+	}
+	return g
 }
 
-func (g *grouping) add(e entry) {
-	if sqltext.Own(e.sql) {
-		return
-	}
-	fp := sqltext.Fingerprint(e.sql)
-	id := sqltext.ID(fp)
-	if g.own[key(fp)] || setup(fp) {
-		return
-	}
-	one := class.Class{
-		ID: id, Fingerprint: fp, Schema: e.schema, Origin: class.SlowLog, Count: 1, TimeSec: e.sec, MaxSec: known.Of(e.sec), LockSec: e.lock,
-		RowsSent: e.sent, Examined: e.examined, Affected: e.affected, FullScans: e.fullScan, FullJoins: e.fullJoin, TmpTables: e.tmp, TmpDisk: e.tmpDisk,
-		FirstSeen: e.at, LastSeen: e.at, Example: e.sql,
-	}
-	k := [2]string{e.schema, id}
-	c := g.classes[k]
-	switch {
-	case c != nil:
-		slower := e.sec > c.MaxSec.Or(0)
-		merge(&c.Class, one)
-		if slower { // the slowest is the one worth explaining
-			c.Example = e.sql
+// read digests the log from one place to another.
+func (g *grouping) read(f io.ReaderAt, from, to int64) error {
+	free := &buffers{size: pieceSize}
+	ps := newPieces(io.NewSectionReader(f, from, to-from), linesOf(slowlog.SlowLog), pieceSize, maxEntry, free)
+	p, state := slowlog.NewParser(), before(f, from)
+	var e slowlog.Entry
+	for {
+		x, ok := ps.next()
+		if !ok {
+			break
 		}
-	case len(g.classes) >= maxClasses:
-		g.dropped++
-		return
-	default:
-		c = &logged{one, hist.New()}
-		g.classes[k] = c
+		p.Reset(x.data, from+x.offset, state)
+		for p.Next(&e) {
+			g.of(string(e.DB)).Add(p, &e, 0)
+		}
+		for _, s := range p.Skipped() {
+			g.of("").Skip(0, s)
+		}
+		state = p.State()
+		ps.done(x)
 	}
-	c.Users, c.Hosts = include(c.Users, e.user), include(c.Hosts, e.host)
-	c.times.Record(time.Duration(e.sec * float64(time.Second)))
+	for _, s := range ps.skipped {
+		g.of("").Skip(0, s)
+	}
+	if ps.err != nil && !errors.Is(ps.err, io.EOF) {
+		return ps.err
+	}
+	return nil
 }
 
-func (g *grouping) list() (out []class.Class) {
-	for _, c := range g.classes {
-		c.P95Sec = known.Of(c.times.Quantile(0.95).Seconds())
-		out = append(out, c.Class)
+// of returns the aggregator of a default database.
+func (g *grouping) of(schema string) *digest.Aggregator {
+	a := g.schemas[schema]
+	if a != nil {
+		return a
 	}
-	return out
+	if len(g.schemas) >= maxSchemas {
+		schema = ""
+		if a = g.schemas[schema]; a != nil {
+			return a
+		}
+	}
+	a = digest.New(g.config())
+	g.schemas[schema] = a
+	return a
+}
+
+func (g *grouping) config() digest.Config {
+	return digest.Config{MaxSample: maxText, Filter: g.foreign}
+}
+
+// ownStart is how much of a key tells most statements apart.
+const ownStart = 12
+
+// startOf returns the beginning of a statement's key, or of a key.
+func startOf(sql []byte) (s [ownStart]byte) {
+	n := 0
+	for _, c := range sql {
+		if c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '`' || c == ';' {
+			continue
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		s[n] = c
+		if n++; n == len(s) {
+			break
+		}
+	}
+	return s
+}
+
+// foreign reports whether a statement is not one of Dyno's that carry no tag.
+func (g *grouping) foreign(_ *slowlog.Parser, e *slowlog.Entry) bool {
+	if len(e.SQL) > 1<<10 {
+		return true
+	}
+	settings := len(e.SQL) > 4 && bytes.EqualFold(e.SQL[:4], []byte("SET ")) && bytes.Contains(e.SQL, []byte("lock_wait_timeout"))
+	if !settings && !g.starts[startOf(e.SQL)] {
+		return true
+	}
+	fp := sqltext.Fingerprint(string(e.SQL))
+	return !g.own[sqltext.Key(fp)] && !setup(fp)
+}
+
+func (g *grouping) skipped() (n uint64) {
+	if a := g.schemas[""]; a != nil {
+		r, _ := a.Classes(digest.Options{})
+		n = r.Global.Skipped
+	}
+	return n
+}
+
+// list returns the classes by default database, at most maxClasses, and how many more there were.
+func (g *grouping) list() (list []class.Class, more int) {
+	for schema, a := range g.schemas {
+		_, classes := a.Classes(digest.Options{})
+		for c := range classes {
+			list = append(list, classOf(c, schema))
+		}
+	}
+	slices.SortFunc(list, byTime)
+	n := min(len(list), maxClasses)
+	return list[:n], len(list) - n
+}
+
+// report returns the same as a report of all databases together. Nothing can be added any more.
+func (g *grouping) report() digest.Report {
+	all := digest.New(g.config())
+	for _, schema := range slices.Sorted(maps.Keys(g.schemas)) {
+		all.Merge(g.schemas[schema])
+	}
+	return all.Report(digest.Options{})
 }

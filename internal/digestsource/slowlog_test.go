@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"dyno/internal/class"
 	"dyno/internal/known"
@@ -59,68 +58,79 @@ SET timestamp=1795246415;
 select count(*) from orders;
 `
 
-func parse(t *testing.T, log, schema string) (list []entry) {
+// grouped digests all of a log.
+func grouped(t *testing.T, log string, own ...string) *grouping {
 	t.Helper()
-	if err := parseSlowLog(strings.NewReader(log), schema, func(e entry) { list = append(list, e) }); err != nil {
+	m := map[string]bool{}
+	for _, q := range own {
+		m[sqltext.Key(sqltext.Fingerprint(q))] = true
+	}
+	g := newGrouping(m)
+	if err := g.read(strings.NewReader(log), 0, int64(len(log))); err != nil {
 		t.Fatal(err)
 	}
-	return list
+	return g
 }
 
-func TestParseMySQL(t *testing.T) {
-	es := parse(t, mysqlLog, "before")
-	if len(es) != 4 {
-		t.Fatalf("%d entries: %+v", len(es), es)
-	}
-	e := es[0]
-	if e.sql != "SELECT *\n# not a comment of the log\nFROM orders WHERE note='# Time: x'" || e.schema != "shop" || e.user != "app" || e.host != "web1" ||
-		e.sec != 0.5 || e.sent != known.Of(uint64(2)) || e.examined != known.Of(uint64(1000)) || e.affected.OK() || e.at.Unix() != 1795246414 {
-		t.Errorf("%+v", e)
-	}
-	if e := es[1]; e.sql != "UPDATE orders SET a=1" || e.schema != "shop" || e.host != "10.0.0.2" || e.sec != 1.5 {
-		t.Errorf("%+v", e)
-	}
-	if e := es[2]; e.sql != "administrator command: Quit" || sqltext.Fingerprint(e.sql) != e.sql {
-		t.Errorf("%+v", e)
-	}
-	// From the middle, the database is the one of before.
-	if es := parse(t, mysqlLog[strings.Index(mysqlLog, "# Time: 2026-11-21T07:33:35"):], "before"); len(es) != 3 || es[0].schema != "before" {
-		t.Errorf("%+v", es)
-	}
-}
-
-func TestParseMariaDB(t *testing.T) {
-	es := parse(t, mariadbLog, "")
-	if len(es) != 2 {
-		t.Fatalf("%+v", es)
-	}
-	if e := es[0]; e.sql != "select count(*) from orders" || e.schema != "shop" || e.affected != known.Of(uint64(3)) || e.fullScan != known.Of(uint64(1)) ||
-		e.fullJoin != known.Of(uint64(0)) || e.at != time.UnixMicro(1795246414500000) {
-		t.Errorf("%+v", e)
-	}
-	if e := es[1]; e.schema != "" || e.sec != 0.75 {
-		t.Errorf("%+v", e)
-	}
-}
-
-func TestParseBearsAnything(t *testing.T) {
-	f := func(log string, want int) {
-		t.Helper()
-		if got := len(parse(t, log, "")); got != want {
-			t.Errorf("%q: %d entries, want %d", log, got, want)
+func logged(t *testing.T, g *grouping, schema, sql string) class.Class {
+	t.Helper()
+	list, _ := g.list()
+	for _, c := range list {
+		if c.Schema == schema && c.Fingerprint == sqltext.Fingerprint(sql) {
+			return c
 		}
 	}
-	f("", 0)
-	f("\n\n#\n# \n", 0)
-	f("SELECT 1;\n", 0)
-	f("# Time: x\n# User@Host: \n# Query_time: abc\nSELECT 1;\n", 0)
-	f("# User@Host: a[a] @ b []\n# Query_time: -1 Lock_time: x\nSELECT 1;\n", 0)
-	f("# User@Host: a[a] @ b []\n# Query_time: 1\nSELECT 1", 1)
-	f("# User@Host: a[a] @ b []\r\n# Query_time: 1\r\nSET timestamp=1;\r\nSELECT 1;\r\n", 1)
-	f("# User@Host: a[a] @ b []\n# Query_time: 1\nSELECT '"+strings.Repeat("x", 3<<20)+"';\n# User@Host: a[a] @ b []\n# Query_time: 1\nSELECT 2;\n", 2)
-	for i := range len(mysqlLog) { // cut off anywhere
-		parse(t, mysqlLog[:i], "")
-		parse(t, mysqlLog[i:], "")
+	t.Fatalf("no class of %s in %s: %+v", sql, schema, list)
+	return class.Class{}
+}
+
+func TestClassesOfALog(t *testing.T) {
+	g := grouped(t, mysqlLog)
+	c := logged(t, g, "shop", "SELECT *\n# not a comment of the log\nFROM orders WHERE note='# Time: x'")
+	if c.Example != "SELECT *\n# not a comment of the log\nFROM orders WHERE note='# Time: x'" || c.Origin != class.SlowLog || c.Count != 1 || c.TimeSec != 0.5 ||
+		c.RowsSent != known.Of(uint64(2)) || c.Examined != known.Of(uint64(1000)) || c.Affected.OK() || c.FirstSeen.Unix() != 1795246414 ||
+		len(c.Users) != 1 || c.Users[0] != "app" || len(c.Hosts) != 1 || c.Hosts[0] != "web1" {
+		t.Errorf("%+v", c)
+	}
+	if c := logged(t, g, "shop", "UPDATE orders SET a=1"); c.Hosts[0] != "10.0.0.2" || c.MaxSec != known.Of(1.5) {
+		t.Errorf("%+v", c)
+	}
+	logged(t, g, "shop", "administrator command: Quit")
+	if list, more := g.list(); len(list) != 3 || more != 0 || list[0].TimeSec < list[1].TimeSec { // Dyno's own is out
+		t.Errorf("%+v", list)
+	}
+	if n := g.skipped(); n != 1 { // the entry that is cut off
+		t.Errorf("%d parts were skipped", n)
+	}
+}
+
+func TestClassesSumUp(t *testing.T) {
+	g := grouped(t, mariadbLog+strings.ReplaceAll(mariadbLog, "Schema:  ", "Schema: shop "))
+	c := logged(t, g, "shop", "select count(*) from orders")
+	if c.Count < 2 || c.LockSec != known.Of(float64(c.Count)*0.000045) || c.FullScans != known.Of(c.Count) || c.FullJoins != known.Of(uint64(0)) ||
+		c.FirstSeen.Unix() != 1795246414 || c.LastSeen.Unix() != 1795246415 {
+		t.Errorf("%+v", c)
+	}
+	if p, ok := c.P95Sec.Get(); !ok || p < 0.24 || p > 0.76 {
+		t.Errorf("95 %%: %v", p)
+	}
+}
+
+func TestOwnWithoutATagIsLeftOut(t *testing.T) {
+	entry := func(sql string) string {
+		return "# User@Host: a[a] @ b []\n# Query_time: 1.0  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\nSET timestamp=1795246415;\n" + sql + ";\n"
+	}
+	g := grouped(t, entry("SELECT @@max_allowed_packet")+entry("SELECT @@version")+entry("SET lock_wait_timeout=5, time_zone='+00:00'")+entry("SET sql_mode=''"),
+		"SELECT @@max_allowed_packet")
+	list, _ := g.list()
+	if len(list) != 2 {
+		t.Fatalf("%+v", list)
+	}
+	logged(t, g, "", "SELECT @@version")
+	logged(t, g, "", "SET sql_mode=''")
+	rep := g.report()
+	if rep.Global.Filtered != 2 || rep.Global.Count != 2 {
+		t.Errorf("%+v", rep.Global)
 	}
 }
 
@@ -143,12 +153,17 @@ func TestSinceReadsNewBytesOnly(t *testing.T) {
 	if err := l.mark(); err != nil {
 		t.Fatal(err)
 	}
-	if cs, note, err := l.since(nil); err != nil || note != "" || len(cs) != 0 {
+	since := func() ([]class.Class, string, error) {
+		g, note, err := l.since(nil)
+		cs, _ := g.list()
+		return cs, note, err
+	}
+	if cs, note, err := since(); err != nil || note != "" || len(cs) != 0 {
 		t.Errorf("%+v %q %v", cs, note, err)
 	}
 	write(mysqlLog[cut:])
-	cs, note, err := l.since(nil)
-	if err != nil || note != "" || len(cs) != 2 { // Dyno's own is out
+	cs, note, err := since()
+	if err != nil || !strings.Contains(note, "1 parts") || len(cs) != 2 { // Dyno's own is out
 		t.Fatalf("%+v %q %v", cs, note, err)
 	}
 	for _, c := range cs {
@@ -160,34 +175,24 @@ func TestSinceReadsNewBytesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(mariadbLog)
-	if cs, note, err := l.since(nil); err != nil || !strings.Contains(note, "rotated") || len(cs) != 2 {
+	if cs, note, err := since(); err != nil || !strings.Contains(note, "rotated") || len(cs) != 4 { // the rest of the old log's and the new one's
 		t.Errorf("%+v %q %v", cs, note, err)
 	}
+	if err := l.mark(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	write(mysqlLog[cut:])
+	if cs, note, err := since(); err != nil || !strings.Contains(note, "emptied") || len(cs) != 2 {
+		t.Errorf("%+v %q %v", cs, note, err)
+	}
+	l.close()
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := l.since(nil); err == nil {
+	if _, _, err := since(); err == nil {
 		t.Error("a log that is gone was read")
-	}
-}
-
-func TestGroupingSums(t *testing.T) {
-	g := newGrouping(map[string]bool{key("select own"): true})
-	for _, e := range parse(t, mariadbLog, "shop") {
-		e.schema = "shop"
-		g.add(e)
-	}
-	g.add(entry{sec: 1, sql: "SELECT own"})
-	cs := g.list()
-	if len(cs) != 1 {
-		t.Fatalf("%+v", cs)
-	}
-	c := cs[0]
-	if c.Count != 2 || c.TimeSec != 1 || c.MaxSec != known.Of(0.75) || c.RowsSent != known.Of(uint64(2)) || c.Examined != known.Of(uint64(15)) || c.Affected != known.Of(uint64(3)) ||
-		c.FullScans != known.Of(uint64(2)) || c.FirstSeen.Unix() != 1795246414 || c.LastSeen.Unix() != 1795246415 {
-		t.Errorf("%+v", c)
-	}
-	if p := c.P95Sec.Or(0); p < 0.74 || p > 0.76 {
-		t.Errorf("95 %%: %v", p)
 	}
 }

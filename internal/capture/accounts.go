@@ -1,0 +1,109 @@
+package capture
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"dyno/internal/snapshot"
+	"dyno/internal/target"
+)
+
+// mostAccounts bounds the accounts that are read.
+const mostAccounts = 1000
+
+// accounts reads the users of the server. Whether one has a password is worked out by the server: neither a password nor a hash of one
+// travels. An error means that the server went away.
+func accounts(ctx context.Context, t *target.Target) ([]snapshot.Account, snapshot.Source, error) {
+	outer := ctx
+	ctx, cancel := context.WithTimeout(ctx, 2*questionTime)
+	defer cancel()
+	src := snapshot.Source{Name: "accounts", State: snapshot.OK, Reads: 1}
+	began := time.Now()
+	list, err := readAccounts(ctx, t)
+	src.Took = time.Since(began).Seconds() * 1000
+	switch {
+	case err == nil:
+	case gone(outer, err):
+		return nil, src, err
+	case target.KindOf(err) == target.Denied:
+		src.State, src.Reason, src.Reads = snapshot.Denied, "a privilege is missing", 0
+		src.Fix = "GRANT SELECT ON mysql.user TO " + account(t)
+		if t.Facts().Flavor == "mariadb" {
+			src.Fix += "; GRANT SELECT ON mysql.global_priv TO " + account(t)
+		}
+	default:
+		src.State, src.Reason, src.Reads = snapshot.Failed, err.Error(), 0
+	}
+	return list, src, nil
+}
+
+func readAccounts(ctx context.Context, t *target.Target) ([]snapshot.Account, error) {
+	conn, err := Limited(ctx, t, questionTime)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = Discard(conn) }()
+	// Which columns the table has differs by version, and an account sees only those that it may read.
+	_, rows, err := asked(ctx, conn, "accounts", "SHOW COLUMNS FROM mysql.user")
+	if err != nil {
+		return nil, err
+	}
+	var has []string
+	for _, r := range rows {
+		has = append(has, strings.ToLower(r[0]))
+	}
+	or := func(column, sql, otherwise string) string {
+		if slices.Contains(has, column) {
+			return sql
+		}
+		return otherwise
+	}
+	empty := []string{}
+	for _, c := range []string{"authentication_string", "password"} {
+		if slices.Contains(has, c) {
+			empty = append(empty, "IFNULL("+c+", '') = ''")
+		}
+	}
+	if len(empty) == 0 {
+		empty = []string{"FALSE"} // nothing tells
+	}
+	query := "SELECT user, host, " + or("plugin", "plugin", "''") + ", " + strings.Join(empty, " AND ") + ", " + or("account_locked", "account_locked", "'N'") +
+		", " + or("ssl_type", "ssl_type", "''") + ", " + or("super_priv", "super_priv", "'N'") + " FROM mysql.user" + or("is_role", " WHERE is_role = 'N'", "") +
+		" ORDER BY user, host LIMIT 1000"
+	if _, rows, err = asked(ctx, conn, "accounts", query); err != nil {
+		return nil, err
+	}
+	locked := map[string]bool{} // MariaDB keeps it elsewhere
+	if t.Facts().Flavor == "mariadb" && slices.Contains(has, "is_role") {
+		_, priv, err := asked(ctx, conn, "accounts", "SELECT user, host FROM mysql.global_priv WHERE JSON_VALUE(priv, '$.account_locked') IN ('1', 'true') LIMIT 1000")
+		if n, ok := target.ServerErrorNumber(err); err != nil && (!ok || n != 1146 && n != 1046 && n != 1305) { // older ones cannot lock, or know no JSON_VALUE
+			return nil, err
+		}
+		for _, r := range priv {
+			locked[r[0]+"\x00"+r[1]] = true
+		}
+	}
+	var list []snapshot.Account
+	for _, r := range rows[:min(len(rows), mostAccounts)] {
+		list = append(list, snapshot.Account{
+			User: r[0], Host: r[1], Plugin: null(r[2]), NoPassword: r[3] == "1" && withPassword(null(r[2])), Locked: r[4] == "Y" || locked[r[0]+"\x00"+r[1]],
+			TLS: null(r[5]) != "", Super: r[6] == "Y",
+		})
+	}
+	return list, nil
+}
+
+// null takes back the word that texts puts for NULL.
+func null(s string) string {
+	if s == "NULL" {
+		return ""
+	}
+	return s
+}
+
+// withPassword reports whether a plugin asks for a password that the server keeps: without one anybody gets in.
+func withPassword(plugin string) bool {
+	return slices.Contains([]string{"", "mysql_native_password", "mysql_old_password", "sha256_password", "caching_sha2_password", "ed25519", "parsec"}, plugin)
+}

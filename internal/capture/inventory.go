@@ -1,0 +1,82 @@
+package capture
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"dyno/internal/catalog"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/target"
+)
+
+// inventoryTime bounds the reading of all tables.
+const inventoryTime = 2 * time.Second
+
+// inventory adds all tables that there is time for to those of the snapshot, and how often each index was used. What it could not read it
+// says in a source; an error means that the server went away.
+func (q questioner) inventory(ctx context.Context) error {
+	conn, err := Limited(ctx, q.t, inventoryTime)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = Discard(conn) }()
+	began := time.Now()
+	src := snapshot.Source{Name: "tables", State: snapshot.OK, Reads: 1}
+	var have []schema.Ref
+	for _, t := range q.s.Tables {
+		have = append(have, t.Ref)
+	}
+	inv, err := catalog.All(ctx, conn, snapshot.MaxTables-len(have), inventoryTime, have)
+	src.Took = time.Since(began).Seconds() * 1000
+	switch {
+	case err != nil && gone(ctx, err):
+		return err
+	case err != nil:
+		src.State, src.Reason, src.Reads = snapshot.Failed, err.Error(), 0
+		if errors.Is(err, context.DeadlineExceeded) {
+			src.State = snapshot.Slow
+		}
+	default:
+		q.s.Tables = append(q.s.Tables, inv.Tables...)
+		q.s.TablesLeft, src.Reason = inv.Left, inv.Why
+	}
+	q.s.Sources = append(q.s.Sources, src)
+	if q.s.Source("table_io").State == snapshot.OK && len(q.s.Tables) > 0 {
+		if err := q.uses(ctx); err != nil && gone(ctx, err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// uses fills in how many rows each index has handled since the server began to count.
+func (q questioner) uses(ctx context.Context) error {
+	conn, err := Limited(ctx, q.t, questionTime) // another one: the one before may have been lost to its limit
+	if err != nil {
+		return err
+	}
+	defer func() { _ = Discard(conn) }()
+	use, err := catalog.IndexUse(ctx, conn, 5*snapshot.MaxTables)
+	if err != nil {
+		return err
+	}
+	for i := range q.s.Tables {
+		t := &q.s.Tables[i]
+		for j := range t.Indexes {
+			x := &t.Indexes[j]
+			if n, ok := use[catalog.IndexRef{Ref: t.Ref, Index: x.Name}]; ok {
+				x.Handled = known.Of(n)
+			}
+		}
+	}
+	return nil
+}
+
+// gone reports whether an error means that there is nobody to ask any more.
+func gone(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || target.KindOf(err) == target.Gone || errors.Is(err, sql.ErrConnDone)
+}

@@ -1,0 +1,109 @@
+package capture
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"dyno/internal/catalog"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
+	"dyno/test/servers"
+)
+
+func TestSampleTellsHowValuesAreSpread(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			s := servers.Start(t, flavor)
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id BIGINT PRIMARY KEY, flag TINYINT, code INT, gone INT, note VARCHAR(20))",
+				"CREATE TABLE d.nokey (flag TINYINT)", "CREATE TABLE d.small (a VARCHAR(10) PRIMARY KEY, b INT)", "INSERT INTO d.small VALUES ('x', 1), ('y', 1), ('z', NULL)")
+			for base := 0; base < 40000; base += 4000 {
+				var rows []string
+				for i := base; i < base+4000; i++ {
+					rows = append(rows, fmt.Sprintf("(%d, %d, %d, NULL, '%s')", i*3+i/1000*5000, i%2, i, secret)) // gaps, as deleted rows leave them
+				}
+				s.Exec(t, "INSERT INTO d.t VALUES "+strings.Join(rows, ","), "INSERT INTO d.nokey SELECT flag FROM d.t LIMIT 4000")
+			}
+			s.Exec(t, "ANALYZE TABLE d.t, d.nokey, d.small")
+			x := open(t, s, "root")
+			q := questioner{t: x, s: &snapshot.Snapshot{}}
+			conn, err := x.Conn(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			list := []wanted{
+				{schema.Ref{Schema: "d", Table: "t"}, []string{"flag", "code", "gone"}},
+				{schema.Ref{Schema: "d", Table: "nokey"}, []string{"flag"}},
+				{schema.Ref{Schema: "d", Table: "small"}, []string{"b"}},
+				{schema.Ref{Schema: "d", Table: "none"}, []string{"b"}},
+			}
+			q.s.Tables = tablesOf(t, conn, list[0].ref, list[1].ref, list[2].ref)
+			before := s.Status(t, "Handler_read_rnd_next")
+			if err := q.sample(context.Background(), list); err != nil {
+				t.Fatal(err)
+			}
+			if src := q.s.Source("row_samples"); src.State != snapshot.OK || src.Reads != 3 {
+				t.Fatalf("source %+v", src)
+			}
+			if n := s.Status(t, "Handler_read_rnd_next") - before; n > 3000 { // temporary tables of the UNION and of the dictionary
+				t.Errorf("%d rows were read by scans", n)
+			}
+			get := func(table, column string) *schema.ColumnSample {
+				tab, _ := q.s.Table(schema.Ref{Schema: "d", Table: table})
+				c, _ := tab.Column(column)
+				return c.Sample
+			}
+			if c := get("t", "flag"); c == nil || c.Rows < sampleRows/2 || c.Distinct != 2 || c.Top < 0.35 || c.Top > 0.8 || c.Nulls != 0 {
+				t.Errorf("a flag of halves: %+v", c)
+			}
+			if c := get("t", "code"); c == nil || c.Distinct < c.Rows*8/10 {
+				t.Errorf("a column of different values: %+v", c)
+			}
+			if c := get("t", "gone"); c == nil || c.Nulls != 1 || c.Distinct != 0 {
+				t.Errorf("a column of NULLs: %+v", c)
+			}
+			if get("t", "note") != nil || get("nokey", "flag") != nil {
+				t.Error("a column that nobody asked for, or of a table without a key, has a sample")
+			}
+			if c := get("small", "b"); c == nil || c.Rows != 3 || c.Distinct != 1 || c.Top < 0.6 {
+				t.Errorf("a small table: %+v", c)
+			}
+		})
+	}
+}
+
+func TestConditionedColumns(t *testing.T) {
+	sh, err := sqlshape.Parse("SELECT a.x FROM t a JOIN u ON u.id = a.uid WHERE a.p = 1 AND (a.q = 2 OR a.R > 3) AND a.p < 9 AND EXISTS (SELECT 1 FROM u WHERE u.z = 4)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := conditioned(nil, sh, func(r sqlshape.TableRef) (schema.Ref, bool) { return schema.Ref{Schema: "d", Table: r.Name}, true })
+	find := func(table string) []string {
+		for _, w := range got {
+			if w.ref.Table == table {
+				slices.Sort(w.columns)
+				return w.columns
+			}
+		}
+		return nil
+	}
+	if a := find("t"); !slices.Contains(a, "p") || !slices.Contains(a, "q") || !slices.Contains(a, "r") || slices.Contains(a, "x") {
+		t.Errorf("columns of t: %v", a)
+	}
+	if u := find("u"); !slices.Contains(u, "z") {
+		t.Errorf("columns of u: %v", u)
+	}
+}
+
+func tablesOf(t *testing.T, q catalog.Querier, refs ...schema.Ref) []schema.Table {
+	t.Helper()
+	list, err := catalog.Tables(context.Background(), q, refs)
+	if err != nil || len(list) != len(refs) {
+		t.Fatalf("%d tables of %v: %v", len(list), refs, err)
+	}
+	return list
+}

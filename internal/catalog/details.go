@@ -1,0 +1,232 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dyno/internal/schema"
+)
+
+// part is the part of the dictionary that a question is about: a schema, or some tables of it.
+type part struct {
+	schema string
+	names  []string
+}
+
+// ofUsers leaves the server's own schemas out.
+const ofUsers = "NOT IN ('information_schema','performance_schema','mysql','sys')"
+
+// where words the condition for the columns that hold schema and table. Dictionaries that open tables look at single names of both before.
+func (p part) where(schemaColumn, tableColumn string) (string, []any) {
+	switch {
+	case len(p.names) == 0:
+		return " WHERE " + schemaColumn + " = ?", []any{p.schema}
+	case len(p.names) == 1:
+		return " WHERE " + schemaColumn + " = ? AND " + tableColumn + " = ?", []any{p.schema, p.names[0]}
+	}
+	args := make([]any, 0, len(p.names)+1)
+	args = append(args, p.schema)
+	for _, n := range p.names {
+		args = append(args, n)
+	}
+	return " WHERE " + schemaColumn + " = ? AND " + tableColumn + " IN (?" + strings.Repeat(",?", len(p.names)-1) + ")", args
+}
+
+// heads reads tables without columns and indexes. Partitions is 1 for those that have any: details counts them.
+func heads(ctx context.Context, q Querier, p part) (found []schema.Table, err error) {
+	where, args := p.where("TABLE_SCHEMA", "TABLE_NAME")
+	err = each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, ENGINE, TABLE_COLLATION, ROW_FORMAT, TABLE_ROWS, DATA_LENGTH, INDEX_LENGTH, DATA_FREE,"+
+		" CREATE_OPTIONS FROM information_schema.TABLES"+where, args, func(r row) {
+		t := schema.Table{
+			Ref: schema.Ref{Schema: r.text(0), Table: r.text(1)}, View: strings.HasSuffix(r.text(2), "VIEW"), Engine: r.text(3),
+			Collation: r.text(4), RowFormat: r.text(5),
+		}
+		if !t.View {
+			t.Rows, t.DataBytes, t.IndexBytes, t.FreeBytes, t.Options = number(r, 6), number(r, 7), number(r, 8), number(r, 9), r.text(10)
+			if strings.Contains(t.Options, "partitioned") {
+				t.Partitions = 1
+			}
+		}
+		found = append(found, t)
+	})
+	return found, err
+}
+
+// details fills in columns, indexes, foreign keys, triggers and numbers of partitions of tables that are all in one part.
+func details(ctx context.Context, q Querier, has map[string]bool, p part, tables []schema.Table) error {
+	at := make(map[schema.Ref]*schema.Table, len(tables))
+	partitioned := false
+	for i := range tables {
+		t := &tables[i]
+		at[t.Ref] = t
+		partitioned = partitioned || t.Partitions > 0
+	}
+	for _, read := range []func(context.Context, Querier, map[string]bool, part, map[schema.Ref]*schema.Table) error{columns, indexes, foreign, triggers} {
+		if err := read(ctx, q, has, p, at); err != nil {
+			return err
+		}
+	}
+	if !partitioned {
+		return nil
+	}
+	where, args := p.where("TABLE_SCHEMA", "TABLE_NAME")
+	return each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, COUNT(*) FROM information_schema.PARTITIONS"+where+
+		" AND PARTITION_NAME IS NOT NULL GROUP BY TABLE_SCHEMA, TABLE_NAME", args, func(r row) {
+		if t := at[schema.Ref{Schema: r.text(0), Table: r.text(1)}]; t != nil {
+			t.Partitions, _ = strconv.Atoi(r.text(2))
+		}
+	})
+}
+
+func columns(ctx context.Context, q Querier, has map[string]bool, p part, at map[schema.Ref]*schema.Table) error {
+	generated := "''"
+	if has["COLUMNS.GENERATION_EXPRESSION"] {
+		generated = "GENERATION_EXPRESSION"
+	}
+	places := map[schema.Ref][]int{} // ordinal positions, in the order in which columns came
+	where, args := p.where("TABLE_SCHEMA", "TABLE_NAME")
+	err := each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, DATA_TYPE, IS_NULLABLE, CHARACTER_SET_NAME, COLLATION_NAME,"+
+		" CHARACTER_OCTET_LENGTH, NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION, EXTRA, ORDINAL_POSITION, "+generated+
+		" FROM information_schema.COLUMNS"+where, args, func(r row) {
+		ref := schema.Ref{Schema: r.text(0), Table: r.text(1)}
+		t := at[ref]
+		if t == nil {
+			return
+		}
+		c := schema.Column{
+			Name: r.text(2), Type: r.text(3), DataType: strings.ToLower(r.text(4)), Nullable: r.text(5) == "YES", Charset: r.text(6),
+			Collation: r.text(7), Extra: r.text(12), Generated: unescape(has, r.text(14)),
+		}
+		n := func(i int) int { v, _ := strconv.Atoi(r.text(i)); return v }
+		c.Bytes = size(c.DataType, n(8), n(9), n(10), n(11))
+		place := n(13) // sorting is done here: it is the server's time that counts
+		i, _ := slices.BinarySearch(places[ref], place)
+		places[ref] = slices.Insert(places[ref], i, place)
+		t.Columns = slices.Insert(t.Columns, i, c)
+	})
+	return err
+}
+
+func indexes(ctx context.Context, q Querier, has map[string]bool, p part, at map[schema.Ref]*schema.Table) error {
+	expr, hidden := "NULL", "''"
+	if has["STATISTICS.EXPRESSION"] {
+		expr = "EXPRESSION"
+	}
+	switch {
+	case has["STATISTICS.IS_VISIBLE"]: // MySQL 8.0
+		hidden = "CASE IS_VISIBLE WHEN 'NO' THEN 'YES' ELSE '' END"
+	case has["STATISTICS.IGNORED"]: // MariaDB 10.6
+		hidden = "IGNORED"
+	}
+	type place struct {
+		index string
+		seq   int
+	}
+	where, args := p.where("TABLE_SCHEMA", "TABLE_NAME")
+	places := map[schema.Ref]map[place]schema.IndexPart{}
+	err := each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, NON_UNIQUE, INDEX_TYPE, COLUMN_NAME, SUB_PART, COLLATION, CARDINALITY, SEQ_IN_INDEX, "+
+		expr+", "+hidden+" FROM information_schema.STATISTICS"+where, args, func(r row) {
+		ref := schema.Ref{Schema: r.text(0), Table: r.text(1)}
+		t := at[ref]
+		if t == nil {
+			return
+		}
+		if !slices.ContainsFunc(t.Indexes, func(x schema.Index) bool { return x.Name == r.text(2) }) {
+			t.Indexes = append(t.Indexes, schema.Index{Name: r.text(2), Unique: r.text(3) == "0", Type: r.text(4), Hidden: r.text(11) == "YES"})
+		}
+		c := schema.IndexPart{Column: r.text(5), Desc: r.text(7) == "D", Cardinality: number(r, 8), Expr: unescape(has, r.text(10))}
+		c.Prefix, _ = strconv.Atoi(r.text(6))
+		if c.Expr != "" {
+			c.Column = ""
+		}
+		if places[ref] == nil {
+			places[ref] = map[place]schema.IndexPart{}
+		}
+		seq, _ := strconv.Atoi(r.text(9))
+		places[ref][place{r.text(2), seq}] = c
+	})
+	for ref, parts := range places {
+		t := at[ref]
+		for i := range t.Indexes {
+			for seq := 1; ; seq++ {
+				c, ok := parts[place{t.Indexes[i].Name, seq}]
+				if !ok {
+					break
+				}
+				t.Indexes[i].Parts = append(t.Indexes[i].Parts, c)
+			}
+		}
+		// The order of the dictionary's collation differs between servers, and the primary key comes first for people.
+		slices.SortFunc(t.Indexes, func(a, b schema.Index) int {
+			if a.Primary() != b.Primary() {
+				if a.Primary() {
+					return -1
+				}
+				return 1
+			}
+			return cmp.Compare(a.Name, b.Name)
+		})
+	}
+	return err
+}
+
+func foreign(ctx context.Context, q Querier, _ map[string]bool, p part, at map[schema.Ref]*schema.Table) error {
+	where, args := p.where("TABLE_SCHEMA", "TABLE_NAME")
+	type col struct {
+		ref  schema.Ref
+		name string
+		seq  int
+		to   schema.Ref
+		a, b string
+	}
+	var cols []col
+	err := each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME,"+
+		" REFERENCED_COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE"+where+" AND REFERENCED_TABLE_NAME IS NOT NULL", args, func(r row) {
+		seq, _ := strconv.Atoi(r.text(3))
+		cols = append(cols, col{
+			ref: schema.Ref{Schema: r.text(0), Table: r.text(1)}, name: r.text(2), seq: seq, a: r.text(4),
+			to: schema.Ref{Schema: r.text(5), Table: r.text(6)}, b: r.text(7),
+		})
+	})
+	slices.SortStableFunc(cols, func(a, b col) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.seq, b.seq)) })
+	for _, c := range cols {
+		t := at[c.ref]
+		if t == nil {
+			continue
+		}
+		if n := len(t.Foreign); n == 0 || t.Foreign[n-1].Name != c.name {
+			t.Foreign = append(t.Foreign, schema.ForeignKey{Name: c.name, To: c.to})
+		}
+		k := &t.Foreign[len(t.Foreign)-1]
+		k.Columns, k.Refers = append(k.Columns, c.a), append(k.Refers, c.b)
+	}
+	return err
+}
+
+// longestBody bounds the text of a trigger that is kept, bytes.
+const longestBody = 8 << 10
+
+func triggers(ctx context.Context, q Querier, _ map[string]bool, p part, at map[schema.Ref]*schema.Table) error {
+	where, args := p.where("EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE")
+	err := each(ctx, q, "SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, TRIGGER_NAME, ACTION_TIMING, EVENT_MANIPULATION, ACTION_STATEMENT"+
+		" FROM information_schema.TRIGGERS"+where, args, func(r row) {
+		if t := at[schema.Ref{Schema: r.text(0), Table: r.text(1)}]; t != nil {
+			t.Triggers = append(t.Triggers, schema.Trigger{Name: r.text(2), Timing: r.text(3), Event: r.text(4), Body: cut(r.text(5), longestBody)})
+		}
+	})
+	for _, t := range at {
+		slices.SortFunc(t.Triggers, func(a, b schema.Trigger) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	return err
+}
+
+// cut shortens a text to about n bytes, at a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + " …"
+}

@@ -1,0 +1,92 @@
+package digestsource
+
+import (
+	"testing"
+	"time"
+)
+
+func TestSinceWhenRowsHaveNoNews(t *testing.T) {
+	at := time.Date(2026, 11, 21, 12, 0, 10, 500e6, time.UTC)
+	a := moments{server: at, here: at, counts: map[string]uint64{uptime: 100, truncates: 3}}
+	f := func(b moments, want string) {
+		t.Helper()
+		if got := since(a, b); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	later := func(server, here time.Duration, up, truncated uint64) moments {
+		return moments{server: at.Add(server), here: at.Add(here), counts: map[string]uint64{uptime: up, truncates: truncated}}
+	}
+	f(later(10*time.Second, 10*time.Second, 110, 3), "2026-11-21 12:00:07")
+	f(later(10*time.Second, 10*time.Second, 110, 4), "")        // something was emptied
+	f(later(10*time.Second, 10*time.Second, 2, 0), "")          // another server by now
+	f(later(-50*time.Second, 10*time.Second, 110, 3), "")       // its clock was set
+	f(later(90*time.Second, 10*time.Second, 110, 3), "")        // likewise
+	f(moments{server: at.Add(time.Second), here: at}, "")       // no counters
+	f(moments{here: at.Add(time.Second), counts: a.counts}, "") // no clock
+}
+
+func TestBetween(t *testing.T) {
+	row := func(first string, count, time, longest uint64, text string) digestRow {
+		r := digestRow{first: first, last: first, text: text}
+		r.v[cCount], r.v[cTime], r.v[cMax], r.v[cMin] = count, time, longest, 1
+		return r
+	}
+	d := &digests{limit: 1024}
+	for i := range d.have {
+		d.have[i] = true
+	}
+	counts := map[string]uint64{uptime: 1}
+	a := picture{at: moments{counts: counts}, rows: map[digestKey]digestRow{
+		{"d", "1"}: row("x", 5, 50, 20, ""),
+		{"d", "2"}: row("x", 5, 50, 20, ""),
+		{"d", "3"}: row("x", 5, 50, 20, ""),
+		{"d", "4"}: row("x", 5, 50, 20, ""),
+	}}
+	b := picture{part: true, at: moments{counts: counts}, rows: map[digestKey]digestRow{
+		{"d", "1"}: row("x", 8, 90, 30, "SELECT `a`"), // 3 more, one of them the longest ever
+		{"d", "2"}: row("x", 5, 50, 20, "SELECT `b`"), // none
+		{"d", "5"}: row("y", 2, 20, 15, "SELECT `c`"), // began within
+		{"d", "6"}: row("y", 7, 20, 15, "SELECT `own` FROM `dyno_and_a_long_name`"),
+		{"", ""}:   row("x", 4, 4e12, 15, ""),
+	}}
+	g := d.between(a, b, map[string]bool{"selectownfromdyno_and_a_long_name": true})
+	if len(g.rows) != 2 || g.own != 7 || len(g.notes) != 1 || g.fix == "" {
+		t.Fatalf("%+v", g)
+	}
+	for _, x := range g.rows {
+		switch x.digest {
+		case "1":
+			if x.row.v[cCount] != 3 || x.row.v[cTime] != 40 || x.row.v[cMax] != 30 || x.fresh || !x.longer || x.shorter {
+				t.Errorf("%+v", x)
+			}
+		case "5":
+			if x.row.v[cCount] != 2 || !x.fresh || !x.longer || !x.shorter || x.fingerprint != "select c" {
+				t.Errorf("%+v", x)
+			}
+		default:
+			t.Errorf("%+v", x)
+		}
+	}
+	// A whole picture with rows gone is of a table that was emptied; so is a row that began anew, or counts less.
+	b.part = false
+	b.rows = map[digestKey]digestRow{{"d", "1"}: row("z", 2, 5, 5, "SELECT `a`")}
+	if g := d.between(a, b, nil); len(g.rows) != 1 || g.rows[0].row.v[cCount] != 2 || !g.rows[0].fresh || len(g.notes) != 1 {
+		t.Errorf("%+v", g)
+	}
+}
+
+func TestIsOwn(t *testing.T) {
+	own := map[string]bool{"selecta_rather_long_listfromt": true}
+	f := func(fp string, cut, want bool) {
+		t.Helper()
+		if got := isOwn(own, fp, cut); got != want {
+			t.Errorf("%s: %v", fp, got)
+		}
+	}
+	f("select a_rather_long_list from t", false, true)
+	f("select a_rather_long_list", false, false)
+	f("select a_rather_long_list", true, true)
+	f("select a", true, false) // too short to tell
+	f("select b_rather_long_list", true, false)
+}

@@ -35,7 +35,7 @@ func dominant(s *snapshot.Snapshot) (out []finding.Symptom) {
 			ID: DominantClass + ":" + c.ID, Kind: DominantClass, Subject: c.ID,
 			Title: fmt.Sprintf("one class holds %s of the statement time", unit.Percent(share)),
 			Evidence: []finding.Evidence{{
-				What: "share of statement time", Value: known.Of(share * 100), Unit: "%", Source: sourceOf(c), Sampled: c.Sampled,
+				What: "share of statement time", Value: known.Of(share * 100), Unit: "%", Source: c.Source(), Sampled: c.Sampled,
 				Expected: fmt.Sprintf("< %.0f", dominates*100),
 				Text:     fmt.Sprintf("The class %s %s of %s statement time in the window.", how, unit.Seconds(c.TimeSec), unit.Seconds(total)),
 			}},

@@ -18,6 +18,12 @@ import (
 // examinedPerSec leaves out classes that examine too little to matter whatever the ratio.
 const examinedPerSec = 1_000
 
+// What holds less of the statement time, or comes after so many others, is not looked at one by one: nothing done to it would be felt.
+const (
+	leastShare = 0.001
+	mostScans  = 200
+)
+
 // scans looks at the rows that a class examines against those it returns or changes, exact or sampled, and at executions
 // that the server itself counted as scans when the plan confirms them.
 func scans(s *snapshot.Snapshot) (out []finding.Symptom) {
@@ -28,7 +34,11 @@ func scans(s *snapshot.Snapshot) (out []finding.Symptom) {
 	for _, p := range s.Plans {
 		plans[p.Class] = p
 	}
-	for _, c := range byTime(s) {
+	least := leastShare * s.TotalTime()
+	for i, c := range byTime(s) {
+		if i >= mostScans || c.TimeSec < least {
+			break
+		}
 		if dictionary(c) {
 			continue
 		}
@@ -58,7 +68,7 @@ func scan(s *snapshot.Snapshot, c class.Class, p explain.Plan) (finding.Symptom,
 		ratio := float64(examined) / max(1, useful)
 		title = fmt.Sprintf("a class examines %s for each that it returns or changes", unit.Count(ratio)+" rows")
 		ev = append(ev, finding.Evidence{
-			What: "rows examined per row returned or changed", Value: known.Of(ratio), Unit: "rows", Source: sourceOf(c), Sampled: c.Sampled,
+			What: "rows examined per row returned or changed", Value: known.Of(ratio), Unit: "rows", Source: c.Source(), Sampled: c.Sampled,
 			Expected: fmt.Sprintf("< %d", rowsPerSent),
 			Text: fmt.Sprintf("The class examined %s and returned or changed %s.", unit.Rate(rate, "rows/s"),
 				unit.Rate(useful/s.Seconds(), "rows/s")),
@@ -66,7 +76,7 @@ func scan(s *snapshot.Snapshot, c class.Class, p explain.Plan) (finding.Symptom,
 	}
 	if n, ok := c.FullScans.Get(); ok && n > 0 && len(ev) > 0 {
 		ev = append(ev, finding.Evidence{
-			What: "executions that scanned their first table", Value: known.Of(float64(n)), Source: sourceOf(c), Sampled: c.Sampled,
+			What: "executions that scanned their first table", Value: known.Of(float64(n)), Source: c.Source(), Sampled: c.Sampled,
 			Text: fmt.Sprintf("%s of %s executions scanned their first table.", unit.Count(float64(n)), unit.Count(float64(c.Count))),
 		})
 	}

@@ -24,11 +24,14 @@ const (
 // most time first, and what could not be seen.
 func Symptoms(s *snapshot.Snapshot) []finding.Symptom {
 	var out []finding.Symptom
-	for _, look := range []func(*snapshot.Snapshot) []finding.Symptom{cpu, ioWait, rndNext, dominant, scans, blind} {
+	for _, look := range slices.Concat([]look{cpu}, loadLooks(), []look{ioWait}, memoryLooks(), lockLooks(), []look{rndNext, dominant, scans}, classLooks(), []look{blind}) {
 		out = append(out, look(s)...)
 	}
 	return out
 }
+
+// look finds one kind of symptom.
+type look = func(*snapshot.Snapshot) []finding.Symptom
 
 // byTime returns the classes with the most time first.
 func byTime(s *snapshot.Snapshot) []class.Class {
@@ -37,18 +40,6 @@ func byTime(s *snapshot.Snapshot) []class.Class {
 		return cmp.Or(cmp.Compare(b.TimeSec, a.TimeSec), cmp.Compare(a.ID, b.ID))
 	})
 	return cs
-}
-
-// sourceOf names the snapshot's source that a class came from.
-func sourceOf(c class.Class) string {
-	switch c.Origin {
-	case class.PerformanceSchema:
-		return "digests"
-	case class.Processlist:
-		return "statement_samples"
-	default:
-		return string(c.Origin)
-	}
 }
 
 // sum adds values; it is unknown as soon as one of them is.

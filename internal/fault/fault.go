@@ -2,10 +2,16 @@ package fault
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
+	"dyno/internal/finding"
+	"dyno/internal/limit"
 	"dyno/internal/load"
 	"dyno/internal/progress"
 	"dyno/internal/schema"
@@ -31,25 +37,125 @@ type Fault struct {
 	Title   string // one sentence for lists
 	Story   string // what is planted and what is to be seen, for people; tells the cause
 	Kind    Kind
-	Threads int // sessions of the load
+	Flavors []string // "mariadb", "mysql": where it exists; empty: on both
+	Threads int      // sessions of the load
 	// Settings are the server's, as in my.cnf. Names that some servers lack begin with "loose_", so that these go on without.
 	Settings map[string]string
+	Limits   limit.Limits // of the server's process
 	// Workload makes the data and the load. It takes the option names-seed.
 	Workload workload.Workload
+	// After are statements to execute when the data are there: triggers, routines, deletes, ANALYZE. Templates with {names}; the workload's
+	// schema is the default database.
+	After  []string
+	Actors []Actor       // what else goes on while the load runs
+	Warm   time.Duration // how long load and actors run before anybody looks; 0 for the usual time
+	// Replica has the diagnosis look at a replica of the loaded server, with these settings of its own; nil for none.
+	Replica map[string]string
+	Cure    Cure
+	// Belongs names further rules whose findings are true here as well, each with the reason. They are not counted as false.
+	Belongs map[string]string
 
 	expect func(names) Expectation
 }
 
+// Actor is somebody who does something beside the load: he keeps a transaction open, alters a table, deletes at intervals.
+type Actor struct {
+	Name string
+	// Run does it until ctx ends. An error before that ends the demo. It uses connections of its own and leaves none behind.
+	Run func(ctx context.Context, s Stage) error
+}
+
+// Stage is where actors play.
+type Stage struct {
+	Target *target.Target
+	Schema string              // the workload's
+	SQL    func(string) string // fills in the names of a template: "SELECT 1 FROM {clients}"
+	Seed   uint64
+}
+
+// CureKind says how a fault is cured.
+type CureKind string
+
+const (
+	// CureAction carries out the finding's own action, and takes it back and forth for the proof where that is possible.
+	CureAction CureKind = ""
+	// CureRestart puts the finding's own settings into my.cnf and starts the server anew.
+	CureRestart CureKind = "restart"
+	// CureActors ends the actors: the finding names a session or a job to end.
+	CureActors CureKind = "actors"
+	// CureWorkload has the application do what the finding asks for: Cure.Workload runs in place of the load.
+	CureWorkload CureKind = "workload"
+)
+
+// Cure is what proves the gain of a fault that hurts.
+type Cure struct {
+	Kind     CureKind
+	Workload workload.Workload // for CureWorkload
+	Actors   []Actor           // for CureWorkload: in place of the fault's own
+	// Figure is what the proof compares: "" for operations a second. "latency" takes the 95th percentile of the operations' times.
+	Figure string
+}
+
 // Expectation is what the right finding says. The zero Expectation expects no finding.
 type Expectation struct {
-	Rule    string // id of the rule
-	Table   schema.Ref
-	Columns []string // of the index to add, in order
+	Rule     string     // id of the rule
+	Table    schema.Ref // among the finding's tables
+	Columns  []string   // the first parts of the action's index, in order; without an index in the action the first of the subject's columns
+	Index    string     // name of the index to hide or drop
+	Variable string     // to change: in the action or in the lines for my.cnf
+	// Check says what else is wrong with a finding, "" for nothing.
+	Check func(finding.Finding) string
+}
+
+// Wrong says in a few words why a finding is not the one expected; "" when it is.
+func (e Expectation) Wrong(f finding.Finding) string {
+	var parts []string
+	if f.Action != nil {
+		for _, p := range f.Action.Index.Parts {
+			parts = append(parts, p.Column)
+		}
+		for _, c := range f.Action.Changes {
+			for _, p := range c.Index.Parts {
+				parts = append(parts, p.Column)
+			}
+		}
+	}
+	if len(parts) == 0 {
+		parts = f.Subject.Columns
+	}
+	named := func(variable string) bool {
+		return f.Action != nil && f.Action.Variable == variable || slices.ContainsFunc(f.Setting, func(l string) bool {
+			name, _, _ := strings.Cut(l, "=")
+			return strings.TrimSpace(name) == variable
+		})
+	}
+	switch {
+	case e.Rule == "":
+		return "nothing is expected"
+	case f.Rule != e.Rule:
+		return "rule " + f.Rule + ", not " + e.Rule
+	case e.Table.Table != "" && !slices.Contains(f.Subject.Tables, e.Table):
+		return "it is not about " + e.Table.String()
+	case len(e.Columns) > len(parts) || !slices.Equal(parts[:len(e.Columns)], e.Columns):
+		return "its columns are " + strings.Join(parts, ", ") + ", not " + strings.Join(e.Columns, ", ")
+	case e.Index != "" && (f.Action == nil || f.Action.Index.Name != e.Index):
+		return "it is not about the index " + e.Index
+	case e.Variable != "" && !named(e.Variable):
+		return "it does not change " + e.Variable
+	case e.Check != nil:
+		return e.Check(f)
+	}
+	return ""
 }
 
 // All returns the faults in the order in which lists show them.
 func All() []Fault {
-	return []Fault{missingIndex(), healthyReads(), healthyWrites(), healthyIdle()}
+	return slices.Concat(indexFaults(), schemaFaults(), layoutFaults(), memoryFaults(), loadFaults(), sessionFaults(), controls())
+}
+
+// Exists reports whether the fault exists on servers of a flavor.
+func (f Fault) Exists(flavor string) bool {
+	return len(f.Flavors) == 0 || slices.Contains(f.Flavors, flavor)
 }
 
 // Find returns the fault of that name.
@@ -88,7 +194,36 @@ func (f Fault) Setup(ctx context.Context, t *target.Target, seed uint64, more ma
 	if err := load.Prepare(ctx, t, load.Data{Workload: f.Workload, Options: o, Threads: 2, Seed: 1}, sink); err != nil {
 		return fmt.Errorf("plant %s: %w", f.Name, err)
 	}
+	if len(f.After) == 0 {
+		return nil
+	}
+	stage, err := f.Stage(t, seed)
+	if err != nil {
+		return err
+	}
+	conn, err := t.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("plant %s: %w", f.Name, err)
+	}
+	defer func() { // its default database must not meet another user of the pool
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		_ = conn.Close()
+	}()
+	for _, q := range append([]string{"USE " + schema.Quote(stage.Schema)}, f.After...) {
+		if _, err := conn.ExecContext(ctx, stage.SQL(q)); err != nil {
+			return fmt.Errorf("plant %s: %s: %w", f.Name, stage.SQL(q), err)
+		}
+	}
 	return nil
+}
+
+// Stage returns what the actors get when the fault is planted with the names of a seed.
+func (f Fault) Stage(t *target.Target, seed uint64) (Stage, error) {
+	p, err := f.Workload.Build(Options(seed))
+	if err != nil {
+		return Stage{}, err
+	}
+	return Stage{Target: t, Schema: p.Schema, SQL: names{seed}.sql, Seed: seed}, nil
 }
 
 // Expect returns what the right finding says when the names of the seed are used.

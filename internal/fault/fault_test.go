@@ -3,15 +3,18 @@ package fault
 import (
 	"context"
 	"fmt"
-	"regexp"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"dyno/internal/load"
 	"dyno/internal/run"
 	"dyno/internal/target"
+	"dyno/internal/workload"
 	"dyno/test/servers"
 )
 
@@ -50,6 +53,20 @@ func TestEveryFaultIsComplete(t *testing.T) {
 		if f.Workload.Name() != f.Name {
 			t.Errorf("the workload of %s is called %s", f.Name, f.Workload.Name())
 		}
+		if _, err := f.Workload.Build(map[string]string{namesSeed: "3", "table-size": "1000"}); err != nil {
+			t.Errorf("the workload of %s: %v", f.Name, err)
+		}
+		for _, w := range f.Flavors {
+			if w != "mariadb" && w != "mysql" {
+				t.Errorf("%s exists on %q", f.Name, w)
+			}
+		}
+		if (f.Cure.Kind == CureActors) && len(f.Actors) == 0 || (f.Cure.Kind == CureWorkload) && f.Cure.Workload == nil && f.Cure.Actors == nil {
+			t.Errorf("the cure of %s changes nothing", f.Name)
+		}
+		if _, err := Together("mysql", f); err != nil && f.Exists("mysql") {
+			t.Error(err)
+		}
 		e := f.Expect(0)
 		if (f.Kind == Control) != (e.Rule == "" && e.Table.Table == "") {
 			t.Errorf("%s is a %s and expects %+v", f.Name, f.Kind, e)
@@ -63,12 +80,16 @@ func TestEveryFaultIsComplete(t *testing.T) {
 	}
 }
 
-// TestEveryFaultRuns plants every fault under names of people and under random ones, and runs every operation of it.
+// TestEveryFaultRuns plants every fault, half of them under names of people and the others under random ones, and the other way round on the
+// other flavor; it runs every operation of it and of its cure, and lets its actors play for a moment.
 func TestEveryFaultRuns(t *testing.T) {
-	for _, flavor := range servers.Flavors {
+	if testing.Short() {
+		t.Skip("needs real servers")
+	}
+	for i, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			t.Parallel()
-			s := servers.Start(t, flavor)
+			s := servers.Start(t, flavor, "local_infile=ON", "innodb_buffer_pool_size=256M", "innodb_flush_log_at_trx_commit=0", "sync_binlog=0")
 			spec, err := target.ParseURL(s.URL("root"))
 			if err != nil {
 				t.Fatal(err)
@@ -78,37 +99,91 @@ func TestEveryFaultRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tg.Close()
-			f := func(x Fault, seed uint64) {
-				t.Helper()
-				o := Options(seed)
-				o["table-size"] = "5000"
-				if err := x.Setup(t.Context(), tg, seed, map[string]string{"table-size": "5000"}, nil); err != nil {
-					t.Error(err)
-					return
+			for j, x := range All() {
+				if !x.Exists(flavor) {
+					continue
 				}
-				events := uint64(400)
-				if x.Name == "healthy-idle" {
-					events = 1
-				}
-				r, err := load.Run(t.Context(), tg, load.Config{Workload: x.Workload, Options: o, Threads: x.Threads, Events: events}, nil)
-				if err != nil || r.Total.Operations() != events || r.Total.ErrorCount() > 0 {
-					t.Errorf("%s: %d operations, errors %v, %v", x.Name, r.Total.Operations(), r.Total.Errors, err)
-				}
-				for _, op := range r.Total.Ops {
-					if op.Latency.Count() == 0 {
-						t.Errorf("%s: no %s among %d operations", x.Name, op.Name, events)
-					}
-				}
-				if _, err := load.Cleanup(t.Context(), tg, load.Data{Workload: x.Workload, Options: o}); err != nil {
-					t.Error(err)
-				}
-			}
-			for _, x := range All() {
-				f(x, 0)
-				f(x, 42)
+				begin := time.Now()
+				runFault(t, tg, x, uint64(42*((i+j)%2)))
+				t.Logf("%s: %v", x.Name, time.Since(begin).Round(10*time.Millisecond))
 			}
 		})
 	}
+}
+
+// runFault plants one fault with small tables.
+func runFault(t *testing.T, tg *target.Target, x Fault, seed uint64) {
+	t.Helper()
+	more := map[string]string{"table-size": "2000"}
+	o := Options(seed)
+	maps.Copy(o, more)
+	if err := x.Setup(t.Context(), tg, seed, more, nil); err != nil {
+		t.Error(err)
+		return
+	}
+	work := func(w workload.Workload, what string) {
+		t.Helper()
+		const events = 1000
+		r, err := load.Run(t.Context(), tg, load.Config{Workload: w, Options: o, Threads: min(x.Threads, 16), Events: events, Time: 3 * time.Second}, nil)
+		if err != nil || r.Total.Operations() == 0 {
+			t.Errorf("%s%s: %d operations, errors %v, %v", x.Name, what, r.Total.Operations(), r.Total.Errors, err)
+			return
+		}
+		for key, n := range r.Total.Errors {
+			if code, err := strconv.Atoi(key); err != nil || !slices.Contains(load.Retried[:], uint16(code)) {
+				t.Errorf("%s%s: error %s, %d times", x.Name, what, key, n)
+			}
+		}
+		for _, op := range r.Total.Ops {
+			if op.Latency.Count() == 0 && weight(w, op.Name) >= 0.02 && r.Total.Operations() == events {
+				t.Errorf("%s%s: no %s among %d operations", x.Name, what, op.Name, events)
+			}
+		}
+	}
+	play := func(actors []Actor) {
+		t.Helper()
+		stage, err := x.Stage(tg, seed)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var wg sync.WaitGroup
+		for _, a := range actors {
+			wg.Go(func() {
+				if err := a.Run(ctx, stage); err != nil && ctx.Err() == nil {
+					t.Errorf("%s: %s: %v", x.Name, a.Name, err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	work(x.Workload, "")
+	play(x.Actors)
+	if w := x.Cure.Workload; w != nil {
+		work(w, " cured")
+	}
+	play(x.Cure.Actors)
+	if _, err := load.Cleanup(t.Context(), tg, load.Data{Workload: x.Workload, Options: o}); err != nil {
+		t.Error(err)
+	}
+}
+
+// weight is the share of an operation in a mix; 0 for other workloads, whose sessions may have different things to do.
+func weight(w workload.Workload, name string) float64 {
+	m, ok := w.(mix)
+	if !ok {
+		return 0
+	}
+	total, its := 0, 0
+	for _, o := range m.operations {
+		total += o.weight
+		if o.name == name {
+			its += o.weight
+		}
+	}
+	return float64(its) / float64(total)
 }
 
 // TestMissingIndexHurts proves the fault and its cure by the server's own counters: before, a search reads the whole table; after
@@ -183,47 +258,5 @@ func TestSetupCanBeCancelled(t *testing.T) {
 	var n int
 	if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = 'crm'").Scan(&n); err != nil || n != 0 {
 		t.Errorf("the database is left behind (%v)", err)
-	}
-}
-
-func TestRandomNames(t *testing.T) {
-	keys := regexp.MustCompile(`\{([a-z_.]+)\}`)
-	word := regexp.MustCompile(`^[a-z]{9}$`)
-	for seed := uint64(1); seed < 500; seed++ {
-		n := names{seed}
-		used := map[string]string{}
-		for _, f := range All() {
-			for _, o := range f.Workload.(mix).operations {
-				for _, m := range keys.FindAllStringSubmatch(o.sql, -1) {
-					name := n.of(m[1])
-					if other, ok := used[name]; ok && other != m[1] || !word.MatchString(name) {
-						t.Fatalf("seed %d: %s is called %s as is %s", seed, m[1], name, other)
-					}
-					used[name] = m[1]
-				}
-			}
-		}
-		if n.of("clients") == (names{seed + 1}).of("clients") {
-			t.Errorf("seeds %d and %d give the same names", seed, seed+1)
-		}
-	}
-	// No name of the scene may shine through.
-	for _, f := range All() {
-		p, err := f.Workload.Build(Options(9))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := p.Schema
-		for _, s := range p.Statements {
-			text += " " + s.SQL
-		}
-		for _, tb := range p.Tables {
-			text += " " + tb.Name + " " + tb.Create + " " + strings.Join(tb.Columns, " ")
-		}
-		for _, human := range []string{"crm", "client", "region", "visit", "full_name", "balance", "email", "city", "note"} {
-			if strings.Contains(text, human) {
-				t.Errorf("%s under random names: %q stands in %s", f.Name, human, text)
-			}
-		}
 	}
 }

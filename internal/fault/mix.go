@@ -23,7 +23,7 @@ type operation struct {
 	weight int    // of all operations of the mix together
 	sql    string // template for names
 	// args fills the arguments; rows is table-size.
-	args func(r *rand.Rand, rows int, args []any)
+	args func(r *rand.Rand, rows int, args []workload.Datum)
 }
 
 const schemaKey = "crm"
@@ -52,7 +52,7 @@ func (m mix) Build(given map[string]string) (*workload.Plan, error) {
 	total := 0
 	for _, o := range m.operations {
 		p.Operations = append(p.Operations, o.name)
-		s := workload.Statement{SQL: n.sql(o.sql), Kind: workload.Write, Text: true}
+		s := workload.Statement{Name: o.name, SQL: n.sql(o.sql), Kind: workload.Write, Text: true}
 		if strings.HasPrefix(o.sql, "SELECT") {
 			s.Kind, s.Rows = workload.Read, true
 		}
@@ -62,7 +62,7 @@ func (m mix) Build(given map[string]string) (*workload.Plan, error) {
 	p.Generator = func(seed uint64, session int) workload.Generator {
 		g := &mixGenerator{Rand: rand.New(rand.NewPCG(seed, uint64(session))), mix: m, rows: rows, total: total}
 		for i, s := range p.Statements {
-			g.calls = append(g.calls, workload.Call{Statement: i, Args: make([]any, strings.Count(s.SQL, "?"))})
+			g.each = append(g.each, workload.Call{Statement: i, Args: make([]workload.Datum, strings.Count(s.SQL, "?"))})
 		}
 		return g
 	}
@@ -73,15 +73,18 @@ type mixGenerator struct {
 	*rand.Rand
 	mix
 	rows, total int
-	calls       []workload.Call // one of each kind
+	each        []workload.Call // one of each kind
+	workload.Listed
 }
 
-func (g *mixGenerator) Next(op *workload.Op) {
+func (g *mixGenerator) Begin(op *workload.Op) {
 	i, x := 0, g.IntN(g.total)
 	for x >= g.operations[i].weight {
 		x -= g.operations[i].weight
 		i++
 	}
-	g.operations[i].args(g.Rand, g.rows, g.calls[i].Args)
-	op.Kind, op.Think, op.Calls = i, g.think, g.calls[i:i+1]
+	g.operations[i].args(g.Rand, g.rows, g.each[i].Args)
+	op.Kind, op.Think = i, g.think
+	g.Calls = g.each[i : i+1]
+	g.Again()
 }

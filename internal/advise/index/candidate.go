@@ -7,8 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"dyno/internal/advise"
 	"dyno/internal/schema"
 	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
 )
 
 // wish is the index that one statement would like on one table.
@@ -17,9 +19,11 @@ type wish struct {
 	Equal   int  // how many of Parts, from the front, are compared for equality: their order among each other is free
 	Cond    int  // how many of Parts stand for conditions; the rest are there for the order
 	Sorted  bool // the tail gives the order of ORDER BY
+	Covers  int  // how many of Parts, at the end, are there only so that rows need not be looked up
 	Notes   []string
 	Bytes   int // most bytes of an entry's key
 	Columns []string
+	desc    []bool // of the columns of the order, which parts have to run downwards
 }
 
 // wishFor puts the columns of a statement's conditions on table i into the order equality, then one list or range, or
@@ -28,6 +32,7 @@ func wishFor(sh sqlshape.Shape, tables []schema.Table, i int, inner bool) (wish,
 	t := tables[i]
 	var w wish
 	var equal, lists, ranges []schema.Column
+	bounded := map[string]bool{}
 	add := func(to *[]schema.Column, c schema.Column) {
 		for _, set := range [][]schema.Column{equal, lists, ranges} {
 			if slices.ContainsFunc(set, func(x schema.Column) bool { return x.Name == c.Name }) {
@@ -52,11 +57,12 @@ func wishFor(sh sqlshape.Shape, tables []schema.Table, i int, inner bool) (wish,
 				add(&lists, c)
 			default:
 				add(&ranges, c)
+				bounded[c.Name] = bounded[c.Name] || p.Bounded || p.Op == sqlshape.LikePrefix
 			}
 		}
 	}
 	if len(equal)+len(lists)+len(ranges) == 0 {
-		return w, false
+		return w.sortOnly(sh, tables, i)
 	}
 	known := 0
 	for _, c := range equal {
@@ -82,26 +88,23 @@ func wishFor(sh sqlshape.Shape, tables []schema.Table, i int, inner bool) (wish,
 	cols := slices.Clone(equal)
 	w.Equal = len(equal)
 	order := sortColumns(sh, tables, i, equal)
-	switch {
-	case len(lists) > 0:
+	if len(lists) > 0 {
 		slices.SortFunc(lists, func(a, b schema.Column) int { return cmp.Compare(a.Name, b.Name) })
 		cols = append(cols, lists[0])
+		order = nil
+	}
+	switch {
 	case len(ranges) > 0:
-		slices.SortFunc(ranges, func(a, b schema.Column) int { return cmp.Compare(a.Name, b.Name) })
-		pick := ranges[0]
-		if len(order) > 0 { // a range that is also the sort serves both
-			for _, r := range ranges {
-				if r.Name == order[0].Name {
-					pick, w.Sorted = r, len(order) == 1
-				}
-			}
+		pick := w.pickRange(t, ranges, bounded, order)
+		if len(order) > 0 && order[0].Name == pick.Name { // a range that is also the sort serves both
+			w.Sorted = len(order) == 1
 		}
 		cols = append(cols, pick)
-		if len(ranges) > 1 {
-			w.Notes = append(w.Notes, "An index can use one range: "+pick.Name+" was taken, the other is checked row by row.")
-		}
 	case len(order) > 0 && len(equal) > 0:
-		cols = append(cols, order...)
+		for _, o := range order {
+			cols = append(cols, o.Column)
+			w.desc = append(w.desc, o.desc)
+		}
 		w.Sorted = true
 		w.Notes = append(w.Notes, "The columns of ORDER BY follow, so that rows come in order without a sort.")
 	}
@@ -126,6 +129,9 @@ func (w *wish) fit(t schema.Table, cols []schema.Column) bool {
 			break
 		}
 		p := schema.IndexPart{Column: c.Name}
+		if d := n - (len(cols) - len(w.desc)); d >= 0 && len(w.desc) > 0 {
+			p.Desc = w.desc[d]
+		}
 		size := c.Bytes
 		if size <= 0 {
 			size = 8
@@ -154,10 +160,46 @@ func (w *wish) fit(t schema.Table, cols []schema.Column) bool {
 	return len(w.Parts) > 0
 }
 
+// conditions reports whether a column of that name is among those that stand for conditions.
+func (w wish) conditions(name string) bool {
+	return slices.ContainsFunc(w.Parts[:w.Cond], func(p schema.IndexPart) bool { return strings.EqualFold(p.Column, name) })
+}
+
+// inside reports whether an index holds all columns that stand for conditions, in whatever order.
+func (w wish) inside(x schema.Index) bool {
+	for _, p := range w.Parts[:w.Cond] {
+		if !slices.ContainsFunc(x.Parts, func(q schema.IndexPart) bool { return samePart(q, p) }) {
+			return false
+		}
+	}
+	return w.Cond > 0
+}
+
+// within takes off what the server's version cannot do: parts that run downwards.
+func (w wish) within(v *advise.View) wish {
+	if v.MariaDB() && v.AtLeast(10, 8) || !v.MariaDB() && v.AtLeast(8, 0) {
+		return w
+	}
+	if slices.ContainsFunc(w.Parts, func(p schema.IndexPart) bool { return p.Desc }) { // only parts of the order do
+		w.Parts, w.Columns, w.Sorted = w.Parts[:w.Cond:w.Cond], w.Columns[:w.Cond:w.Cond], false
+	}
+	return w
+}
+
+// indexOf returns the index of a name.
+func indexOf(t schema.Table, name string) (schema.Index, bool) {
+	for _, x := range t.Indexes {
+		if name != "" && strings.EqualFold(x.Name, name) {
+			return x, true
+		}
+	}
+	return schema.Index{}, false
+}
+
 // owned returns the column when it belongs to table i, also when the statement named it without its table.
 func owned(tables []schema.Table, i, at int, name string) (schema.Column, bool) {
 	if at == i {
-		return column(tables[i], name)
+		return advise.Column(tables[i], name)
 	}
 	if at != sqlshape.Unresolved {
 		return schema.Column{}, false
@@ -168,7 +210,7 @@ func owned(tables []schema.Table, i, at int, name string) (schema.Column, bool) 
 		if t.Table == "" {
 			return schema.Column{}, false // a table that is not known could own it
 		}
-		if x, ok := column(t, name); ok {
+		if x, ok := advise.Column(t, name); ok {
 			if owners++; j == i {
 				c = x
 			}
@@ -179,21 +221,159 @@ func owned(tables []schema.Table, i, at int, name string) (schema.Column, bool) 
 
 // sortColumns returns the columns of ORDER BY when an index can give that order: all of this table, all in one direction,
 // those compared for equality left out, for they are all the same.
-func sortColumns(sh sqlshape.Shape, tables []schema.Table, i int, equal []schema.Column) (out []schema.Column) {
-	if sh.Folded && len(sh.GroupBy) > 0 || len(sh.Tables) != 1 {
+//
+// Columns that run in different directions need an index whose parts do so, too: the first one runs upwards in it.
+func sortColumns(sh sqlshape.Shape, tables []schema.Table, i int, equal []schema.Column) (out []sorted) {
+	by := sh.OrderBy
+	if len(sh.GroupBy) > 0 {
+		// Groups come one after the other when the index has their order.
+		for n, o := range by {
+			if n >= len(sh.GroupBy) || o.Table != sh.GroupBy[n].Table || o.Column != sh.GroupBy[n].Column {
+				return nil
+			}
+		}
+		by = sh.GroupBy
+	}
+	if len(sh.Tables) != 1 {
 		return nil
 	}
-	for _, o := range sh.OrderBy {
+	for _, o := range by {
 		c, ok := owned(tables, i, o.Table, o.Column)
-		if !ok || o.Desc != sh.OrderBy[0].Desc || large(c) || !indexable(c) {
+		if !ok || large(c) || !indexable(c) {
 			return nil
 		}
 		if !slices.ContainsFunc(equal, func(x schema.Column) bool { return x.Name == c.Name }) {
-			out = append(out, c)
+			out = append(out, sorted{Column: c, desc: o.Desc})
+		}
+	}
+	if len(out) > 0 && out[0].desc {
+		for n := range out {
+			out[n].desc = !out[n].desc
 		}
 	}
 	return out
 }
+
+// sorted is a column of an order.
+type sorted struct {
+	schema.Column
+	desc bool
+}
+
+// sortOnly is the wish of a statement without any condition that wants the first rows in an order.
+func (w wish) sortOnly(sh sqlshape.Shape, tables []schema.Table, i int) (wish, bool) {
+	if !sh.Limit || len(sh.Predicates) > 0 || len(sh.Opaque) > 0 || len(tables) != 1 || len(sh.GroupBy) > 0 || sh.Folded {
+		return w, false
+	}
+	var cols []schema.Column
+	for _, o := range sortColumns(sh, tables, i, nil) {
+		cols = append(cols, o.Column)
+		w.desc = append(w.desc, o.desc)
+	}
+	if len(cols) == 0 {
+		return w, false
+	}
+	w.Sorted = true
+	w.Notes = append(w.Notes, "The index has the order of ORDER BY: the first rows of it are the answer, the others need not be read.")
+	return w, w.fit(tables[i], cols)
+}
+
+// pickRange chooses the one range that an index can use: the one that is the sort as well, else the narrower one. A range with two ends is
+// narrower than one that is open; else the column with more different values goes first.
+func (w *wish) pickRange(t schema.Table, ranges []schema.Column, bounded map[string]bool, order []sorted) schema.Column {
+	if len(order) > 0 {
+		for _, r := range ranges {
+			if r.Name == order[0].Name {
+				if len(ranges) > 1 {
+					w.Notes = append(w.Notes, "An index can use one range: "+r.Name+" was taken, for rows come in its order as well; the other is checked row by row.")
+				}
+				return r
+			}
+		}
+	}
+	slices.SortFunc(ranges, func(a, b schema.Column) int {
+		if bounded[a.Name] != bounded[b.Name] {
+			if bounded[a.Name] {
+				return -1
+			}
+			return 1
+		}
+		x, y := distinct(t, a.Name), distinct(t, b.Name)
+		if x > 0 && y > 0 && x != y {
+			return cmp.Compare(y, x)
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	pick := ranges[0]
+	if len(ranges) > 1 {
+		why := ""
+		other := ranges[1]
+		switch x, y := distinct(t, pick.Name), distinct(t, other.Name); {
+		case bounded[pick.Name] && !bounded[other.Name]:
+			why = ", which has two ends and so finds fewer rows,"
+		case x > 0 && y > 0 && x != y:
+			why = fmt.Sprintf(", which has more different values (%s against %s),", unit.Count(float64(x)), unit.Count(float64(y)))
+		}
+		w.Notes = append(w.Notes, "An index can use one range: "+pick.Name+why+" was taken, the other is checked row by row.")
+	}
+	return pick
+}
+
+// cover appends the other columns that the statement reads of table i, so that the index alone answers it. It is false when it reads all of
+// them, more than coverColumns or coverBytes of them, or when not all that it reads is known.
+func (w wish) cover(sh sqlshape.Shape, tables []schema.Table, i int) (wish, bool) {
+	t := tables[i]
+	if sh.Star || sh.Kind != sqlshape.Select || sh.Locking || len(sh.Reads) == 0 || w.Covers > 0 || len(sh.Tables) != 1 {
+		return w, false
+	}
+	for _, p := range w.Parts {
+		if p.Prefix > 0 || p.Expr != "" {
+			return w, false
+		}
+	}
+	for _, p := range sh.Parts {
+		if p.Correlated {
+			return w, false // it reads columns that are not counted here
+		}
+	}
+	pk, _ := t.PrimaryKey()
+	in := func(parts []schema.IndexPart, name string) bool {
+		return slices.ContainsFunc(parts, func(p schema.IndexPart) bool { return strings.EqualFold(p.Column, name) })
+	}
+	bytes, parts, cols := 0, slices.Clip(w.Parts), slices.Clip(w.Columns)
+	for _, r := range sh.Reads {
+		c, ok := owned(tables, i, r.Table, r.Column)
+		if !ok {
+			if r.Table == i {
+				continue // an alias of the select list
+			}
+			return w, false
+		}
+		if in(parts, c.Name) || in(pk.Parts, c.Name) {
+			continue
+		}
+		if large(c) || !indexable(c) {
+			return w, false
+		}
+		bytes += max(c.Bytes, 8)
+		w.Covers++
+		parts = append(parts, schema.IndexPart{Column: c.Name})
+		cols = append(cols, c.Name)
+	}
+	if w.Covers == 0 || w.Covers > coverColumns || bytes > coverBytes || len(parts) > 16 {
+		return w, false
+	}
+	w.Parts, w.Columns, w.Bytes = parts, cols, w.Bytes+bytes
+	w.Notes = append(slices.Clip(w.Notes), fmt.Sprintf("%s at the end: the index then holds all that the statement reads, and no row has to be looked up in the table. In front of the others it would only cover and find nothing.",
+		strings.Join(cols[len(cols)-w.Covers:], ", ")))
+	return w, true
+}
+
+// What a covering index may add: a few short columns. More makes the index as large as the table, and every change of them a write to it.
+const (
+	coverColumns = 3
+	coverBytes   = 64
+)
 
 // serves reports whether an existing index gives all that the wish asks, whatever the order of its equality columns. An
 // InnoDB index ends with the primary key's columns without saying so.
@@ -212,6 +392,7 @@ func serves(t schema.Table, x schema.Index, w wish) bool {
 	if len(parts) < len(w.Parts) {
 		return false
 	}
+	turned := len(w.Parts) > w.Equal && parts[w.Equal].Desc != w.Parts[w.Equal].Desc // an order can be read backwards as well
 	for n, want := range w.Parts {
 		ok := false
 		if n < w.Equal {
@@ -219,7 +400,7 @@ func serves(t schema.Table, x schema.Index, w wish) bool {
 				ok = ok || samePart(have, want)
 			}
 		} else {
-			ok = samePart(parts[n], want)
+			ok = samePart(parts[n], want) && (parts[n].Desc == want.Desc) != turned
 		}
 		if !ok {
 			return false
@@ -247,10 +428,17 @@ func leads(t schema.Table, w wish) (schema.Index, bool) {
 	return schema.Index{}, false
 }
 
-// distinct returns the number of different values of a column by the statistics of an index that begins with it; 0 when no
-// index tells.
+// distinct returns the number of different values of a column by the statistics of an index that begins with it, or by a look at some rows;
+// 0 when nobody tells.
 func distinct(t schema.Table, col string) uint64 {
 	var n uint64
+	if c, ok := t.Column(col); ok && c.Sample != nil && c.Sample.Rows > 0 {
+		n = uint64(max(c.Sample.Distinct, 0))
+		// Where nearly every row of the sample has a value of its own, so has nearly every row of the table.
+		if rows, ok := t.Rows.Get(); ok && 10*c.Sample.Distinct >= 9*c.Sample.Rows {
+			n = max(n, rows)
+		}
+	}
 	for _, x := range t.Indexes {
 		if len(x.Parts) > 0 && strings.EqualFold(x.Parts[0].Column, col) && x.Parts[0].Prefix == 0 {
 			n = max(n, x.Parts[0].Cardinality.Or(0))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"dyno/internal/advise"
 	"dyno/internal/finding"
 	"dyno/internal/schema"
 	"dyno/internal/sqlshape"
@@ -17,16 +18,26 @@ import (
 const entryBytes = 8
 
 // gain compares the work before and after: rows read in order of the table against rows looked up through an index.
-func gain(v *View, x scan) *finding.Gain {
+func gain(v *advise.View, x scan) *finding.Gain {
+	if x.keyed.touched > 0 && x.hidden == "" {
+		return keyedGain(x)
+	}
 	m, ok := x.match.Get()
+	if !ok && x.rule == unindexedJoin && !x.c.Sampled && !x.shape.Folded {
+		// Of a join all rows returned stand for those that are wanted of the table.
+		all, _ := x.read()
+		read, ok1 := all.Get()
+		sent, ok2 := useful(x).Get()
+		m, ok = float64(sent)/max(read, 1), ok1 && ok2 && read > 0
+	}
 	if !ok {
 		return nil
 	}
 	// A row found through a secondary index is looked up by its primary key and sent, which costs from 5 (in memory,
 	// neighbours) to 30 times (another page each) a row that a scan passes over; finding the place costs as much as some 10.
 	examined := x.rows
-	if n, ok := x.c.PerCall(x.c.Examined).Get(); ok && !x.c.Sampled {
-		examined = n
+	if all, _ := x.read(); all.OK() && !x.c.Sampled && x.c.Count > 0 {
+		examined = all.Or(0) / float64(x.c.Count)
 	}
 	wanted := m * examined
 	lo, hi := examined/(10+30*wanted), examined/(10+5*wanted)
@@ -49,6 +60,37 @@ func gain(v *View, x scan) *finding.Gain {
 	return &finding.Gain{What: what, Lo: lo, Hi: hi, Text: fmt.Sprintf("%s to %s times %s %s: %s.", unit.Count(lo), unit.Count(hi), less, what, from)}
 }
 
+// keyedGain compares what is read by the present index with what is wanted.
+func keyedGain(x scan) *finding.Gain {
+	before, what := x.keyed.touched, "time per call of the class"
+	mean, timed := x.c.MeanSec().Get()
+	if x.rule == coveringIndex {
+		// An entry costs from a fifth to two thirds of an entry with its row.
+		return &finding.Gain{What: what, Lo: 1.5, Hi: 5, Text: fmt.Sprintf("1.5 to 5 times less %s: of %s each is looked up once in place of twice.", what, entries(x))}
+	}
+	m, ok := x.match.Get()
+	if !ok {
+		return nil
+	}
+	after := m * before
+	// An entry that is passed over costs from a tenth (its condition is checked within the index) to all of what a row costs that is looked up
+	// and sent; finding the place costs as much as some 10.
+	lo, hi := (10+before/10)/(10+after), (10+before)/(10+after)
+	if timed && mean > 0 {
+		lo, hi = min(lo, mean/(mean/lo+500e-6)), min(hi, mean/(mean/hi+50e-6))
+	}
+	lo, hi = tidy(max(1, lo)), tidy(max(1, hi))
+	if hi < 1.5 {
+		return nil
+	}
+	most := ""
+	if x.bound {
+		most = " at most"
+	}
+	return &finding.Gain{What: what, Lo: lo, Hi: hi, Text: fmt.Sprintf("%s to %s times less %s: now about %s are read per call, then about %s%s.",
+		unit.Count(lo), unit.Count(hi), what, entries(x), unit.Count(max(1, math.Round(after))), most)}
+}
+
 // tidy keeps two significant digits: the model has no more.
 func tidy(f float64) float64 {
 	if f < 1 || math.IsInf(f, 0) || math.IsNaN(f) {
@@ -59,7 +101,7 @@ func tidy(f float64) float64 {
 }
 
 // cost says what the index costs: space, with the arithmetic, and writes.
-func cost(v *View, t schema.Table, w wish) string {
+func cost(v *advise.View, t schema.Table, w wish) string {
 	pk := 6 // InnoDB's own row id
 	if x, ok := t.PrimaryKey(); ok {
 		pk = 0
@@ -87,8 +129,12 @@ func cost(v *View, t schema.Table, w wish) string {
 
 // writesTo counts the rows per second that would have to keep the index up to date: those inserted and deleted, and those
 // updated in one of its columns.
-func writesTo(v *View, t schema.Table, w wish) (perSec float64, sampled, seen bool) {
+func writesTo(v *advise.View, t schema.Table, w wish) (perSec float64, sampled, seen bool) {
+	name := plainest(t.Table)
 	for _, c := range v.Classes {
+		if !strings.Contains(c.Fingerprint, name) {
+			continue // before it is parsed: there may be thousands
+		}
 		if verb, _, _ := strings.Cut(strings.TrimLeft(c.Fingerprint, " ("), " "); !slices.Contains([]string{"insert", "replace", "update", "delete", "load"}, verb) {
 			continue
 		}
@@ -113,4 +159,14 @@ func writesTo(v *View, t schema.Table, w wish) (perSec float64, sampled, seen bo
 		seen = seen || rows > 0
 	}
 	return perSec, sampled, seen
+}
+
+// plainest returns the longest part of a table's name that stands in fingerprints as it is: these are in lower case, and without digits.
+func plainest(name string) (out string) {
+	for _, s := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !('a' <= r && r <= 'z' || r == '_') }) {
+		if len(s) > len(out) {
+			out = s
+		}
+	}
+	return out
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/class"
+	"dyno/internal/advise"
 	"dyno/internal/finding"
 	"dyno/internal/known"
 	"dyno/internal/metric"
@@ -13,55 +13,67 @@ import (
 	"dyno/internal/unit"
 )
 
-func sourceOf(c class.Class) string {
-	switch c.Origin {
-	case class.PerformanceSchema:
-		return "digests"
-	case class.Processlist:
-		return "statement_samples"
-	default:
-		return string(c.Origin)
-	}
-}
-
 // evidence lists what was measured: the class's rows, the server's scans, its share of the time, the plan, and whether CPU or
 // disks were what it cost.
-func evidence(v *View, g group) (ev []finding.Evidence) {
+func evidence(v *advise.View, g group) (ev []finding.Evidence) {
 	for i, x := range g.scans {
 		ev = append(ev, rowsEvidence(v, x)...)
 		if i == 0 {
-			ev = append(ev, scanEvidence(v)...)
+			if x.keyed.touched > 0 || x.rule == indexScan {
+				ev = append(ev, nextEvidence(v)...)
+			} else {
+				ev = append(ev, scanEvidence(v)...)
+			}
 		}
 		share := x.c.TimeSec / v.Total
 		text := fmt.Sprintf("It took %s of %s statement time, %s.", unit.Seconds(x.c.TimeSec), unit.Seconds(v.Total), unit.Percent(share))
 		if x.c.Sampled {
 			text = fmt.Sprintf("It took about %s of %s statement time, %s, by looking at what was running.", unit.Seconds(x.c.TimeSec), unit.Seconds(v.Total), unit.Percent(share))
 		}
-		ev = append(ev, finding.Evidence{What: "share of statement time", Value: known.Of(share * 100), Unit: "%", Source: sourceOf(x.c), Sampled: x.c.Sampled, Text: text})
+		ev = append(ev, finding.Evidence{What: "share of statement time", Value: known.Of(share * 100), Unit: "%", Source: x.c.Source(), Sampled: x.c.Sampled, Text: text})
 		ev = append(ev, planEvidence(x))
 	}
 	return append(ev, loadEvidence(v)...)
 }
 
-func rowsEvidence(v *View, x scan) (ev []finding.Evidence) {
-	e, ok := x.c.Examined.Get()
-	if !ok {
-		return nil
+func rowsEvidence(v *advise.View, x scan) (ev []finding.Evidence) {
+	if k := x.keyed; k.touched > 0 && k.from != x.c.Source() {
+		text := fmt.Sprintf("A call reads about %s by the plan", entries(x))
+		if k.from == "catalog" {
+			text = fmt.Sprintf("A call reads about %s by the indexes' statistics", entries(x))
+		}
+		expected := ""
+		if n, ok := k.wanted.Get(); ok {
+			text += fmt.Sprintf(", and is in need of %s", unit.Count(n))
+			expected = fmt.Sprintf("≤ %s", unit.Count(minRatio*max(1, n)))
+		}
+		ev = append(ev, finding.Evidence{What: "index entries read per call", Value: known.Of(tidy(k.touched)), Unit: "entries", Expected: expected, Source: k.from, Sampled: true, Text: text + "."})
 	}
-	examined := float64(e)
+	all, estimated := x.read()
+	examined, ok := all.Get()
+	if !ok {
+		return ev
+	}
+	if estimated {
+		return append(ev, finding.Evidence{
+			What: "rows read into the join buffer per call", Value: known.Of(x.step.Rows), Unit: "rows", Source: "plan", Sampled: true,
+			Text: fmt.Sprintf("By the plan each of %s calls reads %s rows of %s to join them; this server counts %s rows examined per call and leaves those out.",
+				unit.Count(float64(x.c.Count)), unit.Count(x.step.Rows), x.t.Ref, unit.Count(float64(x.c.Examined.Or(0))/float64(max(x.c.Count, 1)))),
+		})
+	}
 	least := ""
 	if x.c.Sampled {
 		least = "at least "
 	}
 	n, known1 := useful(x).Get()
-	if x.c.Count > 0 && !x.c.Sampled && known1 {
+	if x.c.Count > 0 && !x.c.Sampled && known1 && (x.keyed.touched == 0 || x.keyed.from == x.c.Source()) {
 		verb := "returned"
-		if x.shape.Kind != sqlshape.Select {
+		if x.kind != sqlshape.Select {
 			verb = "changed"
 		}
 		ratio := examined / float64(max(n, 1))
 		ev = append(ev, finding.Evidence{
-			What: "rows examined per row " + verb, Value: known.Of(ratio), Unit: "rows", Expected: fmt.Sprintf("≤ %d", minRatio), Source: sourceOf(x.c),
+			What: "rows examined per row " + verb, Value: known.Of(ratio), Unit: "rows", Expected: fmt.Sprintf("≤ %d", minRatio), Source: x.c.Source(),
 			Text: fmt.Sprintf("Each call examined %s rows and %s %s, over %s calls.", unit.Count(examined/float64(x.c.Count)), verb,
 				unit.Count(float64(n)/float64(x.c.Count)), unit.Count(float64(x.c.Count))),
 		})
@@ -69,15 +81,33 @@ func rowsEvidence(v *View, x scan) (ev []finding.Evidence) {
 	text := fmt.Sprintf("The class examined %s%s", least, unit.Rate(examined/v.Window, "rows/s"))
 	if known1 && !x.c.Sampled {
 		verb := "returned"
-		if x.shape.Kind != sqlshape.Select {
+		if x.kind != sqlshape.Select {
 			verb = "changed"
 		}
 		text += fmt.Sprintf(" and %s %s", verb, unit.Rate(float64(n)/v.Window, "rows/s"))
 	}
-	return append(ev, finding.Evidence{What: "rows examined per second", Value: known.Of(examined / v.Window), Unit: "1/s", Source: sourceOf(x.c), Sampled: x.c.Sampled, Text: text + "."})
+	return append(ev, finding.Evidence{What: "rows examined per second", Value: known.Of(examined / v.Window), Unit: "1/s", Source: x.c.Source(), Sampled: x.c.Sampled, Text: text + "."})
 }
 
-func scanEvidence(v *View) (ev []finding.Evidence) {
+// nextEvidence tells what the server reads in the order of indexes, of which no counter of scans knows.
+func nextEvidence(v *advise.View) (ev []finding.Evidence) {
+	r := v.Status("Handler_read_next")
+	n, ok := r.Get()
+	if !ok {
+		return nil
+	}
+	text := fmt.Sprintf("All reads along indexes took %s (Handler_read_next)", unit.Rate(n, "rows/s"))
+	if icp, ok := v.Status("Handler_icp_attempts").Get(); ok && icp > 0 {
+		text += fmt.Sprintf(", and %s more were checked in the index, of which %s met the condition (Handler_icp_attempts, Handler_icp_match)", unit.Rate(icp, "entries/s"),
+			unit.Rate(v.Status("Handler_icp_match").Or(0), "entries/s"))
+	}
+	if rnd, ok := v.Status("Handler_read_rnd_next").Get(); ok {
+		text += fmt.Sprintf("; scans of tables read %s", unit.Rate(rnd, "rows/s"))
+	}
+	return []finding.Evidence{{What: "Handler_read_next per second", Value: r, Unit: "1/s", Source: "global_status", Text: text + "."}}
+}
+
+func scanEvidence(v *advise.View) (ev []finding.Evidence) {
 	r := v.Rate("mysql_global_status_handler_read_rnd_next")
 	n, ok := r.Get()
 	if !ok {
@@ -103,11 +133,14 @@ func planEvidence(x scan) finding.Evidence {
 		default:
 			text += "that it scans is concluded from the server's counters."
 		}
-		return finding.Evidence{What: "plan", Source: sourceOf(x.c), Text: text}
+		return finding.Evidence{What: "plan", Source: x.c.Source(), Text: text}
 	}
 	how := "reads all rows"
-	if x.step.Access == "index" {
+	switch {
+	case x.step.Access == "index":
 		how = "reads all of the index " + x.step.Key
+	case x.keyed.touched > 0:
+		how = "reads by key " + x.step.Key
 	}
 	text := fmt.Sprintf("Plan: table %s, type %s: it %s, about %s", x.step.Table, x.step.Access, how, unit.Count(x.step.Rows))
 	if len(x.step.PossibleKeys) == 0 {
@@ -122,7 +155,7 @@ func planEvidence(x scan) finding.Evidence {
 }
 
 // loadEvidence holds CPU against waiting for disks.
-func loadEvidence(v *View) (ev []finding.Evidence) {
+func loadEvidence(v *advise.View) (ev []finding.Evidence) {
 	user, ok1 := v.Rate("dyno_server_cpu_seconds_total", metric.Label{Name: "mode", Value: "user"}).Get()
 	system, ok2 := v.Rate("dyno_server_cpu_seconds_total", metric.Label{Name: "mode", Value: "system"}).Get()
 	if ok1 && ok2 {
@@ -154,7 +187,7 @@ func loadEvidence(v *View) (ev []finding.Evidence) {
 }
 
 // against lists what speaks against the finding, honestly.
-func against(v *View, g group) (out []string) {
+func against(v *advise.View, g group) (out []string) {
 	say := func(s string) {
 		if !slices.Contains(out, s) {
 			out = append(out, s)
@@ -180,7 +213,10 @@ func against(v *View, g group) (out []string) {
 		if len(x.shape.Opaque) > 0 {
 			say("Parts of the statement were not understood: " + strings.Join(x.shape.Opaque, "; ") + ".")
 		}
-		if have, ok := leads(x.t, x.wish); ok {
+		if n, ok := x.c.PerCall(x.c.Examined).Get(); ok && !x.c.Sampled && x.keyed.touched > 0 && x.keyed.from != x.c.Source() {
+			say(fmt.Sprintf("The server counted %s rows examined per call. Entries that are thrown away within an index are not among them, so an estimate stands in.", unit.Count(n)))
+		}
+		if have, ok := leads(x.t, x.wish); ok && x.keyed.touched == 0 && x.rule != indexOrder {
 			say(fmt.Sprintf("The index %s begins with one of the columns and is not used.", have.Name))
 		}
 		if x.inner && len(x.step.PossibleKeys) > 0 {

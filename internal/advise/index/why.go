@@ -4,18 +4,19 @@ import (
 	"fmt"
 	"strings"
 
+	"dyno/internal/advise"
 	"dyno/internal/finding"
 	"dyno/internal/unit"
 )
 
 // why tells the reasoning, one question after the other.
-func why(v *View, g group, f finding.Finding) (out []finding.Reason) {
+func why(v *advise.View, g group, f finding.Finding) (out []finding.Reason) {
 	x, w := g.scans[0], g.wish
 	say := func(ask, source, format string, args ...any) {
 		out = append(out, finding.Reason{Ask: ask, Answer: fmt.Sprintf(format, args...), Source: source})
 	}
-	say("What takes the time?", sourceOf(x.c), "%s of %s statement time in %s goes to %s: %s", unit.Percent(f.Share), unit.Seconds(v.Total), unit.Seconds(v.Window),
-		plural(len(g.scans), "class", "classes"), clip(x.c.Fingerprint))
+	say("What takes the time?", x.c.Source(), "%s of %s statement time in %s goes to %s: %s", unit.Percent(f.Share), unit.Seconds(v.Total), unit.Seconds(v.Window),
+		unit.Plural(len(g.scans), "class", "classes"), clip(x.c.Fingerprint))
 	if s, ok := v.Has("scan", x.c.ID); ok {
 		say("What is out of order with it?", s.Evidence[0].Source, "%s", s.Evidence[0].Text)
 	}
@@ -42,7 +43,7 @@ func why(v *View, g group, f finding.Finding) (out []finding.Reason) {
 		if x.bound {
 			most, m = "at most ", max(m, 0.001)
 		}
-		say("Would an index find few rows?", sourceOf(x.c), "%s%s of the rows read are wanted; above %s a scan would be right.", most, unit.Percent(m), unit.Percent(maxMatch))
+		say("Would an index find few rows?", x.c.Source(), "%s%s of the rows read are wanted; above %s a scan would be right.", most, unit.Percent(m), unit.Percent(maxMatch))
 	} else {
 		say("Would an index find few rows?", "", "That is not known; see what speaks against it.")
 	}
@@ -51,13 +52,6 @@ func why(v *View, g group, f finding.Finding) (out []finding.Reason) {
 		say("Why these columns in this order?", "catalog", "%s", n)
 	}
 	return out
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "one " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // clip shortens a statement for one line.

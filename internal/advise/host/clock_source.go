@@ -1,0 +1,31 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+)
+
+// clockSource finds a clock that takes a call into the kernel, or to a device, each time it is read.
+func clockSource(v *advise.View) []finding.Finding {
+	const path = "devices/system/clocksource/clocksource0/"
+	now := strings.TrimSpace(v.Host.Settings[path+"current_clocksource"])
+	if now != "hpet" && now != "acpi_pm" && now != "xen" && now != "refined-jiffies" && now != "jiffies" {
+		return nil
+	}
+	f := about("clock-source", path+"current_clocksource")
+	f.Title = fmt.Sprintf("the clock is read from %s, which is slow", now)
+	f.Evidence = append(f.Evidence, is("clock source", now, "tsc or kvm-clock"))
+	f.Suggestion = "A server reads the clock several times for each statement, and with performance_schema for each wait; from the CPU's own counter that takes some nanoseconds, from here up to some microseconds."
+	f.Reference = "https://docs.kernel.org/timers/timekeeping.html"
+	if can := strings.Fields(v.Host.Settings[path+"available_clocksource"]); slices.Contains(can, "tsc") {
+		f.Suggestion += " Try the other: echo tsc > /sys/" + path + "current_clocksource, and see that the time stays right."
+		f.Setting, f.File = []string{"clocksource=tsc"}, "the kernel's command line"
+	} else {
+		f.Suggestion += " This machine offers no better one now; the kernel's log says why (a counter that differs between CPUs, or a host that hides it)."
+	}
+	return []finding.Finding{f}
+}

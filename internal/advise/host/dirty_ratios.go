@@ -1,0 +1,50 @@
+package host
+
+import (
+	"fmt"
+
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/unit"
+)
+
+const (
+	// largeDirty is how much written and unsynced data makes a sync a matter of seconds on a usual disk.
+	largeDirty = 1 << 30
+	// backgroundBytes is where writing back should begin: about a quarter of what a usual disk writes in a second.
+	backgroundBytes = 64 << 20
+	// mostBytes is where programs are made to write themselves.
+	mostBytes = 512 << 20
+)
+
+// dirtyRatios tells how much written data may pile up in the page cache before the kernel writes it back.
+func dirtyRatios(v *advise.View) []finding.Finding {
+	mem, ok := v.Host.MemBytes.Get()
+	ratio, ok1 := setting(v, "vm.dirty_background_ratio").Get()
+	bytes := setting(v, "vm.dirty_background_bytes").Or(0)
+	if !ok || !ok1 {
+		return nil
+	}
+	// The kernel reckons with what is available; all of the memory is the upper end.
+	begins := ratio / 100 * float64(mem)
+	if bytes > 0 { // setting one of the two sets the other to 0
+		begins = bytes
+	}
+	if begins < largeDirty {
+		return nil
+	}
+	f := about("dirty-ratios", "vm.dirty_background_bytes", "vm.dirty_bytes")
+	f.Title = fmt.Sprintf("up to %s of written data may pile up before the kernel begins to write it back", unit.Bytes(begins))
+	f.Evidence = append(f.Evidence,
+		is("vm.dirty_background_ratio", fmt.Sprintf("%.0f", ratio), ""), is("vm.dirty_background_bytes", fmt.Sprintf("%.0f", bytes), fmt.Sprintf("about %d", backgroundBytes)))
+	if d, ok := v.Last("node_memory_Dirty_bytes").Get(); ok {
+		f.Evidence = append(f.Evidence, measured("dirty pages", d, "B", "", "host", "%s wait to be written now.", unit.Bytes(d)))
+	}
+	f.Suggestion = "What a server writes through the page cache (binary logs, temporary files, tables without O_DIRECT, dumps) then goes out in long bursts that syncs of the logs have to wait for. " +
+		"Let writing begin early: a quarter of what the disk writes in a second. Setting the bytes sets the ratios to 0, and the other way round."
+	f.Setting = []string{fmt.Sprintf("vm.dirty_background_bytes = %d", backgroundBytes), fmt.Sprintf("vm.dirty_bytes = %d", mostBytes)}
+	f.File = sysctlFile
+	f.Cost = "More and smaller writes. The old values are taken back by setting the ratios again, which clears the bytes."
+	f.Reference = "https://docs.kernel.org/admin-guide/sysctl/vm.html#dirty-background-bytes"
+	return []finding.Finding{f}
+}

@@ -1,0 +1,27 @@
+package host
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestHugePages(t *testing.T) {
+	m := machine().Set("innodb_buffer_pool_size", fmt.Sprint(uint64(12<<30)))
+	m.S.Host.Process["vmhwm"] = 13 << 30
+	found(t, hugePages, m, "info: large pages would hold the server in 6656 pages | vm.nr_hugepages = 6656")
+	m = kernel(kernel(machine(), "meminfo/HugePages_Total", "1024"), "meminfo/HugePages_Free", "1024")
+	found(t, hugePages, m, "notice: 2 GiB are set aside as large pages, and nobody uses them | vm.nr_hugepages = 0")
+	if got := pagesFor(180_000<<10, 2<<20); got != 88 { // a peak of 180 000 kB
+		t.Errorf("%d pages", got)
+	}
+}
+
+func TestHugePagesSilent(t *testing.T) {
+	found(t, hugePages, machine()) // a small pool
+	m := kernel(kernel(machine(), "meminfo/HugePages_Total", "1024"), "meminfo/HugePages_Free", "10")
+	m.S.Host.Process["hugetlbpages"] = 2 << 30
+	found(t, hugePages, m)
+	// Reserved pages are promised to somebody who has not touched them yet.
+	found(t, hugePages, kernel(kernel(kernel(machine(), "meminfo/HugePages_Total", "1024"), "meminfo/HugePages_Free", "1024"), "meminfo/HugePages_Rsvd", "1000"))
+	found(t, hugePages, machine().Set("innodb_buffer_pool_size", fmt.Sprint(uint64(12<<30))).Set("large_pages", "ON"))
+}

@@ -1,0 +1,71 @@
+package host
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+)
+
+// sysctlFile is where lines for the kernel go.
+const sysctlFile = "/etc/sysctl.d/60-database.conf"
+
+// kernelRules are those about the kernel and the hardware.
+func kernelRules() []advise.Rule {
+	return []advise.Rule{
+		{Name: "swapping", Doc: "a server whose memory goes to the swap, or soon may", Find: swapping},
+		{Name: "cpu-throttled", Doc: "a server that its cgroup stops for want of CPU quota", Find: cpuThrottled},
+		{Name: "file-limit", Doc: "a server that runs out of file descriptors", Find: fileLimit},
+		{Name: "overcommit", Doc: "a kernel that refuses memory or promises too much", Find: overcommit},
+		{Name: "dirty-ratios", Doc: "how much written data the kernel lets pile up", Find: dirtyRatios},
+		{Name: "huge-pages", Doc: "large pages for the buffer pool, from the server's peak", Find: hugePages},
+		{Name: "transparent-huge-pages", Doc: "pages that the kernel makes large by itself", Find: transparentHugePages},
+		{Name: "io-scheduler", Doc: "the order in which requests reach the disk", Find: ioScheduler},
+		{Name: "numa", Doc: "memory of one node that fills first", Find: numa},
+		{Name: "clock-source", Doc: "a clock that is slow to read", Find: clockSource},
+	}
+}
+
+// about returns a finding about a setting of the machine, as a fact until something shows that it hurts.
+func about(rule string, subject ...string) finding.Finding {
+	return finding.Finding{
+		Rule: rule, ID: finding.MakeID(rule, subject...), Severity: finding.Info, Confidence: finding.Likely, Subject: finding.Subject{Variables: subject},
+		Valid: "Linux", Cost: "None that is known; set the old value to take it back.",
+	}
+}
+
+// setting returns a number among the kernel's settings; unknown when it could not be read.
+func setting(v *advise.View, name string) known.Value[float64] {
+	x, err := strconv.ParseFloat(strings.TrimSpace(v.Host.Settings[name]), 64)
+	if err != nil {
+		return known.None[float64]()
+	}
+	return known.Of(x)
+}
+
+// chosen returns which word of a list like "always [madvise] never" is in force; the whole when none is marked.
+func chosen(s string) string {
+	if _, rest, ok := strings.Cut(s, "["); ok {
+		if in, _, ok := strings.Cut(rest, "]"); ok {
+			return in
+		}
+	}
+	return strings.TrimSpace(s)
+}
+
+// is is the evidence that a setting has a value.
+func is(name, value, expected string) finding.Evidence {
+	e := finding.Evidence{What: name, Expected: expected, Source: "host_facts", Text: fmt.Sprintf("%s is %s.", name, value)}
+	if n, err := strconv.ParseFloat(value, 64); err == nil {
+		e.Value = known.Of(n)
+	}
+	return e
+}
+
+// measured is the evidence of a figure.
+func measured(what string, value float64, unit, expected, source, format string, a ...any) finding.Evidence {
+	return finding.Evidence{What: what, Value: known.Of(value), Unit: unit, Expected: expected, Source: source, Text: fmt.Sprintf(format, a...)}
+}

@@ -1,0 +1,11 @@
+package index
+
+import (
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+)
+
+// coveringIndexes finds classes whose index finds the right rows, many of them, and that look up each of them for a few short columns.
+func coveringIndexes(v *advise.View, all []group) []finding.Finding {
+	return only(v, all, coveringIndex)
+}

@@ -1,0 +1,405 @@
+package index
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dyno/internal/advise"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
+)
+
+// What the rules share that find an index too many: who reads it, who writes it, what it costs and how it is taken away.
+
+const (
+	// counted is how many indexes a source tells apart at most. From there on one that is not told may still be used.
+	counted = 200
+	// maxWriters is how many classes that write are looked into, those with the most time first.
+	maxWriters = 200
+	// maxDrops bounds the findings of one rule: nobody drops more indexes at a time.
+	maxDrops = 50
+)
+
+type indexKey struct {
+	schema.Ref
+	Index string
+}
+
+// use is what is known about the reading of one index.
+type use struct {
+	reads known.Value[float64] // rows per second found through it in the window
+	total known.Value[float64] // rows since the counting began
+	by    []class.Class        // classes whose plan has it
+}
+
+// none reports whether it is known that nobody read the index since the counting began.
+func (u use) none() bool {
+	n, ok := u.total.Get()
+	return ok && n == 0 && len(u.by) == 0
+}
+
+// uses knows the reading of all indexes of a snapshot.
+type uses struct {
+	v        *advise.View
+	source   string // that counts; "" when none does
+	complete bool   // an index that is not counted was not read
+	reads    map[indexKey]use
+	active   map[schema.Ref]bool // tables of which anything was counted
+	hinted   map[string]bool     // names that statements and programs give in hints, in lower case
+	writers  map[schema.Ref][]writer
+}
+
+// writer is a class that writes rows of a table.
+type writer struct {
+	c    class.Class
+	kind sqlshape.Kind
+	set  []string // columns that an UPDATE assigns
+	rows float64  // per second
+}
+
+func usesOf(v *advise.View) *uses {
+	u := &uses{v: v, reads: map[indexKey]use{}, active: map[schema.Ref]bool{}, hinted: map[string]bool{}, writers: map[schema.Ref][]writer{}}
+	for _, s := range []struct{ source, metric, table string }{
+		{"table_io", "mysql_perf_schema_index_io_waits_total", "name"},
+		{"userstat", "mysql_info_schema_index_statistics_rows_read_total", "table"},
+	} {
+		if u.source == "" && v.Seen(s.source) {
+			u.source = s.source
+			u.count(v.All(s.metric), s.table)
+		}
+	}
+	for _, x := range v.All("mysql_perf_schema_table_io_waits_total") {
+		u.active[schema.Ref{Schema: x.Labels.Get("schema"), Table: x.Labels.Get("name")}] = true
+	}
+	for _, p := range v.Plans {
+		if c, ok := v.Class(p.Class); ok && p.Error == "" {
+			u.plan(c, p.Steps)
+		}
+	}
+	u.hints()
+	u.write()
+	return u
+}
+
+func (u *uses) count(all []metric.Series, table string) {
+	for _, x := range all {
+		k := indexKey{schema.Ref{Schema: x.Labels.Get("schema"), Table: x.Labels.Get(table)}, x.Labels.Get("index")}
+		u.active[k.Ref] = true
+		n := u.reads[k]
+		if len(x.Points) > 0 {
+			n.total = known.Of(n.total.Or(0) + x.Points[len(x.Points)-1].Value)
+		}
+		if r, ok := x.Rate(); ok {
+			n.reads = known.Of(n.reads.Or(0) + r)
+		} else if len(x.Points) > 0 {
+			n.reads = known.Of(n.reads.Or(0)) // it appeared with its last reading
+		}
+		u.reads[k] = n
+	}
+	u.complete = len(u.reads) < counted
+}
+
+// plan notes which indexes the plan of a class uses. Servers write several as a,b or, with a filter, a|b.
+func (u *uses) plan(c class.Class, steps []explain.Step) {
+	touched, err := sqlshape.Touches(sqlOf(c))
+	if err != nil {
+		return
+	}
+	for _, s := range steps {
+		for _, key := range strings.FieldsFunc(s.Key, func(r rune) bool { return r == ',' || r == '|' }) {
+			for _, r := range touched {
+				// The name of a step may be an alias, so that any table of the statement that has such an index counts.
+				t, ok := u.v.Resolve(c, r)
+				if !ok || !slices.ContainsFunc(t.Indexes, func(x schema.Index) bool { return x.Name == key }) {
+					continue
+				}
+				k := indexKey{t.Ref, key}
+				n := u.reads[k]
+				if !slices.ContainsFunc(n.by, func(o class.Class) bool { return o.ID == c.ID }) {
+					n.by = append(slices.Clip(n.by), c)
+				}
+				u.reads[k] = n
+			}
+		}
+	}
+}
+
+func sqlOf(c class.Class) string {
+	if c.Example != "" {
+		return c.Example
+	}
+	return c.Fingerprint
+}
+
+// hints collects the names of indexes that somebody insists on: his statements fail when the index is gone.
+func (u *uses) hints() {
+	looks := func(s string) bool {
+		l := strings.ToLower(s)
+		return strings.Contains(l, "/*+") || strings.Contains(l, "index") && (strings.Contains(l, "force") || strings.Contains(l, "use ") || strings.Contains(l, "ignore"))
+	}
+	n := 0
+	for _, c := range u.v.Classes {
+		if s := sqlOf(c); looks(s) && n < maxWriters {
+			n++
+			for _, name := range sqlshape.Hinted(s) {
+				u.hinted[strings.ToLower(name)] = true
+			}
+		}
+	}
+	word := func(r rune) bool {
+		return !(r == '_' || r == '$' || r >= 0x80 || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
+	}
+	for _, p := range u.v.Programs {
+		if looks(p.Body) { // a body is no single statement: every word of it may be the name
+			for _, w := range strings.FieldsFunc(p.Body, word) {
+				u.hinted[strings.ToLower(w)] = true
+			}
+		}
+	}
+}
+
+func (u *uses) write() {
+	n := 0
+	for _, c := range u.v.Classes {
+		if verb, _, _ := strings.Cut(strings.TrimLeft(c.Fingerprint, " ("), " "); !slices.Contains([]string{"insert", "replace", "update", "delete", "load"}, verb) {
+			continue
+		}
+		if n++; n > maxWriters {
+			return
+		}
+		sh, err := u.v.Shape(c)
+		if err != nil || len(sh.Tables) == 0 || u.v.Window <= 0 {
+			continue
+		}
+		t, ok := u.v.Resolve(c, sh.Tables[0])
+		if !ok {
+			continue
+		}
+		rows := float64(c.Count)
+		if a, ok := c.Affected.Get(); ok {
+			rows = float64(a)
+		}
+		u.writers[t.Ref] = append(u.writers[t.Ref], writer{c: c, kind: sh.Kind, set: sh.Set, rows: rows / u.v.Window})
+	}
+}
+
+// of returns what is known about the reading of an index.
+func (u *uses) of(t schema.Table, x schema.Index) use {
+	n := u.reads[indexKey{t.Ref, x.Name}]
+	if h, ok := x.Handled.Get(); ok && !n.total.OK() { // the catalog tells it of every table, the source of the busiest
+		n.total = known.Of(float64(h))
+		if h == 0 {
+			n.reads = known.Of(0.0)
+		}
+	}
+	if u.source != "" && u.complete && !n.total.OK() {
+		n.total, n.reads = known.Of(0.0), known.Of(0.0)
+	}
+	return n
+}
+
+// lives reports whether anything was read of a table, by any way, since the counting began.
+func (u *uses) lives(t schema.Table) bool {
+	return u.active[t.Ref] || slices.ContainsFunc(t.Indexes, func(x schema.Index) bool { return x.Handled.Or(0) > 0 })
+}
+
+// writes returns the rows per second whose writing changes entries of the index, the classes that do it, and the part of the statement time
+// that they hold.
+func (u *uses) writes(t schema.Table, x schema.Index) (rows, share float64, by []writer) {
+	for _, w := range u.writers[t.Ref] {
+		if w.rows <= 0 || w.kind == sqlshape.Update && !slices.ContainsFunc(w.set, func(s string) bool {
+			return slices.ContainsFunc(x.Parts, func(p schema.IndexPart) bool {
+				return sqlshape.Match(s, p.Column) || p.Expr != "" && strings.Contains(strings.ToLower(p.Expr), strings.ToLower(s))
+			})
+		}) {
+			continue
+		}
+		rows += w.rows
+		share += u.v.Share(w.c)
+		by = append(by, w)
+	}
+	return rows, share, by
+}
+
+// counting says what counts reads and since when.
+func (u *uses) counting() string {
+	since := "an unknown time"
+	if up := u.v.Target.UptimeSec; up > 0 {
+		since = unit.Seconds(float64(up))
+	}
+	return fmt.Sprintf("counted for at most %s, since the server's start, of them %s looked at now", since, unit.Seconds(u.v.Window))
+}
+
+// useEvidence tells who reads an index.
+func (u *uses) useEvidence(t schema.Table, x schema.Index) (ev []finding.Evidence) {
+	n := u.of(t, x)
+	if total, ok := n.total.Get(); ok {
+		ev = append(ev, finding.Evidence{
+			What: "rows found through " + x.Name, Value: n.reads, Unit: "1/s", Source: cmp.Or(u.source, "catalog"),
+			Text: fmt.Sprintf("Through %s the server finds %s, %s in all (%s).", x.Name, unit.Rate(n.reads.Or(0), "rows/s"), unit.Count(total), u.counting()),
+		})
+	}
+	switch len(n.by) {
+	case 0:
+		if len(u.v.Plans) > 0 {
+			ev = append(ev, finding.Evidence{What: "plans", Source: "plan", Text: fmt.Sprintf("No plan of those looked at (%d) uses %s.", len(u.v.Plans), x.Name)})
+		}
+	default:
+		ev = append(ev, finding.Evidence{What: "plans", Value: known.Of(float64(len(n.by))), Source: "plan", Text: fmt.Sprintf("The plan of %s uses %s now.", unit.Plural(len(n.by), "class", "classes"), x.Name)})
+	}
+	return ev
+}
+
+// costEvidence tells who writes an index and how large it may be.
+func (u *uses) costEvidence(t schema.Table, x schema.Index) (ev []finding.Evidence) {
+	rows, share, by := u.writes(t, x)
+	if len(by) > 0 {
+		ev = append(ev, finding.Evidence{
+			What: "rows written into " + x.Name, Value: known.Of(rows), Unit: "1/s", Source: by[0].c.Source(), Sampled: by[0].c.Sampled,
+			Text: fmt.Sprintf("%s change its entries, by %s with %s of the statement time.", unit.Rate(rows, "rows/s"), unit.Plural(len(by), "class", "classes"), unit.Percent(share)),
+		})
+	}
+	if n, ok := t.Rows.Get(); ok && n > 0 {
+		size := float64(n) * float64(keyBytes(t, x)+entryBytes)
+		ev = append(ev, finding.Evidence{
+			What: "size of " + x.Name, Value: known.Of(size), Unit: "bytes", Source: "catalog",
+			Text: fmt.Sprintf("It has %s entries, at most %s.", unit.Count(float64(n)), unit.Bytes(size)),
+		})
+	}
+	return ev
+}
+
+// keyBytes is the most that an entry's columns and the primary key behind them take.
+func keyBytes(t schema.Table, x schema.Index) (n int) {
+	parts := x.Parts
+	if pk, ok := t.PrimaryKey(); ok && !x.Primary() {
+		parts = append(slices.Clip(parts), pk.Parts...)
+	}
+	for _, p := range parts {
+		c, _ := t.Column(p.Column)
+		size := max(c.Bytes, 1)
+		if p.Prefix > 0 {
+			size = min(size, p.Prefix*charWidth(c))
+		}
+		n += size
+	}
+	return n
+}
+
+// users returns a table whose indexes one may drop: a base table that is not the server's own.
+func users(t schema.Table) bool { return !t.View && !schema.System(t.Schema) && t.Table != "" }
+
+// droppable reports whether an index is a plain one: no primary key, nothing that enforces uniqueness, no full text, and in use by the optimizer.
+func droppable(x schema.Index) bool {
+	return !x.Primary() && !x.Unique && !x.Hidden && (x.Type == "" || x.Type == "BTREE") && len(x.Parts) > 0
+}
+
+// begins reports whether an index begins with columns, in the same order and in full, as a foreign key on them needs it.
+func begins(i schema.Index, cols []string) bool {
+	if len(i.Parts) < len(cols) || i.Type != "" && i.Type != "BTREE" {
+		return false
+	}
+	for n, p := range i.Parts[:len(cols)] {
+		if p.Prefix > 0 || !strings.EqualFold(cols[n], p.Column) {
+			return false
+		}
+	}
+	return true
+}
+
+// needed returns the foreign key that has no other index than x.
+func needed(t schema.Table, x schema.Index) (string, bool) {
+	for _, k := range t.Foreign {
+		if begins(x, k.Columns) && !slices.ContainsFunc(t.Indexes, func(i schema.Index) bool { return i.Name != x.Name && begins(i, k.Columns) }) {
+			return k.Name, true
+		}
+	}
+	return "", false
+}
+
+// referred reports whether a foreign key of another table refers to columns that x begins with.
+func referred(v *advise.View) map[schema.Ref][][]string {
+	out := map[schema.Ref][][]string{}
+	for _, t := range v.Tables {
+		for _, k := range t.Foreign {
+			out[k.To] = append(out[k.To], k.Refers)
+		}
+	}
+	return out
+}
+
+// hide returns the action that hides an index, where the server can; then its opposite in words.
+func hide(v *advise.View, t schema.Table, x schema.Index) (*finding.Action, bool) {
+	off, on := "INVISIBLE", "VISIBLE"
+	switch {
+	case v.MariaDB() && v.AtLeast(10, 6):
+		off, on = "IGNORED", "NOT IGNORED"
+	case !v.MariaDB() && v.AtLeast(8):
+	default:
+		return nil, false
+	}
+	alter := "ALTER TABLE " + t.SQL() + " ALTER INDEX " + schema.Quote(x.Name) + " "
+	return &finding.Action{Kind: finding.HideIndex, Table: t.Ref, Index: x, SQL: alter + off, Undo: alter + on}, true
+}
+
+func drop(t schema.Table, x schema.Index) *finding.Action {
+	return &finding.Action{Kind: finding.DropIndex, Table: t.Ref, Index: x, SQL: schema.DropIndexSQL(t.Ref, x.Name), Undo: schema.AddIndexSQL(t.Ref, x)}
+}
+
+// dropping fills in what findings about an index too many have in common.
+func (u *uses) dropping(rule string, t schema.Table, x schema.Index) finding.Finding {
+	f := finding.Finding{
+		Rule: rule, ID: finding.MakeID(rule, t.Ref.String(), x.Name), Severity: finding.Info, Confidence: finding.Likely,
+		Subject: finding.Subject{Tables: []schema.Ref{t.Ref}, Columns: columnsOf(x)},
+		Cost:    "Dropping takes a moment. Making the index again reads the whole table and sorts its keys.",
+	}
+	_, _, by := u.writes(t, x)
+	for _, w := range by {
+		f.Subject.Classes = append(f.Subject.Classes, w.c.ID)
+	}
+	return f
+}
+
+// blind tells what could not be seen of the use of indexes.
+func (u *uses) blind() (out []string) {
+	if u.source == "" {
+		out = append(out, u.v.Blind("table_io"))
+	}
+	if !u.v.Seen("plans") && u.v.Source("plans").State != snapshot.Missing {
+		out = append(out, u.v.Blind("plans"))
+	}
+	return out
+}
+
+// dropCandidate is a finding to be written when there are not too many before it.
+type dropCandidate struct {
+	share float64 // of the statement time that its writers hold
+	rows  float64 // of the table
+	id    string
+	tell  func() finding.Finding
+}
+
+func (u *uses) candidate(t schema.Table, x schema.Index, tell func() finding.Finding) dropCandidate {
+	_, share, _ := u.writes(t, x)
+	return dropCandidate{share: share, rows: float64(t.Rows.Or(0)), id: t.String() + "." + x.Name, tell: tell}
+}
+
+// worst tells of so many candidates as people can act on: first those whose writers hold the most time, then those of the largest tables.
+func worst(all []dropCandidate) (out []finding.Finding) {
+	slices.SortFunc(all, func(a, b dropCandidate) int {
+		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(b.rows, a.rows), cmp.Compare(a.id, b.id))
+	})
+	for _, c := range all[:min(len(all), maxDrops)] {
+		out = append(out, c.tell())
+	}
+	return out
+}

@@ -1,0 +1,75 @@
+package index
+
+import (
+	"fmt"
+	"strings"
+
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/unit"
+)
+
+// week is the uptime in seconds from which an index that nobody read counts as one that nobody needs: most jobs run once a week at least.
+const week = 7 * 86_400
+
+// unusedIndex finds indexes that nothing has read since the server began to count, of tables that are used. It is a fact to know, and a finding
+// only when the server has counted for a week and the index is written.
+func unusedIndex(v *advise.View) []finding.Finding {
+	var all []dropCandidate
+	u := usesOf(v)
+	refers := referred(v)
+	for _, t := range v.Tables {
+		if !users(t) || !u.lives(t) {
+			continue
+		}
+		for n, x := range t.Indexes {
+			if !droppable(x) || !u.of(t, x).none() || u.hinted[strings.ToLower(x.Name)] {
+				continue
+			}
+			if _, redundant := better(t, n); redundant {
+				continue
+			}
+			if _, fk := needed(t, x); fk || refersTo(refers[t.Ref], x) {
+				continue
+			}
+			if _, _, few := fewDistinct(t, x); few && len(x.Parts) == 1 {
+				if changed, share, _ := u.writes(t, x); changed >= oftenRows && share >= oftenShare && t.Rows.Or(0) >= largeTable {
+					continue // low-cardinality-index tells of it
+				}
+			}
+			all = append(all, u.candidate(t, x, func() finding.Finding { return u.unused(t, x) }))
+		}
+	}
+	return worst(all)
+}
+
+func (u *uses) unused(t schema.Table, x schema.Index) finding.Finding {
+	v := u.v
+	f := u.dropping("unused-index", t, x)
+	rows, share, _ := u.writes(t, x)
+	up := float64(v.Target.UptimeSec)
+	f.Title = fmt.Sprintf("Nothing has read the index %s of %s for %s", x.Name, t.Ref, unit.Seconds(up))
+	f.Cause = fmt.Sprintf("The server counts the rows found through each index. Through %s (%s) it found none since it was started, or since the counters were set back.", x.Name, schema.PartsSQL(x.Parts))
+	f.Evidence = append(u.useEvidence(t, x), u.costEvidence(t, x)...)
+	if up < week {
+		f.Against = append(f.Against, fmt.Sprintf("The server has been up for %s: what runs once a week or once a month may not have been seen.", unit.Seconds(up)))
+		f.Confidence = finding.Possible
+	} else if rows > 0 {
+		f.Severity = finding.Notice
+		f.Share = 0.5 * share / float64(1+len(t.Indexes))
+	}
+	f.Against = append(f.Against, "Other servers with the same tables, replicas first of all, may use theirs.")
+	dropSQL := schema.DropIndexSQL(t.Ref, x.Name)
+	if a, ok := hide(v, t, x); ok {
+		f.Action = a
+		f.Suggestion = fmt.Sprintf("Hide it, which can be undone at once: %s. When nothing became slower in a month, drop it: %s.", a.SQL, dropSQL)
+	} else {
+		f.Action = drop(t, x)
+		f.Suggestion = fmt.Sprintf("Drop it when you know that nothing needs it: %s. To have it back: %s.", dropSQL, f.Action.Undo)
+	}
+	f.Falsify = fmt.Sprintf("It is wrong if a statement becomes slower while %s is hidden.", x.Name)
+	f.Reference = "MySQL manual, The sys Schema: schema_unused_indexes; MariaDB manual, User Statistics"
+	f.Why = []finding.Reason{{Ask: "Has anything read it?", Answer: f.Evidence[0].Text, Source: f.Evidence[0].Source}}
+	return f
+}

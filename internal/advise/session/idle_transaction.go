@@ -1,0 +1,134 @@
+package session
+
+import (
+	"fmt"
+
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/state"
+	"dyno/internal/unit"
+)
+
+// idleNotice is how long a transaction that changed rows may sleep with nobody in its way before it is worth a word, seconds: the next one
+// who wants one of its rows stands still.
+const idleNotice = 60
+
+// idleTransactions finds sessions that sleep in an open transaction while others wait for its locks.
+func idleTransactions(v *advise.View) (out []finding.Finding) {
+	q := queues(v)
+	told := map[uint64]bool{}
+	for _, h := range q.heads {
+		if !q.long(h) || !h.sleeps() || h.kind != state.RowLock && h.kind != state.TableLock {
+			continue
+		}
+		told[h.id] = true
+		out = append(out, idleBlocker(v, q, h))
+	}
+	return append(out, idleHolders(v, told)...)
+}
+
+func idleBlocker(v *advise.View, q queue, h head) finding.Finding {
+	f := blame(v, q, h, "idle-transaction")
+	f.Title = fmt.Sprintf("%s sessions at work wait for locks of %s, which has slept for %s in an open transaction", fewOf(h.waiters, q.busy), who(h.session, h.id),
+		unit.Seconds(h.session.Seconds))
+	f.Cause = fmt.Sprintf("The session took locks in its transaction and then sent nothing more. It keeps them until it commits, rolls back or is ended, and all who want "+
+		"one of these rows wait for as long, or until innodb_lock_wait_timeout ends them (%s s here).", value(v, "innodb_lock_wait_timeout"))
+	f.Evidence = append([]finding.Evidence{{
+		What: "time without a statement", Value: known.Of(h.session.Seconds), Unit: "s", Expected: "< 1", Source: "processlist",
+		Text: fmt.Sprintf("%s slept at %d of the %d moments at which others waited for it, at last for %s.", upper(who(h.session, h.id)), h.asleep, h.seen, unit.Seconds(h.session.Seconds)),
+	}}, f.Evidence...)
+	f.Falsify = "It is wrong if those who wait go on waiting once that session has committed or is gone."
+	f.Suggestion = fmt.Sprintf("Ask whoever uses %s to commit or to roll back; when nobody answers, end it: %s. Then have the application commit before it waits for people or for "+
+		"other services, and make the pool roll back connections that come back with an open transaction.", account(h.session), killing(h.id))
+	f.Cost = "What the transaction has changed and not committed is rolled back" + undone(h.trx) + "."
+	f.Against = append(f.Against, "What the session last did is not known: it may be in the midst of work that must not be lost.")
+	idleLimit(v, &f)
+	f.Why = idleWhy(q, h)
+	return f
+}
+
+func idleWhy(q queue, h head) []finding.Reason {
+	var r reasons
+	r.say("Does anybody wait?", "locks", "At %d of %d moments, %s sessions at a time.", h.seen, q.moments, fewOf(h.waiters, q.busy))
+	r.say("At whom do the chains of waits end?", "locks", "At %s, which waits for nobody.", who(h.session, h.id))
+	r.say("Does it work?", "processlist", "No: it slept at %d of these %d moments, at last for %s.", h.asleep, h.seen, unit.Seconds(h.session.Seconds))
+	if h.trx.ID != "" {
+		r.say("Why does it hold locks then?", "transactions", "Its transaction is open for %s.", unit.Seconds(h.trx.Seconds))
+	}
+	return r
+}
+
+// idleLimit adds the setting that ends such transactions by itself, where the server has one.
+func idleLimit(v *advise.View, f *finding.Finding) {
+	f.Reference = "MySQL manual, InnoDB locking: locks are held until the transaction ends; MariaDB: idle_transaction_timeout"
+	if now, ok := v.Variable("idle_transaction_timeout"); ok && now == "0" {
+		f.Suggestion += " The server can end such transactions by itself: idle_transaction_timeout, which is off."
+		f.Setting, f.File = []string{"idle_transaction_timeout = 60"}, "my.cnf"
+		f.Subject.Variables = append(f.Subject.Variables, "idle_transaction_timeout")
+	}
+}
+
+// undone says how much a rollback takes back.
+func undone(x state.Transaction) string {
+	if n, ok := x.Modified.Get(); ok {
+		return fmt.Sprintf(": %s rows", unit.Count(float64(n)))
+	}
+	return ""
+}
+
+// idleHolders finds transactions that changed rows and sleep for long, with nobody waiting for them yet.
+func idleHolders(v *advise.View, told map[uint64]bool) (out []finding.Finding) {
+	m := v.LastMoment()
+	if m == nil {
+		return nil
+	}
+	sessions := map[uint64]state.Session{}
+	for _, x := range m.Sessions {
+		sessions[x.ID] = x
+	}
+	for _, x := range m.Transactions {
+		s, ok := sessions[x.Session]
+		n, changed := x.Modified.Get()
+		if !ok || told[x.Session] || s.Command != "Sleep" || s.Seconds < idleNotice || x.Seconds < idleNotice || !changed || n == 0 {
+			continue
+		}
+		f := finding.Finding{
+			Rule: "idle-transaction", Severity: finding.Notice, Confidence: finding.Certain, Subject: finding.Subject{Sessions: []uint64{x.Session}},
+			ID:    finding.MakeID("idle-transaction", account(s)),
+			Title: fmt.Sprintf("%s sleeps for %s in a transaction that has changed %s rows", who(s, x.Session), unit.Seconds(s.Seconds), unit.Count(float64(n))),
+			Cause: "It keeps the locks of these rows until it commits, rolls back or is ended. Nobody wants one of them yet; who does will wait.",
+			Evidence: []finding.Evidence{
+				{What: "time without a statement", Value: known.Of(s.Seconds), Unit: "s", Expected: fmt.Sprintf("< %d", idleNotice), Source: "processlist", Text: fmt.Sprintf("The session sent nothing for %s.", unit.Seconds(s.Seconds))},
+				{What: "rows changed and not committed", Value: known.Of(float64(n)), Source: "transactions", Text: fmt.Sprintf("Its transaction is open for %s and has changed %s rows.", unit.Seconds(x.Seconds), unit.Count(float64(n)))},
+			},
+			Against:    []string{"Nobody waited for it in the window."},
+			Falsify:    "It is wrong if the session is at work: a batch that computes on its own side between two statements.",
+			Suggestion: fmt.Sprintf("Ask whoever uses %s to commit or to roll back; when nobody answers, end it: %s.", account(s), killing(x.Session)),
+			Cost:       "What it has changed is rolled back" + undone(x) + ".",
+		}
+		idleLimit(v, &f)
+		var r reasons
+		r.say("Is a transaction open that does nothing?", "transactions", "%s", f.Evidence[1].Text)
+		r.say("Is anybody in its way?", "locks", "Not at the moments that were looked at.")
+		f.Why = r
+		out = append(out, f)
+	}
+	return out
+}
+
+// value returns a variable for a sentence.
+func value(v *advise.View, name string) string {
+	if x, ok := v.Variable(name); ok {
+		return x
+	}
+	return "unknown"
+}
+
+// upper begins a sentence.
+func upper(s string) string {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return s
+	}
+	return string(s[0]-'a'+'A') + s[1:]
+}

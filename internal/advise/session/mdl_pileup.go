@@ -1,0 +1,243 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
+	"dyno/internal/unit"
+)
+
+// chain is a change of a definition that waits, with who is in its way and who waits behind it.
+type chain struct {
+	object   string
+	alter    state.Session
+	blocker  state.Session // the zero one when nobody tells
+	trx      state.Transaction
+	sure     bool // the server itself named the blocker
+	seen     int  // moments
+	behind   float64
+	most     int
+	longest  float64
+	unknown  string // why the blocker is not known
+	victims  map[string]int
+	possible int // sessions that could be in the way, when the server does not tell
+}
+
+// metadataPileups finds changes of a table that wait for somebody who uses it, while all others wait behind them.
+func metadataPileups(v *advise.View) (out []finding.Finding) {
+	q := queues(v)
+	if !q.heavy(q.waiting[state.MetadataLock]) {
+		return nil
+	}
+	for _, c := range chains(v, q) {
+		if float64(c.seen) < max(2, longMoments*float64(q.moments)) || c.longest < longSeconds {
+			continue
+		}
+		out = append(out, metadataPileup(v, q, c))
+	}
+	return out
+}
+
+// chains finds in the moments the changes of definitions that wait, one for each table.
+func chains(v *advise.View, q queue) (out []*chain) {
+	by := map[string]*chain{}
+	for _, m := range v.Moments {
+		sessions := map[uint64]state.Session{}
+		for _, x := range m.Sessions {
+			sessions[x.ID] = x
+		}
+		waits := map[uint64]bool{} // sessions that wait for metadata
+		for _, w := range m.Waits {
+			if w.Kind == state.MetadataLock {
+				waits[w.Waiter] = true
+			}
+		}
+		// The change that has waited longest stands before everybody else of its table.
+		first := map[string]state.Wait{}
+		for _, w := range m.Waits {
+			if w.Kind != state.MetadataLock || w.Object == "" || !definition(sessions[w.Waiter].SQL) || strings.HasSuffix(w.Held, "(waiting)") {
+				continue
+			}
+			if f, ok := first[w.Object]; !ok || w.Seconds.Or(0) > f.Seconds.Or(0) {
+				first[w.Object] = w
+			}
+		}
+		for object, w := range first {
+			c := by[object]
+			if c == nil {
+				c = &chain{object: object, victims: map[string]int{}}
+				by[object] = c
+				out = append(out, c)
+			}
+			c.seen++
+			c.alter = sessions[w.Waiter]
+			c.longest = max(c.longest, w.Seconds.Or(0))
+			behind := map[uint64]bool{}
+			for _, x := range m.Waits {
+				if x.Kind == state.MetadataLock && x.Object == object && x.Waiter != w.Waiter {
+					behind[x.Waiter] = true
+				}
+			}
+			for id := range behind {
+				if k := sessions[id].ClassID; k != "" {
+					c.victims[k]++
+				}
+			}
+			c.behind += float64(len(behind))
+			c.most = max(c.most, len(behind))
+			if b, ok := w.Blocker.Get(); ok {
+				c.sure, c.blocker = true, sessions[b]
+				c.blocker.ID = b
+				c.trx = transactionOf(m, b)
+				continue
+			}
+			c.unknown = w.Why
+			if c.sure {
+				continue
+			}
+			found := inTheWay(m, sessions, waits, object, c.alter)
+			c.possible = len(found)
+			if len(found) == 1 {
+				c.blocker, c.trx = found[0], transactionOf(m, found[0].ID)
+			} else {
+				c.blocker, c.trx = state.Session{}, state.Transaction{}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *chain) int { return cmp.Or(cmp.Compare(b.behind, a.behind), cmp.Compare(a.object, b.object)) })
+	for _, c := range out {
+		c.behind /= float64(max(q.moments, 1))
+	}
+	return out
+}
+
+func transactionOf(m state.State, session uint64) state.Transaction {
+	for _, x := range m.Transactions {
+		if x.Session == session {
+			return x
+		}
+	}
+	return state.Transaction{}
+}
+
+// inTheWay returns the sessions that may hold what a change waits for where the server does not tell: those with a statement on the table
+// that is older than the change, and, only when there is none, those that sleep in an older transaction.
+func inTheWay(m state.State, sessions map[uint64]state.Session, waits map[uint64]bool, object string, alter state.Session) []state.Session {
+	ref, ok := tableOf(object)
+	if !ok {
+		return nil
+	}
+	var at, asleep []state.Session
+	for _, x := range m.Sessions {
+		if x.ID == alter.ID || waits[x.ID] || x.Seconds < alter.Seconds || !atWork(x) {
+			continue
+		}
+		for _, t := range sqltext.Tables([]byte(x.SQL)) {
+			if strings.EqualFold(t[1], ref.Table) && (t[0] == "" && strings.EqualFold(x.DB, ref.Schema) || strings.EqualFold(t[0], ref.Schema)) {
+				at = append(at, x)
+				break
+			}
+		}
+	}
+	for _, x := range m.Transactions {
+		if s, ok := sessions[x.Session]; ok && s.Command == "Sleep" && x.Seconds >= alter.Seconds {
+			asleep = append(asleep, s)
+		}
+	}
+	if len(at) > 0 {
+		return at
+	}
+	return asleep
+}
+
+func metadataPileup(v *advise.View, q queue, c *chain) finding.Finding {
+	waiting := c.behind + float64(c.seen)/float64(max(q.moments, 1))
+	part := q.part(waiting)
+	f := finding.Finding{
+		Rule: "mdl-pileup", Severity: severity(part), Confidence: finding.Certain, Share: part,
+		Subject:  finding.Subject{Sessions: []uint64{c.alter.ID}},
+		Explains: append([]string{advise.EffectMetadata, advise.EffectRunning}, classTimes(often(c.victims))...),
+		Rests:    nil,
+	}
+	if c.alter.ClassID != "" {
+		f.Subject.Classes = []string{c.alter.ClassID}
+		f.Explains = append(f.Explains, advise.ClassTime(c.alter.ClassID))
+	}
+	if ref, ok := tableOf(c.object); ok {
+		f.Subject.Tables = []schema.Ref{ref}
+	}
+	f.ID = finding.MakeID("mdl-pileup", c.object)
+	verb, _, _ := strings.Cut(strings.ToUpper(strings.TrimSpace(c.alter.SQL)), " ")
+	f.Title = fmt.Sprintf("%s of %s waits for %s, and %s sessions wait behind it", verb, c.object, unit.Seconds(c.longest), unit.Count(round1(c.behind)))
+	before := "somebody who uses the table"
+	if c.blocker.ID != 0 {
+		before = who(c.blocker, c.blocker.ID)
+		f.Subject.Sessions = []uint64{c.blocker.ID, c.alter.ID}
+		f.Title = fmt.Sprintf("%s of %s waits for %s behind %s, and %s sessions wait behind it", verb, c.object, unit.Seconds(c.longest), before, unit.Count(round1(c.behind)))
+		if c.blocker.ClassID != "" {
+			f.Explains = append(f.Explains, advise.ClassTime(c.blocker.ClassID))
+		}
+	}
+	f.Cause = "A change of a table's definition needs the table for itself for an instant. It waits until everybody who uses the table has ended his transaction, and because it asked " +
+		"first all later statements on the table wait behind it, reads too. Neither the long one alone nor the change alone would hurt."
+	f.Evidence = []finding.Evidence{
+		{
+			What: "sessions that wait behind the change", Value: known.Of(c.behind), Expected: "0", Source: "locks", Sampled: true,
+			Text: fmt.Sprintf("At %d of %d moments %s (%s) waited for a metadata lock, and %s sessions behind it, %d at the most, of %s at work.", c.seen, q.moments,
+				who(c.alter, c.alter.ID), clip(c.alter.SQL), unit.Count(round1(c.behind)), c.most, unit.Count(round1(q.busy))),
+		},
+		{What: "how long the change waits", Value: known.Of(c.longest), Unit: "s", Expected: fmt.Sprintf("< %g", longSeconds), Source: "locks", Text: fmt.Sprintf("It waited for %s, and may go on for lock_wait_timeout = %s s.", unit.Seconds(c.longest), value(v, "lock_wait_timeout"))},
+	}
+	if c.blocker.ID != 0 {
+		does := "sleeps in a transaction"
+		if atWork(c.blocker) {
+			does = fmt.Sprintf("has worked for %s on: %s", unit.Seconds(c.blocker.Seconds), clip(c.blocker.SQL))
+		} else if c.trx.ID != "" {
+			does += " that is open for " + unit.Seconds(c.trx.Seconds)
+		}
+		f.Evidence = append(f.Evidence, finding.Evidence{What: "in the way of the change", Source: "locks", Text: fmt.Sprintf("%s %s.", upper(before), does)})
+	}
+	for i, id := range often(c.victims) {
+		if i == 3 {
+			break
+		}
+		f.Evidence = append(f.Evidence, finding.Evidence{What: "waits behind it", Source: "processlist", Sampled: true, Text: "Waiting behind it, and not to blame: " + told(v, id) + "."})
+	}
+	switch {
+	case c.blocker.ID == 0:
+		f.Confidence = finding.Likely
+		f.Unobserved = append(f.Unobserved, "Who is in the way of the change: "+c.unknown+".")
+		if c.possible > 1 {
+			f.Unobserved = append(f.Unobserved, fmt.Sprintf("%d sessions were there before the change and could be in its way.", c.possible))
+		}
+	case !c.sure:
+		f.Confidence = finding.Likely
+		f.Against = append(f.Against, "That "+before+" is in the way is concluded: it was there before the change and, as far as is seen, alone. "+upper(c.unknown)+".")
+	}
+	end := "end the change: " + killing(c.alter.ID)
+	if c.blocker.ID != 0 {
+		end = fmt.Sprintf("either let the one in the way go (%s) or take back the change (%s), and the queue is gone", killing(c.blocker.ID), killing(c.alter.ID))
+	}
+	f.Suggestion = upper(end) + ". From now on give changes a short patience, SET SESSION lock_wait_timeout = 2 before ALTER, and try again at a quiet moment; or change the table with dyno alter, " +
+		"which waits with care."
+	f.Cost = "Whoever is ended has to begin anew. A change that gives up early may take several attempts."
+	f.Falsify = "It is wrong if the others still wait once the change is ended."
+	f.Reference = "MySQL manual, \"Metadata Locking\"; MariaDB documentation, \"Metadata Locking\" and \"WAIT and NOWAIT\""
+	f.Gain = waitGain(part)
+	f.Symptoms = symptomIDs(v, often(c.victims), "lock-queue", "lock-waiting")
+	var r reasons
+	r.say("Who waits?", "locks", "%s sessions at a time for metadata locks on %s.", unit.Count(round1(waiting)), c.object)
+	r.say("Who of them wants the table for itself?", "processlist", "%s: %s.", who(c.alter, c.alter.ID), clip(c.alter.SQL))
+	r.say("Who is in its way?", "locks", "%s.", upper(before))
+	r.say("Why do the others wait?", "", "They came after the change asked, and must let it pass.")
+	f.Why = r
+	return f
+}

@@ -1,0 +1,299 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"dyno/internal/advise"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/state"
+	"dyno/internal/unit"
+)
+
+// queue is what the moments of a snapshot show of who waits for whom.
+type queue struct {
+	moments int     // that show sessions
+	busy    float64 // sessions at work or waiting at a time, mean over the moments
+	heads   []head  // those at whom the chains of waits end, the one with most waiters first
+	waiting map[state.WaitKind]float64
+	last    map[uint64]state.Session // the latest that was seen of each session
+}
+
+// head is a session that others wait for and that waits for nobody.
+type head struct {
+	id      uint64
+	kind    state.WaitKind
+	seen    int     // moments in which somebody waits for it
+	asleep  int     // of these, moments in which it slept
+	waiters float64 // sessions that wait for it, directly or behind others, mean over all moments
+	most    int
+	longest float64 // the longest that one of them was seen waiting, seconds
+	session state.Session
+	trx     state.Transaction // the zero one when none was seen
+	objects []string          // what is waited for, the most frequent first
+	held    string            // the lock that is in the way
+	victims []string          // classes of those who wait, the most frequent first
+	alters  map[uint64]int    // waiters that change a definition, by moments seen
+}
+
+// queues reads the moments.
+func queues(v *advise.View) queue {
+	q := queue{waiting: map[state.WaitKind]float64{}, last: map[uint64]state.Session{}}
+	heads := map[uint64]*head{}
+	objects, victims := map[uint64]map[string]int{}, map[uint64]map[string]int{}
+	for _, m := range v.Moments {
+		if !m.Up || m.Sessions == nil && m.Transactions == nil {
+			continue
+		}
+		q.moments++
+		sessions := map[uint64]state.Session{}
+		for _, x := range m.Sessions {
+			sessions[x.ID], q.last[x.ID] = x, x
+			if atWork(x) {
+				q.busy++
+			}
+		}
+		trx := map[uint64]state.Transaction{}
+		for _, x := range m.Transactions {
+			if x.Session != 0 {
+				trx[x.Session] = x
+			}
+		}
+		seen := map[state.WaitKind]map[uint64]bool{}
+		for _, w := range m.Waits {
+			if seen[w.Kind] == nil {
+				seen[w.Kind] = map[uint64]bool{}
+			}
+			if !seen[w.Kind][w.Waiter] {
+				seen[w.Kind][w.Waiter] = true
+				q.waiting[w.Kind]++
+			}
+		}
+		for _, r := range state.Tree(m.Waits) {
+			id, ok := r.Session.Get()
+			if !ok || r.Cycle || len(r.Waiters) == 0 {
+				continue
+			}
+			h := heads[id]
+			if h == nil {
+				h = &head{id: id, kind: r.Waiters[0].Wait.Kind, alters: map[uint64]int{}}
+				heads[id], objects[id], victims[id] = h, map[string]int{}, map[string]int{}
+			}
+			h.seen++
+			h.waiters += float64(r.Total)
+			h.most = max(h.most, r.Total)
+			if s, ok := sessions[id]; ok {
+				h.session = s
+				if s.Command == "Sleep" {
+					h.asleep++
+				}
+			}
+			if x, ok := trx[id]; ok {
+				h.trx = x
+			}
+			for _, n := range r.Waiters {
+				h.longest = max(h.longest, n.Wait.Seconds.Or(0))
+				h.held = cmp.Or(n.Wait.Held, h.held)
+				if n.Wait.Object != "" {
+					objects[id][n.Wait.Object]++
+				}
+			}
+			for w := range below(r.Waiters) {
+				if s, ok := sessions[w.Waiter]; ok {
+					if s.ClassID != "" {
+						victims[id][s.ClassID]++
+					}
+					if w.Kind == state.MetadataLock && definition(s.SQL) {
+						h.alters[s.ID]++
+					}
+				}
+			}
+		}
+	}
+	if q.moments == 0 {
+		return q
+	}
+	n := float64(q.moments)
+	q.busy /= n
+	for k := range q.waiting {
+		q.waiting[k] /= n
+	}
+	for id, h := range heads {
+		h.waiters /= n
+		h.objects, h.victims = often(objects[id]), often(victims[id])
+		q.heads = append(q.heads, *h)
+	}
+	slices.SortFunc(q.heads, func(a, b head) int { return cmp.Or(cmp.Compare(b.waiters, a.waiters), cmp.Compare(a.id, b.id)) })
+	return q
+}
+
+// below lists the waits of a tree.
+func below(nodes []state.Node) func(func(state.Wait) bool) {
+	return func(yield func(state.Wait) bool) {
+		var walk func([]state.Node) bool
+		walk = func(nodes []state.Node) bool {
+			for _, n := range nodes {
+				if !yield(n.Wait) || !walk(n.Waiters) {
+					return false
+				}
+			}
+			return true
+		}
+		walk(nodes)
+	}
+}
+
+// atWork reports whether a session works on a statement of a client, or waits in one.
+func atWork(x state.Session) bool {
+	switch x.Command {
+	case "Query", "Execute", "Prepare", "Fetch", "Long Data", "Init DB", "Field List", "Busy":
+		return true
+	}
+	return false
+}
+
+// often returns the keys, the most frequent first.
+func often(count map[string]int) []string {
+	keys := slices.Sorted(maps.Keys(count))
+	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(count[b], count[a]) })
+	return keys
+}
+
+// What makes a queue worth telling.
+const (
+	// leastWaiters is how many sessions have to wait at a time, in the mean: half of one is half of somebody's time.
+	leastWaiters = 0.5
+	// leastPart is the part of the sessions at work that have to be waiting.
+	leastPart = 0.1
+	// longSeconds is for how long one session has to be in the way before it is blamed by name. Transactions of applications take
+	// milliseconds; one that is in the way for seconds stands out, whatever it does.
+	longSeconds = 2.0
+	// longMoments is in which part of the moments it has to be in the way.
+	longMoments = 0.3
+)
+
+// part returns which part of the sessions at work a number of waiting ones is, 0 to 1.
+func (q queue) part(waiting float64) float64 {
+	if q.busy <= 0 {
+		return 0
+	}
+	return min(1, waiting/q.busy)
+}
+
+// heavy reports whether so many waiters are worth telling.
+func (q queue) heavy(waiting float64) bool {
+	return waiting >= leastWaiters && q.part(waiting) >= leastPart
+}
+
+// long reports whether one session alone is in the way of others for long.
+func (q queue) long(h head) bool {
+	return q.heavy(h.waiters) && h.longest >= longSeconds && float64(h.seen) >= max(2, longMoments*float64(q.moments))
+}
+
+// sleeps reports whether a head slept nearly all the time that others waited for it.
+func (h head) sleeps() bool { return h.seen > 0 && float64(h.asleep) >= 0.75*float64(h.seen) }
+
+// who names a session for people: "session 12 (app@10.0.0.7)".
+func who(x state.Session, id uint64) string {
+	s := fmt.Sprintf("session %d", id)
+	if x.User != "" {
+		s += " (" + x.User
+		if x.Host != "" {
+			s += "@" + x.Host
+		}
+		s += ")"
+	}
+	return s
+}
+
+// account names the account and the machine of a session without the port, so that the next connection of the same client has the same
+// name.
+func account(x state.Session) string {
+	host, _, _ := strings.Cut(x.Host, ":")
+	return x.User + "@" + host
+}
+
+// tableOf returns the table of what is waited for: "schema.table (index)", "schema.table /* Partition p0 */ (index)".
+func tableOf(object string) (schema.Ref, bool) {
+	name, _, _ := strings.Cut(object, " ")
+	s, t, ok := strings.Cut(name, ".")
+	t, _, _ = strings.Cut(t, "#P#")
+	if !ok || s == "" || t == "" {
+		return schema.Ref{}, false
+	}
+	return schema.Ref{Schema: s, Table: t}, true
+}
+
+// tables returns the tables of several objects, each once.
+func tables(objects []string) (out []schema.Ref) {
+	for _, o := range objects {
+		if ref, ok := tableOf(o); ok && !slices.Contains(out, ref) {
+			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+// told names a class by its statement, for people.
+func told(v *advise.View, id string) string {
+	if c, ok := v.Class(id); ok {
+		return clip(c.Fingerprint)
+	}
+	for i := range v.Moments {
+		for _, s := range v.Moments[i].Sessions {
+			if s.ClassID == id && s.SQL != "" {
+				return clip(s.SQL)
+			}
+		}
+	}
+	return "class " + id
+}
+
+// clip shortens a statement for one line.
+func clip(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	const most = 120
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// fewOf says "3.6 of 8".
+func fewOf(n, of float64) string {
+	return unit.Count(round1(n)) + " of " + unit.Count(round1(of))
+}
+
+func round1(v float64) float64 { return float64(int(v*10+0.5)) / 10 }
+
+// classTimes are the effects that classes take their time, for those who only wait.
+func classTimes(ids []string) (out []string) {
+	for _, id := range ids {
+		out = append(out, advise.ClassTime(id))
+	}
+	return out
+}
+
+// waitingOnly keeps the classes that spend most of their time waiting: their time is no fault of theirs.
+func waitingOnly(v *advise.View, ids []string) (out []string) {
+	for _, id := range ids {
+		if _, ok := v.Has("lock-waiting", id); ok {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// per returns a figure divided by another; unknown when one is or the second is nothing.
+func per(a, b known.Value[float64]) known.Value[float64] {
+	x, ok1 := a.Get()
+	y, ok2 := b.Get()
+	if !ok1 || !ok2 || y <= 0 {
+		return known.None[float64]()
+	}
+	return known.Of(x / y)
+}

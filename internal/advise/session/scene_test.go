@@ -1,0 +1,146 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"dyno/internal/advise"
+	"dyno/internal/class"
+	"dyno/internal/diagnose"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
+	"dyno/test/snap"
+)
+
+// The scene of the tests: sessions of a shop. Session 7 is the one in the way, the others wait.
+
+const (
+	change = "UPDATE stock SET pieces = 5 WHERE id = 3"
+	lookup = "SELECT pieces FROM stock WHERE id = 3"
+)
+
+type metricSeries = metric.Series
+
+var stock = schema.Ref{Schema: "shop", Table: "stock"}
+
+func classOf(sql string) string { return sqltext.ID(sqltext.Fingerprint(sql)) }
+
+func working(id uint64, sql string, seconds float64) state.Session {
+	return state.Session{ID: id, User: "app", Host: fmt.Sprintf("10.0.0.7:%d", 40000+id), DB: "shop", Command: "Query", Phase: "updating", Seconds: seconds, SQL: sql, ClassID: classOf(sql)}
+}
+
+func sleeping(id uint64, seconds float64) state.Session {
+	return state.Session{ID: id, User: "app", Host: "10.0.0.7:40007", DB: "shop", Command: "Sleep", Seconds: seconds}
+}
+
+func rowWait(waiter, blocker uint64, seconds float64) state.Wait {
+	return state.Wait{Kind: state.RowLock, Waiter: waiter, Blocker: known.Of(blocker), Object: "shop.stock (PRIMARY)", Mode: "X", Held: "X", Seconds: known.Of(seconds)}
+}
+
+func open(session uint64, seconds float64, modified uint64) state.Transaction {
+	return state.Transaction{Session: session, ID: fmt.Sprint(1000 + session), Phase: "RUNNING", Seconds: seconds, Locks: known.Of(modified + 1), Modified: known.Of(modified)}
+}
+
+// shop is a server with a table and two classes on it; sources of sessions are there.
+func shop() *snap.Made {
+	m := snap.Build().Table("stock", 10_000, snap.Col("pieces", "int", 4))
+	for _, n := range []string{"processlist", "transactions", "locks", "innodb_status"} {
+		m.S.Sources = append(m.S.Sources, snapshot.Source{Name: n, State: snapshot.OK, Reads: snap.Window})
+	}
+	m.Exact(change, 5000, 0.001, 1, 0, func(c *class.Class) { c.Affected = known.Of(uint64(5000)) })
+	m.Exact(lookup, 20000, 0.0001, 1, 1)
+	m.Status("Innodb_row_lock_waits", 0.1).Status("Innodb_row_lock_time", 0.2).Gauge("mysql_global_status_innodb_row_lock_current_waits", 0)
+	m.Status("Com_begin", 100).Status("Com_commit", 100).Status("Com_update", 500)
+	m.Status("Innodb_rows_read", 2500).Status("Innodb_rows_updated", 500).Status("Innodb_rows_inserted", 0).Status("Innodb_rows_deleted", 0)
+	m.Status("Innodb_buffer_pool_read_requests", 12_000)
+	return m.Set("innodb_lock_wait_timeout", "50").Set("lock_wait_timeout", "86400")
+}
+
+// moments adds n moments; second counts from 1.
+func moments(m *snap.Made, n int, at func(second float64) state.State) *snap.Made {
+	for i := range n {
+		m.Moment(at(float64(i + 1)))
+	}
+	return m
+}
+
+// blocked is a moment in which four sessions wait for session 7, which is head.
+func blocked(head state.Session, x state.Transaction, waited float64) state.State {
+	s := state.State{Sessions: []state.Session{head, working(20, lookup, 0.01)}, Transactions: []state.Transaction{x}}
+	for id := uint64(10); id < 14; id++ {
+		s.Sessions = append(s.Sessions, working(id, change, waited))
+		s.Waits = append(s.Waits, rowWait(id, 7, waited))
+		s.Transactions = append(s.Transactions, state.Transaction{Session: id, ID: fmt.Sprint(id), Phase: "LOCK WAIT", Seconds: waited})
+	}
+	return s
+}
+
+// ask returns the findings of one rule and, so that rules do not speak about each other's cases, the names of all that found something.
+func ask(t *testing.T, m *snap.Made, rule string) (own []finding.Finding, all []string) {
+	t.Helper()
+	v := advise.NewView(m.S, append(diagnose.Symptoms(m.S), m.Symptoms...))
+	for _, r := range Rules() {
+		fs := r.Find(v)
+		for _, f := range fs {
+			complete(t, f)
+			all = append(all, f.Rule)
+		}
+		if r.Name == rule {
+			own = append(own, fs...)
+		}
+	}
+	return own, all
+}
+
+// one wants exactly one finding of all rules, of this one.
+func one(t *testing.T, m *snap.Made, rule string) finding.Finding {
+	t.Helper()
+	own, all := ask(t, m, rule)
+	if len(own) != 1 || len(all) != 1 {
+		t.Fatalf("%d findings of %s, all: %v", len(own), rule, all)
+	}
+	return own[0]
+}
+
+// silent wants none of any rule.
+func silent(t *testing.T, what string, m *snap.Made) {
+	t.Helper()
+	if _, all := ask(t, m, ""); len(all) > 0 {
+		t.Errorf("%s: %v", what, all)
+	}
+}
+
+// complete checks that a finding says all that people need.
+func complete(t *testing.T, f finding.Finding) {
+	t.Helper()
+	if f.ID == "" || f.Title == "" || f.Cause == "" || len(f.Evidence) == 0 || f.Falsify == "" || f.Suggestion == "" || f.Cost == "" || len(f.Why) == 0 || f.Reference == "" {
+		t.Errorf("incomplete: %+v", f)
+	}
+	if f.Share < 0 || f.Share > 1 || f.Severity.Rank() == 0 {
+		t.Errorf("share %v, severity %q", f.Share, f.Severity)
+	}
+	for _, e := range f.Evidence {
+		if e.Text == "" || e.Source == "" || strings.Contains(e.Text, "NaN") || strings.Contains(e.Text, "Inf") {
+			t.Errorf("evidence %+v", e)
+		}
+	}
+	if f.Gain != nil && (f.Gain.Lo < 1 || f.Gain.Hi < f.Gain.Lo) {
+		t.Errorf("gain %+v", f.Gain)
+	}
+}
+
+func has(t *testing.T, what string, list []string, want string) {
+	t.Helper()
+	for _, x := range list {
+		if x == want {
+			return
+		}
+	}
+	t.Errorf("%s: %q is not among %q", what, want, list)
+}

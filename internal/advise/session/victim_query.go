@@ -1,0 +1,85 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/sqlshape"
+	"dyno/internal/state"
+	"dyno/internal/unit"
+)
+
+// victims finds sessions that others queue behind while they work in a long transaction. The statements in the queue look slow and are
+// not: what takes their time is the wait.
+func victims(v *advise.View) (out []finding.Finding) {
+	q := queues(v)
+	for _, h := range q.heads {
+		if !q.long(h) || h.sleeps() || h.kind != state.RowLock && h.kind != state.TableLock || h.trx.Seconds < longSeconds || bulkDelete(v, h) {
+			continue
+		}
+		out = append(out, victimsOf(v, q, h))
+	}
+	return out
+}
+
+// bulkRows is from how many rows a call on a DELETE is one of many rows.
+const bulkRows = 100
+
+// bulkDelete reports whether the head works on a DELETE of many rows, which has a rule of its own with better advice.
+func bulkDelete(v *advise.View, h head) bool {
+	c, ok := v.Class(h.session.ClassID)
+	if !ok {
+		return false
+	}
+	sh, err := v.Shape(c)
+	return err == nil && sh.Kind == sqlshape.Delete && c.PerCall(c.Affected).Or(bulkRows) >= bulkRows
+}
+
+// scansToChange reports whether a class reads many rows for each that it changes: it locks all that it reads, and an index is the cure.
+func scansToChange(v *advise.View, id string) bool {
+	c, ok := v.Class(id)
+	if !ok || c.Sampled {
+		return false
+	}
+	sh, err := v.Shape(c)
+	examined, counted := c.PerCall(c.Examined).Get()
+	return err == nil && (sh.Kind == sqlshape.Update || sh.Kind == sqlshape.Delete) && counted && examined >= bulkRows && examined >= 10*c.PerCall(c.Affected).Or(0)
+}
+
+func victimsOf(v *advise.View, q queue, h head) finding.Finding {
+	f := blame(v, q, h, "victim-query")
+	does := "a statement whose text is not known"
+	if h.session.SQL != "" {
+		does = clip(h.session.SQL)
+	}
+	f.Title = fmt.Sprintf("%s sessions at work wait for locks of %s, whose transaction is open for %s", fewOf(h.waiters, q.busy), who(h.session, h.id), unit.Seconds(h.trx.Seconds))
+	f.Cause = "The statements in the queue are not slow: they wait. One transaction took locks on rows that they want, is still at work, and keeps the locks until it ends."
+	if h.session.ClassID != "" {
+		f.Subject.Classes = []string{h.session.ClassID}
+	}
+	f.Evidence = append([]finding.Evidence{{
+		What: "what it does", Value: known.Of(h.session.Seconds), Unit: "s", Source: "processlist", Sampled: true,
+		Text: fmt.Sprintf("%s works on this for %s: %s.", upper(who(h.session, h.id)), unit.Seconds(h.session.Seconds), strings.TrimSuffix(does, ".")),
+	}}, f.Evidence...)
+	f.Falsify = "It is wrong if those who wait stay slow once that transaction has ended."
+	f.Suggestion = fmt.Sprintf("Have that transaction commit earlier: in portions of some hundred rows, with slow work such as computing or asking others before the first lock is "+
+		"taken. Where it must not go on now, end it: %s. Leave the statements in the queue as they are.", killing(h.id))
+	if h.session.User == "system user" {
+		f.Suggestion = "It is the applier of replication: do not end it. Have the transaction commit earlier where it is written, in portions of some hundred rows, or keep the waiting statements off this replica."
+	}
+	f.Cost = "In portions the work is no longer all or nothing: it must be able to go on where it was ended. A KILL rolls back what it has done so far" + undone(h.trx) + "."
+	f.Reference = "MySQL manual, \"InnoDB Locking\" and \"How to Minimize and Handle Deadlocks\": keep transactions small and short"
+	if h.session.SQL == "" {
+		f.Unobserved = append(f.Unobserved, "The text of its statement was not seen.")
+	}
+	var r reasons
+	r.say("Who looks slow?", "processlist", "%s sessions at work.", fewOf(h.waiters, q.busy))
+	r.say("Do they work or wait?", "locks", "They wait: at %d of %d moments a chain of waits ended at %s.", h.seen, q.moments, who(h.session, h.id))
+	r.say("Does that one wait as well?", "locks", "No, it works: %s.", does)
+	r.say("Since when does it hold locks?", "transactions", "Its transaction is open for %s.", unit.Seconds(h.trx.Seconds))
+	f.Why = r
+	return f
+}

@@ -1,0 +1,324 @@
+package advise
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
+)
+
+// View is a snapshot prepared for rules: what they look up often is looked up once. It belongs to one goroutine.
+type View struct {
+	*snapshot.Snapshot
+	Symptoms []finding.Symptom
+	Total    float64 // statement time of all classes, seconds
+	Window   float64 // seconds
+
+	plans   map[string]explain.Plan
+	shapes  map[string]parsed
+	series  map[string][]int // positions of the series of a name
+	classes map[string]int
+	tables  map[string][]int // positions of the tables of a name in lower case
+}
+
+type parsed struct {
+	shape sqlshape.Shape
+	err   error
+}
+
+// NewView prepares a snapshot with its symptoms.
+func NewView(s *snapshot.Snapshot, symptoms []finding.Symptom) *View {
+	v := &View{
+		Snapshot: s, Symptoms: symptoms, Total: s.TotalTime(), Window: s.Seconds(), plans: map[string]explain.Plan{}, shapes: map[string]parsed{},
+		series: map[string][]int{}, classes: map[string]int{}, tables: map[string][]int{},
+	}
+	for _, p := range s.Plans {
+		if _, dup := v.plans[p.Class]; !dup && p.Error == "" && len(p.Steps) > 0 {
+			v.plans[p.Class] = p
+		}
+	}
+	for i, x := range s.Series {
+		v.series[x.Name] = append(v.series[x.Name], i)
+	}
+	for i, c := range s.Classes {
+		if _, dup := v.classes[c.ID]; !dup {
+			v.classes[c.ID] = i
+		}
+	}
+	for i, t := range s.Tables {
+		k := strings.ToLower(t.Table)
+		v.tables[k] = append(v.tables[k], i)
+	}
+	return v
+}
+
+// MariaDB reports whether the target is one.
+func (v *View) MariaDB() bool { return strings.EqualFold(v.Target.Flavor, "mariadb") }
+
+// AtLeast reports whether the target's version is the one named or newer; with two numbers the third does not matter. Flavors count
+// apart: ask MariaDB first. It is for validity of advice in words; what a server can do is told by its variables.
+func (v *View) AtLeast(version ...int) bool {
+	have := strings.FieldsFunc(v.Target.Version, func(r rune) bool { return r < '0' || r > '9' })
+	for i, want := range version {
+		if i >= len(have) {
+			return true
+		}
+		n, err := strconv.Atoi(have[i])
+		if err != nil || n != want {
+			return err == nil && n > want
+		}
+	}
+	return true
+}
+
+// Plan returns the plan of a class; false when there is none that holds steps.
+func (v *View) Plan(classID string) (explain.Plan, bool) {
+	p, ok := v.plans[classID]
+	return p, ok
+}
+
+// Class returns the class with the id.
+func (v *View) Class(id string) (class.Class, bool) {
+	i, ok := v.classes[id]
+	if !ok {
+		return class.Class{}, false
+	}
+	return v.Classes[i], true
+}
+
+// Share returns which part of the statement time a class holds, 0 to 1.
+func (v *View) Share(c class.Class) float64 {
+	if v.Total <= 0 {
+		return 0
+	}
+	return c.TimeSec / v.Total
+}
+
+// Severity is that of a cause that holds a share of the statement time: critical when it is at least half of it, on a server that has
+// little left, else a warning.
+func (v *View) Severity(share float64) finding.Severity {
+	_, full := v.Has("cpu-saturated", "")
+	if cpus, ok := v.Host.CPUs.Get(); ok && v.Window > 0 && v.Total/v.Window >= cpus/2 {
+		full = true
+	}
+	if share >= 0.5 && full {
+		return finding.Critical
+	}
+	return finding.Warning
+}
+
+// All returns every series of a name, those whose labels include all of want.
+func (v *View) All(name string, want ...metric.Label) (out []metric.Series) {
+next:
+	for _, i := range v.series[name] {
+		for _, w := range want {
+			if v.Series[i].Labels.Get(w.Name) != w.Value {
+				continue next
+			}
+		}
+		out = append(out, v.Series[i])
+	}
+	return out
+}
+
+// Find returns the first series of a name whose labels include all of want.
+func (v *View) Find(name string, want ...metric.Label) (metric.Series, bool) {
+	if all := v.All(name, want...); len(all) > 0 {
+		return all[0], true
+	}
+	return metric.Series{}, false
+}
+
+// Rate returns the growth per second of a counter over the window; unknown when it was not observed at least twice.
+func (v *View) Rate(name string, want ...metric.Label) known.Value[float64] {
+	if x, ok := v.Find(name, want...); ok {
+		if r, ok := x.Rate(); ok {
+			return known.Of(r)
+		}
+	}
+	return known.None[float64]()
+}
+
+// Status returns the growth per second of a counter of SHOW GLOBAL STATUS, named as the server names it: "Created_tmp_disk_tables".
+func (v *View) Status(name string) known.Value[float64] {
+	return v.Rate("mysql_global_status_" + strings.ToLower(name))
+}
+
+// Gauge returns the last value of a figure of SHOW GLOBAL STATUS, counters as they stand since the server's start.
+func (v *View) Gauge(name string) known.Value[float64] {
+	return v.Last("mysql_global_status_" + strings.ToLower(name))
+}
+
+// Last returns the last value of a series.
+func (v *View) Last(name string, want ...metric.Label) known.Value[float64] {
+	if x, ok := v.Find(name, want...); ok && len(x.Points) > 0 {
+		return known.Of(x.Points[len(x.Points)-1].Value)
+	}
+	return known.None[float64]()
+}
+
+// Mean returns the mean of a gauge's values in the window, each weighing the same.
+func (v *View) Mean(name string, want ...metric.Label) known.Value[float64] {
+	x, ok := v.Find(name, want...)
+	if !ok || len(x.Points) == 0 {
+		return known.None[float64]()
+	}
+	sum := 0.0
+	for _, p := range x.Points {
+		sum += p.Value
+	}
+	return known.Of(sum / float64(len(x.Points)))
+}
+
+// Variable returns a global variable, in lower case; false when the server has none of the name.
+func (v *View) Variable(name string) (string, bool) {
+	x, ok := v.Variables[name]
+	return x, ok
+}
+
+// Number returns a variable that is a number; unknown when the server has none of the name or it is something else.
+func (v *View) Number(name string) known.Value[float64] {
+	x, err := strconv.ParseFloat(v.Variables[name], 64)
+	if err != nil {
+		return known.None[float64]()
+	}
+	return known.Of(x)
+}
+
+// On reports whether a variable is switched on; false too when the server has none of the name.
+func (v *View) On(name string) bool {
+	switch strings.ToUpper(v.Variables[name]) {
+	case "ON", "1", "YES", "TRUE", "DEMAND", "FORCE":
+		return true
+	}
+	return false
+}
+
+// SetVariable is the action that sets a variable while the server runs, with the way back to what it is now.
+func (v *View) SetVariable(name, value string) *finding.Action {
+	a := &finding.Action{Kind: finding.SetVariable, Variable: name, Value: value, SQL: sqltext.SetGlobal(name, value)}
+	if old, ok := v.Variable(name); ok {
+		a.Undo = sqltext.SetGlobal(name, old)
+	}
+	return a
+}
+
+// Seen reports whether a source gave what it should.
+func (v *View) Seen(source string) bool { return v.Source(source).State == snapshot.OK }
+
+// Blind says in one sentence why a source gave nothing and what would mend that; empty when it gave what it should.
+func (v *View) Blind(source string) string {
+	x := v.Source(source)
+	if x.State == snapshot.OK {
+		return ""
+	}
+	text := fmt.Sprintf("Not observable: %s (%s)", source, cmp.Or(x.Reason, string(x.State)))
+	if x.Fix != "" {
+		text += ". To see it: " + x.Fix
+	}
+	return text
+}
+
+// LastMoment returns the latest moment; nil when there is none.
+func (v *View) LastMoment() *state.State {
+	if len(v.Moments) == 0 {
+		return nil
+	}
+	return &v.Moments[len(v.Moments)-1]
+}
+
+// Shape parses a class once: its example, which still has every name, or else its fingerprint.
+func (v *View) Shape(c class.Class) (sqlshape.Shape, error) {
+	p, ok := v.shapes[c.ID]
+	if !ok {
+		p.err = sqlshape.ErrNotUnderstood
+		if c.Example != "" {
+			p.shape, p.err = sqlshape.Parse(c.Example)
+		}
+		if p.err != nil {
+			p.shape, p.err = sqlshape.Parse(c.Fingerprint)
+		}
+		v.shapes[c.ID] = p
+	}
+	return p.shape, p.err
+}
+
+// Has returns the symptom of a kind, about a subject when one is given.
+func (v *View) Has(kind, subject string) (finding.Symptom, bool) {
+	for _, x := range v.Symptoms {
+		if x.Kind == kind && (subject == "" || x.Subject == subject) {
+			return x, true
+		}
+	}
+	return finding.Symptom{}, false
+}
+
+// Resolve finds the table that a reference of a statement means; no answer when there is none in the snapshot or more than
+// one that it could be.
+func (v *View) Resolve(c class.Class, r sqlshape.TableRef) (schema.Table, bool) {
+	if r.Name == "" {
+		return schema.Table{}, false
+	}
+	want := cmp.Or(r.Schema, c.Schema)
+	var found []schema.Table
+	check := func(t schema.Table) {
+		if (want == "" || sqlshape.Match(want, t.Schema)) && sqlshape.Match(r.Name, t.Table) {
+			found = append(found, t)
+		}
+	}
+	if strings.Contains(r.Name, "?") { // digits of a fingerprint
+		for i := range v.Tables {
+			if check(v.Tables[i]); len(found) > 1 {
+				break
+			}
+		}
+	} else {
+		for _, i := range v.tables[strings.ToLower(r.Name)] {
+			check(v.Tables[i])
+		}
+	}
+	if len(found) != 1 {
+		return schema.Table{}, false
+	}
+	return found[0], true
+}
+
+// Unobserved repeats what could not be seen, with what would mend it.
+func (v *View) Unobserved() (out []string) {
+	for _, s := range v.Symptoms {
+		if s.Kind == "not-observable" {
+			for _, e := range s.Evidence {
+				out = append(out, e.Text)
+			}
+		}
+	}
+	return out
+}
+
+// Column finds the one column of t that a name from a statement means; of a fingerprint a name may have lost its digits.
+func Column(t schema.Table, name string) (schema.Column, bool) {
+	if !strings.Contains(name, "?") {
+		return t.Column(name)
+	}
+	var found []schema.Column
+	for _, c := range t.Columns {
+		if sqlshape.Match(name, c.Name) {
+			found = append(found, c)
+		}
+	}
+	if len(found) != 1 {
+		return schema.Column{}, false
+	}
+	return found[0], true
+}

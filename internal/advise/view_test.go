@@ -1,0 +1,75 @@
+package advise_test
+
+import (
+	"testing"
+
+	"dyno/internal/class"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
+	"dyno/test/snap"
+)
+
+func TestViewFigures(t *testing.T) {
+	v := snap.Build().Status("Innodb_log_waits", 3).Gauge("mysql_global_status_threads_running", 7).Set("max_connections", "151").Set("log_bin", "ON").
+		Lose("digests", snapshot.Denied, "a privilege is missing", "GRANT x").View()
+	if x, ok := v.Status("Innodb_log_waits").Get(); !ok || x != 3 {
+		t.Errorf("rate %v %v", x, ok)
+	}
+	if x, ok := v.Gauge("Threads_running").Get(); !ok || x != 7 {
+		t.Errorf("gauge %v %v", x, ok)
+	}
+	if x, ok := v.Mean("mysql_global_status_threads_running").Get(); !ok || x != 7 {
+		t.Errorf("mean %v %v", x, ok)
+	}
+	if v.Status("Nothing").OK() || v.Gauge("Nothing").OK() || v.Number("nothing").OK() || v.On("nothing") {
+		t.Error("what was not seen has a value")
+	}
+	if x, ok := v.Number("max_connections").Get(); !ok || x != 151 || !v.On("log_bin") {
+		t.Errorf("variables %v %v", x, ok)
+	}
+	if v.Seen("digests") || v.Blind("digests") != "Not observable: digests (a privilege is missing). To see it: GRANT x" || v.Blind("host") != "" {
+		t.Errorf("blind: %q", v.Blind("digests"))
+	}
+	if n := len(v.All("dyno_server_cpu_seconds_total")); n != 2 {
+		t.Errorf("%d series", n)
+	}
+	if x, ok := v.Rate("dyno_server_cpu_seconds_total", metric.Label{Name: "mode", Value: "system"}).Get(); !ok || x != 0.2 {
+		t.Errorf("labelled rate %v %v", x, ok)
+	}
+}
+
+func TestViewAtLeast(t *testing.T) {
+	f := func(version string, want bool, least ...int) {
+		t.Helper()
+		if got := snap.Build().MySQL(version).View().AtLeast(least...); got != want {
+			t.Errorf("%s at least %v: %v", version, least, got)
+		}
+	}
+	f("8.0.33", true, 8, 0)
+	f("8.0.33", true, 8, 0, 30)
+	f("8.0.13", false, 8, 0, 30)
+	f("5.7.44", false, 8)
+	f("9.7.4", true, 8, 0, 30)
+	f("10.11.6-MariaDB-log", true, 10, 6)
+	f("8", true, 8, 0)
+	f("", true, 8) // unknown: what a server can do is told by its variables
+}
+
+func TestViewResolve(t *testing.T) {
+	v := snap.Build().Table("orders", 10).Table("sbtest1", 10).Table("sbtest2", 10).View()
+	f := func(schema, name, def, want string) {
+		t.Helper()
+		got, ok := v.Resolve(class.Class{Schema: def}, sqlshape.TableRef{Schema: schema, Name: name})
+		if ok != (want != "") || got.Table != want {
+			t.Errorf("%s.%s: %q %v", schema, name, got.Table, ok)
+		}
+	}
+	f("", "orders", "shop", "orders")
+	f("shop", "ORDERS", "", "orders")
+	f("other", "orders", "", "")
+	f("", "orders", "other", "")
+	f("", "sbtest?", "shop", "") // two that it could be
+	f("", "nothing", "shop", "")
+	f("", "", "shop", "")
+}

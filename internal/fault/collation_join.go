@@ -1,0 +1,48 @@
+package fault
+
+import (
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
+)
+
+// collationJoin plants a join of a latin1 column with a utf8mb4 one.
+func collationJoin() Fault {
+	return Fault{
+		Name:  "collation-join",
+		Title: "two tables are joined by codes of different character sets",
+		Story: "The letters of a team are joined to its members by the member's code. One table came from an old system: its code is latin1, the " +
+			"other's utf8mb4. To compare them the server converts the latin1 side of every row, so that the index on it is of no use and every " +
+			"join reads all letters. The same column held against a plain value uses its index. The cure is one character set for both.",
+		Kind:     Hurts,
+		Threads:  4,
+		Settings: sized(),
+		Workload: mix{
+			name: "collation-join", title: "joins over codes of different character sets, beside lookups by either", rows: 30_000,
+			tables: func(n names, rows int) []workload.Table {
+				return []workload.Table{members(n, rows), sentTo(n, rows, "VARCHAR(24) CHARACTER SET latin1 NOT NULL", codeFormat)}
+			},
+			operations: []operation{lettersOfTeam(30, "members.code"), getMember(25), memberByCode(15), lettersOf(20, codeFormat), addLetter(10, codeFormat)},
+		},
+		expect: func(n names) Expectation {
+			return Expectation{
+				Rule: "collation-join", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("letters")}, Columns: n.list("letters.member"),
+				Check: modifies(n.of("letters.member"), "CHARACTER SET utf8mb4"),
+			}
+		},
+	}
+}
+
+// modifies checks that a finding's action gives a column a definition that holds a text.
+func modifies(column, text string) func(finding.Finding) string {
+	return func(f finding.Finding) string {
+		if f.Action != nil {
+			for _, c := range f.Action.Changes {
+				if c.Kind == schema.ModifyColumn && c.Column == column && containsFold(c.Definition, text) {
+					return ""
+				}
+			}
+		}
+		return "it does not make " + column + " " + text
+	}
+}

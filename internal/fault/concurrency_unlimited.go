@@ -1,0 +1,25 @@
+package fault
+
+import "dyno/internal/workload"
+
+// concurrencyUnlimited plants more running statements than a small machine can do at a time.
+func concurrencyUnlimited() Fault {
+	return Fault{
+		Name:  "concurrency-unlimited",
+		Title: "hundreds of sessions run statements at a time, and nothing limits them",
+		Story: "192 sessions send statements as fast as they are answered to a server that has a few CPUs. Each statement is short and right; " +
+			"there are only far too many at a time, so that they spend their time in the queue for a CPU and on taking turns. The cure is a limit " +
+			"in front of the engine or a pool of threads, and fewer connections in the application.",
+		Kind:     Risk,
+		Threads:  192,
+		Settings: sizedWith("max_connections", "400", "loose_innodb_thread_concurrency", "0"),
+		Workload: mix{
+			name: "concurrency-unlimited", title: "sums, reads and updates of single clients, from 192 sessions", rows: 200_000,
+			tables: func(n names, rows int) []workload.Table {
+				return []workload.Table{clients(n, rows, byRegion), visits(n, rows)}
+			},
+			operations: []operation{getClient(50), sumBalances(5), lastVisits(20), updateBalance(20), addVisit(5)},
+		},
+		expect: func(n names) Expectation { return Expectation{Rule: "concurrency-unlimited"} },
+	}
+}

@@ -1,0 +1,105 @@
+package fault
+
+import (
+	"math/rand/v2"
+
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
+)
+
+// failedCompression plants compressed pages of 4 KiB for texts that do not compress.
+func failedCompression() Fault {
+	settings := unhurried()
+	settings["innodb_compression_level"] = "9" // somebody wanted it really small
+	return Fault{
+		Name:  "failed-compression",
+		Title: "pages are to be compressed to a quarter, and their texts do not compress",
+		Story: "Messages are kept encrypted, as letters that no algorithm makes shorter, in a table with ROW_FORMAT=COMPRESSED and KEY_BLOCK_SIZE=4, at the highest level. " +
+			"A page of 16 KiB never fits into 4, so that the server compresses it in vain, splits it, and compresses both halves, for every " +
+			"message that comes. The cure is to store the table without compression.",
+		Kind:     Hurts,
+		Threads:  3,
+		Settings: settings,
+		Workload: mix{
+			name: "failed-compression", title: "encrypted messages come and are read", rows: 4000,
+			tables:     func(n names, rows int) []workload.Table { return []workload.Table{messages(n, rows)} },
+			operations: []operation{addMessage(45), editMessage(35), getMessage(20)},
+		},
+		expect: func(n names) Expectation {
+			return Expectation{
+				Rule: "failed-compression", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("messages")},
+				Check: func(f finding.Finding) string {
+					if f.Action == nil || len(f.Action.Changes) == 0 || f.Action.Changes[0].Kind != schema.TableOption {
+						return "it does not change how the table is stored"
+					}
+					return ""
+				},
+			}
+		},
+	}
+}
+
+func messages(n names, rows int) workload.Table {
+	return workload.Table{
+		Name: n.of("messages"), Rows: rows,
+		Create: n.sql("CREATE TABLE {messages} ({messages.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {messages.mailbox} INT UNSIGNED NOT NULL, " +
+			"{messages.body} VARCHAR(1500) CHARACTER SET ascii NOT NULL, PRIMARY KEY ({messages.id}), KEY {messages.by_mailbox} ({messages.mailbox})) " +
+			"ENGINE=InnoDB ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4"),
+		Columns: n.list("messages.id", "messages.mailbox", "messages.body"),
+		Key:     n.of("messages.id"),
+		Fill: func(seed uint64) func(int, func([]workload.Datum)) {
+			pcg := rand.NewPCG(0, 0)
+			r := rand.New(pcg)
+			var l line
+			return func(row int, emit func([]workload.Datum)) {
+				pcg.Seed(seed, uint64(row)|5<<32)
+				l.begin()
+				l.int(row)
+				l.int(r.IntN(mailboxes))
+				l.text("%s", secret(r))
+				emit(l.row)
+			}
+		},
+	}
+}
+
+const mailboxes = 500
+
+// secret returns 800 to 1400 letters that look like chance.
+func secret(r *rand.Rand) []byte {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	b := make([]byte, 800+r.IntN(600))
+	for i := range b {
+		b[i] = letters[r.IntN(len(letters))]
+	}
+	return b
+}
+
+func addMessage(weight int) operation {
+	return operation{
+		"add_message", weight,
+		"INSERT INTO {messages} ({messages.mailbox}, {messages.body}) VALUES (?, ?)",
+		func(r *rand.Rand, _ int, args []workload.Datum) {
+			args[0], args[1] = workload.Int(int64(r.IntN(mailboxes))), workload.Bytes(secret(r))
+		},
+	}
+}
+
+func editMessage(weight int) operation {
+	return operation{
+		"edit_message", weight,
+		"UPDATE {messages} SET {messages.body} = ? WHERE {messages.id} = ?",
+		func(r *rand.Rand, rows int, args []workload.Datum) {
+			args[0], args[1] = workload.Bytes(secret(r)), id(r, rows)
+		},
+	}
+}
+
+func getMessage(weight int) operation {
+	return operation{
+		"get_message", weight,
+		"SELECT {messages.mailbox}, {messages.body} FROM {messages} WHERE {messages.id} = ?",
+		func(r *rand.Rand, rows int, args []workload.Datum) { args[0] = id(r, rows) },
+	}
+}

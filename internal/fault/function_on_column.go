@@ -1,0 +1,108 @@
+package fault
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
+)
+
+// byUpdate is the index that the lookups of a day could use.
+const byUpdate = ", KEY {clients.by_update} ({clients.updated_at})"
+
+// functionOnColumn plants DATE(column) = day over an indexed column.
+func functionOnColumn() Fault {
+	const title = "clients of a day are looked up by DATE(column)"
+	load := func(find operation) mix {
+		return mix{
+			name: "function-on-column", title: title, rows: 200_000,
+			tables: func(n names, rows int) []workload.Table {
+				return []workload.Table{clients(n, rows, byUpdate), visits(n, rows)}
+			},
+			operations: []operation{find, getClient(35), lastVisits(20), addVisit(10)},
+		}
+	}
+	return Fault{
+		Name:  "function-on-column",
+		Title: title,
+		Story: "The clients that were changed on one day are asked for by DATE(column) = day. The column has an index, but an index holds the values " +
+			"of the column and not those of the function, so that every such question reads the whole table. The cure is to ask for the range of " +
+			"moments that makes up the day, which is the same rows.",
+		Kind:     Hurts,
+		Threads:  4,
+		Settings: sized(),
+		Workload: load(operation{
+			"find_by_day", 35,
+			"SELECT {clients.id}, {clients.full_name}, {clients.balance} FROM {clients} WHERE DATE({clients.updated_at}) = ?",
+			func(r *rand.Rand, _ int, args []workload.Datum) { args[0] = day(r) },
+		}),
+		Cure: Cure{Kind: CureWorkload, Workload: load(operation{
+			"find_by_day", 35,
+			"SELECT {clients.id}, {clients.full_name}, {clients.balance} FROM {clients} WHERE {clients.updated_at} >= ? AND {clients.updated_at} < ? + INTERVAL 1 DAY",
+			func(r *rand.Rand, _ int, args []workload.Datum) {
+				args[0] = day(r)
+				args[1] = args[0]
+			},
+		})},
+		expect: func(n names) Expectation {
+			return Expectation{
+				Rule: "function-on-column", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("clients")}, Columns: n.list("clients.updated_at"),
+				Check: func(f finding.Finding) string {
+					if !strings.Contains(f.Suggestion, "INTERVAL 1 DAY") || f.Action != nil {
+						return "it does not rewrite the condition into a range of one day"
+					}
+					return ""
+				},
+			}
+		},
+	}
+}
+
+func day(r *rand.Rand) workload.Datum {
+	return workload.String(time.Date(2024, 1, 1+r.IntN(365), 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
+}
+
+// foldedLookup plants LOWER(column) = value, which no rewrite cures.
+func foldedLookup() Fault {
+	return Fault{
+		Name:  "folded-lookup",
+		Title: "clients are looked up by LOWER(column)",
+		Story: "Clients are looked up by LOWER(column) = value. The column has an index, but that holds the column's values and not those of the " +
+			"function, so that every lookup reads the whole table. The cure is an index on the very expression, which MySQL knows from 8.0.13.",
+		Kind:     Hurts,
+		Flavors:  []string{"mysql"},
+		Threads:  4,
+		Settings: sized(),
+		Workload: mix{
+			name: "folded-lookup", title: "clients looked up by LOWER(column), beside reads and writes by primary key", rows: 200_000,
+			tables: func(n names, rows int) []workload.Table {
+				return []workload.Table{clients(n, rows, ", KEY {clients.by_email} ({clients.email})"), visits(n, rows)}
+			},
+			operations: []operation{
+				{
+					"find_by_email", 35,
+					"SELECT {clients.id}, {clients.full_name}, {clients.balance} FROM {clients} WHERE LOWER({clients.email}) = ?",
+					func(r *rand.Rand, rows int, args []workload.Datum) {
+						args[0] = workload.String(fmt.Sprintf("client%d@example.com", 1+r.IntN(rows)))
+					},
+				},
+				getClient(35), lastVisits(20), addVisit(10),
+			},
+		},
+		expect: func(n names) Expectation {
+			return Expectation{
+				Rule: "function-on-column", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("clients")},
+				Check: func(f finding.Finding) string {
+					if f.Action == nil || !containsFold(f.Action.SQL, "((LOWER("+schema.Quote(n.of("clients.email"))+")))") {
+						return "it does not index the expression"
+					}
+					return ""
+				},
+			}
+		},
+	}
+}

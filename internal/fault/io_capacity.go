@@ -1,0 +1,29 @@
+package fault
+
+// ioCapacity plants a server that is told to write slowly in the background.
+func ioCapacity() Fault {
+	return Fault{
+		Name:  "io-capacity",
+		Title: "the server is told to write 100 pages a second in the background, and falls behind",
+		Story: "Rows all over an archive in memory are changed. The disk could write thousands of pages a second, but the server is told that " +
+			"it manages 100. Changed pages pile up, the checkpoint falls behind, and when the log is full the writers have to wait for what " +
+			"could have been written before. The cure is a figure that the disk really has.",
+		Kind:    Risk, // it hurts only once the log is full, minutes later
+		Threads: 4,
+		Settings: with(sized(),
+			"sync_binlog", "0", // commits do not wait for the disk here
+			"innodb_io_capacity", "100",
+			"innodb_io_capacity_max", "100",
+			"innodb_max_dirty_pages_pct", "10",
+			"innodb_max_dirty_pages_pct_lwm", "1",
+		),
+		Workload: mix{
+			name: "io-capacity", title: "small updates all over a table in memory", rows: 200_000,
+			tables:     justPapers,
+			operations: []operation{countPages(80), getPaper(20)},
+		},
+		expect: func(names) Expectation {
+			return Expectation{Rule: "io-capacity", Variable: "innodb_io_capacity"}
+		},
+	}
+}

@@ -1,0 +1,116 @@
+package fault
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"dyno/internal/limit"
+)
+
+// Needs is what a private server must have for the faults that are planted on it.
+type Needs struct {
+	Settings map[string]string // as in my.cnf
+	Limits   limit.Limits
+	Warm     time.Duration     // how long load and actors run before anybody looks; 0 for the usual time
+	Replica  map[string]string // settings of a replica that the diagnosis looks at; nil for none
+}
+
+// Together returns what several faults need on one server. A setting that only one of them has, or has another value for than the scene
+// they share, is that one's. It is an error when two of them want different values, or when one does not exist on the flavor.
+func Together(flavor string, faults ...Fault) (Needs, error) {
+	var n Needs
+	common := plainNames(sized())
+	owner := map[string]string{} // of each setting
+	for _, f := range faults {
+		if !f.Exists(flavor) {
+			return Needs{}, &FlavorError{f.Name, flavor, f.Flavors}
+		}
+		for _, name := range slices.Sorted(maps.Keys(f.Settings)) {
+			if err := n.set(owner, common, f.Name, name, f.Settings[name]); err != nil {
+				return Needs{}, err
+			}
+		}
+		if f.Limits.Any() {
+			if n.Limits.Any() && n.Limits != f.Limits {
+				return Needs{}, fmt.Errorf("plant %s beside %s: each limits the server in its own way", f.Name, faults[0].Name)
+			}
+			n.Limits = f.Limits
+		}
+		if f.Replica != nil {
+			if n.Replica != nil {
+				return Needs{}, fmt.Errorf("plant %s beside %s: each needs a replica of its own", f.Name, faults[0].Name)
+			}
+			n.Replica = f.Replica
+		}
+		n.Warm = max(n.Warm, f.Warm)
+	}
+	return n, nil
+}
+
+// FlavorError is the answer to a fault that does not exist on a flavor of server.
+type FlavorError struct {
+	Fault, Flavor string
+	Flavors       []string // where it does
+}
+
+func (e *FlavorError) Error() string {
+	return fmt.Sprintf("plant %s: it does not exist on %s, only on %s: choose another --server", e.Fault, e.Flavor, strings.Join(e.Flavors, " and "))
+}
+
+// set adds a setting of the fault called by.
+func (n *Needs) set(owner, common map[string]string, by, name, value string) error {
+	if n.Settings == nil {
+		n.Settings = map[string]string{}
+	}
+	plain := PlainSetting(name)
+	at := ""
+	for have := range n.Settings {
+		if PlainSetting(have) == plain {
+			at = have
+		}
+	}
+	switch {
+	case at == "":
+	case n.Settings[at] == value, common[plain] == value:
+		return nil
+	case n.Settings[at] != common[plain]:
+		return fmt.Errorf("plant %s beside %s: one wants %s=%s, the other %s", by, owner[plain], plain, value, n.Settings[at])
+	default:
+		delete(n.Settings, at)
+	}
+	n.Settings[name], owner[plain] = value, by
+	return nil
+}
+
+func plainNames(m map[string]string) map[string]string {
+	out := map[string]string{}
+	for k, v := range m {
+		out[PlainSetting(k)] = v
+	}
+	return out
+}
+
+// PlainSetting returns the variable's name of a setting in whichever form it is written.
+func PlainSetting(name string) string {
+	return strings.TrimPrefix(strings.ReplaceAll(strings.ToLower(strings.TrimLeft(strings.TrimSpace(name), "-")), "-", "_"), "loose_")
+}
+
+// Pairs names the faults that the accuracy table plants two at a time. The two are of different kinds, exist wherever either does, and
+// neither takes away what the other shows by: a load that stands still behind a lock, for one, shows nothing of a buffer pool.
+func Pairs() [][2]string {
+	return [][2]string{
+		{"missing-index", "connection-churn"},
+		{"missing-index", "small-log-buffer"},
+		{"index-order", "idle-transaction"},
+		{"filesort", "small-redo"},
+		{"two-single-indexes", "disk-temp-tables"},
+		{"unindexed-join", "session-memory"},
+		{"implicit-conversion", "lock-pileup"},
+		{"collation-join", "trigger-cost"},
+		{"redundant-index", "row-versions"},
+		{"index-scan", "table-cache"},
+	}
+}

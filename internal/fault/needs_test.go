@@ -1,0 +1,66 @@
+package fault
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"dyno/internal/limit"
+)
+
+func TestTogether(t *testing.T) {
+	a := Fault{Name: "a", Settings: sizedWith("innodb-buffer-pool-size", "32M"), Warm: 3 * time.Second}
+	delete(a.Settings, "innodb_buffer_pool_size")
+	b := Fault{Name: "b", Settings: sizedWith("tmp_table_size", "1K"), Warm: 5 * time.Second, Limits: limit.Limits{WriteIOPS: 9}, Replica: map[string]string{"x": "1"}}
+	for _, list := range [][]Fault{{a, b}, {b, a}} {
+		n, err := Together("mysql", list...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := plainNames(n.Settings)
+		if len(plain) != len(n.Settings) || plain["innodb_buffer_pool_size"] != "32M" || plain["tmp_table_size"] != "1K" ||
+			plain["innodb_redo_log_capacity"] != "512M" || n.Warm != 5*time.Second || n.Limits.WriteIOPS != 9 || n.Replica["x"] != "1" {
+			t.Errorf("got %+v", n)
+		}
+	}
+	wrong := func(want string, list ...Fault) {
+		t.Helper()
+		if _, err := Together("mariadb", list...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	wrong("one wants tmp_table_size=2K, the other 1K", b, Fault{Name: "c", Settings: map[string]string{"tmp-table-size": "2K"}})
+	wrong("limits the server", b, Fault{Name: "c", Limits: limit.Limits{CPU: 1}})
+	wrong("a replica of its own", b, Fault{Name: "c", Replica: map[string]string{}})
+	var no *FlavorError
+	if _, err := Together("mariadb", Fault{Name: "c", Flavors: []string{"mysql"}}); !errors.As(err, &no) || !strings.Contains(err.Error(), "only on mysql") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestPairsFit plants nothing: it asks whether the settings of each pair go together.
+func TestPairsFit(t *testing.T) {
+	if len(Pairs()) != 10 {
+		t.Errorf("%d pairs", len(Pairs()))
+	}
+	for _, p := range Pairs() {
+		a, err1 := Find(p[0])
+		b, err2 := Find(p[1])
+		if err := errors.Join(err1, err2); err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, flavor := range []string{"mariadb", "mysql"} {
+			if a.Exists(flavor) && b.Exists(flavor) {
+				if _, err := Together(flavor, a, b); err != nil {
+					t.Errorf("%s: %v", flavor, err)
+				}
+			}
+		}
+		if !slices.ContainsFunc([]string{"mariadb", "mysql"}, func(f string) bool { return a.Exists(f) && b.Exists(f) }) {
+			t.Errorf("%s and %s never meet", p[0], p[1])
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package fault
+
+import "dyno/internal/workload"
+
+// replicaLag plants a replica that applies one transaction after the other while its source commits many at a time.
+func replicaLag() Fault {
+	return Fault{
+		Name:  "replica-lag",
+		Title: "a replica applies with one thread what its source writes with many",
+		Story: "Eight sessions write to the source, which flushes its logs now and then. Its replica applies the same writes one after the other in " +
+			"a single thread and flushes at every commit, so that it falls behind further and further. The cure is to apply in parallel.",
+		Kind:     Risk,
+		Threads:  8,
+		Settings: sizedWith("log_bin", "binlog", "server_id", "1"),
+		Replica: sizedWith("innodb_flush_log_at_trx_commit", "1", "sync_binlog", "1", "log_bin", "binlog",
+			"loose_slave_parallel_threads", "0", "loose_replica_parallel_workers", "1"),
+		Workload: mix{
+			name: "replica-lag", title: "updates and inserts of single rows, from eight sessions", rows: 100_000,
+			tables: func(n names, rows int) []workload.Table {
+				return []workload.Table{clients(n, rows, byRegion), visits(n, rows)}
+			},
+			operations: []operation{updateBalance(60), addVisit(30), addClient(10)},
+		},
+		expect: func(n names) Expectation { return Expectation{Rule: "replica-lag"} },
+	}
+}

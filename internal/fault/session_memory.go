@@ -1,0 +1,33 @@
+package fault
+
+import "dyno/internal/workload"
+
+// sessionMemory plants buffers per session that the machine's memory cannot hold for all of them.
+func sessionMemory() Fault {
+	return Fault{
+		Name:  "session-memory",
+		Title: "sessions may take many times the machine's memory",
+		Story: "Somebody has raised the buffers of sessions to hundreds of megabytes each, and 1000 of them may connect. The office does not " +
+			"need them: it reads and writes single rows. But each session may take a buffer of each kind, and more than one, so that a busy " +
+			"hour with some sorts and joins ends with the kernel killing the server. Nothing is slow yet; it is a risk.",
+		Kind:    Risk,
+		Threads: 4,
+		Settings: with(sized(),
+			"max_connections", "1000",
+			"sort_buffer_size", "256M",
+			"join_buffer_size", "512M",
+			"read_rnd_buffer_size", "128M",
+			"read_buffer_size", "64M",
+		),
+		Workload: mix{
+			name: "session-memory", title: "single-row reads and writes by primary key", rows: 100_000,
+			tables: func(n names, rows int) []workload.Table {
+				return []workload.Table{clients(n, rows, byRegion), visits(n, rows)}
+			},
+			operations: []operation{getClient(60), lastVisits(20), updateBalance(20)},
+		},
+		expect: func(names) Expectation {
+			return Expectation{Rule: "session-memory", Variable: "join_buffer_size"}
+		},
+	}
+}

@@ -1,0 +1,70 @@
+package fault
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"dyno/internal/workload"
+)
+
+const branches = 40 // tables of the same form, one for each branch of the office
+
+// tableCache plants more tables than the table cache holds.
+func tableCache() Fault {
+	return Fault{
+		Name:  "table-cache",
+		Title: "more tables are in use than the table cache holds",
+		Story: "Every branch of the office has a table of its own for its accounts, 40 in all, each read by primary key. The cache holds " +
+			"ten open tables, so that nearly every statement has to open its table first and close another one. The cure is a cache for all of them.",
+		Kind:     Hurts,
+		Threads:  4,
+		Settings: with(sized(), "table_open_cache", "10", "table_open_cache_instances", "1"),
+		Workload: mix{
+			name: "table-cache", title: "reads by primary key from 40 tables", rows: 20_000,
+			tables: func(n names, rows int) (all []workload.Table) {
+				for b := range branches {
+					all = append(all, accounts(n, b, rows/branches))
+				}
+				return all
+			},
+			operations: func() (all []operation) {
+				for b := range branches {
+					all = append(all, operation{
+						fmt.Sprintf("get_account_%02d", b), 1,
+						fmt.Sprintf("SELECT {accounts%[1]d.owner}, {accounts%[1]d.balance} FROM {accounts%[1]d} WHERE {accounts%[1]d.id} = ?", b),
+						func(r *rand.Rand, rows int, args []workload.Datum) { args[0] = id(r, max(1, rows/branches)) },
+					})
+				}
+				return all
+			}(),
+		},
+		expect: func(names) Expectation {
+			return Expectation{Rule: "table-cache", Variable: "table_open_cache"}
+		},
+	}
+}
+
+// accounts describes the table of one branch.
+func accounts(n names, branch, rows int) workload.Table {
+	key := fmt.Sprintf("accounts%d", branch)
+	return workload.Table{
+		Name: n.of(key), Rows: max(1, rows),
+		Create: n.sql(fmt.Sprintf("CREATE TABLE {%[1]s} ({%[1]s.id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {%[1]s.owner} VARCHAR(80) NOT NULL, "+
+			"{%[1]s.balance} DECIMAL(12,2) NOT NULL, PRIMARY KEY ({%[1]s.id})) ENGINE=InnoDB", key)),
+		Columns: n.list(key+".id", key+".owner", key+".balance"),
+		Key:     n.of(key + ".id"),
+		Fill: func(seed uint64) func(int, func([]workload.Datum)) {
+			pcg := rand.NewPCG(0, 0)
+			r := rand.New(pcg)
+			var l line
+			return func(row int, emit func([]workload.Datum)) {
+				pcg.Seed(seed, uint64(row)|uint64(branch+1)<<34)
+				l.begin()
+				l.int(row)
+				l.text("Owner %d", row)
+				l.text("%d.%02d", r.IntN(100_000), r.IntN(100))
+				emit(l.row)
+			}
+		},
+	}
+}

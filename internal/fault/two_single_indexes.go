@@ -1,0 +1,78 @@
+package fault
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
+)
+
+// twoSingleIndexes plants two indexes on one column each where both columns are always asked for together.
+func twoSingleIndexes() Fault {
+	const depots, carriers = 60, 50
+	return Fault{
+		Name:  "two-single-indexes",
+		Title: "two conditions are met by two indexes, of which each finds far too much",
+		Story: "300 000 parcels lie in 60 depots and go with 50 carriers; those of one depot and one carrier are asked for, some 100. Depot and carrier have " +
+			"an index each: the server reads 5000 entries of one and 6000 of the other to find what is in both, or reads 5000 rows and drops all but 100. " +
+			"The cure is one index on both columns.",
+		Kind:     Hurts,
+		Threads:  4,
+		Settings: sized(),
+		Workload: mix{
+			name: "two-single-indexes", title: "parcels by depot and carrier, with an index on each", rows: 300_000,
+			tables: func(n names, rows int) []workload.Table {
+				return []workload.Table{indexTable(n, "parcels", rows, []string{"id", "depot_id", "carrier_id", "weight_g", "label"},
+					"{*id} INT UNSIGNED NOT NULL AUTO_INCREMENT, {*depot_id} INT NOT NULL, {*carrier_id} INT NOT NULL, {*weight_g} INT NOT NULL, "+
+						"{*label} VARCHAR(120) NOT NULL, PRIMARY KEY ({*id}), KEY {*by_depot} ({*depot_id}), KEY {*by_carrier} ({*carrier_id})",
+					func(r *rand.Rand, row int, l *line) {
+						l.int(1 + r.IntN(depots))
+						l.int(1 + r.IntN(carriers))
+						l.int(r.IntN(30_000))
+						l.text("handle with care, this side up, parcel number %d", row)
+					})}
+			},
+			operations: []operation{
+				{
+					"parcels_at", 50,
+					"SELECT {parcels.id}, {parcels.weight_g}, {parcels.label} FROM {parcels} WHERE {parcels.depot_id} = ? AND {parcels.carrier_id} = ?",
+					func(r *rand.Rand, _ int, args []workload.Datum) {
+						args[0], args[1] = workload.Int(1+r.Int64N(depots)), workload.Int(1+r.Int64N(carriers))
+					},
+				},
+				{
+					"get_parcel", 40,
+					"SELECT {parcels.weight_g}, {parcels.label} FROM {parcels} WHERE {parcels.id} = ?",
+					func(r *rand.Rand, rows int, args []workload.Datum) { args[0] = id(r, rows) },
+				},
+				{
+					"add_parcel", 10,
+					"INSERT INTO {parcels} ({parcels.depot_id}, {parcels.carrier_id}, {parcels.weight_g}, {parcels.label}) VALUES (?, ?, 500, '')",
+					func(r *rand.Rand, _ int, args []workload.Datum) {
+						args[0], args[1] = workload.Int(1+r.Int64N(depots)), workload.Int(1+r.Int64N(carriers))
+					},
+				},
+			},
+		},
+		expect: func(n names) Expectation {
+			both := n.list("parcels.depot_id", "parcels.carrier_id")
+			return Expectation{
+				Rule: "two-single-indexes", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("parcels")},
+				// Both are equalities, so that either order is right.
+				Check: func(f finding.Finding) string {
+					if f.Action == nil || len(f.Action.Index.Parts) < 2 || f.Action.Index.Parts[0].Column == f.Action.Index.Parts[1].Column {
+						return "it adds no index on both columns"
+					}
+					for _, p := range f.Action.Index.Parts[:2] {
+						if !slices.Contains(both, p.Column) {
+							return "it indexes " + p.Column
+						}
+					}
+					return ""
+				},
+			}
+		},
+	}
+}

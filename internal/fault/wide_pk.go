@@ -1,0 +1,124 @@
+package fault
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
+)
+
+// widePK plants a primary key of three texts below five other indexes.
+func widePK() Fault {
+	return Fault{
+		Name:  "wide-pk",
+		Title: "a primary key of three texts is repeated in five other indexes",
+		Story: "Documents are known by tenant, folder and name, and these three texts are the primary key: some 100 bytes. Each of the five other " +
+			"indexes repeats them in every entry, to look up numbers of 4 bytes. The indexes take several times the room of their own columns, in " +
+			"the pool, on the disk and in backups. The cure is a number as primary key, with the three texts unique beside it.",
+		Kind:     Risk,
+		Threads:  2,
+		Settings: unhurried(),
+		Workload: mix{
+			name: "wide-pk", title: "documents read by name and by owner, and updated", rows: 60_000,
+			tables:     func(n names, rows int) []workload.Table { return []workload.Table{documents(n, rows)} },
+			operations: []operation{getDocument(50), documentsOfOwner(30), touchDocument(20)},
+		},
+		expect: func(n names) Expectation {
+			old := n.list("documents.tenant", "documents.folder", "documents.name")
+			return Expectation{
+				Rule: "wide-pk", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("documents")},
+				Check: func(f finding.Finding) string {
+					if !slices.Equal(f.Subject.Columns, old) {
+						return "it is not about the three columns"
+					}
+					if f.Action == nil || !slices.ContainsFunc(f.Action.Changes, func(c schema.Change) bool { return c.Kind == schema.PrimaryKey && len(c.Index.Parts) == 1 }) {
+						return "it gives no new primary key"
+					}
+					if !slices.ContainsFunc(f.Action.Changes, func(c schema.Change) bool {
+						return c.Kind == schema.AddKey && c.Index.Unique && len(c.Index.Parts) == len(old)
+					}) {
+						return "it gives up that the old key is unique"
+					}
+					return ""
+				},
+			}
+		},
+	}
+}
+
+func documents(n names, rows int) workload.Table {
+	return workload.Table{
+		Name: n.of("documents"), Rows: rows,
+		Create: n.sql("CREATE TABLE {documents} ({documents.tenant} VARCHAR(60) NOT NULL, {documents.folder} VARCHAR(120) NOT NULL, " +
+			"{documents.name} VARCHAR(80) NOT NULL, {documents.owner_id} INT UNSIGNED NOT NULL, {documents.size} INT UNSIGNED NOT NULL, " +
+			"{documents.changed_at} INT UNSIGNED NOT NULL, {documents.kind} SMALLINT UNSIGNED NOT NULL, {documents.checksum} BIGINT UNSIGNED NOT NULL, " +
+			"PRIMARY KEY ({documents.tenant}, {documents.folder}, {documents.name}), KEY {documents.by_owner} ({documents.owner_id}, {documents.kind}), " +
+			"KEY {documents.by_size} ({documents.size}), KEY {documents.by_changed} ({documents.changed_at}), " +
+			"KEY {documents.by_kind} ({documents.kind}, {documents.changed_at}), KEY {documents.by_checksum} ({documents.checksum})) ENGINE=InnoDB"),
+		Columns: n.list("documents.tenant", "documents.folder", "documents.name", "documents.owner_id", "documents.size", "documents.changed_at", "documents.kind", "documents.checksum"),
+		Fill: func(seed uint64) func(int, func([]workload.Datum)) {
+			pcg := rand.NewPCG(0, 0)
+			r := rand.New(pcg)
+			var l line
+			return func(row int, emit func([]workload.Datum)) {
+				pcg.Seed(seed, uint64(row)|3<<32)
+				tenant, folder, name := documentName(row)
+				l.begin()
+				l.text("%s", tenant)
+				l.text("%s", folder)
+				l.text("%s", name)
+				l.int(owner(row))
+				l.int(r.IntN(1 << 30))
+				l.int(firstSeen + r.IntN(100_000_000))
+				l.int(row % 40)
+				l.text("%d", r.Uint64())
+				emit(l.row)
+			}
+		},
+	}
+}
+
+// documentName makes the three texts of a row's number.
+func documentName(row int) (tenant, folder, name string) {
+	return fmt.Sprintf("tenant-%03d.offices.example", row/1000), fmt.Sprintf("/archive/department %02d/correspondence/%06d", row/100%10, row/100),
+		fmt.Sprintf("letter of the %08d. day.pdf", row)
+}
+
+const documentsPerOwner = 25
+
+func owner(row int) int { return 1 + row/documentsPerOwner }
+
+func getDocument(weight int) operation {
+	return operation{
+		"get_document", weight,
+		"SELECT {documents.size}, {documents.changed_at} FROM {documents} WHERE {documents.tenant} = ? AND {documents.folder} = ? AND {documents.name} = ?",
+		func(r *rand.Rand, rows int, args []workload.Datum) {
+			a, b, c := documentName(1 + r.IntN(rows))
+			args[0], args[1], args[2] = workload.String(a), workload.String(b), workload.String(c)
+		},
+	}
+}
+
+func documentsOfOwner(weight int) operation {
+	return operation{
+		"documents_of_owner", weight,
+		"SELECT {documents.name}, {documents.size} FROM {documents} WHERE {documents.owner_id} = ?",
+		func(r *rand.Rand, rows int, args []workload.Datum) {
+			args[0] = workload.Int(int64(owner(1 + r.IntN(rows))))
+		},
+	}
+}
+
+func touchDocument(weight int) operation {
+	return operation{
+		"touch_document", weight,
+		"UPDATE {documents} SET {documents.changed_at} = ? WHERE {documents.tenant} = ? AND {documents.folder} = ? AND {documents.name} = ?",
+		func(r *rand.Rand, rows int, args []workload.Datum) {
+			a, b, c := documentName(1 + r.IntN(rows))
+			args[0], args[1], args[2], args[3] = workload.Int(firstSeen+int64(r.IntN(100_000_000))), workload.String(a), workload.String(b), workload.String(c)
+		},
+	}
+}

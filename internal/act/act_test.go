@@ -117,7 +117,7 @@ func TestPlanOnlyReads(t *testing.T) {
 			for _, c := range counters {
 				before[c] = s.Status(t, c)
 			}
-			p, err := Plan(t.Context(), x, finding.Finding{ID: "f-1", Action: &adds})
+			p, err := Plan(t.Context(), x, finding.Finding{ID: "f-1", Action: &adds}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +158,7 @@ func TestPlanFindsWhatStandsAgainst(t *testing.T) {
 			s, x := start(t, flavor)
 			f := func(a finding.Action, want string) {
 				t.Helper()
-				p, err := Plan(t.Context(), x, finding.Finding{Action: &a})
+				p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, Options{})
 				if err != nil || p.OK() || !strings.Contains(strings.Join(p.Blockers, "\n"), want) {
 					t.Errorf("%v: %q, %v\nwant %s", a.Index, p.Blockers, err, want)
 				}
@@ -182,14 +182,14 @@ func TestPlanFindsWhatStandsAgainst(t *testing.T) {
 			p, err := Plan(t.Context(), x, finding.Finding{Action: &finding.Action{
 				Kind: finding.AddIndex, Table: table,
 				Index: schema.Index{Name: "k", Parts: []schema.IndexPart{col("s"), col("a")}},
-			}})
+			}}, Options{})
 			if err != nil || !p.OK() || !strings.Contains(strings.Join(p.Warnings, "\n"), "makes k_s superfluous") {
 				t.Errorf("%+v, %v", p, err)
 			}
-			if _, err := Plan(t.Context(), x, finding.Finding{}); err == nil {
+			if _, err := Plan(t.Context(), x, finding.Finding{}, Options{}); err == nil {
 				t.Error("a finding without an action has a plan")
 			}
-			if _, err := Plan(t.Context(), x, finding.Finding{Action: &finding.Action{Kind: "drop_database"}}); err == nil {
+			if _, err := Plan(t.Context(), x, finding.Finding{Action: &finding.Action{Kind: "drop_database"}}, Options{}); err == nil {
 				t.Error("an unknown action has a plan")
 			}
 
@@ -207,7 +207,7 @@ func TestPlanFindsWhatStandsAgainst(t *testing.T) {
 			}
 			warned := false
 			for end := time.Now().Add(time.Minute); !warned && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-				p, err := Plan(t.Context(), x, finding.Finding{Action: &adds})
+				p, err := Plan(t.Context(), x, finding.Finding{Action: &adds}, Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -215,6 +215,12 @@ func TestPlanFindsWhatStandsAgainst(t *testing.T) {
 			}
 			if !warned {
 				t.Error("a long transaction is not warned of")
+			}
+			left := action("k_s", col("s"))
+			left.Undo = "ALTER TABLE …"
+			r, err := PlanUndo(t.Context(), x, journal.Entry{ID: "a-1", Server: x.Facts().Server, State: journal.Done, Action: left}, Options{})
+			if err != nil || !r.OK() || !strings.Contains(strings.Join(r.Warnings, "\n"), "has to wait for thread") {
+				t.Errorf("a long transaction is not warned of before taking an index back: %+v, %v", r, err)
 			}
 			tx.Rollback()
 
@@ -242,7 +248,7 @@ func TestApplyAndUndo(t *testing.T) {
 				states = append(states, fmt.Sprint(e.State, " ", slices.Contains(indexes(t, s), "dyno j")))
 				return nil
 			}
-			e, err := Apply(t.Context(), x, j, journal.Entry{ID: "a-1", Target: "shop", Action: adds}, nil, func(n string) { t.Log(n) })
+			e, err := Apply(t.Context(), x, j, journal.Entry{ID: "a-1", Target: "shop", Action: adds}, Options{}, nil, func(n string) { t.Log(n) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -258,11 +264,11 @@ func TestApplyAndUndo(t *testing.T) {
 				t.Errorf("journal %+v, %v", kept, err)
 			}
 
-			_, err = Apply(t.Context(), x, j, kept, nil, nil)
+			_, err = Apply(t.Context(), x, j, kept, Options{}, nil, nil)
 			if err == nil || !strings.Contains(err.Error(), "done already") {
 				t.Errorf("the same entry twice: %v", err)
 			}
-			again, err := Apply(t.Context(), x, j, journal.Entry{ID: "a-2", Action: adds}, nil, nil)
+			again, err := Apply(t.Context(), x, j, journal.Entry{ID: "a-2", Action: adds}, Options{}, nil, nil)
 			var blocked *BlockedError
 			if !errors.As(err, &blocked) || again.State != journal.Failed {
 				t.Errorf("the same action twice: %v, %+v", err, again)
@@ -270,22 +276,22 @@ func TestApplyAndUndo(t *testing.T) {
 			if kept, err := j.Entry(t.Context(), "a-2"); err != nil || kept.State != journal.Failed || kept.Error == "" {
 				t.Errorf("journal of a blocked action: %+v, %v", kept, err)
 			}
-			if _, err := Undo(t.Context(), x, j, "a-2", nil, nil); err == nil || !strings.Contains(err.Error(), "nothing to take back") {
+			if _, err := Undo(t.Context(), x, j, "a-2", Options{}, nil, nil); err == nil || !strings.Contains(err.Error(), "nothing to take back") {
 				t.Errorf("undo of a failed action: %v", err)
 			}
 
 			states = nil
-			e, err = Undo(t.Context(), x, j, "a-1", nil, nil)
+			e, err = Undo(t.Context(), x, j, "a-1", Options{}, nil, nil)
 			if err != nil || e.State != journal.Undone || e.UndoneAt.IsZero() || slices.Contains(indexes(t, s), "dyno j") {
 				t.Errorf("undo: %+v, %v", e, err)
 			}
 			if got := strings.Join(states, ", "); got != "done true, undone false" {
 				t.Errorf("the journal was written: %s", got)
 			}
-			if _, err := Undo(t.Context(), x, j, "a-1", nil, nil); err == nil || !strings.Contains(err.Error(), "is undone") {
+			if _, err := Undo(t.Context(), x, j, "a-1", Options{}, nil, nil); err == nil || !strings.Contains(err.Error(), "is undone") {
 				t.Errorf("undo twice: %v", err)
 			}
-			if _, err := Undo(t.Context(), x, j, "a-none", nil, nil); !errors.Is(err, ledger.ErrNotFound) {
+			if _, err := Undo(t.Context(), x, j, "a-none", Options{}, nil, nil); !errors.Is(err, ledger.ErrNotFound) {
 				t.Errorf("undo of nothing: %v", err)
 			}
 			if got := fmt.Sprint(indexes(t, s)); got != "[PRIMARY k_s kas]" {
@@ -303,7 +309,7 @@ func TestMissingPrivilegeIsNamedBeforeAnythingIsSent(t *testing.T) {
 			x := open(t, s, "u")
 			before := s.Status(t, "Com_alter_table")
 			const want = "GRANT ALTER ON " + quoted + " TO 'u'@'localhost'"
-			e, err := Apply(t.Context(), x, newJournal(t), journal.Entry{ID: "a-1", Action: adds}, nil, nil)
+			e, err := Apply(t.Context(), x, newJournal(t), journal.Entry{ID: "a-1", Action: adds}, Options{}, nil, nil)
 			if err == nil || !strings.Contains(err.Error(), want) || e.State != journal.Failed {
 				t.Errorf("apply: %v, %+v", err, e)
 			}
@@ -314,7 +320,7 @@ func TestMissingPrivilegeIsNamedBeforeAnythingIsSent(t *testing.T) {
 				t.Errorf("%d ALTER TABLE were sent", n)
 			}
 			s.Exec(t, want) // the grant that was named is the one that helps
-			if e, err := Apply(t.Context(), x, newJournal(t), journal.Entry{ID: "a-1", Action: adds}, nil, nil); err != nil {
+			if e, err := Apply(t.Context(), x, newJournal(t), journal.Entry{ID: "a-1", Action: adds}, Options{}, nil, nil); err != nil {
 				t.Errorf("with the grant: %v, %+v", err, e)
 			}
 			// As a role that is in force.
@@ -338,7 +344,7 @@ func TestNothingIsSentWithoutAJournal(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := Apply(t.Context(), x, j, journal.Entry{ID: "a-1", Action: adds}, nil, nil); !errors.Is(err, full) || len(indexes(t, s)) != 3 {
+		if _, err := Apply(t.Context(), x, j, journal.Entry{ID: "a-1", Action: adds}, Options{}, nil, nil); !errors.Is(err, full) || len(indexes(t, s)) != 3 {
 			t.Errorf("journal fails when %s: %v, %v", at, err, indexes(t, s))
 		}
 	}
@@ -349,15 +355,15 @@ func TestNothingIsSentWithoutAJournal(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := Apply(t.Context(), x, j, journal.Entry{ID: "a-1", Action: adds}, nil, nil); !errors.Is(err, full) || !strings.Contains(err.Error(), "the index was added") {
+	if _, err := Apply(t.Context(), x, j, journal.Entry{ID: "a-1", Action: adds}, Options{}, nil, nil); !errors.Is(err, full) || !strings.Contains(err.Error(), "the change was made") {
 		t.Errorf("journal fails at the end: %v", err)
 	}
 	// The entry is Running, and an undo finds out the truth first.
 	j.before = nil
-	if e, err := Undo(t.Context(), x, j, "a-1", nil, nil); err != nil || e.State != journal.Undone || len(indexes(t, s)) != 3 {
+	if e, err := Undo(t.Context(), x, j, "a-1", Options{}, nil, nil); err != nil || e.State != journal.Undone || len(indexes(t, s)) != 3 {
 		t.Errorf("undo: %v, %+v, %v", err, e, indexes(t, s))
 	}
-	if _, err := Apply(t.Context(), x, j, journal.Entry{Action: adds}, nil, nil); err == nil {
+	if _, err := Apply(t.Context(), x, j, journal.Entry{Action: adds}, Options{}, nil, nil); err == nil {
 		t.Error("an entry without an id")
 	}
 }
@@ -369,13 +375,13 @@ func TestUndoRefusesAnythingElse(t *testing.T) {
 	j := newJournal(t)
 	apply := func(id string) {
 		t.Helper()
-		if _, err := Apply(t.Context(), x, j, journal.Entry{ID: id, Action: adds}, nil, nil); err != nil {
+		if _, err := Apply(t.Context(), x, j, journal.Entry{ID: id, Action: adds}, Options{}, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	refuses := func(what string, x *target.Target, id, want string) {
 		t.Helper()
-		if e, err := Undo(t.Context(), x, j, id, nil, nil); err == nil || !strings.Contains(err.Error(), want) || e.State != journal.Done {
+		if e, err := Undo(t.Context(), x, j, id, Options{}, nil, nil); err == nil || !strings.Contains(err.Error(), want) || e.State != journal.Done {
 			t.Errorf("%s: %v, %+v", what, err, e)
 		}
 	}
@@ -384,16 +390,16 @@ func TestUndoRefusesAnythingElse(t *testing.T) {
 	if !slices.Contains(indexes(t, other), "dyno j") {
 		t.Error("the index of another server was dropped")
 	}
-	if _, err := Apply(t.Context(), y, j, journal.Entry{ID: "a-9", Server: x.Facts().Server, Action: adds}, nil, nil); err == nil {
+	if _, err := Apply(t.Context(), y, j, journal.Entry{ID: "a-9", Server: x.Facts().Server, Action: adds}, Options{}, nil, nil); err == nil {
 		t.Error("an entry for another server was applied")
 	}
 	s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX `dyno j`, ADD INDEX `dyno j` (a, id)")
 	refuses("a changed index", x, "a-1", "was changed since, it is now (`a`, `id`)")
 	s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX `dyno j`")
-	refuses("an index that is gone", x, "a-1", "no longer on")
+	refuses("an index that is gone", x, "a-1", "no longer in force on")
 	apply("a-2")
 	s.Exec(t, "DROP TABLE "+quoted)
-	refuses("a table that is gone", x, "a-2", "no longer on")
+	refuses("a table that is gone", x, "a-2", "no longer in force on")
 }
 
 func TestCancelIsWrittenDown(t *testing.T) {
@@ -414,7 +420,7 @@ func TestCancelIsWrittenDown(t *testing.T) {
 		}
 		return nil
 	}
-	e, err := Apply(ctx, x, j, journal.Entry{ID: "a-1", Action: adds}, nil, nil)
+	e, err := Apply(ctx, x, j, journal.Entry{ID: "a-1", Action: adds}, Options{}, nil, nil)
 	if !errors.Is(err, context.Canceled) || alter.WhyOf(err) != alter.Stopped || e.State != journal.Failed {
 		t.Errorf("%v, %+v", err, e)
 	}
@@ -513,7 +519,7 @@ func TestServerCrashInTheMiddle(t *testing.T) {
 		}
 		return nil
 	}
-	e, err := Apply(t.Context(), x, j, journal.Entry{ID: "a-1", Action: adds}, nil, nil)
+	e, err := Apply(t.Context(), x, j, journal.Entry{ID: "a-1", Action: adds}, Options{}, nil, nil)
 	if alter.WhyOf(err) != alter.Lost || e.State != journal.Running {
 		t.Fatalf("%v, %+v", err, e)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,10 +59,10 @@ func (r *recorder) failed(ctx context.Context, err error) error {
 }
 
 // Apply carries out the action of an entry that has an id. The journal has the entry before the first statement is sent, and the
-// preflight of Plan is made once more: what it finds against the action stops it with a *BlockedError. The returned entry is Done only
-// when the index was seen on the server afterwards. The statements are made from the action's table and index; the entry's SQL and Undo
-// are set to them. note, which may be nil, gets a line for whatever happens on the way.
-func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, report progress.Sink, note func(string)) (journal.Entry, error) {
+// preflight of Plan is made once more: what it finds against the action stops it with a *BlockedError, and a statement that is not
+// Options.Agreed with ErrPreviewChanged. The returned entry is Done only when the change was seen on the server afterwards. The statements are made from the action's fields; the entry's action is completed
+// with them and with what an undo needs. note, which may be nil, gets a line for whatever happens on the way.
+func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o Options, report progress.Sink, note func(string)) (journal.Entry, error) {
 	switch {
 	case e.ID == "":
 		return e, errors.New("apply action: the entry has no id")
@@ -69,8 +70,9 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, re
 		return e, fmt.Errorf("apply action %s: it is %s already", e.ID, e.State)
 	case e.Server != "" && e.Server != t.Facts().Server:
 		return e, wrongServer(e, t)
-	case e.Action.Kind != finding.AddIndex:
-		return e, fmt.Errorf("apply action %s: unknown kind %q", e.ID, e.Action.Kind)
+	}
+	if _, err := changeOf(e.Action, o); err != nil {
+		return e, fmt.Errorf("apply action %s: %w", e.ID, err)
 	}
 	r := &recorder{j, e, note}
 	r.e.Server, r.e.State = t.Facts().Server, journal.Planned
@@ -83,17 +85,21 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, re
 	if r.e.Planned.IsZero() {
 		r.e.Planned = time.Now().UTC()
 	}
-	r.e.Action.SQL, r.e.Action.Undo = addition(e.Action).Statement(), removal(e.Action).Statement()
 	if err := r.put(ctx); err != nil {
 		return r.e, fmt.Errorf("apply action %s: nothing was sent: %w", e.ID, err)
 	}
-	p, err := plan(ctx, t, r.e.Action)
-	if err == nil && !p.OK() {
+	p, c, err := plan(ctx, t, r.e.Action, o)
+	switch {
+	case err != nil:
+	case !p.OK():
 		err = &BlockedError{p.Blockers}
+	default: // the server may have changed since somebody agreed
+		err = o.agreed(p.Action.SQL)
 	}
 	if err != nil {
 		return r.e, r.failed(ctx, fmt.Errorf("apply action %s: %w", e.ID, err))
 	}
+	r.e.Action = p.Action
 	for _, w := range p.Warnings { // the preview has told them
 		r.e.Notes = append(r.e.Notes, journal.Note{At: time.Now().UTC(), Text: w})
 	}
@@ -101,32 +107,140 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, re
 	if err := r.put(ctx); err != nil {
 		return r.e, fmt.Errorf("apply action %s: nothing was sent: %w", e.ID, err)
 	}
-	if err := alter.Native(ctx, t, addition(r.e.Action), report, r.note); err != nil {
-		if alter.WhyOf(err) == alter.Lost { // the truth is on the server: Reconcile asks it
+	if err := c.do(ctx, t, report, r.note); err != nil {
+		if unsure(ctx, t, c, err) { // the truth is on the server: Reconcile asks it
 			r.note(err.Error())
 			return r.e, errors.Join(fmt.Errorf("apply action %s: %w", e.ID, err), r.put(ctx))
 		}
 		return r.e, r.failed(ctx, fmt.Errorf("apply action %s: %w", e.ID, err))
 	}
-	switch is, _, err := present(context.WithoutCancel(ctx), t, r.e.Action); {
+	if after, ok := c.(interface{ settled() finding.Action }); ok { // what the server made of it
+		r.e.Action = after.settled()
+	}
+	switch is, now, err := c.found(context.WithoutCancel(ctx), t); {
 	case err != nil:
-		r.note("the statement succeeded, but the index could not be looked for: " + err.Error())
+		r.note("the statement succeeded, but the " + c.noun() + " could not be looked at: " + err.Error())
 		return r.e, errors.Join(fmt.Errorf("apply action %s: verify: %w", e.ID, err), r.put(ctx))
-	case is != same:
-		return r.e, r.failed(ctx, fmt.Errorf("apply action %s: the server reported success, but the index is %s", e.ID, is))
+	case is != inForce:
+		return r.e, r.failed(ctx, fmt.Errorf("apply action %s: the server reported success, but the change of the %s is %s %s", e.ID, c.noun(), is, now))
 	}
 	r.e.State, r.e.Ended = journal.Done, time.Now().UTC()
 	if err := r.put(ctx); err != nil {
-		return r.e, fmt.Errorf("apply action %s: the index was added, but %w", e.ID, err)
+		return r.e, fmt.Errorf("apply action %s: the change was made, but %w", e.ID, err)
 	}
 	return r.e, nil
 }
 
-const undoBegan = "taking it back began"
+// unsure reports whether an action that ended with an error may be in force all the same: it is not written down as failed then, which would
+// close the way back.
+func unsure(ctx context.Context, t *target.Target, c change, err error) bool {
+	switch alter.WhyOf(err) {
+	case alter.Lost:
+		return true
+	case "": // no error of an ALTER, which the server would have taken back
+		if errors.Is(err, errTaken) || target.KindOf(err) == target.Gone {
+			return true
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+		defer cancel()
+		is, _, ferr := c.found(ctx, t)
+		return ferr != nil || is != asWas && is != nowhere
+	default:
+		return target.KindOf(err) == target.Gone
+	}
+}
 
-// Undo takes back the action of an entry: it drops the index, if it is still the one that was added, on the server where it was added
-// and on no other. An entry that a crash left Running is reconciled first.
-func Undo(ctx context.Context, t *target.Target, j Journal, id string, report progress.Sink, note func(string)) (journal.Entry, error) {
+// undoBegan begins the note that an action is being taken back; wantedBy follows when somebody is known who wants it.
+const (
+	undoBegan = "taking it back began"
+	wantedBy  = ", asked for by "
+)
+
+// UndoneBy returns who had an action taken back; "" while it is not, and for the command line.
+func UndoneBy(e journal.Entry) (by string) {
+	if e.State != journal.Undone {
+		return ""
+	}
+	for _, n := range e.Notes { // the last that began is the one that succeeded
+		if rest, ok := strings.CutPrefix(n.Text, undoBegan); ok {
+			by = strings.TrimPrefix(rest, wantedBy)
+		}
+	}
+	return by
+}
+
+// Return is what taking an action back would mean on a server as it is now.
+type Return struct {
+	Entry    journal.Entry // as the server shows it, which may differ from the journal after a crash
+	SQL      string        // as it would be sent
+	Warnings []string      // worth knowing before
+	Blockers []string      // it would not be done while one of them holds
+}
+
+// OK reports whether nothing stands against it.
+func (r Return) OK() bool { return len(r.Blockers) == 0 }
+
+// PlanUndo asks the server what taking the action of an entry back would mean. It only reads, and writes nothing into the journal. What
+// stands against it is in Return.Blockers; an error means that the question could not be answered.
+func PlanUndo(ctx context.Context, t *target.Target, e journal.Entry, o Options) (Return, error) {
+	r, _, err := planUndo(ctx, t, e, o)
+	return r, err
+}
+
+// planUndo returns the entry as far as it was reconciled also with an error.
+func planUndo(ctx context.Context, t *target.Target, e journal.Entry, opt Options) (Return, change, error) {
+	r := Return{Entry: e, SQL: e.Action.Undo}
+	if e.Server != t.Facts().Server {
+		return r, nil, wrongServer(e, t)
+	}
+	if e.State == journal.Running || e.State == journal.Planned || e.State == journal.Done {
+		var err error
+		if r.Entry, err = Reconcile(ctx, t, e); err != nil {
+			return r, nil, err
+		}
+	}
+	var p Preview
+	o := objections{&p}
+	switch {
+	case r.Entry.State == journal.Running:
+		o.block("the server is still at it: wait until it is done")
+	case r.Entry.State != journal.Done:
+		o.block("it is %s, so there is nothing to take back", r.Entry.State)
+	case r.SQL == "":
+		o.block("it left nothing to take back")
+	}
+	r.Blockers = p.Blockers
+	if !r.OK() {
+		return r, nil, nil
+	}
+	c, err := changeOf(r.Entry.Action, opt)
+	if err != nil {
+		return r, nil, err
+	}
+	if b, ok := c.(interface{ reverse() string }); ok {
+		r.SQL = b.reverse()
+	}
+	switch is, now, err := c.found(ctx, t); {
+	case err != nil:
+		return r, nil, err
+	case is == asWas || is == nowhere:
+		o.block("the change of the %s is no longer in force%s", c.noun(), on(c))
+	case is == other:
+		o.block("the %s was changed since, it is now %s: take it back by hand if it should go", c.noun(), now)
+	default:
+		err = c.again(ctx, t, o)
+		if err != nil {
+			return r, nil, err
+		}
+	}
+	r.Warnings, r.Blockers = p.Warnings, p.Blockers
+	return r, c, nil
+}
+
+// Undo takes back the action of an entry, if the server is still as the action left it, on the server where it was carried out and on no
+// other. What a crash left half-way is reconciled first, and what PlanUndo finds against it stops it with a *BlockedError, as a statement
+// that is not Options.Agreed does with ErrPreviewChanged.
+func Undo(ctx context.Context, t *target.Target, j Journal, id string, o Options, report progress.Sink, note func(string)) (journal.Entry, error) {
 	e, err := j.Entry(ctx, id)
 	if err != nil {
 		return e, fmt.Errorf("undo action %s: %w", id, err)
@@ -134,55 +248,59 @@ func Undo(ctx context.Context, t *target.Target, j Journal, id string, report pr
 	if e.Server != t.Facts().Server {
 		return e, wrongServer(e, t)
 	}
-	r := &recorder{j, e, note}
-	if e.State == journal.Running || e.State == journal.Planned {
-		if r.e, err = Reconcile(ctx, t, e); err != nil {
-			return e, fmt.Errorf("undo action %s: %w", id, err)
-		}
-		if err := r.put(ctx); err != nil {
-			return r.e, fmt.Errorf("undo action %s: %w", id, err)
+	p, c, err := planUndo(ctx, t, e, o)
+	r := &recorder{j, p.Entry, note}
+	if r.e.State != e.State || len(r.e.Notes) != len(e.Notes) {
+		if perr := r.put(ctx); perr != nil {
+			return r.e, fmt.Errorf("undo action %s: %w", id, errors.Join(err, perr))
 		}
 	}
-	if r.e.State != journal.Done {
-		return r.e, fmt.Errorf("undo action %s: it is %s, so there is nothing to take back", id, r.e.State)
-	}
-	switch is, found, err := present(ctx, t, r.e.Action); {
+	switch {
 	case err != nil:
-		return r.e, fmt.Errorf("undo action %s: %w", id, err)
-	case is == gone:
-		return r.e, fmt.Errorf("undo action %s: the index %s is no longer on %s: nothing was changed", id, r.e.Action.Index.Name, r.e.Action.Table)
-	case is == changed:
-		return r.e, fmt.Errorf("undo action %s: the index %s was changed since, it is now (%s): nothing was changed; drop it by hand if it should go",
-			id, r.e.Action.Index.Name, schema.PartsSQL(found.Parts))
+	case !p.OK():
+		err = &BlockedError{p.Blockers}
+	default:
+		err = o.agreed(p.SQL)
 	}
-	var blockers []string
-	block := func(format string, args ...any) { blockers = append(blockers, fmt.Sprintf(format, args...)) }
-	if err := server(ctx, t, r.e.Action.Table, block, func(string, ...any) {}); err != nil {
+	if err != nil {
 		return r.e, fmt.Errorf("undo action %s: %w", id, err)
 	}
-	if len(blockers) > 0 {
-		return r.e, fmt.Errorf("undo action %s: %w", id, &BlockedError{blockers})
+	r.e.Action.Undo = p.SQL
+	for _, w := range p.Warnings { // the preview has told them
+		r.e.Notes = append(r.e.Notes, journal.Note{At: time.Now().UTC(), Text: w})
 	}
-	r.note(undoBegan)
+	began := undoBegan
+	if o.By != "" {
+		began += wantedBy + o.By
+	}
+	r.note(began)
 	if err := r.put(ctx); err != nil {
 		return r.e, fmt.Errorf("undo action %s: nothing was sent: %w", id, err)
 	}
-	if err := alter.Native(ctx, t, removal(r.e.Action), report, r.note); err != nil {
+	if err := c.back(ctx, t, report, r.note); err != nil {
 		r.note("taking it back failed: " + err.Error())
 		return r.e, errors.Join(fmt.Errorf("undo action %s: %w", id, err), r.put(ctx))
 	}
-	if is, _, err := present(context.WithoutCancel(ctx), t, r.e.Action); err != nil || is != gone {
+	if is, now, err := c.found(context.WithoutCancel(ctx), t); err != nil || is != asWas {
 		if err == nil {
-			err = fmt.Errorf("the server reported success, but the index is %s", is)
+			err = fmt.Errorf("the server reported success, but the change of the %s is %s %s", c.noun(), is, now)
 		}
 		r.note("taking it back could not be verified: " + err.Error())
 		return r.e, errors.Join(fmt.Errorf("undo action %s: %w", id, err), r.put(ctx))
 	}
 	r.e.State, r.e.UndoneAt = journal.Undone, time.Now().UTC()
 	if err := r.put(ctx); err != nil {
-		return r.e, fmt.Errorf("undo action %s: the index was dropped, but %w", id, err)
+		return r.e, fmt.Errorf("undo action %s: it was taken back, but %w", id, err)
 	}
 	return r.e, nil
+}
+
+// on says where a change to a table stands.
+func on(c change) string {
+	if c.table().Table == "" {
+		return ""
+	}
+	return " on " + c.table().String()
 }
 
 // Reconcile asks the server what became of an entry that was left half-way, and returns the entry as it truly is. It changes nothing,
@@ -191,13 +309,19 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 	if e.Server != t.Facts().Server {
 		return e, wrongServer(e, t)
 	}
-	r := &recorder{e: e}
-	now := time.Now().UTC()
-	busy, err := running(ctx, t, e.Action.Table)
+	c, err := changeOf(e.Action, Options{})
 	if err != nil {
 		return e, fmt.Errorf("reconcile action %s: %w", e.ID, err)
 	}
-	is, found, err := present(ctx, t, e.Action)
+	r := &recorder{e: e}
+	now := time.Now().UTC()
+	busy := false
+	if c.table().Table != "" {
+		if busy, err = running(ctx, t, c.table()); err != nil {
+			return e, fmt.Errorf("reconcile action %s: %w", e.ID, err)
+		}
+	}
+	is, found, err := c.found(ctx, t)
 	if err != nil {
 		return e, fmt.Errorf("reconcile action %s: %w", e.ID, err)
 	}
@@ -208,20 +332,20 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 		switch {
 		case busy:
 			r.note("the server is still at it")
-		case is == same:
+		case is == inForce:
 			r.e.State, r.e.Ended = journal.Done, now
-			r.note("it was interrupted, but the server has the index")
-		case is == changed:
-			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the index of that name is another one: ("+schema.PartsSQL(found.Parts)+")"
+			r.note("it was interrupted, but the server has made the change of the " + c.noun())
+		case is == other:
+			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the "+c.noun()+" is another one: "+found
 		default:
-			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the server has no such index"
+			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the server has not made the change of the "+c.noun()
 		}
 	case journal.Failed, journal.Undone: // these are ends
 	case journal.Done:
-		began := len(e.Notes) > 0 && e.Notes[len(e.Notes)-1].Text == undoBegan
-		if began && is == gone && !busy {
+		began := slices.ContainsFunc(e.Notes, func(n journal.Note) bool { return strings.HasPrefix(n.Text, undoBegan) })
+		if began && is == asWas && !busy {
 			r.e.State, r.e.UndoneAt = journal.Undone, now
-			r.note("taking it back was interrupted, but the index is gone")
+			r.note("taking it back was interrupted, but it is taken back")
 		}
 	}
 	return r.e, nil
@@ -231,17 +355,17 @@ func wrongServer(e journal.Entry, t *target.Target) error {
 	return fmt.Errorf("action %s belongs to the server %s, and %s is %s: nothing was changed", e.ID, e.Server, t, t.Facts().Server)
 }
 
-// state says how an index on the server compares with the one of an action.
-type state string
+// likeness says how an index on the server compares with the one of an action.
+type likeness string
 
 const (
-	same    state = "there"
-	gone    state = "not there"
-	changed state = "another one"
+	same    likeness = "there"
+	gone    likeness = "not there"
+	changed likeness = "another one"
 )
 
 // present looks for the action's index, by name and by key.
-func present(ctx context.Context, t *target.Target, a finding.Action) (state, schema.Index, error) {
+func present(ctx context.Context, t *target.Target, a finding.Action) (likeness, schema.Index, error) {
 	tables, err := catalog.Tables(ctx, t.DB(), []schema.Ref{a.Table})
 	if err != nil {
 		return "", schema.Index{}, t.Wrap("look for the index", err)

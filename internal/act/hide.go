@@ -22,23 +22,33 @@ func Show(ctx context.Context, t *target.Target, table schema.Ref, index string)
 	return turn(ctx, t, table, index, false)
 }
 
+// visibility returns the server's words for hiding and showing an index; false when it can do neither.
+func visibility(t *target.Target) (hide, show string, can bool) {
+	switch {
+	case t.Has(target.HasInvisibleIndex):
+		return "INVISIBLE", "VISIBLE", true
+	case t.Has(target.HasIgnoredIndex):
+		return "IGNORED", "NOT IGNORED", true
+	}
+	return "", "", false
+}
+
 func turn(ctx context.Context, t *target.Target, table schema.Ref, index string, hide bool) error {
 	op := "show index"
 	if hide {
 		op = "hide index"
 	}
 	op += " " + index + " of " + table.String()
-	var word string
-	switch {
-	case t.Has(target.HasInvisibleIndex):
-		word = map[bool]string{true: "INVISIBLE", false: "VISIBLE"}[hide]
-	case t.Has(target.HasIgnoredIndex):
-		word = map[bool]string{true: "IGNORED", false: "NOT IGNORED"}[hide]
-	default:
+	hidden, shown, can := visibility(t)
+	if !can {
 		return &target.Error{
 			Op: op, Kind: target.Unsupported, Target: "on " + t.Spec().Where(), Err: fmt.Errorf("%s %s cannot hide an index", t.Facts().Flavor, t.Facts().Version),
 			Hint: "indexes can be hidden from MySQL 8.0 and MariaDB 10.6 on",
 		}
+	}
+	word := shown
+	if hide {
+		word = hidden
 	}
 	x, err := lookup(ctx, t, table, index)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"dyno/internal/alter"
 	"dyno/internal/catalog"
 	"dyno/internal/finding"
+	"dyno/internal/host"
 	"dyno/internal/known"
 	"dyno/internal/schema"
 	"dyno/internal/target"
@@ -38,7 +39,10 @@ func (p Preview) OK() bool { return len(p.Blockers) == 0 }
 
 // Text returns the preview as lines for people.
 func (p Preview) Text() []string {
-	out := []string{p.Words, "", "  " + p.Action.SQL, "", "To take it back:", "  " + p.Action.Undo, ""}
+	out := []string{p.Words, "", "  " + p.Action.SQL, ""}
+	if p.Action.Undo != "" {
+		out = append(out, "To take it back:", "  "+p.Action.Undo, "")
+	}
 	var size []string
 	if n, ok := p.Rows.Get(); ok {
 		size = append(size, "about "+unit.Count(float64(n))+" rows")
@@ -82,88 +86,55 @@ const longTransaction = 5
 
 // Plan asks the server what carrying out the finding's action would mean. It only reads. What stands against it is in Preview.Blockers;
 // an error means that the question could not be answered.
-func Plan(ctx context.Context, t *target.Target, f finding.Finding) (Preview, error) {
+func Plan(ctx context.Context, t *target.Target, f finding.Finding, o Options) (Preview, error) {
 	if f.Action == nil {
 		return Preview{}, errors.New("plan action: the finding suggests none")
 	}
-	p, err := plan(ctx, t, *f.Action)
+	p, _, err := plan(ctx, t, *f.Action, o)
 	p.Finding = f.ID
 	return p, err
 }
 
-func plan(ctx context.Context, t *target.Target, a finding.Action) (Preview, error) {
-	if a.Kind != finding.AddIndex {
-		return Preview{}, fmt.Errorf("plan action: unknown kind %q: this version of dyno carries out %s", a.Kind, finding.AddIndex)
-	}
-	// The statements are made here from the action's parts: text that came with a snapshot or a file is never sent.
-	a.SQL, a.Undo = addition(a).Statement(), removal(a).Statement()
-	p := Preview{
-		Target: t.String(), Server: t.Facts().Server, Action: a,
-		Words: fmt.Sprintf("Add index %s (%s) to table %s on %s, while its users go on.", a.Index.Name, schema.PartsSQL(a.Index.Parts), a.Table, t),
-	}
-	block := func(format string, args ...any) { p.Blockers = append(p.Blockers, fmt.Sprintf(format, args...)) }
-	warn := func(format string, args ...any) { p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...)) }
-
-	if err := server(ctx, t, a.Table, block, warn); err != nil {
-		return p, err
-	}
-	tables, err := catalog.Tables(ctx, t.DB(), []schema.Ref{a.Table})
-	if err != nil {
-		return p, t.Wrap("plan action", err)
-	}
-	if len(tables) == 0 {
-		block("there is no table %s, or the account may not see it", a.Table)
-		return p, nil
-	}
-	tab := tables[0]
-	if tab.Ref != a.Table {
-		block("there is no table %s, but one called %s", a.Table, tab.Ref)
-		return p, nil
-	}
-	p.Rows, p.TableBytes = tab.Rows, tab.DataBytes
-	checkTable(tab, a.Index, block)
-	for _, x := range tab.Indexes {
-		switch {
-		case x.Hidden && !a.Index.Unique && schema.SameKey(x, a.Index):
-			block("the index %s has the same columns and is hidden from the optimiser: make it visible instead", x.Name)
-		case schema.Serves(x, a.Index):
-			block("the index %s serves the same purpose already", x.Name)
-		case strings.EqualFold(x.Name, a.Index.Name):
-			block("another index is called %s already", x.Name)
-		case !x.Unique && !x.Primary() && schema.Serves(a.Index, x):
-			warn("the new index makes %s superfluous: it can be dropped later", x.Name)
-		}
-	}
-	if a.Index.Unique {
-		warn("the index is unique: it fails if there are equal values, and refuses them from then on")
-	}
-	p.Bytes = indexBytes(tab, a.Index)
-	p.SecondsLo, p.SecondsHi = buildSeconds(tab, p.Bytes)
-	if n, ok := p.Bytes.Get(); ok {
-		space(ctx, t, n, block, warn)
-	}
-	holders, err := alter.Holders(ctx, t, a.Table, longTransaction)
-	switch {
-	case target.KindOf(err) == target.Denied:
-		warn("long transactions on the table were not looked for: %s", target.HintOf(err))
-	case err != nil:
-		return p, err
-	}
-	for i, h := range holders {
-		if i == 3 {
-			warn("and %d more such transactions", len(holders)-i)
-			break
-		}
-		warn("the change has to wait for %s", h)
-	}
-	if v, _ := t.Variable("log_bin"); v == "ON" {
-		warn("replicas make the same change after this server has, and may lag behind for as long")
-	}
-	return p, nil
+// Options say how an action may be carried out, or taken back.
+type Options struct {
+	// Blocking lets a change to a table that the server cannot make online stop the table's writers until it is made.
+	Blocking bool
+	// Host is where the kernel shows its settings; the zero value is this machine.
+	Host host.FS
+	// Agreed is the statement that was shown and agreed to: Apply and Undo send no other one, see ErrPreviewChanged. Empty: the one that
+	// fits to the server as it is now.
+	Agreed string
+	// By is who asks for an action to be taken back, for the journal; empty for the command line.
+	By string
 }
 
-// server checks what does not depend on the index: that the server takes changes, and that the account may make them.
-func server(ctx context.Context, t *target.Target, table schema.Ref, block, warn func(string, ...any)) error {
+// ErrPreviewChanged is the answer to a change that would now be another one than the one that was agreed to.
+var ErrPreviewChanged = errors.New("the change is no longer the one that was shown")
+
+// agreed refuses a statement that nobody agreed to.
+func (o Options) agreed(sql string) error {
+	if o.Agreed == "" || o.Agreed == sql {
+		return nil
+	}
+	return fmt.Errorf("%w: it would be %s; look at it again", ErrPreviewChanged, sql)
+}
+
+func plan(ctx context.Context, t *target.Target, a finding.Action, opt Options) (Preview, change, error) {
+	c, err := changeOf(a, opt)
+	if err != nil {
+		return Preview{}, nil, fmt.Errorf("plan action: %w", err)
+	}
+	p := Preview{Target: t.String(), Server: t.Facts().Server, Action: a}
+	if err := c.fill(ctx, t, &p, objections{&p}); err != nil {
+		return p, nil, err
+	}
+	c, err = changeOf(p.Action, opt)
+	return p, c, err
+}
+
+// server checks what does not depend on the change to a table: that the server takes changes, and that the account may make them.
+func server(ctx context.Context, t *target.Target, table schema.Ref, o objections) error {
+	block, warn := o.block, o.warn
 	f := t.Facts()
 	if f.ReadOnly {
 		block("the server is read-only: make the change where it replicates from")
@@ -187,14 +158,71 @@ func server(ctx context.Context, t *target.Target, table schema.Ref, block, warn
 	return nil
 }
 
+// againOn looks for what stands against changing a table back, and for who would hold that up.
+func againOn(ctx context.Context, t *target.Target, table schema.Ref, o objections) error {
+	if err := server(ctx, t, table, o); err != nil {
+		return err
+	}
+	return waits(ctx, t, table, o)
+}
+
+// tableFor returns the table that an action is about, and whether it can be changed at all. The preview gets its size and who holds it.
+func tableFor(ctx context.Context, t *target.Target, ref schema.Ref, p *Preview, o objections) (tab schema.Table, ok bool, err error) {
+	if err := server(ctx, t, ref, o); err != nil {
+		return tab, false, err
+	}
+	tables, err := catalog.Tables(ctx, t.DB(), []schema.Ref{ref})
+	switch {
+	case err != nil:
+		return tab, false, t.Wrap("plan action", err)
+	case len(tables) == 0:
+		o.block("there is no table %s, or the account may not see it", ref)
+		return tab, false, nil
+	case tables[0].Ref != ref:
+		o.block("there is no table %s, but one called %s", ref, tables[0].Ref)
+		return tab, false, nil
+	}
+	tab = tables[0]
+	switch {
+	case tab.View:
+		o.block("%s is a view", tab.Ref)
+	case tab.Engine != "InnoDB":
+		o.block("%s is a table of engine %s, which cannot be changed while it is written", tab.Ref, tab.Engine)
+	}
+	p.Rows, p.TableBytes = tab.Rows, tab.DataBytes
+	return tab, true, nil
+}
+
+// waits tells of transactions that the change would have to wait for.
+func waits(ctx context.Context, t *target.Target, ref schema.Ref, o objections) error {
+	holders, err := alter.Holders(ctx, t, ref, longTransaction)
+	switch {
+	case target.KindOf(err) == target.Denied:
+		o.warn("long transactions on the table were not looked for: %s", target.HintOf(err))
+	case err != nil:
+		return err
+	}
+	for i, h := range holders {
+		if i == 3 {
+			o.warn("and %d more such transactions", len(holders)-i)
+			break
+		}
+		o.warn("the change has to wait for %s", h)
+	}
+	return nil
+}
+
+// replicas tells that they make the same change.
+func replicas(t *target.Target, o objections) {
+	if v, _ := t.Variable("log_bin"); v == "ON" {
+		o.warn("replicas make the same change after this server has, and may lag behind for as long")
+	}
+}
+
 // checkTable looks for what the server would refuse.
 func checkTable(t schema.Table, x schema.Index, block func(string, ...any)) {
-	switch {
-	case t.View:
-		block("%s is a view", t.Ref)
+	if t.View {
 		return
-	case t.Engine != "InnoDB":
-		block("%s is a table of engine %s, which cannot be changed while it is written", t.Ref, t.Engine)
 	}
 	if x.Name == "" || x.Primary() || len(x.Parts) == 0 {
 		block("the action names no index to add")
@@ -236,12 +264,4 @@ func checkTable(t schema.Table, x schema.Index, block func(string, ...any)) {
 	if sum > keyLimit {
 		block("the columns of the index take up to %d bytes, and %d is the most", sum, keyLimit)
 	}
-}
-
-func addition(a finding.Action) alter.Change {
-	return alter.Change{Table: a.Table, SQL: schema.AddIndexClause(a.Index)}
-}
-
-func removal(a finding.Action) alter.Change {
-	return alter.Change{Table: a.Table, SQL: schema.DropIndexClause(a.Index.Name)}
 }

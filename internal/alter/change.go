@@ -14,10 +14,12 @@ type Change struct {
 	Table schema.Ref
 	// SQL is what follows the table's name, ALGORITHM and LOCK left out: ADD INDEX `k` (`a`).
 	SQL string
-	// Algorithm is INPLACE, when empty, or NOCOPY or INSTANT. COPY is refused: it stops all writers.
+	// Algorithm is INPLACE, when empty, or NOCOPY or INSTANT. COPY is refused unless Blocking is set: it stops all writers.
 	Algorithm string
-	// Lock is NONE, when empty. Nothing else lets all users go on.
+	// Lock is NONE, when empty, or SHARED with Blocking. Nothing else lets all users go on.
 	Lock string
+	// Blocking says that writers of the table may have to wait until the change is made: the server copies the table under LOCK=SHARED.
+	Blocking bool
 	// LockWait bounds each wait for the table's metadata lock, during which every new statement on the table waits too:
 	// 1 to 5 s in whole seconds, 2 s when zero.
 	LockWait time.Duration
@@ -35,10 +37,10 @@ const (
 // complete fills what is left out and reports what cannot be.
 func (c Change) complete() (Change, error) {
 	if c.Algorithm == "" {
-		c.Algorithm = "INPLACE"
+		c.Algorithm = map[bool]string{false: "INPLACE", true: "COPY"}[c.Blocking]
 	}
 	if c.Lock == "" {
-		c.Lock = "NONE"
+		c.Lock = map[bool]string{false: "NONE", true: "SHARED"}[c.Blocking]
 	}
 	if c.LockWait == 0 {
 		c.LockWait = defaultLockWait
@@ -54,10 +56,10 @@ func (c Change) complete() (Change, error) {
 	if strings.TrimSpace(c.SQL) == "" {
 		errs = append(errs, errors.New("nothing to change"))
 	}
-	if c.Algorithm != "INPLACE" && c.Algorithm != "NOCOPY" && c.Algorithm != "INSTANT" {
+	if c.Algorithm != "INPLACE" && c.Algorithm != "NOCOPY" && c.Algorithm != "INSTANT" && !(c.Blocking && c.Algorithm == "COPY") {
 		errs = append(errs, fmt.Errorf("algorithm %s may stop the table's users: INPLACE, NOCOPY and INSTANT are accepted", c.Algorithm))
 	}
-	if c.Lock != "NONE" {
+	if c.Lock != "NONE" && !(c.Blocking && c.Lock == "SHARED") {
 		errs = append(errs, fmt.Errorf("lock %s stops the table's users: only NONE is accepted", c.Lock))
 	}
 	if c.LockWait < minLockWait || c.LockWait > maxLockWait {

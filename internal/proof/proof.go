@@ -92,13 +92,16 @@ const bigShift = 0.2
 // fewCalls is the number of calls below which a mean says little.
 const fewCalls = 20
 
+// weighty is the share of the statement time from which a class is touched by a change of the whole server.
+const weighty = 0.02
+
 // Compare sets the two windows side by side. Classes of about name the ones that the finding was about; others that use the
-// action's table join them.
+// action's table join them. A change of the whole server, a variable, touches all classes with a share of the statement time that counts.
 func Compare(before, after *snapshot.Snapshot, a finding.Action, about finding.Subject) Proof {
 	p := Proof{Action: a, Before: window(before), After: window(after)}
 	seen := map[string]bool{}
 	for _, c := range append(slices.Clone(before.Classes), after.Classes...) {
-		if seen[c.ID] || !(slices.Contains(about.Classes, c.ID) || uses(c, a)) {
+		if seen[c.ID] || !(slices.Contains(about.Classes, c.ID) || uses(c, a) || a.Table.Table == "" && (share(before, c.ID) >= weighty || share(after, c.ID) >= weighty)) {
 			continue
 		}
 		seen[c.ID] = true
@@ -111,6 +114,15 @@ func Compare(before, after *snapshot.Snapshot, a finding.Action, about finding.S
 	return p
 }
 
+// share returns which part of a window's statement time a class holds, 0 to 1.
+func share(s *snapshot.Snapshot, id string) float64 {
+	c, ok := s.Class(id)
+	if total := s.TotalTime(); ok && total > 0 {
+		return c.TimeSec / total
+	}
+	return 0
+}
+
 func window(s *snapshot.Snapshot) Window {
 	w := Window{From: s.From, To: s.To, Seconds: s.Seconds()}
 	for _, c := range s.Classes {
@@ -121,6 +133,9 @@ func window(s *snapshot.Snapshot) Window {
 
 // uses reports whether statements of the class name the action's table.
 func uses(c class.Class, a finding.Action) bool {
+	if a.Table.Table == "" {
+		return false
+	}
 	sh, err := sqlshape.Parse(c.Fingerprint)
 	if err != nil {
 		return false
@@ -277,7 +292,11 @@ func (p *Proof) warn(before, after *snapshot.Snapshot) {
 		add("a window was sampled, not counted: times per call and the mix of calls cannot be compared exactly")
 	}
 	if len(p.Touched) == 0 {
-		add("no class that uses " + p.Action.Table.String() + " was seen in either window: there is nothing to compare; try a longer --window while the traffic runs")
+		what := "no class"
+		if p.Action.Table.Table != "" {
+			what = "no class that uses " + p.Action.Table.String()
+		}
+		add(what + " was seen in either window: there is nothing to compare; try a longer --window while the traffic runs")
 	}
 	for _, c := range p.Touched {
 		switch {

@@ -102,3 +102,16 @@ func TestASampledSideHasNoTimePerCall(t *testing.T) {
 		t.Fatalf("got %+v", p.Touched[0])
 	}
 }
+
+func TestAVariableTouchesAllClassesThatCount(t *testing.T) {
+	before := window10(1000, exact("A", scan, 100, 50, 1e7), exact("B", point, 1000, 2, 1000), exact("C", other, 900, 0.1, 900))
+	after := window10(2000, exact("A", scan, 1000, 50, 1e5), exact("B", point, 1000, 1, 1000), exact("C", other, 900, 0.1, 900))
+	p := Compare(before, after, finding.Action{Kind: finding.SetVariable, Variable: "innodb_buffer_pool_size"}, finding.Subject{})
+	if len(p.Touched) != 2 || p.Touched[0].Class != "A" || p.Touched[1].Class != "B" {
+		t.Fatalf("touched %+v: want the two classes that hold 2 %% or more", p.Touched)
+	}
+	p = Compare(window10(1000), window10(2000), finding.Action{Kind: finding.SetVariable}, finding.Subject{})
+	if w := strings.Join(p.Warnings, " "); !strings.Contains(w, "no class was seen") {
+		t.Errorf("warnings %q", w)
+	}
+}

@@ -1,0 +1,437 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"dyno/internal/plan"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
+)
+
+// Outcome is what the trials so far say.
+type Outcome struct {
+	Cells   []trial.Cell // in the order of the variants
+	Control *stat.Verdict
+	// Open are the keys of the variants that need more rounds, baselines included, in the order of the variants: none when everything
+	// is decided, or the last round has been run.
+	Open []string
+	// Verdict is that of the only comparison, or of the control when nothing else is compared; empty when there are several.
+	Verdict  stat.Result
+	Sentence string
+	Warnings []string
+	// Correction is what verdicts are corrected by for the speed of the CPUs; nil when it was not measured.
+	Correction *trial.Correction
+}
+
+// Value returns the name of the value that verdicts of p are about.
+func Value(p plan.Plan) string {
+	if len(p.Table.Show) > 0 {
+		return p.Table.Show[0]
+	}
+	if len(p.Base.Probe) > 0 {
+		return "ms"
+	}
+	return "tps"
+}
+
+// Sequence returns the looks of p.
+func Sequence(p plan.Plan) stat.Sequence {
+	return stat.Schedule(p.Trials.Min, p.Trials.Max, p.Trials.Conf)
+}
+
+// Judge judges the variants by their trials. It may be called at any time, also within a round: what it says then is what an
+// experiment that ended here would say, while Open changes at the planned looks alone.
+//
+// Plans of fewer than three rounds have no verdicts: their values are read, not compared.
+//
+// In each round the last valid trial of a variant stands for it; a round in which variant or baseline has only invalid ones is a pair
+// that does not count, and the verdict tells why.
+func Judge(p plan.Plan, vs []plan.Variant, trials []trial.Trial) Outcome {
+	j := newJudgement(p, vs, trials)
+	o := Outcome{Cells: j.cells(), Correction: j.correction}
+	if j.few() {
+		if j.last < p.Trials.Max {
+			o.Open = j.usable()
+		}
+		o.Sentence = fmt.Sprintf("Values of %d %s: a comparison takes at least 3.", p.Trials.Max, plural(p.Trials.Max, "round", "rounds"))
+		if len(j.compared) == 0 {
+			o.Sentence = "Values that were read; nothing is compared."
+		}
+		return o
+	}
+	verdicts, rounds := j.verdicts()
+	for k, i := range j.compared {
+		v := verdicts[k]
+		o.Cells[i].Verdict = &v
+	}
+	o.Control = j.control(rounds)
+	o.Open = j.open(verdicts, o.Control, rounds)
+	j.doubts(&o)
+	o.Verdict, o.Sentence = j.sentence(o)
+	return o
+}
+
+// Fill sets what Judge finds in a result from its plan, variants and trials. Warnings that r has already stay.
+func Fill(r *trial.Result) {
+	o := Judge(r.Plan, r.Variants, r.Trials)
+	r.Cells, r.Control, r.Verdict, r.Sentence, r.Correction = o.Cells, o.Control, o.Verdict, o.Sentence, o.Correction
+	for _, w := range o.Warnings {
+		if !slices.Contains(r.Warnings, w) {
+			r.Warnings = append(r.Warnings, w)
+		}
+	}
+}
+
+// place is where a trial belongs.
+type place struct {
+	round   int
+	variant string
+	control bool
+}
+
+type judgement struct {
+	p      plan.Plan
+	vs     []plan.Variant
+	trials []trial.Trial // by Seq
+	// compared are the indices of the variants that have a baseline beside themselves.
+	compared []int
+	metric   trial.Metric
+	rules    stat.Rules
+	seq      stat.Sequence
+	by       map[place]trial.Trial // the one that stands for its place
+	failed   map[string]string     // variants that cannot be measured, and why
+	last     int                   // the last round that has trials
+	sample   string                // what is counted: "round", or "trial" when there are no pairs
+	// correction is for the speed of the CPUs; nil when it was not measured or is not to be used.
+	correction *trial.Correction
+	raw        map[string]string // comparisons that are not corrected, by variant ("" is the control), and why
+}
+
+func newJudgement(p plan.Plan, vs []plan.Variant, trials []trial.Trial) *judgement {
+	j := &judgement{p: p, vs: vs, by: map[place]trial.Trial{}, failed: map[string]string{}, sample: "round"}
+	j.trials = slices.SortedStableFunc(slices.Values(trials), func(a, b trial.Trial) int { return cmp.Compare(a.Seq, b.Seq) })
+	j.metric = trial.MetricOf(Value(p), p.Table.Unit)
+	j.seq = Sequence(p)
+	j.rules = stat.Rules{
+		Metric: j.metric.Name, LowerIsBetter: j.metric.Better == trial.Less,
+		Margin: p.Trials.Margin, Confidence: p.Trials.Conf, Sequence: &j.seq,
+	}
+	for i, v := range vs {
+		if v.Baseline != "" && v.Baseline != v.Key {
+			j.compared = append(j.compared, i)
+		}
+	}
+	j.rules.Family = len(j.compared)
+	j.raw = map[string]string{}
+	j.correction = j.correct()
+	valid := map[string]bool{}
+	for _, t := range j.trials {
+		at := place{t.Round, t.Variant, t.Control}
+		if was, ok := j.by[at]; !ok || was.Invalid != "" || t.Invalid == "" {
+			j.by[at] = t
+		}
+		if t.Control {
+			j.last = max(j.last, t.Round)
+			continue
+		}
+		switch {
+		case t.Unusable:
+			j.failed[t.Variant] = cmp.Or(t.Invalid, "it cannot be measured")
+		case t.Invalid == "":
+			valid[t.Variant] = true
+			delete(j.failed, t.Variant)
+			j.last = max(j.last, t.Round)
+		default:
+			j.last = max(j.last, t.Round)
+			if !valid[t.Variant] {
+				j.failed[t.Variant] = t.Invalid
+			}
+		}
+	}
+	return j
+}
+
+// broken reports whether the last trial of the variant was invalid. When it has none in a round, the round need not wait: an experiment gives
+// up what fails again and again.
+func (j *judgement) broken(key string) bool {
+	for _, t := range slices.Backward(j.trials) {
+		if t.Variant == key && !t.Control {
+			return t.Invalid != ""
+		}
+	}
+	return false
+}
+
+// unusable reports whether no more trials of the variant are to be expected.
+func (j *judgement) unusable(key string) bool {
+	for _, t := range slices.Backward(j.trials) {
+		if t.Variant == key && !t.Control {
+			return t.Unusable
+		}
+	}
+	return false
+}
+
+// pair sets two trials of a round side by side; false when one of them is missing.
+func (j *judgement) pair(baseline, variant place) (stat.Pair, bool) {
+	b, okb := j.by[baseline]
+	v, okv := j.by[variant]
+	if !okb || !okv || b.Unusable || v.Unusable {
+		return stat.Pair{}, false
+	}
+	p := stat.Pair{Round: variant.round, VariantFirst: v.Seq < b.Seq}
+	name := j.metric.Name
+	vb, hasb := b.Values[name]
+	vv, hasv := v.Values[name]
+	switch {
+	case v.Invalid != "":
+		p.Invalid = v.Invalid
+	case b.Invalid != "":
+		p.Invalid = "baseline: " + b.Invalid
+	case !hasv:
+		p.Invalid = name + " was not measured"
+	case !hasb:
+		p.Invalid = "baseline: " + name + " was not measured"
+	}
+	p.Baseline, p.Variant = vb, vv
+	return p, true
+}
+
+// corrected is pair with both sides brought to the same speed of the CPUs.
+func (j *judgement) corrected(baseline, variant place) (stat.Pair, bool) {
+	p, ok := j.pair(baseline, variant)
+	if ok && p.Invalid == "" {
+		p.Baseline *= j.at(j.by[baseline])
+		p.Variant *= j.at(j.by[variant])
+	}
+	return p, ok
+}
+
+// verdicts judges all comparisons, in the order of compared, and returns the number of rounds that are complete.
+func (j *judgement) verdicts() ([]stat.Verdict, int) {
+	pairs := make([][]stat.Pair, len(j.compared))
+	for k, i := range j.compared {
+		v := j.vs[i]
+		pair := j.pair
+		fit, why := j.correctable(func(r int) place { return place{r, v.Baseline, false} }, func(r int) place { return place{r, v.Key, false} })
+		if fit {
+			pair = j.corrected
+		} else if why != "" {
+			j.raw[v.Key] = why
+		}
+		for r := 1; r <= j.last; r++ {
+			if p, ok := pair(place{r, v.Baseline, false}, place{r, v.Key, false}); ok {
+				pairs[k] = append(pairs[k], p)
+			}
+		}
+	}
+	rules := j.rules
+	rounds := j.last
+	if rounds > 0 && !j.complete(pairs) {
+		rounds--
+	}
+	rules.Rounds = max(rounds, 0)
+	verdicts := j.judge(pairs, rules, rounds)
+	for k, i := range j.compared {
+		v := j.vs[i]
+		if why := j.raw[v.Key]; why != "" && verdicts[k].Result != stat.Invalid {
+			verdicts[k].Reasons = append(verdicts[k].Reasons, why)
+		}
+		if why, ok := j.failed[v.Key]; ok && verdicts[k].Result == stat.Invalid {
+			verdicts[k].Reasons = []string{why}
+		} else if why, ok := j.failed[v.Baseline]; ok && verdicts[k].Result == stat.Invalid {
+			verdicts[k].Reasons = []string{"its baseline cannot be measured: " + why}
+		}
+	}
+	return verdicts, rounds
+}
+
+// judge leaves out pairs of rounds after the first ones when nothing has been looked at yet, see stat.JudgeAll.
+func (j *judgement) judge(pairs [][]stat.Pair, rules stat.Rules, rounds int) []stat.Verdict {
+	if rounds == 0 { // JudgeAll takes 0 for all there are
+		rules.Rounds = -1
+	}
+	return stat.JudgeAll(pairs, rules)
+}
+
+// complete reports whether every variant that was open in the last round has a trial in it.
+func (j *judgement) complete(pairs [][]stat.Pair) bool {
+	rules := j.rules
+	rules.Rounds = j.last - 1
+	need := map[string]bool{}
+	for k, v := range j.judge(pairs, rules, j.last-1) {
+		if v.Closed == 0 {
+			c := j.vs[j.compared[k]]
+			if !j.broken(c.Key) && !j.broken(c.Baseline) {
+				need[c.Key], need[c.Baseline] = true, true
+			}
+		}
+	}
+	for key := range need {
+		if _, ok := j.by[place{j.last, key, false}]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// control compares the second trials of baselines with the first ones of their round. Where there are several baselines each is brought to the
+// level of 1, so that their differing levels are not taken for a drift of the machine.
+func (j *judgement) control(rounds int) *stat.Verdict {
+	if j.p.Trials.NoControl {
+		return nil
+	}
+	var pairs []stat.Pair
+	for _, v := range j.vs {
+		var own []stat.Pair
+		var levels []float64
+		for r := 1; r <= j.last; r++ {
+			// A server against itself: whatever its CPUs did is none of its doing.
+			if p, ok := j.corrected(place{r, v.Key, false}, place{r, v.Key, true}); ok {
+				own = append(own, p)
+				if p.Invalid == "" {
+					levels = append(levels, p.Baseline)
+				}
+			}
+		}
+		if level := stat.Median(levels); level > 0 {
+			for i := range own {
+				own[i].Baseline /= level
+				own[i].Variant /= level
+			}
+		}
+		pairs = append(pairs, own...)
+	}
+	slices.SortStableFunc(pairs, func(a, b stat.Pair) int { return cmp.Compare(a.Round, b.Round) })
+	rules := j.rules
+	rules.Family, rules.Rounds = 1, rounds
+	v := j.judge([][]stat.Pair{pairs}, rules, rounds)[0]
+	return &v
+}
+
+// few reports whether the plan has fewer rounds than a comparison takes.
+func (j *judgement) few() bool { return j.p.Trials.Max > 0 && j.p.Trials.Max < j.seq.Looks[0] }
+
+// usable returns the variants of which more trials are to be expected.
+func (j *judgement) usable() (keys []string) {
+	for _, v := range j.vs {
+		if !j.unusable(v.Key) {
+			keys = append(keys, v.Key)
+		}
+	}
+	return keys
+}
+
+// open returns the variants that need more rounds.
+func (j *judgement) open(verdicts []stat.Verdict, control *stat.Verdict, rounds int) []string {
+	if _, more := j.seq.Next(rounds); !more {
+		return nil
+	}
+	need := map[string]bool{}
+	for k, v := range verdicts {
+		c := j.vs[j.compared[k]]
+		if v.Closed == 0 && !j.unusable(c.Key) && !j.unusable(c.Baseline) {
+			need[c.Key], need[c.Baseline] = true, true
+		}
+	}
+	if len(j.compared) == 0 { // one variant, against itself; without a control the least number of rounds does
+		for _, v := range j.vs {
+			if !j.unusable(v.Key) && (control != nil && control.Closed == 0 || control == nil && rounds < j.seq.Looks[0]) {
+				need[v.Key] = true
+			}
+		}
+	}
+	var keys []string
+	for _, v := range j.vs {
+		if need[v.Key] {
+			keys = append(keys, v.Key)
+		}
+	}
+	return keys
+}
+
+// doubts lets the control speak: when a thing differs from itself, nothing else that was found is worth anything.
+func (j *judgement) doubts(o *Outcome) {
+	for _, i := range j.compared {
+		if c := o.Cells[i]; c.Failed != "" {
+			o.Warnings = append(o.Warnings, fmt.Sprintf("%s could not be measured: %s", c.Variant, c.Failed))
+		}
+	}
+	o.Warnings = append(o.Warnings, j.trends()...)
+	c := o.Control
+	if c == nil {
+		return
+	}
+	above := 1 + c.Margin
+	within := "±" + unit.Percent(c.Margin)
+	switch {
+	case c.Result == stat.Invalid:
+		if len(j.compared) > 0 && c.Ratio.N == 0 && j.last >= j.seq.Looks[0] {
+			o.Warnings = append(o.Warnings, "the control could not be judged: "+first(c.Reasons))
+		}
+	case c.Ratio.Lo > above || c.Ratio.Hi < 1/above:
+		why := fmt.Sprintf("the control, the baseline measured against itself, differs by more than %s: %s. Something else than the variants decides the figures", within, j.interval(c.Ratio))
+		c.Result = stat.Invalid
+		c.Reasons = append([]string{why}, c.Reasons...)
+		for _, i := range j.compared {
+			v := o.Cells[i].Verdict
+			v.Result = stat.Invalid
+			v.Reasons = append([]string{why}, v.Reasons...)
+		}
+		if len(j.compared) > 0 {
+			o.Warnings = append([]string{why}, o.Warnings...)
+		}
+	case c.Result != stat.Same && len(j.compared) > 0:
+		if c.Result == stat.Better || c.Result == stat.Worse {
+			o.Warnings = append(o.Warnings, fmt.Sprintf("the control, the baseline measured against itself, does not come out as 1: %s. Take differences of that size with care", j.interval(c.Ratio)))
+		} else if c.Ratio.N > 0 {
+			o.Warnings = append(o.Warnings, fmt.Sprintf("the control, the baseline measured against itself, is not known to be the same within %s: %s. Differences of that size may stay hidden here", within, j.interval(c.Ratio)))
+		}
+	}
+}
+
+func first(reasons []string) string {
+	if len(reasons) == 0 {
+		return "there are no trials"
+	}
+	return reasons[len(reasons)-1]
+}
+
+// trends tells of variants whose rate still moves in the course of their trials. Trials are the independent samples here, too.
+func (j *judgement) trends() (warnings []string) {
+	for _, v := range j.vs {
+		var slopes []float64
+		for _, t := range j.trials {
+			if t.Variant == v.Key && t.Invalid == "" {
+				if rs := rates(t); len(rs) >= leastSeconds {
+					slopes = append(slopes, stat.Slope(rs))
+				}
+			}
+		}
+		if len(slopes) < 3 {
+			continue
+		}
+		x := stat.Center(slopes, 0.99)
+		if by := min(math.Abs(x.Lo), math.Abs(x.Hi)); x.Lo*x.Hi <= 0 || by < moving {
+			continue
+		}
+		moves := "rises"
+		if x.Center < 0 {
+			moves = "falls"
+		}
+		warnings = append(warnings, fmt.Sprintf("the rate of %s still %s by %s in the course of a trial: a longer warm-up would tell more", v.Key, moves, unit.Percent(math.Abs(x.Center))))
+	}
+	return warnings
+}
+
+const (
+	leastSeconds = 5
+	moving       = 0.03 // change of the rate in the course of a trial, surely more than which is worth a warning
+)
+
+// finite reports whether x can be shown.
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -1,0 +1,232 @@
+package compare
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"dyno/internal/plan"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
+)
+
+// ErrSets is the answer to results that cannot be compared.
+var ErrSets = errors.New("the results cannot be compared")
+
+// Sets puts two results side by side that were measured apart, on two machines or at two times. The result has every variant that both
+// have twice, with one more axis, "result", whose levels are the results' names; what a measured is the baseline of what b measured. Ratios
+// are those of unpaired trials, see stat.Ratio: what differs between the machines is in them, and so is what changed from the one
+// time to the other. Facts of the environment that differ are in AlsoDiffers. It is complete as it is, Fill is not for it.
+//
+// It wraps ErrSets when the plans differ in what decides the figures, and tells in what; when nothing is in both; or when a result is of a newer
+// format.
+func Sets(a, b trial.Result) (trial.Result, error) {
+	for _, r := range []trial.Result{a, b} {
+		if r.Format > trial.Format {
+			return trial.Result{}, fmt.Errorf("%w: %s is of format %d, this program knows %d: a newer one is needed", ErrSets, r.ID, r.Format, trial.Format)
+		}
+	}
+	if a.ID != "" && a.ID == b.ID && a.Started.Equal(b.Started) {
+		return trial.Result{}, fmt.Errorf("%w: both are %s", ErrSets, a.ID)
+	}
+	keys := common(a.Variants, b.Variants)
+	if len(keys) == 0 {
+		return trial.Result{}, fmt.Errorf("%w: no variant is in both: the first has %s, the second %s", ErrSets, some(variantKeys(a.Variants)), some(variantKeys(b.Variants)))
+	}
+	if ds := decisive(a, b, keys); len(ds) > 0 {
+		return trial.Result{}, fmt.Errorf("%w: their plans differ in what decides the figures: %s", ErrSets, some(ds))
+	}
+	names := [2]string{cmp.Or(a.ID, "A"), cmp.Or(b.ID, "B")}
+	if names[0] == names[1] {
+		names = [2]string{names[0] + " (first)", names[1] + " (second)"}
+	}
+	s := newSides(a.Plan, names)
+
+	out := trial.Result{
+		Format: trial.Format, Plan: s.plan, PlanText: a.PlanText, Dyno: b.Dyno, Started: earlier(a, b).Started, Ended: later(a, b).Ended,
+	}
+	judged := [2]*judgement{newJudgement(a.Plan, a.Variants, a.Trials), newJudgement(b.Plan, b.Variants, b.Trials)}
+	cells := [2][]trial.Cell{judged[0].cells(), judged[1].cells()}
+	var comparisons []stat.Two
+	var vs []plan.Variant
+	for _, key := range keys {
+		var two [2]trial.Cell
+		var values [2]map[string][]float64
+		for side, j := range judged {
+			i := slices.IndexFunc(j.vs, func(v plan.Variant) bool { return v.Key == key })
+			v := s.variant(j.vs[i], side)
+			c := cells[side][i]
+			c.Variant, c.Ratios = v.Key, nil
+			two[side], values[side] = c, j.values(key)
+			vs = append(vs, v)
+			for _, t := range j.trials {
+				if t.Variant == key && !t.Control {
+					t.Variant, t.Seq = v.Key, len(out.Trials)+1
+					out.Trials = append(out.Trials, t)
+				}
+			}
+		}
+		two[1].Ratios = apart(values[0], values[1])
+		out.Cells = append(out.Cells, two[:]...)
+		name := judged[0].metric.Name
+		comparisons = append(comparisons, stat.Two{Baseline: values[0][name], Variant: values[1][name]})
+	}
+	out.Variants = vs
+
+	j := newJudgement(s.plan, vs, out.Trials)
+	j.sample = "trial"
+	rules := j.rules
+	rules.Margin = max(a.Plan.Trials.Margin, b.Plan.Trials.Margin)
+	rules.Confidence = max(a.Plan.Trials.Conf, b.Plan.Trials.Conf)
+	for k, v := range stat.JudgeApart(comparisons, rules) {
+		out.Cells[j.compared[k]].Verdict = &v
+	}
+	s.doubts(&out, a, b, keys)
+	out.Env, out.AlsoDiffers = trial.Between(map[string]trial.Environment{names[0]: a.Env, names[1]: b.Env})
+	o := Outcome{Cells: out.Cells}
+	out.Verdict, out.Sentence = j.sentence(o)
+	return out, nil
+}
+
+// beside is what tells the two apart.
+type beside struct {
+	names [2]string
+	axis  string
+	plan  plan.Plan
+}
+
+func newSides(p plan.Plan, names [2]string) beside {
+	s := beside{names: names, axis: "result"}
+	for slices.ContainsFunc(p.Axes, func(a plan.Axis) bool { return a.Name == s.axis }) {
+		s.axis += "_"
+	}
+	p.Axes = append(slices.Clone(p.Axes), plan.Axis{Name: s.axis, Levels: []plan.Level{{Name: names[0]}, {Name: names[1]}}})
+	p.Baseline = map[string]string{s.axis: names[0]}
+	p.Table.Columns = append(slices.Clone(p.Table.Columns), s.axis)
+	p.Trials.NoControl = true
+	p.Published = nil // it is about the other axes
+	s.plan = p
+	return s
+}
+
+// variant is v of one side.
+func (s beside) variant(v plan.Variant, side int) plan.Variant {
+	key := func(side int) string {
+		level := s.axis + "=" + s.names[side]
+		if len(v.Levels) == 0 {
+			return level
+		}
+		return v.Key + "," + level
+	}
+	levels := map[string]string{s.axis: s.names[side]}
+	maps.Copy(levels, v.Levels)
+	return plan.Variant{Key: key(side), Levels: levels, Config: v.Config, Baseline: key(0)}
+}
+
+// doubts adds what a reader must know of results measured apart.
+func (s beside) doubts(out *trial.Result, a, b trial.Result, keys []string) {
+	warn := func(format string, args ...any) { out.Warnings = append(out.Warnings, fmt.Sprintf(format, args...)) }
+	warn("the two were not measured in turn: whatever differs between the machines or changed between the two times is in the ratio")
+	for side, r := range []trial.Result{a, b} {
+		var missing []string
+		for _, v := range r.Variants {
+			if !slices.Contains(keys, v.Key) {
+				missing = append(missing, v.Key)
+			}
+		}
+		if len(missing) > 0 {
+			warn("only in %s, and left out: %s", s.names[side], some(missing))
+		}
+		c := judgedControl(r)
+		if c != nil && c.Result == stat.Invalid && c.Ratio.N > 0 {
+			why := fmt.Sprintf("%s is invalid by its own control: %s", s.names[side], first(c.Reasons[:min(1, len(c.Reasons))]))
+			out.Warnings = append([]string{why}, out.Warnings...)
+			for i := range out.Cells {
+				if v := out.Cells[i].Verdict; v != nil {
+					v.Result = stat.Invalid
+					v.Reasons = append([]string{why}, v.Reasons...)
+				}
+			}
+		}
+	}
+	for _, d := range unlike("trials", warming(a.Plan), warming(b.Plan)) {
+		warn("the plans differ in %s", d)
+	}
+}
+
+// judgedControl is the control's verdict of a result, judged again.
+func judgedControl(r trial.Result) *stat.Verdict {
+	return Judge(r.Plan, r.Variants, r.Trials).Control
+}
+
+// values are those of the valid trials of a variant, in order of time.
+func (j *judgement) values(key string) map[string][]float64 {
+	values := map[string][]float64{}
+	for _, t := range j.trials {
+		if t.Variant != key || t.Control || t.Invalid != "" {
+			continue
+		}
+		for name, x := range t.Values {
+			if finite(x) {
+				values[name] = append(values[name], x)
+			}
+		}
+	}
+	return values
+}
+
+// apart sets every value that both have, b ÷ a whatever is better, at 95 % each and uncorrected for their number.
+func apart(a, b map[string][]float64) map[string]stat.Interval {
+	var ratios map[string]stat.Interval
+	for name, xs := range a {
+		if x, err := stat.Ratio(xs, b[name], stat.DefaultConfidence); err == nil {
+			set(&ratios, name, x)
+		}
+	}
+	return ratios
+}
+
+func common(a, b []plan.Variant) (keys []string) {
+	for _, v := range a {
+		if slices.ContainsFunc(b, func(w plan.Variant) bool { return w.Key == v.Key }) {
+			keys = append(keys, v.Key)
+		}
+	}
+	return keys
+}
+
+func variantKeys(vs []plan.Variant) (keys []string) {
+	for _, v := range vs {
+		keys = append(keys, v.Key)
+	}
+	return keys
+}
+
+// some lists the first few of many.
+func some(ss []string) string {
+	const most = 6
+	if len(ss) == 0 {
+		return "none"
+	}
+	if len(ss) > most {
+		return strings.Join(ss[:most], ", ") + fmt.Sprintf(" and %d more", len(ss)-most)
+	}
+	return strings.Join(ss, ", ")
+}
+
+func earlier(a, b trial.Result) trial.Result {
+	if b.Started.Before(a.Started) {
+		return b
+	}
+	return a
+}
+
+func later(a, b trial.Result) trial.Result {
+	if b.Ended.After(a.Ended) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,206 @@
+package compare
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"dyno/internal/plan"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
+)
+
+// machine makes a result of the same plan, on a machine so many times as fast.
+func machine(t *testing.T, id string, seed uint64, speed float64) trial.Result {
+	t.Helper()
+	b := newBench(seed, map[string]float64{"a": 1000 * speed, "b": 1500 * speed})
+	b.p.Trials.Time, b.p.Trials.Fresh = plan.Duration(20*time.Second), plan.FreshServer
+	b.p.Base.Run.Threads = 4
+	for i := range b.vs {
+		b.vs[i].Config = b.p.Base
+	}
+	b.run(t)
+	r := trial.Result{
+		Format: trial.Format, ID: id, Plan: b.p, Variants: b.vs, Trials: b.trials, Dyno: "1.0",
+		Started: time.Date(2030, 1, int(seed), 0, 0, 0, 0, time.UTC), Ended: time.Date(2030, 1, int(seed), 1, 0, 0, 0, time.UTC),
+		Env: trial.Environment{Facts: map[string]map[string]string{"machine": {"cpu": "model " + id, "cpus": "2"}}},
+	}
+	Fill(&r)
+	return r
+}
+
+func TestSets(t *testing.T) {
+	a, b := machine(t, "x1", 1, 1), machine(t, "x2", 2, 1.25)
+	before, _ := json.Marshal(a)
+	r, err := Sets(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after, _ := json.Marshal(a); string(after) != string(before) {
+		t.Error("the first result was changed")
+	}
+	var keys []string
+	for i, c := range r.Cells {
+		keys = append(keys, c.Variant)
+		if r.Variants[i].Key != c.Variant {
+			t.Errorf("cell %d is of %s, variant %s", i, c.Variant, r.Variants[i].Key)
+		}
+		if isB := i%2 == 1; isB {
+			if c.Verdict == nil || c.Verdict.Result != stat.Better || !near(c.Verdict.Ratio.Center, 1.25, 0.02) || !near(c.Ratios["p95_ms"].Center, 0.8, 0.02) || r.Variants[i].Baseline != r.Variants[i-1].Key {
+				t.Errorf("%+v", c)
+			}
+		} else if c.Verdict != nil || c.Ratios != nil || r.Variants[i].Baseline != c.Variant {
+			t.Errorf("%+v", c)
+		}
+		if c.Valid == 0 || !near(c.Values["tps"].Center/[]float64{1000, 1250, 1500, 1875}[i], 1, 0.02) {
+			t.Errorf("%+v", c)
+		}
+	}
+	if want := []string{"server=a,result=x1", "server=a,result=x2", "server=b,result=x1", "server=b,result=x2"}; !slices.Equal(keys, want) {
+		t.Errorf("%q, want %q", keys, want)
+	}
+	if r.Sentence != "2 of 2 differ (all better)" || r.Verdict != "" || !r.Started.Equal(a.Started) || !r.Ended.Equal(b.Ended) {
+		t.Errorf("%s %s %v %v", r.Sentence, r.Verdict, r.Started, r.Ended)
+	}
+	if len(r.AlsoDiffers) != 1 || r.AlsoDiffers[0].Name != "cpu" || r.AlsoDiffers[0].Values["x2"] != "model x2" || r.Env.Facts["machine"]["cpus"] != "2" {
+		t.Errorf("%+v %+v", r.AlsoDiffers, r.Env)
+	}
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "not measured in turn") {
+		t.Errorf("%q", r.Warnings)
+	}
+	if vs, err := r.Plan.Variants(); err != nil || len(vs) != 4 {
+		t.Errorf("the plan has %d variants, %v", len(vs), err)
+	} else {
+		for i, v := range vs {
+			if v.Key != r.Variants[i].Key || v.Baseline != r.Variants[i].Baseline {
+				t.Errorf("the plan has %s over %s, the result %s over %s", v.Key, v.Baseline, r.Variants[i].Key, r.Variants[i].Baseline)
+			}
+		}
+	}
+	for i, x := range r.Trials {
+		if x.Seq != i+1 || x.Control || !slices.Contains(keys, x.Variant) {
+			t.Errorf("%+v", x)
+		}
+	}
+	if _, err := json.Marshal(r); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSetsOfOneVariant(t *testing.T) {
+	only := func(r trial.Result) trial.Result {
+		r.Plan.Axes = nil
+		var ts []trial.Trial
+		for _, x := range r.Trials {
+			if x.Variant == "server=a" {
+				x.Variant = "base"
+				ts = append(ts, x)
+			}
+		}
+		r.Trials, r.Variants = ts, []plan.Variant{{Key: "base", Config: r.Plan.Base, Baseline: "base"}}
+		return r
+	}
+	r, err := Sets(only(machine(t, "", 1, 1)), only(machine(t, "", 2, 1)))
+	if err != nil || r.Verdict != stat.Same || len(r.Cells) != 2 || r.Cells[1].Variant != "result=B" || !strings.HasPrefix(r.Sentence, "No difference: ×") || !strings.Contains(r.Sentence, " trials)") {
+		t.Errorf("%v %s %s %+v", err, r.Verdict, r.Sentence, r.Variants)
+	}
+	r, err = Sets(only(machine(t, "", 1, 1)), only(machine(t, "", 2, 0.9)))
+	if err != nil || r.Verdict != stat.Worse || !strings.HasPrefix(r.Sentence, "B is slower than A: ×0.9") && !strings.HasPrefix(r.Sentence, "B is slower than A: ×0.8") {
+		t.Errorf("%v %s %s", err, r.Verdict, r.Sentence)
+	}
+}
+
+func TestSetsRefuses(t *testing.T) {
+	f := func(want string, change func(*trial.Result)) {
+		t.Helper()
+		a, b := machine(t, "x1", 1, 1), machine(t, "x2", 2, 1)
+		change(&b)
+		r, err := Sets(a, b)
+		if want == "" {
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		if !errors.Is(err, ErrSets) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q (%s)", err, want, r.Sentence)
+		}
+	}
+	threads := func(n, variants int) func(*trial.Result) {
+		return func(r *trial.Result) {
+			r.Variants = slices.Clone(r.Variants)
+			for i := range variants {
+				r.Variants[i].Config.Run.Threads = n
+			}
+		}
+	}
+	f("run.threads: 4, 8", threads(8, 2))
+	f("run.threads: 4, 8 (server=a)", threads(8, 1))
+	f("settings.sync_binlog: nothing, 1", func(r *trial.Result) {
+		r.Variants = slices.Clone(r.Variants)
+		for i := range r.Variants {
+			r.Variants[i].Config.Settings = map[string]string{"sync_binlog": "1"}
+		}
+	})
+	f("trials.time: 20s, 10s", func(r *trial.Result) { r.Plan.Trials.Time = plan.Duration(10 * time.Second) })
+	f("trials.fresh: server, data", func(r *trial.Result) { r.Plan.Trials.Fresh = plan.FreshData })
+	f("value: tps, qps", func(r *trial.Result) { r.Plan.Table.Show = []string{"qps"} })
+	f("placement: split, free", func(r *trial.Result) { r.Plan.Placement.Mode = plan.Free })
+	f("no variant is in both: the first has server=a, server=b, the second server=z", func(r *trial.Result) { r.Variants = []plan.Variant{{Key: "server=z"}} })
+	f("is of format 99", func(r *trial.Result) { r.Format = 99 })
+	f("both are x1", func(r *trial.Result) { r.ID, r.Started = "x1", time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC) })
+	// These do not decide figures.
+	f("", func(r *trial.Result) {
+		r.Plan.Trials.Max, r.Plan.Trials.Seed, r.Plan.Trials.Margin, r.Plan.Title = 20, 77, 0.05, "other"
+	})
+	f("", func(r *trial.Result) { r.Plan.Placement = plan.Placement{Mode: plan.Split, Server: "4-7"} })
+}
+
+func TestSetsDoubts(t *testing.T) {
+	a, b := machine(t, "x1", 1, 1), machine(t, "x2", 2, 1.5)
+	b.Variants = b.Variants[:1]
+	b.Plan.Trials.WarmMax = plan.Duration(time.Minute)
+	for i := range b.Trials {
+		if b.Trials[i].Control {
+			b.Trials[i].Values["tps"] *= 2
+		}
+	}
+	r, err := Sets(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(r.Warnings, "\n")
+	for _, want := range []string{"x2 is invalid by its own control: the control", "only in x1, and left out: server=b", "the plans differ in trials.warm_max: 0s, 1m"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is not in %s", want, all)
+		}
+	}
+	if r.Verdict != stat.Invalid || !strings.HasPrefix(r.Sentence, "Invalid: x2 is invalid") {
+		t.Errorf("%s %s", r.Verdict, r.Sentence)
+	}
+}
+
+// TestSetsPromise: two machines that are alike come out different in at most 5 %.
+func TestSetsPromise(t *testing.T) {
+	wrong := 0
+	const times = 100
+	for seed := range uint64(times) {
+		r, err := Sets(machine(t, "x1", 1+2*seed, 1), machine(t, "x2", 2+2*seed, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range r.Cells {
+			if c.Verdict != nil && (c.Verdict.Result == stat.Better || c.Verdict.Result == stat.Worse) {
+				wrong++
+				break
+			}
+		}
+	}
+	if most := times*0.05 + 3*math.Sqrt(times*0.05*0.95); float64(wrong) > most {
+		t.Errorf("different in %d of %d", wrong, times)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"dyno/internal/known"
 	"dyno/internal/metric"
 	"dyno/internal/stat"
+	"dyno/internal/trial"
 )
 
 // finite returns a copy of d in which every number is one: a point, value or bound that is infinite or not a number is left
@@ -83,7 +84,77 @@ func finite(d *Document) *Document {
 		}
 		c.Experiment = &e
 	}
+	if c.Comparison != nil {
+		r := *c.Comparison
+		lost := 0
+		c.Comparison = numbers(reflect.ValueOf(&r), &lost).Interface().(*trial.Result)
+		if lost > 0 {
+			c.Warnings = append(slices.Clone(c.Warnings), count(lost, "value of the comparison was", "values of the comparison were")+" no finite number and left out")
+		}
+	}
 	return &c
+}
+
+// numbers returns a deep copy of v in which every number is finite: what is not is left out of maps, an interval or verdict that
+// has such a bound becomes one without samples, any other value 0. It counts what was lost.
+func numbers(v reflect.Value, lost *int) reflect.Value {
+	finite := func(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+	switch v.Kind() {
+	case reflect.Float64, reflect.Float32:
+		if !finite(v.Float()) {
+			*lost++
+			return reflect.Zero(v.Type())
+		}
+		return v
+	case reflect.Pointer:
+		if v.IsNil() {
+			return v
+		}
+		w := reflect.New(v.Type().Elem())
+		w.Elem().Set(numbers(v.Elem(), lost))
+		return w
+	case reflect.Slice:
+		if v.IsNil() {
+			return v
+		}
+		w := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		for i := range v.Len() {
+			w.Index(i).Set(numbers(v.Index(i), lost))
+		}
+		return w
+	case reflect.Map:
+		if v.IsNil() {
+			return v
+		}
+		w := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for k, x := range v.Seq2() {
+			n := 0
+			if x = numbers(x, &n); n > 0 && v.Type().Elem().Kind() != reflect.Slice {
+				*lost += n
+				continue
+			}
+			w.SetMapIndex(k, x)
+		}
+		return w
+	case reflect.Struct:
+		if i, ok := v.Interface().(stat.Interval); ok {
+			if !finite(i.Center) || !finite(i.Lo) || !finite(i.Hi) || !finite(i.Confidence) {
+				*lost++
+				return reflect.ValueOf(stat.Interval{})
+			}
+			return v
+		}
+		w := reflect.New(v.Type()).Elem()
+		w.Set(v)
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				w.Field(i).Set(numbers(v.Field(i), lost))
+			}
+		}
+		return w
+	default:
+		return v
+	}
 }
 
 // shown returns a deep copy of d that is safe to show: finite, and every text of it visible. Texts are single lines, but for
@@ -93,7 +164,7 @@ func shown(d *Document) *Document {
 }
 
 // lines names the fields whose texts may have several lines.
-var lines = map[string]bool{"SQL": true, "Undo": true, "Line": true, "Fingerprint": true}
+var lines = map[string]bool{"SQL": true, "Undo": true, "Line": true, "Fingerprint": true, "PlanText": true, "Texts": true, "Shell": true}
 
 func see(v reflect.Value, multi bool) reflect.Value {
 	switch v.Kind() {
@@ -123,7 +194,7 @@ func see(v reflect.Value, multi bool) reflect.Value {
 		}
 		w := reflect.MakeMapWithSize(v.Type(), v.Len())
 		for k, x := range v.Seq2() {
-			w.SetMapIndex(see(k, multi), see(x, multi))
+			w.SetMapIndex(see(k, false), see(x, multi)) // names stay names
 		}
 		return w
 	case reflect.Struct:

@@ -12,6 +12,7 @@ import (
 	"dyno/internal/run"
 	"dyno/internal/snapshot"
 	"dyno/internal/stat"
+	"dyno/internal/trial"
 )
 
 // Format is the version of the JSON form that this program writes. It reads this one and refuses others.
@@ -21,10 +22,11 @@ const Format = 1
 type Kind string
 
 const (
-	Demo      Kind = "demo"      // a planted fault, found, cured and proven
-	Diagnosis Kind = "diagnosis" // findings on a target
-	Proof     Kind = "proof"     // an action, before and after
-	Run       Kind = "run"       // one execution of a workload
+	Demo      Kind = "demo"       // a planted fault, found, cured and proven
+	Diagnosis Kind = "diagnosis"  // findings on a target
+	Proof     Kind = "proof"      // an action, before and after
+	Run       Kind = "run"        // one execution of a workload
+	Compare   Kind = "comparison" // an experiment: variants against their baselines
 )
 
 // Document is everything one report tells. Only Kind, Title and At are always there; a section without content is left out.
@@ -47,14 +49,22 @@ type Document struct {
 	Charts     []Chart           `json:"charts,omitempty"`
 	Events     []event.Event     `json:"events,omitempty"` // marks for all charts; those of kind variant and gap shade a span
 	Findings   []finding.Finding `json:"findings,omitempty"`
+	Reasoning  []Node            `json:"reasoning,omitempty"` // how it was judged, from what was seen to what was found
 	Change     *Change           `json:"change,omitempty"`
 	Experiment *Experiment       `json:"experiment,omitempty"`
 	Classes    []ClassChange     `json:"classes,omitempty"`
 	Run        *run.Run          `json:"run,omitempty"`
+	Comparison *trial.Result     `json:"comparison,omitempty"`
 	Story      []Step            `json:"story,omitempty"`
 	Sources    []snapshot.Source `json:"sources,omitempty"` // all may be given, only those not OK are shown
 	Warnings   []string          `json:"warnings,omitempty"`
 	Commands   []Command         `json:"commands,omitempty"` // how to repeat it, exactly
+}
+
+// Node is one thought of a reasoning with those that follow from it.
+type Node struct {
+	Text string `json:"text"`
+	Then []Node `json:"then,omitempty"`
 }
 
 // Place says where it happened.

@@ -75,6 +75,7 @@ type page struct {
 	Story         []stepView
 	Place         []Fact
 	Unseen        []unseen
+	Comparison    *comparisonView
 }
 
 type headlineView struct {
@@ -119,6 +120,8 @@ type findingView struct {
 	Reasons  []reasonView
 	SQL      string
 	Undo     string
+	Lines    string // for a file
+	ForGood  string // which
 }
 
 type reasonView struct{ Ask, Answer string }
@@ -145,7 +148,7 @@ func newPage(d *Document) *page {
 		Place: d.place(), FindingsFirst: d.Kind == Diagnosis,
 	}
 	if h, ok := d.headline(); ok {
-		p.Headline = &headlineView{h, resultClass(h.Result), symbol(h.Result)}
+		p.Headline = &headlineView{h, resultClass(h.Result), d.symbol(h.Result)}
 		p.Reasons = d.Verdict.Reasons
 	}
 	for _, m := range d.Measures {
@@ -165,6 +168,9 @@ func newPage(d *Document) *page {
 		}
 		if f.Action != nil && d.Change == nil {
 			v.SQL, v.Undo = f.Action.SQL, f.Action.Undo
+		}
+		if len(f.Setting) > 0 && d.Change == nil {
+			v.Lines, v.ForGood = strings.Join(f.Setting, "\n"), forGood(f)
 		}
 		p.Findings = append(p.Findings, v)
 	}
@@ -194,6 +200,9 @@ func newPage(d *Document) *page {
 	}
 	for _, s := range d.unobserved() {
 		p.Unseen = append(p.Unseen, newUnseen(s))
+	}
+	if d.Comparison != nil {
+		p.Comparison = newComparisonView(d)
 	}
 	return p
 }

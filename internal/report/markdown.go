@@ -141,7 +141,7 @@ func (p *mdPage) page() {
 	p.line("# " + md(d.Title))
 	p.line("")
 	if h, ok := d.headline(); ok {
-		lines := []string{"**" + symbol(h.Result) + " " + md(strings.ToUpper(word(h.Result))) + "** " + md(spaced(h.Figure, h.Of))}
+		lines := []string{"**" + d.symbol(h.Result) + " " + md(strings.ToUpper(word(h.Result))) + "** " + md(spaced(h.Figure, h.Of))}
 		for _, x := range []string{h.Interval, h.Margin} {
 			if x != "" {
 				lines = append(lines, mdStart(x))
@@ -157,6 +157,9 @@ func (p *mdPage) page() {
 	if d.Sentence != "" {
 		p.line(mdStart(d.Sentence))
 	}
+	if d.Comparison != nil {
+		p.comparison()
+	}
 	if len(d.Measures) > 0 {
 		p.section(2, "Before and after")
 		p.table(d.measures())
@@ -167,6 +170,7 @@ func (p *mdPage) page() {
 	for i, f := range d.Findings {
 		p.finding(f, i+1)
 	}
+	p.reasoning()
 	if d.Kind == Diagnosis {
 		p.charts()
 	}
@@ -292,6 +296,10 @@ func (p *mdPage) finding(f finding.Finding, n int) {
 			p.line(fmt.Sprintf("%d. **%s** %s", i+1, md(r.Ask), md(reasonText(r))))
 		}
 	}
+	if len(f.Merged) > 0 {
+		p.section(3, "It also explains")
+		p.list(f.Merged)
+	}
 	if len(f.Against) > 0 {
 		p.section(3, "Against it")
 		p.list(f.Against)
@@ -313,5 +321,11 @@ func (p *mdPage) finding(f finding.Finding, n int) {
 			p.line("")
 			p.fence("sql", f.Action.Undo)
 		}
+	}
+	if len(f.Setting) > 0 && p.d.Change == nil {
+		p.line("")
+		p.line("For good, " + md(forGood(f)) + ":")
+		p.line("")
+		p.fence("ini", strings.Join(f.Setting, "\n"))
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"dyno/internal/finding"
 	"dyno/internal/known"
 	"dyno/internal/metric"
-	"dyno/internal/run"
 	"dyno/internal/snapshot"
 	"dyno/internal/stat"
 	"dyno/internal/unit"
@@ -336,44 +335,6 @@ func spaced(a, b string) string {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
-// runTable lists the figures of a run.
-func runTable(r *run.Run) []Fact {
-	t := r.Total
-	h := t.Latency()
-	ms := func(d time.Duration) string { return unit.Duration(d) }
-	fs := []Fact{
-		{"workload", r.Workload},
-		{"state", spaced(string(r.State), r.Error)},
-		{"ran for", unit.Duration(r.Elapsed)},
-		{"sessions", strconv.Itoa(t.Threads)},
-		{"operations", fmt.Sprintf("%d (%s/s)", t.Operations(), unit.Count(t.TPS()))},
-		{"queries", fmt.Sprintf("%d (%s/s)", t.Queries(), unit.Count(t.QPS()))},
-	}
-	if h.Count() > 0 {
-		fs = append(fs, Fact{"latency", fmt.Sprintf("min %s, median %s, mean %s, 95 %% %s, 99 %% %s, max %s",
-			ms(h.Min()), ms(h.Quantile(0.5)), ms(h.Mean()), ms(h.Quantile(0.95)), ms(h.Quantile(0.99)), ms(h.Max()))})
-	}
-	if n := h.Over(); n > 0 {
-		fs = append(fs, Fact{"latencies beyond the histogram", strconv.FormatUint(n, 10)})
-	}
-	errs := strconv.FormatUint(t.ErrorCount(), 10)
-	for i, k := range slices.Sorted(maps.Keys(t.Errors)) {
-		sep := ", "
-		if i == 0 {
-			sep = ": "
-		}
-		errs += sep + fmt.Sprintf("%d × %s", t.Errors[k], k)
-	}
-	fs = append(fs, Fact{"errors", errs}, Fact{"reconnects", strconv.FormatUint(t.Reconnects, 10)})
-	if t.ClientCPU > 0 && r.Elapsed > 0 {
-		fs = append(fs, Fact{"CPU of the load generator", unit.Count(t.ClientCPU.Seconds()/r.Elapsed.Seconds()) + " cores"})
-	}
-	for _, k := range slices.Sorted(maps.Keys(r.Options)) {
-		fs = append(fs, Fact{"--" + k, r.Options[k]})
-	}
-	return fs
-}
-
 // rowLimit is the most rows of figures that go with a chart.
 const rowLimit = 240
 
@@ -459,6 +420,9 @@ func (d *Document) headline() (headline, bool) {
 	v := d.Verdict
 	if v == nil {
 		return headline{}, false
+	}
+	if d.Comparison != nil {
+		return newComparison(d.Comparison).headline(*v), true
 	}
 	h := headline{Result: v.Result}
 	m := MetricNamed(v.Metric)

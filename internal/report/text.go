@@ -42,6 +42,7 @@ type textPage struct {
 	b     strings.Builder
 	width int
 	color bool
+	brief bool // leave to the report what is not needed at once
 }
 
 const (
@@ -54,7 +55,7 @@ const (
 )
 
 func (p *textPage) paint(style, s string) string {
-	if !p.color || s == "" {
+	if !p.color || s == "" || style == "" {
 		return s
 	}
 	return "\x1b[" + style + "m" + s + "\x1b[0m"
@@ -67,7 +68,15 @@ func (p *textPage) line(s string) {
 
 func (p *textPage) section(title string) {
 	p.line("")
-	p.line(p.paint(cyan, "── "+title+" "+strings.Repeat("─", max(0, p.width-4-cells(title)))))
+	if cells(title)+4 > p.width {
+		first := "── "
+		for _, l := range wrap(title, p.width-3) {
+			p.line(p.paint(cyan, first+l))
+			first = "   "
+		}
+		return
+	}
+	p.line(p.paint(cyan, "── "+title+" "+strings.Repeat("─", p.width-4-cells(title))))
 }
 
 // para writes s wrapped, its first line behind first and the others behind as many spaces.
@@ -94,7 +103,7 @@ func (p *textPage) code(first, s string) {
 		if i > 0 {
 			first = strings.Repeat(" ", cells(first))
 		}
-		p.para(first, l)
+		p.para(first+l[:len(l)-len(strings.TrimLeft(l, " "))], l)
 	}
 }
 
@@ -123,6 +132,9 @@ func (p *textPage) page() {
 		p.line(p.paint(bold, l))
 	}
 	p.verdict()
+	if d.Comparison != nil {
+		p.comparison()
+	}
 	if len(d.Measures) > 0 {
 		p.section("Before and after")
 		p.table("  ", d.measures())
@@ -133,6 +145,7 @@ func (p *textPage) page() {
 	for i, f := range d.Findings {
 		p.finding(f, i+1)
 	}
+	p.reasoning()
 	if d.Kind == Diagnosis {
 		p.charts()
 	}
@@ -205,7 +218,7 @@ func (p *textPage) verdict() {
 	d := p.d
 	if h, ok := d.headline(); ok {
 		p.line("")
-		badge := symbol(h.Result) + " " + strings.ToUpper(word(h.Result))
+		badge := d.symbol(h.Result) + " " + strings.ToUpper(word(h.Result))
 		s, n := "  "+p.paint(resultStyle(h.Result), badge), 2+cells(badge)
 		if h.Figure != "" {
 			s, n = s+"   "+p.paint(bold, h.Figure), n+3+cells(h.Figure)
@@ -286,7 +299,7 @@ func (p *textPage) finding(f finding.Finding, n int) {
 	for _, x := range []struct {
 		name string
 		vs   []string
-	}{{"Against it", f.Against}, {"Not observable", f.Unobserved}} {
+	}{{"It also explains", f.Merged}, {"Against it", f.Against}, {"Not observable", f.Unobserved}} {
 		if len(x.vs) > 0 {
 			p.line("")
 			p.line("  " + p.paint(bold, x.name))
@@ -305,6 +318,24 @@ func (p *textPage) finding(f finding.Finding, n int) {
 			p.code("  undo             ", f.Action.Undo)
 		}
 	}
+	if len(f.Setting) > 0 && p.d.Change == nil {
+		p.para("  for good         ", forGood(f)+":")
+		for _, l := range f.Setting {
+			p.line("                     " + l)
+		}
+	}
+}
+
+// forGood says where the lines of a finding go.
+func forGood(f finding.Finding) string {
+	s := "in " + cmp.Or(f.File, "my.cnf")
+	if f.File == "" || f.File == "my.cnf" {
+		s += " under [mysqld]"
+	}
+	if f.Restart {
+		s += ", and start the server anew"
+	}
+	return s
 }
 
 // findingMeta is the small print of a finding.
@@ -316,8 +347,22 @@ func findingMeta(f finding.Finding) string {
 	if f.Share > 0 {
 		s += " · " + unit.Percent(f.Share) + " of the server's statement time"
 	}
-	for _, t := range f.Subject.Tables {
+	for i, t := range f.Subject.Tables {
+		if i == 5 {
+			s += fmt.Sprintf(" · and %d more tables", len(f.Subject.Tables)-i)
+			break
+		}
 		s += " · " + t.String()
+	}
+	for _, v := range f.Subject.Variables {
+		s += " · " + v
+	}
+	for i, id := range f.Subject.Sessions {
+		if i == 5 {
+			s += fmt.Sprintf(" · and %d more sessions", len(f.Subject.Sessions)-i)
+			break
+		}
+		s += fmt.Sprintf(" · session %d", id)
 	}
 	return s
 }
@@ -346,7 +391,12 @@ func findingTail(f finding.Finding) []Fact {
 		}
 		add("expected", t)
 	}
+	if f.Tested != nil {
+		add("tried", f.Tested.Text)
+	}
 	add("would refute it", f.Falsify)
+	add("holds for", f.Valid)
+	add("see", f.Reference)
 	return fs
 }
 

@@ -1,0 +1,753 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"dyno/internal/plan"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
+)
+
+// Comparison returns the document of a result: its title, sentence, verdict, warnings, how it was done and how to repeat it. Commands
+// come before those that follow from the result itself. The result is not copied.
+func Comparison(r *trial.Result, at time.Time, commands ...Command) *Document {
+	d := &Document{
+		Kind: Compare, ID: r.ID, Title: cmp.Or(r.Plan.Title, r.Plan.Name, "Comparison"), Sentence: r.Sentence,
+		At: at, From: r.Started, To: r.Ended, Comparison: r, Warnings: slices.Clone(r.Warnings),
+		Place: Place{Dyno: r.Dyno, Settings: methodOf(r)}, Commands: commands,
+	}
+	if r.Stopped != "" {
+		d.Warnings = append(d.Warnings, "Ended early: "+r.Stopped)
+	}
+	if v := onlyVerdict(r); v != nil {
+		d.Verdict = v
+	}
+	if plain(r.Plan.Name) && r.PlanText != "" {
+		d.Commands = append(d.Commands, Command{"The same plan again, saved from this report", "dyno compare " + r.Plan.Name + ".yaml"})
+	}
+	if plain(r.ID) {
+		d.Commands = append(d.Commands, Command{"This report as a page", "dyno report " + r.ID + " --format html > " + r.ID + ".html"})
+	}
+	return d
+}
+
+// plain reports whether s may stand in a command line as it is.
+func plain(s string) bool {
+	return s != "" && s[0] != '-' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
+}
+
+// onlyVerdict is that of the one comparison of a result; nil when there are more.
+func onlyVerdict(r *trial.Result) *stat.Verdict {
+	var only *stat.Verdict
+	for i := range r.Cells {
+		if v := r.Cells[i].Verdict; v != nil {
+			if only != nil {
+				return nil
+			}
+			only = v
+		}
+	}
+	if len(r.Variants) > 2 || only != nil && r.Verdict != "" && only.Result != r.Verdict {
+		return nil
+	}
+	return only
+}
+
+// methodOf is how a result was reached, for people.
+func methodOf(r *trial.Result) []Fact {
+	var fs []Fact
+	add := func(name, v string) {
+		if v != "" {
+			fs = append(fs, Fact{name, v})
+		}
+	}
+	p, t := r.Plan, r.Plan.Trials
+	sec := func(d plan.Duration) string { return unit.Duration(time.Duration(d)) }
+	add("plan", p.Name)
+	if t.Time > 0 {
+		s := sec(t.Time) + " measured"
+		if t.WarmMax > 0 {
+			s += " after a warm-up of " + sec(t.WarmMin) + " to " + sec(t.WarmMax)
+		}
+		add("each trial", s)
+	}
+	rounds := 0
+	for _, x := range r.Trials {
+		rounds = max(rounds, x.Round)
+	}
+	if t.Max > 0 {
+		planned := strconv.Itoa(t.Max)
+		if t.Min != t.Max {
+			planned = strconv.Itoa(t.Min) + " to " + planned
+		}
+		add("rounds", fmt.Sprintf("%d run, %s planned; random order within each (seed %d)", rounds, planned, t.Seed))
+	}
+	if t.Margin > 0 {
+		add("the same is", "a ratio within ±"+unit.Percent(t.Margin)+", as sure as "+unit.Percent(cmp.Or(t.Conf, stat.DefaultConfidence)))
+	}
+	switch t.Fresh {
+	case plan.FreshData:
+		add("each trial begins with", "restored data and a restarted server")
+	case plan.FreshServer:
+		add("each trial begins with", "a restarted server on the data as they are")
+	case plan.FreshLive:
+		add("each trial begins with", "the running server under its running load")
+		if t.Turns > 0 {
+			add("turns", "the variants of a round take turns of "+unit.Seconds(time.Duration(t.Turns).Seconds())+" on it, in random order")
+		}
+	case plan.FreshNone:
+		add("each trial begins with", "the running server")
+	}
+	if t.DropCaches {
+		add("before each trial", "the kernel's caches are dropped")
+	}
+	if t.Settle {
+		add("before each trial", "the server has stopped writing")
+	}
+	switch m := p.Placement; m.Mode {
+	case plan.Split:
+		add("placement", "server and client on CPUs of their own")
+	case plan.Shared:
+		add("placement", "server and client on the same CPUs")
+	case plan.Given:
+		add("placement", "server on CPUs "+m.Server+", client on "+m.Client)
+	case plan.Free:
+		add("placement", "left to the kernel: figures may jump by a factor of two between trials")
+	}
+	return fs
+}
+
+// comparison is a result laid out as its plan's table says.
+type comparison struct {
+	r       *trial.Result
+	show    []string
+	texts   []string // shown values that are short texts
+	rows    []combo
+	cols    []combo
+	rowAxes []string
+	colAxes []string
+	cells   map[string]cellView // by row and column, see at
+	byKey   map[string]cellView // by variant
+	info    map[string]metricInfo
+}
+
+// combo is one row or column: a level of each of its axes.
+type combo struct {
+	levels []string
+	key    string
+}
+
+func (c combo) label(axes []string) string { return strings.Join(named(axes, c.levels), " · ") }
+
+// cellView is one variant with what is known about it.
+type cellView struct {
+	there    bool // the plan has this variant
+	variant  plan.Variant
+	cell     trial.Cell
+	baseline bool
+	label    string
+	levels   []string // of the rows' axes, then of the columns'
+	// others are comparisons with it; a baseline that nothing is compared with is called no baseline.
+	others int
+}
+
+func comboKey(levels []string) string { return strings.Join(levels, "\x1f") }
+
+func newComparison(r *trial.Result) *comparison {
+	c := &comparison{r: r, cells: map[string]cellView{}, byKey: map[string]cellView{}, info: map[string]metricInfo{}}
+	used := map[string]bool{}
+	known := map[string]plan.Axis{}
+	for _, a := range r.Plan.Axes {
+		known[a.Name] = a
+	}
+	pick := func(names []string) (out []string) {
+		for _, n := range names {
+			if _, ok := known[n]; ok && !used[n] {
+				used[n] = true
+				out = append(out, n)
+			}
+		}
+		return out
+	}
+	c.rowAxes, c.colAxes = pick(r.Plan.Table.Rows), pick(r.Plan.Table.Columns)
+	for _, a := range r.Plan.Axes { // what the table forgets
+		if !used[a.Name] {
+			used[a.Name] = true
+			c.rowAxes = append(c.rowAxes, a.Name)
+		}
+	}
+	cellOf := map[string]trial.Cell{}
+	for _, x := range r.Cells {
+		cellOf[x.Variant] = x
+	}
+	others := map[string]int{}
+	for _, v := range r.Variants {
+		if v.Baseline != v.Key {
+			others[v.Baseline]++
+		}
+	}
+	levels := func(v plan.Variant, axes []string) []string {
+		out := make([]string, len(axes))
+		for i, a := range axes {
+			out[i] = v.Levels[a]
+		}
+		return out
+	}
+	for _, v := range r.Variants {
+		row, col := levels(v, c.rowAxes), levels(v, c.colAxes)
+		if len(row)+len(col) == 0 {
+			row = []string{cmp.Or(v.Key, "base")}
+		}
+		x := cellView{there: true, variant: v, cell: cellOf[v.Key], baseline: v.Baseline == v.Key, others: others[v.Key]}
+		x.levels = append(slices.Clone(row), col...)
+		x.label = strings.Join(named(append(slices.Clone(c.rowAxes), c.colAxes...), x.levels), " · ")
+		c.add(&c.rows, row)
+		c.add(&c.cols, col)
+		c.cells[comboKey(row)+"\x1e"+comboKey(col)] = x
+		c.byKey[v.Key] = x
+	}
+	order := func(cs []combo, axes []string) {
+		at := func(axis, level string) int {
+			return slices.IndexFunc(known[axis].Levels, func(l plan.Level) bool { return l.Name == level })
+		}
+		slices.SortStableFunc(cs, func(a, b combo) int {
+			for i, axis := range axes {
+				if d := cmp.Compare(at(axis, a.levels[i]), at(axis, b.levels[i])); d != 0 {
+					return d
+				}
+			}
+			return 0
+		})
+	}
+	order(c.rows, c.rowAxes)
+	order(c.cols, c.colAxes)
+	c.show = slices.Clone(r.Plan.Table.Show)
+	if len(c.show) == 0 {
+		c.show = c.guess()
+	}
+	for i, name := range c.show {
+		u := ""
+		if i == 0 {
+			u = r.Plan.Table.Unit
+		}
+		c.info[name] = infoOf(name, u)
+		if of, ok := c.info[strings.TrimSuffix(name, "_predicted")]; ok && of.Name != name && !trial.Known(name) { // what arithmetic says of a value
+			c.info[name] = metricInfo{Name: name, Title: of.Title + ", predicted", Unit: of.Unit, Better: of.Better}
+		}
+	}
+	// Texts have tables of their own when they are short; the longer ones are listed at the end.
+	c.show = slices.DeleteFunc(c.show, func(name string) bool {
+		text, long := c.textual(name)
+		if text && !long {
+			c.texts = append(c.texts, name)
+		}
+		return text
+	})
+	return c
+}
+
+// shortText is the longest text that stands in a table.
+const shortText = 40
+
+// textual reports whether a value is no number but a text, and whether it is too long for a table.
+func (c *comparison) textual(name string) (text, long bool) {
+	for _, x := range c.byKey {
+		if _, ok := x.cell.Values[name]; ok {
+			return false, false
+		}
+		if s, ok := x.cell.Texts[name]; ok {
+			text = true
+			long = long || strings.Contains(s, "\n") || cells(s) > shortText
+		}
+	}
+	return text, long
+}
+
+// named puts the axis before levels that are bare numbers: "threads 64".
+func named(axes, levels []string) []string {
+	out := slices.Clone(levels)
+	for i, l := range out {
+		if i < len(axes) && l != "" && strings.Trim(l, "0123456789.,-+") == "" {
+			out[i] = axes[i] + " " + l
+		}
+	}
+	return out
+}
+
+func (c *comparison) add(list *[]combo, levels []string) {
+	k := comboKey(levels)
+	if !slices.ContainsFunc(*list, func(x combo) bool { return x.key == k }) {
+		*list = append(*list, combo{levels, k})
+	}
+}
+
+// guess names the value that a result without a table is about.
+func (c *comparison) guess() []string {
+	for _, x := range c.r.Cells {
+		if x.Verdict != nil && x.Verdict.Metric != "" {
+			return []string{x.Verdict.Metric}
+		}
+	}
+	for _, n := range []string{"tps", "qps", "ms"} {
+		for _, x := range c.r.Cells {
+			if _, ok := x.Values[n]; ok {
+				return []string{n}
+			}
+		}
+	}
+	return nil
+}
+
+func (c *comparison) at(row, col combo) cellView { return c.cells[row.key+"\x1e"+col.key] }
+
+func (c *comparison) metric(name string) metricInfo {
+	if m, ok := c.info[name]; ok {
+		return m
+	}
+	return infoOf(name, "")
+}
+
+// main is the value that the verdicts are about.
+func (c *comparison) main() string {
+	if len(c.show) == 0 {
+		return ""
+	}
+	return c.show[0]
+}
+
+// title is the head of the complete table.
+func (c *comparison) title() string {
+	m := c.metric(c.main())
+	t := m.head()
+	if m.Better == Less {
+		t += " (less is better)"
+	}
+	if c.compared() {
+		t += ", and ratio to the baseline"
+	}
+	return capital(cmp.Or(t, "Variants"))
+}
+
+// flat reports whether the table has one column only, so that its values take the columns.
+func (c *comparison) flat() bool { return len(c.cols) <= 1 && len(c.colAxes) == 0 }
+
+// ordered are the cells row by row.
+func (c *comparison) ordered() (out []cellView) {
+	for _, row := range c.rows {
+		for _, col := range c.cols {
+			if x := c.at(row, col); x.there {
+				out = append(out, x)
+			}
+		}
+	}
+	return out
+}
+
+// sign is how a cell came out: one character that needs no colour, a word, and a class of the page.
+type sign struct{ Sign, Word, Class string }
+
+const (
+	signFailed   = "✗"
+	signInvalid  = "!"
+	signUnstable = "~"
+)
+
+func markFor(r stat.Result) sign {
+	switch r {
+	case stat.Better:
+		return sign{"▲", "better", "c-better"}
+	case stat.Worse:
+		return sign{"▼", "worse", "c-worse"}
+	case stat.Same:
+		return sign{"=", "same", "c-same"}
+	case stat.Unstable:
+		return sign{signUnstable, "unstable", "c-unstable"}
+	case stat.Invalid:
+		return sign{signInvalid, "invalid", "c-invalid"}
+	default:
+		return sign{}
+	}
+}
+
+// mark returns the cell's; the zero one when there is nothing to say.
+func (x cellView) mark() sign {
+	switch {
+	case !x.there:
+		return sign{}
+	case x.cell.Failed != "":
+		return sign{signFailed, "failed", "c-failed"}
+	case x.cell.Verdict != nil:
+		return markFor(x.cell.Verdict.Result)
+	default:
+		return sign{}
+	}
+}
+
+// parts are the texts of one value of a cell.
+type parts struct {
+	Value, Interval string // "1230", "1210–1250"
+	N               int
+	Ratio, Bounds   string // "×0.94", "0.92–0.95"
+	RatioN          int
+	Note            string // instead of a value, or of a ratio: "baseline", "failed", "no trials yet"
+	Mark            sign
+}
+
+// parts returns the texts of the value name. Only the first value has verdicts.
+func (c *comparison) parts(x cellView, name string) parts {
+	if !x.there {
+		return parts{Value: "·"}
+	}
+	p := parts{Value: none}
+	first := name == c.main()
+	if first {
+		p.Mark = x.mark()
+	}
+	m := c.metric(name)
+	if v, ok := x.cell.Values[name]; ok {
+		p.Value, p.N = m.cell(v.Center), v.N
+		if v.Confidence > 0 {
+			p.Interval = rangeText(m.cell(v.Lo), m.cell(v.Hi))
+		}
+	}
+	switch {
+	case x.cell.Failed != "":
+		p.Note = "failed"
+		return p
+	case x.cell.Trials == 0 && p.N == 0:
+		p.Note = "not run yet"
+		return p
+	case p.N == 0 && x.cell.Valid == 0:
+		p.Note = "no valid trial"
+		return p
+	case x.baseline:
+		if x.others > 0 {
+			p.Note = "baseline"
+		}
+		return p
+	}
+	if i, ok := c.ratio(x, name); ok {
+		p.Ratio, p.Bounds = ratioText(i)
+		p.RatioN = i.N
+	} else if p.Mark.Word != "" {
+		p.Note = p.Mark.Word
+	}
+	return p
+}
+
+// ratio is variant ÷ baseline of a value, whichever way is better. Of the first value it is the verdict's, whose interval is the one
+// that was decided by.
+func (c *comparison) ratio(x cellView, name string) (stat.Interval, bool) {
+	if name == c.main() {
+		if v := x.cell.Verdict; v != nil {
+			if v.Ratio.N == 0 || v.Ratio.Center <= 0 {
+				return stat.Interval{}, false
+			}
+			if c.metric(name).Better == Less {
+				return v.Ratio.Inverse(), true
+			}
+			return v.Ratio, true
+		}
+	}
+	i, ok := x.cell.Ratios[name]
+	return i, ok && i.N > 0 && i.Center > 0
+}
+
+// ratioText writes a ratio and its bounds with three digits, or one decimal more when the interval is narrower than that tells. A
+// ratio below a tenth is written as a division.
+func ratioText(i stat.Interval) (center, bounds string) {
+	sign, f := "×", unit.Ratio
+	switch {
+	case i.Center > 0 && i.Center < 0.1:
+		sign, i = "÷", i.Inverse()
+	case i.Center < 5 && i.Confidence > 0 && i.Hi-i.Lo < 0.02:
+		f = func(v float64) string { return "×" + strconv.FormatFloat(v, 'f', 3, 64) }
+	}
+	bare := func(v float64) string { return strings.TrimPrefix(f(v), "×") }
+	if i.Confidence > 0 {
+		hi := "…"
+		if i.Hi < 1e15 {
+			hi = bare(i.Hi)
+		}
+		bounds = bare(i.Lo) + "–" + hi
+	}
+	return sign + bare(i.Center), bounds
+}
+
+// around writes a range behind the value that it belongs to; one that is all the same is left out.
+func around(value, bounds string) string {
+	if bounds == "" || bounds == value+"–"+value {
+		return value
+	}
+	return value + " (" + bounds + ")"
+}
+
+// rangeText joins bounds; of a shared unit only the last is kept: "1.21–1.25 GiB".
+func rangeText(lo, hi string) string {
+	if lo == hi {
+		return lo + "–" + lo
+	}
+	a, ua, ok1 := strings.Cut(lo, " ")
+	_, ub, ok2 := strings.Cut(hi, " ")
+	if ok1 && ok2 && ua == ub {
+		return a + "–" + hi
+	}
+	return lo + "–" + hi
+}
+
+// used are the marks that the table has, in the order of the legend.
+func (c *comparison) used() (out []sign) {
+	have := map[string]bool{}
+	for _, x := range c.byKey {
+		have[x.mark().Word] = true
+	}
+	for _, m := range []sign{markFor(stat.Better), markFor(stat.Worse), markFor(stat.Same), markFor(stat.Unstable), markFor(stat.Invalid), {signFailed, "failed", "c-failed"}} {
+		if have[m.Word] {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// legend explains the table's signs, each with its words.
+func (c *comparison) legend() (out []string) {
+	margin := ""
+	if m := c.r.Plan.Trials.Margin; m > 0 {
+		margin = " (within ±" + unit.Percent(m) + ")"
+	}
+	for _, m := range c.used() {
+		s := m.Sign + " " + m.Word
+		switch m.Word {
+		case "same":
+			s += margin
+		case "unstable":
+			s += " (not decided: the interval allows more than one answer)"
+		case "invalid":
+			s += " (the measurement broke its own conditions)"
+		}
+		out = append(out, s)
+	}
+	if c.confidence() > 0 {
+		out = append(out, "a–b interval of "+unit.Percent(c.confidence())+" or more")
+	}
+	for _, x := range c.byKey {
+		if v := x.cell.Verdict; v != nil && v.Confidence > 0 && len(c.byKey) > 2 {
+			out = append(out, "all verdicts together hold with "+unit.Percent(v.Confidence))
+			break
+		}
+	}
+	if c.usual(c.show...) > 0 {
+		s := "n trials that count"
+		if c.compared() {
+			s += "; beside a ratio: pairs of trials"
+		}
+		out = append(out, s)
+	}
+	if c.holes() {
+		out = append(out, "· left out by the plan")
+	}
+	return out
+}
+
+// confidence is what the intervals hold at least.
+func (c *comparison) confidence() float64 {
+	least := 0.0
+	see := func(v float64) {
+		if v > 0 && (least == 0 || v < least) {
+			least = v
+		}
+	}
+	for _, x := range c.byKey {
+		for _, n := range c.show {
+			see(x.cell.Values[n].Confidence)
+			if i, ok := c.ratio(x, n); ok {
+				see(i.Confidence)
+			}
+		}
+	}
+	return least
+}
+
+func (c *comparison) compared() bool {
+	return slices.ContainsFunc(c.ordered(), func(x cellView) bool { _, ok := c.ratio(x, c.main()); return ok })
+}
+
+func (c *comparison) holes() bool { return len(c.byKey) < len(c.rows)*len(c.cols) }
+
+// tally counts how the comparisons came out.
+func (c *comparison) tally() (out []tallied) {
+	n := map[string]int{}
+	for _, x := range c.byKey {
+		n[x.mark().Word]++
+	}
+	for _, m := range c.used() {
+		out = append(out, tallied{m, n[m.Word]})
+	}
+	return out
+}
+
+type tallied struct {
+	sign
+	N int
+}
+
+// control says what came out when the baseline was set against itself; odd when that puts the rest in doubt.
+func (c *comparison) control() (s string, m sign, odd bool) {
+	v := c.r.Control
+	if v == nil {
+		switch {
+		case c.r.Plan.Trials.NoControl:
+			return "", m, false
+		case len(c.r.Trials) == 0:
+			return "A server against itself: not run yet", m, false
+		default:
+			return "A server against itself: not measured, so nothing here tells how much two equal servers differ", m, true
+		}
+	}
+	m = markFor(v.Result)
+	s = "A server against itself: " + cmp.Or(m.Word, "unknown")
+	if v.Ratio.N > 0 {
+		ratio, bounds := ratioText(v.Ratio)
+		s += ", " + ratio
+		if bounds != "" {
+			s += " (" + strings.Replace(bounds, "–", " to ", 1) + ")"
+		}
+		s += ", " + count(v.Ratio.N, "round", "rounds")
+	}
+	switch v.Result {
+	case stat.Same:
+	case stat.Better, stat.Worse:
+		odd = true
+		s += ". Two equal servers differ by that much here: do not trust smaller differences"
+	case stat.Unstable:
+		s += ". The noise is larger than the margin"
+	default:
+		odd = true
+	}
+	return s, m, odd
+}
+
+// correction says what was done about the speed of the CPUs; "" when it was not measured or could not be told.
+func (c *comparison) correction() string {
+	x := c.r.Correction
+	switch {
+	case x == nil:
+		return ""
+	case !x.Used:
+		return "Ratios are as they were measured: " + x.Why
+	}
+	return "Ratios are corrected for the speed of the CPUs, measured beside the load: alone it made the rate vary by ±" + unit.Percent(x.Spread) +
+		" (correlation " + strconv.FormatFloat(x.Fit, 'f', 2, 64) + ", " + count(x.Blocks, "block", "blocks") + ")"
+}
+
+// problem is what must be said of one or more cells.
+type problem struct {
+	Mark  sign
+	Label string
+	Text  string
+}
+
+// problems are the reasons of cells that failed and the remarks of verdicts, in the order of the table; cells that share one share
+// its line.
+func (c *comparison) problems() (out []problem) {
+	type id struct{ word, text string }
+	by := map[id][]string{}
+	var order []id
+	var all []string
+	add := func(x cellView, text string) {
+		k := id{x.mark().Word, text}
+		if strings.HasPrefix(text, "only ") { // too few pairs are too few, whatever came out
+			k.word = ""
+		}
+		if by[k] == nil {
+			order = append(order, k)
+		}
+		by[k] = append(by[k], x.variant.Key)
+	}
+	for _, x := range c.ordered() {
+		all = append(all, x.variant.Key)
+		if x.cell.Failed != "" {
+			add(x, x.cell.Failed)
+		} else if v := x.cell.Verdict; v != nil {
+			for _, t := range v.Reasons {
+				add(x, t)
+			}
+		}
+	}
+	for _, k := range order {
+		out = append(out, problem{c.byKey[by[k][0]].mark(), c.those(by[k], all), k.text})
+	}
+	return out
+}
+
+// lost are the trials that do not count.
+func (c *comparison) lost() (out []trial.Trial) {
+	for _, t := range c.r.Trials {
+		if t.Invalid != "" {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// trialsText is how many trials there were.
+func (c *comparison) trialsText() string {
+	if len(c.r.Trials) == 0 {
+		return "No trials yet."
+	}
+	s := count(len(c.r.Trials), "trial", "trials")
+	rounds := 0
+	for _, t := range c.r.Trials {
+		rounds = max(rounds, t.Round)
+	}
+	s += " in " + count(rounds, "round", "rounds")
+	if n := len(c.lost()); n > 0 {
+		s += ", of which " + strconv.Itoa(n) + " " + map[bool]string{true: "does", false: "do"}[n == 1] + " not count"
+	}
+	return s + "."
+}
+
+// name is the label of a variant by its key.
+func (c *comparison) name(key string) string {
+	if x, ok := c.byKey[key]; ok {
+		return x.label
+	}
+	return key
+}
+
+// headline is that of the only comparison, with the ratio as the table shows it.
+func (c *comparison) headline(v stat.Verdict) headline {
+	m := c.metric(c.main())
+	h := headline{Result: v.Result, Of: m.Title}
+	if m.Better == Less {
+		h.Of += " (less is better)"
+	}
+	if v.Margin > 0 && v.Result != stat.Invalid {
+		h.Margin = "ratios within ±" + unit.Percent(v.Margin) + " count as the same"
+	}
+	if v.Ratio.N == 0 || v.Ratio.Center <= 0 || v.Result == stat.Invalid {
+		return h
+	}
+	i := v.Ratio
+	if m.Better == Less {
+		i = i.Inverse()
+	}
+	center, bounds := ratioText(i)
+	h.Figure = center
+	if bounds == "" {
+		return h
+	}
+	sign := string([]rune(center)[:1])
+	bounds = sign + strings.Replace(bounds, "–", " to "+sign, 1)
+	if v.Result == stat.Unstable { // one figure would say more than is known
+		h.Figure = bounds
+	}
+	h.Interval = unit.Percent(i.Confidence) + " interval " + bounds + ", " + count(i.N, "pair", "pairs") + " of trials"
+	return h
+}

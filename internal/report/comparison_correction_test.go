@@ -1,0 +1,62 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"dyno/internal/plan"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
+)
+
+// TestCorrectionShown: who reads a corrected ratio is told so, and finds the measured one beside it; without a correction there is neither.
+func TestCorrectionShown(t *testing.T) {
+	f := func(c *trial.Correction, want, not []string) {
+		t.Helper()
+		r := trial.Result{
+			Format: trial.Format, ID: "x-1", Correction: c,
+			Plan: plan.Plan{
+				Name: "x", Table: plan.Table{Rows: []string{"flush"}, Show: []string{"tps"}},
+				Axes: []plan.Axis{{Name: "flush", Levels: []plan.Level{{Name: "0"}, {Name: "1"}}}},
+			},
+			Variants: []plan.Variant{
+				{Key: "flush=0", Levels: map[string]string{"flush": "0"}, Baseline: "flush=0"}, {Key: "flush=1", Levels: map[string]string{"flush": "1"}, Baseline: "flush=0"},
+			},
+			Cells: []trial.Cell{
+				{Variant: "flush=0", Trials: 5, Valid: 5},
+				{
+					Variant: "flush=1", Trials: 5, Valid: 5,
+					Verdict: &stat.Verdict{Result: stat.Worse, Metric: "tps", Ratio: stat.Interval{Center: 0.91, Lo: 0.88, Hi: 0.94, N: 5, Confidence: 0.95}},
+					Ratios:  map[string]stat.Interval{"tps": {Center: 0.83, Lo: 0.61, Hi: 1.13, N: 5, Confidence: 0.95}},
+				},
+			},
+		}
+		d := Comparison(&r, r.Ended)
+		var text, md, page bytes.Buffer
+		if err := Text(&text, d, Options{Width: 100}); err != nil {
+			t.Fatal(err)
+		}
+		if err := Markdown(&md, d); err != nil {
+			t.Fatal(err)
+		}
+		if err := HTML(&page, d); err != nil {
+			t.Fatal(err)
+		}
+		for form, got := range map[string]string{"text": text.String(), "markdown": md.String(), "page": page.String()} {
+			for _, w := range want {
+				if !strings.Contains(got, w) {
+					t.Errorf("%s lacks %q", form, w)
+				}
+			}
+			for _, w := range not {
+				if strings.Contains(got, w) {
+					t.Errorf("%s has %q", form, w)
+				}
+			}
+		}
+	}
+	f(&trial.Correction{Used: true, Slope: 0.9, Fit: 0.95, Blocks: 40, Spread: 0.12}, []string{"corrected for the speed of the CPUs", "Corrected and as measured", "×0.91", "×0.83"}, nil)
+	f(&trial.Correction{Why: "the speed explains little"}, []string{"the speed explains little"}, []string{"Corrected and as measured"})
+	f(nil, nil, []string{"corrected", "Corrected"})
+}

@@ -1,0 +1,373 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"dyno/internal/stat"
+	"dyno/internal/trial"
+)
+
+// Laid is a comparison laid out as its plan's table says, with the words and figures of its report, for those who draw it themselves.
+// Lists are never nil.
+type Laid struct {
+	Title   string       `json:"title"`  // of the table of the first value
+	Values  []LaidValue  `json:"values"` // what each cell shows; the first is what the verdicts are about
+	Texts   []LaidValue  `json:"texts"`  // shown values that are short texts
+	RowAxes []string     `json:"row_axes"`
+	ColAxes []string     `json:"column_axes"`
+	Rows    [][]string   `json:"rows"`    // levels of each row, one for each of RowAxes; a table without axes has one row
+	Cols    [][]string   `json:"columns"` // of each column; without ColAxes one that is empty
+	Cells   []LaidCell   `json:"cells"`   // row by row; what the plan leaves out is not there
+	Reach   float64      `json:"reach"`   // how far the ratios of the first value go from 1, as a natural logarithm, with room
+	Legend  []string     `json:"legend"`
+	Tally   []LaidTally  `json:"tally"`
+	Control LaidRemark   `json:"control"`
+	Speed   string       `json:"speed,omitzero"` // what was done about the speed of the CPUs
+	Remarks []LaidRemark `json:"remarks"`        // why cells failed, and what belongs to their verdicts
+	Trials  string       `json:"trials"`         // how many there were
+	Sweeps  []LaidSweep  `json:"sweeps"`         // curves over a numeric axis
+	Rungs   []LaidRung   `json:"rungs"`          // every comparison with its interval, one below the other
+	Strips  []LaidStrip  `json:"strips"`         // the seconds of the trials
+	Lists   []LaidTable  `json:"lists"`          // what an operation costs, bytes written, money, steadiness
+	Beside  *LaidTable   `json:"published,omitempty"`
+	Judged  *LaidTable   `json:"verdicts,omitempty"` // everything about each verdict
+	Differs []Fact       `json:"also_differs"`       // what nobody meant to vary
+	Explain []Fact       `json:"explained"`          // what the plan varies and brings along
+	Said    []LaidSaid   `json:"said"`               // long texts that probes or readings left
+	Env     []LaidGroup  `json:"environment"`        // facts that were the same in all trials
+	Unread  []string     `json:"unread"`
+	Method  []Fact       `json:"method"`
+}
+
+// LaidValue is one value that cells show.
+type LaidValue struct {
+	Name   string    `json:"name"`
+	Title  string    `json:"title"`
+	Head   string    `json:"head"` // title and unit
+	Unit   string    `json:"unit,omitzero"`
+	Better Direction `json:"better,omitzero"`
+	Usual  int       `json:"usual_n,omitzero"` // trials that most cells have
+}
+
+// LaidCell is one variant.
+type LaidCell struct {
+	Row      int               `json:"row"`
+	Col      int               `json:"column"`
+	Variant  string            `json:"variant"` // key
+	Label    string            `json:"label"`
+	Against  string            `json:"against,omitzero"`  // label of its baseline, "" when it is one
+	Baseline bool              `json:"baseline,omitzero"` // others are compared with it
+	Sign     string            `json:"sign,omitzero"`     // ▲ ▼ = ~ ! ✗
+	Word     string            `json:"word,omitzero"`     // "better", "worse", "same", "unstable", "invalid", "failed"
+	Figures  []LaidFigure      `json:"figures"`           // in the order of Laid.Values
+	Texts    map[string]string `json:"texts,omitempty"`   // by name of Laid.Texts
+	Trials   int               `json:"trials"`
+	Valid    int               `json:"valid"`
+	Failed   string            `json:"failed,omitzero"`
+	Reasons  []string          `json:"reasons,omitempty"`
+}
+
+// LaidFigure is one value of a cell as it is written, and the numbers behind.
+type LaidFigure struct {
+	Value    string         `json:"value"`
+	Interval string         `json:"interval,omitzero"`
+	N        int            `json:"n,omitzero"`
+	Ratio    string         `json:"ratio,omitzero"` // "×1.23", "÷14.2"
+	Bounds   string         `json:"bounds,omitzero"`
+	RatioN   int            `json:"ratio_n,omitzero"`
+	Note     string         `json:"note,omitzero"` // "baseline", "failed", "not run yet"
+	At       *stat.Interval `json:"at,omitempty"`
+	Of       *stat.Interval `json:"of,omitempty"` // variant ÷ baseline
+}
+
+// LaidTally counts the comparisons that came out alike.
+type LaidTally struct {
+	Sign string `json:"sign"`
+	Word string `json:"word"`
+	N    int    `json:"n"`
+}
+
+// LaidRemark is something to be said, of some of the cells when Label names them.
+type LaidRemark struct {
+	Sign  string `json:"sign,omitzero"`
+	Word  string `json:"word,omitzero"`
+	Label string `json:"label,omitzero"`
+	Text  string `json:"text,omitzero"`
+	Odd   bool   `json:"odd,omitzero"` // it puts the rest in doubt
+}
+
+// LaidSweep is a set of curves over a numeric axis.
+type LaidSweep struct {
+	Title  string     `json:"title"`
+	Axis   string     `json:"axis"`
+	Unit   string     `json:"unit"` // of y, in words
+	Ratio  bool       `json:"ratio,omitzero"`
+	Log    bool       `json:"log,omitzero"` // equal distances of x should be equal factors
+	Margin float64    `json:"margin,omitzero"`
+	X      []float64  `json:"x"`
+	Names  []string   `json:"names"` // of X
+	Lines  []LaidLine `json:"lines"`
+	Absent []string   `json:"absent"` // what has no point, and why
+}
+
+// LaidLine is one curve; where it has no point its values are null.
+type LaidLine struct {
+	Name   string     `json:"name"`
+	Center []*float64 `json:"center"`
+	Lo     []*float64 `json:"lo"`
+	Hi     []*float64 `json:"hi"`
+	N      []int      `json:"n"`
+}
+
+// LaidRung is one comparison, or the head of some.
+type LaidRung struct {
+	Head  string         `json:"head,omitzero"`
+	Label string         `json:"label,omitzero"`
+	Sign  string         `json:"sign,omitzero"`
+	Word  string         `json:"word,omitzero"`
+	Text  string         `json:"text,omitzero"` // "▼ ×0.91"
+	Note  string         `json:"note,omitzero"` // instead of a ratio
+	Of    *stat.Interval `json:"of,omitempty"`
+}
+
+// LaidStrip is the seconds of one variant's trials.
+type LaidStrip struct {
+	Variant string      `json:"variant"`
+	Label   string      `json:"label"`
+	Control bool        `json:"control,omitzero"`
+	Top     float64     `json:"top"` // operations/s at the upper edge; a variant and its baseline have the same
+	Trials  []LaidRates `json:"trials"`
+}
+
+// LaidRates are the operations per second of one trial. Of several seconds that share a point the lowest is kept: a stall must not vanish
+// in a mean.
+type LaidRates struct {
+	Seq     int       `json:"seq"`
+	Round   int       `json:"round"`
+	Seconds float64   `json:"seconds"` // the whole of it
+	Invalid string    `json:"invalid,omitzero"`
+	Rates   []float64 `json:"rates"` // evenly spread over Seconds
+}
+
+// LaidTable is a table of texts.
+type LaidTable struct {
+	Title string     `json:"title"`
+	Note  string     `json:"note,omitzero"`
+	Head  []string   `json:"head"`
+	Left  int        `json:"left"` // columns that are left-aligned
+	Rows  [][]string `json:"rows"`
+}
+
+// LaidSaid is a text and the variants that agree in it.
+type LaidSaid struct {
+	Name string `json:"name"`
+	For  string `json:"for"`
+	Text string `json:"text"`
+}
+
+// LaidGroup is one group of facts.
+type LaidGroup struct {
+	Name  string `json:"name"`
+	Facts []Fact `json:"facts"`
+}
+
+// The most points of a strip, and of all strips of a comparison together.
+const (
+	laidStrip  = 600
+	laidStrips = 60_000
+)
+
+// Lay lays a result out.
+func Lay(r *trial.Result) Laid {
+	c := newComparison(r)
+	l := Laid{
+		Title: c.title(), RowAxes: listed(c.rowAxes), ColAxes: listed(c.colAxes), Cells: []LaidCell{}, Reach: c.reach(), Legend: listed(c.legend()),
+		Tally: []LaidTally{}, Speed: c.correction(), Remarks: []LaidRemark{}, Trials: c.trialsText(), Rows: [][]string{}, Cols: [][]string{},
+		Values: []LaidValue{}, Texts: []LaidValue{}, Sweeps: []LaidSweep{}, Rungs: []LaidRung{}, Lists: []LaidTable{}, Differs: []Fact{},
+		Explain: []Fact{}, Said: []LaidSaid{}, Env: []LaidGroup{}, Unread: listed(c.unread()), Method: methodOf(r),
+	}
+	if l.Method == nil {
+		l.Method = []Fact{}
+	}
+	value := func(name string) LaidValue {
+		m := c.metric(name)
+		return LaidValue{name, m.Title, capital(m.head()), m.Unit, m.Better, c.usual(name)}
+	}
+	for _, n := range c.show {
+		l.Values = append(l.Values, value(n))
+	}
+	for _, n := range c.texts {
+		l.Texts = append(l.Texts, value(n))
+	}
+	for _, x := range c.rows {
+		l.Rows = append(l.Rows, listed(x.levels))
+	}
+	for _, x := range c.cols {
+		l.Cols = append(l.Cols, listed(x.levels))
+	}
+	for i, row := range c.rows {
+		for k, col := range c.cols {
+			if x := c.at(row, col); x.there {
+				l.Cells = append(l.Cells, c.laidCell(x, i, k))
+			}
+		}
+	}
+	for _, t := range c.tally() {
+		l.Tally = append(l.Tally, LaidTally{t.Sign, t.Word, t.N})
+	}
+	text, m, odd := c.control()
+	l.Control = LaidRemark{Sign: m.Sign, Word: m.Word, Text: text, Odd: odd}
+	for _, p := range c.problems() {
+		l.Remarks = append(l.Remarks, LaidRemark{Sign: p.Mark.Sign, Word: p.Mark.Word, Label: p.Label, Text: p.Text})
+	}
+	for _, s := range c.sweeps() {
+		l.Sweeps = append(l.Sweeps, s.laid())
+	}
+	if x, ok := c.ladder(); ok {
+		for _, r := range x.Rows {
+			l.Rungs = append(l.Rungs, LaidRung{r.Head, r.Label, r.Mark.Sign, r.Mark.Word, r.Text, r.Note, some(r.At)})
+		}
+	}
+	l.Strips = c.laidStrips()
+	for _, x := range c.lists() {
+		l.Lists = append(l.Lists, x.laid())
+	}
+	if t, ok := c.published(); ok {
+		l.Beside = &LaidTable{publishedTitle, publishedNote, t.Head, t.Left, t.Rows}
+	}
+	if t := c.verdictTable(); len(t.Rows) > 0 {
+		l.Judged = &LaidTable{"How each verdict was reached", "", t.Head, t.Left, t.Rows}
+	}
+	for _, x := range r.AlsoDiffers {
+		name, text := c.differing(x)
+		l.Differs = append(l.Differs, Fact{name, text})
+	}
+	for _, x := range r.Explained {
+		name, text := c.differing(x)
+		l.Explain = append(l.Explain, Fact{name, text})
+	}
+	for _, x := range c.said() {
+		l.Said = append(l.Said, LaidSaid(x))
+	}
+	for _, g := range c.environment() {
+		l.Env = append(l.Env, LaidGroup(g))
+	}
+	return l
+}
+
+func listed(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+// some is an interval that says something.
+func some(i stat.Interval) *stat.Interval {
+	if i.N == 0 {
+		return nil
+	}
+	return &i
+}
+
+func (c *comparison) laidCell(x cellView, row, col int) LaidCell {
+	m := x.mark()
+	out := LaidCell{
+		Row: row, Col: col, Variant: x.variant.Key, Label: x.label, Baseline: x.baseline && x.others > 0, Sign: m.Sign, Word: m.Word,
+		Figures: []LaidFigure{}, Trials: x.cell.Trials, Valid: x.cell.Valid, Failed: x.cell.Failed,
+	}
+	if !x.baseline {
+		out.Against = c.name(x.variant.Baseline)
+	}
+	if v := x.cell.Verdict; v != nil {
+		out.Reasons = v.Reasons
+	}
+	for _, name := range c.show {
+		p := c.parts(x, name)
+		f := LaidFigure{Value: p.Value, Interval: p.Interval, N: p.N, Ratio: p.Ratio, Bounds: p.Bounds, RatioN: p.RatioN, Note: p.Note, At: some(x.cell.Values[name])}
+		if i, ok := c.ratio(x, name); ok && !x.baseline {
+			f.Of = some(i)
+		}
+		if p.Mark.Word == "invalid" { // the ratio of a broken measurement is none
+			f.Ratio, f.Bounds, f.RatioN, f.Of = "", "", 0, nil
+		}
+		out.Figures = append(out.Figures, f)
+	}
+	for _, name := range c.texts {
+		if s, ok := x.cell.Texts[name]; ok {
+			if out.Texts == nil {
+				out.Texts = map[string]string{}
+			}
+			out.Texts[name] = s
+		}
+	}
+	return out
+}
+
+func (s sweep) laid() LaidSweep {
+	out := LaidSweep{
+		Title: s.Title, Axis: s.Axis, Unit: s.Unit, Ratio: s.Ratio, Log: s.doubling(), Margin: s.Margin, X: s.Xs, Names: s.Names, Lines: []LaidLine{},
+		Absent: listed(s.Missing),
+	}
+	for _, l := range s.Lines {
+		k := len(s.Xs)
+		line := LaidLine{l.Name, make([]*float64, k), make([]*float64, k), make([]*float64, k), make([]int, k)}
+		for _, p := range l.Points {
+			if p.At.N == 0 {
+				continue
+			}
+			at := p.At
+			line.Center[p.I], line.N[p.I] = &at.Center, at.N
+			if at.Confidence > 0 && at.Hi < 1e15 {
+				line.Lo[p.I], line.Hi[p.I] = &at.Lo, &at.Hi
+			}
+		}
+		out.Lines = append(out.Lines, line)
+	}
+	return out
+}
+
+func (c *comparison) laidStrips() []LaidStrip {
+	out := []LaidStrip{}
+	strips := c.strips()
+	for _, s := range strips {
+		x := LaidStrip{Label: s.Label, Control: s.Note != "", Top: s.Top, Trials: []LaidRates{}}
+		most := max(2, min(laidStrip, laidStrips/len(strips))/len(s.Trials))
+		for _, t := range s.Trials {
+			x.Variant = t.Variant
+			r := LaidRates{Seq: t.Seq, Round: t.Round, Invalid: t.Invalid, Rates: []float64{}}
+			for part := range slices.Chunk(t.Seconds, (len(t.Seconds)+most-1)/most) {
+				low := rate(part[0])
+				for _, k := range part {
+					low = min(low, rate(k))
+					r.Seconds += k.Length
+				}
+				r.Rates = append(r.Rates, low)
+			}
+			x.Trials = append(x.Trials, r)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// laid writes a grid of one line a cell as texts.
+func (l list) laid() LaidTable {
+	t := LaidTable{Title: l.Title, Note: l.Note, Left: len(l.Corner), Head: slices.Clone(l.Corner), Rows: [][]string{}}
+	for _, h := range l.Heads {
+		t.Head = append(t.Head, strings.Join(h, " · "))
+	}
+	for i, labels := range l.Labels {
+		row := slices.Clone(labels)
+		for _, c := range l.Cells[i] {
+			var lines []string
+			for _, s := range c {
+				lines = append(lines, s.full())
+			}
+			row = append(row, strings.Join(lines, " "))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}

@@ -1,0 +1,878 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dyno/internal/plan"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
+)
+
+// sweep is a picture over a numeric axis: a line with its band for each combination of the other axes.
+type sweep struct {
+	Title   string
+	Axis    string // of x
+	Unit    string // of y, in words
+	Xs      []float64
+	Names   []string // of the xs
+	Lines   []sweepLine
+	Ratio   bool // y is a ratio to the baseline
+	Margin  float64
+	Value   func(float64) string
+	Missing []string // what has no point, and why
+}
+
+type sweepLine struct {
+	Name   string
+	Style  int
+	Points []sweepPoint
+}
+
+type sweepPoint struct {
+	I    int // of Xs
+	At   stat.Interval
+	Text string // for a pointer
+	Fail string // instead of a value
+}
+
+// numeric returns the first axis of the table that is one of numbers, its levels rising.
+func (c *comparison) numeric() (plan.Axis, bool) {
+	for _, name := range append(slices.Clone(c.rowAxes), c.colAxes...) {
+		for _, a := range c.r.Plan.Axes {
+			if a.Name != name || !a.Numeric || len(a.Levels) < 3 {
+				continue
+			}
+			a.Levels = slices.Clone(a.Levels)
+			slices.SortStableFunc(a.Levels, func(x, y plan.Level) int { return cmp.Compare(x.Numeric, y.Numeric) })
+			ok := true
+			for i := range a.Levels {
+				ok = ok && (i == 0 || a.Levels[i].Numeric > a.Levels[i-1].Numeric)
+			}
+			if ok {
+				return a, true
+			}
+		}
+	}
+	return plan.Axis{}, false
+}
+
+// sweeps are the curves of the first value over the numeric axis and, where each of its points has a baseline of its own, those of
+// the ratio.
+func (c *comparison) sweeps() (out []sweep) {
+	axis, ok := c.numeric()
+	if !ok || c.main() == "" {
+		return nil
+	}
+	m := c.metric(c.main())
+	var others []string
+	for _, n := range append(slices.Clone(c.rowAxes), c.colAxes...) {
+		if n != axis.Name {
+			others = append(others, n)
+		}
+	}
+	base := sweep{Axis: axis.Name}
+	for _, l := range axis.Levels {
+		base.Xs, base.Names = append(base.Xs, l.Numeric), append(base.Names, l.Name)
+	}
+	index := map[string]int{}
+	for i, n := range base.Names {
+		index[n] = i
+	}
+	lines := map[string]*sweepLine{}
+	ratios := map[string]*sweepLine{}
+	var order []string
+	firsts := map[string]string{} // level of the first of the other axes, by line
+	for _, x := range c.sorted(others) {
+		var levels []string
+		for _, o := range others {
+			levels = append(levels, x.variant.Levels[o])
+		}
+		k := comboKey(levels)
+		if lines[k] == nil {
+			name := combo{levels: levels}.label(others)
+			if name == "" {
+				name = m.Title
+			}
+			lines[k], ratios[k] = &sweepLine{Name: name}, &sweepLine{Name: name}
+			order = append(order, k)
+			if len(levels) > 0 {
+				firsts[k] = levels[0]
+			}
+		}
+		i := index[x.variant.Levels[axis.Name]]
+		p := c.parts(x, c.main())
+		at := sweepPoint{I: i, Text: x.label + ": " + m.full(x.cell.Values[c.main()].Center)}
+		if v, ok := x.cell.Values[c.main()]; ok && v.N > 0 {
+			at.At = v
+			if p.Interval != "" {
+				at.Text += " (" + p.Interval + "), n " + strconv.Itoa(v.N)
+			}
+		} else {
+			at.Fail = x.label + ": " + firstOf(x.cell.Failed, p.Note, "not measured")
+			at.Text = at.Fail
+		}
+		lines[k].Points = append(lines[k].Points, at)
+		if r, ok := c.ratio(x, c.main()); ok && !x.baseline && (x.cell.Verdict == nil || x.cell.Verdict.Result != stat.Invalid) {
+			ratios[k].Points = append(ratios[k].Points, sweepPoint{I: i, At: r, Text: x.label + ": " + spaced(p.Mark.Word, aroundRatio(p)) + ", n " + strconv.Itoa(r.N)})
+		}
+	}
+	for _, k := range order {
+		for _, l := range []*sweepLine{lines[k], ratios[k]} {
+			slices.SortStableFunc(l.Points, func(a, b sweepPoint) int { return cmp.Compare(a.I, b.I) })
+		}
+	}
+	for i, k := range order { // a line keeps its style in all pictures
+		lines[k].Style, ratios[k].Style = i, i
+	}
+	groups := [][]string{order}
+	if len(order) > lineStyles && len(others) > 1 {
+		groups = nil
+		var names []string
+		for _, k := range order {
+			i := slices.Index(names, firsts[k])
+			if i < 0 {
+				names = append(names, firsts[k])
+				groups = append(groups, nil)
+				i = len(names) - 1
+			}
+			groups[i] = append(groups[i], k)
+		}
+	}
+	for _, g := range groups {
+		for part := range slices.Chunk(g, lineStyles) {
+			s := base
+			s.Title, s.Unit, s.Value = capital(m.axis())+" over "+axis.Name, m.axis(), func(v float64) string { return bare(v, strings.Replace(m.Unit, "share", "", 1)) }
+			for n, k := range part {
+				if len(groups) > 1 || len(g) > lineStyles {
+					lines[k].Style = n
+				}
+				s.Lines = append(s.Lines, *lines[k])
+				for _, p := range lines[k].Points {
+					if p.Fail != "" {
+						s.Missing = append(s.Missing, p.Fail)
+					}
+				}
+			}
+			out = append(out, s)
+		}
+	}
+	// Ratios, when each point has a baseline at the same place.
+	along := false
+	for _, x := range c.ordered() {
+		b, ok := c.byKey[x.variant.Baseline]
+		along = along || ok && b.variant.Levels[axis.Name] != x.variant.Levels[axis.Name]
+	}
+	if !along {
+		for _, g := range groups {
+			for part := range slices.Chunk(g, lineStyles) {
+				s := base
+				s.Title, s.Unit, s.Ratio, s.Value = "Ratio to the baseline over "+axis.Name, "ratio of "+m.Title+" to the baseline", true, unit.Ratio
+				s.Margin = c.r.Plan.Trials.Margin
+				for _, k := range part {
+					if len(ratios[k].Points) > 0 {
+						ratios[k].Style = lines[k].Style
+						s.Lines = append(s.Lines, *ratios[k])
+					}
+				}
+				if len(s.Lines) > 0 {
+					out = append(out, s)
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(s sweep) bool { return s.points() < 2 })
+}
+
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// sorted are the cells in the order of the named axes.
+func (c *comparison) sorted(axes []string) []cellView {
+	out := c.ordered()
+	at := func(axis, level string) int {
+		for _, a := range c.r.Plan.Axes {
+			if a.Name == axis {
+				return slices.IndexFunc(a.Levels, func(l plan.Level) bool { return l.Name == level })
+			}
+		}
+		return -1
+	}
+	slices.SortStableFunc(out, func(a, b cellView) int {
+		for _, x := range axes {
+			if d := at(x, a.variant.Levels[x]) - at(x, b.variant.Levels[x]); d != 0 {
+				return d
+			}
+		}
+		return 0
+	})
+	return out
+}
+
+func (s sweep) points() (n int) {
+	for _, l := range s.Lines {
+		for _, p := range l.Points {
+			if p.At.N > 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// doubling reports whether the levels are spread so that equal distances should be equal factors.
+func (s sweep) doubling() bool {
+	for i, x := range s.Xs {
+		if x <= 0 || i > 0 && x/s.Xs[i-1] < 1.4 {
+			return false
+		}
+	}
+	return true
+}
+
+func (s sweep) keys() (out []key) {
+	for _, l := range s.Lines {
+		out = append(out, key{lineClass(l.Style), l.Name, "line"})
+	}
+	return out
+}
+
+func (s sweep) label() string {
+	t := s.Title
+	for _, l := range s.Lines {
+		var ps []string
+		for _, p := range l.Points {
+			v := "not measured"
+			if p.At.N > 0 {
+				v = s.Value(p.At.Center)
+			}
+			ps = append(ps, s.Axis+" "+s.Names[p.I]+" "+v)
+		}
+		t += "; " + l.Name + ": " + strings.Join(ps, ", ")
+	}
+	return t
+}
+
+// figures is the text alternative of the picture.
+func (s sweep) figures() table {
+	t := table{Head: []string{s.Axis}, Left: 1}
+	for _, l := range s.Lines {
+		t.Head = append(t.Head, l.Name)
+	}
+	for i, n := range s.Names {
+		row := []string{n}
+		for _, l := range s.Lines {
+			v := none
+			for _, p := range l.Points {
+				if p.I == i && p.At.N > 0 {
+					v = s.Value(p.At.Center)
+					if p.At.Confidence > 0 {
+						v += " (" + strings.TrimPrefix(s.Value(p.At.Lo), "×") + "–" + strings.TrimPrefix(s.Value(p.At.Hi), "×") + "), n " + strconv.Itoa(p.At.N)
+					}
+				}
+			}
+			row = append(row, v)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// draw lays the curves out.
+func (s sweep) draw(id string, z size) svg {
+	g := svg{ID: id + "-" + z.Name, Size: z.Name, Width: px(z.Width), Label: s.label()}
+	var vs []float64
+	for _, l := range s.Lines {
+		for _, p := range l.Points {
+			if p.At.N > 0 {
+				vs = append(vs, p.At.Center, p.At.Lo, p.At.Hi)
+			}
+		}
+	}
+	vs = slices.DeleteFunc(vs, func(v float64) bool { return v > 1e15 })
+	sc := scaleFor(vs)
+	if s.Ratio {
+		sc = ratioScale(append(vs, 1, 1+s.Margin, 1/(1+s.Margin)))
+	}
+	left := 0.0
+	for _, v := range sc.ticks() {
+		left = max(left, labelWidth(s.tick(v, sc)))
+	}
+	left = math.Ceil(left + 16)
+	right := z.Width - 18
+	top := 28.0
+	bottom := top + z.Height + 10
+	g.Height, g.Left, g.Right, g.Top, g.Bottom = px(bottom+44), px(left), px(right), px(top), px(bottom)
+	log := s.doubling()
+	tx := func(v float64) float64 {
+		if log {
+			return math.Log(v)
+		}
+		return v
+	}
+	a, b := tx(s.Xs[0]), tx(s.Xs[len(s.Xs)-1])
+	x := func(i int) float64 { return left + 10 + (tx(s.Xs[i])-a)/(b-a)*(right-left-20) }
+	y := func(v float64) float64 { return bottom - max(0, min(1, sc.at(v)))*(bottom-top) }
+	unitText := s.Unit
+	if sc.log {
+		unitText += ", logarithmic axis"
+	}
+	g.Texts = append(g.Texts, svgText{X: "2", Y: px(font + 1), Class: "unit", Text: clipTo(unitText, z.Width-4)})
+	if s.Ratio && s.Margin > 0 {
+		g.Bands = append(g.Bands, svgRect{X: px(left), W: px(right - left), Y: px(y(1 + s.Margin)), H: px(y(1/(1+s.Margin)) - y(1+s.Margin)), Class: "b-same", Title: "counts as the same: within ±" + unit.Percent(s.Margin)})
+	}
+	for _, v := range sc.ticks() {
+		class := "grid"
+		switch {
+		case s.Ratio && math.Abs(v-1) < 1e-9:
+			class = "one"
+		case !s.Ratio && v == sc.lo && !sc.log:
+			class = "axis"
+		}
+		h := px(y(v))
+		g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: h, Y2: h, Class: class})
+		g.Texts = append(g.Texts, svgText{X: px(left - 8), Y: px(y(v) + 4), Anchor: "end", Text: s.tick(v, sc)})
+	}
+	g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: px(bottom), Y2: px(bottom), Class: "axis"})
+	last := -1e9
+	for i, n := range s.Names {
+		n = clip(n, 12)
+		w := labelWidth(n)
+		g.Lines = append(g.Lines, svgLine{X1: px(x(i)), X2: px(x(i)), Y1: px(bottom), Y2: px(bottom + 4), Class: "axis"})
+		at := max(w/2, min(x(i), z.Width-w/2))
+		if at-w/2 > last+5 {
+			g.Texts = append(g.Texts, svgText{X: px(at), Y: px(bottom + 18), Anchor: "middle", Text: n})
+			last = at + w/2
+		}
+	}
+	t := s.Axis
+	if log {
+		t += " (equal distances are equal factors)"
+	}
+	g.Texts = append(g.Texts, svgText{X: px((left + right) / 2), Y: px(bottom + 37), Anchor: "middle", Class: "unit", Text: clipTo(t, right-left)})
+	shown := func(p sweepPoint) bool { return p.At.N > 0 }
+	// Bands first, then lines and points: none hides another's centre.
+	for _, l := range s.Lines {
+		for run := range runs(l.Points, shown) {
+			var up, down []float64
+			for _, p := range run {
+				if p.At.Confidence > 0 {
+					up = append(up, x(p.I), y(p.At.Hi))
+					down = append([]float64{x(p.I), y(p.At.Lo)}, down...)
+				}
+			}
+			if len(run) > 1 && len(up) > 2 {
+				g.Paths = append(g.Paths, svgPath{D: path(append(up, down...)) + "Z", Class: "area " + lineClass(l.Style), Title: l.Name + ", interval"})
+			}
+		}
+	}
+	for _, l := range s.Lines {
+		for run := range runs(l.Points, shown) {
+			var xy []float64
+			for _, p := range run {
+				xy = append(xy, x(p.I), y(p.At.Center))
+			}
+			if len(run) > 1 {
+				g.Paths = append(g.Paths, svgPath{D: path(xy), Class: "line " + lineClass(l.Style), Title: l.Name})
+			}
+		}
+	}
+	fails := map[int]int{}
+	for _, l := range s.Lines {
+		for _, p := range l.Points {
+			if !shown(p) {
+				g.Texts = append(g.Texts, svgText{X: px(x(p.I) + 11*float64(fails[p.I])), Y: px(bottom - 5), Anchor: "middle", Class: "fail " + lineClass(l.Style), Text: signFailed, Title: p.Text})
+				fails[p.I]++
+				continue
+			}
+			if p.At.Confidence > 0 {
+				g.Lines = append(g.Lines, svgLine{X1: px(x(p.I)), X2: px(x(p.I)), Y1: px(y(p.At.Lo)), Y2: px(y(p.At.Hi)), Class: "whisker " + lineClass(l.Style), Title: p.Text})
+			}
+			g.Dots = append(g.Dots, svgDot{px(x(p.I)), px(y(p.At.Center)), "3.6", "dot " + lineClass(l.Style), p.Text})
+		}
+	}
+	return g
+}
+
+func (s sweep) tick(v float64, sc scale) string {
+	if s.Ratio {
+		return ratioTick(v, sc)
+	}
+	return s.Value(v)
+}
+
+func ratioTick(v float64, sc scale) string {
+	switch {
+	case sc.log && v < 1:
+		return "÷" + unit.Count(1/v)
+	case sc.log:
+		return "×" + unit.Count(v)
+	case sc.step >= 1:
+		return "×" + unit.Count(v)
+	default:
+		return "×" + strconv.FormatFloat(v, 'f', max(1, int(math.Ceil(-math.Log10(sc.step)-1e-9))), 64)
+	}
+}
+
+// runs yields the stretches of points that are neighbours and all ok.
+func runs(ps []sweepPoint, ok func(sweepPoint) bool) func(func([]sweepPoint) bool) {
+	return func(yield func([]sweepPoint) bool) {
+		from := 0
+		for i := 0; i <= len(ps); i++ {
+			if i < len(ps) && ok(ps[i]) && (i == from || ps[i].I == ps[i-1].I+1) {
+				continue
+			}
+			if i > from && !yield(ps[from:i]) {
+				return
+			}
+			from = i
+			if i < len(ps) && !ok(ps[i]) {
+				from = i + 1
+			}
+		}
+	}
+}
+
+// ratioScale holds ratios: it need not begin at zero, and is logarithmic where they span more than a factor of ten.
+func ratioScale(vs []float64) scale {
+	lo, hi := math.Inf(1), 0.0
+	for _, v := range vs {
+		if v > 0 && v < 1e15 {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	}
+	if !(hi > 0) {
+		return scale{lo: 0.5, hi: 1.5, step: 0.25}
+	}
+	if hi/lo > 10 {
+		return scale{log: true, lo: floorNice(lo), hi: ceilNice(hi)}
+	}
+	step := niceStep((hi - lo) / 5)
+	return scale{lo: max(0, math.Floor(lo/step-1e-9)*step), hi: math.Ceil(hi/step-1e-9) * step, step: step}
+}
+
+// ladder is a picture of all ratios with their intervals, one below the other.
+type ladder struct {
+	Title, Unit string
+	Rows        []rung
+	Margin      float64
+}
+
+type rung struct {
+	Head   string // of a group, without a bar
+	Label  string
+	At     stat.Interval
+	Mark   sign
+	Text   string // "▼ ×0.91"
+	Note   string // instead of a bar
+	Detail string
+}
+
+func (c *comparison) ladder() (ladder, bool) {
+	m := c.metric(c.main())
+	l := ladder{Title: "Every comparison with its interval", Unit: "ratio of " + m.Title + " to the baseline", Margin: c.r.Plan.Trials.Margin}
+	n := 0
+	for _, row := range c.rows {
+		var part []rung
+		for _, col := range c.cols {
+			x := c.at(row, col)
+			if !x.there || x.baseline {
+				continue
+			}
+			p := c.parts(x, c.main())
+			r := rung{Label: col.label(c.colAxes), Mark: p.Mark, Detail: x.label}
+			if r.Label == "" {
+				r.Label = row.label(c.rowAxes)
+			}
+			if i, ok := c.ratio(x, c.main()); ok && p.Mark.Word != "invalid" {
+				r.At, r.Text = i, p.ratioLine()
+				r.Detail += ": " + spaced(p.Mark.Word, aroundRatio(p)) + ", n " + strconv.Itoa(i.N)
+				n++
+			} else {
+				r.Note = firstOf(p.Mark.Word, p.Note, "not compared")
+				r.Detail += ": " + r.Note
+			}
+			part = append(part, r)
+		}
+		if len(part) == 0 {
+			continue
+		}
+		if len(c.colAxes) > 0 && len(row.levels) > 0 {
+			l.Rows = append(l.Rows, rung{Head: row.label(c.rowAxes)})
+		}
+		l.Rows = append(l.Rows, part...)
+	}
+	return l, n > 0
+}
+
+func (l ladder) draw(id string, z size) svg {
+	g := svg{ID: id + "-" + z.Name, Size: z.Name, Width: px(z.Width)}
+	narrow := z.Name == "narrow"
+	var vs []float64
+	left, figure := 8.0, 0.0
+	for _, r := range l.Rows {
+		if r.At.N > 0 {
+			vs = append(vs, r.At.Center)
+			if r.At.Confidence > 0 {
+				vs = append(vs, r.At.Lo, r.At.Hi)
+			}
+		}
+		if !narrow {
+			left = max(left, min(wideLabel, labelWidth(r.Label)+16))
+		}
+		figure = max(figure, labelWidth(r.Text))
+	}
+	sc := ratioScale(append(vs, 1, 1+l.Margin, 1/(1+l.Margin)))
+	right := z.Width - figure - 18
+	x := func(v float64) float64 { return left + max(0, min(1, sc.at(v)))*(right-left) }
+	const row = 24
+	top, h := 8.0, 8.0
+	type placedRow struct {
+		r   rung
+		at  float64 // of the bar
+		lab float64 // baseline of the label
+	}
+	var rows []placedRow
+	for _, r := range l.Rows {
+		switch {
+		case r.Head != "":
+			h += 26
+			rows = append(rows, placedRow{r, 0, h - 7})
+		case narrow:
+			h += 38
+			rows = append(rows, placedRow{r, h - 10, h - 22})
+		default:
+			h += row
+			rows = append(rows, placedRow{r, h - row/2, h - row/2 + 4})
+		}
+	}
+	bottom := h + 4
+	g.Height, g.Left, g.Right, g.Top, g.Bottom = px(bottom+42), px(left), px(right), px(top), px(bottom)
+	if l.Margin > 0 {
+		g.Bands = append(g.Bands, svgRect{X: px(x(1 / (1 + l.Margin))), W: px(x(1+l.Margin) - x(1/(1+l.Margin))), Y: px(top), H: px(bottom - top), Class: "b-same", Title: "counts as the same: within ±" + unit.Percent(l.Margin)})
+	}
+	last := -1e9
+	for _, v := range sc.ticks() {
+		class := "grid"
+		if math.Abs(v-1) < 1e-9 {
+			class = "one"
+		}
+		g.Lines = append(g.Lines, svgLine{X1: px(x(v)), X2: px(x(v)), Y1: px(top), Y2: px(bottom), Class: class})
+		t := ratioTick(v, sc)
+		w := labelWidth(t) + 2
+		if at := max(w/2, min(z.Width-w/2, x(v))); at-w/2 > last+6 {
+			g.Texts = append(g.Texts, svgText{X: px(at), Y: px(bottom + 17), Anchor: "middle", Text: t})
+			last = at + w/2
+		}
+	}
+	g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: px(bottom), Y2: px(bottom), Class: "axis"})
+	t := l.Unit
+	if sc.log {
+		t += ", logarithmic axis"
+	}
+	g.Texts = append(g.Texts, svgText{X: px(z.Width / 2), Y: px(bottom + 36), Anchor: "middle", Class: "unit", Text: clipTo(t, z.Width)})
+	label := l.Title
+	for _, p := range rows {
+		r := p.r
+		if r.Head != "" {
+			g.Texts = append(g.Texts, svgText{X: "4", Y: px(p.lab), Class: "strong halo", Text: clipTo(r.Head, z.Width-12)})
+			continue
+		}
+		label += "; " + r.Detail
+		class := cmpClass(r.Mark)
+		if narrow {
+			g.Texts = append(g.Texts, svgText{X: "8", Y: px(p.lab), Class: "halo", Text: clipTo(r.Label, z.Width-12), Title: r.Detail})
+		} else {
+			g.Texts = append(g.Texts, svgText{X: px(left - 12), Y: px(p.lab), Anchor: "end", Text: clipTo(r.Label, left-14), Title: r.Detail})
+		}
+		if r.Note != "" {
+			g.Texts = append(g.Texts, svgText{X: px(left + 6), Y: px(p.at + 4), Class: "halo " + class, Text: spaced(r.Mark.Sign, r.Note), Title: r.Detail})
+			continue
+		}
+		if r.At.Confidence > 0 {
+			g.Lines = append(g.Lines, svgLine{X1: px(x(r.At.Lo)), X2: px(x(r.At.Hi)), Y1: px(p.at), Y2: px(p.at), Class: "rung " + class, Title: r.Detail})
+			for _, v := range []float64{r.At.Lo, r.At.Hi} {
+				g.Lines = append(g.Lines, svgLine{X1: px(x(v)), X2: px(x(v)), Y1: px(p.at - 5), Y2: px(p.at + 5), Class: "rung " + class})
+			}
+		}
+		g.Dots = append(g.Dots, svgDot{px(x(r.At.Center)), px(p.at), "4.5", "rung " + class, r.Detail})
+		g.Texts = append(g.Texts, svgText{X: px(right + 10), Y: px(p.at + 4), Class: "figure", Text: r.Text, Title: r.Detail})
+	}
+	g.Label = label
+	return g
+}
+
+func cmpClass(m sign) string {
+	if m.Class == "" {
+		return "c-none"
+	}
+	return m.Class
+}
+
+// labelWidth estimates how wide a name is, in fonts that are wider than most: names are mostly figures, capitals and signs, and hold
+// anything that a stranger wrote.
+func labelWidth(s string) (w float64) {
+	for _, r := range s {
+		switch {
+		case r >= 0x2000:
+			w += 1.05
+		case strings.ContainsRune(" .,:;'|!()[]·-fijltrI", r):
+			w += 0.43
+		case r >= 'a' && r <= 'z' && r != 'm' && r != 'w':
+			w += 0.62
+		case r == 'm' || r == 'w' || r == '@' || r == '%' || r == 'M' || r == 'W':
+			w += 1.0
+		default:
+			w += 0.66
+		}
+	}
+	return w * font
+}
+
+// clipTo shortens s to a width.
+func clipTo(s string, room float64) string {
+	n := len([]rune(s))
+	for labelWidth(s) > room && n > 1 {
+		n--
+		s = clip(s, n)
+	}
+	return s
+}
+
+// strip is the seconds of one variant's trials, side by side.
+type strip struct {
+	Label  string
+	Note   string  // "against itself, "
+	Top    float64 // operations/s at the upper edge
+	Trials []trial.Trial
+}
+
+// strips are those of all variants that have seconds; a variant and its baseline have the same scale.
+func (c *comparison) strips() (out []strip) {
+	tops := map[string]float64{}
+	base := func(key string) string { return firstOf(c.byKey[key].variant.Baseline, key) }
+	by := map[string][]trial.Trial{}
+	id := func(t trial.Trial) string { return t.Variant + map[bool]string{true: "\x1f"}[t.Control] }
+	for _, t := range c.r.Trials {
+		if len(t.Seconds) == 0 {
+			continue
+		}
+		by[id(t)] = append(by[id(t)], t)
+		for _, s := range t.Seconds {
+			tops[base(t.Variant)] = max(tops[base(t.Variant)], rate(s))
+		}
+	}
+	for _, x := range c.ordered() {
+		k := x.variant.Key
+		if ts := by[k]; len(ts) > 0 {
+			out = append(out, strip{x.label, "", tops[base(k)], ts})
+		}
+		if ts := by[k+"\x1f"]; len(ts) > 0 {
+			out = append(out, strip{x.label, "against itself, ", tops[base(k)], ts})
+		}
+	}
+	return out
+}
+
+func rate(s trial.Second) float64 {
+	if s.Length <= 0 {
+		return 0
+	}
+	return float64(s.Ops) / s.Length
+}
+
+// wideLabel is the most room that the labels of a wide picture take.
+const wideLabel = 352
+
+// stripPoints is the most points that a trial's part of a strip has.
+const stripPoints = 60
+
+func drawStrips(ss []strip, rounds int, id string, z size) svg {
+	g := svg{ID: id + "-" + z.Name, Size: z.Name, Width: px(z.Width)}
+	narrow := z.Name == "narrow"
+	left, high, pitch := 4.0, 32.0, 44.0
+	if narrow {
+		pitch = 56
+	} else {
+		for _, s := range ss {
+			left = max(left, min(wideLabel, max(labelWidth(s.Label), labelWidth(s.Note+"to "+three(s.Top)+"/s"))+14))
+		}
+	}
+	right := z.Width - 4
+	top := 26.0
+	bottom := top + pitch*float64(len(ss))
+	g.Height, g.Left, g.Right, g.Top, g.Bottom = px(bottom+22), px(left), px(right), px(top), px(bottom)
+	head := "operations/s, second by second; each strip from 0 to the figure beside it"
+	if narrow {
+		head = "operations/s by second, each strip from 0"
+	}
+	g.Texts = append(g.Texts, svgText{X: "2", Y: px(font + 1), Class: "unit", Text: head})
+	w := (right - left) / float64(max(1, rounds))
+	every := max(1, int(math.Ceil(26/w)))
+	for r := range rounds {
+		if r%every == 0 {
+			t := strconv.Itoa(r + 1)
+			if r == 0 && w > 60 {
+				t = "round 1"
+			}
+			g.Texts = append(g.Texts, svgText{X: px(left + w*(float64(r)+0.5)), Y: px(bottom + 14), Anchor: "middle", Text: t})
+		}
+	}
+	label := "Operations per second of each trial, second by second"
+	for i, s := range ss {
+		y0 := top + pitch*float64(i) + high + 4
+		if narrow {
+			y0 += 14
+			g.Texts = append(g.Texts, svgText{X: px(left), Y: px(y0 - high - 4), Class: "name", Text: clipTo(s.Label, right-left-labelWidth(", "+s.Note+"to "+three(s.Top)+"/s")) + ", " + s.Note + "to " + three(s.Top) + "/s", Title: s.Label})
+		} else {
+			g.Texts = append(g.Texts,
+				svgText{X: px(left - 10), Y: px(y0 - high + 13), Anchor: "end", Class: "name", Text: clipTo(s.Label, left-12), Title: s.Label},
+				svgText{X: px(left - 10), Y: px(y0 - high + 28), Anchor: "end", Text: s.Note + "to " + three(s.Top) + "/s"})
+		}
+		g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: px(y0), Y2: px(y0), Class: "axis"})
+		y := func(v float64) float64 { return y0 - v/max(s.Top, 1e-9)*high }
+		var lo, hi float64
+		for n, t := range s.Trials {
+			x0 := left + w*float64(max(0, min(rounds, t.Round)-1)) + 1.5
+			x1 := x0 + w - 3
+			end := 0.0
+			for _, k := range t.Seconds {
+				end += k.Length
+			}
+			title := fmt.Sprintf("trial %d, round %d, %s%s", t.Seq, t.Round, s.Note, s.Label)
+			class := "strip"
+			if t.Invalid != "" {
+				title += ": does not count, " + t.Invalid
+				class = "strip off"
+				g.Bands = append(g.Bands, svgRect{X: px(x0), W: px(max(1, x1-x0)), Y: px(y0 - high), H: px(high), Class: "b-off", Fill: "url(#" + g.ID + "-hatch)", Title: title})
+			}
+			group := (len(t.Seconds) + stripPoints - 1) / stripPoints
+			xy := []float64{x0, y0}
+			now := 0.0
+			for part := range slices.Chunk(t.Seconds, max(1, group)) {
+				// Of several seconds the lowest is drawn: a stall must not vanish in a mean.
+				v, length := math.Inf(1), 0.0
+				for _, k := range part {
+					v, length = min(v, rate(k)), length+k.Length
+					if r := rate(k); n == 0 && hi == 0 {
+						lo, hi = r, r
+					} else {
+						lo, hi = min(lo, r), max(hi, r)
+					}
+				}
+				a := x0 + now/max(end, 1e-9)*(x1-x0)
+				now += length
+				b := x0 + now/max(end, 1e-9)*(x1-x0)
+				xy = append(xy, a, y(v), b, y(v))
+			}
+			xy = append(xy, x1, y0)
+			if len(t.Seconds) > 0 {
+				g.Paths = append(g.Paths, svgPath{D: path(xy) + "Z", Class: class, Title: title})
+			}
+		}
+		label += "; " + s.Label + ": " + s.Note + count(len(s.Trials), "trial", "trials") + ", from " + three(lo) + " to " + three(hi)
+	}
+	g.Label = label
+	return g
+}
+
+// timeline is when each trial ran.
+func (c *comparison) timeline(id string, z size) svg {
+	g := svg{ID: id + "-" + z.Name, Size: z.Name, Width: px(z.Width)}
+	type lane struct {
+		label   string
+		trials  []trial.Trial
+		control bool
+		base    bool
+	}
+	var lanes []lane
+	start, end := c.r.Started, c.r.Ended
+	for _, x := range c.ordered() {
+		for _, control := range []bool{false, true} {
+			l := lane{label: x.label, control: control, base: x.baseline}
+			if control {
+				l.label += ", against itself"
+			}
+			for _, t := range c.r.Trials {
+				if t.Variant == x.variant.Key && t.Control == control {
+					l.trials = append(l.trials, t)
+				}
+			}
+			if len(l.trials) > 0 || !control {
+				lanes = append(lanes, l)
+			}
+		}
+	}
+	for _, t := range c.r.Trials {
+		if start.IsZero() || t.From.Before(start) && !t.From.IsZero() {
+			start = t.From
+		}
+		if t.To.After(end) {
+			end = t.To
+		}
+	}
+	span := max(1, end.Sub(start).Seconds())
+	narrow := z.Name == "narrow"
+	left, row, lane0 := 4.0, 17.0, 0.0
+	if narrow {
+		row, lane0 = 31, 14 // the label stands above
+	} else {
+		for _, l := range lanes {
+			left = max(left, min(wideLabel, labelWidth(l.label)+12))
+		}
+	}
+	right, top := z.Width-10, 6.0
+	bottom := top + row*float64(len(lanes))
+	g.Height, g.Left, g.Right, g.Top, g.Bottom = px(bottom+42), px(left), px(right), px(top), px(bottom)
+	x := func(sec float64) float64 { return left + max(0, min(1, sec/span))*(right-left) }
+	for _, t := range timeTicks(span, z.XTicks) {
+		g.Lines = append(g.Lines, svgLine{X1: px(x(t)), X2: px(x(t)), Y1: px(top), Y2: px(bottom), Class: "grid"})
+		text := timeText(t, span)
+		g.Texts = append(g.Texts, svgText{X: px(max(labelWidth(text)/2+1, min(x(t), z.Width-labelWidth(text)/2))), Y: px(bottom + 16), Anchor: "middle", Text: text})
+	}
+	g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: px(bottom), Y2: px(bottom), Class: "axis"})
+	g.Texts = append(g.Texts, svgText{X: px((left + right) / 2), Y: px(bottom + 35), Anchor: "middle", Class: "unit", Text: clipTo(timeUnit(span)+" since "+start.UTC().Format("15:04:05")+" UTC", right-left)})
+	for i, l := range lanes {
+		y := top + row*float64(i)
+		if narrow {
+			g.Texts = append(g.Texts, svgText{X: px(left), Y: px(y + 12), Class: "halo", Text: clipTo(l.label, right-left), Title: l.label})
+		} else {
+			g.Texts = append(g.Texts, svgText{X: px(left - 8), Y: px(y + row - 4), Anchor: "end", Text: clipTo(l.label, left-10), Title: l.label})
+		}
+		y += lane0
+		mid := y + (row-lane0)/2
+		for _, t := range l.trials {
+			from, to := t.From.Sub(start).Seconds(), t.To.Sub(start).Seconds()
+			title := fmt.Sprintf("trial %d, round %d, %s: set up %s, warm-up %s, measured %s", t.Seq, t.Round, l.label, unit.Seconds(t.Setup), unit.Seconds(t.Warm), unit.Seconds(to-from))
+			if t.Invalid != "" {
+				title += "; does not count: " + t.Invalid
+			}
+			g.Bands = append(g.Bands,
+				svgRect{X: px(x(from - t.Warm - t.Setup)), W: px(x(from) - x(from-t.Warm-t.Setup)), Y: px(mid - 1), H: "2", Class: "k-setup", Title: title},
+				svgRect{X: px(x(from - t.Warm)), W: px(x(from) - x(from-t.Warm)), Y: px(mid - 2.5), H: "5", Class: "k-warm", Title: title})
+			r := svgRect{X: px(x(from)), W: px(max(1.5, x(to)-x(from))), Y: px(y + 3), H: px(row - lane0 - 6), Class: "k-run", Title: title}
+			switch {
+			case t.Invalid != "":
+				r.Class, r.Fill = "k-off", "url(#"+g.ID+"-hatch)"
+			case l.control:
+				r.Class = "k-control"
+			case l.base:
+				r.Class = "k-base"
+			}
+			g.Bands = append(g.Bands, r)
+		}
+	}
+	g.Label = "Order of the " + count(len(c.r.Trials), "trial", "trials") + " in time, one line a variant; the table of all trials tells the same"
+	return g
+}

@@ -1,0 +1,101 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"dyno/internal/trial"
+	"dyno/internal/unit"
+)
+
+// metricInfo is what is known about a value of a trial.
+type metricInfo struct {
+	Name   string
+	Title  string
+	Unit   string // as Measure's; "share" for 0 to 1
+	Better Direction
+}
+
+// infoOf returns what is known about the value name; u is its unit where the plan tells one.
+func infoOf(name, u string) metricInfo {
+	m := trial.MetricOf(name, u)
+	x := metricInfo{Name: name, Title: m.Title, Unit: m.Unit}
+	switch m.Better {
+	case trial.More:
+		x.Better = More
+	case trial.Less:
+		x.Better = Less
+	case trial.Neither:
+	}
+	if x.Unit == "bytes" {
+		x.Unit = "B"
+	}
+	if strings.HasSuffix(name, "_ms") && trial.Known(name) {
+		x.Title = "latency " + x.Title
+	}
+	if u == "" && !trial.Known(name) && strings.HasSuffix(name, "_bytes") {
+		x.Unit = "B"
+	}
+	return x
+}
+
+// head is the title with its unit.
+func (m metricInfo) head() string {
+	switch m.Unit {
+	case "", "1/s", "rows", "B": // the title or the figures tell
+		return m.Title
+	case "share":
+		return m.Title + ", %"
+	default:
+		return m.Title + ", " + head(m.Unit)
+	}
+}
+
+// axis is the head of an axis: never without what is counted.
+func (m metricInfo) axis() string {
+	if m.Unit == "B" {
+		return m.Title + ", bytes"
+	}
+	return m.head()
+}
+
+// cell writes a value where the unit stands in the head, with three significant digits, or whole up to 99999.
+func (m metricInfo) cell(v float64) string {
+	switch m.Unit {
+	case "share":
+		return three(v * 100)
+	case "B", "B/s":
+		return unit.Bytes(v)
+	default:
+		return three(v)
+	}
+}
+
+// three writes three significant digits with the zeros that belong to them: 0.100, 64.0, 1305. Whole numbers keep up to five.
+func three(v float64) string {
+	switch a := math.Abs(v); {
+	case a == math.Trunc(a) && a < 1000:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case a >= 99_999.5 || a < 1e-9:
+		return unit.Count(v)
+	case a >= 99.95:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	default:
+		return strconv.FormatFloat(v, 'f', 2-int(math.Floor(math.Log10(a*(1+5e-4)))), 64)
+	}
+}
+
+// full writes a value with its unit.
+func (m metricInfo) full(v float64) string {
+	switch m.Unit {
+	case "", "B", "B/s":
+		return m.cell(v)
+	case "share":
+		return m.cell(v) + " %"
+	case "1/s":
+		return m.cell(v) + "/s"
+	default:
+		return m.cell(v) + " " + m.Unit
+	}
+}

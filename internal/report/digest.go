@@ -1,0 +1,351 @@
+package report
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"dyno/internal/digest"
+	"dyno/internal/known"
+	"dyno/internal/pattern"
+	"dyno/internal/slowlog"
+	"dyno/internal/sqltext"
+)
+
+// DigestOptions says what stands around a digest. The zero value is a digest of statements by fingerprint without a line about who
+// made it and when.
+type DigestOptions struct {
+	At      time.Time // when the report was made; zero leaves it out
+	Host    string    // machine that made it
+	User    time.Duration
+	System  time.Duration // CPU time it took, and the memory below in bytes; zero leaves them out
+	RSS     uint64
+	Virtual uint64
+	Dyno    string // version of the program
+
+	GroupBy string // what classes are of: "" and "fingerprint" are the same
+	OrderBy string // what they are ordered by, as --order-by has it; "" is the sum of query_time
+	// Redact tells that no literal of a statement may be written: samples are redacted here, if they are not yet, and what else may hold
+	// one, such as a plan's condition, is left out.
+	Redact bool
+	// Classes gives the classes one after the other in place of the report's, the same ones however often it is asked, so that very many
+	// need not be held at once; nil = Report.Classes.
+	Classes iter.Seq[digest.Class]
+}
+
+// classes are what there is to write, by their place, ready to be written.
+func (o DigestOptions) classes(r *digest.Report) iter.Seq2[int, digest.Class] {
+	all := o.Classes
+	if all == nil {
+		all = slices.Values(r.Classes)
+	}
+	return func(yield func(int, digest.Class) bool) {
+		i := 0
+		for k := range all {
+			if !yield(i, digestCleanClass(k, o)) {
+				return
+			}
+			i++
+		}
+	}
+}
+
+func (o DigestOptions) fingerprints() bool { return o.GroupBy == "" || o.GroupBy == "fingerprint" }
+
+// digestSkips is how many skipped parts a report for people lists; the JSON has up to digest.MaxSkips.
+const digestSkips = 10
+
+// digestLine is one attribute of a table of figures.
+type digestLine struct {
+	key, label string
+	unit       slowlog.Unit
+	f          digest.Figures
+}
+
+// digestOrder are the attributes that come first; the others follow by name.
+var digestOrder = [...]string{
+	"query_time", "cpu_time", "lock_time", "rows_sent", "rows_examined", "rows_affected", "rows_read", "bytes_sent", "merge_passes",
+	"tmp_tables", "tmp_disk_tables", "tmp_table_sizes", "query_length",
+}
+
+// digestLines returns the attributes in the order of the report: those of InnoDB apart from the others.
+func digestLines(m map[string]digest.Figures) (plain, innodb []digestLine) {
+	for key, f := range m {
+		if f.Count == 0 {
+			continue
+		}
+		l := digestLine{key: key, label: f.Label, unit: f.Unit, f: f}
+		if l.label == "" { // of a report that was read back from its JSON
+			l.label, l.unit = digestLabel(key)
+		}
+		if strings.HasPrefix(key, "innodb_") {
+			innodb = append(innodb, l)
+		} else {
+			plain = append(plain, l)
+		}
+	}
+	rank := func(l digestLine) int {
+		if i := slices.Index(digestOrder[:], l.key); i >= 0 {
+			return i
+		}
+		return len(digestOrder)
+	}
+	order := func(a, b digestLine) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.key, b.key)) }
+	slices.SortFunc(plain, order)
+	slices.SortFunc(innodb, order)
+	return plain, innodb
+}
+
+// digestLabel returns the label and the unit of an attribute by its key.
+func digestLabel(key string) (string, slowlog.Unit) {
+	for a := slowlog.Attribute(0); ; a++ {
+		i, ok := slowlog.Known(a)
+		if !ok {
+			break
+		}
+		if i.Key == key {
+			return i.Label, i.Unit
+		}
+	}
+	u := slowlog.Count
+	if strings.HasSuffix(key, "time") || strings.HasSuffix(key, "wait") {
+		u = slowlog.Seconds
+	}
+	s := capital(strings.ReplaceAll(strings.TrimPrefix(key, "innodb_"), "_", " "))
+	return clipPlain(s, 12), u
+}
+
+// clipPlain cuts s to n characters, without a mark.
+func clipPlain(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n])
+	}
+	return s
+}
+
+// digestFlag is one flag of a table of figures.
+type digestFlag struct {
+	key, label string
+	s          digest.Share
+}
+
+// digestFlags returns the flags that were set at least once, by name.
+func digestFlags(m map[string]digest.Share) (out []digestFlag) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		s := m[key]
+		if s.Yes == 0 {
+			continue
+		}
+		l := s.Label
+		if l == "" {
+			l, _ = digestLabel(key)
+		}
+		out = append(out, digestFlag{key, l, s})
+	}
+	return out
+}
+
+// write writes a value of the line.
+func (l digestLine) write(v float64) string {
+	if l.unit == slowlog.Seconds {
+		return digestTime(v)
+	}
+	return digestAmount(v, 1024)
+}
+
+// cells are the figures of the line: total, min, max, avg, 95%, stddev, median.
+func (l digestLine) cells() []string {
+	maybe := func(v known.Value[float64]) string {
+		if x, ok := v.Get(); ok {
+			return l.write(x)
+		}
+		return digestUnknown
+	}
+	return []string{l.write(l.f.Sum), maybe(l.f.Min), maybe(l.f.Max), maybe(l.f.Mean()), maybe(l.f.P95), maybe(l.f.Stddev), maybe(l.f.Median)}
+}
+
+// digestHeads name the cells.
+var digestHeads = [...]string{"total", "min", "max", "avg", "95%", "stddev", "median"}
+
+// digestSum returns the sum of query_time over a table of figures.
+func digestSum(m map[string]digest.Figures) known.Value[float64] {
+	if f, ok := m["query_time"]; ok && f.Count > 0 {
+		return known.Of(f.Sum)
+	}
+	return known.None[float64]()
+}
+
+// digestClean returns a report that can be written: numbers are finite, and with Redact no plan holds a literal. The classes are
+// copied; what they refer to is shared where it need not change.
+func digestClean(r *digest.Report, o DigestOptions) *digest.Report {
+	c := *r
+	c.Global.Attributes = finiteFigures(c.Global.Attributes)
+	c.Global.QPS, c.Global.Concurrency = finiteValue(c.Global.QPS), finiteValue(c.Global.Concurrency)
+	c.Other.QuerySec, c.Other.Share = finiteNumber(c.Other.QuerySec), finiteNumber(c.Other.Share)
+	c.Classes = nil // see digestCleanClass: one at a time, for there may be very many
+	return &c
+}
+
+// digestCleanClass is digestClean for one class.
+func digestCleanClass(k digest.Class, o DigestOptions) digest.Class {
+	k.Attributes = finiteFigures(k.Attributes)
+	k.Share = finiteNumber(k.Share)
+	k.QPS, k.Concurrency, k.VarianceToMean = finiteValue(k.QPS), finiteValue(k.Concurrency), finiteValue(k.VarianceToMean)
+	for _, s := range []**digest.Sample{&k.Worst, &k.Typical} {
+		if *s != nil && finiteNumber((*s).QuerySec) != (*s).QuerySec {
+			x := **s
+			x.QuerySec = finiteNumber(x.QuerySec)
+			*s = &x
+		}
+	}
+	k.PerMinute.StepSec = finiteNumber(k.PerMinute.StepSec)
+	if i := slices.IndexFunc(k.PerMinute.QuerySec, func(v float64) bool { return finiteNumber(v) != v }); i >= 0 {
+		k.PerMinute.QuerySec = slices.Clone(k.PerMinute.QuerySec)
+		for j, v := range k.PerMinute.QuerySec {
+			k.PerMinute.QuerySec[j] = finiteNumber(v)
+		}
+	}
+	if o.Redact {
+		k.Plan = redactedPlan(k.Plan)
+		for _, s := range []**digest.Sample{&k.Worst, &k.Typical} {
+			if *s != nil {
+				x := **s
+				x.SQL = string(sqltext.Redact(nil, []byte(x.SQL)))
+				*s = &x
+			}
+		}
+	}
+	return k
+}
+
+// RedactDigest takes the literals out of a report that somebody else wrote, as Redact does of one that is rendered.
+func RedactDigest(r *digest.Report) {
+	for i := range r.Classes {
+		r.Classes[i] = digestCleanClass(r.Classes[i], DigestOptions{Redact: true})
+	}
+}
+
+// finiteNumber clamps what JSON cannot say.
+func finiteNumber(v float64) float64 {
+	switch {
+	case math.IsNaN(v):
+		return 0
+	case math.IsInf(v, 1):
+		return math.MaxFloat64
+	case math.IsInf(v, -1):
+		return -math.MaxFloat64
+	default:
+		return v
+	}
+}
+
+func finiteValue(v known.Value[float64]) known.Value[float64] {
+	x, ok := v.Get()
+	if !ok || math.IsNaN(x) {
+		return known.None[float64]()
+	}
+	return known.Of(finiteNumber(x))
+}
+
+func finiteFigures(m map[string]digest.Figures) map[string]digest.Figures {
+	good := func(f digest.Figures) bool {
+		s := f.Sum + f.Avg
+		for _, v := range [...]known.Value[float64]{f.Share, f.Min, f.Max, f.P95, f.Stddev, f.Median} {
+			s += v.Or(0) // looks for numbers that are none
+		}
+		return !math.IsNaN(s) && !math.IsInf(s, 0)
+	}
+	var out map[string]digest.Figures
+	for key, f := range m {
+		if good(f) {
+			continue
+		}
+		if out == nil {
+			out = maps.Clone(m)
+		}
+		f.Sum, f.Avg = finiteNumber(f.Sum), finiteNumber(f.Avg)
+		for _, v := range [...]*known.Value[float64]{&f.Share, &f.Min, &f.Max, &f.P95, &f.Stddev, &f.Median} {
+			*v = finiteValue(*v)
+		}
+		out[key] = f
+	}
+	if out != nil {
+		return out
+	}
+	if m == nil {
+		return map[string]digest.Figures{}
+	}
+	return m
+}
+
+// planNames are what a server calls tables that a plan makes itself; nothing of a statement is in them.
+var planNames = pattern.New(`<(?:derived|subquery|union|auto_key|IN_REF)[0-9,]*>`)
+
+// redactedPlan keeps the lines of a plan that cannot hold a literal: those of its table form. Conditions, which the JSON and tree forms
+// write, have quotes or an operator.
+func redactedPlan(lines []string) []string {
+	var out []string
+	lost := false
+	for _, l := range lines {
+		if strings.ContainsAny(planNames.ReplaceAllString(l, ""), "'\"=<>{}[]?@") {
+			lost = true
+			continue
+		}
+		out = append(out, l)
+	}
+	if lost {
+		out = append(out, "(lines that may hold literals are left out)")
+	}
+	return out
+}
+
+// digestNotes are the remarks on the figures, one a line.
+func digestNotes(r *digest.Report) (out []string) {
+	g := r.Global
+	if g.Entries > 0 && g.Entries != g.Count {
+		out = append(out, "Rate limits apply: "+digestCount(g.Entries)+" logged statements stand for "+digestCount(g.Count))
+	}
+	if g.Filtered > 0 {
+		out = append(out, "Filtered: "+digestCount(g.Filtered)+" statements left out")
+	}
+	if g.Own > 0 {
+		out = append(out, "Own: "+digestCount(g.Own)+" statements of Dyno left out")
+	}
+	for _, n := range g.Notes {
+		out = append(out, "Note: "+n)
+	}
+	return out
+}
+
+// digestSkipped tells what could not be read: a sentence, and the first parts.
+func digestSkipped(r *digest.Report) (head string, parts []string) {
+	if r.Global.Skipped == 0 {
+		return "", nil
+	}
+	head = "Skipped: " + digestCount(r.Global.Skipped) + " " + map[bool]string{true: "part", false: "parts"}[r.Global.Skipped == 1] +
+		" that could not be read"
+	if n := r.Global.SkippedBytes; n > 0 {
+		head += ", " + digestCount(uint64(n)) + " " + map[bool]string{true: "byte", false: "bytes"}[n == 1]
+	}
+	for i, s := range r.Skipped {
+		if i == digestSkips {
+			break
+		}
+		at := "byte " + digestCount(uint64(max(0, s.Offset))) + ", length " + digestCount(uint64(max(0, s.Length)))
+		switch {
+		case s.File != "" && s.Offset == 0 && s.Length == 0: // all of it
+			at = s.File
+		case s.File != "":
+			at = s.File + " " + at
+		}
+		parts = append(parts, at+": "+s.Reason)
+	}
+	if n := r.Global.Skipped - uint64(len(parts)); n > 0 && n < r.Global.Skipped {
+		parts = append(parts, "and "+digestCount(n)+" more")
+	}
+	return head, parts
+}

@@ -1,0 +1,478 @@
+package report
+
+import (
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dyno/internal/digest"
+	"dyno/internal/known"
+	"dyno/internal/pattern"
+)
+
+const (
+	digestWidth = 74 // of a heading that is filled with underscores
+	barWidth    = 64 // of the longest bar of a distribution
+	listWidth   = 47 // of a list of hosts, users or databases
+	nameWidth   = 10 // of one of several names
+	onlyWidth   = 44 // of the only name
+	sparkWidth  = 60
+	extraWidth  = 1000 // characters of a text that stands in comments
+)
+
+// DigestText writes a digest in the layout of pt-query-digest's report: every line is a comment, but for the samples, each of which is
+// one or more SQL statements that the mysql client reads as they are. A sample that it would read otherwise stands in comments, with the
+// reason. What Dyno adds is in comments of its own, behind the lines of the layout that they belong to.
+func DigestText(w io.Writer, r *digest.Report, o DigestOptions) error {
+	p := &digestText{w: newDigestOut(w), o: o, r: digestClean(r, o)}
+	p.head()
+	p.profile(o.classes(r))
+	for _, k := range o.classes(r) {
+		if p.class(k); p.w.err != nil { // nobody reads on
+			break
+		}
+	}
+	return p.w.end("digest")
+}
+
+type digestText struct {
+	w *digestOut
+	o DigestOptions
+	r *digest.Report // without its classes
+}
+
+// line writes a line of comment; s is one line, whatever is in it.
+func (p *digestText) line(s string) {
+	p.w.text(strings.TrimRight("# "+visible(s, false), " ") + "\n")
+}
+
+// lines writes a text of several lines as comments, behind an indent.
+func (p *digestText) lines(s string) {
+	for l := range strings.Lines(visible(s, true)) {
+		p.w.text(strings.TrimRight("#    "+strings.TrimRight(l, "\n"), " ") + "\n")
+	}
+}
+
+// filled writes a heading with underscores up to the width.
+func (p *digestText) filled(s string) {
+	s = visible(s, false)
+	p.line(s + " " + strings.Repeat("_", max(0, digestWidth-3-cells(s))))
+}
+
+func (p *digestText) gap() { p.w.text("\n") }
+
+func rateText(v known.Value[float64]) string {
+	if x, ok := v.Get(); ok {
+		return digestRate(x)
+	}
+	return digestUnknown
+}
+
+func (p *digestText) head() {
+	g := p.r.Global
+	p.gap()
+	if o := p.o; o.User > 0 || o.System > 0 || o.RSS > 0 {
+		p.line(digestTimes(o.User.Seconds(), 1) + " user time, " + digestTimes(o.System.Seconds(), 1) + " system time, " +
+			digestAmount(float64(o.RSS), 1024) + " rss, " + digestAmount(float64(o.Virtual), 1024) + " vsz")
+	}
+	if !p.o.At.IsZero() {
+		p.line("Current date: " + p.o.At.Format("Mon Jan _2 15:04:05 2006"))
+	}
+	if p.o.Host != "" {
+		p.line("Hostname: " + p.o.Host)
+	}
+	if len(g.Files) > 0 {
+		names := make([]string, len(g.Files))
+		for i, f := range g.Files {
+			names[i] = f.Name
+		}
+		p.line("Files: " + strings.Join(names, ", "))
+	}
+	if g.Target != "" {
+		p.line("Target: " + g.Target)
+	}
+	p.filled("Overall: " + digestRate(float64(g.Count)) + " total, " + digestRate(float64(g.Classes)) + " unique, " +
+		rateText(g.QPS) + " QPS, " + rateText(g.Concurrency) + "x concurrency")
+	from, to := g.First, g.Last
+	if !g.Began.IsZero() {
+		from, to = g.Began, g.Ended
+	}
+	if t := digestRange(from, to); t != "" {
+		p.line("Time range: " + t)
+	}
+	plain, innodb := digestLines(g.Attributes)
+	flags := digestFlags(g.Flags)
+	if len(plain)+len(innodb) > 0 {
+		p.line(digestRowText("Attribute", append([]string{""}, digestHeads[:]...)...))
+		p.line(digestRowText(strings.Repeat("=", 12), append([]string{""}, slices.Repeat([]string{"======="}, 7)...)...))
+	}
+	row := func(l digestLine) { p.line(digestRowText(l.label, append([]string{""}, l.cells()...)...)) }
+	for _, l := range plain {
+		row(l)
+	}
+	if len(innodb) > 0 {
+		p.line("InnoDB:")
+	}
+	for _, l := range innodb {
+		row(l)
+	}
+	p.flags(flags)
+	for _, n := range digestNotes(p.r) {
+		p.line(n)
+	}
+	if head, parts := digestSkipped(p.r); head != "" {
+		p.line(head)
+		for _, s := range parts {
+			p.line("   " + s)
+		}
+	}
+}
+
+func (p *digestText) flags(fs []digestFlag) {
+	if len(fs) > 0 {
+		p.line("Boolean:")
+	}
+	for _, f := range fs {
+		n := float64(f.s.Yes + f.s.No)
+		p.line(pad(f.label, 12) + " " + padLeft(digestPercent(float64(f.s.Yes), n), 3) + "% yes, " + padLeft(digestPercent(float64(f.s.No), n), 3) + "% no")
+	}
+}
+
+// profile is the table of all classes.
+func (p *digestText) profile(classes iter.Seq2[int, digest.Class]) {
+	t := [][]string{{"Rank", "Query ID", "Response time", "Calls", "R/Call", "V/M", "Item"}}
+	row := func(rank, id string, sum known.Value[float64], share float64, calls uint64, sampled bool, vm, item string) {
+		response, each := digestUnknown, digestUnknown
+		if s, ok := sum.Get(); ok {
+			response = strconv.FormatFloat(s, 'f', 4, 64) + " " + padLeft(digestShare(share)+"%", 5)
+			if calls > 0 && !sampled {
+				each = strconv.FormatFloat(s/float64(calls), 'f', 4, 64)
+			}
+		}
+		t = append(t, []string{rank, "0x" + id, response, digestCount(calls), each, vm, item})
+	}
+	for _, k := range classes {
+		vm := digestUnknown
+		if v, ok := k.VarianceToMean.Get(); ok {
+			vm = strconv.FormatFloat(v, 'f', 2, 64)
+		}
+		row(strconv.Itoa(k.Rank), visible(k.ID, false), digestSum(k.Attributes), k.Share, k.Count, k.Sampled, vm, visible(digestItem(&k), false))
+	}
+	if m := p.r.Other; m.Classes > 0 {
+		sum := known.None[float64]()
+		if digestSum(p.r.Global.Attributes).OK() {
+			sum = known.Of(m.QuerySec)
+		}
+		row("MISC", "MISC", sum, m.Share, m.Count, false, "0.0", "<"+strconv.Itoa(m.Classes)+" ITEMS>")
+	}
+	if len(t) == 1 {
+		return
+	}
+	width := make([]int, len(t[0]))
+	for _, r := range t {
+		for i, c := range r {
+			width[i] = max(width[i], cells(c))
+		}
+	}
+	width[5] = max(width[5], 5)
+	last := len(width) - 1
+	width[last] = len(t[0][last])
+	p.gap()
+	p.line("Profile")
+	for n, r := range t {
+		var b strings.Builder
+		for i, c := range r {
+			switch {
+			case i == last:
+			case n == 0 || i == 1:
+				c = pad(c, width[i])
+			default:
+				c = padLeft(c, width[i])
+			}
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(c)
+		}
+		p.line(b.String())
+		if n == 0 {
+			rule := make([]string, len(width))
+			for i, w := range width {
+				rule[i] = strings.Repeat("=", w)
+			}
+			p.line(strings.Join(rule, " "))
+		}
+	}
+}
+
+// digestItem is the short form of a class.
+func digestItem(k *digest.Class) string {
+	if k.Item != "" {
+		return k.Item
+	}
+	return clip(k.Fingerprint, 60)
+}
+
+func (p *digestText) class(k digest.Class) {
+	what, at := "Query", int64(0)
+	if !p.o.fingerprints() {
+		what = "Item"
+	}
+	if k.Worst != nil {
+		at = k.Worst.Offset
+	}
+	p.gap()
+	p.filled(what + " " + strconv.Itoa(k.Rank) + ": " + rateText(k.QPS) + " QPS, " + rateText(k.Concurrency) + "x concurrency, ID 0x" + k.ID +
+		" at byte " + strconv.FormatInt(at, 10))
+	vm := digestUnknown
+	if v, ok := k.VarianceToMean.Get(); ok {
+		vm = strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	p.line("Scores: V/M = " + vm)
+	if t := digestRange(k.FirstSeen, k.LastSeen); t != "" {
+		p.line("Time range: " + t)
+	}
+	p.line(digestRowText("Attribute", append([]string{"pct"}, digestHeads[:]...)...))
+	p.line(digestRowText(strings.Repeat("=", 12), append([]string{"==="}, slices.Repeat([]string{"======="}, 7)...)...))
+	p.line(digestRowText("Count", digestPercent(float64(k.Count), float64(p.r.Global.Count)), digestCount(k.Count)))
+	plain, innodb := digestLines(k.Attributes)
+	row := func(l digestLine) {
+		p.line(digestRowText(l.label, append([]string{digestPercent(l.f.Sum, p.r.Global.Attributes[l.key].Sum)}, l.cells()...)...))
+	}
+	for _, l := range plain {
+		row(l)
+	}
+	if len(innodb) > 0 {
+		p.line("InnoDB:")
+	}
+	for _, l := range innodb {
+		row(l)
+	}
+	p.flags(digestFlags(k.Flags))
+	p.strings(&k)
+	p.distribution(&k)
+	p.extras(&k)
+	if p.o.fingerprints() {
+		p.tables(&k)
+	} else {
+		p.line("Item: " + k.Fingerprint)
+	}
+	p.sample(&k)
+}
+
+// strings are the lists of names.
+func (p *digestText) strings(k *digest.Class) {
+	if len(k.Databases)+len(k.Hosts)+len(k.ErrorCodes)+len(k.Users) > 0 || k.Killed > 0 {
+		p.line("String:")
+	}
+	list := func(label string, ts []digest.Tally) {
+		if len(ts) > 0 {
+			p.line(pad(label, 12) + " " + tallyText(ts, k.Count))
+		}
+	}
+	list("Databases", k.Databases)
+	list("Hosts", k.Hosts)
+	list("Last errno", k.ErrorCodes)
+	list("Users", k.Users)
+	if k.Killed > 0 {
+		p.line(pad("Killed", 12) + " " + digestCount(k.Killed))
+	}
+}
+
+var address = pattern.New(`\d+\.\d+\.\d+\.\d+`)
+
+// tallyText lists names with their counts, as many as go on a line. Long names are cut, addresses are not.
+func tallyText(ts []digest.Tally, of uint64) string {
+	cut := func(s string, n int) string {
+		s = visible(s, false)
+		if c := clipPlain(s, n); c != s {
+			return c + "..."
+		}
+		return s
+	}
+	if len(ts) == 1 && ts[0].Count >= of {
+		return cut(ts[0].Name, onlyWidth)
+	}
+	var b strings.Builder
+	for i, t := range ts {
+		name := visible(t.Name, false)
+		if !address.MatchString(name) {
+			name = cut(name, nameWidth)
+		}
+		name += " (" + digestCount(t.Count) + "/" + digestPercent(float64(t.Count), float64(of)) + "%)"
+		if b.Len()+len(", ")+len(name) > listWidth && i > 0 {
+			return b.String() + "... " + strconv.Itoa(len(ts)-i) + " more"
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(name)
+	}
+	return b.String()
+}
+
+// digestDecades are the labels of a distribution.
+var digestDecades = [8]string{"1us", "10us", "100us", "1ms", "10ms", "100ms", "1s", "10s+"}
+
+func (p *digestText) distribution(k *digest.Class) {
+	var top uint64
+	for _, n := range k.Histogram {
+		top = max(top, n)
+	}
+	if top == 0 { // the source keeps none
+		return
+	}
+	p.line("Query_time distribution")
+	for i, n := range k.Histogram {
+		bar := ""
+		if n > 0 {
+			bar = "  " + strings.Repeat("#", max(1, int(float64(n)/float64(top)*barWidth)))
+		}
+		p.line(padLeft(digestDecades[i], 5) + bar)
+	}
+}
+
+// extras are what the layout has no place for.
+func (p *digestText) extras(k *digest.Class) {
+	if len(k.PerMinute.Counts) > 1 {
+		m := squeezed(k.PerMinute, sparkWidth)
+		p.line(pad("Over time", 12) + " |" + digestSpark(m.Counts) + "|")
+		p.line(pad("", 12) + " " + sparkNote(m))
+	}
+	if k.Sampled {
+		p.line(pad("Sampled", 12) + " figures are estimates from looks at what was running")
+	}
+	if k.Running > 0 {
+		p.line(pad("Running", 12) + " " + digestCount(k.Running) + " at the end of the window, not counted above")
+	}
+	if k.Truncated {
+		p.line(pad("Truncated", 12) + " the source cut the text: fingerprint and ID are of what is left")
+	}
+	if k.Worst != nil && (len(p.r.Global.Files) > 1 || k.Worst.Time != k.LastSeen) {
+		p.line(pad("Worst", 12) + " " + sampleNote(k.Worst, len(p.r.Global.Files) > 1))
+	}
+	if t := k.Typical; t != nil && k.Worst != nil && (t.Offset != k.Worst.Offset || t.File != k.Worst.File || t.SQL != k.Worst.SQL) {
+		p.line(pad("Typical", 12) + " " + sampleNote(t, len(p.r.Global.Files) > 1))
+		if t.SQL != k.Worst.SQL {
+			p.lines(clip(shortSQL(t.SQL), extraWidth))
+		}
+	}
+	if len(k.Plan) > 0 {
+		p.line("Plan of the worst")
+		p.lines(strings.Join(k.Plan, "\n"))
+	}
+}
+
+// sampleNote says where a sample came from.
+func sampleNote(s *digest.Sample, file bool) string {
+	parts := []string{digestTimes(s.QuerySec, 1)}
+	if !s.Time.IsZero() {
+		parts = append(parts, digestStamp(s.Time))
+	}
+	if s.User != "" || s.Host != "" {
+		parts = append(parts, s.User+"@"+s.Host)
+	}
+	if s.DB != "" {
+		parts = append(parts, "database "+s.DB)
+	}
+	if s.Thread > 0 {
+		parts = append(parts, "thread "+digestCount(s.Thread))
+	}
+	at := "byte " + strconv.FormatInt(s.Offset, 10)
+	if file && s.File != "" {
+		at += " of " + s.File
+	}
+	return strings.Join(append(parts, at), ", ")
+}
+
+func (p *digestText) tables(k *digest.Class) {
+	if len(k.Tables) == 0 {
+		return
+	}
+	p.line("Tables")
+	db := ""
+	if k.Worst != nil {
+		db = k.Worst.DB
+	}
+	for _, t := range k.Tables {
+		schema, name := splitTable(t)
+		if schema == "" {
+			schema = db
+		}
+		from, full := "", quoteName(name)
+		if schema != "" {
+			from, full = " FROM "+quoteName(schema), quoteName(schema)+"."+full
+		}
+		p.line("   SHOW TABLE STATUS" + from + " LIKE '" + strings.ReplaceAll(name, "'", "''") + `'\G`)
+		p.line("   SHOW CREATE TABLE " + full + `\G`)
+	}
+}
+
+func quoteName(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }
+
+// splitTable cuts schema.table, either part with or without quotes.
+func splitTable(s string) (schema, name string) {
+	part := func(s string) (head, rest string) {
+		if s != "" && (s[0] == '`' || s[0] == '"') {
+			if n := quoteEnd(s, 0); n > 0 {
+				q := s[:1]
+				return strings.ReplaceAll(s[1:n-1], q+q, q), s[n:]
+			}
+		}
+		if n := strings.IndexByte(s, '.'); n > 0 {
+			return s[:n], s[n:]
+		}
+		return s, ""
+	}
+	a, rest := part(s)
+	if !strings.HasPrefix(rest, ".") || len(rest) == 1 {
+		return "", a + rest
+	}
+	b, more := part(rest[1:])
+	return a, b + more
+}
+
+// partitions stands in EXPLAIN for the servers from 5.1 to 5.6, which tell the partitions only when asked.
+const partitions = "EXPLAIN /*!50100 PARTITIONS*/"
+
+func (p *digestText) sample(k *digest.Class) {
+	if k.Worst == nil || k.Worst.SQL == "" {
+		if p.o.fingerprints() {
+			p.line("No sample; the fingerprint:")
+			p.lines(clip(k.Fingerprint, extraWidth))
+		}
+		return
+	}
+	if strings.HasPrefix(k.Fingerprint, "administrator command: ") {
+		p.line(clip(k.Fingerprint, extraWidth) + `\G`)
+		return
+	}
+	sql := shortSQL(k.Worst.SQL)
+	live, why := liveSQL(sql)
+	if k.Worst.Cut {
+		why = "it is cut"
+	}
+	if why != "" {
+		p.line("Sample in comments, " + why + ":")
+		p.lines(clip(sql, extraWidth))
+		return
+	}
+	word := ""
+	if ts := sqlTokens(sql); len(ts) > 0 {
+		i := slices.IndexFunc(ts, func(t sqlToken) bool { return t.kind == sqlWord })
+		word = strings.ToUpper(sql[ts[max(0, i)].from:ts[max(0, i)].to])
+	}
+	if word == "SELECT" {
+		p.line(partitions)
+	}
+	p.w.text(live + "\n")
+	if s := asSelect(sql); s != "" {
+		if s, why := liveSQL(s); why == "" {
+			p.line("Converted for EXPLAIN")
+			p.line(partitions)
+			p.w.text(s + "\n")
+		}
+	}
+}

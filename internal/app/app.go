@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"dyno/internal/sandbox"
 	"dyno/internal/store/ledger"
 	"dyno/internal/target"
+	"dyno/internal/tunnel"
 )
 
 // App is one invocation of Dyno.
@@ -26,7 +28,9 @@ type App struct {
 	// AskPassword prompts for a password; nil where nobody can be asked.
 	AskPassword func(prompt string) (string, error)
 
-	ledger *ledger.Ledger
+	mu      sync.Mutex // guards what is opened on first use
+	ledger  *ledger.Ledger
+	tunnels *tunnel.Set
 }
 
 // DefaultHome returns where Dyno keeps things: $DYNO_HOME; else /var/lib/dyno for root, because the servers it starts run as
@@ -50,6 +54,8 @@ func DefaultHome(environ func(string) string) (string, error) {
 
 // Ledger opens the ledger on first use.
 func (a *App) Ledger(ctx context.Context) (*ledger.Ledger, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.ledger != nil {
 		return a.ledger, nil
 	}
@@ -67,14 +73,29 @@ func (a *App) LedgerPath() string { return filepath.Join(a.Home, "store", "ledge
 // Yard returns the place of the sandboxes.
 func (a *App) Yard() (*sandbox.Yard, error) { return sandbox.Open(a.Home) }
 
-// Close ends the use of the stores.
-func (a *App) Close() error {
-	if a.ledger == nil {
-		return nil
+// Close ends the use of the stores and the ways through jump hosts.
+func (a *App) Close() (err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.tunnels != nil {
+		err = a.tunnels.Close()
+		a.tunnels = nil
 	}
-	err := a.ledger.Close()
-	a.ledger = nil
+	if a.ledger != nil {
+		err = errors.Join(err, a.ledger.Close())
+		a.ledger = nil
+	}
 	return err
+}
+
+// via makes the connections to servers behind jump hosts. Tunnels are shared and last until Close.
+func (a *App) via() *tunnel.Set {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.tunnels == nil {
+		a.tunnels = tunnel.NewSet(context.Background())
+	}
+	return a.tunnels
 }
 
 // Login says how to log in where the TARGET does not say it itself.
@@ -104,6 +125,9 @@ func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spe
 	spec, err := a.locate(ctx, text, &login)
 	if err != nil {
 		return spec, err
+	}
+	if spec.Jump != (tunnel.Jump{}) {
+		spec.Via = a.via()
 	}
 	if strings.HasPrefix(text, "sandbox:") {
 		return spec, nil // its socket needs no more
@@ -174,14 +198,32 @@ func (a *App) locate(ctx context.Context, text string, login *Login) (target.Spe
 	if e.Defaults != "" && login.DefaultsFile == "" {
 		login.DefaultsFile = e.Defaults
 	}
-	if e.PasswordEnv != "" {
-		v := a.Environ(e.PasswordEnv)
-		if v == "" {
-			return spec, fmt.Errorf("inventory entry %s: its password is in the environment variable %s, which is not set", e.Name, e.PasswordEnv)
-		}
-		spec.Password = target.NewSecret(v)
+	return a.passwordOf(e, spec)
+}
+
+// passwordOf takes the password of an entry out of its environment variable, where it has one.
+func (a *App) passwordOf(e ledger.Target, spec target.Spec) (target.Spec, error) {
+	if e.PasswordEnv == "" {
+		return spec, nil
 	}
+	v := a.Environ(e.PasswordEnv)
+	if v == "" {
+		return spec, fmt.Errorf("inventory entry %s: its password is in the environment variable %s, which is not set", e.Name, e.PasswordEnv)
+	}
+	spec.Password = target.NewSecret(v)
 	return spec, nil
+}
+
+// login completes the spec of an entry that need not be in the inventory yet.
+func (a *App) login(e ledger.Target, spec target.Spec) (target.Spec, error) {
+	spec, err := a.passwordOf(e, spec)
+	if err != nil {
+		return spec, err
+	}
+	if spec.Jump != (tunnel.Jump{}) {
+		spec.Via = a.via()
+	}
+	return target.Resolve(spec, e.Defaults, a.Environ)
 }
 
 // Open resolves and connects.

@@ -19,38 +19,48 @@ import (
 	"dyno/internal/target"
 )
 
+// UnknownFindingError tells that nothing that was judged of a target found that.
+type UnknownFindingError struct{ Target, ID string }
+
+func (e *UnknownFindingError) Error() string {
+	return fmt.Sprintf("no diagnosis of %s holds a finding %q: run `dyno diagnose %[1]s` first and use an id that it prints", e.Target, e.ID)
+}
+
 // Intent is a finding's change as it would be carried out, before anything is.
 type Intent struct {
 	Finding   finding.Finding
 	Diagnosis string // id of the diagnosis that holds the finding
 	Preview   act.Preview
+	Options   act.Options
+	By        string // who asked for it; empty for the command line
 }
 
 // Plan finds the finding among the last diagnoses of the target and asks the server what carrying it out would mean. It only reads.
-func (a *App) Plan(ctx context.Context, t *target.Target, findingID string) (Intent, error) {
+func (a *App) Plan(ctx context.Context, t *target.Target, findingID string, o act.Options) (Intent, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return Intent{}, err
 	}
 	f, d, err := l.FindFinding(ctx, t.Spec().Name, findingID)
 	if errors.Is(err, ledger.ErrNotFound) {
-		return Intent{}, fmt.Errorf("no diagnosis of %s holds a finding %q: run `dyno diagnose %[1]s` first and use an id that it prints", t.Spec().Name, findingID)
+		return Intent{}, &UnknownFindingError{Target: t.Spec().Name, ID: findingID}
 	}
 	if err != nil {
 		return Intent{}, err
 	}
-	in := Intent{Finding: f, Diagnosis: d.ID}
+	in := Intent{Finding: f, Diagnosis: d.ID, Options: o}
 	if f.Action == nil {
 		return in, fmt.Errorf("finding %s suggests nothing that can be carried out: %s", f.ID, f.Suggestion)
 	}
 	if s, err := snapshot.Decode(d.Snapshot); err == nil && s.Target.Server != t.Facts().Server {
 		return in, fmt.Errorf("finding %s was made on another server (%s) than the one that answers now (%s): diagnose again", f.ID, s.Target.Server, t.Facts().Server)
 	}
-	in.Preview, err = act.Plan(ctx, t, f)
+	in.Preview, err = act.Plan(ctx, t, f, o)
 	return in, err
 }
 
-// Apply carries the intent out. The journal has the undo before the first statement is sent.
+// Apply carries the intent out, if the statement is still that of its preview: else act.ErrPreviewChanged. The journal has the undo before
+// the first statement is sent.
 func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progress.Sink, note func(string)) (journal.Entry, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
@@ -64,7 +74,12 @@ func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progr
 		ID: id, Target: t.Spec().Name, URL: t.Spec().URL(), Server: t.Facts().Server, Finding: in.Finding.ID,
 		Action: *in.Finding.Action, Planned: time.Now().UTC(), Before: in.Diagnosis,
 	}
-	e, err = act.Apply(ctx, t, l, e, sink, note)
+	if in.By != "" {
+		e.Notes = []journal.Note{{At: e.Planned, Text: askedBy + in.By}}
+	}
+	o := in.Options
+	o.Agreed = in.Preview.Action.SQL
+	e, err = act.Apply(ctx, t, l, e, o, sink, note)
 	if err != nil {
 		return e, err
 	}
@@ -72,12 +87,12 @@ func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progr
 }
 
 // Undo takes an action back.
-func (a *App) Undo(ctx context.Context, t *target.Target, id string, sink progress.Sink, note func(string)) (journal.Entry, error) {
+func (a *App) Undo(ctx context.Context, t *target.Target, id string, o act.Options, sink progress.Sink, note func(string)) (journal.Entry, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return journal.Entry{}, err
 	}
-	e, err := act.Undo(ctx, t, l, id, sink, note)
+	e, err := act.Undo(ctx, t, l, id, o, sink, note)
 	if err != nil {
 		return e, err
 	}
@@ -145,8 +160,13 @@ func Compare(before, after *snapshot.Snapshot, e journal.Entry, findings []findi
 	return proof.Compare(before, after, e.Action, about)
 }
 
-// mark puts an event on the timeline.
+// markTime bounds the writing of what was done into the timeline.
+const markTime = 10 * time.Second
+
+// mark puts an event of what was done on the timeline, also when whoever wanted it has gone meanwhile.
 func (a *App) mark(ctx context.Context, e event.Event) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTime)
+	defer cancel()
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return err

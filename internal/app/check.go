@@ -17,7 +17,7 @@ func (a *App) Check(ctx context.Context, t *target.Target) ([]snapshot.Source, e
 		return nil, err
 	}
 	defer s.Close()
-	_, sources := s.Once(ctx)
+	sources := s.Once(ctx).Sources
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

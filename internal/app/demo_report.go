@@ -5,22 +5,22 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"dyno/internal/event"
-	"dyno/internal/experiment"
-	"dyno/internal/fault"
 	"dyno/internal/proof"
 	"dyno/internal/report"
 	"dyno/internal/snapshot"
 	"dyno/internal/stat"
+	"dyno/internal/trial"
 	"dyno/internal/unit"
 )
 
-// document fills the report. after is nil when there was no cure.
-func (d *demo) document(res *DemoResult, g Diagnosis, after *snapshot.Snapshot, p proof.Proof, x experiment.Result) {
+// document fills the report. r is nil when there was no cure, after when there is nothing to set side by side.
+func (d *demo) document(res *DemoResult, g Diagnosis, r *remedy, after *snapshot.Snapshot, p proof.Proof, x trial.Result) {
 	d.mu.Lock()
 	ticks, events := slices.Clone(d.ticks), slices.Clone(d.events)
 	d.mu.Unlock()
@@ -32,32 +32,58 @@ func (d *demo) document(res *DemoResult, g Diagnosis, after *snapshot.Snapshot, 
 	}
 	all := d.buf.Series(0, now.UnixMilli())
 	doc := report.Document{
-		Kind: report.Demo, ID: d.id, Title: capital(d.f.Title), At: now, From: d.begin, To: now,
+		Kind: report.Demo, ID: d.id, Title: capital(d.title()), At: now, From: d.begin, To: now,
 		Place: place(g.Snapshot, d.a.Version), Events: events, Findings: g.Findings, Sources: g.Snapshot.Sources, Story: d.story,
-		Charts: slices.Concat(loadCharts(ticks), serverCharts(all)[1:]),
+		Charts: slices.Concat(report.RunCharts(ticks), slices.DeleteFunc(serverCharts(all), func(c report.Chart) bool { return c.Title == "Statements" })),
 	}
-	doc.Place.Settings = append(doc.Place.Settings, report.Fact{Name: "sessions of the load", Value: fmt.Sprint(d.f.Threads)})
+	doc.Place.Settings = append(doc.Place.Settings, report.Fact{Name: "sessions of the load", Value: fmt.Sprint(d.threads())})
 	doc.Commands = []report.Command{{Text: "run all of this again", Line: d.repeat()}}
-	if d.f.Kind == fault.Control {
+	if d.control() {
 		doc.Sentence = sentence(g.Snapshot, g.Symptoms, g.Findings)
-	} else if res.Expected != nil {
-		doc.Sentence = res.Expected.Title
+	} else {
+		var said []string
+		for _, p := range res.Parts {
+			if p.Found != nil {
+				said = append(said, p.Found.Title)
+			} else {
+				said = append(said, fmt.Sprintf("The planted cause (%s) was not found: %s", p.Fault.Title, p.Missed))
+			}
+		}
+		doc.Sentence = strings.Join(said, ". ")
 	}
-	if after != nil {
+	if r != nil {
 		doc.Verdict = res.Verdict
 		if res.Verdict.Result == stat.Better {
-			doc.Sentence += fmt.Sprintf(". One index, added online in %s, cured it.", unit.Seconds(res.Action.Ended.Sub(res.Action.Started).Seconds()))
+			doc.Sentence += ". " + r.did + " cured it."
 		}
-		doc.Change = changeOf(res.Action)
-		doc.Classes = touched(p, g.Snapshot, after)
-		doc.Warnings = append(mixWarning(p), p.Warnings...)
-		doc.Measures, doc.Experiment = d.measures(x)
+		if res.Action.ID != "" {
+			doc.Change = changeOf(res.Action)
+		}
+		doc.Measures, doc.Experiment = d.measures(r, x)
 		doc.Commands = append(doc.Commands,
 			report.Command{Text: "diagnose any server of yours", Line: "dyno diagnose mysql://user@host:3306"},
 			report.Command{Text: "carry a finding out, first dry, then for real", Line: "dyno apply TARGET FINDING --execute"},
 			report.Command{Text: "this report in another form", Line: "dyno report " + d.id + " --format md"})
 	}
+	if after != nil {
+		doc.Classes = touched(p, g.Snapshot, after)
+		doc.Warnings = append(mixWarning(p), p.Warnings...)
+	}
+	for _, l := range res.Limits {
+		if !l.InForce {
+			doc.Warnings = append(doc.Warnings, fmt.Sprintf("The limit %s %s was not in force: %s", l.Name, l.Wanted, l.Reason))
+		}
+	}
 	res.Document = doc
+}
+
+// title tells what was planted.
+func (d *demo) title() string {
+	var list []string
+	for _, p := range d.parts {
+		list = append(list, p.f.Title)
+	}
+	return strings.Join(list, "; and ")
 }
 
 // capital makes a sentence's beginning a title's.
@@ -67,7 +93,7 @@ func capital(s string) string {
 }
 
 func (d *demo) repeat() string {
-	s := "dyno demo " + d.f.Name + " --server " + d.o.Server
+	s := "dyno demo " + d.o.Fault + " --server " + d.o.Server
 	for _, k := range slices.Sorted(maps.Keys(d.o.Settings)) {
 		s += " --set " + k + "=" + d.o.Settings[k]
 	}
@@ -77,18 +103,35 @@ func (d *demo) repeat() string {
 	return s + fmt.Sprintf(" --seed %d", d.o.Seed)
 }
 
-func (d *demo) measures(x experiment.Result) ([]report.Measure, *report.Experiment) {
+func (d *demo) measures(r *remedy, x trial.Result) ([]report.Measure, *report.Experiment) {
 	e := &report.Experiment{
-		Baseline: hidden, Variant: visible, SettleSec: demoSettle.Seconds(), WindowSec: demoWindow.Seconds(), Seed: d.o.Seed,
-		Metrics: report.Metrics(figures()...), Main: "qps",
-		Text: "The same load ran all the time. The index was hidden from the optimizer and shown again in turn, in random order within each pair.",
+		Baseline: r.off, Variant: r.on, SettleSec: r.settle.Seconds(), WindowSec: demoWindow.Seconds(), Seed: d.o.Seed,
+		Metrics: report.Metrics(d.figures()...), Main: d.figures()[0], Text: r.text,
 	}
-	for _, w := range x.Windows {
-		e.Windows = append(e.Windows, report.Window{Pair: w.Pair, Variant: w.Variant, From: w.From, To: w.To, Values: w.Values, Invalid: w.Invalid})
+	for _, t := range x.Trials {
+		if t.Control { // it has its own line
+			continue
+		}
+		state := r.off
+		if t.Variant == cured {
+			state = r.on
+		}
+		e.Windows = append(e.Windows, report.Window{Pair: t.Round, Variant: state, From: t.From, To: t.To, Values: t.Values, Invalid: t.Invalid})
+	}
+	if c := x.Control; c != nil {
+		e.Text += fmt.Sprintf(" In each round the cured state was measured twice: against itself it comes out %s, %s (%s to %s, %d pairs, within ±%s counts as the same).",
+			c.Result, unit.Ratio(c.Ratio.Center), unit.Ratio(c.Ratio.Lo), unit.Ratio(c.Ratio.Hi), c.Ratio.N, unit.Percent(c.Margin))
 	}
 	ms := report.MeasuresOf(e)
-	for i := range ms {
-		ms[i].Ratio = x.Ratios[ms[i].Name]
+	for _, c := range x.Cells {
+		if c.Verdict == nil {
+			continue
+		}
+		for i := range ms {
+			if q, ok := c.Ratios[ms[i].Name]; ok && q.N > 0 { // before ÷ after
+				ms[i].Ratio = q.Inverse()
+			}
+		}
 	}
 	return ms, e
 }

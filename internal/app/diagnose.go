@@ -1,12 +1,16 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
 
+	"dyno/internal/advise"
+	"dyno/internal/advise/config"
+	"dyno/internal/advise/host"
 	"dyno/internal/advise/index"
+	"dyno/internal/advise/schema"
+	"dyno/internal/advise/session"
 	"dyno/internal/capture"
 	"dyno/internal/diagnose"
 	"dyno/internal/finding"
@@ -21,27 +25,65 @@ type Diagnosis struct {
 	Snapshot *snapshot.Snapshot
 	Symptoms []finding.Symptom
 	Findings []finding.Finding // worst first
+
+	By         string // who asked for it; empty for the command line
+	Background bool   // nobody did: dyno serve looks by itself
 }
 
-// Judge turns a snapshot into symptoms and findings. It is pure: the same snapshot always gives the same answer.
+// Rules returns the rules of every kind of advice.
+func Rules() map[advise.Kind][]advise.Rule {
+	return map[advise.Kind][]advise.Rule{
+		advise.Session: session.Rules(), advise.Index: index.Rules(), advise.Schema: schema.Rules(), advise.Config: config.Rules(), advise.Host: host.Rules(),
+	}
+}
+
+// Judge turns a snapshot into symptoms and findings. It is pure: the same snapshot always gives the same answer. Facts that nothing
+// suffers from, of severity Info, are not among the findings; see Advise.
 func Judge(s *snapshot.Snapshot) ([]finding.Symptom, []finding.Finding) {
+	symptoms, all := Advise(s, advise.Kinds()...)
+	return symptoms, slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Severity == finding.Info })
+}
+
+// Advise asks the rules of some kinds of advice, and tells also facts that nothing suffers from.
+func Advise(s *snapshot.Snapshot, kinds ...advise.Kind) ([]finding.Symptom, []finding.Finding) {
 	symptoms := diagnose.Symptoms(s)
-	findings := index.Advise(s, symptoms)
-	slices.SortStableFunc(findings, func(a, b finding.Finding) int {
-		return cmp.Or(cmp.Compare(b.Severity.Rank(), a.Severity.Rank()), cmp.Compare(b.Share, a.Share), cmp.Compare(a.ID, b.ID))
-	})
-	return symptoms, findings
+	v := advise.NewView(s, symptoms)
+	found := map[advise.Kind][]finding.Finding{}
+	for kind, rules := range Rules() {
+		if slices.Contains(kinds, kind) {
+			for _, r := range rules {
+				found[kind] = append(found[kind], r.Find(v)...)
+			}
+		}
+	}
+	all := advise.Settle(found)
+	advise.Link(all, symptoms)
+	return symptoms, all
+}
+
+// Judge fills in what the rules say of the snapshot: the findings of all, or with kinds everything that those have to say.
+func (d *Diagnosis) Judge(kinds ...advise.Kind) {
+	if len(kinds) == 0 {
+		d.Symptoms, d.Findings = Judge(d.Snapshot)
+		return
+	}
+	d.Symptoms, d.Findings = Advise(d.Snapshot, kinds...)
 }
 
 // Diagnose looks at the target, judges, and stores snapshot and findings so that `apply` and `proof` find them. It learns about the
-// target only what any stranger with the same grants could.
-func (a *App) Diagnose(ctx context.Context, t *target.Target, o capture.Options) (Diagnosis, error) {
+// target only what any stranger with the same grants could. With kinds it tells all that these kinds of advice have to say, see Advise.
+func (a *App) Diagnose(ctx context.Context, t *target.Target, o capture.Options, kinds ...advise.Kind) (Diagnosis, error) {
 	s, err := capture.Take(ctx, t, o)
 	if err != nil {
 		return Diagnosis{}, err
 	}
 	d := Diagnosis{Snapshot: s}
-	d.Symptoms, d.Findings = Judge(s)
+	d.Judge(kinds...)
+	return a.KeepNew(ctx, d)
+}
+
+// KeepNew gives a diagnosis an id and stores it.
+func (a *App) KeepNew(ctx context.Context, d Diagnosis) (Diagnosis, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return d, err
@@ -49,11 +91,20 @@ func (a *App) Diagnose(ctx context.Context, t *target.Target, o capture.Options)
 	if d.ID, err = l.NewID(ctx, ledger.DiagnosisID); err != nil {
 		return d, err
 	}
-	b, err := s.Encode()
+	return d, a.Keep(ctx, d)
+}
+
+// Keep stores a diagnosis under its id, over what was kept before.
+func (a *App) Keep(ctx context.Context, d Diagnosis) error {
+	l, err := a.Ledger(ctx)
 	if err != nil {
-		return d, err
+		return err
 	}
-	return d, l.PutDiagnosis(ctx, ledger.Diagnosis{ID: d.ID, At: s.To, Target: s.Target.Name, Snapshot: b, Findings: d.Findings})
+	b, err := d.Snapshot.Encode()
+	if err != nil {
+		return err
+	}
+	return l.PutDiagnosis(ctx, ledger.Diagnosis{ID: d.ID, At: d.Snapshot.To, Target: d.Snapshot.Target.Name, Snapshot: b, Findings: d.Findings, Server: d.Snapshot.Target.Server, By: d.By, Background: d.Background})
 }
 
 // DefaultWindow is how long `dyno diagnose` looks when it is not told.

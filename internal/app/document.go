@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+	"unicode"
+	"unicode/utf8"
 
+	"dyno/internal/diagnose"
 	"dyno/internal/finding"
 	"dyno/internal/journal"
 	"dyno/internal/metric"
@@ -37,7 +39,11 @@ func DiagnosisDocument(id string, s *snapshot.Snapshot, symptoms []finding.Sympt
 func sentence(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding) string {
 	look := fmt.Sprintf("in %s", unit.Seconds(s.Seconds()))
 	if len(findings) > 0 {
-		return findings[0].Title
+		if bound := diagnose.Bound(symptoms); bound != "" {
+			return bound + ": " + findings[0].Title
+		}
+		r, n := utf8.DecodeRuneInString(findings[0].Title)
+		return string(unicode.ToUpper(r)) + findings[0].Title[n:]
 	}
 	var odd []string
 	for _, x := range symptoms {
@@ -158,12 +164,6 @@ next:
 	return out
 }
 
-// loadCharts draws what the load saw from outside. The stub at the end of a run has no rate to speak of.
-func loadCharts(ticks []run.Tick) []report.Chart {
-	ticks = slices.DeleteFunc(slices.Clone(ticks), func(t run.Tick) bool { return t.Length < 500*time.Millisecond })
-	return []report.Chart{report.Throughput(ticks), report.Latency(ticks)}
-}
-
 // touched sets the classes that an action touches beside each other.
 func touched(p proof.Proof, before, after *snapshot.Snapshot) []report.ClassChange {
 	ids := make([]string, len(p.Touched))
@@ -178,8 +178,25 @@ func touched(p proof.Proof, before, after *snapshot.Snapshot) []report.ClassChan
 
 // changeOf tells what an action did.
 func changeOf(e journal.Entry) *report.Change {
-	c := report.ChangeOf(e, fmt.Sprintf("index %s added to %s", e.Action.Index.Name, e.Action.Table))
+	c := report.ChangeOf(e, deed(e.Action))
 	return &c
+}
+
+// deed says in a few words what an action did.
+func deed(a finding.Action) string {
+	switch a.Kind {
+	case finding.AddIndex:
+		return fmt.Sprintf("index %s added to %s", a.Index.Name, a.Table)
+	case finding.DropIndex:
+		return fmt.Sprintf("index %s of %s dropped", a.Index.Name, a.Table)
+	case finding.HideIndex:
+		return fmt.Sprintf("index %s of %s hidden", a.Index.Name, a.Table)
+	case finding.AlterTable:
+		return fmt.Sprintf("table %s changed", a.Table)
+	case finding.SetVariable, finding.SetKernel:
+		return fmt.Sprintf("%s set to %s", a.Variable, a.Value)
+	}
+	return string(a.Kind)
 }
 
 // ProofDocument tells what the live traffic showed around an action.
@@ -227,11 +244,28 @@ func mixWarning(p proof.Proof) []string {
 
 // RunDocument tells how a load went.
 func RunDocument(r run.Run, ticks []run.Tick, version string) report.Document {
-	return report.Document{
-		Kind: report.Run, ID: r.ID, Title: r.Workload + " on " + r.Target,
-		Sentence: fmt.Sprintf("%s operations per second, 95 %% of them within %s, in %s.", unit.Count(r.Total.TPS()),
-			unit.Seconds(r.Total.Latency().Quantile(0.95).Seconds()), unit.Seconds(r.Elapsed.Seconds())),
+	d := report.Document{
+		Kind: report.Run, ID: r.ID, Title: r.Workload + " on " + r.Target, Sentence: runSentence(&r),
 		At: r.Started.Add(r.Elapsed), From: r.Started, To: r.Started.Add(r.Elapsed), Place: report.Place{Target: r.Target, Dyno: version},
-		Charts: loadCharts(ticks), Run: &r, Warnings: r.Warnings,
+		Charts: report.RunCharts(ticks), Run: &r, Warnings: r.Warnings,
 	}
+	if r.Invalid != "" {
+		d.Warnings = slices.Concat([]string{"Invalid: " + r.Invalid + "."}, r.Warnings)
+	}
+	return d
+}
+
+// runSentence is the outcome of a run in one line. Where operations were due at moments of their own it is the response time that
+// somebody who waits would have seen.
+func runSentence(r *run.Run) string {
+	h, of := r.Total.Latency(), ""
+	if x := r.Total.Response(); x != nil {
+		h, of = x, ", from when they were due"
+	}
+	s := fmt.Sprintf("%s operations per second, 95 %% of them within %s%s, in %s.", unit.Count(r.Total.TPS()),
+		unit.Seconds(h.Quantile(0.95).Seconds()), of, unit.Seconds(r.Elapsed.Seconds()))
+	if r.Invalid != "" {
+		s = "Invalid, these figures are the client's and not the server's: " + s
+	}
+	return s
 }

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"dyno/internal/finding"
+	"dyno/internal/hist"
 	"dyno/internal/metric"
+	"dyno/internal/run"
 	"dyno/internal/snapshot"
 )
 
@@ -46,5 +48,24 @@ func TestNoCPUChartWithoutTheProcess(t *testing.T) {
 	c, ok := cpuChart([]metric.Series{counter("dyno_server_cpu_seconds_total", "user"), counter("dyno_server_cpu_seconds_total", "system")})
 	if !ok || len(c.Lines) != 1 || c.Lines[0].Points[0].Value != 2 {
 		t.Fatalf("got %+v %v", c, ok)
+	}
+}
+
+func TestRunDocument(t *testing.T) {
+	h := func(d time.Duration) *hist.Histogram {
+		x := hist.New()
+		x.Record(d)
+		return x
+	}
+	r := run.Run{ID: "r-1", Target: "db", Workload: "w", Elapsed: time.Second, Total: run.Tick{Length: time.Second, Ops: []run.Op{{Name: "op", Latency: h(time.Millisecond)}}}, Warnings: []string{"slow"}}
+	if d := RunDocument(r, nil, "v"); d.Sentence != "1 operations per second, 95 % of them within 1 ms, in 1 s." || len(d.Warnings) != 1 {
+		t.Errorf("%s %q", d.Sentence, d.Warnings)
+	}
+	// What somebody waits for is the response; and an invalid run says so first.
+	r.Total.Ops[0].Response = h(2 * time.Second)
+	r.Invalid = "the client was the limit"
+	d := RunDocument(r, nil, "v")
+	if !strings.HasPrefix(d.Sentence, "Invalid, ") || !strings.Contains(d.Sentence, "within 2 s, from when they were due") || d.Warnings[0] != "Invalid: the client was the limit." || len(r.Warnings) != 1 {
+		t.Errorf("%s %q", d.Sentence, d.Warnings)
 	}
 }

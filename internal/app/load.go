@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"dyno/internal/fault"
 	"dyno/internal/load"
@@ -13,11 +18,13 @@ import (
 	"dyno/internal/store/ledger"
 	"dyno/internal/target"
 	"dyno/internal/workload"
+	"dyno/internal/workload/script"
+	"dyno/internal/workload/tpcc"
 )
 
-// Workloads returns everything that `load` can run: sysbench's family and the workloads of the faults.
+// Workloads returns everything that `load` can run: sysbench's family, the TPC-C-like load and the workloads of the faults.
 func (a *App) Workloads() []workload.Workload {
-	return slices.Concat(workload.All(), fault.Workloads())
+	return slices.Concat(workload.All(), []workload.Workload{tpcc.Workload{}}, fault.Workloads())
 }
 
 // Workload returns the one of that name; the error of an unknown one names the nearest.
@@ -25,14 +32,70 @@ func (a *App) Workload(name string) (workload.Workload, error) {
 	return workload.Find(a.Workloads(), name)
 }
 
-// Load runs a workload and keeps the run, also one that was stopped. The ticks come back as well as through the sink.
-func (a *App) Load(ctx context.Context, t *target.Target, cfg load.Config, sink func(run.Tick)) (run.Run, []run.Tick, error) {
+// Script returns the workload made of SQL files. A name may have @ and a whole number after it, the file's weight: each is run that
+// often beside the others.
+func (a *App) Script(files []string) (workload.Workload, error) {
+	var w script.Workload
+	for _, f := range files {
+		weight := 1
+		if i := strings.LastIndexByte(f, '@'); i > 0 {
+			if n, err := strconv.Atoi(f[i+1:]); err == nil {
+				f, weight = f[:i], n
+			}
+		}
+		text, err := readScript(f)
+		if err != nil {
+			return nil, fmt.Errorf("read script: %w", err)
+		}
+		s, err := script.Parse(f, text)
+		if err != nil {
+			return nil, err
+		}
+		s.Weight = weight
+		w.Scripts = append(w.Scripts, s)
+	}
+	return w, nil
+}
+
+// TableCache returns where the tables prepared on a target are kept as files, nil for targets whose files are not ours: for all but
+// sandboxes.
+func (a *App) TableCache(text string) *load.Cache {
+	if !strings.HasPrefix(text, "sandbox:") {
+		return nil
+	}
+	return &load.Cache{Dir: filepath.Join(a.Home, "cache", "tables")}
+}
+
+// readScript reads a file, but not much more than a script may have: one that never ends was named by mistake.
+func readScript(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, 8<<20))
+}
+
+// Load runs a workload and keeps the run, also one that was stopped. The ticks come back as well as through the sink. notes are added
+// to what a reader of the figures must know.
+func (a *App) Load(ctx context.Context, t *target.Target, cfg load.Config, notes []string, sink func(run.Tick)) (run.Run, []run.Tick, error) {
+	return a.kept(ctx, notes, sink, func(sink func(run.Tick)) (run.Run, error) { return load.Run(ctx, t, cfg, sink) })
+}
+
+// Exec runs a command as a workload and keeps the run, as Load does.
+func (a *App) Exec(ctx context.Context, cfg load.ExecConfig, sink func(run.Tick)) (run.Run, []run.Tick, error) {
+	return a.kept(ctx, nil, sink, func(sink func(run.Tick)) (run.Run, error) { return load.Exec(ctx, cfg, sink) })
+}
+
+// kept runs something and keeps its figures, if there are any.
+func (a *App) kept(ctx context.Context, notes []string, sink func(run.Tick), do func(sink func(run.Tick)) (run.Run, error)) (run.Run, []run.Tick, error) {
 	var ticks []run.Tick
-	r, err := load.Run(ctx, t, cfg, func(x run.Tick) {
+	r, err := do(func(x run.Tick) {
 		ticks = append(ticks, x)
 		sink(x)
 	})
-	if r.Started.IsZero() || (r.Elapsed == 0 && err != nil) {
+	r.Warnings = append(r.Warnings, notes...)
+	if r.Started.IsZero() || r.Elapsed == 0 || err != nil && r.Total.Operations() == 0 { // nothing to look at later
 		return r, ticks, err
 	}
 	keep := context.WithoutCancel(ctx)

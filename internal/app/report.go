@@ -70,7 +70,7 @@ func (a *App) Report(ctx context.Context, id string) (*report.Document, error) {
 	}
 	r, err := l.Run(ctx, id)
 	if errors.Is(err, ledger.ErrNotFound) {
-		return nil, fmt.Errorf("no report, diagnosis or run has the id %q", id)
+		return nil, &noReportError{id}
 	}
 	if err != nil {
 		return nil, err
@@ -78,3 +78,13 @@ func (a *App) Report(ctx context.Context, id string) (*report.Document, error) {
 	doc := RunDocument(r, nil, a.Version)
 	return &doc, nil
 }
+
+// noReportError is the answer to an id that nothing which can be shown has.
+type noReportError struct{ id string }
+
+func (e *noReportError) Error() string {
+	return fmt.Sprintf("no report, diagnosis or run has the id %q", e.id)
+}
+
+// Is makes errors.Is(err, ledger.ErrNotFound) true.
+func (e *noReportError) Is(err error) bool { return err == ledger.ErrNotFound }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"path/filepath"
 
+	"dyno/internal/store/access"
+	"dyno/internal/store/history"
 	"dyno/internal/store/ledger"
 	"dyno/internal/store/series"
 )
@@ -16,21 +18,31 @@ type StoreHealth struct {
 	Text string `json:"text"` // for people, ends with a line end
 }
 
-// CheckStores checks everything that Dyno keeps: the ledger and the recordings of the reports.
+// CheckStores checks everything that Dyno keeps: the ledger, the history, the users, the series, and the recordings of the reports.
 func (a *App) CheckStores(ctx context.Context) ([]StoreHealth, error) {
 	r, err := ledger.Check(ctx, a.LedgerPath())
 	if err != nil {
 		return nil, err
 	}
 	all := []StoreHealth{{a.LedgerPath(), r.OK(), r.Text()}}
+	h, err := history.Check(ctx, a.HistoryPath())
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, StoreHealth{a.HistoryPath(), h.OK(), h.Text()})
+	u, err := access.Check(ctx, a.AccessPath())
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, StoreHealth{a.AccessPath(), u.OK(), u.Text()})
 	dirs, err := filepath.Glob(filepath.Join(a.Home, "reports", "*", "series"))
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range dirs {
+	for _, d := range append([]string{a.SeriesDir()}, dirs...) {
 		r, err := series.Check(ctx, d)
 		switch {
-		case errors.Is(err, series.ErrBusy): // a demo is writing it right now
+		case errors.Is(err, series.ErrBusy): // a demo or dyno serve is writing it right now
 			all = append(all, StoreHealth{d, true, d + ": in use, not checked\n"})
 		case err != nil:
 			return all, err

@@ -12,15 +12,18 @@ import (
 
 func (e *env) apply() *cobra.Command {
 	var execute bool
+	var o act.Options
 	c := &cobra.Command{
 		Use:   "apply TARGET FINDING",
 		Short: "carry out what a finding suggests; a dry run without --execute",
 		Long: `Says what carrying out a finding's change would mean on the server as it is now: the statements, how long, how much
-space, what stands against it. With --execute it does it: online, with a short wait for the table's lock and a bounded
-number of retries. The journal has the undo before the first statement is sent.`,
+space, what stands against it. With --execute it does it: a change of a table online, with a short wait for the table's
+lock and a bounded number of retries; a variable or a kernel's setting until the next start. The journal has the undo
+before the first statement is sent.`,
 		Args: args(2, 2),
 	}
 	c.Flags().BoolVar(&execute, "execute", false, "do it")
+	c.Flags().BoolVar(&o.Blocking, "blocking", false, "let the table's writers wait when the server cannot change it while they go on")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		t, err := e.app.Open(c.Context(), a[0], e.login)
@@ -28,7 +31,7 @@ number of retries. The journal has the undo before the first statement is sent.`
 			return err
 		}
 		defer t.Close()
-		in, err := e.app.Plan(c.Context(), t, a[1])
+		in, err := e.app.Plan(c.Context(), t, a[1], o)
 		if err != nil {
 			return err
 		}
@@ -60,6 +63,7 @@ func (e *env) printPreview(p act.Preview) {
 
 func (e *env) undo() *cobra.Command {
 	var execute bool
+	var o act.Options
 	c := &cobra.Command{
 		Use:   "undo ACTION",
 		Short: "take an action back; a dry run without --execute",
@@ -67,6 +71,7 @@ func (e *env) undo() *cobra.Command {
 		Args:  args(1, 1),
 	}
 	c.Flags().BoolVar(&execute, "execute", false, "do it")
+	c.Flags().BoolVar(&o.Blocking, "blocking", false, "let the table's writers wait when the server cannot change it back while they go on")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		entry, err := e.app.Entry(c.Context(), a[0])
@@ -80,6 +85,10 @@ func (e *env) undo() *cobra.Command {
 					Execute bool          `json:"execute"`
 				}{entry, false})
 			}
+			if entry.Action.Undo == "" {
+				fmt.Fprintf(e.Out, "%s left nothing to take back.\n", entry.ID)
+				return nil
+			}
 			fmt.Fprintf(e.Out, "Would run on %s:\n  %s\n\nNothing was changed. To do it: dyno undo %s --execute\n", entry.Target, entry.Action.Undo, entry.ID)
 			return nil
 		}
@@ -88,7 +97,7 @@ func (e *env) undo() *cobra.Command {
 			return err
 		}
 		defer t.Close()
-		entry, err = e.app.Undo(c.Context(), t, a[0], e.progress(), func(s string) { e.remark("%s", s) })
+		entry, err = e.app.Undo(c.Context(), t, a[0], o, e.progress(), func(s string) { e.remark("%s", s) })
 		return e.acted(entry, err, "Taken back", "")
 	}
 	return c

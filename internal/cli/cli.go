@@ -6,11 +6,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -30,7 +32,8 @@ type Streams struct {
 type env struct {
 	Streams
 	app    *app.App
-	output string // "text" or "json"
+	args   []string // as typed, without the program's name
+	output string   // "text" or "json"
 	quiet  bool
 	login  app.Login
 
@@ -41,7 +44,7 @@ type env struct {
 // Run executes one command line and returns the exit code. Nothing is left running when it returns, except the servers of
 // sandboxes that were meant to stay.
 func Run(ctx context.Context, args []string, s Streams, environ func(string) string, version string) int {
-	e := &env{Streams: s}
+	e := &env{Streams: s, args: args}
 	home, err := app.DefaultHome(environ)
 	if err != nil {
 		return e.fail(err)
@@ -56,6 +59,9 @@ func Run(ctx context.Context, args []string, s Streams, environ func(string) str
 	err = errors.Join(err, e.app.Close())
 	return e.fail(err)
 }
+
+// outputsOf is the annotation of verbs that take more forms of output than text and json.
+const outputsOf = "outputs"
 
 func (e *env) root() *cobra.Command {
 	root := &cobra.Command{
@@ -77,9 +83,10 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 findings at or above --fail-on, 4 stopp
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 		Args:              cobra.ArbitraryArgs,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			if e.output != "text" && e.output != "json" {
-				return usagef("--output %s: it is text or json", e.output)
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			forms := strings.Fields(cmp.Or(c.Annotations[outputsOf], "text json"))
+			if !slices.Contains(forms, e.output) {
+				return usagef("--output %s: it is %s", e.output, strings.Join(forms, " or "))
 			}
 			return nil
 		},
@@ -96,7 +103,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 findings at or above --fail-on, 4 stopp
 	root.PersistentFlags().StringVar(&e.output, "output", "text", "text or json (one object a line)")
 	root.PersistentFlags().BoolVar(&e.quiet, "quiet", false, "results only, no progress and no remarks")
 	root.AddCommand(
-		e.demo(), e.sandbox(), e.target(), e.load(), e.diagnose(), e.apply(), e.undo(), e.proof(), e.report(), e.store(),
+		e.demo(), e.sandbox(), e.target(), e.load(), e.digest(), e.diagnose(), e.advise(), e.apply(), e.undo(), e.proof(), e.compare(), e.recipe(), e.report(), e.store(), e.watch(), e.serve(), e.user(), e.cost(), e.annotate(),
 	)
 	return root
 }

@@ -21,35 +21,59 @@ import (
 
 func (e *env) demo() *cobra.Command {
 	var o app.DemoOptions
-	var list bool
+	var all app.DemoAllOptions
+	var list, every bool
 	var set []string
+	var resume string
 	c := &cobra.Command{
 		Use:   "demo [FAULT]",
 		Short: "plant a real fault on a private server, find it, fix it, prove it",
 		Long: `Starts a private server, plants a fault on it (missing-index when none is named), loads it, and lets the
 diagnosis look at it from outside. Then it carries out the cure while the load goes on, and proves the gain by
-hiding and showing it in turn. Takes less than three minutes and leaves a report. Nothing else on the machine
-is touched, and the private server is gone afterwards.`,
-		Example: "  dyno demo\n  dyno demo missing-index --server mysql@9.7\n  dyno demo --list",
+putting it in force and taking it back in turn. Takes about three minutes and leaves a report. Nothing else on the machine
+is touched, and the private server is gone afterwards.
+
+Two faults joined by a plus are planted together: both must then be found. With --all every fault is planted, one after
+the other, and each gets a line: found or not and at which rank, what was found that does not belong, the measured gain.`,
+		Example: "  dyno demo\n  dyno demo missing-index --server mysql@9.7\n  dyno demo index-order+small-redo --no-cure\n  dyno demo --all --server mariadb,mysql@9.7 --seeds 3 --output json\n  dyno demo --list",
 		Args:    args(0, 1),
 	}
 	f := c.Flags()
 	f.BoolVar(&list, "list", false, "tell what can be planted")
-	f.StringVar(&o.Server, "server", "mariadb", "which server: mariadb, mysql@9.7, …; `dyno sandbox servers` lists what is there")
+	f.BoolVar(&every, "all", false, "plant every fault, one after the other, under random names, and tell for each whether it was found")
+	f.StringSliceVar(&all.Only, "only", nil, "with --all: these faults alone, separated by commas")
+	f.IntVar(&all.Seeds, "seeds", 1, "with --all: so many seeds, from --seed or 1 on")
+	f.BoolVar(&all.Pairs, "together", false, "with --all: also plant ten pairs of faults together")
+	f.StringVar(&resume, "resume", "", "with --all: leave out what a line of this file tells already, as --output json has written it")
+	f.StringVar(&o.Server, "server", "mariadb", "which server: mariadb, mysql@9.7, …; with --all several, separated by commas; `dyno sandbox servers` lists what is there")
 	f.StringArrayVar(&set, "set", nil, "a server setting as in my.cnf, KEY=VALUE; may be repeated")
 	f.StringArrayVar(&o.ServerDirs, "server-dir", nil, "also look for server builds here; may be repeated")
 	f.BoolVar(&o.Keep, "keep", false, "leave the private server running afterwards")
 	f.BoolVar(&o.NoCure, "no-cure", false, "stop after the finding")
 	f.BoolVar(&o.RandomNames, "random-names", false, "plant it under random schema, table and column names")
 	f.Uint64Var(&o.Seed, "seed", 0, "for everything that is random; 0 draws one and tells it")
+	f.StringVar(&o.Snapshot, "save-snapshot", "", "write what the diagnosis saw to this file, for `dyno diagnose --from`; with gzip when it ends in .gz")
 	f.IntVar(&o.Pairs, "pairs", 0, "pairs of windows for the proof (6)")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		if list {
 			return e.demoList()
 		}
+		if every {
+			if len(a) > 0 || o.Keep || o.Snapshot != "" || len(set) > 0 || o.Pairs != 0 {
+				return usagef("--all plants every fault as it is: it takes no FAULT, --keep, --set, --pairs or --save-snapshot; --only chooses")
+			}
+			all.Servers, all.ServerDirs, all.NoCure, all.First = strings.Split(o.Server, ","), o.ServerDirs, o.NoCure, int(o.Seed)
+			return e.demoAll(c, all, resume)
+		}
+		if resume != "" || all.Pairs || len(all.Only) > 0 || all.Seeds != 1 {
+			return usagef("--only, --seeds, --together and --resume go with --all")
+		}
 		o.Fault = "missing-index"
 		if len(a) == 1 {
 			o.Fault = a[0]
+		}
+		if err := plantable(strings.Split(o.Fault, "+")); err != nil {
+			return err
 		}
 		if o.Pairs != 0 && (o.Pairs < 3 || o.Pairs > 100) {
 			return usagef("--pairs %d: it takes 3 to 100, or 0 for the usual number", o.Pairs)
@@ -75,19 +99,17 @@ is touched, and the private server is gone afterwards.`,
 	return c
 }
 
-func (e *env) demoList() error {
-	var all []planted
-	for _, f := range fault.All() {
-		all = append(all, planted{f.Name, f.Title, f.Kind})
+// plantable checks names of faults, of which each can be planted once.
+func plantable(names []string) error {
+	for i, n := range names {
+		if _, err := fault.Find(n); err != nil {
+			return usagef("%v; `dyno demo --list` tells what can be planted", err)
+		}
+		if slices.Contains(names[:i], n) {
+			return usagef("the fault %s is named twice: two that are planted together must differ", n)
+		}
 	}
-	return list(e, all, func(f planted) string { return fmt.Sprintf("%-16s %s", f.Fault, f.Title) }, "")
-}
-
-// planted is one line of `demo --list`.
-type planted struct {
-	Fault string     `json:"fault"`
-	Title string     `json:"title"`
-	Kind  fault.Kind `json:"kind"`
+	return nil
 }
 
 // settings reads KEY=VALUE arguments.
@@ -243,13 +265,14 @@ func (e *env) demoEnd(res app.DemoResult) {
 			After     *side                  `json:"after,omitempty"`
 			Intervals map[string]beforeAfter `json:"intervals,omitempty"`
 			Verdict   *stat.Verdict          `json:"verdict,omitempty"`
+			Control   *stat.Verdict          `json:"control,omitempty"`
 			Action    string                 `json:"action,omitempty"`
 			Report    string                 `json:"report"`
 			FirstLive float64                `json:"first_live_s"`
 			ToFinding float64                `json:"finding_s"`
 		}{
-			"demo", res.Fault.Name, res.Server.Flavor + "@" + res.Server.Version, res.Sandbox, res.Found, findings, foreign, sideOf(res.Before), sideOf(res.After),
-			intervals(res), res.Verdict, res.Action.ID, res.Report, res.FirstLive.Seconds(), res.ToFinding.Seconds(),
+			"demo", res.Fault, res.Server.Flavor + "@" + res.Server.Version, res.Sandbox, res.Found, findings, foreign, sideOf(res.Before), sideOf(res.After),
+			intervals(res), res.Verdict, res.Control, res.Action.ID, res.Report, res.FirstLive.Seconds(), res.ToFinding.Seconds(),
 		}
 		_ = e.writeJSON(out)
 		return

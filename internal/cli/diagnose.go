@@ -1,21 +1,25 @@
 package cli
 
 import (
+	"bytes"
+	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"dyno/internal/advise"
 	"dyno/internal/app"
 	"dyno/internal/capture"
 	"dyno/internal/finding"
 	"dyno/internal/report"
 	"dyno/internal/snapshot"
+	"dyno/internal/target"
 )
 
 func (e *env) diagnose() *cobra.Command {
@@ -33,7 +37,7 @@ JSON has one finding a line, and nothing when there is none.`,
 	}
 	f := c.Flags()
 	f.DurationVar(&o.Window, "window", app.DefaultWindow, "how long to look, 3s to 10m")
-	f.StringVar(&from, "from", "", "judge this snapshot instead of a server (- for standard input)")
+	f.StringVar(&from, "from", "", "judge this snapshot, packed by gzip or not, instead of a server (- for standard input)")
 	f.StringVar(&save, "save", "", "write the snapshot to this file")
 	f.StringVar(&failOn, "fail-on", "", "exit with code 3 when there is a finding of this severity or above: critical, warning, notice")
 	f.BoolVar(&why, "why", false, "show the reasoning step by step")
@@ -51,7 +55,7 @@ JSON has one finding a line, and nothing when there is none.`,
 		case from != "" && save != "":
 			return usagef("--save writes what a look at a TARGET saw; with --from there is nothing new to save")
 		}
-		d, err := e.judged(c, a, from, save, o)
+		d, err := e.judged(c, a, from, save, o, nil)
 		if err != nil {
 			return err
 		}
@@ -68,7 +72,9 @@ JSON has one finding a line, and nothing when there is none.`,
 	return c
 }
 
-func (e *env) judged(c *cobra.Command, a []string, from, save string, o capture.Options) (d app.Diagnosis, err error) {
+// judged takes the snapshot from a file or a server and judges it: as diagnose does, or by the kinds of advice that are asked for. What then does
+// with a server and its diagnosis is kept with it.
+func (e *env) judged(c *cobra.Command, a []string, from, save string, o capture.Options, then func(context.Context, *target.Target, *app.Diagnosis) error, kinds ...advise.Kind) (d app.Diagnosis, err error) {
 	if from != "" {
 		var b []byte
 		if from == "-" {
@@ -79,10 +85,13 @@ func (e *env) judged(c *cobra.Command, a []string, from, save string, o capture.
 		if err != nil {
 			return d, fmt.Errorf("read snapshot: %w", err)
 		}
+		if b, err = unzipped(b); err != nil {
+			return d, fmt.Errorf("%s: %w", from, err)
+		}
 		if d.Snapshot, err = snapshot.Decode(b); err != nil {
 			return d, fmt.Errorf("%s: %w", from, err)
 		}
-		d.Symptoms, d.Findings = app.Judge(d.Snapshot)
+		d.Judge(kinds...)
 		return d, nil
 	}
 	if save != "" { // before ten seconds of looking, not after
@@ -100,8 +109,16 @@ func (e *env) judged(c *cobra.Command, a []string, from, save string, o capture.
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
 	o.Progress = e.progress()
-	if d, err = e.app.Diagnose(c.Context(), t, o); err != nil {
+	if d, err = e.app.Diagnose(c.Context(), t, o, kinds...); err != nil {
 		return d, err
+	}
+	if then != nil {
+		if err := then(c.Context(), t, &d); err != nil {
+			return d, err
+		}
+		if err := e.app.Keep(c.Context(), d); err != nil {
+			return d, err
+		}
 	}
 	if save != "" {
 		b, err := d.Snapshot.Encode()
@@ -115,6 +132,28 @@ func (e *env) judged(c *cobra.Command, a []string, from, save string, o capture.
 	return d, nil
 }
 
+// largest is how much a packed snapshot may hold.
+const largest = 1 << 30
+
+// unzipped returns what gzip packed, or b itself when it is not packed.
+func unzipped(b []byte) ([]byte, error) {
+	if len(b) < 2 || b[0] != 0x1f || b[1] != 0x8b {
+		return b, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, fmt.Errorf("read snapshot: %w", err)
+	}
+	out, err := io.ReadAll(io.LimitReader(z, largest+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read snapshot: it is packed and damaged: %v", err) //nolint:errorlint // an end of this file is no end of a connection
+	case len(out) > largest:
+		return nil, errors.New("read snapshot: unpacked it is larger than 1 GiB")
+	}
+	return out, nil
+}
+
 // writeWhole replaces a file by way of a temporary one, so that a full disk leaves no half of it.
 func writeWhole(path string, b []byte) error {
 	tmp := path + ".part"
@@ -125,17 +164,18 @@ func writeWhole(path string, b []byte) error {
 }
 
 func (e *env) printDiagnosis(d app.Diagnosis, why bool) error {
-	findings := slices.Clone(d.Findings)
-	for i := range findings {
-		if !why {
-			findings[i].Why = nil
-		}
-	}
+	findings := plain(d.Findings, why)
 	if e.json() {
 		return list(e, findings, func(finding.Finding) string { return "" }, "")
 	}
 	doc := app.DiagnosisDocument(d.ID, d.Snapshot, d.Symptoms, findings, e.app.Version)
 	doc.Charts = nil
+	if why {
+		doc.Reasoning = app.Reasoning(d.Snapshot, d.Symptoms, d.Findings)
+		for i := range doc.Findings { // told in the tree
+			doc.Findings[i].Why = nil
+		}
+	}
 	if err := report.Text(e.Out, &doc, report.Options{Width: e.width(), Color: e.color()}); err != nil {
 		return err
 	}

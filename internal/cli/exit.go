@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"syscall"
 
 	"dyno/internal/sandbox"
 	"dyno/internal/target"
@@ -13,10 +14,13 @@ import (
 
 // Exit codes. They are part of the interface: scripts depend on them.
 const (
-	exitDone     = 0
-	exitFailed   = 1
-	exitUsage    = 2
-	exitFindings = 3 // findings at or above --fail-on
+	exitDone      = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitFindings  = 3 // findings at or above --fail-on
+	exitWorse     = 5 // verdict "worse" under --fail-on worse
+	exitUndecided = 6 // verdict unstable or invalid
+	exitSkipped   = 7 // done, but part of the input was skipped
 )
 
 // exitError carries an exit code. A nil Err prints nothing.
@@ -50,6 +54,10 @@ func (e *env) fail(err error) int {
 		if x.err == nil {
 			return code
 		}
+	}
+	var pipe *fs.PathError
+	if errors.As(err, &pipe) && errors.Is(pipe.Err, syscall.EPIPE) { // whoever read has seen enough
+		return code
 	}
 	text := strings.TrimRight(err.Error(), ".\n")
 	if errors.Is(err, context.Canceled) {

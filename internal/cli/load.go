@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
+	"io"
 	"strings"
 	"time"
 
@@ -12,80 +12,99 @@ import (
 	"github.com/spf13/pflag"
 
 	"dyno/internal/load"
-	"dyno/internal/run"
 	"dyno/internal/target"
+	"dyno/internal/unit"
 	"dyno/internal/workload"
 )
 
-// loadFlags are sysbench's general options, the ones that are not a workload's own.
-type loadFlags struct {
-	target             string
-	host, socket, user string
-	port               int
-	threads            int
-	time               float64
-	events             uint64
-	seed               uint64
-	interval           float64
-	percentile         int
-	psMode             string
-	ignore             string
-	force              bool
+// loadStep is what can be done with a workload.
+type loadStep struct {
+	name, short string
+	do          func(e *env, c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error
+}
+
+// loadSteps lists them in the order of their use.
+func loadSteps() []loadStep {
+	return []loadStep{
+		{"prepare", "make the tables", (*env).loadPrepare},
+		{"warmup", "read the tables and their indexes once, into the server's memory", (*env).loadWarmup},
+		{"run", "run it and tell its figures", (*env).loadRun},
+		{"check", "look whether the tables are consistent", (*env).loadCheck},
+		{"cleanup", "drop the tables", (*env).loadCleanup},
+	}
 }
 
 func (e *env) load() *cobra.Command {
 	var o loadFlags
+	var steps []string
+	for _, s := range loadSteps() {
+		steps = append(steps, s.name)
+	}
 	c := &cobra.Command{
-		Use:   "load WORKLOAD prepare|run|cleanup",
+		Use:   "load WORKLOAD " + strings.Join(steps, "|") + "|help",
 		Short: "generate load with sysbench's workloads, options and tables",
-		Long: `Runs a workload with closed-loop sessions and prints a line each second. Options and their defaults are sysbench's; "_" and
-"-" mean the same, and sizes take K, M and G. The server is --target T, or sysbench's --mysql-host and so on.
-Ctrl-C stops cleanly and prints the figures so far. Workloads:
+		Long: `Runs a workload and prints a line each second, then sysbench's summary and what it leaves out. Options and their defaults are
+sysbench's; "_" and "-" mean the same, and counts take K, M and G. The server is --target T, or sysbench's --mysql-host and so on.
+Without --rate every session sends its next operation when the last one is done; with it operations are due whatever the server does,
+and the time that they wait is told. Ctrl-C stops cleanly and prints the figures so far. Workloads, with the options that
+"dyno load WORKLOAD help" lists:
 ` + e.workloadList(),
 		Example: "  dyno load oltp_read_write prepare --target sandbox:mariadb --tables=4 --table-size=100000\n" +
-			"  dyno load oltp_read_write run --target sandbox:mariadb --tables=4 --table-size=100000 --threads=8 --time=60",
-		Args: args(2, 2),
+			"  dyno load oltp_read_write run --target sandbox:mariadb --tables=4 --table-size=100000 --threads=8 --time=60\n" +
+			"  dyno load oltp_read_only run --target sandbox:mariadb --threads=1,2,4,8,16 --warmup-time=10\n" +
+			"  dyno load oltp_read_write run --target sandbox:mariadb --threads=64 --rate=100..2000@60s --time=60",
+		Args: func(c *cobra.Command, a []string) error {
+			if len(a) == 1 && a[0] != "help" {
+				return usagef("%s: say what to do with %s: %s", c.CommandPath(), a[0], strings.Join(append(steps, "help"), ", "))
+			}
+			return args(1, 2)(c, a)
+		},
 	}
 	f := c.Flags()
-	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
-	})
-	f.StringVar(&o.target, "target", "", "TARGET, see `dyno --help`")
-	f.StringVar(&o.host, "mysql-host", "localhost", "host")
-	f.IntVar(&o.port, "mysql-port", 3306, "port")
-	f.StringVar(&o.socket, "mysql-socket", "", "socket")
-	f.StringVar(&o.user, "mysql-user", "sbtest", "user; the password comes from $DYNO_PASSWORD or ~/.my.cnf")
-	f.String("mysql-password", "", "")
-	_ = f.MarkHidden("mysql-password")
-	f.IntVar(&o.threads, "threads", 1, "sessions")
-	f.Float64Var(&o.time, "time", 10, "seconds to run, 0 for no limit")
-	f.Uint64Var(&o.events, "events", 0, "operations of all sessions together, 0 for no limit")
-	f.Uint64Var(&o.seed, "rand-seed", 0, "seed, 0 draws one")
-	f.Float64Var(&o.interval, "report-interval", 1, "seconds between lines, 0 for none")
-	f.IntVar(&o.percentile, "percentile", 95, "percentile of the latency in the lines and the summary")
-	f.StringVar(&o.psMode, "db-ps-mode", "auto", "auto prepares statements, disable sends texts")
-	f.StringVar(&o.ignore, "mysql-ignore-errors", "1213,1020,1205", "server errors that do not end the run, or all")
-	f.BoolVar(&o.force, "force", false, "prepare over tables that are in the way")
-	known := map[string]bool{}
-	f.VisitAll(func(x *pflag.Flag) { known[x.Name] = true })
-	own := map[string]*string{}
-	for _, w := range e.workloads() {
-		for _, x := range w.Options() {
-			if own[x.Name] == nil && !known[x.Name] {
-				v := new(string)
-				own[x.Name] = v
-				f.Var((*optionValue)(v), x.Name, x.Help+" ("+x.Default+")")
-				if x.Type == workload.Bool {
-					f.Lookup(x.Name).NoOptDefVal = "on"
-				}
+	o.add(f)
+	script, scriptErr := e.script()
+	own := e.workloadFlags(f, script)
+	e.loginFlags(c)
+	c.SetFlagErrorFunc(loadFlagError)
+	std := c.HelpFunc()
+	c.SetHelpFunc(func(c *cobra.Command, a []string) {
+		for _, x := range c.Flags().Args() {
+			if w, err := e.findWorkload(x, script, scriptErr); err == nil {
+				e.workloadHelp(e.Out, w)
+				return
 			}
 		}
-	}
-	e.loginFlags(c)
+		std(c, a)
+	})
 	c.RunE = func(c *cobra.Command, a []string) error {
-		w, err := e.app.Workload(a[0])
+		if a[0] == "help" {
+			return c.Help()
+		}
+		if a[0] == load.ExecName {
+			return e.loadExec(c, a[1], &o)
+		}
+		w, err := e.findWorkload(a[0], script, scriptErr)
 		if err != nil {
 			return &exitError{exitUsage, err}
+		}
+		if a[1] == "help" {
+			e.workloadHelp(e.Out, w)
+			return nil
+		}
+		step, err := stepOf(c, a[1])
+		if err != nil {
+			return err
+		}
+		if o.command != "" {
+			return usagef("--command is for %s; %s runs statements", load.ExecName, w.Name())
+		}
+		if len(o.scripts) > 0 && w.Name() != scriptName {
+			return usagef("--script is for the workload script; %s has its own statements", w.Name())
+		}
+		if o.configFile != "" {
+			if err := readConfigFile(o.configFile, f); err != nil {
+				return err
+			}
 		}
 		options := map[string]string{}
 		for name, v := range own {
@@ -97,11 +116,10 @@ Ctrl-C stops cleanly and prints the figures so far. Workloads:
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
-		verb := a[1]
-		if !slices.Contains([]string{"prepare", "run", "cleanup"}, verb) {
-			return usagef("%s: unknown step %q; it is prepare, run or cleanup", c.CommandPath(), verb)
+		if err := e.idle(f); err != nil {
+			return err
 		}
-		text, err := o.targetText(f)
+		text, err := o.text(f)
 		if err != nil {
 			return err
 		}
@@ -110,114 +128,207 @@ Ctrl-C stops cleanly and prints the figures so far. Workloads:
 			return err
 		}
 		defer t.Close()
-		switch verb {
-		case "prepare":
-			return load.Prepare(c.Context(), t, o.data(cfg), e.progress())
-		case "cleanup":
-			dropped, err := load.Cleanup(c.Context(), t, o.data(cfg))
-			for _, r := range dropped {
-				e.remark("Dropped %s.", r)
+		if o.size != "" {
+			if cfg.Options, err = e.sized(c.Context(), t, o.data(cfg), o.size); err != nil {
+				return err
 			}
-			return err
 		}
-		return e.loadRun(c, t, cfg, o)
+		return step.do(e, c, t, cfg, &o)
 	}
+	c.AddCommand(e.loadReplay())
 	return c
 }
 
-func (e *env) workloads() []workload.Workload { return e.app.Workloads() }
+// stepOf returns the step of that name. prewarm is sysbench's older word for warmup.
+func stepOf(c *cobra.Command, name string) (loadStep, error) {
+	names := []string{"help"}
+	for _, s := range loadSteps() {
+		if s.name == name || s.name == "warmup" && name == "prewarm" {
+			return s, nil
+		}
+		names = append(names, s.name)
+	}
+	return loadStep{}, usagef("%s: unknown step %q, it is %s%s", c.CommandPath(), name, strings.Join(append(names[1:], "help"), ", "), meant(name, names, ""))
+}
+
+// workloadFlags adds the options of all workloads, which their own help lists, and returns where their values go.
+func (e *env) workloadFlags(f *pflag.FlagSet, script workload.Workload) map[string]*string {
+	known := map[string]bool{}
+	f.VisitAll(func(x *pflag.Flag) { known[x.Name] = true })
+	own := map[string]*string{}
+	all := e.app.Workloads()
+	if script != nil {
+		all = append(all, script)
+	}
+	for _, w := range all {
+		for _, x := range w.Options() {
+			if own[x.Name] != nil || known[x.Name] {
+				continue
+			}
+			v := new(string)
+			own[x.Name] = v
+			f.Var((*optionValue)(v), x.Name, x.Help)
+			flag := f.Lookup(x.Name)
+			flag.Hidden = true
+			if x.Type == workload.Bool || x.Type == workload.Text && contains(x.Choices, "on") {
+				flag.NoOptDefVal = "on"
+			}
+		}
+	}
+	return own
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
 
 func (e *env) workloadList() string {
 	var b strings.Builder
-	for _, w := range e.workloads() {
-		fmt.Fprintf(&b, "  %-20s %s\n", w.Name(), w.Title())
+	for _, w := range e.app.Workloads() {
+		fmt.Fprintf(&b, "  %-24s %s\n", w.Name(), w.Title())
 	}
+	fmt.Fprintf(&b, "  %-24s SQL of your own: --script FILE\n  %-24s a command of your own: --command 'LINE'\n  %-24s the statements of a log again: dyno load replay LOG\n", scriptName, load.ExecName, load.ReplayName)
 	return b.String()
 }
 
-// optionValue takes a workload's option as text; the workload itself knows what it may be.
-type optionValue string
+// scriptName is the workload made of --script.
+const scriptName = "script"
 
-func (v *optionValue) String() string     { return string(*v) }
-func (v *optionValue) Set(s string) error { *v = optionValue(s); return nil }
-func (v *optionValue) Type() string       { return "value" }
-
-func (o loadFlags) config(w workload.Workload, options map[string]string) (load.Config, error) {
-	cfg := load.Config{
-		Workload: w, Options: options, Threads: o.threads, Time: time.Duration(o.time * float64(time.Second)), Events: o.events, Seed: o.seed,
-		PSMode: load.PSMode(o.psMode),
-	}
-	if _, err := w.Build(options); err != nil {
-		return cfg, err
-	}
-	switch {
-	case o.threads < 1:
-		return cfg, fmt.Errorf("--threads %d: it takes 1 or more", o.threads)
-	case o.time < 0:
-		return cfg, fmt.Errorf("--time %v: it takes 0 (no limit) or more", o.time)
-	case o.percentile < 1 || o.percentile > 100:
-		return cfg, fmt.Errorf("--percentile %d: it takes 1 to 100", o.percentile)
-	case o.psMode != "auto" && o.psMode != "disable":
-		return cfg, fmt.Errorf("--db-ps-mode %s: it takes auto or disable", o.psMode)
-	}
-	if o.ignore == "all" {
-		cfg.IgnoreAll = true
-		return cfg, nil
-	}
-	for _, s := range strings.FieldsFunc(o.ignore, func(r rune) bool { return r == ',' || r == ' ' }) {
-		n, err := strconv.ParseUint(s, 10, 16)
-		if err != nil {
-			return cfg, fmt.Errorf("--mysql-ignore-errors %s: it takes error numbers with commas between, or all", o.ignore)
+// findWorkload returns the workload of that name.
+func (e *env) findWorkload(name string, script workload.Workload, scriptErr error) (workload.Workload, error) {
+	if name == scriptName {
+		if script == nil && scriptErr == nil {
+			scriptErr = errors.New("say which: --script FILE, several times for several; FILE@3 runs one three times as often as another")
 		}
-		cfg.Ignore = append(cfg.Ignore, uint16(n))
+		return script, scriptErr
 	}
-	return cfg, nil
+	w, err := e.app.Workload(name)
+	if err != nil && !strings.Contains(err.Error(), "did you mean") {
+		better := meant(name, []string{scriptName, load.ExecName}, "")
+		if better == "" {
+			better = "; `dyno load --help` lists them"
+		}
+		err = fmt.Errorf("unknown workload %q%s", name, better)
+	}
+	return w, err
 }
 
-// data says which tables to prepare or to drop.
-func (o loadFlags) data(c load.Config) load.Data {
-	return load.Data{Workload: c.Workload, Options: c.Options, Threads: c.Threads, Seed: c.Seed, Force: o.force}
-}
-
-// targetText returns the TARGET that the flags mean: --target, or sysbench's own options.
-func (o loadFlags) targetText(f *pflag.FlagSet) (string, error) {
-	var given []string
-	for _, n := range []string{"mysql-host", "mysql-port", "mysql-socket", "mysql-user"} {
-		if f.Changed(n) {
-			given = append(given, "--"+n)
+// script reads the files of --script before the flags are parsed, for scripts declare options of their own. It returns nil when there
+// are none.
+func (e *env) script() (workload.Workload, error) {
+	if len(e.args) == 0 || e.args[0] != "load" {
+		return nil, nil
+	}
+	var files []string
+	for i, a := range e.args {
+		if file, ok := strings.CutPrefix(a, "--script="); ok {
+			files = append(files, file)
+		} else if a == "--script" && i+1 < len(e.args) {
+			files = append(files, e.args[i+1])
 		}
 	}
-	switch {
-	case f.Changed("mysql-password"):
-		return "", usagef("--mysql-password: everybody on this machine can read arguments, so no password is taken from them; set DYNO_PASSWORD, use --defaults-file or --ask-pass")
-	case o.target != "" && len(given) > 0:
-		return "", usagef("--target and %s both say which server: use one of them", strings.Join(given, ", "))
-	case o.target != "":
-		return o.target, nil
-	case len(given) == 0:
-		return "", usagef("say which server: --target T, or --mysql-host, --mysql-port, --mysql-socket, --mysql-user")
+	if len(files) == 0 {
+		return nil, nil
 	}
-	s := target.Spec{Scheme: "mysql", Network: "tcp", Address: o.host + ":" + strconv.Itoa(o.port), User: o.user}
-	if o.socket != "" {
-		s.Network, s.Address = "unix", o.socket
-	}
-	return s.URL(), nil
+	return e.app.Script(files)
 }
 
-func (e *env) loadRun(c *cobra.Command, t *target.Target, cfg load.Config, o loadFlags) error {
-	p := newTickPrinter(e, o)
-	r, ticks, err := e.app.Load(c.Context(), t, cfg, p.tick)
-	p.flush()
-	if r.Elapsed == 0 && err != nil {
+// workloadHelp lists the options of one workload.
+func (e *env) workloadHelp(w io.Writer, x workload.Workload) {
+	fmt.Fprintf(w, "%s: %s\n\nOptions (those of every workload: dyno load --help):\n", x.Name(), x.Title())
+	for _, o := range x.Options() {
+		what := o.Help
+		switch {
+		case len(o.Choices) > 0:
+			what += ": " + strings.Join(o.Choices, ", ")
+		case o.Type == workload.Bool:
+			what += ": on, off"
+		}
+		if o.Default != "" {
+			what += " [" + o.Default + "]"
+		}
+		fmt.Fprintf(w, "  --%-24s %s\n", o.Name, what)
+	}
+}
+
+// loadFlagError says what was meant by an option that does not exist, and what one takes that does.
+func loadFlagError(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var names []string // those of workloads are hidden and meant as well
+		c.Flags().VisitAll(func(x *pflag.Flag) { names = append(names, x.Name) })
+		name := string(normalName(nil, unknown.GetSpecifiedName()))
+		better := meant(name, names, "--")
+		if better == "" {
+			better = fmt.Sprintf("; `%s --help` and `%[1]s WORKLOAD help` list what there is", c.CommandPath())
+		}
+		return usagef("unknown option --%s%s", unknown.GetSpecifiedName(), better)
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return usagef("--%s %s: %v", invalid.GetFlag().Name, invalid.GetValue(), errors.Unwrap(invalid))
+	}
+	return usagef("%v; see `%s --help`", err, c.CommandPath())
+}
+
+func (e *env) loadPrepare(c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
+	plan, err := hasTables(o.data(cfg), "make")
+	if err != nil {
 		return err
 	}
-	if e.json() {
-		perr := e.writeJSON(struct {
-			Message string `json:"message"`
-			run.Run
-		}{"summary", r})
-		return errors.Join(perr, err)
+	d := o.data(cfg)
+	if o.cache {
+		if d.Cache = e.app.TableCache(o.target); d.Cache != nil {
+			d.Cache.Remark = func(text string) { e.remark("%s", sentence(text)) }
+		}
 	}
-	summary(e, r, ticks, o.percentile)
+	start := time.Now()
+	if err := load.Prepare(c.Context(), t, d, e.progress()); err != nil {
+		return err
+	}
+	tables := plan.Tables[0].Name
+	if n := len(plan.Tables); n > 1 {
+		tables += " to " + plan.Tables[n-1].Name
+	}
+	e.remark("Prepared %s in %s, within %s.", tables, plan.Schema, unit.Duration(time.Since(start)))
+	return nil
+}
+
+func (e *env) loadCleanup(c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
+	if _, err := hasTables(o.data(cfg), "drop"); err != nil {
+		return err
+	}
+	dropped, err := load.Cleanup(c.Context(), t, o.data(cfg))
+	for _, r := range dropped {
+		e.remark("Dropped %s.", r)
+	}
 	return err
+}
+
+// sized returns the options of a workload whose tables take so many bytes. It is the same ones for every step.
+func (e *env) sized(ctx context.Context, t *target.Target, d load.Data, size string) (map[string]string, error) {
+	d.Seed = 0 // rows of another seed are as long on the whole
+	d, note, err := load.Sized(ctx, t, d, size)
+	if err != nil {
+		return nil, err
+	}
+	e.remark("%s", note)
+	return d.Options, nil
+}
+
+// hasTables refuses to do something with the tables of a workload that has none.
+func hasTables(d load.Data, what string) (*workload.Plan, error) {
+	plan, err := d.Workload.Build(workload.WithThreads(d.Workload, d.Options, d.Threads))
+	if err != nil {
+		return nil, err
+	}
+	if len(plan.Tables) == 0 {
+		return nil, usagef("%s has no tables of its own to %s: it runs on what is there", plan.Workload, what)
+	}
+	return plan, nil
 }

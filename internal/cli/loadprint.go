@@ -2,98 +2,168 @@ package cli
 
 import (
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
+	"dyno/internal/progress"
 	"dyno/internal/run"
 )
 
 // tickPrinter prints a run's ticks as sysbench's interval lines, or as JSON.
 type tickPrinter struct {
-	e      *env
-	every  time.Duration
-	pct    int
-	sum    run.Tick
-	passed time.Duration
+	e           *env
+	every       time.Duration
+	pct         int
+	sum         run.Tick      // since the last line
+	passed      time.Duration // of the time that counts
+	began       bool
+	checkpoints []time.Duration // still to come
+	since       run.Tick        // the last checkpoint
+	checked     bool            // there was one
+	warm        progress.Progress
+	sink        progress.Sink
 }
 
-func newTickPrinter(e *env, o loadFlags) *tickPrinter {
-	return &tickPrinter{e: e, every: time.Duration(o.interval * float64(time.Second)), pct: o.percentile}
+func newTickPrinter(e *env, o *loadFlags) *tickPrinter {
+	return &tickPrinter{
+		e: e, every: time.Duration(o.interval), pct: int(o.percentile), checkpoints: o.checkpoints.list, sink: e.progress(),
+		warm: progress.Progress{Step: "warming up", Unit: "s", Total: time.Duration(o.warmup).Seconds()},
+	}
 }
+
+// slack is by how much a tick may be short of the interval that it completes: ticks are aligned to the start of the run.
+const slack = 50 * time.Millisecond
 
 func (p *tickPrinter) tick(t run.Tick) {
+	if !p.began && !p.e.json() && !p.e.quiet {
+		fmt.Fprintf(p.e.Out, "Threads started!\n\n")
+	}
+	p.began = true
+	p.warming(t)
+	p.e.mu.Lock()
+	defer p.e.mu.Unlock()
+	if t.Warm { // shown where it can be told apart
+		if p.e.json() && p.every > 0 {
+			p.writeJSON(t, 0)
+		}
+		return
+	}
 	p.sum.Add(t)
 	p.passed += t.Length
-	if p.every > 0 && p.sum.Length+50*time.Millisecond >= p.every {
+	if p.every > 0 && p.sum.Length+slack >= p.every {
+		p.flush()
+	}
+	if p.checkpoints == nil {
+		return
+	}
+	p.since.Add(t)
+	if len(p.checkpoints) > 0 && p.passed+slack >= p.checkpoints[0] {
+		for len(p.checkpoints) > 0 && p.passed+slack >= p.checkpoints[0] {
+			p.checkpoints = p.checkpoints[1:]
+		}
+		if !p.e.json() {
+			fmt.Fprintf(p.e.Out, "[ %.0fs ] Checkpoint report:\n", p.passed.Seconds())
+			sysbenchBlock(p.e.Out, p.since, p.passed, nil, p.pct)
+			fmt.Fprintln(p.e.Out)
+		}
+		p.since, p.checked = run.Tick{}, true
+	}
+}
+
+// warming shows how far the warm-up has got.
+func (p *tickPrinter) warming(t run.Tick) {
+	if p.warm.Total == 0 || p.warm.End {
+		return
+	}
+	if p.warm.Started.IsZero() {
+		p.warm.Started = t.At
+	}
+	p.warm.At = t.At.Add(t.Length)
+	p.warm.Done += t.Length.Seconds()
+	p.warm.End = !t.Warm
+	p.sink.Report(p.warm)
+}
+
+// end prints what there is since the last line: as JSON all of it, for ticks add up to the run; as text what is worth a line.
+func (p *tickPrinter) end() {
+	p.e.mu.Lock()
+	defer p.e.mu.Unlock()
+	if p.every > 0 && p.sum.Length > 0 && (p.e.json() || 2*p.sum.Length >= p.every) {
 		p.flush()
 	}
 }
 
+// flush prints a line; the caller holds the lock.
 func (p *tickPrinter) flush() {
 	t := p.sum
 	p.sum = run.Tick{}
-	if t.Length < 100*time.Millisecond || p.every <= 0 || p.e.quiet {
-		return
+	switch {
+	case p.e.json():
+		p.writeJSON(t, p.passed)
+	case !p.e.quiet:
+		intervalLine(p.e.Out, t, p.passed, p.pct)
 	}
-	p.e.mu.Lock()
-	defer p.e.mu.Unlock()
-	if p.e.json() {
-		_ = p.e.writeJSON(struct {
-			Message string `json:"message"`
-			run.Tick
-		}{"tick", t})
-		return
+}
+
+func (p *tickPrinter) writeJSON(t run.Tick, passed time.Duration) {
+	_ = p.e.writeJSON(struct {
+		Message string  `json:"message"`
+		Time    float64 `json:"time"` // seconds since the start, of the time that counts
+		figures
+		run.Tick
+	}{"tick", passed.Seconds(), figuresOf(&t, nil), t})
+}
+
+// intervalLine prints a stretch of a run as sysbench does.
+func intervalLine(w io.Writer, t run.Tick, passed time.Duration, pct int) {
+	r, wr, o := kinds(t)
+	s := t.Length.Seconds()
+	fmt.Fprintf(w, "[ %.0fs ] thds: %d tps: %4.2f qps: %4.2f (r/w/o: %4.2f/%4.2f/%4.2f) lat (ms,%d%%): %4.2f err/s: %4.2f reconn/s: %4.2f\n",
+		passed.Seconds(), t.Threads, t.TPS(), t.QPS(), float64(r)/s, float64(wr)/s, float64(o)/s, pct,
+		ms(felt(t).Quantile(float64(pct)/100)), float64(t.ErrorCount())/s, float64(t.Reconnects)/s)
+	if t.Open != nil {
+		fmt.Fprintf(w, "[ %.0fs ] queue length: %d, concurrency: %d\n", passed.Seconds(), t.Open.Queue, t.Open.Busy)
 	}
-	var r, w, o uint64
+}
+
+func kinds(t run.Tick) (r, w, o uint64) {
 	for _, x := range t.Ops {
 		r, w, o = r+x.Reads, w+x.Writes, o+x.Others
 	}
-	s := t.Length.Seconds()
-	fmt.Fprintf(p.e.Out, "[ %.0fs ] thds: %d tps: %4.2f qps: %4.2f (r/w/o: %4.2f/%4.2f/%4.2f) lat (ms,%d%%): %4.2f err/s: %4.2f reconn/s: %4.2f\n",
-		p.passed.Seconds(), t.Threads, t.TPS(), t.QPS(), float64(r)/s, float64(w)/s, float64(o)/s, p.pct,
-		ms(t.Latency().Quantile(float64(p.pct)/100)), float64(t.ErrorCount())/s, float64(t.Reconnects)/s)
+	return r, w, o
 }
 
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// summary prints a run in the layout of sysbench's closing block, which scripts parse, and what sysbench lacks after it.
-func summary(e *env, r run.Run, _ []run.Tick, pct int) {
-	var rd, wr, ot uint64
-	for _, x := range r.Total.Ops {
-		rd, wr, ot = rd+x.Reads, wr+x.Writes, ot+x.Others
+// loadHeader prints what is to be run, in sysbench's words.
+func (e *env) loadHeader(o *loadFlags, threads int) {
+	if e.json() || e.quiet {
+		return
 	}
-	s := r.Elapsed.Seconds()
-	per := func(n uint64) float64 {
-		if s <= 0 {
-			return 0
+	var b strings.Builder
+	fmt.Fprintf(&b, "dyno %s\n\nRunning the test with following options:\nNumber of threads: %d\n", e.app.Version, threads)
+	if o.rate != "0" {
+		unit := ""
+		if strings.Trim(o.rate, "0123456789") == "" {
+			unit = "/sec"
 		}
-		return float64(n) / s
+		fmt.Fprintf(&b, "Target transaction rate: %s%s\n", o.rate, unit)
 	}
-	h := r.Total.Latency()
-	n := r.Total.Operations()
-	w := e.Out
-	fmt.Fprintf(w, "\nSQL statistics:\n    queries performed:\n")
-	fmt.Fprintf(w, "        read:                            %d\n        write:                           %d\n", rd, wr)
-	fmt.Fprintf(w, "        other:                           %d\n        total:                           %d\n", ot, rd+wr+ot)
-	fmt.Fprintf(w, "    transactions:                        %-6d (%.2f per sec.)\n", n, per(n))
-	fmt.Fprintf(w, "    queries:                             %-6d (%.2f per sec.)\n", rd+wr+ot, per(rd+wr+ot))
-	fmt.Fprintf(w, "    ignored errors:                      %-6d (%.2f per sec.)\n", r.Total.ErrorCount(), per(r.Total.ErrorCount()))
-	fmt.Fprintf(w, "    reconnects:                          %-6d (%.2f per sec.)\n", r.Total.Reconnects, per(r.Total.Reconnects))
-	fmt.Fprintf(w, "\nGeneral statistics:\n    total time:                          %.4fs\n    total number of events:              %d\n", s, n)
-	fmt.Fprintf(w, "\nLatency (ms):\n         min:                         %12.2f\n         avg:                         %12.2f\n", ms(h.Min()), ms(h.Mean()))
-	fmt.Fprintf(w, "         max:                         %12.2f\n        %3dth percentile:             %12.2f\n", ms(h.Max()), pct, ms(h.Quantile(float64(pct)/100)))
-	fmt.Fprintf(w, "         sum:                         %12.2f\n", ms(h.Sum()))
-	fmt.Fprintf(w, "\nPer kind of operation (ms):\n    %-24s %10s %10s %10s %10s %10s %10s\n", "", "count", "p50", "p95", "p99", "p99.9", "max")
-	for _, x := range r.Total.Ops {
-		l := x.Latency
-		fmt.Fprintf(w, "    %-24s %10d %10.2f %10.2f %10.2f %10.2f %10.2f\n", x.Name, l.Count(), ms(l.Quantile(0.5)), ms(l.Quantile(0.95)), ms(l.Quantile(0.99)), ms(l.Quantile(0.999)), ms(l.Max()))
+	if o.interval > 0 {
+		fmt.Fprintf(&b, "Report intermediate results every %s second(s)\n", o.interval.String())
 	}
-	for _, x := range r.Warnings {
-		fmt.Fprintf(w, "\nNote: %s\n", x)
+	if len(o.checkpoints.list) > 0 {
+		fmt.Fprintf(&b, "Report checkpoint(s) at %s seconds\n", strings.ReplaceAll(o.checkpoints.given, ",", ", "))
 	}
-	if r.State == run.Stopped {
-		fmt.Fprintf(w, "\nStopped early: the figures hold for the time it ran.\n")
+	if o.seed > 0 {
+		fmt.Fprintf(&b, "Initializing random number generator from seed (%d).\n", o.seed)
+	} else {
+		fmt.Fprintf(&b, "Initializing random number generator from a seed of its own\n")
 	}
-	if r.ID != "" {
-		e.remark("Kept as %s: `dyno report %[1]s` shows it again.", r.ID)
+	if o.warmup > 0 {
+		fmt.Fprintf(&b, "\nWarming up for %s seconds...\n", o.warmup.String())
 	}
+	fmt.Fprintf(&b, "\nInitializing worker threads...\n")
+	fmt.Fprintln(e.Out, b.String())
 }

@@ -9,12 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"dyno/internal/limit"
 	"dyno/internal/sandbox"
+	"dyno/internal/unit"
 )
 
 func (e *env) sandbox() *cobra.Command {
 	var dirs []string
-	c := group("sandbox", "private servers: up, ls, sh, down, rm, servers, install")
+	c := group("sandbox", "private servers: up, ls, limit, sh, down, rm, servers, install, data")
 	c.PersistentFlags().StringArrayVar(&dirs, "server-dir", nil, "also look for server builds here; may be repeated")
 	yard := func() (*sandbox.Yard, error) {
 		y, err := e.app.Yard()
@@ -24,7 +26,7 @@ func (e *env) sandbox() *cobra.Command {
 		y.ServerDirs = append(y.ServerDirs, dirs...)
 		return y, nil
 	}
-	c.AddCommand(e.sandboxUp(yard), e.sandboxLs(yard), e.sandboxSh(yard), e.sandboxDown(yard), e.sandboxRm(yard), e.sandboxServers(yard), e.sandboxInstall(yard))
+	c.AddCommand(e.sandboxUp(yard), e.sandboxLs(yard), e.sandboxLimit(yard), e.sandboxSh(yard), e.sandboxDown(yard), e.sandboxRm(yard), e.sandboxServers(yard), e.sandboxInstall(yard), e.sandboxData(yard))
 	return c
 }
 
@@ -33,20 +35,34 @@ type yardFunc func() (*sandbox.Yard, error)
 func (e *env) sandboxUp(yard yardFunc) *cobra.Command {
 	cfg := sandbox.Config{}
 	var set []string
+	var limits limitFlags
+	var size amount
 	c := &cobra.Command{
 		Use:   "up [NAME]",
 		Short: "start a private server and keep it until `down` or `rm`",
 		Long: `Starts a private server with its own data directory, socket and port, or starts a stopped one again. Without a NAME it is
 called after the flavor. It needs no password over its socket; as TARGET it is sandbox:NAME.`,
-		Example: "  dyno sandbox up shop --server mariadb@10.11 --set innodb_buffer_pool_size=1G\n  dyno sandbox up --server mysql@9.7 --set port=13306",
-		Args:    args(0, 1),
+		Example: "  dyno sandbox up shop --server mariadb@10.11 --set innodb_buffer_pool_size=1G\n  dyno sandbox up --server mysql@9.7 --set port=13306\n" +
+			"  dyno sandbox up --cpus 0 --cpu 0.97 --read-iops 500 --filesystem xfs --filesystem-size 8G",
+		Args: args(0, 1),
 	}
 	c.Flags().StringVar(&cfg.Server, "server", "", "mariadb, mysql@9.7, or a path; `dyno sandbox servers` lists what is there")
 	c.Flags().StringArrayVar(&set, "set", nil, "a server setting as in my.cnf, KEY=VALUE; may be repeated")
+	limits.add(c.Flags())
+	c.Flags().StringVar(&cfg.Filesystem, "filesystem", "", "put the data on a loop device with this filesystem: ext4, xfs or btrfs; needs root")
+	size.kind = "bytes"
+	c.Flags().Var(&size, "filesystem-size", "how large it is; 4G if not given")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		y, err := yard()
 		if err != nil {
 			return err
+		}
+		if cfg.Filesystem == "" && c.Flags().Changed("filesystem-size") {
+			return usagef("--filesystem-size needs --filesystem")
+		}
+		cfg.CPUs, cfg.Limits, cfg.FilesystemBytes = limits.cpus, limits.over(limit.Limits{}, c.Flags().Changed), int64(size.n)
+		if err := cfg.Limits.Check(); err != nil {
+			return &exitError{exitUsage, err}
 		}
 		if len(set) > 0 {
 			if cfg.Settings, err = settings(set); err != nil {
@@ -77,6 +93,9 @@ called after the flavor. It needs no password over its socket; as TARGET it is s
 		for _, n := range s.Notes {
 			e.remark("Note: %s", n)
 		}
+		for _, l := range s.Limits {
+			e.remark("Limit %s", limitLine(l))
+		}
 		e.remark("As TARGET: sandbox:%s. A client: `dyno sandbox sh %[1]s`.", s.Name)
 		return nil
 	}
@@ -101,6 +120,9 @@ func (e *env) sandboxLs(yard yardFunc) *cobra.Command {
 			line := fmt.Sprintf("%-24s %-11s %-18s pid %-8s %s", s.Name, s.State, s.Server.Flavor+" "+s.Server.Version, pid, s.Socket)
 			if s.State == sandbox.Orphan {
 				line += fmt.Sprintf("  (made by process %d, which is gone)", s.Owner)
+			}
+			if b := bounds(s); b != "" {
+				line += "  " + b
 			}
 			if s.Problem != "" {
 				line += "  (" + s.Problem + ")"
@@ -162,7 +184,7 @@ func (e *env) sandboxDown(yard yardFunc) *cobra.Command {
 func (e *env) sandboxRm(yard yardFunc) *cobra.Command {
 	var all bool
 	c := &cobra.Command{Use: "rm NAME... | --all", Short: "end private servers and remove all there is of them", Args: args(0, 1000)}
-	c.Flags().BoolVar(&all, "all", false, "every private server and every cached template; installed server builds stay")
+	c.Flags().BoolVar(&all, "all", false, "every private server, every data set and every cached template; installed server builds stay")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		if all == (len(a) > 0) {
 			return usagef("say which: names, or --all; usage: %s", c.UseLine())
@@ -198,33 +220,49 @@ func (e *env) sandboxServers(yard yardFunc) *cobra.Command {
 			return err
 		}
 		return list(e, all, func(s sandbox.Server) string { return fmt.Sprintf("%-20s %-11s %s", s.Spec(), s.Origin, s.Path) },
-			"There are none. `dyno sandbox install mariadb@10.11` or `dyno sandbox install mysql@9.7` gets one.")
+			"There are none. `dyno sandbox install mariadb` gets one, `dyno sandbox install --list` tells which there are.")
 	}}
 }
 
 func (e *env) sandboxInstall(yard yardFunc) *cobra.Command {
-	return &cobra.Command{
-		Use: "install SERVER", Short: "fetch a server build and unpack it beside the system",
-		Long: `Fetches a server build with the machine's own package client, verifies it, and unpacks it into Dyno's folder. Nothing is
-installed into the system and no service is started. Known: mysql@9.7, mariadb@10.11.`,
-		Args: args(1, 1),
-		RunE: func(c *cobra.Command, a []string) error {
-			y, err := yard()
-			if err != nil {
-				return err
-			}
-			s, err := y.Install(c.Context(), a[0], e.progress())
-			if errors.Is(err, context.Canceled) && c.Context().Err() != nil {
-				return fmt.Errorf("install %s: stopped; what was fetched of it is gone: %w", a[0], context.Canceled)
-			}
-			if err != nil {
-				return err
-			}
-			if e.json() {
-				return e.writeJSON(s)
-			}
-			fmt.Fprintf(e.Out, "%s is installed: %s\n", s.Spec(), s.Path)
-			return nil
-		},
+	var offers bool
+	c := &cobra.Command{
+		Use: "install SERVER | --list", Short: "fetch a server build and unpack it beside the system",
+		Long: `Fetches a server build, verifies it and unpacks it into Dyno's folder. Nothing is installed into the system, no service is
+started, no privilege is needed. SERVER is a flavor with or without a version: mysql, mysql@8.0, mariadb@11.4, postgres@17. --list
+tells all that there are for this machine: MySQL 5.5 to 9, MariaDB 10.1 to 11.8, PostgreSQL 15 to 18 (whose sandboxes come later).
+They come from Debian's mirror, Maven Central and npm's registry, as apt, Maven and npm reach them here.`,
+		Args: args(0, 1),
 	}
+	c.Flags().BoolVar(&offers, "list", false, "list what can be installed, with its source, licence and sizes")
+	c.RunE = func(c *cobra.Command, a []string) error {
+		if offers == (len(a) > 0) {
+			return usagef("say which: a server, or --list; usage: %s", c.UseLine())
+		}
+		y, err := yard()
+		if err != nil {
+			return err
+		}
+		if offers {
+			return list(e, y.Offers(), func(o sandbox.Offer) string {
+				return fmt.Sprintf("%-16s %-16s %-11s fetch %8s, on disk %8s", o.Spec(), o.From, o.Licence, unit.Bytes(float64(o.Download)), unit.Bytes(float64(o.Unpacked)))
+			}, "There are none for this machine. An unpacked archive is used with --server-dir.")
+		}
+		if o, ok := y.Missing(c.Context(), a[0]); ok {
+			e.remark("%s comes from %s: about %s to fetch, %s on disk, licence %s.", o.Spec(), o.From, unit.Bytes(float64(o.Download)), unit.Bytes(float64(o.Unpacked)), o.Licence)
+		}
+		s, err := y.Install(c.Context(), a[0], e.progress())
+		if errors.Is(err, context.Canceled) && c.Context().Err() != nil {
+			return fmt.Errorf("install %s: stopped; nothing of it is installed: %w", a[0], context.Canceled)
+		}
+		if err != nil {
+			return err
+		}
+		if e.json() {
+			return e.writeJSON(s)
+		}
+		fmt.Fprintf(e.Out, "%s is installed: %s\n", s.Spec(), s.Path)
+		return nil
+	}
+	return c
 }

@@ -2,8 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"dyno/internal/app"
+	"dyno/internal/unit"
 )
 
 func (e *env) store() *cobra.Command {
@@ -33,5 +37,33 @@ func (e *env) store() *cobra.Command {
 			return nil
 		},
 	}
-	return group("store", "the health of what Dyno keeps: check", check)
+	return group("store", "what Dyno keeps: check, usage", check, e.storeUsage())
+}
+
+func (e *env) storeUsage() *cobra.Command {
+	return &cobra.Command{
+		Use:   "usage",
+		Short: "what is kept, since when, and what it takes on the disk",
+		Long:  "Lists what is kept by kind with its size, and how much a day that came to. `dyno serve --help` tells how long each kind is kept.",
+		Args:  args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			all, err := e.app.Usage(c.Context())
+			if err != nil {
+				return err
+			}
+			return list(e, all, func(k app.Kept) string {
+				rows, since, day := "", "", ""
+				if k.Rows > 0 {
+					rows = unit.Count(float64(k.Rows)) + " rows"
+				}
+				if !k.Oldest.IsZero() {
+					since = "since " + k.Oldest.Local().Format(time.DateTime)
+				}
+				if k.PerDay > 0 {
+					day = unit.Bytes(k.PerDay) + " a day"
+				}
+				return fmt.Sprintf("%-22s %10s  %-12s %-25s %s", k.Kind, unit.Bytes(float64(k.Bytes)), rows, since, day)
+			}, "Nothing is kept yet.")
+		},
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"dyno/internal/app"
 	"dyno/internal/snapshot"
 	"dyno/internal/store/ledger"
 	"dyno/internal/target"
@@ -29,22 +30,12 @@ func (e *env) targetAdd() *cobra.Command {
 	c.Flags().StringVar(&t.Defaults, "from-defaults", "", "my.cnf that holds its user and password")
 	c.Flags().StringVar(&t.PasswordEnv, "password-env", "", "environment variable that will hold its password")
 	c.RunE = func(c *cobra.Command, a []string) error {
-		if strings.Contains(a[0], ":") || strings.ContainsAny(a[0], " \t\n/") || a[0] == "" {
-			return usagef("target name %q: it must not be empty and holds no colon, slash or space", a[0])
-		}
-		spec, err := target.ParseURL(a[1])
+		t.Name, t.URL = a[0], a[1]
+		t, err := e.app.AddTarget(c.Context(), t, true)
 		if err != nil {
-			return &exitError{exitUsage, err}
-		}
-		if spec.PasswordInURL {
-			return usagef("the URL holds a password, which Dyno does not keep: leave it out and use --password-env or --from-defaults")
-		}
-		t.Name, t.URL = a[0], spec.URL()
-		l, err := e.app.Ledger(c.Context())
-		if err != nil {
-			return err
-		}
-		if err := l.PutTarget(c.Context(), t); err != nil {
+			if k := target.KindOf(err); k == target.BadTarget || k == target.Unsupported {
+				return &exitError{exitUsage, err}
+			}
 			return err
 		}
 		e.remark("Remembered %s: %s. `dyno target check %[1]s` tells what can be observed there.", t.Name, t.URL)
@@ -101,24 +92,16 @@ which GRANT or setting would mend it. Changes nothing. Exit code 1 when the serv
 			return err
 		}
 		defer t.Close()
-		sources, err := e.app.Check(c.Context(), t)
+		x, err := e.app.CheckOpen(c.Context(), t)
 		if err != nil {
 			return err
 		}
-		f := t.Facts()
 		if e.json() {
-			return e.writeJSON(struct {
-				Target  string            `json:"target"`
-				Flavor  string            `json:"flavor"`
-				Version string            `json:"version"`
-				Server  string            `json:"server"`
-				User    string            `json:"user"`
-				Sources []snapshot.Source `json:"sources"`
-			}{t.Spec().Name, f.Flavor, f.Version.String(), f.Server, f.User, sources})
+			return e.writeJSON(x)
 		}
-		fmt.Fprintf(e.Out, "%s is %s %s, reached as %s\n\n", t.Spec().Name, f.Flavor, f.Version, f.User)
+		fmt.Fprintf(e.Out, "%s is %s %s, reached as %s\n\n", x.Target, x.Flavor, x.Version, x.User)
 		missing := 0
-		for _, s := range sources {
+		for _, s := range x.Sources {
 			if s.State == snapshot.OK {
 				fmt.Fprintf(e.Out, "  %-22s ok\n", s.Name)
 				continue
@@ -132,7 +115,7 @@ which GRANT or setting would mend it. Changes nothing. Exit code 1 when the serv
 		if missing == 0 {
 			fmt.Fprintf(e.Out, "\nEverything that Dyno can observe is observable.\n")
 		} else {
-			fmt.Fprintf(e.Out, "\n%d of %d sources give nothing; what they would show stays unknown.\n", missing, len(sources))
+			fmt.Fprintf(e.Out, "\n%d of %d sources give nothing; what they would show stays unknown.\n", missing, len(x.Sources))
 		}
 		return nil
 	}
@@ -176,10 +159,7 @@ With a TARGET its flavor is asked, without one --flavor says it. Nothing is exec
 		if flavor == "" {
 			return usagef("say which server the grants are for: give a TARGET or --flavor mysql|percona|mariadb")
 		}
-		if name, host, ok := strings.Cut(user, "@"); ok && !strings.HasPrefix(user, "'") {
-			user = "'" + strings.ReplaceAll(name, "'", "''") + "'@'" + strings.ReplaceAll(host, "'", "''") + "'"
-		}
-		statements, err := target.Grants(flavor, task, user, schemas)
+		statements, err := app.Grants(flavor, task, user, schemas)
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}

@@ -1,0 +1,266 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"dyno/internal/act"
+	"dyno/internal/capture"
+	"dyno/internal/event"
+	"dyno/internal/journal"
+	"dyno/internal/progress"
+	"dyno/internal/report"
+)
+
+// askedBy begins the note of the journal that says who wanted an action.
+const askedBy = "asked for by "
+
+// ErrPreviewChanged is the answer to a change that would now be another one than the one that was agreed to.
+var ErrPreviewChanged = act.ErrPreviewChanged
+
+// Change is an action of the journal with what is known around it.
+type Change struct {
+	journal.Entry
+	By     string `json:"by,omitzero"`        // who asked for it on the page; empty for the command line
+	Text   string `json:"text"`               // what it does, in a few words
+	Task   string `json:"task,omitzero"`      // id of the task that works on it now
+	Open   string `json:"open,omitzero"`      // for an entry that is not ended and that no task here works on: what that means and what to do
+	Undoer string `json:"undone_by,omitzero"` // who had it taken back on the page; empty while it is not, and for the command line
+}
+
+// ChangeDetail is one action with its events and proofs.
+type ChangeDetail struct {
+	Change
+	Title  string        `json:"title,omitzero"` // of the finding that suggested it
+	Events []event.Event `json:"events"`
+	Proofs []ProofShort  `json:"proofs"` // newest first
+}
+
+// ProofShort is a proof without its charts.
+type ProofShort struct {
+	ID       string               `json:"id"`
+	At       time.Time            `json:"at"`
+	From     time.Time            `json:"from"`
+	To       time.Time            `json:"to"`
+	Sentence string               `json:"sentence"`
+	Measures []report.Measure     `json:"measures"`
+	Classes  []report.ClassChange `json:"classes"`
+	Warnings []string             `json:"warnings"`
+}
+
+// UndoPreview is what taking an action back would mean on the server as it is now.
+type UndoPreview struct {
+	Entry   journal.Entry `json:"entry"` // as the server shows it, which may differ from the journal after a crash
+	SQL     string        `json:"sql"`
+	Notes   []string      `json:"notes,omitempty"`
+	Against []string      `json:"blockers,omitempty"` // it would not be done while one of them holds
+}
+
+// Journal returns the actions on a target, of all with "", newest first.
+func (s *Service) Journal(ctx context.Context, name string, n int) ([]Change, error) {
+	es, err := s.ledger.Entries(ctx, name, n)
+	out := make([]Change, len(es))
+	for i, e := range es {
+		out[i] = s.change(e)
+	}
+	return out, err
+}
+
+func (s *Service) change(e journal.Entry) Change {
+	c := Change{Entry: e, Text: deed(e.Action), Undoer: act.UndoneBy(e)}
+	for _, n := range e.Notes {
+		if x, ok := strings.CutPrefix(n.Text, askedBy); ok {
+			c.By = x
+		}
+	}
+	for _, t := range s.Tasks() {
+		if t.State == TaskRunning && t.Target == e.Target && (t.Kind == "apply" && t.applies(e) || t.Kind == "undo" && t.About == e.ID) {
+			c.Task = t.ID
+		}
+		if t.State == TaskRunning && t.Kind == "prove" && t.About == e.ID && c.Task == "" {
+			c.Task = t.ID
+		}
+	}
+	if c.Task == "" && (e.State == journal.Running || e.State == journal.Planned) {
+		c.Open = "No work of this process is at it: either `dyno apply` runs elsewhere, or it was interrupted. Look what taking it back would mean: that asks the server what became of it, and changes nothing."
+	}
+	return c
+}
+
+// applies reports whether a task that carries a change out is at work on an entry: one that was interrupted before is not its own.
+func (t Task) applies(e journal.Entry) bool {
+	return (e.State == journal.Planned || e.State == journal.Running) && e.Finding == t.About && !e.Planned.Before(t.Started)
+}
+
+// ChangeOf returns one action. Unknown: ledger.ErrNotFound.
+func (s *Service) ChangeOf(ctx context.Context, id string) (ChangeDetail, error) {
+	e, err := s.ledger.Entry(ctx, id)
+	if err != nil {
+		return ChangeDetail{}, err
+	}
+	d := ChangeDetail{Change: s.change(e), Events: []event.Event{}, Proofs: []ProofShort{}}
+	if e.Before != "" {
+		if x, err := s.ledger.Diagnosis(ctx, e.Before); err == nil {
+			for _, f := range x.Findings {
+				if f.ID == e.Finding {
+					d.Title = f.Title
+				}
+			}
+		}
+	}
+	es, err := s.ledger.Events(ctx, e.Target, e.Planned, time.Time{})
+	if err != nil {
+		return d, err
+	}
+	for _, x := range es {
+		if x.Ref == id {
+			d.Events = append(d.Events, x)
+		}
+	}
+	docs, err := s.ledger.Documents(ctx, string(report.Proof), maxProofs)
+	if err != nil {
+		return d, err
+	}
+	for _, x := range docs {
+		if x.Target != e.Target || x.At.Before(e.Planned) {
+			continue
+		}
+		r, err := report.Decode(x.JSON)
+		if err != nil || r.Change == nil || r.Change.Journal != id {
+			continue
+		}
+		d.Proofs = append(d.Proofs, ProofShort{r.ID, r.At, r.From, r.To, r.Sentence, r.Measures, r.Classes, r.Warnings})
+	}
+	return d, nil
+}
+
+// maxProofs is how many of the last proofs are looked through for those of one action.
+const maxProofs = 200
+
+// PreviewChange asks the server what carrying out a finding's change would mean. It only reads.
+func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o act.Options) (Intent, error) {
+	t, err := s.app.Open(ctx, name, Login{})
+	if err != nil {
+		return Intent{}, err
+	}
+	defer t.Close()
+	return s.app.Plan(ctx, t, findingID, o)
+}
+
+// ApplyChange carries a finding's change out in a task, if it is still the one whose SQL is confirm: else ErrPreviewChanged. What stands
+// against it is an *act.BlockedError.
+func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by string, o act.Options) (Task, error) {
+	t, err := s.app.Open(ctx, name, Login{})
+	if err != nil {
+		return Task{}, err
+	}
+	in, err := s.app.Plan(ctx, t, findingID, o)
+	switch {
+	case err != nil:
+	case in.Preview.Action.SQL != confirm:
+		err = fmt.Errorf("%w: it would be %s; look at it again", ErrPreviewChanged, in.Preview.Action.SQL)
+	case !in.Preview.OK():
+		err = &act.BlockedError{Blockers: in.Preview.Blockers}
+	}
+	if err != nil {
+		return Task{}, errors.Join(err, t.Close())
+	}
+	in.By = cmp.Or(by, "somebody") + ", on the page"
+	task, err := s.StartTask(Task{Kind: "apply", Title: in.Preview.Words, Target: name, By: by, About: findingID},
+		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
+			defer t.Close()
+			e, err := s.app.Apply(ctx, t, in, sink, note)
+			return e.ID, err
+		})
+	if err != nil {
+		return task, errors.Join(err, t.Close())
+	}
+	return task, nil
+}
+
+// PreviewUndo asks the server what taking an action back would mean. It changes nothing, not even the journal.
+func (s *Service) PreviewUndo(ctx context.Context, id string, o act.Options) (UndoPreview, error) {
+	e, err := s.ledger.Entry(ctx, id)
+	if err != nil {
+		return UndoPreview{}, err
+	}
+	t, err := s.app.OpenEntry(ctx, e, Login{})
+	if err != nil {
+		return UndoPreview{}, err
+	}
+	defer t.Close()
+	r, err := act.PlanUndo(ctx, t, e, o)
+	if err != nil {
+		return UndoPreview{}, err
+	}
+	p := UndoPreview{Entry: r.Entry, SQL: r.SQL, Notes: r.Warnings, Against: r.Blockers}
+	if r.Entry.State == journal.Failed && r.Entry.Error != "" {
+		p.Notes = append(p.Notes, r.Entry.Error)
+	}
+	if e.State != r.Entry.State {
+		p.Notes = append(p.Notes, fmt.Sprintf("the journal says %s; the server was asked and shows: %s", e.State, r.Entry.State))
+	}
+	return p, nil
+}
+
+// UndoChange takes an action back in a task, if confirm is the SQL that does it.
+func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o act.Options) (Task, error) {
+	p, err := s.PreviewUndo(ctx, id, o)
+	switch {
+	case err != nil:
+		return Task{}, err
+	case len(p.Against) > 0:
+		return Task{}, &act.BlockedError{Blockers: p.Against}
+	case p.SQL != confirm:
+		return Task{}, fmt.Errorf("%w: it would be %s; look at it again", ErrPreviewChanged, p.SQL)
+	}
+	e := p.Entry
+	o.Agreed, o.By = confirm, cmp.Or(by, "somebody")+", on the page"
+	return s.StartTask(Task{Kind: "undo", Title: "Take back: " + deed(e.Action), Target: e.Target, By: by, About: id},
+		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
+			t, err := s.app.OpenEntry(ctx, e, Login{})
+			if err != nil {
+				return id, err
+			}
+			defer t.Close()
+			_, err = s.app.Undo(ctx, t, id, o, sink, note)
+			return id, err
+		})
+}
+
+// ProveChange looks at the live traffic and compares it with the window before an action, in a task whose result is the id of the report.
+func (s *Service) ProveChange(ctx context.Context, id, by string, o capture.Options) (Task, error) {
+	e, err := s.ledger.Entry(ctx, id)
+	if err != nil {
+		return Task{}, err
+	}
+	if e.State != journal.Done {
+		return Task{}, fmt.Errorf("%w: action %s is %s, there is nothing to prove", ErrPreviewChanged, id, e.State)
+	}
+	if o.Window == 0 {
+		o.Window = DefaultWindow
+	}
+	return s.StartTask(Task{Kind: "prove", Title: "Before and after: " + deed(e.Action), Target: e.Target, By: by, About: id},
+		func(ctx context.Context, sink progress.Sink, _ func(string)) (string, error) {
+			t, err := s.app.OpenEntry(ctx, e, Login{})
+			if err != nil {
+				return "", err
+			}
+			defer t.Close()
+			o.Progress = sink
+			_, doc, err := s.app.ProveAndKeep(ctx, t, e, o)
+			if err != nil {
+				return "", err
+			}
+			return doc.ID, nil
+		})
+}
+
+// Report returns the document of any id that Dyno has printed, see App.Report. Unknown: ledger.ErrNotFound.
+func (s *Service) Report(ctx context.Context, id string) (*report.Document, error) {
+	return s.app.Report(ctx, id)
+}

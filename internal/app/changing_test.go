@@ -1,0 +1,181 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"dyno/internal/act"
+	"dyno/internal/finding"
+	"dyno/internal/journal"
+	"dyno/internal/schema"
+	"dyno/internal/store/ledger"
+	"dyno/test/servers"
+)
+
+// shopChanged is a service that watches nothing, with a server in its inventory as "shop" and findings that were made there.
+func shopChanged(t *testing.T, flavor string, actions ...finding.Action) (*servers.Server, *Service) {
+	t.Helper()
+	s := servers.Start(t, flavor)
+	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE boxes (id INT PRIMARY KEY, shelf INT, note VARCHAR(60)) ENGINE=InnoDB")
+	a := alone(t)
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull}, false); err != nil {
+		t.Fatal(err)
+	}
+	v, err := a.Serve(t.Context(), Serving{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := v.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	d := ledger.Diagnosis{ID: "d-1", At: time.Now(), Target: "shop"}
+	for _, x := range actions {
+		d.Findings = append(d.Findings, finding.Finding{ID: "f-" + string(x.Kind), Action: &x})
+	}
+	if err := v.ledger.PutDiagnosis(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	return s, v
+}
+
+// TestWhatRunsIsWhatWasConfirmed changes the table after somebody confirmed a change and before the task that makes it looks at the server,
+// and does the same to taking it back.
+func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			s, v := shopChanged(t, flavor, finding.Action{
+				Kind: finding.AlterTable, Table: schema.Ref{Schema: "shop", Table: "boxes"},
+				Changes: []schema.Change{{Kind: schema.ModifyColumn, Column: "note", Definition: "varchar(80)"}},
+			})
+			ctx := t.Context()
+			between := "" // is sent once, when a task has begun and before it works
+			v.FollowTasks(func(x Task) {
+				if q := between; x.State == TaskRunning && q != "" {
+					between = ""
+					s.Exec(t, q)
+				}
+			})
+			column := func() (is string) {
+				t.Helper()
+				if err := s.DB(t, "shop").QueryRow("SELECT COLUMN_TYPE FROM information_schema.COLUMNS WHERE TABLE_NAME = 'boxes' AND COLUMN_NAME = 'note'").Scan(&is); err != nil {
+					t.Fatal(err)
+				}
+				return is
+			}
+			o := act.Options{Blocking: true}
+			apply := func() Task {
+				t.Helper()
+				in, err := v.PreviewChange(ctx, "shop", "f-alter_table", o)
+				if err != nil || !in.Preview.OK() {
+					t.Fatalf("%v %v", err, in.Preview.Blockers)
+				}
+				x, err := v.ApplyChange(ctx, "shop", "f-alter_table", in.Preview.Action.SQL, "ann", o)
+				return finished(t, v, x, err)
+			}
+			between = "ALTER TABLE shop.boxes ALTER COLUMN note SET DEFAULT 'q'"
+			if x := apply(); x.State != TaskFailed || !strings.Contains(x.Error, ErrPreviewChanged.Error()) || column() != "varchar(60)" {
+				t.Fatalf("%+v, the column is %s", x, column())
+			}
+			x := apply()
+			if x.State != TaskDone || column() != "varchar(80)" {
+				t.Fatalf("%+v, the column is %s", x, column())
+			}
+			id := x.Result
+
+			undo := func(by string) Task {
+				t.Helper()
+				p, err := v.PreviewUndo(ctx, id, o)
+				if err != nil || len(p.Against) > 0 {
+					t.Fatalf("%+v %v", p, err)
+				}
+				x, err := v.UndoChange(ctx, id, p.SQL, by, o)
+				return finished(t, v, x, err)
+			}
+			between = "ALTER TABLE shop.boxes ADD COLUMN more INT"
+			if x := undo("ann"); x.State != TaskFailed || !strings.Contains(x.Error, "was changed since") || column() != "varchar(80)" {
+				t.Fatalf("%+v, the column is %s", x, column())
+			}
+			p, err := v.PreviewUndo(ctx, id, o)
+			if err != nil || len(p.Against) != 1 || !strings.Contains(p.Against[0], "was changed since") {
+				t.Errorf("that the table was changed since is not shown: %+v, %v", p, err)
+			}
+			var blocked *act.BlockedError
+			if _, err := v.UndoChange(ctx, id, p.SQL, "ann", o); !errors.As(err, &blocked) {
+				t.Errorf("a task begins that cannot succeed: %v", err)
+			}
+			s.Exec(t, "ALTER TABLE shop.boxes DROP COLUMN more")
+			if _, err := v.UndoChange(ctx, id, p.Entry.Action.SQL, "ann", o); !errors.Is(err, ErrPreviewChanged) {
+				t.Errorf("another statement than the one shown: %v", err)
+			}
+			if x := undo("bob"); x.State != TaskDone || column() != "varchar(60)" {
+				t.Fatalf("%+v, the column is %s", x, column())
+			}
+			if c, err := v.ChangeOf(ctx, id); err != nil || c.State != journal.Undone || c.Undoer != "bob, on the page" || len(c.Events) != 2 {
+				t.Errorf("%+v by %q, events %+v, %v", c.Change, c.Undoer, c.Events, err)
+			}
+		})
+	}
+}
+
+// TestDoneIsMarkedWhenCancelled cancels an action after its last statement: what was done is on the timeline, and no failure.
+func TestDoneIsMarkedWhenCancelled(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			// No server keeps so many digits: Dyno says so once it is set.
+			_, v := shopChanged(t, flavor, finding.Action{Kind: finding.SetVariable, Variable: "long_query_time", Value: "3.1234567"})
+			tg, err := v.app.Open(t.Context(), "shop", Login{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tg.Close()
+			in, err := v.app.Plan(t.Context(), tg, "f-set_variable", act.Options{})
+			if err != nil || !in.Preview.OK() {
+				t.Fatalf("%v %v", err, in.Preview.Blockers)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			e, err := v.app.Apply(ctx, tg, in, nil, func(string) { cancel() })
+			if ctx.Err() == nil {
+				t.Fatalf("nothing was said of the value: %v %+v", err, e)
+			}
+			if err != nil || e.State != journal.Done {
+				t.Errorf("%v %+v", err, e)
+			}
+			if c, err := v.ChangeOf(t.Context(), e.ID); err != nil || len(c.Events) != 1 {
+				t.Errorf("events %+v, %v", c.Events, err)
+			}
+		})
+	}
+}
+
+// TestTaskOfAnEntry: a task that carries a change out is not taken for the one of an entry that was interrupted before it.
+func TestTaskOfAnEntry(t *testing.T) {
+	s := &Service{}
+	defer s.tasks.end()
+	x, err := s.StartTask(Task{Kind: "apply", Target: "shop", About: "f-1"}, untilCancelled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(what string, e journal.Entry, its bool) {
+		t.Helper()
+		e.Target = "shop"
+		for _, e.State = range []journal.State{journal.Planned, journal.Running} {
+			if c := s.change(e); (c.Task == x.ID) != its || (c.Open == "") != its {
+				t.Errorf("%s, %s: of task %q, open: %q", what, e.State, c.Task, c.Open)
+			}
+		}
+		e.State = journal.Done
+		if c := s.change(e); c.Task != "" || c.Open != "" {
+			t.Errorf("%s, done: of task %q, open: %q", what, c.Task, c.Open)
+		}
+	}
+	f("its own", journal.Entry{Finding: "f-1", Planned: x.Started.Add(time.Second)}, true)
+	f("of the same moment", journal.Entry{Finding: "f-1", Planned: x.Started}, true)
+	f("of a try before", journal.Entry{Finding: "f-1", Planned: x.Started.Add(-time.Second)}, false)
+	f("of another finding", journal.Entry{Finding: "f-2", Planned: x.Started.Add(time.Second)}, false)
+}

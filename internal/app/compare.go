@@ -1,0 +1,326 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"dyno/internal/experiment"
+	"dyno/internal/plan"
+	"dyno/internal/progress"
+	"dyno/internal/recipe"
+	"dyno/internal/report"
+	"dyno/internal/sandbox"
+	"dyno/internal/stand"
+	"dyno/internal/store/ledger"
+	"dyno/internal/store/trials"
+	"dyno/internal/trial"
+)
+
+// CompareOptions says which experiment to run.
+type CompareOptions struct {
+	Text   []byte // the plan
+	File   string // it came from, for messages
+	Scale  string
+	Axes   map[string][]string // see plan.Options
+	Set    map[string]string
+	Resume string // id of an experiment to go on with; Text is then that experiment's own when empty
+
+	ServerDirs []string
+	Install    bool // fetch servers that are not there
+	DropData   bool // data sets made for it are removed in the end
+	Observer   experiment.Observer
+	Progress   progress.Sink // of what comes before the trials
+	Note       func(string)
+}
+
+// Comparison is an experiment that is ready to run.
+type Comparison struct {
+	Plan     plan.Plan
+	Variants []plan.Variant
+	Needs    stand.Needs
+	Least    time.Duration // without setting up
+	Most     time.Duration
+	ID       string   // of the experiment that is resumed, "" for a new one
+	Done     int      // trials on record
+	Begun    []string // ids of experiments with this plan that were not finished
+
+	o     CompareOptions
+	yard  *sandbox.Yard
+	stand *stand.Stand
+}
+
+// MissingServersError names the servers of a plan that are not on this machine.
+type MissingServersError struct{ Specs []string }
+
+func (e *MissingServersError) Error() string {
+	how := make([]string, len(e.Specs))
+	for i, s := range e.Specs {
+		how[i] = "`dyno sandbox install " + s + "`"
+	}
+	return fmt.Sprintf("not on this machine: %s; get it with %s or --install, or name another server with --axis server=…",
+		strings.Join(e.Specs, ", "), strings.Join(how, ", "))
+}
+
+func (a *App) experiments() string            { return filepath.Join(a.Home, "experiments") }
+func (a *App) experimentDir(id string) string { return filepath.Join(a.experiments(), id) }
+
+// Recipes returns the experiments that ship with Dyno.
+func (a *App) Recipes() ([]recipe.Recipe, error) { return recipe.All(a.Workloads()) }
+
+// PrepareComparison reads a plan, finds its servers and says what it will take. Nothing is started.
+func (a *App) PrepareComparison(ctx context.Context, o CompareOptions) (*Comparison, error) {
+	c := &Comparison{o: o, ID: o.Resume}
+	if o.Resume != "" {
+		k, err := a.keptExperiment(o.Resume)
+		if err != nil {
+			return nil, err
+		}
+		c.Done = len(k.Trials)
+		if len(o.Text) == 0 {
+			c.o.Text, c.o.File = []byte(k.Header.Plan), "plan of "+o.Resume
+			c.o.Scale, c.o.Axes, c.o.Set = k.Header.Scale, k.Header.Axes, k.Header.Set
+		}
+	}
+	var err error
+	c.Plan, err = plan.Parse(c.o.Text, plan.Options{File: c.o.File, Scale: c.o.Scale, Axes: c.o.Axes, Set: c.o.Set, Workloads: a.Workloads()})
+	if err != nil {
+		return nil, err
+	}
+	if c.Variants, err = c.Plan.Variants(); err != nil {
+		return nil, err
+	}
+	c.Least, c.Most = plan.Estimate(c.Plan, 0)
+	if c.yard, err = a.Yard(); err != nil {
+		return nil, err
+	}
+	c.yard.ServerDirs = o.ServerDirs
+	if err := c.servers(ctx); err != nil {
+		return nil, err
+	}
+	c.stand = &stand.Stand{Yard: c.yard, Workloads: a.Workloads(), Note: o.Note}
+	if c.Needs, err = c.stand.Check(ctx, c.Plan, c.Variants); err != nil {
+		return nil, err
+	}
+	if o.Resume == "" {
+		c.Begun = a.begun(c.Plan.Hash())
+	}
+	return c, nil
+}
+
+// servers makes sure that all server builds are there.
+func (c *Comparison) servers(ctx context.Context) error {
+	missing := &MissingServersError{}
+	seen := map[string]bool{}
+	for _, v := range c.Variants {
+		spec := v.Config.Server
+		if seen[spec] {
+			continue
+		}
+		seen[spec] = true
+		_, err := c.yard.Resolve(ctx, spec)
+		switch {
+		case err == nil:
+		case !errors.Is(err, sandbox.ErrNoServer):
+			return err
+		case c.o.Install:
+			if _, err := c.yard.Install(ctx, spec, c.o.Progress); err != nil {
+				return err
+			}
+		case spec == "":
+			return err
+		default:
+			missing.Specs = append(missing.Specs, spec)
+		}
+	}
+	if len(missing.Specs) > 0 {
+		return missing
+	}
+	return nil
+}
+
+// keptExperiment returns the experiment of that id as it lies on disk.
+func (a *App) keptExperiment(id string) (trials.Kept, error) {
+	if !strings.HasPrefix(id, string(ledger.ExperimentID)+"-") || filepath.Base(id) != id {
+		return trials.Kept{}, fmt.Errorf("%q is no experiment's id: they look like x-1kq3f9", id)
+	}
+	k, err := trials.Read(a.experimentDir(id))
+	if errors.Is(err, os.ErrNotExist) {
+		return k, fmt.Errorf("no experiment has the id %s; `dyno compare --list` shows them", id)
+	}
+	return k, err
+}
+
+// begun returns the ids of experiments with that hash that have not come to their end, oldest first.
+func (a *App) begun(hash string) (ids []string) {
+	all, err := a.Experiments()
+	if err != nil {
+		return nil
+	}
+	for _, k := range all {
+		if k.Hash == hash && !k.Complete && k.Trials > 0 {
+			ids = append(ids, k.ID)
+		}
+	}
+	return ids
+}
+
+// ExperimentLine is one line of the list of experiments.
+type ExperimentLine struct {
+	ID       string    `json:"id"`
+	Started  time.Time `json:"started"`
+	Name     string    `json:"name"`
+	Title    string    `json:"title,omitzero"`
+	Trials   int       `json:"trials"`
+	Complete bool      `json:"complete"`
+	Sentence string    `json:"sentence,omitzero"`
+	Hash     string    `json:"-"`
+	Problem  string    `json:"problem,omitzero"`
+}
+
+// Experiments lists what was begun, oldest first.
+func (a *App) Experiments() ([]ExperimentLine, error) {
+	entries, err := os.ReadDir(a.experiments())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list experiments: %w", err)
+	}
+	var out []ExperimentLine
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		k, err := trials.Read(filepath.Join(a.experiments(), e.Name()))
+		l := ExperimentLine{ID: e.Name(), Started: k.Header.Started, Trials: len(k.Trials), Hash: k.Header.Hash}
+		if err != nil {
+			l.Problem = err.Error()
+		} else if p, err := plan.Parse([]byte(k.Header.Plan), plan.Options{Scale: k.Header.Scale, Axes: k.Header.Axes, Set: k.Header.Set, Workloads: a.Workloads()}); err == nil {
+			l.Name, l.Title = p.Name, p.Title
+		}
+		if k.Result != nil {
+			l.Complete, l.Sentence = k.Result.Stopped == "", k.Result.Sentence
+		}
+		out = append(out, l)
+	}
+	slices.SortFunc(out, func(x, y ExperimentLine) int { return x.Started.Compare(y.Started) })
+	return out, nil
+}
+
+// Compare runs a prepared experiment, or goes on with it, and keeps every trial, the result and its report. The result is returned
+// also when the experiment was stopped; Result.Stopped then says why, and the id resumes it.
+func (a *App) Compare(ctx context.Context, c *Comparison) (r trial.Result, html string, err error) {
+	if len(c.Needs.Problems) > 0 {
+		return r, "", fmt.Errorf("run %s: %s", c.Plan.Name, strings.Join(c.Needs.Problems, "; "))
+	}
+	d, err := a.openExperiment(ctx, c)
+	if err != nil {
+		return r, "", err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	earlier, err := d.All()
+	if err != nil {
+		return r, "", err
+	}
+	for _, w := range d.Warnings() {
+		c.note(w)
+	}
+	keep := context.WithoutCancel(ctx)
+	h := d.Header()
+	c.stand.Name = h.ID
+	before := c.dataSets(keep)
+	r, err = experiment.Compare(ctx, c.Plan, c.Variants, earlier, c.stand, d, c.o.Observer)
+	err = errors.Join(err, c.stand.Close(keep))
+	if c.o.DropData {
+		for _, key := range c.dataSets(keep) {
+			if !slices.Contains(before, key) {
+				err = errors.Join(err, c.yard.RemoveData(keep, key))
+			}
+		}
+	}
+	if len(r.Trials) == 0 {
+		return r, "", err
+	}
+	r.ID, r.PlanText, r.Dyno = h.ID, h.Plan, a.Version
+	surroundings(&r)
+	if perr := d.PutResult(r); perr != nil {
+		return r, "", errors.Join(err, perr)
+	}
+	doc := report.Comparison(&r, time.Now())
+	html, rerr := a.StoreReport(keep, *doc, filepath.Join(a.Home, "reports", r.ID))
+	return r, html, errors.Join(err, rerr)
+}
+
+func (c *Comparison) dataSets(ctx context.Context) (keys []string) {
+	sets, err := c.yard.DataSets(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, s := range sets {
+		keys = append(keys, s.Key)
+	}
+	return keys
+}
+
+func (c *Comparison) note(s string) {
+	if c.o.Note != nil {
+		c.o.Note(s)
+	}
+}
+
+// openExperiment begins a new experiment on disk, or holds the one to resume.
+func (a *App) openExperiment(ctx context.Context, c *Comparison) (*trials.Dir, error) {
+	if c.ID != "" {
+		d, err := trials.Open(a.experimentDir(c.ID))
+		if err != nil {
+			return nil, err
+		}
+		if err := d.Same(c.Plan.Hash()); err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
+		return d, nil
+	}
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, err := l.NewID(ctx, ledger.ExperimentID)
+	if err != nil {
+		return nil, err
+	}
+	c.ID = id
+	return trials.Create(a.experimentDir(id), trials.Header{
+		ID: id, Plan: string(c.o.Text), Scale: c.o.Scale, Axes: c.o.Axes, Set: c.o.Set, Hash: c.Plan.Hash(), Dyno: a.Version, Started: time.Now(),
+	})
+}
+
+// surroundings sums up what the trials ran on, and takes the single readings out of the result: the trials' own files have them.
+func surroundings(r *trial.Result) {
+	envs := map[string][]trial.Environment{}
+	for i := range r.Trials {
+		if t := &r.Trials[i]; t.Env != nil {
+			if t.Invalid == "" {
+				envs[t.Variant] = append(envs[t.Variant], *t.Env)
+			}
+			t.Env = nil
+		}
+	}
+	if len(envs) > 0 {
+		r.Env, r.AlsoDiffers, r.Explained = trial.Differences(r.Variants, envs)
+	}
+}
+
+// Bundle writes an experiment so that another machine can run it again and set it beside: plan, environment, trials, result.
+func (a *App) Bundle(id string, w io.Writer) error {
+	if _, err := a.keptExperiment(id); err != nil {
+		return err
+	}
+	return trials.Export(a.experimentDir(id), w)
+}

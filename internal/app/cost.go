@@ -1,0 +1,13 @@
+package app
+
+import (
+	"context"
+
+	"dyno/internal/scrape"
+	"dyno/internal/target"
+)
+
+// Cost measures what reading each source of a target costs, one after the other, rounds times each. It only reads.
+func (a *App) Cost(ctx context.Context, t *target.Target, o scrape.Options, rounds int) ([]scrape.Price, error) {
+	return scrape.Measure(ctx, t, o, rounds)
+}

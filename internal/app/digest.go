@@ -1,0 +1,146 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"dyno/internal/capture"
+	"dyno/internal/digest"
+	"dyno/internal/digestsource"
+	"dyno/internal/report"
+	"dyno/internal/target"
+)
+
+// Digest is a report whose classes come one by one, for there may be very many. Report.Classes is empty.
+type Digest struct {
+	digest.Report
+	Each iter.Seq[digest.Class]
+}
+
+// Whole returns the report with its classes in it.
+func (d Digest) Whole() digest.Report {
+	r := d.Report
+	r.Classes = slices.AppendSeq(make([]digest.Class, 0, 20), d.Each)
+	return r
+}
+
+// DigestLogs sums up logs by class. A log that cannot be read, or only in part, is told in Report.Skipped; an error comes with the report
+// of what was read before it.
+func (a *App) DigestLogs(ctx context.Context, o digestsource.LogOptions, show digest.Options) (Digest, error) {
+	sum, res, err := digestsource.Files(ctx, o)
+	return digestOf(sum, res, show), err
+}
+
+// FollowLog sums up a log while it is written, until ctx ends, and hands the digest of all so far to each now and then. The last one is
+// returned.
+func (a *App) FollowLog(ctx context.Context, path string, o digestsource.FollowOptions, show digest.Options, each func(Digest) error) (Digest, error) {
+	sum, res, err := digestsource.Follow(ctx, path, o, func(u digestsource.Update) error { return each(digestOf(u.Total, u.Result, show)) })
+	return digestOf(sum, res, show), err
+}
+
+func digestOf(sum *digest.Aggregator, res digestsource.Result, show digest.Options) (d Digest) {
+	show.Source, show.Files, show.Notes = res.Source, res.Files, res.Notes
+	d.Report, d.Each = sum.Classes(show)
+	return d
+}
+
+// DigestLive sums up what a server executes within a window. Sources that are missing or denied are notes of the report.
+func (a *App) DigestLive(ctx context.Context, t *target.Target, o digestsource.LiveOptions, show digest.Options) (digest.Report, error) {
+	o.Limit, o.OrderBy = show.Limit, show.OrderBy
+	r, _, err := digestsource.Live(ctx, t, o)
+	return r, err
+}
+
+// ExplainDigest asks the server for the plans of the report's worst samples where EXPLAIN is proven to be harmless.
+func (a *App) ExplainDigest(ctx context.Context, t *target.Target, r *digest.Report) error {
+	return capture.ExplainReport(ctx, t, r, len(r.Classes))
+}
+
+// DigestSide returns one side of a comparison of digests: a log, or a report that `dyno digest --output json` wrote. All its classes are kept.
+func (a *App) DigestSide(ctx context.Context, o digestsource.LogOptions) (digest.Report, error) {
+	path := o.Paths[0]
+	if path != "-" {
+		r, ok, err := readReport(path)
+		if ok || err != nil {
+			if o.Config.Redact {
+				report.RedactDigest(&r)
+			}
+			return r, err
+		}
+	}
+	d, err := a.DigestLogs(ctx, o, digest.Options{})
+	r := d.Whole()
+	if err == nil && len(r.Skipped) > 0 && r.Global.Count == 0 {
+		return r, fmt.Errorf("read %s: %s", path, r.Skipped[0].Reason)
+	}
+	return r, err
+}
+
+// readReport reads a report; ok is false when the file does not begin as one does.
+func readReport(path string) (r digest.Report, ok bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return r, false, fmt.Errorf("read digest: %w", err)
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return r, false, err
+	}
+	head := make([]byte, 64)
+	n, err := f.Read(head)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return r, false, fmt.Errorf("read digest: %w", err)
+	}
+	if !bytes.HasPrefix(bytes.TrimLeft(head[:n], " \t\r\n"), []byte("{")) {
+		return r, false, nil
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return r, false, err
+	}
+	if err := json.NewDecoder(f).Decode(&r); err != nil {
+		return r, false, fmt.Errorf("read %s: it is no report of `dyno digest --output json`: %w", path, err)
+	}
+	switch {
+	case r.Version == 0:
+		return r, false, fmt.Errorf("read %s: it is JSON, but no report of `dyno digest --output json`", path)
+	case r.Version > digest.Version:
+		return r, false, fmt.Errorf("read %s: its format %d is newer than this Dyno's, %d: use the Dyno that wrote it, or a newer one", path, r.Version, digest.Version)
+	}
+	return r, true, nil
+}
+
+// DigestHead returns what stands at the head of a digest: when, where and by what it was made, and what that took so far.
+func (a *App) DigestHead(now time.Time) report.DigestOptions {
+	o := report.DigestOptions{At: now, Dyno: a.Version}
+	o.Host, _ = os.Hostname()
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) == nil {
+		o.User, o.System = time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano())
+	}
+	if b, err := os.ReadFile("/proc/self/statm"); err == nil {
+		if f := strings.Fields(string(b)); len(f) > 1 {
+			page := uint64(os.Getpagesize())
+			o.Virtual, o.RSS = pages(f[0])*page, pages(f[1])*page
+		}
+	}
+	return o
+}
+
+func pages(s string) uint64 {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

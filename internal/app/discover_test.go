@@ -1,0 +1,554 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+	"dyno/test/servers"
+)
+
+// alone gives a test an App of its own: a home without an inventory, and a home directory without the developer's own files.
+func alone(t *testing.T, env ...string) *App {
+	t.Helper()
+	t.Setenv("HOME", t.TempDir())
+	m := map[string]string{"HOME": os.Getenv("HOME")}
+	for i := 0; i+1 < len(env); i += 2 {
+		m[env[i]] = env[i+1]
+	}
+	a := &App{Home: t.TempDir(), Version: "test", Environ: func(k string) string { return m[k] }}
+	t.Cleanup(func() { a.Close() })
+	return a
+}
+
+func clientFile(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(os.Getenv("HOME"), ".my.cnf")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func discover(t *testing.T, a *App, only ...string) Discovery {
+	t.Helper()
+	d, err := a.Discover(t.Context(), Looking{Only: only, Within: 30 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestDiscoverByDefaultsFile: the user's ~/.my.cnf leads to a server, whose password is used there.
+func TestDiscoverByDefaultsFile(t *testing.T) {
+	s := servers.Start(t, "mariadb", "performance_schema=ON")
+	s.Exec(t, "CREATE USER joe@localhost IDENTIFIED BY 'open, Sesame'", "GRANT PROCESS ON *.* TO joe@localhost")
+	a := alone(t)
+	clientFile(t, "[client]\nuser=joe\npassword=\"open, Sesame\"\nsocket="+s.Socket+"\n")
+	d := discover(t, a, s.Socket)
+	if len(d.Found) != 1 {
+		t.Fatalf("found %+v, notes %q", d.Found, d.Notes)
+	}
+	f := d.Found[0]
+	if f.Login != LoginOK || f.User != "joe@localhost" || f.Flavor != "mariadb" || !strings.HasPrefix(f.Version, "1") || f.Name != fmt.Sprintf("mariadb-%d", s.Port) {
+		t.Errorf("found %+v", f)
+	}
+	if f.DefaultsFile != "" || f.URL != "unix://"+s.Socket+"?user=joe" {
+		t.Errorf("to add: %s with defaults %q", f.URL, f.DefaultsFile)
+	}
+	if !slices.ContainsFunc(f.Lacks, func(l Lack) bool { return l.Fix != "" }) {
+		t.Errorf("joe may not read digests, and nothing tells so: %+v", f.Lacks)
+	}
+	if b, _ := json.Marshal(d); strings.Contains(string(b), "Sesame") {
+		t.Errorf("the password is told: %s", b)
+	}
+	taken, err := a.Adopt(t.Context(), d)
+	if err != nil || len(taken) != 1 {
+		t.Fatalf("%v, %v", taken, err)
+	}
+	c, err := a.Inspect(t.Context(), ledger.Target{Name: f.Name})
+	if err != nil || !c.Reached || c.User != "joe@localhost" {
+		t.Errorf("as a target: %+v, %v", c, err)
+	}
+	if d := discover(t, a, s.Socket); len(d.Found) != 1 || d.Found[0].Target != f.Name || d.Found[0].Login != LoginUntried {
+		t.Errorf("found again: %+v", d.Found)
+	}
+}
+
+// TestDiscoverKeepsPasswords: the password of ~/.my.cnf is for the server that the file leads to, and no other is shown it.
+func TestDiscoverKeepsPasswords(t *testing.T) {
+	mine, other := servers.Start(t, "mariadb"), servers.Start(t, "mariadb")
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := "`" + me.Username + "`@localhost"
+	for _, s := range []*servers.Server{mine, other} {
+		s.Exec(t, "CREATE USER IF NOT EXISTS keeper@localhost", "GRANT ALL ON *.* TO keeper@localhost", "CREATE OR REPLACE USER "+account+" IDENTIFIED BY 'secret7'")
+	}
+	a := alone(t, "DYNO_PASSWORD", "")
+	clientFile(t, "[client]\nuser="+me.Username+"\npassword=secret7\nsocket="+mine.Socket+"\n")
+	d := discover(t, a, mine.Socket, other.Socket)
+	got := map[string]Found{}
+	for _, f := range d.Found {
+		got[f.Address] = f
+	}
+	if got[mine.Socket].Login != LoginOK {
+		t.Errorf("the file's own server: %+v", got[mine.Socket])
+	}
+	f := got[other.Socket]
+	if f.Login != LoginRefused || f.Flavor != "mariadb" || f.Version == "" {
+		t.Fatalf("the other one, whose password is the same: %+v", f)
+	}
+	if !strings.Contains(f.Reason, "NO") { // the server's own word for: no password was sent
+		t.Errorf("a password was sent: %s", f.Reason)
+	}
+	if want := AccountSQL("mariadb", true, me.Username); !slices.Equal(f.Create, want) {
+		t.Errorf("statements: %q", f.Create)
+	}
+	if b, _ := json.Marshal(d); strings.Contains(string(b), "secret7") {
+		t.Errorf("the password is told: %s", b)
+	}
+}
+
+// TestDiscoverWithoutFiles: a server that lets the system's user in by its name, found by its socket and its port, is one server. What may
+// not be looked at is not.
+func TestDiscoverWithoutFiles(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		s := servers.Start(t, flavor)
+		a := alone(t)
+		tcp := fmt.Sprintf("127.0.0.1:%d", s.Port)
+		d := discover(t, a, s.Socket, tcp)
+		if me, err := user.Current(); err != nil || me.Username != "root" {
+			t.Skip("the servers of tests know only root")
+		}
+		if len(d.Found) != 1 {
+			t.Fatalf("%s: found %+v, notes %q", flavor, d.Found, d.Notes)
+		}
+		f := d.Found[0]
+		if f.Login != LoginOK || f.Flavor != flavor || f.Address != s.Socket || !slices.Equal(f.Also, []string{tcp}) || f.DefaultsFile != os.DevNull {
+			t.Errorf("found %+v", f)
+		}
+		before := s.Status(t, "Connections")
+		if d := discover(t, a, "/nowhere/at/all"); len(d.Found) != 0 {
+			t.Errorf("found %+v", d.Found)
+		}
+		if n := s.Status(t, "Connections") - before; n > 1 { // this question's own
+			t.Errorf("%d connections to a server that was not to be touched", n)
+		}
+	}
+}
+
+// TestDiscoverOnceEach counts what a search does to a server by the server's own counters.
+func TestDiscoverOnceEach(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	a := alone(t)
+	before := s.Status(t, "Connections")
+	discover(t, a, s.Socket, fmt.Sprintf("127.0.0.1:%d", s.Port))
+	if n := s.Status(t, "Connections") - before - 1; n != 1 {
+		t.Errorf("%d connections, want 1", n)
+	}
+}
+
+func TestDiscoverBadFile(t *testing.T) {
+	a := alone(t)
+	clientFile(t, "[client]\nuser\npassword=hidden9\n")
+	d := discover(t, a, "/nowhere")
+	if len(d.Notes) != 2 || !strings.Contains(d.Notes[0], ".my.cnf:2") || strings.Contains(d.Notes[0], "hidden9") {
+		t.Errorf("notes %q", d.Notes)
+	}
+	if !strings.Contains(d.Notes[1], "there is no server at /nowhere") {
+		t.Errorf("notes %q", d.Notes)
+	}
+}
+
+// TestUsualPlace: what is only guessed leads to root's servers, to those of the servers' own users and to one's own, and to nobody else's.
+func TestUsualPlace(t *testing.T) {
+	dir := t.TempDir()
+	sock, link, plain := filepath.Join(dir, "mysql.sock"), filepath.Join(dir, "link.sock"), filepath.Join(dir, "plain")
+	l, err := net.Listen("unix", sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := errors.Join(os.Symlink(sock, link), os.WriteFile(plain, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	const mysql, joe = 27, 1001
+	all := []listener{{"tcp", "[::1]:3306", 0, joe}, {"tcp", "127.0.0.1:3307", 0, mysql}, {"tcp", "127.0.0.1:3306", 0, mysql}}
+	f := func(sockets []string, mine bool, listens []listener, want string) {
+		t.Helper()
+		x := target.Spec{Network: "tcp", Address: "localhost:3306", User: "u", TLS: target.TLSVerifyFull}
+		got := usualPlace(x, sockets, listens, func(path string) bool { return path != "/forbidden" }, func(uid int) bool {
+			return uid == mysql || mine && uid == os.Geteuid()
+		})
+		if got.Network+" "+got.Address != want || got.User != "u" {
+			t.Errorf("%q %+v: got %s %s, want %s", sockets, listens, got.Network, got.Address, want)
+		}
+		if got.Network == "tcp" && got.ServerName != "localhost" {
+			t.Errorf("the certificate of localhost is expected as %q", got.ServerName)
+		}
+	}
+	f([]string{sock}, true, nil, "unix "+sock)
+	f([]string{"/forbidden", dir + "/none", plain, link}, true, nil, "unix "+link)
+	f([]string{link, sock}, false, nil, " ") // another user's
+	f([]string{link, sock}, false, all, "tcp 127.0.0.1:3306")
+	f(nil, false, all[:2], " ")
+	f(nil, false, nil, " ")
+}
+
+// unnamed skips the test where the machine's own files, which a test cannot put aside, lead to a server.
+func unnamed(t *testing.T) {
+	t.Helper()
+	if o, err := target.Defaults(""); err != nil || o.Host != "" || o.Socket != "" || o.Port != 0 {
+		t.Skip("the defaults files of this machine name a server")
+	}
+}
+
+// TestDiscoverGuesses: a login that names no server goes to the usual place, unless that is somebody else's.
+func TestDiscoverGuesses(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root gives a file to another user")
+	}
+	s := servers.Start(t, "mariadb")
+	s.Exec(t, "CREATE USER joe@localhost IDENTIFIED BY 'secret7'")
+	a := alone(t, "DYNO_PASSWORD", "secret7")
+	unnamed(t)
+	clientFile(t, "[client]\nuser=joe\n")
+	defer func(old []string) { usualSockets = old }(usualSockets)
+	usualSockets = []string{s.Socket}
+	const nobody = 65534
+	for uid, want := range map[int]LoginState{0: LoginOK, nobody: LoginUntried} {
+		if err := os.Chown(s.Socket, uid, -1); err != nil {
+			t.Fatal(err)
+		}
+		d := discover(t, a, s.Socket)
+		if len(d.Found) != 1 || d.Found[0].Login != want {
+			t.Errorf("the socket of user %d: %+v, want %s", uid, d.Found, want)
+		}
+	}
+}
+
+// TestDiscoverLocalhost: what the file calls localhost is the address that may be looked at.
+func TestDiscoverLocalhost(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	s.Exec(t, "CREATE USER joe@localhost IDENTIFIED BY 'secret7'", "CREATE USER joe@'127.0.0.1' IDENTIFIED BY 'secret7'")
+	a := alone(t)
+	clientFile(t, fmt.Sprintf("[client]\nuser=joe\npassword=secret7\nhost=localhost\nport=%d\n", s.Port))
+	d := discover(t, a, fmt.Sprintf("127.0.0.1:%d", s.Port))
+	if len(d.Found) != 1 || d.Found[0].Login != LoginOK || !slices.Contains(d.Found[0].By, "defaults file") {
+		t.Errorf("found %+v, notes %q", d.Found, d.Notes)
+	}
+	if d := discover(t, a, "127.0.0.1:1"); len(d.Found) != 0 {
+		t.Errorf("found where it may not look: %+v", d.Found)
+	}
+}
+
+// forward listens on all addresses, as a container's engine does for a server in it, and returns the port.
+func forward(t *testing.T, socket string) string {
+	t.Helper()
+	l, err := net.Listen("tcp4", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				d, err := net.Dial("unix", socket)
+				if err != nil {
+					return
+				}
+				defer d.Close()
+				go func() {
+					_, _ = io.Copy(d, c) // either end may go first
+					d.Close()
+				}()
+				_, _ = io.Copy(c, d)
+			}()
+		}
+	}()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}
+
+// TestDiscoverNamed: an address that was named is looked at, though no server's process is seen to listen there.
+func TestDiscoverNamed(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	a := alone(t)
+	port := forward(t, s.Socket)
+	for _, host := range []string{"127.0.0.1:", "localhost:", "127.0.0.2:"} { // the last is not as the kernel tells it
+		d := discover(t, a, host+port)
+		if len(d.Found) != 1 || d.Found[0].Flavor != "mariadb" || !slices.Equal(d.Found[0].By, []string{"port"}) || len(d.Notes) != 0 {
+			t.Errorf("%s: found %+v, notes %q", host+port, d.Found, d.Notes)
+		}
+	}
+}
+
+// TestDiscoverNone: where nothing shall be looked for nothing is.
+func TestDiscoverNone(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	a := alone(t)
+	clientFile(t, "[client]\nsocket="+s.Socket+"\n")
+	before := s.Status(t, "Connections")
+	d, err := a.Discover(t.Context(), Looking{None: true})
+	if err != nil || len(d.Found) != 0 || len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "--discover=false") {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if n := s.Status(t, "Connections") - before - 1; n != 0 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// TestDiscoverRemembersRefusals counts by the server's own counters what a page that stays open does to a server that lets nobody in.
+func TestDiscoverRemembersRefusals(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	a := alone(t)
+	s.Exec(t, "CREATE USER joe@localhost IDENTIFIED BY 'secret7'")
+	clientFile(t, "[client]\nuser=joe\npassword=secret8\nsocket="+s.Socket+"\n")
+	m := newMemory()
+	look := func(want LoginState, connections uint64) (d Discovery) {
+		t.Helper()
+		before := s.Status(t, "Connections")
+		d, err := a.discover(t.Context(), Looking{Only: []string{s.Socket}, Within: 30 * time.Second}, m, nil)
+		if err != nil || len(d.Found) != 1 || d.Found[0].Login != want {
+			t.Fatalf("%+v, %v, want %s", d, err, want)
+		}
+		if n := s.Status(t, "Connections") - before - 1; n != connections {
+			t.Errorf("%d connections, want %d", n, connections)
+		}
+		return d
+	}
+	first := look(LoginRefused, 2) // the login, and the greeting
+	if again := look(LoginRefused, 0); !reflect.DeepEqual(again, first) {
+		t.Errorf("from memory it is\n%+v, not\n%+v", again, first)
+	}
+	later := func() {
+		for k, r := range m.refused {
+			r.until = time.Now().Add(-time.Second)
+			m.refused[k] = r
+		}
+	}
+	later()
+	look(LoginRefused, 1)
+	for _, r := range m.refused {
+		if r.pause != 2*refusedFirst {
+			t.Errorf("it is tried again after %v", r.pause)
+		}
+	}
+	look(LoginRefused, 0)
+	clientFile(t, "[client]\nuser=joe\npassword=secret7\nsocket="+s.Socket+"\n") // another login is not the one that was refused
+	look(LoginOK, 1)
+	look(LoginOK, 1)
+	clientFile(t, "[client]\nuser=joe\npassword=secret8\nsocket="+s.Socket+"\n")
+	s.Exec(t, "SET PASSWORD FOR joe@localhost = PASSWORD('secret8')")
+	later()
+	look(LoginOK, 1)
+	if len(m.refused) != 0 {
+		t.Errorf("%d refusals are left", len(m.refused))
+	}
+}
+
+// TestDiscoverStrangers: of a server that is left alone the greeting is taken, once.
+func TestDiscoverStrangers(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	m := newMemory()
+	before := s.Status(t, "Connections")
+	for range 3 {
+		x := target.Spec{Network: "unix", Address: s.Socket}
+		if flavor, version := m.greeted(t.Context(), x); flavor != "mariadb" || version == "" {
+			t.Errorf("it greets with %q %q", flavor, version)
+		}
+		x.Jump.Host = "bastion" // a socket of another machine
+		if flavor, _ := greeted(t.Context(), x); flavor != "" {
+			t.Errorf("behind a jump host is %s", flavor)
+		}
+	}
+	if n := s.Status(t, "Connections") - before - 1; n != 1 {
+		t.Errorf("%d connections, want 1", n)
+	}
+}
+
+// TestDiscoverWatched: a server that is watched is not offered again at another of its addresses, nor taken for one behind a jump host.
+func TestDiscoverWatched(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	s.Exec(t, "CREATE USER joe@localhost IDENTIFIED BY 'secret7'")
+	a := alone(t)
+	clientFile(t, "[client]\nuser=joe\npassword=secret7\nsocket="+s.Socket+"\n")
+	add := func(name, url string) {
+		t.Helper()
+		if _, err := a.AddTarget(t.Context(), ledger.Target{Name: name, URL: url}, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("far", "unix://"+s.Socket+"?ssh=ssh://bastion")
+	if d := discover(t, a, s.Socket); len(d.Found) != 1 || d.Found[0].Target != "" || d.Found[0].Login != LoginOK {
+		t.Errorf("beside one of the same path on another machine: %+v", d.Found)
+	}
+	l, err := a.Ledger(t.Context())
+	if err == nil {
+		err = l.RemoveTarget(t.Context(), "far")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := "127.0.0.1:" + forward(t, s.Socket)
+	add("shop", "mysql://joe@"+elsewhere)
+	v, err := a.Serve(t.Context(), Serving{Looking: Looking{Only: []string{s.Socket, elsewhere}, Within: 30 * time.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- v.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := errors.Join(<-done, v.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	v.Ready(t.Context())
+	if n := len(v.Fleet()); n != 1 { // nobody is told of none
+		t.Errorf("%d targets when it is ready", n)
+	}
+	for end := time.Now().Add(time.Minute); v.identities()["shop"] == ""; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the server is not watched")
+		}
+	}
+	d, err := v.Discover(t.Context())
+	if err != nil || len(d.Found) != 1 {
+		t.Fatalf("found %+v, notes %q, %v", d.Found, d.Notes, err)
+	}
+	if f := d.Found[0]; f.Target != "shop" || f.Name != "shop" || len(f.Also) != 1 || f.Also[0] == f.Address {
+		t.Errorf("found %+v", f)
+	}
+	if taken, err := a.Adopt(t.Context(), d); err != nil || len(taken) != 0 {
+		t.Errorf("taken again: %+v, %v", taken, err)
+	}
+}
+
+func TestMerged(t *testing.T) {
+	socket := Found{Address: "/s", server: "x", Login: LoginOK, Name: "a"}
+	watched := Found{Address: "127.0.0.1:1", Also: []string{"[::1]:1"}, server: "x", Login: LoginUntried, Target: "shop"}
+	refused := Found{Address: "/r", pid: 7, Login: LoginRefused}
+	let := Found{Address: "127.0.0.1:2", pid: 7, Login: LoginOK}
+	gone := Found{Address: "/gone", Login: LoginFailed, By: []string{"socket"}}
+	f := func(want string, all ...Found) {
+		t.Helper()
+		var got []string
+		for _, x := range merged(all) {
+			got = append(got, fmt.Sprintf("%s %s %v %s", x.Target, x.Address, x.Also, x.Login))
+		}
+		if s := strings.Join(got, "; "); s != want {
+			t.Errorf("got %s, want %s", s, want)
+		}
+	}
+	f("shop 127.0.0.1:1 [/s [::1]:1] untried", socket, watched)
+	f("shop 127.0.0.1:1 [[::1]:1 /s] untried", watched, socket)
+	f(" 127.0.0.1:2 [/r] ok", refused, let)
+	f(" 127.0.0.1:2 [/r] ok", let, refused, gone)
+	f(" /s [] ok;  /r [] refused", socket, refused)
+}
+
+func TestSeeker(t *testing.T) {
+	var k seeker
+	n := 0
+	look := func(context.Context, *memory) (Discovery, error) {
+		n++
+		return Discovery{Notes: []string{strconv.Itoa(n)}}, nil
+	}
+	find := func(want string) {
+		t.Helper()
+		d, err := k.find(t.Context(), time.Hour, look)
+		if err != nil || len(d.Notes) != 1 || d.Notes[0] != want {
+			t.Errorf("%+v, %v, want %s", d, err, want)
+		}
+	}
+	find("1")
+	find("1")
+	k.forget()
+	find("2")
+
+	// What is forgotten while a search runs is not what that search finds, and neither forgetting nor giving up waits for it.
+	k.forget()
+	began, end, done := make(chan struct{}), make(chan struct{}), make(chan *memory, 1)
+	var first *memory
+	go func() {
+		_, _ = k.find(t.Context(), time.Hour, func(_ context.Context, m *memory) (Discovery, error) {
+			first = m
+			close(began)
+			<-end
+			return Discovery{Notes: []string{"old"}}, nil
+		})
+		done <- first
+	}()
+	<-began
+	k.forget()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := k.find(ctx, time.Hour, look); !errors.Is(err, context.Canceled) {
+		t.Errorf("one who does not wait is told %v", err)
+	}
+	close(end)
+	old := <-done
+	find("3")
+	if k.known == old {
+		t.Error("what was refused before is not forgotten")
+	}
+
+	// A search that was given up is no answer for others.
+	k.forget()
+	_, err := k.find(ctx, time.Hour, look)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: %v", err)
+	}
+	find("5")
+}
+
+func TestFreeName(t *testing.T) {
+	taken := map[string]bool{"a": true, "a-2": true}
+	for name, want := range map[string]string{"a": "a-3", "b": "b"} {
+		if got := freeName(name, taken); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestAccountSQL(t *testing.T) {
+	f := func(flavor string, socket bool, who, want string) {
+		t.Helper()
+		got := AccountSQL(flavor, socket, who)
+		if len(got) < 2 || got[0] != want {
+			t.Errorf("got %q, want %q first", got, want)
+		}
+		for _, g := range got[1:] {
+			if !strings.HasPrefix(g, "GRANT ") || strings.Contains(g, "ALL PRIVILEGES") {
+				t.Errorf("a grant is %q", g)
+			}
+		}
+	}
+	f("mariadb", true, "o'hara", "CREATE USER 'o''hara'@'localhost' IDENTIFIED VIA unix_socket")
+	f("mariadb", true, "root", "CREATE USER 'dyno'@'localhost' IDENTIFIED BY 'choose a password'")
+	f("mariadb", false, "joe", "CREATE USER 'dyno'@'localhost' IDENTIFIED BY 'choose a password'")
+	f("mysql", true, "joe", "CREATE USER 'dyno'@'localhost' IDENTIFIED BY 'choose a password'")
+}

@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"dyno/internal/capture"
+	"dyno/internal/event"
+	"dyno/internal/sqltext"
+	"dyno/internal/store/history"
+	"dyno/internal/target"
+)
+
+// ExplainText returns the plan of a statement as the server tells it. Only what EXPLAIN is known not to harm is asked; otherwise the
+// text says why not.
+func (a *App) ExplainText(ctx context.Context, name string, login Login, sql, db string) (string, error) {
+	t, err := a.Open(ctx, name, login)
+	if err != nil {
+		return "", err
+	}
+	defer t.Close()
+	x, err := capture.NewExplainer(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	defer x.Close()
+	p, err := x.Explain(ctx, sqltext.ID(sqltext.Fingerprint(sql)), db, sql)
+	if err != nil {
+		return "", err
+	}
+	if p.Error != "" {
+		return p.Error, nil
+	}
+	return p.Raw, nil
+}
+
+// How often plans are looked up: of a few classes a minute, of each one now and then.
+const (
+	plansEvery    = time.Minute
+	planOfOne     = 10 * time.Minute
+	plansAtOnce   = 5
+	plansDeadline = 20 * time.Second
+)
+
+// planner remembers of which classes of a target the plan was asked, and when.
+type planner struct {
+	last  time.Time
+	asked map[string]time.Time
+}
+
+// choose returns the classes whose turn it is: those with most time of which there is a whole statement.
+func (p *planner) choose(w ClassWindow) (due []int) {
+	if w.To.Sub(p.last) < plansEvery {
+		return nil
+	}
+	if p.asked == nil {
+		p.asked = map[string]time.Time{}
+	}
+	for i, c := range w.Classes {
+		if len(due) == plansAtOnce {
+			break
+		}
+		if k := c.ID + c.Schema; c.Example != "" && w.To.Sub(p.asked[k]) >= planOfOne {
+			p.asked[k] = w.To
+			due = append(due, i)
+		}
+	}
+	p.last = w.To
+	for k, at := range p.asked { // classes come and go
+		if w.To.Sub(at) > 2*planOfOne {
+			delete(p.asked, k)
+		}
+	}
+	return due
+}
+
+// plans keeps examples and plans of the classes whose turn it is. A plan that is another one than before becomes an event.
+func (s *Service) plans(ctx context.Context, m *member, t *target.Target, w ClassWindow) {
+	due := m.planner.choose(w)
+	if len(due) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, plansDeadline)
+	defer cancel()
+	x, err := capture.NewExplainer(ctx, t)
+	if err != nil {
+		return // the server is away, which is told elsewhere
+	}
+	defer x.Close()
+	for _, i := range due {
+		c := w.Classes[i]
+		if err := s.History.PutSample(ctx, m.entry.Name, history.Sample{Class: c.ID, At: w.To, SQL: c.Example, Schema: c.Schema}); err != nil {
+			s.trouble.say(s.log, "an example of "+m.entry.Name+" was not stored", err)
+		}
+		p, err := x.Explain(ctx, c.ID, c.Schema, c.Example)
+		if err != nil {
+			return
+		}
+		changed, err := s.History.PutPlan(ctx, m.entry.Name, c.Schema, w.To, p)
+		if err != nil {
+			s.trouble.say(s.log, "a plan of "+m.entry.Name+" was not stored", err)
+		}
+		if changed {
+			e := event.Event{At: w.To, Target: m.entry.Name, Kind: event.Config, Text: fmt.Sprintf("another plan for %s", c.Fingerprint), Ref: c.ID}
+			if err := s.mark(ctx, &e); err != nil {
+				s.trouble.say(s.log, "an event of "+m.entry.Name+" was not stored", err)
+			}
+		}
+	}
+}

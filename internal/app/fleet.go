@@ -1,0 +1,86 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"dyno/internal/event"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/store/ledger"
+)
+
+// Member is one target of the fleet as it is now.
+type Member struct {
+	Entry   ledger.Target
+	State   *state.State // nil until the first reading
+	Sources []snapshot.Source
+}
+
+// Fleet returns every target that is watched, by name.
+func (s *Service) Fleet() []Member {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var all []Member
+	for _, m := range s.fleet {
+		m.mu.RLock()
+		all = append(all, Member{m.entry, m.state, m.sources})
+		m.mu.RUnlock()
+	}
+	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.Entry.Name, b.Entry.Name) })
+	return all
+}
+
+// Every is the time between two rounds.
+func (s *Service) Every() time.Duration { return cmp.Or(s.o.Every, time.Second) }
+
+// Find returns one target of the fleet.
+func (s *Service) Find(name string) (Member, bool) {
+	for _, m := range s.Fleet() {
+		if m.Entry.Name == name {
+			return m, true
+		}
+	}
+	return Member{}, false
+}
+
+// Newest returns the newest sample of every live series of a target.
+func (s *Service) Newest(name string) ([]metric.Sample, bool) {
+	s.mu.RLock()
+	m := s.fleet[name]
+	s.mu.RUnlock()
+	if m == nil {
+		return nil, false
+	}
+	return m.newest(), true
+}
+
+// Annotate keeps a note, see App.Annotate. A target must be of the fleet or of the inventory.
+func (s *Service) Annotate(ctx context.Context, e event.Event) (event.Event, error) {
+	if e.At.IsZero() {
+		e.At = time.Now()
+	}
+	return s.app.Annotate(ctx, e)
+}
+
+// Events returns marks, see App.Events.
+func (s *Service) Events(ctx context.Context, target string, from, to time.Time) ([]event.Event, error) {
+	return s.app.Events(ctx, target, from, to)
+}
+
+// Known reports whether a target is watched or was once.
+func (s *Service) Known(ctx context.Context, name string) (bool, error) {
+	if _, ok := s.Find(name); ok {
+		return true, nil
+	}
+	_, err := s.ledger.Target(ctx, name)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}

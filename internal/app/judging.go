@@ -1,0 +1,434 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"dyno/internal/capture"
+	"dyno/internal/class"
+	"dyno/internal/finding"
+	"dyno/internal/metric"
+	"dyno/internal/progress"
+	"dyno/internal/report"
+	"dyno/internal/snapshot"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+)
+
+// Verdict is a diagnosis in short.
+type Verdict struct {
+	ID         string           `json:"id"`
+	Target     string           `json:"target"`
+	At         time.Time        `json:"at"`
+	By         string           `json:"by,omitzero"` // who asked for it; empty for the command line
+	Background bool             `json:"background,omitzero"`
+	Count      int              `json:"count"`          // of findings
+	Worst      string           `json:"worst,omitzero"` // title of the first finding
+	Severity   finding.Severity `json:"severity,omitzero"`
+	Share      float64          `json:"share"` // of the statement time, see finding.Finding
+
+	server string // that was looked at; empty when that is not kept
+}
+
+// Judged is a diagnosis with all that was thought about it.
+type Judged struct {
+	Verdict
+	Server   string            `json:"server"`   // "mariadb 10.11.19"
+	Sentence string            `json:"sentence"` // the outcome in one line
+	From     time.Time         `json:"from"`     // the window
+	To       time.Time         `json:"to"`
+	Findings []finding.Finding `json:"findings"` // worst first, as they were told then
+	Symptoms []finding.Symptom `json:"symptoms"`
+	// Reasoning is the way from what was seen to what was found.
+	Reasoning []report.Node `json:"reasoning"`
+	Time      TimeModel     `json:"time"`
+	// Classes are those that findings are about, by id.
+	Classes map[string]class.Class `json:"classes"`
+	Sources []snapshot.Source      `json:"sources"` // that gave nothing, or not all
+	Looked  int                    `json:"sources_looked_at"`
+}
+
+// TimeModel says where the window's time went. What was not observed is unknown.
+type TimeModel struct {
+	Seconds   float64      `json:"seconds"`           // length of the window
+	Statement float64      `json:"statement_seconds"` // wall-clock time of all statements
+	Parts     []TimePart   `json:"parts"`             // the classes with the most time, and one for the rest
+	Figures   []TimeFigure `json:"figures"`
+}
+
+// TimePart is what one class took of the statement time.
+type TimePart struct {
+	Class   string  `json:"class,omitzero"` // id; empty for the rest
+	Text    string  `json:"text"`
+	Seconds float64 `json:"seconds"`
+	Share   float64 `json:"share"` // of the statement time, 0 to 1
+	Count   uint64  `json:"count"`
+}
+
+// TimeFigure is a figure of the whole server over the window, with what it can be at most where that is known.
+type TimeFigure struct {
+	Name  string   `json:"name"`
+	Unit  string   `json:"unit"`
+	Value *float64 `json:"value,omitempty"`
+	Limit *float64 `json:"limit,omitempty"`
+	Why   string   `json:"why,omitzero"` // why it is unknown
+}
+
+// Bounds of background judging.
+const (
+	// keptBackground is how many looks that nobody asked for are kept of each target.
+	keptBackground = 12
+	// looksAtOnce bounds how many targets are looked at at a time.
+	looksAtOnce = 2
+	// retryLook is the pause after a look that failed.
+	retryLook = time.Minute
+)
+
+// timeParts is how many classes the time model names.
+const timeParts = 8
+
+// Diagnose looks at a target for a window, as `dyno diagnose` does, in a task whose result is the id of the diagnosis.
+func (s *Service) Diagnose(ctx context.Context, name, by string, o capture.Options) (Task, error) {
+	if _, err := s.app.locate(ctx, name, &Login{}); err != nil {
+		return Task{}, err
+	}
+	if o.Window == 0 {
+		o.Window = DefaultWindow
+	}
+	return s.StartTask(Task{Kind: "diagnose", Title: fmt.Sprintf("Look at %s for %g s", name, o.Window.Seconds()), Target: name, By: by},
+		func(ctx context.Context, sink progress.Sink, _ func(string)) (string, error) {
+			o.Progress = sink
+			d, err := s.look(ctx, name, o, Diagnosis{By: by})
+			return d.ID, err
+		})
+}
+
+// look takes a snapshot, judges it and keeps both.
+func (s *Service) look(ctx context.Context, name string, o capture.Options, d Diagnosis) (Diagnosis, error) {
+	t, err := s.app.Open(ctx, name, Login{})
+	if err != nil {
+		return d, err
+	}
+	defer t.Close()
+	if d.Snapshot, err = capture.Take(ctx, t, o); err != nil {
+		return d, err
+	}
+	d.Judge()
+	return s.app.KeepNew(ctx, d)
+}
+
+// Judged returns a stored diagnosis with its reasoning. Unknown: ledger.ErrNotFound.
+func (s *Service) Judged(ctx context.Context, id string) (Judged, error) {
+	d, err := s.ledger.Diagnosis(ctx, id)
+	if err != nil {
+		return Judged{}, err
+	}
+	j := Judged{Verdict: verdict(d), Findings: d.Findings, Symptoms: []finding.Symptom{}, Classes: map[string]class.Class{}, Sources: []snapshot.Source{}}
+	if j.Findings == nil {
+		j.Findings = []finding.Finding{}
+	}
+	if d.Snapshot == nil {
+		j.To = d.At
+		return j, nil
+	}
+	x, err := snapshot.Decode(d.Snapshot)
+	if err != nil {
+		return j, fmt.Errorf("read diagnosis %s: %w", id, err)
+	}
+	symptoms, _ := Judge(x)
+	j.Symptoms = append(j.Symptoms, symptoms...)
+	j.Server, j.From, j.To = x.Target.Flavor+" "+x.Target.Version, x.From, x.To
+	j.Sentence = sentence(x, symptoms, d.Findings)
+	j.Reasoning = Reasoning(x, symptoms, d.Findings)
+	j.Time = timeModel(x)
+	for _, f := range d.Findings {
+		for _, id := range f.Subject.Classes {
+			if c, ok := x.Class(id); ok {
+				j.Classes[id] = c
+			}
+		}
+	}
+	j.Looked = len(x.Sources)
+	for _, src := range x.Sources {
+		if src.State != snapshot.OK {
+			j.Sources = append(j.Sources, src)
+		}
+	}
+	return j, nil
+}
+
+func verdict(d ledger.Diagnosis) Verdict {
+	v := Verdict{ID: d.ID, Target: d.Target, At: d.At, By: d.By, Background: d.Background, Count: len(d.Findings), server: d.Server}
+	if len(d.Findings) > 0 {
+		f := d.Findings[0]
+		v.Worst, v.Severity, v.Share = f.Title, f.Severity, f.Share
+	}
+	return v
+}
+
+// Verdicts returns the diagnoses that are kept of a target, newest first, at most n; of each target its newest with target "". Those of
+// another server, which the target's name stood for before, are left out.
+func (s *Service) Verdicts(ctx context.Context, name string, n int) ([]Verdict, error) {
+	if name != "" {
+		return s.verdictsOf(ctx, name, n)
+	}
+	newest, err := s.ledger.NewestDiagnoses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Verdict, 0, len(newest))
+	for t, id := range newest {
+		if _, watched := s.Find(t); !watched {
+			continue
+		}
+		v, ok := s.looks.known(id)
+		if !ok {
+			d, err := s.ledger.Diagnosis(ctx, id)
+			if errors.Is(err, ledger.ErrNotFound) { // forgotten meanwhile
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			v = verdict(d)
+			s.looks.remember(v)
+		}
+		if !s.about(v) {
+			older, err := s.verdictsOf(ctx, t, 1)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, older...)
+			continue
+		}
+		out = append(out, v)
+	}
+	slices.SortFunc(out, func(a, b Verdict) int { return cmp.Compare(a.Target, b.Target) })
+	return out, nil
+}
+
+// verdictsOf returns those of one target.
+func (s *Service) verdictsOf(ctx context.Context, name string, n int) ([]Verdict, error) {
+	most := n
+	for {
+		ds, err := s.ledger.Diagnoses(ctx, name, most)
+		if err != nil {
+			return nil, err
+		}
+		out := []Verdict{}
+		for _, d := range ds {
+			if v := verdict(d); s.about(v) && (n == 0 || len(out) < n) {
+				out = append(out, v)
+			}
+		}
+		if n == 0 || len(out) == n || len(ds) < most {
+			return out, nil
+		}
+		most *= 8 // some are of another server
+	}
+}
+
+// about reports whether a verdict is one of the server that its target's name stands for, as far as that is known.
+func (s *Service) about(v Verdict) bool {
+	now := s.serverOf(v.Target)
+	return v.server == "" || now == "" || v.server == now
+}
+
+// JudgedEvery is the time between two looks that nobody asks for; 0: there are none.
+func (s *Service) JudgedEvery() time.Duration { return s.o.Judge }
+
+// timeModel works out where the window's time went.
+func timeModel(s *snapshot.Snapshot) TimeModel {
+	m := TimeModel{Seconds: s.Seconds(), Statement: s.TotalTime(), Parts: []TimePart{}}
+	rest := TimePart{Text: "all other classes"}
+	cs := slices.Clone(s.Classes)
+	slices.SortStableFunc(cs, func(a, b class.Class) int { return cmp.Compare(b.TimeSec, a.TimeSec) })
+	for i, c := range cs {
+		if i < timeParts {
+			m.Parts = append(m.Parts, TimePart{Class: c.ID, Text: c.Fingerprint, Seconds: c.TimeSec, Count: c.Count})
+			continue
+		}
+		rest.Seconds += c.TimeSec
+		rest.Count += c.Count
+	}
+	if rest.Count > 0 {
+		m.Parts = append(m.Parts, rest)
+	}
+	for i := range m.Parts {
+		if m.Statement > 0 {
+			m.Parts[i].Share = m.Parts[i].Seconds / m.Statement
+		}
+	}
+	figure := func(name, unit, why string, value float64, ok bool) TimeFigure {
+		f := TimeFigure{Name: name, Unit: unit}
+		if ok {
+			f.Value = &value
+		} else {
+			f.Why = why
+		}
+		return f
+	}
+	const remote = "the server's process cannot be seen from here"
+	user, ok1 := s.Rate("dyno_server_cpu_seconds_total", metric.Label{Name: "mode", Value: "user"}).Get()
+	system, ok2 := s.Rate("dyno_server_cpu_seconds_total", metric.Label{Name: "mode", Value: "system"}).Get()
+	cpu := figure("server's CPU", "cores", remote, user+system, ok1 && ok2)
+	if n, ok := s.Host.CPUs.Get(); ok {
+		cpu.Limit = &n
+	}
+	wait, ok3 := s.Rate("node_cpu_seconds_total", metric.Label{Name: "mode", Value: "iowait"}).Get()
+	io := figure("machine waiting for its disks", "cores", remote, wait, ok3)
+	io.Limit = cpu.Limit
+	lock, ok4 := s.Rate("mysql_global_status_innodb_row_lock_time").Get()
+	questions, ok5 := s.Rate("mysql_global_status_questions").Get()
+	secs := m.Seconds
+	m.Figures = []TimeFigure{
+		figure("statements at work", "sessions", "no statement was seen", m.Statement/max(secs, 1e-9), len(s.Classes) > 0 && secs > 0),
+		cpu, io,
+		figure("waiting for row locks", "sessions", "the server's counters were not read", lock/1000, ok4),
+		figure("statements", "/s", "the server's counters were not read", questions, ok5),
+	}
+	return m
+}
+
+// looks is what a service remembers of its looks.
+type looks struct {
+	mu    sync.Mutex
+	short map[string]Verdict   // by target, its newest
+	due   map[string]time.Time // by target
+	at    map[string]bool      // those looked at now; false when another server has taken the target's name since
+}
+
+func (l *looks) known(id string) (Verdict, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, v := range l.short {
+		if v.ID == id {
+			return v, true
+		}
+	}
+	return Verdict{}, false
+}
+
+func (l *looks) remember(v Verdict) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.short == nil {
+		l.short = map[string]Verdict{}
+	}
+	l.short[v.Target] = v
+}
+
+// next picks a target that is due among those that are up, the longest overdue first, and marks it as being looked at.
+func (l *looks) next(up []string, now time.Time) (string, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.due == nil {
+		l.due, l.at = map[string]time.Time{}, map[string]bool{}
+	}
+	best := ""
+	for _, name := range up {
+		if _, looked := l.at[name]; !looked && !l.due[name].After(now) && (best == "" || l.due[name].Before(l.due[best])) {
+			best = name
+		}
+	}
+	if best == "" || len(l.at) >= looksAtOnce {
+		return "", false
+	}
+	l.at[best] = true
+	return best, true
+}
+
+func (l *looks) done(name string, next time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.at[name] {
+		l.due[name] = next
+	}
+	delete(l.at, name)
+}
+
+// renew forgets when a target was looked at: its name stands for another server, or for one that was not watched before.
+func (l *looks) renew(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.due, name)
+	if _, looked := l.at[name]; looked {
+		l.at[name] = false
+	}
+}
+
+// judgeAll looks at every target that is up, now and then every so often, until ctx ends. It only reads, and leaves a target alone while
+// a task changes it: a look at that would tell of the change, not of the server's work. While an experiment measures on this machine it
+// leaves all servers of the machine alone, for the looks would be measured, too.
+func (s *Service) judgeAll(ctx context.Context, every time.Duration) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		var up []string
+		for _, m := range s.Fleet() {
+			if m.State != nil && m.State.Up && s.mayLook(ctx, m.Entry) {
+				up = append(up, m.Entry.Name)
+			}
+		}
+		for {
+			name, ok := s.looks.next(up, time.Now())
+			if !ok {
+				break
+			}
+			running.Go(func() {
+				next := every
+				if err := s.judgeOne(ctx, name); err != nil {
+					if next = min(every, retryLook); ctx.Err() == nil && target.KindOf(err) != target.Gone { // of that its watcher tells
+						s.trouble.say(s.log, name+" was not judged; it is tried again", err)
+					}
+				}
+				s.looks.done(name, time.Now().Add(next))
+			})
+		}
+		if !wait(ctx, 2*time.Second) {
+			return
+		}
+	}
+}
+
+func (s *Service) judgeOne(ctx context.Context, name string) error {
+	d, err := s.look(ctx, name, capture.Options{Window: DefaultWindow}, Diagnosis{Background: true})
+	if err != nil {
+		return err
+	}
+	s.log.Debug("judged", "target", name, "findings", len(d.Findings))
+	return s.ledger.ForgetDiagnoses(ctx, name, keptBackground)
+}
+
+// mayLook reports whether no task would disturb a look at a target, or be disturbed by it.
+func (s *Service) mayLook(ctx context.Context, e ledger.Target) bool {
+	if s.tasks.changes(e.Name) {
+		return false
+	}
+	if !s.tasks.changes("") { // a task without a target works on this machine
+		return true
+	}
+	url := e.URL
+	if url == "" { // it was named when the service was started
+		spec, err := s.app.locate(ctx, e.Name, &Login{})
+		if err != nil {
+			return false
+		}
+		url = spec.URL()
+	}
+	return !onThisMachine(e.Name, url)
+}
+
+// changes reports whether a task changes the target now.
+func (b *tasks) changes(name string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.all, func(t *task) bool {
+		return t.State == TaskRunning && t.Target == name && !slices.Contains(reads, t.Kind)
+	})
+}

@@ -1,0 +1,219 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"dyno/internal/class"
+	"dyno/internal/event"
+	"dyno/internal/exposition"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/store/ledger"
+	"dyno/internal/store/series"
+)
+
+// keep stores one reading and hands it on. It runs in the goroutine that reads the target, so nothing here waits for the network.
+// What cannot be stored is told and left out: a full disk must not blind those who look.
+func (s *Service) keep(ctx context.Context, m *member, r reading.Reading) {
+	m.rename(r.Samples)
+	m.take(r)
+	err := s.Series.AppendRound(r)
+	if err != nil {
+		s.trouble.say(s.log, "series of "+r.Target+" were not stored", err)
+	}
+	if gap, ok := m.lost(r.At, errors.Is(err, series.ErrFull)); ok {
+		r.Events = append(r.Events, gap)
+	}
+	if err := s.History.PutState(ctx, r.State); err != nil && ctx.Err() == nil {
+		s.trouble.say(s.log, "the state of "+r.Target+" was not stored", err)
+	}
+	for i := range r.Events {
+		if err := s.mark(context.WithoutCancel(ctx), &r.Events[i]); err != nil {
+			s.trouble.say(s.log, "an event of "+r.Target+" was not stored", err)
+		}
+	}
+	if s.o.Publish != nil {
+		s.o.Publish(r)
+	}
+}
+
+func (s *Service) mark(ctx context.Context, e *event.Event) (err error) {
+	if e.ID == "" {
+		if e.ID, err = s.ledger.NewID(ctx, ledger.EventID); err != nil {
+			return err
+		}
+	}
+	return s.ledger.PutEvent(ctx, *e)
+}
+
+// lost follows a full disk: when there is room again it returns the time of which no series are kept as a gap.
+func (m *member) lost(at time.Time, full bool) (gap event.Event, ok bool) {
+	switch {
+	case full && m.fullSince.IsZero():
+		m.fullSince, m.fullRounds = at, 1
+	case full:
+		m.fullRounds++
+	case !m.fullSince.IsZero():
+		gap = event.Event{At: m.fullSince, Until: at, Target: m.entry.Name, Kind: event.Gap, Text: fmt.Sprintf("the disk was full: the series of %d readings were not kept", m.fullRounds)}
+		m.fullSince, m.fullRounds = time.Time{}, 0
+		return gap, true
+	}
+	return gap, false
+}
+
+// rename gives samples the names that mysqld_exporter gives them, so that dashboards and alerts made for that work on what is stored,
+// scraped and sent on. What a name becomes is worked out once.
+func (m *member) rename(samples []metric.Sample) {
+	for i := range samples {
+		x := &samples[i]
+		if len(x.Labels) > 0 {
+			continue
+		}
+		to, ok := m.names[x.Name]
+		if !ok {
+			to = exposition.Exporter(metric.Sample{Name: x.Name, Kind: x.Kind})
+			m.names[x.Name] = to
+		}
+		x.Name, x.Labels, x.Kind = to.Name, to.Labels, to.Kind
+	}
+}
+
+// take remembers the newest of what a target said.
+func (m *member) take(r reading.Reading) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.state, m.sources = r.State, r.Sources
+	if !r.State.Up {
+		clear(m.latest)
+	}
+	at := 0
+	for _, p := range r.Parts {
+		m.latest[p.Source] = append(m.latest[p.Source][:0:0], r.Samples[at:at+p.Samples]...)
+		at += p.Samples
+	}
+	m.latest[""] = append(m.latest[""][:0:0], r.Samples[at:]...)
+}
+
+// newest returns the newest sample of every live series.
+func (m *member) newest() []metric.Sample {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var all []metric.Sample
+	for _, part := range m.latest {
+		all = append(all, part...)
+	}
+	slices.SortFunc(all, func(a, b metric.Sample) int {
+		if d := strings.Compare(a.Name, b.Name); d != 0 {
+			return d
+		}
+		return a.Labels.Compare(b.Labels)
+	})
+	return all
+}
+
+// minute gathers windows of query classes until a minute is full.
+type minute struct {
+	from, to time.Time
+	classes  map[classKey]*class.Class
+}
+
+type classKey struct {
+	id, schema string
+	sampled    bool
+}
+
+// add returns the minute when the window ends it: windows end a moment after the whole second they are taken at.
+func (m *minute) add(w ClassWindow) (full minute, ok bool) {
+	if m.classes == nil {
+		m.from, m.classes = w.From, map[classKey]*class.Class{}
+	}
+	m.to = w.To
+	for _, c := range w.Classes {
+		k := classKey{c.ID, c.Schema, c.Sampled}
+		if have := m.classes[k]; have != nil {
+			have.Add(c)
+		} else {
+			m.classes[k] = &c
+		}
+	}
+	if !m.to.Truncate(time.Minute).After(m.from) {
+		return full, false
+	}
+	full = *m
+	*m = minute{}
+	return full, true
+}
+
+func (m *minute) list() []class.Class {
+	all := make([]class.Class, 0, len(m.classes))
+	for _, c := range m.classes {
+		all = append(all, *c)
+	}
+	slices.SortFunc(all, func(a, b class.Class) int {
+		switch {
+		case a.TimeSec > b.TimeSec:
+			return -1
+		case a.TimeSec < b.TimeSec:
+			return 1
+		}
+		return strings.Compare(a.ID+a.Schema, b.ID+b.Schema)
+	})
+	return all
+}
+
+func (s *Service) classes(ctx context.Context, m *member, w ClassWindow) {
+	if err := s.Series.Append(m.timed.add(w), metric.L("target", m.entry.Name)); err != nil {
+		s.trouble.say(s.log, "figures of the statements of "+m.entry.Name+" were not stored", err)
+	}
+	if full, ok := m.minute.add(w); ok {
+		s.store(ctx, m, full)
+	}
+}
+
+// flush keeps what there is of the last minute; the watcher has ended.
+func (s *Service) flush(m *member) {
+	if m.minute.classes != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		s.store(ctx, m, m.minute)
+		m.minute = minute{}
+	}
+}
+
+func (s *Service) store(ctx context.Context, m *member, full minute) {
+	if err := s.History.PutClasses(ctx, m.entry.Name, full.from, full.to, full.list()); err != nil {
+		s.trouble.say(s.log, "query classes of "+m.entry.Name+" were not stored", err)
+	}
+}
+
+// throttle says the same thing once a minute at most.
+type throttle struct {
+	mu   sync.Mutex
+	said map[string]time.Time
+	kept map[string]int
+}
+
+func (t *throttle) say(log *slog.Logger, what string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.said == nil {
+		t.said, t.kept = map[string]time.Time{}, map[string]int{}
+	}
+	if time.Since(t.said[what]) < time.Minute {
+		t.kept[what]++
+		return
+	}
+	args := []any{"error", err}
+	if n := t.kept[what]; n > 0 {
+		args = append(args, "times_since", n+1)
+	}
+	log.Warn(what, args...)
+	t.said[what], t.kept[what] = time.Now(), 0
+}

@@ -1,0 +1,146 @@
+package app
+
+import (
+	"testing"
+	"time"
+
+	"dyno/internal/class"
+	"dyno/internal/event"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/state"
+	"dyno/internal/store/ledger"
+)
+
+func TestMinuteAddsWindowsUp(t *testing.T) {
+	at := func(sec int) time.Time { return time.Unix(60_000+int64(sec), 0) }
+	window := func(from, to int, count uint64) ClassWindow {
+		return ClassWindow{Target: "x", From: at(from), To: at(to), Classes: []class.Class{
+			{ID: "a", Count: count, TimeSec: 1, Examined: known.Of(count)}, {ID: "a", Schema: "other", Count: 1, TimeSec: 5},
+		}}
+	}
+	var m minute
+	for i := range 11 {
+		if _, ok := m.add(window(i*5, i*5+5, 2)); ok {
+			t.Fatalf("full after window %d", i)
+		}
+	}
+	full, ok := m.add(window(55, 60, 2))
+	if !ok || !full.from.Equal(at(0)) || !full.to.Equal(at(60)) {
+		t.Fatalf("%+v %v", full, ok)
+	}
+	list := full.list()
+	if len(list) != 2 || list[0].Schema != "other" || list[0].Count != 12 || list[1].Count != 24 || list[1].Examined != known.Of(uint64(24)) {
+		t.Errorf("%+v", list)
+	}
+	if full, ok := m.add(window(60, 65, 7)); ok {
+		t.Errorf("%+v", full)
+	}
+	if got := m.list(); got[1].Count != 7 || !m.from.Equal(at(60)) {
+		t.Errorf("%+v", got)
+	}
+	if full, ok := m.add(window(65, 200, 1)); !ok || !full.from.Equal(at(60)) || !full.to.Equal(at(200)) { // nobody looked for a while
+		t.Errorf("%+v %v", full, ok)
+	}
+	if _, ok := m.add(window(200, 205, 1)); ok || !m.from.Equal(at(200)) {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestFullDiskIsAGap(t *testing.T) {
+	m := &member{entry: ledger.Target{Name: "x"}}
+	at := func(sec int64) time.Time { return time.Unix(sec, 0) }
+	f := func(sec int64, full, want bool) event.Event {
+		t.Helper()
+		e, ok := m.lost(at(sec), full)
+		if ok != want {
+			t.Errorf("at %d: %+v %v", sec, e, ok)
+		}
+		return e
+	}
+	f(1, false, false)
+	f(2, true, false)
+	f(3, true, false)
+	if e := f(4, false, true); e.Kind != event.Gap || !e.At.Equal(at(2)) || !e.Until.Equal(at(4)) || e.Target != "x" || e.Text != "the disk was full: the series of 2 readings were not kept" {
+		t.Errorf("%+v", e)
+	}
+	f(5, false, false)
+}
+
+func TestNewestIsWhatStillLives(t *testing.T) {
+	m := &member{latest: map[string][]metric.Sample{}, names: map[string]metric.Sample{}}
+	take := func(up bool, parts []reading.Part, names ...string) {
+		var samples []metric.Sample
+		for _, n := range names {
+			samples = append(samples, metric.Sample{Name: n, Value: 1})
+		}
+		m.rename(samples)
+		m.take(reading.Reading{Samples: samples, Parts: parts, State: &state.State{Up: up}})
+	}
+	f := func(want ...string) {
+		t.Helper()
+		got := m.newest()
+		if len(got) != len(want) {
+			t.Fatalf("%+v, want %v", got, want)
+		}
+		for i, x := range got {
+			if x.Name != want[i] {
+				t.Errorf("%d: %s, want %s", i, x.Name, want[i])
+			}
+		}
+	}
+	take(true, []reading.Part{{Source: "fast", Samples: 1}, {Source: "slow", Samples: 2}}, "mysql_global_status_com_select", "s1", "s2", "mysql_up")
+	f("mysql_global_status_commands_total", "mysql_up", "s1", "s2")
+	take(true, []reading.Part{{Source: "fast", Samples: 1}}, "f", "mysql_up") // the slow one's turn is later
+	f("f", "mysql_up", "s1", "s2")
+	take(true, []reading.Part{{Source: "fast", Samples: 0}, {Source: "slow", Samples: 1}}, "s1", "mysql_up") // the fast one failed
+	f("mysql_up", "s1")
+	take(false, nil, "mysql_up") // and now the server is gone
+	f("mysql_up")
+}
+
+func TestPriceOf(t *testing.T) {
+	at := func(n int) []metric.Point {
+		var ps []metric.Point
+		for i := range n {
+			ps = append(ps, metric.Point{At: int64(i) * 1000, Value: float64(i)})
+		}
+		return ps
+	}
+	scale := func(ps []metric.Point, by float64) []metric.Point {
+		for i := range ps {
+			ps[i].Value *= by
+		}
+		return ps
+	}
+	src := metric.L("source", "a")
+	p := priceOf("x", time.Unix(0, 0), time.Unix(10, 0), []metric.Series{
+		{Name: "dyno_source_seconds_total", Labels: src, Kind: metric.Counter, Points: scale(at(11), 0.002)},
+		{Name: "dyno_source_seconds_total", Labels: metric.L("source", "b"), Kind: metric.Counter, Points: scale(at(11), 0.005)},
+		{Name: "dyno_source_bytes_total", Labels: src, Kind: metric.Counter, Points: scale(at(11), 100)},
+		{Name: "dyno_scrape_duration_seconds", Labels: src, Points: []metric.Point{{At: 0, Value: 0.001}, {At: 1000, Value: 0.003}, {At: 2000, Value: 0.002}}},
+		{Name: "dyno_scrape_client_cpu_seconds_total", Kind: metric.Counter, Points: at(1)}, // one point is no rate
+	})
+	near := func(what string, v known.Value[float64], want float64) {
+		t.Helper()
+		if x, ok := v.Get(); !ok || x < want*0.999 || x > want*1.001 {
+			t.Errorf("%s: %v, want %v", what, v, want)
+		}
+	}
+	near("server", p.Server, 0.007)
+	near("bytes", p.Bytes, 100)
+	if p.Client.OK() || p.Rows.OK() {
+		t.Errorf("what was not measured: %+v", p)
+	}
+	if len(p.Sources) != 2 || p.Sources[0].Name != "b" || p.Sources[1].Readings != 3 {
+		t.Fatalf("%+v", p.Sources)
+	}
+	a := p.Sources[1]
+	near("mean", a.MeanMS, 2)
+	if v, ok := a.LowMS.Get(); !ok || v != 0 { // the interval would reach below zero, which no time does
+		t.Errorf("low: %v", a.LowMS)
+	}
+	near("high", a.HighMS, 2+4.3027*1/1.7320508) // t of 2 degrees of freedom × sd / √3
+	near("every", known.Of(a.Every), 1)
+}

@@ -1,0 +1,463 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"dyno/internal/compare"
+	"dyno/internal/hist"
+	"dyno/internal/metric"
+	"dyno/internal/report"
+	"dyno/internal/run"
+	"dyno/internal/store/ledger"
+)
+
+// tinyPlan takes a few seconds.
+const tinyPlan = `dyno_plan: 1
+name: tiny
+title: Are two sessions better than one?
+server: mariadb
+settings: {innodb_buffer_pool_size: 32M}
+workload: oltp_point_select
+options: {table-size: 200}
+axes:
+  - threads: [1, 2]
+trials: {time: 1s, warmup: 200ms..200ms, rounds: 3..3, margin: 25%, fresh: none}
+`
+
+// labOf returns a lab in a home of its own, whose servers' account can enter it.
+func labOf(t *testing.T) *Lab {
+	t.Helper()
+	home, err := os.MkdirTemp("/var/tmp", "dyno-lab-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	a := &App{Home: home, Version: "test", Environ: func(string) string { return "" }}
+	s, err := a.Serve(t.Context(), Serving{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.tasks.end()
+		y, err := a.Yard()
+		if err == nil {
+			err = y.RemoveAll(context.Background())
+		}
+		if err := errors.Join(err, s.Close(), a.Close(), os.RemoveAll(home)); err != nil {
+			t.Error(err)
+		}
+	})
+	return NewLab(s)
+}
+
+func lineFor(t *testing.T, l *Lab, id string) LabLine {
+	t.Helper()
+	all, err := l.Experiments(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range all {
+		if x.ID == id {
+			return x
+		}
+	}
+	t.Fatalf("%s is not in the list: %+v", id, all)
+	return LabLine{}
+}
+
+// TestLabShowsWhatWasMeasured runs a tiny experiment on a real server: what the lab shows are the figures of its report.
+func TestLabShowsWhatWasMeasured(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a real server")
+	}
+	l := labOf(t)
+	if all, err := l.Experiments(t.Context()); err != nil || len(all) != 0 {
+		t.Fatalf("%v %v", all, err)
+	}
+	c, err := l.app.PrepareComparison(t.Context(), CompareOptions{Text: []byte(tinyPlan), File: "tiny.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _, err := l.app.Compare(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := lineFor(t, l, r.ID)
+	if line.State != LabFinished || line.Trials != len(r.Trials) || line.Variants != 2 || line.Sentence != r.Sentence || line.Name != "tiny" || line.PID != 0 {
+		t.Errorf("%+v", line)
+	}
+	x, err := l.Experiment(t.Context(), r.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := l.app.Report(t.Context(), r.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range doc.Comparison.Cells {
+		got := x.Cells[i]
+		if got.Variant != want.Variant || got.Values["tps"] != want.Values["tps"] || got.Values["tps"].N == 0 || got.Ratios["tps"] != want.Ratios["tps"] {
+			t.Errorf("cell %d is %+v, the report has %+v", i, got, want)
+		}
+		if at := x.Laid.Cells[i].Figures[0].At; at == nil || at.Center != want.Values["tps"].Center {
+			t.Errorf("cell %d is laid out with %v", i, at)
+		}
+	}
+	if len(x.Runs) != len(r.Trials) || x.Runs[0].Values["tps"] != r.Trials[0].Values["tps"] || len(x.Laid.Strips) < 2 || !strings.Contains(x.PlanText, "name: tiny") {
+		t.Errorf("%d trials, %d strips, plan %q", len(x.Runs), len(x.Laid.Strips), x.PlanText)
+	}
+	if len(x.Laid.Env) == 0 || len(x.Laid.Method) == 0 {
+		t.Error("neither the environment nor how it was measured is there")
+	}
+	if _, err := l.SideBySide(t.Context(), r.ID, r.ID); !errors.Is(err, compare.ErrSets) {
+		t.Errorf("beside itself: %v", err)
+	}
+	if _, err := l.Resume(t.Context(), r.ID, "ann"); !errors.Is(err, ErrLabOptions) {
+		t.Errorf("resuming what has ended: %v", err)
+	}
+
+	// Its files are damaged: it is still listed, as damaged, and its report is still there once they are gone.
+	file := filepath.Join(l.app.experimentDir(r.ID), "experiment.json")
+	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if line := lineFor(t, l, r.ID); line.State != LabDamaged || line.Problem == "" {
+		t.Errorf("damaged: %+v", line)
+	}
+	if _, err := l.Experiment(t.Context(), r.ID); err == nil {
+		t.Error("a damaged experiment is shown")
+	}
+	if err := os.RemoveAll(l.app.experimentDir(r.ID)); err != nil {
+		t.Fatal(err)
+	}
+	if x, err := l.Experiment(t.Context(), r.ID); err != nil || x.Sentence != r.Sentence || x.Kind != "experiment" {
+		t.Errorf("by its report alone: %+v %v", x.LabLine, err)
+	}
+	if _, err := l.Experiment(t.Context(), "x-gone"); !errors.Is(err, ErrNoRecord) {
+		t.Errorf("one that never was: %v", err)
+	}
+}
+
+// TestLabRunsARecipe starts one, reads what it has measured while it runs, stops it, and goes on with it.
+func TestLabRunsARecipe(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a real server")
+	}
+	l := labOf(t)
+	l.service.fleet["here"] = &member{entry: ledger.Target{Name: "here", URL: "unix:///nowhere/s?user=root"}}
+	l.service.fleet["there"] = &member{entry: ledger.Target{Name: "there", URL: "mysql://root@db.example:3306"}}
+	defer clear(l.service.fleet)
+	d, err := l.Recipe(t.Context(), "threads", "small", nil)
+	if err != nil || d.Dry.Variants < 2 || d.Dry.Most < d.Dry.Least || d.Dry.Least <= 0 || len(d.Published) == 0 || len(d.Missing)+len(d.Problems) > 0 {
+		t.Fatalf("%+v %v", d, err)
+	}
+	if len(d.Disturbs) != 1 || d.Disturbs[0] != "here" || !strings.Contains(d.Disturb, "here") {
+		t.Errorf("it disturbs %v: %s", d.Disturbs, d.Disturb)
+	}
+	set := map[string]string{"trials.time": "1s", "trials.warmup": "100ms..100ms", "options.table-size": "200", "options.tables": "1"}
+	task, err := l.RunRecipe(t.Context(), "threads", "small", set, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if task.Kind != "recipe" || task.By != "ann" {
+		t.Errorf("%+v", task)
+	}
+	measured := func(more int) (x LabExperiment) {
+		t.Helper()
+		for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			now, _ := l.service.Task(task.ID)
+			if now.State != TaskRunning {
+				t.Fatalf("it ended: %+v", now)
+			}
+			live, _ := l.Live(task.ID)
+			if live.ID == "" {
+				continue
+			}
+			if x, err = l.Experiment(t.Context(), live.ID); err == nil && x.Trials >= more {
+				return x
+			}
+		}
+		t.Fatalf("no %d trials in time: %v", more, err)
+		return x
+	}
+	x := measured(2)
+	if x.State != LabRunning || x.Task != task.ID || x.Live == nil || x.Live.Most < 2 || x.Recipe != "threads" || len(x.Runs) < 2 {
+		t.Errorf("while it runs: %+v %+v", x.LabLine, x.Live)
+	}
+	if got, want := x.Runs[0].Values["tps"], 0.0; !(got > want) {
+		t.Errorf("its first trial did %v transactions/s", got)
+	}
+	if line := lineFor(t, l, x.ID); line.State != LabRunning || line.Task != task.ID {
+		t.Errorf("in the list: %+v", line)
+	}
+	if _, err := l.RunRecipe(t.Context(), "index-order", "small", nil, "bob"); !errors.Is(err, ErrTaskBusy) || !strings.Contains(err.Error(), x.ID) {
+		t.Errorf("a second one: %v", err)
+	}
+	if now, _ := l.service.Task(task.ID); now.Step == "" || len(now.Notes) < 3 {
+		t.Errorf("the task says %+v", now)
+	}
+	stop := func() Task {
+		t.Helper()
+		if err := l.service.CancelTask(task.ID); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			if now, _ := l.service.Task(task.ID); now.State != TaskRunning {
+				return now
+			}
+		}
+		t.Fatal("it does not stop")
+		return Task{}
+	}
+	if now := stop(); now.State != TaskCancelled || now.Result != x.ID {
+		t.Errorf("stopped: %+v", now)
+	}
+	kept := lineFor(t, l, x.ID)
+	if kept.State != LabInterrupted || kept.Stopped == "" || kept.Trials < 2 || kept.Task != "" {
+		t.Errorf("kept: %+v", kept)
+	}
+	marks, err := l.app.Events(t.Context(), "here", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	if err != nil || len(marks) != 1 || marks[0].Ref != x.ID || marks[0].Until.Before(marks[0].At) || marks[0].Until.IsZero() {
+		t.Errorf("marks: %+v %v", marks, err)
+	}
+
+	if task, err = l.Resume(t.Context(), x.ID, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	if y := measured(kept.Trials + 1); y.ID != x.ID || y.Runs[0].From != x.Runs[0].From {
+		t.Errorf("resumed as %s, its first trial began at %s", y.ID, y.Runs[0].From)
+	}
+	stop()
+}
+
+func TestLabRefuses(t *testing.T) {
+	l := labOf(t)
+	f := func(want error, name, scale string, set map[string]string) {
+		t.Helper()
+		if _, err := l.RunRecipe(t.Context(), name, scale, set, "ann"); !errors.Is(err, want) {
+			t.Errorf("%s %s %v: %v", name, scale, set, err)
+		}
+		if _, err := l.Recipe(t.Context(), name, scale, set); !errors.Is(err, want) {
+			t.Errorf("looking at %s %s %v: %v", name, scale, set, err)
+		}
+	}
+	f(ErrNoRecord, "nothing", "small", nil)
+	f(ErrNoRecord, "../recipes/threads", "small", nil)
+	f(ErrNoRecord, "", "small", nil)
+	f(ErrLabOptions, "threads", "gigantic", nil)
+	// Steps of a plan may be commands of the shell.
+	f(ErrLabOptions, "threads", "small", map[string]string{"before": "[{shell: id}]"})
+	f(ErrLabOptions, "threads", "small", map[string]string{"axes": "x"})
+	f(ErrLabOptions, "threads", "small", map[string]string{"trials.time": "{shell: id}"})
+	f(ErrLabOptions, "threads", "small", map[string]string{"trials.time": "never"})
+	for _, id := range []string{"", "x-", "x-1/../../etc", "../x-1", "d-1", "x-gone"} {
+		if _, err := l.Experiment(t.Context(), id); !errors.Is(err, ErrNoRecord) {
+			t.Errorf("experiment %q: %v", id, err)
+		}
+		if _, err := l.Resume(t.Context(), id, "ann"); !errors.Is(err, ErrNoRecord) {
+			t.Errorf("resume %q: %v", id, err)
+		}
+	}
+	if _, err := l.Run(t.Context(), "r-gone"); !errors.Is(err, ErrNoRecord) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestOnThisMachine(t *testing.T) {
+	f := func(name, url string, want bool) {
+		t.Helper()
+		if got := onThisMachine(name, url); got != want {
+			t.Errorf("%s %s: %v", name, url, got)
+		}
+	}
+	f("a", "unix:///run/s?user=root", true)
+	f("a", "mysql://root@127.0.0.1:3306", true)
+	f("a", "mysql://root@127.8.0.1", true)
+	f("a", "mysql://root@localhost:3306", true)
+	f("a", "mysql://root@[::1]:3306", true)
+	f("sandbox:a", "", true)
+	f("a", "mysql://root@10.0.0.1:3306", false)
+	f("a", "mysql://root@db.example", false)
+	f("a", "no url at all", false)
+}
+
+// TestLabRun keeps a run with more seconds than a picture has points: nothing of it is lost.
+func TestLabRun(t *testing.T) {
+	l := labOf(t)
+	led, err := l.app.Ledger(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t0 := time.Unix(1_760_000_000, 0)
+	var ticks []run.Tick
+	for i := range 1300 {
+		h := hist.New()
+		n := 10
+		if i == 700 {
+			n = 100
+		}
+		for range n {
+			h.Record(2 * time.Millisecond)
+		}
+		x := run.Tick{
+			Seq: i, At: t0.Add(time.Duration(i) * time.Second), Length: time.Second, Threads: 3, Ops: []run.Op{{Name: "pay", Reads: uint64(2 * n), Latency: h}},
+			Open: &run.Open{Due: uint64(n)},
+		}
+		if i == 1299 {
+			x.Open.Dropped, x.Errors = 4, map[string]uint64{"1213": 7}
+		}
+		ticks = append(ticks, x)
+	}
+	r := run.Run{ID: "r-1", Target: "shop", Workload: "pay", Started: t0, Elapsed: 1300 * time.Second, State: run.Done, Total: run.Merged(ticks)}
+	if err := errors.Join(led.PutRun(t.Context(), r), l.app.keepRun(t.Context(), led, r, ticks)); err != nil {
+		t.Fatal(err)
+	}
+	all, err := l.Runs(t.Context(), "shop", 10)
+	if err != nil || len(all) != 1 || all[0].Errors != 7 || all[0].Sessions != 3 || all[0].P95 == nil {
+		t.Fatalf("%+v %v", all, err)
+	}
+	if none, err := l.Runs(t.Context(), "blog", 10); err != nil || len(none) != 0 {
+		t.Errorf("%v %v", none, err)
+	}
+	x, err := l.Run(t.Context(), "r-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const operations = 1299*10 + 100
+	if x.Operations != operations || x.Queries != 2*operations || x.ByCode["1213"] != 7 || x.Arrivals == nil || x.Arrivals.Due != operations ||
+		x.Arrivals.Begun+x.Arrivals.Dropped != x.Arrivals.Due || x.Arrivals.Dropped != 4 {
+		t.Errorf("%+v %+v", x, x.Arrivals)
+	}
+	if len(x.Latencies) == 0 || math.Abs(x.Latencies[0].P95-0.002) > 0.0001 || x.Latencies[0].Count != operations {
+		t.Errorf("%+v", x.Latencies)
+	}
+	if len(x.Charts) < 2 || len(x.Charts[0].X) > labPoints {
+		t.Fatalf("%d charts of %d points", len(x.Charts), len(x.Charts[0].X))
+	}
+	top, sum, n := 0.0, 0.0, 0
+	for i, v := range x.Charts[0].Lines[0].Y {
+		if v == nil {
+			t.Fatalf("point %d is missing", i)
+		}
+		sum, n = sum+*v, n+1
+		top = max(top, *x.Charts[0].Lines[0].Hi[i])
+	}
+	if top != 100 || math.Abs(sum/float64(n)-float64(operations)/1300) > 0.2 {
+		t.Errorf("the highest second is %v, the mean %v", top, sum/float64(n))
+	}
+}
+
+func TestChartOf(t *testing.T) {
+	c := chartOf(report.Chart{Title: "t", Unit: "1/s", Lines: []report.Line{
+		{Name: "a", Points: []metric.Point{{At: 1000, Value: 1}, {At: 3000, Value: 3}}},
+		{Name: "b", Points: []metric.Point{{At: 2000, Value: 2}}},
+	}})
+	if len(c.X) != 3 || c.X[0] != 1 || c.Lines[0].Y[1] != nil || *c.Lines[0].Y[2] != 3 || *c.Lines[1].Y[1] != 2 || c.Lines[1].Y[0] != nil || c.Lines[0].Lo != nil {
+		t.Errorf("%+v", c)
+	}
+	if c := chartOf(report.Chart{}); c.X == nil || c.Lines == nil {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestLabListsReadOnce has lists that are asked for again and again: what a document says is read the first time only.
+func TestLabListsReadOnce(t *testing.T) {
+	l := labOf(t)
+	led, err := l.app.Ledger(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 8 << 20
+	long := []byte(`{"title":"long","sentence":"` + strings.Repeat("x", size) + `"}`)
+	for id, kind := range map[string]report.Kind{"x-1": report.Compare, "x-2": report.Compare, "m-1": report.Demo, "m-2": report.Proof} {
+		if err := led.PutDocument(t.Context(), string(kind), id, "", long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := []byte(fmt.Sprintf(`{"dyno_report":%d,"sentence":"%s"}`, report.Format, strings.Repeat("x", size)))
+	if err := led.PutDocument(t.Context(), string(report.Compare), "x-3", "", other); err != nil { // it holds no comparison
+		t.Fatal(err)
+	}
+	list := func() uint64 {
+		t.Helper()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		sides, err := l.Experiments(t.Context())
+		if err != nil || len(sides) != 2 || sides[0].Kind != "side by side" {
+			t.Fatal(sides, err)
+		}
+		docs, err := l.Documents(t.Context(), 10)
+		if err != nil || len(docs) != 2 || docs[0].Title != "long" || len(docs[1].Sentence) != size {
+			t.Fatal(len(docs), err)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if n := list(); n < 5*size {
+		t.Errorf("%d bytes for reading %d", n, 5*size)
+	}
+	if n := list(); n > size {
+		t.Errorf("the second time takes %d bytes: it reads them again", n)
+	}
+}
+
+func TestLabLists(t *testing.T) {
+	l := labOf(t)
+	all, err := l.Recipes(t.Context())
+	if err != nil || len(all) < 6 {
+		t.Fatalf("%v %v", all, err)
+	}
+	for _, r := range all {
+		if r.Title == "" || len(r.Scales) != 3 || r.Scales[0].Variants < 2 || r.Scales[0].Problem != "" || len(r.Scales[0].Servers) == 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	led, err := l.app.Ledger(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := led.PutDocument(t.Context(), "demo", "m-1", "sandbox:x", []byte(`{"title":"A missing index","sentence":"found"}`)); err != nil {
+		t.Fatal(err)
+	}
+	docs, err := l.Documents(t.Context(), 10)
+	if err != nil || len(docs) != 1 || docs[0].Title != "A missing index" || docs[0].Kind != "demo" {
+		t.Errorf("%+v %v", docs, err)
+	}
+	if err := led.PutDocument(t.Context(), "demo", "m-1", "sandbox:x", []byte(`{"title":"Stored anew","sentence":"found"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := led.PutDocument(t.Context(), "proof", "p-1", "sandbox:x", []byte(`{"title":"A proof"}`)); err != nil {
+		t.Fatal(err)
+	}
+	docs, err = l.Documents(t.Context(), 10)
+	titles := map[string]string{}
+	for _, d := range docs {
+		titles[d.ID] = d.Title
+	}
+	if err != nil || len(docs) != 2 || titles["m-1"] != "Stored anew" || titles["p-1"] != "A proof" {
+		t.Errorf("%+v %v", docs, err)
+	}
+	if docs, err = l.Documents(t.Context(), 1); err != nil || len(docs) != 1 {
+		t.Errorf("%+v %v", docs, err)
+	}
+	if _, err := l.Experiment(t.Context(), "x-1"); !errors.Is(err, ErrNoRecord) {
+		t.Error(err)
+	}
+	if err := os.MkdirAll(l.app.experimentDir("x-1"), 0o755); err != nil { // a directory without anything in it
+		t.Fatal(err)
+	}
+	if line := lineFor(t, l, "x-1"); line.State != LabDamaged {
+		t.Errorf("%+v", line)
+	}
+}

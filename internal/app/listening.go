@@ -1,0 +1,223 @@
+package app
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// listener is a place of this machine where a server may listen.
+type listener struct {
+	network, address string // "unix" and a path, or "tcp" and host:port
+	pid              int    // of the server, 0 where the kernel does not tell us
+	uid              int    // whose it is, -1 where that is not known
+}
+
+// serverProcess is a process that bears a server's name.
+type serverProcess struct {
+	pid          int
+	socket, port string // of its command line
+	inodes       []string
+}
+
+// serverNames are those of the programs that are looked for.
+var serverNames = []string{"mysqld", "mariadbd", "mysqld-debug"}
+
+// listening finds what servers of the MySQL family listen on, by what the kernel shows below root ("" is the machine itself): sockets and
+// ports of processes with a server's name, sockets whose name tells what they are, and port 3306. Who is not root sees the names of others'
+// processes and all sockets, but not which belong to whom. The sockets (paths) and ports (host:port) of also count too, whatever listens.
+func listening(root string, also ...string) []listener {
+	servers := serverProcesses(root)
+	owner := map[string]int{}
+	ports := map[string]bool{"3306": true}
+	sockets := map[string]int{}
+	for _, address := range also {
+		if _, port, err := net.SplitHostPort(address); err == nil && !filepath.IsAbs(address) {
+			ports[port] = true
+		} else {
+			sockets[address] = 0
+		}
+	}
+	for _, p := range servers {
+		for _, i := range p.inodes {
+			owner[i] = p.pid
+		}
+		if p.socket != "" {
+			sockets[p.socket] = p.pid
+		}
+		if p.port != "" {
+			ports[p.port] = true
+		}
+	}
+	var all []listener
+	for _, s := range unixListeners(root) {
+		pid, named := sockets[s.path]
+		if p := owner[s.inode]; p != 0 { // what the kernel tells goes before what a process says of itself
+			pid = p
+		}
+		name := strings.ToLower(filepath.Base(s.path))
+		tells := (strings.Contains(name, "mysql") || strings.Contains(name, "maria")) && (strings.HasSuffix(name, ".sock") || strings.HasSuffix(name, ".socket"))
+		if strings.Contains(name, "mysqlx") || pid == 0 && !named && !tells {
+			continue
+		}
+		st, err := os.Stat(s.path)
+		if err != nil {
+			continue // of another root directory, as in a container
+		}
+		all = append(all, listener{"unix", s.path, pid, uidOf(st)})
+	}
+	for _, l := range tcpListeners(root) {
+		_, port, _ := strings.Cut(l.address.String(), "]:")
+		if port == "" {
+			port = strconv.Itoa(int(l.address.Port()))
+		}
+		pid := owner[l.inode]
+		if pid == 0 && !ports[port] || port == "33060" {
+			continue
+		}
+		at := l.address
+		if at.Addr().IsUnspecified() {
+			at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
+		}
+		x := listener{"tcp", at.String(), pid, l.uid}
+		if !slices.ContainsFunc(all, func(y listener) bool { return x.network == y.network && x.address == y.address }) {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+func uidOf(st os.FileInfo) int {
+	if s, ok := st.Sys().(*syscall.Stat_t); ok {
+		return int(s.Uid)
+	}
+	return -1
+}
+
+func serverProcesses(root string) (all []serverProcess) {
+	entries, err := os.ReadDir(filepath.Join(root, "/proc"))
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		dir := filepath.Join(root, "/proc", e.Name())
+		cmd, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if err != nil {
+			continue
+		}
+		args := strings.Split(strings.TrimRight(string(cmd), "\x00"), "\x00")
+		if !isServer(args) {
+			continue
+		}
+		p := serverProcess{pid: pid}
+		for _, a := range args {
+			if v, ok := strings.CutPrefix(a, "--socket="); ok && filepath.IsAbs(v) {
+				p.socket = v
+			}
+			if v, ok := strings.CutPrefix(a, "--port="); ok {
+				p.port = v
+			}
+		}
+		fds, err := os.ReadDir(filepath.Join(dir, "fd"))
+		if err != nil {
+			all = append(all, p)
+			continue
+		}
+		for _, fd := range fds {
+			if l, err := os.Readlink(filepath.Join(dir, "fd", fd.Name())); err == nil {
+				if i, ok := strings.CutPrefix(l, "socket:["); ok {
+					p.inodes = append(p.inodes, strings.TrimSuffix(i, "]"))
+				}
+			}
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// isServer looks at a command line. A server may be run by the dynamic linker, whose name then comes first.
+func isServer(args []string) bool {
+	is := func(a string) bool { return slices.Contains(serverNames, filepath.Base(a)) }
+	if len(args) == 0 || is(args[0]) {
+		return len(args) > 0
+	}
+	return strings.HasPrefix(filepath.Base(args[0]), "ld-") && slices.ContainsFunc(args, is)
+}
+
+type unixListener struct{ path, inode string }
+
+// unixListeners reads /proc/net/unix: Num RefCount Protocol Flags Type St Inode Path (proc(5)); the flag 0x10000 is a socket that listens.
+func unixListeners(root string) (all []unixListener) {
+	text, err := os.ReadFile(filepath.Join(root, "/proc/net/unix"))
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if len(f) != 8 || f[4] != "0001" || !filepath.IsAbs(f[7]) { // a path with spaces is no server's
+			continue
+		}
+		if flags, err := strconv.ParseUint(f[3], 16, 32); err == nil && flags&0x10000 != 0 {
+			all = append(all, unixListener{f[7], f[6]})
+		}
+	}
+	return all
+}
+
+type tcpListener struct {
+	address netip.AddrPort
+	inode   string
+	uid     int
+}
+
+// tcpListeners reads /proc/net/tcp and tcp6, in which the state 0A is LISTEN.
+func tcpListeners(root string) (all []tcpListener) {
+	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			f := strings.Fields(line) // sl local remote st queues timer retransmits uid timeout inode …
+			if len(f) < 10 || f[3] != "0A" {
+				continue
+			}
+			at, err := kernelAddress(f[1])
+			uid, bad := strconv.Atoi(f[7])
+			if err != nil || bad != nil {
+				continue
+			}
+			all = append(all, tcpListener{at, f[9], uid})
+		}
+	}
+	return all
+}
+
+// kernelAddress reads an address as the kernel writes it: words of 32 bits, least byte first, in hexadecimal, a colon, the port.
+func kernelAddress(text string) (netip.AddrPort, error) {
+	addr, port, _ := strings.Cut(text, ":")
+	p, err := strconv.ParseUint(port, 16, 16)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	b, err := hex.DecodeString(addr)
+	if err != nil || len(b) != 4 && len(b) != 16 {
+		return netip.AddrPort{}, fmt.Errorf("%q is no address", addr)
+	}
+	for i := 0; i < len(b); i += 4 {
+		slices.Reverse(b[i : i+4])
+	}
+	ip, _ := netip.AddrFromSlice(b)
+	return netip.AddrPortFrom(ip.Unmap(), uint16(p)), nil
+}

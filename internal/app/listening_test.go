@@ -1,0 +1,154 @@
+package app
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dyno/test/servers"
+)
+
+func TestKernelAddress(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		a, err := kernelAddress(text)
+		got := a.String()
+		if err != nil {
+			got = "error"
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+	f("0100007F:0CEA", "127.0.0.1:3306")
+	f("00000000:0CEB", "0.0.0.0:3307")
+	f("00000000000000000000000001000000:0CEA", "[::1]:3306")
+	f("0000000000000000FFFF00000100007F:0CEA", "127.0.0.1:3306")
+	f("00000000000000000000000000000000:0CEA", "[::]:3306")
+	f("0100:0CEA", "error")
+	f("0100007F", "error")
+	f("0100007F:CEACEA", "error")
+	f("xx00007F:0CEA", "error")
+}
+
+func TestIsServer(t *testing.T) {
+	f := func(line string, want bool) {
+		t.Helper()
+		if got := isServer(strings.Fields(line)); got != want {
+			t.Errorf("%q: got %v", line, got)
+		}
+	}
+	f("/usr/sbin/mariadbd --socket=/x", true)
+	f("mysqld", true)
+	f("/opt/lib/ld-linux-x86-64.so.2 --argv0 mysqld /opt/sbin/mysqld --port=1", true)
+	f("/bin/sh /usr/bin/mysqld_safe", false)
+	f("mysql -h mysqld", false)
+	f("vim mysqld", false)
+	f("", false)
+}
+
+// TestListeningFromFiles reads a made-up machine as somebody sees it who may not look into the server's process.
+func TestListeningFromFiles(t *testing.T) {
+	root := t.TempDir()
+	sock := filepath.Join(root, "mysqld.sock")
+	odd := filepath.Join(root, "odd") // a name that tells nothing: the command line does
+	for _, s := range []string{sock, odd, filepath.Join(root, "mysqlx.sock"), filepath.Join(root, "other.sock")} {
+		l, err := net.Listen("unix", s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+	}
+	write := func(name, text string) {
+		t.Helper()
+		p := filepath.Join(root, "proc", name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("77/cmdline", "/usr/sbin/mysqld\x00--socket="+odd+"\x00--port=3399\x00")
+	write("78/cmdline", "nginx\x00--port=80\x00")
+	line := func(flags, path string) string {
+		return "0000: 00000002 00000000 " + flags + " 0001 01 12345 " + path + "\n"
+	}
+	write("net/unix", "Num RefCount Protocol Flags Type St Inode Path\n"+
+		line("00010000", sock)+line("00010000", odd)+line("00010000", root+"/mysqlx.sock")+line("00010000", root+"/other.sock")+
+		line("00000000", root+"/mysql-connected.sock")+line("00010000", root+"/mysql-gone.sock")+line("00010000", "@mysql.sock")+"short line\n")
+	tcp := func(local, state string) string {
+		return "  0: " + local + " 00000000:0000 " + state + " 00000000:00000000 00:00000000 00000000   999        0 4711 1\n"
+	}
+	write("net/tcp", "sl local\n"+tcp("0100007F:0CEA", "0A")+tcp("00000000:0D47", "0A")+tcp("0100007F:0050", "0A")+tcp("0100007F:0CEA", "01")+tcp("bad:0CEA", "0A"))
+	write("net/tcp6", "sl local\n"+tcp("00000000000000000000000000000000:0D47", "0A"))
+	f := func(want []string, also ...string) {
+		t.Helper()
+		var got []string
+		for _, l := range listening(root, also...) {
+			got = append(got, l.network+" "+l.address)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	f([]string{"unix " + sock, "unix " + odd, "tcp 127.0.0.1:3306", "tcp 127.0.0.1:3399"})
+	f([]string{"unix " + sock, "unix " + odd, "unix " + root + "/other.sock", "tcp 127.0.0.1:3306", "tcp 127.0.0.1:3399", "tcp 127.0.0.1:80"},
+		root+"/other.sock", "127.0.0.1:80", "/nowhere", "localhost:3307")
+}
+
+// TestListeningBelieves: whose a socket is the kernel tells; what a process says of itself counts where that is not known.
+func TestListeningBelieves(t *testing.T) {
+	root := t.TempDir()
+	sock := filepath.Join(root, "mysqld.sock")
+	l, err := net.Listen("unix", sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	f := func(want int, shown bool) {
+		t.Helper()
+		for _, pid := range []string{"77", "99"} {
+			dir := filepath.Join(root, "proc", pid)
+			err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir+"/fd", 0o700), os.WriteFile(dir+"/cmdline", []byte("mysqld\x00"), 0o600))
+			if pid == "99" { // it only says so
+				err = errors.Join(err, os.WriteFile(dir+"/cmdline", []byte("mysqld\x00--socket="+sock+"\x00"), 0o600))
+			} else if shown {
+				err = errors.Join(err, os.Symlink("socket:[12345]", dir+"/fd/3"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		line := "Num RefCount Protocol Flags Type St Inode Path\n0000: 00000002 00000000 00010000 0001 01 12345 " + sock + "\n"
+		if err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/unix", []byte(line), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if all := listening(root); len(all) != 1 || all[0].pid != want {
+			t.Errorf("got %+v, want process %d", all, want)
+		}
+	}
+	f(77, true)
+	f(99, false)
+}
+
+// TestListeningFindsServers holds what the kernel tells to a server that is really there, whose socket has a name that tells nothing.
+func TestListeningFindsServers(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	var sock, tcp bool
+	for _, l := range listening("") {
+		if l.network == "unix" && l.address == s.Socket {
+			sock = l.pid == s.PID && l.uid == os.Geteuid()
+		}
+		if _, p, _ := net.SplitHostPort(l.address); l.network == "tcp" && l.pid == s.PID {
+			tcp = p != ""
+		}
+	}
+	if !sock || !tcp {
+		t.Errorf("socket found: %v, port found: %v", sock, tcp)
+	}
+}

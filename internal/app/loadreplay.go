@@ -1,0 +1,34 @@
+package app
+
+import (
+	"context"
+
+	"dyno/internal/digestsource"
+	"dyno/internal/load"
+	"dyno/internal/run"
+	"dyno/internal/slowlog"
+	"dyno/internal/target"
+)
+
+// Replay is what came of running logs again.
+type Replay struct {
+	Run     run.Run
+	Of      load.Replayed
+	Skipped []slowlog.Skip // what of the logs could not be read, the first digest.MaxSkips parts
+	Skips   uint64         // how many there are
+}
+
+// Replay runs the statements of logs again and keeps the run, as Load does. The ticks go to the sink.
+func (a *App) Replay(ctx context.Context, t *target.Target, cfg load.ReplayConfig, logs digestsource.LogOptions, sink func(run.Tick)) (x Replay, err error) {
+	src, err := digestsource.OpenEntries(ctx, logs)
+	if err != nil {
+		return x, err
+	}
+	cfg.Logs = logs.Paths
+	x.Run, _, err = a.kept(ctx, nil, sink, func(sink func(run.Tick)) (r run.Run, err error) {
+		r, x.Of, err = load.Replay(ctx, t, cfg, src, sink)
+		return r, err
+	})
+	_, x.Skipped, x.Skips = src.Close()
+	return x, err
+}

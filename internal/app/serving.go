@@ -1,0 +1,277 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/remotewrite"
+	"dyno/internal/scrape"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/store/history"
+	"dyno/internal/store/ledger"
+	"dyno/internal/store/series"
+	"dyno/internal/target"
+)
+
+// Serving says what a Service does.
+type Serving struct {
+	Watching
+	Targets []string // names of the inventory or sandbox:NAME; none means the whole inventory, as it changes
+	Series  series.Options
+	History history.Options
+	Writes  []remotewrite.Options // where samples go besides; Cursor and Log are filled in
+	Log     *slog.Logger
+	Looking Looking // where Discover looks
+	// Judge is the time between two looks at a target that nobody asked for; 0: there are none.
+	Judge time.Duration
+	// Publish is given each reading after it was stored.
+	Publish func(reading.Reading)
+}
+
+// Service watches many targets and keeps what it sees. It alone writes the stores of series and of history.
+type Service struct {
+	app     *App
+	o       Serving
+	log     *slog.Logger
+	Series  *series.Store
+	History *history.History
+	ledger  *ledger.Ledger
+	writers []*remotewrite.Writer
+
+	mu    sync.RWMutex
+	fleet map[string]*member
+
+	trouble throttle
+	desk    desk
+	tasks   tasks
+	looks   looks
+}
+
+// member is one target of the fleet.
+type member struct {
+	entry   ledger.Target
+	stop    context.CancelFunc
+	done    chan struct{}
+	minute  minute
+	timed   timed                    // of the goroutine that reads classes
+	planner planner                  // of the goroutine that plans
+	names   map[string]metric.Sample // of the goroutine that reads: see rename
+
+	fullSince  time.Time // of the goroutine that reads: see lost
+	fullRounds int
+
+	mu      sync.RWMutex
+	server  string // identity of the one that answered last
+	state   *state.State
+	sources []snapshot.Source
+	latest  map[string][]metric.Sample // by source
+}
+
+// SeriesDir returns where the service's series are, or would be.
+func (a *App) SeriesDir() string { return filepath.Join(a.Home, "store", "series") }
+
+// HistoryPath returns where the history's file is, or would be.
+func (a *App) HistoryPath() string { return filepath.Join(a.Home, "store", "history.db") }
+
+// Serve opens the stores. Run then watches, Close ends.
+func (a *App) Serve(ctx context.Context, o Serving) (*Service, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.Scrape.Meter = scrape.NewMeter() // one for all, so that what the program spends is shared out among its targets
+	s := &Service{app: a, o: o, log: o.Log, fleet: map[string]*member{}, desk: desk{started: time.Now()}}
+	var err error
+	if s.ledger, err = a.Ledger(ctx); err != nil {
+		return nil, err
+	}
+	for _, name := range o.Targets { // a slip of the pen is told now
+		if _, err := a.locate(ctx, name, &Login{}); err != nil {
+			return nil, err
+		}
+	}
+	if s.Series, err = series.OpenWith(a.SeriesDir(), o.Series); err != nil {
+		return nil, err
+	}
+	if s.History, err = history.Open(ctx, a.HistoryPath(), o.History); err != nil {
+		return nil, errors.Join(err, s.Series.Close())
+	}
+	for _, w := range o.Writes {
+		sum := sha256.Sum256([]byte(w.URL))
+		w.Cursor = filepath.Join(a.Home, "store", "remote-write-"+hex.EncodeToString(sum[:6]))
+		w.Log = o.Log
+		out, err := remotewrite.New(w, s.Series)
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		s.writers = append(s.writers, out)
+	}
+	return s, nil
+}
+
+// Writers returns how sending to other stores fares.
+func (s *Service) Writers() (all []remotewrite.Status) {
+	for _, w := range s.writers {
+		all = append(all, w.Status())
+	}
+	return all
+}
+
+// Close ends the use of the stores.
+func (s *Service) Close() error {
+	s.tasks.end()
+	return errors.Join(s.Series.Close(), s.History.Close())
+}
+
+// Run watches until ctx ends, which is no error. The inventory is looked at every two seconds.
+func (s *Service) Run(ctx context.Context) error {
+	defer s.stopAll()
+	defer s.tasks.end()
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	for _, w := range s.writers {
+		sending.Go(func() { s.send(ctx, w) })
+	}
+	if s.o.Judge > 0 {
+		judged := make(chan struct{})
+		go func() {
+			defer close(judged)
+			s.judgeAll(ctx, s.o.Judge)
+		}()
+		defer func() { <-judged }()
+	}
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		_ = s.History.Run(ctx, func(err error) { s.trouble.say(s.log, "the history was not written; it is tried again", err) })
+	}()
+	defer func() { <-kept }()
+	for {
+		if err := s.follow(ctx); err != nil && ctx.Err() == nil {
+			s.trouble.say(s.log, "the inventory cannot be read; the targets stay as they are", err)
+		}
+		if !wait(ctx, 2*time.Second) {
+			return nil
+		}
+	}
+}
+
+// send sends samples elsewhere and keeps the figures of it, until ctx ends.
+func (s *Service) send(ctx context.Context, w *remotewrite.Writer) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = w.Run(ctx) // nothing but the end of ctx ends it
+	}()
+	for wait(ctx, 15*time.Second) {
+		if err := s.Series.Append(w.Samples(time.Now()), nil); err != nil {
+			s.trouble.say(s.log, "figures of remote write were not stored", err)
+		}
+	}
+	<-done
+}
+
+// follow starts and stops watchers so that they are those of the inventory.
+func (s *Service) follow(ctx context.Context) error {
+	want := map[string]ledger.Target{}
+	for _, n := range s.o.Targets {
+		want[n] = ledger.Target{Name: n}
+	}
+	if len(s.o.Targets) == 0 {
+		all, err := s.ledger.Targets(ctx)
+		if err != nil {
+			return err
+		}
+		for _, t := range all {
+			want[t.Name] = t
+		}
+	}
+	s.mu.Lock()
+	var gone []*member
+	for name, m := range s.fleet {
+		if t, ok := want[name]; !ok || t != m.entry {
+			gone = append(gone, m)
+			delete(s.fleet, name)
+		}
+	}
+	s.mu.Unlock()
+	for _, m := range gone {
+		m.stop()
+		<-m.done
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, t := range want {
+		if s.fleet[name] == nil {
+			s.fleet[name] = s.start(ctx, t)
+		}
+	}
+	return nil
+}
+
+func (s *Service) start(ctx context.Context, t ledger.Target) *member {
+	ctx, stop := context.WithCancel(ctx)
+	m := &member{entry: t, stop: stop, done: make(chan struct{}), latest: map[string][]metric.Sample{}, names: map[string]metric.Sample{}}
+	w := s.app.watcher(t.Name, Login{}, s.o.Watching, func(r reading.Reading) { s.keep(ctx, m, r) }, func(c ClassWindow) { s.classes(ctx, m, c) })
+	w.plan = func(ctx context.Context, tg *target.Target, c ClassWindow) { s.plans(ctx, m, tg, c) }
+	w.open = s.noticing(m, w.open)
+	go func() {
+		defer close(m.done)
+		w.run(ctx)
+		s.flush(m)
+	}()
+	return m
+}
+
+// noticing opens a member's target and keeps which server answered: another one than before is looked at anew.
+func (s *Service) noticing(m *member, open func(context.Context) (*target.Target, error)) func(context.Context) (*target.Target, error) {
+	return func(ctx context.Context) (*target.Target, error) {
+		t, err := open(ctx)
+		if err != nil {
+			return t, err
+		}
+		m.mu.Lock()
+		another := m.server != t.Facts().Server
+		m.server = t.Facts().Server
+		m.mu.Unlock()
+		if another {
+			s.looks.renew(m.entry.Name)
+		}
+		return t, nil
+	}
+}
+
+// serverOf returns the identity of the server that a name stands for; "" when it is not watched or has not answered yet.
+func (s *Service) serverOf(name string) string {
+	s.mu.RLock()
+	m := s.fleet[name]
+	s.mu.RUnlock()
+	if m == nil {
+		return ""
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.server
+}
+
+func (s *Service) stopAll() {
+	s.mu.Lock()
+	all := slices.Collect(maps.Values(s.fleet))
+	s.mu.Unlock()
+	for _, m := range all {
+		m.stop()
+	}
+	for _, m := range all {
+		<-m.done
+	}
+}

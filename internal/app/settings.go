@@ -1,0 +1,503 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"dyno/internal/host"
+	"dyno/internal/known"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/store/history"
+	"dyno/internal/store/ledger"
+	"dyno/internal/store/series"
+	"dyno/internal/target"
+	"dyno/internal/tunnel"
+)
+
+// Settings is how a service is set up, and what that costs.
+type Settings struct {
+	Version string          `json:"version"`
+	Home    string          `json:"home"`
+	Listen  string          `json:"listen,omitzero"`
+	Started time.Time       `json:"started"`
+	Every   float64         `json:"every_seconds"`  // between two readings of a target
+	Targets []ledger.Target `json:"targets"`        // the inventory
+	Fixed   bool            `json:"fixed,omitzero"` // the targets were named when the service was started: the inventory is not followed
+	Keeping []Keeping       `json:"keeping"`
+	Disk    Disk            `json:"disk"`
+	Process OwnProcess      `json:"process"`
+	Writes  []Elsewhere     `json:"remote_writes"`
+}
+
+// Keeping is how long one kind of things is kept, what that takes now and what it will take.
+type Keeping struct {
+	Kept
+	Flag string `json:"flag,omitzero"` // of dyno serve, which sets it
+	// Days is how long it is kept; unknown: for ever.
+	Days known.Value[float64] `json:"keep_days,omitzero"`
+	// Limit bounds it on the disk, bytes.
+	Limit known.Value[float64] `json:"limit_bytes,omitzero"`
+	// Growth is bytes a day, measured; unknown before there is an hour of it.
+	Growth known.Value[float64] `json:"growth_bytes_per_day,omitzero"`
+	// Will is what it comes to at that pace when it is as old as it may get, bytes.
+	Will    known.Value[float64] `json:"will_take_bytes,omitzero"`
+	Targets []TargetShare        `json:"targets,omitempty"` // most first
+}
+
+// TargetShare is one target's part in what is kept. It is shared out, not counted: By tells how.
+type TargetShare struct {
+	Target string               `json:"target"`
+	Share  float64              `json:"share"` // 0 to 1
+	PerDay known.Value[float64] `json:"bytes_per_day,omitzero"`
+	By     string               `json:"by"` // "series", "size of a state", "classes of an hour"
+}
+
+// Disk is the file system of Dyno's home, bytes.
+type Disk struct {
+	Total known.Value[uint64] `json:"total_bytes,omitzero"`
+	Free  known.Value[uint64] `json:"free_bytes,omitzero"`
+}
+
+// OwnProcess is what this process takes of the machine, since it started.
+type OwnProcess struct {
+	PID    int                  `json:"pid"`
+	Memory known.Value[uint64]  `json:"memory_bytes,omitzero"` // resident
+	CPU    known.Value[float64] `json:"cpu_seconds,omitzero"`
+	Read   known.Value[uint64]  `json:"read_bytes,omitzero"` // from disks
+	Wrote  known.Value[uint64]  `json:"wrote_bytes,omitzero"`
+	Uptime float64              `json:"uptime_seconds"`
+}
+
+// Elsewhere is another store that samples are sent to.
+type Elsewhere struct {
+	To      string    `json:"to"`
+	Acked   time.Time `json:"acked,omitzero"`
+	Samples uint64    `json:"samples"`
+	Since   time.Time `json:"failing_since,omitzero"`
+	Error   string    `json:"error,omitzero"`
+}
+
+// desk keeps what is dear to work out for a service's settings.
+type desk struct {
+	started time.Time
+	seek    seeker
+
+	mu   sync.Mutex
+	at   time.Time
+	kept []Keeping
+}
+
+// measureEvery is how old a measurement of what is kept may be.
+const measureEvery = time.Minute
+
+// Settings returns how the service is set up. What is kept is measured once a minute at most.
+func (s *Service) Settings(ctx context.Context) (Settings, error) {
+	x := Settings{
+		Version: s.app.Version, Home: s.app.Home, Started: s.desk.started, Every: s.Every().Seconds(), Targets: []ledger.Target{}, Fixed: len(s.o.Targets) > 0,
+		Writes: []Elsewhere{}, Process: s.own(),
+	}
+	all, err := s.ledger.Targets(ctx)
+	if err != nil {
+		return x, err
+	}
+	x.Targets = append(x.Targets, all...)
+	if x.Keeping, err = s.keeping(ctx); err != nil {
+		return x, err
+	}
+	if total, free, err := host.Room(s.app.Home); err == nil {
+		x.Disk = Disk{known.Of(total), known.Of(free)}
+	}
+	for _, w := range s.Writers() {
+		e := Elsewhere{To: w.To, Acked: w.Acked, Samples: w.Samples, Since: w.Since}
+		if w.Err != nil {
+			e.Error = w.Err.Error()
+		}
+		x.Writes = append(x.Writes, e)
+	}
+	return x, nil
+}
+
+func (s *Service) own() OwnProcess {
+	p := OwnProcess{PID: os.Getpid(), Uptime: time.Since(s.desk.started).Seconds()}
+	if r, err := host.Process(p.PID); err == nil {
+		p.Memory, p.CPU, p.Read, p.Wrote = known.Of(r.RSSBytes), known.Of(r.UserSec+r.SysSec), r.ReadBytes, r.WriteBytes
+	}
+	return p
+}
+
+func (s *Service) keeping(ctx context.Context) ([]Keeping, error) {
+	s.desk.mu.Lock()
+	defer s.desk.mu.Unlock()
+	if s.desk.kept != nil && time.Since(s.desk.at) < measureEvery {
+		return s.desk.kept, nil
+	}
+	kept, err := s.app.Usage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := keepingOf(kept, s.o.Series, s.o.History)
+	s.share(ctx, all)
+	s.desk.kept, s.desk.at = all, time.Now()
+	return all, nil
+}
+
+// keepingOf puts beside what is kept how long it stays and what that will come to.
+func keepingOf(kept []Kept, so series.Options, ho history.Options) []Keeping {
+	days := func(d, usual time.Duration) known.Value[float64] { return known.Of(cmp.Or(d, usual).Hours() / 24) }
+	all := []Keeping{}
+	for _, k := range kept {
+		x := Keeping{Kept: k}
+		if k.PerDay > 0 {
+			x.Growth = known.Of(k.PerDay)
+		}
+		x.PerDay = 0                                                      // told once
+		if k.Kind == "classes" && k.Newest.Sub(k.Oldest) < 48*time.Hour { // their oldest is the begin of a day, not when it began
+			x.Growth = known.None[float64]()
+		}
+		switch k.Kind {
+		case "series, every second":
+			x.Flag, x.Days = "--keep", days(so.Retention, series.Retention)
+			if so.MaxBytes > 0 {
+				x.Limit = known.Of(float64(so.MaxBytes) * 0.8)
+			}
+		case "series, by the minute":
+			x.Flag, x.Days = "--keep-minutes", days(so.MinuteRetention, series.MinuteRetention)
+			if so.MaxBytes > 0 {
+				x.Limit = known.Of(float64(so.MaxBytes) * 0.2)
+			}
+		case "states":
+			x.Flag, x.Days, x.Limit = "--keep-states", days(ho.StateAge, 3*24*time.Hour), known.Of(float64(cmp.Or(ho.StateBytes, 2<<30)))
+		case "classes":
+			x.Flag, x.Days, x.Limit = "--keep-classes", days(ho.ClassAge, 400*24*time.Hour), known.Of(float64(cmp.Or(ho.ClassBytes, 1<<30)))
+		case "plans", "examples":
+			x.Flag, x.Days = "--keep-classes", days(ho.ClassAge, 400*24*time.Hour)
+		}
+		if g, ok := x.Growth.Get(); ok {
+			if d, ok := x.Days.Get(); ok {
+				will := max(g*d, float64(k.Bytes))
+				if l, ok := x.Limit.Get(); ok {
+					will = min(will, l)
+				}
+				x.Will = known.Of(will)
+			}
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// share tells which part of what is kept is which target's.
+func (s *Service) share(ctx context.Context, all []Keeping) {
+	now := time.Now()
+	fleet := s.Fleet()
+	weigh := func(kind, by string, weight func(Member) float64) {
+		i := slices.IndexFunc(all, func(k Keeping) bool { return k.Kind == kind })
+		if i < 0 {
+			return
+		}
+		sum := 0.0
+		var shares []TargetShare
+		for _, m := range fleet {
+			if w := weight(m); w > 0 {
+				sum += w
+				shares = append(shares, TargetShare{Target: m.Entry.Name, Share: w, By: by})
+			}
+		}
+		for j := range shares {
+			shares[j].Share /= sum
+			if g, ok := all[i].Growth.Get(); ok {
+				shares[j].PerDay = known.Of(g * shares[j].Share)
+			}
+		}
+		slices.SortStableFunc(shares, func(a, b TargetShare) int { return cmp.Compare(b.Share, a.Share) })
+		all[i].Targets = shares
+	}
+	live := func(m Member) float64 {
+		n, _ := s.Newest(m.Entry.Name)
+		return float64(len(n))
+	}
+	weigh("series, every second", "series", live)
+	weigh("series, by the minute", "series", live)
+	weigh("states", "size of a state", func(m Member) float64 {
+		if m.State == nil {
+			return 0
+		}
+		doc, _ := state.Encode(m.State)
+		return float64(len(doc))
+	})
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // of many targets with many classes it stays unknown
+	defer cancel()
+	counts := map[string]float64{}
+	for _, m := range fleet {
+		cs, _, err := s.History.Classes(ctx, m.Entry.Name, now.Add(-time.Hour), now, 0)
+		if err != nil {
+			return
+		}
+		counts[m.Entry.Name] = float64(len(cs))
+	}
+	weigh("classes", "classes of an hour", func(m Member) float64 { return counts[m.Entry.Name] })
+}
+
+// Discover looks for servers on this machine; within a few seconds the answer is the one of before. Who was refused a login is remembered
+// for longer, until something is added, removed or inspected with success.
+func (s *Service) Discover(ctx context.Context) (Discovery, error) {
+	return s.desk.seek.find(ctx, 5*time.Second, func(ctx context.Context, m *memory) (Discovery, error) {
+		return s.app.discover(ctx, s.o.Looking, m, s.identities())
+	})
+}
+
+// identities are the servers that were reached, by target, as target.Facts.Server.
+func (s *Service) identities() map[string]string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all := map[string]string{}
+	for name, m := range s.fleet {
+		m.mu.RLock()
+		if m.server != "" {
+			all[name] = m.server
+		}
+		m.mu.RUnlock()
+	}
+	return all
+}
+
+// Adopt takes what can be logged in to into the inventory, as App.Adopt, when that is empty.
+func (s *Service) Adopt(ctx context.Context) (taken []Found, d Discovery, err error) {
+	if d, err = s.Discover(ctx); err != nil {
+		return nil, d, err
+	}
+	if all, err := s.ledger.Targets(ctx); err != nil || len(all) > 0 {
+		return nil, d, err
+	}
+	taken, err = s.app.Adopt(ctx, d)
+	if len(taken) > 0 {
+		s.desk.seek.forget()
+	}
+	return taken, d, err
+}
+
+// AddTarget puts a server into the inventory, see App.AddTarget.
+func (s *Service) AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error) {
+	t, err := s.app.AddTarget(ctx, t, replace)
+	if err != nil {
+		return t, err
+	}
+	s.desk.seek.forget() // not before, for a search meanwhile would keep the inventory of before
+	if len(s.o.Targets) > 0 {
+		return t, nil
+	}
+	// Whoever added it asks for it next. Run looks at the inventory every two seconds.
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
+		if m, ok := s.Find(t.Name); ok && m.Entry == t || !wait(ctx, 50*time.Millisecond) {
+			break
+		}
+	}
+	return t, nil
+}
+
+// readyTime bounds Ready: what is asked for answers, and be it with nothing.
+const readyTime = 2 * time.Second
+
+// Ready waits until Run has begun with the targets that there are, so that nobody is told of an empty fleet who asks at once.
+func (s *Service) Ready(ctx context.Context) {
+	names := slices.Clone(s.o.Targets)
+	if len(names) == 0 {
+		all, err := s.ledger.Targets(ctx)
+		if err != nil {
+			return // Run tells
+		}
+		for _, t := range all {
+			names = append(names, t.Name)
+		}
+	}
+	missing := func(name string) bool { _, ok := s.Find(name); return !ok }
+	for end := time.Now().Add(readyTime); slices.ContainsFunc(names, missing) && time.Now().Before(end); {
+		if !wait(ctx, 10*time.Millisecond) {
+			return
+		}
+	}
+}
+
+// RemoveTarget takes a server off the inventory. What was stored about it stays.
+func (s *Service) RemoveTarget(ctx context.Context, name string) error {
+	if err := s.ledger.RemoveTarget(ctx, name); err != nil {
+		return err
+	}
+	s.desk.seek.forget()
+	return nil
+}
+
+// Inspect tries to reach a server as App.Inspect does.
+func (s *Service) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
+	c, err := s.app.Inspect(ctx, t)
+	if c.Reached && t.URL != "" { // a search may have been refused what is granted now
+		s.desk.seek.forget()
+	}
+	return c, err
+}
+
+// ErrTargetExists is the answer to adding a target under a name that another has.
+var ErrTargetExists = errors.New("the inventory has a target of that name")
+
+// AddTarget puts a server into the inventory: how to reach it and where its password is, never the password. With replace it may take the
+// place of another of that name. What is written wrongly is a *target.Error of kind BadTarget.
+func (a *App) AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error) {
+	if err := checkName(t.Name); err != nil {
+		return t, err
+	}
+	t, _, err := a.entry(t)
+	if err != nil {
+		return t, err
+	}
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return t, err
+	}
+	if replace {
+		return t, l.PutTarget(ctx, t)
+	}
+	there, err := l.AddTarget(ctx, t)
+	if err == nil && there != t {
+		err = fmt.Errorf("%w: %s is %s", ErrTargetExists, t.Name, there.URL)
+	}
+	return t, err
+}
+
+// checkName holds names to what can be typed and told apart from a URL.
+func checkName(name string) error {
+	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(r rune) bool {
+		return r == ':' || r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r)
+	}) {
+		return &target.Error{
+			Op: "add the target", Kind: target.BadTarget, Err: fmt.Errorf("target name %q: it must not be empty and holds no colon, slash or space", clip(name, 100)),
+			Hint: "a short word is best: shop, db1",
+		}
+	}
+	return nil
+}
+
+func clip(s string, n int) string {
+	if len(s) > n {
+		return strings.ToValidUTF8(s[:n], "") + "…"
+	}
+	return s
+}
+
+// entry brings a line of the inventory into its one form, and refuses a password in it.
+func (a *App) entry(t ledger.Target) (ledger.Target, target.Spec, error) {
+	spec, err := target.ParseURL(t.URL)
+	if err != nil {
+		return t, spec, err
+	}
+	bad := func(text, hint string) (ledger.Target, target.Spec, error) {
+		return t, spec, &target.Error{Op: "add the target", Kind: target.BadTarget, Err: errors.New(text), Hint: hint}
+	}
+	switch {
+	case spec.PasswordInURL:
+		t.URL = ""
+		return bad("the URL holds a password, which Dyno does not keep", "leave it out: put user and password into a file like my.cnf that only you can read and name that file, or name an environment variable of dyno's that holds it")
+	case t.Defaults != "" && t.PasswordEnv != "":
+		return bad("a defaults file and an environment variable are both given", "one of them says how to log in")
+	case strings.ContainsFunc(t.PasswordEnv, func(r rune) bool { return r == '=' || !unicode.IsPrint(r) || unicode.IsSpace(r) }):
+		return bad("that is no name of an environment variable", "give the variable's name, not the password itself")
+	case strings.ContainsFunc(t.Defaults, unicode.IsControl):
+		return bad("the name of the defaults file holds a control character", "")
+	}
+	t.URL = spec.URL()
+	return t, spec, nil
+}
+
+// Checked is what can be observed on a server.
+type Checked struct {
+	Target  string            `json:"target,omitzero"`
+	Reached bool              `json:"reached"`
+	Reason  string            `json:"reason,omitzero"` // why it was not
+	Fix     string            `json:"fix,omitzero"`
+	Create  []string          `json:"create_account,omitempty"` // where the account was refused
+	Flavor  string            `json:"flavor,omitzero"`
+	Version string            `json:"version,omitzero"`
+	Server  string            `json:"server,omitzero"` // tells it from any other
+	User    string            `json:"user,omitzero"`
+	TLS     string            `json:"tls,omitzero"` // cipher
+	Sources []snapshot.Source `json:"sources"`
+	Grants  []string          `json:"grants,omitempty"` // what the task watch needs, for that account
+}
+
+// CheckOpen tells what can be observed on a server that was reached.
+func (a *App) CheckOpen(ctx context.Context, t *target.Target) (Checked, error) {
+	f := t.Facts()
+	c := Checked{Target: t.Spec().Name, Reached: true, Flavor: f.Flavor, Version: f.Version.String(), Server: f.Server, User: f.User, TLS: f.TLS, Sources: []snapshot.Source{}}
+	sources, err := a.Check(ctx, t)
+	if err != nil {
+		return c, err
+	}
+	c.Sources = append(c.Sources, sources...)
+	if slices.ContainsFunc(sources, func(s snapshot.Source) bool { return s.State == snapshot.Denied }) {
+		c.Grants, _ = target.Grants(f.Flavor, "watch", f.User, nil) // of an account that cannot be named there are none
+	}
+	return c, nil
+}
+
+// inspectTime bounds a look at a server that somebody waits for.
+const inspectTime = 15 * time.Second
+
+// Inspect tries to reach a server of the inventory (only a name is given) or one that may be added to it, and tells what can be observed
+// there. A server that cannot be reached is an answer, no error.
+func (a *App) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
+	none := Checked{Target: t.Name, Sources: []snapshot.Source{}}
+	ctx, cancel := context.WithTimeout(ctx, inspectTime)
+	defer cancel()
+	var spec target.Spec
+	var err error
+	if t.URL == "" {
+		spec, err = a.Resolve(ctx, t.Name, Login{})
+	} else {
+		if t, spec, err = a.entry(t); err == nil {
+			spec, err = a.login(t, spec)
+		}
+	}
+	var unknown *UnknownTargetError
+	if errors.As(err, &unknown) || target.KindOf(err) == target.BadTarget {
+		return none, err
+	}
+	refused := func(err error) Checked {
+		none.Reason, none.Fix = err.Error(), target.HintOf(err)
+		if target.KindOf(err) == target.AuthFailed {
+			none.Flavor, none.Version = greeted(ctx, spec)
+			here := spec.Network == "unix" && spec.Jump == (tunnel.Jump{}) // the system's user of a jump host is another one
+			none.Create = AccountSQL(cmp.Or(none.Flavor, "mysql"), here, a.systemUser())
+		}
+		return none
+	}
+	if err != nil {
+		return refused(err), nil
+	}
+	o, err := target.Open(ctx, spec)
+	if err != nil {
+		return refused(err), nil
+	}
+	defer o.Close()
+	c, err := a.CheckOpen(ctx, o)
+	if err != nil {
+		return refused(err), nil
+	}
+	c.Target = t.Name
+	return c, nil
+}
+
+// Grants returns the statements that give an account what a task needs, see target.Grants. user may be name@host.
+func Grants(flavor, task, user string, schemas []string) ([]string, error) {
+	if name, host, ok := strings.Cut(user, "@"); ok && !strings.HasPrefix(user, "'") {
+		user = "'" + strings.ReplaceAll(name, "'", "''") + "'@'" + strings.ReplaceAll(host, "'", "''") + "'"
+	}
+	return target.Grants(flavor, task, user, schemas)
+}

@@ -1,0 +1,279 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"dyno/internal/journal"
+	"dyno/internal/known"
+	"dyno/internal/progress"
+	"dyno/internal/target"
+)
+
+// TaskState says how far a task got.
+type TaskState string
+
+// The states of a task.
+const (
+	TaskRunning   TaskState = "running"
+	TaskDone      TaskState = "done"
+	TaskFailed    TaskState = "failed"
+	TaskCancelled TaskState = "cancelled"
+)
+
+// Task is long work that a service does for somebody who watches it from elsewhere.
+type Task struct {
+	ID       string               `json:"id"`
+	Kind     string               `json:"kind"` // "diagnose", "apply", "undo", "prove", "recipe", "experiment"
+	Title    string               `json:"title"`
+	Target   string               `json:"target,omitzero"`
+	By       string               `json:"by,omitzero"`    // who asked for it
+	About    string               `json:"about,omitzero"` // id of what it works on: a finding, an action, an experiment
+	State    TaskState            `json:"state"`
+	Step     string               `json:"step,omitzero"`         // what is being done
+	Fraction known.Value[float64] `json:"fraction,omitzero"`     // 0 to 1
+	Left     known.Value[float64] `json:"left_seconds,omitzero"` // until it ends
+	Notes    []journal.Note       `json:"notes,omitempty"`       // newest last, at most 200
+	Result   string               `json:"result,omitzero"`       // id of what came of it
+	Error    string               `json:"error,omitzero"`
+	Hint     string               `json:"hint,omitzero"`
+	Started  time.Time            `json:"started"`
+	Ended    time.Time            `json:"ended,omitzero"`
+}
+
+// Errors of tasks, for errors.Is.
+var (
+	// ErrTaskBusy is the answer to a task that would get into the way of another one.
+	ErrTaskBusy = errors.New("another task works on this target")
+	// ErrNoTask is the answer to an id that no task of this process has.
+	ErrNoTask = errors.New("there is no such task")
+)
+
+// Work is what a task does. It reports and says what happens on the way, and returns the id of what came of it.
+type Work func(ctx context.Context, sink progress.Sink, note func(string)) (result string, err error)
+
+// Bounds of tasks.
+const (
+	maxTasks   = 100 // that are remembered
+	maxRunning = 8   // at a time
+	maxNotes   = 200 // of one task
+	// publishEvery bounds how often progress is told to listeners; what else changes is told at once.
+	publishEvery = 500 * time.Millisecond
+)
+
+// tasks are those of one process. The zero value is ready.
+type tasks struct {
+	mu      sync.Mutex
+	all     []*task // oldest first
+	ended   bool    // no more are taken
+	listen  []func(Task)
+	running sync.WaitGroup
+}
+
+// task is a Task at work; all but stop is guarded by tasks.mu.
+type task struct {
+	Task
+	stop context.CancelFunc
+	told time.Time // when listeners last heard of it
+}
+
+// reads names the kinds of task that change nothing on their target.
+var reads = []string{"diagnose", "prove"}
+
+// obstructs reports whether two tasks must not run at a time: both change the same target, or both do the same to it. Those without a
+// target work on this machine, which is one target too.
+func obstructs(a, b Task) bool {
+	if a.Target != b.Target {
+		return false
+	}
+	return a.Kind == b.Kind || !slices.Contains(reads, a.Kind) && !slices.Contains(reads, b.Kind)
+}
+
+// StartTask runs f in a goroutine that the end of Run cancels and waits for. Of x its Kind, Title, Target, By and About are taken. One task at a
+// time changes a target, and one does the same thing to it: else the answer is ErrTaskBusy, which names the other one.
+func (s *Service) StartTask(x Task, f Work) (Task, error) {
+	ctx, stop := context.WithCancel(context.Background())
+	t := &task{Task: Task{
+		ID: "t-" + strings.ToLower(rand.Text()[:10]), Kind: x.Kind, Title: x.Title, Target: x.Target, By: x.By, About: x.About, State: TaskRunning, Started: time.Now().UTC(),
+	}, stop: stop}
+	b := &s.tasks
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		stop()
+		return Task{}, errors.New("start task: the program is ending")
+	}
+	n := 0
+	for _, o := range b.all {
+		if o.State != TaskRunning {
+			continue
+		}
+		if n++; obstructs(o.Task, t.Task) {
+			stop()
+			return Task{}, fmt.Errorf("%w: %s (%s, %s)", ErrTaskBusy, o.Title, o.ID, cmp.Or(o.Step, "running"))
+		}
+	}
+	if n >= maxRunning {
+		stop()
+		return Task{}, fmt.Errorf("%w: %d tasks run already; wait for one or cancel it", ErrTaskBusy, n)
+	}
+	b.all = append(b.all, t)
+	b.forget()
+	b.tell(t)
+	b.running.Go(func() {
+		defer stop()
+		b.work(ctx, t, f)
+	})
+	return t.copy(), nil
+}
+
+// work runs f and keeps how it ended.
+func (b *tasks) work(ctx context.Context, t *task, f Work) {
+	var result string
+	var err error
+	func() {
+		defer func() {
+			// A task's mistake must not end the watching of all servers.
+			if p := recover(); p != nil {
+				err = fmt.Errorf("the task broke off: %v\n%s", p, debug.Stack())
+			}
+		}()
+		result, err = f(ctx, b.sink(t), func(text string) { b.note(t, text) })
+	}()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t.Result, t.Ended = result, time.Now().UTC()
+	t.Left = known.Value[float64]{}
+	switch {
+	case err == nil:
+		t.State, t.Step, t.Fraction = TaskDone, "", known.Of(1.0)
+	case ctx.Err() != nil:
+		t.State = TaskCancelled
+	default:
+		t.State = TaskFailed
+	}
+	if err != nil {
+		t.Error, t.Hint = err.Error(), target.HintOf(err)
+	}
+	b.tell(t)
+}
+
+// sink takes the progress of a task.
+func (b *tasks) sink(t *task) progress.Sink {
+	return func(p progress.Progress) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if t.State != TaskRunning {
+			return
+		}
+		step := t.Step
+		t.Step, t.Fraction, t.Left = p.Step, known.Value[float64]{}, known.Value[float64]{}
+		if f, ok := p.Fraction(); ok {
+			t.Fraction = known.Of(f)
+		}
+		if left, ok := p.Remaining(); ok {
+			t.Left = known.Of(left.Seconds())
+		}
+		if step != t.Step || p.End || time.Since(t.told) >= publishEvery {
+			b.tell(t)
+		}
+	}
+}
+
+func (b *tasks) note(t *task, text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t.Notes = append(t.Notes, journal.Note{At: time.Now().UTC(), Text: text})
+	if n := len(t.Notes); n > maxNotes {
+		t.Notes = slices.Clone(t.Notes[n-maxNotes:])
+	}
+	b.tell(t)
+}
+
+// tell hands the task as it is to the listeners, in order. The caller holds mu.
+func (b *tasks) tell(t *task) {
+	t.told = time.Now()
+	for _, f := range b.listen {
+		f(t.copy())
+	}
+}
+
+// forget drops the oldest ended tasks beyond those that are remembered. The caller holds mu.
+func (b *tasks) forget() {
+	over := len(b.all) - maxTasks
+	b.all = slices.DeleteFunc(b.all, func(t *task) bool {
+		if over <= 0 || t.State == TaskRunning {
+			return false
+		}
+		over--
+		return true
+	})
+}
+
+func (t *task) copy() Task {
+	x := t.Task
+	x.Notes = slices.Clone(x.Notes)
+	return x
+}
+
+// FollowTasks hands every change of a task to f from now on, in order. f returns quickly and asks nothing of the tasks.
+func (s *Service) FollowTasks(f func(Task)) {
+	s.tasks.mu.Lock()
+	defer s.tasks.mu.Unlock()
+	s.tasks.listen = append(s.tasks.listen, f)
+}
+
+// Tasks returns the last hundred tasks of this process, newest first.
+func (s *Service) Tasks() []Task {
+	s.tasks.mu.Lock()
+	defer s.tasks.mu.Unlock()
+	out := make([]Task, 0, len(s.tasks.all))
+	for _, t := range slices.Backward(s.tasks.all) {
+		out = append(out, t.copy())
+	}
+	return out
+}
+
+// Task returns one of them.
+func (s *Service) Task(id string) (Task, bool) {
+	s.tasks.mu.Lock()
+	defer s.tasks.mu.Unlock()
+	for _, t := range s.tasks.all {
+		if t.ID == id {
+			return t.copy(), true
+		}
+	}
+	return Task{}, false
+}
+
+// CancelTask asks a running task to stop; it ends when it has put things in order. One that ended stays as it is. Unknown: ErrNoTask.
+func (s *Service) CancelTask(id string) error {
+	s.tasks.mu.Lock()
+	defer s.tasks.mu.Unlock()
+	for _, t := range s.tasks.all {
+		if t.ID == id {
+			t.stop()
+			return nil
+		}
+	}
+	return fmt.Errorf("cancel task %q: %w", id, ErrNoTask)
+}
+
+// end cancels every task, waits until all have ended and takes no more.
+func (b *tasks) end() {
+	b.mu.Lock()
+	b.ended = true
+	for _, t := range b.all {
+		t.stop()
+	}
+	b.mu.Unlock()
+	b.running.Wait()
+}

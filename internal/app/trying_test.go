@@ -1,0 +1,136 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dyno/internal/class"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
+	"dyno/test/servers"
+)
+
+// TestTry has two indexes tried: one that spares a scan and one that nothing uses. The target is only read, and nothing is left behind.
+func TestTry(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			s := servers.Start(t, flavor)
+			s.Exec(t, "CREATE DATABASE d", "USE d",
+				"CREATE TABLE parent (id INT PRIMARY KEY)", "INSERT INTO parent VALUES (1)",
+				"CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a INT NOT NULL, b VARCHAR(20), n INT GENERATED ALWAYS AS (a + 1) VIRTUAL, p INT NOT NULL DEFAULT 1, "+
+					"KEY p (p), CONSTRAINT fk FOREIGN KEY (p) REFERENCES parent (id))",
+				"INSERT INTO t (a, b) VALUES (1, 'it''s'), (2, NULL), (3, 'x')")
+			for range 12 {
+				s.Exec(t, "USE d", "INSERT INTO t (a, b) SELECT a * 3 + id, b FROM t")
+			}
+			dir := t.TempDir()
+			for _, d := range []string{dir, filepath.Dir(dir)} { // the server runs as somebody else
+				if err := os.Chmod(d, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a := &App{Home: dir, Version: "test"}
+			defer a.Close()
+			spec, err := target.ParseURL(s.URL("root"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec.Name = "shop"
+			tg, err := target.Open(t.Context(), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tg.Close()
+			ref := schema.Ref{Schema: "d", Table: "t"}
+			snap := &snapshot.Snapshot{}
+			find := func(sql, col string) finding.Finding {
+				fp := sqltext.Fingerprint(sql)
+				c := class.Class{ID: sqltext.ID(fp), Fingerprint: fp, Schema: "d", Count: 10, TimeSec: 1, Example: sql}
+				snap.Classes = append(snap.Classes, c)
+				return finding.Finding{
+					ID: "f-" + col, Severity: finding.Warning, Subject: finding.Subject{Classes: []string{c.ID}},
+					Action: &finding.Action{Kind: finding.AddIndex, Table: ref, Index: schema.Index{Name: "by_" + col, Type: "BTREE", Parts: []schema.IndexPart{{Column: col}}}},
+				}
+			}
+			d := Diagnosis{Snapshot: snap, Findings: []finding.Finding{
+				find("SELECT id, b FROM t WHERE a = 7", "a"), find("SELECT id FROM t WHERE id = 9 AND b = 'x'", "b"), find("DELETE FROM t WHERE a = 1", "p"),
+			}}
+			count := func() (n uint64) {
+				for _, c := range []string{"Com_insert", "Com_update", "Com_delete", "Com_alter_table", "Com_create_table", "Com_analyze", "Com_create_db"} {
+					n += s.Status(t, c)
+				}
+				return n
+			}
+			before := count()
+			var dirs []string
+			if d := os.Getenv("DYNO_TEST_MYSQL"); d != "" {
+				dirs = []string{d}
+			}
+			got := map[string]finding.Finding{}
+			for range 5 { // three pairs on a busy machine may say nothing, and then say so
+				if err := a.Try(t.Context(), tg, &d, TryOptions{Rows: 6000, Pairs: 3, ServerDirs: dirs}); err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range d.Findings {
+					got[f.ID] = f
+					t.Logf("%s %s: %+v", f.ID, f.Severity, *f.Tested)
+				}
+				if got["f-a"].Tested.Result != "unstable" {
+					break
+				}
+			}
+			if after := count(); after != before {
+				t.Errorf("trying changed the target: %d statements", after-before)
+			}
+			if x := got["f-a"].Tested; x.Result != "better" || x.Lo < 1.2 || x.N != 3 || !strings.Contains(x.Text, "rows of d.t") || got["f-a"].Severity != finding.Warning {
+				t.Errorf("an index that spares a scan: %+v", x)
+			}
+			if x := got["f-b"].Tested; x.Result == "better" && x.Lo > 1.3 {
+				t.Errorf("an index that nothing uses: %+v", x)
+			}
+			if x := got["f-p"].Tested; x.Result != "" || !strings.HasPrefix(x.Text, "Not tried: ") {
+				t.Errorf("a DELETE was run again and again: %+v", x)
+			}
+			left, err := filepath.Glob(filepath.Join(dir, "sandboxes", "*"))
+			if err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v %v", left, err)
+			}
+		})
+	}
+}
+
+func TestWithoutForeign(t *testing.T) {
+	f := func(in, want string) {
+		t.Helper()
+		if got := withoutForeign(in); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+	f("CREATE TABLE `t` (\n  `a` int,\n  KEY `k` (`a`),\n  CONSTRAINT `f` FOREIGN KEY (`a`) REFERENCES `p` (`id`)\n) ENGINE=InnoDB",
+		"CREATE TABLE `t` (\n  `a` int,\n  KEY `k` (`a`)\n) ENGINE=InnoDB")
+	f("CREATE TABLE `t` (\n  `a` int\n) ENGINE=InnoDB", "CREATE TABLE `t` (\n  `a` int\n) ENGINE=InnoDB")
+	f("CREATE TABLE `t` (\n  `CONSTRAINT x FOREIGN KEY ` int,\n  CONSTRAINT `c` CHECK (1)\n)", "CREATE TABLE `t` (\n  `CONSTRAINT x FOREIGN KEY ` int,\n  CONSTRAINT `c` CHECK (1)\n)")
+}
+
+// TestPickIsBounded has as much of a table chosen as rows and bytes allow.
+func TestPickIsBounded(t *testing.T) {
+	f := func(rows, size uint64, limit int, all bool) {
+		t.Helper()
+		w := &trying{o: TryOptions{Rows: tryRows}}
+		got := w.pick(t.Context(), nil, schema.Table{Rows: known.Of(rows), DataBytes: known.Of(size)}) // without a key: from its begin
+		if len(got) != 1 || got[0].limit != limit || got[0].all != all {
+			t.Errorf("%d rows, %d bytes: %+v", rows, size, got)
+		}
+	}
+	f(1000, 1<<20, tryRows, true)
+	f(1_000_000, 1<<30, tryRows, false)
+	f(1_000_000, 1_000_000*10_000, tryBytes/10_000, false)
+	f(1000, 1000*(16<<20), tryChunks, false)
+	f(0, 0, tryRows, true)
+}

@@ -1,0 +1,93 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"dyno/internal/store/history"
+)
+
+// Kept is what one kind of the things that Dyno keeps takes on the disk.
+type Kept struct {
+	Kind   string    `json:"kind"`
+	Path   string    `json:"path"`
+	Bytes  int64     `json:"bytes"`
+	Rows   int64     `json:"rows,omitzero"`
+	Oldest time.Time `json:"oldest,omitzero"`
+	Newest time.Time `json:"newest,omitzero"`
+	// PerDay is the growth that this came from, bytes a day; 0 where it cannot be told.
+	PerDay float64 `json:"bytes_per_day,omitzero"`
+}
+
+// Usage tells what is kept and what it takes. It may be asked while dyno serve writes.
+func (a *App) Usage(ctx context.Context) ([]Kept, error) {
+	var all []Kept
+	for _, d := range []struct{ kind, path string }{
+		{"series, every second", a.SeriesDir()}, {"series, by the minute", filepath.Join(a.SeriesDir(), "minutes")}, {"reports", filepath.Join(a.Home, "reports")},
+	} {
+		n, oldest, newest, err := size(d.path)
+		if err != nil {
+			return all, err
+		}
+		if n > 0 {
+			all = append(all, Kept{Kind: d.kind, Path: d.path, Bytes: n, Oldest: oldest, Newest: newest})
+		}
+	}
+	if len(all) > 1 && all[0].Path == a.SeriesDir() && all[1].Path == filepath.Join(a.SeriesDir(), "minutes") { // they lie within
+		all[0].Bytes -= all[1].Bytes
+	}
+	if _, err := os.Stat(a.HistoryPath()); err == nil {
+		h, err := history.Open(ctx, a.HistoryPath(), history.Options{})
+		if err != nil {
+			return all, err
+		}
+		kinds, err := h.Usage(ctx)
+		if err = errors.Join(err, h.Close()); err != nil {
+			return all, err
+		}
+		for _, k := range kinds {
+			all = append(all, Kept{Kind: k.Kind, Path: a.HistoryPath(), Bytes: k.Bytes, Rows: k.Rows, Oldest: k.Oldest, Newest: k.Newest})
+		}
+	}
+	if i, err := os.Stat(a.LedgerPath()); err == nil {
+		all = append(all, Kept{Kind: "ledger", Path: a.LedgerPath(), Bytes: i.Size(), Newest: i.ModTime()})
+	}
+	for i := range all {
+		if days := all[i].Newest.Sub(all[i].Oldest).Hours() / 24; !all[i].Oldest.IsZero() && days > 1.0/24 {
+			all[i].PerDay = float64(all[i].Bytes) / days
+		}
+	}
+	return all, nil
+}
+
+// size adds up the files of a directory, and tells when the oldest and the newest of them were written. What vanishes meanwhile is not counted.
+func size(dir string) (n int64, oldest, newest time.Time, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		i, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		n += i.Size()
+		if t := i.ModTime(); oldest.IsZero() || t.Before(oldest) {
+			oldest = t
+		}
+		if t := i.ModTime(); t.After(newest) {
+			newest = t
+		}
+		return nil
+	})
+	return n, oldest, newest, err
+}

@@ -1,0 +1,354 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"dyno/internal/class"
+	"dyno/internal/digestsource"
+	"dyno/internal/event"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/scrape"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/target"
+)
+
+// Watching says how a target is watched. The zero value is the usual way.
+type Watching struct {
+	Every   time.Duration  // between two rounds; 0 is a second
+	Scrape  scrape.Options // which sources
+	Classes time.Duration  // between two looks at the query classes; 0 is 5 s, less than 0 leaves them alone
+}
+
+// ClassWindow is the query classes of one window.
+type ClassWindow struct {
+	Target   string
+	From, To time.Time
+	Classes  []class.Class // most time first; nobody changes them
+}
+
+// topClasses is how many classes a state shows.
+const topClasses = 50
+
+// watcher watches one target until its context ends: it finds the server, again and again when it goes away, reads its sources each
+// round and its query classes every few seconds.
+type watcher struct {
+	name  string
+	open  func(context.Context) (*target.Target, error)
+	o     Watching
+	read  func(reading.Reading) // each round, with its State filled in; called from one goroutine at a time
+	class func(ClassWindow)     // called from another goroutine
+	// plan is given each window with the target to ask it more; a window that comes while it works is left out.
+	plan func(context.Context, *target.Target, ClassWindow)
+
+	mu      sync.Mutex
+	top     []state.Class
+	topSec  float64
+	latency known.Value[float64] // mean time of a statement, where all are counted
+	sources []snapshot.Source    // of the classes
+	spent   float64              // time of the server's that reading the classes took, seconds
+
+	server string // flavor and version
+	prev   state.Figures
+	prevAt time.Time
+}
+
+// run ends with ctx; a server that cannot be reached is no error but a state.
+func (w *watcher) run(ctx context.Context) {
+	if w.o.Every == 0 {
+		w.o.Every = time.Second
+	}
+	if w.o.Classes == 0 {
+		w.o.Classes = 5 * time.Second
+	}
+	for ctx.Err() == nil {
+		t, ok := w.find(ctx)
+		if !ok {
+			return
+		}
+		w.server = t.Facts().Flavor + " " + t.Facts().Version.String()
+		if err := w.session(ctx, t); err != nil && ctx.Err() == nil {
+			w.down(time.Now().Truncate(w.o.Every).Add(w.o.Every), err)
+			wait(ctx, w.o.Every)
+		}
+		t.Close()
+	}
+}
+
+// find opens the target, as often as it takes. Each round without a server is a reading that says so.
+func (w *watcher) find(ctx context.Context) (*target.Target, bool) {
+	type answer struct {
+		t   *target.Target
+		err error
+	}
+	var last error
+	for pause := w.o.Every; ; pause = min(2*pause, patience(last)) {
+		found := make(chan answer, 1)
+		go func() {
+			t, err := w.open(ctx)
+			found <- answer{t, err}
+		}()
+		tried, again := false, time.Now().Add(pause)
+		for !tried || time.Now().Before(again) {
+			at := time.Now().Truncate(w.o.Every).Add(w.o.Every)
+			timer := time.NewTimer(time.Until(at))
+			select {
+			case a := <-found:
+				timer.Stop()
+				tried, last = true, a.err
+				if a.err == nil {
+					if ctx.Err() != nil {
+						a.t.Close()
+						return nil, false
+					}
+					return a.t, true
+				}
+			case <-timer.C:
+				if last != nil {
+					w.down(at, last)
+				}
+			case <-ctx.Done():
+				timer.Stop()
+				if !tried {
+					if a := <-found; a.err == nil {
+						a.t.Close()
+					}
+				}
+				return nil, false
+			}
+		}
+	}
+}
+
+// patience is the longest time between two tries to reach a server: a second or two where nothing answers, much more where the server turns
+// the account down, for servers lock accounts that are refused often.
+func patience(err error) time.Duration {
+	switch target.KindOf(err) {
+	case target.AuthFailed, target.TooManyConnections, target.Denied, target.TLSFailed:
+		return 15 * time.Second
+	}
+	return 2 * time.Second
+}
+
+// down tells that there was no server to ask.
+func (w *watcher) down(at time.Time, err error) {
+	w.prevAt = time.Time{}
+	w.read(reading.Reading{
+		Target: w.name, At: at,
+		Samples: []metric.Sample{{Name: "mysql_up", At: at.UnixMilli()}},
+		State:   &state.State{Target: w.name, At: at, Server: w.server, Reason: err.Error()},
+	})
+}
+
+// session watches a server that was found, until ctx ends or the server is another one than before.
+func (w *watcher) session(ctx context.Context, t *target.Target) error {
+	s, err := scrape.New(t, w.o.Scrape)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	g, ctx := errgroup.WithContext(ctx)
+	ctx, again := context.WithCancel(ctx)
+	defer again()
+	g.Go(func() error {
+		defer again()
+		return s.Run(ctx, w.o.Every, func(r reading.Reading) {
+			w.round(r)
+			if slices.ContainsFunc(r.Events, func(e event.Event) bool { return e.Kind == event.Restart }) {
+				again() // what the server can do may have changed with it
+			}
+		})
+	})
+	if w.o.Classes > 0 {
+		g.Go(func() error { return w.classes(ctx, t, s) })
+	}
+	return g.Wait()
+}
+
+// round completes a reading and hands it on.
+func (w *watcher) round(r reading.Reading) {
+	r.Target = w.name
+	up, reason := 0.0, "no source was read"
+	for _, x := range r.Sources {
+		if x.Name == "global_status" {
+			if x.State == snapshot.OK {
+				up, reason = 1, ""
+			} else {
+				reason = x.Reason
+			}
+		}
+	}
+	w.mu.Lock()
+	spent := w.spent
+	w.mu.Unlock()
+	r.Samples = append(r.Samples,
+		metric.Sample{Name: "mysql_up", At: r.At.UnixMilli(), Value: up},
+		metric.Sample{Name: "dyno_classes_server_seconds_total", Kind: metric.Counter, At: r.At.UnixMilli(), Value: spent},
+	)
+	if r.State == nil {
+		r.State = &state.State{}
+	}
+	st := r.State
+	st.Target, st.At, st.Up, st.Reason, st.Server = w.name, r.At, up == 1, reason, w.server
+	now := state.Take(r.Samples)
+	if !w.prevAt.IsZero() {
+		st.Vitals = state.Between(w.prev, now, r.At.Sub(w.prevAt).Seconds())
+	}
+	w.prev, w.prevAt = now, r.At
+	w.mu.Lock()
+	if st.Up {
+		st.Classes, st.ClassSeconds = w.top, w.topSec
+		if v, ok := w.latency.Get(); ok && !st.Get(state.Latency).OK() {
+			st.Vitals = append(st.Vitals, state.Vital{Name: state.Latency, Value: v})
+		}
+	}
+	for _, x := range append(slices.Clone(r.Sources), w.sources...) {
+		if x.State != snapshot.OK {
+			st.Sources = append(st.Sources, x)
+		}
+	}
+	w.mu.Unlock()
+	state.Cap(st)
+	for i := range r.Events {
+		r.Events[i].Target = w.name
+	}
+	w.read(r)
+}
+
+// classes reads one window of query classes after the other. What cannot be read is told by the sources in the states.
+func (w *watcher) classes(ctx context.Context, t *target.Target, s *scrape.Scraper) error {
+	o := digestsource.Options{Interval: time.Second}
+	if !t.Has(target.HasStatementDigests) {
+		o.Interval = 250 * time.Millisecond // looking is all there is
+	}
+	d, err := digestsource.Open(ctx, t, o)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return d.Run(ctx) })
+	more := make(chan ClassWindow)
+	if w.plan != nil {
+		g.Go(func() error {
+			for {
+				select {
+				case c := <-more:
+					w.plan(ctx, t, c)
+				case <-ctx.Done():
+					return nil
+				}
+			}
+		})
+	}
+	g.Go(func() error {
+		var from time.Time
+		for {
+			now := time.Now()
+			if from.IsZero() {
+				if d.Begin(ctx) == nil {
+					from = now
+				}
+			}
+			if !wait(ctx, time.Until(now.Truncate(w.o.Classes).Add(w.o.Classes))) {
+				return nil
+			}
+			if from.IsZero() {
+				continue
+			}
+			d.Exclude(s.Statements()...)
+			to := time.Now()
+			list, sources, err := d.Turn(ctx)
+			switch {
+			case ctx.Err() != nil:
+				return nil //nolint:nilerr // the end of watching, whatever it broke
+			case err != nil:
+				from = time.Time{}
+			}
+			c := ClassWindow{Target: w.name, From: from, To: to, Classes: list}
+			w.window(c, sources, err)
+			if err == nil {
+				from = to
+				select {
+				case more <- c:
+				default:
+				}
+			}
+		}
+	})
+	return g.Wait()
+}
+
+// window keeps the classes with the most time for the states of the next seconds, and hands all of them on.
+func (w *watcher) window(c ClassWindow, sources []snapshot.Source, err error) {
+	sec := c.To.Sub(c.From).Seconds()
+	var top []state.Class
+	var latency known.Value[float64]
+	count, sum := uint64(0), 0.0
+	for _, x := range c.Classes {
+		if !x.Sampled && x.Origin == class.PerformanceSchema {
+			count, sum = count+x.Count, sum+x.TimeSec
+		}
+	}
+	if count > 0 {
+		latency = known.Of(sum / float64(count))
+	}
+	if err == nil && sec > 0 {
+		for _, x := range c.Classes[:min(len(c.Classes), topClasses)] {
+			s := state.Class{
+				ID: x.ID, Fingerprint: state.Clip(x.Fingerprint, state.MaxText), Schema: x.Schema, Sampled: x.Sampled,
+				PerSecond: float64(x.Count) / sec, Load: x.TimeSec / sec, MeanSec: x.MeanSec(), Examined: x.PerCall(x.Examined),
+			}
+			if n, ok := x.Errors.Get(); ok {
+				s.Errors = known.Of(float64(n) / sec)
+			}
+			top = append(top, s)
+		}
+	}
+	w.mu.Lock()
+	w.top, w.topSec, w.sources, w.latency = top, sec, sources, latency
+	for _, x := range sources {
+		w.spent += x.Took / 1000 * float64(x.Reads)
+	}
+	if err != nil {
+		w.topSec = 0
+	}
+	w.mu.Unlock()
+	if err == nil && w.class != nil {
+		w.class(c)
+	}
+}
+
+// wait waits for d or the end of ctx, and reports whether ctx goes on.
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(max(d, 0))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// watcher returns a watcher of what the user calls text.
+func (a *App) watcher(name string, login Login, o Watching, read func(reading.Reading), classes func(ClassWindow)) *watcher {
+	return &watcher{
+		name: name, o: o, read: read, class: classes,
+		open: func(ctx context.Context) (*target.Target, error) {
+			t, err := a.Open(ctx, name, login)
+			if err != nil {
+				return nil, fmt.Errorf("reach %s: %w", name, err)
+			}
+			return t, nil
+		},
+	}
+}

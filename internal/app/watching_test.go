@@ -1,0 +1,66 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"dyno/internal/reading"
+	"dyno/internal/scrape"
+	"dyno/internal/state"
+	"dyno/internal/target"
+	"dyno/test/servers"
+)
+
+// TestCostShownIsWhatWasSpent watches a server with sources of several cadences and holds the cost that each state shows against what the
+// sources themselves say they took: a source that is read now and then must not count with all it ever took.
+func TestCostShownIsWhatWasSpent(t *testing.T) {
+	s := servers.Start(t, "mariadb", "performance_schema=ON")
+	spec, err := target.ParseURL(s.URL("root"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	spent := map[string]float64{} // by source, newest
+	var before, classes float64
+	var at time.Time
+	var shown int
+	w := &watcher{
+		name: "x", open: func(ctx context.Context) (*target.Target, error) { return target.Open(ctx, spec) },
+		o: Watching{Scrape: scrape.Options{}, Classes: 2 * time.Second},
+		read: func(r reading.Reading) {
+			for _, x := range r.Samples {
+				switch x.Name {
+				case "dyno_source_seconds_total":
+					spent[x.Labels.Get("source")] = x.Value
+				case "dyno_classes_server_seconds_total":
+					classes = x.Value
+				}
+			}
+			sum := classes
+			for _, v := range spent {
+				sum += v
+			}
+			if v, ok := r.State.Get(state.ScrapeServer).Get(); ok && !at.IsZero() {
+				want := (sum - before) / r.At.Sub(at).Seconds()
+				if d := v - want; d > 1e-4 || d < -1e-4 {
+					t.Errorf("at %s: %v a second are shown, the sources took %v", r.At.Format(time.TimeOnly), v, want)
+				}
+				shown++
+			}
+			before, at = sum, r.At
+			if shown >= 12 && classes > 0 {
+				stop()
+			}
+		},
+	}
+	w.run(ctx)
+	if shown < 12 || classes <= 0 || len(spent) < 8 {
+		t.Errorf("%d states showed a cost, reading classes took %v s, %d sources", shown, classes, len(spent))
+	}
+	if !slices.Contains(scrape.Names(), "variables") || spent["variables"] == 0 {
+		t.Error("no source of a slow cadence was read, so that this shows nothing")
+	}
+}

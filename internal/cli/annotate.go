@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"dyno/internal/event"
+)
+
+func (e *env) annotate() *cobra.Command {
+	var x event.Event
+	var at, until, since string
+	var ls bool
+	c := &cobra.Command{
+		Use:   "annotate TEXT",
+		Short: "put a note on the timeline: it stands on every graph and in every report of that time",
+		Long: `Keeps a note of one line with its time, for one target (--target) or for all. With --list it shows what stands on the
+timeline: notes, schema changes, restarts, changed variables, runs, actions, and times in which nothing was observed.`,
+		Example: "  dyno annotate 'release 4.2 goes live' --target shop\n  dyno annotate 'batch job' --target shop --at '2026-11-21 02:00:00' --until '2026-11-21 03:10:00'\n  dyno annotate --list --since 24h",
+		Args:    args(0, 1),
+	}
+	f := c.Flags()
+	f.StringVar(&x.Target, "target", "", "name of the inventory or sandbox:NAME it belongs to; without it, all")
+	f.StringVar(&at, "at", "", "when, or when it began: 2h (ago), '2026-11-21 14:00:00' (local time), or as in RFC 3339; now when not given")
+	f.StringVar(&until, "until", "", "when it ended, for something that took a while")
+	f.BoolVar(&ls, "list", false, "show what is there, in order of time")
+	f.StringVar(&since, "since", "24h", "with --list: from this time on")
+	c.RunE = func(c *cobra.Command, a []string) error {
+		now := time.Now()
+		if ls {
+			if len(a) > 0 || at != "" || until != "" {
+				return usagef("--list shows what is there: it takes --target and --since only")
+			}
+			from, err := parseMoment(since, now)
+			if err != nil {
+				return usagef("--since %s: %v", since, err)
+			}
+			all, err := e.app.Events(c.Context(), x.Target, from, now)
+			if err != nil {
+				return err
+			}
+			return list(e, all, func(v event.Event) string {
+				when := v.At.Local().Format(time.DateTime)
+				if !v.Until.IsZero() {
+					when += " for " + v.Until.Sub(v.At).Round(time.Second).String()
+				}
+				return fmt.Sprintf("%-30s %-10s %-16s %s", when, v.Kind, orAll(v.Target), v.Text)
+			}, "Nothing stands on the timeline since "+from.Local().Format(time.DateTime)+".")
+		}
+		if len(a) == 0 {
+			return usagef("annotate: the text is missing; usage: %s", c.UseLine())
+		}
+		x.Text, x.At = a[0], now
+		for _, m := range []struct {
+			flag, value string
+			to          *time.Time
+		}{{"--at", at, &x.At}, {"--until", until, &x.Until}} {
+			if m.value == "" {
+				continue
+			}
+			v, err := parseMoment(m.value, now)
+			if err != nil {
+				return usagef("%s %s: %v", m.flag, m.value, err)
+			}
+			*m.to = v
+		}
+		kept, err := e.app.Annotate(c.Context(), x)
+		if err != nil {
+			return err
+		}
+		if e.json() {
+			return e.writeJSON(kept)
+		}
+		e.remark("Noted as %s at %s for %s.", kept.ID, kept.At.Local().Format(time.DateTime), orAll(kept.Target))
+		return nil
+	}
+	return c
+}
+
+func orAll(target string) string {
+	if target == "" {
+		return "all targets"
+	}
+	return target
+}

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"dyno/internal/app"
+	"dyno/internal/known"
+	"dyno/internal/scrape"
+	"dyno/internal/snapshot"
+	"dyno/internal/unit"
+)
+
+func (e *env) cost() *cobra.Command {
+	var o scrape.Options
+	rounds := 10
+	every := false
+	c := &cobra.Command{
+		Use:   "cost TARGET",
+		Short: "what watching a server costs it, source by source",
+		Long: `Reads each source a few times, alone, and shows what that took: time of the server's (wall-clock time of the statements without
+the way there and back), CPU time here, rows and bytes; and what it makes a second at the pace it is read. Reads only.`,
+		Example: "  dyno cost shop\n  dyno cost shop --all --rounds 30 --output json",
+		Args:    args(1, 1),
+	}
+	c.Flags().IntVar(&rounds, "rounds", rounds, "readings of each source, 1 to 1000")
+	c.Flags().BoolVar(&every, "all", false, "also the sources that are read only when asked for")
+	c.Flags().StringSliceVar(&o.Sources, "sources", nil, "these sources only")
+	e.loginFlags(c)
+	c.RunE = func(c *cobra.Command, a []string) error {
+		if rounds < 1 || rounds > 1000 {
+			return usagef("--rounds %d: it takes 1 to 1000", rounds)
+		}
+		if err := watchable(app.Watching{Every: time.Second, Scrape: o}); err != nil {
+			return err
+		}
+		if every {
+			for _, s := range scrape.Sources() {
+				o.Also = append(o.Also, s.Name)
+			}
+		}
+		t, err := e.app.Open(c.Context(), a[0], e.login)
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		prices, err := e.app.Cost(c.Context(), t, o, rounds)
+		if err != nil {
+			return err
+		}
+		if e.json() {
+			return list(e, prices, func(scrape.Price) string { return "" }, "")
+		}
+		return e.costTable(prices)
+	}
+	return c
+}
+
+func (e *env) costTable(prices []scrape.Price) error {
+	fmt.Fprintf(e.Out, "%-22s %7s  %30s  %9s  %9s  %6s  %9s  %s\n", "source", "every", "server, mean (least to most)", "a second", "CPU here", "rows", "bytes", "n")
+	server, client := 0.0, known.Of(0.0)
+	for _, p := range prices {
+		if p.Reads == 0 {
+			fmt.Fprintf(e.Out, "%-22s %7s  %s: %s\n", p.Source, unit.Seconds(p.Every), p.State, p.Reason)
+			continue
+		}
+		s, c := p.PerSecond()
+		server += s
+		here := unit.Unknown
+		if v, ok := c.Get(); ok {
+			if sum, ok := client.Get(); ok {
+				client = known.Of(sum + v)
+			}
+			here = fmt.Sprintf("%.2f ms", p.ClientMS.Or(0))
+		} else {
+			client = known.None[float64]()
+		}
+		fmt.Fprintf(e.Out, "%-22s %7s  %30s  %9s  %9s  %6.0f  %9s  %d\n", p.Source, unit.Seconds(p.Every),
+			fmt.Sprintf("%.2f ms (%.2f to %.2f)", p.ServerMS.Mean, p.ServerMS.Min, p.ServerMS.Max), fmt.Sprintf("%.2f ms", s), here, p.Rows, unit.Bytes(p.Bytes), p.Reads)
+		if p.State != snapshot.OK {
+			fmt.Fprintf(e.Out, "%-22s %s: %s\n", "", p.State, p.Reason)
+		}
+	}
+	here := unit.Unknown
+	if v, ok := client.Get(); ok {
+		here = fmt.Sprintf("%.2f ms", v)
+	}
+	_, err := fmt.Fprintf(e.Out, "\nAll of these together take %.2f ms of the server's time and %s of CPU time here each second.\n", server, here)
+	return err
+}

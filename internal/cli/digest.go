@@ -1,0 +1,392 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"dyno/internal/app"
+	"dyno/internal/digest"
+	"dyno/internal/digestsource"
+	"dyno/internal/report"
+	"dyno/internal/sqltext"
+	"dyno/internal/stat"
+)
+
+// digestFlags are the flags of `dyno digest` as typed.
+type digestFlags struct {
+	target, limit, orderBy, groupBy, filter, since, until, id, format, out, state, failOn string
+	window, interval                                                                      time.Duration
+	sample                                                                                uint64
+	margin                                                                                float64
+	workers                                                                               int
+	redact, explain, compare, follow, own                                                 bool
+}
+
+// digestJob is what they mean.
+type digestJob struct {
+	digestFlags
+	config digest.Config
+	chosen *digest.Filter
+	show   digest.Options
+	write  func(io.Writer, app.Digest) error
+}
+
+func (e *env) digest() *cobra.Command {
+	var d digestFlags
+	c := &cobra.Command{
+		Use:   "digest FILE... | --target T | --compare A B",
+		Short: "query classes of slow logs, general logs or a live server, in pt-query-digest's layout and with its ids",
+		Long: `Sums up statements by class: how often, how long, how many rows, with the slowest of each. Reads slow logs of
+MySQL, Percona Server and MariaDB and general logs, plain, in gzip or zstd, - for standard input, many in the order
+of time. With --target it looks at a server for a window instead, through performance_schema where that is on.
+Reads only.
+
+The text is pt-query-digest's report, its ids are those of version 3; every line is a comment or valid SQL.
+--compare sets two logs or two reports (--output json --limit 0) side by side, class by class.
+--follow goes on with a log that is being written, also through rotation, and with --state from where an earlier
+one ended. When part of the input was skipped the exit code is 7; where and why is told.`,
+		Example: `  dyno digest /var/log/mysql/slow.log
+  dyno digest slow.log.2.gz slow.log.1 slow.log --since 2h --order-by Rows_examined:sum
+  dyno digest slow.log --filter 'Query_time > 1 && db == "shop"' --redact --output json --limit 0
+  dyno digest --target shop --time 30s --explain-plans
+  dyno digest --compare monday.log tuesday.log --fail-on worse
+  dyno digest --follow --state shop.state slow.log`,
+		Args:        cobra.ArbitraryArgs,
+		Annotations: map[string]string{outputsOf: "text json md html"},
+	}
+	f := c.Flags()
+	f.StringVar(&d.target, "target", "", "look at this TARGET; beside FILE it answers --explain-plans")
+	f.DurationVar(&d.window, "time", 10*time.Second, "how long to look at --target, 1s to 1h")
+	f.StringVar(&d.limit, "limit", "95%:20", "show so many classes, as many as make this share of what they are ordered by, or both; 0 = all")
+	f.StringVar(&d.orderBy, "order-by", "Query_time:sum", "attribute and sum, cnt, min, max or avg")
+	f.StringVar(&d.groupBy, "group-by", "fingerprint", "what makes a class: fingerprint, item, tables, db, user or host")
+	f.StringVar(&d.filter, "filter", "", `count only statements for which this holds: 'Query_time > 1 && user != "backup"'`)
+	f.StringVar(&d.since, "since", "", "from this time on: 2h (ago), 2026-11-21, '2026-11-21 14:00:00' (local time), or with a zone as in RFC 3339")
+	f.StringVar(&d.until, "until", "", "before this time, likewise")
+	f.StringVar(&d.id, "id", "", "only this class: its id of 32 digits, or the 16 of older tickets")
+	f.Uint64Var(&d.sample, "sample", 0, "count only the first so many statements of each class; 0 = all")
+	f.BoolVar(&d.redact, "redact", false, "show no literal of any statement")
+	f.BoolVar(&d.explain, "explain-plans", false, "ask --target for the plans of the worst samples, where EXPLAIN is proven to be harmless")
+	f.BoolVar(&d.compare, "compare", false, "compare two logs or reports: B against A")
+	f.Float64Var(&d.margin, "margin", 100*digest.DefaultCompareMargin, "with --compare: means that differ by less than so many per cent are the same")
+	f.StringVar(&d.failOn, "fail-on", "", "worse: exit with code 5 when B is worse than A")
+	f.BoolVar(&d.follow, "follow", false, "go on while the log is written, until Ctrl-C")
+	f.StringVar(&d.state, "state", "", "with --follow: keep in this file what was counted, and go on from there the next time")
+	f.DurationVar(&d.interval, "interval", 10*time.Second, "with --follow: time between two reports; 0 = one at the end")
+	f.IntVar(&d.workers, "workers", 0, "read with so many threads; 0 = one for each CPU")
+	f.BoolVar(&d.own, "keep-own", false, "count Dyno's own statements too")
+	f.StringVar(&d.format, "format", "", "text, json, md or html; the same as --output")
+	f.StringVar(&d.out, "out", "", "write to this file instead of standard output")
+	e.loginFlags(c)
+	c.RunE = func(c *cobra.Command, a []string) error {
+		j, err := e.digestJob(d, a, time.Now())
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.compare:
+			return e.digestCompare(c.Context(), j, a)
+		case d.follow:
+			return e.digestFollow(c.Context(), j, a[0])
+		case len(a) == 0:
+			return e.digestLive(c.Context(), j)
+		}
+		return e.digestLogs(c.Context(), j, a)
+	}
+	return c
+}
+
+// digestJob checks the flags; all of it is done before anything is read.
+func (e *env) digestJob(d digestFlags, files []string, now time.Time) (*digestJob, error) {
+	j := &digestJob{digestFlags: d, config: digest.Config{Redact: d.redact, Sample: d.sample, KeepOwn: d.own}}
+	switch {
+	case d.compare && len(files) != 2:
+		return nil, usagef("--compare takes two logs or reports: dyno digest --compare A B")
+	case d.compare && (d.target != "" || d.follow || d.explain):
+		return nil, usagef("--compare reads two files: it goes without --target, --follow and --explain-plans")
+	case d.failOn != "" && d.failOn != "worse":
+		return nil, usagef("--fail-on %s: it takes worse", d.failOn)
+	case d.failOn != "" && !d.compare:
+		return nil, usagef("--fail-on worse judges a comparison: add --compare A B")
+	case d.follow && (len(files) != 1 || files[0] == "-"):
+		return nil, usagef("--follow takes one FILE")
+	case d.follow && (d.target != "" || d.explain):
+		return nil, usagef("--follow reads a log: it goes without --target and --explain-plans")
+	case d.state != "" && !d.follow:
+		return nil, usagef("--state keeps where --follow was: add --follow")
+	case d.explain && d.target == "":
+		return nil, usagef("--explain-plans needs a server to ask: add --target T")
+	case d.target != "" && len(files) > 0 && !d.explain:
+		return nil, usagef("say what to digest: either FILE or --target (both only with --explain-plans)")
+	case d.target == "" && len(files) == 0:
+		return nil, usagef("say what to digest: FILE..., - for standard input, or --target T; see `dyno digest --help`")
+	case d.explain && d.redact:
+		return nil, usagef("--explain-plans needs statements with their literals, and --redact withholds them")
+	case len(files) == 0 && (d.window < digestsource.MinWindow || d.window > time.Hour):
+		return nil, usagef("--time %s: it takes 1s to 1h", d.window)
+	case len(files) == 0 && (d.filter != "" || d.since != "" || d.until != "" || d.sample != 0):
+		return nil, usagef("--filter, --since, --until and --sample choose statements of logs: a server's window knows sums only")
+	case len(files) == 0 && d.groupBy != "fingerprint":
+		return nil, usagef("--group-by is for logs: a server's window has classes by fingerprint")
+	case d.workers < 0 || d.workers > 64:
+		return nil, usagef("--workers %d: it takes 1 to 64, or 0 for one on each CPU", d.workers)
+	case d.margin <= 0 || d.margin > 100:
+		return nil, usagef("--margin %g: it takes per cent, above 0 and at most 100", d.margin)
+	case d.interval < 0 || d.interval > 0 && d.interval < time.Second:
+		return nil, usagef("--interval %s: it takes 1s or more, or 0", d.interval)
+	}
+	var err error
+	if j.config.GroupBy, err = digest.ParseGroup(d.groupBy); err != nil {
+		return nil, usagef("--group-by: %v", err)
+	}
+	if j.show.Limit, err = digest.ParseLimit(d.limit); err != nil {
+		return nil, usagef("--limit: %v", err)
+	}
+	if j.show.OrderBy, err = digest.ParseOrder(d.orderBy); err != nil {
+		return nil, usagef("--order-by: %v", err)
+	}
+	if d.filter != "" {
+		if j.chosen, err = digest.ParseFilter(d.filter); err != nil {
+			return nil, usagef("--filter: %v", err)
+		}
+		j.config.Filter = j.chosen.Match
+	}
+	if d.id != "" {
+		if _, ok := sqltext.SameID(d.id); !ok {
+			return nil, usagef("--id %s: an id has 32 hexadecimal digits, or 16 in older tickets, with or without 0x", d.id)
+		}
+		if d.compare || j.config.GroupBy != digest.ByFingerprint {
+			return nil, usagef("--id chooses a class by fingerprint: it goes without --compare and --group-by")
+		}
+		j.show.Limit = digest.Limit{}
+	}
+	for _, b := range []struct {
+		name, text string
+		to         *int64
+	}{{"--since", d.since, &j.config.Since}, {"--until", d.until, &j.config.Until}} {
+		if b.text == "" {
+			continue
+		}
+		at, err := parseMoment(b.text, now)
+		if err != nil {
+			return nil, usagef("%s %s: %v", b.name, b.text, err)
+		}
+		*b.to = at.UnixMicro()
+	}
+	if j.config.Since != 0 && j.config.Until != 0 && j.config.Since >= j.config.Until {
+		return nil, usagef("--since %s is not before --until %s", d.since, d.until)
+	}
+	return j, e.digestForm(j)
+}
+
+// digestForm settles in which form the report is written.
+func (e *env) digestForm(j *digestJob) error {
+	form := e.output
+	if j.format != "" {
+		form = j.format
+	}
+	render := map[string]func(io.Writer, *digest.Report, report.DigestOptions) error{
+		"text": report.DigestText, "json": report.DigestJSON, "md": report.DigestMarkdown, "markdown": report.DigestMarkdown, "html": report.DigestHTML,
+	}[form]
+	if render == nil {
+		return usagef("--format %s: it takes text, json, md or html", form)
+	}
+	j.format = form
+	j.write = func(w io.Writer, d app.Digest) error {
+		o := e.app.DigestHead(time.Now())
+		o.GroupBy, o.OrderBy, o.Redact, o.Classes = j.config.GroupBy.String(), j.orderBy, j.redact, d.Each
+		if j.id != "" {
+			c, ok := classOf(d, j.id)
+			if !ok {
+				return fmt.Errorf("class %s: no statement of it is in what was read; see the ids with --limit 0", j.id)
+			}
+			d.Classes, o.Classes = []digest.Class{c}, nil
+		}
+		return render(w, &d.Report, o)
+	}
+	return nil
+}
+
+// classOf finds a class by its id.
+func classOf(d app.Digest, id string) (digest.Class, bool) {
+	for c := range d.Each {
+		if sqltext.MatchID(c.ID, id) {
+			return c, true
+		}
+	}
+	return digest.Class{}, false
+}
+
+// parseMoment reads a time as people write it; without a zone it is local.
+func parseMoment(s string, now time.Time) (time.Time, error) {
+	ago, err := time.ParseDuration(s)
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		var n float64
+		n, err = strconv.ParseFloat(days, 64)
+		ago = time.Duration(n * 24 * float64(time.Hour))
+	}
+	switch {
+	case err == nil && ago <= 0:
+		return time.Time{}, errors.New("it takes a time before now, as 2h")
+	case err == nil:
+		return now.Add(-ago), nil
+	}
+	for _, l := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(l, s, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, errors.New("write 2h (ago), 2026-11-21, '2026-11-21 14:00:00' or 2026-11-21T14:00:00Z")
+}
+
+func (e *env) logOptions(j *digestJob, files []string) digestsource.LogOptions {
+	return digestsource.LogOptions{Paths: files, Stdin: e.In, Workers: j.workers, Config: j.config, Progress: e.progress()}
+}
+
+func (e *env) digestLogs(ctx context.Context, j *digestJob, files []string) error {
+	if len(files) == 1 && files[0] != "-" { // of several the others are read
+		if _, err := os.Stat(files[0]); err != nil {
+			return fmt.Errorf("read log: %w", err)
+		}
+	}
+	d, err := e.app.DigestLogs(ctx, e.logOptions(j, files), j.show)
+	if err != nil && d.Global.Entries == 0 {
+		return err
+	}
+	if err == nil && j.explain {
+		r := d.Whole()
+		err = e.digestPlans(ctx, j, &r)
+		d = app.Digest{Report: r, Each: slices.Values(r.Classes)}
+	}
+	if err != nil {
+		d.Global.Notes = append(d.Global.Notes, "stopped before the end: these are the figures of what was read")
+		return errors.Join(e.digestOut(j, d), err)
+	}
+	return errors.Join(e.digestOut(j, d), skippedOf(&d.Report))
+}
+
+// digestPlans asks the target for plans.
+func (e *env) digestPlans(ctx context.Context, j *digestJob, r *digest.Report) (err error) {
+	t, err := e.app.Open(ctx, j.target, e.login)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	return e.app.ExplainDigest(ctx, t, r)
+}
+
+func (e *env) digestLive(ctx context.Context, j *digestJob) (err error) {
+	t, err := e.app.Open(ctx, j.target, e.login)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	r, err := e.app.DigestLive(ctx, t, e.liveOptions(j), j.show)
+	if err != nil {
+		return err
+	}
+	if j.explain && ctx.Err() == nil {
+		err = e.app.ExplainDigest(ctx, t, &r)
+	}
+	return errors.Join(e.digestOut(j, app.Digest{Report: r, Each: slices.Values(r.Classes)}), err, ctx.Err())
+}
+
+func (e *env) liveOptions(j *digestJob) digestsource.LiveOptions {
+	var o digestsource.LiveOptions
+	o.Window, o.Progress, o.NoExamples, o.Redact = j.window, e.progress(), false, j.redact
+	return o
+}
+
+func (e *env) digestCompare(ctx context.Context, j *digestJob, files []string) error {
+	var side [2]digest.Report
+	for i, f := range files {
+		r, err := e.app.DigestSide(ctx, e.logOptions(j, []string{f}))
+		if err != nil {
+			return err
+		}
+		side[i] = r
+	}
+	c := digest.Compare(side[0], side[1], files[0], files[1], digest.CompareOptions{Margin: j.margin / 100})
+	err := e.toOut(j.out, func(w io.Writer) error {
+		switch j.format {
+		case "json":
+			return report.DigestComparisonJSON(w, &c)
+		case "md", "markdown":
+			return report.DigestComparisonMarkdown(w, &c)
+		case "html":
+			o := e.app.DigestHead(time.Now())
+			o.Redact = j.redact
+			return report.DigestComparisonHTML(w, &c, o)
+		}
+		return report.DigestComparisonText(w, &c, report.Options{Width: e.width(), Color: e.color() && j.out == ""})
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case j.failOn == "worse" && c.Result == stat.Worse:
+		return &exitError{exitWorse, nil}
+	case j.failOn == "worse" && (c.Result == stat.Unstable || c.Result == stat.Invalid):
+		return &exitError{exitUndecided, nil}
+	}
+	return errors.Join(skippedOf(&side[0]), skippedOf(&side[1]))
+}
+
+func (e *env) digestOut(j *digestJob, d app.Digest) error {
+	if err := e.toOut(j.out, func(w io.Writer) error { return j.write(w, d) }); err != nil {
+		return err
+	}
+	if j.chosen != nil {
+		for _, name := range j.chosen.Unmet() {
+			e.remark("The filter asks for %s, which no statement had.", name)
+		}
+	}
+	return nil
+}
+
+// toOut writes to a file by way of a temporary one, or to standard output.
+func (e *env) toOut(path string, write func(io.Writer) error) (err error) {
+	if path == "" {
+		e.mu.Lock()
+		e.clearLine()
+		e.mu.Unlock()
+		return write(e.Out)
+	}
+	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// skippedOf is the error, for the exit code, of a report whose input was read in part only.
+func skippedOf(r *digest.Report) error {
+	if r.Global.Skipped == 0 {
+		return nil
+	}
+	s := fmt.Sprintf("%d parts of the input were skipped", r.Global.Skipped)
+	if r.Global.Skipped == 1 {
+		s = "a part of the input was skipped"
+	}
+	if len(r.Skipped) > 0 {
+		x := r.Skipped[0]
+		at := fmt.Sprintf("at byte %d: %s", x.Offset, x.Reason)
+		if x.File != "" {
+			at = x.File + " " + at
+		}
+		s += ", the first " + at
+	}
+	return &exitError{exitSkipped, errors.New(s)}
+}

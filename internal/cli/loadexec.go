@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"dyno/internal/load"
+	"dyno/internal/pace"
+	"dyno/internal/run"
+)
+
+const execHelp = `exec: a command of your own, run again and again
+
+Each operation is one execution of --command 'LINE' by /bin/sh. An exit status other than 0 is an error, counted by its number; it ends
+the run unless --mysql-ignore-errors lists it, or is all. The command is told where the server is, when --target or --mysql-host and so
+on name one, by DYNO_HOST and DYNO_PORT, or DYNO_SOCKET, by DYNO_USER and DYNO_DATABASE, and by DYNO_DEFAULTS_FILE, which has the
+password too:
+
+  dyno load exec run --target db1 --threads=4 --time=30 --command 'mysql --defaults-file="$DYNO_DEFAULTS_FILE" -e "SELECT 1"'
+`
+
+// loadExec runs a command as a workload.
+func (e *env) loadExec(c *cobra.Command, step string, o *loadFlags) (err error) {
+	if step == "help" {
+		fmt.Fprint(e.Out, execHelp)
+		return nil
+	}
+	if o.configFile != "" {
+		if err := readConfigFile(o.configFile, c.Flags()); err != nil {
+			return err
+		}
+	}
+	switch {
+	case step != "run":
+		return usagef("%s %s: a command has no tables: its steps are run and help", load.ExecName, step)
+	case strings.TrimSpace(o.command) == "":
+		return usagef("say which: --command 'LINE'; `dyno load exec help` tells more")
+	}
+	cfg := load.ExecConfig{
+		Command: o.command, Time: time.Duration(o.time), Warmup: time.Duration(o.warmup), Events: uint64(o.events), RateKind: pace.Kind(o.rateKind), Seed: o.seed,
+	}
+	if cfg.Rate, err = pace.Parse(o.rate); err != nil {
+		return usagef("--rate: %v", err)
+	}
+	if _, err := pace.ParseKind(o.rateKind); err != nil {
+		return usagef("--rate-kind: %v", err)
+	}
+	if cfg.IgnoreAll = o.ignore == "all"; !cfg.IgnoreAll && c.Flags().Changed("mysql-ignore-errors") {
+		for _, s := range strings.FieldsFunc(o.ignore, func(r rune) bool { return r == ',' || r == ' ' }) {
+			n, err := strconv.Atoi(s)
+			if err != nil || n < 1 || n > 255 {
+				return usagef("--mysql-ignore-errors %s: for a command it takes exit statuses from 1 to 255 with commas between, or all", o.ignore)
+			}
+			cfg.Ignore = append(cfg.Ignore, n)
+		}
+	}
+	if err := e.idle(c.Flags()); err != nil {
+		return err
+	}
+	if o.target != "" || slices.ContainsFunc(serverFlags, c.Flags().Changed) {
+		text, err := o.text(c.Flags())
+		if err != nil {
+			return err
+		}
+		if cfg.Server, err = e.app.Resolve(c.Context(), text, e.login); err != nil {
+			return err
+		}
+	}
+	var log *hdrLog
+	if o.hdrLog != "" {
+		if log, err = openHDRLog(o.hdrLog); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, log.close()) }()
+	}
+	runs, err := e.loadAll(c.Context(), o, func(threads int, sink func(run.Tick)) (run.Run, error) {
+		cfg.Threads = threads
+		r, _, err := e.app.Exec(c.Context(), cfg, sink)
+		return r, err
+	}, log)
+	if err != nil {
+		return err
+	}
+	return invalid(runs)
+}

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"dyno/internal/load"
+	"dyno/internal/pace"
+	"dyno/internal/workload"
+)
+
+// loadFlags are the general options of a load, sysbench's and ours: those that are not a workload's own.
+type loadFlags struct {
+	loadTarget
+	threads     listValue[int]
+	time        secondsValue
+	events      countValue
+	rate        string
+	rateKind    string
+	warmup      secondsValue
+	steady      switchValue
+	terminals   countValue
+	loops       countValue
+	driver      switchValue
+	seed        uint64
+	interval    secondsValue
+	checkpoints listValue[time.Duration]
+	percentile  percentileValue
+	percentiles listValue[float64]
+	histogram   switchValue
+	hdrLog      string
+	psMode      string
+	ignore      string
+	force       switchValue
+	size        string
+	cache       switchValue
+	configFile  string
+	dbDriver    string
+	verify      switchValue
+	scripts     []string
+	command     string
+}
+
+// loadAliases are sysbench's older names for some options.
+var loadAliases = map[string]string{"num-threads": "threads", "max-requests": "events", "max-time": "time", "tx-rate": "rate"}
+
+// loadIdle are options of sysbench that are taken for the sake of scripts and change nothing, with the values that mean the same here
+// and why others do.
+var loadIdle = []struct {
+	name, neutral string
+	isSwitch      bool
+	why           string
+}{
+	{"verbosity", "3", false, "there is one level of messages; --quiet leaves remarks out"},
+	{"debug", "off", true, "there are no debugging messages"},
+	{"validate", "off", true, "every answer is read and decoded anyway"},
+	{"thread-stack-size", "64K", false, "stacks grow as they need to"},
+	{"forced-shutdown", "off", false, "operations under way at the end of --time are always finished; Ctrl-C ends them within a second"},
+	{"db-debug", "off", true, "there are no debugging messages"},
+	{"mysql-debug", "off", true, "there are no debugging messages"},
+}
+
+// loadRefused are options of sysbench that would change what is measured and are not there.
+var loadRefused = []struct {
+	name, neutral string
+	isSwitch      bool
+	why           string
+}{
+	{"mysql-compression", "off", true, "connections are never compressed"},
+	{"mysql-dry-run", "off", true, "a load without a server measures nothing"},
+	{"mysql-ssl-cipher", "", false, "client and server choose the cipher"},
+}
+
+func normalName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	name = strings.ReplaceAll(name, "_", "-")
+	if n, ok := loadAliases[name]; ok {
+		name = n
+	}
+	return pflag.NormalizedName(name)
+}
+
+// add puts the options into f.
+func (o *loadFlags) add(f *pflag.FlagSet) {
+	f.SetNormalizeFunc(normalName)
+	f.SortFlags = false
+	o.threads = listValue[int]{typ: "N[,N...]", parse: threadCount}
+	o.checkpoints = listValue[time.Duration]{typ: "list", parse: parseSeconds}
+	o.percentiles = listValue[float64]{typ: "list", parse: percentileNumber}
+	_ = o.threads.Set("1")
+	o.percentile = 95
+	o.time, o.interval = secondsValue(10*time.Second), secondsValue(time.Second)
+	onOff := func(v *switchValue, name, usage string) {
+		f.Var(v, name, usage)
+		f.Lookup(name).NoOptDefVal = "on"
+	}
+	// Which server.
+	o.loadTarget.flags(f)
+	f.StringVar(&o.ignore, "mysql-ignore-errors", "1213,1020,1205", "server errors that do not end the run, or all")
+	f.StringVar(&o.psMode, "db-ps-mode", "auto", "auto prepares statements, disable sends texts")
+	f.StringVar(&o.dbDriver, "db-driver", "mysql", "mysql")
+	_ = f.MarkHidden("db-driver")
+	// How much, how long.
+	f.Var(&o.threads, "threads", "sessions; 1,2,4,8 runs once with each")
+	f.Var(&o.time, "time", "how long to run, 0 for no limit")
+	f.Var(&o.events, "events", "operations of all sessions together, 0 for no limit")
+	f.Var(&o.warmup, "warmup-time", "how long to run before the figures count")
+	onOff(&o.steady, "steady", "end as soon as the throughput is steady, within --time")
+	f.StringVar(&o.rate, "rate", "0", "operations due per second, whether a session is free or not; 0 for a closed loop. A `shape` goes on\nin time: 100..2000@60s rises, 500@30s,1000 steps, 500,+2000@10s/1s has bursts")
+	f.StringVar(&o.rateKind, "rate-kind", "poisson", "poisson: due at random moments; uniform: at even distances")
+	f.Var(&o.terminals, "terminals", "operators with think times who share the sessions; 0 for one each")
+	f.Uint64Var(&o.seed, "rand-seed", 0, "seed, 0 draws one")
+	f.Var(&o.loops, "loops", "event loops that drive the sessions, 0 to choose")
+	onOff(&o.driver, "driver", "drive every session by the general driver, not by event loops")
+	f.StringVar(&o.size, "size", "", "how large the tables are: `bytes` such as 10G, 2xRAM, 0.5xpool, in place of --table-size or --scale")
+	o.cache = true
+	onOff(&o.cache, "cache", "in a sandbox, keep prepared tables as files, and take them from there the next time")
+	onOff(&o.force, "force", "replace tables that are in the way of a prepare, whoever made them")
+	onOff(&o.verify, "verify", "check the tables before and after a run, as the step check does")
+	f.StringArrayVar(&o.scripts, "script", nil, "SQL `file` for the workload script; may be repeated, and have @WEIGHT after it")
+	f.StringVar(&o.command, "command", "", "`line` for /bin/sh for the workload exec, one operation each time")
+	f.StringVar(&o.configFile, "config-file", "", "read options from this `file`, one a line: threads=8")
+	// What is told.
+	f.Var(&o.interval, "report-interval", "seconds between lines, 0 for none")
+	f.Var(&o.checkpoints, "report-checkpoints", "print the full figures at these seconds and begin them anew")
+	f.Var(&o.percentile, "percentile", "percentile of the latency in lines and summary, 0 for none")
+	f.Var(&o.percentiles, "percentiles", "those in the table of latencies, such as 50,99,99.99")
+	onOff(&o.histogram, "histogram", "print the histogram of the latencies")
+	f.StringVar(&o.hdrLog, "hdr-log", "", "write every second's histograms to this `file`, as HdrHistogram's tools read them")
+	for _, list := range [][]struct {
+		name, neutral string
+		isSwitch      bool
+		why           string
+	}{loadIdle, loadRefused} {
+		for _, x := range list {
+			f.String(x.name, x.neutral, "")
+			_ = f.MarkHidden(x.name)
+			if x.isSwitch {
+				f.Lookup(x.name).NoOptDefVal = "on"
+			}
+		}
+	}
+}
+
+// idle tells of options that have no effect, and refuses those that would need one.
+func (e *env) idle(f *pflag.FlagSet) error {
+	for _, x := range loadRefused {
+		if v := f.Lookup(x.name).Value.String(); v != x.neutral {
+			return usagef("--%s=%s: %s; leave it out", x.name, v, x.why)
+		}
+	}
+	for _, x := range loadIdle {
+		if v := f.Lookup(x.name).Value.String(); v != x.neutral {
+			e.remark("--%s has no effect: %s.", x.name, x.why)
+		}
+	}
+	return nil
+}
+
+// config returns what the options ask for, with the first number of threads.
+func (o *loadFlags) config(w workload.Workload, options map[string]string) (load.Config, error) {
+	cfg := load.Config{
+		Workload: w, Options: options, Threads: o.threads.list[0], Time: time.Duration(o.time), Events: uint64(o.events), Seed: o.seed,
+		PSMode: load.PSMode(o.psMode), Warmup: time.Duration(o.warmup), Steady: bool(o.steady), Terminals: int(o.terminals), Loops: int(o.loops),
+		Driver: bool(o.driver), Statements: true,
+	}
+	if _, err := w.Build(options); err != nil {
+		return cfg, err
+	}
+	var err error
+	if cfg.Rate, err = pace.Parse(o.rate); err != nil {
+		return cfg, fmt.Errorf("--rate: %w", err)
+	}
+	if cfg.RateKind, err = pace.ParseKind(o.rateKind); err != nil {
+		return cfg, fmt.Errorf("--rate-kind: %w", err)
+	}
+	switch {
+	case o.psMode != "auto" && o.psMode != "disable":
+		return cfg, fmt.Errorf("--db-ps-mode %s: it takes auto or disable", o.psMode)
+	case o.dbDriver != "mysql":
+		return cfg, fmt.Errorf("--db-driver %s: it takes mysql alone", o.dbDriver)
+	case !slices.IsSorted(o.checkpoints.list):
+		return cfg, fmt.Errorf("--report-checkpoints %s: they come in the order of time", o.checkpoints.given)
+	case o.terminals > 0 && int(o.terminals) < slices.Max(o.threads.list):
+		return cfg, fmt.Errorf("--terminals %d: terminals share sessions, so there are at least as many as --threads", o.terminals)
+	case o.terminals > 0 && !cfg.Rate.IsZero():
+		return cfg, fmt.Errorf("--terminals %d: with --rate it is the rate that says when an operation is due; use one of them", o.terminals)
+	case bool(o.steady) && o.time == 0:
+		return cfg, fmt.Errorf("--steady: a throughput may never become steady, so say with --time when to give up")
+	}
+	if o.ignore == "all" {
+		cfg.IgnoreAll = true
+		return cfg, nil
+	}
+	for _, s := range strings.FieldsFunc(o.ignore, func(r rune) bool { return r == ',' || r == ' ' }) {
+		n, err := strconv.ParseUint(s, 10, 16)
+		if err != nil {
+			return cfg, fmt.Errorf("--mysql-ignore-errors %s: it takes error numbers with commas between, or all", o.ignore)
+		}
+		cfg.Ignore = append(cfg.Ignore, uint16(n))
+	}
+	return cfg, nil
+}
+
+// data says which tables to prepare or to drop. As many sessions load as the largest number asked for.
+func (o *loadFlags) data(c load.Config) load.Data {
+	return load.Data{Workload: c.Workload, Options: c.Options, Threads: slices.Max(o.threads.list), Seed: c.Seed, Force: bool(o.force)}
+}

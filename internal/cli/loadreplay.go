@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"dyno/internal/app"
+	"dyno/internal/digestsource"
+	"dyno/internal/load"
+	"dyno/internal/run"
+	"dyno/internal/unit"
+)
+
+// loadReplay is `dyno load replay`.
+func (e *env) loadReplay() *cobra.Command {
+	var o loadFlags
+	o.threads = listValue[int]{typ: "N", parse: threadCount}
+	o.percentiles = listValue[float64]{typ: "list", parse: percentileNumber}
+	_ = o.threads.Set("100")
+	o.percentile, o.interval = 95, secondsValue(time.Second)
+	var speed string
+	var writes bool
+	c := &cobra.Command{
+		Use:   load.ReplayName + " LOG...",
+		Short: "run the statements of slow logs or general logs again",
+		Long: `Sends the statements of logs again: every session of the log over a connection of its own, in its order, as many at the same time as
+then, each when it was due. Reads what "dyno digest" reads: slow logs and general logs, plain, in gzip or zstd, - for standard input.
+Where a log has whole seconds alone, as MariaDB's, the pauses within one are lost. What a log does not have, because it was quicker
+than long_query_time, is not sent: log with long_query_time=0 for a true copy of a load.
+
+Only statements that are proven to read are sent, in read-only sessions, so that the server refuses what hides in functions and views.
+--writes sends the others too: on a copy of the data, never where it matters. What would change the server itself, accounts or
+other sessions is never sent. All use the account of the target and the databases that the log names.
+
+Statements are sent once, errors are counted by number, and statements that are late are counted. Ctrl-C stops cleanly and
+prints the figures so far.`,
+		Example: "  dyno load replay slow.log --target sandbox:mariadb\n" +
+			"  dyno load replay slow.log.2.gz slow.log.1 --target sandbox:mariadb --speed 10 --writes\n" +
+			"  dyno load replay general.log --target sandbox:mysql --speed max --threads 32",
+		Args: args(1, math.MaxInt),
+	}
+	f := c.Flags()
+	f.SetNormalizeFunc(normalName)
+	f.SortFlags = false
+	o.loadTarget.flags(f)
+	f.StringVar(&speed, "speed", "1", "how fast: 1 as logged, 10 ten times as fast, max without any pause")
+	f.BoolVar(&writes, "writes", false, "send statements that write, or may, too")
+	f.Var(&o.threads, "threads", "connections at most; sessions that pause give theirs to others")
+	f.Var(&o.time, "time", "end after this time, 0 for the whole log")
+	f.Var(&o.interval, "report-interval", "seconds between lines, 0 for none")
+	f.Var(&o.percentile, "percentile", "percentile of the latency in lines and summary, 0 for none")
+	f.Var(&o.percentiles, "percentiles", "those in the table of latencies, such as 50,99,99.99")
+	e.loginFlags(c)
+	c.SetFlagErrorFunc(loadFlagError)
+	c.RunE = func(c *cobra.Command, logs []string) error {
+		cfg := load.ReplayConfig{Writes: writes, Threads: o.threads.list[0], Time: time.Duration(o.time)}
+		if len(o.threads.list) > 1 {
+			return usagef("--threads %s: a replay takes one number", o.threads.given)
+		}
+		if cfg.Speed = math.Inf(1); speed != "max" {
+			v, err := strconv.ParseFloat(strings.TrimSuffix(speed, "x"), 64)
+			if err != nil || !(v >= 0.001 && v <= 1e6) {
+				return usagef("--speed %s: it takes a number from 0.001 to 1000000, 1 being as fast as logged, or max", speed)
+			}
+			cfg.Speed = v
+		}
+		text, err := o.text(f)
+		if err != nil {
+			return err
+		}
+		t, err := e.app.Open(c.Context(), text, e.login)
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		e.replayHeader(logs, cfg, t.String())
+		p := newTickPrinter(e, &o)
+		x, err := e.app.Replay(c.Context(), t, cfg, digestsource.LogOptions{Paths: logs, Stdin: e.In}, p.tick)
+		p.end()
+		if x.Run.Elapsed == 0 || err != nil && x.Run.Total.Operations() == 0 {
+			if err == nil && c.Context().Err() != nil {
+				e.remark("Stopped before anything was measured.")
+			}
+			return err
+		}
+		return errors.Join(e.replayEnd(&x, &o), err, replayCode(&x))
+	}
+	return c
+}
+
+// replayHeader prints what is to be done.
+func (e *env) replayHeader(logs []string, cfg load.ReplayConfig, to string) {
+	if e.json() || e.quiet {
+		return
+	}
+	speed, what := "as fast as the server answers", "reads only"
+	if !math.IsInf(cfg.Speed, 1) {
+		speed = fmt.Sprintf("at speed %g", cfg.Speed)
+	}
+	if cfg.Writes {
+		what = "reads and writes"
+	}
+	fmt.Fprintf(e.Out, "dyno %s\n\nReplaying %s on %s, %s, %s, over at most %d connections.\n\n", e.app.Version, strings.Join(logs, ", "), to, speed, what, cfg.Threads)
+}
+
+// replayEnd prints the figures of a replay.
+func (e *env) replayEnd(x *app.Replay, o *loadFlags) error {
+	r := &x.Run
+	if e.json() {
+		return e.writeJSON(struct {
+			Message string `json:"message"`
+			figures
+			run.Run
+			Replayed load.Replayed `json:"replayed"`
+			Skips    uint64        `json:"skipped_parts,omitzero"`
+		}{"summary", figuresOf(&r.Total, r), *r, x.Of, x.Skips})
+	}
+	e.mu.Lock()
+	fmt.Fprintln(e.Out)
+	sysbenchBlock(e.Out, r.Total, r.Elapsed, nil, int(o.percentile))
+	width := math.MaxInt
+	if isTerminal(e.Out) {
+		width = e.width()
+	}
+	ownBlock(e.Out, r, o.percentiles.list, width)
+	replayBlock(e.Out, &x.Of)
+	e.mu.Unlock()
+	if r.ID != "" {
+		e.remark("Kept as %s: `dyno report %[1]s` shows it again.", r.ID)
+	}
+	return nil
+}
+
+// replayBlock prints what became of the log.
+func replayBlock(w io.Writer, x *load.Replayed) {
+	line := func(name, format string, a ...any) {
+		fmt.Fprintf(w, "%-12s %s\n", name+":", fmt.Sprintf(format, a...))
+	}
+	line("Log", "%d entries of %d sessions within %s", x.Entries, x.Sessions, unit.Duration(x.Span))
+	line("Sent", "%d statements over %d connections; %d late, by %s at most", x.Sent, x.Connections, x.Late, unit.Duration(x.MaxLag))
+	if x.Left > 0 {
+		line("Left", "%d statements that had been read were not sent", x.Left)
+	}
+	if x.Logged > 0 {
+		line("Query time", "%s in sum by the log, %s now (%s)", unit.Duration(x.Logged), unit.Duration(x.Took), unit.Ratio(x.Took.Seconds()/x.Logged.Seconds()))
+	}
+}
+
+// replayCode is the error, for the exit code, of a replay that does not tell of the whole log or not of the server.
+func replayCode(x *app.Replay) error {
+	if err := invalid([]run.Run{x.Run}); err != nil {
+		return err
+	}
+	if x.Skips == 0 {
+		return nil
+	}
+	s := x.Skipped[0]
+	at := fmt.Sprintf("at byte %d: %s", s.Offset, s.Reason)
+	if s.File != "" {
+		at = s.File + " " + at
+	}
+	return &exitError{exitSkipped, fmt.Errorf("%d parts of the log were skipped, the first %s", x.Skips, at)}
+}

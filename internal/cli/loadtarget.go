@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	nearest "dyno/internal/near"
+	"dyno/internal/target"
+)
+
+// loadTarget is sysbench's options that say which server, and --target in their place.
+type loadTarget struct {
+	target                   string
+	host, socket, user, port string
+	ssl                      string
+}
+
+func (o *loadTarget) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.target, "target", "", "`TARGET`, see dyno --help")
+	f.StringVar(&o.host, "mysql-host", "localhost", "host")
+	f.StringVar(&o.port, "mysql-port", "3306", "port")
+	f.StringVar(&o.socket, "mysql-socket", "", "socket")
+	f.StringVar(&o.user, "mysql-user", "sbtest", "user; the password comes from $DYNO_PASSWORD or ~/.my.cnf")
+	f.StringVar(&o.ssl, "mysql-ssl", "preferred", "encryption: off, preferred, on (or required), verify-ca, verify-full; my.cnf may say it too")
+	f.Lookup("mysql-ssl").NoOptDefVal = "on"
+	f.String("mysql-password", "", "")
+	_ = f.MarkHidden("mysql-password")
+}
+
+// serverFlags are sysbench's options that say which server.
+var serverFlags = []string{"mysql-host", "mysql-port", "mysql-socket", "mysql-user", "mysql-ssl", "mysql-password"}
+
+// sslModes are the words for --mysql-ssl: of sysbench 1.0, of its later versions, and ours.
+var sslModes = map[string]target.TLSMode{
+	"off": target.TLSDisabled, "disabled": target.TLSDisabled, "on": target.TLSRequired, "required": target.TLSRequired, "preferred": target.TLSPreferred,
+	"verify-ca": target.TLSVerifyCA, "verify-full": target.TLSVerifyFull, "verify-identity": target.TLSVerifyFull,
+}
+
+// text returns the TARGET that the flags mean.
+func (o *loadTarget) text(f *pflag.FlagSet) (string, error) {
+	var given []string
+	for _, n := range serverFlags {
+		if f.Changed(n) {
+			given = append(given, "--"+n)
+		}
+	}
+	switch {
+	case f.Changed("mysql-password"):
+		return "", usagef("--mysql-password: everybody on this machine can read arguments, so no password is taken from them; set DYNO_PASSWORD, use --defaults-file or --ask-pass")
+	case o.target != "" && len(given) > 0:
+		return "", usagef("--target and %s both say which server: use one of them", strings.Join(given, ", "))
+	case o.target != "":
+		return o.target, nil
+	case len(given) == 0:
+		return "", usagef("say which server: --target T, or --mysql-host, --mysql-port, --mysql-socket, --mysql-user")
+	case strings.Contains(o.host+o.port+o.socket, ","):
+		return "", usagef("--mysql-host, --mysql-port and --mysql-socket take one server: run one load for each")
+	}
+	s := target.Spec{Scheme: "mysql", Network: "tcp", User: o.user}
+	if o.socket != "" {
+		s.Network, s.Address = "unix", o.socket
+	} else {
+		if n, err := strconv.ParseUint(o.port, 10, 16); err != nil || n == 0 {
+			return "", usagef("--mysql-port %s: it takes a port from 1 to 65535", o.port)
+		}
+		s.Address = net.JoinHostPort(o.host, o.port)
+	}
+	if f.Changed("mysql-ssl") {
+		mode, ok := sslModes[strings.ReplaceAll(strings.ToLower(o.ssl), "_", "-")]
+		if !ok {
+			return "", usagef("--mysql-ssl %s: it takes off, on, preferred, required, verify-ca or verify-full", o.ssl)
+		}
+		s.TLS = mode
+	}
+	return s.URL(), nil
+}
+
+// meant returns ", did you mean x?" for the name that is most like what was typed, "" when none is.
+func meant(typed string, names []string, prefix string) string {
+	if n := nearest.Name(typed, names, len(typed)/2+1); n != "" {
+		return ", did you mean " + prefix + n + "?"
+	}
+	return ""
+}

@@ -1,0 +1,18 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"dyno/internal/load"
+	"dyno/internal/target"
+	"dyno/internal/unit"
+)
+
+// loadWarmup reads the tables of a workload into the server's memory.
+func (e *env) loadWarmup(c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
+	read, err := load.Warm(c.Context(), t, o.data(cfg), e.progress())
+	for _, r := range read {
+		e.remark("Read %s: %s rows, %d indexes.", r.Table, unit.Count(float64(r.Rows)), r.Indexes)
+	}
+	return err
+}

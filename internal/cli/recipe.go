@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"dyno/internal/recipe"
+)
+
+func (e *env) recipe() *cobra.Command {
+	return group("recipe", "experiments that ship with Dyno: what performance engineers have published, repeated here", e.recipeList(), e.recipeShow(), e.recipeRun())
+}
+
+func (e *env) recipeList() *cobra.Command {
+	c := &cobra.Command{Use: "list", Short: "the recipes and their questions", Args: args(0, 0)}
+	c.RunE = func(*cobra.Command, []string) error {
+		all, err := e.app.Recipes()
+		if err != nil {
+			return err
+		}
+		return list(e, all, func(r recipe.Recipe) string { return fmt.Sprintf("%-18s %-42s %s", r.Name, r.Title, e.dim(r.Topic)) }, "")
+	}
+	return c
+}
+
+func (e *env) recipeShow() *cobra.Command {
+	c := &cobra.Command{Use: "show NAME", Short: "the recipe's plan, to read, or to save and change", Args: args(1, 1)}
+	c.RunE = func(_ *cobra.Command, a []string) error {
+		r, err := findRecipe(a[0])
+		if err != nil {
+			return err
+		}
+		if e.json() {
+			return e.writeJSON(struct {
+				Name string `json:"name"`
+				Plan string `json:"plan"`
+			}{r.Name, string(r.Text)})
+		}
+		_, err = e.Out.Write(r.Text)
+		return err
+	}
+	return c
+}
+
+func (e *env) recipeRun() *cobra.Command {
+	x := &compareFlags{}
+	c := &cobra.Command{
+		Use:   "run NAME",
+		Short: "run a recipe and print its table",
+		Long: `Runs a recipe on private servers and prints its table, with what was published beside it. small ends within ten
+minutes on two CPUs; its grid is a part of the full one, and every cell tells its n.`,
+		Example: "  dyno recipe run threads\n  dyno recipe run charset --scale medium\n  dyno recipe run versions --axis server=mariadb@10.11,mariadb@11.8 --dry-run",
+		Args:    args(1, 1),
+	}
+	x.add(c)
+	c.Flags().StringVar(&x.o.Scale, "scale", "small", strings.Join(recipe.Scales, ", "))
+	c.RunE = func(c *cobra.Command, a []string) error {
+		if err := x.settle(); err != nil {
+			return err
+		}
+		if !slices.Contains(recipe.Scales, x.o.Scale) {
+			return usagef("--scale %s: it takes %s", x.o.Scale, strings.Join(recipe.Scales, ", "))
+		}
+		r, err := findRecipe(a[0])
+		if err != nil {
+			return err
+		}
+		if x.o.Resume == "" {
+			x.o.Text, x.o.File = r.Text, "recipe "+r.Name
+		}
+		_, err = e.runComparison(c.Context(), x)
+		return err
+	}
+	return c
+}
+
+func findRecipe(name string) (recipe.Recipe, error) {
+	r, err := recipe.Find(name)
+	if err != nil {
+		return r, &exitError{exitUsage, err}
+	}
+	return r, nil
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
+
+	"dyno/internal/app"
+	"dyno/internal/exposition"
+	"dyno/internal/httpapi"
+	"dyno/internal/reading"
+	"dyno/internal/remotewrite"
+	"dyno/internal/store/series"
+	"dyno/internal/web"
+)
+
+// defaultListen is where `dyno serve` answers.
+const defaultListen = "127.0.0.1:8306"
+
+func (e *env) serve() *cobra.Command {
+	var o app.Serving
+	var door doorFlags
+	size := amount{kind: "bytes"}
+	var write remotewrite.Options
+	c := &cobra.Command{
+		Use:   "serve [TARGET...]",
+		Short: "watch every target of the inventory, keep what is seen, answer over HTTP",
+		Long: `Reads every target once a second, keeps series, states and query classes, and answers over HTTP on this machine:
+  /api/v1/…        Prometheus' query API: add it to Grafana as a Prometheus data source
+  /metrics         for a Prometheus that scrapes, under mysqld_exporter's names
+  /api/dyno/v1/…   targets, states at any past second, query classes, events, costs; a stream of what happens
+docs/api.md describes them. Without TARGET it follows the inventory as it changes. A server that is down is looked for until it
+is back. As long as there are no users (dyno user add) everybody on this machine is let in and nobody else; docs/access.md tells
+how to open it to others. Ctrl-C ends it; nothing that was kept is lost.`,
+		Example: "  dyno serve\n  dyno serve shop --listen 127.0.0.1:9000",
+		Args:    cobra.ArbitraryArgs,
+	}
+	f := c.Flags()
+	door.add(f)
+	f.DurationVar(&o.Every, "every", time.Second, "time between two readings of a target")
+	f.StringSliceVar(&o.Scrape.Also, "also", nil, "sources to read that are not read by themselves, see `dyno target check`")
+	f.StringSliceVar(&o.Scrape.Sources, "sources", nil, "read these sources only")
+	f.DurationVar(&o.Series.Retention, "keep", series.Retention, "how long series are kept second by second")
+	f.DurationVar(&o.Series.MinuteRetention, "keep-minutes", series.MinuteRetention, "how long they are kept minute by minute")
+	f.Var(&size, "max-size", "the series take no more than this on disk: 10G; the oldest go first")
+	f.DurationVar(&o.History.StateAge, "keep-states", 0, "how long states are kept, each second of them (default 3 days)")
+	f.DurationVar(&o.History.ClassAge, "keep-classes", 0, "how long query classes are kept (default 400 days, ever more summed up)")
+	f.DurationVar(&o.Judge, "judge", 10*time.Minute, "every target is judged when it is first seen and then this often, as diagnose does, for some 0.2s of the server's CPU a look; 0: only when asked")
+	f.StringVar(&write.URL, "remote-write", "", "send all samples there too: Prometheus, VictoriaMetrics, Mimir")
+	f.StringVar(&write.User, "remote-write-user", "", "user for it; the password is in the variable or file below")
+	f.StringVar(&write.Password.Env, "remote-write-password-env", "", "environment variable that holds the password")
+	f.StringVar(&write.Password.File, "remote-write-password-file", "", "file that holds the password")
+	f.StringVar(&write.Bearer.File, "remote-write-token-file", "", "file that holds a bearer token, in place of a user")
+	f.BoolVar(&write.Backfill, "remote-write-backfill", false, "the first time, send all that is stored, not only what comes from now on")
+	f.DurationVar(&write.Replay, "remote-write-replay", 0, "send so much once more after the receiver was away; VictoriaMetrics loses up to 5s when it is killed")
+	look := f.String("discover", "true", "with an empty inventory, watch the servers found on this machine; false: do not look, also not for the page; or sockets and host:port to look at alone, with commas between")
+	c.RunE = func(c *cobra.Command, targets []string) error {
+		looking, bad := discovering(*look)
+		if err := cmp.Or(watchable(o.Watching), door.check(), servable(f), bad); err != nil {
+			return err
+		}
+		o.Targets, o.Looking = targets, looking
+		o.Series.MaxBytes = int64(size.n)
+		if write.URL != "" {
+			o.Writes = []remotewrite.Options{write}
+		}
+		return e.serveUntil(c.Context(), o, door)
+	}
+	return c
+}
+
+// servable refuses what would be passed over: times below nothing, and how to reach a receiver that is not named.
+func servable(f *pflag.FlagSet) (err error) {
+	f.Visit(func(x *pflag.Flag) {
+		d, _ := f.GetDuration(x.Name) // of another type it is 0
+		switch {
+		case err != nil:
+		case strings.HasPrefix(x.Name, "keep") && d <= 0:
+			err = usagef("--%s %v: it is a time above 0", x.Name, d)
+		case d < 0:
+			err = usagef("--%s %v: it is a time, or 0", x.Name, d)
+		case strings.HasPrefix(x.Name, "remote-write-") && f.Lookup("remote-write").Value.String() == "":
+			err = usagef("--%s is for --remote-write, which names no receiver", x.Name)
+		}
+	})
+	return err
+}
+
+func (e *env) serveUntil(ctx context.Context, o app.Serving, way doorFlags) error {
+	log := slog.New(slog.NewTextHandler(e.Err, nil))
+	if e.quiet {
+		log = slog.New(slog.DiscardHandler)
+	}
+	d, err := e.openDoor(ctx, way, log)
+	if err != nil {
+		return err
+	}
+	var h *httpapi.Server
+	o.Log = log
+	o.Publish = func(r reading.Reading) { h.Publish(r) }
+	s, err := e.app.Serve(ctx, o)
+	if err != nil {
+		return errors.Join(err, d.close())
+	}
+	engine := series.NewEngine(s.Series, exposition.Help, series.Limits{})
+	h = httpapi.New(httpapi.Service{
+		Querier: engine, Browser: engine, Fleet: fleet{s}, States: states{s}, Classes: classes{s}, Events: marks{s},
+		Graphs: e.serveGraphs(s), Periods: e.servePeriods(s), Tasks: e.serveTasks(s), Findings: e.serveFindings(s), Changes: e.serveChanges(s),
+		Lab: e.serveLab(s), Settings: e.serveSettings(s, d.l.Addr().String()), Access: d.users,
+	}, httpapi.Options{Version: e.app.Version, Every: s.Every(), Log: log, Page: web.Handler(e.app.Environ("DYNO_PAGE_DIR")), PagePaths: web.Paths(), Guarding: d.guarding})
+	e.remark("Dyno answers on %s. Ctrl-C ends it.", d.url)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.Run(ctx) })
+	if len(o.Targets) == 0 {
+		g.Go(func() error {
+			e.greet(ctx, s, !o.Looking.None)
+			return nil
+		})
+	}
+	g.Go(func() error {
+		s.Ready(ctx)
+		return httpapi.Serve(ctx, d.l, h, log)
+	})
+	return errors.Join(g.Wait(), s.Close(), d.users.Close())
+}

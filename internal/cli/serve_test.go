@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"dyno/internal/app"
+)
+
+// typed runs a command line with an empty home.
+func typed(t *testing.T, args ...string) (code int, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	env := map[string]string{"DYNO_HOME": t.TempDir()}
+	code = Run(t.Context(), args, Streams{In: strings.NewReader(""), Out: &out, Err: &err}, func(k string) string { return env[k] }, "test")
+	return code, err.String()
+}
+
+// TestServeRefuses: what would be passed over, or do something else than it says, is a usage error.
+func TestServeRefuses(t *testing.T) {
+	f := func(want string, args ...string) {
+		t.Helper()
+		code, stderr := typed(t, args...)
+		if code != exitUsage || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%q: code %d, %q, want %q", args, code, stderr, want)
+		}
+	}
+	for _, flag := range []string{"--keep", "--keep-minutes", "--keep-states", "--keep-classes"} {
+		f(flag+" -1h0m0s: it is a time above 0", "serve", flag+"=-1h")
+		f(flag+" 0s: it is a time above 0", "serve", flag, "0")
+	}
+	f("--judge -1s: it is a time, or 0", "serve", "--judge=-1s")
+	f("--remote-write-replay -1s: it is a time, or 0", "serve", "--remote-write-replay=-1s", "--remote-write", "http://127.0.0.1:1/write")
+	f("--remote-write-user is for --remote-write", "serve", "--remote-write-user", "joe")
+	f("--remote-write-token-file is for --remote-write", "serve", "--remote-write-token-file", "/none")
+	f("--remote-write-backfill is for --remote-write", "serve", "--remote-write-backfill", "--remote-write", "")
+	f("the form is 127.0.0.1:8306", "serve", "--listen", "8306")
+	f("without TLS only a loopback address", "serve", "--listen", "0.0.0.0:0")
+	f("invalid port", "serve", "--listen", "127.0.0.1:99999")
+	f("--discover", "serve", "--discover=flase")
+	f("--lines 0: it is 1 or more", "user", "audit", "-n", "0")
+	f("--lines -1: it is 1 or more", "user", "audit", "-n", "-1")
+}
+
+// TestServePortTaken: a port that another program has is no mistake of who typed it.
+func TestServePortTaken(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if code, stderr := typed(t, "serve", "--listen", l.Addr().String()); code != exitFailed || !strings.Contains(stderr, "address already in use") {
+		t.Errorf("code %d, %q", code, stderr)
+	}
+	if !ofMachine(&net.DNSError{IsTemporary: true}) || ofMachine(&net.DNSError{IsNotFound: true}) {
+		t.Error("a name that is not resolved now is told as one that does not exist, or the other way round")
+	}
+}
+
+func TestDiscovering(t *testing.T) {
+	f := func(flag string, want app.Looking) {
+		t.Helper()
+		got, err := discovering(flag)
+		if err != nil || got.None != want.None || !slices.Equal(got.Only, want.Only) {
+			t.Errorf("%q: %+v, %v, want %+v", flag, got, err, want)
+		}
+	}
+	f("true", app.Looking{})
+	f("on", app.Looking{})
+	f("false", app.Looking{None: true})
+	f("0", app.Looking{None: true})
+	f("/nowhere", app.Looking{Only: []string{"/nowhere"}})
+	f("/run/my sql/s,127.0.0.1:3307,[::1]:3306,[fe80::1%eth0]:3306,localhost:3306,db-1.example:1",
+		app.Looking{Only: []string{"/run/my sql/s", "127.0.0.1:3307", "[::1]:3306", "[fe80::1%eth0]:3306", "localhost:3306", "db-1.example:1"}})
+	for _, bad := range []string{"", ",", "flase", "/a,", "/a, /b", "/a, 127.0.0.1:1", "127.0.0.1", ":3306", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "h:mysql", "run/s", "a b:1", "/a\n"} {
+		_, err := discovering(bad)
+		if x := (*exitError)(nil); !errors.As(err, &x) || x.code != exitUsage {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"dyno/internal/act"
+	"dyno/internal/app"
+	"dyno/internal/capture"
+	"dyno/internal/httpapi"
+	"dyno/internal/report"
+	"dyno/internal/sandbox"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+)
+
+func (e *env) serveTasks(s *app.Service) httpapi.Tasks       { return s }
+func (e *env) serveFindings(s *app.Service) httpapi.Findings { return judgements{s} }
+func (e *env) serveChanges(s *app.Service) httpapi.Changes   { return changes{s} }
+
+// inWords gives an error of the engines the meaning that httpapi answers by.
+func inWords(err error) error {
+	var unknown *app.UnknownTargetError
+	var finding *app.UnknownFindingError
+	var blocked *act.BlockedError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &unknown), errors.As(err, &finding), errors.Is(err, ledger.ErrNotFound), errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrBadName):
+		return fmt.Errorf("%w: %w", httpapi.ErrNotFound, err)
+	case errors.As(err, &blocked), errors.Is(err, app.ErrPreviewChanged):
+		return fmt.Errorf("%w: %w", httpapi.ErrConflict, err)
+	case target.HintOf(err) != "": // the server did not answer, or not as it should
+		return fmt.Errorf("%w: %w", httpapi.ErrUnavailable, err)
+	}
+	return err
+}
+
+type judgements struct{ s *app.Service }
+
+func (x judgements) Verdicts(ctx context.Context, name string, n int) ([]app.Verdict, error) {
+	if name != "" {
+		if ok, err := x.s.Known(ctx, name); err != nil || !ok {
+			return nil, errors.Join(err, unknownTarget(name))
+		}
+	}
+	all, err := x.s.Verdicts(ctx, name, n)
+	return all, inWords(err)
+}
+
+func (x judgements) Judged(ctx context.Context, id string) (app.Judged, error) {
+	d, err := x.s.Judged(ctx, id)
+	return d, inWords(err)
+}
+
+func (x judgements) Diagnose(ctx context.Context, name, by string, o capture.Options) (app.Task, error) {
+	t, err := x.s.Diagnose(ctx, name, by, o)
+	return t, inWords(err)
+}
+
+func (x judgements) JudgedEvery() time.Duration { return x.s.JudgedEvery() }
+
+type changes struct{ s *app.Service }
+
+func (x changes) Journal(ctx context.Context, name string, n int) ([]app.Change, error) {
+	all, err := x.s.Journal(ctx, name, n)
+	return all, inWords(err)
+}
+
+func (x changes) ChangeOf(ctx context.Context, id string) (app.ChangeDetail, error) {
+	d, err := x.s.ChangeOf(ctx, id)
+	return d, inWords(err)
+}
+
+func (x changes) Report(ctx context.Context, id string) (*report.Document, error) {
+	d, err := x.s.Report(ctx, id)
+	return d, inWords(err)
+}
+
+func (x changes) PreviewChange(ctx context.Context, name, finding string, o act.Options) (app.Intent, error) {
+	in, err := x.s.PreviewChange(ctx, name, finding, o)
+	return in, inWords(err)
+}
+
+func (x changes) ApplyChange(ctx context.Context, name, finding, confirm, by string, o act.Options) (app.Task, error) {
+	t, err := x.s.ApplyChange(ctx, name, finding, confirm, by, o)
+	return t, inWords(err)
+}
+
+func (x changes) PreviewUndo(ctx context.Context, id string) (app.UndoPreview, error) {
+	p, err := x.s.PreviewUndo(ctx, id, act.Options{})
+	return p, inWords(err)
+}
+
+func (x changes) UndoChange(ctx context.Context, id, confirm, by string, o act.Options) (app.Task, error) {
+	t, err := x.s.UndoChange(ctx, id, confirm, by, o)
+	return t, inWords(err)
+}
+
+func (x changes) ProveChange(ctx context.Context, id, by string, o capture.Options) (app.Task, error) {
+	t, err := x.s.ProveChange(ctx, id, by, o)
+	return t, inWords(err)
+}

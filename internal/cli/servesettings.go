@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"dyno/internal/app"
+	"dyno/internal/httpapi"
+	"dyno/internal/sandbox"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+)
+
+func (e *env) serveSettings(s *app.Service, listen string) httpapi.Settings { return front{s, listen} }
+
+// front gives httpapi what it asks for, with its errors.
+type front struct {
+	*app.Service
+	listen string
+}
+
+func (x front) Settings(ctx context.Context) (app.Settings, error) {
+	all, err := x.Service.Settings(ctx)
+	all.Listen = x.listen
+	return all, err
+}
+
+func (x front) Grants(flavor, task, user string, schemas []string) ([]string, error) {
+	all, err := app.Grants(flavor, task, user, schemas)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
+	}
+	return all, nil
+}
+
+func (x front) AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error) {
+	t, err := x.Service.AddTarget(ctx, t, replace)
+	return t, settingError(err)
+}
+
+func (x front) Inspect(ctx context.Context, t ledger.Target) (app.Checked, error) {
+	c, err := x.Service.Inspect(ctx, t)
+	return c, settingError(err)
+}
+
+func (x front) RemoveTarget(ctx context.Context, name string) error {
+	return settingError(x.Service.RemoveTarget(ctx, name))
+}
+
+func settingError(err error) error {
+	var unknown *app.UnknownTargetError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrBadName), errors.As(err, &unknown):
+		return fmt.Errorf("%w: %w", httpapi.ErrNotFound, err)
+	case errors.Is(err, app.ErrTargetExists):
+		return fmt.Errorf("%w: %w", httpapi.ErrConflict, err)
+	case target.KindOf(err) == target.BadTarget, target.KindOf(err) == target.Unsupported:
+		return fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
+	}
+	return err
+}
+
+// discovering reads the flag --discover: whether servers are looked for, or where alone.
+func discovering(flag string) (app.Looking, error) {
+	switch flag {
+	case "false", "no", "off", "0":
+		return app.Looking{None: true}, nil
+	case "true", "yes", "on", "1":
+		return app.Looking{}, nil
+	}
+	only := strings.Split(flag, ",")
+	for _, at := range only {
+		if !isPlace(at) {
+			return app.Looking{}, usagef("--discover %q: it is true, false, or paths of sockets and host:port, with commas and no blanks between: /run/mysqld/mysqld.sock,127.0.0.1:3307", flag)
+		}
+	}
+	return app.Looking{Only: only}, nil
+}
+
+// isPlace reports whether a server could listen there: at the absolute path of a socket, or at host:port.
+func isPlace(at string) bool {
+	if filepath.IsAbs(at) {
+		return !strings.ContainsFunc(at, unicode.IsControl)
+	}
+	host, port, err := net.SplitHostPort(at)
+	n, bad := strconv.ParseUint(port, 10, 16)
+	_, no := netip.ParseAddr(host)
+	return err == nil && bad == nil && n > 0 && (no == nil || hostForm.MatchString(host))
+}
+
+// greet fills an empty inventory with the servers of this machine that can be logged in to, and says so.
+func (e *env) greet(ctx context.Context, s *app.Service, discover bool) {
+	l, err := e.app.Ledger(ctx)
+	if err != nil {
+		return // whatever needs it tells
+	}
+	if all, err := l.Targets(ctx); err != nil || len(all) > 0 {
+		return
+	}
+	const byHand = "`dyno target add NAME URL` fills it, and it is watched from then on."
+	if !discover {
+		e.remark("The inventory is empty: " + byHand)
+		return
+	}
+	taken, d, err := s.Adopt(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		e.remark("Looking for servers on this machine: %v", err)
+	}
+	for _, f := range taken {
+		e.remark("Found %s %s at %s and watches it as %s, logged in as %s. `dyno target rm %[4]s` forgets it.", f.Flavor, f.Version, f.Address, f.Name, f.User)
+	}
+	if len(taken) > 0 {
+		return
+	}
+	for _, f := range d.Found {
+		e.remark("Found %s at %s, but there is no login: %s", strings.TrimSpace(f.Flavor+" "+f.Version), f.Address, f.Reason)
+	}
+	if len(d.Found) == 0 {
+		e.remark("The inventory is empty, and no server was found on this machine: %s", byHand)
+	} else {
+		e.remark("The inventory is empty: the page's Welcome says what each of them lacks, or %s", byHand)
+	}
+}

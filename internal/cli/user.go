@@ -1,0 +1,329 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"dyno/internal/store/access"
+)
+
+func (e *env) user() *cobra.Command {
+	c := group("user", "who may use the page and the API: add, ls, rm, password, role, token, audit",
+		e.userAdd(), e.userLs(), e.userRm(), e.userPassword(), e.userRole(), e.userAudit(),
+		group("token", "API tokens for programs: add, ls, rm", e.tokenAdd(), e.tokenLs(), e.tokenRm()))
+	c.Long = `Keeps the users of the page that "dyno serve" shows, and API tokens for programs. A viewer sees everything, an operator
+also changes. Without users everybody on this machine is an operator, and nobody else is let in. What is changed here
+holds for a running "dyno serve" at once.`
+	return c
+}
+
+// withUsers runs f on the users' file and writes into the audit log what it is, when it has a name.
+func (e *env) withUsers(ctx context.Context, what, detail string, f func(s *access.Store) error) (err error) {
+	s, err := e.app.Users(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if what == "" {
+		return usageOf(f(s))
+	}
+	who := "?"
+	if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	id, err := s.Begin(ctx, access.Entry{Who: who, Via: "cli", What: what, Detail: detail})
+	if err != nil {
+		return err
+	}
+	outcome := "done"
+	if err = f(s); err != nil {
+		outcome = "failed: " + err.Error()
+	}
+	return errors.Join(usageOf(err), s.End(context.WithoutCancel(ctx), id, 0, outcome))
+}
+
+// usageOf makes what breaks a rule a usage error.
+func usageOf(err error) error {
+	if errors.Is(err, access.ErrInvalid) {
+		return &exitError{exitUsage, err}
+	}
+	return err
+}
+
+// nameOnly refuses a second argument without repeating it: it may be a password.
+func nameOnly(c *cobra.Command, a []string) error {
+	if len(a) == 1 {
+		return nil
+	}
+	return usagef("%s takes a name and nothing else: the password is asked for, or read from standard input; usage: %s", c.CommandPath(), c.UseLine())
+}
+
+func (e *env) userAdd() *cobra.Command {
+	var role string
+	c := &cobra.Command{
+		Use:   "add NAME",
+		Short: "add a user; the password is prompted for, or read from standard input",
+		Long: `Adds a user. The password is asked for twice on the terminal; where standard input is no terminal its first line is it.
+It has at least 12 characters; a few words are better than a few signs. The first user is an operator, and from then on
+everybody needs a login, on this machine too.`,
+		Example: "  dyno user add anna --role operator\n  pass show dyno/ben | dyno user add ben",
+		Args:    nameOnly,
+	}
+	c.Flags().StringVar(&role, "role", "", "viewer or operator (default viewer; the first user is an operator)")
+	c.RunE = func(c *cobra.Command, a []string) error {
+		if err := access.CheckName(a[0]); err != nil {
+			return usageOf(err)
+		}
+		some := false
+		err := e.withUsers(c.Context(), "", "", func(s *access.Store) (err error) {
+			some, err = s.HasUsers(c.Context())
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if role == "" {
+			role = string(access.Viewer)
+			if !some {
+				role = string(access.Operator)
+			}
+		}
+		r, err := access.ParseRole(role)
+		if err != nil {
+			return usageOf(err)
+		}
+		password, err := e.newPassword(a[0])
+		if err != nil {
+			return err
+		}
+		err = e.withUsers(c.Context(), "user add", "name="+a[0]+" role="+role, func(s *access.Store) error { return s.AddUser(c.Context(), a[0], r, password) })
+		if err != nil {
+			return err
+		}
+		e.remark("Added %s as %s.", a[0], role)
+		if !some {
+			e.remark("It is the first user: from now on everybody needs a login, on this machine too. Programs use tokens: `dyno user token add`.")
+		}
+		return nil
+	}
+	return c
+}
+
+func (e *env) userPassword() *cobra.Command {
+	return &cobra.Command{
+		Use:   "password NAME",
+		Short: "set a user's password; ends the user's sessions",
+		Args:  nameOnly,
+		RunE: func(c *cobra.Command, a []string) error {
+			password, err := e.newPassword(a[0])
+			if err != nil {
+				return err
+			}
+			return e.withUsers(c.Context(), "user password", "name="+a[0], func(s *access.Store) error { return s.SetPassword(c.Context(), a[0], password, "") })
+		},
+	}
+}
+
+func (e *env) userRole() *cobra.Command {
+	return &cobra.Command{
+		Use:   "role NAME viewer|operator",
+		Short: "give a user another role, which holds from the next request on",
+		Args:  args(2, 2),
+		RunE: func(c *cobra.Command, a []string) error {
+			return e.withUsers(c.Context(), "user role", "name="+a[0]+" role="+a[1], func(s *access.Store) error { return s.SetRole(c.Context(), a[0], access.Role(a[1])) })
+		},
+	}
+}
+
+func (e *env) userRm() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rm NAME",
+		Short: "remove a user and end the user's sessions",
+		Long:  "Removes a user and ends the user's sessions. The last operator goes only as the last user: then there is no login on this machine any more.",
+		Args:  args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			var left []string
+			some := true
+			err := e.withUsers(c.Context(), "user rm", "name="+a[0], func(s *access.Store) error {
+				if err := s.RemoveUser(c.Context(), a[0], true); err != nil {
+					return err
+				}
+				ts, err := s.Tokens(c.Context())
+				for _, t := range ts {
+					if t.By == a[0] {
+						left = append(left, t.Name)
+					}
+				}
+				if err == nil {
+					some, err = s.HasUsers(c.Context())
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if len(left) > 0 {
+				e.remark("Tokens that %s made still let programs in: %s. `dyno user token rm` takes them back.", a[0], strings.Join(left, ", "))
+			}
+			if !some {
+				e.remark("No user is left: everybody on this machine is an operator again.")
+			}
+			return nil
+		},
+	}
+}
+
+func (e *env) userLs() *cobra.Command {
+	return &cobra.Command{Use: "ls", Short: "list the users", Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
+		return e.withUsers(c.Context(), "", "", func(s *access.Store) error {
+			all, err := s.Users(c.Context())
+			if err != nil {
+				return err
+			}
+			return list(e, all, func(u access.User) string {
+				seen := "no session"
+				if !u.Seen.IsZero() {
+					seen = "seen " + u.Seen.Local().Format(time.DateTime)
+				}
+				return fmt.Sprintf("%-20s %-9s %s", u.Name, u.Role, seen)
+			}, "There are no users: everybody on this machine is an operator. `dyno user add NAME` adds the first.")
+		})
+	}}
+}
+
+func (e *env) tokenAdd() *cobra.Command {
+	var role string
+	var days int
+	c := &cobra.Command{
+		Use:   "add NAME",
+		Short: "make an API token and print it, this once",
+		Long: `Makes a token for a program, which sends it as "Authorization: Bearer TOKEN". It is printed this once; Dyno keeps only a
+hash. A Grafana or Prometheus needs a viewer's.`,
+		Example: "  dyno user token add grafana > /etc/grafana/dyno.token",
+		Args:    args(1, 1),
+	}
+	c.Flags().StringVar(&role, "role", string(access.Viewer), "viewer or operator")
+	c.Flags().IntVar(&days, "days", 365, "how long it is good for")
+	c.RunE = func(c *cobra.Command, a []string) error {
+		if most := int(access.MaxTokenLife.Hours() / 24); days < 1 || days > most {
+			return usagef("--days %d: it is 1 to %d", days, most)
+		}
+		by := "cli"
+		if u, err := user.Current(); err == nil {
+			by = u.Username
+		}
+		return e.withUsers(c.Context(), "token add", fmt.Sprintf("name=%s role=%s days=%d", a[0], role, days), func(s *access.Store) error {
+			t, err := s.AddToken(c.Context(), a[0], access.Role(role), by, time.Duration(days)*24*time.Hour)
+			if err != nil {
+				return err
+			}
+			if e.json() {
+				return e.writeJSON(struct {
+					access.Token
+					Secret string `json:"token"`
+				}{t, t.Secret})
+			}
+			e.remark("It is shown this once and good until %s:", t.Expires.Local().Format(time.DateOnly))
+			_, err = fmt.Fprintln(e.Out, t.Secret)
+			return err
+		})
+	}
+	return c
+}
+
+func (e *env) tokenLs() *cobra.Command {
+	return &cobra.Command{Use: "ls", Short: "list the tokens, not what they are", Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
+		return e.withUsers(c.Context(), "", "", func(s *access.Store) error {
+			all, err := s.Tokens(c.Context())
+			if err != nil {
+				return err
+			}
+			return list(e, all, func(t access.Token) string {
+				used := "never used"
+				if !t.Used.IsZero() {
+					used = "used " + t.Used.Local().Format(time.DateTime)
+				}
+				return fmt.Sprintf("%-20s %-9s until %s  %-24s made by %s", t.Name, t.Role, t.Expires.Local().Format(time.DateOnly), used, t.By)
+			}, "There are no tokens.")
+		})
+	}}
+}
+
+func (e *env) tokenRm() *cobra.Command {
+	return &cobra.Command{Use: "rm NAME", Short: "take a token back; it lets nobody in from then on", Args: args(1, 1), RunE: func(c *cobra.Command, a []string) error {
+		detail := ""
+		if access.CheckName(a[0]) == nil { // who gives the token itself finds it in no log
+			detail = "name=" + a[0]
+		}
+		return e.withUsers(c.Context(), "token rm", detail, func(s *access.Store) error { return s.RemoveToken(c.Context(), a[0]) })
+	}}
+}
+
+func (e *env) userAudit() *cobra.Command {
+	n := 50
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "who changed what, from where, and how it ended; newest first",
+		Args:  args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if n < 1 {
+				return usagef("--lines %d: it is 1 or more", n)
+			}
+			return e.withUsers(c.Context(), "", "", func(s *access.Store) error {
+				all, err := s.Audit(c.Context(), 0, n)
+				if err != nil {
+					return err
+				}
+				return list(e, all, func(x access.Entry) string {
+					outcome := x.Outcome
+					if outcome == "" {
+						outcome = "not ended, or the program died meanwhile"
+					}
+					return fmt.Sprintf("%s  %-12s %-8s %-15s %s %s: %s", x.At.Local().Format(time.DateTime), x.Who, x.Via, x.From, x.What, x.Detail, outcome)
+				}, "Nothing was changed yet.")
+			})
+		},
+	}
+	c.Flags().IntVarP(&n, "lines", "n", n, "how many")
+	return c
+}
+
+// newPassword asks twice on the terminal, or reads the first line of standard input where that is none.
+func (e *env) newPassword(name string) (string, error) {
+	if f, ok := e.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p, err := e.askPassword("New password for " + name + ": ")
+		if err != nil {
+			return "", err
+		}
+		if err := access.CheckPassword(p, name); err != nil { // before it is typed again
+			return "", usageOf(err)
+		}
+		again, err := e.askPassword("Once more: ")
+		if err != nil {
+			return "", err
+		}
+		if again != p {
+			return "", usagef("the two passwords differ; nothing was changed")
+		}
+		return p, nil
+	}
+	line, err := bufio.NewReader(io.LimitReader(e.In, 4096)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read password from standard input: %w", err)
+	}
+	line = strings.TrimRight(line, "\r\n")
+	if line == "" {
+		return "", usagef("there is no password on standard input; run it on a terminal to be asked, or pipe it in")
+	}
+	return line, nil
+}

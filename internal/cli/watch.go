@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"dyno/internal/app"
+	"dyno/internal/event"
+	nearest "dyno/internal/near"
+	"dyno/internal/scrape"
+	"dyno/internal/screen"
+	"dyno/internal/state"
+)
+
+func (e *env) watch() *cobra.Command {
+	var o app.Watching
+	var at string
+	var record bool
+	var count int
+	c := &cobra.Command{
+		Use:   "watch TARGET",
+		Short: "one screen of a server, each second: throughput, CPU, I/O, InnoDB, locks, classes, sessions",
+		Long: `Shows what a server does, second by second, and who waits for whom: the session at the root of a pile-up stands on top.
+Keys: ? explains them; arrows go back in time, l returns to now. What could not be observed is shown as –, never as zero.
+The last hour can be looked at again while the screen is open; with --record, or while dyno serve watches the server, it is kept
+and --at shows any second of the past. Without a terminal, and with --output json, it writes a state every second.`,
+		Example: "  dyno watch shop\n  dyno watch shop --at '2026-11-21 03:12:40'\n  dyno watch sandbox:demo --output json --count 10",
+		Args:    args(1, 1),
+	}
+	f := c.Flags()
+	f.StringVar(&at, "at", "", "look at this moment first: 10m (ago), '2026-11-21 14:00:00' (local time), or as in RFC 3339")
+	f.BoolVar(&record, "record", false, "keep every state, so that --at finds it later")
+	f.DurationVar(&o.Every, "every", time.Second, "time between two readings")
+	f.IntVar(&count, "count", 0, "end after so many states; not on a screen")
+	f.StringSliceVar(&o.Scrape.Also, "also", nil, "sources to read that are not read by themselves, see `dyno target check`")
+	e.loginFlags(c)
+	c.RunE = func(c *cobra.Command, a []string) error {
+		if err := watchable(o); err != nil {
+			return err
+		}
+		var moment time.Time
+		if at != "" {
+			var err error
+			if moment, err = parseMoment(at, time.Now()); err != nil {
+				return usagef("--at %s: %v", at, err)
+			}
+		}
+		if e.json() || !isTerminal(e.Out) || e.app.Environ("TERM") == "dumb" || count > 0 {
+			return e.watchPlain(c.Context(), a[0], o, moment, record, count)
+		}
+		return e.watchScreen(c.Context(), a[0], o, moment, record)
+	}
+	return c
+}
+
+// watchable checks what was asked of a watcher before anything is opened.
+func watchable(o app.Watching) error {
+	if o.Every < 100*time.Millisecond {
+		return usagef("--every %s: the shortest is 100ms", o.Every)
+	}
+	for _, n := range append(slices.Clone(o.Scrape.Sources), o.Scrape.Also...) {
+		if !slices.Contains(scrape.Names(), n) {
+			meant := nearest.Name(n, scrape.Names(), 3)
+			if meant != "" {
+				meant = ", did you mean " + meant + "?"
+			}
+			return usagef("no source is called %q%s; there are %s", n, meant, strings.Join(scrape.Names(), ", "))
+		}
+	}
+	return nil
+}
+
+// watchScreen ends when the user leaves the screen.
+func (e *env) watchScreen(ctx context.Context, name string, o app.Watching, at time.Time, record bool) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	f, err := e.app.Watch(ctx, name, e.login, o, record)
+	if err != nil {
+		return err
+	}
+	err = screen.Run(ctx, feed{f}, screen.Options{
+		In: e.In, Out: e.Out, Target: name, At: at,
+		Explain: func(ctx context.Context, sql, db string) (string, error) {
+			return e.app.ExplainText(ctx, name, e.login, sql, db)
+		},
+	})
+	stop()
+	return errors.Join(err, f.Close())
+}
+
+// watchPlain writes states one after the other, or the one of a moment.
+func (e *env) watchPlain(ctx context.Context, name string, o app.Watching, at time.Time, record bool, count int) error {
+	write := func(st *state.State) error {
+		if e.json() {
+			return screen.JSON(e.Out, st)
+		}
+		return screen.Plain(e.Out, st, e.width())
+	}
+	if !at.IsZero() {
+		f, err := e.app.Past(ctx, name)
+		if err != nil {
+			return err
+		}
+		st, err := f.At(ctx, at)
+		if err == nil {
+			err = write(st)
+		}
+		return errors.Join(err, f.Close())
+	}
+	run, stop := context.WithCancel(ctx)
+	defer stop()
+	f, err := e.app.Watch(run, name, e.login, o, record)
+	if err != nil {
+		return err
+	}
+	for n := 0; count == 0 || n < count; n++ {
+		u, nerr := f.Next(ctx)
+		if nerr != nil {
+			if ctx.Err() == nil && !errors.Is(nerr, io.EOF) { // Ctrl-C is its ordinary end
+				err = nerr
+			}
+			break
+		}
+		if err = write(u.State); err != nil {
+			break
+		}
+	}
+	stop()
+	return errors.Join(err, f.Close())
+}
+
+// feed gives screen what it asks for out of an app.Feed.
+type feed struct{ f *app.Feed }
+
+func (x feed) Next(ctx context.Context) (screen.Update, error) {
+	u, err := x.f.Next(ctx)
+	return screen.Update{State: u.State, Events: u.Events}, err
+}
+
+func (x feed) At(ctx context.Context, t time.Time) (*state.State, error) { return x.f.At(ctx, t) }
+
+func (x feed) Times(ctx context.Context, from, to time.Time, most int) ([]time.Time, error) {
+	return x.f.Times(ctx, from, to, most)
+}
+
+func (x feed) Events(ctx context.Context, from, to time.Time) ([]event.Event, error) {
+	return x.f.Events(ctx, from, to)
+}

@@ -1,0 +1,468 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+
+	"dyno/internal/pattern"
+	"dyno/internal/store/access"
+)
+
+// Access tells who may do what; *access.Store is one. Without it everybody who can reach a loopback address is an operator, and
+// elsewhere nobody is let in.
+type Access interface {
+	Keys
+	Logins
+	Sessions
+	People
+	Tokens
+	AuditLog
+}
+
+// Keys tells who makes a request. What lets nobody in is access.ErrNotFound.
+type Keys interface {
+	HasUsers(ctx context.Context) (bool, error)
+	BySession(ctx context.Context, secret string) (access.Identity, error)
+	ByToken(ctx context.Context, secret string) (access.Identity, error)
+	Alive(ctx context.Context, i access.Identity) (bool, error)
+}
+
+// AuditLog keeps what was tried.
+type AuditLog interface {
+	Begin(ctx context.Context, e access.Entry) (id int64, err error)
+	End(ctx context.Context, id int64, status int, outcome string) error
+	Audit(ctx context.Context, before int64, n int) ([]access.Entry, error)
+}
+
+// Guarding says who is answered; the zero value answers this machine alone.
+type Guarding struct {
+	Hosts    []string // names by which others reach this server, beside those of this machine; with any of them a login is needed
+	Beyond   bool     // it listens beyond the loopback addresses: a login is needed even when there are no users yet
+	ReadOnly bool     // nothing can be changed
+	HSTS     bool     // browsers are told to come with TLS only; this holds for all ports of the host
+}
+
+// localUser is who asks where nobody logs in.
+const localUser = "local"
+
+// caller is who makes a request.
+type caller struct {
+	access.Identity        // Kind is "" where nobody logs in
+	address         string // without a port
+}
+
+// name is how the caller is called in tasks, notes and the audit log.
+func (c caller) name() string {
+	if c.Kind == access.ByAPIToken {
+		return "token " + c.Name
+	}
+	return c.Name
+}
+
+func (c caller) via() string {
+	if c.Kind == "" {
+		return localUser
+	}
+	return string(c.Kind)
+}
+
+type callerKey struct{}
+
+// callerOf returns who made the request; without a login that is somebody on this machine.
+func callerOf(ctx context.Context) caller {
+	if c, ok := ctx.Value(callerKey{}).(caller); ok {
+		return c
+	}
+	return caller{Identity: access.Identity{Name: localUser, Role: access.Operator}}
+}
+
+// userOf returns the name of whoever made the request: "local" where nobody logs in, "token NAME" for an API token.
+func userOf(ctx context.Context) string { return callerOf(ctx).name() }
+
+// loginNeeded reports whether a request must tell who makes it.
+func (v *Server) loginNeeded(ctx context.Context) (bool, error) {
+	if g := v.options.Guarding; g.Beyond || len(g.Hosts) > 0 {
+		return true, nil
+	}
+	if v.service.Access == nil {
+		return false, nil
+	}
+	return v.service.Access.HasUsers(ctx)
+}
+
+// errNobody is the answer to a request that does not tell who makes it, or tells it wrongly.
+var errNobody = errors.New("this needs a login")
+
+// identify finds out who makes a request. Errors: errNobody, and what the store says.
+func (v *Server) identify(r *http.Request) (caller, error) {
+	c := caller{Identity: access.Identity{Name: localUser, Role: access.Operator}, address: v.addressOf(r)}
+	needed, err := v.loginNeeded(r.Context())
+	if err != nil || !needed {
+		return c, err
+	}
+	if v.service.Access == nil {
+		return c, errNobody
+	}
+	c.Identity = access.Identity{}
+	if all := r.Header.Values("Authorization"); len(all) > 0 { // what is said aloud counts; a wrong token is not mended by a cookie
+		kind, secret, _ := strings.Cut(all[0], " ")
+		if len(all) > 1 || !strings.EqualFold(kind, "Bearer") {
+			return c, errNobody
+		}
+		c.Identity, err = v.service.Access.ByToken(r.Context(), strings.TrimSpace(secret))
+	} else {
+		all := r.CookiesNamed(v.cookieName(r))
+		if len(all) != 1 { // of two one was planted by a neighbour
+			return c, errNobody
+		}
+		c.Identity, err = v.service.Access.BySession(r.Context(), all[0].Value)
+	}
+	if errors.Is(err, access.ErrNotFound) {
+		err = errNobody
+	}
+	return c, err
+}
+
+// admit lets those pass who have a role. Tokens let programs in, which have no business with users and tokens: with person they are
+// kept out.
+func (v *Server) admit(need access.Role, person bool, h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c, err := v.identify(r)
+		switch {
+		case errors.Is(err, errNobody):
+			v.unauthorized(w)
+			return
+		case err != nil:
+			v.closed(w, r, err)
+			return
+		case !c.Role.May(need) || person && c.Kind == access.ByAPIToken:
+			v.forbid(w, c, need)
+			return
+		}
+		h(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
+	}
+}
+
+func (v *Server) unauthorized(w http.ResponseWriter) {
+	w.Header().Set("WWW-Authenticate", `Bearer realm="dyno"`)
+	respondJSON(w, http.StatusUnauthorized, problem{
+		"error", "unauthorized", errNobody.Error(),
+		"log in on the page, or send an API token as Authorization: Bearer …; `dyno user token add` makes one",
+	})
+}
+
+func (v *Server) forbid(w http.ResponseWriter, c caller, need access.Role) {
+	p := problem{"error", "forbidden", "a " + string(c.Role) + " may not do this", "an operator may"}
+	if c.Role.May(need) {
+		p = problem{"error", "forbidden", "an API token may not do this", "log in with a name and a password"}
+	}
+	respondJSON(w, http.StatusForbidden, p)
+}
+
+// closed answers when it cannot be told who may do what: nobody is let in. The reason is for the log.
+func (v *Server) closed(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		respondError(w, clientGone, "canceled", "the request was ended")
+		return
+	}
+	v.log.Error("cannot tell who may do what: nobody is let in", "path", r.URL.Path, "err", err)
+	respondJSON(w, http.StatusServiceUnavailable, problem{"error", "unavailable", "it cannot be told now who may do what", "the log of `dyno serve` has the reason"})
+}
+
+// register adds a path that everybody may ask for.
+func (v *Server) register(pattern string, h http.HandlerFunc) {
+	v.paths = append(v.paths, pattern)
+	v.mux.HandleFunc(pattern, h)
+}
+
+// timed gives an answer its time limit.
+func (v *Server) timed(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), v.options.Timeout)
+		defer cancel()
+		h(w, r.WithContext(ctx))
+	}
+}
+
+// Checking of what goes on for long.
+const (
+	stillEvery  = 2 * time.Second
+	blindAtMost = 30 * time.Second // so long it goes on when it cannot be told whether it still may
+)
+
+// held ends an answer that goes on for long when its session ends, is revoked or changes its role.
+func (v *Server) held(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithCancel(r.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			defer cancel()
+			v.stillMay(ctx, callerOf(ctx))
+		}()
+		defer func() {
+			cancel()
+			<-ended
+		}()
+		h(w, r.WithContext(ctx))
+	}
+}
+
+// stillMay returns when the caller may no longer, or ctx ends.
+func (v *Server) stillMay(ctx context.Context, c caller) {
+	tick := time.NewTicker(stillEvery)
+	defer tick.Stop()
+	sure := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		var may bool
+		var err error
+		if c.Kind == "" {
+			may, err = v.loginNeeded(ctx)
+			may = !may
+		} else {
+			may, err = v.service.Access.Alive(ctx, c.Identity)
+		}
+		switch {
+		case err != nil && time.Since(sure) < blindAtMost:
+		case err != nil || !may:
+			return
+		default:
+			sure = time.Now()
+		}
+	}
+}
+
+// change registers an answer that changes something: on a server, in the inventory, or in what Dyno keeps. Only an operator may, with
+// JSON, from this origin, with the session's CSRF token, and not under ReadOnly; what is tried is written down before and after.
+func (v *Server) change(pattern string, h http.HandlerFunc) {
+	v.changeBy(pattern, access.Operator, false, h)
+}
+
+func (v *Server) changeBy(pattern string, need access.Role, person bool, h http.HandlerFunc) {
+	v.register(pattern, v.timed(v.admit(access.Viewer, false, func(w http.ResponseWriter, r *http.Request) {
+		c := callerOf(r.Context())
+		e := access.Entry{Who: c.name(), Via: c.via(), From: c.address, What: pattern}
+		if rec := (&recorder{ResponseWriter: w}); !v.mayChange(rec, r, c, need, person) {
+			e.Minor, e.Status, e.Outcome = true, rec.code, rec.outcome()
+			v.note(r.Context(), e)
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			v.fail(w, r, fmt.Errorf("%w: %w", ErrBadRequest, err))
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		e.Detail = detail(body)
+		v.written(w, r, e, h)
+	})))
+}
+
+// written carries out a change between two writes to the audit log. When the first fails, nothing is changed.
+func (v *Server) written(w http.ResponseWriter, r *http.Request, e access.Entry, h http.HandlerFunc) {
+	end, err := v.begin(r.Context(), e)
+	if err != nil {
+		v.log.Error("cannot write the audit log: nothing is changed", "path", r.URL.Path, "err", err)
+		respondJSON(w, http.StatusServiceUnavailable, problem{"error", "unavailable", "the audit log cannot be written, so nothing is changed", "the log of `dyno serve` has the reason"})
+		return
+	}
+	rec := &recorder{ResponseWriter: w}
+	defer func() {
+		if x := recover(); x != nil {
+			end(http.StatusInternalServerError, "failed: the program erred")
+			panic(x)
+		}
+		end(rec.code, rec.outcome())
+	}()
+	h(rec, r)
+}
+
+// csrfHeader carries a session's CSRF token. A foreign page can neither read the token nor send the header without being asked first.
+const csrfHeader = "X-Dyno-CSRF"
+
+// mayChange answers what may not be changed.
+func (v *Server) mayChange(w http.ResponseWriter, r *http.Request, c caller, need access.Role, person bool) bool {
+	switch {
+	case !v.fromOwnPage(w, r, c):
+		return false
+	case !c.Role.May(need) || person && c.Kind == access.ByAPIToken:
+		v.forbid(w, c, need)
+		return false
+	case v.options.Guarding.ReadOnly:
+		readOnly(w, "use another one, or the command line on its machine")
+		return false
+	}
+	return true
+}
+
+func readOnly(w http.ResponseWriter, hint string) {
+	respondJSON(w, http.StatusForbidden, problem{"error", "read_only", "this Dyno changes nothing: it runs with --read-only", hint})
+}
+
+// fromOwnPage answers what a foreign page could have sent.
+func (v *Server) fromOwnPage(w http.ResponseWriter, r *http.Request, c caller) bool {
+	if c.Kind == access.ByLogin {
+		all := r.Header.Values(csrfHeader)
+		if len(all) != 1 || subtle.ConstantTimeCompare([]byte(all[0]), []byte(c.CSRF)) != 1 {
+			respondJSON(w, http.StatusForbidden, problem{
+				"error", "csrf", "the request does not carry this session's token in " + csrfHeader,
+				"another tab logged in anew: ask GET /api/dyno/v1/session for the token, or load the page again",
+			})
+			return false
+		}
+	}
+	if !isJSON(r) {
+		respondError(w, http.StatusUnsupportedMediaType, "bad_data", "the request needs the header Content-Type: application/json")
+		return false
+	}
+	return true
+}
+
+// begin writes down what is about to be tried. end writes down how it ended, also when the caller has gone.
+func (v *Server) begin(ctx context.Context, e access.Entry) (end func(status int, outcome string), err error) {
+	if v.service.Access == nil {
+		return func(int, string) {}, nil
+	}
+	id, err := v.service.Access.Begin(ctx, e)
+	return func(status int, outcome string) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+		defer cancel()
+		if err := v.service.Access.End(ctx, id, status, outcome); err != nil {
+			v.log.Error("cannot write how a change ended into the audit log", "what", e.What, "who", e.Who, "status", status, "err", err)
+		}
+	}, err
+}
+
+// note writes down what is over already and changed nothing.
+func (v *Server) note(ctx context.Context, e access.Entry) {
+	if v.service.Access == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	if _, err := v.service.Access.Begin(ctx, e); err != nil {
+		v.log.Error("cannot write the audit log", "what", e.What, "who", e.Who, "err", err)
+	}
+}
+
+// audited are the members of a request that the audit log tells. Others may hold what is nobody's business: passwords, addresses, texts.
+var audited = []string{"target", "finding", "id", "name", "role", "execute", "kind", "window", "scale", "days", "everywhere", "replace"}
+
+// detail returns what the audit log tells of a request's body: "target=shop finding=f-1".
+func detail(body []byte) string {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(body, &all) != nil {
+		return ""
+	}
+	var parts []string
+	for _, k := range audited {
+		raw, ok := all[k]
+		if !ok || len(raw) == 0 || raw[0] == '{' || raw[0] == '[' {
+			continue
+		}
+		s := string(raw)
+		var text string
+		if json.Unmarshal(raw, &text) == nil && raw[0] == '"' {
+			if s = text; strings.ContainsFunc(s, unicode.IsSpace) { // no name and no id: perhaps what belongs into another field
+				s = "…"
+			}
+		}
+		if r := []rune(s); len(r) > 120 {
+			s = string(r[:120]) + "…"
+		}
+		parts = append(parts, k+"="+s)
+	}
+	return withheld(strings.Join(parts, " "))
+}
+
+var tokenForm = pattern.New(`dyno_[A-Za-z0-9_-]{8,}`)
+
+// withheld takes API tokens out of a text: people paste them into the wrong field.
+func withheld(s string) string { return tokenForm.ReplaceAllString(s, "dyno_…") }
+
+// recorder keeps the status of an answer, and of one that tells of an error the begin, which has the type.
+type recorder struct {
+	http.ResponseWriter
+	code int
+	text []byte
+}
+
+func (x *recorder) WriteHeader(code int) {
+	if x.code == 0 || x.code < 200 {
+		x.code = code
+	}
+	x.ResponseWriter.WriteHeader(code)
+}
+
+func (x *recorder) Write(b []byte) (int, error) {
+	if x.code == 0 {
+		x.code = http.StatusOK
+	}
+	if x.code >= 400 && len(x.text) < 100 {
+		x.text = append(x.text, b[:min(len(b), 100)]...)
+	}
+	return x.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (x *recorder) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+// outcome says for the audit log how it ended. Of an error it has the type alone: the text may repeat what detail withholds.
+func (x *recorder) outcome() string {
+	_, rest, _ := bytes.Cut(x.text, []byte(`"errorType":"`)) // see problem: nothing that comes from outside stands before it
+	kind, _, _ := bytes.Cut(rest, []byte(`"`))
+	switch {
+	case x.code >= 500:
+		return "failed: " + string(kind)
+	case x.code >= 400:
+		return "refused: " + string(kind)
+	case x.code == http.StatusAccepted:
+		return "begun"
+	}
+	return "done"
+}
+
+func (v *Server) accessRoutes() {
+	v.register("GET /api/dyno/v1/session", v.timed(v.sessionOf))
+	v.register("POST /api/dyno/v1/login", v.timed(v.login))
+	v.register("POST /api/dyno/v1/login/token", v.timed(v.loginFirst))
+	v.register("POST /api/dyno/v1/logout", v.timed(v.admit(access.Viewer, true, v.logout)))
+	v.register("GET /api/dyno/v1/sessions", v.timed(v.admit(access.Viewer, true, v.sessions)))
+	v.register("POST /api/dyno/v1/session/remove", v.timed(v.admit(access.Viewer, true, v.removeSession)))
+
+	v.register("GET /api/dyno/v1/users", v.timed(v.admit(access.Operator, true, v.users)))
+	v.changeBy("POST /api/dyno/v1/user/add", access.Operator, true, v.addUser)
+	v.changeBy("POST /api/dyno/v1/user/password", access.Viewer, true, v.setPassword)
+	v.changeBy("POST /api/dyno/v1/user/role", access.Operator, true, v.setRole)
+	v.changeBy("POST /api/dyno/v1/user/remove", access.Operator, true, v.removeUser)
+	v.register("GET /api/dyno/v1/tokens", v.timed(v.admit(access.Operator, true, v.tokens)))
+	v.changeBy("POST /api/dyno/v1/token/add", access.Operator, true, v.addToken)
+	v.changeBy("POST /api/dyno/v1/token/remove", access.Operator, true, v.removeToken)
+	v.register("GET /api/dyno/v1/audit", v.timed(v.admit(access.Operator, true, v.audit)))
+}
+
+// audit tells what was tried, newest first.
+func (v *Server) audit(w http.ResponseWriter, r *http.Request) {
+	p := params{values: r.URL.Query()}
+	n, before := min(p.limit("limit", 100), 1000), p.limit("before", 0)
+	if v.service.Access == nil || p.err != nil {
+		refuse(w, p.err)
+		return
+	}
+	es, err := v.service.Access.Audit(r.Context(), int64(before), n)
+	v.replyAccess(w, r, map[string]any{"entries": list(es)}, err)
+}

@@ -1,0 +1,176 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"dyno/internal/act"
+	"dyno/internal/app"
+	"dyno/internal/capture"
+	"dyno/internal/finding"
+	"dyno/internal/journal"
+	"dyno/internal/report"
+)
+
+// book is a service with one diagnosis and one action; asked is the last call that would change something.
+type book struct {
+	asked string
+	empty bool
+}
+
+func (b *book) Verdicts(_ context.Context, target string, n int) ([]app.Verdict, error) {
+	b.asked = fmt.Sprint("verdicts ", target, " ", n)
+	switch {
+	case b.empty:
+		return nil, nil
+	case target != "" && target != "shop":
+		return nil, ErrNotFound
+	}
+	return []app.Verdict{{ID: "d-1", Target: "shop", At: noon, Count: 1, Worst: "A table is read whole", Severity: finding.Warning, Share: 0.4}}, nil
+}
+
+func (b *book) Judged(_ context.Context, id string) (app.Judged, error) {
+	if id != "d-1" {
+		return app.Judged{}, ErrNotFound
+	}
+	return app.Judged{Verdict: app.Verdict{ID: "d-1", Target: "shop"}, Findings: []finding.Finding{{ID: "missing-index-1"}}}, nil
+}
+
+func (b *book) Diagnose(_ context.Context, target, by string, o capture.Options) (app.Task, error) {
+	b.asked = fmt.Sprint("diagnose ", target, " by ", by, " ", o.Window, " ", o.Redact)
+	if target == "busy" {
+		return app.Task{}, fmt.Errorf("%w: it is looked at already", app.ErrTaskBusy)
+	}
+	return app.Task{ID: "t-1", State: app.TaskRunning}, nil
+}
+
+func (b *book) JudgedEvery() time.Duration { return 10 * time.Minute }
+
+func (b *book) Journal(_ context.Context, target string, n int) ([]app.Change, error) {
+	b.asked = fmt.Sprint("journal ", target, " ", n)
+	if b.empty {
+		return nil, nil
+	}
+	return []app.Change{{Entry: journal.Entry{ID: "a-1", Target: "shop", State: journal.Done}, By: "ann", Text: "index i added"}}, nil
+}
+
+func (b *book) ChangeOf(_ context.Context, id string) (app.ChangeDetail, error) {
+	if id != "a-1" {
+		return app.ChangeDetail{}, ErrNotFound
+	}
+	return app.ChangeDetail{Change: app.Change{Entry: journal.Entry{ID: id}}}, nil
+}
+
+func (b *book) Report(_ context.Context, id string) (*report.Document, error) {
+	if id != "d-1" {
+		return nil, ErrNotFound
+	}
+	return &report.Document{Kind: report.Diagnosis, ID: id, Title: "Diagnosis of <script>alert(1)</script>", At: noon}, nil
+}
+
+func (b *book) PreviewChange(_ context.Context, target, id string, _ act.Options) (app.Intent, error) {
+	b.asked = "preview " + target + " " + id
+	return app.Intent{Finding: finding.Finding{ID: id}, Diagnosis: "d-1", Preview: act.Preview{Words: "Would add an index.", Action: finding.Action{SQL: "ALTER TABLE t ADD KEY i (a)"}}}, nil
+}
+
+func (b *book) ApplyChange(_ context.Context, target, id, confirm, by string, _ act.Options) (app.Task, error) {
+	b.asked = "apply " + target + " " + id + " " + confirm + " by " + by
+	if confirm != "ALTER TABLE t ADD KEY i (a)" {
+		return app.Task{}, fmt.Errorf("%w: %w", ErrConflict, app.ErrPreviewChanged)
+	}
+	return app.Task{ID: "t-2"}, nil
+}
+
+func (b *book) PreviewUndo(_ context.Context, id string) (app.UndoPreview, error) {
+	b.asked = "preview undo " + id
+	return app.UndoPreview{SQL: "ALTER TABLE t DROP KEY i"}, nil
+}
+
+func (b *book) UndoChange(_ context.Context, id, confirm, by string, _ act.Options) (app.Task, error) {
+	b.asked = "undo " + id + " " + confirm + " by " + by
+	return app.Task{ID: "t-3"}, nil
+}
+
+func (b *book) ProveChange(_ context.Context, id, by string, o capture.Options) (app.Task, error) {
+	b.asked = fmt.Sprint("prove ", id, " by ", by, " ", o.Window)
+	return app.Task{ID: "t-4"}, nil
+}
+
+func TestFindingsAndChanges(t *testing.T) {
+	b := &book{}
+	h := New(Service{Findings: b, Changes: b}, Options{})
+	f := func(method, url, body string, code int, want, asked string) {
+		t.Helper()
+		b.asked = ""
+		w := request(h, method, "/api/dyno/v1/"+url, body, "Content-Type", "application/json")
+		if w.Code != code || !strings.Contains(w.Body.String(), want) {
+			t.Fatalf("%s %s: %d %s, want %d %s", method, url, w.Code, w.Body, code, want)
+		}
+		if b.asked != asked {
+			t.Fatalf("%s %s %s: asked %q, want %q", method, url, body, b.asked, asked)
+		}
+	}
+	f("GET", "findings?target=shop", "", 200, `"every_seconds":600,"diagnosis":{"id":"d-1"`, "verdicts shop 50")
+	f("GET", "findings?target=shop&limit=9999", "", 200, `"history":[{"id":"d-1"`, "verdicts shop 200")
+	f("GET", "findings?target=other", "", 404, "not_found", "verdicts other 50")
+	f("GET", "findings", "", 400, "bad_data", "")
+	f("GET", "verdicts", "", 200, `"worst":"A table is read whole","severity":"warning","share":0.4`, "verdicts  0")
+	f("GET", "diagnosis?id=d-1", "", 200, `"missing-index-1"`, "")
+	f("GET", "diagnosis?id=d-2", "", 404, "not_found", "")
+	f("POST", "diagnose", `{"target":"shop","window":5.5,"redact":true}`, 202, `"t-1"`, "diagnose shop by local 5.5s true")
+	f("POST", "diagnose", `{"target":"shop"}`, 202, `"t-1"`, "diagnose shop by local 0s false")
+	f("POST", "diagnose", `{"target":"shop","window":2}`, 400, "3 to 600", "")
+	f("POST", "diagnose", `{"target":"shop","window":-1e300}`, 400, "3 to 600", "")
+	f("POST", "diagnose", `{}`, 400, "target is missing", "")
+	f("POST", "diagnose", `{"target":"busy"}`, 409, "conflict", "diagnose busy by local 0s false")
+	f("GET", "changes", "", 200, `{"changes":[{"id":"a-1"`, "journal  100")
+	f("GET", "changes?target=shop&limit=5", "", 200, `"by":"ann"`, "journal shop 5")
+	f("GET", "change?id=a-1", "", 200, `"id":"a-1"`, "")
+	f("GET", "change?id=a-2", "", 404, "not_found", "")
+	f("POST", "apply", `{"target":"shop","finding":"x"}`, 200, `"execute":false,"preview":{`, "preview shop x")
+	f("POST", "apply", `{"target":"shop","finding":"x","execute":true}`, 400, "confirm", "")
+	f("POST", "apply", `{"target":"shop","finding":"x","execute":true,"confirm":"DROP TABLE t"}`, 409, "conflict", "apply shop x DROP TABLE t by local")
+	f("POST", "apply", `{"target":"shop","finding":"x","execute":true,"confirm":"ALTER TABLE t ADD KEY i (a)"}`, 202, `"t-2"`, "apply shop x ALTER TABLE t ADD KEY i (a) by local")
+	f("POST", "apply", `{"target":"shop"}`, 400, "bad_data", "")
+	f("POST", "undo", `{"id":"a-1"}`, 200, `"sql":"ALTER TABLE t DROP KEY i"`, "preview undo a-1")
+	f("POST", "undo", `{"id":"a-1","execute":true}`, 400, "confirm", "")
+	f("POST", "undo", `{"id":"a-1","execute":true,"confirm":"x"}`, 202, `"t-3"`, "undo a-1 x by local")
+	f("POST", "prove", `{"id":"a-1","window":3}`, 202, `"t-4"`, "prove a-1 by local 3s")
+	f("POST", "prove", `{"window":3}`, 400, "id is missing", "")
+	f("GET", "report?id=d-1", "", 200, `"kind": "diagnosis"`, "")
+	f("GET", "report?id=x", "", 404, "not_found", "")
+	b.empty = true // lists are never null, and nothing is made up of what was not judged
+	f("GET", "findings?target=shop", "", 200, `{"target":"shop","every_seconds":600,"history":[]}`, "verdicts shop 50")
+	f("GET", "changes", "", 200, `{"changes":[]}`, "journal  100")
+	f("GET", "verdicts", "", 200, `{"verdicts":[]}`, "verdicts  0")
+	h = New(Service{}, Options{})
+	for _, x := range []string{"findings?target=shop", "verdicts", "diagnosis?id=d", "changes", "change?id=a", "report?id=d", "report.html?id=d"} {
+		f("GET", x, "", 501, "unavailable", "")
+	}
+	for _, x := range []string{"diagnose", "apply", "undo", "prove"} {
+		f("POST", x, "{}", 501, "unavailable", "")
+	}
+}
+
+// TestReportPage holds that a report has no more rights than it needs, whatever a server put into it.
+func TestReportPage(t *testing.T) {
+	w := request(New(Service{Changes: &book{}}, Options{}), "GET", "/api/dyno/v1/report.html?id=d-1", "")
+	csp := w.Header().Get("Content-Security-Policy")
+	for _, want := range []string{"default-src 'none'", "style-src 'sha256-", "script-src 'sha256-", "frame-ancestors 'none'", "sandbox allow-scripts"} {
+		if !strings.Contains(csp, want) {
+			t.Errorf("policy %q lacks %s", csp, want)
+		}
+	}
+	if strings.Contains(csp, "allow-same-origin") || strings.Contains(csp, "unsafe") {
+		t.Errorf("policy %q allows too much", csp)
+	}
+	if body := w.Body.String(); w.Code != 200 || !strings.HasPrefix(body, "<!") || strings.Contains(body, "<script>alert") {
+		t.Fatalf("%d %.200s", w.Code, body)
+	}
+	if ct := w.Header().Get("Content-Type"); ct != "text/html; charset=utf-8" {
+		t.Error(ct)
+	}
+}

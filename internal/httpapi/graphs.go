@@ -1,0 +1,174 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"dyno/internal/app"
+	"dyno/internal/panel"
+)
+
+// Graphs gives the figures of graphs.
+type Graphs interface {
+	// Graphs works out lines. An unknown target: ErrNotFound; an unknown panel or too many points: ErrBadRequest.
+	Graphs(ctx context.Context, q app.GraphQuery) (app.Graphs, error)
+}
+
+// Limits of graphs.
+const (
+	usualPoints = 600
+	maxPoints   = 2000
+	// longestGraph keeps an answer within seconds: working out a window takes time by its length, also where nothing is kept.
+	longestGraph = 401 * 24 * time.Hour
+)
+
+func (v *Server) graphRoutes() {
+	v.handle("GET /api/dyno/v1/graphs", v.graphs)
+	v.handle("GET /api/dyno/v1/panels", v.panels)
+}
+
+func (v *Server) graphs(w http.ResponseWriter, r *http.Request) {
+	p := params{values: r.URL.Query()}
+	q := app.GraphQuery{Target: p.need("target"), Panels: p.values["panel"], Compare: p.span("compare", 0), Step: p.span("step", 0)}
+	q.From, q.To = p.window(time.Now())
+	q.Points = min(p.limit("points", usualPoints), maxPoints)
+	switch {
+	case p.err != nil:
+	case q.Points < 1:
+		p.wrong("points", errors.New("it must be 1 or more"))
+	case q.Compare < 0 || q.Compare%time.Second != 0:
+		p.wrong("compare", errors.New("it is a number of whole seconds, such as 86400"))
+	case q.Step < 0 || q.Step%time.Second != 0:
+		p.wrong("step", errors.New("it is a number of whole seconds"))
+	case q.Step > 0 && q.To.Sub(q.From)/q.Step > maxPoints:
+		p.wrong("step", errors.New("that makes more than 2000 points; ask for a longer step or a shorter time"))
+	case q.To.Sub(q.From) > longestGraph:
+		p.wrong("from", errors.New("a graph shows 400 days at most, which is what is kept"))
+	case !q.To.After(q.From):
+		p.wrong("to", errors.New("it is not after from"))
+	}
+	if v.service.Graphs == nil || p.err != nil {
+		refuse(w, p.err)
+		return
+	}
+	g, err := v.service.Graphs.Graphs(r.Context(), q)
+	if err != nil {
+		v.fail(w, r, err)
+		return
+	}
+	respondBytes(w, http.StatusOK, appendGraphs(make([]byte, 0, 256<<10), g))
+}
+
+// panels answers with the definitions alone.
+func (v *Server) panels(w http.ResponseWriter, r *http.Request) {
+	if v.service.Graphs == nil {
+		absent(w)
+		return
+	}
+	b := append([]byte(nil), `{"panels":[`...)
+	for i, p := range panel.Server() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendPanel(b, p)
+		for j, l := range p.Lines {
+			if j > 0 {
+				b = append(b, ',')
+			}
+			b = appendText(append(b, `{"name":`...), l.Name)
+			b = appendText(append(b, `,"expr":`...), l.Ways[0].Expr("$target", "1m"))
+			b = append(appendRole(b, l), '}')
+		}
+		b = append(b, "]}"...)
+	}
+	respondBytes(w, http.StatusOK, append(b, "]}"...))
+}
+
+// appendGraphs writes graphs as JSON. It is done by hand because an answer is tens of thousands of figures, of which six digits are
+// more than a graph can show.
+func appendGraphs(b []byte, g app.Graphs) []byte {
+	b = appendText(append(b, `{"target":`...), g.Target)
+	b = strconv.AppendInt(append(b, `,"from":`...), g.From, 10)
+	b = strconv.AppendInt(append(b, `,"to":`...), g.To, 10)
+	b = strconv.AppendInt(append(b, `,"step":`...), g.Step, 10)
+	b = append(b, `,"panels":[`...)
+	for i, p := range g.Panels {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendPanel(b, p.Panel)
+		for j, l := range p.Lines {
+			if j > 0 {
+				b = append(b, ',')
+			}
+			b = appendText(append(b, `{"name":`...), l.Name)
+			b = appendText(append(b, `,"expr":`...), l.Expr)
+			b = appendRole(b, p.Panel.Lines[j])
+			if l.Unknown != "" {
+				b = append(appendText(append(b, `,"unknown":`...), l.Unknown), `,"mean":[]`...)
+			} else {
+				b = appendFigures(append(b, `,"mean":`...), l.Mean)
+			}
+			if l.Min != nil {
+				b = appendFigures(append(b, `,"min":`...), l.Min)
+				b = appendFigures(append(b, `,"max":`...), l.Max)
+			}
+			if l.Compare != nil {
+				b = appendFigures(append(b, `,"compare":`...), l.Compare)
+			}
+			b = append(b, '}')
+		}
+		b = append(b, "]}"...)
+	}
+	return append(b, "]}"...)
+}
+
+// appendPanel writes a panel up to its lines.
+func appendPanel(b []byte, p panel.Panel) []byte {
+	b = appendText(append(b, `{"id":`...), p.ID)
+	b = appendText(append(b, `,"group":`...), p.Group)
+	b = appendText(append(b, `,"title":`...), p.Title)
+	b = appendText(append(b, `,"unit":`...), p.Unit)
+	b = appendText(append(b, `,"about":`...), p.About)
+	b = strconv.AppendBool(append(b, `,"stacked":`...), p.Stacked)
+	return append(b, `,"lines":[`...)
+}
+
+func appendRole(b []byte, l panel.Line) []byte {
+	if l.Limit {
+		b = append(b, `,"limit":true`...)
+	}
+	if l.Rest {
+		b = append(b, `,"rest":true`...)
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	j, _ := json.Marshal(s) // a string always is JSON
+	return append(b, j...)
+}
+
+// appendFigures writes figures with six digits; what is not known is null.
+func appendFigures(b []byte, vs []float64) []byte {
+	b = append(b, '[')
+	for i, v := range vs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		switch {
+		case math.IsNaN(v) || math.IsInf(v, 0):
+			b = append(b, "null"...)
+		case v == math.Trunc(v) && math.Abs(v) < 1e6:
+			b = strconv.AppendInt(b, int64(v), 10)
+		default:
+			b = strconv.AppendFloat(b, v, 'g', 6, 64)
+		}
+	}
+	return append(b, ']')
+}

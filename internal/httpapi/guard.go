@@ -1,0 +1,167 @@
+package httpapi
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// maxBody is the most that a request may carry: a long PromQL expression or a note.
+const maxBody = 1 << 20
+
+// guard refuses what a foreign web page could make a browser send, before anybody asks who makes the request.
+//
+//   - The header Host must name this machine, or what Hosts has. A page whose own name was made to resolve to this machine (DNS
+//     rebinding) carries that name.
+//   - It must not come through a proxy that nobody told of: all the world would come from this machine then.
+//   - A request that changes something must not come from another origin (Sec-Fetch-Site, else Origin), nor one of the API that a browser
+//     says comes from another site: some of them do work, and one logs in to servers.
+//   - Nothing may be embedded or read across origins: no CORS headers, no frames, no guessing of content types.
+func (v *Server) guard(next http.Handler) http.Handler {
+	origin := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		if v.options.Guarding.HSTS && r.TLS != nil {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		if !v.ownHost(r) {
+			respondJSON(w, http.StatusMisdirectedRequest, problem{
+				"error", "bad_data",
+				"this server answers only to 127.0.0.1, localhost, [::1] and the names given with --host; the request named another host",
+				"dyno serve --host NAME lets it answer to that name, with a login",
+			})
+			return
+		}
+		if name := v.throughProxy(r); name != "" {
+			respondJSON(w, http.StatusMisdirectedRequest, problem{
+				"error", "bad_data",
+				"this request came through a proxy (it has the header " + name + "), and who is behind it cannot be told from who is on this machine",
+				"dyno serve --host NAME, the name that people type, answers through a proxy, with a login",
+			})
+			return
+		}
+		if err := origin.Check(r); err != nil || foreignRead(r) {
+			respondError(w, http.StatusForbidden, "bad_data", "a request from another origin is refused")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ownHost reports whether the header Host names this server. The address that the connection came in at is one of its names: no other
+// page can have it for its own.
+func (v *Server) ownHost(r *http.Request) bool {
+	if loopbackHost(r.Host) {
+		return true
+	}
+	name := strings.TrimSuffix(hostName(r.Host), ".")
+	is := func(h string) bool { return name != "" && strings.EqualFold(h, name) }
+	if is(v.hostname) || slices.ContainsFunc(v.options.Guarding.Hosts, is) {
+		return true
+	}
+	a, err := netip.ParseAddr(name)
+	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return err == nil && ok && a.Unmap() == at.AddrPort().Addr().Unmap().WithZone("")
+}
+
+// hostName returns a Host header without its port.
+func hostName(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		return h
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
+
+// loopbackHost reports whether a Host header names this machine, with any port.
+func loopbackHost(host string) bool {
+	name := hostName(host)
+	if strings.EqualFold(name, "localhost") {
+		return true
+	}
+	a, err := netip.ParseAddr(name)
+	return err == nil && a.Unmap().IsLoopback()
+}
+
+// throughProxy returns the header by which a proxy gives itself away where none is expected: on a loopback address without a name given
+// with --host. A proxy that adds none of them cannot be told from a program of this machine.
+func (v *Server) throughProxy(r *http.Request) string {
+	if g := v.options.Guarding; g.Beyond || len(g.Hosts) > 0 {
+		return ""
+	}
+	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "Via", "X-Real-IP"} {
+		if len(r.Header.Values(name)) > 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+// foreignRead reports whether another site's page has a browser ask the API, as an image or a frame would. Links to a report may lead in.
+func foreignRead(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "cross-site", "same-site":
+	default:
+		return false
+	}
+	if r.URL.Path == reportPagePath && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" {
+		return false
+	}
+	return strings.HasPrefix(r.URL.Path, "/api/")
+}
+
+// proxied reports whether a request came through a proxy on this machine, as far as that can be told: from here, for a name given with
+// --host. Only then are the headers of the proxy looked at. Whoever is on this machine could forge them, and gains nothing by it.
+func (v *Server) proxied(r *http.Request) bool {
+	a, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && a.Addr().Unmap().IsLoopback() && len(v.options.Guarding.Hosts) > 0 && !loopbackHost(r.Host)
+}
+
+// addressOf returns where a request comes from, without a port; of IPv6 the network, for a host has 2⁶⁴ addresses to try from.
+func (v *Server) addressOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	if all := r.Header.Values("X-Forwarded-For"); len(all) > 0 && v.proxied(r) { // the last one is what the nearest proxy saw
+		list := strings.Split(all[len(all)-1], ",")
+		host = strings.TrimSpace(list[len(list)-1])
+	}
+	a, err := netip.ParseAddr(host)
+	if err != nil {
+		return "unknown"
+	}
+	a = a.Unmap().WithZone("")
+	if a.Is6() && !a.IsLoopback() {
+		if p, err := a.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return a.String()
+}
+
+// secure reports whether the browser reaches this server with TLS, its own or that of a proxy.
+func (v *Server) secure(r *http.Request) bool {
+	return r.TLS != nil || v.proxied(r) && r.Header.Get("X-Forwarded-Proto") == "https"
+}
+
+// cookieName is the name of the session's cookie. Cookies do not know ports, so two Dynos of one host tell theirs apart by the name. With
+// TLS the prefix makes browsers refuse one that a neighbour or an unencrypted page planted.
+func (v *Server) cookieName(r *http.Request) string {
+	name := "dyno"
+	if _, port, err := net.SplitHostPort(r.Host); err == nil && port != "" && !strings.ContainsFunc(port, func(c rune) bool { return c < '0' || c > '9' }) {
+		name += "-" + port
+	}
+	if v.secure(r) {
+		name = "__Host-" + name
+	}
+	return name
+}

@@ -1,0 +1,131 @@
+package httpapi
+
+import (
+	"crypto/rand"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"dyno/internal/app"
+	"dyno/internal/event"
+	"dyno/internal/reading"
+	"dyno/internal/state"
+)
+
+// Bounds of the stream. A second of 200 targets is 200 updates.
+const (
+	maxStreams  = 64     // clients at a time
+	maxBehind   = 2048   // updates that a client may be behind before it is dropped
+	maxReplayed = 20_000 // updates that are remembered
+)
+
+var errStreams = errors.New("too many streams are open: close one")
+
+// hub hands updates to the clients of the stream and remembers the last ones for those that come back.
+type hub struct {
+	keep time.Duration
+	boot string // tells this process's numbers from those of one before
+
+	mu      sync.Mutex
+	seq     uint64
+	ring    []update // oldest first; without full states, which would take hundreds of megabytes
+	clients map[*client]bool
+}
+
+// update is what one reading gave, or a change of a task.
+type update struct {
+	seq    uint64
+	came   time.Time
+	target string
+	vitals *state.State // without lists
+	full   *state.State // nil when it is replayed
+	events []event.Event
+	task   *app.Task // a change of a task, then nothing else
+}
+
+// client is one who follows.
+type client struct {
+	updates chan update
+	late    chan struct{} // closed when the client was dropped because updates is full
+}
+
+func newHub(keep time.Duration) *hub {
+	return &hub{keep: keep, boot: rand.Text()[:8], clients: map[*client]bool{}}
+}
+
+func (h *hub) publish(r reading.Reading) {
+	if r.State == nil && len(r.Events) == 0 {
+		return
+	}
+	u := update{target: r.Target, events: r.Events, full: r.State}
+	if s := r.State; s != nil {
+		u.vitals = &state.State{Target: r.Target, At: s.At, Up: s.Up, Reason: s.Reason, Server: s.Server, Vitals: s.Vitals, Connections: s.Connections, Idle: s.Idle}
+	}
+	h.add(u)
+}
+
+// add numbers an update, hands it on and remembers it.
+func (h *hub) add(u update) {
+	u.came = time.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seq++
+	u.seq = h.seq
+	for c := range h.clients {
+		select {
+		case c.updates <- u:
+		default: // never wait for a client: the next reading is due
+			close(c.late)
+			delete(h.clients, c)
+		}
+	}
+	u.full = nil
+	h.ring = append(h.ring, u)
+	drop := max(0, len(h.ring)-maxReplayed)
+	for drop < len(h.ring) && u.came.Sub(h.ring[drop].came) > h.keep {
+		drop++
+	}
+	clear(h.ring[:drop]) // the states behind them can go
+	h.ring = h.ring[drop:]
+}
+
+// follow adds a client. With the id of the last update that it saw it gets what came since, seen is
+// the number of the update before the first that it gets; note tells what it missed.
+func (h *hub) follow(lastID string) (c *client, seen uint64, missed []update, note string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.clients) >= maxStreams {
+		return nil, 0, nil, "", errStreams
+	}
+	if lastID != "" {
+		boot, n, _ := strings.Cut(lastID, "-")
+		seq, err := strconv.ParseUint(n, 10, 64)
+		switch {
+		case err != nil || boot != h.boot || seq > h.seq:
+			note = "this is another run of the program, or the id is not one of its; what came since cannot be sent again"
+		default:
+			i := 0
+			for i < len(h.ring) && h.ring[i].seq <= seq {
+				i++
+			}
+			missed = append(missed, h.ring[i:]...)
+			if lost := h.seq - seq - uint64(len(missed)); lost > 0 {
+				note = strconv.FormatUint(lost, 10) + " updates were missed and are no longer remembered"
+			}
+		}
+	}
+	c = &client{updates: make(chan update, maxBehind), late: make(chan struct{})}
+	h.clients[c] = true
+	return c, h.seq - uint64(len(missed)), missed, note, nil
+}
+
+func (h *hub) leave(c *client) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.clients, c)
+}
+
+// id is what a client sends as Last-Event-ID when it comes back.
+func (h *hub) id(seq uint64) string { return h.boot + "-" + strconv.FormatUint(seq, 10) }

@@ -1,0 +1,225 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"runtime"
+	"time"
+
+	"dyno/internal/metric"
+	"dyno/internal/store/series"
+)
+
+// prometheus registers Prometheus' API, as
+// https://prometheus.io/docs/prometheus/latest/querying/api/ has it and Grafana's data source uses it.
+func (v *Server) prometheus() {
+	both := func(path string, h http.HandlerFunc) {
+		v.handle("GET "+path, h)
+		v.handle("POST "+path, h)
+	}
+	both("/api/v1/query", v.query)
+	both("/api/v1/query_range", v.queryRange)
+	both("/api/v1/series", v.series)
+	both("/api/v1/labels", v.labels)
+	v.handle("GET /api/v1/label/{name}/values", v.labelValues)
+	v.handle("GET /api/v1/metadata", v.metadata)
+	v.handle("GET /api/v1/status/buildinfo", v.buildInfo)
+	// What Dyno does not have, so that its users find none instead of an error.
+	both("/api/v1/query_exemplars", constant([]struct{}{}))
+	v.handle("GET /api/v1/rules", constant(map[string]any{"groups": []struct{}{}}))
+	v.handle("GET /api/v1/alerts", constant(map[string]any{"alerts": []struct{}{}}))
+}
+
+func constant(data any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { succeed(w, data, nil) }
+}
+
+// succeed answers as Prometheus does.
+func succeed(w http.ResponseWriter, data any, warnings []string) {
+	respondJSON(w, http.StatusOK, struct {
+		Status   string   `json:"status"`
+		Data     any      `json:"data"`
+		Warnings []string `json:"warnings,omitempty"`
+	}{"success", data, warnings})
+}
+
+func (v *Server) query(w http.ResponseWriter, r *http.Request) {
+	if v.service.Querier == nil {
+		absent(w)
+		return
+	}
+	if !form(w, r) {
+		return
+	}
+	p := params{values: r.Form}
+	o := p.queryOptions()
+	at := p.time("time", time.Now())
+	if p.err != nil {
+		respondError(w, http.StatusBadRequest, "bad_data", p.err.Error())
+		return
+	}
+	a, err := v.service.Querier.Query(r.Context(), p.text("query"), at, o)
+	v.answer(w, r, a, err)
+}
+
+func (v *Server) queryRange(w http.ResponseWriter, r *http.Request) {
+	if v.service.Querier == nil {
+		absent(w)
+		return
+	}
+	if !form(w, r) {
+		return
+	}
+	p := params{values: r.Form}
+	o := p.queryOptions()
+	from, to := p.needTime("start"), p.needTime("end")
+	step, err := series.ParseDuration(p.text("step"))
+	if err != nil {
+		p.wrong("step", err)
+	}
+	if p.err != nil {
+		respondError(w, http.StatusBadRequest, "bad_data", p.err.Error())
+		return
+	}
+	a, err := v.service.Querier.QueryRange(r.Context(), p.text("query"), from, to, step, o)
+	v.answer(w, r, a, err)
+}
+
+func (p *params) queryOptions() series.QueryOptions {
+	return series.QueryOptions{Limit: p.limit("limit", 0), Timeout: p.span("timeout", 0), Lookback: p.span("lookback_delta", 0)}
+}
+
+// answer writes the value of an expression without a detour over other values: it may be megabytes.
+func (v *Server) answer(w http.ResponseWriter, r *http.Request, a series.Answer, err error) {
+	if err != nil {
+		v.fail(w, r, err)
+		return
+	}
+	b := append(make([]byte, 0, 1024), `{"status":"success","data":`...)
+	b = a.AppendJSON(b)
+	for _, x := range [...]struct {
+		key   string
+		texts []string
+	}{{"warnings", a.Warnings}, {"infos", a.Infos}} {
+		if len(x.texts) > 0 {
+			t, _ := json.Marshal(x.texts) // strings can always be written
+			b = append(append(append(append(b, `,"`...), x.key...), `":`...), t...)
+		}
+	}
+	respondBytes(w, http.StatusOK, append(b, '}'))
+}
+
+// browse reads what the lists of series have in common.
+func (v *Server) browse(w http.ResponseWriter, r *http.Request) (selectors []string, from, to time.Time, limit int, ok bool) {
+	if v.service.Browser == nil {
+		absent(w)
+		return selectors, from, to, limit, ok
+	}
+	if !form(w, r) {
+		return selectors, from, to, limit, ok
+	}
+	p := params{values: r.Form}
+	from, to, limit = p.time("start", time.Time{}), p.time("end", time.Time{}), p.limit("limit", 0)
+	if p.err != nil {
+		respondError(w, http.StatusBadRequest, "bad_data", p.err.Error())
+		return selectors, from, to, limit, ok
+	}
+	return r.Form["match[]"], from, to, limit, true
+}
+
+func cutNote(cut bool) []string {
+	if cut {
+		return []string{"results truncated due to limit"}
+	}
+	return nil
+}
+
+func (v *Server) series(w http.ResponseWriter, r *http.Request) {
+	selectors, from, to, limit, ok := v.browse(w, r)
+	if !ok {
+		return
+	}
+	l, err := v.service.Browser.Matching(r.Context(), selectors, from, to, limit)
+	if err != nil {
+		v.fail(w, r, err)
+		return
+	}
+	out := make([]map[string]string, len(l.Items))
+	for i, ls := range l.Items {
+		out[i] = object(ls)
+	}
+	succeed(w, out, cutNote(l.Cut))
+}
+
+// object makes labels a JSON object.
+func object(ls metric.Labels) map[string]string {
+	m := make(map[string]string, len(ls))
+	for _, l := range ls {
+		m[l.Name] = l.Value
+	}
+	return m
+}
+
+func (v *Server) labels(w http.ResponseWriter, r *http.Request) {
+	selectors, from, to, limit, ok := v.browse(w, r)
+	if !ok {
+		return
+	}
+	l, err := v.service.Browser.LabelNames(r.Context(), selectors, from, to, limit)
+	v.names(w, r, l, err)
+}
+
+func (v *Server) labelValues(w http.ResponseWriter, r *http.Request) {
+	selectors, from, to, limit, ok := v.browse(w, r)
+	if !ok {
+		return
+	}
+	l, err := v.service.Browser.LabelValues(r.Context(), r.PathValue("name"), selectors, from, to, limit)
+	v.names(w, r, l, err)
+}
+
+func (v *Server) names(w http.ResponseWriter, r *http.Request, l series.Listing[string], err error) {
+	if err != nil {
+		v.fail(w, r, err)
+		return
+	}
+	if l.Items == nil {
+		l.Items = []string{}
+	}
+	succeed(w, l.Items, cutNote(l.Cut))
+}
+
+func (v *Server) metadata(w http.ResponseWriter, r *http.Request) {
+	if v.service.Browser == nil {
+		absent(w)
+		return
+	}
+	if !form(w, r) {
+		return
+	}
+	p := params{values: r.Form}
+	limit, per := p.limit("limit", 0), p.limit("limit_per_metric", 0)
+	if p.err != nil {
+		respondError(w, http.StatusBadRequest, "bad_data", p.err.Error())
+		return
+	}
+	m, err := v.service.Browser.Metadata(r.Context(), p.text("metric"), limit)
+	if err != nil {
+		v.fail(w, r, err)
+		return
+	}
+	for name, all := range m {
+		if per > 0 && len(all) > per {
+			m[name] = all[:per]
+		}
+	}
+	succeed(w, m, nil)
+}
+
+// buildInfo tells the version of Prometheus whose language is spoken, for that is what Grafana chooses its features by.
+func (v *Server) buildInfo(w http.ResponseWriter, r *http.Request) {
+	succeed(w, map[string]string{
+		"application": "dyno", "dynoVersion": v.options.Version,
+		"version": series.PrometheusVersion, "revision": "", "branch": "", "buildUser": "", "buildDate": "", "goVersion": runtime.Version(),
+	}, nil)
+}

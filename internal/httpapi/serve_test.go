@@ -1,0 +1,74 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestListenStaysOnThisMachine(t *testing.T) {
+	f := func(address, want string) {
+		t.Helper()
+		l, err := Listen(t.Context(), address, nil)
+		if err == nil {
+			l.Close()
+		}
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Fatalf("%s: got %v", address, err)
+		}
+	}
+	f("127.0.0.1:0", "")
+	f("localhost:0", "")
+	f("0.0.0.0:0", "only a loopback address")
+	f(":0", "only a loopback address")
+	f("[::]:0", "only a loopback address")
+	f("192.0.2.1:0", "only a loopback address")
+	f("example.org:0", "only a loopback address")
+	f("127.0.0.1", "the form is")
+	f("127.0.0.1:99999", "listen on 127.0.0.1:99999")
+}
+
+func TestServeEndsWithStreamsOpen(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	l, err := Listen(ctx, "127.0.0.1:0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := New((&fleet{}).service(), Options{})
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(ctx, l, v, nil) }()
+	url := "http://" + l.Addr().String()
+	f := follow(t, url+"/api/dyno/v1/stream", "")
+	v.Publish(second("shop", 1))
+	f.want("vitals", "shop")
+	stop()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it waits for a stream that never ends")
+	}
+	f.want("ended", "")
+	if a, err := http.Get(url + "/metrics"); err == nil {
+		a.Body.Close()
+		t.Fatal("it still answers")
+	}
+}
+
+func TestServeTellsWhyItCannot(t *testing.T) {
+	l, err := Listen(t.Context(), "127.0.0.1:0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Serve(t.Context(), l, http.NotFoundHandler(), nil); err == nil || !strings.Contains(err.Error(), "serve on 127.0.0.1") {
+		t.Fatalf("got %v", err)
+	}
+}

@@ -1,0 +1,144 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"dyno/internal/app"
+	"dyno/internal/store/ledger"
+)
+
+// Settings is how this process is set up, and the inventory.
+type Settings interface {
+	Settings(ctx context.Context) (app.Settings, error)
+	// Discover looks for servers on this machine. It takes a few seconds and logs in to them, once each.
+	Discover(ctx context.Context) (app.Discovery, error)
+	// Grants writes the statements that give an account what a task needs. What is asked wrongly wraps ErrBadRequest.
+	Grants(flavor, task, user string, schemas []string) ([]string, error)
+	Inventory
+}
+
+// Inventory is what is watched. What is written wrongly wraps ErrBadRequest, an unknown name ErrNotFound.
+type Inventory interface {
+	// AddTarget keeps how to reach a server. Another one of that name is ErrConflict, unless it may be replaced.
+	AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error)
+	// Inspect tells what can be observed on a server of the inventory, of which only the name is given, or on one that may be added. One
+	// that is not reached is an answer.
+	Inspect(ctx context.Context, t ledger.Target) (app.Checked, error)
+	RemoveTarget(ctx context.Context, name string) error
+}
+
+func (v *Server) settingRoutes() {
+	v.handle("GET /api/dyno/v1/settings", v.settings)
+	v.handle("GET /api/dyno/v1/discover", v.discover)
+	v.handle("GET /api/dyno/v1/grants", v.grants)
+	v.change("POST /api/dyno/v1/target/add", v.addTarget)
+	v.change("POST /api/dyno/v1/target/check", v.checkTarget)
+	v.change("POST /api/dyno/v1/target/remove", v.removeTarget)
+}
+
+func (v *Server) settings(w http.ResponseWriter, r *http.Request) {
+	if v.service.Settings == nil {
+		absent(w)
+		return
+	}
+	x, err := v.service.Settings.Settings(r.Context())
+	v.reply(w, r, x, err)
+}
+
+func (v *Server) discover(w http.ResponseWriter, r *http.Request) {
+	if v.service.Settings == nil {
+		absent(w)
+		return
+	}
+	x, err := v.service.Settings.Discover(r.Context())
+	x.Found = list(x.Found)
+	v.reply(w, r, x, err)
+}
+
+func (v *Server) grants(w http.ResponseWriter, r *http.Request) {
+	p := params{values: r.URL.Query()}
+	task, flavor := p.need("task"), p.need("flavor")
+	user := p.text("user")
+	if user == "" {
+		user = "dyno"
+	}
+	if v.service.Settings == nil || p.err != nil {
+		refuse(w, p.err)
+		return
+	}
+	all, err := v.service.Settings.Grants(flavor, task, user, p.values["schema"])
+	v.reply(w, r, map[string]any{"task": task, "flavor": flavor, "user": user, "statements": list(all)}, err)
+}
+
+// entry is how a target is written in requests. There is no place for a password in it.
+type entry struct {
+	Name        string `json:"name"`
+	URL         string `json:"url"`
+	Defaults    string `json:"defaults_file"`
+	PasswordEnv string `json:"password_env"`
+}
+
+func (e entry) target() ledger.Target {
+	return ledger.Target{Name: e.Name, URL: e.URL, Defaults: e.Defaults, PasswordEnv: e.PasswordEnv}
+}
+
+func (v *Server) addTarget(w http.ResponseWriter, r *http.Request) {
+	if v.service.Settings == nil {
+		absent(w)
+		return
+	}
+	var x struct {
+		entry
+		Replace bool `json:"replace"`
+	}
+	err := decodeJSON(r, &x)
+	if err == nil && (x.Name == "" || x.URL == "") {
+		err = fmt.Errorf("%w: name and url are needed", ErrBadRequest)
+	}
+	var t ledger.Target
+	if err == nil {
+		t, err = v.service.Settings.AddTarget(r.Context(), x.target(), x.Replace)
+	}
+	if err != nil {
+		v.fail(w, r, err)
+		return
+	}
+	respondJSON(w, http.StatusCreated, t)
+}
+
+func (v *Server) checkTarget(w http.ResponseWriter, r *http.Request) {
+	if v.service.Settings == nil {
+		absent(w)
+		return
+	}
+	var x entry
+	err := decodeJSON(r, &x)
+	if err == nil && x.Name == "" && x.URL == "" {
+		err = fmt.Errorf("%w: the name of a target of the inventory is needed, or a url", ErrBadRequest)
+	}
+	var c app.Checked
+	if err == nil {
+		c, err = v.service.Settings.Inspect(r.Context(), x.target())
+	}
+	v.reply(w, r, c, err)
+}
+
+func (v *Server) removeTarget(w http.ResponseWriter, r *http.Request) {
+	if v.service.Settings == nil {
+		absent(w)
+		return
+	}
+	var x struct {
+		Name string `json:"name"`
+	}
+	err := decodeJSON(r, &x)
+	if err == nil && x.Name == "" {
+		err = fmt.Errorf("%w: the name is missing", ErrBadRequest)
+	}
+	if err == nil {
+		err = v.service.Settings.RemoveTarget(r.Context(), x.Name)
+	}
+	v.reply(w, r, map[string]string{"removed": x.Name}, err)
+}

@@ -1,0 +1,276 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"dyno/internal/event"
+	"dyno/internal/reading"
+	"dyno/internal/state"
+)
+
+// second is the reading of a target at its n-th second.
+func second(target string, n int, events ...event.Event) reading.Reading {
+	at := noon.Add(time.Duration(n) * time.Second)
+	return reading.Reading{Target: target, At: at, Events: events, State: &state.State{
+		Target: target, At: at, Up: true, Vitals: []state.Vital{{Name: state.QPS, Value: float64(n)}}, Sessions: []state.Session{{ID: uint64(n), Command: "Query"}},
+	}}
+}
+
+// follower is a client of the stream.
+type follower struct {
+	t      *testing.T
+	body   *bufio.Reader
+	cancel context.CancelFunc
+	last   string // Last-Event-ID
+}
+
+func follow(t *testing.T, url, last string) *follower {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last != "" {
+		r.Header.Set("Last-Event-ID", last)
+	}
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.StatusCode != http.StatusOK || a.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("got %s %v", a.Status, a.Header)
+	}
+	t.Cleanup(func() { cancel(); a.Body.Close() })
+	f := &follower{t: t, body: bufio.NewReader(a.Body), cancel: cancel}
+	if kind, data := f.message(); kind+data != "" { // the first sets retry and id only
+		t.Fatalf("got %s %s", kind, data)
+	}
+	return f
+}
+
+// message reads up to the next empty line; ended when the server closed the stream.
+func (f *follower) message() (kind, data string) {
+	f.t.Helper()
+	for {
+		line, err := f.body.ReadString('\n')
+		if err != nil {
+			return "ended", ""
+		}
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		switch name {
+		case "":
+			return kind, data
+		case "id":
+			f.last = value
+		case "event":
+			kind = value
+		case "data":
+			data = value
+		}
+	}
+}
+
+func (f *follower) want(kind, data string) {
+	f.t.Helper()
+	if k, d := f.message(); k != kind || !strings.Contains(d, data) {
+		f.t.Fatalf("got %s %s, want %s %s", k, d, kind, data)
+	}
+}
+
+func TestStreamResumesWhereTheClientWas(t *testing.T) {
+	v := New(Service{}, Options{})
+	web := httptest.NewServer(v)
+	t.Cleanup(web.Close) // after the clients have gone
+	url := web.URL + "/api/dyno/v1/stream"
+
+	all, shop, full := follow(t, url, ""), follow(t, url+"?target=shop", ""), follow(t, url+"?target=shop&full=1", "")
+	v.Publish(second("blog", 1))
+	v.Publish(second("shop", 1, event.Event{Kind: event.Restart, Text: "the server came up again"}))
+	v.Publish(reading.Reading{Target: "shop", Events: []event.Event{{Kind: event.Gap, Text: "missed", Target: "shop"}}})
+	v.Publish(reading.Reading{Target: "shop"}) // nothing to tell
+	all.want("vitals", `{"target":"blog","at":"2026-11-03T12:00:01Z","up":true,"vitals":[{"n":"qps","v":1}]}`)
+	all.want("event", `"target":"shop","kind":"restart"`)
+	all.want("vitals", `{"target":"shop"`)
+	all.want("event", `"kind":"gap"`)
+	shop.want("event", `"target":"shop","kind":"restart"`)
+	shop.want("vitals", `"v":1`)
+	before := shop.last
+	shop.want("event", `"kind":"gap"`)
+	if before == shop.last {
+		t.Fatal("an event alone has no id")
+	}
+	full.want("event", "restart")
+	full.want("state", `"sessions":[{"id":1`)
+
+	shop.cancel()
+	for n := 2; n < 5; n++ {
+		v.Publish(second("shop", n))
+		v.Publish(second("blog", n))
+	}
+	back := follow(t, url+"?target=shop", before)
+	back.want("event", "gap")
+	for n := 2; n < 5; n++ {
+		back.want("vitals", fmt.Sprintf(`"v":%d`, n))
+	}
+	v.Publish(second("shop", 5))
+	back.want("vitals", `"v":5`)
+
+	follow(t, url, "otherrun-7").want("note", "another run")
+	follow(t, url, "rubbish").want("note", "not one of its")
+	if w := request(v, "GET", "/api/dyno/v1/stream?full=yes", ""); w.Code != http.StatusBadRequest {
+		t.Fatalf("got %d", w.Code)
+	}
+}
+
+func TestStreamTellsWhatItForgot(t *testing.T) {
+	v := New(Service{}, Options{Replay: time.Nanosecond})
+	web := httptest.NewServer(v)
+	t.Cleanup(web.Close) // after the clients have gone
+	f := follow(t, web.URL+"/api/dyno/v1/stream", "")
+	for n := range 10 {
+		time.Sleep(time.Microsecond) // longer than is remembered
+		v.Publish(second("shop", n))
+	}
+	f.want("vitals", `"v":0`)
+	back := follow(t, web.URL+"/api/dyno/v1/stream", f.last)
+	back.want("note", "8 updates were missed")
+	back.want("vitals", `"v":9`)
+}
+
+// TestStreamOutlivesTheLimitsOfAnswers: neither the time for an answer nor that for a request ends a stream.
+func TestStreamOutlivesTheLimitsOfAnswers(t *testing.T) {
+	v := New(Service{}, Options{Timeout: 10 * time.Millisecond})
+	web := httptest.NewServer(v)
+	t.Cleanup(web.Close)
+	f := follow(t, web.URL+"/api/dyno/v1/stream", "")
+	time.Sleep(200 * time.Millisecond)
+	v.Publish(second("shop", 1))
+	f.want("vitals", "shop")
+}
+
+// TestAQuietStreamGoesOn: over HTTP/2 too, where a deadline of writing that passes resets a stream that has nothing to write.
+func TestAQuietStreamGoesOn(t *testing.T) {
+	t.Parallel()
+	v := New(Service{}, Options{})
+	v.writeWithin, v.quiet = 2*time.Second, 3*time.Second
+	web := httptest.NewUnstartedServer(v)
+	web.EnableHTTP2 = true
+	web.StartTLS()
+	t.Cleanup(web.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, web.URL+"/api/dyno/v1/stream", nil)
+	good(t, err)
+	a, err := web.Client().Do(r)
+	good(t, err)
+	defer a.Body.Close()
+	if a.ProtoMajor != 2 {
+		t.Fatal(a.Proto)
+	}
+	f := &follower{t: t, body: bufio.NewReader(a.Body)}
+	f.want("", "")
+	line, err := f.body.ReadString('\n')
+	if err != nil || line != ": \n" {
+		t.Fatalf("in place of a comment: %q, %v", line, err)
+	}
+}
+
+// TestAskingForHeadersOnlyHoldsNoStream: HEAD has nothing to wait for.
+func TestAskingForHeadersOnlyHoldsNoStream(t *testing.T) {
+	v := New(Service{}, Options{})
+	for range maxStreams {
+		_, _, _, _, err := v.hub.follow("")
+		good(t, err)
+	}
+	w := request(v, "HEAD", "/api/dyno/v1/stream", "")
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/event-stream" || w.Body.Len() != 0 || len(v.hub.clients) != maxStreams {
+		t.Fatalf("%d %v %q", w.Code, w.Header(), w.Body)
+	}
+	if w := request(v, "HEAD", "/api/dyno/v1/stream?full=x", ""); w.Code != http.StatusBadRequest {
+		t.Fatalf("got %d", w.Code)
+	}
+}
+
+// slowly is a client that takes nothing until it is let go.
+type slowly struct {
+	*httptest.ResponseRecorder
+	began chan struct{}
+	goOn  chan struct{}
+	once  bool
+}
+
+func (s *slowly) Write(b []byte) (int, error) {
+	if !s.once && strings.Contains(string(b), "event: vitals") {
+		s.once = true
+		close(s.began)
+		<-s.goOn
+	}
+	return s.ResponseRecorder.Write(b)
+}
+
+func TestSlowClientsAreDroppedAndNobodyWaits(t *testing.T) {
+	v := New(Service{}, Options{})
+	w := &slowly{ResponseRecorder: httptest.NewRecorder(), began: make(chan struct{}), goOn: make(chan struct{})}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		v.stream(w, httptest.NewRequest("GET", "/api/dyno/v1/stream", nil))
+	}()
+	for joined := false; !joined; time.Sleep(time.Millisecond) {
+		v.hub.mu.Lock()
+		joined = len(v.hub.clients) == 1
+		v.hub.mu.Unlock()
+	}
+	v.Publish(second("shop", 0))
+	<-w.began
+	for n := range maxBehind + 1 { // would block for ever if it waited
+		v.Publish(second("shop", n))
+	}
+	close(w.goOn)
+	<-ended
+	body := w.Body.String()
+	if n := strings.Count(body, "event: vitals"); n != 1 || !strings.Contains(body, "event: note\ndata: {\"text\":\"dropped") || !strings.HasSuffix(body, "\n\n") {
+		t.Fatalf("%d updates, the end is %q", n, body[max(0, len(body)-200):])
+	}
+	if len(v.hub.clients) != 0 {
+		t.Fatal("the dropped client is still there")
+	}
+}
+
+func TestStreamsAreCounted(t *testing.T) {
+	v := New(Service{}, Options{})
+	var last *client
+	for range maxStreams {
+		c, _, _, _, err := v.hub.follow("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = c
+	}
+	if w := request(v, "GET", "/api/dyno/v1/stream", ""); w.Code != http.StatusServiceUnavailable {
+		t.Fatalf("got %d", w.Code)
+	}
+	v.hub.leave(last)
+	if _, _, _, _, err := v.hub.follow(""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheStreamsMemoryIsBounded(t *testing.T) {
+	h := newHub(time.Hour)
+	r := second("shop", 1)
+	for range maxReplayed + 100 {
+		h.publish(r)
+	}
+	if len(h.ring) != maxReplayed || h.ring[0].full != nil {
+		t.Fatalf("%d updates are remembered", len(h.ring))
+	}
+}

@@ -1,0 +1,114 @@
+export type { Target } from './targets'
+// The one place that speaks HTTP.
+import { observeClock } from './clock'
+import { login, session, setSession, type Session } from './session'
+
+/** What went wrong. status 0: nobody answered. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly type: string
+  readonly hint: string
+  constructor(status: number, type: string, message: string, hint = '') {
+    super(message)
+    this.name = 'ApiError'
+    this.status = status
+    this.type = type
+    this.hint = hint
+  }
+}
+
+export type Params = Record<string, string | number | boolean | string[] | null | undefined>
+
+/** The address of a path of Dyno's API, relative to the page, so that it works behind a path of a proxy too. */
+export function address(path: string, params: Params = {}): string {
+  const q = new URLSearchParams()
+  for (const [k, v] of Object.entries(params)) {
+    if (v === null || v === undefined) continue
+    if (Array.isArray(v)) for (const x of v) q.append(k, x)
+    else q.set(k, typeof v === 'boolean' ? (v ? '1' : '0') : String(v))
+  }
+  const s = q.toString()
+  return './api/dyno/v1/' + path + (s === '' ? '' : '?' + s)
+}
+
+/** Reads. */
+export async function get<T>(path: string, params?: Params, signal?: AbortSignal): Promise<T> {
+  return ask<T>(address(path, params), { signal: signal ?? null })
+}
+
+/** Changes something. */
+export async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  return ask<T>(address(path), { method: 'POST', body: JSON.stringify(body ?? {}), signal: signal ?? null })
+}
+
+async function ask<T>(url: string, o: RequestInit): Promise<T> {
+  const asker = session.peek()?.name
+  for (let renewed = false; ; ) {
+    const headers: Record<string, string> = { Accept: 'application/json' }
+    if (o.method === 'POST') {
+      headers['Content-Type'] = 'application/json'
+      const csrf = session.peek()?.csrf
+      if (csrf) headers['X-Dyno-CSRF'] = csrf
+    }
+    const r = await send(url, { ...o, headers, credentials: 'same-origin', cache: 'no-store' })
+    // A session that ended in the middle of work: log in over the page, then go on with what was asked for.
+    if (r.status === 401 && !/\/(login|session)(\/|$|\?)/.test(url)) {
+      await login(o.signal ?? undefined)
+      const name = session.peek()?.name
+      if (o.method === 'POST' && name !== asker) throw another(name)
+      continue
+    }
+    try {
+      return await answer<T>(r)
+    } catch (e) {
+      // Another tab logged in anew: its session has another token.
+      if (renewed || !(e instanceof ApiError) || e.type !== 'csrf') throw e
+      renewed = true
+      const s = await answer<Session>(await send(address('session'), { headers: { Accept: 'application/json' }, credentials: 'same-origin', cache: 'no-store' }))
+      if (s.name !== asker) throw another(s.name)
+      setSession(s)
+    }
+  }
+}
+
+/** What one user asked to have changed is never sent again as another. */
+function another(name: string | undefined): ApiError {
+  return new ApiError(403, 'csrf', `in this browser ${name || 'nobody'} is logged in now`, 'Load the page again to go on as that.')
+}
+
+async function send(url: string, o: RequestInit): Promise<Response> {
+  try {
+    const r = await fetch(url, o)
+    observeClock(r.headers.get('Date'))
+    return r
+  } catch (e) {
+    if (e instanceof DOMException && e.name === 'AbortError') throw e
+    throw new ApiError(0, 'network', 'Dyno does not answer', 'Is `dyno serve` still running? This page goes on by itself when it is back.')
+  }
+}
+
+async function answer<T>(r: Response): Promise<T> {
+  if (r.status === 204) return undefined as T
+  const text = await r.text()
+  let body: unknown
+  try {
+    body = text === '' ? undefined : JSON.parse(text)
+  } catch {
+    body = undefined
+  }
+  if (r.ok && body !== undefined) return body as T
+  throw problem(r.status, body, text)
+}
+
+/** Makes an error of an answer that is none. */
+export function problem(status: number, body: unknown, text = ''): ApiError {
+  const b: Record<string, unknown> = typeof body === 'object' && body !== null ? { ...body } : {}
+  const say = (k: string) => (typeof b[k] === 'string' ? b[k] : '')
+  return new ApiError(status, say('errorType') || 'internal', say('error') || text.slice(0, 300).trim() || `the server answered ${status}`, say('hint'))
+}
+
+/** Whatever was thrown, as an ApiError. */
+export function asError(e: unknown): ApiError {
+  if (e instanceof ApiError) return e
+  return new ApiError(0, 'page', e instanceof Error ? e.message : String(e))
+}

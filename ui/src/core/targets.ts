@@ -1,0 +1,70 @@
+// The inventory, for everybody who needs it.
+import { computed, signal, type ReadonlySignal } from '@preact/signals'
+import { asError, get, type ApiError } from './api'
+import { route, setParams } from './url'
+
+export interface Target {
+  name: string
+  address?: string
+  server?: string
+  up?: boolean // missing: not tried yet
+  reason?: string
+  fix?: string
+  at?: string
+  labels?: Record<string, string>
+}
+
+interface Inventory {
+  list?: Target[] | undefined
+  error?: ApiError | undefined
+}
+
+const known = signal<Inventory>({})
+let again: () => void = () => {}
+
+/** Every target, undefined until they came once; with the error of the newest try. */
+export const inventory: ReadonlySignal<Inventory> = computed(() => known.value)
+
+/** Looks again now, after something changed. */
+export function reloadTargets(): void {
+  again()
+}
+
+/** Begins to follow the inventory; called once. */
+export function followTargets(): void {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let running = false
+  let missed = false // somebody asked again meanwhile
+  const run = async (): Promise<void> => {
+    if (running) {
+      missed = true
+      return
+    }
+    running = true
+    clearTimeout(timer)
+    try {
+      const { targets } = await get<{ targets: Target[] }>('targets')
+      if (JSON.stringify(targets) !== JSON.stringify(known.value.list) || known.value.error) known.value = { list: targets }
+    } catch (e) {
+      known.value = { ...known.value, error: asError(e) }
+    }
+    running = false
+    if (missed) {
+      missed = false
+      return run()
+    }
+    timer = setTimeout(() => {
+      if (!document.hidden) void run()
+    }, 5000)
+  }
+  again = () => void run()
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) void run()
+  })
+  void run()
+}
+
+/** The target of the URL, '' for none; and how to choose another one. */
+export function useTarget(): [string, (name: string) => void] {
+  return [route.value.params.get('target') ?? '', (name) => setParams({ target: name })]
+}

@@ -1,0 +1,46 @@
+import './css/tokens.css'
+import './css/base.css'
+import { effect, untracked } from '@preact/signals'
+import { render } from 'preact'
+import { followClock } from './core/clock'
+import { followKeys } from './core/keys'
+import { loggedIn, session } from './core/session'
+import { followStream } from './core/stream'
+import { followTargets } from './core/targets'
+import { followTheme } from './core/theme'
+import { followLinks, go, href, route } from './core/url'
+import { whoAmI } from './login'
+import { fetchPages, Shell } from './shell'
+
+followTheme()
+followClock()
+followLinks()
+followKeys()
+
+const app = document.getElementById('app')
+if (app) render(<Shell />, app)
+
+// Nothing is asked for before it is known who asks: where a login is needed, that page comes first and comes back to this one.
+async function begin(): Promise<void> {
+  try {
+    if ((await whoAmI()) === null && route.value.page !== 'login')
+      go(href('login', { next: location.pathname.slice(location.pathname.lastIndexOf('/') + 1) + location.search }, []), { replace: true })
+  } catch {
+    setTimeout(() => void begin(), 2000) // Dyno does not answer yet
+  }
+}
+
+let following = false
+effect(() => {
+  if (session.value === null) return
+  untracked(() => {
+    loggedIn() // whichever way the session came, what waited for one goes on
+    if (following) return
+    following = true
+    followTargets()
+    followStream()
+    setTimeout(() => void fetchPages(), 3000)
+  })
+})
+
+void begin()

@@ -1,0 +1,214 @@
+// One finding, from its verdict to what would show that it is wrong.
+import type { ComponentChildren } from 'preact'
+import { get } from '../../core/api'
+import { useData } from '../../core/data'
+import { ratio } from '../../core/format'
+import { mayChange, whyNot } from '../../core/session'
+import { seconds } from '../../core/time'
+import { Badge, Button, Copy, Icon, Sql, safe, type IconName, type Tone } from '../../ui'
+import type { Courses } from './course'
+import { ClassCard, Fact, Gain, Share } from './pictures'
+import type { Finding, Judged, Severity } from './types'
+
+const severities: Record<Severity, [Tone, IconName, string]> = {
+  critical: ['bad', 'bad', 'Critical'],
+  warning: ['warn', 'warn', 'Warning'],
+  notice: ['info', 'info', 'Notice'],
+  info: ['unknown', 'info', 'Fact'],
+}
+
+export function SeverityBadge({ severity }: { severity: Severity }) {
+  const [tone, icon, word] = severities[severity]
+  return (
+    <Badge tone={tone} icon={icon}>
+      {word}
+    </Badge>
+  )
+}
+
+const sure = {
+  certain: 'exact counts and the server\'s own plan agree',
+  likely: 'one of the counts is estimated or missing',
+  possible: 'there is only indirect evidence',
+}
+
+const tests: Record<string, [Tone, string]> = {
+  better: ['good', 'Tried: better'], worse: ['bad', 'Tried: worse'], same: ['info', 'Tried: no difference'], unstable: ['warn', 'Tried: unstable'], invalid: ['unknown', 'Tried: invalid'],
+}
+
+export function FindingCard(p: { of: Judged; finding: Finding; apply: () => void; open: boolean; onToggle: () => void }) {
+  const f = p.finding
+  return (
+    <article class={`finding${p.open ? ' open' : ''}`} id={'finding-' + f.id} data-finding={f.id}>
+      <h3>
+        <button class="finding-head" type="button" aria-expanded={p.open} onClick={p.onToggle}>
+          <Icon name={p.open ? 'down' : 'right'} size={14} />
+          <SeverityBadge severity={f.severity} />
+          <span class="finding-title">{safe(f.title)}</span>
+          <span class="finding-sure dim" title={sure[f.confidence]}>
+            {f.confidence}
+          </span>
+          <Share share={f.share} />
+        </button>
+      </h3>
+      {p.open && <Open of={p.of} f={f} apply={p.apply} />}
+    </article>
+  )
+}
+
+function Open({ of, f, apply }: { of: Judged; f: Finding; apply: () => void }) {
+  const classes = (f.subject?.classes ?? []).map((id) => of.classes[id]).filter((c) => c !== undefined)
+  const to = Math.ceil(seconds(of.to) / 60) * 60
+  // All classes at once, for all cards: a class that nothing is kept of yet is then no error.
+  const hour = { target: of.target, from: to - 3600, to, lines: 1 }
+  const course = useData<Courses>(classes.length > 0 ? `classes ${of.target} ${to}` : null, (signal) => get<Courses>('classes', { ...hour, limit: 200 }, signal))
+  return (
+    <div class="finding-body">
+      <div class="finding-main">
+        <p class="finding-cause">{safe(f.cause)}</p>
+        {(f.evidence ?? []).length > 0 && (
+          <Part title="Evidence">
+            <ul class="facts">
+              {(f.evidence ?? []).map((e, i) => (
+                <Fact key={i} e={e} />
+              ))}
+            </ul>
+          </Part>
+        )}
+        {classes.length > 0 && (
+          <Part title={classes.length === 1 ? 'The statements it is about' : `The ${classes.length} classes of statements it is about`}>
+            <div class="stack">
+              {classes.slice(0, 3).map((c) => (
+                <ClassCard key={c.id} of={of} c={c} hour={hour} all={course} />
+              ))}
+              {classes.length > 3 && <p class="dim">and {classes.length - 3} more</p>}
+            </div>
+          </Part>
+        )}
+        {(f.why ?? []).length > 0 && (
+          <Part title="Why: the reasoning, step by step">
+            <ol class="why">
+              {(f.why ?? []).map((w, i) => (
+                <li key={i}>
+                  <span class="why-ask">{safe(w.ask)}</span>
+                  <span>
+                    {safe(w.answer)} {w.source && <span class="faint">({safe(w.source)})</span>}
+                  </span>
+                </li>
+              ))}
+            </ol>
+          </Part>
+        )}
+      </div>
+      <aside class="finding-side">
+        <Change f={f} apply={apply} />
+        <Part title="What speaks against it">
+          {(f.against ?? []).length > 0 ? <Lines of={f.against} icon="warn" /> : <p class="dim">Nothing that was seen.</p>}
+        </Part>
+        {f.falsify && (
+          <Part title="What would show that it is wrong">
+            <p>{safe(f.falsify)}</p>
+          </Part>
+        )}
+        {(f.not_observable ?? []).length > 0 && (
+          <Part title="Not observable">
+            <Lines of={f.not_observable} icon="unknown" />
+          </Part>
+        )}
+        {(f.merged ?? []).length > 0 && (
+          <Part title="Its consequences, not counted as findings">
+            <Lines of={f.merged} icon="right" />
+          </Part>
+        )}
+        <p class="faint finding-foot">
+          {f.reference && (
+            <>
+              {f.reference}
+              <br />
+            </>
+          )}
+          {f.valid && (
+            <>
+              Holds for {safe(f.valid)}
+              <br />
+            </>
+          )}
+          <code>{f.id}</code>
+        </p>
+      </aside>
+    </div>
+  )
+}
+
+function Change({ f, apply }: { f: Finding; apply: () => void }) {
+  const lines = (f.config ?? []).join('\n')
+  return (
+    <section class="change-box" aria-label="What to do">
+      <h4>What to do</h4>
+      <p class="change-words">{safe(f.suggestion)}</p>
+      {f.action?.sql && (
+        <>
+          <Sql text={f.action.sql + ';'} />
+          <div class="row wrap">
+            <Button kind="main" why={mayChange() ? '' : whyNot()} onClick={apply}>
+              Preview and apply…
+            </Button>
+            <Copy text={f.action.sql + ';'} label="Copy SQL" />
+          </div>
+        </>
+      )}
+      {lines !== '' && (
+        <>
+          <p class="dim">
+            For <code>{f.file || 'my.cnf'}</code>
+            {f.restart ? ', with a restart of the server' : ''}
+          </p>
+          <Sql text={lines} plain />
+          <div class="row">
+            <Copy text={lines} label="Copy lines" />
+          </div>
+        </>
+      )}
+      {f.gain && <Gain gain={f.gain} />}
+      {f.tested && (
+        <div class="tested">
+          {f.tested.result ? <Badge tone={(tests[f.tested.result] ?? ['unknown', ''])[0]}>{(tests[f.tested.result] ?? ['', f.tested.result])[1]}</Badge> : <Badge tone="unknown">Not tried</Badge>}
+          {f.tested.center !== undefined && (
+            <span>
+              {ratio(f.tested.center, f.tested.lo, f.tested.hi)} <span class="dim">{safe(f.tested.what ?? '')}</span>
+            </span>
+          )}
+          <p class="dim">{safe(f.tested.text)}</p>
+        </div>
+      )}
+      {f.cost && (
+        <p>
+          <b>It costs</b> <span class="dim">{safe(f.cost)}</span>
+        </p>
+      )}
+      {f.restart && lines === '' && <Badge tone="warn">Needs a restart of the server</Badge>}
+    </section>
+  )
+}
+
+export function Part({ title, children }: { title: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <section class="part">
+      <h4>{title}</h4>
+      {children}
+    </section>
+  )
+}
+
+function Lines({ of, icon }: { of: string[] | undefined; icon: IconName }) {
+  return (
+    <ul class="lines">
+      {(of ?? []).map((x, i) => (
+        <li key={i}>
+          <Icon name={icon} size={13} />
+          <span>{safe(x)}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,354 @@
+// Findings: what holds a server back, worst first, and what to do about it.
+import { useCallback, useEffect, useState } from 'preact/hooks'
+import { get, post } from '../../core/api'
+import { useData } from '../../core/data'
+import { figure, text } from '../../core/format'
+import { useKeys } from '../../core/keys'
+import { mayChange, whyNot } from '../../core/session'
+import { useTarget } from '../../core/targets'
+import { rememberTask, TaskProgress, tasks, useTaskEnd, type Task } from '../../core/tasks'
+import { ago, moment, seconds, span } from '../../core/time'
+import { href, useParam, withParams } from '../../core/url'
+import { Bar, Button, Empty, Icon, Notice, Page, Problem, Show, Sql, Unobservable, safe } from '../../ui'
+import { Fold } from '../../ui/fold'
+import { Panel, ReportLink } from '../../ui/part'
+import { useRun } from '../../ui/run'
+import { ApplyDialog } from '../changes/dialogs'
+import { FindingCard } from './finding'
+import { Fact } from './pictures'
+import { unseen } from './unseen'
+import type { Finding, Findings, Judged, Node, TimeModel, Verdict } from './types'
+import './findings.css'
+
+const windows = [['10', '10 s'], ['30', '30 s'], ['60', '1 min'], ['300', '5 min']] as const
+
+export function FindingsPage() {
+  return (
+    <Page title="Findings" target>
+      <OfTarget />
+    </Page>
+  )
+}
+
+export default FindingsPage
+
+function OfTarget() {
+  const [target] = useTarget()
+  const [id] = useParam('diagnosis')
+  const newest = useData<Findings>('findings ' + target, (signal) => get<Findings>('findings', { target }, signal), { every: 20_000 })
+  const old = useData<Judged>(id ? 'diagnosis ' + id : null, (signal) => get<Judged>('diagnosis', { id }, signal))
+  const reload = newest.reload
+  const [open] = useParam('finding')
+  const [applying, apply] = useState<Finding | null>(null)
+  // Who reads a finding, or is about to act on one, is not interrupted by a look that came by itself: it is offered.
+  const [kept, keep] = useState<Judged>()
+  const [wanted, want] = useState('') // the look that was asked for here
+  const fresh = newest.value?.diagnosis
+  const reading = (open !== '' && open !== 'none') || applying !== null
+  const mine = kept?.target === target ? kept : undefined
+  const shown = mine && reading && (fresh?.id !== wanted || applying !== null) ? mine : fresh
+  useEffect(() => {
+    if (shown && shown !== kept) keep(shown)
+  }, [shown, kept])
+  useTaskEnd(['diagnose'], useCallback((t: Task) => {
+    if (t.target !== target) return
+    if (t.result) want(t.result)
+    reload()
+  }, [target, reload]))
+  const running = tasks.value.find((t) => t.state === 'running' && t.kind === 'diagnose' && t.target === target)
+  const failed = tasks.value.find((t) => t.kind === 'diagnose' && t.target === target)
+  return (
+    <>
+      <Look target={target} running={running} />
+      {!running && failed?.state === 'failed' && (
+        <div class="look-running">
+          <TaskProgress task={failed} />
+        </div>
+      )}
+      <Show of={newest} lines={8} what="The findings">
+        {(f) => (
+          <>
+            {id !== '' && old.error ? (
+              <Problem error={old.error} what="That diagnosis" retry={old.reload} />
+            ) : id !== '' && old.value ? (
+              <Diagnosis d={old.value} history={f.history} newest={f.diagnosis} apply={apply} />
+            ) : shown ? (
+              <>
+                {fresh && fresh.id !== shown.id && (
+                  <Notice
+                    tone="info"
+                    action={
+                      <Button small onClick={() => keep(fresh)}>
+                        Show it
+                      </Button>
+                    }
+                  >
+                    There is a newer look, {ago(seconds(fresh.to))}: {fresh.count === 0 ? 'nothing found' : `${fresh.count} found`}.
+                  </Notice>
+                )}
+                <Diagnosis d={shown} history={f.history} newest={shown} apply={apply} />
+              </>
+            ) : (
+              <Empty
+                icon="findings"
+                title={`${safe(target)} was not judged yet`}
+                hint={f.every_seconds ? `Dyno looks by itself when it sees a server first and every ${span(f.every_seconds)} then; a look takes ten seconds and only reads.` : 'Dyno looks for ten seconds, reads only, and tells what holds the server back.'}
+              />
+            )}
+          </>
+        )}
+      </Show>
+      {applying?.action && <ApplyDialog target={target} finding={applying.id} title={applying.suggestion} action={applying.action} onClose={() => apply(null)} />}
+    </>
+  )
+}
+
+/** Starts a look and shows how far it is. */
+function Look({ target, running }: { target: string; running: Task | undefined }) {
+  const [window, setWindow] = useState('10')
+  const { error, forget, run } = useRun()
+  useEffect(forget, [target])
+  const start = () => run(async () => rememberTask(await post<Task>('diagnose', { target, window: Number(window) })))
+  return (
+    <div class="look">
+      <label class="look-window">
+        <span class="dim">Look for</span>
+        <select value={window} onChange={(e) => setWindow(e.currentTarget.value)} disabled={running !== undefined}>
+          {windows.map(([v, name]) => (
+            <option key={v} value={v}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Button kind="main" icon="findings" why={running ? 'a look runs already' : mayChange() ? '' : whyNot()} onClick={() => void start()}>
+        Diagnose now
+      </Button>
+      {running && (
+        <div class="look-running grow">
+          <TaskProgress task={running} />
+        </div>
+      )}
+      {error && <Problem error={error} />}
+    </div>
+  )
+}
+
+function Diagnosis({ d, history, newest, apply }: { d: Judged; history: Verdict[]; newest: Judged | undefined; apply: (f: Finding) => void }) {
+  const [open, setOpen] = useParam('finding')
+  const first = d.findings[0]?.id ?? ''
+  const at = open === '' ? first : open
+  const move = (by: number) => {
+    const i = d.findings.findIndex((f) => f.id === at)
+    const next = d.findings[Math.min(d.findings.length - 1, Math.max(0, i + by))]
+    if (next) setOpen(next.id, { replace: true })
+  }
+  useKeys({ j: { help: 'next finding', run: () => move(1) }, k: { help: 'finding before', run: () => move(-1) } })
+  const blind = unseen(d)
+  const odd = d.symptoms.filter((s) => s.kind !== 'not-observable')
+  return (
+    <div class="diagnosis">
+      <header class="verdict">
+        <h2 class="verdict-line">{safe(headline(d))}</h2>
+        <p class="dim">
+          {newest && newest.id !== d.id && (
+            <>
+              <b>An older look.</b> <a href={withParams({ diagnosis: null, finding: null })}>The newest</a> ·{' '}
+            </>
+          )}
+          Looked {span(d.time.seconds)}, {moment(seconds(d.from), { date: true, seconds: true })} to {moment(seconds(d.to), { seconds: true })} ({ago(seconds(d.to))}) · {safe(who(d))} · {safe(d.server)} ·{' '}
+          {d.sources_looked_at - d.sources.length} of {d.sources_looked_at} sources gave what they should · snapshot <code>{d.id}</code> ·{' '}
+          <ReportLink id={d.id}>Report</ReportLink>
+        </p>
+        <History history={history} at={d.id} />
+      </header>
+      {d.findings.length > 0 ? (
+        <section aria-label="Findings, worst first" class="findings">
+          {d.findings.map((f) => (
+            <FindingCard key={f.id} of={d} finding={f} apply={() => apply(f)} open={f.id === at} onToggle={() => setOpen(f.id === at ? 'none' : f.id, { replace: true })} />
+          ))}
+        </section>
+      ) : (
+        <Nothing d={d} odd={odd.length} />
+      )}
+      <div class="below">
+        <Panel title="Where the time went" sub={`${text(d.time.statement_seconds, 's')} of statements in ${text(d.time.seconds, 's')}`}>
+          <div class="body">
+            <Time t={d.time} target={d.target} />
+          </div>
+        </Panel>
+        <Panel title="Out of order" sub={odd.length === 0 ? 'nothing' : `${odd.length} symptom${odd.length === 1 ? '' : 's'}, before anybody asks why`}>
+          <div class="body stack">
+            {odd.length === 0 && <p class="dim">Nothing was out of order in the window.</p>}
+            {odd.map((s) => {
+              const by = d.findings.find((f) => f.symptoms?.includes(s.id))
+              return (
+                <details key={s.id} class="symptom">
+                  <summary>
+                    <span class="grow">{safe(s.title)}</span>
+                    {by ? <span class="dim nowrap">explained</span> : <span class="tone-warn nowrap">no cause named</span>}
+                  </summary>
+                  <ul class="facts">
+                    {(s.evidence ?? []).map((e, i) => (
+                      <Fact key={i} e={e} />
+                    ))}
+                  </ul>
+                </details>
+              )
+            })}
+          </div>
+        </Panel>
+        {blind.length > 0 && (
+          <Panel title="Not observable" sub="not called healthy for that">
+            <div class="body stack">
+              {blind.map((u) => (
+                <Unobservable key={u.what} what={safe(u.what)} why={u.why.length > 0 && u.why.map((w, i) => <span key={i}>{i > 0 && <br />}{safe(w)}</span>)} fix={u.fix && <code>{safe(u.fix)}</code>} />
+              ))}
+            </div>
+          </Panel>
+        )}
+      </div>
+      {(d.reasoning ?? []).length > 0 && (
+        <Fold
+          class="panel reasoning"
+          head={
+            <>
+              <Icon name="right" size={14} />
+              <h2>The whole reasoning</h2>
+              <span class="dim">from what was seen to what was found</span>
+            </>
+          }
+        >
+          {() => (
+            <div class="body">
+              <Tree nodes={d.reasoning ?? []} />
+            </div>
+          )}
+        </Fold>
+      )}
+    </div>
+  )
+}
+
+/** What the server is short of, where that is known, and how much was found; the findings tell the rest. */
+function headline(d: Judged): string {
+  const worst = d.findings[0]
+  if (!worst) return d.sentence
+  const i = d.sentence.indexOf(': ' + worst.title)
+  const n = `${d.findings.length} finding${d.findings.length === 1 ? '' : 's'}`
+  const first = d.findings.length > 1 ? ', worst first' : ''
+  return i > 0 ? `${d.sentence.slice(0, i)}: ${n}${first}` : n + first
+}
+
+function who(v: Verdict): string {
+  if (v.background) return 'by itself'
+  return v.by ? 'asked for by ' + v.by : 'from the command line'
+}
+
+function Nothing({ d, odd }: { d: Judged; odd: number }) {
+  return (
+    <Empty
+      icon="good"
+      title={odd === 0 ? 'Nothing holds this server back' : 'No cause was found'}
+      hint={
+        <>
+          {odd === 0 ? `In the ${span(d.time.seconds)} until ${moment(seconds(d.to), { seconds: true })} nothing was out of order that a rule knows.` : 'Something was out of order, see below; no rule names a cause for it by itself.'}
+          {d.sources.length > 0 && (
+            <>
+              {' '}
+              {d.sources.length} of {d.sources_looked_at} sources gave nothing: what they would show is unknown, not healthy.
+            </>
+          )}{' '}
+          A longer look sees what comes rarely.
+        </>
+      }
+    />
+  )
+}
+
+/** Earlier looks, oldest left. */
+function History({ history, at }: { history: Verdict[]; at: string }) {
+  if (history.length < 2) return null
+  const shown = history.slice(0, 40).reverse()
+  return (
+    <nav class="history" aria-label="Earlier looks">
+      <span class="dim">Looks</span>
+      {shown.map((v) => {
+        const word = v.count === 0 ? 'nothing found' : `${v.count} found, worst ${v.severity ?? ''}`
+        return (
+          <a
+            key={v.id}
+            class={`history-at sev-${v.count === 0 ? 'none' : (v.severity ?? 'none')}`}
+            href={withParams({ diagnosis: v.id === history[0]?.id ? null : v.id, finding: null })}
+            aria-current={v.id === at ? 'true' : undefined}
+            title={safe(`${moment(seconds(v.at), { date: true })}, ${who(v)}: ${word}${v.worst ? ': ' + v.worst : ''}`)}
+          >
+            <span class="hide">
+              {moment(seconds(v.at), { date: true })}: {word}
+            </span>
+            <span aria-hidden="true">{v.count}</span>
+          </a>
+        )
+      })}
+    </nav>
+  )
+}
+
+function Time({ t, target }: { t: TimeModel; target: string }) {
+  return (
+    <>
+      <ul class="time-parts">
+        {t.parts.map((p, i) => (
+          <li key={i} class="time-part">
+            <span class="time-text">{p.class ? <a href={href('queries', { target, class: p.class, from: null, to: null }, [])}><Sql text={p.text} lines={1} /></a> : <span class="dim">{safe(p.text)}</span>}</span>
+            <Bar share={p.share} width={72} />
+            <span class="num">
+              {figure(p.share, 'ratio').value}
+              <span class="unit">%</span>
+            </span>
+            <span class="num dim">{text(p.seconds, 's')}</span>
+          </li>
+        ))}
+        {t.parts.length === 0 && <li class="dim">No statement was seen in the window.</li>}
+      </ul>
+      <dl class="time-figures">
+        {t.figures.map((f) => (
+          <div key={f.name}>
+            <dt>{safe(f.name)}</dt>
+            <dd>
+              {f.value === undefined ? (
+                <span class="faint" title={safe(f.why ?? '')}>
+                  <Icon name="unknown" size={12} /> not observable: {safe(f.why ?? '')}
+                </span>
+              ) : (
+                <>
+                  {text(f.value, f.unit)}
+                  {f.limit !== undefined && (
+                    <>
+                      {' '}
+                      <span class="dim">of {figure(f.limit, '').value}</span> <Bar share={f.value / f.limit} width={64} />
+                    </>
+                  )}
+                </>
+              )}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  )
+}
+
+function Tree({ nodes }: { nodes: Node[] }) {
+  return (
+    <ul class="tree">
+      {nodes.map((n, i) => (
+        <li key={i}>
+          <span>{safe(n.text)}</span>
+          {n.then && n.then.length > 0 && <Tree nodes={n.then} />}
+        </li>
+      ))}
+    </ul>
+  )
+}
+

@@ -1,0 +1,272 @@
+// Recipes: what each answers, how long it takes, and the start of one.
+import { useState } from 'preact/hooks'
+import { get, go, href, mayChange, post, setParams, text, useData, useParam, whyNot } from '../../core'
+import { rememberTask, type Task } from '../../core/tasks'
+import { span } from '../../core/time'
+import { Badge, Button, Copy, Dialog, Empty, Icon, Notice, Page, Problem, Show, safe } from '../../ui'
+import { Fold } from '../../ui/fold'
+import { Crumb, Panel } from '../../ui/part'
+import { useRun } from '../../ui/run'
+import { ThePlan } from './experiment'
+import { Facts, TextRows } from './texttable'
+import { State } from './words'
+import type { DryRun, Fact, Recipe, Scale } from './types'
+
+/** The recipe to begin with: one that needs no server but the one at hand, and shows curves. */
+export const first = 'threads'
+
+export function Recipes() {
+  const data = useData<{ recipes: Recipe[] }>('recipes', (s) => get('recipes', {}, s))
+  return (
+    <>
+      <p class="lab-intro">
+        A recipe repeats, on private servers of its own, a measurement that a performance engineer once published, and sets the published figures beside
+        what comes out here.
+      </p>
+      <Show of={data} lines={8} what="The recipes">
+        {(v) => (
+          <div class="lab-recipes">
+            {v.recipes.map((r) => (
+              <Card key={r.name} r={r} />
+            ))}
+          </div>
+        )}
+      </Show>
+    </>
+  )
+}
+
+/** How long a recipe takes at a scale, without setting up. */
+export function lasts(s: Scale): string {
+  if (s.problem) return 'no such scale'
+  const most = s.budget_seconds && s.budget_seconds < s.most_seconds ? s.budget_seconds : s.most_seconds
+  if (s.seconds === 0) return s.budget_seconds ? `at most ${span(s.budget_seconds)}` : 'as long as its probes take'
+  return s.least_seconds === most ? span(most) : `${span(s.least_seconds)} to ${span(most)}`
+}
+
+function Card({ r }: { r: Recipe }) {
+  const newest = r.ran[0]
+  return (
+    <article class="panel lab-recipe">
+      <div class="body">
+        <h2>
+          <a href={href('lab', { recipe: r.name }, [])}>{r.title}</a>
+        </h2>
+        <p class="dim">{r.topic}</p>
+        <table class="lab-recipe-scales">
+          <caption class="hide">What it takes at each scale</caption>
+          <thead class="hide">
+            <tr>
+              <th scope="col">scale</th>
+              <th scope="col">variants</th>
+              <th scope="col">time</th>
+            </tr>
+          </thead>
+          <tbody>
+            {r.scales.map((s) => (
+              <tr key={s.scale}>
+                <th scope="row">{s.scale}</th>
+                <td class="num">{s.variants} variants</td>
+                <td class="num">{lasts(s)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        <p class="lab-recipe-foot">
+          <code>{r.name}</code>
+          <span class="faint">{[...new Set(r.scales[0]?.servers ?? [])].join(', ')}</span>
+          {newest && (
+            <a class="lab-recipe-ran" href={href('lab', { id: newest.id }, [])}>
+              last run {newest.id} <State state={newest.state} />
+            </a>
+          )}
+        </p>
+      </div>
+      <footer>
+        <a class="button b-small" href={href('lab', { recipe: r.name }, [])}>
+          <Icon name="play" />
+          <span>Look and run</span>
+        </a>
+      </footer>
+    </article>
+  )
+}
+
+export function RecipePage({ name }: { name: string }) {
+  const [scale, setScale] = useParam('scale', 'small')
+  const [asking, setAsking] = useState(false)
+  const data = useData<DryRun>(`recipe ${name} ${scale}`, (s) => get('recipe', { name, scale }, s), { keep: true })
+  const r = data.value
+  if (data.error?.status === 404)
+    return (
+      <Page title="Lab: recipe">
+        <Empty icon="lab" title={`No recipe is called ${safe(name)}`} hint="The recipes ship with Dyno; a newer one may have it." action={<a class="button b-main" href={href('lab', { tab: 'recipes' }, [])}>All recipes</a>} />
+      </Page>
+    )
+  // What is shown is of the scale before until that of the new one is there.
+  const stuck = data.loading ? 'loading' : !r || data.error ? 'what it would do is not known' : r.missing.length > 0 ? `not on this machine: ${r.missing.join(', ')}` : (r.problems[0] ?? '')
+  const why = mayChange() ? stuck : whyNot()
+  return (
+    <Page
+      title={`Lab: recipe ${name}`}
+      actions={
+        <Button kind="main" icon="play" why={why} onClick={() => setAsking(true)}>
+          Run it
+        </Button>
+      }
+    >
+      <Crumb href={href('lab', { tab: 'recipes' }, [])}>All recipes</Crumb>
+      <Show of={data} lines={8} what={`Recipe ${name}`}>
+        {(v) => (
+          <>
+            <header class="lab-head">
+              <h2 class="lab-question">{v.title}</h2>
+              <p class="lab-about">{v.about || v.topic}</p>
+            </header>
+            <div class="lab-choice" role="group" aria-label="Scale">
+              {v.scales.map((s) => (
+                <Button key={s.scale} small pressed={s.scale === scale} onClick={() => setScale(s.scale, { replace: true })}>
+                  {s.scale}
+                </Button>
+              ))}
+              <span class="dim">{lasts(v.dry)}, and a few seconds to set up each trial</span>
+            </div>
+            {v.missing.length > 0 && (
+              <Notice tone="warn">
+                <b>Not on this machine: {v.missing.join(', ')}.</b> These commands fetch them, then it can run:
+                {v.install.map((c) => (
+                  <span key={c} class="row lab-command">
+                    <code>{c}</code>
+                    <Copy text={c} bare />
+                  </span>
+                ))}
+              </Notice>
+            )}
+            {v.problems.map((p) => (
+              <Notice key={p} tone="bad">
+                {safe(p)}
+              </Notice>
+            ))}
+            {v.warnings.map((p) => (
+              <Notice key={p} tone="info">
+                {safe(p)}
+              </Notice>
+            ))}
+            <div class="lab-two">
+              <Panel title="What it would do">
+                <Facts of={would(v)} class="body" />
+              </Panel>
+              <Panel title="What was published">
+                {v.published.length === 0 ? (
+                  <p class="body dim">No figures to set beside.</p>
+                ) : (
+                  <ul class="lab-bullets body">
+                    {v.published.map((p) => (
+                      <li key={p}>{p}</li>
+                    ))}
+                  </ul>
+                )}
+              </Panel>
+            </div>
+            {v.ran.length > 0 && (
+              <section class="section">
+                <h2>Ran here</h2>
+                <ul class="lab-ran">
+                  {v.ran.slice(0, 12).map((e) => (
+                    <li key={e.id}>
+                      <a href={href('lab', { id: e.id }, [])}>{e.id}</a> {e.scale && <Badge tone="unknown" icon={false}>{e.scale}</Badge>} <State state={e.state} />
+                    </li>
+                  ))}
+                </ul>
+              </section>
+            )}
+            <section class="section lab-more">
+              <Fold head={`The variants, and what each is compared with (${v.table.length})`}>
+                {() => <TextRows table={{ title: 'variants', left: 2, head: ['variant', 'compared with'], rows: v.table.map((t) => [t.key, t.against ?? 'baseline']) }} />}
+              </Fold>
+              <ThePlan text={v.text}>
+                Change it and run it with <code>dyno compare mine.yaml</code>
+              </ThePlan>
+            </section>
+            {asking && <Start r={v} scale={scale} why={why} onClose={() => setAsking(false)} />}
+          </>
+        )}
+      </Show>
+    </Page>
+  )
+}
+
+const between = ([lo, hi]: [number, number], more = '') => (lo === hi ? `${lo}` : `${lo} to ${hi}${more}`)
+
+/** What a recipe would do at the scale it was asked for. */
+function would(v: DryRun): Fact[] {
+  const { dry, needs } = v
+  const all: [string, string | false][] = [
+    ['variants', `${dry.variants}`],
+    ['rounds', between(dry.rounds, ', fewer when all is decided')],
+    ['trials', between(dry.trials)],
+    ['a trial', dry.seconds > 0 && `${span(dry.seconds)} measured`],
+    ['time', lasts(dry)],
+    ['no longer than', dry.budget_seconds !== undefined && span(dry.budget_seconds)],
+    ['servers', (needs.servers.length ? needs.servers : dry.servers).join(', ')],
+    ['disk', needs.disk_bytes !== undefined && `about ${text(needs.disk_bytes, 'B')} of ${text(needs.disk_free_bytes, 'B')} free`],
+    ['memory', needs.memory_bytes !== undefined && `about ${text(needs.memory_bytes, 'B')} of ${text(needs.memory_free_bytes, 'B')} available`],
+    ['the table shows', v.show.join(', ')],
+  ]
+  return all.flatMap(([name, value]) => (value === false ? [] : [{ name, value }]))
+}
+
+/** Asks before a recipe is run: at which scale, how long a trial, and what it does to what is watched. */
+function Start({ r, scale, why, onClose }: { r: DryRun; scale: string; why: string; onClose: () => void }) {
+  const [time, setTime] = useState('')
+  const { busy, error, run: once } = useRun()
+  const bad = time !== '' && !/^\d+(\.\d+)?(ms|s|m)$/.test(time)
+  const run = () =>
+    once(async () => {
+      const t = await post<Task>('recipe/run', { name: r.name, scale, ...(time ? { set: { 'trials.time': time } } : {}) })
+      rememberTask(t)
+      onClose()
+      go(href('lab', { task: t.id }, ['target']))
+    })
+  return (
+    <Dialog
+      title={`Run ${r.name}?`}
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="main" icon="play" why={why} disabled={busy || bad} onClick={() => void run()}>
+            {busy ? 'Starting…' : 'Run it'}
+          </Button>
+        </>
+      }
+    >
+      <div class="stack">
+        <p>{r.title}</p>
+        <div class="field">
+          <span class="label">Scale</span>
+          <div class="lab-choice" role="group" aria-label="Scale">
+            {r.scales.map((s) => (
+              <Button key={s.scale} small pressed={s.scale === scale} onClick={() => setParams({ scale: s.scale === 'small' ? null : s.scale }, { replace: true })}>
+                {s.scale}
+              </Button>
+            ))}
+          </div>
+          <span class="note">
+            {r.dry.variants} variants, {between(r.dry.trials)} trials, {lasts(r.dry)}
+          </span>
+        </div>
+        {r.dry.seconds > 0 && (
+          <div class="field">
+            <label for="lab-time">How long a trial measures</label>
+            <input id="lab-time" class="input" value={time} placeholder={`${r.dry.seconds}s, as the plan says`} aria-invalid={bad} onInput={(e) => setTime(e.currentTarget.value.trim())} />
+            <span class="note">{bad ? 'A time such as 5s, at least 1s.' : 'Shorter trials end sooner and decide less.'}</span>
+          </div>
+        )}
+        <Notice tone={r.disturbs.length > 0 ? 'warn' : 'info'}>{r.disturb}</Notice>
+        <p class="dim">It can be stopped at any time: what was measured is kept, and it can be resumed.</p>
+        {error && <Problem error={error} />}
+      </div>
+    </Dialog>
+  )
+}

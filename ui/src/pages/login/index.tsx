@@ -1,0 +1,157 @@
+// The login before a page. The first time it takes the first-run token and makes the first operator.
+import { useEffect, useState } from 'preact/hooks'
+import { get, post } from '../../core/api'
+import { useData } from '../../core/data'
+import { session, type Session } from '../../core/session'
+import { go, href, useParam } from '../../core/url'
+import { lasting } from '../../login'
+import { Button, Empty, Problem, Show } from '../../ui'
+import { useRun } from '../../ui/run'
+import { nextPage, passwordProblem } from './rules'
+import './login.css'
+
+interface Door extends Session {
+  first_run: boolean
+}
+
+export function LoginPage() {
+  const door = useData('session', (s) => get<Door>('session', {}, s))
+  useEffect(() => {
+    document.title = 'Log in · Dyno'
+  }, [])
+  return (
+    <main id="main" class="login" tabIndex={-1}>
+      <div class="login-card">
+        <header class="login-head">
+          <svg width="28" height="28" viewBox="0 0 16 16" aria-hidden="true">
+            <rect class="brand-ground" width="16" height="16" rx="3.5" />
+            <path class="brand-needle" d="M2.8 11.2a5.4 5.4 0 1 1 10.4 0M8 10.2l2.6-3.6" />
+          </svg>
+          <h1>Dyno</h1>
+        </header>
+        <Show of={door} lines={4}>
+          {(d) => (!d.login_needed ? <Open /> : d.first_run ? <First /> : <LogIn />)}
+        </Show>
+      </div>
+    </main>
+  )
+}
+
+/** Goes where the way led before the login came between. */
+async function enter(next: string): Promise<void> {
+  await lasting()
+  go('./' + nextPage(next), { replace: true })
+}
+
+function Open() {
+  return (
+    <Empty
+      icon="user"
+      title="Nobody logs in here"
+      hint="There are no users: everybody on this machine may look and change. Settings, Users adds the first."
+      action={
+        <a class="button main" href={href('fleet', {}, [])}>
+          Go on
+        </a>
+      }
+    />
+  )
+}
+
+function LogIn() {
+  const [next] = useParam('next')
+  const [name, setName] = useState(session.value?.name ?? '')
+  const [password, setPassword] = useState('')
+  const { busy, error, run } = useRun()
+  const logIn = async () => {
+    const done = await run(async () => {
+      await post('login', { name, password })
+      await enter(next)
+    })
+    if (done) return
+    setPassword('')
+    document.getElementById('password')?.focus()
+  }
+  return (
+    <form
+      class="stack loose"
+      onSubmit={(e) => {
+        e.preventDefault()
+        if (!busy) void logIn()
+      }}
+    >
+      <Field id="name" label="Name" value={name} set={setName} auto="username" focus={name === ''} />
+      <Field id="password" label="Password" value={password} set={setPassword} auto="current-password" secret focus={name !== ''} />
+      {error && <Problem error={error} />}
+      <Button kind="main" submit why={busy ? 'the password is being checked' : ''}>
+        Log in
+      </Button>
+      <p class="faint">
+        No login? Somebody on Dyno's machine adds one: <code>dyno user add NAME</code>
+      </p>
+    </form>
+  )
+}
+
+function First() {
+  const [next] = useParam('next')
+  const [token, setToken] = useState('')
+  const [name, setName] = useState('')
+  const [password, setPassword] = useState('')
+  const [again, setAgain] = useState('')
+  const { busy, error, run } = useRun()
+  const why = token.trim() === '' ? 'the token is missing' : name === '' ? 'the name is missing' : passwordProblem(password, again)
+  const begin = async () => {
+    await post('login/token', { token: token.trim(), name, password })
+    await enter(next)
+  }
+  return (
+    <form
+      class="stack loose"
+      onSubmit={(e) => {
+        e.preventDefault()
+        if (why === '') void run(begin)
+      }}
+    >
+      <p class="dim">
+        There are no users yet. <code>dyno serve</code> printed a token when it started; with it you become the first operator.
+      </p>
+      <Field id="token" label="First-run token" value={token} set={setToken} auto="off" focus mono />
+      <Field id="name" label="Your name" value={name} set={setName} auto="username" note="lower-case letters and digits" />
+      <Field id="password" label="Password" value={password} set={setPassword} auto="new-password" secret note="at least 12 characters; a few words are fine" />
+      <Field id="again" label="Password once more" value={again} set={setAgain} auto="new-password" secret />
+      {error && <Problem error={error} />}
+      <Button kind="main" submit why={busy ? 'one moment' : why}>
+        Begin
+      </Button>
+    </form>
+  )
+}
+
+/** One field of a login. */
+export function Field(p: { id: string; label: string; value: string; set: (v: string) => void; auto: string; secret?: boolean; focus?: boolean; mono?: boolean; note?: string }) {
+  return (
+    <div class="field">
+      <label for={p.id}>{p.label}</label>
+      <input
+        id={p.id}
+        class={`input${p.mono ? ' mono' : ''}`}
+        type={p.secret ? 'password' : 'text'}
+        autocomplete={p.auto}
+        autocapitalize="none"
+        spellcheck={false}
+        autofocus={p.focus}
+        value={p.value}
+        aria-describedby={p.note ? p.id + '-note' : undefined}
+        onInput={(e) => p.set(e.currentTarget.value)}
+      />
+      {p.note && (
+        <span class="note" id={p.id + '-note'}>
+          {p.note}
+        </span>
+      )}
+    </div>
+  )
+}
+
+export default LoginPage

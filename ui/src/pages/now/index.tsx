@@ -1,0 +1,223 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ago, get, go, href, moment, now, useData, useKeys, useParam, useRange, useTarget, withParams, type ApiError } from '../../core'
+import { Button, Empty, Icon, Loading, Notice, Page, Problem, safe, Show, Tabs, Unobservable } from '../../ui'
+import { differences } from './differences'
+import { Innodb } from './innodb'
+import { LockBanner, Locks } from './locks'
+import { moved, offered, readAt, stepOf } from './moments'
+import { SessionPanel } from './session'
+import { Sessions } from './sessions'
+import { lacking, type State } from './state'
+import { Timeline } from './timeline'
+import { Transactions } from './transactions'
+import { tree } from './tree'
+import { VitalStrip } from './vitals'
+import './now.css'
+
+export function NowPage() {
+  return (
+    <Page title="Now and then" target range="-15m">
+      <Moments />
+    </Page>
+  )
+}
+
+export default NowPage
+
+function Moments() {
+  const [target] = useTarget()
+  const [param, setAt] = useParam('at')
+  const [range] = useRange('-15m')
+  const asked = readAt(param)
+  const unreadable = Number.isNaN(asked)
+  const future = asked !== 'live' && asked > now() + 5
+  const at = unreadable || future ? 'live' : asked
+  const live = at === 'live'
+
+  const key = `state\n${target}\n${at}`
+  const data = useData<State>(key, (signal) => get<State>('state', { target, at: live ? undefined : at }, signal), { every: live ? 1000 : 0, keep: true })
+  const state = data.value?.target === target ? data.value : undefined
+  const before = useBefore(target, at, state)
+
+  const [speed, setSpeed] = useState(0)
+  const set = (to: number | 'live', o: { replace?: boolean } = { replace: true }) => setAt(to === 'live' ? null : String(to), o)
+  const step = (by: number) => set(moved(at, by, now()))
+  useEffect(() => {
+    if (speed === 0 || data.loading) return
+    const { every, seconds } = stepOf(speed)
+    const timer = setTimeout(() => {
+      const to = moved(at, live ? Math.min(seconds, -1) : seconds, now())
+      if (to === 'live' || to === 0) setSpeed(0)
+      set(to)
+    }, every)
+    return () => clearTimeout(timer)
+  }, [speed, at, data.loading])
+  const play = (x: number) => {
+    if (live && x > 0) return
+    setSpeed(speed === x ? 0 : x)
+  }
+  useMomentKeys(step, () => play(speed === 0 ? 1 : speed))
+
+  return (
+    <>
+      {unreadable && (
+        <Notice tone="warn" action={<a class="button small" href={withParams({ at: null })}>Drop it</a>}>
+          The address asks for a moment that cannot be read. This is the present; <code>at</code> takes Unix seconds.
+        </Notice>
+      )}
+      {future && (
+        <Notice tone="info" action={<a class="button small" href={withParams({ at: null })}>Drop it</a>}>
+          The address asks for {moment(asked, { date: true, seconds: true })}, which has not come yet. This is the present.
+        </Notice>
+      )}
+      <Timeline key={target} target={target} range={range} at={at} shown={state ? Date.parse(state.at) / 1000 : undefined} speed={speed} play={play} set={(t, o) => { setSpeed(0); set(t, o) }} step={step} loading={data.loading} />
+      <Body key={target} state={state} before={before} at={at} error={data.error} loading={data.loading} reload={data.reload} />
+    </>
+  )
+}
+
+/** The state a second before: in the present the one that was shown, of the past it is asked for. */
+function useBefore(target: string, at: number | 'live', state: State | undefined): State | undefined {
+  const seen = useRef<{ shown?: State | undefined; before?: State | undefined }>({})
+  if (state && state !== seen.current.shown) {
+    // The same second can come twice.
+    if (state.at !== seen.current.shown?.at) seen.current.before = seen.current.shown
+    seen.current.shown = state
+  }
+  const shownAt = state ? Date.parse(state.at) / 1000 : NaN
+  const asked = at !== 'live' && Number.isFinite(shownAt) ? shownAt - 0.5 : undefined
+  const past = useData<State>(asked === undefined ? null : `before\n${target}\n${asked}`, (signal) => get<State>('state', { target, at: asked }, signal))
+  if (at !== 'live') return past.value
+  return seen.current.before?.target === target ? seen.current.before : undefined
+}
+
+/** Space plays, arrows step. Buttons, fields and lists keep these keys for themselves. */
+function useMomentKeys(step: (by: number) => void, play: () => void): void {
+  const latest = useRef({ step, play })
+  latest.current = { step, play }
+  // Named here for the help; they are listened to below, for Shift and for buttons that take Space.
+  useKeys({
+    '← →': { help: 'a second back or on', run: () => undefined },
+    'Shift ← →': { help: 'a minute back or on', run: () => undefined },
+    Space: { help: 'play or pause', run: () => undefined },
+  })
+  useEffect(() => {
+    const onKey = (e: KeyboardEvent) => {
+      if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || document.querySelector('dialog[open]')) return
+      const t = e.target instanceof Element ? e.target : undefined
+      if (t?.closest('input:not([type=checkbox]),select,textarea,[contenteditable],[role=tablist],[role=listbox],[role=dialog]')) return
+      // What scrolls that way goes on doing so.
+      const part = t?.closest('pre,[role=region]')
+      if (part && (e.key === ' ' ? part.scrollHeight > part.clientHeight : part.scrollWidth > part.clientWidth)) return
+      if (e.key === 'ArrowLeft' || e.key === 'ArrowRight') latest.current.step((e.key === 'ArrowLeft' ? -1 : 1) * (e.shiftKey ? 60 : 1))
+      else if (e.key === ' ' && !t?.closest('button,a,summary,input,[role=button]')) latest.current.play()
+      else return
+      e.preventDefault()
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [])
+}
+
+interface BodyProps {
+  state: State | undefined
+  before: State | undefined
+  at: number | 'live'
+  error: ApiError | undefined
+  loading: boolean
+  reload: () => void
+}
+
+function Body(p: BodyProps) {
+  const { state, at } = p
+  const [chosen, choose] = useParam('session')
+  const [tab] = useParam('tab', 'sessions')
+  if (p.error?.status === 404 && at !== 'live' && !p.loading) return <Beyond at={at} error={p.error} />
+  if (!state) {
+    if (p.error?.status === 503) return <Empty icon="now" title="The first second is being read" hint="A target that was just added shows here as soon as it was read once." />
+    return p.error ? <Problem error={p.error} retry={p.reload} what="The state" /> : <Loading lines={8} />
+  }
+  const roots = tree(state.waits ?? [])
+  const waiting = new Set((state.waits ?? []).map((w) => w.waiter)).size
+  const diff = differences(state, p.before)
+  const content = state.up ? (
+    <>
+      <VitalStrip state={state} before={diff.known ? p.before : undefined} />
+      {tab !== 'locks' && roots.length > 0 && <LockBanner roots={roots} state={state} />}
+      <Tabs
+        label="What is shown of this moment"
+        items={[
+          { key: 'sessions', name: 'Sessions', count: state.sessions?.length ?? 0 },
+          { key: 'locks', name: 'Locks', count: waiting },
+          { key: 'transactions', name: 'Transactions', count: state.transactions?.length ?? 0 },
+          { key: 'innodb', name: 'InnoDB status' },
+        ]}
+      />
+      <div class={chosen === '' ? 'moment' : 'moment open'}>
+        <div class="moment-main">
+          {tab === 'locks' ? <Locks roots={roots} state={state} /> : tab === 'transactions' ? <Transactions state={state} chosen={chosen} /> : tab === 'innodb' ? <InnodbTab state={state} /> : <Sessions state={state} diff={diff} chosen={chosen} />}
+        </div>
+        {chosen !== '' && <SessionPanel id={chosen} state={state} at={at} onClose={() => choose(null)} />}
+      </div>
+    </>
+  ) : (
+    <Empty
+      icon="bad"
+      title={`The server did not answer at ${moment(Date.parse(state.at) / 1000, { seconds: true })}`}
+      hint={
+        <>
+          <p>{safe(state.reason ?? '')}</p>
+          <p>Nothing is known of its sessions then.</p>
+        </>
+      }
+    />
+  )
+  return <Show of={{ value: state, error: p.error?.status === 404 ? undefined : p.error, loading: p.loading, at: Date.parse(state.at) / 1000, reload: p.reload }}>{() => content}</Show>
+}
+
+function InnodbTab({ state }: { state: State }) {
+  if (state.innodb_status) return <Innodb text={state.innodb_status} />
+  const why = lacking(state, 'innodb_status')
+  return (
+    <Unobservable
+      what="SHOW ENGINE INNODB STATUS"
+      why={why?.reason ?? 'It is read every few seconds and kept with the state of that second; none is kept with this one.'}
+      fix={why?.fix ? <code>{why.fix}</code> : undefined}
+    />
+  )
+}
+
+/** Nothing is kept of that moment: say so and offer the nearest. */
+function Beyond({ at, error }: { at: number; error: ApiError }) {
+  const { before, after } = offered(error.message, at)
+  return (
+    <Empty
+      icon="now"
+      title={`Nothing is kept of ${moment(at, { date: true, seconds: true })}`}
+      hint={
+        before === undefined && after === undefined ? (
+          'No state of this target is kept at all, or it was not watched then. States are kept for some days; how long is said in the settings.'
+        ) : (
+          <>Dyno was not running then, the server was not watched yet, or that time has aged out of the store. These are the nearest moments that are kept.</>
+        )
+      }
+      action={
+        <div class="choices">
+          {before !== undefined && (
+            <a class="button" href={withParams({ at: Math.ceil(before) })}>
+              <Icon name="left" />
+              {moment(before, { date: true, seconds: true })} <span class="faint">{ago(before)}</span>
+            </a>
+          )}
+          {after !== undefined && (
+            <a class="button" href={withParams({ at: Math.ceil(after) })}>
+              {moment(after, { date: true, seconds: true })} <span class="faint">{ago(after)}</span>
+              <Icon name="right" />
+            </a>
+          )}
+          <Button onClick={() => go(href('now', { at: null }))}>Now</Button>
+        </div>
+      }
+    />
+  )
+}

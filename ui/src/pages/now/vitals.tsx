@@ -1,0 +1,49 @@
+import { figure } from '../../core'
+import { vital, type State } from './state'
+
+const shown: { n: string; label: string; unit: string; title: string; always?: boolean; worse?: 'up' }[] = [
+  { n: 'threads_running', label: 'Running', unit: '', title: 'Threads_running: sessions that execute a statement now', always: true },
+  { n: 'threads_connected', label: 'Connected', unit: '', title: 'Threads_connected', always: true },
+  { n: 'qps', label: 'Statements', unit: '/s', title: 'Questions a second', always: true },
+  { n: 'tps', label: 'Transactions', unit: '/s', title: 'commits and rollbacks a second', always: true },
+  { n: 'latency_seconds', label: 'Mean time', unit: 's', title: 'mean time of a statement over the last seconds, from the digests' },
+  { n: 'server_cpu_cores', label: 'Server CPU', unit: 'cores', title: "CPU time of the server's process a second" },
+  { n: 'row_lock_waiting', label: 'Row locks', unit: '', title: 'sessions that wait for a row lock, as the server counts them', always: true },
+  { n: 'history_length', label: 'History', unit: '', title: 'undo records that purge has not removed yet', always: true },
+  { n: 'pool_misses_per_second', label: 'Pool misses', unit: '/s', title: 'pages read from disk into the buffer pool' },
+  { n: 'disk_busy_ratio', label: 'Disk busy', unit: 'ratio', title: 'of the busiest disk of the host' },
+  { n: 'replica_lag_seconds', label: 'Replica lag', unit: 's', title: 'of the worst channel' },
+]
+
+/** The headline figures of the second, with what they were a second before. */
+export function VitalStrip({ state, before }: { state: State; before: State | undefined }) {
+  return (
+    <dl class="vitals" aria-label="Figures of this second">
+      {shown.map((x) => {
+        const v = vital(state, x.n)
+        if (v === undefined && !x.always) return null
+        const f = figure(v, x.unit)
+        const old = vital(before, x.n)
+        const d = old !== undefined && v !== undefined ? figure(Math.abs(v - old), x.unit) : undefined
+        const hint = d && d.value !== '0' && worth(v ?? 0, old ?? 0) ? `${(v ?? 0) > (old ?? 0) ? '+' : '−'}${d.value}${d.unit === f.unit || d.unit === '' ? '' : ' ' + d.unit}` : ''
+        return (
+          <div key={x.n} class="vital" title={x.title + (v === undefined ? '; not observed' : '')}>
+            <dt>{x.label}</dt>
+            <dd>
+              {f.value}
+              {f.unit && <span class="unit">{f.unit}</span>}
+            </dd>
+            <dd class="was" title={hint ? 'against a second before' : undefined}>
+              {hint || '\u00a0'}
+            </dd>
+          </div>
+        )
+      })}
+    </dl>
+  )
+}
+
+/** Whether a change is more than the flicker of a rate. */
+function worth(v: number, old: number): boolean {
+  return Math.abs(v - old) > 0.02 * Math.max(Math.abs(v), Math.abs(old))
+}

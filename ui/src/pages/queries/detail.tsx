@@ -1,0 +1,289 @@
+import { useMemo } from 'preact/hooks'
+import { ago, count, get, href, moment, setParams, text, useData, useRange, withParams } from '../../core'
+import { Plot } from '../../graph'
+import { Badge, Button, Copy, Empty, Figure, Icon, Show, Sql, Unobservable, safe } from '../../ui'
+import { courseOf, covered, per, rowOf, spread, whole, type Bin } from './figures'
+import { Estimated } from './list'
+import { Plans } from './plans'
+import type { Class, ClassDetail, Example } from './types'
+
+interface Found {
+  diagnosis?: { id: string; at?: string; to?: string; findings?: { id: string; title: string; severity: string; subject?: { classes?: string[] } }[] }
+}
+
+/** One class in full. */
+export function Detail({ target, id }: { target: string; id: string }) {
+  const [range, setRange] = useRange()
+  const data = useData<ClassDetail>(
+    `class\n${target}\n${id}\n${range.key}`,
+    (signal) => get<ClassDetail>('class', { target, id, from: Math.floor(range.from), to: Math.ceil(range.to) }, signal),
+    { every: range.live ? 30_000 : 0, keep: true },
+  )
+  const found = useData<Found>(`findings\n${target}`, (signal) => get<Found>('findings', { target, limit: 1 }, signal))
+  const back = (
+    <a class="button small" href={withParams({ class: null })}>
+      <Icon name="left" />
+      All classes
+    </a>
+  )
+  if (data.error?.status === 404)
+    return (
+      <Empty
+        icon="queries"
+        title="This class did not run in this time"
+        hint={
+          <>
+            <p>
+              Nothing is kept of class <code>{safe(id.slice(0, 64))}</code> on {target} in the {range.text}. It may have run at another time, or the link is broken.
+            </p>
+          </>
+        }
+        action={
+          <div class="choices">
+            <Button onClick={() => setParams({ from: '-7d', to: null })}>Look at the last 7 days</Button>
+            <Button onClick={() => setParams({ from: '-30d', to: null })}>30 days</Button>
+            {back}
+          </div>
+        }
+      />
+    )
+  return (
+    <Show of={data} lines={10} what="The class">
+      {(v) => <Content v={v} target={target} back={back} seconds={range.to - range.from} live={range.live} found={found.value} from={range.from} to={range.to} zoom={(a, b) => setRange(String(Math.round(a)), String(Math.round(b)))} />}
+    </Show>
+  )
+}
+
+interface ContentProps {
+  v: ClassDetail
+  target: string
+  back: preact.JSX.Element
+  seconds: number
+  live: boolean
+  found: Found | undefined
+  from: number
+  to: number
+  zoom: (from: number, to: number) => void
+}
+
+function Content(p: ContentProps) {
+  const { v } = p
+  const c = v.class
+  const r = rowOf(c, v.coverage)
+  const part = covered(p.seconds, v.coverage, p.live)
+  const findings = p.found?.diagnosis?.findings?.filter((f) => f.subject?.classes?.includes(c.id)) ?? []
+  return (
+    <article class="class">
+      <header class="class-head">
+        {p.back}
+        <h2 class="cut grow" title={safe(v.item ?? '')}>
+          {safe(v.item || 'Statement')}
+        </h2>
+        {c.sampled && <Estimated />}
+        <span class="faint mono cut class-id" title="id of the class, the same as pt-query-digest's">
+          {safe(c.id)}
+        </span>
+        <Copy text={c.id} label="Copy id" bare />
+      </header>
+
+      <div class="figures">
+        <Figure label="Load" value={r.load} unit="" note={`${text(r.share, 'ratio')} of all statement time`} title="statement time a second: how many of its statements ran at a time on average" />
+        <Figure label="Calls" value={r.perSec} unit="/s" note={`${c.sampled ? 'at least ' : ''}${count(c.count)} in the window`} />
+        <Figure label="Mean time" value={r.mean} unit="s" note={c.sampled ? 'not told by looks' : 'of one execution'} />
+        <Figure label="Longest" value={c.max_sec} unit="s" note={c.max_sec === undefined ? 'not told' : 'execution'} />
+        <Figure label="95 % within" value={c.p95_sec} unit="s" note={c.p95_sec === undefined ? 'no distribution is kept' : 'of the executions'} />
+        <Figure label="Examined per row sent" value={r.perSent} unit="" note={`${text(r.examined, '')} rows a call`} {...((r.perSent ?? 0) > 1000 ? { tone: 'warn' as const } : {})} />
+        <Figure label="Errors" value={r.errors} unit="/s" note={c.errors === undefined ? 'not told' : `${count(c.errors)} in the window`} {...((c.errors ?? 0) > 0 ? { tone: 'bad' as const } : {})} />
+        {part && <div class={`coverage ${part.little ? 'tone-warn' : 'faint'}`}>{part.text}</div>}
+      </div>
+
+      {findings.length > 0 && (
+        <section class="section" aria-label="Findings about this class">
+          {findings.map((f) => (
+            <p key={f.id} class="row">
+              <Badge tone={f.severity === 'critical' ? 'bad' : f.severity === 'warning' ? 'warn' : 'info'}>{f.severity}</Badge>
+              <a href={href('findings', { finding: f.id })}>{safe(f.title)}</a>
+            </p>
+          ))}
+        </section>
+      )}
+
+      <section class="section">
+        <header class="row">
+          <h2 class="grow">Statement</h2>
+          <Copy text={c.fingerprint} label="Copy" />
+        </header>
+        <div class="panel sql-panel">
+          <Sql text={c.fingerprint} />
+        </div>
+        <p class="meta faint">
+          {(v.tables ?? []).length > 0 && (
+            <span>
+              Tables: {v.tables?.map((t, i) => (
+                <span key={t}>
+                  {i > 0 && ', '}
+                  <a class="mono" href={withParams({ class: null, q: t })} title="all classes that name it">{safe(t)}</a>
+                </span>
+              ))}
+            </span>
+          )}
+          {c.schema && <span>Default database: <span class="mono">{safe(c.schema)}</span></span>}
+          {c.first_seen && c.last_seen && (
+            <span>
+              Seen in this window from {moment(Date.parse(c.first_seen) / 1000, { date: true })} to {moment(Date.parse(c.last_seen) / 1000, { date: true })}
+            </span>
+          )}
+          <span>Told by {c.origin === 'performance_schema' ? 'performance_schema: exact counts' : c.origin === 'processlist' ? 'looks at the processlist: estimates' : c.origin}</span>
+        </p>
+      </section>
+
+      <Courses v={v} window={p.live ? whole(v.buckets, p.from, p.to) : [p.from, p.to]} zoom={p.zoom} />
+
+      <div class="halves">
+        <Spread v={v} />
+        <Work c={c} />
+      </div>
+
+      <section class="section">
+        <h2>
+          Plans <span class="faint">{(v.plans ?? []).length > 1 && `${v.plans?.length} seen, newest first`}</span>
+        </h2>
+        {(v.plans ?? []).length === 0 ? (
+          <Unobservable
+            what="The plan"
+            why="Dyno asks for the plans of the heaviest classes, each every ten minutes at most, and only of statements that EXPLAIN is known not to harm. None is kept of this one yet."
+            fix={c.origin === 'processlist' ? undefined : <>It needs a whole statement as an example and SELECT on its tables: see <a href={href('settings', { target: p.target })}>the grants</a>.</>}
+          />
+        ) : (
+          <Plans plans={v.plans ?? []} />
+        )}
+      </section>
+
+      <section class="section">
+        <h2>Examples</h2>
+        {(v.examples ?? []).length === 0 ? (
+          <Unobservable what="Statements with their values" why="None was caught yet: examples are kept of the heaviest classes, as the server shows them. With redaction none are kept." />
+        ) : (
+          <div class="stack">
+            {v.examples?.map((e, i) => <OneExample key={e.at + i} e={e} />)}
+          </div>
+        )}
+      </section>
+    </article>
+  )
+}
+
+function OneExample({ e }: { e: Example }) {
+  const at = Date.parse(e.at) / 1000
+  return (
+    <div class="panel example">
+      <header>
+        <a href={href('now', { at: Math.ceil(at), class: null })} title="what the server did in that second">
+          {moment(at, { date: true, seconds: true })}
+        </a>
+        <span class="faint">{ago(at)}</span>
+        {e.sec !== undefined && <b>{text(e.sec, 's')}</b>}
+        <span class="dim grow cut">{safe([e.schema, e.user && `${e.user}${e.host ? '@' + e.host : ''}`].filter(Boolean).join(' · '))}</span>
+        <Copy text={e.sql} label="Copy SQL" />
+      </header>
+      <div class="body">
+        <Sql text={e.sql} lines={6} />
+      </div>
+    </div>
+  )
+}
+
+function Courses({ v, window: [from, to], zoom }: { v: ClassDetail; window: [number, number]; zoom: (from: number, to: number) => void }) {
+  const course = useMemo(() => courseOf(v.buckets), [v.buckets])
+  const load = useMemo(() => [{ name: 'load', y: course.load }], [course])
+  const rate = useMemo(() => [{ name: 'calls', y: course.perSec, colour: 3 }], [course])
+  const time = useMemo(() => [{ name: 'mean', y: course.mean, colour: 4 }, ...(course.max.some((x) => x !== null) ? [{ name: 'longest', y: course.max, dash: true, colour: 8 }] : [])], [course])
+  if (course.x.length < 2) return <section class="section"><h2>Course</h2><p class="dim">Two minutes of it make a course; {course.x.length === 0 ? 'none' : 'one'} is kept of this window.</p></section>
+  const all = { x: course.x, from, to, sync: 'class', onZoom: zoom, height: 150 }
+  return (
+    <section class="section">
+      <h2>Course</h2>
+      <div class="courses">
+        <div class="panel plot"><h3>Load <span class="unit">active sessions</span></h3><Plot {...all} lines={load} unit="" title="Load" /></div>
+        <div class="panel plot"><h3>Calls <span class="unit">/s</span></h3><Plot {...all} lines={rate} unit="/s" title="Calls a second" /></div>
+        <div class="panel plot"><h3>Time of one execution</h3><Plot {...all} lines={time} unit="s" title="Time of one execution" /></div>
+      </div>
+    </section>
+  )
+}
+
+/** How its minutes spread by their mean time. */
+function Spread({ v }: { v: ClassDetail }) {
+  const bins = useMemo(() => spread(v.buckets), [v.buckets])
+  const top = bins.reduce((a, b) => Math.max(a, b.calls), 0)
+  const all = bins.reduce((a, b) => a + b.calls, 0)
+  return (
+    <section class="section">
+      <h2>Minutes by their mean time</h2>
+      {bins.length === 0 ? (
+        <Unobservable what="The spread of its times" why={v.class.sampled ? 'Looks at what is running tell how much time it took in all, not how long one execution took.' : 'It did not run in this window.'} />
+      ) : (
+        <>
+          <ol class="spread" aria-label="Calls by the mean time of their minute">
+            {bins.map((b) => (
+              <Column key={b.from} b={b} top={top} all={all} />
+            ))}
+          </ol>
+          <p class="faint">
+            Each minute (or hour) counts with its calls, where its mean time lies. Single executions spread wider; the server&apos;s sums do not tell how far.
+          </p>
+        </>
+      )}
+    </section>
+  )
+}
+
+function Column({ b, top, all }: { b: Bin; top: number; all: number }) {
+  const label = `${text(b.from, 's')} to ${text(b.to, 's')}: ${count(b.calls)} calls in ${b.minutes} ${b.minutes === 1 ? 'window' : 'windows'}, ${text(per(b.calls, all), 'ratio')}`
+  return (
+    <li title={label}>
+      <span class="hide">{label}</span>
+      <span class="spread-bar" aria-hidden="true">
+        <span style={{ height: `${top > 0 ? Math.max(b.calls > 0 ? 2 : 0, (b.calls / top) * 100) : 0}%` }} />
+      </span>
+      <span class="spread-from" aria-hidden="true">{text(b.from, 's')}</span>
+    </li>
+  )
+}
+
+/** What it does besides taking time. */
+function Work({ c }: { c: Class }) {
+  const rows: [string, number | undefined, string, string][] = [
+    ['Time in all', c.time_sec, 's', ''],
+    ['Waiting for locks', c.lock_sec, 's', text(per(c.lock_sec, c.time_sec), 'ratio')],
+    ['On a CPU', c.cpu_sec, 's', text(per(c.cpu_sec, c.time_sec), 'ratio')],
+    ['Rows examined', c.rows_examined, '', `${text(per(c.rows_examined, c.count), '')} a call`],
+    ['Rows sent', c.rows_sent, '', `${text(per(c.rows_sent, c.count), '')} a call`],
+    ['Rows affected', c.rows_affected, '', `${text(per(c.rows_affected, c.count), '')} a call`],
+    ['Scanned the first table', c.full_scans, '', text(per(c.full_scans, c.count), 'ratio') + ' of calls'],
+    ['Joined without an index', c.full_joins, '', text(per(c.full_joins, c.count), 'ratio') + ' of calls'],
+    ['Used no index', c.no_index, '', text(per(c.no_index, c.count), 'ratio') + ' of calls'],
+    ['Rows sorted', c.sort_rows, '', `${text(per(c.sort_rows, c.count), '')} a call`],
+    ['Temporary tables', c.tmp_tables, '', `${text(per(c.tmp_tables, c.count), '')} a call`],
+    ['… on disk', c.tmp_disk_tables, '', `${text(per(c.tmp_disk_tables, c.count), '')} a call`],
+  ]
+  const known = rows.filter((r) => r[1] !== undefined)
+  const missing = rows.filter((r) => r[1] === undefined).map((r) => r[0].toLowerCase())
+  return (
+    <section class="section">
+      <h2>What it does</h2>
+      <table class="work">
+        <tbody>
+          {known.map(([name, v, unit, each]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td class="num">{text(v, unit)}</td>
+              <td class="num dim">{v === 0 ? '' : each}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {missing.length > 0 && <p class="faint">Not told by its source: {missing.join(', ')}.</p>}
+    </section>
+  )
+}

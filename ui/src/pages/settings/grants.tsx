@@ -1,0 +1,77 @@
+// The statements that give an account what a task needs, and no more.
+import { useEffect, useState } from 'preact/hooks'
+import { get } from '../../core/api'
+import { useData } from '../../core/data'
+import { Copy, Show, Sql } from '../../ui'
+import { flavorName, script } from './types'
+
+const tasks: Record<string, string> = {
+  watch: 'Watch: counters, digests and the processlist. No data.',
+  explain: 'Explain: also EXPLAIN statements in the named schemas, which reads their data.',
+  change: 'Change: add and drop indexes in the named schemas. No data.',
+  load: 'Load: run workloads in the named schemas.',
+}
+
+interface Answer {
+  statements: string[]
+}
+
+export function Grants({ flavor: of }: { flavor: string }) {
+  const [task, setTask] = useState('watch')
+  const [flavor, setFlavor] = useState(of || 'mysql')
+  const [user, setUser] = useState('dyno@localhost')
+  const [schemas, setSchemas] = useState('shop')
+  useEffect(() => {
+    if (of) setFlavor(of)
+  }, [of])
+  const named = schemas.split(/[\s,]+/).filter(Boolean)
+  const needs = task === 'explain' || task === 'change' || task === 'load'
+  const params = { task, flavor, user: user.trim(), schema: needs ? named : [] }
+  const data = useData(JSON.stringify(params), (s) => get<Answer>('grants', params, s), { keep: true })
+  const pick = (set: (v: string) => void) => (e: Event & { currentTarget: HTMLInputElement | HTMLSelectElement }) => set(e.currentTarget.value)
+  return (
+    <div class="stack grants">
+      <div class="form-row">
+        <label class="field">
+          <span class="label">Task</span>
+          <select class="input" value={task} onChange={pick(setTask)}>
+            {Object.keys(tasks).map((t) => (
+              <option key={t} value={t}>
+                {t}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="field">
+          <span class="label">Server</span>
+          <select class="input" value={flavor} onChange={pick(setFlavor)}>
+            {['mariadb', 'mysql', 'percona'].map((f) => (
+              <option key={f} value={f}>
+                {flavorName(f)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="field">
+          <span class="label">Account</span>
+          <input class="input" value={user} spellcheck={false} onChange={pick(setUser)} />
+        </label>
+        {needs && (
+          <label class="field">
+            <span class="label">Schemas</span>
+            <input class="input" value={schemas} spellcheck={false} onChange={pick(setSchemas)} />
+          </label>
+        )}
+      </div>
+      <p class="dim">{tasks[task]} The account must exist.</p>
+      <Show of={data} lines={3}>
+        {(v) => (
+          <div class="statement">
+            <Sql text={script(v.statements)} />
+            <Copy text={script(v.statements)} />
+          </div>
+        )}
+      </Show>
+    </div>
+  )
+}

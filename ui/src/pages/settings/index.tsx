@@ -1,0 +1,39 @@
+import { get } from '../../core/api'
+import { useData } from '../../core/data'
+import { useParam } from '../../core/url'
+import { Page, Show, Tabs } from '../../ui'
+import { About } from './about'
+import { Retention } from './retention'
+import { Targets } from './targets'
+import type { Settings } from './types'
+import { Users } from './users'
+import './settings.css'
+
+export function SettingsPage() {
+  const [tab] = useParam('tab', 'targets')
+  const settings = useData('settings', (s) => get<Settings>('settings', {}, s), { every: 15000 })
+  return (
+    <Page title="Settings">
+      <Tabs
+        label="Settings"
+        items={[
+          { key: 'targets', name: 'Targets', count: settings.value?.targets.length ?? null },
+          { key: 'retention', name: 'Retention' },
+          { key: 'users', name: 'Users' },
+          { key: 'about', name: 'About' },
+        ]}
+      />
+      {tab === 'users' ? (
+        <Users />
+      ) : tab === 'retention' || tab === 'about' ? (
+        <Show of={settings} lines={6} what="The settings">
+          {(v) => (tab === 'about' ? <About s={v} /> : <Retention s={v} />)}
+        </Show>
+      ) : (
+        <Targets settings={settings} />
+      )}
+    </Page>
+  )
+}
+
+export default SettingsPage

@@ -1,0 +1,104 @@
+// How long what is kept, what it takes, and what it will take.
+import { text } from '../../core/format'
+import { ago, seconds, span } from '../../core/time'
+import { Bar, Empty, Figure, Notice, Num, Table, safe, type Column } from '../../ui'
+import { sharesOf, stillToCome, sum, type ShareOf } from './keeping'
+import type { Keeping, Settings } from './types'
+
+const about: Record<string, string> = {
+  'series, every second': 'one value a second of every metric',
+  'series, by the minute': 'the same by the minute',
+  states: 'sessions, locks and transactions, every second',
+  classes: 'query classes by the minute, hour and day',
+  plans: 'execution plans when they change',
+  examples: 'examples of statements',
+  ledger: 'targets, runs, diagnoses, the journal',
+  reports: 'recordings of reports',
+}
+
+const columns: Column<Keeping>[] = [
+  {
+    key: 'kind',
+    head: 'What',
+    cell: (k) => (
+      <div class="stack tight">
+        <b>{k.kind}</b>
+        <span class="faint">{about[k.kind]}</span>
+      </div>
+    ),
+  },
+  { key: 'bytes', head: 'Takes now', align: 'right', value: (k) => k.bytes, cell: (k) => <Num v={k.bytes} unit="B" /> },
+  { key: 'since', head: 'Since', align: 'right', cell: (k) => <span class="dim nowrap">{k.oldest ? ago(seconds(k.oldest)) : '–'}</span> },
+  {
+    key: 'day',
+    head: 'A day',
+    align: 'right',
+    value: (k) => k.growth_bytes_per_day,
+    cell: (k) => (k.growth_bytes_per_day === undefined ? <span class="faint nowrap">not measured yet</span> : <Num v={k.growth_bytes_per_day} unit="B" />),
+    title: 'what it takes over the time it is kept, divided by that time; told once there is an hour of it',
+  },
+  {
+    key: 'kept',
+    head: 'Kept for',
+    align: 'right',
+    value: (k) => k.keep_days,
+    cell: (k) => <span class="nowrap">{k.keep_days === undefined ? 'ever' : span(k.keep_days * 86400)}</span>,
+  },
+  { key: 'limit', head: 'At most', align: 'right', value: (k) => k.limit_bytes, cell: (k) => <Num v={k.limit_bytes} unit="B" /> },
+  { key: 'will', head: 'Will take', align: 'right', value: (k) => k.will_take_bytes, cell: (k) => <Num v={k.will_take_bytes} unit="B" />, title: 'at the pace measured, when it is as old as it may get' },
+  { key: 'flag', head: 'Set by', cell: (k) => (k.flag ? <code class="nowrap">{k.flag}</code> : <span class="faint">–</span>) },
+]
+
+const shareColumns: Column<ShareOf>[] = [
+  { key: 'target', head: 'Target', cell: (x) => x.first && <b>{safe(x.target)}</b> },
+  { key: 'kind', head: 'What', cell: (x) => x.kind },
+  {
+    key: 'share',
+    head: 'Share',
+    align: 'right',
+    cell: (x) => (
+      <span class="share-cell">
+        <Bar share={x.share} label={`${safe(x.target)} takes of ${x.kind}`} />
+        <Num v={x.share} unit="ratio" />
+      </span>
+    ),
+  },
+  { key: 'day', head: 'A day', align: 'right', cell: (x) => <Num v={x.bytes_per_day} unit="B" /> },
+]
+
+export function Retention({ s }: { s: Settings }) {
+  const now = sum(s.keeping.map((k) => k.bytes))
+  const day = sum(s.keeping.map((k) => k.growth_bytes_per_day))
+  const timed = s.keeping.filter((k) => k.keep_days !== undefined)
+  const will = sum(timed.map((k) => k.will_take_bytes))
+  const whole = timed.length > 0 && timed.every((k) => k.will_take_bytes !== undefined || k.bytes < 1 << 20)
+  const free = s.disk.free_bytes
+  const more = stillToCome(s.keeping)
+  const shared = s.keeping.filter((k) => (k.targets?.length ?? 0) > 0)
+  return (
+    <div class="stack loose">
+      <div class="figures">
+        <Figure label="Takes now" value={now} unit="B" />
+        <Figure label="A day" value={day} unit="B" note={day === undefined ? 'told after the first hour' : 'as measured'} />
+        <Figure label="Will take" value={will} unit="B" note={will === undefined ? 'told after the first hour' : whole ? 'when all is as old as it may get' : 'of what is measured so far'} />
+        <Figure label="Free on the disk" value={free} unit="B" note={`of ${text(s.disk.total_bytes, 'B')}`} />
+      </div>
+      {more !== undefined && free !== undefined && more > free && (
+        <Notice tone="bad">
+          What is to be kept needs {text(more, 'B')} more than it has, and only {text(free, 'B')} are free. Start Dyno with a shorter <code>--keep</code>, or with <code>--max-size</code>.
+        </Notice>
+      )}
+      <Table columns={columns} rows={s.keeping} rowKey={(k) => k.kind} label="What is kept" sortParam="by" empty={<Empty title="Nothing is kept yet" />} />
+      {shared.length > 0 && (
+        <section class="stack">
+          <h2>By target</h2>
+          <p class="dim">Shared out, not counted: series by their number, states by the size of the newest, query classes by their number in the last hour.</p>
+          <Table columns={shareColumns} rows={sharesOf(shared)} rowKey={(x) => x.target + '\n' + x.kind} label="What each target takes" sortParam="share" />
+        </section>
+      )}
+      <p class="faint">
+        How long things are kept is set where Dyno is started, as in <code>dyno serve --keep 720h --max-size 20G</code>. The oldest go first.
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,67 @@
+// What is read of a target, and what gives nothing with what would mend it.
+import { get } from '../../core/api'
+import { useData } from '../../core/data'
+import { Badge, Copy, Num, Show, Table, safe, type Column, type Tone } from '../../ui'
+import type { Source } from './types'
+
+export const stateTone: Record<Source['state'], Tone> = { ok: 'good', missing: 'unknown', denied: 'warn', failed: 'bad', slow: 'warn' }
+const stateWord: Record<Source['state'], string> = { ok: 'read', missing: 'not there', denied: 'grant missing', failed: 'failed', slow: 'too slow' }
+const rank: Record<Source['state'], number> = { failed: 0, denied: 1, slow: 2, missing: 3, ok: 4 }
+
+export function SourceState({ s }: { s: Source }) {
+  return <Badge tone={stateTone[s.state]}>{stateWord[s.state]}</Badge>
+}
+
+/** What would mend a source: a statement to copy, or words. */
+export function Mend({ fix }: { fix: string }) {
+  return /^(GRANT|SET|UPDATE|INSTALL|CALL) /.test(fix) ? (
+    <span class="mend">
+      <code>{safe(fix)}</code>
+      <Copy text={fix.replace(/;?$/, ';')} bare label="Copy the statement" />
+    </span>
+  ) : (
+    <span class="dim">{safe(fix)}</span>
+  )
+}
+
+const columns: Column<Source>[] = [
+  { key: 'source', head: 'Source', value: (s) => s.name, cell: (s) => <span class="mono">{s.name}</span> },
+  { key: 'state', head: 'State', value: (s) => rank[s.state], cell: (s) => <SourceState s={s} /> },
+  { key: 'every', head: 'Every', align: 'right', value: (s) => s.every_seconds, cell: (s) => <Num v={s.every_seconds || undefined} unit="s" /> },
+  { key: 'took', head: 'A reading takes', align: 'right', value: (s) => s.took_ms, cell: (s) => <Num v={s.took_ms} unit="ms" /> },
+  {
+    key: 'tells',
+    head: 'What it tells, or lacks',
+    class: 'wraps',
+    cell: (s) => (
+      <div class="stack tight">
+        {s.about && <span>{s.about}</span>}
+        {s.reason && <span class={s.state === 'ok' ? 'faint' : 'dim'}>{safe(s.reason)}</span>}
+        {s.fix && <Mend fix={s.fix} />}
+      </div>
+    ),
+  },
+]
+
+export function SourceTable({ sources }: { sources: Source[] }) {
+  return <Table columns={columns} rows={sources} rowKey={(s) => s.name} label="Sources" sortParam="by" sort="state" />
+}
+
+export function Sources({ target }: { target: string }) {
+  const data = useData(target, (s) => get<{ sources: Source[] }>('sources', { target }, s), { every: 5000 })
+  return (
+    <Show of={data} what={`The sources of ${target}`} empty={(v) => v.sources.length === 0} none={<p class="dim">Nothing was read of it yet.</p>}>
+      {(v) => {
+        const lack = v.sources.filter((s) => s.state !== 'ok').length
+        return (
+          <div class="stack">
+            <p class="dim">
+              {lack === 0 ? `All ${v.sources.length} sources are read.` : `${lack} of ${v.sources.length} sources give nothing; what they would show stays unknown.`}
+            </p>
+            <SourceTable sources={v.sources} />
+          </div>
+        )
+      }}
+    </Show>
+  )
+}

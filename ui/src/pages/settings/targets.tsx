@@ -1,0 +1,132 @@
+// The inventory: how each server fares, what can be seen of it, and the grants that would show more.
+import { useState } from 'preact/hooks'
+import { post } from '../../core/api'
+import type { Data } from '../../core/data'
+import { whyNot } from '../../core/session'
+import { inventory, reloadTargets, type Target } from '../../core/targets'
+import { href, useParam } from '../../core/url'
+import { Badge, Button, Confirm, Dialog, Empty, Notice, Table, safe, toast, type Column } from '../../ui'
+import { AddServer } from './add'
+import { Grants } from './grants'
+import { Sources } from './sources'
+import { flavorOf, type Entry, type Settings } from './types'
+
+interface Row extends Target {
+  entry?: Entry | undefined
+}
+
+function Up({ t }: { t: Target }) {
+  if (t.up === undefined) return <Badge tone="unknown">not tried yet</Badge>
+  return t.up ? <Badge tone="good">up</Badge> : <Badge tone="bad">down</Badge>
+}
+
+const columns: Column<Row>[] = [
+  { key: 'name', head: 'Name', value: (r) => r.name, cell: (r) => <b>{safe(r.name)}</b> },
+  { key: 'state', head: 'State', value: (r) => (r.up === undefined ? 1 : r.up ? 2 : 0), cell: (r) => <Up t={r} /> },
+  { key: 'server', head: 'Server', value: (r) => r.server, cell: (r) => safe(r.server ?? '–') },
+  { key: 'address', head: 'Address', value: (r) => r.address, cell: (r) => <span class="mono">{safe(r.address ?? r.entry?.url ?? '–')}</span> },
+  {
+    key: 'login',
+    head: 'Password from',
+    cell: (r) => {
+      const e = r.entry
+      if (!e) return <span class="faint">not in the inventory</span>
+      if (e.password_env) return <code>${safe(e.password_env)}</code>
+      if (e.defaults_file === '/dev/null') return <span class="dim">none needed</span>
+      return e.defaults_file ? <code>{safe(e.defaults_file)}</code> : <span class="dim">the usual my.cnf files</span>
+    },
+  },
+]
+
+export function Targets({ settings }: { settings: Data<Settings> }) {
+  const [open, setOpen] = useParam('open')
+  const [adding, setAdding] = useState(false)
+  const [removing, setRemoving] = useState('')
+  const entries = settings.value?.targets ?? []
+  const watched = inventory.value.list ?? []
+  const rows: Row[] = watched.map((t) => ({ ...t, entry: entries.find((e) => e.name === t.name) }))
+  for (const e of entries) if (!rows.some((r) => r.name === e.name)) rows.push({ name: e.name, entry: e })
+  const at = rows.find((r) => r.name === open) ?? (rows.length === 1 ? rows[0] : undefined)
+  const added = (name: string) => {
+    setAdding(false)
+    settings.reload()
+    setOpen(name)
+    toast(`${name} is watched from now on`, 'good')
+  }
+  return (
+    <div class="stack">
+      {settings.value?.fixed && <Notice tone="info">This Dyno was started with the names of its targets: what is added here is watched after a start without them.</Notice>}
+      <div class="row">
+        <p class="dim grow">What is watched. Passwords are not kept here: only where to find them.</p>
+        <a class="button" href={href('welcome', {}, [])}>
+          Find servers
+        </a>
+        <Button kind="main" icon="plus" why={whyNot()} onClick={() => setAdding(true)}>
+          Add a server
+        </Button>
+      </div>
+      <Table
+        columns={columns}
+        rows={rows}
+        rowKey={(r) => r.name}
+        selected={at?.name ?? null}
+        onOpen={(r) => setOpen(r.name)}
+        label="Targets"
+        sort="name"
+        empty={<Empty icon="server" title="No server is watched yet" hint="Dyno needs an address and a user that may look." action={<a class="button main" href={href('welcome', {}, [])}>Find servers</a>} />}
+      />
+      {at && (
+        <section class="panel target-detail" aria-label={safe(at.name)}>
+          <header>
+            <h2>{safe(at.name)}</h2>
+            <Up t={at} />
+            <span class="grow mono cut dim">{safe(at.entry?.url ?? '')}</span>
+            <a class="button small" href={href('server', { target: at.name }, [])}>
+              Open
+            </a>
+            {at.entry && (
+              <Button small kind="danger" why={whyNot()} onClick={() => setRemoving(at.name)}>
+                Remove
+              </Button>
+            )}
+          </header>
+          <div class="body stack loose">
+            {at.up === false && (
+              <Notice tone="bad">
+                {safe(at.reason ?? '')}
+                {at.fix && <span class="dim"> {safe(at.fix)}</span>}
+              </Notice>
+            )}
+            {watched.some((t) => t.name === at.name) ? <Sources target={at.name} /> : <p class="dim">It is not watched yet.</p>}
+            <div class="stack">
+              <h3>Grants to copy</h3>
+              <Grants flavor={flavorOf(at.server)} />
+            </div>
+          </div>
+        </section>
+      )}
+      {rows.length > 1 && !at && <p class="faint">Choose a target to see what is read of it, and the grants.</p>}
+      {adding && (
+        <Dialog title="Add a server" wide lock onClose={() => setAdding(false)}>
+          <AddServer done={added} taken={entries.map((e) => e.name)} />
+        </Dialog>
+      )}
+      {removing && (
+        <Confirm
+          title={`Stop watching ${removing}?`}
+          yes="Remove"
+          danger
+          onClose={() => setRemoving('')}
+          run={async () => {
+            await post('target/remove', { name: removing })
+            setOpen(null)
+            reloadTargets()
+            settings.reload()
+          }}
+        >
+          <p>It is taken off the inventory. What was stored about it stays until its time is over, and the server is not touched.</p>
+        </Confirm>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,175 @@
+// The first minutes: servers of this machine with one button each, what they lack, and a way to add another one.
+import { useState } from 'preact/hooks'
+import { get, post } from '../../core/api'
+import { useData } from '../../core/data'
+import { whyNot } from '../../core/session'
+import { inventory, reloadTargets } from '../../core/targets'
+import { go, href } from '../../core/url'
+import { Badge, Button, Empty, Loading, Page, Problem, safe, Show } from '../../ui'
+import { useRun } from '../../ui/run'
+import { AddServer, CheckResult, Statements } from '../settings/add'
+import { Mend } from '../settings/sources'
+import { flavorName, type Checked, type Discovery, type Entry, type Found } from '../settings/types'
+import { lookAgain } from './pauses'
+import '../settings/settings.css'
+import './welcome.css'
+
+export function WelcomePage() {
+  const found = useData('discover', (s) => get<Discovery>('discover', {}, s), { every: (v, tries) => lookAgain(v?.found.length ?? 0, tries) })
+  const names = (inventory.value.list ?? []).map((t) => t.name)
+  const open = (name: string) => go(href('server', { target: name }, []))
+  return (
+    <Page title="Welcome" actions={<Button icon="reload" disabled={found.loading} onClick={found.reload}>Look again</Button>}>
+      <div class="welcome">
+        <p class="lead">
+          Dyno watches a server every second, and keeps what it sees. It needs an address and an account that may look; reading never changes a server.
+        </p>
+        <section class="stack">
+          <h2>On this machine</h2>
+          <Show
+            of={found}
+            lines={5}
+            what="The search"
+            empty={(v) => v.found.length === 0}
+            none={<Empty icon="search" title="No MySQL or MariaDB server was found here" hint="Dyno looked at the sockets and ports that servers listen on, and where ~/.my.cnf leads. When one is started it appears here by itself; one elsewhere is added below." />}
+          >
+            {(v) => (
+              <ul class="stack">
+                {v.found.map((f) => (
+                  <li key={f.address}>
+                    <Server f={f} open={open} again={found.reload} />
+                  </li>
+                ))}
+              </ul>
+            )}
+          </Show>
+          {found.value?.notes?.map((n) => (
+            <p key={n} class="faint">
+              {safe(n)}
+            </p>
+          ))}
+        </section>
+        <section class="panel">
+          <header>
+            <h2>Another server</h2>
+          </header>
+          <div class="body">
+            <AddServer done={open} taken={names} />
+          </div>
+        </section>
+      </div>
+    </Page>
+  )
+}
+
+function Server({ f, open, again }: { f: Found; open: (name: string) => void; again: () => void }) {
+  const { busy, error, run } = useRun()
+  const [checked, setChecked] = useState<Checked>()
+  const entry: Entry = { name: f.name, url: f.url, ...(f.defaults_file ? { defaults_file: f.defaults_file } : {}) }
+  const watch = () =>
+    run(async () => {
+      const t = await post<Entry>('target/add', entry)
+      reloadTargets()
+      open(t.name)
+    })
+  const look = () => run(async () => setChecked(await post<Checked>('target/check', f.target ? { name: f.target } : entry)))
+  const may = f.login === 'ok' || checked?.reached === true
+  return (
+    <section class="panel found" aria-label={f.name}>
+      <header>
+        <h3>{f.target ?? f.name}</h3>
+        <State f={f} reached={checked?.reached} />
+        <span class="grow" />
+        {f.target ? (
+          <a class="button main" href={href('server', { target: f.target }, [])}>
+            Open
+          </a>
+        ) : (
+          <>
+            {!may && (
+              <Button why={whyNot()} disabled={busy} onClick={() => void look()}>
+                Try to log in
+              </Button>
+            )}
+            {may && (
+              <Button why={whyNot()} disabled={busy} onClick={() => void look()}>
+                What can be seen
+              </Button>
+            )}
+            <Button kind={may ? 'main' : 'plain'} icon="plus" why={whyNot() || (may ? '' : 'there is no login yet')} disabled={busy} onClick={() => void watch()}>
+              Watch it
+            </Button>
+          </>
+        )}
+      </header>
+      <div class="body stack">
+        <p>
+          <b>
+            {safe(`${flavorName(f.flavor)} ${f.version ?? ''}`)}
+          </b>{' '}
+          at <code>{f.address}</code>
+          {f.also && f.also.length > 0 && (
+            <span class="dim">
+              , also <code>{f.also.join(', ')}</code>
+            </span>
+          )}
+          <span class="faint"> · found by {f.found_by.join(', ')}</span>
+        </p>
+        {f.login === 'ok' && (
+          <p class="dim">
+            Logged in as <code>{f.user}</code>
+            {f.defaults_file === '/dev/null' ? ' without a password.' : ' with what your my.cnf says.'}
+          </p>
+        )}
+        {!checked && f.reason && !f.target && (
+          <p>
+            {safe(sentence(f.reason))} {f.fix && <span class="dim">{safe(sentence(f.fix))}</span>}
+          </p>
+        )}
+        {!checked && f.create_account && f.create_account.length > 0 && (
+          <>
+            <Statements title="Run this on the server as one who may create accounts, then look again:" all={f.create_account} />
+            <div>
+              <Button small icon="reload" onClick={again}>
+                Done, look again
+              </Button>
+            </div>
+          </>
+        )}
+        {!checked && f.lacks && f.lacks.length > 0 && (
+          <div class="stack tight">
+            <p class="dim">It can be watched as it is. What would stay unknown:</p>
+            <ul class="lacks">
+              {f.lacks.map((l) => (
+                <li key={l.what}>
+                  <b>{l.what}</b> <span class="dim">{l.reason}</span> {l.fix && <Mend fix={l.fix} />}
+                </li>
+              ))}
+            </ul>
+          </div>
+        )}
+        {error && <Problem error={error} />}
+        {busy ? <Loading lines={2} /> : checked && <CheckResult c={checked} />}
+      </div>
+    </section>
+  )
+}
+
+/** Words that come without capital and full stop, as a sentence. */
+function sentence(s: string): string {
+  return s.charAt(0).toUpperCase() + s.slice(1) + (/[.:;!?…]$/.test(s) ? '' : '.')
+}
+
+function State({ f, reached }: { f: Found; reached?: boolean | undefined }) {
+  if (f.target) return <Badge tone="good">watched</Badge>
+  if (f.login === 'ok' || reached) return <Badge tone="good">may be watched</Badge>
+  switch (f.login) {
+    case 'refused':
+      return <Badge tone="warn">no login yet</Badge>
+    case 'failed':
+      return <Badge tone="bad">does not answer</Badge>
+  }
+  return <Badge tone="unknown">not tried</Badge>
+}
+
+export default WelcomePage

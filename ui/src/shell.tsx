@@ -1,0 +1,177 @@
+// The frame round every page: the rail, the keys of everywhere, the dialogs that may appear anywhere.
+import type { ComponentType } from 'preact'
+import { useErrorBoundary, useEffect, useState } from 'preact/hooks'
+import { asError } from './core/api'
+import { useKeys } from './core/keys'
+import { loginWanted } from './core/session'
+import { TaskTray } from './core/tasks'
+import { go, href, kept, pages, route, type PageName } from './core/url'
+import { Help, helpOpen } from './ui/help'
+import { Icon, type IconName } from './ui/icons'
+import { LoginDialog } from './login'
+import { Page } from './ui/page'
+import { Button } from './ui/button'
+import { Empty, Loading, Problem } from './ui/state'
+import { Toasts } from './ui/toast'
+import './shell.css'
+
+type Module = { default: ComponentType }
+
+const load: Record<PageName, () => Promise<Module>> = {
+  fleet: () => import('./pages/fleet'),
+  server: () => import('./pages/server'),
+  now: () => import('./pages/now'),
+  queries: () => import('./pages/queries'),
+  findings: () => import('./pages/findings'),
+  changes: () => import('./pages/changes'),
+  lab: () => import('./pages/lab'),
+  cost: () => import('./pages/cost'),
+  settings: () => import('./pages/settings'),
+  login: () => import('./pages/login'),
+  welcome: () => import('./pages/welcome'),
+}
+
+interface Place {
+  page: PageName
+  name: string
+  icon: IconName
+  key: string
+  keep: string[] // what its link takes along
+}
+
+const places: Place[] = [
+  { page: 'fleet', name: 'Fleet', icon: 'fleet', key: 'f', keep: [] },
+  { page: 'server', name: 'Server', icon: 'server', key: 's', keep: kept },
+  { page: 'now', name: 'Now and then', icon: 'now', key: 'n', keep: kept },
+  { page: 'queries', name: 'Queries', icon: 'queries', key: 'q', keep: kept },
+  { page: 'findings', name: 'Findings', icon: 'findings', key: 'i', keep: ['target'] },
+  { page: 'changes', name: 'Changes', icon: 'changes', key: 'c', keep: ['target'] },
+  { page: 'lab', name: 'Lab', icon: 'lab', key: 'l', keep: ['target'] },
+  { page: 'cost', name: 'Cost', icon: 'cost', key: 'o', keep: ['target'] },
+  { page: 'settings', name: 'Settings', icon: 'settings', key: 't', keep: ['target'] },
+]
+
+export function Shell() {
+  const goes: Record<string, { help: string; run: () => void }> = {}
+  for (const x of places) goes['g ' + x.key] = { help: x.name, run: () => go(href(x.page, {}, x.keep)) }
+  useKeys({
+    ...goes,
+    '?': { help: 'this list', run: () => (helpOpen.value = true) },
+    '/': { help: 'search', run: () => document.querySelector<HTMLElement>('[data-search]')?.focus() },
+  })
+  const page = route.value.page
+  const known = (pages as readonly string[]).includes(page)
+  return (
+    <div class="shell">
+      <a class="skip" href="#main" onClick={(e) => {
+        e.preventDefault()
+        document.getElementById('main')?.focus()
+      }}>
+        To the content
+      </a>
+      {page !== 'login' && <Rail at={page} />}
+      <div class={`content of-${known ? page : 'none'}`}>
+        {known ? <Lazy key={page} page={page as PageName} /> : <NotFound />}
+      </div>
+      <Help />
+      {loginWanted.value && page !== 'login' && <LoginDialog />}
+      {page !== 'login' && <TaskTray />}
+      <Toasts />
+    </div>
+  )
+}
+
+function Rail({ at }: { at: string }) {
+  return (
+    <nav class="rail" aria-label="Pages">
+      <a class="brand" href={href('fleet', {}, [])} aria-label="Dyno, fleet">
+        <svg width="20" height="20" viewBox="0 0 16 16" aria-hidden="true">
+          <rect class="brand-ground" width="16" height="16" rx="3.5" />
+          <path class="brand-needle" d="M2.8 11.2a5.4 5.4 0 1 1 10.4 0M8 10.2l2.6-3.6" />
+        </svg>
+        <span class="rail-word">Dyno</span>
+      </a>
+      <ul>
+        {places.map((x) => (
+          <li key={x.page} class={x.page === 'settings' || x.page === 'cost' ? 'rail-low' : ''}>
+            <a class="rail-item" href={href(x.page, {}, x.keep)} aria-current={x.page === at ? 'page' : undefined} title={`${x.name} (g ${x.key})`}>
+              <Icon name={x.icon} />
+              <span class="rail-word">{x.name}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+/** A page, fetched when it is first looked at. What goes wrong in it is shown in its place, never as a blank page. */
+function Lazy({ page }: { page: PageName }) {
+  const [found, setFound] = useState<{ page: ComponentType } | { failed: unknown } | undefined>(() => {
+    const c = loaded.get(page)
+    return c && { page: c }
+  })
+  const [error, reset] = useErrorBoundary()
+  useEffect(() => {
+    if (found) return
+    let gone = false
+    load[page]().then(
+      (m) => {
+        loaded.set(page, m.default)
+        if (!gone) setFound({ page: m.default })
+      },
+      (failed: unknown) => {
+        if (!gone) setFound({ failed })
+      },
+    )
+    return () => {
+      gone = true
+    }
+  }, [page])
+  const name = places.find((x) => x.page === page)?.name ?? (page === 'login' ? 'Log in' : 'Welcome')
+  if (error !== undefined && error !== null) {
+    console.error(error)
+    return (
+      <Page title={name}>
+        <Problem what="This page failed" error={asError(error)} retry={reset} />
+      </Page>
+    )
+  }
+  if (!found)
+    return (
+      <Page title={name}>
+        <Loading lines={6} />
+      </Page>
+    )
+  if ('failed' in found)
+    return (
+      <Page title={name}>
+        <Empty icon="reload" title="This page could not be loaded" hint="Dyno does not answer, or was replaced by another version since this page was opened." action={<Button kind="main" onClick={() => location.reload()}>Load again</Button>} />
+      </Page>
+    )
+  const Found = found.page
+  return <Found />
+}
+
+const loaded = new Map<PageName, ComponentType>()
+
+/** Fetches the other pages while nothing else is to do: then going to one takes no time, also when Dyno is away. */
+export async function fetchPages(): Promise<void> {
+  for (const p of pages) {
+    if (loaded.has(p)) continue
+    await new Promise((done) => setTimeout(done, 200))
+    try {
+      loaded.set(p, (await load[p]()).default)
+    } catch {
+      return // it is fetched when it is asked for
+    }
+  }
+}
+
+function NotFound() {
+  return (
+    <Page title="Not found">
+      <Empty icon="unknown" title="There is no such page" hint="The link may be wrong, or older than this Dyno." action={<a class="button main" href={href('fleet', {}, [])}>To the fleet</a>} />
+    </Page>
+  )
+}

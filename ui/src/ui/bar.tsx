@@ -1,0 +1,89 @@
+import type { ComponentChildren } from 'preact'
+import { connected } from '../core/stream'
+import { session, setSession } from '../core/session'
+import { post } from '../core/api'
+import { chosenTheme, chooseTheme, type Choice } from '../core/theme'
+import { go, href } from '../core/url'
+import { Button } from './button'
+import type { IconName } from './icons'
+import { Menu } from './menu'
+import { toast } from './toast'
+import { helpOpen } from './help'
+
+/** The bar above a page: its title and pickers; whether it is live, the theme, who is looking. */
+export function Bar(p: { title: ComponentChildren; pickers: ComponentChildren; actions?: ComponentChildren }) {
+  return (
+    <header class="bar">
+      {p.title}
+      <div class="bar-pickers">{p.pickers}</div>
+      <div class="bar-side">
+        {p.actions}
+        <Live />
+        <ThemeButton />
+        <Button kind="quiet" icon="keyboard" label="Keyboard (?)" class="wide-only" onClick={() => (helpOpen.value = true)} />
+        <Who />
+      </div>
+    </header>
+  )
+}
+
+function Live() {
+  const word = { connecting: 'connecting', live: 'live', lost: 'connection lost' }[connected.value]
+  return (
+    <span class={`live live-${connected.value}`} role="status" title={connected.value === 'lost' ? 'Dyno does not answer; the page tries again by itself' : 'readings arrive every second'}>
+      <span class="live-dot" />
+      <span class="live-word">{word}</span>
+    </span>
+  )
+}
+
+const themes: Record<Choice, { icon: IconName; next: Choice; name: string }> = {
+  system: { icon: 'system', next: 'light', name: "the system's" },
+  light: { icon: 'sun', next: 'dark', name: 'light' },
+  dark: { icon: 'moon', next: 'system', name: 'dark' },
+}
+
+function ThemeButton() {
+  const t = themes[chosenTheme.value]
+  return <Button kind="quiet" icon={t.icon} label={`Theme: ${t.name}`} onClick={() => chooseTheme(t.next)} />
+}
+
+function Who() {
+  const s = session.value
+  if (s === null) return <a class="button small" href={href('login', {}, [])}>Log in</a>
+  const local = s.name === 'local'
+  return (
+    <Menu class="who" label={`Who is looking: ${local ? (s.read_only ? 'read-only' : 'local') : s.name}`} icon={s.read_only ? 'lock' : 'user'} text={local ? (s.read_only ? 'read-only' : 'local') : s.name} align="right">
+      {(close) => (
+        <div class="stack who-sheet">
+          <p>
+            <b>{local ? 'This machine' : s.name}</b> · {s.role}
+          </p>
+          <p class="dim">
+            {s.read_only ? 'This Dyno runs with --read-only: nothing can be changed from here.' : s.role === 'operator' ? 'May look, apply, undo and load.' : 'May look, not change.'}
+          </p>
+          {local && <p class="faint">Nobody has a login yet: whoever is on this machine is let in.</p>}
+          {s.version && <p class="faint">Dyno {s.version}</p>}
+          {!local && (
+            <Button
+              small
+              onClick={() => {
+                void post('logout', {}).then(
+                  () => {
+                    setSession(null)
+                    close()
+                    go(href('login', {}, []))
+                  },
+                  (e: unknown) => toast(e instanceof Error ? e.message : String(e), 'bad'),
+                )
+              }}
+            >
+              Log out
+            </Button>
+          )}
+        </div>
+      )}
+    </Menu>
+  )
+}
+

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/*.txtar. Beside testscript's own commands they have
 //
-//	status CODE COMMAND…	run a command that must end with the code
+//	status CODE COMMAND…	run a command that must end with the code, "any" for one that ends as it will
 //	paragraph		stderr of the last status is one paragraph, "dyno: ….", no longer than a person reads
 //
 // and the variables SOCKET (a MariaDB with user root and no password; user reader with the password secret and no grants), PORT, MYSQL (socket
@@ -93,7 +93,9 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: status CODE COMMAND…")
 	}
 	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
+	if args[0] != "any" { // what a verdict on a busy machine is, nobody can know beforehand
+		ts.Check(err)
+	}
 	err = ts.Exec(args[1], args[2:]...)
 	got := 0
 	var exit *exec.ExitError
@@ -102,7 +104,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	} else {
 		ts.Check(err)
 	}
-	if got != want {
+	if got != want && args[0] != "any" {
 		ts.Fatalf("%s ended with code %d, want %d", strings.Join(args[1:], " "), got, want)
 	}
 }

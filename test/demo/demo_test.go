@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,27 +13,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"dyno/test/program"
 )
 
-// program is the built dyno; TestMain sets it before any test runs.
-var program string
+// dynoPath is the built program; TestMain sets it before any test runs.
+var dynoPath string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "dyno-demo-bin-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	program = filepath.Join(dir, "dyno")
-	if out, err := exec.Command("go", "build", "-o", program, "dyno/cmd/dyno").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(program.Main(m, &dynoPath)) }
 
 // place is a home of its own for one test. What is left of it in the end is checked and removed.
 type place struct {
@@ -67,7 +53,7 @@ func (p place) command(args ...string) *exec.Cmd {
 	if tree := os.Getenv("DYNO_TEST_MYSQL"); tree != "" && len(args) > 0 && args[0] == "demo" {
 		args = append(args, "--server-dir="+tree)
 	}
-	c := exec.Command(program, args...)
+	c := exec.Command(dynoPath, args...)
 	c.Env = append(os.Environ(), "DYNO_HOME="+p.home)
 	return c
 }

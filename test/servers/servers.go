@@ -62,6 +62,7 @@ func Start(t testing.TB, flavor string, settings ...string) *Server {
 	if out, err := exec.Command("cp", "-a", "--reflink=auto", tmpl, dir+"/data").CombinedOutput(); err != nil {
 		t.Fatalf("copy template: %v %s", err, out)
 	}
+	os.Remove(dir + "/data/auto.cnf") // a MySQL makes itself a new uuid: two of one template can then replicate
 	if err := os.Mkdir(dir+"/tmp", 0o700); err != nil {
 		t.Fatal(err)
 	}

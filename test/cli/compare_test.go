@@ -1,0 +1,167 @@
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"dyno/internal/sandbox"
+	"dyno/internal/trial"
+)
+
+const killedPlan = `
+dyno_plan: 1
+name: killed
+server: mariadb
+settings: {innodb_buffer_pool_size: 32M}
+workload: oltp_point_select
+options: {table-size: 500}
+axes:
+  - threads: [1, 2]
+baseline: {threads: 1}
+trials: {time: 1s, warmup: 1s..1s, rounds: 3..3, margin: 25%, fresh: server}
+`
+
+// comparison is a dyno compare under way.
+type comparison struct {
+	cmd   *exec.Cmd
+	lines *bufio.Scanner
+	said  bytes.Buffer
+}
+
+func compareWith(t *testing.T, home string, args ...string) *comparison {
+	t.Helper()
+	c := &comparison{cmd: exec.Command("dyno", append([]string{"compare", "--output", "json"}, args...)...)}
+	c.cmd.Env = append(os.Environ(), "DYNO_HOME="+home)
+	c.cmd.Stderr = &c.said
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.lines = bufio.NewScanner(out)
+	c.lines.Buffer(nil, 64<<20)
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.cmd.Process.Kill() })
+	return c
+}
+
+// trials reads on until n more trials are on record.
+func (c *comparison) trials(t *testing.T, n int) {
+	t.Helper()
+	for n > 0 && c.lines.Scan() {
+		if strings.HasPrefix(c.lines.Text(), `{"message":"trial"`) {
+			n--
+		}
+	}
+	if n > 0 {
+		t.Fatalf("it ended early: %s", c.said.String())
+	}
+}
+
+// TestCompareKilled kills Dyno in the middle of a comparison, then a server in the middle of what goes on: the result is complete, and
+// what had been measured before is in it.
+func TestCompareKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs real servers")
+	}
+	home, err := os.MkdirTemp("/var/tmp", "dyno-cli-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	y, err := sandbox.Open(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := y.RemoveAll(context.Background()); err != nil {
+			t.Error(err)
+		}
+		os.RemoveAll(home)
+	})
+	file := filepath.Join(t.TempDir(), "killed.yaml")
+	if err := os.WriteFile(file, []byte(killedPlan[1:]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+
+	c := compareWith(t, home, file)
+	c.trials(t, 3)
+	c.cmd.Process.Kill()
+	c.cmd.Wait()
+	dirs, err := filepath.Glob(filepath.Join(home, "experiments", "x-*"))
+	if err != nil || len(dirs) != 1 {
+		t.Fatalf("experiments: %v, %v", dirs, err)
+	}
+	before, err := filepath.Glob(filepath.Join(dirs[0], "trials", "*.json"))
+	if err != nil || len(before) < 3 {
+		t.Fatalf("%d trials on record, %v", len(before), err)
+	}
+	kept := map[string][]byte{}
+	for _, f := range before {
+		if kept[f], err = os.ReadFile(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	c = compareWith(t, home, "--resume", filepath.Base(dirs[0]))
+	c.trials(t, 1)
+	killed := 0
+	seen := map[string]int{}
+	for end := time.Now().Add(time.Minute); killed == 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		all, err := y.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range all {
+			seen[string(b.State)]++
+			if b.PID > 0 && b.State == sandbox.Running && time.Since(b.Started) > 300*time.Millisecond {
+				if err := syscall.Kill(b.PID, syscall.SIGKILL); err == nil {
+					killed = b.PID
+				}
+			}
+		}
+	}
+	if killed == 0 {
+		t.Fatalf("there was no server to kill: %+v\n%s", seen, c.said.String())
+	}
+	last := ""
+	for c.lines.Scan() {
+		last = c.lines.Text()
+	}
+	err = c.cmd.Wait()
+	if code := c.cmd.ProcessState.ExitCode(); code != 0 && code != 6 { // what the verdict is, the machine decides
+		t.Fatalf("it ended with %d, %v: %s", code, err, c.said.String())
+	}
+	var r trial.Result
+	if err := json.Unmarshal([]byte(last), &r); err != nil {
+		t.Fatalf("the last line is no result: %v\n%.300s", err, last)
+	}
+	for _, cell := range r.Cells {
+		if cell.Valid != 3 {
+			t.Errorf("%s has %d valid trials of %d: %s", cell.Variant, cell.Valid, cell.Trials, cell.Failed)
+		}
+	}
+	if r.Control == nil || r.Control.Ratio.N != 3 || r.Stopped != "" {
+		t.Errorf("control %+v, stopped %q", r.Control, r.Stopped)
+	}
+	for f, want := range kept {
+		if got, err := os.ReadFile(f); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is not what it was, %v", f, err)
+		}
+	}
+	if left, err := y.List(t.Context()); err != nil || len(left) > 0 {
+		t.Errorf("left: %+v, %v", left, err)
+	}
+}

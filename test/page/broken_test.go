@@ -1,0 +1,124 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"dyno/test/browser"
+)
+
+// TestBrokenLinks follows links to what is not there, or not any more, or never was: each is answered in words, with a way on.
+func TestBrokenLinks(t *testing.T) {
+	s := stage(t)
+	// sentence is what the page must say; without one it need only say something.
+	f := func(path string, sentence ...string) {
+		t.Helper()
+		t.Run(strings.ReplaceAll(path, "/", "_"), func(t *testing.T) {
+			b := s.Browser(t)
+			b.Allow(`Failed to load resource: the server responded with a status of (400|404|422)`)
+			b.Open(path)
+			b.Wait("main")
+			b.Settle()
+			b.Until(path+" is answered", func() error {
+				text := words(b.Text("main"))
+				for _, w := range sentence {
+					if !strings.Contains(text, w) {
+						return fmt.Errorf("%q is not in %q", w, text)
+					}
+				}
+				if len(strings.Fields(text)) < 3 {
+					return fmt.Errorf("it shows %q", text)
+				}
+				return nil
+			})
+			if b.Count("main a[href], main button, nav a[href]") == 0 {
+				t.Errorf("%s: there is no way on", path)
+			}
+			for _, bad := range []string{"undefined", "NaN", "[object"} {
+				if strings.Contains(b.Text("body"), bad) {
+					t.Errorf("%s shows %q", path, bad)
+				}
+			}
+		})
+	}
+	f("/nosuchpage", "There is no such page")
+	for _, page := range []string{"server", "now", "queries", "findings", "cost"} {
+		f("/"+page+"?target=nosuch", `The inventory has no target "nosuch"`)
+	}
+	f("/queries?target=shop&class=ffffffffffffffff", "This class did not run in this time")
+	f("/findings?target=shop&finding=nosuch")
+	f("/findings?target=shop&diagnosis=nosuch", `diagnosis "nosuch": not found`)
+	f("/changes?target=shop&id=999999", `action "999999": not found`)
+	f("/lab?id=nosuch", "Nothing here has the id nosuch")
+	f("/lab?id=x-nosuch", "No experiment has the id x-nosuch")
+	f("/lab?recipe=nosuch")
+	f("/settings?tab=nosuch")
+	f("/server?target=shop&from=abc&to=xyz")
+	f("/server?target=shop&from=now&to=-1h")
+	f("/server?target=shop&from=-1e99&to=1e308")
+	f("/server?target=shop&from=-90000d")
+	f("/server?target=%00%ff&from=%E0%A4%A")
+	f("/queries?target=shop&sort=__proto__&q=%5B%28*")
+	f("/queries?target=shop&sort=constructor:desc")
+	f("/now?target=shop&at=1")
+	f("/now?target=shop&at=-1e400")
+	f("/?q=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
+	tomorrow := time.Now().Add(24 * time.Hour).Unix()
+	f(fmt.Sprintf("/server?target=shop&from=%d&to=%d", tomorrow, tomorrow+3600))
+	f(fmt.Sprintf("/queries?target=shop&from=%d&to=%d", tomorrow, tomorrow+3600))
+	f(fmt.Sprintf("/now?target=shop&at=%d", tomorrow))
+}
+
+// TestDown looks at every page of a target that does not answer: the reason is told, and nothing is shown as if it had been measured.
+func TestDown(t *testing.T) {
+	s := stage(t)
+	b := s.Browser(t)
+	b.Allow(`Failed to load resource: the server responded with a status of (404|503)`)
+	visit(b, "/")
+	b.Wait("down")
+	b.Wait("refused")
+	f := func(page, sentence string, figures ...string) {
+		t.Helper()
+		visit(b, "/"+page+"?target=down")
+		// The frame tells on each page that the server is down, and why.
+		if page != "changes" { // which is the journal of all servers
+			b.WaitText("main > .notice", "down is down.")
+			b.WaitText("main > .notice", "refused")
+		}
+		// The page tells it for its own part.
+		b.Until(page+" tells it", func() error {
+			if text := within(b); !strings.Contains(text, sentence) {
+				return fmt.Errorf("%q is not in %q", sentence, text)
+			}
+			return nil
+		})
+		for _, css := range figures {
+			all := b.Texts(css)
+			if len(all) == 0 {
+				t.Errorf("%s has no %s", page, css)
+			}
+			for _, x := range all {
+				if x != "–" {
+					t.Errorf("%s shows a figure of a server that was never reached: %q", page, all)
+					break
+				}
+			}
+		}
+		b.Shot("down-" + page)
+	}
+	f("server", "Nothing of down was read in this time yet", ".sv-strip .figure-value")
+	f("now", "Nothing is known of its sessions then")
+	f("queries", "No minute of query classes is kept yet")
+	f("findings", "down was not judged yet")
+	f("changes", "Nothing was changed yet")
+	f("cost", "Not measured in this time", "main section:first-of-type .figure:not(:last-child) .figure-value") // the last is its series: that it is down is one
+}
+
+// within returns the words of the page's content without what the frame says above it.
+func within(b *browser.Tab) string {
+	var text string
+	b.Eval(`[...document.querySelector('main').children].filter((e) => !e.matches('.notice.tone-bad')).map((e) => e.innerText).join(' ')`, &text)
+	return words(text)
+}

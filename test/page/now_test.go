@@ -1,0 +1,199 @@
+package page
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pile has one session hold a row of a table of the test's own and three others wait for it, until the returned function is called.
+func (s *Stage) pile(t *testing.T, table string) (root int, waiters []int, free func()) {
+	t.Helper()
+	s.Exec("CREATE TABLE "+table+" (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB", "INSERT INTO "+table+" VALUES (1, 0)")
+	ctx, cancel := context.WithCancel(context.Background())
+	connect := func() (*sql.Conn, int) {
+		c, err := s.DB.Conn(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var id int
+		for _, q := range []string{"SET innodb_lock_wait_timeout = 600", "BEGIN"} {
+			if _, err := c.ExecContext(ctx, q); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		return c, id
+	}
+	holder, root := connect()
+	if _, err := holder.ExecContext(ctx, "UPDATE "+table+" SET n = n + 1 WHERE id = 1"); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{}, 3)
+	for range 3 {
+		c, id := connect()
+		waiters = append(waiters, id)
+		go func() {
+			defer func() { c.Close(); done <- struct{}{} }()
+			_, _ = c.ExecContext(ctx, "UPDATE "+table+" SET n = n + 1 WHERE id = 1") // it ends with the test at the latest
+			_, _ = c.ExecContext(ctx, "COMMIT")
+		}()
+	}
+	freed := false
+	free = func() {
+		if freed {
+			return
+		}
+		freed = true
+		_, _ = holder.ExecContext(ctx, "COMMIT")
+		for range 3 {
+			select {
+			case <-done:
+			case <-time.After(patience):
+			}
+		}
+		holder.Close()
+		cancel()
+	}
+	t.Cleanup(func() { free(); s.Exec("DROP TABLE IF EXISTS " + table) })
+	return root, waiters, free
+}
+
+// TestPileUp makes sessions wait for a row: the page names who holds it while it happens, and again when it is rewound.
+func TestPileUp(t *testing.T) {
+	s := stage(t)
+	b := s.Browser(t)
+	visit(b, "/now?target=shop")
+	b.Wait("Statements")
+	root, waiters, free := s.pile(t, "piles")
+	began := time.Now()
+	want := fmt.Sprintf("Session %d", root)
+	b.Until("the root blocker is named", func() error {
+		for _, line := range b.Texts(".root-blocker") {
+			if strings.Contains(line, want+" ") && strings.Contains(line, "blocks 3 sessions") {
+				return nil
+			}
+		}
+		return fmt.Errorf("%q", b.Texts(".root-blocker"))
+	})
+	t.Logf("named after %v", time.Since(began).Round(10*time.Millisecond))
+	b.Wait("waits for " + strconv.Itoa(root))
+	shots(b, "now-pile", "main")
+
+	// The tree has the blocker on top and each waiter once below it.
+	visit(b, "/now?target=shop&tab=locks")
+	panel := fmt.Sprintf("section.root[aria-label='root blocker %d']", root)
+	b.WaitText(panel, "Root blocker")
+	head := b.Text(panel + " .root-head")
+	for _, words := range []string{want, "blocks 3 sessions", "Idle for", "transaction open for", "1 modified"} {
+		if !strings.Contains(head, words) {
+			t.Errorf("the root says %q, without %q", head, words)
+		}
+	}
+	lines := b.Texts(panel + " .waiter")
+	if len(lines) != 3 {
+		t.Errorf("%d waiters: %q", len(lines), lines)
+	}
+	for _, id := range waiters {
+		if text := strings.Join(lines, "\n"); strings.Count(text, strconv.Itoa(id)+" ") < 1 || !strings.Contains(strings.ToLower(text), "update piles set n = n + 1") || !strings.Contains(text, "row lock") || !strings.Contains(text, "piles") {
+			t.Errorf("waiter %d is not told well in %q", id, lines)
+		}
+	}
+	shots(b, "now-locks", "main")
+	b.ClickText(want)
+	b.Wait(fmt.Sprintf("aside[aria-label='Session %d']", root))
+	b.WaitText("aside.session", "Transaction")
+	b.Shot("now-session")
+	visit(b, fmt.Sprintf("/now?target=shop&tab=transactions&session=%d", waiters[0]))
+	b.WaitText("aside.session", fmt.Sprintf("for session %d", root))
+	b.WaitText("main .table", "LOCK WAIT")
+	b.Shot("now-transactions")
+
+	at := time.Now().Unix() - 2
+	free()
+	visit(b, "/now?target=shop")
+	b.WaitGone("blocks 3 sessions")
+
+	// Then: the same second, looked at again.
+	visit(b, fmt.Sprintf("/now?target=shop&at=%d", at))
+	b.WaitText(".root-blocker", want+" ")
+	b.WaitText(".root-blocker", "blocks 3 sessions")
+	if got := b.Text(".player-at"); strings.Contains(got, "now") {
+		t.Errorf("the moment is %q", got)
+	}
+	// The keyboard moves through time. A minute before, the program may not have run yet.
+	b.Allow(`Failed to load resource: the server responded with a status of 404`)
+	param := func(want string) {
+		t.Helper()
+		b.Until("at="+want, func() error {
+			if got := b.Param("at"); got != want {
+				return fmt.Errorf("it is %q", got)
+			}
+			return nil
+		})
+	}
+	b.Key("ArrowLeft")
+	param(strconv.FormatInt(at-1, 10))
+	b.Key("ArrowRight")
+	param(strconv.FormatInt(at, 10))
+	b.Key("Shift+ArrowLeft")
+	param(strconv.FormatInt(at-60, 10))
+	b.Key("Shift+ArrowRight")
+	param(strconv.FormatInt(at, 10))
+	b.WaitText(".root-blocker", "blocks 3 sessions")
+	b.Key("Space")
+	b.Until("it plays", func() error {
+		if n, err := strconv.ParseInt(b.Param("at"), 10, 64); err != nil || n <= at {
+			return fmt.Errorf("it is at %q", b.Param("at"))
+		}
+		return nil
+	})
+	b.Key("Space")
+	b.ClickText("Back to now")
+	param("")
+}
+
+// TestMomentsThatAreNot asks for moments that are not kept, not yet, or no moments.
+func TestMomentsThatAreNot(t *testing.T) {
+	s := stage(t)
+	b := s.Browser(t)
+	b.Allow(`Failed to load resource: the server responded with a status of 404`)
+	visit(b, "/now?target=shop&at=1000000000")
+	b.Wait("Nothing is kept of")
+	b.Wait("the nearest moments")
+	b.Axe("main")
+	b.Shot("now-beyond")
+	b.Click(".choices a")
+	b.Wait("Statements")
+	b.WaitGone("Nothing is kept of")
+	visit(b, fmt.Sprintf("/now?target=shop&at=%d", time.Now().Unix()+86400))
+	b.Wait("has not come yet")
+	b.Wait("Statements")
+	visit(b, "/now?target=shop&at=soon%3Cscript%3E")
+	b.Wait("cannot be read")
+	b.Wait("Statements")
+	visit(b, "/now?target=shop&session=999999999")
+	b.Wait("It is not connected any more")
+	visit(b, "/now?target=gone&at=5")
+	b.Wait("The inventory has no target")
+	visit(b, "/now?target=down")
+	b.Wait("did not answer at")
+	b.Shot("now-down")
+}
+
+// TestInnodbStatus shows the server's own text by its sections.
+func TestInnodbStatus(t *testing.T) {
+	s := stage(t)
+	b := s.Browser(t)
+	visit(b, "/now?target=shop&tab=innodb")
+	b.Wait("BUFFER POOL AND MEMORY")
+	b.Wait("Trx id counter")
+	b.Axe("main")
+	b.Shot("now-innodb")
+}

@@ -1,0 +1,78 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"dyno/test/servers"
+)
+
+// TestFirstMinutes starts the program without any configuration beside a real server: it finds it, watches it, and the Server page fills.
+func TestFirstMinutes(t *testing.T) {
+	s := stage(t)
+	home := folder(t)
+	p := serve(t, home, "--discover="+s.Server.Socket)
+	name := fmt.Sprintf("mariadb-%d", s.Server.Port)
+	p.waitUp(t, name)
+	if log := p.Log(); !strings.Contains(log, "watches it as "+name) {
+		t.Errorf("it does not say what it does:\n%s", log)
+	}
+	b := tab(t, p.URL)
+	visit(b, "/server")
+	b.WaitURL("target=" + name) // the only one is chosen
+	b.Wait("canvas")
+	b.Settle()
+	b.ShotAll("first-minutes-server")
+	visit(b, "/welcome")
+	b.WaitText(".found", name)
+	b.WaitText(".found", "watched")
+	inBoth(b, "welcome-watched")
+}
+
+// TestWelcome takes a server with one button, and tells what another one lacks with the statements to paste.
+func TestWelcome(t *testing.T) {
+	s := stage(t)
+	closed := servers.Start(t, "mariadb")
+	closed.Exec(t, "CREATE USER keeper@localhost IDENTIFIED BY 'kept 7'", "GRANT ALL ON *.* TO keeper@localhost WITH GRANT OPTION", "ALTER USER root@localhost IDENTIFIED BY 'other 7'")
+	home := folder(t)
+	try(t, home, "target", "add", "down", "mysql://u@127.0.0.1:1") // nothing is taken by itself into an inventory that has something
+	p := serve(t, home, "--discover="+s.Server.Socket+","+closed.Socket)
+	b := tab(t, p.URL)
+	visit(b, "/welcome")
+	b.Wait(".found")
+	b.WaitText("main", "may be watched")
+	b.WaitText("main", "no login yet")
+	b.WaitText("main", "CREATE USER")
+	b.WaitText("main", "GRANT PROCESS, BINLOG MONITOR, SLAVE MONITOR")
+	inBoth(b, "welcome")
+	if out := try(t, home, "target", "ls"); strings.Contains(out, "mariadb") {
+		t.Errorf("it was taken unasked: %s", out)
+	}
+	b.WaitFor(`[...document.querySelectorAll('.found')].some((e) => e.innerText.includes('may be watched') && [...e.querySelectorAll('button')].some((x) => x.innerText.includes('Watch it')))`)
+	b.Eval(`[...[...document.querySelectorAll('.found')].find((e) => e.innerText.includes('may be watched')).querySelectorAll('button')].find((x) => x.innerText.includes('Watch it')).click()`, nil)
+	b.WaitURL("/server")
+	name := fmt.Sprintf("mariadb-%d", s.Server.Port)
+	b.WaitURL("target=" + name)
+	p.waitUp(t, name)
+	b.Wait("canvas")
+	b.Settle()
+}
+
+// TestWelcomeAlone: on a machine without a server the page says what to do.
+func TestWelcomeAlone(t *testing.T) {
+	stage(t)
+	p := serve(t, folder(t))
+	b := tab(t, p.URL)
+	visit(b, "/welcome")
+	b.Wait("No MySQL or MariaDB server was found here")
+	b.Fill("input[name=address]", "127.0.0.1:1")
+	b.Fill("input[name=user]", "joe")
+	b.Key("Tab")
+	b.Wait("no login")
+	b.WaitText("main", "nothing listens")
+	inBoth(b, "welcome-alone")
+	b.Phone()
+	b.Settle()
+	b.ShotAll("welcome-phone")
+}

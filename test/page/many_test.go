@@ -17,9 +17,6 @@ import (
 	"dyno/internal/store/ledger"
 )
 
-// prompt is how long a page of many things may take until all of it stands, on a machine that does much else.
-const prompt = 20 * time.Second
-
 // TestManyTargets watches 200 targets, of which 8 are the stage's server and the others do not answer: the fleet shows and finds them.
 func TestManyTargets(t *testing.T) {
 	s := stage(t)

@@ -265,21 +265,35 @@ func TestLimitReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	groups := groupsOf(t, s.Dir)
-	if bytes, _ := readDirect(t, groups, file, 256<<10); bytes < 3.5e6 || bytes > 6e6 {
-		t.Errorf("%.2f MB/s under a limit of 5", bytes/1e6)
-	} else {
-		t.Logf("%.2f MB/s under a limit of 5", bytes/1e6)
+	// No try may pass the limit; that it can be reached may take some tries where the disk has other work.
+	near := func(limit float64, unit string, read func() float64) {
+		t.Helper()
+		best := 0.0
+		for try := 0; try < 6 && best < 0.7*limit; try++ {
+			got := read()
+			t.Logf("%.2f %s under a limit of %g", got, unit, limit)
+			if got > 1.2*limit {
+				t.Errorf("%.2f %s under a limit of %g", got, unit, limit)
+			}
+			best = max(best, got)
+		}
+		if best < 0.7*limit {
+			t.Errorf("at best %.2f %s under a limit of %g", best, unit, limit)
+		}
 	}
+	near(5, "MB/s", func() float64 {
+		bytes, _ := readDirect(t, groups, file, 256<<10)
+		return bytes / 1e6
+	})
 	states, err := y.Limit(ctx, "a", limit.Limits{ReadIOPS: 200})
 	if err != nil {
 		t.Fatal(err)
 	}
 	inForce(t, states, "read_iops 200")
-	if _, requests := readDirect(t, groups, file, 16<<10); requests < 140 || requests > 240 {
-		t.Errorf("%.0f requests/s under a limit of 200", requests)
-	} else {
-		t.Logf("%.0f requests/s under a limit of 200", requests)
-	}
+	near(200, "requests/s", func() float64 {
+		_, requests := readDirect(t, groups, file, 16<<10)
+		return requests
+	})
 	if err := y.Remove(ctx, "a"); err != nil {
 		t.Fatal(err)
 	}

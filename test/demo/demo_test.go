@@ -126,6 +126,7 @@ type outcome struct {
 			Center, Lo, Hi float64
 			N              int
 		}
+		Reasons []string
 	}
 	Report string
 }
@@ -158,7 +159,18 @@ func TestMissingIndexIsFoundCuredAndProven(t *testing.T) {
 	for _, server := range []string{"mariadb", "mysql@9.7"} {
 		t.Run(server, func(t *testing.T) {
 			p := newPlace(t)
-			o := p.last(p.dyno("demo", "missing-index", "--server", server, "--pairs", "3", "--output", "json"))
+			var o outcome
+			for range 3 {
+				o = p.last(p.dyno("demo", "missing-index", "--server", server, "--pairs", "3", "--output", "json"))
+				if v := o.Verdict; v == nil || v.Result != "invalid" && v.Result != "unstable" {
+					break
+				}
+				// A machine that is busy with something else may leave too few windows; a verdict must then say why.
+				if len(o.Verdict.Reasons) == 0 {
+					t.Fatalf("verdict %+v without a reason", o.Verdict)
+				}
+				t.Logf("measured again: %+v", o.Verdict)
+			}
 			if !o.Found || len(o.Foreign) != 0 || len(o.Findings) != 1 {
 				t.Fatalf("found %v, findings %+v, foreign %+v", o.Found, o.Findings, o.Foreign)
 			}

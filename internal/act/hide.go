@@ -33,6 +33,11 @@ func visibility(t *target.Target) (hide, show string, can bool) {
 	return "", "", false
 }
 
+// visible is the change that hides or shows an index, by the server's word for that.
+func visible(table schema.Ref, index, word string) alter.Change {
+	return alter.Change{Table: table, SQL: "ALTER INDEX " + schema.Quote(index) + " " + word}
+}
+
 func turn(ctx context.Context, t *target.Target, table schema.Ref, index string, hide bool) error {
 	op := "show index"
 	if hide {
@@ -62,8 +67,7 @@ func turn(ctx context.Context, t *target.Target, table schema.Ref, index string,
 	} else if grant != "" {
 		return fmt.Errorf("%s: %w", op, &BlockedError{[]string{"a privilege is missing: " + grant}})
 	}
-	c := alter.Change{Table: table, SQL: "ALTER INDEX " + schema.Quote(x.Name) + " " + word}
-	if err := alter.Native(ctx, t, c, nil, nil); err != nil {
+	if err := alter.Native(ctx, t, visible(table, x.Name, word), nil, nil); err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
 	if x, err = lookup(ctx, t, table, index); err != nil {

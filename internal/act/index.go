@@ -206,13 +206,14 @@ func (c *hideIndex) table() schema.Ref { return schema.Ref{} }
 
 func (c *hideIndex) fill(ctx context.Context, t *target.Target, p *Preview, o objections) error {
 	hide, show, can := visibility(t)
-	clause := func(word string) string {
-		return alter.Change{Table: c.a.Table, SQL: "ALTER INDEX " + schema.Quote(c.a.Index.Name) + " " + word}.Statement()
+	named := func(name string) { // makes the statements for it
+		c.a.Index.Name, p.Action.Index.Name = name, name
+		if can {
+			p.Action.SQL, p.Action.Undo = visible(c.a.Table, name, hide).Statement(), visible(c.a.Table, name, show).Statement()
+		}
 	}
-	if !can {
+	if named(c.a.Index.Name); !can {
 		o.block("%s %s cannot hide an index: MySQL 8.0 and MariaDB 10.6 can", t.Facts().Flavor, t.Facts().Version)
-	} else {
-		p.Action.SQL, p.Action.Undo = clause(hide), clause(show)
 	}
 	p.Words = fmt.Sprintf("Hide index %s of table %s on %s from the optimiser. The server goes on keeping it up to date.", c.a.Index.Name, c.a.Table, t)
 	tab, ok, err := tableFor(ctx, t, c.a.Table, p, o)
@@ -223,6 +224,7 @@ func (c *hideIndex) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 	for _, have := range tab.Indexes {
 		if strings.EqualFold(have.Name, c.a.Index.Name) {
 			found = true
+			named(have.Name) // as the server writes it
 			if have.Hidden {
 				o.block("the index %s is hidden already", have.Name)
 			}

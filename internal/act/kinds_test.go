@@ -43,6 +43,30 @@ func TestEveryKindIsTakenBack(t *testing.T) {
 			table := func(changes ...schema.Change) finding.Action {
 				return finding.Action{Kind: finding.AlterTable, Table: table, Changes: changes, SQL: "DROP TABLE " + quoted}
 			}
+			s.Exec(t, "SET GLOBAL log_output='TABLE'", "SET GLOBAL general_log=ON")
+			sent := func() (all []string) { // what changes something, without the note that says whose it is
+				t.Helper()
+				rows, err := s.DB(t, "").Query("SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type = 'Query' AND argument LIKE '/* dyno%' ORDER BY event_time")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer rows.Close()
+				for rows.Next() {
+					var q string
+					if err := rows.Scan(&q); err != nil {
+						t.Fatal(err)
+					}
+					_, q, _ = strings.Cut(q, "*/ ")
+					if strings.HasPrefix(q, "ALTER") || strings.HasPrefix(q, "SET GLOBAL") {
+						all = append(all, q)
+					}
+				}
+				if err := rows.Err(); err != nil {
+					t.Fatal(err)
+				}
+				s.Exec(t, "TRUNCATE mysql.general_log")
+				return all
+			}
 			n := 0
 			f := func(a finding.Action, want string, o Options) {
 				t.Helper()
@@ -62,6 +86,9 @@ func TestEveryKindIsTakenBack(t *testing.T) {
 					t.Errorf("%s: %v %+v", p.Action.SQL, err, e.State)
 					return
 				}
+				if got := sent(); len(got) != 1 || got[0] != p.Action.SQL {
+					t.Errorf("%s was agreed to, and sent is %q", p.Action.SQL, got)
+				}
 				if now := shown(t, s) + variable(t, s, "long_query_time"); !strings.Contains(now, want) {
 					t.Errorf("%s: %q is not in\n%s", p.Action.SQL, want, now)
 				}
@@ -72,8 +99,15 @@ func TestEveryKindIsTakenBack(t *testing.T) {
 				if err != nil || kept.Action.Undo == "" || strings.Contains(kept.Action.SQL, "DROP TABLE") {
 					t.Errorf("the journal has %+v, %v", kept.Action, err)
 				}
+				back, err := PlanUndo(t.Context(), x, e, o)
+				if err != nil || !back.OK() {
+					t.Errorf("undo of %s: %v %v", p.Action.SQL, err, back.Blockers)
+				}
 				if e, err = Undo(t.Context(), x, j, id, o, nil, nil); err != nil || e.State != journal.Undone {
 					t.Errorf("undo of %s: %v", p.Action.SQL, err)
+				}
+				if got := sent(); len(got) != 1 || got[0] != back.SQL {
+					t.Errorf("%s was agreed to, and sent is %q", back.SQL, got)
 				}
 				if now := shown(t, s); now != before {
 					t.Errorf("after the undo of %s:\n%s\nbefore:\n%s", p.Action.SQL, now, before)
@@ -86,6 +120,7 @@ func TestEveryKindIsTakenBack(t *testing.T) {
 			f(finding.Action{Kind: finding.DropIndex, Table: adds.Table, Index: kas}, "k_s", Options{})
 			word := map[string]string{"mariadb": "IGNORED", "mysql": "INVISIBLE"}[flavor]
 			f(finding.Action{Kind: finding.HideIndex, Table: adds.Table, Index: kas}, word, Options{})
+			f(finding.Action{Kind: finding.HideIndex, Table: adds.Table, Index: schema.Index{Name: "KAS"}}, word, Options{}) // the server calls it kas
 			f(finding.Action{Kind: finding.SetVariable, Variable: "long_query_time", Value: "3.5"}, "3.5", Options{})
 			f(table(schema.Change{Kind: schema.ModifyColumn, Column: "s", Definition: "varchar(120) DEFAULT NULL"}), "varchar(120)", Options{Blocking: true})
 			f(table(schema.Change{Kind: schema.ModifyColumn, Column: "a", Definition: "bigint NOT NULL"}), "bigint", Options{Blocking: true})

@@ -170,7 +170,7 @@ func TestNativeWaitsForTheMetadataLockInShortTurns(t *testing.T) {
 			if len(notes) != 1 || !strings.Contains(notes[0], "attempt 1 of 2") {
 				t.Errorf("notes %q", notes)
 			}
-			if took < 2*time.Second+firstGap-100*time.Millisecond || took > 30*time.Second {
+			if took < 2*time.Second+firstGap-100*time.Millisecond { // it may take longer on a busy machine; that it ends is the other half
 				t.Errorf("two waits of 1 s and a gap of 1 s took %v", took)
 			}
 			if indexes(t, s) != 1 {
@@ -229,14 +229,17 @@ func TestCancelKillsTheChange(t *testing.T) {
 				}
 				return n > 0
 			}
-			ctx, cancel := context.WithCancel(t.Context())
-			go func() {
-				for ctx.Err() == nil && !running() {
-					time.Sleep(time.Millisecond)
-				}
-				cancel()
-			}()
-			err := Native(ctx, x, change, nil, nil)
+			whileRunning := func() context.Context { // is cancelled once the server is at it
+				ctx, cancel := context.WithCancel(t.Context())
+				go func() {
+					for ctx.Err() == nil && !running() {
+						time.Sleep(time.Millisecond)
+					}
+					cancel()
+				}()
+				return ctx
+			}
+			err := Native(whileRunning(), x, change, nil, nil)
 			if WhyOf(err) != Stopped || !errors.Is(err, context.Canceled) {
 				t.Errorf("cancelled in the middle: %v", err)
 			}
@@ -254,20 +257,17 @@ func TestCancelKillsTheChange(t *testing.T) {
 			if _, err := tx.Exec("UPDATE " + table.SQL() + " SET a = 7 WHERE id = 1"); err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
-			defer cancel()
 			c := change
 			c.LockWait = 5 * time.Second
-			began := time.Now()
-			err = Native(ctx, x, c, nil, nil)
-			if WhyOf(err) != Stopped || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 4*time.Second {
-				t.Errorf("cancelled while waiting: %v after %v", err, time.Since(began))
+			err = Native(whileRunning(), x, c, nil, nil)
+			if WhyOf(err) != Stopped || !errors.Is(err, context.Canceled) || !strings.Contains(target.HintOf(err), "half-way") { // not when the wait had ended
+				t.Errorf("cancelled while waiting: %v, %s", err, target.HintOf(err))
 			}
 			eventually(t, "the change is over", func() bool { return !running() })
 			tx.Rollback()
 
 			// Between two attempts, and before the first.
-			ctx, cancel = context.WithCancel(t.Context())
+			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			if err := Native(ctx, x, change, nil, nil); WhyOf(err) != Stopped {
 				t.Errorf("cancelled before: %v", err)

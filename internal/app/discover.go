@@ -104,7 +104,7 @@ type spot struct {
 // Discover looks for servers on this machine: sockets and ports that servers listen on, what the user's defaults files lead to, and
 // Dyno's sandboxes. It logs in once to each, which is all it does to them. A password is only sent to the server that the defaults file
 // it stands in leads to; elsewhere the account with the name of the system's user is tried without one. Where those files name no server
-// the usual place counts as theirs, if root, a server's user or this one owns it.
+// the usual place counts as theirs. Nothing is sent to a place that anybody could have taken, unless root, a server's user or this one has it.
 func (a *App) Discover(ctx context.Context, o Looking) (Discovery, error) {
 	return a.discover(ctx, o, newMemory(), nil)
 }
@@ -213,6 +213,9 @@ func (a *App) spots(ctx context.Context, o Looking) (all []spot, notes []string)
 	listens := slices.DeleteFunc(listening("", o.Only...), func(l listener) bool { return !may(l.network, l.address) || seen[l.address] })
 	if x, err := target.Defaults(""); err == nil && (x.Host == "" || x.Host == "localhost") && x.Socket == "" && x.Port == 0 { // the client's own default
 		mine = usualPlace(mine, usualSockets, listens, func(path string) bool { return may("unix", path) }, a.trusted)
+	} else if err == nil && may(mine.Network, mine.Address) && !leads(mine, listens, a.trusted, belowShared) {
+		notes = append(notes, fmt.Sprintf("the defaults files lead to %s, but %s", mine.Address, strange))
+		mine.Network, mine.Address = "", ""
 	}
 	type owner struct {
 		pid   int
@@ -307,6 +310,40 @@ func usualPlace(mine target.Spec, sockets []string, listens []listener, may func
 	}
 	mine.Network, mine.Address = "", ""
 	return mine
+}
+
+// leads reports whether the login of the defaults files may be sent where they lead. They are the user's own word, but while the server is
+// down anybody can take a port from 1024 on, or a name below a directory in which everybody may write: whoever has it must be trusted then.
+func leads(mine target.Spec, listens []listener, trusted func(uid int) bool, shared func(path string) bool) bool {
+	if mine.Network == "unix" {
+		at, err := filepath.EvalSymlinks(mine.Address)
+		if err != nil {
+			return true // nobody is there
+		}
+		for _, path := range []string{mine.Address, at} {
+			if st, err := os.Lstat(path); err != nil || shared(path) && !trusted(uidOf(st)) {
+				return false
+			}
+		}
+		return true
+	}
+	_, text, _ := net.SplitHostPort(mine.Address)
+	if port, err := strconv.Atoi(text); err == nil && port < 1024 {
+		return true
+	}
+	return !slices.ContainsFunc(listens, func(l listener) bool { return same(l.network, l.address, mine) && !trusted(l.uid) })
+}
+
+// belowShared reports whether everybody may write in a directory on the way to path.
+func belowShared(path string) bool {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if st, err := os.Stat(dir); err != nil || st.Mode().Perm()&0o002 != 0 {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
 }
 
 // same reports whether an address is that of a spec; localhost is this machine.

@@ -243,6 +243,86 @@ func TestDiscoverGuesses(t *testing.T) {
 	}
 }
 
+// TestLeads: what the files name is the user's word, where nobody else could have taken it.
+func TestLeads(t *testing.T) {
+	const mysql, joe = 27, 1001
+	dir, own := t.TempDir(), t.TempDir()
+	f := func(want bool, network, address string, listens ...listener) {
+		t.Helper()
+		mine := target.Spec{Network: network, Address: address}
+		got := leads(mine, listens, func(uid int) bool { return uid == mysql }, func(path string) bool { return filepath.Dir(path) == dir })
+		if got != want {
+			t.Errorf("%s %+v: %v", address, listens, got)
+		}
+	}
+	f(true, "tcp", "localhost:3307", listener{"tcp", "127.0.0.1:3307", 0, mysql}, listener{"tcp", "127.0.0.1:3308", 0, joe})
+	f(false, "tcp", "localhost:3307", listener{"tcp", "[::1]:3307", 0, joe}, listener{"tcp", "127.0.0.1:3307", 0, mysql})
+	f(false, "tcp", "127.0.0.1:3307", listener{"tcp", "127.0.0.1:3307", 0, -1})
+	f(true, "tcp", "localhost:306", listener{"tcp", "127.0.0.1:306", 0, joe})
+	f(true, "tcp", "db1:3306", listener{"tcp", "127.0.0.1:3306", 0, joe})
+	for _, at := range []string{dir, own} {
+		l, err := net.Listen("unix", filepath.Join(at, "s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+	}
+	if err := errors.Join(os.Symlink(dir+"/s", own+"/to"), os.Symlink(own+"/s", dir+"/to")); err != nil {
+		t.Fatal(err)
+	}
+	f(true, "unix", own+"/s")
+	f(false, "unix", dir+"/s")
+	f(false, "unix", own+"/to")
+	f(false, "unix", dir+"/to")
+	f(true, "unix", dir+"/none")
+}
+
+func TestBelowShared(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "all")
+	if err := errors.Join(os.MkdirAll(dir+"/mine", 0o700), os.Chmod(dir, 0o777|os.ModeSticky)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{dir + "/s": true, dir + "/mine/s": true, "/etc/s": false, "/s": false, "/etc/nowhere/s": true} {
+		if got := belowShared(path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
+
+// TestDiscoverTaken: a password does not go to a socket that the defaults files name where somebody else could have put it, whatever name
+// it was made under.
+func TestDiscoverTaken(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root gives a file to another user")
+	}
+	s := servers.Start(t, "mariadb")
+	s.Exec(t, "CREATE USER joe@localhost IDENTIFIED BY 'secret7'")
+	a := alone(t)
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	moved := filepath.Join(dir, "db.sock")
+	if err := os.Link(s.Socket, moved); err != nil {
+		t.Fatal(err)
+	}
+	clientFile(t, "[client]\nuser=joe\npassword=secret7\nsocket="+moved+"\n")
+	const nobody = 65534
+	for uid, want := range map[int]LoginState{0: LoginOK, nobody: LoginUntried} {
+		if err := os.Chown(moved, uid, -1); err != nil {
+			t.Fatal(err)
+		}
+		before := s.Status(t, "Connections")
+		d := discover(t, a, moved)
+		if len(d.Found) != 1 || d.Found[0].Login != want || (len(d.Notes) == 1) != (want == LoginUntried) {
+			t.Errorf("the socket of user %d: %+v, notes %q, want %s", uid, d.Found, d.Notes, want)
+		}
+		if n := s.Status(t, "Connections") - before - 1; n > 1 {
+			t.Errorf("%d connections", n)
+		}
+	}
+}
+
 // TestDiscoverLocalhost: what the file calls localhost is the address that may be looked at.
 func TestDiscoverLocalhost(t *testing.T) {
 	s := servers.Start(t, "mariadb")

@@ -19,7 +19,7 @@ type GraphQuery struct {
 	Target   string
 	From, To time.Time
 	Points   int           // the most that each line may have, when Step is 0
-	Step     time.Duration // of whole seconds; beyond a minute it is rounded up to whole minutes
+	Step     time.Duration // of whole seconds; beyond a minute, and where seconds are not kept any more, it is rounded up to whole minutes
 	Panels   []string      // ids; none: all
 	Compare  time.Duration // how long before the same lines are wanted too; 0: they are not
 }
@@ -87,6 +87,15 @@ func (s *Service) Graphs(ctx context.Context, q GraphQuery) (Graphs, error) {
 	if step <= 0 {
 		step = stepFor(q.To.Sub(q.From), max(q.Points, 1))
 	}
+	if step < 60 {
+		old, err := s.dropped(ctx, q.From.Unix())
+		if err != nil {
+			return Graphs{}, err
+		}
+		if old {
+			step = 60
+		}
+	}
 	if step > 60 { // a long time is read by the minute, whatever its points are asked to be
 		step = (step + 59) / 60 * 60
 	}
@@ -106,7 +115,7 @@ func (s *Service) Graphs(ctx context.Context, q GraphQuery) (Graphs, error) {
 	}
 	var before [][]GraphLine
 	if back := int64(q.Compare / time.Second); back > 0 {
-		if before, err = s.trace(ctx, q.Target, from-back, to-back, step, panels, false); err != nil {
+		if before, err = s.compared(ctx, q.Target, from-back, to-back, step, panels); err != nil {
 			return g, err
 		}
 	}
@@ -228,6 +237,46 @@ func (s *Service) trace(ctx context.Context, target string, from, to, step int64
 		out = append(out, lines)
 	}
 	return out, nil
+}
+
+// dropped reports whether of a moment only minutes are kept.
+func (s *Service) dropped(ctx context.Context, second int64) (old bool, err error) {
+	r, err := s.Series.Reader(second*1000, second*1000)
+	if err != nil {
+		return false, err
+	}
+	old, err = r.Dropped(ctx, second*1000)
+	return old, errors.Join(err, r.Close())
+}
+
+// compared is trace for lines that are drawn beside others: in the same steps, also where only minutes are kept. A step then has the
+// figures of the minute that its middle lies in.
+func (s *Service) compared(ctx context.Context, target string, from, to, step int64, panels []panel.Panel) ([][]GraphLine, error) {
+	old := false
+	if step < 60 {
+		var err error
+		if old, err = s.dropped(ctx, from); err != nil {
+			return nil, err
+		}
+	}
+	if !old {
+		return s.trace(ctx, target, from, to, step, panels, false)
+	}
+	lo := floorTo(from, 60)
+	out, err := s.trace(ctx, target, lo, floorTo(to+59, 60), 60, panels, false)
+	for _, lines := range out {
+		for i, l := range lines {
+			if l.Unknown != "" {
+				continue
+			}
+			fine := make([]float64, (to-from)/step)
+			for j := range fine {
+				fine[j] = l.Mean[(from+int64(j)*step+step/2-lo)/60]
+			}
+			lines[i].Mean = fine
+		}
+	}
+	return out, err
 }
 
 // promWindow returns over how long rates in PromQL are taken: a step, and not less than what sources that are read rarely need.

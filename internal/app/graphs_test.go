@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -444,6 +445,94 @@ func TestGraphsOfALongTime(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestGraphsOfMinutesAlone looks closely at a time whose seconds are not kept any more: no line is torn.
+func TestGraphsOfMinutesAlone(t *testing.T) {
+	const old, young = 3600, 300 // seconds that are written, those of the first hour are dropped
+	dir := filepath.Join(t.TempDir(), "s")
+	write := func(from, to int64, after func(*series.Store)) {
+		t.Helper()
+		st, err := series.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := from; i < to; i++ {
+			at := (graphStart + i) * 1000
+			r := reading.Reading{Target: "shop", At: time.UnixMilli(at), Samples: []metric.Sample{
+				{Name: "mysql_global_status_questions", Kind: metric.Counter, At: at, Value: float64(10 * i)},
+				{Name: "mysql_global_status_threads_running", At: at, Value: 5 + float64(i%3)},
+			}}
+			if err := st.AppendRound(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if after != nil {
+			after(st)
+		}
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(0, old, nil)
+	write(0, 0, func(st *series.Store) { waitForMinutes(t, st, (graphStart+old-900)*1000) })
+	parts, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range parts {
+		if p.IsDir() && p.Name() != "minutes" {
+			if err := os.RemoveAll(filepath.Join(dir, p.Name())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write(old, old+young, nil)
+	s := &Service{fleet: map[string]*member{}}
+	if s.Series, err = series.Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Series.Close()
+	known := func(what string, vs []float64, n int, want float64) {
+		t.Helper()
+		if len(vs) != n {
+			t.Fatalf("%s: %d points, want %d", what, len(vs), n)
+		}
+		for i, v := range vs {
+			if !(math.Abs(v-want) < 0.5) {
+				t.Errorf("%s, point %d: %v, want %v", what, i, v, want)
+			}
+		}
+	}
+	q := GraphQuery{Target: "shop", From: time.Unix(graphStart+601, 0), To: time.Unix(graphStart+1200, 0), Step: 10 * time.Second, Panels: []string{"throughput", "connections"}}
+	g, err := s.Graphs(t.Context(), q)
+	if err != nil || g.Step != 60 || g.From != graphStart+600 || g.To != graphStart+1200 {
+		t.Fatalf("from %d to %d by %d: %v", g.From-graphStart, g.To-graphStart, g.Step, err)
+	}
+	known("statements by the minute", g.line(t, "throughput", "statements").Mean, 10, 10)
+	known("running by the minute", g.line(t, "connections", "running").Mean, 10, 6)
+	q.From, q.To, q.Compare = time.Unix(graphStart+old+20, 0), time.Unix(graphStart+old+young-20, 0), 45*time.Minute
+	if g, err = s.Graphs(t.Context(), q); err != nil || g.Step != 10 {
+		t.Fatalf("step %d, %v", g.Step, err)
+	}
+	const n = (young - 40) / 10
+	for name, want := range map[string]float64{"statements": 10, "running": 6} {
+		l := g.line(t, map[string]string{"statements": "throughput", "running": "connections"}[name], name)
+		known(name, l.Mean, n, want)
+		known(name+" before", l.Compare, n, want)
+	}
+	s.Series.Close()
+	fresh := graphService(t) // one that is watched since a minute ago: its seconds are there
+	for i := range int64(60) {
+		r := reading.Reading{Target: "shop", At: time.Unix(graphStart+i, 0), Samples: []metric.Sample{{Name: "mysql_global_status_threads_running", At: (graphStart + i) * 1000, Value: 1}}}
+		if err := fresh.Series.AppendRound(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q = GraphQuery{Target: "shop", From: time.Unix(graphStart-3600, 0), To: time.Unix(graphStart+60, 0), Step: 10 * time.Second, Panels: []string{"connections"}}
+	if g, err := fresh.Graphs(t.Context(), q); err != nil || g.Step != 10 {
+		t.Errorf("what was never watched is taken for dropped: step %d, %v", g.Step, err)
 	}
 }
 

@@ -323,6 +323,14 @@ func (l *looks) remember(v Verdict) {
 	l.short[v.Target] = v
 }
 
+// isDue reports whether a target's next look is due and not under way.
+func (l *looks) isDue(name string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, looked := l.at[name]
+	return !looked && !l.due[name].After(now)
+}
+
 // next picks a target that is due among those that are up, the longest overdue first, and marks it as being looked at.
 func (l *looks) next(up []string, now time.Time) (string, bool) {
 	l.mu.Lock()
@@ -371,7 +379,7 @@ func (s *Service) judgeAll(ctx context.Context, every time.Duration) {
 	for {
 		var up []string
 		for _, m := range s.Fleet() {
-			if m.State != nil && m.State.Up && s.mayLook(ctx, m.Entry) {
+			if m.State != nil && m.State.Up && s.looks.isDue(m.Entry.Name, time.Now()) && s.mayLook(ctx, m.Entry) {
 				up = append(up, m.Entry.Name)
 			}
 		}
@@ -410,7 +418,7 @@ func (s *Service) mayLook(ctx context.Context, e ledger.Target) bool {
 	if s.tasks.changes(e.Name) {
 		return false
 	}
-	if !s.tasks.changes("") { // a task without a target works on this machine
+	if !s.tasks.changes("") && s.app.experimenting() == "" { // a task without a target works on this machine
 		return true
 	}
 	url := e.URL

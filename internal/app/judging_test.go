@@ -14,6 +14,7 @@ import (
 	"dyno/internal/finding"
 	"dyno/internal/journal"
 	"dyno/internal/store/ledger"
+	"dyno/internal/store/trials"
 	"dyno/test/servers"
 )
 
@@ -273,7 +274,7 @@ func TestAnotherServerIsLookedAtAnew(t *testing.T) {
 		if _, err := v.AddTarget(ctx, ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull}, true); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			if now := v.serverOf("shop"); now != "" && now != was {
 				return now
 			}
@@ -378,5 +379,15 @@ func TestLooksLeaveExperimentsAlone(t *testing.T) {
 		f("there", "mysql://root@db.example:3306", false)
 	})
 	during(Task{Kind: "prove", Target: "there"}, func() { f("there", "mysql://root@db.example:3306", true) })
+	f("named", "", true)
+	d, err := trials.Create(a.experimentDir("x-1"), trials.Header{ID: "x-1", Started: time.Now()}) // as another program does
+	if err != nil {
+		t.Fatal(err)
+	}
+	f("named", "", false)
+	f("there", "mysql://root@db.example:3306", true)
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
 	f("named", "", true)
 }

@@ -35,7 +35,7 @@ func (s *Service) keep(ctx context.Context, m *member, r reading.Reading) {
 		s.trouble.say(s.log, "the state of "+r.Target+" was not stored", err)
 	}
 	for i := range r.Events {
-		if err := s.mark(context.WithoutCancel(ctx), &r.Events[i]); err != nil {
+		if err := s.mark(ctx, &r.Events[i]); err != nil {
 			s.trouble.say(s.log, "an event of "+r.Target+" was not stored", err)
 		}
 	}
@@ -44,7 +44,10 @@ func (s *Service) keep(ctx context.Context, m *member, r reading.Reading) {
 	}
 }
 
+// mark keeps an event, also when whoever saw it is ending.
 func (s *Service) mark(ctx context.Context, e *event.Event) (err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTime)
+	defer cancel()
 	if e.ID == "" {
 		if e.ID, err = s.ledger.NewID(ctx, ledger.EventID); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -66,6 +67,27 @@ func TestFullDiskIsAGap(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	f(5, false, false)
+}
+
+// TestMarksAreKeptAtTheEnd: what was seen last is on the timeline, though the watching ends meanwhile.
+func TestMarksAreKeptAtTheEnd(t *testing.T) {
+	a := alone(t)
+	l, err := a.Ledger(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Service{app: a, ledger: l}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	at := time.Unix(60_000, 0)
+	e := event.Event{At: at, Target: "shop", Kind: event.Config, Text: "another plan"}
+	if err := s.mark(ctx, &e); err != nil || e.ID == "" {
+		t.Fatalf("%+v: %v", e, err)
+	}
+	all, err := a.Events(t.Context(), "shop", at.Add(-time.Second), at.Add(time.Second))
+	if err != nil || len(all) != 1 || all[0].ID != e.ID {
+		t.Errorf("kept %+v, %v", all, err)
+	}
 }
 
 func TestNewestIsWhatStillLives(t *testing.T) {

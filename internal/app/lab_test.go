@@ -212,7 +212,7 @@ func TestLabRunsARecipe(t *testing.T) {
 		if err := l.service.CancelTask(task.ID); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			if now, _ := l.service.Task(task.ID); now.State != TaskRunning {
 				return now
 			}

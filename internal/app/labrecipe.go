@@ -210,7 +210,7 @@ func (l *Lab) Recipe(ctx context.Context, name, scale string, set map[string]str
 	x.Needs.Disk, x.Needs.DiskFree = known.Of(float64(c.Needs.Disk)), known.Of(float64(c.Needs.DiskFree))
 	x.Needs.Memory, x.Needs.MemoryFree = known.Of(float64(c.Needs.Memory)), known.Of(float64(c.Needs.MemFree))
 	x.Problems, x.Warnings = append(x.Problems, c.Needs.Problems...), append(x.Warnings, c.Needs.Warnings...)
-	if id := l.running(); id != "" {
+	if id := l.app.experimenting(); id != "" {
 		x.Problems = append(x.Problems, "experiment "+id+" runs on this machine: two at a time would spoil each other's figures")
 	}
 	return x, nil

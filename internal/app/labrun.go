@@ -74,14 +74,14 @@ func (l *Lab) Live(task string) (LabLive, bool) {
 	return x.at(time.Now()), true
 }
 
-// running returns the id of an experiment that some process carries out on this machine, below the same home.
-func (l *Lab) running() string {
-	entries, err := os.ReadDir(l.app.experiments())
+// experimenting returns the id of an experiment that some process carries out on this machine, below the same home; "" when none does.
+func (a *App) experimenting() string {
+	entries, err := os.ReadDir(a.experiments())
 	if err != nil {
 		return ""
 	}
 	for _, e := range entries {
-		if _, busy := trials.Busy(l.app.experimentDir(e.Name())); busy {
+		if _, busy := trials.Busy(a.experimentDir(e.Name())); busy {
 			return e.Name()
 		}
 	}
@@ -111,7 +111,7 @@ func (l *Lab) Resume(ctx context.Context, id, by string) (Task, error) {
 }
 
 func (l *Lab) start(ctx context.Context, x Task, o CompareOptions) (Task, error) {
-	if id := l.running(); id != "" {
+	if id := l.app.experimenting(); id != "" {
 		return Task{}, fmt.Errorf("%w: experiment %s runs on this machine, and two at a time spoil each other's figures", ErrTaskBusy, id)
 	}
 	c, err := l.app.PrepareComparison(ctx, o)

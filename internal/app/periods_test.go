@@ -154,7 +154,7 @@ func TestComparePeriods(t *testing.T) {
 	if c := change("f", digest.Unclear); c.Reason != "it ran 3 times in one of the periods, 30 times are needed" || c.Mean.OK() {
 		t.Errorf("%+v", c)
 	}
-	if want := "1 class that the period before has not takes 5 % of the time of the period after or more"; !slices.Contains(p.Reasons, want) {
+	if want := "1 class not in the period before takes 5 % or more of the time of the period after"; !slices.Contains(p.Reasons, want) {
 		t.Errorf("%q has not %q", p.Reasons, want)
 	}
 	if p.Before.Coverage.Seconds != 61*60 || p.After.Coverage.Seconds != 30*60 || len(p.Notes) != 2 {

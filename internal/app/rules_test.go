@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"dyno/internal/advise"
@@ -49,35 +51,46 @@ func TestEveryRuleHasItsTwin(t *testing.T) {
 	}
 }
 
-// kept reads the snapshots of planted faults that the corpus holds, by file name.
+// kept returns the snapshots of planted faults that the corpus holds, by file name. Nobody changes them.
 func kept(t testing.TB) map[string]*snapshot.Snapshot {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "advise", "testdata", "faults", "*.json.gz"))
-	if err != nil || len(files) == 0 {
+	out, err := corpus()
+	if err != nil || len(out) == 0 {
 		t.Fatalf("no snapshots of faults: %v", err)
 	}
+	return out
+}
+
+// corpus reads them once for all tests.
+var corpus = sync.OnceValues(func() (map[string]*snapshot.Snapshot, error) {
+	files, err := filepath.Glob(filepath.Join("..", "advise", "testdata", "faults", "*.json.gz"))
 	out := map[string]*snapshot.Snapshot{}
 	for _, f := range files {
-		r, err := os.Open(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		z, err := gzip.NewReader(r)
-		if err != nil {
-			t.Fatalf("%s: %v", f, err)
-		}
-		b, err := io.ReadAll(z)
-		if err != nil {
-			t.Fatalf("%s: %v", f, err)
-		}
-		r.Close()
-		s, err := snapshot.Decode(b)
-		if err != nil {
-			t.Fatalf("%s: %v", f, err)
+		s, rerr := unpacked(f)
+		if rerr != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", f, rerr))
+			continue
 		}
 		out[filepath.Base(f)] = s
 	}
-	return out
+	return out, err
+})
+
+func unpacked(file string) (*snapshot.Snapshot, error) {
+	r, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(z)
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.Decode(b)
 }
 
 var corpusName = regexp.MustCompile(`^([a-z-]+(?:\+[a-z-]+)?)\.(mariadb|mysql)\.([0-9]+)\.json\.gz$`)

@@ -156,6 +156,15 @@ func TestSettingsOfAService(t *testing.T) {
 	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull}, false); err != nil {
 		t.Fatal(err)
 	}
+	db := s.DB(t, "")
+	connections := func() (n int) {
+		t.Helper()
+		if err := db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'root'").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := connections()
 	v, err := a.Serve(t.Context(), Serving{Series: series.Options{Retention: 48 * time.Hour}, Looking: Looking{Only: []string{"/nowhere"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -175,6 +184,12 @@ func TestSettingsOfAService(t *testing.T) {
 		}
 		if time.Now().After(end) {
 			t.Fatal("the server is not watched")
+		}
+	}
+	const most = 4 // see docs/observe.md
+	for end := time.Now().Add(2 * time.Minute); connections() > before+most; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("watching takes %d connections", connections()-before)
 		}
 	}
 	x, err := v.Settings(t.Context())
@@ -205,4 +220,36 @@ func TestSettingsOfAService(t *testing.T) {
 	if err := v.RemoveTarget(t.Context(), "shop"); !errors.Is(err, ledger.ErrNotFound) {
 		t.Errorf("removed twice: %v", err)
 	}
+}
+
+// TestWhatIsForgottenWasWritten: what earlier searches were told is forgotten once the inventory is another one, and not for a change that
+// did not come about.
+func TestWhatIsForgottenWasWritten(t *testing.T) {
+	a := alone(t)
+	shop := ledger.Target{Name: "shop", URL: "mysql://db1"}
+	if _, err := a.AddTarget(t.Context(), shop, false); err != nil {
+		t.Fatal(err)
+	}
+	v, err := a.Serve(t.Context(), Serving{Targets: []string{"shop"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	f := func(what string, forgotten bool, err error) {
+		t.Helper()
+		if got := v.desk.seek.at.IsZero(); got != forgotten || (err == nil) != forgotten {
+			t.Errorf("%s: %v, forgotten: %v", what, err, got)
+		}
+		v.desk.seek.at = time.Now()
+	}
+	f("nothing", true, nil)
+	add := func(url string, replace bool) error {
+		_, err := v.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: url}, replace)
+		return err
+	}
+	f("a password in the URL", false, add("mysql://u:secret7@db2", true))
+	f("a name that is taken", false, add("mysql://db2", false))
+	f("another address", true, add("mysql://db2", true))
+	f("an unknown name", false, v.RemoveTarget(t.Context(), "none"))
+	f("the target", true, v.RemoveTarget(t.Context(), "shop"))
 }

@@ -15,7 +15,7 @@ import (
 // ended waits until a task is over.
 func ended(t *testing.T, s *Service, id string) Task {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if x, ok := s.Task(id); ok && x.State != TaskRunning {
 			return x
 		}
@@ -48,7 +48,7 @@ func TestTaskTellsHowItWent(t *testing.T) {
 	if err != nil || x.ID == "" || x.ID == "mine" || x.State != TaskRunning || x.By != "ann" {
 		t.Fatalf("%+v %v", x, err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); len(x.Notes) == 0 || x.Notes[len(x.Notes)-1].Text != fmt.Sprint("note ", maxNotes+6); x, _ = s.Task(x.ID) {
+	for deadline := time.Now().Add(2 * time.Minute); len(x.Notes) == 0 || x.Notes[len(x.Notes)-1].Text != fmt.Sprint("note ", maxNotes+6); x, _ = s.Task(x.ID) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%+v", x)
 		}

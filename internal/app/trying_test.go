@@ -73,7 +73,7 @@ func TestTry(t *testing.T) {
 				dirs = []string{d}
 			}
 			got := map[string]finding.Finding{}
-			for range 5 { // three pairs on a busy machine may say nothing, and then say so
+			for range 5 { // three pairs on a busy machine may say nothing, and then say so: that one is tried again
 				if err := a.Try(t.Context(), tg, &d, TryOptions{Rows: 6000, Pairs: 3, ServerDirs: dirs}); err != nil {
 					t.Fatal(err)
 				}
@@ -84,6 +84,7 @@ func TestTry(t *testing.T) {
 				if got["f-a"].Tested.Result != "unstable" {
 					break
 				}
+				d.Findings = []finding.Finding{got["f-a"]}
 			}
 			if after := count(); after != before {
 				t.Errorf("trying changed the target: %d statements", after-before)

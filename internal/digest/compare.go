@@ -303,13 +303,13 @@ func (c *Comparison) conclude(o CompareOptions) {
 		say("%s slower by more than noise and %.3g %%", countedClasses(worse), 100*o.Margin)
 	}
 	if fresh > 0 {
-		say("%s that %s has not %s %.3g %% of the time of %s or more", countedClasses(fresh), o.Sides[0], takeOrTakes(fresh), 100*o.NewShare, o.Sides[1])
+		say("%s not in %s %s %.3g %% or more of the time of %s", countedClasses(fresh), o.Sides[0], takeOrTakes(fresh), 100*o.NewShare, o.Sides[1])
 	}
 	if better > 0 {
 		say("%s faster by more than noise and %.3g %%", countedClasses(better), 100*o.Margin)
 	}
 	if unclear > 0 {
-		say("%s that matter in time cannot be judged, or are within noise but not surely the same", countedClasses(unclear))
+		say("%s with %.3g %% or more of the time may have changed or not: too few statements, or too much noise", countedClasses(unclear), 100*o.MinShare)
 	}
 	switch {
 	case worse > 0 || fresh > 0:

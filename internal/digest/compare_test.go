@@ -72,7 +72,7 @@ func TestCompareResult(t *testing.T) {
 	f(one("x", 0.01), one("x", 0.01), stat.Same, "")
 	f(one("x", 0.01), one("x", 0.02), stat.Worse, "1 class slower")
 	f(one("x", 0.02), one("x", 0.01), stat.Better, "1 class faster")
-	f(one("x", 0.01), one("y", 0.01), stat.Worse, "that A has not takes")
+	f(one("x", 0.01), one("y", 0.01), stat.Worse, "1 class not in A takes 5 % or more of the time of B")
 	f(map[string][][]float64{"x": {{1, 2, 3}}}, map[string][][]float64{"x": {{1, 2, 3}}}, stat.Invalid, "no class is in both often enough")
 	f(map[string][][]float64{}, map[string][][]float64{}, stat.Invalid, "no class")
 	// A class that hardly takes any time makes nothing worse.

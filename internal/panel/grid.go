@@ -75,7 +75,8 @@ func pace(ps []metric.Point) gap {
 	return g
 }
 
-// is reports whether nothing was observed within d. It wants to hear of every distance: one that is usual ends what was odd.
+// is reports whether nothing was observed within d. It wants to hear of every distance: one that is usual ends what was odd, as the end of
+// a series does.
 func (g *gap) is(d int64) bool {
 	if float64(d) <= patience*float64(g.usual) {
 		if d < g.usual {
@@ -138,6 +139,7 @@ func (t *Tracer) Rate(ps []metric.Point, long int64) {
 		p, q := &ps[i-1], &ps[i]
 		d := q.At - p.At
 		if p.Value != p.Value || q.Value != q.Value || d <= 0 {
+			g.odd = 0
 			continue
 		}
 		if long > 0 && d > long || long == 0 && g.is(d) {
@@ -158,6 +160,7 @@ func (t *Tracer) Gauge(ps []metric.Point) {
 	for i := range ps {
 		p := &ps[i]
 		if p.Value != p.Value {
+			g.odd = 0
 			continue
 		}
 		until := p.At + g.usual

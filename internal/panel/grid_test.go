@@ -118,6 +118,33 @@ func TestTracerPausesAlike(t *testing.T) {
 	f("gauge", func(x *Tracer) { x.Gauge(ps) }, 0, 124)
 }
 
+// TestTracerPausesAroundAnEnd has a pause before a series ends and one of the same length after it began anew: they are not in a row.
+func TestTracerPausesAroundAnEnd(t *testing.T) {
+	var ps []metric.Point
+	for _, s := range []int64{0, 1, 2, 32, 33, 60, 90, 120} {
+		v := float64(s)
+		if s == 33 {
+			v = nan
+		}
+		ps = append(ps, metric.Point{At: at + s*1000, Value: v})
+	}
+	f := func(name string, trace func(x *Tracer)) {
+		t.Helper()
+		x := NewTracer(Grid{From: at - 1000, Cell: 1000, N: 121})
+		c := x.None()
+		x.Begin()
+		trace(x)
+		x.Add(&c)
+		for _, s := range []int64{10, 40, 70, 100} { // the second time in a row it is read more rarely
+			if v := c.Mean[s]; (v == v) != (s == 100) {
+				t.Errorf("%s in second %d: %v", name, s, v)
+			}
+		}
+	}
+	f("rate", func(x *Tracer) { x.Rate(ps, 0) })
+	f("gauge", func(x *Tracer) { x.Gauge(ps) })
+}
+
 func TestTracerGauges(t *testing.T) {
 	f := func(name string, ps []metric.Point, want ...float64) {
 		t.Helper()

@@ -49,6 +49,17 @@ func (r *Reader) MinutesUntil(ctx context.Context) (int64, error) {
 	return r.q.made, nil
 }
 
+// Dropped reports whether of a time only minutes are kept, and no seconds any more.
+func (r *Reader) Dropped(ctx context.Context, at int64) (bool, error) {
+	if r.q.any && at >= r.q.first {
+		return false, nil
+	}
+	if err := r.q.coarse(ctx); err != nil {
+		return false, failed("read", r.s.dir, err)
+	}
+	return r.q.dropped, nil
+}
+
 // Stale reports whether the value is not one but tells that its series ended there.
 func Stale(v float64) bool { return value.IsStaleNaN(v) }
 

@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"sort"
@@ -68,8 +69,25 @@ func StartSpeedometer(cpus []int) (*Speedometer, error) {
 
 func (s *Speedometer) run(cpus []int, started chan<- error) {
 	defer close(s.done)
-	// The thread ends with the goroutine: its mask is good for nobody else.
+	// The thread ends with the goroutine: its mask is good for nobody else. The main thread would not end, and its mask is what
+	// others take for the program's: it is held until the work is done on another thread.
 	runtime.LockOSThread()
+	if unix.Gettid() == os.Getpid() {
+		other := make(chan struct{})
+		go func() {
+			defer close(other)
+			runtime.LockOSThread()
+			s.measure(cpus, started)
+		}()
+		<-other
+		runtime.UnlockOSThread()
+		return
+	}
+	s.measure(cpus, started)
+}
+
+// measure works on the thread that it is locked to, and narrows its mask.
+func (s *Speedometer) measure(cpus []int, started chan<- error) {
 	before, _ := threadTime() // the thread may have done other work before
 	var w speedWork
 	w.fill()

@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -44,6 +45,24 @@ func TestSpeedometer(t *testing.T) {
 	}
 	if _, err := StartSpeedometer([]int{1000}); err == nil {
 		t.Error("a CPU that is not there is measured")
+	}
+}
+
+// TestSpeedometerLeavesTheMainThread starts so many that some begin on the main thread, whose mask is the program's for others.
+func TestSpeedometerLeavesTheMainThread(t *testing.T) {
+	cpus, err := Allowed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		s, err := StartSpeedometer(cpus[:1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Stop()
+	}
+	if now, err := Affinity(os.Getpid()); err != nil || len(now) != len(cpus) {
+		t.Errorf("the main thread may use %v of %v after it, %v", now, cpus, err)
 	}
 }
 

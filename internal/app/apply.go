@@ -86,6 +86,22 @@ func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progr
 	return e, a.mark(ctx, event.Event{At: e.Started, Until: e.Ended, Target: e.Target, Kind: event.Action, Text: e.Action.SQL, Ref: e.ID})
 }
 
+// PreviewUndo asks the server what taking the action of an entry back would mean. It changes nothing, not even the journal.
+func (a *App) PreviewUndo(ctx context.Context, t *target.Target, e journal.Entry, o act.Options) (UndoPreview, error) {
+	r, err := act.PlanUndo(ctx, t, e, o)
+	if err != nil {
+		return UndoPreview{}, err
+	}
+	p := UndoPreview{Entry: r.Entry, SQL: r.SQL, Notes: r.Warnings, Against: r.Blockers}
+	if r.Entry.State == journal.Failed && r.Entry.Error != "" {
+		p.Notes = append(p.Notes, r.Entry.Error)
+	}
+	if e.State != r.Entry.State {
+		p.Notes = append(p.Notes, fmt.Sprintf("the journal says %s; the server was asked and shows: %s", e.State, r.Entry.State))
+	}
+	return p, nil
+}
+
 // Undo takes an action back.
 func (a *App) Undo(ctx context.Context, t *target.Target, id string, o act.Options, sink progress.Sink, note func(string)) (journal.Entry, error) {
 	l, err := a.Ledger(ctx)

@@ -193,18 +193,7 @@ func (s *Service) PreviewUndo(ctx context.Context, id string, o act.Options) (Un
 		return UndoPreview{}, err
 	}
 	defer t.Close()
-	r, err := act.PlanUndo(ctx, t, e, o)
-	if err != nil {
-		return UndoPreview{}, err
-	}
-	p := UndoPreview{Entry: r.Entry, SQL: r.SQL, Notes: r.Warnings, Against: r.Blockers}
-	if r.Entry.State == journal.Failed && r.Entry.Error != "" {
-		p.Notes = append(p.Notes, r.Entry.Error)
-	}
-	if e.State != r.Entry.State {
-		p.Notes = append(p.Notes, fmt.Sprintf("the journal says %s; the server was asked and shows: %s", e.State, r.Entry.State))
-	}
-	return p, nil
+	return s.app.PreviewUndo(ctx, t, e, o)
 }
 
 // UndoChange takes an action back in a task, if confirm is the SQL that does it.

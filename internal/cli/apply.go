@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dyno/internal/act"
+	"dyno/internal/app"
 	"dyno/internal/journal"
 )
 
@@ -78,29 +79,47 @@ func (e *env) undo() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if !execute {
-			if e.json() {
-				return e.writeJSON(struct {
-					Action  journal.Entry `json:"action"`
-					Execute bool          `json:"execute"`
-				}{entry, false})
-			}
-			if entry.Action.Undo == "" {
-				fmt.Fprintf(e.Out, "%s left nothing to take back.\n", entry.ID)
-				return nil
-			}
-			fmt.Fprintf(e.Out, "Would run on %s:\n  %s\n\nNothing was changed. To do it: dyno undo %s --execute\n", entry.Target, entry.Action.Undo, entry.ID)
-			return nil
-		}
 		t, err := e.app.OpenEntry(c.Context(), entry, e.login)
 		if err != nil {
 			return err
 		}
 		defer t.Close()
+		p, err := e.app.PreviewUndo(c.Context(), t, entry, o)
+		if err != nil {
+			return err
+		}
+		if e.json() && !execute {
+			return e.writeJSON(struct {
+				Action  journal.Entry   `json:"action"`
+				Execute bool            `json:"execute"`
+				Preview app.UndoPreview `json:"preview"`
+			}{p.Entry, false, p})
+		}
+		if !e.json() {
+			e.printUndo(p)
+		}
+		if !execute {
+			fmt.Fprintf(e.Out, "\nNothing was changed. To do it: dyno undo %s --execute\n", entry.ID)
+			return nil
+		}
+		o.Agreed = p.SQL
 		entry, err = e.app.Undo(c.Context(), t, a[0], o, e.progress(), func(s string) { e.remark("%s", s) })
 		return e.acted(entry, err, "Taken back", "")
 	}
 	return c
+}
+
+func (e *env) printUndo(p app.UndoPreview) {
+	fmt.Fprintf(e.Out, "Takes back on %s:\n", p.Entry.Target)
+	if p.SQL != "" {
+		fmt.Fprintf(e.Out, "\n  %s\n\n", p.SQL)
+	}
+	for _, n := range p.Notes {
+		fmt.Fprintln(e.Out, "Note: "+n)
+	}
+	for _, b := range p.Against {
+		fmt.Fprintln(e.Out, "Against it: "+b)
+	}
 }
 
 // acted prints what an action came to.

@@ -277,10 +277,13 @@ func TestApplyUndoProof(t *testing.T) {
 	if out := p.dyno("diagnose", box, "--output", "json"); out != "" {
 		t.Fatalf("cured, and yet: %s", out)
 	}
-	if out := p.dyno("undo", e.ID); !strings.Contains(out, "Nothing was changed") {
+	if out := p.dyno("undo", e.ID); !strings.Contains(out, "Nothing was changed") || !strings.Contains(out, "DROP INDEX") || strings.Contains(out, "Against it") {
 		t.Fatalf("dry run says %s", out)
 	}
 	p.dyno("undo", e.ID, "--execute")
+	if out := p.dyno("undo", e.ID); !strings.Contains(out, "Against it: it is undone") {
+		t.Fatalf("a dry run of what is undone says %s", out)
+	}
 	if out := p.dyno("diagnose", box, "--output", "json"); !strings.Contains(out, id) {
 		t.Fatalf("undone, and yet not found again: %q", out)
 	}

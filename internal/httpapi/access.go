@@ -458,7 +458,7 @@ func (v *Server) accessRoutes() {
 // audit tells what was tried, newest first.
 func (v *Server) audit(w http.ResponseWriter, r *http.Request) {
 	p := params{values: r.URL.Query()}
-	n, before := min(p.limit("limit", 100), 1000), p.limit("before", 0)
+	n, before := p.most(100, 1000), p.limit("before", 0)
 	if v.service.Access == nil || p.err != nil {
 		refuse(w, p.err)
 		return

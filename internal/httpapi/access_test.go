@@ -489,10 +489,28 @@ func TestReadOnly(t *testing.T) {
 			}
 		}
 		b.want(200, "GET", "/metrics", "")
-		if users { // one can still leave
-			b.want(404, "POST", "/api/dyno/v1/session/remove", `{"id":"x"}`)
-			b.want(200, "POST", "/api/dyno/v1/logout", `{}`)
+		if !users {
+			continue
 		}
+		const path = "/api/dyno/v1/session/remove"
+		good(t, g.store.AddUser(t.Context(), "ben", access.Viewer, pass))
+		ben, also := g.visitor(t), g.visitor(t)
+		his := ben.login("ben", pass).ID
+		before := auditCount(t, g, "refused: read_only")
+		if p := problemOf(t, b.want(403, "POST", path, `{"id":"`+his+`"}`)); p.Type != "read_only" || !strings.Contains(p.Hint, "dyno user password") {
+			t.Errorf("%+v", p)
+		}
+		ben.want(200, "GET", "/metrics", "")
+		if n := auditCount(t, g, "refused: read_only"); n != before+1 {
+			t.Error("nobody wrote down who tried")
+		}
+		// One can still leave.
+		own := also.login("anna", pass).ID
+		b.want(200, "POST", path, `{"id":"`+own+`"}`)
+		also.want(401, "GET", "/metrics", "")
+		ben.want(404, "POST", path, `{"id":"x"}`)
+		ben.want(200, "POST", path, `{"id":"`+his+`"}`)
+		b.want(200, "POST", "/api/dyno/v1/logout", `{}`)
 	}
 }
 

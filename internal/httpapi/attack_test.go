@@ -517,8 +517,9 @@ func TestCutAndMadeUpRequests(t *testing.T) {
 		good(t, err)
 		good(t, c.(*net.TCPConn).CloseWrite())
 		var b bytes.Buffer
-		_, _ = b.ReadFrom(c) // a reset is an answer too
-		if got, _, _ := strings.Cut(b.String(), "\r\n"); !strings.Contains(got, want) && got != "" || strings.Contains(b.String(), "mysql_up") {
+		_, _ = b.ReadFrom(c)                     // a reset is an answer too
+		gone := fmt.Sprint(" ", clientGone, " ") // on a busy machine the end of sending is seen before the answer is there
+		if got, _, _ := strings.Cut(b.String(), "\r\n"); !strings.Contains(got, want) && !strings.Contains(got, gone) && got != "" || strings.Contains(b.String(), "mysql_up") {
 			t.Errorf("%.60q: %s", raw, b.String())
 		}
 	}

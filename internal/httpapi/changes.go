@@ -34,7 +34,8 @@ type Acts interface {
 	PreviewChange(ctx context.Context, target, finding string, o act.Options) (app.Intent, error)
 	// ApplyChange does it if confirm is the SQL of the preview.
 	ApplyChange(ctx context.Context, target, finding, confirm, by string, o act.Options) (app.Task, error)
-	PreviewUndo(ctx context.Context, id string) (app.UndoPreview, error)
+	PreviewUndo(ctx context.Context, id string, o act.Options) (app.UndoPreview, error)
+	// UndoChange does it if confirm is the SQL of the preview with the same options.
 	UndoChange(ctx context.Context, id, confirm, by string, o act.Options) (app.Task, error)
 	ProveChange(ctx context.Context, id, by string, o capture.Options) (app.Task, error)
 }
@@ -55,12 +56,12 @@ func (v *Server) changeRoutes() {
 
 func (v *Server) changes(w http.ResponseWriter, r *http.Request) {
 	p := params{values: r.URL.Query()}
-	limit := min(p.limit("limit", 100), maxEntries)
+	limit := p.most(100, maxEntries)
 	if v.service.Changes == nil || p.err != nil {
 		refuse(w, p.err)
 		return
 	}
-	all, err := v.service.Changes.Journal(r.Context(), p.text("target"), max(1, limit))
+	all, err := v.service.Changes.Journal(r.Context(), p.text("target"), limit)
 	v.reply(w, r, map[string]any{"changes": list(all)}, err)
 }
 
@@ -191,12 +192,13 @@ func (v *Server) undo(w http.ResponseWriter, r *http.Request) {
 		v.fail(w, r, err)
 		return
 	}
+	o := act.Options{Blocking: x.Blocking}
 	if x.Execute {
-		t, err := v.service.Changes.UndoChange(r.Context(), x.ID, x.Confirm, userOf(r.Context()), act.Options{Blocking: x.Blocking})
+		t, err := v.service.Changes.UndoChange(r.Context(), x.ID, x.Confirm, userOf(r.Context()), o)
 		v.started(w, r, t, err)
 		return
 	}
-	p, err := v.service.Changes.PreviewUndo(r.Context(), x.ID)
+	p, err := v.service.Changes.PreviewUndo(r.Context(), x.ID, o)
 	v.reply(w, r, p, err)
 }
 

@@ -71,26 +71,34 @@ func (b *book) Report(_ context.Context, id string) (*report.Document, error) {
 	return &report.Document{Kind: report.Diagnosis, ID: id, Title: "Diagnosis of <script>alert(1)</script>", At: noon}, nil
 }
 
-func (b *book) PreviewChange(_ context.Context, target, id string, _ act.Options) (app.Intent, error) {
-	b.asked = "preview " + target + " " + id
+// waits tells of options that let writers wait.
+func waits(o act.Options) string {
+	if o.Blocking {
+		return ", writers wait"
+	}
+	return ""
+}
+
+func (b *book) PreviewChange(_ context.Context, target, id string, o act.Options) (app.Intent, error) {
+	b.asked = "preview " + target + " " + id + waits(o)
 	return app.Intent{Finding: finding.Finding{ID: id}, Diagnosis: "d-1", Preview: act.Preview{Words: "Would add an index.", Action: finding.Action{SQL: "ALTER TABLE t ADD KEY i (a)"}}}, nil
 }
 
-func (b *book) ApplyChange(_ context.Context, target, id, confirm, by string, _ act.Options) (app.Task, error) {
-	b.asked = "apply " + target + " " + id + " " + confirm + " by " + by
+func (b *book) ApplyChange(_ context.Context, target, id, confirm, by string, o act.Options) (app.Task, error) {
+	b.asked = "apply " + target + " " + id + " " + confirm + " by " + by + waits(o)
 	if confirm != "ALTER TABLE t ADD KEY i (a)" {
 		return app.Task{}, fmt.Errorf("%w: %w", ErrConflict, app.ErrPreviewChanged)
 	}
 	return app.Task{ID: "t-2"}, nil
 }
 
-func (b *book) PreviewUndo(_ context.Context, id string) (app.UndoPreview, error) {
-	b.asked = "preview undo " + id
+func (b *book) PreviewUndo(_ context.Context, id string, o act.Options) (app.UndoPreview, error) {
+	b.asked = "preview undo " + id + waits(o)
 	return app.UndoPreview{SQL: "ALTER TABLE t DROP KEY i"}, nil
 }
 
-func (b *book) UndoChange(_ context.Context, id, confirm, by string, _ act.Options) (app.Task, error) {
-	b.asked = "undo " + id + " " + confirm + " by " + by
+func (b *book) UndoChange(_ context.Context, id, confirm, by string, o act.Options) (app.Task, error) {
+	b.asked = "undo " + id + " " + confirm + " by " + by + waits(o)
 	return app.Task{ID: "t-3"}, nil
 }
 
@@ -117,6 +125,7 @@ func TestFindingsAndChanges(t *testing.T) {
 	f("GET", "findings?target=shop&limit=9999", "", 200, `"history":[{"id":"d-1"`, "verdicts shop 200")
 	f("GET", "findings?target=other", "", 404, "not_found", "verdicts other 50")
 	f("GET", "findings", "", 400, "bad_data", "")
+	f("GET", "findings?target=shop&limit=0", "", 400, "it is from 1 to 200", "")
 	f("GET", "verdicts", "", 200, `"worst":"A table is read whole","severity":"warning","share":0.4`, "verdicts  0")
 	f("GET", "diagnosis?id=d-1", "", 200, `"missing-index-1"`, "")
 	f("GET", "diagnosis?id=d-2", "", 404, "not_found", "")
@@ -128,6 +137,9 @@ func TestFindingsAndChanges(t *testing.T) {
 	f("POST", "diagnose", `{"target":"busy"}`, 409, "conflict", "diagnose busy by local 0s false")
 	f("GET", "changes", "", 200, `{"changes":[{"id":"a-1"`, "journal  100")
 	f("GET", "changes?target=shop&limit=5", "", 200, `"by":"ann"`, "journal shop 5")
+	f("GET", "changes?limit=9999", "", 200, `"by":"ann"`, "journal  1000")
+	f("GET", "changes?limit=0", "", 400, "it is from 1 to 1000", "")
+	f("GET", "changes?limit=-1", "", 400, "limit", "")
 	f("GET", "change?id=a-1", "", 200, `"id":"a-1"`, "")
 	f("GET", "change?id=a-2", "", 404, "not_found", "")
 	f("POST", "apply", `{"target":"shop","finding":"x"}`, 200, `"execute":false,"preview":{`, "preview shop x")
@@ -138,6 +150,11 @@ func TestFindingsAndChanges(t *testing.T) {
 	f("POST", "undo", `{"id":"a-1"}`, 200, `"sql":"ALTER TABLE t DROP KEY i"`, "preview undo a-1")
 	f("POST", "undo", `{"id":"a-1","execute":true}`, 400, "confirm", "")
 	f("POST", "undo", `{"id":"a-1","execute":true,"confirm":"x"}`, 202, `"t-3"`, "undo a-1 x by local")
+	// What is shown is what would be done in the same way.
+	f("POST", "apply", `{"target":"shop","finding":"x","blocking":true}`, 200, `"preview"`, "preview shop x, writers wait")
+	f("POST", "apply", `{"target":"shop","finding":"x","blocking":true,"execute":true,"confirm":"ALTER TABLE t ADD KEY i (a)"}`, 202, `"t-2"`, "apply shop x ALTER TABLE t ADD KEY i (a) by local, writers wait")
+	f("POST", "undo", `{"id":"a-1","blocking":true}`, 200, `"sql"`, "preview undo a-1, writers wait")
+	f("POST", "undo", `{"id":"a-1","blocking":true,"execute":true,"confirm":"x"}`, 202, `"t-3"`, "undo a-1 x by local, writers wait")
 	f("POST", "prove", `{"id":"a-1","window":3}`, 202, `"t-4"`, "prove a-1 by local 3s")
 	f("POST", "prove", `{"window":3}`, 400, "id is missing", "")
 	f("GET", "report?id=d-1", "", 200, `"kind": "diagnosis"`, "")

@@ -40,7 +40,7 @@ func (v *Server) findingRoutes() {
 func (v *Server) findings(w http.ResponseWriter, r *http.Request) {
 	p := params{values: r.URL.Query()}
 	name := p.need("target")
-	limit := min(p.limit("limit", 50), maxVerdicts)
+	limit := p.most(50, maxVerdicts)
 	if v.service.Findings == nil || p.err != nil {
 		refuse(w, p.err)
 		return
@@ -51,7 +51,7 @@ func (v *Server) findings(w http.ResponseWriter, r *http.Request) {
 		Diagnosis *app.Judged   `json:"diagnosis,omitempty"`
 		History   []app.Verdict `json:"history"`
 	}{Target: name, Every: v.service.Findings.JudgedEvery().Seconds()}
-	history, err := v.service.Findings.Verdicts(r.Context(), name, max(1, limit))
+	history, err := v.service.Findings.Verdicts(r.Context(), name, limit)
 	x.History = list(history)
 	if err == nil && len(history) > 0 {
 		var d app.Judged

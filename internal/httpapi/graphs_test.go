@@ -86,6 +86,12 @@ func TestGraphsJSON(t *testing.T) {
 	refused("target=shop&compare=-1")
 	refused("target=shop&compare=0.5")
 	refused("target=shop&step=1&from=0&to=100000")
+	refused("target=shop&step=-1")
+	refused("target=shop&step=1.5")
+	refused("target=shop&step=86400&from=0&to=40000000")  // beyond what is kept
+	refused("target=shop&step=9e9&from=0&to=7000000000")  // however few points it makes
+	refused("target=shop&from=-9000000000&to=9000000000") // beyond what a length of time can be
+	refused("target=shop&from=1000&to=2000&compare=1e300")
 	if ask("target=shop&points=9999999"); d.asked.Points != maxPoints {
 		t.Errorf("%d points were asked for", d.asked.Points)
 	}

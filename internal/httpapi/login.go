@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"dyno/internal/store/access"
@@ -15,7 +16,7 @@ import (
 type Logins interface {
 	Login(ctx context.Context, name, password string, from access.From) (access.Session, error)
 	LoginFirst(ctx context.Context, token, name, password string, from access.From) (access.Session, error)
-	Confirm(ctx context.Context, name, password string, from access.From) error
+	ChangePassword(ctx context.Context, by, own string, from access.From, name, password, keep string) error
 }
 
 // Sessions are the logins that last.
@@ -284,7 +285,7 @@ func (v *Server) sessions(w http.ResponseWriter, r *http.Request) {
 	v.replyAccess(w, r, map[string]any{"sessions": rows}, err)
 }
 
-// removeSession ends one of the caller's own sessions; an operator ends any. It is allowed when nothing else may be changed.
+// removeSession ends one of the caller's own sessions; an operator ends any, which is a change: with ReadOnly only the own go.
 func (v *Server) removeSession(w http.ResponseWriter, r *http.Request) {
 	c := callerOf(r.Context())
 	if v.service.Access == nil {
@@ -309,12 +310,27 @@ func (v *Server) removeSession(w http.ResponseWriter, r *http.Request) {
 	if c.Role.May(access.Operator) {
 		user = ""
 	}
+	e := access.Entry{Who: c.name(), Via: c.via(), From: c.address, What: "end session"}
+	if user == "" && v.options.Guarding.ReadOnly {
+		own, err := v.service.Access.Sessions(r.Context(), c.Name)
+		if err != nil {
+			v.failAccess(w, r, err)
+			return
+		}
+		if !slices.ContainsFunc(own, func(s access.Session) bool { return s.ID == b.ID }) {
+			rec := &recorder{ResponseWriter: w}
+			readOnly(rec, "`dyno user password NAME` on its machine ends the sessions of a user")
+			e.Minor, e.Status, e.Outcome = true, rec.code, rec.outcome()
+			v.note(r.Context(), e)
+			return
+		}
+	}
 	end := func(w http.ResponseWriter, r *http.Request) {
 		err := v.service.Access.EndSession(r.Context(), b.ID, user)
 		v.replyAccess(w, r, map[string]string{"status": "success"}, err)
 	}
 	raw, _ := json.Marshal(b)
-	e := access.Entry{Who: c.name(), Via: c.via(), From: c.address, What: "end session", Detail: detail(raw)}
+	e.Detail = detail(raw)
 	if user == "" { // it may be another's
 		v.written(w, r, e, end)
 		return

@@ -2,7 +2,10 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"flag"
+	"fmt"
+	"net/url"
 	"os"
 	"reflect"
 	"slices"
@@ -44,6 +47,7 @@ type asked struct {
 	kind        string // "string", "integer", "count", "time", "span", "target"
 	need, many  bool
 	example     any
+	usual       any // what counts without it, where that is one value
 }
 
 var (
@@ -54,8 +58,8 @@ var (
 	until     = asked{name: "to", about: "end of the window, included; without it now", kind: "time"}
 )
 
-func limitOf(usual string) asked {
-	return asked{name: "limit", about: "at most so many; " + usual + " without it", kind: "count"}
+func limitOf(usual int) asked {
+	return asked{name: "limit", about: "at most so many", kind: "count", usual: usual}
 }
 
 type success struct {
@@ -151,7 +155,7 @@ func described() []answered {
 			Sources []Source `json:"sources"`
 		}{}},
 		{path: "GET /cost", room: "fleet", about: "What watching a target costs, as means over a span that ends now.", errors: []int{404}, gives: app.Price{}, params: []asked{
-			ofTarget, {name: "span", about: "how far back; 5m without it", kind: "span"},
+			ofTarget, {name: "span", about: "how far back", kind: "span", usual: "5m"},
 		}},
 
 		{path: "GET /settings", room: "settings", about: "How this process is set up, and what it keeps.", gives: app.Settings{}},
@@ -159,7 +163,7 @@ func described() []answered {
 		{path: "GET /grants", room: "settings", about: "Statements that give an account what a task needs, and no more. Nothing is executed.", params: []asked{
 			{name: "task", about: "watch, explain, change or load", kind: "string", need: true, example: "watch"},
 			{name: "flavor", about: "mysql, percona or mariadb", kind: "string", need: true, example: "mariadb"},
-			{name: "user", about: "account, name or name@host; dyno without it", kind: "string"},
+			{name: "user", about: "account, name or name@host", kind: "string", usual: "dyno"},
 			{name: "schema", about: "schema that the task may touch", kind: "string", many: true},
 		}, gives: struct {
 			Task       string   `json:"task"`
@@ -232,12 +236,12 @@ func described() []answered {
 			Days int         `json:"days"`
 		}{}, gives: newToken{}},
 		{path: "POST /token/remove", room: "access", about: "From now on the token lets nobody in.", errors: []int{404}, need: []string{"id"}, body: idBody, gives: success{}},
-		{path: "GET /audit", room: "access", about: "What was tried, newest first, for operators.", params: []asked{limitOf("100"), {name: "before", about: "entries before this one", kind: "integer"}}, gives: struct {
+		{path: "GET /audit", room: "access", about: "What was tried, newest first, for operators.", params: []asked{limitOf(100), {name: "before", about: "entries before this one", kind: "integer"}}, gives: struct {
 			Entries []access.Entry `json:"entries"`
 		}{}},
 
 		{path: "GET /state", room: "now and then", about: "The newest state at or before a moment: sessions, locks, transactions.", errors: []int{404}, params: []asked{ofTarget, {name: "at", about: "moment; now without it", kind: "time"}}, gives: state.State{}},
-		{path: "GET /states", room: "now and then", about: "Moments at which a state is kept.", errors: []int{404}, params: []asked{ofTarget, from, until, limitOf("1000")}, gives: struct {
+		{path: "GET /states", room: "now and then", about: "Moments at which a state is kept.", errors: []int{404}, params: []asked{ofTarget, from, until, limitOf(1000)}, gives: struct {
 			Target string      `json:"target"`
 			Times  []time.Time `json:"times"`
 		}{}},
@@ -252,15 +256,15 @@ func described() []answered {
 		}{}, gives: event.Event{}},
 		{path: "GET /stream", room: "now and then", about: "Server-sent events: each reading of each target as it comes.", params: []asked{{name: "target", about: "only these", kind: "string", many: true}, {name: "full", about: "1: whole states", kind: "string"}}, gives: "text/event-stream", errors: []int{404}},
 
-		{path: "GET /classes", room: "queries", about: "Query classes of a window, those with the most time first.", errors: []int{404}, params: []asked{ofTarget, from, until, limitOf("50"), {name: "search", about: "only classes with all of these words in their statement, id, tables or default database, whatever the case", kind: "string"}, {name: "lines", about: "1: each with its course", kind: "string"}}, gives: classAnyList{}},
+		{path: "GET /classes", room: "queries", about: "Query classes of a window, those with the most time first.", errors: []int{404}, params: []asked{ofTarget, from, until, limitOf(50), {name: "search", about: "only classes with all of these words in their statement, id, tables or default database, whatever the case", kind: "string"}, {name: "lines", about: "1: each with its course", kind: "string"}}, gives: classAnyList{}},
 		{path: "GET /class", room: "queries", about: "One class over a window.", errors: []int{404}, params: []asked{ofTarget, ofID, from, until}, gives: classFull{}},
 		{path: "GET /compare-classes", room: "queries", about: "The classes of two periods, joined.", errors: []int{404}, params: []asked{
-			ofTarget, from, until, {name: "before_from", about: "begin of the period before", kind: "time"}, {name: "before_to", about: "its end; from without it", kind: "time"}, limitOf("200"),
+			ofTarget, from, until, {name: "before_from", about: "begin of the period before", kind: "time"}, {name: "before_to", about: "its end; from without it", kind: "time"}, limitOf(200),
 		}, gives: app.PeriodComparison{}},
 
 		{path: "GET /graphs", room: "server", about: "Figures of graphs. Bucket i covers [from+i*step, from+(i+1)*step).", errors: []int{404}, params: []asked{
 			ofTarget, from, until,
-			{name: "points", about: "at most so many buckets; 600 without it, no more than 2000", kind: "integer"},
+			{name: "points", about: "at most so many buckets, no more than 2000", kind: "integer", usual: 600},
 			{name: "step", about: "seconds of a bucket, in place of points", kind: "span"},
 			{name: "panel", about: "only these", kind: "string", many: true},
 			{name: "compare", about: "also so many seconds earlier", kind: "span"},
@@ -275,7 +279,7 @@ func described() []answered {
 			Panels []panelDefinition `json:"panels"`
 		}{}},
 
-		{path: "GET /findings", room: "findings", about: "The newest diagnosis of a target, and the history of its diagnoses.", errors: []int{404}, params: []asked{ofTarget, limitOf("50")}, gives: struct {
+		{path: "GET /findings", room: "findings", about: "The newest diagnosis of a target, and the history of its diagnoses.", errors: []int{404}, params: []asked{ofTarget, limitOf(50)}, gives: struct {
 			Target    string        `json:"target"`
 			Every     float64       `json:"every_seconds,omitzero"` // between two looks that nobody asks for
 			Diagnosis *app.Judged   `json:"diagnosis,omitempty"`
@@ -291,7 +295,7 @@ func described() []answered {
 			Redact bool    `json:"redact"`
 		}{}, gives: app.Task{}},
 
-		{path: "GET /changes", room: "changes", about: "The journal, newest first.", errors: []int{404}, params: []asked{anyTarget, limitOf("100")}, gives: struct {
+		{path: "GET /changes", room: "changes", about: "The journal, newest first.", errors: []int{404}, params: []asked{anyTarget, limitOf(100)}, gives: struct {
 			Changes []app.Change `json:"changes"`
 		}{}},
 		{path: "GET /change", room: "changes", about: "One action with its proofs.", errors: []int{404}, params: []asked{ofID}, gives: app.ChangeDetail{}},
@@ -329,17 +333,17 @@ func described() []answered {
 		{path: "GET /recipes", room: "lab", about: "Experiments that ship with Dyno.", gives: struct {
 			Recipes []app.LabRecipe `json:"recipes"`
 		}{}},
-		{path: "GET /recipe", room: "lab", about: "What running a recipe would mean.", errors: []int{404}, params: []asked{{name: "name", about: "of the recipe", kind: "string", need: true}, {name: "scale", about: "small without it", kind: "string"}}, gives: app.LabDryRun{}},
+		{path: "GET /recipe", room: "lab", about: "What running a recipe would mean.", errors: []int{404}, params: []asked{{name: "name", about: "of the recipe", kind: "string", need: true}, {name: "scale", about: "small, medium or full", kind: "string", usual: "small"}}, gives: app.LabDryRun{}},
 		{path: "POST /recipe/run", room: "lab", about: "Runs a recipe in a task.", code: 202, errors: []int{404, 409}, need: []string{"name"}, body: struct {
 			Name  string            `json:"name"`
 			Scale string            `json:"scale"`
 			Set   map[string]string `json:"set"`
 		}{}, gives: app.Task{}},
-		{path: "GET /runs", room: "lab", about: "Runs of loads, newest first.", params: []asked{anyTarget, limitOf("100")}, gives: struct {
+		{path: "GET /runs", room: "lab", about: "Runs of loads, newest first.", params: []asked{anyTarget, limitOf(100)}, gives: struct {
 			Runs []app.LabRun `json:"runs"`
 		}{}},
 		{path: "GET /run", room: "lab", about: "One run.", errors: []int{404}, params: []asked{ofID}, gives: app.LabRunDetail{}},
-		{path: "GET /documents", room: "lab", about: "Stored reports of demos and proofs.", params: []asked{limitOf("100")}, gives: struct {
+		{path: "GET /documents", room: "lab", about: "Stored reports of demos and proofs.", params: []asked{limitOf(100)}, gives: struct {
 			Documents []app.LabDocument `json:"documents"`
 		}{}},
 	}
@@ -501,6 +505,9 @@ func parameter(p asked) yaml.MapSlice {
 	if p.example != nil {
 		schema = append(schema, item("examples", []any{p.example}))
 	}
+	if p.usual != nil {
+		schema = append(schema, item("default", p.usual))
+	}
 	if p.need {
 		schema = append(schema, item("minLength", 1))
 	}
@@ -544,5 +551,119 @@ func TestOpenAPI(t *testing.T) {
 		if !slices.Contains(paths, p) {
 			t.Errorf("the document has %s, which nobody answers", p)
 		}
+	}
+}
+
+type allSettings = Settings // a field called Settings would hide the method
+
+// listens keeps what it is asked.
+type listens struct {
+	allSettings
+	Findings
+	Changes
+	Periods
+	Lab
+	Access
+	asked string
+}
+
+func (l *listens) note(args ...any) { l.asked = fmt.Sprint(args...) }
+
+func (l *listens) Grants(flavor, task, user string, schemas []string) ([]string, error) {
+	l.note(flavor, task, user, schemas)
+	return nil, nil
+}
+
+func (l *listens) Verdicts(_ context.Context, target string, n int) ([]app.Verdict, error) {
+	l.note(target, n)
+	return nil, nil
+}
+
+func (l *listens) JudgedEvery() time.Duration { return 0 }
+
+func (l *listens) Journal(_ context.Context, target string, n int) ([]app.Change, error) {
+	l.note(target, n)
+	return nil, nil
+}
+
+func (l *listens) CompareClasses(_ context.Context, target string, before, after app.Period, most int) (c app.PeriodComparison, err error) {
+	l.note(target, before, after, most)
+	return c, nil
+}
+
+func (l *listens) Graphs(_ context.Context, q app.GraphQuery) (g app.Graphs, err error) {
+	l.note(q)
+	return g, nil
+}
+
+func (l *listens) Recipe(_ context.Context, name, scale string, set map[string]string) (r app.LabDryRun, err error) {
+	l.note(name, scale, set)
+	return r, nil
+}
+
+func (l *listens) Runs(_ context.Context, target string, limit int) ([]app.LabRun, error) {
+	l.note(target, limit)
+	return nil, nil
+}
+
+func (l *listens) Documents(_ context.Context, limit int) ([]app.LabDocument, error) {
+	l.note(limit)
+	return nil, nil
+}
+
+func (l *listens) HasUsers(context.Context) (bool, error) { return false, nil }
+
+func (l *listens) Audit(_ context.Context, before int64, n int) ([]access.Entry, error) {
+	l.note(before, n)
+	return nil, nil
+}
+
+// TestDefaults holds the default of each parameter to what is done without it.
+func TestDefaults(t *testing.T) {
+	f, l := &fleet{}, &listens{}
+	s := f.service()
+	s.Settings, s.Findings, s.Changes, s.Periods, s.Lab, s.Access, s.Graphs = l, l, l, l, l, l, l
+	v := New(s, Options{})
+	ask := func(path string, q url.Values) string {
+		t.Helper()
+		f.asked, l.asked = "", ""
+		if w := request(v, "GET", path+"?"+q.Encode(), ""); w.Code != 200 || f.asked+l.asked == "" {
+			t.Fatalf("%s?%s: %d %s, asked %q", path, q.Encode(), w.Code, w.Body, f.asked+l.asked)
+		}
+		return f.asked + l.asked
+	}
+	tried := 0
+	for _, a := range described() {
+		path, is := strings.CutPrefix(a.path, "GET ")
+		q := url.Values{}
+		for _, p := range a.params {
+			if p.kind == "time" {
+				q.Set(p.name, map[bool]string{true: "1762171200", false: "1762174800"}[strings.HasSuffix(p.name, "from")])
+			}
+			if p.need {
+				q.Set(p.name, "shop")
+			}
+		}
+		for _, p := range a.params {
+			if p.usual == nil {
+				continue
+			}
+			tried++
+			if !is {
+				t.Errorf("%s: a default of another method is not tried", a.path)
+			}
+			without := ask(below+path, q)
+			q.Set(p.name, fmt.Sprint(p.usual))
+			with := ask(below+path, q)
+			q.Set(p.name, map[string]string{"count": "7", "integer": "7", "span": "7m", "string": "other"}[p.kind])
+			other := ask(below+path, q)
+			if without != with || with == other {
+				t.Errorf("%s: without %s it asks for %s, with its default for %s, with another value for %s", a.path, p.name, without, with, other)
+			}
+			q.Del(p.name)
+		}
+	}
+	if tried < 12 {
+		t.Errorf("%d defaults were tried", tried)
 	}
 }

@@ -43,6 +43,7 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 	out := &writer{w: w, control: http.NewResponseController(w), within: v.writeWithin}
 	_ = out.control.SetReadDeadline(time.Time{})
+	defer func() { _ = out.control.SetWriteDeadline(time.Now().Add(v.writeWithin)) }() // what ends an answer is written after this returns
 	out.raw("retry: 1000\nid: " + v.hub.id(seen) + "\n\n")
 	if note != "" {
 		out.send("note", "", map[string]string{"text": note})

@@ -183,6 +183,29 @@ func TestAQuietStreamGoesOn(t *testing.T) {
 	}
 }
 
+// bounded is a recorder that keeps the deadline of writing.
+type bounded struct {
+	*httptest.ResponseRecorder
+	until time.Time
+}
+
+func (b *bounded) SetWriteDeadline(t time.Time) error {
+	b.until = t
+	return nil
+}
+
+// TestTheEndOfAStreamIsBounded: a client that takes nothing does not hold the connection of a stream that has ended.
+func TestTheEndOfAStreamIsBounded(t *testing.T) {
+	v := New(Service{}, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := &bounded{ResponseRecorder: httptest.NewRecorder()}
+	v.stream(w, httptest.NewRequest("GET", "/api/dyno/v1/stream", nil).WithContext(ctx))
+	if w.until.IsZero() {
+		t.Error("what ends the answer may take for ever")
+	}
+}
+
 // TestAskingForHeadersOnlyHoldsNoStream: HEAD has nothing to wait for.
 func TestAskingForHeadersOnlyHoldsNoStream(t *testing.T) {
 	v := New(Service{}, Options{})

@@ -100,16 +100,14 @@ func (v *Server) setPassword(w http.ResponseWriter, r *http.Request) {
 		if b.Name != c.Name && !c.Role.May(access.Operator) {
 			return nil, answer{errors.New("a viewer may set only the own password"), errForbidden}
 		}
-		keep := ""
-		if c.Kind == access.ByLogin {
-			if err := v.service.Access.Confirm(ctx, c.Name, b.Current, access.From{Address: c.address}); err != nil {
-				return nil, err
-			}
-			if b.Name == c.Name {
-				keep = c.ID
-			}
+		if c.Kind != access.ByLogin {
+			return nil, v.service.Access.SetPassword(ctx, b.Name, b.Password, "")
 		}
-		return nil, v.service.Access.SetPassword(ctx, b.Name, b.Password, keep)
+		keep := ""
+		if b.Name == c.Name {
+			keep = c.ID
+		}
+		return nil, v.service.Access.ChangePassword(ctx, c.Name, b.Current, access.From{Address: c.address}, b.Name, b.Password, keep)
 	})
 }
 

@@ -24,10 +24,27 @@ func (s *Store) Login(ctx context.Context, name, password string, from From) (Se
 	return s.openSession(ctx, name, phc, from)
 }
 
-// Confirm checks a password without opening a session. Errors as those of Login.
-func (s *Store) Confirm(ctx context.Context, name, password string, from From) error {
-	_, err := s.verify(ctx, name, password, from)
-	return err
+// ChangePassword sets a password, the own or as an operator another's, for somebody who knows the own: who asks for whom is by and name. The
+// sessions of name end but the one with the id keep. When the own password or role is another one by the time that the new password is
+// written nothing is changed, for then somebody else may have come in between. Errors: those of Login, ErrNotFound, ErrInvalid.
+func (s *Store) ChangePassword(ctx context.Context, by, own string, from From, name, password, keep string) error {
+	phc, err := s.verify(ctx, by, own, from)
+	if err != nil {
+		return err
+	}
+	return s.setPassword(ctx, name, password, keep, still(ctx, by, phc, name))
+}
+
+// still fails with ErrWrong when by has not the hash phc any more, or may not set the password of name.
+func still(ctx context.Context, by, phc, name string) func(*sql.Tx) error {
+	return func(tx *sql.Tx) error {
+		var may bool
+		err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM user WHERE name = ?1 AND password = ?2 AND (name = ?3 OR role = ?4))", by, phc, name, string(Operator)).Scan(&may)
+		if err == nil && !may {
+			err = ErrWrong
+		}
+		return err
+	}
 }
 
 // verify checks a password and returns the hash that it has, by which a later step can tell that it was not changed meanwhile.

@@ -199,6 +199,49 @@ func TestAPasswordChangedMeanwhile(t *testing.T) {
 	want(t, err, ErrWrong)
 }
 
+func TestChangePassword(t *testing.T) {
+	s, _ := staffed(t)
+	ctx := t.Context()
+	f := func(by, own, name, password string, kind error) {
+		t.Helper()
+		if err := s.ChangePassword(ctx, by, own, here, name, password, ""); !errors.Is(err, kind) {
+			t.Errorf("%s for %s: %v, want %v", by, name, err, kind)
+		}
+		s.logins = newThrottle()
+	}
+	f("ben", better, "ben", better, ErrWrong)
+	f("ben", good, "anna", better, ErrWrong)
+	f("ben", good, "ben", "short", ErrInvalid)
+	f("anna", good, "nobody", better, ErrNotFound)
+	f("nobody", good, "ben", better, ErrWrong)
+	f("ben", good, "ben", better, nil)
+	f("ben", good, "ben", good, ErrWrong)
+	f("anna", good, "ben", good, nil)
+	login(t, s, "ben")
+}
+
+// TestOfTwoWhoChangeAPasswordOneDoes: whoever is shut out by a change does not undo it with the one that was under way.
+func TestOfTwoWhoChangeAPasswordOneDoes(t *testing.T) {
+	s, _ := staffed(t)
+	ctx := t.Context()
+	const third = "seven brass kettles 3"
+	phc, err := s.verify(ctx, "ben", good, here)
+	ok(t, err)
+	ok(t, s.SetPassword(ctx, "ben", better, ""))
+	is := hashOf(t, s, "ben")
+	want(t, s.setPassword(ctx, "ben", third, "", still(ctx, "ben", phc, "ben")), ErrWrong)
+	// Nor does an operator that is none any more.
+	phc, err = s.verify(ctx, "anna", good, here)
+	ok(t, err)
+	ok(t, s.AddUser(ctx, "carl", Operator, good))
+	ok(t, s.SetRole(ctx, "anna", Viewer))
+	want(t, s.setPassword(ctx, "ben", third, "", still(ctx, "anna", phc, "ben")), ErrWrong)
+	if got := hashOf(t, s, "ben"); got != is {
+		t.Error("the password is another one")
+	}
+	ok(t, s.setPassword(ctx, "anna", third, "", still(ctx, "anna", phc, "anna")))
+}
+
 // TestRenewingBringsNoPasswordBack: a hash of the old password does not take the place of the new one.
 func TestRenewingBringsNoPasswordBack(t *testing.T) {
 	s, _ := staffed(t)

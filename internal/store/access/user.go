@@ -79,6 +79,11 @@ func (s *Store) insertUser(ctx context.Context, tx *sql.Tx, name string, role Ro
 // SetPassword gives a user another password and ends the user's sessions but the one with the id keep; "" ends all. Errors: ErrNotFound,
 // ErrInvalid.
 func (s *Store) SetPassword(ctx context.Context, name, password, keep string) error {
+	return s.setPassword(ctx, name, password, keep, func(*sql.Tx) error { return nil })
+}
+
+// setPassword is SetPassword if may allows it when the password is written.
+func (s *Store) setPassword(ctx context.Context, name, password, keep string, may func(*sql.Tx) error) error {
 	if err := s.known(ctx, name); err != nil { // before a hash is worked out for nobody
 		return err
 	}
@@ -87,6 +92,9 @@ func (s *Store) SetPassword(ctx context.Context, name, password, keep string) er
 		return fmt.Errorf("set password of %s: %w", name, err)
 	}
 	return s.write(ctx, "set password of "+name, func(tx *sql.Tx) error {
+		if err := may(tx); err != nil {
+			return err
+		}
 		r, err := tx.ExecContext(ctx, "UPDATE user SET password = ?, changed = ? WHERE name = ?", hash, millis(s.o.Now()), name)
 		if err := touched(r, err, "user "+name); err != nil {
 			return err

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/term"
 
 	"dyno/internal/app"
+	"dyno/internal/target"
 )
 
 // Streams is where a command reads and writes.
@@ -76,14 +77,20 @@ Passwords come from $DYNO_PASSWORD, ~/.my.cnf, --defaults-file or --ask-pass, ne
 
 Reading never changes a server. What changes one is a dry run without --execute.
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 findings at or above --fail-on, 4 stopped by a safety limit,
-5 verdict "worse" under --fail-on worse, 6 verdict unstable or invalid, 7 part of the input was skipped.`,
+Exit codes: 0 done, 1 failed, 2 usage, 3 findings at or above --fail-on, 5 verdict "worse" under --fail-on
+worse, 6 verdict unstable or invalid, 7 part of the input was skipped.`,
 		Version:           e.app.Version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 		Args:              cobra.ArbitraryArgs,
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+		PersistentPreRunE: func(c *cobra.Command, a []string) error {
+			if at := c.Flags().Lookup("target"); at != nil {
+				a = append(slices.Clone(a), at.Value.String())
+			}
+			if slices.ContainsFunc(a, holdsPassword) {
+				return usagef("the URL holds a password: everybody on this machine can read arguments, so none is taken from them; set DYNO_PASSWORD, use a defaults file or --ask-pass")
+			}
 			forms := strings.Fields(cmp.Or(c.Annotations[outputsOf], "text json"))
 			if !slices.Contains(forms, e.output) {
 				return usagef("--output %s: it is %s", e.output, strings.Join(forms, " or "))
@@ -92,7 +99,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 findings at or above --fail-on, 4 stopp
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unknown verb %q%s; `dyno --help` lists them", args[0], near(c, args[0]))
+				return usagef("unknown verb %q: %s`dyno --help` lists them", args[0], near(c, args[0]))
 			}
 			return c.Help()
 		},
@@ -115,11 +122,17 @@ func (e *env) loginFlags(c *cobra.Command) {
 	c.Flags().BoolVarP(&e.login.AskPass, "ask-pass", "p", false, "prompt for the password")
 }
 
-// near returns a remark with the sub-command whose name is close to what was typed.
+// holdsPassword tells whether an argument is a URL with a password in it.
+func holdsPassword(arg string) bool {
+	s, err := target.ParseURL(arg)
+	return err == nil && s.PasswordInURL
+}
+
+// near asks whether the sub-command was meant whose name is close to what was typed; it is empty when none is.
 func near(c *cobra.Command, typed string) string {
 	c.SuggestionsMinimumDistance = 2
 	if s := c.SuggestionsFor(typed); len(s) > 0 {
-		return ", did you mean " + strings.Join(s, " or ") + "?"
+		return "did you mean " + strings.Join(s, " or ") + "? "
 	}
 	return ""
 }
@@ -128,7 +141,7 @@ func near(c *cobra.Command, typed string) string {
 func group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usagef("%s has no %q%s; see `%[1]s --help`", c.CommandPath(), args[0], near(c, args[0]))
+			return usagef("%s has no %q: %ssee `%[1]s --help`", c.CommandPath(), args[0], near(c, args[0]))
 		}
 		return c.Help()
 	}}
@@ -140,13 +153,29 @@ func group(use, short string, subs ...*cobra.Command) *cobra.Command {
 func args(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, a []string) error {
 		if len(a) < least {
-			return usagef("%s: an argument is missing; usage: %s", c.CommandPath(), c.UseLine())
+			return usagef("%s: an argument is missing; usage: %s", verb(c), c.UseLine())
 		}
 		if len(a) > most {
-			return usagef("%s: %q is one argument too many; usage: %s", c.CommandPath(), a[most], c.UseLine())
+			return usagef("%s: %q is one argument too many; usage: %s", verb(c), a[most], c.UseLine())
 		}
 		return nil
 	}
+}
+
+// verb names a command in an error, which begins with the program's name already.
+func verb(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), "dyno ") }
+
+// writable makes sure that a file can be written before minutes are spent on what it is to hold.
+func writable(path string) error {
+	_, missing := os.Stat(path)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = f.Close(); missing != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 func (e *env) json() bool { return e.output == "json" }

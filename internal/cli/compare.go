@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,6 +96,8 @@ A run that was stopped is resumed with --resume ID; nothing that was measured is
 			return err
 		}
 		switch {
+		case (schema || list || bundleOf != "") && len(a) > 0:
+			return usagef("compare: --schema, --list and --bundle-of run nothing and take no plan")
 		case schema:
 			_, err := e.Out.Write(append(plan.Schema(), '\n'))
 			return err
@@ -469,7 +472,7 @@ func (w *watchComparison) judged(j experiment.Judged) {
 	}
 	if !w.quiet {
 		w.clearLine()
-		fmt.Fprintln(w.Err, w.dim(fmt.Sprintf("%6s  after round %d: %d decided, %d open", clock(time.Since(w.began)), j.Round, len(j.Closed), len(j.Open))))
+		fmt.Fprintln(w.Err, w.dim(fmt.Sprintf("%6s  after round %d: %d closed, %d open", clock(time.Since(w.began)), j.Round, len(j.Closed), len(j.Open))))
 	}
 }
 
@@ -539,15 +542,15 @@ func (e *env) again(ctx context.Context, file string, x *compareFlags) error {
 			x.o.Set[k] = v
 		}
 	}
-	here, err := e.runComparison(ctx, x)
-	if err != nil || here == nil {
-		return err
+	here, verdict := e.runComparison(ctx, x)
+	if here == nil {
+		return verdict
 	}
 	if there == nil {
 		e.remark("The bundle has no result of its own: there is nothing to set beside.")
-		return nil
+		return verdict
 	}
-	return e.beside(ctx, *there, *here, x)
+	return cmp.Or(e.beside(ctx, *there, *here, x), verdict) // two results are set side by side whatever they say
 }
 
 // short writes one value of a trial with its name.

@@ -30,7 +30,7 @@ func (e *env) demo() *cobra.Command {
 		Short: "plant a real fault on a private server, find it, fix it, prove it",
 		Long: `Starts a private server, plants a fault on it (missing-index when none is named), loads it, and lets the
 diagnosis look at it from outside. Then it carries out the cure while the load goes on, and proves the gain by
-putting it in force and taking it back in turn. Takes about three minutes and leaves a report. Nothing else on the machine
+putting it in force and taking it back in turn. Takes two to three minutes and leaves a report. Nothing else on the machine
 is touched, and the private server is gone afterwards.
 
 Two faults joined by a plus are planted together: both must then be found. With --all every fault is planted, one after
@@ -45,14 +45,14 @@ the other, and each gets a line: found or not and at which rank, what was found 
 	f.IntVar(&all.Seeds, "seeds", 1, "with --all: so many seeds, from --seed or 1 on")
 	f.BoolVar(&all.Pairs, "together", false, "with --all: also plant ten pairs of faults together")
 	f.StringVar(&resume, "resume", "", "with --all: leave out what a line of this file tells already, as --output json has written it")
-	f.StringVar(&o.Server, "server", "mariadb", "which server: mariadb, mysql@9.7, …; with --all several, separated by commas; `dyno sandbox servers` lists what is there")
+	f.StringVar(&o.Server, "server", "mariadb", "which server: mariadb, mysql@9.7, …; with --all several, separated by commas; dyno sandbox servers lists what is there")
 	f.StringArrayVar(&set, "set", nil, "a server setting as in my.cnf, KEY=VALUE; may be repeated")
 	f.StringArrayVar(&o.ServerDirs, "server-dir", nil, "also look for server builds here; may be repeated")
 	f.BoolVar(&o.Keep, "keep", false, "leave the private server running afterwards")
 	f.BoolVar(&o.NoCure, "no-cure", false, "stop after the finding")
 	f.BoolVar(&o.RandomNames, "random-names", false, "plant it under random schema, table and column names")
 	f.Uint64Var(&o.Seed, "seed", 0, "for everything that is random; 0 draws one and tells it")
-	f.StringVar(&o.Snapshot, "save-snapshot", "", "write what the diagnosis saw to this file, for `dyno diagnose --from`; with gzip when it ends in .gz")
+	f.StringVar(&o.Snapshot, "save-snapshot", "", "write what the diagnosis saw to this file, for dyno diagnose --from; with gzip when it ends in .gz")
 	f.IntVar(&o.Pairs, "pairs", 0, "pairs of windows for the proof (6)")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		if list {
@@ -77,6 +77,11 @@ the other, and each gets a line: found or not and at which rank, what was found 
 		}
 		if o.Pairs != 0 && (o.Pairs < 3 || o.Pairs > 100) {
 			return usagef("--pairs %d: it takes 3 to 100, or 0 for the usual number", o.Pairs)
+		}
+		if o.Snapshot != "" {
+			if err := writable(o.Snapshot); err != nil {
+				return fmt.Errorf("save snapshot: %w", err)
+			}
 		}
 		if o.Seed == 0 {
 			o.Seed = uint64(rand.Uint32()) + 1

@@ -95,11 +95,7 @@ func (e *env) judged(c *cobra.Command, a []string, from, save string, o capture.
 		return d, nil
 	}
 	if save != "" { // before ten seconds of looking, not after
-		f, err := os.OpenFile(save, os.O_WRONLY|os.O_CREATE, 0o600)
-		if err != nil {
-			return d, fmt.Errorf("save snapshot: %w", err)
-		}
-		if err := f.Close(); err != nil {
+		if err := writable(save); err != nil {
 			return d, fmt.Errorf("save snapshot: %w", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,6 +89,14 @@ one ended. When part of the input was skipped the exit code is 7; where and why 
 	f.StringVar(&d.out, "out", "", "write to this file instead of standard output")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
+		for _, x := range []struct {
+			flag, with string
+			given      bool
+		}{{"time", "target", d.target != ""}, {"margin", "compare", d.compare}, {"interval", "follow", d.follow}} {
+			if f.Changed(x.flag) && !x.given {
+				return usagef("--%s is for --%s, which is not given", x.flag, x.with)
+			}
+		}
 		j, err := e.digestJob(d, a, time.Now())
 		if err != nil {
 			return err
@@ -271,7 +280,7 @@ func (e *env) digestLogs(ctx context.Context, j *digestJob, files []string) erro
 		d.Global.Notes = append(d.Global.Notes, "stopped before the end: these are the figures of what was read")
 		return errors.Join(e.digestOut(j, d), err)
 	}
-	return errors.Join(e.digestOut(j, d), skippedOf(&d.Report))
+	return cmp.Or(e.digestOut(j, d), skippedOf(&d.Report)) // what was not written failed, whatever was skipped
 }
 
 // digestPlans asks the target for plans.

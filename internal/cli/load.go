@@ -55,7 +55,7 @@ and the time that they wait is told. Ctrl-C stops cleanly and prints the figures
 			"  dyno load oltp_read_write run --target sandbox:mariadb --threads=64 --rate=100..2000@60s --time=60",
 		Args: func(c *cobra.Command, a []string) error {
 			if len(a) == 1 && a[0] != "help" {
-				return usagef("%s: say what to do with %s: %s", c.CommandPath(), a[0], strings.Join(append(steps, "help"), ", "))
+				return usagef("%s: say what to do with %s: %s", verb(c), a[0], strings.Join(append(steps, "help"), ", "))
 			}
 			return args(1, 2)(c, a)
 		},
@@ -148,7 +148,7 @@ func stepOf(c *cobra.Command, name string) (loadStep, error) {
 		}
 		names = append(names, s.name)
 	}
-	return loadStep{}, usagef("%s: unknown step %q, it is %s%s", c.CommandPath(), name, strings.Join(append(names[1:], "help"), ", "), meant(name, names, ""))
+	return loadStep{}, usagef("%s: unknown step %q, it is %s%s", verb(c), name, strings.Join(append(names[1:], "help"), ", "), meant(name, names, ""))
 }
 
 // workloadFlags adds the options of all workloads, which their own help lists, and returns where their values go.

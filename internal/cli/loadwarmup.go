@@ -12,7 +12,7 @@ import (
 func (e *env) loadWarmup(c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
 	read, err := load.Warm(c.Context(), t, o.data(cfg), e.progress())
 	for _, r := range read {
-		e.remark("Read %s: %s rows, %d indexes.", r.Table, unit.Count(float64(r.Rows)), r.Indexes)
+		e.remark("Read %s: %s rows, %s.", r.Table, unit.Count(float64(r.Rows)), unit.Plural(r.Indexes, "index", "indexes"))
 	}
 	return err
 }

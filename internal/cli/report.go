@@ -14,7 +14,7 @@ func (e *env) report() *cobra.Command {
 	var format, out string
 	c := &cobra.Command{
 		Use:   "report ID",
-		Short: "any stored demo, diagnosis, proof or run, as text, Markdown, HTML or JSON",
+		Short: "any stored demo, diagnosis, proof, run or comparison, as text, Markdown, HTML or JSON",
 		Args:  args(1, 1),
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, md, html or json")

@@ -46,7 +46,7 @@ called after the flavor. It needs no password over its socket; as TARGET it is s
 			"  dyno sandbox up --cpus 0 --cpu 0.97 --read-iops 500 --filesystem xfs --filesystem-size 8G",
 		Args: args(0, 1),
 	}
-	c.Flags().StringVar(&cfg.Server, "server", "", "mariadb, mysql@9.7, or a path; `dyno sandbox servers` lists what is there")
+	c.Flags().StringVar(&cfg.Server, "server", "", "mariadb, mysql@9.7, or a path; dyno sandbox servers lists what is there")
 	c.Flags().StringArrayVar(&set, "set", nil, "a server setting as in my.cnf, KEY=VALUE; may be repeated")
 	limits.add(c.Flags())
 	c.Flags().StringVar(&cfg.Filesystem, "filesystem", "", "put the data on a loop device with this filesystem: ext4, xfs or btrfs; needs root")

@@ -45,16 +45,16 @@ how to open it to others. Ctrl-C ends it; nothing that was kept is lost.`,
 	f := c.Flags()
 	door.add(f)
 	f.DurationVar(&o.Every, "every", time.Second, "time between two readings of a target")
-	f.StringSliceVar(&o.Scrape.Also, "also", nil, "sources to read that are not read by themselves, see `dyno target check`")
+	f.StringSliceVar(&o.Scrape.Also, "also", nil, "sources to read that are not read by themselves, see dyno target check")
 	f.StringSliceVar(&o.Scrape.Sources, "sources", nil, "read these sources only")
-	f.DurationVar(&o.Series.Retention, "keep", series.Retention, "how long series are kept second by second")
-	f.DurationVar(&o.Series.MinuteRetention, "keep-minutes", series.MinuteRetention, "how long they are kept minute by minute")
+	f.DurationVar(&o.Series.Retention, "keep", series.Retention, "how long series are kept second by second, in hours: 360h are 15 days")
+	f.DurationVar(&o.Series.MinuteRetention, "keep-minutes", series.MinuteRetention, "how long they are kept minute by minute, in hours: 9600h are 400 days")
 	f.Var(&size, "max-size", "the series take no more than this on disk: 10G; the oldest go first")
-	f.DurationVar(&o.History.StateAge, "keep-states", 0, "how long states are kept, each second of them (default 3 days)")
-	f.DurationVar(&o.History.ClassAge, "keep-classes", 0, "how long query classes are kept (default 400 days, ever more summed up)")
+	f.DurationVar(&o.History.StateAge, "keep-states", 0, "how long states are kept, each second of them, in hours (default 72h, 3 days)")
+	f.DurationVar(&o.History.ClassAge, "keep-classes", 0, "how long query classes are kept, ever more summed up, in hours (default 9600h, 400 days)")
 	f.DurationVar(&o.Judge, "judge", 10*time.Minute, "every target is judged when it is first seen and then this often, as diagnose does, for some 0.2s of the server's CPU a look; 0: only when asked")
 	f.StringVar(&write.URL, "remote-write", "", "send all samples there too: Prometheus, VictoriaMetrics, Mimir")
-	f.StringVar(&write.User, "remote-write-user", "", "user for it; the password is in the variable or file below")
+	f.StringVar(&write.User, "remote-write-user", "", "user for it; the password is in a variable or a file, see --remote-write-password-env and --remote-write-password-file")
 	f.StringVar(&write.Password.Env, "remote-write-password-env", "", "environment variable that holds the password")
 	f.StringVar(&write.Password.File, "remote-write-password-file", "", "file that holds the password")
 	f.StringVar(&write.Bearer.File, "remote-write-token-file", "", "file that holds a bearer token, in place of a user")
@@ -90,6 +90,9 @@ func servable(f *pflag.FlagSet) (err error) {
 			err = usagef("--%s is for --remote-write, which names no receiver", x.Name)
 		}
 	})
+	if err == nil && f.Changed("remote-write-password-env") && f.Changed("remote-write-password-file") {
+		err = usagef("--remote-write-password-env and --remote-write-password-file both say where the password is: choose")
+	}
 	return err
 }
 
@@ -106,6 +109,9 @@ func (e *env) serveUntil(ctx context.Context, o app.Serving, way doorFlags) erro
 	o.Log = log
 	o.Publish = func(r reading.Reading) { h.Publish(r) }
 	s, err := e.app.Serve(ctx, o)
+	if errors.Is(err, remotewrite.ErrOptions) {
+		err = &exitError{exitUsage, err}
+	}
 	if err != nil {
 		return errors.Join(err, d.close())
 	}

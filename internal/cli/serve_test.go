@@ -38,6 +38,17 @@ func TestServeRefuses(t *testing.T) {
 	f("--remote-write-user is for --remote-write", "serve", "--remote-write-user", "joe")
 	f("--remote-write-token-file is for --remote-write", "serve", "--remote-write-token-file", "/none")
 	f("--remote-write-backfill is for --remote-write", "serve", "--remote-write-backfill", "--remote-write", "")
+	const receiver = "http://127.0.0.1:1/write"
+	f("both say where the password is", "serve", "--remote-write", receiver, "--remote-write-user", "joe", "--remote-write-password-env", "X", "--remote-write-password-file", "/x")
+	for want, flags := range map[string][]string{
+		"no URL of http":              {"--remote-write", "ftp://127.0.0.1/write"},
+		"no user and password in the": {"--remote-write", "http://joe:x@127.0.0.1/write"},
+		"a password needs a user":     {"--remote-write", receiver, "--remote-write-password-env", "X"},
+		"a user and a token exclude":  {"--remote-write", receiver, "--remote-write-user", "joe", "--remote-write-token-file", "/x"},
+		"goes over https only":        {"--remote-write", "http://192.0.2.1/write", "--remote-write-user", "joe", "--remote-write-password-env", "X"},
+	} {
+		f(want, append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
+	}
 	f("the form is 127.0.0.1:8306", "serve", "--listen", "8306")
 	f("without TLS only a loopback address", "serve", "--listen", "0.0.0.0:0")
 	f("invalid port", "serve", "--listen", "127.0.0.1:99999")

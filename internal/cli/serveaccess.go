@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -74,7 +75,10 @@ func (e *env) openDoor(ctx context.Context, d doorFlags, log *slog.Logger) (*doo
 	}
 	l, err := httpapi.Listen(ctx, d.listen, c)
 	if err != nil {
-		if !ofMachine(err) {
+		switch {
+		case errors.Is(err, syscall.EADDRINUSE):
+			err = fmt.Errorf("%w; another program answers there, perhaps a dyno serve: end it, or choose another port with --listen", err)
+		case !ofMachine(err):
 			err = &exitError{exitUsage, err}
 		}
 		return nil, errors.Join(err, users.Close())

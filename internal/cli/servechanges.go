@@ -89,8 +89,8 @@ func (x changes) ApplyChange(ctx context.Context, name, finding, confirm, by str
 	return t, inWords(err)
 }
 
-func (x changes) PreviewUndo(ctx context.Context, id string) (app.UndoPreview, error) {
-	p, err := x.s.PreviewUndo(ctx, id, act.Options{})
+func (x changes) PreviewUndo(ctx context.Context, id string, o act.Options) (app.UndoPreview, error) {
+	p, err := x.s.PreviewUndo(ctx, id, o)
 	return p, inWords(err)
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,7 @@ func (e *env) targetAdd() *cobra.Command {
 		Use:   "add NAME URL",
 		Short: "remember a server by name",
 		Long: `Remembers how to reach a server and where its password is, never the password: that stays in a defaults file
-(--from-defaults), in an environment variable (--password-env), or is asked for.`,
+(--from-defaults), in an environment variable (--password-env), or is asked for. A NAME that is there already is replaced.`,
 		Example: "  dyno target add shop 'mysql://dyno@db1:3306?tls=verify-full&ssl-ca=/etc/ssl/shop-ca.pem' --password-env SHOP_PASSWORD",
 		Args:    args(2, 2),
 	}
@@ -59,6 +60,8 @@ func (e *env) targetLs() *cobra.Command {
 			switch {
 			case t.PasswordEnv != "":
 				from = "password in $" + t.PasswordEnv
+			case t.Defaults == os.DevNull: // found on this machine, and it let in without one
+				from = "without a password"
 			case t.Defaults != "":
 				from = "login from " + t.Defaults
 			}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,8 @@ holds for a running "dyno serve" at once.`
 	return c
 }
 
-// withUsers runs f on the users' file and writes into the audit log what it is, when it has a name.
+// withUsers runs f on the users' file and writes into the audit log what it is, when it has a name. What f is about was checked to be names
+// and roles before: what people type into the wrong place, such as passwords, comes into no log.
 func (e *env) withUsers(ctx context.Context, what, detail string, f func(s *access.Store) error) (err error) {
 	s, err := e.app.Users(ctx)
 	if err != nil {
@@ -125,6 +127,9 @@ func (e *env) userPassword() *cobra.Command {
 		Short: "set a user's password; ends the user's sessions",
 		Args:  nameOnly,
 		RunE: func(c *cobra.Command, a []string) error {
+			if err := access.CheckName(a[0]); err != nil {
+				return usageOf(err)
+			}
 			password, err := e.newPassword(a[0])
 			if err != nil {
 				return err
@@ -140,7 +145,11 @@ func (e *env) userRole() *cobra.Command {
 		Short: "give a user another role, which holds from the next request on",
 		Args:  args(2, 2),
 		RunE: func(c *cobra.Command, a []string) error {
-			return e.withUsers(c.Context(), "user role", "name="+a[0]+" role="+a[1], func(s *access.Store) error { return s.SetRole(c.Context(), a[0], access.Role(a[1])) })
+			role, err := access.ParseRole(a[1])
+			if err = cmp.Or(access.CheckName(a[0]), err); err != nil {
+				return usageOf(err)
+			}
+			return e.withUsers(c.Context(), "user role", "name="+a[0]+" role="+a[1], func(s *access.Store) error { return s.SetRole(c.Context(), a[0], role) })
 		},
 	}
 }
@@ -152,6 +161,9 @@ func (e *env) userRm() *cobra.Command {
 		Long:  "Removes a user and ends the user's sessions. The last operator goes only as the last user: then there is no login on this machine any more.",
 		Args:  args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
+			if err := access.CheckName(a[0]); err != nil {
+				return usageOf(err)
+			}
 			var left []string
 			some := true
 			err := e.withUsers(c.Context(), "user rm", "name="+a[0], func(s *access.Store) error {
@@ -218,12 +230,16 @@ hash. A Grafana or Prometheus needs a viewer's.`,
 		if most := int(access.MaxTokenLife.Hours() / 24); days < 1 || days > most {
 			return usagef("--days %d: it is 1 to %d", days, most)
 		}
+		r, err := access.ParseRole(role)
+		if err = cmp.Or(access.CheckName(a[0]), err); err != nil {
+			return usageOf(err)
+		}
 		by := "cli"
 		if u, err := user.Current(); err == nil {
 			by = u.Username
 		}
 		return e.withUsers(c.Context(), "token add", fmt.Sprintf("name=%s role=%s days=%d", a[0], role, days), func(s *access.Store) error {
-			t, err := s.AddToken(c.Context(), a[0], access.Role(role), by, time.Duration(days)*24*time.Hour)
+			t, err := s.AddToken(c.Context(), a[0], r, by, time.Duration(days)*24*time.Hour)
 			if err != nil {
 				return err
 			}

@@ -38,11 +38,14 @@ and --at shows any second of the past. Without a terminal, and with --output jso
 	f.BoolVar(&record, "record", false, "keep every state, so that --at finds it later")
 	f.DurationVar(&o.Every, "every", time.Second, "time between two readings")
 	f.IntVar(&count, "count", 0, "end after so many states; not on a screen")
-	f.StringSliceVar(&o.Scrape.Also, "also", nil, "sources to read that are not read by themselves, see `dyno target check`")
+	f.StringSliceVar(&o.Scrape.Also, "also", nil, "sources to read that are not read by themselves, see dyno target check")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		if err := watchable(o); err != nil {
 			return err
+		}
+		if count < 0 {
+			return usagef("--count %d: it takes a number of states, or 0 for no end", count)
 		}
 		var moment time.Time
 		if at != "" {

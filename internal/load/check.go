@@ -36,7 +36,7 @@ func shortTables(ctx context.Context, t *target.Target, plan *workload.Plan) []s
 	case n == 0:
 		return nil
 	case n > 1:
-		short[0] += fmt.Sprintf(", and %d more tables are as short", n-1)
+		short[0] += fmt.Sprintf(" (of %d tables %d are too short)", len(plan.Tables), n)
 	}
 	return []string{fmt.Sprintf("%s, but table-size=%d: statements beyond find nothing, and the figures flatter; run with the table-size of prepare",
 		short[0], plan.Tables[0].Rows)}

@@ -228,7 +228,8 @@ func TestExecOpenLoop(t *testing.T) {
 			rest += x.Open.Due
 		}
 	})
-	if err != nil || warm != 10 || rest != 20 || r.Total.Open.Due != 20 || r.Elapsed < 900*time.Millisecond {
+	// A warm-up that ends late, on a busy machine, has what came due meanwhile.
+	if err != nil || warm+rest != 30 || warm < 10 || rest < 10 || r.Total.Open.Due != rest || r.Elapsed < 500*time.Millisecond {
 		t.Errorf("%d were due in the warm-up and %d after it, the run says %d in %v, %v", warm, rest, r.Total.Open.Due, r.Elapsed, err)
 	}
 	r, err = Exec(t.Context(), ExecConfig{Command: "true", Threads: 4, Events: 10, Rate: pace.Constant(50)}, nil)

@@ -33,7 +33,7 @@ func (y *Yard) Install(ctx context.Context, spec string, sink progress.Sink) (Se
 func (y *Yard) install(ctx context.Context, spec string, sink progress.Sink) (Server, error) {
 	flavor, version, ok := parseSpec(spec)
 	if !ok {
-		return Server{}, hint(fmt.Errorf("%w: not a spec", ErrNoServer), "name a flavor with or without a version: mysql, mysql@8.0, mariadb@10.11, postgres@17")
+		return Server{}, hint(fmt.Errorf("%w: not a flavor", ErrNoServer), "name a flavor with or without a version: mysql, mysql@8.0, mariadb@10.11, postgres@17")
 	}
 	if err := makeDirs(y.servers()); err != nil {
 		return Server{}, err

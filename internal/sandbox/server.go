@@ -147,7 +147,7 @@ func (y *Yard) Resolve(ctx context.Context, spec string) (Server, error) {
 	}
 	flavor, version, ok := parseSpec(spec)
 	if !ok && spec != "" {
-		return Server{}, wrap("find server", spec, hint(fmt.Errorf("%w: not a spec", ErrNoServer),
+		return Server{}, wrap("find server", spec, hint(fmt.Errorf("%w: neither a flavor nor a path", ErrNoServer),
 			"name a flavor with or without a version (mariadb, mysql, mariadb@10.11, mysql@9.7.4) or give a path"))
 	}
 	servers, err := y.Servers(ctx)

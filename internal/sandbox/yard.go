@@ -60,5 +60,5 @@ func CheckName(name string) error {
 	if names.MatchString(name) {
 		return nil
 	}
-	return hint(fmt.Errorf("%w: %q", ErrBadName, name), "use 1 to 40 letters, digits, '.', '_' and '-', and begin with a letter or digit")
+	return fmt.Errorf("%w: %q; use 1 to 40 letters, digits, '.', '_' and '-', and begin with a letter or digit", ErrBadName, name)
 }

@@ -296,7 +296,7 @@ func authHint(n uint16, err error, s *Spec) string {
 	case s.Password.Empty():
 		return "no password was given: give it by " + ways + "; an account that logs in by unix_socket or auth_socket needs the Unix user of the same name" + plain
 	}
-	return "user or password is wrong, or the account is not allowed from this machine: the password came from the URL, " + ways + plain
+	return "user or password is wrong, or the account is not allowed from this machine: the password came from " + ways + plain
 }
 
 // deniedHint names the grant that is missing, as far as the server's message tells.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"dyno/internal/capture"
 	"dyno/internal/finding"
 	"dyno/internal/journal"
+	"dyno/internal/snapshot"
 	"dyno/internal/store/ledger"
 	"dyno/internal/store/trials"
 	"dyno/test/servers"
@@ -108,6 +110,20 @@ func TestBackgroundJudging(t *testing.T) {
 	}
 	if d.Time.Statement <= 0 || sum < 0.999 || sum > 1.001 {
 		t.Errorf("shares add up to %v of %v s", sum, d.Time.Statement)
+	}
+	// What watching sends beside the look is known for Dyno's, too.
+	kept, err := v.ledger.Diagnosis(t.Context(), d.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := snapshot.Decode(kept.Snapshot)
+	if err != nil || len(x.Classes) == 0 {
+		t.Fatalf("kept %+v, %v", x, err)
+	}
+	for _, c := range x.Classes {
+		if strings.Contains(c.Fingerprint, "performance_schema") || strings.HasPrefix(c.Fingerprint, "show global") {
+			t.Errorf("a class of the server's users: %s", c.Fingerprint)
+		}
 	}
 	if got := writes(); got != before {
 		t.Errorf("looking made %d writes", got-before)

@@ -61,6 +61,7 @@ type Service struct {
 // member is one target of the fleet.
 type member struct {
 	entry   ledger.Target
+	watcher *watcher
 	stop    context.CancelFunc
 	done    chan struct{}
 	minute  minute
@@ -225,6 +226,7 @@ func (s *Service) start(ctx context.Context, t ledger.Target) *member {
 	w := s.app.watcher(t.Name, Login{}, s.o.Watching, func(r reading.Reading) { s.keep(ctx, m, r) }, func(c ClassWindow) { s.classes(ctx, m, c) })
 	w.plan = func(ctx context.Context, tg *target.Target, c ClassWindow) { s.plans(ctx, m, tg, c) }
 	w.open = s.noticing(m, w.open)
+	m.watcher = w
 	go func() {
 		defer close(m.done)
 		w.run(ctx)
@@ -262,6 +264,17 @@ func (s *Service) serverOf(name string) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.server
+}
+
+// sentTo returns the statements that watching sends to a target; none while it is not watched.
+func (s *Service) sentTo(name string) []string {
+	s.mu.RLock()
+	m := s.fleet[name]
+	s.mu.RUnlock()
+	if m == nil || m.watcher == nil {
+		return nil
+	}
+	return m.watcher.statements()
 }
 
 func (s *Service) stopAll() {

@@ -55,6 +55,7 @@ type watcher struct {
 	latency known.Value[float64] // mean time of a statement, where all are counted
 	sources []snapshot.Source    // of the classes
 	spent   float64              // time of the server's that reading the classes took, seconds
+	sent    func() []string      // see statements; nil before the first session
 
 	server string // flavor and version
 	prev   state.Figures
@@ -223,6 +224,17 @@ func (w *watcher) round(r reading.Reading) {
 	w.read(r)
 }
 
+// statements returns what the watcher has sent to its server in this session, or in the last one.
+func (w *watcher) statements() []string {
+	w.mu.Lock()
+	sent := w.sent
+	w.mu.Unlock()
+	if sent == nil {
+		return nil
+	}
+	return sent()
+}
+
 // classes reads one window of query classes after the other. What cannot be read is told by the sources in the states.
 func (w *watcher) classes(ctx context.Context, t *target.Target, s *scrape.Scraper) error {
 	o := digestsource.Options{Interval: time.Second}
@@ -234,6 +246,9 @@ func (w *watcher) classes(ctx context.Context, t *target.Target, s *scrape.Scrap
 		return err
 	}
 	defer d.Close()
+	w.mu.Lock()
+	w.sent = func() []string { return append(s.Statements(), d.Statements()...) }
+	w.mu.Unlock()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
 	more := make(chan ClassWindow)

@@ -29,6 +29,9 @@ type Options struct {
 	Top      int           // classes whose plan and tables are looked up; 0 means those with 1 % of the time or more, at most 30
 	Redact   bool          // leave examples, which hold literals, out of the snapshot
 	Progress progress.Sink
+	// Own returns, at the end of the window, the statements that other parts of this program send to the target: they are left out, as
+	// those of the look itself are. Nil: there are none.
+	Own func() []string
 }
 
 // sourceTime is how long a source may take at the begin and at the end of the window: servers that are overloaded are the ones looked at.
@@ -102,6 +105,9 @@ func Take(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot,
 		return nil, fmt.Errorf("look at %s: stopped after %v of %v, too early to judge: %w", t.Spec().Name, time.Since(start).Round(time.Second), o.Window, err)
 	}
 	digests.Exclude(scraper.Statements()...)
+	if o.Own != nil {
+		digests.Exclude(o.Own()...)
+	}
 	classes, sources, err := digests.End(ctx)
 	if err != nil {
 		return nil, windowError(ctx, t, err)

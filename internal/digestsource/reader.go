@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,6 +94,13 @@ func (r *Reader) Exclude(statements ...string) {
 	for _, q := range statements {
 		r.own[sqltext.Key(sqltext.Fingerprint(q))] = true
 	}
+}
+
+// Statements returns the statements that the reader has sent so far, in no order, for another reader's Exclude.
+func (r *Reader) Statements() []string {
+	r.ask.mu.Lock()
+	defer r.ask.mu.Unlock()
+	return slices.Collect(maps.Keys(r.ask.texts))
 }
 
 func (r *Reader) prepare(ctx context.Context) error {

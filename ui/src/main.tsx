@@ -1,10 +1,10 @@
 import './css/tokens.css'
 import './css/base.css'
-import { effect, untracked } from '@preact/signals'
 import { render } from 'preact'
 import { followClock } from './core/clock'
 import { followKeys } from './core/keys'
 import { loggedIn, session } from './core/session'
+import { follow } from './core/signal'
 import { followStream } from './core/stream'
 import { followTargets } from './core/targets'
 import { followTheme } from './core/theme'
@@ -31,16 +31,14 @@ async function begin(): Promise<void> {
 }
 
 let following = false
-effect(() => {
-  if (session.value === null) return
-  untracked(() => {
-    loggedIn() // whichever way the session came, what waited for one goes on
-    if (following) return
-    following = true
-    followTargets()
-    followStream()
-    setTimeout(() => void fetchPages(), 3000)
-  })
+follow(session, (who) => {
+  if (who === null) return
+  loggedIn() // whichever way the session came, what waited for one goes on
+  if (following) return
+  following = true
+  followTargets()
+  followStream()
+  setTimeout(() => void fetchPages(), 3000)
 })
 
 void begin()

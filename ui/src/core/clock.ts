@@ -1,5 +1,5 @@
 // The time is the server's: figures carry its clock, and a browser's may be minutes off.
-import { signal, type ReadonlySignal } from '@preact/signals'
+import { signal, type ReadonlySignal } from './signal'
 
 let offset = 0 // seconds that the server is ahead
 const ticking = signal(Math.floor(Date.now() / 1000))

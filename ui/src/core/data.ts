@@ -1,6 +1,6 @@
 // Data that a component shows: loaded, reloaded, aborted, never blinking.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { asError, type ApiError } from './api'
+import { address, asError, get, type ApiError, type Params } from './api'
 import { now } from './clock'
 
 export interface Data<T> {
@@ -116,4 +116,9 @@ export function useData<T>(
     at: fresh ? s.at : undefined,
     reload,
   }
+}
+
+/** Loads what the API has under a path; null: nothing. */
+export function useGet<T>(path: string | null, params: Params = {}, o: { every?: number | ((value: T | undefined, tries: number) => number); keep?: boolean } = {}): Data<T> {
+  return useData<T>(path === null ? null : address(path, params), (signal) => get<T>(path ?? '', params, signal), o)
 }

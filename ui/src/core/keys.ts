@@ -1,6 +1,6 @@
 // The keyboard: single keys ("/"), and pairs ("g q").
-import { signal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { signal } from './signal'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 export interface Key {
   help: string
@@ -19,7 +19,7 @@ export function useKeys(keys: Record<string, Key>): void {
   const latest = useRef(keys)
   latest.current = keys
   const names = Object.keys(keys).join('\n')
-  useEffect(() => {
+  useLayoutEffect(() => {
     const layer: Record<string, Key> = {}
     for (const k of Object.keys(latest.current))
       layer[k] = {

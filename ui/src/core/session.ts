@@ -1,5 +1,5 @@
 // Who is looking, and what they may do.
-import { computed, signal, type ReadonlySignal } from '@preact/signals'
+import { computed, signal, type ReadonlySignal } from './signal'
 
 export interface Session {
   name: string
@@ -14,7 +14,7 @@ export interface Session {
 const current = signal<Session | null>(null)
 
 /** Null until it is known, and while a login is needed. */
-export const session: ReadonlySignal<Session | null> = computed(() => current.value)
+export const session: ReadonlySignal<Session | null> = current
 
 /** Whether this session may change something. Buttons that do are shown disabled, with the reason, when it may not. */
 export function mayChange(): boolean {

@@ -1,5 +1,5 @@
 // What happens, as it happens: one event stream for the whole page.
-import { computed, signal, type ReadonlySignal } from '@preact/signals'
+import { computed, signal, type ReadonlySignal } from './signal'
 import { useMemo } from 'preact/hooks'
 import { address } from './api'
 import { loginWanted, oldAfter } from './session'
@@ -18,7 +18,7 @@ export interface Vitals {
 
 const state = signal<'connecting' | 'live' | 'lost'>('connecting')
 /** Whether the stream flows. */
-export const connected: ReadonlySignal<'connecting' | 'live' | 'lost'> = computed(() => state.value)
+export const connected: ReadonlySignal<'connecting' | 'live' | 'lost'> = state
 
 const all = signal(new Map<string, Vitals>())
 const listeners = new Map<string, Set<(data: unknown) => void>>()

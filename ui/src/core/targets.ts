@@ -1,5 +1,5 @@
 // The inventory, for everybody who needs it.
-import { computed, signal, type ReadonlySignal } from '@preact/signals'
+import { signal, type ReadonlySignal } from './signal'
 import { asError, get, type ApiError } from './api'
 import { route, setParams } from './url'
 
@@ -23,7 +23,7 @@ const known = signal<Inventory>({})
 let again: () => void = () => {}
 
 /** Every target, undefined until they came once; with the error of the newest try. */
-export const inventory: ReadonlySignal<Inventory> = computed(() => known.value)
+export const inventory: ReadonlySignal<Inventory> = known
 
 /** Looks again now, after something changed. */
 export function reloadTargets(): void {

@@ -1,11 +1,11 @@
 // Long work: what runs now, wherever it was started from.
-import { computed, signal, type ReadonlySignal } from '@preact/signals'
+import { computed, signal, type ReadonlySignal } from './signal'
 import { useEffect, useState } from 'preact/hooks'
 import { Badge, Button, Confirm, Icon, Notice, safe, type Tone } from '../ui'
 import { ApiError, get, post } from './api'
 import { now } from './clock'
 import { figure } from './format'
-import { mayChange, session, whyNot } from './session'
+import { session, whyNot } from './session'
 import { connected, onStream } from './stream'
 import { moment, seconds, span } from './time'
 import { href } from './url'
@@ -159,7 +159,7 @@ export function TaskProgress({ task, notes }: { task: Task; notes?: boolean }) {
         <span class="task-title">{safe(task.title)}</span>
         {task.by && task.by !== 'local' && <span class="faint">by {safe(task.by)}</span>}
         {running && (
-          <Button small kind="quiet" icon="stop" why={mayChange() ? '' : whyNot()} label={'Cancel: ' + safe(task.title)} onClick={() => ask(true)}>
+          <Button small kind="quiet" icon="stop" why={whyNot()} label={'Cancel: ' + safe(task.title)} onClick={() => ask(true)}>
             Cancel
           </Button>
         )}

@@ -1,5 +1,5 @@
 // The theme: the system's until one is chosen. src/theme.js, which runs before everything else, writes it to data-theme; this is its other end.
-import { computed, signal, type ReadonlySignal } from '@preact/signals'
+import { signal, type ReadonlySignal } from './signal'
 
 export type Theme = 'light' | 'dark'
 export type Choice = Theme | 'system'
@@ -8,9 +8,9 @@ const shown = signal<Theme>('light')
 const choice = signal<Choice>('system')
 
 /** The theme in force. Whoever draws on a canvas draws again when it changes. */
-export const theme: ReadonlySignal<Theme> = computed(() => shown.value)
+export const theme: ReadonlySignal<Theme> = shown
 /** What the user chose. */
-export const chosenTheme: ReadonlySignal<Choice> = computed(() => choice.value)
+export const chosenTheme: ReadonlySignal<Choice> = choice
 
 function read(): void {
   shown.value = document.documentElement.dataset['theme'] === 'dark' ? 'dark' : 'light'

@@ -1,5 +1,5 @@
 // The URL is the only view state: the page is the last part of the path, everything else is in the query.
-import { computed, signal, type ReadonlySignal } from '@preact/signals'
+import { signal, type ReadonlySignal } from './signal'
 import { useCallback } from 'preact/hooks'
 
 /** Every page that has an address. '' in the address is the fleet. */
@@ -39,7 +39,7 @@ export function query(params: Iterable<[string, string | number | null | undefin
 const here = signal<Route>(typeof location === 'undefined' ? parse('/', '') : parse(location.pathname, location.search))
 
 /** Where we are. */
-export const route: ReadonlySignal<Route> = computed(() => here.value)
+export const route: ReadonlySignal<Route> = here
 
 /** A link to a page; it takes target, from and to along unless keep says otherwise. Null in params leaves one out. */
 export function href(page: string, params: Record<string, string | number | null | undefined> = {}, keep: string[] = kept): string {

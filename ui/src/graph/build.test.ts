@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { alpha, data, draw, shape, type Picture } from './build'
 import { marksAt } from './marks'
 
-const picture = (more: Partial<Picture>): Picture => ({ x: [1, 2], from: 0, to: 3, time: true, unit: '/s', xUnit: '', stacked: false, lines: [], ...more })
+const picture = (more: Partial<Picture>): Picture => ({ x: [1, 2], from: 0, to: 3, unit: '/s', stacked: false, lines: [], ...more })
 
 test('a stack is drawn from the top, each course down to the one below', () => {
   const d = draw(picture({ stacked: true, lines: [{ name: 'a', y: [1, 1] }, { name: 'b', y: [2, null] }, { name: 'then', y: [9, 9], dash: true }] }))

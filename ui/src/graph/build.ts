@@ -1,15 +1,13 @@
 // Pure builders: from lines to what uPlot draws.
 import type uPlot from 'uplot'
-import { least, limitMatters, most, stack, tick, tickSteps, timeTick, top } from './figures'
+import { least, limitMatters, most, stack, tick, tickSteps, ticksAt, timeTick, timeTicksAt, top } from './figures'
 import type { PlotLine } from './types'
 
 export interface Picture {
-  x: number[]
+  x: number[] // unix seconds
   from: number
   to: number
-  time: boolean // x is unix seconds
   unit: string
-  xUnit: string
   stacked: boolean
   lines: PlotLine[]
 }
@@ -68,7 +66,7 @@ export function draw(p: Picture): Drawn {
 
 /** What a plot must be made anew for; as long as it is the same, only the figures change. */
 export function shape({ picture: p, courses }: Drawn): string {
-  return JSON.stringify([p.unit, p.xUnit, p.time, p.stacked, courses.map((c) => [c.line, c.part, p.lines[c.line]?.colour])])
+  return JSON.stringify([p.unit, p.stacked, courses.map((c) => [c.line, c.part, p.lines[c.line]?.colour])])
 }
 
 /** The figures, as uPlot takes them. */
@@ -132,7 +130,7 @@ export function build(now: () => Drawn, c: Colours): Pick<uPlot.Options, 'series
     series,
     bands,
     scales: {
-      x: { time: p.time, range: () => [now().picture.from, now().picture.to] },
+      x: { range: () => [now().picture.from, now().picture.to] },
       y: { range: () => [now().min, top(now().max)] },
     },
     axes: [
@@ -142,12 +140,11 @@ export function build(now: () => Drawn, c: Colours): Pick<uPlot.Options, 'series
         size: 24,
         gap: 4,
         space: 58,
-        ...(p.time ? { incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2419200] } : {}),
+        incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2419200],
+        splits: (_u, _axis, from, to, step) => timeTicksAt(from, to, step),
         grid: { stroke: c.grid, width: 1 },
         ticks: { show: false },
-        ...(p.time
-          ? { values: (_u: uPlot, at: number[], _axis: number, _space: number, step: number) => at.map((t, i) => timeTick(t, step, i === 0)) }
-          : { values: (_u: uPlot, at: number[]) => at.map((v) => tick(v, p.xUnit)) }),
+        values: (_u, at, _axis, _space, step) => at.map((t, i) => timeTick(t, step, i === 0)),
       },
       {
         stroke: c.text,
@@ -156,6 +153,7 @@ export function build(now: () => Drawn, c: Colours): Pick<uPlot.Options, 'series
         gap: 6,
         space: 28,
         incrs: tickSteps(p.unit),
+        splits: (_u, _axis, from, to, step) => ticksAt(from, to, step),
         grid: { stroke: c.grid, width: 1 },
         ticks: { show: false },
         values: (_u, at) => at.map((v) => tick(v, p.unit)),

@@ -1,5 +1,5 @@
 import { describe as group, expect, test } from 'vitest'
-import { describe, join, last, limitMatters, middles, sortOut, stack, tick, tickSteps, timeTick } from './figures'
+import { describe, join, last, limitMatters, middles, sortOut, stack, tick, tickSteps, ticksAt, timeTick, timeTicksAt } from './figures'
 import type { Graphs, Panel } from './types'
 
 test('stack sums, and is not known where a line is not', () => {
@@ -23,6 +23,24 @@ test('ticks carry their unit', () => {
   expect(tick(0.002, 's')).toBe('2.00 ms')
   expect(tick(5, 'connections')).toBe('5')
   expect(tickSteps('B')).toContain(1024)
+})
+
+test('ticks stand at the multiples of a step', () => {
+  expect(ticksAt(0, 1, 0.25)).toEqual([0, 0.25, 0.5, 0.75, 1])
+  expect(ticksAt(0, 0.7, 0.1)).toEqual([0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
+  expect(ticksAt(-3, 7, 5)).toEqual([0, 5])
+  expect(ticksAt(1, 1e9, 1).length).toBe(1000)
+})
+
+test('ticks of time stand at whole hours and days of the browser', () => {
+  const from = new Date(2026, 2, 1, 9, 30).getTime() / 1000
+  const hours = timeTicksAt(from, from + 86400, 10800).map((t) => new Date(t * 1000).getHours())
+  expect(hours).toEqual([12, 15, 18, 21, 0, 3, 6, 9])
+  const days = timeTicksAt(from, from + 60 * 86400, 86400).map((t) => new Date(t * 1000))
+  expect(days.length).toBe(60)
+  expect(days.every((d) => d.getHours() === 0 && d.getMinutes() === 0)).toBe(true)
+  expect(timeTicksAt(from + 1, from + 3, 1)).toEqual([from + 1, from + 2, from + 3])
+  expect(timeTicksAt(from, from + 900, 300)).toEqual([from, from + 300, from + 600, from + 900])
 })
 
 test('a limit far away is not drawn', () => {

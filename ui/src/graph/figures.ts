@@ -86,6 +86,23 @@ export function tickSteps(unit: string): number[] {
   return unit === 's' ? timeSteps : decimalSteps
 }
 
+/** The multiples of a step from from to to, a thousand at most. */
+export function ticksAt(from: number, to: number, step: number): number[] {
+  const out: number[] = []
+  // A multiple of 0.1 is seldom exact: what is beside an end by less than a billionth of a step is on it.
+  for (let k = Math.ceil(from / step - 1e-9); k * step <= to + step * 1e-9 && out.length < 1000; k++) out.push(Number((k * step).toPrecision(12)))
+  return out
+}
+
+/** The moments from from to to that are multiples of a step on the browser's clock, also where that is put back or on in between. */
+export function timeTicksAt(from: number, to: number, step: number): number[] {
+  const ahead = (t: number) => -60 * new Date(t * 1000).getTimezoneOffset()
+  const spare = step < 3600 ? 0 : 7200 // by how much a clock may be put on or back
+  return ticksAt(from + ahead(from) - spare, to + ahead(from) + spare, step)
+    .map((clock) => clock - ahead(clock - ahead(from)))
+    .filter((t, i, all) => t >= from && t <= to && t !== all[i - 1])
+}
+
 /** A tick's text; unit names that are words are left to the title. */
 export function tick(v: number, unit: string): string {
   if (v === 0) return '0'

@@ -1,7 +1,6 @@
 // A plot: lines over time or over anything else, drawn by uPlot, with a legend that tells values.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
-import 'uplot/dist/uPlot.min.css'
 import { figure, text } from '../core/format'
 import { theme, token } from '../core/theme'
 import { moment } from '../core/time'
@@ -13,11 +12,10 @@ import type { Mark, PlotLine } from './types'
 import './graph.css'
 
 export interface PlotProps {
+  /** Unix seconds. */
   x: number[]
   lines: PlotLine[]
   unit: string
-  /** Unit of x; without it x is unix seconds. */
-  xUnit?: string
   /** The ends of x; without them those of the values. */
   from?: number
   to?: number
@@ -67,7 +65,6 @@ function inSight(el: Element): boolean {
 
 export function Plot(p: PlotProps) {
   const { lines, unit } = p
-  const time = p.xUnit === undefined
   const shade = theme.value
   const height = p.height ?? 160
   const picture: Picture = useMemo(
@@ -75,13 +72,11 @@ export function Plot(p: PlotProps) {
       x: p.x,
       from: p.from ?? p.x[0] ?? 0,
       to: p.to ?? p.x[p.x.length - 1] ?? 1,
-      time,
       unit,
-      xUnit: p.xUnit ?? '',
       stacked: p.stacked === true,
       lines,
     }),
-    [p.x, p.from, p.to, time, unit, p.xUnit, p.stacked, lines],
+    [p.x, p.from, p.to, unit, p.stacked, lines],
   )
   const drawn = useMemo(() => draw(picture), [picture])
   const form = shape(drawn)
@@ -116,14 +111,12 @@ export function Plot(p: PlotProps) {
     picture.lines.forEach((l, k) => {
       const el = values.current[k]
       if (!el) return
-      const v = i === null || i === undefined ? (q.xUnit === undefined ? last(l.y) : null) : (l.y[i] ?? null)
-      const t = i === null || i === undefined ? (v === null && q.xUnit !== undefined ? '' : text(v, spoken(l.unit ?? unit))) : text(v, spoken(l.unit ?? unit))
+      const t = text(i === null || i === undefined ? last(l.y) : l.y[i], spoken(l.unit ?? unit))
       if (el.textContent !== t) el.textContent = t
     })
     if (when.current) {
       const x = i === null || i === undefined ? undefined : picture.x[i]
-      let t = ''
-      if (x !== undefined) t = q.xUnit === undefined ? moment(q.step ? Math.floor(x - q.step / 2 + 0.001) : x, { seconds: true }) : text(x, q.xUnit)
+      const t = x === undefined ? '' : moment(q.step ? Math.floor(x - q.step / 2 + 0.001) : x, { seconds: true })
       if (when.current.textContent !== t) when.current.textContent = t
     }
   }
@@ -168,7 +161,7 @@ export function Plot(p: PlotProps) {
         width: Math.max(80, el.clientWidth),
         height,
         pxAlign: 1,
-        padding: [6, 14, 0, 0],
+        padding: [6, 17, 0, 0], // on the right half of the last moment's text
         legend: { show: false },
         ...build(() => now.current, c),
         cursor: {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { Button } from './button'
 import { useRun } from './run'
 import { safe } from './sqltext'
@@ -10,7 +10,7 @@ import './dialog.css'
 export function Dialog(p: { title: string; onClose: () => void; children: ComponentChildren; foot?: ComponentChildren; wide?: boolean; lock?: boolean }) {
   const box = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  useLayoutEffect(() => {
     const d = box.current
     const before = document.activeElement
     d?.showModal()

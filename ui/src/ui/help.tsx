@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { signal } from '../core/signal'
 import { keyLayers } from '../core/keys'
 import { Dialog } from './dialog'
 import './help.css'

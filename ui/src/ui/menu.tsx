@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Icon, type IconName } from './icons'
 import './menu.css'
 
@@ -12,7 +12,8 @@ export function Menu(p: { label: string; icon?: IconName; text: ComponentChildre
     setOpen(false)
     button.current?.focus()
   }
-  useEffect(() => {
+  // It listens as soon as it is seen: who is quick must not find it deaf.
+  useLayoutEffect(() => {
     if (!open) return
     const away = (e: Event) => {
       if (e.target instanceof Node && !box.current?.contains(e.target)) setOpen(false)

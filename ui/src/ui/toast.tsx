@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { signal } from '../core/signal'
 import { Button } from './button'
 import { Icon } from './icons'
 import { safe } from './sqltext'

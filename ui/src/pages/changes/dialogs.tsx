@@ -4,7 +4,7 @@ import { useId, useState } from 'preact/hooks'
 import { ApiError, post } from '../../core/api'
 import { useData, type Data } from '../../core/data'
 import { text } from '../../core/format'
-import { mayChange, whyNot } from '../../core/session'
+import { whyNot } from '../../core/session'
 import { rememberTask, resultOf, TaskProgress, useTask, type Task } from '../../core/tasks'
 import { Button, Copy, Dialog, Icon, Loading, Problem, Sql, safe, type IconName } from '../../ui'
 import { useRun } from '../../ui/run'
@@ -45,7 +45,7 @@ function Act(p: {
   const task = useTask(taskID)
   const word = safe(p.word) // what is shown can be typed
   const said = typed.trim() === word || typed.trim() === p.word
-  const why = !mayChange() ? whyNot() : p.sql === undefined ? 'the preview is not there yet' : p.against.length > 0 ? 'something stands against it' : !said ? `type ${word} first` : busy ? 'it is being started' : ''
+  const why = whyNot() || (p.sql === undefined ? 'the preview is not there yet' : p.against.length > 0 ? 'something stands against it' : !said ? `type ${word} first` : busy ? 'it is being started' : '')
   const run = () =>
     once(async () => {
       try {

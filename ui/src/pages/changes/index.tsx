@@ -1,9 +1,9 @@
 // Changes: what was done to servers, with its way back and its proof.
 import { useCallback, useState } from 'preact/hooks'
-import { address, get, post } from '../../core/api'
-import { useData } from '../../core/data'
+import { address, post } from '../../core/api'
+import { useGet } from '../../core/data'
 import { text } from '../../core/format'
-import { mayChange, whyNot } from '../../core/session'
+import { whyNot } from '../../core/session'
 import { rememberTask, TaskProgress, tasks, useTask, useTaskEnd, type Task } from '../../core/tasks'
 import { ago, moment, seconds } from '../../core/time'
 import { href, setParams, useParam, withParams } from '../../core/url'
@@ -47,7 +47,7 @@ function StateBadge({ c }: { c: Change }) {
 function Journal() {
   const [target] = useParam('target')
   const [id, setID] = useParam('id')
-  const list = useData<{ changes: Change[] }>('changes ' + target, (signal) => get<{ changes: Change[] }>('changes', { target }, signal), { every: 5000, keep: true })
+  const list = useGet<{ changes: Change[] }>('changes', { target }, { every: 5000, keep: true })
   const reload = list.reload
   useTaskEnd(kinds, useCallback(() => reload(), [reload]))
   const running = tasks.value.filter((t) => t.state === 'running' && kinds.includes(t.kind) && (target === '' || t.target === target))
@@ -122,7 +122,7 @@ function took(c: Change): number | null {
 }
 
 function Entry({ id, reload }: { id: string; reload: () => void }) {
-  const one = useData<Detail>('change ' + id, (signal) => get<Detail>('change', { id }, signal), { every: 5000 })
+  const one = useGet<Detail>('change', { id }, { every: 5000 })
   const again = one.reload
   useTaskEnd(kinds, useCallback(() => again(), [again]))
   return (
@@ -158,7 +158,7 @@ function One({ c, reload }: { c: Detail; reload: () => void }) {
         <h2 class="grow">{safe(c.text)}</h2>
         <code class="faint">{c.id}</code>
         {way && (
-          <Button icon="undo" kind={c.open ? 'main' : 'plain'} why={c.task ? 'work is at it' : mayChange() ? '' : whyNot()} onClick={() => undo(true)}>
+          <Button icon="undo" kind={c.open ? 'main' : 'plain'} why={c.task ? 'work is at it' : whyNot()} onClick={() => undo(true)}>
             {c.open ? 'Ask the server…' : 'Take it back…'}
           </Button>
         )}
@@ -246,7 +246,7 @@ function Proofs({ c }: { c: Detail }) {
       <div class="proof-head">
         <h3>Before and after, on live traffic</h3>
         {c.state === 'done' && (
-          <Button small icon="reload" why={running ? 'it is being looked at' : mayChange() ? '' : whyNot()} onClick={() => void prove()}>
+          <Button small icon="reload" why={running ? 'it is being looked at' : whyNot()} onClick={() => void prove()}>
             {newest ? 'Look again, 10 s' : 'Prove it, 10 s'}
           </Button>
         )}

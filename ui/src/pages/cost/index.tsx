@@ -1,6 +1,5 @@
 // What Dyno itself costs: the watched server, and this machine.
-import { get } from '../../core/api'
-import { useData } from '../../core/data'
+import { useGet } from '../../core/data'
 import { text } from '../../core/format'
 import { useTarget } from '../../core/targets'
 import { span } from '../../core/time'
@@ -27,9 +26,9 @@ export function CostPage() {
 function OfServer({ target }: { target: string }) {
   const [chosen, choose] = useParam('span', '5m')
   const over = (spans as readonly string[]).includes(chosen) ? chosen : '5m'
-  const price = useData(`${target} ${over}`, (s) => get<Price>('cost', { target, span: over }, s), { every: 5000, keep: true })
-  const sources = useData(target, (s) => get<{ sources: Source[] }>('sources', { target }, s), { every: 10000, keep: true })
-  const settings = useData('settings', (s) => get<Settings>('settings', {}, s), { every: 15000 })
+  const price = useGet<Price>('cost', { target, span: over }, { every: 5000, keep: true })
+  const sources = useGet<{ sources: Source[] }>('sources', { target }, { every: 10000, keep: true })
+  const settings = useGet<Settings>('settings', {}, { every: 15000 })
   return (
     <div class="stack loose">
       <section class="stack">

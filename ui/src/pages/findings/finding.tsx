@@ -1,9 +1,8 @@
 // One finding, from its verdict to what would show that it is wrong.
 import type { ComponentChildren } from 'preact'
-import { get } from '../../core/api'
-import { useData } from '../../core/data'
+import { useGet } from '../../core/data'
 import { ratio } from '../../core/format'
-import { mayChange, whyNot } from '../../core/session'
+import { whyNot } from '../../core/session'
 import { seconds } from '../../core/time'
 import { Badge, Button, Copy, Icon, Sql, safe, type IconName, type Tone } from '../../ui'
 import type { Courses } from './course'
@@ -61,7 +60,7 @@ function Open({ of, f, apply }: { of: Judged; f: Finding; apply: () => void }) {
   const to = Math.ceil(seconds(of.to) / 60) * 60
   // All classes at once, for all cards: a class that nothing is kept of yet is then no error.
   const hour = { target: of.target, from: to - 3600, to, lines: 1 }
-  const course = useData<Courses>(classes.length > 0 ? `classes ${of.target} ${to}` : null, (signal) => get<Courses>('classes', { ...hour, limit: 200 }, signal))
+  const course = useGet<Courses>(classes.length > 0 ? 'classes' : null, { ...hour, limit: 200 })
   return (
     <div class="finding-body">
       <div class="finding-main">
@@ -150,7 +149,7 @@ function Change({ f, apply }: { f: Finding; apply: () => void }) {
         <>
           <Sql text={f.action.sql + ';'} />
           <div class="row wrap">
-            <Button kind="main" why={mayChange() ? '' : whyNot()} onClick={apply}>
+            <Button kind="main" why={whyNot()} onClick={apply}>
               Preview and apply…
             </Button>
             <Copy text={f.action.sql + ';'} label="Copy SQL" />

@@ -1,10 +1,10 @@
 // Findings: what holds a server back, worst first, and what to do about it.
 import { useCallback, useEffect, useState } from 'preact/hooks'
-import { get, post } from '../../core/api'
-import { useData } from '../../core/data'
+import { post } from '../../core/api'
+import { useGet } from '../../core/data'
 import { figure, text } from '../../core/format'
 import { useKeys } from '../../core/keys'
-import { mayChange, whyNot } from '../../core/session'
+import { whyNot } from '../../core/session'
 import { useTarget } from '../../core/targets'
 import { rememberTask, TaskProgress, tasks, useTaskEnd, type Task } from '../../core/tasks'
 import { ago, moment, seconds, span } from '../../core/time'
@@ -35,8 +35,8 @@ export default FindingsPage
 function OfTarget() {
   const [target] = useTarget()
   const [id] = useParam('diagnosis')
-  const newest = useData<Findings>('findings ' + target, (signal) => get<Findings>('findings', { target }, signal), { every: 20_000 })
-  const old = useData<Judged>(id ? 'diagnosis ' + id : null, (signal) => get<Judged>('diagnosis', { id }, signal))
+  const newest = useGet<Findings>('findings', { target }, { every: 20_000 })
+  const old = useGet<Judged>(id ? 'diagnosis' : null, { id })
   const reload = newest.reload
   const [open] = useParam('finding')
   const [applying, apply] = useState<Finding | null>(null)
@@ -121,7 +121,7 @@ function Look({ target, running }: { target: string; running: Task | undefined }
           ))}
         </select>
       </label>
-      <Button kind="main" icon="findings" why={running ? 'a look runs already' : mayChange() ? '' : whyNot()} onClick={() => void start()}>
+      <Button kind="main" icon="findings" why={running ? 'a look runs already' : whyNot()} onClick={() => void start()}>
         Diagnose now
       </Button>
       {running && (

@@ -1,6 +1,6 @@
 // Evidence, gain and classes as pictures.
-import { get, type Params } from '../../core/api'
-import { useData, type Data } from '../../core/data'
+import { type Params } from '../../core/api'
+import { useGet, type Data } from '../../core/data'
 import { figure, text } from '../../core/format'
 import { href } from '../../core/url'
 import { Bar, Icon, Num, Spark, Sql, Term, safe } from '../../ui'
@@ -81,7 +81,7 @@ export function Gain({ gain }: { gain: NonNullable<Finding['gain']> }) {
 /** A class that a finding is about: what it did in the window, and its last hour or why there is none. */
 export function ClassCard({ of, c, hour, all: most }: { of: Judged; c: QueryClass; hour: Params; all: Data<Courses> }) {
   // One that is not among those with most time is asked for by itself.
-  const own = useData<Courses>(beyond(most.value, c.id) ? `class ${c.id} ${String(hour['to'])}` : null, (signal) => get<Courses>('classes', { ...hour, limit: 10, search: c.id }, signal))
+  const own = useGet<Courses>(beyond(most.value, c.id) ? 'classes' : null, { ...hour, limit: 10, search: c.id })
   const one = beyond(most.value, c.id) ? own : most
   const course = courseIn(one.value, c.id, one.loading)
   const window = of.time.seconds || 1

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { ago, asError, href, mayChange, now, post, seconds, text, whyNot } from '../../core'
+import { ago, asError, href, now, post, seconds, text, whyNot } from '../../core'
 import { rememberTask, useTask, type Task } from '../../core/tasks'
 import { Badge, Button, safe, toast, type Tone } from '../../ui'
 import type { Row } from './rows'
@@ -23,7 +23,7 @@ export function Finding({ row: r, judging }: { row: Row; judging: boolean }) {
         {judging && (
           <Button
             small
-            why={mayChange() ? '' : whyNot()}
+            why={whyNot()}
             disabled={looking}
             onClick={() => {
               setAsked('')

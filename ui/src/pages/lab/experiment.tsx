@@ -1,6 +1,6 @@
 // One experiment: what came out, in the table and pictures of its report, with everything it stands on.
 import { useEffect, useState } from 'preact/hooks'
-import { asError, get, go, href, mayChange, moment, post, seconds, setParams, useData, useParam, whyNot, withParams, type ApiError } from '../../core'
+import { asError, go, href, moment, post, seconds, setParams, useGet, useParam, whyNot, withParams, type ApiError } from '../../core'
 import { rememberTask, useTask, type Task } from '../../core/tasks'
 import { span } from '../../core/time'
 import { Badge, Button, Copy, Empty, Icon, Menu, Notice, Page, Problem, Show, safe, toast } from '../../ui'
@@ -15,7 +15,7 @@ import type { Experiment, ExperimentLine, Laid, Live } from './types'
 export function ExperimentPage({ id }: { id: string }) {
   const [other] = useParam('with')
   // One that has ended does not change; one that runs grows with each trial.
-  const data = useData<Experiment>(`experiment ${id}`, (s) => get('experiment', { id }, s), { every: (v) => (v?.state === 'running' ? 2000 : 0) })
+  const data = useGet<Experiment>('experiment', { id }, { every: (v) => (v?.state === 'running' ? 2000 : 0) })
   const x = data.value
   const gone = data.error?.status === 404
   return (
@@ -68,7 +68,7 @@ function Actions({ x, reload }: { x: Experiment; reload: () => void }) {
   return (
     <span class="row">
       {x.state === 'interrupted' && x.kind === 'experiment' && (
-        <Button icon="play" kind="main" disabled={busy} why={mayChange() ? '' : whyNot()} onClick={() => void resume()}>
+        <Button icon="play" kind="main" disabled={busy} why={whyNot()} onClick={() => void resume()}>
           Resume
         </Button>
       )}
@@ -92,7 +92,7 @@ function CompareWith({ x }: { x: Experiment }) {
 }
 
 function Others({ x, close }: { x: Experiment; close: () => void }) {
-  const data = useData<{ experiments: ExperimentLine[] }>('experiments', (s) => get('experiments', {}, s))
+  const data = useGet<{ experiments: ExperimentLine[] }>('experiments')
   return (
     <Show of={data} lines={3}>
       {(v) => {
@@ -116,7 +116,7 @@ function Others({ x, close }: { x: Experiment; close: () => void }) {
 
 /** Two experiments against each other: one table when their plans allow it, else each its own. */
 function Beside({ id, other }: { id: string; other: string }) {
-  const both = useData<Experiment>(`beside ${id} ${other}`, (s) => get('experiment', { id, with: other }, s))
+  const both = useGet<Experiment>('experiment', { id, with: other })
   const apart = both.error !== undefined && both.value === undefined
   return (
     <>
@@ -153,7 +153,7 @@ function Beside({ id, other }: { id: string; other: string }) {
 }
 
 function Alone({ id }: { id: string }) {
-  const data = useData<Experiment>(`experiment ${id}`, (s) => get('experiment', { id }, s))
+  const data = useGet<Experiment>('experiment', { id })
   return (
     <section>
       <h2>
@@ -242,7 +242,7 @@ function Running({ x, live, reload }: { x: Experiment; live: Live | undefined; r
         </>
       }
       stop={
-        <Button small kind="danger" icon="stop" why={mayChange() ? (busy ? 'it is being stopped' : '') : whyNot()} onClick={() => void stop()}>
+        <Button small kind="danger" icon="stop" why={whyNot() || (busy ? 'it is being stopped' : '')} onClick={() => void stop()}>
           {busy ? 'Stopping…' : 'Stop'}
         </Button>
       }
@@ -624,8 +624,8 @@ function Environment({ laid }: { laid: Laid }) {
 
 /** A task that has no experiment yet: it is being prepared. As soon as there is one the page goes there. */
 export function TaskPage({ id }: { id: string }) {
-  const task = useData<Task>(`task ${id}`, (s) => get('task', { id }, s), { every: 1000 })
-  const list = useData<{ experiments: ExperimentLine[] }>('experiments', (s) => get('experiments', {}, s), { every: 1000 })
+  const task = useGet<Task>('task', { id }, { every: 1000 })
+  const list = useGet<{ experiments: ExperimentLine[] }>('experiments', {}, { every: 1000 })
   const t = task.value
   const found = t?.result || list.value?.experiments.find((e) => e.task === id)?.id
   useEffect(() => {

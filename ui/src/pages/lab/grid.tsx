@@ -118,7 +118,8 @@ export function Grid({ x }: { x: Experiment }) {
                     <Spread key={k} c={c} f={f} main={main} compared={compared} reach={reach} margin={margin(laid)} touch={touch(c)} open={open === c.variant} />
                   ) : (
                     <td key={k} class={`lab-cell ${main ? toneOf(c.word) : 'v-none'}${c.baseline ? ' is-base' : ''}${open === c.variant ? ' is-open' : ''}`} data-variant={c.variant}>
-                      <button type="button" class="lab-cell-button" {...touch(c)}>
+                      <button type="button" class="lab-cell-button" {...touch(c)} aria-label={undefined}>
+                        <span class="hide">{`${safe(c.label)}: ${value?.title ?? ''} `}</span>
                         <Stacked c={c} f={f} main={main} reach={reach} margin={margin(laid)} />
                       </button>
                     </td>

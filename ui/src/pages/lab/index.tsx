@@ -1,5 +1,5 @@
 // The lab: experiments, recipes, runs of loads and reports.
-import { ago, get, go, href, moment, seconds, useData, useParam } from '../../core'
+import { ago, go, href, moment, seconds, useGet, useParam } from '../../core'
 import { Button, Empty, Page, Search, Show, Table, Tabs, safe } from '../../ui'
 import { ExperimentPage, TaskPage } from './experiment'
 import { RecipePage, Recipes, first } from './recipes'
@@ -40,7 +40,7 @@ function Lists() {
 
 function Experiments() {
   const [q, setQ] = useParam('q')
-  const data = useData<{ experiments: ExperimentLine[] }>('experiments', (s) => get('experiments', {}, s), { every: 5000 })
+  const data = useGet<{ experiments: ExperimentLine[] }>('experiments', {}, { every: 5000 })
   return (
     <Show
       of={data}

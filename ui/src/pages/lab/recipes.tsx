@@ -1,6 +1,6 @@
 // Recipes: what each answers, how long it takes, and the start of one.
 import { useState } from 'preact/hooks'
-import { get, go, href, mayChange, post, setParams, text, useData, useParam, whyNot } from '../../core'
+import { go, href, post, setParams, text, useGet, useParam, whyNot } from '../../core'
 import { rememberTask, type Task } from '../../core/tasks'
 import { span } from '../../core/time'
 import { Badge, Button, Copy, Dialog, Empty, Icon, Notice, Page, Problem, Show, safe } from '../../ui'
@@ -16,7 +16,7 @@ import type { DryRun, Fact, Recipe, Scale } from './types'
 export const first = 'threads'
 
 export function Recipes() {
-  const data = useData<{ recipes: Recipe[] }>('recipes', (s) => get('recipes', {}, s))
+  const data = useGet<{ recipes: Recipe[] }>('recipes')
   return (
     <>
       <p class="lab-intro">
@@ -95,7 +95,7 @@ function Card({ r }: { r: Recipe }) {
 export function RecipePage({ name }: { name: string }) {
   const [scale, setScale] = useParam('scale', 'small')
   const [asking, setAsking] = useState(false)
-  const data = useData<DryRun>(`recipe ${name} ${scale}`, (s) => get('recipe', { name, scale }, s), { keep: true })
+  const data = useGet<DryRun>('recipe', { name, scale }, { keep: true })
   const r = data.value
   if (data.error?.status === 404)
     return (
@@ -105,7 +105,7 @@ export function RecipePage({ name }: { name: string }) {
     )
   // What is shown is of the scale before until that of the new one is there.
   const stuck = data.loading ? 'loading' : !r || data.error ? 'what it would do is not known' : r.missing.length > 0 ? `not on this machine: ${r.missing.join(', ')}` : (r.problems[0] ?? '')
-  const why = mayChange() ? stuck : whyNot()
+  const why = whyNot() || stuck
   return (
     <Page
       title={`Lab: recipe ${name}`}

@@ -1,5 +1,5 @@
 // Runs of loads, and the reports that are on record.
-import { count, figure, get, go, href, moment, route, seconds, text, useData } from '../../core'
+import { count, figure, go, href, moment, route, seconds, text, useGet } from '../../core'
 import { span } from '../../core/time'
 import { Badge, Empty, Figure, Notice, Num, Page, Show, Table, safe, type Tone } from '../../ui'
 import { Fold } from '../../ui/fold'
@@ -22,7 +22,7 @@ function RunState({ r }: { r: RunLine }) {
 
 export function Runs() {
   const target = route.value.params.get('target') ?? ''
-  const data = useData<{ runs: RunLine[] }>('runs', (s) => get('runs', { limit: 300 }, s), { every: 5000 })
+  const data = useGet<{ runs: RunLine[] }>('runs', { limit: 300 }, { every: 5000 })
   return (
     <Show
       of={data}
@@ -73,7 +73,7 @@ export function Runs() {
 }
 
 export function RunPage({ id }: { id: string }) {
-  const data = useData<Run>(`run ${id}`, (s) => get('run', { id }, s), { every: (v) => (v?.state === 'running' ? 5000 : 0) })
+  const data = useGet<Run>('run', { id }, { every: (v) => (v?.state === 'running' ? 5000 : 0) })
   return (
     <Page
       title={`Lab: run ${id}`}
@@ -240,7 +240,7 @@ function OneRun({ r }: { r: Run }) {
 }
 
 export function Documents() {
-  const data = useData<{ documents: DocumentLine[] }>('documents', (s) => get('documents', { limit: 300 }, s))
+  const data = useGet<{ documents: DocumentLine[] }>('documents', { limit: 300 })
   return (
     <Show
       of={data}
@@ -278,7 +278,7 @@ interface Head {
 }
 
 export function DocumentPage({ id }: { id: string }) {
-  const data = useData<Head>(`report ${id}`, (s) => get('report', { id }, s))
+  const data = useGet<Head>('report', { id })
   const gone = data.error?.status === 404 || data.error?.status === 400
   return (
     <Page

@@ -1,7 +1,7 @@
 // The login before a page. The first time it takes the first-run token and makes the first operator.
 import { useEffect, useState } from 'preact/hooks'
-import { get, post } from '../../core/api'
-import { useData } from '../../core/data'
+import { post } from '../../core/api'
+import { useGet } from '../../core/data'
 import { session, type Session } from '../../core/session'
 import { go, href, useParam } from '../../core/url'
 import { lasting } from '../../login'
@@ -15,7 +15,7 @@ interface Door extends Session {
 }
 
 export function LoginPage() {
-  const door = useData('session', (s) => get<Door>('session', {}, s))
+  const door = useGet<Door>('session')
   useEffect(() => {
     document.title = 'Log in · Dyno'
   }, [])

@@ -1,5 +1,5 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { ago, get, go, href, moment, now, useData, useKeys, useParam, useRange, useTarget, withParams, type ApiError } from '../../core'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { ago, go, href, moment, now, useGet, useKeys, useParam, useRange, useTarget, withParams, type ApiError } from '../../core'
 import { Button, Empty, Icon, Loading, Notice, Page, Problem, safe, Show, Tabs, Unobservable } from '../../ui'
 import { differences } from './differences'
 import { Innodb } from './innodb'
@@ -34,8 +34,7 @@ function Moments() {
   const at = unreadable || future ? 'live' : asked
   const live = at === 'live'
 
-  const key = `state\n${target}\n${at}`
-  const data = useData<State>(key, (signal) => get<State>('state', { target, at: live ? undefined : at }, signal), { every: live ? 1000 : 0, keep: true })
+  const data = useGet<State>('state', { target, at: live ? undefined : at }, { every: live ? 1000 : 0, keep: true })
   const state = data.value?.target === target ? data.value : undefined
   const before = useBefore(target, at, state)
 
@@ -86,7 +85,7 @@ function useBefore(target: string, at: number | 'live', state: State | undefined
   }
   const shownAt = state ? Date.parse(state.at) / 1000 : NaN
   const asked = at !== 'live' && Number.isFinite(shownAt) ? shownAt - 0.5 : undefined
-  const past = useData<State>(asked === undefined ? null : `before\n${target}\n${asked}`, (signal) => get<State>('state', { target, at: asked }, signal))
+  const past = useGet<State>(asked === undefined ? null : 'state', { target, at: asked })
   if (at !== 'live') return past.value
   return seen.current.before?.target === target ? seen.current.before : undefined
 }
@@ -101,7 +100,7 @@ function useMomentKeys(step: (by: number) => void, play: () => void): void {
     'Shift ← →': { help: 'a minute back or on', run: () => undefined },
     Space: { help: 'play or pause', run: () => undefined },
   })
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (e: KeyboardEvent) => {
       if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || document.querySelector('dialog[open]')) return
       const t = e.target instanceof Element ? e.target : undefined

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import { ago, count, get, href, moment, setParams, text, useData, useRange, withParams } from '../../core'
+import { ago, count, get, href, moment, setParams, text, useData, useGet, useRange, withParams } from '../../core'
 import { Plot } from '../../graph'
 import { Badge, Button, Copy, Empty, Figure, Icon, Show, Sql, Unobservable, safe } from '../../ui'
 import { courseOf, covered, per, rowOf, spread, whole, type Bin } from './figures'
@@ -19,7 +19,7 @@ export function Detail({ target, id }: { target: string; id: string }) {
     (signal) => get<ClassDetail>('class', { target, id, from: Math.floor(range.from), to: Math.ceil(range.to) }, signal),
     { every: range.live ? 30_000 : 0, keep: true },
   )
-  const found = useData<Found>(`findings\n${target}`, (signal) => get<Found>('findings', { target, limit: 1 }, signal))
+  const found = useGet<Found>('findings', { target, limit: 1 })
   const back = (
     <a class="button small" href={withParams({ class: null })}>
       <Icon name="left" />

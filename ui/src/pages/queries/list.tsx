@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import { count, get, go, moment, route, setParams, text, useData, useParam, useRange, withParams } from '../../core'
+import { count, get, go, moment, route, setParams, text, useData, useGet, useParam, useRange, withParams } from '../../core'
 import { Badge, Bar, Button, Empty, Figure, Menu, Notice, Num, Search, Show, Spark, Table, safe, type Column } from '../../ui'
 import { covered, find, howMany, per, rowOf, type Row } from './figures'
 import type { Class, ClassList } from './types'
@@ -194,7 +194,7 @@ interface Moment {
 
 /** No minute was kept of this window. Of the present the last seconds can be told all the same. */
 function Beginning({ target, live }: { target: string; live: boolean }) {
-  const data = useData<Moment>(live ? `state\n${target}` : null, (signal) => get<Moment>('state', { target }, signal), { every: 2000 })
+  const data = useGet<Moment>(live ? 'state' : null, { target }, { every: 2000 })
   const s = data.value
   const gone = s?.sources?.find((x) => x.name === 'digests' || x.name === 'statement_samples')
   if (!live || !s?.classes?.length)

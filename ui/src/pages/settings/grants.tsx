@@ -1,7 +1,6 @@
 // The statements that give an account what a task needs, and no more.
 import { useEffect, useState } from 'preact/hooks'
-import { get } from '../../core/api'
-import { useData } from '../../core/data'
+import { useGet } from '../../core/data'
 import { Copy, Show, Sql } from '../../ui'
 import { flavorName, script } from './types'
 
@@ -27,7 +26,7 @@ export function Grants({ flavor: of }: { flavor: string }) {
   const named = schemas.split(/[\s,]+/).filter(Boolean)
   const needs = task === 'explain' || task === 'change' || task === 'load'
   const params = { task, flavor, user: user.trim(), schema: needs ? named : [] }
-  const data = useData(JSON.stringify(params), (s) => get<Answer>('grants', params, s), { keep: true })
+  const data = useGet<Answer>('grants', params, { keep: true })
   const pick = (set: (v: string) => void) => (e: Event & { currentTarget: HTMLInputElement | HTMLSelectElement }) => set(e.currentTarget.value)
   return (
     <div class="stack grants">

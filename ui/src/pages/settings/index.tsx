@@ -1,5 +1,5 @@
-import { get } from '../../core/api'
-import { useData } from '../../core/data'
+import { useGet } from '../../core/data'
+import { inventory } from '../../core/targets'
 import { useParam } from '../../core/url'
 import { Page, Show, Tabs } from '../../ui'
 import { About } from './about'
@@ -11,13 +11,13 @@ import './settings.css'
 
 export function SettingsPage() {
   const [tab] = useParam('tab', 'targets')
-  const settings = useData('settings', (s) => get<Settings>('settings', {}, s), { every: 15000 })
+  const settings = useGet<Settings>('settings', {}, { every: 15000 })
   return (
     <Page title="Settings">
       <Tabs
         label="Settings"
         items={[
-          { key: 'targets', name: 'Targets', count: settings.value?.targets.length ?? null },
+          { key: 'targets', name: 'Targets', count: inventory.value.list?.length ?? null },
           { key: 'retention', name: 'Retention' },
           { key: 'users', name: 'Users' },
           { key: 'about', name: 'About' },

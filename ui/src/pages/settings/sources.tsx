@@ -1,6 +1,5 @@
 // What is read of a target, and what gives nothing with what would mend it.
-import { get } from '../../core/api'
-import { useData } from '../../core/data'
+import { useGet } from '../../core/data'
 import { Badge, Copy, Num, Show, Table, safe, type Column, type Tone } from '../../ui'
 import type { Source } from './types'
 
@@ -48,7 +47,7 @@ export function SourceTable({ sources }: { sources: Source[] }) {
 }
 
 export function Sources({ target }: { target: string }) {
-  const data = useData(target, (s) => get<{ sources: Source[] }>('sources', { target }, s), { every: 5000 })
+  const data = useGet<{ sources: Source[] }>('sources', { target }, { every: 5000 })
   return (
     <Show of={data} what={`The sources of ${target}`} empty={(v) => v.sources.length === 0} none={<p class="dim">Nothing was read of it yet.</p>}>
       {(v) => {

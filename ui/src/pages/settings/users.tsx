@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { asError, get, post } from '../../core/api'
-import { useData, type Data } from '../../core/data'
+import { useGet, type Data } from '../../core/data'
 import { session, whyNot } from '../../core/session'
 import { ago, moment, seconds } from '../../core/time'
 import { go, href } from '../../core/url'
@@ -143,7 +143,7 @@ function Own({ name, role }: { name: string; role: Role }) {
 }
 
 function People({ me }: { me: string }) {
-  const users = useData('users', (s) => get<{ users: User[] }>('users', {}, s), { every: 30000 })
+  const users = useGet<{ users: User[] }>('users', {}, { every: 30000 })
   const [adding, setAdding] = useState(false)
   const [open, setOpen] = useState<{ what: 'password' | 'remove'; name: string }>()
   const close = () => setOpen(undefined)
@@ -322,7 +322,7 @@ function Form(p: { title: string; yes: string; why: string; onClose: () => void;
 }
 
 function Programs() {
-  const tokens = useData('tokens', (s) => get<{ tokens: Token[] }>('tokens', {}, s), { every: 30000 })
+  const tokens = useGet<{ tokens: Token[] }>('tokens', {}, { every: 30000 })
   const [adding, setAdding] = useState(false)
   const [removing, setRemoving] = useState<Token>()
   const columns: Column<Token>[] = [
@@ -424,7 +424,7 @@ function AddToken({ onClose, done }: { onClose: () => void; done: () => void }) 
 }
 
 function Logins({ all }: { all: boolean }) {
-  const sessions = useData('sessions', (s) => get<{ sessions: Login[] }>('sessions', {}, s), { every: 30000 })
+  const sessions = useGet<{ sessions: Login[] }>('sessions', {}, { every: 30000 })
   const end = async (x: Login) => {
     try {
       await post('session/remove', { id: x.id })
@@ -489,7 +489,7 @@ function Outcome({ e }: { e: Entry }) {
 
 /** What was tried, newest first. */
 function Audit() {
-  const newest: Data<{ entries: Entry[] }> = useData('audit', (s) => get<{ entries: Entry[] }>('audit', { limit: 50 }, s), { every: 10000 })
+  const newest: Data<{ entries: Entry[] }> = useGet<{ entries: Entry[] }>('audit', { limit: 50 }, { every: 10000 })
   const [older, setOlder] = useState<Entry[]>([])
   const [end, setEnd] = useState(false)
   const top = newest.value?.entries

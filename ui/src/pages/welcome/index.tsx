@@ -1,7 +1,7 @@
 // The first minutes: servers of this machine with one button each, what they lack, and a way to add another one.
 import { useState } from 'preact/hooks'
-import { get, post } from '../../core/api'
-import { useData } from '../../core/data'
+import { post } from '../../core/api'
+import { useGet } from '../../core/data'
 import { whyNot } from '../../core/session'
 import { inventory, reloadTargets } from '../../core/targets'
 import { go, href } from '../../core/url'
@@ -15,7 +15,7 @@ import '../settings/settings.css'
 import './welcome.css'
 
 export function WelcomePage() {
-  const found = useData('discover', (s) => get<Discovery>('discover', {}, s), { every: (v, tries) => lookAgain(v?.found.length ?? 0, tries) })
+  const found = useGet<Discovery>('discover', {}, { every: (v, tries) => lookAgain(v?.found.length ?? 0, tries) })
   const names = (inventory.value.list ?? []).map((t) => t.name)
   const open = (name: string) => go(href('server', { target: name }, []))
   return (

@@ -157,6 +157,15 @@ export function Statement({ name, sql, copy }: { name: string; sql: string; copy
   )
 }
 
+function MayBlock(p: { on: boolean; set: (on: boolean) => void }) {
+  return (
+    <label class="row">
+      <input type="checkbox" checked={p.on} onChange={(e) => p.set(e.currentTarget.checked)} />
+      Let the table's writers wait where the server cannot change it while they go on
+    </label>
+  )
+}
+
 /** Shows what carrying out a finding's change would mean, and does it when its word is typed. */
 export function ApplyDialog(p: { target: string; finding: string; title: string; action: Action; onClose: () => void }) {
   const [blocking, setBlocking] = useState(false)
@@ -190,12 +199,7 @@ export function ApplyDialog(p: { target: string; finding: string; title: string;
           )}
           <Points of={against} icon="bad" tone="bad" name="Against it" />
           <Points of={v.warnings} icon="warn" tone="warn" name="Note" />
-          {(against.length > 0 || blocking) && v.action.table?.table && (
-            <label class="row">
-              <input type="checkbox" checked={blocking} onChange={(e) => setBlocking(e.currentTarget.checked)} />
-              Let the table's writers wait where the server cannot change it while they go on
-            </label>
-          )}
+          {(against.length > 0 || blocking) && v.action.table?.table && <MayBlock on={blocking} set={setBlocking} />}
           <p class="dim">The journal gets the undo before the first statement is sent. Nothing has been changed so far.</p>
         </>
       )}
@@ -205,7 +209,8 @@ export function ApplyDialog(p: { target: string; finding: string; title: string;
 
 /** Shows what taking an action back would mean on the server as it is now, and does it when its word is typed. */
 export function UndoDialog(p: { id: string; text: string; target: string; action: Action; onClose: () => void }) {
-  const body = { id: p.id }
+  const [blocking, setBlocking] = useState(false)
+  const body = { id: p.id, blocking }
   const s = usePreview<UndoPreview>('undo', body)
   const v = s.value
   const against = v?.blockers ?? []
@@ -216,6 +221,7 @@ export function UndoDialog(p: { id: string; text: string; target: string; action
           {v.sql !== '' && <Statement name="It runs" sql={v.sql} />}
           <Points of={against} icon="bad" tone="bad" name="Against it" />
           <Points of={v.notes} icon="info" tone="info" name="Note" />
+          {(against.length > 0 || blocking) && p.action.table?.table && <MayBlock on={blocking} set={setBlocking} />}
           <p class="dim">It is done only if the server is still as the action left it. Nothing has been changed so far.</p>
         </>
       )}

@@ -445,7 +445,7 @@ function Logins({ all }: { all: boolean }) {
       align: 'right',
       cell: (x) =>
         x.this ? null : (
-          <Button small label={`End the session of ${x.user} from ${x.address}`} why={x.user === session.value?.user ? '' : whyNot()} onClick={() => void end(x)}>
+          <Button small label={`End the session of ${x.user} from ${x.address}`} why={x.user === session.value?.name ? '' : whyNot()} onClick={() => void end(x)}>
             End
           </Button>
         ),

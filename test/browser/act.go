@@ -222,7 +222,8 @@ func (b *Tab) place(what, finder string) point {
 			if (e.disabled) return {Why: 'disabled'};
 			const inside = (r) => r.top >= 0 && r.left >= 0 && r.bottom <= innerHeight && r.right <= innerWidth;
 			if (!inside(e.getBoundingClientRect())) e.scrollIntoView({block: 'center', inline: 'nearest', behavior: 'instant'});
-			const r = e.getBoundingClientRect();
+			// A link that is broken into lines has a box on each: the middle of them all may be beside it.
+			const r = [...e.getClientRects()].reduce((a, b) => (b.width * b.height > a.width * a.height ? b : a), new DOMRect());
 			const x = r.left + r.width / 2, y = r.top + r.height / 2;
 			const top = document.elementFromPoint(x, y);
 			if (!top || !(e.contains(top) || top.contains(e) || top.closest('label')?.control === e)) return {Why: 'covered by ' + (top ? top.outerHTML.slice(0, 200) : 'nothing in the window')};

@@ -38,6 +38,13 @@ func (b *Tab) scheme(s string) {
 	b.do("set the theme", emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: s}}))
 }
 
+// Paper shows the page as it is printed, on a sheet of A4.
+func (b *Tab) Paper() {
+	b.t.Helper()
+	b.Size(794, 1123)
+	b.do("set the medium", emulation.SetEmulatedMedia().WithMedia("print"))
+}
+
 // Shot keeps a picture of the window as NAME.png and returns its path.
 func (b *Tab) Shot(name string) string {
 	b.t.Helper()

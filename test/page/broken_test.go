@@ -17,7 +17,8 @@ func TestBrokenLinks(t *testing.T) {
 		t.Helper()
 		t.Run(strings.ReplaceAll(path, "/", "_"), func(t *testing.T) {
 			b := s.Browser(t)
-			b.Allow(`Failed to load resource: the server responded with a status of (400|404|422)`)
+			refusals(b, "400|404|422", "")
+			b.Allow(`status of 404 \([A-Za-z ]*\) http://[^/]+/nosuchpage$`) // so is the page itself
 			b.Open(path)
 			b.Wait("main")
 			b.Settle()
@@ -75,7 +76,7 @@ func TestBrokenLinks(t *testing.T) {
 func TestDown(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
-	b.Allow(`Failed to load resource: the server responded with a status of (404|503)`)
+	refusals(b, "404|503", `\S*target=down`)
 	visit(b, "/")
 	b.Wait("down")
 	b.Wait("refused")

@@ -185,7 +185,7 @@ func TestTwoApply(t *testing.T) {
 	do := "dialog .dialog-foot button:last-of-type"
 	one.Click(do)
 	one.Wait("It is done and was verified on the server")
-	two.Allow(`409 \(Conflict\) http://[^/]+/api/dyno/v1/apply$`)
+	refusals(two, "409", "apply$")
 	two.Click(do)
 	two.WaitText("dialog", "the index "+f.Action.Index.Name+" serves the same purpose already")
 	two.WaitGone("dialog .act-type") // nor is it offered again
@@ -213,7 +213,7 @@ func TestTwoApply(t *testing.T) {
 func TestNoChange(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
-	b.Allow(`404 \(Not Found\) http://[^/]+/api/dyno/v1/change\?id=a-000000$`)
+	refusals(b, "404", `change\?id=a-000000$`)
 	visit(b, "/changes?id=a-000000")
 	b.Wait("Action a-000000")
 	b.ClickText("Back to the journal")

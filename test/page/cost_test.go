@@ -33,15 +33,17 @@ func plain(text string) (float64, error) {
 	return v * times, err
 }
 
-// seconds reads a time as the page writes it, "1.23 ms".
+// timeShown is a time as the page writes it, "1.23 ms"; beside a figure the unit stands apart without a space.
+const timeShown = `([0-9.]+k?) ?(s|ms|µs|ns)`
+
+// seconds reads one.
 func seconds(text string) (float64, error) {
-	n, unit, _ := strings.Cut(text, " ")
-	scale, ok := map[string]float64{"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
-	if !ok {
+	m := regexp.MustCompile("^" + timeShown + "$").FindStringSubmatch(text)
+	if m == nil {
 		return 0, fmt.Errorf("%q is no time", text)
 	}
-	v, err := plain(n)
-	return v * scale, err
+	v, err := plain(m[1])
+	return v * map[string]float64{"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[m[2]], err
 }
 
 // TestCost holds the page to what GET cost answers, and that to what the server counts.
@@ -93,7 +95,7 @@ func TestCost(t *testing.T) {
 		if len(cells) < 4 || !strings.Contains(cells[2], "% of ") {
 			return fmt.Errorf("it has no share of a budget: %q", cells)
 		}
-		m := regexp.MustCompile(`^(\S+ \S+) (\S+ \S+) – (\S+ \S+)$`).FindStringSubmatch(cells[3])
+		m := regexp.MustCompile("^" + timeShown + " " + timeShown + " – " + timeShown + "$").FindStringSubmatch(cells[3])
 		if m == nil {
 			return fmt.Errorf("it has no mean with an interval: %q", cells)
 		}
@@ -102,7 +104,7 @@ func TestCost(t *testing.T) {
 				continue
 			}
 			for i, ms := range []float64{x.Mean, x.Low, x.High} {
-				if got, err := seconds(m[i+1]); err != nil {
+				if got, err := seconds(m[2*i+1] + m[2*i+2]); err != nil {
 					return err
 				} else if !near(got, ms/1000) {
 					return fmt.Errorf("it says %q, want %v ms within %v to %v", cells[3], x.Mean, x.Low, x.High)

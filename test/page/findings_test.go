@@ -192,7 +192,7 @@ func TestFindings(t *testing.T) {
 	b.WaitURL("finding=" + want.ID)
 
 	// A link to a look that is gone says so, with a way back.
-	b.Allow(`404 \(Not Found\) http://[^/]+/api/dyno/v1/diagnosis\?id=d-000000$`)
+	refusals(b, "404", `diagnosis\?id=d-000000$`)
 	b.Open("/findings?target=shop&diagnosis=d-000000")
 	b.Wait("That diagnosis")
 }

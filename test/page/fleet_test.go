@@ -89,7 +89,7 @@ func TestFleet(t *testing.T) {
 		if i < 3 {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			go func() { _, _ = c.ExecContext(ctx, "DO SLEEP(120)") }()
+			go func() { _, _ = c.ExecContext(ctx, "DO SLEEP(600)") }()
 		}
 	}
 	b.Until("the sessions of the server", func() error {
@@ -183,9 +183,7 @@ func TestFleetFinding(t *testing.T) {
 		if _, words := card(t, b, "shop"); !strings.Contains(words, "not judged yet") && !strings.Contains(words, "Looking") {
 			return fmt.Errorf("nobody has judged, the card says %q", words)
 		}
-		if b.Count(".card .button") > 0 && b.Text(".card .button") == "Diagnose" {
-			b.ClickText("Diagnose")
-		}
+		b.Eval(`[...document.querySelectorAll('.card:not(.card-down) .button')].find((e) => e.innerText.trim() === 'Diagnose')?.click()`, nil)
 		return errNotYet
 	})
 	b.Click(".card:not(.card-down) .card-foot a")
@@ -237,9 +235,6 @@ func TestFleetRows(t *testing.T) {
 	b.Key("Enter")
 	b.WaitURL("/server?target=shop")
 }
-
-// gone is what a browser itself says of a program that does not answer any more.
-const gone = `net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)`
 
 // TestFleetIsSilent ends the program: the fleet must not go on looking alive, and lives again by itself.
 func TestFleetIsSilent(t *testing.T) {

@@ -24,8 +24,9 @@ func TestKeyboardReaches(t *testing.T) {
 				const groups = '[role=tablist], [role=listbox], [role=menu], [role=grid], [role=radiogroup], [role=toolbar], [role=tree], table, [role=rowgroup]';
 				const reached = [...(window.reached ?? [])];
 				const ok = (e) => window.reached.has(e) || reached.some((r) => e.contains(r) && e.matches('[tabindex="-1"]'));
-				// Of what there was in the beginning: a page that lives gets and loses rows, trays and notes while somebody walks through it.
-				const missed = () => window.all.filter((e) => e.isConnected && seen(e) && !e.disabled && !ok(e)).filter((e) => {
+				const there = () => [...document.querySelectorAll(focusable)].filter((e) => seen(e) && !e.disabled);
+				// Of what there was when this round began: a page that lives gets and loses rows, trays and notes while somebody walks through it.
+				const missed = () => there().filter((e) => window.begun.has(e) && !ok(e)).filter((e) => {
 					if (e.matches('main, dialog, h1, [role=alert]')) return false; // the focus is put there by the page
 					const g = e.closest(groups);
 					return !((e.tabIndex < 0 || e.matches('tr')) && g && window.entered.has(g));
@@ -34,29 +35,30 @@ func TestKeyboardReaches(t *testing.T) {
 			var n int
 			b.Eval(`(() => {`+what+`
 				window.reached = new Set();
-				window.all = [...document.querySelectorAll(focusable)].filter((e) => seen(e) && !e.disabled);
+				window.begun = new Set(there());
 				window.entered = new Set(); // groups
 				document.addEventListener('focusin', (e) => {
 					window.reached.add(e.target);
 					for (let g = e.target.closest(groups); g; g = g.parentElement?.closest(groups)) window.entered.add(g);
 				});
 				document.activeElement?.blur?.();
-				return window.all.length;
+				return window.begun.size;
 			})()`, &n)
 			if n == 0 {
 				t.Fatalf("%s has nothing to act on", p.name)
 			}
 			var last string
-			before := -1
-			for i := range 3*n + 100 { // a page that grows for as long as somebody walks has no end
+			rounds := 0
+			for i := range 4*n + 100 { // a page that grows for as long as somebody walks has no end
 				b.Key("Tab")
 				var at struct {
-					Away          bool   // the focus has left the page: the round is complete
-					Dim           string // what has the focus, and nobody sees it
-					Reached, Left int
+					Away                bool   // the focus has left the page: the round is complete
+					Dim                 string // what has the focus, and nobody sees it
+					Left, Stayed, There int    // of There elements now, Stayed were there when the round began, and Left of these were not reached
 				}
 				b.Eval(`(() => {`+what+`
-					const so = {Reached: window.reached.size, Left: missed().length};
+					const all = there();
+					const so = {Left: missed().length, Stayed: all.filter((e) => window.begun.has(e)).length, There: all.length};
 					const e = document.activeElement;
 					if (!e || e === document.body) return {Away: true, Dim: '', ...so};
 					const s = getComputedStyle(e), rings = (s) => (s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) > 0) || s.boxShadow !== 'none';
@@ -71,10 +73,18 @@ func TestKeyboardReaches(t *testing.T) {
 				if !at.Away || i == 0 {
 					continue
 				}
-				if at.Left == 0 || at.Reached == before { // else what had the focus was taken away, and with it the focus: once more
+				// Once more when what had the focus was taken away, and with it the focus; or when much is there by now that was not when the
+				// round began.
+				if rounds++; rounds == 4 || at.Left == 0 && at.There-at.Stayed <= at.There/4 {
+					if at.Stayed < at.There/2 {
+						t.Errorf("%s replaces what is on it: of %d elements %d stayed for a round", p.name, at.There, at.Stayed)
+					}
 					break
 				}
-				before = at.Reached
+				b.Eval(`(() => {`+what+` window.begun = new Set(there()) })()`, nil)
+			}
+			if rounds == 0 {
+				t.Errorf("%s: the focus never comes round", p.name)
 			}
 			var missed []string
 			b.Eval(`(() => {`+what+` return missed().map(say); })()`, &missed)

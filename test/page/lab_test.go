@@ -149,7 +149,7 @@ func TestLab(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dirs[0], "experiment.json"), []byte("{"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b.Allow(`Failed to load resource: the server responded with a status of (404|409)`)
+		refusals(b, "404|409", `experiment\?id=x-`)
 		b.Open("/lab")
 		b.Wait("damaged")
 		b.Open("/lab?id=" + id)

@@ -128,7 +128,7 @@ func TestPileUp(t *testing.T) {
 		t.Errorf("the moment is %q", got)
 	}
 	// The keyboard moves through time. A minute before, the program may not have run yet.
-	b.Allow(`Failed to load resource: the server responded with a status of 404`)
+	refusals(b, "404", `state\?`)
 	param := func(want string) {
 		t.Helper()
 		b.Until("at="+want, func() error {
@@ -163,7 +163,7 @@ func TestPileUp(t *testing.T) {
 func TestMomentsThatAreNot(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
-	b.Allow(`Failed to load resource: the server responded with a status of 404`)
+	refusals(b, "404", `state\?`)
 	visit(b, "/now?target=shop&at=1000000000")
 	b.Wait("Nothing is kept of")
 	b.Wait("the nearest moments")

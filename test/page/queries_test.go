@@ -105,7 +105,7 @@ func TestQueriesPage(t *testing.T) {
 	b.Wait("What it does")
 	b.Settle()
 	shots(b, "queries-class", "main")
-	b.Allow(`Failed to load resource: the server responded with a status of 404`)
+	refusals(b, "404", `class\?`)
 	visit(b, "/queries?target=shop&class=%3Cscript%3Enone")
 	b.Wait("This class did not run in this time")
 	b.Axe("main")

@@ -63,7 +63,7 @@ func TestFindingToClass(t *testing.T) {
 		t.Fatalf("%+v is about no class", f)
 	}
 	b := s.Browser(t)
-	b.Allow(`404 \(Not Found\) http://[^/]+/api/dyno/v1/class\?`) // its first minute may not be over yet
+	refusals(b, "404", `class\?`) // its first minute may not be over yet
 	for _, link := range []string{".class-course a", ".time-text a"} {
 		visit(b, "/findings?target=shop&finding="+f.ID)
 		b.Wait(link)

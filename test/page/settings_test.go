@@ -69,7 +69,7 @@ func TestSettingsAddTarget(t *testing.T) {
 	b.WaitURL("/server")
 	b.WaitURL("target=byhand")
 	b.Back()
-	b.Allow(`404 \(Not Found\).*sources\?target=byhand`) // a question under way when it goes
+	refusals(b, "404", `sources\?target=byhand`) // a question under way when it goes
 	b.ClickText("Remove")
 	b.Wait("Stop watching byhand?")
 	b.Click("dialog .b-danger")

@@ -1,16 +1,20 @@
 package page
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/cdproto/page"
 )
 
 // TestStage holds the stage to what it promises: the load runs and is counted by the server, the targets are up and down, and a tab sees
 // the page.
 func TestStage(t *testing.T) {
 	s := stage(t)
-	n := s.Load.Updates.Load()
 	before := s.Server.Status(t, "Com_update")
+	n := s.Load.Updates.Load() // one of these may have been under way
 	eventually(t, "updates", func() error {
 		if s.Load.Updates.Load() < n+5 {
 			return errNotYet
@@ -88,4 +92,51 @@ func TestTab(t *testing.T) {
 		return nil
 	})
 	b.Allow("a known complaint")
+}
+
+// witness is a test that fails without failing the one that looks on.
+type witness struct {
+	testing.TB
+	said []string
+	ends []func()
+}
+
+func (w *witness) Helper()                      {}
+func (w *witness) Failed() bool                 { return false }
+func (w *witness) Cleanup(f func())             { w.ends = append(w.ends, f) }
+func (w *witness) Errorf(s string, args ...any) { w.said = append(w.said, fmt.Sprintf(s, args...)) }
+func (w *witness) has(words string) (found bool) {
+	return slices.ContainsFunc(w.said, func(s string) bool { return strings.Contains(s, words) })
+}
+
+// TestTabComplains: what a page complains of fails the test that opened it, unless just that is allowed.
+func TestTabComplains(t *testing.T) {
+	s := stage(t)
+	w := &witness{TB: t}
+	b := chromium(t).Tab(w, s.URL)
+	b.Allow("a known complaint")
+	b.Do(page.SetBypassCSP(true)) // else the policy of this page is all that is heard of
+	b.Open("/-/healthy")
+	b.Eval(`console.error("a known complaint"), console.error("a complaint")`, nil)
+	b.Eval(`setTimeout(() => { throw new Error("not caught") })`, nil)
+	b.Eval(`alert("look here")`, nil)
+	b.Eval(`fetch("/api/dyno/v1/nosuch").then(() => 0)`, nil)
+	b.Eval(`fetch("http://`+deadPort+`/elsewhere", {mode: 'no-cors'}).catch(() => 0)`, nil)
+	b.Until("the page has complained", func() error {
+		if said := strings.Join(b.Console(), "\n"); !strings.Contains(said, "not caught") || !strings.Contains(said, "404") {
+			return fmt.Errorf("it says %q", said)
+		}
+		return nil
+	})
+	for _, end := range slices.Backward(w.ends) {
+		end()
+	}
+	for _, words := range []string{"a complaint", "not caught", "look here", "404", "asked other hosts for http://" + deadPort + "/elsewhere"} {
+		if !w.has(words) {
+			t.Errorf("%q fails no test: %q", words, w.said)
+		}
+	}
+	if w.has("a known complaint") {
+		t.Errorf("what is allowed fails the test: %q", w.said)
+	}
 }

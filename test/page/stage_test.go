@@ -124,7 +124,7 @@ func stage(t *testing.T) *Stage {
 		w := &world{server: s, home: x.TempDir()}
 		w.load = startLoad(x, s)
 		try(t, w.home, "target", "add", "shop", s.URL("root"))
-		try(t, w.home, "target", "add", "down", "mysql://root@"+deadPort(t))
+		try(t, w.home, "target", "add", "down", "mysql://root@"+deadPort)
 		w.serve = serve(x, w.home)
 		w.serve.waitUp(t, "shop")
 		common.all, common.err = w, nil
@@ -158,6 +158,16 @@ func tab(t *testing.T, base string) *browser.Tab {
 	t.Helper()
 	return chromium(t).Tab(t, base)
 }
+
+// refusals lets a browser say of answers that they have one of these statuses (404, or 404|503), at addresses of the API that go on like
+// this.
+func refusals(b *browser.Tab, statuses, path string) {
+	b.Allow(fmt.Sprintf(`the server responded with a status of (%s) \([A-Za-z ]*\) https?://[^/]+/api/dyno/v1/%s`, statuses, path))
+}
+
+// gone is what a browser says of a program that does not answer any more: of each question that nobody answers it, and of the stream that it
+// broke off.
+const gone = `Failed to load resource: net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING) http://127\.0\.0\.1:\d+/(api/dyno/v1/|assets/)`
 
 func chromium(t *testing.T) *browser.Browser {
 	t.Helper()
@@ -247,7 +257,7 @@ var address = regexp.MustCompile(`https?://(?:127\.0\.0\.1|localhost|\[::1\]):\d
 func serve(t testing.TB, home string, args ...string) *Serve {
 	t.Helper()
 	s := &Serve{home: home, args: args}
-	s.launch(t, reserve(t))
+	s.launch(t, program.Address(t))
 	t.Cleanup(func() {
 		select {
 		case <-s.done:
@@ -350,8 +360,8 @@ func (s *Serve) Stop(t testing.TB) {
 	}
 }
 
-// Again starts it anew at the same address, which nobody else got meanwhile, with other flags if any are given.
-func (s *Serve) Again(t testing.TB, args ...string) {
+// Again starts it anew at the same address, which nobody else got meanwhile.
+func (s *Serve) Again(t testing.TB) {
 	t.Helper()
 	u, err := url.Parse(s.URL)
 	if err != nil {
@@ -360,9 +370,6 @@ func (s *Serve) Again(t testing.TB, args ...string) {
 	s.mu.Lock()
 	s.out.Reset()
 	s.mu.Unlock()
-	if len(args) > 0 {
-		s.args = args
-	}
 	s.launch(t, u.Host)
 }
 
@@ -424,30 +431,8 @@ func getJSON(base, path string, value any) error {
 	return nil
 }
 
-// reserve returns an address of this machine with a port that no other program is given until the test ends, also while nobody answers
-// there: a socket has it that does not listen. A program that asks for just this port gets it all the same.
-func reserve(t testing.TB) string {
-	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { syscall.Close(fd) })
-	if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	at, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port)
-}
-
 // deadPort is an address of this machine where nobody answers: no server is given that port by chance.
-func deadPort(testing.TB) string { return "127.0.0.1:1" }
+const deadPort = "127.0.0.1:1"
 
 // folder is a new folder that is removed with the test; its path is short.
 func folder(t testing.TB) string {

@@ -112,4 +112,44 @@ func TestTwoTabs(t *testing.T) {
 	}
 	a.Reload()
 	a.WaitText("h1", "Queries")
+	b.WaitText("main > .notice", "down is down.")
+}
+
+// TestHiddenTab hides a tab: it lets go of its connection, of which a browser has few for one server, and is live again when it is seen.
+func TestHiddenTab(t *testing.T) {
+	s := stage(t)
+	b := s.Browser(t)
+	visit(b, "/server?target=shop&from=-5m")
+	b.Wait(".live-live")
+	hide := func(hidden bool) {
+		b.Eval(fmt.Sprintf(`(() => {
+			Object.defineProperty(document, 'hidden', {configurable: true, get: () => %[1]v});
+			Object.defineProperty(document, 'visibilityState', {configurable: true, get: () => %[1]v ? 'hidden' : 'visible'});
+			document.dispatchEvent(new Event('visibilitychange'));
+		})()`, hidden), nil)
+	}
+	b.Eval(`(() => {
+		const close = EventSource.prototype.close;
+		window.letGo = 0;
+		EventSource.prototype.close = function () { if (this.readyState !== 2) window.letGo++; close.call(this) };
+	})()`, nil)
+	hide(true)
+	b.WaitFor(`window.letGo === 1`)
+	asked := func() (n int) {
+		for _, r := range b.Requests() {
+			if strings.Contains(r, "/stream") {
+				n++
+			}
+		}
+		return n
+	}
+	before := asked()
+	hide(false)
+	b.Until("it asks for the stream again", func() error {
+		if asked() != before+1 {
+			return errNotYet
+		}
+		return nil
+	})
+	b.Wait(".live-live")
 }

@@ -8,6 +8,7 @@ import (
 	"dyno/internal/schema"
 	"dyno/internal/sqltext"
 	"dyno/internal/target"
+	"dyno/internal/unit"
 	"dyno/internal/workload"
 )
 
@@ -36,7 +37,7 @@ func shortTables(ctx context.Context, t *target.Target, plan *workload.Plan) []s
 	case n == 0:
 		return nil
 	case n > 1:
-		short[0] += fmt.Sprintf(" (of %d tables %d are too short)", len(plan.Tables), n)
+		short[0] += ", and " + unit.Plural(n-1, "more table is", "more tables are") + " as short"
 	}
 	return []string{fmt.Sprintf("%s, but table-size=%d: statements beyond find nothing, and the figures flatter; run with the table-size of prepare",
 		short[0], plan.Tables[0].Rows)}

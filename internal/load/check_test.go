@@ -27,6 +27,7 @@ func TestShortTablesAreTold(t *testing.T) {
 		f("200", "3", "")
 		f("150", "1", "")
 		f("201", "1", "sbtest.sbtest1 has")
-		f("1000", "3", "and 2 more tables")
+		f("1000", "2", "and 1 more table is as short")
+		f("1000", "3", "and 2 more tables are as short")
 	})
 }

@@ -42,7 +42,7 @@ const (
 	noReplica   = "this server replicates from no other"
 	noHost      = "the machine can be observed only where Dyno runs on it"
 	noInstr     = "this server does not count these waits"
-	noClasses   = "statements are not timed: performance_schema=ON, or a slow log of everything, would tell"
+	noClasses   = "no statement was timed: with performance_schema=ON, or a slow log of everything, they are"
 	otherServer = "this server does not tell it"
 )
 

@@ -110,7 +110,7 @@ func TestServerPage(t *testing.T) {
 	b.WaitText(".sv-strip", "mariadb")
 
 	// What is not observable is told in one line, with what would mend it, and takes no box.
-	b.WaitText(`section[aria-label="Is it busy?"]`, "Statement time: statements are not timed")
+	b.WaitText(`section[aria-label="Is it busy?"]`, "Statement time: no statement was timed")
 	b.WaitText(`section[aria-label="What does it wait for?"]`, "replicates from no other")
 	if b.Count("#panel-latency, #panel-replication") != 0 {
 		t.Error("there are boxes for what is not known")

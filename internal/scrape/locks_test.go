@@ -322,6 +322,7 @@ func TestWaitsFor(t *testing.T) {
 	f("Waiting for table level lock", state.TableLock)
 	f("User lock", state.UserLock)
 	f("System lock", "")
+	f("Table lock", "") // on the way, InnoDB tables too
 	f("Waiting for an event from Coordinator", "")
 	f("Unlocking tables", "")
 	f("Waiting for query cache lock", "")

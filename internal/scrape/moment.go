@@ -16,7 +16,8 @@ type moment struct {
 	trx        []state.Transaction
 }
 
-// waitWords tell by the server's own words for what a session does that it waits for a lock other than InnoDB's.
+// waitWords tell by the server's own words for what a session does that it waits for a lock other than InnoDB's. "Table lock" is none of them:
+// every statement of MariaDB passes that state, those that wait then say so with another.
 var waitWords = []struct {
 	word string
 	kind state.WaitKind
@@ -28,7 +29,6 @@ var waitWords = []struct {
 	{"table flush", state.GlobalLock},
 	{"table level lock", state.TableLock},
 	{"waiting for table", state.TableLock},
-	{"table lock", state.TableLock},
 	{"user lock", state.UserLock},
 }
 
@@ -39,7 +39,7 @@ func waitsFor(phase string) (state.WaitKind, bool) {
 		return "", false
 	}
 	for _, w := range waitWords {
-		if strings.Contains(p, w.word) && (strings.HasPrefix(p, "waiting for") || w.kind == state.UserLock || p == "table lock") {
+		if strings.Contains(p, w.word) && (strings.HasPrefix(p, "waiting for") || w.kind == state.UserLock) {
 			return w.kind, true
 		}
 	}

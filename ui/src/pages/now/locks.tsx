@@ -129,7 +129,7 @@ function RootHead({ r, known }: { r: Root; known: Known }) {
           {t && (
             <>
               , transaction open for <b>{text(t.seconds, 's')}</b>
-              {t.rows_locked !== undefined && `, ${text(t.rows_locked, '')} rows locked`}
+              {t.rows_locked !== undefined && `, ${text(t.rows_locked, '')} ${t.rows_locked === 1 ? 'row' : 'rows'} locked`}
               {t.rows_modified !== undefined && `, ${text(t.rows_modified, '')} modified`}
             </>
           )}

@@ -12,8 +12,8 @@ import (
 	"dyno/test/servers"
 )
 
-// TestIndexFaultsHurt proves each fault about an index and its cure: the index that is expected makes the operation that suffers at least twice
-// as fast, and the server does what the story says before it is there.
+// TestIndexFaultsHurt proves each fault about an index and its cure: the index that is expected makes the operation that suffers faster by a
+// quarter at the least, and the server does what the story says before it is there.
 func TestIndexFaultsHurt(t *testing.T) {
 	const seed = 7
 	n := names{seed}

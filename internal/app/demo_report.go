@@ -128,7 +128,14 @@ func (d *demo) measures(r *remedy, x trial.Result) ([]report.Measure, *report.Ex
 			continue
 		}
 		for i := range ms {
-			if q, ok := c.Ratios[ms[i].Name]; ok && q.N > 0 { // before ÷ after
+			q := c.Ratios[ms[i].Name] // before ÷ after
+			// Of what decides it is the verdict's, so that one figure has one ratio in the whole report.
+			if v := c.Verdict.Ratio; ms[i].Name == e.Main && v.N > 0 {
+				if q = v; trial.MetricOf(e.Main, "").Better == trial.Less {
+					q = v.Inverse()
+				}
+			}
+			if q.N > 0 {
 				ms[i].Ratio = q.Inverse()
 			}
 		}

@@ -189,6 +189,18 @@ func TestMissingIndexIsFoundCuredAndProven(t *testing.T) {
 			if *o.After.QPS < 2**o.Before.QPS || *o.After.P95 > *o.Before.P95 || *o.After.RowsRead > *o.Before.RowsRead {
 				t.Fatalf("before %+v after %+v", *o.Before, *o.After)
 			}
+			var doc struct {
+				Measures []struct {
+					Name  string
+					Ratio struct{ Center, Lo, Hi float64 }
+				}
+			}
+			if err := json.Unmarshal([]byte(p.dyno("report", filepath.Base(filepath.Dir(o.Report)), "--format", "json")), &doc); err != nil {
+				t.Fatal(err)
+			}
+			if m, v := doc.Measures[0], o.Verdict.Ratio; m.Name != "qps" || m.Ratio.Center != v.Center || m.Ratio.Lo != v.Lo || m.Ratio.Hi != v.Hi {
+				t.Errorf("the report has %+v, the verdict %+v", m, v)
+			}
 			html, err := os.ReadFile(o.Report)
 			if err != nil || !bytes.Contains(html, []byte("<svg")) || !bytes.Contains(html, []byte("index added")) {
 				t.Fatalf("report %s: %v, %d bytes", o.Report, err, len(html))

@@ -1,5 +1,6 @@
 // Command testrun runs what a change must pass and counts it: format, linters, module list, then every test. It prints a line for each
-// package as it ends, the full output of what failed, and as its last line "N passed, N failed".
+// package as it ends, the full output of what failed, and as its last line "N passed, N failed". A test that failed beside others is run
+// twice more, alone, unless it raced, panicked or never ended, or more than a few failed: then nothing is forgiven.
 //
 // Usage: build/go run ./build/testrun [-short] [-only STEP] [PACKAGE...]
 package main

@@ -24,11 +24,11 @@ type options struct {
 func tests(ctx context.Context, o options, w io.Writer) count {
 	fmt.Fprintln(w, "     tests (builds them the first time: some minutes)")
 	start := time.Now()
-	argv := []string{"build/go", "test", "-json", "-race", "-shuffle=on", "-vet=off" /* the linters do it */, "-timeout=30m", "-p=" + strconv.Itoa(o.Procs)}
+	argv := []string{"build/go", "test", "-race", "-shuffle=on", "-vet=off" /* the linters do it */, "-timeout=30m"}
 	if o.Short {
 		argv = append(argv, "-short")
 	}
-	cmd := command(ctx, append(argv, o.Packages...)...)
+	cmd := command(ctx, slices.Concat(argv, []string{"-json", "-p=" + strconv.Itoa(o.Procs)}, o.Packages)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return fail(w, err)
@@ -38,10 +38,13 @@ func tests(ctx context.Context, o options, w io.Writer) count {
 	if err := cmd.Start(); err != nil {
 		return fail(w, err)
 	}
-	rs, total, skips := newResults(), count{}, []string{}
+	rs, total, skips, failed := newResults(), count{}, []string{}, map[string]int{}
 	each := func(p *pkg) {
 		c, faults, skipped := rs.ended(p)
 		total.add(c)
+		if c.failed > 0 {
+			failed[p.name] = c.failed
+		}
 		for _, s := range skipped {
 			skips = append(skips, p.name+" "+s.name+": "+reason(s.output))
 		}
@@ -78,6 +81,9 @@ func tests(ctx context.Context, o options, w io.Writer) count {
 	if lost != nil || (err != nil && total.failed == 0) || len(rs.packages) == 0 {
 		fmt.Fprintf(w, "FAIL go test: %v\n%s%s", cmp.Or(lost, err), stray.String(), stderr.String())
 		total.failed++
+	} else {
+		mended := again(ctx, rs, failed, argv, w)
+		total.add(count{passed: mended, failed: -mended})
 	}
 	if len(skips) > 0 && !o.Short {
 		fmt.Fprintf(w, "%d skipped:\n  %s\n", len(skips), strings.Join(skips, "\n  "))

@@ -472,24 +472,26 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestOpenIsQuick measures the best of many, for the machine may be busy.
-func TestOpenIsQuick(t *testing.T) {
-	path := file(t)
-	l := mustOpen(t, path)
-	for i := range 200 {
-		ok(t, l.PutRun(t.Context(), aRun(fmt.Sprint("r-", i))))
+// BenchmarkOpen opens what `dyno report` opens first: a ledger of some hundred runs.
+func BenchmarkOpen(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "ledger.db")
+	l, err := Open(b.Context(), path)
+	for i := 0; i < 200 && err == nil; i++ {
+		err = l.PutRun(b.Context(), aRun(fmt.Sprint("r-", i)))
 	}
-	ok(t, l.Close())
-	best := time.Hour
-	for range 20 {
-		start := time.Now()
-		l, err := Open(t.Context(), path)
-		ok(t, err)
-		best = min(best, time.Since(start))
-		ok(t, l.Close())
+	if err != nil {
+		b.Fatal(err)
 	}
-	t.Logf("opens in %v", best)
-	if best > 20*time.Millisecond {
-		t.Errorf("opens in %v", best)
+	if err := l.Close(); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		l, err := Open(b.Context(), path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

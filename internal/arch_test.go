@@ -65,6 +65,8 @@ var floors = map[string]int{
 	"internal/host":    1,
 	"internal/tunnel":  1,
 
+	"internal/store/sqlitefile": 1,
+
 	"internal/load":          2,
 	"internal/scrape":        2,
 	"internal/digestsource":  2,
@@ -178,7 +180,7 @@ var thirdParty = []struct {
 	{"github.com/pingcap/tidb/pkg/parser", []string{"internal/sqlshape"}, "a real SQL parser for judgement"},
 	{"github.com/prometheus/procfs", []string{"internal/host"}, "/proc"},
 	{"github.com/prometheus/prometheus", []string{"internal/store/series", "internal/remotewrite"}, "the series store, PromQL, and the messages of remote write"},
-	{"modernc.org/sqlite", []string{"internal/store/ledger", "internal/store/history", "internal/store/access"}, "the ledger, the history and the users, without cgo"},
+	{"modernc.org/sqlite", []string{"internal/store/sqlitefile"}, "the ledger, the history and the users, without cgo"},
 	{"charm.land/bubbletea", []string{"internal/screen"}, "terminal screens"},
 	{"charm.land/lipgloss", []string{"internal/screen"}, "colours and boxes of terminal screens"},
 	{"github.com/klauspost/compress/snappy", []string{"internal/remotewrite"}, "remote write is sent in snappy"},

@@ -12,18 +12,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"dyno/internal/store/sqlitefile"
 )
-
-// patience is how long a process waits for another one's write.
-const patience = 10 * time.Second
 
 // Ends of sessions, see OWASP's Session Management Cheat Sheet: an idle one and an absolute one.
 const (
@@ -41,13 +34,10 @@ type Options struct {
 // Store is an open file. It is safe for concurrent use.
 type Store struct {
 	path    string
+	file    *sqlitefile.File
 	o       Options
 	logins  *throttle
 	hashing chan struct{} // as many hashes at a time as it has room: each takes 19 MiB
-
-	mu     sync.Mutex // guards db and closed
-	db     *sql.DB    // nil until there is a file
-	closed bool
 }
 
 // Open opens the file at path. When there is none it succeeds, there are no users, and the first write creates it. Errors: ErrCorrupt,
@@ -66,8 +56,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Store{path: path, o: o, logins: newThrottle(), hashing: make(chan struct{}, 2)}
-	if _, err := s.open(ctx, false); err != nil {
+	s := &Store{path: path, file: sqlitefile.New(&format, path), o: o, logins: newThrottle(), hashing: make(chan struct{}, 2)}
+	if _, err := s.file.DB(ctx, false); err != nil {
 		return nil, explain("open users", path, err)
 	}
 	return s, nil
@@ -77,140 +67,16 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 func (s *Store) Path() string { return s.path }
 
 // Close ends the use of the file. A second call does nothing.
-func (s *Store) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	if s.db == nil {
-		return nil
-	}
-	db := s.db
-	s.db = nil
-	return explain("close users", s.path, db.Close())
-}
-
-// open returns the database, opening and with create also making the file. It returns nil without an error when there is no file and
-// none is to be made.
-func (s *Store) open(ctx context.Context, make bool) (*sql.DB, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, errClosed
-	}
-	if s.db != nil {
-		return s.db, nil
-	}
-	_, err := os.Stat(s.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Stat(s.path + "-wal"); err == nil { // without its file: users were there, and nobody may be let in for their absence
-			return nil, errOrphanLog
-		}
-		if !make {
-			return nil, nil
-		}
-		if err := create(ctx, s.path); err != nil {
-			return nil, err
-		}
-	case err != nil:
-		return nil, err
-	}
-	if err := checkHeader(s.path); err != nil {
-		return nil, err
-	}
-	db, err := connect(s.path, "rw")
-	if err != nil {
-		return nil, err
-	}
-	if err := migrate(ctx, db); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	s.db = db
-	return db, nil
-}
-
-// connect returns a pool on the file; no connection is made yet. mode is SQLite's: "rw" or "rwc".
-func connect(path, mode string) (*sql.DB, error) {
-	q := url.Values{
-		"mode":    {mode},
-		"_txlock": {"immediate"}, // a transaction that would have to upgrade its lock fails at once, whatever the patience
-		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds()), // first: the others may wait
-			"synchronous(FULL)", // who was shut out stays out after a power cut
-			"foreign_keys(ON)",
-			"secure_delete(ON)",
-		},
-	}
-	u := url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}
-	db, err := sql.Open("sqlite", u.String())
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(4) // readers do not wait for the writer
-	db.SetMaxIdleConns(4)
-	return db, nil
-}
-
-// create makes an empty file under another name and then gives it its own, so that a file of that name is always complete. When
-// another process was faster, its file stays.
-func create(ctx context.Context, path string) (err error) {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, filepath.Base(path)+".new-") // mode 0600
-	if err != nil {
-		return err
-	}
-	tmp := f.Name()
-	defer func() {
-		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-			_ = os.Remove(tmp + suffix)
-		}
-	}()
-	if err := f.Close(); err != nil {
-		return err
-	}
-	db, err := connect(tmp, "rw")
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(lay(ctx, db), db.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(tmp, path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
+func (s *Store) Close() error { return explain("close users", s.path, s.file.Close()) }
 
 // write runs f in one transaction, which is on the disk when write returns nil.
 func (s *Store) write(ctx context.Context, op string, f func(*sql.Tx) error) error {
-	db, err := s.open(ctx, true)
-	if err != nil {
-		return explain(op, s.path, err)
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return explain(op, s.path, err)
-	}
-	if err := f(tx); err != nil {
-		_ = tx.Rollback() // the first error counts
-		return explain(op, s.path, err)
-	}
-	return explain(op, s.path, tx.Commit())
+	return explain(op, s.path, s.file.Write(ctx, f))
 }
 
 // row reads one row; ErrNotFound when there is none.
 func (s *Store) row(ctx context.Context, op, query string, args, dest []any) error {
-	db, err := s.open(ctx, false)
+	db, err := s.file.DB(ctx, false)
 	if err != nil {
 		return explain(op, s.path, err)
 	}
@@ -226,7 +92,7 @@ func (s *Store) row(ctx context.Context, op, query string, args, dest []any) err
 
 // rows reads rows; none when there is no file.
 func rows[T any](ctx context.Context, s *Store, op string, scan func(*sql.Rows, *T) error, query string, args ...any) ([]T, error) {
-	db, err := s.open(ctx, false)
+	db, err := s.file.DB(ctx, false)
 	if err != nil || db == nil {
 		return nil, explain(op, s.path, err)
 	}

@@ -33,7 +33,7 @@ func TestAuditIsAppendOnly(t *testing.T) {
 	id, err := s.Begin(ctx, Entry{Who: "anna", What: "POST /apply"})
 	ok(t, err)
 	ok(t, s.End(ctx, id, 200, "done"))
-	db, err := s.open(ctx, false)
+	db, err := s.file.DB(ctx, false)
 	ok(t, err)
 	for _, q := range []string{"UPDATE audit SET who = 'eve'", "DELETE FROM audit", "DELETE FROM audit WHERE kind = 'outcome'", "DELETE FROM audit WHERE kind = 'change'"} {
 		if _, err := db.ExecContext(ctx, q); err == nil || !strings.Contains(err.Error(), "append only") {
@@ -48,7 +48,7 @@ func TestAuditIsBounded(t *testing.T) {
 	first, err := s.Begin(ctx, Entry{Who: "anna", What: "POST /apply"})
 	ok(t, err)
 	ok(t, s.End(ctx, first, 200, "done"))
-	db, err := s.open(ctx, false)
+	db, err := s.file.DB(ctx, false)
 	ok(t, err)
 	fill := func(kind string) {
 		t.Helper()

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"dyno/internal/store/sqlitefile"
 )
 
 // Report is the health of a file.
@@ -39,8 +41,8 @@ func Check(ctx context.Context, path string) (Report, error) {
 	problem := func(format string, a ...any) { r.Problems = append(r.Problems, fmt.Sprintf(format, a...)) }
 	st, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(path + "-wal"); err == nil {
-			problem("%v", errOrphanLog)
+		if err := sqlitefile.Orphan(path); err != nil {
+			problem("%v", err)
 		}
 		return r, nil
 	} else if err != nil {
@@ -50,20 +52,19 @@ func Check(ctx context.Context, path string) (Report, error) {
 	if m := st.Mode().Perm(); m&0o077 != 0 {
 		problem("others may read it (mode %#o): chmod 600 %s", m, path)
 	}
-	if err := checkHeader(path); err != nil {
+	if err := format.CheckHeader(path); err != nil {
 		problem("%v", err)
 		return r, nil
 	}
-	db, err := connect(path, "rw")
+	db, err := format.Connect(path)
 	if err != nil {
 		return r, explain("check users", path, err)
 	}
 	defer db.Close()
-	var version int
-	if err := db.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM migration").Scan(&version); err != nil {
+	if _, err := format.VersionOf(ctx, db); errors.Is(err, ErrNewer) {
+		return r, explain("check users", path, err)
+	} else if err != nil {
 		problem("format: %v", err)
-	} else if version > Version() {
-		return r, explain("check users", path, &newerError{file: version, program: Version()})
 	}
 	for _, q := range []string{"PRAGMA integrity_check(20)", "SELECT 'a session of a user that is gone' FROM pragma_foreign_key_check"} {
 		found, err := db.QueryContext(ctx, q)

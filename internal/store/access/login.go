@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"dyno/internal/store/sqlitefile"
 )
 
 // From tells where somebody logs in from.
@@ -76,7 +78,7 @@ func (s *Store) verify(ctx context.Context, name, password string, from From) (p
 	right, stale, err := checkPassword(password, phc)
 	switch {
 	case err != nil:
-		return "", explain("log in", s.path, fmt.Errorf("%w: password of %s: %w", errDamaged, name, err))
+		return "", explain("log in", s.path, fmt.Errorf("%w: password of %s: %w", sqlitefile.ErrCorrupt, name, err))
 	case !right:
 		return "", ErrWrong
 	}

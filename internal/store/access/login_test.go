@@ -95,7 +95,7 @@ func TestPausesBetweenLogins(t *testing.T) {
 func TestCheapHashesAreRenewed(t *testing.T) {
 	s, _ := staffed(t)
 	ctx := t.Context()
-	db, err := s.open(ctx, false)
+	db, err := s.file.DB(ctx, false)
 	ok(t, err)
 	_, err = db.Exec("UPDATE user SET password = ? WHERE name = 'ben'", hashPassword(good, cost{memory: 64, time: 1, threads: 1}))
 	ok(t, err)
@@ -268,7 +268,7 @@ func TestWhatWasNotCheckedIsNoFailure(t *testing.T) {
 	ctx := t.Context()
 	token, err := s.FirstToken(ctx)
 	ok(t, err)
-	db, err := s.open(ctx, false)
+	db, err := s.file.DB(ctx, false)
 	ok(t, err)
 	const tries = freeByAddress + 2
 	_, err = db.Exec("ALTER TABLE first RENAME TO hidden")
@@ -332,7 +332,7 @@ func TestTheFirstOperatorIsWrittenDown(t *testing.T) {
 	ctx := t.Context()
 	token, err := s.FirstToken(ctx)
 	ok(t, err)
-	db, err := s.open(ctx, false)
+	db, err := s.file.DB(ctx, false)
 	ok(t, err)
 	_, err = db.Exec("CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
 	ok(t, err)

@@ -14,6 +14,7 @@ import (
 
 	"dyno/internal/explain"
 	"dyno/internal/state"
+	"dyno/internal/store/sqlitefile"
 )
 
 // Report is the health of a history's file.
@@ -67,8 +68,8 @@ func Check(ctx context.Context, path string) (Report, error) {
 	r := Report{Path: path}
 	st, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(path + "-wal"); err == nil {
-			r.Problems = append(r.Problems, errOrphanLog.Error())
+		if err := sqlitefile.Orphan(path); err != nil {
+			r.Problems = append(r.Problems, err.Error())
 		}
 		return r, nil
 	} else if err != nil {
@@ -79,22 +80,22 @@ func Check(ctx context.Context, path string) (Report, error) {
 		r.LogBytes = st.Size()
 	}
 	problem := func(format string, args ...any) { r.Problems = append(r.Problems, fmt.Sprintf(format, args...)) }
-	if err := checkHeader(path); err != nil {
-		if errors.Is(kind(err), ErrDenied) {
+	if err := format.CheckHeader(path); err != nil {
+		if errors.Is(err, fs.ErrPermission) {
 			return r, wrap(op, path, err)
 		}
 		problem("%v", err)
 		return r, nil
 	}
-	db, err := connect(path)
+	db, err := format.Connect(path)
 	if err != nil {
 		return r, wrap(op, path, err)
 	}
 	defer db.Close()
-	if r.Version, err = version(ctx, db); err != nil {
+	if r.Version, err = format.VersionOf(ctx, db); errors.Is(err, ErrNewer) {
+		return r, wrap(op, path, err)
+	} else if err != nil {
 		problem("format: %v", err)
-	} else if r.Version > Version() {
-		return r, wrap(op, path, &newerError{file: r.Version, program: Version()})
 	}
 	pages, err := query(ctx, db, func(r *sql.Rows, s *string) error { return r.Scan(s) }, fmt.Sprintf("PRAGMA integrity_check(%d)", maxProblems))
 	if err != nil {
@@ -123,7 +124,7 @@ func Check(ctx context.Context, path string) (Report, error) {
 		_, err := query(ctx, db, func(rows *sql.Rows, _ *struct{}) error {
 			m, err := k.read(rows)
 			n += m
-			if err != nil && errors.Is(err, errDamaged) {
+			if err != nil && errors.Is(err, sqlitefile.ErrCorrupt) {
 				if told++; told <= maxProblems {
 					problem("%s: %v", k.kind, err)
 				}
@@ -149,25 +150,25 @@ func checkStates(rows *sql.Rows, dec *zstd.Decoder) (n int, err error) {
 	}
 	raw, err := dec.DecodeAll(doc, nil)
 	if err != nil {
-		return 0, fmt.Errorf("%w: the one of %d does not unpack: %w", errDamaged, at, err)
+		return 0, fmt.Errorf("%w: the one of %d does not unpack: %w", sqlitefile.ErrCorrupt, at, err)
 	}
 	if !packed {
 		if _, err := state.Decode(raw); err != nil {
-			return 0, fmt.Errorf("%w: the one of %d: %w", errDamaged, at, err)
+			return 0, fmt.Errorf("%w: the one of %d: %w", sqlitefile.ErrCorrupt, at, err)
 		}
 		return 1, nil
 	}
 	for r, ok := range records(raw) {
 		if !ok || n*8 >= len(times) {
-			return n, fmt.Errorf("%w: the pack of %d is cut short", errDamaged, at)
+			return n, fmt.Errorf("%w: the pack of %d is cut short", sqlitefile.ErrCorrupt, at)
 		}
 		if _, err := state.Decode(r.raw); err != nil {
-			return n, fmt.Errorf("%w: the one of %d: %w", errDamaged, r.at, err)
+			return n, fmt.Errorf("%w: the one of %d: %w", sqlitefile.ErrCorrupt, r.at, err)
 		}
 		n++
 	}
 	if n*8 != len(times) {
-		return n, fmt.Errorf("%w: the pack of %d holds %d states and names %d", errDamaged, at, n, len(times)/8)
+		return n, fmt.Errorf("%w: the pack of %d holds %d states and names %d", sqlitefile.ErrCorrupt, at, n, len(times)/8)
 	}
 	return n, nil
 }
@@ -179,7 +180,7 @@ func checkFigure(rows *sql.Rows) (int, error) {
 		return 0, err
 	}
 	if !class.Valid {
-		return 0, fmt.Errorf("%w: figures of %d belong to no class", errDamaged, at)
+		return 0, fmt.Errorf("%w: figures of %d belong to no class", sqlitefile.ErrCorrupt, at)
 	}
 	return 1, nil
 }
@@ -191,7 +192,7 @@ func checkDocument(rows *sql.Rows, v any) (int, error) {
 		return 0, err
 	}
 	if err := json.Unmarshal(doc, v); err != nil {
-		return 0, fmt.Errorf("%w: that of %s: %w", errDamaged, class, err)
+		return 0, fmt.Errorf("%w: that of %s: %w", sqlitefile.ErrCorrupt, class, err)
 	}
 	return 1, nil
 }

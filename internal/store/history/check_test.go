@@ -48,7 +48,7 @@ func TestCheck(t *testing.T) {
 		t.Helper()
 		t.Run(name, func(t *testing.T) {
 			path := filled(t)
-			db, err := connect(path)
+			db, err := format.Connect(path)
 			ok(t, err)
 			if _, err := db.Exec("PRAGMA foreign_keys = OFF; " + statement); err != nil {
 				t.Fatal(err)

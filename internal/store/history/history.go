@@ -5,19 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
-	_ "modernc.org/sqlite" // the driver "sqlite"
-)
 
-// patience is how long a process waits for another one's write.
-const patience = 10 * time.Second
+	"dyno/internal/store/sqlitefile"
+)
 
 // Options bound what is kept. The zero value means the defaults.
 type Options struct {
@@ -57,7 +52,8 @@ func (o Options) withDefaults() Options {
 type History struct {
 	path string
 	o    Options
-	db   *sql.DB
+	file *sqlitefile.File
+	db   *sql.DB // of file
 	enc  *zstd.Encoder
 	dec  *zstd.Decoder
 
@@ -78,14 +74,14 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}
-	h := &History{path: path, o: o.withDefaults(), targets: map[string]int64{}}
+	h := &History{path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), targets: map[string]int64{}}
 	if h.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packBytes)); err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}
 	if h.dec, err = newDecoder(); err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}
-	if h.db, err = open(ctx, path); err != nil {
+	if h.db, err = h.file.DB(ctx, true); err != nil {
 		h.dec.Close()
 		return nil, wrap("open history", path, err)
 	}
@@ -94,92 +90,6 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 
 func newDecoder() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20), zstd.WithDecoderLowmem(true))
-}
-
-func open(ctx context.Context, path string) (*sql.DB, error) {
-	switch _, err := os.Stat(path); {
-	case errors.Is(err, fs.ErrNotExist):
-		if err := create(ctx, path); err != nil {
-			return nil, err
-		}
-	case err != nil:
-		return nil, err
-	}
-	if err := checkHeader(path); err != nil {
-		return nil, err
-	}
-	db, err := connect(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := migrate(ctx, db); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
-}
-
-// connect returns a pool on the file; no connection is made yet.
-func connect(path string) (*sql.DB, error) {
-	q := url.Values{
-		"mode":    {"rw"},
-		"_txlock": {"immediate"}, // a transaction that would have to upgrade its lock fails at once, whatever the patience
-		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds()), // first: the others may wait
-			"synchronous(NORMAL)",
-			"foreign_keys(ON)",
-			"cache_size(-4000)",
-		},
-	}
-	u := url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}
-	db, err := sql.Open("sqlite", u.String())
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(3) // readers do not wait for the writer
-	db.SetMaxIdleConns(3)
-	return db, nil
-}
-
-// create makes an empty history under another name and then gives it its own, so that a file of that name is always complete.
-func create(ctx context.Context, path string) (err error) {
-	if _, err := os.Stat(path + "-wal"); err == nil {
-		return errOrphanLog
-	}
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { // what is above may hold other things
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, filepath.Base(path)+".new-") // mode 0600
-	if err != nil {
-		return err
-	}
-	tmp := f.Name()
-	defer func() {
-		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-			_ = os.Remove(tmp + suffix)
-		}
-	}()
-	if err := f.Close(); err != nil {
-		return err
-	}
-	db, err := connect(tmp)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(lay(ctx, db), db.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(tmp, path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // Path returns the absolute name of the history's file.
@@ -193,7 +103,7 @@ func (h *History) Close() error {
 	if done {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), sqlitefile.Patience)
 	defer cancel()
 	err := h.Flush(ctx)
 	h.mu.Lock()
@@ -202,7 +112,7 @@ func (h *History) Close() error {
 	if done {
 		return err
 	}
-	err = errors.Join(err, wrap("close history", h.path, h.db.Close()))
+	err = errors.Join(err, wrap("close history", h.path, h.file.Close()))
 	h.dec.Close()
 	return errors.Join(err, h.enc.Close())
 }
@@ -221,7 +131,7 @@ func (h *History) Run(ctx context.Context, report func(error)) error {
 	for {
 		select {
 		case <-ctx.Done():
-			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), sqlitefile.Patience)
 			defer cancel()
 			return h.Flush(end)
 		case <-tick.C:
@@ -236,21 +146,7 @@ func (h *History) Run(ctx context.Context, report func(error)) error {
 
 // write runs f in one transaction.
 func (h *History) write(ctx context.Context, op string, f func(*sql.Tx) error) error {
-	h.mu.Lock()
-	closed := h.closed
-	h.mu.Unlock()
-	if closed {
-		return wrap(op, h.path, errClosed)
-	}
-	tx, err := h.db.BeginTx(ctx, nil)
-	if err != nil {
-		return wrap(op, h.path, err)
-	}
-	if err := f(tx); err != nil {
-		_ = tx.Rollback() // the first error counts
-		return wrap(op, h.path, err)
-	}
-	return wrap(op, h.path, tx.Commit())
+	return wrap(op, h.path, h.file.Write(ctx, f))
 }
 
 // target returns the number of a target, giving it one when it has none and tx is not nil; 0 when it has none.

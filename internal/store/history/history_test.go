@@ -13,6 +13,7 @@ import (
 	"dyno/internal/class"
 	"dyno/internal/known"
 	"dyno/internal/state"
+	"dyno/internal/store/sqlitefile"
 )
 
 var noon = time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC) // a Tuesday
@@ -69,7 +70,7 @@ func TestReopened(t *testing.T) {
 	ok(t, h.PutClasses(t.Context(), "shop", noon, noon.Add(time.Minute), []class.Class{{ID: "A", Count: 1}}))
 	ok(t, h.Close())
 	ok(t, h.Close())
-	if err := h.PutState(t.Context(), aState("shop", noon)); !errors.Is(err, errClosed) {
+	if err := h.PutState(t.Context(), aState("shop", noon)); !errors.Is(err, sqlitefile.ErrClosed) {
 		t.Error(err)
 	}
 	h = mustOpen(t, path, Options{})
@@ -107,38 +108,10 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// TestOlder brings a file of an older format up to date, also when several start at once.
-func TestOlder(t *testing.T) {
-	path := file(t)
-	ok(t, mustOpen(t, path, Options{}).Close())
-	steps := append(migrations(), migration{"more", "CREATE TABLE extra (x INTEGER)"}, migration{"again", "INSERT INTO extra VALUES (1)"})
-	errs := make(chan error, 4)
-	for range cap(errs) {
-		go func() {
-			db, err := connect(path)
-			if err == nil {
-				err = errors.Join(climb(t.Context(), db, steps), db.Close())
-			}
-			errs <- err
-		}()
-	}
-	for range cap(errs) {
-		ok(t, <-errs)
-	}
-	db, err := connect(path)
-	ok(t, err)
-	defer db.Close()
-	var n, v int
-	ok(t, db.QueryRow("SELECT (SELECT count(*) FROM extra), (SELECT max(version) FROM migration)").Scan(&n, &v))
-	if n != 1 || v != len(steps) {
-		t.Errorf("%d rows, version %d", n, v)
-	}
-}
-
 func TestForeign(t *testing.T) {
 	path := file(t)
 	ok(t, mustOpen(t, path, Options{}).Close())
-	db, err := connect(path)
+	db, err := format.Connect(path)
 	ok(t, err)
 	_, err = db.Exec("PRAGMA application_id = 1")
 	ok(t, errors.Join(err, db.Close()))

@@ -9,6 +9,8 @@ import (
 	"iter"
 	"slices"
 	"time"
+
+	"dyno/internal/store/sqlitefile"
 )
 
 // A pack holds states of one target that were taken within packSpan. Its document is, compressed as a whole, for each state in order of
@@ -57,7 +59,7 @@ func member(b []byte, at int64) ([]byte, error) {
 			return r.raw, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: a pack lacks the state of %s that it names", errDamaged, time.UnixMilli(at).Format(time.RFC3339))
+	return nil, fmt.Errorf("%w: a pack lacks the state of %s that it names", sqlitefile.ErrCorrupt, time.UnixMilli(at).Format(time.RFC3339))
 }
 
 // moments goes through the times of a pack.
@@ -109,7 +111,7 @@ func (h *History) packOne(ctx context.Context, tx *sql.Tx, target int64) (more b
 		}
 		raw, err := h.dec.DecodeAll(r.raw, nil)
 		if err != nil {
-			return false, fmt.Errorf("%w: state of %s: %w", errDamaged, time.UnixMilli(r.at).Format(time.RFC3339), err)
+			return false, fmt.Errorf("%w: state of %s: %w", sqlitefile.ErrCorrupt, time.UnixMilli(r.at).Format(time.RFC3339), err)
 		}
 		doc = appendRecord(doc, record{r.at, raw})
 		times = binary.BigEndian.AppendUint64(times, uint64(r.at))

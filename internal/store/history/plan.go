@@ -14,6 +14,7 @@ import (
 
 	"dyno/internal/explain"
 	"dyno/internal/known"
+	"dyno/internal/store/sqlitefile"
 )
 
 // Plan is an execution plan with when it was the plan of its class.
@@ -155,7 +156,7 @@ func (h *History) Samples(ctx context.Context, target, id string) ([]Sample, err
 // decode reads a document. One that does not parse was not written by us.
 func decode(doc []byte, v any) error {
 	if err := json.Unmarshal(doc, v); err != nil {
-		return fmt.Errorf("%w: document does not parse: %w", errDamaged, err)
+		return fmt.Errorf("%w: document does not parse: %w", sqlitefile.ErrCorrupt, err)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dyno/internal/state"
+	"dyno/internal/store/sqlitefile"
 )
 
 // flushEvery is how long a state waits for others to be written with.
@@ -37,7 +38,7 @@ func (h *History) PutState(ctx context.Context, s *state.State) error {
 	h.mu.Lock()
 	if h.closed {
 		h.mu.Unlock()
-		return wrap("store state", h.path, errClosed)
+		return wrap("store state", h.path, sqlitefile.ErrClosed)
 	}
 	h.waiting = append(h.waiting, waiting{s.Target, s.At.UnixMilli(), doc})
 	h.bytes += len(doc)
@@ -129,7 +130,7 @@ func (h *History) StateAt(ctx context.Context, target string, at time.Time) (*st
 	}
 	raw, err := h.dec.DecodeAll(best.doc, nil)
 	if err != nil {
-		return nil, wrap(op, h.path, fmt.Errorf("%w: state of %s: %w", errDamaged, time.UnixMilli(best.at).Format(time.RFC3339), err))
+		return nil, wrap(op, h.path, fmt.Errorf("%w: state of %s: %w", sqlitefile.ErrCorrupt, time.UnixMilli(best.at).Format(time.RFC3339), err))
 	}
 	if best.pack {
 		if raw, err = member(raw, best.at); err != nil {
@@ -138,7 +139,7 @@ func (h *History) StateAt(ctx context.Context, target string, at time.Time) (*st
 	}
 	s, err := state.Decode(raw)
 	if err != nil {
-		return nil, wrap(op, h.path, fmt.Errorf("%w: %w", errDamaged, err))
+		return nil, wrap(op, h.path, fmt.Errorf("%w: %w", sqlitefile.ErrCorrupt, err))
 	}
 	return s, nil
 }

@@ -13,6 +13,7 @@ import (
 	"dyno/internal/event"
 	"dyno/internal/journal"
 	"dyno/internal/run"
+	"dyno/internal/store/sqlitefile"
 )
 
 // Report is the health of a ledger's file.
@@ -45,8 +46,8 @@ func Check(ctx context.Context, path string) (Report, error) {
 	r := Report{Path: path}
 	st, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(path + "-wal"); err == nil {
-			r.Problems = append(r.Problems, errOrphanLog.Error())
+		if err := sqlitefile.Orphan(path); err != nil {
+			r.Problems = append(r.Problems, err.Error())
 		}
 		return r, nil
 	} else if err != nil {
@@ -57,23 +58,22 @@ func Check(ctx context.Context, path string) (Report, error) {
 		r.LogBytes = st.Size()
 	}
 	problem := func(format string, args ...any) { r.Problems = append(r.Problems, fmt.Sprintf(format, args...)) }
-	if err := checkHeader(path); err != nil {
-		if errors.Is(kind(err), ErrDenied) {
+	if err := format.CheckHeader(path); err != nil {
+		if errors.Is(err, fs.ErrPermission) {
 			return r, explain("check ledger", path, err)
 		}
 		problem("%v", err)
 		return r, nil
 	}
-	// Not mode "ro": the first reader of a write-ahead log makes the index file beside it.
-	db, err := connect(path, "rw")
+	db, err := format.Connect(path)
 	if err != nil {
 		return r, explain("check ledger", path, err)
 	}
 	defer db.Close()
-	if r.Version, err = version(ctx, db); err != nil {
+	if r.Version, err = format.VersionOf(ctx, db); errors.Is(err, ErrNewer) {
+		return r, explain("check ledger", path, err)
+	} else if err != nil {
 		problem("format: %v", err)
-	} else if r.Version > Version() {
-		return r, explain("check ledger", path, &newerError{file: r.Version, program: Version()})
 	}
 	for _, q := range []string{"PRAGMA integrity_check(20)", "PRAGMA foreign_key_check"} {
 		if err := pragma(ctx, db, q, problem); err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"dyno/internal/journal"
+	"dyno/internal/store/sqlitefile"
 )
 
 // TestMain lets a test run this binary as the process that is killed.
@@ -232,8 +233,7 @@ func TestPartlyReadable(t *testing.T) {
 func TestLogWithoutFile(t *testing.T) {
 	path := filled(t)
 	ok(t, os.Rename(path, path+"-wal"))
-	l := mustOpen(t, path)
-	err := l.PutTarget(t.Context(), Target{Name: "shop"})
+	_, err := Open(t.Context(), path) // nothing is said to be empty that was not
 	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "write-ahead log") {
 		t.Error(err)
 	}
@@ -248,10 +248,18 @@ func TestLogWithoutFile(t *testing.T) {
 // raw opens the file beside the ledger's back.
 func raw(t *testing.T, path string) *sql.DB {
 	t.Helper()
-	db, err := connect(path, "rwc")
+	db, err := format.Connect(path)
 	ok(t, err)
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// pool returns what the ledger itself asks.
+func pool(t *testing.T, l *Ledger) *sql.DB {
+	t.Helper()
+	db, err := l.file.DB(t.Context(), false)
+	ok(t, err)
 	return db
 }
 
@@ -281,38 +289,9 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// TestOlder brings a file of an older format up to date, also when several start at once.
-func TestOlder(t *testing.T) {
-	path := filled(t)
-	steps := append(migrations(), migration{"more", "CREATE TABLE extra (x INTEGER)"}, migration{"again", "INSERT INTO extra VALUES (1)"})
-	errs := make(chan error, 4)
-	for range cap(errs) {
-		go func() {
-			db, err := connect(path, "rw")
-			if err == nil {
-				v := 0
-				for err == nil && v < len(steps) {
-					v, err = step(t.Context(), db, steps)
-				}
-				err = errors.Join(err, db.Close())
-			}
-			errs <- err
-		}()
-	}
-	for range cap(errs) {
-		ok(t, <-errs)
-	}
-	db := raw(t, path)
-	var n, v int
-	ok(t, db.QueryRow("SELECT count(*) FROM extra").Scan(&n))
-	ok(t, db.QueryRow("SELECT max(version) FROM migration").Scan(&v))
-	if n != 1 || v != len(steps) {
-		t.Errorf("%d rows, version %d", n, v)
-	}
-}
-
 func TestForeign(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bookmarks.db")
+	ok(t, os.WriteFile(path, nil, 0o600))
 	db := raw(t, path)
 	exec1(t, db, "CREATE TABLE target (x)")
 	ok(t, db.Close())
@@ -330,8 +309,8 @@ func TestFull(t *testing.T) {
 	l := mustOpen(t, path)
 	ok(t, l.PutTarget(t.Context(), Target{Name: "before"}))
 	// One connection, so that the limit holds for all.
-	l.db.SetMaxOpenConns(1)
-	exec1(t, l.db, "PRAGMA max_page_count = 1") // SQLite raises it to the size of the file
+	pool(t, l).SetMaxOpenConns(1)
+	exec1(t, pool(t, l), "PRAGMA max_page_count = 1") // SQLite raises it to the size of the file
 	big := Diagnosis{ID: "d-1", At: at, Snapshot: []byte(`"` + strings.Repeat("x", 1<<20) + `"`)}
 	err := l.PutDiagnosis(t.Context(), big)
 	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "free some space") || !strings.Contains(err.Error(), path) {
@@ -340,7 +319,7 @@ func TestFull(t *testing.T) {
 	if _, err := l.Diagnosis(t.Context(), "d-1"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("half of it is stored: %v", err)
 	}
-	exec1(t, l.db, "PRAGMA max_page_count = 1000000")
+	exec1(t, pool(t, l), "PRAGMA max_page_count = 1000000")
 	ok(t, l.PutDiagnosis(t.Context(), big))
 	if r, err := l.Check(t.Context()); err != nil || !r.OK() {
 		t.Errorf("%+v, %v", r, err)
@@ -353,21 +332,21 @@ func TestDurable(t *testing.T) {
 	f := func(pragma, want string) {
 		t.Helper()
 		var got string
-		if err := l.db.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
+		if err := pool(t, l).QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
 			t.Errorf("%s: %s, %v, want %s", pragma, got, err, want)
 		}
 	}
 	f("journal_mode", "wal")
 	f("synchronous", "2") // FULL
 	f("foreign_keys", "1")
-	f("busy_timeout", fmt.Sprint(patience.Milliseconds()))
+	f("busy_timeout", fmt.Sprint(sqlitefile.Patience.Milliseconds()))
 }
 
 // TestReadWhileWriting shows that a reader does not wait for a writer, and a writer waits for another one.
 func TestReadWhileWriting(t *testing.T) {
 	path := filled(t)
 	l, other := mustOpen(t, path), mustOpen(t, path)
-	tx, err := other.db.BeginTx(t.Context(), nil)
+	tx, err := pool(t, other).BeginTx(t.Context(), nil)
 	ok(t, err)
 	_, err = tx.ExecContext(t.Context(), "DELETE FROM entry")
 	ok(t, err)
@@ -400,9 +379,9 @@ func TestCheckOfNothing(t *testing.T) {
 func TestBusy(t *testing.T) {
 	path := filled(t)
 	l, other := mustOpen(t, path), mustOpen(t, path)
-	l.db.SetMaxOpenConns(1)
-	exec1(t, l.db, "PRAGMA busy_timeout = 50")
-	tx, err := other.db.BeginTx(t.Context(), nil)
+	pool(t, l).SetMaxOpenConns(1)
+	exec1(t, pool(t, l), "PRAGMA busy_timeout = 50")
+	tx, err := pool(t, other).BeginTx(t.Context(), nil)
 	ok(t, err)
 	if err := l.PutTarget(t.Context(), Target{Name: "late"}); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "another process") {
 		t.Error(err)

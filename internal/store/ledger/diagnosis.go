@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dyno/internal/finding"
+	"dyno/internal/store/sqlitefile"
 )
 
 // Diagnosis is one look at a target: what was judged and what was found.
@@ -90,7 +91,7 @@ func (l *Ledger) FindFinding(ctx context.Context, target, id string) (finding.Fi
 			return f, d, nil
 		}
 	}
-	return finding.Finding{}, d, explain("read finding "+id, l.path, fmt.Errorf("%w: diagnosis %s does not hold it", errDamaged, d.ID))
+	return finding.Finding{}, d, explain("read finding "+id, l.path, fmt.Errorf("%w: diagnosis %s does not hold it", sqlitefile.ErrCorrupt, d.ID))
 }
 
 // NewestDiagnoses returns the id of the latest diagnosis of every target, by target. It reads no documents.

@@ -1,0 +1,41 @@
+package history
+
+import "dyno/internal/store/sqlitefile"
+
+// format is that of the file. "DynH" stands in its header. Times are Unix milliseconds.
+var format = sqlitefile.Format{
+	What: "history", ID: 0x44796e48, Conns: 3,
+	Empty:   "PRAGMA auto_vacuum = INCREMENTAL",
+	Pragmas: []string{"synchronous(NORMAL)", "cache_size(-4000)"},
+	Steps: []sqlitefile.Step{
+		{Name: "first", SQL: `
+CREATE TABLE target (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+
+-- States: new ones a row each, older ones packed. doc is zstd; times are the moments of the pack, see pack.go.
+CREATE TABLE state (target INTEGER NOT NULL REFERENCES target (id), at INTEGER NOT NULL, bytes INTEGER NOT NULL, doc BLOB NOT NULL, PRIMARY KEY (target, at));
+CREATE INDEX state_size ON state (at, bytes);
+CREATE TABLE pack (id INTEGER PRIMARY KEY, target INTEGER NOT NULL REFERENCES target (id), first INTEGER NOT NULL, last INTEGER NOT NULL,
+	bytes INTEGER NOT NULL, times BLOB NOT NULL, doc BLOB NOT NULL);
+CREATE INDEX pack_last ON pack (target, last, first);
+CREATE INDEX pack_size ON pack (last, bytes);
+
+-- Classes: what a window was watched, and the figures of each class in it. level is the nominal length in seconds: 60, 3600, 86400.
+CREATE TABLE class (id INTEGER PRIMARY KEY, class TEXT NOT NULL, schema TEXT NOT NULL, origin TEXT NOT NULL, sampled INTEGER NOT NULL,
+	fingerprint TEXT NOT NULL, UNIQUE (class, schema, origin, sampled));
+CREATE TABLE win (target INTEGER NOT NULL REFERENCES target (id), level INTEGER NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL,
+	seconds REAL NOT NULL, PRIMARY KEY (target, level, at)) WITHOUT ROWID;
+CREATE TABLE figure (target INTEGER NOT NULL, level INTEGER NOT NULL, at INTEGER NOT NULL, class INTEGER NOT NULL REFERENCES class (id),
+	n INTEGER NOT NULL, sec REAL NOT NULL, max REAL, p95 REAL, lock REAL, cpu REAL, errors INTEGER, sent INTEGER, examined INTEGER, affected INTEGER,
+	scans INTEGER, joins INTEGER, noindex INTEGER, sorted INTEGER, tmp INTEGER, tmpdisk INTEGER,
+	PRIMARY KEY (target, level, at, class)) WITHOUT ROWID;
+
+CREATE TABLE plan (target INTEGER NOT NULL REFERENCES target (id), class TEXT NOT NULL, schema TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+	hash TEXT NOT NULL, doc TEXT NOT NULL, PRIMARY KEY (target, class, schema, first)) WITHOUT ROWID;
+CREATE TABLE sample (id INTEGER PRIMARY KEY, target INTEGER NOT NULL REFERENCES target (id), class TEXT NOT NULL, at INTEGER NOT NULL, sec REAL, doc TEXT NOT NULL);
+CREATE INDEX sample_class ON sample (target, class, at);
+`},
+	},
+}
+
+// Version is the format that this program writes, and the newest it reads.
+func Version() int { return format.Version() }

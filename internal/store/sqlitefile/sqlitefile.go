@@ -1,0 +1,302 @@
+// Package sqlitefile is what Dyno's stores in SQLite have in common: a file of a known kind and format, which is complete from the moment
+// that it has its name, is brought from older formats to the present one, is never taken for another kind, and whose failures say what the
+// user can do. What is in it is the store's.
+//
+// Files have mode 0600 in a directory of mode 0700. Several processes may use one at a time.
+package sqlitefile
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// Patience is how long a process waits for another one's write. A write takes milliseconds, so a longer wait means a stopped process.
+const Patience = 10 * time.Second
+
+// Format is a kind of files.
+type Format struct {
+	What    string // how messages call it: "ledger"
+	ID      uint32 // stands in the header of the file, so that no other SQLite file is taken for one
+	Steps   []Step // in order; version n is the format after the first n of them
+	Empty   string // a statement for a file with nothing in it, "" for none
+	Pragmas []string
+	Conns   int // at most at a time, so that readers do not wait for the writer
+}
+
+// Step leads from a version of the format to the next. One that was released never changes: another is added.
+type Step struct{ Name, SQL string }
+
+// Version is the version that this program writes, and the newest it reads.
+func (f *Format) Version() int { return len(f.Steps) }
+
+// Connect returns a pool on a file that is there; no connection is made yet.
+func (f *Format) Connect(path string) (*sql.DB, error) {
+	q := url.Values{
+		"mode":    {"rw"},        // not "ro" even to read: the first reader of a write-ahead log makes the index file beside it
+		"_txlock": {"immediate"}, // a transaction that would have to upgrade its lock fails at once, whatever the patience
+		"_pragma": append([]string{
+			fmt.Sprintf("busy_timeout(%d)", Patience.Milliseconds()), // first: the others may wait
+			"foreign_keys(ON)",
+		}, f.Pragmas...),
+	}
+	u := url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(f.Conns)
+	db.SetMaxIdleConns(f.Conns)
+	return db, nil
+}
+
+// open opens a file that is there and brings it to the present format.
+func (f *Format) open(ctx context.Context, path string) (*sql.DB, error) {
+	if err := f.CheckHeader(path); err != nil {
+		return nil, err
+	}
+	db, err := f.Connect(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.migrate(ctx, db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// create makes a file without content under another name and then gives it its own, so that a file of that name is always complete: one
+// that is empty or cut short is damaged, not new. When another process was faster, its file stays.
+func (f *Format) create(ctx context.Context, path string) error {
+	dir := filepath.Dir(path)
+	// Only the store's own directory is closed: what is above it may hold other things, such as data of a server that runs as another user.
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, filepath.Base(path)+".new-") // mode 0600
+	if err != nil {
+		return err
+	}
+	tmp := file.Name()
+	defer func() {
+		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+			_ = os.Remove(tmp + suffix)
+		}
+	}()
+	if err := file.Close(); err != nil {
+		return err
+	}
+	db, err := f.Connect(tmp)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.lay(ctx, db), db.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(tmp, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// lay makes the format in an empty file.
+func (f *Format) lay(ctx context.Context, db *sql.DB) error {
+	if f.Empty != "" {
+		if _, err := db.ExecContext(ctx, f.Empty); err != nil {
+			return err
+		}
+	}
+	var mode string
+	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("the file system cannot hold a write-ahead log (journal mode %s)", mode)
+	}
+	for _, q := range []string{
+		fmt.Sprintf("PRAGMA application_id = %d", f.ID),
+		"CREATE TABLE migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied TEXT NOT NULL)",
+	} {
+		if _, err := db.ExecContext(ctx, q); err != nil {
+			return err
+		}
+	}
+	return f.migrate(ctx, db)
+}
+
+// VersionOf returns the version of a file. A newer one than this program's is an error that is ErrNewer.
+func (f *Format) VersionOf(ctx context.Context, q interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+},
+) (int, error) {
+	var v int
+	if err := q.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM migration").Scan(&v); err != nil {
+		return 0, err
+	}
+	if v > len(f.Steps) {
+		return v, fmt.Errorf("%w: the file has format %d, this program knows formats up to %d", ErrNewer, v, len(f.Steps))
+	}
+	return v, nil
+}
+
+// migrate brings the file to this program's format. Each step is a transaction, and of several processes that start at the same time one
+// does it.
+func (f *Format) migrate(ctx context.Context, db *sql.DB) error {
+	v, err := f.VersionOf(ctx, db)
+	for err == nil && v < len(f.Steps) {
+		v, err = f.step(ctx, db)
+	}
+	return err
+}
+
+// step takes the next step and returns the version of the file after it.
+func (f *Format) step(ctx context.Context, db *sql.DB) (int, error) {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer tx.Rollback()
+	v, err := f.VersionOf(ctx, tx)
+	if err != nil || v >= len(f.Steps) { // another process did it
+		return v, err
+	}
+	s := f.Steps[v]
+	v++
+	if _, err := tx.ExecContext(ctx, s.SQL); err != nil {
+		return 0, fmt.Errorf("bring %s to format %d (%s): %w", f.What, v, s.Name, err)
+	}
+	if _, err := tx.ExecContext(ctx, "INSERT INTO migration VALUES (?, ?, ?)", v, s.Name, time.Now().UTC().Format(time.RFC3339)); err != nil {
+		return 0, err
+	}
+	return v, tx.Commit()
+}
+
+// CheckHeader looks at the first bytes of the file, the header of https://www.sqlite.org/fileformat.html section 1.3, so that an empty,
+// foreign or garbled file is told apart before SQLite would start a new database in it.
+func (f *Format) CheckHeader(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	var h [100]byte
+	switch n, err := io.ReadFull(file, h[:]); {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w: it has only %d bytes", ErrCorrupt, n)
+	case err != nil:
+		return err
+	}
+	if string(h[:16]) != "SQLite format 3\x00" {
+		return fmt.Errorf("%w: its first bytes are not those of a SQLite file", ErrCorrupt)
+	}
+	if id := binary.BigEndian.Uint32(h[68:]); id != f.ID {
+		return fmt.Errorf("%w %s (application id %#x)", ErrForeign, f.What, id)
+	}
+	return nil
+}
+
+// File is one file in use. It is safe for concurrent use; its zero value is not usable, see New.
+type File struct {
+	format *Format
+	path   string
+
+	mu     sync.Mutex // guards what follows
+	db     *sql.DB    // nil until there is a file and it was needed
+	closed bool
+}
+
+// New names a file, by an absolute path, and touches nothing.
+func New(format *Format, path string) *File { return &File{format: format, path: path} }
+
+// Path returns the name of the file.
+func (f *File) Path() string { return f.path }
+
+// DB returns the database, opening it and with create also making the file. It returns nil without an error when there is no file and none
+// is to be made.
+func (f *File) DB(ctx context.Context, create bool) (*sql.DB, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, fmt.Errorf("%s: %w", f.format.What, ErrClosed)
+	}
+	if f.db != nil {
+		return f.db, nil
+	}
+	_, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := Orphan(f.path); err != nil {
+			return nil, err
+		}
+		if !create {
+			return nil, nil
+		}
+		if err := f.format.create(ctx, f.path); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	}
+	db, err := f.format.open(ctx, f.path)
+	if err != nil {
+		return nil, err
+	}
+	f.db = db
+	return db, nil
+}
+
+// Write runs do in one transaction, which is stored when Write returns nil. It makes the file when there is none.
+func (f *File) Write(ctx context.Context, do func(*sql.Tx) error) error {
+	db, err := f.DB(ctx, true)
+	if err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		_ = tx.Rollback() // the first error counts
+		return err
+	}
+	return tx.Commit()
+}
+
+// Close ends the use of the file. A second call does nothing.
+func (f *File) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	if f.db == nil {
+		return nil
+	}
+	db := f.db
+	f.db = nil
+	return db.Close()
+}
+
+// Orphan returns an error, which is ErrCorrupt, when a file that is missing has left its write-ahead log: something was there.
+func Orphan(path string) error {
+	if _, err := os.Stat(path + "-wal"); err == nil {
+		return errOrphanLog
+	}
+	return nil
+}

@@ -47,6 +47,19 @@ func TestGraphsJSON(t *testing.T) {
 	if want := (app.GraphQuery{Target: "shop", From: time.Unix(1000, 0).UTC(), To: time.Unix(2000, 0).UTC(), Points: 99, Compare: 24 * time.Hour, Panels: []string{"connections", "cpu"}}); fmt.Sprint(d.asked) != fmt.Sprint(want) {
 		t.Errorf("asked %v, want %v", d.asked, want)
 	}
+	// Moments may be told from now.
+	for query, want := range map[string][2]time.Duration{"": {time.Hour, 0}, "&from=-90m&to=now": {90 * time.Minute, 0}, "&from=now-2d&to=-1h30m": {48 * time.Hour, 90 * time.Minute}, "&from=-1w": {7 * 24 * time.Hour, 0}} {
+		before := time.Now()
+		if ask("target=shop" + query); d.asked.From.Before(before.Add(-want[0])) || d.asked.From.After(time.Now().Add(-want[0])) ||
+			d.asked.To.Before(before.Add(-want[1])) || d.asked.To.After(time.Now().Add(-want[1])) {
+			t.Errorf("%s: %v to %v", query, d.asked.From, d.asked.To)
+		}
+	}
+	for _, query := range []string{"from=-3600", "from=-1x", "from=now-", "from=nowhere", "from=-", "from=now&to=-1h", "from=--1h", "from=-900y"} {
+		if w := ask("target=shop&" + query); w.Code != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", query, w.Code, w.Body)
+		}
+	}
 	var got struct {
 		Target         string
 		From, To, Step int64

@@ -54,8 +54,8 @@ var (
 	ofTarget  = asked{name: "target", about: "name of a target", kind: "string", need: true}
 	anyTarget = asked{name: "target", about: "name of a target; without it all", kind: "string"}
 	ofID      = asked{name: "id", about: "id", kind: "string", need: true}
-	from      = asked{name: "from", about: "begin of the window, included; without it an hour before to", kind: "time"}
-	until     = asked{name: "to", about: "end of the window, included; without it now", kind: "time"}
+	from      = asked{name: "from", about: "begin of the window, included, also told from now: -1h30m, now-7d; without it an hour before to", kind: "time"}
+	until     = asked{name: "to", about: "end of the window, included, also told from now: -5m; without it now", kind: "time"}
 )
 
 func limitOf(usual int) asked {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"dyno/internal/app"
@@ -144,6 +145,21 @@ func (p *params) time(name string, none time.Time) time.Time {
 	return t
 }
 
+// near returns a moment that may be told from now; none when the parameter is not given.
+func (p *params) near(name string, now, none time.Time) time.Time {
+	s := p.values.Get(name)
+	back, _ := strings.CutPrefix(s, "now")
+	if s != "" && back == "" {
+		return now
+	}
+	if span, ok := strings.CutPrefix(back, "-"); ok && strings.Trim(span, "0123456789.") != "" { // else Unix seconds before 1970
+		if d, err := series.ParseDuration(span); err == nil {
+			return now.Add(-d)
+		}
+	}
+	return p.time(name, none)
+}
+
 func (p *params) needTime(name string) time.Time {
 	t, err := series.ParseTime(p.values.Get(name))
 	if err != nil {
@@ -181,10 +197,10 @@ func (p *params) limit(name string, none int) int {
 	return n
 }
 
-// window returns from and to; without them the hour that ends now.
+// window returns from and to; without them the hour that ends now. Either may be told from now: "now", "-1h30m" or "now-7d".
 func (p *params) window(now time.Time) (from, to time.Time) {
-	to = p.time("to", now)
-	from = p.time("from", to.Add(-time.Hour))
+	to = p.near("to", now, now)
+	from = p.near("from", now, to.Add(-time.Hour))
 	if p.err == nil && to.Before(from) {
 		p.wrong("to", errors.New("it is before from"))
 	}

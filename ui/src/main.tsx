@@ -3,6 +3,8 @@ import './css/base.css'
 import { render } from 'preact'
 import { followClock } from './core/clock'
 import { followKeys } from './core/keys'
+import { ahead } from './core/api'
+import { asks, wanted } from './core/graphs'
 import { loggedIn, session } from './core/session'
 import { follow } from './core/signal'
 import { followStream } from './core/stream'
@@ -10,12 +12,21 @@ import { followTargets } from './core/targets'
 import { followTheme } from './core/theme'
 import { followLinks, go, href, route } from './core/url'
 import { whoAmI } from './login'
-import { fetchPages, Shell } from './shell'
+import { fetchPage, fetchPages, Shell } from './shell'
+
+declare global {
+  interface Window {
+    dynoSession?: Promise<Response | undefined> // asked for by theme.js
+  }
+}
 
 followTheme()
 followClock()
 followLinks()
 followKeys()
+
+void fetchPage(route.value.page)
+if (window.dynoSession) ahead('session', {}, window.dynoSession)
 
 const app = document.getElementById('app')
 if (app) render(<Shell />, app)
@@ -36,6 +47,8 @@ follow(session, (who) => {
   loggedIn() // whichever way the session came, what waited for one goes on
   if (following) return
   following = true
+  const { page, params } = route.value
+  if (page === 'server' && params.get('target')) ahead('graphs', asks(wanted(params))) // while the page's script comes
   followTargets()
   followStream()
   setTimeout(() => void fetchPages(), 3000)

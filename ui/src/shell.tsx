@@ -51,6 +51,8 @@ const places: Place[] = [
   { page: 'settings', name: 'Settings', icon: 'settings', key: 't', keep: ['target'] },
 ]
 
+const known = (page: string): page is PageName => (pages as readonly string[]).includes(page)
+
 export function Shell() {
   const goes: Record<string, { help: string; run: () => void }> = {}
   for (const x of places) goes['g ' + x.key] = { help: x.name, run: () => go(href(x.page, {}, x.keep)) }
@@ -60,7 +62,6 @@ export function Shell() {
     '/': { help: 'search', run: () => document.querySelector<HTMLElement>('[data-search]')?.focus() },
   })
   const page = route.value.page
-  const known = (pages as readonly string[]).includes(page)
   return (
     <div class="shell">
       <a class="skip" href="#main" onClick={(e) => {
@@ -70,8 +71,8 @@ export function Shell() {
         To the content
       </a>
       {page !== 'login' && <Rail at={page} />}
-      <div class={`content of-${known ? page : 'none'}`}>
-        {known ? <Lazy key={page} page={page as PageName} /> : <NotFound />}
+      <div class={`content of-${known(page) ? page : 'none'}`}>
+        {known(page) ? <Lazy key={page} page={page} /> : <NotFound />}
       </div>
       <Help />
       {loginWanted.value && page !== 'login' && <LoginDialog />}
@@ -155,16 +156,23 @@ function Lazy({ page }: { page: PageName }) {
 
 const loaded = new Map<PageName, ComponentType>()
 
+/** Begins to fetch a page before it is shown. */
+export async function fetchPage(page: string): Promise<void> {
+  if (!known(page)) return
+  try {
+    loaded.set(page, (await load[page]()).default)
+  } catch {
+    // showing it tells what is wrong
+  }
+}
+
 /** Fetches the other pages while nothing else is to do: then going to one takes no time, also when Dyno is away. */
 export async function fetchPages(): Promise<void> {
   for (const p of pages) {
     if (loaded.has(p)) continue
     await new Promise((done) => setTimeout(done, 200))
-    try {
-      loaded.set(p, (await load[p]()).default)
-    } catch {
-      return // it is fetched when it is asked for
-    }
+    await fetchPage(p)
+    if (!loaded.has(p)) return // it is fetched when it is asked for
   }
 }
 

@@ -1,4 +1,6 @@
-// The theme before the first paint: what was chosen here, else what the system has. It runs before everything else.
+// It runs before everything else. Who looks is asked while the scripts are on their way, for everything waits for that.
+window.dynoSession = fetch('./api/dyno/v1/session', { cache: 'no-store' }).catch(function () {})
+// The theme before the first paint: what was chosen here, else what the system has.
 ;(function () {
   var dark = matchMedia('(prefers-color-scheme: dark)')
   function set() {

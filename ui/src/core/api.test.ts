@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
-import { address, asError, problem, ApiError } from './api'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { address, ahead, asError, get, problem, ApiError } from './api'
 
 describe('address', () => {
   it('is relative, and repeats what is a list', () => {
@@ -26,5 +26,35 @@ describe('asError', () => {
     expect(asError(e)).toBe(e)
     expect(asError(new Error('oh')).message).toBe('oh')
     expect(asError('oh').message).toBe('oh')
+  })
+})
+
+describe('ahead', () => {
+  afterEach(() => vi.unstubAllGlobals())
+  // serve answers with what the requests are counted to.
+  const serve = (...status: number[]) => {
+    const asked: string[] = []
+    vi.stubGlobal('fetch', (url: string) => {
+      asked.push(url)
+      return Promise.resolve(new Response(JSON.stringify({ n: asked.length }), { status: status[asked.length - 1] ?? 200 }))
+    })
+    return asked
+  }
+  it('asks once for what is read soon', async () => {
+    const asked = serve()
+    ahead('targets')
+    expect(await get('targets')).toEqual({ n: 1 })
+    expect(await get('targets')).toEqual({ n: 2 }) // later ones are new
+    expect(await get('graphs', { target: 'a' })).toEqual({ n: 3 })
+    expect(asked).toEqual(['./api/dyno/v1/targets', './api/dyno/v1/targets', './api/dyno/v1/graphs?target=a'])
+  })
+  it('takes an answer that is on its way, and asks again for one that was refused', async () => {
+    serve()
+    ahead('session', {}, Promise.resolve(new Response('{"n": "before"}')))
+    expect(await get('session')).toEqual({ n: 'before' })
+    for (const wrong of [Promise.resolve(new Response('{}', { status: 500 })), Promise.resolve(undefined), Promise.reject(new Error('away'))]) {
+      ahead('session', {}, wrong)
+      expect(await get('session')).not.toEqual({})
+    }
   })
 })

@@ -31,6 +31,19 @@ export function address(path: string, params: Params = {}): string {
   return './api/dyno/v1/' + path + (s === '' ? '' : '?' + s)
 }
 
+// What was asked for before somebody needed it, by address. What went wrong with it is asked for again by who does.
+const under = new Map<string, Promise<Response | null>>()
+
+/** Asks for what will be read within seconds, so that the answer is on its way meanwhile. */
+export function ahead(path: string, params?: Params, answer?: Promise<Response | undefined>): void {
+  const url = address(path, params)
+  under.set(url, (answer ?? fetch(url, { ...usual, headers: plain })).then((r) => (r?.ok ? r : null), () => null))
+  setTimeout(() => under.delete(url), 5000)
+}
+
+const plain = { Accept: 'application/json' }
+const usual: RequestInit = { credentials: 'same-origin', cache: 'no-store' }
+
 /** Reads. */
 export async function get<T>(path: string, params?: Params, signal?: AbortSignal): Promise<T> {
   return ask<T>(address(path, params), { signal: signal ?? null })
@@ -44,13 +57,13 @@ export async function post<T>(path: string, body: unknown, signal?: AbortSignal)
 async function ask<T>(url: string, o: RequestInit): Promise<T> {
   const asker = session.peek()?.name
   for (let renewed = false; ; ) {
-    const headers: Record<string, string> = { Accept: 'application/json' }
+    const headers: Record<string, string> = { ...plain }
     if (o.method === 'POST') {
       headers['Content-Type'] = 'application/json'
       const csrf = session.peek()?.csrf
       if (csrf) headers['X-Dyno-CSRF'] = csrf
     }
-    const r = await send(url, { ...o, headers, credentials: 'same-origin', cache: 'no-store' })
+    const r = await send(url, { ...o, ...usual, headers })
     // A session that ended in the middle of work: log in over the page, then go on with what was asked for.
     if (r.status === 401 && !/\/(login|session)(\/|$|\?)/.test(url)) {
       await login(o.signal ?? undefined)
@@ -64,7 +77,7 @@ async function ask<T>(url: string, o: RequestInit): Promise<T> {
       // Another tab logged in anew: its session has another token.
       if (renewed || !(e instanceof ApiError) || e.type !== 'csrf') throw e
       renewed = true
-      const s = await answer<Session>(await send(address('session'), { headers: { Accept: 'application/json' }, credentials: 'same-origin', cache: 'no-store' }))
+      const s = await answer<Session>(await send(address('session'), { ...usual, headers: plain }))
       if (s.name !== asker) throw another(s.name)
       setSession(s)
     }
@@ -78,7 +91,9 @@ function another(name: string | undefined): ApiError {
 
 async function send(url: string, o: RequestInit): Promise<Response> {
   try {
-    const r = await fetch(url, o)
+    const early = o.method === 'POST' ? undefined : under.get(url)
+    under.delete(url)
+    const r = (await early) ?? (await fetch(url, o))
     observeClock(r.headers.get('Date'))
     return r
   } catch (e) {

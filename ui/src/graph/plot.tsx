@@ -8,6 +8,7 @@ import { safe } from '../ui/sqltext'
 import { build, data, draw, hue, shape, type Colours, type Drawn, type Picture } from './build'
 import { describe, last, mean, least, most } from './figures'
 import { drawMarks, kindName, marksAt } from './marks'
+import { inTurn } from './turn'
 import type { Mark, PlotLine } from './types'
 import './graph.css'
 
@@ -91,7 +92,7 @@ export function Plot(p: PlotProps) {
   const [seen, setSeen] = useState(false)
   const wanted = useRef(false)
   wanted.current ||= seen
-  const stale = useRef(false)
+  const due = useRef(false) // it waits for its turn to be made
   now.current = drawn
   props.current = p
 
@@ -150,12 +151,8 @@ export function Plot(p: PlotProps) {
     el.style.left = `${Math.max(0, Math.min(x + 8, wide - el.offsetWidth))}px`
   }
 
-  useLayoutEffect(() => {
-    const el = box.current
-    if (!el || !wanted.current || p.table === true) return
-    const c = colours()
+  const make = (el: HTMLElement, c: Colours): uPlot => {
     let down = false
-    let u: uPlot | undefined
     const made = new uPlot(
       {
         width: Math.max(80, el.clientWidth),
@@ -207,9 +204,6 @@ export function Plot(p: PlotProps) {
       data(now.current),
       el,
     )
-    u = made
-    plot.current = made
-    stale.current = false
     let downAt = -1
     made.over.addEventListener('mousedown', (e) => {
       down = e.button === 0
@@ -218,36 +212,54 @@ export function Plot(p: PlotProps) {
     made.over.addEventListener('click', (e) => {
       if (e.detail < 2 && Math.abs(e.clientX - downAt) < 3) props.current.onPick?.(made.posToVal(e.offsetX, 'x'))
     })
-    tell(undefined)
+    return made
+  }
+
+  // One that is made anew stands until the new one does.
+  useLayoutEffect(() => {
+    const el = box.current
+    if (!el || !wanted.current || p.table === true) {
+      plot.current?.destroy()
+      plot.current = undefined
+      return
+    }
+    const c = colours()
     let frame = 0
     const resized = new ResizeObserver(() => {
       cancelAnimationFrame(frame)
       frame = requestAnimationFrame(() => {
+        const u = plot.current
         if (u && el.clientWidth > 0 && (Math.abs(el.clientWidth - u.width) > 0 || u.height !== height)) u.setSize({ width: el.clientWidth, height })
       })
     })
-    resized.observe(el)
+    due.current = true
+    const callOff = inTurn(() => {
+      due.current = false
+      const old = plot.current
+      plot.current = make(el, c)
+      old?.destroy()
+      tell(undefined)
+      resized.observe(el)
+    })
     return () => {
+      callOff()
       cancelAnimationFrame(frame)
       resized.disconnect()
-      u?.destroy()
-      u = undefined
-      plot.current = undefined
     }
   }, [form, shade, height, p.sync, p.onZoom !== undefined, wanted.current, p.table])
+  useEffect(() => () => plot.current?.destroy(), [])
 
   useLayoutEffect(() => {
-    const u = plot.current
-    if (!u) return
-    if (!seen) {
-      stale.current = true
-      return
-    }
-    stale.current = false
-    if (u.data[0] !== picture.x || u.data[1] !== drawn.courses[0]?.y) u.setData(data(drawn))
-    else u.redraw(false)
-    const { left, idx } = u.cursor
-    tell(left !== undefined && left >= 0 ? idx : undefined)
+    if (!seen || !plot.current || due.current) return
+    return inTurn(() => {
+      const u = plot.current
+      if (!u) return
+      const { picture, courses } = now.current
+      if (u.data[0] !== picture.x || u.data[1] !== courses[0]?.y) u.setData(data(now.current))
+      else u.redraw(false)
+      const { left, idx } = u.cursor
+      tell(left !== undefined && left >= 0 ? idx : undefined)
+    })
   }, [drawn, seen, p.marks])
 
   useEffect(() => () => void (p.sync !== undefined && cursors.delete(p.sync)), [p.sync])

@@ -1,25 +1,16 @@
 // The figures of the page: loaded once, then only what is new.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { asError, get, type ApiError } from '../../core/api'
+import { asError, get, type ApiError, type Params } from '../../core/api'
 import { now } from '../../core/clock'
+import { asks, type Asked } from '../../core/graphs'
 import { readRange } from '../../core/time'
 import { join, type Graphs } from '../../graph'
-
-export interface Asked {
-  target: string
-  from: string // as the URL has them
-  to: string
-  points: number
-  compare: number // seconds before; 0: none
-  panels: string[] // none: all
-}
 
 export interface Feed {
   graphs?: Graphs | undefined
   error?: ApiError | undefined
   loading: boolean
   live: boolean
-  loads: number // counts the times that all was loaded anew
   reload: () => void
 }
 
@@ -41,7 +32,7 @@ export function pace(g: Graphs, tries: number): number {
 
 export function useFeed(a: Asked): Feed {
   const key = JSON.stringify(a)
-  const [s, set] = useState<{ key: string; graphs?: Graphs | undefined; error?: ApiError | undefined; loading: boolean; loads: number }>({ key, loading: true, loads: 0 })
+  const [s, set] = useState<{ key: string; graphs?: Graphs | undefined; error?: ApiError | undefined; loading: boolean }>({ key, loading: true })
   const again = useRef(() => {})
   const range = readRange(a.from, a.to, now())
   const live = range.live
@@ -52,13 +43,11 @@ export function useFeed(a: Asked): Feed {
     let control: AbortController | undefined
     let graphs: Graphs | undefined
     let tries = 0
-    const ask = (from: number, to: number, more: Record<string, number>) => {
+    const ask = (more: Params) => {
       control?.abort()
       const mine = new AbortController()
       control = mine
-      return get<Graphs>('graphs', { target: a.target, from, to, compare: a.compare > 0 ? a.compare : null, panel: a.panels, ...more }, mine.signal).then(
-        (g) => (mine === control && !ended ? g : undefined),
-      )
+      return get<Graphs>('graphs', { ...asks(a), ...more }, mine.signal).then((g) => (mine === control && !ended ? g : undefined))
     }
     const plan = (ms: number) => {
       clearTimeout(timer)
@@ -70,13 +59,12 @@ export function useFeed(a: Asked): Feed {
       plan(3000)
     }
     const full = async () => {
-      const r = readRange(a.from, a.to, now())
       set((o) => ({ ...o, key, graphs: o.key === key || sameView(o.key, key) ? o.graphs : undefined, loading: true }))
       try {
-        const g = await ask(r.from, r.to, { points: a.points })
+        const g = await ask({})
         if (!g) return
         graphs = g
-        set((o) => ({ key, graphs: g, loading: false, loads: o.loads + 1 }))
+        set({ key, graphs: g, loading: false })
         plan(pace(g, tries++))
       } catch (e) {
         failed(e)
@@ -87,11 +75,11 @@ export function useFeed(a: Asked): Feed {
       const old = graphs
       if (!old || r.from > old.to || Math.ceil((r.to - r.from) / old.step) > 1990) return full()
       try {
-        const g = await ask(Math.max(r.from, tailFrom(old.to, old.step)), r.to, { step: old.step })
+        const g = await ask({ from: Math.max(r.from, tailFrom(old.to, old.step)), to: r.to, points: null, step: old.step })
         if (!g) return
         graphs = join(old, g, r.from)
         const next = graphs
-        set((o) => ({ key, graphs: next, loading: false, loads: o.loads }))
+        set({ key, graphs: next, loading: false })
         plan(pace(next, tries++))
       } catch (e) {
         failed(e)
@@ -112,7 +100,7 @@ export function useFeed(a: Asked): Feed {
   }, [key])
 
   const mine = s.key === key || sameView(s.key, key)
-  return { graphs: mine ? s.graphs : undefined, error: s.key === key ? s.error : undefined, loading: s.loading || s.key !== key, live, loads: s.loads, reload: () => again.current() }
+  return { graphs: mine ? s.graphs : undefined, error: s.key === key ? s.error : undefined, loading: s.loading || s.key !== key, live, reload: () => again.current() }
 }
 
 /** Whether what is there may stay until the new is there: the same server and the same panels. */

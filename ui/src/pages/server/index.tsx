@@ -2,11 +2,12 @@
 import type { VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { now } from '../../core/clock'
+import { wanted } from '../../core/graphs'
 import { useKeys } from '../../core/keys'
 import { mayChange } from '../../core/session'
 import { useTarget } from '../../core/targets'
 import { moment, parseSpan } from '../../core/time'
-import { go, href, markNow, setParams, useParam, withParams } from '../../core/url'
+import { go, href, markNow, route, setParams, useParam, withParams } from '../../core/url'
 import { cursors, Graph, kindName, sortOut, type Graphs, type Mark, type Panel } from '../../graph'
 import { Button, Copy, Empty, Icon, Loading, Notice, Page, Problem, safe } from '../../ui'
 import { Annotate } from './annotate'
@@ -49,8 +50,6 @@ function CompareSwitch() {
 
 function Content() {
   const [target] = useTarget()
-  const [from] = useParam('from', '-1h')
-  const [to] = useParam('to', 'now')
   const [compare, setCompare] = useParam('compare')
   const [large, setLarge] = useParam('panel')
   const [tabled, setTabled] = useParam('table')
@@ -59,14 +58,7 @@ function Content() {
   const [note, setNote] = useState<number>()
   const [pinned, setPinned] = useState<number>()
   const back = Math.abs(parseSpan(compare))
-  const feed = useFeed({
-    target,
-    from,
-    to,
-    points: large ? 1200 : 360,
-    compare: back > 0 ? Math.round(back) : 0,
-    panels: large ? [large] : [],
-  })
+  const feed = useFeed(wanted(route.value.params))
   const g = feed.graphs
   const marks = useMarks(target, g?.from, g?.to, feed.live)
   const before = back > 0 ? (befores[compare]?.name ?? `${safe(compare)} before`) : undefined
@@ -102,7 +94,6 @@ function Content() {
       All graphs
     </Button>
   )
-  usePainted(feed.loads, g)
 
   return (
     <div class="sv-server">
@@ -133,21 +124,6 @@ function Content() {
       {note !== undefined && <Annotate target={target} at={note} onClose={() => setNote(undefined)} onDone={marks.reload} />}
     </div>
   )
-}
-
-/** Tells those who measure that what is in sight has been drawn. */
-function usePainted(loads: number, g: Graphs | undefined): void {
-  const told = useRef(0)
-  useEffect(() => {
-    if (!g || loads === told.current) return
-    told.current = loads
-    const frame = requestAnimationFrame(() => {
-      const c = new MessageChannel()
-      c.port1.onmessage = () => performance.mark('dyno:painted')
-      c.port2.postMessage(0)
-    })
-    return () => cancelAnimationFrame(frame)
-  }, [loads, g])
 }
 
 interface Shown {

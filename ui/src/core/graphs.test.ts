@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { now } from './clock'
+import { asks, wanted } from './graphs'
+
+const of = (query: string) => asks(wanted(new URLSearchParams(query)))
+
+test('what is told from now stays so', () => {
+  expect(of('target=shop')).toEqual({ target: 'shop', from: '-1h', to: 'now', compare: null, panel: [], points: 360 })
+  expect(of('target=shop&from=-1h30m&to=now&compare=1d')).toMatchObject({ from: '-1h30m', to: 'now', compare: 86400 })
+  expect(of('target=shop&panel=cpu')).toMatchObject({ panel: ['cpu'], points: 1200 })
+  // The same question each time, so that an answer that is on its way is found.
+  expect(of('target=shop&from=-6h')).toEqual(of('target=shop&from=-6h'))
+})
+
+test('other moments are worked out', () => {
+  expect(of('target=shop&from=1000&to=2000')).toMatchObject({ from: 1000, to: 2000 })
+  expect(of('target=shop&from=2000&to=1000')).toMatchObject({ from: 1000, to: 2000 })
+  const wrong = of('target=shop&from=nonsense')
+  expect(Number(wrong['to'])).toBeCloseTo(now(), -1)
+  expect(Number(wrong['to']) - Number(wrong['from'])).toBeCloseTo(3600, 3)
+  const past = of('target=shop&from=-2h&to=-1h')
+  expect(Number(past['to'])).toBeCloseTo(now() - 3600, -1)
+  expect(of('compare=nonsense')).toMatchObject({ compare: null })
+})

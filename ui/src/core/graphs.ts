@@ -1,0 +1,33 @@
+// What the graphs of a server are asked for: the page asks while its script is on its way, and the script when it is there.
+import type { Params } from './api'
+import { now } from './clock'
+import { parseSpan, readRange } from './time'
+
+export interface Asked {
+  target: string
+  from: string // as the URL has them
+  to: string
+  points: number
+  compare: number // seconds before; 0: none
+  panels: string[] // none: all
+}
+
+/** What the URL of a server's page wants to see. */
+export function wanted(url: URLSearchParams): Asked {
+  const large = url.get('panel')
+  return {
+    target: url.get('target') ?? '',
+    from: url.get('from') || '-1h',
+    to: url.get('to') || 'now',
+    points: large ? 1200 : 360,
+    compare: Math.round(Math.abs(parseSpan(url.get('compare') ?? '')) || 0),
+    panels: large ? [large] : [],
+  }
+}
+
+/** The question to the API. What is told from now stays so, by the server's clock; other moments are worked out here, forgiving what is wrong. */
+export function asks(a: Asked): Params {
+  const r = readRange(a.from, a.to, now())
+  const live = r.live && /^-(\d+[smhdw])+$/.test(a.from) && r.to - r.from > 1
+  return { target: a.target, from: live ? a.from : r.from, to: live ? a.to : r.to, compare: a.compare > 0 ? a.compare : null, panel: a.panels, points: a.points }
+}

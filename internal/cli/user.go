@@ -281,7 +281,15 @@ func (e *env) tokenRm() *cobra.Command {
 		if access.CheckName(a[0]) == nil { // who gives the token itself finds it in no log
 			detail = "name=" + a[0]
 		}
-		return e.withUsers(c.Context(), "token rm", detail, func(s *access.Store) error { return s.RemoveToken(c.Context(), a[0]) })
+		err := e.withUsers(c.Context(), "token rm", detail, func(s *access.Store) error { return s.RemoveToken(c.Context(), a[0]) })
+		if errors.Is(err, access.ErrNotFound) {
+			what := "of that name" // what is given may be the token itself, which is printed nowhere
+			if detail != "" {
+				what = fmt.Sprintf("%q", a[0])
+			}
+			return fmt.Errorf("there is no token %s; `dyno user token ls` lists them: %w", what, err)
+		}
+		return err
 	}}
 }
 

@@ -16,7 +16,9 @@ import { fetchPage, fetchPages, Shell } from './shell'
 
 declare global {
   interface Window {
-    dynoSession?: Promise<Response | undefined> // asked for by theme.js
+    // asked for by theme.js
+    dynoSession?: Promise<Response | undefined>
+    dynoGraphs?: Promise<Response | undefined>
   }
 }
 
@@ -48,7 +50,7 @@ follow(session, (who) => {
   if (following) return
   following = true
   const { page, params } = route.value
-  if (page === 'server' && params.get('target')) ahead('graphs', asks(wanted(params))) // while the page's script comes
+  if (page === 'server' && params.get('target')) ahead('graphs', asks(wanted(params)), window.dynoGraphs)
   followTargets()
   followStream()
   setTimeout(() => void fetchPages(), 3000)

@@ -1,5 +1,20 @@
-// It runs before everything else. Who looks is asked while the scripts are on their way, for everything waits for that.
+// It runs before everything else. Who looks, and what the figures of a server are, is asked while the scripts are on their way.
 window.dynoSession = fetch('./api/dyno/v1/session', { cache: 'no-store' }).catch(function () {})
+;(function () {
+  var q = new URLSearchParams(location.search)
+  var target = q.get('target')
+  var from = q.get('from') || '-1h'
+  // The usual view only, as graphs.ts asks for it; nothing is asked for by nobody.
+  if (!/\/server$/.test(location.pathname) || !target || !/^-(\d+[smhdw])+$/.test(from) || (q.get('to') || 'now') !== 'now' || q.get('panel') || q.get('compare')) return
+  window.dynoGraphs = window.dynoSession
+    .then(function (r) {
+      return r && r.ok ? r.clone().json() : {}
+    })
+    .then(function (who) {
+      if (who.name) return fetch('./api/dyno/v1/graphs?' + new URLSearchParams({ target: target, from: from, to: 'now', points: '360' }), { cache: 'no-store' })
+    })
+    .catch(function () {})
+})()
 // The theme before the first paint: what was chosen here, else what the system has.
 ;(function () {
   var dark = matchMedia('(prefers-color-scheme: dark)')

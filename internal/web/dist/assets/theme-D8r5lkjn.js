@@ -1,0 +1,29 @@
+window.dynoSession = fetch('./api/dyno/v1/session', { cache: 'no-store' }).catch(function () {})
+;(function () {
+var q = new URLSearchParams(location.search)
+var target = q.get('target')
+var from = q.get('from') || '-1h'
+if (!/\/server$/.test(location.pathname) || !target || !/^-(\d+[smhdw])+$/.test(from) || (q.get('to') || 'now') !== 'now' || q.get('panel') || q.get('compare')) return
+window.dynoGraphs = window.dynoSession
+.then(function (r) {
+return r && r.ok ? r.clone().json() : {}
+})
+.then(function (who) {
+if (who.name) return fetch('./api/dyno/v1/graphs?' + new URLSearchParams({ target: target, from: from, to: 'now', points: '360' }), { cache: 'no-store' })
+})
+.catch(function () {})
+})()
+;(function () {
+var dark = matchMedia('(prefers-color-scheme: dark)')
+function set() {
+var chosen = null
+try {
+chosen = localStorage.getItem('dyno-theme')
+} catch (e) {}
+document.documentElement.dataset.theme = chosen === 'light' || chosen === 'dark' ? chosen : dark.matches ? 'dark' : 'light'
+}
+set()
+dark.addEventListener('change', set)
+addEventListener('storage', set)
+addEventListener('dyno-theme', set)
+})()

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { address } from './core/api'
+import { asks, wanted } from './core/graphs'
+import source from './theme.js?raw'
+
+// run is theme.js at an address of the page; the answer is what it asks for.
+async function run(path: string, search: string, name = 'local'): Promise<string[]> {
+  const asked: string[] = []
+  const fetch = (url: string) => {
+    asked.push(url)
+    return Promise.resolve(new Response(JSON.stringify({ name })))
+  }
+  const window: Record<string, Promise<unknown>> = {}
+  const none = () => {}
+  new Function('window', 'fetch', 'location', 'matchMedia', 'localStorage', 'document', 'addEventListener', source)(
+    window, fetch, { pathname: path, search }, () => ({ matches: false, addEventListener: none }), { getItem: () => null }, { documentElement: { dataset: {} } }, none,
+  )
+  await window['dynoSession']
+  await window['dynoGraphs']
+  return asked
+}
+
+test('the figures of a server are asked for as the page will ask', async () => {
+  const session = address('session')
+  for (const search of ['?target=shop', '?target=a%20%26b&from=-24h', '?from=-1h30m&target=shop&to=now']) {
+    const [who, graphs] = await run('/behind/server', search)
+    expect(who).toBe(session)
+    expect(graphs).toBe(address('graphs', asks(wanted(new URLSearchParams(search)))))
+  }
+  expect(await run('/server', '?target=shop', '')).toEqual([session]) // a login comes first
+  for (const [path, search] of [['/server', ''], ['/now', '?target=shop'], ['/server', '?target=shop&panel=cpu'], ['/server', '?target=shop&compare=1d'], ['/server', '?target=shop&from=100&to=200']] as const)
+    expect(await run(path, search)).toEqual([session])
+})

@@ -1,4 +1,4 @@
-import type { Plugin } from 'vite'
+import { transformWithEsbuild, type Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
 import { lean } from './lean'
 
@@ -16,9 +16,7 @@ function themeFirst(): Plugin {
       if (!building) return
       const found = await this.resolve(at)
       if (!found) throw new Error(`there is no ${at}`)
-      source = (await this.fs.readFile(found.id, { encoding: 'utf8' }))
-        .replace(/^\s*\/\/.*\n/gm, '')
-        .replace(/\n\s*/g, '\n')
+      source = (await transformWithEsbuild(await this.fs.readFile(found.id, { encoding: 'utf8' }), found.id, { minify: true, target: 'es2020' })).code
       this.emitFile({ type: 'asset', name: 'theme.js', source })
     },
     transformIndexHtml: {

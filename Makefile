@@ -1,7 +1,7 @@
 # make help lists what there is. Everything that is needed is set up on the way; see build/setup.
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-FUZZTIME ?= 30s
+FUZZTIME ?= 60s
 testrun = build/go build -buildvcs=false -o bin/testrun ./build/testrun
 .PHONY: help build page demo test check lint fmt fuzz bench clean
 
@@ -37,7 +37,7 @@ fmt: ## format the Go files
 	@build/setup build
 	@build/go tool -modfile=tools/go.mod golangci-lint fmt
 
-fuzz: ## every fuzz target for FUZZTIME (30s)
+fuzz: ## every fuzz target for FUZZTIME (60s)
 	@build/setup build
 	@build/fuzz $(FUZZTIME)
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -56,8 +57,12 @@ func again(ctx context.Context, rs *results, failed map[string]int, argv []strin
 			quoted = append(quoted, regexp.QuoteMeta(name))
 		}
 		fmt.Fprintf(w, "     once more, alone: %s %s\n", pkg, strings.Join(names[pkg], ", "))
-		cmd := command(ctx, append(argv[:len(argv):len(argv)], "-count=2", "-run=^("+strings.Join(quoted, "|")+")$", pkg)...)
-		if out, err := cmd.CombinedOutput(); err != nil {
+		cmd := command(ctx, append(argv[:len(argv):len(argv)], "-count=2", "-v", "-run=^("+strings.Join(quoted, "|")+")$", pkg)...)
+		out, err := cmd.CombinedOutput()
+		if err == nil && (strings.Contains(string(out), "--- SKIP") || strings.Contains(string(out), "no tests to run")) {
+			err = errors.New("not everything ran")
+		}
+		if err != nil {
 			fmt.Fprintf(w, "FAIL %s, alone: %v\n     %s\n", pkg, err, strings.ReplaceAll(strings.TrimSpace(string(out)), "\n", "\n     "))
 			continue
 		}

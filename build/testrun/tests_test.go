@@ -58,6 +58,7 @@ func TestTests(t *testing.T) {
 	f(map[string]string{"a_test.go": first + "func TestA(t *testing.T) { isFirst(); t.Error(\"wrong\") }\n"}, options{Procs: 1}, count{failed: 1}, "FAIL m, alone: exit status 1\n", "wrong")
 	f(map[string]string{"a_test.go": first + "func TestA(t *testing.T) { if isFirst() { panic(\"oh\") } }\n"}, options{Procs: 1}, count{failed: 1}, "panic: oh")
 	f(map[string]string{"a_test.go": first + "func TestA(t *testing.T) { if isFirst() { os.Exit(3) } }\n"}, options{Procs: 1}, count{failed: 1}, "(did not end)")
+	f(map[string]string{"a_test.go": first + "func TestA(t *testing.T) { if !isFirst() { t.Skip(\"no moon\") }; t.Error(\"wrong\") }\n"}, options{Procs: 1}, count{failed: 1}, "not everything ran", "no moon")
 	many := first
 	for i := range mostAgain + 1 {
 		many += fmt.Sprintf("func TestA%d(t *testing.T) { if _, err := os.Stat(\"seen%[1]d\"); err != nil { os.WriteFile(\"seen%[1]d\", nil, 0o600); t.Error(\"busy\") } }\n\n", i)

@@ -55,7 +55,7 @@ func TestGraphsJSON(t *testing.T) {
 			t.Errorf("%s: %v to %v", query, d.asked.From, d.asked.To)
 		}
 	}
-	for _, query := range []string{"from=-3600", "from=-1x", "from=now-", "from=nowhere", "from=-", "from=now&to=-1h", "from=--1h", "from=-900y"} {
+	for _, query := range []string{"from=-3600", "from=-1x", "from=now-", "from=nowhere", "from=-", "from=now&to=-1h", "from=--1h", "from=-900y", "from=-1e3", "from=now--1e3", "from=now-1e3"} {
 		if w := ask("target=shop&" + query); w.Code != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", query, w.Code, w.Body)
 		}

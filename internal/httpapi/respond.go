@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dyno/internal/app"
+	"dyno/internal/pattern"
 	"dyno/internal/store/series"
 	"dyno/internal/target"
 )
@@ -145,6 +146,9 @@ func (p *params) time(name string, none time.Time) time.Time {
 	return t
 }
 
+// spans are those with units; a number alone is Unix seconds, before 1970 here.
+var spans = pattern.New(`^[0-9].*[a-z]$`)
+
 // near returns a moment that may be told from now; none when the parameter is not given.
 func (p *params) near(name string, now, none time.Time) time.Time {
 	s := p.values.Get(name)
@@ -152,7 +156,7 @@ func (p *params) near(name string, now, none time.Time) time.Time {
 	if s != "" && back == "" {
 		return now
 	}
-	if span, ok := strings.CutPrefix(back, "-"); ok && strings.Trim(span, "0123456789.") != "" { // else Unix seconds before 1970
+	if span, ok := strings.CutPrefix(back, "-"); ok && spans.MatchString(span) {
 		if d, err := series.ParseDuration(span); err == nil {
 			return now.Add(-d)
 		}

@@ -365,6 +365,9 @@ func TestKilledWhileMaking(t *testing.T) {
 			}
 			h, out := helper(t, helperJob{Home: y.Home, ServerDirs: y.ServerDirs, Config: Config{Name: "a", Server: "mysql"}, Steps: true}, 0)
 			line(t, out, "step: "+step)
+			if err := h.Process.Signal(syscall.SIGSTOP); err != nil { // it stays there, however long this test takes to look
+				t.Fatal(err)
+			}
 			if s := find(t, y, "a"); s.State != Starting {
 				t.Errorf("while it is made: %+v", s)
 			}

@@ -3,8 +3,7 @@ import './css/base.css'
 import { render } from 'preact'
 import { followClock } from './core/clock'
 import { followKeys } from './core/keys'
-import { ahead } from './core/api'
-import { asks, wanted } from './core/graphs'
+import { early } from './core/api'
 import { loggedIn, session } from './core/session'
 import { follow } from './core/signal'
 import { followStream } from './core/stream'
@@ -16,9 +15,7 @@ import { fetchPage, fetchPages, Shell } from './shell'
 
 declare global {
   interface Window {
-    // asked for by theme.js
-    dynoSession?: Promise<Response | undefined>
-    dynoGraphs?: Promise<Response | undefined>
+    dynoEarly?: Record<string, Promise<Response | undefined>> // of theme.js
   }
 }
 
@@ -28,7 +25,7 @@ followLinks()
 followKeys()
 
 void fetchPage(route.value.page)
-if (window.dynoSession) ahead('session', {}, window.dynoSession)
+early(window.dynoEarly ?? {})
 
 const app = document.getElementById('app')
 if (app) render(<Shell />, app)
@@ -49,8 +46,6 @@ follow(session, (who) => {
   loggedIn() // whichever way the session came, what waited for one goes on
   if (following) return
   following = true
-  const { page, params } = route.value
-  if (page === 'server' && params.get('target')) ahead('graphs', asks(wanted(params)), window.dynoGraphs)
   followTargets()
   followStream()
   setTimeout(() => void fetchPages(), 3000)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { address } from './core/api'
-import { asks, wanted } from './core/graphs'
+import { asks, wanted } from './pages/server/asked'
 import source from './theme.js?raw'
 
 // run is theme.js at an address of the page; the answer is what it asks for.
@@ -10,13 +10,13 @@ async function run(path: string, search: string, name = 'local'): Promise<string
     asked.push(url)
     return Promise.resolve(new Response(JSON.stringify({ name })))
   }
-  const window: Record<string, Promise<unknown>> = {}
+  const window: { dynoEarly?: Record<string, Promise<unknown>> } = {}
   const none = () => {}
   new Function('window', 'fetch', 'location', 'matchMedia', 'localStorage', 'document', 'addEventListener', source)(
     window, fetch, { pathname: path, search }, () => ({ matches: false, addEventListener: none }), { getItem: () => null }, { documentElement: { dataset: {} } }, none,
   )
-  await window['dynoSession']
-  await window['dynoGraphs']
+  await Promise.all(Object.values(window.dynoEarly ?? {}))
+  expect(Object.keys(window.dynoEarly ?? {})).toEqual(expect.arrayContaining(asked)) // each under its address
   return asked
 }
 
@@ -28,6 +28,6 @@ test('the figures of a server are asked for as the page will ask', async () => {
     expect(graphs).toBe(address('graphs', asks(wanted(new URLSearchParams(search)))))
   }
   expect(await run('/server', '?target=shop', '')).toEqual([session]) // a login comes first
-  for (const [path, search] of [['/server', ''], ['/now', '?target=shop'], ['/server', '?target=shop&panel=cpu'], ['/server', '?target=shop&compare=1d'], ['/server', '?target=shop&from=100&to=200']] as const)
+  for (const [path, search] of [['/server', ''], ['/now', '?target=shop'], ['/server', '?target=shop&panel=cpu'], ['/server', '?target=shop&compare=1d'], ['/server', '?target=shop&from=100&to=200'], ['/server', '?target=shop&from=-30m1h']] as const)
     expect(await run(path, search)).toEqual([session])
 })

@@ -16,7 +16,7 @@ var (
 	ErrNewer   = errors.New("of a newer format")
 	ErrForeign = errors.New("a SQLite file, but not Dyno's")
 	ErrBusy    = errors.New("in use")
-	ErrFull    = errors.New("disk is full")
+	ErrFull    = errors.New("disk is full or cannot be written")
 	ErrDenied  = errors.New("no permission")
 	ErrClosed  = errors.New("closed")
 )
@@ -73,7 +73,7 @@ func Explain(op, path string, err error, h Hints) error {
 	case errors.Is(e.Kind, ErrFull):
 		e.Hint = h.Full
 		if h.Full == "" {
-			e.Hint = "nothing of this step was written and what was stored before is intact: free some space and try again"
+			e.Hint = "nothing of this step was written and what was stored before is intact: free some space, or see in the kernel's log whether the disk fails, and try again"
 		}
 	case errors.Is(e.Kind, ErrDenied):
 		e.Hint = "the file and its directory must be writable by the user that runs dyno"

@@ -295,8 +295,11 @@ func (f *File) Close() error {
 
 // Orphan returns an error, which is ErrCorrupt, when a file that is missing has left its write-ahead log: something was there.
 func Orphan(path string) error {
-	if _, err := os.Stat(path + "-wal"); err == nil {
-		return errOrphanLog
+	if _, err := os.Stat(path + "-wal"); err != nil {
+		return nil
 	}
-	return nil
+	if _, err := os.Stat(path); err == nil { // another process has just made it
+		return nil
+	}
+	return errOrphanLog
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { address, ahead, asError, get, problem, ApiError } from './api'
+import { address, asError, early, get, problem, ApiError } from './api'
 
 describe('address', () => {
   it('is relative, and repeats what is a list', () => {
@@ -29,32 +29,25 @@ describe('asError', () => {
   })
 })
 
-describe('ahead', () => {
+describe('early', () => {
   afterEach(() => vi.unstubAllGlobals())
-  // serve answers with what the requests are counted to.
-  const serve = (...status: number[]) => {
-    const asked: string[] = []
-    vi.stubGlobal('fetch', (url: string) => {
-      asked.push(url)
-      return Promise.resolve(new Response(JSON.stringify({ n: asked.length }), { status: status[asked.length - 1] ?? 200 }))
-    })
-    return asked
+  const serve = () => {
+    let n = 0
+    vi.stubGlobal('fetch', (url: string) => Promise.resolve(new Response(JSON.stringify({ url, n: ++n }))))
   }
-  it('asks once for what is read soon', async () => {
-    const asked = serve()
-    ahead('targets')
-    expect(await get('targets')).toEqual({ n: 1 })
-    expect(await get('targets')).toEqual({ n: 2 }) // later ones are new
-    expect(await get('graphs', { target: 'a' })).toEqual({ n: 3 })
-    expect(asked).toEqual(['./api/dyno/v1/targets', './api/dyno/v1/targets', './api/dyno/v1/graphs?target=a'])
-  })
-  it('takes an answer that is on its way, and asks again for one that was refused', async () => {
+  const answer = (o: object, status = 200) => Promise.resolve(new Response(JSON.stringify(o), { status }))
+  it('gives what is on its way to who asks for that, once', async () => {
     serve()
-    ahead('session', {}, Promise.resolve(new Response('{"n": "before"}')))
-    expect(await get('session')).toEqual({ n: 'before' })
-    for (const wrong of [Promise.resolve(new Response('{}', { status: 500 })), Promise.resolve(undefined), Promise.reject(new Error('away'))]) {
-      ahead('session', {}, wrong)
-      expect(await get('session')).not.toEqual({})
+    early({ [address('graphs', { target: 'a' })]: answer({ n: 'early' }) })
+    expect(await get('graphs', { target: 'b' })).toMatchObject({ n: 1 })
+    expect(await get('graphs', { target: 'a' })).toEqual({ n: 'early' })
+    expect(await get('graphs', { target: 'a' })).toMatchObject({ n: 2 })
+  })
+  it('asks again for what was refused or lost', async () => {
+    serve()
+    for (const wrong of [answer({}, 500), Promise.resolve(undefined), Promise.reject(new Error('away'))]) {
+      early({ [address('session')]: wrong })
+      expect(await get('session')).toMatchObject({ url: './api/dyno/v1/session' })
     }
   })
 })

@@ -34,11 +34,12 @@ export function address(path: string, params: Params = {}): string {
 // What was asked for before somebody needed it, by address. What went wrong with it is asked for again by who does.
 const under = new Map<string, Promise<Response | null>>()
 
-/** Asks for what will be read within seconds, so that the answer is on its way meanwhile. */
-export function ahead(path: string, params?: Params, answer?: Promise<Response | undefined>): void {
-  const url = address(path, params)
-  under.set(url, (answer ?? fetch(url, { ...usual, headers: plain })).then((r) => (r?.ok ? r : null), () => null))
-  setTimeout(() => under.delete(url), 5000)
+/** Takes answers that are on their way, by address: whoever asks for one of these within seconds gets it. */
+export function early(answers: Record<string, Promise<Response | undefined>>): void {
+  for (const [url, answer] of Object.entries(answers)) {
+    under.set(url, answer.then((r) => (r?.ok ? r : null), () => null))
+    setTimeout(() => under.delete(url), 5000)
+  }
 }
 
 const plain = { Accept: 'application/json' }
@@ -91,9 +92,11 @@ function another(name: string | undefined): ApiError {
 
 async function send(url: string, o: RequestInit): Promise<Response> {
   try {
-    const early = o.method === 'POST' ? undefined : under.get(url)
+    const ready = o.method === 'POST' ? undefined : under.get(url)
     under.delete(url)
-    const r = (await early) ?? (await fetch(url, o))
+    const before = await ready
+    if (before) return before // its clock was read then
+    const r = await fetch(url, o)
     observeClock(r.headers.get('Date'))
     return r
   } catch (e) {

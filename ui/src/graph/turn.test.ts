@@ -10,10 +10,11 @@ const busy = (ms: number) => {
 
 test('in order, the first ones at once, and the page has turns between', async () => {
   const seen: string[] = []
-  for (const n of ['a', 'b', 'c', 'd', 'e', 'f']) inTurn(() => (busy(7), seen.push(n)))
+  // As plots do, it draws when what asked for it has ended.
+  for (const n of ['a', 'b', 'c', 'd', 'e', 'f']) inTurn(() => queueMicrotask(() => (busy(7), seen.push(n))))
   expect(seen).toEqual([])
   let turns = 0
-  await Promise.resolve()
+  await new Promise((done) => queueMicrotask(() => queueMicrotask(() => queueMicrotask(() => done(0)))))
   expect(seen.join('')).toMatch(/^ab?c?$/)
   for (const end = Date.now() + 5000; seen.length < 6 && Date.now() < end; turns++) await rest(0)
   expect(seen.join('')).toBe('abcdef')

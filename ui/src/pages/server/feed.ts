@@ -2,9 +2,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { asError, get, type ApiError, type Params } from '../../core/api'
 import { now } from '../../core/clock'
-import { asks, type Asked } from '../../core/graphs'
 import { readRange } from '../../core/time'
 import { join, type Graphs } from '../../graph'
+import { asks, type Asked } from './asked'
 
 export interface Feed {
   graphs?: Graphs | undefined

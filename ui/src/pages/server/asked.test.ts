@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { now } from './clock'
-import { asks, wanted } from './graphs'
+import { now } from '../../core/clock'
+import { asks, wanted } from './asked'
 
 const of = (query: string) => asks(wanted(new URLSearchParams(query)))
 
@@ -15,6 +15,7 @@ test('what is told from now stays so', () => {
 test('other moments are worked out', () => {
   expect(of('target=shop&from=1000&to=2000')).toMatchObject({ from: 1000, to: 2000 })
   expect(of('target=shop&from=2000&to=1000')).toMatchObject({ from: 1000, to: 2000 })
+  for (const odd of ['-30m1h', '-1.5h', '-1h1h', 'now-1h']) expect(typeof of(`from=${odd}`)['from']).toBe('number') // which the API would refuse, or the page reads otherwise
   const wrong = of('target=shop&from=nonsense')
   expect(Number(wrong['to'])).toBeCloseTo(now(), -1)
   expect(Number(wrong['to']) - Number(wrong['from'])).toBeCloseTo(3600, 3)

@@ -1,7 +1,7 @@
-// What the graphs of a server are asked for: the page asks while its script is on its way, and the script when it is there.
-import type { Params } from './api'
-import { now } from './clock'
-import { parseSpan, readRange } from './time'
+// What the graphs of a server are asked for. theme.js asks the same for the usual view, before any other script is there.
+import type { Params } from '../../core/api'
+import { now } from '../../core/clock'
+import { parseSpan, readRange } from '../../core/time'
 
 export interface Asked {
   target: string
@@ -25,9 +25,12 @@ export function wanted(url: URLSearchParams): Asked {
   }
 }
 
+/** Spans as the API takes them, from weeks to seconds. */
+const span = /^-(?=\d)(\d+w)?(\d+d)?(\d+h)?(\d+m)?(\d+s)?$/
+
 /** The question to the API. What is told from now stays so, by the server's clock; other moments are worked out here, forgiving what is wrong. */
 export function asks(a: Asked): Params {
   const r = readRange(a.from, a.to, now())
-  const live = r.live && /^-(\d+[smhdw])+$/.test(a.from) && r.to - r.from > 1
+  const live = r.live && span.test(a.from) && r.to - r.from > 1
   return { target: a.target, from: live ? a.from : r.from, to: live ? a.to : r.to, compare: a.compare > 0 ? a.compare : null, panel: a.panels, points: a.points }
 }

@@ -295,11 +295,9 @@ func (f *File) Close() error {
 
 // Orphan returns an error, which is ErrCorrupt, when a file that is missing has left its write-ahead log: something was there.
 func Orphan(path string) error {
-	if _, err := os.Stat(path + "-wal"); err != nil {
-		return nil
+	there := func(name string) bool { _, err := os.Stat(name); return err == nil }
+	if there(path+"-wal") && !there(path) { // in this order, for another process may be making it
+		return errOrphanLog
 	}
-	if _, err := os.Stat(path); err == nil { // another process has just made it
-		return nil
-	}
-	return errOrphanLog
+	return nil
 }

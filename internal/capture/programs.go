@@ -83,6 +83,9 @@ func account(t *target.Target) string {
 	return f.User
 }
 
+var askPrograms = "SELECT LOWER(OBJECT_TYPE), OBJECT_SCHEMA, OBJECT_NAME, COUNT_STAR, SUM_TIMER_WAIT, COUNT_STATEMENTS, SUM_STATEMENTS_WAIT" +
+	" FROM performance_schema.events_statements_summary_by_program WHERE COUNT_STAR > 0 AND OBJECT_SCHEMA <> 'sys' ORDER BY SUM_TIMER_WAIT DESC LIMIT " + strconv.Itoa(mostPrograms)
+
 func (p *programs) read(ctx context.Context) (map[program]counted, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*questionTime)
 	defer cancel()
@@ -92,8 +95,7 @@ func (p *programs) read(ctx context.Context) (map[program]counted, error) {
 	}
 	defer func() { _ = Discard(conn) }()
 	began := time.Now()
-	_, rows, err := asked(ctx, conn, "programs", "SELECT LOWER(OBJECT_TYPE), OBJECT_SCHEMA, OBJECT_NAME, COUNT_STAR, SUM_TIMER_WAIT, COUNT_STATEMENTS, SUM_STATEMENTS_WAIT"+
-		" FROM performance_schema.events_statements_summary_by_program WHERE COUNT_STAR > 0 AND OBJECT_SCHEMA <> 'sys' ORDER BY SUM_TIMER_WAIT DESC LIMIT "+strconv.Itoa(mostPrograms))
+	_, rows, err := asked(ctx, conn, "programs", askPrograms)
 	if err != nil {
 		return nil, err
 	}

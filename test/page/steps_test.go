@@ -92,6 +92,7 @@ func TestZoomAndBack(t *testing.T) {
 
 // twice double-clicks the middle of an element.
 func twice(b *browser.Tab, css string) {
+	b.Wait(css) // it may be drawn in a moment
 	b.Eval(fmt.Sprintf(`(() => {
 		const e = document.querySelector(%q), r = e.getBoundingClientRect();
 		const send = (type, detail) => e.dispatchEvent(new MouseEvent(type, {bubbles: true, detail, button: 0, clientX: r.left + r.width / 2, clientY: r.top + r.height / 2}));

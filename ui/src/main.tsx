@@ -3,7 +3,6 @@ import './css/base.css'
 import { render } from 'preact'
 import { followClock } from './core/clock'
 import { followKeys } from './core/keys'
-import { early } from './core/api'
 import { loggedIn, session } from './core/session'
 import { follow } from './core/signal'
 import { followStream } from './core/stream'
@@ -13,19 +12,12 @@ import { followLinks, go, href, route } from './core/url'
 import { whoAmI } from './login'
 import { fetchPage, fetchPages, Shell } from './shell'
 
-declare global {
-  interface Window {
-    dynoEarly?: Record<string, Promise<Response | undefined>> // of theme.js
-  }
-}
-
 followTheme()
 followClock()
 followLinks()
 followKeys()
 
 void fetchPage(route.value.page)
-early(window.dynoEarly ?? {})
 
 const app = document.getElementById('app')
 if (app) render(<Shell />, app)

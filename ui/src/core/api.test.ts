@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { address, asError, early, get, problem, ApiError } from './api'
+import { address, asError, problem, ApiError } from './api'
 
 describe('address', () => {
   it('is relative, and repeats what is a list', () => {
@@ -29,25 +29,27 @@ describe('asError', () => {
   })
 })
 
-describe('early', () => {
-  afterEach(() => vi.unstubAllGlobals())
-  const serve = () => {
+describe('what theme.js asked for', () => {
+  afterEach(() => {
+    vi.unstubAllGlobals()
+    vi.resetModules()
+  })
+  // page is the module on a page whose first script asked for this.
+  const page = async (dynoEarly: Record<string, Promise<string | undefined>>) => {
     let n = 0
+    vi.stubGlobal('window', { dynoEarly })
     vi.stubGlobal('fetch', (url: string) => Promise.resolve(new Response(JSON.stringify({ url, n: ++n }))))
+    vi.resetModules()
+    return import('./api')
   }
-  const answer = (o: object, status = 200) => Promise.resolve(new Response(JSON.stringify(o), { status }))
-  it('gives what is on its way to who asks for that, once', async () => {
-    serve()
-    early({ [address('graphs', { target: 'a' })]: answer({ n: 'early' }) })
+  it('is given to who asks for that, once', async () => {
+    const { get } = await page({ [address('graphs', { target: 'a' })]: Promise.resolve('{"n": "early"}') })
     expect(await get('graphs', { target: 'b' })).toMatchObject({ n: 1 })
     expect(await get('graphs', { target: 'a' })).toEqual({ n: 'early' })
     expect(await get('graphs', { target: 'a' })).toMatchObject({ n: 2 })
   })
-  it('asks again for what was refused or lost', async () => {
-    serve()
-    for (const wrong of [answer({}, 500), Promise.resolve(undefined), Promise.reject(new Error('away'))]) {
-      early({ [address('session')]: wrong })
-      expect(await get('session')).toMatchObject({ url: './api/dyno/v1/session' })
-    }
+  it('is asked for again when there was no answer', async () => {
+    const { get } = await page({ [address('session')]: Promise.resolve(undefined) })
+    expect(await get('session')).toMatchObject({ url: './api/dyno/v1/session', n: 1 })
   })
 })

@@ -31,16 +31,15 @@ export function address(path: string, params: Params = {}): string {
   return './api/dyno/v1/' + path + (s === '' ? '' : '?' + s)
 }
 
-// What was asked for before somebody needed it, by address. What went wrong with it is asked for again by who does.
-const under = new Map<string, Promise<Response | null>>()
-
-/** Takes answers that are on their way, by address: whoever asks for one of these within seconds gets it. */
-export function early(answers: Record<string, Promise<Response | undefined>>): void {
-  for (const [url, answer] of Object.entries(answers)) {
-    under.set(url, answer.then((r) => (r?.ok ? r : null), () => null))
-    setTimeout(() => under.delete(url), 5000)
+declare global {
+  interface Window {
+    dynoEarly?: Record<string, Promise<string | undefined>>
   }
 }
+
+// What theme.js asked for while the scripts came: each answer is for the first who asks for that, soon.
+let early = typeof window === 'undefined' ? undefined : window.dynoEarly
+setTimeout(() => (early = undefined), 5000)
 
 const plain = { Accept: 'application/json' }
 const usual: RequestInit = { credentials: 'same-origin', cache: 'no-store' }
@@ -56,6 +55,12 @@ export async function post<T>(path: string, body: unknown, signal?: AbortSignal)
 }
 
 async function ask<T>(url: string, o: RequestInit): Promise<T> {
+  if (o.method !== 'POST' && early?.[url]) {
+    const ready = early[url]
+    delete early[url]
+    const text = await ready
+    if (text !== undefined) return JSON.parse(text) as T
+  }
   const asker = session.peek()?.name
   for (let renewed = false; ; ) {
     const headers: Record<string, string> = { ...plain }
@@ -92,10 +97,6 @@ function another(name: string | undefined): ApiError {
 
 async function send(url: string, o: RequestInit): Promise<Response> {
   try {
-    const ready = o.method === 'POST' ? undefined : under.get(url)
-    under.delete(url)
-    const before = await ready
-    if (before) return before // its clock was read then
     const r = await fetch(url, o)
     observeClock(r.headers.get('Date'))
     return r

@@ -520,10 +520,13 @@ func interact(t *testing.T, b *browser.Browser, base string) {
 		}
 		tell("zoom", zooms)
 		for range 50 {
+			// At most five keys a second, as people press them: else what is measured is the picture of the key before.
 			x.Key("?")
 			x.Wait("dialog[open]")
+			time.Sleep(200 * time.Millisecond)
 			x.Key("Escape")
 			x.WaitGone("dialog[open]")
+			time.Sleep(200 * time.Millisecond)
 		}
 		collect("keydown", &keys)
 		tell("a key that opens or closes help", keys)

@@ -23,42 +23,70 @@ func Fingerprint(sql string) string {
 
 // AppendFingerprint appends the Fingerprint of sql to dst. For ordinary statements it allocates nothing when dst has room for twice
 // the statement.
-func AppendFingerprint(dst, sql []byte) []byte { return fingerprint(dst, sql, 0) }
-
-// maxDepth bounds how often what came out is put in again to see whether it is stable. Twice is always enough for statements.
-const maxDepth = 4
-
-func fingerprint(dst, sql []byte, depth int) []byte {
+func AppendFingerprint(dst, sql []byte) []byte {
 	from := len(dst)
-	if b, ok := special(dst, sql); ok {
-		return b
-	}
-	b, met := read(dst, sql)
-	if met&odd == 0 {
+	for range maxTries {
+		if b, ok := special(dst, sql); ok {
+			return b
+		}
+		b, met := read(dst, sql)
+		if met&toolkit != 0 && met&odd == 0 {
+			return append(dst, "percona-toolkit"...)
+		}
+		b = fold(b, from, met)
+		if met&odd == 0 {
+			return b
+		}
+		// The tool's reading counts, as long as it shows nothing and stays the same when it is put in again.
+		if v, how, ok := verbatim(nil, sql); ok {
+			if how&toolkit != 0 {
+				return append(dst, "percona-toolkit"...)
+			}
+			if v = fold(v, 0, met&repeat); settled(v) {
+				return append(dst, v...)
+			}
+		}
 		if met&toolkit != 0 {
 			return append(dst, "percona-toolkit"...)
 		}
-		return fold(b, from, met)
-	}
-	// The tool's reading counts, as long as it shows nothing and stays the same when it is put in again.
-	if v, how, ok := verbatim(nil, sql); ok && depth < maxDepth {
-		if how&toolkit != 0 {
-			return append(dst, "percona-toolkit"...)
+		if bytes.Equal(b[from:], sql) {
+			return b
 		}
-		v = fold(v, 0, met&repeat)
-		if bytes.Equal(v, sql) || bytes.Equal(fingerprint(nil, v, depth+1), v) {
-			return append(dst, v...)
+		sql = bytes.Clone(b[from:])
+	}
+	b, met := read(dst, plainly(sql))
+	return fold(b, from, met)
+}
+
+// maxTries bounds how often what came out is put in again until it stays the same. Twice is always enough for statements.
+const maxTries = 5
+
+// settled reports whether v gives itself.
+func settled(v []byte) bool {
+	if b, ok := special(nil, v); ok {
+		return bytes.Equal(b, v)
+	}
+	b, met := read(nil, v)
+	if met&odd == 0 {
+		return met&toolkit == 0 && bytes.Equal(fold(b, 0, met), v)
+	}
+	b, how, ok := verbatim(nil, v)
+	return ok && how&toolkit == 0 && bytes.Equal(fold(b, 0, met&repeat), v)
+}
+
+// plainly returns what is no SQL without all that could be taken for the begin or the end of a string, a name or a comment.
+func plainly(sql []byte) []byte {
+	out := make([]byte, 0, len(sql))
+	for i, c := range sql {
+		switch {
+		case isQuote(c) || c == '`' || c == '#' || c == '\\':
+			c = '?'
+		case i > 0 && (c == '-' && sql[i-1] == '-' || c == '*' && sql[i-1] == '/' || c == '/' && sql[i-1] == '*'):
+			c = ' '
 		}
+		out = append(out, c)
 	}
-	if met&toolkit != 0 {
-		return append(dst, "percona-toolkit"...)
-	}
-	b = fold(b, from, met)
-	if depth < maxDepth {
-		again := fingerprint(nil, b[from:], depth+1)
-		b = append(b[:from], again...)
-	}
-	return b
+	return out
 }
 
 // special answers for statements that are recognised by how they begin.

@@ -19,14 +19,14 @@ func (*Keyer) Key(sql []byte) (key [2]uint64, ok bool) {
 		return key, false
 	}
 	from := 0 // up to where INSERT INTO goes
-	switch sql[0] | 0x20 {
-	case 'i', 'r':
+	switch sql[0] {
+	case 'i', 'r', 'I', 'R':
 		from = insertInto(sql)
-	case 'a', 'p': // an administrator command, percona-toolkit: no statements
+	case 'a', 'p', 'A', 'P': // an administrator command, percona-toolkit: no statements
 		if hasFold(sql, "administrator") || hasFold(sql, "percona") {
 			return key, false
 		}
-	case 'c', ' ', '\t', '\n', '\r', '\f', '\v':
+	case 'c', 'C', ' ', '\t', '\n', '\r', '\f', '\v':
 		if s := bytes.TrimLeft(sql, spaces); hasFold(s, "call") {
 			return callKey(s)
 		}

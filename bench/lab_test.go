@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,6 +32,8 @@ const (
 	// The standard deviations of the log-ratio of a pair at which ten of them see 3 % in 97 of 100 cases, and call the same the same in 99; see the
 	// table of package stat.
 	powerNoise, selfNoise = 0.017, 0.013
+	// reserve is how much longer trials are than the noise from second to second asks for: rounds differ by more than that.
+	reserve = 2.0
 )
 
 // bed is where one experiment after the other is run: data are made once for each seed, servers anew for each experiment.
@@ -153,7 +156,7 @@ func TestLab(t *testing.T) {
 		}
 		return
 	}
-	if err := errors.Join(l.power(ctx, power, powerTime), l.self(ctx, self, selfTime)); err != nil && ctx.Err() == nil {
+	if err := errors.Join(l.power(ctx, power, powerTime), l.self(ctx, self, selfTime), l.restore(ctx, number("RESTORE", 1))); err != nil && ctx.Err() == nil {
 		t.Error(err)
 	}
 }
@@ -188,7 +191,7 @@ func (l *lab) times(ctx context.Context, power, self int) (forPower, forSelf tim
 		return 0, 0, err
 	}
 	needs := func(wanted float64) time.Duration {
-		return time.Duration(sd * sd / wanted / wanted * float64(time.Second))
+		return time.Duration(reserve * sd * sd / wanted / wanted * float64(time.Second))
 	}
 	needPower, needSelf := needs(powerNoise), needs(selfNoise)
 	// All of it: rounds of three or two trials, what is left out of turns, and some seconds for each server and round. Most experiments end
@@ -204,7 +207,7 @@ func (l *lab) times(ctx context.Context, power, self int) (forPower, forSelf tim
 	}
 	forPower, forSelf = cmp.Or(forPower, fit(needPower)), cmp.Or(forSelf, fit(needSelf))
 	l.say("to see 3 %% takes trials of %.1f s, to call the same the same of %.1f s", needPower.Seconds(), needSelf.Seconds())
-	minutes := time.Duration(number("MINUTES", 30)) * time.Minute
+	minutes := time.Duration(number("MINUTES", 60)) * time.Minute
 	if all := whole(forPower, forSelf); all > minutes {
 		short := func(d time.Duration, name string) time.Duration {
 			if os.Getenv(name) != "" {
@@ -358,4 +361,32 @@ func (l *lab) self(ctx context.Context, n int, each time.Duration) (err error) {
 	l.say("A/A: a server is the same as itself in %d of %d comparisons of at most 10 pairs of %v trials (unstable %d, better %d, worse %d, invalid %d). Goal: same in 38 of 40",
 		count[stat.Same], done, each, count[stat.Unstable], count[stat.Better], count[stat.Worse], count[stat.Invalid])
 	return err
+}
+
+// restore tells what the lab itself takes between two trials that begin with the same data: from the end of the one until the other's load runs.
+func (l *lab) restore(ctx context.Context, n int) error {
+	for i := range n {
+		if ctx.Err() != nil {
+			return nil
+		}
+		l.say("restored data: trials of 5s with 1 GB put back before each")
+		r, err := l.bed.run(ctx, "lab-restore.yaml", l.first+i, nil, l.watch("restored data"))
+		if err != nil {
+			return err
+		}
+		var between []float64
+		size := 0.0
+		for i, t := range r.Trials {
+			if t.Invalid != "" {
+				return fmt.Errorf("trial %d: %s", t.Seq, t.Invalid)
+			}
+			size = max(size, t.Values["data_bytes"])
+			if i > 0 {
+				between = append(between, t.From.Sub(r.Trials[i-1].To).Seconds()-t.Warm)
+			}
+		}
+		l.say("restored data: of %.2f GB take %.2f s between trials (%.2f to %.2f, n %d). Goal: at most 3 s", size/1e9, stat.Median(between),
+			slices.Min(between), slices.Max(between), len(between))
+	}
+	return nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"dyno/internal/store/failure"
 )
 
 // What can be wrong with a file, for errors.Is.
@@ -23,30 +25,8 @@ var (
 
 var errOrphanLog = errors.New("the file is missing but its write-ahead log is there")
 
-// Error is a failure of the file itself.
-type Error struct {
-	Op   string // "open ledger", "store run r-1kq3f9"
-	Path string
-	Kind error  // one of the Err values, nil when it is none of them
-	Hint string // what the user can do
-	Err  error
-}
-
-func (e *Error) Error() string {
-	s := fmt.Sprintf("%s (%s): %v", e.Op, e.Path, e.Err)
-	if e.Hint != "" {
-		s += "; " + e.Hint
-	}
-	return s
-}
-
-// Unwrap returns the kind and the cause.
-func (e *Error) Unwrap() []error {
-	if e.Kind == nil {
-		return []error{e.Err}
-	}
-	return []error{e.Kind, e.Err}
-}
+// Error is a failure of a file, with what the user can do about it.
+type Error = failure.Error
 
 // Hints are what a store says of its own file; "" is what can be said of any.
 type Hints struct {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"syscall"
+
+	"dyno/internal/store/failure"
 )
 
 // What can be wrong with an experiment on disk, for errors.Is.
@@ -21,30 +23,8 @@ var (
 
 var errClosed = errors.New("it is closed")
 
-// Error is a failure with what the user can do about it.
-type Error struct {
-	Op   string // "keep trial 7"
-	Path string
-	Kind error  // one of the Err values, nil when it is none of them
-	Hint string // what the user can do
-	Err  error
-}
-
-func (e *Error) Error() string {
-	s := fmt.Sprintf("%s (%s): %v", e.Op, e.Path, e.Err)
-	if e.Hint != "" {
-		s += "; " + e.Hint
-	}
-	return s
-}
-
-// Unwrap returns the kind and the cause.
-func (e *Error) Unwrap() []error {
-	if e.Kind == nil {
-		return []error{e.Err}
-	}
-	return []error{e.Kind, e.Err}
-}
+// Error is a failure of a file, with what the user can do about it.
+type Error = failure.Error
 
 // damage marks an error of a file's content.
 type damage struct{ err error }

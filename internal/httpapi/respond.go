@@ -149,8 +149,8 @@ func (p *params) time(name string, none time.Time) time.Time {
 // spans are those with units; a number alone is Unix seconds, before 1970 here.
 var spans = pattern.New(`^[0-9].*[a-z]$`)
 
-// near returns a moment that may be told from now; none when the parameter is not given.
-func (p *params) near(name string, now, none time.Time) time.Time {
+// moment returns a moment that may be told from now; none when the parameter is not given.
+func (p *params) moment(name string, now, none time.Time) time.Time {
 	s := p.values.Get(name)
 	back, _ := strings.CutPrefix(s, "now")
 	if s != "" && back == "" {
@@ -203,8 +203,8 @@ func (p *params) limit(name string, none int) int {
 
 // window returns from and to; without them the hour that ends now. Either may be told from now: "now", "-1h30m" or "now-7d".
 func (p *params) window(now time.Time) (from, to time.Time) {
-	to = p.near("to", now, now)
-	from = p.near("from", now, to.Add(-time.Hour))
+	to = p.moment("to", now, now)
+	from = p.moment("from", now, to.Add(-time.Hour))
 	if p.err == nil && to.Before(from) {
 		p.wrong("to", errors.New("it is before from"))
 	}

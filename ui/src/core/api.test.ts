@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { address, asError, problem, ApiError } from './api'
 
 describe('address', () => {
@@ -26,30 +26,5 @@ describe('asError', () => {
     expect(asError(e)).toBe(e)
     expect(asError(new Error('oh')).message).toBe('oh')
     expect(asError('oh').message).toBe('oh')
-  })
-})
-
-describe('what theme.js asked for', () => {
-  afterEach(() => {
-    vi.unstubAllGlobals()
-    vi.resetModules()
-  })
-  // page is the module on a page whose first script asked for this.
-  const page = async (dynoEarly: Record<string, Promise<string | undefined>>) => {
-    let n = 0
-    vi.stubGlobal('window', { dynoEarly })
-    vi.stubGlobal('fetch', (url: string) => Promise.resolve(new Response(JSON.stringify({ url, n: ++n }))))
-    vi.resetModules()
-    return import('./api')
-  }
-  it('is given to who asks for that, once', async () => {
-    const { get } = await page({ [address('graphs', { target: 'a' })]: Promise.resolve('{"n": "early"}') })
-    expect(await get('graphs', { target: 'b' })).toMatchObject({ n: 1 })
-    expect(await get('graphs', { target: 'a' })).toEqual({ n: 'early' })
-    expect(await get('graphs', { target: 'a' })).toMatchObject({ n: 2 })
-  })
-  it('is asked for again when there was no answer', async () => {
-    const { get } = await page({ [address('session')]: Promise.resolve(undefined) })
-    expect(await get('session')).toMatchObject({ url: './api/dyno/v1/session', n: 1 })
   })
 })

@@ -31,16 +31,6 @@ export function address(path: string, params: Params = {}): string {
   return './api/dyno/v1/' + path + (s === '' ? '' : '?' + s)
 }
 
-declare global {
-  interface Window {
-    dynoEarly?: Record<string, Promise<string | undefined>>
-  }
-}
-
-// What theme.js asked for while the scripts came: each answer is for the first who asks for that, soon.
-let early = typeof window === 'undefined' ? undefined : window.dynoEarly
-setTimeout(() => (early = undefined), 5000)
-
 const plain = { Accept: 'application/json' }
 const usual: RequestInit = { credentials: 'same-origin', cache: 'no-store' }
 
@@ -55,12 +45,6 @@ export async function post<T>(path: string, body: unknown, signal?: AbortSignal)
 }
 
 async function ask<T>(url: string, o: RequestInit): Promise<T> {
-  if (o.method !== 'POST' && early?.[url]) {
-    const ready = early[url]
-    delete early[url]
-    const text = await ready
-    if (text !== undefined) return JSON.parse(text) as T
-  }
   const asker = session.peek()?.name
   for (let renewed = false; ; ) {
     const headers: Record<string, string> = { ...plain }

@@ -1,4 +1,4 @@
-// What the graphs of a server are asked for. theme.js asks the same for the usual view, before any other script is there.
+// What the graphs of a server are asked for.
 import type { Params } from '../../core/api'
 import { now } from '../../core/clock'
 import { parseSpan, readRange } from '../../core/time'

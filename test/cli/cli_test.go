@@ -36,13 +36,14 @@ func TestMain(m *testing.M) {
 //	paragraph		stderr of the last status is one paragraph, "dyno: ….", no longer than a person reads
 //
 // and the variables SOCKET (a MariaDB with user root and no password; user reader with the password secret and no grants), PORT, MYSQL (socket
-// of a MySQL) and FREEPORT (nothing listens there).
+// of a MySQL), IDLE (of a MariaDB of which nobody but the script on diagnoses asks anything) and FREEPORT (nothing listens there).
 func TestScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs real servers")
 	}
 	maria := servers.Start(t, "mariadb", "performance_schema=ON", "max_connections=60")
 	my := servers.Start(t, "mysql")
+	idle := servers.Start(t, "mariadb", "performance_schema=ON")
 	maria.Exec(t,
 		"CREATE USER reader@'%' IDENTIFIED BY 'secret'", "CREATE USER reader@localhost IDENTIFIED BY 'secret'",
 		"CREATE DATABASE sbtest", "CREATE DATABASE empty", "CREATE TABLE empty.nothing (a INT PRIMARY KEY, b INT)",
@@ -75,6 +76,7 @@ func TestScripts(t *testing.T) {
 				}
 			})
 			e.Setenv("SOCKET", maria.Socket)
+			e.Setenv("IDLE", idle.Socket)
 			e.Setenv("PORT", strconv.Itoa(maria.Port))
 			e.Setenv("MYSQL", my.Socket)
 			e.Setenv("FREEPORT", "1")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"dyno/internal/metric"
+	"dyno/internal/store/failure"
 )
 
 // What can be wrong with a store, for errors.Is.
@@ -106,36 +107,14 @@ func (e *OutOfOrderError) Error() string {
 		e.Samples, e.Name, time.UnixMilli(e.At).UTC().Format(time.RFC3339Nano), time.Duration(e.Newest-e.At)*time.Millisecond)
 }
 
-// failure is any other error, with a hint where there is one.
-type failure struct {
-	op, dir string
-	kind    error
-	hint    string
-	err     error
-}
-
-func (e *failure) Error() string {
-	s := fmt.Sprintf("%s series store (%s): %v", e.op, e.dir, e.err)
-	if e.hint != "" {
-		s += "; " + e.hint
-	}
-	return s
-}
-
-func (e *failure) Unwrap() []error {
-	if e.kind == nil {
-		return []error{e.err}
-	}
-	return []error{e.kind, e.err}
-}
-
+// failed is any other error, with a hint where there is one.
 func failed(op, dir string, err error) error {
-	e := &failure{op: op, dir: dir, err: err}
+	e := &failure.Error{Op: op + " series store", Path: dir, Err: err}
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		e.kind, e.hint = ErrFull, "what was stored before is intact: free some space and try again"
+		e.Kind, e.Hint = ErrFull, "what was stored before is intact: free some space and try again"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		e.kind, e.hint = ErrDenied, "the directory must be writable by the user that runs dyno"
+		e.Kind, e.Hint = ErrDenied, "the directory must be writable by the user that runs dyno"
 	}
 	return e
 }

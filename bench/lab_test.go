@@ -376,16 +376,19 @@ func (l *lab) restore(ctx context.Context, n int) error {
 		}
 		var between []float64
 		size := 0.0
-		for i, t := range r.Trials {
+		for k, t := range r.Trials {
 			if t.Invalid != "" {
 				return fmt.Errorf("trial %d: %s", t.Seq, t.Invalid)
 			}
 			size = max(size, t.Values["data_bytes"])
-			if i > 0 {
-				between = append(between, t.From.Sub(r.Trials[i-1].To).Seconds()-t.Warm)
+			if k > 0 {
+				between = append(between, t.From.Sub(r.Trials[k-1].To).Seconds()-t.Warm)
 			}
 		}
-		l.say("restored data: of %.2f GB take %.2f s between trials (%.2f to %.2f, n %d). Goal: at most 3 s", size/1e9, stat.Median(between),
+		if len(between) == 0 {
+			return errors.New("restored data: there are no two trials")
+		}
+		l.say("restored data: %.2f GB take %.2f s between trials (%.2f to %.2f, n %d). Goal: at most 3 s", size/1e9, stat.Median(between),
 			slices.Min(between), slices.Max(between), len(between))
 	}
 	return nil

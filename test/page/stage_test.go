@@ -153,6 +153,22 @@ func (s *Stage) Get(path string, value any) {
 	}
 }
 
+// watchedFor waits until something is kept of shop from this long ago: tests run in any order, and the first one finds a stage just set up.
+func (s *Stage) watchedFor(d time.Duration) {
+	s.t.Helper()
+	eventually(s.t, "shop is watched for "+d.String(), func() error {
+		var a struct{ Data struct{ Result []any } }
+		at := time.Now().Add(-d).Unix()
+		if err := getJSON(s.URL, fmt.Sprintf("/api/v1/query?query=mysql_up%%7Btarget%%3D%%22shop%%22%%7D&time=%d", at), &a); err != nil {
+			return err
+		}
+		if len(a.Data.Result) != 1 {
+			return fmt.Errorf("of %d there is %v", at, a.Data.Result)
+		}
+		return nil
+	})
+}
+
 // tab opens a tab on a page of a program of the test's own.
 func tab(t *testing.T, base string) *browser.Tab {
 	t.Helper()

@@ -134,7 +134,7 @@ func TestShortcuts(t *testing.T) {
 	f("g n", "/now")
 	f("g s", "/server")
 	f("g q", "/queries")
-	b.Settle()
+	b.WaitText("main table", "orders") // before there are classes there is no field to search them by
 	b.Key("/")
 	b.WaitFor(`document.activeElement?.matches('input')`)
 	b.Type("orders")

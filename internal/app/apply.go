@@ -123,9 +123,18 @@ func (a *App) Entry(ctx context.Context, id string) (journal.Entry, error) {
 	}
 	e, err := l.Entry(ctx, id)
 	if errors.Is(err, ledger.ErrNotFound) {
-		return e, fmt.Errorf("the journal has no action %q", id)
+		return e, fmt.Errorf("the journal has no action %q: `dyno undo --list` shows those it has", id)
 	}
 	return e, err
+}
+
+// Journal returns the actions on a target, of all with "", newest first.
+func (a *App) Journal(ctx context.Context, name string) ([]journal.Entry, error) {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.Entries(ctx, name, 0)
 }
 
 // OpenEntry connects to the server that an entry was carried out on: by the name it had then, or by its URL when that name is gone.

@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -63,18 +67,28 @@ func (e *env) printPreview(p act.Preview) {
 }
 
 func (e *env) undo() *cobra.Command {
-	var execute bool
+	var execute, ls bool
 	var o act.Options
 	c := &cobra.Command{
-		Use:   "undo ACTION",
+		Use:   "undo ACTION | --list [TARGET]",
 		Short: "take an action back; a dry run without --execute",
-		Long:  `Shows what would take the action back, and with --execute does it, on the server where it was carried out and on no other.`,
-		Args:  args(1, 1),
+		Long: `Shows what would take the action back, and with --execute does it, on the server where it was carried out and on no other.
+With --list it shows the journal, the newest action first, and asks no server.`,
+		Args: args(0, 1),
 	}
 	c.Flags().BoolVar(&execute, "execute", false, "do it")
+	c.Flags().BoolVar(&ls, "list", false, "show what was done, on TARGET or anywhere, and how far it got")
 	c.Flags().BoolVar(&o.Blocking, "blocking", false, "let the table's writers wait when the server cannot change it back while they go on")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
+		switch {
+		case ls && execute:
+			return usagef("--list shows what was done; it takes nothing back")
+		case ls:
+			return e.actions(c.Context(), strings.Join(a, ""))
+		case len(a) == 0:
+			return usagef("undo: the action is missing; `dyno undo --list` shows them; usage: %s", c.UseLine())
+		}
 		entry, err := e.app.Entry(c.Context(), a[0])
 		if err != nil {
 			return err
@@ -107,6 +121,17 @@ func (e *env) undo() *cobra.Command {
 		return e.acted(entry, err, "Taken back", "")
 	}
 	return c
+}
+
+// actions lists the journal of one target, or of all.
+func (e *env) actions(ctx context.Context, target string) error {
+	all, err := e.app.Journal(ctx, target)
+	if err != nil {
+		return err
+	}
+	return list(e, all, func(x journal.Entry) string {
+		return fmt.Sprintf("%-14s %s %-16s %-8s %s", x.ID, x.Planned.Local().Format(time.DateTime), x.Target, x.State, strings.Join(strings.Fields(x.Action.SQL), " "))
+	}, "Nothing was done to "+cmp.Or(target, "any server")+" from here.")
 }
 
 func (e *env) printUndo(p app.UndoPreview) {

@@ -372,6 +372,19 @@ func (a *App) AddTarget(ctx context.Context, t ledger.Target, replace bool) (led
 	return t, err
 }
 
+// Remembered returns what the inventory has under a name; of a name that it has not, a zero Target.
+func (a *App) Remembered(ctx context.Context, name string) (ledger.Target, error) {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return ledger.Target{}, err
+	}
+	t, err := l.Target(ctx, name)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return ledger.Target{}, nil
+	}
+	return t, err
+}
+
 // checkName holds names to what can be typed and told apart from a URL.
 func checkName(name string) error {
 	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(r rune) bool {

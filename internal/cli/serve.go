@@ -18,6 +18,7 @@ import (
 	"dyno/internal/reading"
 	"dyno/internal/remotewrite"
 	"dyno/internal/store/series"
+	"dyno/internal/unit"
 	"dyno/internal/web"
 )
 
@@ -63,6 +64,9 @@ how to open it to others. Ctrl-C ends it; nothing that was kept is lost.`,
 	look := f.String("discover", "true", "with an empty inventory, watch the servers found on this machine; false: do not look, also not for the page; or sockets and host:port to look at alone, with commas between")
 	c.RunE = func(c *cobra.Command, targets []string) error {
 		looking, bad := discovering(*look)
+		if size.n > 0 && size.n < leastSeries {
+			bad = cmp.Or(bad, usagef("--max-size %s: it is %s or more: the last half hour is always kept, and may take that much", &size, unit.Bytes(leastSeries)))
+		}
 		if err := cmp.Or(watchable(o.Watching), door.check(), servable(f), bad); err != nil {
 			return err
 		}
@@ -75,6 +79,9 @@ how to open it to others. Ctrl-C ends it; nothing that was kept is lost.`,
 	}
 	return c
 }
+
+// leastSeries is the least bound, in bytes, on what the series take: below it nothing but the last half hour would ever be kept.
+const leastSeries = 100 << 20
 
 // servable refuses what would be passed over: times below nothing, and how to reach a receiver that is not named.
 func servable(f *pflag.FlagSet) (err error) {

@@ -33,6 +33,7 @@ func TestServeRefuses(t *testing.T) {
 		f(flag+" -1h0m0s: it is a time above 0", "serve", flag+"=-1h")
 		f(flag+" 0s: it is a time above 0", "serve", flag, "0")
 	}
+	f("--max-size 1: it is 100 MiB or more", "serve", "--max-size", "1")
 	f("--judge -1s: it is a time, or 0", "serve", "--judge=-1s")
 	f("--remote-write-replay -1s: it is a time, or 0", "serve", "--remote-write-replay=-1s", "--remote-write", "http://127.0.0.1:1/write")
 	f("--remote-write-user is for --remote-write", "serve", "--remote-write-user", "joe")

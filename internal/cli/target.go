@@ -32,12 +32,19 @@ func (e *env) targetAdd() *cobra.Command {
 	c.Flags().StringVar(&t.PasswordEnv, "password-env", "", "environment variable that will hold its password")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		t.Name, t.URL = a[0], a[1]
+		was, err := e.app.Remembered(c.Context(), t.Name)
+		if err != nil {
+			return err
+		}
 		t, err := e.app.AddTarget(c.Context(), t, true)
 		if err != nil {
 			if k := target.KindOf(err); k == target.BadTarget || k == target.Unsupported {
 				return &exitError{exitUsage, err}
 			}
 			return err
+		}
+		if was.URL != "" && was != t {
+			e.remark("%s was %s; it is replaced.", was.Name, was.URL)
 		}
 		e.remark("Remembered %s: %s. `dyno target check %[1]s` tells what can be observed there.", t.Name, t.URL)
 		return nil

@@ -3,8 +3,10 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"dyno/internal/plan"
 	"dyno/internal/stat"
@@ -61,6 +63,7 @@ func Judge(p plan.Plan, vs []plan.Variant, trials []trial.Trial) Outcome {
 		if len(j.compared) == 0 {
 			o.Sentence = "Values that were read; nothing is compared."
 		}
+		o.Warnings = j.remarks()
 		return o
 	}
 	verdicts, rounds := j.verdicts()
@@ -192,6 +195,10 @@ func (j *judgement) pair(baseline, variant place) (stat.Pair, bool) {
 		p.Invalid = v.Invalid
 	case b.Invalid != "":
 		p.Invalid = "baseline: " + b.Invalid
+	case unlimited(v, b) != "":
+		p.Invalid = unlimited(v, b)
+	case unlimited(b, v) != "":
+		p.Invalid = "baseline: " + unlimited(b, v)
 	case !hasv:
 		p.Invalid = name + " was not measured"
 	case !hasb:
@@ -199,6 +206,17 @@ func (j *judgement) pair(baseline, variant place) (stat.Pair, bool) {
 	}
 	p.Baseline, p.Variant = vb, vv
 	return p, true
+}
+
+// unlimited names a limit that t was to have and the other one was not, or not as much of it, and that was not in force: what they differ by
+// is then not what the plan says. A limit that neither had, and both were to have, is no difference.
+func unlimited(t, other trial.Trial) string {
+	for _, name := range slices.Sorted(maps.Keys(t.NotInForce)) {
+		if other.NotInForce[name] != t.NotInForce[name] {
+			return fmt.Sprintf("the limit %s of %s was not in force", name, t.NotInForce[name])
+		}
+	}
+	return ""
 }
 
 // corrected is pair with both sides brought to the same speed of the CPUs.
@@ -362,6 +380,7 @@ func (j *judgement) doubts(o *Outcome) {
 		}
 	}
 	o.Warnings = append(o.Warnings, j.trends()...)
+	o.Warnings = append(o.Warnings, j.remarks()...)
 	c := o.Control
 	if c == nil {
 		return
@@ -392,6 +411,54 @@ func (j *judgement) doubts(o *Outcome) {
 			o.Warnings = append(o.Warnings, fmt.Sprintf("the control, the baseline measured against itself, is not known to be the same within %s: %s. Differences of that size may stay hidden here", within, j.interval(c.Ratio)))
 		}
 	}
+}
+
+// remarks sums up what is worth a warning about single trials that count. Those that differ in figures alone are told as one.
+func (j *judgement) remarks() (warnings []string) {
+	type kind struct {
+		text  string // the first one
+		other bool   // there is one with other figures
+		in    int    // trials
+	}
+	var order []string
+	kinds := map[string]*kind{}
+	all := 0
+	for _, t := range j.trials {
+		if t.Invalid != "" {
+			continue
+		}
+		all++
+		seen := map[string]bool{}
+		for _, w := range t.Warnings {
+			s := shape(w)
+			if seen[s] {
+				continue
+			}
+			seen[s] = true
+			k, ok := kinds[s]
+			if !ok {
+				k = &kind{text: w}
+				kinds[s] = k
+				order = append(order, s)
+			}
+			k.in++
+			k.other = k.other || w != k.text
+		}
+	}
+	for _, s := range order {
+		k := kinds[s]
+		so := ""
+		if k.other {
+			so = "this or alike "
+		}
+		warnings = append(warnings, fmt.Sprintf("%s (%sin %d of %d %s)", k.text, so, k.in, all, plural(all, "trial", "trials")))
+	}
+	return warnings
+}
+
+// shape is a text without its figures.
+func shape(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r >= '0' && r <= '9' || r == '.' }), "#")
 }
 
 func first(reasons []string) string {

@@ -60,6 +60,59 @@ func (b *bench) trial(round int, v plan.Variant, control bool) {
 	b.trials = append(b.trials, t)
 }
 
+// TestNotInForce: a limit that could not be had makes no difference, whatever the figures are. One that nobody had is no difference either.
+func TestNotInForce(t *testing.T) {
+	f := func(a, b map[string]string, want stat.Result, reason, warning string) {
+		t.Helper()
+		x := newBench(3, map[string]float64{"a": 1000, "b": 1000})
+		x.spoil = func(t *trial.Trial) {
+			t.NotInForce = a
+			if t.Variant == "server=b" {
+				t.NotInForce = b
+			}
+			for name, wanted := range t.NotInForce {
+				t.Warnings = append(t.Warnings, fmt.Sprintf("the limit %s of %s is not in force: no cgroup", name, wanted))
+			}
+		}
+		o := x.run(t)
+		v := o.Cells[1].Verdict
+		if v.Result != want || !strings.Contains(strings.Join(v.Reasons, "; "), reason) || !strings.Contains(strings.Join(o.Warnings, "; "), warning) {
+			t.Errorf("%v and %v: %s, %q, %q", a, b, v.Result, v.Reasons, o.Warnings)
+		}
+	}
+	f(nil, nil, stat.Same, "", "")
+	f(nil, map[string]string{"write_iops": "50"}, stat.Invalid, "the limit write_iops of 50 was not in force", "is not in force: no cgroup (in ")
+	f(map[string]string{"write_iops": "50"}, nil, stat.Invalid, "baseline: the limit write_iops of 50 was not in force", "")
+	f(map[string]string{"cpu": "1"}, map[string]string{"cpu": "0.5"}, stat.Invalid, "the limit cpu of 0.5 was not in force", "")
+	f(map[string]string{"cpu": "1"}, map[string]string{"cpu": "1"}, stat.Same, "", "the limit cpu of 1 is not in force")
+}
+
+// TestRemarks: what is said of single trials is said of the whole, once for each kind.
+func TestRemarks(t *testing.T) {
+	x := newBench(4, map[string]float64{"a": 1000, "b": 900})
+	x.spoil = func(t *trial.Trial) {
+		if t.Seq%2 == 0 {
+			t.Warnings = []string{fmt.Sprintf("the hypervisor took %d.5 %% of the time", t.Seq), "placement is free"}
+		}
+		if t.Seq == 1 {
+			t.Invalid, t.Warnings = "clock", []string{"of a trial that does not count"}
+		}
+	}
+	o := x.run(t)
+	want := []string{
+		fmt.Sprintf("the hypervisor took 2.5 %% of the time (this or alike in %d of %d trials)", len(x.trials)/2, len(x.trials)-1),
+		fmt.Sprintf("placement is free (in %d of %d trials)", len(x.trials)/2, len(x.trials)-1),
+	}
+	for _, w := range want {
+		if !slices.Contains(o.Warnings, w) {
+			t.Errorf("%q lacks %q", o.Warnings, w)
+		}
+	}
+	if got := strings.Join(o.Warnings, "\n"); strings.Count(got, "hypervisor") != 1 || strings.Contains(got, "does not count") {
+		t.Errorf("%q", o.Warnings)
+	}
+}
+
 // round runs the open variants once, and the control.
 func (b *bench) round(round int, open []string) {
 	keys := slices.Clone(open)

@@ -36,6 +36,10 @@ func (s *Stand) environment(ctx context.Context, t *target.Target, p *place, tr 
 		if !l.InForce {
 			tr.Warnings = append(tr.Warnings, fmt.Sprintf("the limit %s of %s is not in force: %s", l.Name, l.Wanted, l.Reason))
 			state = l.Wanted + " (not in force)"
+			if tr.NotInForce == nil {
+				tr.NotInForce = map[string]string{}
+			}
+			tr.NotInForce[l.Name] = l.Wanted
 		}
 		e.Facts["limit"][l.Name] = state
 	}

@@ -40,6 +40,8 @@ type Trial struct {
 	// Unusable: the variant cannot be measured at all, its server does not start for instance; Invalid says why.
 	Unusable bool     `json:"unusable,omitzero"`
 	Warnings []string `json:"warnings,omitempty"`
+	// NotInForce has the limits that were asked for and could not be had, by name, each with what was asked for.
+	NotInForce map[string]string `json:"not_in_force,omitempty"`
 }
 
 // Woven tells how the trials of a round took turns. Of is 2 or more: one for each variant and one for the control.

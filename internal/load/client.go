@@ -55,10 +55,7 @@ func (c client) judge() (invalid, warning string) {
 	}
 	seconds := c.elapsed.Seconds()
 	share := c.used.Seconds() / seconds / float64(c.cpus)
-	var busiest float64
-	if len(c.loops) > 0 {
-		busiest = slices.Max(c.loops).Seconds() / seconds
-	}
+	busiest := c.busiest()
 	switch {
 	case share >= fullCPU:
 		return fmt.Sprintf("the client used %.0f %% of the %d CPUs it may use: it was the limit, not the server; use fewer threads or another machine for the client",
@@ -78,6 +75,14 @@ func (c client) judge() (invalid, warning string) {
 			100*share, c.cpus)
 	}
 	return "", ""
+}
+
+// busiest is the share of a CPU that the busiest loop used.
+func (c client) busiest() float64 {
+	if len(c.loops) == 0 || c.elapsed <= 0 {
+		return 0
+	}
+	return slices.Max(c.loops).Seconds() / c.elapsed.Seconds()
 }
 
 // since returns how much each element of now is above that of before.

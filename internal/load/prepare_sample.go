@@ -22,6 +22,16 @@ const (
 	sampledAll  = 100_000
 )
 
+// Identities returns a hash of each table of a plan, of its definition and of some of its rows as Prepare fills it with a seed: tables of
+// another size, seed or option that decides what they hold have others.
+func Identities(p *workload.Plan, seed uint64) []string {
+	out := make([]string, len(p.Tables))
+	for i := range p.Tables {
+		out[i] = look(&p.Tables[i], seed, len(p.Tables)).what
+	}
+	return out
+}
+
 // look samples the rows of a table, one of n, spread evenly.
 func look(tb *workload.Table, seed uint64, n int) sample {
 	h := sha256.New()

@@ -114,6 +114,7 @@ func (r runner) run(ctx context.Context, c Config, plan *workload.Plan, sink fun
 	}
 	k.client.used, k.client.elapsed, k.client.cpus = k.total.ClientCPU, out.Elapsed, runtime.GOMAXPROCS(0)
 	k.client.loops = since(p.loops(), k.client.loopsBefore)
+	out.Loop = k.client.busiest()
 	var warning string
 	if out.Invalid, warning = k.client.judge(); warning != "" {
 		out.Warnings = append(out.Warnings, warning)

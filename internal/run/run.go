@@ -89,6 +89,8 @@ type Run struct {
 	Invalid string `json:"invalid,omitempty"`
 	// Fairness tells how evenly the work fell to the sessions; nil when it is not known.
 	Fairness *Fairness `json:"fairness,omitempty"`
+	// Loop is the share of a CPU that the busiest of the client's event loops used, from 0; 0 when there were none.
+	Loop float64 `json:"busiest_loop,omitempty"`
 	// Path says what drove the sessions: "loops" or "driver".
 	Path string `json:"path,omitempty"`
 }

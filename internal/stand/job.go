@@ -123,7 +123,7 @@ func (j *job) keys() {
 			fmt.Fprintf(h, "%d:%s", len(p), p)
 		}
 	}
-	put("2", j.server.Path, j.server.Flavor, j.server.Version)
+	put("3", j.server.Path, j.server.Flavor, j.server.Version)
 	for _, k := range slices.Sorted(maps.Keys(shape)) {
 		put(k, shape[k])
 	}
@@ -131,12 +131,9 @@ func (j *job) keys() {
 	put(j.schema, fmt.Sprint(j.seed))
 	tables := 0
 	if j.fill != nil {
-		for _, t := range j.fill.Tables {
-			put(t.Name, t.Create, fmt.Sprint(t.Rows), strings.Join(t.Columns, ","))
-			put(t.After...)
-			tables++
-		}
+		put(load.Identities(j.fill, j.seed+1)...)
 		put(j.fill.Workload)
+		tables = len(j.fill.Tables)
 		for _, k := range slices.Sorted(maps.Keys(j.fill.Options)) {
 			if strings.HasPrefix(k, "rand-") { // the rows' values follow the distribution
 				put(k, j.fill.Options[k])

@@ -142,6 +142,6 @@ func (s *Stand) goOn(ctx context.Context, t *target.Target, p *place, j *job, pl
 			tr.Errors[k] += n
 		}
 	}
-	s.sum(w, m, tr)
+	s.sum(w, m, j, tr)
 	return nil
 }

@@ -36,6 +36,9 @@ func (s *Stand) config(j *job, turn uint64) load.Config {
 		Seed:   j.seed*1_000_003 + turn, // so that all variants meet the same operations in their nth trial
 		PSMode: load.PSMode(j.config.Run.PSMode),
 	}
+	if s.cpus.apart && s.cpus.n > 1 { // the client's CPUs have nothing else to do: no loop shall be full while another CPU is idle
+		cfg.Loops = min(s.cpus.n, cfg.Threads)
+	}
 	for _, e := range j.config.Run.Ignore {
 		if strings.EqualFold(e, "all") {
 			cfg.IgnoreAll = true
@@ -86,6 +89,9 @@ func (s *Stand) load(ctx context.Context, t *target.Target, p *place, j *job, pl
 	// The readings are taken beside the load, for a question to the server must not hold up the next tick.
 	ticks := make(chan run.Tick, 256)
 	done := make(chan struct{})
+	if w.open { // without a warm-up
+		m.begin(ctx)
+	}
 	go func() {
 		defer close(done)
 		for tick := range ticks {
@@ -138,7 +144,10 @@ func (s *Stand) load(ctx context.Context, t *target.Target, p *place, j *job, pl
 	if err != nil {
 		tr.Invalid = "the load broke off: " + describe(err)
 	}
-	s.sum(w, m, tr)
+	s.sum(w, m, j, tr)
+	if tr.Invalid == "" && s.cpus.apart && r.Loop >= clientFull {
+		tr.Invalid = fmt.Sprintf("an event loop of the client used %.0f %% of its CPU: it was the bottleneck, not the server", 100*r.Loop)
+	}
 	if tr.Invalid == "" && span(w.in) < w.time-time.Second {
 		tr.Invalid = fmt.Sprintf("only %v of %v were measured", span(w.in).Round(time.Millisecond), w.time)
 	}
@@ -146,7 +155,7 @@ func (s *Stand) load(ctx context.Context, t *target.Target, p *place, j *job, pl
 }
 
 // sum fills in what the window tells.
-func (s *Stand) sum(w *window, m *meter, tr *trial.Trial) {
+func (s *Stand) sum(w *window, m *meter, j *job, tr *trial.Trial) {
 	tr.Warm = span(w.warm).Seconds()
 	if len(w.in) == 0 {
 		return
@@ -202,8 +211,12 @@ func (s *Stand) sum(w *window, m *meter, tr *trial.Trial) {
 			tr.Warnings = append(tr.Warnings, fmt.Sprintf("the hypervisor took %.1f %% of the CPUs' time", 100*steal))
 		}
 	}
-	if bad := serious(tr.Errors); bad != "" && tr.Invalid == "" {
+	bad, ignored := serious(tr.Errors, j.config.Run.Ignore)
+	if bad != "" && tr.Invalid == "" {
 		tr.Invalid = "statements failed: " + bad
+	}
+	if ignored != "" {
+		tr.Warnings = append(tr.Warnings, "errors that the plan ignores ended operations: "+ignored)
 	}
 }
 
@@ -220,17 +233,22 @@ func rates(secs []trial.Second) (out []float64) {
 	return out
 }
 
-// serious names the errors that no healthy run has; deadlocks and lock wait timeouts are part of a load that writes.
-func serious(errs map[string]uint64) string {
-	var out []string
+// serious names the errors that no healthy run has, and beside them those that the plan lets pass. Deadlocks and lock wait timeouts are part
+// of a load that writes.
+func serious(errs map[string]uint64, ignore []string) (bad, ignored string) {
+	var bads, passed []string
 	for _, k := range slices.Sorted(maps.Keys(errs)) {
 		n, err := strconv.ParseUint(k, 10, 16)
-		if err == nil && slices.Contains(load.Retried[:], uint16(n)) {
-			continue
+		text := fmt.Sprintf("%d× error %s", errs[k], k)
+		switch {
+		case err == nil && slices.Contains(load.Retried[:], uint16(n)):
+		case slices.ContainsFunc(ignore, func(x string) bool { return x == k || strings.EqualFold(x, "all") }):
+			passed = append(passed, text)
+		default:
+			bads = append(bads, text)
 		}
-		out = append(out, fmt.Sprintf("%d× error %s", errs[k], k))
 	}
-	return strings.Join(out, ", ")
+	return strings.Join(bads, ", "), strings.Join(passed, ", ")
 }
 
 // meter reads what the server did between the beginning and the end of the window.

@@ -18,6 +18,9 @@ type loom struct {
 	ended   uint64 // operations, ever
 	turns   []turn // of the round, one after the other
 	strands []strand
+	// recent are the latencies of the last turns, by the turn's number modulo their count: whether a turn counts is known only when it is over,
+	// and operations of it may be told of a little later still.
+	recent [2]*hist.Histogram
 }
 
 // turn is what one strand did between two switches. Moments are nanoseconds since base.
@@ -28,6 +31,7 @@ type turn struct {
 	to             int64 // the next switch begins; never while the turn lasts
 	ops, queries   float64
 	cut            float64 // of ops, in operations that a switch cut
+	late           bool    // the client stood still: it does not count
 }
 
 // never is a moment that does not come.
@@ -70,7 +74,11 @@ func (l *loom) add(began, ended time.Time, statements uint64) {
 				t.cut += part
 			}
 		}
-		if whole {
+		switch {
+		case !whole:
+		case i+len(l.recent) >= len(l.turns):
+			l.recent[i%len(l.recent)].Record(time.Duration(e - b))
+		case !t.late:
 			l.strands[t.strand].seconds[t.second].Record(time.Duration(e - b))
 		}
 	}
@@ -88,6 +96,9 @@ func (l *loom) begin(strands int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.turns, l.strands = nil, make([]strand, strands)
+	for i := range l.recent {
+		l.recent[i] = hist.New()
+	}
 }
 
 // take starts a turn: the switch to the strand was made at from, and what counts begins at open.
@@ -99,6 +110,7 @@ func (l *loom) take(s, second int, from, open time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.strands[s].seconds = append(l.strands[s].seconds, fresh...)
+	l.settle(len(l.turns) - len(l.recent))
 	l.turns = append(l.turns, turn{strand: s, second: second, from: l.at(from), open: l.at(open), to: never})
 }
 
@@ -111,11 +123,35 @@ func (l *loom) leave(at time.Time) {
 	}
 }
 
+// settle gives the latencies of a turn to its strand, if it counts.
+func (l *loom) settle(i int) {
+	if i < 0 || i >= len(l.turns) {
+		return
+	}
+	t, h := &l.turns[i], l.recent[i%len(l.recent)]
+	if !t.late {
+		l.strands[t.strand].seconds[t.second].Merge(h)
+	}
+	h.Reset()
+}
+
+// miss says of the turn under way that it does not count.
+func (l *loom) miss() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.turns); n > 0 {
+		l.turns[n-1].late = true
+	}
+}
+
 // end ends the round and returns what was gathered. It comes a little after the last turn: operations that were under way then shall have
 // ended, and be told of.
 func (l *loom) end() ([]turn, []strand) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for i := range l.recent {
+		l.settle(len(l.turns) - len(l.recent) + i)
+	}
 	ts, ss := l.turns, l.strands
 	l.turns, l.strands = nil, nil
 	return ts, ss

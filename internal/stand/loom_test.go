@@ -2,6 +2,7 @@ package stand
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -70,6 +71,50 @@ func TestLoom(t *testing.T) {
 	f(225, 300, [2]float64{0, 1}, none, [2]uint64{0, 1})               // edge to edge
 	f(205, 225, none, none, zero)                                      // the guard itself
 	f(160, 200, [2]float64{1, 0}, none, [2]uint64{1, 0})               // up to the switch
+}
+
+// TestLoomMisses: of a turn in which the client stood still no latency is told, whenever its operations are told of.
+func TestLoomMisses(t *testing.T) {
+	for now := range 6 { // the turn after whose beginning they are told of; 5: when all is over
+		l := newLoom()
+		at := func(ms int) time.Time { return l.base.Add(time.Duration(ms) * time.Millisecond) }
+		tell := func(turn int) {
+			if turn == now {
+				for i := range min(turn+1, 5) { // one operation of i+1 ms in each turn so far
+					l.add(at(100*i+50), at(100*i+51+i), 1)
+				}
+			}
+			if turn > now && turn < 5 {
+				l.add(at(100*turn+50), at(100*turn+51+turn), 1)
+			}
+		}
+		l.begin(1)
+		for i := range 5 {
+			l.leave(at(100 * i))
+			l.take(0, i/2, at(100*i), at(100*i+10))
+			if i%2 == 1 {
+				l.miss()
+			}
+			tell(i)
+		}
+		l.leave(at(500))
+		tell(5)
+		turns, strands := l.end()
+		var late []bool
+		for _, x := range turns {
+			late = append(late, x.late)
+		}
+		var got []time.Duration
+		for _, h := range strands[0].seconds {
+			if h.Count() != 1 {
+				t.Errorf("told at %d: a second has %d latencies", now, h.Count())
+			}
+			got = append(got, h.Max())
+		}
+		if want := []time.Duration{time.Millisecond, 3 * time.Millisecond, 5 * time.Millisecond}; !slices.Equal(got, want) || !slices.Equal(late, []bool{false, true, false, true, false}) {
+			t.Errorf("told at %d: %v, late %v", now, got, late)
+		}
+	}
 }
 
 // TestLoomBetweenRounds takes operations while no round is under way.

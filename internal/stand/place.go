@@ -22,6 +22,7 @@ type place struct {
 	box  sandbox.Sandbox
 	id   host.Identity     // of the running server
 	set  map[string]string // settings it runs with
+	was  map[string]string // global variables that were changed since it started, and what they were, as literals
 	used bool              // a trial has run since its data were put back
 }
 
@@ -108,7 +109,7 @@ func (s *Stand) provide(ctx context.Context, j *job, sink progress.Sink) (*place
 	if err != nil {
 		return nil, err
 	}
-	p.box, p.set, p.used = box, maps.Clone(j.config.Settings), true
+	p.box, p.set, p.was, p.used = box, maps.Clone(j.config.Settings), nil, true
 	if p.id, err = host.IdentityOf(box.PID); err != nil {
 		return nil, fmt.Errorf("start server: %w", err)
 	}

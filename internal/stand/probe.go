@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"dyno/internal/plan"
-	"dyno/internal/schema"
 	"dyno/internal/stat"
 	"dyno/internal/target"
 	"dyno/internal/trial"
@@ -23,8 +22,8 @@ func (s *Stand) probe(ctx context.Context, t *target.Target, j *job, tr *trial.T
 		return unusable(ctx, err)
 	}
 	defer c.Close()
-	if _, err := c.ExecContext(ctx, "USE "+schema.Quote(j.schema)); err != nil {
-		return unusable(ctx, t.Wrap("probe", err))
+	if err := use(ctx, t, c, j.schema); err != nil {
+		return unusable(ctx, err)
 	}
 	tr.From = time.Now()
 	for _, p := range j.config.Probe {

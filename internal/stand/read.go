@@ -14,7 +14,6 @@ import (
 
 	"dyno/internal/arith"
 	"dyno/internal/host"
-	"dyno/internal/schema"
 	"dyno/internal/target"
 	"dyno/internal/trial"
 	"dyno/internal/unit"
@@ -30,11 +29,8 @@ func (s *Stand) read(ctx context.Context, t *target.Target, j *job, tr *trial.Tr
 		return err
 	}
 	defer c.Close()
-	if _, err := c.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+schema.Quote(j.schema)); err != nil {
-		return unusable(ctx, t.Wrap("read", err))
-	}
-	if _, err := c.ExecContext(ctx, "USE "+schema.Quote(j.schema)); err != nil {
-		return unusable(ctx, t.Wrap("read", err))
+	if err := use(ctx, t, c, j.schema); err != nil {
+		return unusable(ctx, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.config.Read)) {
 		q := j.config.Read[name]

@@ -78,7 +78,7 @@ func (s *Stand) Trial(ctx context.Context, v plan.Variant, p plan.Plan, control 
 			t.Invalid = "after the trial: " + e.Error()
 		}
 	}()
-	if err := set(ctx, tgt, j.config.Set); err != nil {
+	if err := pl.assign(ctx, tgt, j.config.Set); err != nil {
 		return t, unusable(ctx, err)
 	}
 	if err := s.steps(ctx, tgt, pl, j, j.config.Before); err != nil {

@@ -299,3 +299,134 @@ trials: {time: 4s, warmup: 1s..1s, rounds: 3..3}
 	}
 	s.must(t, vs[0], p)
 }
+
+// TestTakesBack: a variable that one variant set is as it was in a trial of one that does not, though the server goes on.
+func TestTakesBack(t *testing.T) {
+	for _, flavor := range []string{"mariadb", "mysql"} {
+		t.Run(flavor, func(t *testing.T) {
+			s := newStand(t)
+			p, vs := parse(t, `
+server: `+flavor+`
+settings: {innodb_buffer_pool_size: 32M}
+axes:
+  - name: how
+    levels:
+      - {name: as shipped}
+      - {name: set, set: {Max_Connections: 77, optimizer_switch: "index_merge=off", init_connect: "SET @a = 'b'"}}
+      - {name: other, set: {max_connections: 78}}
+probe: [{name: q, sql: SELECT 1}]
+read:
+  connections: SELECT @@GLOBAL.max_connections
+  merge: SELECT @@GLOBAL.optimizer_switch LIKE '%index_merge=off%'
+  said: SELECT LENGTH(@@GLOBAL.init_connect)
+trials: {rounds: 3..3}
+`)
+			if p.Trials.Fresh != plan.FreshNone {
+				t.Fatalf("fresh is %q", p.Trials.Fresh)
+			}
+			f := func(i int, connections, merge, said float64) {
+				t.Helper()
+				v := s.must(t, vs[i], p).Values
+				if v["connections"] != connections || v["merge"] != merge || v["said"] != said {
+					t.Errorf("%s: %v", vs[i].Key, v)
+				}
+			}
+			f(0, 151, 0, 0)
+			pid := s.current.box.PID
+			f(1, 77, 1, 12)
+			f(0, 151, 0, 0)
+			f(2, 78, 0, 0)
+			f(1, 77, 1, 12)
+			f(2, 78, 0, 0)
+			f(0, 151, 0, 0)
+			if s.current.box.PID != pid {
+				t.Error("the server was started anew")
+			}
+		})
+	}
+}
+
+// TestNoWarmup: what the server used is measured from the first moment on.
+func TestNoWarmup(t *testing.T) {
+	s := newStand(t)
+	p, vs := parse(t, `
+server: mariadb
+settings: {innodb_buffer_pool_size: 32M}
+workload: oltp_point_select
+threads: 2
+options: {table-size: 1000}
+trials: {time: 2s, warmup: 0s..0s, rounds: 3..3}
+`)
+	for range 2 { // the second time this process has used CPU before
+		v := s.must(t, vs[0], p).Values
+		for _, name := range []string{"server_cpu_us_per_op", "client_cpu_us_per_op", "client_cpu_share", "cs_per_op"} {
+			if !(v[name] > 0) {
+				t.Errorf("%s is %v", name, v[name])
+			}
+		}
+		if _, ok := v["steal_share"]; !ok {
+			t.Errorf("what the hypervisor took is not known: %v", v)
+		}
+	}
+}
+
+// TestDataKeys: rows that hold something else are other data, also where the tables look alike.
+func TestDataKeys(t *testing.T) {
+	s := newStand(t)
+	f := func(workload, options string, same bool) {
+		t.Helper()
+		p, vs := parse(t, `
+server: mariadb
+workload: `+workload+`
+axes:
+  - name: x
+    levels:
+      - {name: a, options: `+strings.Split(options, " | ")[0]+`}
+      - {name: b, options: `+strings.Split(options, " | ")[1]+`}
+`)
+		a, err1 := s.job(vs[0], p)
+		b, err2 := s.job(vs[1], p)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		if a.data == "" || (a.data == b.data) != same || (a.place == b.place) != same {
+			t.Errorf("%s, %s: %s and %s", workload, options, a.place, b.place)
+		}
+	}
+	f("page_counts_select", "{table-size: 1000, pages: 10} | {table-size: 1000, pages: 1000}", false)
+	f("wide_metrics_select", "{table-size: 1000, hosts: 10} | {table-size: 1000, hosts: 1000}", false)
+	f("oltp_read_only", "{table-size: 1000} | {table-size: 1001}", false)
+	f("oltp_read_only", "{table-size: 1000, rand-type: uniform} | {table-size: 1000, rand-type: pareto}", false)
+	f("oltp_read_only", "{table-size: 1000, point-selects: 1} | {table-size: 1000, point-selects: 9}", true)
+}
+
+// TestSerious tells errors that spoil a trial from those that the plan lets pass, and from those that writes have.
+func TestSerious(t *testing.T) {
+	errs := map[string]uint64{"1062": 3, "1213": 5, "1290": 1}
+	f := func(ignore []string, bad, ignored string) {
+		t.Helper()
+		if b, i := serious(errs, ignore); b != bad || i != ignored {
+			t.Errorf("%v: %q, %q", ignore, b, i)
+		}
+	}
+	f(nil, "3× error 1062, 1× error 1290", "")
+	f([]string{"1062"}, "1× error 1290", "3× error 1062")
+	f([]string{"All"}, "", "3× error 1062, 1× error 1290")
+}
+
+// TestLoops: a client that has CPUs of its own uses them all.
+func TestLoops(t *testing.T) {
+	f := func(apart bool, own, threads, want int) {
+		t.Helper()
+		s := &Stand{cpus: &cpus{apart: apart, n: own}}
+		j := &job{}
+		j.config.Run.Threads = threads
+		if got := s.config(j, 1).Loops; got != want {
+			t.Errorf("%v, %d CPUs, %d threads: %d loops", apart, own, threads, got)
+		}
+	}
+	f(true, 1, 64, 0) // as any client chooses
+	f(true, 4, 64, 4)
+	f(true, 4, 3, 3)
+	f(false, 4, 64, 0)
+}

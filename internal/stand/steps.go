@@ -27,13 +27,35 @@ const (
 	waitTime  = time.Minute      // a condition may take to come true
 )
 
-// set puts global variables in force on the running server.
-func set(ctx context.Context, t *target.Target, vars map[string]string) error {
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
+// assign puts global variables in force on the running server, and takes back those that it was given for another variant.
+func (p *place) assign(ctx context.Context, t *target.Target, vars map[string]string) error {
+	want := map[string]string{}
+	for name, v := range vars {
+		want[strings.ToLower(name)] = literal(v)
+	}
+	for name, v := range p.was {
+		if _, again := want[name]; !again {
+			want[name] = v
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if !variable.MatchString(name) {
 			return fmt.Errorf("set %q: not a variable's name", name)
 		}
-		if _, err := t.DB().ExecContext(ctx, "SET GLOBAL "+name+" = "+literal(vars[name])); err != nil {
+		if _, known := p.was[name]; !known {
+			var was sql.NullString
+			if err := t.DB().QueryRowContext(ctx, "SELECT @@GLOBAL."+name).Scan(&was); err != nil {
+				return fmt.Errorf("set %s: %w", name, t.Wrap("change", err))
+			}
+			if p.was == nil {
+				p.was = map[string]string{}
+			}
+			p.was[name] = literal(was.String)
+			if !was.Valid {
+				p.was[name] = "DEFAULT"
+			}
+		}
+		if _, err := t.DB().ExecContext(ctx, "SET GLOBAL "+name+" = "+want[name]); err != nil {
 			return fmt.Errorf("set %s: %w", name, t.Wrap("change", err))
 		}
 	}
@@ -59,6 +81,16 @@ func literal(v string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(v) + "'"
 }
 
+// use makes a session's schema the one of the plan, which is there from then on.
+func use(ctx context.Context, t *target.Target, c *sql.Conn, name string) error {
+	for _, q := range []string{"CREATE DATABASE IF NOT EXISTS ", "USE "} {
+		if _, err := c.ExecContext(ctx, q+schema.Quote(name)); err != nil {
+			return t.Wrap("prepare", err)
+		}
+	}
+	return nil
+}
+
 // steps carries out what the plan wants done beside the measurement.
 func (s *Stand) steps(ctx context.Context, t *target.Target, p *place, j *job, steps []plan.Step) error {
 	if len(steps) == 0 {
@@ -69,11 +101,8 @@ func (s *Stand) steps(ctx context.Context, t *target.Target, p *place, j *job, s
 		return err
 	}
 	defer c.Close()
-	if _, err := c.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+schema.Quote(j.schema)); err != nil {
-		return t.Wrap("prepare", err)
-	}
-	if _, err := c.ExecContext(ctx, "USE "+schema.Quote(j.schema)); err != nil {
-		return t.Wrap("prepare", err)
+	if err := use(ctx, t, c, j.schema); err != nil {
+		return err
 	}
 	for _, st := range steps {
 		switch {

@@ -60,7 +60,6 @@ type spent struct {
 	server, client time.Duration
 	length         time.Duration // between the readings
 	known          bool          // of server
-	late           bool          // the client stood still: it does not count
 }
 
 // Weave runs the trials of one round in turns under one load. See experiment.Weaver.
@@ -321,9 +320,11 @@ func (r *round) turn(ctx context.Context, strand, second int, length time.Durati
 	end := time.Now()
 	x.server, x.known = after-server, known && known2
 	x.client, x.length = processTime()-client, end.Sub(at)
-	x.late = end.Sub(from) > length+length/2
 	r.spent = append(r.spent, x)
-	return true, x.late, nil
+	if late = end.Sub(from) > length+length/2; late {
+		r.loom.miss()
+	}
+	return true, late, nil
 }
 
 // processTime is the CPU time of this process.
@@ -401,8 +402,12 @@ func (r *round) trials() []trial.Trial {
 		if t.Invalid == "" {
 			t.Invalid = about.Invalid
 		}
-		if bad := serious(errs); bad != "" && t.Invalid == "" {
+		bad, ignored := serious(errs, r.jobs[i].config.Run.Ignore)
+		if bad != "" && t.Invalid == "" {
 			t.Invalid = "statements failed in the round, of whichever variant: " + bad
+		}
+		if ignored != "" {
+			t.Warnings = append(t.Warnings, "errors that the plan ignores ended operations in the round, of whichever variant: "+ignored)
 		}
 	}
 	return ts
@@ -449,7 +454,7 @@ func (r *round) sum(strand int, turns []turn, got strand, t *trial.Trial) {
 			continue
 		}
 		use := r.spent[i]
-		if use.late {
+		if x.late {
 			w.Late++
 			continue
 		}

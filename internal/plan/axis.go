@@ -125,6 +125,43 @@ func limitConfig(r *reader, n *node, path, name string) (Config, bool) {
 	return Config{Limits: l}, len(r.problems) == before
 }
 
+// lift takes a limit that an axis varies out of what the axis is laid over, the base and the axes before it: every level of the axis says what
+// holds, none among them, and none sets nothing that could win over a limit below it.
+func (d *draft) lift() {
+	for i, a := range d.axes {
+		name, ok := strings.CutPrefix(a.target, "limits.")
+		if !ok {
+			continue
+		}
+		d.Base.Limits = without(d.Base.Limits, name)
+		for _, below := range d.axes[:i] {
+			for l := range below.Levels {
+				c := &below.Levels[l].Config
+				c.Limits = without(c.Limits, name)
+			}
+		}
+	}
+}
+
+// without returns limits less one of them.
+func without(l limit.Limits, name string) limit.Limits {
+	switch name {
+	case limit.CPU:
+		l.CPU = 0
+	case limit.Memory:
+		l.Memory = 0
+	case limit.ReadIOPS:
+		l.ReadIOPS = 0
+	case limit.WriteIOPS:
+		l.WriteIOPS = 0
+	case limit.ReadBPS:
+		l.ReadBPS = 0
+	case limit.WriteBPS:
+		l.WriteBPS = 0
+	}
+	return l
+}
+
 // pageForm is a page size of InnoDB.
 func pageForm() form[uint64] {
 	return scalarForm(schema{"type": []string{"string", "integer"}}, func(s string) (uint64, string, string) {

@@ -177,6 +177,7 @@ func (r *reader) plan(t tree, declared map[string]map[string]bool, paths []strin
 		r.defaults(&d, nil, t.place)
 		return d.Plan
 	}
+	d.lift()
 	for _, a := range d.axes {
 		d.Axes = append(d.Axes, a.Axis)
 	}

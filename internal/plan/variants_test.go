@@ -92,6 +92,45 @@ func TestMerge(t *testing.T) {
 	same(t, "over nothing", plan.Merge(plan.Config{}, base), base)
 }
 
+// TestLimitAxis varies each limit over a plan that sets it for all: none lifts it, and the other limits stay.
+func TestLimitAxis(t *testing.T) {
+	all := limit.Limits{CPU: 0.5, Memory: 1 << 30, ReadIOPS: 500, WriteIOPS: 600, ReadBPS: 1 << 20, WriteBPS: 2 << 20}
+	const said = "{cpu: 0.5, memory: 1G, read_iops: 500, write_iops: 600, read_bps: 1M, write_bps: 2M}"
+	f := func(name, value string, change func(l *limit.Limits, none bool)) {
+		t.Helper()
+		none, other := all, all
+		change(&none, true)
+		change(&other, false)
+		sugar := "{limit: " + name + ", values: [none, " + value + "]}"
+		vs := variants(t, good(t, load+"limits: "+said+"\naxes: ["+sugar+"]\n", plan.Options{}))
+		same(t, name+"=none", vs[0].Config.Limits, none)
+		same(t, name+"="+value, vs[1].Config.Limits, other)
+		vs = variants(t, good(t, load+"axes: [{name: host, levels: [{name: small, limits: "+said+"}]}, "+sugar+"]\n", plan.Options{}))
+		same(t, name+"=none over another axis", vs[0].Config.Limits, none)
+		vs = variants(t, good(t, load+"axes: ["+sugar+", {name: host, levels: [{name: small, limits: "+said+"}]}]\n", plan.Options{}))
+		same(t, name+"=none below another axis", vs[0].Config.Limits, all)
+	}
+	pick := func(none bool, v uint64) uint64 {
+		if none {
+			return 0
+		}
+		return v
+	}
+	f("cpu", "100%", func(l *limit.Limits, none bool) {
+		if l.CPU = 1; none {
+			l.CPU = 0
+		}
+	})
+	f("memory", "2G", func(l *limit.Limits, none bool) { l.Memory = pick(none, 2<<30) })
+	f("read_iops", "7", func(l *limit.Limits, none bool) { l.ReadIOPS = pick(none, 7) })
+	f("write_iops", "7", func(l *limit.Limits, none bool) { l.WriteIOPS = pick(none, 7) })
+	f("read_bps", "8M", func(l *limit.Limits, none bool) { l.ReadBPS = pick(none, 8<<20) })
+	f("write_bps", "8M", func(l *limit.Limits, none bool) { l.WriteBPS = pick(none, 8<<20) })
+
+	vs := variants(t, good(t, load+"limits: {cpu: 0.5}\naxes: [{limit: cpu, values: [{value: none, limits: {memory: 1G}}, 100%]}]\n", plan.Options{}))
+	same(t, "a level with more", vs[0].Config.Limits, limit.Limits{Memory: 1 << 30})
+}
+
 // TestMergeForgetsNothing lays a config of every member over nothing and under nothing: a member that Merge does not know would be
 // lost.
 func TestMergeForgetsNothing(t *testing.T) {

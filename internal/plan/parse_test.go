@@ -180,6 +180,15 @@ func TestProblems(t *testing.T) {
 	f(axes+"published: [{for: {collation: utf8mb4_bni}, text: a}]\n", `p.yaml:8:31: published[0].for.collation: axis collation has no level "utf8mb4_bni", did you mean "utf8mb4_bin"?`)
 	f(axes+"published: [{lo: 2, hi: 1}]\n", `p.yaml:8:14: published[0]: text is missing`, `p.yaml:8:25: published[0].hi: is below lo`)
 	f(axes+"show: [tps, p59_ms]\n", `p.yaml:8:13: show[1]: unknown value "p59_ms", did you mean "p50_ms"?`)
+	const text = " is a text, and the first value is what is compared; put a number first, such as "
+	f(head+"probe: {name: a, sql: SELECT 1}\nshow: [plan, rows_sent]\n", `p.yaml:5:8: show[0]: plan`+text+"rows_sent")
+	f(head+"probe: {name: a, sql: SELECT 1}\nshow: filesort\n", `p.yaml:5:7: show: filesort`+text+"ms")
+	f(head+"probe: [{name: a, sql: SELECT 1}, {name: b, sql: SELECT 1}]\nshow: [a.plan, b.plan]\n", `p.yaml:5:8: show[0]: a.plan`+text+"a.ms")
+	for _, name := range []string{"pool_check", "pool_why"} {
+		predicts := head + "read: {pool: SELECT 1}\npredict: {pool: buffer_pool_size}\nshow: [" + name + ", pool]\n"
+		f(predicts+"trials: {rounds: 3, control: true}\n", `p.yaml:6:8: show[0]: `+name+text+"pool")
+		f(predicts+"trials: {rounds: 3}\naxes: [{setting: a, values: [0, 1]}]\n", `p.yaml:6:8: show[0]: `+name+text+"pool")
+	}
 	f(axes+"skip: [{collation: latin1, threads: 2}]\n", `p.yaml:8:7: the baseline of threads=2,collation=utf8mb4_bin would be threads=2,collation=latin1, which is skipped; skip both or name another baseline`)
 	f(axes+"skip: [{threads: 1}, {threads: 2}]\n", `p.yaml:8:7: skip leaves no variant`)
 
@@ -311,6 +320,20 @@ func TestDefaults(t *testing.T) {
 	}
 	if p := good(t, head+"read: {a: SELECT 1}\ntrials: {control: true}\n", plan.Options{}); p.Trials.NoControl {
 		t.Error("the control that was asked for is left out")
+	}
+}
+
+// TestShowOfTexts gives plans whose first value is a text, and may be: nothing is compared, or what is called like a text of a probe is read.
+func TestShowOfTexts(t *testing.T) {
+	predicts := head + "read: {pool: SELECT 1}\npredict: {pool: buffer_pool_size}\nshow: [pool_check, pool]\n"
+	for _, text := range []string{
+		predicts,
+		predicts + "axes: [{setting: a, values: [0, 1]}]\n",
+		predicts + "trials: {rounds: 3}\n",
+		head + "probe: {name: a, sql: SELECT 1}\nshow: [plan, ms]\ntrials: {control: false}\n",
+		head + "probe: {name: a, sql: SELECT 1}\nread: {plan: SELECT 1}\nshow: [plan, ms]\n",
+	} {
+		good(t, text, plan.Options{})
 	}
 }
 

@@ -48,18 +48,23 @@ func (r *reader) show(d *draft, vs []Variant, kind string) {
 		d.Table.Show = normal
 		return
 	}
+	texts := map[string]bool{}
 	for _, v := range vs { // what comes along, and is shown only when asked for
 		for _, p := range v.Config.Probe {
 			prefix := ""
 			if len(v.Config.Probe) > 1 {
 				prefix = p.Name + "."
 			}
-			for _, n := range []string{"rows_sent", "filesort", "plan"} {
+			add(prefix + "rows_sent")
+			for _, n := range []string{"filesort", "plan"} {
+				texts[prefix+n] = texts[prefix+n] || !slices.Contains(known, prefix+n)
 				add(prefix + n)
 			}
 		}
 		for _, n := range names(v.Config.Predict) {
-			for _, suffix := range []string{"_predicted", "_check", "_why"} {
+			add(n + "_predicted")
+			for _, suffix := range []string{"_check", "_why"} {
+				texts[n+suffix] = texts[n+suffix] || !slices.Contains(known, n+suffix)
 				add(n + suffix)
 			}
 		}
@@ -72,6 +77,20 @@ func (r *reader) show(d *draft, vs []Variant, kind string) {
 			r.say(r.where[path], path, "", "%s is shown twice", name)
 		case !slices.Contains(known, name):
 			r.say(r.where[path], path, hintNear(name, known), "unknown value %q", short(name))
+		case i == 0 && texts[name] && compares(d.Trials, vs):
+			number := normal[0]
+			for _, n := range d.Table.Show[1:] {
+				if slices.Contains(known, n) && !texts[n] {
+					number = n
+					break
+				}
+			}
+			r.say(r.where[path], path, "put a number first, such as "+number, "%s is a text, and the first value is what is compared", name)
 		}
 	}
+}
+
+// compares reports whether any verdict comes of the trials: fewer than three rounds have none.
+func compares(t Trials, vs []Variant) bool {
+	return t.Max >= 3 && (!t.NoControl || slices.ContainsFunc(vs, func(v Variant) bool { return v.Baseline != v.Key }))
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -215,7 +216,8 @@ func (a *App) Experiments() ([]ExperimentLine, error) {
 }
 
 // Compare runs a prepared experiment, or goes on with it, and keeps every trial, the result and its report. The result is returned
-// also when the experiment was stopped; Result.Stopped then says why, and the id resumes it.
+// also when the experiment was stopped; Result.Stopped then says why, and the id resumes it. An experiment that ended without a trial is an
+// error, and nothing is kept of it.
 func (a *App) Compare(ctx context.Context, c *Comparison) (r trial.Result, html string, err error) {
 	if len(c.Needs.Problems) > 0 {
 		return r, "", fmt.Errorf("run %s: %s", c.Plan.Name, strings.Join(c.Needs.Problems, "; "))
@@ -246,6 +248,12 @@ func (a *App) Compare(ctx context.Context, c *Comparison) (r trial.Result, html 
 		}
 	}
 	if len(r.Trials) == 0 {
+		if err == nil { // it ended by itself, and nobody can tell from a result why
+			err = fmt.Errorf("run %s: it ended before its first trial: %s", c.Plan.Name, cmp.Or(r.Stopped, "there was nothing to run"))
+			if c.o.Resume == "" {
+				c.ID, err = "", errors.Join(err, os.RemoveAll(d.Path())) // there is nothing in it to go on with
+			}
+		}
 		return r, "", err
 	}
 	r.ID, r.PlanText, r.Dyno = h.ID, h.Plan, a.Version

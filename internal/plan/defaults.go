@@ -90,6 +90,7 @@ func (r *reader) defaults(d *draft, vs []Variant, place *node) {
 	}
 	if vs != nil && kind != "" {
 		r.show(d, vs, kind)
+		r.budget(d, vs)
 	}
 }
 

@@ -17,10 +17,7 @@ func Estimate(p Plan, setup time.Duration) (least, most time.Duration) {
 		trials++
 	}
 	f := func(rounds int, warm Duration) time.Duration {
-		d := float64(rounds) * float64(trials) * (float64(setup) + float64(warm) + float64(p.Trials.Time))
-		if p.Trials.Turns > 0 { // all trials of a round begin together, and the load is warm from the second on
-			d = float64(rounds)*(float64(setup)+float64(trials)*float64(p.Trials.measuring())) + float64(warm)
-		}
+		d := p.Trials.lasting(rounds, trials, float64(setup), warm)
 		if p.Budget > 0 {
 			d = min(d, float64(p.Budget))
 		}
@@ -30,4 +27,26 @@ func Estimate(p Plan, setup time.Duration) (least, most time.Duration) {
 		return time.Duration(d)
 	}
 	return f(p.Trials.Min, p.Trials.WarmMin), f(p.Trials.Max, p.Trials.WarmMax)
+}
+
+// lasting is how many nanoseconds so many rounds of so many trials take when each begins with that setup and that warm-up.
+func (t Trials) lasting(rounds, trials int, setup float64, warm Duration) float64 {
+	if t.Turns > 0 { // all trials of a round begin together, and the load is warm from the second on
+		return float64(rounds)*(setup+float64(trials)*float64(t.measuring())) + float64(warm)
+	}
+	return float64(rounds) * float64(trials) * (setup + float64(warm) + float64(t.Time))
+}
+
+// budget refuses a budget that ends before one round can: nothing is compared then.
+func (r *reader) budget(d *draft, vs []Variant) {
+	trials := len(vs)
+	if !d.Trials.NoControl {
+		trials++
+	}
+	round := d.Trials.lasting(1, trials, 0, d.Trials.WarmMin)
+	if d.Budget <= 0 || float64(d.Budget) >= round {
+		return
+	}
+	r.say(r.where["budget"], "budget", "give it more, or make trials.time or trials.warmup shorter", "%v is too short for a single round: its %d trials take %v at least",
+		d.Budget, trials, Duration(min(round, math.MaxInt64/2)))
 }

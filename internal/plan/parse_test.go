@@ -117,6 +117,12 @@ func TestProblems(t *testing.T) {
 	f(load+"placement: spilt\n", `p.yaml:5:12: placement: "spilt" is not one of split, shared, free, did you mean "split"?`)
 	f(load+"filesystem: ext3\n", `p.yaml:5:13: filesystem: "ext3" is not one of ext4, xfs, btrfs, did you mean "ext4"?`)
 	f(load+"budget: 0s\n", "p.yaml:5:9: budget: 0s is too short; at least 1ns")
+	const short = "; give it more, or make trials.time or trials.warmup shorter"
+	f(load+"budget: 10s\n", "p.yaml:5:9: budget: 10s is too short for a single round: its 2 trials take 46s at least"+short)
+	f(load+"budget: 1m\naxes: [{threads: [1, 2]}]\n", "p.yaml:5:9: budget: 1m is too short for a single round: its 3 trials take 1m9s at least"+short)
+	f(load+"budget: 1m\naxes: [{limit: cpu, values: [none, 50%]}]\n", "p.yaml:5:9: budget: 1m is too short for a single round: its 3 trials take 1m10.2s at least"+short)
+	f(load+"budget: 1m\nscale:\n  small:\n    budget: 10s\n    trials: {time: 2s, control: false, warmup: 9s..20s}\n",
+		"p.yaml:8:13: budget: on scale small: 10s is too short for a single round: its 1 trials take 11s at least"+short)
 	f(load+"before: [{sql: a, wait: b}]\n", "p.yaml:5:11: before[0]: a step is one of sql, wait and shell")
 	f(load+"before: {sq: a}\n", `p.yaml:5:10: before.sq: unknown key "sq", did you mean "sql"?`)
 
@@ -213,7 +219,7 @@ func list(from, to int) string {
 }
 
 func TestOptionProblems(t *testing.T) {
-	text := load + "axes: [{threads: [1, 2]}, {name: how, levels: [{name: plain}, {name: fast, settings: {a: 1}}]}]\nscale: {small: {budget: 1m}}\n"
+	text := load + "axes: [{threads: [1, 2]}, {name: how, levels: [{name: plain}, {name: fast, settings: {a: 1}}]}]\nscale: {small: {budget: 10m}}\n"
 	f := func(o plan.Options, want ...string) {
 		t.Helper()
 		o.File = "p.yaml"
@@ -234,6 +240,7 @@ func TestOptionProblems(t *testing.T) {
 	f(plan.Options{Scale: "medium"}, `--scale: unknown scale "medium"; there is small`)
 	f(set("trials.tme", "5s"), `--set trials.tme: unknown key "tme", did you mean "time"?`)
 	f(set("trials.time", "5"), `--set trials.time: "5" is no duration; say in what: 5s, 5m`)
+	f(set("budget", "1s"), `--set budget: 1s is too short for a single round: its 5 trials take 1m55s at least; give it more, or make trials.time or trials.warmup shorter`)
 	f(set("budget", "0s"), `--set budget: 0s is too short; at least 1ns`)
 	f(set("threads", "8"), `--set threads: the axis threads sets it on every level; use --axis threads=VALUE,VALUE`)
 	f(set("axes", "[]"), `--set axes: levels of axes are not set by path; use --axis NAME=VALUE,VALUE`)
@@ -335,6 +342,14 @@ func TestShowOfTexts(t *testing.T) {
 	} {
 		good(t, text, plan.Options{})
 	}
+}
+
+// TestBudgetOfOneRound gives budgets in which a round just fits, and plans whose trials take as long as their SQL does.
+func TestBudgetOfOneRound(t *testing.T) {
+	good(t, load+"budget: 46s\n", plan.Options{})
+	good(t, load+"budget: 23s\ntrials: {control: false}\n", plan.Options{})
+	good(t, load+"budget: 4s\ntrials: {time: 1s, warmup: 1s..9s}\n", plan.Options{})
+	good(t, head+"budget: 1s\nprobe: {name: a, sql: SELECT 1}\n", plan.Options{})
 }
 
 func TestBaseline(t *testing.T) {

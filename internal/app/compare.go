@@ -58,15 +58,34 @@ type Comparison struct {
 }
 
 // MissingServersError names the servers of a plan that are not on this machine.
-type MissingServersError struct{ Specs []string }
+type MissingServersError struct {
+	Specs   []string // flavors with or without a version, no paths
+	Offered []string // those whose flavor can be fetched here
+}
 
 func (e *MissingServersError) Error() string {
-	how := make([]string, len(e.Specs))
-	for i, s := range e.Specs {
-		how[i] = "`dyno sandbox install " + s + "`"
+	var ways, unpack []string
+	for _, s := range e.Specs {
+		if !slices.Contains(e.Offered, s) {
+			unpack = append(unpack, s)
+		}
 	}
-	return fmt.Sprintf("not on this machine: %s; get it with %s or --install, or name another server with --axis server=…",
-		strings.Join(e.Specs, ", "), strings.Join(how, ", "))
+	if cs := e.Commands(); len(cs) > 0 {
+		ways = append(ways, "get it with `"+strings.Join(cs, "`, `")+"` or --install")
+	}
+	if len(unpack) > 0 {
+		ways = append(ways, "nobody offers "+strings.Join(unpack, ", ")+" to be fetched: unpack its archive and name the directory with --server-dir")
+	}
+	return fmt.Sprintf("not on this machine: %s; %s; or name another server with --axis server=…", strings.Join(e.Specs, ", "), strings.Join(ways, "; "))
+}
+
+// Commands returns those that fetch what can be fetched.
+func (e *MissingServersError) Commands() []string {
+	var cs []string
+	for _, s := range e.Offered {
+		cs = append(cs, "dyno sandbox install "+s)
+	}
+	return cs
 }
 
 func (a *App) experiments() string            { return filepath.Join(a.Home, "experiments") }
@@ -128,16 +147,18 @@ func (c *Comparison) servers(ctx context.Context) error {
 		_, err := c.yard.Resolve(ctx, spec)
 		switch {
 		case err == nil:
-		case !errors.Is(err, sandbox.ErrNoServer):
+		case !errors.Is(err, sandbox.ErrNoServer), spec == "", strings.Contains(spec, "/"): // what is wrong at a path nobody can fetch
 			return err
 		case c.o.Install:
 			if _, err := c.yard.Install(ctx, spec, c.o.Progress); err != nil {
 				return err
 			}
-		case spec == "":
-			return err
 		default:
 			missing.Specs = append(missing.Specs, spec)
+			flavor, _, _ := strings.Cut(spec, "@")
+			if slices.ContainsFunc(c.yard.Offers(), func(o sandbox.Offer) bool { return o.Flavor == flavor }) {
+				missing.Offered = append(missing.Offered, spec)
+			}
 		}
 	}
 	if len(missing.Specs) > 0 {

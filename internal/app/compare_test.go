@@ -47,3 +47,28 @@ func TestNoTrials(t *testing.T) {
 		t.Errorf("%d trials of %q, left %v (%v)", len(r.Trials), c.ID, left, lerr)
 	}
 }
+
+// TestMissingServers shows what is said of servers that are not there: of a path what is wrong with it, of others how to get them.
+func TestMissingServers(t *testing.T) {
+	f := func(install bool, servers, want string, not ...string) {
+		t.Helper()
+		_, c := prepared(t, strings.Replace(tinyPlan, "server: mariadb", "servers: ["+servers+"]", 1))
+		c.o.Install = install
+		err := c.servers(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", servers, err, want)
+		}
+		for _, n := range not {
+			if err != nil && strings.Contains(err.Error(), n) {
+				t.Errorf("%s: %v has %q", servers, err, n)
+			}
+		}
+	}
+	for _, install := range []bool{false, true} {
+		f(install, "/nowhere/mysqld", "/nowhere/mysqld: no such file or directory", "install")
+		f(install, "/bin/true", "/bin/true", "install", "not a flavor")
+	}
+	f(false, "mysql@1.2", "not on this machine: mysql@1.2; get it with `dyno sandbox install mysql@1.2` or --install; or name", "--server-dir")
+	f(false, "percona@1.2", "nobody offers percona@1.2 to be fetched: unpack its archive and name the directory with --server-dir", "sandbox install", "--install")
+	f(false, "mysql@1.2, percona@1.2", "not on this machine: mysql@1.2, percona@1.2; get it with `dyno sandbox install mysql@1.2` or --install; nobody offers percona@1.2 ", "install percona")
+}

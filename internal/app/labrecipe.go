@@ -196,9 +196,7 @@ func (l *Lab) Recipe(ctx context.Context, name, scale string, set map[string]str
 	var missing *MissingServersError
 	switch {
 	case errors.As(err, &missing):
-		for _, s := range missing.Specs {
-			x.Missing, x.Install = append(x.Missing, s), append(x.Install, "dyno sandbox install "+s)
-		}
+		x.Missing, x.Install = append(x.Missing, missing.Specs...), append(x.Install, missing.Commands()...)
 		return x, nil
 	case err != nil:
 		x.Problems = append(x.Problems, err.Error())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,12 +27,15 @@ import (
 
 // CompareOptions says which experiment to run.
 type CompareOptions struct {
-	Text   []byte // the plan
-	File   string // it came from, for messages
-	Scale  string
-	Axes   map[string][]string // see plan.Options
-	Set    map[string]string
-	Resume string // id of an experiment to go on with; Text is then that experiment's own when empty
+	Text  []byte // the plan
+	File  string // it came from, for messages
+	Scale string
+	Axes  map[string][]string // see plan.Options
+	Set   map[string]string
+	// Resume is the id of an experiment to go on with. Without a Text it is gone on with as it was begun: Scale, Axes and Set may only say what
+	// held then, and Recipe, when it is not empty, must be the name of its plan.
+	Resume string
+	Recipe string
 
 	ServerDirs []string
 	Install    bool // fetch servers that are not there
@@ -56,6 +60,11 @@ type Comparison struct {
 	yard  *sandbox.Yard
 	stand *stand.Stand
 }
+
+// ResumeError says that an experiment cannot be gone on with as it was asked for, and why.
+type ResumeError struct{ ID, Why string }
+
+func (e *ResumeError) Error() string { return "resume " + e.ID + ": " + e.Why }
 
 // MissingServersError names the servers of a plan that are not on this machine.
 type MissingServersError struct {
@@ -104,6 +113,9 @@ func (a *App) PrepareComparison(ctx context.Context, o CompareOptions) (*Compari
 		}
 		c.Done = len(k.Trials)
 		if len(o.Text) == 0 {
+			if err := o.begunSo(k.Header); err != nil {
+				return nil, err
+			}
 			c.o.Text, c.o.File = []byte(k.Header.Plan), "plan of "+o.Resume
 			c.o.Scale, c.o.Axes, c.o.Set = k.Header.Scale, k.Header.Axes, k.Header.Set
 		}
@@ -112,6 +124,9 @@ func (a *App) PrepareComparison(ctx context.Context, o CompareOptions) (*Compari
 	c.Plan, err = plan.Parse(c.o.Text, plan.Options{File: c.o.File, Scale: c.o.Scale, Axes: c.o.Axes, Set: c.o.Set, Workloads: a.Workloads()})
 	if err != nil {
 		return nil, err
+	}
+	if o.Resume != "" && o.Recipe != "" && c.Plan.Name != o.Recipe {
+		return nil, &ResumeError{o.Resume, fmt.Sprintf("it is of %s, not of the recipe %s; `dyno compare --resume %s` goes on with it", c.Plan.Name, o.Recipe, o.Resume)}
 	}
 	if c.Variants, err = c.Plan.Variants(); err != nil {
 		return nil, err
@@ -132,6 +147,48 @@ func (a *App) PrepareComparison(ctx context.Context, o CompareOptions) (*Compari
 		c.Begun = a.begun(c.Plan.Hash())
 	}
 	return c, nil
+}
+
+// begunSo refuses options that an experiment was not begun with: what its trials measure cannot change on the way.
+func (o *CompareOptions) begunSo(h trials.Header) error {
+	var other []string
+	differ := func(given, was string) {
+		if was == "" {
+			was = "without it"
+		} else {
+			was = "with " + was
+		}
+		other = append(other, "it was begun "+was+", not with "+given)
+	}
+	if o.Scale != "" && o.Scale != h.Scale {
+		was := ""
+		if h.Scale != "" {
+			was = "--scale " + h.Scale
+		}
+		differ("--scale "+o.Scale, was)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Axes)) {
+		write := func(levels []string) string { return "--axis " + name + "=" + strings.Join(levels, ",") }
+		switch was, ok := h.Axes[name]; {
+		case !ok:
+			differ(write(o.Axes[name]), "")
+		case !slices.Equal(was, o.Axes[name]):
+			differ(write(o.Axes[name]), write(was))
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(o.Set)) {
+		write := func(value string) string { return "--set " + path + "=" + value }
+		switch was, ok := h.Set[path]; {
+		case !ok:
+			differ(write(o.Set[path]), "")
+		case was != o.Set[path]:
+			differ(write(o.Set[path]), write(was))
+		}
+	}
+	if len(other) == 0 {
+		return nil
+	}
+	return &ResumeError{o.Resume, strings.Join(other, "; ") + ": leave that out, or begin a new experiment"}
 }
 
 // servers makes sure that all server builds are there.

@@ -37,7 +37,7 @@ func (x *compareFlags) add(c *cobra.Command) {
 	f.BoolVar(&x.dryRun, "dry-run", false, "show the runs, the time and what they take, and run nothing")
 	f.StringArrayVar(&x.axes, "axis", nil, "other values for an axis of the plan, NAME=VALUE,VALUE…; may be repeated")
 	f.StringArrayVar(&x.set, "set", nil, "another value in the plan, such as trials.time=5s or settings.innodb_buffer_pool_size=1G; may be repeated")
-	f.StringVar(&x.o.Resume, "resume", "", "go on with this experiment (x-…)")
+	f.StringVar(&x.o.Resume, "resume", "", "go on with this experiment (x-…), with the plan and the options that it was begun with")
 	f.StringArrayVar(&x.o.ServerDirs, "server-dir", nil, "also look for server builds here; may be repeated")
 	f.BoolVar(&x.o.Install, "install", false, "fetch the servers that are not on this machine")
 	f.BoolVar(&x.o.DropData, "drop-data", false, "remove the data sets in the end; they are kept for the next time otherwise")
@@ -183,6 +183,10 @@ func (e *env) runComparison(ctx context.Context, x *compareFlags) (*trial.Result
 	x.o.Progress = e.progress()
 	x.o.Note = w.note
 	c, err := e.app.PrepareComparison(ctx, x.o)
+	var other *app.ResumeError
+	if errors.As(err, &other) {
+		return nil, &exitError{exitUsage, err}
+	}
 	if err != nil {
 		return nil, e.problems(err)
 	}

@@ -68,8 +68,14 @@ minutes on two CPUs; its grid is a part of the full one, and every cell tells it
 		if err != nil {
 			return err
 		}
-		if x.o.Resume == "" {
+		switch {
+		case x.o.Resume == "":
 			x.o.Text, x.o.File = r.Text, "recipe "+r.Name
+		case !c.Flags().Changed("scale"): // that of the experiment
+			x.o.Scale = ""
+			fallthrough
+		default:
+			x.o.Recipe = r.Name
 		}
 		_, err = e.runComparison(c.Context(), x)
 		return err

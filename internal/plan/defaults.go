@@ -80,6 +80,9 @@ func (r *reader) defaults(d *draft, vs []Variant, place *node) {
 			}
 		}
 	}
+	if stepsDiffer(vs) {
+		fresh = FreshData
+	}
 	if d.rounds != nil {
 		rounds = *d.rounds
 	}
@@ -161,6 +164,15 @@ func (r *reader) variants(vs []Variant, place *node) (kind string) {
 		}
 	}
 	return kind
+}
+
+// stepsDiffer reports whether variants do different things before or after their trials. What a step does to the data of one, the next one would
+// find, the control too, so that nothing would show it.
+func stepsDiffer(vs []Variant) bool {
+	return slices.ContainsFunc(vs, func(v Variant) bool {
+		c, first := v.Config, vs[0].Config
+		return !slices.Equal(c.Before, first.Before) || !slices.Equal(c.After, first.After)
+	})
 }
 
 // maxTables bounds the tables of all workloads that are built to check their options: what is left is checked option by option only.

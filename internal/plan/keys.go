@@ -178,7 +178,7 @@ func trialsKeys() []key[draft] {
 		at("margin", "Differences up to this are the same.", portion(0.001, 0.5), func(d *draft) *float64 { return &d.Trials.Margin }).or("2%").eg("2%"),
 		at("confidence", "Of the verdicts, over all of them.", portion(0.5, 0.9999), func(d *draft) *float64 { return &d.Trials.Conf }).or("95%").eg("95%"),
 		at("fresh", "What a trial begins with: restored data and a restarted server (data), a restarted server (server), the running server (none), or the running server under its running load (live).", oneOf(FreshData, FreshServer, FreshNone, FreshLive), func(d *draft) *Fresh { return &d.Trials.Fresh }).
-			or("data when the workload writes, server when it only reads, none for probes and values read"),
+			or("data when the workload writes or variants differ in their steps (before, after), else server for a workload and none for probes and values read"),
 		at("turns", "How long the turns are that the variants of a round take under one load on one server, until each has had its time; the beginning of each turn, at least 20ms, is left out. For variants that differ in CPU quotas and set alone, and whose effect does not linger. 0: each variant has trials of its own.", some(span(0)), func(d *draft) **Duration { return &d.turns }).
 			or("200ms when the variants differ in CPU quotas alone and the load only reads or is live, else 0").eg("200ms"),
 		at("raw", "Judge rates as they are. Otherwise they are corrected for the speed of the server's CPUs, which is measured beside the load: virtual CPUs run now faster, now slower.", flag(), func(d *draft) *bool { return &d.Trials.Raw }).or("false"),

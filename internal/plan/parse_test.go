@@ -330,6 +330,35 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// TestFreshOfSteps gives what a trial begins with where variants differ in their steps, and where the plan says it.
+func TestFreshOfSteps(t *testing.T) {
+	f := func(text string, want plan.Fresh) {
+		t.Helper()
+		if got := good(t, text, plan.Options{}).Trials.Fresh; got != want {
+			t.Errorf("%s\nbegins with %s, want %s", text, got, want)
+		}
+	}
+	const probe = head + "probe: {name: a, sql: SELECT 1}\n"
+	const read = head + "read: {a: SELECT 1}\n"
+	step := func(which, what string) string {
+		return "axes: [{name: how, levels: [{name: plain}, {name: changed, " + which + ": {" + what + "}}]}]\n"
+	}
+	for _, which := range []string{"before", "after"} {
+		for _, what := range []string{"sql: UPDATE t SET a = 1", "shell: 'echo a'"} {
+			f(load+step(which, what), plan.FreshData)
+			f(probe+step(which, what), plan.FreshData)
+			f(read+step(which, what), plan.FreshData)
+		}
+	}
+	f(load+"axes: [{name: how, levels: [{name: a, before: {sql: A}}, {name: b, before: {sql: B}}]}]\n", plan.FreshData)
+	f(load+"axes: [{limit: cpu, values: [none, 50%]}, {name: how, levels: [{name: a}, {name: b, before: {sql: B}}]}]\n", plan.FreshData)
+	for _, fresh := range []plan.Fresh{plan.FreshServer, plan.FreshNone, plan.FreshLive} { // who says it knows what the steps do
+		f(load+step("before", "sql: A")+"trials: {fresh: "+string(fresh)+"}\n", fresh)
+	}
+	f(load+"before: {sql: A}\naxes: [{threads: [1, 2]}]\n", plan.FreshServer) // the same for all
+	f(probe+"before: {sql: A}\naxes: [{setting: a, values: [0, 1]}]\n", plan.FreshNone)
+}
+
 // TestShowOfTexts gives plans whose first value is a text, and may be: nothing is compared, or what is called like a text of a probe is read.
 func TestShowOfTexts(t *testing.T) {
 	predicts := head + "read: {pool: SELECT 1}\npredict: {pool: buffer_pool_size}\nshow: [pool_check, pool]\n"

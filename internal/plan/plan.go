@@ -146,7 +146,7 @@ type Trials struct {
 type Fresh string
 
 const (
-	FreshData   Fresh = "data"   // restored data and a restarted server; the default for loads that write
+	FreshData   Fresh = "data"   // restored data and a restarted server; the default for loads that write, and where variants differ in their steps
 	FreshServer Fresh = "server" // a restarted server on the data as they are; the default for loads that read only
 	FreshNone   Fresh = "none"   // the running server, as far as the variants differ in nothing that needs a start
 	// FreshLive goes on with the running load, too: variants that differ in limits, CPUs, set and steps alone are put in force under it, so

@@ -295,11 +295,16 @@ func (a *App) Experiments() ([]ExperimentLine, error) {
 
 // Compare runs a prepared experiment, or goes on with it, and keeps every trial, the result and its report. The result is returned
 // also when the experiment was stopped; Result.Stopped then says why, and the id resumes it. An experiment that ended without a trial is an
-// error, and nothing is kept of it.
+// error, and nothing is kept of it, and so is one beside another that is under way.
 func (a *App) Compare(ctx context.Context, c *Comparison) (r trial.Result, html string, err error) {
 	if len(c.Needs.Problems) > 0 {
 		return r, "", fmt.Errorf("run %s: %s", c.Plan.Name, strings.Join(c.Needs.Problems, "; "))
 	}
+	free, err := a.alone()
+	if err != nil {
+		return r, "", fmt.Errorf("run %s: %w", c.Plan.Name, err)
+	}
+	defer func() { err = errors.Join(err, free()) }()
 	d, err := a.openExperiment(ctx, c)
 	if err != nil {
 		return r, "", err

@@ -1,13 +1,14 @@
 package app
 
 import (
-	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"dyno/internal/plan"
 	"dyno/internal/stand"
+	"dyno/internal/store/trials"
 )
 
 // prepared returns an app with a home of its own, and the comparison of a plan for which no server was looked for.
@@ -42,7 +43,7 @@ func TestNoTrials(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "run tiny: it ended before its first trial: the budget of 1 s") {
 		t.Errorf("%v", err)
 	}
-	left, lerr := os.ReadDir(a.experiments())
+	left, lerr := a.Experiments()
 	if len(r.Trials) != 0 || c.ID != "" || len(left) != 0 || lerr != nil {
 		t.Errorf("%d trials of %q, left %v (%v)", len(r.Trials), c.ID, left, lerr)
 	}
@@ -71,4 +72,43 @@ func TestMissingServers(t *testing.T) {
 	f(false, "mysql@1.2", "not on this machine: mysql@1.2; get it with `dyno sandbox install mysql@1.2` or --install; or name", "--server-dir")
 	f(false, "percona@1.2", "nobody offers percona@1.2 to be fetched: unpack its archive and name the directory with --server-dir", "sandbox install", "--install")
 	f(false, "mysql@1.2, percona@1.2", "not on this machine: mysql@1.2, percona@1.2; get it with `dyno sandbox install mysql@1.2` or --install; nobody offers percona@1.2 ", "install percona")
+}
+
+// TestOneExperimentAtATime begins one beside another of the same home, which is refused until the other one has ended. What has no time for a
+// trial shows that it was begun.
+func TestOneExperimentAtATime(t *testing.T) {
+	a, c := prepared(t, tinyPlan)
+	c.Plan.Budget = plan.Duration(time.Second)
+	begins := func(want string) {
+		t.Helper()
+		if _, _, err := a.Compare(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	const done = "it ended before its first trial"
+	other := &App{Home: a.Home}
+
+	free, err := other.alone()
+	if err != nil {
+		t.Fatal(err)
+	}
+	begins("run tiny: another experiment begins")
+	dir := filepath.Join(a.experiments(), "x-other")
+	d, err := trials.Create(dir, trials.Header{ID: "x-other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begins("run tiny: experiment x-other (process ")
+	if err := free(); err != nil {
+		t.Fatal(err)
+	}
+	begins("experiment x-other") // its process knows no lock for all
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	begins(done)
+	begins(done) // it does not stand in its own way
+	if all, err := a.Experiments(); err != nil || len(all) != 1 {
+		t.Errorf("left: %+v, %v", all, err)
+	}
 }

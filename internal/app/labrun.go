@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"dyno/internal/event"
@@ -76,16 +78,51 @@ func (l *Lab) Live(task string) (LabLive, bool) {
 
 // experimenting returns the id of an experiment that some process carries out on this machine, below the same home; "" when none does.
 func (a *App) experimenting() string {
+	id, _ := a.underWay()
+	return id
+}
+
+// underWay is experimenting with the process. One that was killed is not under way, whoever has its number now.
+func (a *App) underWay() (id string, pid int) {
 	entries, err := os.ReadDir(a.experiments())
 	if err != nil {
-		return ""
+		return "", 0
 	}
 	for _, e := range entries {
-		if _, busy := trials.Busy(a.experimentDir(e.Name())); busy {
-			return e.Name()
+		if pid, busy := trials.Busy(a.experimentDir(e.Name())); busy {
+			return e.Name(), pid
 		}
 	}
-	return ""
+	return "", 0
+}
+
+// alone makes sure that no other process carries out an experiment below this home until free is called: both would bind themselves to the
+// same CPUs. The lock ends with the process, however it ends.
+func (a *App) alone() (free func() error, err error) {
+	if err := os.MkdirAll(a.Home, 0o755); err != nil { // the servers' account must be able to enter
+		return nil, err
+	}
+	if err := os.MkdirAll(a.experiments(), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(a.experiments(), "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), f.Close())
+	}
+	id, pid := a.underWay() // also one of a version that knows no such lock
+	switch {
+	case id != "":
+		err = fmt.Errorf("experiment %s (process %d) runs on this machine, and two at a time spoil each other's figures; wait for it or end it first", id, pid)
+	case err != nil:
+		err = errors.New("another experiment begins or ends on this machine, and two at a time spoil each other's figures; wait for it")
+	default:
+		return f.Close, nil
+	}
+	return nil, errors.Join(err, f.Close())
 }
 
 // RunRecipe starts a recipe as a task whose result is the experiment's id. What is wrong with it is told before anything starts.

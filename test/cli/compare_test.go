@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,12 +69,48 @@ func (c *comparison) trials(t *testing.T, n int) {
 	}
 }
 
-// TestCompareKilled kills Dyno in the middle of a comparison, then a server in the middle of what goes on: the result is complete, and
-// what had been measured before is in it.
-func TestCompareKilled(t *testing.T) {
+// TestCompareTwice begins a comparison beside another one: it is refused while the other one runs, and not when that was killed.
+func TestCompareTwice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs real servers")
 	}
+	home, _ := ownHome(t)
+	file := filepath.Join(t.TempDir(), "killed.yaml")
+	if err := os.WriteFile(file, []byte(killedPlan[1:]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	first := compareWith(t, home, file)
+	first.trials(t, 1)
+	dirs, err := filepath.Glob(filepath.Join(home, "experiments", "x-*"))
+	if err != nil || len(dirs) != 1 {
+		t.Fatalf("experiments: %v, %v", dirs, err)
+	}
+	second := compareWith(t, home, file)
+	if second.lines.Scan() {
+		t.Errorf("beside another one it says %s", second.lines.Text())
+	}
+	_ = second.cmd.Wait()
+	want := fmt.Sprintf("experiment %s (process %d) runs on this machine", filepath.Base(dirs[0]), first.cmd.Process.Pid)
+	if code := second.cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(second.said.String(), want) {
+		t.Errorf("exit %d: %s; want %q", code, second.said.String(), want)
+	}
+	if now, err := filepath.Glob(filepath.Join(home, "experiments", "x-*")); err != nil || len(now) != 1 {
+		t.Errorf("experiments: %v, %v", now, err)
+	}
+	first.trials(t, 1) // nothing happened to it
+	first.cmd.Process.Kill()
+	first.cmd.Wait()
+	third := compareWith(t, home, file)
+	third.trials(t, 1)
+	third.cmd.Process.Signal(os.Interrupt)
+	for third.lines.Scan() {
+	}
+	third.cmd.Wait()
+}
+
+// ownHome returns a home that the servers' account can enter, and its sandboxes, which are removed in the end.
+func ownHome(t *testing.T) (string, *sandbox.Yard) {
+	t.Helper()
 	home, err := os.MkdirTemp("/var/tmp", "dyno-cli-")
 	if err != nil {
 		t.Fatal(err)
@@ -91,6 +128,16 @@ func TestCompareKilled(t *testing.T) {
 		}
 		os.RemoveAll(home)
 	})
+	return home, y
+}
+
+// TestCompareKilled kills Dyno in the middle of a comparison, then a server in the middle of what goes on: the result is complete, and
+// what had been measured before is in it.
+func TestCompareKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs real servers")
+	}
+	home, y := ownHome(t)
 	file := filepath.Join(t.TempDir(), "killed.yaml")
 	if err := os.WriteFile(file, []byte(killedPlan[1:]), 0o644); err != nil {
 		t.Fatal(err)

@@ -243,7 +243,7 @@ func (a *App) begun(hash string) (ids []string) {
 		return nil
 	}
 	for _, k := range all {
-		if k.Hash == hash && !k.Complete && k.Trials > 0 {
+		if _, busy := trials.Busy(a.experimentDir(k.ID)); k.Hash == hash && !k.Complete && k.Trials > 0 && !busy {
 			ids = append(ids, k.ID)
 		}
 	}

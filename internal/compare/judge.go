@@ -447,11 +447,14 @@ func (j *judgement) remarks() (warnings []string) {
 	}
 	for _, s := range order {
 		k := kinds[s]
-		so := ""
-		if k.other {
-			so = "this or alike "
+		switch {
+		case k.other:
+			warnings = append(warnings, fmt.Sprintf("%s (this or alike in %d of %d trials)", k.text, k.in, all))
+		case k.in < all:
+			warnings = append(warnings, fmt.Sprintf("%s (in %d of %d trials)", k.text, k.in, all))
+		default:
+			warnings = append(warnings, k.text)
 		}
-		warnings = append(warnings, fmt.Sprintf("%s (%sin %d of %d %s)", k.text, so, k.in, all, plural(all, "trial", "trials")))
 	}
 	return warnings
 }

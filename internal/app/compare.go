@@ -236,7 +236,7 @@ func (a *App) keptExperiment(id string) (trials.Kept, error) {
 	return k, err
 }
 
-// begun returns the ids of experiments with that hash that have not come to their end, oldest first.
+// begun returns the ids of experiments with that hash that have not come to their end and that nobody is at, oldest first.
 func (a *App) begun(hash string) (ids []string) {
 	all, err := a.Experiments()
 	if err != nil {

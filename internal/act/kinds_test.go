@@ -177,6 +177,26 @@ func TestKindsRefuse(t *testing.T) {
 			f(finding.Action{Kind: finding.AlterTable, Table: table}, "names no change")
 			f(finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.DropColumn, Column: "j"}}}, "nothing takes back")
 			f(finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.ModifyColumn, Column: "zz", Definition: "int"}}}, "no column zz")
+			// Texts that a number would not keep.
+			s.Exec(t, "USE `my``shop`", "CREATE TABLE texts (id INT PRIMARY KEY, zeros VARCHAR(10), word CHAR(10), frac TEXT, num VARCHAR(20) CHARACTER SET latin1, at VARCHAR(30))",
+				"INSERT INTO texts VALUES (1, '7', '7', '1', '-12', '2026-11-22'), (2, '007', 'x', '1.5', '40', '2026-11-21'), (3, NULL, NULL, NULL, NULL, NULL)")
+			texts := schema.Ref{Schema: table.Schema, Table: "texts"}
+			typed := func(column, definition string) finding.Action {
+				return finding.Action{Kind: finding.AlterTable, Table: texts, Changes: []schema.Change{{Kind: schema.ModifyColumn, Column: column, Definition: definition}}}
+			}
+			f(typed("zeros", "int"), "1 of the rows hold texts in column zeros")
+			f(typed("word", "bigint unsigned"), "1 of the rows")
+			f(typed("frac", "int"), "1 of the rows")
+			f(typed("frac", "decimal(10,2)"), "2 of the rows") // 1.5 becomes 1.50
+			f(typed("num", "int unsigned"), "1 of the rows")
+			f(typed("at", "datetime"), "2 of the rows")
+			f(typed("num", "double"), "is not known")
+			for column, definition := range map[string]string{"num": "int", "at": "date", "zeros": "varchar(20)", "word": "varchar(30)"} {
+				a := typed(column, definition)
+				if p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, Options{Blocking: true}); err != nil || !p.OK() {
+					t.Errorf("%s as %s: %q, %v", column, definition, p.Blockers, err)
+				}
+			}
 			if flavor == "mariadb" {
 				f(set("innodb_log_buffer_size", "1"), "cannot be changed while the server runs")
 			}

@@ -77,6 +77,9 @@ func (c *alterTable) fill(ctx context.Context, t *target.Target, p *Preview, o o
 			o.block("column %s %s: change it by hand", x.Column, why)
 		}
 		p.Action.Changes[i].Definition = whole
+		if err := texts(ctx, t, tab, p.Action.Changes[i], o); err != nil {
+			return err
+		}
 	}
 	c.a.Changes = p.Action.Changes
 	p.Action.SQL = c.alteration(c.a.Changes).Statement()

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/capture"
 	"dyno/internal/catalog"
 	"dyno/internal/progress"
 	"dyno/internal/schema"
@@ -37,11 +36,11 @@ func (w *trying) copy(ctx context.Context, ref schema.Ref) (*copied, error) {
 	c := &copied{columns: map[string][]string{}}
 	w.copied[ref] = c
 	begin := time.Now()
-	from, err := capture.Limited(ctx, w.from, tryRead)
+	from, err := target.Limited(ctx, w.from, tryRead)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = capture.Discard(from) }()
+	defer func() { _ = target.Discard(from) }()
 	tables, err := catalog.Tables(ctx, from, []schema.Ref{ref})
 	if err != nil {
 		return nil, w.from.Wrap("read the table "+ref.String(), err)

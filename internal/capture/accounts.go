@@ -40,11 +40,11 @@ func accounts(ctx context.Context, t *target.Target) ([]snapshot.Account, snapsh
 }
 
 func readAccounts(ctx context.Context, t *target.Target) ([]snapshot.Account, error) {
-	conn, err := Limited(ctx, t, questionTime)
+	conn, err := target.Limited(ctx, t, questionTime)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = Discard(conn) }()
+	defer func() { _ = target.Discard(conn) }()
 	// Which columns the table has differs by version, and an account sees only those that it may read.
 	_, rows, err := asked(ctx, conn, "accounts", "SHOW COLUMNS FROM mysql.user")
 	if err != nil {

@@ -30,7 +30,7 @@ type Explainer struct {
 
 // NewExplainer takes a connection of the target's pool, which Close ends.
 func NewExplainer(ctx context.Context, t *target.Target) (*Explainer, error) {
-	conn, err := Limited(ctx, t, questionTime)
+	conn, err := target.Limited(ctx, t, questionTime)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func NewExplainer(ctx context.Context, t *target.Target) (*Explainer, error) {
 
 // Close ends the connection: with its limits of time and its default database it is of no use to others.
 func (x *Explainer) Close() error {
-	return Discard(x.conn)
+	return target.Discard(x.conn)
 }
 
 func (x *Explainer) exec(ctx context.Context, q string) error {
@@ -52,8 +52,8 @@ func (x *Explainer) exec(ctx context.Context, q string) error {
 func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.Plan, error) {
 	outer := ctx
 	if x.lost {
-		_ = Discard(x.conn)
-		conn, err := Limited(ctx, x.t, questionTime)
+		_ = target.Discard(x.conn)
+		conn, err := target.Limited(ctx, x.t, questionTime)
 		if err != nil {
 			return explain.Plan{Class: id}, err
 		}

@@ -19,11 +19,11 @@ const inventoryTime = 2 * time.Second
 // inventory adds all tables that there is time for to those of the snapshot, and how often each index was used. What it could not read it
 // says in a source; an error means that the server went away.
 func (q questioner) inventory(ctx context.Context) error {
-	conn, err := Limited(ctx, q.t, inventoryTime)
+	conn, err := target.Limited(ctx, q.t, inventoryTime)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = Discard(conn) }()
+	defer func() { _ = target.Discard(conn) }()
 	began := time.Now()
 	src := snapshot.Source{Name: "tables", State: snapshot.OK, Reads: 1}
 	var have []schema.Ref
@@ -55,11 +55,11 @@ func (q questioner) inventory(ctx context.Context) error {
 
 // uses fills in how many rows each index has handled since the server began to count.
 func (q questioner) uses(ctx context.Context) error {
-	conn, err := Limited(ctx, q.t, questionTime) // another one: the one before may have been lost to its limit
+	conn, err := target.Limited(ctx, q.t, questionTime) // another one: the one before may have been lost to its limit
 	if err != nil {
 		return err
 	}
-	defer func() { _ = Discard(conn) }()
+	defer func() { _ = target.Discard(conn) }()
 	use, err := catalog.IndexUse(ctx, conn, 5*snapshot.MaxTables)
 	if err != nil {
 		return err

@@ -89,11 +89,11 @@ var askPrograms = "SELECT LOWER(OBJECT_TYPE), OBJECT_SCHEMA, OBJECT_NAME, COUNT_
 func (p *programs) read(ctx context.Context) (map[program]counted, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*questionTime)
 	defer cancel()
-	conn, err := Limited(ctx, p.t, questionTime)
+	conn, err := target.Limited(ctx, p.t, questionTime)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = Discard(conn) }()
+	defer func() { _ = target.Discard(conn) }()
 	began := time.Now()
 	_, rows, err := asked(ctx, conn, "programs", askPrograms)
 	if err != nil {
@@ -149,11 +149,11 @@ func (p *programs) end(ctx context.Context) ([]snapshot.Program, error) {
 func (p *programs) define(ctx context.Context, list []snapshot.Program) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*questionTime)
 	defer cancel()
-	conn, err := Limited(ctx, p.t, questionTime)
+	conn, err := target.Limited(ctx, p.t, questionTime)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = Discard(conn) }()
+	defer func() { _ = target.Discard(conn) }()
 	for i := range list {
 		x := &list[i]
 		q := "SELECT ROUTINE_DEFINITION, '' FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = %s AND ROUTINE_NAME = %s"

@@ -80,11 +80,11 @@ func (q questioner) sample(ctx context.Context, list []wanted) error {
 	outer, began := ctx, time.Now()
 	ctx, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
-	conn, err := Limited(ctx, q.t, sampleTime/2)
+	conn, err := target.Limited(ctx, q.t, sampleTime/2)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = Discard(conn) }()
+	defer func() { _ = target.Discard(conn) }()
 	for _, w := range list[:min(len(list), sampleTables)] {
 		i := slices.IndexFunc(q.s.Tables, func(t schema.Table) bool { return t.Ref == w.ref })
 		if i < 0 || q.s.Tables[i].View {

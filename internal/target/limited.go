@@ -1,4 +1,4 @@
-package capture
+package target
 
 import (
 	"context"
@@ -9,13 +9,12 @@ import (
 	"time"
 
 	"dyno/internal/sqltext"
-	"dyno/internal/target"
 )
 
 // Limited takes a connection of the target's pool on which the server itself ends a SELECT that takes longer than most, where it can
 // (MySQL 5.7, MariaDB 10.1), and on which nothing waits longer than that, and five seconds at most, for a table, which EXPLAIN too may have to, nor longer than a second
 // for a row's lock. End it with Discard.
-func Limited(ctx context.Context, t *target.Target, most time.Duration) (*sql.Conn, error) {
+func Limited(ctx context.Context, t *Target, most time.Duration) (*sql.Conn, error) {
 	conn, err := t.Conn(ctx)
 	if err != nil {
 		return nil, err

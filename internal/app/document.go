@@ -214,14 +214,18 @@ func ProofDocument(id string, e journal.Entry, p proof.Proof, before, after *sna
 }
 
 func proofSentence(p proof.Proof) string {
-	for _, c := range p.Touched {
+	for i, c := range p.Touched {
 		if v, ok := c.TimeRatio.Get(); ok {
 			b, a := c.Before.MeanSec.Or(0), c.After.MeanSec.Or(0)
 			word := "faster"
 			if v < 1 {
 				word, v = "slower", 1/v
 			}
-			return fmt.Sprintf("A call of the most expensive class it touches went from %s to %s: %s %s (means of %d and %d calls).",
+			which := "A call of the most expensive class it touches"
+			if i > 0 {
+				which = fmt.Sprintf("Of the most expensive class it touches nothing can be said; a call of %s, which took %s of the statement time before,", c.Class, unit.Percent(c.Before.Share))
+			}
+			return fmt.Sprintf("%s went from %s to %s: %s %s (means of %d and %d calls).", which,
 				unit.Seconds(b), unit.Seconds(a), strings.TrimPrefix(unit.Ratio(v), "×")+" times", word, c.Before.Calls, c.After.Calls)
 		}
 	}

@@ -7,10 +7,31 @@ import (
 
 	"dyno/internal/finding"
 	"dyno/internal/hist"
+	"dyno/internal/known"
 	"dyno/internal/metric"
+	"dyno/internal/proof"
 	"dyno/internal/run"
 	"dyno/internal/snapshot"
 )
+
+// TestProofSentence: what is said of the most expensive class is of that one.
+func TestProofSentence(t *testing.T) {
+	unseen := proof.Change{Class: "dear", Before: proof.Side{Seen: true, Share: 0.8}}
+	small := proof.Change{
+		Class: "cheap", TimeRatio: known.Of(10.0), Before: proof.Side{Seen: true, Share: 0.01, Calls: 5, MeanSec: known.Of(0.1)},
+		After: proof.Side{Seen: true, Calls: 6, MeanSec: known.Of(0.01)},
+	}
+	f := func(want string, touched ...proof.Change) {
+		t.Helper()
+		if got := proofSentence(proof.Proof{Touched: touched}); !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	f("A call of the most expensive class it touches went from 100 ms to 10 ms: 10.0 times faster", small, unseen)
+	f("Of the most expensive class it touches nothing can be said; a call of cheap, which took 1 % of the statement time before, went from", unseen, small)
+	f("The most expensive class it touches held 80 %", unseen)
+	f("No class that the change touches")
+}
 
 func TestSumKeepsOnlyMomentsThatAllHave(t *testing.T) {
 	a := metric.Series{Points: []metric.Point{{At: 1, Value: 1}, {At: 2, Value: 2}, {At: 3, Value: 3}}}

@@ -51,13 +51,26 @@ before the first statement is sent.`,
 			e.printPreview(in.Preview)
 		}
 		if !execute {
-			fmt.Fprintf(e.Out, "\nNothing was changed. To do it: dyno apply %s %s --execute\n", a[0], a[1])
+			e.notDone(in.Preview.OK(), "apply "+a[0]+" "+a[1], o)
 			return nil
 		}
 		entry, err := e.app.Apply(c.Context(), t, in, e.progress(), func(s string) { e.remark("%s", s) })
 		return e.acted(entry, err, "Done", fmt.Sprintf("To take it back: dyno undo %s --execute\nTo see what it brought, once traffic has run: dyno proof %[1]s", entry.ID))
 	}
 	return c
+}
+
+// notDone ends a dry run: with the command that does what was shown, unless something stands against it.
+func (e *env) notDone(can bool, command string, o act.Options) {
+	how := ""
+	if can {
+		how = " To do it: dyno " + command
+		if o.Blocking {
+			how += " --blocking"
+		}
+		how += " --execute"
+	}
+	fmt.Fprintf(e.Out, "\nNothing was changed.%s\n", how)
 }
 
 func (e *env) printPreview(p act.Preview) {
@@ -113,7 +126,7 @@ With --list it shows the journal, the newest action first, and asks no server.`,
 			e.printUndo(p)
 		}
 		if !execute {
-			fmt.Fprintf(e.Out, "\nNothing was changed. To do it: dyno undo %s --execute\n", entry.ID)
+			e.notDone(len(p.Against) == 0, "undo "+entry.ID, o)
 			return nil
 		}
 		o.Agreed = p.SQL

@@ -71,6 +71,14 @@ func (p *tickPrinter) tick(t run.Tick) {
 	}
 }
 
+// rest is what the last block of a run of that total is of: as sysbench does, of what came after the last checkpoint, but of all where nothing did.
+func (p *tickPrinter) rest(total run.Tick) run.Tick {
+	if p.checked && p.since.Length > 0 {
+		return p.since
+	}
+	return total
+}
+
 // warming shows how far the warm-up has got.
 func (p *tickPrinter) warming(t run.Tick) {
 	if p.warm.Total == 0 || p.warm.End {

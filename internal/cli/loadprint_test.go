@@ -85,6 +85,27 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
+// TestRest: a last checkpoint at the end of a run leaves no block of zeros behind it.
+func TestRest(t *testing.T) {
+	for checkpoints, want := range map[string]time.Duration{"--report-checkpoints=2,6": 6 * time.Second, "--report-checkpoints=2,5": time.Second} {
+		o, _, err := parsed(t, checkpoints)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newTickPrinter(&env{Streams: Streams{Out: &strings.Builder{}, Err: &strings.Builder{}}, output: "text"}, o)
+		total := run.Tick{}
+		for i := range 6 {
+			x := sampleTick()
+			x.Seq, x.At, x.Length = i, time.Unix(int64(i), 0), time.Second
+			p.tick(x)
+			total.Add(x)
+		}
+		if got := p.rest(total); got.Length != want {
+			t.Errorf("%s: the last block is of %v", checkpoints, got.Length)
+		}
+	}
+}
+
 func TestTicksAsJSON(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(printed(t, "json", 2)), "\n")
 	if len(lines) != 4 {

@@ -142,10 +142,7 @@ func (e *env) loadOnce(ctx context.Context, o *loadFlags, threads int, one func(
 		}{"summary", figuresOf(&r.Total, &r), r}), err)
 	}
 	e.mu.Lock()
-	total := r.Total
-	if p.checked { // counted anew since then, as sysbench does
-		total = p.since
-	}
+	total := p.rest(r.Total)
 	if o.histogram {
 		sysbenchHistogram(e.Out, felt(total))
 	} else {

@@ -73,7 +73,7 @@ type Comparison struct {
 	Version    int         `json:"version"`
 	A          Side        `json:"a"`
 	B          Side        `json:"b"`
-	Result     stat.Result `json:"result"`            // of B against A: worse, better, same, unstable, or invalid when no class could be judged
+	Result     stat.Result `json:"result"`            // of B against A: worse, better, same, unstable, or invalid when no class could be judged, a side has no statements, or different sources have no class in common
 	Reasons    []string    `json:"reasons,omitempty"` // why, in words
 	Notes      []string    `json:"notes,omitempty"`   // what limits this comparison
 	Margin     float64     `json:"margin"`
@@ -311,7 +311,18 @@ func (c *Comparison) conclude(o CompareOptions) {
 	if unclear > 0 {
 		say("%s with %.3g %% or more of the time may have changed or not: too few statements, or too much noise", countedClasses(unclear), 100*o.MinShare)
 	}
+	common := slices.ContainsFunc(c.Classes, func(x ClassCompared) bool { return x.A != nil && x.B != nil })
 	switch {
+	case c.A.Count == 0 || c.B.Count == 0: // a log that was rotated away, a time in which nothing was logged: not one statement is new by that
+		c.Result, c.Reasons = stat.Invalid, nil
+		for i, s := range []Side{c.A, c.B} {
+			if s.Count == 0 {
+				say("%s holds no statement", o.Sides[i])
+			}
+		}
+	case !common && c.A.Source != c.B.Source:
+		c.Result, c.Reasons = stat.Invalid, nil
+		say("%s and %s have no class in common and come from different sources, which may name the same classes differently", o.Sides[0], o.Sides[1])
 	case worse > 0 || fresh > 0:
 		c.Result = stat.Worse
 	case c.Judged == 0:

@@ -74,7 +74,15 @@ func TestCompareResult(t *testing.T) {
 	f(one("x", 0.02), one("x", 0.01), stat.Better, "1 class faster")
 	f(one("x", 0.01), one("y", 0.01), stat.Worse, "1 class not in A takes 5 % or more of the time of B")
 	f(map[string][][]float64{"x": {{1, 2, 3}}}, map[string][][]float64{"x": {{1, 2, 3}}}, stat.Invalid, "no class is in both often enough")
-	f(map[string][][]float64{}, map[string][][]float64{}, stat.Invalid, "no class")
+	f(map[string][][]float64{}, map[string][][]float64{}, stat.Invalid, "A holds no statement; B holds no statement")
+	f(map[string][][]float64{}, one("x", 0.01), stat.Invalid, "A holds no statement")
+	f(one("x", 0.01), map[string][][]float64{}, stat.Invalid, "B holds no statement")
+	// Sources may name one class differently: with none in common nothing is new by that.
+	from := func(source string, r Report) Report { r.Global.Source = source; return r }
+	slow, tables := from("slow log", reportOf(one("x", 0.01))), from("performance_schema", reportOf(one("y", 0.01)))
+	if c := Compare(slow, tables, "a", "b", CompareOptions{}); c.Result != stat.Invalid || !strings.Contains(strings.Join(c.Reasons, "; "), "different sources") {
+		t.Errorf("of two sources: %s %q", c.Result, c.Reasons)
+	}
 	// A class that hardly takes any time makes nothing worse.
 	f(map[string][][]float64{"x": steadyAt(1), "y": steadyAt(0.0001)}, map[string][][]float64{"x": steadyAt(1), "y": steadyAt(0.0003)}, stat.Same, "")
 	f(map[string][][]float64{"x": steadyAt(1)}, map[string][][]float64{"x": steadyAt(1), "y": steadyAt(0.0003)}, stat.Same, "")

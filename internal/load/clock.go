@@ -23,6 +23,7 @@ type clock struct {
 	cpu      time.Duration
 	total    run.Tick
 	complete bool          // the run reached its time or its number of events
+	settled  bool          // it ended because its rate was stationary
 	halted   time.Duration // when the run was stopped, since its start
 	due      uint64        // operations due by the end of the tick before
 	rates    []float64     // of the ticks that count
@@ -125,7 +126,7 @@ func (k *clock) watch(ctx context.Context, finished <-chan struct{}, failed <-ch
 			}
 			k.emit(now, false)
 			if k.crew.config.Steady && !stopping && k.steady() {
-				k.complete = true
+				k.complete, k.settled = true, true
 				stop()
 			}
 		}
@@ -194,7 +195,9 @@ func (k *clock) emit(now time.Time, last bool) {
 	switch {
 	case !t.Warm:
 		k.total.Add(t)
-		k.rates = append(k.rates, t.TPS())
+		if t.Length >= tick/2 { // what is left at the end has a rate by chance
+			k.rates = append(k.rates, t.TPS())
+		}
 		k.client.ownFigures.add(own)
 		k.client.still += k.still
 	case !now.Before(k.start):

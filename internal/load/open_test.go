@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -220,6 +221,8 @@ func TestSteadyRunEndsBeforeItsTime(t *testing.T) {
 		}
 		if r.Elapsed >= 90*time.Second {
 			t.Errorf("a rate that does not change did not become steady: %v", r.Warnings)
+		} else if said := strings.Join(r.Warnings, "; "); strings.Contains(said, "stationary") {
+			t.Errorf("it ended because the rate was stationary, and says %q", said)
 		}
 	})
 }

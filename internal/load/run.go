@@ -119,7 +119,7 @@ func (r runner) run(ctx context.Context, c Config, plan *workload.Plan, sink fun
 	if out.Invalid, warning = k.client.judge(); warning != "" {
 		out.Warnings = append(out.Warnings, warning)
 	}
-	if c.Steady && !k.steady() {
+	if c.Steady && !k.settled && !k.steady() {
 		out.Warnings = append(out.Warnings, "the rate did not become stationary: run longer, or look for what still changes")
 	}
 	return out, nil

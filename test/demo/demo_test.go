@@ -262,6 +262,9 @@ func TestApplyUndoProof(t *testing.T) {
 	p.load(box, "--names-seed=7")
 	id := o.Findings[0].ID
 	p.dyno("diagnose", box)
+	if out := p.dyno("apply", box, id, "--blocking"); !strings.Contains(out, "To do it: dyno apply "+box+" "+id+" --blocking --execute") {
+		t.Errorf("the command for what was shown is missing: %s", out)
+	}
 	if out := p.dyno("apply", box, id); !strings.Contains(out, "Nothing was changed") || !strings.Contains(out, "ADD INDEX") {
 		t.Fatalf("dry run says %s", out)
 	}

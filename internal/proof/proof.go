@@ -42,6 +42,7 @@ type Window struct {
 // Change is what happened to one class.
 type Change struct {
 	Class       string `json:"class"`
+	Schema      string `json:"schema,omitzero"` // default database of the statements: one id may be in several
 	Fingerprint string `json:"fingerprint"`
 	Before      Side   `json:"before"`
 	After       Side   `json:"after"`
@@ -99,12 +100,14 @@ const weighty = 0.02
 // action's table join them. A change of the whole server, a variable, touches all classes with a share of the statement time that counts.
 func Compare(before, after *snapshot.Snapshot, a finding.Action, about finding.Subject) Proof {
 	p := Proof{Action: a, Before: window(before), After: window(after)}
-	seen := map[string]bool{}
+	seen := map[key]bool{}
 	for _, c := range append(slices.Clone(before.Classes), after.Classes...) {
-		if seen[c.ID] || !(slices.Contains(about.Classes, c.ID) || uses(c, a) || a.Table.Table == "" && (share(before, c.ID) >= weighty || share(after, c.ID) >= weighty)) {
+		k := keyOf(c)
+		heavy := a.Table.Table == "" && (share(before, k) >= weighty || share(after, k) >= weighty)
+		if seen[k] || !(slices.Contains(about.Classes, c.ID) && fits(c, a) || uses(c, a) || heavy) {
 			continue
 		}
-		seen[c.ID] = true
+		seen[k] = true
 		p.Touched = append(p.Touched, change(before, after, c))
 	}
 	slices.SortStableFunc(p.Touched, func(x, y Change) int { return cmp.Compare(y.Before.Share, x.Before.Share) })
@@ -114,9 +117,19 @@ func Compare(before, after *snapshot.Snapshot, a finding.Action, about finding.S
 	return p
 }
 
+// key tells classes apart. A statement has one id in all databases, and tables of one name differ from database to database.
+type key struct{ schema, id string }
+
+func keyOf(c class.Class) key { return key{c.Schema, c.ID} }
+
+// fits reports whether a class that is known by its id only can be one of the action's table: a finding names no databases.
+func fits(c class.Class, a finding.Action) bool {
+	return a.Table.Schema == "" || c.Schema == "" || strings.EqualFold(c.Schema, a.Table.Schema)
+}
+
 // share returns which part of a window's statement time a class holds, 0 to 1.
-func share(s *snapshot.Snapshot, id string) float64 {
-	c, ok := s.Class(id)
+func share(s *snapshot.Snapshot, k key) float64 {
+	c, ok := s.ClassIn(k.schema, k.id)
 	if total := s.TotalTime(); ok && total > 0 {
 		return c.TimeSec / total
 	}
@@ -147,14 +160,14 @@ func uses(c class.Class, a finding.Action) bool {
 }
 
 func change(before, after *snapshot.Snapshot, c class.Class) Change {
-	x := Change{Class: c.ID, Fingerprint: c.Fingerprint, Before: side(before, c.ID), After: side(after, c.ID)}
+	x := Change{Class: c.ID, Schema: c.Schema, Fingerprint: c.Fingerprint, Before: side(before, keyOf(c)), After: side(after, keyOf(c))}
 	x.TimeRatio = ratio(x.Before.MeanSec, x.After.MeanSec)
 	x.ExaminedRatio = ratio(x.Before.Examined, x.After.Examined)
 	return x
 }
 
-func side(s *snapshot.Snapshot, id string) Side {
-	c, ok := s.Class(id)
+func side(s *snapshot.Snapshot, k key) Side {
+	c, ok := s.ClassIn(k.schema, k.id)
 	if !ok {
 		return Side{}
 	}

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -114,4 +115,30 @@ func TestAVariableTouchesAllClassesThatCount(t *testing.T) {
 	if w := strings.Join(p.Warnings, " "); !strings.Contains(w, "no class was seen") {
 		t.Errorf("warnings %q", w)
 	}
+}
+
+// One statement in the databases of two tenants is two classes of one id, and either may be first.
+func TestAStatementOfTwoDatabasesIsNotMixed(t *testing.T) {
+	in := func(db string, calls uint64, sec float64) class.Class {
+		c := exact("A", scan, calls, sec, calls)
+		c.Schema = db
+		return c
+	}
+	before := window10(1000, in("shop", 100, 50), in("other", 1000, 1)) // 0.5 s and 0.001 s a call
+	after := window10(2000, in("other", 1000, 1), in("shop", 100, 0.5))
+	is := func(name string, p Proof, want map[string]float64) {
+		t.Helper()
+		got := map[string]float64{}
+		for _, c := range p.Touched {
+			got[c.Schema] = c.TimeRatio.Or(0)
+		}
+		if len(p.Touched) != len(want) || !maps.Equal(got, want) {
+			t.Errorf("%s: times faster %v, want %v", name, got, want)
+		}
+	}
+	is("index", Compare(before, after, action, finding.Subject{Classes: []string{"A"}}), map[string]float64{"shop": 100})
+	v := finding.Action{Kind: finding.SetVariable, Variable: "x"}
+	is("variable", Compare(before, after, v, finding.Subject{Classes: []string{"A"}}), map[string]float64{"shop": 100, "other": 1})
+	before.Classes[1].TimeSec, after.Classes[0].TimeSec = 0.001, 0.001
+	is("variable, one database too light to count", Compare(before, after, v, finding.Subject{}), map[string]float64{"shop": 100})
 }

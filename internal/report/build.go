@@ -73,8 +73,8 @@ func FiguresOf(c class.Class, seconds, totalSec float64) ClassFigures {
 	return f
 }
 
-// ClassesOf joins the classes of two windows by their ids, the class with the larger share of time on either side first. With
-// ids given, only those are in it.
+// ClassesOf joins the classes of two windows by their databases and ids, the class with the larger share of time on either side
+// first. With ids given, only those are in it.
 func ClassesOf(before []class.Class, beforeSec float64, after []class.Class, afterSec float64, ids ...string) []ClassChange {
 	var out []ClassChange
 	add := func(cs []class.Class, seconds float64, side func(*ClassChange, *ClassFigures)) {
@@ -86,7 +86,7 @@ func ClassesOf(before []class.Class, beforeSec float64, after []class.Class, aft
 			if len(ids) > 0 && !slices.Contains(ids, c.ID) {
 				continue
 			}
-			i := slices.IndexFunc(out, func(x ClassChange) bool { return x.ID == c.ID })
+			i := slices.IndexFunc(out, func(x ClassChange) bool { return x.ID == c.ID && x.Schema == c.Schema })
 			if i < 0 {
 				i = len(out)
 				out = append(out, ClassChange{ID: c.ID, Fingerprint: c.Fingerprint, Schema: c.Schema, Origin: c.Origin})
@@ -107,7 +107,7 @@ func ClassesOf(before []class.Class, beforeSec float64, after []class.Class, aft
 		return s
 	}
 	slices.SortStableFunc(out, func(a, b ClassChange) int {
-		return cmp.Or(cmp.Compare(share(b), share(a)), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(share(b), share(a)), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Schema, b.Schema))
 	})
 	return out
 }

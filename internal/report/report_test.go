@@ -450,6 +450,22 @@ func TestClassesOf(t *testing.T) {
 	}
 }
 
+// One statement in the databases of two tenants is two classes of one id.
+func TestClassesOfTwoDatabasesAreNotMixed(t *testing.T) {
+	before := []class.Class{{ID: "A", Schema: "one", Count: 100, TimeSec: 50}, {ID: "A", Schema: "two", Count: 1000, TimeSec: 1}}
+	after := []class.Class{{ID: "A", Schema: "two", Count: 1000, TimeSec: 1}, {ID: "A", Schema: "one", Count: 100, TimeSec: 0.5}}
+	cs := report.ClassesOf(before, 10, after, 10, "A")
+	if len(cs) != 2 || cs[0].Schema != "one" || cs[1].Schema != "two" {
+		t.Fatalf("%+v", cs)
+	}
+	if b, a := cs[0].Before.MeanSec, cs[0].After.MeanSec; b != known.Of(0.5) || a != known.Of(0.005) {
+		t.Errorf("one: %v before, %v after", b, a)
+	}
+	if b, a := cs[1].Before.MeanSec, cs[1].After.MeanSec; b != known.Of(0.001) || a != known.Of(0.001) {
+		t.Errorf("two: %v before, %v after", b, a)
+	}
+}
+
 func TestTicks(t *testing.T) {
 	d := loadRun()
 	tp, lat := d.Charts[0].Lines[0].Points, d.Charts[1].Lines[0].Points

@@ -188,10 +188,20 @@ func (s *Snapshot) Plan(classID string) (explain.Plan, bool) {
 	return explain.Plan{}, false
 }
 
-// Class returns the class with the id.
+// Class returns the class with the id, the first one where several databases have it.
 func (s *Snapshot) Class(id string) (class.Class, bool) {
 	for _, c := range s.Classes {
 		if c.ID == id {
+			return c, true
+		}
+	}
+	return class.Class{}, false
+}
+
+// ClassIn returns the class with the id whose statements have schema as their default database.
+func (s *Snapshot) ClassIn(schema, id string) (class.Class, bool) {
+	for _, c := range s.Classes {
+		if c.ID == id && c.Schema == schema {
 			return c, true
 		}
 	}

@@ -594,3 +594,50 @@ func TestHideAndShow(t *testing.T) {
 		})
 	}
 }
+
+// TestInForce changes by hand what an action did, and the table beside it.
+func TestInForce(t *testing.T) {
+	s, x := start(t, "mariadb")
+	j := newJournal(t)
+	apply := func(id string, a finding.Action, o Options) finding.Action {
+		t.Helper()
+		e, err := Apply(t.Context(), x, j, journal.Entry{ID: id, Action: a}, o, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.Action
+	}
+	is := func(what string, a finding.Action, want string) {
+		t.Helper()
+		if got, err := InForce(t.Context(), x, a, Options{}); err != nil || (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, %v; want %q", what, got, err, want)
+		}
+	}
+	index := apply("a-1", adds, Options{})
+	is("the index", index, "")
+	s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX `dyno j`, ADD INDEX `dyno j` (a, id)")
+	is("another index", index, "it is now (`a`, `id`)")
+	s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX `dyno j`")
+	is("no index", index, "no longer in force on")
+
+	value := apply("a-2", finding.Action{Kind: finding.SetVariable, Variable: "long_query_time", Value: "3"}, Options{})
+	is("the value", value, "")
+	s.Exec(t, "SET GLOBAL long_query_time=10")
+	is("the value of before", value, "no longer in force")
+	s.Exec(t, "SET GLOBAL long_query_time=4")
+	is("a third value", value, "it is now 4")
+
+	column := apply("a-3", finding.Action{
+		Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.ModifyColumn, Column: "s", Definition: "varchar(120)"}},
+	}, Options{Blocking: true})
+	is("the column", column, "")
+	s.Exec(t, "ALTER TABLE "+quoted+" ADD COLUMN more INT")
+	is("the column in a table that was changed elsewhere", column, "")
+	s.Exec(t, "ALTER TABLE "+quoted+" MODIFY COLUMN s varchar(100)")
+	is("the column as before in a table that was changed elsewhere", column, "was changed since")
+	s.Exec(t, "ALTER TABLE "+quoted+" DROP COLUMN more")
+	is("the table of before", column, "no longer in force on")
+
+	rebuild := apply("a-4", finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.Rebuild}}}, Options{})
+	is("a rebuild", rebuild, "")
+}

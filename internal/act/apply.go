@@ -223,10 +223,10 @@ func planUndo(ctx context.Context, t *target.Target, e journal.Entry, opt Option
 	switch is, now, err := c.found(ctx, t); {
 	case err != nil:
 		return r, nil, err
-	case is == asWas || is == nowhere:
-		o.block("the change of the %s is no longer in force%s", c.noun(), on(c))
 	case is == other:
-		o.block("the %s was changed since, it is now %s: take it back by hand if it should go", c.noun(), now)
+		o.block("%s: take it back by hand if it should go", ended(c, is, now))
+	case is != inForce:
+		o.block("%s", ended(c, is, now))
 	default:
 		err = c.again(ctx, t, o)
 		if err != nil {
@@ -235,6 +235,39 @@ func planUndo(ctx context.Context, t *target.Target, e journal.Entry, opt Option
 	}
 	r.Warnings, r.Blockers = p.Warnings, p.Blockers
 	return r, c, nil
+}
+
+// ended says what a server shows where a change is no longer in force.
+func ended(c change, is state, now string) string {
+	if is == other {
+		return fmt.Sprintf("the %s was changed since, it is now %s", c.noun(), now)
+	}
+	return fmt.Sprintf("the change of the %s is no longer in force%s", c.noun(), on(c))
+}
+
+// InForce asks the server whether an action that was carried out and completed is in force still. It returns what the server shows instead,
+// and "" while it is in force or when nothing can tell: a rebuild leaves no mark, and the kernel of another machine is not seen. It only
+// reads.
+func InForce(ctx context.Context, t *target.Target, a finding.Action, o Options) (instead string, err error) {
+	c, err := changeOf(a, o)
+	if err != nil {
+		return "", err
+	}
+	if _, kernel := c.(*setKernel); kernel {
+		if _, local := t.LocalPID(ctx); !local {
+			return "", nil
+		}
+	}
+	is, now, err := c.found(ctx, t)
+	if err != nil || is == inForce {
+		return "", err
+	}
+	if x, ok := c.(*alterTable); ok && is == other { // the rest of the table may have changed
+		if shows, err := x.shows(ctx, t); err != nil || shows {
+			return "", err
+		}
+	}
+	return ended(c, is, now), nil
 }
 
 // Undo takes back the action of an entry, if the server is still as the action left it, on the server where it was carried out and on no

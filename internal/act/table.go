@@ -152,6 +152,12 @@ func (c *alterTable) found(ctx context.Context, t *target.Target) (state, string
 	return other, "another than it was left", nil
 }
 
+// shows reports whether each of the changes shows in the table as it is, whatever else was changed since.
+func (c *alterTable) shows(ctx context.Context, t *target.Target) (bool, error) {
+	def, err := definition(ctx, t, c.a.Table)
+	return err == nil && made(c.a.Changes, parseLines(c.a.Was), def), err
+}
+
 // written is the definition of a table as SHOW CREATE TABLE writes it.
 type written struct {
 	lines   []string          // of the definition, without what changes by itself, sorted: servers list keys in the order of their making

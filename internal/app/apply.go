@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"dyno/internal/act"
@@ -147,13 +149,21 @@ func (a *App) OpenEntry(ctx context.Context, e journal.Entry, login Login) (*tar
 	return t, err
 }
 
-// Prove looks at the target's live traffic now and compares it with the window that the action's finding was made in.
+// Prove looks at the target's live traffic now and compares it with the window that the action's finding was made in. An action that is no
+// longer in force on the server is an error; what else Dyno did there since that window began is a warning.
 func (a *App) Prove(ctx context.Context, t *target.Target, e journal.Entry, o capture.Options) (proof.Proof, *snapshot.Snapshot, error) {
 	if e.State != journal.Done {
 		return proof.Proof{}, nil, fmt.Errorf("action %s is %s: there is nothing to prove", e.ID, e.State)
 	}
 	if e.Server != t.Facts().Server {
 		return proof.Proof{}, nil, fmt.Errorf("action %s was carried out on another server (%s) than the one that answers now (%s)", e.ID, e.Server, t.Facts().Server)
+	}
+	instead, err := act.InForce(ctx, t, e.Action, act.Options{})
+	if err != nil {
+		return proof.Proof{}, nil, fmt.Errorf("look whether action %s is in force: %w", e.ID, err)
+	}
+	if instead != "" {
+		return proof.Proof{}, nil, fmt.Errorf("action %s cannot be proven: %s", e.ID, instead)
 	}
 	l, err := a.Ledger(ctx)
 	if err != nil {
@@ -171,7 +181,30 @@ func (a *App) Prove(ctx context.Context, t *target.Target, e journal.Entry, o ca
 	if err != nil {
 		return proof.Proof{}, nil, err
 	}
-	return Compare(before, after, e, d.Findings), after, nil
+	all, err := l.Entries(ctx, "", 0)
+	if err != nil {
+		return proof.Proof{}, nil, err
+	}
+	p := Compare(before, after, e, d.Findings)
+	if ids := meanwhile(all, e, before.From); len(ids) > 0 {
+		p.Warnings = append(p.Warnings, "other actions were carried out or taken back since the window before began ("+strings.Join(ids, ", ")+
+			"): what changed may be their doing as well")
+	}
+	return p, after, nil
+}
+
+// meanwhile returns the ids of the other actions on the server of e that were carried out or taken back after a time, oldest first. One that
+// was begun then and interrupted counts: what became of it only the server knows.
+func meanwhile(all []journal.Entry, e journal.Entry, since time.Time) (ids []string) {
+	for _, x := range slices.Backward(all) { // newest first
+		if x.ID == e.ID || x.Server != e.Server || x.State == journal.Planned || x.State == journal.Failed {
+			continue
+		}
+		if x.Started.After(since) || x.Ended.After(since) || x.UndoneAt.After(since) {
+			ids = append(ids, x.ID)
+		}
+	}
+	return ids
 }
 
 // Compare sets two windows around an action side by side.

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"dyno/internal/act"
+	"dyno/internal/capture"
 	"dyno/internal/finding"
 	"dyno/internal/journal"
 	"dyno/internal/schema"
+	"dyno/internal/snapshot"
 	"dyno/internal/store/ledger"
 	"dyno/test/servers"
 )
@@ -178,4 +180,64 @@ func TestTaskOfAnEntry(t *testing.T) {
 	f("of the same moment", journal.Entry{Finding: "f-1", Planned: x.Started}, true)
 	f("of a try before", journal.Entry{Finding: "f-1", Planned: x.Started.Add(-time.Second)}, false)
 	f("of another finding", journal.Entry{Finding: "f-2", Planned: x.Started.Add(time.Second)}, false)
+}
+
+// TestProofOfOneActionAmongOthers: two findings of one diagnosis are carried out. The proof of either names the other, and what somebody took
+// back by hand is not proven.
+func TestProofOfOneActionAmongOthers(t *testing.T) {
+	add := finding.Action{
+		Kind: finding.AddIndex, Table: schema.Ref{Schema: "shop", Table: "boxes"},
+		Index: schema.Index{Name: "by_shelf", Type: "BTREE", Parts: []schema.IndexPart{{Column: "shelf"}}},
+	}
+	s, v := shopChanged(t, "mariadb", add, finding.Action{Kind: finding.SetVariable, Variable: "long_query_time", Value: "3"})
+	ctx := t.Context()
+	tg, err := v.app.Open(ctx, "shop", Login{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tg.Close()
+	d, err := v.ledger.Diagnosis(ctx, "d-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := &snapshot.Snapshot{Format: snapshot.Format, Target: snapshot.Target{Server: tg.Facts().Server}, From: time.Now().Add(-time.Minute), To: time.Now()}
+	if d.Snapshot, err = before.Encode(); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.ledger.PutDiagnosis(ctx, d); err != nil {
+		t.Fatal(err)
+	}
+	old := journal.Entry{ID: "a-old", Target: "shop", Server: tg.Facts().Server, State: journal.Done, Started: before.From.Add(-time.Hour), Ended: before.From.Add(-time.Hour)}
+	if err := v.ledger.PutEntry(ctx, old); err != nil {
+		t.Fatal(err)
+	}
+	var done []journal.Entry
+	for _, id := range []string{"f-add_index", "f-set_variable"} {
+		in, err := v.app.Plan(ctx, tg, id, act.Options{})
+		if err != nil || !in.Preview.OK() {
+			t.Fatalf("%v %v", err, in.Preview.Blockers)
+		}
+		e, err := v.app.Apply(ctx, tg, in, nil, func(string) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done = append(done, e)
+	}
+	o := capture.Options{Window: capture.MinWindow}
+	p, _, err := v.app.Prove(ctx, tg, done[0], o)
+	if w := strings.Join(p.Warnings, "\n"); err != nil || !strings.Contains(w, "("+done[1].ID+")") || strings.Contains(w, "a-old") {
+		t.Errorf("%v, warnings %q: want %s alone in them", err, p.Warnings, done[1].ID)
+	}
+	s.Exec(t, "ALTER TABLE shop.boxes DROP INDEX by_shelf")
+	if _, _, err := v.app.Prove(ctx, tg, done[0], o); err == nil || !strings.Contains(err.Error(), "no longer in force on") {
+		t.Errorf("an index that somebody dropped is proven: %v", err)
+	}
+	if _, err := v.app.Undo(ctx, tg, done[1].ID, act.Options{}, nil, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	s.Exec(t, "ALTER TABLE shop.boxes ADD INDEX by_shelf (shelf)")
+	p, _, err = v.app.Prove(ctx, tg, done[0], o)
+	if w := strings.Join(p.Warnings, "\n"); err != nil || !strings.Contains(w, "("+done[1].ID+")") {
+		t.Errorf("%v, warnings %q: want %s, which was taken back since, in them", err, p.Warnings, done[1].ID)
+	}
 }

@@ -487,6 +487,9 @@ func TestReconcileAsksTheServer(t *testing.T) {
 			f("the index after an undo began", journal.Done, journal.Done)
 			s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX `dyno j`, ADD INDEX `dyno j` (j(21), a)")
 			f("another index", journal.Running, journal.Failed)
+			entry.Notes, entry.Action = nil, finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.Rebuild}}}
+			f("a rebuild, which leaves no mark", journal.Running, journal.Failed)
+			f("a rebuild that was answered", journal.Done, journal.Done)
 			entry.Server = "elsewhere"
 			if _, err := Reconcile(t.Context(), x, entry); err == nil {
 				t.Error("reconciled with another server")

@@ -237,6 +237,12 @@ func planUndo(ctx context.Context, t *target.Target, e journal.Entry, opt Option
 	return r, c, nil
 }
 
+// unmarked reports whether the server looks the same after a change as before: only the answer to its statement tells that it was made.
+func unmarked(c change) bool {
+	x, ok := c.(*alterTable)
+	return ok && rebuilt(x.a.Changes)
+}
+
 // ended says what a server shows where a change is no longer in force.
 func ended(c change, is state, now string) string {
 	if is == other {
@@ -365,6 +371,8 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 		switch {
 		case busy:
 			r.note("the server is still at it")
+		case unmarked(c):
+			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and whether it was made cannot be told: it leaves no mark; nothing is to be taken back"
 		case is == inForce:
 			r.e.State, r.e.Ended = journal.Done, now
 			r.note("it was interrupted, but the server has made the change of the " + c.noun())

@@ -618,6 +618,15 @@ func TestInForce(t *testing.T) {
 	}
 	index := apply("a-1", adds, Options{})
 	is("the index", index, "")
+	s.Exec(t, "CREATE USER 'watcher'@'localhost'")
+	grants, err := target.Grants("mariadb", "watch", "watcher@localhost", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Exec(t, grants...)
+	if got, err := InForce(t.Context(), open(t, s, "watcher"), index, Options{}); err != nil || got != "" {
+		t.Errorf("the index for an account that sees no table: %q, %v", got, err)
+	}
 	s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX `dyno j`, ADD INDEX `dyno j` (a, id)")
 	is("another index", index, "it is now (`a`, `id`)")
 	s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX `dyno j`")

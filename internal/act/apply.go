@@ -252,8 +252,8 @@ func ended(c change, is state, now string) string {
 }
 
 // InForce asks the server whether an action that was carried out and completed is in force still. It returns what the server shows instead,
-// and "" while it is in force or when nothing can tell: a rebuild leaves no mark, and the kernel of another machine is not seen. It only
-// reads.
+// and "" while it is in force or when nothing can tell: a rebuild leaves no mark, the kernel of another machine is not seen, nor is a table
+// that the account may only watch the traffic of. It only reads.
 func InForce(ctx context.Context, t *target.Target, a finding.Action, o Options) (instead string, err error) {
 	c, err := changeOf(a, o)
 	if err != nil {
@@ -262,6 +262,12 @@ func InForce(ctx context.Context, t *target.Target, a finding.Action, o Options)
 	if _, kernel := c.(*setKernel); kernel {
 		if _, local := t.LocalPID(ctx); !local {
 			return "", nil
+		}
+	}
+	if a.Table.Table != "" {
+		seen, err := catalog.Tables(ctx, t.DB(), []schema.Ref{a.Table})
+		if err != nil || len(seen) == 0 {
+			return "", t.Wrap("look for table "+a.Table.String(), err)
 		}
 	}
 	is, now, err := c.found(ctx, t)

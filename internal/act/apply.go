@@ -60,8 +60,9 @@ func (r *recorder) failed(ctx context.Context, err error) error {
 
 // Apply carries out the action of an entry that has an id. The journal has the entry before the first statement is sent, and the
 // preflight of Plan is made once more: what it finds against the action stops it with a *BlockedError, and a statement that is not
-// Options.Agreed with ErrPreviewChanged. The returned entry is Done only when the change was seen on the server afterwards. The statements are made from the action's fields; the entry's action is completed
-// with them and with what an undo needs. note, which may be nil, gets a line for whatever happens on the way.
+// Options.Agreed with ErrPreviewChanged. The returned entry is Done only when the server was seen changed afterwards; a note says where it
+// made something else of it than was asked for. The statements are made from the action's fields; the entry's action is completed with them
+// and with what an undo needs. note, which may be nil, gets a line for whatever happens on the way.
 func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o Options, report progress.Sink, note func(string)) (journal.Entry, error) {
 	switch {
 	case e.ID == "":
@@ -121,6 +122,8 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o 
 	case err != nil:
 		r.note("the statement succeeded, but the " + c.noun() + " could not be looked at: " + err.Error())
 		return r.e, errors.Join(fmt.Errorf("apply action %s: verify: %w", e.ID, err), r.put(ctx))
+	case is == other: // it is not as before, so the way back stays open
+		r.note("the statement succeeded, but the " + c.noun() + " is something else than was asked for: " + now)
 	case is != inForce:
 		return r.e, r.failed(ctx, fmt.Errorf("apply action %s: the server reported success, but the change of the %s is %s %s", e.ID, c.noun(), is, now))
 	}
@@ -383,7 +386,18 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 			r.e.State, r.e.Ended = journal.Done, now
 			r.note("it was interrupted, but the server has made the change of the " + c.noun())
 		case is == other:
-			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the "+c.noun()+" is another one: "+found
+			a, its := e.Action, false
+			if x, ok := c.(adjusting); ok {
+				if a, its, err = x.became(ctx, t, found); err != nil {
+					return e, fmt.Errorf("reconcile action %s: %w", e.ID, err)
+				}
+			}
+			if its {
+				r.e.Action, r.e.State, r.e.Ended = a, journal.Done, now
+				r.note("it was interrupted, and the " + c.noun() + " is neither as before nor as was asked for: the server may have made it so: " + found)
+				break
+			}
+			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the "+c.noun()+" is another one: "+found+"; take that back by hand if it should go"
 		default:
 			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the server has not made the change of the "+c.noun()
 		}

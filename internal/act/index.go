@@ -3,6 +3,7 @@ package act
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"dyno/internal/alter"
@@ -72,7 +73,41 @@ func (c *addIndex) fill(ctx context.Context, t *target.Target, p *Preview, o obj
 }
 
 func (c *addIndex) do(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error {
-	return alter.Native(ctx, t, c.addition(), report, note)
+	if err := alter.Native(ctx, t, c.addition(), report, note); err != nil {
+		return err
+	}
+	is, x, err := present(context.WithoutCancel(ctx), t, c.a)
+	if err != nil || is != changed { // whoever verifies it tells
+		return nil
+	}
+	note(fmt.Sprintf("the server made (%s) of (%s)", schema.PartsSQL(x.Parts), schema.PartsSQL(c.a.Index.Parts)))
+	c.a.Index = x // none of the name was there before: it is to be dropped when this is taken back
+	return nil
+}
+
+// settled is the action with the index as the server made it.
+func (c *addIndex) settled() finding.Action { return c.a }
+
+// became takes an index for this one's when it differs in nothing but prefixes that the server dropped, as it does where they are as long
+// as the column.
+func (c *addIndex) became(ctx context.Context, t *target.Target, _ string) (finding.Action, bool, error) {
+	is, x, err := present(ctx, t, c.a)
+	if err != nil || is != changed || len(x.Parts) != len(c.a.Index.Parts) {
+		return c.a, false, err
+	}
+	whole := c.a.Index
+	whole.Parts = slices.Clone(whole.Parts)
+	for i, p := range x.Parts {
+		if p.Prefix == 0 {
+			whole.Parts[i].Prefix = 0
+		}
+	}
+	if !sameOn(t, x, whole) {
+		return c.a, false, nil
+	}
+	a := c.a
+	a.Index = x
+	return a, true, nil
 }
 
 func (c *addIndex) back(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error {

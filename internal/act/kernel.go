@@ -77,6 +77,13 @@ func (c *setKernel) do(context.Context, *target.Target, progress.Sink, func(stri
 	return err
 }
 
+// became takes any value for what the kernel made of this one's: taking it back sets the one of before.
+func (c *setKernel) became(_ context.Context, _ *target.Target, now string) (finding.Action, bool, error) {
+	a := c.a
+	a.Now = now
+	return a, true, nil
+}
+
 func (c *setKernel) back(context.Context, *target.Target, progress.Sink, func(string)) error {
 	return c.fs.SetSetting(c.a.Variable, c.a.Was)
 }

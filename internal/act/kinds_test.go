@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -314,4 +315,56 @@ func TestMade(t *testing.T) {
 	f(with("`a` int", "`a` bigint"), false, schema.Change{Kind: schema.PrimaryKey})
 	f(with("InnoDB", "InnoDB ROW_FORMAT=COMPACT"), true, schema.Change{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPACT"})
 	f(with("=7", "=9"), false, schema.Change{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPACT"})
+}
+
+// TestWhatTheServerMadeElseIsTakenBack asks for an index whose prefix is as long as its column, which servers drop, and for more digits
+// than they keep. Both are taken back, also when Dyno was interrupted before it saw the answer.
+func TestWhatTheServerMadeElseIsTakenBack(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			s, x := start(t, flavor)
+			j := newJournal(t)
+			f := func(id string, a finding.Action, now string, is func() bool) {
+				t.Helper()
+				undo := func(id string) {
+					t.Helper()
+					e, err := Undo(t.Context(), x, j, id, Options{}, nil, nil)
+					if err != nil || e.State != journal.Undone || is() {
+						t.Errorf("undo of %s: %v, %s", id, err, e.State)
+					}
+				}
+				var running journal.Entry
+				j.before = func(e journal.Entry) error {
+					if e.State == journal.Running {
+						running = e
+					}
+					return nil
+				}
+				e, err := Apply(t.Context(), x, j, journal.Entry{ID: id, Action: a}, Options{}, nil, nil)
+				if err != nil || e.State != journal.Done || !is() {
+					t.Errorf("%s: %v %+v", id, err, e)
+					return
+				}
+				if n := fmt.Sprint(e.Notes); !strings.Contains(n, "the server made "+now) {
+					t.Errorf("%s: notes %s", id, n)
+				}
+				undo(id)
+				j.before = nil
+
+				s.Exec(t, running.Action.SQL)
+				running.ID = id + "-cut"
+				if err := j.PutEntry(t.Context(), running); err != nil {
+					t.Fatal(err)
+				}
+				r, err := PlanUndo(t.Context(), x, running, Options{})
+				if err != nil || !r.OK() || r.Entry.State != journal.Done || !strings.Contains(fmt.Sprint(r.Entry.Notes), "neither as before nor as was asked for") {
+					t.Errorf("%s, interrupted: %v %+v", id, err, r)
+				}
+				undo(running.ID)
+			}
+			f("index", action("whole", schema.IndexPart{Column: "s", Prefix: 100}, col("id")), "(`s`, `id`)", func() bool { return slices.Contains(indexes(t, s), "whole") })
+			was := variable(t, s, "long_query_time")
+			f("value", finding.Action{Kind: finding.SetVariable, Variable: "long_query_time", Value: "3.1234567"}, "3.12345", func() bool { return variable(t, s, "long_query_time") != was })
+		})
+	}
 }

@@ -178,6 +178,13 @@ func (c *setVariable) do(ctx context.Context, t *target.Target, _ progress.Sink,
 	return err
 }
 
+// became takes any value for what the server made of this one's: taking it back sets the one of before.
+func (c *setVariable) became(_ context.Context, _ *target.Target, now string) (finding.Action, bool, error) {
+	a := c.a
+	a.Now = now
+	return a, true, nil
+}
+
 func (c *setVariable) back(ctx context.Context, t *target.Target, _ progress.Sink, note func(string)) error {
 	_, err := c.set(ctx, t, c.a.Was, c.a.Now, note)
 	return err

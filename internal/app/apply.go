@@ -98,6 +98,9 @@ func (a *App) PreviewUndo(ctx context.Context, t *target.Target, e journal.Entry
 	if r.Entry.State == journal.Failed && r.Entry.Error != "" {
 		p.Notes = append(p.Notes, r.Entry.Error)
 	}
+	for _, n := range r.Entry.Notes[len(e.Notes):] { // what asking the server brought to light
+		p.Notes = append(p.Notes, n.Text)
+	}
 	if e.State != r.Entry.State {
 		p.Notes = append(p.Notes, fmt.Sprintf("the journal says %s; the server was asked and shows: %s", e.State, r.Entry.State))
 	}

@@ -14,7 +14,7 @@ type State string
 const (
 	Planned State = "planned" // written down, nothing sent yet
 	Running State = "running" // sent; after a crash the truth is on the server, not here
-	Done    State = "done"    // verified on the server
+	Done    State = "done"    // seen on the server; a note says where it made something else of it than was asked for
 	Failed  State = "failed"  // the server refused or verification failed, see Error
 	Undone  State = "undone"  // taken back and verified
 )

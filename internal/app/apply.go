@@ -62,7 +62,8 @@ func (a *App) Plan(ctx context.Context, t *target.Target, findingID string, o ac
 }
 
 // Apply carries the intent out, if the statement is still that of its preview: else act.ErrPreviewChanged. The journal has the undo before
-// the first statement is sent.
+// the first statement is sent. With an error the entry says how far it got: one that is Done was made, and only its mark on the timeline is
+// missing.
 func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progress.Sink, note func(string)) (journal.Entry, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
@@ -85,7 +86,10 @@ func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progr
 	if err != nil {
 		return e, err
 	}
-	return e, a.mark(ctx, event.Event{At: e.Started, Until: e.Ended, Target: e.Target, Kind: event.Action, Text: e.Action.SQL, Ref: e.ID})
+	if err := a.mark(ctx, event.Event{At: e.Started, Until: e.Ended, Target: e.Target, Kind: event.Action, Text: e.Action.SQL, Ref: e.ID}); err != nil {
+		return e, fmt.Errorf("action %s was made, but its mark on the timeline could not be written: %w; dyno undo %[1]s takes it back", e.ID, err)
+	}
+	return e, nil
 }
 
 // PreviewUndo asks the server what taking the action of an entry back would mean. It changes nothing, not even the journal.
@@ -107,7 +111,7 @@ func (a *App) PreviewUndo(ctx context.Context, t *target.Target, e journal.Entry
 	return p, nil
 }
 
-// Undo takes an action back.
+// Undo takes an action back. With an error the entry says how far it got, as that of Apply does.
 func (a *App) Undo(ctx context.Context, t *target.Target, id string, o act.Options, sink progress.Sink, note func(string)) (journal.Entry, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
@@ -117,7 +121,10 @@ func (a *App) Undo(ctx context.Context, t *target.Target, id string, o act.Optio
 	if err != nil {
 		return e, err
 	}
-	return e, a.mark(ctx, event.Event{At: e.UndoneAt, Target: e.Target, Kind: event.Action, Text: e.Action.Undo, Ref: e.ID})
+	if err := a.mark(ctx, event.Event{At: e.UndoneAt, Target: e.Target, Kind: event.Action, Text: e.Action.Undo, Ref: e.ID}); err != nil {
+		return e, fmt.Errorf("action %s was taken back, but the mark of that on the timeline could not be written: %w", e.ID, err)
+	}
+	return e, nil
 }
 
 // Entry returns an entry of the journal.

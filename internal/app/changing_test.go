@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"strings"
@@ -239,5 +240,41 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 	p, _, err = v.app.Prove(ctx, tg, done[0], o)
 	if w := strings.Join(p.Warnings, "\n"); err != nil || !strings.Contains(w, "("+done[1].ID+")") {
 		t.Errorf("%v, warnings %q: want %s, which was taken back since, in them", err, p.Warnings, done[1].ID)
+	}
+}
+
+// TestDoneIsToldWithoutAMark: a timeline that cannot be written does not hide that an action was made and how to take it back.
+func TestDoneIsToldWithoutAMark(t *testing.T) {
+	_, v := shopChanged(t, "mariadb", finding.Action{Kind: finding.SetVariable, Variable: "long_query_time", Value: "3"})
+	ctx := t.Context()
+	tg, err := v.app.Open(ctx, "shop", Login{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tg.Close()
+	in, err := v.app.Plan(ctx, tg, "f-set_variable", act.Options{})
+	if err != nil || !in.Preview.OK() {
+		t.Fatalf("%v %v", err, in.Preview.Blockers)
+	}
+	db, err := sql.Open("sqlite", v.ledger.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, "CREATE TRIGGER no BEFORE INSERT ON event BEGIN SELECT RAISE(ABORT, 'no room'); END"); err != nil {
+		t.Fatal(err)
+	}
+	e, err := v.app.Apply(ctx, tg, in, nil, func(string) {})
+	if err == nil || e.State != journal.Done {
+		t.Fatalf("%v %+v", err, e)
+	}
+	for _, want := range []string{"action " + e.ID + " was made, but its mark", "no room", "dyno undo " + e.ID} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
+		}
+	}
+	e, err = v.app.Undo(ctx, tg, e.ID, act.Options{}, nil, func(string) {})
+	if err == nil || !strings.Contains(err.Error(), "action "+e.ID+" was taken back, but") || e.State != journal.Undone {
+		t.Errorf("%v %+v", err, e)
 	}
 }

@@ -26,7 +26,8 @@ type loop struct {
 
 	sleepsUntil atomic.Int64 // when a loop with free sessions wakes by itself; 0 while it is awake or has none
 	tid         atomic.Int64
-	used        atomic.Int64 // CPU time, when the thread has ended
+	before      atomic.Int64 // CPU time of the thread when the loop began
+	used        atomic.Int64 // that of the loop, when it has ended
 
 	mu     sync.Mutex
 	posted []redialled
@@ -51,10 +52,11 @@ const (
 func (l *loop) run() {
 	runtime.LockOSThread()
 	unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(slack.Nanoseconds()), 0, 0, 0) //nolint:errcheck // it would wake a little later
+	before, _ := threadCPU(unix.Gettid())                                     // it may have done other work
+	l.before.Store(int64(before))
 	l.tid.Store(int64(unix.Gettid()))
 	defer func() {
-		cpu, _ := threadCPU(int(l.tid.Load()))
-		l.used.Store(int64(cpu))
+		l.used.Store(int64(l.cpu()))
 		l.tid.Store(0)
 	}()
 	l.alive = len(l.sessions)
@@ -188,11 +190,11 @@ func (l *loop) redialled() {
 	}
 }
 
-// cpu returns the CPU time of the loop's thread so far.
+// cpu returns the CPU time that the loop has used so far.
 func (l *loop) cpu() time.Duration {
 	if tid := l.tid.Load(); tid != 0 {
 		if d, ok := threadCPU(int(tid)); ok {
-			return d
+			return d - time.Duration(l.before.Load())
 		}
 	}
 	return time.Duration(l.used.Load())

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"dyno/internal/pace"
 	"dyno/internal/run"
 	"dyno/internal/target"
@@ -398,5 +400,29 @@ func loadOnOneCPU(t *testing.T, url string) {
 			}
 			t.Logf("%s with %d loops: %d operations in %v, ended %v after the stop, collection %v, delay %v", w.Name(), loops, r.Total.Operations(), time.Since(begin), took, collected, last.Delay)
 		}
+	}
+}
+
+// TestLoopsOwnTime: what a thread did before a loop had it is not the loop's work.
+func TestLoopsOwnTime(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	tg := open(t, s)
+	s.Exec(t, "CREATE DATABASE x")
+	var busy sync.WaitGroup
+	for range 2 * runtime.GOMAXPROCS(0) { // so that whatever thread the loop gets has done much
+		busy.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			for {
+				if used, ok := threadCPU(unix.Gettid()); !ok || used > time.Second {
+					return
+				}
+			}
+		})
+	}
+	busy.Wait()
+	r, err := Run(t.Context(), tg, Config{Workload: texts("SELECT SLEEP(0.05)"), Threads: 1, Time: time.Second}, nil)
+	if err != nil || r.Path != "loops" || !(r.Loop > 0 && r.Loop < 0.5) || r.Invalid != "" {
+		t.Errorf("a loop that sleeps used %v of a CPU by %q: %q, %v", r.Loop, r.Path, r.Invalid, err)
 	}
 }

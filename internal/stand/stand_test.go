@@ -358,7 +358,11 @@ options: {table-size: 1000}
 trials: {time: 2s, warmup: 0s..0s, rounds: 3..3}
 `)
 	for range 2 { // the second time this process has used CPU before
-		v := s.must(t, vs[0], p).Values
+		tr, err := s.Trial(t.Context(), vs[0], p, false, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := tr.Values // also where so quick a load is as much as the client can do
 		for _, name := range []string{"server_cpu_us_per_op", "client_cpu_us_per_op", "client_cpu_share", "cs_per_op"} {
 			if !(v[name] > 0) {
 				t.Errorf("%s is %v", name, v[name])

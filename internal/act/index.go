@@ -77,8 +77,8 @@ func (c *addIndex) do(ctx context.Context, t *target.Target, report progress.Sin
 		return err
 	}
 	is, x, err := present(context.WithoutCancel(ctx), t, c.a)
-	if err != nil || is != changed { // whoever verifies it tells
-		return nil
+	if err != nil || is != changed {
+		return nil //nolint:nilerr // the change was made: whoever verifies it asks once more and tells
 	}
 	note(fmt.Sprintf("the server made (%s) of (%s)", schema.PartsSQL(x.Parts), schema.PartsSQL(c.a.Index.Parts)))
 	c.a.Index = x // none of the name was there before: it is to be dropped when this is taken back

@@ -52,13 +52,7 @@ const (
 func (l *loop) run() {
 	runtime.LockOSThread()
 	unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(slack.Nanoseconds()), 0, 0, 0) //nolint:errcheck // it would wake a little later
-	before, _ := threadCPU(unix.Gettid())                                     // it may have done other work
-	l.before.Store(int64(before))
-	l.tid.Store(int64(unix.Gettid()))
-	defer func() {
-		l.used.Store(int64(l.cpu()))
-		l.tid.Store(0)
-	}()
+	defer l.take()()
 	l.alive = len(l.sessions)
 	l.free = make(line, 0, len(l.sessions))
 	l.c = l.rec.hold()
@@ -70,6 +64,17 @@ func (l *loop) run() {
 	l.rec.release()
 	for l.alive > 0 {
 		l.pass()
+	}
+}
+
+// take begins to count the CPU time of this thread, which may have done other work before, until leave is called.
+func (l *loop) take() (leave func()) {
+	before, _ := threadCPU(unix.Gettid())
+	l.before.Store(int64(before))
+	l.tid.Store(int64(unix.Gettid()))
+	return func() {
+		l.used.Store(int64(l.cpu()))
+		l.tid.Store(0)
 	}
 }
 

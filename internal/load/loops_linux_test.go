@@ -405,24 +405,27 @@ func loadOnOneCPU(t *testing.T, url string) {
 
 // TestLoopsOwnTime: what a thread did before a loop had it is not the loop's work.
 func TestLoopsOwnTime(t *testing.T) {
-	s := servers.Start(t, "mariadb")
-	tg := open(t, s)
-	s.Exec(t, "CREATE DATABASE x")
-	var busy sync.WaitGroup
-	for range 2 * runtime.GOMAXPROCS(0) { // so that whatever thread the loop gets has done much
-		busy.Go(func() {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			for {
-				if used, ok := threadCPU(unix.Gettid()); !ok || used > time.Second {
-					return
-				}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	work := func(d time.Duration) {
+		for from, _ := threadCPU(unix.Gettid()); ; {
+			if now, ok := threadCPU(unix.Gettid()); !ok || now-from >= d {
+				return
 			}
-		})
+		}
 	}
-	busy.Wait()
-	r, err := Run(t.Context(), tg, Config{Workload: texts("SELECT SLEEP(0.05)"), Threads: 1, Time: time.Second}, nil)
-	if err != nil || r.Path != "loops" || !(r.Loop > 0 && r.Loop < 0.5) || r.Invalid != "" {
-		t.Errorf("a loop that sleeps used %v of a CPU by %q: %q, %v", r.Loop, r.Path, r.Invalid, err)
+	work(300 * time.Millisecond)
+	l := &loop{}
+	leave := l.take()
+	f := func(when string) {
+		t.Helper()
+		if used := l.cpu(); used < 100*time.Millisecond || used >= 300*time.Millisecond {
+			t.Errorf("%s a loop that worked for 100ms used %v", when, used)
+		}
 	}
+	work(100 * time.Millisecond)
+	f("while it runs")
+	leave()
+	work(300 * time.Millisecond)
+	f("when it has ended")
 }

@@ -173,7 +173,10 @@ func touched(p proof.Proof, before, after *snapshot.Snapshot) []report.ClassChan
 	if len(ids) == 0 {
 		return nil
 	}
-	return report.ClassesOf(before.Classes, before.Seconds(), after.Classes, after.Seconds(), ids...)
+	all := report.ClassesOf(before.Classes, before.Seconds(), after.Classes, after.Seconds(), ids...)
+	return slices.DeleteFunc(all, func(x report.ClassChange) bool { // the same statement in another database
+		return !slices.ContainsFunc(p.Touched, func(c proof.Change) bool { return c.Class == x.ID && c.Schema == x.Schema })
+	})
 }
 
 // changeOf tells what an action did.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"dyno/internal/class"
 	"dyno/internal/finding"
 	"dyno/internal/hist"
 	"dyno/internal/known"
@@ -13,6 +14,17 @@ import (
 	"dyno/internal/run"
 	"dyno/internal/snapshot"
 )
+
+// TestTouchedInOneDatabase: a statement that several databases have is listed for those that the change touches.
+func TestTouchedInOneDatabase(t *testing.T) {
+	s := &snapshot.Snapshot{From: time.Unix(0, 0), To: time.Unix(10, 0), Classes: []class.Class{
+		{ID: "q", Schema: "tenant1", Count: 10, TimeSec: 1}, {ID: "q", Schema: "tenant2", Count: 10, TimeSec: 5}, {ID: "other", Schema: "tenant1", Count: 10, TimeSec: 9},
+	}}
+	got := touched(proof.Proof{Touched: []proof.Change{{Class: "q", Schema: "tenant1"}}}, s, s)
+	if len(got) != 1 || got[0].ID != "q" || got[0].Schema != "tenant1" {
+		t.Errorf("%+v", got)
+	}
+}
 
 // TestProofSentence: what is said of the most expensive class is of that one.
 func TestProofSentence(t *testing.T) {

@@ -161,7 +161,10 @@ func (w *trying) try(ctx context.Context, f *finding.Finding) error {
 	}
 	load := captured{schema: f.Action.Table.Schema}
 	for _, id := range f.Subject.Classes {
-		c, ok := w.snap.Class(id)
+		c, ok := w.snap.ClassIn(load.schema, id)
+		if !ok { // a statement that names its database, or whose default one is not known
+			c, ok = w.snap.Class(id)
+		}
 		if !ok {
 			continue
 		}

@@ -154,6 +154,15 @@ func (m *minute) add(w ClassWindow) (full minute, ok bool) {
 	return full, true
 }
 
+// follows reports whether a window begins where the minute ends: of the time between nothing is known.
+func (m *minute) follows(w ClassWindow) bool { return m.classes == nil || w.From.Equal(m.to) }
+
+// stepped reports whether the clock was set during a window: how long it was by the clock is not how long it took.
+func stepped(from, to time.Time, took time.Duration) bool {
+	off := to.Round(0).Sub(from.Round(0)) - took // Round takes the monotonic reading away
+	return off.Abs() > time.Second
+}
+
 func (m *minute) list() []class.Class {
 	all := make([]class.Class, 0, len(m.classes))
 	for _, c := range m.classes {
@@ -174,6 +183,13 @@ func (m *minute) list() []class.Class {
 func (s *Service) classes(ctx context.Context, m *member, w ClassWindow) {
 	if err := s.Series.Append(m.timed.add(w), metric.L("target", m.entry.Name)); err != nil {
 		s.trouble.say(s.log, "figures of the statements of "+m.entry.Name+" were not stored", err)
+	}
+	set := stepped(w.From, w.To, w.To.Sub(w.From))
+	if set || !m.minute.follows(w) {
+		s.flush(m)
+	}
+	if set { // on which side of the step its statements ran is not known
+		return
 	}
 	if full, ok := m.minute.add(w); ok {
 		s.store(ctx, m, full)

@@ -49,6 +49,27 @@ func TestMinuteAddsWindowsUp(t *testing.T) {
 	}
 }
 
+// TestMinuteEndsAtAGap: the time in which nobody looked is not of the minute, nor is a window in which the clock was set.
+func TestMinuteEndsAtAGap(t *testing.T) {
+	now := time.Now() // with a monotonic reading
+	at := func(sec int) time.Time { return now.Add(time.Duration(sec) * time.Second) }
+	var m minute
+	if !m.follows(ClassWindow{From: at(0), To: at(5)}) {
+		t.Error("a first window follows")
+	}
+	m.add(ClassWindow{From: at(0), To: at(5)})
+	if !m.follows(ClassWindow{From: at(5), To: at(10)}) || m.follows(ClassWindow{From: at(6), To: at(10)}) || m.follows(ClassWindow{From: at(1200), To: at(1205)}) {
+		t.Error("only a window that begins where the last one ended follows")
+	}
+	for by, want := range map[time.Duration]bool{0: false, 300 * time.Millisecond: false, time.Hour: true, -time.Hour: true} {
+		// What a clock that was set by so much reads: the wall clock differs, the monotonic reading does not.
+		w := ClassWindow{From: at(0), To: at(5)}
+		if got := stepped(w.From, w.To.Round(0).Add(by), w.To.Sub(w.From)); got != want {
+			t.Errorf("set by %v: %v", by, got)
+		}
+	}
+}
+
 func TestFullDiskIsAGap(t *testing.T) {
 	m := &member{entry: ledger.Target{Name: "x"}}
 	at := func(sec int64) time.Time { return time.Unix(sec, 0) }

@@ -337,9 +337,14 @@ func (w *watcher) window(c ClassWindow, sources []snapshot.Source, err error) {
 		w.topSec = 0
 	}
 	w.mu.Unlock()
-	if err == nil && w.class != nil {
+	if err == nil && w.class != nil && observed(sources) {
 		w.class(c)
 	}
+}
+
+// observed reports whether any source told what ran in a window: without one, no class does not mean that nothing ran.
+func observed(sources []snapshot.Source) bool {
+	return slices.ContainsFunc(sources, func(x snapshot.Source) bool { return x.State == snapshot.OK })
 }
 
 // wait waits for d or the end of ctx, and reports whether ctx goes on.

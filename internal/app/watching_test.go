@@ -8,10 +8,33 @@ import (
 
 	"dyno/internal/reading"
 	"dyno/internal/scrape"
+	"dyno/internal/snapshot"
 	"dyno/internal/state"
 	"dyno/internal/target"
 	"dyno/test/servers"
 )
+
+// TestNothingObservedIsNotNothing: a window in which no source told anything is not handed on as one in which nothing ran.
+func TestNothingObservedIsNotNothing(t *testing.T) {
+	got := 0
+	w := &watcher{class: func(ClassWindow) { got++ }}
+	c := ClassWindow{From: time.Unix(0, 0), To: time.Unix(5, 0)}
+	f := func(want int, states ...snapshot.SourceState) {
+		t.Helper()
+		var sources []snapshot.Source
+		for _, x := range states {
+			sources = append(sources, snapshot.Source{State: x})
+		}
+		got = 0
+		if w.window(c, sources, nil); got != want {
+			t.Errorf("%v: handed on %d times", states, got)
+		}
+	}
+	f(0)
+	f(0, snapshot.Failed, snapshot.Failed)
+	f(0, snapshot.Denied, snapshot.Missing)
+	f(1, snapshot.OK, snapshot.Failed)
+}
 
 // TestCostShownIsWhatWasSpent watches a server with sources of several cadences and holds the cost that each state shows against what the
 // sources themselves say they took: a source that is read now and then must not count with all it ever took.

@@ -58,7 +58,7 @@ func Exporter(s metric.Sample) metric.Sample {
 		return s
 	}
 	for _, f := range families {
-		if what, ok := strings.CutPrefix(rest, f.prefix); ok && what != "" {
+		if what, ok := strings.CutPrefix(rest, f.prefix); ok && what != "" && rest != f.name { // it may have its name already
 			s.Name, s.Kind = status+f.name, metric.Counter
 			s.Labels = with(s.Labels, f.label, what)
 			return s

@@ -13,6 +13,9 @@ func TestExporterNames(t *testing.T) {
 		if got := s.Name + join(s.Labels, nil) + " " + s.Kind.String(); got != "mysql_global_status_"+want {
 			t.Errorf("%s: %s", name, got)
 		}
+		if again := Exporter(s); again.Name+join(again.Labels, nil) != s.Name+join(s.Labels, nil) { // samples may have been through it
+			t.Errorf("%s becomes %s%s the second time", name, again.Name, join(again.Labels, nil))
+		}
 	}
 	f("questions", "questions counter")
 	f("com_select", `commands_total{command="select"} counter`)
@@ -36,6 +39,9 @@ func TestExporterNames(t *testing.T) {
 		s := Exporter(metric.Sample{Name: "mysql_info_schema_innodb_metrics_" + name})
 		if got := s.Name + join(s.Labels, nil); got != "mysql_info_schema_innodb_metrics_"+want {
 			t.Errorf("%s: %s", name, got)
+		}
+		if again := Exporter(s); again.Name+join(again.Labels, nil) != s.Name+join(s.Labels, nil) {
+			t.Errorf("%s becomes %s%s the second time", name, again.Name, join(again.Labels, nil))
 		}
 	}
 	g("buffer_buffer_pool_pages_data", `buffer_pool_pages{state="data"}`)

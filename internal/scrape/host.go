@@ -16,6 +16,20 @@ type hostSource struct {
 	disks  map[string]metric.Labels
 	cpus   int // of the machine, when it was last counted
 	cpusAt int64
+	last   [8]float64 // seconds by mode
+}
+
+// fallsBack is how many seconds of a CPU the kernel may take back of what it counted as idle or as waiting for I/O, which "may decrease in certain
+// conditions" (proc_stat(5)). Of a counter any fall reads as a start from 0.
+const fallsBack = 3.0
+
+// notBack returns what a CPU time is said to be: the one of before where the kernel took a little back.
+func notBack(last *float64, v float64, cpus int) float64 {
+	if v < *last && *last-v < fallsBack*float64(max(1, cpus)) {
+		return *last
+	}
+	*last = v
+	return v
 }
 
 var modes = func() (ls [8]metric.Labels) {
@@ -45,7 +59,7 @@ func (s *hostSource) Scrape(ctx context.Context, at int64, emit func(metric.Samp
 	}
 	c := r.CPU
 	for i, v := range [...]float64{c.User, c.Nice, c.System, c.Idle, c.IOWait, c.IRQ, c.SoftIRQ, c.Steal} {
-		put("node_cpu_seconds_total", metric.Counter, modes[i], v)
+		put("node_cpu_seconds_total", metric.Counter, modes[i], notBack(&s.last[i], v, s.cpus))
 	}
 	if at-s.cpusAt >= 60_000 || at < s.cpusAt { // CPUs are seldom added
 		if all, err := host.CPUs(); err == nil {

@@ -134,6 +134,7 @@ func (s *hostDetail) label(name, value string) metric.Labels {
 type hostCPUs struct {
 	place  *place
 	labels map[int]*[8]metric.Labels
+	last   map[int]*[8]float64 // seconds by mode
 }
 
 func (s *hostCPUs) Name() string { return "host_cpus" }
@@ -147,7 +148,7 @@ func (s *hostCPUs) Scrape(ctx context.Context, at int64, emit func(metric.Sample
 		return err
 	}
 	if s.labels == nil {
-		s.labels = map[int]*[8]metric.Labels{}
+		s.labels, s.last = map[int]*[8]metric.Labels{}, map[int]*[8]float64{}
 	}
 	for n, c := range all {
 		ls := s.labels[n]
@@ -156,10 +157,10 @@ func (s *hostCPUs) Scrape(ctx context.Context, at int64, emit func(metric.Sample
 			for i, m := range modes {
 				ls[i] = metric.L("cpu", strconv.Itoa(n), "mode", m.Get("mode"))
 			}
-			s.labels[n] = ls
+			s.labels[n], s.last[n] = ls, new([8]float64)
 		}
 		for i, v := range [...]float64{c.User, c.Nice, c.System, c.Idle, c.IOWait, c.IRQ, c.SoftIRQ, c.Steal} {
-			emit(metric.Sample{Name: "dyno_cpu_seconds_total", Labels: ls[i], Kind: metric.Counter, At: at, Value: v})
+			emit(metric.Sample{Name: "dyno_cpu_seconds_total", Labels: ls[i], Kind: metric.Counter, At: at, Value: notBack(&s.last[n][i], v, 1)})
 		}
 	}
 	return nil

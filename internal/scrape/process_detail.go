@@ -80,7 +80,13 @@ func exists(pid int) bool {
 	return err == nil
 }
 
+// add sums up what the threads did since the reading before. The first one is what it counts from: what threads did before, ended ones
+// too, an earlier reader may have counted.
 func (s *processThreads) add(now map[int]host.Turns) {
+	if s.threads == nil {
+		s.threads = now
+		return
+	}
 	for tid, n := range now {
 		old := s.threads[tid]
 		if n.Count < old.Count || n.WaitSec < old.WaitSec { // the id is used again

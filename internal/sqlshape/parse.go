@@ -285,7 +285,7 @@ func (s *shaper) where(e ast.ExprNode, inner []int) {
 				return
 			}
 		}
-		s.single(x.Expr, op, inner)
+		s.single(x.Expr, op, inner, x.List...)
 	case *ast.BetweenExpr:
 		op := Range
 		if x.Not || !s.constant(x.Left) || !s.constant(x.Right) {
@@ -294,7 +294,7 @@ func (s *shaper) where(e ast.ExprNode, inner []int) {
 		if c, ok := s.column(x.Expr); ok && op == Range {
 			s.bounds(c, true, true)
 		}
-		s.single(x.Expr, op, inner)
+		s.single(x.Expr, op, inner, x.Left, x.Right)
 	case *ast.PatternLikeOrIlikeExpr:
 		op := OtherOp
 		if v, ok := bare(x.Pattern).(*driver.ValueExpr); ok && !x.Not {
@@ -331,6 +331,7 @@ func (s *shaper) where(e ast.ExprNode, inner []int) {
 // or recognises a = 1 OR a = 2, which is a list; any other alternative is opaque.
 func (s *shaper) or(x *ast.BinaryOperationExpr, inner []int) {
 	var col *ColumnRef
+	var values []ast.ExprNode
 	var same func(e ast.ExprNode) bool
 	same = func(e ast.ExprNode) bool {
 		b, ok := bare(e).(*ast.BinaryOperationExpr)
@@ -353,10 +354,11 @@ func (s *shaper) or(x *ast.BinaryOperationExpr, inner []int) {
 			return false
 		}
 		col = &c
+		values = append(values, v)
 		return true
 	}
 	if same(x) {
-		s.add(Predicate{Table: col.Table, Column: col.Column, Op: In}, inner)
+		s.add(Predicate{Table: col.Table, Column: col.Column, Op: In, Number: numeric(values...)}, inner)
 		return
 	}
 	if len(inner) == 0 {
@@ -376,9 +378,9 @@ func (s *shaper) compare(l, r ast.ExprNode, op Op, inner []int) {
 		}
 		s.opaque("comparison of two columns")
 	case lok && s.constant(r):
-		s.add(Predicate{Table: lc.Table, Column: lc.Column, Op: op}, inner)
+		s.add(Predicate{Table: lc.Table, Column: lc.Column, Op: op, Number: numeric(r)}, inner)
 	case rok && s.constant(l):
-		s.add(Predicate{Table: rc.Table, Column: rc.Column, Op: op}, inner)
+		s.add(Predicate{Table: rc.Table, Column: rc.Column, Op: op, Number: numeric(l)}, inner)
 	case lok || rok:
 		if s.subquery(l) || s.subquery(r) {
 			s.opaque("sub-query")
@@ -402,10 +404,18 @@ func (s *shaper) joined(a, b ColumnRef, inner []int) {
 	}
 }
 
-// single adds a predicate on e, which may be a column or something around one.
-func (s *shaper) single(e ast.ExprNode, op Op, inner []int) {
+// numeric reports whether any of these is a number without quotes.
+func numeric(es ...ast.ExprNode) bool {
+	return slices.ContainsFunc(es, func(e ast.ExprNode) bool {
+		v, ok := value(bare(e))
+		return ok && v.Kind == Number
+	})
+}
+
+// single adds a predicate on e, which may be a column or something around one; values are what it is held against.
+func (s *shaper) single(e ast.ExprNode, op Op, inner []int, values ...ast.ExprNode) {
 	if c, ok := s.column(e); ok {
-		s.add(Predicate{Table: c.Table, Column: c.Column, Op: op}, inner)
+		s.add(Predicate{Table: c.Table, Column: c.Column, Op: op, Number: numeric(values...)}, inner)
 		return
 	}
 	if _, ok := bare(e).(*ast.RowExpr); ok {

@@ -117,6 +117,23 @@ func TestParse(t *testing.T) {
 	f("SELECT `a` FROM `t` WHERE `b` = `c` ( ? )", "select t [0.b eq] out:0.a")
 }
 
+// TestNumber: a column that is held against a number without quotes is told, whichever way it stands.
+func TestNumber(t *testing.T) {
+	f := func(where string, want bool) {
+		t.Helper()
+		s, err := Parse("SELECT a FROM t WHERE " + where)
+		if err != nil || len(s.Predicates) != 1 || s.Predicates[0].Number != want {
+			t.Errorf("%s: %+v %v", where, s.Predicates, err)
+		}
+	}
+	for _, where := range []string{"phone = 5", "-5.5 = phone", "phone > 5", "phone IN ('1', 2)", "phone BETWEEN 1 AND '9'", "phone = '1' OR phone = 2"} {
+		f(where, true)
+	}
+	for _, where := range []string{"phone = '5'", "phone = ?", "phone IN ('1','2')", "phone BETWEEN '1' AND '9'", "phone LIKE '5%'", "phone IS NULL", "phone = '1' OR phone = '2'"} {
+		f(where, false)
+	}
+}
+
 func TestParseErrorShowsNoText(t *testing.T) {
 	for _, sql := range []string{"", "select from where secret", "select 1; select 2", "selec 'secret'", "use ?", strings.Repeat("x", maxBytes+1), "'"} {
 		_, err := Parse(sql)

@@ -47,6 +47,8 @@ type Predicate struct {
 	// Bounded marks a range that ends on both sides: BETWEEN, or a lower and an upper bound.
 	Bounded bool
 	Func    string // the function around the column, if there is one; Op is then OtherOp
+	// Number marks a column that is held against a number, written without quotes: texts are turned into numbers for it, and no index helps.
+	Number bool
 	// Join marks a condition that holds the column against a column of another table.
 	Join        bool
 	OtherTable  int

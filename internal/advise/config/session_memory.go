@@ -99,7 +99,13 @@ func sessionMemory(v *advise.View) []finding.Finding {
 	}
 	f.ID = finding.MakeID(f.Rule, names...)
 	f.Subject.Variables = names
-	f.Action = v.SetVariable(big[0].name, fmt.Sprint(big[0].deft))
+	for _, b := range big {
+		if b.name == "thread_stack" { // no server takes another one while it runs
+			f.Restart = true
+		} else if f.Action == nil {
+			f.Action = v.SetVariable(b.name, fmt.Sprint(b.deft))
+		}
+	}
 	whose := "the machine has"
 	if group {
 		whose = "the control group allows"

@@ -47,7 +47,7 @@ func wishFor(sh sqlshape.Shape, tables []schema.Table, i int, inner bool) (wish,
 				continue
 			}
 			c, ok := owned(tables, i, p.Table, p.Column)
-			if !ok || !indexable(c) {
+			if !ok || !indexable(c) || turned(tables, c, p) {
 				continue
 			}
 			switch op[0] {
@@ -485,6 +485,18 @@ func stringType(c schema.Column) bool {
 	default:
 		return large(c)
 	}
+}
+
+// turned reports whether the server turns a text column into numbers or times to compare it: an index on it is of no use then.
+func turned(tables []schema.Table, c schema.Column, p sqlshape.Predicate) bool {
+	if d := strings.ToLower(c.DataType); !strings.HasSuffix(d, "char") && !strings.HasSuffix(d, "text") {
+		return false
+	}
+	if !p.Join || p.OtherTable < 0 || p.OtherTable >= len(tables) {
+		return p.Number
+	}
+	other, ok := tables[p.OtherTable].Column(p.OtherColumn)
+	return ok && !stringType(other) && !strings.EqualFold(other.DataType, "enum") && !strings.EqualFold(other.DataType, "set") && indexable(other)
 }
 
 // indexable reports whether a plain index can look values of the type up.

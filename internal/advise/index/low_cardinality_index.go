@@ -152,6 +152,13 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 	f.Suggestion = fmt.Sprintf("Drop it: %s.", f.Action.SQL)
 	a, ok := hide(v, t, x)
 	switch total := n.total.Or(0); {
+	case !n.total.OK(): // who reads it is not known: nothing that cannot be undone at once
+		f.Action = nil
+		f.Suggestion = fmt.Sprintf("Find out who reads it before you drop it (%s): let the server count, performance_schema or userstat, for a day.", schema.DropIndexSQL(t.Ref, x.Name))
+		if ok {
+			f.Action = a
+			f.Suggestion = fmt.Sprintf("Hide it first, which is undone at once: %s. That costs its writes still. When nothing became slower in some days, drop it: %s.", a.SQL, schema.DropIndexSQL(t.Ref, x.Name))
+		}
 	case ok && total > 0 && len(n.by) == 0: // somebody has read it: see that he does without first
 		f.Action = a
 		f.Suggestion = fmt.Sprintf("Hide it first, which is undone at once: %s. That costs its writes still. When nothing became slower in some days, drop it: %s.", a.SQL, schema.DropIndexSQL(t.Ref, x.Name))

@@ -50,8 +50,11 @@ func TestLowCardinalityIndex(t *testing.T) {
 		action(all[0]) != "ALTER TABLE `shop`.`items` ALTER INDEX `by_flag` IGNORED" || all[0].Action.Undo != "ALTER TABLE `shop`.`items` ALTER INDEX `by_flag` NOT IGNORED" {
 		t.Errorf("read before: %+v", all)
 	}
-	if x := f(flagged().Lose("table_io", snapshot.Missing, "performance_schema is off", "performance_schema=ON and a restart")); x.Confidence != finding.Possible || len(x.Unobserved) == 0 {
-		t.Errorf("uncounted: %s, %v", x.Confidence, x.Unobserved)
+	// Who reads it is not counted: hiding it is undone at once, dropping it is not.
+	uncounted := flagged().Lose("table_io", snapshot.Missing, "performance_schema is off", "performance_schema=ON and a restart")
+	if all := lowCardinalityIndex(uncounted.View()); len(all) != 1 || all[0].Confidence != finding.Possible || len(all[0].Unobserved) == 0 ||
+		action(all[0]) != "ALTER TABLE `shop`.`items` ALTER INDEX `by_flag` IGNORED" {
+		t.Errorf("uncounted: %+v", all)
 	}
 	// It is read, but half of the table each time.
 	half := readsOf(flagged().Exact("SELECT MAX(day) FROM items WHERE flag = 1", 5, 0.2, 100_000, 1).Plan(explain.Step{Table: "items", Access: "ref", Key: "by_flag", Rows: 99_000}), "by_flag", 50_000)

@@ -176,6 +176,7 @@ func working(v *advise.View) (w inUse, ok bool) {
 	found := map[schema.Ref]schema.Table{}
 	classes := slices.Clone(v.Classes)
 	slices.SortStableFunc(classes, func(a, b class.Class) int { return cmp.Compare(b.TimeSec, a.TimeSec) })
+	var told, tableless float64 // statement time of classes whose tables and sizes are known, and of those that have none
 	for i, c := range classes {
 		if i == mostClasses || c.TimeSec < leastShare*v.Total {
 			break
@@ -184,13 +185,21 @@ func working(v *advise.View) (w inUse, ok bool) {
 		if err != nil {
 			continue
 		}
+		sized := len(sh.Tables) > 0
 		for _, r := range sh.Tables {
-			if t, ok := v.Resolve(c, r); ok && !t.View && !schema.System(t.Schema) {
+			t, ok := v.Resolve(c, r)
+			if ok && !t.View && !schema.System(t.Schema) {
 				found[t.Ref] = t
 			}
+			sized = sized && ok && t.DataBytes.OK()
+		}
+		if sized {
+			told += c.TimeSec
+		} else if len(sh.Tables) == 0 {
+			tableless += c.TimeSec
 		}
 	}
-	if len(found) == 0 {
+	if len(found) == 0 || told < mostOfTime*(v.Total-tableless) { // what many small classes work on may be far more
 		w.all = true
 		for _, t := range v.Tables {
 			if !t.View && !schema.System(t.Schema) {
@@ -211,6 +220,9 @@ func working(v *advise.View) (w inUse, ok bool) {
 	})
 	return w, w.bytes > 0
 }
+
+// mostOfTime is the part of the statement time whose tables must be known, for these to be called the tables in use.
+const mostOfTime = 0.5
 
 // timeOf returns the part of the statement time in statements of the kinds, and the ids of their classes, most time first.
 func timeOf(v *advise.View, kinds ...sqlshape.Kind) (share float64, ids []string) {

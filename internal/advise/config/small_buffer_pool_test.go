@@ -121,3 +121,28 @@ func TestSmallBufferPoolSilent(t *testing.T) {
 	silent(t, smallBufferPool, "no counter of misses", archive(drop("mysql_global_status_innodb_buffer_pool_reads")))
 	silent(t, smallBufferPool, "no window", archive(func(m *snap.Made) { m.S.To = m.S.From }))
 }
+
+// TestPartOfTheTime: the tables of a small part of the statement time are not those in use. What else runs may work on far more.
+func TestPartOfTheTime(t *testing.T) {
+	m := archive(func(m *snap.Made) {
+		m.S.Classes[0].TimeSec, m.S.Classes[0].Count = 1, 1000 // a job on the only table whose class is large enough to be looked at
+		m.Last().DataBytes = known.Of(uint64(50 * mib))
+		for i := range 300 {
+			c := m.S.Classes[0]
+			c.ID, c.Schema, c.TimeSec, c.Count = strings.Repeat("0", 13)+string(rune('0'+i/100))+string(rune('0'+i/10%10))+string(rune('0'+i%10)), "tenant", 0.3, 300
+			m.S.Classes = append(m.S.Classes, c)
+		}
+		m.Table("tenants", 4_000_000)
+		m.Last().DataBytes, m.Last().IndexBytes = known.Of(uint64(8*gib)), known.Of(uint64(0))
+	})
+	w, ok := working(m.View())
+	if !ok || !w.all || w.bytes < 8*gib {
+		t.Errorf("of one class in a hundredth of the time: %+v", w)
+	}
+	if w, ok := working(archive().View()); !ok || w.all || w.bytes != 400*mib {
+		t.Errorf("of one that takes all the time: %+v", w)
+	}
+	if fs := smallBufferPool(m.View()); len(fs) != 1 {
+		t.Errorf("%d findings where 50 MiB of what is read are known to fit", len(fs))
+	}
+}

@@ -224,13 +224,7 @@ func (p *purge) report(v *advise.View, waited float64) finding.Finding {
 	if n, ok := p.c.NoIndex.Get(); ok && n > 0 {
 		f.Against = append(f.Against, "It was counted as a statement without an index as well. An index on its condition lets it lock fewer rows; it still keeps those until its end.")
 	}
-	pk, _ := p.t.PrimaryKey()
-	order := ""
-	if len(p.shape.Predicates) > 0 {
-		order = p.shape.Predicates[0].Column
-	} else if len(pk.Parts) > 0 {
-		order = pk.Parts[0].Column
-	}
+	order := chunkOrder(p.t, p.shape)
 	if order != "" {
 		order = " ORDER BY " + schema.Quote(order)
 	}
@@ -251,4 +245,20 @@ func (p *purge) report(v *advise.View, waited float64) finding.Finding {
 		f.Why = append(f.Why, asking("What keeps the others?", e.Source, "%s", e.Text))
 	}
 	return f
+}
+
+// chunkOrder returns the column that parts of a delete are taken in the order of: one of its conditions that an index begins with, else the
+// primary key. In any other order each part would read and sort all of the rows, and lock them. "" when there is none.
+func chunkOrder(t schema.Table, sh sqlshape.Shape) string {
+	for _, p := range sh.Predicates {
+		for _, x := range t.Indexes {
+			if !x.Hidden && len(x.Parts) > 0 && strings.EqualFold(x.Parts[0].Column, p.Column) {
+				return x.Parts[0].Column
+			}
+		}
+	}
+	if pk, ok := t.PrimaryKey(); ok && len(pk.Parts) > 0 {
+		return pk.Parts[0].Column
+	}
+	return ""
 }

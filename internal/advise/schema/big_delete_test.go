@@ -7,6 +7,8 @@ import (
 	"dyno/internal/class"
 	"dyno/internal/finding"
 	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
 	"dyno/internal/sqltext"
 	"dyno/internal/state"
 	"dyno/test/snap"
@@ -97,4 +99,29 @@ func TestBigDeleteSilent(t *testing.T) {
 	f("rows are not counted, and nothing was seen", tokens().Exact(expire, 3, 0.9, 16_000, 0, func(c *class.Class) { c.Affected = known.None[uint64]() }).Exact(touch, 5000, 0.003, 1, 0).
 		Status("Innodb_row_lock_time", 600))
 	f("nothing", snap.Build())
+}
+
+// TestChunkOrder: parts of a delete are taken in an order that an index has.
+func TestChunkOrder(t *testing.T) {
+	key := func(name, column string) schema.Index {
+		return schema.Index{Name: name, Parts: []schema.IndexPart{{Column: column}}}
+	}
+	f := func(where, want string, indexes ...schema.Index) {
+		t.Helper()
+		sh, err := sqlshape.Parse("DELETE FROM t WHERE " + where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := chunkOrder(schema.Table{Indexes: indexes}, sh); got != want {
+			t.Errorf("%s: in the order of %q, want %q", where, got, want)
+		}
+	}
+	pk, day, hidden := key("PRIMARY", "id"), key("by_day", "Day"), key("by_day", "day")
+	hidden.Hidden = true
+	f("day < '2026-01-01'", "Day", pk, day)
+	f("day < '2026-01-01'", "id", pk)
+	f("day < '2026-01-01'", "id", pk, hidden)
+	f("seen < '2026-01-01' AND id < 5", "id", pk, day)
+	f("seen < '2026-01-01' AND day < '2026-01-01'", "Day", pk, day)
+	f("seen < '2026-01-01'", "")
 }

@@ -28,17 +28,13 @@ func JudgeAll(comparisons [][]Pair, r Rules) []Verdict {
 	r = r.withDefaults()
 	f := family{rules: r, of: max(r.Family, len(comparisons)), out: make([]Verdict, len(comparisons)), samples: make([]sample, len(comparisons))}
 	rounds := r.Rounds
-	for _, ps := range comparisons {
-		ps = slices.Clone(ps)
-		for i := range ps {
-			if ps[i].Round == 0 {
-				ps[i].Round = i + 1
-			}
-			if r.Rounds == 0 {
-				rounds = max(rounds, ps[i].Round)
+	f.comparisons = numbered(comparisons)
+	if r.Rounds == 0 {
+		for _, ps := range f.comparisons {
+			for _, p := range ps {
+				rounds = max(rounds, p.Round)
 			}
 		}
-		f.comparisons = append(f.comparisons, ps)
 	}
 	f.run(rounds)
 	for i := range f.out {
@@ -47,6 +43,20 @@ func JudgeAll(comparisons [][]Pair, r Rules) []Verdict {
 		}
 	}
 	return f.out
+}
+
+// numbered gives pairs without a round that of their place.
+func numbered(comparisons [][]Pair) (out [][]Pair) {
+	for _, ps := range comparisons {
+		ps = slices.Clone(ps)
+		for i := range ps {
+			if ps[i].Round == 0 {
+				ps[i].Round = i + 1
+			}
+		}
+		out = append(out, ps)
+	}
+	return out
 }
 
 // run goes through the looks that so many rounds allow.
@@ -84,6 +94,9 @@ type family struct {
 
 // look judges all comparisons that are not closed with the pairs of the first rounds.
 func (f *family) look(rounds int, alpha float64, closes bool) {
+	if f.rules.PairsAt != nil {
+		f.comparisons = numbered(f.rules.PairsAt(rounds))
+	}
 	differ, alike := f.of, f.of // comparisons that each of Holm's two procedures still counts
 	var open []int
 	for i, v := range f.out {
@@ -212,6 +225,9 @@ func (r Rules) settle(out []Verdict, samples []sample, open []int, alpha float64
 				level = min(dLeft, eLeft)
 			}
 			v.Ratio = s.ratio(1 - level)
+			if r.decide(v.Ratio) == Same { // at a level that is left for differences; to be the same it was not rejected at the one left for that
+				v.Ratio = s.ratio(1 - min(level, eLeft))
+			}
 		}
 		v.Result = r.decide(v.Ratio)
 		v.Confidence = r.Confidence
@@ -435,7 +451,7 @@ func (r Rules) prepare(pairs []Pair) (sample, Verdict) {
 			continue
 		}
 		if r.LowerIsBetter {
-			p.Baseline, p.Variant = p.Variant, p.Baseline
+			p.Baseline, p.Variant, p.VariantFirst = p.Variant, p.Baseline, !p.VariantFirst
 		}
 		s.pairs = append(s.pairs, p)
 	}

@@ -14,8 +14,12 @@ type Rules struct {
 
 	// The following are for JudgeAll. Nil Sequence means one look at all there is.
 	Sequence *Sequence
-	Rounds   int // that are complete; 0 means as many as the longest comparison has pairs, below 0 none
-	Family   int // comparisons that were planned; 0, or fewer than there are, means as many as there are
+	// PairsAt gives the comparisons as a look after so many rounds sees them, in the order that JudgeAll was given them in: for values that
+	// depend on what was measured by then, as under a correction that is estimated from all trials so far. A look that is not after one of the
+	// Sequence's numbers of rounds is asked for with math.MaxInt. Without it pairs are at each look what they are in the end.
+	PairsAt func(rounds int) [][]Pair
+	Rounds  int // that are complete; 0 means as many as the longest comparison has pairs, below 0 none
+	Family  int // comparisons that were planned; 0, or fewer than there are, means as many as there are
 }
 
 const (
@@ -40,7 +44,7 @@ const (
 // Swapping baseline and variant swaps better and worse. Without a difference, better or worse comes in at most 1 - confidence of
 // all comparisons. Reasons holds warnings and, for unstable and invalid, what was broken. It is JudgeAll of one comparison, looked at once.
 func Judge(pairs []Pair, r Rules) Verdict {
-	r.Sequence, r.Family = nil, 0
+	r.Sequence, r.PairsAt, r.Family = nil, nil, 0
 	return JudgeAll([][]Pair{pairs}, r)[0]
 }
 

@@ -168,6 +168,21 @@ func TestWarnings(t *testing.T) {
 	has("pair to pair", 0.8, func(seed uint64) []Pair { return measured(seed, 8, 1.3, 0.2, 0, 1) })
 }
 
+// TestOrderOfTimes: what is measured first takes longer, and the warning says so of values of which less is better, too.
+func TestOrderOfTimes(t *testing.T) {
+	for first, want := range map[float64]string{1.1: "higher: carry-over", 0.9: "lower: carry-over"} {
+		const seeds = 50
+		n := 0
+		for seed := range uint64(seeds) {
+			reasons := strings.Join(Judge(measured(seed, 12, 1.3, 0.02, 0, first), Rules{LowerIsBetter: true}).Reasons, "\n")
+			n += b2i(strings.Contains(reasons, want))
+		}
+		if n < seeds*9/10 {
+			t.Errorf("first ×%v: %q in %d of %d measurements", first, want, n, seeds)
+		}
+	}
+}
+
 // TestDriftAndOrderDoNotDecide shows that a steady drift and an order effect, both far larger than the margin, are no difference.
 func TestDriftAndOrderDoNotDecide(t *testing.T) {
 	for _, c := range []struct{ drift, first float64 }{{0.05, 1}, {-0.05, 1}, {0, 0.8}, {0.02, 1.1}} {

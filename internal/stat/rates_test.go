@@ -207,6 +207,44 @@ func TestFamily(t *testing.T) {
 	}
 }
 
+// TestFamilyAtTheMargin holds "same" to its error rate: ten comparisons that truly differ by just more than the margin, in one look and in several,
+// and with others among them that differ so much that Holm's other procedure gives all it has to these.
+func TestFamilyAtTheMargin(t *testing.T) {
+	const times, of = 1000 / scale, 10
+	s := Schedule(5, 10, 0.95)
+	for _, c := range []struct {
+		name    string
+		seq     *Sequence
+		differs int
+	}{{"one look", nil, 0}, {"several looks", &s, 0}, {"others differ", nil, 3}, {"others differ, several looks", &s, 3}} {
+		r := rand.New(rand.NewPCG(7, uint64(c.differs)))
+		wrong := 0
+		for range times {
+			var all [][]Pair
+			for j := range of {
+				truth := math.Log(1.0201)
+				if j < c.differs {
+					truth = 0.2
+				}
+				var ps []Pair
+				for i := range 10 {
+					ps = append(ps, Pair{Round: i + 1, Baseline: 1, Variant: math.Exp(truth + 0.01*r.NormFloat64()), VariantFirst: i%2 == 1})
+				}
+				all = append(all, ps)
+			}
+			any := false
+			for j, v := range JudgeAll(all, Rules{Sequence: c.seq}) {
+				any = any || j >= c.differs && v.Result == Same
+			}
+			wrong += b2i(any)
+		}
+		t.Logf("%s: some comparison is wrongly the same in %d of %d experiments", c.name, wrong, times)
+		if most := int(times * (0.05 + chance(0.05, times))); wrong > most {
+			t.Errorf("%s: some comparison is wrongly the same in %d of %d experiments", c.name, wrong, times)
+		}
+	}
+}
+
 // TestPower tables how often a difference is found, and asserts what the product promises of a machine whose pairs differ by up to
 // 1.5 %: 3 % is called right in nine of ten experiments of ten rounds, and no difference the same in 38 of 40.
 func TestPower(t *testing.T) {

@@ -31,7 +31,7 @@ func (j *judgement) cells() []trial.Cell {
 			if !t.Unusable {
 				c.Trials++
 			}
-			if t.Invalid != "" {
+			if t.Invalid != "" || j.by[place{t.Round, t.Variant, false}].Seq != t.Seq { // of a round that was repeated the last one stands
 				continue
 			}
 			c.Valid++

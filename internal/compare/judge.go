@@ -130,7 +130,7 @@ func newJudgement(p plan.Plan, vs []plan.Variant, trials []trial.Trial) *judgeme
 	}
 	j.rules.Family = len(j.compared)
 	j.raw = map[string]string{}
-	j.correction = j.correct()
+	j.correction = j.correct(math.MaxInt)
 	valid := map[string]bool{}
 	for _, t := range j.trials {
 		at := place{t.Round, t.Variant, t.Control}
@@ -195,6 +195,8 @@ func (j *judgement) pair(baseline, variant place) (stat.Pair, bool) {
 		p.Invalid = v.Invalid
 	case b.Invalid != "":
 		p.Invalid = "baseline: " + b.Invalid
+	case b.Woven != nil && v.Woven != nil && !b.From.Equal(v.From): // of a round that was repeated, one of each
+		p.Invalid = "the two did not take turns with each other"
 	case unlimited(v, b) != "":
 		p.Invalid = unlimited(v, b)
 	case unlimited(b, v) != "":
@@ -219,44 +221,62 @@ func unlimited(t, other trial.Trial) string {
 	return ""
 }
 
-// corrected is pair with both sides brought to the same speed of the CPUs.
-func (j *judgement) corrected(baseline, variant place) (stat.Pair, bool) {
-	p, ok := j.pair(baseline, variant)
-	if ok && p.Invalid == "" {
-		p.Baseline *= j.at(j.by[baseline])
-		p.Variant *= j.at(j.by[variant])
+// seen is what a look saw of the comparisons.
+type seen struct {
+	correction *trial.Correction
+	raw        map[string]string // comparisons that are not corrected though the others are, by variant, and why
+	pairs      [][]stat.Pair     // in the order of compared
+}
+
+// lookAt sets the pairs of the first rounds side by side, and brings both sides of each to the same speed of the CPUs, as far as it shows by
+// then: what is decided at a look must not be decided by what was measured after it.
+func (j *judgement) lookAt(rounds int) seen {
+	s := seen{correction: j.correct(rounds), raw: map[string]string{}, pairs: make([][]stat.Pair, len(j.compared))}
+	for k, i := range j.compared {
+		v := j.vs[i]
+		fit, why := j.correctable(s.correction, rounds, v)
+		if why != "" {
+			s.raw[v.Key] = why
+		}
+		for r := 1; r <= min(rounds, j.last); r++ {
+			b, x := place{r, v.Baseline, false}, place{r, v.Key, false}
+			p, ok := j.pair(b, x)
+			if !ok {
+				continue
+			}
+			if fit && p.Invalid == "" {
+				p.Baseline *= atMean(s.correction, j.by[b])
+				p.Variant *= atMean(s.correction, j.by[x])
+			}
+			s.pairs[k] = append(s.pairs[k], p)
+		}
 	}
-	return p, ok
+	return s
 }
 
 // verdicts judges all comparisons, in the order of compared, and returns the number of rounds that are complete.
 func (j *judgement) verdicts() ([]stat.Verdict, int) {
-	pairs := make([][]stat.Pair, len(j.compared))
-	for k, i := range j.compared {
-		v := j.vs[i]
-		pair := j.pair
-		fit, why := j.correctable(func(r int) place { return place{r, v.Baseline, false} }, func(r int) place { return place{r, v.Key, false} })
-		if fit {
-			pair = j.corrected
-		} else if why != "" {
-			j.raw[v.Key] = why
-		}
-		for r := 1; r <= j.last; r++ {
-			if p, ok := pair(place{r, v.Baseline, false}, place{r, v.Key, false}); ok {
-				pairs[k] = append(pairs[k], p)
-			}
-		}
-	}
+	looks, last := map[int]seen{}, 0
 	rules := j.rules
+	rules.PairsAt = func(rounds int) [][]stat.Pair {
+		s, ok := looks[rounds]
+		if !ok {
+			s = j.lookAt(rounds)
+			looks[rounds] = s
+		}
+		last = rounds
+		return s.pairs
+	}
+	all := rules.PairsAt(math.MaxInt)
 	rounds := j.last
-	if rounds > 0 && !j.complete(pairs) {
+	if rounds > 0 && !j.complete(all, rules) {
 		rounds--
 	}
 	rules.Rounds = max(rounds, 0)
-	verdicts := j.judge(pairs, rules, rounds)
+	verdicts := j.judge(all, rules, rounds)
 	for k, i := range j.compared {
 		v := j.vs[i]
-		if why := j.raw[v.Key]; why != "" && verdicts[k].Result != stat.Invalid {
+		if why := j.uncorrected(looks, cmp.Or(verdicts[k].Closed, last), v.Key); why != "" && verdicts[k].Result != stat.Invalid {
 			verdicts[k].Reasons = append(verdicts[k].Reasons, why)
 		}
 		if why, ok := j.failed[v.Key]; ok && verdicts[k].Result == stat.Invalid {
@@ -268,6 +288,23 @@ func (j *judgement) verdicts() ([]stat.Verdict, int) {
 	return verdicts, rounds
 }
 
+// uncorrected tells in what the correction of a comparison that was decided at a look differs from that of the result, and notes who has none.
+func (j *judgement) uncorrected(looks map[int]seen, at int, key string) string {
+	s := looks[at]
+	then, now := s.correction != nil && s.correction.Used, j.correction != nil && j.correction.Used
+	why := s.raw[key]
+	switch {
+	case then && why == "" && !now:
+		return fmt.Sprintf("its ratio is corrected for the speed of the CPUs by what its %d rounds showed; all trials together show too little of it", at)
+	case !then && now:
+		why = fmt.Sprintf("after its %d rounds too little was known of what the speed of the CPUs does to the rate, so that the ratio is not corrected for it", at)
+	}
+	if why != "" && now {
+		j.raw[key] = why
+	}
+	return why
+}
+
 // judge leaves out pairs of rounds after the first ones when nothing has been looked at yet, see stat.JudgeAll.
 func (j *judgement) judge(pairs [][]stat.Pair, rules stat.Rules, rounds int) []stat.Verdict {
 	if rounds == 0 { // JudgeAll takes 0 for all there are
@@ -277,8 +314,7 @@ func (j *judgement) judge(pairs [][]stat.Pair, rules stat.Rules, rounds int) []s
 }
 
 // complete reports whether every variant that was open in the last round has a trial in it.
-func (j *judgement) complete(pairs [][]stat.Pair) bool {
-	rules := j.rules
+func (j *judgement) complete(pairs [][]stat.Pair, rules stat.Rules) bool {
 	rules.Rounds = j.last - 1
 	need := map[string]bool{}
 	for k, v := range j.judge(pairs, rules, j.last-1) {
@@ -303,18 +339,34 @@ func (j *judgement) control(rounds int) *stat.Verdict {
 	if j.p.Trials.NoControl {
 		return nil
 	}
-	var pairs []stat.Pair
+	rules := j.rules
+	rules.Family, rules.Rounds = 1, rounds
+	if len(j.compared) > 0 { // it goes on as long as anything is compared, and all of it speaks
+		rules.Sequence = nil
+	}
+	rules.PairsAt = func(rounds int) [][]stat.Pair { return [][]stat.Pair{j.controls(rounds)} }
+	v := j.judge(rules.PairsAt(math.MaxInt), rules, rounds)[0]
+	return &v
+}
+
+// controls are the pairs of the control in the first rounds.
+func (j *judgement) controls(rounds int) (pairs []stat.Pair) {
+	c := j.correct(rounds)
 	for _, v := range j.vs {
 		var own []stat.Pair
 		var levels []float64
-		for r := 1; r <= j.last; r++ {
-			// A server against itself: whatever its CPUs did is none of its doing.
-			if p, ok := j.corrected(place{r, v.Key, false}, place{r, v.Key, true}); ok {
-				own = append(own, p)
-				if p.Invalid == "" {
-					levels = append(levels, p.Baseline)
-				}
+		for r := 1; r <= min(rounds, j.last); r++ {
+			one, two := place{r, v.Key, false}, place{r, v.Key, true}
+			p, ok := j.pair(one, two)
+			if !ok {
+				continue
 			}
+			if p.Invalid == "" { // a server against itself: whatever its CPUs did is none of its doing
+				p.Baseline *= atMean(c, j.by[one])
+				p.Variant *= atMean(c, j.by[two])
+				levels = append(levels, p.Baseline)
+			}
+			own = append(own, p)
 		}
 		if level := stat.Median(levels); level > 0 {
 			for i := range own {
@@ -325,10 +377,7 @@ func (j *judgement) control(rounds int) *stat.Verdict {
 		pairs = append(pairs, own...)
 	}
 	slices.SortStableFunc(pairs, func(a, b stat.Pair) int { return cmp.Compare(a.Round, b.Round) })
-	rules := j.rules
-	rules.Family, rules.Rounds = 1, rounds
-	v := j.judge([][]stat.Pair{pairs}, rules, rounds)[0]
-	return &v
+	return pairs
 }
 
 // few reports whether the plan has fewer rounds than a comparison takes.

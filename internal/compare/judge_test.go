@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"dyno/internal/plan"
 	"dyno/internal/stat"
@@ -316,6 +317,64 @@ func TestControl(t *testing.T) {
 	n.p.Trials.NoControl = true
 	if o := n.run(t); o.Control != nil || o.Verdict != stat.Better {
 		t.Errorf("%+v", o)
+	}
+}
+
+// TestControlGoesOn: a control that was the same for some rounds is heard in all that follow.
+func TestControlGoesOn(t *testing.T) {
+	b := newBench(5, map[string]float64{"a": 1000, "b": 1050})
+	b.noise = 0.002
+	b.p.Trials.Min = 5
+	b.spoil = func(x *trial.Trial) {
+		switch {
+		case x.Variant == "server=b": // open to the end
+			x.Values["tps"] *= 1 + 0.08*float64(x.Round%2*2-1)
+		case x.Control && x.Round > 5:
+			x.Values["tps"] *= 1.25 + 0.01*float64(x.Round%2)
+		}
+	}
+	o := b.run(t)
+	if o.Control.Result == stat.Same || o.Control.Ratio.N != 10 {
+		t.Errorf("control %s of %d rounds: %+v", o.Control.Result, o.Control.Ratio.N, o.Control.Ratio)
+	}
+	if o.Verdict != stat.Invalid && len(o.Warnings) == 0 {
+		t.Errorf("%s without a warning", o.Verdict)
+	}
+}
+
+// TestRepeatedWovenRound: a round of turns that was run twice gives no pair of one trial from each, and no trial counts twice.
+func TestRepeatedWovenRound(t *testing.T) {
+	b := newBench(6, map[string]float64{"a": 1000, "b": 1000})
+	b.p.Trials.NoControl = true
+	b.p.Trials.Min, b.p.Trials.Max = 3, 3
+	base := time.Unix(1_000_000, 0)
+	for round := 1; round <= 3; round++ {
+		for again := range 2 {
+			for i, v := range b.vs {
+				b.trial(round, v, false)
+				x := &b.trials[len(b.trials)-1]
+				x.Woven, x.From = &trial.Woven{Of: 2}, base.Add(time.Duration(10*round+again)*time.Minute)
+				switch {
+				case round == 1 && again == i: // in the first run one of them fails, in the second the other
+					x.Invalid = "half of the operations are cut"
+				case round == 2 && again == 0 && i == 1: // the first run is lost for one alone
+					x.Invalid = "half of the operations are cut"
+				}
+			}
+			if round == 3 {
+				break
+			}
+		}
+	}
+	o := Judge(b.p, b.vs, b.trials)
+	v := o.Cells[1].Verdict
+	if v.Result != stat.Invalid || !strings.Contains(strings.Join(v.Reasons, "; "), "pair 1 does not count: the two did not take turns with each other") {
+		t.Errorf("%s %q", v.Result, v.Reasons)
+	}
+	for i, want := range []int{3, 3} {
+		if c := o.Cells[i]; c.Valid != want || c.Values["tps"].N != want {
+			t.Errorf("%s: %d valid, n %d, want %d", c.Variant, c.Valid, c.Values["tps"].N, want)
+		}
 	}
 }
 

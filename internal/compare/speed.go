@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"dyno/internal/plan"
 	"dyno/internal/stat"
 	"dyno/internal/trial"
 )
@@ -54,15 +55,15 @@ func blocks(t trial.Trial) (out []block) {
 	return out
 }
 
-// correct estimates the correction, nil when there is none to make.
-func (j *judgement) correct() *trial.Correction {
+// correct estimates the correction from the trials of the first rounds, nil when there is none to make.
+func (j *judgement) correct(rounds int) *trial.Correction {
 	if j.p.Trials.Raw || !slices.Contains(speedRates, j.metric.Name) {
 		return nil
 	}
 	groups := map[string][]block{}
 	level, trials := 0.0, 0
 	for _, t := range j.trials {
-		if v := t.Values[speedValue]; t.Invalid == "" && v > 0 {
+		if v := t.Values[speedValue]; t.Round <= rounds && t.Invalid == "" && v > 0 {
 			level += math.Log(v)
 			trials++
 			groups[t.Variant] = append(groups[t.Variant], blocks(t)...)
@@ -102,31 +103,31 @@ func (j *judgement) correct() *trial.Correction {
 	return c
 }
 
-// at returns the factor that brings a trial to the mean speed, 1 when nothing is corrected.
-func (j *judgement) at(t trial.Trial) float64 {
+// atMean returns the factor that brings a trial to the mean speed, 1 when nothing is corrected.
+func atMean(c *trial.Correction, t trial.Trial) float64 {
 	v := t.Values[speedValue]
-	if j.correction == nil || !j.correction.Used || v <= 0 {
+	if c == nil || !c.Used || v <= 0 {
 		return 1
 	}
-	return math.Pow(j.correction.Level/v, j.correction.Slope)
+	return math.Pow(c.Level/v, c.Slope)
 }
 
-// correctable decides for one comparison whether the speeds of its two sides may be taken for chance, and tells why not.
-func (j *judgement) correctable(baseline, variant func(round int) place) (ok bool, why string) {
-	if j.correction == nil || !j.correction.Used {
+// correctable decides for one comparison, by its first rounds, whether the speeds of its two sides may be taken for chance, and tells why not.
+func (j *judgement) correctable(c *trial.Correction, rounds int, of plan.Variant) (ok bool, why string) {
+	if c == nil || !c.Used {
 		return false, ""
 	}
 	var pairs []stat.Pair
-	for r := 1; r <= j.last; r++ {
-		b, okb := j.by[baseline(r)]
-		v, okv := j.by[variant(r)]
+	for r := 1; r <= min(rounds, j.last); r++ {
+		b, okb := j.by[place{r, of.Baseline, false}]
+		v, okv := j.by[place{r, of.Key, false}]
 		if !okb || !okv || b.Invalid != "" || v.Invalid != "" {
 			continue
 		}
 		if b.Values[speedValue] <= 0 || v.Values[speedValue] <= 0 {
 			return false, "the speed of the CPUs was not measured in every trial"
 		}
-		pairs = append(pairs, stat.Pair{Baseline: 1 / j.at(b), Variant: 1 / j.at(v), VariantFirst: v.Seq < b.Seq, Round: r})
+		pairs = append(pairs, stat.Pair{Baseline: 1 / atMean(c, b), Variant: 1 / atMean(c, v), VariantFirst: v.Seq < b.Seq, Round: r})
 	}
 	x, err := stat.PairedRatio(pairs, speedDoubt)
 	if err != nil {

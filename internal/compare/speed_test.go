@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +51,11 @@ func (m *shared) trial(seq, round int, variant string, control bool, effect, fol
 }
 
 func simulated(seed uint64, rounds int, raw bool, effect, follows, slower float64) (Outcome, plan.Plan) {
+	p, vs, ts := simulate(seed, rounds, raw, effect, follows, slower)
+	return Judge(p, vs, ts), p
+}
+
+func simulate(seed uint64, rounds int, raw bool, effect, follows, slower float64) (plan.Plan, []plan.Variant, []trial.Trial) {
 	m := &shared{Rand: rand.New(rand.NewPCG(seed, 7))}
 	p := plan.Plan{Name: "x", Table: plan.Table{Show: []string{"tps"}}, Trials: plan.Trials{Min: 5, Max: 10, Margin: 0.02, Conf: 0.95, Raw: raw}}
 	vs := []plan.Variant{{Key: "a", Baseline: "a"}, {Key: "b", Baseline: "a"}}
@@ -69,7 +75,50 @@ func simulated(seed uint64, rounds int, raw bool, effect, follows, slower float6
 			}
 		}
 	}
-	return Judge(p, vs, ts), p
+	return p, vs, ts
+}
+
+// TestCorrectionLookByLook judges an experiment after each of its rounds, as it does itself, with a load that follows the speed of the CPUs so
+// little that now it is corrected for and now not: what was decided at a look stays as it was, and nothing is decided between two looks.
+func TestCorrectionLookByLook(t *testing.T) {
+	closed, changed := 0, 0
+	for seed := range uint64(200) {
+		p, vs, ts := simulate(seed+1, 10, false, 1.04, 0.07, 0)
+		p.Trials.NoControl = true // which may take back what was decided
+		var decided *stat.Verdict
+		used := map[bool]bool{}
+		for round := 1; round <= 10; round++ {
+			n := slices.IndexFunc(ts, func(x trial.Trial) bool { return x.Round > round })
+			if n < 0 {
+				n = len(ts)
+			}
+			o := Judge(p, vs, ts[:n])
+			v := *o.Cells[1].Verdict
+			if round >= 5 {
+				used[o.Correction != nil && o.Correction.Used] = true
+			}
+			if v.Closed == 0 {
+				if decided != nil {
+					t.Fatalf("seed %d: it was closed after round %d and is open after round %d", seed, decided.Closed, round)
+				}
+				continue
+			}
+			if decided == nil {
+				if _, look := Sequence(p).Confidence(round); v.Closed != round || !look {
+					t.Fatalf("seed %d: closed after round %d, seen after round %d", seed, v.Closed, round)
+				}
+				closed++
+				decided = &v
+			}
+			if v.Result != decided.Result || v.Ratio != decided.Ratio || v.Closed != decided.Closed {
+				t.Fatalf("seed %d: after round %d it is %s %+v; it was decided after round %d as %s %+v", seed, round, v.Result, v.Ratio, decided.Closed, decided.Result, decided.Ratio)
+			}
+		}
+		changed += len(used) / 2
+	}
+	if closed < 150 || changed < 10 {
+		t.Errorf("%d of 200 were decided, and in %d the correction came or went", closed, changed)
+	}
 }
 
 func TestCorrection(t *testing.T) {

@@ -124,6 +124,9 @@ func (s *Stand) goOn(ctx context.Context, t *target.Target, p *place, j *job, pl
 			return nil
 		}
 		if tick.At.Before(since) {
+			if w.open { // what counts begins with the next one
+				m.begin(ctx)
+			}
 			continue
 		}
 		var begin bool

@@ -25,12 +25,15 @@ type View struct {
 	Total    float64 // statement time of all classes, seconds
 	Window   float64 // seconds
 
-	plans   map[string]explain.Plan
+	plans   map[key]explain.Plan
 	shapes  map[string]parsed
 	series  map[string][]int // positions of the series of a name
 	classes map[string]int
 	tables  map[string][]int // positions of the tables of a name in lower case
 }
+
+// key tells the classes and plans of one statement apart that runs in several databases.
+type key struct{ schema, id string }
 
 type parsed struct {
 	shape sqlshape.Shape
@@ -40,12 +43,14 @@ type parsed struct {
 // NewView prepares a snapshot with its symptoms.
 func NewView(s *snapshot.Snapshot, symptoms []finding.Symptom) *View {
 	v := &View{
-		Snapshot: s, Symptoms: symptoms, Total: s.TotalTime(), Window: s.Seconds(), plans: map[string]explain.Plan{}, shapes: map[string]parsed{},
+		Snapshot: s, Symptoms: symptoms, Total: s.TotalTime(), Window: s.Seconds(), plans: map[key]explain.Plan{}, shapes: map[string]parsed{},
 		series: map[string][]int{}, classes: map[string]int{}, tables: map[string][]int{},
 	}
 	for _, p := range s.Plans {
-		if _, dup := v.plans[p.Class]; !dup && p.Error == "" && len(p.Steps) > 0 {
-			v.plans[p.Class] = p
+		if k := (key{p.Schema, p.Class}); p.Error == "" && len(p.Steps) > 0 {
+			if _, dup := v.plans[k]; !dup {
+				v.plans[k] = p
+			}
 		}
 	}
 	for i, x := range s.Series {
@@ -82,19 +87,31 @@ func (v *View) AtLeast(version ...int) bool {
 	return true
 }
 
-// Plan returns the plan of a class; false when there is none that holds steps.
-func (v *View) Plan(classID string) (explain.Plan, bool) {
-	p, ok := v.plans[classID]
+// Plan returns the plan of a class; false when there is none that holds steps. As in Snapshot.Plan, one that does not say in which database
+// it was asked for is taken where there is no better.
+func (v *View) Plan(c class.Class) (explain.Plan, bool) {
+	p, ok := v.plans[key{c.Schema, c.ID}]
+	if !ok {
+		p, ok = v.plans[key{"", c.ID}]
+	}
 	return p, ok
 }
 
-// Class returns the class with the id.
+// Class returns the class with the id, the first one where several databases have it.
 func (v *View) Class(id string) (class.Class, bool) {
 	i, ok := v.classes[id]
 	if !ok {
 		return class.Class{}, false
 	}
 	return v.Classes[i], true
+}
+
+// ClassOf returns the class that a plan is of.
+func (v *View) ClassOf(p explain.Plan) (class.Class, bool) {
+	if c, ok := v.ClassIn(p.Schema, p.Class); ok || p.Schema != "" {
+		return c, ok
+	}
+	return v.Class(p.Class)
 }
 
 // Share returns which part of the statement time a class holds, 0 to 1.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"dyno/internal/class"
+	"dyno/internal/explain"
 	"dyno/internal/metric"
 	"dyno/internal/snapshot"
 	"dyno/internal/sqlshape"
@@ -54,6 +55,38 @@ func TestViewAtLeast(t *testing.T) {
 	f("10.11.6-MariaDB-log", true, 10, 6)
 	f("8", true, 8, 0)
 	f("", true, 8) // unknown: what a server can do is told by its variables
+}
+
+func TestPlansOfOneStatementInSeveralDatabases(t *testing.T) {
+	m := snap.Build().Exact("SELECT a FROM t WHERE b = 1", 10, 0.1, 1, 1).Plan(snap.All("t", 1000))
+	here := m.S.Classes[0]
+	there, nowhere := here, here
+	there.Schema, nowhere.Schema = "north", "south"
+	m.S.Classes = append(m.S.Classes, there, nowhere)
+	m.S.Plans = append(m.S.Plans, explain.Plan{Class: here.ID, Schema: "north", Steps: []explain.Step{{Table: "t", Access: "ref", Key: "b", Rows: 1}}})
+	f := func(name string, c class.Class, access string) {
+		t.Helper()
+		v := m.View()
+		p, ok := v.Plan(c)
+		s, whole := v.Snapshot.Plan(c)
+		if ok != (access != "") || whole != ok || ok && (p.Steps[0].Access != access || s.Steps[0].Access != access) {
+			t.Errorf("%s: %+v %v, %+v %v", name, p, ok, s, whole)
+		}
+	}
+	f("one", here, "ALL")
+	f("the other", there, "ref")
+	f("not asked for", nowhere, "")
+	v := m.View()
+	for i, p := range v.Plans {
+		if c, ok := v.ClassOf(p); !ok || c.Schema != m.S.Classes[i].Schema {
+			t.Errorf("plan %d is of %s, %v", i, c.Schema, ok)
+		}
+	}
+	m.S.Plans = []explain.Plan{{Class: here.ID, Steps: []explain.Step{{Table: "t", Access: "range", Rows: 5}}}}
+	f("a plan that does not say where", nowhere, "range")
+	if c, ok := m.View().ClassOf(m.S.Plans[0]); !ok || c.Schema != here.Schema {
+		t.Errorf("it is of %s, %v", c.Schema, ok)
+	}
 }
 
 func TestViewResolve(t *testing.T) {

@@ -149,7 +149,7 @@ func (s *Service) Judged(ctx context.Context, id string) (Judged, error) {
 	j.Time = timeModel(x)
 	for _, f := range d.Findings {
 		for _, id := range f.Subject.Classes {
-			if c, ok := x.Class(id); ok {
+			if c, ok := about(x, f, id); ok {
 				j.Classes[id] = c
 			}
 		}
@@ -161,6 +161,16 @@ func (s *Service) Judged(ctx context.Context, id string) (Judged, error) {
 		}
 	}
 	return j, nil
+}
+
+// about returns the class with the id that a finding is about: one statement may run in several databases, and a finding names its tables.
+func about(x *snapshot.Snapshot, f finding.Finding, id string) (class.Class, bool) {
+	for _, t := range f.Subject.Tables {
+		if c, ok := x.ClassIn(t.Schema, id); ok {
+			return c, true
+		}
+	}
+	return x.Class(id)
 }
 
 func verdict(d ledger.Diagnosis) Verdict {

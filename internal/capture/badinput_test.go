@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"dyno/internal/class"
 	"dyno/internal/schema"
 	"dyno/internal/snapshot"
 	"dyno/test/servers"
@@ -67,15 +68,15 @@ func traffic(t *testing.T, s *servers.Server, db string, statements ...string) {
 	t.Cleanup(func() { stop(); wg.Wait() })
 }
 
-func seen(t *testing.T, snap *snapshot.Snapshot, part string) (id string) {
+func seen(t *testing.T, snap *snapshot.Snapshot, part string) class.Class {
 	t.Helper()
 	for _, c := range snap.Classes {
 		if strings.Contains(c.Fingerprint, part) {
-			return c.ID
+			return c
 		}
 	}
 	t.Fatalf("no class with %q among %d", part, len(snap.Classes))
-	return ""
+	return class.Class{}
 }
 
 // TestIdleNewServer looks at a server that has just been started and has nothing to do.

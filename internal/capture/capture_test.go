@@ -98,7 +98,7 @@ func TestSnapshotOfABusyServer(t *testing.T) {
 					t.Errorf("%d rows examined in %d calls: the table has 16384", n, top.Count)
 				}
 			}
-			p, ok := snap.Plan(top.ID)
+			p, ok := snap.Plan(top)
 			if !ok || p.Error != "" || len(p.Steps) != 1 || p.Steps[0].Access != "ALL" || p.Guess {
 				t.Errorf("plan %+v of %+v", p, top)
 			}
@@ -129,6 +129,49 @@ func TestSnapshotOfABusyServer(t *testing.T) {
 			}
 			if !bytes.Contains(b, []byte(secret)) {
 				t.Error("no example with its literals was seen")
+			}
+		})
+	}
+}
+
+// TestPlansOfSeveralDatabases has the same statement run in two databases, with an index in one of them only.
+func TestPlansOfSeveralDatabases(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			s := busy(t, flavor, "performance_schema=ON")
+			s.Exec(t, "CREATE DATABASE north", "CREATE TABLE north.orders2 (id INT PRIMARY KEY AUTO_INCREMENT, note VARCHAR(40), n INT, KEY by_note (note))",
+				"INSERT INTO north.orders2 SELECT id, CONCAT(note, id), n FROM shop.orders2", "ANALYZE TABLE north.orders2")
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			done := make(chan error, 1)
+			db := s.DB(t, "north")
+			go func() { // a read by the index is short: as many of them as hold their part of the time
+				for ctx.Err() == nil {
+					if _, err := db.ExecContext(ctx, "SELECT id FROM orders2 WHERE note = 'a1'"); err != nil && ctx.Err() == nil {
+						done <- err
+						return
+					}
+				}
+				done <- nil
+			}()
+			snap, err := Take(t.Context(), open(t, s, "root"), Options{Window: 4 * time.Second})
+			stop()
+			if lerr := <-done; err != nil || lerr != nil {
+				t.Fatal(err, lerr)
+			}
+			access := map[string]string{}
+			for _, c := range snap.Classes {
+				if strings.Contains(c.Fingerprint, "note = ?") {
+					p, ok := snap.Plan(c)
+					if !ok || p.Schema != c.Schema || len(p.Steps) != 1 {
+						t.Errorf("plan %+v in %s", p, c.Schema)
+						continue
+					}
+					access[c.Schema] = p.Steps[0].Access
+				}
+			}
+			if len(access) != 2 || access["shop"] != "ALL" || access["north"] != "ref" {
+				t.Errorf("plans %v of %d classes", access, len(snap.Classes))
 			}
 		})
 	}

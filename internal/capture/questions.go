@@ -109,7 +109,7 @@ func (q questioner) ask(ctx context.Context, n int) error {
 			continue
 		}
 		if time.Now().After(end) {
-			q.s.Plans = append(q.s.Plans, explain.Plan{Class: c.ID, Error: fmt.Sprintf("not asked: the answers for other classes took more than %v", plansTime)})
+			q.s.Plans = append(q.s.Plans, explain.Plan{Class: c.ID, Schema: c.Schema, Error: fmt.Sprintf("not asked: the answers for other classes took more than %v", plansTime)})
 			continue
 		}
 		p, err := q.plan(ctx, x, c, sh)
@@ -183,7 +183,7 @@ func dictionary(sh sqlshape.Shape, def string) bool {
 
 // plan asks how the server would execute a statement of the class.
 func (q questioner) plan(ctx context.Context, x *Explainer, c class.Class, sh sqlshape.Shape) (explain.Plan, error) {
-	p := explain.Plan{Class: c.ID}
+	p := explain.Plan{Class: c.ID, Schema: c.Schema}
 	stmt := c.Example
 	if stmt == "" || sqltext.Fingerprint(stmt) != c.Fingerprint {
 		stmt = c.Fingerprint
@@ -202,6 +202,7 @@ func (q questioner) plan(ctx context.Context, x *Explainer, c class.Class, sh sq
 		db = sh.Tables[0].Schema
 	}
 	got, err := x.Explain(ctx, c.ID, db, stmt)
+	got.Schema = c.Schema
 	got.Guess = p.Guess && got.Error == ""
 	return got, err
 }

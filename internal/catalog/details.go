@@ -39,13 +39,14 @@ func (p part) where(schemaColumn, tableColumn string) (string, []any) {
 func heads(ctx context.Context, q Querier, p part) (found []schema.Table, err error) {
 	where, args := p.where("TABLE_SCHEMA", "TABLE_NAME")
 	err = each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, ENGINE, TABLE_COLLATION, ROW_FORMAT, TABLE_ROWS, DATA_LENGTH, INDEX_LENGTH, DATA_FREE,"+
-		" CREATE_OPTIONS FROM information_schema.TABLES"+where, args, func(r row) {
+		" CREATE_OPTIONS, TIMESTAMPDIFF(SECOND, CREATE_TIME, NOW()) FROM information_schema.TABLES"+where, args, func(r row) {
 		t := schema.Table{
 			Ref: schema.Ref{Schema: r.text(0), Table: r.text(1)}, View: strings.HasSuffix(r.text(2), "VIEW"), Engine: r.text(3),
 			Collation: r.text(4), RowFormat: r.text(5),
 		}
 		if !t.View {
 			t.Rows, t.DataBytes, t.IndexBytes, t.FreeBytes, t.Options = number(r, 6), number(r, 7), number(r, 8), number(r, 9), r.text(10)
+			t.AgeSec = number(r, 11)
 			if strings.Contains(t.Options, "partitioned") {
 				t.Partitions = 1
 			}

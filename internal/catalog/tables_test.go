@@ -66,6 +66,9 @@ func TestTables(t *testing.T) {
 			if n, ok := x.Rows.Get(); !ok || n < 400 || n > 600 {
 				t.Errorf("rows %v %v", n, ok)
 			}
+			if n, ok := x.AgeSec.Get(); !ok || n > 300 {
+				t.Errorf("age %v %v", n, ok)
+			}
 			if n, ok := x.DataBytes.Get(); !ok || n == 0 {
 				t.Errorf("data %v %v", n, ok)
 			}

@@ -30,10 +30,6 @@ func scans(s *snapshot.Snapshot) (out []finding.Symptom) {
 	if s.Seconds() <= 0 {
 		return nil
 	}
-	plans := map[string]explain.Plan{}
-	for _, p := range s.Plans {
-		plans[p.Class] = p
-	}
 	least := leastShare * s.TotalTime()
 	for i, c := range byTime(s) {
 		if i >= mostScans || c.TimeSec < least {
@@ -42,7 +38,8 @@ func scans(s *snapshot.Snapshot) (out []finding.Symptom) {
 		if dictionary(c) {
 			continue
 		}
-		if x, ok := scan(s, c, plans[c.ID]); ok {
+		p, _ := s.Plan(c)
+		if x, ok := scan(s, c, p); ok {
 			out = append(out, x)
 		}
 	}

@@ -3,11 +3,12 @@ package explain
 
 // Plan is how a server would execute one statement, asked without executing it.
 type Plan struct {
-	Class string `json:"class"`           // id of the query class the statement belongs to
-	Error string `json:"error,omitzero"`  // why there is no plan; Steps is then empty
-	Guess bool   `json:"guess,omitzero"`  // the statement's parameters were not known and typical ones stood in
-	Steps []Step `json:"steps,omitempty"` // in the order of execution, as the rows of a tabular EXPLAIN
-	Raw   string `json:"raw,omitzero"`    // the server's text, as it came
+	Class  string `json:"class"`           // id of the query class the statement belongs to
+	Schema string `json:"schema,omitzero"` // default database of that class: the same statement in another one has a plan of its own
+	Error  string `json:"error,omitzero"`  // why there is no plan; Steps is then empty
+	Guess  bool   `json:"guess,omitzero"`  // the statement's parameters were not known and typical ones stood in
+	Steps  []Step `json:"steps,omitempty"` // in the order of execution, as the rows of a tabular EXPLAIN
+	Raw    string `json:"raw,omitzero"`    // the server's text, as it came
 }
 
 // Step is the access to one table. The words are the server's own.

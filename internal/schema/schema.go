@@ -30,10 +30,12 @@ type Table struct {
 	IndexBytes known.Value[uint64] `json:"index_bytes,omitzero"` // all secondary indexes
 	FreeBytes  known.Value[uint64] `json:"free_bytes,omitzero"`  // allocated and not used: DATA_FREE, of the whole tablespace where tables share one
 	Options    string              `json:"options,omitzero"`     // as information_schema.TABLES has them: "row_format=COMPRESSED KEY_BLOCK_SIZE=4"
-	Columns    []Column            `json:"columns"`
-	Indexes    []Index             `json:"indexes"`
-	Foreign    []ForeignKey        `json:"foreign_keys,omitempty"` // from this table to others
-	Triggers   []Trigger           `json:"triggers,omitempty"`
+	// AgeSec is how many seconds ago, by the server's clock, the table was made or last written anew; unknown where the engine does not tell.
+	AgeSec   known.Value[uint64] `json:"age_sec,omitzero"`
+	Columns  []Column            `json:"columns"`
+	Indexes  []Index             `json:"indexes"`
+	Foreign  []ForeignKey        `json:"foreign_keys,omitempty"` // from this table to others
+	Triggers []Trigger           `json:"triggers,omitempty"`
 }
 
 // ForeignKey is a reference from one table to another. Both ends need an index.

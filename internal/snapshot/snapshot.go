@@ -178,14 +178,23 @@ func (s *Snapshot) Table(ref schema.Ref) (schema.Table, bool) {
 	return schema.Table{}, false
 }
 
-// Plan returns the plan of a class.
-func (s *Snapshot) Plan(classID string) (explain.Plan, bool) {
-	for _, p := range s.Plans {
-		if p.Class == classID {
+// Plan returns what the server answered when it was asked for the plan of a class, in the class's default database. A plan that does not say
+// in which database it was asked for is taken where there is no better.
+func (s *Snapshot) Plan(c class.Class) (explain.Plan, bool) {
+	found := -1
+	for i, p := range s.Plans {
+		switch {
+		case p.Class != c.ID:
+		case p.Schema == c.Schema:
 			return p, true
+		case p.Schema == "" && found < 0:
+			found = i
 		}
 	}
-	return explain.Plan{}, false
+	if found < 0 {
+		return explain.Plan{}, false
+	}
+	return s.Plans[found], true
 }
 
 // Class returns the class with the id, the first one where several databases have it.

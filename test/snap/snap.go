@@ -97,7 +97,8 @@ func (m *Made) Sampled(sql string, sec float64, more ...func(*class.Class)) *Mad
 
 // Plan adds the plan of the class added last.
 func (m *Made) Plan(steps ...explain.Step) *Made {
-	m.S.Plans = append(m.S.Plans, explain.Plan{Class: m.S.Classes[len(m.S.Classes)-1].ID, Steps: steps})
+	c := m.S.Classes[len(m.S.Classes)-1]
+	m.S.Plans = append(m.S.Plans, explain.Plan{Class: c.ID, Schema: c.Schema, Steps: steps})
 	return m
 }
 

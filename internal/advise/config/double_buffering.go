@@ -66,7 +66,8 @@ func doubleBuffering(v *advise.View) []finding.Finding {
 		{Ask: "Where do reads come from?", Answer: fmt.Sprintf("%s from the kernel's cache", unit.Percent(cached)), Source: "process"},
 		{Ask: "Would the pool hold the pages?", Answer: fmt.Sprintf("with %s it would", bytes(want)), Source: "catalog"},
 	}
-	if grow(v, &f, p, want) == 0 {
+	got := grow(v, &f, p, want)
+	if got == 0 {
 		return nil // without room for the pool the cache is the better place
 	}
 	pool := f.Setting
@@ -77,7 +78,7 @@ func doubleBuffering(v *advise.View) []finding.Finding {
 	}
 	f.Setting = slices.Concat([]string{direct}, pool)
 	f.Suggestion = fmt.Sprintf("Give the pool the memory of the second copy and take the kernel out of the way, both at once: %s. It takes a restart.", strings.Join(f.Setting, ", "))
-	f.Cost = fmt.Sprintf("The pool takes %s more, the kernel's cache as much less. After the restart the pool is empty and fills from the disk.", bytes(want-min(want, p.size)))
+	f.Cost = fmt.Sprintf("The pool takes %s more, the kernel's cache as much less. After the restart the pool is empty and fills from the disk.", bytes(got-min(got, p.size)))
 	f.Gain = &finding.Gain{
 		What: "time per statement", Lo: 1, Hi: 1 / (1 - min(0.95, share)),
 		Text: fmt.Sprintf("Copies from the kernel's cache take %s of the statement time; with the pages in the pool they are not made.", unit.Percent(share)),

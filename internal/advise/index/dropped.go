@@ -81,7 +81,7 @@ func usesOf(v *advise.View) *uses {
 		u.active[schema.Ref{Schema: x.Labels.Get("schema"), Table: x.Labels.Get("name")}] = true
 	}
 	for _, p := range v.Plans {
-		if c, ok := v.Class(p.Class); ok && p.Error == "" {
+		if c, ok := v.ClassOf(p); ok && p.Error == "" {
 			u.plan(c, p.Steps)
 		}
 	}
@@ -230,13 +230,34 @@ func (u *uses) writes(t schema.Table, x schema.Index) (rows, share float64, by [
 	return rows, share, by
 }
 
-// counting says what counts reads and since when.
-func (u *uses) counting() string {
-	since := "an unknown time"
-	if up := u.v.Target.UptimeSec; up > 0 {
-		since = unit.Seconds(float64(up))
+// since tells since when the use of a table's indexes has been counted: for how many seconds at most, from what moment on, and whether it is
+// known that it was no less. Servers forget the figures of a table that is written anew.
+func (u *uses) since(t schema.Table) (sec float64, from string, sure bool) {
+	sec, from = float64(u.v.Target.UptimeSec), "since the server's start"
+	age, ok := t.AgeSec.Get()
+	if ok && float64(age) < sec {
+		sec, from = float64(age), "since the table was written anew"
 	}
-	return fmt.Sprintf("counted for at most %s, since the server's start, of them %s looked at now", since, unit.Seconds(u.v.Window))
+	// Nobody keeps the moment at which user statistics were turned on.
+	return sec, from, ok && u.source != "userstat"
+}
+
+// unsure are the words against a finding that leans on what was counted since a moment that is not known.
+func (u *uses) unsure() string {
+	if u.source == "userstat" {
+		return "Since when userstat has counted is not known: somebody may have turned it on, or have emptied its figures, a moment ago."
+	}
+	return "Since when the table's figures have been counted is not known: it may have been written anew a moment ago."
+}
+
+// counting says what counts reads and since when.
+func (u *uses) counting(t schema.Table) string {
+	during := "an unknown time"
+	sec, from, _ := u.since(t)
+	if sec > 0 {
+		during = unit.Seconds(sec)
+	}
+	return fmt.Sprintf("counted for at most %s, %s, of them %s looked at now", during, from, unit.Seconds(u.v.Window))
 }
 
 // useEvidence tells who reads an index.
@@ -245,7 +266,7 @@ func (u *uses) useEvidence(t schema.Table, x schema.Index) (ev []finding.Evidenc
 	if total, ok := n.total.Get(); ok {
 		ev = append(ev, finding.Evidence{
 			What: "rows found through " + x.Name, Value: n.reads, Unit: "1/s", Source: cmp.Or(u.source, "catalog"),
-			Text: fmt.Sprintf("Through %s the server finds %s, %s in all (%s).", x.Name, unit.Rate(n.reads.Or(0), "rows/s"), unit.Count(total), u.counting()),
+			Text: fmt.Sprintf("Through %s the server finds %s, %s in all (%s).", x.Name, unit.Rate(n.reads.Or(0), "rows/s"), unit.Count(total), u.counting(t)),
 		})
 	}
 	switch len(n.by) {

@@ -21,6 +21,7 @@ func stocked() *snap.Made {
 	m := snap.Build().Table("items", 200_000, snap.Col("shelf", "int", 4), snap.Col("day", "datetime", 5), snap.Col("flag", "tinyint", 1), snap.Col("name", "varchar", 160))
 	m.S.Sources = append(m.S.Sources, snapshot.Source{Name: "table_io", State: snapshot.OK, Reads: 2}, snapshot.Source{Name: "plans", State: snapshot.OK})
 	m.S.Target.UptimeSec = 30 * 86_400
+	m.Last().AgeSec = known.Of(uint64(90 * 86_400))
 	return readsOf(m.Exact("INSERT INTO items (shelf, day, flag, name) VALUES (1, NOW(), 0, 'a')", 2000, 0.0005, 0, 0, changes(2000)).
 		Exact("SELECT name FROM items WHERE id = 5", 20_000, 0.0001, 1, 1).Plan(explain.Step{Table: "items", Access: "const", Key: "PRIMARY", Rows: 1}).
 		Rate("mysql_perf_schema_table_io_waits_total", 2000, "schema", "shop", "name", "items", "operation", "fetch"), "PRIMARY", 2000)

@@ -21,7 +21,7 @@ const (
 	sampledRows = 50     // rows looked at from which a sample says more than the statistics
 	oftenRows   = 10     // entries changed per second
 	oftenShare  = 0.02   // of the statement time by the classes that change them
-	day         = 86_400 // seconds of uptime from which most jobs have run once
+	day         = 86_400 // seconds of counting from which most jobs have run once
 )
 
 // lowCardinalityIndex finds indexes on a column of a few values, by which no few rows can be found, that are written often.
@@ -132,12 +132,13 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 	if f.Share >= 0.05 {
 		f.Severity = finding.Warning
 	}
+	counted, from, sure := u.since(t)
 	switch {
 	case !n.total.OK():
 		f.Confidence = finding.Possible
 		f.Against = append(f.Against, "The server does not count who reads which index: a statement that was not seen may use it.")
 	case n.none():
-		if v.Target.UptimeSec >= day {
+		if counted >= day && sure {
 			f.Confidence = finding.Certain
 		}
 	case len(n.by) > 0:
@@ -145,8 +146,12 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 	default:
 		f.Against = append(f.Against, fmt.Sprintf("It was read before this window, %s rows since the counting began: a job at night may use it.", unit.Count(n.total.Or(0))))
 	}
-	if up := v.Target.UptimeSec; up < day {
-		f.Against = append(f.Against, fmt.Sprintf("The server has been up for %s: what runs once a day may not have been seen.", unit.Seconds(float64(up))))
+	switch {
+	case !n.total.OK():
+	case counted < day:
+		f.Against = append(f.Against, fmt.Sprintf("It was counted for %s only, %s: what runs once a day may not have been seen.", unit.Seconds(counted), from))
+	case !sure:
+		f.Against = append(f.Against, u.unsure())
 	}
 	f.Action = drop(t, x)
 	f.Suggestion = fmt.Sprintf("Drop it: %s.", f.Action.SQL)
@@ -181,7 +186,7 @@ func written(rows float64) string { return unit.Rate(rows, "rows/s") + " are wri
 
 // wastes reports whether a class reads a good part of the table through the index, with a look into the table for each entry.
 func wastes(v *advise.View, c class.Class, x schema.Index, rows float64) bool {
-	p, ok := v.Plan(c.ID)
+	p, ok := v.Plan(c)
 	if !ok {
 		return false
 	}

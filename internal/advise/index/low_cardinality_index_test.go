@@ -45,6 +45,16 @@ func TestLowCardinalityIndex(t *testing.T) {
 	if x := f(young); x.Confidence != finding.Likely || len(x.Against) != 1 {
 		t.Errorf("a young server: %s, %v", x.Confidence, x.Against)
 	}
+	anew := flagged()
+	anew.Last().AgeSec = known.Of(uint64(7200))
+	if x := f(anew); x.Confidence != finding.Likely || len(x.Against) != 1 || !strings.Contains(x.Against[0], "written anew") {
+		t.Errorf("a table written anew: %s, %v", x.Confidence, x.Against)
+	}
+	untold := flagged()
+	untold.Last().AgeSec = known.None[uint64]()
+	if x := f(untold); x.Confidence != finding.Likely || len(x.Against) != 1 || !strings.Contains(x.Against[0], "not known") {
+		t.Errorf("a table whose age is not known: %s, %v", x.Confidence, x.Against)
+	}
 	// Somebody has read it: it is hidden first.
 	if all := lowCardinalityIndex(readsBefore(flagged(), "by_flag", 5e6).View()); len(all) != 1 || all[0].Confidence != finding.Likely || !strings.Contains(all[0].Against[0], "before this window") ||
 		action(all[0]) != "ALTER TABLE `shop`.`items` ALTER INDEX `by_flag` IGNORED" || all[0].Action.Undo != "ALTER TABLE `shop`.`items` ALTER INDEX `by_flag` NOT IGNORED" {

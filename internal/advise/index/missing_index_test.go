@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"dyno/internal/explain"
 	"dyno/internal/finding"
 	"dyno/internal/known"
+	"dyno/internal/schema"
 	"dyno/internal/snapshot"
 	"dyno/internal/sqltext"
 )
@@ -192,6 +194,27 @@ func TestMissingIndexSilent(t *testing.T) {
 	}
 	if silent < 10 {
 		t.Errorf("%d silent cases", silent)
+	}
+}
+
+// TestMissingIndexOfOneDatabase has the same statement run in two databases: the plan of one says nothing about the other.
+func TestMissingIndexOfOneDatabase(t *testing.T) {
+	m := orders(build().saturated().rate("mysql_global_status_handler_read_rnd_next", 2.3e6).exact(byStatus, 230, 0.08, 100_000, 17), 100_000)
+	here := m.s.Classes[0]
+	there := here
+	there.Schema, there.Examined, there.TimeSec = "north", known.Of(uint64(230*17)), 0.2
+	table := m.s.Tables[0]
+	table.Schema = "north"
+	table.Indexes = append(slices.Clone(table.Indexes), schema.Index{Name: "st", Type: "BTREE", Parts: []schema.IndexPart{{Column: "status", Cardinality: known.Of(uint64(5000))}}})
+	m.s.Classes, m.s.Tables = append(m.s.Classes, there), append(m.s.Tables, table)
+	ref := explain.Plan{Class: here.ID, Schema: "north", Steps: []explain.Step{{Table: "orders", Access: "ref", Key: "st", PossibleKeys: []string{"st"}, Rows: 17}}}
+	whole := explain.Plan{Class: here.ID, Schema: "shop", Steps: []explain.Step{all("orders", 99_500)}}
+	for _, plans := range [][]explain.Plan{{ref, whole}, {whole, ref}} {
+		m.s.Plans = plans
+		fs := adds(m.s, m.symptoms)
+		if len(fs) != 1 || fs[0].Rule != "missing-index" || fs[0].Subject.Tables[0].Schema != "shop" || fs[0].Confidence != finding.Certain {
+			t.Errorf("%d findings: %+v", len(fs), fs)
+		}
 	}
 }
 

@@ -238,10 +238,10 @@ func instead(v *advise.View, g group) string {
 	}
 	others := 0
 	for _, p := range v.Plans {
-		if slices.ContainsFunc(g.scans, func(y scan) bool { return y.c.ID == p.Class }) {
+		if slices.ContainsFunc(g.scans, func(y scan) bool { return y.c.ID == p.Class && (p.Schema == "" || y.c.Schema == p.Schema) }) {
 			continue
 		}
-		if c, ok := v.Class(p.Class); ok && slices.ContainsFunc(p.Steps, func(s explain.Step) bool { return strings.EqualFold(s.Key, have.Name) }) {
+		if c, ok := v.ClassOf(p); ok && slices.ContainsFunc(p.Steps, func(s explain.Step) bool { return strings.EqualFold(s.Key, have.Name) }) {
 			if sh, err := v.Shape(c); err == nil && slices.ContainsFunc(sh.Tables, func(r sqlshape.TableRef) bool { t, ok := v.Resolve(c, r); return ok && t.Ref == x.t.Ref }) {
 				others++
 			}

@@ -159,7 +159,7 @@ func scansOf(v *advise.View, c class.Class) (out []scan) {
 	if err != nil || sh.Kind == sqlshape.Other || schema.System(c.Schema) {
 		return nil
 	}
-	p, planned := v.Plan(c.ID)
+	p, planned := v.Plan(c)
 	if e, ok := c.PerCall(c.Examined).Get(); ok && !c.Sampled {
 		for _, s := range p.Steps {
 			e = max(e, s.Rows) // not all that is read is counted

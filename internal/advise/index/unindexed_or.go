@@ -50,7 +50,7 @@ func orScan(v *advise.View, c class.Class) (scan, []wish, bool) {
 	if _, ok := wishFor(sh, tables, 0, false); ok {
 		return scan{}, nil, false // a condition that every row must meet is the better way
 	}
-	p, planned := v.Plan(c.ID)
+	p, planned := v.Plan(c)
 	x := scan{rule: unindexedOr, c: c, kind: sh.Kind, shape: sh, t: t, plan: planned, guess: p.Guess}
 	if planned {
 		at := stepOf(p, sh.Tables[0])

@@ -10,11 +10,11 @@ import (
 	"dyno/internal/unit"
 )
 
-// week is the uptime in seconds from which an index that nobody read counts as one that nobody needs: most jobs run once a week at least.
+// week is the time of counting in seconds from which an index that nobody read counts as one that nobody needs: most jobs run once a week at least.
 const week = 7 * 86_400
 
 // unusedIndex finds indexes that nothing has read since the server began to count, of tables that are used. It is a fact to know, and a finding
-// only when the server has counted for a week and the index is written.
+// only when it was counted for a week and the index is written.
 func unusedIndex(v *advise.View) []finding.Finding {
 	var all []dropCandidate
 	u := usesOf(v)
@@ -48,14 +48,18 @@ func (u *uses) unused(t schema.Table, x schema.Index) finding.Finding {
 	v := u.v
 	f := u.dropping("unused-index", t, x)
 	rows, share, _ := u.writes(t, x)
-	up := float64(v.Target.UptimeSec)
-	f.Title = fmt.Sprintf("Nothing has read the index %s of %s for %s", x.Name, t.Ref, unit.Seconds(up))
-	f.Cause = fmt.Sprintf("The server counts the rows found through each index. Through %s (%s) it found none since it was started, or since the counters were set back.", x.Name, schema.PartsSQL(x.Parts))
+	counted, from, sure := u.since(t)
+	f.Title = fmt.Sprintf("Nothing has read the index %s of %s for %s", x.Name, t.Ref, unit.Seconds(counted))
+	f.Cause = fmt.Sprintf("The server counts the rows found through each index. Through %s (%s) it found none %s, or since the counters were set back.", x.Name, schema.PartsSQL(x.Parts), from)
 	f.Evidence = append(u.useEvidence(t, x), u.costEvidence(t, x)...)
-	if up < week {
-		f.Against = append(f.Against, fmt.Sprintf("The server has been up for %s: what runs once a week or once a month may not have been seen.", unit.Seconds(up)))
+	switch {
+	case counted < week:
+		f.Against = append(f.Against, fmt.Sprintf("It was counted for %s only, %s: what runs once a week or once a month may not have been seen.", unit.Seconds(counted), from))
 		f.Confidence = finding.Possible
-	} else if rows > 0 {
+	case !sure:
+		f.Against = append(f.Against, u.unsure())
+		f.Confidence = finding.Possible
+	case rows > 0:
 		f.Severity = finding.Notice
 		f.Share = 0.5 * share / float64(1+len(t.Indexes))
 	}

@@ -36,6 +36,17 @@ func TestUnusedIndex(t *testing.T) {
 	if x := f(young); x.Severity != finding.Info || x.Confidence != finding.Possible || !strings.Contains(x.Against[0], "once a week") {
 		t.Errorf("a young server: %s %s %v", x.Severity, x.Confidence, x.Against)
 	}
+	anew := idle()
+	anew.Last().AgeSec = known.Of(uint64(3600))
+	if x := f(anew); x.Severity != finding.Info || x.Confidence != finding.Possible || !strings.Contains(x.Title, "1 h") || !strings.Contains(x.Against[0], "written anew") ||
+		!strings.Contains(x.Cause, "written anew") {
+		t.Errorf("a table written anew: %s %s %s %v", x.Title, x.Severity, x.Confidence, x.Against)
+	}
+	untold := idle()
+	untold.Last().AgeSec = known.None[uint64]()
+	if x := f(untold); x.Severity != finding.Info || x.Confidence != finding.Possible || !strings.Contains(x.Against[0], "not known") {
+		t.Errorf("a table whose age is not known: %s %s %v", x.Severity, x.Confidence, x.Against)
+	}
 	quiet := idle()
 	quiet.S.Classes = quiet.S.Classes[1:]
 	if x := f(quiet); x.Severity != finding.Info {
@@ -51,7 +62,9 @@ func TestUnusedIndex(t *testing.T) {
 	by := idle().Lose("table_io", snapshot.Missing, "performance_schema is off", "performance_schema=ON and a restart")
 	by.S.Sources = append(by.S.Sources, snapshot.Source{Name: "userstat", State: snapshot.OK})
 	by.Rate("mysql_info_schema_index_statistics_rows_read_total", 5, "schema", "shop", "table", "items", "index", "PRIMARY")
-	f(by)
+	if x := f(by); x.Confidence != finding.Possible || !strings.Contains(x.Against[0], "userstat") {
+		t.Errorf("counted since nobody knows when: %s %v", x.Confidence, x.Against)
+	}
 }
 
 func TestUnusedIndexSilent(t *testing.T) {

@@ -61,7 +61,7 @@ func sufferers(v *advise.View) (out []sufferer) {
 			t, _ := v.Resolve(c, r)
 			x.tables = append(x.tables, t)
 		}
-		x.plan, x.planned = v.Plan(c.ID)
+		x.plan, x.planned = v.Plan(c)
 		out = append(out, x)
 	}
 	slices.SortStableFunc(out, func(a, b sufferer) int {

@@ -85,7 +85,7 @@ func mayspill(v *advise.View, c class.Class, s sqlshape.Shape) bool {
 	if n, ok := c.TmpDisk.Get(); ok && exact(c) {
 		return n > 0 && float64(n) >= diskPerCall*float64(c.Count)
 	}
-	_, planned := v.Plan(c.ID)
+	_, planned := v.Plan(c)
 	return planned && (s.Kind == sqlshape.Select || s.Kind == sqlshape.Insert)
 }
 
@@ -93,7 +93,7 @@ func mayspill(v *advise.View, c class.Class, s sqlshape.Shape) bool {
 func spills(v *advise.View, u use) (x spill, ok bool) {
 	x.use, x.all = u, []use{u}
 	counted := u.c.TmpDisk.OK() && exact(u.c)
-	plan, planned := v.Plan(u.c.ID)
+	plan, planned := v.Plan(u.c)
 	temporary := false
 	for _, s := range plan.Steps {
 		temporary = temporary || slices.ContainsFunc(s.Extra, func(e string) bool { return strings.Contains(strings.ToLower(e), "using temporary") })

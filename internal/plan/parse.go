@@ -123,7 +123,9 @@ func parse(root *node, o Options) (chosen Plan, problems []Problem) {
 	for i, t := range trees {
 		one := newReader(o)
 		var paths []string
+		var others map[string][]string
 		if i == at {
+			others = o.Axes
 			for _, name := range names(o.Axes) {
 				levels := &node{kind: list, option: "--axis " + name}
 				for _, v := range o.Axes[name] {
@@ -136,7 +138,7 @@ func parse(root *node, o Options) (chosen Plan, problems []Problem) {
 				t.root = one.setPath(t.root, path, o.Set[path], "--set "+path)
 			}
 		}
-		p := one.plan(t, declared, paths)
+		p := one.plan(t, declared, others, paths)
 		for _, problem := range one.problems {
 			said := problem
 			if said.Option == "" && t.scale != "" {
@@ -158,7 +160,7 @@ func parse(root *node, o Options) (chosen Plan, problems []Problem) {
 }
 
 // plan reads the plan on one scale.
-func (r *reader) plan(t tree, declared map[string]map[string]bool, paths []string) Plan {
+func (r *reader) plan(t tree, declared map[string]map[string]bool, others map[string][]string, paths []string) Plan {
 	var d draft
 	into(r, t.root, "", planKeys(), &d)
 	if t.root.get("dyno_plan") == nil {
@@ -181,7 +183,7 @@ func (r *reader) plan(t tree, declared map[string]map[string]bool, paths []strin
 	for _, a := range d.axes {
 		d.Axes = append(d.Axes, a.Axis)
 	}
-	r.names(&d, declared)
+	r.names(&d, declared, others)
 	r.table(&d)
 	if len(r.problems) > 0 { // of what follows most would be said of the same mistakes
 		r.defaults(&d, nil, t.place)
@@ -233,7 +235,7 @@ func (r *reader) checkAxes(d *draft, place *node) {
 }
 
 // names looks for the axes and levels that other parts of the plan name.
-func (r *reader) names(d *draft, declared map[string]map[string]bool) {
+func (r *reader) names(d *draft, declared map[string]map[string]bool, others map[string][]string) {
 	var axes []string
 	for _, a := range d.Axes {
 		axes = append(axes, a.Name)
@@ -285,7 +287,19 @@ func (r *reader) names(d *draft, declared map[string]map[string]bool) {
 		}
 	}
 	if d.baseline != nil {
-		check("baseline", d.baseline.levels, false, now)
+		// Where other levels were asked for than the plan has, its baseline may be among those that fell out: the first takes its place.
+		replaced := func(axis, level string) bool { return others[axis] != nil && declared[axis][level] }
+		check("baseline", d.baseline.levels, false, func(a Axis, level string) bool { return now(a, level) || replaced(a.Name, level) })
+		for _, a := range d.Axes {
+			switch level, named := d.baseline.levels[a.Name]; {
+			case len(a.Levels) == 0:
+			case named && !now(a, level) && replaced(a.Name, level):
+				d.baseline.levels[a.Name] = a.Levels[0].Name
+			case d.baseline.only != "" && !now(a, d.baseline.only) && replaced(a.Name, d.baseline.only) &&
+				!slices.ContainsFunc(d.Axes, func(b Axis) bool { return now(b, d.baseline.only) }):
+				d.baseline = &baseline{levels: map[string]string{a.Name: a.Levels[0].Name}}
+			}
+		}
 	}
 }
 

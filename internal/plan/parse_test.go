@@ -294,6 +294,29 @@ scale:
 	}
 }
 
+// TestBaselineOfOtherLevels asks for other levels of an axis than the plan has: its baseline is not among them.
+func TestBaselineOfOtherLevels(t *testing.T) {
+	f := func(baseline, want string, levels ...string) {
+		t.Helper()
+		text := load + "axes:\n  - threads: [1, 2, 4]\n  - engine: [InnoDB, MyISAM]\nbaseline: " + baseline + "\n"
+		p := good(t, text, plan.Options{Axes: map[string][]string{"threads": levels}})
+		if p.Baseline["threads"] != want {
+			t.Errorf("baseline %s with %v: %v", baseline, levels, p.Baseline)
+		}
+	}
+	f("{threads: 1}", "4", "4", "8")
+	f("{threads: 1}", "1", "8", "1")
+	f("{threads: 2, engine: MyISAM}", "4", "4", "8")
+	f("1", "4", "4", "8")
+	f("1", "1", "8", "1")
+	f("none", "", "4", "8")
+	// A level that the plan never had is a mistake still.
+	wrong := load + "axes:\n  - threads: [1, 2]\nbaseline: {threads: 3}\n"
+	if _, err := plan.Parse([]byte(wrong), plan.Options{Axes: map[string][]string{"threads": {"4"}}}); err == nil || !strings.Contains(err.Error(), `axis threads has no level "3"`) {
+		t.Errorf("a baseline that never was: %v", err)
+	}
+}
+
 func TestDefaults(t *testing.T) {
 	p := good(t, load, plan.Options{})
 	want := plan.Trials{

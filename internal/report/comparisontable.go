@@ -470,6 +470,7 @@ func (c *comparison) axisNames() (out []string) {
 // beside tells what was found in the cells that levels name, and whether it goes the way of lo to hi.
 func (c *comparison) beside(levels map[string]string, lo, hi float64) (here, direction string) {
 	var ratios []stat.Interval
+	var cells []cellView
 	agree, differ, open := 0, 0, 0
 	margin := cmp.Or(c.r.Plan.Trials.Margin, stat.DefaultMargin)
 	then := way(lo, hi, margin)
@@ -483,7 +484,7 @@ func (c *comparison) beside(levels map[string]string, lo, hi float64) (here, dir
 			open++
 			continue
 		}
-		ratios = append(ratios, i)
+		ratios, cells = append(ratios, i), append(cells, x)
 		now := 0
 		switch {
 		case v.Result == stat.Unstable:
@@ -511,18 +512,18 @@ func (c *comparison) beside(levels map[string]string, lo, hi float64) (here, dir
 		}
 		here += ", n " + strconv.Itoa(ratios[0].N)
 	default:
-		a, z := ratios[0], ratios[0]
-		for _, r := range ratios {
-			if r.Center < a.Center {
-				a = r
+		a, z := 0, 0
+		for i, r := range ratios {
+			if r.Center < ratios[a].Center {
+				a = i
 			}
-			if r.Center > z.Center {
-				z = r
+			if r.Center > ratios[z].Center {
+				z = i
 			}
 		}
-		low, _ := ratioText(a)
-		high, _ := ratioText(z)
-		here = low + " to " + high + " in " + count(len(ratios), "cell", "cells")
+		low, _ := ratioText(ratios[a])
+		high, _ := ratioText(ratios[z])
+		here = low + c.apart(cells, a) + " to " + high + c.apart(cells, z) + " in " + count(len(ratios), "cell", "cells")
 	}
 	switch {
 	case lo == 0 && hi == 0:
@@ -540,6 +541,21 @@ func (c *comparison) beside(levels map[string]string, lo, hi float64) (here, dir
 		}
 		return here, s
 	}
+}
+
+// apart names a cell by the level that tells it from the others, when that is one; more would hide the figures between them.
+func (c *comparison) apart(cells []cellView, at int) string {
+	var axes, levels []string
+	for _, a := range c.r.Plan.Axes {
+		level := cells[at].variant.Levels[a.Name]
+		if slices.ContainsFunc(cells, func(x cellView) bool { return x.variant.Levels[a.Name] != level }) {
+			axes, levels = append(axes, a.Name), append(levels, level)
+		}
+	}
+	if len(axes) != 1 {
+		return ""
+	}
+	return " (" + strings.Join(named(axes, levels), " · ") + ")"
 }
 
 // values lists the first value of the cells that levels name, with the levels that tell them apart.

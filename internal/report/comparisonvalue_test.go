@@ -78,7 +78,11 @@ func TestBeside(t *testing.T) {
 			r.Variants = append(r.Variants, plan.Variant{Key: k, Baseline: "base", Levels: map[string]string{"v": k}})
 			r.Cells = append(r.Cells, trial.Cell{Variant: k, Verdict: &stat.Verdict{Result: x, Ratio: stat.Interval{Center: ratios[i], Lo: ratios[i] - 0.1, Hi: ratios[i] + 0.1, N: 5, Confidence: 0.95}}})
 		}
-		if _, got := newComparison(r).beside(nil, lo, hi); got != want {
+		here, got := newComparison(r).beside(nil, lo, hi)
+		if len(results) == 3 && here != "×0.90 (b) to ×1.20 (a) in 3 cells" {
+			t.Errorf("here %q", here)
+		}
+		if got != want {
 			t.Errorf("published %v to %v, here %v %v: %q, want %q", lo, hi, results, ratios, got, want)
 		}
 	}

@@ -39,6 +39,7 @@ type CompareOptions struct {
 
 	ServerDirs []string
 	Install    bool // fetch servers that are not there
+	DryRun     bool // only to be looked at: nothing is fetched
 	DropData   bool // data sets made for it are removed in the end
 	Observer   experiment.Observer
 	Progress   progress.Sink // of what comes before the trials
@@ -112,12 +113,22 @@ func (a *App) PrepareComparison(ctx context.Context, o CompareOptions) (*Compari
 			return nil, err
 		}
 		c.Done = len(k.Trials)
+		if k.Result != nil && k.Result.Stopped == "" {
+			return nil, &ResumeError{o.Resume, "it came to its end, and there is nothing to go on with; `dyno report " + o.Resume + "` shows it"}
+		}
 		if len(o.Text) == 0 {
 			if err := o.begunSo(k.Header); err != nil {
 				return nil, err
 			}
 			c.o.Text, c.o.File = []byte(k.Header.Plan), "plan of "+o.Resume
 			c.o.Scale, c.o.Axes, c.o.Set = k.Header.Scale, k.Header.Axes, k.Header.Set
+			if b, ok := o.Set[budgetPath]; ok {
+				c.o.Set = maps.Clone(c.o.Set)
+				if c.o.Set == nil {
+					c.o.Set = map[string]string{}
+				}
+				c.o.Set[budgetPath] = b
+			}
 		}
 	}
 	var err error
@@ -149,6 +160,9 @@ func (a *App) PrepareComparison(ctx context.Context, o CompareOptions) (*Compari
 	return c, nil
 }
 
+// budgetPath is where a plan says how long its experiment may take. What its trials measure does not depend on it.
+const budgetPath = "budget"
+
 // begunSo refuses options that an experiment was not begun with: what its trials measure cannot change on the way.
 func (o *CompareOptions) begunSo(h trials.Header) error {
 	var other []string
@@ -177,6 +191,9 @@ func (o *CompareOptions) begunSo(h trials.Header) error {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(o.Set)) {
+		if path == budgetPath {
+			continue
+		}
 		write := func(value string) string { return "--set " + path + "=" + value }
 		switch was, ok := h.Set[path]; {
 		case !ok:
@@ -206,7 +223,10 @@ func (c *Comparison) servers(ctx context.Context) error {
 		case err == nil:
 		case !errors.Is(err, sandbox.ErrNoServer), spec == "", strings.Contains(spec, "/"): // what is wrong at a path nobody can fetch
 			return err
-		case c.o.Install:
+		case c.o.Install && !c.o.DryRun:
+			if m, ok := c.yard.Missing(ctx, spec); ok { // said before it is done
+				c.note(m.Sentence())
+			}
 			if _, err := c.yard.Install(ctx, spec, c.o.Progress); err != nil {
 				return err
 			}
@@ -333,9 +353,9 @@ func (a *App) Compare(ctx context.Context, c *Comparison) (r trial.Result, html 
 	if len(r.Trials) == 0 {
 		if err == nil { // it ended by itself, and nobody can tell from a result why
 			err = fmt.Errorf("run %s: it ended before its first trial: %s", c.Plan.Name, cmp.Or(r.Stopped, "there was nothing to run"))
-			if c.o.Resume == "" {
-				c.ID, err = "", errors.Join(err, os.RemoveAll(d.Path())) // there is nothing in it to go on with
-			}
+		}
+		if c.o.Resume == "" {
+			c.ID, err = "", errors.Join(err, os.RemoveAll(d.Path())) // there is nothing in it to go on with
 		}
 		return r, "", err
 	}

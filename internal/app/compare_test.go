@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -49,6 +51,19 @@ func TestNoTrials(t *testing.T) {
 	}
 }
 
+// TestStoppedBeforeTheFirstTrial: an experiment that was stopped while its data were made is no experiment to go on with.
+func TestStoppedBeforeTheFirstTrial(t *testing.T) {
+	a, c := prepared(t, tinyPlan)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, _, err := a.Compare(ctx, c); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if left, err := a.Experiments(); c.ID != "" || len(left) != 0 || err != nil {
+		t.Errorf("left of %q: %v (%v)", c.ID, left, err)
+	}
+}
+
 // TestMissingServers shows what is said of servers that are not there: of a path what is wrong with it, of others how to get them.
 func TestMissingServers(t *testing.T) {
 	f := func(install bool, servers, want string, not ...string) {
@@ -68,6 +83,12 @@ func TestMissingServers(t *testing.T) {
 	for _, install := range []bool{false, true} {
 		f(install, "/nowhere/mysqld", "/nowhere/mysqld: no such file or directory", "install")
 		f(install, "/bin/true", "/bin/true", "install", "not a flavor")
+	}
+	_, c := prepared(t, strings.Replace(tinyPlan, "server: mariadb", "servers: [mysql@5.5]", 1))
+	c.o.Install, c.o.DryRun = true, true
+	var missing *MissingServersError
+	if err := c.servers(t.Context()); !errors.As(err, &missing) { // to look at what would be done fetches nothing
+		t.Errorf("a dry run: %v", err)
 	}
 	f(false, "mysql@1.2", "not on this machine: mysql@1.2; get it with `dyno sandbox install mysql@1.2` or --install; or name", "--server-dir")
 	f(false, "percona@1.2", "nobody offers percona@1.2 to be fetched: unpack its archive and name the directory with --server-dir", "sandbox install", "--install")

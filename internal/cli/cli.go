@@ -220,5 +220,10 @@ func (e *env) width() int {
 
 // color reports whether the output may be coloured: on a terminal, unless NO_COLOR (https://no-color.org) says otherwise.
 func (e *env) color() bool {
-	return isTerminal(e.Out) && e.app.Environ("NO_COLOR") == "" && e.app.Environ("TERM") != "dumb"
+	return isTerminal(e.Out) && e.colored()
+}
+
+// colored reports whether the user wants colours on terminals.
+func (e *env) colored() bool {
+	return e.app.Environ("NO_COLOR") == "" && e.app.Environ("TERM") != "dumb"
 }

@@ -182,6 +182,7 @@ func (e *env) runComparison(ctx context.Context, x *compareFlags) (*trial.Result
 	x.o.Observer = w.observer()
 	x.o.Progress = e.progress()
 	x.o.Note = w.note
+	x.o.DryRun = x.dryRun
 	c, err := e.app.PrepareComparison(ctx, x.o)
 	var other *app.ResumeError
 	if errors.As(err, &other) {
@@ -207,7 +208,11 @@ func (e *env) runComparison(ctx context.Context, x *compareFlags) (*trial.Result
 		}
 	}
 	if c.ID != "" && (err != nil || r.Stopped != "") && len(r.Trials) > 0 {
-		e.remark("Kept: %d trials. `dyno compare --resume %s` goes on.", len(r.Trials), c.ID)
+		more := ""
+		if err == nil && experiment.OutOfBudget(r) {
+			more = " --set budget=" + (2 * c.Plan.Budget).String()
+		}
+		e.remark("Kept: %s. `dyno compare --resume %s%s` goes on.", unit.Plural(len(r.Trials), "trial", "trials"), c.ID, more)
 	}
 	if err != nil {
 		return nil, err
@@ -222,8 +227,9 @@ func (e *env) runComparison(ctx context.Context, x *compareFlags) (*trial.Result
 
 // verdictExit turns the outcome into the exit code.
 func verdictExit(r *trial.Result, failOn string) error {
-	undecided, compared, worse := 0, 0, false
+	undecided, compared, measured, worse := 0, 0, 0, false
 	for _, c := range r.Cells {
+		measured += c.Valid
 		if c.Verdict == nil {
 			continue
 		}
@@ -243,6 +249,8 @@ func verdictExit(r *trial.Result, failOn string) error {
 		return &exitError{code: exitUndecided}
 	case compared == 0 && r.Control != nil && (r.Control.Result == stat.Unstable || r.Control.Result == stat.Invalid):
 		return &exitError{code: exitUndecided}
+	case compared == 0 && r.Control == nil && measured == 0:
+		return &exitError{exitFailed, fmt.Errorf("nothing could be measured: %s", firstOf(r.Stopped, "every variant failed"))}
 	}
 	return nil
 }
@@ -266,7 +274,7 @@ func (e *env) writeBundle(id, file string) (err error) {
 // dryRun shows what would be run.
 func (e *env) dryRun(c *app.Comparison) error {
 	if e.json() {
-		return e.writeJSON(struct {
+		err := e.writeJSON(struct {
 			Message  string         `json:"message"`
 			Plan     plan.Plan      `json:"plan"`
 			Variants []plan.Variant `json:"variants"`
@@ -274,9 +282,10 @@ func (e *env) dryRun(c *app.Comparison) error {
 			Least    float64        `json:"least_s"`
 			Most     float64        `json:"most_s"`
 		}{"dry run", c.Plan, c.Variants, c.Needs, c.Least.Seconds(), c.Most.Seconds()})
+		return errors.Join(err, cannotRun(c))
 	}
 	p := c.Plan
-	fmt.Fprintf(e.Out, "%s\n\n", e.bold(firstOf(p.Title, p.Name)))
+	fmt.Fprintf(e.Out, "%s\n\n", e.bold(oneParagraph(firstOf(p.Title, p.Name))))
 	for _, s := range c.Needs.Servers {
 		fmt.Fprintf(e.Out, "  server     %s  %s\n", s.Spec(), e.dim(s.Path))
 	}
@@ -311,10 +320,15 @@ func (e *env) dryRun(c *app.Comparison) error {
 	for _, s := range c.Needs.Warnings {
 		e.remark("%s.", s)
 	}
-	if len(c.Needs.Problems) > 0 {
-		return fmt.Errorf("the plan cannot run here: %s", strings.Join(c.Needs.Problems, "; "))
+	return cannotRun(c)
+}
+
+// cannotRun is the error of a plan that something keeps from running on this machine.
+func cannotRun(c *app.Comparison) error {
+	if len(c.Needs.Problems) == 0 {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("the plan cannot run here: %s", strings.Join(c.Needs.Problems, "; "))
 }
 
 func firstOf(a, b string) string {
@@ -360,7 +374,7 @@ func (w *watchComparison) note(s string) {
 		}{"note", s})
 	case !w.quiet:
 		w.clearLine()
-		fmt.Fprintln(w.Err, w.dim(fmt.Sprintf("%6s  %s", clock(time.Since(w.began)), oneParagraph(s))))
+		fmt.Fprintln(w.Err, w.errStyle("2", fmt.Sprintf("%6s  %s", clock(time.Since(w.began)), oneParagraph(s))))
 	}
 }
 
@@ -422,7 +436,7 @@ func (w *watchComparison) planned(p experiment.Planned) {
 	if p.Done > 0 {
 		done = fmt.Sprintf(", %d of them on record", p.Done)
 	}
-	fmt.Fprintf(w.Err, "%s\n%d variants, %d to %d rounds, at most %d trials%s; %s to %s and the time to set up.\n", w.bold(firstOf(w.plan.Title, w.plan.Name)),
+	fmt.Fprintf(w.Err, "%s\n%d variants, %d to %d rounds, at most %d trials%s; %s to %s and the time to set up.\n", w.errStyle("1", oneParagraph(firstOf(w.plan.Title, w.plan.Name))),
 		p.Variants, p.Min, p.Max, p.Trials, done, about(p.Shortest), about(p.Longest))
 }
 
@@ -456,7 +470,7 @@ func (w *watchComparison) end(t trial.Trial) {
 		}
 		said = strings.Join(parts, "  ")
 	}
-	fmt.Fprintln(w.Err, w.dim(fmt.Sprintf("%6s  round %-2d  %-*s  %s", clock(time.Since(w.began)), t.Round, w.length, name, said)))
+	fmt.Fprintln(w.Err, w.errStyle("2", fmt.Sprintf("%6s  round %-2d  %-*s  %s", clock(time.Since(w.began)), t.Round, w.length, name, said)))
 }
 
 func (w *watchComparison) judged(j experiment.Judged) {
@@ -476,7 +490,7 @@ func (w *watchComparison) judged(j experiment.Judged) {
 	}
 	if !w.quiet {
 		w.clearLine()
-		fmt.Fprintln(w.Err, w.dim(fmt.Sprintf("%6s  after round %d: %d closed, %d open", clock(time.Since(w.began)), j.Round, len(j.Closed), len(j.Open))))
+		fmt.Fprintln(w.Err, w.errStyle("2", fmt.Sprintf("%6s  after round %d: %d closed, %d open", clock(time.Since(w.began)), j.Round, len(j.Closed), len(j.Open))))
 	}
 }
 

@@ -206,6 +206,14 @@ func (e *env) style(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
+// errStyle is style for what goes to standard error, which may be a file while the output is a terminal, and the other way round.
+func (e *env) errStyle(code, s string) string {
+	if !isTerminal(e.Err) || !e.colored() {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
 // wrap breaks text at spaces so that no line is longer than width where that is possible.
 func wrap(s string, width int, indent string) string {
 	var b strings.Builder

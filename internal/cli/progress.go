@@ -2,8 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"strings"
 	"time"
+
+	"golang.org/x/term"
 
 	"dyno/internal/progress"
 	"dyno/internal/unit"
@@ -27,7 +31,7 @@ func (e *env) progress() progress.Sink {
 		}
 		last = p.At
 		e.clearLine()
-		fmt.Fprint(e.Err, "  "+progressLine(p))
+		fmt.Fprint(e.Err, fitted(p, terminalWidth(e.Err)))
 		e.line = true
 	}
 }
@@ -37,6 +41,37 @@ func (e *env) clearLine() {
 		fmt.Fprint(e.Err, "\r\x1b[K")
 		e.line = false
 	}
+}
+
+// terminalWidth returns the columns of the terminal behind w, 80 when it does not tell.
+func terminalWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	return 80
+}
+
+// fitted is the line of a progress on a terminal of so many columns. It is shorter than they are: a line that wraps cannot be taken back.
+// What is being done gives way first, then the bar; how long still stays.
+func fitted(p progress.Progress, columns int) string {
+	most := max(columns-1, 1)
+	line := []rune("  " + progressLine(p))
+	if over := len(line) - most; over > 0 {
+		step := []rune(p.Step)
+		p.Step = string(step[:max(0, len(step)-over-1)]) + "…"
+		line = []rune("  " + progressLine(p))
+	}
+	if len(line) > most {
+		line = []rune(strings.Map(func(r rune) rune {
+			if r == '█' || r == '░' {
+				return -1
+			}
+			return r
+		}, string(line)))
+	}
+	return string(line[:min(len(line), most)])
 }
 
 // progressLine says what is being done, the share in percent and the time left.

@@ -249,7 +249,7 @@ They come from Debian's mirror, Maven Central and npm's registry, as apt, Maven 
 			}, "There are none for this machine. An unpacked archive is used with --server-dir.")
 		}
 		if o, ok := y.Missing(c.Context(), a[0]); ok {
-			e.remark("%s comes from %s: about %s to fetch, %s on disk, licence %s.", o.Spec(), o.From, unit.Bytes(float64(o.Download)), unit.Bytes(float64(o.Unpacked)), o.Licence)
+			e.remark("%s", o.Sentence())
 		}
 		s, err := y.Install(c.Context(), a[0], e.progress())
 		if errors.Is(err, context.Canceled) && c.Context().Err() != nil {

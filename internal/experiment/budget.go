@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"dyno/internal/trial"
@@ -14,9 +15,14 @@ type overBudget struct {
 	budget, spent, next time.Duration
 }
 
+const outOfBudget = "the budget of "
+
+// OutOfBudget reports whether a result ended because its budget was spent: with a larger one the experiment can go on.
+func OutOfBudget(r trial.Result) bool { return strings.HasPrefix(r.Stopped, outOfBudget) }
+
 func (e *overBudget) Error() string {
 	s := unit.Duration
-	return fmt.Sprintf("the budget of %s: %s are spent, and the next trial takes about %s", s(e.budget), s(e.spent), s(e.next))
+	return fmt.Sprintf(outOfBudget+"%s: %s are spent, and the next trial takes about %s", s(e.budget), s(e.spent), s(e.next))
 }
 
 // afford refuses what would end later than the budget allows.

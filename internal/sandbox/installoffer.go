@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"dyno/internal/progress"
+	"dyno/internal/unit"
 )
 
 // Offer is a build that Install can get.
@@ -24,6 +25,11 @@ type Offer struct {
 
 // Spec returns the text that Install takes for it: "mysql@8.0.33".
 func (o Offer) Spec() string { return o.Flavor + "@" + o.Version }
+
+// Sentence tells people what installing it takes.
+func (o Offer) Sentence() string {
+	return fmt.Sprintf("%s comes from %s: about %s to fetch, %s on disk, licence %s.", o.Spec(), o.From, unit.Bytes(float64(o.Download)), unit.Bytes(float64(o.Unpacked)), o.Licence)
+}
 
 // offer is an Offer and how to get it.
 type offer struct {

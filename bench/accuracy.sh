@@ -22,7 +22,7 @@ OUT=$(realpath -m "${OUT:-../accuracy.jsonl}")
 export OUT
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-"${GO:-go}" test -c -tags bench -o "$dir/accuracy" doc.go accuracy_test.go accuracytools_test.go accuracytable_test.go
+../build/go test -c -tags bench -o "$dir/accuracy" doc.go accuracy_test.go accuracytools_test.go accuracytable_test.go
 # This shell must outlive a Ctrl-C to clean up after the program, which ends by itself.
 trap : INT TERM
 "$dir/accuracy" -test.count=1 -test.timeout 72h -test.run 'TestAccuracy$'

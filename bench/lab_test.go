@@ -207,7 +207,7 @@ func (l *lab) times(ctx context.Context, power, self int) (forPower, forSelf tim
 	}
 	forPower, forSelf = cmp.Or(forPower, fit(needPower)), cmp.Or(forSelf, fit(needSelf))
 	l.say("to see 3 %% takes trials of %.1f s, to call the same the same of %.1f s", needPower.Seconds(), needSelf.Seconds())
-	minutes := time.Duration(number("MINUTES", 60)) * time.Minute
+	minutes := time.Duration(number("MINUTES", 120)) * time.Minute
 	if all := whole(forPower, forSelf); all > minutes {
 		short := func(d time.Duration, name string) time.Duration {
 			if os.Getenv(name) != "" {

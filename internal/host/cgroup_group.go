@@ -274,7 +274,8 @@ func (g Group) Join(pid int) error {
 func (g Group) Holds(pid int) bool { return contains(g.Dir+"/cgroup.procs", strconv.Itoa(pid)) }
 
 // Set writes the limits that the group's controllers know, also those that are none, so that nothing is left of earlier ones.
-// device is the number of a whole block device, "254:0". It returns an error for each limit, by its name, that could not be set.
+// device is the number of a whole block device, "254:0"; with "" those of devices stay as they are. It returns an error for each
+// limit, by its name, that could not be set.
 func (g Group) Set(l limit.Limits, device string) map[string]error {
 	errs := map[string]error{}
 	for _, w := range g.writes(l, device) {

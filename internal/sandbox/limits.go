@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -51,8 +52,9 @@ func (y *Yard) Limit(ctx context.Context, name string, l limit.Limits) ([]limit.
 // new ones; else join is called when there is one.
 func (r *record) limit(dir string, l limit.Limits) error {
 	h := &r.Held
+	was := h.Number
 	h.Wanted, h.Refused, h.Lacking, h.Disk, h.Number = l, nil, nil, "", ""
-	if l.IO() {
+	if l.IO() || h.group("io") != nil { // a limit that is to go is a disk's too
 		place, err := host.DiskOf(filepath.Join(dir, "data"))
 		if err == nil {
 			h.Disk = place.Device
@@ -68,9 +70,10 @@ func (r *record) limit(dir string, l limit.Limits) error {
 			h.lack(c, why)
 		}
 	}
-	plan = slices.DeleteFunc(plan, func(g host.Group) bool { // of a running server, those that it is in already serve
-		return slices.ContainsFunc(g.Controllers, func(c string) bool { return h.group(c) != nil })
-	})
+	if g := h.group("io"); g != nil && was != "" && was != h.Number { // of a disk that is gone the limits are gone with it
+		host.Group{Version: g.Version, Controllers: []string{"io"}, Dir: g.Dir}.Set(limit.Limits{}, was)
+	}
+	plan = h.adopt(plan)
 	if len(plan) > 0 {
 		h.Groups = append(h.Groups, plan...)
 		if err := r.save(dir); err != nil { // before they are made: whoever removes the sandbox finds them
@@ -100,6 +103,37 @@ func (r *record) limit(dir string, l limit.Limits) error {
 	return nil
 }
 
+// adopt returns the groups of a plan that must be made. Those that a running server is in serve already; and as it can be in one of
+// cgroup v2 only, that one gets the controllers it lacks.
+func (h *held) adopt(plan []host.Group) (fresh []host.Group) {
+	for _, g := range plan {
+		g.Controllers = slices.DeleteFunc(slices.Clone(g.Controllers), func(c string) bool { return h.group(c) != nil })
+		i := slices.IndexFunc(h.Groups, func(o host.Group) bool { return o.Version == 2 && g.Version == 2 })
+		switch {
+		case len(g.Controllers) == 0:
+		case i >= 0:
+			h.extend(&h.Groups[i], g.Controllers)
+		default:
+			fresh = append(fresh, g)
+		}
+	}
+	return fresh
+}
+
+// extend hands controllers down to a group of cgroup v2 that has a process already.
+func (h *held) extend(g *host.Group, controllers []string) {
+	for _, c := range controllers {
+		more := *g
+		more.Controllers = []string{c}
+		if err := more.Make(); err != nil {
+			h.miss(more, err)
+			continue
+		}
+		g.Controllers = append(g.Controllers, c)
+		h.Late = append(h.Late, c)
+	}
+}
+
 // enclose puts a process that is about to become the server under its limits.
 func (r *record) enclose(pid int) { r.Held.join(slices.Clone(r.Held.Groups), pid) }
 
@@ -113,6 +147,15 @@ func (h *held) join(groups []host.Group, pid int) {
 
 // drop gives up a group that cannot be used.
 func (h *held) drop(g host.Group, why error) {
+	h.miss(g, why)
+	if err := g.Remove(context.Background()); err != nil {
+		return // Down and Remove try again
+	}
+	h.Groups = slices.DeleteFunc(h.Groups, func(o host.Group) bool { return o.Dir == g.Dir })
+}
+
+// miss notes why a group's controllers cannot be had.
+func (h *held) miss(g host.Group, why error) {
 	text := why.Error()
 	if errors.Is(why, os.ErrPermission) {
 		text += "; run dyno as root, or as `systemd-run --user --scope -p Delegate=yes dyno …`"
@@ -120,10 +163,6 @@ func (h *held) drop(g host.Group, why error) {
 	for _, c := range g.Controllers {
 		h.lack(c, text)
 	}
-	if err := g.Remove(context.Background()); err != nil {
-		return // Down and Remove try again
-	}
-	h.Groups = slices.DeleteFunc(h.Groups, func(o host.Group) bool { return o.Dir == g.Dir })
 }
 
 func (h *held) lack(controller, why string) {
@@ -191,7 +230,7 @@ func (r record) tell(dir string, s *limit.State) {
 	}
 	g := h.group(controller)
 	if why, ok := h.Lacking[controller]; ok || g == nil {
-		s.Reason = why
+		s.Reason = cmp.Or(why, "the server is in no control group for it; set it again with `dyno sandbox limit`")
 		return
 	}
 	if why, ok := h.Refused[s.Name]; ok {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"dyno/internal/host"
 	"dyno/internal/limit"
 )
 
@@ -299,6 +300,154 @@ func TestLimitReads(t *testing.T) {
 	}
 	if left := groupsOf(t, s.Dir); len(left) > 0 {
 		t.Errorf("control groups are left: %v", left)
+	}
+}
+
+// rules returns what the kernel holds the devices of a sandbox's control groups to.
+func rules(t *testing.T, dir string) (found []string) {
+	t.Helper()
+	for _, g := range groupsOf(t, dir) {
+		for _, pattern := range []string{"blkio.throttle.*_device", "io.max"} {
+			files, err := filepath.Glob(filepath.Join(g, pattern))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range files {
+				b, err := os.ReadFile(f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for line := range strings.Lines(string(b)) {
+					found = append(found, filepath.Base(f)+" "+strings.TrimSpace(line))
+				}
+			}
+		}
+	}
+	return found
+}
+
+// Of a limit on a device that is taken away from a running server nothing is left in the kernel.
+func TestLimitOfDeviceTakenAway(t *testing.T) {
+	needRoot(t)
+	y := yard(t)
+	s := up(t, y, Config{Name: "a", Server: "mariadb", Limits: limit.Limits{ReadIOPS: 9001, WriteBPS: 1<<30 + 1<<20}})
+	f := func(want ...string) {
+		t.Helper()
+		got := strings.Join(rules(t, s.Dir), "\n")
+		if len(want) == 0 && got != "" {
+			t.Errorf("the kernel still holds it to %q", got)
+		}
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("the kernel holds it to %q, want %s", got, w)
+			}
+		}
+	}
+	change := func(l limit.Limits, want ...string) {
+		t.Helper()
+		states, err := y.Limit(t.Context(), "a", l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inForce(t, states, want...)
+	}
+	f("9001", "1074790400")
+	change(limit.Limits{CPU: 1}, "cpu 1")
+	f()
+	change(limit.Limits{ReadIOPS: 9002}, "read_iops 9002")
+	f("9002")
+	change(limit.Limits{})
+	f()
+}
+
+// The limits on a disk go when the data are not known to be there any more.
+func TestLimitOfDiskBefore(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var r record
+	t.Cleanup(func() {
+		if err := r.Held.free(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	l := limit.Limits{ReadIOPS: 9001}
+	if err := r.limit(dir, l); err != nil {
+		t.Fatal(err)
+	}
+	if len(rules(t, dir)) == 0 {
+		t.Fatalf("no limit in the kernel: %+v", r.Held)
+	}
+	if err := os.Remove(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.limit(dir, l); err != nil {
+		t.Fatal(err)
+	}
+	if left := rules(t, dir); len(left) > 0 {
+		t.Errorf("the kernel still holds it to %q", left)
+	}
+}
+
+// A server is in one group of cgroup v2: what it is to be held to later is handed down to that one.
+func TestAdopt(t *testing.T) {
+	top := t.TempDir()
+	group := func(version int, controllers string) host.Group {
+		return host.Group{Version: version, Controllers: strings.Split(controllers, ","), Dir: filepath.Join(top, "dyno-x"), Top: top}
+	}
+	text := func(groups []host.Group) string {
+		var out []string
+		for _, g := range groups {
+			out = append(out, fmt.Sprintf("%d %s %s", g.Version, strings.Join(g.Controllers, ","), strings.TrimPrefix(g.Dir, top)))
+		}
+		return strings.Join(out, "; ")
+	}
+	handed := filepath.Join(top, "cgroup.subtree_control")
+	f := func(have, plan []host.Group, then, fresh, late string) held {
+		t.Helper()
+		if err := os.WriteFile(handed, []byte("cpu\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h := held{Groups: have}
+		for i := range plan {
+			plan[i].Dir = filepath.Join(top, "elsewhere", "dyno-x")
+		}
+		got := text(h.adopt(plan))
+		if text(h.Groups) != then || got != fresh || strings.Join(h.Late, ",") != late {
+			t.Errorf("groups %q, to make %q, late %v; want %q, %q, %q", text(h.Groups), got, h.Late, then, fresh, late)
+		}
+		return h
+	}
+	f(nil, []host.Group{group(2, "cpu,memory")}, "", "2 cpu,memory /elsewhere/dyno-x", "")
+	f([]host.Group{group(2, "cpu")}, []host.Group{group(2, "cpu")}, "2 cpu /dyno-x", "", "")
+	f([]host.Group{group(1, "cpu")}, []host.Group{group(1, "cpu"), group(1, "memory")}, "1 cpu /dyno-x", "1 memory /elsewhere/dyno-x", "")
+	f([]host.Group{group(1, "cpu")}, []host.Group{group(1, "cpu"), group(2, "io,memory")}, "1 cpu /dyno-x", "2 io,memory /elsewhere/dyno-x", "")
+	f([]host.Group{group(2, "cpu")}, []host.Group{group(2, "cpu,memory")}, "2 cpu,memory /dyno-x", "", "memory")
+	if b, err := os.ReadFile(handed); err != nil || !strings.HasPrefix(string(b), "+memory") {
+		t.Errorf("not handed down: %q %v", b, err)
+	}
+
+	// What cannot be handed down is lacking, and what is there stays.
+	top = filepath.Join(top, "missing")
+	handed = filepath.Join(t.TempDir(), "not there")
+	h := f([]host.Group{group(2, "cpu")}, []host.Group{group(2, "cpu,memory")}, "2 cpu /dyno-x", "", "")
+	if h.Lacking["memory"] == "" || len(h.Lacking) != 1 {
+		t.Errorf("lacking %q", h.Lacking)
+	}
+}
+
+// A limit that is not in force says why, whatever the record lacks.
+func TestLimitWithoutGroup(t *testing.T) {
+	me, err := host.IdentityOf(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := record{Process: me, Held: held{Wanted: limit.Limits{Memory: 1 << 30}}}
+	if s := r.limits(t.TempDir()); len(s) != 1 || s[0].InForce || s[0].Reason == "" {
+		t.Errorf("got %+v", s)
 	}
 }
 

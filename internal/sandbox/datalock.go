@@ -55,10 +55,10 @@ func (y *Yard) useData(ctx context.Context, key string, use func(dataList) error
 	return use(l)
 }
 
-// same reports whether path still is the open directory.
+// same reports whether path still leads to the open directory.
 func same(f *os.File, path string) bool {
 	a, err1 := f.Stat()
-	b, err2 := os.Lstat(path)
+	b, err2 := os.Stat(path) // a user may have put a link there
 	return err1 == nil && err2 == nil && os.SameFile(a, b)
 }
 

@@ -72,6 +72,14 @@ func (y *Yard) Remove(ctx context.Context, name string) error {
 
 // erase ends a sandbox's process and removes its files. The caller holds its lock.
 func erase(ctx context.Context, dir string, r record) error {
+	if err := empty(ctx, dir, r); err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
+}
+
+// empty is erase that leaves the directory, and with it the lock.
+func empty(ctx context.Context, dir string, r record) error {
 	if err := end(ctx, r.Process, 0); err != nil {
 		return err
 	}
@@ -83,7 +91,18 @@ func erase(ctx context.Context, dir string, r record) error {
 			return err
 		}
 	}
-	return inline([]error{removeRunDir(dir, r.Run), os.RemoveAll(dir)})
+	if err := removeRunDir(dir, r.Run); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		errs = append(errs, os.RemoveAll(filepath.Join(dir, e.Name())))
+	}
+	return inline(errs)
 }
 
 // RemoveAll removes all sandboxes, data sets and templates, and what an interrupted Install left. Builds that were installed stay.

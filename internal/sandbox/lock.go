@@ -14,22 +14,13 @@ import (
 // flock takes an exclusive lock on a directory, which leaves no lock file behind and ends with its holder, however that ends.
 // It waits until ctx ends.
 func flock(ctx context.Context, dir string) (unlock func(), err error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", dir, err)
+		unlock, held, err := tryFlock(dir)
+		if !held {
+			return unlock, err
 		}
 		select {
 		case <-ctx.Done():
-			f.Close()
 			return nil, ctx.Err()
 		case <-time.After(10 * time.Millisecond):
 		}
@@ -38,20 +29,35 @@ func flock(ctx context.Context, dir string) (unlock func(), err error) {
 
 // tryFlock is flock that does not wait: held tells that another one has it.
 func tryFlock(dir string) (unlock func(), held bool, err error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, false, err
+	for {
+		f, err := os.Open(dir)
+		if err != nil {
+			return nil, false, err
+		}
+		ok, held, err := lockOpen(f, dir)
+		if ok {
+			return func() { f.Close() }, false, nil
+		}
+		f.Close()
+		if held || err != nil {
+			return nil, held, err
+		}
 	}
+}
+
+// lockOpen takes the lock of a directory that was opened by a path. It is not ok when the path leads elsewhere by then: its last holder
+// has removed the directory, and whoever makes it anew locks another one.
+func lockOpen(f *os.File, dir string) (ok, held bool, err error) {
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		f.Close()
-		return nil, true, nil
+	switch {
+	case err == nil:
+		return same(f, dir), false, nil
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return false, true, nil
+	case errors.Is(err, unix.EINTR):
+		return false, false, nil
 	}
-	if err != nil {
-		f.Close()
-		return nil, false, fmt.Errorf("lock %s: %w", dir, err)
-	}
-	return func() { f.Close() }, false, nil
+	return false, false, fmt.Errorf("lock %s: %w", dir, err)
 }
 
 // inheritedFor is how long a lock may outlive its holder: a program that was killed while it started another one leaves the lock's
@@ -73,23 +79,27 @@ func (y *Yard) acquire(ctx context.Context, name string, create bool) (release f
 	}
 	defer unlock()
 	dir := y.dir(name)
-	if create {
-		if err = makeDir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
+	for end := time.Now().Add(inheritedFor); ; time.Sleep(10 * time.Millisecond) {
+		if create {
+			if err = makeDir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
+				return nil, false, err
+			}
+			created = err == nil
+		}
+		release, held, err := tryFlock(dir)
+		removed := create && errors.Is(err, fs.ErrNotExist) // by its last holder, after we saw it
+		switch {
+		case err == nil && !held:
+			return release, created, nil
+		case err != nil && !removed:
+			return nil, false, notFound(err)
+		case ctx.Err() == nil && time.Now().Before(end):
+			continue
+		case removed:
 			return nil, false, err
 		}
-		created = err == nil
-	}
-	release, held, err := tryFlock(dir)
-	for end := time.Now().Add(inheritedFor); held && err == nil && ctx.Err() == nil && time.Now().Before(end); release, held, err = tryFlock(dir) {
-		time.Sleep(10 * time.Millisecond)
-	}
-	if err != nil {
-		return nil, false, notFound(err)
-	}
-	if held {
 		return nil, false, hint(fmt.Errorf("%w, which starts, stops or removes it", ErrBusy), "wait for it to end and look at `dyno sandbox ls`")
 	}
-	return release, created, nil
 }
 
 func notFound(err error) error {

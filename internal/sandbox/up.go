@@ -85,10 +85,10 @@ func (y *Yard) Up(ctx context.Context, c Config, sink progress.Sink) (Sandbox, e
 		err = y.again(ctx, dir, &r, c, set, sink)
 	} else {
 		if !created { // somebody was killed while making it
-			if err := erase(ctx, dir, r); err != nil {
+			if err := empty(ctx, dir, r); err != nil {
 				return Sandbox{}, wrap(op, c.Name, err)
 			}
-			if err := makeDir(dir); err != nil {
+			if err := os.Chmod(dir, 0o755); err != nil { // perhaps before makeDir had done it
 				return Sandbox{}, wrap(op, c.Name, err)
 			}
 		}

@@ -405,6 +405,37 @@ func TestKilledWhileMaking(t *testing.T) {
 	}
 }
 
+// What is made anew after its maker was killed is as locked as what is new.
+func TestUpAnewIsLocked(t *testing.T) {
+	ctx := context.Background()
+	y := yard(t)
+	dir := y.dir("a")
+	old := filepath.Join(dir, "files", "old")
+	if err := errors.Join(makeDirs(filepath.Dir(old)), os.WriteFile(old, nil, 0o600), record{Run: filepath.Join(dir, "run")}.save(dir), os.Chmod(dir, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	tried := false
+	s, err := y.Up(ctx, Config{Name: "a", Server: "mariadb"}, func(progress.Progress) {
+		if tried {
+			return
+		}
+		tried = true
+		if err := y.Remove(ctx, "a"); !errors.Is(err, ErrBusy) {
+			t.Errorf("remove while it is made: %v", err)
+		}
+		if s, err := y.Find(ctx, "a"); err != nil || s.State != Starting {
+			t.Errorf("while it is made: %+v %v", s, err)
+		}
+	})
+	if err != nil || !tried || s.State != Running {
+		t.Fatalf("%+v %v, tried %v", s, err, tried)
+	}
+	if exists(old) {
+		t.Error("what was there before is left")
+	}
+	value(t, open(t, s), "SELECT 1")
+}
+
 // Without root the server runs as the user, and everything works the same.
 func TestOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {

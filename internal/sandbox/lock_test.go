@@ -1,0 +1,103 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// The lock of a directory that was removed keeps nobody off.
+func TestLockOpen(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a")
+	open := func() *os.File {
+		t.Helper()
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	lock := func(f *os.File, ok, held bool) {
+		t.Helper()
+		if o, h, err := lockOpen(f, dir); o != ok || h != held || err != nil {
+			t.Errorf("got %v %v %v, want %v %v", o, h, err, ok, held)
+		}
+	}
+	old := open()
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	lock(old, false, false)
+	now := open()
+	lock(old, false, false)
+	lock(now, true, false)
+	if _, held, err := tryFlock(dir); !held || err != nil {
+		t.Errorf("not locked: %v", err)
+	}
+	now.Close()
+	unlock, held, err := tryFlock(dir)
+	if held || err != nil {
+		t.Fatal(held, err)
+	}
+	lock(open(), false, true)
+	unlock()
+}
+
+// Who waits for a sandbox that is being removed gets a new one.
+func TestAcquireRemoved(t *testing.T) {
+	ctx := context.Background()
+	y, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// try returns what the one who waits is told.
+	try := func() (created bool, err error) {
+		release, _, err := y.acquire(ctx, "a", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			var free func()
+			if free, created, err = y.acquire(ctx, "a", true); err == nil {
+				free()
+			}
+		}()
+		for waits := false; !waits; {
+			unlock, held, err := tryFlock(y.sandboxes())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !held {
+				unlock()
+			}
+			select {
+			case <-done: // we were slower than it was patient
+				waits = true
+			case <-time.After(time.Millisecond):
+				waits = held
+			}
+		}
+		if err := os.RemoveAll(y.dir("a")); err != nil {
+			t.Fatal(err)
+		}
+		release()
+		<-done
+		return created, err
+	}
+	created, err := try()
+	for errors.Is(err, ErrBusy) {
+		created, err = try()
+	}
+	if err != nil || !created || !exists(y.dir("a")) {
+		t.Errorf("created %v, %v", created, err)
+	}
+}

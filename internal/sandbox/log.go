@@ -27,15 +27,20 @@ func openLogs(dir string) logs {
 	return l
 }
 
+// said returns what was written into a log since the start.
+func (l logs) said(i int) string {
+	b, err := os.ReadFile(l.files[i])
+	if err != nil || int64(len(b)) <= l.from[i] {
+		return ""
+	}
+	return string(b[l.from[i]:])
+}
+
 // changed returns what the server said about settings that are not in force as they were asked for: it starts all the same.
 func (l logs) changed() []string {
 	var notes []string
-	for i, f := range l.files {
-		b, err := os.ReadFile(f)
-		if err != nil || int64(len(b)) <= l.from[i] {
-			continue
-		}
-		for line := range strings.Lines(string(b[l.from[i]:])) {
+	for i := range l.files {
+		for line := range strings.Lines(l.said(i)) {
 			if changedLine.MatchString(line) {
 				notes = append(notes, stamp.ReplaceAllString(strings.TrimSpace(line), ""))
 			}
@@ -46,12 +51,8 @@ func (l logs) changed() []string {
 
 // last returns what the server said went wrong since the start, in a few lines; "" when it said nothing.
 func (l logs) last() string {
-	for i, f := range l.files {
-		b, err := os.ReadFile(f)
-		if err != nil || int64(len(b)) <= l.from[i] {
-			continue
-		}
-		if s := complaint(string(b[l.from[i]:])); s != "" {
+	for i := range l.files {
+		if s := complaint(l.said(i)); s != "" {
 			return s
 		}
 	}
@@ -90,15 +91,23 @@ func complaint(log string) string {
 	return strings.Join(errs[max(0, len(errs)-4):], "; ")
 }
 
-// LastError returns the last errors that a sandbox's server wrote to its logs, in a few lines; "" when there is none.
+// LastError returns the last errors that a sandbox's server wrote to its logs since it was last started, in a few lines; "" when there
+// is none.
 func (y *Yard) LastError(name string) string {
 	if CheckName(name) != nil {
 		return ""
 	}
-	for _, f := range openLogs(y.dir(name)).files {
-		b, err := os.ReadFile(f)
-		if err == nil && errorLine.Match(b) {
-			return complaint(string(b))
+	dir := y.dir(name)
+	r, _, err := load(dir)
+	if err != nil {
+		return ""
+	}
+	l := openLogs(dir)
+	clear(l.from)
+	copy(l.from, r.Logs)
+	for i := range l.files {
+		if said := l.said(i); errorLine.MatchString(said) {
+			return complaint(said)
 		}
 	}
 	return ""

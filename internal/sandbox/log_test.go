@@ -1,8 +1,11 @@
 package sandbox
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -51,4 +54,44 @@ func TestLogs(t *testing.T) {
 	if got := l.changed(); len(got) != 1 || got[0] != "option 'b': value 0 adjusted to 1" {
 		t.Fatal(got)
 	}
+}
+
+// What a server said before it was last started is no reason for its end.
+func TestLastError(t *testing.T) {
+	ctx := context.Background()
+	y := yard(t)
+	s := up(t, y, Config{Name: "a", Server: "mariadb"})
+	say := func(text string) {
+		t.Helper()
+		f, err := os.OpenFile(filepath.Join(s.Dir, "log", "error.log"), os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.WriteString("2026-11-21  7:43:56 0 [ERROR] " + text + "\n")
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := func(has, lacks string) {
+		t.Helper()
+		if got := y.LastError("a"); !strings.Contains(got, has) || strings.Contains(got, lacks) {
+			t.Errorf("it said %q, want %q without %q", got, has, lacks)
+		}
+	}
+	say("of old")
+	f("of old", "unknown variable")
+	if err := y.Down(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	up(t, y, Config{Name: "a"})
+	f("", "of old")
+	say("of now")
+	f("of now", "of old")
+	if err := y.Down(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := y.Up(ctx, Config{Name: "a", Settings: map[string]string{"no_such_setting": "1"}}, nil); !errors.Is(err, ErrDied) {
+		t.Fatal(err)
+	}
+	f("unknown variable", "of now")
 }

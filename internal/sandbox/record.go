@@ -27,6 +27,7 @@ type record struct {
 	Owner    host.Identity     `json:"owner"`   // zero when the sandbox belongs to nobody
 	Ready    bool              `json:"ready"`   // it answered once: only then is it complete
 	Notes    []string          `json:"notes,omitempty"`
+	Logs     []int64           `json:"logs,omitempty"` // bytes of each log before the last start, see openLogs
 
 	Data      string `json:"data,omitempty"`      // key of the data set it was made of
 	Restoring bool   `json:"restoring,omitempty"` // its data directory is between two states

@@ -229,7 +229,7 @@ func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set s
 	}
 	if err := y.start(ctx, dir, r, c, set, a, sink); err != nil {
 		free := r.Held.free(context.WithoutCancel(ctx))
-		before.Process, before.Owner, before.Held = host.Identity{}, host.Identity{}, r.Held
+		before.Process, before.Owner, before.Held, before.Logs = host.Identity{}, host.Identity{}, r.Held, r.Logs
 		return inline([]error{err, free, before.save(dir)})
 	}
 	return nil
@@ -291,6 +291,7 @@ func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set s
 			r.Port = port
 		}
 		l := openLogs(dir)
+		r.Logs = l.from
 		err := y.launch(ctx, dir, r, set, a, sink)
 		if err == nil {
 			r.Notes = l.changed()

@@ -49,7 +49,7 @@ called after the flavor. It needs no password over its socket; as TARGET it is s
 	c.Flags().StringVar(&cfg.Server, "server", "", "mariadb, mysql@9.7, or a path; dyno sandbox servers lists what is there")
 	c.Flags().StringArrayVar(&set, "set", nil, "a server setting as in my.cnf, KEY=VALUE; may be repeated")
 	limits.add(c.Flags())
-	c.Flags().StringVar(&cfg.Filesystem, "filesystem", "", "put the data on a loop device with this filesystem: ext4, xfs or btrfs; needs root")
+	c.Flags().StringVar(&cfg.Filesystem, "filesystem", "", "put data and temporary files on a loop device with this filesystem: ext4, xfs or btrfs; needs root")
 	size.kind = "bytes"
 	c.Flags().Var(&size, "filesystem-size", "how large it is; 4G if not given")
 	c.RunE = func(c *cobra.Command, a []string) error {

@@ -7,6 +7,7 @@
 //	sandboxes/NAME/run           socket and pid file; elsewhere, in a short path of its own, when this one is too long for a socket
 //	sandboxes/NAME/log           error.log, and console: what the server says before it opens the former
 //	sandboxes/NAME/files, tmp    secure_file_priv and tmpdir
+//	sandboxes/NAME/data.img      where data and tmp are directories of a filesystem of their own
 //	templates/KEY                a data directory just initialised, to copy from: one per server build and initial setting
 //	data/KEY                     a data directory with prepared rows that SaveData kept, to copy from and to restore to
 //	servers/FLAVOR-VERSION       a server build that Install unpacked beside the system

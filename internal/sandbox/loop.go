@@ -18,11 +18,13 @@ import (
 	"dyno/internal/unit"
 )
 
-// image is a file with a filesystem of its own that holds a sandbox's data. The record knows it before anything of it is made. The
-// loop device is not in it: it frees itself when its filesystem is unmounted, or when we are killed before that is mounted.
+// image is a file with a filesystem of its own that holds a sandbox's data, and the server's temporary files beside them: what is
+// measured or limited there is all that the server writes. The record knows it before anything of it is made. The loop device is not
+// in it: it frees itself when its filesystem is unmounted, or when we are killed before that is mounted.
 type image struct {
 	Filesystem string `json:"filesystem"`
 	Bytes      int64  `json:"bytes"`
+	Tmp        bool   `json:"tmp,omitempty"` // it has directories data and tmp; images of old are the data directory alone
 }
 
 type filesystem struct {
@@ -100,7 +102,7 @@ func isExecutable(path string) bool {
 	return err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0
 }
 
-// makeImage makes the image that a record names and mounts it at the data directory, which is empty then and the account's.
+// makeImage makes the image that a record names and mounts its directories, which are empty then and the account's.
 func makeImage(ctx context.Context, dir string, i image, a account, sink progress.Sink) error {
 	p := progress.Progress{Step: "making a filesystem " + i.Filesystem, Started: time.Now(), At: time.Now()}
 	sink.Report(p)
@@ -117,22 +119,17 @@ func makeImage(ctx context.Context, dir string, i image, a account, sink progres
 	if err := mkfs(ctx, i.Filesystem, imageFile(dir)); err != nil {
 		return err
 	}
-	if err := makeDir(filepath.Join(dir, "data")); err != nil {
+	if err := mountImage(ctx, dir, i); err != nil {
 		return err
 	}
-	if err := mountImage(dir, i); err != nil {
-		return err
-	}
-	data := filepath.Join(dir, "data")
-	if err := os.Remove(filepath.Join(data, "lost+found")); err != nil && !errors.Is(err, os.ErrNotExist) { // a server takes it for a database
-		return err
-	}
-	if err := a.give(data); err != nil {
-		return err
+	for _, name := range onImage {
+		if err := a.give(filepath.Join(dir, name)); err != nil {
+			return err
+		}
 	}
 	p.At, p.End = time.Now(), true
 	sink.Report(p)
-	return os.Chmod(data, 0o700)
+	return nil
 }
 
 func mkfs(ctx context.Context, name, file string) error {
@@ -170,20 +167,35 @@ func (r record) filesystem() string {
 }
 
 // mountData mounts the record's image again after the machine was started anew. A sandbox without one has its data there.
-func (r record) mountData(dir string) error {
+func (r record) mountData(ctx context.Context, dir string) error {
 	if r.Image == nil {
 		return nil
 	}
-	return mountImage(dir, *r.Image)
+	return mountImage(ctx, dir, *r.Image)
 }
 
-// mountImage mounts an image at the data directory, if it is not.
-func mountImage(dir string, i image) error {
-	data := filepath.Join(dir, "data")
-	if mounted, err := isMount(data); mounted || err != nil {
+// onImage are the directories of an image, in the order in which they are mounted: where there are data all is there.
+var onImage = []string{"tmp", "data"}
+
+// wholeImage is where an image is mounted for a moment.
+const wholeImage = "disk"
+
+// mountImage mounts an image at the data directory, if it is not, and at that of temporary files.
+func mountImage(ctx context.Context, dir string, i image) error {
+	at := filepath.Join(dir, "data")
+	if mounted, err := isMount(at); mounted || err != nil {
 		return err
 	}
 	if err := mayLoop(); err != nil {
+		return err
+	}
+	if i.Tmp {
+		if err := unmountImage(ctx, dir); err != nil { // of somebody who was killed here: two devices on one file would spoil it
+			return err
+		}
+		at = filepath.Join(dir, wholeImage)
+	}
+	if err := os.Mkdir(at, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
 	device, err := attach(imageFile(dir))
@@ -195,7 +207,7 @@ func mountImage(dir string, i image) error {
 		return err
 	}
 	defer device.Close() // from here on the mount alone keeps the device
-	if err := unix.Mount(device.Name(), data, i.Filesystem, unix.MS_NODEV|unix.MS_NOSUID, ""); err != nil {
+	if err := unix.Mount(device.Name(), at, i.Filesystem, unix.MS_NODEV|unix.MS_NOSUID, ""); err != nil {
 		err = fmt.Errorf("%w: mount %s: %w", ErrFilesystem, i.Filesystem, err)
 		switch {
 		case errors.Is(err, unix.ENODEV):
@@ -205,7 +217,24 @@ func mountImage(dir string, i image) error {
 		}
 		return err
 	}
-	return nil
+	if !i.Tmp {
+		return nil
+	}
+	for _, name := range onImage {
+		from, to := filepath.Join(at, name), filepath.Join(dir, name)
+		for _, d := range []string{from, to} {
+			if err := os.Mkdir(d, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+				return err
+			}
+		}
+		if err := unix.Mount(from, to, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("%w: mount %s: %w", ErrFilesystem, to, err)
+		}
+	}
+	if err := unix.Unmount(at, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil { // also if somebody is looking around there
+		return fmt.Errorf("unmount %s: %w", at, err)
+	}
+	return os.Remove(at)
 }
 
 // isMount reports whether something is mounted at a directory. One that does not exist is no mount.
@@ -278,22 +307,31 @@ func configure(device, file *os.File) error {
 	return nil
 }
 
-// unmountImage unmounts what is mounted at the data directory; its loop device frees itself.
+// unmountImage unmounts what is mounted of a sandbox's image; its loop device frees itself.
 func unmountImage(ctx context.Context, dir string) error {
-	data := filepath.Join(dir, "data")
+	for _, name := range []string{"data", "tmp", wholeImage} {
+		if err := unmount(ctx, filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unmount unmounts what is mounted at a directory.
+func unmount(ctx context.Context, dir string) error {
 	for end := time.Now().Add(10 * time.Second); ; {
-		mounted, err := isMount(data)
+		mounted, err := isMount(dir)
 		if err != nil || !mounted {
 			return err
 		}
-		if err = unix.Unmount(data, unix.UMOUNT_NOFOLLOW); err == nil {
+		if err = unix.Unmount(dir, unix.UMOUNT_NOFOLLOW); err == nil {
 			continue // there may be another one below it
 		}
 		if !errors.Is(err, unix.EBUSY) || time.Now().After(end) {
-			err = fmt.Errorf("unmount %s: %w", data, err)
+			err = fmt.Errorf("unmount %s: %w", dir, err)
 			switch {
 			case errors.Is(err, unix.EBUSY):
-				err = hint(err, "a process has files open there or stands in it: see `fuser -vm "+data+"`")
+				err = hint(err, "a process has files open there or stands in it: see `fuser -vm "+dir+"`")
 			case errors.Is(err, unix.EPERM):
 				err = hint(err, "do it as root, who mounted it")
 			}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -76,6 +77,14 @@ func TestFilesystem(t *testing.T) {
 				t.Errorf("the device does not free itself: %q %v", b, err)
 			}
 			db := open(t, s)
+			onImage := func() {
+				t.Helper()
+				tmp, err := host.DiskOf(filepath.Join(s.Dir, "tmp"))
+				if at := value(t, open(t, s), "SELECT @@tmpdir"); err != nil || at != filepath.Join(s.Dir, "tmp") || len(loopsOf(t, s.Dir)) != 1 || tmp.Device != loopsOf(t, s.Dir)[0] {
+					t.Errorf("temporary files in %s, on %+v (%v)", at, tmp, err)
+				}
+			}
+			onImage()
 			if got := value(t, db, "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME LIKE '%lost%'"); got != "0" {
 				t.Error("the server takes lost+found for a database")
 			}
@@ -97,6 +106,7 @@ func TestFilesystem(t *testing.T) {
 			if got := value(t, open(t, s), "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME='kept'"); got != "1" || s.Filesystem != f.name {
 				t.Errorf("after the mount is back: %s, %+v", got, s)
 			}
+			onImage()
 			if err := y.Remove(ctx, "a"); err != nil {
 				t.Fatal(err)
 			}
@@ -105,6 +115,70 @@ func TestFilesystem(t *testing.T) {
 			}
 			noLoops(t, s.Dir)
 		})
+	}
+}
+
+// An image of old is the data directory itself. Over one whose mounts are there in part somebody was killed.
+func TestMountImage(t *testing.T) {
+	needRoot(t)
+	ctx := context.Background()
+	dir := t.TempDir()
+	i := image{Filesystem: "ext4", Bytes: 256 << 20}
+	f, err := os.Create(imageFile(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(i.Bytes), f.Close(), mkfs(ctx, i.Filesystem, imageFile(dir))); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unmountImage(ctx, dir); err != nil {
+			t.Error(err)
+		}
+	})
+	mounted := func(want ...string) {
+		t.Helper()
+		if err := mountImage(ctx, dir, i); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, name := range []string{"data", "tmp", wholeImage} {
+			if is, err := isMount(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			} else if is {
+				got = append(got, name)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("mounted are %q, want %q", got, want)
+		}
+		for end := time.Now().Add(20 * time.Second); len(loopsOf(t, dir)) != 1; time.Sleep(10 * time.Millisecond) { // one frees itself a moment later
+			if time.Now().After(end) {
+				t.Fatalf("loop devices %v", loopsOf(t, dir))
+			}
+		}
+	}
+	kept := filepath.Join(dir, "data", "kept")
+	mounted("data")
+	if !exists(filepath.Join(dir, "data", "lost+found")) {
+		t.Error("the data directory is not the image itself")
+	}
+	if err := unmountImage(ctx, dir); err != nil {
+		t.Fatal(err)
+	}
+	noLoops(t, dir)
+
+	i.Tmp = true
+	mounted("data", "tmp")
+	if err := os.WriteFile(kept, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := unmount(ctx, filepath.Join(dir, "data")); err != nil {
+		t.Fatal(err)
+	}
+	mounted("data", "tmp")
+	if !exists(kept) || exists(filepath.Join(dir, "data", "lost+found")) || exists(filepath.Join(dir, wholeImage)) {
+		t.Error("the data are not those of the image")
 	}
 }
 

@@ -42,7 +42,7 @@ func (y *Yard) RestoreData(ctx context.Context, name string, sink progress.Sink)
 	case r.Data == "":
 		return Restored{}, wrap(op, name, hint(fmt.Errorf("%w: it was not made of one", ErrNoData), "make a sandbox of a data set"))
 	}
-	if err := r.mountData(dir); err != nil { // it is not any more when the machine was started anew
+	if err := r.mountData(ctx, dir); err != nil { // it is not any more when the machine was started anew
 		return Restored{}, wrap(op, name, err)
 	}
 	done, err := y.restore(ctx, dir, &r, sink)
@@ -51,7 +51,7 @@ func (y *Yard) RestoreData(ctx context.Context, name string, sink progress.Sink)
 
 // restore is RestoreData under the sandbox's lock.
 func (y *Yard) restore(ctx context.Context, dir string, r *record, sink progress.Sink) (Restored, error) {
-	if err := r.mountData(dir); err != nil { // it is not any more when the machine was started anew
+	if err := r.mountData(ctx, dir); err != nil { // it is not any more when the machine was started anew
 		return Restored{}, err
 	}
 	data := filepath.Join(dir, "data")

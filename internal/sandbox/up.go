@@ -40,8 +40,8 @@ type Config struct {
 	// it was made of; its data stay as they are, see RestoreData.
 	Data string
 
-	// Filesystem puts a new sandbox's data on a loop device with this filesystem ("ext4", "xfs", "btrfs"), FilesystemBytes large or
-	// 4 GiB when that is 0; empty: where the yard is. It needs root.
+	// Filesystem puts a new sandbox's data and its server's temporary files on a loop device with this filesystem ("ext4", "xfs",
+	// "btrfs"), FilesystemBytes large or 4 GiB when that is 0; empty: where the yard is. It needs root.
 	Filesystem      string
 	FilesystemBytes int64
 
@@ -126,7 +126,7 @@ func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, set 
 	}
 	*r = record{Server: s, Settings: c.Settings, Port: set.port, Fixed: set.port != 0, Account: a.name, Created: time.Now(), Data: c.Data}
 	if c.Filesystem != "" {
-		r.Image = &image{Filesystem: c.Filesystem, Bytes: c.FilesystemBytes}
+		r.Image = &image{Filesystem: c.Filesystem, Bytes: c.FilesystemBytes, Tmp: true}
 		if r.Image.Bytes == 0 {
 			r.Image.Bytes = defaultImage
 		}
@@ -182,7 +182,7 @@ func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set s
 	if has := r.filesystem(); c.Filesystem != "" && c.Filesystem != has {
 		return hint(fmt.Errorf("%w: the data of this sandbox are there already, on %s", ErrFilesystem, cmp.Or(has, "the disk of the yard")), "leave the filesystem out, or choose another name")
 	}
-	if err := r.mountData(dir); err != nil { // it is not any more when the machine was started anew
+	if err := r.mountData(ctx, dir); err != nil { // it is not any more when the machine was started anew
 		return err
 	}
 	if c.Server != "" {

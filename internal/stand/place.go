@@ -23,7 +23,7 @@ type place struct {
 	id   host.Identity     // of the running server
 	set  map[string]string // settings it runs with
 	was  map[string]string // global variables that were changed since it started, and what they were, as literals
-	used bool              // a trial has run since its data were put back
+	used bool              // a server has been started on its data since they were put back
 }
 
 func (p *place) alive() bool { return p.id.Alive() }
@@ -102,6 +102,7 @@ func (s *Stand) provide(ctx context.Context, j *job, sink progress.Sink) (*place
 		}
 		p.box = sandbox.Sandbox{}
 	}
+	p.used = true // from here on, also when the server does not come up: it may have written before it was ended
 	box, err := s.Yard.Up(ctx, sandbox.Config{
 		Name: p.name, Server: j.server.Path, Settings: j.settings(), CPUs: s.serverCPUs(j), Limits: j.config.Limits, Data: p.data,
 		Filesystem: j.config.Filesystem, FilesystemBytes: j.bytes, Owner: true,
@@ -109,7 +110,7 @@ func (s *Stand) provide(ctx context.Context, j *job, sink progress.Sink) (*place
 	if err != nil {
 		return nil, err
 	}
-	p.box, p.set, p.was, p.used = box, maps.Clone(j.config.Settings), nil, true
+	p.box, p.set, p.was = box, maps.Clone(j.config.Settings), nil
 	if p.id, err = host.IdentityOf(box.PID); err != nil {
 		return nil, fmt.Errorf("start server: %w", err)
 	}

@@ -14,7 +14,7 @@ import (
 // environment tells what the trial runs on.
 func (s *Stand) environment(ctx context.Context, t *target.Target, p *place, tr *trial.Trial) *trial.Environment {
 	e := &trial.Environment{Facts: map[string]map[string]string{}, Unknown: map[string]string{}}
-	facts, unknown := host.Environment(p.box.PID, p.box.Dir)
+	facts, unknown := host.Environment(p.box.PID, p.dataDir())
 	maps.Copy(e.Facts, facts)
 	maps.Copy(e.Unknown, unknown)
 	facts, unknown, err := catalog.Environment(ctx, t.DB())

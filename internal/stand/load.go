@@ -57,7 +57,7 @@ type speed struct {
 
 // meter prepares the readings of one trial.
 func (s *Stand) meter(t *target.Target, p *place, j *job, tr *trial.Trial) *meter {
-	m := &meter{pid: p.box.PID, dir: p.box.Dir, t: t}
+	m := &meter{pid: p.box.PID, dir: p.dataDir(), t: t}
 	list := s.serverCPUs(j)
 	if s.speed != nil && s.speed.cpus != list {
 		s.speed.meter.Stop()
@@ -254,7 +254,7 @@ func serious(errs map[string]uint64, ignore []string) (bad, ignored string) {
 // meter reads what the server did between the beginning and the end of the window.
 type meter struct {
 	pid   int
-	dir   string
+	dir   string // of the data
 	t     *target.Target
 	speed *host.Speedometer // nil when it is not known which CPUs to watch
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,9 @@ type place struct {
 }
 
 func (p *place) alive() bool { return p.id.Alive() }
+
+// dataDir is the directory of its server's data: a filesystem of their own may be mounted there.
+func (p *place) dataDir() string { return filepath.Join(p.box.Dir, "data") }
 
 // last returns the last words of a server that died.
 func (p *place) last(y *sandbox.Yard) string {

@@ -125,9 +125,9 @@ func (s *Stand) ask(j *job) (a arith.Ask, err error) {
 	return a, nil
 }
 
-// dataBytes returns what the data directory takes on disk.
+// dataBytes returns what a data directory takes on disk.
 func dataBytes(dir string) (n int64, err error) {
-	err = filepath.WalkDir(filepath.Join(dir, "data"), func(_ string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil //nolint:nilerr // a server removes files meanwhile
 		}

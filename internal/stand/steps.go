@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -151,7 +150,7 @@ func shell(ctx context.Context, p *place, j *job, command string) error {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C.UTF-8",
-		"DYNO_SOCKET=" + p.box.Socket, "DYNO_PORT=" + strconv.Itoa(p.box.Port), "DYNO_DATADIR=" + filepath.Join(p.box.Dir, "data"),
+		"DYNO_SOCKET=" + p.box.Socket, "DYNO_PORT=" + strconv.Itoa(p.box.Port), "DYNO_DATADIR=" + p.dataDir(),
 		"DYNO_PID=" + strconv.Itoa(p.box.PID), "DYNO_VARIANT=" + j.key, "DYNO_DATABASE=" + j.schema,
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

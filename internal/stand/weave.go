@@ -259,7 +259,7 @@ func (r *round) measure(ctx context.Context, n int, sink progress.Sink) error {
 	counts, perSecond := turnsFor(time.Duration(r.p.Trials.Time), turn-r.guard)
 	seconds := max(1, counts/perSecond)
 	prog := progress.Progress{Step: "measuring in turns", Unit: "s", Started: time.Now(), Total: (time.Duration(counts*len(r.strands)) * turn).Seconds()}
-	r.meter = &meter{pid: r.place.box.PID, dir: r.place.box.Dir, t: r.target}
+	r.meter = &meter{pid: r.place.box.PID, dir: r.place.dataDir(), t: r.target}
 	r.meter.host, r.meter.err = host.Begin(r.meter.pid, r.meter.dir)
 	r.loom.begin(len(r.strands))
 	r.from = time.Now()

@@ -78,10 +78,11 @@ func (s *Stand) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n Ne
 				problem("%s: %s", v.Key, describe(err))
 			}
 		}
-		places[j.place] = dataSize(j)
+		size := dataSize(j)
+		places[j.place] = max(places[j.place], size, j.bytes) // a loop device is made only where all of it would find room
 		if j.data != "" {
 			if _, ok := s.Yard.HasData(j.data); !ok {
-				sets[j.data] = dataSize(j)
+				sets[j.data] = max(sets[j.data], size)
 			}
 		}
 		n.Memory = max(n.Memory, memory(j))

@@ -122,7 +122,7 @@ func (s *Stand) provide(ctx context.Context, j *job, sink progress.Sink) (*place
 	return p, nil
 }
 
-// serverCPUs is where the job's server runs.
+// serverCPUs is where the job's server runs, "" for anywhere.
 func (s *Stand) serverCPUs(j *job) string {
 	if j.config.CPUs != "" {
 		return j.config.CPUs
@@ -132,7 +132,7 @@ func (s *Stand) serverCPUs(j *job) string {
 
 // adjust brings the running server of p to the job's limits and CPUs.
 func (s *Stand) adjust(ctx context.Context, p *place, j *job) error {
-	if cpus := s.serverCPUs(j); cpus != "" && cpus != p.box.CPUs {
+	if cpus := s.serverCPUs(j); cpus != p.box.CPUs { // "" too: the variant before may have had CPUs of its own
 		if err := s.Yard.Place(ctx, p.name, cpus); err != nil {
 			return err
 		}

@@ -4,12 +4,16 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"dyno/internal/experiment"
+	"dyno/internal/host"
+	"dyno/internal/plan"
 )
 
 // TestStartThatFailsAfterARestore: a server that has written before it was killed leaves nothing to the next trial that begins with restored data.
@@ -59,4 +63,44 @@ trials: {rounds: 1..1, control: false, fresh: data}
 	if tr := s.must(t, vs[0], p); tr.Values["marks"] != 1 {
 		t.Errorf("%v marks: one is of the server that was killed", tr.Values["marks"])
 	}
+}
+
+// TestAdjust: where the kernel places the server, CPUs that one variant has given it are taken back for one that has none.
+func TestAdjust(t *testing.T) {
+	s := newStand(t)
+	allowed, err := host.Allowed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := allowed[len(allowed)-1:]
+	p, vs := parse(t, `
+server: mariadb
+settings: {innodb_buffer_pool_size: 32M}
+placement: free
+axes:
+  - name: where
+    levels:
+      - {name: anywhere}
+      - {name: there, cpus: "`+strconv.Itoa(last[0])+`"}
+probe: [{name: q, sql: SELECT 1}]
+trials: {rounds: 3..3}
+`)
+	if p.Trials.Fresh != plan.FreshNone {
+		t.Fatalf("fresh is %q", p.Trials.Fresh)
+	}
+	pid := 0
+	f := func(i int, want []int) {
+		t.Helper()
+		s.must(t, vs[i], p)
+		if pid == 0 {
+			pid = s.current.box.PID
+		}
+		got, err := host.Affinity(s.current.box.PID)
+		if err != nil || !slices.Equal(got, want) || s.current.box.PID != pid {
+			t.Errorf("%s: process %d runs on CPUs %v, want %d on %v: %v", vs[i].Key, s.current.box.PID, got, pid, want, err)
+		}
+	}
+	f(1, last)
+	f(0, allowed)
+	f(1, last)
 }

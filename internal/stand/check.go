@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"dyno/internal/host"
+	"dyno/internal/known"
 	"dyno/internal/plan"
 	"dyno/internal/sandbox"
 	"dyno/internal/unit"
@@ -85,7 +86,11 @@ func (s *Stand) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n Ne
 				sets[j.data] = max(sets[j.data], size)
 			}
 		}
-		n.Memory = max(n.Memory, memory(j))
+		need := memory(j)
+		n.Memory = max(n.Memory, need)
+		if limit := j.config.Limits.Memory; limit > 0 && need > int64(limit) {
+			warn("%s: its server needs about %s of memory and is limited to %s: it may be killed", v.Key, unit.Bytes(float64(need)), unit.Bytes(float64(limit)))
+		}
 		if limit := connections(j); j.config.Run.Threads > limit {
 			problem("%s: %d threads, but max_connections is %d: raise it in settings", v.Key, j.config.Run.Threads, limit)
 		}
@@ -113,14 +118,25 @@ func (s *Stand) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n Ne
 		}
 	}
 	if r, err := host.Read(); err == nil {
-		if free, ok := r.Memory.Available.Get(); ok {
-			n.MemFree = int64(free)
-			if n.Memory > n.MemFree {
-				problem("a server of the plan needs about %s of memory and %s are available", unit.Bytes(float64(n.Memory)), unit.Bytes(float64(n.MemFree)))
+		room, _ := host.MemoryRoom() // what cannot be read limits nothing
+		if free, whose, ok := lesser(r.Memory.Available, room); ok {
+			n.MemFree = free
+			if n.Memory > free {
+				problem("a server of the plan needs about %s of memory and %s are available%s", unit.Bytes(float64(n.Memory)), unit.Bytes(float64(free)), whose)
 			}
 		}
 	}
 	return n, nil
+}
+
+// lesser returns the memory that servers may take of what the machine has available and of what its control groups leave this process. whose
+// says so where it is the latter.
+func lesser(machine, groups known.Value[uint64]) (bytes int64, whose string, ok bool) {
+	free, ok := machine.Get()
+	if room, limited := groups.Get(); limited && (!ok || room < free) {
+		return int64(room), " within the control group that this program runs in", true
+	}
+	return int64(free), "", ok
 }
 
 // statfs asks about the nearest directory that exists.

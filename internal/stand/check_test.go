@@ -1,8 +1,11 @@
 package stand
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
+	"dyno/internal/known"
 	"dyno/internal/plan"
 )
 
@@ -38,4 +41,49 @@ probe: [{name: q, sql: SELECT 1}]
 	if got := s.check(t, p, vs...).Disk; got < leastDevice {
 		t.Errorf("%d bytes with a loop device of %d", got, int64(leastDevice))
 	}
+}
+
+// TestCheckMemory: a limit of the plan below what a server needs is told, of the variants that it is true of.
+func TestCheckMemory(t *testing.T) {
+	s := newStand(t)
+	p, vs := parse(t, `
+server: mariadb
+limits: {memory: 512M}
+axes: [{setting: innodb_buffer_pool_size, values: [64M, 2G]}]
+probe: [{name: q, sql: SELECT 1}]
+`)
+	told := func(v plan.Variant, want bool) {
+		t.Helper()
+		n := s.check(t, p, vs...)
+		if got := slices.ContainsFunc(n.Warnings, func(w string) bool {
+			return strings.HasPrefix(w, v.Key+": ") && strings.Contains(w, "is limited to 512 MiB: it may be killed")
+		}); got != want {
+			t.Errorf("%s: %q", v.Key, n.Warnings)
+		}
+	}
+	told(vs[0], false)
+	told(vs[1], true)
+}
+
+func TestLesser(t *testing.T) {
+	const none = -1
+	f := func(machine, groups, want int64, mine bool) {
+		t.Helper()
+		of := func(n int64) known.Value[uint64] {
+			if n == none {
+				return known.None[uint64]()
+			}
+			return known.Of(uint64(n))
+		}
+		got, whose, ok := lesser(of(machine), of(groups))
+		if ok != (want != none) || ok && got != want || (whose != "") != mine {
+			t.Errorf("%d and %d: %d%s, %v", machine, groups, got, whose, ok)
+		}
+	}
+	f(100, none, 100, false)
+	f(100, 200, 100, false)
+	f(100, 50, 50, true)
+	f(100, 0, 0, true)
+	f(none, 50, 50, true)
+	f(none, none, none, false)
 }

@@ -30,6 +30,7 @@ workload: oltp_point_select
 options: {table-size: 200}
 axes:
   - threads: [1, 2]
+placement: shared
 trials: {time: 1s, warmup: 200ms..200ms, rounds: 3..3, margin: 25%, fresh: none}
 `
 

@@ -28,6 +28,7 @@ options: {table-size: 500}
 axes:
   - threads: [1, 2]
 baseline: {threads: 1}
+placement: shared
 trials: {time: 1s, warmup: 1s..1s, rounds: 3..3, margin: 25%, fresh: server}
 `
 

@@ -27,6 +27,7 @@ workload: oltp_point_select
 options: {table-size: 500}
 axes:
   - threads: [1, 2, 4]
+placement: shared
 trials: {time: 1s, warmup: 200ms..200ms, rounds: 3..3, margin: 25%, fresh: none}
 show: [tps, p95_ms]
 prices: [{for: {threads: 1}, month: 40}]

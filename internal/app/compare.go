@@ -23,6 +23,7 @@ import (
 	"dyno/internal/store/ledger"
 	"dyno/internal/store/trials"
 	"dyno/internal/trial"
+	"dyno/internal/unit"
 )
 
 // CompareOptions says which experiment to run.
@@ -341,8 +342,15 @@ func (a *App) Compare(ctx context.Context, c *Comparison) (r trial.Result, html 
 	h := d.Header()
 	c.stand.Name = h.ID
 	before := c.dataSets(keep)
+	left := c.orphans(keep)
+	if left != "" {
+		c.note(left + ".")
+	}
 	r, err = experiment.Compare(ctx, c.Plan, c.Variants, earlier, c.stand, d, c.o.Observer)
 	err = errors.Join(err, c.stand.Close(keep))
+	if left != "" {
+		r.Warnings = append([]string{left}, r.Warnings...)
+	}
 	if c.o.DropData {
 		for _, key := range c.dataSets(keep) {
 			if !slices.Contains(before, key) {
@@ -378,6 +386,26 @@ func (c *Comparison) dataSets(ctx context.Context) (keys []string) {
 		keys = append(keys, s.Key)
 	}
 	return keys
+}
+
+// orphans tells of servers that still run although the program that they were made for is gone, "" when there are none. They disturb what is
+// measured, and whether they are still wanted their user alone knows. Those of this experiment are removed when it begins.
+func (c *Comparison) orphans(ctx context.Context) string {
+	all, err := c.yard.List(ctx)
+	if err != nil { // the first trial tells
+		return ""
+	}
+	var names []string
+	for _, b := range all {
+		if b.State == sandbox.Orphan && !strings.HasPrefix(b.Name, c.stand.Name+"-") {
+			names = append(names, b.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, and may disturb what is measured: `dyno sandbox rm %s` removes what is not wanted any more",
+		unit.Plural(len(names), "private server still runs though its program is gone", "private servers still run though their programs are gone"), strings.Join(names, " "))
 }
 
 func (c *Comparison) note(s string) {

@@ -70,12 +70,13 @@ func (c *comparison) trials(t *testing.T, n int) {
 	}
 }
 
-// TestCompareTwice begins a comparison beside another one: it is refused while the other one runs, and not when that was killed.
+// TestCompareTwice begins a comparison beside another one: it is refused while the other one runs, and not when that was killed. Then it tells
+// of the server that is left, and leaves it alone.
 func TestCompareTwice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs real servers")
 	}
-	home, _ := ownHome(t)
+	home, y := ownHome(t)
 	file := filepath.Join(t.TempDir(), "killed.yaml")
 	if err := os.WriteFile(file, []byte(killedPlan[1:]), 0o644); err != nil {
 		t.Fatal(err)
@@ -99,14 +100,55 @@ func TestCompareTwice(t *testing.T) {
 		t.Errorf("experiments: %v, %v", now, err)
 	}
 	first.trials(t, 1) // nothing happened to it
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if all := inState(t, y, sandbox.Running); len(all) > 0 && time.Since(all[0].Started) < 500*time.Millisecond { // its load takes longer
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("it starts no server")
+		}
+	}
 	first.cmd.Process.Kill()
 	first.cmd.Wait()
+	left := inState(t, y, sandbox.Orphan)
+	if len(left) != 1 {
+		t.Fatalf("left: %+v", left)
+	}
 	third := compareWith(t, home, file)
-	third.trials(t, 1)
-	third.cmd.Process.Signal(os.Interrupt)
+	want = "dyno sandbox rm " + left[0].Name + "`"
+	last, told, n := "", false, 0
 	for third.lines.Scan() {
+		last = third.lines.Text()
+		told = told || strings.HasPrefix(last, `{"message":"note"`) && strings.Contains(last, want)
+		if strings.HasPrefix(last, `{"message":"trial"`) {
+			if n++; n == 1 {
+				third.cmd.Process.Signal(os.Interrupt)
+			}
+		}
 	}
 	third.cmd.Wait()
+	var r trial.Result
+	if err := json.Unmarshal([]byte(last), &r); err != nil || !strings.Contains(strings.Join(r.Warnings, "\n"), want) || !told {
+		t.Errorf("said: %v, warnings %q, %v; want %q", told, r.Warnings, err, want)
+	}
+	if still := inState(t, y, sandbox.Orphan); len(still) != 1 || still[0].PID != left[0].PID {
+		t.Errorf("left: %+v, now: %+v", left, still)
+	}
+}
+
+// inState returns the sandboxes of a state.
+func inState(t *testing.T, y *sandbox.Yard, state sandbox.State) (some []sandbox.Sandbox) {
+	t.Helper()
+	all, err := y.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range all {
+		if b.State == state {
+			some = append(some, b)
+		}
+	}
+	return some
 }
 
 // ownHome returns a home that the servers' account can enter, and its sandboxes, which are removed in the end.

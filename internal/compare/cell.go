@@ -95,14 +95,14 @@ func rates(t trial.Trial) []float64 {
 	return rs
 }
 
-// ratios sets every value that variant and baseline have in pairs, variant ÷ baseline whatever is better, at 95 % each and uncorrected
-// for their number.
+// ratios sets every value that variant and baseline have in pairs that count, variant ÷ baseline whatever is better, at 95 % each and
+// uncorrected for their number.
 func (j *judgement) ratios(v plan.Variant) map[string]stat.Interval {
 	pairs := map[string][]stat.Pair{}
 	for r := 1; r <= j.last; r++ {
 		b, okb := j.by[place{r, v.Baseline, false}]
 		x, okx := j.by[place{r, v.Key, false}]
-		if !okb || !okx || b.Invalid != "" || x.Invalid != "" {
+		if !okb || !okx || b.Invalid != "" || x.Invalid != "" || unlimited(x, b) != "" || unlimited(b, x) != "" {
 			continue
 		}
 		for name, y := range x.Values {

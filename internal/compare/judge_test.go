@@ -80,6 +80,9 @@ func TestNotInForce(t *testing.T) {
 		if v.Result != want || !strings.Contains(strings.Join(v.Reasons, "; "), reason) || !strings.Contains(strings.Join(o.Warnings, "; "), warning) {
 			t.Errorf("%v and %v: %s, %q, %q", a, b, v.Result, v.Reasons, o.Warnings)
 		}
+		if rs := o.Cells[1].Ratios; (rs["p95_ms"].N > 0) != (want != stat.Invalid) {
+			t.Errorf("%v and %v: %s, yet the other values are compared: %v", a, b, want, rs)
+		}
 	}
 	f(nil, nil, stat.Same, "", "")
 	f(nil, map[string]string{"write_iops": "50"}, stat.Invalid, "the limit write_iops of 50 was not in force", "is not in force: no cgroup (in ")

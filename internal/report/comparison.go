@@ -399,7 +399,7 @@ type parts struct {
 	Mark            sign
 }
 
-// parts returns the texts of the value name. Only the first value has verdicts.
+// parts returns the texts of the value name. Only the first value has verdicts; an invalid one holds for all values.
 func (c *comparison) parts(x cellView, name string) parts {
 	if !x.there {
 		return parts{Value: "·"}
@@ -435,15 +435,23 @@ func (c *comparison) parts(x cellView, name string) parts {
 	if i, ok := c.ratio(x, name); ok {
 		p.Ratio, p.Bounds = ratioText(i)
 		p.RatioN = i.N
-	} else if p.Mark.Word != "" {
-		p.Note = p.Mark.Word
+	} else if first || p.N > 0 && x.invalid() {
+		p.Note = x.mark().Word
 	}
 	return p
 }
 
+// invalid reports whether the comparison broke its own conditions. That holds for every value, not only for the one of the verdict.
+func (x cellView) invalid() bool {
+	return x.cell.Verdict != nil && x.cell.Verdict.Result == stat.Invalid
+}
+
 // ratio is variant ÷ baseline of a value, whichever way is better. Of the first value it is the verdict's, whose interval is the one
-// that was decided by.
+// that was decided by. An invalid comparison has none.
 func (c *comparison) ratio(x cellView, name string) (stat.Interval, bool) {
+	if x.invalid() {
+		return stat.Interval{}, false
+	}
 	if name == c.main() {
 		if v := x.cell.Verdict; v != nil {
 			if v.Ratio.N == 0 || v.Ratio.Center <= 0 {

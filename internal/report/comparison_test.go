@@ -401,6 +401,53 @@ func TestComparisonNames(t *testing.T) {
 	}
 }
 
+// TestInvalidHasNoRatio: what broke its own conditions broke them for every value, in whatever form it is shown.
+func TestInvalidHasNoRatio(t *testing.T) {
+	ratio := regexp.MustCompile(`[×÷]\d[\d.]*`)
+	for name, r := range map[string]*trial.Result{"columns": sampleResult(), "one column": probeResult()} {
+		r.Control, r.Plan.Published, r.Correction = nil, nil, &trial.Correction{Used: true}
+		invalid := 0
+		for i := range r.Cells {
+			if v := r.Cells[i].Verdict; v != nil {
+				v.Result = stat.Invalid
+				invalid++
+			}
+		}
+		d := report.Comparison(r, r.Ended)
+		for form, s := range map[string]string{
+			"text": text(t, d, report.Options{}), "Markdown": markdown(t, d), "HTML": html(t, d),
+			"table": string(render(t, func(w io.Writer) error { return report.ComparisonTable(w, r, report.Options{}) })),
+		} {
+			s = strings.ReplaceAll(s, "above ×1 is better", "")
+			if got := ratio.FindAllString(s, -1); len(got) > 0 {
+				t.Errorf("%s of %s shows the ratios %q of invalid comparisons", form, name, got)
+			}
+			if n := strings.Count(s, "invalid"); n < 2*invalid { // of the first value and of one more
+				t.Errorf("%s of %s says %d times that %d comparisons are invalid", form, name, n, invalid)
+			}
+		}
+		l := report.Lay(r)
+		for _, c := range l.Cells {
+			for i, f := range c.Figures {
+				if f.Ratio != "" || f.Bounds != "" || f.RatioN != 0 || f.Of != nil {
+					t.Errorf("%s: %s of %s has a ratio: %+v", name, l.Values[i].Name, c.Label, f)
+				}
+				if c.Word == "invalid" && f.N > 0 && f.Note != "invalid" {
+					t.Errorf("%s: %s of %s says %q for a ratio", name, l.Values[i].Name, c.Label, f.Note)
+				}
+			}
+		}
+		for _, x := range l.Lists {
+			if strings.HasPrefix(x.Title, "Corrected") {
+				t.Errorf("%s: %s: %v", name, x.Title, x.Rows)
+			}
+		}
+		if len(l.Rungs) > 0 || slices.ContainsFunc(l.Sweeps, func(s report.LaidSweep) bool { return s.Ratio }) {
+			t.Errorf("%s: invalid ratios are drawn: %+v %+v", name, l.Rungs, l.Sweeps)
+		}
+	}
+}
+
 // TestComparisonInBrowser looks at the pages in a real browser: nothing is wider than its window, no text leaves its picture, also in
 // what is folded, and the page works by keyboard and asks for nothing.
 func TestComparisonInBrowser(t *testing.T) {

@@ -378,8 +378,11 @@ func (c *comparison) verdictTable() table {
 		}
 		row := []string{x.label, spaced(markFor(v.Result).Sign, markFor(v.Result).Word), none, none, none, none, none, none, none}
 		if v.Ratio.N > 0 {
+			row[5] = strconv.Itoa(v.Ratio.N)
+		}
+		if v.Ratio.N > 0 && v.Result != stat.Invalid {
 			center, bounds := ratioText(v.Ratio)
-			row[2], row[5] = center, strconv.Itoa(v.Ratio.N)
+			row[2] = center
 			if bounds != "" {
 				row[3], row[4] = bounds, unit.Percent(v.Ratio.Confidence)
 			}

@@ -76,7 +76,7 @@ type LaidFigure struct {
 	Ratio    string         `json:"ratio,omitzero"` // "×1.23", "÷14.2"
 	Bounds   string         `json:"bounds,omitzero"`
 	RatioN   int            `json:"ratio_n,omitzero"`
-	Note     string         `json:"note,omitzero"` // "baseline", "failed", "not run yet"
+	Note     string         `json:"note,omitzero"` // "baseline", "failed", "not run yet", "invalid": then there is no ratio
 	At       *stat.Interval `json:"at,omitempty"`
 	Of       *stat.Interval `json:"of,omitempty"` // variant ÷ baseline
 }
@@ -288,9 +288,6 @@ func (c *comparison) laidCell(x cellView, row, col int) LaidCell {
 		f := LaidFigure{Value: p.Value, Interval: p.Interval, N: p.N, Ratio: p.Ratio, Bounds: p.Bounds, RatioN: p.RatioN, Note: p.Note, At: some(x.cell.Values[name])}
 		if i, ok := c.ratio(x, name); ok && !x.baseline {
 			f.Of = some(i)
-		}
-		if p.Mark.Word == "invalid" { // the ratio of a broken measurement is none
-			f.Ratio, f.Bounds, f.RatioN, f.Of = "", "", 0, nil
 		}
 		out.Figures = append(out.Figures, f)
 	}

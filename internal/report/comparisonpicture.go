@@ -118,7 +118,7 @@ func (c *comparison) sweeps() (out []sweep) {
 			at.Text = at.Fail
 		}
 		lines[k].Points = append(lines[k].Points, at)
-		if r, ok := c.ratio(x, c.main()); ok && !x.baseline && (x.cell.Verdict == nil || x.cell.Verdict.Result != stat.Invalid) {
+		if r, ok := c.ratio(x, c.main()); ok && !x.baseline {
 			ratios[k].Points = append(ratios[k].Points, sweepPoint{I: i, At: r, Text: x.label + ": " + spaced(p.Mark.Word, aroundRatio(p)) + ", n " + strconv.Itoa(r.N)})
 		}
 	}
@@ -495,7 +495,7 @@ func (c *comparison) ladder() (ladder, bool) {
 			if r.Label == "" {
 				r.Label = row.label(c.rowAxes)
 			}
-			if i, ok := c.ratio(x, c.main()); ok && p.Mark.Word != "invalid" {
+			if i, ok := c.ratio(x, c.main()); ok {
 				r.At, r.Text = i, p.ratioLine()
 				r.Detail += ": " + spaced(p.Mark.Word, aroundRatio(p)) + ", n " + strconv.Itoa(i.N)
 				n++

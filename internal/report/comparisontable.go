@@ -80,8 +80,6 @@ func withN(s string, n int) string {
 // ratioLine is the second half of a cell in one line: "▼ ×0.94", "baseline".
 func (p parts) ratioLine() string {
 	switch {
-	case p.Ratio != "" && p.Mark.Word == "invalid":
-		return spaced(p.Mark.Sign, "invalid")
 	case p.Ratio != "":
 		return spaced(p.Mark.Sign, p.Ratio)
 	case p.Note != "":
@@ -93,7 +91,7 @@ func (p parts) ratioLine() string {
 
 // boundsLine is what stands under the ratio.
 func (p parts) boundsLine() string {
-	if p.Ratio == "" || p.Mark.Word == "invalid" {
+	if p.Ratio == "" {
 		return ""
 	}
 	return withN(p.Bounds, p.RatioN)
@@ -151,11 +149,7 @@ func (c *comparison) spread() grid {
 			}
 			cells := [][]styled{{{Text: p.Value, Style: bold}}, {{Text: p.Interval, Style: dim}}, {{Text: num(p.N), Style: dim}}}
 			if compared {
-				bounds, n := p.Bounds, num(p.RatioN)
-				if p.Mark.Word == "invalid" {
-					bounds, n = "", ""
-				}
-				cells = append(cells, [][]styled{{{Text: p.ratioLine(), Style: signStyle(p.Mark)}}, {{Text: bounds, Style: dim}}, {{Text: n, Style: dim}}}...)
+				cells = append(cells, [][]styled{{{Text: p.ratioLine(), Style: signStyle(p.Mark)}}, {{Text: p.Bounds, Style: dim}}, {{Text: num(p.RatioN), Style: dim}}}...)
 			} else if p.Note != "" && p.Value == none {
 				cells[0] = lines1(p.Note)
 			}
@@ -239,7 +233,7 @@ func (c *comparison) compact(x cellView, name string, usual int) []styled {
 	out := []styled{{Text: p.Value, Range: p.Interval, Tail: n(p.N)}}
 	if p.Ratio != "" {
 		out = append(out, styled{Text: spaced(aroundRatio(p), n(p.RatioN)), Style: dim})
-	} else if p.Note == "baseline" {
+	} else if p.Note != "" {
 		out = append(out, styled{Text: p.Note, Style: dim})
 	}
 	return out
@@ -368,7 +362,7 @@ func (c *comparison) uncorrected() (list, bool) {
 	}
 	for _, x := range c.ordered() {
 		raw, ok := x.cell.Ratios[c.show[0]]
-		if v := x.cell.Verdict; v != nil && ok && v.Ratio.N > 0 {
+		if v := x.cell.Verdict; v != nil && ok && v.Ratio.N > 0 && !x.invalid() {
 			l.row(x, text(v.Ratio), text(raw), styled{Text: strconv.Itoa(raw.N)})
 		}
 	}
@@ -480,7 +474,7 @@ func (c *comparison) beside(levels map[string]string, lo, hi float64) (here, dir
 		}
 		v := x.cell.Verdict
 		i, ok := c.ratio(x, c.main())
-		if v == nil || !ok || v.Result == stat.Invalid || x.cell.Failed != "" {
+		if v == nil || !ok || x.cell.Failed != "" {
 			open++
 			continue
 		}

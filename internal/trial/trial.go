@@ -108,7 +108,8 @@ type Cell struct {
 	Texts  map[string]string        `json:"texts,omitempty"` // that all valid trials agree in; "a | b" when they do not
 	// Verdict compares it with its baseline in the plan's first value; nil for a baseline.
 	Verdict *stat.Verdict `json:"verdict,omitempty"`
-	// Ratios are variant ÷ baseline of every value, whatever is better, without correction for their number.
+	// Ratios are variant ÷ baseline of every value, whatever is better, without correction for their number. An invalid verdict holds for
+	// them too.
 	Ratios   map[string]stat.Interval `json:"ratios,omitempty"`
 	Trials   int                      `json:"trials"`                // all
 	Valid    int                      `json:"valid"`                 // those that count

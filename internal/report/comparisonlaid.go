@@ -101,7 +101,7 @@ type LaidRemark struct {
 type LaidSweep struct {
 	Title  string     `json:"title"`
 	Axis   string     `json:"axis"`
-	Unit   string     `json:"unit"` // of y, in words
+	Unit   string     `json:"unit"` // of y, in words: shares are told in percent
 	Ratio  bool       `json:"ratio,omitzero"`
 	Log    bool       `json:"log,omitzero"` // equal distances of x should be equal factors
 	Margin float64    `json:"margin,omitzero"`
@@ -315,6 +315,7 @@ func (s sweep) laid() LaidSweep {
 				continue
 			}
 			at := p.At
+			at.Center, at.Lo, at.Hi = at.Center*s.Times, at.Lo*s.Times, at.Hi*s.Times
 			line.Center[p.I], line.N[p.I] = &at.Center, at.N
 			if at.Confidence > 0 && at.Hi < 1e15 {
 				line.Lo[p.I], line.Hi[p.I] = &at.Lo, &at.Hi

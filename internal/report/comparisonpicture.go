@@ -22,7 +22,8 @@ type sweep struct {
 	Xs      []float64
 	Names   []string // of the xs
 	Lines   []sweepLine
-	Ratio   bool // y is a ratio to the baseline
+	Ratio   bool    // y is a ratio to the baseline
+	Times   float64 // what Unit counts in y: 100 where a share is told in percent
 	Margin  float64
 	Value   func(float64) string
 	Missing []string // what has no point, and why
@@ -76,7 +77,7 @@ func (c *comparison) sweeps() (out []sweep) {
 			others = append(others, n)
 		}
 	}
-	base := sweep{Axis: axis.Name}
+	base := sweep{Axis: axis.Name, Times: 1}
 	for _, l := range axis.Levels {
 		base.Xs, base.Names = append(base.Xs, l.Numeric), append(base.Names, l.Name)
 	}
@@ -147,7 +148,8 @@ func (c *comparison) sweeps() (out []sweep) {
 	for _, g := range groups {
 		for part := range slices.Chunk(g, lineStyles) {
 			s := base
-			s.Title, s.Unit, s.Value = capital(m.axis())+" over "+axis.Name, m.axis(), func(v float64) string { return bare(v, strings.Replace(m.Unit, "share", "", 1)) }
+			s.Title, s.Unit, s.Times = capital(m.axis())+" over "+axis.Name, m.axis(), m.times()
+			s.Value = func(v float64) string { return bare(v*m.times(), m.Unit) }
 			for n, k := range part {
 				if len(groups) > 1 || len(g) > lineStyles {
 					lines[k].Style = n

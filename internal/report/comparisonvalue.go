@@ -60,15 +60,21 @@ func (m metricInfo) axis() string {
 	return m.head()
 }
 
+// times is what a value is multiplied by beside a head: those of shares say percent.
+func (m metricInfo) times() float64 {
+	if m.Unit == "share" {
+		return 100
+	}
+	return 1
+}
+
 // cell writes a value where the unit stands in the head, with three significant digits, or whole up to 99999.
 func (m metricInfo) cell(v float64) string {
 	switch m.Unit {
-	case "share":
-		return three(v * 100)
 	case "B", "B/s":
 		return unit.Bytes(v)
 	default:
-		return three(v)
+		return three(v * m.times())
 	}
 }
 

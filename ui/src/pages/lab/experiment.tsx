@@ -6,8 +6,9 @@ import { span } from '../../core/time'
 import { Badge, Button, Copy, Empty, Icon, Menu, Notice, Page, Problem, Show, safe, toast } from '../../ui'
 import { Fold, useCut } from '../../ui/fold'
 import { Crumb, ReportLink } from '../../ui/part'
-import { Grid, figureOf, useValue } from './grid'
+import { Grid, useValue } from './grid'
 import { Forest, Ladder, Strips, SweepPicture, stepsOf } from './pictures'
+import { figureOf } from './scale'
 import { Facts, TextRows } from './texttable'
 import { Said, State, Tallies, Verdict, meanings, toneOf } from './words'
 import type { Experiment, ExperimentLine, Laid, Live } from './types'
@@ -557,7 +558,7 @@ function CellDetail({ x, at }: { x: Experiment; at: number }) {
                     {t.round}
                     {t.control ? ', control' : ''}
                   </td>
-                  <td class="num">{figureOf(y)}</td>
+                  <td class="num">{figureOf(y, v?.unit)}</td>
                   <td class="lab-trial-bar">{t.invalid ? <span class="tone-warn">does not count: {safe(t.invalid)}</span> : <span style={{ width: `${top > 0 && y !== undefined ? (y / top) * 100 : 0}%` }} />}</td>
                 </tr>
               )
@@ -582,7 +583,7 @@ function AllTrials({ x }: { x: Experiment }) {
             rows: x.runs.map((t) => [
               String(t.seq), String(t.round), (name.get(t.variant) ?? t.variant) + (t.control ? ' (against itself)' : ''), span(Math.max(0, seconds(t.from) - start)),
               `${t.setup_seconds.toFixed(1)} s`, `${t.warm_seconds.toFixed(1)} s`, `${(seconds(t.to) - seconds(t.from)).toFixed(1)} s`,
-              ...x.laid.values.map((v) => figureOf(t.values[v.name])),
+              ...x.laid.values.map((v) => figureOf(t.values[v.name], v.unit)),
               [t.invalid ? 'does not count: ' + t.invalid : '', ...Object.entries(t.errors ?? {}).map(([k, n]) => `${n} × error ${k}`), ...(t.warnings ?? [])].filter(Boolean).join('; '),
             ]),
           }}

@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { setParams, useParam } from '../../core'
 import { safe } from '../../ui'
-import { nest, reaches } from './scale'
+import { figureOf, nest, reaches } from './scale'
 import { Glyph } from './glyph'
 import { toneOf, Verdict } from './words'
 import type { Cell, CellFigure, Experiment, Laid } from './types'
@@ -147,7 +147,7 @@ function said(c: Cell, f: CellFigure | undefined, what: string): string {
   if (f.n) parts.push(`n ${f.n}`)
   if (f.note) parts.push(f.note)
   if (f.ratio) parts.push(`${c.word ?? ''} ratio ${f.ratio}${f.bounds ? `, interval ${f.bounds}` : ''}, n ${f.ratio_n ?? 0}`)
-  else if (c.word) parts.push(c.word)
+  else if (c.word && c.word !== f.note) parts.push(c.word)
   return parts.join(', ')
 }
 
@@ -253,7 +253,7 @@ function Trials({ x, cell, at, left, top }: { x: Experiment; cell: Cell; at: num
                 round {t.round}
                 {t.control ? ', control' : ''}
               </td>
-              <td class="num">{t.values[v.name] === undefined ? '–' : figureOf(t.values[v.name])}</td>
+              <td class="num">{figureOf(t.values[v.name], v.unit)}</td>
               <td class="dim">{t.invalid ? 'does not count' : ''}</td>
             </tr>
           ))}
@@ -262,13 +262,4 @@ function Trials({ x, cell, at, left, top }: { x: Experiment; cell: Cell; at: num
       <p class="faint">{all.length > 14 ? `and ${all.length - 14} more; ` : ''}{v.head}. Press for all.</p>
     </div>
   )
-}
-
-/** A trial's value, with four digits that matter. */
-export function figureOf(v: number | undefined): string {
-  if (v === undefined || !Number.isFinite(v)) return '–'
-  const a = Math.abs(v)
-  if (a >= 99_999.5) return v >= 1e9 ? (v / 1e9).toPrecision(4) + 'G' : v >= 1e6 ? (v / 1e6).toPrecision(4) + 'M' : (v / 1e3).toPrecision(4) + 'k'
-  if (a >= 999.5 || Number.isInteger(v)) return String(Math.round(v))
-  return v.toPrecision(a >= 100 ? 4 : 3)
 }

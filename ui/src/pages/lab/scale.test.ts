@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { fromZero, ladder, nest, ofRatios, place, ratioTick, reaches, spread, tick } from './scale'
+import { figureOf, fromZero, ladder, nest, ofRatios, place, ratioTick, reaches, spread, tick } from './scale'
+
+describe('figures of trials', () => {
+  test('they are in the unit of their head', () => {
+    expect([figureOf(0.8734, 'share'), figureOf(0.07, 'share'), figureOf(1, 'share'), figureOf(0, 'share')]).toEqual(['87.3', '7.00', '100', '0'])
+    expect([figureOf(134217728, 'B'), figureOf(1500 * 1024, 'B/s'), figureOf(512, 'B')]).toEqual(['128 MiB', '1.46 MiB', '512 B'])
+    expect([figureOf(0.8734), figureOf(0.8734, 'ms'), figureOf(1234.5, '1/s'), figureOf(134217728, 'rows')]).toEqual(['0.873', '0.873', '1235', '134.2M'])
+    expect([figureOf(undefined, 'share'), figureOf(NaN, 'B')]).toEqual(['–', '–'])
+  })
+})
 
 describe('axes', () => {
   test('values begin at zero and end at a round number', () => {

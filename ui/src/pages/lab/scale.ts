@@ -1,4 +1,16 @@
-// Axes of the lab's pictures: pure arithmetic.
+// Figures and axes of the lab's tables and pictures: pure arithmetic.
+import { text } from '../../core/format'
+
+/** A trial's value as it stands below a head with its unit, with four digits that matter. */
+export function figureOf(v: number | undefined, unit?: string): string {
+  if (v === undefined || !Number.isFinite(v)) return '–'
+  if (unit === 'B' || unit === 'B/s') return text(v, 'B')
+  const x = unit === 'share' ? v * 100 : v // their heads say %
+  const a = Math.abs(x)
+  if (a >= 99_999.5) return a >= 1e9 ? (x / 1e9).toPrecision(4) + 'G' : a >= 1e6 ? (x / 1e6).toPrecision(4) + 'M' : (x / 1e3).toPrecision(4) + 'k'
+  if (a >= 999.5 || Number.isInteger(x)) return String(Math.round(x))
+  return x.toPrecision(a >= 100 ? 4 : 3)
+}
 
 export interface Axis {
   lo: number

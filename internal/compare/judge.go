@@ -301,6 +301,7 @@ func (j *judgement) uncorrected(looks map[int]seen, at int, key string) string {
 	}
 	if why != "" && now {
 		j.raw[key] = why
+		j.correction.Except = append(j.correction.Except, key)
 	}
 	return why
 }

@@ -178,10 +178,15 @@ func TestCorrectionRefused(t *testing.T) {
 	for seed := range uint64(200) {
 		o, _ := simulated(seed+1, 10, false, 1, 0.9, math.Log(0.8))
 		v := o.Cells[1].Verdict
+		var except []string
 		for _, r := range v.Reasons {
 			if strings.Contains(r, "not corrected") {
 				refused++
+				except = []string{"b"}
 			}
+		}
+		if o.Correction == nil || !slices.Equal(o.Correction.Except, except) {
+			t.Fatalf("seed %d: %+v, yet the verdict says %q", seed+1, o.Correction, v.Reasons)
 		}
 		if v.Result == stat.Same {
 			excused++

@@ -650,8 +650,33 @@ func (c *comparison) correction() string {
 	case !x.Used:
 		return "Ratios are as they were measured: " + x.Why
 	}
-	return "Ratios are corrected for the speed of the CPUs, measured beside the load: alone it made the rate vary by ±" + unit.Percent(x.Spread) +
+	shown, raw := 0, 0
+	for _, y := range c.byKey {
+		if _, ok := c.ratio(y, c.main()); ok {
+			shown++
+			if !c.corrected(y) {
+				raw++
+			}
+		}
+	}
+	of := "Ratios are corrected"
+	switch {
+	case raw == 0:
+	case raw < shown:
+		of = "Except where told, ratios are corrected"
+	case c.r.Control != nil:
+		of = "Only the control is corrected"
+	default:
+		of = "No ratio is corrected"
+	}
+	return of + " for the speed of the CPUs, measured beside the load: alone it made the rate vary by ±" + unit.Percent(x.Spread) +
 		" (correlation " + strconv.FormatFloat(x.Fit, 'f', 2, 64) + ", " + count(x.Blocks, "block", "blocks") + ")"
+}
+
+// corrected reports whether the comparison of a cell is corrected for the speed of the CPUs.
+func (c *comparison) corrected(x cellView) bool {
+	y := c.r.Correction
+	return y != nil && y.Used && !slices.Contains(y.Except, x.variant.Key)
 }
 
 // problem is what must be said of one or more cells.

@@ -59,4 +59,43 @@ func TestCorrectionShown(t *testing.T) {
 	f(&trial.Correction{Used: true, Slope: 0.9, Fit: 0.95, Blocks: 40, Spread: 0.12}, []string{"corrected for the speed of the CPUs", "Corrected and as measured", "×0.91", "×0.83"}, nil)
 	f(&trial.Correction{Why: "the speed explains little"}, []string{"the speed explains little"}, []string{"Corrected and as measured"})
 	f(nil, nil, []string{"corrected", "Corrected"})
+	f(&trial.Correction{Used: true, Spread: 0.12, Except: []string{"flush=1"}}, []string{"No ratio is corrected for the speed of the CPUs"}, []string{"Corrected and as measured"})
+}
+
+// TestNotCorrected: a ratio that the correction leaves out does not stand below its head, and the head line tells of it.
+func TestNotCorrected(t *testing.T) {
+	f := func(control *stat.Verdict, said string, want map[string]string, except ...string) {
+		t.Helper()
+		r := trial.Result{
+			Control: control, Correction: &trial.Correction{Used: true, Except: except},
+			Plan: plan.Plan{Table: plan.Table{Rows: []string{"flush"}, Show: []string{"tps"}}, Axes: []plan.Axis{{Name: "flush"}}},
+		}
+		for i, level := range []string{"0", "1", "2"} {
+			r.Plan.Axes[0].Levels = append(r.Plan.Axes[0].Levels, plan.Level{Name: level})
+			r.Variants = append(r.Variants, plan.Variant{Key: level, Levels: map[string]string{"flush": level}, Baseline: "0"})
+			c := trial.Cell{Variant: level, Trials: 5, Valid: 5}
+			if i > 0 {
+				c.Verdict = &stat.Verdict{Result: stat.Worse, Metric: "tps", Ratio: stat.Interval{Center: 0.5, N: 5}}
+				c.Ratios = map[string]stat.Interval{"tps": {Center: 0.75, N: 5}}
+			}
+			r.Cells = append(r.Cells, c)
+		}
+		c := newComparison(&r)
+		if got := c.correction(); !strings.HasPrefix(got, said+" for the speed of the CPUs, ") {
+			t.Errorf("without %q: %q, want %q", except, got, said)
+		}
+		l, ok := c.uncorrected()
+		if ok != (want != nil) || ok && len(l.Cells) != len(want) {
+			t.Fatalf("without %q: %+v, want %v", except, l, want)
+		}
+		for i, cells := range l.Cells {
+			if level := l.Labels[i][0]; ok && (cells[0][0].Text != want[level] || cells[1][0].Text != "×0.75") {
+				t.Errorf("without %q: %s has %q and %q, want %q", except, level, cells[0][0].Text, cells[1][0].Text, want[level])
+			}
+		}
+	}
+	f(nil, "Ratios are corrected", map[string]string{"1": "×0.50", "2": "×0.50"})
+	f(nil, "Except where told, ratios are corrected", map[string]string{"1": "×0.50", "2": "not corrected"}, "2")
+	f(nil, "No ratio is corrected", nil, "1", "2")
+	f(&stat.Verdict{Result: stat.Same}, "Only the control is corrected", nil, "1", "2")
 }

@@ -350,11 +350,12 @@ func (c *comparison) lists() (out []list) {
 	return out
 }
 
-// uncorrected sets the ratios of verdicts beside those that were measured, when the former are corrected.
+// uncorrected sets the ratios of verdicts beside those that were measured, when there are any that are corrected.
 func (c *comparison) uncorrected() (list, bool) {
-	if x := c.r.Correction; x == nil || !x.Used || len(c.show) == 0 {
+	if len(c.show) == 0 {
 		return list{}, false
 	}
+	any := false
 	l := c.variants("Corrected and as measured", "Variant ÷ baseline. The correction is for the speed of the CPUs; the right column has none.", "corrected", "as measured", "n")
 	text := func(i stat.Interval) styled {
 		ratio, bounds := ratioText(i)
@@ -363,10 +364,14 @@ func (c *comparison) uncorrected() (list, bool) {
 	for _, x := range c.ordered() {
 		raw, ok := x.cell.Ratios[c.show[0]]
 		if v := x.cell.Verdict; v != nil && ok && v.Ratio.N > 0 && !x.invalid() {
-			l.row(x, text(v.Ratio), text(raw), styled{Text: strconv.Itoa(raw.N)})
+			own := styled{Text: "not corrected"}
+			if c.corrected(x) {
+				any, own = true, text(v.Ratio)
+			}
+			l.row(x, own, text(raw), styled{Text: strconv.Itoa(raw.N)})
 		}
 	}
-	return l, len(l.Cells) > 0
+	return l, any
 }
 
 func (c *comparison) money() (list, bool) {

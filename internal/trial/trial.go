@@ -77,6 +77,8 @@ type Correction struct {
 	Blocks int     `json:"blocks"` // of some seconds each, that both are estimated from
 	Spread float64 `json:"spread"` // standard deviation between blocks of what the speed does to the rate, as a share
 	Level  float64 `json:"level"`  // the speed that all trials are brought to: the mean
+	// Except are the variants whose comparisons are left as they were measured although it is used; their verdicts tell why.
+	Except []string `json:"except,omitempty"`
 }
 
 // Environment is what a trial ran on: facts by group and name, all texts, so that any two can be set against each other.

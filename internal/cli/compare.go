@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -255,20 +256,12 @@ func verdictExit(r *trial.Result, failOn string) error {
 	return nil
 }
 
-func (e *env) writeBundle(id, file string) (err error) {
-	f, err := os.Create(file)
-	if err != nil {
+func (e *env) writeBundle(id, file string) error {
+	if err := replaceFile(file, 0o666, func(w io.Writer) error { return e.app.Bundle(id, w) }); err != nil {
 		return fmt.Errorf("write bundle: %w", err)
 	}
-	defer func() {
-		err = errors.Join(err, f.Close())
-		if err != nil {
-			os.Remove(file)
-		} else {
-			e.remark("Bundle: %s", file)
-		}
-	}()
-	return e.app.Bundle(id, f)
+	e.remark("Bundle: %s", file)
+	return nil
 }
 
 // dryRun shows what would be run.

@@ -121,7 +121,11 @@ func (e *env) judged(c *cobra.Command, a []string, from, save string, o capture.
 		if err != nil {
 			return d, err
 		}
-		if err := writeWhole(save, b); err != nil {
+		err = replaceFile(save, 0o600, func(w io.Writer) error {
+			_, err := w.Write(b)
+			return err
+		})
+		if err != nil {
 			return d, fmt.Errorf("save snapshot: %w", err)
 		}
 	}
@@ -148,15 +152,6 @@ func unzipped(b []byte) ([]byte, error) {
 		return nil, errors.New("read snapshot: unpacked it is larger than 1 GiB")
 	}
 	return out, nil
-}
-
-// writeWhole replaces a file by way of a temporary one, so that a full disk leaves no half of it.
-func writeWhole(path string, b []byte) error {
-	tmp := path + ".part"
-	if err := os.WriteFile(tmp, b, 0o600); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	return os.Rename(tmp, path)
 }
 
 func (e *env) printDiagnosis(d app.Diagnosis, why bool) error {

@@ -362,22 +362,18 @@ func (e *env) digestOut(j *digestJob, d app.Digest) error {
 	return nil
 }
 
-// toOut writes to a file by way of a temporary one, or to standard output.
-func (e *env) toOut(path string, write func(io.Writer) error) (err error) {
+// toOut writes to a file, or to standard output.
+func (e *env) toOut(path string, write func(io.Writer) error) error {
 	if path == "" {
 		e.mu.Lock()
 		e.clearLine()
 		e.mu.Unlock()
 		return write(e.Out)
 	}
-	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
+	if err := replaceFile(path, 0o600, write); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
-	if err := errors.Join(write(f), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return os.Rename(f.Name(), path)
+	return nil
 }
 
 // skippedOf is the error, for the exit code, of a report whose input was read in part only.

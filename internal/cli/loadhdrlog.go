@@ -19,9 +19,9 @@ type hdrLog struct {
 	err  error // the first one: a log that is not complete is said to be so
 }
 
-// openHDRLog makes the file, before anything runs.
+// openHDRLog opens the file, before anything runs. What an earlier run left in it stays until there is something to put in its place.
 func openHDRLog(path string) (*hdrLog, error) {
-	f, err := os.Create(path)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("write --hdr-log: %w", err)
 	}
@@ -35,6 +35,9 @@ func (l *hdrLog) tick(t run.Tick, suffix string) {
 		return
 	}
 	if l.log == nil {
+		if l.err = l.empty(); l.err != nil {
+			return
+		}
 		if l.log, l.err = hist.NewLog(l.buf, t.At); l.err != nil {
 			return
 		}
@@ -46,6 +49,15 @@ func (l *hdrLog) tick(t run.Tick, suffix string) {
 		}
 	}
 	l.err = errors.Join(l.err, l.buf.Flush())
+}
+
+// empty makes room for the log; a pipe has nothing to be emptied of.
+func (l *hdrLog) empty() error {
+	fi, err := l.file.Stat()
+	if err != nil || !fi.Mode().IsRegular() {
+		return err
+	}
+	return l.file.Truncate(0)
 }
 
 func (l *hdrLog) interval(tag string, at time.Time, length time.Duration, h *hist.Histogram) {

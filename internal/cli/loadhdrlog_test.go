@@ -47,6 +47,34 @@ func TestHDRLog(t *testing.T) {
 	}
 }
 
+// TestHDRLogKeeps: a run that fails before its first second costs nobody the log of an earlier one.
+func TestHDRLogKeeps(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	was := strings.Repeat("of an earlier run\n", 1000)
+	if err := os.WriteFile(path, []byte(was), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := func(ticks int, kept bool) {
+		t.Helper()
+		l, err := openHDRLog(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range ticks {
+			l.tick(sampleTick(), "")
+		}
+		if err := l.close(); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil || (string(b) == was) != kept || strings.Contains(string(b), "earlier") != kept || strings.HasPrefix(string(b), "#[Logged by") == kept {
+			t.Errorf("after %d ticks: %v: %.100q", ticks, err, b)
+		}
+	}
+	f(0, true)
+	f(2, false)
+}
+
 func TestHDRLogTellsWhatIsMissing(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no full device")

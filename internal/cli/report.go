@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +18,7 @@ func (e *env) report() *cobra.Command {
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, md, html or json")
 	c.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
-	c.RunE = func(c *cobra.Command, a []string) (err error) {
+	c.RunE = func(c *cobra.Command, a []string) error {
 		if e.json() {
 			format = "json"
 		}
@@ -45,16 +44,10 @@ func (e *env) report() *cobra.Command {
 		if out == "" {
 			return render(e.Out, doc)
 		}
-		f, err := os.Create(out)
-		if err != nil {
+		if err := replaceFile(out, 0o666, func(w io.Writer) error { return render(w, doc) }); err != nil {
 			return fmt.Errorf("write report: %w", err)
 		}
-		defer func() {
-			if cerr := f.Close(); err == nil {
-				err = cerr
-			}
-		}()
-		return render(f, doc)
+		return nil
 	}
 	return c
 }

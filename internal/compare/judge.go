@@ -111,7 +111,6 @@ type judgement struct {
 	sample   string                // what is counted: "round", or "trial" when there are no pairs
 	// correction is for the speed of the CPUs; nil when it was not measured or is not to be used.
 	correction *trial.Correction
-	raw        map[string]string // comparisons that are not corrected, by variant ("" is the control), and why
 }
 
 func newJudgement(p plan.Plan, vs []plan.Variant, trials []trial.Trial) *judgement {
@@ -129,7 +128,6 @@ func newJudgement(p plan.Plan, vs []plan.Variant, trials []trial.Trial) *judgeme
 		}
 	}
 	j.rules.Family = len(j.compared)
-	j.raw = map[string]string{}
 	j.correction = j.correct(math.MaxInt)
 	valid := map[string]bool{}
 	for _, t := range j.trials {
@@ -300,7 +298,6 @@ func (j *judgement) uncorrected(looks map[int]seen, at int, key string) string {
 		why = fmt.Sprintf("after its %d rounds too little was known of what the speed of the CPUs does to the rate, so that the ratio is not corrected for it", at)
 	}
 	if why != "" && now {
-		j.raw[key] = why
 		j.correction.Except = append(j.correction.Except, key)
 	}
 	return why

@@ -18,7 +18,7 @@ func decisive(a, b trial.Result, keys []string) (ds []string) {
 	of := func(p plan.Plan) any {
 		return map[string]any{
 			"database": p.Database, "value": Value(p), "placement": cmp.Or(p.Placement.Mode, plan.Split),
-			"trials": map[string]any{"time": p.Trials.Time, "fresh": p.Trials.Fresh, "settle": p.Trials.Settle, "drop_caches": p.Trials.DropCaches},
+			"trials": map[string]any{"time": p.Trials.Time, "turns": p.Trials.Turns, "fresh": p.Trials.Fresh, "settle": p.Trials.Settle, "drop_caches": p.Trials.DropCaches},
 		}
 	}
 	ds = unlike("", of(a.Plan), of(b.Plan))

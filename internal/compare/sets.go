@@ -19,7 +19,8 @@ var ErrSets = errors.New("the results cannot be compared")
 // Sets puts two results side by side that were measured apart, on two machines or at two times. The result has every variant that both
 // have twice, with one more axis, "result", whose levels are the results' names; what a measured is the baseline of what b measured. Ratios
 // are those of unpaired trials, see stat.Ratio: what differs between the machines is in them, and so is what changed from the one
-// time to the other. Facts of the environment that differ are in AlsoDiffers. It is complete as it is, Fill is not for it.
+// time to the other. Facts of the environment that differ are in AlsoDiffers. A variant of which a limit was not in force on
+// one side alone is invalid, and has no ratios. It is complete as it is, Fill is not for it.
 //
 // It wraps ErrSets when the plans differ in what decides the figures, and tells in what; when nothing is in both; or when a result is of a newer
 // format.
@@ -46,11 +47,12 @@ func Sets(a, b trial.Result) (trial.Result, error) {
 	s := newSides(a.Plan, names)
 
 	out := trial.Result{
-		Format: trial.Format, Plan: s.plan, PlanText: a.PlanText, Dyno: b.Dyno, Started: earlier(a, b).Started, Ended: later(a, b).Ended,
+		Format: trial.Format, Plan: s.plan, PlanText: a.PlanText, Dyno: versions(a, b), Started: earlier(a, b).Started, Ended: later(a, b).Ended,
 	}
 	judged := [2]*judgement{newJudgement(a.Plan, a.Variants, a.Trials), newJudgement(b.Plan, b.Variants, b.Trials)}
 	cells := [2][]trial.Cell{judged[0].cells(), judged[1].cells()}
 	var comparisons []stat.Two
+	var unequal []string // why their sides cannot be compared, "" when they can
 	var vs []plan.Variant
 	for _, key := range keys {
 		var two [2]trial.Cell
@@ -69,10 +71,16 @@ func Sets(a, b trial.Result) (trial.Result, error) {
 				}
 			}
 		}
-		two[1].Ratios = apart(values[0], values[1])
+		why := s.unlimited(judged[0].valid(key), judged[1].valid(key))
+		unequal = append(unequal, why)
+		if why == "" {
+			two[1].Ratios = apart(values[0], values[1])
+			name := judged[0].metric.Name
+			comparisons = append(comparisons, stat.Two{Baseline: values[0][name], Variant: values[1][name]})
+		} else {
+			comparisons = append(comparisons, stat.Two{})
+		}
 		out.Cells = append(out.Cells, two[:]...)
-		name := judged[0].metric.Name
-		comparisons = append(comparisons, stat.Two{Baseline: values[0][name], Variant: values[1][name]})
 	}
 	out.Variants = vs
 
@@ -82,6 +90,9 @@ func Sets(a, b trial.Result) (trial.Result, error) {
 	rules.Margin = max(a.Plan.Trials.Margin, b.Plan.Trials.Margin)
 	rules.Confidence = max(a.Plan.Trials.Conf, b.Plan.Trials.Conf)
 	for k, v := range stat.JudgeApart(comparisons, rules) {
+		if unequal[k] != "" {
+			v.Reasons = []string{unequal[k]}
+		}
 		out.Cells[j.compared[k]].Verdict = &v
 	}
 	s.doubts(&out, a, b, keys)
@@ -126,6 +137,21 @@ func (s beside) variant(v plan.Variant, side int) plan.Variant {
 	return plan.Variant{Key: key(side), Levels: levels, Config: v.Config, Baseline: key(0)}
 }
 
+// unlimited names a limit that was not in force in trials of one side, and was, or was another one, in trials of the other.
+func (s beside) unlimited(a, b []trial.Trial) string {
+	for _, x := range a {
+		for _, y := range b {
+			if why := unlimited(x, y); why != "" {
+				return "in " + s.names[0] + " " + why
+			}
+			if why := unlimited(y, x); why != "" {
+				return "in " + s.names[1] + " " + why
+			}
+		}
+	}
+	return ""
+}
+
 // doubts adds what a reader must know of results measured apart.
 func (s beside) doubts(out *trial.Result, a, b trial.Result, keys []string) {
 	warn := func(format string, args ...any) { out.Warnings = append(out.Warnings, fmt.Sprintf(format, args...)) }
@@ -140,9 +166,14 @@ func (s beside) doubts(out *trial.Result, a, b trial.Result, keys []string) {
 		if len(missing) > 0 {
 			warn("only in %s, and left out: %s", s.names[side], some(missing))
 		}
+		if r.Stopped != "" {
+			warn("%s ended early: %s", s.names[side], r.Stopped)
+		}
+		told := ""
 		c := judgedControl(r)
 		if c != nil && c.Result == stat.Invalid && c.Ratio.N > 0 {
-			why := fmt.Sprintf("%s is invalid by its own control: %s", s.names[side], first(c.Reasons[:min(1, len(c.Reasons))]))
+			told = first(c.Reasons[:min(1, len(c.Reasons))])
+			why := fmt.Sprintf("%s is invalid by its own control: %s", s.names[side], told)
 			out.Warnings = append([]string{why}, out.Warnings...)
 			for i := range out.Cells {
 				if v := out.Cells[i].Verdict; v != nil {
@@ -151,6 +182,14 @@ func (s beside) doubts(out *trial.Result, a, b trial.Result, keys []string) {
 				}
 			}
 		}
+		for _, w := range r.Warnings {
+			if w != told {
+				warn("%s: %s", s.names[side], w)
+			}
+		}
+	}
+	if a.Dyno != b.Dyno {
+		warn("they were measured by different versions of Dyno: %s by %s, %s by %s", s.names[0], cmp.Or(a.Dyno, "one unknown"), s.names[1], cmp.Or(b.Dyno, "one unknown"))
 	}
 	for _, d := range unlike("trials", warming(a.Plan), warming(b.Plan)) {
 		warn("the plans differ in %s", d)
@@ -162,13 +201,20 @@ func judgedControl(r trial.Result) *stat.Verdict {
 	return Judge(r.Plan, r.Variants, r.Trials).Control
 }
 
+// valid are the trials of a variant that count, in order of time.
+func (j *judgement) valid(key string) (ts []trial.Trial) {
+	for _, t := range j.trials {
+		if t.Variant == key && !t.Control && t.Invalid == "" {
+			ts = append(ts, t)
+		}
+	}
+	return ts
+}
+
 // values are those of the valid trials of a variant, in order of time.
 func (j *judgement) values(key string) map[string][]float64 {
 	values := map[string][]float64{}
-	for _, t := range j.trials {
-		if t.Variant != key || t.Control || t.Invalid != "" {
-			continue
-		}
+	for _, t := range j.valid(key) {
 		for name, x := range t.Values {
 			if finite(x) {
 				values[name] = append(values[name], x)
@@ -215,6 +261,14 @@ func some(ss []string) string {
 		return strings.Join(ss[:most], ", ") + fmt.Sprintf(" and %d more", len(ss)-most)
 	}
 	return strings.Join(ss, ", ")
+}
+
+// versions are those of the program that measured.
+func versions(a, b trial.Result) string {
+	if a.Dyno == b.Dyno {
+		return a.Dyno
+	}
+	return cmp.Or(a.Dyno, "unknown") + " and " + cmp.Or(b.Dyno, "unknown")
 }
 
 func earlier(a, b trial.Result) trial.Result {

@@ -69,8 +69,11 @@ func TestSets(t *testing.T) {
 	if len(r.AlsoDiffers) != 1 || r.AlsoDiffers[0].Name != "cpu" || r.AlsoDiffers[0].Values["x2"] != "model x2" || r.Env.Facts["machine"]["cpus"] != "2" {
 		t.Errorf("%+v %+v", r.AlsoDiffers, r.Env)
 	}
-	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "not measured in turn") {
+	if len(r.Warnings) != 1+len(a.Warnings)+len(b.Warnings) || !strings.Contains(r.Warnings[0], "not measured in turn") {
 		t.Errorf("%q", r.Warnings)
+	}
+	if r.Dyno != "1.0" {
+		t.Errorf("measured by %s", r.Dyno)
 	}
 	if vs, err := r.Plan.Variants(); err != nil || len(vs) != 4 {
 		t.Errorf("the plan has %d variants, %v", len(vs), err)
@@ -147,6 +150,7 @@ func TestSetsRefuses(t *testing.T) {
 		}
 	})
 	f("trials.time: 20s, 10s", func(r *trial.Result) { r.Plan.Trials.Time = plan.Duration(10 * time.Second) })
+	f("trials.turns: 0s, 200ms", func(r *trial.Result) { r.Plan.Trials.Turns = plan.Duration(200 * time.Millisecond) })
 	f("trials.fresh: server, data", func(r *trial.Result) { r.Plan.Trials.Fresh = plan.FreshData })
 	f("value: tps, qps", func(r *trial.Result) { r.Plan.Table.Show = []string{"qps"} })
 	f("placement: split, free", func(r *trial.Result) { r.Plan.Placement.Mode = plan.Free })
@@ -181,6 +185,72 @@ func TestSetsDoubts(t *testing.T) {
 	}
 	if r.Verdict != stat.Invalid || !strings.HasPrefix(r.Sentence, "Invalid: x2 is invalid") {
 		t.Errorf("%s %s", r.Verdict, r.Sentence)
+	}
+}
+
+// TestSetsOfLimits has a limit that was not in force: what it was to do is no difference between machines. One that neither had is none either.
+func TestSetsOfLimits(t *testing.T) {
+	f := func(a, b map[string]string, want string) {
+		t.Helper()
+		x, y := machine(t, "x1", 1, 1), machine(t, "x2", 2, 1.5)
+		for _, side := range []struct {
+			r    trial.Result
+			lack map[string]string
+		}{{x, a}, {y, b}} {
+			for i := range side.r.Trials {
+				if side.r.Trials[i].Variant == "server=b" {
+					side.r.Trials[i].NotInForce = side.lack
+				}
+			}
+		}
+		r, err := Sets(x, y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := r.Cells[1]; c.Verdict.Result != stat.Better || len(c.Ratios) == 0 {
+			t.Errorf("%v, %v: the other variant: %+v", a, b, c)
+		}
+		c := r.Cells[3]
+		if want == "" {
+			if c.Verdict.Result != stat.Better || len(c.Ratios) == 0 {
+				t.Errorf("%v, %v: %+v", a, b, c)
+			}
+			return
+		}
+		if c.Verdict.Result != stat.Invalid || !slices.Equal(c.Verdict.Reasons, []string{want}) || c.Ratios != nil || c.Verdict.Ratio.N != 0 || c.Values["tps"].N == 0 {
+			t.Errorf("%v, %v: %+v %+v", a, b, c, c.Verdict)
+		}
+		if r.Sentence != "1 of 2 differs (all better), 1 invalid" {
+			t.Error(r.Sentence)
+		}
+	}
+	cpu := func(n string) map[string]string { return map[string]string{"cpu": n} }
+	f(nil, cpu("2"), "in x2 the limit cpu of 2 was not in force")
+	f(cpu("2"), nil, "in x1 the limit cpu of 2 was not in force")
+	f(cpu("2"), map[string]string{"cpu": "2", "memory": "1G"}, "in x2 the limit memory of 1G was not in force")
+	f(cpu("2"), cpu("2"), "")
+	f(nil, nil, "")
+}
+
+// TestSetsTellsOfBoth: what was to be told of either result is told of the two.
+func TestSetsTellsOfBoth(t *testing.T) {
+	a, b := machine(t, "x1", 1, 1), machine(t, "x2", 2, 1)
+	a.Warnings, b.Warnings = []string{"the placement was free"}, []string{"the hypervisor took 5 %"}
+	b.Stopped, b.Dyno = "the budget of 10 min was spent", "1.1"
+	r, err := Sets(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"x1: the placement was free", "x2: the hypervisor took 5 %", "x2 ended early: the budget of 10 min was spent",
+		"they were measured by different versions of Dyno: x1 by 1.0, x2 by 1.1",
+	} {
+		if !slices.Contains(r.Warnings, want) {
+			t.Errorf("%q is not in %q", want, r.Warnings)
+		}
+	}
+	if r.Dyno != "1.0 and 1.1" || r.Stopped != "" { // it is not one that could go on
+		t.Errorf("%s, %s", r.Dyno, r.Stopped)
 	}
 }
 

@@ -299,8 +299,8 @@ func sideOf(d ledger.Document) (x stampedLine) {
 // maxSides is how many reports of comparisons are looked at for those that have no directory.
 const maxSides = 100
 
-// result finds an experiment by its id.
-func (l *Lab) result(ctx context.Context, id string) (trial.Result, LabLine, trials.Header, error) {
+// result finds an experiment by its id. With places the environment of its trials is summed up also while it runs.
+func (l *Lab) result(ctx context.Context, id string, places bool) (trial.Result, LabLine, trials.Header, error) {
 	if !strings.HasPrefix(id, string(ledger.ExperimentID)+"-") || filepath.Base(id) != id {
 		return trial.Result{}, LabLine{}, trials.Header{}, fmt.Errorf("%w: %q is no experiment's id, they look like x-1kq3f9", ErrNoRecord, id)
 	}
@@ -308,7 +308,7 @@ func (l *Lab) result(ctx context.Context, id string) (trial.Result, LabLine, tri
 	switch {
 	case err == nil:
 		_, busy := trials.Busy(l.app.experimentDir(id))
-		r, err := l.resultOf(k, !busy)
+		r, err := l.resultOf(k, places || !busy)
 		if err != nil {
 			return r, LabLine{}, k.Header, fmt.Errorf("read the plan of %s: %w", id, err)
 		}
@@ -349,7 +349,7 @@ func hasDirectory(r trial.Result) bool { return r.Control != nil }
 
 // Experiment returns one experiment. While it runs it is what its trials tell so far.
 func (l *Lab) Experiment(ctx context.Context, id string) (LabExperiment, error) {
-	r, line, h, err := l.result(ctx, id)
+	r, line, h, err := l.result(ctx, id, false)
 	if err != nil {
 		return LabExperiment{}, err
 	}
@@ -361,15 +361,18 @@ func (l *Lab) Experiment(ctx context.Context, id string) (LabExperiment, error) 
 
 // SideBySide sets two experiments against each other without keeping what comes out, see compare.Sets.
 func (l *Lab) SideBySide(ctx context.Context, id, with string) (LabExperiment, error) {
-	x, _, _, err := l.result(ctx, id)
-	if err != nil {
-		return LabExperiment{}, err
+	var both [2]trial.Result
+	for i, id := range []string{id, with} {
+		r, x, _, err := l.result(ctx, id, true)
+		if err != nil {
+			return LabExperiment{}, err
+		}
+		if x.State == LabRunning {
+			r.Stopped, r.Warnings = "", append(slices.Clone(r.Warnings), "it still runs, and this is what its trials tell so far")
+		}
+		both[i] = r
 	}
-	y, _, _, err := l.result(ctx, with)
-	if err != nil {
-		return LabExperiment{}, err
-	}
-	r, err := compare.Sets(x, y)
+	r, err := compare.Sets(both[0], both[1])
 	if err != nil {
 		return LabExperiment{}, err
 	}

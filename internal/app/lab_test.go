@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,8 @@ import (
 	"dyno/internal/report"
 	"dyno/internal/run"
 	"dyno/internal/store/ledger"
+	"dyno/internal/store/trials"
+	"dyno/internal/trial"
 )
 
 // tinyPlan takes a few seconds.
@@ -147,6 +150,53 @@ func TestLabShowsWhatWasMeasured(t *testing.T) {
 	}
 	if _, err := l.Experiment(t.Context(), "x-gone"); !errors.Is(err, ErrNoRecord) {
 		t.Errorf("one that never was: %v", err)
+	}
+}
+
+// TestLabSideBySide sets an experiment that has ended beside one that still runs: what they ran on is told, and that one runs.
+func TestLabSideBySide(t *testing.T) {
+	l := labOf(t)
+	keep := func(id, version string, rate float64) *trials.Dir {
+		t.Helper()
+		began := time.Unix(1_760_000_000, 0)
+		d, err := trials.Create(l.app.experimentDir(id), trials.Header{ID: id, Plan: tinyPlan, Dyno: "test", Started: began})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 6 {
+			x := trial.Trial{
+				Seq: i + 1, Round: i/2 + 1, Variant: []string{"threads=1", "threads=2"}[i%2], From: began, To: began.Add(time.Second), Values: map[string]float64{"tps": rate + float64(i)},
+				Env: &trial.Environment{Facts: map[string]map[string]string{"server": {"version": version}}},
+			}
+			if err := d.Put(t.Context(), x); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return d
+	}
+	if err := keep("x-ended", "10.11.6", 1000).Close(); err != nil {
+		t.Fatal(err)
+	}
+	runs := keep("x-runs", "10.11.8", 2000)
+	defer runs.Close()
+	if line := lineFor(t, l, "x-runs"); line.State != LabRunning {
+		t.Fatalf("%+v", line)
+	}
+	x, err := l.SideBySide(t.Context(), "x-ended", "x-runs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []report.Fact{{Name: "server version", Value: "10.11.6 in x-ended; 10.11.8 in x-runs"}}; !slices.Equal(x.Laid.Differs, want) {
+		t.Errorf("also differs: %+v, want %+v", x.Laid.Differs, want)
+	}
+	all := strings.Join(x.Remarks, "\n")
+	for _, want := range []string{"x-ended ended early: it was interrupted", "x-runs: it still runs"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is not in %q", want, x.Remarks)
+		}
+	}
+	if strings.Contains(all, "x-runs ended") || x.Kind != "side by side" || x.State != LabFinished {
+		t.Errorf("%s %s %q", x.Kind, x.State, x.Remarks)
 	}
 }
 

@@ -137,7 +137,7 @@ func (l *Lab) RunRecipe(ctx context.Context, name, scale string, set map[string]
 
 // Resume goes on with an experiment that was interrupted.
 func (l *Lab) Resume(ctx context.Context, id, by string) (Task, error) {
-	_, line, _, err := l.result(ctx, id)
+	_, line, _, err := l.result(ctx, id, false)
 	switch {
 	case err != nil:
 		return Task{}, err

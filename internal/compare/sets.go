@@ -19,7 +19,7 @@ var ErrSets = errors.New("the results cannot be compared")
 // Sets puts two results side by side that were measured apart, on two machines or at two times. The result has every variant that both
 // have twice, with one more axis, "result", whose levels are the results' names; what a measured is the baseline of what b measured. Ratios
 // are those of unpaired trials, see stat.Ratio: what differs between the machines is in them, and so is what changed from the one
-// time to the other. Facts of the environment that differ are in AlsoDiffers. A variant of which a limit was not in force on
+// time to the other. Facts of the environment that differ are in AlsoDiffers, see trial.Apart. A variant of which a limit was not in force on
 // one side alone is invalid, and has no ratios. It is complete as it is, Fill is not for it.
 //
 // It wraps ErrSets when the plans differ in what decides the figures, and tells in what; when nothing is in both; or when a result is of a newer
@@ -52,7 +52,8 @@ func Sets(a, b trial.Result) (trial.Result, error) {
 	judged := [2]*judgement{newJudgement(a.Plan, a.Variants, a.Trials), newJudgement(b.Plan, b.Variants, b.Trials)}
 	cells := [2][]trial.Cell{judged[0].cells(), judged[1].cells()}
 	var comparisons []stat.Two
-	var unequal []string // why their sides cannot be compared, "" when they can
+	var unequal []string            // why their sides cannot be compared, "" when they can
+	sides := map[string][2]string{} // the keys of both, by the variant's
 	var vs []plan.Variant
 	for _, key := range keys {
 		var two [2]trial.Cell
@@ -81,6 +82,7 @@ func Sets(a, b trial.Result) (trial.Result, error) {
 			comparisons = append(comparisons, stat.Two{})
 		}
 		out.Cells = append(out.Cells, two[:]...)
+		sides[key] = [2]string{two[0].Variant, two[1].Variant}
 	}
 	out.Variants = vs
 
@@ -96,7 +98,7 @@ func Sets(a, b trial.Result) (trial.Result, error) {
 		out.Cells[j.compared[k]].Verdict = &v
 	}
 	s.doubts(&out, a, b, keys)
-	out.Env, out.AlsoDiffers = trial.Between(map[string]trial.Environment{names[0]: a.Env, names[1]: b.Env})
+	out.Env, out.AlsoDiffers = trial.Apart(a, b, names, keys, func(key string, side int) string { return sides[key][side] })
 	o := Outcome{Cells: out.Cells}
 	out.Verdict, out.Sentence = j.sentence(o)
 	return out, nil

@@ -3,6 +3,7 @@ package compare
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -251,6 +252,46 @@ func TestSetsTellsOfBoth(t *testing.T) {
 	}
 	if r.Dyno != "1.0 and 1.1" || r.Stopped != "" { // it is not one that could go on
 		t.Errorf("%s, %s", r.Dyno, r.Stopped)
+	}
+}
+
+// TestSetsOfServers has a version and a variable that differ between the variants of each result, and a fact that was not the same in all
+// trials of one.
+func TestSetsOfServers(t *testing.T) {
+	with := func(r trial.Result, version, governor string) trial.Result {
+		by := func(group, name, why, a, b string) trial.Difference {
+			return trial.Difference{Group: group, Name: name, Why: why, Values: map[string]string{"server=a": a, "server=b": b}}
+		}
+		r.Explained = []trial.Difference{by("server", "version", "comes with the server", version, "10.11.6"), by("variable", "redo", "comes with the server", "1", "(none)")}
+		r.Env.Facts["machine"]["governor"] = governor
+		if governor == "" {
+			delete(r.Env.Facts["machine"], "governor")
+			d := by("machine", "governor", "", "powersave | performance", "performance")
+			d.Varied = true
+			r.AlsoDiffers = []trial.Difference{d}
+		}
+		return r
+	}
+	r, err := Sets(with(machine(t, "x1", 1, 1), "8.0.36", ""), with(machine(t, "x2", 2, 1), "8.0.42", "performance"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range r.AlsoDiffers {
+		for _, k := range slices.Sorted(maps.Keys(d.Values)) {
+			got = append(got, d.Name+" "+k+" "+d.Values[k])
+		}
+	}
+	if want := []string{
+		"cpu x1 model x1", "cpu x2 model x2",
+		"governor server=a,result=x1 powersave | performance", "governor server=a,result=x2 performance",
+		"governor server=b,result=x1 performance", "governor server=b,result=x2 performance",
+		"version server=a,result=x1 8.0.36", "version server=a,result=x2 8.0.42", "version server=b,result=x1 10.11.6", "version server=b,result=x2 10.11.6",
+	}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if len(r.AlsoDiffers) > 1 && !r.AlsoDiffers[1].Varied || r.Env.Facts["server"]["version"] != "" || r.Env.Facts["machine"]["governor"] != "" || r.Env.Facts["machine"]["cpus"] != "2" {
+		t.Errorf("%+v %+v", r.AlsoDiffers, r.Env)
 	}
 }
 

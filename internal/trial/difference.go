@@ -20,6 +20,7 @@ const (
 	absent    = "(none)"    // the server has no such variable, the machine no such part
 	unknown   = "(unknown)" // it was not readable
 	mostTexts = 5           // different values of one variant that are told
+	between   = " | "       // stands between them
 )
 
 // Differences sets the environments of variants, by Variant.Key, against each other. A fact is
@@ -52,14 +53,111 @@ func Differences(vs []plan.Variant, envs map[string][]Environment) (same Environ
 	return same, also, explained
 }
 
-// Between sets environments against each other that belong to nobody's plan, such as those of two machines, by name.
-func Between(envs map[string]Environment) (same Environment, differ []Difference) {
-	many := map[string][]Environment{}
-	for k, e := range envs {
-		many[k] = []Environment{e}
+// Apart sets what two results ran on against each other, variant by variant: what differs between the variants of one result alone is no
+// difference between the two. Keys are the variants that both have. Same are the facts that were the same in all trials of all these. What
+// differs in all of them alike is told by the results' names, anything else by those that name gives the sides of a variant, 0 and 1. A fact
+// that was not the same in all trials of a variant (Varied) is told, whatever it was on the other side.
+func Apart(a, b Result, results [2]string, keys []string, name func(key string, side int) string) (same Environment, differ []Difference) {
+	grounds := [2]ground{groundOf(a), groundOf(b)}
+	all := byName{}
+	for _, g := range grounds {
+		all.add(g.env)
+		for _, d := range g.differ {
+			all.find(d.Group, d.Name)
+		}
 	}
-	f := gather(many)
-	return f.same(), f.differences()
+	var both factSet
+	for _, f := range all.sorted() {
+		var known [2]bool
+		for _, key := range keys {
+			for side, g := range grounds {
+				if vs := g.values(f, key); vs != nil {
+					f.values[name(key, side)], known[side] = vs, true
+				}
+			}
+		}
+		if known[0] && known[1] {
+			both = append(both, f)
+		}
+		if d, ok := f.apart(results, keys, name); ok && !names[f.group+"."+f.name] {
+			differ = append(differ, d)
+		}
+	}
+	return both.same(), differ
+}
+
+// ground is what the variants of one result ran on.
+type ground struct {
+	env    Environment           // in all its trials
+	differ map[string]Difference // between them, by "group.name"
+	looked map[string]bool       // groups that are known
+}
+
+func groundOf(r Result) ground {
+	g := ground{env: r.Env, differ: map[string]Difference{}, looked: map[string]bool{}}
+	for group := range r.Env.Facts {
+		g.looked[group] = true
+	}
+	for _, ds := range [][]Difference{r.AlsoDiffers, r.Explained} {
+		for _, d := range ds {
+			g.differ[d.Group+"."+d.Name], g.looked[d.Group] = d, true
+		}
+	}
+	return g
+}
+
+// values are those that a fact had in the trials of a variant; nil when nobody looked.
+func (g ground) values(f *fact, key string) []string {
+	k := f.group + "." + f.name
+	if d, ok := g.differ[k]; ok {
+		v, ok := d.Values[key]
+		switch {
+		case !ok:
+			return nil
+		case d.Varied:
+			return strings.Split(v, between)
+		}
+		return []string{v}
+	}
+	if v, ok := g.env.Facts[f.group][f.name]; ok {
+		return []string{v}
+	}
+	if _, missed := g.env.Unknown[k]; missed {
+		return []string{unknown}
+	}
+	if g.looked[f.group] {
+		return []string{absent}
+	}
+	return nil
+}
+
+// apart sets the two sides of variants against each other; false when they differ nowhere.
+func (f *fact) apart(results [2]string, keys []string, name func(key string, side int) string) (Difference, bool) {
+	d := Difference{Group: f.group, Name: f.name, Values: map[string]string{}}
+	var last [2]string
+	known, alike := 0, 0 // variants that are known on both sides; those that differ as the last one does
+	for _, key := range keys {
+		x, y := f.values[name(key, 0)], f.values[name(key, 1)]
+		if x == nil || y == nil {
+			continue
+		}
+		known++
+		now := [2]string{strings.Join(x, between), strings.Join(y, between)}
+		d.Values[name(key, 0)], d.Values[name(key, 1)] = now[0], now[1]
+		varied := len(x) > 1 || len(y) > 1
+		d.Varied = d.Varied || varied
+		switch {
+		case now[0] == now[1] && !varied:
+		case now == last:
+			alike++
+		default:
+			last, alike = now, 1
+		}
+	}
+	if alike > 0 && alike == known {
+		d.Values = map[string]string{results[0]: last[0], results[1]: last[1]}
+	}
+	return d, alike > 0
 }
 
 // fact is one name of one group, with the values it had in each variant, without repetition.
@@ -71,32 +169,42 @@ type fact struct {
 
 type factSet []*fact
 
+// byName are facts by "group.name".
+type byName map[string]*fact
+
+// find returns a fact, a new one when there is none.
+func (all byName) find(group, name string) *fact {
+	k := group + "." + name
+	if all[k] == nil {
+		all[k] = &fact{group: group, name: name, values: map[string][]string{}}
+	}
+	return all[k]
+}
+
+// add adds the names of an environment's facts, and why some are unknown.
+func (all byName) add(e Environment) {
+	for group, m := range e.Facts {
+		for name := range m {
+			all.find(group, name)
+		}
+	}
+	for k, why := range e.Unknown {
+		group, name, ok := strings.Cut(k, ".")
+		if !ok {
+			continue
+		}
+		if f := all.find(group, name); f.reason == "" || why < f.reason {
+			f.reason = why
+		}
+	}
+}
+
 // gather sorts all facts of all environments by name.
 func gather(envs map[string][]Environment) factSet {
-	all := map[string]*fact{}
-	find := func(group, name string) *fact {
-		k := group + "." + name
-		if all[k] == nil {
-			all[k] = &fact{group: group, name: name, values: map[string][]string{}}
-		}
-		return all[k]
-	}
+	all := byName{}
 	for _, es := range envs {
 		for _, e := range es {
-			for group, m := range e.Facts {
-				for name := range m {
-					find(group, name)
-				}
-			}
-			for k, why := range e.Unknown {
-				group, name, ok := strings.Cut(k, ".")
-				if !ok {
-					continue
-				}
-				if f := find(group, name); f.reason == "" || why < f.reason {
-					f.reason = why
-				}
-			}
+			all.add(e)
 		}
 	}
 	for key, es := range envs {
@@ -119,6 +227,10 @@ func gather(envs map[string][]Environment) factSet {
 			}
 		}
 	}
+	return all.sorted()
+}
+
+func (all byName) sorted() factSet {
 	out := slices.Collect(maps.Values(all))
 	rank := func(group string) int {
 		if i := slices.Index(groups, group); i >= 0 {
@@ -156,7 +268,7 @@ func (fs factSet) same() Environment {
 			if e.Unknown == nil {
 				e.Unknown = map[string]string{}
 			}
-			e.Unknown[f.group+"."+f.name] = f.reason
+			e.Unknown[f.group+"."+f.name] = cmp.Or(f.reason, "it was not readable")
 		case v != absent:
 			if e.Facts[f.group] == nil {
 				e.Facts[f.group] = map[string]string{}
@@ -178,7 +290,7 @@ func (fs factSet) differences() (out []Difference) {
 			if len(vs) > mostTexts {
 				vs = append(slices.Clone(vs[:mostTexts]), "…")
 			}
-			d.Values[key] = strings.Join(vs, " | ")
+			d.Values[key] = strings.Join(vs, between)
 		}
 		out = append(out, d)
 	}

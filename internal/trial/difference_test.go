@@ -156,9 +156,68 @@ func TestSameIsWhatAllShare(t *testing.T) {
 	}
 }
 
-func TestBetween(t *testing.T) {
-	same, differ := Between(map[string]Environment{"A": env("kernel.release=6", "machine.cpus=2", "server.unit=x"), "B": env("kernel.release=6", "machine.cpus=4", "server.unit=y")})
-	if same.Facts["kernel"]["release"] != "6" || len(differ) != 1 || told(differ)[0] != "machine.cpus A:2 B:4" {
-		t.Errorf("%v %v", same, told(differ))
+// TestApart has two results with the variants a and b; facts of a result that no variant is named for were the same in all its trials.
+func TestApart(t *testing.T) {
+	result := func(facts []string, differ ...Difference) Result {
+		r := Result{Env: env(facts...)}
+		for _, d := range differ {
+			if d.Why != "" {
+				r.Explained = append(r.Explained, d)
+			} else {
+				r.AlsoDiffers = append(r.AlsoDiffers, d)
+			}
+		}
+		return r
 	}
+	by := func(name, why string, varied bool, a, b string) Difference {
+		group, name, _ := strings.Cut(name, ".")
+		d := Difference{Group: group, Name: name, Why: why, Varied: varied, Values: map[string]string{}}
+		for key, v := range map[string]string{"a": a, "b": b} {
+			if v != "" {
+				d.Values[key] = v
+			}
+		}
+		return d
+	}
+	f := func(name string, x, y Result, same []string, want ...string) {
+		t.Helper()
+		got, differ := Apart(x, y, [2]string{"X", "Y"}, []string{"a", "b"}, func(key string, side int) string { return key + "/" + []string{"X", "Y"}[side] })
+		if d := cmp.Diff(want, told(differ)); d != "" {
+			t.Errorf("%s: differs (-want +got):\n%s", name, d)
+		}
+		wanted := env(same...)
+		if len(wanted.Unknown) == 0 {
+			wanted.Unknown = nil
+		}
+		if d := cmp.Diff(wanted, got); d != "" {
+			t.Errorf("%s: the same (-want +got):\n%s", name, d)
+		}
+	}
+	facts := func(s ...string) []string { return s }
+
+	f("a machine", result(facts("kernel.release=6", "machine.cpus=2", "server.unit=x")), result(facts("kernel.release=6", "machine.cpus=4", "server.unit=y")),
+		facts("kernel.release=6"), "machine.cpus X:2 Y:4")
+	f("what the variants differ by is the same on both", result(facts("server.os=1"), by("server.version", byServer, false, "8", "9")),
+		result(facts("server.os=1"), by("server.version", byServer, false, "8", "9")), facts("server.os=1"))
+	f("one variant", result(nil, by("server.version", byServer, false, "8.1", "9")), result(nil, by("server.version", byServer, false, "8.2", "9")), nil,
+		"server.version a/X:8.1 a/Y:8.2 b/X:9 b/Y:9")
+	f("each variant in its own way", result(nil, by("server.version", byServer, false, "8.1", "9.1")), result(nil, by("server.version", byServer, false, "8.2", "9.2")), nil,
+		"server.version a/X:8.1 a/Y:8.2 b/X:9.1 b/Y:9.2")
+	f("a variable that one variant's server does not have", result(facts("variable.old=1"), by("variable.new", byServer, false, "1", absent)),
+		result(facts("variable.old=1"), by("variable.new", byServer, false, "2", absent)), facts("variable.old=1"),
+		"variable.new a/X:1 a/Y:2 b/X:(none) b/Y:(none)")
+	f("one side alone has it", result(facts("variable.old=1")), result(facts("variable.old=1", "variable.new=1")), facts("variable.old=1"), "variable.new X:(none) Y:1")
+	f("it varied on one side", result(facts("machine.cpus=2"), by("machine.governor", "", true, "powersave | performance", "performance")),
+		result(facts("machine.cpus=2", "machine.governor=performance")), facts("machine.cpus=2"),
+		"machine.governor varied a/X:powersave | performance a/Y:performance b/X:performance b/Y:performance")
+	f("it varied on both", result(nil, by("machine.governor", "", true, "x | y", "x | y")), result(nil, by("machine.governor", "", true, "x | y", "x | y")), nil,
+		"machine.governor varied X:x | y Y:x | y")
+	f("unknown on both, with its reason", result(facts("?kernel.x=not permitted")), result(facts("?kernel.x=not permitted")), facts("?kernel.x=not permitted"))
+	f("unknown on one", result(facts("?kernel.x=not permitted")), result(facts("kernel.x=1")), nil, "kernel.x X:(unknown) Y:1")
+	f("a group that nobody looked at", result(facts("machine.cpus=2")), result(facts("machine.cpus=2", "storage.device=vda")), facts("machine.cpus=2"))
+	f("a variant that could not be measured", result(nil, by("server.version", byServer, false, "8.1", "")), result(nil, by("server.version", byServer, false, "8.2", "9")), nil,
+		"server.version X:8.1 Y:8.2")
+	f("a difference within one result", result(nil, by("kernel.swappiness", "", false, "1", "60")), result(nil, by("kernel.swappiness", "", false, "1", "60")), nil)
+	f("it differs within one alone", result(nil, by("kernel.swappiness", "", false, "1", "60")), result(facts("kernel.swappiness=60")), nil,
+		"kernel.swappiness a/X:1 a/Y:60 b/X:60 b/Y:60")
 }

@@ -499,6 +499,18 @@ func TestSentences(t *testing.T) {
 	f("There is a difference, but whether it is more than ±2 % is open: ×1.019 (", map[string]float64{"a": 1000, "b": 1020}, 0.006)
 	f("Of 2 comparisons 2 the same", map[string]float64{"a": 1000, "b": 1000, "c": 1000}, 0.003)
 	f("2 of 2 differ (all better)", map[string]float64{"a": 1000, "b": 1500, "c": 1400}, 0.003)
+
+	// What was taken back is no difference, wherever its interval lies.
+	b := newBench(12, map[string]float64{"a": 1000, "b": 1300})
+	b.noise = 0.002
+	b.spoil = func(x *trial.Trial) {
+		if x.Variant == "server=b" && x.Round%3 == 0 {
+			x.Values["tps"] /= 1.3
+		}
+	}
+	if o := b.run(t); o.Verdict != stat.Unstable || !strings.HasPrefix(o.Sentence, "No answer: the pairs fall into groups far apart: 3 near ×") {
+		t.Errorf("%s: %s", o.Verdict, o.Sentence)
+	}
 }
 
 // TestReadOnce is about plans whose values are not measured but read: one round is enough to show them, and too few to compare.

@@ -90,7 +90,10 @@ func (j *judgement) words(v stat.Verdict, variant, baseline string) string {
 	case stat.Same:
 		return fmt.Sprintf("no difference: %s, %s", figure, within)
 	case stat.Unstable:
-		if v.Ratio.Lo > 1 || v.Ratio.Hi < 1 {
+		switch {
+		case v.Withdrawn:
+			return "no answer: " + first(v.Reasons[:min(1, len(v.Reasons))])
+		case v.Ratio.Lo > 1 || v.Ratio.Hi < 1: // its centre, and with that its nearer end, is within the margin
 			return fmt.Sprintf("there is a difference, but whether it is more than ±%s is open: %s", unit.Percent(v.Margin), figure)
 		}
 		return fmt.Sprintf("no answer: %s; more rounds or a steadier machine may give one", figure)

@@ -295,6 +295,26 @@ func TestSetsOfServers(t *testing.T) {
 	}
 }
 
+// TestSetsOfLevels has trials of one side on two levels: nothing is asserted of the difference, however far the interval is from 1.
+func TestSetsOfLevels(t *testing.T) {
+	a, b := machine(t, "x1", 1, 1), machine(t, "x2", 2, 1.5)
+	a.Variants, b.Variants = a.Variants[:1], b.Variants[:1]
+	n := 0
+	for i := range b.Trials {
+		if x := &b.Trials[i]; x.Variant == "server=a" && !x.Control {
+			x.Values["tps"] = []float64{1500, 1650}[n%2] + float64(n%3)
+			n++
+		}
+	}
+	r, err := Sets(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict != stat.Unstable || r.Cells[1].Verdict.Ratio.Lo < 1.02 || !strings.HasPrefix(r.Sentence, "No answer: the trials of the variant fall into groups far apart: ") {
+		t.Errorf("%d trials: %s %s %+v", n, r.Verdict, r.Sentence, r.Cells[1].Verdict)
+	}
+}
+
 // TestSetsPromise: two machines that are alike come out different in at most 5 %.
 func TestSetsPromise(t *testing.T) {
 	wrong := 0

@@ -157,7 +157,7 @@ func (r Rules) levels(v *Verdict, ds []float64) {
 	case v.Result == Better && above || v.Result == Worse && below:
 		v.Reasons = append(v.Reasons, what+". All of them say the same")
 	default:
-		v.Result = Unstable
+		v.Result, v.Withdrawn = Unstable, true
 		v.Reasons = append([]string{what + ". Something else than the variants switches between them, such as where the kernel places threads"}, v.Reasons...)
 	}
 }
@@ -203,7 +203,7 @@ func (f *family) chance(v *Verdict, alpha float64, off, pairs int) {
 		return
 	}
 	if all := float64(f.of) * math.Pow(float64(off+1)/float64(pairs), float64(v.Ratio.N)); all > alpha {
-		v.Result = Unstable
+		v.Result, v.Withdrawn = Unstable, true
 		v.Reasons = append([]string{fmt.Sprintf("%d of the experiment's %d pairs lie far from the others of their variant: %d pairs are too few to be sure that not all of these do", off, pairs, v.Ratio.N)}, v.Reasons...)
 	}
 }

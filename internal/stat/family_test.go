@@ -129,7 +129,7 @@ func TestLevelsAreTold(t *testing.T) {
 	f := func(want Result, reason string, ratios ...float64) {
 		t.Helper()
 		v := Judge(pairs(ratios...), Rules{})
-		if v.Result != want || !strings.Contains(strings.Join(v.Reasons, "\n"), reason) {
+		if v.Result != want || !strings.Contains(strings.Join(v.Reasons, "\n"), reason) || v.Withdrawn != (want == Unstable) {
 			t.Errorf("%v: %+v, want %s, %q", ratios, v, want, reason)
 		}
 	}
@@ -142,7 +142,7 @@ func TestLevelsAreTold(t *testing.T) {
 	for _, w := range wild {
 		all = append(all, pairs(w...))
 	}
-	if v := JudgeAll(all, Rules{Sequence: &s})[0]; v.Result != Unstable || !strings.Contains(v.Reasons[0], "4 of the experiment's 21 pairs") {
+	if v := JudgeAll(all, Rules{Sequence: &s})[0]; v.Result != Unstable || !v.Withdrawn || !strings.Contains(v.Reasons[0], "4 of the experiment's 21 pairs") {
 		t.Errorf("%+v", v)
 	}
 	for i := range all[1:] {

@@ -72,6 +72,8 @@ type Verdict struct {
 	Margin  float64  `json:"margin"`            // ratios within 1 ± Margin count as the same
 	Metric  string   `json:"metric"`            // "qps"
 	Reasons []string `json:"reasons,omitempty"` // warnings that belong to the figure; for unstable and invalid what was broken
+	// Withdrawn says that an unstable verdict is so because of the first of Reasons, whatever its interval says: the values lie on several levels.
+	Withdrawn bool `json:"withdrawn,omitzero"`
 
 	// Confidence is what holds for all comparisons of the experiment and all looks at them together; Ratio.Confidence, which is that
 	// of this one interval, is greater for that. 0 when nothing could be judged.

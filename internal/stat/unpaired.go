@@ -72,6 +72,7 @@ func JudgeApart(comparisons []Two, r Rules) []Verdict {
 
 // doubtLevels takes back a verdict when the trials of a side fall into groups far apart.
 func (v *Verdict) doubtLevels(c Two) {
+	var whys []string
 	for _, side := range []struct {
 		name string
 		xs   []float64
@@ -85,10 +86,11 @@ func (v *Verdict) doubtLevels(c Two) {
 			for _, g := range groups {
 				parts = append(parts, fmt.Sprintf("%d near %.4g", g.N, math.Exp(g.Center)))
 			}
-			v.Result = Unstable
-			v.Reasons = append(v.Reasons, "the trials of the "+side.name+" fall into groups far apart: "+strings.Join(parts, ", "))
+			v.Result, v.Withdrawn = Unstable, true
+			whys = append(whys, "the trials of the "+side.name+" fall into groups far apart: "+strings.Join(parts, ", "))
 		}
 	}
+	v.Reasons = append(whys, v.Reasons...)
 }
 
 func welch(a, b []float64) (sample, error) {

@@ -126,3 +126,15 @@ func TestApart(t *testing.T) {
 		t.Errorf("%+v", vs)
 	}
 }
+
+// TestApartLevels has trials of one side on two levels: however far both are from the other side, what decides between them is not known.
+func TestApartLevels(t *testing.T) {
+	steady := []float64{100, 100.1, 99.9, 100.05, 99.95, 100}
+	vs := JudgeApart([]Two{{steady, []float64{130, 130.1, 129.9, 136, 136.1, 135.9}}, {steady, []float64{130, 130.1, 129.9, 130, 130.1, 129.9}}}, Rules{})
+	if v := vs[0]; v.Result != Unstable || !v.Withdrawn || v.Ratio.Lo < 1.02 || !strings.HasPrefix(v.Reasons[0], "the trials of the variant fall into groups far apart: 3 near 130, 3 near 136") {
+		t.Errorf("%+v", v)
+	}
+	if v := vs[1]; v.Result != Better || v.Withdrawn {
+		t.Errorf("%+v", v)
+	}
+}

@@ -282,14 +282,16 @@ func sideOf(d ledger.Document) (x stampedLine) {
 	doc, err := report.Decode(d.JSON)
 	switch {
 	case err != nil:
-		x.line = LabLine{ID: d.ID, State: LabDamaged, Problem: err.Error(), Started: d.At, Tally: []report.LaidTally{}}
+		x.line = LabLine{ID: d.ID, Kind: "side by side", State: LabDamaged, Problem: err.Error(), Started: d.At, Tally: []report.LaidTally{}}
 	case doc.Comparison == nil:
 		x.none = true
 		return x
 	default:
 		x.line = lineOf(d.ID, *doc.Comparison)
+		if !hasDirectory(*doc.Comparison) {
+			x.line.Kind = "side by side"
+		}
 	}
-	x.line.Kind = "side by side"
 	if slices.ContainsFunc(x.line.Tally, func(t report.LaidTally) bool { return t.Word == "" }) {
 		x.line.Tally = nil
 	}
@@ -338,14 +340,14 @@ func (l *Lab) result(ctx context.Context, id string, places bool) (trial.Result,
 		return trial.Result{}, LabLine{}, k.Header, fmt.Errorf("%w: %s is no comparison", ErrNoRecord, id)
 	}
 	x := lineOf(id, *doc.Comparison)
-	if x.Kind = "side by side"; hasDirectory(*doc.Comparison) {
-		x.Kind = "experiment" // its directory was removed, its report is left
+	if !hasDirectory(*doc.Comparison) { // that of an experiment was removed, and its report is left
+		x.Kind = "side by side"
 	}
 	return *doc.Comparison, x, k.Header, nil
 }
 
-// hasDirectory reports whether a result is one of an experiment that was carried out: two set side by side have no control.
-func hasDirectory(r trial.Result) bool { return r.Control != nil }
+// hasDirectory reports whether a result is one of an experiment that was carried out, and not of two set side by side.
+func hasDirectory(r trial.Result) bool { return !r.Unpaired }
 
 // Experiment returns one experiment. While it runs it is what its trials tell so far.
 func (l *Lab) Experiment(ctx context.Context, id string) (LabExperiment, error) {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"dyno/internal/metric"
 	"dyno/internal/report"
 	"dyno/internal/run"
+	"dyno/internal/stat"
 	"dyno/internal/store/ledger"
 	"dyno/internal/store/trials"
 	"dyno/internal/trial"
@@ -198,6 +200,38 @@ func TestLabSideBySide(t *testing.T) {
 	if strings.Contains(all, "x-runs ended") || x.Kind != "side by side" || x.State != LabFinished {
 		t.Errorf("%s %s %q", x.Kind, x.State, x.Remarks)
 	}
+}
+
+// TestLabReportsAlone has reports without a directory: of two results side by side, and of an experiment whose directory was removed, with a
+// control or without.
+func TestLabReportsAlone(t *testing.T) {
+	l := labOf(t)
+	led, err := l.app.Ledger(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(id, kind string, change func(*trial.Result)) {
+		t.Helper()
+		r := trial.Result{Format: trial.Format, ID: id, Started: time.Unix(1_760_000_000, 0)}
+		change(&r)
+		var b bytes.Buffer
+		if err := report.JSON(&b, report.Comparison(&r, r.Started)); err != nil {
+			t.Fatal(err)
+		}
+		if err := led.PutDocument(t.Context(), string(report.Compare), id, "", b.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		x, err := l.Experiment(t.Context(), id)
+		if err != nil || x.Kind != kind {
+			t.Errorf("%s: %s, want %s, %v", id, x.Kind, kind, err)
+		}
+		if line := lineFor(t, l, id); line.Kind != kind {
+			t.Errorf("%s in the list: %s, want %s", id, line.Kind, kind)
+		}
+	}
+	f("x-sides", "side by side", func(r *trial.Result) { r.Unpaired, r.Plan.Trials.NoControl = true, true })
+	f("x-controlled", "experiment", func(r *trial.Result) { r.Control = &stat.Verdict{Result: stat.Same} })
+	f("x-read", "experiment", func(r *trial.Result) { r.Plan.Trials.NoControl = true })
 }
 
 // TestLabRunsARecipe starts one, reads what it has measured while it runs, stops it, and goes on with it.

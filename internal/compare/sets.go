@@ -47,7 +47,7 @@ func Sets(a, b trial.Result) (trial.Result, error) {
 	s := newSides(a.Plan, names)
 
 	out := trial.Result{
-		Format: trial.Format, Plan: s.plan, PlanText: a.PlanText, Dyno: versions(a, b), Started: earlier(a, b).Started, Ended: later(a, b).Ended,
+		Format: trial.Format, Plan: s.plan, PlanText: a.PlanText, Dyno: versions(a, b), Unpaired: true, Started: earlier(a, b).Started, Ended: later(a, b).Ended,
 	}
 	judged := [2]*judgement{newJudgement(a.Plan, a.Variants, a.Trials), newJudgement(b.Plan, b.Variants, b.Trials)}
 	cells := [2][]trial.Cell{judged[0].cells(), judged[1].cells()}

@@ -73,8 +73,8 @@ func TestSets(t *testing.T) {
 	if len(r.Warnings) != 1+len(a.Warnings)+len(b.Warnings) || !strings.Contains(r.Warnings[0], "not measured in turn") {
 		t.Errorf("%q", r.Warnings)
 	}
-	if r.Dyno != "1.0" {
-		t.Errorf("measured by %s", r.Dyno)
+	if !r.Unpaired || r.Dyno != "1.0" {
+		t.Errorf("unpaired %v, measured by %s", r.Unpaired, r.Dyno)
 	}
 	if vs, err := r.Plan.Variants(); err != nil || len(vs) != 4 {
 		t.Errorf("the plan has %d variants, %v", len(vs), err)

@@ -553,7 +553,7 @@ func (c *comparison) legend() (out []string) {
 	if c.usual(c.show...) > 0 {
 		s := "n trials that count"
 		if c.compared() {
-			s += "; beside a ratio: pairs of trials"
+			s += "; beside a ratio: " + c.samples()
 		}
 		out = append(out, s)
 	}
@@ -782,5 +782,16 @@ func (c *comparison) headline(v stat.Verdict) headline {
 		h.Figure = bounds
 	}
 	h.Interval = unit.Percent(i.Confidence) + " interval " + bounds + ", " + count(i.N, "pair", "pairs") + " of trials"
+	if c.r.Unpaired {
+		h.Interval = unit.Percent(i.Confidence) + " interval " + bounds + ", " + strconv.Itoa(i.N) + " trials or more a side"
+	}
 	return h
+}
+
+// samples are what the number beside a ratio counts.
+func (c *comparison) samples() string {
+	if c.r.Unpaired {
+		return "trials of the side that has fewer"
+	}
+	return "pairs of trials"
 }

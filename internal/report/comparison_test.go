@@ -92,6 +92,9 @@ func partial() map[string]*report.Document {
 	r.Plan.Published, r.AlsoDiffers, r.Explained, r.Warnings = nil, nil, nil, nil
 	r.Verdict, r.Sentence, r.Stopped = stat.Worse, "utf8mb4_general_ci does 20 % fewer transactions than latin1.", "the budget of 10 min was used up after 5 of 8 rounds"
 	out["one comparison"] = report.Comparison(r, at)
+	apart := *r
+	apart.Unpaired = true
+	out["side by side"] = report.Comparison(&apart, at)
 
 	r = sampleResult()
 	for i := range r.Cells {
@@ -162,6 +165,7 @@ func TestComparisonPartial(t *testing.T) {
 	f("all failed", "Can't open the mysql.plugin table", "20 failed", "all variants", "Ended early: no variant starts")
 	f("only control", "same, ×1.00 (0.99 to 1.01), 5 rounds", "414")
 	f("one comparison", "98 % interval ×0.792 to ×0.808, 5 pairs of trials", "×0.800", "Ended early: the budget of 10 min", "▼ worse")
+	f("side by side", "98 % interval ×0.792 to ×0.808, 5 trials or more a side", "n trials that count; beside a ratio: trials of the side that has fewer")
 	f("all invalid", "! invalid", "2 of 4 pairs do not count", "11 invalid", "do not trust smaller differences")
 	f("two rounds", "414", "n 2")
 	f("only read", "2 GiB", "Pool, predicted", "as predicted", "1500M, 16 instances")

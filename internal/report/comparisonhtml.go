@@ -371,6 +371,9 @@ func (c *comparison) verdictTable() table {
 		Head: []string{"variant", "verdict", "ratio (above ×1 is better)", "interval", "its confidence", "pairs", "pairs that favour it", "p, adjusted", "decided after"},
 		Left: 2,
 	}
+	if c.r.Unpaired {
+		t.Head[5], t.Head[6] = c.samples(), "share of any two trials that favours it"
+	}
 	for _, x := range c.ordered() {
 		v := x.cell.Verdict
 		if v == nil {

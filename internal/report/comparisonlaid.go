@@ -26,6 +26,7 @@ type Laid struct {
 	Speed   string       `json:"speed,omitzero"` // what was done about the speed of the CPUs
 	Remarks []LaidRemark `json:"remarks"`        // why cells failed, and what belongs to their verdicts
 	Trials  string       `json:"trials"`         // how many there were
+	Samples string       `json:"samples"`        // what the n beside a ratio counts: pairs of trials
 	Sweeps  []LaidSweep  `json:"sweeps"`         // curves over a numeric axis
 	Rungs   []LaidRung   `json:"rungs"`          // every comparison with its interval, one below the other
 	Strips  []LaidStrip  `json:"strips"`         // the seconds of the trials
@@ -183,7 +184,7 @@ func Lay(r *trial.Result) Laid {
 	c := newComparison(r)
 	l := Laid{
 		Title: c.title(), RowAxes: listed(c.rowAxes), ColAxes: listed(c.colAxes), Cells: []LaidCell{}, Reach: c.reach(), Legend: listed(c.legend()),
-		Tally: []LaidTally{}, Speed: c.correction(), Remarks: []LaidRemark{}, Trials: c.trialsText(), Rows: [][]string{}, Cols: [][]string{},
+		Tally: []LaidTally{}, Speed: c.correction(), Remarks: []LaidRemark{}, Trials: c.trialsText(), Samples: c.samples(), Rows: [][]string{}, Cols: [][]string{},
 		Values: []LaidValue{}, Texts: []LaidValue{}, Sweeps: []LaidSweep{}, Rungs: []LaidRung{}, Lists: []LaidTable{}, Differs: []Fact{},
 		Explain: []Fact{}, Said: []LaidSaid{}, Env: []LaidGroup{}, Unread: listed(c.unread()), Method: methodOf(r),
 	}

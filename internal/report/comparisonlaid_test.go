@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,19 @@ func cellOf(r *trial.Result, key string) trial.Cell {
 		}
 	}
 	return trial.Cell{}
+}
+
+// TestLaidApart: where nothing was measured in pairs nothing is said of pairs.
+func TestLaidApart(t *testing.T) {
+	r := sampleResult()
+	if l := report.Lay(r); l.Samples != "pairs of trials" || l.Judged == nil || !slices.Contains(l.Judged.Head, "pairs") {
+		t.Errorf("%s, %+v", l.Samples, l.Judged)
+	}
+	r.Unpaired = true
+	l := report.Lay(r)
+	if said := strings.Join(append(l.Legend, l.Judged.Head...), "; "); l.Samples != "trials of the side that has fewer" || strings.Contains(said, "pair") || strings.Count(said, l.Samples) != 2 {
+		t.Errorf("%s: %s", l.Samples, said)
+	}
 }
 
 // TestLaidStrips keeps strips small and stalls in them.

@@ -144,6 +144,9 @@ type Result struct {
 	AlsoDiffers []Difference `json:"also_differs,omitempty"`
 	// Explained are those that the axes set or bring along: settings of a level, variables of another version.
 	Explained []Difference `json:"explained,omitempty"`
+	// Unpaired says that the sides of each comparison were measured apart: two results side by side. Ratios have no pairs then, and their N
+	// is the number of trials of the side that has fewer.
+	Unpaired bool `json:"unpaired,omitzero"`
 	// Stopped says why fewer rounds than the rule asked for were run; empty when it came to its end.
 	Stopped string `json:"stopped,omitzero"`
 	// Verdict is that of the only comparison; empty when there are several, each cell has its own then.

@@ -63,7 +63,7 @@ export function Grid({ x }: { x: Experiment }) {
                   <>
                     <th scope="col" class="num">ratio</th>
                     <th scope="col" class="num">interval</th>
-                    <th scope="col" class="num" title="pairs of trials">n</th>
+                    <th scope="col" class="num" title={laid.samples}>n</th>
                     <th scope="col" class="lab-axis">
                       <span>lower</span>
                       <span>×1</span>

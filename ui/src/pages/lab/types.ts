@@ -159,6 +159,7 @@ export interface Laid {
   speed?: string
   remarks: Remark[]
   trials: string
+  samples: string // what the n beside a ratio counts
   sweeps: Sweep[]
   rungs: Rung[]
   strips: Strip[]

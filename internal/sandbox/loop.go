@@ -48,8 +48,8 @@ const defaultImage = 4 << 30
 
 func imageFile(dir string) string { return filepath.Join(dir, "data.img") }
 
-// checkFilesystem says whether the data of a new sandbox can be put on a filesystem of their own here, before anything is made.
-func checkFilesystem(name string, bytes int64) error {
+// CheckFilesystem says whether the data of a new sandbox can be put on a filesystem of their own here, before anything is made.
+func CheckFilesystem(name string, bytes int64) error {
 	i := slices.IndexFunc(filesystems, func(f filesystem) bool { return f.name == name })
 	if i < 0 {
 		return hint(fmt.Errorf("%w: %q is not known", ErrFilesystem, name), "choose ext4, xfs or btrfs, or leave it out")

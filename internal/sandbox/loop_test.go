@@ -58,7 +58,7 @@ func TestFilesystem(t *testing.T) {
 	for _, f := range filesystems {
 		t.Run(f.name, func(t *testing.T) {
 			if _, err := findTool(f.mkfs[0][0]); err != nil && f.name != "ext4" {
-				err := checkFilesystem(f.name, 1<<30)
+				err := CheckFilesystem(f.name, 1<<30)
 				if h := (hinted{}); !errors.Is(err, ErrFilesystem) || !errors.As(err, &h) || !strings.Contains(h.hint, f.pkg) {
 					t.Errorf("without its mkfs: %v", err)
 				}
@@ -233,7 +233,7 @@ func TestFilesystemAfterKill(t *testing.T) {
 func TestFilesystemRefused(t *testing.T) {
 	f := func(name string, bytes int64, want string) {
 		t.Helper()
-		err := checkFilesystem(name, bytes)
+		err := CheckFilesystem(name, bytes)
 		if h := (hinted{}); !errors.Is(err, ErrFilesystem) || !errors.As(err, &h) || !strings.Contains(err.Error()+" "+h.hint, want) {
 			t.Errorf("%s of %d bytes: %v", name, bytes, err)
 		}

@@ -130,7 +130,7 @@ func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, set 
 		if r.Image.Bytes == 0 {
 			r.Image.Bytes = defaultImage
 		}
-		if err := checkFilesystem(r.Image.Filesystem, r.Image.Bytes); err != nil {
+		if err := CheckFilesystem(r.Image.Filesystem, r.Image.Bytes); err != nil {
 			return err
 		}
 	}

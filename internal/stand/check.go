@@ -94,8 +94,28 @@ func (s *Stand) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n Ne
 		if limit := connections(j); j.config.Run.Threads > limit {
 			problem("%s: %d threads, but max_connections is %d: raise it in settings", v.Key, j.config.Run.Threads, limit)
 		}
+		fails := func(err error) { // what cannot be measured leaves the others to be; without a baseline nothing is left
+			if v.Baseline == v.Key {
+				problem("%s: %s", v.Key, describe(err))
+			} else {
+				warn("%s will fail: %s", v.Key, describe(err))
+			}
+		}
 		if j.config.Filesystem != "" && syscall.Geteuid() != 0 {
 			problem("%s: filesystem %s needs a loop device, which only root may make", v.Key, j.config.Filesystem)
+		} else if j.config.Filesystem != "" {
+			if err := sandbox.CheckFilesystem(j.config.Filesystem, j.bytes); err != nil {
+				fails(err)
+			}
+		}
+		if j.config.CPUs != "" {
+			cpus, err := host.ParseCPUs(j.config.CPUs)
+			if err == nil {
+				err = host.CheckCPUs(cpus)
+			}
+			if err != nil {
+				fails(err)
+			}
 		}
 		if j.config.Limits.Any() && syscall.Geteuid() != 0 {
 			warn("limits may not be in force: only root, or the owner of a delegated control group, can set them")

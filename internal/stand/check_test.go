@@ -2,9 +2,11 @@ package stand
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"dyno/internal/host"
 	"dyno/internal/known"
 	"dyno/internal/plan"
 )
@@ -86,4 +88,36 @@ func TestLesser(t *testing.T) {
 	f(100, 0, 0, true)
 	f(none, 50, 50, true)
 	f(none, none, none, false)
+}
+
+// TestCheckCPUs: a variant on CPUs that this machine does not have is told before the first trial, and the plan goes on without it; a baseline on
+// them keeps all from running.
+func TestCheckCPUs(t *testing.T) {
+	s := newStand(t)
+	allowed, err := host.Allowed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := strconv.Itoa(allowed[0])
+	p, vs := parse(t, `
+server: mariadb
+placement: free
+axes: [{cpus: ["`+here+`", "1000"]}]
+probe: [{name: q, sql: SELECT 1}]
+`)
+	n := s.check(t, p, vs...)
+	if len(n.Problems) > 0 || !slices.ContainsFunc(n.Warnings, func(w string) bool {
+		return strings.HasPrefix(w, "cpus=1000 will fail: ") && strings.Contains(w, "1000")
+	}) {
+		t.Errorf("problems %q, warnings %q", n.Problems, n.Warnings)
+	}
+	p, vs = parse(t, `
+server: mariadb
+placement: free
+axes: [{cpus: ["1000", "`+here+`"]}]
+probe: [{name: q, sql: SELECT 1}]
+`)
+	if n := s.check(t, p, vs...); len(n.Problems) != 1 || !strings.HasPrefix(n.Problems[0], "cpus=1000: ") {
+		t.Errorf("problems %q, warnings %q", n.Problems, n.Warnings)
+	}
 }

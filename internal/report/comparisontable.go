@@ -554,7 +554,7 @@ func (c *comparison) apart(cells []cellView, at int) string {
 	if len(axes) != 1 {
 		return ""
 	}
-	return " (" + strings.Join(named(axes, levels), " · ") + ")"
+	return " at " + strings.Join(named(axes, levels), " · ")
 }
 
 // values lists the first value of the cells that levels name, with the levels that tell them apart.

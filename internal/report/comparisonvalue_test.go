@@ -79,7 +79,7 @@ func TestBeside(t *testing.T) {
 			r.Cells = append(r.Cells, trial.Cell{Variant: k, Verdict: &stat.Verdict{Result: x, Ratio: stat.Interval{Center: ratios[i], Lo: ratios[i] - 0.1, Hi: ratios[i] + 0.1, N: 5, Confidence: 0.95}}})
 		}
 		here, got := newComparison(r).beside(nil, lo, hi)
-		if len(results) == 3 && here != "×0.90 (b) to ×1.20 (a) in 3 cells" {
+		if len(results) == 3 && here != "×0.90 at b to ×1.20 at a in 3 cells" {
 			t.Errorf("here %q", here)
 		}
 		if got != want {

@@ -43,12 +43,12 @@ func (f FS) MemoryRoomOf(pid int) (room known.Value[uint64], err error) {
 // memoryFiles are where a control group tells of its memory: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 type memoryFiles struct {
 	limit, used string
-	pages       []string // of files, in memory.stat, with those of the groups below
+	pages       []string // that the kernel gives back when it must, in memory.stat, with those of the groups below
 }
 
 func memoryFilesOf(isV2 bool) memoryFiles {
 	if isV2 {
-		return memoryFiles{"/memory.max", "/memory.current", []string{"inactive_file", "active_file"}}
+		return memoryFiles{"/memory.max", "/memory.current", []string{"inactive_file", "active_file", "slab_reclaimable"}}
 	}
 	return memoryFiles{"/memory.limit_in_bytes", "/memory.usage_in_bytes", []string{"total_inactive_file", "total_active_file"}}
 }

@@ -31,6 +31,9 @@ func TestMemoryRoom(t *testing.T) {
 	f(onV2, "0::/a\n", map[string]string{
 		"a/memory.max": "10000\n", "a/memory.current": "9000\n", "a/memory.stat": "anon 2000\nfile 7000\nshmem 1000\ninactive_file 5000\nactive_file 1000\n",
 	}, room(7000))
+	f(onV2, "0::/a\n", map[string]string{ // so it does with what it knows of names
+		"a/memory.max": "10000\n", "a/memory.current": "9000\n", "a/memory.stat": "inactive_file 1000\nslab 3000\nslab_reclaimable 2000\n",
+	}, room(4000))
 	f(onV2, "0::/a\n", map[string]string{"a/memory.max": "10000\n", "a/memory.current": "12000\n"}, room(0)) // the limit was lowered
 	f(onV1, "2:cpu,cpuacct:/x\n3:memory:/y\n", map[string]string{
 		"memory/y/memory.limit_in_bytes": "10000\n", "memory/y/memory.usage_in_bytes": "6000\n", "memory/memory.limit_in_bytes": "9223372036854771712\n",

@@ -30,8 +30,11 @@ func openLogs(dir string) logs {
 // said returns what was written into a log since the start.
 func (l logs) said(i int) string {
 	b, err := os.ReadFile(l.files[i])
-	if err != nil || int64(len(b)) <= l.from[i] {
+	if err != nil {
 		return ""
+	}
+	if int64(len(b)) < l.from[i] { // somebody began it anew
+		return string(b)
 	}
 	return string(b[l.from[i]:])
 }

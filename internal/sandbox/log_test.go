@@ -54,6 +54,13 @@ func TestLogs(t *testing.T) {
 	if got := l.changed(); len(got) != 1 || got[0] != "option 'b': value 0 adjusted to 1" {
 		t.Fatal(got)
 	}
+	// A log that somebody emptied began anew after the start.
+	if err := os.WriteFile(file, []byte("2026-11-21  7:43:58 0 [ERROR] after\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.last(); got != "after" {
+		t.Fatal(got)
+	}
 }
 
 // What a server said before it was last started is no reason for its end.

@@ -57,6 +57,8 @@ func (s *Stand) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n Ne
 	}
 	places, sets := map[string]int64{}, map[string]int64{}
 	checked := map[string]bool{}
+	failed := map[string]string{} // variants that cannot be measured, and why
+	spare := int64(0)             // of the largest loop device: its whole size must be free when it is made, and most of it stays so
 	for _, v := range vs {
 		if err := ctx.Err(); err != nil {
 			return n, err
@@ -80,7 +82,8 @@ func (s *Stand) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n Ne
 			}
 		}
 		size := dataSize(j)
-		places[j.place] = max(places[j.place], size, j.bytes) // a loop device is made only where all of it would find room
+		places[j.place] = max(places[j.place], size)
+		spare = max(spare, j.bytes-size)
 		if j.data != "" {
 			if _, ok := s.Yard.HasData(j.data); !ok {
 				sets[j.data] = max(sets[j.data], size)
@@ -94,13 +97,7 @@ func (s *Stand) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n Ne
 		if limit := connections(j); j.config.Run.Threads > limit {
 			problem("%s: %d threads, but max_connections is %d: raise it in settings", v.Key, j.config.Run.Threads, limit)
 		}
-		fails := func(err error) { // what cannot be measured leaves the others to be; without a baseline nothing is left
-			if v.Baseline == v.Key {
-				problem("%s: %s", v.Key, describe(err))
-			} else {
-				warn("%s will fail: %s", v.Key, describe(err))
-			}
-		}
+		fails := func(err error) { failed[v.Key] = describe(err) }
 		if j.config.Filesystem != "" && syscall.Geteuid() != 0 {
 			problem("%s: filesystem %s needs a loop device, which only root may make", v.Key, j.config.Filesystem)
 		} else if j.config.Filesystem != "" {
@@ -124,6 +121,18 @@ func (s *Stand) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n Ne
 	if p.Trials.DropCaches && syscall.Geteuid() != 0 {
 		problem("drop_caches: only root may drop the kernel's caches")
 	}
+	// What cannot be measured leaves the others to be.
+	left := slices.ContainsFunc(vs, func(v plan.Variant) bool { return failed[v.Key] == "" && failed[v.Baseline] == "" })
+	for _, v := range vs {
+		switch why := failed[v.Key]; {
+		case why == "":
+		case left:
+			warn("%s will fail: %s", v.Key, why)
+		default:
+			problem("%s: %s", v.Key, why)
+		}
+	}
+	n.Disk = spare
 	for _, b := range places {
 		n.Disk += b
 	}
@@ -141,8 +150,10 @@ func (s *Stand) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n Ne
 		room, _ := host.MemoryRoom() // what cannot be read limits nothing
 		if free, whose, ok := lesser(r.Memory.Available, room); ok {
 			n.MemFree = free
-			if n.Memory > free {
-				problem("a server of the plan needs about %s of memory and %s are available%s", unit.Bytes(float64(n.Memory)), unit.Bytes(float64(free)), whose)
+			if n.Memory > free && whose != "" { // what a group holds beside its processes' memory is not all told
+				warn("a server of the plan needs about %s of memory and %s are available%s: it may be killed", unit.Bytes(float64(n.Memory)), unit.Bytes(float64(free)), whose)
+			} else if n.Memory > free {
+				problem("a server of the plan needs about %s of memory and %s are available", unit.Bytes(float64(n.Memory)), unit.Bytes(float64(free)))
 			}
 		}
 	}

@@ -120,4 +120,33 @@ probe: [{name: q, sql: SELECT 1}]
 	if n := s.check(t, p, vs...); len(n.Problems) != 1 || !strings.HasPrefix(n.Problems[0], "cpus=1000: ") {
 		t.Errorf("problems %q, warnings %q", n.Problems, n.Warnings)
 	}
+	// Of several rows the one whose baseline cannot be had is left out, and the others go on.
+	p, vs = parse(t, `
+server: mariadb
+placement: free
+axes: [{cpus: ["1000", "`+here+`"]}, {setting: innodb_buffer_pool_size, values: [64M, 128M]}]
+probe: [{name: q, sql: SELECT 1}]
+`)
+	if n := s.check(t, p, vs...); len(n.Problems) > 0 || len(n.Warnings) < 2 || !strings.HasPrefix(n.Warnings[0], "cpus=1000,innodb_buffer_pool_size=64M will fail: ") {
+		t.Errorf("problems %q, warnings %q", n.Problems, n.Warnings)
+	}
+}
+
+// TestApart: whether server and client have CPUs of their own is a matter of the variant, too.
+func TestApart(t *testing.T) {
+	f := func(placed bool, client, own string, want bool) {
+		t.Helper()
+		s := &Stand{cpus: &cpus{apart: placed, client: client}}
+		j := &job{}
+		j.config.CPUs = own
+		if got := s.apart(j); got != want {
+			t.Errorf("placed apart: %v, client %q, variant %q: %v", placed, client, own, got)
+		}
+	}
+	f(true, "1", "", true)
+	f(false, "", "", false)
+	f(true, "1", "0", true)
+	f(true, "1", "0-1", false)
+	f(true, "1", "1", false)
+	f(false, "1", "0", true)
 }

@@ -124,7 +124,7 @@ func (s *Stand) goOn(ctx context.Context, t *target.Target, p *place, j *job, pl
 			return nil
 		}
 		if tick.At.Before(since) {
-			if w.open { // what counts begins with the next one
+			if w.open && len(s.live.ticks) == 0 { // what counts begins with the next one
 				m.begin(ctx)
 			}
 			continue

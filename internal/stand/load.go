@@ -147,12 +147,12 @@ func (s *Stand) load(ctx context.Context, t *target.Target, p *place, j *job, pl
 	s.sum(w, m, j, tr)
 	switch {
 	case r.Invalid == "" || tr.Invalid != "":
-	case s.cpus.apart:
+	case s.apart(j):
 		tr.Invalid = r.Invalid
 	default: // a client that shares its CPUs with the server waits for them now and then, and the plan wants it so
 		tr.Warnings = append(tr.Warnings, r.Invalid)
 	}
-	if tr.Invalid == "" && span(w.in) < w.time-time.Second {
+	if tr.Invalid == "" && (len(w.in) == 0 || span(w.in) < w.time-time.Second) {
 		tr.Invalid = fmt.Sprintf("only %v of %v were measured", span(w.in).Round(time.Millisecond), w.time)
 	}
 	return nil
@@ -203,7 +203,7 @@ func (s *Stand) sum(w *window, m *meter, j *job, tr *trial.Trial) {
 	v["client_cpu_us_per_op"] = float64(client) / 1e3 / n
 	share := client.Seconds() / total.Length.Seconds() / float64(s.cpus.n)
 	v["client_cpu_share"] = share
-	if s.cpus.apart && share >= clientFull {
+	if s.apart(j) && share >= clientFull {
 		tr.Invalid = fmt.Sprintf("the client used %.0f %% of its CPUs (%s): it was the bottleneck, not the server", 100*share, s.cpus.client)
 	}
 	m.fill(n, total.Length.Seconds(), tr)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -128,6 +129,16 @@ func (s *Stand) serverCPUs(j *job) string {
 		return j.config.CPUs
 	}
 	return s.cpus.server
+}
+
+// apart reports whether the job's server and the client have no CPU in common: a variant may give its server others than the placement does.
+func (s *Stand) apart(j *job) bool {
+	if j.config.CPUs == "" || s.cpus.client == "" {
+		return s.cpus.apart
+	}
+	servers, err1 := host.ParseCPUs(j.config.CPUs)
+	clients, err2 := host.ParseCPUs(s.cpus.client)
+	return err1 == nil && err2 == nil && !slices.ContainsFunc(servers, func(c int) bool { return slices.Contains(clients, c) })
 }
 
 // adjust brings the running server of p to the job's limits and CPUs.

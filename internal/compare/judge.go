@@ -293,6 +293,9 @@ func (j *judgement) uncorrected(looks map[int]seen, at int, key string) string {
 	why := s.raw[key]
 	switch {
 	case then && why == "" && !now:
+		if j.correction != nil {
+			j.correction.Only = append(j.correction.Only, key)
+		}
 		return fmt.Sprintf("its ratio is corrected for the speed of the CPUs by what its %d rounds showed; all trials together show too little of it", at)
 	case !then && now:
 		why = fmt.Sprintf("after its %d rounds too little was known of what the speed of the CPUs does to the rate, so that the ratio is not corrected for it", at)

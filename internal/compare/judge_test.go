@@ -375,6 +375,9 @@ func TestRepeatedWovenRound(t *testing.T) {
 		t.Errorf("%s %q", v.Result, v.Reasons)
 	}
 	for i, want := range []int{3, 3} {
+		if n := len(newJudgement(b.p, b.vs, b.trials).valid(b.vs[i].Key)); n != want { // as results side by side take them
+			t.Errorf("%s: %d trials count, want %d", b.vs[i].Key, n, want)
+		}
 		if c := o.Cells[i]; c.Valid != want || c.Values["tps"].N != want {
 			t.Errorf("%s: %d valid, n %d, want %d", c.Variant, c.Valid, c.Values["tps"].N, want)
 		}

@@ -203,10 +203,10 @@ func judgedControl(r trial.Result) *stat.Verdict {
 	return Judge(r.Plan, r.Variants, r.Trials).Control
 }
 
-// valid are the trials of a variant that count, in order of time.
+// valid are the trials of a variant that count, in order of time; of a round that was repeated the last one.
 func (j *judgement) valid(key string) (ts []trial.Trial) {
 	for _, t := range j.trials {
-		if t.Variant == key && !t.Control && t.Invalid == "" {
+		if t.Variant == key && !t.Control && t.Invalid == "" && j.by[place{t.Round, key, false}].Seq == t.Seq {
 			ts = append(ts, t)
 		}
 	}

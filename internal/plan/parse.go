@@ -287,17 +287,28 @@ func (r *reader) names(d *draft, declared map[string]map[string]bool, others map
 		}
 	}
 	if d.baseline != nil {
-		// Where other levels were asked for than the plan has, its baseline may be among those that fell out: the first takes its place.
-		replaced := func(axis, level string) bool { return others[axis] != nil && declared[axis][level] }
+		// Where other levels were asked for than the plan has, its baseline may be among those that fell out: the first takes its place. One that was
+		// asked for, too, is not replaced.
+		asked := r.where["baseline"] != nil && r.where["baseline"].option != ""
+		replaced := func(axis, level string) bool {
+			n := r.where[join("baseline", axis)]
+			return others[axis] != nil && declared[axis][level] && !asked && (n == nil || n.option == "")
+		}
+		instead := func(a Axis) string {
+			for i := range d.Published { // these are ratios to the plan's own
+				d.Published[i].Lo, d.Published[i].Hi = 0, 0
+			}
+			return a.Levels[0].Name
+		}
 		check("baseline", d.baseline.levels, false, func(a Axis, level string) bool { return now(a, level) || replaced(a.Name, level) })
 		for _, a := range d.Axes {
 			switch level, named := d.baseline.levels[a.Name]; {
 			case len(a.Levels) == 0:
 			case named && !now(a, level) && replaced(a.Name, level):
-				d.baseline.levels[a.Name] = a.Levels[0].Name
+				d.baseline.levels[a.Name] = instead(a)
 			case d.baseline.only != "" && !now(a, d.baseline.only) && replaced(a.Name, d.baseline.only) &&
 				!slices.ContainsFunc(d.Axes, func(b Axis) bool { return now(b, d.baseline.only) }):
-				d.baseline = &baseline{levels: map[string]string{a.Name: a.Levels[0].Name}}
+				d.baseline = &baseline{levels: map[string]string{a.Name: instead(a)}}
 			}
 		}
 	}

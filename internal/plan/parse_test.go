@@ -310,6 +310,20 @@ func TestBaselineOfOtherLevels(t *testing.T) {
 	f("1", "4", "4", "8")
 	f("1", "1", "8", "1")
 	f("none", "", "4", "8")
+	// What was published are ratios to the plan's own baseline; and a baseline that was asked for is not replaced.
+	published := load + "axes:\n  - threads: [1, 2, 4]\nbaseline: {threads: 1}\npublished: [{text: a, lo: 1.1, hi: 1.2}]\n"
+	for level, want := range map[string]float64{"1": 1.1, "8": 0} {
+		p := good(t, published, plan.Options{Axes: map[string][]string{"threads": {level, "4"}}})
+		if p.Published[0].Lo != want || p.Published[0].Text != "a" {
+			t.Errorf("published with %s: %+v", level, p.Published)
+		}
+	}
+	for _, path := range []string{"baseline.threads", "baseline"} {
+		o := plan.Options{Axes: map[string][]string{"threads": {"4", "8"}}, Set: map[string]string{path: "2"}}
+		if _, err := plan.Parse([]byte(published), o); err == nil || !strings.Contains(err.Error(), `has`) || !strings.Contains(err.Error(), `level "2"`) {
+			t.Errorf("--set %s=2: %v", path, err)
+		}
+	}
 	// A level that the plan never had is a mistake still.
 	wrong := load + "axes:\n  - threads: [1, 2]\nbaseline: {threads: 3}\n"
 	if _, err := plan.Parse([]byte(wrong), plan.Options{Axes: map[string][]string{"threads": {"4"}}}); err == nil || !strings.Contains(err.Error(), `axis threads has no level "3"`) {

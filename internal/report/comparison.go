@@ -647,6 +647,8 @@ func (c *comparison) correction() string {
 	switch {
 	case x == nil:
 		return ""
+	case !x.Used && len(x.Only) > 0:
+		return "Except where told, ratios are as they were measured: " + x.Why
 	case !x.Used:
 		return "Ratios are as they were measured: " + x.Why
 	}
@@ -676,7 +678,7 @@ func (c *comparison) correction() string {
 // corrected reports whether the comparison of a cell is corrected for the speed of the CPUs.
 func (c *comparison) corrected(x cellView) bool {
 	y := c.r.Correction
-	return y != nil && y.Used && !slices.Contains(y.Except, x.variant.Key)
+	return y != nil && (y.Used && !slices.Contains(y.Except, x.variant.Key) || slices.Contains(y.Only, x.variant.Key))
 }
 
 // problem is what must be said of one or more cells.

@@ -79,6 +79,8 @@ type Correction struct {
 	Level  float64 `json:"level"`  // the speed that all trials are brought to: the mean
 	// Except are the variants whose comparisons are left as they were measured although it is used; their verdicts tell why.
 	Except []string `json:"except,omitempty"`
+	// Only are the variants whose comparisons are corrected although it is not used: they were decided at a look at which it was.
+	Only []string `json:"only,omitempty"`
 }
 
 // Environment is what a trial ran on: facts by group and name, all texts, so that any two can be set against each other.

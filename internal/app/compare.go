@@ -70,6 +70,7 @@ func (e *ResumeError) Error() string { return "resume " + e.ID + ": " + e.Why }
 
 // MissingServersError names the servers of a plan that are not on this machine.
 type MissingServersError struct {
+	DryRun  bool     // they were to be fetched, had it not been for a dry run
 	Specs   []string // flavors with or without a version, no paths
 	Offered []string // those whose flavor can be fetched here
 }
@@ -81,7 +82,9 @@ func (e *MissingServersError) Error() string {
 			unpack = append(unpack, s)
 		}
 	}
-	if cs := e.Commands(); len(cs) > 0 {
+	if cs := e.Commands(); len(cs) > 0 && e.DryRun {
+		ways = append(ways, "a dry run fetches nothing: get it with `"+strings.Join(cs, "`, `")+"` or without --dry-run")
+	} else if len(cs) > 0 {
 		ways = append(ways, "get it with `"+strings.Join(cs, "`, `")+"` or --install")
 	}
 	if len(unpack) > 0 {
@@ -114,7 +117,7 @@ func (a *App) PrepareComparison(ctx context.Context, o CompareOptions) (*Compari
 			return nil, err
 		}
 		c.Done = len(k.Trials)
-		if k.Result != nil && k.Result.Stopped == "" {
+		if a.ended(o.Resume, k) {
 			return nil, &ResumeError{o.Resume, "it came to its end, and there is nothing to go on with; `dyno report " + o.Resume + "` shows it"}
 		}
 		if len(o.Text) == 0 {
@@ -160,6 +163,21 @@ func (a *App) PrepareComparison(ctx context.Context, o CompareOptions) (*Compari
 	}
 	return c, nil
 }
+
+// ended reports whether nothing of an experiment is left to do: it came to its end, no trial of it was lost since, no variant failed that might be
+// tried once more, and its report is there.
+func (a *App) ended(id string, k trials.Kept) bool {
+	if k.Result == nil || k.Result.Stopped != "" || len(k.Trials) < len(k.Result.Trials) {
+		return false
+	}
+	if slices.ContainsFunc(k.Result.Cells, func(c trial.Cell) bool { return c.Failed != "" }) {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(a.reportDir(id), "report.html")) // the last that is written of it
+	return err == nil
+}
+
+func (a *App) reportDir(id string) string { return filepath.Join(a.Home, "reports", id) }
 
 // budgetPath is where a plan says how long its experiment may take. What its trials measure does not depend on it.
 const budgetPath = "budget"
@@ -211,7 +229,7 @@ func (o *CompareOptions) begunSo(h trials.Header) error {
 
 // servers makes sure that all server builds are there.
 func (c *Comparison) servers(ctx context.Context) error {
-	missing := &MissingServersError{}
+	missing := &MissingServersError{DryRun: c.o.Install && c.o.DryRun}
 	seen := map[string]bool{}
 	for _, v := range c.Variants {
 		spec := v.Config.Server
@@ -373,7 +391,7 @@ func (a *App) Compare(ctx context.Context, c *Comparison) (r trial.Result, html 
 		return r, "", errors.Join(err, perr)
 	}
 	doc := report.Comparison(&r, time.Now())
-	html, rerr := a.StoreReport(keep, *doc, filepath.Join(a.Home, "reports", r.ID))
+	html, rerr := a.StoreReport(keep, *doc, a.reportDir(r.ID))
 	return r, html, errors.Join(err, rerr)
 }
 

@@ -280,8 +280,8 @@ func TestLabRunsARecipe(t *testing.T) {
 	if x.State != LabRunning || x.Task != task.ID || x.Live == nil || x.Live.Most < 2 || x.Recipe != "threads" || len(x.Runs) < 2 {
 		t.Errorf("while it runs: %+v %+v", x.LabLine, x.Live)
 	}
-	if got, want := x.Runs[0].Values["tps"], 0.0; !(got > want) {
-		t.Errorf("its first trial did %v transactions/s", got)
+	if !slices.ContainsFunc(x.Runs, func(r LabTrial) bool { return r.Values["tps"] > 0 }) { // on a busy machine one of them may have been lost
+		t.Errorf("its first trials did no transactions: %+v", x.Runs)
 	}
 	if line := lineFor(t, l, x.ID); line.State != LabRunning || line.Task != task.ID {
 		t.Errorf("in the list: %+v", line)

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,7 +80,12 @@ func TestResumeWithOthers(t *testing.T) {
 	}
 	finish("it was interrupted")
 	f(1, nowhere, "compare --resume x-2")
-	finish("")
+	finish("") // its report is missing still
+	f(1, nowhere, "compare --resume x-2")
+	report := filepath.Join(home, "reports", "x-2", "report.html")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(report), 0o755), os.WriteFile(report, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	f(2, "resume x-2: it came to its end, and there is nothing to go on with", "compare --resume x-2")
 }
 

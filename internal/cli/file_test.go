@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -74,6 +75,26 @@ func TestReplaceFile(t *testing.T) {
 	alone(t, path, "by the link")
 	if fi, err := os.Lstat(link); err != nil || fi.Mode().Type() != os.ModeSymlink {
 		t.Errorf("%v %v", fi, err)
+	}
+	// So does one that leads to a file which is not there yet.
+	ahead := filepath.Join(t.TempDir(), "ahead")
+	if err := errors.Join(os.Symlink(ahead, ahead+".link"), replaceFile(ahead+".link", 0o600, put("made"))); err != nil {
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(ahead); err != nil || string(b) != "made" {
+		t.Errorf("%q %v", b, err)
+	}
+	if fi, err := os.Lstat(ahead + ".link"); err != nil || fi.Mode().Type() != os.ModeSymlink {
+		t.Errorf("%v %v", fi, err)
+	}
+	if os.Geteuid() == 0 { // somebody else's file stays his
+		if err := errors.Join(os.Chown(path, 65534, 65534), replaceFile(path, 0o600, put("his"))); err != nil {
+			t.Error(err)
+		}
+		if fi, err := os.Stat(path); err != nil || fi.Sys().(*syscall.Stat_t).Uid != 65534 {
+			t.Errorf("%v %v", fi, err)
+		}
+		alone(t, path, "his")
 	}
 	if err := replaceFile(filepath.Dir(path), 0o600, put("no")); err == nil {
 		t.Error("a directory was replaced")

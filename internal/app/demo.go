@@ -218,7 +218,7 @@ func (d *demo) prepare(ctx context.Context, res *DemoResult) (err error) {
 	if d.id, err = d.ledger.NewID(ctx, ledger.ExperimentID); err != nil {
 		return err
 	}
-	d.dir = filepath.Join(d.a.Home, "reports", d.id)
+	d.dir = d.a.reportDir(d.id)
 	d.say("Starting a private %s %s, apart from anything else on this machine.", srv.Flavor, srv.Version)
 	name := "demo-" + d.id
 	// A slow disk is for the load, not for the planting. A limit of the memory counts only from the start on.

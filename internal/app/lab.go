@@ -201,6 +201,9 @@ func lineOf(id string, r trial.Result) LabLine {
 	if r.Stopped != "" {
 		x.State = LabInterrupted
 	}
+	if r.Unpaired {
+		x.Kind = "side by side"
+	}
 	return x
 }
 
@@ -288,9 +291,6 @@ func sideOf(d ledger.Document) (x stampedLine) {
 		return x
 	default:
 		x.line = lineOf(d.ID, *doc.Comparison)
-		if !hasDirectory(*doc.Comparison) {
-			x.line.Kind = "side by side"
-		}
 	}
 	if slices.ContainsFunc(x.line.Tally, func(t report.LaidTally) bool { return t.Word == "" }) {
 		x.line.Tally = nil
@@ -339,15 +339,8 @@ func (l *Lab) result(ctx context.Context, id string, places bool) (trial.Result,
 	if doc.Comparison == nil {
 		return trial.Result{}, LabLine{}, k.Header, fmt.Errorf("%w: %s is no comparison", ErrNoRecord, id)
 	}
-	x := lineOf(id, *doc.Comparison)
-	if !hasDirectory(*doc.Comparison) { // that of an experiment was removed, and its report is left
-		x.Kind = "side by side"
-	}
-	return *doc.Comparison, x, k.Header, nil
+	return *doc.Comparison, lineOf(id, *doc.Comparison), k.Header, nil // of an experiment the directory was removed, and its report is left
 }
-
-// hasDirectory reports whether a result is one of an experiment that was carried out, and not of two set side by side.
-func hasDirectory(r trial.Result) bool { return !r.Unpaired }
 
 // Experiment returns one experiment. While it runs it is what its trials tell so far.
 func (l *Lab) Experiment(ctx context.Context, id string) (LabExperiment, error) {
@@ -379,7 +372,6 @@ func (l *Lab) SideBySide(ctx context.Context, id, with string) (LabExperiment, e
 		return LabExperiment{}, err
 	}
 	line := lineOf(id, r)
-	line.Kind = "side by side"
 	return show(&r, line), nil
 }
 

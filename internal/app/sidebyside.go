@@ -110,6 +110,6 @@ func (a *App) SideBySide(ctx context.Context, x, y trial.Result) (trial.Result, 
 	if r.ID, err = l.NewID(ctx, ledger.ExperimentID); err != nil {
 		return r, "", err
 	}
-	html, err := a.StoreReport(ctx, *report.Comparison(&r, time.Now()), filepath.Join(a.Home, "reports", r.ID))
+	html, err := a.StoreReport(ctx, *report.Comparison(&r, time.Now()), a.reportDir(r.ID))
 	return r, html, err
 }

@@ -210,20 +210,27 @@ func isTerminal(w io.Writer) bool {
 
 // width returns the columns of the terminal, 100 where there is none.
 func (e *env) width() int {
-	if f, ok := e.Out.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w >= 40 {
-			return min(w, 140)
-		}
+	if n := columns(e.Out); n >= 40 {
+		return min(n, 140)
 	}
 	return 100
 }
 
-// color reports whether the output may be coloured: on a terminal, unless NO_COLOR (https://no-color.org) says otherwise.
-func (e *env) color() bool {
-	return isTerminal(e.Out) && e.colored()
+// columns returns how wide the terminal behind w is, 0 where there is none or it does not tell.
+func columns(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return n
+		}
+	}
+	return 0
 }
 
-// colored reports whether the user wants colours on terminals.
-func (e *env) colored() bool {
-	return e.app.Environ("NO_COLOR") == "" && e.app.Environ("TERM") != "dumb"
+// color reports whether the output may be coloured.
+func (e *env) color() bool { return e.colorOn(e.Out) }
+
+// colorOn reports whether what goes to w may be coloured: on a terminal, unless NO_COLOR (https://no-color.org) says otherwise. Output and
+// error output are asked for by themselves: one may be a file.
+func (e *env) colorOn(w io.Writer) bool {
+	return isTerminal(w) && e.app.Environ("NO_COLOR") == "" && e.app.Environ("TERM") != "dumb"
 }

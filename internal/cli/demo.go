@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -196,19 +197,12 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-func (e *env) bold(s string) string { return e.style("1", s) }
-func (e *env) dim(s string) string  { return e.style("2", s) }
+func (e *env) bold(s string) string { return e.style(e.Out, "1", s) }
+func (e *env) dim(s string) string  { return e.style(e.Out, "2", s) }
 
-func (e *env) style(code, s string) string {
-	if !e.color() {
-		return s
-	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}
-
-// errStyle is style for what goes to standard error, which may be a file while the output is a terminal, and the other way round.
-func (e *env) errStyle(code, s string) string {
-	if !isTerminal(e.Err) || !e.colored() {
+// style gives a text that goes to w a look there, where that is wanted.
+func (e *env) style(w io.Writer, code, s string) string {
+	if !e.colorOn(w) {
 		return s
 	}
 	return "\x1b[" + code + "m" + s + "\x1b[0m"

@@ -1,13 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/term"
 
 	"dyno/internal/progress"
 	"dyno/internal/unit"
@@ -31,7 +28,7 @@ func (e *env) progress() progress.Sink {
 		}
 		last = p.At
 		e.clearLine()
-		fmt.Fprint(e.Err, fitted(p, terminalWidth(e.Err)))
+		fmt.Fprint(e.Err, fitted(p, cmp.Or(columns(e.Err), 80)))
 		e.line = true
 	}
 }
@@ -41,16 +38,6 @@ func (e *env) clearLine() {
 		fmt.Fprint(e.Err, "\r\x1b[K")
 		e.line = false
 	}
-}
-
-// terminalWidth returns the columns of the terminal behind w, 80 when it does not tell.
-func terminalWidth(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
-			return n
-		}
-	}
-	return 80
 }
 
 // fitted is the line of a progress on a terminal of so many columns. It is shorter than they are: a line that wraps cannot be taken back.

@@ -88,7 +88,14 @@ func (a *App) Close() (err error) {
 	return err
 }
 
-// via makes the connections to servers behind jump hosts. Tunnels are shared and last until Close.
+// leave closes the way to a server behind a jump host at once when nobody uses it any more.
+func (a *App) leave(spec target.Spec) {
+	if spec.Jump != (tunnel.Jump{}) {
+		a.via().Drop(spec.Jump, spec.Where())
+	}
+}
+
+// via makes the connections to servers behind jump hosts. Tunnels are shared and last a little longer than their last connection.
 func (a *App) via() *tunnel.Set {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -231,6 +231,9 @@ func (s *Service) start(ctx context.Context, t ledger.Target) *member {
 		defer close(m.done)
 		w.run(ctx)
 		s.flush(m)
+		if spec, err := target.ParseURL(t.URL); err == nil {
+			s.app.leave(spec)
+		}
 	}()
 	return m
 }

@@ -471,6 +471,7 @@ func (a *App) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
 	defer cancel()
 	var spec target.Spec
 	var err error
+	defer func() { a.leave(spec) }()
 	if t.URL == "" {
 		spec, err = a.Resolve(ctx, t.Name, Login{})
 	} else {

@@ -120,6 +120,14 @@ func (t *Tunnel) set(up bool, err error) {
 // it says so at once, until the tunnel stands again. Errors are of type *Error, or those of ctx. That ssh reaches the server shows at
 // the first reading from the connection only, with an *Error in place of io.EOF.
 func (t *Tunnel) Dial(ctx context.Context) (net.Conn, error) {
+	c, err := t.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (t *Tunnel) dial(ctx context.Context) (*conn, error) {
 	var failing time.Time // since when its socket takes no connection
 	for {
 		t.mu.Lock()

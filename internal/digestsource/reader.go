@@ -155,16 +155,20 @@ func (r *Reader) findLog(ctx context.Context) error {
 	case !strings.Contains(strings.ToUpper(v["log_output"]), "FILE"):
 		return missing("the slow log is not written to a file: log_output="+v["log_output"], "SET GLOBAL log_output='FILE'")
 	}
-	if _, local := r.t.LocalPID(ctx); !local {
-		return missing("the slow log is a file on another machine", "run dyno on the server's machine to read it")
-	}
 	path := v["slow_query_log_file"]
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(v["datadir"], path)
 	}
 	limit, _ := strconv.ParseFloat(v["long_query_time"], 64)
-	l := &slowLog{path: path, whole: limit == 0 && (v["min_examined_row_limit"] == "0" || v["min_examined_row_limit"] == "") && (v["log_slow_rate_limit"] == "" || v["log_slow_rate_limit"] == "1")}
-	if err := l.mark(); err != nil {
+	open := func() (*os.File, error) {
+		octx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.o.Timeout) // a server that was started again is looked for
+		defer cancel()
+		return r.t.OpenFile(octx, path)
+	}
+	l := &slowLog{path: path, open: open, whole: limit == 0 && (v["min_examined_row_limit"] == "0" || v["min_examined_row_limit"] == "") && (v["log_slow_rate_limit"] == "" || v["log_slow_rate_limit"] == "1")}
+	if err := l.mark(); errors.Is(err, target.ErrElsewhere) {
+		return missing("the slow log is a file on another machine", "run dyno on the server's machine to read it")
+	} else if err != nil {
 		r.logFailed(path, err)
 		return nil
 	}

@@ -21,6 +21,7 @@ const maxLog = 256 << 20
 // slowLog follows a slow log on this machine: it reads what was written within the window and no more.
 type slowLog struct {
 	path   string
+	open   func() (*os.File, error)
 	whole  bool     // everything is logged: long_query_time=0, no sampling, no limit on rows
 	file   *os.File // as it was when the window began: after a rotation the rest of it is still there
 	offset int64
@@ -32,7 +33,7 @@ type slowLog struct {
 // mark remembers where the log ends now.
 func (l *slowLog) mark() error {
 	l.close()
-	f, err := os.Open(l.path) // also shows that it can be read
+	f, err := l.open() // also shows that it can be read
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (l *slowLog) close() {
 // since digests what was written after mark. own tells the keys of classes to leave out.
 func (l *slowLog) since(own map[string]bool) (g *grouping, note string, err error) {
 	g = newGrouping(own)
-	f, err := os.Open(l.path)
+	f, err := l.open()
 	if err != nil {
 		return g, "", err
 	}

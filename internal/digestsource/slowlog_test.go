@@ -149,7 +149,7 @@ func TestSinceReadsNewBytesOnly(t *testing.T) {
 	}
 	cut := strings.Index(mysqlLog, "# Time: 2026-11-21T07:33:35")
 	write(mysqlLog[:cut])
-	l := &slowLog{path: path}
+	l := &slowLog{path: path, open: func() (*os.File, error) { return os.Open(path) }}
 	if err := l.mark(); err != nil {
 		t.Fatal(err)
 	}

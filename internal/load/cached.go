@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -37,7 +38,7 @@ const DefaultCacheMax = 10 << 30
 type cache struct {
 	Cache
 	mu     sync.Mutex
-	tables string // the directory where the server keeps the files of the plan's tables; "" when nothing can be cached
+	tables *os.Root // the directory where the server keeps the files of the plan's tables; nil when nothing can be cached
 }
 
 func newCache(c Cache) *cache {
@@ -45,6 +46,14 @@ func newCache(c Cache) *cache {
 		c.Max = DefaultCacheMax
 	}
 	return &cache{Cache: c}
+}
+
+// close gives the server's directory back. A cache that is not there has none.
+func (c *cache) close() {
+	if c != nil && c.tables != nil {
+		c.tables.Close()
+		c.tables = nil
+	}
 }
 
 func (c *cache) remark(format string, args ...any) {
@@ -197,13 +206,16 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 const copyBytes = 1 << 20
 
 // copyFile copies a file to a path where nothing may be yet, and sums it up on the way. each takes the bytes as they are copied.
-func copyFile(to, from string, mode fs.FileMode, each func(n int) error) (c copied, err error) {
-	in, err := os.Open(from)
+func copyFile(to *os.Root, name string, from *os.Root, source string, mode fs.FileMode, each func(n int) error) (c copied, err error) {
+	in, err := from.OpenFile(source, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return c, err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if st, err := in.Stat(); err != nil || !st.Mode().IsRegular() {
+		return c, errors.Join(err, fmt.Errorf("%s is not a regular file", source))
+	}
+	out, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return c, err
 	}
@@ -212,7 +224,7 @@ func copyFile(to, from string, mode fs.FileMode, each func(n int) error) (c copi
 			err = e
 		}
 		if err != nil {
-			_ = os.Remove(to)
+			_ = to.Remove(name)
 		}
 	}()
 	buf := make([]byte, copyBytes)

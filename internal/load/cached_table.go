@@ -29,23 +29,22 @@ func (c *cache) locate(ctx context.Context, t *target.Target, db string) (why st
 			return "the server encrypts tables"
 		}
 	}
-	pid, ok := t.LocalPID(ctx)
-	if !ok {
-		return "the server is not surely on this machine"
-	}
-	dir := filepath.Join(t.Facts().Datadir, db)
-	here, err := os.Stat(dir)
+	// As the server sees it: a container has a file system of its own.
+	dir, err := t.OpenDir(ctx, filepath.Join(t.Facts().Datadir, db))
 	if err != nil {
 		return err.Error()
 	}
-	// A container has a file system of its own.
-	its, err := os.Stat(fmt.Sprintf("/proc/%d/root%s", pid, dir))
-	if err != nil || !os.SameFile(here, its) {
-		return "the server's " + dir + " is not the one that is seen here"
+	here, err := dir.Stat(".")
+	if err == nil {
+		if st, ok := here.Sys().(*syscall.Stat_t); !ok || os.Geteuid() != 0 && int(st.Uid) != os.Geteuid() {
+			err = errors.New("the data directory belongs to another user")
+		}
 	}
-	if st, ok := here.Sys().(*syscall.Stat_t); !ok || os.Geteuid() != 0 && int(st.Uid) != os.Geteuid() {
-		return "the data directory belongs to another user"
+	if err != nil {
+		dir.Close()
+		return err.Error()
 	}
+	c.close()
 	c.tables = dir
 	return ""
 }
@@ -61,7 +60,7 @@ var (
 
 // keyFor returns the key of a table that has just been created, "" when it cannot be cached.
 func (c *cache) keyFor(t *target.Target, x *part) string {
-	if c.tables == "" || x.text == "" || !x.innodb || x.Rows == 0 || !simpleName.MatchString(x.Name) || notPlain.MatchString(x.text) {
+	if c.tables == nil || x.text == "" || !x.innodb || x.Rows == 0 || !simpleName.MatchString(x.Name) || notPlain.MatchString(x.text) {
 		return ""
 	}
 	for _, q := range x.After {
@@ -152,7 +151,7 @@ func (p *preparation) restoreTable(ctx context.Context, s *target.Session, h hit
 func (c *cache) sweep(refs []schema.Ref) {
 	for _, r := range refs {
 		for _, suffix := range suffixes {
-			_ = os.Remove(filepath.Join(c.tables, r.Table+suffix))
+			_ = c.tables.Remove(r.Table + suffix)
 		}
 	}
 }
@@ -162,22 +161,27 @@ var errOther = errors.New("the copy is not what was kept")
 // replace puts the copy in the place of the table's own file.
 func (p *preparation) replace(ctx context.Context, s *target.Session, h hit) error {
 	name := schema.Quote(h.Name)
-	at := filepath.Join(p.cache.tables, h.Name)
-	old, err := os.Stat(at + ".ibd")
+	to := p.cache.tables
+	old, err := to.Lstat(h.Name + ".ibd")
 	if err != nil {
 		return err
 	}
 	owner, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {
-		return fmt.Errorf("%s.ibd has no owner", at)
+		return fmt.Errorf("%s.ibd has no owner", h.Name)
 	}
 	for _, q := range []string{"SET SESSION foreign_key_checks=0", "ALTER TABLE " + name + " DISCARD TABLESPACE"} {
 		if _, err := s.Exec(ctx, q); err != nil {
 			return err
 		}
 	}
+	kept, err := os.OpenRoot(filepath.Join(p.cache.Dir, h.Key))
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
 	for _, suffix := range suffixes {
-		got, err := copyFile(at+suffix, filepath.Join(p.cache.Dir, h.Key, "table"+suffix), old.Mode().Perm(), func(n int) error {
+		got, err := copyFile(to, h.Name+suffix, kept, "table"+suffix, old.Mode().Perm(), func(n int) error {
 			p.report.add(n)
 			return ctx.Err()
 		})
@@ -187,12 +191,12 @@ func (p *preparation) replace(ctx context.Context, s *target.Session, h hit) err
 		if got != h.Files[suffix] {
 			return fmt.Errorf("%s: %w", "table"+suffix, errOther)
 		}
-		if err := os.Lchown(at+suffix, int(owner.Uid), int(owner.Gid)); err != nil {
+		if err := to.Lchown(h.Name+suffix, int(owner.Uid), int(owner.Gid)); err != nil {
 			return err
 		}
 	}
 	// The server leaves the description behind.
-	defer os.Remove(at + ".cfg")
+	defer to.Remove(h.Name + ".cfg")
 	for _, q := range []string{"ALTER TABLE " + name + " IMPORT TABLESPACE", "SET SESSION foreign_key_checks=1"} {
 		if _, err := s.Exec(ctx, q); err != nil {
 			return err
@@ -271,8 +275,7 @@ func (p *preparation) keep(ctx context.Context) error {
 }
 
 func (p *preparation) keepTable(ctx context.Context, s *target.Session, x *part) (err error) {
-	at := filepath.Join(p.cache.tables, x.Name)
-	st, err := os.Stat(at + ".ibd")
+	st, err := p.cache.tables.Lstat(x.Name + ".ibd")
 	if err != nil {
 		return err
 	}
@@ -288,11 +291,16 @@ func (p *preparation) keepTable(ctx context.Context, s *target.Session, x *part)
 		return err
 	}
 	defer os.RemoveAll(dir)
+	to, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
 	if _, err := s.Exec(ctx, "FLUSH TABLES "+schema.Quote(x.Name)+" FOR EXPORT"); err != nil {
 		return err
 	}
 	for _, suffix := range suffixes {
-		e.Files[suffix], err = copyFile(filepath.Join(dir, "table"+suffix), at+suffix, 0o600, func(int) error { return ctx.Err() })
+		e.Files[suffix], err = copyFile(to, "table"+suffix, p.cache.tables, x.Name+suffix, 0o600, func(int) error { return ctx.Err() })
 		if err != nil {
 			break
 		}

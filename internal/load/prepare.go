@@ -142,6 +142,7 @@ func newPreparation(t *target.Target, d Data, sink progress.Sink) (*preparation,
 }
 
 func (p *preparation) run(ctx context.Context) (err error) {
+	defer p.cache.close()
 	if err := p.survey(ctx); err != nil {
 		return err
 	}

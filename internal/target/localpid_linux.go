@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -48,15 +47,19 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 		if !found {
 			return 0, false
 		}
-		likely := []int{pidFile(t.facts.PidFile), tgid(tid)}
-		for _, p := range likely {
-			if p > 0 && runs(p, tid, t.facts.PidFile) && holds(p, inode, uid) {
-				return p, true
-			}
+		// Most often the thread tells, which saves looking through all processes.
+		if p := tgid(tid); p > 0 && runs(p, tid, t.facts.PidFile) && holds(p, inode, uid) {
+			return p, true
 		}
 		for _, p := range processes() {
-			if !slices.Contains(likely, p) && holdsSurely(p, inode) && runs(p, tid, t.facts.PidFile) {
+			if holdsSurely(p, inode) && runs(p, tid, t.facts.PidFile) {
 				return p, true
+			}
+			// Where another user's process cannot be looked into, the file that names it must say so.
+			if tid == 0 && holds(p, inode, uid) {
+				if yes, _ := inPidFile(p, t.facts.PidFile); yes {
+					return p, true
+				}
 			}
 		}
 	}
@@ -200,8 +203,8 @@ func runs(pid, tid int, file string) bool {
 		}
 		return false
 	}
-	if p := pidFile(file); p > 0 {
-		return p == pid
+	if yes, known := inPidFile(pid, file); known {
+		return yes
 	}
 	cmd, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
@@ -241,18 +244,6 @@ func statusField(file, name string) []string {
 		}
 	}
 	return nil
-}
-
-func pidFile(name string) int {
-	if !filepath.IsAbs(name) {
-		return 0
-	}
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return 0
-	}
-	p, _ := strconv.Atoi(strings.TrimSpace(string(b)))
-	return p
 }
 
 func processes() (pids []int) {

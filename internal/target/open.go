@@ -18,6 +18,7 @@ type Target struct {
 	vars      map[string]string
 	can       map[Capability]Answer
 	rawAnswer *atomic.Pointer[error] // whether Raw is out of the question, nil until it is known
+	process   *atomic.Pointer[process]
 }
 
 // poolSize bounds the connections for Dyno's own questions; sessions of a load come on top.
@@ -29,7 +30,7 @@ func Open(ctx context.Context, s Spec) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{spec: s, db: sql.OpenDB(c), rawAnswer: new(atomic.Pointer[error])}
+	t := &Target{spec: s, db: sql.OpenDB(c), rawAnswer: new(atomic.Pointer[error]), process: new(atomic.Pointer[process])}
 	t.db.SetMaxOpenConns(poolSize)
 	t.db.SetMaxIdleConns(poolSize / 2)
 	t.db.SetConnMaxIdleTime(time.Minute)

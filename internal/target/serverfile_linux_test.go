@@ -1,0 +1,237 @@
+package target
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"dyno/test/servers"
+)
+
+// bounded fails the test when f does not come back: the test that hangs would say less.
+func bounded(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		t.Fatalf("%s never ends", what)
+	}
+}
+
+// TestWhatTheServerNamesIsNoPipe: a server on this machine, here the test itself, names a pipe and a device as its pid file.
+func TestWhatTheServerNamesIsNoPipe(t *testing.T) {
+	pipe := t.TempDir() + "/pipe"
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{pipe, "/dev/tty", "relative", "/no/such", "/a\x00b", t.TempDir()} {
+		f := &fake{variables: map[string]string{"pid_file": name}}
+		addr := f.listen(t)
+		x, err := Open(t.Context(), spec(t, "mysql://u@"+addr+"/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bounded(t, "looking for the process of a server with pid_file="+name, func() {
+			if pid, ok := x.LocalPID(t.Context()); ok {
+				t.Errorf("pid_file=%s: the test is said to be server process %d", name, pid)
+			}
+		})
+		x.Close()
+	}
+	own := t.TempDir() + "/pid"
+	for text, want := range map[string]bool{itoa(os.Getpid()) + "\n": true, "1\n": false, itoa(os.Getpid()) + strings.Repeat(" ", maxPidFile) + "7": true} {
+		if err := os.WriteFile(own, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f := &fake{variables: map[string]string{"pid_file": own}}
+		x, err := Open(t.Context(), spec(t, "mysql://u@"+f.listen(t)+"/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, ok := x.LocalPID(t.Context())
+		if ok != want || ok && pid != os.Getpid() {
+			t.Errorf("pid file %q: %d %v", text, pid, ok)
+		}
+		x.Close()
+	}
+}
+
+func TestServerFile(t *testing.T) {
+	dir, me := t.TempDir(), os.Getpid()
+	write := func(name, text string) string {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, name)
+	}
+	link := func(to, name string) string {
+		t.Helper()
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, name)
+	}
+	read := func(pid int, name string) (string, error) {
+		f, err := openServerFile(pid, name)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		var b bytes.Buffer
+		_, err = b.ReadFrom(f)
+		return b.String(), err
+	}
+	opens := func(pid int, name string) {
+		t.Helper()
+		if got, err := read(pid, name); err != nil || got != "log" {
+			t.Errorf("%s: %q %v", name, got, err)
+		}
+	}
+	refuses := func(pid int, name, why string) {
+		t.Helper()
+		bounded(t, "opening "+name, func() {
+			if got, err := read(pid, name); err == nil || !strings.Contains(err.Error(), why) {
+				t.Errorf("%s: %q %v, want %q", name, got, err, why)
+			}
+		})
+	}
+	log := write("log", "log")
+	opens(me, log)
+	opens(me, "/.."+log)
+	opens(me, dir+"/.//../"+filepath.Base(dir)+"/log")
+	opens(me, link("log", "beside"))
+	opens(me, link(log, "absolute"))
+	opens(me, link("../"+filepath.Base(dir)+"/absolute", "twice"))
+	link("round", "round")
+	refuses(me, dir+"/round", "too many")
+	refuses(me, dir, "not a regular file")
+	refuses(me, dir+"/none", "no such file")
+	refuses(me, log+"/below", "not a directory")
+	refuses(me, "log", "not an absolute path")
+	pipe := dir + "/pipe"
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refuses(me, pipe, "not a regular file")
+	l, err := net.Listen("unix", dir+"/socket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	refuses(me, dir+"/socket", "not a regular file")
+	if os.Geteuid() != 0 {
+		return
+	}
+	refuses(me, "/dev/zero", "not a regular file")
+	other := write("other", "log")
+	if err := os.Chown(other, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	refuses(me, other, "belongs to user 65534")
+
+	// A server with a root of its own: its words mean nothing outside.
+	jail := t.TempDir()
+	if err := os.Mkdir(jail+"/etc", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	its := jailed(t, jail)
+	refuses(its, log, "no such file")
+	if err := os.WriteFile(jail+"/etc/passwd", []byte("log"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opens(its, "/etc/passwd")
+	opens(its, "/../../../etc/passwd")
+	for name, to := range map[string]string{"out": "/etc/passwd", "up": "../../../../../etc/passwd"} {
+		if err := os.Symlink(to, jail+"/"+name); err != nil {
+			t.Fatal(err)
+		}
+		opens(its, "/"+name)
+	}
+}
+
+// jailed starts a process with a root of its own: this test program once more, in TestJailed.
+func jailed(t *testing.T, root string) int {
+	t.Helper()
+	c := exec.Command("/proc/self/exe", "-test.run=^TestJailed$")
+	c.Env = append(os.Environ(), "DYNO_TEST_ROOT="+root)
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close(); c.Wait() })
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return c.Process.Pid
+}
+
+// TestJailed is the process of jailed: it waits for the end of the test.
+func TestJailed(t *testing.T) {
+	root := os.Getenv("DYNO_TEST_ROOT")
+	if root == "" {
+		return
+	}
+	if err := syscall.Chroot(root); err != nil {
+		t.Fatal(err)
+	}
+	os.Stdout.WriteString(".")
+	os.Stdin.Read(make([]byte, 1))
+}
+
+// TestOpenFile: the slow log of a real server, and again after the server was started again.
+func TestOpenFile(t *testing.T) {
+	s := servers.Start(t, "mariadb", "slow-query-log=ON", "slow-query-log-file=slow.log")
+	x := open(t, s, "root")
+	log := s.Dir + "/data/slow.log"
+	for range 2 {
+		f, err := x.OpenFile(t.Context(), log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		d, err := x.OpenDir(t.Context(), s.Dir+"/data")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Stat("slow.log"); err != nil {
+			t.Error(err)
+		}
+		d.Close()
+		if _, err := x.OpenDir(t.Context(), log); err == nil {
+			t.Error("a file passes for a directory")
+		}
+		s.Kill(t)
+		if _, err := x.OpenFile(t.Context(), log); !errors.Is(err, ErrElsewhere) {
+			t.Errorf("the server is gone: %v", err)
+		}
+		s.Launch(t)
+	}
+	if err := os.Chown(log, 65534, 65534); err == nil { // as root
+		if _, err := x.OpenFile(t.Context(), log); err == nil || !strings.Contains(err.Error(), "belongs to user 65534") {
+			t.Errorf("another's file: %v", err)
+		}
+	}
+	if err := os.Remove(log); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.OpenFile(t.Context(), log); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -15,6 +16,7 @@ import (
 type connector struct {
 	spec  Spec
 	inner driver.Connector
+	pin   *atomic.Pointer[pin] // of the target; nil where any server will do
 }
 
 // attempt collects what one connect leaves besides its result.
@@ -105,7 +107,7 @@ func newConnector(s Spec, settings map[string]string, role string) (*connector, 
 	if err != nil {
 		return nil, s.bad("prepare connections", err)
 	}
-	return &connector{s, inner}, nil
+	return &connector{spec: s, inner: inner}, nil
 }
 
 // Driver implements driver.Connector.
@@ -140,7 +142,13 @@ func (c *connector) connect(ctx context.Context) (conn driver.Conn, raw net.Conn
 	}()
 	conn, err = c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))
 	if err == nil {
-		return conn, a.conn, nil
+		if err = c.verify(tctx, conn); err == nil {
+			return conn, a.conn, nil
+		}
+		conn.Close()
+		if KindOf(err) == Elsewhere {
+			return nil, nil, err
+		}
 	}
 	if l := a.logged(); l != nil && classify(l) != Gone && errors.Is(err, mysql.ErrInvalidConn) {
 		err = l

@@ -38,11 +38,13 @@ const (
 	Denied                  // a privilege is missing, see Hint
 	Gone                    // the connection broke, the server died or threw it out
 	JumpFailed              // the jump host is not reached, or does not reach the server
+	Elsewhere               // another server answers than the one that the target was pinned to, see Target.Pin
 )
 
 var kindNames = [...]string{
 	"unknown", "bad target", "unsupported", "unknown host", "refused", "timeout", "not a server", "tls failed", "auth failed",
 	"no such database", "too many connections", "denied", "gone", "jump failed",
+	"elsewhere",
 }
 
 func (k Kind) String() string {
@@ -245,6 +247,8 @@ func hint(k Kind, err error, s *Spec) string {
 		return deniedHint(err)
 	case JumpFailed:
 		return "ssh must get to the jump host without asking anything, see ssh -o BatchMode=yes with the same host, and the jump host to the server's address"
+	case Elsewhere:
+		return "connect to one server by its own address, not through a balancer or a name that moves, and try again; if it was restarted, just try again"
 	case Gone:
 		return "the connection broke: the server stopped, crashed or killed it; its error log tells which"
 	}

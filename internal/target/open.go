@@ -19,6 +19,7 @@ type Target struct {
 	can       map[Capability]Answer
 	rawAnswer *atomic.Pointer[error] // whether Raw is out of the question, nil until it is known
 	process   *atomic.Pointer[process]
+	pin       *atomic.Pointer[pin] // nil until Pin
 }
 
 // poolSize bounds the connections for Dyno's own questions; sessions of a load come on top.
@@ -30,7 +31,11 @@ func Open(ctx context.Context, s Spec) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{spec: s, db: sql.OpenDB(c), rawAnswer: new(atomic.Pointer[error]), process: new(atomic.Pointer[process])}
+	t := &Target{
+		spec: s, db: sql.OpenDB(c), rawAnswer: new(atomic.Pointer[error]),
+		process: new(atomic.Pointer[process]), pin: new(atomic.Pointer[pin]),
+	}
+	c.pin = t.pin
 	t.db.SetMaxOpenConns(poolSize)
 	t.db.SetMaxIdleConns(poolSize / 2)
 	t.db.SetConnMaxIdleTime(time.Minute)

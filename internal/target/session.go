@@ -66,6 +66,7 @@ func (t *Target) Session(ctx context.Context, o SessionOptions) (*Session, error
 	if err != nil {
 		return nil, err
 	}
+	c.pin = t.pin
 	return c.session(ctx)
 }
 

@@ -9,4 +9,6 @@ const (
 
 // Statements returns the statements that targets send by themselves while others use them: when a session begins, and to find the
 // server's process. Digests of statements have lost the comment that marks them as Dyno's.
-func Statements() []string { return []string{askID, askThread, askThreadMariaDB} }
+func Statements() []string {
+	return append(append([]string{askID, askThread, askThreadMariaDB}, identities(false)...), identities(true)...)
+}

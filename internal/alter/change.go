@@ -1,6 +1,7 @@
 package alter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,11 +21,14 @@ type Change struct {
 	Lock string
 	// Blocking says that writers of the table may have to wait until the change is made: the server copies the table under LOCK=SHARED.
 	Blocking bool
-	// LockWait bounds each wait for the table's metadata lock, during which every new statement on the table waits too:
-	// 1 to 5 s in whole seconds, 2 s when zero.
+	// LockWait bounds each wait for the table's metadata lock before the server is at work, during which every new statement on the table
+	// waits too: 1 to 5 s in whole seconds, 2 s when zero.
 	LockWait time.Duration
 	// Attempts bounds how often the lock is tried for, 10 when zero.
 	Attempts int
+
+	last time.Duration // bounds the wait for the lock at the end, lastWait when zero
+	long time.Duration // a build that took longer is not repeated when it is lost, longBuild when zero
 }
 
 const (
@@ -32,6 +36,8 @@ const (
 	minLockWait     = time.Second
 	maxLockWait     = 5 * time.Second
 	defaultAttempts = 10
+	lastWait        = time.Minute
+	longBuild       = time.Minute
 )
 
 // complete fills what is left out and reports what cannot be.
@@ -48,6 +54,7 @@ func (c Change) complete() (Change, error) {
 	if c.Attempts == 0 {
 		c.Attempts = defaultAttempts
 	}
+	c.last, c.long = cmp.Or(c.last, lastWait), cmp.Or(c.long, longBuild)
 	c.Algorithm, c.Lock = strings.ToUpper(c.Algorithm), strings.ToUpper(c.Lock)
 	var errs []error
 	if c.Table.Table == "" || c.Table.Schema == "" {

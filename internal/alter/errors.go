@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"dyno/internal/target"
 )
@@ -14,7 +15,7 @@ type Why string
 const (
 	Refused   Why = "refused"    // the server would not do it at all
 	NotOnline Why = "not online" // the server can do it only by stopping writers
-	Locked    Why = "locked"     // the metadata lock was never free
+	Locked    Why = "locked"     // the metadata lock was not free
 	LogFull   Why = "log full"   // writers changed more during the change than the server keeps
 	Stopped   Why = "stopped"    // cancelled here, or killed by somebody
 	Lost      Why = "lost"       // the connection broke: only the server knows
@@ -23,7 +24,10 @@ const (
 // Error says why a change did not happen. It wraps a *target.Error, which says what to do.
 type Error struct {
 	Why Why
-	Err error
+	// Built is how long the server had worked on what it threw away because the metadata lock was not free at the end. It is set only for what is
+	// too long to be repeated without being asked for.
+	Built time.Duration
+	Err   error
 }
 
 func (e *Error) Error() string { return e.Err.Error() }
@@ -40,10 +44,19 @@ func WhyOf(err error) Why {
 	return ""
 }
 
+// BuiltOf returns Error.Built, 0 for other errors.
+func BuiltOf(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Built
+	}
+	return 0
+}
+
 // fail judges the error of an ALTER.
 // Numbers: https://dev.mysql.com/doc/mysql-errors/9.0/en/server-error-reference.html
 func fail(ctx context.Context, c Change, where string, err error) error {
-	e := &Error{Refused, nil}
+	e := &Error{Why: Refused}
 	t := &target.Error{Op: "alter " + c.Table.String(), Kind: target.KindOf(err), Target: "on " + where, Hint: target.HintOf(err), Err: err}
 	e.Err = t
 	n, ok := target.ServerErrorNumber(err)

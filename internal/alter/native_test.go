@@ -159,10 +159,20 @@ func TestNativeWaitsForTheMetadataLockInShortTurns(t *testing.T) {
 			}
 			c := change
 			c.LockWait, c.Attempts = time.Second, 2
+			eventually(t, "the transaction has the table for longer than the lock is waited for", func() bool {
+				hs, err := Holders(t.Context(), x, table, int(c.LockWait/time.Second))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return len(hs) == 1
+			})
 			var notes []string
-			began := time.Now()
+			alters, began := s.Status(t, "Com_alter_table"), time.Now()
 			err = Native(t.Context(), x, c, nil, func(n string) { notes = append(notes, n) })
 			took := time.Since(began)
+			if n := s.Status(t, "Com_alter_table") - alters; n != 0 {
+				t.Errorf("%d ALTER TABLE queued behind a transaction that was known to hold the table", n)
+			}
 			if WhyOf(err) != Locked || target.KindOf(err) != target.Timeout || !strings.Contains(err.Error(), fmt.Sprintf("thread %d (root@localhost)", id)) ||
 				!strings.Contains(target.HintOf(err), "end the transaction") {
 				t.Errorf("held: %v, %s", err, target.HintOf(err))
@@ -197,23 +207,35 @@ func TestNativeWaitsForTheMetadataLockInShortTurns(t *testing.T) {
 	}
 }
 
-func TestHoldersWithoutMetadataLocks(t *testing.T) {
-	s, x := start(t, "mariadb", 4, "default_time_zone=-03:00")
-	tx, err := s.DB(t, "").Begin()
-	if err != nil {
-		t.Fatal(err)
+// TestWithoutMetadataLocks has a server that does not show who holds them: the lock is waited for in the queue, for as short as was asked.
+func TestWithoutMetadataLocks(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			s, x := start(t, flavor, 4, "default_time_zone=-03:00", "performance_schema_instrument=wait/lock/metadata/sql/mdl=OFF")
+			tx, err := s.DB(t, "").Begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tx.Rollback()
+			if _, err := tx.Exec("UPDATE " + table.SQL() + " SET a = 7 WHERE id = 1"); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the transaction is seen", func() bool {
+				hs, err := Holders(t.Context(), x, table, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return len(hs) == 1 && !hs[0].Sure && hs[0].Sec < 60 && strings.Contains(hs[0].String(), "perhaps on another table")
+			})
+			c := change
+			c.LockWait, c.Attempts = time.Second, 1
+			alters := s.Status(t, "Com_alter_table")
+			err = Native(t.Context(), x, c, nil, nil)
+			if n := s.Status(t, "Com_alter_table") - alters; n != 1 || WhyOf(err) != Locked || !strings.Contains(err.Error(), "not free within 1s, held by thread") {
+				t.Errorf("%d ALTER TABLE, %v", n, err)
+			}
+		})
 	}
-	defer tx.Rollback()
-	if _, err := tx.Exec("UPDATE " + table.SQL() + " SET a = 7 WHERE id = 1"); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the transaction is seen", func() bool {
-		hs, err := Holders(t.Context(), x, table, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(hs) == 1 && !hs[0].Sure && hs[0].Sec < 60 && strings.Contains(hs[0].String(), "perhaps on another table")
-	})
 }
 
 func TestCancelKillsTheChange(t *testing.T) {

@@ -157,6 +157,7 @@ var siblings = map[string]string{
 	"internal/reading -> internal/event":         "a reading is made of the other values",
 	"internal/exposition -> internal/metric":     "samples in Prometheus' text format",
 	"internal/target -> internal/tunnel":         "a URL may name a jump host",
+	"internal/target -> internal/host":           "the kernel says whose socket is at the other end of a connection",
 	"internal/advise/index -> internal/advise":   "rules share one view of the snapshot",
 	"internal/advise/schema -> internal/advise":  "rules share one view of the snapshot",
 	"internal/advise/config -> internal/advise":  "rules share one view of the snapshot",

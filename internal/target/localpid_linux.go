@@ -5,13 +5,13 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 
+	"dyno/internal/host"
 	"dyno/internal/tunnel"
 )
 
@@ -43,10 +43,11 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 		}
 		return pid, pid > 0 && runs(pid, tid, t.facts.PidFile)
 	case *net.TCPConn:
-		inode, uid, found := serverSocket(conn)
+		far, found := host.PeerSocket(conn)
 		if !found {
 			return 0, false
 		}
+		inode, uid := far.Inode, strconv.Itoa(far.UID)
 		// Most often the thread tells, which saves looking through all processes.
 		if p := tgid(tid); p > 0 && runs(p, tid, t.facts.PidFile) && holds(p, inode, uid) {
 			return p, true
@@ -98,57 +99,6 @@ func peer(c *net.UnixConn) (pid int) {
 		}
 	})
 	return pid
-}
-
-// serverSocket finds the other end of a TCP connection among this machine's sockets.
-func serverSocket(c *net.TCPConn) (inode, uid string, found bool) {
-	near, ok1 := c.LocalAddr().(*net.TCPAddr)
-	far, ok2 := c.RemoteAddr().(*net.TCPAddr)
-	if !ok1 || !ok2 {
-		return "", "", false
-	}
-	a, b := plain(far.AddrPort()), plain(near.AddrPort())
-	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(text)) {
-			f := strings.Fields(line) // sl local remote st queues timer retransmits uid timeout inode …
-			if len(f) < 10 {
-				continue
-			}
-			local, ok1 := kernelAddr(f[1])
-			remote, ok2 := kernelAddr(f[2])
-			if ok1 && ok2 && local == a && remote == b {
-				return f[9], f[7], true
-			}
-		}
-	}
-	return "", "", false
-}
-
-func plain(a netip.AddrPort) netip.AddrPort {
-	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
-}
-
-// kernelAddr reads an address of /proc/net/tcp: words of 32 bits in the machine's order, in hexadecimal, a colon, the port.
-func kernelAddr(text string) (netip.AddrPort, bool) {
-	addr, port, ok := strings.Cut(text, ":")
-	p, err := strconv.ParseUint(port, 16, 16)
-	if !ok || err != nil || len(addr) != 8 && len(addr) != 32 {
-		return netip.AddrPort{}, false
-	}
-	var b []byte
-	for i := 0; i < len(addr); i += 8 {
-		w, err := strconv.ParseUint(addr[i:i+8], 16, 32)
-		if err != nil {
-			return netip.AddrPort{}, false
-		}
-		b = append(b, byte(w), byte(w>>8), byte(w>>16), byte(w>>24)) // little-endian, as all machines that Dyno is built for
-	}
-	ip, _ := netip.AddrFromSlice(b)
-	return plain(netip.AddrPortFrom(ip, uint16(p))), true
 }
 
 // holdsSurely reports whether a process has the socket open.

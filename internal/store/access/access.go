@@ -41,7 +41,7 @@ type Store struct {
 }
 
 // Open opens the file at path. When there is none it succeeds, there are no users, and the first write creates it. Errors: ErrCorrupt,
-// ErrNewer, ErrForeign, ErrBusy, ErrDenied.
+// ErrNewer, ErrForeign, ErrBusy, ErrDenied. A file that was lost can be opened, to add users again; see HasUsers.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -60,6 +60,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if _, err := s.file.DB(ctx, false); err != nil {
 		return nil, explain("open users", path, err)
 	}
+	s.keepMarker(ctx)
 	return s, nil
 }
 

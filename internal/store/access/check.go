@@ -44,6 +44,9 @@ func Check(ctx context.Context, path string) (Report, error) {
 		if err := sqlitefile.Orphan(path); err != nil {
 			problem("%v", err)
 		}
+		if marked(path) {
+			problem("%v", ErrLost)
+		}
 		return r, nil
 	} else if err != nil {
 		return r, explain("check users", path, err)

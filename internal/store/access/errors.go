@@ -28,6 +28,7 @@ var (
 	ErrBusy    = sqlitefile.ErrBusy
 	ErrFull    = sqlitefile.ErrFull
 	ErrDenied  = sqlitefile.ErrDenied
+	ErrLost    = errors.New("lost: there were users, and the file that has them is gone or empty")
 )
 
 // PauseError is the answer to a login that comes too soon after failed ones. Nothing was checked.
@@ -47,6 +48,14 @@ var hints = sqlitefile.Hints{
 	Corrupt: "nobody is let in meanwhile and nothing was changed: put a backup in its place, or move this file and those of the same " +
 		"name with -wal and -shm aside, which forgets all users, tokens and the audit log",
 	Full: "nothing of this step was written: free some space and try again",
+}
+
+// lost is the failure of a file that is gone: a restored home or a cleaned one must not open the door to all.
+func lost(op, path string) error {
+	return &Error{
+		Op: op, Path: path, Kind: ErrLost, Err: ErrLost,
+		Hint: "nobody is let in meanwhile: put a backup in its place, or add the users again on this machine with `dyno user add NAME`",
+	}
 }
 
 // explain turns what SQLite and the file system say into an Error with a hint. nil and an answer stay what they are.

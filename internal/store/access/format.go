@@ -28,6 +28,14 @@ CREATE TRIGGER audit_kept BEFORE DELETE ON audit WHEN CASE OLD.kind
 	ELSE (SELECT count(*) FROM audit WHERE kind = OLD.kind AND id > OLD.id) < 20000 END
 	BEGIN SELECT RAISE(ABORT, 'the audit log is append only'); END;
 `},
+		{Name: "sessions of no user, opened by the first-run link", SQL: `
+ALTER TABLE session RENAME TO session_1;
+CREATE TABLE session (hash BLOB PRIMARY KEY, id TEXT NOT NULL UNIQUE, user TEXT REFERENCES user (name) ON DELETE CASCADE,
+	created INTEGER NOT NULL, seen INTEGER NOT NULL, address TEXT NOT NULL, agent TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO session SELECT * FROM session_1;
+DROP TABLE session_1;
+CREATE INDEX session_user ON session (user, created);
+`},
 	},
 }
 

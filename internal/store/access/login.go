@@ -54,6 +54,11 @@ func (s *Store) verify(ctx context.Context, name, password string, from From) (p
 	if CheckName(name) != nil || len(password) > MaxPassword { // nobody has these
 		name, password = "", ""
 	}
+	if s.logins.left(name, from.Address, s.o.Now()) > 0 {
+		if err := s.recognize(ctx, name, from.Address); err != nil {
+			return "", err
+		}
+	}
 	if wait := s.logins.left(name, from.Address, s.o.Now()); wait > 0 {
 		return "", &PauseError{Left: wait}
 	}
@@ -89,6 +94,20 @@ func (s *Store) verify(ctx context.Context, name, password string, from From) (p
 	return phc, nil
 }
 
+// recognize has the throttle know a name at an address that it has a session from, which was opened before this process began.
+func (s *Store) recognize(ctx context.Context, name, address string) error {
+	var created int64
+	err := s.row(ctx, "read sessions of "+name, "SELECT created FROM session WHERE user = ? AND address = ? LIMIT 1",
+		[]any{name, clip(address, 64)}, []any{&created})
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		s.logins.know(name, address)
+	}
+	return err
+}
+
 // renew gives a password that has the hash was another hash and returns it. Where the hash was changed meanwhile it stays, and the
 // password must have that one.
 func (s *Store) renew(ctx context.Context, name, password, was string) (is string, err error) {
@@ -115,51 +134,36 @@ func (s *Store) renew(ctx context.Context, name, password, was string) (is strin
 // firstLife is how long a first-run token lets somebody in.
 const firstLife = 24 * time.Hour
 
-// FirstToken makes the token that lets the first operator in, in place of any earlier one. It fails with ErrExists when there are users.
+// FirstToken makes the token that lets the first operator in, in place of any earlier one. Errors: ErrExists when there are
+// users, ErrLost.
 func (s *Store) FirstToken(ctx context.Context) (string, error) {
 	secret := newSecret()
-	err := s.write(ctx, "make first-run token", func(tx *sql.Tx) error {
-		var users int
-		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM user").Scan(&users); err != nil {
-			return err
-		}
-		if users > 0 {
-			return fmt.Errorf("users: %w", ErrExists)
-		}
-		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO first VALUES (1, ?, ?)", digest(secret), millis(s.o.Now().Add(firstLife)))
+	some, err := s.HasUsers(ctx)
+	if err == nil && some {
+		err = fmt.Errorf("users: %w", ErrExists)
+	}
+	if err != nil {
+		return "", err
+	}
+	err = s.write(ctx, "make first-run token", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO first SELECT 1, ?, ? WHERE NOT EXISTS (SELECT 1 FROM user)",
+			digest(secret), millis(s.o.Now().Add(firstLife)))
 		return err
 	})
 	return secret, err
 }
 
-// LoginFirst uses up the first-run token: it adds the first operator, writes that into the audit log in the same transaction, and opens a
-// session. Errors: ErrFirst, ErrInvalid (the token is still good then), *PauseError.
+// LoginFirst uses up the first-run token: it adds the first operator, writes that into the audit log in the same transaction, and
+// opens a session. Errors: ErrFirst, ErrInvalid (the token is still good then), *PauseError.
 func (s *Store) LoginFirst(ctx context.Context, token, name, password string, from From) (Session, error) {
-	const ask = "SELECT 1 FROM first WHERE hash = ? AND expires > ? AND NOT EXISTS (SELECT 1 FROM user)"
-	var one int
-	err := s.row(ctx, "log in for the first time", ask, []any{digest(token), millis(s.o.Now())}, []any{&one})
-	wrong := errors.Is(err, ErrNotFound)
-	if err != nil && !wrong {
+	if err := s.checkFirst(ctx, token, from); err != nil {
 		return Session{}, err
 	}
-	if wait := s.logins.begin("", from.Address, s.o.Now()); wait > 0 { // by address alone: a name that all share would be held up by anybody
-		return Session{}, &PauseError{Left: wait}
-	}
-	if wrong {
-		return Session{}, ErrFirst
-	}
-	s.logins.succeed("", from.Address, s.o.Now())
 	hash, err := s.newHash(ctx, name, Operator, password)
 	if err != nil {
 		return Session{}, err
 	}
-	err = s.write(ctx, "log in for the first time", func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, ask, digest(token), millis(s.o.Now())).Scan(&one) // of two at the same time one wins
-		if errors.Is(err, sql.ErrNoRows) {
-			return ErrFirst
-		} else if err != nil {
-			return err
-		}
+	err = s.useFirst(ctx, s.writeUser, token, func(tx *sql.Tx) error {
 		if err := s.insertUser(ctx, tx, name, Operator, hash); err != nil {
 			return err
 		}
@@ -172,4 +176,52 @@ func (s *Store) LoginFirst(ctx context.Context, token, name, password string, fr
 		return Session{}, err
 	}
 	return s.openSession(ctx, name, hash, from)
+}
+
+// LoginLocal uses up the first-run token for a session of Local, which adds no user and ends with the first one. It is for whoever
+// can read what serve prints on the machine. Errors: ErrFirst, *PauseError.
+func (s *Store) LoginLocal(ctx context.Context, token string, from From) (Session, error) {
+	if err := s.checkFirst(ctx, token, from); err != nil {
+		return Session{}, err
+	}
+	x := s.newSession(Local, from)
+	err := s.useFirst(ctx, s.write, token, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM first"); err != nil {
+			return err
+		}
+		return s.putSession(ctx, tx, x, nil)
+	})
+	return x, err
+}
+
+const askFirst = "SELECT 1 FROM first WHERE hash = ? AND expires > ? AND NOT EXISTS (SELECT 1 FROM user)"
+
+// checkFirst looks whether a first-run token is the right one. Only wrong ones are counted and held up, by address alone: nobody
+// guesses 256 bits, and whoever has the right one is not kept out by those who try.
+func (s *Store) checkFirst(ctx context.Context, token string, from From) error {
+	var one int
+	err := s.row(ctx, "log in for the first time", askFirst, []any{digest(token), millis(s.o.Now())}, []any{&one})
+	if !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if wait := s.logins.begin("", from.Address, s.o.Now()); wait > 0 {
+		return &PauseError{Left: wait}
+	}
+	return ErrFirst
+}
+
+// useFirst does something with a first-run token: of two at the same time one wins.
+func (s *Store) useFirst(ctx context.Context, write func(context.Context, string, func(*sql.Tx) error) error, token string,
+	do func(*sql.Tx) error,
+) error {
+	return write(ctx, "log in for the first time", func(tx *sql.Tx) error {
+		var one int
+		err := tx.QueryRowContext(ctx, askFirst, digest(token), millis(s.o.Now())).Scan(&one)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrFirst
+		} else if err != nil {
+			return err
+		}
+		return do(tx)
+	})
 }

@@ -367,3 +367,41 @@ func TestOnlyTwoHashesAtATime(t *testing.T) {
 		t.Fatal("it waited without an end")
 	}
 }
+
+// TestASessionMakesAnAddressKnown: a name that has a session from an address is known there to the next process too.
+func TestASessionMakesAnAddressKnown(t *testing.T) {
+	s, c := staffed(t)
+	ctx := t.Context()
+	login(t, s, "anna")
+	next, err := Open(ctx, s.Path(), Options{Now: c.now})
+	ok(t, err)
+	defer next.Close()
+	for i := range 3 * freeByAddress {
+		next.logins.begin(fmt.Sprint("stranger", i), here.Address, c.now())
+	}
+	var pause *PauseError
+	if _, err := next.Login(ctx, "ben", good, here); !errors.As(err, &pause) {
+		t.Errorf("a name that never logged in there: %v", err)
+	}
+	_, err = next.Login(ctx, "anna", good, here)
+	ok(t, err)
+}
+
+// TestTheRightFirstRunTokenIsNotHeldUp: strangers who guess at the token do not keep out whoever has it.
+func TestTheRightFirstRunTokenIsNotHeldUp(t *testing.T) {
+	s, _ := store(t)
+	ctx := t.Context()
+	token, err := s.FirstToken(ctx)
+	ok(t, err)
+	var pause *PauseError
+	for range 3 * freeByAddress {
+		if _, err = s.LoginFirst(ctx, "guess", "eve", good, here); errors.As(err, &pause) {
+			break
+		}
+	}
+	if pause == nil {
+		t.Fatalf("guessing is not slow: %v", err)
+	}
+	_, err = s.LoginFirst(ctx, token, "anna", good, here)
+	ok(t, err)
+}

@@ -10,6 +10,14 @@ import (
 // maxSessions is how many sessions one user has at most; the oldest ends for a new one.
 const maxSessions = 20
 
+// Local is the name of those who are let in without users, by the first-run link or as Dyno's own account of the machine.
+const Local = "local"
+
+// holder joins a session with who holds it: its user, or Local while there are no users.
+const holder = ` FROM (SELECT s.*, coalesce(u.name, '` + Local + `') AS name, coalesce(u.role, '` + string(Operator) + `') AS role
+	FROM session s LEFT JOIN user u ON u.name = s.user
+	WHERE s.user IS NOT NULL OR NOT EXISTS (SELECT 1 FROM user))`
+
 // seenEvery is how exactly the last request of a session or token is known: a write for each request would cost more than the answer.
 const seenEvery = time.Minute
 
@@ -47,11 +55,7 @@ type Identity struct {
 // openSession opens a session for a user whose password was found to have the hash phc. Its secret is always a new one. ErrWrong: the
 // password is another one by now, and whoever changed it ended all sessions but this one that was not there yet.
 func (s *Store) openSession(ctx context.Context, user, phc string, from From) (Session, error) {
-	now := s.o.Now()
-	x := Session{
-		ID: newID("s-"), User: user, Created: now, Seen: now, Secret: newSecret(),
-		Address: clip(from.Address, 64), Agent: clip(from.Agent, 200),
-	}
+	x := s.newSession(user, from)
 	err := s.write(ctx, "open session of "+user, func(tx *sql.Tx) error {
 		var same bool
 		err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM user WHERE name = ? AND password = ?)", user, phc).Scan(&same)
@@ -61,17 +65,33 @@ func (s *Store) openSession(ctx context.Context, user, phc string, from From) (S
 		case !same:
 			return ErrWrong
 		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM session WHERE seen <= ? OR created <= ?", millis(now.Add(-s.o.Idle)), millis(now.Add(-s.o.Absolute))); err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, "DELETE FROM session WHERE id IN (SELECT id FROM session WHERE user = ? ORDER BY created DESC, id LIMIT -1 OFFSET ?)", user, maxSessions-1)
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?)", digest(x.Secret), x.ID, user, millis(now), millis(now), x.Address, x.Agent)
-		return err
+		return s.putSession(ctx, tx, x, user)
 	})
 	return x, err
+}
+
+func (s *Store) newSession(user string, from From) Session {
+	now := s.o.Now()
+	return Session{
+		ID: newID("s-"), User: user, Created: now, Seen: now, Secret: newSecret(),
+		Address: clip(from.Address, 64), Agent: clip(from.Agent, 200),
+	}
+}
+
+// putSession stores a session for a user, or for nil, for whom it lasts no longer than there are no users.
+func (s *Store) putSession(ctx context.Context, tx *sql.Tx, x Session, user any) error {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM session WHERE seen <= ? OR created <= ?",
+		millis(x.Created.Add(-s.o.Idle)), millis(x.Created.Add(-s.o.Absolute))); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, "DELETE FROM session WHERE id IN (SELECT id FROM session WHERE user IS ? ORDER BY created DESC, id LIMIT -1 OFFSET ?)",
+		user, maxSessions-1)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?)",
+		digest(x.Secret), x.ID, user, millis(x.Created), millis(x.Created), x.Address, x.Agent)
+	return err
 }
 
 // BySession returns who a session's secret belongs to and counts the request as a sign of life. ErrNotFound: there is no such session,
@@ -82,7 +102,7 @@ func (s *Store) BySession(ctx context.Context, secret string) (Identity, error) 
 	}
 	i := Identity{Kind: ByLogin, hash: digest(secret), CSRF: csrfOf(secret)}
 	var created, seen int64
-	err := s.row(ctx, "read session", "SELECT s.id, u.name, u.role, s.created, s.seen FROM session s JOIN user u ON u.name = s.user WHERE s.hash = ?",
+	err := s.row(ctx, "read session", "SELECT id, name, role, created, seen"+holder+" WHERE hash = ?",
 		[]any{i.hash}, []any{&i.ID, &i.Name, &i.Role, &created, &seen})
 	if err != nil {
 		return Identity{}, err
@@ -122,7 +142,7 @@ func (s *Store) Alive(ctx context.Context, i Identity) (bool, error) {
 	over := false
 	switch i.Kind {
 	case ByLogin:
-		err = s.row(ctx, "read session", "SELECT u.role, s.created, s.seen FROM session s JOIN user u ON u.name = s.user WHERE s.hash = ?", []any{i.hash}, []any{&role, &created, &seen})
+		err = s.row(ctx, "read session", "SELECT role, created, seen"+holder+" WHERE hash = ?", []any{i.hash}, []any{&role, &created, &seen})
 		over = err == nil && s.over(created, seen, s.o.Now())
 	case ByAPIToken:
 		err = s.row(ctx, "read token", "SELECT role, expires FROM token WHERE hash = ?", []any{i.hash}, []any{&role, &seen})
@@ -144,14 +164,14 @@ func (s *Store) Sessions(ctx context.Context, user string) ([]Session, error) {
 		err := r.Scan(&x.ID, &x.User, &created, &seen, &x.Address, &x.Agent)
 		x.Created, x.Seen = moment(created), moment(seen)
 		return err
-	}, "SELECT id, user, created, seen, address, agent FROM session WHERE (?1 = '' OR user = ?1) AND seen > ?2 AND created > ?3 ORDER BY created DESC, id",
+	}, "SELECT id, name, created, seen, address, agent"+holder+" WHERE (?1 = '' OR name = ?1) AND seen > ?2 AND created > ?3 ORDER BY created DESC, id",
 		user, millis(now.Add(-s.o.Idle)), millis(now.Add(-s.o.Absolute)))
 }
 
 // EndSession ends the session of that id. With a user it must be one of that user's. ErrNotFound when there is none.
 func (s *Store) EndSession(ctx context.Context, id, user string) error {
 	return s.write(ctx, "end session", func(tx *sql.Tx) error {
-		r, err := tx.ExecContext(ctx, "DELETE FROM session WHERE id = ?1 AND (?2 = '' OR user = ?2)", id, user)
+		r, err := tx.ExecContext(ctx, "DELETE FROM session WHERE id = ?1 AND (?2 = '' OR coalesce(user, '"+Local+"') = ?2)", id, user)
 		return touched(r, err, "session")
 	})
 }
@@ -159,7 +179,7 @@ func (s *Store) EndSession(ctx context.Context, id, user string) error {
 // EndSessions ends all sessions of a user.
 func (s *Store) EndSessions(ctx context.Context, user string) error {
 	return s.write(ctx, "end sessions of "+user, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM session WHERE user = ?", user)
+		_, err := tx.ExecContext(ctx, "DELETE FROM session WHERE coalesce(user, '"+Local+"') = ?", user)
 		return err
 	})
 }

@@ -111,3 +111,43 @@ func TestSessionsAreBounded(t *testing.T) {
 	_, err = s.BySession(t.Context(), first.Secret)
 	want(t, err, ErrNotFound)
 }
+
+// TestSessionsOfNoUser: the first-run token opens a session without a user, once; it ends as sessions do, and with the first user.
+func TestSessionsOfNoUser(t *testing.T) {
+	s, c := store(t)
+	ctx := t.Context()
+	open := func() Session {
+		t.Helper()
+		token, err := s.FirstToken(ctx)
+		ok(t, err)
+		x, err := s.LoginLocal(ctx, token, here)
+		ok(t, err)
+		_, err = s.LoginLocal(ctx, token, here)
+		want(t, err, ErrFirst)
+		return x
+	}
+	x := open()
+	i, err := s.BySession(ctx, x.Secret)
+	if err != nil || i.Name != Local || i.Role != Operator || i.Kind != ByLogin || i.CSRF == "" {
+		t.Fatalf("%+v, %v", i, err)
+	}
+	if all, err := s.Sessions(ctx, Local); err != nil || len(all) != 1 || all[0].User != Local {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	ok(t, s.EndSession(ctx, x.ID, Local))
+	_, err = s.BySession(ctx, x.Secret)
+	want(t, err, ErrNotFound)
+
+	x = open()
+	c.pass(Idle)
+	_, err = s.BySession(ctx, x.Secret)
+	want(t, err, ErrNotFound)
+
+	x = open()
+	ok(t, s.AddUser(ctx, "anna", Operator, good))
+	if alive, err := s.Alive(ctx, i); alive || err != nil {
+		t.Fatal(alive, err)
+	}
+	_, err = s.BySession(ctx, x.Secret)
+	want(t, err, ErrNotFound)
+}

@@ -6,8 +6,9 @@ import (
 )
 
 // Pauses between logins. A name has a few free tries, then each failure doubles the pause until the next try; an address has more, for
-// many people may share one, and its pause grows further. A name is never shut for longer than a minute at a time, and from an address
-// that logged in with it before it has a count of its own: a stranger who fails on purpose does not keep the owner out.
+// many people may share one, and its pause grows further. A name is never shut for longer than a minute at a time. At an address
+// that it logged in from before it has a count of its own, and that one alone: a stranger who fails on purpose, under other names
+// at the same address or under this one elsewhere, does not keep the owner out.
 const (
 	freeByName    = 4
 	freeByAddress = 12
@@ -21,7 +22,7 @@ const (
 type throttle struct {
 	mu     sync.Mutex
 	counts map[string]*count
-	known  map[string]time.Time // "name address" that logged in since the start, and when
+	known  map[string]bool // "name address" that logged in before
 }
 
 type count struct {
@@ -31,7 +32,7 @@ type count struct {
 }
 
 func newThrottle() *throttle {
-	return &throttle{counts: map[string]*count{}, known: map[string]time.Time{}}
+	return &throttle{counts: map[string]*count{}, known: map[string]bool{}}
 }
 
 // pauseOf is how long after the nth failure nothing is tried.
@@ -48,16 +49,23 @@ func pauseOf(failed, free int, most time.Duration) time.Duration {
 	return min(d, most)
 }
 
-// keys are what a try counts for. Without a name it is the address alone, and byName is "".
-func (t *throttle) keys(name, address string) (byName, byAddress string) {
-	byAddress = "a " + address
-	if name == "" {
-		return "", byAddress
+// keys are what a try counts for, each with how many tries are free and how long its pauses are at most: a name known at an
+// address has one of its own, without a name it is the address alone.
+func (t *throttle) keys(name, address string) []key {
+	byAddress := key{"a " + address, freeByAddress, mostByAddress}
+	switch {
+	case name == "":
+		return []key{byAddress}
+	case t.known[name+" "+address]:
+		return []key{{"k " + name + " " + address, freeByName, mostByName}}
 	}
-	if _, ok := t.known[name+" "+address]; ok {
-		return "k " + name + " " + address, byAddress
-	}
-	return "n " + name, byAddress
+	return []key{{"n " + name, freeByName, mostByName}, byAddress}
+}
+
+type key struct {
+	name string
+	free int
+	most time.Duration
 }
 
 // left tells how long to wait yet until a try, or 0. It counts none.
@@ -68,11 +76,10 @@ func (t *throttle) left(name, address string, now time.Time) time.Duration {
 }
 
 func (t *throttle) wait(name, address string, now time.Time) (wait time.Duration) {
-	byName, byAddress := t.keys(name, address)
-	for _, k := range []string{byName, byAddress} {
-		if c := t.counts[k]; c != nil {
+	for _, k := range t.keys(name, address) {
+		if c := t.counts[k.name]; c != nil {
 			if now.Sub(c.last) > forgetAfter {
-				delete(t.counts, k)
+				delete(t.counts, k.name)
 			} else {
 				wait = max(wait, c.until.Sub(now))
 			}
@@ -89,21 +96,16 @@ func (t *throttle) begin(name, address string, now time.Time) time.Duration {
 	if wait := t.wait(name, address, now); wait > 0 {
 		return wait
 	}
-	byName, byAddress := t.keys(name, address)
 	t.shrink(now)
-	fail := func(k string, free int, most time.Duration) {
-		c := t.counts[k]
+	for _, k := range t.keys(name, address) {
+		c := t.counts[k.name]
 		if c == nil {
 			c = &count{}
-			t.counts[k] = c
+			t.counts[k.name] = c
 		}
 		c.failed++
-		c.last, c.until = now, now.Add(pauseOf(c.failed, free, most))
+		c.last, c.until = now, now.Add(pauseOf(c.failed, k.free, k.most))
 	}
-	if byName != "" {
-		fail(byName, freeByName, mostByName)
-	}
-	fail(byAddress, freeByAddress, mostByAddress)
 	return 0
 }
 
@@ -112,22 +114,32 @@ func (t *throttle) begin(name, address string, now time.Time) time.Duration {
 func (t *throttle) succeed(name, address string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	byName, byAddress := t.keys(name, address)
-	delete(t.counts, byName)
-	if c := t.counts[byAddress]; c != nil {
-		if c.failed--; c.failed <= 0 {
-			delete(t.counts, byAddress)
-		} else {
-			c.until = now.Add(pauseOf(c.failed, freeByAddress, mostByAddress))
+	for _, k := range t.keys(name, address) {
+		c := t.counts[k.name]
+		switch {
+		case c == nil:
+		case k.most == mostByName || c.failed <= 1:
+			delete(t.counts, k.name)
+		default:
+			c.failed--
+			c.until = now.Add(pauseOf(c.failed, k.free, k.most))
 		}
 	}
-	if name == "" {
-		return
-	}
+	t.remember(name, address)
+}
+
+// know remembers that a name logged in from an address.
+func (t *throttle) know(name, address string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.remember(name, address)
+}
+
+func (t *throttle) remember(name, address string) {
 	if len(t.known) >= maxCounts {
 		clear(t.known)
 	}
-	t.known[name+" "+address] = now
+	t.known[name+" "+address] = true
 }
 
 // shrink keeps what is remembered bounded: the oldest go, but those that pause now stay as long as there is room at all.

@@ -129,3 +129,26 @@ func TestMemoryOfTheThrottleIsBounded(t *testing.T) {
 		t.Fatalf("%d counts, %d known", len(x.counts), len(x.known))
 	}
 }
+
+// TestStrangersAtTheSameAddressDoNotKeepTheOwnerOut: a dozen wrong names from an address hold up whoever never logged in there, and
+// nobody who did. Guessing the known name's password there is slow all the same.
+func TestStrangersAtTheSameAddressDoNotKeepTheOwnerOut(t *testing.T) {
+	x := newThrottle()
+	x.begin("anna", "127.0.0.1", noon)
+	x.succeed("anna", "127.0.0.1", noon)
+	for i := range 500 {
+		x.begin(fmt.Sprint("stranger", i), "127.0.0.1", noon.Add(time.Duration(i)*time.Second))
+	}
+	at := noon.Add(500 * time.Second)
+	if w := x.begin("ben", "127.0.0.1", at); w <= 0 {
+		t.Error("whoever never logged in there waits for nothing")
+	}
+	if w := x.begin("anna", "127.0.0.1", at); w != 0 {
+		t.Errorf("the owner waits for %v", w)
+	}
+	x.succeed("anna", "127.0.0.1", at)
+	same := func(s string) func(int) string { return func(int) string { return s } }
+	if n := guess(x, same("anna"), same("127.0.0.1"), 6*time.Hour); n > 6*60+20 {
+		t.Errorf("%d tries in six hours", n)
+	}
+}

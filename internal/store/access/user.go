@@ -17,12 +17,15 @@ type User struct {
 	Seen    time.Time `json:"seen,omitzero"`    // of the newest session that is left
 }
 
-// HasUsers reports whether there is any user.
+// HasUsers reports whether there is any user. ErrLost: there is none, but there were.
 func (s *Store) HasUsers(ctx context.Context) (bool, error) {
 	var some bool
 	err := s.row(ctx, "read users", "SELECT EXISTS (SELECT 1 FROM user)", nil, []any{&some})
 	if errors.Is(err, ErrNotFound) {
-		return false, nil
+		err = nil
+	}
+	if err == nil && !some && marked(s.path) {
+		err = lost("read users", s.path)
 	}
 	return some, err
 }
@@ -43,7 +46,22 @@ func (s *Store) AddUser(ctx context.Context, name string, role Role, password st
 	if err != nil {
 		return fmt.Errorf("add user: %w", err)
 	}
-	return s.write(ctx, "add user "+name, func(tx *sql.Tx) error { return s.insertUser(ctx, tx, name, role, hash) })
+	return s.writeUser(ctx, "add user "+name, func(tx *sql.Tx) error { return s.insertUser(ctx, tx, name, role, hash) })
+}
+
+// writeUser is write for what adds a user: the marker is there before the user is, and not left behind when none was added.
+func (s *Store) writeUser(ctx context.Context, op string, do func(*sql.Tx) error) error {
+	made := false
+	err := s.write(ctx, op, func(tx *sql.Tx) (err error) {
+		if err = do(tx); err == nil {
+			made, err = s.mark()
+		}
+		return err
+	})
+	if err != nil && made {
+		err = errors.Join(err, s.unmark())
+	}
+	return err
 }
 
 // newHash checks what a new user would be and returns the hash of the password.
@@ -127,16 +145,24 @@ func (s *Store) SetRole(ctx context.Context, name string, role Role) error {
 	})
 }
 
-// RemoveUser removes a user and ends the sessions. The last operator goes only as the last user and with last true: where no login is
-// needed without users, everybody on this machine may do everything then. Errors: ErrNotFound, ErrLastOperator.
+// RemoveUser removes a user and ends the sessions. The last operator goes only as the last user and with last true: nobody
+// needs a login then who has Dyno's own account of this machine. Errors: ErrNotFound, ErrLastOperator.
 func (s *Store) RemoveUser(ctx context.Context, name string, last bool) error {
-	return s.write(ctx, "remove user "+name, func(tx *sql.Tx) error {
+	left := 0
+	err := s.write(ctx, "remove user "+name, func(tx *sql.Tx) error {
 		r, err := tx.ExecContext(ctx, "DELETE FROM user WHERE name = ?", name)
 		if err := touched(r, err, "user "+name); err != nil {
 			return err
 		}
-		return operatorLeft(ctx, tx, last)
+		if err := operatorLeft(ctx, tx, last); err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, "SELECT count(*) FROM user").Scan(&left)
 	})
+	if err == nil && left == 0 {
+		err = explain("remove user "+name, s.path, s.unmark())
+	}
+	return err
 }
 
 func operatorLeft(ctx context.Context, tx *sql.Tx, orNobody bool) error {

@@ -1,0 +1,86 @@
+package host
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Socket is a socket of this machine.
+type Socket struct {
+	Inode string // names it in /proc/PID/fd
+	UID   int    // of the account that opened it
+}
+
+// lookups is how often the kernel's list is read for a socket: lines may be passed over while others come and go.
+const lookups = 3
+
+// PeerSocket returns the socket at the other end of a TCP connection between two sockets of this machine. It is only found
+// while a process has it open: the kernel calls one that was closed root's. Beyond Linux none is found.
+func PeerSocket(c net.Conn) (Socket, bool) {
+	near, ok1 := c.LocalAddr().(*net.TCPAddr)
+	far, ok2 := c.RemoteAddr().(*net.TCPAddr)
+	if !ok1 || !ok2 {
+		return Socket{}, false
+	}
+	return SocketOf(far.AddrPort(), near.AddrPort())
+}
+
+// SocketOf returns the socket of this machine whose own address is local, and that is connected with remote, as PeerSocket.
+func SocketOf(local, remote netip.AddrPort) (Socket, bool) {
+	local, remote = plain(local), plain(remote)
+	for range lookups {
+		for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				continue
+			}
+			if s, ok := findSocket(string(text), local, remote); ok {
+				return s, true
+			}
+		}
+	}
+	return Socket{}, false
+}
+
+// findSocket looks for a socket in the text of /proc/net/tcp.
+func findSocket(text string, local, remote netip.AddrPort) (Socket, bool) {
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line) // sl local remote st queues timer retransmits uid timeout inode …
+		if len(f) < 10 || f[9] == "0" {
+			continue // no process has it open, and then the kernel writes 0 for the account too
+		}
+		l, ok1 := kernelAddress(f[1])
+		r, ok2 := kernelAddress(f[2])
+		uid, err := strconv.Atoi(f[7])
+		if ok1 && ok2 && l == local && r == remote && err == nil {
+			return Socket{Inode: f[9], UID: uid}, true
+		}
+	}
+	return Socket{}, false
+}
+
+func plain(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
+}
+
+// kernelAddress reads an address of /proc/net/tcp: words of 32 bits in the machine's order, in hexadecimal, a colon, the port.
+func kernelAddress(text string) (netip.AddrPort, bool) {
+	addr, port, ok := strings.Cut(text, ":")
+	p, err := strconv.ParseUint(port, 16, 16)
+	if !ok || err != nil || len(addr) != 8 && len(addr) != 32 {
+		return netip.AddrPort{}, false
+	}
+	var b []byte
+	for i := 0; i < len(addr); i += 8 {
+		w, err := strconv.ParseUint(addr[i:i+8], 16, 32)
+		if err != nil {
+			return netip.AddrPort{}, false
+		}
+		b = append(b, byte(w), byte(w>>8), byte(w>>16), byte(w>>24)) // little-endian, as all machines that Dyno is built for
+	}
+	ip, _ := netip.AddrFromSlice(b)
+	return plain(netip.AddrPortFrom(ip, uint16(p))), true
+}

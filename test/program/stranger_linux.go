@@ -1,0 +1,45 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"syscall"
+	"testing"
+)
+
+// nobody is the uid of a stranger: of an account of this machine that is neither root nor the test's.
+const nobody = 65534
+
+// Stranger returns a client whose connections are those of the account nobody, as the kernel sees them. It takes root.
+func Stranger(t testing.TB) *http.Client {
+	t.Helper()
+	x := &http.Transport{DisableKeepAlives: true, DialContext: func(_ context.Context, network, address string) (net.Conn, error) {
+		return DialAsNobody(t, network, address)
+	}}
+	t.Cleanup(x.CloseIdleConnections)
+	return &http.Client{Transport: x}
+}
+
+// DialAsNobody connects as the account nobody. It takes root: without it the test is skipped.
+func DialAsNobody(t testing.TB, network, address string) (c net.Conn, err error) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to be somebody else")
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and never unlocked: the thread ends with its goroutine, for it is nobody's from here on
+		if _, _, e := syscall.RawSyscall(syscall.SYS_SETFSUID, nobody, 0, 0); e != 0 {
+			err = fmt.Errorf("become nobody: %w", e)
+			return
+		}
+		c, err = net.Dial(network, address)
+	}()
+	<-done
+	return c, err
+}

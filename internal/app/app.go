@@ -110,6 +110,8 @@ type Login struct {
 	DefaultsFile string // read instead of ~/.my.cnf and the system's files
 	NoDefaults   bool
 	AskPass      bool // prompt for the password
+	// Remote says that the TARGET may come from elsewhere, over HTTP: see allow.
+	Remote bool
 }
 
 // UnknownTargetError is the answer to a TARGET that is neither a URL nor known by name.
@@ -153,7 +155,11 @@ func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spe
 	if login.NoDefaults {
 		file = os.DevNull
 	}
-	return target.Resolve(spec, file, a.Environ)
+	environ := a.Environ
+	if login.Remote && file != "" {
+		environ = a.withoutPasswords
+	}
+	return target.Resolve(spec, file, environ)
 }
 
 func (a *App) locate(ctx context.Context, text string, login *Login) (target.Spec, error) {
@@ -172,6 +178,12 @@ func (a *App) locate(ctx context.Context, text string, login *Login) (target.Spe
 	}
 	if strings.Contains(text, "://") {
 		spec, err := target.ParseURL(text)
+		if err == nil && login.Remote {
+			var t ledger.Target
+			if t, err = a.allow(ctx, ledger.Target{URL: text}); err == nil {
+				login.DefaultsFile = t.Defaults
+			}
+		}
 		if err != nil {
 			return spec, err
 		}
@@ -230,7 +242,11 @@ func (a *App) login(e ledger.Target, spec target.Spec) (target.Spec, error) {
 	if spec.Jump != (tunnel.Jump{}) {
 		spec.Via = a.via()
 	}
-	return target.Resolve(spec, e.Defaults, a.Environ)
+	environ := a.Environ
+	if e.Defaults != "" {
+		environ = a.withoutPasswords
+	}
+	return target.Resolve(spec, e.Defaults, environ)
 }
 
 // Open resolves and connects.

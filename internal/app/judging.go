@@ -94,7 +94,7 @@ const timeParts = 8
 
 // Diagnose looks at a target for a window, as `dyno diagnose` does, in a task whose result is the id of the diagnosis.
 func (s *Service) Diagnose(ctx context.Context, name, by string, o capture.Options) (Task, error) {
-	if _, err := s.app.locate(ctx, name, &Login{}); err != nil {
+	if _, err := s.app.locate(ctx, name, &Login{Remote: true}); err != nil {
 		return Task{}, err
 	}
 	if o.Window == 0 {
@@ -110,7 +110,7 @@ func (s *Service) Diagnose(ctx context.Context, name, by string, o capture.Optio
 
 // look takes a snapshot, judges it and keeps both.
 func (s *Service) look(ctx context.Context, name string, o capture.Options, d Diagnosis) (Diagnosis, error) {
-	t, err := s.app.Open(ctx, name, Login{})
+	t, err := s.app.Open(ctx, name, Login{Remote: true})
 	if err != nil {
 		return d, err
 	}

@@ -223,7 +223,7 @@ func (s *Service) follow(ctx context.Context) error {
 func (s *Service) start(ctx context.Context, t ledger.Target) *member {
 	ctx, stop := context.WithCancel(ctx)
 	m := &member{entry: t, stop: stop, done: make(chan struct{}), latest: map[string][]metric.Sample{}, names: map[string]metric.Sample{}}
-	w := s.app.watcher(t.Name, Login{}, s.o.Watching, func(r reading.Reading) { s.keep(ctx, m, r) }, func(c ClassWindow) { s.classes(ctx, m, c) })
+	w := s.app.watcher(t.Name, Login{Remote: true}, s.o.Watching, func(r reading.Reading) { s.keep(ctx, m, r) }, func(c ClassWindow) { s.classes(ctx, m, c) })
 	w.plan = func(ctx context.Context, tg *target.Target, c ClassWindow) { s.plans(ctx, m, tg, c) }
 	w.open = s.noticing(m, w.open)
 	m.watcher = w

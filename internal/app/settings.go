@@ -285,9 +285,12 @@ func (s *Service) Adopt(ctx context.Context) (taken []Found, d Discovery, err er
 	return taken, d, err
 }
 
-// AddTarget puts a server into the inventory, see App.AddTarget.
+// AddTarget puts a server into the inventory, see App.AddTarget. What it may log in with is what allow leaves.
 func (s *Service) AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error) {
-	t, err := s.app.AddTarget(ctx, t, replace)
+	t, err := s.app.allow(ctx, t)
+	if err == nil {
+		t, err = s.app.AddTarget(ctx, t, replace)
+	}
 	if err != nil {
 		return t, err
 	}
@@ -336,9 +339,23 @@ func (s *Service) RemoveTarget(ctx context.Context, name string) error {
 	return nil
 }
 
-// Inspect tries to reach a server as App.Inspect does.
+// Inspect tries to reach a server as App.Inspect does. What it logs in with is what allow leaves.
 func (s *Service) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
+	if t.URL == "" && strings.Contains(t.Name, "://") {
+		return Checked{}, &UnknownTargetError{Text: t.Name}
+	}
+	asked := t
+	if t.URL != "" {
+		var err error
+		if t, err = s.app.allow(ctx, t); err != nil {
+			return Checked{}, err
+		}
+	}
 	c, err := s.app.Inspect(ctx, t)
+	if !c.Reached && c.Create != nil && t.Defaults != asked.Defaults { // refused for want of a password
+		c.Fix = "no password was sent: what ~/.my.cnf, DYNO_PASSWORD and MYSQL_PWD hold goes only to the server that the defaults files name. " +
+			"Fix: put user, password and host into a file in " + s.app.credentials() + " and name it, or run `dyno target add` on Dyno's machine"
+	}
 	if c.Reached && t.URL != "" { // a search may have been refused what is granted now
 		s.desk.seek.forget()
 	}
@@ -473,7 +490,7 @@ func (a *App) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
 	var err error
 	defer func() { a.leave(spec) }()
 	if t.URL == "" {
-		spec, err = a.Resolve(ctx, t.Name, Login{})
+		spec, err = a.Resolve(ctx, t.Name, Login{Remote: true})
 	} else {
 		if t, spec, err = a.entry(t); err == nil {
 			spec, err = a.login(t, spec)

@@ -27,7 +27,7 @@ const defaultListen = "127.0.0.1:8306"
 
 func (e *env) serve() *cobra.Command {
 	var o app.Serving
-	var door doorFlags
+	door := doorFlags{mode: 0o600}
 	size := amount{kind: "bytes"}
 	var write remotewrite.Options
 	c := &cobra.Command{
@@ -38,8 +38,8 @@ func (e *env) serve() *cobra.Command {
   /metrics         for a Prometheus that scrapes, under mysqld_exporter's names
   /api/dyno/v1/…   targets, states at any past second, query classes, events, costs; a stream of what happens
 docs/api.md describes them. Without TARGET it follows the inventory as it changes. A server that is down is looked for until it
-is back. As long as there are no users (dyno user add) everybody on this machine is let in and nobody else; docs/access.md tells
-how to open it to others. Ctrl-C ends it; nothing that was kept is lost.`,
+is back. As long as there are no users (dyno user add) only root and Dyno's own account of this machine are let in, and the browser
+in which the link is opened that is printed at the start; docs/access.md tells how to open it to others. Ctrl-C ends it; nothing that was kept is lost.`,
 		Example: "  dyno serve\n  dyno serve shop --listen 127.0.0.1:9000",
 		Args:    cobra.ArbitraryArgs,
 	}
@@ -137,6 +137,7 @@ func (e *env) serveUntil(ctx context.Context, o app.Serving, way doorFlags) erro
 			return nil
 		})
 	}
+	g.Go(func() error { return e.keepLink(ctx, d, log) })
 	g.Go(func() error {
 		s.Ready(ctx)
 		return httpapi.Serve(ctx, d.l, h, log)

@@ -5,11 +5,14 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -23,6 +26,7 @@ import (
 // doorFlags say who is let in.
 type doorFlags struct {
 	listen     string
+	mode       uint32 // of a socket
 	cert, key  string
 	selfSigned bool
 	hosts      []string
@@ -30,7 +34,8 @@ type doorFlags struct {
 }
 
 func (d *doorFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&d.listen, "listen", defaultListen, "address to answer on; beyond this machine (0.0.0.0:8306) it needs TLS and users, see docs/access.md; port 0 takes any")
+	f.StringVar(&d.listen, "listen", defaultListen, "address to answer on; beyond this machine (0.0.0.0:8306) it needs TLS and users, see docs/access.md; port 0 takes any; or a Unix socket, unix:/run/dyno/dyno.sock")
+	f.Var((*socketMode)(&d.mode), "socket-mode", "who may connect to the socket of --listen, octal: 600 Dyno's own account, 660 its group too")
 	f.StringVar(&d.cert, "tls-cert", "", "answer with TLS: PEM file of the certificate and its chain; a renewed one is taken up by itself")
 	f.StringVar(&d.key, "tls-key", "", "PEM file of its key")
 	f.BoolVar(&d.selfSigned, "tls-self-signed", false, "answer with TLS and a certificate that Dyno makes itself; browsers warn until its fingerprint is trusted")
@@ -40,7 +45,34 @@ func (d *doorFlags) add(f *pflag.FlagSet) {
 
 var hostForm = pattern.New(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
+// socketMode is the mode of a socket, as chmod takes it.
+type socketMode uint32
+
+func (m *socketMode) Set(s string) error {
+	n, err := strconv.ParseUint(s, 8, 32)
+	if err != nil || n&^0o666 != 0 || n&0o600 != 0o600 {
+		return errors.New("it is 600, 660 or 666, for those who may read and write")
+	}
+	*m = socketMode(n)
+	return nil
+}
+
+func (m *socketMode) String() string { return strconv.FormatUint(uint64(*m), 8) }
+func (m *socketMode) Type() string   { return "mode" }
+
+// socket returns the path of the socket that --listen names, "" for a port.
+func (d *doorFlags) socket() string {
+	path, _ := strings.CutPrefix(d.listen, "unix:")
+	if path == d.listen {
+		return ""
+	}
+	return path
+}
+
 func (d *doorFlags) check() error {
+	if d.socket() != "" && (d.cert != "" || d.selfSigned) {
+		return usagef("--listen %s: a socket has no TLS: leave --tls-cert, --tls-key and --tls-self-signed out", d.listen)
+	}
 	if (d.cert == "") != (d.key == "") {
 		return usagef("--tls-cert and --tls-key belong together")
 	}
@@ -61,6 +93,7 @@ type door struct {
 	users    *access.Store
 	guarding httpapi.Guarding
 	url      string
+	used     <-chan struct{} // the first-run link let somebody in; nil when there is none
 }
 
 // openDoor opens the port and the users' file. Where a login is needed and there are no users, it tells the first-run token, once.
@@ -73,7 +106,12 @@ func (e *env) openDoor(ctx context.Context, d doorFlags, log *slog.Logger) (*doo
 	if err != nil {
 		return nil, err
 	}
-	l, err := httpapi.Listen(ctx, d.listen, c)
+	var l net.Listener
+	if path := d.socket(); path != "" {
+		l, err = httpapi.ListenSocket(ctx, path, fs.FileMode(d.mode))
+	} else {
+		l, err = httpapi.Listen(ctx, d.listen, c)
+	}
 	if err != nil {
 		switch {
 		case errors.Is(err, syscall.EADDRINUSE):
@@ -91,10 +129,100 @@ func (e *env) openDoor(ctx context.Context, d doorFlags, log *slog.Logger) (*doo
 		x.guarding.HSTS = d.cert != "" && port == "443"
 	}
 	x.url = scheme + "://" + reached(l.Addr(), d.hosts)
+	if d.socket() != "" {
+		x.url = d.listen
+	}
 	if fingerprint != "" {
 		e.remark("The certificate is Dyno's own. A browser warns once; its SHA-256 fingerprint must be\n  %s", fingerprint)
 	}
 	return x, e.firstToken(ctx, x)
+}
+
+// linkFile is the file in Dyno's home that has the first-run link, for its owner only.
+const linkFile = "first-run-link"
+
+// linkEvery is how often the link is made anew: it is good for a day.
+const linkEvery = 12 * time.Hour
+
+// firstLink makes a link that logs a browser of this machine in as long as there are no users, in place of the one before, and keeps it in
+// a file that only Dyno's own account can read. With users there is none, and the file goes.
+func (e *env) firstLink(ctx context.Context, x *door) (link string, err error) {
+	path := filepath.Join(e.app.Home, linkFile)
+	token, err := x.users.FirstToken(ctx)
+	if errors.Is(err, access.ErrExists) {
+		if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return "", err
+	} else if err != nil {
+		return "", err
+	}
+	link = x.url + "/login#" + token
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // born with its mode, and no link of anybody's is followed
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(link + "\n")
+	return link, errors.Join(err, f.Close())
+}
+
+// keepLink makes another link when one was used or grows old, until ctx ends.
+func (e *env) keepLink(ctx context.Context, x *door, log *slog.Logger) error {
+	if x.used == nil {
+		return nil
+	}
+	defer os.Remove(filepath.Join(e.app.Home, linkFile))
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-x.used:
+		case <-time.After(linkEvery):
+		}
+		if link, err := e.firstLink(ctx, x); err != nil && ctx.Err() == nil {
+			log.Error("the first-run link cannot be made", "err", err)
+		} else if link == "" {
+			return nil
+		}
+	}
+}
+
+// warnOthers says that other people can log in to this machine, where nobody needs a login.
+func (e *env) warnOthers(passwd string) {
+	b, err := os.ReadFile(passwd)
+	if err != nil || os.Geteuid() != 0 {
+		return
+	}
+	others := people(string(b))
+	if len(others) == 0 {
+		return
+	}
+	const most = 3
+	names := strings.Join(others[:min(most, len(others))], ", ")
+	if n := len(others) - most; n > 0 {
+		names += fmt.Sprintf(" and %d more", n)
+	}
+	e.remark("Warning: Dyno runs as root, has no users, and %s can log in to this machine. They are not let in, but every program of\n"+
+		"root's is an operator. Fix: dyno user add NAME.", names)
+}
+
+// people returns the accounts of /etc/passwd that persons log in to.
+func people(passwd string) (names []string) {
+	for line := range strings.Lines(passwd) {
+		f := strings.Split(strings.TrimSpace(line), ":") // name password uid gid gecos home shell
+		if len(f) != 7 {
+			continue
+		}
+		uid, err := strconv.Atoi(f[2])
+		shell := filepath.Base(f[6])
+		if err == nil && uid >= 1000 && uid != 65534 && shell != "." && shell != "nologin" && shell != "false" {
+			names = append(names, f[0])
+		}
+	}
+	return names
 }
 
 // ofMachine reports whether this machine, and not what was typed, keeps a port from being opened: it is taken, or names are not resolved now.
@@ -127,7 +255,7 @@ func (e *env) certificate(d doorFlags, log *slog.Logger) (c *tls.Config, fingerp
 // firstToken tells the token that lets the first operator in, also with --quiet: without it nobody could.
 func (e *env) firstToken(ctx context.Context, x *door) error {
 	if !x.guarding.Beyond && len(x.guarding.Hosts) == 0 {
-		return nil
+		return e.letIn(ctx, x)
 	}
 	if x.guarding.ReadOnly { // the token would add a user
 		some, err := x.users.HasUsers(ctx)
@@ -149,6 +277,38 @@ func (e *env) firstToken(ctx context.Context, x *door) error {
 	defer e.mu.Unlock()
 	e.clearLine()
 	fmt.Fprintf(e.Err, "There are no users yet. The page asks for this token, once, within a day, and for the first operator's name and password:\n  %s\n", token)
+	return nil
+}
+
+// letIn says how to come in where people of this machine alone come: with users by a login, without by the link.
+func (e *env) letIn(ctx context.Context, x *door) error {
+	some, err := x.users.HasUsers(ctx)
+	if err != nil {
+		return errors.Join(err, x.close())
+	}
+	if some {
+		return nil
+	}
+	e.warnOthers("/etc/passwd")
+	if _, ok := x.l.Addr().(*net.UnixAddr); ok { // no browser comes by a socket
+		return nil
+	}
+	link, err := e.firstLink(ctx, x)
+	if err != nil { // such as a full disk: root and Dyno's own account are let in all the same
+		e.remark("The link that lets a browser of another account in cannot be made: %v", err)
+	}
+	if link == "" {
+		return nil
+	}
+	used := make(chan struct{}, 1)
+	x.used, x.guarding.Linked = used, func() {
+		select {
+		case used <- struct{}{}:
+		default: // one is under way
+		}
+	}
+	e.remark("There are no users: root and Dyno's own account are let in without a login. This link lets one other browser of this\n"+
+		"machine in, once, within a day; %s always has one that works:\n  %s", filepath.Join(e.app.Home, linkFile), link)
 	return nil
 }
 

@@ -23,7 +23,7 @@ func (e *env) user() *cobra.Command {
 		e.userAdd(), e.userLs(), e.userRm(), e.userPassword(), e.userRole(), e.userAudit(),
 		group("token", "API tokens for programs: add, ls, rm", e.tokenAdd(), e.tokenLs(), e.tokenRm()))
 	c.Long = `Keeps the users of the page that "dyno serve" shows, and API tokens for programs. A viewer sees everything, an operator
-also changes. Without users everybody on this machine is an operator, and nobody else is let in. What is changed here
+also changes. Without users root and Dyno's own account of this machine are operators, and nobody else is let in. What is changed here
 holds for a running "dyno serve" at once.`
 	return c
 }
@@ -89,6 +89,10 @@ everybody needs a login, on this machine too.`,
 		some := false
 		err := e.withUsers(c.Context(), "", "", func(s *access.Store) (err error) {
 			some, err = s.HasUsers(c.Context())
+			if errors.Is(err, access.ErrLost) { // this is what mends it
+				e.remark("The file that had the users is lost; this user is the first of a new one.")
+				err = nil
+			}
 			return err
 		})
 		if err != nil {
@@ -158,7 +162,7 @@ func (e *env) userRm() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm NAME",
 		Short: "remove a user and end the user's sessions",
-		Long:  "Removes a user and ends the user's sessions. The last operator goes only as the last user: then there is no login on this machine any more.",
+		Long:  "Removes a user and ends the user's sessions. The last operator goes only as the last user: then root and Dyno's own account of this machine need no login.",
 		Args:  args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if err := access.CheckName(a[0]); err != nil {
@@ -188,7 +192,7 @@ func (e *env) userRm() *cobra.Command {
 				e.remark("Tokens that %s made still let programs in: %s. `dyno user token rm` takes them back.", a[0], strings.Join(left, ", "))
 			}
 			if !some {
-				e.remark("No user is left: everybody on this machine is an operator again.")
+				e.remark("No user is left: root and Dyno's own account of this machine are operators without a login again.")
 			}
 			return nil
 		},
@@ -199,6 +203,9 @@ func (e *env) userLs() *cobra.Command {
 	return &cobra.Command{Use: "ls", Short: "list the users", Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
 		return e.withUsers(c.Context(), "", "", func(s *access.Store) error {
 			all, err := s.Users(c.Context())
+			if err == nil {
+				_, err = s.HasUsers(c.Context()) // none is not the same as lost
+			}
 			if err != nil {
 				return err
 			}
@@ -208,7 +215,7 @@ func (e *env) userLs() *cobra.Command {
 					seen = "seen " + u.Seen.Local().Format(time.DateTime)
 				}
 				return fmt.Sprintf("%-20s %-9s %s", u.Name, u.Role, seen)
-			}, "There are no users: everybody on this machine is an operator. `dyno user add NAME` adds the first.")
+			}, "There are no users: root and Dyno's own account of this machine are operators without a login. `dyno user add NAME` adds the first.")
 		})
 	}}
 }

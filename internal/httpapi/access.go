@@ -17,8 +17,7 @@ import (
 	"dyno/internal/store/access"
 )
 
-// Access tells who may do what; *access.Store is one. Without it everybody who can reach a loopback address is an operator, and
-// elsewhere nobody is let in.
+// Access tells who may do what; *access.Store is one. Without it nobody is let in but root and Dyno's own account of this machine.
 type Access interface {
 	Keys
 	Logins
@@ -49,10 +48,11 @@ type Guarding struct {
 	Beyond   bool     // it listens beyond the loopback addresses: a login is needed even when there are no users yet
 	ReadOnly bool     // nothing can be changed
 	HSTS     bool     // browsers are told to come with TLS only; this holds for all ports of the host
+	Linked   func()   // called when the first-run token let somebody in without a user, and is used up; nil: nobody wants to know
 }
 
 // localUser is who asks where nobody logs in.
-const localUser = "local"
+const localUser = access.Local
 
 // caller is who makes a request.
 type caller struct {
@@ -67,6 +67,9 @@ func (c caller) name() string {
 	}
 	return c.Name
 }
+
+// key tells a caller from others: sessions of one user are one caller, whatever their number.
+func (c caller) key() string { return c.via() + " " + c.Name }
 
 func (c caller) via() string {
 	if c.Kind == "" {
@@ -88,48 +91,68 @@ func callerOf(ctx context.Context) caller {
 // userOf returns the name of whoever made the request: "local" where nobody logs in, "token NAME" for an API token.
 func userOf(ctx context.Context) string { return callerOf(ctx).name() }
 
-// loginNeeded reports whether a request must tell who makes it.
-func (v *Server) loginNeeded(ctx context.Context) (bool, error) {
+// loginNeeded reports whether a request must tell who makes it. Without users that is every request but those of Dyno's own account of
+// this machine and of root.
+func (v *Server) loginNeeded(r *http.Request) (bool, error) {
 	if g := v.options.Guarding; g.Beyond || len(g.Hosts) > 0 {
 		return true, nil
 	}
-	if v.service.Access == nil {
-		return false, nil
+	if v.service.Access != nil {
+		if some, err := v.service.Access.HasUsers(r.Context()); some || err != nil {
+			return true, err
+		}
 	}
-	return v.service.Access.HasUsers(ctx)
+	return !peerOf(r).own(), nil
 }
 
 // errNobody is the answer to a request that does not tell who makes it, or tells it wrongly.
 var errNobody = errors.New("this needs a login")
 
+// errStranger is errNobody where there are no users who could log in.
+var errStranger = fmt.Errorf("%w: there are no users, and without users only root and Dyno's own account of this machine are let in", errNobody)
+
 // identify finds out who makes a request. Errors: errNobody, and what the store says.
 func (v *Server) identify(r *http.Request) (caller, error) {
 	c := caller{Identity: access.Identity{Name: localUser, Role: access.Operator}, address: v.addressOf(r)}
-	needed, err := v.loginNeeded(r.Context())
+	needed, err := v.loginNeeded(r)
 	if err != nil || !needed {
 		return c, err
 	}
-	if v.service.Access == nil {
-		return c, errNobody
-	}
-	c.Identity = access.Identity{}
-	if all := r.Header.Values("Authorization"); len(all) > 0 { // what is said aloud counts; a wrong token is not mended by a cookie
-		kind, secret, _ := strings.Cut(all[0], " ")
-		if len(all) > 1 || !strings.EqualFold(kind, "Bearer") {
-			return c, errNobody
-		}
-		c.Identity, err = v.service.Access.ByToken(r.Context(), strings.TrimSpace(secret))
-	} else {
-		all := r.CookiesNamed(v.cookieName(r))
-		if len(all) != 1 { // of two one was planted by a neighbour
-			return c, errNobody
-		}
-		c.Identity, err = v.service.Access.BySession(r.Context(), all[0].Value)
-	}
+	c.Identity, err = v.credentials(r)
 	if errors.Is(err, access.ErrNotFound) {
 		err = errNobody
 	}
+	if errors.Is(err, errNobody) && v.linked() {
+		if some, bad := v.service.Access.HasUsers(r.Context()); bad != nil || !some {
+			err = errors.Join(bad, errStranger)
+		}
+	}
 	return c, err
+}
+
+// linked reports whether the first-run token alone lets in: it is for the people of this machine, so not where others come.
+func (v *Server) linked() bool {
+	g := v.options.Guarding
+	return v.service.Access != nil && !g.Beyond && len(g.Hosts) == 0
+}
+
+// credentials returns who a request says it is from. Errors: errNobody, access.ErrNotFound, and what the store says.
+func (v *Server) credentials(r *http.Request) (i access.Identity, err error) {
+	if v.service.Access == nil {
+		return i, errNobody
+	}
+	if all := r.Header.Values("Authorization"); len(all) > 0 { // what is said aloud counts; a wrong token is not mended by a cookie
+		kind, secret, _ := strings.Cut(all[0], " ")
+		if len(all) > 1 || !strings.EqualFold(kind, "Bearer") {
+			return i, errNobody
+		}
+		return v.service.Access.ByToken(r.Context(), strings.TrimSpace(secret))
+	}
+	all := r.CookiesNamed(v.cookieName(r))
+	if len(all) != 1 { // of two one was planted by a neighbour
+		return i, errNobody
+	}
+	return v.service.Access.BySession(r.Context(), all[0].Value)
 }
 
 // admit lets those pass who have a role. Tokens let programs in, which have no business with users and tokens: with person they are
@@ -139,7 +162,7 @@ func (v *Server) admit(need access.Role, person bool, h http.HandlerFunc) http.H
 		c, err := v.identify(r)
 		switch {
 		case errors.Is(err, errNobody):
-			v.unauthorized(w)
+			v.unauthorized(w, err)
 			return
 		case err != nil:
 			v.closed(w, r, err)
@@ -152,12 +175,14 @@ func (v *Server) admit(need access.Role, person bool, h http.HandlerFunc) http.H
 	}
 }
 
-func (v *Server) unauthorized(w http.ResponseWriter) {
+func (v *Server) unauthorized(w http.ResponseWriter, err error) {
+	hint := "log in on the page, or send an API token as Authorization: Bearer …; `dyno user token add` makes one"
+	if errors.Is(err, errStranger) {
+		hint = "add a user with `dyno user add NAME` on this machine, or open the link that `dyno serve` printed; the file " +
+			"first-run-link in Dyno's home has it too"
+	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="dyno"`)
-	respondJSON(w, http.StatusUnauthorized, problem{
-		"error", "unauthorized", errNobody.Error(),
-		"log in on the page, or send an API token as Authorization: Bearer …; `dyno user token add` makes one",
-	})
+	respondJSON(w, http.StatusUnauthorized, problem{"error", "unauthorized", err.Error(), hint})
 }
 
 func (v *Server) forbid(w http.ResponseWriter, c caller, need access.Role) {
@@ -207,7 +232,7 @@ func (v *Server) held(h http.HandlerFunc) http.HandlerFunc {
 		go func() {
 			defer close(ended)
 			defer cancel()
-			v.stillMay(ctx, callerOf(ctx))
+			v.stillMay(r.WithContext(ctx), callerOf(ctx))
 		}()
 		defer func() {
 			cancel()
@@ -217,8 +242,9 @@ func (v *Server) held(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// stillMay returns when the caller may no longer, or ctx ends.
-func (v *Server) stillMay(ctx context.Context, c caller) {
+// stillMay returns when the caller of a request may no longer, or the request ends.
+func (v *Server) stillMay(r *http.Request, c caller) {
+	ctx := r.Context()
 	tick := time.NewTicker(stillEvery)
 	defer tick.Stop()
 	sure := time.Now()
@@ -231,7 +257,7 @@ func (v *Server) stillMay(ctx context.Context, c caller) {
 		var may bool
 		var err error
 		if c.Kind == "" {
-			may, err = v.loginNeeded(ctx)
+			may, err = v.loginNeeded(r)
 			may = !may
 		} else {
 			may, err = v.service.Access.Alive(ctx, c.Identity)

@@ -121,6 +121,7 @@ func (b *visitor) ask(method, path, body string, headers ...string) *httptest.Re
 	b.t.Helper()
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host, r.RemoteAddr = b.host, b.from
+	r = ours(r)
 	if method == "POST" {
 		r.Header.Set("Content-Type", "application/json")
 		if b.csrf != "" {

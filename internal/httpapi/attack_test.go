@@ -204,7 +204,7 @@ func TestOwnAddressIsAName(t *testing.T) {
 	g := guardedServer(t, Guarding{Beyond: true})
 	f := func(local, host string, want int) {
 		t.Helper()
-		r := httptest.NewRequest("GET", "/-/healthy", nil)
+		r := ours(httptest.NewRequest("GET", "/-/healthy", nil))
 		a, err := net.ResolveTCPAddr("tcp", local)
 		good(t, err)
 		r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, a))

@@ -29,6 +29,7 @@ func (v *Server) dyno() {
 const (
 	maxClasses = 1000
 	maxTimes   = 11_000
+	maxEvents  = 10_000
 )
 
 // most returns the parameter limit of a list: usual without it, and at most most. 0 is refused, for below it means all.
@@ -176,6 +177,11 @@ func (v *Server) class(w http.ResponseWriter, r *http.Request) {
 	v.reply(w, r, d, err)
 }
 
+type eventList struct {
+	Events    []event.Event `json:"events"`
+	Truncated bool          `json:"truncated,omitzero"` // there are older ones in that time
+}
+
 func (v *Server) events(w http.ResponseWriter, r *http.Request) {
 	p := params{values: r.URL.Query()}
 	from, to := p.window(time.Now())
@@ -187,7 +193,8 @@ func (v *Server) events(w http.ResponseWriter, r *http.Request) {
 	if kinds := p.values["kind"]; len(kinds) > 0 {
 		es = slices.DeleteFunc(slices.Clone(es), func(e event.Event) bool { return !slices.Contains(kinds, string(e.Kind)) })
 	}
-	v.reply(w, r, map[string]any{"events": list(es)}, err)
+	cut := max(0, len(es)-maxEvents) // the oldest go
+	v.reply(w, r, eventList{list(es[cut:]), cut > 0}, err)
 }
 
 // annotate stores a note.

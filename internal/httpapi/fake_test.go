@@ -118,7 +118,7 @@ func (f *fleet) Annotate(_ context.Context, e event.Event) (event.Event, error) 
 
 // request asks a handler; headers are name, value, name, value.
 func request(h http.Handler, method, url, body string, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, url, strings.NewReader(body))
+	r := ours(httptest.NewRequest(method, url, strings.NewReader(body)))
 	r.Host = "127.0.0.1:9188"
 	for i := 0; i < len(headers); i += 2 {
 		if headers[i] == "Host" {
@@ -129,6 +129,11 @@ func request(h http.Handler, method, url, body string, headers ...string) *httpt
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w
+}
+
+// ours has a request be of this process's own account: requests without a connection are nobody's.
+func ours(r *http.Request) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), peerKey{}, &peer{socket: true}))
 }
 
 // told reads an error; one without the members that every error has fails the test.

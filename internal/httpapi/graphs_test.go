@@ -35,7 +35,7 @@ func TestGraphsJSON(t *testing.T) {
 	d := &drawn{}
 	h := New(Service{Graphs: d}, Options{})
 	ask := func(query string) *httptest.ResponseRecorder {
-		r := httptest.NewRequest(http.MethodGet, "http://localhost/api/dyno/v1/graphs?"+query, nil)
+		r := ours(httptest.NewRequest(http.MethodGet, "http://localhost/api/dyno/v1/graphs?"+query, nil))
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		return w
@@ -120,7 +120,7 @@ func TestGraphsJSON(t *testing.T) {
 
 func TestPanelsJSON(t *testing.T) {
 	w := httptest.NewRecorder()
-	New(Service{Graphs: &drawn{}}, Options{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/api/dyno/v1/panels", nil))
+	New(Service{Graphs: &drawn{}}, Options{}).ServeHTTP(w, ours(httptest.NewRequest(http.MethodGet, "http://localhost/api/dyno/v1/panels", nil)))
 	var got struct {
 		Panels []struct {
 			ID    string

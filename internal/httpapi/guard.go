@@ -122,7 +122,8 @@ func foreignRead(r *http.Request) bool {
 // --host. Only then are the headers of the proxy looked at. Whoever is on this machine could forge them, and gains nothing by it.
 func (v *Server) proxied(r *http.Request) bool {
 	a, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && a.Addr().Unmap().IsLoopback() && len(v.options.Guarding.Hosts) > 0 && !loopbackHost(r.Host)
+	here := err == nil && a.Addr().Unmap().IsLoopback() || peerOf(r).socket
+	return here && len(v.options.Guarding.Hosts) > 0 && !loopbackHost(r.Host)
 }
 
 // addressOf returns where a request comes from, without a port; of IPv6 the network, for a host has 2⁶⁴ addresses to try from.
@@ -136,9 +137,17 @@ func (v *Server) addressOf(r *http.Request) string {
 		host = strings.TrimSpace(list[len(list)-1])
 	}
 	a, err := netip.ParseAddr(host)
-	if err != nil {
+	switch {
+	case err != nil && peerOf(r).socket:
+		return "socket"
+	case err != nil:
 		return "unknown"
 	}
+	return network(a)
+}
+
+// network returns an address, of IPv6 the network.
+func network(a netip.Addr) string {
 	a = a.Unmap().WithZone("")
 	if a.Is6() && !a.IsLoopback() {
 		if p, err := a.Prefix(64); err == nil {

@@ -17,11 +17,15 @@ import (
 // Bounds of the stream. A second of 200 targets is 200 updates.
 const (
 	maxStreams  = 64     // clients at a time
+	maxOwn      = 16     // of one caller
 	maxBehind   = 2048   // updates that a client may be behind before it is dropped
 	maxReplayed = 20_000 // updates that are remembered
 )
 
-var errStreams = errors.New("too many streams are open: close one")
+var (
+	errStreams = errors.New("too many streams are open: close one")
+	errOwn     = errors.New("this caller has too many streams open: close one")
+)
 
 // hub hands updates to the clients of the stream and remembers the last ones for those that come back.
 type hub struct {
@@ -31,7 +35,7 @@ type hub struct {
 	mu      sync.Mutex
 	seq     uint64
 	ring    []update // oldest first; without full states, which would take hundreds of megabytes
-	clients map[*client]bool
+	clients map[*client]string // and whose they are
 }
 
 // update is what one reading gave, or a change of a task.
@@ -52,7 +56,7 @@ type client struct {
 }
 
 func newHub(keep time.Duration) *hub {
-	return &hub{keep: keep, boot: rand.Text()[:8], clients: map[*client]bool{}}
+	return &hub{keep: keep, boot: rand.Text()[:8], clients: map[*client]string{}}
 }
 
 func (h *hub) publish(r reading.Reading) {
@@ -91,13 +95,22 @@ func (h *hub) add(u update) {
 	h.ring = h.ring[drop:]
 }
 
-// follow adds a client. With the id of the last update that it saw it gets what came since, seen is
+// follow adds a client of who. With the id of the last update that it saw it gets what came since, seen is
 // the number of the update before the first that it gets; note tells what it missed.
-func (h *hub) follow(lastID string) (c *client, seen uint64, missed []update, note string, err error) {
+func (h *hub) follow(who, lastID string) (c *client, seen uint64, missed []update, note string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.clients) >= maxStreams {
 		return nil, 0, nil, "", errStreams
+	}
+	own := 0
+	for _, x := range h.clients {
+		if x == who {
+			own++
+		}
+	}
+	if own >= maxOwn {
+		return nil, 0, nil, "", errOwn
 	}
 	if lastID != "" {
 		boot, n, _ := strings.Cut(lastID, "-")
@@ -117,7 +130,7 @@ func (h *hub) follow(lastID string) (c *client, seen uint64, missed []update, no
 		}
 	}
 	c = &client{updates: make(chan update, maxBehind), late: make(chan struct{})}
-	h.clients[c] = true
+	h.clients[c] = who
 	return c, h.seq - uint64(len(missed)), missed, note, nil
 }
 

@@ -17,7 +17,7 @@ type Lab interface {
 
 // Experiments are comparisons of variants. For an unknown id the error wraps ErrNotFound.
 type Experiments interface {
-	// Experiments lists all of them, newest first.
+	// Experiments lists them, newest first.
 	Experiments(ctx context.Context) ([]app.LabLine, error)
 	Experiment(ctx context.Context, id string) (app.LabExperiment, error)
 	// SideBySide sets two against each other. What cannot be compared is ErrConflict.
@@ -52,7 +52,7 @@ const (
 func (v *Server) labRoutes() {
 	v.handle("GET /api/dyno/v1/experiments", v.lab(func(r *http.Request, l Lab, p *params) (any, error) {
 		x, err := l.Experiments(r.Context())
-		return map[string]any{"experiments": x}, err
+		return map[string]any{"experiments": x[:min(len(x), mostRecords)]}, err
 	}))
 	v.handle("GET /api/dyno/v1/experiment", v.lab(func(r *http.Request, l Lab, p *params) (any, error) {
 		id, with := p.need("id"), p.text("with")

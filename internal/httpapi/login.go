@@ -16,6 +16,7 @@ import (
 type Logins interface {
 	Login(ctx context.Context, name, password string, from access.From) (access.Session, error)
 	LoginFirst(ctx context.Context, token, name, password string, from access.From) (access.Session, error)
+	LoginLocal(ctx context.Context, token string, from access.From) (access.Session, error)
 	ChangePassword(ctx context.Context, by, own string, from access.From, name, password, keep string) error
 }
 
@@ -36,6 +37,7 @@ type who struct {
 	ReadOnly    bool        `json:"read_only"`
 	LoginNeeded bool        `json:"login_needed"`
 	FirstRun    bool        `json:"first_run"` // there are no users yet: the first-run token adds one
+	Link        bool        `json:"link"`      // or it lets in without one, as the link does that serve prints
 	Version     string      `json:"version"`   // told only to those who are let in
 	Every       float64     `json:"every_seconds,omitzero"`
 }
@@ -44,16 +46,17 @@ type who struct {
 func (v *Server) sessionOf(w http.ResponseWriter, r *http.Request) {
 	c, err := v.identify(r)
 	if errors.Is(err, errNobody) {
-		first := false
+		none := false
 		if v.service.Access != nil {
-			var some bool
-			if some, err = v.service.Access.HasUsers(r.Context()); err != nil {
+			some, err := v.service.Access.HasUsers(r.Context())
+			if err != nil {
 				v.closed(w, r, err)
 				return
 			}
-			first = !some && !v.options.Guarding.ReadOnly
+			none = !some
 		}
-		respondJSON(w, http.StatusOK, who{ReadOnly: v.options.Guarding.ReadOnly, LoginNeeded: true, FirstRun: first})
+		readOnly := v.options.Guarding.ReadOnly
+		respondJSON(w, http.StatusOK, who{ReadOnly: readOnly, LoginNeeded: true, FirstRun: none && !readOnly, Link: none && v.linked()})
 		return
 	} else if err != nil {
 		v.closed(w, r, err)
@@ -65,7 +68,7 @@ func (v *Server) sessionOf(w http.ResponseWriter, r *http.Request) {
 func (v *Server) who(c caller) who {
 	return who{
 		Name: c.name(), Role: c.Role, Via: c.via(), ID: c.ID, CSRF: c.CSRF, ReadOnly: v.options.Guarding.ReadOnly,
-		LoginNeeded: c.Kind != "", Version: v.options.Version, Every: v.options.Every.Seconds(),
+		LoginNeeded: c.Kind != "" && c.Name != localUser, Version: v.options.Version, Every: v.options.Every.Seconds(),
 	}
 }
 
@@ -82,18 +85,28 @@ func (v *Server) login(w http.ResponseWriter, r *http.Request) {
 }
 
 // loginFirst opens the first session with the first-run token, and adds its operator, which the store writes into the audit log together
-// with the user: only then is it known that somebody may.
+// with the user: only then is it known that somebody may. Without a name, where people of this machine alone come, it adds none.
 func (v *Server) loginFirst(w http.ResponseWriter, r *http.Request) {
 	var b struct {
 		Token    string `json:"token"`
 		Name     string `json:"name"`
 		Password string `json:"password"`
 	}
-	if v.options.Guarding.ReadOnly { // it would add a user
+	if _, err := v.identify(r); v.options.Guarding.ReadOnly && !errors.Is(err, errStranger) { // it would add a user
 		readOnly(w, "`dyno user add NAME --role operator` on its machine adds the first user")
 		return
 	}
 	v.enter(w, r, &b, "login with the first-run token", func(ctx context.Context, from access.From) (access.Session, string, error) {
+		if b.Name == "" && b.Password == "" && v.linked() {
+			s, err := v.service.Access.LoginLocal(ctx, b.Token, from)
+			if err == nil && v.options.Guarding.Linked != nil {
+				v.options.Guarding.Linked()
+			}
+			return s, "", err
+		}
+		if v.options.Guarding.ReadOnly {
+			return access.Session{}, b.Name, fmt.Errorf("%w: with --read-only no user is added; the token alone lets in", access.ErrInvalid)
+		}
 		s, err := v.service.Access.LoginFirst(ctx, b.Token, b.Name, b.Password, from)
 		return s, b.Name, err
 	})
@@ -112,7 +125,7 @@ func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what st
 		v.fail(w, r, err)
 		return
 	}
-	needed, err := v.loginNeeded(r.Context())
+	needed, err := v.loginNeeded(r)
 	if err != nil {
 		v.closed(w, r, err)
 		return

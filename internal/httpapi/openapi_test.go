@@ -190,7 +190,7 @@ func described() []answered {
 			Name     string `json:"name"`
 			Password string `json:"password"`
 		}{}, gives: who{}},
-		{path: "POST /login/token", room: "access", about: "Opens the first session with the first-run token, and adds its operator.", errors: []int{409, 429}, need: []string{"token", "name", "password"}, body: struct {
+		{path: "POST /login/token", room: "access", about: "Opens the first session with the first-run token, and adds its operator. Where the answer of /session has link, the token alone opens one without adding a user.", errors: []int{409, 429}, need: []string{"token"}, body: struct {
 			Token    string `json:"token"`
 			Name     string `json:"name"`
 			Password string `json:"password"`
@@ -245,9 +245,7 @@ func described() []answered {
 			Target string      `json:"target"`
 			Times  []time.Time `json:"times"`
 		}{}},
-		{path: "GET /events", room: "now and then", about: "Marks on the timeline.", errors: []int{404}, params: []asked{anyTarget, from, until, {name: "kind", about: "only these", kind: "string", many: true}}, gives: struct {
-			Events []event.Event `json:"events"`
-		}{}},
+		{path: "GET /events", room: "now and then", about: "Marks on the timeline.", errors: []int{404}, params: []asked{anyTarget, from, until, {name: "kind", about: "only these", kind: "string", many: true}}, gives: eventList{}},
 		{path: "POST /annotate", room: "now and then", about: "Keeps a note on the timeline.", code: 201, errors: []int{404}, need: []string{"text"}, body: struct {
 			Text   string    `json:"text"`
 			Target string    `json:"target"`

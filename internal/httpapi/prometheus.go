@@ -109,6 +109,17 @@ func (v *Server) answer(w http.ResponseWriter, r *http.Request, a series.Answer,
 	respondBytes(w, http.StatusOK, append(b, '}'))
 }
 
+// maxListed is how many series, names or values one answer has at most, also without a limit: an answer says when it is cut.
+const maxListed = 20_000
+
+// listed is the limit of a list of Prometheus' API, where 0 means all.
+func (p *params) listed() int {
+	if n := p.limit("limit", 0); n > 0 {
+		return min(n, maxListed)
+	}
+	return maxListed
+}
+
 // browse reads what the lists of series have in common.
 func (v *Server) browse(w http.ResponseWriter, r *http.Request) (selectors []string, from, to time.Time, limit int, ok bool) {
 	if v.service.Browser == nil {
@@ -119,7 +130,7 @@ func (v *Server) browse(w http.ResponseWriter, r *http.Request) (selectors []str
 		return selectors, from, to, limit, ok
 	}
 	p := params{values: r.Form}
-	from, to, limit = p.time("start", time.Time{}), p.time("end", time.Time{}), p.limit("limit", 0)
+	from, to, limit = p.time("start", time.Time{}), p.time("end", time.Time{}), p.listed()
 	if p.err != nil {
 		respondError(w, http.StatusBadRequest, "bad_data", p.err.Error())
 		return selectors, from, to, limit, ok
@@ -198,7 +209,7 @@ func (v *Server) metadata(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := params{values: r.Form}
-	limit, per := p.limit("limit", 0), p.limit("limit_per_metric", 0)
+	limit, per := p.listed(), p.limit("limit_per_metric", 0)
 	if p.err != nil {
 		respondError(w, http.StatusBadRequest, "bad_data", p.err.Error())
 		return

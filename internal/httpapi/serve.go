@@ -11,6 +11,7 @@ import (
 )
 
 // Serve answers on l until ctx ends, then lets answers under way end for up to 5 seconds. It closes l.
+// One caller has a part of the connections at most; those that are too many are closed.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -25,6 +26,8 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return requests },
+		ConnContext:       withPeer,
+		ConnState:         newConns(log).state,
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- s.Serve(l) }()

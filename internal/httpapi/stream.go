@@ -33,7 +33,7 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	targets := q["target"]
-	c, seen, missed, note, err := v.hub.follow(r.Header.Get("Last-Event-ID"))
+	c, seen, missed, note, err := v.hub.follow(callerOf(r.Context()).key(), r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		respondError(w, http.StatusServiceUnavailable, "unavailable", err.Error())
 		return

@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -166,6 +167,43 @@ func makeCertificate(dir, certFile, keyFile string, names []string, now time.Tim
 	return os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: bytes}), 0o600)
 }
 
+// ListenSocket opens a Unix socket for Serve, at an absolute path: the accounts that mode (0600, 0660) lets connect need no login as
+// long as there are no users. A socket that is there is replaced when nobody answers on it; anything else is left alone.
+func ListenSocket(ctx context.Context, path string, mode fs.FileMode) (net.Listener, error) {
+	bad := func(err error) (net.Listener, error) { return nil, fmt.Errorf("listen on unix:%s: %w", path, err) }
+	if !filepath.IsAbs(path) {
+		return bad(errors.New("the form is unix:/run/dyno/dyno.sock, with an absolute path"))
+	}
+	if st, err := os.Stat(filepath.Dir(path)); err != nil {
+		return bad(err)
+	} else if st.Mode()&0o002 != 0 && st.Mode()&fs.ModeSticky == 0 {
+		return bad(errors.New("everybody may write in its directory, and put another socket in its place: choose another directory"))
+	}
+	switch st, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return bad(err)
+	case st.Mode().Type() != fs.ModeSocket:
+		return bad(errors.New("something that is no socket is there: remove it, or choose another path"))
+	default:
+		if c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path); err == nil {
+			return bad(errors.Join(syscall.EADDRINUSE, c.Close()))
+		} else if !errors.Is(err, syscall.ECONNREFUSED) {
+			return bad(err)
+		}
+		if err := os.Remove(path); err != nil {
+			return bad(err)
+		}
+	}
+	old := syscall.Umask(int(^mode & 0o777)) // of the whole process, for a moment: files that it makes meanwhile are for fewer, not for more
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	syscall.Umask(old)
+	if err != nil {
+		return bad(err)
+	}
+	return l, nil
+}
+
 // Listen opens a port for Serve, with TLS when there is a config. Without one it may be one of this machine's loopback addresses only.
 func Listen(ctx context.Context, address string, c *tls.Config) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
@@ -192,6 +230,11 @@ func Listen(ctx context.Context, address string, c *tls.Config) (net.Listener, e
 
 // Loopback reports whether only this machine reaches a listener.
 func Loopback(l net.Listener) bool {
-	a, ok := l.Addr().(*net.TCPAddr)
-	return ok && a.IP.IsLoopback()
+	switch a := l.Addr().(type) {
+	case *net.UnixAddr:
+		return true
+	case *net.TCPAddr:
+		return a.IP.IsLoopback()
+	}
+	return false
 }

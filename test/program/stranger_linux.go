@@ -2,7 +2,6 @@ package program
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -27,19 +26,26 @@ func Stranger(t testing.TB) *http.Client {
 // DialAsNobody connects as the account nobody. It takes root: without it the test is skipped.
 func DialAsNobody(t testing.TB, network, address string) (c net.Conn, err error) {
 	t.Helper()
+	AsNobody(t, func() { c, err = net.Dial(network, address) })
+	return c, err
+}
+
+// AsNobody does something as the account nobody, as far as files and new sockets go. It takes root: without it the test is skipped.
+func AsNobody(t testing.TB, do func()) {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to be somebody else")
 	}
-	done := make(chan struct{})
+	done := make(chan syscall.Errno)
 	go func() {
-		defer close(done)
 		runtime.LockOSThread() // and never unlocked: the thread ends with its goroutine, for it is nobody's from here on
-		if _, _, e := syscall.RawSyscall(syscall.SYS_SETFSUID, nobody, 0, 0); e != 0 {
-			err = fmt.Errorf("become nobody: %w", e)
-			return
+		_, _, e := syscall.RawSyscall(syscall.SYS_SETFSUID, nobody, 0, 0)
+		if e == 0 {
+			do()
 		}
-		c, err = net.Dial(network, address)
+		done <- e
 	}()
-	<-done
-	return c, err
+	if e := <-done; e != 0 {
+		t.Errorf("become nobody: %v", e)
+	}
 }

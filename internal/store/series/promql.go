@@ -167,7 +167,7 @@ func (e *Engine) Matching(ctx context.Context, selectors []string, from, to time
 		seen := map[string]bool{}
 		for _, ms := range sets {
 			set := q.Select(ctx, true, hints, ms...)
-			for set.Next() {
+			for n := 0; (limit == 0 || n <= limit) && set.Next(); n++ { // sorted: the first of all are among the first of each
 				ls := set.At().Labels()
 				if key := ls.String(); !seen[key] {
 					seen[key] = true

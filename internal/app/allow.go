@@ -1,0 +1,205 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+	"dyno/internal/tunnel"
+)
+
+// EnvPrefix begins the names of environment variables whose value a request over HTTP may have sent as a password.
+const EnvPrefix = "DYNO_TARGET_"
+
+// credentials is the directory with the files that a request over HTTP may name.
+func (a *App) credentials() string { return filepath.Join(a.Home, "credentials") }
+
+// allow holds an entry of the inventory that came over HTTP to what may be sent there: whoever sends requests need not be the one whose
+// secrets they are, and names the server that gets them.
+//
+//   - What the defaults files and the environment hold for all servers goes only where those files lead. For any other server it stays
+//     here: the entry gets os.DevNull, and an account that needs a password is refused.
+//   - A file with a login is one of the directory credentials, or one that the inventory has already. A variable has a name with
+//     EnvPrefix, or the inventory has it.
+//   - Their passwords go where the inventory sends them already, where the file says, to trusted servers of this machine when it says
+//     nothing, and else only over TLS that is verified in full.
+//   - Certificates and keys come from the same directory or the inventory, and jump hosts from the inventory: to those ssh logs in with
+//     the keys of Dyno's account.
+//
+// Errors are of kind target.BadTarget.
+func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error) {
+	file := t.Defaults
+	if file != "" && !filepath.IsAbs(file) {
+		t.Defaults = filepath.Join(a.credentials(), file)
+	}
+	t, spec, err := a.entry(t)
+	if err != nil {
+		return t, err
+	}
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return t, err
+	}
+	all, err := l.Targets(ctx)
+	if err != nil {
+		return t, err
+	}
+	kept := make([]held, 0, len(all))
+	for _, e := range all {
+		if s, err := target.ParseURL(e.URL); err == nil {
+			kept = append(kept, held{e, s})
+		}
+	}
+	has := func(is func(held) bool) bool { return slices.ContainsFunc(kept, is) }
+	bad := func(what, hint string) (ledger.Target, error) {
+		return t, &target.Error{Op: "use this login over HTTP", Kind: target.BadTarget, Err: errors.New(what), Hint: hint}
+	}
+	const byHand = "; or run `dyno target add` on Dyno's machine"
+
+	if j := spec.Jump; j != (tunnel.Jump{}) && !has(func(p held) bool { return p.spec.Jump == j }) {
+		return bad("ssh: no target of the inventory is behind that jump host", "add the first target behind it with `dyno target add` on Dyno's machine: ssh logs in with the keys that Dyno's account has there")
+	}
+	for name, f := range map[string]string{"ssl-ca": spec.CA, "ssl-cert": spec.Cert, "ssl-key": spec.Key} {
+		if f != "" && !a.inCredentials(f) && !has(func(p held) bool { return slices.Contains([]string{p.spec.CA, p.spec.Cert, p.spec.Key}, f) }) {
+			return bad(name+": the file is not in the directory credentials", "put it into "+a.credentials()+byHand)
+		}
+	}
+	same := func(p held) bool { return p.entry.Defaults == t.Defaults && p.entry.PasswordEnv == t.PasswordEnv }
+	switch {
+	case has(func(p held) bool { return same(p) && p.leadsTo(spec) }): // as the inventory has it
+		return t, nil
+	case t.PasswordEnv != "":
+		if !strings.HasPrefix(t.PasswordEnv, EnvPrefix) && !has(func(p held) bool { return p.entry.PasswordEnv == t.PasswordEnv }) {
+			return bad("the name of the environment variable does not begin with "+EnvPrefix, "name it "+EnvPrefix+"SHOP in the environment of dyno serve"+byHand)
+		}
+		if spec.Mode() != target.TLSVerifyFull && !a.trustedHere(spec) {
+			return bad("the password would go to a server that it was not kept for", "add tls=verify-full, so that it goes to nobody else"+byHand)
+		}
+		return t, nil
+	case t.Defaults == os.DevNull:
+		return t, nil
+	case t.Defaults == "":
+		if !a.implied(spec) {
+			t.Defaults = os.DevNull
+		}
+		return t, nil
+	}
+	if !a.inCredentials(t.Defaults) && !has(func(p held) bool { return p.entry.Defaults == t.Defaults }) {
+		return bad("the defaults file is not in the directory credentials", "put it into "+a.credentials()+", and name server and account in it"+byHand)
+	}
+	o, err := target.Defaults(t.Defaults, spec.Groups()...)
+	if err != nil {
+		return t, err
+	}
+	used := has(func(p held) bool { return p.entry.Defaults == t.Defaults })
+	switch {
+	case spec.Mode() == target.TLSVerifyFull:
+	case !nowhere(o) && sameTLS(o, spec) && leadsHere(o, spec):
+	case nowhere(o) && !used && a.trustedHere(spec):
+	default:
+		return bad("the password would go to a server that it was not kept for",
+			fmt.Sprintf("add tls=verify-full, so that it goes to nobody else, or write host= and port= into %s%s", filepath.Base(t.Defaults), byHand))
+	}
+	return t, nil
+}
+
+// held is an entry of the inventory with where it leads.
+type held struct {
+	entry ledger.Target
+	spec  target.Spec
+}
+
+// leadsTo reports whether a login of the entry would reach the same server in the same way.
+func (p held) leadsTo(x target.Spec) bool {
+	s := p.spec
+	return s.Address != "" && s.Network == x.Network && s.Address == x.Address && s.Jump == x.Jump &&
+		s.TLS == x.TLS && s.CA == x.CA && s.Cert == x.Cert && s.Key == x.Key && s.ServerName == x.ServerName
+}
+
+// inCredentials reports whether a name is that of a file below the directory credentials. Whether there is one is not looked at.
+func (a *App) inCredentials(file string) bool {
+	dir, err := filepath.Abs(a.credentials())
+	return err == nil && filepath.Clean(file) == file && strings.HasPrefix(file, dir+string(filepath.Separator))
+}
+
+// nowhere reports whether defaults files name no server.
+func nowhere(o target.Options) bool {
+	return (o.Host == "" || o.Host == "localhost") && o.Socket == "" && o.Port == 0
+}
+
+// sameTLS reports whether a URL leaves it to the defaults files how the server is verified.
+func sameTLS(o target.Options, x target.Spec) bool {
+	return x.Network == "unix" || x.CA == "" && x.Cert == "" && x.ServerName == "" && (x.TLS == target.TLSDefault || x.TLS == o.TLS)
+}
+
+// leadsHere reports whether defaults files name the server of a URL.
+func leadsHere(o target.Options, x target.Spec) bool {
+	mine := target.Spec{Scheme: x.Scheme}
+	o.Apply(&mine)
+	return x.Jump == (tunnel.Jump{}) && same(mine.Network, mine.Address, there(o, x))
+}
+
+// there completes the address of a URL as logging in does.
+func there(o target.Options, x target.Spec) target.Spec {
+	o.Apply(&x)
+	return x
+}
+
+// implied reports whether the login that the usual defaults files and the environment have for all servers may go to that of a URL: it is
+// where they lead, and whoever listens there can be trusted, as Discover sees it.
+func (a *App) implied(x target.Spec) bool {
+	o, err := target.Defaults("", x.Groups()...)
+	if err != nil || x.Jump != (tunnel.Jump{}) || !sameTLS(o, x) {
+		return false
+	}
+	if x = there(o, x); x.Address == "" {
+		x.Network, x.Address = "tcp", "localhost:3306"
+	}
+	listens := listening("", x.Address)
+	if !nowhere(o) {
+		return leadsHere(o, x) && leads(x, listens, a.trusted, belowShared)
+	}
+	any := func(string) bool { return true }
+	for _, sockets := range [][]string{usualSockets, nil} { // the port is another way to the server behind the socket
+		at := usualPlace(target.Spec{Network: "tcp"}, sockets, listens, any, a.trusted)
+		if at.Address != "" && (same(at.Network, at.Address, x) || same(x.Network, x.Address, at)) {
+			return true
+		}
+	}
+	return false
+}
+
+// trustedHere reports whether a URL leads to a server of this machine that listens now and belongs to root, to a server's account or to
+// Dyno's own.
+func (a *App) trustedHere(x target.Spec) bool {
+	if x.Jump != (tunnel.Jump{}) {
+		return false
+	}
+	if x.Network == "unix" {
+		_, err := os.Stat(x.Address)
+		return err == nil && leads(x, nil, a.trusted, func(string) bool { return true })
+	}
+	host, _, err := net.SplitHostPort(x.Address)
+	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return false
+	}
+	here := func(l listener) bool { return same(l.network, l.address, x) }
+	listens := slices.DeleteFunc(listening("", x.Address), func(l listener) bool { return !here(l) })
+	return len(listens) > 0 && !slices.ContainsFunc(listens, func(l listener) bool { return !a.trusted(l.uid) })
+}
+
+// withoutPasswords is the environment without the passwords that are meant for no server in particular: an entry with a file of its own
+// has its password from there alone.
+func (a *App) withoutPasswords(name string) string {
+	if name == "DYNO_PASSWORD" || name == "MYSQL_PWD" {
+		return ""
+	}
+	return a.Environ(name)
+}

@@ -1,0 +1,164 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"dyno/internal/host"
+)
+
+// peer is the other end of a connection.
+type peer struct {
+	socket    bool // it came in by a unix socket, whose mode said who may
+	near, far netip.AddrPort
+
+	once sync.Once
+	uid  int
+	told bool // the kernel says whose it is
+}
+
+type peerKey struct{}
+
+// withPeer keeps who a connection is from, for all of its requests.
+func withPeer(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, peerKey{}, newPeer(c.LocalAddr(), c.RemoteAddr()))
+}
+
+func newPeer(near, far net.Addr) *peer {
+	p := &peer{}
+	switch near := near.(type) {
+	case *net.UnixAddr:
+		p.socket = true
+	case *net.TCPAddr:
+		p.near = near.AddrPort()
+		if far, ok := far.(*net.TCPAddr); ok {
+			p.far = far.AddrPort()
+		}
+	}
+	return p
+}
+
+// peerOf returns who made a request. A server other than Serve's does not keep it: then it is looked up for each request.
+func peerOf(r *http.Request) *peer {
+	if p, ok := r.Context().Value(peerKey{}).(*peer); ok {
+		return p
+	}
+	near, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	far, err := net.ResolveTCPAddr("tcp", r.RemoteAddr) // numbers: no name is looked up
+	if _, bad := netip.ParseAddrPort(r.RemoteAddr); err != nil || bad != nil {
+		return &peer{}
+	}
+	return newPeer(near, far)
+}
+
+// own reports whether a request may be Dyno's own without a login: the other end is of root or of Dyno's own account, or it came by
+// the socket, whose mode keeps others out. What the kernel does not tell for sure is not own: sockets that were closed have no account,
+// and those of other machines, other network namespaces and systems without /proc are not in its list.
+func (p *peer) own() bool {
+	if p.socket {
+		return true
+	}
+	p.once.Do(func() {
+		if p.far.IsValid() && p.near.IsValid() {
+			var s host.Socket
+			s, p.told = oneLookup(p.far, p.near)
+			p.uid = s.UID
+		}
+	})
+	return p.told && (p.uid == 0 || p.uid == os.Geteuid())
+}
+
+var lookup sync.Mutex
+
+// oneLookup looks for sockets one after the other: the kernel's list may be long, and whoever opens connections makes it be read.
+func oneLookup(local, remote netip.AddrPort) (host.Socket, bool) {
+	lookup.Lock()
+	defer lookup.Unlock()
+	return host.SocketOf(local, remote)
+}
+
+// Bounds of connections. A caller is an address, of IPv6 a network, or on this machine an account.
+const (
+	maxConns     = 512
+	maxConnsEach = 128
+)
+
+// conns keeps one caller from taking all connections.
+type conns struct {
+	log *slog.Logger
+
+	mu   sync.Mutex
+	all  map[net.Conn]string // whose they are
+	each map[string]int
+	said time.Time
+}
+
+func newConns(log *slog.Logger) *conns {
+	return &conns{log: log, all: map[net.Conn]string{}, each: map[string]int{}}
+}
+
+// state is for http.Server.ConnState. A connection that is one too many is closed.
+func (x *conns) state(c net.Conn, s http.ConnState) {
+	switch s {
+	case http.StateNew:
+		if !x.take(c) {
+			if t, ok := c.(*tls.Conn); ok {
+				c = t.NetConn() // nothing is said first
+			}
+			_ = c.Close()
+		}
+	case http.StateClosed, http.StateHijacked:
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if who, ok := x.all[c]; ok {
+			delete(x.all, c)
+			if x.each[who]--; x.each[who] <= 0 {
+				delete(x.each, who)
+			}
+		}
+	case http.StateActive, http.StateIdle:
+	}
+}
+
+func (x *conns) take(c net.Conn) bool {
+	who := callerAt(c)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if who == onLoopback && x.each[who] >= maxConnsEach { // one address for all of this machine: then accounts are told apart
+		x.mu.Unlock()
+		p := newPeer(c.LocalAddr(), c.RemoteAddr())
+		if s, ok := oneLookup(p.far, p.near); ok {
+			who = "uid " + strconv.Itoa(s.UID)
+		}
+		x.mu.Lock()
+	}
+	if len(x.all) < maxConns && x.each[who] < maxConnsEach {
+		x.all[c] = who
+		x.each[who]++
+		return true
+	}
+	if time.Since(x.said) > time.Minute {
+		x.said = time.Now()
+		x.log.Warn("too many connections: new ones are closed", "caller", who, "its", x.each[who], "all", len(x.all))
+	}
+	return false
+}
+
+const onLoopback = "this machine"
+
+// callerAt returns whose a connection is, as its address says.
+func callerAt(c net.Conn) string {
+	a, ok := c.RemoteAddr().(*net.TCPAddr)
+	if !ok || a.IP.IsLoopback() {
+		return onLoopback
+	}
+	return network(a.AddrPort().Addr())
+}

@@ -1,0 +1,304 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"dyno/internal/store/access"
+	"dyno/test/program"
+)
+
+// serving answers on a listener with Serve until the test ends.
+func serving(t *testing.T, h http.Handler, l net.Listener) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(ctx, l, h, nil) }()
+	t.Cleanup(func() {
+		stop()
+		good(t, <-ended)
+	})
+}
+
+func loopback(t *testing.T, h http.Handler) (address string) {
+	t.Helper()
+	l, err := Listen(t.Context(), "127.0.0.1:0", nil)
+	good(t, err)
+	serving(t, h, l)
+	return l.Addr().String()
+}
+
+// answer sends a request and reads what comes back.
+func answerOf(t *testing.T, c *http.Client, method, url, body string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	good(t, err)
+	if method == "POST" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w, err := c.Do(r)
+	good(t, err)
+	defer w.Body.Close()
+	b, err := io.ReadAll(w.Body)
+	good(t, err)
+	return w, string(b)
+}
+
+// TestWithoutUsersOnlyTheOwnAccountIsLetIn: another account of this machine is told what to do, on every path that needs somebody.
+func TestWithoutUsersOnlyTheOwnAccountIsLetIn(t *testing.T) {
+	g := emptyServer(t, Guarding{})
+	url := "http://" + loopback(t, g)
+	stranger := program.Stranger(t)
+	for _, p := range g.Paths() {
+		method, path, _ := strings.Cut(p, " ")
+		if reads[p] != "" && method == "POST" || open[p] || strings.Contains(path, "{") || path == "/api/dyno/v1/stream" {
+			continue
+		}
+		if w, body := answerOf(t, stranger, method, url+path, "{}"); w.StatusCode != 401 || !strings.Contains(body, "dyno user add") {
+			t.Errorf("%s: %d %s", p, w.StatusCode, body)
+		}
+	}
+	if w, body := answerOf(t, http.DefaultClient, "GET", url+"/metrics", ""); w.StatusCode != 200 {
+		t.Errorf("the own account: %d %s", w.StatusCode, body)
+	}
+	if w, body := answerOf(t, stranger, "GET", url+"/api/dyno/v1/session", ""); w.StatusCode != 200 ||
+		!strings.Contains(body, `"link":true`) || strings.Contains(body, "1.2.3") {
+		t.Errorf("who a stranger is: %d %s", w.StatusCode, body)
+	}
+}
+
+// open are the paths that everybody may ask for.
+var open = map[string]bool{
+	"GET /-/healthy": true, "GET /-/ready": true, "GET /api/dyno/v1/session": true, "POST /api/dyno/v1/login": true, "POST /api/dyno/v1/login/token": true,
+	"GET /api/dyno/v1/openapi.yaml": true,
+}
+
+// TestAClosedSocketIsNotRoots: the kernel tells of a socket that was closed that it is of account 0. Whoever sends a request and hangs
+// up does not become root by it.
+func TestAClosedSocketIsNotRoots(t *testing.T) {
+	g := emptyServer(t, Guarding{})
+	address := loopback(t, g)
+	const n = 50
+	for range n {
+		c, err := program.DialAsNobody(t, "tcp", address)
+		good(t, err)
+		_, err = io.WriteString(c, "POST "+note+" HTTP/1.1\r\nHost: "+address+"\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n"+words)
+		good(t, err)
+		good(t, c.Close())
+	}
+	answerOf(t, http.DefaultClient, "GET", "http://"+address+"/-/healthy", "")
+	all, err := g.store.Audit(t.Context(), 0, 100)
+	good(t, err)
+	if len(all) != 0 || len(g.fleet.notes) != 0 {
+		t.Errorf("%d notes, %+v", len(g.fleet.notes), all)
+	}
+}
+
+// TestTheLinkLogsIn: the first-run token alone, once, opens a session for a browser of another account, which changes things with its CSRF
+// token and ends with the first user.
+func TestTheLinkLogsIn(t *testing.T) {
+	used := 0
+	g := emptyServer(t, Guarding{Linked: func() { used++ }})
+	url := "http://" + loopback(t, g)
+	stranger := program.Stranger(t)
+	token, err := g.store.FirstToken(t.Context())
+	good(t, err)
+	const path = "/api/dyno/v1/login/token"
+	if w, body := answerOf(t, stranger, "POST", url+path, `{"token":"guess"}`); w.StatusCode != 401 {
+		t.Fatalf("a guess: %d %s", w.StatusCode, body)
+	}
+	w, body := answerOf(t, stranger, "POST", url+path, `{"token":"`+token+`"}`)
+	if w.StatusCode != 200 || len(w.Cookies()) != 1 || used != 1 {
+		t.Fatalf("the link: %d %s, used %d times", w.StatusCode, body, used)
+	}
+	var me who
+	unmarshal(t, []byte(body), &me)
+	if me.Name != "local" || me.Role != access.Operator || me.CSRF == "" || me.LoginNeeded {
+		t.Fatalf("%+v", me)
+	}
+	cookie := w.Cookies()[0].Name + "=" + w.Cookies()[0].Value
+	f := func(want int, method, path, body string, headers ...string) {
+		t.Helper()
+		if w, body := answerOf(t, stranger, method, url+path, body, headers...); w.StatusCode != want {
+			t.Errorf("%s: %d %s, want %d", path, w.StatusCode, body, want)
+		}
+	}
+	f(401, "POST", path, `{"token":"`+token+`"}`)
+	f(200, "GET", "/metrics", "", "Cookie", cookie)
+	f(403, "POST", note, words, "Cookie", cookie)
+	f(201, "POST", note, words, "Cookie", cookie, csrfHeader, me.CSRF)
+	f(201, "POST", "/api/dyno/v1/user/add", `{"name":"anna","role":"operator","password":"`+pass+`"}`, "Cookie", cookie, csrfHeader, me.CSRF)
+	f(401, "GET", "/metrics", "", "Cookie", cookie)
+}
+
+// TestTheLinkIsOfThisMachine: where others come the token adds the first operator, as before, and opens nothing without.
+func TestTheLinkIsOfThisMachine(t *testing.T) {
+	for _, o := range []Guarding{{Beyond: true}, {Hosts: []string{"dyno.example.org"}}} {
+		g := emptyServer(t, o)
+		token, err := g.store.FirstToken(t.Context())
+		good(t, err)
+		g.visitor(t).want(400, "POST", "/api/dyno/v1/login/token", `{"token":"`+token+`"}`)
+	}
+}
+
+// TestALostFileLetsNobodyIn: not even the own account.
+func TestALostFileLetsNobodyIn(t *testing.T) {
+	g := guardedServer(t, Guarding{})
+	path := g.store.Path()
+	good(t, g.store.Close())
+	for _, end := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	s, err := access.Open(t.Context(), path, access.Options{})
+	good(t, err)
+	g.service.Access = s
+	g.visitor(t).want(503, "GET", "/metrics", "")
+	g.visitor(t).want(503, "POST", note, words)
+	good(t, s.AddUser(t.Context(), "anna", access.Operator, pass))
+	g.visitor(t).want(401, "GET", "/metrics", "")
+	t.Cleanup(func() { s.Close() })
+}
+
+// TestSocketLetsInByItsMode: whoever may connect is let in, and others cannot connect.
+func TestSocketLetsInByItsMode(t *testing.T) {
+	dir := t.TempDir()
+	for _, p := range []string{dir, filepath.Dir(dir)} { // others reach the directory: the mode of the socket alone is what keeps them out
+		good(t, os.Chmod(p, 0o711))
+	}
+	path := filepath.Join(dir, "s")
+	at := func(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
+		return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dial(ctx, "unix", path)
+		}}}
+	}
+	own := at((&net.Dialer{}).DialContext)
+	for mode, want := range map[fs.FileMode]bool{0o600: false, 0o666: true} {
+		ctx, stop := context.WithCancel(t.Context())
+		l, err := ListenSocket(ctx, path, mode)
+		good(t, err)
+		if st, err := os.Stat(path); err != nil || st.Mode().Perm() != mode {
+			t.Fatalf("%v, %v", st.Mode(), err)
+		}
+		if _, err := ListenSocket(ctx, path, mode); !errors.Is(err, syscall.EADDRINUSE) {
+			t.Errorf("twice: %v", err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- Serve(ctx, l, emptyServer(t, Guarding{}), nil) }()
+		if w, body := answerOf(t, own, "GET", "http://localhost/metrics", ""); w.StatusCode != 200 {
+			t.Errorf("the owner: %d %s", w.StatusCode, body)
+		}
+		c, err := program.DialAsNobody(t, "unix", path)
+		if (err == nil) != want {
+			t.Errorf("mode %v: a stranger gets %v", mode, err)
+		}
+		if err == nil {
+			c.Close()
+		}
+		stop()
+		good(t, <-ended)
+	}
+}
+
+// TestSocketTakesNoOthersPlace: what is left of one that nobody answers on is replaced; a file or a link is not touched.
+func TestSocketTakesNoOthersPlace(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "s")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	good(t, err)
+	l.SetUnlinkOnClose(false)
+	good(t, l.Close())
+	x, err := ListenSocket(t.Context(), path, 0o600)
+	good(t, err)
+	good(t, x.Close())
+	good(t, os.WriteFile(filepath.Join(dir, "file"), []byte("x"), 0o600))
+	good(t, os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "link")))
+	good(t, os.Mkdir(filepath.Join(dir, "open"), 0o700))
+	good(t, os.Chmod(filepath.Join(dir, "open"), 0o777))
+	for name, why := range map[string]string{"file": "no socket", "link": "no socket", "open/s": "everybody may write", "none/s": "no such file"} {
+		if _, err := ListenSocket(t.Context(), filepath.Join(dir, name), 0o600); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || !bytes.Equal(b, []byte("x")) {
+		t.Errorf("%q, %v", b, err)
+	}
+	if _, err := ListenSocket(t.Context(), "relative", 0o600); err == nil {
+		t.Error("a relative path is taken")
+	}
+}
+
+// TestOneCallerTakesNotAllConnections: an account that opens as many as it can leaves room for the others.
+func TestOneCallerTakesNotAllConnections(t *testing.T) {
+	address := loopback(t, emptyServer(t, Guarding{}))
+	var all []net.Conn
+	defer func() {
+		for _, c := range all {
+			c.Close()
+		}
+	}()
+	closed := make(chan struct{}, maxConns+100)
+	for range maxConns + 100 {
+		c, err := program.DialAsNobody(t, "tcp", address)
+		good(t, err)
+		all = append(all, c)
+		go func() {
+			_ = c.SetReadDeadline(time.Now().Add(time.Minute))
+			if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+				closed <- struct{}{}
+			}
+		}()
+	}
+	for range len(all) - 2*maxConnsEach { // those before accounts are told apart, and as many of this one's
+		select {
+		case <-closed:
+		case <-time.After(time.Minute):
+			t.Fatalf("%d connections of one account are open", len(all)-len(closed))
+		}
+	}
+	if w, _ := answerOf(t, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, "GET", "http://"+address+"/metrics", ""); w.StatusCode != 200 {
+		t.Errorf("%d", w.StatusCode)
+	}
+}
+
+// TestStreamsOfOneCaller: a viewer has some, the others the rest.
+func TestStreamsOfOneCaller(t *testing.T) {
+	g := guardedServer(t, Guarding{})
+	address := loopback(t, g)
+	follow := func(token string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+address+"/api/dyno/v1/stream", nil)
+		good(t, err)
+		r.Header.Set("Authorization", "Bearer "+token)
+		w, err := http.DefaultClient.Do(r)
+		good(t, err)
+		t.Cleanup(func() { w.Body.Close() })
+		return w
+	}
+	for range maxOwn {
+		if w := follow(g.viewer); w.StatusCode != 200 {
+			t.Fatalf("%d", w.StatusCode)
+		}
+	}
+	if w := follow(g.viewer); w.StatusCode != 503 {
+		t.Errorf("one too many: %d", w.StatusCode)
+	}
+	if w := follow(g.operator); w.StatusCode != 200 {
+		t.Errorf("another caller: %d", w.StatusCode)
+	}
+}

@@ -122,6 +122,7 @@ func (e *env) serveUntil(ctx context.Context, o app.Serving, way doorFlags) erro
 	if err != nil {
 		return errors.Join(err, d.close())
 	}
+	e.letIn(ctx, d)
 	engine := series.NewEngine(s.Series, exposition.Help, series.Limits{})
 	h = httpapi.New(httpapi.Service{
 		Querier: engine, Browser: engine, Fleet: fleet{s}, States: states{s}, Classes: classes{s}, Events: marks{s},

@@ -2,11 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io/fs"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"dyno/internal/app"
 )
@@ -94,4 +98,59 @@ func TestDiscovering(t *testing.T) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
+}
+
+func TestPeople(t *testing.T) {
+	got := people("root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/:/usr/sbin/nologin\nanna:x:1000:1000:Anna:/home/anna:/bin/bash\n" +
+		"ben:x:1001:1001::/home/ben:/usr/bin/zsh\nci:x:1002:1002::/srv/ci:/bin/false\nnobody:x:65534:65534:nobody:/:/bin/sh\nbroken\nold:x:1003:1003::/home/old:\n")
+	if !slices.Equal(got, []string{"anna", "ben"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestServeWithUsersLost: a file of users that was lost does not open the door, and what to do is told.
+func TestServeWithUsersLost(t *testing.T) {
+	home := t.TempDir()
+	run := func(in string, args ...string) (int, string) {
+		t.Helper()
+		ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer stop()
+		var out, err bytes.Buffer
+		env := map[string]string{"DYNO_HOME": home}
+		code := Run(ctx, args, Streams{In: strings.NewReader(in), Out: &out, Err: &err}, func(k string) string { return env[k] }, "test")
+		return code, out.String() + err.String()
+	}
+	if code, said := run("three green bottles 7\n", "user", "add", "anna"); code != 0 {
+		t.Fatal(said)
+	}
+	for _, end := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(home + "/store/access.db" + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0", "--discover=false"}, {"user", "ls"}} {
+		if code, said := run("", args...); code != exitFailed || !strings.Contains(said, "dyno user add") || !strings.Contains(said, "lost") {
+			t.Errorf("%q: %d, %s", args, code, said)
+		}
+	}
+	if code, said := run("three green bottles 7\n", "user", "add", "anna"); code != 0 || !strings.Contains(said, "as operator") {
+		t.Error(said)
+	}
+	if code, said := run("", "user", "ls"); code != 0 || !strings.Contains(said, "anna") {
+		t.Error(said)
+	}
+}
+
+func TestSocketMode(t *testing.T) {
+	f := func(want string, args ...string) {
+		t.Helper()
+		if code, said := typed(t, append([]string{"serve"}, args...)...); code != exitUsage || !strings.Contains(said, want) {
+			t.Errorf("%q: %d, %q", args, code, said)
+		}
+	}
+	for _, bad := range []string{"777", "6", "400", "rw", "0"} {
+		f("600, 660 or 666", "--socket-mode", bad)
+	}
+	f("absolute path", "--listen", "unix:run/s")
+	f("a socket has no TLS", "--listen", "unix:/run/s", "--tls-self-signed")
 }

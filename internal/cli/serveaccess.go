@@ -255,7 +255,10 @@ func (e *env) certificate(d doorFlags, log *slog.Logger) (c *tls.Config, fingerp
 // firstToken tells the token that lets the first operator in, also with --quiet: without it nobody could.
 func (e *env) firstToken(ctx context.Context, x *door) error {
 	if !x.guarding.Beyond && len(x.guarding.Hosts) == 0 {
-		return e.letIn(ctx, x)
+		if _, err := x.users.HasUsers(ctx); err != nil { // such as a file that was lost
+			return errors.Join(err, x.close())
+		}
+		return nil
 	}
 	if x.guarding.ReadOnly { // the token would add a user
 		some, err := x.users.HasUsers(ctx)
@@ -281,24 +284,20 @@ func (e *env) firstToken(ctx context.Context, x *door) error {
 }
 
 // letIn says how to come in where people of this machine alone come: with users by a login, without by the link.
-func (e *env) letIn(ctx context.Context, x *door) error {
-	some, err := x.users.HasUsers(ctx)
-	if err != nil {
-		return errors.Join(err, x.close())
-	}
-	if some {
-		return nil
+func (e *env) letIn(ctx context.Context, x *door) {
+	if some, err := x.users.HasUsers(ctx); some || err != nil || x.guarding.Beyond || len(x.guarding.Hosts) > 0 {
+		return
 	}
 	e.warnOthers("/etc/passwd")
 	if _, ok := x.l.Addr().(*net.UnixAddr); ok { // no browser comes by a socket
-		return nil
+		return
 	}
 	link, err := e.firstLink(ctx, x)
 	if err != nil { // such as a full disk: root and Dyno's own account are let in all the same
 		e.remark("The link that lets a browser of another account in cannot be made: %v", err)
 	}
 	if link == "" {
-		return nil
+		return
 	}
 	used := make(chan struct{}, 1)
 	x.used, x.guarding.Linked = used, func() {
@@ -309,7 +308,6 @@ func (e *env) letIn(ctx context.Context, x *door) error {
 	}
 	e.remark("There are no users: root and Dyno's own account are let in without a login. This link lets one other browser of this\n"+
 		"machine in, once, within a day; %s always has one that works:\n  %s", filepath.Join(e.app.Home, linkFile), link)
-	return nil
 }
 
 func (x *door) close() error { return errors.Join(x.l.Close(), x.users.Close()) }

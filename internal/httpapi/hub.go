@@ -34,7 +34,7 @@ type hub struct {
 
 	mu      sync.Mutex
 	seq     uint64
-	ring    []update // oldest first; without full states, which would take hundreds of megabytes
+	ring    []update           // oldest first; without full states, which would take hundreds of megabytes
 	clients map[*client]string // and whose they are
 }
 

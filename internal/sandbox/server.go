@@ -97,7 +97,7 @@ func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
 
 	servers := []Server{}
 	for _, f := range all {
-		s, err := ask(ctx, f.path, f.origin)
+		s, err := askOnce(ctx, f.path, f.origin)
 		if ctx.Err() != nil {
 			return nil, wrap("find servers", "", ctx.Err())
 		}
@@ -202,7 +202,7 @@ func resolvePath(ctx context.Context, spec string) (Server, error) {
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return Server{}, wrap("find server", spec, err)
 	}
-	s, err := ask(ctx, path, OfDir)
+	s, err := askOnce(ctx, path, OfDir)
 	if err != nil {
 		return Server{}, wrap("find server", spec, fmt.Errorf("%w: %w", ErrNoServer, err))
 	}
@@ -218,7 +218,7 @@ func resolveDir(ctx context.Context, dir string) (Server, error) {
 			if err != nil {
 				continue
 			}
-			s, err := ask(ctx, path, OfDir)
+			s, err := askOnce(ctx, path, OfDir)
 			if err == nil {
 				return s, nil
 			}

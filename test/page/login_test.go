@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
+	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -19,6 +22,7 @@ import (
 	"dyno/internal/finding"
 	"dyno/internal/journal"
 	"dyno/test/browser"
+	"dyno/test/program"
 	"dyno/test/servers"
 )
 
@@ -458,4 +462,80 @@ func TestUsersPage(t *testing.T) {
 	if len(users) != 2 || users[1].Name != "ben" || users[1].Role != "operator" {
 		t.Errorf("the command line sees %+v", users)
 	}
+}
+
+// TestTheLinkLogsIn opens the link that the program printed in a browser of another account, without users: it lets in once, operates, and
+// the page of the one that was used asks for another.
+func TestTheLinkLogsIn(t *testing.T) {
+	s := stage(t)
+	home := folder(t)
+	try(t, home, "target", "add", "shop", s.Server.URL("root"))
+	p := serve(t, home)
+	m := regexp.MustCompile(`(?m)^  (http://\S+/login)#([A-Za-z0-9_-]{43})$`).FindStringSubmatch(p.Log())
+	if m == nil {
+		t.Fatalf("no link is told:\n%s", p.Log())
+	}
+	b := tab(t, stranger(t, p.URL))
+	strict(b)
+	b.Open("/server?target=shop&from=-5m")
+	b.Wait("Open the link")
+	if b.Count("#password") != 0 {
+		t.Error("it asks for a password, and nobody has one")
+	}
+	bothThemes(b, "login-link")
+	b.Fill("#token", m[1]+"#"+strings.Repeat("A", 43))
+	b.Key("Enter")
+	b.Wait("the first-run token is wrong")
+	b.Open("/login#" + m[2])
+	b.WaitURL("/fleet")
+	b.Wait("shop")
+	if strings.Contains(b.URL(), m[2]) {
+		t.Errorf("the token is still seen at %s", b.URL())
+	}
+	var status int
+	b.Eval(`fetch('./api/dyno/v1/session').then((r) => r.json()).then((me) => fetch('./api/dyno/v1/annotate', {method: 'POST', `+
+		`headers: {'Content-Type': 'application/json', 'X-Dyno-CSRF': me.csrf}, body: '{"text":"by the link"}'})).then((r) => r.status)`, &status)
+	if status != http.StatusCreated {
+		t.Errorf("a change is answered with %d", status)
+	}
+	eventually(t, "the file has another link", func() error {
+		text, err := os.ReadFile(home + "/first-run-link")
+		if err == nil && (!strings.HasPrefix(string(text), m[1]+"#") || strings.Contains(string(text), m[2])) {
+			err = fmt.Errorf("it is %q", text)
+		}
+		return err
+	})
+}
+
+// stranger returns an address at which the account nobody passes connections on to base.
+func stranger(t *testing.T, base string) string {
+	t.Helper()
+	program.AsNobody(t, func() {}) // or the test is skipped here
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	to := strings.TrimPrefix(base, "http://")
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := program.DialAsNobody(t, "tcp", to)
+			if err != nil {
+				c.Close()
+				continue
+			}
+			pass := func(a, b net.Conn) {
+				_, _ = io.Copy(a, b)
+				a.Close()
+				b.Close()
+			}
+			go pass(far, c)
+			go pass(c, far)
+		}
+	}()
+	return "http://" + l.Addr().String()
 }

@@ -31,7 +31,10 @@ func TestSettingsAddTarget(t *testing.T) {
 	s.Exec("CREATE USER IF NOT EXISTS adder@localhost IDENTIFIED BY 'not told 7'")
 	home := folder(t)
 	p := serve(t, home)
-	file := home + "/adder.cnf"
+	if err := os.Mkdir(home+"/credentials", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := home + "/credentials/adder.cnf" // of those that a page may name
 	if err := os.WriteFile(file, []byte("[client]\nuser=adder\npassword='not told 7'\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

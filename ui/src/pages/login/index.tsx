@@ -1,5 +1,5 @@
-// The login before a page. The first time it takes the first-run token and makes the first operator.
-import { useEffect, useState } from 'preact/hooks'
+// The login before a page. The first time it takes the first-run token: from the link that dyno serve printed, or to make the first operator.
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { post } from '../../core/api'
 import { useGet } from '../../core/data'
 import { session, type Session } from '../../core/session'
@@ -12,6 +12,7 @@ import './login.css'
 
 interface Door extends Session {
   first_run: boolean
+  link: boolean
 }
 
 export function LoginPage() {
@@ -30,7 +31,7 @@ export function LoginPage() {
           <h1>Dyno</h1>
         </header>
         <Show of={door} lines={4}>
-          {(d) => (!d.login_needed ? <Open /> : d.first_run ? <First /> : <LogIn />)}
+          {(d) => (!d.login_needed ? <Open /> : d.link ? <Link /> : d.first_run ? <First /> : <LogIn />)}
         </Show>
       </div>
     </main>
@@ -44,11 +45,15 @@ async function enter(next: string): Promise<void> {
 }
 
 function Open() {
+  const linked = useRef(location.hash !== '')
+  useEffect(() => {
+    if (linked.current) go(href('fleet', {}, []), { replace: true }) // the link is not needed, and its token stays good
+  }, [])
   return (
     <Empty
       icon="user"
-      title="Nobody logs in here"
-      hint="There are no users: everybody on this machine may look and change. Settings, Users adds the first."
+      title="You are logged in"
+      hint="There are no users yet. Settings, Users adds the first."
       action={
         <a class="button main" href={href('fleet', {}, [])}>
           Go on
@@ -88,6 +93,45 @@ function LogIn() {
       </Button>
       <p class="faint">
         No login? Somebody on Dyno's machine adds one: <code>dyno user add NAME</code>
+      </p>
+    </form>
+  )
+}
+
+/** Without users the token of the link alone lets in. Opened as a link it stands behind the #, which is sent to no server. */
+function Link() {
+  const [next] = useParam('next')
+  const given = useRef(location.hash.slice(1))
+  const [text, setText] = useState(given.current)
+  const { busy, error, run } = useRun()
+  const token = text.slice(text.lastIndexOf('#') + 1).trim()
+  const begin = async () => {
+    await post('login/token', { token })
+    await enter(next)
+  }
+  useEffect(() => {
+    if (given.current === '') return
+    history.replaceState(history.state, '', location.pathname + location.search) // it works once, and need not be seen
+    void run(begin)
+  }, [])
+  return (
+    <form
+      class="stack loose"
+      onSubmit={(e) => {
+        e.preventDefault()
+        if (token !== '') void run(begin)
+      }}
+    >
+      <p class="dim">
+        There are no users yet. Open the link that <code>dyno serve</code> printed, or paste it here. The file <code>first-run-link</code> in Dyno's home always has one that works.
+      </p>
+      <Field id="token" label="Link" value={text} set={setText} auto="off" focus mono />
+      {error && <Problem error={error} />}
+      <Button kind="main" submit why={busy ? 'one moment' : token === '' ? 'the link is missing' : ''}>
+        Log in
+      </Button>
+      <p class="faint">
+        For a login with a password, on Dyno's machine: <code>dyno user add NAME</code>
       </p>
     </form>
   )

@@ -85,10 +85,11 @@ function Local() {
     <div class="stack users">
       <Empty
         icon="user"
-        title="Nobody logs in here"
+        title="There are no users"
         hint={
           <>
-            Everybody on this machine may look and change; nobody else is let in. The first user is an operator, and from then on everybody needs a login, on this machine too. To open this Dyno to
+            Only root, Dyno's own account of this machine and browsers that opened the link of <code>dyno serve</code> are let in. The first user is an operator, and from then on everybody
+            needs a login. To open this Dyno to
             others, start it with <code>--listen</code>, <code>--tls-cert</code> and <code>--tls-key</code>.
           </>
         }

@@ -45,7 +45,7 @@ func texts(ctx context.Context, t *target.Target, tab schema.Table, x schema.Cha
 	back := "CAST(CAST(" + q + " AS " + to + ") AS CHAR)"
 	n := 0
 	err = conn.QueryRowContext(limit, sqltext.Tagged("act", "", fmt.Sprintf(
-		"SELECT COUNT(*) FROM (SELECT 1 FROM %s WHERE %s IS NOT NULL AND (%s IS NULL OR CAST(%[3]s AS BINARY) <> CAST(CONVERT(%[2]s USING utf8mb4) AS BINARY)) LIMIT %[4]d) x",
+		"SELECT COUNT(*) FROM (SELECT 1 FROM %s "+schema.TableOnly+" WHERE %s IS NOT NULL AND (%s IS NULL OR CAST(%[3]s AS BINARY) <> CAST(CONVERT(%[2]s USING utf8mb4) AS BINARY)) LIMIT %[4]d) x",
 		tab.Ref.SQL(), q, back, textsMost))).Scan(&n)
 	number, _ := target.ServerErrorNumber(err)
 	switch {

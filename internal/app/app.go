@@ -112,6 +112,8 @@ type Login struct {
 	AskPass      bool // prompt for the password
 	// Remote says that the TARGET may come from elsewhere, over HTTP: see allow.
 	Remote bool
+	// ExplainSchemas are trusted besides those that the TARGET names: see target.Spec.
+	ExplainSchemas []string
 }
 
 // UnknownTargetError is the answer to a TARGET that is neither a URL nor known by name.
@@ -133,6 +135,9 @@ func (e *UnknownTargetError) Error() string {
 func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spec, error) {
 	spec, err := a.locate(ctx, text, &login)
 	if err != nil {
+		return spec, err
+	}
+	if spec, err = spec.Trusting(login.ExplainSchemas); err != nil {
 		return spec, err
 	}
 	if spec.Jump != (tunnel.Jump{}) {

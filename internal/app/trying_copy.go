@@ -62,6 +62,10 @@ func (w *trying) copy(ctx context.Context, ref schema.Ref) (*copied, error) {
 		c.why = "the definition of " + ref.String() + " could not be read: " + err.Error()
 		return c, nil
 	}
+	if !strings.Contains(create, ") ENGINE=InnoDB") { // it is another table than a moment ago
+		c.why = ref.String() + " was replaced while it was read"
+		return c, nil
+	}
 	if strings.Contains(strings.ToUpper(create), " DIRECTORY=") || strings.Contains(strings.ToUpper(create), " DIRECTORY =") {
 		c.why = ref.String() + " keeps its data in a directory of its own" // which the private server would write to
 		return c, nil
@@ -126,7 +130,7 @@ func withoutForeign(create string) string {
 	return strings.Join(keep, "\n")
 }
 
-// span is where rows are taken from: WHERE and LIMIT of a SELECT.
+// span is where rows are taken from: what a SELECT has behind the table's name, and its LIMIT.
 type span struct {
 	where string
 	limit int
@@ -145,20 +149,20 @@ func (w *trying) pick(ctx context.Context, from *sql.Conn, t schema.Table) []spa
 		most = min(most, max(tryChunks, int(tryBytes*float64(n)/float64(size))))
 	}
 	if ok && float64(n) < 0.7*float64(most) { // the number is an estimate
-		return []span{{limit: most, all: true}}
+		return []span{{where: schema.TableOnly, limit: most, all: true}}
 	}
 	pk, ok := t.PrimaryKey()
 	if !ok || pk.Parts[0].Column == "" {
-		return []span{{limit: most}}
+		return []span{{where: schema.TableOnly, limit: most}}
 	}
 	key, _ := t.Column(pk.Parts[0].Column)
 	if !slices.Contains([]string{"tinyint", "smallint", "mediumint", "int", "bigint"}, key.DataType) {
-		return []span{{limit: most}}
+		return []span{{where: schema.TableOnly, limit: most}}
 	}
 	var lo, hi sql.NullFloat64
-	q := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s", schema.Quote(key.Name), t.SQL())
+	q := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s %[3]s", schema.Quote(key.Name), t.SQL(), schema.ByPrimaryKey)
 	if err := from.QueryRowContext(ctx, sqltext.Tagged("try", "", q)).Scan(&lo, &hi); err != nil || !lo.Valid || hi.Float64 <= lo.Float64 {
-		return []span{{limit: most}}
+		return []span{{where: schema.TableOnly, limit: most}}
 	}
 	r := rand.New(rand.NewPCG(2, 2))
 	var out []span
@@ -167,7 +171,7 @@ func (w *trying) pick(ctx context.Context, from *sql.Conn, t schema.Table) []spa
 	for i := range tryChunks {
 		at := lo.Float64 + step*(float64(i)+r.Float64()*0.5)
 		out = append(out, span{
-			where: fmt.Sprintf(" WHERE %[1]s >= %[2]s AND %[1]s < %[3]s ORDER BY %[1]s", schema.Quote(key.Name), number(at), number(lo.Float64+step*float64(i+1))),
+			where: fmt.Sprintf(schema.ByPrimaryKey+" WHERE %[1]s >= %[2]s AND %[1]s < %[3]s ORDER BY %[1]s", schema.Quote(key.Name), number(at), number(lo.Float64+step*float64(i+1))),
 			limit: max(1, most/tryChunks),
 		})
 	}
@@ -183,7 +187,7 @@ func (w *trying) rows(ctx context.Context, from, to *sql.Conn, ref schema.Ref, c
 	list := strings.Join(quoted, ", ")
 	limited, cancel := context.WithTimeout(ctx, tryRead)
 	defer cancel()
-	rows, err := from.QueryContext(limited, sqltext.Tagged("try", "", fmt.Sprintf("SELECT %s FROM %s%s LIMIT %d", list, ref.SQL(), p.where, p.limit)))
+	rows, err := from.QueryContext(limited, sqltext.Tagged("try", "", fmt.Sprintf("SELECT %s FROM %s %s LIMIT %d", list, ref.SQL(), p.where, p.limit)))
 	if err != nil {
 		return 0, err
 	}

@@ -17,15 +17,24 @@ import (
 	"dyno/internal/target"
 )
 
-// Explainer asks a server how it would execute statements, one at a time and only those that EXPLAIN is known not to harm: see
-// sqlshape.Explainable for the statement itself; the views that it names must hold nothing else either. A SELECT that takes no locks is asked
-// in a READ ONLY transaction besides, so that the server itself refuses whatever should write. No question lasts longer than two seconds,
-// and none waits longer than one for a row's lock. It never executes a statement: there is no EXPLAIN ANALYZE here.
+// Explainer asks a server how it would execute statements, one at a time, and never executes one: there is no EXPLAIN ANALYZE here.
+// EXPLAIN itself evaluates constants, and with them stored functions that a statement or a view calls, in this session and often with its
+// privileges. So that nothing of a tenant of the server runs here, a plan is asked for only if
+//
+//   - the statement calls nothing but functions without side effects (sqlshape.Explainable) that are this server's own: any other name may
+//     be that of somebody's stored function;
+//   - the account may not execute stored routines in any schema that the statement names, nor in its default one;
+//   - all names are those of tables, not views, and stay so until the plan is there.
+//
+// In schemas that the target's Spec trusts by name the account may execute routines, and views are read before: what they hold must be as
+// harmless as the statement. A SELECT that takes no locks is asked in a READ ONLY transaction. No question lasts longer than two seconds,
+// and none waits longer than one for a row's lock.
 type Explainer struct {
 	t    *target.Target
 	conn *sql.Conn
-	db   string // the connection's default database
-	lost bool   // this program stopped waiting for an answer on it
+	db   string          // the connection's default database
+	lost bool            // this program stopped waiting for an answer on it
+	own  map[string]bool // words before a parenthesis, as sqlshape.Calls has them: whether this server runs no stored function for them
 }
 
 // NewExplainer takes a connection of the target's pool, which Close ends.
@@ -34,7 +43,7 @@ func NewExplainer(ctx context.Context, t *target.Target) (*Explainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Explainer{t: t, conn: conn}, nil
+	return &Explainer{t: t, conn: conn, db: t.Spec().Database, own: map[string]bool{}}, nil
 }
 
 // Close ends the connection: with its limits of time and its default database it is of no use to others.
@@ -57,7 +66,7 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 		if err != nil {
 			return explain.Plan{Class: id}, err
 		}
-		x.conn, x.db, x.lost = conn, "", false
+		x.conn, x.db, x.lost, x.own = conn, x.t.Spec().Database, false, map[string]bool{}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*questionTime) // the server keeps its own limit first
 	defer cancel()
@@ -81,29 +90,46 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 		p.Error = "not asked: " + err.Error()
 		return p, nil
 	}
-	if db != "" && db != x.db {
-		if err := x.exec(ctx, "USE "+schema.Quote(db)); err != nil {
-			return refused(err)
-		}
-		x.db = db
+	names, err := sqlshape.Opened(stmt)
+	if err != nil {
+		return refused(err)
 	}
-	if db == "" && x.db != "" { // names would mean what they do not mean there
-		if names, err := sqlshape.Touches(stmt); err != nil || slices.ContainsFunc(names, func(r sqlshape.TableRef) bool { return r.Schema == "" }) {
-			p.Error = "not asked: the statement's default database is not known"
-			return p, nil
-		}
+	if db == "" && slices.ContainsFunc(names, func(r sqlshape.TableRef) bool { return r.Schema == "" }) {
+		p.Error = "not asked: the statement's default database is not known"
+		return p, nil
 	}
-	if why, err := x.hidden(ctx, db, stmt, 0); err != nil {
+	db = cmp.Or(db, safest) // of no use to the statement
+	for i := range names {
+		names[i].Schema = cmp.Or(names[i].Schema, db)
+	}
+	if why, err := x.stranger(ctx, stmt); err != nil {
 		return refused(err)
 	} else if why != "" {
 		p.Error = "not asked: " + why
 		return p, nil
 	}
+	if why, err := x.executes(ctx, db, names); err != nil {
+		return refused(err)
+	} else if why != "" {
+		p.Error = "not asked: " + why
+		return p, nil
+	}
+	begin := "START TRANSACTION"
 	if sqlshape.Reads(stmt) {
-		if err := x.exec(ctx, "START TRANSACTION READ ONLY"); err != nil {
-			return refused(err)
-		}
-		defer func() { _ = x.exec(context.WithoutCancel(ctx), "ROLLBACK") }() // it cannot fail but with the connection
+		begin += " READ ONLY"
+	}
+	if err := x.exec(ctx, begin); err != nil {
+		return refused(err)
+	}
+	defer func() { _ = x.exec(context.WithoutCancel(ctx), "ROLLBACK") }() // it cannot fail but with the connection
+	if why, err := x.views(ctx, names); err != nil {
+		return refused(err)
+	} else if why != "" {
+		p.Error = "not asked: " + why
+		return p, nil
+	}
+	if err := x.use(ctx, db); err != nil {
+		return refused(err)
 	}
 	cols, rows, err := texts(ctx, x.conn, sqltext.Tagged("explain", id, "EXPLAIN FORMAT=TRADITIONAL "+stmt))
 	if err != nil {
@@ -114,37 +140,152 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 	return p, nil
 }
 
-// deepest bounds views of views.
-const deepest = 8
+// safest is a schema in which nobody can create anything, and which all may use.
+const safest = "information_schema"
 
-// hidden says what harm the views that a statement names may do; "" for none.
-func (x *Explainer) hidden(ctx context.Context, db, stmt string, depth int) (why string, err error) {
-	names, err := sqlshape.Touches(stmt)
+func (x *Explainer) use(ctx context.Context, db string) error {
+	if db == x.db {
+		return nil
+	}
+	x.db = "" // unknown, should it fail
+	if err := x.exec(ctx, "USE "+schema.Quote(db)); err != nil {
+		return err
+	}
+	x.db = db
+	return nil
+}
+
+// stranger says which function of the statement is none of this server's own; "" when all are. Each word is asked for once, where there can be
+// no stored function: what is one, or nothing, is then not found or not allowed.
+func (x *Explainer) stranger(ctx context.Context, stmt string) (why string, err error) {
+	words, err := sqlshape.Calls(stmt)
 	if err != nil {
 		return "", err
 	}
-	for _, r := range names {
-		r.Schema = cmp.Or(r.Schema, db)
-		if r.Schema == "" || system(r.Schema) {
-			continue
+	for _, w := range words {
+		own, asked := x.own[w]
+		if !asked {
+			if err := x.use(ctx, safest); err != nil {
+				return "", err
+			}
+			_, _, err := texts(ctx, x.conn, sqltext.Tagged("explain", "names", "SELECT "+w+"()"))
+			if target.KindOf(err) == target.Gone || ctx.Err() != nil {
+				return "", err
+			}
+			n, _ := target.ServerErrorNumber(err)
+			own = err == nil || slices.Contains([]uint16{syntaxError, wrongParameterCount, wrongParameters}, n)
+			x.own[w] = own
 		}
-		_, rows, err := texts(ctx, x.conn, sqltext.Tagged("explain", "views",
-			"SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA="+sqltext.Literal(r.Schema)+" AND TABLE_NAME="+sqltext.Literal(r.Name)))
+		if !own {
+			return "it calls " + strings.TrimSpace(w) + ", which is no function of this server's own when it is written like that", nil
+		}
+	}
+	return "", nil
+}
+
+// What a server answers to one of its own functions, or to a keyword, without parameters.
+const (
+	syntaxError         = 1064
+	wrongParameterCount = 1582
+	wrongParameters     = 1583
+)
+
+// executes says in which of the schemas that a statement means stored routines could run; "" for none that is not trusted.
+func (x *Explainer) executes(ctx context.Context, db string, names []sqlshape.TableRef) (why string, err error) {
+	var ask []string
+	for _, s := range append([]string{db}, schemas(names)...) {
+		if !system(s) && !x.t.Spec().Trusts(s) && !slices.Contains(ask, s) {
+			ask = append(ask, s)
+		}
+	}
+	if len(ask) == 0 {
+		return "", nil
+	}
+	why, err = x.t.MayExecute(ctx, x.conn, ask)
+	if why != "" {
+		list := strings.Join(ask, ",")
+		why += "; Fix: use an account with the grants that `dyno target grants --task explain --schema " + list + "` prints, or " + trusting(ask)
+	}
+	return why, err
+}
+
+// trusting says how to do without the rules for tenants.
+func trusting(list []string) string {
+	return "trust all who can create routines and views there, with explain-schemas=" + strings.Join(list, ",") + " in the URL or as a flag"
+}
+
+func schemas(names []sqlshape.TableRef) (list []string) {
+	for _, r := range names {
+		list = append(list, r.Schema)
+	}
+	return list
+}
+
+// views says which name of a statement is, or may be, that of a view that is not trusted; "" for none. It leaves metadata locks on the
+// others until the transaction ends: by an index hint, which servers refuse for views when they open them, before they evaluate anything.
+func (x *Explainer) views(ctx context.Context, names []sqlshape.TableRef) (why string, err error) {
+	var tables []string
+	for _, r := range names {
+		switch {
+		case system(r.Schema):
+		case x.t.Spec().Trusts(r.Schema):
+			if why, err := x.hidden(ctx, r, 0); why != "" || err != nil {
+				return why, err
+			}
+		default:
+			tables = append(tables, fmt.Sprintf("%s AS t%d %s", schema.Ref{Schema: r.Schema, Table: r.Name}.SQL(), len(tables), schema.TableOnly))
+		}
+	}
+	if len(tables) == 0 {
+		return "", nil
+	}
+	_, _, err = texts(ctx, x.conn, sqltext.Tagged("explain", "tables", "SELECT 1 FROM "+strings.Join(tables, ", ")+" LIMIT 0"))
+	if n, ok := target.ServerErrorNumber(err); ok && n == noSuchIndex {
+		return "it names a view, which may call stored functions; Fix: " + trusting(slices.Compact(slices.Sorted(slices.Values(schemas(names))))), nil
+	}
+	return "", err
+}
+
+// noSuchIndex is what a server answers to a hint of an index for a view.
+const noSuchIndex = 1176
+
+// deepest bounds views of views.
+const deepest = 8
+
+// hidden says what harm a name may do if it is a view's; "" for none.
+func (x *Explainer) hidden(ctx context.Context, r sqlshape.TableRef, depth int) (why string, err error) {
+	switch {
+	case system(r.Schema):
+		return "", nil
+	case !x.t.Spec().Trusts(r.Schema):
+		return "its views lead to schema " + r.Schema + ", which explain-schemas does not name", nil
+	}
+	_, rows, err := texts(ctx, x.conn, sqltext.Tagged("explain", "views",
+		"SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA="+sqltext.Literal(r.Schema)+" AND TABLE_NAME="+sqltext.Literal(r.Name)))
+	if err != nil {
+		return "", err
+	}
+	for _, row := range rows {
+		def := row[0]
+		switch {
+		case def == "" || def == "NULL":
+			return "what the view " + r.Name + " holds cannot be seen: GRANT SHOW VIEW", nil
+		case depth >= deepest:
+			return "its views are nested too deeply", nil
+		}
+		if err := sqlshape.Explainable(def); err != nil {
+			return fmt.Sprintf("the view %s: %v", r.Name, err), nil
+		}
+		if why, err := x.stranger(ctx, def); why != "" || err != nil {
+			return why, err
+		}
+		names, err := sqlshape.Opened(def)
 		if err != nil {
 			return "", err
 		}
-		for _, row := range rows {
-			def := row[0]
-			switch {
-			case def == "" || def == "NULL":
-				return "what the view " + r.Name + " holds cannot be seen: GRANT SHOW VIEW", nil
-			case depth >= deepest:
-				return "its views are nested too deeply", nil
-			}
-			if err := sqlshape.Explainable(def); err != nil {
-				return fmt.Sprintf("the view %s: %v", r.Name, err), nil
-			}
-			if why, err := x.hidden(ctx, r.Schema, def, depth+1); why != "" || err != nil {
+		for _, n := range names {
+			n.Schema = cmp.Or(n.Schema, r.Schema)
+			if why, err := x.hidden(ctx, n, depth+1); why != "" || err != nil {
 				return why, err
 			}
 		}
@@ -152,9 +293,10 @@ func (x *Explainer) hidden(ctx context.Context, db, stmt string, depth int) (why
 	return "", nil
 }
 
-// system tells the schemas whose views the server itself makes. Those of sys call stored functions and are looked at.
+// system tells the schemas whose views the server itself makes, and in which nobody else can. Those of sys call stored functions and are
+// looked at. A server may tell performance_schema from PERFORMANCE_SCHEMA, which then is somebody's.
 func system(name string) bool {
-	return strings.EqualFold(name, "information_schema") || strings.EqualFold(name, "performance_schema")
+	return strings.EqualFold(name, safest) || name == "performance_schema"
 }
 
 // ExplainReport fills the plans of a report's first n classes: how the server would execute their slowest statements today. A class of which

@@ -129,7 +129,7 @@ func sampleTable(ctx context.Context, conn *sql.Conn, t *schema.Table, names []s
 	var rows [][]string
 	if n, ok := t.Rows.Get(); ok && n <= smallTable {
 		var err error
-		if _, rows, err = asked(ctx, conn, "rows", "SELECT "+cols+" FROM "+name+" LIMIT "+strconv.Itoa(2*smallTable)); err != nil {
+		if _, rows, err = asked(ctx, conn, "rows", "SELECT "+cols+" FROM "+name+" "+schema.TableOnly+" LIMIT "+strconv.Itoa(2*smallTable)); err != nil {
 			return err
 		}
 	} else {
@@ -138,7 +138,7 @@ func sampleTable(ctx context.Context, conn *sql.Conn, t *schema.Table, names []s
 			return nil
 		}
 		key = schema.Quote(key)
-		_, ends, err := asked(ctx, conn, "rows", "SELECT MIN("+key+"), MAX("+key+") FROM "+name)
+		_, ends, err := asked(ctx, conn, "rows", "SELECT MIN("+key+"), MAX("+key+") FROM "+name+" "+schema.ByPrimaryKey)
 		if err != nil || len(ends) != 1 {
 			return err
 		}
@@ -150,7 +150,7 @@ func sampleTable(ctx context.Context, conn *sql.Conn, t *schema.Table, names []s
 		parts := make([]string, sampleRows)
 		for i := range parts { // one place in each of as many stretches of the key: from all over
 			v := lo + (hi-lo)*(float64(i)+rand.Float64())/sampleRows
-			parts[i] = "(SELECT " + cols + " FROM " + name + " WHERE " + key + " >= " + strconv.FormatFloat(min(v, hi), 'f', 0, 64) + " ORDER BY " + key +
+			parts[i] = "(SELECT " + cols + " FROM " + name + " " + schema.ByPrimaryKey + " WHERE " + key + " >= " + strconv.FormatFloat(min(v, hi), 'f', 0, 64) + " ORDER BY " + key +
 				" LIMIT " + strconv.Itoa(rand.IntN(sampleAside)) + ", 1)"
 		}
 		places := samplePlaces

@@ -48,6 +48,7 @@ carried out with apply. With --from the window comes from a snapshot that diagno
 	f.StringArrayVar(&try.ServerDirs, "server-dir", nil, "with --prove: also look for server builds here; may be repeated")
 	f.BoolVar(&o.Redact, "redact", false, "keep no statement with its literals")
 	e.loginFlags(c)
+	e.explainFlag(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		ask := []advise.Kind{advise.Kind(a[0])}
 		if a[0] == "all" {

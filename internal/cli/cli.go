@@ -122,6 +122,12 @@ func (e *env) loginFlags(c *cobra.Command) {
 	c.Flags().BoolVarP(&e.login.AskPass, "ask-pass", "p", false, "prompt for the password")
 }
 
+// explainFlag adds the flag for commands that ask for plans.
+func (e *env) explainFlag(c *cobra.Command) {
+	c.Flags().StringSliceVar(&e.login.ExplainSchemas, "explain-schemas", nil,
+		"ask for plans in these schemas even if the account may execute stored routines there: whoever can create routines or views in them is trusted")
+}
+
 // holdsPassword tells whether an argument is a URL with a password in it.
 func holdsPassword(arg string) bool {
 	s, err := target.ParseURL(arg)

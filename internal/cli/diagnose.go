@@ -43,6 +43,7 @@ JSON has one finding a line, and nothing when there is none.`,
 	f.BoolVar(&why, "why", false, "show the reasoning step by step")
 	f.BoolVar(&o.Redact, "redact", false, "keep no statement with its literals")
 	e.loginFlags(c)
+	e.explainFlag(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		limit := finding.Severity(failOn)
 		switch {

@@ -88,6 +88,7 @@ one ended. When part of the input was skipped the exit code is 7; where and why 
 	f.StringVar(&d.format, "format", "", "text, json, md or html; the same as --output")
 	f.StringVar(&d.out, "out", "", "write to this file instead of standard output")
 	e.loginFlags(c)
+	e.explainFlag(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		for _, x := range []struct {
 			flag, with string

@@ -40,6 +40,7 @@ and --at shows any second of the past. Without a terminal, and with --output jso
 	f.IntVar(&count, "count", 0, "end after so many states; not on a screen")
 	f.StringSliceVar(&o.Scrape.Also, "also", nil, "sources to read that are not read by themselves, see dyno target check")
 	e.loginFlags(c)
+	e.explainFlag(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		if err := watchable(o); err != nil {
 			return err

@@ -2,11 +2,15 @@ package sandbox
 
 import "dyno/internal/target"
 
-// Spec returns how to reach the sandbox's server as root.
+// Spec returns how to reach the sandbox's server as root. Its schemas are trusted: whoever can put routines into them is
+// who started it, and what they run stays within the sandbox.
 func (s Sandbox) Spec() target.Spec {
 	scheme := "mysql"
 	if s.Server.Flavor == "mariadb" {
 		scheme = "mariadb"
 	}
-	return target.Spec{Name: "sandbox:" + s.Name, Scheme: scheme, Network: "unix", Address: s.Socket, User: "root"}
+	return target.Spec{
+		Name: "sandbox:" + s.Name, Scheme: scheme, Network: "unix", Address: s.Socket, User: "root",
+		ExplainSchemas: target.AllSchemas,
+	}
 }

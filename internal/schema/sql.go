@@ -8,6 +8,13 @@ import (
 // Quote returns a name in backticks, as every statement should hold it. It is right under any sql_mode.
 func Quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
+// TableOnly and ByPrimaryKey stand behind a name in FROM. They are index hints, which servers refuse when the name is that of a view:
+// whoever puts a view in a table's place can have functions of his called by who reads it. The first has all rows read.
+const (
+	TableOnly    = "USE INDEX ()"
+	ByPrimaryKey = "FORCE INDEX (PRIMARY)"
+)
+
 // SQL returns the table's name for a statement: quoted, with its schema when it has one.
 func (r Ref) SQL() string {
 	if r.Schema == "" {

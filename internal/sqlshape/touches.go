@@ -18,6 +18,52 @@ func Touches(sql string) ([]TableRef, error) {
 	return t.list, nil
 }
 
+// Opened returns the tables and views that a server opens for a statement, each once: Touches without the names that stand for
+// what WITH defines at the begin of the statement, and without the list before the FROM of a DELETE, which repeats some by alias.
+func Opened(sql string) ([]TableRef, error) {
+	n, err := parseOne(sql)
+	if err != nil {
+		return nil, err
+	}
+	var with *ast.WithClause
+	switch n := n.(type) {
+	case *ast.SelectStmt:
+		with, n.With = n.With, nil
+	case *ast.SetOprStmt:
+		with, n.With = n.With, nil
+	case *ast.UpdateStmt:
+		with, n.With = n.With, nil
+	case *ast.DeleteStmt:
+		with, n.With, n.Tables = n.With, nil, nil
+	}
+	t := &touched{}
+	var defined []string
+	if with != nil { // each may name those before it, and itself when it is recursive
+		for _, x := range with.CTEs {
+			if with.IsRecursive {
+				defined = append(defined, x.Name.O)
+			}
+			t.except(x.Query, defined)
+			if !with.IsRecursive {
+				defined = append(defined, x.Name.O)
+			}
+		}
+	}
+	t.except(n, defined)
+	return t.list, nil
+}
+
+// except adds what a part of a statement touches, but for names that are defined.
+func (t *touched) except(n ast.Node, defined []string) {
+	part := &touched{}
+	n.Accept(part)
+	for _, r := range part.list {
+		if (r.Schema != "" || !slices.Contains(defined, r.Name)) && !slices.Contains(t.list, r) {
+			t.list = append(t.list, r)
+		}
+	}
+}
+
 type touched struct{ list []TableRef }
 
 func (t *touched) Enter(n ast.Node) (ast.Node, bool) {

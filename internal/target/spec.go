@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,11 +52,35 @@ type Spec struct {
 	Key            string        `json:"key,omitzero"`
 	ServerName     string        `json:"server_name,omitzero"` // name to expect in the certificate instead of the host
 	ConnectTimeout time.Duration `json:"connect_timeout_ns,omitzero"`
+	// ExplainSchemas names the schemas, with commas between them, whose routines and views are trusted: plans are asked for
+	// there whatever the account may execute. AllSchemas stands for all.
+	ExplainSchemas string `json:"explain_schemas,omitzero"`
 	// Jump is the host through which the server is reached; Address is then as that host knows it. Zero for none.
 	Jump tunnel.Jump `json:"jump,omitzero"`
 	Via  Via         `json:"-"` // opens tunnels; without one a server behind a jump host is not reached
 	// PasswordInURL is set when the password stood in the URL, where shell history and process lists keep it: worth a warning.
 	PasswordInURL bool `json:"-"`
+}
+
+// AllSchemas as ExplainSchemas trusts a server that Dyno itself started and filled. No URL can say it.
+const AllSchemas = "*"
+
+// Trusts reports whether a schema is named by ExplainSchemas.
+func (s Spec) Trusts(schema string) bool {
+	return s.ExplainSchemas == AllSchemas || schema != "" && slices.Contains(strings.Split(s.ExplainSchemas, ","), schema)
+}
+
+// Trusting returns the spec with more schemas in ExplainSchemas.
+func (s Spec) Trusting(schemas []string) (Spec, error) {
+	if len(schemas) == 0 || s.ExplainSchemas == AllSchemas {
+		return s, nil
+	}
+	list, err := parseSchemas(strings.Join(schemas, ","))
+	if err != nil {
+		return s, &Error{Op: "trust schemas on", Kind: BadTarget, Target: s.Where(), Err: err}
+	}
+	s.ExplainSchemas = strings.TrimPrefix(s.ExplainSchemas+","+list, ",")
+	return s, nil
 }
 
 // Mode returns the TLS mode in force.
@@ -134,6 +159,9 @@ func (s Spec) URL() string {
 	}
 	if s.ConnectTimeout > 0 {
 		q = append(q, [2]string{"connect-timeout", s.ConnectTimeout.String()})
+	}
+	if s.ExplainSchemas != "" && s.ExplainSchemas != AllSchemas {
+		q = append(q, [2]string{"explain-schemas", s.ExplainSchemas})
 	}
 	for i, kv := range q {
 		b.WriteByte("?&"[min(i, 1)])

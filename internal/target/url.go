@@ -17,7 +17,7 @@ import (
 const urlForms = "mysql://user@host:3306/database, mariadb://…, or unix:///path/of.sock?user=name"
 
 // parameters lists what may follow the question mark of a URL.
-const parameters = "user, password, database, tls (or ssl-mode), ssl-ca, ssl-cert, ssl-key, server-name, connect-timeout, ssh"
+const parameters = "user, password, database, tls (or ssl-mode), ssl-ca, ssl-cert, ssl-key, server-name, connect-timeout, explain-schemas, ssh"
 
 // ParseURL reads a TARGET in one of the forms
 //
@@ -218,6 +218,10 @@ func (s *Spec) query(text string) error {
 			if s.Jump, err = tunnel.ParseJump(v); err != nil {
 				return err
 			}
+		case "explain-schemas":
+			if s.ExplainSchemas, err = parseSchemas(v); err != nil {
+				return err
+			}
 		case "connect-timeout":
 			if s.ConnectTimeout, err = parseTimeout(v); err != nil {
 				return err
@@ -244,6 +248,16 @@ func ParseTLSMode(text string) (TLSMode, error) {
 		return TLSVerifyFull, nil
 	}
 	return "", errors.New("the TLS mode is disabled, preferred, required, verify-ca or verify-full")
+}
+
+// parseSchemas reads names of schemas with commas between them.
+func parseSchemas(text string) (string, error) {
+	for name := range strings.SplitSeq(text, ",") {
+		if name == "" || name != strings.TrimSpace(name) || strings.ContainsAny(name, "*%") {
+			return "", errors.New("explain-schemas takes names of schemas with commas between them, no patterns")
+		}
+	}
+	return text, nil
 }
 
 // parseTimeout reads whole seconds, as the mysql client takes them, or a duration with a unit.

@@ -64,6 +64,7 @@ func TestParseURL(t *testing.T) {
 	f("unix:///s?ssh=ssh://a@j", with(Spec{Scheme: "mysql", Network: "unix", Address: "/s"}, func(s *Spec) { s.Jump = tunnel.Jump{User: "a", Host: "j"} }))
 	f("mysql://h/?ssl-mode=VERIFY_IDENTITY", with(tcp("h:3306"), func(s *Spec) { s.TLS = TLSVerifyFull }))
 	f("mysql://h/?ssl_mode=VERIFY_CA", with(tcp("h:3306"), func(s *Spec) { s.TLS = TLSVerifyCA }))
+	f("mysql://h/?explain-schemas=app,shop", with(tcp("h:3306"), func(s *Spec) { s.ExplainSchemas = "app,shop" }))
 	f("mysql://h/?tls=false&connect-timeout=250ms", with(tcp("h:3306"), func(s *Spec) { s.TLS, s.ConnectTimeout = TLSDisabled, 250*time.Millisecond }))
 }
 
@@ -116,6 +117,8 @@ func TestParseURLRefuses(t *testing.T) {
 	f("mysql://u@h/?user=v", BadTarget, "user is given twice")
 	f("mysql://u:secret@h/?password=secret2", BadTarget, "password is given twice")
 	f("mysql://h/d?database=e", BadTarget, "database is given twice")
+	f("mysql://h/?explain-schemas=*", BadTarget, "no patterns")
+	f("mysql://h/?explain-schemas=a,,b", BadTarget, "names of schemas")
 	f("mysql://h/?connect-timeout=soon", BadTarget, "connect timeout is")
 	f("mysql://h/?connect-timeout=-1s", BadTarget, "connect timeout is")
 	f("unix:///s?flavor=oracle", BadTarget, "flavor is")
@@ -145,7 +148,7 @@ func TestMode(t *testing.T) {
 func FuzzParseURL(f *testing.F) {
 	for _, s := range []string{
 		"mysql://u:p@h:3306/d?tls=verify-full&ssl-ca=a", "unix:///a%20b?user=x&password=y", "mariadb://[fe80::1%25e]:1/x%2Fy", "mysql://@:1/",
-		"mysql://h/?connect-timeout=1h", "mysql://%F0%9F%90%AC@h/", "mysql://h/?ssh=ssh://u@j:22",
+		"mysql://h/?connect-timeout=1h", "mysql://%F0%9F%90%AC@h/", "mysql://h/?ssh=ssh://u@j:22", "mysql://h/?explain-schemas=app%2Cshop",
 	} {
 		f.Add(s)
 	}

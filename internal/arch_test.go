@@ -63,6 +63,7 @@ var floors = map[string]int{
 
 	"internal/target":  1,
 	"internal/catalog": 1,
+	"internal/clock":   1,
 	"internal/host":    1,
 	"internal/tunnel":  1,
 
@@ -186,6 +187,7 @@ var thirdParty = []struct {
 	{"charm.land/bubbletea", []string{"internal/screen"}, "terminal screens"},
 	{"charm.land/lipgloss", []string{"internal/screen"}, "colours and boxes of terminal screens"},
 	{"github.com/klauspost/compress/snappy", []string{"internal/remotewrite"}, "remote write is sent in snappy"},
+	{"github.com/oklog/ulid", []string{"internal/store/series"}, "names of the blocks of the series store"},
 	{"github.com/prometheus/common", []string{"internal/store/series"}, "names and durations of PromQL"},
 	{"github.com/goccy/go-yaml", []string{"internal/plan"}, "YAML with positions in its errors"},
 	{"github.com/spf13/cobra", []string{"internal/cli"}, "verbs and flags"},
@@ -193,7 +195,7 @@ var thirdParty = []struct {
 	{"golang.org/x/crypto", []string{"internal/store/access"}, "argon2id for passwords"},
 	{"golang.org/x/sync", nil, "errgroup: every goroutine has an owner"},
 	{"github.com/klauspost/compress/zstd", []string{"internal/digestsource", "internal/store/history"}, "logs that were compressed with zstd, states that are kept"},
-	{"golang.org/x/sys", []string{"internal/digestsource", "internal/host", "internal/load", "internal/sandbox", "internal/target"}, "system calls that package syscall lacks"},
+	{"golang.org/x/sys", []string{"internal/clock", "internal/digestsource", "internal/host", "internal/load", "internal/sandbox", "internal/target"}, "system calls that package syscall lacks"},
 	{"golang.org/x/term", []string{"internal/cli"}, "password prompts and the width of the terminal"},
 	{"github.com/google/go-cmp", []string{}, "differences in tests"},
 	{"github.com/rogpeppe/go-internal", []string{}, "testscript for the command line"},

@@ -51,7 +51,7 @@ type planner struct {
 
 // choose returns the classes whose turn it is: those with most time of which there is a whole statement.
 func (p *planner) choose(w ClassWindow) (due []int) {
-	if w.To.Sub(p.last) < plansEvery {
+	if d := w.To.Sub(p.last); d >= 0 && d < plansEvery { // less than nothing: the clock was set back
 		return nil
 	}
 	if p.asked == nil {
@@ -68,7 +68,7 @@ func (p *planner) choose(w ClassWindow) (due []int) {
 	}
 	p.last = w.To
 	for k, at := range p.asked { // classes come and go
-		if w.To.Sub(at) > 2*planOfOne {
+		if w.To.Sub(at).Abs() > 2*planOfOne {
 			delete(p.asked, k)
 		}
 	}

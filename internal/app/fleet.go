@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"dyno/internal/clock"
 	"dyno/internal/event"
 	"dyno/internal/metric"
 	"dyno/internal/snapshot"
@@ -63,7 +64,7 @@ func (s *Service) Newest(name string) ([]metric.Sample, bool) {
 // Annotate keeps a note, see App.Annotate. A target must be of the fleet or of the inventory.
 func (s *Service) Annotate(ctx context.Context, e event.Event) (event.Event, error) {
 	if e.At.IsZero() {
-		e.At = time.Now()
+		e.At = clock.Now()
 	}
 	return s.app.Annotate(ctx, e)
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // graphStart is the first second of the worlds below; it begins a minute and an hour.
-const graphStart = int64(1_800_000_000)
+const graphStart = int64(1_764_000_000)
 
 // graphService is a service that has nothing but series.
 func graphService(t testing.TB) *Service {

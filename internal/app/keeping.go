@@ -184,7 +184,7 @@ func (s *Service) classes(ctx context.Context, m *member, w ClassWindow) {
 	if err := s.Series.Append(m.timed.add(w), metric.L("target", m.entry.Name)); err != nil {
 		s.trouble.say(s.log, "figures of the statements of "+m.entry.Name+" were not stored", err)
 	}
-	set := stepped(w.From, w.To, w.To.Sub(w.From))
+	set := stepped(w.From, w.To, w.Took)
 	if set || !m.minute.follows(w) {
 		s.flush(m)
 	}

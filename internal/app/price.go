@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"dyno/internal/clock"
 	"dyno/internal/known"
 	"dyno/internal/metric"
 	"dyno/internal/stat"
@@ -131,7 +132,7 @@ var priceNames = []string{
 
 // Price returns what watching a target cost in the last span, from what is stored.
 func (s *Service) Price(ctx context.Context, name string, span time.Duration) (Price, error) {
-	to := time.Now()
+	to := clock.Now()
 	from := to.Add(-span)
 	var all []metric.Series
 	var seen time.Time

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"dyno/internal/clock"
 	"dyno/internal/metric"
 	"dyno/internal/reading"
 	"dyno/internal/remotewrite"
@@ -128,6 +130,19 @@ func (s *Service) Writers() (all []remotewrite.Status) {
 	return all
 }
 
+// Warnings tell what is wrong with the clock or went wrong inside the stores and did not stop them.
+func (s *Service) Warnings() []string {
+	all := s.Series.Warnings()
+	if step := clock.Step(); step != 0 {
+		how := "ahead"
+		if step < 0 {
+			how = "back"
+		}
+		all = append(all, fmt.Sprintf("the system's clock stepped %s by %v; it is followed when that has lasted for some minutes", how, step.Abs().Round(time.Second)))
+	}
+	return all
+}
+
 // Close ends the use of the stores.
 func (s *Service) Close() error {
 	s.tasks.end()
@@ -157,7 +172,14 @@ func (s *Service) Run(ctx context.Context) error {
 		_ = s.History.Run(ctx, func(err error) { s.trouble.say(s.log, "the history was not written; it is tried again", err) })
 	}()
 	defer func() { <-kept }()
+	said := map[string]bool{}
 	for {
+		for _, w := range s.Warnings() {
+			if !said[w] {
+				said[w] = true
+				s.log.Warn("stores", "warning", w)
+			}
+		}
 		if err := s.follow(ctx); err != nil && ctx.Err() == nil {
 			s.trouble.say(s.log, "the inventory cannot be read; the targets stay as they are", err)
 		}
@@ -175,7 +197,7 @@ func (s *Service) send(ctx context.Context, w *remotewrite.Writer) {
 		_ = w.Run(ctx) // nothing but the end of ctx ends it
 	}()
 	for wait(ctx, 15*time.Second) {
-		if err := s.Series.Append(w.Samples(time.Now()), nil); err != nil {
+		if err := s.Series.Append(w.Samples(clock.Now()), nil); err != nil {
 			s.trouble.say(s.log, "figures of remote write were not stored", err)
 		}
 	}

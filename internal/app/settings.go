@@ -36,6 +36,8 @@ type Settings struct {
 	Disk    Disk            `json:"disk"`
 	Process OwnProcess      `json:"process"`
 	Writes  []Elsewhere     `json:"remote_writes"`
+	// Warnings tell what is wrong with the clock or went wrong inside the stores and did not stop them.
+	Warnings []string `json:"warnings"`
 }
 
 // Keeping is how long one kind of things is kept, what that takes now and what it will take.
@@ -103,7 +105,7 @@ const measureEvery = time.Minute
 func (s *Service) Settings(ctx context.Context) (Settings, error) {
 	x := Settings{
 		Version: s.app.Version, Home: s.app.Home, Started: s.desk.started, Every: s.Every().Seconds(), Targets: []ledger.Target{}, Fixed: len(s.o.Targets) > 0,
-		Writes: []Elsewhere{}, Process: s.own(),
+		Writes: []Elsewhere{}, Process: s.own(), Warnings: append([]string{}, s.Warnings()...),
 	}
 	all, err := s.ledger.Targets(ctx)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"dyno/internal/class"
+	"dyno/internal/clock"
 	"dyno/internal/digestsource"
 	"dyno/internal/event"
 	"dyno/internal/known"
@@ -32,6 +33,7 @@ type Watching struct {
 type ClassWindow struct {
 	Target   string
 	From, To time.Time
+	Took     time.Duration // what passed, whatever the clock was set to meanwhile
 	Classes  []class.Class // most time first; nobody changes them
 }
 
@@ -77,7 +79,7 @@ func (w *watcher) run(ctx context.Context) {
 		}
 		w.server = t.Facts().Flavor + " " + t.Facts().Version.String()
 		if err := w.session(ctx, t); err != nil && ctx.Err() == nil {
-			w.down(time.Now().Truncate(w.o.Every).Add(w.o.Every), err)
+			w.down(clock.Now().Truncate(w.o.Every).Add(w.o.Every), err)
 			wait(ctx, w.o.Every)
 		}
 		t.Close()
@@ -99,8 +101,9 @@ func (w *watcher) find(ctx context.Context) (*target.Target, bool) {
 		}()
 		tried, again := false, time.Now().Add(pause)
 		for !tried || time.Now().Before(again) {
-			at := time.Now().Truncate(w.o.Every).Add(w.o.Every)
-			timer := time.NewTimer(time.Until(at))
+			now := clock.Now()
+			at := now.Truncate(w.o.Every).Add(w.o.Every)
+			timer := time.NewTimer(at.Sub(now.Round(0)))
 			select {
 			case a := <-found:
 				timer.Stop()
@@ -265,22 +268,22 @@ func (w *watcher) classes(ctx context.Context, t *target.Target, s *scrape.Scrap
 		})
 	}
 	g.Go(func() error {
-		var from time.Time
+		var from, began time.Time // the same moment, by the clock of what is stored and by the one that nobody sets
 		for {
-			now := time.Now()
+			now := clock.Now()
 			if from.IsZero() {
 				if d.Begin(ctx) == nil {
-					from = now
+					from, began = now, time.Now()
 				}
 			}
-			if !wait(ctx, time.Until(now.Truncate(w.o.Classes).Add(w.o.Classes))) {
+			if !wait(ctx, now.Truncate(w.o.Classes).Add(w.o.Classes).Sub(now.Round(0))) {
 				return nil
 			}
 			if from.IsZero() {
 				continue
 			}
 			d.Exclude(s.Statements()...)
-			to := time.Now()
+			to, ended := clock.Now(), time.Now()
 			list, sources, err := d.Turn(ctx)
 			switch {
 			case ctx.Err() != nil:
@@ -288,10 +291,10 @@ func (w *watcher) classes(ctx context.Context, t *target.Target, s *scrape.Scrap
 			case err != nil:
 				from = time.Time{}
 			}
-			c := ClassWindow{Target: w.name, From: from, To: to, Classes: list}
+			c := ClassWindow{Target: w.name, From: from, To: to, Took: ended.Sub(began), Classes: list}
 			w.window(c, sources, err)
 			if err == nil {
-				from = to
+				from, began = to, ended
 				select {
 				case more <- c:
 				default:
@@ -304,7 +307,7 @@ func (w *watcher) classes(ctx context.Context, t *target.Target, s *scrape.Scrap
 
 // window keeps the classes with the most time for the states of the next seconds, and hands all of them on.
 func (w *watcher) window(c ClassWindow, sources []snapshot.Source, err error) {
-	sec := c.To.Sub(c.From).Seconds()
+	sec := c.Took.Seconds()
 	var top []state.Class
 	var latency known.Value[float64]
 	count, sum := uint64(0), 0.0

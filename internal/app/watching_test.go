@@ -18,7 +18,7 @@ import (
 func TestNothingObservedIsNotNothing(t *testing.T) {
 	got := 0
 	w := &watcher{class: func(ClassWindow) { got++ }}
-	c := ClassWindow{From: time.Unix(0, 0), To: time.Unix(5, 0)}
+	c := ClassWindow{From: time.Unix(0, 0), To: time.Unix(5, 0), Took: 5 * time.Second}
 	f := func(want int, states ...snapshot.SourceState) {
 		t.Helper()
 		var sources []snapshot.Source

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dyno/internal/class"
+	"dyno/internal/clock"
 	"dyno/internal/event"
 )
 
@@ -126,7 +127,7 @@ func (v *Server) stateAt(w http.ResponseWriter, r *http.Request) {
 func (v *Server) stateTimes(w http.ResponseWriter, r *http.Request) {
 	p := params{values: r.URL.Query()}
 	name := p.need("target")
-	from, to := p.window(time.Now())
+	from, to := p.window(clock.Now())
 	limit := p.most(1000, maxTimes)
 	if v.service.States == nil || p.err != nil {
 		refuse(w, p.err)
@@ -139,7 +140,7 @@ func (v *Server) stateTimes(w http.ResponseWriter, r *http.Request) {
 func (v *Server) classes(w http.ResponseWriter, r *http.Request) {
 	p := params{values: r.URL.Query()}
 	name := p.need("target")
-	from, to := p.window(time.Now())
+	from, to := p.window(clock.Now())
 	limit := p.most(50, maxClasses)
 	if v.service.Classes == nil || p.err != nil {
 		refuse(w, p.err)
@@ -160,7 +161,7 @@ func (v *Server) classes(w http.ResponseWriter, r *http.Request) {
 func (v *Server) class(w http.ResponseWriter, r *http.Request) {
 	p := params{values: r.URL.Query()}
 	name, id := p.need("target"), p.need("id")
-	from, to := p.window(time.Now())
+	from, to := p.window(clock.Now())
 	if v.service.Classes == nil || p.err != nil {
 		refuse(w, p.err)
 		return
@@ -184,7 +185,7 @@ type eventList struct {
 
 func (v *Server) events(w http.ResponseWriter, r *http.Request) {
 	p := params{values: r.URL.Query()}
-	from, to := p.window(time.Now())
+	from, to := p.window(clock.Now())
 	if v.service.Events == nil || p.err != nil {
 		refuse(w, p.err)
 		return
@@ -217,7 +218,7 @@ func (v *Server) annotate(w http.ResponseWriter, r *http.Request) {
 		err = fmt.Errorf("%w: until is given without at", ErrBadRequest)
 	}
 	if n.At.IsZero() {
-		n.At = time.Now()
+		n.At = clock.Now()
 	}
 	e := event.Event{At: n.At, Until: n.Until, Target: n.Target, Kind: event.Annotation, Text: n.Text}
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dyno/internal/app"
+	"dyno/internal/clock"
 	"dyno/internal/panel"
 )
 
@@ -35,7 +36,7 @@ func (v *Server) graphRoutes() {
 func (v *Server) graphs(w http.ResponseWriter, r *http.Request) {
 	p := params{values: r.URL.Query()}
 	q := app.GraphQuery{Target: p.need("target"), Panels: p.values["panel"], Compare: p.span("compare", 0), Step: p.span("step", 0)}
-	q.From, q.To = p.window(time.Now())
+	q.From, q.To = p.window(clock.Now())
 	q.Points = min(p.limit("points", usualPoints), maxPoints)
 	switch {
 	case p.err != nil:

@@ -8,6 +8,7 @@ import (
 
 	"dyno/internal/app"
 	"dyno/internal/class"
+	"dyno/internal/clock"
 	"dyno/internal/known"
 )
 
@@ -74,7 +75,7 @@ func (v *Server) withExtra(ctx context.Context, target string, d ClassDetail) (c
 func (v *Server) compareClasses(w http.ResponseWriter, r *http.Request) {
 	p := params{values: r.URL.Query()}
 	name := p.need("target")
-	from, to := p.window(time.Now())
+	from, to := p.window(clock.Now())
 	before := app.Period{To: p.time("before_to", from)} // without them the stretch of the same length before
 	before.From = p.time("before_from", before.To.Add(from.Sub(to)))
 	if p.err == nil && (before.From.Year() < 1970 || before.To.Year() > 2200) {

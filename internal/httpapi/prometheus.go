@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"dyno/internal/clock"
 	"dyno/internal/metric"
 	"dyno/internal/store/series"
 )
@@ -53,7 +54,7 @@ func (v *Server) query(w http.ResponseWriter, r *http.Request) {
 	}
 	p := params{values: r.Form}
 	o := p.queryOptions()
-	at := p.time("time", time.Now())
+	at := p.time("time", clock.Now())
 	if p.err != nil {
 		respondError(w, http.StatusBadRequest, "bad_data", p.err.Error())
 		return

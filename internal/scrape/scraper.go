@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"dyno/internal/clock"
 	"dyno/internal/event"
 	"dyno/internal/metric"
 	"dyno/internal/reading"
@@ -117,7 +118,7 @@ func (s *Scraper) Once(ctx context.Context) reading.Reading {
 		s.heavy.next = time.Time{}
 	}
 	s.buf = nil
-	r := s.round(ctx, pass{at: time.Now(), budget: time.Duration(len(s.states)) * s.timeout, whole: true})
+	r := s.round(ctx, pass{at: clock.Now(), budget: time.Duration(len(s.states)) * s.timeout, whole: true})
 	s.buf = nil
 	return r
 }
@@ -171,7 +172,7 @@ type pass struct {
 
 // round reads the sources whose turn it is.
 func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
-	began := time.Now()
+	began, late := time.Now(), clock.Now().Sub(p.at)
 	meter := s.meter.begin()
 	r := reading.Reading{At: p.at}
 	end := began.Add(p.budget)
@@ -248,7 +249,7 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 	}
 	// The sum stands in each round: the sources' own are there only when one was read, so that a sum over those of a round means nothing.
 	emit(metric.Sample{Name: "dyno_scrape_server_seconds_total", Kind: metric.Counter, At: ms, Value: server})
-	emit(metric.Sample{Name: "dyno_scrape_late_seconds", At: ms, Value: max(0, began.Sub(p.at).Seconds())})
+	emit(metric.Sample{Name: "dyno_scrape_late_seconds", At: ms, Value: max(0, late.Seconds())})
 	cpu, ok := s.meter.end(meter)
 	s.cpu += cpu
 	if ok {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"dyno/internal/clock"
 	"dyno/internal/event"
 )
 
@@ -29,8 +30,7 @@ func newBeat(every time.Duration) *beat {
 	return &beat{
 		every: every,
 		now: func() (time.Time, time.Duration) {
-			n := time.Now()
-			return n.Round(0), n.Sub(start)
+			return clock.Now().Round(0), time.Since(start)
 		},
 		sleep: func(ctx context.Context, d time.Duration) bool {
 			t := time.NewTimer(d)

@@ -28,8 +28,8 @@ type sqlServer struct {
 	db *sql.DB
 }
 
-// clock gives each reading in these tests a second of its own, far enough apart for sources that ask rarely.
-var clock atomic.Int64
+// clockTime gives each reading in these tests a second of its own, far enough apart for sources that ask rarely.
+var clockTime atomic.Int64
 
 func connect(t *testing.T, s *servers.Server, user string) *sqlServer {
 	t.Helper()
@@ -44,7 +44,7 @@ func read(t *testing.T, src Source) ([]metric.Sample, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	at := time.Now().UnixMilli() + clock.Add(20_000)
+	at := time.Now().UnixMilli() + clockTime.Add(20_000)
 	var out []metric.Sample
 	err := src.Scrape(ctx, at, func(x metric.Sample) { out = append(out, x) })
 	seen := map[string]bool{}

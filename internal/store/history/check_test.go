@@ -1,6 +1,7 @@
 package history
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -181,5 +182,42 @@ func TestRetention(t *testing.T) {
 	}
 	if r, err := Check(t.Context(), h.Path()); err != nil || !r.OK() {
 		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// TestWrongClockExpiresNothing keeps three days; a clock that is a year ahead when the program starts lets nothing of them go.
+func TestWrongClockExpiresNothing(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	ok(t, h.PutState(t.Context(), aState("shop", noon)))
+	ok(t, h.Flush(t.Context()))
+	minutes(t, h, noon, 2)
+	for range 3 {
+		now := noon.Add(365 * 24 * time.Hour)
+		end, err := h.horizon(t.Context(), now)
+		ok(t, err)
+		ok(t, h.maintain(t.Context(), now, end.Add(-time.Minute))) // a slow machine's minute
+	}
+	if _, err := h.StateAt(t.Context(), "shop", noon); err != nil {
+		t.Error(err)
+	}
+	var n int
+	ok(t, h.db.QueryRow("SELECT count(*) FROM win WHERE level = 60").Scan(&n))
+	if n != 2 {
+		t.Errorf("%d minutes left", n)
+	}
+}
+
+// TestWindowsOfTheFutureGiveWay: what was kept while the clock was ahead is not in the way of what comes when it is right.
+func TestWindowsOfTheFutureGiveWay(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	now := time.Now().Truncate(time.Minute)
+	put := func(from time.Time) error { return h.PutClasses(t.Context(), "shop", from, from.Add(time.Minute), nil) }
+	ok(t, put(now.Add(-time.Hour)))
+	ok(t, put(now.Add(time.Hour)))
+	if err := put(now.Add(time.Hour - 10*time.Second)); err != nil {
+		t.Errorf("over one of the future: %v", err)
+	}
+	if err := put(now.Add(-time.Hour - 10*time.Second)); !errors.Is(err, ErrOverlap) {
+		t.Errorf("over one of the past: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"dyno/internal/class"
+	"dyno/internal/clock"
 	"dyno/internal/known"
 )
 
@@ -30,7 +31,8 @@ type Coverage struct {
 
 // PutClasses keeps what the classes of a target did from one moment to another, usually a minute; an empty list says that nothing
 // ran. Sums by hour and day (UTC, by when the window begins) are kept up in the same transaction. A window that begins before the
-// last one of the target ended is refused with ErrOverlap: nothing is counted twice. Example, Hosts, Users and the times seen are not
+// last one of the target ended is refused with ErrOverlap: nothing is counted twice. It takes the place of windows that end in the
+// future. Example, Hosts, Users and the times seen are not
 // kept here.
 func (h *History) PutClasses(ctx context.Context, target string, from, to time.Time, cs []class.Class) error {
 	a, b := from.UnixMilli(), to.UnixMilli()
@@ -45,6 +47,17 @@ func (h *History) PutClasses(ctx context.Context, target string, from, to time.T
 		var last sql.NullInt64
 		if err := tx.QueryRowContext(ctx, "SELECT max(until) FROM win WHERE target = ? AND level = ? AND at >= ? AND at < ?", t, levels[0], a-int64(24*time.Hour/time.Millisecond), b).Scan(&last); err != nil {
 			return err
+		}
+		if last.Valid && last.Int64 > clock.Now().Add(time.Minute).UnixMilli() { // of a time when the clock was ahead: it must not be in the way
+			for _, q := range []string{
+				"DELETE FROM figure WHERE target = ?1 AND level = ?2 AND at IN (SELECT at FROM win WHERE target = ?1 AND level = ?2 AND at < ?4 AND until > ?3)",
+				"DELETE FROM win WHERE target = ?1 AND level = ?2 AND at < ?4 AND until > ?3",
+			} {
+				if _, err := tx.ExecContext(ctx, q, t, levels[0], a, b); err != nil {
+					return err
+				}
+			}
+			last.Valid = false
 		}
 		if last.Valid && last.Int64 > a {
 			return fmt.Errorf("store classes of %s from %s: %w up to %s", target, from.Format(time.RFC3339), ErrOverlap, time.UnixMilli(last.Int64).Format(time.RFC3339))

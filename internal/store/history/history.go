@@ -11,6 +11,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"dyno/internal/clock"
 	"dyno/internal/store/sqlitefile"
 )
 
@@ -65,6 +66,8 @@ type History struct {
 	flushed time.Time // last try
 	dropped uint64
 	closed  bool
+
+	end clock.Horizon // of Run: what ages are counted back from
 }
 
 // Open opens the history at path, making the file (mode 0600) and its directory (0700) when there is none. Errors: ErrCorrupt,
@@ -139,7 +142,9 @@ func (h *History) Run(ctx context.Context, report func(error)) error {
 		tell(h.Flush(ctx))
 		if now := time.Now(); !now.Before(next) || next.Sub(now) > 2*time.Minute { // or the clock was set back
 			next = now.Add(time.Minute)
-			tell(h.Maintain(ctx, now))
+			now = clock.Now()
+			end, err := h.horizon(ctx, now)
+			tell(errors.Join(err, h.maintain(ctx, now, end)))
 		}
 	}
 }

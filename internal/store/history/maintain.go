@@ -10,7 +10,24 @@ import (
 // Maintain packs states, drops what is older or larger than Options allow as of now, and gives free room back to the file system.
 // Call it about once a minute; Run does. It works in small transactions: readers and writers go on.
 func (h *History) Maintain(ctx context.Context, now time.Time) error {
-	return errors.Join(h.Flush(ctx), h.pack(ctx, now), h.age(ctx, now), h.size(ctx), h.vacuum(ctx))
+	return h.maintain(ctx, now, now)
+}
+
+// maintain is Maintain with ages counted back from end.
+func (h *History) maintain(ctx context.Context, now, end time.Time) error {
+	return errors.Join(h.Flush(ctx), h.pack(ctx, now), h.age(ctx, end), h.size(ctx), h.vacuum(ctx))
+}
+
+// horizon returns the moment that ages are counted back from. States are the best witness of when this program ran last.
+func (h *History) horizon(ctx context.Context, now time.Time) (time.Time, error) {
+	var oldest sql.NullInt64
+	if err := h.db.QueryRowContext(ctx, "SELECT min(at) FROM (SELECT min(at) AS at FROM state UNION ALL SELECT min(last) FROM pack)").Scan(&oldest); err != nil {
+		return now.Add(-h.o.ClassAge), wrap("measure history", h.path, err) // nothing goes this time
+	}
+	if !oldest.Valid {
+		return h.end.Next(now, time.Time{}), nil
+	}
+	return h.end.Next(now, time.UnixMilli(oldest.Int64).Add(h.o.StateAge)), nil
 }
 
 // slice bounds the rows that one transaction drops.

@@ -32,8 +32,9 @@ type Report struct {
 	// The level of minutes, see OpenWith.
 	MinuteSamples int64     `json:"minute_samples"`
 	MinutesFrom   time.Time `json:"minutes_from,omitzero"`
-	Lost          []Span    `json:"lost"`     // none: the store is sound
-	Warnings      []string  `json:"warnings"` // a record cut short by a crash, which loses at most the last append
+	Aside         []Span    `json:"aside,omitempty"` // what was ahead of the clock once and was moved aside, see setAside
+	Lost          []Span    `json:"lost"`            // none: the store is sound
+	Warnings      []string  `json:"warnings"`        // a record cut short by a crash, which loses at most the last append
 }
 
 // OK reports whether nothing is lost.
@@ -79,6 +80,13 @@ func Check(ctx context.Context, dir string) (Report, error) {
 	}
 	defer s.Close()
 	r.Warnings = s.Warnings()
+	if last, now := time.UnixMilli(newest(s.db)).UTC(), s.options.now(); last.After(now.Add(aheadLimit)) {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("what is stored goes up to %s UTC, %v ahead of the clock: when dyno serve opens it, that part is "+
+			"moved aside", last.Format(time.DateTime), last.Sub(now).Round(time.Second)))
+	}
+	if r.Aside, err = aside(dir); err != nil {
+		return r, failed("check", dir, err)
+	}
 	r.Blocks = len(s.db.Blocks()) + len(s.minutes.Blocks())
 	r.countAll(ctx, s.db, "", func(t time.Time) {
 		if r.Samples++; r.Samples == 1 || t.Before(r.From) {
@@ -106,6 +114,18 @@ func Check(ctx context.Context, dir string) (Report, error) {
 		r.Lost = append(r.Lost, Span{Where: ".", Cause: err.Error()})
 	}
 	return r, ctx.Err()
+}
+
+// aside returns the blocks of every second that were moved aside.
+func aside(dir string) (spans []Span, err error) {
+	parts, err := filepath.Glob(filepath.Join(dir, asideDir, "*"))
+	for _, part := range parts {
+		err = errors.Join(err, eachBlock(part, func(path string) {
+			m, _ := readMeta(path) // without it its times are unknown
+			spans = append(spans, Span{Where: rel(dir, path), From: m.from(), To: m.to(), Cause: "ahead of the clock when it was moved"})
+		}))
+	}
+	return spans, err
 }
 
 // every matches all series.
@@ -266,6 +286,9 @@ func (r Report) Text() string {
 	b.WriteByte('\n')
 	for _, w := range r.Warnings {
 		fmt.Fprintf(&b, "  note: %s\n", w)
+	}
+	for _, s := range r.Aside {
+		fmt.Fprintf(&b, "  moved aside: %s\n", s)
 	}
 	if r.OK() {
 		b.WriteString("sound: every sample was read against its checksum\n")

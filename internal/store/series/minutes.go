@@ -53,7 +53,7 @@ const (
 
 func (s *Store) minutesOptions() *tsdb.Options {
 	o := tsdb.DefaultOptions()
-	o.RetentionDuration = s.options.MinuteRetention.Milliseconds()
+	o.RetentionDuration = 0 // see expiry
 	o.MaxBytes = s.options.MaxBytes / 5
 	o.MinBlockDuration = (2 * time.Hour).Milliseconds()
 	o.MaxBlockDuration = 81 * o.MinBlockDuration
@@ -66,13 +66,16 @@ func (s *Store) minutesOptions() *tsdb.Options {
 	return o
 }
 
-// tend makes minutes until ctx ends.
+// tend makes minutes, and takes back what was moved aside, until ctx ends.
 func (s *Store) tend(ctx context.Context) {
 	tick := time.NewTicker(time.Minute)
 	defer tick.Stop()
 	for {
 		if err := s.condense(ctx); err != nil && ctx.Err() == nil {
 			s.log.note("make minutes: " + err.Error())
+		}
+		if err := s.bringBack(); err != nil && ctx.Err() == nil {
+			s.log.note("take back what was moved aside: " + err.Error())
 		}
 		select {
 		case <-ctx.Done():

@@ -204,7 +204,7 @@ func TestMinutesOutliveSeconds(t *testing.T) {
 	dir := t.TempDir()
 	w := newWorld(uint64(time.Now().UnixNano()))
 	w.calm = true
-	s, exp, end := fill(t, dir, w, 6, Options{Retention: 2 * time.Hour})
+	s, exp, end := fill(t, dir, w, 6, Options{Retention: 2 * time.Hour, eager: true})
 	for range 2 { // what is dropped shows with the next look at the blocks
 		if err := s.db.Compact(t.Context()); err != nil {
 			t.Fatal(err)
@@ -213,7 +213,7 @@ func TestMinutesOutliveSeconds(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := openStill(dir, Options{Retention: 2 * time.Hour})
+	s, err := openStill(dir, Options{Retention: 2 * time.Hour, eager: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,15 @@
 package series
 
-import "time"
+import (
+	"time"
+
+	"dyno/internal/clock"
+)
 
 // Options say how much a store keeps. The zero value of a field means its default.
 type Options struct {
-	// Retention is how long every second is kept, counted back from the newest sample; default Retention.
+	// Retention is how long every second is kept, counted back from the newest sample or from now, whichever is earlier; default
+	// Retention. A clock that jumps ahead expires nothing at once, see clock.Horizon.
 	Retention time.Duration
 	// MinuteRetention is how long the down-sampled level is kept; default MinuteRetention. It is never shorter than Retention.
 	MinuteRetention time.Duration
@@ -14,6 +19,9 @@ type Options struct {
 	// Reserve is the space on the disk, in bytes, that the store leaves to others: with less it refuses to write (ErrFull) until there
 	// is a quarter more than that; default 64 MiB.
 	Reserve int64
+
+	now   func() time.Time // clock.Now but in tests
+	eager bool             // in tests: what is too old goes at once
 }
 
 const (
@@ -29,6 +37,9 @@ func (o Options) filled() Options {
 	}
 	if o.MinuteRetention <= 0 {
 		o.MinuteRetention = MinuteRetention
+	}
+	if o.now == nil {
+		o.now = clock.Now
 	}
 	o.MinuteRetention = max(o.MinuteRetention, o.Retention)
 	if o.Reserve <= 0 {

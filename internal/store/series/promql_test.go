@@ -65,23 +65,23 @@ func TestQueryAnswersAsPrometheusDoes(t *testing.T) {
 			t.Fatalf("%s: got %s, want %s", expr, got, want)
 		}
 	}
-	f(`reads{disk="x"}`, 59, `{"resultType":"vector","result":[{"metric":{"__name__":"reads","disk":"x","target":"a"},"value":[1800000059,"118"]}]}`)
-	f(`sum(rate(reads[20s]))`, 59, `{"resultType":"vector","result":[{"metric":{},"value":[1800000059,"6"]}]}`)
-	f(`reads{disk="x"}[2s]`, 1, `{"resultType":"matrix","result":[{"metric":{"__name__":"reads","disk":"x","target":"a"},"values":[[1800000000,"0"],[1800000001,"2"]]}]}`)
+	f(`reads{disk="x"}`, 59, `{"resultType":"vector","result":[{"metric":{"__name__":"reads","disk":"x","target":"a"},"value":[1764000059,"118"]}]}`)
+	f(`sum(rate(reads[20s]))`, 59, `{"resultType":"vector","result":[{"metric":{},"value":[1764000059,"6"]}]}`)
+	f(`reads{disk="x"}[2s]`, 1, `{"resultType":"matrix","result":[{"metric":{"__name__":"reads","disk":"x","target":"a"},"values":[[1764000000,"0"],[1764000001,"2"]]}]}`)
 	f(`nothing`, 1, `{"resultType":"vector","result":[]}`)
-	f(`1/0`, 0.25, `{"resultType":"scalar","result":[1800000000.25,"+Inf"]}`)
-	f("\"a\\\"\\n<\"", 0, `{"resultType":"string","result":[1800000000,"a\"\n\u003c"]}`)
-	f(`vector(-1e-7)`, 0.005, `{"resultType":"vector","result":[{"metric":{},"value":[1800000000.005,"-1e-07"]}]}`)
+	f(`1/0`, 0.25, `{"resultType":"scalar","result":[1764000000.25,"+Inf"]}`)
+	f("\"a\\\"\\n<\"", 0, `{"resultType":"string","result":[1764000000,"a\"\n\u003c"]}`)
+	f(`vector(-1e-7)`, 0.005, `{"resultType":"vector","result":[{"metric":{},"value":[1764000000.005,"-1e-07"]}]}`)
 	// A series that changed its kind is one series, and its kind is no label.
-	f(`learned`, 59, `{"resultType":"vector","result":[{"metric":{"__name__":"learned","target":"a"},"value":[1800000059,"59"]}]}`)
-	f(`count_over_time(learned[1m])`, 59, `{"resultType":"vector","result":[{"metric":{"target":"a"},"value":[1800000059,"60"]}]}`)
-	f(`count({__name__=~".+"})`, 59, `{"resultType":"vector","result":[{"metric":{},"value":[1800000059,"3"]}]}`)
+	f(`learned`, 59, `{"resultType":"vector","result":[{"metric":{"__name__":"learned","target":"a"},"value":[1764000059,"59"]}]}`)
+	f(`count_over_time(learned[1m])`, 59, `{"resultType":"vector","result":[{"metric":{"target":"a"},"value":[1764000059,"60"]}]}`)
+	f(`count({__name__=~".+"})`, 59, `{"resultType":"vector","result":[{"metric":{},"value":[1764000059,"3"]}]}`)
 }
 
 func TestQueryRangeGivesEachStep(t *testing.T) {
 	e, _ := asked(t, Limits{})
 	a, err := e.QueryRange(t.Context(), `reads{disk="y"}`, moment(58), moment(59.5), 500*time.Millisecond, QueryOptions{})
-	const want = `{"resultType":"matrix","result":[{"metric":{"__name__":"reads","disk":"y","target":"a"},"values":[[1800000058,"232"],[1800000058.500,"232"],[1800000059,"236"],[1800000059.500,"236"]]}]}`
+	const want = `{"resultType":"matrix","result":[{"metric":{"__name__":"reads","disk":"y","target":"a"},"values":[[1764000058,"232"],[1764000058.500,"232"],[1764000059,"236"],[1764000059.500,"236"]]}]}`
 	if err != nil || answerText(t, a) != want {
 		t.Fatalf("got %s, %v", answerText(t, a), err)
 	}
@@ -241,11 +241,11 @@ func TestTimesAreReadAsPrometheusDoes(t *testing.T) {
 			t.Fatalf("%q: got %v, %v", s, got, err)
 		}
 	}
-	f("1800000000", t0)
-	f("1800000000.0006", t0+1)
-	f("1.8e9", t0)
-	f("2027-01-15T08:00:00Z", t0)
-	f("2027-01-15T09:00:00.25+01:00", t0+250)
+	f("1764000000", t0)
+	f("1764000000.0006", t0+1)
+	f("1.764e9", t0)
+	f("2025-11-24T16:00:00Z", t0)
+	f("2025-11-24T17:00:00.25+01:00", t0+250)
 	f("-292273086-05-16T16:47:06Z", math.MinInt64/2)
 	f("292277025-08-18T07:12:54.999999999Z", math.MaxInt64/2)
 	f("", -1)

@@ -105,10 +105,7 @@ func (s *Store) mend() error {
 		return err
 	}
 	s.room.broken = false
-	clear(s.cache)
-	clear(s.groups)
-	s.cachedN = 0
-	s.epoch++
+	s.begin()
 	return nil
 }
 

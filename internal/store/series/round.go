@@ -61,7 +61,7 @@ type group struct {
 // which sources were read (r.Parts; without parts all samples are of one source). A series that its source gave the last time and
 // does not give now ends here with a stale marker. What is unchanged costs next to nothing and is read back as if it had been
 // written every time. A round that is not younger than the last one of its target is ignored, counted, and told by an
-// *OutOfOrderError when it is older. With any other error nothing of the round was stored; when the disk is full (ErrFull) the
+// *OutOfOrderError when it is older; so is one of the future, told by an *AheadError. With any other error nothing of the round was stored; when the disk is full (ErrFull) the
 // store goes on by itself with the first round that finds room. A sample that cannot be stored (without a name, with a label
 // twice) is left out and told by Warnings.
 func (s *Store) AppendRound(r reading.Reading) (err error) {
@@ -77,8 +77,16 @@ func (s *Store) AppendRound(r reading.Reading) (err error) {
 	if err := s.prepare(t); err != nil {
 		return err
 	}
-	s.forget()
+	now, err := s.present()
+	if err != nil {
+		return err
+	}
 	n := uint64(len(r.Samples))
+	if r.At.After(now.Add(aheadLimit)) {
+		s.disordered += n
+		return &AheadError{Samples: int(n), Name: markName, At: r.At, Now: now}
+	}
+	s.forget()
 	s.round++
 	s.touched = s.touched[:0]
 	app := s.db.Appender(context.Background())

@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -32,6 +33,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/util/compression"
 
+	"dyno/internal/clock"
 	"dyno/internal/metric"
 )
 
@@ -58,6 +60,8 @@ type Store struct {
 	log     *memo
 	seed    maphash.Seed
 	readers sync.RWMutex // read-locked by every querier: the database is closed when all have ended
+	// Ages are counted back from these, see expiry.
+	secondsEnd, minutesEnd clock.Horizon
 
 	mu         sync.Mutex // guards what follows; Append holds it, so appends take turns. Taken before readers
 	db         *tsdb.DB   // of every second; nil after Close
@@ -108,6 +112,12 @@ func OpenWith(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	_, err = s.present()
+	s.mu.Unlock()
+	if err != nil {
+		s.log.note(err.Error()) // the next write tries again
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	s.stop = func() { stop(); <-done }
@@ -155,11 +165,11 @@ func (s *Store) load() error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return failed("open", s.dir, err)
 	}
-	seconds, err := s.database(s.dir, s.secondsOptions())
+	seconds, err := s.database(s.dir, s.secondsOptions(), s.options.Retention, &s.secondsEnd)
 	if err != nil {
 		return err
 	}
-	minutes, err := s.database(dir, s.minutesOptions())
+	minutes, err := s.database(dir, s.minutesOptions(), s.options.MinuteRetention, &s.minutesEnd)
 	if err != nil {
 		return errors.Join(err, seconds.Close())
 	}
@@ -176,8 +186,8 @@ func (s *Store) unload() (err error) {
 	return err
 }
 
-// database opens the database in dir, which is the store's or below it.
-func (s *Store) database(dir string, o *tsdb.Options) (*tsdb.DB, error) {
+// database opens the database in dir, which is the store's or below it, for what is as old as keep at most.
+func (s *Store) database(dir string, o *tsdb.Options, keep time.Duration, end *clock.Horizon) (*tsdb.DB, error) {
 	// tsdb drops everything behind a damaged record of its log, and passes over a block it cannot read. Look first.
 	spans, torn, err := scan(dir)
 	if err != nil {
@@ -195,10 +205,13 @@ func (s *Store) database(dir string, o *tsdb.Options) (*tsdb.DB, error) {
 		}
 		s.log.note(fmt.Sprintf("%s: the last record was cut short by a crash and is dropped", rel(s.dir, torn.path)))
 	}
+	var opened atomic.Pointer[tsdb.DB]
+	o.BlocksToDelete = s.expiry(keep, end, &opened)
 	db, err := tsdb.Open(dir, slog.New(s.log), nil, o, nil)
 	if err != nil {
 		return nil, failed("open", s.dir, err)
 	}
+	opened.Store(db)
 	return db, nil
 }
 
@@ -206,7 +219,7 @@ func (s *Store) database(dir string, o *tsdb.Options) (*tsdb.DB, error) {
 // hour keeps both memory and the time to open low.
 func (s *Store) secondsOptions() *tsdb.Options {
 	o := tsdb.DefaultOptions()
-	o.RetentionDuration = s.options.Retention.Milliseconds()
+	o.RetentionDuration = 0 // see expiry
 	o.MaxBytes = s.options.MaxBytes / 5 * 4
 	o.MinBlockDuration = (30 * time.Minute).Milliseconds()
 	o.MaxBlockDuration = 27 * o.MinBlockDuration // 13.5 h
@@ -228,7 +241,7 @@ func (s *Store) Dir() string { return s.dir }
 func (s *Store) Warnings() []string { return s.log.list() }
 
 // Ignored returns how many samples Append did not store since Open: those with the time of a sample that the series already
-// has, and those older than that.
+// has, and those older than that or of the future.
 func (s *Store) Ignored() (duplicates, disordered uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,8 +250,8 @@ func (s *Store) Ignored() (duplicates, disordered uint64) {
 
 // Append stores samples, each with the labels extra (such as the target) added. A sample with the time of one that its series
 // already has is ignored and counted. Older samples than the newest of their series are left out, counted and told by an
-// *OutOfOrderError after all others were stored; they mean that a clock was set back. With any other error nothing of the call
-// was stored.
+// *OutOfOrderError after all others were stored, and those of the future by an *AheadError; they mean that a clock was set. With any
+// other error nothing of the call was stored.
 func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,9 +264,14 @@ func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 	if err := s.prepare(samples[0].At); err != nil {
 		return err
 	}
+	now, err := s.present()
+	if err != nil {
+		return err
+	}
 	s.forget()
 	app := s.db.Appender(context.Background())
 	var late OutOfOrderError
+	var ahead AheadError
 	var touched []rollback
 	fail := func(err error) error {
 		for _, t := range touched {
@@ -269,6 +287,10 @@ func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 			return fail(err)
 		}
 		switch {
+		case m.At > now.Add(aheadLimit).UnixMilli():
+			disordered++
+			ahead.add(m.Name, m.At, now)
+			continue
 		case m.At == c.last:
 			duplicates++
 			continue
@@ -300,20 +322,28 @@ func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 		return s.stuck(samples[0].At, failed("write to", s.dir, err))
 	}
 	s.duplicates, s.disordered = duplicates, disordered
-	if late.Samples > 0 {
+	switch {
+	case ahead.Samples > 0:
+		return &ahead
+	case late.Samples > 0:
 		return &late
 	}
 	return nil
 }
 
-// forget drops what is known of series when it has become too much. An open store then writes all of them anew.
+// forget drops what is known of series when it has become too much.
 func (s *Store) forget() {
 	if s.cachedN > maxCached {
-		clear(s.cache)
-		clear(s.groups)
-		s.cachedN = 0
-		s.epoch++
+		s.begin()
 	}
+}
+
+// begin forgets what is known of series: all of them are written again.
+func (s *Store) begin() {
+	clear(s.cache)
+	clear(s.groups)
+	s.cachedN = 0
+	s.epoch++
 }
 
 type rollback struct {

@@ -13,7 +13,7 @@ import (
 	"dyno/internal/metric"
 )
 
-const t0 = int64(1_800_000_000_000)
+const t0 = int64(1_764_000_000_000)
 
 func mustOpen(t *testing.T, dir string) *Store {
 	t.Helper()

@@ -40,6 +40,7 @@ export interface Settings {
   disk: { total_bytes?: number; free_bytes?: number }
   process: { pid: number; memory_bytes?: number; cpu_seconds?: number; read_bytes?: number; wrote_bytes?: number; uptime_seconds: number }
   remote_writes: { to: string; acked?: string; samples: number; failing_since?: string; error?: string }[]
+  warnings: string[]
 }
 
 export interface Source {

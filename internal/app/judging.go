@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dyno/internal/capture"
+	"dyno/internal/catalog"
 	"dyno/internal/class"
 	"dyno/internal/finding"
 	"dyno/internal/metric"
@@ -116,6 +117,7 @@ func (s *Service) look(ctx context.Context, name string, o capture.Options, d Di
 	}
 	defer t.Close()
 	o.Own = func() []string { return s.sentTo(name) }
+	o.Catalog = s.looks.catalog(name)
 	if d.Snapshot, err = capture.Take(ctx, t, o); err != nil {
 		return d, err
 	}
@@ -312,6 +314,20 @@ type looks struct {
 	short map[string]Verdict   // by target, its newest
 	due   map[string]time.Time // by target
 	at    map[string]bool      // those looked at now; false when another server has taken the target's name since
+	kept  map[string]*catalog.Cache
+}
+
+// catalog returns what is kept of a target's tables.
+func (l *looks) catalog(name string) *catalog.Cache {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.kept == nil {
+		l.kept = map[string]*catalog.Cache{}
+	}
+	if l.kept[name] == nil {
+		l.kept[name] = &catalog.Cache{}
+	}
+	return l.kept[name]
 }
 
 func (l *looks) known(id string) (Verdict, bool) {
@@ -376,6 +392,7 @@ func (l *looks) renew(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.due, name)
+	delete(l.kept, name)
 	if _, looked := l.at[name]; looked {
 		l.at[name] = false
 	}

@@ -231,6 +231,7 @@ func (s *Service) follow(ctx context.Context) error {
 	for _, m := range gone {
 		m.stop()
 		<-m.done
+		s.looks.renew(m.entry.Name)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

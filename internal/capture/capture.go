@@ -32,6 +32,8 @@ type Options struct {
 	// Own returns, at the end of the window, the statements that other parts of this program send to the target: they are left out, as
 	// those of the look itself are. Nil: there are none.
 	Own func() []string
+	// Catalog keeps what was read of the target's tables from one diagnosis to the next. Nil: all of them are read.
+	Catalog *catalog.Cache
 }
 
 // sourceTime is how long a source may take at the begin and at the end of the window: servers that are overloaded are the ones looked at.
@@ -139,7 +141,7 @@ func Take(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot,
 	if s.Source("global_status").Reads == 0 {
 		return nil, fmt.Errorf("look at %s: the server gave no status counters in %v: %s", t.Spec().Name, o.Window, s.Source("global_status").Reason)
 	}
-	look2 := questioner{t: t, s: s}
+	look2 := questioner{t: t, s: s, kept: o.Catalog}
 	if err := look2.ask(ctx, max(0, o.Top)); err != nil {
 		return nil, windowError(ctx, t, err)
 	}

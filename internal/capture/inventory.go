@@ -13,7 +13,7 @@ import (
 	"dyno/internal/target"
 )
 
-// inventoryTime bounds the reading of all tables.
+// inventoryTime bounds how long the server works on reading all tables.
 const inventoryTime = 2 * time.Second
 
 // inventory adds all tables that there is time for to those of the snapshot, and how often each index was used. What it could not read it
@@ -30,7 +30,7 @@ func (q questioner) inventory(ctx context.Context) error {
 	for _, t := range q.s.Tables {
 		have = append(have, t.Ref)
 	}
-	inv, err := catalog.All(ctx, conn, snapshot.MaxTables-len(have), inventoryTime, have)
+	inv, err := catalog.All(ctx, conn, q.kept.Of(q.t.Facts().Server), snapshot.MaxTables-len(have), inventoryTime, have)
 	src.Took = time.Since(began).Seconds() * 1000
 	switch {
 	case err != nil && gone(ctx, err):

@@ -27,8 +27,9 @@ const (
 
 // questioner asks the server about the classes that matter: which tables they touch and how it would execute them.
 type questioner struct {
-	t *target.Target
-	s *snapshot.Snapshot
+	t    *target.Target
+	s    *snapshot.Snapshot
+	kept *catalog.Cache
 }
 
 // least is the share of the statement time from which on a class is asked about, and mostAsked how many at most.

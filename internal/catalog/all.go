@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,79 +13,163 @@ import (
 	"dyno/internal/schema"
 )
 
-// Inventory is what All gives.
+// Inventory is what All returns.
 type Inventory struct {
 	Tables []schema.Table
-	// Left counts tables of users that were not looked at, and views among them; unknown when they could not be counted.
+	// Left counts the tables of users that are not among Tables, and views among them where the server names both alike.
 	Left known.Value[int]
 	Why  string // why some are left out, "" when none are
+	Read int    // how many were read from the server now; the others of Tables had not changed since they were
 }
 
-// Tables are asked about in chunks, so that no question is long and what was read when the time is up counts.
+// Tables are read in chunks, so that no statement is long and what was read when the time is up counts. After each chunk the server
+// rests as long as it worked.
 const (
-	firstChunk, largestChunk = 100, 1000
-	chunkTime                = 250 * time.Millisecond // what a chunk should take: the next is made larger or smaller for it
+	firstChunk = 25
+	chunkTime  = 100 * time.Millisecond // what a chunk should take: the next one is made larger or smaller to match
+	// largestChunk bounds a chunk of servers that look through the folder of a schema: for each file they compare all names asked for.
+	largestChunk, largestDictionaryChunk = 200, 1000
 )
 
 // All returns the tables of users, those that skip names left out, with columns, indexes, keys, triggers and statistics: at most limit of
-// them, the largest first where the server's statistics of InnoDB may be read, until the time is used up. Views are left out.
+// them, the largest first where the server's statistics of InnoDB may be read. It stops reading when the server has worked on it for the
+// given time, or when more would push tables out of the server's cache of open tables. Views are left out.
 //
-// Names are read first, for which no server opens a table; MariaDB and MySQL before 8.0 open each table for the rest. The connection should
-// have a limit of time of its own, for what the server does goes on when this program stops waiting. An error means that nothing was read.
-func All(ctx context.Context, q Querier, limit int, most time.Duration, skip []schema.Ref) (Inventory, error) {
-	var inv Inventory
-	end := time.Now().Add(most)
-	ctx, cancel := context.WithDeadline(ctx, end.Add(most)) // a server's own limit comes first
+// All goes on where it stopped when the cache is given again, and then reads only what has changed; see Cache. Without one (nil) it reads
+// everything.
+//
+// Names are read first, for which no server opens a table; MariaDB and MySQL before 8.0 open each table for the rest. q must be one
+// connection, because what it opened is counted by the server's session, and should have a time limit of its own, for what the server does
+// goes on when this program stops waiting. An error means that nothing was read.
+func All(ctx context.Context, q Querier, c *Cache, limit int, most time.Duration, skip []schema.Ref) (Inventory, error) {
+	ctx, cancel := context.WithTimeout(ctx, 4*most) // a server's own limit comes first
 	defer cancel()
-	has, err := columnsOf(ctx, q, "COLUMNS", "STATISTICS")
-	if err != nil {
-		return inv, fmt.Errorf("read tables: %w", err)
+	if c == nil {
+		c = &Cache{}
+	} else {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 	}
-	var refs []schema.Ref
-	err = each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA "+ofUsers, nil, func(r row) {
-		refs = append(refs, schema.Ref{Schema: r.text(0), Table: r.text(1)})
+	r := reader{q: q, now: time.Now()}
+	var err error
+	if r.has, err = columnsOf(ctx, q, "COLUMNS", "STATISTICS"); err != nil {
+		return Inventory{}, fmt.Errorf("read tables: %w", err)
+	}
+	listed, err := r.list(ctx, c.of != "")
+	if err != nil {
+		return Inventory{}, fmt.Errorf("list tables: %w", err)
+	}
+	maps.DeleteFunc(c.tables, func(ref schema.Ref, _ kept) bool { _, there := listed[ref]; return !there })
+	for _, ref := range skip {
+		delete(listed, ref)
+	}
+	refs := ranked(listed)
+	views := 0
+	refs = slices.DeleteFunc(refs, func(ref schema.Ref) bool {
+		if k := c.tables[ref]; k.table.View && !k.changed(listed[ref]) && !k.old(r.now) {
+			views++
+			return true
+		}
+		return false
 	})
-	if err != nil {
-		return inv, fmt.Errorf("list tables: %w", err)
+	asked := refs[:min(limit, len(refs))]
+	unread, why, err := r.read(ctx, c, listed, asked, most)
+	inv := Inventory{Left: known.Of(len(refs) - len(asked) + unread), Read: r.done}
+	switch {
+	case unread > 0:
+		inv.Why = fmt.Sprintf("%d of %d tables were read in detail: %s", len(asked)-unread, len(refs), why)
+	case len(refs) > limit:
+		inv.Why = fmt.Sprintf("%d of %d tables, the largest: no more are looked at", limit, len(refs))
 	}
-	skipped := map[schema.Ref]bool{}
-	for _, r := range skip {
-		skipped[r] = true
+	for _, ref := range asked {
+		if k, ok := c.tables[ref]; ok && !k.table.View && (!k.read.Before(r.now) || !k.changed(listed[ref])) {
+			inv.Tables = append(inv.Tables, k.at(r.now))
+		}
 	}
-	refs = slices.DeleteFunc(refs, func(r schema.Ref) bool { return skipped[r] })
-	rank(ctx, q, refs)
-	seen := 0
-	for size := firstChunk; seen < len(refs); {
-		switch {
-		case len(inv.Tables) >= limit:
-			inv.Why = fmt.Sprintf("at most %d are looked at", limit+len(skip))
-		case seen > 0 && time.Now().After(end):
-			inv.Why = fmt.Sprintf("there was time for %d within %v", seen, most)
+	if err != nil && len(inv.Tables) == 0 {
+		return Inventory{}, fmt.Errorf("read tables: %w", err)
+	}
+	return inv, nil
+}
+
+// reader reads tables for one inventory.
+type reader struct {
+	q    Querier
+	has  map[string]bool
+	now  time.Time
+	done int // tables read
+}
+
+// dictionary reports whether the server has a data dictionary, as MySQL 8.0 and later: it opens no table to describe it.
+func (r *reader) dictionary() bool { return r.has["STATISTICS.IS_VISIBLE"] }
+
+// read reads what the cache does not hold as it is now, and then what it has held for long. It returns how many tables the cache does not
+// hold then, and why.
+func (r *reader) read(ctx context.Context, c *Cache, listed map[schema.Ref]entry, refs []schema.Ref, most time.Duration) (unread int, why string, err error) {
+	var missing, old []schema.Ref
+	for _, ref := range refs {
+		k, ok := c.tables[ref]
+		switch e := listed[ref]; {
+		case !ok || k.changed(e):
+			missing = append(missing, ref)
+		case k.old(r.now) || k.grown(e):
+			old = append(old, ref)
 		}
-		if inv.Why != "" {
-			break
-		}
-		some := refs[seen:min(seen+min(size, limit-len(inv.Tables)), len(refs))]
-		began := time.Now()
-		tables, err := whole(ctx, q, has, some)
+	}
+	if len(missing)+len(old) == 0 {
+		return 0, "", nil
+	}
+	defer func() {
+		unread = max(0, len(missing)-r.done)
 		if err != nil {
-			if len(inv.Tables) == 0 {
-				return inv, fmt.Errorf("read tables: %w", err)
-			}
-			inv.Why = fmt.Sprintf("after %d: %v", seen, err)
-			break
+			why = err.Error()
 		}
-		seen += len(some)
-		inv.Tables = append(inv.Tables, tables...)
-		switch took := time.Since(began); {
+	}()
+	room, err := r.room(ctx)
+	if err != nil {
+		return 0, "", err
+	}
+	if room.most < len(missing)+len(old) {
+		room.openFirst(ctx, r.q, missing, old)
+	}
+	largest := largestChunk
+	if r.dictionary() {
+		largest = largestDictionaryChunk
+	}
+	todo, size := slices.Concat(missing, old), firstChunk
+	for worked := time.Duration(0); ; {
+		n := min(size, len(todo), room.left())
+		if n <= 0 {
+			return 0, room.why(), nil
+		}
+		began := time.Now()
+		tables, err := whole(ctx, r.q, r.has, todo[:n])
+		if err != nil {
+			return 0, "", err
+		}
+		c.keep(todo[:n], tables, listed, began)
+		r.done, todo = r.done+n, todo[n:]
+		took := time.Since(began)
+		worked += took
+		switch {
+		case len(todo) == 0:
+			return 0, "", nil
+		case worked > most:
+			return 0, fmt.Sprintf("that took the server %v", worked.Round(100*time.Millisecond)), nil
 		case took < chunkTime/2:
-			size = min(2*size, largestChunk)
+			size = min(2*size, largest)
 		case took > 2*chunkTime:
 			size = max(size/2, firstChunk/4)
 		}
+		if err := room.look(ctx, r.q); err != nil {
+			return 0, "", err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, "", ctx.Err()
+		case <-time.After(took):
+		}
 	}
-	inv.Left = known.Of(len(refs) - seen)
-	return inv, nil
 }
 
 // whole reads some tables, with a few questions for each schema.
@@ -99,46 +184,44 @@ func whole(ctx context.Context, q Querier, has map[string]bool, refs []schema.Re
 	}
 	for _, s := range schemas {
 		p := part{schema: s, names: names[s]}
-		tables, err := heads(ctx, q, p)
+		found, err := heads(ctx, q, p)
 		if err != nil {
 			return nil, err
 		}
-		tables = slices.DeleteFunc(tables, func(t schema.Table) bool { return t.View || t.Schema != s })
+		found = slices.DeleteFunc(found, func(t schema.Table) bool { return t.Schema != s })
+		p.names = p.names[:0:0]
+		var tables []schema.Table
+		for _, t := range found {
+			if t.View {
+				out = append(out, t)
+				continue
+			}
+			tables = append(tables, t)
+			p.names = append(p.names, t.Table)
+		}
 		if len(tables) == 0 {
 			continue
-		}
-		p.names = p.names[:0:0]
-		for _, t := range tables {
-			p.names = append(p.names, t.Table)
 		}
 		if err := details(ctx, q, has, p, tables); err != nil {
 			return nil, err
 		}
 		out = append(out, tables...)
 	}
-	place := make(map[schema.Ref]int, len(refs))
-	for i, r := range refs {
-		place[r] = i
-	}
-	slices.SortStableFunc(out, func(a, b schema.Table) int { return cmp.Compare(place[a.Ref], place[b.Ref]) })
 	return out, nil
 }
 
-// rank orders tables: those of the largest schema first, the largest first in each. Without the right to read the statistics it is the order
-// of names.
-func rank(ctx context.Context, q Querier, refs []schema.Ref) {
-	pages, sum := map[schema.Ref]uint64{}, map[string]uint64{}
-	err := each(ctx, q, "SELECT database_name, table_name, clustered_index_size + sum_of_other_index_sizes FROM mysql.innodb_table_stats", nil, func(r row) {
-		name, _, _ := strings.Cut(r.text(1), "#") // "t#P#p0" and "t#p#p0" are partitions
-		n := number(r, 2).Or(0)
-		pages[schema.Ref{Schema: r.text(0), Table: name}] += n
-		sum[r.text(0)] += n
-	})
-	if err != nil { // a privilege is missing, or a very old server: any order is as good
-		clear(pages)
-		clear(sum)
+// ranked orders tables: those of the largest schema first, the largest first in each. Without the right to read the statistics it is the
+// order of names.
+func ranked(listed map[schema.Ref]entry) []schema.Ref {
+	sum := map[string]uint64{}
+	refs := make([]schema.Ref, 0, len(listed))
+	for r, e := range listed {
+		sum[r.Schema] += e.pages
+		refs = append(refs, r)
 	}
 	slices.SortFunc(refs, func(a, b schema.Ref) int {
-		return cmp.Or(cmp.Compare(sum[b.Schema], sum[a.Schema]), cmp.Compare(a.Schema, b.Schema), cmp.Compare(pages[b], pages[a]), cmp.Compare(a.Table, b.Table))
+		return cmp.Or(cmp.Compare(sum[b.Schema], sum[a.Schema]), strings.Compare(a.Schema, b.Schema),
+			cmp.Compare(listed[b].pages, listed[a].pages), strings.Compare(a.Table, b.Table))
 	})
+	return refs
 }

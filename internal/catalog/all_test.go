@@ -33,7 +33,7 @@ func TestAll(t *testing.T) {
 				s.Exec(t, fmt.Sprintf("CREATE TABLE b.t%d (id INT PRIMARY KEY, c INT, KEY kc (c))", i))
 			}
 			db := pool(t, s)
-			inv, err := All(t.Context(), db, 100, time.Minute, nil)
+			inv, err := All(t.Context(), db, nil, 100, time.Minute, nil)
 			if err != nil || inv.Why != "" || inv.Left.Or(-1) != 0 {
 				t.Fatalf("%d tables, left %v: %q %v", len(inv.Tables), inv.Left, inv.Why, err)
 			}
@@ -73,7 +73,7 @@ func TestAll(t *testing.T) {
 				t.Errorf("partitions %d", p.Partitions)
 			}
 
-			some, err := All(t.Context(), db, 10, time.Minute, refs[:5])
+			some, err := All(t.Context(), db, nil, 10, time.Minute, refs[:5])
 			if err != nil || len(some.Tables) != 10 || some.Left.Or(0) < 1 || some.Why == "" {
 				t.Errorf("%d tables with a limit of ten, left %v: %q %v", len(some.Tables), some.Left, some.Why, err)
 			}
@@ -84,7 +84,7 @@ func TestAll(t *testing.T) {
 			}
 			ctx, stop := context.WithCancel(t.Context())
 			stop()
-			if _, err := All(ctx, db, 10, time.Minute, nil); !errors.Is(err, context.Canceled) {
+			if _, err := All(ctx, db, nil, 10, time.Minute, nil); !errors.Is(err, context.Canceled) {
 				t.Errorf("with an ended context: %v", err)
 			}
 		})
@@ -97,7 +97,7 @@ func TestAllWithoutGrants(t *testing.T) {
 			s := servers.Start(t, flavor)
 			s.Exec(t, "CREATE DATABASE a", "CREATE DATABASE b", "CREATE TABLE a.t (id INT PRIMARY KEY)", "CREATE TABLE b.t (id INT PRIMARY KEY)",
 				"CREATE USER poor@localhost", "GRANT SELECT ON a.* TO poor@localhost")
-			inv, err := All(t.Context(), poolOf(t, s, "poor"), 100, time.Minute, nil)
+			inv, err := All(t.Context(), poolOf(t, s, "poor"), nil, 100, time.Minute, nil)
 			if err != nil || len(inv.Tables) != 1 || inv.Tables[0].Schema != "a" {
 				t.Errorf("%+v: %v", inv, err)
 			}

@@ -1,0 +1,100 @@
+package catalog
+
+import (
+	"context"
+	"hash/fnv"
+	"strings"
+
+	"dyno/internal/schema"
+)
+
+// entry is what the server's lists show of a table, without opening it.
+type entry struct {
+	mark  uint64 // is another one when the table has changed; 0 where nothing shows that
+	pages uint64 // of InnoDB, by its persistent statistics; 0 where they may not be read
+}
+
+// list reads which tables and views of users there are, with marks when somebody will compare them.
+func (r *reader) list(ctx context.Context, marks bool) (map[schema.Ref]entry, error) {
+	listed := map[schema.Ref]entry{}
+	const from = " FROM information_schema.TABLES WHERE TABLE_SCHEMA " + ofUsers
+	var err error
+	switch {
+	case !r.dictionary():
+		err = each(ctx, r.q, "SELECT TABLE_SCHEMA, TABLE_NAME"+from, nil, func(x row) {
+			listed[schema.Ref{Schema: x.text(0), Table: x.text(1)}] = entry{}
+		})
+		if err == nil && marks {
+			r.innodb(ctx, listed)
+		}
+	case !marks:
+		err = each(ctx, r.q, "SELECT TABLE_SCHEMA, TABLE_NAME"+from+" AND TABLE_TYPE = 'BASE TABLE'", nil, func(x row) {
+			listed[schema.Ref{Schema: x.text(0), Table: x.text(1)}] = entry{}
+		})
+	default:
+		// Any change of a table gives it a new time, in whole seconds: one of this second may be followed by another.
+		err = each(ctx, r.q, "SELECT TABLE_SCHEMA, TABLE_NAME, CREATE_TIME < NOW() - INTERVAL 1 SECOND, CREATE_TIME, ENGINE, ROW_FORMAT,"+
+			" TABLE_COLLATION, CREATE_OPTIONS"+from+" AND TABLE_TYPE = 'BASE TABLE'", nil, func(x row) {
+			var e entry
+			if x.text(2) == "1" {
+				e.mark = hash(x[3:])
+			}
+			listed[schema.Ref{Schema: x.text(0), Table: x.text(1)}] = e
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	_ = each(ctx, r.q, "SELECT database_name, table_name, clustered_index_size + sum_of_other_index_sizes FROM mysql.innodb_table_stats", nil, func(x row) {
+		name, _, _ := strings.Cut(x.text(1), "#P#") // "t#P#p0" and "t#p#p0" are partitions
+		name, _, _ = strings.Cut(name, "#p#")
+		ref := schema.Ref{Schema: x.text(0), Table: name}
+		if e, ok := listed[ref]; ok {
+			e.pages += number(x, 2).Or(0)
+			listed[ref] = e
+		}
+	}) // without the privilege, or on a very old server, any order is as good
+	return listed, nil
+}
+
+// innodb reads marks from InnoDB's own dictionary: a table that was rebuilt or made anew has another number, an index that was added too.
+// Without PROCESS, or when there is no time for it, no table gets a mark.
+func (r *reader) innodb(ctx context.Context, listed map[schema.Ref]entry) {
+	const name = "CONVERT(CONVERT(BINARY %s USING filename) USING utf8mb4)" // names in it are those of files
+	id := map[string]schema.Ref{}
+	marks := map[schema.Ref]uint64{}
+	err := each(ctx, r.q, "SELECT "+strings.Replace(name, "%s", "SUBSTRING_INDEX(NAME, '/', 1)", 1)+", "+
+		strings.Replace(name, "%s", "SUBSTRING_INDEX(SUBSTRING_INDEX(NAME, '/', -1), '#', 1)", 1)+ // what follows # is a partition
+		", TABLE_ID, N_COLS, FLAG, SPACE FROM information_schema.INNODB_SYS_TABLES", nil, func(x row) {
+		ref := schema.Ref{Schema: x.text(0), Table: x.text(1)}
+		if _, ok := listed[ref]; ok {
+			id[x.text(2)] = ref
+			marks[ref] += hash(x[2:])
+		}
+	})
+	if err != nil {
+		return
+	}
+	err = each(ctx, r.q, "SELECT TABLE_ID, INDEX_ID, NAME, TYPE, N_FIELDS FROM information_schema.INNODB_SYS_INDEXES", nil, func(x row) {
+		if ref, ok := id[x.text(0)]; ok {
+			marks[ref] += hash(x)
+		}
+	})
+	if err != nil {
+		return
+	}
+	for ref, m := range marks {
+		e := listed[ref]
+		e.mark = max(m, 1)
+		listed[ref] = e
+	}
+}
+
+func hash(x row) uint64 {
+	h := fnv.New64a()
+	for _, f := range x {
+		_, _ = h.Write([]byte(f.String))
+		_, _ = h.Write([]byte{0})
+	}
+	return h.Sum64()
+}

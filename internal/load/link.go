@@ -23,7 +23,7 @@ type link struct {
 
 // dial opens a connection and prepares the statements of the plan.
 func dial(ctx context.Context, t *target.Target, plan *workload.Plan, mode PSMode) (*link, error) {
-	s, err := t.Session(ctx, target.SessionOptions{Database: plan.Schema})
+	s, err := t.Session(ctx, target.SessionOptions{Database: plan.Schema, Unbounded: true})
 	if err != nil {
 		return nil, err
 	}

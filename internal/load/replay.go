@@ -296,7 +296,7 @@ func (r *replay) connect(ctx context.Context) error {
 
 // dial opens a connection, read-only unless writes are asked for.
 func (r *replay) dial(ctx context.Context) (*target.Session, error) {
-	s, err := r.t.Session(ctx, target.SessionOptions{})
+	s, err := r.t.Session(ctx, target.SessionOptions{Unbounded: true})
 	if err != nil {
 		return nil, err
 	}

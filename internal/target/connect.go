@@ -2,6 +2,8 @@ package target
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -17,11 +19,13 @@ type connector struct {
 	spec  Spec
 	inner driver.Connector
 	pin   *atomic.Pointer[pin] // of the target; nil where any server will do
+	long  atomic.Bool          // an answer was too long
 }
 
 // attempt collects what one connect leaves besides its result.
 type attempt struct {
 	conn net.Conn
+	cert *x509.Certificate // the server's, when the connection is encrypted
 
 	mu  sync.Mutex
 	err error // what the driver wrote to its log instead of returning it
@@ -69,6 +73,7 @@ func newConnector(s Spec, settings map[string]string, role string) (*connector, 
 	if err != nil {
 		return nil, err
 	}
+	k := &connector{spec: s}
 	c := mysql.NewConfig()
 	c.User, c.Passwd, c.DBName = s.User, s.Password.Reveal(), s.Database
 	c.Net, c.Addr = s.Network, s.Address
@@ -86,8 +91,16 @@ func newConnector(s Spec, settings map[string]string, role string) (*connector, 
 		c.ConnectionAttributes += ",dyno_role:" + role
 	}
 	c.Logger = &mysql.NopLogger{}
+	if s.ServerKey != "" {
+		if c.ServerPubKey, err = s.sealKey(); err != nil {
+			return nil, err
+		}
+	}
 	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := s.dial(ctx, network, address)
+		if g, ok := conn.(*greeted); ok {
+			g.long = &k.long
+		}
 		if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
 			a.conn = conn
 		}
@@ -97,17 +110,28 @@ func newConnector(s Spec, settings map[string]string, role string) (*connector, 
 	err = c.Apply(mysql.BeforeConnect(func(ctx context.Context, c *mysql.Config) error {
 		if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
 			c.Logger = a
+			if c.TLS != nil {
+				check := c.TLS.VerifyConnection
+				c.TLS.VerifyConnection = func(st tls.ConnectionState) error {
+					if check != nil {
+						if err := check(st); err != nil {
+							return err
+						}
+					}
+					a.cert = st.PeerCertificates[0]
+					return nil
+				}
+			}
 		}
 		return nil
 	}))
 	if err != nil {
 		return nil, s.bad("prepare connections", err)
 	}
-	inner, err := mysql.NewConnector(c)
-	if err != nil {
+	if k.inner, err = mysql.NewConnector(c); err != nil {
 		return nil, s.bad("prepare connections", err)
 	}
-	return &connector{spec: s, inner: inner}, nil
+	return k, nil
 }
 
 // Driver implements driver.Connector.
@@ -143,6 +167,7 @@ func (c *connector) connect(ctx context.Context) (conn driver.Conn, raw net.Conn
 	conn, err = c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))
 	if err == nil {
 		if err = c.verify(tctx, conn); err == nil {
+			c.spec.remember(a.cert)
 			return conn, a.conn, nil
 		}
 		conn.Close()

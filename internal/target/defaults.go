@@ -22,6 +22,9 @@ type Options struct {
 	Port                         int
 	TLS                          TLSMode
 	CA, Cert, Key                string
+	MinTLS                       string
+	TakeServerKey                bool
+	ServerKey                    string
 	ConnectTimeout               time.Duration
 	// Files are the files that were read, in order.
 	Files []string
@@ -242,6 +245,20 @@ func (r *fileReader) option(text string) error {
 		return need(&o.Cert)
 	case "ssl-key":
 		return need(&o.Key)
+	case "tls-version":
+		v, err := parseTLSVersion(value)
+		if err != nil {
+			return err
+		}
+		o.MinTLS = v
+	case "get-server-public-key", "enable-get-server-public-key", "skip-get-server-public-key", "disable-get-server-public-key":
+		yes, err := boolean(value, has)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		o.TakeServerKey = yes != (strings.HasPrefix(key, "skip") || strings.HasPrefix(key, "disable"))
+	case "server-public-key-path":
+		return need(&o.ServerKey)
 	case "ssl-mode":
 		m, err := ParseTLSMode(value)
 		if err != nil {

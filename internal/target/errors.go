@@ -166,8 +166,10 @@ func classify(err error) Kind {
 	switch {
 	case errors.As(err, &dns) && !dns.IsTimeout:
 		return UnknownHost
-	case isTLS(err):
+	case isTLS(err), errors.Is(err, errWantsPassword), errors.As(err, new(*changedError)):
 		return TLSFailed
+	case errors.Is(err, errTooLong):
+		return Gone
 	case errors.Is(err, context.Canceled):
 		return Unknown
 	case errors.As(err, &jump):
@@ -215,6 +217,9 @@ func hint(k Kind, err error, s *Spec) string {
 		s = &Spec{}
 	}
 	n, _ := ServerErrorNumber(err)
+	if errors.Is(err, errTooLong) {
+		return "check what listens there: no server that works says so much to a question of dyno's"
+	}
 	switch k {
 	case UnknownHost:
 		return "the host name does not resolve: check its spelling and the DNS of this machine"
@@ -259,7 +264,15 @@ func tlsHint(err error) string {
 	var host x509.HostnameError
 	var unknown x509.UnknownAuthorityError
 	var invalid x509.CertificateInvalidError
+	var changed *changedError
 	switch n, _ := ServerErrorNumber(err); {
+	case errors.As(err, &changed):
+		return changed.hint()
+	case errors.Is(err, errWantsPassword):
+		return "encrypt the connection with tls=required, better tls=verify-full and ssl-ca; or give the server's own key as server-public-key-path; " +
+			"get-server-public-key=1 takes whichever key comes, which is for a network that you trust"
+	case strings.Contains(err.Error(), "protocol version"), strings.Contains(err.Error(), "no supported versions"):
+		return "the server speaks no TLS that is new enough (1.2, or tls-version): give it another, or accept an old one with tls-version=TLSv1 on a network that you trust"
 	case n == 3159:
 		return "the server takes only encrypted connections: use tls=required, or better tls=verify-full with ssl-ca"
 	case errors.Is(err, mysql.ErrNoTLS):
@@ -272,7 +285,7 @@ func tlsHint(err error) string {
 		return "the certificate has expired, or a clock is wrong"
 	case strings.Contains(err.Error(), "remote error") && strings.Contains(err.Error(), "certificate"):
 		return "the server wants a client certificate that it trusts: give ssl-cert and ssl-key"
-	case strings.Contains(err.Error(), "protocol version"), strings.Contains(err.Error(), "no supported versions"), strings.Contains(err.Error(), "handshake failure"):
+	case strings.Contains(err.Error(), "handshake failure"):
 		return "client and server have no TLS version or cipher in common: the server may be too old; tls=disabled works on a trusted network"
 	}
 	return "encryption failed: check the certificate files and the tls mode"

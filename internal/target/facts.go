@@ -71,7 +71,19 @@ type Facts struct {
 	Uptime       time.Duration     `json:"uptime_ns"`
 	User         string            `json:"user"`         // CURRENT_USER(): the account that the server took us for
 	TLS          string            `json:"tls,omitzero"` // cipher of the connection; empty for plain text
+	// Trust says what is known of who is at the other end of a connection over a network; empty for a Unix socket.
+	Trust Trust `json:"trust,omitzero"`
 }
+
+// Trust is how a server proved that it is the right one.
+type Trust string
+
+const (
+	TrustVerified   Trust = "verified"   // by a certificate that a trusted CA signed
+	TrustRemembered Trust = "remembered" // by the certificate that it had at the first login
+	TrustNone       Trust = "none"       // not at all: the connection is encrypted, but for whoever answered
+	TrustPlain      Trust = "plain"      // not at all, and the connection is not encrypted
+)
 
 // own marks a statement of this package as Dyno's own.
 func own(sql string) string { return sqltext.Tagged("target", "", sql) }
@@ -151,6 +163,9 @@ func replica(ctx context.Context, c *sql.Conn, flavor string) (known.Value[bool]
 	return known.None[bool](), nil
 }
 
+// maxVariables is ten times what any server has, plugins and all.
+const maxVariables = 20_000
+
 // pairs reads a result of two columns into a map, names in lower case.
 func pairs(ctx context.Context, c *sql.Conn, q string) (map[string]string, error) {
 	rows, err := c.QueryContext(ctx, q)
@@ -159,7 +174,10 @@ func pairs(ctx context.Context, c *sql.Conn, q string) (map[string]string, error
 	}
 	defer rows.Close()
 	m := map[string]string{}
-	for rows.Next() {
+	for n := 0; rows.Next(); n++ {
+		if n == maxVariables {
+			return nil, fmt.Errorf("%w: more than %d rows", errTooLong, n)
+		}
 		var k string
 		var v sql.NullString
 		if err := rows.Scan(&k, &v); err != nil {

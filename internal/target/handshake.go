@@ -1,40 +1,17 @@
 package target
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strings"
-	"syscall"
 	"time"
 
 	"dyno/internal/tunnel"
 )
-
-// greeted is a connection whose server has said its first packet, kept in head for the driver to read again.
-type greeted struct {
-	net.Conn
-	head []byte
-}
-
-func (c *greeted) Read(b []byte) (int, error) {
-	if len(c.head) > 0 {
-		n := copy(b, c.head)
-		c.head = c.head[n:]
-		return n, nil
-	}
-	return c.Conn.Read(b)
-}
-
-// SyscallConn lets the driver look whether an idle connection is still alive.
-func (c *greeted) SyscallConn() (syscall.RawConn, error) {
-	if s, ok := c.Conn.(syscall.Conn); ok {
-		return s.SyscallConn()
-	}
-	return nil, errors.ErrUnsupported
-}
 
 // dial connects and reads the greeting, so that whatever answers is known to be a MySQL server before the driver talks to it:
 // the driver trusts the shape of that packet, and would blame the network for an SSH server.
@@ -55,7 +32,26 @@ func (s *Spec) dial(ctx context.Context, network, address string) (net.Conn, err
 		}
 		return nil, err
 	}
-	return &greeted{c, head}, nil
+	plain := network != "unix" && (s.Mode() == TLSDisabled || !offersTLS(head))
+	if plain && s.Mode() == TLSPreferred && s.Known.has(s.place()) {
+		c.Close()
+		return nil, &changedError{place: s.place(), was: s.Known.of(s.place())}
+	}
+	g := &greeted{Conn: c, head: head, most: s.MaxAnswer, login: plain, anyKey: s.TakeServerKey, ownKey: s.ServerKey != ""}
+	switch {
+	case s.MaxAnswer == 0:
+		g.most = maxAnswer
+	case s.MaxAnswer < 0:
+		g.most = 0
+	}
+	return g, nil
+}
+
+// offersTLS reports whether a greeting offers encryption. One that is a refusal offers none.
+func offersTLS(greeting []byte) bool {
+	_, rest, ok := bytes.Cut(greeting[4:], []byte{0})
+	const clientSSL = 0x800
+	return greeting[4] == 10 && ok && len(rest) > 14 && (int(rest[13])|int(rest[14])<<8)&clientSSL != 0
 }
 
 // reach connects, through the jump host when there is one.

@@ -20,6 +20,7 @@ type Target struct {
 	rawAnswer *atomic.Pointer[error] // whether Raw is out of the question, nil until it is known
 	process   *atomic.Pointer[process]
 	pin       *atomic.Pointer[pin] // nil until Pin
+	long      *atomic.Bool         // an answer was too long
 }
 
 // poolSize bounds the connections for Dyno's own questions; sessions of a load come on top.
@@ -32,7 +33,7 @@ func Open(ctx context.Context, s Spec) (*Target, error) {
 		return nil, err
 	}
 	t := &Target{
-		spec: s, db: sql.OpenDB(c), rawAnswer: new(atomic.Pointer[error]),
+		spec: s, db: sql.OpenDB(c), long: &c.long, rawAnswer: new(atomic.Pointer[error]),
 		process: new(atomic.Pointer[process]), pin: new(atomic.Pointer[pin]),
 	}
 	c.pin = t.pin
@@ -53,10 +54,11 @@ func (t *Target) learn(ctx context.Context) error {
 	}
 	defer conn.Close()
 	if t.facts, t.vars, err = readFacts(ctx, conn); err != nil {
-		return t.spec.Wrap("ask what the server is:", err)
+		return t.Wrap("ask what the server is:", err)
 	}
+	t.facts.Trust = t.spec.trust(t.facts.TLS != "")
 	if t.can, err = readCapabilities(ctx, conn, t.facts, t.vars); err != nil {
-		return t.spec.Wrap("ask what the server can do:", err)
+		return t.Wrap("ask what the server can do:", err)
 	}
 	return nil
 }
@@ -81,7 +83,12 @@ func (t *Target) Conn(ctx context.Context) (*sql.Conn, error) {
 }
 
 // Wrap turns an error of one of the target's connections into an *Error with kind and hint; nil stays nil.
-func (t *Target) Wrap(op string, err error) error { return t.spec.Wrap(op, err) }
+func (t *Target) Wrap(op string, err error) error {
+	if KindOf(err) == Gone && t.long.Swap(false) { // the driver only says that the connection broke
+		err = fmt.Errorf("%w: %w", errTooLong, err)
+	}
+	return t.spec.Wrap(op, err)
+}
 
 // Close closes the pool. Sessions are closed by their owners.
 func (t *Target) Close() error { return t.db.Close() }

@@ -42,6 +42,7 @@ func (t *Target) Raw(ctx context.Context, o SessionOptions) (*Raw, error) {
 	if o.Database != "" {
 		s.Database = o.Database
 	}
+	s.MaxAnswer = -1 // a load keeps no row
 	answer := t.rawAnswer.Load()
 	if answer == nil {
 		err := t.needsDriver(ctx)
@@ -71,6 +72,8 @@ func (t *Target) needsDriver(ctx context.Context) error {
 		return fmt.Errorf("%w: connections go through a jump host", ErrNeedsDriver)
 	}
 	switch mode := t.spec.Mode(); {
+	case t.spec.ServerKey != "" && t.spec.Network != "unix":
+		return fmt.Errorf("%w: passwords are sealed with a key that is here", ErrNeedsDriver)
 	case mode == TLSDisabled, mode == TLSPreferred && t.spec.Network == "unix":
 		return nil
 	case mode == TLSPreferred:
@@ -103,6 +106,9 @@ func (s Spec) raw(ctx context.Context, settings map[string]string) (r *Raw, err 
 	conn, err := s.dial(tctx, network, s.Where())
 	if err != nil {
 		return nil, err
+	}
+	if g, ok := conn.(*greeted); ok {
+		g.login = network != "unix" // it is not encrypted, whatever the server offers
 	}
 	r = &Raw{spec: s, conn: conn, fd: -1, buf: make([]byte, 4096)}
 	err = r.within(tctx, func() error {

@@ -166,7 +166,7 @@ func TestRawLogsIn(t *testing.T) {
 					with = "VIA " + plugin + " USING PASSWORD('" + password + "')"
 				}
 				s.Exec(t, fmt.Sprintf("CREATE USER u%d IDENTIFIED %s", i, with), fmt.Sprintf("GRANT ALL ON d.* TO u%d", i))
-				for _, url := range []string{s.URL(fmt.Sprint("u", i)), fmt.Sprintf("mysql://u%d@127.0.0.1:%d/?tls=disabled", i, s.Port)} {
+				for _, url := range []string{s.URL(fmt.Sprint("u", i)), fmt.Sprintf("mysql://u%d@127.0.0.1:%d/?tls=disabled&get-server-public-key=1", i, s.Port)} {
 					sp := spec(t, url)
 					sp.Password = NewSecret(password)
 					s.Exec(t, "FLUSH PRIVILEGES") // MySQL forgets the password: the first login is a full one

@@ -54,6 +54,9 @@ func (o Options) Apply(s *Spec) {
 	if s.CA == "" && s.Cert == "" && s.Key == "" {
 		s.CA, s.Cert, s.Key = o.CA, o.Cert, o.Key
 	}
+	fill(&s.MinTLS, o.MinTLS)
+	fill(&s.ServerKey, o.ServerKey)
+	s.TakeServerKey = s.TakeServerKey || o.TakeServerKey
 	if s.ConnectTimeout == 0 {
 		s.ConnectTimeout = o.ConnectTimeout
 	}

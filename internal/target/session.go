@@ -14,6 +14,8 @@ import (
 type SessionOptions struct {
 	Database string            // in place of the one of the Spec; empty keeps that
 	Settings map[string]string // session variables as SET takes them, values quoted by the caller: {"sql_mode": "''"}
+	// Unbounded is for statements of which nothing is kept: their answers may be of any length.
+	Unbounded bool
 }
 
 // Session is one connection for a load: no pool, no reconnect, few allocations. It is used by one goroutine at a time.
@@ -61,6 +63,9 @@ func (t *Target) Session(ctx context.Context, o SessionOptions) (*Session, error
 	s := t.spec
 	if o.Database != "" {
 		s.Database = o.Database
+	}
+	if o.Unbounded {
+		s.MaxAnswer = -1
 	}
 	c, err := newConnector(s, o.Settings, "load")
 	if err != nil {
@@ -132,6 +137,9 @@ func (s *Session) watch(ctx context.Context) error {
 
 // err gives an error of the driver its kind. After the end of the context it is the context's.
 func (s *Session) err(op string, err error) error {
+	if g, ok := s.net.(*greeted); ok && g.long.Load() {
+		err = fmt.Errorf("%w: %w", errTooLong, err)
+	}
 	if c := s.ctx.Err(); c != nil && KindOf(err) == Gone {
 		err = c
 	}
@@ -167,6 +175,9 @@ func (s *Session) Query(ctx context.Context, sql string, row func([]driver.Value
 	}
 	return s.read(rows, row)
 }
+
+// maxRows bounds the rows of one answer to a statement of Dyno's own.
+const maxRows = 1_000_000
 
 // Columns names the columns of the result that is being read, or was read last.
 func (s *Session) Columns() []string { return s.cols }
@@ -260,7 +271,10 @@ func (s *Session) read(rows driver.Rows, row func([]driver.Value)) (n int, err e
 			rows.Close()
 			return n, s.err("read rows", err)
 		}
-		n++
+		if n++; n > maxRows && s.spec.MaxAnswer >= 0 {
+			s.net.Close() // reading the rest would be what is to be avoided
+			return n, s.err("read rows", fmt.Errorf("%w: more than %d rows", errTooLong, maxRows))
+		}
 		if row != nil {
 			row(buf)
 		}

@@ -19,9 +19,10 @@ const (
 	TLSDefault TLSMode = ""
 	// TLSDisabled never encrypts.
 	TLSDisabled TLSMode = "disabled"
-	// TLSPreferred encrypts when the server can and checks nothing: it does not protect from an active attacker.
+	// TLSPreferred encrypts when the server can. Its certificate is not verified, only remembered where Spec.Known is set: that does not
+	// protect from an attacker who is there at the first login.
 	TLSPreferred TLSMode = "preferred"
-	// TLSRequired insists on encryption; the certificate is checked only against a configured CA.
+	// TLSRequired insists on encryption; without a configured CA the certificate is remembered as with TLSPreferred.
 	TLSRequired TLSMode = "required"
 	// TLSVerifyCA checks that a trusted CA signed the certificate, not whose it is.
 	TLSVerifyCA TLSMode = "verify-ca"
@@ -50,7 +51,10 @@ type Spec struct {
 	CA             string        `json:"ca,omitzero"` // PEM files
 	Cert           string        `json:"cert,omitzero"`
 	Key            string        `json:"key,omitzero"`
-	ServerName     string        `json:"server_name,omitzero"` // name to expect in the certificate instead of the host
+	ServerName     string        `json:"server_name,omitzero"`            // name to expect in the certificate instead of the host
+	MinTLS         string        `json:"tls_version,omitzero"`            // oldest version to speak, "1.2" when empty
+	TakeServerKey  bool          `json:"get_server_public_key,omitzero"`  // without encryption, seal the password with whichever key the server sends
+	ServerKey      string        `json:"server_public_key_path,omitzero"` // PEM file with the key to seal it with
 	ConnectTimeout time.Duration `json:"connect_timeout_ns,omitzero"`
 	// ExplainSchemas names the schemas, with commas between them, whose routines and views are trusted: plans are asked for
 	// there whatever the account may execute. AllSchemas stands for all.
@@ -58,6 +62,10 @@ type Spec struct {
 	// Jump is the host through which the server is reached; Address is then as that host knows it. Zero for none.
 	Jump tunnel.Jump `json:"jump,omitzero"`
 	Via  Via         `json:"-"` // opens tunnels; without one a server behind a jump host is not reached
+	// Known remembers the certificates of servers whose own are not verified; nil remembers none.
+	Known *KnownServers `json:"-"`
+	// MaxAnswer bounds what the server may say to one statement, bytes: 0 stands for 64 MiB, less than 0 for no bound.
+	MaxAnswer int64 `json:"-"`
 	// PasswordInURL is set when the password stood in the URL, where shell history and process lists keep it: worth a warning.
 	PasswordInURL bool `json:"-"`
 }
@@ -156,6 +164,15 @@ func (s Spec) URL() string {
 		if kv[1] != "" {
 			q = append(q, kv)
 		}
+	}
+	if s.MinTLS != "" {
+		q = append(q, [2]string{"tls-version", s.MinTLS})
+	}
+	if s.TakeServerKey {
+		q = append(q, [2]string{"get-server-public-key", "1"})
+	}
+	if s.ServerKey != "" {
+		q = append(q, [2]string{"server-public-key-path", s.ServerKey})
 	}
 	if s.ConnectTimeout > 0 {
 		q = append(q, [2]string{"connect-timeout", s.ConnectTimeout.String()})

@@ -1,12 +1,73 @@
 package target
 
 import (
+	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
+
+	"github.com/go-sql-driver/mysql"
 )
+
+var tlsVersions = map[string]uint16{"1.0": tls.VersionTLS10, "1.1": tls.VersionTLS11, "1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
+
+// verified reports whether the server's certificate is checked against a CA.
+func (s Spec) verified() bool {
+	switch s.Mode() {
+	case TLSVerifyCA, TLSVerifyFull:
+		return true
+	case TLSRequired:
+		return s.CA != ""
+	}
+	return false
+}
+
+// verifyRemembered takes any certificate at first, and from then on that one alone.
+func (s Spec) verifyRemembered(c *tls.Config) {
+	c.InsecureSkipVerify = true // replaced by VerifyConnection
+	c.VerifyConnection = func(st tls.ConnectionState) error {
+		if len(st.PeerCertificates) == 0 {
+			return errors.New("tls: the server sent no certificate")
+		}
+		if s.Network == "unix" {
+			return nil
+		}
+		is := fingerprint(st.PeerCertificates[0])
+		if was := s.Known.of(s.place()); was != "" && was != is {
+			return &changedError{place: s.place(), was: was, is: is}
+		}
+		return nil
+	}
+}
+
+// sealKey registers the key to seal passwords with and returns the name that the driver knows it by.
+func (s Spec) sealKey() (string, error) {
+	b, _, err := readFile(s.ServerKey)
+	if err != nil {
+		return "", s.bad("read server-public-key-path", err)
+	}
+	block, _ := pem.Decode(b)
+	if block == nil {
+		return "", s.bad("read server-public-key-path", fmt.Errorf("%s holds no key in PEM form", s.ServerKey))
+	}
+	k, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		return "", s.bad("read server-public-key-path", err)
+	}
+	key, ok := k.(*rsa.PublicKey)
+	if !ok {
+		return "", s.bad("read server-public-key-path", fmt.Errorf("%s holds no RSA key", s.ServerKey))
+	}
+	sum := sha256.Sum256(block.Bytes)
+	name := hex.EncodeToString(sum[:])
+	mysql.RegisterServerPubKey(name, key)
+	return name, nil
+}
 
 // tlsConfig returns nil for no encryption. fallback allows plain text when the server has no TLS.
 func (s Spec) tlsConfig() (c *tls.Config, fallback bool, err error) {
@@ -15,6 +76,13 @@ func (s Spec) tlsConfig() (c *tls.Config, fallback bool, err error) {
 		return nil, false, nil
 	}
 	c = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.ServerName}
+	if s.MinTLS != "" {
+		v, ok := tlsVersions[s.MinTLS]
+		if !ok {
+			return nil, false, s.bad("set up TLS", fmt.Errorf("unknown version %q", s.MinTLS))
+		}
+		c.MinVersion = v
+	}
 	if c.ServerName == "" {
 		host, _, err := net.SplitHostPort(s.Address)
 		if err != nil {
@@ -50,11 +118,11 @@ func (s Spec) tlsConfig() (c *tls.Config, fallback bool, err error) {
 		if c.RootCAs != nil {
 			verifyChainOnly(c)
 		} else {
-			c.InsecureSkipVerify = true
+			s.verifyRemembered(c)
 		}
 	case TLSPreferred:
-		// Nothing is promised, so an old version is no worse than the plain text that is accepted too.
-		c.InsecureSkipVerify, c.MinVersion, fallback = true, tls.VersionTLS10, true
+		s.verifyRemembered(c)
+		fallback = true
 	default:
 		return nil, false, s.bad("set up TLS", fmt.Errorf("unknown mode %q", mode))
 	}

@@ -245,7 +245,7 @@ func TestPasswordIsNotSentInClear(t *testing.T) {
 					d.Write(b[:n])
 				}
 			})
-			x, err := Open(t.Context(), with(spec(t, "mysql://pw@"+addr+"/?tls=disabled"), func(s *Spec) { s.Password = NewSecret(password) }))
+			x, err := Open(t.Context(), with(spec(t, "mysql://pw@"+addr+"/?tls=disabled&get-server-public-key=1"), func(s *Spec) { s.Password = NewSecret(password) }))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,7 +17,8 @@ import (
 const urlForms = "mysql://user@host:3306/database, mariadb://…, or unix:///path/of.sock?user=name"
 
 // parameters lists what may follow the question mark of a URL.
-const parameters = "user, password, database, tls (or ssl-mode), ssl-ca, ssl-cert, ssl-key, server-name, connect-timeout, explain-schemas, ssh"
+const parameters = "user, password, database, tls (or ssl-mode), ssl-ca, ssl-cert, ssl-key, server-name, tls-version, get-server-public-key, " +
+	"server-public-key-path, connect-timeout, explain-schemas, ssh"
 
 // ParseURL reads a TARGET in one of the forms
 //
@@ -214,6 +215,16 @@ func (s *Spec) query(text string) error {
 			s.Key = v
 		case "server-name":
 			s.ServerName = v
+		case "tls-version":
+			if s.MinTLS, err = parseTLSVersion(v); err != nil {
+				return err
+			}
+		case "get-server-public-key":
+			if s.TakeServerKey, err = boolean(v, v != ""); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		case "server-public-key-path":
+			s.ServerKey = v
 		case "ssh":
 			if s.Jump, err = tunnel.ParseJump(v); err != nil {
 				return err
@@ -258,6 +269,24 @@ func parseSchemas(text string) (string, error) {
 		}
 	}
 	return text, nil
+}
+
+// parseTLSVersion reads the oldest version to speak, as the mysql client's --tls-version writes them; of a list the oldest counts.
+func parseTLSVersion(text string) (string, error) {
+	oldest := ""
+	for v := range strings.SplitSeq(text, ",") {
+		v = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(v)), "tlsv")
+		if v == "1" {
+			v = "1.0"
+		}
+		if _, ok := tlsVersions[v]; !ok {
+			return "", errors.New("the TLS version is TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3")
+		}
+		if oldest == "" || v < oldest {
+			oldest = v
+		}
+	}
+	return oldest, nil
 }
 
 // parseTimeout reads whole seconds, as the mysql client takes them, or a duration with a unit.

@@ -1,0 +1,337 @@
+package target
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha1"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"dyno/test/servers"
+)
+
+// thief answers without encryption, claims to need the password itself, and sends a key of its own to seal it with.
+type thief struct {
+	key    *rsa.PrivateKey
+	plugin string
+
+	mu     sync.Mutex
+	stolen []string
+}
+
+func (x *thief) listen(t *testing.T) string {
+	t.Helper()
+	der, err := x509.MarshalPKIXPublicKey(&x.key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed := append([]byte{1}, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})...)
+	return answer(t, func(c net.Conn) {
+		greet := append([]byte{}, good...)
+		greet[0] = byte(len(greet) - 4)
+		if _, err := c.Write(greet); err != nil {
+			return
+		}
+		if _, err := packetFrom(c); err != nil {
+			return
+		}
+		seq, scramble := byte(2), []byte("abcdefghabcdefghijkl")
+		if x.plugin != "caching_sha2_password" {
+			send(c, seq, append(append([]byte("\xfe"+x.plugin+"\x00"), scramble...), 0))
+			seq += 2
+			if p, err := packetFrom(c); err != nil || len(p) != 1 { // it asks for the key
+				x.note(p)
+				return
+			}
+		} else {
+			send(c, seq, []byte{1, 4})
+			seq += 2
+			if p, err := packetFrom(c); err != nil || len(p) != 1 || p[0] != 2 {
+				x.note(p)
+				return
+			}
+		}
+		send(c, seq, sealed)
+		p, err := packetFrom(c)
+		if err != nil {
+			return
+		}
+		plain, err := rsa.DecryptOAEP(sha1.New(), nil, x.key, p, nil)
+		if err != nil {
+			return
+		}
+		for i := range plain {
+			plain[i] ^= scramble[i%len(scramble)]
+		}
+		x.note(plain)
+		send(c, seq+2, append([]byte{0xff, 0x15, 0x04, '#'}, "28000Access denied"...))
+	})
+}
+
+func (x *thief) note(b []byte) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(b) > 0 {
+		x.stolen = append(x.stolen, string(b))
+	}
+}
+
+func (x *thief) has() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return strings.Join(x.stolen, " ")
+}
+
+// TestNoPasswordForWhoeverAnswers: without encryption no key is taken from the network, unless that was asked for.
+func TestNoPasswordForWhoeverAnswers(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const how = "get-server-public-key=1"
+	for _, plugin := range []string{"caching_sha2_password", "sha256_password"} {
+		x := &thief{key: key, plugin: plugin}
+		addr := x.listen(t)
+		for _, params := range []string{"", "tls=preferred", "tls=disabled"} {
+			u := with(spec(t, "mysql://u@"+addr+"/?"+params), func(s *Spec) { s.Password = NewSecret(password) })
+			fails(t, u, TLSFailed, how)
+			if plugin == "caching_sha2_password" { // the load's own client knows no other
+				if r, err := u.raw(t.Context(), nil); err == nil {
+					r.Close()
+					t.Error("logged in")
+				} else if !errors.Is(err, errWantsPassword) {
+					t.Error(err)
+				}
+			}
+		}
+		for _, mode := range []string{"required", "verify-ca", "verify-full"} {
+			fails(t, with(spec(t, "mysql://u@"+addr+"/?tls="+mode), func(s *Spec) { s.Password = NewSecret(password) }), TLSFailed, "offers no TLS")
+		}
+		if got := x.has(); got != "" {
+			t.Errorf("%s: the server received %q", plugin, got)
+		}
+		fails(t, with(spec(t, "mysql://u@"+addr+"/?get-server-public-key=1"), func(s *Spec) { s.Password = NewSecret(password) }), AuthFailed, "wrong")
+		if got := x.has(); !strings.Contains(got, password) {
+			t.Errorf("%s: the server received %q, though it was asked for its key: the test proves nothing", plugin, got)
+		}
+	}
+}
+
+// TestServerPublicKey: the account's password reaches a real server without encryption, sealed with its key.
+func TestServerPublicKey(t *testing.T) {
+	s := servers.Start(t, "mysql", "tls-version=")
+	s.Exec(t, "CREATE USER pw@'127.0.0.1' IDENTIFIED WITH caching_sha2_password BY '"+password+"'")
+	key := filepath.Join(s.Dir, "data", "public_key.pem")
+	url := func(params string) Spec {
+		return with(spec(t, fmt.Sprintf("mysql://pw@127.0.0.1:%d/?%s", s.Port, params)), func(s *Spec) { s.Password = NewSecret(password) })
+	}
+	opens := func(params string) {
+		t.Helper()
+		x, err := Open(t.Context(), url(params))
+		if err != nil {
+			t.Errorf("%s: %v (%s)", params, err, HintOf(err))
+			return
+		}
+		if x.Facts().Trust != TrustPlain {
+			t.Errorf("trust %q", x.Facts().Trust)
+		}
+		x.Close()
+		s.Exec(t, "FLUSH PRIVILEGES") // the server forgets that it has seen the password
+	}
+	fails(t, url(""), TLSFailed, "get-server-public-key=1")
+	opens("server-public-key-path=" + key)
+	fails(t, url(""), TLSFailed, "server-public-key-path")
+	opens("get-server-public-key=1")
+	opens("tls=disabled&get-server-public-key=1")
+	fails(t, url("server-public-key-path=/nowhere"), BadTarget, "PEM")
+	fails(t, url("server-public-key-path="+s.Dir+"/error.log"), BadTarget, "PEM")
+}
+
+// TestCertificateIsRemembered: the certificate of the first login is the server's, and another is refused, as is plain text.
+func TestCertificateIsRemembered(t *testing.T) {
+	a := newAuthority(t, "CA")
+	var certs, keys []string
+	for _, name := range []string{"first", "second"} {
+		cert, key := a.issue(t, name, time.Now().Add(time.Hour), "127.0.0.1")
+		certs, keys = append(certs, cert), append(keys, key)
+	}
+	print := func(n int) string {
+		b, err := os.ReadFile(certs[n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		block, _ := pem.Decode(b)
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fingerprint(c)
+	}
+	var up []*servers.Server
+	for n := range certs {
+		s := servers.Start(t, "mariadb", "ssl-cert="+certs[n], "ssl-key="+keys[n])
+		s.Exec(t, "CREATE USER u@'127.0.0.1' IDENTIFIED BY '"+password+"'", "GRANT ALL ON *.* TO u@'127.0.0.1'")
+		up = append(up, s)
+	}
+	plain := servers.Start(t, "mariadb", "skip-ssl")
+	plain.Exec(t, "CREATE USER u@'127.0.0.1' IDENTIFIED BY '"+password+"'", "GRANT ALL ON *.* TO u@'127.0.0.1'")
+	var mu sync.Mutex
+	to := up[0].Port
+	addr := answer(t, func(c net.Conn) { // one address, and whichever server we like behind it
+		mu.Lock()
+		port := to
+		mu.Unlock()
+		d, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", port))
+		if err != nil {
+			return
+		}
+		go pipe(d, c)
+		io.Copy(c, d)
+	})
+	behind := func(s *servers.Server) {
+		mu.Lock()
+		defer mu.Unlock()
+		to = s.Port
+	}
+	known := OpenKnown(filepath.Join(t.TempDir(), "home", "known_servers"))
+	url := func(params string) Spec {
+		return with(spec(t, "mysql://u@"+addr+"/?"+params), func(s *Spec) { s.Password, s.Known = NewSecret(password), known })
+	}
+	opens := func(params string, want Trust) {
+		t.Helper()
+		x, err := Open(t.Context(), url(params))
+		if err != nil {
+			t.Errorf("%s: %v (%s)", params, err, HintOf(err))
+			return
+		}
+		defer x.Close()
+		if got := x.Facts().Trust; got != want {
+			t.Errorf("%s: trust %q, want %q", params, got, want)
+		}
+	}
+	refused := func(params string, texts ...string) {
+		t.Helper()
+		x, err := Open(t.Context(), url(params))
+		if err == nil {
+			x.Close()
+			t.Errorf("%s: opened", params)
+			return
+		}
+		for _, text := range append(texts, "fingerprint") {
+			if !strings.Contains(err.Error()+HintOf(err), text) || KindOf(err) != TLSFailed {
+				t.Errorf("%s: %v: %v\n%s\nwant %q", params, KindOf(err), err, HintOf(err), text)
+			}
+		}
+	}
+
+	bad := with(url(""), func(s *Spec) { s.Password = NewSecret("wrong") })
+	fails(t, bad, AuthFailed, "wrong")
+	if got := bad.Fingerprint(); got != "" {
+		t.Errorf("a login that was refused is remembered: %s", got)
+	}
+	opens("tls=verify-ca&ssl-ca="+a.ca(), TrustVerified)
+	if got := bad.Fingerprint(); got != "" {
+		t.Errorf("a server that was verified is remembered: %s", got)
+	}
+	opens("", TrustRemembered)
+	if got := url("").Fingerprint(); got != print(0) {
+		t.Errorf("remembered %s, the certificate is %s", got, print(0))
+	}
+	st, err := os.Stat(known.path)
+	if err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", st, err)
+	}
+	for _, params := range []string{"", "tls=required"} {
+		opens(params, TrustRemembered)
+	}
+	behind(up[1])
+	for _, params := range []string{"", "tls=required"} {
+		refused(params, print(0), print(1), "dyno target trust")
+	}
+	opens("tls=verify-full&ssl-ca="+a.ca(), TrustVerified)
+	behind(plain)
+	refused("", print(0), "no encryption")
+	opens("tls=disabled", TrustPlain) // the user's own word
+	behind(up[1])
+	if err := url("").Forget(); err != nil {
+		t.Fatal(err)
+	}
+	opens("", TrustRemembered)
+	if got := url("").Fingerprint(); got != print(1) {
+		t.Errorf("remembered %s, the certificate is %s", got, print(1))
+	}
+	// What is open already goes on, what is opened later is refused too.
+	x, err := Open(t.Context(), url(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	behind(up[0])
+	if s, err := x.Session(t.Context(), SessionOptions{}); err == nil || !strings.Contains(err.Error(), print(0)) {
+		t.Errorf("a session with another server: %v", err)
+		if err == nil {
+			s.Close()
+		}
+	}
+}
+
+// TestKnownServersFile: several writers lose nothing, and what somebody wrote by hand stays.
+func TestKnownServersFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "known_servers")
+	const hand = "# by hand\n\nold form of a line that is not known\nb SHA256 BB"
+	if err := os.WriteFile(path, []byte(hand), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for n := range 20 {
+		k := OpenKnown(path) // as other processes would
+		wg.Go(func() {
+			for _, p := range []string{"x", "y"} {
+				if err := k.put(fmt.Sprintf("h%d:1", n), p); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	k := OpenKnown(path)
+	for n := range 20 {
+		if got := k.of(fmt.Sprintf("h%d:1", n)); got != "y" {
+			t.Errorf("h%d: %q", n, got)
+		}
+	}
+	if err := k.put("b", ""); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(b); !strings.HasPrefix(text, strings.TrimSuffix(hand, "b SHA256 BB")) || strings.Contains(text, "BB") || strings.Count(text, "\n") != 23 {
+		t.Errorf("%s", text)
+	}
+	for _, none := range []*KnownServers{nil, OpenKnown(t.TempDir()), OpenKnown("/dev/zero")} {
+		if got := none.of("h1:1"); got != "" {
+			t.Error(got)
+		}
+	}
+	f := func(url, want string) {
+		t.Helper()
+		if got := spec(t, url).place(); got != want {
+			t.Errorf("%s: %q", url, got)
+		}
+	}
+	f("mysql://DB.example/", "db.example:3306")
+	f("mysql://[::1]:1/", "[::1]:1")
+	f("mysql://db:1/?ssh=ssh://me@jump:22", "db:1@ssh://me@jump:22")
+}

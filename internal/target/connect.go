@@ -165,6 +165,12 @@ func (c *connector) connect(ctx context.Context) (conn driver.Conn, raw net.Conn
 		}
 	}()
 	conn, err = c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))
+	if changed(err) {
+		if cert := c.spec.vouched(tctx); cert != nil {
+			c.spec.remember(cert)
+			conn, err = c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))
+		}
+	}
 	if err == nil {
 		if err = c.verify(tctx, conn); err == nil {
 			c.spec.remember(a.cert)

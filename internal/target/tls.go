@@ -18,13 +18,8 @@ var tlsVersions = map[string]uint16{"1.0": tls.VersionTLS10, "1.1": tls.VersionT
 
 // verified reports whether the server's certificate is checked against a CA.
 func (s Spec) verified() bool {
-	switch s.Mode() {
-	case TLSVerifyCA, TLSVerifyFull:
-		return true
-	case TLSRequired:
-		return s.CA != ""
-	}
-	return false
+	m := s.Mode()
+	return m == TLSVerifyCA || m == TLSVerifyFull || m == TLSRequired && s.CA != ""
 }
 
 // verifyRemembered takes any certificate at first, and from then on that one alone.

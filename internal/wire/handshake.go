@@ -2,8 +2,13 @@ package wire
 
 import (
 	"bytes"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
+	"strings"
 )
 
 // ErrPlugin says that the account proves its password in a way that this client does not know.
@@ -17,6 +22,9 @@ type Handshake struct {
 	Local      bool
 	Attributes [][2]string // names and values that the server shows beside the connection
 	Without    Caps        // not to ask for, where the server could
+	// Encrypt asks for TLS: the first answer of Feed is the request for it, and once TLS stands Encrypted returns what to send next. Then
+	// nothing but a proof by mysql_native_password is given.
+	Encrypt bool
 
 	packets
 	greeting Greeting
@@ -24,15 +32,18 @@ type Handshake struct {
 	step     step
 	plugin   string
 	scramble []byte
+	pending  []byte // the answer to the greeting, until TLS stands
+	info     []byte // what the server says to those it lets in
 }
 
 type step uint8
 
 const (
-	greet  step = iota // the greeting comes first
-	verify             // the answer to a proof
-	key                // the server's public key
-	in                 // logged in
+	greet   step = iota // the greeting comes first
+	upgrade             // TLS comes next
+	verify              // the answer to a proof
+	key                 // the server's public key
+	in                  // logged in
 )
 
 // charset is utf8mb4_general_ci, which every server knows that has four bytes a character.
@@ -78,9 +89,16 @@ func (h *Handshake) take(p []byte) (reply []byte, done bool, err error) {
 			return nil, false, err
 		}
 		h.step = verify
-		return h.response(), false, nil
+		if !h.Encrypt {
+			return h.response(), false, nil
+		}
+		if !h.greeting.Caps.Has(TLS) {
+			return nil, false, malformed("a greeting without TLS")
+		}
+		h.step, h.pending = upgrade, h.response()
+		return h.pending[:32], false, nil
 	}
-	if h.step == in || len(p) == 0 {
+	if h.step == in || h.step == upgrade || len(p) == 0 {
 		return nil, false, malformed("a login that does not end")
 	}
 	switch p[0] {
@@ -88,6 +106,7 @@ func (h *Handshake) take(p []byte) (reply []byte, done bool, err error) {
 		return nil, false, parseError(p)
 	case 0:
 		h.step = in
+		h.info = infoOf(p)
 		return nil, true, nil
 	case 0xfe:
 		if h.step != verify {
@@ -104,10 +123,13 @@ func (h *Handshake) take(p []byte) (reply []byte, done bool, err error) {
 func (h *Handshake) response() []byte {
 	g := &h.greeting
 	h.caps = wanted & g.Caps &^ h.Without
+	if h.Encrypt {
+		h.caps |= TLS
+	}
 	if h.Database != "" {
 		h.caps |= ConnectWithDB & g.Caps
 	}
-	if h.plugin = g.Plugin; h.plugin != cachingSHA2 {
+	if h.plugin = g.Plugin; h.plugin != cachingSHA2 || h.Encrypt {
 		h.plugin = nativePassword // if the account has another, the server will say so
 	}
 	h.scramble = g.scramble
@@ -160,9 +182,7 @@ func (h *Handshake) change(p []byte) (reply []byte, done bool, err error) {
 		return nil, false, malformed("another way to log in, without its name's end")
 	}
 	h.plugin = string(name)
-	switch h.plugin {
-	case nativePassword, cachingSHA2:
-	default:
+	if h.plugin != nativePassword && (h.plugin != cachingSHA2 || h.Encrypt) {
 		return nil, false, ErrPlugin
 	}
 	if len(rest) < scrambleLen {
@@ -174,6 +194,46 @@ func (h *Handshake) change(p []byte) (reply []byte, done bool, err error) {
 		proof = []byte{}
 	}
 	return proof, false, err
+}
+
+// Encrypted returns what to send once TLS stands, see Encrypt.
+func (h *Handshake) Encrypted() []byte {
+	send := seal(append(make([]byte, headSize), h.pending...), 0, h.seq)
+	h.seq++
+	h.step, h.pending = verify, nil
+	return send
+}
+
+// infoOf returns the text of an OK packet, nil for none.
+func infoOf(p []byte) []byte {
+	p, ok := p[1:], false
+	for range 2 { // affected rows, last id
+		if _, p, ok = lenenc(p); !ok {
+			return nil
+		}
+	}
+	if len(p) < 4 { // status, warnings
+		return nil
+	}
+	info, _, _ := lenencBytes(p[4:])
+	return bytes.Clone(info)
+}
+
+// Vouched reports whether the server, which has let the client in, knows the account's password and has sealed this very connection: MariaDB
+// 11.4 and later then say a hash of the password's hash, the scramble and the fingerprint of the certificate (SHA256). Without a
+// password nobody vouches for anything.
+func (h *Handshake) Vouched(fingerprint [sha256.Size]byte) bool {
+	if h.step != in || h.Password == "" || h.plugin != nativePassword || len(h.info) < 1 || h.info[0] != 1 {
+		return false
+	}
+	stage1 := sha1.Sum([]byte(h.Password))
+	stage2 := sha1.Sum(stage1[:])
+	x := sha256.New()
+	x.Write(stage2[:])
+	x.Write(h.scramble)
+	x.Write(fingerprint[:])
+	want := strings.ToUpper(hex.EncodeToString(x.Sum(nil)))
+	return subtle.ConstantTimeCompare([]byte(want), bytes.ToUpper(h.info[1:])) == 1
 }
 
 // What the server says of a proof of caching_sha2_password.

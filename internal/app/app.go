@@ -6,10 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"dyno/internal/sandbox"
 	"dyno/internal/store/ledger"
@@ -164,7 +168,36 @@ func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spe
 	if login.Remote && file != "" {
 		environ = a.withoutPasswords
 	}
-	return target.Resolve(spec, file, environ)
+	return a.complete(ctx, spec, file, environ)
+}
+
+// complete fills in what defaults files and the environment say, and has the server's certificate remembered.
+func (a *App) complete(
+	ctx context.Context, spec target.Spec, file string, environ func(string) string,
+) (target.Spec, error) {
+	spec, err := target.Resolve(spec, file, environ)
+	if err == nil {
+		spec.Known = a.known(ctx, spec)
+	}
+	return spec, err
+}
+
+// known returns the file in which certificates of servers are remembered; nil for sandboxes, which come and go on the same ports.
+func (a *App) known(ctx context.Context, spec target.Spec) *target.KnownServers {
+	if a.Home == "" || spec.Network == "unix" {
+		return nil
+	}
+	if host, port, err := net.SplitHostPort(spec.Address); err == nil && spec.Jump == (tunnel.Jump{}) && (host == "localhost" || net.ParseIP(host).IsLoopback()) {
+		if yard, err := a.Yard(); err == nil {
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			all, _ := yard.List(ctx) // what cannot be listed is no sandbox
+			cancel()
+			if slices.ContainsFunc(all, func(s sandbox.Sandbox) bool { return strconv.Itoa(s.Port) == port }) {
+				return nil
+			}
+		}
+	}
+	return target.OpenKnown(filepath.Join(a.Home, "known_servers"))
 }
 
 func (a *App) locate(ctx context.Context, text string, login *Login) (target.Spec, error) {
@@ -239,7 +272,7 @@ func (a *App) passwordOf(e ledger.Target, spec target.Spec) (target.Spec, error)
 }
 
 // login completes the spec of an entry that need not be in the inventory yet.
-func (a *App) login(e ledger.Target, spec target.Spec) (target.Spec, error) {
+func (a *App) login(ctx context.Context, e ledger.Target, spec target.Spec) (target.Spec, error) {
 	spec, err := a.passwordOf(e, spec)
 	if err != nil {
 		return spec, err
@@ -251,7 +284,7 @@ func (a *App) login(e ledger.Target, spec target.Spec) (target.Spec, error) {
 	if e.Defaults != "" {
 		environ = a.withoutPasswords
 	}
-	return target.Resolve(spec, e.Defaults, environ)
+	return a.complete(ctx, spec, e.Defaults, environ)
 }
 
 // Open resolves and connects.
@@ -261,4 +294,22 @@ func (a *App) Open(ctx context.Context, text string, login Login) (*target.Targe
 		return nil, err
 	}
 	return target.Open(ctx, spec)
+}
+
+// Trust forgets the certificate that is remembered for a server, and remembers the one that it shows now. Both are told by their
+// fingerprints; was is empty when none was remembered, and is when the connection is verified or not encrypted.
+func (a *App) Trust(ctx context.Context, text string, login Login) (was, is string, err error) {
+	spec, err := a.Resolve(ctx, text, login)
+	if err != nil {
+		return "", "", err
+	}
+	was = spec.Fingerprint()
+	if err := spec.Forget(); err != nil {
+		return was, "", err
+	}
+	t, err := target.Open(ctx, spec)
+	if err != nil {
+		return was, "", err
+	}
+	return was, spec.Fingerprint(), t.Close()
 }

@@ -113,6 +113,7 @@ func (a *App) Discover(ctx context.Context, o Looking) (Discovery, error) {
 func (a *App) discover(ctx context.Context, o Looking, m *memory, watched map[string]string) (Discovery, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Within, searchTime))
 	defer cancel()
+	m.certificates = a.known
 	d := Discovery{Found: []Found{}}
 	if o.None {
 		d.Notes = []string{"the search for servers is switched off, by --discover=false"}
@@ -663,6 +664,8 @@ type memory struct {
 	mu      sync.Mutex
 	refused map[target.Spec]refusal
 	said    map[string]greeting // by network and address
+
+	certificates func(context.Context, target.Spec) *target.KnownServers // App.known
 }
 
 type refusal struct {
@@ -688,7 +691,11 @@ func (m *memory) open(ctx context.Context, x target.Spec) (*target.Target, error
 	if time.Now().Before(old.until) {
 		return nil, old.err
 	}
-	t, err := target.Open(ctx, x)
+	as := x
+	if m.certificates != nil {
+		as.Known = m.certificates(ctx, x)
+	}
+	t, err := target.Open(ctx, as)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch target.KindOf(err) {

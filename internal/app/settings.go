@@ -450,24 +450,58 @@ func (a *App) entry(t ledger.Target) (ledger.Target, target.Spec, error) {
 
 // Checked is what can be observed on a server.
 type Checked struct {
-	Target  string            `json:"target,omitzero"`
-	Reached bool              `json:"reached"`
-	Reason  string            `json:"reason,omitzero"` // why it was not
-	Fix     string            `json:"fix,omitzero"`
-	Create  []string          `json:"create_account,omitempty"` // where the account was refused
-	Flavor  string            `json:"flavor,omitzero"`
-	Version string            `json:"version,omitzero"`
-	Server  string            `json:"server,omitzero"` // tells it from any other
-	User    string            `json:"user,omitzero"`
-	TLS     string            `json:"tls,omitzero"` // cipher
-	Sources []snapshot.Source `json:"sources"`
-	Grants  []string          `json:"grants,omitempty"` // what the task watch needs, for that account
+	Target  string   `json:"target,omitzero"`
+	Reached bool     `json:"reached"`
+	Reason  string   `json:"reason,omitzero"` // why it was not
+	Fix     string   `json:"fix,omitzero"`
+	Create  []string `json:"create_account,omitempty"` // where the account was refused
+	Flavor  string   `json:"flavor,omitzero"`
+	Version string   `json:"version,omitzero"`
+	Server  string   `json:"server,omitzero"` // tells it from any other
+	User    string   `json:"user,omitzero"`
+	TLS     string   `json:"tls,omitzero"` // cipher
+	// Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is wanting, and what would mend it.
+	Trust       target.Trust      `json:"trust,omitzero"`
+	Fingerprint string            `json:"fingerprint,omitzero"` // SHA256, of the certificate that is remembered
+	Doubt       string            `json:"doubt,omitzero"`
+	Sources     []snapshot.Source `json:"sources"`
+	Grants      []string          `json:"grants,omitempty"` // what the task watch needs, for that account
+}
+
+// doubt says what is missing where nobody vouches for a server.
+func doubt(t target.Trust) string {
+	const fix = "Fix: add tls=verify-full&ssl-ca=FILE to the URL."
+	switch t {
+	case target.TrustRemembered:
+		return "The connection is encrypted, not verified: the server has the certificate of the first login. " + fix
+	case target.TrustNone:
+		return "The connection is encrypted, not verified: whoever answers is taken for the server. " + fix
+	case target.TrustPlain:
+		return "The connection is neither encrypted nor verified. " + fix
+	}
+	return ""
+}
+
+// Unverified returns what is wanting in the way to a server, before it was reached; empty when its certificate is to be verified.
+func Unverified(url string) string {
+	s, err := target.ParseURL(url)
+	switch m := s.Mode(); {
+	case err != nil || s.Network == "unix":
+	case m == target.TLSDisabled:
+		return doubt(target.TrustPlain)
+	case m == target.TLSPreferred, m == target.TLSRequired && s.CA == "":
+		return "Connections are encrypted if the server can, not verified; the certificate of the first login is remembered. Fix: add tls=verify-full&ssl-ca=FILE to the URL."
+	}
+	return ""
 }
 
 // CheckOpen tells what can be observed on a server that was reached.
 func (a *App) CheckOpen(ctx context.Context, t *target.Target) (Checked, error) {
 	f := t.Facts()
-	c := Checked{Target: t.Spec().Name, Reached: true, Flavor: f.Flavor, Version: f.Version.String(), Server: f.Server, User: f.User, TLS: f.TLS, Sources: []snapshot.Source{}}
+	c := Checked{Target: t.Spec().Name, Reached: true, Flavor: f.Flavor, Version: f.Version.String(), Server: f.Server, User: f.User, TLS: f.TLS, Trust: f.Trust, Doubt: doubt(f.Trust), Sources: []snapshot.Source{}}
+	if c.Trust == target.TrustRemembered {
+		c.Fingerprint = t.Spec().Fingerprint()
+	}
 	sources, err := a.Check(ctx, t)
 	if err != nil {
 		return c, err
@@ -495,7 +529,7 @@ func (a *App) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
 		spec, err = a.Resolve(ctx, t.Name, Login{Remote: true})
 	} else {
 		if t, spec, err = a.entry(t); err == nil {
-			spec, err = a.login(t, spec)
+			spec, err = a.login(ctx, t, spec)
 		}
 	}
 	var unknown *UnknownTargetError

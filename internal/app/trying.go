@@ -103,7 +103,14 @@ func (a *App) Try(ctx context.Context, t *target.Target, d *Diagnosis, o TryOpti
 		return err
 	}
 	defer private.Close()
-	w := &trying{o: o, from: t, to: private, snap: d.Snapshot, note: note, copied: map[schema.Ref]*copied{}}
+	roomy := t.Spec()
+	roomy.MaxAnswer = 2 * tryBytes // a table's rows come in one answer
+	from, err := target.Open(ctx, roomy)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	w := &trying{o: o, from: from, to: private, snap: d.Snapshot, note: note, copied: map[schema.Ref]*copied{}}
 	for _, i := range which {
 		if err := w.try(ctx, &d.Findings[i]); err != nil {
 			return fmt.Errorf("try the advice of %s: %w", d.Findings[i].ID, err)

@@ -14,8 +14,8 @@ import (
 )
 
 func (e *env) target() *cobra.Command {
-	return group("target", "the inventory of servers: add, ls, rm; check what is observable, print grants",
-		e.targetAdd(), e.targetLs(), e.targetRm(), e.targetCheck(), e.targetGrants())
+	return group("target", "the inventory of servers: add, ls, rm; check what is observable, trust a certificate, print grants",
+		e.targetAdd(), e.targetLs(), e.targetRm(), e.targetCheck(), e.targetTrust(), e.targetGrants())
 }
 
 func (e *env) targetAdd() *cobra.Command {
@@ -47,6 +47,9 @@ func (e *env) targetAdd() *cobra.Command {
 			e.remark("%s was %s; it is replaced.", was.Name, was.URL)
 		}
 		e.remark("Remembered %s: %s. `dyno target check %[1]s` tells what can be observed there.", t.Name, t.URL)
+		if text := app.Unverified(t.URL); text != "" {
+			e.remark("%s", text)
+		}
 		return nil
 	}
 	return c
@@ -109,7 +112,14 @@ which GRANT or setting would mend it. Changes nothing. Exit code 1 when the serv
 		if e.json() {
 			return e.writeJSON(x)
 		}
-		fmt.Fprintf(e.Out, "%s is %s %s, reached as %s\n\n", x.Target, x.Flavor, x.Version, x.User)
+		fmt.Fprintf(e.Out, "%s is %s %s, reached as %s\n", x.Target, x.Flavor, x.Version, x.User)
+		if x.Doubt != "" {
+			fmt.Fprintln(e.Out, wrap(x.Doubt, e.width(), ""))
+		}
+		if x.Fingerprint != "" {
+			fmt.Fprintf(e.Out, "SHA256 %s\n", x.Fingerprint)
+		}
+		fmt.Fprintln(e.Out)
 		missing := 0
 		for _, s := range x.Sources {
 			if s.State == snapshot.OK {
@@ -126,6 +136,45 @@ which GRANT or setting would mend it. Changes nothing. Exit code 1 when the serv
 			fmt.Fprintf(e.Out, "\nEverything that Dyno can observe is observable.\n")
 		} else {
 			fmt.Fprintf(e.Out, "\n%d of %d sources give nothing; what they would show stays unknown.\n", missing, len(x.Sources))
+		}
+		return nil
+	}
+	return c
+}
+
+// trusted is the answer of `target trust` in JSON.
+type trusted struct {
+	Was string `json:"was,omitzero"` // fingerprints
+	Is  string `json:"is,omitzero"`
+}
+
+func (e *env) targetTrust() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "trust TARGET",
+		Short: "accept the certificate that a server shows now in place of the remembered one",
+		Long: `Where no CA vouches for a server, Dyno remembers its certificate at the first login, in known_servers below its home, and refuses
+another one later, as ssh does. After the server got another certificate on purpose, this logs in and remembers the new one. Compare the
+fingerprint with that of the server's file: openssl x509 -noout -fingerprint -sha256 -in server-cert.pem`,
+		Args: args(1, 1),
+	}
+	e.loginFlags(c)
+	c.RunE = func(c *cobra.Command, a []string) error {
+		was, is, err := e.app.Trust(c.Context(), a[0], e.login)
+		if err != nil {
+			return err
+		}
+		switch {
+		case e.json():
+			return e.writeJSON(trusted{was, is})
+		case is == "":
+			fmt.Fprintf(e.Out, "%s: no certificate is remembered: it is verified, or the connection is not encrypted.\n", a[0])
+		case was == is:
+			fmt.Fprintf(e.Out, "%s has the certificate that was remembered:\nSHA256 %s\n", a[0], is)
+		default:
+			fmt.Fprintf(e.Out, "%s: remembered the certificate\nSHA256 %s\n", a[0], is)
+		}
+		if was != "" && was != is {
+			fmt.Fprintf(e.Out, "in place of\nSHA256 %s\n", was)
 		}
 		return nil
 	}

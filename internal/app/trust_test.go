@@ -1,0 +1,103 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"dyno/internal/sandbox"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+	"dyno/test/servers"
+)
+
+// TestTrust: a certificate that no CA vouches for is remembered, another one refused until it is accepted, and all of it is said.
+func TestTrust(t *testing.T) {
+	a := &App{Home: t.TempDir(), Environ: func(string) string { return "" }}
+	defer a.Close()
+	s := servers.Start(t, "mysql") // it makes itself a certificate
+	s.Exec(t, "CREATE USER u@'127.0.0.1'")
+	url := fmt.Sprintf("mysql://u@127.0.0.1:%d/", s.Port)
+	look := func() Checked {
+		t.Helper()
+		c, err := a.Inspect(t.Context(), ledger.Target{Name: "x", URL: url, Defaults: os.DevNull})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	first := look()
+	if !first.Reached || first.Trust != target.TrustRemembered || first.Fingerprint == "" || !strings.Contains(first.Doubt, "encrypted, not verified") || !strings.Contains(first.Doubt, "verify-full") {
+		t.Fatalf("%+v", first)
+	}
+	s.Kill(t)
+	for _, name := range []string{"server-cert.pem", "server-key.pem", "ca.pem", "ca-key.pem", "client-cert.pem", "client-key.pem"} {
+		if err := os.Remove(s.Dir + "/data/" + name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Launch(t)
+	if c := look(); c.Reached || !strings.Contains(c.Reason, first.Fingerprint) || !strings.Contains(c.Fix, "dyno target trust") {
+		t.Errorf("%+v", c)
+	}
+	login := Login{NoDefaults: true}
+	was, is, err := a.Trust(t.Context(), url, login)
+	if err != nil || was != first.Fingerprint || is == was || is == "" {
+		t.Errorf("%q %q %v", was, is, err)
+	}
+	if c := look(); !c.Reached || c.Fingerprint != is {
+		t.Errorf("%+v", c)
+	}
+	f := func(url, want string) {
+		t.Helper()
+		if got := Unverified(url); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q", url, got)
+		}
+	}
+	f("mysql://u@db/", "not verified")
+	f("mysql://u@db/?tls=required", "not verified")
+	f("mysql://u@db/?tls=disabled", "neither encrypted")
+	f("mysql://u@db/?ssl-ca=/ca.pem", "")
+	f("mysql://u@db/?tls=verify-ca&ssl-ca=/ca.pem", "")
+	f("unix:///s?user=u", "")
+	f("nonsense", "")
+}
+
+// TestSandboxIsNotRemembered: sandboxes come and go on the same ports.
+func TestSandboxIsNotRemembered(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a real server")
+	}
+	home, err := os.MkdirTemp("", "dyno-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	if err := os.Chmod(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	a := &App{Home: home, Environ: func(string) string { return "" }}
+	defer a.Close()
+	yard, err := a.Yard()
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := yard.Up(t.Context(), sandbox.Config{Name: "b", Server: "mariadb", Owner: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer yard.Remove(t.Context(), box.Name)
+	f := func(url string, want bool) {
+		t.Helper()
+		spec, err := a.Resolve(t.Context(), url, Login{NoDefaults: true})
+		if err != nil || (spec.Known != nil) != want {
+			t.Errorf("%s: %v %v", url, spec.Known, err)
+		}
+	}
+	f("sandbox:b", false)
+	f(fmt.Sprintf("mysql://root@127.0.0.1:%d/", box.Port), false)
+	f(fmt.Sprintf("mysql://root@localhost:%d/", box.Port), false)
+	f(fmt.Sprintf("mysql://root@127.0.0.1:%d/", box.Port+1), true)
+	f(fmt.Sprintf("mysql://root@db.example:%d/", box.Port), true)
+}

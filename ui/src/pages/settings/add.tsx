@@ -180,6 +180,7 @@ export function CheckResult({ c }: { c: Checked }) {
           {c.tls ? `, encrypted with ${c.tls}` : ', not encrypted'}; {c.sources.length - lacking.length} of {c.sources.length} sources give figures.
         </span>
       </p>
+      {c.doubt && <p class="dim">{safe(c.doubt)}</p>}
       {lacking.length > 0 && (
         <ul class="lacks">
           {lacking.map((s) => (

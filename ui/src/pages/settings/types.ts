@@ -68,6 +68,7 @@ export interface Checked {
   version?: string
   user?: string
   tls?: string
+  doubt?: string
   sources: Source[]
   grants?: string[]
 }

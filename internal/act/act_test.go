@@ -218,7 +218,7 @@ func TestPlanFindsWhatStandsAgainst(t *testing.T) {
 			}
 			left := action("k_s", col("s"))
 			left.Undo = "ALTER TABLE …"
-			r, err := PlanUndo(t.Context(), x, journal.Entry{ID: "a-1", Server: x.Facts().Server, State: journal.Done, Action: left}, Options{})
+			r, err := PlanUndo(t.Context(), x, newJournal(t), journal.Entry{ID: "a-1", Server: x.Facts().Server, State: journal.Done, Action: left}, Options{})
 			if err != nil || !r.OK() || !strings.Contains(strings.Join(r.Warnings, "\n"), "has to wait for thread") {
 				t.Errorf("a long transaction is not warned of before taking an index back: %+v, %v", r, err)
 			}

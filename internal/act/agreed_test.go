@@ -49,7 +49,7 @@ func TestOnlyWhatWasAgreedToIsSent(t *testing.T) {
 				t.Fatalf("the statement agreed to: %v %s", err, e.State)
 			}
 
-			online, err := PlanUndo(t.Context(), x, e, Options{})
+			online, err := PlanUndo(t.Context(), x, j, e, Options{})
 			if err != nil || !online.OK() {
 				t.Fatalf("%v %v", err, online.Blockers)
 			}
@@ -57,7 +57,7 @@ func TestOnlyWhatWasAgreedToIsSent(t *testing.T) {
 			if _, err = Undo(t.Context(), x, j, "a-2", o, nil, nil); !errors.Is(err, ErrPreviewChanged) || !strings.Contains(shown(t, s), "varchar(120)") {
 				t.Errorf("taken back while writers wait, where going on was agreed to: %v, in\n%s", err, shown(t, s))
 			}
-			blocking, err := PlanUndo(t.Context(), x, e, o)
+			blocking, err := PlanUndo(t.Context(), x, j, e, o)
 			if err != nil || !blocking.OK() || blocking.SQL == online.SQL {
 				t.Fatalf("%v %+v", err, blocking)
 			}
@@ -84,7 +84,7 @@ func TestPlanUndoIsWhatUndoFinds(t *testing.T) {
 				t.Helper()
 				j.before = func(journal.Entry) error { return errors.New("nothing is to be written") }
 				alters := s.Status(t, "Com_alter_table")
-				r, err := PlanUndo(t.Context(), x, e, Options{})
+				r, err := PlanUndo(t.Context(), x, j, e, Options{})
 				if err != nil || r.Entry.State != e.State || r.SQL != e.Action.Undo {
 					t.Errorf("%s: %v %+v", what, err, r)
 				}
@@ -115,7 +115,7 @@ func TestPlanUndoIsWhatUndoFinds(t *testing.T) {
 			}
 			f("an action that failed", "it is failed, so there is nothing to take back")
 			e.Server = "elsewhere"
-			if _, err := PlanUndo(t.Context(), x, e, Options{}); err == nil {
+			if _, err := PlanUndo(t.Context(), x, j, e, Options{}); err == nil {
 				t.Error("planned on another server")
 			}
 		})

@@ -21,7 +21,14 @@ import (
 // Journal keeps entries for good: when PutEntry returns nil, the entry outlives a crash.
 type Journal interface {
 	PutEntry(ctx context.Context, e journal.Entry) error
+	Reader
+}
+
+// Reader reads the journal.
+type Reader interface {
 	Entry(ctx context.Context, id string) (journal.Entry, error)
+	// Entries returns the latest n entries of a target, newest first; of all targets with "", and all entries with 0.
+	Entries(ctx context.Context, target string, n int) ([]journal.Entry, error)
 }
 
 // writeTimeout bounds the last words in the journal after everything else was stopped.
@@ -113,7 +120,11 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o 
 			r.note(err.Error())
 			return r.e, errors.Join(fmt.Errorf("apply action %s: %w", e.ID, err), r.put(ctx))
 		}
-		return r.e, r.failed(ctx, fmt.Errorf("apply action %s: %w", e.ID, err))
+		command := ""
+		if r.e.Finding != "" {
+			command = "apply " + r.e.Target + " " + r.e.Finding
+		}
+		return r.e, r.failed(ctx, lost(fmt.Errorf("apply action %s: %w", e.ID, err), command, o))
 	}
 	if after, ok := c.(interface{ settled() finding.Action }); ok { // what the server made of it
 		r.e.Action = after.settled()
@@ -132,6 +143,17 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o 
 		return r.e, fmt.Errorf("apply action %s: the change was made, but %w", e.ID, err)
 	}
 	return r.e, nil
+}
+
+// lost adds to the error of a change whose long build the server threw away how to have it made again.
+func lost(err error, command string, o Options) error {
+	if alter.BuiltOf(err) == 0 || command == "" {
+		return err
+	}
+	if o.Blocking {
+		command += " --blocking"
+	}
+	return fmt.Errorf("%w; to build it again: dyno %s --execute", err, command)
 }
 
 // unsure reports whether an action that ended with an error may be in force all the same: it is not written down as failed then, which would
@@ -183,18 +205,21 @@ type Return struct {
 // OK reports whether nothing stands against it.
 func (r Return) OK() bool { return len(r.Blockers) == 0 }
 
-// PlanUndo asks the server what taking the action of an entry back would mean. It only reads, and writes nothing into the journal. What
-// stands against it is in Return.Blockers; an error means that the question could not be answered.
-func PlanUndo(ctx context.Context, t *target.Target, e journal.Entry, o Options) (Return, error) {
-	r, _, err := planUndo(ctx, t, e, o)
+// PlanUndo asks the server and the journal what taking the action of an entry back would mean. It only reads. What stands against it is in
+// Return.Blockers; an error means that the question could not be answered.
+func PlanUndo(ctx context.Context, t *target.Target, j Reader, e journal.Entry, o Options) (Return, error) {
+	r, _, err := planUndo(ctx, t, j, e, o)
 	return r, err
 }
 
 // planUndo returns the entry as far as it was reconciled also with an error.
-func planUndo(ctx context.Context, t *target.Target, e journal.Entry, opt Options) (Return, change, error) {
+func planUndo(ctx context.Context, t *target.Target, j Reader, e journal.Entry, opt Options) (Return, change, error) {
 	r := Return{Entry: e, SQL: e.Action.Undo}
 	if e.Server != t.Facts().Server {
 		return r, nil, wrongServer(e, t)
+	}
+	if err := t.Pin(ctx); err != nil {
+		return r, nil, err
 	}
 	if e.State == journal.Running || e.State == journal.Planned || e.State == journal.Done {
 		var err error
@@ -231,7 +256,9 @@ func planUndo(ctx context.Context, t *target.Target, e journal.Entry, opt Option
 	case is != inForce:
 		o.block("%s", ended(c, is, now))
 	default:
-		err = c.again(ctx, t, o)
+		if err = c.again(ctx, t, o); err == nil {
+			err = since(ctx, t, j, r.Entry, o)
+		}
 		if err != nil {
 			return r, nil, err
 		}
@@ -296,7 +323,7 @@ func Undo(ctx context.Context, t *target.Target, j Journal, id string, o Options
 	if e.Server != t.Facts().Server {
 		return e, wrongServer(e, t)
 	}
-	p, c, err := planUndo(ctx, t, e, o)
+	p, c, err := planUndo(ctx, t, j, e, o)
 	r := &recorder{j, p.Entry, note}
 	if r.e.State != e.State || len(r.e.Notes) != len(e.Notes) {
 		if perr := r.put(ctx); perr != nil {
@@ -326,6 +353,7 @@ func Undo(ctx context.Context, t *target.Target, j Journal, id string, o Options
 		return r.e, fmt.Errorf("undo action %s: nothing was sent: %w", id, err)
 	}
 	if err := c.back(ctx, t, report, r.note); err != nil {
+		err = lost(err, "undo "+id, o)
 		r.note("taking it back failed: " + err.Error())
 		return r.e, errors.Join(fmt.Errorf("undo action %s: %w", id, err), r.put(ctx))
 	}

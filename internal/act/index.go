@@ -269,6 +269,8 @@ func (c *hideIndex) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 			if len(c.a.Index.Parts) > 0 && !sameOn(t, have, c.a.Index) {
 				o.block("the index %s is another one now: (%s)", have.Name, schema.PartsSQL(have.Parts))
 			}
+			have.Hidden = false
+			p.Action.Index = have // with its parts, which tell a later undo what else serves for it
 		}
 	}
 	if !found {

@@ -100,7 +100,7 @@ func TestEveryKindIsTakenBack(t *testing.T) {
 				if err != nil || kept.Action.Undo == "" || strings.Contains(kept.Action.SQL, "DROP TABLE") {
 					t.Errorf("the journal has %+v, %v", kept.Action, err)
 				}
-				back, err := PlanUndo(t.Context(), x, e, o)
+				back, err := PlanUndo(t.Context(), x, j, e, o)
 				if err != nil || !back.OK() {
 					t.Errorf("undo of %s: %v %v", p.Action.SQL, err, back.Blockers)
 				}
@@ -356,7 +356,7 @@ func TestWhatTheServerMadeElseIsTakenBack(t *testing.T) {
 				if err := j.PutEntry(t.Context(), running); err != nil {
 					t.Fatal(err)
 				}
-				r, err := PlanUndo(t.Context(), x, running, Options{})
+				r, err := PlanUndo(t.Context(), x, newJournal(t), running, Options{})
 				if err != nil || !r.OK() || r.Entry.State != journal.Done || !strings.Contains(fmt.Sprint(r.Entry.Notes), "neither as before nor as was asked for") {
 					t.Errorf("%s, interrupted: %v %+v", id, err, r)
 				}

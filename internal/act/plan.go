@@ -119,7 +119,11 @@ func (o Options) agreed(sql string) error {
 	return fmt.Errorf("%w: it would be %s; look at it again", ErrPreviewChanged, sql)
 }
 
+// plan asks on a target that is pinned: what the server was asked, it is changed by, and it is looked at afterwards.
 func plan(ctx context.Context, t *target.Target, a finding.Action, opt Options) (Preview, change, error) {
+	if err := t.Pin(ctx); err != nil {
+		return Preview{}, nil, err
+	}
 	c, err := changeOf(a, opt)
 	if err != nil {
 		return Preview{}, nil, fmt.Errorf("plan action: %w", err)
@@ -140,10 +144,16 @@ func server(ctx context.Context, t *target.Target, table schema.Ref, o objection
 		block("the server is read-only: make the change where it replicates from")
 	}
 	if f.Replica {
-		warn("the server is a replica: the change will not be on the server it replicates from")
+		warn("the server is a replica: the change will not be on the server it replicates from%s", errant(t))
 	}
 	if v, _ := t.Variable("wsrep_on"); v == "ON" {
 		block("the server belongs to a Galera cluster, all of which an ALTER TABLE would stop")
+	}
+	if err := group(ctx, t, o); err != nil {
+		return err
+	}
+	if err := backups(ctx, t, o); err != nil {
+		return err
 	}
 	if !t.Has(target.HasInplaceDDL) {
 		block("this server has no online ALTER TABLE: it would stop all writers")

@@ -79,8 +79,46 @@ func (c *setVariable) fill(ctx context.Context, t *target.Target, p *Preview, o 
 	} else if lacks != "" {
 		o.block("a privilege is missing: %s", lacks)
 	}
-	o.warn("a restart forgets it: for good, put %s=%s into my.cnf under [mysqld]", name, c.a.Value)
+	if copied, err := perSession(ctx, t, name); err != nil {
+		return err
+	} else if copied {
+		o.warn("open sessions keep their value: %s is copied when a session begins, so connections of a pool get the new value when they are opened again", name)
+	}
+	return c.lasting(ctx, t, o)
+}
+
+// lasting says what a restart makes of the value, and where to write it for good.
+func (c *setVariable) lasting(ctx context.Context, t *target.Target, o objections) error {
+	name, value := c.a.Variable, c.a.Value
+	// What SET PERSIST wrote into mysqld-auto.cnf is read after my.cnf.
+	const q = "SELECT VARIABLE_VALUE FROM performance_schema.persisted_variables WHERE VARIABLE_NAME = ? AND @@global.persisted_globals_load"
+	var kept string
+	found, err := ask(ctx, t, "ask whether "+name+" is persisted", q, []any{name}, &kept)
+	if n, ok := target.ServerErrorNumber(err); ok && (n == 1146 || n == 1193) || target.KindOf(err) == target.Denied { // MariaDB, MySQL before 8.0
+		found, err = false, nil
+	}
+	switch {
+	case err != nil:
+		return err
+	case found && equalValue(kept, value):
+		o.warn("a restart keeps it: mysqld-auto.cnf has it")
+	case found:
+		o.warn("a restart sets it to %s again: SET PERSIST wrote that into mysqld-auto.cnf, which wins over my.cnf. To keep the new value: %s; or RESET PERSIST %s "+
+			"and put %s=%s into my.cnf", kept, strings.Replace(sqltext.SetGlobal(name, value), "GLOBAL", "PERSIST", 1), name, name, value)
+	default:
+		o.warn("a restart forgets it: for good, put %s=%s into my.cnf under [mysqld]", name, value)
+	}
 	return nil
+}
+
+// perSession reports whether each session has a value of its own.
+func perSession(ctx context.Context, t *target.Target, name string) (bool, error) {
+	var v any
+	_, err := ask(ctx, t, "ask whether sessions have a value of "+name, "SELECT @@session."+name, nil, &v)
+	if _, answered := target.ServerErrorNumber(err); answered { // 1238: it is the server's alone
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func textOr(s, instead string) string {

@@ -78,7 +78,7 @@ type missed struct {
 	how   string // what happened, in words
 	lost  bool   // what the server had built
 	built time.Duration
-	err   error // of the server; nil when nothing was sent
+	err   error // of the server, if it gave up
 }
 
 func (m *missed) Error() string { return m.how }
@@ -220,6 +220,9 @@ func (w *worker) attempt(ctx context.Context) error {
 			case ok && (n == 1205 || n == 1317 && tooLong && ctx.Err() == nil):
 				if who == "" {
 					who = w.holders(ctx, w.seconds(), work.ID())
+				}
+				if n == 1317 {
+					err = nil // that was us
 				}
 				return w.missed(x, tooLong, who, err)
 			}

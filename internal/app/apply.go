@@ -94,7 +94,11 @@ func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progr
 
 // PreviewUndo asks the server what taking the action of an entry back would mean. It changes nothing, not even the journal.
 func (a *App) PreviewUndo(ctx context.Context, t *target.Target, e journal.Entry, o act.Options) (UndoPreview, error) {
-	r, err := act.PlanUndo(ctx, t, e, o)
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return UndoPreview{}, err
+	}
+	r, err := act.PlanUndo(ctx, t, l, e, o)
 	if err != nil {
 		return UndoPreview{}, err
 	}

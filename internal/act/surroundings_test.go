@@ -180,7 +180,7 @@ func TestVariablesThatLast(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor)
 			x := open(t, s, "root")
-			f := func(name, value string, want, not string) {
+			f := func(name, value, want, not string) {
 				t.Helper()
 				b, w := planned(t, x, finding.Action{Kind: finding.SetVariable, Variable: name, Value: value})
 				if b != "" || !strings.Contains(w, want) || not != "" && strings.Contains(w, not) {

@@ -36,7 +36,7 @@ func Balance(t testing.TB, s *Server) *Balancer {
 				continue
 			}
 			pass := func(to, from net.Conn) {
-				io.Copy(to, from)
+				io.Copy(to, from) //nolint:errcheck // either end may close at any time
 				to.Close()
 				from.Close()
 			}

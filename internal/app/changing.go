@@ -143,7 +143,7 @@ const maxProofs = 200
 
 // PreviewChange asks the server what carrying out a finding's change would mean. It only reads.
 func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o act.Options) (Intent, error) {
-	t, err := s.app.Open(ctx, name, Login{Remote: true})
+	t, err := s.app.Open(ctx, name, s.login(name))
 	if err != nil {
 		return Intent{}, err
 	}
@@ -154,7 +154,7 @@ func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o a
 // ApplyChange carries a finding's change out in a task, if it is still the one whose SQL is confirm: else ErrPreviewChanged. What stands
 // against it is an *act.BlockedError.
 func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by string, o act.Options) (Task, error) {
-	t, err := s.app.Open(ctx, name, Login{Remote: true})
+	t, err := s.app.Open(ctx, name, s.login(name))
 	if err != nil {
 		return Task{}, err
 	}
@@ -188,7 +188,7 @@ func (s *Service) PreviewUndo(ctx context.Context, id string, o act.Options) (Un
 	if err != nil {
 		return UndoPreview{}, err
 	}
-	t, err := s.app.OpenEntry(ctx, e, Login{Remote: true})
+	t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))
 	if err != nil {
 		return UndoPreview{}, err
 	}
@@ -211,7 +211,7 @@ func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o act.
 	o.Agreed, o.By = confirm, cmp.Or(by, "somebody")+", on the page"
 	return s.StartTask(Task{Kind: "undo", Title: "Take back: " + deed(e.Action), Target: e.Target, By: by, About: id},
 		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
-			t, err := s.app.OpenEntry(ctx, e, Login{Remote: true})
+			t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))
 			if err != nil {
 				return id, err
 			}
@@ -235,7 +235,7 @@ func (s *Service) ProveChange(ctx context.Context, id, by string, o capture.Opti
 	}
 	return s.StartTask(Task{Kind: "prove", Title: "Before and after: " + deed(e.Action), Target: e.Target, By: by, About: id},
 		func(ctx context.Context, sink progress.Sink, _ func(string)) (string, error) {
-			t, err := s.app.OpenEntry(ctx, e, Login{Remote: true})
+			t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))
 			if err != nil {
 				return "", err
 			}

@@ -95,7 +95,8 @@ const timeParts = 8
 
 // Diagnose looks at a target for a window, as `dyno diagnose` does, in a task whose result is the id of the diagnosis.
 func (s *Service) Diagnose(ctx context.Context, name, by string, o capture.Options) (Task, error) {
-	if _, err := s.app.locate(ctx, name, &Login{Remote: true}); err != nil {
+	login := s.login(name)
+	if _, err := s.app.locate(ctx, name, &login); err != nil {
 		return Task{}, err
 	}
 	if o.Window == 0 {
@@ -111,7 +112,7 @@ func (s *Service) Diagnose(ctx context.Context, name, by string, o capture.Optio
 
 // look takes a snapshot, judges it and keeps both.
 func (s *Service) look(ctx context.Context, name string, o capture.Options, d Diagnosis) (Diagnosis, error) {
-	t, err := s.app.Open(ctx, name, Login{Remote: true})
+	t, err := s.app.Open(ctx, name, s.login(name))
 	if err != nil {
 		return d, err
 	}

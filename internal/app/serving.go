@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -243,10 +244,15 @@ func (s *Service) follow(ctx context.Context) error {
 	return nil
 }
 
+// login says how to log in to what has a name: requests over HTTP bring names, but those that the service was started with are its owner's.
+func (s *Service) login(name string) Login {
+	return Login{Remote: !strings.Contains(name, "://") || !slices.Contains(s.o.Targets, name)}
+}
+
 func (s *Service) start(ctx context.Context, t ledger.Target) *member {
 	ctx, stop := context.WithCancel(ctx)
 	m := &member{entry: t, stop: stop, done: make(chan struct{}), latest: map[string][]metric.Sample{}, names: map[string]metric.Sample{}}
-	w := s.app.watcher(t.Name, Login{Remote: true}, s.o.Watching, func(r reading.Reading) { s.keep(ctx, m, r) }, func(c ClassWindow) { s.classes(ctx, m, c) })
+	w := s.app.watcher(t.Name, s.login(t.Name), s.o.Watching, func(r reading.Reading) { s.keep(ctx, m, r) }, func(c ClassWindow) { s.classes(ctx, m, c) })
 	w.plan = func(ctx context.Context, tg *target.Target, c ClassWindow) { s.plans(ctx, m, tg, c) }
 	w.open = s.noticing(m, w.open)
 	m.watcher = w

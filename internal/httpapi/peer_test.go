@@ -39,8 +39,13 @@ func loopback(t *testing.T, h http.Handler) (address string) {
 	return l.Addr().String()
 }
 
-// answer sends a request and reads what comes back.
-func answerOf(t *testing.T, c *http.Client, method, url, body string, headers ...string) (*http.Response, string) {
+// received is an answer that was read.
+type received struct {
+	code         int
+	body, cookie string
+}
+
+func answerOf(t *testing.T, c *http.Client, method, url, body string, headers ...string) received {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	good(t, err)
@@ -55,7 +60,11 @@ func answerOf(t *testing.T, c *http.Client, method, url, body string, headers ..
 	defer w.Body.Close()
 	b, err := io.ReadAll(w.Body)
 	good(t, err)
-	return w, string(b)
+	x := received{code: w.StatusCode, body: string(b)}
+	for _, c := range w.Cookies() {
+		x.cookie = c.Name + "=" + c.Value
+	}
+	return x
 }
 
 // TestWithoutUsersOnlyTheOwnAccountIsLetIn: another account of this machine is told what to do, on every path that needs somebody.
@@ -68,16 +77,16 @@ func TestWithoutUsersOnlyTheOwnAccountIsLetIn(t *testing.T) {
 		if reads[p] != "" && method == "POST" || open[p] || strings.Contains(path, "{") || path == "/api/dyno/v1/stream" {
 			continue
 		}
-		if w, body := answerOf(t, stranger, method, url+path, "{}"); w.StatusCode != 401 || !strings.Contains(body, "dyno user add") {
-			t.Errorf("%s: %d %s", p, w.StatusCode, body)
+		if w := answerOf(t, stranger, method, url+path, "{}"); w.code != 401 || !strings.Contains(w.body, "dyno user add") {
+			t.Errorf("%s: %d %s", p, w.code, w.body)
 		}
 	}
-	if w, body := answerOf(t, http.DefaultClient, "GET", url+"/metrics", ""); w.StatusCode != 200 {
-		t.Errorf("the own account: %d %s", w.StatusCode, body)
+	if w := answerOf(t, http.DefaultClient, "GET", url+"/metrics", ""); w.code != 200 {
+		t.Errorf("the own account: %d %s", w.code, w.body)
 	}
-	if w, body := answerOf(t, stranger, "GET", url+"/api/dyno/v1/session", ""); w.StatusCode != 200 ||
-		!strings.Contains(body, `"link":true`) || strings.Contains(body, "1.2.3") {
-		t.Errorf("who a stranger is: %d %s", w.StatusCode, body)
+	if w := answerOf(t, stranger, "GET", url+"/api/dyno/v1/session", ""); w.code != 200 ||
+		!strings.Contains(w.body, `"link":true`) || strings.Contains(w.body, "1.2.3") {
+		t.Errorf("who a stranger is: %d %s", w.code, w.body)
 	}
 }
 
@@ -118,23 +127,23 @@ func TestTheLinkLogsIn(t *testing.T) {
 	token, err := g.store.FirstToken(t.Context())
 	good(t, err)
 	const path = "/api/dyno/v1/login/token"
-	if w, body := answerOf(t, stranger, "POST", url+path, `{"token":"guess"}`); w.StatusCode != 401 {
-		t.Fatalf("a guess: %d %s", w.StatusCode, body)
+	if w := answerOf(t, stranger, "POST", url+path, `{"token":"guess"}`); w.code != 401 {
+		t.Fatalf("a guess: %d %s", w.code, w.body)
 	}
-	w, body := answerOf(t, stranger, "POST", url+path, `{"token":"`+token+`"}`)
-	if w.StatusCode != 200 || len(w.Cookies()) != 1 || used != 1 {
-		t.Fatalf("the link: %d %s, used %d times", w.StatusCode, body, used)
+	w := answerOf(t, stranger, "POST", url+path, `{"token":"`+token+`"}`)
+	if w.code != 200 || w.cookie == "" || used != 1 {
+		t.Fatalf("the link: %d %s, used %d times", w.code, w.body, used)
 	}
 	var me who
-	unmarshal(t, []byte(body), &me)
+	unmarshal(t, []byte(w.body), &me)
 	if me.Name != "local" || me.Role != access.Operator || me.CSRF == "" || me.LoginNeeded {
 		t.Fatalf("%+v", me)
 	}
-	cookie := w.Cookies()[0].Name + "=" + w.Cookies()[0].Value
+	cookie := w.cookie
 	f := func(want int, method, path, body string, headers ...string) {
 		t.Helper()
-		if w, body := answerOf(t, stranger, method, url+path, body, headers...); w.StatusCode != want {
-			t.Errorf("%s: %d %s, want %d", path, w.StatusCode, body, want)
+		if w := answerOf(t, stranger, method, url+path, body, headers...); w.code != want {
+			t.Errorf("%s: %d %s, want %d", path, w.code, w.body, want)
 		}
 	}
 	f(401, "POST", path, `{"token":"`+token+`"}`)
@@ -200,8 +209,8 @@ func TestSocketLetsInByItsMode(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- Serve(ctx, l, emptyServer(t, Guarding{}), nil) }()
-		if w, body := answerOf(t, own, "GET", "http://localhost/metrics", ""); w.StatusCode != 200 {
-			t.Errorf("the owner: %d %s", w.StatusCode, body)
+		if w := answerOf(t, own, "GET", "http://localhost/metrics", ""); w.code != 200 {
+			t.Errorf("the owner: %d %s", w.code, w.body)
 		}
 		c, err := program.DialAsNobody(t, "unix", path)
 		if (err == nil) != want {
@@ -271,8 +280,8 @@ func TestOneCallerTakesNotAllConnections(t *testing.T) {
 			t.Fatalf("%d connections of one account are open", len(all)-len(closed))
 		}
 	}
-	if w, _ := answerOf(t, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, "GET", "http://"+address+"/metrics", ""); w.StatusCode != 200 {
-		t.Errorf("%d", w.StatusCode)
+	if w := answerOf(t, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, "GET", "http://"+address+"/metrics", ""); w.code != 200 {
+		t.Errorf("%d", w.code)
 	}
 }
 
@@ -280,7 +289,7 @@ func TestOneCallerTakesNotAllConnections(t *testing.T) {
 func TestStreamsOfOneCaller(t *testing.T) {
 	g := guardedServer(t, Guarding{})
 	address := loopback(t, g)
-	follow := func(token string) *http.Response {
+	follow := func(token string) (code int) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+address+"/api/dyno/v1/stream", nil)
 		good(t, err)
@@ -288,17 +297,17 @@ func TestStreamsOfOneCaller(t *testing.T) {
 		w, err := http.DefaultClient.Do(r)
 		good(t, err)
 		t.Cleanup(func() { w.Body.Close() })
-		return w
+		return w.StatusCode
 	}
 	for range maxOwn {
-		if w := follow(g.viewer); w.StatusCode != 200 {
-			t.Fatalf("%d", w.StatusCode)
+		if code := follow(g.viewer); code != 200 {
+			t.Fatalf("%d", code)
 		}
 	}
-	if w := follow(g.viewer); w.StatusCode != 503 {
-		t.Errorf("one too many: %d", w.StatusCode)
+	if code := follow(g.viewer); code != 503 {
+		t.Errorf("one too many: %d", code)
 	}
-	if w := follow(g.operator); w.StatusCode != 200 {
-		t.Errorf("another caller: %d", w.StatusCode)
+	if code := follow(g.operator); code != 200 {
+		t.Errorf("another caller: %d", code)
 	}
 }

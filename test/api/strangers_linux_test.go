@@ -170,6 +170,16 @@ func (v *lone) post(c *http.Client, path string, body map[string]any) (int, stri
 	return r.StatusCode, string(text)
 }
 
+func (v *lone) get(c *http.Client, path string) (code int) {
+	v.t.Helper()
+	r, err := c.Get(v.url + path)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer r.Body.Close()
+	return r.StatusCode
+}
+
 // TestStrangersOfThisMachineAreKeptOut: without users another account gets nothing, and what it would have Dyno send arrives nowhere.
 func TestStrangersOfThisMachineAreKeptOut(t *testing.T) {
 	v, x := serveAlone(t), newTrap(t)
@@ -183,14 +193,14 @@ func TestStrangersOfThisMachineAreKeptOut(t *testing.T) {
 	if code, text := v.post(stranger, "/user/add", map[string]any{"name": "eve", "role": "operator", "password": "three green bottles 7"}); code != http.StatusUnauthorized {
 		t.Errorf("a stranger adds the first user: %d %s", code, text)
 	}
-	if r, err := stranger.Get(v.url + "/metrics"); err != nil || r.StatusCode != http.StatusUnauthorized {
-		t.Errorf("a stranger reads: %v, %v", r, err)
+	if code := v.get(stranger, "/metrics"); code != http.StatusUnauthorized {
+		t.Errorf("a stranger reads: %d", code)
 	}
 	if came, heard := x.told(); came != 0 {
 		t.Errorf("%d connections arrived and said %q", came, heard)
 	}
-	if r, err := http.Get(v.url + "/metrics"); err != nil || r.StatusCode != http.StatusOK { // the same account is let in
-		t.Errorf("Dyno's own account: %v, %v", r, err)
+	if code := v.get(http.DefaultClient, "/metrics"); code != http.StatusOK { // the same account is let in
+		t.Errorf("Dyno's own account: %d", code)
 	}
 }
 

@@ -1,0 +1,139 @@
+package app
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+	"dyno/test/program"
+)
+
+// TestAllow: what a request over HTTP may have sent, and where.
+func TestAllow(t *testing.T) {
+	a := alone(t)
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(path, text string) string {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	var theirs net.Listener
+	program.AsNobody(t, func() { theirs, err = net.Listen("tcp", "127.0.0.1:0") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	ours, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	stranger, own := "mysql://"+theirs.Addr().String(), "mysql://"+ours.Addr().String()
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+
+	write(filepath.Join(home, ".my.cnf"), "[client]\nuser=root\npassword=x\nhost=db.example\nport=3310\n")
+	kept := write(filepath.Join(t.TempDir(), "kept.cnf"), "[client]\npassword=x\n")
+	dir := a.credentials()
+	write(filepath.Join(dir, "bare.cnf"), "[client]\npassword=x\n")
+	write(filepath.Join(dir, "led.cnf"), "[client]\npassword=x\nhost=db9\nssl-mode=REQUIRED\n")
+	write(filepath.Join(dir, "ca.pem"), "x")
+	for _, e := range []ledger.Target{
+		{Name: "kept", URL: "mysql://db1", Defaults: kept}, {Name: "usual", URL: "mysql://db2"}, {Name: "env", URL: "mysql://db3", PasswordEnv: "SHOP_PASSWORD"},
+		{Name: "far", URL: "mysql://db4/?ssh=ssh://me@jump", Defaults: os.DevNull},
+	} {
+		if _, err := a.AddTarget(t.Context(), e, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := func(url, file, env, want string) {
+		t.Helper()
+		got, err := a.allow(t.Context(), ledger.Target{URL: url, Defaults: file, PasswordEnv: env})
+		switch {
+		case err != nil && (target.KindOf(err) != target.BadTarget || !strings.Contains(err.Error()+target.HintOf(err), want) || want == ""):
+			t.Errorf("%s %s%s: %v, want %q", url, file, env, err, want)
+		case err == nil && got.Defaults != want:
+			t.Errorf("%s %s%s: allowed with %q, want %q", url, file, env, got.Defaults, want)
+		}
+	}
+	const nothing = os.DevNull
+	in := func(name string) string { return filepath.Join(dir, name) }
+	// What is there for all servers goes where the defaults files lead, or where the inventory sends it.
+	f("mysql://db.example:3310", "", "", "")
+	f("mysql://", "", "", "")
+	f("mysql://db2", "", "", "")
+	f("mysql://db.example", "", "", nothing)
+	f("mysql://db.example:3310/?tls=disabled", "", "", nothing)
+	f("mysql://db.example:3310/?ssh=ssh://me@jump", "", "", nothing)
+	f("mysql://evil.example/?tls=verify-full", "", "", nothing)
+	f(own, "", "", nothing)
+	f(stranger, "", "", nothing)
+	f("unix://"+socket, "", "", nothing)
+	f(stranger, nothing, "", nothing)
+	// A file of the directory, and one that only the inventory has.
+	f("mysql://db9", "led.cnf", "", in("led.cnf"))
+	f("mysql://db9/?tls=disabled", "led.cnf", "", "verify-full")
+	f("mysql://db1", in("led.cnf"), "", "verify-full")
+	f("mysql://db1/?tls=verify-full", in("led.cnf"), "", in("led.cnf"))
+	f("mysql://db1/?tls=verify-full&ssl-ca="+in("ca.pem"), "led.cnf", "", in("led.cnf"))
+	f("mysql://db1/?tls=verify-full&ssl-ca=/tmp/ca.pem", "led.cnf", "", "ssl-ca")
+	f("mysql://db1", "bare.cnf", "", "verify-full")
+	f(own, "bare.cnf", "", in("bare.cnf"))
+	f("unix://"+socket, "bare.cnf", "", in("bare.cnf"))
+	f(stranger, "bare.cnf", "", "verify-full")
+	f("mysql://db1", kept, "", kept)
+	f("mysql://db2", kept, "", "verify-full")
+	f(own, kept, "", "verify-full")
+	f("mysql://db1/?tls=disabled", kept, "", "verify-full")
+	f("mysql://db2/?tls=verify-full", kept, "", kept)
+	f("mysql://db1/?tls=verify-full", in("../.my.cnf"), "", "credentials")
+	f("mysql://db1/?tls=verify-full", dir+"/../x.cnf", "", "credentials")
+	f("mysql://db1/?tls=verify-full", dir+"x/x.cnf", "", "credentials")
+	f("mysql://db1/?tls=verify-full", "../x.cnf", "", "credentials")
+	f("mysql://db1/?tls=verify-full", "none.cnf", "", "no such file")
+	// A variable.
+	f("mysql://db3", "", "SHOP_PASSWORD", "")
+	f("mysql://db1", "", "SHOP_PASSWORD", "verify-full")
+	f("mysql://db1/?tls=verify-full", "", "SHOP_PASSWORD", "")
+	f("mysql://db1/?tls=verify-full", "", "OTHER", EnvPrefix)
+	f("mysql://db1/?tls=verify-full", "", "DYNO_PASSWORD", EnvPrefix)
+	f("mysql://db1/?tls=verify-full", "", EnvPrefix+"X", "")
+	f("mysql://db1/?tls=verify-ca", "", EnvPrefix+"X", "verify-full")
+	f(stranger, "", EnvPrefix+"X", "verify-full")
+	f(own, "", EnvPrefix+"X", "")
+	// A jump host.
+	f("mysql://db5/?ssh=ssh://me@jump", nothing, "", nothing)
+	f("mysql://db5/?ssh=ssh://root@jump", nothing, "", "jump host")
+
+	// With files that name no server, the usual place counts as theirs; here nobody is there.
+	write(filepath.Join(home, ".my.cnf"), "[client]\nuser=root\npassword=x\n")
+	f(own, "", "", nothing)
+	f(stranger, "", "", nothing)
+	f("unix://"+socket, "", "", nothing)
+}
+
+// TestLoginOfAService: what a request brings is held to allow; a URL that the service was started with is its owner's word.
+func TestLoginOfAService(t *testing.T) {
+	s := &Service{o: Serving{Targets: []string{"shop", "mysql://db1"}}}
+	for name, want := range map[string]bool{"shop": true, "mysql://db1": false, "mysql://db2": true, "sandbox:x": true} {
+		if got := s.login(name).Remote; got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -32,6 +32,8 @@ func inWords(err error) error {
 		return fmt.Errorf("%w: %w", httpapi.ErrNotFound, err)
 	case errors.As(err, &blocked), errors.Is(err, app.ErrPreviewChanged):
 		return fmt.Errorf("%w: %w", httpapi.ErrConflict, err)
+	case target.KindOf(err) == target.BadTarget: // of a URL in place of a name
+		return fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
 	case target.HintOf(err) != "": // the server did not answer, or not as it should
 		return fmt.Errorf("%w: %w", httpapi.ErrUnavailable, err)
 	}

@@ -53,6 +53,10 @@ var steps = []step{
 			return os.Setenv("DYNO_TEST_PROGRAM", path)
 		},
 	},
+	{ // the program fetches it
+		name: "mysql80", note: "fetches MySQL 8.0 the first time, 554 MB", argv: []string{"build/mysql80"}, full: true,
+		keep: func(tree string) error { return os.Setenv("DYNO_TEST_MYSQL80", tree) },
+	},
 	{
 		name: "peers", note: "fetches Prometheus, mysqld_exporter and VictoriaMetrics the first time", argv: []string{"build/peers"}, full: true,
 		keep: func(tree string) error { return os.Setenv("DYNO_TEST_PEERS", tree) },

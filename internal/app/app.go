@@ -141,6 +141,9 @@ func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spe
 	if err != nil {
 		return spec, err
 	}
+	if spec.Network == "unix" && spec.User == "root" && a.ownSandbox(ctx, spec.Address) {
+		spec.ExplainSchemas = target.AllSchemas
+	}
 	if spec, err = spec.Trusting(login.ExplainSchemas); err != nil {
 		return spec, err
 	}
@@ -198,6 +201,12 @@ func (a *App) known(ctx context.Context, spec target.Spec) *target.KnownServers 
 		}
 	}
 	return target.OpenKnown(filepath.Join(a.Home, "known_servers"))
+}
+
+// ownSandbox reports whether a socket is that of one of Dyno's sandboxes, whatever name the inventory has for it.
+func (a *App) ownSandbox(ctx context.Context, socket string) bool {
+	boxes, err := a.sandboxes(ctx)
+	return err == nil && slices.ContainsFunc(boxes, func(b sandbox.Sandbox) bool { return b.Socket != "" && b.Socket == socket })
 }
 
 func (a *App) locate(ctx context.Context, text string, login *Login) (target.Spec, error) {

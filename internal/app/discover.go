@@ -60,7 +60,7 @@ type Found struct {
 	Version      string     `json:"version,omitzero"`        // "10.11.19"
 	Login        LoginState `json:"login"`                   //
 	User         string     `json:"user,omitzero"`           // the account that the server took us for, or would have
-	Reason       string     `json:"reason,omitzero"`         // why there is no login
+	Reason       string     `json:"reason,omitzero"`         // why there is no login, or what is wrong with it
 	Fix          string     `json:"fix,omitzero"`            // what would help
 	Create       []string   `json:"create_account,omitzero"` // statements that make an account for Dyno, to be run there by a person
 	Lacks        []Lack     `json:"lacks,omitempty"`         // what would stay unknown
@@ -423,6 +423,9 @@ func (a *App) tryOut(ctx context.Context, s spot, inventory []ledger.Target, m *
 			t, err := m.open(ctx, x)
 			if err == nil {
 				f.learn(t)
+				if f.Reason, f.Fix = tooMighty(ctx, t); f.Reason != "" {
+					f.Create = AccountSQL(f.Flavor, x.Network == "unix", a.systemUser())
+				}
 				t.Close()
 				break
 			}

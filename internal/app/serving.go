@@ -280,6 +280,9 @@ func (s *Service) noticing(m *member, open func(context.Context) (*target.Target
 		m.mu.Unlock()
 		if another {
 			s.looks.renew(m.entry.Name)
+			if reason, fix := tooMighty(ctx, t); reason != "" {
+				s.log.Warn(reason, "target", m.entry.Name, "fix", fix)
+			}
 		}
 		return t, nil
 	}

@@ -510,6 +510,9 @@ func (a *App) CheckOpen(ctx context.Context, t *target.Target) (Checked, error) 
 	if slices.ContainsFunc(sources, func(s snapshot.Source) bool { return s.State == snapshot.Denied }) {
 		c.Grants, _ = target.Grants(f.Flavor, "watch", f.User, nil) // of an account that cannot be named there are none
 	}
+	if reason, fix := tooMighty(ctx, t); reason != "" {
+		c.Sources = append(c.Sources, snapshot.Source{Name: "plans", State: snapshot.Denied, Reason: reason, Fix: fix})
+	}
 	return c, nil
 }
 

@@ -3,6 +3,8 @@ package sqlshape
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
@@ -82,6 +84,9 @@ func set(words string) map[string]bool {
 	}
 	return m
 }
+
+// Functions returns the names of the functions that Explainable lets through, in lower case and in order.
+func Functions() []string { return slices.Sorted(maps.Keys(harmless)) }
 
 // harmless holds the functions of servers that neither write, wait nor read files. Aggregates, window functions and CAST
 // are no function calls to the parser. No server has them all.

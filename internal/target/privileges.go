@@ -35,6 +35,20 @@ func (t *Target) MayExecute(ctx context.Context, conn *sql.Conn, schemas []strin
 	return "", nil
 }
 
+// Mighty says in words that the target's account may execute routines in whatever schema, as root may; "" when it may not, and on
+// a server whose schemas are all trusted.
+func (t *Target) Mighty(ctx context.Context) (why string, err error) {
+	if t.spec.ExplainSchemas == AllSchemas {
+		return "", nil
+	}
+	conn, err := t.Conn(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	return t.MayExecute(ctx, conn, []string{""}) // no grant on a schema is for that one
+}
+
 func texts(ctx context.Context, conn *sql.Conn, q string) (list []string, err error) {
 	rows, err := conn.QueryContext(ctx, q)
 	if err != nil {

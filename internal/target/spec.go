@@ -177,12 +177,14 @@ func (s Spec) URL() string {
 	if s.ConnectTimeout > 0 {
 		q = append(q, [2]string{"connect-timeout", s.ConnectTimeout.String()})
 	}
-	if s.ExplainSchemas != "" && s.ExplainSchemas != AllSchemas {
-		q = append(q, [2]string{"explain-schemas", s.ExplainSchemas})
-	}
 	for i, kv := range q {
 		b.WriteByte("?&"[min(i, 1)])
 		b.WriteString(kv[0] + "=" + escapePath(kv[1]))
+	}
+	if s.ExplainSchemas != "" && s.ExplainSchemas != AllSchemas {
+		b.WriteByte("?&"[min(len(q), 1)])
+		b.WriteString("explain-schemas=" + legible.Replace(escapePath(s.ExplainSchemas)))
+		q = append(q, [2]string{})
 	}
 	if s.Jump != (tunnel.Jump{}) {
 		b.WriteByte("?&"[min(len(q), 1)])
@@ -195,6 +197,6 @@ func (s Spec) URL() string {
 func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
 // legible takes back the escaping of what means nothing behind the question mark.
-var legible = strings.NewReplacer("%3A", ":", "%40", "@", "%5B", "[", "%5D", "]")
+var legible = strings.NewReplacer("%2C", ",", "%3A", ":", "%40", "@", "%5B", "[", "%5D", "]")
 
 func escapePath(s string) string { return strings.ReplaceAll(escape(s), "%2F", "/") }

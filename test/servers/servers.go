@@ -24,7 +24,7 @@ import (
 
 // Server is a running server that belongs to one test.
 type Server struct {
-	Flavor string // "mariadb" or "mysql"
+	Flavor string // "mariadb", "mysql" or "mysql80"
 	Dir    string
 	Socket string
 	Port   int
@@ -135,8 +135,15 @@ func (s *Server) Log() string {
 	return string(b[max(0, len(b)-4000):])
 }
 
-// URL returns the TARGET form of the server's socket for a user.
-func (s *Server) URL(user string) string { return "unix://" + s.Socket + "?user=" + user }
+// URL returns the TARGET form of the server's socket for a user. For root it trusts the schemas that tests commonly make: nobody else is
+// on the server, and plans are a part of what there is to see.
+func (s *Server) URL(user string) string {
+	u := "unix://" + s.Socket + "?user=" + user
+	if user == "root" {
+		u += "&explain-schemas=d,shop,sbtest,x"
+	}
+	return u
+}
 
 // DB returns a pool for user root, closed with the test. It is the tests' own way in, apart from the code they test.
 func (s *Server) DB(t testing.TB, schema string) *sql.DB {
@@ -191,7 +198,8 @@ func (b binary) base() []string {
 	return append([]string{"--no-defaults"}, b.opts...)
 }
 
-// find looks for MariaDB where Debian puts it and for MySQL in the tree that DYNO_TEST_MYSQL names.
+// find looks for MariaDB where Debian puts it, for MySQL 9 in the tree that DYNO_TEST_MYSQL names, and for "mysql80" in that of
+// DYNO_TEST_MYSQL80, as `dyno sandbox install mysql@8.0` makes it.
 func find(flavor string) (binary, error) {
 	opts := []string{}
 	if os.Geteuid() == 0 {
@@ -218,6 +226,16 @@ func find(flavor string) (binary, error) {
 			append(opts, "--basedir="+tree+"/usr", "--plugin-dir="+tree+"/usr/lib/mysql/plugin", "--lc-messages-dir="+tree+"/usr/share/mysql",
 				"--character-sets-dir="+tree+"/usr/share/mysql/charsets", "--secure-file-priv=", "--mysqlx=OFF"), "mysql",
 		}, nil
+	case "mysql80":
+		tree := os.Getenv("DYNO_TEST_MYSQL80")
+		if tree == "" {
+			return binary{}, fmt.Errorf("DYNO_TEST_MYSQL80 names no MySQL 8.0: build/mysql80 fetches it")
+		}
+		argv := []string{tree + "/bin/mysqld"}
+		if _, err := os.Stat(tree + "/libs"); err == nil {
+			argv = []string{"/usr/bin/env", "LD_LIBRARY_PATH=" + tree + "/libs", argv[0]}
+		}
+		return binary{flavor, argv, append(opts, "--basedir="+tree, "--secure-file-priv=", "--mysqlx=OFF"), flavor}, nil
 	}
 	return binary{}, fmt.Errorf("unknown flavor %q", flavor)
 }

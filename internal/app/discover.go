@@ -424,7 +424,7 @@ func (a *App) tryOut(ctx context.Context, s spot, inventory []ledger.Target, m *
 			if err == nil {
 				f.learn(t)
 				if f.Reason, f.Fix = tooMighty(ctx, t); f.Reason != "" {
-					f.Create = AccountSQL(f.Flavor, x.Network == "unix", a.systemUser())
+					f.Create = AccountSQL(f.Flavor, false, "")
 				}
 				t.Close()
 				break

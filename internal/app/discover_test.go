@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"dyno/internal/snapshot"
 	"dyno/internal/store/ledger"
 	"dyno/internal/target"
 	"dyno/test/servers"
@@ -86,6 +87,46 @@ func TestDiscoverByDefaultsFile(t *testing.T) {
 	}
 	if d := discover(t, a, s.Socket); len(d.Found) != 1 || d.Found[0].Target != f.Name || d.Found[0].Login != LoginUntried {
 		t.Errorf("found again: %+v", d.Found)
+	}
+}
+
+// TestDiscoverSaysThatItIsRoot has the only login be one that may do everything: it is taken, with a warning, and gets no plans.
+func TestDiscoverSaysThatItIsRoot(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
+	a := alone(t)
+	clientFile(t, "[client]\nuser=root\nsocket="+s.Socket+"\n")
+	d := discover(t, a, s.Socket)
+	if len(d.Found) != 1 {
+		t.Fatalf("found %+v, notes %q", d.Found, d.Notes)
+	}
+	f := d.Found[0]
+	if f.Login != LoginOK || !strings.Contains(f.Reason, "root@localhost") || f.Fix == "" || !slices.Equal(f.Create, AccountSQL("mariadb", false, "")) {
+		t.Errorf("found %+v", f)
+	}
+	if _, err := a.Adopt(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	c, err := a.Inspect(t.Context(), ledger.Target{Name: f.Name})
+	if err != nil || !slices.ContainsFunc(c.Sources, func(s snapshot.Source) bool { return s.Name == "plans" && s.State == snapshot.Denied && s.Fix != "" }) {
+		t.Errorf("as a target: %+v, %v", c, err)
+	}
+	f2 := func(l Login, want string) {
+		t.Helper()
+		if p, err := a.ExplainText(t.Context(), f.Name, l, "SELECT id FROM t", "d"); err != nil || !strings.Contains(p, want) {
+			t.Errorf("plan: %q, %v", p, err)
+		}
+	}
+	f2(Login{}, "not asked: this account may execute stored routines")
+	f2(Login{ExplainSchemas: []string{"other"}}, "not asked")
+	f2(Login{ExplainSchemas: []string{"other", "d"}}, "\tt\t")
+	s.Exec(t, append(AccountSQL("mariadb", false, ""), "GRANT SELECT ON d.* TO dyno@localhost")...)
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: "unix://" + s.Socket + "?user=dyno", PasswordEnv: "OWN"}, false); err != nil {
+		t.Fatal(err)
+	}
+	a.Environ = func(name string) string { return map[string]string{"OWN": "choose a password"}[name] }
+	if p, err := a.ExplainText(t.Context(), "shop", Login{}, "SELECT id FROM t", "d"); err != nil || !strings.Contains(p, "\tt\t") {
+		t.Errorf("with an account of its own: %q, %v", p, err)
 	}
 }
 

@@ -67,12 +67,16 @@ func texts(ctx context.Context, conn *sql.Conn, q string) (list []string, err er
 
 // executes reads the lines of SHOW GRANTS for one schema.
 func executes(lines []string, schema string) (why string) {
+	where := "schema " + schema
+	if schema == "" {
+		where = "any schema"
+	}
 	everywhere, revoked := false, false
 	for _, line := range lines {
 		g, ok := readGrant(line)
 		switch {
 		case !ok:
-			return "a line of SHOW GRANTS is not understood, so this account may be able to execute stored routines in schema " + schema
+			return "a line of SHOW GRANTS is not understood, so this account may be able to execute stored routines in " + where
 		case g.has("SUPER"):
 			return "this account has SUPER or all privileges"
 		case !g.has("EXECUTE") && !g.has("ALL PRIVILEGES") && !g.has("ALL"):
@@ -81,7 +85,7 @@ func executes(lines []string, schema string) (why string) {
 		case g.schema == "*":
 			everywhere = true
 		case strings.EqualFold(g.schema, schema) || g.kind == "" && like(strings.ToLower(g.schema), strings.ToLower(schema)):
-			return "this account may execute stored routines in schema " + schema
+			return "this account may execute stored routines in " + where
 		}
 	}
 	if everywhere && !revoked {

@@ -17,6 +17,8 @@ func TestFirstMinutes(t *testing.T) {
 	p.waitUp(t, name)
 	if log := p.Log(); !strings.Contains(log, "watches it as "+name) {
 		t.Errorf("it does not say what it does:\n%s", log)
+	} else if !strings.Contains(log, "WARNING: Dyno is logged in as root@localhost") {
+		t.Errorf("it does not say that it is root:\n%s", log)
 	}
 	b := tab(t, p.URL)
 	visit(b, "/server")

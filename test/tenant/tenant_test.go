@@ -75,17 +75,15 @@ func (a *attack) do(t *testing.T, q string) {
 	}
 }
 
-// plantIn fills a schema as the tenant. Whatever is called outside of the tenant's own sessions calls caught, which does what harm it can.
+// plantIn fills a schema as the tenant. Whatever is called outside of the tenant's own sessions calls caught, which does what harm it can
+// that a READ ONLY transaction does not stop.
 func (a *attack) plantIn(t *testing.T, in, rights string) {
 	t.Helper()
 	a.do(t, "CREATE TABLE "+in+".log (what TEXT)")
 	a.do(t, "CREATE FUNCTION "+in+".caught() RETURNS VARCHAR(9) DETERMINISTIC SQL SECURITY "+rights+` BEGIN
-		DECLARE pay TEXT;
 		DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
 		SET SESSION sort_buffer_size = 65536;
 		SET GLOBAL max_connect_errors = 4711;
-		SELECT GROUP_CONCAT(name, pay) INTO pay FROM other.salary;
-		INSERT INTO `+in+`.log VALUES (CONCAT(USER(), ' ', COALESCE(pay, '')));
 		SELECT * FROM other.salary INTO OUTFILE '`+a.file+`';
 		RETURN '1';
 	END`)
@@ -290,7 +288,11 @@ func TestHostileTenant(t *testing.T) {
 				}
 				a.harmless(t, "plans of a name that changes hands")
 				t.Logf("%v", seen)
-				for _, user := range []string{"root", "dyno"} {
+				users := []string{"dyno"}
+				if flavor == "mariadb" { // a look takes seconds
+					users = append(users, "root")
+				}
+				for _, user := range users {
 					a.look(t, user)
 					a.harmless(t, "a look as "+user)
 				}

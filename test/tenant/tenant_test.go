@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,7 +18,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"dyno/internal/capture"
-	"dyno/internal/snapshot"
+	"dyno/internal/explain"
 	"dyno/internal/sqlshape"
 	"dyno/internal/target"
 	"dyno/test/servers"
@@ -325,11 +326,13 @@ func TestHostileTenant(t *testing.T) {
 	}
 }
 
-// look takes a snapshot as a diagnosis does while the tenant's statements run.
+// look takes a snapshot as a diagnosis does while the tenant's statements run, until one has them.
 func (a *attack) look(t *testing.T, user string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var g sync.WaitGroup
+	defer g.Wait()
+	defer cancel()
 	for _, q := range []string{
 		"SELECT COUNT(*) FROM big a JOIN big b WHERE a.n < b.n AND a.id > insert_func('a', 'b')",
 		"SELECT COUNT(*) FROM big a JOIN big b WHERE a.n < b.n AND a.id > now ('a', 'b')",
@@ -350,22 +353,20 @@ func (a *attack) look(t *testing.T, user string) {
 			})
 		}
 	}
-	snap, err := capture.Take(ctx, a.open(t, user, ""), capture.Options{Window: capture.MinWindow})
-	cancel()
-	g.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
-	refused := 0
-	for _, p := range snap.Plans {
-		if strings.HasPrefix(p.Error, "not asked: ") {
-			refused++
+	x := a.open(t, user, "")
+	var plans []explain.Plan
+	for range 10 { // a busy machine may leave no time for the statements, or for the questions
+		snap, err := capture.Take(ctx, x, capture.Options{Window: capture.MinWindow})
+		if err != nil {
+			t.Logf("a look as %s: %v", user, err)
+			continue
+		}
+		plans = snap.Plans
+		if slices.ContainsFunc(plans, func(p explain.Plan) bool {
+			return strings.HasPrefix(p.Error, "not asked: it calls ") || strings.HasPrefix(p.Error, "not asked: explain statement: it calls ")
+		}) {
+			return
 		}
 	}
-	if refused == 0 {
-		t.Errorf("as %s no plan was refused: %+v; classes %d", user, snap.Plans, len(snap.Classes))
-	}
-	if src := snap.Source("row_samples"); src.State == snapshot.OK && src.Reads == 0 && src.Reason == "" {
-		t.Logf("as %s no rows were read: %+v", user, src)
-	}
+	t.Errorf("as %s no plan was refused: %+v", user, plans)
 }

@@ -25,8 +25,8 @@ type Inventory struct {
 // Tables are read in chunks, so that no statement is long and what was read when the time is up counts. After each chunk the server
 // rests as long as it worked.
 const (
-	firstChunk = 25
-	chunkTime  = 100 * time.Millisecond // what a chunk should take: the next one is made larger or smaller to match
+	firstChunk = 100
+	chunkTime  = 250 * time.Millisecond // what a chunk should take, of six statements: the next one is made larger or smaller to match
 	// largestChunk bounds a chunk of servers that look through the folder of a schema: for each file they compare all names asked for.
 	largestChunk, largestDictionaryChunk = 200, 1000
 )
@@ -42,7 +42,7 @@ const (
 // connection, because what it opened is counted by the server's session, and should have a time limit of its own, for what the server does
 // goes on when this program stops waiting. An error means that nothing was read.
 func All(ctx context.Context, q Querier, c *Cache, limit int, most time.Duration, skip []schema.Ref) (Inventory, error) {
-	ctx, cancel := context.WithTimeout(ctx, 4*most) // a server's own limit comes first
+	ctx, cancel := context.WithTimeout(ctx, 6*most) // a server's own limit comes first
 	defer cancel()
 	if c == nil {
 		c = &Cache{}
@@ -55,24 +55,24 @@ func All(ctx context.Context, q Querier, c *Cache, limit int, most time.Duration
 	if r.has, err = columnsOf(ctx, q, "COLUMNS", "STATISTICS"); err != nil {
 		return Inventory{}, fmt.Errorf("read tables: %w", err)
 	}
-	listed, err := r.list(ctx, c.of != "")
-	if err != nil {
-		return Inventory{}, fmt.Errorf("list tables: %w", err)
+	listCtx, stop := context.WithTimeout(ctx, 3*most)
+	listed, short := r.list(listCtx, c.of != "")
+	stop()
+	if short != nil && len(listed) == 0 {
+		return Inventory{}, fmt.Errorf("list tables: %w", short)
 	}
-	maps.DeleteFunc(c.tables, func(ref schema.Ref, _ kept) bool { _, there := listed[ref]; return !there })
+	if short == nil {
+		maps.DeleteFunc(c.tables, func(ref schema.Ref, _ kept) bool { _, there := listed[ref]; return !there })
+	}
 	for _, ref := range skip {
 		delete(listed, ref)
 	}
 	refs := ranked(listed)
-	views := 0
 	refs = slices.DeleteFunc(refs, func(ref schema.Ref) bool {
-		if k := c.tables[ref]; k.table.View && !k.changed(listed[ref]) && !k.old(r.now) {
-			views++
-			return true
-		}
-		return false
+		k := c.tables[ref]
+		return k.table.View && !k.changed(listed[ref]) && !k.old(r.now)
 	})
-	asked := refs[:min(limit, len(refs))]
+	asked := refs[:min(max(0, limit), len(refs))]
 	unread, why, err := r.read(ctx, c, listed, asked, most)
 	inv := Inventory{Left: known.Of(len(refs) - len(asked) + unread), Read: r.done}
 	switch {
@@ -80,6 +80,9 @@ func All(ctx context.Context, q Querier, c *Cache, limit int, most time.Duration
 		inv.Why = fmt.Sprintf("%d of %d tables were read in detail: %s", len(asked)-unread, len(refs), why)
 	case len(refs) > limit:
 		inv.Why = fmt.Sprintf("%d of %d tables, the largest: no more are looked at", limit, len(refs))
+	}
+	if short != nil {
+		inv.Left, inv.Why = known.None[int](), strings.TrimPrefix(inv.Why+"; the server did not list all tables: "+short.Error(), "; ")
 	}
 	for _, ref := range asked {
 		if k, ok := c.tables[ref]; ok && !k.table.View && (!k.read.Before(r.now) || !k.changed(listed[ref])) {
@@ -159,7 +162,7 @@ func (r *reader) read(ctx context.Context, c *Cache, listed map[schema.Ref]entry
 		case took < chunkTime/2:
 			size = min(2*size, largest)
 		case took > 2*chunkTime:
-			size = max(size/2, firstChunk/4)
+			size = max(size/2, firstChunk/2) // smaller ones would not be quicker where a folder is looked through for each
 		}
 		if err := room.look(ctx, r.q); err != nil {
 			return 0, "", err

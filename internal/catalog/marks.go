@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/fnv"
 	"strings"
+	"time"
 
 	"dyno/internal/schema"
 )
@@ -14,36 +15,19 @@ type entry struct {
 	pages uint64 // of InnoDB, by its persistent statistics; 0 where they may not be read
 }
 
-// list reads which tables and views of users there are, with marks when somebody will compare them.
+// list reads which tables and views of users there are, with marks when somebody will compare them. With an error the list is not complete.
 func (r *reader) list(ctx context.Context, marks bool) (map[schema.Ref]entry, error) {
 	listed := map[schema.Ref]entry{}
-	const from = " FROM information_schema.TABLES WHERE TABLE_SCHEMA " + ofUsers
 	var err error
-	switch {
-	case !r.dictionary():
-		err = each(ctx, r.q, "SELECT TABLE_SCHEMA, TABLE_NAME"+from, nil, func(x row) {
+	if r.dictionary() {
+		err = r.described(ctx, listed)
+	} else {
+		err = each(ctx, r.q, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA "+ofUsers, nil, func(x row) {
 			listed[schema.Ref{Schema: x.text(0), Table: x.text(1)}] = entry{}
 		})
 		if err == nil && marks {
 			r.innodb(ctx, listed)
 		}
-	case !marks:
-		err = each(ctx, r.q, "SELECT TABLE_SCHEMA, TABLE_NAME"+from+" AND TABLE_TYPE = 'BASE TABLE'", nil, func(x row) {
-			listed[schema.Ref{Schema: x.text(0), Table: x.text(1)}] = entry{}
-		})
-	default:
-		// Any change of a table gives it a new time, in whole seconds: one of this second may be followed by another.
-		err = each(ctx, r.q, "SELECT TABLE_SCHEMA, TABLE_NAME, CREATE_TIME < NOW() - INTERVAL 1 SECOND, CREATE_TIME, ENGINE, ROW_FORMAT,"+
-			" TABLE_COLLATION, CREATE_OPTIONS"+from+" AND TABLE_TYPE = 'BASE TABLE'", nil, func(x row) {
-			var e entry
-			if x.text(2) == "1" {
-				e.mark = hash(x[3:])
-			}
-			listed[schema.Ref{Schema: x.text(0), Table: x.text(1)}] = e
-		})
-	}
-	if err != nil {
-		return nil, err
 	}
 	_ = each(ctx, r.q, "SELECT database_name, table_name, clustered_index_size + sum_of_other_index_sizes FROM mysql.innodb_table_stats", nil, func(x row) {
 		name, _, _ := strings.Cut(x.text(1), "#P#") // "t#P#p0" and "t#p#p0" are partitions
@@ -54,7 +38,43 @@ func (r *reader) list(ctx context.Context, marks bool) (map[schema.Ref]entry, er
 			listed[ref] = e
 		}
 	}) // without the privilege, or on a very old server, any order is as good
-	return listed, nil
+	return listed, err
+}
+
+// described lists the tables of a server with a dictionary. It asks for as many schemas at once as are quickly answered: a condition that
+// is not on the schema alone would make the server look at all tables.
+func (r *reader) described(ctx context.Context, listed map[schema.Ref]entry) error {
+	var schemas []string
+	err := each(ctx, r.q, "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME "+ofUsers, nil, func(x row) {
+		schemas = append(schemas, x.text(0))
+	})
+	for n := 1; err == nil && len(schemas) > 0; {
+		n = min(n, len(schemas))
+		args := make([]any, n)
+		for i, s := range schemas[:n] {
+			args[i] = s
+		}
+		began := time.Now()
+		// Any change of a table gives it a new time, in whole seconds: one of this second may be followed by another.
+		err = each(ctx, r.q, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, CREATE_TIME < NOW() - INTERVAL 1 SECOND, CREATE_TIME, ENGINE, ROW_FORMAT,"+
+			" TABLE_COLLATION, CREATE_OPTIONS FROM information_schema.TABLES WHERE TABLE_SCHEMA IN (?"+strings.Repeat(",?", n-1)+")", args, func(x row) {
+			var e entry
+			if x.text(3) == "1" {
+				e.mark = hash(x[4:])
+			}
+			if x.text(2) == "BASE TABLE" {
+				listed[schema.Ref{Schema: x.text(0), Table: x.text(1)}] = e
+			}
+		})
+		schemas = schemas[n:]
+		switch took := time.Since(began); {
+		case took < chunkTime/4:
+			n = min(2*n, largestChunk)
+		case took > chunkTime:
+			n = max(1, n/2)
+		}
+	}
+	return err
 }
 
 // innodb reads marks from InnoDB's own dictionary: a table that was rebuilt or made anew has another number, an index that was added too.

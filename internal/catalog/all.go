@@ -57,7 +57,11 @@ func All(ctx context.Context, q Querier, c *Cache, limit int, most time.Duration
 	}
 	listCtx, stop := context.WithTimeout(ctx, 3*most)
 	listed, short := r.list(listCtx, c.of != "")
+	late := listCtx.Err()
 	stop()
+	if late != nil { // which has cost the connection
+		return Inventory{}, fmt.Errorf("list tables: %w", late)
+	}
 	if short != nil && len(listed) == 0 {
 		return Inventory{}, fmt.Errorf("list tables: %w", short)
 	}
@@ -90,7 +94,7 @@ func All(ctx context.Context, q Querier, c *Cache, limit int, most time.Duration
 		}
 	}
 	if err != nil && len(inv.Tables) == 0 {
-		return Inventory{}, fmt.Errorf("read tables: %w", err)
+		return Inventory{}, fmt.Errorf("read tables: %w", cmp.Or(ctx.Err(), err))
 	}
 	return inv, nil
 }

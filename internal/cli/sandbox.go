@@ -229,9 +229,9 @@ func (e *env) sandboxInstall(yard yardFunc) *cobra.Command {
 	c := &cobra.Command{
 		Use: "install SERVER | --list", Short: "fetch a server build and unpack it beside the system",
 		Long: `Fetches a server build, verifies it and unpacks it into Dyno's folder. Nothing is installed into the system, no service is
-started, no privilege is needed. SERVER is a flavor with or without a version: mysql, mysql@8.0, mariadb@11.4, postgres@17. --list
-tells all that there are for this machine: MySQL 5.5 to 9, MariaDB 10.1 to 11.8, PostgreSQL 15 to 18 (whose sandboxes come later).
-They come from Debian's mirror, Maven Central and npm's registry, as apt, Maven and npm reach them here.`,
+started, no privilege is needed. SERVER is a flavor with or without a version: mysql, mysql@8.0, mariadb@11.4. --list
+shows all that there are for this machine: MySQL 5.5 to 9, MariaDB 10.1 to 11.8. They come
+from Debian's mirror and Maven Central, as apt and Maven reach them here.`,
 		Args: args(0, 1),
 	}
 	c.Flags().BoolVar(&offers, "list", false, "list what can be installed, with its source, licence and sizes")

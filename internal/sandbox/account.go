@@ -16,27 +16,71 @@ type account struct {
 	uid, gid int
 }
 
-// accounts are whom root hands a server to, the first one that exists. nobody is the poor choice: other programs run as nobody too.
-var accounts = []string{"mysql", "nobody"}
+const (
+	// accountName is the account that root hands servers to, and no other program: who runs as mysql or nobody must not be able to
+	// reach a sandbox, nor a sandbox the server of production.
+	accountName = "dyno"
 
-// serverAccount returns the account that servers started by us run as.
+	// accountID is the user and the group in its place where there is no such account. A process needs no entry in /etc/passwd. Debian
+	// (policy 9.2.2) and systemd (UIDS-GIDS) give this number to nobody, and it is small enough to exist in a container.
+	accountID = 65521
+)
+
+// serverAccount returns the account that servers and programs started by us run as.
 func serverAccount() (account, error) {
 	if os.Geteuid() != 0 {
 		return account{}, nil
 	}
-	for _, name := range accounts {
-		u, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
+	if u, err := user.Lookup(accountName); err == nil {
 		uid, err1 := strconv.Atoi(u.Uid)
 		gid, err2 := strconv.Atoi(u.Gid)
 		if err1 == nil && err2 == nil && uid != 0 {
-			return account{name, uid, gid}, nil
+			return account{accountName, uid, gid}, nil
 		}
 	}
-	return account{}, hint(fmt.Errorf("%w: a server does not run as root, and there is no account mysql or nobody", ErrAccount),
-		"make one: useradd --system --shell /usr/sbin/nologin mysql")
+	number := strconv.Itoa(accountID)
+	if u, err := user.LookupId(number); err == nil {
+		return account{}, hint(fmt.Errorf("%w: there is no account %s, and user %s is %s", ErrAccount, accountName, number, u.Username),
+			"make one: useradd --system --shell /usr/sbin/nologin "+accountName)
+	}
+	return account{number, accountID, accountID}, nil
+}
+
+// ownerOf returns the account that the data directory of a sandbox belongs to.
+func ownerOf(data string) (account, error) {
+	fi, err := os.Lstat(data)
+	if err != nil {
+		return account{}, err
+	}
+	a, err := serverAccount()
+	if err != nil {
+		return a, err
+	}
+	switch uid := ownerID(fi); {
+	case uid == a.id():
+		return a, nil
+	case a.name != "" && uid == accountID: // made before there was an account
+		return account{strconv.Itoa(accountID), accountID, accountID}, nil
+	default:
+		return account{}, hint(fmt.Errorf("%w: %s belongs to user %d, and servers run as user %d", ErrAccount, data, uid, a.id()),
+			"start the sandbox as the user who made it, or remove it with `dyno sandbox rm` and make it again")
+	}
+}
+
+// ownerID returns the user that a file belongs to, -1 when it is not known.
+func ownerID(fi fs.FileInfo) int {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return -1
+}
+
+// id returns the account's user.
+func (a account) id() int {
+	if a.name == "" {
+		return os.Geteuid()
+	}
+	return a.uid
 }
 
 // give hands a file or directory to the account.
@@ -75,7 +119,7 @@ func (a account) canReach(path, remedy string) error {
 			return err
 		}
 		if !a.mayExecute(fi) {
-			return hint(fmt.Errorf("%w: %s may not enter %s (mode %04o)", ErrAccount, a.name, dirs[i], fi.Mode().Perm()),
+			return hint(fmt.Errorf("%w: user %s may not enter %s (mode %04o)", ErrAccount, a.name, dirs[i], fi.Mode().Perm()),
 				remedy+", or let others in: chmod o+x "+dirs[i])
 		}
 	}

@@ -154,7 +154,7 @@ func aptError(err error, stderr string) error {
 		}
 	}
 	if len(lines) == 0 {
-		return fmt.Errorf("%w: apt-get: %w: %s", ErrFetch, err, firstLine([]byte(stderr)))
+		return fmt.Errorf("%w: apt-get: %w: %s", ErrFetch, err, firstLine(stderr))
 	}
 	return fmt.Errorf("%w: %s", ErrFetch, strings.Join(lines, "; "))
 }
@@ -215,7 +215,7 @@ func (a apt) unpack(ctx context.Context, debs []deb, tree string, step func(deb)
 			return ctx.Err()
 		}
 		if err != nil {
-			return fmt.Errorf("unpack %s: %w: %s", d.name, err, firstLine(out))
+			return fmt.Errorf("unpack %s: %w: %s", d.name, err, firstLine(string(out)))
 		}
 		step(d)
 	}

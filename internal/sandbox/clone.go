@@ -14,10 +14,10 @@ import (
 )
 
 // cloneTree copies a directory of directories and regular files for an account: sharing blocks where the file system can, else
-// copying what is not a hole. Files become durable when the server that uses them makes them so: a sandbox that is not complete
+// copying what is not a hole. The copy is ours, and closed to others, until it is whole. Files become durable when the server that uses them makes them so: a sandbox that is not complete
 // is thrown away anyway. step is told the bytes of each file when it is done.
 func cloneTree(ctx context.Context, from, to string, a account, step func(bytes int64)) error {
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -34,8 +34,13 @@ func cloneTree(ctx context.Context, from, to string, a account, step func(bytes 
 			return err
 		}
 		switch {
+		case rel == ".":
+			if err := os.Mkdir(to, 0o700); err != nil && !errors.Is(err, fs.ErrExist) { // a file system may be mounted there
+				return err
+			}
+			return os.Chmod(to, 0o700)
 		case d.IsDir():
-			if err := os.Mkdir(dest, fi.Mode().Perm()); err != nil && (rel != "." || !errors.Is(err, fs.ErrExist)) { // a file system may be mounted there
+			if err := os.Mkdir(dest, fi.Mode().Perm()); err != nil {
 				return err
 			}
 		case d.Type().IsRegular():
@@ -48,6 +53,10 @@ func cloneTree(ctx context.Context, from, to string, a account, step func(bytes 
 		}
 		return a.give(dest)
 	})
+	if err != nil {
+		return err
+	}
+	return a.give(to)
 }
 
 func cloneFile(from, to string, fi fs.FileInfo) (err error) {

@@ -139,7 +139,12 @@ func (y *Yard) PruneData(ctx context.Context, keep int64) ([]DataSet, error) {
 // treeOnDisk returns what a directory takes on disk, as far as it can be read.
 func treeOnDisk(dir string) int64 {
 	var n int64
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return 0
+	}
+	defer root.Close()
+	_ = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil //nolint:nilerr // what cannot be read is not counted
 		}

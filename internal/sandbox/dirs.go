@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // makeDir makes a directory that all may enter, whatever the umask says: the server's account must pass. What is not for all lies
@@ -44,16 +43,12 @@ func makePrivate(path string, a account) error {
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	uid := os.Geteuid()
-	if a.name != "" {
-		uid = a.uid
-	}
 	fi, err := os.Lstat(path)
 	if err != nil {
 		return err
 	}
-	if st, ok := fi.Sys().(*syscall.Stat_t); !fi.IsDir() || !ok || int(st.Uid) != uid || fi.Mode().Perm() != 0o700 {
-		return fmt.Errorf("%w: %s is there and is not a private directory of user %d", ErrAccount, path, uid)
+	if !fi.IsDir() || ownerID(fi) != a.id() || fi.Mode().Perm() != 0o700 {
+		return fmt.Errorf("%w: %s is there and is not a private directory of user %d", ErrAccount, path, a.id())
 	}
 	return nil
 }

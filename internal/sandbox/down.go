@@ -70,6 +70,39 @@ func (y *Yard) Remove(ctx context.Context, name string) error {
 	return wrap(op, name, erase(ctx, y.dir(name), r))
 }
 
+// RemoveOrphans removes the sandboxes whose names begin with a prefix and whose makers, see Config.Owner, are gone, however far these had
+// come. A maker is known by its process, when that began and the boot of the machine: one that lives keeps its sandbox.
+func (y *Yard) RemoveOrphans(ctx context.Context, prefix string) error {
+	const op = "remove orphan"
+	entries, err := os.ReadDir(y.sandboxes())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return wrap(op, "", err)
+	}
+	isOrphan := func(dir string) (record, bool) {
+		r, ok, err := load(dir)
+		return r, err == nil && ok && r.Owner.PID != 0 && !r.Owner.Alive()
+	}
+	var errs []error
+	for _, e := range entries {
+		dir := y.dir(e.Name())
+		if _, is := isOrphan(dir); !is || !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		release, _, err := y.acquire(ctx, e.Name(), false)
+		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrBusy) { // another one removes it
+			continue
+		}
+		if err == nil {
+			if r, is := isOrphan(dir); is {
+				err = erase(ctx, dir, r)
+			}
+			release()
+		}
+		errs = append(errs, wrap(op, e.Name(), err))
+	}
+	return inline(errs)
+}
+
 // erase ends a sandbox's process and removes its files. The caller holds its lock.
 func erase(ctx context.Context, dir string, r record) error {
 	if err := empty(ctx, dir, r); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
@@ -92,5 +93,68 @@ func TestEndCancelled(t *testing.T) {
 	defer cancel()
 	if err := end(ctx, id, time.Hour); !errors.Is(err, context.DeadlineExceeded) || !id.Alive() {
 		t.Fatal(err)
+	}
+}
+
+// What was made for a program that was killed goes, however far it had come, and nothing else does.
+func TestRemoveOrphans(t *testing.T) {
+	ctx := t.Context()
+	y := yard(t)
+	up(t, y, Config{Name: "try-mine", Server: "mariadb"}) // of a user who likes the name
+	start := func(name, step string) *exec.Cmd {
+		t.Helper()
+		h, out := helper(t, helperJob{Home: y.Home, Config: Config{Name: name, Server: "mariadb", Owner: true}, Steps: true}, 0)
+		line(t, out, step)
+		return h
+	}
+	living := start("try-living", "up: ")
+	for _, h := range []*exec.Cmd{
+		start("try-dead", "up: "), start("other-dead", "up: "), start("try-begun", "step: waiting for the server's answer"), start("try-copied", "step: copying"),
+	} {
+		if err := h.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		h.Wait()
+	}
+	r, _, err := load(y.dir("try-dead"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := end(ctx, r.Process, 0); err != nil { // as after a crash of the machine, the server is gone too
+		t.Fatal(err)
+	}
+	f := func(want ...string) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) { // the dead one's lock may outlive it for a moment
+			if err := y.RemoveOrphans(ctx, "try-"); err != nil {
+				t.Fatal(err)
+			}
+			all, err := y.List(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, s := range all {
+				names = append(names, s.Name)
+			}
+			if slices.Equal(names, want) {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("left are %q, want %q", names, want)
+			}
+		}
+	}
+	f("other-dead", "try-living", "try-mine")
+	value(t, open(t, find(t, y, "try-living")), "SELECT 1")
+	if err := living.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	living.Wait()
+	f("other-dead", "try-mine")
+	for _, name := range []string{"try-dead", "try-living", "try-begun", "try-copied"} {
+		if ps := processesWith(t, y.dir(name)+"/"); len(ps) > 0 {
+			t.Errorf("%s: left running: %q", name, ps)
+		}
 	}
 }

@@ -148,19 +148,27 @@ func copyFile(t *testing.T, from, to string, mode os.FileMode) {
 	}
 }
 
+// openDir returns a directory that the servers' account may enter, unlike t.TempDir. It goes with the test.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "dyno-yard-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // yard returns a yard of the test's own, emptied at its end.
 func yard(t *testing.T) *Yard {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs a real server")
 	}
-	top, err := os.MkdirTemp("", "dyno-yard-") // the server's account may not enter t.TempDir
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(top, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	top := openDir(t)
 	y, err := Open(filepath.Join(top, "home"))
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +190,6 @@ func yard(t *testing.T) *Yard {
 				break
 			}
 		}
-		os.RemoveAll(top)
 	})
 	return y
 }

@@ -17,9 +17,8 @@ import (
 
 // Install puts a server build beside the system's own. It takes the newest that spec means from where Offers tells: Debian's
 // packages with all their libraries through a private apt, which checks their signatures and hashes; archives from Maven Central
-// whose hashes this program knows; packages from npm's registry, whose hashes the registry tells. Registries are reached as their
-// own clients would, with their mirrors and logins (see docs/servers.md). It unpacks the build into the yard and asks it for its
-// version; only then it is there, whole. The system's packages and services are left as they are, and no privilege is needed. A
+// whose hashes this program knows. Registries are reached as their own clients would, with their mirrors and logins (see
+// docs/servers.md). It unpacks the build into the yard and asks it for its version; only then it is there, whole. The system's packages and services are left as they are, and no privilege is needed. A
 // build of the yard that fits spec already is returned as it is.
 //
 // With an error, and when ctx ends, no build is left behind. An archive fetched in part stays below the yard's servers, and the next
@@ -33,7 +32,7 @@ func (y *Yard) Install(ctx context.Context, spec string, sink progress.Sink) (Se
 func (y *Yard) install(ctx context.Context, spec string, sink progress.Sink) (Server, error) {
 	flavor, version, ok := parseSpec(spec)
 	if !ok {
-		return Server{}, hint(fmt.Errorf("%w: not a flavor", ErrNoServer), "name a flavor with or without a version: mysql, mysql@8.0, mariadb@10.11, postgres@17")
+		return Server{}, hint(fmt.Errorf("%w: not a flavor", ErrNoServer), "name a flavor with or without a version: mysql, mysql@8.0, mariadb@10.11")
 	}
 	if err := makeDirs(y.servers()); err != nil {
 		return Server{}, err
@@ -49,6 +48,13 @@ func (y *Yard) install(ctx context.Context, spec string, sink progress.Sink) (Se
 	defer unlock()
 	if s, ok, err := y.has(ctx, flavor, version); err != nil || ok {
 		return s, err
+	}
+	a, err := serverAccount()
+	if err != nil {
+		return Server{}, err
+	}
+	if err := a.canReach(y.servers(), "set DYNO_HOME to a directory elsewhere"); err != nil { // before minutes of fetching
+		return Server{}, err
 	}
 	var other []string
 	for _, o := range y.offers() {
@@ -110,6 +116,9 @@ func (y *Yard) take(ctx context.Context, o offer, version string, sink progress.
 	if err != nil || other != "" {
 		return s, other, err
 	}
+	if err := letIn(tree); err != nil {
+		return s, "", err
+	}
 	s, err = resolvePath(ctx, tree)
 	if err != nil {
 		return s, "", fmt.Errorf("what was unpacked does not run: %w", err)
@@ -148,18 +157,18 @@ func sweep(staging string, keepDownloads bool) error {
 	return inline(errs)
 }
 
-// settle lets the servers' account enter a tree whatever the umask was, and makes the tree durable: after a power cut a build is
-// whole or not there.
-func settle(tree string) error {
-	err := filepath.WalkDir(tree, func(path string, d fs.DirEntry, err error) error {
+// letIn lets the servers' account enter a tree whatever the umask was.
+func letIn(tree string) error {
+	return filepath.WalkDir(tree, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
 		return os.Chmod(path, 0o755)
 	})
-	if err != nil {
-		return err
-	}
+}
+
+// settle makes a tree durable: after a power cut a build is whole or not there.
+func settle(tree string) error {
 	d, err := os.Open(tree)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"hash"
@@ -34,20 +33,10 @@ const (
 	fetchLimit = 4 << 30          // of a file whose size nobody tells
 )
 
-// newClient returns a client that takes its proxy from the environment. roots are certificates to trust beside the system's, as PEM.
-func newClient(roots []byte) *http.Client {
+// newClient returns a client that takes its proxy from the environment.
+func newClient() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ResponseHeaderTimeout = fetchStall
-	if len(roots) > 0 {
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
-		if pool.AppendCertsFromPEM(roots) {
-			t.TLSClientConfig = t.TLSClientConfig.Clone()
-			t.TLSClientConfig.RootCAs = pool
-		}
-	}
 	return &http.Client{Transport: t, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		switch {
 		case len(via) >= 10:
@@ -229,7 +218,7 @@ func statusError(address string, resp *http.Response) error {
 	err := fmt.Errorf("%w: %s: %s", ErrFetch, plain(address), resp.Status)
 	switch c := resp.StatusCode; {
 	case c == http.StatusUnauthorized || c == http.StatusForbidden || c == http.StatusProxyAuthRequired:
-		return permanent{hint(err, "the registry or a proxy wants a login: put it where npm, Maven or curl would look for it (~/.npmrc, ~/.m2/settings.xml, HTTPS_PROXY)")}
+		return permanent{hint(err, "the registry or a proxy wants a login: put it where Maven or curl would look for it (~/.m2/settings.xml, HTTPS_PROXY)")}
 	case c == http.StatusTooManyRequests || c == http.StatusRequestTimeout || c >= 500:
 		return err
 	}

@@ -57,7 +57,7 @@ func TestFetch(t *testing.T) {
 	t.Run("whole", func(t *testing.T) {
 		g, path := serve(t, body), filepath.Join(t.TempDir(), "f")
 		var seen int64
-		if err := fetch(context.Background(), newClient(nil), g.remote(), path, func(done, total int64) {
+		if err := fetch(context.Background(), newClient(), g.remote(), path, func(done, total int64) {
 			if total != int64(len(body)) || done < seen {
 				t.Errorf("%d of %d after %d", done, total, seen)
 			}
@@ -80,7 +80,7 @@ func TestFetch(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := fetch(context.Background(), newClient(nil), g.remote(), path, none); err != nil {
+			if err := fetch(context.Background(), newClient(), g.remote(), path, none); err != nil {
 				t.Fatal(err)
 			}
 			if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, body) {
@@ -139,7 +139,7 @@ func TestFetch(t *testing.T) {
 			g.before = func(_ int, w http.ResponseWriter, r *http.Request) bool { answer(w, r); return true }
 			r := g.remote()
 			r.url = strings.Replace(r.url, "http://", "http://me:hush@", 1) + "?key=hush"
-			err := wrap("x", "", fetch(context.Background(), newClient(nil), r, path, none))
+			err := wrap("x", "", fetch(context.Background(), newClient(), r, path, none))
 			var e *Error
 			if !errors.Is(err, ErrFetch) || !errors.As(err, &e) || !strings.Contains(err.Error(), says) || !strings.Contains(e.Hint, hints) {
 				t.Fatalf("%v", err)
@@ -177,7 +177,7 @@ func TestFetch(t *testing.T) {
 			<-r.Context().Done()
 			return true
 		}
-		err := fetch(ctx, newClient(nil), g.remote(), path, func(done, _ int64) {
+		err := fetch(ctx, newClient(), g.remote(), path, func(done, _ int64) {
 			if done == int64(half) {
 				cancel()
 			}
@@ -203,7 +203,7 @@ func TestFetch(t *testing.T) {
 		}
 		r := g.remote()
 		r.header = http.Header{"Authorization": {"Bearer hush"}}
-		if err := fetch(context.Background(), newClient(nil), r, path, none); err != nil {
+		if err := fetch(context.Background(), newClient(), r, path, none); err != nil {
 			t.Fatal(err)
 		}
 		if sent != "Bearer hush" || leaked != "" {
@@ -214,7 +214,7 @@ func TestFetch(t *testing.T) {
 	t.Run("no server", func(t *testing.T) {
 		g, path := serve(t, body), filepath.Join(t.TempDir(), "f")
 		g.Close()
-		err := fetch(context.Background(), newClient(nil), g.remote(), path, none)
+		err := fetch(context.Background(), newClient(), g.remote(), path, none)
 		if h := (hinted{}); !errors.Is(err, ErrFetch) || !errors.As(err, &h) || !strings.Contains(h.hint, "HTTPS_PROXY") {
 			t.Errorf("%v", err)
 		}

@@ -8,7 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"dyno/internal/pattern"
 )
@@ -35,6 +34,9 @@ const ownLibraries = "libs"
 // is still a server: what is missing for it alone is no error.
 func (a aptSuite) addMissing(ctx context.Context, j job) error {
 	var lists *apt
+	if err := letIn(j.tree); err != nil {
+		return err
+	}
 	for _, name := range []string{"mariadbd", "mysqld", "mariadb", "mysql"} {
 		program := filepath.Join(j.tree, "bin", name)
 		if _, err := os.Stat(program); err != nil {
@@ -62,16 +64,11 @@ func (a aptSuite) addMissing(ctx context.Context, j job) error {
 
 // lacks returns a library without which a program does not start here, "" when there is none.
 func lacks(ctx context.Context, program string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	argv := append(Server{Path: program}.launcher(), "--no-defaults", "--version")
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = "/", environment("/") // ours may be gone
-	out, err := cmd.CombinedOutput()
+	out, err := Server{Path: program}.version(ctx)
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
-	if m := missingLibrary.FindStringSubmatch(string(out)); m != nil && err != nil {
+	if m := missingLibrary.FindStringSubmatch(out); m != nil && err != nil {
 		return m[1], nil
 	}
 	return "", nil // another fault shows when the build is asked for its version
@@ -105,7 +102,7 @@ func (a aptSuite) add(ctx context.Context, j job, private **apt, library string)
 		return err
 	}
 	if out, err := exec.CommandContext(ctx, "dpkg-deb", "--extract", file, unpacked).CombinedOutput(); err != nil {
-		return fmt.Errorf("unpack %s: %w: %s", path.Base(file), err, firstLine(out))
+		return fmt.Errorf("unpack %s: %w: %s", path.Base(file), err, firstLine(string(out)))
 	}
 	to := filepath.Join(j.tree, ownLibraries)
 	if err := makeDirs(to); err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestLacks(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "mysqld")
+	program := filepath.Join(openDir(t), "mysqld")
 	f := func(script, want string) {
 		t.Helper()
 		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
@@ -31,7 +31,7 @@ func TestLacks(t *testing.T) {
 func TestAddMissingUnknown(t *testing.T) {
 	f := func(program string, bad bool) {
 		t.Helper()
-		tree := t.TempDir()
+		tree := openDir(t)
 		if err := os.Mkdir(filepath.Join(tree, "bin"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestAddMissingUnknown(t *testing.T) {
 
 // A build with libraries of its own is started with them, from whatever it is started.
 func TestLauncherLibraries(t *testing.T) {
-	root := t.TempDir()
+	root := openDir(t)
 	if err := inline([]error{os.Mkdir(filepath.Join(root, "bin"), 0o755), os.Mkdir(filepath.Join(root, ownLibraries), 0o755)}); err != nil {
 		t.Fatal(err)
 	}

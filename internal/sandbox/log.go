@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,29 +16,52 @@ type logs struct {
 	from  []int64 // where this start begins in each
 }
 
+// consoleName is what the server writes before it has opened its log. The file is not in a directory of the server's.
+const consoleName = "console"
+
+// maxLog bounds how much of a log is read, from its end.
+const maxLog = 1 << 20
+
 // openLogs notes where the logs of a sandbox end before a start.
 func openLogs(dir string) logs {
-	l := logs{files: []string{filepath.Join(dir, "log", "error.log"), filepath.Join(dir, "log", "console")}}
+	l := logs{files: []string{filepath.Join(dir, "log", "error.log"), filepath.Join(dir, consoleName)}}
 	for _, f := range l.files {
-		var size int64
-		if fi, err := os.Stat(f); err == nil {
-			size = fi.Size()
-		}
+		_, size := readLog(f, math.MaxInt64)
 		l.from = append(l.from, size)
 	}
 	return l
 }
 
+// readLog returns what a log has from a byte on, and its size.
+func readLog(path string, from int64) (text string, size int64) {
+	root, err := openOwned(filepath.Dir(path))
+	if err != nil {
+		return "", 0
+	}
+	defer root.Close()
+	f, err := root.plain(filepath.Base(path), os.O_RDONLY)
+	if err != nil {
+		return "", 0
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil || from >= fi.Size() {
+		return "", fi.Size()
+	}
+	b, err := io.ReadAll(io.NewSectionReader(f, max(from, fi.Size()-maxLog), maxLog))
+	if err != nil {
+		return "", fi.Size()
+	}
+	return string(b), fi.Size()
+}
+
 // said returns what was written into a log since the start.
 func (l logs) said(i int) string {
-	b, err := os.ReadFile(l.files[i])
-	if err != nil {
-		return ""
+	text, size := readLog(l.files[i], l.from[i])
+	if size < l.from[i] { // somebody began it anew
+		text, _ = readLog(l.files[i], 0)
 	}
-	if int64(len(b)) < l.from[i] { // somebody began it anew
-		return string(b)
-	}
-	return string(b[l.from[i]:])
+	return text
 }
 
 // changed returns what the server said about settings that are not in force as they were asked for: it starts all the same.

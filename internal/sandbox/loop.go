@@ -102,7 +102,8 @@ func isExecutable(path string) bool {
 	return err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0
 }
 
-// makeImage makes the image that a record names and mounts its directories, which are empty then and the account's.
+// makeImage makes the image that a record names and mounts its directories, which are empty then: that of the data is ours until there
+// are any, the other one the account's.
 func makeImage(ctx context.Context, dir string, i image, a account, sink progress.Sink) error {
 	p := progress.Progress{Step: "making a filesystem " + i.Filesystem, Started: time.Now(), At: time.Now()}
 	sink.Report(p)
@@ -122,14 +123,9 @@ func makeImage(ctx context.Context, dir string, i image, a account, sink progres
 	if err := mountImage(ctx, dir, i); err != nil {
 		return err
 	}
-	for _, name := range onImage {
-		if err := a.give(filepath.Join(dir, name)); err != nil {
-			return err
-		}
-	}
 	p.At, p.End = time.Now(), true
 	sink.Report(p)
-	return nil
+	return a.give(filepath.Join(dir, "tmp"))
 }
 
 func mkfs(ctx context.Context, name, file string) error {

@@ -104,7 +104,7 @@ func (m mavenSource) get(ctx context.Context, j job) (other string, err error) {
 		step = fmt.Sprintf("downloading the rest of %s %s (%s) from %s", j.flavor, m.version, j.licence, hostOf(r.url))
 	}
 	report := meter(j.sink, progress.Progress{Step: step})
-	if err := fetch(ctx, newClient(nil), r, file, func(done, total int64) { report(max(0, done-have), total-have) }); err != nil {
+	if err := fetch(ctx, newClient(), r, file, func(done, total int64) { report(max(0, done-have), total-have) }); err != nil {
 		return "", err
 	}
 	total, err := zipBytes(file, m.kept)

@@ -76,7 +76,7 @@ func TestMavenInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("DYNO_TEST_PASSWORD", "hush")
-	y, err := Open(filepath.Join(t.TempDir(), "home"))
+	y, err := Open(filepath.Join(openDir(t), "home"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 func (s Server) byVersion(data string) []string {
 	switch {
 	case s.makesKeys():
-		if _, err := os.Stat(filepath.Join(data, certFile)); err != nil { // not made by us
+		if _, err := os.Lstat(filepath.Join(data, certFile)); err != nil { // not made by us
 			return nil
 		}
 		return []string{"--ssl-key=" + filepath.Join(data, keyFile), "--ssl-cert=" + filepath.Join(data, certFile)}

@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"dyno/internal/progress"
+	"dyno/internal/target"
 	"dyno/internal/unit"
 )
 
-// await waits until a server greets on its socket. died is closed when its process ends.
-func await(ctx context.Context, socket string, died <-chan struct{}, patience time.Duration, sink progress.Sink) error {
+// await waits until the server that is the process pid greets on its socket. died is closed when its process ends.
+func await(ctx context.Context, socket string, pid int, died <-chan struct{}, patience time.Duration, sink progress.Sink) error {
 	p := progress.Progress{Step: "waiting for the server's answer", Unit: "s", Started: time.Now()}
 	end := p.Started.Add(patience)
 	for shown := p.Started; ; {
-		err := greet(ctx, socket)
+		err := greet(ctx, socket, pid)
 		if err == nil {
 			return nil
 		}
@@ -41,13 +42,24 @@ func await(ctx context.Context, socket string, died <-chan struct{}, patience ti
 
 // greet connects and reads the server's first packet: header of 4 bytes, then the protocol version 10
 // (MySQL internals, "Protocol::HandshakeV10").
-func greet(ctx context.Context, socket string) error {
+func greet(ctx context.Context, socket string, pid int) error {
 	d := net.Dialer{Timeout: 2 * time.Second}
 	c, err := d.DialContext(ctx, "unix", socket)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	peer, _, err := target.Peer(u)
+	if err != nil {
+		return err
+	}
+	if peer != pid {
+		return fmt.Errorf("process %d listens on %s", peer, socket)
+	}
 	if err := c.SetDeadline(time.Now().Add(2 * time.Second)); err != nil {
 		return err
 	}

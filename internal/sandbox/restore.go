@@ -90,11 +90,13 @@ func (y *Yard) fill(ctx context.Context, dir string, r *record, set settings, a 
 		if err := os.Mkdir(data, 0o700); err != nil && !errors.Is(err, os.ErrExist) { // a file system may be mounted there
 			return err
 		}
-		if err := inline([]error{a.give(data), os.Chmod(data, 0o700)}); err != nil {
+		if err := os.Chmod(data, 0o700); err != nil {
 			return err
 		}
-		_, err := l.put(ctx, data, a, sink, "copying the data set")
-		return err
+		if _, err := l.put(ctx, data, a, sink, "copying the data set"); err != nil {
+			return err
+		}
+		return a.give(data) // nobody can have changed it before
 	})
 }
 

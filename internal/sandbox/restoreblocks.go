@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -56,23 +55,28 @@ const (
 // disk. A hole becomes a hole. report is told the bytes that are done.
 func (m *transfer) run(ctx context.Context, report func(done int64)) (Restored, error) {
 	began := time.Now()
-	root, err := os.OpenRoot(m.to)
+	in, err := openOwned(m.from)
 	if err != nil {
 		return Restored{}, err
 	}
-	defer root.Close()
+	defer in.Close()
+	out, err := openOwned(m.to)
+	if err != nil {
+		return Restored{}, err
+	}
+	defer out.Close()
 	r := Restored{Files: len(m.tree.Files), Size: m.tree.size()}
-	if r.Removed, err = m.tree.clean(root); err != nil {
+	if r.Removed, err = m.tree.clean(out); err != nil {
 		return r, err
 	}
-	if err := m.tree.makeDirs(root, m.account); err != nil {
+	if err := m.tree.makeDirs(out, m.account); err != nil {
 		return r, err
 	}
 	work := make(chan piece)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		defer close(work)
-		return m.split(ctx, root, work)
+		return m.split(ctx, in, out, work)
 	})
 	for range runtime.GOMAXPROCS(0) {
 		g.Go(func() error {
@@ -125,7 +129,7 @@ type piece struct {
 type buffers struct{ in, out []byte }
 
 // split opens the files, largest first, and hands out their pieces.
-func (m *transfer) split(ctx context.Context, root *os.Root, work chan<- piece) error {
+func (m *transfer) split(ctx context.Context, in, out owned, work chan<- piece) error {
 	names := make([]string, 0, len(m.tree.Files))
 	for n := range m.tree.Files {
 		names = append(names, n)
@@ -134,7 +138,7 @@ func (m *transfer) split(ctx context.Context, root *os.Root, work chan<- piece) 
 		return cmp.Or(cmp.Compare(m.tree.Files[b].Size, m.tree.Files[a].Size), cmp.Compare(a, b))
 	})
 	for _, n := range names {
-		p, err := m.open(root, n)
+		p, err := m.open(in, out, n)
 		if err != nil {
 			return fmt.Errorf("restore %s: %w", n, err)
 		}
@@ -162,10 +166,10 @@ func (m *transfer) split(ctx context.Context, root *os.Root, work chan<- piece) 
 }
 
 // open opens a file and its counterpart, made if it is missing and cut or lengthened to the right size.
-func (m *transfer) open(root *os.Root, name string) (_ *pair, err error) {
+func (m *transfer) open(in, out owned, name string) (_ *pair, err error) {
 	want := m.tree.Files[name]
 	p := &pair{name: name, size: want.Size}
-	if p.in, err = os.Open(filepath.Join(m.from, name)); err != nil {
+	if p.in, err = in.plain(name, os.O_RDONLY); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -183,14 +187,17 @@ func (m *transfer) open(root *os.Root, name string) (_ *pair, err error) {
 	if fi.Size() != want.Size {
 		return nil, fmt.Errorf("%w: its size has changed", ErrData)
 	}
-	p.out, err = root.OpenFile(name, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrPermission) && root.Chmod(name, 0o600) == nil { // its own owner may not write it
-		p.out, err = root.OpenFile(name, os.O_RDWR, 0)
+	p.out, err = out.plain(name, os.O_RDWR)
+	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 && out.Chmod(name, 0o600) == nil { // its own owner may not write it
+		p.out, err = out.plain(name, os.O_RDWR)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, ErrData) { // somebody else's, or half made
+		err = out.Remove(name)
+	}
+	if p.out == nil && (err == nil || errors.Is(err, fs.ErrNotExist)) {
 		p.fresh = true
 		p.changed.Store(true)
-		p.out, err = root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		p.out, err = out.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	}
 	if err != nil {
 		return nil, err
@@ -198,15 +205,8 @@ func (m *transfer) open(root *os.Root, name string) (_ *pair, err error) {
 	if fi, err = p.out.Stat(); err != nil {
 		return nil, err
 	}
-	if fi.Mode().Perm() != want.Mode {
-		if err := p.out.Chmod(want.Mode); err != nil {
-			return nil, err
-		}
-	}
-	if m.account.name != "" && !m.account.owns(fi) {
-		if err := p.out.Chown(m.account.uid, m.account.gid); err != nil {
-			return nil, err
-		}
+	if err := m.account.take(p.out, want.Mode); err != nil {
+		return nil, err
 	}
 	if fi.Size() != want.Size {
 		p.changed.Store(true)

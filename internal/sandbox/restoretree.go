@@ -37,14 +37,12 @@ func (t tree) size() (n int64) {
 // part of it; a symbolic link, or a table that lies elsewhere, is an error: a copy of it would be the same files.
 func readTree(dir string, skip func(rel string) bool) (t tree, bytes int64, err error) {
 	t = tree{Dirs: map[string]fs.FileMode{}, Files: map[string]treeFile{}}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || path == dir {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
+	root, err := openOwned(dir)
+	if err != nil {
+		return t, 0, err
+	}
+	defer root.Close()
+	err = root.walk(func(rel string, d fs.DirEntry) error {
 		if skip != nil && d.Type().IsRegular() && skip(rel) {
 			return nil
 		}
@@ -86,12 +84,9 @@ func (t tree) check(dir string) error {
 }
 
 // clean removes from a data directory what the list does not have, or has as something else. It returns the number of files.
-func (t tree) clean(root *os.Root) (removed int, err error) {
+func (t tree) clean(root owned) (removed int, err error) {
 	var dirs []string
-	err = fs.WalkDir(root.FS(), ".", func(rel string, d fs.DirEntry, err error) error {
-		if err != nil || rel == "." {
-			return err
-		}
+	err = root.walk(func(rel string, d fs.DirEntry) error {
 		_, file := t.Files[rel]
 		_, dir := t.Dirs[rel]
 		switch {
@@ -116,7 +111,7 @@ func (t tree) clean(root *os.Root) (removed int, err error) {
 }
 
 // makeDirs makes the directories of the list that are missing, and gives all of them to the account.
-func (t tree) makeDirs(root *os.Root, a account) error {
+func (t tree) makeDirs(root owned, a account) error {
 	names := make([]string, 0, len(t.Dirs))
 	for n := range t.Dirs {
 		names = append(names, n)
@@ -126,20 +121,32 @@ func (t tree) makeDirs(root *os.Root, a account) error {
 		if err := root.Mkdir(n, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		fi, err := root.Lstat(n)
+		d, err := root.OpenFile(n, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 		if err != nil {
 			return err
 		}
-		if fi.Mode().Perm() != t.Dirs[n] {
-			if err := root.Chmod(n, t.Dirs[n]); err != nil {
-				return err
-			}
+		err = a.take(d, t.Dirs[n])
+		d.Close()
+		if err != nil {
+			return err
 		}
-		if a.name != "" && !a.owns(fi) {
-			if err := root.Lchown(n, a.uid, a.gid); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// take gives an open file or directory its permissions and the account as its owner.
+func (a account) take(f *os.File, mode fs.FileMode) error {
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if fi.Mode().Perm() != mode {
+		if err := f.Chmod(mode); err != nil {
+			return err
 		}
+	}
+	if a.name != "" && !a.owns(fi) {
+		return f.Chown(a.uid, a.gid)
 	}
 	return nil
 }
@@ -151,11 +158,16 @@ func (a account) owns(fi fs.FileInfo) bool {
 
 // sharesBlocks reports whether copies in the directory to can share blocks with the files of the list below from.
 func (t tree) sharesBlocks(from, to string) bool {
+	root, err := openOwned(from)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
 	for name, f := range t.Files {
 		if f.Size == 0 {
 			continue
 		}
-		in, err := os.Open(filepath.Join(from, name))
+		in, err := root.plain(name, os.O_RDONLY)
 		if err != nil {
 			return false
 		}
@@ -175,15 +187,24 @@ func (t tree) sharesBlocks(from, to string) bool {
 // of a server that was killed can be gone while the kernel still carries out writes that it had asked for.
 func quiet(ctx context.Context, dir string, within time.Duration) error {
 	end := time.Now().Add(within)
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
+	root, err := openOwned(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.walk(func(rel string, d fs.DirEntry) error {
+		if !d.Type().IsRegular() {
+			return nil
 		}
-		f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+		f, err := root.plain(rel, os.O_RDONLY)
+		if errors.Is(err, ErrData) {
+			return nil // no server's: it is not kept
+		}
 		if err != nil {
 			return err
 		}
 		defer f.Close()
+		path := filepath.Join(dir, rel)
 		for {
 			// The kernel grants a lease for reading only when no descriptor for writing is open, fcntl(2).
 			_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)

@@ -3,26 +3,54 @@ package sandbox
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"dyno/internal/pattern"
 )
 
-// shortRunDir returns a new path for a run directory that is short. It lies where everybody can write, so its name cannot be
-// guessed and making it fails if it is there.
-func shortRunDir() (string, error) {
+// maxSocket is the longest path a socket can have, unix(7): 108 bytes with the final zero.
+const maxSocket = 107
+
+// runDir returns where a sandbox's socket goes. A short path lies where everybody can write: its name cannot be guessed, and the
+// server's directory is in one of ours, so that its account cannot put something else in its place.
+func runDir(dir string) string {
+	run := filepath.Join(dir, "run")
+	if len(filepath.Join(run, "socket")) <= maxSocket {
+		return run
+	}
 	var b [8]byte
 	rand.Read(b[:])
-	return "/tmp/dyno-" + hex.EncodeToString(b[:]), nil
+	return "/tmp/dyno-" + hex.EncodeToString(b[:]) + "/run"
 }
 
-var shortRun = pattern.New(`^/tmp/dyno-[0-9a-f]{16}$`)
+var shortRun = pattern.New(`^(/tmp/dyno-[0-9a-f]{16})(/run)?$`)
+
+// makeRunDir makes a sandbox's run directory for the account, if it is not there.
+func makeRunDir(dir, run string, a account) error {
+	if top := filepath.Dir(run); top != dir {
+		if err := makeDir(top); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		fi, err := os.Lstat(top)
+		if err != nil {
+			return err
+		}
+		if !fi.IsDir() || ownerID(fi) != os.Geteuid() || fi.Mode().Perm()&0o022 != 0 {
+			return hint(fmt.Errorf("%w: others can write %s", ErrAccount, top), "remove the sandbox with `dyno sandbox rm` and make it again")
+		}
+	}
+	return makePrivate(run, a)
+}
 
 // removeRunDir removes a run directory that lies outside its sandbox.
 func removeRunDir(dir, run string) error {
-	if filepath.Dir(run) == dir || !shortRun.MatchString(run) {
+	m := shortRun.FindStringSubmatch(run)
+	if filepath.Dir(run) == dir || m == nil {
 		return nil
 	}
-	return os.RemoveAll(run)
+	return os.RemoveAll(m[1])
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +15,7 @@ import (
 
 // Server is a server build that is on this machine.
 type Server struct {
-	Flavor  string `json:"flavor"`  // "mariadb", "mysql", "percona" or "postgres"
+	Flavor  string `json:"flavor"`  // "mariadb", "mysql" or "percona"
 	Version string `json:"version"` // "10.11.19"
 	Path    string `json:"path"`    // of the server program, symbolic links followed
 	Origin  Origin `json:"origin"`
@@ -36,7 +35,7 @@ const (
 func (s Server) Spec() string { return s.Flavor + "@" + s.Version }
 
 // programs are the names of server programs.
-var programs = []string{"mariadbd", "mysqld", "postgres"}
+var programs = []string{"mariadbd", "mysqld"}
 
 // places are where server programs lie below the root of an unpacked package or archive.
 var places = []string{"", "bin", "sbin", "libexec", "usr/sbin", "usr/bin", "usr/libexec"}
@@ -88,11 +87,6 @@ func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
 			look(OnPath, dir)
 		}
 	}
-	debian, err := filepath.Glob("/usr/lib/postgresql/*/bin")
-	if err != nil {
-		return nil, wrap("find servers", "", err)
-	}
-	look(OfSystem, debian...)
 	look(OfSystem, "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/usr/local/mysql/bin", "/opt/mysql/bin", "/opt/mariadb/bin")
 
 	servers := []Server{}
@@ -111,35 +105,41 @@ func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
 	return servers, nil
 }
 
-// ask runs a server program for its version.
+// ask runs a server program for its version, as the servers' account.
 func ask(ctx context.Context, path string, origin Origin) (Server, error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
 	s := Server{Path: path, Origin: origin}
-	argv := append(s.launcher(), "--no-defaults", "--version")
-	if filepath.Base(path) == "postgres" {
-		argv = append(s.launcher(), "--version")
-	}
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = "/", environment("/") // ours may be gone
-	out, err := cmd.CombinedOutput()
+	out, err := s.version(ctx)
 	if err != nil {
 		return Server{}, fmt.Errorf("ask %s for its version: %w: %s", path, err, firstLine(out))
 	}
 	var ok bool
-	if s.Flavor, s.Version, ok = parseVersion(string(out)); !ok {
+	if s.Flavor, s.Version, ok = parseVersion(out); !ok {
 		return Server{}, fmt.Errorf("ask %s for its version: %q is not the answer of a server", path, firstLine(out))
 	}
 	return s, nil
 }
 
-func firstLine(b []byte) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+// version returns what a program of a build answers to --version.
+func (s Server) version(ctx context.Context) (said string, err error) {
+	a, err := serverAccount()
+	if err != nil {
+		return "", err
+	}
+	if err := a.canReach(s.Path, "use a build elsewhere"); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	return a.run(ctx, append(s.launcher(), "--no-defaults", "--version"), "/", "/", nil) // our own directory may be gone
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return line
 }
 
-// Resolve returns the newest build that spec means: a flavor ("mariadb"), a flavor and version ("mariadb@10.11", "mysql@9.7.4",
-// "postgres@17"), or a path to a server program or to the root of an unpacked one. An empty spec is "mariadb", then "mysql", then "percona",
+// Resolve returns the newest build that spec means: a flavor ("mariadb"), a flavor and version ("mariadb@10.11", "mysql@9.7.4"),
+// or a path to a server program or to the root of an unpacked one. An empty spec is "mariadb", then "mysql", then "percona",
 // whichever is there. When there is none its error, ErrNoServer, tells which ones there are.
 func (y *Yard) Resolve(ctx context.Context, spec string) (Server, error) {
 	if strings.ContainsRune(spec, '/') {
@@ -155,7 +155,7 @@ func (y *Yard) Resolve(ctx context.Context, spec string) (Server, error) {
 		return Server{}, err
 	}
 	for _, s := range servers {
-		if (spec == "" && s.Flavor != "postgres" || s.Flavor == flavor) && matches(s.Version, version) {
+		if (spec == "" || s.Flavor == flavor) && matches(s.Version, version) {
 			return s, nil
 		}
 	}
@@ -228,5 +228,5 @@ func resolveDir(ctx context.Context, dir string) (Server, error) {
 			cause = fmt.Errorf("%w: %w", ErrNoServer, err)
 		}
 	}
-	return Server{}, wrap("find server", dir, hint(cause, "no program mariadbd, mysqld or postgres that runs was found in "+strings.Join(places[1:], ", ")))
+	return Server{}, wrap("find server", dir, hint(cause, "no program mariadbd or mysqld that runs was found in "+strings.Join(places[1:], ", ")))
 }

@@ -12,7 +12,7 @@ import (
 func TestServers(t *testing.T) {
 	ctx := context.Background()
 	y := yard(t)
-	odd := t.TempDir() // a program that is called as servers are and is none
+	odd := openDir(t) // a program that is called as servers are and is none
 	if err := os.WriteFile(filepath.Join(odd, "mysqld"), []byte("#!/bin/sh\necho hello\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}

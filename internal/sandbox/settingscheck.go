@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +25,7 @@ func (y *Yard) CheckSettings(ctx context.Context, s Server, in map[string]string
 	if err != nil {
 		return wrap(op, s.Spec(), err)
 	}
-	if len(set.values) == 0 || s.Flavor == "postgres" {
+	if len(set.values) == 0 {
 		return nil
 	}
 	out, err := s.ask(ctx, set.options(), true)
@@ -64,19 +63,12 @@ func (s Server) ask(ctx context.Context, opts []string, check bool) (string, err
 	if err != nil {
 		return "", err
 	}
-	argv := s.command(slices.Concat(opts, []string{"--datadir=/nonexistent"}, how)...)
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = "/", environment("/")
-	cmd.SysProcAttr = a.attributes()
-	cmd.WaitDelay = time.Second
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err = cmd.Run()
+	out, err := a.run(ctx, s.command(slices.Concat(opts, []string{"--datadir=/nonexistent"}, how)...), "/", "/", nil)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return "", nil
 	}
-	return out.String(), err
+	return out, err
 }
 
 var listedSetting = pattern.New(`(?m)^  --([a-z][a-z0-9_-]+)`)

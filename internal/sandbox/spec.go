@@ -2,7 +2,8 @@ package sandbox
 
 import "dyno/internal/target"
 
-// Spec returns how to reach the sandbox's server as root. Its schemas are trusted: whoever can put routines into them is
+// Spec returns how to reach the sandbox's server as root. Who answers must be the owner of the socket's directory: he can put a link
+// there to the socket of a server that lets the system's root in. Its schemas are trusted: whoever can put routines into them is
 // who started it, and what they run stays within the sandbox.
 func (s Sandbox) Spec() target.Spec {
 	scheme := "mysql"
@@ -11,6 +12,6 @@ func (s Sandbox) Spec() target.Spec {
 	}
 	return target.Spec{
 		Name: "sandbox:" + s.Name, Scheme: scheme, Network: "unix", Address: s.Socket, User: "root",
-		ExplainSchemas: target.AllSchemas,
+		ServerUID: s.serverUID, ExplainSchemas: target.AllSchemas,
 	}
 }

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,9 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -70,7 +67,7 @@ func (y *Yard) template(ctx context.Context, s Server, initial []string, a accou
 	if err := initialise(ctx, s, initial, a, making, sink); err != nil {
 		return template{}, err
 	}
-	if err := sealTemplate(making); err != nil {
+	if err := sealTemplate(making, s.makesKeys()); err != nil {
 		return template{}, err
 	}
 	if err := os.Rename(making, dir); err != nil {
@@ -109,31 +106,22 @@ func initialise(ctx context.Context, s Server, initial []string, a account, dir 
 		"--secure-file-priv=", "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin",
 	}, initial...)
 	var stdin io.Reader
-	switch {
-	case s.Flavor == "postgres":
-		return hint(fmt.Errorf("%s is here, but sandboxes of PostgreSQL come later", s.Spec()), "use MariaDB or MySQL")
-	case s.bootstraps():
+	if s.bootstraps() {
 		sql, err := bootstrapSQL(s)
 		if err != nil {
 			return err
 		}
 		stdin = sql
 		opts = append(opts, "--bootstrap", "--loose-log-warnings=0", "--loose-enforce-storage-engine=", "--max-allowed-packet=8M", "--net-buffer-length=16K")
-	default:
+	} else {
 		opts = append(opts, "--initialize-insecure", "--loose-mysqlx=OFF")
 	}
-	argv := s.command(opts...)
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdin = filepath.Join(dir, "data"), environment(dir), stdin
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.SysProcAttr = a.attributes()
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL // unlike a server, this has no use without us
+	var out string
 	done := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // the signal is sent when the thread that started the process ends
-		defer runtime.UnlockOSThread()
-		done <- cmd.Run()
+		var err error
+		out, err = a.run(ctx, s.command(opts...), filepath.Join(dir, "data"), dir, stdin)
+		done <- err
 	}()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
@@ -146,13 +134,10 @@ func initialise(ctx context.Context, s Server, initial []string, a account, dir 
 				return ctx.Err()
 			}
 			if err != nil {
-				return fmt.Errorf("%w: %w: %s", ErrInitialise, err, complaint(out.String()))
+				return fmt.Errorf("%w: %w: %s", ErrInitialise, err, complaint(out))
 			}
 			p.At, p.End = time.Now(), true
 			sink.Report(p)
-			if s.makesKeys() {
-				return makeCertificate(filepath.Join(dir, "data"), a)
-			}
 			return nil
 		case <-tick.C:
 		}
@@ -187,10 +172,18 @@ func readFirst(dir string, names []string) ([]byte, error) {
 // transient are files that a server makes for itself alone; two servers with one server UUID could not replicate.
 var transient = []string{"auto.cnf", "ibtmp1"}
 
-// sealTemplate makes the data directory durable and writes its list.
-func sealTemplate(dir string) error {
+// sealTemplate makes the data directory ours and durable, adds a certificate if asked to, and writes the list.
+func sealTemplate(dir string, certificate bool) error {
 	t := template{Files: map[string]int64{}}
 	data := filepath.Join(dir, "data")
+	if err := takeOver(data); err != nil {
+		return err
+	}
+	if certificate {
+		if err := makeCertificate(data); err != nil {
+			return err
+		}
+	}
 	for _, f := range transient {
 		if err := os.Remove(filepath.Join(data, f)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -258,8 +251,8 @@ func readTemplate(dir string) (template, error) {
 		if err != nil {
 			return template{}, err
 		}
-		if fi.Size() != size || !fi.Mode().IsRegular() {
-			return template{}, fmt.Errorf("%s has %d bytes, not %d", name, fi.Size(), size)
+		if fi.Size() != size || !fi.Mode().IsRegular() || ownerID(fi) != os.Geteuid() {
+			return template{}, fmt.Errorf("%s has %d bytes, not %d, or is not ours", name, fi.Size(), size)
 		}
 	}
 	return t, nil

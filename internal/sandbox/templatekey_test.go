@@ -10,7 +10,7 @@ import (
 
 func TestMakeCertificate(t *testing.T) {
 	dir := t.TempDir()
-	if err := makeCertificate(dir, account{}); err != nil {
+	if err := makeCertificate(dir); err != nil {
 		t.Fatal(err)
 	}
 	key := filepath.Join(dir, keyFile)

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 
 	"dyno/internal/host"
@@ -125,6 +123,9 @@ func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, set 
 		return err
 	}
 	*r = record{Server: s, Settings: c.Settings, Port: set.port, Fixed: set.port != 0, Account: a.name, Created: time.Now(), Data: c.Data}
+	if r.Owner, err = c.owner(); err != nil {
+		return err
+	}
 	if c.Filesystem != "" {
 		r.Image = &image{Filesystem: c.Filesystem, Bytes: c.FilesystemBytes, Tmp: true}
 		if r.Image.Bytes == 0 {
@@ -134,9 +135,7 @@ func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, set 
 			return err
 		}
 	}
-	if r.Run, err = runDir(dir); err != nil {
-		return err
-	}
+	r.Run = runDir(dir)
 	if err := r.save(dir); err != nil { // from here on Remove finds the run directory wherever it is
 		return err
 	}
@@ -159,19 +158,23 @@ func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, set 
 		for _, size := range t.Files {
 			p.Total += float64(size)
 		}
-		err := cloneTree(ctx, t.data(), filepath.Join(dir, "data"), a, func(n int64) {
+		return cloneTree(ctx, t.data(), filepath.Join(dir, "data"), a, func(n int64) {
 			p.Done, p.At = p.Done+float64(n), time.Now()
 			sink.Report(p)
 		})
-		if err != nil {
-			return err
-		}
-		return os.Chmod(filepath.Join(dir, "data"), 0o700)
 	})
 	if err != nil {
 		return err
 	}
 	return y.start(ctx, dir, r, c, set, a, sink)
+}
+
+// owner returns the program that the sandbox is of no use without, zero when it is of use.
+func (c Config) owner() (host.Identity, error) {
+	if !c.Owner {
+		return host.Identity{}, nil
+	}
+	return host.IdentityOf(os.Getpid())
 }
 
 // again starts a sandbox that was complete once.
@@ -235,28 +238,6 @@ func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set s
 	return nil
 }
 
-// ownerOf returns the account that a data directory belongs to.
-func ownerOf(data string) (account, error) {
-	fi, err := os.Stat(data)
-	if err != nil {
-		return account{}, err
-	}
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	switch {
-	case !ok:
-		return account{}, fmt.Errorf("%w: the owner of %s is not known", ErrAccount, data)
-	case int(st.Uid) == os.Geteuid() && st.Uid != 0:
-		return account{}, nil
-	case os.Geteuid() != 0 || st.Uid == 0:
-		return account{}, hint(fmt.Errorf("%w: %s belongs to user %d", ErrAccount, data, st.Uid), "start the sandbox as the user who made it")
-	}
-	a := account{name: strconv.Itoa(int(st.Uid)), uid: int(st.Uid), gid: int(st.Gid)}
-	if u, err := user.LookupId(a.name); err == nil {
-		a.name = u.Username
-	}
-	return a, nil
-}
-
 // start starts the server on its data and waits for its answer. With an error no process of it is left.
 func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set settings, a account, sink progress.Sink) error {
 	for _, d := range []string{"log", "files", "tmp"} {
@@ -264,7 +245,7 @@ func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set s
 			return err
 		}
 	}
-	if err := makePrivate(r.Run, a); err != nil {
+	if err := makeRunDir(dir, r.Run, a); err != nil {
 		return err
 	}
 	r.CPUs = c.CPUs
@@ -274,13 +255,9 @@ func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set s
 	if err := r.limit(dir, c.Limits); err != nil {
 		return err
 	}
-	r.Owner = host.Identity{}
-	if c.Owner {
-		me, err := host.IdentityOf(os.Getpid())
-		if err != nil {
-			return err
-		}
-		r.Owner = me
+	var err error
+	if r.Owner, err = c.owner(); err != nil {
+		return err
 	}
 	for try := 1; ; try++ {
 		if !r.Fixed && (r.Port == 0 || checkPort(r.Port) != nil) {
@@ -342,14 +319,11 @@ func (y *Yard) launch(ctx context.Context, dir string, r *record, set settings, 
 	opts = append(opts, r.Server.byVersion(data)...)
 	argv := append([]string{"/bin/sh", "-c", gate, "sh"}, r.Server.command(append(opts, set.options()...)...)...)
 
-	console, err := os.OpenFile(filepath.Join(dir, "log", "console"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	console, err := os.OpenFile(filepath.Join(dir, consoleName), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	defer console.Close()
-	if err := a.give(console.Name()); err != nil {
-		return err
-	}
 	out, in, err := os.Pipe()
 	if err != nil {
 		return err
@@ -385,7 +359,7 @@ func (y *Yard) launch(ctx context.Context, dir string, r *record, set settings, 
 			return err
 		}
 		in.Close()
-		if err := await(ctx, r.socket(), died, y.patience(), sink); err != nil {
+		if err := await(ctx, r.socket(), p.Pid, died, y.patience(), sink); err != nil {
 			return err
 		}
 		r.Ready = true
@@ -397,16 +371,4 @@ func (y *Yard) launch(ctx context.Context, dir string, r *record, set settings, 
 		r.Process = host.Identity{}
 	}
 	return err
-}
-
-// maxSocket is the longest path a socket can have, unix(7): 108 bytes with the final zero.
-const maxSocket = 107
-
-// runDir returns where a sandbox's socket goes.
-func runDir(dir string) (string, error) {
-	run := filepath.Join(dir, "run")
-	if len(filepath.Join(run, "socket")) <= maxSocket {
-		return run, nil
-	}
-	return shortRunDir()
 }

@@ -466,13 +466,12 @@ func TestOrdinaryUser(t *testing.T) {
 			}
 			value(t, open(t, s), "SELECT 1")
 
-			// root starts it as the user whose data it is, never as root.
+			// root ends it and does not start it: he would work in directories that the user can change meanwhile.
 			if err := y.Down(ctx, "a"); err != nil {
 				t.Fatal(err)
 			}
-			s = up(t, y, Config{Name: "a"})
-			if err := syscall.Stat("/proc/"+strconv.Itoa(s.PID), &st); err != nil || st.Uid != uid {
-				t.Fatalf("started by root, the server runs as user %d: %v", st.Uid, err)
+			if _, err := y.Up(ctx, Config{Name: "a"}, nil); !errors.Is(err, ErrAccount) || !strings.Contains(err.Error(), "user 65534") {
+				t.Fatal(err)
 			}
 		})
 	}

@@ -7,23 +7,16 @@ import (
 	"dyno/internal/pattern"
 )
 
-var (
-	banner         = pattern.New(`\bVer (\d+\.\d+\.\d+)(\S*)(.*)`)
-	postgresBanner = pattern.New(`^postgres \(PostgreSQL\) (\d+(?:\.\d+)?)`)
-)
+var banner = pattern.New(`\bVer (\d+\.\d+\.\d+)(\S*)(.*)`)
 
 // parseVersion reads the flavor and the version from what a server program answers to --version:
 //
 //	mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)
 //	/usr/sbin/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))
 //	mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), Release 28, Revision 47601f19)
-//	postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)
 //
 // The program's name at its beginning is whatever it was started as, and tells nothing.
 func parseVersion(out string) (flavor, version string, ok bool) {
-	if m := postgresBanner.FindStringSubmatch(out); m != nil {
-		return "postgres", m[1], true
-	}
 	m := banner.FindStringSubmatch(out)
 	if m == nil {
 		return "", "", false
@@ -52,7 +45,7 @@ func numbers(version string) []int {
 	return ns
 }
 
-var specs = pattern.New(`^(mariadb|mysql|percona|postgres)(?:@(\d+(?:\.\d+){0,2}))?$`)
+var specs = pattern.New(`^(mariadb|mysql|percona)(?:@(\d+(?:\.\d+){0,2}))?$`)
 
 // parseSpec splits "mysql@9.7" into flavor and version; the version may be empty.
 func parseSpec(s string) (flavor, version string, ok bool) {

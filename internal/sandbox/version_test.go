@@ -16,8 +16,7 @@ func TestParseVersion(t *testing.T) {
 	f("/usr/sbin/mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), Release 28, Revision 47601f19)\n", "percona", "8.0.36")
 	f("mysqld  Ver 5.6.14 for Linux on x86_64 (MySQL Community Server (GPL))\n", "mysql", "5.6.14")
 	f("2026-01-01 0:00:00 0 [Warning] something\nmariadbd  Ver 11.8.6-MariaDB for Linux on x86_64\n", "mariadb", "11.8.6")
-	f("postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)\n", "postgres", "15.14")
-	f("postgres (PostgreSQL) 18beta1\n", "postgres", "18")
+	f("postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)\n", "", "")
 	f("hello\n", "", "")
 	f("", "", "")
 }
@@ -38,7 +37,7 @@ func TestParseSpec(t *testing.T) {
 	f("mysql@9.7.4.1", "", "", false)
 	f("mysql@latest", "", "", false)
 	f("MySQL", "", "", false)
-	f("postgres@17.10", "postgres", "17.10", true)
+	f("postgres@17.10", "", "", false)
 	f("oracle", "", "", false)
 	f("", "", "", false)
 }

@@ -58,11 +58,30 @@ func offersTLS(greeting []byte) bool {
 func (s *Spec) reach(ctx context.Context, network, address string) (net.Conn, error) {
 	switch {
 	case s.Jump == (tunnel.Jump{}):
-		return new(net.Dialer).DialContext(ctx, network, address)
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		if u, ok := c.(*net.UnixConn); ok && err == nil && s.ServerUID != 0 {
+			if err := s.isServer(u); err != nil {
+				c.Close()
+				return nil, err
+			}
+		}
+		return c, err
 	case s.Via == nil:
 		return nil, &tunnel.Error{Jump: s.Jump, Err: errors.New("this command does not open tunnels")}
 	}
 	return s.Via.Dial(ctx, s.Jump, address)
+}
+
+// isServer returns an error when the server is not the user's that it should be: the path may lead to somebody else's by now.
+func (s *Spec) isServer(c *net.UnixConn) error {
+	_, uid, err := Peer(c)
+	if err == nil && uid != s.ServerUID {
+		err = fmt.Errorf("user %d listens there, and the server runs as user %d", uid, s.ServerUID)
+	}
+	if err != nil {
+		return &Error{Op: "connect to", Kind: NotAServer, Target: s.Where(), Err: err}
+	}
+	return nil
 }
 
 // maxGreeting is more than any server's first packet takes.

@@ -37,8 +37,8 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 	tid := s.threadOSID(ctx, t.facts.Flavor)
 	switch conn := g.Conn.(type) {
 	case *net.UnixConn:
-		pid = peer(conn)
-		if pid == 1 { // systemd made the socket and handed it on
+		pid, _, _ = Peer(conn) // 0 with an error
+		if pid == 1 {          // systemd made the socket and handed it on
 			pid = tgid(tid)
 		}
 		return pid, pid > 0 && runs(pid, tid, t.facts.PidFile)
@@ -87,18 +87,21 @@ func (s *Session) threadOSID(ctx context.Context, flavor string) (tid int) {
 	return tid
 }
 
-// peer returns the process that listens at the other end of a Unix socket.
-func peer(c *net.UnixConn) (pid int) {
+// Peer returns the process that listens at the other end of a Unix socket, and its user.
+func Peer(c *net.UnixConn) (pid, uid int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
-		return 0
+		return 0, 0, err
 	}
-	_ = raw.Control(func(fd uintptr) {
-		if u, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED); err == nil {
-			pid = int(u.Pid)
-		}
-	})
-	return pid
+	var u *syscall.Ucred
+	var no error
+	if err := raw.Control(func(fd uintptr) { u, no = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED) }); err != nil {
+		return 0, 0, err
+	}
+	if no != nil {
+		return 0, 0, no
+	}
+	return int(u.Pid), int(u.Uid), nil
 }
 
 // holdsSurely reports whether a process has the socket open.

@@ -66,6 +66,8 @@ type Spec struct {
 	Known *KnownServers `json:"-"`
 	// MaxAnswer bounds what the server may say to one statement, bytes: 0 stands for 64 MiB, less than 0 for no bound.
 	MaxAnswer int64 `json:"-"`
+	// ServerUID is the system user whose server must answer on a Unix socket; 0 for anyone's.
+	ServerUID int `json:"-"`
 	// PasswordInURL is set when the password stood in the URL, where shell history and process lists keep it: worth a warning.
 	PasswordInURL bool `json:"-"`
 }

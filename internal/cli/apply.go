@@ -75,7 +75,7 @@ func (e *env) notDone(can bool, command string, o act.Options) {
 
 func (e *env) printPreview(p act.Preview) {
 	for _, s := range p.Text() {
-		fmt.Fprintln(e.Out, s)
+		fmt.Fprintln(e.Out, oneLine(s))
 	}
 }
 
@@ -150,13 +150,13 @@ func (e *env) actions(ctx context.Context, target string) error {
 func (e *env) printUndo(p app.UndoPreview) {
 	fmt.Fprintf(e.Out, "Takes back on %s:\n", p.Entry.Target)
 	if p.SQL != "" {
-		fmt.Fprintf(e.Out, "\n  %s\n\n", p.SQL)
+		fmt.Fprintf(e.Out, "\n  %s\n\n", oneLine(p.SQL))
 	}
 	for _, n := range p.Notes {
-		fmt.Fprintln(e.Out, "Note: "+n)
+		fmt.Fprintln(e.Out, "Note: "+oneLine(n))
 	}
 	for _, b := range p.Against {
-		fmt.Fprintln(e.Out, "Against it: "+b)
+		fmt.Fprintln(e.Out, "Against it: "+oneLine(b))
 	}
 }
 

@@ -46,6 +46,7 @@ type env struct {
 // sandboxes that were meant to stay.
 func Run(ctx context.Context, args []string, s Streams, environ func(string) string, version string) int {
 	e := &env{Streams: s, args: args}
+	end := e.legibly(func() string { return e.output })
 	home, err := app.DefaultHome(environ)
 	if err != nil {
 		return e.fail(err)
@@ -57,7 +58,7 @@ func Run(ctx context.Context, args []string, s Streams, environ func(string) str
 	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Canceled) { // whatever broke, it broke because of the stop
 		err = fmt.Errorf("stopped: %w", err)
 	}
-	err = errors.Join(err, e.app.Close())
+	err = errors.Join(err, e.app.Close(), end())
 	return e.fail(err)
 }
 
@@ -203,14 +204,14 @@ func (e *env) askPassword(prompt string) (string, error) {
 		return "", errors.New("ask for the password: there is no terminal to ask on; set DYNO_PASSWORD or use a defaults file")
 	}
 	defer tty.Close()
-	fmt.Fprint(tty, prompt)
+	fmt.Fprint(&legible{to: tty, form: func() string { return "" }}, prompt)
 	b, err := term.ReadPassword(int(tty.Fd()))
 	fmt.Fprintln(tty)
 	return string(b), err
 }
 
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := raw(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
@@ -224,7 +225,7 @@ func (e *env) width() int {
 
 // columns returns how wide the terminal behind w is, 0 where there is none or it does not tell.
 func columns(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
+	if f, ok := raw(w).(*os.File); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return n
 		}

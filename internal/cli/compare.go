@@ -367,7 +367,7 @@ func (w *watchComparison) note(s string) {
 		}{"note", s})
 	case !w.quiet:
 		w.clearLine()
-		fmt.Fprintln(w.Err, w.style(w.Err, "2", fmt.Sprintf("%6s  %s", clock(time.Since(w.began)), oneParagraph(s))))
+		fmt.Fprintln(w.Err, w.style(w.Err, 2, fmt.Sprintf("%6s  %s", clock(time.Since(w.began)), oneParagraph(s))))
 	}
 }
 
@@ -429,7 +429,7 @@ func (w *watchComparison) planned(p experiment.Planned) {
 	if p.Done > 0 {
 		done = fmt.Sprintf(", %d of them on record", p.Done)
 	}
-	fmt.Fprintf(w.Err, "%s\n%d variants, %d to %d rounds, at most %d trials%s; %s to %s and the time to set up.\n", w.style(w.Err, "1", oneParagraph(firstOf(w.plan.Title, w.plan.Name))),
+	fmt.Fprintf(w.Err, "%s\n%d variants, %d to %d rounds, at most %d trials%s; %s to %s and the time to set up.\n", w.style(w.Err, 1, oneParagraph(firstOf(w.plan.Title, w.plan.Name))),
 		p.Variants, p.Min, p.Max, p.Trials, done, about(p.Shortest), about(p.Longest))
 }
 
@@ -463,7 +463,7 @@ func (w *watchComparison) end(t trial.Trial) {
 		}
 		said = strings.Join(parts, "  ")
 	}
-	fmt.Fprintln(w.Err, w.style(w.Err, "2", fmt.Sprintf("%6s  round %-2d  %-*s  %s", clock(time.Since(w.began)), t.Round, w.length, name, said)))
+	fmt.Fprintln(w.Err, w.style(w.Err, 2, fmt.Sprintf("%6s  round %-2d  %-*s  %s", clock(time.Since(w.began)), t.Round, w.length, name, said)))
 }
 
 func (w *watchComparison) judged(j experiment.Judged) {
@@ -483,7 +483,7 @@ func (w *watchComparison) judged(j experiment.Judged) {
 	}
 	if !w.quiet {
 		w.clearLine()
-		fmt.Fprintln(w.Err, w.style(w.Err, "2", fmt.Sprintf("%6s  after round %d: %d closed, %d open", clock(time.Since(w.began)), j.Round, len(j.Closed), len(j.Open))))
+		fmt.Fprintln(w.Err, w.style(w.Err, 2, fmt.Sprintf("%6s  after round %d: %d closed, %d open", clock(time.Since(w.began)), j.Round, len(j.Closed), len(j.Open))))
 	}
 }
 
@@ -500,7 +500,7 @@ func (e *env) printResult(r *trial.Result, html string) error {
 	if !e.quiet {
 		fmt.Fprintln(e.Err)
 	}
-	if err := report.ComparisonTable(e.Out, r, report.Options{Width: e.width(), Color: e.color()}); err != nil {
+	if err := report.ComparisonTable(raw(e.Out), r, report.Options{Width: e.width(), Color: e.color()}); err != nil {
 		return err
 	}
 	if html != "" {

@@ -197,15 +197,15 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-func (e *env) bold(s string) string { return e.style(e.Out, "1", s) }
-func (e *env) dim(s string) string  { return e.style(e.Out, "2", s) }
+func (e *env) bold(s string) string { return e.style(e.Out, 1, s) }
+func (e *env) dim(s string) string  { return e.style(e.Out, 2, s) }
 
-// style gives a text that goes to w a look there, where that is wanted.
-func (e *env) style(w io.Writer, code, s string) string {
+// style gives a text that goes to w the style of that number there, where it is wanted.
+func (e *env) style(w io.Writer, n rune, s string) string {
 	if !e.colorOn(w) {
 		return s
 	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
+	return styled(n, s)
 }
 
 // wrap breaks text at spaces so that no line is longer than width where that is possible.
@@ -291,7 +291,7 @@ func (e *env) demoEnd(res app.DemoResult) {
 	for i := range doc.Findings {
 		doc.Findings[i].Why = nil // the page has it
 	}
-	_ = report.Text(e.Out, &doc, report.Options{Width: e.width(), Color: e.color()})
+	_ = report.Text(raw(e.Out), &doc, report.Options{Width: e.width(), Color: e.color()})
 	fmt.Fprintf(e.Out, "\nReport: %s\n", res.Report)
 	if res.Sandbox != "" {
 		fmt.Fprintf(e.Out, "The private server is kept: sandbox:%s (`dyno sandbox sh %[1]s`, `dyno sandbox rm %[1]s`)\n", res.Sandbox)

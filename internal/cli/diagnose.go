@@ -168,7 +168,7 @@ func (e *env) printDiagnosis(d app.Diagnosis, why bool) error {
 			doc.Findings[i].Why = nil
 		}
 	}
-	if err := report.Text(e.Out, &doc, report.Options{Width: e.width(), Color: e.color()}); err != nil {
+	if err := report.Text(raw(e.Out), &doc, report.Options{Width: e.width(), Color: e.color()}); err != nil {
 		return err
 	}
 	if d.ID != "" {

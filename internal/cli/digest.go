@@ -369,7 +369,7 @@ func (e *env) toOut(path string, write func(io.Writer) error) error {
 		e.mu.Lock()
 		e.clearLine()
 		e.mu.Unlock()
-		return write(e.Out)
+		return write(raw(e.Out))
 	}
 	if err := replaceFile(path, 0o600, write); err != nil {
 		return fmt.Errorf("write report: %w", err)

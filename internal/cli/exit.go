@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"dyno/internal/report"
 	"dyno/internal/sandbox"
 	"dyno/internal/target"
 )
@@ -90,15 +91,4 @@ func (e *env) fail(err error) int {
 }
 
 // oneParagraph keeps an error on one line, whatever servers and files put into it.
-func oneParagraph(s string) string {
-	s = strings.ToValidUTF8(s, "�")
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\r' || r == '\t' {
-			return ' '
-		}
-		if r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) {
-			return '�'
-		}
-		return r
-	}, s)
-}
+func oneParagraph(s string) string { return report.Visible(s, false) }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dyno/internal/progress"
+	"dyno/internal/report"
 	"dyno/internal/unit"
 )
 
@@ -28,14 +29,14 @@ func (e *env) progress() progress.Sink {
 		}
 		last = p.At
 		e.clearLine()
-		fmt.Fprint(e.Err, fitted(p, cmp.Or(columns(e.Err), 80)))
+		fmt.Fprint(raw(e.Err), fitted(p, cmp.Or(columns(e.Err), 80)))
 		e.line = true
 	}
 }
 
 func (e *env) clearLine() {
 	if e.line {
-		fmt.Fprint(e.Err, "\r\x1b[K")
+		fmt.Fprint(raw(e.Err), "\r\x1b[K")
 		e.line = false
 	}
 }
@@ -44,6 +45,7 @@ func (e *env) clearLine() {
 // What is being done gives way first, then the bar; how long still stays.
 func fitted(p progress.Progress, columns int) string {
 	most := max(columns-1, 1)
+	p.Step = report.Visible(p.Step, false)
 	line := []rune("  " + progressLine(p))
 	if over := len(line) - most; over > 0 {
 		step := []rune(p.Step)

@@ -42,7 +42,7 @@ call of the classes that the action touches, and how far the mix of calls has ch
 		if e.json() {
 			return e.writeJSON(p)
 		}
-		return report.Text(e.Out, doc, report.Options{Width: e.width(), Color: e.color()})
+		return report.Text(raw(e.Out), doc, report.Options{Width: e.width(), Color: e.color()})
 	}
 	return c
 }

@@ -42,7 +42,7 @@ func (e *env) report() *cobra.Command {
 			return err
 		}
 		if out == "" {
-			return render(e.Out, doc)
+			return render(raw(e.Out), doc)
 		}
 		if err := replaceFile(out, 0o666, func(w io.Writer) error { return render(w, doc) }); err != nil {
 			return fmt.Errorf("write report: %w", err)

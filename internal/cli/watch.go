@@ -89,7 +89,7 @@ func (e *env) watchScreen(ctx context.Context, name string, o app.Watching, at t
 		return err
 	}
 	err = screen.Run(ctx, feed{f}, screen.Options{
-		In: e.In, Out: e.Out, Target: name, At: at,
+		In: e.In, Out: raw(e.Out), Target: name, At: at,
 		Explain: func(ctx context.Context, sql, db string) (string, error) {
 			return e.app.ExplainText(ctx, name, e.login, sql, db)
 		},

@@ -248,8 +248,8 @@ func TestSparkline(t *testing.T) {
 func TestVisible(t *testing.T) {
 	f := func(in string, multi bool, want string) {
 		t.Helper()
-		if got := visible(in, multi); got != want {
-			t.Errorf("visible(%q) = %q, want %q", in, got, want)
+		if got := Visible(in, multi); got != want {
+			t.Errorf("Visible(%q) = %q, want %q", in, got, want)
 		}
 	}
 	f("plain, ünï 数 🙂", false, "plain, ünï 数 🙂")

@@ -170,7 +170,7 @@ func see(v reflect.Value, multi bool) reflect.Value {
 	switch v.Kind() {
 	case reflect.String:
 		w := reflect.New(v.Type()).Elem()
-		w.SetString(visible(v.String(), multi))
+		w.SetString(Visible(v.String(), multi))
 		return w
 	case reflect.Pointer:
 		if v.IsNil() {
@@ -211,10 +211,10 @@ func see(v reflect.Value, multi bool) reflect.Value {
 	}
 }
 
-// visible replaces what cannot be seen in s: a control character by its picture (␀), any other character that prints nothing
+// Visible replaces what cannot be seen in s: a control character by its picture (␀), any other character that prints nothing
 // or changes the direction of writing by its code point (⟨U+202E⟩), a broken byte by its value (⟨xFF⟩). Without multi, line
 // ends and tabs become spaces.
-func visible(s string, multi bool) string {
+func Visible(s string, multi bool) string {
 	plain := func(r rune) bool { return r != utf8.RuneError && unicode.IsPrint(r) }
 	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
 		return s
@@ -224,24 +224,32 @@ func visible(s string, multi bool) string {
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, "⟨x%02X⟩", s[i])
 		case r == '\n' && multi:
 			b.WriteByte('\n')
 		case r == '\t' && multi:
 			b.WriteString("    ")
 		case r == '\n' || r == '\t':
 			b.WriteByte(' ')
-		case r < 0x20:
-			b.WriteRune(0x2400 + r)
-		case r == 0x7f:
-			b.WriteRune('␡')
-		case !unicode.IsPrint(r):
-			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
-		default:
+		case unicode.IsPrint(r) && (r != utf8.RuneError || n > 1):
 			b.WriteRune(r)
+		default:
+			b.WriteString(Picture([]byte(s[i : i+n])))
 		}
 		i += n
 	}
 	return b.String()
+}
+
+// Picture returns what stands for a character that cannot be seen, or for a byte that is no character: ␀, ⟨U+202E⟩, ⟨xFF⟩.
+func Picture(c []byte) string {
+	switch r, n := utf8.DecodeRune(c); {
+	case r == utf8.RuneError && n == 1:
+		return fmt.Sprintf("⟨x%02X⟩", c[0])
+	case r < 0x20:
+		return string(0x2400 + r)
+	case r == 0x7f:
+		return "␡"
+	default:
+		return fmt.Sprintf("⟨U+%04X⟩", r)
+	}
 }

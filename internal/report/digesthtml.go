@@ -114,12 +114,12 @@ func newDigestPage(r *digest.Report, o DigestOptions) *digestPage {
 	}
 	p.Flags = flagsText(g.Flags)
 	for _, n := range digestNotes(c) {
-		p.Notes = append(p.Notes, visible(n, false))
+		p.Notes = append(p.Notes, Visible(n, false))
 	}
 	head, parts := digestSkipped(c)
 	p.Skipped = head
 	for _, s := range parts {
-		p.Parts = append(p.Parts, visible(s, false))
+		p.Parts = append(p.Parts, Visible(s, false))
 	}
 	n, top := 0, 0.0
 	for i, k := range o.classes(r) {
@@ -185,9 +185,9 @@ func flagsText(m map[string]digest.Share) string {
 
 func newDigestPageClass(r *digest.Report, k digest.Class, anchor string) digestPageClass {
 	v := digestPageClass{
-		Anchor: anchor, Rank: strconv.Itoa(k.Rank), Item: visible(digestItem(&k), false), ID: visible(k.ID, false),
-		Meta: classMetaText(&k), Fingerprint: visible(k.Fingerprint, true), Table: digestFigures(k.Attributes, r.Global.Attributes),
-		Flags: flagsText(k.Flags), Facts: classFacts(&k), Samples: classSamples(&k, len(r.Global.Files) > 1), Plan: visible(strings.Join(k.Plan, "\n"), true),
+		Anchor: anchor, Rank: strconv.Itoa(k.Rank), Item: Visible(digestItem(&k), false), ID: Visible(k.ID, false),
+		Meta: classMetaText(&k), Fingerprint: Visible(k.Fingerprint, true), Table: digestFigures(k.Attributes, r.Global.Attributes),
+		Flags: flagsText(k.Flags), Facts: classFacts(&k), Samples: classSamples(&k, len(r.Global.Files) > 1), Plan: Visible(strings.Join(k.Plan, "\n"), true),
 	}
 	if digestSum(k.Attributes).OK() {
 		v.Share = digestShare(k.Share) + " % of the response time"

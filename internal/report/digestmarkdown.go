@@ -55,7 +55,7 @@ func DigestMarkdown(w io.Writer, r *digest.Report, o DigestOptions) error {
 
 // digestFooter says who made the report and when.
 func digestFooter(o DigestOptions) string {
-	s := spaced("Dyno", visible(o.Dyno, false))
+	s := spaced("Dyno", Visible(o.Dyno, false))
 	if !o.At.IsZero() {
 		s += ", " + stamp(o.At) + " UTC"
 	}
@@ -67,7 +67,7 @@ func digestFacts(r *digest.Report, o DigestOptions) (fs []Fact) {
 	g := r.Global
 	add := func(name, value string) {
 		if value != "" {
-			fs = append(fs, Fact{name, visible(value, false)})
+			fs = append(fs, Fact{name, Visible(value, false)})
 		}
 	}
 	for i, f := range g.Files {
@@ -120,10 +120,10 @@ func (p *mdPage) digestNotes(r *digest.Report) {
 	}
 	p.line("")
 	for _, n := range notes {
-		p.line("- " + mdStart(visible(n, false)))
+		p.line("- " + mdStart(Visible(n, false)))
 	}
 	for _, s := range parts {
-		p.line("  - " + mdStart(visible(s, false)))
+		p.line("  - " + mdStart(Visible(s, false)))
 	}
 }
 
@@ -132,7 +132,7 @@ var profileHeads = []string{"Rank", "Query ID", "Share", "Response time", "Calls
 
 // profileRow is a class in it.
 func profileRow(k *digest.Class) []string {
-	row := []string{strconv.Itoa(k.Rank), visible(k.ID, false), none, none, digestCount(k.Count), none, none, none, visible(digestItem(k), false)}
+	row := []string{strconv.Itoa(k.Rank), Visible(k.ID, false), none, none, digestCount(k.Count), none, none, none, Visible(digestItem(k), false)}
 	if f, ok := k.Attributes["query_time"]; ok && f.Count > 0 {
 		row[2], row[3] = digestShare(k.Share)+" %", unit.Seconds(f.Sum)
 		if v, ok := f.Mean().Get(); ok {
@@ -202,7 +202,7 @@ func digestFigures(m, all map[string]digest.Figures) table {
 	t.Head = append(t.Head, digestHeads[:]...)
 	plain, innodb := digestLines(m)
 	for _, l := range append(plain, innodb...) {
-		row := []string{visible(digestName(l.key, l.label), false)}
+		row := []string{Visible(digestName(l.key, l.label), false)}
 		if all != nil {
 			row = append(row, digestPercent(l.f.Sum, all[l.key].Sum))
 		}
@@ -230,7 +230,7 @@ func (p *mdPage) digestTable(t table) {
 // flagText tells how often a flag was set.
 func flagText(f digestFlag) string {
 	n := float64(f.s.Yes + f.s.No)
-	return visible(digestName(f.key, f.label), false) + " " + digestPercent(float64(f.s.Yes), n) + " %"
+	return Visible(digestName(f.key, f.label), false) + " " + digestPercent(float64(f.s.Yes), n) + " %"
 }
 
 func (p *mdPage) digestFlags(m map[string]digest.Share) {
@@ -269,7 +269,7 @@ func talliesText(ts []digest.Tally, of uint64) string {
 func classFacts(k *digest.Class) (fs []Fact) {
 	add := func(name, value string) {
 		if value != "" {
-			fs = append(fs, Fact{name, visible(value, false)})
+			fs = append(fs, Fact{name, Visible(value, false)})
 		}
 	}
 	list := func(name string, ts []digest.Tally) {
@@ -322,7 +322,7 @@ func classSamples(k *digest.Class, files bool) (out [][3]string) {
 		if s.Cut {
 			sql += " …"
 		}
-		out = append(out, [3]string{name, visible(sampleNote(s, files), false), visible(sql, true)})
+		out = append(out, [3]string{name, Visible(sampleNote(s, files), false), Visible(sql, true)})
 	}
 	if k.Worst != nil && k.Worst.SQL != "" {
 		add("Worst", k.Worst)
@@ -354,10 +354,10 @@ func distributionText(k *digest.Class) string {
 }
 
 func (p *mdPage) digestClass(r *digest.Report, k digest.Class) {
-	p.section(2, strconv.Itoa(k.Rank)+". "+visible(digestItem(&k), false))
-	p.line("ID " + code(visible(k.ID, false)) + "; " + md(classMetaText(&k)))
+	p.section(2, strconv.Itoa(k.Rank)+". "+Visible(digestItem(&k), false))
+	p.line("ID " + code(Visible(k.ID, false)) + "; " + md(classMetaText(&k)))
 	p.line("")
-	p.fence("sql", visible(k.Fingerprint, true))
+	p.fence("sql", Visible(k.Fingerprint, true))
 	p.line("")
 	p.digestTable(digestFigures(k.Attributes, r.Global.Attributes))
 	p.digestFlags(k.Flags)
@@ -384,6 +384,6 @@ func (p *mdPage) digestClass(r *digest.Report, k digest.Class) {
 		p.line("")
 		p.line("Plan of the worst:")
 		p.line("")
-		p.fence("text", visible(strings.Join(k.Plan, "\n"), true))
+		p.fence("text", Visible(strings.Join(k.Plan, "\n"), true))
 	}
 }

@@ -45,19 +45,19 @@ type digestText struct {
 
 // line writes a line of comment; s is one line, whatever is in it.
 func (p *digestText) line(s string) {
-	p.w.text(strings.TrimRight("# "+visible(s, false), " ") + "\n")
+	p.w.text(strings.TrimRight("# "+Visible(s, false), " ") + "\n")
 }
 
 // lines writes a text of several lines as comments, behind an indent.
 func (p *digestText) lines(s string) {
-	for l := range strings.Lines(visible(s, true)) {
+	for l := range strings.Lines(Visible(s, true)) {
 		p.w.text(strings.TrimRight("#    "+strings.TrimRight(l, "\n"), " ") + "\n")
 	}
 }
 
 // filled writes a heading with underscores up to the width.
 func (p *digestText) filled(s string) {
-	s = visible(s, false)
+	s = Visible(s, false)
 	p.line(s + " " + strings.Repeat("_", max(0, digestWidth-3-cells(s))))
 }
 
@@ -158,7 +158,7 @@ func (p *digestText) profile(classes iter.Seq2[int, digest.Class]) {
 		if v, ok := k.VarianceToMean.Get(); ok {
 			vm = strconv.FormatFloat(v, 'f', 2, 64)
 		}
-		row(strconv.Itoa(k.Rank), visible(k.ID, false), digestSum(k.Attributes), k.Share, k.Count, k.Sampled, vm, visible(digestItem(&k), false))
+		row(strconv.Itoa(k.Rank), Visible(k.ID, false), digestSum(k.Attributes), k.Share, k.Count, k.Sampled, vm, Visible(digestItem(&k), false))
 	}
 	if m := p.r.Other; m.Classes > 0 {
 		sum := known.None[float64]()
@@ -286,7 +286,7 @@ var address = pattern.New(`\d+\.\d+\.\d+\.\d+`)
 // tallyText lists names with their counts, as many as go on a line. Long names are cut, addresses are not.
 func tallyText(ts []digest.Tally, of uint64) string {
 	cut := func(s string, n int) string {
-		s = visible(s, false)
+		s = Visible(s, false)
 		if c := clipPlain(s, n); c != s {
 			return c + "..."
 		}
@@ -297,7 +297,7 @@ func tallyText(ts []digest.Tally, of uint64) string {
 	}
 	var b strings.Builder
 	for i, t := range ts {
-		name := visible(t.Name, false)
+		name := Visible(t.Name, false)
 		if !address.MatchString(name) {
 			name = cut(name, nameWidth)
 		}

@@ -32,6 +32,8 @@ type App struct {
 	// AskPassword prompts for a password; nil where nobody can be asked.
 	AskPassword func(prompt string) (string, error)
 
+	swept sync.Once // sandboxes of the dead are gone
+
 	mu      sync.Mutex // guards what is opened on first use
 	ledger  *ledger.Ledger
 	tunnels *tunnel.Set
@@ -63,6 +65,9 @@ func (a *App) Ledger(ctx context.Context) (*ledger.Ledger, error) {
 	if a.ledger != nil {
 		return a.ledger, nil
 	}
+	if err := a.closeReports(); err != nil {
+		return nil, fmt.Errorf("close the reports to others: %w", err)
+	}
 	l, err := ledger.Open(ctx, a.LedgerPath())
 	if err != nil {
 		return nil, err
@@ -74,8 +79,18 @@ func (a *App) Ledger(ctx context.Context) (*ledger.Ledger, error) {
 // LedgerPath returns where the ledger's file is, or would be.
 func (a *App) LedgerPath() string { return filepath.Join(a.Home, "store", "ledger.db") }
 
-// Yard returns the place of the sandboxes.
-func (a *App) Yard() (*sandbox.Yard, error) { return sandbox.Open(a.Home) }
+// Yard returns the place of the sandboxes. On first use it removes those of a Try that was killed: they hold rows of a server.
+func (a *App) Yard() (*sandbox.Yard, error) {
+	y, err := sandbox.Open(a.Home)
+	if err == nil {
+		a.swept.Do(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			_ = y.RemoveOrphans(ctx, tryPrefix) // one that cannot be removed is listed as an orphan
+		})
+	}
+	return y, err
+}
 
 // Close ends the use of the stores and the ways through jump hosts.
 func (a *App) Close() (err error) {

@@ -302,7 +302,7 @@ func (d *demo) up(ctx context.Context, name string, settings map[string]string, 
 
 // loop runs the load and, while it runs, everything else.
 func (d *demo) loop(ctx context.Context, res *DemoResult) error {
-	if err := os.MkdirAll(d.dir, 0o755); err != nil {
+	if err := d.a.makeReportDir(d.dir); err != nil {
 		return fmt.Errorf("make the report's folder: %w", err)
 	}
 	var err error

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -17,7 +18,7 @@ import (
 // StoreReport keeps a document in the ledger and writes it as report.html, report.md and report.json into dir. It returns the path of
 // the HTML file.
 func (a *App) StoreReport(ctx context.Context, doc report.Document, dir string) (string, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := a.makeReportDir(dir); err != nil {
 		return "", fmt.Errorf("write report: %w", err)
 	}
 	var stored bytes.Buffer
@@ -32,7 +33,7 @@ func (a *App) StoreReport(ctx context.Context, doc report.Document, dir string) 
 		if f.name == "report.json" {
 			stored = *bytes.NewBuffer(bytes.Clone(b.Bytes()))
 		}
-		if err := os.WriteFile(filepath.Join(dir, f.name), b.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, f.name), b.Bytes(), 0o600); err != nil {
 			return "", fmt.Errorf("write report: %w", err)
 		}
 	}
@@ -44,6 +45,44 @@ func (a *App) StoreReport(ctx context.Context, doc report.Document, dir string) 
 		return "", err
 	}
 	return filepath.Join(dir, "report.html"), nil
+}
+
+// makeReportDir makes the directory of a report, for us alone: reports hold statements of the servers' users.
+func (a *App) makeReportDir(dir string) error {
+	if err := os.MkdirAll(a.Home, 0o755); err != nil { // the servers' account must be able to enter
+		return err
+	}
+	return errors.Join(os.MkdirAll(dir, 0o700), a.closeReports())
+}
+
+// closeReports takes reports of earlier versions from others, who could read them.
+func (a *App) closeReports() error {
+	top := filepath.Join(a.Home, "reports")
+	fi, err := os.Stat(top)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && fi.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var files []error
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || name == ".":
+			return err
+		case d.IsDir():
+			files = append(files, root.Chmod(name, 0o700))
+		case d.Type().IsRegular():
+			files = append(files, root.Chmod(name, 0o600))
+		}
+		return nil
+	})
+	return errors.Join(err, errors.Join(files...), root.Chmod(".", 0o700)) // last: it says that all is done
 }
 
 // Report returns the document of any id that Dyno has printed: a report's own, or one made of a stored diagnosis or run.

@@ -95,6 +95,9 @@ func (a *App) Serve(ctx context.Context, o Serving) (*Service, error) {
 	}
 	o.Scrape.Meter = scrape.NewMeter() // one for all, so that what the program spends is shared out among its targets
 	s := &Service{app: a, o: o, log: o.Log, fleet: map[string]*member{}, desk: desk{started: time.Now()}}
+	if _, err := a.Yard(); err != nil { // and with that what a dead program left of other servers' rows is gone
+		return nil, err
+	}
 	var err error
 	if s.ledger, err = a.Ledger(ctx); err != nil {
 		return nil, err

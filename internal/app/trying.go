@@ -37,6 +37,8 @@ type TryOptions struct {
 }
 
 const (
+	tryPrefix = "try-" // of the private server's name
+
 	tryRows   = 200_000
 	tryBytes  = 256 << 20 // of a table that are copied, about
 	tryRead   = 30 * time.Second
@@ -85,7 +87,7 @@ func (a *App) Try(ctx context.Context, t *target.Target, d *Diagnosis, o TryOpti
 	if err != nil {
 		return err
 	}
-	name := "try-" + strings.TrimPrefix(id, "try-")
+	name := tryPrefix + strings.TrimPrefix(id, "try-")
 	box, err := yard.Up(ctx, sandbox.Config{Name: name, Server: srv, Owner: true, Settings: map[string]string{
 		"innodb_buffer_pool_size": "512M", "innodb_flush_log_at_trx_commit": "2", "performance_schema": "OFF", "loose_innodb_log_file_size": "256M",
 		"loose_innodb_redo_log_capacity": "512M",

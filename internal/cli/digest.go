@@ -84,7 +84,7 @@ one ended. When part of the input was skipped the exit code is 7; where and why 
 	f.StringVar(&d.state, "state", "", "with --follow: keep in this file what was counted, and go on from there the next time")
 	f.DurationVar(&d.interval, "interval", 10*time.Second, "with --follow: time between two reports; 0 = one at the end")
 	f.IntVar(&d.workers, "workers", 0, "read with so many threads; 0 = one for each CPU")
-	f.BoolVar(&d.own, "keep-own", false, "count Dyno's own statements too")
+	f.BoolVar(&d.own, "leave-own", false, "leave out statements that begin with /* dyno: as Dyno's own do; anybody can write that")
 	f.StringVar(&d.format, "format", "", "text, json, md or html; the same as --output")
 	f.StringVar(&d.out, "out", "", "write to this file instead of standard output")
 	e.loginFlags(c)
@@ -117,7 +117,7 @@ one ended. When part of the input was skipped the exit code is 7; where and why 
 
 // digestJob checks the flags; all of it is done before anything is read.
 func (e *env) digestJob(d digestFlags, files []string, now time.Time) (*digestJob, error) {
-	j := &digestJob{digestFlags: d, config: digest.Config{Redact: d.redact, Sample: d.sample, KeepOwn: d.own}}
+	j := &digestJob{digestFlags: d, config: digest.Config{Redact: d.redact, Sample: d.sample, LeaveOwn: d.own}}
 	switch {
 	case d.compare && len(files) != 2:
 		return nil, usagef("--compare takes two logs or reports: dyno digest --compare A B")

@@ -1,7 +1,6 @@
 package digest
 
 import (
-	"bytes"
 	"math"
 	"strings"
 
@@ -151,7 +150,7 @@ func (a *Aggregator) Add(p *slowlog.Parser, e *slowlog.Entry, file int) {
 // wanted reports whether an entry is to be counted at all, and counts it if it is not.
 func (a *Aggregator) wanted(p *slowlog.Parser, e *slowlog.Entry) bool {
 	c := &a.config
-	if !c.KeepOwn && len(e.SQL) > 0 && (e.SQL[0] == '/' || e.SQL[0] <= ' ') && !e.Admin && own(e.SQL) {
+	if c.LeaveOwn && len(e.SQL) > 0 && (e.SQL[0] == '/' || e.SQL[0] <= ' ') && !e.Admin && sqltext.Own(e.SQL) {
 		a.own++
 		return false
 	}
@@ -160,12 +159,6 @@ func (a *Aggregator) wanted(p *slowlog.Parser, e *slowlog.Entry) bool {
 		return false
 	}
 	return true
-}
-
-// own is sqltext.Own for bytes.
-func own(sql []byte) bool {
-	sql = bytes.TrimLeft(sql, " \t\r\n\f\v")
-	return len(sql) >= len(sqltext.Tag) && string(sql[:len(sqltext.Tag)]) == sqltext.Tag
 }
 
 // addTo counts a row for a class and reports whether the class takes more.

@@ -53,7 +53,7 @@ type Config struct {
 	// 10 000 and 512 bytes from 50 000.
 	MaxSample  int
 	MaxClasses int
-	KeepOwn    bool   // count Dyno's own statements as well
+	LeaveOwn   bool   // leave out statements with Dyno's tag, which anybody can put before theirs
 	Sample     uint64 // count only the first so many entries of every class that come; 0 = all
 	// Since and Until bound Entry.At, microseconds since 1970: from Since on and before Until; 0 = no bound. With a bound an entry of unknown
 	// time is left out.

@@ -67,9 +67,9 @@ func TestWhatIsLeftOut(t *testing.T) {
 			t.Errorf("%+v: counted %d, filtered %d, own %d; want %d, %d and %d", c, r.Global.Entries, r.Global.Filtered, r.Global.Own, counted, filtered, owned)
 		}
 	}
-	f(Config{}, 2000, 0, 1)
-	f(Config{KeepOwn: true}, 2001, 0, 0)
-	f(Config{Filter: func(p *slowlog.Parser, e *slowlog.Entry) bool { return e.Offset >= 1<<40 }, KeepOwn: true}, 1, 2000, 0)
+	f(Config{}, 2001, 0, 0)
+	f(Config{LeaveOwn: true}, 2000, 0, 1)
+	f(Config{Filter: func(p *slowlog.Parser, e *slowlog.Entry) bool { return e.Offset >= 1<<40 }}, 1, 2000, 0)
 	middle := entries[1000].At
 	if middle == 0 {
 		middle = entries[1001].At

@@ -108,6 +108,9 @@ func (a *Aggregator) fill(s *sample, e *slowlog.Entry, pos position, r *row, dra
 		sql = a.scratch
 		fallthrough
 	default:
+		if !a.config.Redact {
+			sql = sqltext.WithoutSecrets(sql)
+		}
 		if len(sql) > a.maxText {
 			sql, s.cut = whole8(sql[:a.maxText]), true
 		}

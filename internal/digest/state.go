@@ -81,7 +81,7 @@ func (a *Aggregator) AppendState(dst []byte) []byte {
 
 // mark tells Configs apart that count different things.
 func (c *Config) mark() []byte {
-	return fmt.Appendf(nil, "%d %t %d %d %t %d %d %d", c.GroupBy, c.Redact, c.MaxSample, c.MaxClasses, c.KeepOwn, c.Sample, c.Since, c.Until)
+	return fmt.Appendf(nil, "%d %t %d %d %t %d %d %d", c.GroupBy, c.Redact, c.MaxSample, c.MaxClasses, c.LeaveOwn, c.Sample, c.Since, c.Until)
 }
 
 func (w *writer) position(p position) {

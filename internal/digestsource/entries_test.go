@@ -36,7 +36,7 @@ func TestEntriesAreThoseOfFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum := digest.New(digest.Config{KeepOwn: true})
+		sum := digest.New(digest.Config{})
 		var last int64
 		n := uint64(0)
 		for e := (slowlog.Entry{}); ; n++ {
@@ -52,7 +52,6 @@ func TestEntriesAreThoseOfFiles(t *testing.T) {
 			last = max(last, e.At)
 		}
 		res, skipped, skips := x.Close()
-		o.Config.KeepOwn = true
 		files, filesResult, err := Files(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)

@@ -62,7 +62,6 @@ func TestDifferences(t *testing.T) {
 		counts{"select ?": 1}, counts{"select ?": 1, "select a from t": 1})
 	f("a rate limit", strings.ReplaceAll(log("SELECT 1", "SELECT 2"), "SET", "# Log_slow_rate_type: query  Log_slow_rate_limit: 10\nSET"), 0,
 		counts{"select ?": 20}, counts{"select ?": 2})
-	f("Dyno's own statements", log("SELECT 1", "/* dyno:digest */ SELECT 2"), 0, counts{"select ?": 1}, counts{"select ?": 2})
 	f("an escaped backslash before a quote", log(`SELECT 'back\\', 'x'`), 0, counts{"select ?, ?": 1}, counts{"select ?x'": 1})
 	f("capital hexadecimal digits", log("SELECT 0xAB"), 0, counts{"select ?": 1}, counts{"select ?ab": 1})
 	f("a quote in a comment", log("SELECT a -- it's\n, b FROM t"), 0, counts{"select a , b from t": 1}, counts{"select a ? it's , b from t": 1})

@@ -240,7 +240,7 @@ func (s *Service) ProveChange(ctx context.Context, id, by string, o capture.Opti
 				return "", err
 			}
 			defer t.Close()
-			o.Progress, o.Own = sink, func() []string { return s.sentTo(e.Target) }
+			o.Progress = sink
 			_, doc, err := s.app.ProveAndKeep(ctx, t, e, o)
 			if err != nil {
 				return "", err

@@ -117,7 +117,6 @@ func (s *Service) look(ctx context.Context, name string, o capture.Options, d Di
 		return d, err
 	}
 	defer t.Close()
-	o.Own = func() []string { return s.sentTo(name) }
 	o.Catalog = s.looks.catalog(name)
 	if d.Snapshot, err = capture.Take(ctx, t, o); err != nil {
 		return d, err

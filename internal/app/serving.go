@@ -304,17 +304,6 @@ func (s *Service) serverOf(name string) string {
 	return m.server
 }
 
-// sentTo returns the statements that watching sends to a target; none while it is not watched.
-func (s *Service) sentTo(name string) []string {
-	s.mu.RLock()
-	m := s.fleet[name]
-	s.mu.RUnlock()
-	if m == nil || m.watcher == nil {
-		return nil
-	}
-	return m.watcher.statements()
-}
-
 func (s *Service) stopAll() {
 	s.mu.Lock()
 	all := slices.Collect(maps.Values(s.fleet))

@@ -57,7 +57,6 @@ type watcher struct {
 	latency known.Value[float64] // mean time of a statement, where all are counted
 	sources []snapshot.Source    // of the classes
 	spent   float64              // time of the server's that reading the classes took, seconds
-	sent    func() []string      // see statements; nil before the first session
 
 	server string // flavor and version
 	prev   state.Figures
@@ -93,7 +92,7 @@ func (w *watcher) find(ctx context.Context) (*target.Target, bool) {
 		err error
 	}
 	var last error
-	for pause := w.o.Every; ; pause = min(2*pause, patience(last)) {
+	for pause := w.o.Every; ; pause = target.Patience(last, pause) {
 		found := make(chan answer, 1)
 		go func() {
 			t, err := w.open(ctx)
@@ -132,16 +131,6 @@ func (w *watcher) find(ctx context.Context) (*target.Target, bool) {
 	}
 }
 
-// patience is the longest time between two tries to reach a server: a second or two where nothing answers, much more where the server turns
-// the account down, for servers lock accounts that are refused often.
-func patience(err error) time.Duration {
-	switch target.KindOf(err) {
-	case target.AuthFailed, target.TooManyConnections, target.Denied, target.TLSFailed:
-		return 15 * time.Second
-	}
-	return 2 * time.Second
-}
-
 // down tells that there was no server to ask.
 func (w *watcher) down(at time.Time, err error) {
 	w.prevAt = time.Time{}
@@ -172,7 +161,7 @@ func (w *watcher) session(ctx context.Context, t *target.Target) error {
 		})
 	})
 	if w.o.Classes > 0 {
-		g.Go(func() error { return w.classes(ctx, t, s) })
+		g.Go(func() error { return w.classes(ctx, t) })
 	}
 	return g.Wait()
 }
@@ -227,19 +216,8 @@ func (w *watcher) round(r reading.Reading) {
 	w.read(r)
 }
 
-// statements returns what the watcher has sent to its server in this session, or in the last one.
-func (w *watcher) statements() []string {
-	w.mu.Lock()
-	sent := w.sent
-	w.mu.Unlock()
-	if sent == nil {
-		return nil
-	}
-	return sent()
-}
-
 // classes reads one window of query classes after the other. What cannot be read is told by the sources in the states.
-func (w *watcher) classes(ctx context.Context, t *target.Target, s *scrape.Scraper) error {
+func (w *watcher) classes(ctx context.Context, t *target.Target) error {
 	o := digestsource.Options{Interval: time.Second}
 	if !t.Has(target.HasStatementDigests) {
 		o.Interval = 250 * time.Millisecond // looking is all there is
@@ -249,9 +227,6 @@ func (w *watcher) classes(ctx context.Context, t *target.Target, s *scrape.Scrap
 		return err
 	}
 	defer d.Close()
-	w.mu.Lock()
-	w.sent = func() []string { return append(s.Statements(), d.Statements()...) }
-	w.mu.Unlock()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
 	more := make(chan ClassWindow)
@@ -282,7 +257,6 @@ func (w *watcher) classes(ctx context.Context, t *target.Target, s *scrape.Scrap
 			if from.IsZero() {
 				continue
 			}
-			d.Exclude(s.Statements()...)
 			to, ended := clock.Now(), time.Now()
 			list, sources, err := d.Turn(ctx)
 			switch {

@@ -29,9 +29,6 @@ type Options struct {
 	Top      int           // classes whose plan and tables are looked up; 0 means those with 1 % of the time or more, at most 30
 	Redact   bool          // leave examples, which hold literals, out of the snapshot
 	Progress progress.Sink
-	// Own returns, at the end of the window, the statements that other parts of this program send to the target: they are left out, as
-	// those of the look itself are. Nil: there are none.
-	Own func() []string
 	// Catalog keeps what was read of the target's tables from one diagnosis to the next. Nil: all of them are read.
 	Catalog *catalog.Cache
 }
@@ -106,11 +103,6 @@ func Take(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot,
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("look at %s: stopped after %v of %v, too early to judge: %w", t.Spec().Name, time.Since(start).Round(time.Second), o.Window, err)
 	}
-	digests.Exclude(scraper.Statements()...)
-	digests.Exclude(askPrograms) // a server counts a statement when its answer has left, which may be after the first reading of the digests
-	if o.Own != nil {
-		digests.Exclude(o.Own()...)
-	}
 	classes, sources, err := digests.End(ctx)
 	if err != nil {
 		return nil, windowError(ctx, t, err)
@@ -132,7 +124,7 @@ func Take(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot,
 	if up, ok := s.Find("mysql_global_status_uptime"); ok { // as it is now, not as it was when the target was opened
 		s.Target.UptimeSec = int64(up.Points[len(up.Points)-1].Value)
 	}
-	vars, err := catalog.Variables(ctx, t.DB())
+	vars, err := catalog.Variables(ctx, t.Reading())
 	if err != nil {
 		return nil, windowError(ctx, t, err)
 	}

@@ -114,9 +114,9 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 		p.Error = "not asked: " + why
 		return p, nil
 	}
-	begin := "START TRANSACTION"
-	if sqlshape.Reads(stmt) {
-		begin += " READ ONLY"
+	begin := "START TRANSACTION READ ONLY"
+	if !sqlshape.Reads(stmt) { // servers plan a change only where it might be made
+		begin = "START TRANSACTION READ WRITE"
 	}
 	if err := x.exec(ctx, begin); err != nil {
 		return refused(err)

@@ -55,7 +55,7 @@ func (q questioner) top(n int) []class.Class {
 // ask fills Tables and Plans of the snapshot: the tables that the classes with the most time touch first, then all that there is time for.
 // What cannot be asked is said in the plan, or in a source; an error means that the server went away.
 func (q questioner) ask(ctx context.Context, n int) error {
-	conn, err := q.t.Conn(ctx)
+	conn, err := q.t.ReadingConn(ctx)
 	if err != nil {
 		return err
 	}

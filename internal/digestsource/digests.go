@@ -289,8 +289,8 @@ type gathered struct {
 	reset     bool // the table was emptied within the window
 }
 
-// between returns what completed between two pictures. own tells the keys of those to leave out.
-func (d *digests) between(a, b picture, own map[string]bool) (g gathered) {
+// between returns what completed between two pictures, but for Dyno's own statements.
+func (d *digests) between(a, b picture, own *own) (g gathered) {
 	g.from, g.to = a.at, b.at
 	reset := !b.part && len(b.rows) < len(a.rows)
 	cut := 0
@@ -327,7 +327,7 @@ func (d *digests) between(a, b picture, own map[string]bool) (g gathered) {
 			x.fingerprint = sqltext.FromDigestText(statement)
 		}
 		x.cut = d.mayBeCut(now.text)
-		if isOwn(own, x.fingerprint, x.cut) || setup(x.fingerprint) || sqltext.Own(now.sample) {
+		if own.take(x) {
 			g.own += x.row.v[cCount]
 			continue
 		}
@@ -336,6 +336,9 @@ func (d *digests) between(a, b picture, own map[string]bool) (g gathered) {
 			cut++
 		}
 		g.rows = append(g.rows, x)
+	}
+	if n, sec := own.others(); n > 0 {
+		g.notes = append(g.notes, fmt.Sprintf("%d executions (%.3g s) of statements that this dyno sends came from somebody else, perhaps another dyno, and are in no class", n, sec))
 	}
 	if _, ok := grown(a.at, b.at, uptime); !ok && a.at.counts != nil && b.at.counts != nil {
 		reset = true
@@ -361,20 +364,6 @@ func (d *digests) between(a, b picture, own map[string]bool) (g gathered) {
 		}
 	}
 	return g
-}
-
-// isOwn reports whether a fingerprint is one of those to leave out, or, cut off, the beginning of one.
-func isOwn(own map[string]bool, fingerprint string, cut bool) bool {
-	k := sqltext.Key(fingerprint)
-	if own[k] || !cut || len(k) < 20 {
-		return own[k]
-	}
-	for o := range own {
-		if strings.HasPrefix(o, k) {
-			return true
-		}
-	}
-	return false
 }
 
 // classes sums rows up by schema and fingerprint.
@@ -473,7 +462,7 @@ func (d *digests) class(x growth) class.Class {
 		FirstSeen: moment(x.row.first), LastSeen: moment(x.row.last),
 	}
 	if !x.execute {
-		c.Example = x.row.sample
+		c.Example = sqltext.WithoutSecrets(x.row.sample)
 	}
 	return c
 }

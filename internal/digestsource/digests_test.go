@@ -50,7 +50,7 @@ func TestBetween(t *testing.T) {
 		{"d", "6"}: row("y", 7, 20, 15, "SELECT `own` FROM `dyno_and_a_long_name`"),
 		{"", ""}:   row("x", 4, 4e12, 15, ""),
 	}}
-	g := d.between(a, b, map[string]bool{"selectownfromdyno_and_a_long_name": true})
+	g := d.between(a, b, newOwn(nil, map[string]uint64{"selectownfromdyno_and_a_long_name": 7}, nil))
 	if len(g.rows) != 2 || g.own != 7 || len(g.notes) != 1 || g.fix == "" {
 		t.Fatalf("%+v", g)
 	}
@@ -71,22 +71,7 @@ func TestBetween(t *testing.T) {
 	// A whole picture with rows gone is of a table that was emptied; so is a row that began anew, or counts less.
 	b.part = false
 	b.rows = map[digestKey]digestRow{{"d", "1"}: row("z", 2, 5, 5, "SELECT `a`")}
-	if g := d.between(a, b, nil); len(g.rows) != 1 || g.rows[0].row.v[cCount] != 2 || !g.rows[0].fresh || len(g.notes) != 1 {
+	if g := d.between(a, b, newOwn(nil, nil, nil)); len(g.rows) != 1 || g.rows[0].row.v[cCount] != 2 || !g.rows[0].fresh || len(g.notes) != 1 {
 		t.Errorf("%+v", g)
 	}
-}
-
-func TestIsOwn(t *testing.T) {
-	own := map[string]bool{"selecta_rather_long_listfromt": true}
-	f := func(fp string, cut, want bool) {
-		t.Helper()
-		if got := isOwn(own, fp, cut); got != want {
-			t.Errorf("%s: %v", fp, got)
-		}
-	}
-	f("select a_rather_long_list from t", false, true)
-	f("select a_rather_long_list", false, false)
-	f("select a_rather_long_list", true, true)
-	f("select a", true, false) // too short to tell
-	f("select b_rather_long_list", true, false)
 }

@@ -23,15 +23,6 @@ func TestKeyJoinsTextAndDigest(t *testing.T) {
 	f("SELECT v FROM t", "SELECT `w` FROM `t`", false)
 }
 
-func TestSetup(t *testing.T) {
-	if !setup(sqltext.Fingerprint("SET time_zone = '+00:00', lock_wait_timeout = 5, long_query_time = 3600")) {
-		t.Error("not recognised")
-	}
-	if setup(sqltext.Fingerprint("SET time_zone = '+00:00'")) || setup(sqltext.Fingerprint("UPDATE t SET lock_wait_timeout=1, time_zone=2")) {
-		t.Error("a client's statement")
-	}
-}
-
 func TestPreparedTexts(t *testing.T) {
 	f := func(in, statement string, execute bool, admin string) {
 		t.Helper()

@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,7 +49,7 @@ type Reader struct {
 	killed  *killed
 	samples *samples
 	log     *slowLog
-	own     map[string]bool
+	sent    map[string]uint64 // of target.Sent, when the window began
 
 	begun time.Time
 	state map[string]*snapshot.Source // by name; State is OK while the source works
@@ -73,34 +72,16 @@ func Open(ctx context.Context, t *target.Target, o Options) (*Reader, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = 5 * time.Second
 	}
-	a := &asker{t: t, sent: map[string]bool{}, texts: map[string]bool{}}
-	r := &Reader{t: t, o: o, ask: a, times: &times{ask: a}, killed: &killed{ask: a}, digests: &digests{ask: a, detail: o.Detail}, samples: newSamples(a), own: map[string]bool{}, state: map[string]*snapshot.Source{}, mu: make(chan struct{}, 1)}
-	r.Exclude("SELECT @@max_allowed_packet") // the driver's, of a connection that is set up
-	r.Exclude(target.Statements()...)
+	a := &asker{Asker: t.Asker(target.SessionOptions{Limit: 2 * o.Timeout}, nil)}
+	r := &Reader{t: t, o: o, ask: a, times: &times{ask: a}, killed: &killed{ask: a}, digests: &digests{ask: a, detail: o.Detail}, samples: newSamples(a), state: map[string]*snapshot.Source{}, mu: make(chan struct{}, 1)}
 	for _, n := range []string{Digests, SlowLog, Samples} {
 		r.state[n] = &snapshot.Source{Name: n, State: snapshot.OK}
 	}
 	if err := r.prepare(ctx); err != nil {
-		a.Close()
+		a.close()
 		return nil, err
 	}
 	return r, nil
-}
-
-// Exclude leaves out the classes of statements that Dyno sends itself during the window, besides the reader's own. A digest has lost
-// the comment by which they are known, so they are left out by text; the same text from somebody else then is too. It is called
-// before End.
-func (r *Reader) Exclude(statements ...string) {
-	for _, q := range statements {
-		r.own[sqltext.Key(sqltext.Fingerprint(q))] = true
-	}
-}
-
-// Statements returns the statements that the reader has sent so far, in no order, for another reader's Exclude.
-func (r *Reader) Statements() []string {
-	r.ask.mu.Lock()
-	defer r.ask.mu.Unlock()
-	return slices.Collect(maps.Keys(r.ask.texts))
 }
 
 func (r *Reader) prepare(ctx context.Context) error {
@@ -237,7 +218,7 @@ func (r *Reader) Begin(ctx context.Context) error {
 			s.Reason, s.Fix = "", ""
 		}
 	}
-	r.digests.before = picture{}
+	r.digests.before, r.sent = picture{}, r.t.Sent()
 	if r.usable(Digests) {
 		began := time.Now()
 		at := r.digests.now(ctx)
@@ -344,17 +325,11 @@ func (r *Reader) end(ctx context.Context) (windowed, error) {
 		}
 		stop()
 	}
-	own := map[string]bool{} // only now: the last look may have been the first to ask for texts
-	for _, m := range []map[string]bool{r.own, r.samples.own, r.ask.sent} {
-		for k := range m {
-			own[k] = true
-		}
-	}
 	w := windowed{from: r.begun, to: time.Now()}
 	r.begun = time.Time{}
 	w.seen = r.endSamples()
-	w.log, w.logged = r.endLog(own)
-	w.counted, w.digestsOK = r.endDigests(ctx, own)
+	w.log, w.logged = r.endLog()
+	w.counted, w.digestsOK = r.endDigests(ctx)
 	if w.digestsOK {
 		w.from, w.to = w.counted.from.here, w.counted.to.here
 	}
@@ -482,12 +457,12 @@ func (r *Reader) endSamples() []*sampled {
 	return s.end()
 }
 
-func (r *Reader) endLog(own map[string]bool) (log *grouping, classes []class.Class) {
+func (r *Reader) endLog() (log *grouping, classes []class.Class) {
 	if r.log == nil || r.state[SlowLog].State != snapshot.OK {
 		return nil, nil
 	}
 	began := time.Now()
-	log, note, err := r.log.since(own)
+	log, note, err := r.log.since(ownLog{r.t.Owns, r.t.Sent()})
 	if err != nil {
 		r.logFailed(r.log.path, err)
 		return nil, nil
@@ -501,7 +476,7 @@ func (r *Reader) endLog(own map[string]bool) (log *grouping, classes []class.Cla
 	return log, classes
 }
 
-func (r *Reader) endDigests(ctx context.Context, own map[string]bool) (gathered, bool) {
+func (r *Reader) endDigests(ctx context.Context) (gathered, bool) {
 	if r.digests.before.rows == nil {
 		return gathered{}, false
 	}
@@ -512,7 +487,10 @@ func (r *Reader) endDigests(ctx context.Context, own map[string]bool) (gathered,
 		r.fail(Digests, err)
 		return gathered{}, false
 	}
+	now := r.t.Sent()
+	own := newOwn(r.sent, now, r.samples.own)
 	g := r.digests.between(r.digests.before, after, own)
+	r.sent = now
 	r.after, r.reset = after, g.reset
 	r.ok(Digests, time.Since(began))
 	r.state[Digests].Reason, r.state[Digests].Fix = strings.Join(g.notes, "; "), g.fix
@@ -618,7 +596,7 @@ func (r *Reader) Close() error {
 	if r.log != nil {
 		r.log.close()
 	}
-	r.ask.Close()
+	r.ask.close()
 	return nil
 }
 

@@ -357,7 +357,7 @@ func (b *builder) sample(x growth) *digest.Sample {
 func (b *builder) older(s *digest.Sample) bool { return s.Time.Before(b.w.counted.from.server) }
 
 func (b *builder) withhold(s *digest.Sample) {
-	if b.o.Redact {
+	if s.SQL = sqltext.WithoutSecrets(s.SQL); b.o.Redact {
 		s.SQL = redacted(s.SQL)
 	}
 }
@@ -379,7 +379,7 @@ func (b *builder) logged(rep digest.Report) {
 		b.list = append(b.list, c)
 	}
 	g := &rep.Global
-	g.Own, g.Filtered = g.Own+g.Filtered, 0 // nothing is filtered but Dyno's statements without a tag
+	g.Own, g.Filtered = g.Own+g.Filtered, 0 // nothing is filtered but Dyno's statements
 	b.own = g.Own
 	for _, n := range g.Notes {
 		b.note(n)

@@ -37,7 +37,7 @@ type samples struct {
 
 	classes map[[2]string]*sampled
 	running map[uint64]*execution // by QUERY_ID, or by connection where there is none
-	own     map[string]bool       // keys of Dyno's statements that were seen
+	own     map[string]bool       // keys of Dyno's statements that were seen, those of other processes included
 	last    time.Time             // of the last look
 	looks   int
 	took    time.Duration
@@ -262,7 +262,7 @@ func (s *samples) class(e *execution, schema string, execute bool) *sampled {
 	sql := e.text
 	fp := sqltext.Fingerprint(sql)
 	id := sqltext.ID(fp)
-	if sqltext.Own(sql) {
+	if sqltext.Own(sql) && s.ask.Owns(e.id, e.user, e.host) {
 		s.own[sqltext.Key(fp)] = true
 		return nil
 	}
@@ -278,7 +278,7 @@ func (s *samples) class(e *execution, schema string, execute bool) *sampled {
 	}
 	c.execute = c.execute || execute
 	if c.Example == "" && !(execute && strings.Contains(sql, "?")) { // parameters not filled in: no example
-		c.Example = sql
+		c.Example = sqltext.WithoutSecrets(sql)
 	}
 	c.Users, c.Hosts = include(c.Users, e.user), include(c.Hosts, e.host)
 	return c

@@ -1,7 +1,6 @@
 package digestsource
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -68,8 +67,8 @@ func (l *slowLog) close() {
 	}
 }
 
-// since digests what was written after mark. own tells the keys of classes to leave out.
-func (l *slowLog) since(own map[string]bool) (g *grouping, note string, err error) {
+// since digests what was written after mark.
+func (l *slowLog) since(own ownLog) (g *grouping, note string, err error) {
 	g = newGrouping(own)
 	f, err := l.open()
 	if err != nil {
@@ -132,14 +131,20 @@ const maxSchemas = 1000
 
 // grouping sums entries up by default database and class.
 type grouping struct {
-	own     map[string]bool
+	own     ownLog
 	starts  map[[ownStart]byte]bool // of own, by which most statements are told from it at once
 	schemas map[string]*digest.Aggregator
 }
 
-func newGrouping(own map[string]bool) *grouping {
+// ownLog tells Dyno's own entries of a log: by their session, or as statements that a session begins with, which carry no tag.
+type ownLog struct {
+	owns func(id uint64, user, host string) bool
+	sent map[string]uint64 // of target.Sent
+}
+
+func newGrouping(own ownLog) *grouping {
 	g := &grouping{own: own, starts: map[[ownStart]byte]bool{}, schemas: map[string]*digest.Aggregator{}}
-	for k := range own {
+	for k := range own.sent {
 		g.starts[startOf([]byte(k))] = true
 	}
 	return g
@@ -217,17 +222,18 @@ func startOf(sql []byte) (s [ownStart]byte) {
 	return s
 }
 
-// foreign reports whether a statement is not one of Dyno's that carry no tag.
+// foreign reports whether a statement is not one of Dyno's own.
 func (g *grouping) foreign(_ *slowlog.Parser, e *slowlog.Entry) bool {
-	if len(e.SQL) > 1<<10 {
+	tagged := sqltext.Own(e.SQL)
+	if !tagged && (len(e.SQL) > 1<<10 || !g.starts[startOf(e.SQL)]) {
 		return true
 	}
-	settings := len(e.SQL) > 4 && bytes.EqualFold(e.SQL[:4], []byte("SET ")) && bytes.Contains(e.SQL, []byte("lock_wait_timeout"))
-	if !settings && !g.starts[startOf(e.SQL)] {
-		return true
+	if !tagged {
+		if _, sent := g.own.sent[sqltext.Key(sqltext.Fingerprint(string(e.SQL)))]; !sent {
+			return true
+		}
 	}
-	fp := sqltext.Fingerprint(string(e.SQL))
-	return !g.own[sqltext.Key(fp)] && !setup(fp)
+	return !g.own.owns(e.Thread, string(e.User), string(e.Host))
 }
 
 func (g *grouping) skipped() (n uint64) {

@@ -58,14 +58,17 @@ SET timestamp=1795246415;
 select count(*) from orders;
 `
 
-// grouped digests all of a log.
+// dynos are the sessions of Dyno's account in these logs.
+func dynos(_ uint64, user, host string) bool { return user == "dyno" && host == "localhost" }
+
+// grouped digests all of a log; own are statements that Dyno sends without a tag.
 func grouped(t *testing.T, log string, own ...string) *grouping {
 	t.Helper()
-	m := map[string]bool{}
+	m := map[string]uint64{}
 	for _, q := range own {
-		m[sqltext.Key(sqltext.Fingerprint(q))] = true
+		m[sqltext.Key(sqltext.Fingerprint(q))] = 1
 	}
-	g := newGrouping(m)
+	g := newGrouping(ownLog{dynos, m})
 	if err := g.read(strings.NewReader(log), 0, int64(len(log))); err != nil {
 		t.Fatal(err)
 	}
@@ -116,20 +119,22 @@ func TestClassesSumUp(t *testing.T) {
 	}
 }
 
-func TestOwnWithoutATagIsLeftOut(t *testing.T) {
-	entry := func(sql string) string {
-		return "# User@Host: a[a] @ b []\n# Query_time: 1.0  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\nSET timestamp=1795246415;\n" + sql + ";\n"
+func TestOwnEntriesAreLeftOut(t *testing.T) {
+	entry := func(user, sql string) string {
+		return "# User@Host: " + user + "[" + user + "] @ localhost []\n# Query_time: 1.0  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\nSET timestamp=1795246415;\n" + sql + ";\n"
 	}
-	g := grouped(t, entry("SELECT @@max_allowed_packet")+entry("SELECT @@version")+entry("SET lock_wait_timeout=5, time_zone='+00:00'")+entry("SET sql_mode=''"),
-		"SELECT @@max_allowed_packet")
+	const login = "SET lock_wait_timeout=5, time_zone='+00:00'"
+	g := grouped(t, entry("dyno", login)+entry("dyno", "/* dyno:x */ SELECT 1")+entry("dyno", "SELECT @@version")+
+		entry("tenant", login)+entry("tenant", "/* dyno:x */ SELECT 2, 3"), login)
 	list, _ := g.list()
-	if len(list) != 2 {
+	if len(list) != 3 {
 		t.Fatalf("%+v", list)
 	}
 	logged(t, g, "", "SELECT @@version")
-	logged(t, g, "", "SET sql_mode=''")
+	logged(t, g, "", login)
+	logged(t, g, "", "SELECT 2, 3")
 	rep := g.report()
-	if rep.Global.Filtered != 2 || rep.Global.Count != 2 {
+	if rep.Global.Filtered != 2 || rep.Global.Count != 3 {
 		t.Errorf("%+v", rep.Global)
 	}
 }
@@ -154,7 +159,7 @@ func TestSinceReadsNewBytesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	since := func() ([]class.Class, string, error) {
-		g, note, err := l.since(nil)
+		g, note, err := l.since(ownLog{owns: dynos})
 		cs, _ := g.list()
 		return cs, note, err
 	}

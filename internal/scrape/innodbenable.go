@@ -23,7 +23,7 @@ func EnableInnodb(ctx context.Context, t *target.Target, names ...string) (resto
 			return nil, fmt.Errorf("switch InnoDB counters on: %q is no name of a counter, as module_log, lock_timeouts or all", n)
 		}
 	}
-	s, err := t.Session(ctx, target.SessionOptions{})
+	s, err := t.Session(ctx, target.SessionOptions{Purpose: target.ForChanges})
 	if err != nil {
 		return nil, fmt.Errorf("switch InnoDB counters on: %w", err)
 	}
@@ -59,7 +59,7 @@ func EnableInnodb(ctx context.Context, t *target.Target, names ...string) (resto
 
 // disableInnodb switches counters off and makes sure of it; what is off is taken out of names. Those before stay on.
 func disableInnodb(ctx context.Context, t *target.Target, before, names map[string]bool) error {
-	s, err := t.Session(ctx, target.SessionOptions{})
+	s, err := t.Session(ctx, target.SessionOptions{Purpose: target.ForChanges})
 	if err != nil {
 		return fmt.Errorf("switch InnoDB counters off again: %w", err)
 	}

@@ -26,9 +26,9 @@ import (
 // information_schema.processlist holds a lock that connects wait for and is deprecated there.
 //
 // Texts of statements are cut by the server, so that ten megabytes of one never travel; a statement that may have been cut has no class.
-// One that sets a password is shown without its literals.
+// One that names a password or a key is shown without its literals.
 type processlist struct {
-	q     querier
+	q     owner
 	acc   account
 	seen  *moment
 	read  string // all
@@ -44,6 +44,12 @@ type processlist struct {
 	ids   map[string]string // class by statement, of the last round
 }
 
+// owner is a querier that knows Dyno's own sessions.
+type owner interface {
+	querier
+	Owns(id uint64, user, host string) bool
+}
+
 type cell struct {
 	labels metric.Labels
 	count  float64
@@ -52,7 +58,7 @@ type cell struct {
 // manySleep is from how many sleeping connections on they are counted instead of read.
 const manySleep = 500
 
-func newProcesslist(q querier, acc account, seen *moment) *processlist {
+func newProcesslist(q owner, acc account, seen *moment) *processlist {
 	return &processlist{q: q, acc: acc, seen: seen, cells: map[[2]string]*cell{}}
 }
 
@@ -93,7 +99,7 @@ func (s *processlist) Scrape(ctx context.Context, at int64, emit func(metric.Sam
 		if x.Command == "Sleep" {
 			shown++
 		}
-		if sqltext.Own(x.SQL) || s.mine[x.ID] && x.Command == "Sleep" {
+		if (sqltext.Own(x.SQL) || s.mine[x.ID] && x.Command == "Sleep") && s.q.Owns(x.ID, x.User, x.Host) {
 			mine[x.ID] = true
 			return
 		}
@@ -151,9 +157,7 @@ func (s *processlist) session(row []driver.Value, ids map[string]string) state.S
 		ids[x.SQL] = class
 		x.ClassID = class
 	}
-	if lower := strings.ToLower(x.SQL); strings.Contains(lower, "identified") || strings.Contains(lower, "password") {
-		x.SQL = string(sqltext.Redact(nil, []byte(x.SQL)))
-	}
+	x.SQL = sqltext.WithoutSecrets(x.SQL)
 	return x
 }
 

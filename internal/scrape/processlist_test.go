@@ -2,6 +2,7 @@ package scrape
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -145,6 +146,26 @@ func TestSessions(t *testing.T) {
 				db.SetMaxIdleConns(1) // now they are closed
 				until(t, sc, "fewer", func(*state.State) bool { return !src.wide })
 			})
+			t.Run("somebody else with Dyno's tag", func(t *testing.T) {
+				s.Exec(t, "CREATE USER tenant@localhost")
+				tenant, err := sql.Open("mysql", "tenant@unix("+s.Socket+")/")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer tenant.Close()
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					_, _ = tenant.ExecContext(ctx, "/* dyno:x */ SELECT SLEEP(50)")
+				}()
+				defer func() { cancel(); <-done }()
+				until(t, sc, "it is shown", func(st *state.State) bool {
+					return slices.ContainsFunc(st.Sessions, func(x state.Session) bool {
+						return x.User == "tenant" && strings.Contains(x.SQL, "SLEEP(50)") && x.ClassID != ""
+					})
+				})
+			})
 			t.Run("own", func(t *testing.T) {
 				own := open(t, s, "root")
 				ctx, cancel := context.WithCancel(t.Context())
@@ -164,7 +185,7 @@ func TestSessions(t *testing.T) {
 					}
 				}
 				for _, x := range sc.Once(t.Context()).State.Sessions {
-					if sqltext.Own(x.SQL) {
+					if sqltext.Own(x.SQL) && x.User == "root" {
 						t.Errorf("%+v", x)
 					}
 				}

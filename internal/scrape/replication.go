@@ -41,14 +41,6 @@ type namer interface {
 	Columns() []string
 }
 
-// Columns names the columns of the result that is being read.
-func (l *link) Columns() []string {
-	if l.s == nil {
-		return nil
-	}
-	return l.s.Columns()
-}
-
 // idleAsk is how long a server that is no replica, member or the like is left alone, milliseconds.
 const idleAsk = 10_000
 

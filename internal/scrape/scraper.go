@@ -57,7 +57,7 @@ func New(t *target.Target, o Options) (*Scraper, error) {
 	if o.Meter == nil {
 		o.Meter = NewMeter()
 	}
-	s := &Scraper{link: &link{t: t}, heavy: &link{t: t}, timeout: o.Timeout, meter: o.Meter}
+	s := &Scraper{link: newLink(t), heavy: newLink(t), timeout: o.Timeout, meter: o.Meter}
 	for _, e := range entries() {
 		l := s.link
 		if e.Cost == Heavy {
@@ -89,21 +89,11 @@ func (s *Scraper) Close() error {
 			}
 		}
 	}
-	s.link.close()
+	s.link.Close()
 	if s.heavy != nil {
-		s.heavy.close()
+		s.heavy.Close()
 	}
 	return errors.Join(errs...)
-}
-
-// Statements returns the statements that the scraper has sent so far, in no order: a digest of statements has lost the comment by
-// which they are known for Dyno's.
-func (s *Scraper) Statements() []string {
-	all := s.link.statements()
-	if s.heavy != nil {
-		all = append(all, s.heavy.statements()...)
-	}
-	return all
 }
 
 // Once reads every source now, those that were backing off or have a slow cadence too. Sources come in the order of Names, with the
@@ -113,9 +103,9 @@ func (s *Scraper) Once(ctx context.Context) reading.Reading {
 	for _, st := range s.states {
 		st.reads, st.took, st.next, st.ever = 0, 0, time.Time{}, false
 	}
-	s.link.next = time.Time{}
+	s.link.Retry()
 	if s.heavy != nil {
-		s.heavy.next = time.Time{}
+		s.heavy.Retry()
 	}
 	s.buf = nil
 	r := s.round(ctx, pass{at: clock.Now(), budget: time.Duration(len(s.states)) * s.timeout, whole: true})
@@ -204,6 +194,12 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 		if e, ok := st.src.(eventer); ok {
 			r.Events = append(r.Events, e.Events()...)
 		}
+	}
+	if s.heavy != nil && (s.lane == nil || !s.lane.running) {
+		// Its sources may be read so seldom that the server would end it.
+		pctx, cancel := context.WithTimeout(ctx, min(s.timeout, p.budget/4))
+		s.heavy.Ping(pctx)
+		cancel()
 	}
 	hand := s.lane.start(ctx, s, p)
 	each := min(s.timeout, p.budget*8/9)

@@ -88,10 +88,10 @@ func TestPrivilegesThatShrink(t *testing.T) {
 			}
 			want(snapshot.OK, "")
 			s.Exec(t, "REVOKE PROCESS ON *.* FROM w@localhost")
-			sc.link.close() // as a network does
+			sc.link.Close() // as a network does
 			want(snapshot.Denied, "GRANT PROCESS ON *.* TO 'w'@'localhost'")
 			s.Exec(t, "GRANT PROCESS ON *.* TO w@localhost")
-			sc.link.close()
+			sc.link.Close()
 			want(snapshot.OK, "")
 		})
 	}

@@ -30,7 +30,7 @@ func TestCadence(t *testing.T) {
 	f := func(every time.Duration, rounds, least, most int) {
 		t.Helper()
 		n := 0
-		s := &Scraper{link: &link{}, meter: NewMeter(), timeout: time.Second, states: []*turn{newTurn(counted("x", &n), Traits{Cost: Free, Every: every}, nil)}}
+		s := &Scraper{link: newLink(nil), meter: NewMeter(), timeout: time.Second, states: []*turn{newTurn(counted("x", &n), Traits{Cost: Free, Every: every}, nil)}}
 		last := -1
 		for i := range rounds {
 			before := n
@@ -66,9 +66,9 @@ func TestCadence(t *testing.T) {
 
 func TestOnceReadsWhatIsNotDue(t *testing.T) {
 	n, m := 0, 0
-	s := &Scraper{link: &link{}, meter: NewMeter(), timeout: time.Second, states: []*turn{
+	s := &Scraper{link: newLink(nil), meter: NewMeter(), timeout: time.Second, states: []*turn{
 		newTurn(counted("x", &n), Traits{Cost: Free, Every: time.Hour}, nil),
-		newTurn(counted("y", &m), Traits{Cost: Heavy, Every: time.Hour}, &link{}),
+		newTurn(counted("y", &m), Traits{Cost: Heavy, Every: time.Hour}, newLink(nil)),
 	}}
 	for range 3 {
 		if r := s.Once(t.Context()); len(r.Parts) != 2 {
@@ -81,7 +81,7 @@ func TestOnceReadsWhatIsNotDue(t *testing.T) {
 }
 
 func TestBudget(t *testing.T) {
-	x := newTurn(&stub{name: "x"}, Traits{Cost: Light, Budget: 0.01}, &link{})
+	x := newTurn(&stub{name: "x"}, Traits{Cost: Light, Budget: 0.01}, newLink(nil))
 	at := 0
 	read := func(ms, times int) {
 		for range times {
@@ -126,7 +126,7 @@ func TestBudget(t *testing.T) {
 func TestAHeavySourceHoldsNobodyUp(t *testing.T) {
 	release := make(chan struct{})
 	quick, hang := 0, 0
-	s := &Scraper{link: &link{}, heavy: &link{}, meter: NewMeter(), timeout: time.Minute, states: []*turn{
+	s := &Scraper{link: newLink(nil), heavy: newLink(nil), meter: NewMeter(), timeout: time.Minute, states: []*turn{
 		newTurn(&stub{"hang", func(ctx context.Context, emit func(metric.Sample)) error {
 			hang++
 			emit(metric.Sample{Name: "late", At: 1, Value: 7})
@@ -136,8 +136,8 @@ func TestAHeavySourceHoldsNobodyUp(t *testing.T) {
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-		}}, Traits{Cost: Heavy}, &link{}),
-		newTurn(counted("quick", &quick), Traits{Cost: Light}, &link{}),
+		}}, Traits{Cost: Heavy}, newLink(nil)),
+		newTurn(counted("quick", &quick), Traits{Cost: Light}, newLink(nil)),
 	}}
 	p := func(i int) pass { p := second(i); p.budget = 40 * time.Millisecond; return p }
 	for i := range 3 {
@@ -167,12 +167,12 @@ func TestAHeavySourceHoldsNobodyUp(t *testing.T) {
 
 func TestCloseEndsAHeavySource(t *testing.T) {
 	ended := make(chan struct{})
-	s := &Scraper{link: &link{}, heavy: &link{}, meter: NewMeter(), timeout: time.Minute, states: []*turn{
+	s := &Scraper{link: newLink(nil), heavy: newLink(nil), meter: NewMeter(), timeout: time.Minute, states: []*turn{
 		newTurn(&stub{"hang", func(ctx context.Context, _ func(metric.Sample)) error {
 			<-ctx.Done()
 			close(ended)
 			return ctx.Err()
-		}}, Traits{Cost: Heavy}, &link{}),
+		}}, Traits{Cost: Heavy}, newLink(nil)),
 	}}
 	s.round(t.Context(), pass{at: time.Now(), every: time.Second, budget: time.Millisecond})
 	if err := s.Close(); err != nil {
@@ -192,8 +192,8 @@ func (s *stateStub) Fill(x *state.State) { x.InnoDB = "seen" }
 func TestState(t *testing.T) {
 	fail := errors.New("no such host")
 	var err error
-	s := &Scraper{link: &link{}, meter: NewMeter(), timeout: time.Second, states: []*turn{
-		newTurn(&stateStub{stub{"a", func(context.Context, func(metric.Sample)) error { return err }}}, Traits{Cost: Light}, &link{}),
+	s := &Scraper{link: newLink(nil), meter: NewMeter(), timeout: time.Second, states: []*turn{
+		newTurn(&stateStub{stub{"a", func(context.Context, func(metric.Sample)) error { return err }}}, Traits{Cost: Light}, newLink(nil)),
 		newTurn(&stub{"b", func(context.Context, func(metric.Sample)) error {
 			return &Problem{State: snapshot.Denied, Reason: "no right"}
 		}}, Traits{Cost: Free}, nil),
@@ -231,13 +231,13 @@ func TestWhatIsLeftOfARound(t *testing.T) {
 		time.Sleep(160 * time.Millisecond)
 		return nil
 	}
-	s := &Scraper{link: &link{}, meter: NewMeter(), timeout: time.Second, states: []*turn{
-		newTurn(&stub{"greedy", greedy}, Traits{Cost: Light, Budget: 1}, &link{}),
+	s := &Scraper{link: newLink(nil), meter: NewMeter(), timeout: time.Second, states: []*turn{
+		newTurn(&stub{"greedy", greedy}, Traits{Cost: Light, Budget: 1}, newLink(nil)),
 		newTurn(&stub{"patient", func(ctx context.Context, _ func(metric.Sample)) error {
 			tries++
 			<-ctx.Done()
 			return ctx.Err()
-		}}, Traits{Cost: Light}, &link{}),
+		}}, Traits{Cost: Light}, newLink(nil)),
 	}}
 	for i := range 3 {
 		p := second(i)

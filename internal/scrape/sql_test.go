@@ -34,8 +34,8 @@ var clockTime atomic.Int64
 func connect(t *testing.T, s *servers.Server, user string) *sqlServer {
 	t.Helper()
 	tg := open(t, s, user)
-	x := &sqlServer{Server: s, t: tg, l: &link{t: tg}, db: s.DB(t, "")}
-	t.Cleanup(x.l.close)
+	x := &sqlServer{Server: s, t: tg, l: newLink(tg), db: s.DB(t, "")}
+	t.Cleanup(x.l.Close)
 	return x
 }
 
@@ -548,12 +548,12 @@ func testDenied(t *testing.T, s *sqlServer) {
 			t.Fatalf("%s: advice %q", src.Name(), x.Fix)
 		}
 		s.Exec(t, x.Fix)
-		p.l.close() // privileges on all schemas take effect with a new connection
+		p.l.Close() // privileges on all schemas take effect with a new connection
 		if _, err := read(t, src); err != nil {
 			t.Errorf("%s: after %s: %v", src.Name(), x.Fix, err)
 		}
 		s.Exec(t, strings.Replace(strings.Replace(x.Fix, "GRANT ", "REVOKE ", 1), " TO ", " FROM ", 1))
-		p.l.close()
+		p.l.Close()
 		if _, err := read(t, src); err == nil {
 			t.Errorf("%s: still reads without the privilege", src.Name())
 		}

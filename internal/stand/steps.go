@@ -95,11 +95,11 @@ func (s *Stand) steps(ctx context.Context, t *target.Target, p *place, j *job, s
 	if len(steps) == 0 {
 		return nil
 	}
-	c, err := t.Conn(ctx)
+	c, err := target.Held(ctx, t) // a shell may take its time
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer func() { _ = target.Discard(c) }()
 	if err := use(ctx, t, c, j.schema); err != nil {
 		return err
 	}

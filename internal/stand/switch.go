@@ -50,7 +50,7 @@ func newSwitcher(ctx context.Context, t *target.Target, pid int, jobs []*job) (*
 			}
 			w.set[i] = "SET " + strings.Join(set, ", ")
 		}
-		if w.conn, err = t.Conn(ctx); err != nil {
+		if w.conn, err = target.Held(ctx, t); err != nil {
 			return nil, err
 		}
 	}
@@ -135,7 +135,7 @@ func (w *switcher) alike() error {
 
 func (w *switcher) close() {
 	if w.conn != nil {
-		w.conn.Close()
+		_ = target.Discard(w.conn)
 	}
 	w.quota.close()
 }

@@ -7,7 +7,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -16,10 +18,11 @@ import (
 
 // connector makes authenticated connections; database/sql and Session both use it. Its errors are of type *Error.
 type connector struct {
-	spec  Spec
-	inner driver.Connector
-	pin   *atomic.Pointer[pin] // of the target; nil where any server will do
-	long  atomic.Bool          // an answer was too long
+	t       *Target
+	spec    Spec
+	options SessionOptions
+	inner   driver.Connector
+	long    *atomic.Bool // an answer was too long
 }
 
 // attempt collects what one connect leaves besides its result.
@@ -50,30 +53,16 @@ func (a *attempt) logged() error {
 
 type attemptKey struct{}
 
-// ownSettings are set in every connection that asks Dyno's own questions. Strict mode, because without it the server shortens an
-// index that is too long instead of refusing it; no ANSI_QUOTES and no NO_BACKSLASH_ESCAPES, so that quoting means the same
-// everywhere; a metadata lock is waited for 5 s, not the server's year, because whoever waits for one stops all who come later; and no
-// question leaves a transaction open, with its locks, where the server is set up with autocommit=OFF.
-// MySQL 8 would answer with statistics that are up to a day old: the variable that mends it hides in a comment that older versions
-// skip, and MariaDB skips all comments for MySQL 5.7 and later.
-func ownSettings() map[string]string {
-	return map[string]string{
-		"sql_mode": "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", "time_zone": "'+00:00'",
-		"autocommit":        "1",
-		"lock_wait_timeout": "5 /*!80003 , information_schema_stats_expiry = 0 */",
-	}
-}
-
 // programName is what the server shows in performance_schema.session_connect_attrs.
 const programName = "program_name:dyno"
 
-// newConnector prepares connections with settings for each; role is shown by the server beside the program's name.
-func newConnector(s Spec, settings map[string]string, role string) (*connector, error) {
+// connector prepares connections to what s names.
+func (t *Target) connector(s Spec, o SessionOptions) (*connector, error) {
 	tc, fallback, err := s.tlsConfig()
 	if err != nil {
 		return nil, err
 	}
-	k := &connector{spec: s}
+	k := &connector{t: t, spec: s, options: o, long: new(atomic.Bool)}
 	c := mysql.NewConfig()
 	c.User, c.Passwd, c.DBName = s.User, s.Password.Reveal(), s.Database
 	c.Net, c.Addr = s.Network, s.Address
@@ -84,12 +73,8 @@ func newConnector(s Spec, settings map[string]string, role string) (*connector, 
 		c.Addr = s.Where()
 	}
 	c.TLS, c.AllowFallbackToPlaintext = tc, fallback
-	c.Params = settings
 	c.InterpolateParams = true
-	c.ConnectionAttributes = programName
-	if role != "" {
-		c.ConnectionAttributes += ",dyno_role:" + role
-	}
+	c.ConnectionAttributes = programName + ",dyno_role:" + o.Purpose.String()
 	c.Logger = &mysql.NopLogger{}
 	if s.ServerKey != "" {
 		if c.ServerPubKey, err = s.sealKey(); err != nil {
@@ -99,7 +84,7 @@ func newConnector(s Spec, settings map[string]string, role string) (*connector, 
 	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := s.dial(ctx, network, address)
 		if g, ok := conn.(*greeted); ok {
-			g.long = &k.long
+			g.long = k.long
 		}
 		if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
 			a.conn = conn
@@ -123,6 +108,9 @@ func newConnector(s Spec, settings map[string]string, role string) (*connector, 
 				}
 			}
 		}
+		// One parameter holds all: the driver sends several in no order.
+		name, values, _ := strings.Cut(t.settings(o.Purpose, o.Limit, o.Settings), " = ")
+		c.Params = map[string]string{name: values}
 		return nil
 	}))
 	if err != nil {
@@ -139,11 +127,14 @@ func (c *connector) Driver() driver.Driver { return c.inner.Driver() }
 
 // Connect implements driver.Connector.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, _, err := c.connect(ctx)
-	return conn, err
+	conn, _, me, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &pooled{driverConn: conn, self: me, t: c.t}, nil
 }
 
-func (c *connector) connect(ctx context.Context) (conn driver.Conn, raw net.Conn, err error) {
+func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn, me self, err error) {
 	d := c.spec.ConnectTimeout
 	if d <= 0 {
 		d = DefaultConnectTimeout
@@ -157,28 +148,28 @@ func (c *connector) connect(ctx context.Context) (conn driver.Conn, raw net.Conn
 			if a.conn != nil {
 				a.conn.Close()
 			}
-			conn, raw = nil, nil
+			conn, raw, me = nil, nil, self{}
 			err = &Error{
 				Op: "connect to", Kind: NotAServer, Target: c.spec.Where(), Hint: hint(NotAServer, nil, &c.spec),
 				Err: fmt.Errorf("malformed packet while logging in: %v", p),
 			}
 		}
 	}()
-	conn, err = c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))
+	dc, err := c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))
 	if changed(err) {
 		if cert := c.spec.vouched(tctx); cert != nil {
 			c.spec.remember(cert)
-			conn, err = c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))
+			dc, err = c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))
 		}
 	}
 	if err == nil {
-		if err = c.verify(tctx, conn); err == nil {
+		if conn, me, err = c.introduce(tctx, dc); err == nil {
 			c.spec.remember(a.cert)
-			return conn, a.conn, nil
+			return conn, a.conn, me, nil
 		}
-		conn.Close()
+		dc.Close()
 		if KindOf(err) == Elsewhere {
-			return nil, nil, err
+			return nil, nil, self{}, err
 		}
 	}
 	if l := a.logged(); l != nil && classify(l) != Gone && errors.Is(err, mysql.ErrInvalidConn) {
@@ -187,7 +178,53 @@ func (c *connector) connect(ctx context.Context) (conn driver.Conn, raw net.Conn
 	if tctx.Err() != nil && ctx.Err() == nil {
 		err = context.Cause(tctx)
 	}
-	return nil, nil, c.spec.connectError(err)
+	return nil, nil, self{}, c.spec.connectError(err)
+}
+
+// errLastSeat says that a login came in where servers let administrators in although all connections are in use.
+var errLastSeat = errors.New("connections are used up")
+
+// introduce learns what a new connection is to the server.
+func (c *connector) introduce(ctx context.Context, dc driver.Conn) (driverConn, self, error) {
+	conn, ok := dc.(driverConn)
+	if !ok {
+		return nil, self{}, fmt.Errorf("the driver's connection is a %T", dc) // a driver of another make
+	}
+	me, most, err := who(ctx, conn)
+	if err != nil {
+		return nil, self{}, err
+	}
+	count(me.where, "SET "+c.t.settings(c.options.Purpose, c.options.Limit, c.options.Settings))
+	if err = c.verify(ctx, conn, me.where); err == nil && c.options.Purpose == ForReading {
+		err = leaveTheLastSeat(ctx, conn, me.where, most)
+	}
+	if err != nil {
+		me.left()
+		return nil, self{}, err
+	}
+	return conn, me, nil
+}
+
+// leaveTheLastSeat returns an error when there are more connections than the server has for everybody: this one is then the one that it keeps for
+// an administrator, who may need it to find out what is wrong.
+func leaveTheLastSeat(ctx context.Context, conn driver.QueryerContext, where string, most uint64) error {
+	count(where, askConnected)
+	rows, err := conn.QueryContext(ctx, own(askConnected), nil)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	row := make([]driver.Value, len(rows.Columns()))
+	if err := rows.Next(row); err != nil || len(row) != 2 || number(row[1]) <= most {
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return err
+	}
+	return &Error{
+		Op: "log in", Kind: TooManyConnections,
+		Err: fmt.Errorf("%w: all %d are taken, and the last one is left to administrators", errLastSeat, most),
+	}
 }
 
 func (s Spec) connectError(err error) error {

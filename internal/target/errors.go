@@ -247,7 +247,7 @@ func hint(k Kind, err error, s *Spec) string {
 		if n == 1203 || n == 1226 {
 			return "the account's own limit is reached: raise its MAX_USER_CONNECTIONS (dyno needs up to 8 connections, plus one for each thread of a load)"
 		}
-		return "the server's max_connections is reached: close some, or raise it; an account with CONNECTION_ADMIN (SUPER on old servers) may use the spare one"
+		return "the server's max_connections is reached: end sessions that nobody needs, or raise it"
 	case Denied:
 		return deniedHint(err)
 	case JumpFailed:

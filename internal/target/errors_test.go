@@ -168,11 +168,11 @@ func TestLoginErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := one.Conn(t.Context())
+			c, err := one.ReadingConn(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := one.Conn(t.Context()); KindOf(err) != TooManyConnections || !strings.Contains(HintOf(err), "MAX_USER_CONNECTIONS") {
+			if _, err := one.ReadingConn(t.Context()); KindOf(err) != TooManyConnections || !strings.Contains(HintOf(err), "MAX_USER_CONNECTIONS") {
 				t.Errorf("second connection: %v, %s", err, HintOf(err))
 			}
 			c.Close()

@@ -15,7 +15,7 @@ import (
 // (MySQL 5.7, MariaDB 10.1), and on which nothing waits longer than that, and five seconds at most, for a table, which EXPLAIN too may have to, nor longer than a second
 // for a row's lock. End it with Discard.
 func Limited(ctx context.Context, t *Target, most time.Duration) (*sql.Conn, error) {
-	conn, err := t.Conn(ctx)
+	conn, err := t.ReadingConn(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +36,19 @@ func Limited(ctx context.Context, t *Target, most time.Duration) (*sql.Conn, err
 			_ = Discard(conn)
 			return nil, t.Wrap("limit the time of questions to", err)
 		}
+	}
+	return conn, nil
+}
+
+// Held takes a connection of DB that its owner may leave idle for up to a day, where others end after a minute. End it with Discard.
+func Held(ctx context.Context, t *Target) (*sql.Conn, error) {
+	conn, err := t.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.ExecContext(ctx, own("SET SESSION wait_timeout = 86400")); err != nil {
+		_ = Discard(conn)
+		return nil, t.Wrap("hold a connection to", err)
 	}
 	return conn, nil
 }

@@ -21,7 +21,7 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 	if t.spec.Jump != (tunnel.Jump{}) {
 		return 0, false
 	}
-	c, err := newConnector(t.spec, nil, "ask")
+	c, err := t.connector(t.spec, SessionOptions{Purpose: ForReading})
 	if err != nil {
 		return 0, false
 	}
@@ -74,16 +74,7 @@ func (s *Session) threadOSID(ctx context.Context, flavor string) (tid int) {
 		q = askThreadMariaDB
 	}
 	// An error leaves 0: the table may be switched off or denied.
-	_, _ = s.Query(ctx, own(q), func(row []driver.Value) {
-		switch v := row[0].(type) {
-		case int64:
-			tid = int(v)
-		case uint64:
-			tid = int(v)
-		case []byte:
-			tid, _ = strconv.Atoi(string(v))
-		}
-	})
+	_, _ = s.Query(ctx, own(q), func(row []driver.Value) { tid = int(number(row[0])) })
 	return tid
 }
 

@@ -3,17 +3,20 @@ package target
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"sync/atomic"
-	"time"
 )
 
 // Target is a server that Dyno has reached, with what was learned about it. It is safe for concurrent use.
 type Target struct {
 	spec      Spec
-	db        *sql.DB
+	db        *sql.DB // for changes
+	reading   *sql.DB
+	self      self // the connection by which the server was learned about
+	endings   *endings
 	facts     Facts
 	vars      map[string]string
 	can       map[Capability]Answer
@@ -28,37 +31,58 @@ const poolSize = 8
 
 // Open logs in and asks once what the server is and can do. Errors are of type *Error and say what to do.
 func Open(ctx context.Context, s Spec) (*Target, error) {
-	c, err := newConnector(s, ownSettings(), "ask")
-	if err != nil {
+	t := &Target{
+		spec: s, rawAnswer: new(atomic.Pointer[error]), endings: new(endings),
+		process: new(atomic.Pointer[process]), pin: new(atomic.Pointer[pin]), long: new(atomic.Bool),
+	}
+	var err error
+	if t.reading, err = t.pool(ForReading); err != nil {
 		return nil, err
 	}
-	t := &Target{
-		spec: s, db: sql.OpenDB(c), long: &c.long, rawAnswer: new(atomic.Pointer[error]),
-		process: new(atomic.Pointer[process]), pin: new(atomic.Pointer[pin]),
+	if t.db, err = t.pool(ForChanges); err != nil {
+		return nil, err
 	}
-	c.pin = t.pin
-	t.db.SetMaxOpenConns(poolSize)
-	t.db.SetMaxIdleConns(poolSize / 2)
-	t.db.SetConnMaxIdleTime(time.Minute)
 	if err := t.learn(ctx); err != nil {
-		t.db.Close()
+		t.Close()
 		return nil, err
 	}
 	return t, nil
 }
 
+// pool makes a pool, which does not connect yet.
+func (t *Target) pool(p Purpose) (*sql.DB, error) {
+	// MySQL 8 would answer with statistics that are up to a day old. The variable that mends it hides in a comment, see settings.
+	fresh := map[string]string{"lock_wait_timeout": "5 /*!80003 , information_schema_stats_expiry = 0 */"}
+	c, err := t.connector(t.spec, SessionOptions{Purpose: p, Settings: fresh})
+	if err != nil {
+		return nil, err
+	}
+	c.long = t.long
+	db := sql.OpenDB(c)
+	db.SetMaxOpenConns(poolSize)
+	db.SetMaxIdleConns(poolSize / 2)
+	db.SetConnMaxIdleTime(idleUse)
+	return db, nil
+}
+
 func (t *Target) learn(ctx context.Context) error {
-	conn, err := t.db.Conn(ctx)
+	conn, err := t.reading.Conn(ctx)
 	if err != nil {
 		return t.spec.Wrap("connect to", err)
 	}
 	defer conn.Close()
-	if t.facts, t.vars, err = readFacts(ctx, conn); err != nil {
+	_ = conn.Raw(func(c any) error { t.self = c.(*pooled).self; return nil })
+	facts, vars, err := readFacts(ctx, conn)
+	if err != nil {
 		return t.Wrap("ask what the server is:", err)
 	}
+	t.facts, t.vars = facts, vars
 	t.facts.Trust = t.spec.trust(t.facts.TLS != "")
 	if t.can, err = readCapabilities(ctx, conn, t.facts, t.vars); err != nil {
 		return t.Wrap("ask what the server can do:", err)
+	}
+	if t.readOnlyByOldName() { // this one is not: nobody knew the server when it was opened
+		return Discard(conn)
 	}
 	return nil
 }
@@ -69,13 +93,23 @@ func (t *Target) Spec() Spec { return t.spec }
 // Facts returns what the server said about itself when the target was opened.
 func (t *Target) Facts() Facts { return t.facts }
 
-// DB returns the small pool for Dyno's own questions. Each of its connections has the settings of Conn. Statements carry the
-// comment that marks them as Dyno's own; parameters are put into the text, not prepared. Times come as text, in UTC.
+// DB returns the small pool for what changes the server, and for what is asked on the way. Statements carry the comment that marks them as
+// Dyno's own; parameters are put into the text, not prepared. Times come as text, in UTC. Strict sql_mode, lock_wait_timeout 5 s; the
+// server ends a connection that is silent for a minute.
 func (t *Target) DB() *sql.DB { return t.db }
 
-// Conn returns a connection of the pool for one user alone: strict sql_mode, UTC, lock_wait_timeout 5 s. Close gives it back.
-func (t *Target) Conn(ctx context.Context) (*sql.Conn, error) {
-	c, err := t.db.Conn(ctx)
+// Reading returns the small pool for questions: the same as DB, but that its sessions change no data and that the server ends a SELECT
+// after ten seconds, where it can do either.
+func (t *Target) Reading() *sql.DB { return t.reading }
+
+// Conn returns a connection of DB for one user alone. Close gives it back.
+func (t *Target) Conn(ctx context.Context) (*sql.Conn, error) { return t.conn(ctx, t.db) }
+
+// ReadingConn returns a connection of Reading for one user alone. Close gives it back.
+func (t *Target) ReadingConn(ctx context.Context) (*sql.Conn, error) { return t.conn(ctx, t.reading) }
+
+func (t *Target) conn(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
+	c, err := pool.Conn(ctx)
 	if err != nil {
 		return nil, t.spec.Wrap("connect to", err)
 	}
@@ -90,8 +124,11 @@ func (t *Target) Wrap(op string, err error) error {
 	return t.spec.Wrap(op, err)
 }
 
-// Close closes the pool. Sessions are closed by their owners.
-func (t *Target) Close() error { return t.db.Close() }
+// Close ends what was given up and closes the pools. Sessions are closed by their owners, before.
+func (t *Target) Close() error {
+	t.endings.Wait()
+	return errors.Join(t.db.Close(), t.reading.Close())
+}
 
 // String returns the name the user knows, else the URL without a password.
 func (t *Target) String() string { return t.spec.String() }

@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -73,20 +74,20 @@ func (t *Target) Pin(ctx context.Context) error {
 		}
 	}
 	t.pin.Store(p)
-	t.db.SetMaxIdleConns(0) // those that are open were not asked
-	t.db.SetMaxIdleConns(poolSize / 2)
+	for _, pool := range []*sql.DB{t.db, t.reading} {
+		pool.SetMaxIdleConns(0) // those that are open were not asked
+		pool.SetMaxIdleConns(poolSize / 2)
+	}
 	return nil
 }
 
 // verify asks a new connection who answers, once the target is pinned.
-func (c *connector) verify(ctx context.Context, conn driver.Conn) error {
-	if c.pin == nil {
-		return nil
-	}
-	p := c.pin.Load()
+func (c *connector) verify(ctx context.Context, conn driver.Conn, where string) error {
+	p := c.t.pin.Load()
 	if p == nil {
 		return nil
 	}
+	count(where, p.question)
 	got, err := p.ask(ctx, conn)
 	if n, ok := ServerErrorNumber(err); ok { // the server that was pinned did answer
 		got, err = []string{fmt.Sprintf("one that answers with error %d: %v", n, err)}, nil

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -55,7 +52,7 @@ func (t *Target) Raw(ctx context.Context, o SessionOptions) (*Raw, error) {
 	if *answer != nil {
 		return nil, *answer
 	}
-	r, err := s.raw(ctx, o.Settings)
+	r, err := s.raw(ctx, t.settings(ForLoad, 0, o.Settings))
 	switch {
 	case errors.Is(err, ErrNeedsDriver):
 		t.rawAnswer.Store(&err) // a login that is broken off counts against this machine, see max_connect_errors
@@ -78,14 +75,14 @@ func (t *Target) needsDriver(ctx context.Context) error {
 		return nil
 	case mode == TLSPreferred:
 		var name, cipher string
-		if err := t.db.QueryRowContext(ctx, own("SHOW SESSION STATUS LIKE 'Ssl_cipher'")).Scan(&name, &cipher); err != nil || cipher == "" {
+		if err := t.reading.QueryRowContext(ctx, own("SHOW SESSION STATUS LIKE 'Ssl_cipher'")).Scan(&name, &cipher); err != nil || cipher == "" {
 			return err
 		}
 	}
 	return fmt.Errorf("%w: connections are encrypted (tls=%s)", ErrNeedsDriver, t.spec.Mode())
 }
 
-func (s Spec) raw(ctx context.Context, settings map[string]string) (r *Raw, err error) {
+func (s Spec) raw(ctx context.Context, settings string) (r *Raw, err error) {
 	d := s.ConnectTimeout
 	if d <= 0 {
 		d = DefaultConnectTimeout
@@ -115,14 +112,7 @@ func (s Spec) raw(ctx context.Context, settings map[string]string) (r *Raw, err 
 		if err := r.login(network == "unix"); err != nil {
 			return err
 		}
-		if len(settings) == 0 {
-			return nil
-		}
-		set := make([]string, 0, len(settings))
-		for _, name := range slices.Sorted(maps.Keys(settings)) {
-			set = append(set, name+" = "+settings[name])
-		}
-		return r.exec("SET " + strings.Join(set, ", "))
+		return r.exec("SET " + settings)
 	})
 	if err != nil {
 		conn.Close()

@@ -10,15 +10,17 @@ import (
 	"time"
 )
 
-// SessionOptions says how a session of a load is set up.
+// SessionOptions says how a session is set up. The zero value is one of a load.
 type SessionOptions struct {
 	Database string            // in place of the one of the Spec; empty keeps that
 	Settings map[string]string // session variables as SET takes them, values quoted by the caller: {"sql_mode": "''"}
 	// Unbounded is for statements of which nothing is kept: their answers may be of any length.
 	Unbounded bool
+	Purpose   Purpose
+	Limit     time.Duration // how long the server lets a SELECT run, for sessions for reading; 0 = 10 s
 }
 
-// Session is one connection for a load: no pool, no reconnect, few allocations. It is used by one goroutine at a time.
+// Session is one connection: no pool, no reconnect, few allocations. It is used by one goroutine at a time.
 //
 // When a context ends during a call, the call returns the context's error and the session is broken, as it is after any error of
 // kind Gone: close it and open another. The server itself may go on with the statement until it notices. A context that ends between
@@ -27,7 +29,7 @@ type Session struct {
 	spec Spec
 	conn rawConn
 	net  net.Conn
-	id   uint64
+	self
 	row  []driver.Value
 	cols []string // of the latest result
 
@@ -58,7 +60,7 @@ type Stmt struct {
 	stmt rawStmt
 }
 
-// Session logs in once more for a load. The settings of Conn do not apply: the server's own defaults do.
+// Session logs in once more.
 func (t *Target) Session(ctx context.Context, o SessionOptions) (*Session, error) {
 	s := t.spec
 	if o.Database != "" {
@@ -67,16 +69,15 @@ func (t *Target) Session(ctx context.Context, o SessionOptions) (*Session, error
 	if o.Unbounded {
 		s.MaxAnswer = -1
 	}
-	c, err := newConnector(s, o.Settings, "load")
+	c, err := t.connector(s, o)
 	if err != nil {
 		return nil, err
 	}
-	c.pin = t.pin
 	return c.session(ctx)
 }
 
 func (c *connector) session(ctx context.Context) (*Session, error) {
-	conn, nc, err := c.connect(ctx)
+	conn, nc, me, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -85,24 +86,7 @@ func (c *connector) session(ctx context.Context) (*Session, error) {
 		conn.Close()
 		return nil, fmt.Errorf("open session: the driver's connection is a %T", conn) // a driver of another make
 	}
-	x := &Session{spec: c.spec, conn: rc, net: nc}
-	_, err = x.Query(ctx, own(askID), func(row []driver.Value) {
-		switch v := row[0].(type) {
-		case int64:
-			x.id = uint64(v)
-		case uint64:
-			x.id = v
-		case []byte:
-			for _, d := range v {
-				x.id = x.id*10 + uint64(d-'0')
-			}
-		}
-	})
-	if err != nil {
-		x.Close()
-		return nil, err
-	}
-	return x, nil
+	return &Session{spec: c.spec, conn: rc, net: nc, self: me}, nil
 }
 
 // ID returns the server's id of the connection, as the processlist shows it.
@@ -169,6 +153,7 @@ func (s *Session) Query(ctx context.Context, sql string, row func([]driver.Value
 	if err := s.watch(ctx); err != nil {
 		return 0, err
 	}
+	countTagged(s.where, sql)
 	rows, err := s.conn.Query(sql, nil)
 	if err != nil {
 		return 0, s.err("query", err)
@@ -187,6 +172,7 @@ func (s *Session) Exec(ctx context.Context, sql string) (affected int64, err err
 	if err := s.watch(ctx); err != nil {
 		return 0, err
 	}
+	countTagged(s.where, sql)
 	r, err := s.conn.Exec(sql, nil)
 	if err != nil {
 		return 0, s.err("execute", err)
@@ -213,6 +199,7 @@ func (s *Session) Close() error {
 		<-s.fired
 	}
 	s.stop, s.done = nil, nil
+	s.left()
 	s.net.SetDeadline(time.Now().Add(time.Second)) // a dead peer must not hold up the good-bye
 	err := s.conn.Close()
 	if err != nil && KindOf(err) != Gone && !errors.Is(err, net.ErrClosed) {

@@ -1,14 +1,10 @@
 package target
 
-// What a connection of Dyno's asks about itself.
+// What a connection of Dyno's asks about itself, and about one that was given up.
 const (
-	askID            = "SELECT CONNECTION_ID()"
+	askSelf          = "SELECT CONNECTION_ID(), @@max_connections, USER(), @@hostname, @@port, @@datadir /*!50700 , @@server_uuid */"
 	askThread        = "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()"
 	askThreadMariaDB = "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
+	askConnected     = "SHOW GLOBAL STATUS LIKE 'Threads_connected'"
+	askLeft          = "SELECT INFO FROM information_schema.PROCESSLIST WHERE USER = SUBSTRING_INDEX(USER(), '@', 1) AND ID = %d"
 )
-
-// Statements returns the statements that targets send by themselves while others use them: when a session begins, and to find the
-// server's process. Digests of statements have lost the comment that marks them as Dyno's.
-func Statements() []string {
-	return append(append([]string{askID, askThread, askThreadMariaDB}, identities(false)...), identities(true)...)
-}

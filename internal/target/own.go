@@ -1,0 +1,184 @@
+package target
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+
+	"dyno/internal/sqltext"
+)
+
+// self is what a connection has learned about itself.
+type self struct {
+	id         uint64
+	user, host string // as the server's list of sessions shows them, the port left out
+	where      string // the server that answers: behind one address there may be several
+}
+
+// who asks a connection about itself and enters it among this process's own.
+func who(ctx context.Context, c driver.QueryerContext) (me self, most uint64, err error) {
+	rows, err := c.QueryContext(ctx, own(askSelf), nil)
+	if err != nil {
+		return me, 0, err
+	}
+	defer rows.Close()
+	row := make([]driver.Value, len(rows.Columns()))
+	if err := rows.Next(row); err != nil {
+		return me, 0, err
+	}
+	me.id, most = number(row[0]), number(row[1])
+	me.user, me.host, _ = cutLast(asText(row[2]), '@')
+	for _, v := range row[3:] {
+		me.where += asText(v) + ":"
+	}
+	if err := rows.Next(row); err != nil && !errors.Is(err, io.EOF) {
+		return me, 0, err
+	}
+	ownSessions.Store(ownSession{me.where, me.id}, true)
+	count(me.where, askSelf)
+	return me, most, nil
+}
+
+// left is called when a connection has ended.
+func (me self) left() { ownSessions.Delete(ownSession{me.where, me.id}) }
+
+type ownSession struct {
+	where string
+	id    uint64
+}
+
+// ownSessions holds the connections of this process to all servers.
+var ownSessions sync.Map
+
+// owns reports whether a session is Dyno's own: one of this process's, or one of the account that Dyno uses, from the same machine. The tag
+// in front of a statement says nothing by itself, for anybody can write it.
+func (me self) owns(id uint64, user, host string) bool {
+	if _, mine := ownSessions.Load(ownSession{me.where, id}); mine {
+		return true
+	}
+	if user != me.user {
+		return false
+	}
+	name, _, _ := cutLast(host, ':') // "localhost" and ::1 have no port, 127.0.0.1:4242 has
+	return host == me.host || name == me.host
+}
+
+// Owns reports whether a session of the target's server, which its list of sessions shows with this id, user and host, is Dyno's own: one of
+// this process's connections, or one of the account that Dyno uses, from this machine. To hide what it runs takes the tag as well.
+func (t *Target) Owns(id uint64, user, host string) bool { return t.self.owns(id, user, host) }
+
+func cutLast(s string, sep byte) (before, after string, found bool) {
+	if i := strings.LastIndexByte(s, sep); i >= 0 {
+		return s[:i], s[i+1:], true
+	}
+	return s, "", false
+}
+
+func number(v driver.Value) uint64 {
+	switch x := v.(type) {
+	case int64:
+		return uint64(x)
+	case uint64:
+		return x
+	}
+	n, _ := strconv.ParseUint(asText(v), 10, 64)
+	return n
+}
+
+func asText(v driver.Value) string {
+	switch x := v.(type) {
+	case []byte:
+		return string(x)
+	case string:
+		return x
+	}
+	return ""
+}
+
+// sent counts the statements of Dyno's own that this process has sent: by server and class, whose digest has lost the tag.
+var sent = struct {
+	sync.Mutex
+	texts map[string][]string // keys of texts, which saves work
+	by    map[string]map[string]uint64
+}{texts: map[string][]string{}, by: map[string]map[string]uint64{}}
+
+// Bounds of sent. A statement of Dyno's own beyond them is shown like anybody's.
+const (
+	sentTexts   = 1000
+	sentClasses = 5000
+	sentLength  = 64 << 10
+)
+
+// count takes note of a statement that is about to be sent.
+func count(where, sql string) {
+	if len(sql) > sentLength {
+		return
+	}
+	sent.Lock()
+	defer sent.Unlock()
+	keys, ok := sent.texts[sql]
+	if !ok {
+		for _, s := range understood(sql) {
+			keys = append(keys, sqltext.Key(sqltext.Fingerprint(s)))
+		}
+		if len(sent.texts) < sentTexts {
+			sent.texts[strings.Clone(sql)] = keys
+		}
+	}
+	by := sent.by[where]
+	if by == nil {
+		by = map[string]uint64{}
+		sent.by[where] = by
+	}
+	for _, key := range keys {
+		if _, ok := by[key]; ok || len(by) < sentClasses {
+			by[key]++
+		}
+	}
+}
+
+// understood returns a statement as servers understand it that take some of its comments for code: MySQL of today, MariaDB, and those that
+// take none.
+func understood(sql string) []string {
+	if !strings.Contains(sql, "!") {
+		return []string{sql}
+	}
+	var mysql, mariadb, neither strings.Builder
+	for {
+		text, rest, found := strings.Cut(sql, "/*")
+		for _, b := range []*strings.Builder{&mysql, &mariadb, &neither} {
+			b.WriteString(text)
+		}
+		if !found {
+			return []string{mysql.String(), mariadb.String(), neither.String()}
+		}
+		comment, more, _ := strings.Cut(rest, "*/")
+		switch {
+		case strings.HasPrefix(comment, "!"):
+			mysql.WriteString(strings.TrimLeft(comment, "!0123456789"))
+		case strings.HasPrefix(comment, "M!"):
+			mariadb.WriteString(strings.TrimLeft(comment, "M!0123456789"))
+		}
+		sql = more
+	}
+}
+
+// countTagged counts a statement if it is one of Dyno's own.
+func countTagged(where, sql string) {
+	if sqltext.Own(sql) {
+		count(where, sql)
+	}
+}
+
+// Sent returns how often this process has sent each statement of its own to the target's server, whichever connection it used: by
+// sqltext.Key of the class. Statements of loads are not among them.
+func (t *Target) Sent() map[string]uint64 {
+	sent.Lock()
+	defer sent.Unlock()
+	return maps.Clone(sent.by[t.self.where])
+}

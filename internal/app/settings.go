@@ -476,6 +476,7 @@ func doubt(t target.Trust) string {
 		return "The connection is encrypted, not verified: the server has the certificate of the first login. " + fix
 	case target.TrustNone:
 		return "The connection is encrypted, not verified: whoever answers is taken for the server. " + fix
+	case target.TrustVerified:
 	case target.TrustPlain:
 		return "The connection is neither encrypted nor verified. " + fix
 	}

@@ -196,7 +196,7 @@ func (p *preparation) replace(ctx context.Context, s *target.Session, h hit) err
 		}
 	}
 	// The server leaves the description behind.
-	defer to.Remove(h.Name + ".cfg")
+	defer to.Remove(h.Name + ".cfg") //nolint:errcheck // nothing depends on it
 	for _, q := range []string{"ALTER TABLE " + name + " IMPORT TABLESPACE", "SET SESSION foreign_key_checks=1"} {
 		if _, err := s.Exec(ctx, q); err != nil {
 			return err

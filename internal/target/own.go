@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -125,7 +126,12 @@ func count(where, sql string) {
 	if !ok {
 		for _, s := range understood(sql) {
 			keys = append(keys, sqltext.Key(sqltext.Fingerprint(s)))
+			if other := strings.ReplaceAll(s, "USER()", "SYSTEM_USER()"); other != s { // as digests write it
+				keys = append(keys, sqltext.Key(sqltext.Fingerprint(other)))
+			}
 		}
+		slices.Sort(keys)
+		keys = slices.Compact(keys)
 		if len(sent.texts) < sentTexts {
 			sent.texts[strings.Clone(sql)] = keys
 		}

@@ -1,0 +1,87 @@
+package target
+
+import (
+	"slices"
+	"testing"
+
+	"dyno/internal/sqltext"
+	"dyno/test/servers"
+)
+
+func TestUnderstood(t *testing.T) {
+	f := func(sql string, want ...string) {
+		t.Helper()
+		if got := understood(sql); !slices.Equal(got, want) {
+			t.Errorf("%s: %q", sql, got)
+		}
+	}
+	f("SELECT 1", "SELECT 1")
+	f("/* dyno:x */ SELECT 1 /*!50700 , 2 */ /*M!100101 , 3 */", " SELECT 1  , 2  ", " SELECT 1   , 3 ", " SELECT 1  ")
+	f("SELECT 1 /*!50700 , 2", "SELECT 1  , 2", "SELECT 1 ", "SELECT 1 ")
+}
+
+func TestOwns(t *testing.T) {
+	me := self{id: 7, user: "dyno", host: "127.0.0.1", where: t.Name()}
+	ownSessions.Store(ownSession{me.where, 9}, true)
+	defer self{id: 9, where: me.where}.left()
+	f := func(id uint64, user, host string, want bool) {
+		t.Helper()
+		if got := me.owns(id, user, host); got != want {
+			t.Errorf("%d %s@%s: %v", id, user, host, got)
+		}
+	}
+	f(9, "load", "10.0.0.1:1", true) // another account of this process
+	f(8, "load", "127.0.0.1:1", false)
+	f(8, "dyno", "127.0.0.1:4242", true) // another process
+	f(8, "dyno", "127.0.0.1", true)
+	f(8, "dyno", "10.0.0.1:4242", false)
+	me.host = "::1"
+	f(8, "dyno", "::1", true)
+	f(8, "dyno", "::1:4242", true)
+}
+
+// TestWhatASessionSaysFirstIsCounted looks at the digests of a server that knows this process only.
+func TestWhatASessionSaysFirstIsCounted(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			s := servers.Start(t, flavor, "performance_schema=ON")
+			db := s.DB(t, "")
+			if err := db.Ping(); err != nil {
+				t.Fatal(err)
+			}
+			s.Exec(t, "TRUNCATE performance_schema.events_statements_summary_by_digest")
+			x := open(t, s, "root")
+			for _, o := range []SessionOptions{{}, {Purpose: ForReading, Limit: 7}, {Purpose: ForChanges, Settings: map[string]string{"lock_wait_timeout": "3"}}} {
+				ses, err := x.Session(t.Context(), o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer ses.Close()
+			}
+			if err := x.DB().Ping(); err != nil {
+				t.Fatal(err)
+			}
+			rows, err := db.Query("SELECT DIGEST_TEXT, COUNT_STAR FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST_TEXT NOT LIKE 'TRUNCATE%'")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rows.Close()
+			sent := x.Sent()
+			n := 0
+			for rows.Next() {
+				var text string
+				var count uint64
+				if err := rows.Scan(&text, &count); err != nil {
+					t.Fatal(err)
+				}
+				n++
+				if got := sent[sqltext.Key(sqltext.FromDigestText(text))]; got < count || got > 2*count { // what a server of another kind would make of one may be another
+					t.Errorf("the server counts %d of %s, this process %d", count, text, got)
+				}
+			}
+			if err := rows.Err(); err != nil || n < 8 {
+				t.Errorf("%d classes, %v", n, err)
+			}
+		})
+	}
+}

@@ -85,13 +85,13 @@ func TestWhatIsLeftOut(t *testing.T) {
 		}
 		perClass[sqltext.Fingerprint(string(e.SQL))]++
 	}
-	f(Config{Since: middle}, after, 2000-after, 1)
-	f(Config{Until: middle}, before, 2000-before, 1)
+	f(Config{LeaveOwn: true, Since: middle}, after, 2000-after, 1)
+	f(Config{LeaveOwn: true, Until: middle}, before, 2000-before, 1)
 	sampled := uint64(0)
 	for _, n := range perClass {
 		sampled += uint64(min(n, 100))
 	}
-	f(Config{Sample: 100}, sampled, 2000-sampled, 1)
+	f(Config{LeaveOwn: true, Sample: 100}, sampled, 2000-sampled, 1)
 }
 
 func TestRedactedSamplesShowNoLiteral(t *testing.T) {

@@ -45,8 +45,8 @@ func TestAQuestionThatIsGivenUpIsEnded(t *testing.T) {
 				ask(func(ctx context.Context, sql string) error {
 					_, err := x.DB().ExecContext(ctx, sql)
 					return err
-				}, "DO BENCHMARK(2000000000, MD5(600))")
-				nobodyRuns(t, s, "DO BENCHMARK(2000000000, MD5(600))")
+				}, "DO BENCHMARK(2000000000, SHA2(600, 512))")
+				nobodyRuns(t, s, "DO BENCHMARK(2000000000, SHA2(600, 512))")
 			})
 			t.Run("asker", func(t *testing.T) {
 				a := x.Asker(SessionOptions{}, nil)
@@ -58,11 +58,11 @@ func TestAQuestionThatIsGivenUpIsEnded(t *testing.T) {
 				if err := query(t.Context(), "SELECT 1"); err != nil || a.Generation() != 1 {
 					t.Fatal(err, a.Generation())
 				}
-				ask(query, "DO BENCHMARK(2000000000, MD5(601))")
+				ask(query, "DO BENCHMARK(2000000000, SHA2(601, 512))")
 				if err := query(t.Context(), "SELECT 1"); err != nil || a.Generation() != 2 {
 					t.Fatal(err, a.Generation())
 				}
-				nobodyRuns(t, s, "DO BENCHMARK(2000000000, MD5(601))")
+				nobodyRuns(t, s, "DO BENCHMARK(2000000000, SHA2(601, 512))")
 			})
 			t.Run("asker that is closed", func(t *testing.T) {
 				a := x.Asker(SessionOptions{}, nil)
@@ -72,9 +72,9 @@ func TestAQuestionThatIsGivenUpIsEnded(t *testing.T) {
 					}
 					_, err := a.Query(ctx, sql, nil)
 					return err
-				}, "DO BENCHMARK(2000000000, MD5(602))")
+				}, "DO BENCHMARK(2000000000, SHA2(602, 512))")
 				a.Close()
-				nobodyRuns(t, s, "DO BENCHMARK(2000000000, MD5(602))")
+				nobodyRuns(t, s, "DO BENCHMARK(2000000000, SHA2(602, 512))")
 			})
 		})
 	}

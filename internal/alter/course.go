@@ -55,10 +55,13 @@ func (x *course) see(state string, done float64, now time.Time) {
 	}
 }
 
-// built returns how long the server has worked, as far as that was seen.
-func (x *course) built() time.Duration {
+// built returns how long the server had worked when it gave up at a time, after a wait for the lock.
+func (x *course) built(gaveUp time.Time, wait time.Duration) time.Duration {
 	end := x.waits
-	if end.IsZero() {
+	if end.IsZero() { // no look saw it wait
+		end = gaveUp.Add(-wait)
+	}
+	if x.worked.After(end) {
 		end = x.worked
 	}
 	return max(0, end.Sub(x.begun))

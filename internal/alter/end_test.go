@@ -175,8 +175,8 @@ func TestCourse(t *testing.T) {
 		if !x.waits.IsZero() {
 			w = now.Sub(x.waits)
 		}
-		if x.begun.IsZero() == begun || w != waits || begun && x.built() != built {
-			t.Errorf("%s: begun %v, waits for %v, built for %v", states, !x.begun.IsZero(), w, x.built())
+		if x.begun.IsZero() == begun || w != waits || begun && x.built(now, time.Hour) != built {
+			t.Errorf("%s: begun %v, waits for %v, built for %v", states, !x.begun.IsZero(), w, x.built(now, time.Hour))
 		}
 	}
 	f("starting,Opening tables,"+mdl+","+mdl, false, firstPoll, 0)

@@ -272,7 +272,7 @@ func (w *worker) missed(x course, killed bool, who string, err error) error {
 	if x.begun.IsZero() {
 		return &missed{how: fmt.Sprintf("the metadata lock was not free within %v%s", waited, who), err: err}
 	}
-	m := &missed{lost: true, built: x.built(), err: err}
+	m := &missed{lost: true, built: x.built(time.Now(), waited), err: err}
 	m.how = fmt.Sprintf("the server threw away what it had built in %v: at the end the metadata lock was not free within %v%s", m.built.Round(time.Second), waited, who)
 	return m
 }

@@ -1,9 +1,6 @@
 package sqlshape
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 func TestExplainable(t *testing.T) {
 	f := func(sql string, want bool) {
@@ -54,49 +51,4 @@ func TestExplainable(t *testing.T) {
 	f("select /*+ max_execution_time(0) */ a from t", false)
 	f("select 'a\x01'", false)
 	f("select '\xff'", false)
-}
-
-func TestCalls(t *testing.T) {
-	f := func(sql, want string) {
-		t.Helper()
-		got, err := Calls(sql)
-		if err != nil {
-			t.Errorf("%s: %v", sql, err)
-		}
-		if s := strings.Join(got, ","); s != want {
-			t.Errorf("%s: got %q, want %q", sql, s, want)
-		}
-	}
-	f("select a from t", "")
-	f("SELECT Now(), now (), NOW/* x */(), count( * ) from t where (a) and (b)", "now,now ,count,where ,and ")
-	f("select 'abs(' , \"sin(\", `cos(`, 'it''s exp(', 'a\\' pi(' from t -- tan(\n where a = # ln(\n log(1)", "log")
-	f("select a -- pi()", "")
-	f("select a--pi()", "pi")
-	f("select a from t where b in(1) /* pi( */ or abs(a) > 'x'", "in,abs")
-}
-
-func TestOpened(t *testing.T) {
-	f := func(sql, want string) {
-		t.Helper()
-		got, err := Opened(sql)
-		if err != nil {
-			t.Errorf("%s: %v", sql, err)
-		}
-		var names []string
-		for _, r := range got {
-			names = append(names, strings.TrimPrefix(r.Schema+"."+r.Name, "."))
-		}
-		if s := strings.Join(names, ","); s != want {
-			t.Errorf("%s: got %q, want %q", sql, s, want)
-		}
-	}
-	f("select 1", "")
-	f("select * from a join d.b where x in (select y from c)", "a,d.b,c")
-	f("with a as (select * from b), b as (select * from a) select * from a, b, c", "b,c")
-	f("with a as (select * from a) select * from a", "a")
-	f("with recursive a as (select 1 union all select * from a) select * from a", "")
-	f("with a as (select 1) select * from d.a", "d.a")
-	f("select * from (with a as (select 1) select * from a) x", "a") // not told apart: it is taken for a table
-	f("delete x from t as x join u on x.id = u.id", "t,u")
-	f("update t join u on t.id = u.id set t.a = 1", "t,u")
 }

@@ -2,6 +2,7 @@ package sqlshape
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -40,4 +41,30 @@ func TestReads(t *testing.T) {
 	f("select a from t where b in (select c from u for update)", false)
 	f("update t set a = 1", false)
 	f("select '", false)
+}
+
+func TestOpened(t *testing.T) {
+	f := func(sql, want string) {
+		t.Helper()
+		got, err := Opened(sql)
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+		var names []string
+		for _, r := range got {
+			names = append(names, strings.TrimPrefix(r.Schema+"."+r.Name, "."))
+		}
+		if s := strings.Join(names, ","); s != want {
+			t.Errorf("%s: got %q, want %q", sql, s, want)
+		}
+	}
+	f("select 1", "")
+	f("select * from a join d.b where x in (select y from c)", "a,d.b,c")
+	f("with a as (select * from b), b as (select * from a) select * from a, b, c", "b,c")
+	f("with a as (select * from a) select * from a", "a")
+	f("with recursive a as (select 1 union all select * from a) select * from a", "")
+	f("with a as (select 1) select * from d.a", "d.a")
+	f("select * from (with a as (select 1) select * from a) x", "a") // not told apart: it is taken for a table
+	f("delete x from t as x join u on x.id = u.id", "t,u")
+	f("update t join u on t.id = u.id set t.a = 1", "t,u")
 }

@@ -79,7 +79,8 @@ func (a *App) Ledger(ctx context.Context) (*ledger.Ledger, error) {
 // LedgerPath returns where the ledger's file is, or would be.
 func (a *App) LedgerPath() string { return filepath.Join(a.Home, "store", "ledger.db") }
 
-// Yard returns the place of the sandboxes. On first use it removes those of a Try that was killed: they hold rows of a server.
+// Yard returns the place of the sandboxes. On first use it removes those of a Try that was killed:
+// they hold rows of a server.
 func (a *App) Yard() (*sandbox.Yard, error) {
 	y, err := sandbox.Open(a.Home)
 	if err == nil {

@@ -14,7 +14,8 @@ import (
 	"dyno/internal/sandbox"
 )
 
-// TestKilledTryLeavesNoRows: the private server of a Try that was killed goes with the next program that uses sandboxes.
+// TestKilledTryLeavesNoRows: the private server of a Try that was killed goes with the next program
+// that uses sandboxes.
 func TestKilledTryLeavesNoRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a real server")

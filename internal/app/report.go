@@ -47,7 +47,8 @@ func (a *App) StoreReport(ctx context.Context, doc report.Document, dir string) 
 	return filepath.Join(dir, "report.html"), nil
 }
 
-// makeReportDir makes the directory of a report, for us alone: reports hold statements of the servers' users.
+// makeReportDir makes the directory of a report, for us alone: reports hold statements of the
+// servers' users.
 func (a *App) makeReportDir(dir string) error {
 	if err := os.MkdirAll(a.Home, 0o755); err != nil { // the servers' account must be able to enter
 		return err

@@ -15,9 +15,11 @@ import (
 	"dyno/internal/report"
 )
 
-// legible is the way to the user for all text: what servers, files and logs put into it cannot move the cursor, change colours or
-// turn the direction of writing, for characters that cannot be seen are written so that they can, as report.Picture has them. In JSON
-// they are written as \u009b, which means the same character. Other forms are left as they are: package report has cleaned them.
+// legible is the way to the user for all text: what servers, files and logs put into it cannot move
+// the cursor, change colours or turn the direction of writing, for characters that cannot be seen
+// are written so that they can, as report.Picture has them. In JSON they are written as \u009b,
+// which means the same character. Other forms are left as they are: package report has cleaned
+// them.
 type legible struct {
 	to   io.Writer
 	form func() string // of the output: text, json or another
@@ -41,7 +43,8 @@ func raw(w io.Writer) io.Writer {
 	return w
 }
 
-// firstStyle is the character that begins a style of ours, those after it the others. Nobody can foresee which it is and put it into a name.
+// firstStyle is the character that begins a style of ours, those after it the others. Nobody can
+// foresee which it is and put it into a name.
 var firstStyle = 0xf0000 + rand.Int32N(0xff00)
 
 // styles are what terminals are sent for the characters from firstStyle on.
@@ -114,5 +117,6 @@ func hidden(r rune) bool {
 	return r != '\n' && r != '\t' && (r == utf8.RuneError || !unicode.IsPrint(r))
 }
 
-// oneLine shows a text that is one line, such as a statement that will be run, to the letter: also its line ends and tabs.
+// oneLine shows a text that is one line, such as a statement that will be run, to the letter: also
+// its line ends and tabs.
 func oneLine(s string) string { return strings.NewReplacer("\n", "␊", "\t", "␉").Replace(s) }

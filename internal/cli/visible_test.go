@@ -41,7 +41,8 @@ func TestLegible(t *testing.T) {
 // hostileTable moves the cursor up and empties the line, on a terminal that is let.
 const hostileTable = "x\x1b[1A\x1b[2Kharmless\u009b8m\u202e\nNothing was changed."
 
-// TestHostileNames has a table name go through what people read before and after they agree to a change.
+// TestHostileNames has a table name go through what people read before and after they agree to a
+// change.
 func TestHostileNames(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	name := "`" + hostileTable + "`"
@@ -99,8 +100,13 @@ func TestHostileNames(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{
-		{"proof", done}, {"target", "check", url}, {"digest", url, "--window", "3s"}, {"digest", log, "--output", "json"}, {"undo", done, "--execute"},
-		{"load", "oltp_read_only", "run", "--target", url + "&database=" + fmt.Sprintf("%%1b[2J%%9b"), "--time", "1"}, {"apply", url, "x\x1b[2J"},
+		{"proof", done},
+		{"target", "check", url},
+		{"digest", url, "--window", "3s"},
+		{"digest", log, "--output", "json"},
+		{"undo", done, "--execute"},
+		{"load", "oltp_read_only", "run", "--target", url + "&database=" + fmt.Sprintf("%%1b[2J%%9b"), "--time", "1"},
+		{"apply", url, "x\x1b[2J"},
 	} {
 		run(args...)
 	}

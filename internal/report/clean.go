@@ -240,7 +240,8 @@ func Visible(s string, multi bool) string {
 	return b.String()
 }
 
-// Picture returns what stands for a character that cannot be seen, or for a byte that is no character: ␀, ⟨U+202E⟩, ⟨xFF⟩.
+// Picture returns what stands for a character that cannot be seen, or for a byte that is no
+// character: ␀, ⟨U+202E⟩, ⟨xFF⟩.
 func Picture(c []byte) string {
 	switch r, n := utf8.DecodeRune(c); {
 	case r == utf8.RuneError && n == 1:

@@ -17,12 +17,13 @@ type account struct {
 }
 
 const (
-	// accountName is the account that root hands servers to, and no other program: who runs as mysql or nobody must not be able to
-	// reach a sandbox, nor a sandbox the server of production.
+	// accountName is the account that root hands servers to, and no other program: who runs as
+	// mysql or nobody must not be able to reach a sandbox, nor a sandbox the server of production.
 	accountName = "dyno"
 
-	// accountID is the user and the group in its place where there is no such account. A process needs no entry in /etc/passwd. Debian
-	// (policy 9.2.2) and systemd (UIDS-GIDS) give this number to nobody, and it is small enough to exist in a container.
+	// accountID is the user and the group in its place where there is no such account. A process
+	// needs no entry in /etc/passwd. Debian (policy 9.2.2) and systemd (UIDS-GIDS) give this number
+	// to nobody, and it is small enough to exist in a container.
 	accountID = 65521
 )
 

@@ -70,8 +70,9 @@ func (y *Yard) Remove(ctx context.Context, name string) error {
 	return wrap(op, name, erase(ctx, y.dir(name), r))
 }
 
-// RemoveOrphans removes the sandboxes whose names begin with a prefix and whose makers, see Config.Owner, are gone, however far these had
-// come. A maker is known by its process, when that began and the boot of the machine: one that lives keeps its sandbox.
+// RemoveOrphans removes the sandboxes whose names begin with a prefix and whose makers, see
+// Config.Owner, are gone, however far these had come. A maker is known by its process, when that
+// began and the boot of the machine: one that lives keeps its sandbox.
 func (y *Yard) RemoveOrphans(ctx context.Context, prefix string) error {
 	const op = "remove orphan"
 	entries, err := os.ReadDir(y.sandboxes())

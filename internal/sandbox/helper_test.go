@@ -148,7 +148,8 @@ func copyFile(t *testing.T, from, to string, mode os.FileMode) {
 	}
 }
 
-// openDir returns a directory that the servers' account may enter, unlike t.TempDir. It goes with the test.
+// openDir returns a directory that the servers' account may enter, unlike t.TempDir. It goes with
+// the test.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "dyno-yard-")

@@ -16,7 +16,8 @@ type logs struct {
 	from  []int64 // where this start begins in each
 }
 
-// consoleName is what the server writes before it has opened its log. The file is not in a directory of the server's.
+// consoleName is what the server writes before it has opened its log. The file is not in a
+// directory of the server's.
 const consoleName = "console"
 
 // maxLog bounds how much of a log is read, from its end.

@@ -102,8 +102,8 @@ func isExecutable(path string) bool {
 	return err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0
 }
 
-// makeImage makes the image that a record names and mounts its directories, which are empty then: that of the data is ours until there
-// are any, the other one the account's.
+// makeImage makes the image that a record names and mounts its directories, which are empty then:
+// that of the data is ours until there are any, the other one the account's.
 func makeImage(ctx context.Context, dir string, i image, a account, sink progress.Sink) error {
 	p := progress.Progress{Step: "making a filesystem " + i.Filesystem, Started: time.Now(), At: time.Now()}
 	sink.Report(p)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// owned is a directory whose owner may put links, pipes and other people's files there while we work in it as root. Nothing that
-// is done through it leaves the directory.
+// owned is a directory whose owner may put links, pipes and other people's files there while we
+// work in it as root. Nothing that is done through it leaves the directory.
 type owned struct {
 	*os.Root
 	uid int
@@ -31,7 +31,8 @@ func openOwned(dir string) (owned, error) {
 	return owned{root, ownerID(fi)}, nil
 }
 
-// plain opens a file that is there. It must be a regular one with no other name, the owner's, and no link.
+// plain opens a file that is there. It must be a regular one with no other name, the owner's, and
+// no link.
 func (o owned) plain(name string, flag int) (*os.File, error) {
 	before, err := o.Lstat(name)
 	if err != nil {
@@ -57,7 +58,8 @@ func (o owned) isPlain(fi fs.FileInfo) bool {
 	return ok && fi.Mode().IsRegular() && st.Nlink == 1 && int(st.Uid) == o.uid
 }
 
-// seize makes a directory below ours and shuts others out: from then on nobody else changes what is in it.
+// seize makes a directory below ours and shuts others out: from then on nobody else changes what is
+// in it.
 func (o owned) seize(name string) error {
 	d, err := o.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -67,7 +69,8 @@ func (o owned) seize(name string) error {
 	return inline([]error{d.Chown(os.Geteuid(), os.Getegid()), d.Chmod(0o700)})
 }
 
-// takeOver makes a tree that a server's account wrote ours, and removes what is neither a file nor a directory.
+// takeOver makes a tree that a server's account wrote ours, and removes what is neither a file nor
+// a directory.
 func takeOver(dir string) error {
 	o, err := openOwned(dir)
 	if err != nil {

@@ -57,7 +57,8 @@ func asUser(t *testing.T, uid uint32, script string) {
 	}
 }
 
-// TestPlantedLinks has the server's account put links at every path that root uses in the directories of that account.
+// TestPlantedLinks has the server's account put links at every path that root uses in the
+// directories of that account.
 func TestPlantedLinks(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("the server runs as another account for root alone")

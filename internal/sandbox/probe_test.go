@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Whatever is called mysqld is asked for its version: as an account that can do no harm, and not for ever.
+// Whatever is called mysqld is asked for its version: as an account that can do no harm, and not
+// for ever.
 func TestProbe(t *testing.T) {
 	top := openDir(t)
 	t.Setenv("SHOP_TOKEN", "the secret of root")

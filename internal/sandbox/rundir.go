@@ -15,8 +15,9 @@ import (
 // maxSocket is the longest path a socket can have, unix(7): 108 bytes with the final zero.
 const maxSocket = 107
 
-// runDir returns where a sandbox's socket goes. A short path lies where everybody can write: its name cannot be guessed, and the
-// server's directory is in one of ours, so that its account cannot put something else in its place.
+// runDir returns where a sandbox's socket goes. A short path lies where everybody can write: its
+// name cannot be guessed, and the server's directory is in one of ours, so that its account cannot
+// put something else in its place.
 func runDir(dir string) string {
 	run := filepath.Join(dir, "run")
 	if len(filepath.Join(run, "socket")) <= maxSocket {

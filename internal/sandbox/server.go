@@ -138,9 +138,10 @@ func firstLine(text string) string {
 	return line
 }
 
-// Resolve returns the newest build that spec means: a flavor ("mariadb"), a flavor and version ("mariadb@10.11", "mysql@9.7.4"),
-// or a path to a server program or to the root of an unpacked one. An empty spec is "mariadb", then "mysql", then "percona",
-// whichever is there. When there is none its error, ErrNoServer, tells which ones there are.
+// Resolve returns the newest build that spec means: a flavor ("mariadb"), a flavor and version
+// ("mariadb@10.11", "mysql@9.7.4"), or a path to a server program or to the root of an unpacked
+// one. An empty spec is "mariadb", then "mysql", then "percona", whichever is there. When there is
+// none its error, ErrNoServer, tells which ones there are.
 func (y *Yard) Resolve(ctx context.Context, spec string) (Server, error) {
 	if strings.ContainsRune(spec, '/') {
 		return resolvePath(ctx, spec)

@@ -172,7 +172,8 @@ func readFirst(dir string, names []string) ([]byte, error) {
 // transient are files that a server makes for itself alone; two servers with one server UUID could not replicate.
 var transient = []string{"auto.cnf", "ibtmp1"}
 
-// sealTemplate makes the data directory ours and durable, adds a certificate if asked to, and writes the list.
+// sealTemplate makes the data directory ours and durable, adds a certificate if asked to, and
+// writes the list.
 func sealTemplate(dir string, certificate bool) error {
 	t := template{Files: map[string]int64{}}
 	data := filepath.Join(dir, "data")

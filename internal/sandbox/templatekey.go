@@ -20,7 +20,8 @@ const (
 	certFile = "server-cert.pem"
 )
 
-// makeCertificate puts a key and a certificate that it signs itself into a data directory of ours, for ten years.
+// makeCertificate puts a key and a certificate that it signs itself into a data directory of ours,
+// for ten years.
 func makeCertificate(data string) error {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

@@ -466,7 +466,8 @@ func TestOrdinaryUser(t *testing.T) {
 			}
 			value(t, open(t, s), "SELECT 1")
 
-			// root ends it and does not start it: he would work in directories that the user can change meanwhile.
+			// root ends it and does not start it: he would work in directories that the user can
+			// change meanwhile.
 			if err := y.Down(ctx, "a"); err != nil {
 				t.Fatal(err)
 			}

@@ -72,7 +72,8 @@ func (s *Spec) reach(ctx context.Context, network, address string) (net.Conn, er
 	return s.Via.Dial(ctx, s.Jump, address)
 }
 
-// isServer returns an error when the server is not the user's that it should be: the path may lead to somebody else's by now.
+// isServer returns an error when the server is not the user's that it should be: the path may lead
+// to somebody else's by now.
 func (s *Spec) isServer(c *net.UnixConn) error {
 	_, uid, err := Peer(c)
 	if err == nil && uid != s.ServerUID {

@@ -67,6 +67,7 @@ var floors = map[string]int{
 	"internal/host":    1,
 	"internal/tunnel":  1,
 
+	"internal/store/reserve":    1,
 	"internal/store/sqlitefile": 1,
 
 	"internal/load":          2,

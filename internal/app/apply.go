@@ -191,6 +191,7 @@ func (a *App) Prove(ctx context.Context, t *target.Target, e journal.Entry, o ca
 	if err != nil {
 		return proof.Proof{}, nil, err
 	}
+	o.Home = a.Home
 	after, err := capture.Take(ctx, t, o)
 	if err != nil {
 		return proof.Proof{}, nil, err

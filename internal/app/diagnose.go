@@ -73,6 +73,7 @@ func (d *Diagnosis) Judge(kinds ...advise.Kind) {
 // Diagnose looks at the target, judges, and stores snapshot and findings so that `apply` and `proof` find them. It learns about the
 // target only what any stranger with the same grants could. With kinds it tells all that these kinds of advice have to say, see Advise.
 func (a *App) Diagnose(ctx context.Context, t *target.Target, o capture.Options, kinds ...advise.Kind) (Diagnosis, error) {
+	o.Home = a.Home
 	s, err := capture.Take(ctx, t, o)
 	if err != nil {
 		return Diagnosis{}, err

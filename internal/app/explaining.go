@@ -115,9 +115,7 @@ func (s *Service) plans(ctx context.Context, m *member, t *target.Target, w Clas
 		}
 		if changed {
 			e := event.Event{At: w.To, Target: m.entry.Name, Kind: event.Config, Text: fmt.Sprintf("another plan for %s", c.Fingerprint), Ref: c.ID}
-			if err := s.mark(ctx, &e); err != nil {
-				s.trouble.say(s.log, "an event of "+m.entry.Name+" was not stored", err)
-			}
+			s.mark(&e, i)
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (s *Service) look(ctx context.Context, name string, o capture.Options, d Di
 		return d, err
 	}
 	defer t.Close()
-	o.Catalog = s.looks.catalog(name)
+	o.Catalog, o.Home = s.looks.catalog(name), s.app.Home
 	if d.Snapshot, err = capture.Take(ctx, t, o); err != nil {
 		return d, err
 	}
@@ -433,6 +433,9 @@ func (s *Service) judgeAll(ctx context.Context, every time.Duration) {
 }
 
 func (s *Service) judgeOne(ctx context.Context, name string) error {
+	if err := s.o.Reserve.Check(s.app.Home, 0); err != nil {
+		return err
+	}
 	d, err := s.look(ctx, name, capture.Options{Window: DefaultWindow}, Diagnosis{Background: true})
 	if err != nil {
 		return err

@@ -15,11 +15,11 @@ import (
 	"dyno/internal/exposition"
 	"dyno/internal/metric"
 	"dyno/internal/reading"
-	"dyno/internal/store/ledger"
 	"dyno/internal/store/series"
 )
 
-// keep stores one reading and hands it on. It runs in the goroutine that reads the target, so nothing here waits for the network.
+// keep stores one reading and hands it on. It runs in the goroutine that reads the target, so nothing here waits for the network, and
+// events are stored by another goroutine.
 // What cannot be stored is told and left out: a full disk must not blind those who look.
 func (s *Service) keep(ctx context.Context, m *member, r reading.Reading) {
 	m.rename(r.Samples)
@@ -35,25 +35,11 @@ func (s *Service) keep(ctx context.Context, m *member, r reading.Reading) {
 		s.trouble.say(s.log, "the state of "+r.Target+" was not stored", err)
 	}
 	for i := range r.Events {
-		if err := s.mark(ctx, &r.Events[i]); err != nil {
-			s.trouble.say(s.log, "an event of "+r.Target+" was not stored", err)
-		}
+		s.mark(&r.Events[i], i)
 	}
 	if s.o.Publish != nil {
 		s.o.Publish(r)
 	}
-}
-
-// mark keeps an event, also when whoever saw it is ending.
-func (s *Service) mark(ctx context.Context, e *event.Event) (err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTime)
-	defer cancel()
-	if e.ID == "" {
-		if e.ID, err = s.ledger.NewID(ctx, ledger.EventID); err != nil {
-			return err
-		}
-	}
-	return s.ledger.PutEvent(ctx, *e)
 }
 
 // lost follows a full disk: when there is room again it returns the time of which no series are kept as a gap.

@@ -86,6 +86,14 @@ func (a *App) closeReports() error {
 	return errors.Join(err, errors.Join(files...), root.Chmod(".", 0o700)) // last: it says that all is done
 }
 
+// removeReport removes the files of a report that is kept no more.
+func (a *App) removeReport(id string) error {
+	if id != filepath.Base(id) || !filepath.IsLocal(id) {
+		return nil // its files, if there are any, are elsewhere
+	}
+	return os.RemoveAll(a.reportDir(id))
+}
+
 // Report returns the document of any id that Dyno has printed: a report's own, or one made of a stored diagnosis or run.
 func (a *App) Report(ctx context.Context, id string) (*report.Document, error) {
 	l, err := a.Ledger(ctx)

@@ -23,6 +23,7 @@ import (
 	"dyno/internal/state"
 	"dyno/internal/store/history"
 	"dyno/internal/store/ledger"
+	"dyno/internal/store/reserve"
 	"dyno/internal/store/series"
 	"dyno/internal/target"
 )
@@ -33,6 +34,7 @@ type Serving struct {
 	Targets []string // names of the inventory or sandbox:NAME; none means the whole inventory, as it changes
 	Series  series.Options
 	History history.Options
+	Reserve reserve.Reserve       // of the disk that all stores leave to others
 	Writes  []remotewrite.Options // where samples go besides; Cursor and Log are filled in
 	Log     *slog.Logger
 	Looking Looking // where Discover looks
@@ -56,6 +58,7 @@ type Service struct {
 	fleet map[string]*member
 
 	trouble throttle
+	marks   *marks
 	desk    desk
 	tasks   tasks
 	looks   looks
@@ -94,7 +97,9 @@ func (a *App) Serve(ctx context.Context, o Serving) (*Service, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Scrape.Meter = scrape.NewMeter() // one for all, so that what the program spends is shared out among its targets
-	s := &Service{app: a, o: o, log: o.Log, fleet: map[string]*member{}, desk: desk{started: time.Now()}}
+	s := &Service{
+		app: a, o: o, log: o.Log, fleet: map[string]*member{}, desk: desk{started: time.Now()}, marks: newMarks(),
+	}
 	if _, err := a.Yard(); err != nil { // and with that what a dead program left of other servers' rows is gone
 		return nil, err
 	}
@@ -107,6 +112,7 @@ func (a *App) Serve(ctx context.Context, o Serving) (*Service, error) {
 			return nil, err
 		}
 	}
+	o.Series.Reserve, o.History.Reserve = o.Reserve, o.Reserve
 	if s.Series, err = series.OpenWith(a.SeriesDir(), o.Series); err != nil {
 		return nil, err
 	}
@@ -137,6 +143,9 @@ func (s *Service) Writers() (all []remotewrite.Status) {
 // Warnings tell what is wrong with the clock or went wrong inside the stores and did not stop them.
 func (s *Service) Warnings() []string {
 	all := s.Series.Warnings()
+	if err := s.o.Reserve.Check(s.app.Home, 0); err != nil {
+		all = append(all, "nothing is stored: "+err.Error())
+	}
 	if step := clock.Step(); step != 0 {
 		how := "ahead"
 		if step < 0 {
@@ -155,6 +164,12 @@ func (s *Service) Close() error {
 
 // Run watches until ctx ends, which is no error. The inventory is looked at every two seconds.
 func (s *Service) Run(ctx context.Context) error {
+	last, marked := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(marked)
+		s.storeMarks(last)
+	}()
+	defer func() { close(last); <-marked }() // when all who see events have ended
 	defer s.stopAll()
 	defer s.tasks.end()
 	var sending sync.WaitGroup
@@ -177,7 +192,11 @@ func (s *Service) Run(ctx context.Context) error {
 	}()
 	defer func() { <-kept }()
 	said := map[string]bool{}
-	for {
+	for tidied := (time.Time{}); ; {
+		if time.Since(tidied) > time.Hour {
+			tidied = time.Now()
+			s.expire(ctx, clock.Now())
+		}
 		for _, w := range s.Warnings() {
 			if !said[w] {
 				said[w] = true

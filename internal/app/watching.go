@@ -211,7 +211,10 @@ func (w *watcher) round(r reading.Reading) {
 	w.mu.Unlock()
 	state.Cap(st)
 	for i := range r.Events {
-		r.Events[i].Target = w.name
+		e := &r.Events[i]
+		if e.Target = w.name; e.ID != "" { // it is of the server's, and two servers may give the same
+			e.ID += "-" + w.name
+		}
 	}
 	w.read(r)
 }

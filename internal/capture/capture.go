@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"dyno/internal/catalog"
 	"dyno/internal/digestsource"
 	"dyno/internal/host"
+	"dyno/internal/known"
 	"dyno/internal/metric"
 	"dyno/internal/pattern"
 	"dyno/internal/progress"
@@ -31,6 +34,8 @@ type Options struct {
 	Progress progress.Sink
 	// Catalog keeps what was read of the target's tables from one diagnosis to the next. Nil: all of them are read.
 	Catalog *catalog.Cache
+	// Home is where Dyno keeps things, for what it takes from the server's disk; "" where that does not matter.
+	Home string
 }
 
 // sourceTime is how long a source may take at the begin and at the end of the window: servers that are overloaded are the ones looked at.
@@ -142,7 +147,7 @@ func Take(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot,
 		return nil, windowError(ctx, t, err)
 	}
 	s.Accounts, s.Sources = users, append(s.Sources, src)
-	s.Host = hostFacts(ctx, t, s)
+	s.Host = hostFacts(ctx, t, s, o.Home)
 	s.Target.Local = s.Host.ServerPID != 0
 	o.Progress.Report(progress.Progress{Step: "looking at " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(), Done: 1, Total: 1, End: true})
 	if o.Redact {
@@ -174,7 +179,7 @@ func describe(t *target.Target) snapshot.Target {
 	}
 }
 
-func hostFacts(ctx context.Context, t *target.Target, s *snapshot.Snapshot) snapshot.Host {
+func hostFacts(ctx context.Context, t *target.Target, s *snapshot.Snapshot, home string) snapshot.Host {
 	pid, ok := t.LocalPID(ctx)
 	if !ok {
 		return snapshot.Host{}
@@ -189,6 +194,13 @@ func hostFacts(ctx context.Context, t *target.Target, s *snapshot.Snapshot) snap
 	k := host.ReadTuning(pid, t.Facts().Datadir)
 	h.Settings, h.Limits, h.Process, h.NUMANodes = k.Settings, k.Limits, k.Process, k.NUMANodes
 	h.DatadirDev, h.DatadirFS, h.DatadirOpt = k.Device, k.Filesystem, k.MountOptions
+	if data := t.Facts().Datadir; data != "" {
+		data = filepath.Join("/proc", strconv.Itoa(pid), "root", data) // as the server sees it
+		if size, free, err := host.Room(data); err == nil {
+			h.DatadirSize, h.DatadirFree = known.Of(size), known.Of(free)
+			h.DatadirShared = home != "" && host.SameDisk(data, home)
+		}
+	}
 	return h
 }
 

@@ -17,6 +17,7 @@ import (
 	"dyno/internal/httpapi"
 	"dyno/internal/reading"
 	"dyno/internal/remotewrite"
+	"dyno/internal/store/reserve"
 	"dyno/internal/store/series"
 	"dyno/internal/unit"
 	"dyno/internal/web"
@@ -50,7 +51,8 @@ in which the link is opened that is printed at the start; docs/access.md tells h
 	f.StringSliceVar(&o.Scrape.Sources, "sources", nil, "read these sources only")
 	f.DurationVar(&o.Series.Retention, "keep", series.Retention, "how long series are kept second by second, in hours: 360h are 15 days")
 	f.DurationVar(&o.Series.MinuteRetention, "keep-minutes", series.MinuteRetention, "how long they are kept minute by minute, in hours: 9600h are 400 days")
-	f.Var(&size, "max-size", "the series take no more than this on disk: 10G; the oldest go first")
+	f.Var(&size, "max-size", "the series take no more than this on disk, or none for no bound; the oldest go first (default 10G)")
+	keepFree := f.String("reserve", "", "space on the disk that Dyno leaves to others, a size or a part: 4G, 10%; with less free it stores nothing (default 5%, at least 2G)")
 	f.DurationVar(&o.History.StateAge, "keep-states", 0, "how long states are kept, each second of them, in hours (default 72h, 3 days)")
 	f.DurationVar(&o.History.ClassAge, "keep-classes", 0, "how long query classes are kept, ever more summed up, in hours (default 9600h, 400 days)")
 	f.DurationVar(&o.Judge, "judge", 10*time.Minute, "every target is judged when it is first seen and then this often, as diagnose does, for some 0.2s of the server's CPU a look; 0: only when asked")
@@ -67,11 +69,19 @@ in which the link is opened that is printed at the start; docs/access.md tells h
 		if size.n > 0 && size.n < leastSeries {
 			bad = cmp.Or(bad, usagef("--max-size %s: it is %s or more: the last half hour is always kept, and may take that much", &size, unit.Bytes(leastSeries)))
 		}
+		if *keepFree != "" {
+			var err error
+			if o.Reserve, err = reserve.Parse(*keepFree); err != nil {
+				bad = cmp.Or(bad, usagef("--reserve: %v", err))
+			}
+		}
 		if err := cmp.Or(watchable(o.Watching), door.check(), servable(f), bad); err != nil {
 			return err
 		}
 		o.Targets, o.Looking = targets, looking
-		o.Series.MaxBytes = int64(size.n)
+		if o.Series.MaxBytes = int64(size.n); !f.Changed("max-size") {
+			o.Series.MaxBytes = 10 << 30
+		}
 		if write.URL != "" {
 			o.Writes = []remotewrite.Options{write}
 		}

@@ -1,7 +1,9 @@
 package host
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,4 +15,26 @@ func Room(path string) (total, avail uint64, err error) {
 		return 0, 0, fmt.Errorf("look for room in %s: %w", path, err)
 	}
 	return st.Blocks * uint64(st.Bsize), st.Bavail * uint64(st.Bsize), nil
+}
+
+// SameDisk reports whether two files or folders are on one filesystem; what is not there yet will be where its parent is.
+func SameDisk(a, b string) bool {
+	x, ok1 := deviceOf(a)
+	y, ok2 := deviceOf(b)
+	return ok1 && ok2 && x == y
+}
+
+func deviceOf(path string) (uint64, bool) {
+	for {
+		var st unix.Stat_t
+		err := unix.Stat(path, &st)
+		if err == nil {
+			return uint64(st.Dev), true //nolint:unconvert // it is an int32 elsewhere
+		}
+		if parent := filepath.Dir(path); errors.Is(err, unix.ENOENT) && parent != path {
+			path = parent
+			continue
+		}
+		return 0, false
+	}
 }

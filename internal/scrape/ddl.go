@@ -2,6 +2,7 @@ package scrape
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,11 +14,20 @@ import (
 )
 
 // ddlWatch turns sessions that were seen at a schema change into events: one when it is first seen, with no end, and one with the same
-// ID when it is gone, with the end. A change that begins and ends between two looks is not seen.
+// ID when it is gone, with the end. A change that begins and ends between two looks is not seen. Of an application that changes its
+// schema all the time the first few of a kind are told in each minute, and how many more there were.
 type ddlWatch struct {
-	running map[ddlKey]*event.Event
+	running map[ddlKey]*event.Event // one without an ID is only counted
 	events  []event.Event
 	last    time.Time // look
+	minute  time.Time
+	kinds   map[string]*ddlKind // of that minute
+}
+
+// ddlKind is changes of one minute that are alike.
+type ddlKind struct {
+	n    int
+	more event.Event // from the first that was only counted to the last
 }
 
 // ddlKey tells one statement of a session from the next.
@@ -29,14 +39,62 @@ type ddlKey struct {
 var isDDL = pattern.New(`(?is)^(?:\s|/\*.*?\*/|--[^\n]*\n|#[^\n]*\n)*(?:ALTER|CREATE|DROP|TRUNCATE|OPTIMIZE|RENAME|REPAIR)\s+` +
 	`(?:OR\s+REPLACE\s+|ONLINE\s+|OFFLINE\s+|IGNORE\s+|UNIQUE\s+|FULLTEXT\s+|SPATIAL\s+|NO_WRITE_TO_BINLOG\s+|LOCAL\s+)*(?:TABLE|TABLES|INDEX|DATABASE|SCHEMA|VIEW|TABLESPACE|PARTITION)\b`)
 
-// ddlText bounds the text of an event, bytes.
-const ddlText = 200
+const (
+	ddlText  = 200 // bytes of an event's text
+	ddlEach  = 3   // changes of a kind in a minute that are events of their own
+	ddlKinds = 20  // kinds that are told apart in a minute
+)
+
+// ddlNumber is what tells tables of one purpose apart.
+var ddlNumber = pattern.New(`[0-9]+`)
+
+// kind counts a change and reports whether it is only counted.
+func (d *ddlWatch) kind(began time.Time, line string) (counted bool) {
+	name, _, _ := strings.Cut(line, "(")
+	name = state.Clip(strings.TrimSpace(ddlNumber.ReplaceAllString(name, "#")), ddlText)
+	k := d.kinds[name]
+	if k == nil && len(d.kinds) >= ddlKinds {
+		name = "other schema changes"
+		k = d.kinds[name]
+	}
+	if k == nil {
+		k = &ddlKind{more: event.Event{Kind: event.DDL, Text: name}}
+		if len(d.kinds) >= ddlKinds {
+			k.n = ddlEach // of these none
+		}
+		d.kinds[name] = k
+	}
+	if k.n++; k.n <= ddlEach {
+		return false
+	}
+	if k.more.At.IsZero() {
+		k.more.At = began
+	}
+	k.more.Until = began
+	return true
+}
+
+// turn tells what was only counted in the minute before.
+func (d *ddlWatch) turn(at time.Time) {
+	minute := at.Truncate(time.Minute)
+	if minute.Equal(d.minute) {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.kinds)) {
+		if k := d.kinds[name]; k.n > ddlEach {
+			k.more.Text = fmt.Sprintf("%d more: %s", k.n-ddlEach, name)
+			d.events = append(d.events, k.more)
+		}
+	}
+	d.minute, d.kinds = minute, map[string]*ddlKind{}
+}
 
 // look takes the sessions of a round.
 func (d *ddlWatch) look(at time.Time, sessions []state.Session) {
 	if d.running == nil {
 		d.running = map[ddlKey]*event.Event{}
 	}
+	d.turn(at)
 	here := map[ddlKey]bool{}
 	for i := range sessions {
 		s := &sessions[i]
@@ -52,9 +110,12 @@ func (d *ddlWatch) look(at time.Time, sessions []state.Session) {
 			d.end(k, d.last)
 		}
 		line := strings.Join(strings.Fields(string(sqltext.Redact(nil, []byte(s.SQL)))), " ")
-		e := &event.Event{ID: fmt.Sprintf("ddl-%d-%d", s.ID, began.UnixMilli()), At: began, Kind: event.DDL, Text: state.Clip(line, ddlText)}
+		e := &event.Event{At: began, Kind: event.DDL, Text: state.Clip(line, ddlText)}
 		d.running[k] = e
-		d.events = append(d.events, *e)
+		if !d.kind(began, line) {
+			e.ID = fmt.Sprintf("ddl-%d-%d", s.ID, began.UnixMilli())
+			d.events = append(d.events, *e)
+		}
 	}
 	for k := range d.running {
 		if !here[k] {
@@ -70,6 +131,9 @@ func (d *ddlWatch) look(at time.Time, sessions []state.Session) {
 func (d *ddlWatch) end(k ddlKey, at time.Time) {
 	e := d.running[k]
 	delete(d.running, k)
+	if e.ID == "" {
+		return
+	}
 	e.Until = at
 	d.events = append(d.events, *e)
 }

@@ -49,3 +49,33 @@ func TestDDLWatch(t *testing.T) {
 	look(31, "-30..31")
 	look(40, "", "5 1 CREATE USER x IDENTIFIED BY 'secret'", "6 1 SHOW CREATE TABLE t")
 }
+
+// TestDDLWatchFolds lets an application change its schema all the time: of each minute a few events are told, and the rest is counted.
+func TestDDLWatchFolds(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
+	var d ddlWatch
+	var texts []string
+	ids := map[string]bool{}
+	n := 0
+	for sec := range 180 {
+		sessions := []state.Session{{ID: 7, Command: "Query", SQL: "SELECT 1"}}
+		for i := range 30 {
+			sessions = append(sessions, state.Session{ID: uint64(100 + i), Command: "Query", SQL: fmt.Sprintf("CREATE TABLE tmp_%d_%d (id INT)", sec, i)})
+			sessions = append(sessions, state.Session{ID: uint64(200 + i), Command: "Query", SQL: fmt.Sprintf("TRUNCATE TABLE %c%c", 'a'+sec%26, 'a'+i%26)})
+		}
+		d.look(at.Add(time.Duration(sec)*time.Second), sessions)
+		n += 60
+		for _, e := range d.take() {
+			ids[e.ID] = true
+			if strings.Contains(e.Text, "more") {
+				texts = append(texts, e.Text)
+			}
+		}
+	}
+	if len(ids) > 3*ddlKinds*ddlEach+1 { // of the folded ones the store makes the id
+		t.Errorf("%d events of %d changes", len(ids), n)
+	}
+	if len(texts) == 0 || len(texts) > 3*(ddlKinds+1) || !strings.HasPrefix(texts[0], "1797 more: CREATE TABLE tmp_#_#") {
+		t.Errorf("told %q", texts)
+	}
+}

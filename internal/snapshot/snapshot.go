@@ -116,6 +116,10 @@ type Host struct {
 	DatadirDev string               `json:"datadir_device,omitzero"`
 	DatadirFS  string               `json:"datadir_filesystem,omitzero"` // "ext4"
 	DatadirOpt string               `json:"datadir_mount_options,omitzero"`
+	// DatadirFree and DatadirSize are of the file system of the data directory, bytes; DatadirShared says that Dyno's home is on it, too.
+	DatadirFree   known.Value[uint64] `json:"datadir_free_bytes,omitzero"`
+	DatadirSize   known.Value[uint64] `json:"datadir_size_bytes,omitzero"`
+	DatadirShared bool                `json:"datadir_shared_with_dyno,omitzero"`
 	// Settings are the kernel's, under their sysctl name ("vm.swappiness") or their path below /sys without it
 	// ("kernel/mm/transparent_hugepage/enabled", "block/sda/queue/scheduler"), as the kernel writes them. What could not be read is absent.
 	Settings map[string]string `json:"settings,omitempty"`

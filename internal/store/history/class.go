@@ -39,7 +39,7 @@ func (h *History) PutClasses(ctx context.Context, target string, from, to time.T
 	if target == "" || b <= a {
 		return fmt.Errorf("store classes: a window of %q from %v to %v", target, from, to)
 	}
-	return h.write(ctx, "store classes", func(tx *sql.Tx) error {
+	return h.add(ctx, "store classes", func(tx *sql.Tx) error {
 		t, err := h.target(ctx, tx, target)
 		if err != nil {
 			return err

@@ -24,7 +24,7 @@ CREATE TABLE class (id INTEGER PRIMARY KEY, class TEXT NOT NULL, schema TEXT NOT
 	fingerprint TEXT NOT NULL, UNIQUE (class, schema, origin, sampled));
 CREATE TABLE win (target INTEGER NOT NULL REFERENCES target (id), level INTEGER NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL,
 	seconds REAL NOT NULL, PRIMARY KEY (target, level, at)) WITHOUT ROWID;
-CREATE TABLE figure (target INTEGER NOT NULL, level INTEGER NOT NULL, at INTEGER NOT NULL, class INTEGER NOT NULL REFERENCES class (id),
+CREATE TABLE figure (target INTEGER NOT NULL, level INTEGER NOT NULL, at INTEGER NOT NULL, class INTEGER NOT NULL,
 	n INTEGER NOT NULL, sec REAL NOT NULL, max REAL, p95 REAL, lock REAL, cpu REAL, errors INTEGER, sent INTEGER, examined INTEGER, affected INTEGER,
 	scans INTEGER, joins INTEGER, noindex INTEGER, sorted INTEGER, tmp INTEGER, tmpdisk INTEGER,
 	PRIMARY KEY (target, level, at, class)) WITHOUT ROWID;

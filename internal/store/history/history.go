@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"dyno/internal/clock"
+	"dyno/internal/store/reserve"
 	"dyno/internal/store/sqlitefile"
 )
 
@@ -25,6 +26,9 @@ type Options struct {
 	Reach      time.Duration // how much older than the moment asked for a state may be; 0 is 15 seconds
 	// BufferBytes bounds the states that wait for a file that cannot be written, compressed; 0 is 16 MiB. The oldest go first.
 	BufferBytes int
+	// Reserve is the space on the disk that is left to others: with less nothing is added (ErrFull), states wait within BufferBytes, and
+	// what is too old goes all the same.
+	Reserve reserve.Reserve
 }
 
 func (o Options) withDefaults() Options {
@@ -67,7 +71,9 @@ type History struct {
 	dropped uint64
 	closed  bool
 
-	end clock.Horizon // of Run: what ages are counted back from
+	end     clock.Horizon // of Run: what ages are counted back from
+	swept   time.Time     // of Maintain: see sweep
+	maxRows int           // maxRows but in tests
 }
 
 // Open opens the history at path, making the file (mode 0600) and its directory (0700) when there is none. Errors: ErrCorrupt,
@@ -77,7 +83,7 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}
-	h := &History{path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), targets: map[string]int64{}}
+	h := &History{path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), targets: map[string]int64{}, maxRows: maxRows}
 	if h.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packBytes)); err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}
@@ -147,6 +153,14 @@ func (h *History) Run(ctx context.Context, report func(error)) error {
 			tell(errors.Join(err, h.maintain(ctx, now, end)))
 		}
 	}
+}
+
+// add is write for what adds to the file.
+func (h *History) add(ctx context.Context, op string, f func(*sql.Tx) error) error {
+	if err := h.o.Reserve.Check(filepath.Dir(h.path), 0); err != nil {
+		return wrap(op, h.path, err)
+	}
+	return h.write(ctx, op, f)
 }
 
 // write runs f in one transaction.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -44,7 +45,25 @@ func (h *History) age(ctx context.Context, now time.Time) error {
 		h.dropWindows(ctx, 86400, classes),
 		h.drop(ctx, "DELETE FROM plan WHERE last < ?", classes),
 		h.drop(ctx, "DELETE FROM sample WHERE at < ?", classes),
+		h.number(ctx),
 	)
+}
+
+// maxRows is how many plans, and how many examples, are kept at most.
+const maxRows = 100_000
+
+// number drops the oldest plans and examples of more than maxRows.
+func (h *History) number(ctx context.Context) error {
+	var errs []error
+	for table, at := range map[string]string{"plan": "last", "sample": "at"} {
+		var n int
+		err := h.db.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n)
+		if err == nil && n > h.maxRows {
+			err = h.drop(ctx, fmt.Sprintf("DELETE FROM %s WHERE %[2]s <= (SELECT %[2]s FROM %[1]s ORDER BY %[2]s DESC LIMIT 1 OFFSET ?)", table, at), h.maxRows)
+		}
+		errs = append(errs, err)
+	}
+	return wrap("drop what is too much", h.path, errors.Join(errs...))
 }
 
 // drop deletes in several transactions when there is a lot.
@@ -120,8 +139,18 @@ func (h *History) size(ctx context.Context) error {
 			return err
 		}
 	}
-	classes, err := h.pages(ctx, "figure")
-	if err != nil || classes <= h.o.ClassBytes {
+	classes := int64(0)
+	for _, name := range []string{"figure", "class", "sqlite_autoindex_class_1"} {
+		n, err := h.pages(ctx, name)
+		if err != nil {
+			return err
+		}
+		classes += n
+	}
+	if classes <= h.o.ClassBytes {
+		return nil
+	}
+	if err := h.sweep(ctx); err != nil {
 		return err
 	}
 	// Which tenth of which level goes: minutes as long as there are any.
@@ -136,6 +165,18 @@ func (h *History) size(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// sweep drops the classes that no window has any more. It reads all figures, so once an hour has to do.
+func (h *History) sweep(ctx context.Context) error {
+	if !h.swept.IsZero() && time.Since(h.swept) < time.Hour {
+		return nil
+	}
+	h.swept = time.Now()
+	return h.write(ctx, "drop classes without figures", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM class WHERE id NOT IN (SELECT class FROM figure)")
+		return err
+	})
 }
 
 // vacuum gives up to 16 MB of free pages back.

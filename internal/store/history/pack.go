@@ -84,7 +84,7 @@ func (h *History) pack(ctx context.Context, now time.Time) error {
 	}
 	for _, d := range ds {
 		for more := true; more && ctx.Err() == nil; {
-			if err := h.write(ctx, "pack states", func(tx *sql.Tx) (err error) {
+			if err := h.add(ctx, "pack states", func(tx *sql.Tx) (err error) {
 				more, err = h.packOne(ctx, tx, d.target)
 				return err
 			}); err != nil {

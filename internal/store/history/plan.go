@@ -51,7 +51,7 @@ func (h *History) PutPlan(ctx context.Context, target, schema string, at time.Ti
 		return false, fmt.Errorf("store plan of %s: %w", p.Class, err)
 	}
 	hash, ms := Shape(p), at.UnixMilli()
-	err = h.write(ctx, "store plan of "+p.Class, func(tx *sql.Tx) error {
+	err = h.add(ctx, "store plan of "+p.Class, func(tx *sql.Tx) error {
 		t, err := h.target(ctx, tx, target)
 		if err != nil {
 			return err
@@ -118,7 +118,7 @@ func (h *History) PutSample(ctx context.Context, target string, s Sample) error 
 	if err != nil {
 		return fmt.Errorf("store example of %s: %w", s.Class, err)
 	}
-	return h.write(ctx, "store example of "+s.Class, func(tx *sql.Tx) error {
+	return h.add(ctx, "store example of "+s.Class, func(tx *sql.Tx) error {
 		t, err := h.target(ctx, tx, target)
 		if err != nil {
 			return err

@@ -77,7 +77,7 @@ func (h *History) Flush(ctx context.Context) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	err := h.write(ctx, "store states", func(tx *sql.Tx) error {
+	err := h.add(ctx, "store states", func(tx *sql.Tx) error {
 		for _, w := range batch {
 			id, err := h.target(ctx, tx, w.target)
 			if err != nil {

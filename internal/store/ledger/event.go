@@ -12,23 +12,34 @@ import (
 
 // PutEvent stores e, replacing the one of the same id; without an id it gets a new one.
 func (l *Ledger) PutEvent(ctx context.Context, e event.Event) error {
-	if e.At.IsZero() {
-		return fmt.Errorf("store event %q: it has no time", e.Text)
+	return l.PutEvents(ctx, []event.Event{e})
+}
+
+// PutEvents is PutEvent for several, in one transaction.
+func (l *Ledger) PutEvents(ctx context.Context, es []event.Event) error {
+	for _, e := range es {
+		if e.At.IsZero() {
+			return fmt.Errorf("store event %q: it has no time", e.Text)
+		}
 	}
 	return l.write(ctx, "store event", func(tx *sql.Tx) (err error) {
-		if e.ID == "" {
-			if e.ID, err = newID(ctx, tx, EventID, time.Now()); err != nil {
+		for _, e := range es {
+			if e.ID == "" {
+				if e.ID, err = newID(ctx, tx, EventID, time.Now()); err != nil {
+					return err
+				}
+			}
+			doc, err := json.Marshal(e)
+			if err != nil {
+				return err
+			}
+			if _, err = tx.ExecContext(ctx, `INSERT INTO event VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
+				target = excluded.target, kind = excluded.kind, at = excluded.at, until = excluded.until, doc = excluded.doc`,
+				e.ID, e.Target, string(e.Kind), millis(e.At), max(millis(e.At), millis(e.Until)), string(doc)); err != nil {
 				return err
 			}
 		}
-		doc, err := json.Marshal(e)
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO event VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
-			target = excluded.target, kind = excluded.kind, at = excluded.at, until = excluded.until, doc = excluded.doc`,
-			e.ID, e.Target, string(e.Kind), millis(e.At), max(millis(e.At), millis(e.Until)), string(doc))
-		return err
+		return nil
 	})
 }
 

@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"dyno/internal/clock"
 	"dyno/internal/store/sqlitefile"
 )
 
@@ -28,6 +29,7 @@ import (
 type Ledger struct {
 	path string
 	file *sqlitefile.File
+	end  clock.Horizon // of Expire: what ages are counted back from
 }
 
 // Open opens the ledger at path. When there is no file it succeeds, reads find nothing and the first write creates the file

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -117,8 +116,8 @@ func (s *Store) condenseUnit(ctx context.Context) (more bool, err error) {
 	if made+unitMS > newest(db)-settled {
 		return false, nil
 	}
-	if left, ok := free(s.dir); ok && left < s.options.Reserve {
-		return false, syscall.ENOSPC
+	if err := s.options.Reserve.Check(s.dir, 0); err != nil {
+		return false, err
 	}
 	if err := makeUnit(ctx, db, minutes, made, made+unitMS); err != nil {
 		if ctx.Err() == nil {

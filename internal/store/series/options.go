@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"dyno/internal/clock"
+	"dyno/internal/store/reserve"
 )
 
 // Options say how much a store keeps. The zero value of a field means its default.
@@ -16,9 +17,9 @@ type Options struct {
 	// MaxBytes bounds the directory; 0 is no bound. The oldest seconds go first, and four fifths are theirs. It is looked at once a
 	// minute and whole blocks are dropped, so that it may be passed for a while by what half an hour writes.
 	MaxBytes int64
-	// Reserve is the space on the disk, in bytes, that the store leaves to others: with less it refuses to write (ErrFull) until there
-	// is a quarter more than that; default 64 MiB.
-	Reserve int64
+	// Reserve is the space on the disk that the store leaves to others: with less it refuses to write (ErrFull) until there is
+	// somewhat more. What is stored stays.
+	Reserve reserve.Reserve
 
 	now   func() time.Time // clock.Now but in tests
 	eager bool             // in tests: what is too old goes at once
@@ -42,8 +43,5 @@ func (o Options) filled() Options {
 		o.now = clock.Now
 	}
 	o.MinuteRetention = max(o.MinuteRetention, o.Retention)
-	if o.Reserve <= 0 {
-		o.Reserve = 64 << 20
-	}
 	return o
 }

@@ -28,28 +28,18 @@ type room struct {
 	refused int       // rounds and appends since then
 }
 
-// free returns the bytes that may be written to the disk of dir.
-func free(dir string) (int64, bool) {
-	var st syscall.Statfs_t
-	if err := syscall.Statfs(dir, &st); err != nil {
-		return 0, false
-	}
-	return int64(min(st.Bavail, 1<<40)) * st.Bsize, true
-}
-
 // prepare is called before each write of samples with the time at; it has an error when there is no room.
 func (s *Store) prepare(at int64) error {
-	need := s.options.Reserve
+	more := int64(0)
 	if s.room.full {
-		need += need/4 + ballastBytes
+		more = 2 * ballastBytes
 	}
-	left, ok := free(s.dir)
-	if ok && left < need {
+	if err := s.options.Reserve.Check(s.dir, more); err != nil {
 		if !s.room.full {
 			s.room.full = true
 			_ = os.Remove(filepath.Join(s.dir, ballastFile)) // what counts is whether there is room in the end
 		}
-		return s.refuse(at, fmt.Errorf("%w: %d MiB are free, and with less than %d MiB nothing is stored", syscall.ENOSPC, left>>20, need>>20))
+		return s.refuse(at, err)
 	}
 	if s.room.broken {
 		if err := s.mend(); err != nil {

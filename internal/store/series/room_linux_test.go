@@ -13,6 +13,7 @@ import (
 
 	"dyno/internal/metric"
 	"dyno/internal/reading"
+	"dyno/internal/store/reserve"
 )
 
 // smallDisk mounts a file system of 48 MiB and returns a function that fills it but for some bytes, and one that empties it again.
@@ -35,7 +36,11 @@ func smallDisk(t *testing.T) (dir string, fill func(but int64), empty func()) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		left, _ := free(disk)
+		var st syscall.Statfs_t
+		if err := syscall.Statfs(disk, &st); err != nil {
+			t.Fatal(err)
+		}
+		left := int64(st.Bavail) * st.Bsize
 		if _, err := f.Write(make([]byte, max(0, left-but))); err != nil {
 			t.Fatal(err)
 		}
@@ -50,11 +55,11 @@ func smallDisk(t *testing.T) (dir string, fill func(but int64), empty func()) {
 
 // TestFullDisk fills the disk under a store that is written to: it goes on reading, says so, and goes on writing when there is room.
 func TestFullDisk(t *testing.T) {
-	f := func(name string, reserve, but int64) {
+	f := func(name string, keep, but int64) {
 		t.Helper()
 		t.Run(name, func(t *testing.T) {
 			dir, fill, empty := smallDisk(t)
-			s, err := OpenWith(dir, Options{Reserve: reserve})
+			s, err := OpenWith(dir, Options{Reserve: reserve.Reserve{Bytes: keep}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,7 +1,7 @@
 import { useGet } from '../../core/data'
 import { inventory } from '../../core/targets'
 import { useParam } from '../../core/url'
-import { Page, Show, Tabs } from '../../ui'
+import { Notice, Page, Show, Tabs, safe } from '../../ui'
 import { About } from './about'
 import { Retention } from './retention'
 import { Targets } from './targets'
@@ -23,6 +23,11 @@ export function SettingsPage() {
           { key: 'about', name: 'About' },
         ]}
       />
+      {settings.value?.warnings.map((w) => (
+        <Notice key={w} tone="warn">
+          {safe(w)}
+        </Notice>
+      ))}
       {tab === 'users' ? (
         <Users />
       ) : tab === 'retention' || tab === 'about' ? (

@@ -1,0 +1,61 @@
+package ledger
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"dyno/internal/event"
+)
+
+// TestExpire keeps of each kind the newest, and none of the events that nobody made that are too old.
+func TestExpire(t *testing.T) {
+	ctx := t.Context()
+	l, err := Open(ctx, filepath.Join(t.TempDir(), "ledger.db"))
+	ok(t, err)
+	defer l.Close()
+	if gone, err := l.Expire(ctx, at); err != nil || gone != nil {
+		t.Fatalf("%v, %v", gone, err)
+	}
+	var es []event.Event
+	for i := range 10 {
+		es = append(es, event.Event{At: at.Add(time.Duration(i) * time.Hour), Target: "shop", Kind: event.DDL, Text: fmt.Sprint(i)})
+	}
+	es = append(es, event.Event{At: at.Add(-time.Hour), Target: "shop", Kind: event.Annotation, Text: "a person's"})
+	ok(t, l.PutEvents(ctx, es))
+	for i := range 5 {
+		ok(t, l.PutDocument(ctx, "experiment", fmt.Sprintf("x-%d", i), "shop", []byte("{}")))
+	}
+	left := func(want int) {
+		t.Helper()
+		es, err := l.Events(ctx, "shop", time.Time{}, time.Time{})
+		if err != nil || len(es) != want || es[0].Text != "a person's" {
+			t.Errorf("%+v, %v", es, err)
+		}
+	}
+	if gone, err := l.Expire(ctx, at.Add(10*time.Hour)); err != nil || gone != nil {
+		t.Errorf("%v, %v", gone, err)
+	}
+	left(11)
+	if _, err := l.Expire(ctx, at.Add(EventAge*3)); err != nil { // a clock that is wrong
+		t.Error(err)
+	}
+	left(11)
+	few := make([]expiring, len(expirings))
+	copy(few, expirings)
+	for i := range few {
+		few[i].newest = 3
+	}
+	gone, err := l.expire(ctx, at.Add(EventAge+90*time.Minute), few[1:])
+	if err != nil || len(gone) != 2 {
+		t.Errorf("%v, %v", gone, err)
+	}
+	left(11)
+	_, err = l.expire(ctx, at.Add(EventAge+90*time.Minute), expirings[:1]) // two are too old
+	ok(t, err)
+	left(9)
+	_, err = l.expire(ctx, at, few[:1])
+	ok(t, err)
+	left(4)
+}

@@ -1,0 +1,66 @@
+// Package reserve says how much of a file system Dyno's stores leave to others: they often share it with the server they are
+// about, and that stops when its disk is full.
+package reserve
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"dyno/internal/unit"
+)
+
+// Reserve is what stays free. The zero value is the default: 5 % of the file system, and 2 GiB at least.
+type Reserve struct {
+	Bytes   int64   // this much; 0: see Percent
+	Percent float64 // of the file system; 0: see Bytes
+}
+
+// Parse reads a size such as 2G, or a part of the file system such as 5%. Nothing is 0.
+func Parse(s string) (r Reserve, err error) {
+	if p, ok := strings.CutSuffix(strings.TrimSpace(s), "%"); ok {
+		r.Percent, err = strconv.ParseFloat(p, 64)
+		if err != nil || r.Percent < 0 || r.Percent > 90 {
+			return r, fmt.Errorf("parse reserve %q: write a size such as 2G, or a part of the file system from 0%% to 90%%", s)
+		}
+	} else {
+		n, err := unit.ParseSize(s)
+		if err != nil {
+			return r, err
+		}
+		r.Bytes = int64(min(n, 1<<60))
+	}
+	if r == (Reserve{}) {
+		r.Bytes = 1 // asked for, and not the default
+	}
+	return r, nil
+}
+
+// Of returns the reserve of a file system of that size, bytes.
+func (r Reserve) Of(total int64) int64 {
+	switch {
+	case r.Bytes > 0:
+		return r.Bytes
+	case r.Percent > 0:
+		return int64(float64(total) * r.Percent / 100)
+	}
+	return max(total/20, 2<<30)
+}
+
+// Check returns an error that is syscall.ENOSPC when less than the reserve, and more bytes besides, is free where dir is. What cannot
+// be looked at is no error: writing will tell.
+func (r Reserve) Check(dir string, more int64) error {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	bytes := func(blocks uint64) int64 { return int64(min(blocks, 1<<40)) * int64(st.Bsize) }
+	total, left := bytes(st.Blocks), bytes(st.Bavail)
+	need := r.Of(total)
+	if left >= need+more {
+		return nil
+	}
+	return fmt.Errorf("%w: %s of %s are free, and with less than %s nothing is stored, so that others on this disk go on (dyno serve --reserve)",
+		syscall.ENOSPC, unit.Bytes(float64(left)), unit.Bytes(float64(total)), unit.Bytes(float64(need+more)))
+}

@@ -178,11 +178,12 @@ func (w *worker) attempt(ctx context.Context) error {
 		return w.stopped(ctx)
 	}
 	// Two connections of its own: the ALTER's, and one to watch and to kill it even when the server has no connection left then.
-	set := map[string]string{"sql_mode": "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", "lock_wait_timeout": strconv.Itoa(int(w.c.last / time.Second))}
+	// The server's own time zone, because a change between TIMESTAMP and DATETIME converts by it.
+	set := map[string]string{"lock_wait_timeout": strconv.Itoa(int(w.c.last / time.Second)), "time_zone": "@@global.time_zone"}
 	if _, ok := w.t.Variable("max_statement_time"); ok { // MariaDB's limit would end a long ALTER too
 		set["max_statement_time"] = "0"
 	}
-	work, err := w.t.Session(ctx, target.SessionOptions{Settings: set})
+	work, err := w.t.Session(ctx, target.SessionOptions{Purpose: target.ForChanges, Settings: set})
 	if err != nil {
 		return w.before(ctx, err)
 	}
@@ -295,7 +296,7 @@ func mark() string {
 // watching opens the watching session when there is none, on the server that the target is pinned to.
 func (w *worker) watching(ctx context.Context) (err error) {
 	if w.watch == nil {
-		w.watch, err = w.t.Session(ctx, target.SessionOptions{})
+		w.watch, err = w.t.Session(ctx, target.SessionOptions{Purpose: target.ForChanges})
 	}
 	return err
 }

@@ -55,7 +55,9 @@ func TestAllow(t *testing.T) {
 	write(filepath.Join(dir, "led.cnf"), "[client]\npassword=x\nhost=db9\nssl-mode=REQUIRED\n")
 	write(filepath.Join(dir, "ca.pem"), "x")
 	for _, e := range []ledger.Target{
-		{Name: "kept", URL: "mysql://db1", Defaults: kept}, {Name: "usual", URL: "mysql://db2"}, {Name: "env", URL: "mysql://db3", PasswordEnv: "SHOP_PASSWORD"},
+		{Name: "kept", URL: "mysql://db1", Defaults: kept},
+		{Name: "usual", URL: "mysql://db2"},
+		{Name: "env", URL: "mysql://db3", PasswordEnv: "SHOP_PASSWORD"},
 		{Name: "far", URL: "mysql://db4/?ssh=ssh://me@jump", Defaults: os.DevNull},
 	} {
 		if _, err := a.AddTarget(t.Context(), e, false); err != nil {

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -126,7 +125,7 @@ func (s *Service) expire(ctx context.Context, now time.Time) {
 	}
 	for _, id := range gone {
 		if err := s.app.removeReport(id); err != nil {
-			s.log.Warn("the files of a report were not removed", slog.String("report", id), "error", err)
+			s.log.Warn("the files of a report were not removed", "report", id, "error", err)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (r Reserve) Check(dir string, more int64) error {
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return nil //nolint:nilerr // see above
 	}
-	bytes := func(blocks uint64) int64 { return int64(min(blocks, 1<<40)) * int64(st.Bsize) }
+	bytes := func(blocks uint64) int64 { return int64(min(blocks, 1<<40)) * int64(st.Bsize) } //nolint:unconvert // narrower on some systems
 	total, left := bytes(st.Blocks), bytes(st.Bavail)
 	need := r.Of(total)
 	if left >= need+more {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +129,7 @@ func (e *env) greet(ctx context.Context, s *app.Service, discover bool) {
 		return
 	}
 	for _, f := range d.Found {
-		e.remark("Found %s at %s, but there is no login: %s", strings.TrimSpace(f.Flavor+" "+f.Version), f.Address, f.Reason)
+		e.remark("Found %s at %s, but there is no login: %s", cmp.Or(strings.TrimSpace(f.Flavor+" "+f.Version), "a server"), f.Address, f.Reason)
 	}
 	if len(d.Found) == 0 {
 		e.remark("The inventory is empty, and no server was found on this machine: %s", byHand)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,10 +59,17 @@ func TestOneReadingFromTheFuture(t *testing.T) {
 	}
 }
 
+// setClock is a clock that tests set; the store reads it in several goroutines.
+type setClock struct{ ms atomic.Int64 }
+
+func (c *setClock) set(t time.Time)      { c.ms.Store(t.UnixMilli()) }
+func (c *setClock) time() time.Time      { return time.UnixMilli(c.ms.Load()) }
+func (c *setClock) pass(d time.Duration) { c.set(c.time().Add(d)) }
+
 // timed opens a store whose clock the test sets.
-func timed(t *testing.T, dir string, now *time.Time, o Options) *Store {
+func timed(t *testing.T, dir string, now *setClock, o Options) *Store {
 	t.Helper()
-	o.now = func() time.Time { return *now }
+	o.now = now.time
 	s, err := OpenWith(dir, o)
 	if err != nil {
 		t.Fatal(err)
@@ -83,13 +91,14 @@ func counts(t *testing.T, s *Store, want int) {
 func TestClockAheadAndSetRight(t *testing.T) {
 	dir := t.TempDir()
 	begin := time.UnixMilli(t0)
-	now := begin
-	s := timed(t, dir, &now, Options{})
+	now := &setClock{}
+	now.set(begin)
+	s := timed(t, dir, now, Options{})
 	put := func(at time.Time, n int) {
 		t.Helper()
 		for i := range n {
-			now = at.Add(time.Duration(i) * 10 * time.Second)
-			rounds(t, s, now, 1, "a")
+			now.set(at.Add(time.Duration(i) * 10 * time.Second))
+			rounds(t, s, now.time(), 1, "a")
 		}
 	}
 	put(begin, 600) // 100 minutes: some in blocks, some in the head
@@ -115,7 +124,7 @@ func TestClockAheadAndSetRight(t *testing.T) {
 	if err != nil || !r.OK() || len(r.Aside) == 0 || !strings.Contains(r.Text(), "moved aside: aside") {
 		t.Errorf("%v %s", err, r.Text())
 	}
-	s = timed(t, dir, &now, Options{})
+	s = timed(t, dir, now, Options{})
 	counts(t, s, 400)
 	put(begin.Add(7000*time.Second), 10)
 	counts(t, s, 410)
@@ -124,29 +133,30 @@ func TestClockAheadAndSetRight(t *testing.T) {
 // TestClockBehindForAWhile sets the clock days back and right again: what was stored is aside meanwhile and comes back.
 func TestClockBehindForAWhile(t *testing.T) {
 	dir := t.TempDir()
-	now := time.UnixMilli(t0)
-	s := timed(t, dir, &now, Options{})
-	rounds(t, s, now, 1, "a")
-	now = now.Add(time.Hour)
-	rounds(t, s, now, 1, "a")
+	now := &setClock{}
+	now.set(time.UnixMilli(t0))
+	s := timed(t, dir, now, Options{})
+	rounds(t, s, now.time(), 1, "a")
+	now.pass(time.Hour)
+	rounds(t, s, now.time(), 1, "a")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	now = now.Add(-5 * 24 * time.Hour)
-	s = timed(t, dir, &now, Options{}) // found on opening
+	now.pass(-5 * 24 * time.Hour)
+	s = timed(t, dir, now, Options{}) // found on opening
 	counts(t, s, 0)
-	rounds(t, s, now, 1, "a")
+	rounds(t, s, now.time(), 1, "a")
 	counts(t, s, 1)
-	now = time.UnixMilli(t0).Add(2 * time.Hour)
+	now.set(time.UnixMilli(t0).Add(2 * time.Hour))
 	for range 2 { // while the log may hold older samples nothing comes back
-		rounds(t, s, now, 1, "a")
+		rounds(t, s, now.time(), 1, "a")
 		if err := s.bringBack(); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.db.Compact(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		now = now.Add(time.Second)
+		now.pass(time.Second)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, asideDir, "*")); len(left) != 0 {
 		t.Errorf("left aside: %v", left)
@@ -154,47 +164,49 @@ func TestClockBehindForAWhile(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = timed(t, dir, &now, Options{})
+	s = timed(t, dir, now, Options{})
 	counts(t, s, 5)
 }
 
 // TestDeadClock opens a store with a clock that knows no year: it touches nothing, and goes on when the clock is right.
 func TestDeadClock(t *testing.T) {
 	dir := t.TempDir()
-	now := time.Now()
-	s := timed(t, dir, &now, Options{})
-	rounds(t, s, now, 5, "a")
+	now := &setClock{}
+	now.set(time.Now())
+	s := timed(t, dir, now, Options{})
+	rounds(t, s, now.time(), 5, "a")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	now = time.Unix(100, 0)
-	s = timed(t, dir, &now, Options{})
+	now.set(time.Unix(100, 0))
+	s = timed(t, dir, now, Options{})
 	var late *OutOfOrderError
-	if err := s.AppendRound(reading.Reading{Target: "a", At: now, Samples: []metric.Sample{{Name: "x"}}}); !errors.As(err, &late) {
+	if err := s.AppendRound(reading.Reading{Target: "a", At: now.time(), Samples: []metric.Sample{{Name: "x"}}}); !errors.As(err, &late) {
 		t.Errorf("%v", err)
 	}
-	now = time.Now().Add(10 * time.Second)
-	rounds(t, s, now, 5, "a")
+	now.set(time.Now().Add(10 * time.Second))
+	rounds(t, s, now.time(), 5, "a")
 	counts(t, s, 10)
 }
 
 // TestWrongClockExpiresNothing keeps two hours; a clock that is a year ahead lets none of them go.
 func TestWrongClockExpiresNothing(t *testing.T) {
 	dir := t.TempDir()
-	now := time.UnixMilli(t0)
-	s := timed(t, dir, &now, Options{Retention: 2 * time.Hour})
+	now := &setClock{}
+	now.set(time.UnixMilli(t0))
+	s := timed(t, dir, now, Options{Retention: 2 * time.Hour})
 	for range 6 * 60 / 10 {
-		rounds(t, s, now, 1, "a")
-		now = now.Add(10 * time.Minute)
+		rounds(t, s, now.time(), 1, "a")
+		now.pass(10 * time.Minute)
 	}
-	now = now.Add(year)
-	rounds(t, s, now, 1, "a")
+	now.pass(year)
+	rounds(t, s, now.time(), 1, "a")
 	for range 3 {
 		if err := s.db.Compact(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		now = now.Add(10 * time.Minute)
-		rounds(t, s, now, 1, "a")
+		now.pass(10 * time.Minute)
+		rounds(t, s, now.time(), 1, "a")
 	}
 	if n := points(t, s, "a")[0]; n < 2*60/10 {
 		t.Errorf("%d points are left", n)

@@ -106,7 +106,7 @@ func (a *App) Try(ctx context.Context, t *target.Target, d *Diagnosis, o TryOpti
 	}
 	defer private.Close()
 	roomy := t.Spec()
-	roomy.MaxAnswer = 2 * tryBytes // a table's rows come in one answer
+	roomy.MaxAnswer = 4 * tryBytes // a table's rows come in one answer
 	from, err := target.Open(ctx, roomy)
 	if err != nil {
 		return err

@@ -55,7 +55,9 @@ func (f *fake) listen(t *testing.T) string {
 			case strings.Contains(sql, "max_allowed_packet"):
 				rows(c, 1, func(row func(...string)) { row("67108864") })
 			case strings.Contains(sql, "CONNECTION_ID()") && !strings.Contains(sql, "threads"):
-				rows(c, 1, func(row func(...string)) { row("1") })
+				rows(c, 7, func(row func(...string)) { row("1", "151", "u@localhost", "fake", "3306", "/data/", "") })
+			case strings.Contains(sql, "Threads_connected"):
+				rows(c, 2, func(row func(...string)) { row("Threads_connected", "1") })
 			case strings.HasPrefix(sql, "SET"):
 				send(c, 1, fine)
 			case strings.Contains(sql, "SHOW STATUS") || strings.Contains(sql, "INFORMATION_SCHEMA") || strings.Contains(sql, "information_schema"):

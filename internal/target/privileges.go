@@ -41,7 +41,7 @@ func (t *Target) Mighty(ctx context.Context) (why string, err error) {
 	if t.spec.ExplainSchemas == AllSchemas {
 		return "", nil
 	}
-	conn, err := t.Conn(ctx)
+	conn, err := t.ReadingConn(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -101,7 +101,7 @@ func leaks(t *testing.T, out string) {
 
 // TestUnredacted makes sure that the test above can fail.
 func TestUnredacted(t *testing.T) {
-	path := write(t, "slow.log", entry{sql: leaky[0]}.String())
+	path := write(t, "slow.log", entry{sql: leaky[1]}.String())
 	for _, o := range outputs {
 		if e := dyno(t, 0, "--output", o, path); !strings.Contains(e.out, "sesame") {
 			t.Errorf("%s shows no sample:\n%s", o, tail(e.out))

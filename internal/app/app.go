@@ -157,8 +157,8 @@ func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spe
 	if err != nil {
 		return spec, err
 	}
-	if spec.Network == "unix" && spec.User == "root" && a.ownSandbox(ctx, spec.Address) {
-		spec.ExplainSchemas = target.AllSchemas
+	if own, ok := a.ownSandbox(ctx, spec); ok {
+		spec.ServerUID, spec.ExplainSchemas = own.ServerUID, own.ExplainSchemas
 	}
 	if spec, err = spec.Trusting(login.ExplainSchemas); err != nil {
 		return spec, err
@@ -219,10 +219,25 @@ func (a *App) known(ctx context.Context, spec target.Spec) *target.KnownServers 
 	return target.OpenKnown(filepath.Join(a.Home, "known_servers"))
 }
 
-// ownSandbox reports whether a socket is that of one of Dyno's sandboxes, whatever name the inventory has for it.
-func (a *App) ownSandbox(ctx context.Context, socket string) bool {
+// ownSandbox returns how to reach the sandbox that a spec names by its socket, whatever name the inventory has for it. The two go
+// together: its schemas are trusted because its own server answers, and whoever owns the socket's directory can put a link there to
+// another one. Where its owner is not known, it is no sandbox.
+func (a *App) ownSandbox(ctx context.Context, spec target.Spec) (own target.Spec, ok bool) {
+	if spec.Network != "unix" || spec.User != "root" || spec.Jump != (tunnel.Jump{}) {
+		return own, false
+	}
 	boxes, err := a.sandboxes(ctx)
-	return err == nil && slices.ContainsFunc(boxes, func(b sandbox.Sandbox) bool { return b.Socket != "" && b.Socket == socket })
+	if err != nil {
+		return own, false
+	}
+	for _, b := range boxes {
+		if b.Socket == "" || b.Socket != spec.Address {
+			continue
+		}
+		own = b.Spec()
+		return own, own.ServerUID != 0 || os.Geteuid() != 0
+	}
+	return own, false
 }
 
 func (a *App) locate(ctx context.Context, text string, login *Login) (target.Spec, error) {
@@ -304,6 +319,9 @@ func (a *App) login(ctx context.Context, e ledger.Target, spec target.Spec) (tar
 	}
 	if spec.Jump != (tunnel.Jump{}) {
 		spec.Via = a.via()
+	}
+	if own, ok := a.ownSandbox(ctx, spec); ok {
+		spec.ServerUID, spec.ExplainSchemas = own.ServerUID, own.ExplainSchemas
 	}
 	environ := a.Environ
 	if e.Defaults != "" {

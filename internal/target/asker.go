@@ -114,18 +114,19 @@ func (a *Asker) refused(err error) {
 // prepare makes a new session ready, and ends what was left behind on the one before. It closes s when that fails.
 func (a *Asker) prepare(ctx context.Context, s *Session) error {
 	// Its context is its own: the session must not be bound to that of the question which happens to be the first.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer context.AfterFunc(ctx, cancel)()
+	live, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)() // it ends with the question all the same
 	err := error(nil)
 	if left := a.left; left.id != 0 {
 		a.left = leftover{}
 		err = left.kill(s.self, func(sql string) (values []string, err error) {
-			_, err = s.Query(ctx, sql, func(row []driver.Value) { values = append(values, asText(row[0])) })
+			_, err = s.Query(live, sql, func(row []driver.Value) { values = append(values, asText(row[0])) })
 			return values, err
 		})
 	}
 	if err = broken(err); err == nil && a.ready != nil {
-		err = broken(a.ready(ctx, s))
+		err = broken(a.ready(live, s))
 	}
 	if err != nil {
 		s.Close()

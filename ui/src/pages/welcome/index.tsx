@@ -131,7 +131,7 @@ function Server({ f, open, again }: { f: Found; open: (name: string) => void; ag
             <Statements title="Run this on the server as one who may create accounts, then look again:" all={f.create_account} />
             <div>
               <Button small icon="reload" onClick={again}>
-                Done, look again
+                Look again
               </Button>
             </div>
           </>

@@ -79,7 +79,7 @@ function Journal() {
           <Empty
             icon="changes"
             title="Nothing was changed yet"
-            hint="A finding with a change has a button that shows what carrying it out would mean. What is done then stands here, with its way back, before the first statement is sent."
+            hint="A finding with a change has a button that shows what it would do. What is done is listed here, with its undo, before the first statement is sent."
             action={
               <a class="button b-main" href={href('findings')}>
                 To the findings

@@ -26,7 +26,7 @@ export function ExperimentPage({ id }: { id: string }) {
         <Empty
           icon="lab"
           title={`No experiment has the id ${safe(id)}`}
-          hint="It was removed, or the link comes from another Dyno. An experiment lies under Dyno's home, and a link to it works where that is."
+          hint="It was removed, or the link comes from another Dyno: experiments are kept in Dyno's home."
           action={<a class="button b-main" href={href('lab', {}, [])}>All experiments</a>}
         />
       ) : data.error && !x && data.error.status === 409 ? (

@@ -1,5 +1,5 @@
 // The login before a page. The first time it takes the first-run token: from the link that dyno serve printed, or to make the first operator.
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { post } from '../../core/api'
 import { useGet } from '../../core/data'
 import { session, type Session } from '../../core/session'
@@ -45,9 +45,8 @@ async function enter(next: string): Promise<void> {
 }
 
 function Open() {
-  const linked = useRef(location.hash !== '')
   useEffect(() => {
-    if (linked.current) go(href('fleet', {}, []), { replace: true }) // the link is not needed, and its token stays good
+    if (location.hash) go(href('fleet', {}, []), { replace: true }) // the link is not needed, and its token stays good
   }, [])
   return (
     <Empty
@@ -101,8 +100,7 @@ function LogIn() {
 /** Without users the token of the link alone lets in. Opened as a link it stands behind the #, which is sent to no server. */
 function Link() {
   const [next] = useParam('next')
-  const given = useRef(location.hash.slice(1))
-  const [text, setText] = useState(given.current)
+  const [text, setText] = useState(location.hash.slice(1))
   const { busy, error, run } = useRun()
   const token = text.slice(text.lastIndexOf('#') + 1).trim()
   const begin = async () => {
@@ -110,7 +108,7 @@ function Link() {
     await enter(next)
   }
   useEffect(() => {
-    if (given.current === '') return
+    if (!text) return
     history.replaceState(history.state, '', location.pathname + location.search) // it works once, and need not be seen
     void run(begin)
   }, [])
@@ -119,20 +117,17 @@ function Link() {
       class="stack loose"
       onSubmit={(e) => {
         e.preventDefault()
-        if (token !== '') void run(begin)
+        void run(begin)
       }}
     >
       <p class="dim">
-        There are no users yet. Open the link that <code>dyno serve</code> printed, or paste it here. The file <code>first-run-link</code> in Dyno's home always has one that works.
+        There are no users yet. Paste the link that <code>dyno serve</code> printed, or that the file <code>first-run-link</code> in Dyno's home has. Or add a user: <code>dyno user add NAME</code>
       </p>
       <Field id="token" label="Link" value={text} set={setText} auto="off" focus mono />
       {error && <Problem error={error} />}
-      <Button kind="main" submit why={busy ? 'one moment' : token === '' ? 'the link is missing' : ''}>
+      <Button kind="main" submit why={busy ? 'one moment' : token ? '' : 'the link is missing'}>
         Log in
       </Button>
-      <p class="faint">
-        For a login with a password, on Dyno's machine: <code>dyno user add NAME</code>
-      </p>
     </form>
   )
 }

@@ -11,7 +11,7 @@ export function oneLine(sql: string, most = 400): string {
 
 export function Estimated() {
   return (
-    <Badge tone="unknown" icon="info" title="Estimated from looking at what was running ten times a second: short statements are missed, counts are lower bounds, means cannot be told.">
+    <Badge tone="unknown" icon="info" title="Estimated from samples, ten a second: short statements are missed, counts are lower bounds, means are unknown.">
       estimated
     </Badge>
   )

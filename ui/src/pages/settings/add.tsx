@@ -115,7 +115,7 @@ export function AddServer({ done, taken }: { done: (name: string) => void; taken
       <fieldset class="ways">
         <legend class="label">The password comes from</legend>
         <label>
-          <input type="radio" name="way" checked={way === 'usual'} onChange={() => choose('usual')} /> ~/.my.cnf of Dyno's user, if it names this server; or none is needed
+          <input type="radio" name="way" checked={way === 'usual'} onChange={() => choose('usual')} /> ~/.my.cnf of Dyno's user, if it names this server, or none
         </label>
         <label>
           <input type="radio" name="way" checked={way === 'file'} onChange={() => choose('file')} /> another file like my.cnf
@@ -125,7 +125,7 @@ export function AddServer({ done, taken }: { done: (name: string) => void; taken
         </label>
         {way === 'file' && (
           <label class="field">
-            <span class="label">File in the directory credentials of Dyno's home</span>
+            <span class="label">File in credentials, in Dyno's home</span>
             <input {...field(setFile)} name="file" placeholder="shop.cnf" value={file} />
           </label>
         )}

@@ -88,7 +88,7 @@ function Local() {
         title="There are no users"
         hint={
           <>
-            Only root, Dyno's own account of this machine and browsers that opened the link of <code>dyno serve</code> are let in. The first user is an operator, and from then on everybody
+            Only root, Dyno's own account and browsers that opened the link of <code>dyno serve</code> are let in. The first user is an operator; then everybody
             needs a login. To open this Dyno to
             others, start it with <code>--listen</code>, <code>--tls-cert</code> and <code>--tls-key</code>.
           </>

@@ -22,7 +22,7 @@ export function WelcomePage() {
     <Page title="Welcome" actions={<Button icon="reload" disabled={found.loading} onClick={found.reload}>Look again</Button>}>
       <div class="welcome">
         <p class="lead">
-          Dyno watches a server every second, and keeps what it sees. It needs an address and an account that may look; reading never changes a server.
+          Dyno watches a server every second and keeps what it sees. It needs an address and an account; reading never changes a server.
         </p>
         <section class="stack">
           <h2>On this machine</h2>
@@ -31,13 +31,13 @@ export function WelcomePage() {
             lines={5}
             what="The search"
             empty={(v) => v.found.length === 0}
-            none={<Empty icon="search" title="No MySQL or MariaDB server was found here" hint="Dyno looked at the sockets and ports that servers listen on, and where ~/.my.cnf leads. When one is started it appears here by itself; one elsewhere is added below." />}
+            none={<Empty icon="search" title="No MySQL or MariaDB server was found here" hint="Dyno looked at sockets, ports and where ~/.my.cnf leads. A server appears here when it is started; one elsewhere is added below." />}
           >
             {(v) => (
               <ul class="stack">
                 {v.found.map((f) => (
                   <li key={f.address}>
-                    <Server f={f} open={open} again={found.reload} />
+                    <Server f={f} open={open} />
                   </li>
                 ))}
               </ul>
@@ -62,7 +62,7 @@ export function WelcomePage() {
   )
 }
 
-function Server({ f, open, again }: { f: Found; open: (name: string) => void; again: () => void }) {
+function Server({ f, open }: { f: Found; open: (name: string) => void }) {
   const { busy, error, run } = useRun()
   const [checked, setChecked] = useState<Checked>()
   const entry: Entry = { name: f.name, url: f.url, ...(f.defaults_file ? { defaults_file: f.defaults_file } : {}) }
@@ -127,14 +127,7 @@ function Server({ f, open, again }: { f: Found; open: (name: string) => void; ag
           </p>
         )}
         {!checked && f.create_account && f.create_account.length > 0 && (
-          <>
-            <Statements title="Run this on the server as one who may create accounts, then look again:" all={f.create_account} />
-            <div>
-              <Button small icon="reload" onClick={again}>
-                Look again
-              </Button>
-            </div>
-          </>
+          <Statements title="Run this on the server as one who may create accounts, then look again:" all={f.create_account} />
         )}
         {!checked && f.lacks && f.lacks.length > 0 && (
           <div class="stack tight">

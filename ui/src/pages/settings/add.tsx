@@ -125,7 +125,7 @@ export function AddServer({ done, taken }: { done: (name: string) => void; taken
         </label>
         {way === 'file' && (
           <label class="field">
-            <span class="label">File in credentials, in Dyno's home</span>
+            <span class="label">File in credentials in Dyno's home</span>
             <input {...field(setFile)} name="file" placeholder="shop.cnf" value={file} />
           </label>
         )}

@@ -85,7 +85,7 @@ export function Retention({ s }: { s: Settings }) {
       </div>
       {more !== undefined && free !== undefined && more > free && (
         <Notice tone="bad">
-          What is to be kept needs {text(more, 'B')} more than it has, and only {text(free, 'B')} are free, some of them <code>--reserve</code>. Start Dyno with a shorter <code>--keep</code> or <code>--max-size</code>.
+          Retention needs {text(more, 'B')} more than it has, and only {text(free, 'B')} are free, some of them <code>--reserve</code>. Start Dyno with a shorter <code>--keep</code> or <code>--max-size</code>.
         </Notice>
       )}
       <Table columns={columns} rows={s.keeping} rowKey={(k) => k.kind} label="What is kept" sortParam="by" empty={<Empty title="Nothing is kept yet" />} />

@@ -127,7 +127,7 @@ function Server({ f, open }: { f: Found; open: (name: string) => void }) {
           </p>
         )}
         {!checked && f.create_account && f.create_account.length > 0 && (
-          <Statements title="Run this on the server as one who may create accounts, then look again:" all={f.create_account} />
+          <Statements title="Run this on the server as an administrator, then look again:" all={f.create_account} />
         )}
         {!checked && f.lacks && f.lacks.length > 0 && (
           <div class="stack tight">

@@ -127,11 +127,11 @@ func (c *connector) Driver() driver.Driver { return c.inner.Driver() }
 
 // Connect implements driver.Connector.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, _, me, err := c.connect(ctx)
+	conn, nc, me, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &pooled{driverConn: conn, self: me, t: c.t}, nil
+	return &pooled{driverConn: conn, self: me, t: c.t, net: nc}, nil
 }
 
 func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn, me self, err error) {

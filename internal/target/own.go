@@ -2,8 +2,11 @@ package target
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql/driver"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -18,7 +21,7 @@ import (
 type self struct {
 	id         uint64
 	user, host string // as the server's list of sessions shows them, the port left out
-	where      string // the server that answers: behind one address there may be several
+	where      string // a hash of what the server that answers calls itself: behind one address there may be several
 }
 
 // who asks a connection about itself and enters it among this process's own.
@@ -34,9 +37,11 @@ func who(ctx context.Context, c driver.QueryerContext) (me self, most uint64, er
 	}
 	me.id, most = number(row[0]), number(row[1])
 	me.user, me.host, _ = cutLast(asText(row[2]), '@')
+	where := sha256.New() // what the server says may be of any length, and is kept
 	for _, v := range row[3:] {
-		me.where += asText(v) + ":"
+		fmt.Fprintf(where, "%q:", asText(v))
 	}
+	me.where = hex.EncodeToString(where.Sum(nil)[:16])
 	if err := rows.Next(row); err != nil && !errors.Is(err, io.EOF) {
 		return me, 0, err
 	}
@@ -110,9 +115,10 @@ var sent = struct {
 
 // Bounds of sent. A statement of Dyno's own beyond them is shown like anybody's.
 const (
+	sentServers = 1000
 	sentTexts   = 1000
 	sentClasses = 5000
-	sentLength  = 64 << 10
+	sentLength  = 16 << 10
 )
 
 // count takes note of a statement that is about to be sent.
@@ -138,6 +144,9 @@ func count(where, sql string) {
 	}
 	by := sent.by[where]
 	if by == nil {
+		if len(sent.by) >= sentServers {
+			return
+		}
 		by = map[string]uint64{}
 		sent.by[where] = by
 	}

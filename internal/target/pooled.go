@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +30,7 @@ type pooled struct {
 	driverConn
 	self
 	t   *Target
+	net net.Conn
 	ctx context.Context
 	sql string
 }
@@ -41,13 +43,17 @@ func (p *pooled) note(ctx context.Context, sql string) {
 // QueryContext implements driver.QueryerContext.
 func (p *pooled) QueryContext(ctx context.Context, sql string, args []driver.NamedValue) (driver.Rows, error) {
 	p.note(ctx, sql)
-	return p.driverConn.QueryContext(ctx, sql, args)
+	rows, err := shield(p.net, func() (driver.Rows, error) { return p.driverConn.QueryContext(ctx, sql, args) })
+	if err != nil {
+		return nil, err
+	}
+	return shieldedRows{rows, p.net}, nil
 }
 
 // ExecContext implements driver.ExecerContext.
 func (p *pooled) ExecContext(ctx context.Context, sql string, args []driver.NamedValue) (driver.Result, error) {
 	p.note(ctx, sql)
-	return p.driverConn.ExecContext(ctx, sql, args)
+	return shield(p.net, func() (driver.Result, error) { return p.driverConn.ExecContext(ctx, sql, args) })
 }
 
 // Close implements driver.Conn.

@@ -135,7 +135,7 @@ func (s *Session) Prepare(ctx context.Context, sql string) (*Stmt, error) {
 	if err := s.watch(ctx); err != nil {
 		return nil, err
 	}
-	st, err := s.conn.Prepare(sql)
+	st, err := shield(s.net, func() (driver.Stmt, error) { return s.conn.Prepare(sql) })
 	if err != nil {
 		return nil, s.err("prepare", err)
 	}
@@ -154,7 +154,7 @@ func (s *Session) Query(ctx context.Context, sql string, row func([]driver.Value
 		return 0, err
 	}
 	countTagged(s.where, sql)
-	rows, err := s.conn.Query(sql, nil)
+	rows, err := shield(s.net, func() (driver.Rows, error) { return s.conn.Query(sql, nil) })
 	if err != nil {
 		return 0, s.err("query", err)
 	}
@@ -173,7 +173,7 @@ func (s *Session) Exec(ctx context.Context, sql string) (affected int64, err err
 		return 0, err
 	}
 	countTagged(s.where, sql)
-	r, err := s.conn.Exec(sql, nil)
+	r, err := shield(s.net, func() (driver.Result, error) { return s.conn.Exec(sql, nil) })
 	if err != nil {
 		return 0, s.err("execute", err)
 	}
@@ -186,7 +186,8 @@ func (s *Session) Ping(ctx context.Context) error {
 		return err
 	}
 	if p, ok := s.conn.(driver.Pinger); ok {
-		if err := p.Ping(context.WithoutCancel(ctx)); err != nil {
+		_, err := shield(s.net, func() (struct{}, error) { return struct{}{}, p.Ping(context.WithoutCancel(ctx)) })
+		if err != nil {
 			return s.err("ping", err)
 		}
 	}
@@ -214,7 +215,7 @@ func (x *Stmt) Query(ctx context.Context, args []driver.Value, row func([]driver
 	if err := x.check(ctx, args); err != nil {
 		return 0, err
 	}
-	rows, err := x.stmt.Query(args)
+	rows, err := shield(x.s.net, func() (driver.Rows, error) { return x.stmt.Query(args) })
 	if err != nil {
 		return 0, x.s.err("query", err)
 	}
@@ -226,7 +227,7 @@ func (x *Stmt) Exec(ctx context.Context, args []driver.Value) (affected int64, e
 	if err := x.check(ctx, args); err != nil {
 		return 0, err
 	}
-	r, err := x.stmt.Exec(args)
+	r, err := shield(x.s.net, func() (driver.Result, error) { return x.stmt.Exec(args) })
 	if err != nil {
 		return 0, x.s.err("execute", err)
 	}
@@ -252,10 +253,10 @@ func (s *Session) read(rows driver.Rows, row func([]driver.Value)) (n int, err e
 	}
 	buf := s.row[:cols]
 	for {
-		if err := rows.Next(buf); errors.Is(err, io.EOF) {
+		if err := next(s.net, rows, buf); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			rows.Close()
+			done(s.net, rows)
 			return n, s.err("read rows", err)
 		}
 		if n++; n > maxRows && s.spec.MaxAnswer >= 0 {
@@ -266,7 +267,7 @@ func (s *Session) read(rows driver.Rows, row func([]driver.Value)) (n int, err e
 			row(buf)
 		}
 	}
-	if err := rows.Close(); err != nil {
+	if err := done(s.net, rows); err != nil {
 		return n, s.err("read rows", err)
 	}
 	return n, nil

@@ -1,0 +1,84 @@
+package target
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"net"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// shield runs a call of the driver's, which takes the shape of packets on trust and panics when a server sends others: the connection
+// is lost then, and nothing else. It has to be below database/sql, which a panic leaves locked.
+func shield[T any](nc net.Conn, call func() (T, error)) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			nc.Close() // what the driver's own Close would do next is anybody's guess
+			err = fmt.Errorf("%w: malformed packet: %v", mysql.ErrInvalidConn, p)
+		}
+	}()
+	return call()
+}
+
+// next is rows.Next behind a shield.
+func next(nc net.Conn, rows driver.Rows, row []driver.Value) error {
+	_, err := shield(nc, func() (struct{}, error) { return struct{}{}, rows.Next(row) })
+	return err
+}
+
+// done is rows.Close behind a shield: it reads what is left.
+func done(nc net.Conn, rows driver.Rows) error {
+	_, err := shield(nc, func() (struct{}, error) { return struct{}{}, rows.Close() })
+	return err
+}
+
+// shieldedRows are the rows of a pool's connection.
+type shieldedRows struct {
+	driver.Rows
+	nc net.Conn
+}
+
+// Next implements driver.Rows.
+func (r shieldedRows) Next(row []driver.Value) error { return next(r.nc, r.Rows, row) }
+
+// Close implements driver.Rows.
+func (r shieldedRows) Close() error { return done(r.nc, r.Rows) }
+
+// Ping implements driver.Pinger.
+func (p *pooled) Ping(ctx context.Context) error {
+	_, err := shield(p.net, func() (struct{}, error) { return struct{}{}, p.driverConn.Ping(ctx) })
+	return err
+}
+
+// ResetSession implements driver.SessionResetter.
+func (p *pooled) ResetSession(ctx context.Context) error {
+	_, err := shield(p.net, func() (struct{}, error) { return struct{}{}, p.driverConn.ResetSession(ctx) })
+	return err
+}
+
+// BeginTx implements driver.ConnBeginTx.
+func (p *pooled) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	tx, err := shield(p.net, func() (driver.Tx, error) { return p.driverConn.BeginTx(ctx, o) })
+	if err != nil {
+		return nil, err
+	}
+	return shieldedTx{tx, p.net}, nil
+}
+
+type shieldedTx struct {
+	driver.Tx
+	nc net.Conn
+}
+
+// Commit implements driver.Tx.
+func (x shieldedTx) Commit() error {
+	_, err := shield(x.nc, func() (struct{}, error) { return struct{}{}, x.Tx.Commit() })
+	return err
+}
+
+// Rollback implements driver.Tx.
+func (x shieldedTx) Rollback() error {
+	_, err := shield(x.nc, func() (struct{}, error) { return struct{}{}, x.Tx.Rollback() })
+	return err
+}

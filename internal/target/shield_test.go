@@ -1,0 +1,75 @@
+package target
+
+import (
+	"context"
+	"database/sql/driver"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestMalformedAnswers: packets that the driver takes on trust cost a connection, in a pool and in a session, and nothing hangs.
+func TestMalformedAnswers(t *testing.T) {
+	for _, packet := range []string{"\xfc\x01", "\xff", "\xff\x01", "\xfd", "\x00", "\x00\xfc", "\xfb", "\x02", "\x01", "\xfe"} {
+		var bad atomic.Value
+		bad.Store("")
+		f := &fake{answer: func(c io.Writer, sql string) bool {
+			if word := bad.Load().(string); word == "" || !strings.Contains(sql, word) {
+				return false
+			}
+			send(c, 1, []byte(packet))
+			c.(io.Closer).Close()
+			return true
+		}}
+		addr := f.listen(t)
+		try := func(what string, do func(ctx context.Context) error) {
+			t.Helper()
+			bounded(t, what, func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				if err := do(ctx); err == nil {
+					t.Errorf("%s: no error after %q", what, packet)
+				}
+			})
+		}
+		x, err := Open(t.Context(), spec(t, "mysql://u@"+addr+"/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := x.Session(t.Context(), SessionOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad.Store("hostile")
+		try("session", func(ctx context.Context) error {
+			_, err := s.Query(ctx, "SELECT 'hostile'", func([]driver.Value) {})
+			return err
+		})
+		try("pool", func(ctx context.Context) error {
+			var v string
+			return x.DB().QueryRowContext(ctx, "SELECT 'hostile'").Scan(&v)
+		})
+		try("pool's row", func(ctx context.Context) error {
+			rows, err := x.Reading().QueryContext(ctx, "SELECT 'hostile'")
+			if err != nil {
+				return err
+			}
+			defer rows.Close()
+			for rows.Next() {
+			}
+			return io.ErrUnexpectedEOF
+		})
+		bad.Store("VERSION()")
+		try("opening", func(ctx context.Context) error {
+			y, err := Open(ctx, spec(t, "mysql://u@"+addr+"/"))
+			if err == nil {
+				y.Close()
+			}
+			return err
+		})
+		s.Close()
+		x.Close()
+	}
+}

@@ -351,8 +351,8 @@ func (a *App) Trust(ctx context.Context, text string, login Login) (was, is stri
 		return was, "", err
 	}
 	t, err := target.Open(ctx, spec)
-	if err != nil {
-		return was, "", err
+	if err != nil { // whoever answers next would be trusted
+		return was, "", errors.Join(err, spec.Remember(was))
 	}
 	return was, spec.Fingerprint(), t.Close()
 }

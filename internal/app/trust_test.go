@@ -37,6 +37,9 @@ func TestTrust(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if _, _, err := a.Trust(t.Context(), url, Login{NoDefaults: true}); err == nil { // and what was known stays known
+		t.Error("a server that is down was trusted")
+	}
 	s.Launch(t)
 	if c := look(); c.Reached || !strings.Contains(c.Reason, first.Fingerprint) || !strings.Contains(c.Fix, "dyno target trust") {
 		t.Errorf("%+v", c)

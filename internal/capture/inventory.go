@@ -17,8 +17,9 @@ import (
 const inventoryTime = 2 * time.Second
 
 // inventory adds all tables that there is time for to those of the snapshot, and how often each index was used. What it could not read it
-// says in a source; an error means that the server went away.
-func (q questioner) inventory(ctx context.Context) error {
+// says in a source, as it does of missed, what could not be asked of the tables of the top classes; an error means that the server went
+// away.
+func (q questioner) inventory(ctx context.Context, missed error) error {
 	conn, err := target.Limited(ctx, q.t, inventoryTime)
 	if err != nil {
 		return err
@@ -43,6 +44,9 @@ func (q questioner) inventory(ctx context.Context) error {
 	default:
 		q.s.Tables = append(q.s.Tables, inv.Tables...)
 		q.s.TablesLeft, src.Reason = inv.Left, inv.Why
+		if missed != nil {
+			src.State, src.Reason = snapshot.Failed, missed.Error()
+		}
 	}
 	q.s.Sources = append(q.s.Sources, src)
 	if q.s.Source("table_io").State == snapshot.OK && len(q.s.Tables) > 0 {

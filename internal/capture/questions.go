@@ -63,6 +63,7 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	shapes := map[string]sqlshape.Shape{}
 	var refs []schema.Ref
 	var looked []wanted
+	var missed error // why tables of the top classes may not be known
 	top := q.top(n)
 	for _, c := range top {
 		sh, touched, err := shapeOf(c)
@@ -73,8 +74,11 @@ func (q questioner) ask(ctx context.Context, n int) error {
 		located := map[sqlshape.TableRef]schema.Ref{}
 		for _, r := range touched {
 			found, err := q.locate(ctx, conn, r, c.Schema)
-			if err != nil {
+			switch {
+			case err != nil && gone(ctx, err):
 				return err
+			case err != nil: // the server has a limit of time for it
+				missed = err
 			}
 			if len(found) == 1 {
 				located[sqlshape.TableRef{Schema: r.Schema, Name: r.Name}] = found[0]
@@ -92,10 +96,13 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	}
 	if len(refs) > 0 {
 		if q.s.Tables, err = catalog.Tables(ctx, conn, refs); err != nil {
-			return err
+			if gone(ctx, err) {
+				return err
+			}
+			missed, q.s.Tables = err, nil
 		}
 	}
-	if err := q.inventory(ctx); err != nil {
+	if err := q.inventory(ctx, missed); err != nil {
 		return err
 	}
 	x, err := NewExplainer(ctx, q.t)

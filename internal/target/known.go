@@ -157,6 +157,14 @@ func (s Spec) Fingerprint() string { return s.Known.of(s.place()) }
 // Forget removes the certificate that is remembered for the server: the one of the next login takes its place.
 func (s Spec) Forget() error { return s.Known.put(s.place(), "") }
 
+// Remember takes a Forget back: the certificate with this fingerprint is the server's again; "" is none.
+func (s Spec) Remember(print string) error {
+	if print == "" {
+		return nil
+	}
+	return s.Known.put(s.place(), print)
+}
+
 // changedError says that a server does not show the certificate that is remembered.
 type changedError struct {
 	place, was, is string // is is empty when it offers no encryption at all

@@ -256,7 +256,7 @@ func (s *Session) read(rows driver.Rows, row func([]driver.Value)) (n int, err e
 		if err := next(s.net, rows, buf); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			done(s.net, rows)
+			_ = done(s.net, rows) // the first error says more
 			return n, s.err("read rows", err)
 		}
 		if n++; n > maxRows && s.spec.MaxAnswer >= 0 {

@@ -59,7 +59,7 @@ func TestMalformedAnswers(t *testing.T) {
 			defer rows.Close()
 			for rows.Next() {
 			}
-			return io.ErrUnexpectedEOF
+			return rows.Err()
 		})
 		bad.Store("VERSION()")
 		try("opening", func(ctx context.Context) error {

@@ -50,7 +50,8 @@ func TestMinuteAddsWindowsUp(t *testing.T) {
 
 // TestMinuteEndsAtAGap: the time in which nobody looked is not of the minute, nor is a window in which the clock was set.
 func TestMinuteEndsAtAGap(t *testing.T) {
-	now := time.Now() // with a monotonic reading
+	now := time.Now()                                          // with a monotonic reading
+	now = now.Add(now.Truncate(time.Minute).Sub(now.Round(0))) // the end of a minute ends what is gathered
 	at := func(sec int) time.Time { return now.Add(time.Duration(sec) * time.Second) }
 	var m minute
 	if !m.follows(ClassWindow{From: at(0), To: at(5)}) {

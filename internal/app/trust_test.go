@@ -67,8 +67,8 @@ func TestTrust(t *testing.T) {
 	f("nonsense", "")
 }
 
-// TestSandboxIsNotRemembered: sandboxes come and go on the same ports.
-func TestSandboxIsNotRemembered(t *testing.T) {
+// TestSandboxByItsAddress: sandboxes come and go on the same ports.
+func TestSandboxByItsAddress(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a real server")
 	}
@@ -103,4 +103,30 @@ func TestSandboxIsNotRemembered(t *testing.T) {
 	f(fmt.Sprintf("mysql://root@localhost:%d/", box.Port), false)
 	f(fmt.Sprintf("mysql://root@127.0.0.1:%d/", box.Port+1), true)
 	f(fmt.Sprintf("mysql://root@db.example:%d/", box.Port), true)
+
+	// By its socket it is the same sandbox, with the same look at who answers: what lies there may lead elsewhere.
+	named, err := a.Resolve(t.Context(), "sandbox:b", Login{NoDefaults: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "unix://" + box.Socket + "?user=root"
+	found, err := a.Resolve(t.Context(), url, Login{NoDefaults: true})
+	if err != nil || found.ServerUID != named.ServerUID || found.ExplainSchemas != named.ExplainSchemas {
+		t.Errorf("%+v, want as %+v; %v", found, named, err)
+	}
+	if os.Geteuid() != 0 {
+		return // then the sandbox and every other server of the test are of one account
+	}
+	if err := os.Rename(box.Socket, box.Socket+".kept"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(servers.Start(t, "mariadb").Socket, box.Socket); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"sandbox:b", url} {
+		if x, err := a.Open(t.Context(), text, Login{NoDefaults: true}); err == nil {
+			x.Close()
+			t.Errorf("%s leads to the server of another account", text)
+		}
+	}
 }

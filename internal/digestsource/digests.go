@@ -278,6 +278,7 @@ type growth struct {
 
 // gathered is what the digests say about a window.
 type gathered struct {
+	kills uint64 // that Dyno itself sent, for questions it gave up
 	rows  []growth
 	notes []string
 	fix   string

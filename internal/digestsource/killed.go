@@ -37,8 +37,9 @@ func (k *killed) errors(ctx context.Context) map[uint64]uint64 {
 	return out
 }
 
-// window returns what was stopped, by digest as far as that can be told, and what to say about it.
-func (k *killed) window(ctx context.Context, from, to moments) (by map[digestKey]uint64, notes []string) {
+// window returns what was stopped, by digest as far as that can be told, and what to say about it. own is how often Dyno itself has sent a
+// KILL, for questions that it gave up.
+func (k *killed) window(ctx context.Context, from, to moments, own uint64) (by map[digestKey]uint64, notes []string) {
 	now := k.errors(ctx)
 	total, counted := uint64(0), k.raised != nil && now != nil
 	if counted {
@@ -47,6 +48,7 @@ func (k *killed) window(ctx context.Context, from, to moments) (by map[digestKey
 		}
 	}
 	said, _ := grown(from, to, kills)
+	said -= min(said, own)
 	late, isMariaDB := grown(from, to, timeoutsMD)
 	limit := "max_statement_time"
 	if !isMariaDB {

@@ -29,6 +29,9 @@ func newOwn(before, now map[string]uint64, also map[string]bool) *own {
 	return o
 }
 
+// times returns how often this process sent a statement like sql within the window.
+func (o *own) times(sql string) uint64 { return o.sent[sqltext.Key(sqltext.Fingerprint(sql))] }
+
 // take reports whether a row of the digests is of a statement of Dyno's, and counts it.
 func (o *own) take(x growth) bool {
 	k := sqltext.Key(x.fingerprint)

@@ -490,6 +490,7 @@ func (r *Reader) endDigests(ctx context.Context) (gathered, bool) {
 	now := r.t.Sent()
 	own := newOwn(r.sent, now, r.samples.own)
 	g := r.digests.between(r.digests.before, after, own)
+	g.kills = own.times("KILL 1")
 	r.sent = now
 	r.after, r.reset = after, g.reset
 	r.ok(Digests, time.Since(began))

@@ -142,7 +142,7 @@ func (b *builder) digests(ctx context.Context) {
 	})
 	dist := r.times.window(ctx, g.rows)
 	overall := r.times.overall(ctx)
-	stopped, notes := r.killed.window(ctx, g.from, g.to)
+	stopped, notes := r.killed.window(ctx, g.from, g.to, g.kills)
 
 	asWritten := fingerprints(g.rows)
 	rows := map[string][]growth{}

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -230,4 +231,34 @@ func TestAnIdleConnectionIsNotReliedUpon(t *testing.T) {
 	if _, err := a.Query(t.Context(), "SELECT 1", nil); err != nil || a.Generation() != 2 {
 		t.Errorf("%v, connection %d", err, a.Generation())
 	}
+}
+
+// TestPreparingHasTheQuestionsDeadline: a server that lets a connection in and then says nothing costs a question its time, no more.
+func TestPreparingHasTheQuestionsDeadline(t *testing.T) {
+	silent := make(chan struct{})
+	f := &fake{answer: func(_ io.Writer, sql string) bool {
+		if !strings.Contains(sql, "ready") {
+			return false
+		}
+		<-silent
+		return true
+	}}
+	t.Cleanup(func() { close(silent) })
+	x, err := Open(t.Context(), spec(t, "mysql://u@"+f.listen(t)+"/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	a := x.Asker(SessionOptions{}, func(ctx context.Context, s *Session) error {
+		_, err := s.Query(ctx, own("SELECT 'ready'"), nil)
+		return err
+	})
+	defer a.Close()
+	bounded(t, "preparing", func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		if err := a.Open(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+	})
 }

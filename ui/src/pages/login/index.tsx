@@ -121,7 +121,7 @@ function Link() {
       }}
     >
       <p class="dim">
-        There are no users yet. Paste the link that <code>dyno serve</code> printed, or the one in <code>first-run-link</code> in Dyno's home. Or add a user: <code>dyno user add NAME</code>
+        There are no users yet. Open the link that <code>dyno serve</code> printed, or the one in <code>first-run-link</code> in Dyno's home. Or add a user: <code>dyno user add NAME</code>
       </p>
       <Field id="token" label="Link" value={text} set={setText} auto="off" focus mono />
       {error && <Problem error={error} />}

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -235,11 +236,14 @@ func TestSessionAllocatesLittle(t *testing.T) {
 	}
 	args, bytes := []driver.Value{int64(1)}, 0
 	row := func(r []driver.Value) { bytes += len(r[0].([]byte)) }
-	n := testing.AllocsPerRun(200, func() {
-		if _, err := st.Query(t.Context(), args, row); err != nil {
-			t.Fatal(err)
-		}
-	})
+	n := math.Inf(1)
+	for range 5 { // what other tests have left running allocates too, so the least counts
+		n = min(n, testing.AllocsPerRun(200, func() {
+			if _, err := st.Query(t.Context(), args, row); err != nil {
+				t.Fatal(err)
+			}
+		}))
+	}
 	if n > 12 || bytes == 0 {
 		t.Errorf("%v allocations for a point select of %d bytes", n, bytes)
 	}

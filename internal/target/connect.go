@@ -163,7 +163,10 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 		}
 	}
 	if err == nil {
-		if conn, me, err = c.introduce(tctx, dc); err == nil {
+		if err = watchHeads(dc); err == nil {
+			conn, me, err = c.introduce(tctx, dc)
+		}
+		if err == nil {
 			c.spec.remember(a.cert)
 			return conn, a.conn, me, nil
 		}

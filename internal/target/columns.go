@@ -1,0 +1,93 @@
+package target
+
+import (
+	"database/sql/driver"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"reflect"
+	"unsafe"
+)
+
+// mostColumns is how many columns a result may have, in MariaDB and in MySQL.
+// https://dev.mysql.com/doc/refman/9.7/en/column-count-limit.html
+const mostColumns = 4096
+
+// Of the first packet of an answer this much is looked at: its header, and a number of columns in its longest form.
+// https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_dt_integers.html
+const (
+	packetHeader   = 4
+	longestInteger = 9
+)
+
+// heads is what the driver reads from, inside TLS where there is any. The driver makes room for as many columns as an answer claims to
+// have, and asking for more room than there is ends a process: no recover helps. So the claim is read here first.
+type heads struct {
+	net.Conn
+	head  bool   // the packet that begins, or has begun, is the first of an answer
+	first []byte // what of it is looked at, as far as it has come
+	left  int    // bytes of a packet that are not looked at
+}
+
+// watchHeads puts heads below a connection of the driver's that has logged in. The driver has no door for that.
+func watchHeads(dc driver.Conn) error {
+	if v := reflect.ValueOf(dc); v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct {
+		if f := v.Elem().FieldByName("netConn"); f.IsValid() && f.Type() == reflect.TypeFor[net.Conn]() {
+			nc := (*net.Conn)(unsafe.Pointer(f.UnsafeAddr()))
+			*nc = &heads{Conn: *nc, first: make([]byte, 0, packetHeader+longestInteger)}
+			return nil
+		}
+	}
+	return fmt.Errorf("the driver's connection is a %T, which cannot be watched", dc) // a driver of another make
+}
+
+// Write implements net.Conn. The driver writes only when it has read all that came, so what comes next begins an answer.
+func (c *heads) Write(b []byte) (int, error) {
+	c.head = true
+	return c.Conn.Write(b)
+}
+
+// Read implements net.Conn.
+func (c *heads) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	for b = b[:n]; len(b) > 0; {
+		if c.left > 0 {
+			k := min(c.left, len(b))
+			c.left -= k
+			b = b[k:]
+			continue
+		}
+		c.first = append(c.first, b[0])
+		b = b[1:]
+		if len(c.first) < packetHeader {
+			continue
+		}
+		length, looked := int(c.first[0])|int(c.first[1])<<8|int(c.first[2])<<16, 0
+		if c.head {
+			looked = min(length, longestInteger)
+		}
+		packet := c.first[packetHeader:]
+		if len(packet) < looked {
+			continue
+		}
+		if columns := claimed(packet); columns > mostColumns {
+			return 0, fmt.Errorf("malformed packet: a result of %d columns", columns)
+		}
+		c.head = looked > 0 && packet[0] == 0 // after an OK a result may follow without a word of ours
+		c.left, c.first = length-looked, c.first[:0]
+	}
+	return n, err
+}
+
+// claimed is the number of columns that the first packet of an answer claims, 0 when that is none or one that the driver refuses.
+func claimed(p []byte) uint64 {
+	switch {
+	case len(p) >= 3 && p[0] == 0xfc:
+		return uint64(binary.LittleEndian.Uint16(p[1:]))
+	case len(p) >= 4 && p[0] == 0xfd:
+		return uint64(p[1]) | uint64(p[2])<<8 | uint64(p[3])<<16
+	case len(p) >= longestInteger && p[0] == 0xfe:
+		return binary.LittleEndian.Uint64(p[1:])
+	}
+	return 0
+}

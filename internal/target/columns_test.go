@@ -1,0 +1,68 @@
+package target
+
+import (
+	"context"
+	"database/sql/driver"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestColumnsThatAServerClaims: a claim of more columns than a result can have costs a connection. Without the look at it the process
+// ends, "out of memory", and takes all others' targets with it.
+func TestColumnsThatAServerClaims(t *testing.T) {
+	const many = "\xfe\x00\x00\x00\x00\x00\x01\x00\x00" // 2^40
+	for name, answer := range map[string][]string{
+		"at once":             {many},
+		"16 bits":             {"\xfc\x01\x10"},
+		"24 bits":             {"\xfd\xff\xff\xff"},
+		"after an OK":         {"\x00\x00\x00\x0a\x00\x00\x00", many},
+		"with bytes after it": {many + strings.Repeat("x", 100)},
+	} {
+		for _, pieces := range []bool{false, true} {
+			f := &fake{answer: func(c io.Writer, sql string) bool {
+				if !strings.Contains(sql, "hostile") {
+					return false
+				}
+				if pieces { // as TLS and networks may cut it
+					c = bytewise{c}
+				}
+				for i, p := range answer {
+					send(c, byte(i+1), []byte(p))
+				}
+				return true
+			}}
+			x, err := Open(t.Context(), spec(t, "mysql://u@"+f.listen(t)+"/"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := x.Session(t.Context(), SessionOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			if _, err := s.Query(ctx, "SELECT 'hostile'", func([]driver.Value) {}); err == nil || ctx.Err() != nil {
+				t.Errorf("%s, session: %v", name, err)
+			}
+			var v string
+			if err := x.Reading().QueryRowContext(ctx, "SELECT 'hostile'").Scan(&v); err == nil || ctx.Err() != nil {
+				t.Errorf("%s, pool: %v", name, err)
+			}
+			cancel()
+			s.Close()
+			x.Close()
+		}
+	}
+}
+
+type bytewise struct{ io.Writer }
+
+func (w bytewise) Write(b []byte) (int, error) {
+	for i := range b {
+		if _, err := w.Writer.Write(b[i : i+1]); err != nil {
+			return i, err
+		}
+	}
+	return len(b), nil
+}

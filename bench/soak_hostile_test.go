@@ -158,6 +158,10 @@ func (h *hostile) answer(c net.Conn, q string, n int64) bool {
 		}
 		return false
 	}
+	if n%8 == 5 { // a result of 2^40 columns
+		c.Write(packet(1, "\xfe\x00\x00\x00\x00\x00\x01\x00\x00"))
+		return false
+	}
 	if n%8 == 4 { // half an answer
 		c.Write(out[:len(out)/2])
 		time.Sleep(20 * time.Second)

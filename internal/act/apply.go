@@ -31,8 +31,16 @@ type Reader interface {
 	Entries(ctx context.Context, target string, n int) ([]journal.Entry, error)
 }
 
-// writeTimeout bounds the last words in the journal after everything else was stopped.
-const writeTimeout = 10 * time.Second
+// writeTimeout bounds the last words in the journal after everything else was stopped, lookTimeout a look at what was done.
+const (
+	writeTimeout = 10 * time.Second
+	lookTimeout  = time.Minute
+)
+
+// afterwards is the context of a look at what was done: it outlives the command that did it, but not a server that says nothing.
+func afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
+}
 
 // recorder keeps an entry and writes each of its states.
 type recorder struct {
@@ -129,7 +137,9 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o 
 	if after, ok := c.(interface{ settled() finding.Action }); ok { // what the server made of it
 		r.e.Action = after.settled()
 	}
-	switch is, now, err := c.found(context.WithoutCancel(ctx), t); {
+	look, cancel := afterwards(ctx)
+	defer cancel()
+	switch is, now, err := c.found(look, t); {
 	case err != nil:
 		r.note("the statement succeeded, but the " + c.noun() + " could not be looked at: " + err.Error())
 		return r.e, errors.Join(fmt.Errorf("apply action %s: verify: %w", e.ID, err), r.put(ctx))
@@ -357,7 +367,9 @@ func Undo(ctx context.Context, t *target.Target, j Journal, id string, o Options
 		r.note("taking it back failed: " + err.Error())
 		return r.e, errors.Join(fmt.Errorf("undo action %s: %w", id, err), r.put(ctx))
 	}
-	if is, now, err := c.found(context.WithoutCancel(ctx), t); err != nil || is != asWas {
+	look, cancel := afterwards(ctx)
+	defer cancel()
+	if is, now, err := c.found(look, t); err != nil || is != asWas {
 		if err == nil {
 			err = fmt.Errorf("the server reported success, but the change of the %s is %s %s", c.noun(), is, now)
 		}

@@ -76,7 +76,9 @@ func (c *addIndex) do(ctx context.Context, t *target.Target, report progress.Sin
 	if err := alter.Native(ctx, t, c.addition(), report, note); err != nil {
 		return err
 	}
-	is, x, err := present(context.WithoutCancel(ctx), t, c.a)
+	ctx, cancel := afterwards(ctx)
+	defer cancel()
+	is, x, err := present(ctx, t, c.a)
 	if err != nil || is != changed {
 		return nil //nolint:nilerr // the change was made: whoever verifies it asks once more and tells
 	}

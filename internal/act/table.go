@@ -111,7 +111,9 @@ func (c *alterTable) do(ctx context.Context, t *target.Target, report progress.S
 	if err := alter.Native(ctx, t, c.alteration(c.a.Changes), report, note); err != nil {
 		return err
 	}
-	def, err := definition(context.WithoutCancel(ctx), t, c.a.Table)
+	ctx, cancel := afterwards(ctx)
+	defer cancel()
+	def, err := definition(ctx, t, c.a.Table)
 	if err != nil {
 		return err
 	}

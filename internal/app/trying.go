@@ -214,7 +214,9 @@ func (w *trying) try(ctx context.Context, f *finding.Finding) error {
 		return not("the private server refuses the index: %v", err)
 	}
 	defer func() {
-		_, _ = w.to.DB().ExecContext(context.WithoutCancel(ctx), sqltext.Tagged("try", "", schema.DropIndexSQL(f.Action.Table, f.Action.Index.Name)))
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute) // the server is a private one
+		defer cancel()
+		_, _ = w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", schema.DropIndexSQL(f.Action.Table, f.Action.Index.Name)))
 	}()
 	if _, err := w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", "ANALYZE TABLE "+f.Action.Table.SQL())); err != nil {
 		return not("its statistics could not be made: %v", err)

@@ -163,7 +163,9 @@ func (p *preflight) size(ctx context.Context, t *target.Target) (bytes uint64, k
 			return 0, false, t.Wrap("ask", err)
 		}
 		defer func() {
-			if _, serr := c.ExecContext(context.WithoutCancel(ctx), sqltext.Tagged("load", "", "SET SESSION "+expiry+"=DEFAULT")); serr != nil && err == nil {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+			defer cancel()
+			if _, serr := c.ExecContext(ctx, sqltext.Tagged("load", "", "SET SESSION "+expiry+"=DEFAULT")); serr != nil && err == nil {
 				err = t.Wrap("ask", serr)
 			}
 		}()

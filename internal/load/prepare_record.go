@@ -107,7 +107,9 @@ func exclusive(ctx context.Context, t *target.Target, db string, f func(exec fun
 	}
 	defer func() {
 		var n any
-		_ = c.QueryRowContext(context.WithoutCancel(ctx), sqltext.Tagged("prepare", "", "SELECT RELEASE_LOCK(?)"), name).Scan(&n)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+		defer cancel()
+		_ = c.QueryRowContext(ctx, sqltext.Tagged("prepare", "", "SELECT RELEASE_LOCK(?)"), name).Scan(&n)
 	}()
 	return f(func(sql string, args ...any) error {
 		_, err := c.ExecContext(ctx, sqltext.Tagged("prepare", "", sql), args...)

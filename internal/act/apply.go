@@ -104,6 +104,7 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o 
 	if err := r.put(ctx); err != nil {
 		return r.e, fmt.Errorf("apply action %s: nothing was sent: %w", e.ID, err)
 	}
+	o.Journal = j
 	p, c, err := plan(ctx, t, r.e.Action, o)
 	switch {
 	case err != nil:

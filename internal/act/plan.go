@@ -104,6 +104,8 @@ type Options struct {
 	// Agreed is the statement that was shown and agreed to: Apply and Undo send no other one, see ErrPreviewChanged. Empty: the one that
 	// fits to the server as it is now.
 	Agreed string
+	// Journal tells Plan of earlier actions that rest on an index which the action takes away; Apply and Undo ask their own.
+	Journal Reader
 	// By is who asks for an action to be taken back, for the journal; empty for the command line.
 	By string
 }
@@ -129,7 +131,10 @@ func plan(ctx context.Context, t *target.Target, a finding.Action, opt Options) 
 		return Preview{}, nil, fmt.Errorf("plan action: %w", err)
 	}
 	p := Preview{Target: t.String(), Server: t.Facts().Server, Action: a}
-	if err := c.fill(ctx, t, &p, objections{&p}); err != nil {
+	if err = c.fill(ctx, t, &p, objections{&p}); err == nil {
+		err = holds(ctx, t, opt.Journal, a, objections{&p})
+	}
+	if err != nil {
 		return p, nil, err
 	}
 	c, err = changeOf(p.Action, opt)

@@ -1,9 +1,11 @@
 package advise
 
 import (
+	"fmt"
 	"slices"
 
 	"dyno/internal/finding"
+	"dyno/internal/schema"
 )
 
 // effects tells by kind of symptom which effect it measures; a kind that is called as its effect is not listed.
@@ -41,4 +43,40 @@ func Link(findings []finding.Finding, symptoms []finding.Symptom) {
 			}
 		}
 	}
+}
+
+// Exclude marks findings whose changes must not both be made: each takes away an index, and one of the two is all that serves for what the
+// other did.
+func Exclude(findings []finding.Finding, tables []schema.Table) {
+	for i := range findings {
+		for j := range findings {
+			short, long := takes(findings[i]), takes(findings[j])
+			if short == nil || long == nil || short.Table != long.Table || short.Index.Name == long.Index.Name || !schema.Serves(long.Index, short.Index) {
+				continue
+			}
+			third := func(x schema.Index) bool {
+				return x.Name != short.Index.Name && x.Name != long.Index.Name && schema.Serves(x, short.Index)
+			}
+			if slices.ContainsFunc(tables, func(t schema.Table) bool { return t.Ref == short.Table && slices.ContainsFunc(t.Indexes, third) }) {
+				continue
+			}
+			exclude(&findings[i], &findings[j])
+			exclude(&findings[j], &findings[i])
+		}
+	}
+}
+
+func exclude(f, other *finding.Finding) {
+	if !slices.Contains(f.Excludes, other.ID) {
+		f.Excludes = append(slices.Clip(f.Excludes), other.ID)
+		f.Against = append(slices.Clip(f.Against), fmt.Sprintf("Either this or %s, not both: of %s and %s one has to stay.", other.ID, f.Action.Index.Name, other.Action.Index.Name))
+	}
+}
+
+// takes returns the action of a finding that takes an index away.
+func takes(f finding.Finding) *finding.Action {
+	if a := f.Action; a != nil && (a.Kind == finding.HideIndex || a.Kind == finding.DropIndex) {
+		return a
+	}
+	return nil
 }

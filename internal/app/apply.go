@@ -57,6 +57,7 @@ func (a *App) Plan(ctx context.Context, t *target.Target, findingID string, o ac
 	if s, err := snapshot.Decode(d.Snapshot); err == nil && s.Target.Server != t.Facts().Server {
 		return in, fmt.Errorf("finding %s was made on another server (%s) than the one that answers now (%s): diagnose again", f.ID, s.Target.Server, t.Facts().Server)
 	}
+	o.Journal = l
 	in.Preview, err = act.Plan(ctx, t, f, o)
 	return in, err
 }

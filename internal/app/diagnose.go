@@ -58,6 +58,7 @@ func Advise(s *snapshot.Snapshot, kinds ...advise.Kind) ([]finding.Symptom, []fi
 	}
 	all := advise.Settle(found)
 	advise.Link(all, symptoms)
+	advise.Exclude(all, s.Tables)
 	return symptoms, all
 }
 

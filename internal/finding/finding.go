@@ -98,6 +98,8 @@ type Finding struct {
 	Rests    []string `json:"rests,omitempty"`
 	Merged   []string `json:"merged,omitempty"` // titles of findings that are consequences of this one
 	Symptoms []string `json:"symptoms,omitempty"`
+	// Excludes are the ids of findings whose change must not be made together with this one's: each rests on what the other takes away.
+	Excludes []string `json:"excludes,omitempty"`
 	Why      []Reason `json:"why,omitempty"` // the reasoning, step by step, for --why
 }
 
@@ -161,6 +163,10 @@ type Action struct {
 	Changes  []schema.Change `json:"changes,omitempty"`
 	Variable string          `json:"variable,omitzero"` // "innodb_io_capacity"
 	Value    string          `json:"value,omitzero"`    // as SHOW VARIABLES would print it
+	// Instead and Unread are what advice to take Index away rests on, and is refused without: the index that serves instead of it; that nothing
+	// has read it.
+	Instead string `json:"instead,omitzero"`
+	Unread  bool   `json:"unread,omitzero"`
 	// Was, Now and Reverse are filled in when the action is carried out: the variable's value or the table's definition before and after,
 	// and the changes that take the table back.
 	Was     string          `json:"was,omitzero"`

@@ -207,6 +207,30 @@ func (u *uses) of(t schema.Table, x schema.Index) use {
 	return n
 }
 
+// mayNeed returns a class that looks for rows by the first column of the index and whose plan on this table is not known: servers count the
+// rows that they find by an index, so that one by which nothing is ever found, as by a check before an insert, looks as if nobody used it.
+func (u *uses) mayNeed(t schema.Table, x schema.Index) (class.Class, bool) {
+	for _, c := range u.v.Classes {
+		sh, err := sqlshape.Parse(c.Fingerprint) // it stands for all tables whose names differ in digits only, of which an example shows one
+		if err != nil {
+			continue
+		}
+		p, planned := u.v.Plan(c)
+		planned = planned && p.Error == ""
+		for _, s := range slices.Concat([]sqlshape.Shape{sh}, sh.Parts) {
+			for _, w := range s.Predicates {
+				if w.Table < 0 || w.Table >= len(s.Tables) || len(x.Parts) == 0 || !sqlshape.Match(w.Column, x.Parts[0].Column) {
+					continue
+				}
+				if r := s.Tables[w.Table]; sqlshape.Match(r.Name, t.Table) && (r.Schema == "" || sqlshape.Match(r.Schema, t.Schema)) && (!planned || strings.Contains(r.Name, "?")) {
+					return c, true
+				}
+			}
+		}
+	}
+	return class.Class{}, false
+}
+
 // lives reports whether anything was read of a table, by any way, since the counting began.
 func (u *uses) lives(t schema.Table) bool {
 	return u.active[t.Ref] || slices.ContainsFunc(t.Indexes, func(x schema.Index) bool { return x.Handled.Or(0) > 0 })

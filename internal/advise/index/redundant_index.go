@@ -135,6 +135,9 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 		f.Action = drop(t, x)
 		f.Suggestion = fmt.Sprintf("Drop it: %s. To have it back: %s.", dropSQL, f.Action.Undo)
 	}
+	if f.Action != nil {
+		f.Action.Instead = by.Name
+	}
 	if k, ok := keyedBy(t, x); ok {
 		f.Against = append(f.Against, fmt.Sprintf("The foreign key %s needs an index; %s serves it as well.", k, by.Name))
 	}

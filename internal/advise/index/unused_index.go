@@ -65,12 +65,19 @@ func (u *uses) unused(t schema.Table, x schema.Index) finding.Finding {
 	}
 	f.Against = append(f.Against, "Other servers with the same tables, replicas first of all, may use theirs.")
 	dropSQL := schema.DropIndexSQL(t.Ref, x.Name)
-	if a, ok := hide(v, t, x); ok {
+	if c, ok := u.mayNeed(t, x); ok {
+		f.Severity, f.Confidence, f.Share = finding.Info, finding.Possible, 0
+		f.Against = append(f.Against, fmt.Sprintf("The class %s looks for rows by %s, and its plan on this table is not known: lookups that find nothing are not counted.", c.ID, schema.Quote(x.Parts[0].Column)))
+		f.Suggestion = fmt.Sprintf("Look at the plan of that statement. When it does without %s, and nothing else needs it, drop the index: %s.", x.Name, dropSQL)
+	} else if a, ok := hide(v, t, x); ok {
 		f.Action = a
 		f.Suggestion = fmt.Sprintf("Hide it, which can be undone at once: %s. When nothing became slower in a month, drop it: %s.", a.SQL, dropSQL)
 	} else {
 		f.Action = drop(t, x)
 		f.Suggestion = fmt.Sprintf("Drop it when you know that nothing needs it: %s. To have it back: %s.", dropSQL, f.Action.Undo)
+	}
+	if f.Action != nil {
+		f.Action.Unread = true
 	}
 	f.Falsify = fmt.Sprintf("It is wrong if a statement becomes slower while %s is hidden.", x.Name)
 	f.Reference = "MySQL manual, The sys Schema: schema_unused_indexes; MariaDB manual, User Statistics"

@@ -28,8 +28,9 @@ func (a *App) credentials() string { return filepath.Join(a.Home, "credentials")
 //     here: the entry gets os.DevNull, and an account that needs a password is refused.
 //   - A file with a login is one of the directory credentials, or one that the inventory has already. A variable has a name with
 //     EnvPrefix, or the inventory has it.
-//   - Their passwords go where the inventory sends them already, where the file says, to trusted servers of this machine when it says
-//     nothing, and else only over TLS that is verified in full.
+//   - Their passwords go where the inventory sends them already, where the file says, and to trusted servers of this machine when it says
+//     nothing. Over TLS that is verified in full they also go to other ports and schemas of those hosts: whoever sends requests may have a
+//     valid certificate for a host of their own.
 //   - Certificates and keys come from the same directory or the inventory, and jump hosts from the inventory: to those ssh logs in with
 //     the keys of Dyno's account.
 //
@@ -71,6 +72,7 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 			return bad(name+": the file is not in the directory credentials", "put it into "+a.credentials()+byHand)
 		}
 	}
+	const elsewhere = "the password would go to a server that it was not kept for"
 	same := func(p held) bool { return p.entry.Defaults == t.Defaults && p.entry.PasswordEnv == t.PasswordEnv }
 	switch {
 	case has(func(p held) bool { return same(p) && p.leadsTo(spec) }): // as the inventory has it
@@ -79,8 +81,8 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 		if !strings.HasPrefix(t.PasswordEnv, EnvPrefix) && !has(func(p held) bool { return p.entry.PasswordEnv == t.PasswordEnv }) {
 			return bad("the name of the environment variable does not begin with "+EnvPrefix, "name it "+EnvPrefix+"SHOP in the environment of dyno serve"+byHand)
 		}
-		if spec.Mode() != target.TLSVerifyFull && !a.trustedHere(spec) {
-			return bad("the password would go to a server that it was not kept for", "add tls=verify-full, so that it goes to nobody else"+byHand)
+		if !a.trustedHere(spec) && !has(func(p held) bool { return same(p) && sameHost(p.spec, spec) }) {
+			return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --password-env %s` on Dyno's machine; after that other ports of its host need only tls=verify-full", t.PasswordEnv))
 		}
 		return t, nil
 	case t.Defaults == os.DevNull:
@@ -100,12 +102,13 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	}
 	used := has(func(p held) bool { return p.entry.Defaults == t.Defaults })
 	switch {
-	case spec.Mode() == target.TLSVerifyFull:
+	case has(func(p held) bool { return same(p) && sameHost(p.spec, spec) }):
+	case o.Host != "" && sameHost(there(o, target.Spec{Scheme: spec.Scheme}), spec):
 	case !nowhere(o) && sameTLS(o, spec) && leadsHere(o, spec):
 	case nowhere(o) && !used && a.trustedHere(spec):
 	default:
-		return bad("the password would go to a server that it was not kept for",
-			fmt.Sprintf("add tls=verify-full, so that it goes to nobody else, or write host= and port= into %s%s", filepath.Base(t.Defaults), byHand))
+		return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --from-defaults %s` on Dyno's machine, or write host= and port= into that file; "+
+			"after that other ports of its host need only tls=verify-full", t.Defaults))
 	}
 	return t, nil
 }
@@ -121,6 +124,14 @@ func (p held) leadsTo(x target.Spec) bool {
 	s := p.spec
 	return s.Address != "" && s.Network == x.Network && s.Address == x.Address && s.Jump == x.Jump &&
 		s.TLS == x.TLS && s.CA == x.CA && s.Cert == x.Cert && s.Key == x.Key && s.ServerName == x.ServerName
+}
+
+// sameHost reports whether x reaches nobody but the host of s, whatever the port: a valid certificate for its name is needed.
+func sameHost(s, x target.Spec) bool {
+	mine, _, err := net.SplitHostPort(s.Address)
+	its, _, err2 := net.SplitHostPort(x.Address)
+	return x.Mode() == target.TLSVerifyFull && err == nil && err2 == nil && strings.EqualFold(mine, its) && s.Jump == x.Jump &&
+		(x.ServerName == "" || x.ServerName == s.ServerName)
 }
 
 // inCredentials reports whether a name is that of a file below the directory credentials. Whether there is one is not looked at.

@@ -339,20 +339,11 @@ func (a *App) Open(ctx context.Context, text string, login Login) (*target.Targe
 	return target.Open(ctx, spec)
 }
 
-// Trust forgets the certificate that is remembered for a server, and remembers the one that it shows now. Both are told by their
-// fingerprints; was is empty when none was remembered, and is when the connection is verified or not encrypted.
-func (a *App) Trust(ctx context.Context, text string, login Login) (was, is string, err error) {
+// Trust remembers the certificate that a server shows now, see target.Spec.Trust. Certificates are told by their fingerprints.
+func (a *App) Trust(ctx context.Context, text string, login Login, add, proof bool) (was []string, is string, err error) {
 	spec, err := a.Resolve(ctx, text, login)
 	if err != nil {
-		return "", "", err
+		return nil, "", err
 	}
-	was = spec.Fingerprint()
-	if err := spec.Forget(); err != nil {
-		return was, "", err
-	}
-	t, err := target.Open(ctx, spec)
-	if err != nil { // whoever answers next would be trusted
-		return was, "", errors.Join(err, spec.Remember(was))
-	}
-	return was, spec.Fingerprint(), t.Close()
+	return spec.Trust(ctx, add, proof)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -155,6 +156,9 @@ func TestChangeAndBack(t *testing.T) {
 		if f.ID == "" && time.Now().After(end) {
 			t.Fatalf("no index is missing: %+v", d)
 		}
+	}
+	if reflect.ValueOf(v.looks.catalog("shop")).Elem().FieldByName("of").IsZero() {
+		t.Error("nothing that was read of the tables is kept for the next look")
 	}
 	indexes := func() (n int) {
 		if err := s.DB(t, "shop").QueryRow("SELECT COUNT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS WHERE TABLE_NAME = 'boxes'").Scan(&n); err != nil {

@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,20 +38,25 @@ func TestTrust(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := a.Trust(t.Context(), url, Login{NoDefaults: true}); err == nil { // and what was known stays known
+	if _, _, err := a.Trust(t.Context(), url, Login{NoDefaults: true}, false, false); err == nil { // and what was known stays known
 		t.Error("a server that is down was trusted")
 	}
 	s.Launch(t)
 	if c := look(); c.Reached || !strings.Contains(c.Reason, first.Fingerprint) || !strings.Contains(c.Fix, "dyno target trust") {
 		t.Errorf("%+v", c)
 	}
-	login := Login{NoDefaults: true}
-	was, is, err := a.Trust(t.Context(), url, login)
-	if err != nil || was != first.Fingerprint || is == was || is == "" {
-		t.Errorf("%q %q %v", was, is, err)
-	}
-	if c := look(); !c.Reached || c.Fingerprint != is {
-		t.Errorf("%+v", c)
+	for _, add := range []bool{true, false} {
+		was, is, err := a.Trust(t.Context(), url, Login{NoDefaults: true}, add, false)
+		if err != nil || !slices.Contains(was, first.Fingerprint) || is == first.Fingerprint || is == "" {
+			t.Errorf("%q %q %v", was, is, err)
+		}
+		want := is
+		if add {
+			want = first.Fingerprint + ", " + is
+		}
+		if c := look(); !c.Reached || c.Fingerprint != want {
+			t.Errorf("%+v", c)
+		}
 	}
 	f := func(url, want string) {
 		t.Helper()

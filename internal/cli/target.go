@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -144,11 +145,12 @@ which GRANT or setting would mend it. Changes nothing. Exit code 1 when the serv
 
 // trusted is the answer of `target trust` in JSON.
 type trusted struct {
-	Was string `json:"was,omitzero"` // fingerprints
-	Is  string `json:"is,omitzero"`
+	Was []string `json:"was,omitzero"` // fingerprints
+	Is  string   `json:"is,omitzero"`
 }
 
 func (e *env) targetTrust() *cobra.Command {
+	var add, proof bool
 	c := &cobra.Command{
 		Use:   "trust TARGET",
 		Short: "accept the certificate that a server shows now in place of the remembered one",
@@ -157,9 +159,11 @@ another one later, as ssh does. After the server got another certificate on purp
 fingerprint with that of the server's file: openssl x509 -noout -fingerprint -sha256 -in server-cert.pem`,
 		Args: args(1, 1),
 	}
+	c.Flags().BoolVar(&add, "add", false, "keep the remembered ones too: several servers behind one address, or a rotation")
+	c.Flags().BoolVar(&proof, "proof", false, "accept later certificates of a MariaDB 11.4+ that proves it knows the password; see SECURITY.md")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
-		was, is, err := e.app.Trust(c.Context(), a[0], e.login)
+		was, is, err := e.app.Trust(c.Context(), a[0], e.login, add, proof)
 		if err != nil {
 			return err
 		}
@@ -168,13 +172,18 @@ fingerprint with that of the server's file: openssl x509 -noout -fingerprint -sh
 			return e.writeJSON(trusted{was, is})
 		case is == "":
 			fmt.Fprintf(e.Out, "%s: no certificate is remembered: it is verified, or the connection is not encrypted.\n", a[0])
-		case was == is:
+		case slices.Contains(was, is):
 			fmt.Fprintf(e.Out, "%s has the certificate that was remembered:\nSHA256 %s\n", a[0], is)
 		default:
 			fmt.Fprintf(e.Out, "%s: remembered the certificate\nSHA256 %s\n", a[0], is)
 		}
-		if was != "" && was != is {
-			fmt.Fprintf(e.Out, "in place of\nSHA256 %s\n", was)
+		others := slices.DeleteFunc(was, func(f string) bool { return f == is })
+		if len(others) > 0 {
+			how := "in place of"
+			if add {
+				how = "beside"
+			}
+			fmt.Fprintf(e.Out, "%s\nSHA256 %s\n", how, strings.Join(others, "\nSHA256 "))
 		}
 		return nil
 	}

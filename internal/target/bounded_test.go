@@ -1,7 +1,17 @@
 package target
 
 import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
 	"io"
+	"net"
 	"strings"
 	"testing"
 
@@ -83,5 +93,61 @@ func TestSessionAnswersHaveABound(t *testing.T) {
 			t.Errorf("unbounded %v: %v", unbounded, err)
 		}
 		ses.Close()
+	}
+}
+
+// TestNewKeysAreNoQuestion: a server may ask for new keys in the middle of an answer as often as it likes. The answer keeps its bound.
+func TestNewKeysAreNoQuestion(t *testing.T) {
+	const most = 1 << 20
+	cert := certificates(t, "its")[0]
+	addr := answer(t, func(c net.Conn) {
+		var keys bytes.Buffer
+		x := tls.Server(c, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}, SessionTicketsDisabled: true, KeyLogWriter: &keys})
+		if _, err := x.Read(make([]byte, 64)); err != nil || x.ConnectionState().CipherSuite != tls.TLS_AES_128_GCM_SHA256 {
+			t.Errorf("the question: %v, %x", err, x.ConnectionState().CipherSuite)
+			return
+		}
+		_, line, _ := strings.Cut(keys.String(), "SERVER_TRAFFIC_SECRET_0 ")
+		secret, err := hex.DecodeString(strings.Fields(line)[1])
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		expand := func(label string, n int) []byte { // RFC 8446, section 7.1
+			b, err := hkdf.Expand(sha256.New, secret, "\x00"+string(rune(n))+string(rune(6+len(label)))+"tls13 "+label+"\x00", n)
+			if err != nil {
+				t.Error(err)
+			}
+			return b
+		}
+		for range 16 {
+			block, _ := aes.NewCipher(expand("key", 16))
+			gcm, _ := cipher.NewGCM(block)
+			iv, seq := expand("iv", 12), uint64(0)
+			say := func(kind byte, p []byte) {
+				n := len(p) + 1 + gcm.Overhead()
+				head, nonce := []byte{23, 3, 3, byte(n >> 8), byte(n)}, bytes.Clone(iv)
+				binary.BigEndian.PutUint64(nonce[4:], binary.BigEndian.Uint64(iv[4:])^seq)
+				seq++
+				_, _ = c.Write(gcm.Seal(head, nonce, append(p, kind), head))
+			}
+			for range most / 2 >> 14 {
+				say(23, make([]byte, 1<<14))
+			}
+			say(22, []byte{24, 0, 0, 1, 1}) // KeyUpdate, and you too
+			secret = expand("traffic upd", 32)
+		}
+	})
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	x := tls.Client(&greeted{Conn: c, most: most}, &tls.Config{InsecureSkipVerify: true})
+	if _, err := x.Write([]byte("question")); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := io.Copy(io.Discard, x); n > most || n < most/2 || !errors.Is(err, errTooLong) {
+		t.Errorf("%d bytes are one answer, at most %d may be: %v", n, most, err)
 	}
 }

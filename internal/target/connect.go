@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -156,11 +157,8 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 		}
 	}()
 	dc, err := c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))
-	if changed(err) {
-		if cert := c.spec.vouched(tctx); cert != nil {
-			c.spec.remember(cert)
-			dc, err = c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))
-		}
+	if c.spec.proved(tctx, err) {
+		dc, err = c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))
 	}
 	if err == nil {
 		if err = watchHeads(dc); err == nil {
@@ -234,7 +232,7 @@ func (s Spec) connectError(err error) error {
 	var e *Error
 	if errors.As(err, &e) {
 		err = e.Err
-		return &Error{Op: "connect to", Kind: e.Kind, Target: s.Where(), Hint: hint(e.Kind, err, &s), Err: err}
+		return &Error{Op: "connect to", Kind: e.Kind, Target: s.Where(), Hint: cmp.Or(e.Hint, hint(e.Kind, err, &s)), Err: err}
 	}
 	k := classify(err)
 	if k == Gone && s.Cert != "" && s.Mode() != TLSDisabled {

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -61,11 +62,17 @@ func (c *greeted) Read(b []byte) (int, error) {
 // requestTLS is the length of the packet that asks for encryption: the beginning of an answer to the greeting, without the user.
 const requestTLS = 4 + 32
 
+// keysRecord is the length of a record by which TLS 1.3 answers a server that wants new keys: header, message, kind, tag. Such an answer is
+// no question, or a server could ask for keys again and again and never come to its bound. A question as short is a ping.
+const keysRecord = 5 + 5 + 1 + 16
+
 func (c *greeted) Write(b []byte) (int, error) {
 	if c.login && !c.wrote {
 		c.login, c.wrote = len(b) != requestTLS, true // what follows that one is encrypted
 	}
-	c.read.Store(0)
+	if len(b) != keysRecord || !bytes.HasPrefix(b, []byte{23, 3, 3}) {
+		c.read.Store(0)
+	}
 	return c.Conn.Write(b)
 }
 

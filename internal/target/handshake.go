@@ -33,9 +33,15 @@ func (s *Spec) dial(ctx context.Context, network, address string) (net.Conn, err
 		return nil, err
 	}
 	plain := network != "unix" && (s.Mode() == TLSDisabled || !offersTLS(head))
-	if plain && s.Mode() == TLSPreferred && s.Known.has(s.place()) {
-		c.Close()
-		return nil, &changedError{place: s.place(), was: s.Known.of(s.place())}
+	if plain && s.Mode() == TLSPreferred {
+		was, err := s.Known.of(s.place())
+		if len(was) > 0 {
+			err = &changedError{was: was}
+		}
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
 	}
 	g := &greeted{Conn: c, head: head, most: s.MaxAnswer, login: plain, anyKey: s.TakeServerKey, ownKey: s.ServerKey != ""}
 	switch {

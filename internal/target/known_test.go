@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -263,8 +264,8 @@ func TestCertificateIsRemembered(t *testing.T) {
 	refused("", print(0), "no encryption")
 	opens("tls=disabled", TrustPlain) // the user's own word
 	behind(up[1])
-	if err := url("").Forget(); err != nil {
-		t.Fatal(err)
+	if was, is, err := url("").Trust(t.Context(), false, false); err != nil || is != print(1) || !slices.Equal(was, []string{print(0)}) {
+		t.Fatal(was, is, err)
 	}
 	opens("", TrustRemembered)
 	if got := url("").Fingerprint(); got != print(1) {
@@ -285,19 +286,27 @@ func TestCertificateIsRemembered(t *testing.T) {
 	}
 }
 
-// TestKnownServersFile: several writers lose nothing, and what somebody wrote by hand stays.
+// TestKnownServersFile: several writers lose nothing, and comments stay.
 func TestKnownServersFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "known_servers")
-	const hand = "# by hand\n\nold form of a line that is not known\nb SHA256 BB"
+	const hand = "# by hand\n\nb SHA256 BB"
 	if err := os.WriteFile(path, []byte(hand), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	becomes := func(print ...string) func([]certificate) []certificate {
+		return func([]certificate) (all []certificate) {
+			for _, p := range print {
+				all = append(all, certificate{p, p == "y"})
+			}
+			return all
+		}
 	}
 	var wg sync.WaitGroup
 	for n := range 20 {
 		k := OpenKnown(path) // as other processes would
 		wg.Go(func() {
 			for _, p := range []string{"x", "y"} {
-				if err := k.put(fmt.Sprintf("h%d:1", n), p); err != nil {
+				if err := k.update(fmt.Sprintf("h%d:1", n), becomes(p, "z")); err != nil {
 					t.Error(err)
 				}
 			}
@@ -306,23 +315,23 @@ func TestKnownServersFile(t *testing.T) {
 	wg.Wait()
 	k := OpenKnown(path)
 	for n := range 20 {
-		if got := k.of(fmt.Sprintf("h%d:1", n)); got != "y" {
-			t.Errorf("h%d: %q", n, got)
+		if got, err := k.of(fmt.Sprintf("h%d:1", n)); err != nil || !slices.Equal(got, []certificate{{"y", true}, {"z", false}}) {
+			t.Errorf("h%d: %v %v", n, got, err)
 		}
 	}
-	if err := k.put("b", ""); err != nil {
+	if err := k.update("b", becomes()); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(b); !strings.HasPrefix(text, strings.TrimSuffix(hand, "b SHA256 BB")) || strings.Contains(text, "BB") || strings.Count(text, "\n") != 23 {
+	if text := string(b); !strings.HasPrefix(text, strings.TrimSuffix(hand, "b SHA256 BB")) || strings.Contains(text, "BB") || strings.Count(text, "\n") != 42 {
 		t.Errorf("%s", text)
 	}
-	for _, none := range []*KnownServers{nil, OpenKnown(t.TempDir()), OpenKnown("/dev/zero")} {
-		if got := none.of("h1:1"); got != "" {
-			t.Error(got)
+	for _, none := range []*KnownServers{nil, OpenKnown(filepath.Join(t.TempDir(), "none", "there"))} {
+		if got, err := none.of("h1:1"); got != nil || err != nil {
+			t.Error(got, err)
 		}
 	}
 	f := func(url, want string) {
@@ -334,4 +343,36 @@ func TestKnownServersFile(t *testing.T) {
 	f("mysql://DB.example/", "db.example:3306")
 	f("mysql://[::1]:1/", "[::1]:1")
 	f("mysql://db:1/?ssh=ssh://me@jump:22", "db:1@ssh://me@jump:22")
+}
+
+// TestLostMemoryLetsNobodyIn: where the remembered certificates cannot be read, nobody is taken for the server, and the file stays.
+func TestLostMemoryLetsNobodyIn(t *testing.T) {
+	s := servers.Start(t, "mysql")
+	s.Exec(t, "CREATE USER u@'127.0.0.1' IDENTIFIED WITH caching_sha2_password BY '"+password+"'")
+	plain := servers.Start(t, "mariadb", "skip-ssl")
+	for what, spoil := range map[string]func(path string) error{
+		"a directory":  func(path string) error { return os.Mkdir(path, 0o700) },
+		"cut short":    func(path string) error { return os.WriteFile(path, []byte("db:3306 SHA2"), 0o600) },
+		"garbage":      func(path string) error { return os.WriteFile(path, make([]byte, 4096), 0o600) },
+		"too large":    func(path string) error { return os.WriteFile(path, make([]byte, maxFile+1), 0o600) },
+		"a loop":       func(path string) error { return os.Symlink(path, path) },
+		"another mark": func(path string) error { return os.WriteFile(path, []byte("db:3306 SHA256 AA:BB guess\n"), 0o600) },
+	} {
+		path := filepath.Join(t.TempDir(), "known_servers")
+		if err := spoil(path); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.ReadFile(path)
+		for _, port := range []int{s.Port, plain.Port} {
+			u := with(spec(t, fmt.Sprintf("mysql://u@127.0.0.1:%d/", port)), func(s *Spec) { s.Password, s.Known = NewSecret(password), OpenKnown(path) })
+			fails(t, u, BadTarget, "no password was sent")
+			if _, _, err := u.Trust(t.Context(), true, false); err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("%s: trusted: %v", what, err)
+			}
+			u.remember(&x509.Certificate{})
+		}
+		if after, _ := os.ReadFile(path); !slices.Equal(before, after) {
+			t.Errorf("%s: the file has become %q", what, after)
+		}
+	}
 }

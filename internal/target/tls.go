@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -33,10 +34,11 @@ func (s Spec) verifyRemembered(c *tls.Config) {
 			return nil
 		}
 		is := fingerprint(st.PeerCertificates[0])
-		if was := s.Known.of(s.place()); was != "" && was != is {
-			return &changedError{place: s.place(), was: was, is: is}
+		was, err := s.Known.of(s.place())
+		if len(was) > 0 && !slices.Contains(prints(was), is) {
+			err = &changedError{was: was, is: is}
 		}
-		return nil
+		return err
 	}
 }
 

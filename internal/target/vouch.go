@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +15,8 @@ import (
 
 // vouched logs in once to find out whose the new certificate of a MariaDB is. From 11.4 on, one that was given none makes itself another
 // at each start, and proves to those who log in with a password that it knows the password too, and that nobody is between. It returns
-// the certificate that is proved so; nil for none, whatever the reason.
+// the certificate that is proved so; nil for none, whatever the reason. Whoever is between learns only afterwards that it is no use to
+// claim to be the server: with what was sent to him he may have logged in there himself. So this is for users who want it, see Trust.
 func (s Spec) vouched(ctx context.Context) *x509.Certificate {
 	if s.Password.Empty() {
 		return nil
@@ -68,8 +70,17 @@ func (s Spec) vouched(ctx context.Context) *x509.Certificate {
 	}
 }
 
-// changed reports whether a connection failed for another certificate than the remembered one.
-func changed(err error) bool {
+// proved asks whoever shows another certificate than the remembered one for a proof, where the user lets it decide. It reports whether
+// the certificate is remembered now in place of the one before.
+func (s Spec) proved(ctx context.Context, err error) bool {
 	var e *changedError
-	return errors.As(err, &e) && e.is != ""
+	if !errors.As(err, &e) || e.is == "" || !slices.ContainsFunc(e.was, func(c certificate) bool { return c.proof }) {
+		return false
+	}
+	e.sent = true
+	cert := s.vouched(ctx)
+	return cert != nil && s.Known.update(s.place(), func(have []certificate) []certificate {
+		have = slices.DeleteFunc(have, func(c certificate) bool { return c.proof })
+		return append(have, certificate{fingerprint(cert), true})
+	}) == nil
 }

@@ -307,7 +307,7 @@ func (a *App) passwordOf(e ledger.Target, spec target.Spec) (target.Spec, error)
 	if v == "" {
 		return spec, fmt.Errorf("inventory entry %s: its password is in the environment variable %s, which is not set", e.Name, e.PasswordEnv)
 	}
-	spec.Password = target.NewSecret(v)
+	spec.Password, spec.PasswordFrom = target.NewSecret(v), "$"+e.PasswordEnv
 	return spec, nil
 }
 

@@ -37,6 +37,14 @@ func DiagnosisDocument(id string, s *snapshot.Snapshot, symptoms []finding.Sympt
 
 // sentence is the verdict of a diagnosis in one line.
 func sentence(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding) string {
+	if denied := diagnose.Denied(s.Sources); denied != "" {
+		return denied + " " + seen(s, symptoms, findings)
+	}
+	return seen(s, symptoms, findings)
+}
+
+// seen is the verdict on what could be seen.
+func seen(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding) string {
 	look := fmt.Sprintf("in %s", unit.Seconds(s.Seconds()))
 	if len(findings) > 0 {
 		if bound := diagnose.Bound(symptoms); bound != "" {

@@ -223,6 +223,58 @@ func TestAnAccountWithoutGrants(t *testing.T) {
 	}
 }
 
+// TestAnAccountThatMayOnlyWatch: a server shows its dictionary without the schemas that an account has no privilege on. That is no server
+// without tables.
+func TestAnAccountThatMayOnlyWatch(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			s := servers.Start(t, flavor, "performance_schema=ON")
+			s.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.people (id INT PRIMARY KEY, mail VARCHAR(60))", "INSERT INTO shop.people VALUES (1,'a'),(2,'b'),(3,'c')",
+				"CREATE USER watcher@localhost")
+			grants, err := target.Grants(flavor, "watch", "watcher@localhost", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Exec(t, grants...)
+			look := func() *snapshot.Snapshot {
+				t.Helper()
+				ctx, stop := context.WithCancel(t.Context())
+				db, done := s.DB(t, "shop"), make(chan struct{})
+				go func() {
+					defer close(done)
+					for ctx.Err() == nil {
+						_, _ = db.ExecContext(ctx, "SELECT id FROM people WHERE mail='b'")
+					}
+				}()
+				snap, err := Take(t.Context(), open(t, s, "watcher"), Options{Window: MinWindow})
+				stop()
+				<-done
+				if err != nil {
+					t.Fatal(err)
+				}
+				return snap
+			}
+			want := "GRANT SELECT ON `shop`.* TO 'watcher'@'localhost'"
+			snap := look()
+			for _, name := range []string{"tables", "plans"} {
+				if x := snap.Source(name); x.State != snapshot.Denied || x.Fix != want || !strings.Contains(x.Reason, "shop") {
+					t.Errorf("%+v", x)
+				}
+			}
+			s.Exec(t, want)
+			snap = look()
+			for _, name := range []string{"tables", "plans"} {
+				if x := snap.Source(name); x.State == snapshot.Denied {
+					t.Errorf("with the grant: %+v", x)
+				}
+			}
+			if len(snap.Plans) == 0 || len(snap.Plans[0].Steps) == 0 {
+				t.Errorf("no plan with the grant: %+v", snap.Plans)
+			}
+		})
+	}
+}
+
 func TestTheServerDiesInTheMiddle(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	x := open(t, s, "root")

@@ -83,7 +83,7 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 		if target.KindOf(err) == target.Gone || errors.Is(err, sql.ErrConnDone) {
 			return p, err
 		}
-		p.Error = err.Error()
+		p.Error, p.Denied = err.Error(), target.KindOf(err) == target.Denied
 		return p, nil
 	}
 	if err := sqlshape.Explainable(stmt); err != nil {
@@ -111,7 +111,7 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 	if why, err := x.executes(ctx, db, names); err != nil {
 		return refused(err)
 	} else if why != "" {
-		p.Error = "not asked: " + why
+		p.Error, p.Denied = "not asked: "+why, true
 		return p, nil
 	}
 	begin := "START TRANSACTION READ ONLY"

@@ -105,6 +105,7 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	if err := q.inventory(ctx, missed); err != nil {
 		return err
 	}
+	q.unseen(refs)
 	x, err := NewExplainer(ctx, q.t)
 	if err != nil {
 		return err
@@ -126,7 +127,57 @@ func (q questioner) ask(ctx context.Context, n int) error {
 		}
 		q.s.Plans = append(q.s.Plans, p)
 	}
+	q.unplanned()
 	return q.sample(ctx, looked)
+}
+
+// unseen says of the source of tables that it is denied when statements that run now name schemas of which the account sees nothing at all:
+// a server shows its dictionary without those, and without a word.
+func (q questioner) unseen(refs []schema.Ref) {
+	var hidden []string
+	for _, r := range refs {
+		if !slices.ContainsFunc(q.s.Tables, func(t schema.Table) bool { return t.Schema == r.Schema }) && !slices.Contains(hidden, r.Schema) {
+			hidden = append(hidden, r.Schema)
+		}
+	}
+	i := slices.IndexFunc(q.s.Sources, func(x snapshot.Source) bool { return x.Name == "tables" })
+	if len(hidden) == 0 || i < 0 || q.s.Sources[i].State != snapshot.OK {
+		return
+	}
+	x := &q.s.Sources[i]
+	x.State, x.Reason = snapshot.Denied, "the account sees no table of "+strings.Join(hidden, ", ")+", which statements that run now use"
+	x.Fix = q.explaining(hidden)
+}
+
+// unplanned says in a source that the account may ask for no plan, when all were refused for what it may not do, or may.
+func (q questioner) unplanned() {
+	var hidden []string
+	fix := ""
+	for _, p := range q.s.Plans {
+		if p.Error == "" {
+			return
+		}
+		if p.Denied && p.Schema != "" && !slices.Contains(hidden, p.Schema) {
+			hidden = append(hidden, p.Schema)
+			_, own, _ := strings.Cut(p.Error, "; Fix: ")
+			fix = cmp.Or(fix, own)
+		}
+	}
+	if len(hidden) == 0 {
+		return
+	}
+	q.s.Sources = append(q.s.Sources, snapshot.Source{
+		Name: "plans", State: snapshot.Denied, Reason: "no statement on " + strings.Join(hidden, ", ") + " may be explained with this account", Fix: cmp.Or(fix, q.explaining(hidden)),
+	})
+}
+
+// explaining words the GRANTs that let the account see tables and plans of schemas.
+func (q questioner) explaining(schemas []string) string {
+	all, err := target.Grants(q.t.Facts().Flavor, "explain", q.t.Facts().User, schemas)
+	if err != nil || len(all) < len(schemas) {
+		return "dyno target grants --task explain --schema " + strings.Join(schemas, ",")
+	}
+	return strings.Join(all[len(all)-len(schemas):], "; ")
 }
 
 // shapeOf parses a class: its example where there is one, for fingerprints have lost the digits of names. touched are the tables that are

@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"dyno/internal/app"
+	"dyno/internal/diagnose"
 	"dyno/internal/snapshot"
 	"dyno/internal/store/ledger"
 	"dyno/internal/target"
@@ -51,9 +54,38 @@ func (e *env) targetAdd() *cobra.Command {
 		if text := app.Unverified(t.URL); text != "" {
 			e.remark("%s", text)
 		}
+		e.tryAdded(c.Context(), t.Name)
 		return nil
 	}
 	return c
+}
+
+// addedTime is how long a server that was just added may take to answer.
+const addedTime = 10 * time.Second
+
+// tryAdded tells whether a server that was just added lets Dyno in, and what it hides. It stays in the inventory either way: it may be down, or
+// the password may not be there yet.
+func (e *env) tryAdded(ctx context.Context, name string) {
+	ctx, cancel := context.WithTimeout(ctx, addedTime)
+	defer cancel()
+	t, err := e.app.Open(ctx, name, app.Login{})
+	if err != nil {
+		e.remark("It cannot be reached now: %v.", err)
+		if fix := target.HintOf(err); fix != "" {
+			e.remark("Fix: %s", fix)
+		}
+		return
+	}
+	defer t.Close()
+	x, err := e.app.CheckOpen(ctx, t)
+	if err != nil {
+		e.remark("It was reached, but does not tell what can be observed: %v.", err)
+		return
+	}
+	e.remark("It answers: %s %s, as %s.", x.Flavor, x.Version, x.User)
+	if denied := diagnose.Denied(x.Sources); denied != "" {
+		e.remark("%s", denied)
+	}
 }
 
 func (e *env) targetLs() *cobra.Command {
@@ -119,6 +151,9 @@ which GRANT or setting would mend it. Changes nothing. Exit code 1 when the serv
 		}
 		if x.Fingerprint != "" {
 			fmt.Fprintf(e.Out, "SHA256 %s\n", x.Fingerprint)
+		}
+		if denied := diagnose.Denied(x.Sources); denied != "" {
+			fmt.Fprintln(e.Out, wrap(denied, e.width(), ""))
 		}
 		fmt.Fprintln(e.Out)
 		missing := 0
@@ -192,7 +227,8 @@ fingerprint with that of the server's file: openssl x509 -noout -fingerprint -sh
 
 // grant is one statement of `target grants` in JSON.
 type grant struct {
-	SQL string `json:"sql"`
+	SQL  string `json:"sql,omitzero"`
+	Then string `json:"then,omitzero"` // to be completed by hand
 }
 
 func (e *env) targetGrants() *cobra.Command {
@@ -201,12 +237,13 @@ func (e *env) targetGrants() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "grants [TARGET]",
 		Short: "print the SQL that gives an account what a task needs, and no more",
-		Long: `Prints GRANT statements for one task:
+		Long: `Prints statements that create an account, unless it is there, and grant what one task needs:
   watch    read counters, digests and the processlist; no data
   explain  also EXPLAIN statements of the named schemas
   change   add and drop indexes in the named schemas
   load     run workloads in the named schemas
-With a TARGET its flavor is asked, without one --flavor says it. Nothing is executed.`,
+A new account is locked until ALTER USER gives it a password, which the last line shows. With a TARGET its flavor is asked, without one
+--flavor says it. Nothing is executed.`,
 		Example: "  dyno target grants --task watch --user dyno@10.0.0.5\n  dyno target grants shop --task change --schema shop",
 		Args:    args(0, 1),
 	}
@@ -231,11 +268,21 @@ With a TARGET its flavor is asked, without one --flavor says it. Nothing is exec
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
-		var grants []grant
-		for _, s := range statements {
-			grants = append(grants, grant{s})
+		create, unlock, err := target.CreateAccount(user)
+		if err != nil {
+			return &exitError{exitUsage, err}
 		}
-		return list(e, grants, func(g grant) string { return strings.TrimSuffix(g.SQL, ";") + ";" }, "")
+		grants := []grant{{SQL: create}}
+		for _, s := range statements {
+			grants = append(grants, grant{SQL: s})
+		}
+		grants = append(grants, grant{Then: unlock})
+		return list(e, grants, func(g grant) string {
+			if g.Then != "" {
+				return "-- For a new account, with a password of yours: " + g.Then + ";"
+			}
+			return g.SQL + ";"
+		}, "")
 	}
 	return c
 }

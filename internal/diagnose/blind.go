@@ -2,6 +2,8 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"dyno/internal/finding"
 	"dyno/internal/snapshot"
@@ -38,4 +40,31 @@ func blind(s *snapshot.Snapshot) (out []finding.Symptom) {
 		})
 	}
 	return out
+}
+
+// needed are the sources without which most causes stay hidden.
+var needed = []string{
+	"processlist", "transactions", "locks", "innodb_metrics", "innodb_status", "digests", "statement_samples", "waits", "table_io", "replication", "tables", "plans",
+}
+
+// Denied says which sources that judgement needs the account may not read, and the GRANTs that change it; "" when it may read all.
+func Denied(sources []snapshot.Source) string {
+	var names, fixes []string
+	for _, x := range sources {
+		if x.State != snapshot.Denied || !slices.Contains(needed, x.Name) {
+			continue
+		}
+		names = append(names, x.Name)
+		if x.Fix != "" && !slices.Contains(fixes, x.Fix) {
+			fixes = append(fixes, x.Fix)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	text := "The account may not see: " + strings.Join(names, ", ") + "."
+	if len(fixes) > 0 {
+		text += " Fix: " + strings.Join(fixes, "; ") + "."
+	}
+	return text
 }

@@ -6,6 +6,7 @@ type Plan struct {
 	Class  string `json:"class"`           // id of the query class the statement belongs to
 	Schema string `json:"schema,omitzero"` // default database of that class: the same statement in another one has a plan of its own
 	Error  string `json:"error,omitzero"`  // why there is no plan; Steps is then empty
+	Denied bool   `json:"denied,omitzero"` // the error is that the account may not
 	Guess  bool   `json:"guess,omitzero"`  // the statement's parameters were not known and typical ones stood in
 	Steps  []Step `json:"steps,omitempty"` // in the order of execution, as the rows of a tabular EXPLAIN
 	Raw    string `json:"raw,omitzero"`    // the server's text, as it came

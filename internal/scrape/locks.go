@@ -54,6 +54,9 @@ func (s *locks) Name() string { return "locks" }
 func (s *locks) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	s.waits, s.at = nil, at
 	trxKnown, sessionsKnown := s.seen.trxAt == at, s.seen.sessionsAt == at
+	if !trxKnown && !sessionsKnown && s.seen.denied != nil {
+		return s.seen.denied // nobody is seen, so nobody is seen to wait
+	}
 	rows := 0
 	if trxKnown {
 		for _, x := range s.seen.trx {

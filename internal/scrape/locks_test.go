@@ -117,7 +117,7 @@ func TestLocks(t *testing.T) {
 			t.Run("denied", func(t *testing.T) {
 				s.Exec(t, "CREATE USER nobody@localhost")
 				r := scraper(t, open(t, s, "nobody"), Options{Sources: []string{"transactions", "processlist", "locks"}}).Once(t.Context())
-				for _, name := range []string{"transactions", "processlist"} {
+				for _, name := range []string{"transactions", "processlist", "locks"} {
 					if x := sourceOf(t, r.Sources, name); x.State != snapshot.Denied || !strings.Contains(x.Fix, "GRANT PROCESS") {
 						t.Errorf("%+v", x)
 					}

@@ -14,6 +14,7 @@ type moment struct {
 	sessions   []state.Session
 	trxAt      int64
 	trx        []state.Transaction
+	denied     error // why the sessions may not be seen
 }
 
 // waitWords tell by the server's own words for what a session does that it waits for a lock other than InnoDB's. "Table lock" is none of them:

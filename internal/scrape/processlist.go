@@ -65,6 +65,16 @@ func newProcesslist(q owner, acc account, seen *moment) *processlist {
 func (s *processlist) Name() string { return "processlist" }
 
 func (s *processlist) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
+	err := s.scrape(ctx, at, emit)
+	if state, _, _ := describe(err); state == snapshot.Denied {
+		s.seen.denied = err
+	} else {
+		s.seen.denied = nil
+	}
+	return err
+}
+
+func (s *processlist) scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	const privilege = "PROCESS ON *.*"
 	if s.read == "" || s.gen != s.q.Generation() {
 		if err := s.learn(ctx); err != nil {

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -313,7 +314,7 @@ func authHint(n uint16, err error, s *Spec) string {
 	case s.Password.Empty():
 		return "no password was given: give it by " + ways + "; an account that logs in by unix_socket or auth_socket needs the Unix user of the same name" + plain
 	}
-	return "user or password is wrong, or the account is not allowed from this machine: the password came from " + ways + plain
+	return "user or password is wrong, or the account is not allowed from this machine: the password came from " + cmp.Or(s.PasswordFrom, ways) + plain
 }
 
 // deniedHint names the grant that is missing, as far as the server's message tells.

@@ -75,6 +75,16 @@ func Grants(flavor, task, user string, schemas []string) ([]string, error) {
 	return out, nil
 }
 
+// CreateAccount returns the statement that creates an account, unless it is there, so that it can log in nowhere before the second one, with a
+// password in place of the dots, opens it: MySQL 5.7.6, MariaDB 10.4.2 and later. user is as for Grants.
+func CreateAccount(user string) (create, unlock string, err error) {
+	who, err := account(user)
+	if err != nil {
+		return "", "", fmt.Errorf("write an account: %w", err)
+	}
+	return "CREATE USER IF NOT EXISTS " + who + " ACCOUNT LOCK", "ALTER USER " + who + " IDENTIFIED BY '…' ACCOUNT UNLOCK", nil
+}
+
 // schemaPattern quotes a schema for GRANT … ON, where _ and % would stand for other schemas too.
 func schemaPattern(name string) (string, error) {
 	switch {

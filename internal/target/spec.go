@@ -46,6 +46,7 @@ type Spec struct {
 	Address        string        `json:"address"`         // host:port or the path of a socket; empty until defaults are applied
 	User           string        `json:"user,omitzero"`
 	Password       Secret        `json:"-"`
+	PasswordFrom   string        `json:"-"` // where it came from, for errors; "" for the usual ways
 	Database       string        `json:"database,omitzero"`
 	TLS            TLSMode       `json:"tls,omitzero"`
 	CA             string        `json:"ca,omitzero"` // PEM files

@@ -227,6 +227,40 @@ func TestSocketLetsInByItsMode(t *testing.T) {
 	}
 }
 
+// TestASocketOpensNoOtherFile: what else the process makes while it opens a socket for many is not for them.
+func TestASocketOpensNoOtherFile(t *testing.T) {
+	old := syscall.Umask(0o022)
+	t.Cleanup(func() { syscall.Umask(old) })
+	dir := t.TempDir()
+	file, stop, ended := filepath.Join(dir, "file"), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if err := os.WriteFile(file, nil, 0o666); err != nil {
+				t.Error(err)
+				return
+			}
+			if st, err := os.Stat(file); err != nil || st.Mode()&0o022 != 0 {
+				t.Errorf("%v, %v", st.Mode(), err)
+				return
+			}
+			os.Remove(file)
+		}
+	}()
+	for range 2000 {
+		l, err := ListenSocket(t.Context(), filepath.Join(dir, "s"), 0o666)
+		good(t, err)
+		good(t, l.Close())
+	}
+	close(stop)
+	<-ended
+}
+
 // TestSocketTakesNoOthersPlace: what is left of one that nobody answers on is replaced; a file or a link is not touched.
 func TestSocketTakesNoOthersPlace(t *testing.T) {
 	dir := t.TempDir()

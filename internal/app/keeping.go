@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -221,4 +222,30 @@ func (t *throttle) say(log *slog.Logger, what string, err error) {
 	}
 	log.Warn(what, args...)
 	t.said[what], t.kept[what] = time.Now(), 0
+}
+
+// warned remembers what was said of warnings that last.
+type warned struct {
+	texts map[string]bool
+	kinds map[string]time.Time // by the text before its first digit
+}
+
+// due returns those of all that are to be said: each text once, of a kind one an hour, for some hold figures that change all the time.
+func (w *warned) due(all []string, now time.Time) (due []string) {
+	if w.texts == nil {
+		w.texts, w.kinds = map[string]bool{}, map[string]time.Time{}
+	}
+	maps.DeleteFunc(w.texts, func(t string, _ bool) bool { return !slices.Contains(all, t) })
+	for _, t := range all {
+		kind := t
+		if i := strings.IndexAny(t, "0123456789"); i >= 0 {
+			kind = t[:i]
+		}
+		if last, ok := w.kinds[kind]; w.texts[t] || ok && now.Sub(last) < time.Hour {
+			continue
+		}
+		w.texts[t], w.kinds[kind] = true, now
+		due = append(due, t)
+	}
+	return due
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,6 +13,22 @@ import (
 	"dyno/internal/state"
 	"dyno/internal/store/ledger"
 )
+
+// TestWarningsAreSaidByKind: a figure that changes is no other warning.
+func TestWarningsAreSaidByKind(t *testing.T) {
+	var w warned
+	f := func(after time.Duration, want int, all ...string) {
+		t.Helper()
+		if got := w.due(all, time.Unix(1e9, 0).Add(after)); len(got) != want {
+			t.Errorf("after %v %q is said, want %d", after, got, want)
+		}
+	}
+	for i := range 60 {
+		f(time.Duration(i)*time.Second, max(0, 2-2*i), fmt.Sprintf("nothing is stored: %d MiB are free", 100-i), "the log is damaged")
+	}
+	f(2*time.Hour, 1, "nothing is stored: 1 MiB are free", "the log is damaged")
+	f(3*time.Hour, 0, "nothing is stored: 1 MiB are free", "the log is damaged")
+}
 
 func TestMinuteAddsWindowsUp(t *testing.T) {
 	at := func(sec int) time.Time { return time.Unix(60_000+int64(sec), 0) }

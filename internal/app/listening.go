@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"dyno/internal/host"
 )
 
 // listener is a place of this machine where a server may listen.
@@ -26,9 +28,6 @@ type serverProcess struct {
 	socket, port string // of its command line
 	inodes       []string
 }
-
-// serverNames are those of the programs that are looked for.
-var serverNames = []string{"mysqld", "mariadbd", "mysqld-debug"}
 
 // listening finds what servers of the MySQL family listen on, by what the kernel shows below root ("" is the machine itself): sockets and
 // ports of processes with a server's name, sockets whose name tells what they are, and port 3306. Who is not root sees the names of others'
@@ -117,7 +116,7 @@ func serverProcesses(root string) (all []serverProcess) {
 			continue
 		}
 		args := strings.Split(strings.TrimRight(string(cmd), "\x00"), "\x00")
-		if !isServer(args) {
+		if !host.IsServer(args) {
 			continue
 		}
 		p := serverProcess{pid: pid}
@@ -144,15 +143,6 @@ func serverProcesses(root string) (all []serverProcess) {
 		all = append(all, p)
 	}
 	return all
-}
-
-// isServer looks at a command line. A server may be run by the dynamic linker, whose name then comes first.
-func isServer(args []string) bool {
-	is := func(a string) bool { return slices.Contains(serverNames, filepath.Base(a)) }
-	if len(args) == 0 || is(args[0]) {
-		return len(args) > 0
-	}
-	return strings.HasPrefix(filepath.Base(args[0]), "ld-") && slices.ContainsFunc(args, is)
 }
 
 type unixListener struct{ path, inode string }

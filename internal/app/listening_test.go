@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"dyno/test/servers"
@@ -33,22 +32,6 @@ func TestKernelAddress(t *testing.T) {
 	f("0100007F", "error")
 	f("0100007F:CEACEA", "error")
 	f("xx00007F:0CEA", "error")
-}
-
-func TestIsServer(t *testing.T) {
-	f := func(line string, want bool) {
-		t.Helper()
-		if got := isServer(strings.Fields(line)); got != want {
-			t.Errorf("%q: got %v", line, got)
-		}
-	}
-	f("/usr/sbin/mariadbd --socket=/x", true)
-	f("mysqld", true)
-	f("/opt/lib/ld-linux-x86-64.so.2 --argv0 mysqld /opt/sbin/mysqld --port=1", true)
-	f("/bin/sh /usr/bin/mysqld_safe", false)
-	f("mysql -h mysqld", false)
-	f("vim mysqld", false)
-	f("", false)
 }
 
 // TestListeningFromFiles reads a made-up machine as somebody sees it who may not look into the server's process.

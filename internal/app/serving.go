@@ -191,17 +191,14 @@ func (s *Service) Run(ctx context.Context) error {
 		_ = s.History.Run(ctx, func(err error) { s.trouble.say(s.log, "the history was not written; it is tried again", err) })
 	}()
 	defer func() { <-kept }()
-	said := map[string]bool{}
+	var said warned
 	for tidied := (time.Time{}); ; {
 		if time.Since(tidied) > time.Hour {
 			tidied = time.Now()
 			s.expire(ctx, clock.Now())
 		}
-		for _, w := range s.Warnings() {
-			if !said[w] {
-				said[w] = true
-				s.log.Warn("stores", "warning", w)
-			}
+		for _, w := range said.due(s.Warnings(), time.Now()) {
+			s.log.Warn("stores", "warning", w)
 		}
 		if err := s.follow(ctx); err != nil && ctx.Err() == nil {
 			s.trouble.say(s.log, "the inventory cannot be read; the targets stay as they are", err)

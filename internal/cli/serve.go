@@ -52,7 +52,7 @@ in which the link is opened that is printed at the start; docs/access.md tells h
 	f.DurationVar(&o.Series.Retention, "keep", series.Retention, "how long series are kept second by second, in hours: 360h are 15 days")
 	f.DurationVar(&o.Series.MinuteRetention, "keep-minutes", series.MinuteRetention, "how long they are kept minute by minute, in hours: 9600h are 400 days")
 	f.Var(&size, "max-size", "the series take no more than this on disk, or none for no bound; the oldest go first (default 10G)")
-	keepFree := f.String("reserve", "", "space on the disk that Dyno leaves to others, a size or a part: 4G, 10%; with less free it stores nothing (default 5%, at least 2G)")
+	keepFree := f.String("reserve", "", "space on the disk that Dyno leaves to others, a size or a part: 4G, 10%; with less free it stores nothing (default 5%, at least 2G or 20%, whichever is less)")
 	f.DurationVar(&o.History.StateAge, "keep-states", 0, "how long states are kept, each second of them, in hours (default 72h, 3 days)")
 	f.DurationVar(&o.History.ClassAge, "keep-classes", 0, "how long query classes are kept, ever more summed up, in hours (default 9600h, 400 days)")
 	f.DurationVar(&o.Judge, "judge", 10*time.Minute, "every target is judged when it is first seen and then this often, as diagnose does, for some 0.2s of the server's CPU a look; 0: only when asked")

@@ -138,8 +138,12 @@ func (e *env) openDoor(ctx context.Context, d doorFlags, log *slog.Logger) (*doo
 	return x, e.firstToken(ctx, x)
 }
 
-// linkFile is the file in Dyno's home that has the first-run link, for its owner only.
-const linkFile = "first-run-link"
+// The files in Dyno's home, for its owner only, that have the first-run link, and where others come the token. Where standard error is no
+// terminal they alone have it: more people may read the journal than may log in.
+const (
+	linkFile  = "first-run-link"
+	tokenFile = "first-run-token"
+)
 
 // linkEvery is how often the link is made anew: it is good for a day.
 const linkEvery = 12 * time.Hour
@@ -147,26 +151,31 @@ const linkEvery = 12 * time.Hour
 // firstLink makes a link that logs a browser of this machine in as long as there are no users, in place of the one before, and keeps it in
 // a file that only Dyno's own account can read. With users there is none, and the file goes.
 func (e *env) firstLink(ctx context.Context, x *door) (link string, err error) {
-	path := filepath.Join(e.app.Home, linkFile)
 	token, err := x.users.FirstToken(ctx)
 	if errors.Is(err, access.ErrExists) {
-		if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		return "", err
+		return "", e.putSecret(linkFile, "")
 	} else if err != nil {
 		return "", err
 	}
 	link = x.url + "/login#" + token
+	return link, e.putSecret(linkFile, link)
+}
+
+// putSecret puts a file in Dyno's home in place of the one before, "" none.
+func (e *env) putSecret(name, text string) error {
+	path := filepath.Join(e.app.Home, name)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
+		return err
+	}
+	if text == "" {
+		return nil
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // born with its mode, and no link of anybody's is followed
 	if err != nil {
-		return "", err
+		return err
 	}
-	_, err = f.WriteString(link + "\n")
-	return link, errors.Join(err, f.Close())
+	_, err = f.WriteString(text + "\n")
+	return errors.Join(err, f.Close())
 }
 
 // keepLink makes another link when one was used or grows old, until ctx ends.
@@ -271,15 +280,26 @@ func (e *env) firstToken(ctx context.Context, x *door) error {
 		return nil
 	}
 	token, err := x.users.FirstToken(ctx)
-	if errors.Is(err, access.ErrExists) {
-		return nil // there are users
-	} else if err != nil {
+	if errors.Is(err, access.ErrExists) { // there are users
+		token, err = "", nil
+	}
+	if err == nil {
+		err = e.putSecret(tokenFile, token)
+	}
+	if err != nil {
 		return errors.Join(err, x.close())
+	}
+	if token == "" {
+		return nil
+	}
+	which := "this token"
+	if !isTerminal(e.Err) {
+		which, token = "the token in this file", filepath.Join(e.app.Home, tokenFile)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.clearLine()
-	fmt.Fprintf(e.Err, "There are no users yet. The page asks for this token, once, within a day, and for the first operator's name and password:\n  %s\n", token)
+	fmt.Fprintf(e.Err, "There are no users yet. The page asks for %s, once, within a day, and for the first operator's name and password:\n  %s\n", which, token)
 	return nil
 }
 
@@ -306,8 +326,12 @@ func (e *env) letIn(ctx context.Context, x *door) {
 		default: // one is under way
 		}
 	}
-	e.remark("There are no users: root and Dyno's own account are let in without a login. This link lets one other browser of this\n"+
-		"machine in, once, within a day; %s always has one that works:\n  %s", filepath.Join(e.app.Home, linkFile), link)
+	file := filepath.Join(e.app.Home, linkFile)
+	how := "This link lets one other browser of this\nmachine in, once, within a day; " + file + " always has one that works:\n  " + link
+	if !isTerminal(e.Err) {
+		how = "The link in this file lets one other\nbrowser of this machine in, once; it always has one that works:\n  " + file
+	}
+	e.remark("There are no users: root and Dyno's own account are let in without a login. %s", how)
 }
 
 func (x *door) close() error { return errors.Join(x.l.Close(), x.users.Close()) }

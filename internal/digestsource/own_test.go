@@ -76,8 +76,8 @@ func TestATagHidesNothing(t *testing.T) {
 }
 
 func TestOwn(t *testing.T) {
-	before := map[string]uint64{"selecta_rather_long_listfromt": 5, "select1": 9}
-	now := map[string]uint64{"selecta_rather_long_listfromt": 25, "select1": 9}
+	before := map[string]uint64{"selecta_rather_long_listfromt": 5, "select1": 9, "explainformat=traditionalselect1": 7}
+	now := map[string]uint64{"selecta_rather_long_listfromt": 25, "select1": 9, "explainformat=traditionalselect1": 8}
 	o := newOwn(before, now, map[string]bool{"selectseenelsewhere": true})
 	f := func(fp string, cut bool, count uint64, want bool) {
 		t.Helper()
@@ -105,4 +105,6 @@ func TestOwn(t *testing.T) {
 	others(10, 10) // somebody else sends them too
 	f("select seenelsewhere", false, 5, true)
 	others(15, 15)
+	f("explain format=traditional select 1", false, 2, true)
+	f("explain format=traditional select 1", false, 3, false) // a user sends it, too
 }

@@ -134,3 +134,19 @@ func BenchmarkProcess(b *testing.B) {
 		}
 	}
 }
+
+func TestIsServer(t *testing.T) {
+	f := func(line string, want bool) {
+		t.Helper()
+		if got := IsServer(strings.Fields(line)); got != want {
+			t.Errorf("%q: got %v", line, got)
+		}
+	}
+	f("/usr/sbin/mariadbd --socket=/x", true)
+	f("mysqld", true)
+	f("/opt/lib/ld-linux-x86-64.so.2 --argv0 mysqld /opt/sbin/mysqld --port=1", true)
+	f("/bin/sh /usr/bin/mysqld_safe", false)
+	f("mysql -h mysqld", false)
+	f("vim mysqld", false)
+	f("", false)
+}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Socket is a socket of this machine.
@@ -16,6 +17,9 @@ type Socket struct {
 
 // lookups is how often the kernel's list is read for a socket: lines may be passed over while others come and go.
 const lookups = 3
+
+// lists has the lists read one after the other: they may be long, and whoever opens connections makes them be read.
+var lists sync.Mutex
 
 // PeerSocket returns the socket at the other end of a TCP connection between two sockets of this machine. It is only found
 // while a process has it open: the kernel calls one that was closed root's. Beyond Linux none is found.
@@ -29,8 +33,25 @@ func PeerSocket(c net.Conn) (Socket, bool) {
 }
 
 // SocketOf returns the socket of this machine whose own address is local, and that is connected with remote, as PeerSocket.
+// Where the kernel does not answer for one socket its list of all is read.
 func SocketOf(local, remote netip.AddrPort) (Socket, bool) {
+	zoned := local.Addr().Zone() != "" // a socket bound to an interface is not found without it
 	local, remote = plain(local), plain(remote)
+	if !local.IsValid() || !remote.IsValid() {
+		return Socket{}, false
+	}
+	if !zoned {
+		if s, ok, err := diagSocket(local, remote); err == nil {
+			return s, ok
+		}
+	}
+	return listedSocket(local, remote)
+}
+
+// listedSocket looks for a socket in the kernel's list of all.
+func listedSocket(local, remote netip.AddrPort) (Socket, bool) {
+	lists.Lock()
+	defer lists.Unlock()
 	for range lookups {
 		for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 			text, err := os.ReadFile(file)

@@ -30,30 +30,41 @@ func TestFindSocket(t *testing.T) {
 }
 
 func TestPeerSocket(t *testing.T) {
-	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			if address == "[::1]:0" {
-				continue // a machine without IPv6
-			}
-			t.Fatal(err)
-		}
-		defer l.Close()
-		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		far, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer far.Close()
+	peers(t, func(t *testing.T, c, far net.Conn) {
 		if s, ok := PeerSocket(far); !ok || s.UID != os.Getuid() || s.Inode == "" {
-			t.Errorf("%s: %+v, %v", address, s, ok)
+			t.Errorf("%+v, %v", s, ok)
+		}
+		if s, ok := PeerSocket(c); !ok || s.UID != os.Getuid() || s.Inode == "" { // v4-mapped where it listens at [::]
+			t.Errorf("the other way round: %+v, %v", s, ok)
 		}
 		c.Close()
 		if s, ok := PeerSocket(far); ok {
-			t.Errorf("%s: of a socket that was closed %+v is told", address, s)
+			t.Errorf("of a socket that was closed %+v is told", s)
 		}
+	})
+}
+
+// peers calls f with both ends of a connection of each kind.
+func peers(t *testing.T, f func(t *testing.T, c, far net.Conn)) {
+	for listen, dial := range map[string]string{"127.0.0.1:0": "127.0.0.1", "[::1]:0": "::1", "[::]:0": "127.0.0.1"} {
+		t.Run(listen, func(t *testing.T) {
+			l, err := net.Listen("tcp", listen)
+			if err != nil {
+				t.Skip(err) // a machine without IPv6
+			}
+			defer l.Close()
+			_, port, _ := net.SplitHostPort(l.Addr().String())
+			c, err := net.Dial("tcp", net.JoinHostPort(dial, port))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			far, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer far.Close()
+			f(t, c, far)
+		})
 	}
 }

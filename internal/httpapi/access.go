@@ -178,8 +178,8 @@ func (v *Server) admit(need access.Role, person bool, h http.HandlerFunc) http.H
 func (v *Server) unauthorized(w http.ResponseWriter, err error) {
 	hint := "log in on the page, or send an API token as Authorization: Bearer …; `dyno user token add` makes one"
 	if errors.Is(err, errStranger) {
-		hint = "add a user with `dyno user add NAME` on this machine, or open the link that `dyno serve` printed; the file " +
-			"first-run-link in Dyno's home has it too"
+		hint = "add a user with `dyno user add NAME` on this machine, or open the link that `dyno serve` prints on a terminal; the file " +
+			"first-run-link in Dyno's home always has it"
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="dyno"`)
 	respondJSON(w, http.StatusUnauthorized, problem{"error", "unauthorized", err.Error(), hint})

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"dyno/internal/store/access"
+	"dyno/test/program"
 )
 
 // kind says who may ask for a path.
@@ -361,9 +362,9 @@ func TestAddressesBehindAProxy(t *testing.T) {
 		}
 	}
 	f("", "127.0.0.1:1", "127.0.0.1:5", "", "127.0.0.1")
-	f("", "127.0.0.1:1", "127.0.0.1:5", "203.0.113.1", "127.0.0.1")                   // no proxy is known
-	f("d.example", "d.example", "127.0.0.1:5", "203.0.113.1", "203.0.113.1")          // the proxy's word
-	f("d.example", "d.example", "127.0.0.1:5", "6.6.6.6, 203.0.113.1", "203.0.113.1") // what the caller put before it is not
+	f("", "127.0.0.1:1", "127.0.0.1:5", "203.0.113.1", "127.0.0.1")                         // no proxy is known
+	f("d.example", "d.example", "127.0.0.1:5", "203.0.113.1", "203.0.113.1 via ?")          // the proxy's word
+	f("d.example", "d.example", "127.0.0.1:5", "6.6.6.6, 203.0.113.1", "203.0.113.1 via ?") // what the caller put before it is not
 	f("d.example", "d.example", "127.0.0.1:5", "garbage", "unknown")
 	f("d.example", "d.example", "192.0.2.1:5", "203.0.113.1", "192.0.2.1") // not from here
 	f("d.example", "127.0.0.1:8306", "127.0.0.1:5", "203.0.113.1", "127.0.0.1")
@@ -371,6 +372,30 @@ func TestAddressesBehindAProxy(t *testing.T) {
 	f("", "127.0.0.1:1", "[::ffff:192.0.2.1]:5", "", "192.0.2.1")
 	f("", "127.0.0.1:1", "[fe80::1%eth0]:5", "", "fe80::/64")
 	f("", "127.0.0.1:1", "[::1]:5", "", "::1")
+}
+
+// TestAForgedAddressHoldsNobodyUp: another account of this machine names the address that a user logs in from through the proxy,
+// which is here the test itself.
+func TestAForgedAddressHoldsNobodyUp(t *testing.T) {
+	g := guardedServer(t, Guarding{Hosts: []string{"dyno.example.org"}})
+	url := "http://" + loopback(t, g)
+	login := func(c *http.Client, password string) int {
+		t.Helper()
+		return answerOf(t, c, "POST", url+"/api/dyno/v1/login", `{"name":"anna","password":"`+password+`"}`,
+			"Host", "dyno.example.org", "X-Forwarded-For", "203.0.113.9").code
+	}
+	if code := login(http.DefaultClient, pass); code != 200 {
+		t.Fatalf("anna: %d", code)
+	}
+	stranger := program.Stranger(t)
+	for code := 0; code != 429; {
+		if code = login(stranger, "wrong wrong wrong"); code != 401 && code != 429 {
+			t.Fatalf("the stranger: %d", code)
+		}
+	}
+	if code := login(http.DefaultClient, pass); code != 200 {
+		t.Errorf("anna, whose address a stranger names: %d", code)
+	}
 }
 
 func TestCookie(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -119,22 +120,28 @@ func foreignRead(r *http.Request) bool {
 }
 
 // proxied reports whether a request came through a proxy on this machine, as far as that can be told: from here, for a name given with
-// --host. Only then are the headers of the proxy looked at. Whoever is on this machine could forge them, and gains nothing by it.
+// --host. Only then are the headers of the proxy looked at. Whoever is on this machine can forge them: see addressOf.
 func (v *Server) proxied(r *http.Request) bool {
 	a, err := netip.ParseAddrPort(r.RemoteAddr)
 	here := err == nil && a.Addr().Unmap().IsLoopback() || peerOf(r).socket
 	return here && len(v.options.Guarding.Hosts) > 0 && !loopbackHost(r.Host)
 }
 
-// addressOf returns where a request comes from, without a port; of IPv6 the network, for a host has 2⁶⁴ addresses to try from.
+// addressOf returns where a request comes from, without a port; of IPv6 the network, for a host has 2⁶⁴ addresses to try from. What
+// a proxy says goes with the proxy's account: what another account says is another address.
 func (v *Server) addressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		host = r.RemoteAddr
 	}
+	via := ""
 	if all := r.Header.Values("X-Forwarded-For"); len(all) > 0 && v.proxied(r) { // the last one is what the nearest proxy saw
 		list := strings.Split(all[len(all)-1], ",")
 		host = strings.TrimSpace(list[len(list)-1])
+		via = " via ?"
+		if uid, ok := peerOf(r).account(); ok {
+			via = " via uid " + strconv.Itoa(uid)
+		}
 	}
 	a, err := netip.ParseAddr(host)
 	switch {
@@ -143,7 +150,7 @@ func (v *Server) addressOf(r *http.Request) string {
 	case err != nil:
 		return "unknown"
 	}
-	return network(a)
+	return network(a) + via
 }
 
 // network returns an address, of IPv6 the network.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"dyno/internal/host"
+	"dyno/internal/target"
 )
 
 // peer is the other end of a connection.
@@ -29,7 +30,16 @@ type peerKey struct{}
 
 // withPeer keeps who a connection is from, for all of its requests.
 func withPeer(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, peerKey{}, newPeer(c.LocalAddr(), c.RemoteAddr()))
+	return context.WithValue(ctx, peerKey{}, peerAt(c))
+}
+
+func peerAt(c net.Conn) *peer {
+	p := newPeer(c.LocalAddr(), c.RemoteAddr())
+	if u, ok := c.(*net.UnixConn); ok {
+		_, uid, err := target.Peer(u)
+		p.uid, p.told = uid, err == nil
+	}
+	return p
 }
 
 func newPeer(near, far net.Addr) *peer {
@@ -60,35 +70,33 @@ func peerOf(r *http.Request) *peer {
 }
 
 // own reports whether a request may be Dyno's own without a login: the other end is of root or of Dyno's own account, or it came by
-// the socket, whose mode keeps others out. What the kernel does not tell for sure is not own: sockets that were closed have no account,
+// the socket, whose mode keeps others out.
+func (p *peer) own() bool { return p.socket || p.ours() }
+
+// ours reports whether the other end is of root or of Dyno's own account.
+func (p *peer) ours() bool {
+	uid, told := p.account()
+	return told && (uid == 0 || uid == os.Geteuid())
+}
+
+// account returns whose the other end is. What the kernel does not tell for sure is not told: sockets that were closed have no account,
 // and those of other machines, other network namespaces and systems without /proc are not in its list.
-func (p *peer) own() bool {
-	if p.socket {
-		return true
-	}
+func (p *peer) account() (uid int, told bool) {
 	p.once.Do(func() {
 		if p.far.IsValid() && p.near.IsValid() {
 			var s host.Socket
-			s, p.told = oneLookup(p.far, p.near)
+			s, p.told = host.SocketOf(p.far, p.near)
 			p.uid = s.UID
 		}
 	})
-	return p.told && (p.uid == 0 || p.uid == os.Geteuid())
-}
-
-var lookup sync.Mutex
-
-// oneLookup looks for sockets one after the other: the kernel's list may be long, and whoever opens connections makes it be read.
-func oneLookup(local, remote netip.AddrPort) (host.Socket, bool) {
-	lookup.Lock()
-	defer lookup.Unlock()
-	return host.SocketOf(local, remote)
+	return p.uid, p.told
 }
 
 // Bounds of connections. A caller is an address, of IPv6 a network, or on this machine an account.
 const (
 	maxConns     = 512
 	maxConnsEach = 128
+	maxConnsOurs = 64 // of all, the last ones: for root and Dyno's own account
 )
 
 // conns keeps one caller from taking all connections.
@@ -132,15 +140,19 @@ func (x *conns) take(c net.Conn) bool {
 	who := callerAt(c)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if who == onLoopback && x.each[who] >= maxConnsEach { // one address for all of this machine: then accounts are told apart
+	all := maxConns - maxConnsOurs
+	if who == onLoopback && (x.each[who] >= maxConnsEach || len(x.all) >= all) { // one address for all of this machine: then accounts are told apart
 		x.mu.Unlock()
-		p := newPeer(c.LocalAddr(), c.RemoteAddr())
-		if s, ok := oneLookup(p.far, p.near); ok {
-			who = "uid " + strconv.Itoa(s.UID)
+		p := peerAt(c)
+		if uid, ok := p.account(); ok {
+			who = "uid " + strconv.Itoa(uid)
+		}
+		if p.ours() {
+			all = maxConns
 		}
 		x.mu.Lock()
 	}
-	if len(x.all) < maxConns && x.each[who] < maxConnsEach {
+	if len(x.all) < all && x.each[who] < maxConnsEach {
 		x.all[c] = who
 		x.each[who]++
 		return true

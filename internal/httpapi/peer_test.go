@@ -2,10 +2,12 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -55,6 +57,7 @@ func answerOf(t *testing.T, c *http.Client, method, url, body string, headers ..
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
+	r.Host = cmp.Or(r.Header.Get("Host"), r.Host)
 	w, err := c.Do(r)
 	good(t, err)
 	defer w.Body.Close()
@@ -224,6 +227,40 @@ func TestSocketLetsInByItsMode(t *testing.T) {
 	}
 }
 
+// TestASocketOpensNoOtherFile: what else the process makes while it opens a socket for many is not for them.
+func TestASocketOpensNoOtherFile(t *testing.T) {
+	old := syscall.Umask(0o022)
+	t.Cleanup(func() { syscall.Umask(old) })
+	dir := t.TempDir()
+	file, stop, ended := filepath.Join(dir, "file"), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if err := os.WriteFile(file, nil, 0o666); err != nil {
+				t.Error(err)
+				return
+			}
+			if st, err := os.Stat(file); err != nil || st.Mode()&0o022 != 0 {
+				t.Errorf("%v, %v", st.Mode(), err)
+				return
+			}
+			os.Remove(file)
+		}
+	}()
+	for range 2000 {
+		l, err := ListenSocket(t.Context(), filepath.Join(dir, "s"), 0o666)
+		good(t, err)
+		good(t, l.Close())
+	}
+	close(stop)
+	<-ended
+}
+
 // TestSocketTakesNoOthersPlace: what is left of one that nobody answers on is replaced; a file or a link is not touched.
 func TestSocketTakesNoOthersPlace(t *testing.T) {
 	dir := t.TempDir()
@@ -284,6 +321,40 @@ func TestOneCallerTakesNotAllConnections(t *testing.T) {
 		t.Errorf("%d", w.code)
 	}
 }
+
+// TestStrangersDoNotTakeThePlacesOfTheOwnAccount: others, however many they are, leave places to Dyno's own account and to root.
+func TestStrangersDoNotTakeThePlacesOfTheOwnAccount(t *testing.T) {
+	l, err := Listen(t.Context(), "127.0.0.1:0", nil)
+	good(t, err)
+	defer l.Close()
+	x := newConns(slog.New(slog.DiscardHandler))
+	for i := range maxConns {
+		x.take(&farConn{ip: net.IPv4(192, 0, 2, byte(i))})
+	}
+	accept := func(dial func(network, address string) (net.Conn, error)) net.Conn {
+		c, err := dial("tcp", l.Addr().String())
+		good(t, err)
+		t.Cleanup(func() { c.Close() })
+		far, err := l.Accept()
+		good(t, err)
+		t.Cleanup(func() { far.Close() })
+		return far
+	}
+	if x.take(accept(func(network, address string) (net.Conn, error) { return program.DialAsNobody(t, network, address) })) {
+		t.Error("a stranger of this machine has one of the last places")
+	}
+	if !x.take(accept(net.Dial)) {
+		t.Error("no place is left to the own account")
+	}
+}
+
+// farConn is a connection from elsewhere.
+type farConn struct {
+	net.Conn
+	ip net.IP
+}
+
+func (c farConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: c.ip} }
 
 // TestStreamsOfOneCaller: a viewer has some, the others the rest.
 func TestStreamsOfOneCaller(t *testing.T) {

@@ -195,11 +195,19 @@ func ListenSocket(ctx context.Context, path string, mode fs.FileMode) (net.Liste
 			return bad(err)
 		}
 	}
-	old := syscall.Umask(int(^mode & 0o777)) // of the whole process, for a moment: files that it makes meanwhile are for fewer, not for more
+	// Born for its owner alone: the mode lets others in. The umask is that of the whole process: files made meanwhile are for fewer, not for more.
+	old := syscall.Umask(0o077)
 	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
 	syscall.Umask(old)
 	if err != nil {
 		return bad(err)
+	}
+	dir, err := os.OpenRoot(filepath.Dir(path)) // whoever owns the directory may have put a link in the socket's place
+	if err == nil {
+		err = errors.Join(dir.Chmod(filepath.Base(path), mode), dir.Close())
+	}
+	if err != nil {
+		return bad(errors.Join(err, l.Close()))
 	}
 	return l, nil
 }

@@ -16,7 +16,8 @@ import (
 )
 
 // LocalPID returns the process of the server when it runs on this machine and can be told for sure: the kernel says who holds the
-// other end of a connection, and the server's own thread id must belong to that process, so that a proxy is not taken for it.
+// other end of a connection, that process must bear a server's name, and the server's own thread id must belong to it, so that a proxy
+// is not taken for it, whatever a server behind it says.
 func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 	if t.spec.Jump != (tunnel.Jump{}) {
 		return 0, false
@@ -57,7 +58,7 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 				return p, true
 			}
 			// Where another user's process cannot be looked into, the file that names it must say so.
-			if tid == 0 && holds(p, inode, uid) {
+			if tid == 0 && bearsServersName(p) && holds(p, inode, uid) {
 				if yes, _ := inPidFile(p, t.facts.PidFile); yes {
 					return p, true
 				}
@@ -129,9 +130,13 @@ func openSocket(pid int, inode string) (bool, error) {
 	return false, nil
 }
 
-// runs reports whether the process is the server: it owns the thread, or, when that is not known, it bears a server's name or is
-// the one that the server's pid file names.
+// runs reports whether the process is the server: it bears a server's name, and it owns the thread, or, when that is not known, is not
+// another than the one that the server's pid file names. The name alone keeps forwarders out: the rest is a server's word, and the
+// server at a forwarder's other end may be any.
 func runs(pid, tid int, file string) bool {
+	if !bearsServersName(pid) {
+		return false
+	}
 	if tid > 0 {
 		if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", pid, tid)); err == nil {
 			return true
@@ -147,21 +152,18 @@ func runs(pid, tid int, file string) bool {
 		}
 		return false
 	}
-	if yes, known := inPidFile(pid, file); known {
-		return yes
-	}
+	yes, known := inPidFile(pid, file)
+	return yes || !known
+}
+
+// bearsServersName reports whether the process was started as a server, or calls itself one.
+func bearsServersName(pid int) bool {
 	cmd, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
 		return false
 	}
-	arg, _, _ := strings.Cut(string(cmd), "\x00")
 	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	for _, name := range []string{filepath.Base(arg), strings.TrimSpace(string(comm))} {
-		if name == "mysqld" || name == "mariadbd" || name == "mysqld-debug" {
-			return true
-		}
-	}
-	return false
+	return host.IsServer(strings.Split(string(cmd), "\x00")) || host.IsServer([]string{strings.TrimSpace(string(comm))})
 }
 
 // tgid returns the process that a thread belongs to, 0 for none.

@@ -111,13 +111,15 @@ var sent = struct {
 	sync.Mutex
 	texts map[string][]string // keys of texts, which saves work
 	by    map[string]map[string]uint64
-}{texts: map[string][]string{}, by: map[string]map[string]uint64{}}
+	plans map[string]map[string]uint64 // of EXPLAIN, whose classes are as many as those of all users
+}{texts: map[string][]string{}, by: map[string]map[string]uint64{}, plans: map[string]map[string]uint64{}}
 
 // Bounds of sent. A statement of Dyno's own beyond them is shown like anybody's.
 const (
 	sentServers = 1000
 	sentTexts   = 1000
 	sentClasses = 5000
+	sentPlans   = 500 // then they begin anew
 	sentLength  = 16 << 10
 )
 
@@ -126,6 +128,8 @@ func count(where, sql string) {
 	if len(sql) > sentLength {
 		return
 	}
+	_, words, _ := strings.Cut(sql, "*/ ") // after the tag
+	plan := strings.HasPrefix(words, "EXPLAIN ")
 	sent.Lock()
 	defer sent.Unlock()
 	keys, ok := sent.texts[sql]
@@ -138,22 +142,30 @@ func count(where, sql string) {
 		}
 		slices.Sort(keys)
 		keys = slices.Compact(keys)
-		if len(sent.texts) < sentTexts {
+		if !plan && len(sent.texts) < sentTexts {
 			sent.texts[strings.Clone(sql)] = keys
 		}
 	}
-	by := sent.by[where]
+	servers, most := sent.by, sentClasses
+	if plan {
+		servers, most = sent.plans, sentPlans
+	}
+	by := servers[where]
 	if by == nil {
-		if len(sent.by) >= sentServers {
+		if len(servers) >= sentServers {
 			return
 		}
 		by = map[string]uint64{}
-		sent.by[where] = by
+		servers[where] = by
 	}
 	for _, key := range keys {
-		if _, ok := by[key]; ok || len(by) < sentClasses {
-			by[key]++
+		if _, ok := by[key]; !ok && len(by) >= most {
+			if !plan {
+				continue
+			}
+			clear(by)
 		}
+		by[key]++
 	}
 }
 
@@ -195,5 +207,8 @@ func countTagged(where, sql string) {
 func (t *Target) Sent() map[string]uint64 {
 	sent.Lock()
 	defer sent.Unlock()
-	return maps.Clone(sent.by[t.self.where])
+	all := map[string]uint64{}
+	maps.Copy(all, sent.plans[t.self.where])
+	maps.Copy(all, sent.by[t.self.where])
+	return all
 }

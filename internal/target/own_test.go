@@ -2,6 +2,7 @@ package target
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"dyno/internal/sqltext"
@@ -38,6 +39,27 @@ func TestOwns(t *testing.T) {
 	me.host = "::1"
 	f(8, "dyno", "::1", true)
 	f(8, "dyno", "::1:4242", true)
+}
+
+// TestPlansPushNothingOut: users have as many classes of statements as they like, and Dyno explains them.
+func TestPlansPushNothingOut(t *testing.T) {
+	x := &Target{self: self{where: t.Name()}}
+	var plan string
+	for i := range 2 * sentClasses {
+		plan = sqltext.Tagged("explain", "X", "EXPLAIN FORMAT=TRADITIONAL SELECT 1 FROM `"+strings.Repeat("a", i/100+1)+strings.Repeat("b", i%100)+"`")
+		countTagged(x.self.where, plan)
+	}
+	own := sqltext.Tagged("x", "", "SELECT of_dyno FROM own")
+	countTagged(x.self.where, own)
+	sent := x.Sent()
+	for _, sql := range []string{plan, own} {
+		if sent[sqltext.Key(sqltext.Fingerprint(sql))] != 1 {
+			t.Errorf("not counted: %s", sql)
+		}
+	}
+	if len(sent) > sentPlans+1 {
+		t.Errorf("%d classes are kept", len(sent))
+	}
 }
 
 // TestWhatASessionSaysFirstIsCounted looks at the digests of a server that knows this process only.

@@ -167,7 +167,13 @@ func within(pid int, name string, kind uint32) (fd int, err error) {
 		return bad(err)
 	}
 	uid, ok := accountOf(pid)
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(last, &fs); err != nil {
+		return bad(err)
+	}
 	switch {
+	case fs.Type == unix.PROC_SUPER_MAGIC || fs.Type == unix.SYSFS_MAGIC: // /proc/self is Dyno itself
+		return bad(errors.New("a file of the kernel, not of the server"))
 	case st.Mode&unix.S_IFMT != kind && kind == unix.S_IFREG:
 		return bad(errors.New("not a regular file"))
 	case st.Mode&unix.S_IFMT != kind:

@@ -3,6 +3,7 @@ package target
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -47,6 +48,7 @@ func TestWhatTheServerNamesIsNoPipe(t *testing.T) {
 		})
 		x.Close()
 	}
+	calledServer(t)
 	own := t.TempDir() + "/pid"
 	for text, want := range map[string]bool{itoa(os.Getpid()) + "\n": true, "1\n": false, itoa(os.Getpid()) + strings.Repeat(" ", maxPidFile) + "7": true} {
 		if err := os.WriteFile(own, []byte(text), 0o600); err != nil {
@@ -63,6 +65,51 @@ func TestWhatTheServerNamesIsNoPipe(t *testing.T) {
 		}
 		x.Close()
 	}
+}
+
+// calledServer has the test bear a server's name until it ends.
+func calledServer(t *testing.T) {
+	t.Helper()
+	was, err := os.ReadFile("/proc/self/comm")
+	if err == nil {
+		err = os.WriteFile("/proc/self/comm", []byte("mysqld"), 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.WriteFile("/proc/self/comm", was, 0) })
+}
+
+// TestAForwarderIsNotTheServer: the test is a forwarder, and the server behind it says that it is a thread of the forwarder's, or that
+// its pid file is that of the forwarder.
+func TestAForwarderIsNotTheServer(t *testing.T) {
+	pidFile := t.TempDir() + "/pid"
+	if err := os.WriteFile(pidFile, []byte(itoa(os.Getpid())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	thread := func(c io.Writer, sql string) bool {
+		if strings.Contains(sql, "THREAD_OS_ID") {
+			rows(c, 1, func(row func(...string)) { row(itoa(os.Getpid())) })
+			return true
+		}
+		return false
+	}
+	f := func(x *fake, want bool) {
+		t.Helper()
+		addr := x.listen(t)
+		s, err := Open(t.Context(), spec(t, "mysql://u@"+relay(t, "tcp", "127.0.0.1:0", "tcp", addr)+"/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if _, ok := s.LocalPID(t.Context()); ok != want {
+			t.Errorf("the forwarder is the server: %v, want %v", ok, want)
+		}
+	}
+	f(&fake{answer: thread}, false)
+	f(&fake{variables: map[string]string{"pid_file": pidFile}}, false)
+	calledServer(t) // nothing but its name was amiss
+	f(&fake{answer: thread}, true)
 }
 
 func TestServerFile(t *testing.T) {
@@ -129,6 +176,7 @@ func TestServerFile(t *testing.T) {
 	}
 	defer l.Close()
 	refuses(me, dir+"/socket", "not a regular file")
+	refuses(me, "/proc/self/environ", "of the kernel")
 	if os.Geteuid() != 0 {
 		return
 	}

@@ -37,11 +37,11 @@ func locked(t *testing.T, s *Stage, args ...string) (p *Serve, token string) {
 	home := folder(t)
 	try(t, home, "target", "add", "shop", s.Server.URL("root"))
 	p = serve(t, home, append([]string{"--host", "dyno.example.org"}, args...)...)
-	m := regexp.MustCompile(`(?m)^  ([A-Za-z0-9_-]{43})$`).FindStringSubmatch(p.Log())
-	if m == nil {
-		t.Fatalf("no token is told:\n%s", p.Log())
+	text, err := os.ReadFile(home + "/first-run-token")
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, p.Log())
 	}
-	return p, m[1]
+	return p, strings.TrimSpace(string(text))
 }
 
 // with runs the program with a text on standard input.
@@ -464,16 +464,17 @@ func TestUsersPage(t *testing.T) {
 	}
 }
 
-// TestTheLinkLogsIn opens the link that the program printed in a browser of another account, without users: it lets in once, operates, and
+// TestTheLinkLogsIn opens the link that the program made in a browser of another account, without users: it lets in once, operates, and
 // the page of the one that was used asks for another.
 func TestTheLinkLogsIn(t *testing.T) {
 	s := stage(t)
 	home := folder(t)
 	try(t, home, "target", "add", "shop", s.Server.URL("root"))
 	p := serve(t, home)
-	m := regexp.MustCompile(`(?m)^  (http://\S+/login)#([A-Za-z0-9_-]{43})$`).FindStringSubmatch(p.Log())
+	link, err := os.ReadFile(home + "/first-run-link")
+	m := regexp.MustCompile(`^(http://\S+/login)#([A-Za-z0-9_-]{43})\n$`).FindStringSubmatch(string(link))
 	if m == nil {
-		t.Fatalf("no link is told:\n%s", p.Log())
+		t.Fatalf("%v, %q:\n%s", err, link, p.Log())
 	}
 	b := tab(t, stranger(t, p.URL))
 	strict(b)

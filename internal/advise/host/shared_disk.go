@@ -10,7 +10,7 @@ import (
 
 // littleRoom is how much of a file system of that size should be free, bytes: with half of it, what Dyno leaves to others by default,
 // nothing is stored any more.
-func littleRoom(size float64) float64 { return max(size/10, 4<<30) }
+func littleRoom(size float64) float64 { return max(size/10, min(4<<30, size*2/5)) }
 
 // sharedDisk finds a data directory that shares a nearly full file system with what Dyno stores.
 func sharedDisk(v *advise.View) []finding.Finding {

@@ -11,7 +11,8 @@ import (
 	"dyno/internal/unit"
 )
 
-// Reserve is what stays free. The zero value is the default: 5 % of the file system, and 2 GiB at least.
+// Reserve is what stays free. The zero value is the default: 5 % of the file system and 2 GiB at least, but of a small
+// one, below 10 GiB, no more than 20 %.
 type Reserve struct {
 	Bytes   int64   // this much; 0: see Percent
 	Percent float64 // of the file system; 0: see Bytes
@@ -45,7 +46,7 @@ func (r Reserve) Of(total int64) int64 {
 	case r.Percent > 0:
 		return int64(float64(total) * r.Percent / 100)
 	}
-	return max(total/20, 2<<30)
+	return max(total/20, min(2<<30, total/5))
 }
 
 // Check returns an error that is syscall.ENOSPC when less than the reserve, and more bytes besides, is free where dir is. What cannot
@@ -61,6 +62,7 @@ func (r Reserve) Check(dir string, more int64) error {
 	if left >= need+more {
 		return nil
 	}
-	return fmt.Errorf("%w: %s of %s are free, and with less than %s nothing is stored, so that others on this disk go on (dyno serve --reserve)",
+	return fmt.Errorf("%w: %s of %s are free, and with less than %s free Dyno stores nothing, so that others on this disk have room. Fix: free some space, "+
+		"or leave them less with dyno serve --reserve=SIZE",
 		syscall.ENOSPC, unit.Bytes(float64(left)), unit.Bytes(float64(total)), unit.Bytes(float64(need+more)))
 }

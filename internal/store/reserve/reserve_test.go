@@ -29,8 +29,11 @@ func TestReserve(t *testing.T) {
 	if got := (Reserve{}).Of(100 << 30); got != 5<<30 {
 		t.Errorf("of 100 GiB: %d", got)
 	}
-	if got := (Reserve{}).Of(4 << 30); got != 2<<30 {
-		t.Errorf("of 4 GiB: %d", got)
+	if got := (Reserve{}).Of(20 << 30); got != 2<<30 {
+		t.Errorf("of 20 GiB: %d", got)
+	}
+	if got := (Reserve{}).Of(1 << 30); got != (1<<30)/5 {
+		t.Errorf("of 1 GiB: %d", got)
 	}
 }
 
@@ -43,7 +46,7 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	for _, err := range []error{(Reserve{Bytes: 1 << 60}).Check(dir, 0), (Reserve{Bytes: 1}).Check(dir, 1<<60)} {
-		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "--reserve") {
+		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "--reserve=") {
 			t.Error(err)
 		}
 	}

@@ -120,6 +120,19 @@ func TestFullDisk(t *testing.T) {
 	f("nothing at all", 1, 0)
 }
 
+// TestSmallDisk: the default reserve leaves room for Dyno, too.
+func TestSmallDisk(t *testing.T) {
+	dir, _, _ := smallDisk(t)
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // before the unmounting
+	if err := s.AppendRound(reading.Reading{Target: "a", At: time.UnixMilli(t0), Samples: []metric.Sample{{Name: "x"}}}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestNoRoomToOpen opens a store on a full disk.
 func TestNoRoomToOpen(t *testing.T) {
 	dir, fill, empty := smallDisk(t)

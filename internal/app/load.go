@@ -27,6 +27,11 @@ func (a *App) Workloads() []workload.Workload {
 	return slices.Concat(workload.All(), []workload.Workload{tpcc.Workload{}}, fault.Workloads())
 }
 
+// Fault reports whether a workload is that of a planted fault, see Demo.
+func (a *App) Fault(name string) bool {
+	return slices.ContainsFunc(fault.Workloads(), func(w workload.Workload) bool { return w.Name() == name })
+}
+
 // Workload returns the one of that name; the error of an unknown one names the nearest.
 func (a *App) Workload(name string) (workload.Workload, error) {
 	return workload.Find(a.Workloads(), name)

@@ -9,10 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"dyno/internal/report"
 	"dyno/internal/snapshot"
 	"dyno/internal/store/ledger"
+	"dyno/internal/unit"
 )
 
 // StoreReport keeps a document in the ledger and writes it as report.html, report.md and report.json into dir. It returns the path of
@@ -95,6 +98,49 @@ func (a *App) removeReport(id string) error {
 }
 
 // Report returns the document of any id that Dyno has printed: a report's own, or one made of a stored diagnosis or run.
+// Stored is something that `dyno report` can show.
+type Stored struct {
+	ID     string    `json:"id"`
+	Kind   string    `json:"kind"`
+	At     time.Time `json:"at"`
+	Target string    `json:"target"`
+	Text   string    `json:"text,omitzero"` // what of a kind it is
+}
+
+// Stored lists the newest reports of each kind, newest first.
+func (a *App) Stored(ctx context.Context, n int) ([]Stored, error) {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := l.DocumentList(ctx, "", n)
+	if err != nil {
+		return nil, err
+	}
+	looks, err := l.Diagnoses(ctx, "", n)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := l.Runs(ctx, "", n)
+	if err != nil {
+		return nil, err
+	}
+	var all []Stored
+	for _, d := range looks {
+		all = append(all, Stored{ID: d.ID, Kind: "diagnosis", At: d.At, Target: d.Target, Text: unit.Plural(len(d.Findings), "finding", "findings")})
+	}
+	for _, r := range runs {
+		all = append(all, Stored{ID: r.ID, Kind: "run", At: r.Started, Target: r.Target, Text: r.Workload})
+	}
+	for _, d := range docs {
+		if !slices.ContainsFunc(all, func(x Stored) bool { return x.ID == d.ID }) { // the report of a run bears its id
+			all = append(all, Stored{ID: d.ID, Kind: d.Kind, At: d.At, Target: d.Target})
+		}
+	}
+	slices.SortStableFunc(all, func(x, y Stored) int { return y.At.Compare(x.At) })
+	return all[:min(n, len(all))], nil
+}
+
 func (a *App) Report(ctx context.Context, id string) (*report.Document, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {

@@ -13,10 +13,13 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"dyno/internal/app"
@@ -107,13 +110,60 @@ worse, 6 verdict unstable or invalid, 7 part of the input was skipped.`,
 	}
 	root.SetOut(e.Out)
 	root.SetErr(e.Err)
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usagef("%v; see `%s --help`", err, c.CommandPath()) })
+	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&e.output, "output", "text", "text or json (one object a line)")
 	root.PersistentFlags().BoolVar(&e.quiet, "quiet", false, "results only, no progress and no remarks")
 	root.AddCommand(
 		e.demo(), e.sandbox(), e.target(), e.load(), e.digest(), e.diagnose(), e.advise(), e.apply(), e.undo(), e.proof(), e.compare(), e.recipe(), e.report(), e.store(), e.watch(), e.serve(), e.user(), e.cost(), e.annotate(),
+		&cobra.Command{Use: "version", Short: "the version of this program", Args: args(0, 0), RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(e.Out, "dyno version %s\n", e.app.Version)
+			return err
+		}},
 	)
 	return root
+}
+
+// flagError words what is wrong with a flag, and names the one that was meant.
+func flagError(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		c.Flags().VisitAll(func(x *pflag.Flag) { names = append(names, x.Name) })
+		return usagef("unknown flag --%s%s; see `%s --help`", unknown.GetSpecifiedName(), meant(unknown.GetSpecifiedName(), names, "--"), c.CommandPath())
+	}
+	return usagef("%v; see `%s --help`", err, c.CommandPath())
+}
+
+// days is a time that may be given in days, "15d" or "1d12h", besides what time.ParseDuration reads.
+type days time.Duration
+
+func daysVar(f *pflag.FlagSet, p *time.Duration, name string, value time.Duration, help string) {
+	*p = value
+	f.Var((*days)(p), name, help)
+}
+
+func (d *days) String() string { return time.Duration(*d).String() }
+
+// Type implements pflag.Value as a duration does.
+func (d *days) Type() string { return "duration" }
+
+func (d *days) Set(s string) error {
+	whole, rest, has := strings.Cut(s, "d")
+	if !has {
+		whole, rest = "0", s
+	}
+	n, err := strconv.ParseFloat(whole, 64)
+	v := time.Duration(n * float64(24*time.Hour))
+	if err == nil && rest != "" {
+		var more time.Duration
+		more, err = time.ParseDuration(rest)
+		v += more
+	}
+	if err != nil || s == "" || n < 0 || n > 36_500 {
+		return fmt.Errorf("%q is no time: write 15d, 36h or 90m", s)
+	}
+	*d = days(v)
+	return nil
 }
 
 // loginFlags adds the flags that say how to log in to a TARGET.

@@ -189,10 +189,16 @@ func contains(list []string, s string) bool {
 
 func (e *env) workloadList() string {
 	var b strings.Builder
+	faults := 0
 	for _, w := range e.app.Workloads() {
+		if e.app.Fault(w.Name()) {
+			faults++
+			continue
+		}
 		fmt.Fprintf(&b, "  %-24s %s\n", w.Name(), w.Title())
 	}
 	fmt.Fprintf(&b, "  %-24s SQL of your own: --script FILE\n  %-24s a command of your own: --command 'LINE'\n  %-24s the statements of a log again: dyno load replay LOG\n", scriptName, load.ExecName, load.ReplayName)
+	fmt.Fprintf(&b, "The loads of the %d faults that dyno demo --list names are workloads too.\n", faults)
 	return b.String()
 }
 

@@ -1,24 +1,30 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"dyno/internal/app"
 	"dyno/internal/report"
 )
 
 func (e *env) report() *cobra.Command {
 	var format, out string
 	c := &cobra.Command{
-		Use:   "report ID",
-		Short: "any stored demo, diagnosis, proof, run or comparison, as text, Markdown, HTML or JSON",
-		Args:  args(1, 1),
+		Use:   "report ID | ls",
+		Short: "any stored demo, diagnosis, proof, run or comparison, as text, Markdown, HTML or JSON; ls lists them",
+		Args:  args(0, 1),
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, md, html or json")
 	c.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
 	c.RunE = func(c *cobra.Command, a []string) error {
+		if len(a) == 0 || a[0] == "ls" {
+			return e.stored(c.Context())
+		}
 		if e.json() {
 			format = "json"
 		}
@@ -50,4 +56,20 @@ func (e *env) report() *cobra.Command {
 		return nil
 	}
 	return c
+}
+
+// mostStored bounds the list of reports.
+const mostStored = 50
+
+func (e *env) stored(ctx context.Context) error {
+	all, err := e.app.Stored(ctx, mostStored)
+	if err != nil {
+		return err
+	}
+	if len(all) > 0 && !e.json() {
+		fmt.Fprintf(e.Out, "%-10s %-12s %-20s %-20s %s\n", "ID", "KIND", "TIME (UTC)", "TARGET", "WHAT")
+	}
+	return list(e, all, func(x app.Stored) string {
+		return fmt.Sprintf("%-10s %-12s %-20s %-20s %s", x.ID, x.Kind, x.At.UTC().Format(time.DateTime), x.Target, x.Text)
+	}, "Nothing is stored yet: `dyno diagnose TARGET` makes a report.")
 }

@@ -37,6 +37,7 @@ func TestServeRefuses(t *testing.T) {
 		f(flag+" -1h0m0s: it is a time above 0", "serve", flag+"=-1h")
 		f(flag+" 0s: it is a time above 0", "serve", flag, "0")
 	}
+	f("write 15d, 36h or 90m", "serve", "--keep=10x")
 	f("--max-size 1: it is 100 MiB or more", "serve", "--max-size", "1")
 	f("--judge -1s: it is a time, or 0", "serve", "--judge=-1s")
 	f("--remote-write-replay -1s: it is a time, or 0", "serve", "--remote-write-replay=-1s", "--remote-write", "http://127.0.0.1:1/write")
@@ -153,4 +154,19 @@ func TestSocketMode(t *testing.T) {
 	}
 	f("absolute path", "--listen", "unix:run/s")
 	f("a socket has no TLS", "--listen", "unix:/run/s", "--tls-self-signed")
+}
+
+func TestDays(t *testing.T) {
+	for text, want := range map[string]time.Duration{"10d": 240 * time.Hour, "1d12h": 36 * time.Hour, "0.5d": 12 * time.Hour, "36h": 36 * time.Hour, "-1h": -time.Hour, "0": 0} {
+		var d time.Duration
+		if err := (*days)(&d).Set(text); err != nil || d != want {
+			t.Errorf("%s: %v, %v", text, d, err)
+		}
+	}
+	for _, text := range []string{"", "d", "10", "1e9d", "-1d", "1dd"} {
+		var d time.Duration
+		if err := (*days)(&d).Set(text); err == nil {
+			t.Errorf("%q: %v", text, d)
+		}
+	}
 }

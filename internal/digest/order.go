@@ -5,6 +5,9 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+
+	"dyno/internal/near"
+	"dyno/internal/slowlog"
 )
 
 // Limit tells how many classes a Report shows: as many as it takes to reach Share of the sum of what it is ordered by, and at most Count.
@@ -84,10 +87,29 @@ func ParseOrder(s string) (Order, error) {
 			if o.Key == "" {
 				break
 			}
+			if better := misspelt(o.Key); better != "" {
+				return Order{}, fmt.Errorf("order by %q: no log has an attribute %s, did you mean %s?", s, name, better)
+			}
 			return o, nil
 		}
 	}
 	return Order{}, fmt.Errorf("order by %q: use an attribute and one of sum, cnt, min, max and avg: Query_time:sum, Rows_examined:max", s)
+}
+
+// misspelt returns the attribute that was meant by the name of none that is known, "" when it may be one of a server that is not known.
+func misspelt(key string) string {
+	var names []string
+	for a := slowlog.Attribute(0); ; a++ {
+		x, ok := slowlog.Known(a)
+		if !ok {
+			break
+		}
+		if x.Key == key {
+			return ""
+		}
+		names = append(names, x.Name)
+	}
+	return near.Name(key, names, 3)
 }
 
 // slotIn returns the number of the attribute to order by; -1 when a has not met it.

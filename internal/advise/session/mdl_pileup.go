@@ -226,8 +226,7 @@ func metadataPileup(v *advise.View, q queue, c *chain) finding.Finding {
 	if c.blocker.ID != 0 {
 		end = fmt.Sprintf("either let the one in the way go (%s) or take back the change (%s), and the queue is gone", killing(c.blocker.ID), killing(c.alter.ID))
 	}
-	f.Suggestion = upper(end) + ". From now on give changes a short patience, SET SESSION lock_wait_timeout = 2 before ALTER, and try again at a quiet moment; or change the table with dyno alter, " +
-		"which waits with care."
+	f.Suggestion = upper(end) + ". From now on give changes a short patience, SET SESSION lock_wait_timeout = 2 before ALTER, and try again at a quiet moment."
 	f.Cost = "Whoever is ended has to begin anew. A change that gives up early may take several attempts."
 	f.Falsify = "It is wrong if the others still wait once the change is ended."
 	f.Reference = "MySQL manual, \"Metadata Locking\"; MariaDB documentation, \"Metadata Locking\" and \"WAIT and NOWAIT\""

@@ -153,7 +153,7 @@ function First() {
       }}
     >
       <p class="dim">
-        There are no users yet. <code>dyno serve</code> printed a token when it started; with it you become the first operator.
+        There are no users yet. With the token in <code>first-run-token</code> in Dyno's home you become the first operator.
       </p>
       <Field id="token" label="First-run token" value={token} set={setToken} auto="off" focus mono />
       <Field id="name" label="Your name" value={name} set={setName} auto="username" note="lower-case letters and digits" />

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -432,7 +433,13 @@ func (s *Service) judgeAll(ctx context.Context, every time.Duration) {
 	}
 }
 
-func (s *Service) judgeOne(ctx context.Context, name string) error {
+func (s *Service) judgeOne(ctx context.Context, name string) (err error) {
+	defer func() {
+		// What one server answers must not end the watching of all.
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the diagnosis broke off: %v\n%s", p, debug.Stack())
+		}
+	}()
 	if err := s.o.Reserve.Check(s.app.Home, 0); err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 	"dyno/internal/scrape"
 	"dyno/internal/snapshot"
 	"dyno/internal/target"
+	"dyno/internal/wire"
 )
 
 // Options says how long to look and how deep.
@@ -57,10 +58,21 @@ func Sources() (names []string) {
 
 // Take looks at the target for the window and returns what it saw. A source that gives nothing is listed in the snapshot; an
 // error means that there is no snapshot: the window was cut short or the server went away.
-func Take(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot, error) {
+func Take(ctx context.Context, t *target.Target, o Options) (s *snapshot.Snapshot, err error) {
+	err = wire.Shaped(func() error { s, err = looked(ctx, t, o); return err })
+	return s, err
+}
+
+// afterTime bounds what is asked when the window is over, and before it begins: a server that says nothing any more must not hold a look for
+// ever.
+const afterTime = 90 * time.Second
+
+func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot, error) {
 	if o.Window < MinWindow {
 		return nil, fmt.Errorf("look at %s: a window of %v is too short, the least is %v", t.Spec().Name, o.Window, MinWindow)
 	}
+	ctx, leave := context.WithTimeoutCause(ctx, o.Window+afterTime, fmt.Errorf("the server did not answer within %v", o.Window+afterTime))
+	defer leave()
 	var (
 		buf     metric.Buffer
 		scraped []snapshot.Source // what each source has given since the window began

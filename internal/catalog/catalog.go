@@ -8,6 +8,7 @@ import (
 
 	"dyno/internal/schema"
 	"dyno/internal/sqltext"
+	"dyno/internal/wire"
 )
 
 // Querier asks a server: *sql.DB and *sql.Conn do.
@@ -63,11 +64,17 @@ func each(ctx context.Context, q Querier, query string, args []any, f func(row))
 	for i := range r {
 		dest[i] = &r[i]
 	}
-	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
-			return err
+	err = wire.Shaped(func() error {
+		for rows.Next() {
+			if err := rows.Scan(dest...); err != nil {
+				return err
+			}
+			f(r)
 		}
-		f(r)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return rows.Err()
 }

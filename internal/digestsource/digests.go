@@ -101,6 +101,10 @@ type digestRow struct {
 	sample, seen string // a statement as it was sent, and when it ended
 }
 
+// mostDigests bounds the rows of statement digests that are read at a time, of which several pictures are held: servers keep 10 000 unless
+// performance_schema_digests_size says otherwise.
+const mostDigests = 200_000
+
 // picture is what the counters were at one moment.
 type picture struct {
 	rows map[digestKey]digestRow
@@ -238,7 +242,11 @@ func (d *digests) look(ctx context.Context, at moments, texts bool, since string
 		q += " WHERE LAST_SEEN >= '" + since + "'"
 	}
 	p := picture{rows: map[digestKey]digestRow{}, part: since != "", at: at}
+	rows := 0
 	err := d.ask.query(ctx, q, func(row []driver.Value) {
+		if rows++; rows > mostDigests {
+			return
+		}
 		r := digestRow{first: text(row[2]), last: text(row[3])}
 		if texts {
 			r.text = text(row[4])
@@ -251,6 +259,9 @@ func (d *digests) look(ctx context.Context, at moments, texts bool, since string
 		}
 		p.rows[digestKey{text(row[0]), text(row[1])}] = r
 	})
+	if err == nil && rows > mostDigests {
+		err = fmt.Errorf("the server keeps %d statement digests; more than %d are not read", rows, mostDigests)
+	}
 	if err != nil {
 		return p, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"dyno/internal/metric"
 	"dyno/internal/snapshot"
+	"dyno/internal/wire"
 )
 
 // turn is a source with how it fares and when it is read again.
@@ -81,6 +82,9 @@ type outcome struct {
 	used    usage
 }
 
+// mostSamples bounds what is kept of one reading of a source: every figure is a series in memory and on the disk.
+const mostSamples = 50_000
+
 // read reads the source once.
 func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit func(metric.Sample)) outcome {
 	o := outcome{turn: st, began: time.Now()}
@@ -90,7 +94,17 @@ func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit fu
 	}
 	tctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	o.err = st.src.Scrape(tctx, ms, emit)
+	n := 0
+	o.err = wire.Shaped(func() error {
+		return st.src.Scrape(tctx, ms, func(m metric.Sample) {
+			if n++; n <= mostSamples {
+				emit(m)
+			}
+		})
+	})
+	if o.err == nil && n > mostSamples {
+		o.err = &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("the server gave %d figures, of which %d are kept", n, mostSamples), Partial: true}
+	}
 	if o.err != nil && tctx.Err() != nil && !answered(o.err) {
 		o.err = &Problem{State: snapshot.Slow, Reason: fmt.Sprintf("no answer within %v", bound.Round(time.Millisecond)), Err: context.DeadlineExceeded}
 	}

@@ -3,6 +3,7 @@ package scrape
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -83,10 +84,18 @@ func (s *summary) Scrape(ctx context.Context, at int64, emit func(metric.Sample)
 	n := 0
 	for i := range s.read {
 		r := &s.read[i]
-		rows, err := s.q.Query(ctx, r.sql, func(row []driver.Value) { r.emit(row, at, emit) })
+		got := 0
+		rows, err := s.q.Query(ctx, r.sql, func(row []driver.Value) {
+			if got++; got <= r.limit {
+				r.emit(row, at, emit)
+			}
+		})
 		if err != nil {
 			s.learned = false
 			return classify(s.acc, err, s.grant)
+		}
+		if rows > r.limit {
+			return &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("the server answered with %d rows where %d were asked for", rows, r.limit), Partial: true}
 		}
 		n += rows
 	}

@@ -70,7 +70,7 @@ func (c *heads) Read(b []byte) (int, error) {
 		if len(packet) < looked {
 			continue
 		}
-		if columns := claimed(packet); columns > mostColumns {
+		if columns, long := claimed(packet); long && (columns == 0 || columns > mostColumns) { // to the driver no column means that another result follows
 			return 0, fmt.Errorf("malformed packet: a result of %d columns", columns)
 		}
 		c.head = looked > 0 && packet[0] == 0 // after an OK a result may follow without a word of ours
@@ -79,15 +79,16 @@ func (c *heads) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// claimed is the number of columns that the first packet of an answer claims, 0 when that is none or one that the driver refuses.
-func claimed(p []byte) uint64 {
+// claimed is the number of columns that the first packet of an answer claims in more than one byte; not long when it is written otherwise, or
+// cut short, which the driver does not survive behind its shield.
+func claimed(p []byte) (columns uint64, long bool) {
 	switch {
 	case len(p) >= 3 && p[0] == 0xfc:
-		return uint64(binary.LittleEndian.Uint16(p[1:]))
+		return uint64(binary.LittleEndian.Uint16(p[1:])), true
 	case len(p) >= 4 && p[0] == 0xfd:
-		return uint64(p[1]) | uint64(p[2])<<8 | uint64(p[3])<<16
+		return uint64(p[1]) | uint64(p[2])<<8 | uint64(p[3])<<16, true
 	case len(p) >= longestInteger && p[0] == 0xfe:
-		return binary.LittleEndian.Uint64(p[1:])
+		return binary.LittleEndian.Uint64(p[1:]), true
 	}
-	return 0
+	return 0, false
 }

@@ -18,6 +18,7 @@ func TestColumnsThatAServerClaims(t *testing.T) {
 		"16 bits":             {"\xfc\x01\x10"},
 		"24 bits":             {"\xfd\xff\xff\xff"},
 		"after an OK":         {"\x00\x00\x00\x0a\x00\x00\x00", many},
+		"after no columns":    {"\x00\x00\x00\x0a\x00\x00\x00", "\xfc\x00\x00", many},
 		"with bytes after it": {many + strings.Repeat("x", 100)},
 	} {
 		for _, pieces := range []bool{false, true} {

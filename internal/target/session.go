@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"dyno/internal/wire"
 )
 
 // SessionOptions says how a session is set up. The zero value is one of a load.
@@ -246,6 +248,14 @@ func (x *Stmt) check(ctx context.Context, args []driver.Value) error {
 
 // read decodes all rows. Further results of a procedure are read and dropped.
 func (s *Session) read(rows driver.Rows, row func([]driver.Value)) (n int, err error) {
+	if other := wire.Shaped(func() error { n, err = s.decode(rows, row); return nil }); other != nil {
+		s.net.Close() // what is left of the answer is no better
+		return n, s.err("read rows", other)
+	}
+	return n, err
+}
+
+func (s *Session) decode(rows driver.Rows, row func([]driver.Value)) (n int, err error) {
 	s.cols = rows.Columns()
 	cols := len(s.cols)
 	if cap(s.row) < cols {

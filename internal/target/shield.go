@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"net"
 
@@ -49,6 +50,12 @@ func (r shieldedRows) Close() error { return done(r.nc, r.Rows) }
 func (p *pooled) Ping(ctx context.Context) error {
 	_, err := shield(p.net, func() (struct{}, error) { return struct{}{}, p.driverConn.Ping(ctx) })
 	return err
+}
+
+// PrepareContext implements driver.ConnPrepareContext. A pool's questions carry their values, so that database/sql prepares only what the driver
+// finds too long for that; the driver's own has no shield, and what a server answers to it is trusted.
+func (p *pooled) PrepareContext(context.Context, string) (driver.Stmt, error) {
+	return nil, errors.New("a question's values are too long")
 }
 
 // ResetSession implements driver.SessionResetter.

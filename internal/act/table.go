@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"dyno/internal/alter"
+	"dyno/internal/catalog"
 	"dyno/internal/finding"
 	"dyno/internal/known"
 	"dyno/internal/pattern"
 	"dyno/internal/progress"
 	"dyno/internal/schema"
-	"dyno/internal/sqltext"
 	"dyno/internal/target"
 	"dyno/internal/unit"
 )
@@ -169,8 +169,8 @@ type written struct {
 
 // definition reads the table's definition.
 func definition(ctx context.Context, t *target.Target, ref schema.Ref) (written, error) {
-	var name, text string
-	if err := t.DB().QueryRowContext(ctx, sqltext.Tagged("act", "", "SHOW CREATE TABLE "+ref.SQL())).Scan(&name, &text); err != nil {
+	text, err := catalog.Definition(ctx, t.DB(), ref)
+	if err != nil {
 		return written{}, t.Wrap("read the definition of "+ref.String(), err)
 	}
 	return parseDefinition(text), nil

@@ -54,8 +54,8 @@ func (w *trying) copy(ctx context.Context, ref schema.Ref) (*copied, error) {
 		c.why = ref.String() + " is a table of engine " + tab.Engine
 		return c, nil
 	}
-	var name, create string
-	if err := from.QueryRowContext(ctx, sqltext.Tagged("try", "", "SHOW CREATE TABLE "+ref.SQL())).Scan(&name, &create); err != nil {
+	create, err := catalog.Definition(ctx, from, ref)
+	if err != nil {
 		if ctx.Err() != nil || target.KindOf(err) == target.Gone {
 			return nil, w.from.Wrap("read the definition of "+ref.String(), err)
 		}

@@ -234,7 +234,7 @@ func schemas(names []sqlshape.TableRef) (list []string) {
 // views says which name of a statement is, or may be, that of a view that is not trusted; "" for none. It leaves metadata locks on the
 // others until the transaction ends: by an index hint, which servers refuse for views when they open them, before they evaluate anything.
 func (x *Explainer) views(ctx context.Context, names []sqlshape.TableRef) (why string, err error) {
-	var tables []string
+	var tables []schema.Ref
 	for _, r := range names {
 		switch {
 		case system(r.Schema):
@@ -243,13 +243,13 @@ func (x *Explainer) views(ctx context.Context, names []sqlshape.TableRef) (why s
 				return why, err
 			}
 		default:
-			tables = append(tables, fmt.Sprintf("%s AS t%d %s", schema.Ref{Schema: r.Schema, Table: r.Name}.SQL(), len(tables), schema.TableOnly))
+			tables = append(tables, schema.Ref{Schema: r.Schema, Table: r.Name})
 		}
 	}
 	if len(tables) == 0 {
 		return "", nil
 	}
-	_, _, err = texts(ctx, x.conn, sqltext.Tagged("explain", "tables", "SELECT 1 FROM "+strings.Join(tables, ", ")+" LIMIT 0"))
+	_, _, err = texts(ctx, x.conn, sqltext.Tagged("explain", "tables", schema.PinSQL(tables)))
 	if n, ok := target.ServerErrorNumber(err); ok && n == noSuchIndex {
 		return "it names a view, which may call stored functions; Fix: " + trusting(slices.Compact(slices.Sorted(slices.Values(schemas(names))))), nil
 	}

@@ -190,26 +190,10 @@ func whole(ctx context.Context, q Querier, has map[string]bool, refs []schema.Re
 		names[r.Schema] = append(names[r.Schema], r.Table)
 	}
 	for _, s := range schemas {
-		p := part{schema: s, names: names[s]}
-		found, err := heads(ctx, q, p)
+		tables, err := describe(ctx, q, has, part{schema: s, names: names[s]}, func(found []schema.Table) []schema.Table {
+			return slices.DeleteFunc(found, func(t schema.Table) bool { return t.Schema != s })
+		})
 		if err != nil {
-			return nil, err
-		}
-		found = slices.DeleteFunc(found, func(t schema.Table) bool { return t.Schema != s })
-		p.names = p.names[:0:0]
-		var tables []schema.Table
-		for _, t := range found {
-			if t.View {
-				out = append(out, t)
-				continue
-			}
-			tables = append(tables, t)
-			p.names = append(p.names, t.Table)
-		}
-		if len(tables) == 0 {
-			continue
-		}
-		if err := details(ctx, q, has, p, tables); err != nil {
 			return nil, err
 		}
 		out = append(out, tables...)

@@ -54,17 +54,14 @@ func columnsOf(ctx context.Context, q Querier, tables ...string) (map[string]boo
 }
 
 func table(ctx context.Context, q Querier, has map[string]bool, ref schema.Ref) (schema.Table, bool, error) {
-	found, err := heads(ctx, q, part{schema: ref.Schema, names: []string{ref.Table}})
-	if err != nil {
+	one, err := describe(ctx, q, has, part{schema: ref.Schema, names: []string{ref.Table}}, func(found []schema.Table) []schema.Table {
+		if t, ok := pick(found, ref); ok {
+			return []schema.Table{t}
+		}
+		return nil
+	})
+	if err != nil || len(one) == 0 {
 		return schema.Table{}, false, err
-	}
-	t, ok := pick(found, ref)
-	if !ok {
-		return t, false, nil
-	}
-	one := []schema.Table{t}
-	if err := details(ctx, q, has, part{schema: t.Schema, names: []string{t.Table}}, one); err != nil {
-		return t, false, err
 	}
 	return one[0], true, nil
 }

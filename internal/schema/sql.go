@@ -5,6 +5,21 @@ import (
 	"strings"
 )
 
+// PinSQL words a question that opens tables and gives no row: in a transaction it leaves locks on their definitions, so that the names stay
+// those of tables until it ends. Servers refuse it, before they evaluate anything, when one is the name of a view.
+func PinSQL(refs []Ref) string {
+	var b strings.Builder
+	b.WriteString("SELECT 1 FROM ")
+	for i, r := range refs {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(r.SQL() + " AS t" + strconv.Itoa(i) + " " + TableOnly)
+	}
+	b.WriteString(" LIMIT 0")
+	return b.String()
+}
+
 // Quote returns a name in backticks, as every statement should hold it. It is right under any sql_mode.
 func Quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 

@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"dyno/internal/metric"
+	"dyno/internal/schema"
 	"dyno/internal/snapshot"
 	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // sizes reads how large tables and indexes are. The server's list of InnoDB's files names the largest tables for the price of one
@@ -154,18 +156,29 @@ func (s *sizes) learn(ctx context.Context) error {
 // else would make the server open every table it has.
 func (s *sizes) details(ctx context.Context, tables []*room, at int64, emit func(metric.Sample)) error {
 	var parts []string
+	var refs []schema.Ref
 	flush := func() error {
 		if len(parts) == 0 {
 			return nil
 		}
 		sql := sqltext.Tagged("scrape", s.Name(), strings.Join(parts, " UNION ALL "))
-		parts = parts[:0]
-		_, err := s.q.Query(ctx, sql, func(row []driver.Value) { s.detail(row, at, emit) })
+		sure, err := s.pin(ctx, refs)
+		if parts, refs = parts[:0], refs[:0]; err == nil && sure {
+			_, err = s.q.Query(ctx, sql, func(row []driver.Value) { s.detail(row, at, emit) })
+		}
+		if s.encoded {
+			_, end := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "ROLLBACK AND NO CHAIN NO RELEASE"), nil)
+			err = cmp.Or(err, end)
+		}
 		return err
 	}
 	n := 0
 	for _, r := range tables {
 		db, tab, _ := strings.Cut(r.name, "/")
+		if s.encoded && strings.Contains(r.name, "@") {
+			continue // what the name is in SQL only the server knows
+		}
+		ref := schema.Ref{Schema: db, Table: tab}
 		db, ok1 := s.literal(db)
 		tab, ok2 := s.literal(tab)
 		if !ok1 || !ok2 {
@@ -174,6 +187,7 @@ func (s *sizes) details(ctx context.Context, tables []*room, at int64, emit func
 		if n++; n > detailTables {
 			break
 		}
+		refs = append(refs, ref)
 		parts = append(parts, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_ROWS, DATA_LENGTH, INDEX_LENGTH, DATA_FREE FROM information_schema.TABLES WHERE TABLE_SCHEMA="+db+" AND TABLE_NAME="+tab)
 		if len(parts) == 10 {
 			if err := flush(); err != nil {
@@ -182,6 +196,22 @@ func (s *sizes) details(ctx context.Context, tables []*room, at int64, emit func
 		}
 	}
 	return flush()
+}
+
+// pin makes sure, where the server opens what it describes, that all names are those of tables until the transaction ends: opening a view may
+// run a function of its maker's, see package catalog. It is not sure of tables that somebody changes right now.
+func (s *sizes) pin(ctx context.Context, refs []schema.Ref) (sure bool, err error) {
+	if !s.encoded {
+		return true, nil // a data dictionary
+	}
+	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "BEGIN WORK"), nil); err != nil {
+		return false, err
+	}
+	_, err = s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "/*M!100301 SET STATEMENT lock_wait_timeout = 0 FOR */ "+schema.PinSQL(refs)), nil)
+	if _, refused := target.ServerErrorNumber(err); refused {
+		return target.KindOf(err) == target.Denied, nil // who may not read tables has no right either to execute what is in views
+	}
+	return err == nil, err
 }
 
 func (s *sizes) detail(row []driver.Value, at int64, emit func(metric.Sample)) {

@@ -103,7 +103,11 @@ func (a *attack) plantIn(t *testing.T, in, rights string) {
 	a.do(t, "CREATE VIEW "+in+".above AS SELECT id, n FROM "+in+".defined")
 	a.do(t, "CREATE TABLE "+in+".swap (id INT PRIMARY KEY, n INT)")
 	a.do(t, "INSERT INTO "+in+".swap SELECT id, n FROM "+in+".big")
-	a.do(t, "CREATE VIEW "+in+".other_swap AS SELECT id, n FROM "+in+".big WHERE id = "+in+".evil('a', 'b')")
+	// Servers without a data dictionary evaluate these where they describe a view.
+	for name, of := range map[string]string{"rounded": "ROUND(n / 3, %s)", "cut": "SUBSTR(c, %s)", "escaped": "c LIKE 'x' ESCAPE %s", "hashed": "SHA2(c, %s)"} {
+		a.do(t, "CREATE SQL SECURITY INVOKER VIEW "+in+"."+name+" AS SELECT id, "+fmt.Sprintf(of, in+".evil('a', 'b')")+" AS n FROM "+in+".big")
+	}
+	a.do(t, "CREATE SQL SECURITY INVOKER VIEW "+in+".other_swap AS SELECT id, ROUND(n / 3, "+in+".evil('a', 'b')) AS n FROM "+in+".big WHERE id = "+in+".evil('a', 'b')")
 }
 
 // toggle puts views in the place of tables and back until the returned function is called. It does so a few times at least.

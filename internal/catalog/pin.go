@@ -1,0 +1,157 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"dyno/internal/schema"
+)
+
+// What MariaDB and MySQL before 8.0 tell of a view they learn by opening it, and opening it they may evaluate what is constant in it: a stored
+// function of whoever made the view, with the privileges of who asks. So no more than the type is asked of what is not known to be a table, for
+// which they open nothing, and whoever asks for more pins the tables first: their names cannot become those of views then.
+
+// describe reads what keep leaves of the tables and views of a part. Of views it tells the names alone.
+func describe(ctx context.Context, q Querier, has map[string]bool, p part, keep func([]schema.Table) []schema.Table) (out []schema.Table, err error) {
+	var found []schema.Table
+	if has["STATISTICS.IS_VISIBLE"] { // a data dictionary, which evaluates nothing
+		if found, err = heads(ctx, q, p); err != nil {
+			return nil, err
+		}
+		return detailed(ctx, q, has, p.schema, keep(found))
+	}
+	where, args := p.where("TABLE_SCHEMA", "TABLE_NAME")
+	err = each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES"+where, args, func(r row) {
+		found = append(found, schema.Table{Ref: schema.Ref{Schema: r.text(0), Table: r.text(1)}, View: strings.HasSuffix(r.text(2), "VIEW")})
+	})
+	if err != nil {
+		return nil, err
+	}
+	found = keep(found)
+	var refs []schema.Ref
+	for _, t := range found {
+		if t.View {
+			out = append(out, t)
+		} else {
+			refs = append(refs, t.Ref)
+		}
+	}
+	if len(refs) == 0 {
+		return out, nil
+	}
+	err = pinned(ctx, q, refs, false, func(q Querier, names []string) error {
+		tables, err := heads(ctx, q, part{schema: refs[0].Schema, names: names})
+		if err != nil {
+			return err
+		}
+		tables = slices.DeleteFunc(tables, func(t schema.Table) bool { return !slices.Contains(refs, t.Ref) })
+		if tables, err = detailed(ctx, q, has, refs[0].Schema, tables); err == nil {
+			out = append(out, tables...)
+		}
+		return err
+	})
+	return out, err
+}
+
+// detailed adds the details of those that are no views.
+func detailed(ctx context.Context, q Querier, has map[string]bool, schemaName string, found []schema.Table) (out []schema.Table, err error) {
+	p := part{schema: schemaName}
+	var tables []schema.Table
+	for _, t := range found {
+		if t.View {
+			out = append(out, t)
+			continue
+		}
+		tables = append(tables, t)
+		p.schema, p.names = t.Schema, append(p.names, t.Table)
+	}
+	if len(tables) == 0 {
+		return out, nil
+	}
+	if err := details(ctx, q, has, p, tables); err != nil {
+		return nil, err
+	}
+	return append(out, tables...), nil
+}
+
+// mostPinned is how many names a statement pins: servers join 61.
+const mostPinned = 60
+
+// pinned runs f with those names of tables of one schema that were pinned, on one connection. Tables that somebody changes right now, or that
+// cannot be opened, are left out; those that are changed only without wait, which is as long as the session's lock_wait_timeout.
+func pinned(ctx context.Context, q Querier, refs []schema.Ref, wait bool, f func(q Querier, names []string) error) error {
+	if db, ok := q.(*sql.DB); ok {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		q = conn
+	}
+	if err := each(ctx, q, "BEGIN WORK", nil, func(row) {}); err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		_ = each(ctx, q, "ROLLBACK AND NO CHAIN NO RELEASE", nil, func(row) {}) // digests lose the tag: these words, and those above, are Dyno's alone
+	}()
+	var names []string
+	for chunk := range slices.Chunk(refs, mostPinned) {
+		err := pin(ctx, q, chunk, wait)
+		if err == nil {
+			for _, r := range chunk {
+				names = append(names, r.Table)
+			}
+			continue
+		}
+		for _, r := range chunk {
+			if !refused(err) || ctx.Err() != nil {
+				return err
+			}
+			if one := pin(ctx, q, []schema.Ref{r}, wait); one == nil {
+				names = append(names, r.Table)
+			} else if !refused(one) {
+				return one
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return f(q, names)
+}
+
+// Definition returns the statement that makes a table, as SHOW CREATE TABLE writes it.
+func Definition(ctx context.Context, q Querier, ref schema.Ref) (text string, err error) {
+	err = pinned(ctx, q, []schema.Ref{ref}, true, func(q Querier, _ []string) error {
+		return each(ctx, q, "SHOW CREATE TABLE "+ref.SQL(), nil, func(r row) { text = r.text(1) })
+	})
+	if err == nil && text == "" {
+		err = errors.New("there is no such table now, or it is a view")
+	}
+	return text, err
+}
+
+// pin waits for nobody where the server can do without. An account that may not read tables may be shown them all the same: it has no use for
+// the right to execute what is in them, and has none by the advised grants.
+func pin(ctx context.Context, q Querier, refs []schema.Ref, wait bool) error {
+	sql := schema.PinSQL(refs)
+	if !wait {
+		sql = "/*M!100301 SET STATEMENT lock_wait_timeout = 0 FOR */ " + sql
+	}
+	err := each(ctx, q, sql, nil, func(row) {})
+	if refused(err) && (strings.HasPrefix(err.Error(), "Error 1142 ") || strings.HasPrefix(err.Error(), "Error 1143 ")) {
+		return nil
+	}
+	return err
+}
+
+// refused reports whether the server answered with an error of its own.
+func refused(err error) bool {
+	return err != nil && strings.HasPrefix(err.Error(), "Error ") // as the driver words them, which only package target knows
+}

@@ -156,14 +156,14 @@ func (s *sizes) learn(ctx context.Context) error {
 // else would make the server open every table it has.
 func (s *sizes) details(ctx context.Context, tables []*room, at int64, emit func(metric.Sample)) error {
 	var parts []string
-	var refs []schema.Ref
+	var names []string // schema and table of each, as expressions
 	flush := func() error {
 		if len(parts) == 0 {
 			return nil
 		}
 		sql := sqltext.Tagged("scrape", s.Name(), strings.Join(parts, " UNION ALL "))
-		sure, err := s.pin(ctx, refs)
-		if parts, refs = parts[:0], refs[:0]; err == nil && sure {
+		sure, err := s.pin(ctx, names)
+		if parts, names = parts[:0], names[:0]; err == nil && sure {
 			_, err = s.q.Query(ctx, sql, func(row []driver.Value) { s.detail(row, at, emit) })
 		}
 		if s.encoded {
@@ -175,10 +175,6 @@ func (s *sizes) details(ctx context.Context, tables []*room, at int64, emit func
 	n := 0
 	for _, r := range tables {
 		db, tab, _ := strings.Cut(r.name, "/")
-		if s.encoded && strings.Contains(r.name, "@") {
-			continue // what the name is in SQL only the server knows
-		}
-		ref := schema.Ref{Schema: db, Table: tab}
 		db, ok1 := s.literal(db)
 		tab, ok2 := s.literal(tab)
 		if !ok1 || !ok2 {
@@ -187,7 +183,7 @@ func (s *sizes) details(ctx context.Context, tables []*room, at int64, emit func
 		if n++; n > detailTables {
 			break
 		}
-		refs = append(refs, ref)
+		names = append(names, db, tab)
 		parts = append(parts, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_ROWS, DATA_LENGTH, INDEX_LENGTH, DATA_FREE FROM information_schema.TABLES WHERE TABLE_SCHEMA="+db+" AND TABLE_NAME="+tab)
 		if len(parts) == 10 {
 			if err := flush(); err != nil {
@@ -200,9 +196,17 @@ func (s *sizes) details(ctx context.Context, tables []*room, at int64, emit func
 
 // pin makes sure, where the server opens what it describes, that all names are those of tables until the transaction ends: opening a view may
 // run a function of its maker's, see package catalog. It is not sure of tables that somebody changes right now.
-func (s *sizes) pin(ctx context.Context, refs []schema.Ref) (sure bool, err error) {
+func (s *sizes) pin(ctx context.Context, names []string) (sure bool, err error) {
 	if !s.encoded {
 		return true, nil // a data dictionary
+	}
+	var refs []schema.Ref // what the names of files are in SQL the server knows
+	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT "+strings.Join(names, ", ")), func(row []driver.Value) {
+		for i := 0; i+1 < len(row); i += 2 {
+			refs = append(refs, schema.Ref{Schema: string(text(row[i])), Table: string(text(row[i+1]))})
+		}
+	}); err != nil || len(refs) == 0 {
+		return false, err
 	}
 	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "BEGIN WORK"), nil); err != nil {
 		return false, err

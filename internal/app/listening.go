@@ -24,6 +24,7 @@ type listener struct {
 
 // serverProcess is a process that bears a server's name.
 type serverProcess struct {
+	uid    int
 	pid          int
 	socket, port string // of its command line
 	inodes       []string
@@ -36,6 +37,7 @@ func listening(root string, also ...string) []listener {
 	servers := serverProcesses(root)
 	owner := map[string]int{}
 	ports := map[string]bool{"3306": true}
+	named := map[string][]int{} // ports by what processes say of themselves, which counts for their own accounts' listeners
 	sockets := map[string]int{}
 	for _, address := range also {
 		if _, port, err := net.SplitHostPort(address); err == nil && !filepath.IsAbs(address) {
@@ -52,10 +54,14 @@ func listening(root string, also ...string) []listener {
 			sockets[p.socket] = p.pid
 		}
 		if p.port != "" {
-			ports[p.port] = true
+			named[p.port] = append(named[p.port], p.uid)
 		}
 	}
 	var all []listener
+	own := map[string]bool{} // what this process itself listens on
+	for _, i := range openSockets(filepath.Join(root, "/proc/self")) {
+		own[i] = true
+	}
 	for _, s := range unixListeners(root) {
 		pid, named := sockets[s.path]
 		if p := owner[s.inode]; p != 0 { // what the kernel tells goes before what a process says of itself
@@ -78,7 +84,7 @@ func listening(root string, also ...string) []listener {
 			port = strconv.Itoa(int(l.address.Port()))
 		}
 		pid := owner[l.inode]
-		if pid == 0 && !ports[port] || port == "33060" {
+		if pid == 0 && !ports[port] && !slices.Contains(named[port], l.uid) || port == "33060" || own[l.inode] {
 			continue
 		}
 		at := l.address
@@ -119,7 +125,10 @@ func serverProcesses(root string) (all []serverProcess) {
 		if !host.IsServer(args) {
 			continue
 		}
-		p := serverProcess{pid: pid}
+		p := serverProcess{pid: pid, uid: -1}
+		if st, err := os.Stat(dir); err == nil {
+			p.uid = uidOf(st)
+		}
 		for _, a := range args {
 			if v, ok := strings.CutPrefix(a, "--socket="); ok && filepath.IsAbs(v) {
 				p.socket = v
@@ -128,21 +137,26 @@ func serverProcesses(root string) (all []serverProcess) {
 				p.port = v
 			}
 		}
-		fds, err := os.ReadDir(filepath.Join(dir, "fd"))
-		if err != nil {
-			all = append(all, p)
-			continue
-		}
-		for _, fd := range fds {
-			if l, err := os.Readlink(filepath.Join(dir, "fd", fd.Name())); err == nil {
-				if i, ok := strings.CutPrefix(l, "socket:["); ok {
-					p.inodes = append(p.inodes, strings.TrimSuffix(i, "]"))
-				}
-			}
-		}
+		p.inodes = openSockets(dir)
 		all = append(all, p)
 	}
 	return all
+}
+
+// openSockets returns the inodes of the sockets that a process has open, none when that may not be seen.
+func openSockets(dir string) (inodes []string) {
+	fds, err := os.ReadDir(filepath.Join(dir, "fd"))
+	if err != nil {
+		return nil
+	}
+	for _, fd := range fds {
+		if l, err := os.Readlink(filepath.Join(dir, "fd", fd.Name())); err == nil {
+			if i, ok := strings.CutPrefix(l, "socket:["); ok {
+				inodes = append(inodes, strings.TrimSuffix(i, "]"))
+			}
+		}
+	}
+	return inodes
 }
 
 type unixListener struct{ path, inode string }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -64,10 +65,12 @@ func TestListeningFromFiles(t *testing.T) {
 	write("net/unix", "Num RefCount Protocol Flags Type St Inode Path\n"+
 		line("00010000", sock)+line("00010000", odd)+line("00010000", root+"/mysqlx.sock")+line("00010000", root+"/other.sock")+
 		line("00000000", root+"/mysql-connected.sock")+line("00010000", root+"/mysql-gone.sock")+line("00010000", "@mysql.sock")+"short line\n")
-	tcp := func(local, state string) string {
-		return "  0: " + local + " 00000000:0000 " + state + " 00000000:00000000 00:00000000 00000000   999        0 4711 1\n"
+	tcp := func(local, state string, uid ...int) string {
+		return "  0: " + local + " 00000000:0000 " + state + " 00000000:00000000 00:00000000 00000000   " + fmt.Sprint(append(uid, os.Getuid())[0]) + "        0 4711 1\n"
 	}
-	write("net/tcp", "sl local\n"+tcp("0100007F:0CEA", "0A")+tcp("00000000:0D47", "0A")+tcp("0100007F:0050", "0A")+tcp("0100007F:0CEA", "01")+tcp("bad:0CEA", "0A"))
+	// Port 3400 is somebody else's than the process's that names it.
+	write("79/cmdline", "mysqld\x00--port=3400\x00")
+	write("net/tcp", "sl local\n"+tcp("0100007F:0D48", "0A", os.Getuid()+1)+tcp("0100007F:0CEA", "0A")+tcp("00000000:0D47", "0A")+tcp("0100007F:0050", "0A")+tcp("0100007F:0CEA", "01")+tcp("bad:0CEA", "0A"))
 	write("net/tcp6", "sl local\n"+tcp("00000000000000000000000000000000:0D47", "0A"))
 	f := func(want []string, also ...string) {
 		t.Helper()

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Socket is a socket of this machine.
@@ -29,7 +32,39 @@ func PeerSocket(c net.Conn) (Socket, bool) {
 	if !ok1 || !ok2 {
 		return Socket{}, false
 	}
-	return SocketOf(far.AddrPort(), near.AddrPort())
+	s, ok := SocketOf(far.AddrPort(), near.AddrPort())
+	if !ok {
+		return s, false
+	}
+	// Two addresses do not name one socket: one that is bound to an interface, and another that is not, may have the same. So what the kernel
+	// finds for them at this end has to be this connection.
+	if mine, known := inodeOf(c); known {
+		if here, ok := SocketOf(near.AddrPort(), far.AddrPort()); !ok || here.Inode != mine {
+			return Socket{}, false
+		}
+	}
+	return s, true
+}
+
+// inodeOf returns the inode of a connection's socket; not known of what has no descriptor.
+func inodeOf(c net.Conn) (inode string, known bool) {
+	if t, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
+		c = t.NetConn()
+	}
+	sc, ok := c.(syscall.Conn)
+	if !ok {
+		return "", false
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return "", false
+	}
+	var st unix.Stat_t
+	var no error
+	if err := raw.Control(func(fd uintptr) { no = unix.Fstat(int(fd), &st) }); err != nil || no != nil {
+		return "", true // it is closed: nobody's
+	}
+	return strconv.FormatUint(st.Ino, 10), true
 }
 
 // SocketOf returns the socket of this machine whose own address is local, and that is connected with remote, as PeerSocket.
@@ -76,7 +111,8 @@ func findSocket(text string, local, remote netip.AddrPort) (Socket, bool) {
 		l, ok1 := kernelAddress(f[1])
 		r, ok2 := kernelAddress(f[2])
 		uid, err := strconv.Atoi(f[7])
-		if ok1 && ok2 && l == local && r == remote && err == nil {
+		state, bad := strconv.ParseUint(f[3], 16, 8)
+		if ok1 && ok2 && l == local && r == remote && err == nil && bad == nil && connected(uint8(state)) {
 			return Socket{Inode: f[9], UID: uid}, true
 		}
 	}

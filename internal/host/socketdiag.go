@@ -85,10 +85,17 @@ func diagSocket(local, remote netip.AddrPort) (s Socket, found bool, err error) 
 	}
 	diagAnswers.Store(true)
 	// Without such a connection the kernel names the socket that listens at its address. Inode 0: no process has it open.
-	if got.Inode == 0 || got.address(got.ID.Local, got.ID.LocalPort) != local || got.address(got.ID.Remote, got.ID.RemotePort) != remote {
+	if got.Inode == 0 || !connected(got.State) || got.address(got.ID.Local, got.ID.LocalPort) != local || got.address(got.ID.Remote, got.ID.RemotePort) != remote {
 		return s, false, nil
 	}
 	return Socket{Inode: strconv.FormatUint(uint64(got.Inode), 10), UID: int(got.UID)}, true, nil
+}
+
+// connected reports whether a socket in that state (tcp_states.h) has been connected with the other end: one that only tries to be may have
+// the addresses of another's connection.
+func connected(state uint8) bool {
+	const established, finWait1, finWait2, closeWait = 1, 4, 5, 8
+	return state == established || state == finWait1 || state == finWait2 || state == closeWait
 }
 
 func (x *diagAnswer) address(ip [16]byte, port [2]byte) netip.AddrPort {

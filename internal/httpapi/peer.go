@@ -20,6 +20,7 @@ import (
 type peer struct {
 	socket    bool // it came in by a unix socket, whose mode said who may
 	near, far netip.AddrPort
+	conn      net.Conn // nil where another server than Serve's keeps it
 
 	once sync.Once
 	uid  int
@@ -35,6 +36,7 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 
 func peerAt(c net.Conn) *peer {
 	p := newPeer(c.LocalAddr(), c.RemoteAddr())
+	p.conn = c
 	if u, ok := c.(*net.UnixConn); ok {
 		_, uid, err := target.Peer(u)
 		p.uid, p.told = uid, err == nil
@@ -85,7 +87,11 @@ func (p *peer) account() (uid int, told bool) {
 	p.once.Do(func() {
 		if p.far.IsValid() && p.near.IsValid() {
 			var s host.Socket
-			s, p.told = host.SocketOf(p.far, p.near)
+			if p.conn != nil {
+				s, p.told = host.PeerSocket(p.conn)
+			} else {
+				s, p.told = host.SocketOf(p.far, p.near)
+			}
 			p.uid = s.UID
 		}
 	})

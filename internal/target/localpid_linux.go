@@ -156,8 +156,17 @@ func runs(pid, tid int, file string) bool {
 	return yes || !known
 }
 
-// bearsServersName reports whether the process was started as a server, or calls itself one.
+// programOf returns the program that a process runs. Tests put another in its place.
+var programOf = func(pid int) (string, error) { return os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)) }
+
+// bearsServersName reports whether the process runs a server's program, or, where that may not be seen or a dynamic linker runs it, was
+// started as one or calls itself one.
 func bearsServersName(pid int) bool {
+	if exe, err := programOf(pid); err == nil {
+		if name := filepath.Base(strings.TrimSuffix(exe, " (deleted)")); !strings.HasPrefix(name, "ld-") {
+			return host.IsServer([]string{name})
+		}
+	}
 	cmd, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
 		return false

@@ -200,14 +200,14 @@ func rootOf(pid int) (string, error) {
 	return "/", nil
 }
 
-// accountOf returns the effective user of a process.
+// accountOf returns the user of a process; of one that runs a program with another's rights, as su does, there is none.
 func accountOf(pid int) (uid uint32, ok bool) {
 	f := statusField(fmt.Sprintf("/proc/%d/status", pid), "Uid") // real, effective, saved, of the file system
 	if len(f) < 2 {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(f[1], 10, 32)
-	return uint32(n), err == nil
+	return uint32(n), err == nil && len(f) > 2 && f[0] == f[1] && f[1] == f[2]
 }
 
 // maxPidFile bounds a pid file: one number and a line's end.

@@ -70,6 +70,9 @@ func TestWhatTheServerNamesIsNoPipe(t *testing.T) {
 // calledServer has the test bear a server's name until it ends.
 func calledServer(t *testing.T) {
 	t.Helper()
+	real := programOf
+	programOf = func(int) (string, error) { return "/usr/sbin/mysqld", nil }
+	t.Cleanup(func() { programOf = real })
 	was, err := os.ReadFile("/proc/self/comm")
 	if err == nil {
 		err = os.WriteFile("/proc/self/comm", []byte("mysqld"), 0)
@@ -110,6 +113,8 @@ func TestAForwarderIsNotTheServer(t *testing.T) {
 	f(&fake{variables: map[string]string{"pid_file": pidFile}}, false)
 	calledServer(t) // nothing but its name was amiss
 	f(&fake{answer: thread}, true)
+	programOf = func(int) (string, error) { return "/usr/bin/su", nil } // started under a server's name
+	f(&fake{answer: thread}, false)
 }
 
 func TestServerFile(t *testing.T) {

@@ -73,3 +73,31 @@ func TestMalformedAnswers(t *testing.T) {
 		x.Close()
 	}
 }
+
+// TestAnAnswerOfAnotherShape: who asks for two columns and gets one loses the answer and the connection.
+func TestAnAnswerOfAnotherShape(t *testing.T) {
+	f := &fake{answer: func(c io.Writer, sql string) bool {
+		if !strings.Contains(sql, "hostile") {
+			return false
+		}
+		rows(c, 1, func(row func(...string)) { row("one") })
+		return true
+	}}
+	x, err := Open(t.Context(), spec(t, "mysql://u@"+f.listen(t)+"/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	s, err := x.Session(t.Context(), SessionOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	second := 1
+	if _, err := s.Query(t.Context(), "SELECT 'hostile', 2", func(row []driver.Value) { _ = row[second] }); err == nil || !strings.Contains(err.Error(), "another shape") {
+		t.Errorf("%v", err)
+	}
+	if _, err := s.Query(t.Context(), "SELECT 1", nil); err == nil {
+		t.Error("the connection is used again")
+	}
+}

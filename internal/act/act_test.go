@@ -2,11 +2,13 @@ package act
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"dyno/internal/finding"
 	"dyno/internal/journal"
 	"dyno/internal/schema"
+	"dyno/internal/sqltext"
 	"dyno/internal/store/ledger"
 	"dyno/internal/target"
 	"dyno/test/servers"
@@ -494,6 +497,60 @@ func TestReconcileAsksTheServer(t *testing.T) {
 			entry.Server = "elsewhere"
 			if _, err := Reconcile(t.Context(), x, entry); err == nil {
 				t.Error("reconciled with another server")
+			}
+		})
+	}
+}
+
+// TestATagIsNoAlterOfOurs: an action that was interrupted does not look as if it still ran because somebody writes its tag and its text.
+func TestATagIsNoAlterOfOurs(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			s, x := start(t, flavor)
+			s.Exec(t, "CREATE USER app@localhost", "GRANT ALL ON `my``shop`.* TO app@localhost")
+			tx, err := s.DB(t, "").Begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tx.Rollback()
+			if _, err := tx.Exec("UPDATE " + quoted + " SET a = 0 WHERE id = 1"); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			defer cancel()
+			change := "ALTER TABLE " + quoted + " ADD INDEX x (a)"
+			tenant, err := sql.Open("mysql", "app@unix("+s.Socket+")/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tenant.Close()
+			forged := map[*sql.DB]string{
+				tenant:      sqltext.Tagged("alter", "a-1", change),                            // waits for the transaction
+				s.DB(t, ""): sqltext.Tagged("alter", "a-1", "SELECT SLEEP(60), '"+change+" '"), // the account that Dyno uses
+			}
+			for db, q := range forged {
+				wg.Go(func() { _, _ = db.ExecContext(ctx, q) })
+			}
+			for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+				var n int
+				if err := s.DB(t, "").QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '/* dyno:alter a-1 */%'").Scan(&n); err != nil {
+					t.Fatal(err)
+				}
+				if n == len(forged) {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatalf("%d statements are seen", n)
+				}
+			}
+			if busy, err := running(t.Context(), x, table); busy || err != nil {
+				t.Errorf("a tenant's statement is taken for Dyno's: %v, %v", busy, err)
+			}
+			e, err := Reconcile(t.Context(), x, journal.Entry{ID: "a-1", Server: x.Facts().Server, Action: adds, State: journal.Running})
+			if err != nil || e.State != journal.Failed {
+				t.Errorf("%+v, %v", e, err)
 			}
 		})
 	}

@@ -505,21 +505,25 @@ func sameOn(t *target.Target, have, want schema.Index) bool {
 	return schema.SameKey(have, want)
 }
 
-// running reports whether an ALTER of Dyno's own is at work on the table. Without the privilege PROCESS only the account's own
-// sessions are seen, which is enough.
+// running reports whether an ALTER of Dyno's own is at work on the table: anyone can write its tag and its text. Without the privilege
+// PROCESS only the account's own sessions are seen, which is enough.
 func running(ctx context.Context, t *target.Target, table schema.Ref) (bool, error) {
-	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("act", "", "SELECT INFO FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND INFO IS NOT NULL"))
+	// The text may be as long as max_allowed_packet.
+	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("act", "", "SELECT ID, IFNULL(USER, ''), IFNULL(HOST, ''), LEFT(INFO, 4096)"+
+		" FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND INFO IS NOT NULL"))
 	if err != nil {
 		return false, t.Wrap("look for the change", err)
 	}
 	defer rows.Close()
 	found := false
 	for rows.Next() {
-		var info string
-		if err := rows.Scan(&info); err != nil {
+		var id uint64
+		var user, host, info string
+		if err := rows.Scan(&id, &user, &host, &info); err != nil {
 			return false, t.Wrap("look for the change", err)
 		}
-		found = found || sqltext.Own(info) && strings.Contains(info, "ALTER TABLE "+table.SQL()+" ")
+		_, statement, _ := strings.Cut(info, " */ ")
+		found = found || sqltext.Own(info) && strings.HasPrefix(statement, "ALTER TABLE "+table.SQL()+" ") && t.Owns(id, user, host)
 	}
 	return found, t.Wrap("look for the change", rows.Err())
 }

@@ -1,11 +1,14 @@
 package act
 
 import (
+	"database/sql"
 	"fmt"
 	"net"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"dyno/internal/finding"
 	"dyno/internal/journal"
@@ -77,6 +80,31 @@ func TestBackupsAreSeen(t *testing.T) {
 			}
 			if b, _ := planned(t, x, adds); b != "" {
 				t.Errorf("after the backup: %q", b)
+			}
+
+			// A program's name alone is what anyone can claim.
+			claim := func(user string) (thread string) {
+				c := mysql.NewConfig()
+				c.User, c.Net, c.Addr, c.ConnectionAttributes = user, "unix", s.Socket, "program_name:xtrabackup"
+				k, err := mysql.NewConnector(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				db := sql.OpenDB(k)
+				t.Cleanup(func() { db.Close() })
+				if err := db.QueryRow("SELECT CONNECTION_ID()").Scan(&id); err != nil {
+					t.Fatal(err)
+				}
+				return fmt.Sprintf("thread %d (%s@localhost)", id, user)
+			}
+			s.Exec(t, "CREATE USER tenant@localhost", "CREATE USER saver@localhost", "GRANT RELOAD ON *.* TO saver@localhost")
+			who := claim("tenant")
+			if b, w := planned(t, x, adds); b != "" || !strings.Contains(w, who+" says that it is of xtrabackup") {
+				t.Errorf("a tenant that claims to be a backup: %q, %q", b, w)
+			}
+			who = claim("saver")
+			if b, _ := planned(t, x, adds); !strings.Contains(b, "a backup is being made: "+who+" is of xtrabackup") {
+				t.Errorf("a backup without locks: %q", b)
 			}
 		})
 	}

@@ -61,7 +61,7 @@ func Holders(ctx context.Context, t *target.Target, table schema.Ref, olderSec i
 	default:
 		from, sure = "(SELECT trx_mysql_thread_id AS id FROM information_schema.INNODB_TRX)", false
 	}
-	q := "SELECT l.id, CONCAT(IFNULL(p.USER, '?'), '@', IFNULL(p.HOST, '?')), COALESCE(" + age + ", p.TIME, 0) AS age, COALESCE(p.INFO, " + last + ", '') FROM " + from + " l" +
+	q := "SELECT l.id, CONCAT(IFNULL(p.USER, '?'), '@', IFNULL(p.HOST, '?')), COALESCE(" + age + ", p.TIME, 0) AS age, LEFT(COALESCE(p.INFO, " + last + ", ''), 4096) FROM " + from + " l" +
 		" LEFT JOIN information_schema.INNODB_TRX x ON x.trx_mysql_thread_id = l.id LEFT JOIN information_schema.PROCESSLIST p ON p.ID = l.id" +
 		" WHERE l.id NOT IN (0, CONNECTION_ID()) HAVING age >= ? ORDER BY age DESC, l.id"
 	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("alter", "", q), append(args, olderSec)...)

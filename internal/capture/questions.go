@@ -25,6 +25,13 @@ const (
 	plansTime    = 10 * time.Second
 )
 
+// tablesTime bounds all questions about the tables that the top classes name, mostTables those that are asked about: whoever may run
+// statements chooses how many they name.
+const (
+	tablesTime = 2 * inventoryTime
+	mostTables = 300
+)
+
 // questioner asks the server about the classes that matter: which tables they touch and how it would execute them.
 type questioner struct {
 	t    *target.Target
@@ -60,7 +67,12 @@ func (q questioner) ask(ctx context.Context, n int) error {
 		return err
 	}
 	defer conn.Close()
+	limited, cancel := context.WithTimeout(ctx, tablesTime)
+	defer cancel()
+	lost := func(err error) bool { return gone(ctx, err) && (ctx.Err() != nil || limited.Err() == nil) }
 	shapes := map[string]sqlshape.Shape{}
+	names := map[sqlshape.TableRef][]schema.Ref{} // what they can mean, as far as it was asked
+	known := map[schema.Ref]bool{}
 	var refs []schema.Ref
 	var looked []wanted
 	var missed error // why tables of the top classes may not be known
@@ -73,18 +85,32 @@ func (q questioner) ask(ctx context.Context, n int) error {
 		shapes[c.ID] = sh
 		located := map[sqlshape.TableRef]schema.Ref{}
 		for _, r := range touched {
-			found, err := q.locate(ctx, conn, r, c.Schema)
-			switch {
-			case err != nil && gone(ctx, err):
-				return err
-			case err != nil: // the server has a limit of time for it
-				missed = err
+			name := sqlshape.TableRef{Schema: cmp.Or(r.Schema, c.Schema), Name: r.Name}
+			found, asked := names[name]
+			if !asked {
+				if len(names) == mostTables || limited.Err() != nil {
+					missed = errTooManyTables
+					continue
+				}
+				found, err = q.locate(limited, conn, r, c.Schema)
+				switch {
+				case err != nil && lost(err):
+					return err
+				case err != nil: // the server has a limit of time for it
+					missed = err
+				}
+				names[name] = found
 			}
 			if len(found) == 1 {
 				located[sqlshape.TableRef{Schema: r.Schema, Name: r.Name}] = found[0]
 			}
 			for _, ref := range found {
-				if !schema.System(ref.Schema) && !slices.Contains(refs, ref) {
+				switch {
+				case schema.System(ref.Schema) || known[ref]:
+				case len(refs) == mostTables:
+					missed = errTooManyTables
+				default:
+					known[ref] = true
 					refs = append(refs, ref)
 				}
 			}
@@ -95,11 +121,14 @@ func (q questioner) ask(ctx context.Context, n int) error {
 		})
 	}
 	if len(refs) > 0 {
-		if q.s.Tables, err = catalog.Tables(ctx, conn, refs); err != nil {
-			if gone(ctx, err) {
+		if q.s.Tables, err = catalog.Tables(limited, conn, refs); err != nil {
+			if lost(err) {
 				return err
 			}
-			missed, q.s.Tables = err, nil
+			missed = err // the first of them may be there
+			if limited.Err() != nil {
+				missed = errTooManyTables
+			}
 		}
 	}
 	if err := q.inventory(ctx, missed); err != nil {
@@ -131,12 +160,19 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	return q.sample(ctx, looked)
 }
 
+var errTooManyTables = fmt.Errorf("statements name more tables than are asked about: %d, for %v", mostTables, tablesTime)
+
 // unseen says of the source of tables that it is denied when statements that run now name schemas of which the account sees nothing at all:
 // a server shows its dictionary without those, and without a word.
 func (q questioner) unseen(refs []schema.Ref) {
+	seen := map[string]bool{}
+	for _, t := range q.s.Tables {
+		seen[t.Schema] = true
+	}
 	var hidden []string
 	for _, r := range refs {
-		if !slices.ContainsFunc(q.s.Tables, func(t schema.Table) bool { return t.Schema == r.Schema }) && !slices.Contains(hidden, r.Schema) {
+		if !seen[r.Schema] {
+			seen[r.Schema] = true
 			hidden = append(hidden, r.Schema)
 		}
 	}
@@ -193,7 +229,7 @@ func shapeOf(c class.Class) (sh sqlshape.Shape, touched []sqlshape.TableRef, err
 			return sh, nil, err
 		}
 	}
-	if touched, err = sqlshape.Touches(text); err != nil {
+	if touched, err = sqlshape.Touches(text); err != nil && len(touched) == 0 {
 		touched = sh.Tables
 	}
 	return sh, touched, nil

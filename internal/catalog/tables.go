@@ -12,7 +12,7 @@ import (
 )
 
 // Tables returns the named tables with columns, indexes and statistics, in the order of refs and each once. A table that does not
-// exist, or that the account may not see, is left out.
+// exist, or that the account may not see, is left out. With an error come those that were read before it.
 //
 // It asks for one table at a time, because information_schema of MariaDB and of MySQL before 8.0 opens every table of the server
 // for any other form of question.
@@ -31,7 +31,7 @@ func Tables(ctx context.Context, q Querier, refs []schema.Ref) ([]schema.Table, 
 		}
 		t, ok, err := table(ctx, q, has, ref)
 		if err != nil {
-			return nil, fmt.Errorf("read table %s: %w", ref, err)
+			return out, fmt.Errorf("read table %s: %w", ref, err)
 		}
 		if ok && !slices.ContainsFunc(out, func(o schema.Table) bool { return o.Ref == t.Ref }) {
 			out = append(out, t)

@@ -1,10 +1,18 @@
 package sqlshape
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
 )
+
+// mostNames is how many tables a statement may name to be of interest: servers join 61 at most.
+// https://dev.mysql.com/doc/refman/9.7/en/join.html
+const mostNames = 64
+
+// ErrTooManyTables is returned with the first tables of a statement that names more than mostNames.
+var ErrTooManyTables = errors.New("it names too many tables")
 
 // Touches returns the tables and views that a statement names anywhere, those of its sub-queries included, each once and in order. A name
 // that WITH defines is among them: a table may have it too, elsewhere in the statement.
@@ -15,7 +23,7 @@ func Touches(sql string) ([]TableRef, error) {
 	}
 	t := &touched{}
 	n.Accept(t)
-	return t.list, nil
+	return t.list, t.err
 }
 
 // Opened returns the tables and views that a server opens for a statement, each once: Touches without the names that stand for
@@ -50,33 +58,49 @@ func Opened(sql string) ([]TableRef, error) {
 		}
 	}
 	t.except(n, defined)
-	return t.list, nil
+	return t.list, t.err
 }
 
 // except adds what a part of a statement touches, but for names that are defined.
 func (t *touched) except(n ast.Node, defined []string) {
+	if t.err != nil {
+		return
+	}
 	part := &touched{}
 	n.Accept(part)
 	for _, r := range part.list {
-		if (r.Schema != "" || !slices.Contains(defined, r.Name)) && !slices.Contains(t.list, r) {
-			t.list = append(t.list, r)
+		if r.Schema != "" || !slices.Contains(defined, r.Name) {
+			t.add(r)
 		}
+	}
+	if part.err != nil {
+		t.err = part.err
 	}
 }
 
-type touched struct{ list []TableRef }
+type touched struct {
+	list []TableRef
+	err  error // ErrTooManyTables
+}
+
+func (t *touched) add(r TableRef) {
+	switch {
+	case slices.Contains(t.list, r):
+	case len(t.list) == mostNames:
+		t.err = ErrTooManyTables
+	default:
+		t.list = append(t.list, r)
+	}
+}
 
 func (t *touched) Enter(n ast.Node) (ast.Node, bool) {
 	if x, ok := n.(*ast.TableName); ok {
-		r := TableRef{Schema: x.Schema.O, Name: x.Name.O}
-		if !slices.Contains(t.list, r) {
-			t.list = append(t.list, r)
-		}
+		t.add(TableRef{Schema: x.Schema.O, Name: x.Name.O})
 	}
-	return n, false
+	return n, t.err != nil
 }
 
-func (t *touched) Leave(n ast.Node) (ast.Node, bool) { return n, true }
+func (t *touched) Leave(n ast.Node) (ast.Node, bool) { return n, t.err == nil }
 
 // Reads reports whether a statement is a SELECT, or a UNION of them, that locks no row anywhere: one that a READ ONLY transaction takes.
 func Reads(sql string) bool {

@@ -1,6 +1,8 @@
 package sqlshape
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +25,32 @@ func TestTouches(t *testing.T) {
 	f("with c as (select a from t) select * from c", TableRef{Name: "t"}, TableRef{Name: "c"})
 	if _, err := Touches("select '"); err == nil {
 		t.Error("half a statement touches something")
+	}
+}
+
+// TestNamesOfAStatement: a statement names as many tables as its author likes, and each of them costs questions.
+func TestNamesOfAStatement(t *testing.T) {
+	union := func(table string, n int) string {
+		var parts []string
+		for i := range n {
+			parts = append(parts, fmt.Sprint("select * from ", table, i))
+		}
+		return strings.Join(parts, " union all ")
+	}
+	with := func(t, u int) string { return "with c as (" + union("t", t) + ") select * from c union all " + union("u", u) }
+	for _, x := range []struct {
+		sql  string
+		many bool
+	}{
+		{union("t", 64), false}, {with(40, 20), false},
+		{union("t", 65), true}, {union("t", 5000), true}, {with(5000, 1), true}, {with(40, 40), true}, {with(1, 5000), true},
+	} {
+		for name, f := range map[string]func(string) ([]TableRef, error){"Touches": Touches, "Opened": Opened} {
+			got, err := f(x.sql)
+			if len(got) > 64 || x.many != errors.Is(err, ErrTooManyTables) || x.many && len(got) == 0 {
+				t.Errorf("%s of %.60s…: %d names, %v", name, x.sql, len(got), err)
+			}
+		}
 	}
 }
 

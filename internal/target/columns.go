@@ -13,6 +13,9 @@ import (
 // https://dev.mysql.com/doc/refman/9.7/en/column-count-limit.html
 const mostColumns = 4096
 
+// mostResults is how many results one answer may have. The driver keeps two numbers of each, and a procedure's loop may make many.
+const mostResults = 10_000
+
 // Of the first packet of an answer this much is looked at: its header, and a number of columns in its longest form.
 // https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_dt_integers.html
 const (
@@ -27,14 +30,21 @@ type heads struct {
 	head  bool   // the packet that begins, or has begun, is the first of an answer
 	first []byte // what of it is looked at, as far as it has come
 	left  int    // bytes of a packet that are not looked at
+	// results has an element for each result of the answer, as far as the driver has read it. The driver's own count is looked at because
+	// where an answer ends in another result is told in more ways than a second reader would tell the same.
+	results *[]int64
 }
 
 // watchHeads puts heads below a connection of the driver's that has logged in. The driver has no door for that.
 func watchHeads(dc driver.Conn) error {
 	if v := reflect.ValueOf(dc); v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct {
-		if f := v.Elem().FieldByName("netConn"); f.IsValid() && f.Type() == reflect.TypeFor[net.Conn]() {
+		f, r := v.Elem().FieldByName("netConn"), v.Elem().FieldByName("result")
+		if r.IsValid() && r.Kind() == reflect.Struct {
+			r = r.FieldByName("affectedRows")
+		}
+		if f.IsValid() && f.Type() == reflect.TypeFor[net.Conn]() && r.IsValid() && r.Type() == reflect.TypeFor[[]int64]() {
 			nc := (*net.Conn)(unsafe.Pointer(f.UnsafeAddr()))
-			*nc = &heads{Conn: *nc, first: make([]byte, 0, packetHeader+longestInteger)}
+			*nc = &heads{Conn: *nc, first: make([]byte, 0, packetHeader+longestInteger), results: (*[]int64)(unsafe.Pointer(r.UnsafeAddr()))}
 			return nil
 		}
 	}
@@ -47,8 +57,11 @@ func (c *heads) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Read implements net.Conn.
+// Read implements net.Conn. The driver calls it where it reads, so nothing writes results meanwhile.
 func (c *heads) Read(b []byte) (int, error) {
+	if len(*c.results) > mostResults {
+		return 0, fmt.Errorf("an answer of more than %d results", mostResults)
+	}
 	n, err := c.Conn.Read(b)
 	for b = b[:n]; len(b) > 0; {
 		if c.left > 0 {

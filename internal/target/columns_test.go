@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"context"
 	"database/sql/driver"
 	"io"
@@ -54,6 +55,66 @@ func TestColumnsThatAServerClaims(t *testing.T) {
 			s.Close()
 			x.Close()
 		}
+	}
+}
+
+// TestResultsWithoutEnd: each result of an answer makes the driver keep something, also where answers have no bound, and a chain of them
+// never ends.
+func TestResultsWithoutEnd(t *testing.T) {
+	const ok, eof = "\x00\x00\x00\x0a\x00\x00\x00", "\xfe\x00\x00\x0a\x00" // more results follow
+	column := "\x03def\x00\x00\x00\x01c\x00\x0c\x21\x00\xff\xff\x00\x00\xfd\x00\x00\x00\x00\x00"
+	for name, result := range map[string][]string{
+		"OK":                  {ok},
+		"results and OK":      {"\x01", column, eof, eof, ok},
+		"results with a row":  {"\x01", column, eof, "\x011", eof},
+		"an OK in other form": {ok + "\x00"},
+	} {
+		most := mostResults * 4
+		f := &fake{answer: func(c io.Writer, sql string) bool {
+			if !strings.Contains(sql, "hostile") {
+				return false
+			}
+			var b bytes.Buffer
+			seq := byte(1)
+			for i := range most {
+				for _, p := range result {
+					_ = send(&b, seq, []byte(p))
+					seq++
+				}
+				if i%100 == 0 || i == most-1 {
+					if _, err := c.Write(b.Bytes()); err != nil {
+						break
+					}
+					b.Reset()
+				}
+			}
+			_ = send(c, seq, []byte("\x00\x00\x00\x02\x00\x00\x00"))
+			return true
+		}}
+		sp := spec(t, "mysql://u@"+f.listen(t)+"/")
+		sp.MaxAnswer = -1
+		x, err := Open(t.Context(), sp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := x.Session(t.Context(), SessionOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		if _, err := s.Exec(ctx, "SET @hostile = 1"); err == nil || ctx.Err() != nil {
+			t.Errorf("%s, Exec: %v", name, err)
+		}
+		s.Close()
+		if s, err = x.Session(t.Context(), SessionOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Query(ctx, "SELECT 'hostile'", func([]driver.Value) {}); err == nil || ctx.Err() != nil {
+			t.Errorf("%s, Query: %v", name, err)
+		}
+		cancel()
+		s.Close()
+		x.Close()
 	}
 }
 

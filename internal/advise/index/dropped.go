@@ -1,6 +1,7 @@
 package index
 
 import (
+	"errors"
 	"cmp"
 	"fmt"
 	"slices"
@@ -111,7 +112,7 @@ func (u *uses) count(all []metric.Series, table string) {
 // plan notes which indexes the plan of a class uses. Servers write several as a,b or, with a filter, a|b.
 func (u *uses) plan(c class.Class, steps []explain.Step) {
 	touched, err := sqlshape.Touches(sqlOf(c))
-	if err != nil {
+	if err != nil && !errors.Is(err, sqlshape.ErrTooManyTables) {
 		return
 	}
 	for _, s := range steps {

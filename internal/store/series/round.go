@@ -63,7 +63,7 @@ type group struct {
 // written every time. A round that is not younger than the last one of its target is ignored, counted, and told by an
 // *OutOfOrderError when it is older; so is one of the future, told by an *AheadError. With any other error nothing of the round was stored; when the disk is full (ErrFull) the
 // store goes on by itself with the first round that finds room. A sample that cannot be stored (without a name, with a label
-// twice) is left out and told by Warnings.
+// twice), or whose series is beyond what a target may begin in an hour, is left out and told by Warnings.
 func (s *Store) AppendRound(r reading.Reading) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,9 +207,11 @@ func (s *Store) mark(app storage.Appender, g *group, t int64) (newest int64, err
 func (s *Store) put(app storage.Appender, g *group, t int64, samples []metric.Sample) (duplicates uint64, err error) {
 	for i := range samples {
 		m := &samples[i]
-		c, err := s.series(m, g.extra, g.key.source)
+		c, err := s.series(app, m, t, g.extra, g.key.source)
 		if err != nil {
-			s.log.note("a sample is left out: " + err.Error())
+			if !errors.Is(err, errTooManyNew) { // noted once for its target
+				s.log.note("a sample is left out: " + err.Error())
+			}
 			continue
 		}
 		if c.round == s.round {

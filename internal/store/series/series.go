@@ -52,6 +52,20 @@ const samplesPerChunk = 480
 // otherwise add up. It is far above what one server has.
 const maxCached = 100_000
 
+// newPerHour bounds the series that one target may begin in an hour: a server that invents names could otherwise fill the store and the
+// memory of all. It is far above what the objects of one server begin. Series that the head of the database has are not new.
+const newPerHour = 50_000
+
+// errTooManyNew says that a sample's series is left out by newPerHour. It is not an error for the caller of Append.
+var errTooManyNew = errors.New("its target began too many series")
+
+// begun counts the new series of a target.
+type begun struct {
+	from  int64 // when the hour began, by the time of the samples
+	n     int
+	noted bool
+}
+
 // Store is an open store. It is safe for concurrent use.
 type Store struct {
 	dir     string
@@ -71,6 +85,7 @@ type Store struct {
 	room       room
 	cache      map[uint64][]*cached
 	cachedN    int
+	begun      map[string]*begun // by target
 	duplicates uint64
 	disordered uint64
 	groups     map[groupKey]*group
@@ -139,7 +154,7 @@ func openStill(dir string, o Options) (_ *Store, err error) {
 	}
 	s := &Store{
 		dir: dir, options: o.filled(), log: &memo{}, seed: maphash.MakeSeed(), cache: map[uint64][]*cached{},
-		groups: map[groupKey]*group{}, epoch: float64(time.Now().UnixMilli()), stop: func() {},
+		groups: map[groupKey]*group{}, begun: map[string]*begun{}, epoch: float64(time.Now().UnixMilli()), stop: func() {},
 	}
 	if s.lock, err = acquire(dir); err != nil {
 		return nil, err
@@ -250,8 +265,8 @@ func (s *Store) Ignored() (duplicates, disordered uint64) {
 
 // Append stores samples, each with the labels extra (such as the target) added. A sample with the time of one that its series
 // already has is ignored and counted. Older samples than the newest of their series are left out, counted and told by an
-// *OutOfOrderError after all others were stored, and those of the future by an *AheadError; they mean that a clock was set. With any
-// other error nothing of the call was stored.
+// *OutOfOrderError after all others were stored, and those of the future by an *AheadError; they mean that a clock was set. Series
+// beyond what a target may begin in an hour are left out and told by Warnings. With any other error nothing of the call was stored.
 func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,8 +297,11 @@ func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 	duplicates, disordered := s.duplicates, s.disordered
 	for i := range samples {
 		m := &samples[i]
-		c, err := s.series(m, extra, "")
-		if err != nil {
+		c, err := s.series(app, m, m.At, extra, "")
+		switch {
+		case errors.Is(err, errTooManyNew):
+			continue // Warnings say so
+		case err != nil:
 			return fail(err)
 		}
 		switch {
@@ -351,8 +369,8 @@ type rollback struct {
 	wrote  wrote
 }
 
-// series returns what is known of a sample's series. On the hot path it allocates nothing.
-func (s *Store) series(m *metric.Sample, extra metric.Labels, source string) (*cached, error) {
+// series returns what is known of the series of a sample of the time at. On the hot path it allocates nothing.
+func (s *Store) series(app storage.Appender, m *metric.Sample, at int64, extra metric.Labels, source string) (*cached, error) {
 	var h maphash.Hash
 	h.SetSeed(s.seed)
 	h.WriteString(source)
@@ -378,11 +396,41 @@ func (s *Store) series(m *metric.Sample, extra metric.Labels, source string) (*c
 	if err != nil {
 		return nil, err
 	}
+	if !s.mayBegin(app, full, at) {
+		return nil, errTooManyNew
+	}
 	// The caller's labels may share memory with others of his; keep our own.
 	c := &cached{name: m.Name, labels: slices.Clone(m.Labels), extra: slices.Clone(extra), kind: m.Kind, source: source, full: full, wrote: wrote{last: math.MinInt64}}
 	s.cache[key] = append(s.cache[key], c)
 	s.cachedN++
 	return c, nil
+}
+
+// mayBegin reports whether a series that is not cached may be written: the database has it, or its target may have one more.
+func (s *Store) mayBegin(app storage.Appender, full labels.Labels, at int64) bool {
+	if x, ok := app.(storage.GetRef); ok {
+		if ref, _ := x.GetRef(full, full.Hash()); ref != 0 {
+			return true // forget, or a restart, made it unknown
+		}
+	}
+	target := full.Get(targetLabel)
+	b := s.begun[target]
+	if b == nil {
+		b = &begun{from: at}
+		s.begun[strings.Clone(target)] = b
+	}
+	if at < b.from || at-b.from >= time.Hour.Milliseconds() {
+		b.from, b.n = at, 0
+	}
+	if b.n < newPerHour {
+		b.n++
+		return true
+	}
+	if !b.noted {
+		b.noted = true
+		s.log.note(fmt.Sprintf("target %q began more than %d series within an hour: further ones are left out", target, newPerHour))
+	}
+	return false
 }
 
 // join makes the labels that identify a series in the database.

@@ -79,6 +79,9 @@ func indexes(t *testing.T, s *servers.Server) (names []string) {
 		}
 		names = append(names, n)
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	slices.Sort(names)
 	return names
 }
@@ -606,10 +609,11 @@ func TestHideAndShow(t *testing.T) {
 			s, x := start(t, flavor)
 			used := func() string {
 				t.Helper()
-				rows, err := s.DB(t, "").Query("EXPLAIN FORMAT=TRADITIONAL SELECT * FROM " + quoted + " WHERE a = 1")
+				form := "FORMAT=TRADITIONAL "
 				if flavor == "mariadb" {
-					rows, err = s.DB(t, "").Query("EXPLAIN SELECT * FROM " + quoted + " WHERE a = 1")
+					form = ""
 				}
+				rows, err := s.DB(t, "").Query("EXPLAIN " + form + "SELECT * FROM " + quoted + " WHERE a = 1")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -623,6 +627,9 @@ func TestHideAndShow(t *testing.T) {
 					if err := rows.Scan(dest...); err != nil {
 						t.Fatal(err)
 					}
+				}
+				if err := rows.Err(); err != nil {
+					t.Fatal(err)
 				}
 				if k := vals[slices.Index(cols, "possible_keys")]; k != nil {
 					return *k

@@ -37,13 +37,20 @@ func TestNamesOfAStatement(t *testing.T) {
 		}
 		return strings.Join(parts, " union all ")
 	}
-	with := func(t, u int) string { return "with c as (" + union("t", t) + ") select * from c union all " + union("u", u) }
+	with := func(t, u int) string {
+		return "with c as (" + union("t", t) + ") select * from c union all " + union("u", u)
+	}
 	for _, x := range []struct {
 		sql  string
 		many bool
 	}{
-		{union("t", 64), false}, {with(40, 20), false},
-		{union("t", 65), true}, {union("t", 5000), true}, {with(5000, 1), true}, {with(40, 40), true}, {with(1, 5000), true},
+		{union("t", 64), false},
+		{with(40, 20), false},
+		{union("t", 65), true},
+		{union("t", 5000), true},
+		{with(5000, 1), true},
+		{with(40, 40), true},
+		{with(1, 5000), true},
 	} {
 		for name, f := range map[string]func(string) ([]TableRef, error){"Touches": Touches, "Opened": Opened} {
 			got, err := f(x.sql)

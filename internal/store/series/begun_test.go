@@ -52,8 +52,12 @@ func TestNewSeriesOfOneTarget(t *testing.T) {
 		target, name string
 		points       int
 	}{
-		{"hostile", "known", 5}, {"hostile", "more", 0}, {"hostile", "appended", 0},
-		{"other", "known", 2}, {"other", "more", 1}, {"other", "appended", 1},
+		{"hostile", "known", 5},
+		{"hostile", "more", 0},
+		{"hostile", "appended", 0},
+		{"other", "known", 2},
+		{"other", "more", 1},
+		{"other", "appended", 1},
 	} {
 		n := 0
 		for _, x := range mustSelect(t, s, want.name, metric.L("target", want.target), t0, at) {

@@ -123,7 +123,9 @@ type held struct {
 func (p held) leadsTo(x target.Spec) bool {
 	s := p.spec
 	return s.Address != "" && s.Network == x.Network && s.Address == x.Address && s.Jump == x.Jump &&
-		s.TLS == x.TLS && s.CA == x.CA && s.Cert == x.Cert && s.Key == x.Key && s.ServerName == x.ServerName
+		s.Scheme == x.Scheme && // it chooses the groups of defaults files
+		s.TLS == x.TLS && s.CA == x.CA && s.Cert == x.Cert && s.Key == x.Key && s.ServerName == x.ServerName &&
+		s.MinTLS == x.MinTLS && s.TakeServerKey == x.TakeServerKey && s.ServerKey == x.ServerKey
 }
 
 // sameHost reports whether x reaches nobody but the host of s, whatever the port: a valid certificate for its name is needed.
@@ -145,9 +147,10 @@ func nowhere(o target.Options) bool {
 	return (o.Host == "" || o.Host == "localhost") && o.Socket == "" && o.Port == 0
 }
 
-// sameTLS reports whether a URL leaves it to the defaults files how the server is verified.
+// sameTLS reports whether a URL leaves it to the defaults files how the server is verified, and how the password is sealed.
 func sameTLS(o target.Options, x target.Spec) bool {
-	return x.Network == "unix" || x.CA == "" && x.Cert == "" && x.ServerName == "" && (x.TLS == target.TLSDefault || x.TLS == o.TLS)
+	return x.Network == "unix" || x.CA == "" && x.Cert == "" && x.Key == "" && x.ServerName == "" && (x.TLS == target.TLSDefault || x.TLS == o.TLS) &&
+		(x.MinTLS == "" || x.MinTLS == o.MinTLS) && (!x.TakeServerKey || o.TakeServerKey) && (x.ServerKey == "" || x.ServerKey == o.ServerKey)
 }
 
 // leadsHere reports whether defaults files name the server of a URL.
@@ -188,9 +191,9 @@ func (a *App) implied(x target.Spec) bool {
 }
 
 // trustedHere reports whether a URL leads to a server of this machine that listens now and belongs to root, to a server's account or to
-// Dyno's own.
+// Dyno's own. The account alone tells too little of a port: root runs more than servers.
 func (a *App) trustedHere(x target.Spec) bool {
-	if x.Jump != (tunnel.Jump{}) {
+	if x.Jump != (tunnel.Jump{}) || x.TakeServerKey {
 		return false
 	}
 	if x.Network == "unix" {

@@ -41,6 +41,7 @@ func TestAllow(t *testing.T) {
 	}
 	defer ours.Close()
 	stranger, own := "mysql://"+theirs.Addr().String(), "mysql://"+ours.Addr().String()
+	_, port, _ := net.SplitHostPort(ours.Addr().String())
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
 	if err != nil {
@@ -116,6 +117,14 @@ func TestAllow(t *testing.T) {
 	f("mysql://db3:3307/?tls=verify-full", "", "SHOP_PASSWORD", "")
 	f("mysql://db1/?tls=verify-full", "", "OTHER", EnvPrefix)
 	f("mysql://db1/?tls=verify-full", "", "DYNO_PASSWORD", EnvPrefix)
+	// Another way to seal the password, or an older TLS, than the owner said.
+	for _, x := range []string{"get-server-public-key=1", "server-public-key-path=" + in("ca.pem"), "tls-version=TLSv1"} {
+		f("mysql://db1/?"+x, kept, "", "verify-full")
+		f("mysql://db9/?"+x, "led.cnf", "", "verify-full")
+		f("mysql://db.example:3310/?"+x, "", "", nothing)
+	}
+	f("mysql://127.0.0.1:"+port+"/?get-server-public-key=1", "bare.cnf", "", "verify-full")
+	f("mariadb://db1", kept, "", "verify-full")
 	// A host for which whoever asks may have a certificate.
 	const add = "`dyno target add NAME URL --"
 	f("mysql://evil.example/?tls=verify-full", "led.cnf", "", add+"from-defaults "+in("led.cnf"))

@@ -81,7 +81,8 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 		if !strings.HasPrefix(t.PasswordEnv, EnvPrefix) && !has(func(p held) bool { return p.entry.PasswordEnv == t.PasswordEnv }) {
 			return bad("the name of the environment variable does not begin with "+EnvPrefix, "name it "+EnvPrefix+"SHOP in the environment of dyno serve"+byHand)
 		}
-		if !a.trustedHere(spec) && !has(func(p held) bool { return same(p) && sameHost(p.spec, spec) }) {
+		used := has(func(p held) bool { return p.entry.PasswordEnv == t.PasswordEnv })
+		if (used || !a.trustedHere(spec)) && !has(func(p held) bool { return same(p) && sameHost(p.spec, spec) }) {
 			return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --password-env %s` on Dyno's machine; after that other ports of its host need only tls=verify-full", t.PasswordEnv))
 		}
 		return t, nil
@@ -190,7 +191,7 @@ func (a *App) implied(x target.Spec) bool {
 	return false
 }
 
-// trustedHere reports whether a URL leads to a server of this machine that listens now and belongs to root, to a server's account or to
+// trustedHere reports whether a URL leads to a database server of this machine that listens now and belongs to root, to a server's account or to
 // Dyno's own. The account alone tells too little of a port: root runs more than servers.
 func (a *App) trustedHere(x target.Spec) bool {
 	if x.Jump != (tunnel.Jump{}) || x.TakeServerKey {
@@ -206,7 +207,13 @@ func (a *App) trustedHere(x target.Spec) bool {
 	}
 	here := func(l listener) bool { return same(l.network, l.address, x) }
 	listens := slices.DeleteFunc(listening("", x.Address), func(l listener) bool { return !here(l) })
-	return len(listens) > 0 && !slices.ContainsFunc(listens, func(l listener) bool { return !a.trusted(l.uid) })
+	servers := serverProcesses("")
+	strange := func(l listener) bool {
+		// A process that cannot be looked into may be the one, if it is of the socket's account.
+		serves := l.pid != 0 || slices.ContainsFunc(servers, func(p serverProcess) bool { return p.hidden && p.uid == l.uid })
+		return !serves || !a.trusted(l.uid)
+	}
+	return len(listens) > 0 && !slices.ContainsFunc(listens, strange)
 }
 
 // withoutPasswords is the environment without the passwords that are meant for no server in particular: an entry with a file of its own

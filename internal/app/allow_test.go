@@ -3,6 +3,7 @@ package app
 import (
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func TestAllow(t *testing.T) {
 	}
 	defer ours.Close()
 	stranger, own := "mysql://"+theirs.Addr().String(), "mysql://"+ours.Addr().String()
-	_, port, _ := net.SplitHostPort(ours.Addr().String())
+	served := "mysql://" + asServer(t)
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
 	if err != nil {
@@ -97,7 +98,8 @@ func TestAllow(t *testing.T) {
 	f("mysql://db9/?tls=verify-full&ssl-ca="+in("ca.pem"), "led.cnf", "", in("led.cnf"))
 	f("mysql://db9/?tls=verify-full&ssl-ca=/tmp/ca.pem", "led.cnf", "", "ssl-ca")
 	f("mysql://db1", "bare.cnf", "", "verify-full")
-	f(own, "bare.cnf", "", in("bare.cnf"))
+	f(served, "bare.cnf", "", in("bare.cnf"))
+	f(own, "bare.cnf", "", "verify-full") // of this account, but no server
 	f("unix://"+socket, "bare.cnf", "", in("bare.cnf"))
 	f(stranger, "bare.cnf", "", "verify-full")
 	f("mysql://db1", kept, "", kept)
@@ -123,7 +125,7 @@ func TestAllow(t *testing.T) {
 		f("mysql://db9/?"+x, "led.cnf", "", "verify-full")
 		f("mysql://db.example:3310/?"+x, "", "", nothing)
 	}
-	f("mysql://127.0.0.1:"+port+"/?get-server-public-key=1", "bare.cnf", "", "verify-full")
+	f(served+"/?get-server-public-key=1", "bare.cnf", "", "verify-full")
 	f("mariadb://db1", kept, "", "verify-full")
 	// A host for which whoever asks may have a certificate.
 	const add = "`dyno target add NAME URL --"
@@ -137,7 +139,9 @@ func TestAllow(t *testing.T) {
 	f("mysql://evil.example/?tls=verify-full", "", EnvPrefix+"X", add+"password-env "+EnvPrefix+"X")
 	f("mysql://db1/?tls=verify-ca", "", EnvPrefix+"X", "verify-full")
 	f(stranger, "", EnvPrefix+"X", "verify-full")
-	f(own, "", EnvPrefix+"X", "")
+	f(served, "", EnvPrefix+"X", "")
+	f(own, "", EnvPrefix+"X", "verify-full")
+	f(served, "", "SHOP_PASSWORD", "verify-full") // it is for db3
 	// A jump host.
 	f("mysql://db5/?ssh=ssh://me@jump", nothing, "", nothing)
 	f("mysql://db5/?ssh=ssh://root@jump", nothing, "", "jump host")
@@ -147,6 +151,31 @@ func TestAllow(t *testing.T) {
 	f(own, "", "", nothing)
 	f(stranger, "", "", nothing)
 	f("unix://"+socket, "", "", nothing)
+}
+
+// asServer returns an address at which a process with a server's name listens.
+func asServer(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	file, err := l.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	c := exec.Command("sleep", "300")
+	c.Args[0], c.ExtraFiles = "mysqld", []*os.File{file}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Process.Kill()
+		c.Wait()
+	})
+	return l.Addr().String()
 }
 
 // TestLoginOfAService: what a request brings is held to allow; a URL that the service was started with is its owner's word.

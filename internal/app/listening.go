@@ -27,6 +27,8 @@ type serverProcess struct {
 	pid          int
 	socket, port string // of its command line
 	inodes       []string
+	uid          int
+	hidden       bool // whether a socket is its own the kernel does not tell
 }
 
 // listening finds what servers of the MySQL family listen on, by what the kernel shows below root ("" is the machine itself): sockets and
@@ -119,7 +121,10 @@ func serverProcesses(root string) (all []serverProcess) {
 		if !host.IsServer(args) {
 			continue
 		}
-		p := serverProcess{pid: pid}
+		p := serverProcess{pid: pid, uid: -1}
+		if st, err := os.Stat(dir); err == nil {
+			p.uid = uidOf(st)
+		}
 		for _, a := range args {
 			if v, ok := strings.CutPrefix(a, "--socket="); ok && filepath.IsAbs(v) {
 				p.socket = v
@@ -130,6 +135,7 @@ func serverProcesses(root string) (all []serverProcess) {
 		}
 		fds, err := os.ReadDir(filepath.Join(dir, "fd"))
 		if err != nil {
+			p.hidden = true
 			all = append(all, p)
 			continue
 		}

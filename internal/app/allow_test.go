@@ -56,10 +56,12 @@ func TestAllow(t *testing.T) {
 	write(filepath.Join(dir, "bare.cnf"), "[client]\npassword=x\n")
 	write(filepath.Join(dir, "led.cnf"), "[client]\npassword=x\nhost=db9\nssl-mode=REQUIRED\n")
 	write(filepath.Join(dir, "ca.pem"), "x")
+	write(filepath.Join(dir, "ca.cnf"), "[client]\npassword=x\nhost=db9\nssl-ca="+filepath.Join(dir, "ca.pem")+"\n")
 	for _, e := range []ledger.Target{
 		{Name: "kept", URL: "mysql://db1", Defaults: kept},
 		{Name: "usual", URL: "mysql://db2"},
 		{Name: "env", URL: "mysql://db3", PasswordEnv: "SHOP_PASSWORD"},
+		{Name: "ca", URL: "mysql://db6/?ssl-ca=" + filepath.Join(dir, "ca.pem"), PasswordEnv: EnvPrefix + "CA"},
 		{Name: "far", URL: "mysql://db4/?ssh=ssh://me@jump", Defaults: os.DevNull},
 	} {
 		if _, err := a.AddTarget(t.Context(), e, false); err != nil {
@@ -95,7 +97,16 @@ func TestAllow(t *testing.T) {
 	f("mysql://db9/?tls=disabled", "led.cnf", "", "verify-full")
 	f("mysql://db1", in("led.cnf"), "", "verify-full")
 	f("mysql://DB9:3307/?tls=verify-full", in("led.cnf"), "", in("led.cnf"))
-	f("mysql://db9/?tls=verify-full&ssl-ca="+in("ca.pem"), "led.cnf", "", in("led.cnf"))
+	f("mysql://db9/?tls=verify-full&ssl-ca="+in("ca.pem"), "led.cnf", "", "verify-full") // whoever asks may have put it there
+	f("mysql://db9:3307/?tls=verify-full", "ca.cnf", "", in("ca.cnf"))
+	f("mysql://db9:3307/?ssl-ca="+in("ca.pem"), "ca.cnf", "", in("ca.cnf"))
+	f("mysql://db9:3307/?tls=verify-full&ssl-ca="+in("ca2.pem"), "ca.cnf", "", "verify-full")
+	f("mysql://db6:3307/?tls=verify-full&ssl-ca="+in("ca.pem"), "", EnvPrefix+"CA", "")
+	f("mysql://db6:3307/?tls=verify-full&ssl-ca="+in("ca2.pem"), "", EnvPrefix+"CA", "verify-full")
+	f("mysql://db6:3307/?tls=verify-full", "", EnvPrefix+"CA", "verify-full")
+	f("mysql://db3:3307/?tls=verify-full&ssl-ca="+in("ca.pem"), "", "SHOP_PASSWORD", "verify-full")
+	f("mysql://db9/?server-public-key-path=/etc/ssl/key.pem", nothing, "", "server-public-key-path")
+	f("mysql://db9/?server-public-key-path="+in("key.pem"), nothing, "", nothing)
 	f("mysql://db9/?tls=verify-full&ssl-ca=/tmp/ca.pem", "led.cnf", "", "ssl-ca")
 	f("mysql://db1", "bare.cnf", "", "verify-full")
 	f(served, "bare.cnf", "", in("bare.cnf"))

@@ -31,6 +31,7 @@ const (
 	seeSelf kind = "people, about themselves"
 	manage  kind = "operators that are people; with the CSRF token"
 	oversee kind = "operators that are people"
+	seek    kind = "operators, people and tokens"
 )
 
 // reads are the POSTs that change nothing: Prometheus' API takes long expressions so, and logins have rules of their own.
@@ -45,6 +46,7 @@ var reads = map[string]kind{
 var kinds = map[string]kind{
 	"GET /-/healthy": public, "GET /-/ready": public, "GET /api/dyno/v1/session": public,
 	"GET /api/dyno/v1/sessions": seeSelf,
+	"GET /api/dyno/v1/discover": seek,
 	"GET /api/dyno/v1/users":    oversee, "GET /api/dyno/v1/tokens": oversee, "GET /api/dyno/v1/audit": oversee,
 	"POST /api/dyno/v1/user/password": self,
 	"POST /api/dyno/v1/user/add":      manage, "POST /api/dyno/v1/user/role": manage, "POST /api/dyno/v1/user/remove": manage,
@@ -104,7 +106,7 @@ func TestWhoMayWhat(t *testing.T) {
 		case public:
 		case read:
 			none, forged = 401, 401
-		case change:
+		case change, seek:
 			none, viewer, viewerToken, forged = 401, 403, 403, 401
 		case self, seeSelf:
 			none, viewerToken, operatorToken, forged = 401, 403, 403, 401
@@ -597,7 +599,7 @@ func TestBodiesAreBounded(t *testing.T) {
 func TestSlowBodiesAreCutOff(t *testing.T) {
 	g := guardedServer(t, Guarding{})
 	g.options.Timeout = 500 * time.Millisecond
-	s := httptest.NewServer(g)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.ServeHTTP(w, ours(r)) }))
 	defer s.Close()
 	b := g.visitor(t)
 	b.host = s.Listener.Addr().String()

@@ -181,6 +181,7 @@ func (v *Server) admit(need access.Role, person bool, h http.HandlerFunc) http.H
 			v.forbid(w, c, need)
 			return
 		}
+		v.mayTakeLong(w)
 		h(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	}
 }

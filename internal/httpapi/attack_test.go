@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -636,6 +637,32 @@ func TestSlowBodiesAreCutOff(t *testing.T) {
 	if strings.HasPrefix(answer.String(), "HTTP/1.1 2") {
 		t.Fatal(answer.String())
 	}
+}
+
+// TestSlowBodiesOfNobodyAreCutOffSoon: who is not let in has far less time to send a body than who is.
+func TestSlowBodiesOfNobodyAreCutOffSoon(t *testing.T) {
+	g := guardedServer(t, Guarding{})
+	g.bodyWithin = 300 * time.Millisecond
+	address := loopback(t, g)
+	f := func(path, token string, wait time.Duration, rest, want string) {
+		t.Helper()
+		c, err := net.Dial("tcp", address)
+		good(t, err)
+		defer c.Close()
+		_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+			path, address, token, len(words), words[:1])
+		good(t, err)
+		time.Sleep(wait)
+		_, _ = io.WriteString(c, rest) // it may be closed by now
+		good(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+		b, err := io.ReadAll(c)
+		if err != nil || !strings.HasPrefix(string(b), "HTTP/1.1 "+want) {
+			t.Errorf("%s: %.100s %v, want %s", path, b, err, want)
+		}
+	}
+	f("/api/dyno/v1/login", "", 0, "", "400")
+	f(note, "", 0, "", "401")
+	f(note, g.operator, time.Second, words[1:], "201")
 }
 
 // TestNoSecretIsTold does what people do and looks for every secret in all answers and in the log.

@@ -125,6 +125,7 @@ func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what st
 		v.fail(w, r, err)
 		return
 	}
+	v.mayTakeLong(w)
 	needed, err := v.loginNeeded(r)
 	if err != nil {
 		v.closed(w, r, err)

@@ -31,7 +31,7 @@ func (a *App) credentials() string { return filepath.Join(a.Home, "credentials")
 //   - Their passwords go where the inventory sends them already, where the file says, and to trusted servers of this machine when it says
 //     nothing. Over TLS that is verified in full they also go to other ports and schemas of those hosts: whoever sends requests may have a
 //     valid certificate for a host of their own.
-//   - Certificates and keys come from the same directory or the inventory, and jump hosts from the inventory: to those ssh logs in with
+//   - Certificates and keys, those to seal passwords with too, come from the same directory or the inventory, and jump hosts from the inventory: to those ssh logs in with
 //     the keys of Dyno's account.
 //
 // Errors are of kind target.BadTarget.
@@ -67,8 +67,10 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	if j := spec.Jump; j != (tunnel.Jump{}) && !has(func(p held) bool { return p.spec.Jump == j }) {
 		return bad("ssh: no target of the inventory is behind that jump host", "add the first target behind it with `dyno target add` on Dyno's machine: ssh logs in with the keys that Dyno's account has there")
 	}
-	for name, f := range map[string]string{"ssl-ca": spec.CA, "ssl-cert": spec.Cert, "ssl-key": spec.Key} {
-		if f != "" && !a.inCredentials(f) && !has(func(p held) bool { return slices.Contains([]string{p.spec.CA, p.spec.Cert, p.spec.Key}, f) }) {
+	for name, f := range map[string]string{"ssl-ca": spec.CA, "ssl-cert": spec.Cert, "ssl-key": spec.Key, "server-public-key-path": spec.ServerKey} {
+		if f != "" && !a.inCredentials(f) && !has(func(p held) bool {
+			return slices.Contains([]string{p.spec.CA, p.spec.Cert, p.spec.Key, p.spec.ServerKey}, f)
+		}) {
 			return bad(name+": the file is not in the directory credentials", "put it into "+a.credentials()+byHand)
 		}
 	}
@@ -81,7 +83,12 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 		if !strings.HasPrefix(t.PasswordEnv, EnvPrefix) && !has(func(p held) bool { return p.entry.PasswordEnv == t.PasswordEnv }) {
 			return bad("the name of the environment variable does not begin with "+EnvPrefix, "name it "+EnvPrefix+"SHOP in the environment of dyno serve"+byHand)
 		}
-		if !a.trustedHere(spec) && !has(func(p held) bool { return same(p) && sameHost(p.spec, spec) }) {
+		o, err := target.Defaults("", spec.Groups()...) // its password comes with what these say of TLS
+		if err != nil {
+			return t, err
+		}
+		used := has(func(p held) bool { return p.entry.PasswordEnv == t.PasswordEnv })
+		if (used || !a.trustedHere(spec)) && !has(func(p held) bool { return same(p) && sameHost(o, p.spec, spec) }) {
 			return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --password-env %s` on Dyno's machine; after that other ports of its host need only tls=verify-full", t.PasswordEnv))
 		}
 		return t, nil
@@ -102,8 +109,8 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	}
 	used := has(func(p held) bool { return p.entry.Defaults == t.Defaults })
 	switch {
-	case has(func(p held) bool { return same(p) && sameHost(p.spec, spec) }):
-	case o.Host != "" && sameHost(there(o, target.Spec{Scheme: spec.Scheme}), spec):
+	case has(func(p held) bool { return same(p) && sameHost(o, p.spec, spec) }):
+	case o.Host != "" && sameHost(o, there(o, target.Spec{Scheme: spec.Scheme}), spec):
 	case !nowhere(o) && sameTLS(o, spec) && leadsHere(o, spec):
 	case nowhere(o) && !used && a.trustedHere(spec):
 	default:
@@ -123,15 +130,18 @@ type held struct {
 func (p held) leadsTo(x target.Spec) bool {
 	s := p.spec
 	return s.Address != "" && s.Network == x.Network && s.Address == x.Address && s.Jump == x.Jump &&
-		s.TLS == x.TLS && s.CA == x.CA && s.Cert == x.Cert && s.Key == x.Key && s.ServerName == x.ServerName
+		s.Scheme == x.Scheme && // it chooses the groups of defaults files
+		s.TLS == x.TLS && s.CA == x.CA && s.Cert == x.Cert && s.Key == x.Key && s.ServerName == x.ServerName &&
+		s.MinTLS == x.MinTLS && s.TakeServerKey == x.TakeServerKey && s.ServerKey == x.ServerKey
 }
 
-// sameHost reports whether x reaches nobody but the host of s, whatever the port: a valid certificate for its name is needed.
-func sameHost(s, x target.Spec) bool {
+// sameHost reports whether x reaches nobody but the host of s, whatever the port: a valid certificate for its name is needed, of the CA
+// that the owner named there or in the defaults files, and of the system's where that is none.
+func sameHost(o target.Options, s, x target.Spec) bool {
 	mine, _, err := net.SplitHostPort(s.Address)
 	its, _, err2 := net.SplitHostPort(x.Address)
 	return x.Mode() == target.TLSVerifyFull && err == nil && err2 == nil && strings.EqualFold(mine, its) && s.Jump == x.Jump &&
-		(x.ServerName == "" || x.ServerName == s.ServerName)
+		(x.ServerName == "" || x.ServerName == s.ServerName) && there(o, x).CA == there(o, s).CA && (x.MinTLS == "" || x.MinTLS == s.MinTLS)
 }
 
 // inCredentials reports whether a name is that of a file below the directory credentials. Whether there is one is not looked at.
@@ -145,9 +155,10 @@ func nowhere(o target.Options) bool {
 	return (o.Host == "" || o.Host == "localhost") && o.Socket == "" && o.Port == 0
 }
 
-// sameTLS reports whether a URL leaves it to the defaults files how the server is verified.
+// sameTLS reports whether a URL leaves it to the defaults files how the server is verified, and how the password is sealed.
 func sameTLS(o target.Options, x target.Spec) bool {
-	return x.Network == "unix" || x.CA == "" && x.Cert == "" && x.ServerName == "" && (x.TLS == target.TLSDefault || x.TLS == o.TLS)
+	return x.Network == "unix" || x.CA == "" && x.Cert == "" && x.Key == "" && x.ServerName == "" && (x.TLS == target.TLSDefault || x.TLS == o.TLS) &&
+		(x.MinTLS == "" || x.MinTLS == o.MinTLS) && (!x.TakeServerKey || o.TakeServerKey) && (x.ServerKey == "" || x.ServerKey == o.ServerKey)
 }
 
 // leadsHere reports whether defaults files name the server of a URL.
@@ -187,10 +198,10 @@ func (a *App) implied(x target.Spec) bool {
 	return false
 }
 
-// trustedHere reports whether a URL leads to a server of this machine that listens now and belongs to root, to a server's account or to
-// Dyno's own.
+// trustedHere reports whether a URL leads to a database server of this machine that listens now and belongs to root, to a server's account or to
+// Dyno's own. The account alone tells too little of a port: root runs more than servers.
 func (a *App) trustedHere(x target.Spec) bool {
-	if x.Jump != (tunnel.Jump{}) {
+	if x.Jump != (tunnel.Jump{}) || x.TakeServerKey {
 		return false
 	}
 	if x.Network == "unix" {
@@ -203,7 +214,13 @@ func (a *App) trustedHere(x target.Spec) bool {
 	}
 	here := func(l listener) bool { return same(l.network, l.address, x) }
 	listens := slices.DeleteFunc(listening("", x.Address), func(l listener) bool { return !here(l) })
-	return len(listens) > 0 && !slices.ContainsFunc(listens, func(l listener) bool { return !a.trusted(l.uid) })
+	servers := serverProcesses("")
+	strange := func(l listener) bool {
+		// A process that cannot be looked into may be the one, if it is of the socket's account.
+		serves := l.pid != 0 || slices.ContainsFunc(servers, func(p serverProcess) bool { return p.hidden && p.uid == l.uid })
+		return !serves || !a.trusted(l.uid)
+	}
+	return len(listens) > 0 && !slices.ContainsFunc(listens, strange)
 }
 
 // withoutPasswords is the environment without the passwords that are meant for no server in particular: an entry with a file of its own

@@ -3,6 +3,7 @@ package app
 import (
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,6 +42,7 @@ func TestAllow(t *testing.T) {
 	}
 	defer ours.Close()
 	stranger, own := "mysql://"+theirs.Addr().String(), "mysql://"+ours.Addr().String()
+	served := "mysql://" + asServer(t)
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
 	if err != nil {
@@ -54,10 +56,12 @@ func TestAllow(t *testing.T) {
 	write(filepath.Join(dir, "bare.cnf"), "[client]\npassword=x\n")
 	write(filepath.Join(dir, "led.cnf"), "[client]\npassword=x\nhost=db9\nssl-mode=REQUIRED\n")
 	write(filepath.Join(dir, "ca.pem"), "x")
+	write(filepath.Join(dir, "ca.cnf"), "[client]\npassword=x\nhost=db9\nssl-ca="+filepath.Join(dir, "ca.pem")+"\n")
 	for _, e := range []ledger.Target{
 		{Name: "kept", URL: "mysql://db1", Defaults: kept},
 		{Name: "usual", URL: "mysql://db2"},
 		{Name: "env", URL: "mysql://db3", PasswordEnv: "SHOP_PASSWORD"},
+		{Name: "ca", URL: "mysql://db6/?ssl-ca=" + filepath.Join(dir, "ca.pem"), PasswordEnv: EnvPrefix + "CA"},
 		{Name: "far", URL: "mysql://db4/?ssh=ssh://me@jump", Defaults: os.DevNull},
 	} {
 		if _, err := a.AddTarget(t.Context(), e, false); err != nil {
@@ -93,10 +97,20 @@ func TestAllow(t *testing.T) {
 	f("mysql://db9/?tls=disabled", "led.cnf", "", "verify-full")
 	f("mysql://db1", in("led.cnf"), "", "verify-full")
 	f("mysql://DB9:3307/?tls=verify-full", in("led.cnf"), "", in("led.cnf"))
-	f("mysql://db9/?tls=verify-full&ssl-ca="+in("ca.pem"), "led.cnf", "", in("led.cnf"))
+	f("mysql://db9/?tls=verify-full&ssl-ca="+in("ca.pem"), "led.cnf", "", "verify-full") // whoever asks may have put it there
+	f("mysql://db9:3307/?tls=verify-full", "ca.cnf", "", in("ca.cnf"))
+	f("mysql://db9:3307/?ssl-ca="+in("ca.pem"), "ca.cnf", "", in("ca.cnf"))
+	f("mysql://db9:3307/?tls=verify-full&ssl-ca="+in("ca2.pem"), "ca.cnf", "", "verify-full")
+	f("mysql://db6:3307/?tls=verify-full&ssl-ca="+in("ca.pem"), "", EnvPrefix+"CA", "")
+	f("mysql://db6:3307/?tls=verify-full&ssl-ca="+in("ca2.pem"), "", EnvPrefix+"CA", "verify-full")
+	f("mysql://db6:3307/?tls=verify-full", "", EnvPrefix+"CA", "verify-full")
+	f("mysql://db3:3307/?tls=verify-full&ssl-ca="+in("ca.pem"), "", "SHOP_PASSWORD", "verify-full")
+	f("mysql://db9/?server-public-key-path=/etc/ssl/key.pem", nothing, "", "server-public-key-path")
+	f("mysql://db9/?server-public-key-path="+in("key.pem"), nothing, "", nothing)
 	f("mysql://db9/?tls=verify-full&ssl-ca=/tmp/ca.pem", "led.cnf", "", "ssl-ca")
 	f("mysql://db1", "bare.cnf", "", "verify-full")
-	f(own, "bare.cnf", "", in("bare.cnf"))
+	f(served, "bare.cnf", "", in("bare.cnf"))
+	f(own, "bare.cnf", "", "verify-full") // of this account, but no server
 	f("unix://"+socket, "bare.cnf", "", in("bare.cnf"))
 	f(stranger, "bare.cnf", "", "verify-full")
 	f("mysql://db1", kept, "", kept)
@@ -116,6 +130,14 @@ func TestAllow(t *testing.T) {
 	f("mysql://db3:3307/?tls=verify-full", "", "SHOP_PASSWORD", "")
 	f("mysql://db1/?tls=verify-full", "", "OTHER", EnvPrefix)
 	f("mysql://db1/?tls=verify-full", "", "DYNO_PASSWORD", EnvPrefix)
+	// Another way to seal the password, or an older TLS, than the owner said.
+	for _, x := range []string{"get-server-public-key=1", "server-public-key-path=" + in("ca.pem"), "tls-version=TLSv1"} {
+		f("mysql://db1/?"+x, kept, "", "verify-full")
+		f("mysql://db9/?"+x, "led.cnf", "", "verify-full")
+		f("mysql://db.example:3310/?"+x, "", "", nothing)
+	}
+	f(served+"/?get-server-public-key=1", "bare.cnf", "", "verify-full")
+	f("mariadb://db1", kept, "", "verify-full")
 	// A host for which whoever asks may have a certificate.
 	const add = "`dyno target add NAME URL --"
 	f("mysql://evil.example/?tls=verify-full", "led.cnf", "", add+"from-defaults "+in("led.cnf"))
@@ -128,7 +150,9 @@ func TestAllow(t *testing.T) {
 	f("mysql://evil.example/?tls=verify-full", "", EnvPrefix+"X", add+"password-env "+EnvPrefix+"X")
 	f("mysql://db1/?tls=verify-ca", "", EnvPrefix+"X", "verify-full")
 	f(stranger, "", EnvPrefix+"X", "verify-full")
-	f(own, "", EnvPrefix+"X", "")
+	f(served, "", EnvPrefix+"X", "")
+	f(own, "", EnvPrefix+"X", "verify-full")
+	f(served, "", "SHOP_PASSWORD", "verify-full") // it is for db3
 	// A jump host.
 	f("mysql://db5/?ssh=ssh://me@jump", nothing, "", nothing)
 	f("mysql://db5/?ssh=ssh://root@jump", nothing, "", "jump host")
@@ -138,6 +162,31 @@ func TestAllow(t *testing.T) {
 	f(own, "", "", nothing)
 	f(stranger, "", "", nothing)
 	f("unix://"+socket, "", "", nothing)
+}
+
+// asServer returns an address at which a process with a server's name listens.
+func asServer(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	file, err := l.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	c := exec.Command("sleep", "300")
+	c.Args[0], c.ExtraFiles = "mysqld", []*os.File{file}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Process.Kill()
+		c.Wait()
+	})
+	return l.Addr().String()
 }
 
 // TestLoginOfAService: what a request brings is held to allow; a URL that the service was started with is its owner's word.

@@ -24,10 +24,11 @@ type listener struct {
 
 // serverProcess is a process that bears a server's name.
 type serverProcess struct {
-	uid    int
 	pid          int
 	socket, port string // of its command line
 	inodes       []string
+	uid          int
+	hidden       bool // whether a socket is its own the kernel does not tell
 }
 
 // listening finds what servers of the MySQL family listen on, by what the kernel shows below root ("" is the machine itself): sockets and
@@ -59,7 +60,8 @@ func listening(root string, also ...string) []listener {
 	}
 	var all []listener
 	own := map[string]bool{} // what this process itself listens on
-	for _, i := range openSockets(filepath.Join(root, "/proc/self")) {
+	mine, _ := openSockets(filepath.Join(root, "/proc/self"))
+	for _, i := range mine {
 		own[i] = true
 	}
 	for _, s := range unixListeners(root) {
@@ -137,17 +139,17 @@ func serverProcesses(root string) (all []serverProcess) {
 				p.port = v
 			}
 		}
-		p.inodes = openSockets(dir)
+		p.inodes, p.hidden = openSockets(dir)
 		all = append(all, p)
 	}
 	return all
 }
 
-// openSockets returns the inodes of the sockets that a process has open, none when that may not be seen.
-func openSockets(dir string) (inodes []string) {
+// openSockets returns the inodes of the sockets that a process has open; hidden when that may not be seen.
+func openSockets(dir string) (inodes []string, hidden bool) {
 	fds, err := os.ReadDir(filepath.Join(dir, "fd"))
 	if err != nil {
-		return nil
+		return nil, true
 	}
 	for _, fd := range fds {
 		if l, err := os.Readlink(filepath.Join(dir, "fd", fd.Name())); err == nil {
@@ -156,7 +158,7 @@ func openSockets(dir string) (inodes []string) {
 			}
 		}
 	}
-	return inodes
+	return inodes, false
 }
 
 type unixListener struct{ path, inode string }

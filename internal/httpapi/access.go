@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -30,7 +31,7 @@ type Access interface {
 // Keys tells who makes a request. What lets nobody in is access.ErrNotFound.
 type Keys interface {
 	HasUsers(ctx context.Context) (bool, error)
-	BySession(ctx context.Context, secret string) (access.Identity, error)
+	BySession(ctx context.Context, secret, account string) (access.Identity, error)
 	ByToken(ctx context.Context, secret string) (access.Identity, error)
 	Alive(ctx context.Context, i access.Identity) (bool, error)
 }
@@ -152,7 +153,16 @@ func (v *Server) credentials(r *http.Request) (i access.Identity, err error) {
 	if len(all) != 1 { // of two one was planted by a neighbour
 		return i, errNobody
 	}
-	return v.service.Access.BySession(r.Context(), all[0].Value)
+	return v.service.Access.BySession(r.Context(), all[0].Value, v.accountOf(r))
+}
+
+// accountOf returns the account of this machine to which a session is bound. Cookies know no ports: the browser also sends them to what
+// others have listen on another port of this machine. Behind a proxy all come from its account, and from elsewhere from none.
+func (v *Server) accountOf(r *http.Request) string {
+	if uid, told := peerOf(r).account(); told && !v.proxied(r) {
+		return "uid " + strconv.Itoa(uid)
+	}
+	return ""
 }
 
 // admit lets those pass who have a role. Tokens let programs in, which have no business with users and tokens: with person they are
@@ -171,6 +181,7 @@ func (v *Server) admit(need access.Role, person bool, h http.HandlerFunc) http.H
 			v.forbid(w, c, need)
 			return
 		}
+		v.mayTakeLong(w)
 		h(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	}
 }

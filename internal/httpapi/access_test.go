@@ -566,7 +566,7 @@ func TestStreamsEndWithTheSession(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			g := guardedServer(t, Guarding{})
-			s := httptest.NewServer(g)
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.ServeHTTP(w, ours(r)) }))
 			defer s.Close()
 			b := g.visitor(t)
 			b.host = strings.TrimPrefix(s.URL, "http://")

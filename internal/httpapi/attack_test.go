@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -31,6 +32,7 @@ const (
 	seeSelf kind = "people, about themselves"
 	manage  kind = "operators that are people; with the CSRF token"
 	oversee kind = "operators that are people"
+	seek    kind = "operators, people and tokens"
 )
 
 // reads are the POSTs that change nothing: Prometheus' API takes long expressions so, and logins have rules of their own.
@@ -45,6 +47,7 @@ var reads = map[string]kind{
 var kinds = map[string]kind{
 	"GET /-/healthy": public, "GET /-/ready": public, "GET /api/dyno/v1/session": public,
 	"GET /api/dyno/v1/sessions": seeSelf,
+	"GET /api/dyno/v1/discover": seek,
 	"GET /api/dyno/v1/users":    oversee, "GET /api/dyno/v1/tokens": oversee, "GET /api/dyno/v1/audit": oversee,
 	"POST /api/dyno/v1/user/password": self,
 	"POST /api/dyno/v1/user/add":      manage, "POST /api/dyno/v1/user/role": manage, "POST /api/dyno/v1/user/remove": manage,
@@ -104,7 +107,7 @@ func TestWhoMayWhat(t *testing.T) {
 		case public:
 		case read:
 			none, forged = 401, 401
-		case change:
+		case change, seek:
 			none, viewer, viewerToken, forged = 401, 403, 403, 401
 		case self, seeSelf:
 			none, viewerToken, operatorToken, forged = 401, 403, 403, 401
@@ -597,7 +600,7 @@ func TestBodiesAreBounded(t *testing.T) {
 func TestSlowBodiesAreCutOff(t *testing.T) {
 	g := guardedServer(t, Guarding{})
 	g.options.Timeout = 500 * time.Millisecond
-	s := httptest.NewServer(g)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.ServeHTTP(w, ours(r)) }))
 	defer s.Close()
 	b := g.visitor(t)
 	b.host = s.Listener.Addr().String()
@@ -634,6 +637,32 @@ func TestSlowBodiesAreCutOff(t *testing.T) {
 	if strings.HasPrefix(answer.String(), "HTTP/1.1 2") {
 		t.Fatal(answer.String())
 	}
+}
+
+// TestSlowBodiesOfNobodyAreCutOffSoon: who is not let in has far less time to send a body than who is.
+func TestSlowBodiesOfNobodyAreCutOffSoon(t *testing.T) {
+	g := guardedServer(t, Guarding{})
+	g.bodyWithin = 300 * time.Millisecond
+	address := loopback(t, g)
+	f := func(path, token string, wait time.Duration, rest, want string) {
+		t.Helper()
+		c, err := net.Dial("tcp", address)
+		good(t, err)
+		defer c.Close()
+		_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+			path, address, token, len(words), words[:1])
+		good(t, err)
+		time.Sleep(wait)
+		_, _ = io.WriteString(c, rest) // it may be closed by now
+		good(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+		b, err := io.ReadAll(c)
+		if err != nil || !strings.HasPrefix(string(b), "HTTP/1.1 "+want) {
+			t.Errorf("%s: %.100s %v, want %s", path, b, err, want)
+		}
+	}
+	f("/api/dyno/v1/login", "", 0, "", "400")
+	f(note, "", 0, "", "401")
+	f(note, g.operator, time.Second, words[1:], "201")
 }
 
 // TestNoSecretIsTold does what people do and looks for every secret in all answers and in the log.

@@ -125,6 +125,7 @@ func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what st
 		v.fail(w, r, err)
 		return
 	}
+	v.mayTakeLong(w)
 	needed, err := v.loginNeeded(r)
 	if err != nil {
 		v.closed(w, r, err)
@@ -134,7 +135,7 @@ func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what st
 		respondJSON(w, http.StatusConflict, problem{"error", "conflict", "nobody logs in here: there are no users", "`dyno user add NAME --role operator` adds the first"})
 		return
 	}
-	from := access.From{Address: v.addressOf(r), Agent: r.UserAgent()}
+	from := access.From{Address: v.addressOf(r), Agent: r.UserAgent(), Account: v.accountOf(r)}
 	s, name, err := open(r.Context(), from)
 	e := access.Entry{Minor: true, Who: "?", Via: string(access.ByLogin), From: from.Address, What: what, Status: http.StatusOK, Outcome: "done"}
 	if err != nil {
@@ -156,7 +157,7 @@ func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what st
 			v.log.Warn("the session before a login was not ended", "err", err)
 		}
 	}
-	i, err := v.service.Access.BySession(r.Context(), s.Secret)
+	i, err := v.service.Access.BySession(r.Context(), s.Secret, from.Account)
 	if err != nil {
 		v.closed(w, r, err)
 		return

@@ -159,7 +159,7 @@ func described() []answered {
 		}},
 
 		{path: "GET /settings", room: "settings", about: "How this process is set up, and what it keeps.", gives: app.Settings{}},
-		{path: "GET /discover", room: "settings", about: "Servers of this machine. It logs in once to each; an answer holds for five seconds.", gives: app.Discovery{}},
+		{path: "GET /discover", room: "settings", about: "Servers of this machine, for operators. It logs in once to each; an answer holds for five seconds.", gives: app.Discovery{}},
 		{path: "GET /grants", room: "settings", about: "Statements that give an account what a task needs, and no more. Nothing is executed.", params: []asked{
 			{name: "task", about: "watch, explain, change or load", kind: "string", need: true, example: "watch"},
 			{name: "flavor", about: "mysql, percona or mariadb", kind: "string", need: true, example: "mariadb"},

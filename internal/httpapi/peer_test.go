@@ -157,6 +157,43 @@ func TestTheLinkLogsIn(t *testing.T) {
 	f(401, "GET", "/metrics", "", "Cookie", cookie)
 }
 
+// TestASessionIsOfTheAccountThatOpenedIt: browsers send a cookie to every port of a host, so another account of this machine that listens
+// on one of them gets it. It lets that account in nowhere, nor does what a proxy would say.
+func TestASessionIsOfTheAccountThatOpenedIt(t *testing.T) {
+	for _, o := range []Guarding{{}, {Hosts: []string{"dyno.example.org"}}} {
+		g := guardedServer(t, o)
+		address := loopback(t, g)
+		_, port, err := net.SplitHostPort(address)
+		good(t, err)
+		stranger := program.Stranger(t)
+		in := func(c *http.Client, headers ...string) string {
+			t.Helper()
+			w := answerOf(t, c, "POST", "http://"+address+"/api/dyno/v1/login", `{"name":"anna","password":"`+pass+`"}`, headers...)
+			if w.code != 200 || w.cookie == "" {
+				t.Fatalf("%d %s", w.code, w.body)
+			}
+			return w.cookie
+		}
+		f := func(want int, c *http.Client, cookie string, headers ...string) {
+			t.Helper()
+			if w := answerOf(t, c, "GET", "http://"+address+"/metrics", "", append(headers, "Cookie", cookie)...); w.code != want {
+				t.Errorf("%d %s, want %d", w.code, w.body, want)
+			}
+		}
+		mine, theirs := in(http.DefaultClient), in(stranger)
+		f(200, http.DefaultClient, mine)
+		f(401, stranger, mine)
+		f(200, stranger, theirs)
+		f(401, http.DefaultClient, theirs)
+		if len(o.Hosts) == 0 {
+			continue
+		}
+		outer := "dyno.example.org:" + port
+		f(401, stranger, mine, "Host", outer)
+		f(200, stranger, in(http.DefaultClient, "Host", outer), "Host", outer) // a proxy may change its account
+	}
+}
+
 // TestTheLinkIsOfThisMachine: where others come the token adds the first operator, as before, and opens nothing without.
 func TestTheLinkIsOfThisMachine(t *testing.T) {
 	for _, o := range []Guarding{{Beyond: true}, {Hosts: []string{"dyno.example.org"}}} {

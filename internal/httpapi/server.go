@@ -49,7 +49,11 @@ type Server struct {
 	hostname    string        // of this machine, where it is one of this server's names
 	quiet       time.Duration // of the stream, as is writeWithin; tests have shorter ones
 	writeWithin time.Duration
+	bodyWithin  time.Duration // of who is not let in yet
 }
+
+// bodyWithin is how long who is not let in yet may take to send what a login is, and whatever else.
+const bodyWithin = 10 * time.Second
 
 // New returns a handler that answers from s. What happens live comes in through Publish.
 func New(s Service, o Options) *Server {
@@ -62,7 +66,7 @@ func New(s Service, o Options) *Server {
 	if o.Timeout <= 0 {
 		o.Timeout = time.Minute
 	}
-	v := &Server{service: s, options: o, log: o.Log, mux: http.NewServeMux(), hub: newHub(o.Replay), quiet: quiet, writeWithin: writeWithin}
+	v := &Server{service: s, options: o, log: o.Log, mux: http.NewServeMux(), hub: newHub(o.Replay), quiet: quiet, writeWithin: writeWithin, bodyWithin: bodyWithin}
 	if o.Guarding.Beyond {
 		v.hostname, _ = os.Hostname() // without one it has a name less
 	}
@@ -76,10 +80,18 @@ func (v *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// A client that sends or reads too slowly must not hold a connection and an answer for ever. The deadline of reading is the
 	// later one, for net/http takes a passed one for a caller that went away. Recorders of tests have no deadlines.
 	c := http.NewResponseController(w)
-	_ = c.SetReadDeadline(time.Now().Add(2 * v.options.Timeout))
+	v.mayTakeLong(w)
+	if r.ContentLength != 0 { // admit, and a login that was read, give the rest of the time
+		_ = c.SetReadDeadline(time.Now().Add(min(v.bodyWithin, 2*v.options.Timeout)))
+	}
 	_ = c.SetWriteDeadline(time.Now().Add(v.options.Timeout + 10*time.Second))
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	v.handler.ServeHTTP(w, r)
+}
+
+// mayTakeLong lets a request be read for as long as any.
+func (v *Server) mayTakeLong(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(2 * v.options.Timeout))
 }
 
 // Publish hands a reading to everybody who follows the stream. It takes no longer than copying it and never waits for a client;

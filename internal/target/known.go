@@ -30,6 +30,9 @@ func OpenKnown(path string) *KnownServers { return &KnownServers{path} }
 const (
 	knownMethod = "SHA256"
 	knownProof  = "proof"
+	// maxKnown bounds the lines of the file: one that is too large to be read lets nobody in, and whoever may have servers tried can
+	// have any number of certificates remembered.
+	maxKnown = 5000
 )
 
 // certificate is one that is remembered.
@@ -103,6 +106,9 @@ func (k *KnownServers) update(place string, f func([]certificate) []certificate)
 		all, b, err := k.parse(old, place)
 		for _, c := range f(all) {
 			b = append(b, c.line(place)...)
+		}
+		if err == nil && len(b) > len(old) && (len(b) > maxFile || bytes.Count(b, []byte("\n")) > maxKnown) {
+			err = fmt.Errorf("%s is full: it holds %d lines and 1 MiB at most; take out those of servers that are gone", k.path, maxKnown)
 		}
 		return b, err
 	})

@@ -345,6 +345,31 @@ func TestKnownServersFile(t *testing.T) {
 	f("mysql://db:1/?ssh=ssh://me@jump:22", "db:1@ssh://me@jump:22")
 }
 
+// TestKnownServersHasABound: it is never more than can be read, what it holds stays good, and there is room again when lines go.
+func TestKnownServersHasABound(t *testing.T) {
+	f := func(what, line string, lines int) {
+		t.Helper()
+		k := OpenKnown(filepath.Join(t.TempDir(), "known_servers"))
+		if err := os.WriteFile(k.path, []byte(strings.Repeat(line, lines)+certificate{print: "AA"}.line("db:3306")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		put := func(place string, with ...certificate) error {
+			return k.update(place, func([]certificate) []certificate { return with })
+		}
+		if err := put("new:3306", certificate{print: "BB"}); err == nil || !strings.Contains(err.Error(), "is full") {
+			t.Errorf("%s: %v", what, err)
+		}
+		if all, err := k.of("db:3306"); err != nil || len(all) != 1 {
+			t.Errorf("%s: %v %v", what, all, err)
+		}
+		if err := errors.Join(put("db:3306"), put("new:3306", certificate{print: "BB"})); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	f("lines", "x SHA256 y\n", maxKnown-1)
+	f("bytes", "# "+strings.Repeat("x", maxFile/2-13)+"\n", 2)
+}
+
 // TestLostMemoryLetsNobodyIn: where the remembered certificates cannot be read, nobody is taken for the server, and the file stays.
 func TestLostMemoryLetsNobodyIn(t *testing.T) {
 	s := servers.Start(t, "mysql")

@@ -80,7 +80,10 @@ func parseURL(text string) (s Spec, err error) {
 	default:
 		return s, errors.New("unknown scheme")
 	}
-	return s, s.query(query)
+	if err := s.query(query); err != nil || s.Network != "unix" || s.Jump == (tunnel.Jump{}) {
+		return s, err
+	}
+	return s, tunnel.CheckSocket(s.Address)
 }
 
 // authority reads user:password@host:port/database.

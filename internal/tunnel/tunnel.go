@@ -62,8 +62,8 @@ func Open(ctx context.Context, jump Jump, host string, port int) (*Tunnel, error
 			return nil, fmt.Errorf("open tunnel through %s: %q port %d is no address", jump.Host, host, port)
 		}
 		to = net.JoinHostPort(host, strconv.Itoa(port))
-	} else if strings.ContainsAny(host, "\r\n\x00") || strings.Contains(host, ":") {
-		return nil, fmt.Errorf("open tunnel through %s: %q is no path of a socket that ssh takes", jump.Host, host)
+	} else if err := CheckSocket(host); err != nil {
+		return nil, fmt.Errorf("open tunnel through %s: %q: %w", jump.Host, host, err)
 	}
 	dir, err := makeDir()
 	if err != nil {
@@ -73,6 +73,15 @@ func Open(ctx context.Context, jump Jump, host string, port int) (*Tunnel, error
 	t := &Tunnel{jump: jump, to: to, dir: dir, sock: filepath.Join(dir, "s"), stop: stop, gone: make(chan struct{}), said: &lines{}, changed: make(chan struct{})}
 	go t.keep(ctx, ssh)
 	return t, nil
+}
+
+// CheckSocket refuses paths of sockets that ssh would read as something else: it puts the environment's variables in the place of ${NAME},
+// and other things in that of %h, and would so tell the jump host what Dyno's environment holds.
+func CheckSocket(path string) error {
+	if strings.ContainsAny(path, "\r\n\x00:${}%") {
+		return errors.New("ssh does not take the socket's path to the letter: it may hold none of : $ { } %")
+	}
+	return nil
 }
 
 // Close ends the tunnel with all its connections. It may be called more than once.

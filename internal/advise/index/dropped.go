@@ -1,8 +1,8 @@
 package index
 
 import (
-	"errors"
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"

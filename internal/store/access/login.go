@@ -14,6 +14,7 @@ import (
 type From struct {
 	Address string // without a port
 	Agent   string // the browser, as it calls itself
+	Account string // of this machine, to which the session is bound: whoever else has its secret is not let in; "" binds it to none
 }
 
 // Login checks a name and a password and opens a session. A name that nobody has takes as long as one with a wrong password, and gets

@@ -14,7 +14,7 @@ func TestLogin(t *testing.T) {
 	s, _ := staffed(t)
 	ctx := t.Context()
 	x := login(t, s, "anna")
-	i, err := s.BySession(ctx, x.Secret)
+	i, err := s.BySession(ctx, x.Secret, "")
 	if err != nil || i.Name != "anna" || i.Role != Operator || i.Kind != ByLogin || i.ID != x.ID || i.CSRF == "" || i.CSRF == x.Secret {
 		t.Fatalf("%+v, %v", i, err)
 	}
@@ -127,7 +127,7 @@ func TestFirstRun(t *testing.T) {
 	want(t, err, ErrInvalid)
 	x, err := s.LoginFirst(ctx, token, "anna", good, here)
 	ok(t, err)
-	if i, err := s.BySession(ctx, x.Secret); err != nil || i.Role != Operator {
+	if i, err := s.BySession(ctx, x.Secret, ""); err != nil || i.Role != Operator {
 		t.Fatal(i, err)
 	}
 	_, err = s.LoginFirst(ctx, token, "eve", good, here)

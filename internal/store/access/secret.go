@@ -33,6 +33,14 @@ func digest(secret string) []byte {
 	return sum[:]
 }
 
+// bound is the digest of a session's secret for the account that opened it; "" is for none in particular.
+func bound(secret, account string) []byte {
+	if account == "" {
+		return digest(secret)
+	}
+	return digest(secret + " " + account)
+}
+
 // wellFormed reports whether a text can be a secret at all, before the file is asked.
 func wellFormed(secret string) bool {
 	if len(secret) != 43 {

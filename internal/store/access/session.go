@@ -30,6 +30,8 @@ type Session struct {
 	Address string    `json:"address"`
 	Agent   string    `json:"agent,omitzero"`
 	Secret  string    `json:"-"` // only of one that was just opened
+
+	account string // the same
 }
 
 // Kind says how somebody made known who it is.
@@ -74,7 +76,7 @@ func (s *Store) newSession(user string, from From) Session {
 	now := s.o.Now()
 	return Session{
 		ID: newID("s-"), User: user, Created: now, Seen: now, Secret: newSecret(),
-		Address: clip(from.Address, 64), Agent: clip(from.Agent, 200),
+		Address: clip(from.Address, 64), Agent: clip(from.Agent, 200), account: from.Account,
 	}
 }
 
@@ -90,17 +92,17 @@ func (s *Store) putSession(ctx context.Context, tx *sql.Tx, x Session, user any)
 		return err
 	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?)",
-		digest(x.Secret), x.ID, user, millis(x.Created), millis(x.Created), x.Address, x.Agent)
+		bound(x.Secret, x.account), x.ID, user, millis(x.Created), millis(x.Created), x.Address, x.Agent)
 	return err
 }
 
-// BySession returns who a session's secret belongs to and counts the request as a sign of life. ErrNotFound: there is no such session,
-// or no longer.
-func (s *Store) BySession(ctx context.Context, secret string) (Identity, error) {
+// BySession returns who a session's secret belongs to and counts the request as a sign of life. The account is that of From.Account.
+// ErrNotFound: there is no such session, or no longer, or another account opened it.
+func (s *Store) BySession(ctx context.Context, secret, account string) (Identity, error) {
 	if !wellFormed(secret) {
 		return Identity{}, ErrNotFound
 	}
-	i := Identity{Kind: ByLogin, hash: digest(secret), CSRF: csrfOf(secret)}
+	i := Identity{Kind: ByLogin, hash: bound(secret, account), CSRF: csrfOf(secret)}
 	var created, seen int64
 	err := s.row(ctx, "read session", "SELECT id, name, role, created, seen"+holder+" WHERE hash = ?",
 		[]any{i.hash}, []any{&i.ID, &i.Name, &i.Role, &created, &seen})

@@ -12,11 +12,11 @@ func TestSessionsEnd(t *testing.T) {
 	x := login(t, s, "ben")
 	for range 14 { // used twice a day: the idle end never comes, the absolute one does
 		c.pass(Idle - time.Minute)
-		_, err := s.BySession(ctx, x.Secret)
+		_, err := s.BySession(ctx, x.Secret, "")
 		ok(t, err)
 	}
 	c.pass(Absolute - 14*(Idle-time.Minute) - time.Second)
-	i, err := s.BySession(ctx, x.Secret)
+	i, err := s.BySession(ctx, x.Secret, "")
 	ok(t, err)
 	if alive, err := s.Alive(ctx, i); err != nil || !alive {
 		t.Fatal(alive, err)
@@ -25,22 +25,22 @@ func TestSessionsEnd(t *testing.T) {
 	if alive, err := s.Alive(ctx, i); err != nil || alive {
 		t.Fatal(alive, err)
 	}
-	_, err = s.BySession(ctx, x.Secret)
+	_, err = s.BySession(ctx, x.Secret, "")
 	want(t, err, ErrNotFound)
 
 	x = login(t, s, "ben")
 	c.pass(Idle)
-	_, err = s.BySession(ctx, x.Secret)
+	_, err = s.BySession(ctx, x.Secret, "")
 	want(t, err, ErrNotFound)
 	c.pass(-Idle) // it is gone, not only old
-	_, err = s.BySession(ctx, x.Secret)
+	_, err = s.BySession(ctx, x.Secret, "")
 	want(t, err, ErrNotFound)
 }
 
 func TestBeingAliveIsNoSignOfLife(t *testing.T) {
 	s, c := staffed(t)
 	x := login(t, s, "ben")
-	i, err := s.BySession(t.Context(), x.Secret)
+	i, err := s.BySession(t.Context(), x.Secret, "")
 	ok(t, err)
 	for range 10 {
 		c.pass(Idle / 10)
@@ -66,12 +66,12 @@ func TestEndingSessions(t *testing.T) {
 	want(t, s.EndSession(ctx, c.ID, "ben"), ErrNotFound) // not his
 	want(t, s.EndSession(ctx, c.Secret, ""), ErrNotFound)
 	ok(t, s.EndSession(ctx, a.ID, "ben"))
-	_, err = s.BySession(ctx, a.Secret)
+	_, err = s.BySession(ctx, a.Secret, "")
 	want(t, err, ErrNotFound)
 	ok(t, s.EndSessions(ctx, "ben"))
-	_, err = s.BySession(ctx, b.Secret)
+	_, err = s.BySession(ctx, b.Secret, "")
 	want(t, err, ErrNotFound)
-	_, err = s.BySession(ctx, c.Secret)
+	_, err = s.BySession(ctx, c.Secret, "")
 	ok(t, err)
 }
 
@@ -80,10 +80,10 @@ func TestRoleIsThatOfNow(t *testing.T) {
 	ctx := t.Context()
 	ok(t, s.SetRole(ctx, "ben", Operator))
 	x := login(t, s, "ben")
-	was, err := s.BySession(ctx, x.Secret)
+	was, err := s.BySession(ctx, x.Secret, "")
 	ok(t, err)
 	ok(t, s.SetRole(ctx, "ben", Viewer))
-	is, err := s.BySession(ctx, x.Secret)
+	is, err := s.BySession(ctx, x.Secret, "")
 	if err != nil || was.Role != Operator || is.Role != Viewer {
 		t.Fatal(was, is, err)
 	}
@@ -108,7 +108,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	if len(all) != maxSessions || len(all[0].Agent) != 200 || strings.Contains(all[0].Address, "\n") {
 		t.Fatalf("%d sessions, %+v", len(all), all[0])
 	}
-	_, err = s.BySession(t.Context(), first.Secret)
+	_, err = s.BySession(t.Context(), first.Secret, "")
 	want(t, err, ErrNotFound)
 }
 
@@ -127,7 +127,7 @@ func TestSessionsOfNoUser(t *testing.T) {
 		return x
 	}
 	x := open()
-	i, err := s.BySession(ctx, x.Secret)
+	i, err := s.BySession(ctx, x.Secret, "")
 	if err != nil || i.Name != Local || i.Role != Operator || i.Kind != ByLogin || i.CSRF == "" {
 		t.Fatalf("%+v, %v", i, err)
 	}
@@ -135,12 +135,12 @@ func TestSessionsOfNoUser(t *testing.T) {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	ok(t, s.EndSession(ctx, x.ID, Local))
-	_, err = s.BySession(ctx, x.Secret)
+	_, err = s.BySession(ctx, x.Secret, "")
 	want(t, err, ErrNotFound)
 
 	x = open()
 	c.pass(Idle)
-	_, err = s.BySession(ctx, x.Secret)
+	_, err = s.BySession(ctx, x.Secret, "")
 	want(t, err, ErrNotFound)
 
 	x = open()
@@ -148,6 +148,6 @@ func TestSessionsOfNoUser(t *testing.T) {
 	if alive, err := s.Alive(ctx, i); alive || err != nil {
 		t.Fatal(alive, err)
 	}
-	_, err = s.BySession(ctx, x.Secret)
+	_, err = s.BySession(ctx, x.Secret, "")
 	want(t, err, ErrNotFound)
 }

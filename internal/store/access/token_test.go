@@ -35,7 +35,7 @@ func TestTokens(t *testing.T) {
 		_, err = s.ByToken(ctx, no)
 		want(t, err, ErrNotFound)
 	}
-	_, err = s.BySession(ctx, x.Secret[5:]) // one kind is not the other
+	_, err = s.BySession(ctx, x.Secret[5:], "") // one kind is not the other
 	want(t, err, ErrNotFound)
 	_, err = s.ByToken(ctx, tokenMark+login(t, s, "anna").Secret)
 	want(t, err, ErrNotFound)

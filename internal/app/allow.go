@@ -28,11 +28,11 @@ func (a *App) credentials() string { return filepath.Join(a.Home, "credentials")
 //     here: the entry gets os.DevNull, and an account that needs a password is refused.
 //   - A file with a login is one of the directory credentials, or one that the inventory has already. A variable has a name with
 //     EnvPrefix, or the inventory has it.
-//   - Their passwords go where the inventory sends them already, where the file says, and to trusted servers of this machine when it says
-//     nothing. Over TLS that is verified in full they also go to other ports and schemas of those hosts: whoever sends requests may have a
-//     valid certificate for a host of their own.
-//   - Certificates and keys, those to seal passwords with too, come from the same directory or the inventory, and jump hosts from the inventory: to those ssh logs in with
-//     the keys of Dyno's account.
+//   - Their passwords go where the inventory sends them already, where the file says, and, while no entry has them, to trusted servers of
+//     this machine when it says nothing. Over TLS that is verified in full, by the CA that the owner named, they also go to other ports and
+//     schemas of those hosts: whoever sends requests may have a valid certificate for a host of their own.
+//   - Certificates and keys, those to seal passwords with too, come from the same directory or the inventory, and jump hosts from the
+//     inventory: to those ssh logs in with the keys of Dyno's account.
 //
 // Errors are of kind target.BadTarget.
 func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error) {
@@ -198,8 +198,8 @@ func (a *App) implied(x target.Spec) bool {
 	return false
 }
 
-// trustedHere reports whether a URL leads to a database server of this machine that listens now and belongs to root, to a server's account or to
-// Dyno's own. The account alone tells too little of a port: root runs more than servers.
+// trustedHere reports whether a URL leads to a database server of this machine that listens now and belongs to root, to a server's account
+// or to Dyno's own. The account alone tells too little of a port: root runs more than servers.
 func (a *App) trustedHere(x target.Spec) bool {
 	if x.Jump != (tunnel.Jump{}) || x.TakeServerKey {
 		return false

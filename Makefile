@@ -26,7 +26,7 @@ test: ## everything: format, linters, all tests on real servers; the last line c
 	@$(testrun) && bin/testrun
 
 check: ## the quick part of test: format, linters, tests that need no server
-	@build/setup build
+	@build/setup check
 	@$(testrun) && bin/testrun -short
 
 lint: ## linters only

@@ -35,6 +35,9 @@ func starts() []start {
 // poolTable sets the arithmetic beside running servers of one build: launch starts one with options and returns a way to ask it. It
 // returns the table of all combinations.
 func poolTable(t *testing.T, launch func(t *testing.T, settings ...string) *sql.DB) string {
+	if testing.Short() {
+		t.Skip("needs real servers")
+	}
 	var out bytes.Buffer
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "server\thow\tasked for\tinstances\tchunk\tthe server has\tthe arithmetic says")

@@ -453,7 +453,7 @@ func TestLimitWithoutGroup(t *testing.T) {
 
 // A loop device is held to limits as a disk is.
 func TestLimitReadsOfLoopDevice(t *testing.T) {
-	needRoot(t)
+	needLoops(t)
 	y := yard(t)
 	s := up(t, y, Config{Name: "a", Server: "mariadb", Limits: limit.Limits{ReadIOPS: 300}, Filesystem: "ext4", FilesystemBytes: 512 << 20})
 	inForce(t, s.Limits, "read_iops 300")

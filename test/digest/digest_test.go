@@ -36,6 +36,7 @@ type ended struct {
 // command returns the program with a home of its own.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
+	needProgram(t)
 	c := exec.CommandContext(t.Context(), dynoPath, args...)
 	c.Env = append(os.Environ(), "DYNO_HOME="+t.TempDir())
 	return c
@@ -61,7 +62,6 @@ func finish(t *testing.T, c *exec.Cmd) ended {
 // dyno runs `dyno digest` with arguments, which must end with code.
 func dyno(t *testing.T, code int, args ...string) ended {
 	t.Helper()
-	needProgram(t)
 	e := finish(t, command(t, append([]string{"digest"}, args...)...))
 	if e.code != code {
 		t.Fatalf("dyno digest %s: code %d, want %d\n%s%s", strings.Join(args, " "), e.code, code, tail(e.out), tail(e.err))

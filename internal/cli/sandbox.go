@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -218,6 +219,14 @@ func (e *env) sandboxServers(yard yardFunc) *cobra.Command {
 		all, err := y.Servers(c.Context())
 		if err != nil {
 			return err
+		}
+		for _, dir := range y.ServerDirs {
+			if abs, err := filepath.Abs(dir); err == nil { // a bare name would be a flavor
+				dir = abs
+			}
+			if _, err := y.Resolve(c.Context(), dir); err != nil {
+				e.remark("%v", err)
+			}
 		}
 		return list(e, all, func(s sandbox.Server) string { return fmt.Sprintf("%-20s %-11s %s", s.Spec(), s.Origin, s.Path) },
 			"There are none. `dyno sandbox install mariadb` gets one, `dyno sandbox install --list` tells which there are.")

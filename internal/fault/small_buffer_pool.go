@@ -14,7 +14,7 @@ func smallBufferPool() Fault {
 		Limits:  limit.Limits{ReadIOPS: 1000}, // a common disk: on a very fast one a miss costs little more than a hit
 		Settings: with(sized(),
 			"innodb_buffer_pool_size", "12M",
-			"innodb_lru_scan_depth", "100", // else half of so small a pool is kept free
+			"loose_innodb_lru_scan_depth", "100", // else half of so small a pool is kept free
 			"innodb_flush_method", "O_DIRECT", // else the kernel's cache stands in for the pool
 		),
 		Workload: mix{

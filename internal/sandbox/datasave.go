@@ -115,7 +115,7 @@ func notKept(rel string, logs []string) bool {
 		return true
 	}
 	for _, base := range logs {
-		if rest, ok := strings.CutPrefix(rel, base+"."); ok && (rest == "index" || rest == "state" || strings.Trim(rest, "0123456789") == "") {
+		if rest, ok := strings.CutPrefix(rel, base+"."); ok && (rest == "index" || rest == "state" || strings.Trim(strings.TrimSuffix(rest, ".idx"), "0123456789") == "") {
 			return true
 		}
 	}
@@ -147,7 +147,9 @@ func (y *Yard) keep(ctx context.Context, dir string, r record, set settings, key
 		Initial: set.initialSettings(), Created: time.Now(), dir: work,
 	}
 	var onDisk int64
-	if l.Tree, onDisk, err = readTree(from, func(rel string) bool { return notKept(rel, logs) }); err != nil {
+	if l.Tree, onDisk, err = readTree(from, func(rel string) bool {
+		return notKept(rel, logs) || r.Server.ownRedo() && strings.HasPrefix(rel, "ib_logfile")
+	}); err != nil {
 		return err
 	}
 	if err := os.Mkdir(l.data(), 0o700); err != nil {

@@ -274,6 +274,8 @@ func TestNotKept(t *testing.T) {
 	f("mysql-bin.000001", true, "relay", "mysql-bin")
 	f("mysql-bin.index", true, "mysql-bin")
 	f("mysql-bin.state", true, "mysql-bin")
+	f("mysql-bin.000001.idx", true, "mysql-bin") // MariaDB 11.4 and later
+	f("mysql-bin.a.idx", false, "mysql-bin")
 	f("mysql-bin.ibd", false, "mysql-bin")
 	f("d/mysql-bin.000001", false, "mysql-bin")
 	f("mysql-binary.000001", false, "mysql-bin")

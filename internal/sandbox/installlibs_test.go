@@ -49,6 +49,27 @@ func TestAddMissingUnknown(t *testing.T) {
 	f("mysql", false)
 }
 
+// A tree that has its own loader is run by it; that of glibc before 2.33 knows no --argv0.
+func TestLauncherLoader(t *testing.T) {
+	root := openDir(t)
+	path := filepath.Join(root, "usr/sbin/mysqld")
+	loader := filepath.Join(root, "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2")
+	for file, text := range map[string]string{
+		path:   "echo 'mysqld  Ver 5.7.42 for Linux'",
+		loader: "[ $1 = --library-path ] && shift 2\ncase $1 in --*) echo $1: cannot open shared object file; exit 127 ;; esac\nexec \"$@\"",
+	} {
+		if err := inline([]error{os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("#!/bin/sh\n"+text+"\n"), 0o755)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if argv := (Server{Path: path}).launcher(); argv[0] != loader {
+		t.Errorf("%q", argv)
+	}
+	if s, err := ask(context.Background(), path, OfDir); err != nil || s.Version != "5.7.42" {
+		t.Errorf("%+v %v", s, err)
+	}
+}
+
 // A build with libraries of its own is started with them, from whatever it is started.
 func TestLauncherLibraries(t *testing.T) {
 	root := openDir(t)

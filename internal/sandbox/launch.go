@@ -58,7 +58,7 @@ func (s Server) launcher() []string {
 	if loader == "" {
 		return []string{s.Path}
 	}
-	return []string{loader, "--library-path", strings.Join(libs, ":"), "--argv0", s.Path, s.Path}
+	return []string{loader, "--library-path", strings.Join(libs, ":"), s.Path} // no --argv0: glibc has it from 2.33 on
 }
 
 // Client returns the command that runs a client program for this build, without options: the build's own, else one on $PATH; nil

@@ -24,7 +24,8 @@ func TestByVersion(t *testing.T) {
 	f("mariadb", "11.4.5", "--ssl-key="+data+"/server-key.pem --ssl-cert="+data+"/server-cert.pem")
 	f("mariadb", "12.0.2", "--ssl-key="+data+"/server-key.pem --ssl-cert="+data+"/server-cert.pem")
 	f("mysql", "5.6.14", "")
-	f("mysql", "5.7.44", "--loose-mysqlx=OFF")
+	f("mysql", "5.7.44", "") // knows the variable once the plugin is loaded
+	f("mysql", "8.0.33", "--loose-mysqlx=OFF")
 	f("mysql", "9.7.4", "--loose-mysqlx=OFF")
 	f("percona", "8.0.36", "--loose-mysqlx=OFF")
 }

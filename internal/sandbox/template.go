@@ -67,6 +67,14 @@ func (y *Yard) template(ctx context.Context, s Server, initial []string, a accou
 	if err := initialise(ctx, s, initial, a, making, sink); err != nil {
 		return template{}, err
 	}
+	if s.ownRedo() {
+		logs, _ := filepath.Glob(filepath.Join(making, "data", "ib_logfile*")) // the pattern is a good one
+		for _, f := range logs {
+			if err := os.Remove(f); err != nil {
+				return template{}, err
+			}
+		}
+	}
 	if err := sealTemplate(making, s.makesKeys()); err != nil {
 		return template{}, err
 	}
@@ -86,6 +94,9 @@ func templateKey(s Server, initial []string) (string, error) {
 	fmt.Fprintf(h, "%s\n%d\n%d\n%q\n", s.Path, fi.Size(), fi.ModTime().UnixNano(), initial)
 	if s.makesKeys() {
 		fmt.Fprintln(h, certFile)
+	}
+	if s.ownRedo() {
+		fmt.Fprintln(h, "no redo log")
 	}
 	return s.Flavor + "-" + s.Version + "-" + hex.EncodeToString(h.Sum(nil)[:6]), nil
 }

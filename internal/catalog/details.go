@@ -87,10 +87,14 @@ func columns(ctx context.Context, q Querier, has map[string]bool, p part, at map
 	if has["COLUMNS.GENERATION_EXPRESSION"] {
 		generated = "GENERATION_EXPRESSION"
 	}
+	fraction := "NULL"
+	if has["COLUMNS.DATETIME_PRECISION"] { // MySQL 5.6.4
+		fraction = "DATETIME_PRECISION"
+	}
 	places := map[schema.Ref][]int{} // ordinal positions, in the order in which columns came
 	where, args := p.where("TABLE_SCHEMA", "TABLE_NAME")
 	err := each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, DATA_TYPE, IS_NULLABLE, CHARACTER_SET_NAME, COLLATION_NAME,"+
-		" CHARACTER_OCTET_LENGTH, NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION, EXTRA, ORDINAL_POSITION, "+generated+
+		" CHARACTER_OCTET_LENGTH, NUMERIC_PRECISION, NUMERIC_SCALE, "+fraction+", EXTRA, ORDINAL_POSITION, "+generated+
 		" FROM information_schema.COLUMNS"+where, args, func(r row) {
 		ref := schema.Ref{Schema: r.text(0), Table: r.text(1)}
 		t := at[ref]

@@ -10,6 +10,7 @@ import (
 	"dyno/internal/class"
 	"dyno/internal/known"
 	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // The columns of events_statements_summary_by_digest that Dyno reads; a server has those of its version.
@@ -133,8 +134,8 @@ const (
 	timeoutsMD = "max_statement_time_exceeded" // MariaDB
 )
 
-// prepare asks which columns there are.
-func (d *digests) prepare(ctx context.Context) error {
+// prepare asks which columns there are. MariaDB before 10.3 shows 0 rows examined, whatever was examined.
+func (d *digests) prepare(ctx context.Context, f target.Facts) error {
 	d.have, d.sample = [columns]bool{}, false
 	seen := false
 	err := d.ask.query(ctx, "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA='performance_schema' AND TABLE_NAME='events_statements_summary_by_digest'", func(row []driver.Value) {
@@ -151,6 +152,7 @@ func (d *digests) prepare(ctx context.Context) error {
 		return err
 	}
 	d.sample = d.sample && seen
+	d.have[cExamined] = d.have[cExamined] && (f.Flavor != "mariadb" || f.Version.AtLeast(10, 3, 0))
 	if !d.have[cCount] || !d.have[cTime] {
 		return fmt.Errorf("read digests: the table has no columns COUNT_STAR and SUM_TIMER_WAIT that this account may read")
 	}

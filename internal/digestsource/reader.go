@@ -89,7 +89,7 @@ func (r *Reader) prepare(ctx context.Context) error {
 	defer cancel()
 	if a := r.t.Answer(target.HasStatementDigests); !a.Has {
 		r.lacks(Digests, a)
-	} else if err := r.digests.prepare(ctx); err != nil {
+	} else if err := r.digests.prepare(ctx, r.t.Facts()); err != nil {
 		if fatal(err) {
 			return r.t.Wrap("read statement digests of", err)
 		}

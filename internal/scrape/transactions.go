@@ -32,9 +32,13 @@ const trxLimit = 1000
 const trxNow = "CONVERT_TZ(SYSDATE(), @@session.time_zone, 'SYSTEM')"
 
 func newTransactions(q querier, acc account, seen *moment) *transactions {
+	readOnly := "trx_is_read_only"
+	if f := acc.Facts(); f.Flavor != "mariadb" && !f.Version.AtLeast(5, 6, 0) {
+		readOnly = "0"
+	}
 	return &transactions{q: q, acc: acc, seen: seen, states: map[string]metric.Labels{}, read: sqltext.Tagged("scrape", "transactions",
 		"SELECT trx_mysql_thread_id, trx_id, trx_state, TIMESTAMPDIFF(SECOND, trx_started, "+trxNow+"), trx_rows_locked, trx_rows_modified,"+
-			" trx_is_read_only FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id<>CONNECTION_ID() ORDER BY trx_started LIMIT "+strconv.Itoa(trxLimit))}
+			" "+readOnly+" FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id<>CONNECTION_ID() ORDER BY trx_started LIMIT "+strconv.Itoa(trxLimit))}
 }
 
 func (s *transactions) Name() string { return "transactions" }

@@ -35,7 +35,7 @@ func TestOlderServers(t *testing.T) {
 		missing []string // sources
 		names   []string // metrics that must be there besides those that all have
 	}{
-		{"mysql@5.5", []string{"innodb_metrics", "memory", "memory_users", "stages", "transactions", "file_io", "table_io", "files", "userstat", "sizes"}, nil},
+		{"mysql@5.5", []string{"innodb_metrics", "memory", "memory_users", "stages", "file_io", "table_io", "files", "userstat", "sizes"}, nil},
 		{"mysql@5.6", []string{"memory", "memory_users", "userstat"}, []string{"mysql_perf_schema_table_io_waits_total", "mysql_info_schema_table_size"}},
 		{"mysql@8.0", []string{"userstat"}, []string{"mysql_perf_schema_memory_events_used_bytes", "mysql_info_schema_innodb_tablespace_file_size_bytes", "mysql_slave_status_seconds_behind_master"}},
 		{"mysql@9.7", []string{"userstat"}, []string{"mysql_perf_schema_memory_events_used_bytes", "mysql_info_schema_innodb_tablespace_file_size_bytes", "mysql_slave_status_seconds_behind_source"}},

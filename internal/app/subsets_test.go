@@ -182,6 +182,9 @@ func foundBy(t *testing.T, db *sql.DB, x *target.Target, q string) (schema.Index
 			t.Fatal(err)
 		}
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	key := text[slices.Index(names, "key")].String
 	for _, i := range tableNow(t, x, tableOf(q)).Indexes {
 		if i.Name == key && !i.Primary() {

@@ -64,17 +64,13 @@ func each(ctx context.Context, q Querier, query string, args []any, f func(row))
 	for i := range r {
 		dest[i] = &r[i]
 	}
-	err = wire.Shaped(func() error {
-		for rows.Next() {
-			if err := rows.Scan(dest...); err != nil {
-				return err
-			}
-			f(r)
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return err
 		}
-		return nil
-	})
-	if err != nil {
-		return err
+		if err := wire.Shaped(func() error { f(r); return nil }); err != nil {
+			return err
+		}
 	}
 	return rows.Err()
 }

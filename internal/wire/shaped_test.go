@@ -18,7 +18,7 @@ func TestShaped(t *testing.T) {
 		}
 	}
 	mine := errors.New("mine")
-	if err := Shaped(func() error { return mine }); err != mine {
+	if err := Shaped(func() error { return mine }); !errors.Is(err, mine) {
 		t.Error(err)
 	}
 	defer func() {

@@ -184,6 +184,9 @@ func (a *App) implied(x target.Spec) bool {
 	if x = there(o, x); x.Address == "" {
 		x.Network, x.Address = "tcp", "localhost:3306"
 	}
+	if x.Network == "unix" && redirectable(x.Address, a.trusted, mostLinks) {
+		return false
+	}
 	listens := listening("", x.Address)
 	if !nowhere(o) {
 		return leadsHere(o, x) && leads(x, listens, a.trusted, belowShared)
@@ -192,8 +195,39 @@ func (a *App) implied(x target.Spec) bool {
 	for _, sockets := range [][]string{usualSockets, nil} { // the port is another way to the server behind the socket
 		at := usualPlace(target.Spec{Network: "tcp"}, sockets, listens, any, a.trusted)
 		if at.Address != "" && (same(at.Network, at.Address, x) || same(x.Network, x.Address, at)) {
+			return leads(x, listens, a.trusted, belowShared)
+		}
+	}
+	return false
+}
+
+// mostLinks bounds the links that a path is followed through, as the kernel does.
+const mostLinks = 40
+
+// redirectable reports whether somebody who is not trusted can have a path lead elsewhere: a part of it is theirs, or in a directory in which
+// they may rename.
+func redirectable(path string, trusted func(uid int) bool, links int) bool {
+	if !filepath.IsAbs(path) {
+		return true
+	}
+	dir, rest := "/", strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")
+	for i, name := range rest {
+		st, err := os.Lstat(filepath.Join(dir, name))
+		switch {
+		case os.IsNotExist(err) && i == len(rest)-1:
+			return false // nobody is there
+		case err != nil || !trusted(uidOf(st)) || links == 0:
+			return true
+		case st.Mode()&os.ModeSymlink != 0:
+			to, err := os.Readlink(filepath.Join(dir, name))
+			if !filepath.IsAbs(to) {
+				to = filepath.Join(dir, to)
+			}
+			return err != nil || redirectable(filepath.Join(append([]string{to}, rest[i+1:]...)...), trusted, links-1)
+		case st.IsDir() && st.Mode().Perm()&0o022 != 0 && st.Mode()&os.ModeSticky == 0:
 			return true
 		}
+		dir = filepath.Join(dir, name)
 	}
 	return false
 }
@@ -206,7 +240,7 @@ func (a *App) trustedHere(x target.Spec) bool {
 	}
 	if x.Network == "unix" {
 		_, err := os.Stat(x.Address)
-		return err == nil && leads(x, nil, a.trusted, func(string) bool { return true })
+		return err == nil && !redirectable(x.Address, a.trusted, mostLinks) && leads(x, nil, a.trusted, func(string) bool { return true })
 	}
 	host, _, err := net.SplitHostPort(x.Address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -197,4 +198,45 @@ func TestLoginOfAService(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+}
+
+// TestRedirectable: a path leads where root and servers' accounts have it lead, or it leads nowhere for a stored password.
+func TestRedirectable(t *testing.T) {
+	const nobody = 65534
+	trusted := func(uid int) bool { return uid == os.Getuid() || uid == 0 }
+	top := t.TempDir()
+	make := func(name string, mode os.FileMode, uid int) string {
+		t.Helper()
+		path := filepath.Join(top, name)
+		if err := errors.Join(os.Mkdir(path, 0o755), os.Chmod(path, mode), os.Chown(path, uid, -1)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	link := func(to, path string, uid int) string {
+		t.Helper()
+		if err := errors.Join(os.Symlink(to, path), os.Lchown(path, uid, -1)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	safe, theirs, open, sticky := make("safe", 0o755, 0), make("theirs", 0o755, nobody), make("open", 0o777, 0), make("sticky", 0o777|os.ModeSticky, 0)
+	f := func(path string, want bool) {
+		t.Helper()
+		if got := redirectable(path, trusted, mostLinks); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	f(safe+"/none", false)
+	f(safe+"/none/deeper", true)
+	f(theirs+"/none", true)
+	f(open+"/none", true)
+	f(sticky+"/none", false)
+	f(link(safe, safe+"/in", 0)+"/none", false)
+	f(link(theirs, safe+"/out", 0)+"/none", true)
+	f(link(safe, theirs+"/back", nobody)+"/none", true)
+	f(link(safe, sticky+"/lent", nobody)+"/none", true)
+	f(link("../theirs/back", safe+"/round", 0)+"/none", true)
+	f(link("self", safe+"/self", 0)+"/none", true)
+	f("relative", true)
 }

@@ -94,7 +94,8 @@ func listening(root string, also ...string) []listener {
 			at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
 		}
 		x := listener{"tcp", at.String(), pid, l.uid}
-		if !slices.ContainsFunc(all, func(y listener) bool { return x.network == y.network && x.address == y.address }) {
+		// Whoever listens on all addresses of IPv6 may be another than who has 127.0.0.1.
+		if !slices.ContainsFunc(all, func(y listener) bool { return x.network == y.network && x.address == y.address && x.uid == y.uid }) {
 			all = append(all, x)
 		}
 	}

@@ -71,19 +71,23 @@ func TestListeningFromFiles(t *testing.T) {
 	// Port 3400 is somebody else's than the process's that names it.
 	write("79/cmdline", "mysqld\x00--port=3400\x00")
 	write("net/tcp", "sl local\n"+tcp("0100007F:0D48", "0A", os.Getuid()+1)+tcp("0100007F:0CEA", "0A")+tcp("00000000:0D47", "0A")+tcp("0100007F:0050", "0A")+tcp("0100007F:0CEA", "01")+tcp("bad:0CEA", "0A"))
-	write("net/tcp6", "sl local\n"+tcp("00000000000000000000000000000000:0D47", "0A"))
+	write("net/tcp6", "sl local\n"+tcp("00000000000000000000000000000000:0D47", "0A")+tcp("00000000000000000000000000000000:0CEA", "0A", os.Getuid()+1))
 	f := func(want []string, also ...string) {
 		t.Helper()
 		var got []string
 		for _, l := range listening(root, also...) {
-			got = append(got, l.network+" "+l.address)
+			what := l.network + " " + l.address
+			if l.uid == os.Getuid()+1 {
+				what += " of another"
+			}
+			got = append(got, what)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	f([]string{"unix " + sock, "unix " + odd, "tcp 127.0.0.1:3306", "tcp 127.0.0.1:3399"})
-	f([]string{"unix " + sock, "unix " + odd, "unix " + root + "/other.sock", "tcp 127.0.0.1:3306", "tcp 127.0.0.1:3399", "tcp 127.0.0.1:80"},
+	f([]string{"unix " + sock, "unix " + odd, "tcp 127.0.0.1:3306", "tcp 127.0.0.1:3399", "tcp 127.0.0.1:3306 of another"})
+	f([]string{"unix " + sock, "unix " + odd, "unix " + root + "/other.sock", "tcp 127.0.0.1:3306", "tcp 127.0.0.1:3399", "tcp 127.0.0.1:80", "tcp 127.0.0.1:3306 of another"},
 		root+"/other.sock", "127.0.0.1:80", "/nowhere", "localhost:3307")
 }
 

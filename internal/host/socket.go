@@ -32,16 +32,20 @@ func PeerSocket(c net.Conn) (Socket, bool) {
 	if !ok1 || !ok2 {
 		return Socket{}, false
 	}
-	s, ok := SocketOf(far.AddrPort(), near.AddrPort())
-	if !ok {
-		return s, false
-	}
 	// Two addresses do not name one socket: one that is bound to an interface, and another that is not, may have the same. So what the kernel
-	// finds for them at this end has to be this connection.
-	if mine, known := inodeOf(c); known {
-		if here, ok := SocketOf(near.AddrPort(), far.AddrPort()); !ok || here.Inode != mine {
-			return Socket{}, false
-		}
+	// finds for them at this end has to be this connection, and still after the other end was found. Before, it shows that the kernel answers:
+	// the other end may be on another machine.
+	mine, known := inodeOf(c)
+	this := func() bool {
+		here, ok := SocketOf(near.AddrPort(), far.AddrPort())
+		return !known || ok && here.Inode == mine
+	}
+	if !this() {
+		return Socket{}, false
+	}
+	s, ok := SocketOf(far.AddrPort(), near.AddrPort())
+	if !ok || !this() {
+		return Socket{}, false
 	}
 	return s, true
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,7 +29,8 @@ const (
 	firstChunk = 100
 	chunkTime  = 250 * time.Millisecond // what a chunk should take, of six statements: the next one is made larger or smaller to match
 	// largestChunk bounds a chunk of servers that look through the folder of a schema: for each file they compare all names asked for.
-	largestChunk, largestDictionaryChunk = 200, 1000
+	// What is read is pinned until all of its chunk was.
+	largestChunk, largestDictionaryChunk = mostPinned, 1000
 )
 
 // All returns the tables of users, those that skip names left out, with columns, indexes, keys, triggers and statistics: at most limit of
@@ -143,7 +145,7 @@ func (r *reader) read(ctx context.Context, c *Cache, listed map[schema.Ref]entry
 	if r.dictionary() {
 		largest = largestDictionaryChunk
 	}
-	todo, size := slices.Concat(missing, old), firstChunk
+	todo, size := slices.Concat(missing, old), min(firstChunk, largest)
 	for worked := time.Duration(0); ; {
 		n := min(size, len(todo), room.left())
 		if n <= 0 {
@@ -193,7 +195,7 @@ func whole(ctx context.Context, q Querier, has map[string]bool, refs []schema.Re
 		tables, err := describe(ctx, q, has, part{schema: s, names: names[s]}, func(found []schema.Table) []schema.Table {
 			return slices.DeleteFunc(found, func(t schema.Table) bool { return t.Schema != s })
 		})
-		if err != nil {
+		if err != nil && !errors.Is(err, errBusy) {
 			return nil, err
 		}
 		out = append(out, tables...)

@@ -14,6 +14,7 @@ import (
 type part struct {
 	schema string
 	names  []string
+	bytes  bool // names are compared by bytes
 }
 
 // ofUsers leaves the server's own schemas out.
@@ -31,6 +32,9 @@ func (p part) where(schemaColumn, tableColumn string) (string, []any) {
 	args = append(args, p.schema)
 	for _, n := range p.names {
 		args = append(args, n)
+	}
+	if p.bytes { // by the collation a is ä and A, and a server without a data dictionary opens every name that is equal to one of these
+		tableColumn = "BINARY " + tableColumn
 	}
 	return " WHERE " + schemaColumn + " = ? AND " + tableColumn + " IN (?" + strings.Repeat(",?", len(p.names)-1) + ")", args
 }

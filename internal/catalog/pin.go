@@ -44,7 +44,7 @@ func describe(ctx context.Context, q Querier, has map[string]bool, p part, keep 
 		return out, nil
 	}
 	err = pinned(ctx, q, refs, false, func(q Querier, names []string) error {
-		tables, err := heads(ctx, q, part{schema: refs[0].Schema, names: names})
+		tables, err := heads(ctx, q, part{schema: refs[0].Schema, names: names, bytes: true})
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func describe(ctx context.Context, q Querier, has map[string]bool, p part, keep 
 
 // detailed adds the details of those that are no views.
 func detailed(ctx context.Context, q Querier, has map[string]bool, schemaName string, found []schema.Table) (out []schema.Table, err error) {
-	p := part{schema: schemaName}
+	p := part{schema: schemaName, bytes: !has["STATISTICS.IS_VISIBLE"]}
 	var tables []schema.Table
 	for _, t := range found {
 		if t.View {
@@ -101,6 +101,7 @@ func pinned(ctx context.Context, q Querier, refs []schema.Ref, wait bool, f func
 		_ = each(ctx, q, "ROLLBACK AND NO CHAIN NO RELEASE", nil, func(row) {}) // digests lose the tag: these words, and those above, are Dyno's alone
 	}()
 	var names []string
+	var busy error // why a table that is there was not pinned
 	for chunk := range slices.Chunk(refs, mostPinned) {
 		err := pin(ctx, q, chunk, wait)
 		if err == nil {
@@ -113,18 +114,31 @@ func pinned(ctx context.Context, q Querier, refs []schema.Ref, wait bool, f func
 			if !refused(err) || ctx.Err() != nil {
 				return err
 			}
-			if one := pin(ctx, q, []schema.Ref{r}, wait); one == nil {
+			began := time.Now()
+			switch one := pin(ctx, q, []schema.Ref{r}, wait); {
+			case one == nil || denied(one):
 				names = append(names, r.Table)
-			} else if !refused(one) {
+			case !refused(one):
 				return one
+			case !isView(one) && !isGone(one):
+				busy = one
+				if time.Since(began) > 300*time.Millisecond && !wait { // such a server waits for each: others would wait for this session
+					return errors.Join(errBusy, one)
+				}
 			}
 		}
 	}
-	if len(names) == 0 {
-		return nil
+	switch {
+	case len(names) > 0:
+		return f(q, names)
+	case busy != nil: // it is not gone
+		return errors.Join(errBusy, busy)
 	}
-	return f(q, names)
+	return nil
 }
+
+// errBusy says that tables could not be read because somebody changes them, or that they cannot be opened.
+var errBusy = errors.New("the table is in use")
 
 // Definition returns the statement that makes a table, as SHOW CREATE TABLE writes it.
 func Definition(ctx context.Context, q Querier, ref schema.Ref) (text string, err error) {
@@ -137,18 +151,23 @@ func Definition(ctx context.Context, q Querier, ref schema.Ref) (text string, er
 	return text, err
 }
 
-// pin waits for nobody where the server can do without. An account that may not read tables may be shown them all the same: it has no use for
-// the right to execute what is in them, and has none by the advised grants.
+// pin waits for nobody where the server can do without.
 func pin(ctx context.Context, q Querier, refs []schema.Ref, wait bool) error {
 	sql := schema.PinSQL(refs)
 	if !wait {
 		sql = "/*M!100301 SET STATEMENT lock_wait_timeout = 0 FOR */ " + sql
 	}
-	err := each(ctx, q, sql, nil, func(row) {})
-	if refused(err) && (strings.HasPrefix(err.Error(), "Error 1142 ") || strings.HasPrefix(err.Error(), "Error 1143 ")) {
-		return nil
-	}
-	return err
+	return each(ctx, q, sql, nil, func(row) {})
+}
+
+// denied reports whether the account may not read a table, which may be described to it all the same: by the advised grants it may not execute
+// what a view in its place would hold either.
+func denied(err error) bool { return is(err, "1142", "1143") }
+func isView(err error) bool { return is(err, "1176") }
+func isGone(err error) bool { return is(err, "1146", "1049") }
+
+func is(err error, numbers ...string) bool {
+	return refused(err) && slices.ContainsFunc(numbers, func(n string) bool { return strings.HasPrefix(err.Error(), "Error "+n+" ") })
 }
 
 // refused reports whether the server answered with an error of its own.

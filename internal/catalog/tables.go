@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,7 +14,7 @@ import (
 )
 
 // Tables returns the named tables with columns, indexes and statistics, in the order of refs and each once. A table that does not
-// exist, or that the account may not see, is left out. With an error come those that were read before it.
+// exist, or that the account may not see, is left out. With an error come those that could be read.
 //
 // It asks for one table at a time, because information_schema of MariaDB and of MySQL before 8.0 opens every table of the server
 // for any other form of question.
@@ -25,19 +27,27 @@ func Tables(ctx context.Context, q Querier, refs []schema.Ref) ([]schema.Table, 
 		return nil, fmt.Errorf("read tables: %w", err)
 	}
 	var out []schema.Table
+	var busy error
 	for _, ref := range refs {
 		if slices.ContainsFunc(out, func(t schema.Table) bool { return t.Ref == ref }) {
 			continue
 		}
 		t, ok, err := table(ctx, q, has, ref)
 		if err != nil {
-			return out, fmt.Errorf("read table %s: %w", ref, err)
+			err = fmt.Errorf("read table %s: %w", ref, err)
+		}
+		switch {
+		case errors.Is(err, errBusy): // it is there, and the others are read
+			busy = cmp.Or(busy, err)
+			continue
+		case err != nil:
+			return out, err
 		}
 		if ok && !slices.ContainsFunc(out, func(o schema.Table) bool { return o.Ref == t.Ref }) {
 			out = append(out, t)
 		}
 	}
-	return out, nil
+	return out, busy
 }
 
 // columnsOf tells which columns tables of information_schema have, as "TABLE.COLUMN".

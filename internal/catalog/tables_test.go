@@ -187,3 +187,34 @@ func TestHiddenAndFunctionalIndexes(t *testing.T) {
 		}
 	})
 }
+
+// TestATableInUseIsNotGone: a table that somebody has locked is there, whatever can be told of it.
+func TestATableInUseIsNotGone(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			s := servers.Start(t, flavor)
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY) ENGINE=InnoDB", "CREATE TABLE d.u (id INT PRIMARY KEY) ENGINE=InnoDB")
+			conn, err := s.DB(t, "d").Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := conn.ExecContext(t.Context(), "LOCK TABLES t WRITE"); err != nil {
+				t.Fatal(err)
+			}
+			db := s.DB(t, "")
+			one, err := Tables(t.Context(), db, []schema.Ref{{Schema: "d", Table: "t"}})
+			if err == nil && len(one) == 0 {
+				t.Error("a locked table is gone")
+			}
+			both, _ := Tables(t.Context(), db, []schema.Ref{{Schema: "d", Table: "t"}, {Schema: "d", Table: "u"}})
+			if len(both) == 0 || both[len(both)-1].Table != "u" {
+				t.Errorf("the other one is not read: %v", both)
+			}
+			none, err := Tables(t.Context(), db, []schema.Ref{{Schema: "d", Table: "none"}})
+			if err != nil || len(none) != 0 {
+				t.Errorf("one that is not there: %v %v", none, err)
+			}
+		})
+	}
+}

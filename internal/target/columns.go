@@ -3,6 +3,7 @@ package target
 import (
 	"database/sql/driver"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"reflect"
@@ -21,6 +22,7 @@ const mostResults = 10_000
 const (
 	packetHeader   = 4
 	longestInteger = 9
+	longestChain   = 64 // pieces of 16 MiB: max_allowed_packet is 1 GiB at most
 )
 
 // heads is what the driver reads from, inside TLS where there is any. The driver makes room for as many columns as an answer claims to
@@ -30,6 +32,7 @@ type heads struct {
 	head  bool   // the packet that begins, or has begun, is the first of an answer
 	first []byte // what of it is looked at, as far as it has come
 	left  int    // bytes of a packet that are not looked at
+	chain int    // packets of the greatest length in a row: pieces of one that the driver puts together
 	// results has an element for each result of the answer, as far as the driver has read it. The driver's own count is looked at because
 	// where an answer ends in another result is told in more ways than a second reader would tell the same.
 	results *[]int64
@@ -82,6 +85,11 @@ func (c *heads) Read(b []byte) (int, error) {
 		packet := c.first[packetHeader:]
 		if len(packet) < looked {
 			continue
+		}
+		if c.chain++; length < 1<<24-1 {
+			c.chain = 0
+		} else if c.chain > longestChain {
+			return 0, errors.New("malformed packet: it has no end")
 		}
 		if columns, long := claimed(packet); long && (columns == 0 || columns > mostColumns) { // to the driver no column means that another result follows
 			return 0, fmt.Errorf("malformed packet: a result of %d columns", columns)

@@ -107,6 +107,9 @@ func (a *attack) plantIn(t *testing.T, in, rights string) {
 	for name, of := range map[string]string{"rounded": "ROUND(n / 3, %s)", "cut": "SUBSTR(c, %s)", "escaped": "c LIKE 'x' ESCAPE %s", "hashed": "SHA2(c, %s)"} {
 		a.do(t, "CREATE SQL SECURITY INVOKER VIEW "+in+"."+name+" AS SELECT id, "+fmt.Sprintf(of, in+".evil('a', 'b')")+" AS n FROM "+in+".big")
 	}
+	// By the dictionary's collation this view bears the name of a table.
+	a.do(t, "CREATE TABLE "+in+".e1 (id INT PRIMARY KEY)")
+	a.do(t, "CREATE SQL SECURITY INVOKER VIEW "+in+".`é1` AS SELECT id, ROUND(n / 3, "+in+".evil('a', 'b')) AS n FROM "+in+".big")
 	a.do(t, "CREATE SQL SECURITY INVOKER VIEW "+in+".other_swap AS SELECT id, ROUND(n / 3, "+in+".evil('a', 'b')) AS n FROM "+in+".big WHERE id = "+in+".evil('a', 'b')")
 }
 

@@ -111,7 +111,7 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	switch {
 	case has(func(p held) bool { return same(p) && sameHost(o, p.spec, spec) }):
 	case o.Host != "" && sameHost(o, there(o, target.Spec{Scheme: spec.Scheme}), spec):
-	case !nowhere(o) && sameTLS(o, spec) && leadsHere(o, spec):
+	case !nowhere(o) && sameTLS(o, spec) && a.leadsHere(o, spec):
 	case nowhere(o) && !used && a.trustedHere(spec):
 	default:
 		return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --from-defaults %s` on Dyno's machine, or write host= and port= into that file; "+
@@ -161,11 +161,18 @@ func sameTLS(o target.Options, x target.Spec) bool {
 		(x.MinTLS == "" || x.MinTLS == o.MinTLS) && (!x.TakeServerKey || o.TakeServerKey) && (x.ServerKey == "" || x.ServerKey == o.ServerKey)
 }
 
-// leadsHere reports whether defaults files name the server of a URL.
-func leadsHere(o target.Options, x target.Spec) bool {
+// leadsHere reports whether defaults files name the server of a URL: to the letter, or so that nobody can have it lead elsewhere.
+func (a *App) leadsHere(o target.Options, x target.Spec) bool {
 	mine := target.Spec{Scheme: x.Scheme}
 	o.Apply(&mine)
-	return x.Jump == (tunnel.Jump{}) && same(mine.Network, mine.Address, there(o, x))
+	x = there(o, x)
+	if x.Jump != (tunnel.Jump{}) || !same(mine.Network, mine.Address, x) {
+		return false
+	}
+	if mine.Address == x.Address {
+		return true
+	}
+	return !(x.Network == "unix" && redirectable(x.Address, a.trusted, mostLinks)) && leads(x, listening("", x.Address), a.trusted, belowShared)
 }
 
 // there completes the address of a URL as logging in does.
@@ -189,7 +196,7 @@ func (a *App) implied(x target.Spec) bool {
 	}
 	listens := listening("", x.Address)
 	if !nowhere(o) {
-		return leadsHere(o, x) && leads(x, listens, a.trusted, belowShared)
+		return a.leadsHere(o, x) && leads(x, listens, a.trusted, belowShared)
 	}
 	any := func(string) bool { return true }
 	for _, sockets := range [][]string{usualSockets, nil} { // the port is another way to the server behind the socket

@@ -393,7 +393,6 @@ func (l *looks) renew(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.due, name)
-	delete(l.kept, name)
 	if _, looked := l.at[name]; looked {
 		l.at[name] = false
 	}

@@ -599,12 +599,12 @@ func TestBodiesAreBounded(t *testing.T) {
 // TestSlowBodiesAreCutOff: a body that trickles in holds a connection for as long as any answer may take, and no longer.
 func TestSlowBodiesAreCutOff(t *testing.T) {
 	g := guardedServer(t, Guarding{})
-	g.options.Timeout = 500 * time.Millisecond
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.ServeHTTP(w, ours(r)) }))
 	defer s.Close()
 	b := g.visitor(t)
 	b.host = s.Listener.Addr().String()
 	b.login("anna", pass)
+	g.options.Timeout = 500 * time.Millisecond // a password takes its time
 	c, err := net.Dial("tcp", s.Listener.Addr().String())
 	good(t, err)
 	defer c.Close()

@@ -127,7 +127,13 @@ func TestSettingsGrants(t *testing.T) {
 		if schemas != "" {
 			args = append(args, "--schema", schemas)
 		}
-		want := words(s.Dyno(args...))
+		var grants []string // the page has those of an account that is there
+		for l := range strings.Lines(s.Dyno(args...)) {
+			if strings.HasPrefix(l, "GRANT ") {
+				grants = append(grants, l)
+			}
+		}
+		want := words(strings.Join(grants, ""))
 		b.Select(".grants label:nth-of-type(1) select", task)
 		b.Select(".grants label:nth-of-type(2) select", flavor)
 		b.Until("the grants for "+task+" on "+flavor, func() error {

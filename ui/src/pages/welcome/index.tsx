@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { post } from '../../core/api'
 import { useGet } from '../../core/data'
-import { whyNot } from '../../core/session'
+import { session, whyNot } from '../../core/session'
 import { inventory, reloadTargets } from '../../core/targets'
 import { go, href } from '../../core/url'
 import { Badge, Button, Empty, Loading, Page, Problem, safe, Show } from '../../ui'
@@ -15,23 +15,24 @@ import '../settings/settings.css'
 import './welcome.css'
 
 export function WelcomePage() {
-  const found = useGet<Discovery>('discover', {}, { every: (v, tries) => lookAgain(v?.found.length ?? 0, tries) })
+  const looks = session.value?.role === 'operator' // the search logs in
+  const found = useGet<Discovery>(looks ? 'discover' : null, {}, { every: (v, tries) => lookAgain(v?.found.length ?? 0, tries) })
   const names = (inventory.value.list ?? []).map((t) => t.name)
   const open = (name: string) => go(href('server', { target: name }, []))
   return (
-    <Page title="Welcome" actions={<Button icon="reload" disabled={found.loading} onClick={found.reload}>Look again</Button>}>
+    <Page title="Welcome" actions={looks && <Button icon="reload" disabled={found.loading} onClick={found.reload}>Look again</Button>}>
       <div class="welcome">
         <p class="lead">
           Dyno watches a server every second and keeps what it sees. It needs an address and an account; reading never changes a server.
         </p>
-        <section class="stack">
+        {looks && <section class="stack">
           <h2>On this machine</h2>
           <Show
             of={found}
             lines={5}
             what="The search"
             empty={(v) => v.found.length === 0}
-            none={<Empty icon="search" title="No MySQL or MariaDB server was found here" hint="Dyno looked at sockets, ports and where ~/.my.cnf leads. A server appears here when it is started; one elsewhere is added below." />}
+            none={<Empty icon="search" title="No MySQL or MariaDB server was found here" hint="Dyno looked at sockets, ports and where ~/.my.cnf leads. A server appears here when it starts." />}
           >
             {(v) => (
               <ul class="stack">
@@ -48,7 +49,7 @@ export function WelcomePage() {
               {safe(n)}
             </p>
           ))}
-        </section>
+        </section>}
         <section class="panel">
           <header>
             <h2>Another server</h2>

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"dyno/internal/pattern"
 	"dyno/internal/sqltext"
 )
 
@@ -123,6 +124,8 @@ const (
 	sentLength  = 16 << 10
 )
 
+var theWordUser = pattern.New(`\bUSER\b`)
+
 // count takes note of a statement that is about to be sent.
 func count(where, sql string) {
 	if len(sql) > sentLength {
@@ -136,7 +139,7 @@ func count(where, sql string) {
 	if !ok {
 		for _, s := range understood(sql) {
 			keys = append(keys, sqltext.Key(sqltext.Fingerprint(s)))
-			if other := strings.ReplaceAll(s, "USER()", "SYSTEM_USER()"); other != s { // as digests write it
+			if other := theWordUser.ReplaceAllString(s, "SYSTEM_USER"); other != s { // as digests write it, of the column too
 				keys = append(keys, sqltext.Key(sqltext.Fingerprint(other)))
 			}
 		}

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -59,6 +60,15 @@ func TestPlansPushNothingOut(t *testing.T) {
 	}
 	if len(sent) > sentPlans+1 {
 		t.Errorf("%d classes are kept", len(sent))
+	}
+}
+
+// TestWhatDigestsMakeOfUser: they write SYSTEM_USER for the word, whether it is a function or a column.
+func TestWhatDigestsMakeOfUser(t *testing.T) {
+	x := &Target{self: self{where: t.Name()}}
+	countTagged(x.self.where, own(fmt.Sprintf(askLeft, 7)))
+	if digest := sqltext.Key("select info from information_schema.processlist where system_user = substring_index(system_user(), ?, ?) and id = ?"); x.Sent()[digest] != 1 {
+		t.Errorf("not counted: %v", x.Sent())
 	}
 }
 

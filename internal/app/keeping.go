@@ -68,6 +68,9 @@ func (m *member) rename(samples []metric.Sample) {
 		}
 		to, ok := m.names[x.Name]
 		if !ok {
+			if len(m.names) > 20_000 { // names of a server that makes up new ones
+				clear(m.names)
+			}
 			to = exposition.Exporter(metric.Sample{Name: x.Name, Kind: x.Kind})
 			m.names[x.Name] = to
 		}

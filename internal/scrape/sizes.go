@@ -213,7 +213,7 @@ func (s *sizes) pin(ctx context.Context, names []string) (sure bool, err error) 
 	}
 	_, err = s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "/*M!100301 SET STATEMENT lock_wait_timeout = 0 FOR */ "+schema.PinSQL(refs)), nil)
 	if _, refused := target.ServerErrorNumber(err); refused {
-		return target.KindOf(err) == target.Denied, nil // who may not read tables has no right either to execute what is in views
+		return false, nil // a table that may not be read pins none: without the ten of this question, then
 	}
 	return err == nil, err
 }

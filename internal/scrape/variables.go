@@ -60,6 +60,9 @@ func (s *variables) Scrape(ctx context.Context, at int64, emit func(metric.Sampl
 		}
 		k, ok := s.known[name]
 		if !ok {
+			if len(s.known) > 10_000 {
+				clear(s.known)
+			}
 			k = series{name: metricName("mysql_global_variables_", []byte(name))}
 			s.known[name] = k
 		}

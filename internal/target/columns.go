@@ -79,7 +79,8 @@ func (c *heads) Read(b []byte) (int, error) {
 			continue
 		}
 		length, looked := int(c.first[0])|int(c.first[1])<<8|int(c.first[2])<<16, 0
-		if c.head {
+		more := c.chain > 0 // a piece of the packet before says nothing by itself
+		if c.head && !more {
 			looked = min(length, longestInteger)
 		}
 		packet := c.first[packetHeader:]
@@ -94,7 +95,9 @@ func (c *heads) Read(b []byte) (int, error) {
 		if columns, long := claimed(packet); long && (columns == 0 || columns > mostColumns) { // to the driver no column means that another result follows
 			return 0, fmt.Errorf("malformed packet: a result of %d columns", columns)
 		}
-		c.head = looked > 0 && packet[0] == 0 // after an OK a result may follow without a word of ours
+		if !more {
+			c.head = looked > 0 && packet[0] == 0 // after an OK a result may follow without a word of ours
+		}
 		c.left, c.first = length-looked, c.first[:0]
 	}
 	return n, err

@@ -56,6 +56,24 @@ const maxCached = 100_000
 // memory of all. It is far above what the objects of one server begin. Series that the head of the database has are not new.
 const newPerHour = 50_000
 
+// longestText bounds a name, a label's name and its value, bytes: what servers call things is far shorter, and the database cannot take
+// more than 16 MiB.
+const longestText = 4 << 10
+
+func tooLong(m *metric.Sample, extra metric.Labels) bool {
+	for _, ls := range [...]metric.Labels{m.Labels, extra} {
+		for i := range ls {
+			if len(ls[i].Name) > longestText || len(ls[i].Value) > longestText {
+				return true
+			}
+		}
+	}
+	return len(m.Name) > longestText
+}
+
+// errTooLong says that a sample is left out for a text of it. It is not an error for the caller of Append.
+var errTooLong = errors.New("its name or a label has more than 4 KiB")
+
 // errTooManyNew says that a sample's series is left out by newPerHour. It is not an error for the caller of Append.
 var errTooManyNew = errors.New("its target began too many series")
 
@@ -301,6 +319,9 @@ func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 		switch {
 		case errors.Is(err, errTooManyNew):
 			continue // Warnings say so
+		case errors.Is(err, errTooLong):
+			s.log.note("a sample is left out: " + err.Error())
+			continue
 		case err != nil:
 			return fail(err)
 		}
@@ -391,6 +412,9 @@ func (s *Store) series(app storage.Appender, m *metric.Sample, at int64, extra m
 		if c.name == m.Name && c.kind == m.Kind && c.source == source && slices.Equal(c.labels, m.Labels) && slices.Equal(c.extra, extra) {
 			return c, nil
 		}
+	}
+	if tooLong(m, extra) {
+		return nil, errTooLong
 	}
 	full, err := join(m, extra, source)
 	if err != nil {

@@ -6,7 +6,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -341,5 +343,26 @@ func BenchmarkAppend(b *testing.B) {
 		if err := s.Append(ms, extra); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestTextsWithoutEnd: the database panics over a label of more than 16 MiB, which a server may well give.
+func TestTextsWithoutEnd(t *testing.T) {
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	at := time.Now().UnixMilli()
+	long := strings.Repeat("x", 17<<20)
+	err = s.Append([]metric.Sample{
+		{Name: "version", Labels: metric.L("version", long), At: at, Value: 1}, {Name: long, At: at, Value: 1}, {Name: "up", At: at, Value: 1},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.Select(t.Context(), "", nil, at, at)
+	if err != nil || len(all) != 1 || all[0].Name != "up" {
+		t.Errorf("%d series, %v", len(all), err)
 	}
 }

@@ -552,7 +552,7 @@ func TestATagIsNoAlterOfOurs(t *testing.T) {
 				t.Errorf("a tenant's statement is taken for Dyno's: %v, %v", busy, err)
 			}
 			e, err := Reconcile(t.Context(), x, journal.Entry{ID: "a-1", Server: x.Facts().Server, Action: adds, State: journal.Running})
-			if err != nil || e.State != journal.Failed {
+			if err != nil && !strings.Contains(err.Error(), "the table is in use") || err == nil && e.State != journal.Failed {
 				t.Errorf("%+v, %v", e, err)
 			}
 		})

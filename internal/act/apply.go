@@ -410,6 +410,10 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 			return e, fmt.Errorf("reconcile action %s: %w", e.ID, err)
 		}
 	}
+	if busy && e.State == journal.Running { // a table that is being changed may not be described
+		r.note("the server is still at it")
+		return r.e, nil
+	}
 	is, found, err := c.found(ctx, t)
 	if err != nil {
 		return e, fmt.Errorf("reconcile action %s: %w", e.ID, err)
@@ -419,8 +423,6 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 		r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted before anything was sent"
 	case journal.Running:
 		switch {
-		case busy:
-			r.note("the server is still at it")
 		case unmarked(c):
 			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and whether it was made cannot be told: it leaves no mark; nothing is to be taken back"
 		case is == inForce:

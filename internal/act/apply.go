@@ -410,8 +410,10 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 			return e, fmt.Errorf("reconcile action %s: %w", e.ID, err)
 		}
 	}
-	if busy && e.State == journal.Running { // a table that is being changed may not be described
-		r.note("the server is still at it")
+	if busy && e.State != journal.Planned { // a table that is being changed may not be described
+		if e.State == journal.Running {
+			r.note("the server is still at it")
+		}
 		return r.e, nil
 	}
 	is, found, err := c.found(ctx, t)
@@ -447,7 +449,7 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 	case journal.Failed, journal.Undone: // these are ends
 	case journal.Done:
 		began := slices.ContainsFunc(e.Notes, func(n journal.Note) bool { return strings.HasPrefix(n.Text, undoBegan) })
-		if began && is == asWas && !busy {
+		if began && is == asWas {
 			r.e.State, r.e.UndoneAt = journal.Undone, now
 			r.note("taking it back was interrupted, but it is taken back")
 		}

@@ -205,7 +205,7 @@ func TestRedirectable(t *testing.T) {
 	const nobody = 65534
 	trusted := func(uid int) bool { return uid == os.Getuid() || uid == 0 }
 	top := t.TempDir()
-	make := func(name string, mode os.FileMode, uid int) string {
+	mkdir := func(name string, mode os.FileMode, uid int) string {
 		t.Helper()
 		path := filepath.Join(top, name)
 		if err := errors.Join(os.Mkdir(path, 0o755), os.Chmod(path, mode), os.Chown(path, uid, -1)); err != nil {
@@ -220,7 +220,7 @@ func TestRedirectable(t *testing.T) {
 		}
 		return path
 	}
-	safe, theirs, open, sticky := make("safe", 0o755, 0), make("theirs", 0o755, nobody), make("open", 0o777, 0), make("sticky", 0o777|os.ModeSticky, 0)
+	safe, foreign, open, sticky := mkdir("safe", 0o755, 0), mkdir("foreign", 0o755, nobody), mkdir("open", 0o777, 0), mkdir("sticky", 0o777|os.ModeSticky, 0)
 	f := func(path string, want bool) {
 		t.Helper()
 		if got := redirectable(path, trusted, mostLinks); got != want {
@@ -229,14 +229,14 @@ func TestRedirectable(t *testing.T) {
 	}
 	f(safe+"/none", false)
 	f(safe+"/none/deeper", true)
-	f(theirs+"/none", true)
+	f(foreign+"/none", true)
 	f(open+"/none", true)
 	f(sticky+"/none", false)
 	f(link(safe, safe+"/in", 0)+"/none", false)
-	f(link(theirs, safe+"/out", 0)+"/none", true)
-	f(link(safe, theirs+"/back", nobody)+"/none", true)
-	f(link(safe, sticky+"/lent", nobody)+"/none", true)
-	f(link("../theirs/back", safe+"/round", 0)+"/none", true)
+	f(link(foreign, safe+"/out", 0)+"/none", true)
+	f(link(safe, foreign+"/back", nobody)+"/none", true)
+	f(link(safe, sticky+"/link", nobody)+"/none", true)
+	f(link("../foreign/back", safe+"/round", 0)+"/none", true)
 	f(link("self", safe+"/self", 0)+"/none", true)
 	f("relative", true)
 }

@@ -145,7 +145,7 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 func (x *Explainer) rollBack(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTime)
 	defer cancel()
-	if x.exec(ctx, "ROLLBACK AND NO CHAIN NO RELEASE") != nil {
+	if x.exec(ctx, schema.EndPins) != nil {
 		x.lost = true
 	}
 }
@@ -249,7 +249,7 @@ func (x *Explainer) views(ctx context.Context, names []sqlshape.TableRef) (why s
 	if len(tables) == 0 {
 		return "", nil
 	}
-	_, _, err = texts(ctx, x.conn, sqltext.Tagged("explain", "tables", schema.PinSQL(tables)))
+	_, _, err = texts(ctx, x.conn, sqltext.Tagged("explain", "tables", schema.PinSQL(tables, true)))
 	if n, ok := target.ServerErrorNumber(err); ok && n == noSuchIndex {
 		return "it names a view, which may call stored functions; Fix: " + trusting(slices.Compact(slices.Sorted(slices.Values(schemas(names))))), nil
 	}

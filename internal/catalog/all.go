@@ -87,6 +87,9 @@ func All(ctx context.Context, q Querier, c *Cache, limit int, most time.Duration
 	case len(refs) > limit:
 		inv.Why = fmt.Sprintf("%d of %d tables, the largest: no more are looked at", limit, len(refs))
 	}
+	if r.busy {
+		inv.Why = strings.TrimPrefix(inv.Why+"; tables that are being changed, or cannot be opened, were left out", "; ")
+	}
 	if short != nil {
 		inv.Left, inv.Why = known.None[int](), strings.TrimPrefix(inv.Why+"; the server did not list all tables: "+short.Error(), "; ")
 	}
@@ -106,7 +109,8 @@ type reader struct {
 	q    Querier
 	has  map[string]bool
 	now  time.Time
-	done int // tables read
+	done int  // tables read
+	busy bool // some could not be, because they are in use
 }
 
 // dictionary reports whether the server has a data dictionary, as MySQL 8.0 and later: it opens no table to describe it.
@@ -153,6 +157,9 @@ func (r *reader) read(ctx context.Context, c *Cache, listed map[schema.Ref]entry
 		}
 		began := time.Now()
 		tables, err := whole(ctx, r.q, r.has, todo[:n])
+		if errors.Is(err, errBusy) {
+			r.busy, err = true, nil
+		}
 		if err != nil {
 			return 0, "", err
 		}
@@ -181,7 +188,7 @@ func (r *reader) read(ctx context.Context, c *Cache, listed map[schema.Ref]entry
 	}
 }
 
-// whole reads some tables, with a few questions for each schema.
+// whole reads some tables, with a few questions for each schema. With errBusy come those that are not in use.
 func whole(ctx context.Context, q Querier, has map[string]bool, refs []schema.Ref) (out []schema.Table, err error) {
 	names := map[string][]string{}
 	var schemas []string
@@ -191,16 +198,20 @@ func whole(ctx context.Context, q Querier, has map[string]bool, refs []schema.Re
 		}
 		names[r.Schema] = append(names[r.Schema], r.Table)
 	}
+	var busy error
 	for _, s := range schemas {
 		tables, err := describe(ctx, q, has, part{schema: s, names: names[s]}, func(found []schema.Table) []schema.Table {
 			return slices.DeleteFunc(found, func(t schema.Table) bool { return t.Schema != s })
 		})
-		if err != nil && !errors.Is(err, errBusy) {
+		if errors.Is(err, errBusy) {
+			busy, err = err, nil
+		}
+		if err != nil {
 			return nil, err
 		}
 		out = append(out, tables...)
 	}
-	return out, nil
+	return out, busy
 }
 
 // ranked orders tables: those of the largest schema first, the largest first in each. Without the right to read the statistics it is the

@@ -81,8 +81,9 @@ func detailed(ctx context.Context, q Querier, has map[string]bool, schemaName st
 // mostPinned is how many names a statement pins: servers join 61.
 const mostPinned = 60
 
-// pinned runs f with those names of tables of one schema that were pinned, on one connection. Tables that somebody changes right now, or that
-// cannot be opened, are left out; those that are changed only without wait, which is as long as the session's lock_wait_timeout.
+// pinned runs f with those names of tables of one schema that were pinned, on one connection. Of tables that
+// somebody changes right now, or that cannot be opened, it tells by errBusy after f had the others; without wait, which is as long as the
+// session's lock_wait_timeout, at once.
 func pinned(ctx context.Context, q Querier, refs []schema.Ref, wait bool, f func(q Querier, names []string) error) error {
 	if db, ok := q.(*sql.DB); ok {
 		conn, err := db.Conn(ctx)
@@ -92,13 +93,13 @@ func pinned(ctx context.Context, q Querier, refs []schema.Ref, wait bool, f func
 		defer conn.Close()
 		q = conn
 	}
-	if err := each(ctx, q, "BEGIN WORK", nil, func(row) {}); err != nil {
+	if err := each(ctx, q, schema.BeginPins, nil, func(row) {}); err != nil {
 		return err
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
-		_ = each(ctx, q, "ROLLBACK AND NO CHAIN NO RELEASE", nil, func(row) {}) // digests lose the tag: these words, and those above, are Dyno's alone
+		_ = each(ctx, q, schema.EndPins, nil, func(row) {}) // with the connection the locks go
 	}()
 	var names []string
 	var busy error // why a table that is there was not pinned
@@ -128,10 +129,12 @@ func pinned(ctx context.Context, q Querier, refs []schema.Ref, wait bool, f func
 			}
 		}
 	}
-	switch {
-	case len(names) > 0:
-		return f(q, names)
-	case busy != nil: // it is not gone
+	if len(names) > 0 {
+		if err := f(q, names); err != nil {
+			return err
+		}
+	}
+	if busy != nil { // it is not gone
 		return errors.Join(errBusy, busy)
 	}
 	return nil
@@ -151,13 +154,8 @@ func Definition(ctx context.Context, q Querier, ref schema.Ref) (text string, er
 	return text, err
 }
 
-// pin waits for nobody where the server can do without.
 func pin(ctx context.Context, q Querier, refs []schema.Ref, wait bool) error {
-	sql := schema.PinSQL(refs)
-	if !wait {
-		sql = "/*M!100301 SET STATEMENT lock_wait_timeout = 0 FOR */ " + sql
-	}
-	return each(ctx, q, sql, nil, func(row) {})
+	return each(ctx, q, schema.PinSQL(refs, wait), nil, func(row) {})
 }
 
 // denied reports whether the account may not read a table, which may be described to it all the same: by the advised grants it may not execute

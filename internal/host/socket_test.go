@@ -39,7 +39,7 @@ func TestPeerSocket(t *testing.T) {
 		}
 		c.Close()
 		if s, ok := PeerSocket(far); ok {
-			t.Errorf("of a socket that was closed %+v is told", s)
+			t.Errorf("a closed socket is found: %+v", s)
 		}
 	})
 }

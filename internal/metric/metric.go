@@ -102,6 +102,20 @@ type Sample struct {
 	Value  float64
 }
 
+// longestText bounds names and values of labels, bytes: no server calls a thing by more.
+const longestText = 4 << 10
+
+// Overlong reports whether the name or a label has more than 4 KiB. Whoever keeps samples by the million must not keep such, and Prometheus'
+// database panics over one of 16 MiB.
+func (m *Sample) Overlong() bool {
+	for i := range m.Labels {
+		if len(m.Labels[i].Name) > longestText || len(m.Labels[i].Value) > longestText {
+			return true
+		}
+	}
+	return len(m.Name) > longestText
+}
+
 // Point is one reading of a series whose name is known.
 type Point struct {
 	At    int64   `json:"t"` // Unix milliseconds

@@ -5,10 +5,20 @@ import (
 	"strings"
 )
 
+// BeginPins and EndPins are the transaction around PinSQL. Digests of statements lose Dyno's tag: nobody else words it so.
+const (
+	BeginPins = "BEGIN WORK"
+	EndPins   = "ROLLBACK AND NO CHAIN NO RELEASE"
+)
+
 // PinSQL words a question that opens tables and gives no row: in a transaction it leaves locks on their definitions, so that the names stay
-// those of tables until it ends. Servers refuse it, before they evaluate anything, when one is the name of a view.
-func PinSQL(refs []Ref) string {
+// those of tables until it ends. Servers refuse it, before they evaluate anything, when one is the name of a view. Unless it is to wait, it
+// is refused as well, where the server can (MariaDB 10.3), for a table whose definition somebody is about to change.
+func PinSQL(refs []Ref, wait bool) string {
 	var b strings.Builder
+	if !wait {
+		b.WriteString("/*M!100301 SET STATEMENT lock_wait_timeout = 0 FOR */ ")
+	}
 	b.WriteString("SELECT 1 FROM ")
 	for i, r := range refs {
 		if i > 0 {

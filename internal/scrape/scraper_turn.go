@@ -85,17 +85,6 @@ type outcome struct {
 // mostSamples bounds what is kept of one reading of a source: every figure is a series in memory and on the disk.
 const mostSamples = 50_000
 
-// overlong reports whether a name or a label is longer than any server calls a thing, 4 KiB: whoever keeps them would run out of memory.
-func overlong(m metric.Sample) bool {
-	const most = 4 << 10
-	for i := range m.Labels {
-		if len(m.Labels[i].Value) > most || len(m.Labels[i].Name) > most {
-			return true
-		}
-	}
-	return len(m.Name) > most
-}
-
 // read reads the source once.
 func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit func(metric.Sample)) outcome {
 	o := outcome{turn: st, began: time.Now()}
@@ -108,7 +97,7 @@ func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit fu
 	n := 0
 	o.err = wire.Shaped(func() error {
 		return st.src.Scrape(tctx, ms, func(m metric.Sample) {
-			if n++; n <= mostSamples && !overlong(m) {
+			if n++; n <= mostSamples && !m.Overlong() {
 				emit(m)
 			}
 		})

@@ -167,7 +167,7 @@ func (s *sizes) details(ctx context.Context, tables []*room, at int64, emit func
 			_, err = s.q.Query(ctx, sql, func(row []driver.Value) { s.detail(row, at, emit) })
 		}
 		if s.encoded {
-			_, end := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "ROLLBACK AND NO CHAIN NO RELEASE"), nil)
+			_, end := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), schema.EndPins), nil)
 			err = cmp.Or(err, end)
 		}
 		return err
@@ -208,10 +208,10 @@ func (s *sizes) pin(ctx context.Context, names []string) (sure bool, err error) 
 	}); err != nil || len(refs) == 0 {
 		return false, err
 	}
-	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "BEGIN WORK"), nil); err != nil {
+	if _, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), schema.BeginPins), nil); err != nil {
 		return false, err
 	}
-	_, err = s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "/*M!100301 SET STATEMENT lock_wait_timeout = 0 FOR */ "+schema.PinSQL(refs)), nil)
+	_, err = s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), schema.PinSQL(refs, false)), nil)
 	if _, refused := target.ServerErrorNumber(err); refused {
 		return false, nil // a table that may not be read pins none: without the ten of this question, then
 	}

@@ -56,23 +56,8 @@ const maxCached = 100_000
 // memory of all. It is far above what the objects of one server begin. Series that the head of the database has are not new.
 const newPerHour = 50_000
 
-// longestText bounds a name, a label's name and its value, bytes: what servers call things is far shorter, and the database cannot take
-// more than 16 MiB.
-const longestText = 4 << 10
-
-func tooLong(m *metric.Sample, extra metric.Labels) bool {
-	for _, ls := range [...]metric.Labels{m.Labels, extra} {
-		for i := range ls {
-			if len(ls[i].Name) > longestText || len(ls[i].Value) > longestText {
-				return true
-			}
-		}
-	}
-	return len(m.Name) > longestText
-}
-
 // errTooLong says that a sample is left out for a text of it. It is not an error for the caller of Append.
-var errTooLong = errors.New("its name or a label has more than 4 KiB")
+var errTooLong = errors.New("its name or a label is too long")
 
 // errTooManyNew says that a sample's series is left out by newPerHour. It is not an error for the caller of Append.
 var errTooManyNew = errors.New("its target began too many series")
@@ -413,7 +398,7 @@ func (s *Store) series(app storage.Appender, m *metric.Sample, at int64, extra m
 			return c, nil
 		}
 	}
-	if tooLong(m, extra) {
+	if m.Overlong() || (&metric.Sample{Labels: extra}).Overlong() {
 		return nil, errTooLong
 	}
 	full, err := join(m, extra, source)

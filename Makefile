@@ -3,10 +3,10 @@
 MAKEFLAGS += --no-print-directory
 FUZZTIME ?= 60s
 testrun = build/go build -buildvcs=false -o bin/testrun ./build/testrun
-.PHONY: help build page demo test check lint fmt fuzz bench clean
+.PHONY: help build page demo test test-servers check lint fmt fuzz bench clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1	\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1	\2/p' Makefile | expand -t 20
 
 build: ## bin/dyno
 	@build/setup build
@@ -24,6 +24,11 @@ test: ## everything: format, linters, all tests on real servers; the last line c
 	@build/setup test || { echo "0 passed, 1 failed"; exit 1; }
 	@build/compile || { echo "0 passed, 1 failed"; exit 1; }
 	@$(testrun) && bin/testrun
+
+test-servers: ## what users run, on each server version that can be had, or SERVERS="mysql@5.5 mariadb@10.2"; fetches some 1.3 GB
+	@build/setup demo
+	@build/compile
+	@DYNO_HOME=$$(build/cachedir)/versions build/go run ./bench/versions bin/dyno $(SERVERS)
 
 check: ## the quick part of test: format, linters, tests that need no server
 	@build/setup check

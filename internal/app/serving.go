@@ -122,7 +122,7 @@ func (a *App) Serve(ctx context.Context, o Serving) (*Service, error) {
 	for _, w := range o.Writes {
 		sum := sha256.Sum256([]byte(w.URL))
 		w.Cursor = filepath.Join(a.Home, "store", "remote-write-"+hex.EncodeToString(sum[:6]))
-		w.Log = o.Log
+		w.Log, w.Rename = o.Log, asScraped
 		out, err := remotewrite.New(w, s.Series)
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -130,6 +130,18 @@ func (a *App) Serve(ctx context.Context, o Serving) (*Service, error) {
 		s.writers = append(s.writers, out)
 	}
 	return s, nil
+}
+
+// asScraped gives a series the labels that a Prometheus which scrapes would give it, as queries of Dyno's own show it.
+func asScraped(s metric.Sample) metric.Sample {
+	if t := s.Labels.Get("target"); t != "" {
+		kv := []string{"instance", t, "job", "dyno"}
+		for _, l := range s.Labels {
+			kv = append(kv, l.Name, l.Value)
+		}
+		s.Labels = metric.L(kv...)
+	}
+	return s
 }
 
 // Writers returns how sending to other stores fares.

@@ -83,11 +83,10 @@ Reading never changes a server. What changes one is a dry run without --execute.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 findings at or above --fail-on, 5 verdict "worse" under --fail-on
 worse, 6 verdict unstable or invalid, 7 part of the input was skipped.`,
-		Version:           e.app.Version,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Args:              cobra.ArbitraryArgs,
+		Version:       e.app.Version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
 		PersistentPreRunE: func(c *cobra.Command, a []string) error {
 			if at := c.Flags().Lookup("target"); at != nil {
 				a = append(slices.Clone(a), at.Value.String())
@@ -120,6 +119,7 @@ worse, 6 verdict unstable or invalid, 7 part of the input was skipped.`,
 			return err
 		}},
 	)
+	e.complete(root)
 	return root
 }
 

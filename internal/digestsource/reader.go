@@ -318,7 +318,7 @@ func (r *Reader) end(ctx context.Context) (windowed, error) {
 	if r.begun.IsZero() {
 		return windowed{}, errors.New("end window of query classes: it was not begun")
 	}
-	if r.usable(Samples) && (r.samples.looks > 0 || r.o.Detail && r.samples.full != "") { // a last look, for what is running now
+	if r.usable(Samples) && r.samples.full != "" { // a last look, for what is running now; a short window has no other
 		lctx, stop := context.WithTimeout(ctx, min(time.Second, r.o.Timeout))
 		if err := r.samples.look(lctx); err != nil {
 			r.samples.err = err

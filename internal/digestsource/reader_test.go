@@ -333,6 +333,15 @@ func TestSamplesFindTheSlowClass(t *testing.T) {
 	}
 }
 
+// TestShortWindow has a window that ends before the first interval has: it is looked at once.
+func TestShortWindow(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	_, sources := window(t, open(t, s, "root", Options{Interval: time.Hour}), func() {})
+	if x := source(t, sources, Samples); x.State != snapshot.OK || x.Reads != 1 {
+		t.Errorf("%+v", x)
+	}
+}
+
 func TestSamplesSeeRowsExamined(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	db := table(t, s)

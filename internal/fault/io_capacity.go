@@ -13,9 +13,9 @@ func ioCapacity() Fault {
 		Settings: with(sized(),
 			"sync_binlog", "0", // commits do not wait for the disk here
 			"innodb_io_capacity", "100",
-			"innodb_io_capacity_max", "100",
+			"loose_innodb_io_capacity_max", "100",
 			"innodb_max_dirty_pages_pct", "10",
-			"innodb_max_dirty_pages_pct_lwm", "1",
+			"loose_innodb_max_dirty_pages_pct_lwm", "1",
 		),
 		Workload: mix{
 			name: "io-capacity", title: "small updates all over a table in memory", rows: 200_000,

@@ -16,7 +16,7 @@ func smallRedo() Fault {
 			"innodb_log_buffer_size", "4M", // MariaDB takes no log that is smaller than its buffer, nor goes back to one
 			"sync_binlog", "0", // commits do not wait for the disk here
 			"innodb_io_capacity", "2000",
-			"innodb_io_capacity_max", "10000",
+			"loose_innodb_io_capacity_max", "10000",
 		),
 		Workload: mix{
 			name: "small-redo", title: "rows rewritten all over a table in memory", rows: 60_000,

@@ -18,7 +18,7 @@ func tableCache() Fault {
 			"ten open tables, so that nearly every statement has to open its table first and close another one. The cure is a cache for all of them.",
 		Kind:     Hurts,
 		Threads:  4,
-		Settings: with(sized(), "table_open_cache", "10", "table_open_cache_instances", "1"),
+		Settings: with(sized(), "table_open_cache", "10", "loose_table_open_cache_instances", "1"),
 		Workload: mix{
 			name: "table-cache", title: "reads by primary key from 40 tables", rows: 20_000,
 			tables: func(n names, rows int) (all []workload.Table) {

@@ -31,7 +31,7 @@ func (r *recording) add(target string, m metric.Sample, at int64) string {
 	}
 	s := r.full[key]
 	if s == nil {
-		ls := append(metric.L("target", target), m.Labels...)
+		ls := append(metric.L("target", target, "instance", target, "job", "dyno"), m.Labels...)
 		kv := make([]string, 0, 2*len(ls))
 		for _, l := range ls {
 			kv = append(kv, l.Name, l.Value)

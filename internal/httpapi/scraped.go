@@ -10,8 +10,11 @@ import (
 	"dyno/internal/metric"
 )
 
-// targetLabel tells targets apart, in /metrics as in the store.
-const targetLabel = "target"
+// The labels that tell targets apart: target, as in the store, and instance, which dashboards choose by.
+const (
+	targetLabel   = "target"
+	instanceLabel = "instance"
+)
 
 // scraped registers what a Prometheus scrapes.
 func (v *Server) scraped() {
@@ -19,15 +22,15 @@ func (v *Server) scraped() {
 	v.handle("GET /probe", v.probe)
 }
 
-// metrics writes the newest samples of all targets, each with the label target.
+// metrics writes the newest samples of all targets, each with its target as the labels target and instance.
 func (v *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	v.expose(w, r, "", func(l Latest) metric.Labels {
 		if l.Target == "" {
 			return l.Labels
 		}
-		kv := []string{targetLabel, l.Target}
+		kv := []string{targetLabel, l.Target, instanceLabel, l.Target}
 		for _, x := range l.Labels {
-			if x.Name != targetLabel {
+			if x.Name != targetLabel && x.Name != instanceLabel {
 				kv = append(kv, x.Name, x.Value)
 			}
 		}

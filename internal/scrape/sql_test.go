@@ -241,6 +241,9 @@ func testMemory(t *testing.T, s *sqlServer) {
 	for _, x := range got {
 		if x.Name == "mysql_perf_schema_memory_events_used_bytes" {
 			sum += x.Value
+			if n := x.Labels.Get("event_name"); n == "" || strings.HasPrefix(n, "memory/innodb/") {
+				t.Errorf("event %q", n)
+			}
 		}
 	}
 	if sum < 1<<20 {

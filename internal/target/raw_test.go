@@ -242,7 +242,7 @@ func TestRawLeavesTLSToTheDriver(t *testing.T) {
 	if err := login(opened(s.URL("sha"))); !errors.Is(err, ErrNeedsDriver) {
 		t.Errorf("an account with a plugin that wire does not know: %v", err)
 	}
-	m := servers.Start(t, "mariadb") // has no certificate
+	m := servers.Start(t, "mariadb", "skip-ssl")
 	m.Exec(t, "CREATE USER u IDENTIFIED BY 'x'")
 	x := opened(fmt.Sprintf("mysql://u@127.0.0.1:%d/", m.Port))
 	before := m.Status(t, "Com_show_status")

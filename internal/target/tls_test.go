@@ -166,8 +166,8 @@ func TestTLS(t *testing.T) {
 
 			s.Exec(t, "SET GLOBAL require_secure_transport=ON")
 			kind := TLSFailed
-			if flavor == "mariadb" {
-				kind = AuthFailed // what MariaDB 10.11 says is "access denied"
+			if flavor == "mariadb" && !x.Facts().Version.AtLeast(11, 4, 0) {
+				kind = AuthFailed // what it says is "access denied"
 			}
 			fails(t, url("u", "tls=disabled"), kind, "tls=required")
 		})

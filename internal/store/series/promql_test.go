@@ -65,23 +65,23 @@ func TestQueryAnswersAsPrometheusDoes(t *testing.T) {
 			t.Fatalf("%s: got %s, want %s", expr, got, want)
 		}
 	}
-	f(`reads{disk="x"}`, 59, `{"resultType":"vector","result":[{"metric":{"__name__":"reads","disk":"x","target":"a"},"value":[1764000059,"118"]}]}`)
+	f(`reads{disk="x"}`, 59, `{"resultType":"vector","result":[{"metric":{"__name__":"reads","disk":"x","instance":"a","job":"dyno","target":"a"},"value":[1764000059,"118"]}]}`)
 	f(`sum(rate(reads[20s]))`, 59, `{"resultType":"vector","result":[{"metric":{},"value":[1764000059,"6"]}]}`)
-	f(`reads{disk="x"}[2s]`, 1, `{"resultType":"matrix","result":[{"metric":{"__name__":"reads","disk":"x","target":"a"},"values":[[1764000000,"0"],[1764000001,"2"]]}]}`)
+	f(`reads{disk="x"}[2s]`, 1, `{"resultType":"matrix","result":[{"metric":{"__name__":"reads","disk":"x","instance":"a","job":"dyno","target":"a"},"values":[[1764000000,"0"],[1764000001,"2"]]}]}`)
 	f(`nothing`, 1, `{"resultType":"vector","result":[]}`)
 	f(`1/0`, 0.25, `{"resultType":"scalar","result":[1764000000.25,"+Inf"]}`)
 	f("\"a\\\"\\n<\"", 0, `{"resultType":"string","result":[1764000000,"a\"\n\u003c"]}`)
 	f(`vector(-1e-7)`, 0.005, `{"resultType":"vector","result":[{"metric":{},"value":[1764000000.005,"-1e-07"]}]}`)
 	// A series that changed its kind is one series, and its kind is no label.
-	f(`learned`, 59, `{"resultType":"vector","result":[{"metric":{"__name__":"learned","target":"a"},"value":[1764000059,"59"]}]}`)
-	f(`count_over_time(learned[1m])`, 59, `{"resultType":"vector","result":[{"metric":{"target":"a"},"value":[1764000059,"60"]}]}`)
+	f(`learned`, 59, `{"resultType":"vector","result":[{"metric":{"__name__":"learned","instance":"a","job":"dyno","target":"a"},"value":[1764000059,"59"]}]}`)
+	f(`count_over_time(learned[1m])`, 59, `{"resultType":"vector","result":[{"metric":{"instance":"a","job":"dyno","target":"a"},"value":[1764000059,"60"]}]}`)
 	f(`count({__name__=~".+"})`, 59, `{"resultType":"vector","result":[{"metric":{},"value":[1764000059,"3"]}]}`)
 }
 
 func TestQueryRangeGivesEachStep(t *testing.T) {
 	e, _ := asked(t, Limits{})
 	a, err := e.QueryRange(t.Context(), `reads{disk="y"}`, moment(58), moment(59.5), 500*time.Millisecond, QueryOptions{})
-	const want = `{"resultType":"matrix","result":[{"metric":{"__name__":"reads","disk":"y","target":"a"},"values":[[1764000058,"232"],[1764000058.500,"232"],[1764000059,"236"],[1764000059.500,"236"]]}]}`
+	const want = `{"resultType":"matrix","result":[{"metric":{"__name__":"reads","disk":"y","instance":"a","job":"dyno","target":"a"},"values":[[1764000058,"232"],[1764000058.500,"232"],[1764000059,"236"],[1764000059.500,"236"]]}]}`
 	if err != nil || answerText(t, a) != want {
 		t.Fatalf("got %s, %v", answerText(t, a), err)
 	}
@@ -160,7 +160,7 @@ func TestListsHideHowKindsAreKept(t *testing.T) {
 	e, _ := asked(t, Limits{})
 	var none time.Time
 	names, err := e.LabelNames(t.Context(), nil, none, none, 0)
-	if d := cmp.Diff([]string{"__name__", "disk", "target"}, names.Items); d != "" || err != nil {
+	if d := cmp.Diff([]string{"__name__", "disk", "instance", "job", "target"}, names.Items); d != "" || err != nil {
 		t.Fatal(d, err)
 	}
 	values, err := e.LabelValues(t.Context(), "__name__", nil, none, none, 0)
@@ -176,7 +176,7 @@ func TestListsHideHowKindsAreKept(t *testing.T) {
 		t.Fatal(d, err)
 	}
 	series, err := e.Matching(t.Context(), []string{`learned`, `{disk="x"}`, `{__name__=~"l.*"}`}, none, none, 0)
-	want := []metric.Labels{metric.L("__name__", "learned", "target", "a"), metric.L("__name__", "reads", "disk", "x", "target", "a")}
+	want := []metric.Labels{metric.L("__name__", "learned", "instance", "a", "job", "dyno", "target", "a"), metric.L("__name__", "reads", "disk", "x", "instance", "a", "job", "dyno", "target", "a")}
 	if d := cmp.Diff(want, series.Items); d != "" || err != nil {
 		t.Fatal(d, err)
 	}

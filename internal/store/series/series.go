@@ -42,6 +42,11 @@ const (
 	kindLabel   = "__type__"
 	sourceLabel = "__source__" // of what AppendRound wrote; readers do not see it
 	targetLabel = "target"
+
+	// What queries see besides, see shown.
+	instanceLabel = "instance"
+	jobLabel      = "job"
+	jobName       = "dyno"
 )
 
 // samplesPerChunk is four times what Prometheus has, whose series have a sample in 15 or 30 seconds: what a chunk costs beside its

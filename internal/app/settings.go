@@ -533,6 +533,7 @@ func (a *App) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
 		spec, err = a.Resolve(ctx, t.Name, Login{Remote: true})
 	} else {
 		if t, spec, err = a.entry(t); err == nil {
+			spec.OnlyTrusted = true
 			spec, err = a.login(ctx, t, spec)
 		}
 	}

@@ -165,13 +165,13 @@ which GRANT or setting would mend it. Changes nothing. Exit code 1 when the serv
 			missing++
 			fmt.Fprintf(e.Out, "  %-22s %s: %s\n", s.Name, s.State, wrap(s.Reason, e.width()-28, strings.Repeat(" ", 28)))
 			if s.Fix != "" {
-				fmt.Fprintf(e.Out, "  %-22s mend it: %s\n", "", s.Fix)
+				fmt.Fprintf(e.Out, "  %-22s Fix: %s\n", "", s.Fix)
 			}
 		}
 		if missing == 0 {
 			fmt.Fprintf(e.Out, "\nEverything that Dyno can observe is observable.\n")
 		} else {
-			fmt.Fprintf(e.Out, "\n%d of %d sources give nothing; what they would show stays unknown.\n", missing, len(x.Sources))
+			fmt.Fprintf(e.Out, "\n%d of %d data sources are unavailable; what they would show is unknown.\n", missing, len(x.Sources))
 		}
 		return nil
 	}

@@ -153,6 +153,7 @@ func (e *UnknownTargetError) Error() string {
 // Resolve turns what the user typed into the address of a server with the means to log in. TARGET is a URL, sandbox:NAME or a name
 // of the inventory. The password comes from the prompt, the environment or a defaults file.
 func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spec, error) {
+	named := login.DefaultsFile != "" || login.NoDefaults
 	spec, err := a.locate(ctx, text, &login)
 	if err != nil {
 		return spec, err
@@ -184,7 +185,7 @@ func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spe
 		file = os.DevNull
 	}
 	environ := a.Environ
-	if login.Remote && file != "" {
+	if file != "" && (login.Remote || !named) { // the entry's own
 		environ = a.withoutPasswords
 	}
 	spec.OnlyTrusted = login.Remote

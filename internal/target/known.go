@@ -198,7 +198,10 @@ func fingerprint(c *x509.Certificate) string {
 
 // place is what a server is remembered as: host and port or a socket's path, and the jump host through which they are those.
 func (s Spec) place() string {
-	p := strings.ToLower(s.Where())
+	p := s.Where()
+	if s.Network != "unix" {
+		p = strings.ToLower(p)
+	}
 	if s.Jump != (tunnel.Jump{}) {
 		p += "@" + s.Jump.String()
 	}

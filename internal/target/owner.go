@@ -23,10 +23,10 @@ func TrustedAccount(uid int) bool {
 }
 
 // isKnownAccount returns the account of this machine that answers on a connection, empty where it is not of this machine. It is an error
-// when a password would be sent and a server of another account was there at earlier logins: while a server is down, anybody can take its
-// port from 1024 on, or its socket's name in a directory for all.
+// when a server of another account was there at earlier logins: while a server is down, anybody can take its port from 1024 on, or its
+// socket's name in a directory for all.
 func (s *Spec) isKnownAccount(c net.Conn) (owner string, err error) {
-	if s.Password.Empty() || s.ServerUID != 0 || s.Jump != (tunnel.Jump{}) {
+	if s.ServerUID != 0 || s.Jump != (tunnel.Jump{}) {
 		return "", nil
 	}
 	was, err := s.Known.of(s.place())
@@ -73,9 +73,9 @@ func listensThere(c net.Conn) (uid int, here, told bool) {
 		_, uid, err := Peer(c)
 		return uid, true, err == nil
 	case *net.TCPConn:
-		far, found := host.PeerSocket(c)
-		a, ok := c.RemoteAddr().(*net.TCPAddr)
-		return far.UID, ok && a.IP.IsLoopback(), found
+		at, ok := c.RemoteAddr().(*net.TCPAddr)
+		uid, told := host.Answers(c)
+		return uid, ok && at.IP.IsLoopback(), told
 	}
 	return 0, false, false
 }

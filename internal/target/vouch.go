@@ -28,6 +28,9 @@ func (s Spec) vouched(ctx context.Context) *x509.Certificate {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
 	head, err := greeting(conn)
+	if err == nil {
+		_, err = s.isKnownAccount(conn)
+	}
 	if err != nil {
 		return nil
 	}

@@ -49,10 +49,12 @@ func TestWhole(t *testing.T) {
 	// What does not hold together makes no clause.
 	bad := "int DEFAULT 0,RENAME `v`.`t`"
 	for _, c := range []Change{
-		{Kind: ModifyColumn, Column: "x", Definition: bad}, {Kind: AddColumn, Column: "x", Definition: bad},
+		{Kind: ModifyColumn, Column: "x", Definition: bad},
+		{Kind: AddColumn, Column: "x", Definition: bad},
 		{Kind: AddKey, Index: Index{Name: "i", Parts: []IndexPart{{Expr: "a))),DROP note#("}}}},
 		{Kind: PrimaryKey, Index: Index{Parts: []IndexPart{{Expr: "a))),DROP note#("}}}},
-		{Kind: TableOption, Option: "ROW_FORMAT", Value: "a,RENAME`v`.`t`"}, {Kind: TableOption, Option: "ROW_FORMAT", Value: "a b"},
+		{Kind: TableOption, Option: "ROW_FORMAT", Value: "a,RENAME`v`.`t`"},
+		{Kind: TableOption, Option: "ROW_FORMAT", Value: "a b"},
 	} {
 		if got := c.SQL(); got != "" {
 			t.Error(got)

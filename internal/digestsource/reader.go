@@ -54,6 +54,7 @@ type Reader struct {
 	begun time.Time
 	state map[string]*snapshot.Source // by name; State is OK while the source works
 	mu    chan struct{}               // held by Run while it looks, so that End sees whole looks only
+	done  func()                      // ends what mu was taken for
 
 	// Of the window that was closed last, for Turn.
 	after picture
@@ -248,8 +249,15 @@ func (r *Reader) Begin(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (r *Reader) lock()   { r.mu <- struct{}{} }
-func (r *Reader) unlock() { <-r.mu }
+func (r *Reader) lock() {
+	r.mu <- struct{}{}
+	r.done = r.ask.work()
+}
+
+func (r *Reader) unlock() {
+	r.done()
+	<-r.mu
+}
 
 // ok counts a successful reading; Took holds the sum until End.
 func (r *Reader) ok(name string, took time.Duration) {

@@ -56,6 +56,8 @@ type Reader struct {
 	mu    chan struct{}               // held by Run while it looks, so that End sees whole looks only
 	done  func()                      // ends what mu was taken for
 
+	spelled spellings
+
 	// Of the window that was closed last, for Turn.
 	after picture
 	reset bool
@@ -338,6 +340,8 @@ func (r *Reader) end(ctx context.Context) (windowed, error) {
 	w.seen = r.endSamples()
 	w.log, w.logged = r.endLog()
 	w.counted, w.digestsOK = r.endDigests(ctx)
+	r.spelled.learn(w.counted.rows, w.logged, w.seen)
+	r.spelled.spell(w.counted.rows)
 	if w.digestsOK {
 		w.from, w.to = w.counted.from.here, w.counted.to.here
 	}

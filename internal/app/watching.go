@@ -199,8 +199,8 @@ func (w *watcher) round(r reading.Reading) {
 	w.mu.Lock()
 	if st.Up {
 		st.Classes, st.ClassSeconds = w.top, w.topSec
-		if v, ok := w.latency.Get(); ok && !st.Get(state.Latency).OK() {
-			st.Vitals = append(st.Vitals, state.Vital{Name: state.Latency, Value: v})
+		if v, ok := w.latency.Get(); ok { // of the users' statements alone
+			st.Vitals = append(slices.DeleteFunc(st.Vitals, func(x state.Vital) bool { return x.Name == state.Latency }), state.Vital{Name: state.Latency, Value: v})
 		}
 	}
 	for _, x := range append(slices.Clone(r.Sources), w.sources...) {

@@ -130,6 +130,10 @@ func (x classes) Classes(ctx context.Context, name string, from, to time.Time, s
 }
 
 func (x classes) Class(ctx context.Context, name, id string, from, to time.Time) (httpapi.ClassDetail, error) {
+	id, err := x.s.History.Name(ctx, id)
+	if err != nil {
+		return httpapi.ClassDetail{}, err
+	}
 	all, cover, err := x.s.History.Classes(ctx, name, from, to, 0)
 	if err != nil {
 		return httpapi.ClassDetail{}, err

@@ -28,6 +28,7 @@ type Diagnosis struct {
 
 	By         string // who asked for it; empty for the command line
 	Background bool   // nobody did: dyno serve looks by itself
+	Incident   string // id of the event of the incident that it was started for
 }
 
 // Rules returns the rules of every kind of advice.
@@ -106,7 +107,7 @@ func (a *App) Keep(ctx context.Context, d Diagnosis) error {
 	if err != nil {
 		return err
 	}
-	return l.PutDiagnosis(ctx, ledger.Diagnosis{ID: d.ID, At: d.Snapshot.To, Target: d.Snapshot.Target.Name, Snapshot: b, Findings: d.Findings, Server: d.Snapshot.Target.Server, By: d.By, Background: d.Background})
+	return l.PutDiagnosis(ctx, ledger.Diagnosis{ID: d.ID, At: d.Snapshot.To, Target: d.Snapshot.Target.Name, Snapshot: b, Findings: d.Findings, Server: d.Snapshot.Target.Server, By: d.By, Background: d.Background, Incident: d.Incident})
 }
 
 // DefaultWindow is how long `dyno diagnose` looks when it is not told.

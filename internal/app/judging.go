@@ -29,8 +29,9 @@ type Verdict struct {
 	At         time.Time        `json:"at"`
 	By         string           `json:"by,omitzero"` // who asked for it; empty for the command line
 	Background bool             `json:"background,omitzero"`
-	Count      int              `json:"count"`          // of findings
-	Worst      string           `json:"worst,omitzero"` // title of the first finding
+	Incident   string           `json:"incident,omitzero"` // id of the event of the incident that it was started for
+	Count      int              `json:"count"`             // of findings
+	Worst      string           `json:"worst,omitzero"`    // title of the first finding
 	Severity   finding.Severity `json:"severity,omitzero"`
 	Share      float64          `json:"share"` // of the statement time, see finding.Finding
 
@@ -177,7 +178,7 @@ func about(x *snapshot.Snapshot, f finding.Finding, id string) (class.Class, boo
 }
 
 func verdict(d ledger.Diagnosis) Verdict {
-	v := Verdict{ID: d.ID, Target: d.Target, At: d.At, By: d.By, Background: d.Background, Count: len(d.Findings), server: d.Server}
+	v := Verdict{ID: d.ID, Target: d.Target, At: d.At, By: d.By, Background: d.Background, Incident: d.Incident, Count: len(d.Findings), server: d.Server}
 	if len(d.Findings) > 0 {
 		f := d.Findings[0]
 		v.Worst, v.Severity, v.Share = f.Title, f.Severity, f.Share
@@ -315,6 +316,8 @@ type looks struct {
 	short map[string]Verdict   // by target, its newest
 	due   map[string]time.Time // by target
 	at    map[string]bool      // those looked at now; false when another server has taken the target's name since
+	why   map[string]string    // by target, the incident that the next look is for
+	by    map[string]time.Time // by target, when an incident asked for a look last
 	kept  map[string]*catalog.Cache
 }
 
@@ -359,8 +362,9 @@ func (l *looks) isDue(name string, now time.Time) bool {
 	return !looked && !l.due[name].After(now)
 }
 
-// next picks a target that is due among those that are up, the longest overdue first, and marks it as being looked at.
-func (l *looks) next(up []string, now time.Time) (string, bool) {
+// next picks a target that is due among those that are up, the longest overdue first, and marks it as being looked at. It also
+// returns the incident that the look is for, if there is one.
+func (l *looks) next(up []string, now time.Time) (name, incident string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.due == nil {
@@ -373,10 +377,26 @@ func (l *looks) next(up []string, now time.Time) (string, bool) {
 		}
 	}
 	if best == "" || len(l.at) >= looksAtOnce {
-		return "", false
+		return "", "", false
 	}
 	l.at[best] = true
-	return best, true
+	incident = l.why[best]
+	delete(l.why, best)
+	return best, incident, true
+}
+
+// hasten makes the next look at a target due because of an incident, once in diagnoseIncidents.
+func (l *looks) hasten(name, incident string, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.why == nil {
+		l.why, l.by = map[string]string{}, map[string]time.Time{}
+	}
+	if _, looked := l.at[name]; looked || now.Sub(l.by[name]) < diagnoseIncidents {
+		return
+	}
+	delete(l.due, name)
+	l.why[name], l.by[name] = incident, now
 }
 
 func (l *looks) done(name string, next time.Time) {
@@ -412,13 +432,13 @@ func (s *Service) judgeAll(ctx context.Context, every time.Duration) {
 			}
 		}
 		for {
-			name, ok := s.looks.next(up, time.Now())
+			name, incident, ok := s.looks.next(up, time.Now())
 			if !ok {
 				break
 			}
 			running.Go(func() {
 				next := every
-				if err := s.judgeOne(ctx, name); err != nil {
+				if err := s.judgeOne(ctx, name, incident); err != nil {
 					if next = min(every, retryLook); ctx.Err() == nil && target.KindOf(err) != target.Gone { // of that its watcher tells
 						s.trouble.say(s.log, name+" was not judged; it is tried again", err)
 					}
@@ -432,7 +452,7 @@ func (s *Service) judgeAll(ctx context.Context, every time.Duration) {
 	}
 }
 
-func (s *Service) judgeOne(ctx context.Context, name string) (err error) {
+func (s *Service) judgeOne(ctx context.Context, name, incident string) (err error) {
 	defer func() {
 		// What one server answers must not end the watching of all.
 		if p := recover(); p != nil {
@@ -442,9 +462,12 @@ func (s *Service) judgeOne(ctx context.Context, name string) (err error) {
 	if err := s.o.Reserve.Check(s.app.Home, 0); err != nil {
 		return err
 	}
-	d, err := s.look(ctx, name, capture.Options{Window: DefaultWindow}, Diagnosis{Background: true})
+	d, err := s.look(ctx, name, capture.Options{Window: DefaultWindow}, Diagnosis{Background: true, Incident: incident})
 	if err != nil {
 		return err
+	}
+	if incident != "" {
+		s.diagnosed(name, incident, d.ID)
 	}
 	s.log.Debug("judged", "target", name, "findings", len(d.Findings))
 	return s.ledger.ForgetDiagnoses(ctx, name, keptBackground)

@@ -23,6 +23,7 @@ import (
 // events are stored by another goroutine.
 // What cannot be stored is told and left out: a full disk must not blind those who look.
 func (s *Service) keep(ctx context.Context, m *member, r reading.Reading) {
+	seen := sampleOf(r) // before its samples have other names
 	m.rename(r.Samples)
 	m.take(r)
 	err := s.Series.AppendRound(r)
@@ -38,6 +39,7 @@ func (s *Service) keep(ctx context.Context, m *member, r reading.Reading) {
 	for i := range r.Events {
 		s.mark(&r.Events[i], i)
 	}
+	r.Events = append(r.Events, s.incidents(m, seen)...) // those are stored already
 	if s.o.Publish != nil {
 		s.o.Publish(r)
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"dyno/internal/clock"
+	"dyno/internal/event"
+	"dyno/internal/incident"
 	"dyno/internal/metric"
 	"dyno/internal/reading"
 	"dyno/internal/remotewrite"
@@ -75,6 +77,9 @@ type member struct {
 	planner planner                  // of the goroutine that plans
 	names   map[string]metric.Sample // of the goroutine that reads: see rename
 
+	detector incident.Detector // of the goroutine that reads
+	noted    time.Time         // of the goroutine that reads: when open incidents were stored last
+
 	fullSince  time.Time // of the goroutine that reads: see lost
 	fullRounds int
 
@@ -83,6 +88,8 @@ type member struct {
 	state   *state.State
 	sources []snapshot.Source
 	latest  map[string][]metric.Sample // by source
+	// incidents are the newest of each kind, going on or not.
+	incidents map[event.Kind]Incident
 }
 
 // SeriesDir returns where the service's series are, or would be.
@@ -291,6 +298,7 @@ func (s *Service) start(ctx context.Context, t ledger.Target) *member {
 		defer close(m.done)
 		w.run(ctx)
 		s.flush(m)
+		s.endIncidents(m)
 		if spec, err := target.ParseURL(t.URL); err == nil {
 			s.app.leave(spec)
 		}

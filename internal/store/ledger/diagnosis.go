@@ -25,6 +25,8 @@ type Diagnosis struct {
 	By string `json:"by,omitzero"`
 	// Background looks were asked for by nobody: of these only the newest are kept, see ForgetDiagnoses.
 	Background bool `json:"background,omitzero"`
+	// Incident is the id of the event of the incident that it was started for.
+	Incident string `json:"incident,omitzero"`
 }
 
 // PutDiagnosis stores d, replacing the one of the same id.

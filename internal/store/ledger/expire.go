@@ -18,10 +18,13 @@ type expiring struct {
 	newest    int
 }
 
+// automatic are the kinds of events that Dyno makes without being asked.
+const automatic = "'ddl', 'config', 'gap', 'restart', 'down', 'locks', 'saturation', 'refused'"
+
 // expirings are all tables that grow by themselves or with use. What an entry of the journal was made from stays with it.
 var expirings = []expiring{
-	{"event", "at", "kind IN ('ddl', 'config', 'gap', 'restart')", EventAge, 100_000},
-	{"event", "at", "kind NOT IN ('ddl', 'config', 'gap', 'restart')", 0, 100_000},
+	{"event", "at", "kind IN (" + automatic + ")", EventAge, 100_000},
+	{"event", "at", "kind NOT IN (" + automatic + ")", 0, 100_000},
 	{"run", "started", "TRUE", 0, 10_000},
 	{"document", "at", "TRUE", 0, 2_000},
 	{"diagnosis", "at", "id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)", 0, 5_000},

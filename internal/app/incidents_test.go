@@ -110,7 +110,10 @@ func TestIncidents(t *testing.T) {
 	}
 	waiters.Wait()
 	eventually(t, "it has ended", none)
-	eventually(t, "its event has an end", func() bool { es := events(event.Locks); return len(es) == 1 && strings.HasPrefix(es[0].Text, "Lock pile-up for") })
+	eventually(t, "its event has an end", func() bool {
+		es := events(event.Locks)
+		return len(es) == 1 && strings.HasPrefix(es[0].Text, "Lock pile-up for")
+	})
 	e := events(event.Locks)[0]
 	if d, err := v.Judged(ctx, e.Ref); err != nil || d.Incident != e.ID || !e.Until.After(e.At) || !strings.Contains(e.Text, "4 sessions waited, blocked by session") {
 		t.Errorf("%+v has diagnosis %+v, %v", e, d.Verdict, err)
@@ -123,7 +126,10 @@ func TestIncidents(t *testing.T) {
 	eventually(t, "the fleet has the server down", func() bool { return open(event.Down) })
 	s.Launch(t)
 	eventually(t, "it is up again", none)
-	eventually(t, "its event has an end", func() bool { es := events(event.Down); return len(es) == 1 && strings.HasPrefix(es[0].Text, "Server down for") })
+	eventually(t, "its event has an end", func() bool {
+		es := events(event.Down)
+		return len(es) == 1 && strings.HasPrefix(es[0].Text, "Server down for")
+	})
 	if log.count(`msg="Server down"`) != 1 || log.count("Server up again") != 1 || len(events(event.Locks)) != 1 {
 		t.Errorf("the log: %s", log.b.String())
 	}

@@ -30,10 +30,12 @@ type Verdict struct {
 	By         string           `json:"by,omitzero"` // who asked for it; empty for the command line
 	Background bool             `json:"background,omitzero"`
 	Incident   string           `json:"incident,omitzero"` // id of the event of the incident that it was started for
+	Advice     []string         `json:"advice,omitempty"`  // kinds of advice that `dyno advise` was asked for: no diagnosis of the server
 	Count      int              `json:"count"`             // of findings
 	Worst      string           `json:"worst,omitzero"`    // title of the first finding
 	Severity   finding.Severity `json:"severity,omitzero"`
-	Share      float64          `json:"share"` // of the statement time, see finding.Finding
+	Share      float64          `json:"share"`            // of the statement time, see finding.Finding
+	Ignored    int              `json:"ignored,omitzero"` // findings that are ignored; of the newest of a target
 
 	server string // that was looked at; empty when that is not kept
 }
@@ -46,6 +48,8 @@ type Judged struct {
 	From     time.Time         `json:"from"`     // the window
 	To       time.Time         `json:"to"`
 	Findings []finding.Finding `json:"findings"` // worst first, as they were told then
+	// Facts are advice that nothing measured suffers from yet. They are no findings.
+	Facts    []finding.Finding `json:"facts"`
 	Symptoms []finding.Symptom `json:"symptoms"`
 	// Reasoning is the way from what was seen to what was found.
 	Reasoning []report.Node `json:"reasoning"`
@@ -84,7 +88,8 @@ type TimeFigure struct {
 
 // Bounds of background judging.
 const (
-	// keptBackground is how many looks that nobody asked for are kept of each target.
+	// keptBackground is how many looks that nobody asked for are kept of each target, beside those of the last hour; and as many that
+	// incidents started.
 	keptBackground = 12
 	// looksAtOnce bounds how many targets are looked at at a time.
 	looksAtOnce = 2
@@ -133,7 +138,7 @@ func (s *Service) Judged(ctx context.Context, id string) (Judged, error) {
 	if err != nil {
 		return Judged{}, err
 	}
-	j := Judged{Verdict: verdict(d), Findings: d.Findings, Symptoms: []finding.Symptom{}, Classes: map[string]class.Class{}, Sources: []snapshot.Source{}}
+	j := Judged{Verdict: verdict(d), Findings: d.Findings, Facts: append([]finding.Finding{}, d.Facts...), Symptoms: []finding.Symptom{}, Classes: map[string]class.Class{}, Sources: []snapshot.Source{}}
 	if j.Findings == nil {
 		j.Findings = []finding.Finding{}
 	}
@@ -178,7 +183,7 @@ func about(x *snapshot.Snapshot, f finding.Finding, id string) (class.Class, boo
 }
 
 func verdict(d ledger.Diagnosis) Verdict {
-	v := Verdict{ID: d.ID, Target: d.Target, At: d.At, By: d.By, Background: d.Background, Incident: d.Incident, Count: len(d.Findings), server: d.Server}
+	v := Verdict{ID: d.ID, Target: d.Target, At: d.At, By: d.By, Background: d.Background, Incident: d.Incident, Advice: d.Advice, Count: len(d.Findings), server: d.Server}
 	if len(d.Findings) > 0 {
 		f := d.Findings[0]
 		v.Worst, v.Severity, v.Share = f.Title, f.Severity, f.Share
@@ -186,13 +191,17 @@ func verdict(d ledger.Diagnosis) Verdict {
 	return v
 }
 
-// Verdicts returns the diagnoses that are kept of a target, newest first, at most n; of each target its newest with target "". Those of
-// another server, which the target's name stood for before, are left out.
+// Verdicts returns the diagnoses that are kept of a target, newest first, at most n. With target "" it returns one of each target: its
+// newest, with the findings that are open now. Those of another server, which the target's name stood for before, and advice are left out.
 func (s *Service) Verdicts(ctx context.Context, name string, n int) ([]Verdict, error) {
 	if name != "" {
 		return s.verdictsOf(ctx, name, n)
 	}
 	newest, err := s.ledger.NewestDiagnoses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lives, err := s.lives(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -218,10 +227,12 @@ func (s *Service) Verdicts(ctx context.Context, name string, n int) ([]Verdict, 
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, older...)
+			for _, v := range older {
+				out = append(out, lives.open(v))
+			}
 			continue
 		}
-		out = append(out, v)
+		out = append(out, lives.open(v))
 	}
 	slices.SortFunc(out, func(a, b Verdict) int { return cmp.Compare(a.Target, b.Target) })
 	return out, nil
@@ -237,7 +248,7 @@ func (s *Service) verdictsOf(ctx context.Context, name string, n int) ([]Verdict
 		}
 		out := []Verdict{}
 		for _, d := range ds {
-			if v := verdict(d); s.about(v) && (n == 0 || len(out) < n) {
+			if v := verdict(d); s.about(v) && len(v.Advice) == 0 && (n == 0 || len(out) < n) {
 				out = append(out, v)
 			}
 		}
@@ -470,7 +481,7 @@ func (s *Service) judgeOne(ctx context.Context, name, incident string) (err erro
 		s.diagnosed(name, incident, d.ID)
 	}
 	s.log.Debug("judged", "target", name, "findings", len(d.Findings))
-	return s.ledger.ForgetDiagnoses(ctx, name, keptBackground)
+	return s.ledger.ForgetDiagnoses(ctx, name, keptBackground, d.Snapshot.To.Add(-lifeWindow))
 }
 
 // mayLook reports whether no task would disturb a look at a target, or be disturbed by it.

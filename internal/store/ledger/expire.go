@@ -51,6 +51,9 @@ func (l *Ledger) Expire(ctx context.Context, now time.Time) (documents []string,
 
 func (l *Ledger) expire(ctx context.Context, end time.Time, all []expiring) (documents []string, err error) {
 	err = l.write(ctx, "expire", func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM sighting WHERE last < ?", end.Add(-EventAge).UnixMilli()); err != nil {
+			return err
+		}
 		for _, x := range all {
 			q := fmt.Sprintf("DELETE FROM %s WHERE id IN (SELECT id FROM %[1]s WHERE %s ORDER BY %s DESC, id DESC LIMIT -1 OFFSET ?1) OR (%[2]s AND ?2 > 0 AND %[3]s < ?3) RETURNING id",
 				x.table, x.where, x.at)

@@ -126,5 +126,22 @@ func (a *App) Keep(ctx context.Context, d Diagnosis) error {
 	return l.PutDiagnosis(ctx, ledger.Diagnosis{Facts: d.Facts, Advice: asked, ID: d.ID, At: d.Snapshot.To, Target: d.Snapshot.Target.Name, Snapshot: b, Findings: d.Findings, Server: d.Snapshot.Target.Server, By: d.By, Background: d.Background, Incident: d.Incident})
 }
 
+// Diagnoses returns the diagnoses that are kept of a target, or of all with target "", in short, newest first, at most n; advice, too.
+func (a *App) Diagnoses(ctx context.Context, target string, n int) ([]Verdict, error) {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ds, err := l.Diagnoses(ctx, target, n)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Verdict, 0, len(ds))
+	for _, d := range ds {
+		all = append(all, verdict(d))
+	}
+	return all, nil
+}
+
 // DefaultWindow is how long `dyno diagnose` looks when it is not told.
 const DefaultWindow = 10 * time.Second

@@ -130,9 +130,9 @@ func (l *lives) open(v Verdict) Verdict {
 	return v
 }
 
-// Findings returns the findings of a target: those of the hour before the newest diagnosis, whichever diagnosis saw them, and those
+// FindingsOf returns the findings of a target: those of the hour before the newest diagnosis, whichever diagnosis saw them, and those
 // that are resolved since.
-func (s *Service) Findings(ctx context.Context, name string) (Findings, error) {
+func (s *Service) FindingsOf(ctx context.Context, name string) (Findings, error) {
 	out := Findings{Open: []OpenFinding{}, Ignored: []OpenFinding{}, Resolved: []ResolvedFinding{}}
 	newest, err := s.verdictsOf(ctx, name, 1)
 	if err != nil || len(newest) == 0 {

@@ -44,7 +44,7 @@ func TestLifeOfFindings(t *testing.T) {
 	// f compares the open findings, the ignored and the resolved; and the worst one that the fleet shows.
 	f := func(worst string, open, ignored, resolved []string) Findings {
 		t.Helper()
-		x, err := v.Findings(ctx, "shop")
+		x, err := v.FindingsOf(ctx, "shop")
 		if err != nil {
 			t.Fatal(err)
 		}

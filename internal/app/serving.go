@@ -90,6 +90,7 @@ type member struct {
 	latest  map[string][]metric.Sample // by source
 	// incidents are the newest of each kind, going on or not.
 	incidents map[event.Kind]Incident
+	health    memberHealth
 }
 
 // SeriesDir returns where the service's series are, or would be.
@@ -165,14 +166,23 @@ func (s *Service) Warnings() []string {
 	if err := s.o.Reserve.Check(s.app.Home, 0); err != nil {
 		all = append(all, "nothing is stored: "+err.Error())
 	}
-	if step := clock.Step(); step != 0 {
-		how := "ahead"
-		if step < 0 {
-			how = "back"
-		}
-		all = append(all, fmt.Sprintf("the system's clock stepped %s by %v; it is followed when that has lasted for some minutes", how, step.Abs().Round(time.Second)))
+	if text := stepWarning(); text != "" {
+		all = append(all, text)
 	}
 	return all
+}
+
+// stepWarning says that the clock was set; empty when it was not.
+func stepWarning() string {
+	step := clock.Step()
+	if step == 0 {
+		return ""
+	}
+	how := "ahead"
+	if step < 0 {
+		how = "back"
+	}
+	return fmt.Sprintf("the system's clock stepped %s by %v; it is followed when that has lasted for some minutes", how, step.Abs().Round(time.Second))
 }
 
 // Close ends the use of the stores.

@@ -32,6 +32,8 @@ const FixNotConfigured = "Fix: start dyno serve with that variable set, or name 
 const (
 	// healthSpan is how long a gap is remembered.
 	healthSpan = 15 * time.Minute
+	// leastGaps is how much of that must be missing: a single second that a busy machine lost is no trouble.
+	leastGaps = 5 * time.Second
 	// failingAfter is how long a source must have failed: one answer that came too late is no trouble.
 	failingAfter = 30 * time.Second
 	// lateRounds is over how many readings lateness is looked at, latePart how many of them may be late.
@@ -140,7 +142,7 @@ func (s *Service) Health() []Trouble {
 				last = e
 			}
 		}
-		if lost = max(lost, sum); len(h.gaps) > 0 {
+		if lost = max(lost, sum); sum >= leastGaps {
 			gaps = append(gaps, name)
 		}
 		n := 0
@@ -166,7 +168,7 @@ func (s *Service) Health() []Trouble {
 			slices.Sort(failing)
 			all = append(all, Trouble{Kind: "sources", Severity: "warn", Targets: []string{name},
 				Text: fmt.Sprintf("%s of %s failed for %v or longer: %s.", unit.Plural(len(failing), "data source", "data sources"), name, failingAfter, strings.Join(failing, ", ")),
-				Fix:  "Settings, Data sources shows the reasons"})
+				Fix:  "Settings, Targets lists the reasons"})
 		}
 	}
 	const cpu = "Fix: give Dyno more CPU, or watch fewer servers on this machine"
@@ -174,7 +176,11 @@ func (s *Service) Health() []Trouble {
 		all = append(all, Trouble{Kind: "late", Severity: "bad", Targets: silent, Fix: cpu, Text: fmt.Sprintf("No reading of %s came for more than %v.", strings.Join(silent, ", "), silentAfter*s.Every())})
 	}
 	if len(gaps) > 0 {
-		all = append(all, Trouble{Kind: "gaps", Severity: "warn", Targets: gaps, Fix: cpu,
+		fix := ""
+		if strings.Contains(last.Text, "too busy") {
+			fix = cpu
+		}
+		all = append(all, Trouble{Kind: "gaps", Severity: "warn", Targets: gaps, Fix: fix,
 			Text: fmt.Sprintf("Gaps in the data of %s: %v of the last %v. The last one ended at %s: %s.", strings.Join(gaps, ", "), lost.Round(100*time.Millisecond), healthSpan, last.Until.UTC().Format("15:04:05 UTC"), last.Text)})
 	}
 	if len(late) > 0 {

@@ -49,6 +49,8 @@ func TestHealth(t *testing.T) {
 	minute(0.01, snapshot.OK, event.Event{Kind: event.Gap, At: now.Add(-70 * time.Second), Until: now.Add(-60 * time.Second), Text: "nothing was read: the machine was too busy to let this program run"},
 		event.Event{Kind: event.Gap, At: now.Add(-70 * time.Second), Until: now.Add(-60 * time.Second), Text: "the server did not answer: gone"})
 	f("warn gaps: Gaps in the data of shop: 10s of the last 15m0s.")
+	m.health.gaps[0].At = m.health.gaps[0].Until.Add(-2 * time.Second)
+	f()
 	m.health.gaps = nil
 	m.health.store(syscall.EIO)
 	f("bad store: Metrics of shop are not stored")

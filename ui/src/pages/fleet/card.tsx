@@ -46,7 +46,7 @@ export function Incidents({ row: r }: { row: Row }) {
     <ul class="incidents">
       {all.map((i) => (
         <li key={i.id}>
-          <a class="incident" href={href('now', { target: r.name }, [])}>
+          <a class="incident" title={safe(i.text)} href={href('now', { target: r.name }, [])}>
             <Badge tone="bad" icon="warn">{safe(i.title)}</Badge>
             <span class="clamp3">{safe(i.text.startsWith(i.title + ': ') ? i.text.slice(i.title.length + 2) : i.text)}</span>
             <span class="faint nowrap">{ago(seconds(i.since))}</span>

@@ -188,10 +188,11 @@ func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spe
 	if login.Remote && file != "" {
 		environ = a.withoutPasswords
 	}
+	spec.OnlyTrusted = login.Remote
 	return a.complete(ctx, spec, file, environ)
 }
 
-// complete fills in what defaults files and the environment say, and has the server's certificate remembered.
+// complete fills in what defaults files and the environment say, and has it remembered by what the server is known.
 func (a *App) complete(
 	ctx context.Context, spec target.Spec, file string, environ func(string) string,
 ) (target.Spec, error) {
@@ -202,17 +203,20 @@ func (a *App) complete(
 	return spec, err
 }
 
-// known returns the file in which certificates of servers are remembered; nil for sandboxes, which come and go on the same ports.
+// known returns the file in which it is remembered by what servers are known; nil for sandboxes, which come and go in the same places.
 func (a *App) known(ctx context.Context, spec target.Spec) *target.KnownServers {
-	if a.Home == "" || spec.Network == "unix" {
+	if a.Home == "" {
 		return nil
 	}
-	if host, port, err := net.SplitHostPort(spec.Address); err == nil && spec.Jump == (tunnel.Jump{}) && (host == "localhost" || net.ParseIP(host).IsLoopback()) {
+	host, port, err := net.SplitHostPort(spec.Address)
+	if spec.Jump == (tunnel.Jump{}) && (spec.Network == "unix" || err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())) {
 		if yard, err := a.Yard(); err == nil {
 			ctx, cancel := context.WithTimeout(ctx, time.Second)
 			all, _ := yard.List(ctx) // what cannot be listed is no sandbox
 			cancel()
-			if slices.ContainsFunc(all, func(s sandbox.Sandbox) bool { return strconv.Itoa(s.Port) == port }) {
+			if slices.ContainsFunc(all, func(s sandbox.Sandbox) bool {
+				return spec.Network == "unix" && s.Socket == spec.Address || spec.Network != "unix" && strconv.Itoa(s.Port) == port
+			}) {
 				return nil
 			}
 		}

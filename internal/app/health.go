@@ -107,11 +107,15 @@ func (s *Service) Health() []Trouble {
 		switch {
 		case room.Free < room.Need:
 			full = true
-			all = append(all, Trouble{Kind: "disk", Severity: "bad", Fix: fix,
-				Text: fmt.Sprintf("The disk of %s is full: Dyno stores nothing. %s; %s stay free for others.", s.app.Home, free, unit.Bytes(float64(room.Need)))})
+			all = append(all, Trouble{
+				Kind: "disk", Severity: "bad", Fix: fix,
+				Text: fmt.Sprintf("The disk of %s is full: Dyno stores nothing. %s; %s stay free for others.", s.app.Home, free, unit.Bytes(float64(room.Need))),
+			})
 		case room.Free < room.Need+room.Need/4:
-			all = append(all, Trouble{Kind: "disk", Severity: "warn", Fix: fix,
-				Text: fmt.Sprintf("The disk of %s is nearly full: %s, and below %s Dyno stores nothing.", s.app.Home, free, unit.Bytes(float64(room.Need)))})
+			all = append(all, Trouble{
+				Kind: "disk", Severity: "warn", Fix: fix,
+				Text: fmt.Sprintf("The disk of %s is nearly full: %s, and below %s Dyno stores nothing.", s.app.Home, free, unit.Bytes(float64(room.Need))),
+			})
 		}
 	}
 	fleet := map[string]*memberHealth{}
@@ -166,9 +170,11 @@ func (s *Service) Health() []Trouble {
 		h.mu.Unlock()
 		if len(failing) > 0 {
 			slices.Sort(failing)
-			all = append(all, Trouble{Kind: "sources", Severity: "warn", Targets: []string{name},
+			all = append(all, Trouble{
+				Kind: "sources", Severity: "warn", Targets: []string{name},
 				Text: fmt.Sprintf("%s of %s failed for %v or longer: %s.", unit.Plural(len(failing), "data source", "data sources"), name, failingAfter, strings.Join(failing, ", ")),
-				Fix:  "Settings, Targets lists the reasons"})
+				Fix:  "Settings, Targets lists the reasons",
+			})
 		}
 	}
 	const cpu = "Fix: give Dyno more CPU, or watch fewer servers on this machine"
@@ -180,12 +186,16 @@ func (s *Service) Health() []Trouble {
 		if strings.Contains(last.Text, "too busy") {
 			fix = cpu
 		}
-		all = append(all, Trouble{Kind: "gaps", Severity: "warn", Targets: gaps, Fix: fix,
-			Text: fmt.Sprintf("Gaps in the data of %s: %v of the last %v. The last one ended at %s: %s.", strings.Join(gaps, ", "), lost.Round(100*time.Millisecond), healthSpan, last.Until.UTC().Format("15:04:05 UTC"), last.Text)})
+		all = append(all, Trouble{
+			Kind: "gaps", Severity: "warn", Targets: gaps, Fix: fix,
+			Text: fmt.Sprintf("Gaps in the data of %s: %v of the last %v. The last one ended at %s: %s.", strings.Join(gaps, ", "), lost.Round(100*time.Millisecond), healthSpan, last.Until.UTC().Format("15:04:05 UTC"), last.Text),
+		})
 	}
 	if len(late) > 0 {
-		all = append(all, Trouble{Kind: "late", Severity: "warn", Targets: late, Fix: cpu,
-			Text: fmt.Sprintf("Readings of %s are late: more than %.0f %% of the last %d began over %v after their time.", strings.Join(late, ", "), 100*latePart, lateRounds, s.Every()/4)})
+		all = append(all, Trouble{
+			Kind: "late", Severity: "warn", Targets: late, Fix: cpu,
+			Text: fmt.Sprintf("Readings of %s are late: more than %.0f %% of the last %d began over %v after their time.", strings.Join(late, ", "), 100*latePart, lateRounds, s.Every()/4),
+		})
 	}
 	for _, m := range s.Fleet() {
 		if m.State != nil && m.State.NotConfigured {

@@ -23,8 +23,10 @@ func TestHealth(t *testing.T) {
 	// minute reads a minute that ends now, each reading so late, with a source in a state.
 	minute := func(late float64, src snapshot.SourceState, events ...event.Event) {
 		for i := range 60 {
-			r := reading.Reading{At: now.Add(time.Duration(i-59) * time.Second), State: &state.State{Up: true}, Events: events,
-				Sources: []snapshot.Source{{Name: "innodb_status", State: src}}, Samples: []metric.Sample{{Name: "dyno_scrape_late_seconds", Value: late}}}
+			r := reading.Reading{
+				At: now.Add(time.Duration(i-59) * time.Second), State: &state.State{Up: true}, Events: events,
+				Sources: []snapshot.Source{{Name: "innodb_status", State: src}}, Samples: []metric.Sample{{Name: "dyno_scrape_late_seconds", Value: late}},
+			}
 			m.health.read(r, time.Second)
 			events = nil
 		}

@@ -133,6 +133,15 @@ func TestIncidents(t *testing.T) {
 	if log.count(`msg="Server down"`) != 1 || log.count("Server up again") != 1 || len(events(event.Locks)) != 1 {
 		t.Errorf("the log: %s", log.b.String())
 	}
+
+	s.Exec(t, "SET GLOBAL max_connections = 10")
+	for full := false; !full; {
+		c, err := s.DB(t, "shop").Conn(ctx)
+		if full = err != nil; !full {
+			defer c.Close()
+		}
+	}
+	eventually(t, "the fleet has the connections that were refused", func() bool { return open(event.Refused) })
 }
 
 // TestNotConfigured: a password variable that is not set says nothing about the server, and is no incident.

@@ -574,7 +574,9 @@ type listens struct {
 	asked string
 }
 
-func (l *listens) FindingsOf(context.Context, string) (app.Findings, error) { return app.Findings{}, nil }
+func (l *listens) FindingsOf(context.Context, string) (app.Findings, error) {
+	return app.Findings{}, nil
+}
 
 func (l *listens) note(args ...any) { l.asked = fmt.Sprint(args...) }
 

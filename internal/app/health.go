@@ -127,18 +127,18 @@ func (s *Service) Health() []Trouble {
 	}
 	s.mu.RUnlock()
 	slices.Sort(names)
-	var gaps, late, silent []string
+	var gaps, late, silent, unstored []string
 	var last event.Event
 	lost := time.Duration(0)
 	for _, name := range names {
 		h := fleet[name]
 		h.mu.Lock()
-		if h.err != nil && !full {
-			if h.full { // no more until there is room to go on
-				all = append(all, Trouble{Kind: "disk", Severity: "bad", Targets: []string{name}, Text: "The disk is full: metrics of " + name + " are not stored.", Fix: "Fix: free some space"})
-			} else {
-				all = append(all, Trouble{Kind: "store", Severity: "bad", Targets: []string{name}, Text: "Metrics of " + name + " are not stored: " + h.err.Error()})
-			}
+		switch {
+		case h.err == nil || full:
+		case h.full: // there is more room again, and not enough to go on
+			unstored = append(unstored, name)
+		default:
+			all = append(all, Trouble{Kind: "store", Severity: "bad", Targets: []string{name}, Text: "Metrics of " + name + " are not stored: " + h.err.Error()})
 		}
 		sum := time.Duration(0)
 		for _, e := range h.gaps {
@@ -176,6 +176,9 @@ func (s *Service) Health() []Trouble {
 				Fix:  "Settings, Targets lists the reasons",
 			})
 		}
+	}
+	if len(unstored) > 0 {
+		all = append(all, Trouble{Kind: "disk", Severity: "bad", Targets: unstored, Text: "The disk is full: metrics of " + strings.Join(unstored, ", ") + " are not stored.", Fix: "Fix: free some space"})
 	}
 	const cpu = "Fix: give Dyno more CPU, or watch fewer servers on this machine"
 	if len(silent) > 0 {

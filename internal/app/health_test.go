@@ -56,6 +56,8 @@ func TestHealth(t *testing.T) {
 	m.health.gaps = nil
 	m.health.store(syscall.EIO)
 	f("bad store: Metrics of shop are not stored")
+	m.health.store(series.ErrFull)
+	f("bad disk: The disk is full: metrics of shop are not stored.")
 	m.health.store(&series.OutOfOrderError{})
 	f()
 	m.health.at = time.Now().Add(-time.Minute)

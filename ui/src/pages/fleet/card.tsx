@@ -1,4 +1,4 @@
-import { ago, figure, href, seconds, text } from '../../core'
+import { ago, figure, href, moment, seconds, text } from '../../core'
 import { Badge, safe, UpIcon } from '../../ui'
 import { sparkPath } from '../../ui/small'
 import { Finding } from './finding'
@@ -6,6 +6,7 @@ import type { Row } from './rows'
 
 /** One server: all of the card leads to its page, what is in it to where it says. */
 export function Card({ row: r, judging, minutes }: { row: Row; judging: boolean; minutes: number }) {
+  const down = r.target.incidents?.find((i) => i.kind === 'down')
   return (
     <article class={`card${r.up === false ? ' card-down' : ''}`}>
       <header class="card-head">
@@ -20,6 +21,7 @@ export function Card({ row: r, judging, minutes }: { row: Row; judging: boolean;
         <div class={`card-reason${r.unset ? ' tone-warn' : ''}`}>
           <p class="clamp3" title={safe(r.reason)}>{safe(r.reason)}</p>
           {r.fix && <p class="dim clamp3" title={safe(r.fix)}>{safe(r.fix)}</p>}
+          {down && <p class="dim">Down since {moment(seconds(down.since), { seconds: true })} ({ago(seconds(down.since))})</p>}
         </div>
       ) : (
         <dl class="card-figures">

@@ -52,8 +52,9 @@ type Comparison struct {
 	Plan     plan.Plan
 	Variants []plan.Variant
 	Needs    stand.Needs
-	Least    time.Duration // without setting up
+	Least    time.Duration // with setting up
 	Most     time.Duration
+	Measured string // id of the earlier run of this plan that they were measured in; empty: they are estimates
 	ID       string   // of the experiment that is resumed, "" for a new one
 	Done     int      // trials on record
 	Begun    []string // ids of experiments with this plan that were not finished
@@ -146,7 +147,7 @@ func (a *App) PrepareComparison(ctx context.Context, o CompareOptions) (*Compari
 	if c.Variants, err = c.Plan.Variants(); err != nil {
 		return nil, err
 	}
-	c.Least, c.Most = plan.Estimate(c.Plan, 0)
+	c.Least, c.Most, c.Measured = a.duration(c.Plan)
 	if c.yard, err = a.Yard(); err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ type Comparison struct {
 	Needs    stand.Needs
 	Least    time.Duration // with setting up
 	Most     time.Duration
-	Measured string // id of the earlier run of this plan that they were measured in; empty: they are estimates
+	Measured string   // id of the earlier run of this plan that they were measured in; empty: they are estimates
 	ID       string   // of the experiment that is resumed, "" for a new one
 	Done     int      // trials on record
 	Begun    []string // ids of experiments with this plan that were not finished

@@ -60,13 +60,13 @@ export function Sessions({ state, diff, chosen }: { state: State; diff: Differen
       ),
     },
     { key: 'user', head: 'User', value: (r) => r.user, cell: (r) => <span class="nowrap" title={r.host ? `from ${safe(r.host)}` : undefined}>{safe(r.user ?? '–')}</span> },
-    { key: 'db', head: 'Database', value: (r) => r.db, cell: (r) => <span class="dim nowrap">{safe(r.db ?? '–')}</span> },
-    { key: 'command', head: 'Command', value: (r) => r.command, cell: (r) => <span class="nowrap">{safe(r.command)}</span> },
     { key: 'time', head: 'Time', align: 'right', value: (r) => r.seconds, title: 'in this command', cell: (r) => <Num v={r.seconds} unit="s" /> },
     { key: 'phase', head: 'Does', value: (r) => r.phase, title: "the server's own word for what it does, or what it waits for", cell: (r) => <Does r={r} /> },
+    { key: 'sql', head: 'Statement', lead: true, value: (r) => r.sql, class: 'statement', cell: (r) => <span class="mono">{oneLine(r.sql) || <span class="faint">–</span>}</span> },
     { key: 'trx', head: 'Transaction', align: 'right', value: (r) => r.trx?.seconds, title: 'how long its transaction is open', cell: (r) => <Num v={r.trx?.seconds} unit="s" /> },
     { key: 'examined', head: 'Rows read', align: 'right', value: (r) => r.examined, title: 'rows that the running statement examined so far', cell: (r) => <Num v={r.examined} unit="" /> },
-    { key: 'sql', head: 'Statement', lead: true, value: (r) => r.sql, class: 'statement', cell: (r) => <span class="mono">{oneLine(r.sql) || <span class="faint">–</span>}</span> },
+    ...(distinct(rows.map((r) => r.db)).length > 1 ? [{ key: 'db', head: 'Database', value: (r: Row) => r.db, cell: (r: Row) => <span class="dim nowrap">{safe(r.db ?? '–')}</span> }] : []),
+    { key: 'command', head: 'Command', value: (r) => r.command, cell: (r) => <span class="nowrap">{safe(r.command)}</span> },
     {
       key: 'class', head: <span class="hide">Query class</span>,
       cell: (r) =>

@@ -144,7 +144,7 @@ func (e *env) experiments() error {
 	if err != nil {
 		return err
 	}
-	return list(e, all, func(l app.ExperimentLine) string {
+	return listed(e, fmt.Sprintf("%-10s  %-16s  %-18s %11s  %s", "ID", "STARTED", "NAME", "TRIALS", "RESULT"), all, func(l app.ExperimentLine) string {
 		state := "unfinished"
 		switch {
 		case l.Problem != "":

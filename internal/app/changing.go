@@ -26,7 +26,7 @@ var ErrPreviewChanged = act.ErrPreviewChanged
 type Change struct {
 	journal.Entry
 	By     string `json:"by,omitzero"`        // who asked for it on the page; empty for the command line
-	Text   string `json:"text"`               // what it does, in a few words
+	Text   string `json:"text"`               // what it did, or was to do, in a few words
 	Task   string `json:"task,omitzero"`      // id of the task that works on it now
 	Open   string `json:"open,omitzero"`      // for an entry that is not ended and that no task here works on: what that means and what to do
 	Undoer string `json:"undone_by,omitzero"` // who had it taken back on the page; empty while it is not, and for the command line
@@ -72,6 +72,12 @@ func (s *Service) Journal(ctx context.Context, name string, n int) ([]Change, er
 
 func (s *Service) change(e journal.Entry) Change {
 	c := Change{Entry: e, Text: deed(e.Action), Undoer: act.UndoneBy(e)}
+	if e.State != journal.Done && e.State != journal.Undone {
+		c.Text = wish(e.Action)
+	}
+	if e.State == journal.Failed {
+		c.Text = "failed: " + c.Text
+	}
 	for _, n := range e.Notes {
 		if x, ok := strings.CutPrefix(n.Text, askedBy); ok {
 			c.By = x
@@ -209,7 +215,7 @@ func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o act.
 	}
 	e := p.Entry
 	o.Agreed, o.By = confirm, cmp.Or(by, "somebody")+", on the page"
-	return s.StartTask(Task{Kind: "undo", Title: "Take back: " + deed(e.Action), Target: e.Target, By: by, About: id},
+	return s.StartTask(Task{Kind: "undo", Title: "Undo: " + wish(e.Action), Target: e.Target, By: by, About: id},
 		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
 			t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))
 			if err != nil {

@@ -14,6 +14,7 @@ import (
 	"dyno/internal/journal"
 	"dyno/internal/progress"
 	"dyno/internal/report"
+	"dyno/internal/store/ledger"
 )
 
 // askedBy begins the note of the journal that says who wanted an action.
@@ -186,6 +187,26 @@ func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by 
 		return task, errors.Join(err, t.Close())
 	}
 	return task, nil
+}
+
+// KillSession ends a session of a target with KILL, if it is still of that user; see act.Kill. It is in the journal and on the timeline.
+func (s *Service) KillSession(ctx context.Context, name string, session uint64, user, by string) (journal.Entry, error) {
+	t, err := s.app.Open(ctx, name, s.login(name))
+	if err != nil {
+		return journal.Entry{}, err
+	}
+	defer t.Close()
+	id, err := s.ledger.NewID(ctx, ledger.ActionID)
+	if err != nil {
+		return journal.Entry{}, err
+	}
+	e := journal.Entry{ID: id, Target: name, Notes: []journal.Note{{At: time.Now().UTC(), Text: askedBy + cmp.Or(by, "somebody") + ", on the page"}}}
+	e, err = act.Kill(ctx, t, s.ledger, e, session, user)
+	if e.State != journal.Done {
+		return e, err
+	}
+	_, marked := s.Annotate(ctx, event.Event{At: e.Ended, Target: name, Kind: event.Action, Text: deed(e.Action), Ref: e.ID})
+	return e, errors.Join(err, marked)
 }
 
 // PreviewUndo asks the server what taking an action back would mean. It changes nothing, not even the journal.

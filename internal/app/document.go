@@ -206,6 +206,8 @@ func deed(a finding.Action) string {
 		return fmt.Sprintf("table %s changed", a.Table)
 	case finding.SetVariable, finding.SetKernel:
 		return fmt.Sprintf("%s set to %s", a.Variable, a.Value)
+	case finding.KillSession:
+		return fmt.Sprintf("session %s of %s killed", a.Value, a.Was)
 	}
 	return string(a.Kind)
 }
@@ -223,6 +225,8 @@ func wish(a finding.Action) string {
 		return fmt.Sprintf("change table %s", a.Table)
 	case finding.SetVariable, finding.SetKernel:
 		return fmt.Sprintf("set %s to %s", a.Variable, a.Value)
+	case finding.KillSession:
+		return fmt.Sprintf("kill session %s of %s", a.Value, a.Was)
 	}
 	return string(a.Kind)
 }

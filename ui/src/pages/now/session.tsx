@@ -86,6 +86,17 @@ export function SessionPanel({ id, state, at, onClose }: { id: string; state: St
                 {new TextEncoder().encode(s.sql).length >= 2040 && <p class="faint">The first 2 KiB of it are kept.</p>}
               </section>
             )}
+            {s && !s.sql && s.last_sql && (
+              <section>
+                <div class="row">
+                  <h3 class="grow">Last statement</h3>
+                  <Copy text={s.last_sql} label="Copy SQL" />
+                </div>
+                <div class="sql-box">
+                  <Sql text={s.last_sql} />
+                </div>
+              </section>
+            )}
             <section>
               <h3>Transaction</h3>
               {trx.length === 0 ? (

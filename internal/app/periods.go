@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"dyno/internal/digest"
 	"dyno/internal/explain"
 	"dyno/internal/known"
+	"dyno/internal/panel"
 	"dyno/internal/sqltext"
 	"dyno/internal/stat"
 	"dyno/internal/store/history"
@@ -142,6 +144,37 @@ type ClassList struct {
 	Classes  []class.Class
 	Found    known.Value[int] // of a search: how many classes have it, those that the list leaves out too
 	Coverage history.Coverage // of all classes
+	// Rate is how many statements a second the server counted, those that no class has too.
+	Rate known.Value[float64]
+}
+
+// ratePoints is how many steps StatementRate takes the mean of.
+const ratePoints = 60
+
+// StatementRate returns how many statements a second a server counted in a window, on average over what was read of it: what the graph of
+// its throughput shows. Unknown where nothing was read.
+func (s *Service) StatementRate(ctx context.Context, target string, from, to time.Time) (known.Value[float64], error) {
+	none := known.None[float64]()
+	if s.Series == nil || !from.Before(to) {
+		return none, nil
+	}
+	g, err := s.Graphs(ctx, GraphQuery{Target: target, From: from, To: to, Points: ratePoints, Panels: []string{panel.Throughput}})
+	if errors.Is(err, ErrGraphSize) {
+		return none, nil
+	}
+	if err != nil {
+		return none, err
+	}
+	sum, n := 0.0, 0
+	for _, v := range g.Panels[0].Lines[0].Mean {
+		if !math.IsNaN(v) {
+			sum, n = sum+v, n+1
+		}
+	}
+	if n == 0 {
+		return none, nil
+	}
+	return known.Of(sum / float64(n)), nil
 }
 
 // Classes returns the n classes that took most time in a window; with a search, of those that have all of its words in their statement, id,
@@ -159,6 +192,9 @@ func (s *Service) Classes(ctx context.Context, target string, from, to time.Time
 	}
 	if n > 0 {
 		l.Classes = l.Classes[:min(n, len(l.Classes))]
+	}
+	if err == nil {
+		l.Rate, err = s.StatementRate(ctx, target, from, to)
 	}
 	return l, err
 }
@@ -371,7 +407,7 @@ type PeriodSide struct {
 	To       time.Time        `json:"to"`
 	Coverage history.Coverage `json:"coverage"` // what was observed of it; rates are over its seconds
 	Load     float64          `json:"load"`     // of all classes, seconds of statement time a second
-	PerSec   float64          `json:"per_sec"`  // statements
+	PerSec   float64          `json:"per_sec"`  // statements, as the server counted them
 }
 
 // PeriodFigures is what a class did in a period. Rates are over what was observed of it.
@@ -485,6 +521,11 @@ func (s *Service) side(ctx context.Context, target string, p Period) (periodOf, 
 	o := periodOf{side: PeriodSide{From: p.From, To: p.To, Coverage: cover}, classes: map[string]*class.Class{}}
 	if cover.Seconds > 0 {
 		o.side.Load, o.side.PerSec = cover.TimeSec/cover.Seconds, float64(cover.Count)/cover.Seconds
+		rate, err := s.StatementRate(ctx, target, p.From, p.To)
+		if err != nil {
+			return o, err
+		}
+		o.side.PerSec = rate.Or(o.side.PerSec)
 	}
 	var order []string
 	keys := map[string][]history.ClassKey{}

@@ -132,7 +132,9 @@ func (x classes) Classes(ctx context.Context, name string, from, to time.Time, s
 	if l.Classes == nil {
 		l.Classes = []class.Class{}
 	}
-	return httpapi.ClassList{Classes: l.Classes, Found: l.Found, Coverage: coverage(l.Coverage)}, err
+	cover := coverage(l.Coverage)
+	cover.Rate = l.Rate
+	return httpapi.ClassList{Classes: l.Classes, Found: l.Found, Coverage: cover}, err
 }
 
 func (x classes) Class(ctx context.Context, name, id string, from, to time.Time) (httpapi.ClassDetail, error) {
@@ -163,7 +165,7 @@ func (x classes) Class(ctx context.Context, name, id string, from, to time.Time)
 	}
 	for _, b := range line {
 		d.Buckets = append(d.Buckets, httpapi.Bucket{From: b.From, To: b.To, Class: class.Class{
-			ID: id, Count: b.Count, TimeSec: b.TimeSec, MaxSec: b.MaxSec, P95Sec: b.P95Sec, Errors: b.Errors, RowsSent: b.Sent, Examined: b.Examined,
+			ID: id, Sampled: d.Class.Sampled, Count: b.Count, TimeSec: b.TimeSec, MaxSec: b.MaxSec, P95Sec: b.P95Sec, Errors: b.Errors, RowsSent: b.Sent, Examined: b.Examined,
 		}})
 	}
 	plans, err := x.s.History.Plans(ctx, name, id)

@@ -98,7 +98,7 @@ func (e *env) targetLs() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return list(e, all, func(t ledger.Target) string {
+		return listed(e, fmt.Sprintf("%-16s %-50s %s", "NAME", "URL", "LOGIN"), all, func(t ledger.Target) string {
 			from := ""
 			switch {
 			case t.PasswordEnv != "":

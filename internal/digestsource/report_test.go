@@ -91,6 +91,9 @@ func TestReportCountsAsTheServerDoes(t *testing.T) {
 				if strings.Contains(c.Fingerprint, "_schema") || strings.Contains(c.Fingerprint, "global status") || strings.Contains(c.Fingerprint, "utc_timestamp") || strings.Contains(c.Fingerprint, "lock_wait_timeout") {
 					t.Errorf("Dyno's own: %s", c.Fingerprint)
 				}
+				if c.FirstSeen.Before(rep.Global.Began) || c.LastSeen.After(rep.Global.Ended) || c.LastSeen.Before(c.FirstSeen) {
+					t.Errorf("seen from %s to %s in a window from %s to %s", c.FirstSeen, c.LastSeen, rep.Global.Began, rep.Global.Ended)
+				}
 				if c.Rank != i+1 || i > 0 && c.Attributes[queryTime].Sum > rep.Classes[i-1].Attributes[queryTime].Sum {
 					t.Errorf("rank %d at %d", c.Rank, i)
 				}

@@ -126,6 +126,11 @@ func (b *book) ProveChange(_ context.Context, id, by string, o capture.Options) 
 	return app.Task{ID: "t-4"}, nil
 }
 
+func (b *book) KillSession(_ context.Context, target string, session uint64, user, by string) (journal.Entry, error) {
+	b.asked = fmt.Sprint("kill ", session, " of ", user, " on ", target, " by ", by)
+	return journal.Entry{ID: "a-2"}, nil
+}
+
 func TestFindingsAndChanges(t *testing.T) {
 	b := &book{}
 	h := New(Service{Findings: b, Changes: b}, Options{})
@@ -140,6 +145,9 @@ func TestFindingsAndChanges(t *testing.T) {
 			t.Fatalf("%s %s %s: asked %q, want %q", method, url, body, b.asked, asked)
 		}
 	}
+	f("POST", "kill", `{"target": "shop", "session": 7, "user": "app", "confirm": "KILL 7"}`, 200, `"id":"a-2"`, "kill 7 of app on shop by local")
+	f("POST", "kill", `{"target": "shop", "session": 7, "user": "app", "confirm": "KILL 8"}`, 400, "KILL 7", "")
+	f("POST", "kill", `{"target": "shop", "session": 7, "confirm": "KILL 7"}`, 400, "are needed", "")
 	f("GET", "findings?target=shop", "", 200, `"every_seconds":600,"diagnosis":{"id":"d-1"`, "verdicts shop 50")
 	f("GET", "findings?target=shop&limit=9999", "", 200, `"history":[{"id":"d-1"`, "verdicts shop 200")
 	f("GET", "findings?target=other", "", 404, "not_found", "verdicts other 50")

@@ -19,6 +19,7 @@ import (
 	"dyno/internal/act"
 	"dyno/internal/app"
 	"dyno/internal/event"
+	"dyno/internal/journal"
 	"dyno/internal/known"
 	"dyno/internal/report"
 	"dyno/internal/state"
@@ -319,6 +320,12 @@ func described() []answered {
 			Confirm  string `json:"confirm"`
 			Blocking bool   `json:"blocking"`
 		}{}, gives: either{app.UndoPreview{}, app.Task{}}},
+		{path: "POST /kill", room: "changes", about: "Ends a session with KILL, if it is still of that user, and writes that into the journal.", errors: []int{404, 409, 422}, need: []string{"target", "session", "user", "confirm"}, body: struct {
+			Target  string `json:"target"`
+			Session uint64 `json:"session"`
+			User    string `json:"user"`    // whose session it is
+			Confirm string `json:"confirm"` // the statement: KILL and the session
+		}{}, gives: journal.Entry{}},
 		{path: "POST /prove", room: "changes", about: "Compares live traffic with the time before an action, in a task.", code: 202, errors: []int{404, 409, 422}, need: []string{"id"}, body: struct {
 			ID     string  `json:"id"`
 			Window float64 `json:"window"`

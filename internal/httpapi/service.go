@@ -136,6 +136,8 @@ type Coverage struct {
 	Classes int     `json:"classes,omitzero"`
 	Count   uint64  `json:"count,omitzero"`    // statements
 	TimeSec float64 `json:"time_sec,omitzero"` // of statements
+	// Rate is how many statements a second the server counted, in classes or not: the figure that graphs and headlines show.
+	Rate known.Value[float64] `json:"statements_per_second,omitzero"`
 }
 
 // ClassList is the classes of a window.

@@ -58,6 +58,9 @@ const (
 	otherServer = "this server does not tell it"
 )
 
+// Throughput is the id of the panel whose first line is the statements a second.
+const Throughput = "throughput"
+
 // Server returns the panels of a server, in the order they are shown. The slice is the caller's.
 func Server() []Panel {
 	var all []Panel
@@ -72,7 +75,7 @@ func busy() []Panel {
 		return line(name, "host", way(rate("node_cpu_seconds_total", like("mode", modes)))).else_(noHost)
 	}
 	return []Panel{
-		{ID: "throughput", Group: Busy, Title: "Throughput", Unit: "/s", About: "Statements that clients sent, without Dyno's own, and transactions that they ended with COMMIT or ROLLBACK; without them each statement is one of its own.", Lines: []Line{
+		{ID: Throughput, Group: Busy, Title: "Throughput", Unit: "/s", About: "Statements that clients sent, without Dyno's own, and transactions that they ended with COMMIT or ROLLBACK; without them each statement is one of its own.", Lines: []Line{
 			line("statements", "global_status", clients("questions")...),
 			line("transactions", "global_status", way(rate(status+"commands_total", like("command", "commit|rollback")))),
 			line("slow statements", "global_status", clients("slow_queries")...),
@@ -146,21 +149,24 @@ func waits() []Panel {
 		return line(name, "waits", way(rate(pfs+"events_waits_seconds_total", ms...))).else_(noInstr)
 	}
 	const name = "event_name"
-	session := func(name, state string) Line {
-		w := way(gauge("mysql_info_schema_processlist_threads", is("state", state)))
+	sessions := func(states string) Way {
+		w := way(gauge("mysql_info_schema_processlist_threads", like("state", states)))
 		w.Zero = "mysql_info_schema_processlist_longest_seconds"
-		return line(name, "processlist", w)
+		return w
 	}
+	session := func(name, state string) Line { return line(name, "processlist", sessions(state)) }
+	// A server books a wait when it ends: a long one would show as a peak after it. Those who wait in each second are its seconds.
+	const waitingForRow = status + "innodb_row_lock_current_waits"
 	return []Panel{
-		{ID: "time", Group: Waits, Title: "Where the server's seconds go", Unit: "s/s", Stacked: true, About: "Time a second that all threads of the server, those in the background too, spent on a CPU or waiting; idle connections are left out.", Lines: []Line{
+		{ID: "time", Group: Waits, Title: "Where the server's seconds go", Unit: "s/s", Stacked: true, About: "Time a second that all threads of the server, those in the background too, spent on a CPU or waiting; idle connections are left out. Waits for locks are the sessions that waited in each second.", Lines: []Line{
 			line("on a CPU", "process", way(rate("dyno_server_cpu_seconds_total"))).else_(noHost),
 			line("waiting for a CPU", "process_threads", way(rate("dyno_server_run_queue_seconds_total"))).else_(noHost),
 			event("data files", like(name, "wait/io/file/innodb/innodb_(data|temp|dblwr|arch|clone)_file")),
 			event("redo log", is(name, "wait/io/file/innodb/innodb_log_file")),
 			event("binary log", like(name, "wait/io/file/sql/(binlog|binlog_index|binlog_cache|binlog_index_cache|relaylog|relaylog_index|relaylog_cache)")),
 			event("other files", like(name, "wait/io/file/.*"), unlike(name, "wait/io/file/(innodb/innodb_.*|sql/(binlog|relaylog).*)")),
-			line("row locks", "global_status", way(rate(status+"innodb_row_lock_time")).times(0.001)),
-			event("table and metadata locks", like(name, "wait/lock/.*")),
+			line("row locks", "global_status", way(gauge(waitingForRow)), way(rate(status+"innodb_row_lock_time")).times(0.001)),
+			line("table and metadata locks", "processlist", sessions("metadata_lock|lock"), way(rate(pfs+"events_waits_seconds_total", like(name, "wait/lock/.*")))),
 		}},
 		{ID: "locks", Group: Waits, Title: "Locks", Unit: "/s", About: "Statements that had to wait for a lock, and those that were given up for one.", Lines: []Line{
 			line("row lock waits", "global_status", way(rate(status+"innodb_row_lock_waits"))),
@@ -169,7 +175,7 @@ func waits() []Panel {
 			line("lock timeouts", "innodb_metrics", way(rate(metrics+"lock_lock_timeouts_total"))),
 		}},
 		{ID: "waiting", Group: Waits, Title: "Waiting for locks", Unit: "sessions", About: "Sessions that waited for a lock at that moment; row locks as InnoDB counts them, the others by the process list.", Lines: []Line{
-			line("row locks", "global_status", way(gauge(status+"innodb_row_lock_current_waits"))),
+			line("row locks", "global_status", way(gauge(waitingForRow))),
 			session("metadata locks", "metadata_lock"),
 			session("other locks", "lock"),
 		}},

@@ -122,6 +122,7 @@ type Session struct {
 	Seconds  float64              `json:"seconds"`           // in this command
 	SQL      string               `json:"sql,omitzero"`      // at most MaxText bytes, made valid UTF-8
 	ClassID  string               `json:"class,omitzero"`    // of SQL
+	Last     string               `json:"last_sql,omitzero"` // of one that blocks others and runs nothing: what it ran last, where performance_schema has it
 	Examined known.Value[uint64]  `json:"examined,omitzero"` // rows, by the running statement
 	Sent     known.Value[uint64]  `json:"sent,omitzero"`
 	Memory   known.Value[uint64]  `json:"memory,omitzero"`   // bytes

@@ -165,7 +165,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 			conn, me, err = c.introduce(tctx, dc)
 		}
 		if err == nil {
-			c.spec.remember(a.cert)
+			c.spec.remember(a)
 			m = newMeter(c.t, me.where, c.options.Purpose)
 			m.answered(askConnected, 1)
 			return conn, a.conn, me, m, nil

@@ -6,6 +6,7 @@ import { newest } from '../core/newest'
 import { useVitals } from '../core/stream'
 import { go, href, route, withParams } from '../core/url'
 import { Bar as TopBar } from './bar'
+import { Health } from './health'
 import { Empty, Loading, Notice, Problem } from './state'
 import { RangePicker, TargetPicker, UpIcon } from './pickers'
 import { safe } from './sqltext'
@@ -38,6 +39,7 @@ export function Page(p: { title: string; target?: boolean; range?: boolean | str
         actions={p.actions}
       />
       <main id="main" class={`page${p.wide ? ' wide' : ''}`} tabIndex={-1}>
+        <Health />
         {p.target ? <OfTarget name={target}>{p.children}</OfTarget> : p.children}
       </main>
     </>

@@ -57,7 +57,8 @@ func (s *Service) ClassLines(ctx context.Context, target string, list []class.Cl
 // variants are the ways in which a class may have been seen one after the other.
 func variants(c class.Class) []history.ClassKey {
 	return []history.ClassKey{
-		{ID: c.ID, Schema: c.Schema, Origin: class.PerformanceSchema}, {ID: c.ID, Schema: c.Schema, Origin: class.SlowLog},
+		{ID: c.ID, Schema: c.Schema, Origin: class.PerformanceSchema},
+		{ID: c.ID, Schema: c.Schema, Origin: class.SlowLog},
 		{ID: c.ID, Schema: c.Schema, Origin: class.Processlist, Sampled: true},
 	}
 }

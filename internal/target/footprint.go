@@ -211,6 +211,9 @@ func (m *meter) left() {
 			m.f.total[i] += m.f.burst[i]
 		}
 	}
+	if m.t.statusBySchema() { // MySQL counts the good-bye
+		m.f.total[countedAt["questions"]]++
+	}
 	m.known()
 	m.f.live--
 }

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,6 +154,7 @@ func (e *UnknownTargetError) Error() string {
 // Resolve turns what the user typed into the address of a server with the means to log in. TARGET is a URL, sandbox:NAME or a name
 // of the inventory. The password comes from the prompt, the environment or a defaults file.
 func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spec, error) {
+	named := login.DefaultsFile != "" || login.NoDefaults
 	spec, err := a.locate(ctx, text, &login)
 	if err != nil {
 		return spec, err
@@ -184,13 +186,14 @@ func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spe
 		file = os.DevNull
 	}
 	environ := a.Environ
-	if login.Remote && file != "" {
+	if file != "" && (login.Remote || !named) { // the entry's own
 		environ = a.withoutPasswords
 	}
+	spec.OnlyTrusted = login.Remote
 	return a.complete(ctx, spec, file, environ)
 }
 
-// complete fills in what defaults files and the environment say, and has the server's certificate remembered.
+// complete fills in what defaults files and the environment say, and has it remembered by what the server is known.
 func (a *App) complete(
 	ctx context.Context, spec target.Spec, file string, environ func(string) string,
 ) (target.Spec, error) {
@@ -201,17 +204,20 @@ func (a *App) complete(
 	return spec, err
 }
 
-// known returns the file in which certificates of servers are remembered; nil for sandboxes, which come and go on the same ports.
+// known returns the file in which it is remembered by what servers are known; nil for sandboxes, which come and go in the same places.
 func (a *App) known(ctx context.Context, spec target.Spec) *target.KnownServers {
-	if a.Home == "" || spec.Network == "unix" {
+	if a.Home == "" {
 		return nil
 	}
-	if host, port, err := net.SplitHostPort(spec.Address); err == nil && spec.Jump == (tunnel.Jump{}) && (host == "localhost" || net.ParseIP(host).IsLoopback()) {
+	host, port, err := net.SplitHostPort(spec.Address)
+	if spec.Jump == (tunnel.Jump{}) && (spec.Network == "unix" || err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())) {
 		if yard, err := a.Yard(); err == nil {
 			ctx, cancel := context.WithTimeout(ctx, time.Second)
 			all, _ := yard.List(ctx) // what cannot be listed is no sandbox
 			cancel()
-			if slices.ContainsFunc(all, func(s sandbox.Sandbox) bool { return strconv.Itoa(s.Port) == port }) {
+			if slices.ContainsFunc(all, func(s sandbox.Sandbox) bool {
+				return spec.Network == "unix" && s.Socket == spec.Address || spec.Network != "unix" && strconv.Itoa(s.Port) == port
+			}) {
 				return nil
 			}
 		}
@@ -305,7 +311,10 @@ func (a *App) passwordOf(e ledger.Target, spec target.Spec) (target.Spec, error)
 	}
 	v := a.Environ(e.PasswordEnv)
 	if v == "" {
-		return spec, fmt.Errorf("inventory entry %s: its password is in the environment variable %s, which is not set", e.Name, e.PasswordEnv)
+		return spec, &target.Error{
+			Op: "log in to", Target: cmp.Or(e.Name, spec.Address), Kind: target.NotConfigured, Err: fmt.Errorf("not configured: $%s is not set", e.PasswordEnv),
+			Hint: "Fix: start Dyno with the password in $" + e.PasswordEnv,
+		}
 	}
 	spec.Password, spec.PasswordFrom = target.NewSecret(v), "$"+e.PasswordEnv
 	return spec, nil

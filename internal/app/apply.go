@@ -154,11 +154,13 @@ func (a *App) Journal(ctx context.Context, name string) ([]journal.Entry, error)
 	return l.Entries(ctx, name, 0)
 }
 
-// OpenEntry connects to the server that an entry was carried out on: by the name it had then, or by its URL when that name is gone.
+// OpenEntry connects to the server that an entry was carried out on: by the name it had then, or by its URL when that name is gone. That
+// may have come over HTTP, so only a login that is named now goes there unasked.
 func (a *App) OpenEntry(ctx context.Context, e journal.Entry, login Login) (*target.Target, error) {
 	t, err := a.Open(ctx, e.Target, login)
 	var unknown *UnknownTargetError
 	if errors.As(err, &unknown) {
+		login.Remote = login.DefaultsFile == "" && !login.AskPass
 		return a.Open(ctx, e.URL, login)
 	}
 	return t, err

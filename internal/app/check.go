@@ -2,11 +2,16 @@ package app
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"dyno/internal/digestsource"
+	"dyno/internal/metric"
 	"dyno/internal/scrape"
 	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
 	"dyno/internal/target"
 )
 
@@ -17,9 +22,13 @@ func (a *App) Check(ctx context.Context, t *target.Target) ([]snapshot.Source, e
 		return nil, err
 	}
 	defer s.Close()
-	sources := s.Once(ctx).Sources
+	r := s.Once(ctx)
+	sources := r.Sources
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if x, ok := unseen(ctx, t, r.Samples); ok {
+		sources = append(sources, x)
 	}
 	d, err := digestsource.Open(ctx, t, digestsource.Options{})
 	if err != nil {
@@ -36,4 +45,41 @@ func (a *App) Check(ctx context.Context, t *target.Target) ([]snapshot.Source, e
 	}
 	_, more, err := d.End(ctx)
 	return append(sources, more...), err
+}
+
+// unseen is the source of tables as denied, when the server has tables in schemas of which the account sees nothing: its dictionary leaves
+// them out without a word, and the list of its files, which PROCESS shows, does not.
+func unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x snapshot.Source, ok bool) {
+	var hidden []string
+	for _, m := range samples {
+		s, _, ok := strings.Cut(m.Labels.Get("tablespace_name"), "/")
+		// Older servers write names as those of files, with an @ before what is no letter.
+		if ok && m.Name == "mysql_info_schema_innodb_tablespace_file_size_bytes" && !strings.Contains(s, "@") && !slices.Contains(hidden, s) {
+			hidden = append(hidden, s)
+		}
+	}
+	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("check", "", "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA"))
+	if err != nil {
+		return x, false // other sources tell
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return x, false
+		}
+		hidden = slices.DeleteFunc(hidden, func(h string) bool { return strings.EqualFold(h, s) })
+	}
+	if rows.Err() != nil || len(hidden) == 0 {
+		return x, false
+	}
+	const most = 5 // grants that anybody reads
+	more := ""
+	if len(hidden) > most {
+		more, hidden = fmt.Sprintf(" and %d more schemas", len(hidden)-most), hidden[:most]
+	}
+	return snapshot.Source{
+		Name: "tables", State: snapshot.Denied, Reason: "the account sees no table of " + strings.Join(hidden, ", ") + more,
+		Fix: t.Facts().ExplainFix(hidden),
+	}, true
 }

@@ -383,13 +383,7 @@ func (a *App) systemUser() string {
 
 // trusted reports whether a server of that system user may be logged in to unasked: whoever else could let something listen there that looks
 // like a server and learns what is said to it.
-func (a *App) trusted(uid int) bool {
-	if uid == 0 || uid == os.Geteuid() {
-		return true
-	}
-	u, err := user.LookupId(strconv.Itoa(uid))
-	return err == nil && (u.Username == "mysql" || u.Username == "mariadb")
-}
+func (a *App) trusted(uid int) bool { return target.TrustedAccount(uid) }
 
 // tryOut logs in, and tells what there is to see.
 func (a *App) tryOut(ctx context.Context, s spot, inventory []ledger.Target, m *memory, watched map[string]string) Found {
@@ -695,6 +689,7 @@ func (m *memory) open(ctx context.Context, x target.Spec) (*target.Target, error
 		return nil, old.err
 	}
 	as := x
+	as.OnlyTrusted = true
 	if m.certificates != nil {
 		as.Known = m.certificates(ctx, x)
 	}

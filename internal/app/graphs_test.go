@@ -56,6 +56,11 @@ func newServerWorld() *serverWorld {
 		w.order = append(w.order, key)
 	}
 	labels := map[string][]string{
+		metric.ClientStatus: {"variable", "threads_running", "threads_connected"},
+		metric.ClientStatusTotal: {
+			"variable", "questions", "slow_queries", "select_scan", "select_full_join", "created_tmp_tables", "created_tmp_disk_tables", "sort_merge_passes", "bytes_sent",
+			"bytes_received", "connections", "com_select",
+		},
 		"node_cpu_seconds_total":                   {"mode", "user", "system", "idle", "iowait", "irq", "softirq", "steal", "nice"},
 		"mysql_global_status_commands_total":       {"command", "select", "insert", "update", "delete", "commit", "rollback", "create_table", "alter_table", "replace", "load", "update_multi", "drop_index"},
 		"mysql_global_status_innodb_row_ops_total": {"operation", "read", "inserted", "updated", "deleted"},

@@ -34,9 +34,9 @@ const lineSteps = 60
 
 // ClassLines returns the course of each class of a list over a window.
 func (s *Service) ClassLines(ctx context.Context, target string, list []class.Class, from, to time.Time) ([]Line, error) {
-	keys := make([]history.ClassKey, len(list))
-	for i, c := range list {
-		keys[i] = history.KeyOf(c)
+	var keys []history.ClassKey
+	for _, c := range list {
+		keys = append(keys, variants(c)...)
 	}
 	windows, courses, err := s.History.Courses(ctx, target, keys, from, to)
 	if err != nil {
@@ -44,10 +44,22 @@ func (s *Service) ClassLines(ctx context.Context, target string, list []class.Cl
 	}
 	g := newGrid(windows, from, to)
 	lines := make([]Line, len(list))
-	for i, k := range keys {
-		lines[i] = g.line(courses[k])
+	for i, c := range list {
+		var all []history.Point
+		for _, k := range variants(c) {
+			all = append(all, courses[k]...)
+		}
+		lines[i] = g.line(all)
 	}
 	return lines, nil
+}
+
+// variants are the ways in which a class may have been seen one after the other.
+func variants(c class.Class) []history.ClassKey {
+	return []history.ClassKey{
+		{ID: c.ID, Schema: c.Schema, Origin: class.PerformanceSchema}, {ID: c.ID, Schema: c.Schema, Origin: class.SlowLog},
+		{ID: c.ID, Schema: c.Schema, Origin: class.Processlist, Sampled: true},
+	}
 }
 
 // grid divides a window into equal steps.
@@ -169,15 +181,16 @@ func (s *Service) StatementRate(ctx context.Context, target string, from, to tim
 // tables or default database, whatever the case.
 func (s *Service) Classes(ctx context.Context, target string, from, to time.Time, search string, n int) (ClassList, error) {
 	words := strings.Fields(strings.ToLower(search))
-	most := n
-	if len(words) > 0 {
-		most = 0
-	}
-	list, cover, err := s.History.Classes(ctx, target, from, to, most)
+	list, cover, err := s.History.Classes(ctx, target, from, to, 0)
+	all := len(list)
+	list = oneEach(list)
+	cover.Classes -= all - len(list)
 	l := ClassList{Classes: list, Coverage: cover}
 	if len(words) > 0 {
 		l.Classes = slices.DeleteFunc(list, func(c class.Class) bool { return !hasWords(c, words) })
 		l.Found = known.Of(len(l.Classes))
+	}
+	if n > 0 {
 		l.Classes = l.Classes[:min(n, len(l.Classes))]
 	}
 	if err == nil {
@@ -186,9 +199,29 @@ func (s *Service) Classes(ctx context.Context, target string, from, to time.Time
 	return l, err
 }
 
+// oneEach makes one class of those with one id and default database, which several sources told of one after the other: it says that it is of the one with
+// the most time. They are ordered by time, and stay so.
+func oneEach(list []class.Class) []class.Class {
+	at := map[[2]string]int{}
+	out := list[:0]
+	for _, c := range list {
+		k := [2]string{c.ID, c.Schema}
+		if i, ok := at[k]; ok {
+			out[i].Add(c)
+			continue
+		}
+		at[k] = len(out)
+		out = append(out, c)
+	}
+	if len(out) < len(list) {
+		slices.SortStableFunc(out, func(a, b class.Class) int { return cmp.Compare(b.TimeSec, a.TimeSec) })
+	}
+	return out
+}
+
 // hasWords reports whether a class has all words, which are in lower case.
 func hasWords(c class.Class, words []string) bool {
-	text := strings.ToLower(c.ID + "\n" + c.Schema + "\n" + c.Fingerprint)
+	text := strings.ToLower(c.ID + "\n" + c.Digest + "\n" + c.Schema + "\n" + c.Fingerprint)
 	tables := ""
 	for _, w := range words {
 		if strings.Contains(text, w) {

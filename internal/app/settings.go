@@ -505,7 +505,7 @@ func (a *App) CheckOpen(ctx context.Context, t *target.Target) (Checked, error) 
 		return c, err
 	}
 	c.Sources = append(c.Sources, sources...)
-	if slices.ContainsFunc(sources, func(s snapshot.Source) bool { return s.State == snapshot.Denied }) {
+	if slices.ContainsFunc(sources, func(s snapshot.Source) bool { return s.State == snapshot.Denied && s.Name != "tables" }) {
 		c.Grants, _ = target.Grants(f.Flavor, "watch", f.User, nil) // of an account that cannot be named there are none
 	}
 	if reason, fix := tooMighty(ctx, t); reason != "" {
@@ -530,6 +530,7 @@ func (a *App) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
 		spec, err = a.Resolve(ctx, t.Name, Login{Remote: true})
 	} else {
 		if t, spec, err = a.entry(t); err == nil {
+			spec.OnlyTrusted = true
 			spec, err = a.login(ctx, t, spec)
 		}
 	}

@@ -3,10 +3,12 @@ package app
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"dyno/internal/journal"
 	"dyno/internal/sandbox"
 	"dyno/internal/store/ledger"
 	"dyno/internal/target"
@@ -133,6 +135,45 @@ func TestSandboxByItsAddress(t *testing.T) {
 		if x, err := a.Open(t.Context(), text, Login{NoDefaults: true}); err == nil {
 			x.Close()
 			t.Errorf("%s leads to the server of another account", text)
+		}
+	}
+}
+
+// TestGeneralPasswordsGoWhereTheyWereMeantTo: who adds targets and acts on them over HTTP names servers that the administrator's own commands
+// meet later: in the inventory, and in the journal when the name is gone.
+func TestGeneralPasswordsGoWhereTheyWereMeantTo(t *testing.T) {
+	a := alone(t)
+	a.Environ = func(name string) string { return map[string]string{"DYNO_PASSWORD": "general"}[name] }
+	s := servers.Start(t, "mariadb")
+	s.Exec(t, "CREATE USER u@'127.0.0.1' IDENTIFIED BY 'general'")
+	url := fmt.Sprintf("mysql://u@127.0.0.1:%d/", s.Port)
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(home, ".my.cnf")
+	if err := os.WriteFile(file, []byte("[client]\npassword=general\nhost=db.example\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	entry := journal.Entry{ID: "a-1", Target: "gone", URL: url}
+	if x, err := a.OpenEntry(t.Context(), entry, Login{}); err == nil || target.KindOf(err) != target.AuthFailed {
+		t.Errorf("an entry's URL: %v", err)
+		if err == nil {
+			x.Close()
+		}
+	}
+	x, err := a.OpenEntry(t.Context(), entry, Login{DefaultsFile: file}) // now it is named
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Close()
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: url, Defaults: os.DevNull}, false); err != nil {
+		t.Fatal(err)
+	}
+	for login, want := range map[string]bool{"": false, file: true} {
+		got, err := a.Resolve(t.Context(), "shop", Login{DefaultsFile: login})
+		if err != nil || got.Password.Empty() == want {
+			t.Errorf("with %q: a password %v, %v", login, !got.Password.Empty(), err)
 		}
 	}
 }

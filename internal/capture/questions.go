@@ -182,7 +182,7 @@ func (q questioner) unseen(refs []schema.Ref) {
 	}
 	x := &q.s.Sources[i]
 	x.State, x.Reason = snapshot.Denied, "the account sees no table of "+strings.Join(hidden, ", ")+", which statements that run now use"
-	x.Fix = q.explaining(hidden)
+	x.Fix = q.t.Facts().ExplainFix(hidden)
 }
 
 // unplanned says in a source that the account may ask for no plan, when all were refused for what it may not do, or may.
@@ -203,17 +203,8 @@ func (q questioner) unplanned() {
 		return
 	}
 	q.s.Sources = append(q.s.Sources, snapshot.Source{
-		Name: "plans", State: snapshot.Denied, Reason: "no statement on " + strings.Join(hidden, ", ") + " may be explained with this account", Fix: cmp.Or(fix, q.explaining(hidden)),
+		Name: "plans", State: snapshot.Denied, Reason: "no statement on " + strings.Join(hidden, ", ") + " may be explained with this account", Fix: cmp.Or(fix, q.t.Facts().ExplainFix(hidden)),
 	})
-}
-
-// explaining words the GRANTs that let the account see tables and plans of schemas.
-func (q questioner) explaining(schemas []string) string {
-	all, err := target.Grants(q.t.Facts().Flavor, "explain", q.t.Facts().User, schemas)
-	if err != nil || len(all) < len(schemas) {
-		return "dyno target grants --task explain --schema " + strings.Join(schemas, ",")
-	}
-	return strings.Join(all[len(all)-len(schemas):], "; ")
 }
 
 // shapeOf parses a class: its example where there is one, for fingerprints have lost the digits of names. touched are the tables that are

@@ -280,9 +280,12 @@ func (e *env) digestLive(ctx context.Context, j *digestJob) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	r, err := e.app.DigestLive(ctx, t, e.liveOptions(j), j.show)
+	r, denied, err := e.app.DigestLive(ctx, t, e.liveOptions(j), j.show)
 	if err != nil {
 		return err
+	}
+	if denied != "" {
+		e.remark("%s", denied)
 	}
 	if j.explain && ctx.Err() == nil {
 		err = e.app.ExplainDigest(ctx, t, &r)

@@ -31,7 +31,11 @@ func (f fleet) Targets(context.Context) ([]httpapi.Target, error) {
 		}
 		if m.State != nil {
 			t.Server, t.Up, t.Reason, t.At = m.State.Server, known.Of(m.State.Up), m.State.Reason, m.State.At
+			if t.NotConfigured = m.State.NotConfigured; t.NotConfigured {
+				t.Up, t.Fix = known.None[bool](), app.FixNotConfigured
+			}
 		}
+		t.Incidents = m.Incidents
 		all = append(all, t)
 	}
 	return all, nil
@@ -81,6 +85,8 @@ func (f fleet) Sources(_ context.Context, name string) ([]httpapi.Source, error)
 	}
 	return all, nil
 }
+
+func (f fleet) Health(context.Context) ([]app.Trouble, error) { return f.s.Health(), nil }
 
 func (f fleet) Price(ctx context.Context, name string, span time.Duration) (app.Price, error) {
 	if _, ok := f.s.Find(name); !ok {
@@ -132,6 +138,10 @@ func (x classes) Classes(ctx context.Context, name string, from, to time.Time, s
 }
 
 func (x classes) Class(ctx context.Context, name, id string, from, to time.Time) (httpapi.ClassDetail, error) {
+	id, err := x.s.History.Name(ctx, id)
+	if err != nil {
+		return httpapi.ClassDetail{}, err
+	}
 	all, cover, err := x.s.History.Classes(ctx, name, from, to, 0)
 	if err != nil {
 		return httpapi.ClassDetail{}, err

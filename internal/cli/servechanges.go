@@ -53,6 +53,16 @@ func (x judgements) Verdicts(ctx context.Context, name string, n int) ([]app.Ver
 	return all, inWords(err)
 }
 
+func (x judgements) FindingsOf(ctx context.Context, name string) (app.Findings, error) {
+	all, err := x.s.FindingsOf(ctx, name)
+	return all, inWords(err)
+}
+
+func (x judgements) IgnoreFinding(ctx context.Context, name, id, by string, d time.Duration) (ledger.Ignored, error) {
+	i, err := x.s.IgnoreFinding(ctx, name, id, by, d)
+	return i, inWords(err)
+}
+
 func (x judgements) Judged(ctx context.Context, id string) (app.Judged, error) {
 	d, err := x.s.Judged(ctx, id)
 	return d, inWords(err)

@@ -145,15 +145,15 @@ which GRANT or setting would mend it. Changes nothing. Exit code 1 when the serv
 		if e.json() {
 			return e.writeJSON(x)
 		}
+		if denied := diagnose.Denied(x.Sources); denied != "" {
+			fmt.Fprintln(e.Out, wrap(denied, e.width(), ""))
+		}
 		fmt.Fprintf(e.Out, "%s is %s %s, reached as %s\n", x.Target, x.Flavor, x.Version, x.User)
 		if x.Doubt != "" {
 			fmt.Fprintln(e.Out, wrap(x.Doubt, e.width(), ""))
 		}
 		if x.Fingerprint != "" {
 			fmt.Fprintf(e.Out, "SHA256 %s\n", x.Fingerprint)
-		}
-		if denied := diagnose.Denied(x.Sources); denied != "" {
-			fmt.Fprintln(e.Out, wrap(denied, e.width(), ""))
 		}
 		fmt.Fprintln(e.Out)
 		missing := 0
@@ -165,13 +165,13 @@ which GRANT or setting would mend it. Changes nothing. Exit code 1 when the serv
 			missing++
 			fmt.Fprintf(e.Out, "  %-22s %s: %s\n", s.Name, s.State, wrap(s.Reason, e.width()-28, strings.Repeat(" ", 28)))
 			if s.Fix != "" {
-				fmt.Fprintf(e.Out, "  %-22s mend it: %s\n", "", s.Fix)
+				fmt.Fprintf(e.Out, "  %-22s Fix: %s\n", "", s.Fix)
 			}
 		}
 		if missing == 0 {
 			fmt.Fprintf(e.Out, "\nEverything that Dyno can observe is observable.\n")
 		} else {
-			fmt.Fprintf(e.Out, "\n%d of %d sources give nothing; what they would show stays unknown.\n", missing, len(x.Sources))
+			fmt.Fprintf(e.Out, "\n%d of %d data sources are unavailable; what they would show is unknown.\n", missing, len(x.Sources))
 		}
 		return nil
 	}
@@ -188,10 +188,11 @@ func (e *env) targetTrust() *cobra.Command {
 	var add, proof bool
 	c := &cobra.Command{
 		Use:   "trust TARGET",
-		Short: "accept the certificate that a server shows now in place of the remembered one",
-		Long: `Where no CA vouches for a server, Dyno remembers its certificate at the first login, in known_servers below its home, and refuses
-another one later, as ssh does. After the server got another certificate on purpose, this logs in and remembers the new one. Compare the
-fingerprint with that of the server's file: openssl x509 -noout -fingerprint -sha256 -in server-cert.pem`,
+		Short: "accept the certificate or account that a server has now in place of the remembered one",
+		Long: `Where no CA vouches for a server, Dyno remembers at the first login, in known_servers below its home, its certificate or that it has none,
+and, of a server on this machine, the account that it runs as. It refuses another one later, as ssh does. After the server was changed on
+purpose, this logs in and remembers what it is now. Compare the fingerprint with that of the server's file:
+openssl x509 -noout -fingerprint -sha256 -in server-cert.pem`,
 		Args: args(1, 1),
 	}
 	c.Flags().BoolVar(&add, "add", false, "keep the remembered ones too: several servers behind one address, or a rotation")

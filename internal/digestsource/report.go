@@ -158,14 +158,10 @@ func (b *builder) digests(ctx context.Context) {
 	overall := r.times.overall(ctx)
 	stopped, notes := r.killed.window(ctx, g.from, g.to, g.kills)
 
-	asWritten := fingerprints(g.rows)
 	rows := map[string][]growth{}
 	var ids []string
 	var total uint64
 	for _, x := range g.rows {
-		if fp, ok := asWritten[x.id]; ok {
-			x.fingerprint, x.id = fp, sqltext.ID(fp)
-		}
 		if rows[x.id] == nil {
 			ids = append(ids, x.id)
 		}
@@ -210,22 +206,6 @@ func (b *builder) digests(ctx context.Context) {
 	default:
 		b.note("times are distributed as the server's histograms say, whose steps are 4.7 % wide")
 	}
-}
-
-// fingerprints returns for the ids of classes the fingerprint of the statement as it was written, where the server keeps one whole: the
-// same as in a log, which a digest, having lost blanks and quotes, may miss. Of several the one that counted most decides.
-func fingerprints(rows []growth) map[string]string {
-	out, most := map[string]string{}, map[string]uint64{}
-	for _, x := range rows {
-		n := x.row.v[cCount]
-		if x.row.sample == "" || x.cut || strings.HasSuffix(x.row.sample, "...") || n <= most[x.id] {
-			continue
-		}
-		if fp := sqltext.Fingerprint(x.row.sample); sqltext.Key(fp) == sqltext.Key(x.fingerprint) {
-			out[x.id], most[x.id] = fp, n
-		}
-	}
-	return out
 }
 
 // counted makes the class of the rows of one fingerprint. The distribution is nil when it is not known of all of them.

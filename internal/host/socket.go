@@ -50,6 +50,21 @@ func PeerSocket(c net.Conn) (Socket, bool) {
 	return s, true
 }
 
+// Answers returns the account whose program answers on a connection that was made to a server of this machine.
+func Answers(c *net.TCPConn) (uid int, known bool) {
+	at, ok := c.RemoteAddr().(*net.TCPAddr)
+	far, found := PeerSocket(c)
+	if !ok || !found || far.UID != 0 {
+		return far.UID, ok && found
+	}
+	// What the kernel itself accepts for an account, as it does for AF_SMC, is root's. Who listens there is not.
+	uids, err := Listeners(at.AddrPort())
+	for _, u := range uids {
+		uid = max(uid, u)
+	}
+	return uid, err != nil || len(uids) > 0
+}
+
 // inodeOf returns the inode of a connection's socket; not known of what has no descriptor.
 func inodeOf(c net.Conn) (inode string, known bool) {
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS

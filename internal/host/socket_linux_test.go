@@ -2,7 +2,10 @@ package host
 
 import (
 	"net"
+	"net/netip"
+	"os"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -63,4 +66,58 @@ func TestTwoSocketsOfTheSameAddresses(t *testing.T) {
 			t.Fatal("the second socket is taken for the first")
 		}
 	}
+}
+
+// TestASocketBoundToAnInterfaceIsFound: anybody may bind a listener to an interface, and is no less the other end for it.
+func TestASocketBoundToAnInterfaceIsFound(t *testing.T) {
+	bound := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		if e := c.Control(func(fd uintptr) { err = unix.SetsockoptString(int(fd), unix.SOL_SOCKET, unix.SO_BINDTODEVICE, "lo") }); e != nil {
+			return e
+		}
+		return err
+	}}
+	l, err := bound.Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	far, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	want, _ := inodeOf(far)
+	if s, ok := PeerSocket(c); !ok || s.Inode != want || s.UID != os.Geteuid() {
+		t.Errorf("%+v %v, want %s", s, ok, want)
+	}
+}
+
+func TestListeners(t *testing.T) {
+	f := func(network, address string, at func(port uint16) netip.AddrPort) {
+		t.Helper()
+		l, err := net.Listen(network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := at(uint16(l.Addr().(*net.TCPAddr).Port))
+		if got, err := Listeners(to); err != nil || len(got) != 1 || got[0] != os.Geteuid() {
+			t.Errorf("%s: %v %v", l.Addr(), got, err)
+		}
+		l.Close()
+		if got, err := Listeners(to); err != nil || len(got) > 0 {
+			t.Errorf("%s, closed: %v %v", l.Addr(), got, err)
+		}
+	}
+	at := func(ip string) func(uint16) netip.AddrPort {
+		return func(port uint16) netip.AddrPort { return netip.AddrPortFrom(netip.MustParseAddr(ip), port) }
+	}
+	f("tcp4", "127.0.0.1:0", at("127.0.0.1"))
+	f("tcp4", "0.0.0.0:0", at("127.0.0.2"))
+	f("tcp", ":0", at("127.0.0.1")) // an address of IPv6 that takes IPv4 too
+	f("tcp", ":0", at("::1"))
 }

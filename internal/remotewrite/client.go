@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"dyno/internal/host"
 )
 
 // outcome is what became of a request.
@@ -66,10 +68,36 @@ func newClient(o *Options, u *url.URL) (*client, error) {
 	return &client{o: o, url: u.String(), http: &http.Client{
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, TLSClientConfig: tc, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute,
-			DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 1,
+			DialContext: dialer(o, u), ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 1,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a password goes where it was meant to go
 	}}, nil
+}
+
+// dialer connects to the receiver. While one of this machine is down, anybody can take its port, and would be sent what it is asked with:
+// without TLS that goes to root and Dyno's own account alone.
+func dialer(o *Options, u *url.URL) func(ctx context.Context, network, address string) (net.Conn, error) {
+	dial := (&net.Dialer{Timeout: 10 * time.Second}).DialContext
+	if u.Scheme != "http" || o.User == "" && o.Bearer == (Credential{}) {
+		return dial
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		t, ok := c.(*net.TCPConn)
+		if err != nil || !ok {
+			return c, err
+		}
+		switch uid, known := host.Answers(t); {
+		case known && (uid == 0 || uid == os.Geteuid()):
+			return c, nil
+		case known:
+			err = fmt.Errorf("user %d answers there, and a password or token goes without https only to root's receiver and that of Dyno's own account", uid)
+		default:
+			err = errors.New("the kernel does not tell who answers there, and a password or token goes without https only to root's receiver and that of Dyno's own account")
+		}
+		c.Close()
+		return nil, err
+	}
 }
 
 // post sends one body.

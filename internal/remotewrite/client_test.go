@@ -1,9 +1,60 @@
 package remotewrite
 
 import (
+	"bytes"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"dyno/test/program"
 )
+
+// TestNoTokenForWhoeverListens: while a receiver of this machine is down, another account can take its port.
+func TestNoTokenForWhoeverListens(t *testing.T) {
+	t.Setenv("DYNO_TEST_TOKEN", "s3cret-token")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	o := Options{
+		URL: "http://" + l.Addr().String() + "/api/v1/write", Cursor: filepath.Join(t.TempDir(), "cursor"), Bearer: Credential{Env: "DYNO_TEST_TOKEN"},
+	}
+	u, err := o.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := newClient(&o, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(accept func(do func())) (sent string, a answer) {
+		t.Helper()
+		done := make(chan answer, 1)
+		go func() { done <- c.post(t.Context(), []byte("x")) }()
+		var b bytes.Buffer
+		accept(func() {
+			peer, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer peer.Close()
+			_ = peer.SetReadDeadline(time.Now().Add(time.Minute))
+			_, _ = io.CopyN(&b, peer, 100)
+			_, _ = peer.Write([]byte("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"))
+		})
+		return b.String(), <-done
+	}
+	if sent, a := f(func(do func()) { program.AsNobody(t, do) }); sent != "" || a.err == nil || !strings.Contains(a.err.Error(), "user 65534 answers there") {
+		t.Errorf("another account was sent %q: %v", sent, a.err)
+	}
+	if sent, a := f(func(do func()) { do() }); !strings.HasPrefix(sent, "POST ") || a.err != nil {
+		t.Errorf("the own account was sent %q: %v", sent, a.err)
+	}
+}
 
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

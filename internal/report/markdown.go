@@ -240,7 +240,7 @@ func (p *mdPage) page() {
 		for _, s := range un {
 			l := "- " + mdStart(sourceText(s))
 			if s.Fix != "" {
-				l += "; mend it: " + code(s.Fix)
+				l += "; Fix: " + code(s.Fix)
 			}
 			p.line(l)
 		}

@@ -182,7 +182,7 @@ func (p *textPage) page() {
 		for _, s := range un {
 			p.para("  • ", sourceText(s))
 			if s.Fix != "" {
-				p.code("    mend it: ", s.Fix)
+				p.code("    Fix: ", s.Fix)
 			}
 		}
 	}

@@ -15,10 +15,13 @@ import (
 type State struct {
 	Target string    `json:"target"`
 	At     time.Time `json:"at"`
-	Up     bool      `json:"up"`               // the server answered
-	Reason string    `json:"reason,omitzero"`  // why it did not
-	Server string    `json:"server,omitzero"`  // "mariadb 10.11.19"
-	Vitals []Vital   `json:"vitals,omitempty"` // by name, each once
+	Up     bool      `json:"up"`              // the server answered
+	Reason string    `json:"reason,omitzero"` // why it did not
+	// NotConfigured says that Dyno did not ask: something that the login needs is missing on its side, see Reason.
+	NotConfigured bool `json:"not_configured,omitzero"`
+
+	Server string  `json:"server,omitzero"`  // "mariadb 10.11.19"
+	Vitals []Vital `json:"vitals,omitempty"` // by name, each once
 
 	Sessions     []Session        `json:"sessions,omitempty"`   // busy ones first, longest first, at most MaxSessions; Dyno's own left out
 	Connections  known.Value[int] `json:"connections,omitzero"` // of all, idle ones too

@@ -128,14 +128,14 @@ func (c *connector) Driver() driver.Driver { return c.inner.Driver() }
 
 // Connect implements driver.Connector.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, nc, me, err := c.connect(ctx)
+	conn, nc, me, m, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &pooled{driverConn: conn, self: me, t: c.t, net: nc}, nil
+	return &pooled{driverConn: conn, self: me, meter: m, t: c.t, net: nc}, nil
 }
 
-func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn, me self, err error) {
+func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn, me self, m *meter, err error) {
 	d := c.spec.ConnectTimeout
 	if d <= 0 {
 		d = DefaultConnectTimeout
@@ -149,7 +149,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 			if a.conn != nil {
 				a.conn.Close()
 			}
-			conn, raw, me = nil, nil, self{}
+			conn, raw, me, m = nil, nil, self{}, nil
 			err = &Error{
 				Op: "connect to", Kind: NotAServer, Target: c.spec.Where(), Hint: hint(NotAServer, nil, &c.spec),
 				Err: fmt.Errorf("malformed packet while logging in: %v", p),
@@ -165,12 +165,14 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 			conn, me, err = c.introduce(tctx, dc)
 		}
 		if err == nil {
-			c.spec.remember(a.cert)
-			return conn, a.conn, me, nil
+			c.spec.remember(a)
+			m = newMeter(c.t, me.where, c.options.Purpose)
+			m.answered(askConnected, 1)
+			return conn, a.conn, me, m, nil
 		}
 		dc.Close()
 		if KindOf(err) == Elsewhere {
-			return nil, nil, self{}, err
+			return nil, nil, self{}, nil, err
 		}
 	}
 	if l := a.logged(); l != nil && classify(l) != Gone && errors.Is(err, mysql.ErrInvalidConn) {
@@ -179,7 +181,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 	if tctx.Err() != nil && ctx.Err() == nil {
 		err = context.Cause(tctx)
 	}
-	return nil, nil, self{}, c.spec.connectError(err)
+	return nil, nil, self{}, nil, c.spec.connectError(err)
 }
 
 // errLastSeat says that a login came in where servers let administrators in although all connections are in use.

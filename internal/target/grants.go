@@ -75,6 +75,15 @@ func Grants(flavor, task, user string, schemas []string) ([]string, error) {
 	return out, nil
 }
 
+// ExplainFix words the GRANTs by which the account that a server was reached with sees tables and plans of schemas.
+func (f Facts) ExplainFix(schemas []string) string {
+	all, err := Grants(f.Flavor, "explain", f.User, schemas)
+	if err != nil || len(all) < len(schemas) {
+		return "dyno target grants --task explain --schema " + strings.Join(schemas, ",")
+	}
+	return strings.Join(all[len(all)-len(schemas):], "; ")
+}
+
 // CreateAccount returns the statement that creates an account, unless it is there, so that it can log in nowhere before the second one, with a
 // password in place of the dots, opens it: MySQL 5.7.6, MariaDB 10.4.2 and later. user is as for Grants.
 func CreateAccount(user string) (create, unlock string, err error) {

@@ -25,10 +25,11 @@ var (
 // through here, so here it is held to its bounds.
 type greeted struct {
 	net.Conn
-	head []byte
-	most int64        // bytes that an answer may have, 0 for any number
-	read atomic.Int64 // bytes since the last write
-	long *atomic.Bool // set when an answer was too long
+	owner string // the account of this machine that answers, as a number; empty for what is not known or does not matter
+	head  []byte
+	most  int64        // bytes that an answer may have, 0 for any number
+	read  atomic.Int64 // bytes since the last write
+	long  *atomic.Bool // set when an answer was too long
 
 	// While a login goes on in plain text over a network, its packets are looked at.
 	login          bool

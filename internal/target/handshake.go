@@ -35,7 +35,7 @@ func (s *Spec) dial(ctx context.Context, network, address string) (net.Conn, err
 	plain := network != "unix" && (s.Mode() == TLSDisabled || !offersTLS(head))
 	if plain && s.Mode() == TLSPreferred {
 		was, err := s.Known.of(s.place())
-		if len(was) > 0 {
+		if len(values(was, byCertificate)) > 0 && len(values(was, byNone)) == 0 {
 			err = &changedError{was: was}
 		}
 		if err != nil {
@@ -43,7 +43,14 @@ func (s *Spec) dial(ctx context.Context, network, address string) (net.Conn, err
 			return nil, err
 		}
 	}
-	g := &greeted{Conn: c, head: head, most: s.MaxAnswer, login: plain, anyKey: s.TakeServerKey, ownKey: s.ServerKey != ""}
+	owner := ""
+	if head[4] != refusal {
+		if owner, err = s.isKnownAccount(c); err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
+	g := &greeted{Conn: c, owner: owner, head: head, most: s.MaxAnswer, login: plain, anyKey: s.TakeServerKey, ownKey: s.ServerKey != ""}
 	switch {
 	case s.MaxAnswer == 0:
 		g.most = maxAnswer
@@ -91,6 +98,9 @@ func (s *Spec) isServer(c *net.UnixConn) error {
 	return nil
 }
 
+// refusal begins an error in place of the greeting: too many connections, host blocked.
+const refusal = 0xff
+
 // maxGreeting is more than any server's first packet takes.
 const maxGreeting = 4096
 
@@ -115,7 +125,7 @@ func greeting(r io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("read greeting: %w", err)
 	}
 	switch p := b[4:]; p[0] {
-	case 0xff: // an error in place of the greeting: too many connections, host blocked
+	case refusal:
 		if len(p) < 4 {
 			return nil, notAServer(b)
 		}

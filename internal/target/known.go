@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -18,46 +19,76 @@ import (
 	"dyno/internal/tunnel"
 )
 
-// KnownServers is a file that remembers the certificates of servers which no CA vouches for, as ssh's known_hosts does: one line each,
-// place, SHA256, the fingerprint as `openssl x509 -fingerprint -sha256` prints it, and "proof" where the user lets later certificates
-// prove themselves, see Trust. A place may have several lines. Comments are kept. It is safe for concurrent use by several processes. A
-// nil one remembers nothing.
+// KnownServers is a file that remembers by what servers were known at the first login, as ssh's known_hosts does. A line is one of
+//
+//	PLACE SHA256 FINGERPRINT [proof]
+//	PLACE PLAIN
+//	PLACE UID NUMBER
+//
+// the certificate of a server which no CA vouches for, as `openssl x509 -fingerprint -sha256` prints it, with "proof" where the user lets
+// later ones prove themselves, see Trust; that it offered no encryption; the account that it runs as on this machine. A place may have
+// several lines of each. Comments are kept. It is safe for concurrent use by several processes. A nil one remembers nothing.
 type KnownServers struct{ path string }
 
 // OpenKnown names the file; it need not exist yet.
 func OpenKnown(path string) *KnownServers { return &KnownServers{path} }
 
 const (
-	knownMethod = "SHA256"
-	knownProof  = "proof"
+	byCertificate = "SHA256"
+	byNone        = "PLAIN"
+	byAccount     = "UID"
+	knownProof    = "proof"
 	// maxKnown bounds the lines of the file: one that is too large to be read lets nobody in, and whoever may have servers tried can
 	// have any number of certificates remembered.
 	maxKnown = 5000
 )
 
-// certificate is one that is remembered.
-type certificate struct {
-	print string
-	proof bool
+// mark is one thing that a server is known by.
+type mark struct {
+	by, value string
+	proof     bool
 }
 
-func (c certificate) line(place string) string {
-	if c.proof {
-		return place + " " + knownMethod + " " + c.print + " " + knownProof + "\n"
+func (m mark) line(place string) string {
+	f := []string{place, m.by}
+	if m.value != "" {
+		f = append(f, m.value)
 	}
-	return place + " " + knownMethod + " " + c.print + "\n"
+	if m.proof {
+		f = append(f, knownProof)
+	}
+	return strings.Join(f, " ") + "\n"
 }
 
-func prints(all []certificate) (s []string) {
-	for _, c := range all {
-		s = append(s, c.print)
+// parseMark reads what stands behind the place.
+func parseMark(f []string) (m mark, ok bool) {
+	switch {
+	case len(f) == 1 && f[0] == byNone:
+		return mark{by: byNone}, true
+	case len(f) == 2 && f[0] == byAccount:
+		_, err := strconv.Atoi(f[1])
+		return mark{by: byAccount, value: f[1]}, err == nil
+	case len(f) == 2 && f[0] == byCertificate:
+		return mark{by: byCertificate, value: f[1]}, true
+	case len(f) == 3 && f[0] == byCertificate && f[2] == knownProof:
+		return mark{by: byCertificate, value: f[1], proof: true}, true
+	}
+	return mark{}, false
+}
+
+// values returns those of one way of being known.
+func values(all []mark, by string) (s []string) {
+	for _, m := range all {
+		if m.by == by {
+			s = append(s, m.value)
+		}
 	}
 	return s
 }
 
-// of returns the certificates that are remembered for a place. A file that is there and cannot be read whole is an error: without it
+// of returns what is remembered of a place. A file that is there and cannot be read whole is an error: without it
 // anyone would be taken for the server.
-func (k *KnownServers) of(place string) ([]certificate, error) {
+func (k *KnownServers) of(place string) ([]mark, error) {
 	if k == nil {
 		return nil, nil
 	}
@@ -65,47 +96,49 @@ func (k *KnownServers) of(place string) ([]certificate, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var all []certificate
+	var all []mark
 	if err == nil {
 		all, _, err = k.parse(b, place)
 	}
 	if err != nil {
 		return nil, &Error{
-			Op: "read known_servers", Kind: BadTarget, Err: fmt.Errorf("the remembered certificates cannot be read: %w", err),
-			Hint: "fix that file or its mode, or restore it; no password was sent. Without it, the certificates of the next logins are remembered",
+			Op: "read known_servers", Kind: BadTarget, Err: fmt.Errorf("what is remembered of servers cannot be read: %w", err),
+			Hint: "fix that file or its mode, or restore it; no password was sent. Without it, servers are remembered as the next logins find them",
 		}
 	}
 	return all, nil
 }
 
-// parse returns the certificates of a place, and the lines that are not of it.
-func (k *KnownServers) parse(b []byte, place string) (all []certificate, rest []byte, err error) {
+// parse returns what is remembered of a place, and the lines that are not of it.
+func (k *KnownServers) parse(b []byte, place string) (all []mark, rest []byte, err error) {
 	n := 0
 	for line := range bytes.Lines(b) {
 		n++
 		f := strings.Fields(string(line))
-		switch proof := len(f) == 4 && f[3] == knownProof; {
-		case len(f) == 0 || strings.HasPrefix(f[0], "#"):
-		case len(f) != 3 && !proof || f[1] != knownMethod:
-			return nil, nil, fmt.Errorf("%s: line %d is not PLACE %s FINGERPRINT", k.path, n, knownMethod)
-		case f[0] == place:
-			all = append(all, certificate{f[2], proof})
-			continue
+		if len(f) > 0 && !strings.HasPrefix(f[0], "#") {
+			m, ok := parseMark(f[1:])
+			if !ok {
+				return nil, nil, fmt.Errorf("%s: line %d is not PLACE %s FINGERPRINT, PLACE %s or PLACE %s NUMBER", k.path, n, byCertificate, byNone, byAccount)
+			}
+			if f[0] == place {
+				all = append(all, m)
+				continue
+			}
 		}
 		rest = append(append(rest, bytes.TrimRight(line, "\n")...), '\n')
 	}
 	return all, rest, nil
 }
 
-// update replaces the certificates of a place by those that f makes of them.
-func (k *KnownServers) update(place string, f func([]certificate) []certificate) error {
+// update replaces what is remembered of a place by what f makes of it.
+func (k *KnownServers) update(place string, f func([]mark) []mark) error {
 	if k == nil {
 		return nil
 	}
 	err := k.change(func(old []byte) ([]byte, error) {
 		all, b, err := k.parse(old, place)
-		for _, c := range f(all) {
-			b = append(b, c.line(place)...)
+		for _, m := range f(all) {
+			b = append(b, m.line(place)...)
 		}
 		if err == nil && len(b) > len(old) && (len(b) > maxFile || bytes.Count(b, []byte("\n")) > maxKnown) {
 			err = fmt.Errorf("%s is full: it holds %d lines and 1 MiB at most; take out those of servers that are gone", k.path, maxKnown)
@@ -113,7 +146,7 @@ func (k *KnownServers) update(place string, f func([]certificate) []certificate)
 		return b, err
 	})
 	if err != nil {
-		return fmt.Errorf("remember the certificate of %s: %w", place, err)
+		return fmt.Errorf("remember the server at %s: %w", place, err)
 	}
 	return nil
 }
@@ -163,30 +196,46 @@ func fingerprint(c *x509.Certificate) string {
 	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
 }
 
-// place is what a certificate is remembered for: host and port, and the jump host through which they are those.
+// place is what a server is remembered as: host and port or a socket's path, and the jump host through which they are those.
 func (s Spec) place() string {
-	p := strings.ToLower(s.Where())
+	p := s.Where()
+	if s.Network != "unix" {
+		p = strings.ToLower(p)
+	}
 	if s.Jump != (tunnel.Jump{}) {
 		p += "@" + s.Jump.String()
 	}
 	return strings.Join(strings.Fields(p), "%20")
 }
 
-// remember keeps the certificate of a server that has let us in, if it is the first. That it cannot be kept, in a home that may not be
-// written to, is no reason not to work: Facts.Trust tells.
-func (s Spec) remember(c *x509.Certificate) {
-	if c == nil || s.Network == "unix" || s.verified() {
-		return
+// remember keeps what a server that has let us in is known by, so far as nothing of the kind is remembered. That it cannot be kept, in a
+// home that may not be written to, is no reason not to work: Facts.Trust tells.
+func (s Spec) remember(a *attempt) {
+	var is []mark
+	switch {
+	case s.Network == "unix" || s.verified():
+	case a.cert != nil:
+		is = append(is, mark{by: byCertificate, value: fingerprint(a.cert)})
+	case s.Mode() == TLSPreferred:
+		is = append(is, mark{by: byNone})
 	}
-	if all, err := s.Known.of(s.place()); len(all) > 0 || err != nil {
-		return
+	if g, ok := a.conn.(*greeted); ok && g.owner != "" {
+		is = append(is, mark{by: byAccount, value: g.owner})
 	}
-	_ = s.Known.update(s.place(), func(have []certificate) []certificate {
-		if len(have) > 0 {
-			return have
+	missing := func(have []mark) (all []mark) {
+		all = have
+		for _, m := range is {
+			// A certificate and none are of one kind: who has one of the two is known by it.
+			if !slices.ContainsFunc(have, func(h mark) bool { return (h.by == byAccount) == (m.by == byAccount) }) {
+				all = append(all, m)
+			}
 		}
-		return []certificate{{print: fingerprint(c)}}
-	})
+		return all
+	}
+	if have, err := s.Known.of(s.place()); err != nil || len(missing(have)) == len(have) {
+		return
+	}
+	_ = s.Known.update(s.place(), missing)
 }
 
 // trust says what is known of who answers on an encrypted connection or another.
@@ -199,7 +248,7 @@ func (s Spec) trust(encrypted bool) Trust {
 	case s.verified():
 		return TrustVerified
 	}
-	if all, _ := s.Known.of(s.place()); len(all) > 0 { // one that cannot be read has let nobody in
+	if s.Fingerprint() != "" { // a file that cannot be read has let nobody in
 		return TrustRemembered
 	}
 	return TrustNone
@@ -208,24 +257,25 @@ func (s Spec) trust(encrypted bool) Trust {
 // Fingerprint returns the fingerprints that are remembered for the server, with commas between them; "" for none.
 func (s Spec) Fingerprint() string {
 	all, _ := s.Known.of(s.place())
-	return strings.Join(prints(all), ", ")
+	return strings.Join(values(all, byCertificate), ", ")
 }
 
-// Trust logs in whatever certificate the server shows, and remembers it: in place of those that were remembered, or with add beside
-// them. With proof the server must prove that it knows the password, see vouched, and later ones that do so take its place. is is
-// empty when the connection is verified or not encrypted.
+// Trust logs in whatever certificate the server shows and whoever runs it, and remembers that: in place of what was remembered, or with
+// add beside it. With proof the server must prove that it knows the password, see vouched, and later ones that do so take its place. is
+// is empty when the connection is verified or not encrypted.
 func (s Spec) Trust(ctx context.Context, add, proof bool) (was []string, is string, err error) {
 	all, err := s.Known.of(s.place())
 	if err != nil || s.Known == nil {
 		return nil, "", err
 	}
-	was = prints(all)
+	was = values(all, byCertificate)
 	dir, err := os.MkdirTemp("", "dyno-trust-")
 	if err != nil {
 		return was, "", err
 	}
 	defer os.RemoveAll(dir)
 	fresh := s
+	fresh.OnlyTrusted = false
 	fresh.Known = OpenKnown(filepath.Join(dir, "known_servers")) // where nothing is remembered, the first one is
 	t, err := Open(ctx, fresh)
 	if err != nil {
@@ -241,13 +291,18 @@ func (s Spec) Trust(ctx context.Context, add, proof bool) (was []string, is stri
 			}
 		}
 	}
-	return was, is, s.Known.update(s.place(), func(have []certificate) []certificate {
+	now, err := fresh.Known.of(s.place())
+	if err != nil {
+		return was, is, err
+	}
+	return was, is, s.Known.update(s.place(), func(have []mark) []mark {
 		if !add {
 			have = nil
 		}
-		have = slices.DeleteFunc(have, func(c certificate) bool { return c.print == is })
-		if is != "" {
-			have = append(have, certificate{is, proof})
+		for _, m := range now {
+			have = slices.DeleteFunc(have, func(h mark) bool { return h.by == m.by && h.value == m.value })
+			m.proof = proof && m.by == byCertificate
+			have = append(have, m)
 		}
 		return have
 	})
@@ -255,14 +310,17 @@ func (s Spec) Trust(ctx context.Context, add, proof bool) (was []string, is stri
 
 // changedError says that a server does not show the certificate that is remembered.
 type changedError struct {
-	was  []certificate
+	was  []mark
 	is   string // empty when it offers no encryption at all
 	sent bool   // it was asked for a proof, see vouched
 }
 
 func (e *changedError) Error() string {
-	was := strings.Join(prints(e.was), ", ")
-	if e.is == "" {
+	was := strings.Join(values(e.was, byCertificate), ", ")
+	switch {
+	case was == "":
+		return "the server offers encryption, and did not at an earlier login: its certificate has the SHA256 fingerprint " + e.is
+	case e.is == "":
 		return "the server offers no encryption, and did at an earlier login: its certificate then had the SHA256 fingerprint " + was
 	}
 	return "the certificate has changed: its SHA256 fingerprint is " + e.is + ", remembered is " + was

@@ -271,6 +271,27 @@ func TestCertificateIsRemembered(t *testing.T) {
 	if got := url("").Fingerprint(); got != print(1) {
 		t.Errorf("remembered %s, the certificate is %s", got, print(1))
 	}
+	// A server that offered none is known by that: whoever offers encryption could ask for the password itself.
+	behind(plain)
+	if _, is, err := url("").Trust(t.Context(), false, false); err != nil || is != "" {
+		t.Fatal(is, err)
+	}
+	opens("", TrustPlain)
+	behind(up[1])
+	for _, params := range []string{"", "tls=required"} {
+		refused(params, print(1), "did not at an earlier login", "dyno target trust")
+	}
+	opens("tls=verify-full&ssl-ca="+a.ca(), TrustVerified)
+	if was, is, err := url("").Trust(t.Context(), true, false); err != nil || is != print(1) || len(was) > 0 {
+		t.Fatal(was, is, err)
+	}
+	opens("", TrustRemembered)
+	behind(plain) // both are the server's by the user's word
+	opens("", TrustPlain)
+	behind(up[1])
+	if _, _, err := url("").Trust(t.Context(), false, false); err != nil {
+		t.Fatal(err)
+	}
 	// What is open already goes on, what is opened later is refused too.
 	x, err := Open(t.Context(), url(""))
 	if err != nil {
@@ -293,10 +314,10 @@ func TestKnownServersFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte(hand), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	becomes := func(print ...string) func([]certificate) []certificate {
-		return func([]certificate) (all []certificate) {
+	becomes := func(print ...string) func([]mark) []mark {
+		return func([]mark) (all []mark) {
 			for _, p := range print {
-				all = append(all, certificate{p, p == "y"})
+				all = append(all, mark{byCertificate, p, p == "y"})
 			}
 			return all
 		}
@@ -315,7 +336,7 @@ func TestKnownServersFile(t *testing.T) {
 	wg.Wait()
 	k := OpenKnown(path)
 	for n := range 20 {
-		if got, err := k.of(fmt.Sprintf("h%d:1", n)); err != nil || !slices.Equal(got, []certificate{{"y", true}, {"z", false}}) {
+		if got, err := k.of(fmt.Sprintf("h%d:1", n)); err != nil || !slices.Equal(got, []mark{{byCertificate, "y", true}, {byCertificate, "z", false}}) {
 			t.Errorf("h%d: %v %v", n, got, err)
 		}
 	}
@@ -350,19 +371,19 @@ func TestKnownServersHasABound(t *testing.T) {
 	f := func(what, line string, lines int) {
 		t.Helper()
 		k := OpenKnown(filepath.Join(t.TempDir(), "known_servers"))
-		if err := os.WriteFile(k.path, []byte(strings.Repeat(line, lines)+certificate{print: "AA"}.line("db:3306")), 0o600); err != nil {
+		if err := os.WriteFile(k.path, []byte(strings.Repeat(line, lines)+mark{by: byCertificate, value: "AA"}.line("db:3306")), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		put := func(place string, with ...certificate) error {
-			return k.update(place, func([]certificate) []certificate { return with })
+		put := func(place string, with ...mark) error {
+			return k.update(place, func([]mark) []mark { return with })
 		}
-		if err := put("new:3306", certificate{print: "BB"}); err == nil || !strings.Contains(err.Error(), "is full") {
+		if err := put("new:3306", mark{by: byCertificate, value: "BB"}); err == nil || !strings.Contains(err.Error(), "is full") {
 			t.Errorf("%s: %v", what, err)
 		}
 		if all, err := k.of("db:3306"); err != nil || len(all) != 1 {
 			t.Errorf("%s: %v %v", what, all, err)
 		}
-		if err := errors.Join(put("db:3306"), put("new:3306", certificate{print: "BB"})); err != nil {
+		if err := errors.Join(put("db:3306"), put("new:3306", mark{by: byCertificate, value: "BB"})); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -381,6 +402,7 @@ func TestLostMemoryLetsNobodyIn(t *testing.T) {
 		"garbage":      func(path string) error { return os.WriteFile(path, make([]byte, 4096), 0o600) },
 		"too large":    func(path string) error { return os.WriteFile(path, make([]byte, maxFile+1), 0o600) },
 		"a loop":       func(path string) error { return os.Symlink(path, path) },
+		"no account":   func(path string) error { return os.WriteFile(path, []byte("db:3306 UID mysql\n"), 0o600) },
 		"another mark": func(path string) error { return os.WriteFile(path, []byte("db:3306 SHA256 AA:BB guess\n"), 0o600) },
 	} {
 		path := filepath.Join(t.TempDir(), "known_servers")
@@ -394,7 +416,7 @@ func TestLostMemoryLetsNobodyIn(t *testing.T) {
 			if _, _, err := u.Trust(t.Context(), true, false); err == nil || !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: trusted: %v", what, err)
 			}
-			u.remember(&x509.Certificate{})
+			u.remember(&attempt{cert: &x509.Certificate{}})
 		}
 		if after, _ := os.ReadFile(path); !slices.Equal(before, after) {
 			t.Errorf("%s: the file has become %q", what, after)

@@ -2,7 +2,8 @@ package target
 
 import (
 	"context"
-	"fmt"
+	"crypto/rand"
+	"database/sql/driver"
 	"io"
 	"strings"
 
@@ -20,12 +21,14 @@ func (s *Session) LoadData(ctx context.Context, into string, rows io.Reader) (af
 	if err := s.watch(ctx); err != nil {
 		return 0, err
 	}
-	// The driver finds the reader by name among those of the whole process. A pointer is unlike that of any other session alive.
-	name := fmt.Sprintf("dyno-%p", s)
+	// The driver finds the reader by name among those of the whole process, and sends it to whichever server asks for that name.
+	name := "dyno-" + rand.Text()
 	feed := &feed{Reader: rows}
 	mysql.RegisterReaderHandler(name, func() io.Reader { return feed })
 	defer mysql.DeregisterReaderHandler(name)
-	r, err := s.conn.Exec("LOAD DATA LOCAL INFILE 'Reader::"+name+"' "+into, nil)
+	r, err := shield(s.net, func() (driver.Result, error) {
+		return s.conn.Exec("LOAD DATA LOCAL INFILE 'Reader::"+name+"' "+into, nil)
+	})
 	switch {
 	case feed.err != nil: // it comes back from the driver, and is no matter of the server
 		return 0, feed.err

@@ -37,14 +37,20 @@ func done(nc net.Conn, rows driver.Rows) error {
 // shieldedRows are the rows of a pool's connection.
 type shieldedRows struct {
 	driver.Rows
-	nc net.Conn
+	of *pooled
 }
 
 // Next implements driver.Rows.
-func (r shieldedRows) Next(row []driver.Value) error { return next(r.nc, r.Rows, row) }
+func (r shieldedRows) Next(row []driver.Value) error { return next(r.of.net, r.Rows, row) }
 
 // Close implements driver.Rows.
-func (r shieldedRows) Close() error { return done(r.nc, r.Rows) }
+func (r shieldedRows) Close() error {
+	err := done(r.of.net, r.Rows)
+	if err == nil && r.of.driverConn.IsValid() {
+		r.of.settle(settleAfter)
+	}
+	return err
+}
 
 // Ping implements driver.Pinger.
 func (p *pooled) Ping(ctx context.Context) error {

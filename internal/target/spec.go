@@ -63,8 +63,11 @@ type Spec struct {
 	// Jump is the host through which the server is reached; Address is then as that host knows it. Zero for none.
 	Jump tunnel.Jump `json:"jump,omitzero"`
 	Via  Via         `json:"-"` // opens tunnels; without one a server behind a jump host is not reached
-	// Known remembers the certificates of servers whose own are not verified; nil remembers none.
+	// Known remembers by what servers are known that are not verified; nil remembers nothing.
 	Known *KnownServers `json:"-"`
+	// OnlyTrusted has a password sent to a server of this machine of which nothing is remembered only if TrustedAccount says so of whoever
+	// runs it: nobody has named that server.
+	OnlyTrusted bool `json:"-"`
 	// MaxAnswer bounds what the server may say to one statement, bytes: 0 stands for 64 MiB, less than 0 for no bound.
 	MaxAnswer int64 `json:"-"`
 	// ServerUID is the system user whose server must answer on a Unix socket; 0 for anyone's.

@@ -35,7 +35,8 @@ func (s Spec) verifyRemembered(c *tls.Config) {
 		}
 		is := fingerprint(st.PeerCertificates[0])
 		was, err := s.Known.of(s.place())
-		if len(was) > 0 && !slices.Contains(prints(was), is) {
+		was = slices.DeleteFunc(was, func(m mark) bool { return m.by == byAccount })
+		if len(was) > 0 && !slices.Contains(values(was, byCertificate), is) {
 			err = &changedError{was: was, is: is}
 		}
 		return err

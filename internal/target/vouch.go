@@ -28,6 +28,9 @@ func (s Spec) vouched(ctx context.Context) *x509.Certificate {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
 	head, err := greeting(conn)
+	if err == nil {
+		_, err = s.isKnownAccount(conn)
+	}
 	if err != nil {
 		return nil
 	}
@@ -74,13 +77,13 @@ func (s Spec) vouched(ctx context.Context) *x509.Certificate {
 // the certificate is remembered now in place of the one before.
 func (s Spec) proved(ctx context.Context, err error) bool {
 	var e *changedError
-	if !errors.As(err, &e) || e.is == "" || !slices.ContainsFunc(e.was, func(c certificate) bool { return c.proof }) {
+	if !errors.As(err, &e) || e.is == "" || !slices.ContainsFunc(e.was, func(m mark) bool { return m.proof }) {
 		return false
 	}
 	e.sent = true
 	cert := s.vouched(ctx)
-	return cert != nil && s.Known.update(s.place(), func(have []certificate) []certificate {
-		have = slices.DeleteFunc(have, func(c certificate) bool { return c.proof })
-		return append(have, certificate{fingerprint(cert), true})
+	return cert != nil && s.Known.update(s.place(), func(have []mark) []mark {
+		have = slices.DeleteFunc(have, func(m mark) bool { return m.proof })
+		return append(have, mark{byCertificate, fingerprint(cert), true})
 	}) == nil
 }

@@ -150,4 +150,7 @@ func TestSessionsOfNoUser(t *testing.T) {
 	}
 	_, err = s.BySession(ctx, x.Secret, "")
 	want(t, err, ErrNotFound)
+	ok(t, s.RemoveUser(ctx, "anna", true))
+	_, err = s.BySession(ctx, x.Secret, "")
+	want(t, err, ErrNotFound)
 }

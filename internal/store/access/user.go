@@ -91,6 +91,9 @@ func (s *Store) insertUser(ctx context.Context, tx *sql.Tx, name string, role Ro
 	if err == nil {
 		_, err = tx.ExecContext(ctx, "DELETE FROM first") // its door is shut
 	}
+	if err == nil {
+		_, err = tx.ExecContext(ctx, "DELETE FROM session WHERE user IS NULL") // and who came in by it is out
+	}
 	return err
 }
 

@@ -9,6 +9,7 @@ import { newest } from '../core/newest'
 import { useVitals } from '../core/stream'
 import { go, href, route, withParams } from '../core/url'
 import { Bar as TopBar } from './bar'
+import { Health } from './health'
 import { Empty, Loading, Notice, Problem } from './state'
 import { RangePicker, TargetPicker, UpIcon } from './pickers'
 import { safe } from './sqltext'
@@ -41,6 +42,7 @@ export function Page(p: { title: string; target?: boolean; range?: boolean | str
         actions={p.actions}
       />
       <main id="main" class={`page${p.wide ? ' wide' : ''}`} tabIndex={-1}>
+        <Health />
         {p.target ? <OfTarget name={target} range={p.range !== undefined && p.range !== false}>{p.children}</OfTarget> : p.children}
       </main>
     </>

@@ -1,0 +1,134 @@
+package target
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"dyno/test/servers"
+)
+
+// listenAs has another account of this machine listen and answer with what a server says, until the test or the returned function ends it.
+// sent counts the bytes that clients sent.
+func listenAs(t *testing.T, uid uintptr, network, address, to string, sent *atomic.Int64) (at string, end func()) {
+	t.Helper()
+	type result struct {
+		l   net.Listener
+		err error
+	}
+	ready := make(chan result)
+	go func() {
+		runtime.LockOSThread() // and it ends with the goroutine: the account is the thread's
+		if _, _, no := syscall.RawSyscall(syscall.SYS_SETRESUID, uid, uid, uid); no != 0 {
+			ready <- result{err: no}
+			return
+		}
+		l, err := net.Listen(network, address)
+		ready <- result{l, err}
+		if err != nil {
+			return
+		}
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				d, err := net.Dial("tcp", to)
+				if err != nil {
+					return
+				}
+				defer d.Close()
+				go func() {
+					n, _ := io.Copy(d, c)
+					sent.Add(n)
+					d.Close()
+				}()
+				_, _ = io.Copy(c, d)
+			}()
+		}
+	}()
+	r := <-ready
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	t.Cleanup(func() { r.l.Close() })
+	return r.l.Addr().String(), func() { r.l.Close() }
+}
+
+// TestWhoListensIsKnown: while a server is down another account can take its port, or its socket's name in a directory for all. It is sent no
+// password.
+func TestWhoListensIsKnown(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root alone can be another account")
+	}
+	s := servers.Start(t, "mariadb", "skip-ssl")
+	s.Exec(t, "CREATE USER u@'127.0.0.1' IDENTIFIED BY '"+password+"'", "CREATE USER open@'127.0.0.1'")
+	real := fmt.Sprint("127.0.0.1:", s.Port)
+	const server, thief = 12001, 12002 // accounts that nobody has
+	dir, err := os.MkdirTemp("/tmp", "who")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	var unread atomic.Int64
+	for network, address := range map[string]string{"tcp": "127.0.0.1:0", "unix": filepath.Join(dir, "s")} {
+		known := OpenKnown(filepath.Join(t.TempDir(), "known_servers"))
+		at, end := listenAs(t, server, network, address, real, &unread)
+		u := with(spec(t, "mysql://u@"+real), func(s *Spec) {
+			s.Network, s.Address, s.Password, s.Known = network, at, NewSecret(password), known
+		})
+		opens := func(u Spec) {
+			t.Helper()
+			x, err := Open(t.Context(), u)
+			if err != nil {
+				t.Fatalf("%s: %v (%s)", network, err, HintOf(err))
+			}
+			x.Close()
+		}
+		fails(t, with(u, func(s *Spec) { s.OnlyTrusted = true }), NotAServer, "no password was sent") // nothing is remembered
+		bare := with(u, func(s *Spec) { s.User, s.Password = "open", Secret{} })
+		opens(bare) // the account is remembered, whether a password is sent or not
+		opens(u)
+		opens(with(u, func(s *Spec) { s.OnlyTrusted = true }))
+		end()
+		if network == "unix" {
+			os.Remove(address)
+		}
+		var sent atomic.Int64
+		_, end = listenAs(t, thief, network, at, real, &sent)
+		fails(t, u, NotAServer, "dyno target trust")
+		fails(t, bare, NotAServer, "dyno target trust")
+		if _, err := Open(t.Context(), u); err == nil || !strings.Contains(err.Error(), "user 12002 answers, and at an earlier login it was user 12001") {
+			t.Errorf("%s: %v", network, err)
+		}
+		if r, err := u.raw(t.Context(), "autocommit = 1"); err == nil {
+			r.Close()
+			t.Errorf("%s: a load logged in", network)
+		}
+		if n := sent.Load(); n != 0 {
+			t.Errorf("%s: the other account received %d bytes", network, n)
+		}
+		if _, _, err := u.Trust(t.Context(), false, false); err != nil {
+			t.Errorf("%s: %v", network, err)
+		}
+		opens(u)
+		end()
+		if network == "unix" {
+			os.Remove(address)
+		}
+		listenAs(t, 0, network, at, real, &unread) // a server's own account needs no word
+		opens(u)
+	}
+}

@@ -212,6 +212,9 @@ func limits() []Panel {
 			line("read ahead", "global_status", way(rate(status+"innodb_buffer_pool_read_ahead"))),
 			line("waits for a free page", "global_status", way(rate(status+"innodb_buffer_pool_wait_free"))),
 		}},
+		{ID: "hits", Group: Limit, Title: "Buffer pool hit ratio", Unit: "ratio", About: "Share of the page requests that found their page in the buffer pool.", Lines: []Line{
+			line("hits", "global_status", way(rate(status+"innodb_buffer_pool_read_requests"), less(rate(status+"innodb_buffer_pool_reads"))).over(rate(status+"innodb_buffer_pool_read_requests"))),
+		}},
 		{ID: "pool", Group: Limit, Title: "Buffer pool", Unit: "B", Stacked: true, About: "What the pages of InnoDB's buffer pool hold. Changed pages must be written before others can have their place; what is free holds InnoDB's own tables too.", Lines: []Line{
 			line("changed", "global_status", way(gauge(status+"innodb_buffer_pool_bytes_dirty"))),
 			line("unchanged", "global_status", way(gauge(pool), less(gauge(status+"innodb_buffer_pool_bytes_dirty")))),

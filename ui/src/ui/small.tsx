@@ -80,11 +80,11 @@ export function Bar(p: { share: number | null | undefined; label?: string; tone?
 }
 
 /** A figure with its name: the numbers at the head of a page. */
-export function Figure(p: { label: string; value: number | null | undefined; unit: string; note?: ComponentChildren; tone?: Tone; title?: string }) {
+export function Figure(p: { label: string; value: number | null | undefined; unit: string; note?: ComponentChildren; tone?: Tone; title?: string; href?: string }) {
   const f = figure(p.value, p.unit)
   return (
     <div class="figure" title={p.title}>
-      <div class="figure-label">{p.label}</div>
+      <div class="figure-label">{p.href ? <a href={p.href}>{p.label}</a> : p.label}</div>
       <div class={`figure-value${p.tone ? ' tone-' + p.tone : ''}`}>
         {f.value}
         {f.unit && <span class="unit">{f.unit}</span>}

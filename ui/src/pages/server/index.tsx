@@ -14,6 +14,7 @@ import { wanted } from './asked'
 import { anything, useFeed } from './feed'
 import { useMarks } from './marks'
 import { Strip } from './strip'
+import { TopQueries } from './top'
 import './server.css'
 
 export function ServerPage() {
@@ -174,6 +175,7 @@ function Groups(p: Shown) {
                   <Card key={x.id} panel={x} from={p.g.from} to={p.g.to} step={p.g.step} marks={p.marks} before={p.before} table={p.table} onZoom={p.onZoom} onBack={p.onBack} onPick={p.onPick} />
                 ))}
             </div>
+            {name === 'With what?' && <TopQueries target={p.g.target} />}
             {dark.map((x) => (
               <p class="sv-quiet" key={x.id}>
                 <Icon name="unknown" size={13} />

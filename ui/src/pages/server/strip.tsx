@@ -4,6 +4,7 @@ import { useVitals } from '../../core/stream'
 import { inventory } from '../../core/targets'
 import { Figure, safe } from '../../ui'
 import { span } from '../../core/time'
+import { href } from '../../core/url'
 
 /** The newest second of a server, in figures; of long ago none. */
 export function Strip({ target }: { target: string }) {
@@ -15,14 +16,14 @@ export function Strip({ target }: { target: string }) {
   const up = x['uptime_seconds']
   return (
     <section class="sv-strip" aria-label="This second">
-      <Figure label="Statements" value={x['qps']} unit="/s" />
+      <Figure label="Statements" value={x['qps']} unit="/s" href={href('queries')} />
       <Figure label="Transactions" value={x['tps']} unit="/s" />
-      <Figure label="Running" value={x['threads_running']} unit="" note={x['threads_connected'] === undefined ? undefined : `of ${x['threads_connected']} connected`} />
+      <Figure label="Running" href={href('now')} value={x['threads_running']} unit="" note={x['threads_connected'] === undefined ? undefined : `of ${x['threads_connected']} connected`} />
       <Figure label="Server's CPU" value={x['server_cpu_cores']} unit="cores" note={cores === undefined ? undefined : `of ${cores}`} />
       <Figure label="Machine's CPU" value={x['host_cpu_busy_ratio']} unit="ratio" />
       <Figure label="Disk busy" value={x['disk_busy_ratio']} unit="ratio" />
       <Figure label="Pool misses" value={x['pool_misses_per_second']} unit="/s" />
-      <Figure label="Lock waiters" value={x['row_lock_waiting']} unit="" />
+      <Figure label="Lock waiters" href={href('now', { tab: 'locks' })} value={x['row_lock_waiting']} unit="" />
       <Figure label="History list" value={x['history_length']} unit="" />
       {x['replica_lag_seconds'] !== undefined && <Figure label="Lag" value={x['replica_lag_seconds']} unit="s" />}
       <div class="sv-strip-who">

@@ -33,6 +33,8 @@ type pooled struct {
 	net net.Conn
 	ctx context.Context
 	sql string
+	// times is how many answers of the usual length one may have, 0 for any length.
+	times int
 }
 
 func (p *pooled) note(ctx context.Context, sql string) {
@@ -47,7 +49,7 @@ func (p *pooled) QueryContext(ctx context.Context, sql string, args []driver.Nam
 	if err != nil {
 		return nil, err
 	}
-	return shieldedRows{rows, p.net}, nil
+	return &shieldedRows{Rows: rows, nc: p.net, times: p.times}, nil
 }
 
 // ExecContext implements driver.ExecerContext.

@@ -2,6 +2,7 @@ package act
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"dyno/internal/finding"
@@ -74,6 +75,8 @@ func changeOf(a finding.Action, o Options) (change, error) {
 		return &setVariable{a}, nil
 	case finding.SetKernel:
 		return &setKernel{a, o.Host}, nil
+	case finding.KillSession:
+		return nil, errors.New("a session that was ended cannot be brought back")
 	}
 	return nil, fmt.Errorf("unknown kind %q: this version of dyno carries out %s, %s, %s, %s, %s and %s", a.Kind,
 		finding.AddIndex, finding.DropIndex, finding.HideIndex, finding.AlterTable, finding.SetVariable, finding.SetKernel)

@@ -60,7 +60,7 @@ func (c *addIndex) fill(ctx context.Context, t *target.Target, p *Preview, o obj
 	if x.Unique {
 		o.warn("the index is unique: it fails if there are equal values, and refuses them from then on")
 	}
-	p.Bytes = indexBytes(tab, x)
+	p.Bytes = tab.SizeOf(x)
 	p.SecondsLo, p.SecondsHi = buildSeconds(tab, p.Bytes)
 	if n, ok := p.Bytes.Get(); ok {
 		space(ctx, t, n, o.block, o.warn)
@@ -177,7 +177,7 @@ func (c *dropIndex) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 	c.a.Index = x
 	p.Action.SQL, p.Action.Undo = c.removal().Statement(), c.addition().Statement()
 	p.Words = fmt.Sprintf("Drop index %s (%s) of table %s on %s, while its users go on.", x.Name, schema.PartsSQL(x.Parts), c.a.Table, t)
-	if n, ok := indexBytes(tab, x).Get(); ok {
+	if n, ok := tab.SizeOf(x).Get(); ok {
 		o.warn("taking it back builds the index again, which writes about %s", unit.Bytes(n))
 	}
 	if t.Has(target.HasInvisibleIndex) || t.Has(target.HasIgnoredIndex) {

@@ -133,7 +133,7 @@ func removed(a finding.Action) (out []schema.Index) {
 				out = append(out, c.Index)
 			}
 		}
-	case finding.AddIndex, finding.SetVariable, finding.SetKernel:
+	case finding.AddIndex, finding.SetVariable, finding.SetKernel, finding.KillSession:
 	}
 	return out
 }

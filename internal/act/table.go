@@ -88,6 +88,9 @@ func (c *alterTable) fill(ctx context.Context, t *target.Target, p *Preview, o o
 		if why != "" {
 			o.block("%s", why)
 		}
+		if slices.ContainsFunc(reverse, func(x schema.Change) bool { return x.SQL() == "" }) {
+			o.block("what would take it back cannot be written: change table %s by hand", c.a.Table)
+		}
 		p.Action.Reverse = reverse
 		p.Action.Undo = c.alteration(reverse).Statement()
 		if !c.blocking && slices.ContainsFunc(reverse, func(x schema.Change) bool { return x.Kind == schema.ModifyColumn }) {
@@ -162,8 +165,8 @@ func (c *alterTable) shows(ctx context.Context, t *target.Target) (bool, error) 
 
 // written is the definition of a table as SHOW CREATE TABLE writes it.
 type written struct {
-	lines   []string          // of the definition, without what changes by itself, sorted: servers list keys in the order of their making
-	columns map[string]string // definitions of columns by name in lower case
+	lines   []string          // of columns and keys, sorted: servers list keys in the order of their making; then of the rest, without what changes by itself
+	columns map[string]string // definitions of columns by name in lower case; empty for a name that is there twice
 	options string            // what follows the closing bracket
 }
 
@@ -181,30 +184,40 @@ func parseDefinition(text string) written {
 	return parseLines(lines)
 }
 
+// parseLines reads a definition line by line. A line ends where no quote is open: comments and defaults hold what they like. So do the
+// partitions, in which servers do not even double quotes: what follows the table's options is kept to be compared, and not read.
 func parseLines(text string) written {
 	d := written{columns: map[string]string{}}
-	for line := range strings.SplitSeq(text, "\n") {
+	all := schema.Lines(text)
+	for len(all) > 0 {
+		line := all[0]
+		all = all[1:]
 		if strings.HasPrefix(line, ")") {
 			d.options = withoutAutoIncrement(strings.TrimPrefix(line, ")"))
-			d.lines = append(d.lines, ")"+d.options)
-			continue
+			break
 		}
 		line = strings.TrimSuffix(strings.TrimSpace(line), ",")
 		if strings.HasPrefix(line, "`") {
-			if n, rest := name(line); n != "" {
-				d.columns[strings.ToLower(n)] = strings.TrimSpace(rest)
+			if n, def := name(line); n != "" {
+				n = strings.ToLower(n)
+				if _, twice := d.columns[n]; twice {
+					def = ""
+				}
+				d.columns[n] = strings.TrimSpace(def)
 			}
 		}
 		d.lines = append(d.lines, line)
 	}
 	slices.Sort(d.lines)
+	d.lines = append(append(d.lines, ")"+d.options), all...)
 	return d
 }
 
 // withoutAutoIncrement cuts the counter off: every insert changes it.
 func withoutAutoIncrement(options string) string {
 	const word = " AUTO_INCREMENT="
-	i := strings.Index(options, word)
+	bare, _ := schema.Bare(options)
+	i := strings.Index(bare, word)
 	if i < 0 {
 		return options
 	}
@@ -214,7 +227,8 @@ func withoutAutoIncrement(options string) string {
 
 // option returns the value of a table's option, as written; "" when it is not written.
 func (d written) option(name string) string {
-	for _, f := range strings.Fields(d.options) {
+	bare, _ := schema.Bare(d.options) // a comment is no option
+	for _, f := range strings.Fields(bare) {
 		if k, v, ok := strings.Cut(f, "="); ok && strings.EqualFold(k, name) {
 			return v
 		}
@@ -321,33 +335,11 @@ func (d written) reverse(t schema.Table, changes []schema.Change) (back []schema
 	return back, ""
 }
 
-var ( // for text that masked has gone over
-	defaultClause = pattern.New(` DEFAULT ('x*'|\(|[^ ]+)`)
-	updateClause  = pattern.New(` ON UPDATE [^ ]+`)
-	commentClause = pattern.New(` COMMENT 'x*'`)
+var ( // for text that schema.Bare has gone over; what they do not know is not carried over
+	defaultClause = pattern.New(` DEFAULT (\(|(\w*'x*'|[-+.\w]+(\(\d*\))?)( |$))`)
+	updateClause  = pattern.New(` ON UPDATE (\w+(\(\d*\))?)( |$)`)
+	commentClause = pattern.New(` COMMENT ('x*')( |$)`)
 )
-
-// masked writes x for whatever stands in quotes, so that words of a comment or a value are not taken for clauses. Positions stay.
-func masked(s string) string {
-	b := []byte(s)
-	for i := 0; i < len(b); i++ {
-		if b[i] != '\'' {
-			continue
-		}
-		for i++; i < len(b); i++ {
-			if i+1 < len(b) && (b[i] == '\\' || b[i] == '\'' && b[i+1] == '\'') {
-				b[i], b[i+1] = 'x', 'x'
-				i++
-				continue
-			}
-			if b[i] == '\'' {
-				break
-			}
-			b[i] = 'x'
-		}
-	}
-	return string(b)
-}
 
 // more are parts of a column that MODIFY COLUMN drops when they are not written again, and that carried does not write.
 var more = []string{" CHECK (", " INVISIBLE", " COMPRESSED", " SRID ", " COLUMN_FORMAT ", " STORAGE "}
@@ -355,13 +347,22 @@ var more = []string{" CHECK (", " INVISIBLE", " COMPRESSED", " SRID ", " COLUMN_
 // carried adds to a column's new definition what it does not say and the old one does: default, counter, comment. MODIFY COLUMN would drop
 // them. It says why when that cannot be done.
 func carried(definition, old string) (whole, why string) {
-	hidden := masked(old)
-	upper, was := strings.ToUpper(masked(definition)), strings.ToUpper(hidden)
+	hidden, closed := schema.Bare(old)
+	mine, _ := schema.Bare(definition)
+	upper, was := strings.ToUpper(mine), strings.ToUpper(hidden)
+	if old == "" || !closed {
+		return definition, "is not found in the table's definition, or twice"
+	}
 	clause := func(r *pattern.Pattern) string {
 		if at := r.FindStringIndex(hidden); at != nil {
-			return old[at[0]:at[1]]
+			return strings.TrimSuffix(old[at[0]:at[1]], " ")
 		}
 		return ""
+	}
+	for word, r := range map[string]*pattern.Pattern{" DEFAULT ": defaultClause, " ON UPDATE ": updateClause, " COMMENT ": commentClause} {
+		if strings.Count(was, word) > 1 || strings.Contains(was, word) && clause(r) == "" {
+			return definition, "has a clause that is not understood (" + strings.TrimSpace(word) + ")"
+		}
 	}
 	if strings.Contains(was, " GENERATED ALWAYS ") || strings.Contains(was, " AS (") {
 		return definition, "is generated from others"

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -310,7 +311,10 @@ func (a *App) passwordOf(e ledger.Target, spec target.Spec) (target.Spec, error)
 	}
 	v := a.Environ(e.PasswordEnv)
 	if v == "" {
-		return spec, fmt.Errorf("inventory entry %s: its password is in the environment variable %s, which is not set", e.Name, e.PasswordEnv)
+		return spec, &target.Error{
+			Op: "log in to", Target: cmp.Or(e.Name, spec.Address), Kind: target.NotConfigured, Err: fmt.Errorf("not configured: $%s is not set", e.PasswordEnv),
+			Hint: "Fix: start Dyno with the password in $" + e.PasswordEnv,
+		}
 	}
 	spec.Password, spec.PasswordFrom = target.NewSecret(v), "$"+e.PasswordEnv
 	return spec, nil

@@ -14,6 +14,7 @@ import (
 	"dyno/internal/journal"
 	"dyno/internal/progress"
 	"dyno/internal/report"
+	"dyno/internal/store/ledger"
 )
 
 // askedBy begins the note of the journal that says who wanted an action.
@@ -26,7 +27,7 @@ var ErrPreviewChanged = act.ErrPreviewChanged
 type Change struct {
 	journal.Entry
 	By     string `json:"by,omitzero"`        // who asked for it on the page; empty for the command line
-	Text   string `json:"text"`               // what it does, in a few words
+	Text   string `json:"text"`               // what it did, or was to do, in a few words
 	Task   string `json:"task,omitzero"`      // id of the task that works on it now
 	Open   string `json:"open,omitzero"`      // for an entry that is not ended and that no task here works on: what that means and what to do
 	Undoer string `json:"undone_by,omitzero"` // who had it taken back on the page; empty while it is not, and for the command line
@@ -72,6 +73,12 @@ func (s *Service) Journal(ctx context.Context, name string, n int) ([]Change, er
 
 func (s *Service) change(e journal.Entry) Change {
 	c := Change{Entry: e, Text: deed(e.Action), Undoer: act.UndoneBy(e)}
+	if e.State != journal.Done && e.State != journal.Undone {
+		c.Text = wish(e.Action)
+	}
+	if e.State == journal.Failed {
+		c.Text = "failed: " + c.Text
+	}
 	for _, n := range e.Notes {
 		if x, ok := strings.CutPrefix(n.Text, askedBy); ok {
 			c.By = x
@@ -182,6 +189,26 @@ func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by 
 	return task, nil
 }
 
+// KillSession ends a session of a target with KILL, if it is still of that user; see act.Kill. It is in the journal and on the timeline.
+func (s *Service) KillSession(ctx context.Context, name string, session uint64, user, by string) (journal.Entry, error) {
+	t, err := s.app.Open(ctx, name, s.login(name))
+	if err != nil {
+		return journal.Entry{}, err
+	}
+	defer t.Close()
+	id, err := s.ledger.NewID(ctx, ledger.ActionID)
+	if err != nil {
+		return journal.Entry{}, err
+	}
+	e := journal.Entry{ID: id, Target: name, Notes: []journal.Note{{At: time.Now().UTC(), Text: askedBy + cmp.Or(by, "somebody") + ", on the page"}}}
+	e, err = act.Kill(ctx, t, s.ledger, e, session, user)
+	if e.State != journal.Done {
+		return e, err
+	}
+	_, marked := s.Annotate(ctx, event.Event{At: e.Ended, Target: name, Kind: event.Action, Text: deed(e.Action), Ref: e.ID})
+	return e, errors.Join(err, marked)
+}
+
 // PreviewUndo asks the server what taking an action back would mean. It changes nothing, not even the journal.
 func (s *Service) PreviewUndo(ctx context.Context, id string, o act.Options) (UndoPreview, error) {
 	e, err := s.ledger.Entry(ctx, id)
@@ -209,7 +236,7 @@ func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o act.
 	}
 	e := p.Entry
 	o.Agreed, o.By = confirm, cmp.Or(by, "somebody")+", on the page"
-	return s.StartTask(Task{Kind: "undo", Title: "Take back: " + deed(e.Action), Target: e.Target, By: by, About: id},
+	return s.StartTask(Task{Kind: "undo", Title: "Undo: " + wish(e.Action), Target: e.Target, By: by, About: id},
 		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
 			t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))
 			if err != nil {

@@ -156,6 +156,22 @@ func TestDoneIsMarkedWhenCancelled(t *testing.T) {
 	}
 }
 
+// TestTextOfAChange: what was not done is not told as done.
+func TestTextOfAChange(t *testing.T) {
+	s := &Service{}
+	f := func(state journal.State, want string) {
+		t.Helper()
+		e := journal.Entry{State: state, Action: finding.Action{Kind: finding.AddIndex, Table: schema.Ref{Schema: "shop", Table: "customers"}, Index: schema.Index{Name: "idx_email"}}}
+		if got := s.change(e).Text; got != want {
+			t.Errorf("%s: %q, want %q", state, got, want)
+		}
+	}
+	f(journal.Done, "index idx_email added to shop.customers")
+	f(journal.Undone, "index idx_email added to shop.customers")
+	f(journal.Failed, "failed: add index idx_email to shop.customers")
+	f(journal.Planned, "add index idx_email to shop.customers")
+}
+
 // TestTaskOfAnEntry: a task that carries a change out is not taken for the one of an entry that was interrupted before it.
 func TestTaskOfAnEntry(t *testing.T) {
 	s := &Service{}

@@ -52,8 +52,9 @@ type Comparison struct {
 	Plan     plan.Plan
 	Variants []plan.Variant
 	Needs    stand.Needs
-	Least    time.Duration // without setting up
+	Least    time.Duration // with setting up
 	Most     time.Duration
+	Measured string   // id of the earlier run of this plan that they were measured in; empty: they are estimates
 	ID       string   // of the experiment that is resumed, "" for a new one
 	Done     int      // trials on record
 	Begun    []string // ids of experiments with this plan that were not finished
@@ -72,7 +73,8 @@ func (e *ResumeError) Error() string { return "resume " + e.ID + ": " + e.Why }
 type MissingServersError struct {
 	DryRun  bool     // they were to be fetched, had it not been for a dry run
 	Specs   []string // flavors with or without a version, no paths
-	Offered []string // those whose flavor can be fetched here
+	Offered []string // those that can be fetched here
+	There   []string // what of the flavors of the others can be
 }
 
 func (e *MissingServersError) Error() string {
@@ -88,7 +90,11 @@ func (e *MissingServersError) Error() string {
 		ways = append(ways, "get it with `"+strings.Join(cs, "`, `")+"` or --install")
 	}
 	if len(unpack) > 0 {
-		ways = append(ways, "nobody offers "+strings.Join(unpack, ", ")+" to be fetched: unpack its archive and name the directory with --server-dir")
+		there := ""
+		if len(e.There) > 0 {
+			there = " (there are " + strings.Join(e.There, ", ") + ")"
+		}
+		ways = append(ways, "nobody offers "+strings.Join(unpack, ", ")+" to be fetched"+there+": unpack its archive and name the directory with --server-dir")
 	}
 	return fmt.Sprintf("not on this machine: %s; %s; or name another server with --axis server=…", strings.Join(e.Specs, ", "), strings.Join(ways, "; "))
 }
@@ -146,7 +152,7 @@ func (a *App) PrepareComparison(ctx context.Context, o CompareOptions) (*Compari
 	if c.Variants, err = c.Plan.Variants(); err != nil {
 		return nil, err
 	}
-	c.Least, c.Most = plan.Estimate(c.Plan, 0)
+	c.Least, c.Most, c.Measured = a.duration(c.Plan)
 	if c.yard, err = a.Yard(); err != nil {
 		return nil, err
 	}
@@ -251,9 +257,15 @@ func (c *Comparison) servers(ctx context.Context) error {
 			}
 		default:
 			missing.Specs = append(missing.Specs, spec)
-			flavor, _, _ := strings.Cut(spec, "@")
-			if slices.ContainsFunc(c.yard.Offers(), func(o sandbox.Offer) bool { return o.Flavor == flavor }) {
+			if _, ok := c.yard.Missing(ctx, spec); ok {
 				missing.Offered = append(missing.Offered, spec)
+				continue
+			}
+			flavor, _, _ := strings.Cut(spec, "@")
+			for _, o := range c.yard.Offers() {
+				if s := o.Spec(); o.Flavor == flavor && !slices.Contains(missing.There, s) {
+					missing.There = append(missing.There, s)
+				}
 			}
 		}
 	}

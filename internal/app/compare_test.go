@@ -11,6 +11,7 @@ import (
 	"dyno/internal/plan"
 	"dyno/internal/stand"
 	"dyno/internal/store/trials"
+	"dyno/internal/trial"
 )
 
 // prepared returns an app with a home of its own, and the comparison of a plan for which no server was looked for.
@@ -90,9 +91,10 @@ func TestMissingServers(t *testing.T) {
 	if err := c.servers(t.Context()); !errors.As(err, &missing) { // to look at what would be done fetches nothing
 		t.Errorf("a dry run: %v", err)
 	}
-	f(false, "mysql@1.2", "not on this machine: mysql@1.2; get it with `dyno sandbox install mysql@1.2` or --install; or name", "--server-dir")
+	f(false, "mysql@5.5", "not on this machine: mysql@5.5; get it with `dyno sandbox install mysql@5.5` or --install; or name", "--server-dir")
+	f(false, "mysql@1.2", "nobody offers mysql@1.2 to be fetched (there are mysql@", "sandbox install") // no command that fails
 	f(false, "percona@1.2", "nobody offers percona@1.2 to be fetched: unpack its archive and name the directory with --server-dir", "sandbox install", "--install")
-	f(false, "mysql@1.2, percona@1.2", "not on this machine: mysql@1.2, percona@1.2; get it with `dyno sandbox install mysql@1.2` or --install; nobody offers percona@1.2 ", "install percona")
+	f(false, "mysql@5.5, percona@1.2", "not on this machine: mysql@5.5, percona@1.2; get it with `dyno sandbox install mysql@5.5` or --install; nobody offers percona@1.2 ", "install percona")
 }
 
 // TestOneExperimentAtATime begins one beside another of the same home, which is refused until the other one has ended. What has no time for a
@@ -131,5 +133,37 @@ func TestOneExperimentAtATime(t *testing.T) {
 	begins(done) // it does not stand in its own way
 	if all, err := a.Experiments(); err != nil || len(all) != 1 {
 		t.Errorf("left: %+v, %v", all, err)
+	}
+}
+
+// TestDuration: what a run of a plan is said to take has its setup in it, and is as long as the trials of an earlier run say.
+func TestDuration(t *testing.T) {
+	a, c := prepared(t, tinyPlan)
+	c.Plan.Trials.Time, c.Plan.Trials.WarmMin, c.Plan.Trials.WarmMax, c.Plan.Trials.Fresh = 0, 0, 0, plan.FreshNone
+	n := time.Duration(len(c.Variants)+1) * time.Duration(c.Plan.Trials.Min)
+	least, _, run := a.duration(c.Plan)
+	if want := n*setupProbes + prepareData; least != want || run != "" {
+		t.Errorf("statements only: %v as in %q, want %v", least, run, want)
+	}
+	d, err := trials.Create(filepath.Join(a.experiments(), "x-1"), trials.Header{ID: "x-1", Hash: c.Plan.Hash(), Plan: tinyPlan})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		began := time.Unix(1e9, 0)
+		if err := d.Put(t.Context(), trial.Trial{Seq: i + 1, Round: 1, Variant: "a", Setup: 2, From: began, To: began.Add(time.Second)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	least, most, run := a.duration(c.Plan)
+	if want := n*3*time.Second + prepareData; least != want || most < least || run != "x-1" {
+		t.Errorf("as measured: %v to %v as in %q, want %v", least, most, run, want)
+	}
+	c.Plan.Budget = plan.Duration(2 * time.Second)
+	if least, most, _ := a.duration(c.Plan); least != 2*time.Second || most != least {
+		t.Errorf("with a budget of 2 s: %v to %v", least, most)
 	}
 }

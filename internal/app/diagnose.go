@@ -28,6 +28,10 @@ type Diagnosis struct {
 
 	By         string // who asked for it; empty for the command line
 	Background bool   // nobody did: dyno serve looks by itself
+	Incident   string // id of the event of the incident that it was started for
+
+	Facts  []finding.Finding // advice that nothing measured suffers from yet
+	Advice []advise.Kind     // what was asked for in place of a diagnosis
 }
 
 // Rules returns the rules of every kind of advice.
@@ -64,11 +68,20 @@ func Advise(s *snapshot.Snapshot, kinds ...advise.Kind) ([]finding.Symptom, []fi
 
 // Judge fills in what the rules say of the snapshot: the findings of all, or with kinds everything that those have to say.
 func (d *Diagnosis) Judge(kinds ...advise.Kind) {
-	if len(kinds) == 0 {
-		d.Symptoms, d.Findings = Judge(d.Snapshot)
+	if d.Advice = kinds; len(kinds) > 0 {
+		d.Symptoms, d.Findings = Advise(d.Snapshot, kinds...)
 		return
 	}
-	d.Symptoms, d.Findings = Advise(d.Snapshot, kinds...)
+	d.Findings, d.Facts = nil, nil
+	var all []finding.Finding
+	d.Symptoms, all = Advise(d.Snapshot, advise.Kinds()...)
+	for _, f := range all {
+		if f.Severity == finding.Info {
+			d.Facts = append(d.Facts, f)
+		} else {
+			d.Findings = append(d.Findings, f)
+		}
+	}
 }
 
 // Diagnose looks at the target, judges, and stores snapshot and findings so that `apply` and `proof` find them. It learns about the
@@ -106,7 +119,28 @@ func (a *App) Keep(ctx context.Context, d Diagnosis) error {
 	if err != nil {
 		return err
 	}
-	return l.PutDiagnosis(ctx, ledger.Diagnosis{ID: d.ID, At: d.Snapshot.To, Target: d.Snapshot.Target.Name, Snapshot: b, Findings: d.Findings, Server: d.Snapshot.Target.Server, By: d.By, Background: d.Background})
+	var asked []string
+	for _, k := range d.Advice {
+		asked = append(asked, string(k))
+	}
+	return l.PutDiagnosis(ctx, ledger.Diagnosis{Facts: d.Facts, Advice: asked, ID: d.ID, At: d.Snapshot.To, Target: d.Snapshot.Target.Name, Snapshot: b, Findings: d.Findings, Server: d.Snapshot.Target.Server, By: d.By, Background: d.Background, Incident: d.Incident})
+}
+
+// Diagnoses returns the diagnoses that are kept of a target, or of all with target "", in short, newest first, at most n; advice, too.
+func (a *App) Diagnoses(ctx context.Context, target string, n int) ([]Verdict, error) {
+	l, err := a.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ds, err := l.Diagnoses(ctx, target, n)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Verdict, 0, len(ds))
+	for _, d := range ds {
+		all = append(all, verdict(d))
+	}
+	return all, nil
 }
 
 // DefaultWindow is how long `dyno diagnose` looks when it is not told.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"dyno/internal/capture"
+	"dyno/internal/diagnose"
 	"dyno/internal/digest"
 	"dyno/internal/digestsource"
 	"dyno/internal/report"
@@ -55,11 +56,16 @@ func digestOf(sum *digest.Aggregator, res digestsource.Result, show digest.Optio
 	return d
 }
 
-// DigestLive sums up what a server executes within a window. Sources that are missing or denied are notes of the report.
-func (a *App) DigestLive(ctx context.Context, t *target.Target, o digestsource.LiveOptions, show digest.Options) (digest.Report, error) {
+// DigestLive sums up what a server executes within a window. Sources that are missing or denied are notes of the report. denied says what the
+// account may not see, "" for nothing; that no statement can be seen at all is an error.
+func (a *App) DigestLive(ctx context.Context, t *target.Target, o digestsource.LiveOptions, show digest.Options) (r digest.Report, denied string, err error) {
 	o.Limit, o.OrderBy = show.Limit, show.OrderBy
-	r, _, err := digestsource.Live(ctx, t, o)
-	return r, err
+	r, sources, err := digestsource.Live(ctx, t, o)
+	denied = diagnose.Denied(sources)
+	if err == nil && denied != "" && !observed(sources) {
+		err = fmt.Errorf("no statement of %s can be seen. %s", t.Spec().Name, denied)
+	}
+	return r, denied, err
 }
 
 // ExplainDigest asks the server for the plans of the report's worst samples where EXPLAIN is proven to be harmless.

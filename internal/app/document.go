@@ -206,6 +206,27 @@ func deed(a finding.Action) string {
 		return fmt.Sprintf("table %s changed", a.Table)
 	case finding.SetVariable, finding.SetKernel:
 		return fmt.Sprintf("%s set to %s", a.Variable, a.Value)
+	case finding.KillSession:
+		return fmt.Sprintf("session %s of %s killed", a.Value, a.Was)
+	}
+	return string(a.Kind)
+}
+
+// wish says in a few words what an action is for.
+func wish(a finding.Action) string {
+	switch a.Kind {
+	case finding.AddIndex:
+		return fmt.Sprintf("add index %s to %s", a.Index.Name, a.Table)
+	case finding.DropIndex:
+		return fmt.Sprintf("drop index %s of %s", a.Index.Name, a.Table)
+	case finding.HideIndex:
+		return fmt.Sprintf("hide index %s of %s", a.Index.Name, a.Table)
+	case finding.AlterTable:
+		return fmt.Sprintf("change table %s", a.Table)
+	case finding.SetVariable, finding.SetKernel:
+		return fmt.Sprintf("set %s to %s", a.Variable, a.Value)
+	case finding.KillSession:
+		return fmt.Sprintf("kill session %s of %s", a.Value, a.Was)
 	}
 	return string(a.Kind)
 }
@@ -224,6 +245,15 @@ func ProofDocument(id string, e journal.Entry, p proof.Proof, before, after *sna
 	return d
 }
 
+// statementOf is a statement for a sentence: its text as long as that is short.
+func statementOf(fingerprint string) string {
+	const most = 80
+	if r := []rune(fingerprint); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return fingerprint
+}
+
 func proofSentence(p proof.Proof) string {
 	for i, c := range p.Touched {
 		if v, ok := c.TimeRatio.Get(); ok {
@@ -232,9 +262,9 @@ func proofSentence(p proof.Proof) string {
 			if v < 1 {
 				word, v = "slower", 1/v
 			}
-			which := "A call of the most expensive class it touches"
+			which := "A call of " + statementOf(c.Fingerprint)
 			if i > 0 {
-				which = fmt.Sprintf("Of the most expensive class it touches nothing can be said; a call of %s, which took %s of the statement time before,", c.Class, unit.Percent(c.Before.Share))
+				which += fmt.Sprintf(", %s of the statement time before,", unit.Percent(c.Before.Share))
 			}
 			return fmt.Sprintf("%s went from %s to %s: %s %s (means of %d and %d calls).", which,
 				unit.Seconds(b), unit.Seconds(a), strings.TrimPrefix(unit.Ratio(v), "×")+" times", word, c.Before.Calls, c.After.Calls)

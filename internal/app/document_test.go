@@ -30,7 +30,7 @@ func TestTouchedInOneDatabase(t *testing.T) {
 func TestProofSentence(t *testing.T) {
 	unseen := proof.Change{Class: "dear", Before: proof.Side{Seen: true, Share: 0.8}}
 	small := proof.Change{
-		Class: "cheap", TimeRatio: known.Of(10.0), Before: proof.Side{Seen: true, Share: 0.01, Calls: 5, MeanSec: known.Of(0.1)},
+		Class: "cheap", Fingerprint: "select id from t where v=?", TimeRatio: known.Of(10.0), Before: proof.Side{Seen: true, Share: 0.01, Calls: 5, MeanSec: known.Of(0.1)},
 		After: proof.Side{Seen: true, Calls: 6, MeanSec: known.Of(0.01)},
 	}
 	f := func(want string, touched ...proof.Change) {
@@ -39,8 +39,8 @@ func TestProofSentence(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	f("A call of the most expensive class it touches went from 100 ms to 10 ms: 10.0 times faster", small, unseen)
-	f("Of the most expensive class it touches nothing can be said; a call of cheap, which took 1 % of the statement time before, went from", unseen, small)
+	f("A call of select id from t where v=? went from 100 ms to 10 ms: 10.0 times faster", small, unseen)
+	f("A call of select id from t where v=?, 1 % of the statement time before, went from", unseen, small)
 	f("The most expensive class it touches held 80 %", unseen)
 	f("No class that the change touches")
 }

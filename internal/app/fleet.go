@@ -21,6 +21,8 @@ type Member struct {
 	Entry   ledger.Target
 	State   *state.State // nil until the first reading
 	Sources []snapshot.Source
+	// Incidents are those that go on, in order of their begin.
+	Incidents []Incident
 }
 
 // Fleet returns every target that is watched, by name.
@@ -30,7 +32,7 @@ func (s *Service) Fleet() []Member {
 	var all []Member
 	for _, m := range s.fleet {
 		m.mu.RLock()
-		all = append(all, Member{m.entry, m.state, m.sources})
+		all = append(all, Member{m.entry, m.state, m.sources, m.open()})
 		m.mu.RUnlock()
 	}
 	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.Entry.Name, b.Entry.Name) })

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"dyno/internal/known"
 	"dyno/internal/metric"
 	"dyno/internal/panel"
 	"dyno/internal/reading"
@@ -55,6 +56,11 @@ func newServerWorld() *serverWorld {
 		w.order = append(w.order, key)
 	}
 	labels := map[string][]string{
+		metric.ClientStatus: {"variable", "threads_running", "threads_connected"},
+		metric.ClientStatusTotal: {
+			"variable", "questions", "slow_queries", "select_scan", "select_full_join", "created_tmp_tables", "created_tmp_disk_tables", "sort_merge_passes", "bytes_sent",
+			"bytes_received", "connections", "com_select",
+		},
 		"node_cpu_seconds_total":                   {"mode", "user", "system", "idle", "iowait", "irq", "softirq", "steal", "nice"},
 		"mysql_global_status_commands_total":       {"command", "select", "insert", "update", "delete", "commit", "rollback", "create_table", "alter_table", "replace", "load", "update_multi", "drop_index"},
 		"mysql_global_status_innodb_row_ops_total": {"operation", "read", "inserted", "updated", "deleted"},
@@ -275,6 +281,64 @@ func means(w panel.Way, ask func(string, int64) float64, from, to int64) float64
 		v *= w.Scale
 	}
 	return v
+}
+
+// pileUp keeps 60 seconds of a server that answers 250 statements a second, in which five sessions wait for a row from second 20 to 34; the
+// server books their waits when they end.
+func pileUp(t *testing.T, s *Service) {
+	t.Helper()
+	for i := int64(-5); i <= 60; i++ {
+		waiting, booked := 0.0, 0.0
+		if i >= 20 && i < 34 {
+			waiting = 5
+		}
+		if i >= 34 {
+			booked = 5 * 14 * 1000
+		}
+		x := metric.Sample{Name: "mysql_global_status_innodb_row_lock_current_waits", Kind: metric.Gauge, At: (graphStart + i) * 1000, Value: waiting}
+		y := metric.Sample{Name: "mysql_global_status_innodb_row_lock_time", Kind: metric.Counter, At: x.At, Value: booked}
+		z := metric.Sample{Name: "mysql_global_status_questions", Kind: metric.Counter, At: x.At, Value: float64(1000 + 250*i)}
+		r := reading.Reading{Target: "shop", At: time.Unix(graphStart+i, 0), Samples: []metric.Sample{x, y, z}, Parts: []reading.Part{{Source: "global_status", Samples: 3}}}
+		if err := s.Series.AppendRound(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestWaitsAreBookedWhenTheyHappen: a long wait is drawn in the seconds in which it was, not in the one in which it ended.
+func TestWaitsAreBookedWhenTheyHappen(t *testing.T) {
+	s := graphService(t)
+	pileUp(t, s)
+	g, err := s.Graphs(t.Context(), GraphQuery{Target: "shop", From: time.Unix(graphStart, 0), To: time.Unix(graphStart+60, 0), Step: time.Second, Panels: []string{"time"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range g.line(t, "time", "row locks").Mean {
+		want := 0.0
+		if i >= 21 && i < 33 { // a second begins and ends with a reading
+			want = 5
+		}
+		if i != 20 && i != 19 && i != 33 && i != 34 && v != want {
+			t.Errorf("second %d: %v, want %v", i, v, want)
+		}
+	}
+}
+
+// TestStatementRate: the number of statements is the server's own, whoever tells of their classes.
+func TestStatementRate(t *testing.T) {
+	s := graphService(t)
+	pileUp(t, s)
+	f := func(from, to int64, want known.Value[float64]) {
+		t.Helper()
+		got, err := s.StatementRate(t.Context(), "shop", time.Unix(graphStart+from, 0), time.Unix(graphStart+to, 0))
+		if g, ok := got.Get(); err != nil || ok != want.OK() || math.Abs(g-want.Or(0)) > 1e-6 {
+			t.Errorf("from %d to %d: %v, %v, want %v", from, to, got, err, want)
+		}
+	}
+	f(0, 60, known.Of(250.0))
+	f(-3600, 60, known.Of(250.0)) // over what was read
+	f(10, 20, known.Of(250.0))
+	f(-3600, -1800, known.None[float64]())
 }
 
 // TestGraphsOverARestart: what a counter grew since it began anew counts, nothing is negative, and the range is of single seconds.

@@ -29,10 +29,13 @@ type Verdict struct {
 	At         time.Time        `json:"at"`
 	By         string           `json:"by,omitzero"` // who asked for it; empty for the command line
 	Background bool             `json:"background,omitzero"`
-	Count      int              `json:"count"`          // of findings
-	Worst      string           `json:"worst,omitzero"` // title of the first finding
+	Incident   string           `json:"incident,omitzero"` // id of the event of the incident that it was started for
+	Advice     []string         `json:"advice,omitempty"`  // kinds of advice that `dyno advise` was asked for: no diagnosis of the server
+	Count      int              `json:"count"`             // of findings
+	Worst      string           `json:"worst,omitzero"`    // title of the first finding
 	Severity   finding.Severity `json:"severity,omitzero"`
-	Share      float64          `json:"share"` // of the statement time, see finding.Finding
+	Share      float64          `json:"share"`            // of the statement time, see finding.Finding
+	Ignored    int              `json:"ignored,omitzero"` // findings that are ignored; of the newest of a target
 
 	server string // that was looked at; empty when that is not kept
 }
@@ -45,6 +48,8 @@ type Judged struct {
 	From     time.Time         `json:"from"`     // the window
 	To       time.Time         `json:"to"`
 	Findings []finding.Finding `json:"findings"` // worst first, as they were told then
+	// Facts are advice that nothing measured suffers from yet. They are no findings.
+	Facts    []finding.Finding `json:"facts"`
 	Symptoms []finding.Symptom `json:"symptoms"`
 	// Reasoning is the way from what was seen to what was found.
 	Reasoning []report.Node `json:"reasoning"`
@@ -83,7 +88,8 @@ type TimeFigure struct {
 
 // Bounds of background judging.
 const (
-	// keptBackground is how many looks that nobody asked for are kept of each target.
+	// keptBackground is how many looks that nobody asked for are kept of each target, beside those of the last hour; and as many that
+	// incidents started.
 	keptBackground = 12
 	// looksAtOnce bounds how many targets are looked at at a time.
 	looksAtOnce = 2
@@ -132,7 +138,7 @@ func (s *Service) Judged(ctx context.Context, id string) (Judged, error) {
 	if err != nil {
 		return Judged{}, err
 	}
-	j := Judged{Verdict: verdict(d), Findings: d.Findings, Symptoms: []finding.Symptom{}, Classes: map[string]class.Class{}, Sources: []snapshot.Source{}}
+	j := Judged{Verdict: verdict(d), Findings: d.Findings, Facts: append([]finding.Finding{}, d.Facts...), Symptoms: []finding.Symptom{}, Classes: map[string]class.Class{}, Sources: []snapshot.Source{}}
 	if j.Findings == nil {
 		j.Findings = []finding.Finding{}
 	}
@@ -177,7 +183,7 @@ func about(x *snapshot.Snapshot, f finding.Finding, id string) (class.Class, boo
 }
 
 func verdict(d ledger.Diagnosis) Verdict {
-	v := Verdict{ID: d.ID, Target: d.Target, At: d.At, By: d.By, Background: d.Background, Count: len(d.Findings), server: d.Server}
+	v := Verdict{ID: d.ID, Target: d.Target, At: d.At, By: d.By, Background: d.Background, Incident: d.Incident, Advice: d.Advice, Count: len(d.Findings), server: d.Server}
 	if len(d.Findings) > 0 {
 		f := d.Findings[0]
 		v.Worst, v.Severity, v.Share = f.Title, f.Severity, f.Share
@@ -185,13 +191,17 @@ func verdict(d ledger.Diagnosis) Verdict {
 	return v
 }
 
-// Verdicts returns the diagnoses that are kept of a target, newest first, at most n; of each target its newest with target "". Those of
-// another server, which the target's name stood for before, are left out.
+// Verdicts returns the diagnoses that are kept of a target, newest first, at most n. With target "" it returns one of each target: its
+// newest, with the findings that are open now. Those of another server, which the target's name stood for before, and advice are left out.
 func (s *Service) Verdicts(ctx context.Context, name string, n int) ([]Verdict, error) {
 	if name != "" {
 		return s.verdictsOf(ctx, name, n)
 	}
 	newest, err := s.ledger.NewestDiagnoses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lives, err := s.lives(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -217,10 +227,12 @@ func (s *Service) Verdicts(ctx context.Context, name string, n int) ([]Verdict, 
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, older...)
+			for _, v := range older {
+				out = append(out, lives.open(v))
+			}
 			continue
 		}
-		out = append(out, v)
+		out = append(out, lives.open(v))
 	}
 	slices.SortFunc(out, func(a, b Verdict) int { return cmp.Compare(a.Target, b.Target) })
 	return out, nil
@@ -236,7 +248,7 @@ func (s *Service) verdictsOf(ctx context.Context, name string, n int) ([]Verdict
 		}
 		out := []Verdict{}
 		for _, d := range ds {
-			if v := verdict(d); s.about(v) && (n == 0 || len(out) < n) {
+			if v := verdict(d); s.about(v) && len(v.Advice) == 0 && (n == 0 || len(out) < n) {
 				out = append(out, v)
 			}
 		}
@@ -315,6 +327,8 @@ type looks struct {
 	short map[string]Verdict   // by target, its newest
 	due   map[string]time.Time // by target
 	at    map[string]bool      // those looked at now; false when another server has taken the target's name since
+	why   map[string]string    // by target, the incident that the next look is for
+	by    map[string]time.Time // by target, when an incident asked for a look last
 	kept  map[string]*catalog.Cache
 }
 
@@ -359,8 +373,9 @@ func (l *looks) isDue(name string, now time.Time) bool {
 	return !looked && !l.due[name].After(now)
 }
 
-// next picks a target that is due among those that are up, the longest overdue first, and marks it as being looked at.
-func (l *looks) next(up []string, now time.Time) (string, bool) {
+// next picks a target that is due among those that are up, the longest overdue first, and marks it as being looked at. It also
+// returns the incident that the look is for, if there is one.
+func (l *looks) next(up []string, now time.Time) (name, incident string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.due == nil {
@@ -373,10 +388,26 @@ func (l *looks) next(up []string, now time.Time) (string, bool) {
 		}
 	}
 	if best == "" || len(l.at) >= looksAtOnce {
-		return "", false
+		return "", "", false
 	}
 	l.at[best] = true
-	return best, true
+	incident = l.why[best]
+	delete(l.why, best)
+	return best, incident, true
+}
+
+// hasten makes the next look at a target due because of an incident, once in diagnoseIncidents.
+func (l *looks) hasten(name, incident string, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.why == nil {
+		l.why, l.by = map[string]string{}, map[string]time.Time{}
+	}
+	if _, looked := l.at[name]; looked || now.Sub(l.by[name]) < diagnoseIncidents {
+		return
+	}
+	delete(l.due, name)
+	l.why[name], l.by[name] = incident, now
 }
 
 func (l *looks) done(name string, next time.Time) {
@@ -412,13 +443,13 @@ func (s *Service) judgeAll(ctx context.Context, every time.Duration) {
 			}
 		}
 		for {
-			name, ok := s.looks.next(up, time.Now())
+			name, incident, ok := s.looks.next(up, time.Now())
 			if !ok {
 				break
 			}
 			running.Go(func() {
 				next := every
-				if err := s.judgeOne(ctx, name); err != nil {
+				if err := s.judgeOne(ctx, name, incident); err != nil {
 					if next = min(every, retryLook); ctx.Err() == nil && target.KindOf(err) != target.Gone { // of that its watcher tells
 						s.trouble.say(s.log, name+" was not judged; it is tried again", err)
 					}
@@ -432,7 +463,7 @@ func (s *Service) judgeAll(ctx context.Context, every time.Duration) {
 	}
 }
 
-func (s *Service) judgeOne(ctx context.Context, name string) (err error) {
+func (s *Service) judgeOne(ctx context.Context, name, incident string) (err error) {
 	defer func() {
 		// What one server answers must not end the watching of all.
 		if p := recover(); p != nil {
@@ -442,12 +473,15 @@ func (s *Service) judgeOne(ctx context.Context, name string) (err error) {
 	if err := s.o.Reserve.Check(s.app.Home, 0); err != nil {
 		return err
 	}
-	d, err := s.look(ctx, name, capture.Options{Window: DefaultWindow}, Diagnosis{Background: true})
+	d, err := s.look(ctx, name, capture.Options{Window: DefaultWindow}, Diagnosis{Background: true, Incident: incident})
 	if err != nil {
 		return err
 	}
+	if incident != "" {
+		s.diagnosed(name, incident, d.ID)
+	}
 	s.log.Debug("judged", "target", name, "findings", len(d.Findings))
-	return s.ledger.ForgetDiagnoses(ctx, name, keptBackground)
+	return s.ledger.ForgetDiagnoses(ctx, name, keptBackground, d.Snapshot.To.Add(-lifeWindow))
 }
 
 // mayLook reports whether no task would disturb a look at a target, or be disturbed by it.

@@ -241,7 +241,7 @@ func TestLooksTakeTurns(t *testing.T) {
 	up := []string{"a", "b", "c"}
 	f := func(now time.Time, want string) {
 		t.Helper()
-		if got, ok := l.next(up, now); got != want || ok != (want != "") {
+		if got, _, ok := l.next(up, now); got != want || ok != (want != "") {
 			t.Fatalf("got %q %v, want %q", got, ok, want)
 		}
 	}
@@ -329,7 +329,7 @@ func TestAnotherServerIsLookedAtAnew(t *testing.T) {
 		if err := v.ledger.PutDiagnosis(ctx, ledger.Diagnosis{ID: id, At: at, Target: "shop", Server: server}); err != nil {
 			t.Fatal(err)
 		}
-		if name, ok := v.looks.next([]string{"shop"}, time.Now()); !ok || name != "shop" {
+		if name, _, ok := v.looks.next([]string{"shop"}, time.Now()); !ok || name != "shop" {
 			t.Errorf("before %s: it is not due", id)
 		}
 		v.looks.done("shop", time.Now().Add(time.Hour))

@@ -23,9 +23,12 @@ import (
 // events are stored by another goroutine.
 // What cannot be stored is told and left out: a full disk must not blind those who look.
 func (s *Service) keep(ctx context.Context, m *member, r reading.Reading) {
+	seen := sampleOf(r) // before its samples have other names
+	m.health.read(r, s.Every())
 	m.rename(r.Samples)
 	m.take(r)
 	err := s.Series.AppendRound(r)
+	m.health.store(err)
 	if err != nil {
 		s.trouble.say(s.log, "series of "+r.Target+" were not stored", err)
 	}
@@ -38,6 +41,7 @@ func (s *Service) keep(ctx context.Context, m *member, r reading.Reading) {
 	for i := range r.Events {
 		s.mark(&r.Events[i], i)
 	}
+	r.Events = append(r.Events, s.incidents(m, seen)...) // those are stored already
 	if s.o.Publish != nil {
 		s.o.Publish(r)
 	}

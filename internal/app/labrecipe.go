@@ -39,7 +39,7 @@ type LabScale struct {
 	Trials   [2]int   `json:"trials"`  // in all, at least and at most; fewer when variants are decided early
 	Seconds  float64  `json:"seconds"` // that each trial measures; 0 for probes
 	Least    float64  `json:"least_seconds"`
-	Most     float64  `json:"most_seconds"` // without setting up
+	Most     float64  `json:"most_seconds"` // with setting up
 	Budget   float64  `json:"budget_seconds,omitzero"`
 	Servers  []string `json:"servers"`
 	Problem  string   `json:"problem,omitzero"` // it has no such scale
@@ -140,7 +140,7 @@ func (l *Lab) recipePlan(r recipe.Recipe, scale string, set map[string]string) (
 }
 
 func scaleOf(scale string, p plan.Plan, vs []plan.Variant) LabScale {
-	least, most := plan.Estimate(p, 0)
+	least, most := estimate(p)
 	lo, hi := p.Rounds()
 	n := len(vs)
 	if !p.Trials.NoControl {
@@ -202,6 +202,7 @@ func (l *Lab) Recipe(ctx context.Context, name, scale string, set map[string]str
 		x.Problems = append(x.Problems, err.Error())
 		return x, nil
 	}
+	x.Dry.Least, x.Dry.Most = c.Least.Seconds(), c.Most.Seconds()
 	for _, s := range c.Needs.Servers {
 		x.Needs.Servers = append(x.Needs.Servers, s.Spec())
 	}

@@ -18,6 +18,17 @@ type Replay struct {
 	Skips   uint64         // how many there are
 }
 
+// PreviewReplay tells what Replay would do with logs. Nothing is sent, and no server is needed.
+func (a *App) PreviewReplay(ctx context.Context, cfg load.ReplayConfig, logs digestsource.LogOptions) (x Replay, err error) {
+	src, err := digestsource.OpenEntries(ctx, logs)
+	if err != nil {
+		return x, err
+	}
+	x.Of, err = load.Preview(cfg, src)
+	_, x.Skipped, x.Skips = src.Close()
+	return x, err
+}
+
 // Replay runs the statements of logs again and keeps the run, as Load does. The ticks go to the sink.
 func (a *App) Replay(ctx context.Context, t *target.Target, cfg load.ReplayConfig, logs digestsource.LogOptions, sink func(run.Tick)) (x Replay, err error) {
 	src, err := digestsource.OpenEntries(ctx, logs)

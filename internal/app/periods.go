@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"dyno/internal/digest"
 	"dyno/internal/explain"
 	"dyno/internal/known"
+	"dyno/internal/panel"
 	"dyno/internal/sqltext"
 	"dyno/internal/stat"
 	"dyno/internal/store/history"
@@ -32,9 +34,9 @@ const lineSteps = 60
 
 // ClassLines returns the course of each class of a list over a window.
 func (s *Service) ClassLines(ctx context.Context, target string, list []class.Class, from, to time.Time) ([]Line, error) {
-	keys := make([]history.ClassKey, len(list))
-	for i, c := range list {
-		keys[i] = history.KeyOf(c)
+	var keys []history.ClassKey
+	for _, c := range list {
+		keys = append(keys, variants(c)...)
 	}
 	windows, courses, err := s.History.Courses(ctx, target, keys, from, to)
 	if err != nil {
@@ -42,10 +44,22 @@ func (s *Service) ClassLines(ctx context.Context, target string, list []class.Cl
 	}
 	g := newGrid(windows, from, to)
 	lines := make([]Line, len(list))
-	for i, k := range keys {
-		lines[i] = g.line(courses[k])
+	for i, c := range list {
+		var all []history.Point
+		for _, k := range variants(c) {
+			all = append(all, courses[k]...)
+		}
+		lines[i] = g.line(all)
 	}
 	return lines, nil
+}
+
+// variants are the ways in which a class may have been seen one after the other.
+func variants(c class.Class) []history.ClassKey {
+	return []history.ClassKey{
+		{ID: c.ID, Schema: c.Schema, Origin: class.PerformanceSchema}, {ID: c.ID, Schema: c.Schema, Origin: class.SlowLog},
+		{ID: c.ID, Schema: c.Schema, Origin: class.Processlist, Sampled: true},
+	}
 }
 
 // grid divides a window into equal steps.
@@ -130,29 +144,84 @@ type ClassList struct {
 	Classes  []class.Class
 	Found    known.Value[int] // of a search: how many classes have it, those that the list leaves out too
 	Coverage history.Coverage // of all classes
+	// Rate is how many statements a second the server counted, those that no class has too.
+	Rate known.Value[float64]
+}
+
+// ratePoints is how many steps StatementRate takes the mean of.
+const ratePoints = 60
+
+// StatementRate returns how many statements a second a server counted in a window, on average over what was read of it: what the graph of
+// its throughput shows. Unknown where nothing was read.
+func (s *Service) StatementRate(ctx context.Context, target string, from, to time.Time) (known.Value[float64], error) {
+	none := known.None[float64]()
+	if s.Series == nil || !from.Before(to) {
+		return none, nil
+	}
+	g, err := s.Graphs(ctx, GraphQuery{Target: target, From: from, To: to, Points: ratePoints, Panels: []string{panel.Throughput}})
+	if errors.Is(err, ErrGraphSize) {
+		return none, nil
+	}
+	if err != nil {
+		return none, err
+	}
+	sum, n := 0.0, 0
+	for _, v := range g.Panels[0].Lines[0].Mean {
+		if !math.IsNaN(v) {
+			sum, n = sum+v, n+1
+		}
+	}
+	if n == 0 {
+		return none, nil
+	}
+	return known.Of(sum / float64(n)), nil
 }
 
 // Classes returns the n classes that took most time in a window; with a search, of those that have all of its words in their statement, id,
 // tables or default database, whatever the case.
 func (s *Service) Classes(ctx context.Context, target string, from, to time.Time, search string, n int) (ClassList, error) {
 	words := strings.Fields(strings.ToLower(search))
-	most := n
-	if len(words) > 0 {
-		most = 0
-	}
-	list, cover, err := s.History.Classes(ctx, target, from, to, most)
+	list, cover, err := s.History.Classes(ctx, target, from, to, 0)
+	all := len(list)
+	list = oneEach(list)
+	cover.Classes -= all - len(list)
 	l := ClassList{Classes: list, Coverage: cover}
 	if len(words) > 0 {
 		l.Classes = slices.DeleteFunc(list, func(c class.Class) bool { return !hasWords(c, words) })
 		l.Found = known.Of(len(l.Classes))
+	}
+	if n > 0 {
 		l.Classes = l.Classes[:min(n, len(l.Classes))]
+	}
+	if err == nil {
+		l.Rate, err = s.StatementRate(ctx, target, from, to)
 	}
 	return l, err
 }
 
+// oneEach makes one class of those with one id and default database, which several sources told of one after the other: it says that it is of the one with
+// the most time. They are ordered by time, and stay so.
+func oneEach(list []class.Class) []class.Class {
+	at := map[[2]string]int{}
+	out := list[:0]
+	for _, c := range list {
+		k := [2]string{c.ID, c.Schema}
+		if i, ok := at[k]; ok {
+			out[i].Add(c)
+			continue
+		}
+		at[k] = len(out)
+		out = append(out, c)
+	}
+	if len(out) < len(list) {
+		slices.SortStableFunc(out, func(a, b class.Class) int { return cmp.Compare(b.TimeSec, a.TimeSec) })
+	}
+	return out
+}
+
 // hasWords reports whether a class has all words, which are in lower case.
 func hasWords(c class.Class, words []string) bool {
-	text := strings.ToLower(c.ID + "\n" + c.Schema + "\n" + c.Fingerprint)
+	text := strings.ToLower(c.ID + "\n" + c.Digest + "\n" + c.Schema + "\n" + c.Fingerprint)
 	tables := ""
 	for _, w := range words {
 		if strings.Contains(text, w) {
@@ -338,7 +407,7 @@ type PeriodSide struct {
 	To       time.Time        `json:"to"`
 	Coverage history.Coverage `json:"coverage"` // what was observed of it; rates are over its seconds
 	Load     float64          `json:"load"`     // of all classes, seconds of statement time a second
-	PerSec   float64          `json:"per_sec"`  // statements
+	PerSec   float64          `json:"per_sec"`  // statements, as the server counted them
 }
 
 // PeriodFigures is what a class did in a period. Rates are over what was observed of it.
@@ -452,6 +521,11 @@ func (s *Service) side(ctx context.Context, target string, p Period) (periodOf, 
 	o := periodOf{side: PeriodSide{From: p.From, To: p.To, Coverage: cover}, classes: map[string]*class.Class{}}
 	if cover.Seconds > 0 {
 		o.side.Load, o.side.PerSec = cover.TimeSec/cover.Seconds, float64(cover.Count)/cover.Seconds
+		rate, err := s.StatementRate(ctx, target, p.From, p.To)
+		if err != nil {
+			return o, err
+		}
+		o.side.PerSec = rate.Or(o.side.PerSec)
 	}
 	var order []string
 	keys := map[string][]history.ClassKey{}

@@ -127,7 +127,11 @@ func (a *App) Stored(ctx context.Context, n int) ([]Stored, error) {
 	}
 	var all []Stored
 	for _, d := range looks {
-		all = append(all, Stored{ID: d.ID, Kind: "diagnosis", At: d.At, Target: d.Target, Text: unit.Plural(len(d.Findings), "finding", "findings")})
+		kind := "diagnosis"
+		if len(d.Advice) > 0 {
+			kind = "advice"
+		}
+		all = append(all, Stored{ID: d.ID, Kind: kind, At: d.At, Target: d.Target, Text: unit.Plural(len(d.Findings), "finding", "findings")})
 	}
 	for _, r := range runs {
 		all = append(all, Stored{ID: r.ID, Kind: "run", At: r.Started, Target: r.Target, Text: r.Workload})

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"dyno/internal/clock"
+	"dyno/internal/event"
+	"dyno/internal/incident"
 	"dyno/internal/metric"
 	"dyno/internal/reading"
 	"dyno/internal/remotewrite"
@@ -75,6 +77,9 @@ type member struct {
 	planner planner                  // of the goroutine that plans
 	names   map[string]metric.Sample // of the goroutine that reads: see rename
 
+	detector incident.Detector // of the goroutine that reads
+	noted    time.Time         // of the goroutine that reads: when open incidents were stored last
+
 	fullSince  time.Time // of the goroutine that reads: see lost
 	fullRounds int
 
@@ -83,6 +88,9 @@ type member struct {
 	state   *state.State
 	sources []snapshot.Source
 	latest  map[string][]metric.Sample // by source
+	// incidents are the newest of each kind, going on or not.
+	incidents map[event.Kind]Incident
+	health    memberHealth
 }
 
 // SeriesDir returns where the service's series are, or would be.
@@ -158,14 +166,23 @@ func (s *Service) Warnings() []string {
 	if err := s.o.Reserve.Check(s.app.Home, 0); err != nil {
 		all = append(all, "nothing is stored: "+err.Error())
 	}
-	if step := clock.Step(); step != 0 {
-		how := "ahead"
-		if step < 0 {
-			how = "back"
-		}
-		all = append(all, fmt.Sprintf("the system's clock stepped %s by %v; it is followed when that has lasted for some minutes", how, step.Abs().Round(time.Second)))
+	if text := stepWarning(); text != "" {
+		all = append(all, text)
 	}
 	return all
+}
+
+// stepWarning says that the clock was set; empty when it was not.
+func stepWarning() string {
+	step := clock.Step()
+	if step == 0 {
+		return ""
+	}
+	how := "ahead"
+	if step < 0 {
+		how = "back"
+	}
+	return fmt.Sprintf("the system's clock stepped %s by %v; it is followed when that has lasted for some minutes", how, step.Abs().Round(time.Second))
 }
 
 // Close ends the use of the stores.
@@ -291,6 +308,7 @@ func (s *Service) start(ctx context.Context, t ledger.Target) *member {
 		defer close(m.done)
 		w.run(ctx)
 		s.flush(m)
+		s.endIncidents(m)
 		if spec, err := target.ParseURL(t.URL); err == nil {
 			s.app.leave(spec)
 		}

@@ -161,10 +161,7 @@ func keepingOf(kept []Kept, so series.Options, ho history.Options) []Keeping {
 		if k.PerDay > 0 {
 			x.Growth = known.Of(k.PerDay)
 		}
-		x.PerDay = 0                                                      // told once
-		if k.Kind == "classes" && k.Newest.Sub(k.Oldest) < 48*time.Hour { // their oldest is the begin of a day, not when it began
-			x.Growth = known.None[float64]()
-		}
+		x.PerDay = 0 // reported once
 		switch k.Kind {
 		case "series, every second":
 			x.Flag, x.Days = "--keep", days(so.Retention, series.Retention)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,6 +38,32 @@ func TestKeepingOf(t *testing.T) {
 	f(Kept{Kind: "states", Bytes: 90, PerDay: 10}, series.Options{}, history.Options{StateAge: day}, known.Of(1.0), known.Of(90.0))
 	f(Kept{Kind: "states", PerDay: 3 << 30}, series.Options{}, history.Options{}, known.Of(3.0), known.Of(float64(2<<30)))
 	f(Kept{Kind: "ledger", Bytes: 7, PerDay: 1}, series.Options{}, history.Options{}, none, none)
+}
+
+// TestUsageCountsLogs: what a store has in its write-ahead log takes room as well.
+func TestUsageCountsLogs(t *testing.T) {
+	a := alone(t)
+	l, err := a.Ledger(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 { // the log is written back when it is longer
+		if err := l.PutTarget(t.Context(), ledger.Target{Name: fmt.Sprint("t", i), URL: "mysql://dyno@db1:3306/"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log, err := os.Stat(a.LedgerPath() + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := a.Usage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(k Kept) bool { return k.Kind == "ledger" })
+	if i < 0 || all[i].Bytes < log.Size() || log.Size() == 0 {
+		t.Errorf("with a log of %d bytes: %+v", log.Size(), all)
+	}
 }
 
 func TestAddTarget(t *testing.T) {

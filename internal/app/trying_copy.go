@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dyno/internal/catalog"
+	"dyno/internal/pattern"
 	"dyno/internal/progress"
 	"dyno/internal/schema"
 	"dyno/internal/sqltext"
@@ -62,12 +63,8 @@ func (w *trying) copy(ctx context.Context, ref schema.Ref) (*copied, error) {
 		c.why = "the definition of " + ref.String() + " could not be read: " + err.Error()
 		return c, nil
 	}
-	if !strings.Contains(create, ") ENGINE=InnoDB") { // it is another table than a moment ago
-		c.why = ref.String() + " was replaced while it was read"
-		return c, nil
-	}
-	if strings.Contains(strings.ToUpper(create), " DIRECTORY=") || strings.Contains(strings.ToUpper(create), " DIRECTORY =") {
-		c.why = ref.String() + " keeps its data in a directory of its own" // which the private server would write to
+	if why := uncopiable(create, ref.Table, w.to.Facts()); why != "" {
+		c.why = ref.String() + " " + why
 		return c, nil
 	}
 	conn, err := w.to.Conn(ctx)
@@ -113,11 +110,63 @@ func (w *trying) copy(ctx context.Context, ref schema.Ref) (*copied, error) {
 	return c, err
 }
 
+var ( // for text that schema.Bare has gone over
+	executed = pattern.New(`/\*(M?)!(\d{5,6})\s`)
+	engines  = pattern.New(`(?i)\bENGINE\s*=?\s*(\w+)`)
+	outside  = pattern.New(`(?i)\b(SELECT|TABLE|UNION|INTO|DIRECTORY|CONNECTION|TABLESPACE)\b`)
+)
+
+// uncopiable says why a definition of a table is not to be executed on the private server, where that is done as root: it is whatever the
+// target sent. It may be one CREATE TABLE of an InnoDB table, all of which can be read, and nothing in it may lead out of the server.
+func uncopiable(create, table string, private target.Facts) string {
+	begin := "CREATE TABLE " + schema.Quote(table) + " (\n"
+	if len(create) < len(begin) || !strings.EqualFold(create[:len(begin)], begin) {
+		return "was replaced while it was read"
+	}
+	bare, closed := schema.Bare(create[len(begin):])
+	if !closed || strings.ContainsAny(bare, "#;\x00") || strings.Contains(bare, "--") {
+		return "has a definition that cannot be read"
+	}
+	// Parts that servers of some versions execute: those of the private one, or it would read the rest in another way.
+	for _, m := range executed.FindAllStringSubmatch(bare, -1) {
+		n, _ := strconv.Atoi(m[2])
+		own := private.Version.Major*10000 + private.Version.Minor*100 + private.Version.Patch
+		if maria := private.Flavor == "mariadb"; n > own || maria && m[1] == "" && n >= 50700 && n < 100000 || !maria && m[1] != "" {
+			return "has a definition with parts that the private server would not read"
+		}
+	}
+	if strings.Count(bare, "/*") != len(executed.FindAllString(bare, -1)) || strings.Count(bare, "/*") != strings.Count(bare, "*/") {
+		return "has a definition with comments"
+	}
+	depth, end := 1, 0
+	for ; end < len(bare) && depth > 0; end++ {
+		switch bare[end] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+	}
+	if !strings.HasPrefix(bare[end:], " ENGINE=InnoDB") {
+		return "was replaced while it was read" // its engine was asked for before
+	}
+	for _, m := range engines.FindAllStringSubmatch(bare[end:], -1) {
+		if !strings.EqualFold(m[1], "InnoDB") {
+			return "has parts of engine " + m[1]
+		}
+	}
+	if w := outside.FindString(bare); w != "" {
+		return "has " + strings.ToUpper(w) + " in its definition, which may lead out of the server"
+	}
+	return ""
+}
+
 // withoutForeign leaves foreign keys out of a table's definition: what they refer to is not copied.
 func withoutForeign(create string) string {
 	var keep []string
-	for line := range strings.SplitSeq(create, "\n") {
-		if s := strings.TrimSpace(line); strings.HasPrefix(s, "CONSTRAINT ") && strings.Contains(s, " FOREIGN KEY ") {
+	for _, line := range schema.Lines(create) {
+		bare, _ := schema.Bare(line)
+		if s := strings.TrimSpace(bare); strings.HasPrefix(s, "CONSTRAINT ") && strings.Contains(s, " FOREIGN KEY ") {
 			continue
 		}
 		keep = append(keep, line)

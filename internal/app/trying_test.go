@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"dyno/internal/catalog"
 	"dyno/internal/class"
 	"dyno/internal/finding"
 	"dyno/internal/known"
@@ -134,4 +135,56 @@ func TestPickIsBounded(t *testing.T) {
 	f(1_000_000, 1_000_000*10_000, tryBytes/10_000, false)
 	f(1000, 1000*(16<<20), tryChunks, false)
 	f(0, 0, tryRows, true)
+}
+
+// TestUncopiable: what a target calls a table's definition is executed on the private server by root.
+func TestUncopiable(t *testing.T) {
+	f := func(create, want string) {
+		t.Helper()
+		private := target.Facts{Flavor: "mysql", Version: target.Version{Major: 8, Minor: 0, Patch: 46}}
+		if got := uncopiable(create, "t", private); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s\n%q, want %q", create, got, want)
+		}
+	}
+	const begin = "CREATE TABLE `t` (\n  `a` int"
+	f(begin+"\n) ENGINE=InnoDB", "")
+	f(begin+" COMMENT 'SELECT; -- #/*'\n) ENGINE=InnoDB COMMENT='it''s \\' DIRECTORY'\n/*!50100 PARTITION BY HASH (`a`)\nPARTITIONS 4 */", "")
+	f("SET GLOBAL general_log_file='/home/u/.bashrc', GLOBAL general_log=ON /*\ncommand\n) ENGINE=InnoDB */", "replaced")
+	f("CREATE TABLE `u` (\n  `a` int\n) ENGINE=InnoDB", "replaced")
+	f(begin+"\n) ENGINE=CSV COMMENT=') ENGINE=InnoDB'", "replaced")
+	f(begin+"\n) ENGINE=InnoDB DATA DIRECTORY='/etc'", "DIRECTORY")
+	f(begin+"\n) ENGINE=InnoDB DATA directory'/etc'", "DIRECTORY")
+	f(begin+"\n) ENGINE=InnoDB SELECT 1", "SELECT")
+	f(begin+"\n) ENGINE=InnoDB\n/*!50100 PARTITION BY HASH (`a`) (PARTITION p0 ENGINE = CONNECT) */", "engine CONNECT")
+	f(begin+"\n) ENGINE=InnoDB /* x */", "comments")
+	f(begin+"\n) ENGINE=InnoDB # x", "cannot be read")
+	f(begin+"\n) ENGINE=InnoDB -- x", "cannot be read")
+	f(begin+"\n) ENGINE=InnoDB; DROP TABLE x", "cannot be read")
+	f(begin+" COMMENT 'x\n) ENGINE=InnoDB", "cannot be read")
+	f(begin+"\n) ENGINE=InnoDB /*!99999 ' */ DATA DIRECTORY='/x' /*!50000 ' */", "would not read")
+	f(begin+"\n) ENGINE=InnoDB /*M!100000 ' */ DATA DIRECTORY='/x' /*!50000 ' */", "would not read")
+	for _, flavor := range servers.Flavors {
+		s := servers.Start(t, flavor)
+		x, err := target.ParseURL(s.URL("root"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := target.Open(t.Context(), x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer o.Close()
+		s.Exec(t, "CREATE DATABASE d", "USE d", "CREATE TABLE `t ``1` (a INT NOT NULL DEFAULT 3 COMMENT 'it''s; -- #', b VARCHAR(20) CHARACTER SET latin1, g INT AS (a + 1) STORED,"+
+			" j JSON, ts TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3), CHECK (a > 0), PRIMARY KEY (a), KEY i (b(3) DESC), FULLTEXT KEY f (b))"+
+			" COMMENT 'SELECT\n) ENGINE=CSV' ROW_FORMAT=COMPRESSED", "CREATE TABLE p (a INT, KEY (a)) PARTITION BY RANGE (a) (PARTITION p0 VALUES LESS THAN (10) COMMENT = 'c', PARTITION p1 VALUES LESS THAN MAXVALUE)")
+		for _, table := range []string{"t `1", "p"} {
+			create, err := catalog.Definition(t.Context(), o.DB(), schema.Ref{Schema: "d", Table: table})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if why := uncopiable(create, table, o.Facts()); why != "" {
+				t.Errorf("%s: %s\n%s", flavor, why, create)
+			}
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dyno/internal/store/history"
+	"dyno/internal/store/series"
 )
 
 // Kept is what one kind of the things that Dyno keeps takes on the disk.
@@ -37,8 +38,13 @@ func (a *App) Usage(ctx context.Context) ([]Kept, error) {
 			all = append(all, Kept{Kind: d.kind, Path: d.path, Bytes: n, Oldest: oldest, Newest: newest})
 		}
 	}
-	if len(all) > 1 && all[0].Path == a.SeriesDir() && all[1].Path == filepath.Join(a.SeriesDir(), "minutes") { // they lie within
-		all[0].Bytes -= all[1].Bytes
+	seconds, minutes := series.Oldest(a.SeriesDir()) // files are written again: their times tell nothing of what is in them
+	if len(all) > 0 && all[0].Path == a.SeriesDir() {
+		all[0].Oldest = seconds
+		if len(all) > 1 && all[1].Path == filepath.Join(a.SeriesDir(), "minutes") { // they lie within
+			all[1].Oldest = minutes
+			all[0].Bytes -= all[1].Bytes
+		}
 	}
 	if _, err := os.Stat(a.HistoryPath()); err == nil {
 		h, err := history.Open(ctx, a.HistoryPath(), history.Options{})
@@ -49,12 +55,19 @@ func (a *App) Usage(ctx context.Context) ([]Kept, error) {
 		if err = errors.Join(err, h.Close()); err != nil {
 			return all, err
 		}
+		spare, _ := database(a.HistoryPath())
 		for _, k := range kinds {
 			all = append(all, Kept{Kind: k.Kind, Path: a.HistoryPath(), Bytes: k.Bytes, Rows: k.Rows, Oldest: k.Oldest, Newest: k.Newest})
+			spare -= k.Bytes
+		}
+		if spare > 0 {
+			all = append(all, Kept{Kind: "log and free pages", Path: a.HistoryPath(), Bytes: spare})
 		}
 	}
-	if i, err := os.Stat(a.LedgerPath()); err == nil {
-		all = append(all, Kept{Kind: "ledger", Path: a.LedgerPath(), Bytes: i.Size(), Newest: i.ModTime()})
+	for _, d := range []struct{ kind, path string }{{"ledger", a.LedgerPath()}, {"users", a.AccessPath()}} {
+		if n, newest := database(d.path); n > 0 {
+			all = append(all, Kept{Kind: d.kind, Path: d.path, Bytes: n, Newest: newest})
+		}
 	}
 	for i := range all {
 		if days := all[i].Newest.Sub(all[i].Oldest).Hours() / 24; !all[i].Oldest.IsZero() && days > 1.0/24 {
@@ -62,6 +75,19 @@ func (a *App) Usage(ctx context.Context) ([]Kept, error) {
 		}
 	}
 	return all, nil
+}
+
+// database returns what an SQLite file takes together with its write-ahead log, and when either was written.
+func database(path string) (n int64, newest time.Time) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if i, err := os.Stat(path + suffix); err == nil {
+			n += i.Size()
+			if t := i.ModTime(); t.After(newest) {
+				newest = t
+			}
+		}
+	}
+	return n, newest
 }
 
 // size adds up the files of a directory, and tells when the oldest and the newest of them were written. What vanishes meanwhile is not counted.

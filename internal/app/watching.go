@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -134,11 +135,16 @@ func (w *watcher) find(ctx context.Context) (*target.Target, bool) {
 // down tells that there was no server to ask.
 func (w *watcher) down(at time.Time, err error) {
 	w.prevAt = time.Time{}
-	w.read(reading.Reading{
+	r := reading.Reading{
 		Target: w.name, At: at,
 		Samples: []metric.Sample{{Name: "mysql_up", At: at.UnixMilli()}},
 		State:   &state.State{Target: w.name, At: at, Server: w.server, Reason: err.Error()},
-	})
+	}
+	var e *target.Error
+	if errors.As(err, &e) && e.Kind == target.NotConfigured { // whether the server is up is unknown
+		r.Samples, r.State.NotConfigured, r.State.Reason = nil, true, e.Err.Error()
+	}
+	w.read(r)
 }
 
 // session watches a server that was found, until ctx ends or the server is another one than before.
@@ -199,8 +205,8 @@ func (w *watcher) round(r reading.Reading) {
 	w.mu.Lock()
 	if st.Up {
 		st.Classes, st.ClassSeconds = w.top, w.topSec
-		if v, ok := w.latency.Get(); ok && !st.Get(state.Latency).OK() {
-			st.Vitals = append(st.Vitals, state.Vital{Name: state.Latency, Value: v})
+		if v, ok := w.latency.Get(); ok { // of the users' statements alone
+			st.Vitals = append(slices.DeleteFunc(st.Vitals, func(x state.Vital) bool { return x.Name == state.Latency }), state.Vital{Name: state.Latency, Value: v})
 		}
 	}
 	for _, x := range append(slices.Clone(r.Sources), w.sources...) {

@@ -134,7 +134,7 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 		Format: snapshot.Format, From: start.UTC(), To: end.UTC(),
 		Target:  describe(t),
 		Sources: slices.Concat(settle(append(scraped, running.source)), sources),
-		Series:  lean(buf.Series(start.UnixMilli(), end.UnixMilli())),
+		Series:  lean(clientsOnly(buf.Series(start.UnixMilli(), end.UnixMilli()))),
 		Classes: classes, Programs: ran,
 		Moments: seen.pick(),
 	}

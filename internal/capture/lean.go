@@ -40,6 +40,23 @@ func lean(series []metric.Series) []metric.Series {
 	return series
 }
 
+// clientsOnly puts the status of clients in the place of the server's totals: judgement is about what others do, not about what Dyno does to look.
+func clientsOnly(series []metric.Series) []metric.Series {
+	by := map[string]metric.Series{}
+	for _, x := range series {
+		if (x.Name == metric.ClientStatus || x.Name == metric.ClientStatusTotal) && len(x.Points) > 1 {
+			by["mysql_global_status_"+x.Labels.Get("variable")] = x
+		}
+	}
+	series = slices.DeleteFunc(series, func(x metric.Series) bool { return x.Name == metric.ClientStatus || x.Name == metric.ClientStatusTotal })
+	for i, x := range series {
+		if c, ok := by[x.Name]; ok {
+			series[i].Points = c.Points
+		}
+	}
+	return series
+}
+
 func still(x metric.Series) bool {
 	for _, p := range x.Points[1:] {
 		if p.Value != x.Points[0].Value {

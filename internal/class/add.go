@@ -14,6 +14,9 @@ const maxNames = 20
 func (m *Class) Add(c Class) {
 	m.P95Sec = known.None[float64]()
 	m.Sampled = m.Sampled || c.Sampled
+	if m.Digest == "" {
+		m.Digest = c.Digest
+	}
 	m.Count += c.Count
 	m.TimeSec += c.TimeSec
 	sum := func(a *known.Value[uint64], b known.Value[uint64]) {

@@ -19,10 +19,14 @@ const (
 // Class is a fingerprint with what its statements did within one window. Everything that a source does not tell
 // is unknown. Counts are of completed statements unless Sampled.
 type Class struct {
-	ID          string `json:"id"`              // sqltext.ID of Fingerprint: 32 hexadecimal digits, as pt-query-digest 3
-	Fingerprint string `json:"fingerprint"`     // sqltext.Fingerprint, holds no literal
-	Schema      string `json:"schema,omitzero"` // default database of the statements
-	Origin      Origin `json:"origin"`
+	ID          string `json:"id"`          // sqltext.ID of Fingerprint: 32 hexadecimal digits, as pt-query-digest 3
+	Fingerprint string `json:"fingerprint"` // sqltext.Fingerprint, holds no literal
+	// Digest is the server's own id of the class, DIGEST of performance_schema; empty where another source told of it.
+	Digest string `json:"digest,omitzero"`
+	// Guessed says that Fingerprint is of the common way to write the statement, for only the server's text of the digest is known.
+	Guessed bool   `json:"guessed,omitzero"`
+	Schema  string `json:"schema,omitzero"` // default database of the statements
+	Origin  Origin `json:"origin"`
 	// Sampled marks figures that were estimated from looking at what was running, not from counting.
 	// Count is then the number of distinct executions seen, TimeSec the estimate samples × interval.
 	Sampled bool `json:"sampled,omitzero"`

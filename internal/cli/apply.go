@@ -142,7 +142,7 @@ func (e *env) actions(ctx context.Context, target string) error {
 	if err != nil {
 		return err
 	}
-	return list(e, all, func(x journal.Entry) string {
+	return listed(e, fmt.Sprintf("%-14s %-19s %-16s %-8s %s", "ID", "TIME", "TARGET", "STATE", "STATEMENT"), all, func(x journal.Entry) string {
 		return fmt.Sprintf("%-14s %s %-16s %-8s %s", x.ID, x.Planned.Local().Format(time.DateTime), x.Target, x.State, strings.Join(strings.Fields(x.Action.SQL), " "))
 	}, "Nothing was done to "+cmp.Or(target, "any server")+" from here.")
 }

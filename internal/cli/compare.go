@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -143,7 +144,7 @@ func (e *env) experiments() error {
 	if err != nil {
 		return err
 	}
-	return list(e, all, func(l app.ExperimentLine) string {
+	return listed(e, fmt.Sprintf("%-10s  %-16s  %-18s %11s  %s", "ID", "STARTED", "NAME", "TRIALS", "RESULT"), all, func(l app.ExperimentLine) string {
 		state := "unfinished"
 		switch {
 		case l.Problem != "":
@@ -274,7 +275,8 @@ func (e *env) dryRun(c *app.Comparison) error {
 			Needs    any            `json:"needs"`
 			Least    float64        `json:"least_s"`
 			Most     float64        `json:"most_s"`
-		}{"dry run", c.Plan, c.Variants, c.Needs, c.Least.Seconds(), c.Most.Seconds()})
+			Measured string         `json:"measured_in,omitzero"`
+		}{"dry run", c.Plan, c.Variants, c.Needs, c.Least.Seconds(), c.Most.Seconds(), c.Measured})
 		return errors.Join(err, cannotRun(c))
 	}
 	p := c.Plan
@@ -288,7 +290,11 @@ func (e *env) dryRun(c *app.Comparison) error {
 		extra = ", and the baseline once more in each round"
 	}
 	fmt.Fprintf(e.Out, "  variants   %d%s\n", len(c.Variants), extra)
-	fmt.Fprintf(e.Out, "  rounds     %d to %d, in random order (seed %d)\n", least, most, p.Trials.Seed)
+	rounds := strconv.Itoa(least)
+	if most != least {
+		rounds = fmt.Sprintf("%d to %d", least, most)
+	}
+	fmt.Fprintf(e.Out, "  rounds     %s, in random order (seed %d)\n", rounds, p.Trials.Seed)
 	if p.Trials.Time > 0 {
 		fmt.Fprintf(e.Out, "  a trial    %s measured after %s to %s of warm-up, begins with: %s\n", p.Trials.Time, p.Trials.WarmMin, p.Trials.WarmMax, fresh(p.Trials.Fresh))
 	}
@@ -296,7 +302,14 @@ func (e *env) dryRun(c *app.Comparison) error {
 		fmt.Fprintf(e.Out, "  turns      the variants of a round take turns of %s on the running server, in random order\n", unit.Seconds(time.Duration(p.Trials.Turns).Seconds()))
 	}
 	fmt.Fprintf(e.Out, "  same is    within ±%s at %s confidence\n", unit.Percent(p.Trials.Margin), unit.Percent(p.Trials.Conf))
-	fmt.Fprintf(e.Out, "  time       %s to %s, and a few seconds to set up each trial", about(c.Least), about(c.Most))
+	time := about(c.Least)
+	if upTo := about(c.Most); upTo != time {
+		time += " to " + upTo
+	}
+	fmt.Fprintf(e.Out, "  time       about %s, setup included", time)
+	if c.Measured != "" {
+		fmt.Fprintf(e.Out, " (as in %s)", c.Measured)
+	}
 	if p.Budget > 0 {
 		fmt.Fprintf(e.Out, "; no longer than %s", p.Budget)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"dyno/internal/advise"
 	"dyno/internal/app"
@@ -27,13 +29,14 @@ func (e *env) diagnose() *cobra.Command {
 	var why bool
 	o := capture.Options{Progress: nil}
 	c := &cobra.Command{
-		Use:   "diagnose TARGET",
-		Short: "look for a few seconds and print what holds the server back, worst first",
+		Use:   "diagnose TARGET | ls [TARGET]",
+		Short: "look for a few seconds and print what holds the server back, worst first; ls lists the diagnoses that are kept",
 		Long: `Looks at the server for a window, judges, and prints findings with their evidence, worst first. Reads only.
 With --from the window comes from a snapshot that --save wrote: the same snapshot always gives the same findings.
-JSON has one finding a line, and nothing when there is none.`,
-		Example: "  dyno diagnose mysql://dyno@db1:3306\n  dyno diagnose shop --window 30s --save shop.json\n  dyno diagnose --from shop.json --why",
-		Args:    args(0, 1),
+JSON has one finding a line, and nothing when there is none. ls lists the diagnoses that are kept, newest first: dyno report ID
+shows one.`,
+		Example: "  dyno diagnose mysql://dyno@db1:3306\n  dyno diagnose shop --window 30s --save shop.json\n  dyno diagnose --from shop.json --why\n  dyno diagnose ls shop",
+		Args:    args(0, 2),
 	}
 	f := c.Flags()
 	f.DurationVar(&o.Window, "window", app.DefaultWindow, "how long to look, 3s to 10m")
@@ -46,7 +49,12 @@ JSON has one finding a line, and nothing when there is none.`,
 	e.explainFlag(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		limit := finding.Severity(failOn)
+		if len(a) > 0 && a[0] == "ls" {
+			return e.listDiagnoses(c, a[1:])
+		}
 		switch {
+		case len(a) > 1:
+			return usagef("one TARGET at a time; usage: %s", c.UseLine())
 		case failOn != "" && limit.Rank() == 0:
 			return usagef("--fail-on %s: it takes critical, warning or notice", failOn)
 		case (from == "") == (len(a) == 0):
@@ -71,6 +79,46 @@ JSON has one finding a line, and nothing when there is none.`,
 		return nil
 	}
 	return c
+}
+
+// listDiagnoses prints the diagnoses that are kept of a target, or of all.
+func (e *env) listDiagnoses(c *cobra.Command, targets []string) error {
+	bad := ""
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if c.LocalNonPersistentFlags().Lookup(f.Name) != nil {
+			bad = f.Name
+		}
+	})
+	if bad != "" {
+		return usagef("--%s is for a diagnosis; usage: dyno diagnose ls [TARGET]", bad)
+	}
+	name := ""
+	if len(targets) > 0 {
+		name = targets[0]
+	}
+	all, err := e.app.Diagnoses(c.Context(), name, mostStored)
+	if err != nil {
+		return err
+	}
+	if len(all) > 0 && !e.json() {
+		fmt.Fprintf(e.Out, "%-10s %-20s %-20s %-16s %-9s %8s  %s\n", "ID", "TIME (UTC)", "TARGET", "STARTED BY", "SEVERITY", "FINDINGS", "WORST")
+	}
+	return list(e, all, func(v app.Verdict) string {
+		return fmt.Sprintf("%-10s %-20s %-20s %-16s %-9s %8d  %s", v.ID, v.At.UTC().Format(time.DateTime), v.Target, startedBy(v), cmp.Or(string(v.Severity), "-"), v.Count, v.Worst)
+	}, "No diagnosis is stored: `dyno diagnose TARGET` makes one.")
+}
+
+// startedBy says who or what asked for a diagnosis.
+func startedBy(v app.Verdict) string {
+	switch {
+	case len(v.Advice) > 0:
+		return "dyno advise"
+	case v.Incident != "":
+		return "incident"
+	case v.Background:
+		return "schedule"
+	}
+	return cmp.Or(v.By, "command line")
 }
 
 // judged takes the snapshot from a file or a server and judges it: as diagnose does, or by the kinds of advice that are asked for. What then does

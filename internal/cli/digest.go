@@ -24,12 +24,13 @@ import (
 
 // digestFlags are the flags of `dyno digest` as typed.
 type digestFlags struct {
-	target, limit, orderBy, groupBy, filter, since, until, id, format, out, state, failOn string
-	window, interval                                                                      time.Duration
-	sample                                                                                uint64
-	margin                                                                                float64
-	workers                                                                               int
-	redact, explain, compare, follow, own                                                 bool
+	logChoice
+	target, limit, orderBy, groupBy, id, format, out, state, failOn string
+	window, interval                                                time.Duration
+	sample                                                          uint64
+	margin                                                          float64
+	workers                                                         int
+	redact, explain, compare, follow, own                           bool
 }
 
 // digestJob is what they mean.
@@ -70,9 +71,7 @@ one ended. When part of the input was skipped the exit code is 7; where and why 
 	f.StringVar(&d.limit, "limit", "95%:20", "show so many classes, as many as make this share of what they are ordered by, or both; 0 = all")
 	f.StringVar(&d.orderBy, "order-by", "Query_time:sum", "attribute and sum, cnt, min, max or avg")
 	f.StringVar(&d.groupBy, "group-by", "fingerprint", "what makes a class: fingerprint, item, tables, db, user or host")
-	f.StringVar(&d.filter, "filter", "", `count only statements for which this holds: 'Query_time > 1 && user != "backup"'`)
-	f.StringVar(&d.since, "since", "", "from this time on: 2h (ago), 2026-11-21, '2026-11-21 14:00:00' (local time), or with a zone as in RFC 3339")
-	f.StringVar(&d.until, "until", "", "before this time, likewise")
+	d.logChoice.flags(f, "count")
 	f.StringVar(&d.id, "id", "", "only this class: its id of 32 digits, or the 16 of older tickets")
 	f.Uint64Var(&d.sample, "sample", 0, "count only the first so many statements of each class; 0 = all")
 	f.BoolVar(&d.redact, "redact", false, "show no literal of any statement")
@@ -164,11 +163,8 @@ func (e *env) digestJob(d digestFlags, files []string, now time.Time) (*digestJo
 	if j.show.OrderBy, err = digest.ParseOrder(d.orderBy); err != nil {
 		return nil, usagef("--order-by: %v", err)
 	}
-	if d.filter != "" {
-		if j.chosen, err = digest.ParseFilter(d.filter); err != nil {
-			return nil, usagef("--filter: %v", err)
-		}
-		j.config.Filter = j.chosen.Match
+	if j.chosen, err = d.into(&j.config, now); err != nil {
+		return nil, err
 	}
 	if d.id != "" {
 		if _, ok := sqltext.SameID(d.id); !ok {
@@ -178,22 +174,6 @@ func (e *env) digestJob(d digestFlags, files []string, now time.Time) (*digestJo
 			return nil, usagef("--id chooses a class by fingerprint: it goes without --compare and --group-by")
 		}
 		j.show.Limit = digest.Limit{}
-	}
-	for _, b := range []struct {
-		name, text string
-		to         *int64
-	}{{"--since", d.since, &j.config.Since}, {"--until", d.until, &j.config.Until}} {
-		if b.text == "" {
-			continue
-		}
-		at, err := parseMoment(b.text, now)
-		if err != nil {
-			return nil, usagef("%s %s: %v", b.name, b.text, err)
-		}
-		*b.to = at.UnixMicro()
-	}
-	if j.config.Since != 0 && j.config.Until != 0 && j.config.Since >= j.config.Until {
-		return nil, usagef("--since %s is not before --until %s", d.since, d.until)
 	}
 	return j, e.digestForm(j)
 }
@@ -300,9 +280,12 @@ func (e *env) digestLive(ctx context.Context, j *digestJob) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	r, err := e.app.DigestLive(ctx, t, e.liveOptions(j), j.show)
+	r, denied, err := e.app.DigestLive(ctx, t, e.liveOptions(j), j.show)
 	if err != nil {
 		return err
+	}
+	if denied != "" {
+		e.remark("%s", denied)
 	}
 	if j.explain && ctx.Err() == nil {
 		err = e.app.ExplainDigest(ctx, t, &r)

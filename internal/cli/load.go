@@ -271,7 +271,10 @@ func loadFlagError(c *cobra.Command, err error) error {
 		name := string(normalName(nil, unknown.GetSpecifiedName()))
 		better := meant(name, names, "--")
 		if better == "" {
-			better = fmt.Sprintf("; `%s --help` and `%[1]s WORKLOAD help` list what there is", c.CommandPath())
+			better = fmt.Sprintf("; `%s --help` lists what there is", c.CommandPath())
+			if c.Name() != load.ReplayName {
+				better = fmt.Sprintf("; `%s --help` and `%[1]s WORKLOAD help` list what there is", c.CommandPath())
+			}
 		}
 		return usagef("unknown option --%s%s", unknown.GetSpecifiedName(), better)
 	}

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +28,8 @@ func (e *env) loadReplay() *cobra.Command {
 	_ = o.threads.Set("100")
 	o.percentile, o.interval = 95, secondsValue(time.Second)
 	var speed string
-	var writes bool
+	var writes, dry bool
+	var choice logChoice
 	c := &cobra.Command{
 		Use:   load.ReplayName + " LOG...",
 		Short: "run the statements of slow logs or general logs again",
@@ -43,7 +46,8 @@ Statements are sent once, errors are counted by number, and statements that are 
 prints the figures so far.`,
 		Example: "  dyno load replay slow.log --target sandbox:mariadb\n" +
 			"  dyno load replay slow.log.2.gz slow.log.1 --target sandbox:mariadb --speed 10 --writes\n" +
-			"  dyno load replay general.log --target sandbox:mysql --speed max --threads 32",
+			"  dyno load replay general.log --target sandbox:mysql --speed max --threads 32\n" +
+			"  dyno load replay slow.log --since '2026-11-21 14:00:00' --filter 'db == \"shop\"' --dry-run",
 		Args: args(1, math.MaxInt),
 	}
 	f := c.Flags()
@@ -52,6 +56,8 @@ prints the figures so far.`,
 	o.loadTarget.flags(f)
 	f.StringVar(&speed, "speed", "1", "how fast: 1 as logged, 10 ten times as fast, max without any pause")
 	f.BoolVar(&writes, "writes", false, "send statements that write, or may, too")
+	choice.flags(f, "send")
+	f.BoolVar(&dry, "dry-run", false, "say what would be sent, and send nothing; needs no server")
 	f.Var(&o.threads, "threads", "connections at most; sessions that pause give theirs to others")
 	f.Var(&o.time, "time", "end after this time, 0 for the whole log")
 	f.Var(&o.interval, "report-interval", "seconds between lines, 0 for none")
@@ -71,6 +77,17 @@ prints the figures so far.`,
 			}
 			cfg.Speed = v
 		}
+		from := digestsource.LogOptions{Paths: logs, Stdin: e.In}
+		if _, err := choice.into(&from.Config, time.Now()); err != nil {
+			return err
+		}
+		if dry {
+			x, err := e.app.PreviewReplay(c.Context(), cfg, from)
+			if err != nil {
+				return err
+			}
+			return errors.Join(e.replayPreview(logs, &x), replayCode(&x))
+		}
 		text, err := o.text(f)
 		if err != nil {
 			return err
@@ -82,7 +99,7 @@ prints the figures so far.`,
 		defer t.Close()
 		e.replayHeader(logs, cfg, t.String())
 		p := newTickPrinter(e, &o)
-		x, err := e.app.Replay(c.Context(), t, cfg, digestsource.LogOptions{Paths: logs, Stdin: e.In}, p.tick)
+		x, err := e.app.Replay(c.Context(), t, cfg, from, p.tick)
 		p.end()
 		if x.Run.Elapsed == 0 || err != nil && x.Run.Total.Operations() == 0 {
 			if err == nil && c.Context().Err() != nil {
@@ -108,6 +125,25 @@ func (e *env) replayHeader(logs []string, cfg load.ReplayConfig, to string) {
 		what = "reads and writes"
 	}
 	fmt.Fprintf(e.Out, "dyno %s\n\nReplaying %s on %s, %s, %s, over at most %d connections.\n\n", e.app.Version, strings.Join(logs, ", "), to, speed, what, cfg.Threads)
+}
+
+// replayPreview prints what a replay would do.
+func (e *env) replayPreview(logs []string, x *app.Replay) error {
+	if e.json() {
+		return e.writeJSON(struct {
+			Message  string        `json:"message"`
+			Replayed load.Replayed `json:"replayed"`
+			Skips    uint64        `json:"skipped_parts,omitzero"`
+		}{"dry run", x.Of, x.Skips})
+	}
+	r := &x.Of
+	fmt.Fprintf(e.Out, "Dry run of %s: nothing was sent.\n\n", strings.Join(logs, ", "))
+	fmt.Fprintf(e.Out, "%-12s %d entries of %s within %s\n", "Log:", r.Entries, unit.Plural(int(r.Sessions), "session", "sessions"), unit.Duration(r.Span))
+	fmt.Fprintf(e.Out, "%-12s %s\n", "Would send:", unit.Plural(int(r.Sent), "statement", "statements"))
+	for _, why := range slices.Sorted(maps.Keys(r.Skipped)) {
+		fmt.Fprintf(e.Out, "%-12s %s: %s\n", "Not:", unit.Plural(int(r.Skipped[why]), "entry", "entries"), why)
+	}
+	return nil
 }
 
 // replayEnd prints the figures of a replay.

@@ -127,7 +127,32 @@ func TestReplayUsage(t *testing.T) {
 	f("--speed 0: it takes", "slow.log", "--target", "x", "--speed", "0")
 	f("takes one number", "slow.log", "--target", "x", "--threads", "1,2")
 	f("unknown option --sped, did you mean --speed?", "slow.log", "--sped", "3")
+	f("--help` lists what there is.", "slow.log", "--zzzzzz")
+	f("--filter: ", "slow.log", "--filter", "Query_tim >")
+	f("is not before", "slow.log", "--since", "2026-11-22", "--until", "2026-11-21")
 	f("both say which server", "slow.log", "--target", "x", "--mysql-host", "y")
+}
+
+// TestReplayDryRun: what is chosen of a log, and what would be sent of that, is told without a server.
+func TestReplayDryRun(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "slow.log")
+	if err := os.WriteFile(name, slowLogOf("SELECT 1", "SELECT 2", "INSERT INTO t VALUES (1)", "SELECT 3", "SELECT 4", "SELECT 5"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := func(want string, args ...string) {
+		t.Helper()
+		out, remarks, code := replay(t, "text", append([]string{name, "--dry-run"}, args...)...)
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%q: exit code %d, %s %s; want %q", args, code, out, remarks, want)
+		}
+	}
+	f("Log:         6 entries of 2 sessions within 510 ms\nWould send:  5 statements\nNot:         1 entry: not proven to be reads")
+	f("Would send:  6 statements", "--writes")
+	f("Would send:  1 statement\n", "--since", "2026-11-21T10:00:00.35Z", "--until", "2026-11-21T10:00:00.45Z", "--filter", "Rows_sent == 1")
+	f("Log:         0 entries", "--filter", "Query_time > 1")
+	if out, _, code := replay(t, "json", name, "--dry-run"); code != 0 || !strings.Contains(out, `"message":"dry run"`) || !strings.Contains(out, `"sent":5`) {
+		t.Errorf("exit code %d: %s", code, out)
+	}
 }
 
 func TestReplayCode(t *testing.T) {

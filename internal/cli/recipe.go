@@ -15,13 +15,13 @@ func (e *env) recipe() *cobra.Command {
 }
 
 func (e *env) recipeList() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "the recipes and their questions", Args: args(0, 0)}
+	c := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "the recipes and their questions", Args: args(0, 0)}
 	c.RunE = func(*cobra.Command, []string) error {
 		all, err := e.app.Recipes()
 		if err != nil {
 			return err
 		}
-		return list(e, all, func(r recipe.Recipe) string { return fmt.Sprintf("%-18s %-42s %s", r.Name, r.Title, e.dim(r.Topic)) }, "")
+		return listed(e, fmt.Sprintf("%-18s %-42s %s", "NAME", "QUESTION", "TOPIC"), all, func(r recipe.Recipe) string { return fmt.Sprintf("%-18s %-42s %s", r.Name, r.Title, e.dim(r.Topic)) }, "")
 	}
 	return c
 }

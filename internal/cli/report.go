@@ -66,10 +66,7 @@ func (e *env) stored(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(all) > 0 && !e.json() {
-		fmt.Fprintf(e.Out, "%-10s %-12s %-20s %-20s %s\n", "ID", "KIND", "TIME (UTC)", "TARGET", "WHAT")
-	}
-	return list(e, all, func(x app.Stored) string {
+	return listed(e, fmt.Sprintf("%-10s %-12s %-20s %-20s %s", "ID", "KIND", "TIME (UTC)", "TARGET", "WHAT"), all, func(x app.Stored) string {
 		return fmt.Sprintf("%-10s %-12s %-20s %-20s %s", x.ID, x.Kind, x.At.UTC().Format(time.DateTime), x.Target, x.Text)
 	}, "Nothing is stored yet: `dyno diagnose TARGET` makes a report.")
 }

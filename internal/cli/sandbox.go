@@ -113,7 +113,7 @@ func (e *env) sandboxLs(yard yardFunc) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return list(e, all, func(s sandbox.Sandbox) string {
+		return listed(e, fmt.Sprintf("%-24s %-11s %-18s %-12s %s", "NAME", "STATE", "SERVER", "PROCESS", "SOCKET"), all, func(s sandbox.Sandbox) string {
 			pid := "-"
 			if s.PID != 0 {
 				pid = fmt.Sprint(s.PID)
@@ -228,7 +228,7 @@ func (e *env) sandboxServers(yard yardFunc) *cobra.Command {
 				e.remark("%v", err)
 			}
 		}
-		return list(e, all, func(s sandbox.Server) string { return fmt.Sprintf("%-20s %-11s %s", s.Spec(), s.Origin, s.Path) },
+		return listed(e, fmt.Sprintf("%-20s %-11s %s", "SERVER", "ORIGIN", "PATH"), all, func(s sandbox.Server) string { return fmt.Sprintf("%-20s %-11s %s", s.Spec(), s.Origin, s.Path) },
 			"There are none. `dyno sandbox install mariadb` gets one, `dyno sandbox install --list` tells which there are.")
 	}}
 }
@@ -253,7 +253,7 @@ from Debian's mirror and Maven Central, as apt and Maven reach them here.`,
 			return err
 		}
 		if offers {
-			return list(e, y.Offers(), func(o sandbox.Offer) string {
+			return listed(e, fmt.Sprintf("%-16s %-16s %-11s %s", "SERVER", "FROM", "LICENCE", "SIZE"), y.Offers(), func(o sandbox.Offer) string {
 				return fmt.Sprintf("%-16s %-16s %-11s fetch %8s, on disk %8s", o.Spec(), o.From, o.Licence, unit.Bytes(float64(o.Download)), unit.Bytes(float64(o.Unpacked)))
 			}, "There are none for this machine. An unpacked archive is used with --server-dir.")
 		}

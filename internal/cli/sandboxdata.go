@@ -27,7 +27,7 @@ func (e *env) sandboxDataLs(yard yardFunc) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return list(e, all, dataLine, "There are none. A comparison keeps those that it prepares.")
+		return listed(e, fmt.Sprintf("%-32s %-18s %10s  %s", "DATA", "SERVER", "SIZE", "USED"), all, dataLine, "There are none. A comparison keeps those that it prepares.")
 	}}
 }
 

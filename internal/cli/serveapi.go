@@ -31,7 +31,11 @@ func (f fleet) Targets(context.Context) ([]httpapi.Target, error) {
 		}
 		if m.State != nil {
 			t.Server, t.Up, t.Reason, t.At = m.State.Server, known.Of(m.State.Up), m.State.Reason, m.State.At
+			if t.NotConfigured = m.State.NotConfigured; t.NotConfigured {
+				t.Up, t.Fix = known.None[bool](), app.FixNotConfigured
+			}
 		}
+		t.Incidents = m.Incidents
 		all = append(all, t)
 	}
 	return all, nil
@@ -82,6 +86,8 @@ func (f fleet) Sources(_ context.Context, name string) ([]httpapi.Source, error)
 	return all, nil
 }
 
+func (f fleet) Health(context.Context) ([]app.Trouble, error) { return f.s.Health(), nil }
+
 func (f fleet) Price(ctx context.Context, name string, span time.Duration) (app.Price, error) {
 	if _, ok := f.s.Find(name); !ok {
 		return app.Price{}, unknownTarget(name)
@@ -126,10 +132,16 @@ func (x classes) Classes(ctx context.Context, name string, from, to time.Time, s
 	if l.Classes == nil {
 		l.Classes = []class.Class{}
 	}
-	return httpapi.ClassList{Classes: l.Classes, Found: l.Found, Coverage: coverage(l.Coverage)}, err
+	cover := coverage(l.Coverage)
+	cover.Rate = l.Rate
+	return httpapi.ClassList{Classes: l.Classes, Found: l.Found, Coverage: cover}, err
 }
 
 func (x classes) Class(ctx context.Context, name, id string, from, to time.Time) (httpapi.ClassDetail, error) {
+	id, err := x.s.History.Name(ctx, id)
+	if err != nil {
+		return httpapi.ClassDetail{}, err
+	}
 	all, cover, err := x.s.History.Classes(ctx, name, from, to, 0)
 	if err != nil {
 		return httpapi.ClassDetail{}, err
@@ -153,7 +165,7 @@ func (x classes) Class(ctx context.Context, name, id string, from, to time.Time)
 	}
 	for _, b := range line {
 		d.Buckets = append(d.Buckets, httpapi.Bucket{From: b.From, To: b.To, Class: class.Class{
-			ID: id, Count: b.Count, TimeSec: b.TimeSec, MaxSec: b.MaxSec, P95Sec: b.P95Sec, Errors: b.Errors, RowsSent: b.Sent, Examined: b.Examined,
+			ID: id, Sampled: d.Class.Sampled, Count: b.Count, TimeSec: b.TimeSec, MaxSec: b.MaxSec, P95Sec: b.P95Sec, Errors: b.Errors, RowsSent: b.Sent, Examined: b.Examined,
 		}})
 	}
 	plans, err := x.s.History.Plans(ctx, name, id)

@@ -10,6 +10,7 @@ import (
 	"dyno/internal/app"
 	"dyno/internal/capture"
 	"dyno/internal/httpapi"
+	"dyno/internal/journal"
 	"dyno/internal/report"
 	"dyno/internal/sandbox"
 	"dyno/internal/store/ledger"
@@ -30,7 +31,7 @@ func inWords(err error) error {
 		return nil
 	case errors.As(err, &unknown), errors.As(err, &finding), errors.Is(err, ledger.ErrNotFound), errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrBadName):
 		return fmt.Errorf("%w: %w", httpapi.ErrNotFound, err)
-	case errors.As(err, &blocked), errors.Is(err, app.ErrPreviewChanged):
+	case errors.As(err, &blocked), errors.Is(err, app.ErrPreviewChanged), errors.Is(err, act.ErrNotThatSession):
 		return fmt.Errorf("%w: %w", httpapi.ErrConflict, err)
 	case target.KindOf(err) == target.BadTarget: // of a URL in place of a name
 		return fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
@@ -50,6 +51,16 @@ func (x judgements) Verdicts(ctx context.Context, name string, n int) ([]app.Ver
 	}
 	all, err := x.s.Verdicts(ctx, name, n)
 	return all, inWords(err)
+}
+
+func (x judgements) FindingsOf(ctx context.Context, name string) (app.Findings, error) {
+	all, err := x.s.FindingsOf(ctx, name)
+	return all, inWords(err)
+}
+
+func (x judgements) IgnoreFinding(ctx context.Context, name, id, by string, d time.Duration) (ledger.Ignored, error) {
+	i, err := x.s.IgnoreFinding(ctx, name, id, by, d)
+	return i, inWords(err)
 }
 
 func (x judgements) Judged(ctx context.Context, id string) (app.Judged, error) {
@@ -99,6 +110,11 @@ func (x changes) PreviewUndo(ctx context.Context, id string, o act.Options) (app
 func (x changes) UndoChange(ctx context.Context, id, confirm, by string, o act.Options) (app.Task, error) {
 	t, err := x.s.UndoChange(ctx, id, confirm, by, o)
 	return t, inWords(err)
+}
+
+func (x changes) KillSession(ctx context.Context, name string, session uint64, user, by string) (journal.Entry, error) {
+	e, err := x.s.KillSession(ctx, name, session, user, by)
+	return e, inWords(err)
 }
 
 func (x changes) ProveChange(ctx context.Context, id, by string, o capture.Options) (app.Task, error) {

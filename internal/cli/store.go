@@ -51,16 +51,16 @@ func (e *env) storeUsage() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return list(e, all, func(k app.Kept) string {
+			return listed(e, fmt.Sprintf("%-22s %10s  %-12s %-25s %s", "WHAT", "SIZE", "ROWS", "SINCE", "A DAY"), all, func(k app.Kept) string {
 				rows, since, day := "", "", ""
 				if k.Rows > 0 {
-					rows = unit.Count(float64(k.Rows)) + " rows"
+					rows = unit.Count(float64(k.Rows))
 				}
 				if !k.Oldest.IsZero() {
-					since = "since " + k.Oldest.Local().Format(time.DateTime)
+					since = k.Oldest.Local().Format(time.DateTime)
 				}
 				if k.PerDay > 0 {
-					day = unit.Bytes(k.PerDay) + " a day"
+					day = unit.Bytes(k.PerDay)
 				}
 				return fmt.Sprintf("%-22s %10s  %-12s %-25s %s", k.Kind, unit.Bytes(float64(k.Bytes)), rows, since, day)
 			}, "Nothing is kept yet.")

@@ -98,7 +98,7 @@ func (e *env) targetLs() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return list(e, all, func(t ledger.Target) string {
+		return listed(e, fmt.Sprintf("%-16s %-50s %s", "NAME", "URL", "LOGIN"), all, func(t ledger.Target) string {
 			from := ""
 			switch {
 			case t.PasswordEnv != "":
@@ -145,15 +145,15 @@ which GRANT or setting would mend it. Changes nothing. Exit code 1 when the serv
 		if e.json() {
 			return e.writeJSON(x)
 		}
+		if denied := diagnose.Denied(x.Sources); denied != "" {
+			fmt.Fprintln(e.Out, wrap(denied, e.width(), ""))
+		}
 		fmt.Fprintf(e.Out, "%s is %s %s, reached as %s\n", x.Target, x.Flavor, x.Version, x.User)
 		if x.Doubt != "" {
 			fmt.Fprintln(e.Out, wrap(x.Doubt, e.width(), ""))
 		}
 		if x.Fingerprint != "" {
 			fmt.Fprintf(e.Out, "SHA256 %s\n", x.Fingerprint)
-		}
-		if denied := diagnose.Denied(x.Sources); denied != "" {
-			fmt.Fprintln(e.Out, wrap(denied, e.width(), ""))
 		}
 		fmt.Fprintln(e.Out)
 		missing := 0

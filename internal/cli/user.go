@@ -209,7 +209,7 @@ func (e *env) userLs() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return list(e, all, func(u access.User) string {
+			return listed(e, fmt.Sprintf("%-20s %-9s %s", "NAME", "ROLE", "SEEN"), all, func(u access.User) string {
 				seen := "no session"
 				if !u.Seen.IsZero() {
 					seen = "seen " + u.Seen.Local().Format(time.DateTime)
@@ -271,7 +271,7 @@ func (e *env) tokenLs() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return list(e, all, func(t access.Token) string {
+			return listed(e, fmt.Sprintf("%-20s %-9s %-16s  %-24s %s", "NAME", "ROLE", "VALID", "USED", "MADE BY"), all, func(t access.Token) string {
 				used := "never used"
 				if !t.Used.IsZero() {
 					used = "used " + t.Used.Local().Format(time.DateTime)
@@ -315,7 +315,7 @@ func (e *env) userAudit() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return list(e, all, func(x access.Entry) string {
+				return listed(e, fmt.Sprintf("%-19s  %-12s %-8s %-15s %s", "TIME", "WHO", "VIA", "FROM", "WHAT"), all, func(x access.Entry) string {
 					outcome := x.Outcome
 					if outcome == "" {
 						outcome = "not ended, or the program died meanwhile"

@@ -154,7 +154,7 @@ func (a *Aggregator) wanted(p *slowlog.Parser, e *slowlog.Entry) bool {
 		a.own++
 		return false
 	}
-	if c.Since != 0 && (e.At < c.Since || e.At == 0) || c.Until != 0 && (e.At >= c.Until || e.At == 0) || c.Filter != nil && !c.Filter(p, e) {
+	if !c.Chosen(p, e) {
 		a.filtered++
 		return false
 	}

@@ -61,3 +61,8 @@ type Config struct {
 	// Filter tells which entries count; nil = all. It is called before anything else is known of the entry.
 	Filter func(*slowlog.Parser, *slowlog.Entry) bool
 }
+
+// Chosen reports whether Since, Until and Filter let an entry count. The parser is that which read it, nil for a general log's.
+func (c *Config) Chosen(p *slowlog.Parser, e *slowlog.Entry) bool {
+	return !(c.Since != 0 && (e.At < c.Since || e.At == 0) || c.Until != 0 && (e.At >= c.Until || e.At == 0) || c.Filter != nil && !c.Filter(p, e))
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	"dyno/internal/sqltext"
 	"dyno/internal/target"
@@ -23,6 +24,20 @@ func (a *asker) query(ctx context.Context, sql string, row func([]driver.Value))
 	defer a.mu.Unlock()
 	_, err := a.Query(ctx, sqltext.Tagged("digest", "", sql), row)
 	return err
+}
+
+// work begins a few questions; done ends them and asks what they made the server count.
+func (a *asker) work() (done func()) {
+	a.mu.Lock()
+	settle := a.Work(nil)
+	a.mu.Unlock()
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		settle(ctx)
+	}
 }
 
 // close ends the connection.

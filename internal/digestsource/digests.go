@@ -285,6 +285,7 @@ type growth struct {
 	fresh           bool      // the row began within the window: cMax, cMin and cP95 are the window's own
 	longer, shorter bool      // cMax, cMin are of this window
 	fingerprint, id string
+	spelled         bool // as the statement was written
 	execute         bool // came as a prepared statement
 	cut             bool // the text may be cut off
 }
@@ -468,7 +469,7 @@ func (d *digests) class(x growth) class.Class {
 		return known.Of(float64(v[i]) * picosecond)
 	}
 	c := class.Class{
-		ID: x.id, Fingerprint: x.fingerprint, Schema: x.schema,
+		ID: x.id, Fingerprint: x.fingerprint, Digest: x.digest, Guessed: !x.spelled, Schema: x.schema,
 		Origin: class.PerformanceSchema, Count: v[cCount], TimeSec: float64(v[cTime]) * picosecond,
 		MaxSec: sec(cMax, x.longer), P95Sec: sec(cP95, x.fresh), LockSec: sec(cLock, true), CPUSec: sec(cCPU, d.cpu),
 		Errors: n(cErrors), RowsSent: n(cSent), Examined: n(cExamined), Affected: n(cAffected), FullScans: n(cScan), FullJoins: n(cFullJoin),

@@ -25,9 +25,10 @@ type Entries struct {
 	state slowlog.State      // behind the piece
 	n     uint64             // entries of the piece
 	sum   *digest.Aggregator // of what was skipped, nothing else
+	o     digest.Config      // chooses the entries
 }
 
-// OpenEntries looks at the logs; Config and Workers play no part. Logs that cannot be read are told by Close. The error is that of ctx, that
+// OpenEntries looks at the logs. Of Config, what chooses entries counts (Since, Until, Filter), and Workers play no part. Logs that cannot be read are told by Close. The error is that of ctx, that
 // no path was given, or that none of the logs can be read.
 func OpenEntries(ctx context.Context, o LogOptions) (*Entries, error) {
 	if len(o.Paths) == 0 {
@@ -46,7 +47,7 @@ func OpenEntries(ctx context.Context, o LogOptions) (*Entries, error) {
 		s := f.skips[0].skip
 		return nil, errors.New("read " + s.File + ": " + s.Reason)
 	}
-	return &Entries{ctx: ctx, stop: stop, f: f, file: -1, sum: digest.New(digest.Config{})}, nil
+	return &Entries{ctx: ctx, stop: stop, f: f, file: -1, sum: digest.New(digest.Config{}), o: o.Config}, nil
 }
 
 // Next fills e with the next entry, whose slices are valid until the call after; io.EOF after the last one, and the error of the
@@ -58,7 +59,10 @@ func (x *Entries) Next(e *slowlog.Entry) error {
 		if x.open {
 			if x.parse(e) {
 				x.n++
-				return nil
+				if e.Admin || x.o.Chosen(x.slow, e) { // the end of a session counts whenever it is
+					return nil
+				}
+				continue
 			}
 			x.leave()
 		}

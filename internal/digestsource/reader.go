@@ -54,6 +54,9 @@ type Reader struct {
 	begun time.Time
 	state map[string]*snapshot.Source // by name; State is OK while the source works
 	mu    chan struct{}               // held by Run while it looks, so that End sees whole looks only
+	done  func()                      // ends what mu was taken for
+
+	spelled spellings
 
 	// Of the window that was closed last, for Turn.
 	after picture
@@ -248,8 +251,15 @@ func (r *Reader) Begin(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (r *Reader) lock()   { r.mu <- struct{}{} }
-func (r *Reader) unlock() { <-r.mu }
+func (r *Reader) lock() {
+	r.mu <- struct{}{}
+	r.done = r.ask.work()
+}
+
+func (r *Reader) unlock() {
+	r.done()
+	<-r.mu
+}
 
 // ok counts a successful reading; Took holds the sum until End.
 func (r *Reader) ok(name string, took time.Duration) {
@@ -330,6 +340,8 @@ func (r *Reader) end(ctx context.Context) (windowed, error) {
 	w.seen = r.endSamples()
 	w.log, w.logged = r.endLog()
 	w.counted, w.digestsOK = r.endDigests(ctx)
+	r.spelled.learn(w.counted.rows, w.logged, w.seen)
+	r.spelled.spell(w.counted.rows)
 	if w.digestsOK {
 		w.from, w.to = w.counted.from.here, w.counted.to.here
 	}

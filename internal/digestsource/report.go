@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"dyno/internal/class"
 	"dyno/internal/digest"
@@ -71,9 +72,9 @@ type ReportOptions struct {
 // one whatever their default database. The reader must have been opened with Detail.
 //
 // What a source does not tell of a window is unknown: of all figures but the times the digests have sums only, so that just the average
-// is known, and everything where a class was executed once. FirstSeen of a class is when the server first counted it, which may be
-// before the window. On MySQL 8.0 fingerprints and ids are of the statements as they were written, elsewhere of their digests. Users and
-// hosts are those that were seen in the processlist, with how often.
+// is known, and everything where a class was executed once. FirstSeen and LastSeen of a class lie in the window. On MySQL
+// 8.0 fingerprints and ids are of the statements as they were written, elsewhere of their digests. Users and hosts are those that were seen
+// in the processlist, with how often.
 func (r *Reader) Report(ctx context.Context, o ReportOptions) (digest.Report, []snapshot.Source, error) {
 	if !r.o.Detail {
 		return digest.Report{}, nil, errors.New("report query classes: the reader was opened without detail")
@@ -109,8 +110,21 @@ func (r *Reader) Report(ctx context.Context, o ReportOptions) (digest.Report, []
 	rep := b.finish()
 	rep.Global.Source, rep.Global.Target = source, r.t.Spec().Name
 	rep.Global.Began, rep.Global.Ended = w.from.UTC(), w.to.UTC()
+	for i := range rep.Classes {
+		within(&rep.Classes[i], rep.Global.Began, rep.Global.Ended)
+	}
 	digest.Arrange(&rep, o.Limit, o.OrderBy)
 	return rep, r.sources(), nil
+}
+
+// within holds the times of a class to the window: a server counts digests since long before it.
+func within(c *digest.Class, from, to time.Time) {
+	if c.FirstSeen.Before(from) || c.FirstSeen.After(to) {
+		c.FirstSeen = from
+	}
+	if c.LastSeen.After(to) || c.LastSeen.Before(c.FirstSeen) {
+		c.LastSeen = to
+	}
 }
 
 // builder makes a report of a window.
@@ -144,14 +158,10 @@ func (b *builder) digests(ctx context.Context) {
 	overall := r.times.overall(ctx)
 	stopped, notes := r.killed.window(ctx, g.from, g.to, g.kills)
 
-	asWritten := fingerprints(g.rows)
 	rows := map[string][]growth{}
 	var ids []string
 	var total uint64
 	for _, x := range g.rows {
-		if fp, ok := asWritten[x.id]; ok {
-			x.fingerprint, x.id = fp, sqltext.ID(fp)
-		}
 		if rows[x.id] == nil {
 			ids = append(ids, x.id)
 		}
@@ -196,22 +206,6 @@ func (b *builder) digests(ctx context.Context) {
 	default:
 		b.note("times are distributed as the server's histograms say, whose steps are 4.7 % wide")
 	}
-}
-
-// fingerprints returns for the ids of classes the fingerprint of the statement as it was written, where the server keeps one whole: the
-// same as in a log, which a digest, having lost blanks and quotes, may miss. Of several the one that counted most decides.
-func fingerprints(rows []growth) map[string]string {
-	out, most := map[string]string{}, map[string]uint64{}
-	for _, x := range rows {
-		n := x.row.v[cCount]
-		if x.row.sample == "" || x.cut || strings.HasSuffix(x.row.sample, "...") || n <= most[x.id] {
-			continue
-		}
-		if fp := sqltext.Fingerprint(x.row.sample); sqltext.Key(fp) == sqltext.Key(x.fingerprint) {
-			out[x.id], most[x.id] = fp, n
-		}
-	}
-	return out
 }
 
 // counted makes the class of the rows of one fingerprint. The distribution is nil when it is not known of all of them.

@@ -91,6 +91,9 @@ func TestReportCountsAsTheServerDoes(t *testing.T) {
 				if strings.Contains(c.Fingerprint, "_schema") || strings.Contains(c.Fingerprint, "global status") || strings.Contains(c.Fingerprint, "utc_timestamp") || strings.Contains(c.Fingerprint, "lock_wait_timeout") {
 					t.Errorf("Dyno's own: %s", c.Fingerprint)
 				}
+				if c.FirstSeen.Before(rep.Global.Began) || c.LastSeen.After(rep.Global.Ended) || c.LastSeen.Before(c.FirstSeen) {
+					t.Errorf("seen from %s to %s in a window from %s to %s", c.FirstSeen, c.LastSeen, rep.Global.Began, rep.Global.Ended)
+				}
 				if c.Rank != i+1 || i > 0 && c.Attributes[queryTime].Sum > rep.Classes[i-1].Attributes[queryTime].Sum {
 					t.Errorf("rank %d at %d", c.Rank, i)
 				}
@@ -450,8 +453,10 @@ func TestFingerprintsAsWritten(t *testing.T) {
 	}
 	f := func(want string, rows ...growth) {
 		t.Helper()
-		if got := fingerprints(rows)[rows[0].id]; got != want {
-			t.Errorf("got %q, want %q", got, want)
+		var known spellings
+		known.learn(rows, nil, nil)
+		if known.spell(rows[:1]); rows[0].spelled != (want != "") || rows[0].spelled && rows[0].fingerprint != want {
+			t.Errorf("got %q, want %q", rows[0].fingerprint, want)
 		}
 	}
 	f("select v from t where id=?", row("a", "SELECT v FROM t WHERE id=7", 1, false))

@@ -15,6 +15,12 @@ const (
 	Variant    Kind = "variant"    // an experiment switched to another variant
 	Restart    Kind = "restart"    // the server came up again
 	Gap        Kind = "gap"        // nothing was observed for a while
+
+	// Incidents, see package incident.
+	Down       Kind = "down"       // the server did not answer
+	Locks      Kind = "locks"      // sessions piled up behind locks
+	Saturation Kind = "saturation" // more sessions ran than the machine has CPUs for
+	Refused    Kind = "refused"    // the server refused connections
 )
 
 // Event is one mark. It is a moment when Until is zero, else the time from At to Until.

@@ -1,6 +1,10 @@
 package exposition
 
-import "strings"
+import (
+	"strings"
+
+	"dyno/internal/metric"
+)
 
 // Help returns one sentence on a metric of that name, "" when there is none to say.
 func Help(name string) string {
@@ -16,6 +20,8 @@ func Help(name string) string {
 }
 
 var helps = map[string]string{
+	metric.ClientStatusTotal:                  "Status variables without what Dyno's own sessions made the server count.",
+	metric.ClientStatus:                       "Sessions other than Dyno's own, as status variables.",
 	"mysql_up":                                "Whether the server answered.",
 	"mysql_version_info":                      "Version of the server; always 1.",
 	"mysql_transaction_isolation":             "Isolation level of new sessions; always 1.",

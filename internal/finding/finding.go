@@ -152,6 +152,8 @@ const (
 	SetVariable ActionKind = "set_variable" // SET GLOBAL while the server runs: Variable, Value
 	// SetKernel sets one of the kernel's settings on the machine that the server runs on: Variable names it as snapshot.Host.Settings does.
 	SetKernel ActionKind = "set_kernel"
+	// KillSession ends a session: Value is its number, Was whose it is. No finding suggests it and nothing undoes it.
+	KillSession ActionKind = "kill_session"
 )
 
 // Action is a declarative change. Who carries it out makes the statements of the fields himself and works out the undo from the server as

@@ -10,6 +10,7 @@ import (
 	"dyno/internal/act"
 	"dyno/internal/app"
 	"dyno/internal/capture"
+	"dyno/internal/journal"
 	"dyno/internal/pattern"
 	"dyno/internal/report"
 )
@@ -32,6 +33,8 @@ type Book interface {
 // Acts changes servers. Each works in a task; what stands against it is ErrConflict.
 type Acts interface {
 	PreviewChange(ctx context.Context, target, finding string, o act.Options) (app.Intent, error)
+	// KillSession ends a session if it is still of that user: else ErrConflict.
+	KillSession(ctx context.Context, target string, session uint64, user, by string) (journal.Entry, error)
 	// ApplyChange does it if confirm is the SQL of the preview.
 	ApplyChange(ctx context.Context, target, finding, confirm, by string, o act.Options) (app.Task, error)
 	PreviewUndo(ctx context.Context, id string, o act.Options) (app.UndoPreview, error)
@@ -52,6 +55,7 @@ func (v *Server) changeRoutes() {
 	v.change("POST /api/dyno/v1/apply", v.apply)
 	v.change("POST /api/dyno/v1/undo", v.undo)
 	v.change("POST /api/dyno/v1/prove", v.prove)
+	v.change("POST /api/dyno/v1/kill", v.kill)
 }
 
 func (v *Server) changes(w http.ResponseWriter, r *http.Request) {
@@ -167,6 +171,33 @@ func (v *Server) apply(w http.ResponseWriter, r *http.Request) {
 		Preview   act.Preview `json:"preview"`
 		Text      []string    `json:"text"`
 	}{in.Finding.ID, in.Diagnosis, false, in.Preview, list(in.Preview.Text())}, err)
+}
+
+func (v *Server) kill(w http.ResponseWriter, r *http.Request) {
+	if v.service.Changes == nil {
+		absent(w)
+		return
+	}
+	var x struct {
+		Target  string `json:"target"`
+		Session uint64 `json:"session"`
+		User    string `json:"user"`    // whose session it is
+		Confirm string `json:"confirm"` // the statement: KILL and the session
+	}
+	err := decodeJSON(r, &x)
+	switch {
+	case err != nil:
+	case x.Target == "" || x.Session == 0 || x.User == "":
+		err = fmt.Errorf("%w: target, session and user are needed", ErrBadRequest)
+	case x.Confirm != fmt.Sprintf("KILL %d", x.Session):
+		err = fmt.Errorf("%w: to execute, send the statement KILL %d as confirm", ErrBadRequest, x.Session)
+	}
+	if err != nil {
+		v.fail(w, r, err)
+		return
+	}
+	e, err := v.service.Changes.KillSession(r.Context(), x.Target, x.Session, x.User, userOf(r.Context()))
+	v.reply(w, r, e, err)
 }
 
 func (v *Server) undo(w http.ResponseWriter, r *http.Request) {

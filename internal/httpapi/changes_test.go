@@ -13,6 +13,7 @@ import (
 	"dyno/internal/finding"
 	"dyno/internal/journal"
 	"dyno/internal/report"
+	"dyno/internal/store/ledger"
 )
 
 // book is a service with one diagnosis and one action; asked is the last call that would change something.
@@ -45,6 +46,24 @@ func (b *book) Diagnose(_ context.Context, target, by string, o capture.Options)
 		return app.Task{}, fmt.Errorf("%w: it is looked at already", app.ErrTaskBusy)
 	}
 	return app.Task{ID: "t-1", State: app.TaskRunning}, nil
+}
+
+func (b *book) FindingsOf(context.Context, string) (app.Findings, error) {
+	if b.empty {
+		return app.Findings{}, nil
+	}
+	return app.Findings{Diagnoses: 3, Open: []app.OpenFinding{{Finding: finding.Finding{ID: "missing-index-1"}, Diagnosis: "d-1", Life: app.Life{First: noon, Last: noon, Seen: 2, Of: 3}}}}, nil
+}
+
+func (b *book) IgnoreFinding(_ context.Context, target, id, by string, d time.Duration) (ledger.Ignored, error) {
+	b.asked = fmt.Sprint("ignore ", target, " ", id, " by ", by, " ", d)
+	switch {
+	case id != "missing-index-1":
+		return ledger.Ignored{}, ErrNotFound
+	case d > 0 && d < time.Minute:
+		return ledger.Ignored{}, app.ErrIgnoreFor
+	}
+	return ledger.Ignored{Target: target, Finding: id, Until: noon.Add(d), By: by}, nil
 }
 
 func (b *book) JudgedEvery() time.Duration { return 10 * time.Minute }
@@ -107,6 +126,11 @@ func (b *book) ProveChange(_ context.Context, id, by string, o capture.Options) 
 	return app.Task{ID: "t-4"}, nil
 }
 
+func (b *book) KillSession(_ context.Context, target string, session uint64, user, by string) (journal.Entry, error) {
+	b.asked = fmt.Sprint("kill ", session, " of ", user, " on ", target, " by ", by)
+	return journal.Entry{ID: "a-2"}, nil
+}
+
 func TestFindingsAndChanges(t *testing.T) {
 	b := &book{}
 	h := New(Service{Findings: b, Changes: b}, Options{})
@@ -121,11 +145,21 @@ func TestFindingsAndChanges(t *testing.T) {
 			t.Fatalf("%s %s %s: asked %q, want %q", method, url, body, b.asked, asked)
 		}
 	}
+	f("POST", "kill", `{"target": "shop", "session": 7, "user": "app", "confirm": "KILL 7"}`, 200, `"id":"a-2"`, "kill 7 of app on shop by local")
+	f("POST", "kill", `{"target": "shop", "session": 7, "user": "app", "confirm": "KILL 8"}`, 400, "KILL 7", "")
+	f("POST", "kill", `{"target": "shop", "session": 7, "confirm": "KILL 7"}`, 400, "are needed", "")
 	f("GET", "findings?target=shop", "", 200, `"every_seconds":600,"diagnosis":{"id":"d-1"`, "verdicts shop 50")
 	f("GET", "findings?target=shop&limit=9999", "", 200, `"history":[{"id":"d-1"`, "verdicts shop 200")
 	f("GET", "findings?target=other", "", 404, "not_found", "verdicts other 50")
 	f("GET", "findings", "", 400, "bad_data", "")
 	f("GET", "findings?target=shop&limit=0", "", 400, "it is from 1 to 200", "")
+	f("GET", "findings?target=shop", "", 200, `"diagnosis":"d-1","first_seen":"2026-11-03T12:00:00Z","last_seen":"2026-11-03T12:00:00Z","seen_in":2,"of_diagnoses":3}`, "verdicts shop 50")
+	f("POST", "finding/ignore", `{"target":"shop","finding":"missing-index-1","seconds":604800}`, 200, `"until":"2026-11-10T12:00:00Z","by":"local"`, "ignore shop missing-index-1 by local 168h0m0s")
+	f("POST", "finding/ignore", `{"target":"shop","finding":"missing-index-1"}`, 200, `"by":"local"`, "ignore shop missing-index-1 by local 0s")
+	f("POST", "finding/ignore", `{"target":"shop","finding":"x","seconds":60}`, 404, "not_found", "ignore shop x by local 1m0s")
+	f("POST", "finding/ignore", `{"target":"shop","finding":"missing-index-1","seconds":1}`, 400, "1 minute to 366 days", "ignore shop missing-index-1 by local 1s")
+	f("POST", "finding/ignore", `{"target":"shop","finding":"missing-index-1","seconds":-1}`, 400, "seconds from 0", "")
+	f("POST", "finding/ignore", `{"target":"shop"}`, 400, "finding are needed", "")
 	f("GET", "verdicts", "", 200, `"worst":"A table is read whole","severity":"warning","share":0.4`, "verdicts  0")
 	f("GET", "diagnosis?id=d-1", "", 200, `"missing-index-1"`, "")
 	f("GET", "diagnosis?id=d-2", "", 404, "not_found", "")
@@ -160,7 +194,7 @@ func TestFindingsAndChanges(t *testing.T) {
 	f("GET", "report?id=d-1", "", 200, `"kind": "diagnosis"`, "")
 	f("GET", "report?id=x", "", 404, "not_found", "")
 	b.empty = true // lists are never null, and nothing is made up of what was not judged
-	f("GET", "findings?target=shop", "", 200, `{"target":"shop","every_seconds":600,"history":[]}`, "verdicts shop 50")
+	f("GET", "findings?target=shop", "", 200, `{"target":"shop","every_seconds":600,"history":[],"diagnoses":0,"open":[],"ignored":[],"resolved":[]}`, "verdicts shop 50")
 	f("GET", "changes", "", 200, `{"changes":[]}`, "journal  100")
 	f("GET", "verdicts", "", 200, `{"verdicts":[]}`, "verdicts  0")
 	h = New(Service{}, Options{})

@@ -15,6 +15,7 @@ import (
 // dyno registers Dyno's own API.
 func (v *Server) dyno() {
 	v.handle("GET /api/dyno/v1/targets", v.targets)
+	v.handle("GET /api/dyno/v1/health", v.health)
 	v.handle("GET /api/dyno/v1/sources", v.sources)
 	v.handle("GET /api/dyno/v1/cost", v.cost)
 	v.handle("GET /api/dyno/v1/state", v.stateAt)
@@ -66,6 +67,15 @@ func (v *Server) targets(w http.ResponseWriter, r *http.Request) {
 		rows[i] = row{t, object(t.Labels)}
 	}
 	v.reply(w, r, map[string]any{"targets": rows}, err)
+}
+
+func (v *Server) health(w http.ResponseWriter, r *http.Request) {
+	if v.service.Fleet == nil {
+		absent(w)
+		return
+	}
+	all, err := v.service.Fleet.Health(r.Context())
+	v.reply(w, r, map[string]any{"troubles": list(all)}, err)
 }
 
 func (v *Server) sources(w http.ResponseWriter, r *http.Request) {

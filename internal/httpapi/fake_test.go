@@ -69,6 +69,10 @@ func (f *fleet) Latest(_ context.Context, target string) ([]Latest, error) {
 	}, nil
 }
 
+func (f *fleet) Health(context.Context) ([]app.Trouble, error) {
+	return []app.Trouble{{Kind: "disk", Severity: "bad", Text: "The disk is full: nothing is stored.", Fix: "free some space"}}, f.err
+}
+
 func (f *fleet) Sources(_ context.Context, target string) ([]Source, error) {
 	return []Source{{Source: snapshot.Source{Name: "innodb_metrics", State: snapshot.Denied, Reason: "a privilege is missing", Fix: "GRANT PROCESS"}, Cost: "light", Every: 1}}, f.know(target)
 }

@@ -9,6 +9,7 @@ import (
 
 	"dyno/internal/app"
 	"dyno/internal/capture"
+	"dyno/internal/store/ledger"
 )
 
 // Findings gives what was judged of a target.
@@ -20,6 +21,10 @@ type Findings interface {
 	Judged(ctx context.Context, id string) (app.Judged, error)
 	// Diagnose looks at a target in a task whose result is the id of a diagnosis.
 	Diagnose(ctx context.Context, target, by string, o capture.Options) (app.Task, error)
+	// FindingsOf returns the findings of a target that are open, ignored and resolved, whichever diagnosis saw them.
+	FindingsOf(ctx context.Context, target string) (app.Findings, error)
+	// IgnoreFinding takes a finding from those that are open, for a time; 0 shows it again. For an unknown one: ErrNotFound.
+	IgnoreFinding(ctx context.Context, target, finding, by string, d time.Duration) (ledger.Ignored, error)
 	// JudgedEvery is the time between two looks that nobody asks for; 0: there are none.
 	JudgedEvery() time.Duration
 }
@@ -34,9 +39,10 @@ func (v *Server) findingRoutes() {
 	v.handle("GET /api/dyno/v1/verdicts", v.verdicts)
 	v.handle("GET /api/dyno/v1/diagnosis", v.diagnosis)
 	v.change("POST /api/dyno/v1/diagnose", v.diagnose)
+	v.change("POST /api/dyno/v1/finding/ignore", v.ignoreFinding)
 }
 
-// findings answers with the newest diagnosis of a target and the history of its diagnoses.
+// findings answers with what was found on a target, its newest diagnosis and the history of its diagnoses.
 func (v *Server) findings(w http.ResponseWriter, r *http.Request) {
 	p := params{values: r.URL.Query()}
 	name := p.need("target")
@@ -50,6 +56,7 @@ func (v *Server) findings(w http.ResponseWriter, r *http.Request) {
 		Every     float64       `json:"every_seconds,omitzero"`
 		Diagnosis *app.Judged   `json:"diagnosis,omitempty"`
 		History   []app.Verdict `json:"history"`
+		app.Findings
 	}{Target: name, Every: v.service.Findings.JudgedEvery().Seconds()}
 	history, err := v.service.Findings.Verdicts(r.Context(), name, limit)
 	x.History = list(history)
@@ -57,6 +64,10 @@ func (v *Server) findings(w http.ResponseWriter, r *http.Request) {
 		var d app.Judged
 		d, err = v.service.Findings.Judged(r.Context(), history[0].ID)
 		x.Diagnosis = &d
+	}
+	if err == nil {
+		x.Findings, err = v.service.Findings.FindingsOf(r.Context(), name)
+		x.Open, x.Ignored, x.Resolved = list(x.Open), list(x.Ignored), list(x.Resolved)
 	}
 	v.reply(w, r, x, err)
 }
@@ -116,4 +127,28 @@ func lookFor(seconds float64) (time.Duration, error) {
 		return 0, fmt.Errorf("%w: %w", ErrBadRequest, errors.New("window takes 3 to 600 seconds"))
 	}
 	return time.Duration(seconds * float64(time.Second)), nil
+}
+
+func (v *Server) ignoreFinding(w http.ResponseWriter, r *http.Request) {
+	if v.service.Findings == nil {
+		absent(w)
+		return
+	}
+	var x struct {
+		Target  string  `json:"target"`
+		Finding string  `json:"finding"`
+		Seconds float64 `json:"seconds"` // for how long; 0 shows it again
+	}
+	err := decodeJSON(r, &x)
+	if err == nil && (x.Target == "" || x.Finding == "" || !(x.Seconds >= 0 && x.Seconds < 1e9)) {
+		err = fmt.Errorf("%w: target and finding are needed, and seconds from 0", ErrBadRequest)
+	}
+	var i ledger.Ignored
+	if err == nil {
+		i, err = v.service.Findings.IgnoreFinding(r.Context(), x.Target, x.Finding, userOf(r.Context()), time.Duration(x.Seconds*float64(time.Second)))
+	}
+	if errors.Is(err, app.ErrIgnoreFor) {
+		err = fmt.Errorf("%w: %w", ErrBadRequest, err)
+	}
+	v.reply(w, r, i, err)
 }

@@ -19,6 +19,7 @@ import (
 	"dyno/internal/act"
 	"dyno/internal/app"
 	"dyno/internal/event"
+	"dyno/internal/journal"
 	"dyno/internal/known"
 	"dyno/internal/report"
 	"dyno/internal/state"
@@ -150,6 +151,9 @@ func described() []answered {
 		{path: "GET /targets", room: "fleet", about: "Every server that is watched.", gives: struct {
 			Targets []targetRow `json:"targets"`
 		}{}},
+		{path: "GET /health", room: "fleet", about: "What is wrong with Dyno itself now: it cannot store, has gaps, is starved of CPU, cannot ask a server. The worst first.", gives: struct {
+			Troubles []app.Trouble `json:"troubles"`
+		}{}},
 		{path: "GET /sources", room: "fleet", about: "What is read of a target, also what gives nothing.", params: []asked{ofTarget}, errors: []int{404}, gives: struct {
 			Target  string   `json:"target"`
 			Sources []Source `json:"sources"`
@@ -277,13 +281,19 @@ func described() []answered {
 			Panels []panelDefinition `json:"panels"`
 		}{}},
 
-		{path: "GET /findings", room: "findings", about: "The newest diagnosis of a target, and the history of its diagnoses.", errors: []int{404}, params: []asked{ofTarget, limitOf(50)}, gives: struct {
+		{path: "GET /findings", room: "findings", about: "What was found on a target in the hour before its newest diagnosis, that diagnosis, and the history of its diagnoses.", errors: []int{404}, params: []asked{ofTarget, limitOf(50)}, gives: struct {
 			Target    string        `json:"target"`
 			Every     float64       `json:"every_seconds,omitzero"` // between two looks that nobody asks for
 			Diagnosis *app.Judged   `json:"diagnosis,omitempty"`
 			History   []app.Verdict `json:"history"`
+			app.Findings
 		}{}},
-		{path: "GET /verdicts", room: "findings", about: "The newest diagnosis of every target in short.", gives: struct {
+		{path: "POST /finding/ignore", room: "findings", about: "Takes a finding from those that are open, for 1 minute to 366 days; 0 seconds show it again.", errors: []int{404}, need: []string{"target", "finding"}, body: struct {
+			Target  string  `json:"target"`
+			Finding string  `json:"finding"`
+			Seconds float64 `json:"seconds"` // for how long
+		}{}, gives: ledger.Ignored{}},
+		{path: "GET /verdicts", room: "findings", about: "The newest diagnosis of every target in short, with the findings that are open now.", gives: struct {
 			Verdicts []app.Verdict `json:"verdicts"`
 		}{}},
 		{path: "GET /diagnosis", room: "findings", about: "One diagnosis.", errors: []int{404}, params: []asked{ofID}, gives: app.Judged{}},
@@ -310,6 +320,12 @@ func described() []answered {
 			Confirm  string `json:"confirm"`
 			Blocking bool   `json:"blocking"`
 		}{}, gives: either{app.UndoPreview{}, app.Task{}}},
+		{path: "POST /kill", room: "changes", about: "Ends a session with KILL, if it is still of that user, and writes that into the journal.", errors: []int{404, 409, 422}, need: []string{"target", "session", "user", "confirm"}, body: struct {
+			Target  string `json:"target"`
+			Session uint64 `json:"session"`
+			User    string `json:"user"`    // whose session it is
+			Confirm string `json:"confirm"` // the statement: KILL and the session
+		}{}, gives: journal.Entry{}},
 		{path: "POST /prove", room: "changes", about: "Compares live traffic with the time before an action, in a task.", code: 202, errors: []int{404, 409, 422}, need: []string{"id"}, body: struct {
 			ID     string  `json:"id"`
 			Window float64 `json:"window"`
@@ -563,6 +579,10 @@ type listens struct {
 	Lab
 	Access
 	asked string
+}
+
+func (l *listens) FindingsOf(context.Context, string) (app.Findings, error) {
+	return app.Findings{}, nil
 }
 
 func (l *listens) note(args ...any) { l.asked = fmt.Sprint(args...) }

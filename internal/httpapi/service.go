@@ -57,6 +57,8 @@ type Fleet interface {
 	Latest(ctx context.Context, target string) ([]Latest, error)
 	// Sources returns what Dyno reads of a target, those that give nothing too.
 	Sources(ctx context.Context, target string) ([]Source, error)
+	// Health returns what is wrong with Dyno itself now, the worst first.
+	Health(ctx context.Context) ([]app.Trouble, error)
 	// Price returns what watching the target costs, as means over the last span.
 	Price(ctx context.Context, target string, span time.Duration) (app.Price, error)
 }
@@ -91,11 +93,15 @@ type Target struct {
 	Name    string            `json:"name"`
 	Address string            `json:"address,omitzero"` // host:port or socket; never with a user's password
 	Server  string            `json:"server,omitzero"`  // "mariadb 10.11.19", as of the last answer
-	Up      known.Value[bool] `json:"up,omitzero"`      // unknown until it was tried
+	Up      known.Value[bool] `json:"up,omitzero"`      // unknown until it was tried, and while it is not configured
 	Reason  string            `json:"reason,omitzero"`  // why it is not up
 	Fix     string            `json:"fix,omitzero"`     // what would help
 	At      time.Time         `json:"at,omitzero"`      // of the newest reading
 	Labels  metric.Labels     `json:"-"`                // of the inventory; written as an object
+	// NotConfigured says that Dyno cannot ask: something that the login needs is not set, see Reason.
+	NotConfigured bool `json:"not_configured,omitzero"`
+	// Incidents are those that go on, in order of their begin.
+	Incidents []app.Incident `json:"incidents,omitempty"`
 }
 
 // Latest is the newest samples of one target; with Target "" of Dyno itself.
@@ -130,6 +136,8 @@ type Coverage struct {
 	Classes int     `json:"classes,omitzero"`
 	Count   uint64  `json:"count,omitzero"`    // statements
 	TimeSec float64 `json:"time_sec,omitzero"` // of statements
+	// Rate is how many statements a second the server counted, in classes or not: the figure that graphs and headlines show.
+	Rate known.Value[float64] `json:"statements_per_second,omitzero"`
 }
 
 // ClassList is the classes of a window.

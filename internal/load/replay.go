@@ -197,6 +197,40 @@ func Replay(ctx context.Context, t *target.Target, c ReplayConfig, src Source, s
 	return out, told, nil
 }
 
+// Preview reads a log to its end, as Replay would, and tells what that would do: Sent is what would be sent. No server is asked, so Failed,
+// Late and what depends on answers is 0.
+func Preview(c ReplayConfig, src Source) (Replayed, error) {
+	c, err := c.settle()
+	if err != nil {
+		return Replayed{}, err
+	}
+	r := newReplay(nil, c, src, context.Background())
+	r.count.Connections = 1 // as if it had tried one
+	empty := func() {
+		for s := range r.all {
+			r.count.Sent += s.queue.left()
+			s.queue = itemQueue{}
+		}
+		r.bytes = 0
+	}
+	var e slowlog.Entry
+	for {
+		e = slowlog.Entry{Figures: e.Figures[:0]}
+		err := src.Next(&e)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return Replayed{}, fmt.Errorf("read the log: %w", err)
+		}
+		if r.add(&e); r.bytes > aheadBytes {
+			empty()
+		}
+	}
+	empty()
+	return r.told(), nil
+}
+
 // warnings are what a reader of the figures must know.
 func (x *Replayed) warnings(c ReplayConfig) (out []string) {
 	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }

@@ -9,6 +9,13 @@ import (
 	"strings"
 )
 
+// Status of the server's clients, without what Dyno itself made the server count: counters and figures of the moment, by the label "variable",
+// which is the status variable in lower case.
+const (
+	ClientStatusTotal = "dyno_client_status_total"
+	ClientStatus      = "dyno_client_status"
+)
+
 // Kind says how the values of a series may be compared over time.
 type Kind uint8
 

@@ -1,5 +1,7 @@
 package panel
 
+import "dyno/internal/metric"
+
 // The questions that groups of panels answer, in the order of looking for a bottleneck.
 const (
 	Busy  = "Is it busy?"
@@ -18,11 +20,21 @@ const (
 
 func rate(name string, ms ...Match) Term  { return Term{Name: name, Rate: true, Match: ms} }
 func gauge(name string, ms ...Match) Term { return Term{Name: name, Match: ms} }
-func less(t Term) Term                    { t.Minus = true; return t }
-func is(label, value string) Match        { return Match{label, "=", value} }
-func like(label, re string) Match         { return Match{label, "=~", re} }
-func unlike(label, re string) Match       { return Match{label, "!~", re} }
-func way(ts ...Term) Way                  { return Way{Terms: ts} }
+
+// clients returns two ways to a rate of the status: of the server's clients alone, or with what Dyno itself makes the server count, where its part is not known.
+func clients(variable string) []Way {
+	return []Way{way(rate(metric.ClientStatusTotal, is("variable", variable))), way(rate(status + variable))}
+}
+
+func threads(state string) []Way {
+	return []Way{way(gauge(metric.ClientStatus, is("variable", "threads_"+state))), way(gauge(status + "threads_" + state))}
+}
+
+func less(t Term) Term              { t.Minus = true; return t }
+func is(label, value string) Match  { return Match{label, "=", value} }
+func like(label, re string) Match   { return Match{label, "=~", re} }
+func unlike(label, re string) Match { return Match{label, "!~", re} }
+func way(ts ...Term) Way            { return Way{Terms: ts} }
 
 // times returns the way with its figures times f.
 func (w Way) times(f float64) Way { w.Scale = f; return w }
@@ -46,6 +58,9 @@ const (
 	otherServer = "this server does not tell it"
 )
 
+// Throughput is the id of the panel whose first line is the statements a second.
+const Throughput = "throughput"
+
 // Server returns the panels of a server, in the order they are shown. The slice is the caller's.
 func Server() []Panel {
 	var all []Panel
@@ -60,18 +75,18 @@ func busy() []Panel {
 		return line(name, "host", way(rate("node_cpu_seconds_total", like("mode", modes)))).else_(noHost)
 	}
 	return []Panel{
-		{ID: "throughput", Group: Busy, Title: "Throughput", Unit: "/s", About: "Statements that clients sent, and transactions that they ended with COMMIT or ROLLBACK; without them each statement is one of its own.", Lines: []Line{
-			line("statements", "global_status", way(rate(status+"questions"))),
+		{ID: Throughput, Group: Busy, Title: "Throughput", Unit: "/s", About: "Statements that clients sent, without Dyno's own, and transactions that they ended with COMMIT or ROLLBACK; without them each statement is one of its own.", Lines: []Line{
+			line("statements", "global_status", clients("questions")...),
 			line("transactions", "global_status", way(rate(status+"commands_total", like("command", "commit|rollback")))),
-			line("slow statements", "global_status", way(rate(status+"slow_queries"))),
+			line("slow statements", "global_status", clients("slow_queries")...),
 		}},
 		{ID: "latency", Group: Busy, Title: "Statement time", Unit: "s", About: "Mean time of a statement, as the server counts it. Quantiles of each class of statements are on the Queries page.", Lines: []Line{
 			line("mean", "", way(rate("dyno_statements_seconds_total")).over(rate("dyno_statements_total")),
 				way(rate(pfs+"events_statements_seconds_total")).over(rate(pfs+"events_statements_total"))).else_(noClasses),
 		}},
-		{ID: "connections", Group: Busy, Title: "Connections", Unit: "connections", About: "Open connections, and those that run a statement; at the limit new ones are refused.", Lines: []Line{
-			line("running", "global_status", way(gauge(status+"threads_running"))),
-			line("connected", "global_status", way(gauge(status+"threads_connected"))),
+		{ID: "connections", Group: Busy, Title: "Connections", Unit: "connections", About: "Open connections, and those that run a statement, without Dyno's own; at the limit new ones are refused.", Lines: []Line{
+			line("running", "global_status", threads("running")...),
+			line("connected", "global_status", threads("connected")...),
 			line("limit", "variables", way(gauge(setting+"max_connections"))).limit(),
 		}},
 		{ID: "cpu", Group: Busy, Title: "CPU of the machine", Unit: "cores", Stacked: true, About: "CPU time a second by mode; the sum is what the machine has. Stolen time went to other guests of the host.", Lines: []Line{
@@ -91,11 +106,12 @@ func work() []Panel {
 	rows := func(name, operation, handlers string) Line {
 		return line(name, "global_status",
 			way(rate(status+"innodb_row_ops_total", is("operation", operation))),
+			way(rate(metric.ClientStatusTotal, like("variable", "handler_("+handlers+")"))),
 			way(rate(status+"handlers_total", like("handler", handlers))))
 	}
 	return []Panel{
 		{ID: "kinds", Group: Work, Title: "Statements by kind", Unit: "/s", About: "What was executed, prepared statements too.", Lines: []Line{
-			com("select", "select"),
+			line("select", "global_status", way(rate(metric.ClientStatusTotal, is("variable", "com_select"))), way(rate(status+"commands_total", is("command", "select")))),
 			com("insert", "insert|insert_select|replace|replace_select|load"),
 			com("update", "update|update_multi"),
 			com("delete", "delete|delete_multi"),
@@ -109,19 +125,19 @@ func work() []Panel {
 			rows("updated", "updated", "update"),
 			rows("deleted", "deleted", "delete"),
 		}},
-		{ID: "temporary", Group: Work, Title: "Scans, sorts, temporary tables", Unit: "/s", About: "Work that an index often saves.", Lines: []Line{
-			line("full scans", "global_status", way(rate(status+"select_scan"))),
-			line("joins without index", "global_status", way(rate(status+"select_full_join"))),
-			line("temporary tables", "global_status", way(rate(status+"created_tmp_tables"))),
-			line("on disk", "global_status", way(rate(status+"created_tmp_disk_tables"))),
-			line("merge passes of sorts", "global_status", way(rate(status+"sort_merge_passes"))),
+		{ID: "temporary", Group: Work, Title: "Scans, sorts, temporary tables", Unit: "/s", About: "Work that an index often saves, without Dyno's own.", Lines: []Line{
+			line("full scans", "global_status", clients("select_scan")...),
+			line("joins without index", "global_status", clients("select_full_join")...),
+			line("temporary tables", "global_status", clients("created_tmp_tables")...),
+			line("on disk", "global_status", clients("created_tmp_disk_tables")...),
+			line("merge passes of sorts", "global_status", clients("sort_merge_passes")...),
 		}},
 		{ID: "network", Group: Work, Title: "Network of the server", Unit: "B/s", About: "Bytes between the server and its clients.", Lines: []Line{
-			line("sent", "global_status", way(rate(status+"bytes_sent"))),
-			line("received", "global_status", way(rate(status+"bytes_received"))),
+			line("sent", "global_status", clients("bytes_sent")...),
+			line("received", "global_status", clients("bytes_received")...),
 		}},
 		{ID: "attempts", Group: Work, Title: "New connections", Unit: "/s", About: "Connections that began, that ended without a good-bye, and that never came about.", Lines: []Line{
-			line("new", "global_status", way(rate(status+"connections"))),
+			line("new", "global_status", clients("connections")...),
 			line("aborted", "global_status", way(rate(status+"aborted_clients"))),
 			line("failed", "global_status", way(rate(status+"aborted_connects"))),
 		}},
@@ -133,21 +149,24 @@ func waits() []Panel {
 		return line(name, "waits", way(rate(pfs+"events_waits_seconds_total", ms...))).else_(noInstr)
 	}
 	const name = "event_name"
-	session := func(name, state string) Line {
-		w := way(gauge("mysql_info_schema_processlist_threads", is("state", state)))
+	sessions := func(states string) Way {
+		w := way(gauge("mysql_info_schema_processlist_threads", like("state", states)))
 		w.Zero = "mysql_info_schema_processlist_longest_seconds"
-		return line(name, "processlist", w)
+		return w
 	}
+	session := func(name, state string) Line { return line(name, "processlist", sessions(state)) }
+	// A server books a wait when it ends: a long one would show as a peak after it. Those who wait in each second are its seconds.
+	const waitingForRow = status + "innodb_row_lock_current_waits"
 	return []Panel{
-		{ID: "time", Group: Waits, Title: "Where the server's seconds go", Unit: "s/s", Stacked: true, About: "Time a second that all threads of the server, those in the background too, spent on a CPU or waiting; idle connections are left out.", Lines: []Line{
+		{ID: "time", Group: Waits, Title: "Where the server's seconds go", Unit: "s/s", Stacked: true, About: "Time a second that all threads of the server, those in the background too, spent on a CPU or waiting; idle connections are left out. Waits for locks are the sessions that waited in each second.", Lines: []Line{
 			line("on a CPU", "process", way(rate("dyno_server_cpu_seconds_total"))).else_(noHost),
 			line("waiting for a CPU", "process_threads", way(rate("dyno_server_run_queue_seconds_total"))).else_(noHost),
 			event("data files", like(name, "wait/io/file/innodb/innodb_(data|temp|dblwr|arch|clone)_file")),
 			event("redo log", is(name, "wait/io/file/innodb/innodb_log_file")),
 			event("binary log", like(name, "wait/io/file/sql/(binlog|binlog_index|binlog_cache|binlog_index_cache|relaylog|relaylog_index|relaylog_cache)")),
 			event("other files", like(name, "wait/io/file/.*"), unlike(name, "wait/io/file/(innodb/innodb_.*|sql/(binlog|relaylog).*)")),
-			line("row locks", "global_status", way(rate(status+"innodb_row_lock_time")).times(0.001)),
-			event("table and metadata locks", like(name, "wait/lock/.*")),
+			line("row locks", "global_status", way(gauge(waitingForRow)), way(rate(status+"innodb_row_lock_time")).times(0.001)),
+			line("table and metadata locks", "processlist", sessions("metadata_lock|lock"), way(rate(pfs+"events_waits_seconds_total", like(name, "wait/lock/.*")))),
 		}},
 		{ID: "locks", Group: Waits, Title: "Locks", Unit: "/s", About: "Statements that had to wait for a lock, and those that were given up for one.", Lines: []Line{
 			line("row lock waits", "global_status", way(rate(status+"innodb_row_lock_waits"))),
@@ -156,7 +175,7 @@ func waits() []Panel {
 			line("lock timeouts", "innodb_metrics", way(rate(metrics+"lock_lock_timeouts_total"))),
 		}},
 		{ID: "waiting", Group: Waits, Title: "Waiting for locks", Unit: "sessions", About: "Sessions that waited for a lock at that moment; row locks as InnoDB counts them, the others by the process list.", Lines: []Line{
-			line("row locks", "global_status", way(gauge(status+"innodb_row_lock_current_waits"))),
+			line("row locks", "global_status", way(gauge(waitingForRow))),
 			session("metadata locks", "metadata_lock"),
 			session("other locks", "lock"),
 		}},

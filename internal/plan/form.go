@@ -66,6 +66,7 @@ type reader struct {
 
 	workloads []workload.Workload // that there are
 	used      map[string]workload.Workload
+	strange   bool     // a workload was named that does not exist
 	options   []option // that were given, wherever
 }
 

@@ -132,6 +132,7 @@ func TestProblems(t *testing.T) {
 	f("dyno_plan: 1\nname: x\nserver: sqlite\nworkload: oltp_read_only\n", `p.yaml:3:9: server: unknown server "sqlite"; there is mysql, mariadb, percona`)
 	f("dyno_plan: 1\nname: x\nworkload: oltp_read_only\n", `p.yaml:1:1: no server is named; give it server: or servers:, such as mysql@9.7`)
 	f(head+"workload: oltp_readonly\n", `p.yaml:4:11: workload: unknown workload "oltp_readonly", did you mean "oltp_read_only"?`)
+	f(head+"workload: oltp_readonly\noptions: {tables: 1}\n", `p.yaml:4:11: workload: unknown workload "oltp_readonly", did you mean "oltp_read_only"?`) // the options are not wrong
 	f(load+"options: {table-sizes: 5}\n", `p.yaml:5:11: options.table-sizes: unknown option "table-sizes" of oltp_read_only, did you mean "table-size"?`)
 	f(load+"options: {table-size: few}\n", `p.yaml:5:23: options.table-size: option table-size=few: takes a whole number from 0, such as 10000 or 10K`)
 	f(load+"options: {table-size: 0}\n", `p.yaml:5:23: options.table-size: option table-size=0: takes a number from 1`)

@@ -20,6 +20,7 @@ func workloadForm() form[string] {
 			for i, w := range r.workloads {
 				all[i] = w.Name()
 			}
+			r.strange = true
 			r.say(n, path, hintOf(name, all), "unknown workload %q", short(name))
 			return "", false
 		}
@@ -47,8 +48,12 @@ func optionsForm() form[map[string]string] {
 	return f
 }
 
-// checkOptions looks whether the options that were given belong to a workload of the plan.
+// checkOptions looks whether the options that were given belong to a workload of the plan. Beside one that does not exist that is not
+// known: its name alone is wrong.
 func (r *reader) checkOptions() {
+	if r.strange {
+		return
+	}
 	var known []string
 	for _, name := range names(r.used) {
 		for _, o := range r.used[name].Options() {

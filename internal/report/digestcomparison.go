@@ -15,6 +15,7 @@ import (
 
 	"dyno/internal/digest"
 	"dyno/internal/known"
+	"dyno/internal/sqltext"
 	"dyno/internal/stat"
 	"dyno/internal/unit"
 )
@@ -165,7 +166,7 @@ func newComparedRow(k *digest.ClassCompared, top float64) comparedRow {
 		return none
 	}
 	r := comparedRow{
-		sign: changeSign(k.Change), ID: k.ID, Short: shortID(k.ID), Item: k.Item, MeanA: seconds(k.A), MeanB: seconds(k.B), Ratio: none, Bounds: none,
+		sign: changeSign(k.Change), ID: k.ID, Short: sqltext.ShortID(k.ID), Item: k.Item, MeanA: seconds(k.A), MeanB: seconds(k.B), Ratio: none, Bounds: none,
 		P95: times(k.P95), Calls: times(k.Calls), Impact: unit.Seconds(k.Impact), Reason: k.Reason,
 	}
 	if r.Item == "" {
@@ -267,12 +268,6 @@ func comparisonCleanClass(k digest.ClassCompared) digest.ClassCompared {
 	return k
 }
 
-// shortID is the end of an id, which names a class as well and leaves its line whole.
-func shortID(id string) string {
-	r := []rune(id)
-	return string(r[max(0, len(r)-16):])
-}
-
 // DigestComparisonText writes a comparison of two digests for a terminal.
 func DigestComparisonText(w io.Writer, c *digest.Comparison, o Options) error {
 	if o.Width <= 0 {
@@ -292,7 +287,7 @@ func DigestComparisonText(w io.Writer, c *digest.Comparison, o Options) error {
 		p.section("Classes")
 		t := v.table()
 		for _, r := range t.Rows {
-			r[len(r)-1] = shortID(r[len(r)-1])
+			r[len(r)-1] = sqltext.ShortID(r[len(r)-1])
 		}
 		if p.width < 110 { // without the 95 % and the calls, which are not judged, ids keep their line
 			t.Head = slices.Delete(slices.Clone(t.Head), 6, 8)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dyno/internal/digest"
+	"dyno/internal/sqltext"
 	"dyno/internal/unit"
 )
 
@@ -157,7 +158,7 @@ func newDigestPage(r *digest.Report, o DigestOptions) *digestPage {
 }
 
 func newDigestPageRow(row []string) digestPageRow {
-	return digestPageRow{Rank: row[0], ID: row[1], Short: shortID(row[1]), Share: row[2], Figures: row[3:8], Item: row[8]}
+	return digestPageRow{Rank: row[0], ID: row[1], Short: sqltext.ShortID(row[1]), Share: row[2], Figures: row[3:8], Item: row[8]}
 }
 
 // sparkPath draws counts as columns from the left to the right of a box.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dyno/internal/class"
 	"dyno/internal/digest"
 	"dyno/internal/known"
 	"dyno/internal/pattern"
@@ -216,16 +217,19 @@ func digestItem(k *digest.Class) string {
 }
 
 func (p *digestText) class(k digest.Class) {
-	what, at := "Query", int64(0)
+	what, at := "Query", ""
 	if !p.o.fingerprints() {
 		what = "Item"
 	}
-	if k.Worst != nil {
-		at = k.Worst.Offset
+	if src := class.Origin(p.r.Global.Source); src != class.PerformanceSchema && src != class.Processlist {
+		offset := int64(0)
+		if k.Worst != nil {
+			offset = k.Worst.Offset
+		}
+		at = " at byte " + strconv.FormatInt(offset, 10)
 	}
 	p.gap()
-	p.filled(what + " " + strconv.Itoa(k.Rank) + ": " + rateText(k.QPS) + " QPS, " + rateText(k.Concurrency) + "x concurrency, ID 0x" + k.ID +
-		" at byte " + strconv.FormatInt(at, 10))
+	p.filled(what + " " + strconv.Itoa(k.Rank) + ": " + rateText(k.QPS) + " QPS, " + rateText(k.Concurrency) + "x concurrency, ID 0x" + k.ID + at)
 	vm := digestUnknown
 	if v, ok := k.VarianceToMean.Get(); ok {
 		vm = strconv.FormatFloat(v, 'f', 2, 64)
@@ -380,11 +384,14 @@ func sampleNote(s *digest.Sample, file bool) string {
 	if s.Thread > 0 {
 		parts = append(parts, "thread "+digestCount(s.Thread))
 	}
-	at := "byte " + strconv.FormatInt(s.Offset, 10)
-	if file && s.File != "" {
-		at += " of " + s.File
+	if s.File != "" || s.Offset > 0 { // what a server tells of itself has no place in a file
+		at := "byte " + strconv.FormatInt(s.Offset, 10)
+		if file && s.File != "" {
+			at += " of " + s.File
+		}
+		parts = append(parts, at)
 	}
-	return strings.Join(append(parts, at), ", ")
+	return strings.Join(parts, ", ")
 }
 
 func (p *digestText) tables(k *digest.Class) {

@@ -27,8 +27,11 @@ type Change struct {
 	Value      string     `json:"value,omitzero"`
 }
 
-// SQL returns the clause.
+// SQL returns the clause; empty when a part of it is not Whole.
 func (c Change) SQL() string {
+	if !Whole(c.Definition) || !wholeParts(c.Index) || strings.ContainsAny(c.Option+c.Value, " \t\n,;()`'\"#/-") {
+		return ""
+	}
 	switch c.Kind {
 	case ModifyColumn:
 		return "MODIFY COLUMN " + Quote(c.Column) + " " + c.Definition

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -56,8 +57,11 @@ func DropIndexSQL(t Ref, name string) string {
 	return "ALTER TABLE " + t.SQL() + " " + DropIndexClause(name)
 }
 
-// AddIndexClause returns what follows the table's name in AddIndexSQL.
+// AddIndexClause returns what follows the table's name in AddIndexSQL; empty when an expression is not Whole.
 func AddIndexClause(x Index) string {
+	if !wholeParts(x) {
+		return ""
+	}
 	var b strings.Builder
 	b.WriteString("ADD ")
 	switch {
@@ -83,6 +87,10 @@ func DropIndexClause(name string) string {
 		return "DROP PRIMARY KEY"
 	}
 	return "DROP INDEX " + Quote(name)
+}
+
+func wholeParts(x Index) bool {
+	return !slices.ContainsFunc(x.Parts, func(p IndexPart) bool { return !Whole(p.Expr) })
 }
 
 // PartsSQL returns the parts of an index as they stand between its parentheses: `a`, `b`(10) DESC, (lower(`c`)).

@@ -49,8 +49,8 @@ func TestOwnCostIsWhatTheServerCounts(t *testing.T) {
 			}
 			x, _ := find(a, "dyno_source_rows_total", "source", "global_status")
 			y, _ := find(b, "dyno_source_rows_total", "source", "global_status")
-			if int(y.Value-x.Value) != rows {
-				t.Errorf("it says that it read %v rows of status, there are %d", y.Value-x.Value, rows)
+			if got := int(y.Value - x.Value); got < rows || got > rows+50 { // with what Dyno's session has counted itself
+				t.Errorf("it says that it read %v rows of status, there are %d", got, rows)
 			}
 			// Bytes: of the values alone; the server counts heads, lengths and the names of columns too.
 			own, server := grown("dyno_source_bytes_total"), grown("mysql_global_status_bytes_sent")

@@ -9,16 +9,22 @@ import (
 	"dyno/internal/event"
 	"dyno/internal/metric"
 	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // globalStatus reads SHOW GLOBAL STATUS, which every account may. Each numeric variable becomes mysql_global_status_<name in
 // lower case>; ON and YES are 1, OFF and NO are 0; other text is left out.
 //
+// What is in these totals of Dyno's own is known for some of them: without it they are dyno_client_status_total{variable}, and the sessions
+// dyno_client_status{variable}.
+//
 // It also notices restarts.
 type globalStatus struct {
 	q      querier
+	own    spender // nil for nobody
 	acc    account
 	sql    string
+	mine   clients
 	known  map[string]series // by the server's spelling
 	order  []named           // as the rows came last: they nearly always come in the same order, and comparing is cheaper than looking up
 	life   uptime
@@ -38,14 +44,25 @@ type series struct {
 	kind metric.Kind
 }
 
-func newGlobalStatus(q querier, acc account) *globalStatus {
-	return &globalStatus{q: q, acc: acc, sql: sqltext.Tagged("scrape", "global_status", "SHOW GLOBAL STATUS"), known: map[string]series{}}
+// spender knows what Dyno's own sessions made the server count.
+type spender interface {
+	Spent(ctx context.Context) (target.Spent, bool)
 }
 
-func (s *globalStatus) Name() string { return "global_status" }
+func newGlobalStatus(q querier, own spender, acc account) *globalStatus {
+	return &globalStatus{q: q, own: own, acc: acc, sql: sqltext.Tagged("scrape", "global_status", "SHOW GLOBAL STATUS"), known: map[string]series{}}
+}
+
+const globalStatusName = "global_status"
+
+func (s *globalStatus) Name() string { return globalStatusName }
 
 func (s *globalStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	i := -1
+	s.mine.begin()
+	if s.own != nil {
+		s.mine.own, s.mine.known = s.own.Spent(ctx)
+	}
 	_, err := s.q.Query(ctx, s.sql, func(row []driver.Value) {
 		i++
 		if len(row) != 2 {
@@ -60,6 +77,7 @@ func (s *globalStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 		if i < len(s.order) && s.order[i].row == string(name) {
 			k := &s.order[i]
 			s.life.note(name, v)
+			s.mine.note(k.name, v)
 			emit(metric.Sample{Name: k.name, Kind: k.kind, At: at, Value: v})
 			return
 		}
@@ -81,10 +99,13 @@ func (s *globalStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 			s.order[i] = named{string(name), k}
 		}
 		s.life.note(name, v)
+		s.mine.note(k.name, v)
 		emit(metric.Sample{Name: k.name, Kind: k.kind, At: at, Value: v})
 	})
 	if err == nil {
 		s.galera.emit(at, emit)
+		s.mine.own = s.mine.own.Until()
+		s.mine.emit(at, emit)
 		if e, ok := s.life.settle(s.q.Generation(), time.UnixMilli(at), time.Now()); ok {
 			s.news = append(s.news, e)
 		}

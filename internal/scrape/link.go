@@ -33,6 +33,10 @@ func (u usage) minus(o usage) usage {
 	return usage{u.server - o.server, u.statements - o.statements, u.rows - o.rows, u.bytes - o.bytes}
 }
 
+func (u usage) plus(o usage) usage {
+	return usage{u.server + o.server, u.statements + o.statements, u.rows + o.rows, u.bytes + o.bytes}
+}
+
 // statementLimit is how long the server itself lets a statement of a scraper run where it has such a limit: a statement that nobody
 // waits for any more must not go on. No source waits longer.
 const statementLimit = 10 * time.Second
@@ -72,3 +76,9 @@ func (l *link) Query(ctx context.Context, sql string, row func([]driver.Value)) 
 	l.used.rows += uint64(n)
 	return n, err
 }
+
+// Spent implements spender: the question what Dyno itself made the server count is one of the link's too.
+func (l *link) Spent(ctx context.Context) (target.Spent, bool) { return l.Asker.Spent(ctx, l.Query) }
+
+// Work is Asker.Work with the link's count.
+func (l *link) Work() (done func(ctx context.Context)) { return l.Asker.Work(l.Query) }

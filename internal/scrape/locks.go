@@ -36,6 +36,7 @@ type locks struct {
 	waits []state.Wait
 	at    int64
 	kinds map[state.WaitKind]metric.Labels
+	last  map[uint64]string // what idle blockers ran last, by session
 }
 
 // waitLimit bounds the waits of one reading: in a queue of a thousand for one row everybody waits for all before him.
@@ -84,6 +85,10 @@ func (s *locks) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) 
 		s.waits = nil
 		return classify(s.acc, err, s.privilege())
 	}
+	s.last = nil
+	if sessionsKnown && len(s.waits) > 0 && s.acc.Answer(target.HasPerformanceSchema).Has {
+		s.learnLast(ctx)
+	}
 	waiters, blind := map[state.WaitKind]map[uint64]bool{}, map[uint64]bool{}
 	for _, w := range s.waits {
 		if waiters[w.Kind] == nil {
@@ -118,7 +123,7 @@ func (s *locks) Fill(st *state.State) {
 			add[b] = true
 		}
 	}
-	if len(add) == 0 || s.seen.sessionsAt != s.at {
+	if len(add) == 0 && len(s.last) == 0 || s.seen.sessionsAt != s.at {
 		return
 	}
 	list := append([]state.Session(nil), st.Sessions...) // the other one is the source's
@@ -127,7 +132,42 @@ func (s *locks) Fill(st *state.State) {
 			list = append(list, x)
 		}
 	}
+	for i := range list {
+		list[i].Last = s.last[list[i].ID]
+	}
 	st.Sessions = list
+}
+
+// mostLast bounds how many sessions are asked about in a round.
+const mostLast = 20
+
+// learnLast asks what those who hold a lock and run nothing ran last. An account that may not ask goes without.
+func (s *locks) learnLast(ctx context.Context) {
+	idle := map[uint64]bool{}
+	for _, x := range s.seen.sessions {
+		idle[x.ID] = x.Command == "Sleep"
+	}
+	var ids []string
+	for _, w := range s.waits {
+		if b, ok := w.Blocker.Get(); ok && idle[b] && len(ids) < mostLast {
+			idle[b] = false
+			ids = append(ids, strconv.FormatUint(b, 10))
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	last := map[uint64]string{}
+	_, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT t.PROCESSLIST_ID, LEFT(e.SQL_TEXT, "+strconv.Itoa(state.MaxText)+") FROM performance_schema.threads t"+
+		" JOIN performance_schema.events_statements_current e ON e.THREAD_ID=t.THREAD_ID WHERE t.PROCESSLIST_ID IN ("+strings.Join(ids, ",")+
+		") AND (e.NESTING_EVENT_TYPE IS NULL OR e.NESTING_EVENT_TYPE<>'STATEMENT') AND e.SQL_TEXT IS NOT NULL"), func(row []driver.Value) {
+		if len(row) == 2 {
+			last[id(row[0])] = sqltext.WithoutSecrets(state.Clip(string(text(row[1])), state.MaxText))
+		}
+	})
+	if err == nil {
+		s.last = last
+	}
 }
 
 func (s *locks) privilege() string {

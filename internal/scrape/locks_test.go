@@ -114,6 +114,43 @@ func TestLocks(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor, "performance_schema=ON")
 			locksOn(t, flavor, s)
+			t.Run("last statement", func(t *testing.T) {
+				s.Exec(t, "UPDATE performance_schema.setup_consumers SET ENABLED='YES' WHERE NAME='events_statements_current'") // MariaDB begins without
+				var c [2]*sql.Conn
+				for i := range c {
+					var err error
+					if c[i], err = s.DB(t, "d").Conn(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					defer c[i].Close()
+				}
+				var blocker uint64
+				if err := c[0].QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&blocker); err != nil {
+					t.Fatal(err)
+				}
+				for _, q := range []string{"BEGIN", "UPDATE t SET v = v + 1 WHERE id = 2"} {
+					if _, err := c[0].ExecContext(t.Context(), q); err != nil {
+						t.Fatal(err)
+					}
+				}
+				done := make(chan error, 1)
+				go func() {
+					_, err := c[1].ExecContext(context.WithoutCancel(t.Context()), "UPDATE t SET v = v + 2 WHERE id = 2")
+					done <- err
+				}()
+				sc := scraper(t, open(t, s, "root"), Options{Sources: []string{"transactions", "processlist", "locks"}})
+				until(t, sc, "what the idle blocker ran last", func(st *state.State) bool {
+					return slices.ContainsFunc(st.Sessions, func(x state.Session) bool {
+						return x.ID == blocker && x.SQL == "" && x.Last == "UPDATE t SET v = v + 1 WHERE id = 2"
+					})
+				})
+				if _, err := c[0].ExecContext(t.Context(), "ROLLBACK"); err != nil {
+					t.Fatal(err)
+				}
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
 			t.Run("denied", func(t *testing.T) {
 				s.Exec(t, "CREATE USER nobody@localhost")
 				r := scraper(t, open(t, s, "nobody"), Options{Sources: []string{"transactions", "processlist", "locks"}}).Once(t.Context())

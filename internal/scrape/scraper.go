@@ -201,6 +201,10 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 		s.heavy.Ping(pctx)
 		cancel()
 	}
+	release := func() {}
+	if slices.ContainsFunc(s.states, func(st *turn) bool { return st.src.Name() == globalStatusName && (p.whole || st.due(p)) }) {
+		release = s.link.Hold() // the server's totals and Dyno's part of them are of one moment
+	}
 	hand := s.lane.start(ctx, s, p)
 	each := min(s.timeout, p.budget*8/9)
 	for _, st := range s.states {
@@ -213,7 +217,11 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 		o := st.read(ctx, ms, min(each, left), emit)
 		o.late, o.short = now.Sub(began), left < each
 		take(o, n)
+		if st.src.Name() == globalStatusName {
+			release()
+		}
 	}
+	release()
 	s.lane = hand
 	grace := p.budget / 4
 	if p.whole {

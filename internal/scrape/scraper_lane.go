@@ -2,6 +2,7 @@ package scrape
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"dyno/internal/metric"
@@ -34,7 +35,13 @@ func (l *lane) start(ctx context.Context, s *Scraper, p pass) *lane {
 	began := time.Now()
 	go func() {
 		defer close(x.done)
-		for _, st := range job {
+		settle := sync.OnceFunc(func() {})
+		if s.heavy != nil {
+			work := s.heavy.Work()
+			settle = sync.OnceFunc(func() { work(lctx) })
+		}
+		defer settle()
+		for i, st := range job {
 			if lctx.Err() != nil {
 				return
 			}
@@ -43,6 +50,11 @@ func (l *lane) start(ctx context.Context, s *Scraper, p pass) *lane {
 			var samples []metric.Sample
 			o := st.read(lctx, p.at.UnixMilli(), bound, func(m metric.Sample) { samples = append(samples, m) })
 			o.samples, o.late = samples, late
+			if i == len(job)-1 && st.link != nil { // the last one pays for all
+				before := st.link.used
+				settle()
+				o.used = o.used.plus(st.link.used.minus(before))
+			}
 			x.done <- o
 		}
 	}()

@@ -571,7 +571,7 @@ func testDenied(t *testing.T, s *sqlServer) {
 }
 
 func testRestart(t *testing.T, s *sqlServer) {
-	src := newGlobalStatus(s.l, s.t)
+	src := newGlobalStatus(s.l, s.l, s.t)
 	for range 5 { // connections of the first life
 		s.Exec(t, "SELECT 1")
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"dyno/internal/known"
+	"dyno/internal/sqltext"
 	"dyno/internal/state"
 	"dyno/internal/unit"
 )
@@ -38,7 +39,7 @@ func classes(s *state.State, by order[state.Class], filter string, width, limit 
 		return append(rows, heading(as(dim, noClasses(s, filter))))
 	}
 	t := newTable([]column{
-		{"class", 8, false, 79},
+		{"class", 16, false, 79},
 		{"load", 6, true, 0},
 		{"share", 6, true, 0},
 		{"calls/s", 8, true, 0},
@@ -63,7 +64,7 @@ func classes(s *state.State, by order[state.Class], filter string, width, limit 
 			calls = "≥" + calls // seen by looking: there were more
 		}
 		rows = append(rows, row{t.row(
-			span{short(c.ID), dim}, span{strconv.FormatFloat(c.Load, 'f', 2, 64), plain}, share, span{calls, plain}, span{mean, plain},
+			span{clean(sqltext.ShortID(c.ID)), dim}, span{strconv.FormatFloat(c.Load, 'f', 2, 64), plain}, share, span{calls, plain}, span{mean, plain},
 			span{shown(c.Examined, unit.Count), plain}, errorsOf(c), span{clean(c.Schema), plain}, span{squeeze(head(c.Fingerprint)), plain},
 		), ref{aClass, c.Schema + "\x00" + c.ID, ""}})
 	}
@@ -87,12 +88,4 @@ func errorsOf(c state.Class) span {
 		return span{unit.Count(v), warn}
 	}
 	return span{"0", dim}
-}
-
-// short is as much of a class's id as people type.
-func short(id string) string {
-	if len(id) > 8 {
-		return clean(id[:8])
-	}
-	return clean(id)
 }

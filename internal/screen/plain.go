@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"dyno/internal/diagnose"
 	"dyno/internal/state"
 )
 
@@ -34,6 +35,9 @@ func PlainIn(w io.Writer, s *state.State, width int, loc *time.Location) error {
 			put(r.line)
 		}
 	}
+	for _, l := range denied(s, width) {
+		put(text(l))
+	}
 	mark := text(s.At.In(loc).Format("2006-01-02 15:04:05") + "  ")
 	put(headline(s, s.Target, append(mark, cost(s)...), width))
 	if s.Up {
@@ -49,6 +53,15 @@ func PlainIn(w io.Writer, s *state.State, width int, loc *time.Location) error {
 	put(nil)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// denied says first what the account may not see of a server that answers, and the GRANT that changes it.
+func denied(s *state.State, width int) []string {
+	why := diagnose.Denied(s.Sources)
+	if !s.Up || why == "" {
+		return nil
+	}
+	return wrap(clean(why), width)
 }
 
 // JSON writes a state as one line of JSON. Figures that JSON has no words for (not a number, endless) are left out, as what was not

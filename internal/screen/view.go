@@ -220,6 +220,15 @@ func (m *model) rows() []row {
 		}
 		return append(rows, row{}, heading(as(dim, "← goes back to when it did")))
 	}
+	var blind []row
+	for _, l := range denied(s, w) {
+		blind = append(blind, heading(as(bad, l)))
+	}
+	return append(blind, m.viewRows(s, w)...)
+}
+
+// viewRows returns the rows of the view for a server that answers.
+func (m *model) viewRows(s *state.State, w int) []row {
 	bySession, byClass := sessionOrders[m.sessionOrder], classOrders[m.classOrder]
 	switch m.page {
 	case sessionView:

@@ -228,8 +228,13 @@ func value(e ast.ExprNode) (Operand, bool) {
 	return Operand{}, false
 }
 
-// written writes an expression as SQL; empty when the parser cannot.
+// written writes an expression as SQL; empty when the parser cannot, and when it calls what is no function of a server: the parser writes
+// the name of a function as it is, and one between quotes may hold anything.
 func written(n ast.Node) (out string) {
+	h := &harm{}
+	if n.Accept(h); h.err != nil {
+		return ""
+	}
 	defer func() {
 		if recover() != nil {
 			out = ""

@@ -14,6 +14,12 @@ func ID(fingerprint string) string {
 	return strings.ToUpper(hex.EncodeToString(h[:]))
 }
 
+// ShortID returns the short form of an id, for tables: its last 16 digits, the id that pt-query-digest 2 prints. It is taken wherever an id is.
+func ShortID(id string) string {
+	r := []rune(id)
+	return string(r[max(0, len(r)-16):])
+}
+
 // Fingerprint returns the statement with literals, comments and differences of case and white space removed, by
 // pt-query-digest's rules (see the package comment). It takes time linear in the length of sql, gives itself for a
 // fingerprint, and shows no literal even when sql is cut off in the middle or no SQL at all.

@@ -161,3 +161,15 @@ func BenchmarkFingerprint(b *testing.B) {
 		Fingerprint(q)
 	}
 }
+
+func TestShortID(t *testing.T) {
+	f := func(in, want string) {
+		t.Helper()
+		if got := ShortID(in); got != want {
+			t.Errorf("%q gives %q, want %q", in, got, want)
+		}
+	}
+	f("B26451ADEE9D5F9C89311C08FB015D33", "89311C08FB015D33")
+	f("short", "short")
+	f("", "")
+}

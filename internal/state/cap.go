@@ -30,6 +30,7 @@ func Cap(s *State) {
 	s.Left.Sessions += left
 	for i := range s.Sessions {
 		s.Sessions[i].SQL = Clip(s.Sessions[i].SQL, MaxText)
+		s.Sessions[i].Last = Clip(s.Sessions[i].Last, MaxText)
 	}
 	s.Transactions = slices.Clone(s.Transactions)
 	slices.SortStableFunc(s.Transactions, func(a, b Transaction) int {

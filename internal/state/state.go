@@ -15,10 +15,13 @@ import (
 type State struct {
 	Target string    `json:"target"`
 	At     time.Time `json:"at"`
-	Up     bool      `json:"up"`               // the server answered
-	Reason string    `json:"reason,omitzero"`  // why it did not
-	Server string    `json:"server,omitzero"`  // "mariadb 10.11.19"
-	Vitals []Vital   `json:"vitals,omitempty"` // by name, each once
+	Up     bool      `json:"up"`              // the server answered
+	Reason string    `json:"reason,omitzero"` // why it did not
+	// NotConfigured says that Dyno did not ask: something that the login needs is missing on its side, see Reason.
+	NotConfigured bool `json:"not_configured,omitzero"`
+
+	Server string  `json:"server,omitzero"`  // "mariadb 10.11.19"
+	Vitals []Vital `json:"vitals,omitempty"` // by name, each once
 
 	Sessions     []Session        `json:"sessions,omitempty"`   // busy ones first, longest first, at most MaxSessions; Dyno's own left out
 	Connections  known.Value[int] `json:"connections,omitzero"` // of all, idle ones too
@@ -119,6 +122,7 @@ type Session struct {
 	Seconds  float64              `json:"seconds"`           // in this command
 	SQL      string               `json:"sql,omitzero"`      // at most MaxText bytes, made valid UTF-8
 	ClassID  string               `json:"class,omitzero"`    // of SQL
+	Last     string               `json:"last_sql,omitzero"` // of one that blocks others and runs nothing: what it ran last, where performance_schema has it
 	Examined known.Value[uint64]  `json:"examined,omitzero"` // rows, by the running statement
 	Sent     known.Value[uint64]  `json:"sent,omitzero"`
 	Memory   known.Value[uint64]  `json:"memory,omitzero"`   // bytes

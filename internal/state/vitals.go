@@ -11,6 +11,7 @@ import (
 type Figures struct {
 	sums  [figures]float64
 	known [figures]bool
+	users [figures]bool // of clients alone
 	disks map[string]disk
 	cpus  map[string]bool // labels of the CPUs
 }
@@ -82,6 +83,8 @@ const (
 	figures // how many there are
 )
 
+const status = "mysql_global_status_"
+
 // inputs lists the samples that are looked at, by name; those with labels that matter are handled in add.
 var inputs = map[string]figure{
 	"mysql_global_status_questions":                        questions,
@@ -145,11 +148,25 @@ var inputs = map[string]figure{
 	"mysql_info_schema_innodb_metrics_recovery_log_lsn_checkpoint_age_total": checkpointAgeMetric,
 }
 
-// Take picks from the samples of one reading what vitals are made of.
+// Take picks from the samples of one reading what vitals are made of. Where the status of clients is known, Dyno's own part is left out.
 func Take(samples []metric.Sample) Figures {
 	var f Figures
+	clients := map[string]bool{} // names of the server's totals that are not needed
+	for i := range samples {
+		if x := &samples[i]; x.Name == metric.ClientStatus || x.Name == metric.ClientStatusTotal {
+			name := status + x.Labels.Get("variable")
+			clients[name] = true
+			if k, ok := inputs[name]; ok {
+				f.add(k, x.Value)
+				f.users[k] = true
+			}
+		}
+	}
 	for i := range samples {
 		x := &samples[i]
+		if clients[x.Name] {
+			continue
+		}
 		if k, ok := inputs[x.Name]; ok {
 			if k != lag && k != serverLag {
 				f.add(k, x.Value)
@@ -263,7 +280,7 @@ func Between(prev, cur Figures, seconds float64) []Vital {
 		for _, k := range ks {
 			x, ok1 := prev.get(k)
 			y, ok2 := cur.get(k)
-			if !ok1 || !ok2 || y < x || seconds <= 0 {
+			if !ok1 || !ok2 || y < x || seconds <= 0 || prev.users[k] != cur.users[k] {
 				return 0, false
 			}
 			sum += y - x

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"fmt"
 	"maps"
 	"testing"
 
@@ -99,4 +100,24 @@ func TestFiguresKeepNothingOfTheSamples(t *testing.T) {
 	if got := named(Between(a, b, 1)); got[QPS] != 10 {
 		t.Fatal(got)
 	}
+}
+
+func TestVitalsLeaveDynoOut(t *testing.T) {
+	read := func(total, clients float64, known bool) (all []metric.Sample) {
+		all = append(all, metric.Sample{Name: "mysql_global_status_questions", Value: total}, metric.Sample{Name: "mysql_global_status_threads_running", Value: 3})
+		if known {
+			all = append(all, metric.Sample{Name: metric.ClientStatusTotal, Labels: metric.L("variable", "questions"), Value: clients},
+				metric.Sample{Name: metric.ClientStatus, Labels: metric.L("variable", "threads_running"), Value: 2})
+		}
+		return all
+	}
+	f := func(a, b []metric.Sample, want string) {
+		t.Helper()
+		if got := fmt.Sprint(Vitals(a, b, 2)); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	f(read(1000, 900, true), read(1030, 910, true), "[{qps 5} {threads_running 2}]")
+	f(read(1000, 0, false), read(1030, 0, false), "[{qps 15} {threads_running 3}]")
+	f(read(1000, 900, true), read(1030, 0, false), "[{threads_running 3}]") // one with Dyno's part, one without
 }

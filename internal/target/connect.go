@@ -128,7 +128,7 @@ func (c *connector) Driver() driver.Driver { return c.inner.Driver() }
 
 // Connect implements driver.Connector.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, nc, me, err := c.connect(ctx)
+	conn, nc, me, m, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -136,10 +136,10 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if most := c.spec.MaxAnswer; most >= 0 {
 		times = int(max(1, most/maxAnswer))
 	}
-	return &pooled{driverConn: conn, self: me, t: c.t, net: nc, times: times}, nil
+	return &pooled{driverConn: conn, self: me, meter: m, t: c.t, net: nc, times: times}, nil
 }
 
-func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn, me self, err error) {
+func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn, me self, m *meter, err error) {
 	d := c.spec.ConnectTimeout
 	if d <= 0 {
 		d = DefaultConnectTimeout
@@ -153,7 +153,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 			if a.conn != nil {
 				a.conn.Close()
 			}
-			conn, raw, me = nil, nil, self{}
+			conn, raw, me, m = nil, nil, self{}, nil
 			err = &Error{
 				Op: "connect to", Kind: NotAServer, Target: c.spec.Where(), Hint: hint(NotAServer, nil, &c.spec),
 				Err: fmt.Errorf("malformed packet while logging in: %v", p),
@@ -170,11 +170,13 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 		}
 		if err == nil {
 			c.spec.remember(a)
-			return conn, a.conn, me, nil
+			m = newMeter(c.t, me.where, c.options.Purpose)
+			m.answered(askConnected, 1)
+			return conn, a.conn, me, m, nil
 		}
 		dc.Close()
 		if KindOf(err) == Elsewhere {
-			return nil, nil, self{}, err
+			return nil, nil, self{}, nil, err
 		}
 	}
 	if l := a.logged(); l != nil && classify(l) != Gone && errors.Is(err, mysql.ErrInvalidConn) {
@@ -183,7 +185,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 	if tctx.Err() != nil && ctx.Err() == nil {
 		err = context.Cause(tctx)
 	}
-	return nil, nil, self{}, c.spec.connectError(err)
+	return nil, nil, self{}, nil, c.spec.connectError(err)
 }
 
 // errLastSeat says that a login came in where servers let administrators in although all connections are in use.

@@ -40,12 +40,13 @@ const (
 	Gone                    // the connection broke, the server died or threw it out
 	JumpFailed              // the jump host is not reached, or does not reach the server
 	Elsewhere               // another server answers than the one that the target was pinned to, see Target.Pin
+	NotConfigured           // what the login needs is missing here, such as a variable with the password; no server was asked
 )
 
 var kindNames = [...]string{
 	"unknown", "bad target", "unsupported", "unknown host", "refused", "timeout", "not a server", "tls failed", "auth failed",
 	"no such database", "too many connections", "denied", "gone", "jump failed",
-	"elsewhere",
+	"elsewhere", "not configured",
 }
 
 func (k Kind) String() string {

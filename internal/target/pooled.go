@@ -29,10 +29,11 @@ type driverConn interface {
 type pooled struct {
 	driverConn
 	self
-	t   *Target
-	net net.Conn
-	ctx context.Context
-	sql string
+	meter *meter
+	t     *Target
+	net   net.Conn
+	ctx   context.Context
+	sql   string
 	// times is how many answers of the usual length one may have, 0 for any length.
 	times int
 }
@@ -40,6 +41,32 @@ type pooled struct {
 func (p *pooled) note(ctx context.Context, sql string) {
 	p.ctx, p.sql = ctx, sql
 	countTagged(p.where, sql)
+	p.meter.sent(sql)
+	p.meter.answered(sql, 1)
+}
+
+// settle asks what the connection has counted, if it was used since it was asked and more than a few statements ago.
+func (p *pooled) settle(few int) {
+	if p.meter == nil || p.meter.since <= few || p.ctx == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
+	defer cancel()
+	p.meter.account(p.where, p.net, func(sql string) (driver.Rows, error) { return p.driverConn.QueryContext(ctx, sql, nil) })
+}
+
+// settleTime bounds the question of a pool's connection about itself, and settleAfter is how many statements it may put off.
+const (
+	settleTime  = time.Second
+	settleAfter = 8
+)
+
+// IsValid implements driver.Validator: it is called when the connection goes back to its pool.
+func (p *pooled) IsValid() bool {
+	if p.driverConn.IsValid() {
+		p.settle(0)
+	}
+	return p.driverConn.IsValid()
 }
 
 // QueryContext implements driver.QueryerContext.
@@ -49,7 +76,7 @@ func (p *pooled) QueryContext(ctx context.Context, sql string, args []driver.Nam
 	if err != nil {
 		return nil, err
 	}
-	return &shieldedRows{Rows: rows, nc: p.net, times: p.times}, nil
+	return &shieldedRows{Rows: rows, of: p}, nil
 }
 
 // ExecContext implements driver.ExecerContext.
@@ -60,7 +87,13 @@ func (p *pooled) ExecContext(ctx context.Context, sql string, args []driver.Name
 
 // Close implements driver.Conn.
 func (p *pooled) Close() error {
-	cut := !p.IsValid() && p.ctx != nil && p.ctx.Err() != nil && p.ctx.Value(endingKey{}) == nil
+	valid := p.driverConn.IsValid()
+	if valid {
+		p.settle(0)
+	}
+	p.meter.left()
+	p.meter = nil
+	cut := !valid && p.ctx != nil && p.ctx.Err() != nil && p.ctx.Value(endingKey{}) == nil
 	p.left()
 	err := p.driverConn.Close()
 	if cut {

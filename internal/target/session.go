@@ -32,8 +32,10 @@ type Session struct {
 	conn rawConn
 	net  net.Conn
 	self
-	row  []driver.Value
-	cols []string // of the latest result
+	meter  *meter
+	broken bool // nothing more can be asked
+	row    []driver.Value
+	cols   []string // of the latest result
 
 	ctx   context.Context // of the latest call
 	done  <-chan struct{} // of ctx
@@ -79,16 +81,17 @@ func (t *Target) Session(ctx context.Context, o SessionOptions) (*Session, error
 }
 
 func (c *connector) session(ctx context.Context) (*Session, error) {
-	conn, nc, me, err := c.connect(ctx)
+	conn, nc, me, m, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	rc, ok := conn.(rawConn)
 	if !ok {
 		conn.Close()
+		m.left()
 		return nil, fmt.Errorf("open session: the driver's connection is a %T", conn) // a driver of another make
 	}
-	return &Session{spec: c.spec, conn: rc, net: nc, self: me}, nil
+	return &Session{spec: c.spec, conn: rc, net: nc, self: me, meter: m}, nil
 }
 
 // ID returns the server's id of the connection, as the processlist shows it.
@@ -126,8 +129,11 @@ func (s *Session) err(op string, err error) error {
 	if g, ok := s.net.(*greeted); ok && g.long.Load() {
 		err = fmt.Errorf("%w: %w", errTooLong, err)
 	}
-	if c := s.ctx.Err(); c != nil && KindOf(err) == Gone {
-		err = c
+	if KindOf(err) == Gone {
+		s.broken = true
+		if c := s.ctx.Err(); c != nil {
+			err = c
+		}
 	}
 	return &Error{Op: op, Kind: classify(err), Target: s.spec.Where(), Err: err}
 }
@@ -156,11 +162,14 @@ func (s *Session) Query(ctx context.Context, sql string, row func([]driver.Value
 		return 0, err
 	}
 	countTagged(s.where, sql)
+	s.meter.sent(sql)
 	rows, err := shield(s.net, func() (driver.Rows, error) { return s.conn.Query(sql, nil) })
 	if err != nil {
 		return 0, s.err("query", err)
 	}
-	return s.read(rows, row)
+	n, err := s.read(rows, row)
+	s.meter.answered(sql, n)
+	return n, err
 }
 
 // Columns names the columns of the result that is being read, or was read last.
@@ -172,6 +181,7 @@ func (s *Session) Exec(ctx context.Context, sql string) (affected int64, err err
 		return 0, err
 	}
 	countTagged(s.where, sql)
+	s.meter.sent(sql)
 	r, err := shield(s.net, func() (driver.Result, error) { return s.conn.Exec(sql, nil) })
 	if err != nil {
 		return 0, s.err("execute", err)
@@ -201,6 +211,11 @@ func (s *Session) Close() error {
 	s.stop, s.done = nil, nil
 	s.left()
 	s.net.SetDeadline(time.Now().Add(time.Second)) // a dead peer must not hold up the good-bye
+	if s.meter != nil && s.meter.since > 0 && !s.broken {
+		s.meter.account(s.where, s.net, func(sql string) (driver.Rows, error) { return s.conn.Query(sql, nil) })
+	}
+	s.meter.left()
+	s.meter = nil
 	err := s.conn.Close()
 	if err != nil && KindOf(err) != Gone && !errors.Is(err, net.ErrClosed) {
 		return err

@@ -44,26 +44,31 @@ const (
 // shieldedRows are the rows of a pool's connection.
 type shieldedRows struct {
 	driver.Rows
-	nc          net.Conn
-	times       int // how often the bounds may be reached, 0 for no bounds
+	of          *pooled
 	rows, cells int // so far
 }
 
 // Next implements driver.Rows.
 func (r *shieldedRows) Next(row []driver.Value) error {
-	if err := next(r.nc, r.Rows, row); err != nil {
+	if err := next(r.of.net, r.Rows, row); err != nil {
 		return err
 	}
 	r.rows, r.cells = r.rows+1, r.cells+len(row)
-	if r.times > 0 && (r.rows > r.times*maxRows || r.cells > r.times*maxCells) {
-		r.nc.Close() // reading the rest would be what is to be avoided
-		return fmt.Errorf("%w: more than %d rows or %d values", errTooLong, r.times*maxRows, r.times*maxCells)
+	if times := r.of.times; times > 0 && (r.rows > times*maxRows || r.cells > times*maxCells) {
+		r.of.net.Close() // reading the rest would be what is to be avoided
+		return fmt.Errorf("%w: more than %d rows or %d values", errTooLong, times*maxRows, times*maxCells)
 	}
 	return nil
 }
 
 // Close implements driver.Rows.
-func (r *shieldedRows) Close() error { return done(r.nc, r.Rows) }
+func (r *shieldedRows) Close() error {
+	err := done(r.of.net, r.Rows)
+	if err == nil && r.of.driverConn.IsValid() {
+		r.of.settle(settleAfter)
+	}
+	return err
+}
 
 // Ping implements driver.Pinger.
 func (p *pooled) Ping(ctx context.Context) error {

@@ -191,6 +191,15 @@ func TestFindings(t *testing.T) {
 	b.Wait(want.Cause)
 	b.WaitURL("finding=" + want.ID)
 
+	// It is ignored for a week, and brought back; both are in the audit log as any change.
+	b.WaitText(card+" .finding-life", "first seen")
+	b.ClickText("Ignore for 7 days")
+	b.Wait("Ignored (1)")
+	b.WaitText(card+" .finding-life", "ignored until")
+	b.ClickText("Stop ignoring")
+	b.WaitGone("Ignored (1)")
+	b.Wait("Ignore for 7 days")
+
 	// A link to a look that is gone says so, with a way back.
 	refusals(b, "404", `diagnosis\?id=d-000000$`)
 	b.Open("/findings?target=shop&diagnosis=d-000000")
@@ -223,7 +232,7 @@ func TestJudgedByItself(t *testing.T) {
 		return nil
 	})
 	visit(b, "/findings?target=shop&finding=that-is-read")
-	b.WaitText(".verdict", "by itself")
+	b.WaitText(".verdict", "scheduled")
 	b.Wait("There is a newer look")
 	b.ClickText("Show it")
 	var a judged

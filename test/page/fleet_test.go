@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -172,7 +173,7 @@ func TestFleetFinding(t *testing.T) {
 			}
 			_, words := card(t, b, "shop")
 			switch {
-			case v.Count == 0 && strings.Contains(words, "nothing found"):
+			case v.Count == 0 && strings.Contains(words, "no open findings"):
 				return nil
 			case v.Count > 0 && strings.Contains(words, v.Worst) && strings.Contains(words, v.Severity):
 				return nil
@@ -281,4 +282,55 @@ func TestFleetIsEmpty(t *testing.T) {
 	b.Wait("h1")
 	b.Settle()
 	b.Shot("fleet-empty")
+}
+
+// TestIncident plants a pile-up of row locks: the fleet has it while it lasts, and the server's events keep it. A password variable that is
+// not set is said on every page, and is no server that is down.
+func TestIncident(t *testing.T) {
+	s := stage(t)
+	p := own(t, s)
+	try(t, p.home, "target", "add", "unset", "mysql://u@127.0.0.1:1", "--password-env", "DYNO_NOT_SET")
+	b := tab(t, p.URL)
+	visit(b, "/findings?target=shop")
+	b.WaitText(".notice", "unset is not configured: $DYNO_NOT_SET is not set.")
+	visit(b, "/")
+	b.WaitText(".summary", "1 not configured")
+	b.WaitText(".notice", "unset is not configured")
+	if got := b.Text(".summary"); strings.Contains(got, " down") {
+		t.Errorf("the summary is %q", got)
+	}
+
+	s.Exec("CREATE TABLE piled (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB", "INSERT INTO piled VALUES (1, 1)")
+	ctx := t.Context()
+	blocker, err := s.DB.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const update = "UPDATE piled SET n = n + 1 WHERE id = 1"
+	if _, err := blocker.ExecContext(ctx, update); err != nil {
+		t.Fatal(err)
+	}
+	var waiters sync.WaitGroup
+	for range 3 {
+		waiters.Go(func() { _, _ = s.DB.ExecContext(ctx, update) })
+	}
+	t.Cleanup(func() {
+		_ = blocker.Rollback()
+		waiters.Wait()
+		s.Exec("DROP TABLE piled")
+	})
+	b.WaitText(".incident", "Lock pile-up")
+	b.WaitText(".incident", "3 sessions waited, blocked by session")
+	b.WaitText(".summary", "1 with an incident")
+	b.Axe()
+	b.Shot("fleet-incident")
+	b.Phone()
+	b.Shot("fleet-incident-phone")
+	b.Laptop()
+	if err := blocker.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	b.WaitGone(".incident")
+	visit(b, "/server?target=shop")
+	b.WaitText(".sv-happened", "Lock pile-up for")
 }

@@ -197,3 +197,29 @@ func TestInnodbStatus(t *testing.T) {
 	b.Axe("main")
 	b.Shot("now-innodb")
 }
+
+// TestKillFromThePage ends the session that holds everybody up: the page asks first and says what it rolls back, and the journal has it.
+func TestKillFromThePage(t *testing.T) {
+	s := stage(t)
+	root, _, free := s.pile(t, "killed")
+	t.Cleanup(free)
+	b := s.Browser(t)
+	visit(b, fmt.Sprintf("/now?target=shop&session=%d", root))
+	b.ClickText("Kill…")
+	b.WaitText("dialog", "1 modified rows")
+	b.Shot("now-kill")
+	b.Phone()
+	b.Shot("now-kill-phone")
+	b.Laptop()
+	b.Click("dialog .dialog-foot button:last-of-type")
+	b.WaitGone("dialog")
+	eventually(t, "the session is gone", func() error {
+		var n int
+		if err := s.DB.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ?", root).Scan(&n); err != nil || n != 0 {
+			return fmt.Errorf("%d sessions, %v", n, err)
+		}
+		return nil
+	})
+	visit(b, "/changes?target=shop")
+	b.WaitText("table", fmt.Sprintf("session %d of root@localhost killed", root))
+}

@@ -2,6 +2,7 @@ import './css/tokens.css'
 import './css/base.css'
 import { render } from 'preact'
 import { followClock } from './core/clock'
+import { followHealth } from './core/health'
 import { followKeys } from './core/keys'
 import { loggedIn, session } from './core/session'
 import { follow } from './core/signal'
@@ -40,6 +41,7 @@ follow(session, (who) => {
   following = true
   followTargets()
   followStream()
+  followHealth()
   setTimeout(() => void fetchPages(), 3000)
 })
 

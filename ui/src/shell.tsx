@@ -98,6 +98,7 @@ function Rail({ at }: { at: string }) {
             <a class="rail-item" href={href(x.page, {}, x.keep)} aria-current={x.page === at ? 'page' : undefined} title={`${x.name} (g ${x.key})`}>
               <Icon name={x.icon} />
               <span class="rail-word">{x.name}</span>
+              <span class="rail-short" aria-hidden="true">{x.page === 'now' ? 'Now' : x.name}</span>
             </a>
           </li>
         ))}

@@ -100,21 +100,11 @@ func tidy(f float64) float64 {
 	return math.Round(f/p) * p
 }
 
-// cost says what the index costs: space, with the arithmetic, and writes.
+// cost says what the index costs: space, as the change's preview has it, and writes.
 func cost(v *advise.View, t schema.Table, w wish) string {
-	pk := 6 // InnoDB's own row id
-	if x, ok := t.PrimaryKey(); ok {
-		pk = 0
-		for _, p := range x.Parts {
-			if c, ok := t.Column(p.Column); ok && !slices.ContainsFunc(w.Columns, func(n string) bool { return strings.EqualFold(n, c.Name) }) {
-				pk += max(c.Bytes, 1)
-			}
-		}
-	}
 	out := "Space: the number of rows is not known."
-	if rows, ok := t.Rows.Get(); ok && rows > 0 {
-		out = fmt.Sprintf("Space: at most %s = %s rows × (key %d B + primary key %d B + %d B per entry).",
-			unit.Bytes(float64(rows)*float64(w.Bytes+pk+entryBytes)), unit.Count(float64(rows)), w.Bytes, pk, entryBytes)
+	if size, ok := t.SizeOf(schema.Index{Parts: w.Parts}).Get(); ok && size > 0 {
+		out = fmt.Sprintf("Space: about %s for %s rows, by the widths of the columns.", unit.Bytes(size), unit.Count(float64(t.Rows.Or(0))))
 	}
 	writes, sampled, seen := writesTo(v, t, w)
 	switch {

@@ -105,7 +105,7 @@ func spills(v *advise.View, u use) (x spill, ok bool) {
 	}
 	x.sure = finding.Certain
 	if !counted {
-		if rate, ok := v.Status("Created_tmp_disk_tables").Get(); !ok || rate < diskPerSec || !planned || !temporary {
+		if rate, ok := uncounted(v); !ok || rate < diskPerSec || !planned || !temporary {
 			return x, false
 		}
 		x.sure = finding.Possible
@@ -113,9 +113,20 @@ func spills(v *advise.View, u use) (x spill, ok bool) {
 	x.bounds(v)
 	x.measure(v)
 	if !counted && x.column == "" && (x.need == 0 || x.limit == 0 || x.need < x.limit) {
-		return x, false // the server's own dictionary makes tables on disk too: without counts only arithmetic tells whose they are
+		return x, false // reading the dictionary makes tables on disk too: without counts only arithmetic tells whose they are
 	}
 	return x, true
+}
+
+// uncounted returns the temporary tables on disk per second that no class has counted. Dyno's own are not among them.
+func uncounted(v *advise.View) (rate float64, ok bool) {
+	rate, ok = v.Status("Created_tmp_disk_tables").Get()
+	for _, c := range v.Classes {
+		if n, counts := c.TmpDisk.Get(); counts && exact(c) && v.Window > 0 {
+			rate -= float64(n) / v.Window
+		}
+	}
+	return rate, ok
 }
 
 // bounds reads how large a temporary table in memory may be, and which settings say so.
@@ -222,13 +233,13 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 				unit.Count(float64(x.use.c.TmpDisk.Or(0))), clip(x.use.c.Fingerprint)),
 		})
 	} else {
-		f.Unobserved = append(f.Unobserved, "Whose temporary tables go to disk is not counted by class. "+v.Blind("digests"))
+		f.Unobserved = append(f.Unobserved, strings.TrimSpace("Whether this class makes them: its temporary tables on disk were not counted. "+v.Blind("digests")))
 		f.Evidence = append(f.Evidence, finding.Evidence{What: "plan", Source: "plan", Text: "The plan of the class with the most time makes a temporary table: " + clip(x.use.c.Fingerprint)})
 	}
-	if r := v.Status("Created_tmp_disk_tables"); r.OK() {
+	if r, ok := uncounted(v); ok && x.sure == finding.Possible {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "temporary tables on disk per second", Value: r, Unit: "1/s", Source: "global_status",
-			Text: fmt.Sprintf("The server makes %s; reading its dictionary, as Dyno does, makes some too.", unit.Rate(r.Or(0), "temporary tables on disk")),
+			What: "temporary tables on disk per second", Value: known.Of(r), Unit: "1/s", Source: "global_status",
+			Text: fmt.Sprintf("Clients make %s that no class accounts for.", unit.Rate(r, "temporary tables on disk")),
 		})
 	}
 	f.Title = fmt.Sprintf("%s of the statement time goes to statements whose temporary tables do not stay in memory%s", unit.Percent(share), per)

@@ -89,5 +89,7 @@ func TestDiskTempTablesSilent(t *testing.T) {
 	f("not counted by class, and there are none", spilled("262144").Sampled(report, 8).Plan(temporary).Status("Created_tmp_disk_tables", 0))
 	f("no temporary table in the plan", spilled("262144").Sampled(report, 8).Plan(snap.All("looks", 1e5)).Status("Created_tmp_disk_tables", 9))
 	f("nobody counts anything", spilled("262144").Sampled(report, 8))
+	f("counted by other classes", spilled("262144").Sampled(report, 8).Plan(temporary).Status("Created_tmp_disk_tables", 9).
+		Exact("SELECT hits FROM looks WHERE id = 1", 100, 0.0001, 1, 1, func(c *class.Class) { c.TmpDisk = known.Of(uint64(900)) }))
 	f("the server's dictionary", spilled("262144").Exact("SELECT TABLE_NAME, COUNT(*) FROM information_schema.COLUMNS GROUP BY TABLE_NAME", 50, 0.15, 16_000, 10, onDisk(1)))
 }

@@ -153,6 +153,9 @@ func TestRetention(t *testing.T) {
 	if u := usage("states"); u.Bytes < 120*1000 || !u.Oldest.Equal(noon) || !u.Newest.Equal(noon.Add(119*time.Minute)) {
 		t.Errorf("%+v", u)
 	}
+	if u := usage("classes"); !u.Oldest.Equal(noon) || !u.Newest.Equal(noon.Add(2*time.Hour)) { // no day before it was watched
+		t.Errorf("%+v", u)
+	}
 	ok(t, h.Maintain(t.Context(), noon.Add(2*time.Hour)))
 	if u := usage("states"); u.Oldest.Before(noon.Add(55*time.Minute)) || u.Bytes > 400_000 || u.Bytes < 60*1000 {
 		t.Errorf("%+v", u)

@@ -73,6 +73,9 @@ func (h *History) PutClasses(ctx context.Context, target string, from, to time.T
 		defer put.Close()
 		ids := make([]int64, len(cs))
 		for i, c := range cs {
+			if c, err = named(ctx, tx, c); err != nil {
+				return err
+			}
 			if ids[i], err = classID(ctx, tx, c); err != nil {
 				return err
 			}
@@ -107,7 +110,8 @@ func classID(ctx context.Context, tx *sql.Tx, c class.Class) (id int64, err erro
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, err
 	}
-	r, err := tx.ExecContext(ctx, "INSERT INTO class (class, schema, origin, sampled, fingerprint) VALUES (?, ?, ?, ?, ?)", c.ID, c.Schema, string(c.Origin), c.Sampled, c.Fingerprint)
+	r, err := tx.ExecContext(ctx, "INSERT INTO class (class, schema, origin, sampled, fingerprint, key, guessed, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		c.ID, c.Schema, string(c.Origin), c.Sampled, c.Fingerprint, keyOf(c.Fingerprint), c.Guessed, c.Digest)
 	if err != nil {
 		return 0, err
 	}
@@ -294,7 +298,7 @@ func (h *History) Classes(ctx context.Context, target string, from, to time.Time
 		var origin string
 		var maxSec, p95, lock, cpu sql.NullFloat64
 		var u [10]sql.NullInt64
-		if err := r.Scan(&c.ID, &c.Fingerprint, &c.Schema, &origin, &c.Sampled, &first, &last, &c.Count, &c.TimeSec, &maxSec, &p95, &lock, &cpu,
+		if err := r.Scan(&c.ID, &c.Fingerprint, &c.Digest, &c.Guessed, &c.Schema, &origin, &c.Sampled, &first, &last, &c.Count, &c.TimeSec, &maxSec, &p95, &lock, &cpu,
 			&u[0], &u[1], &u[2], &u[3], &u[4], &u[5], &u[6], &u[7], &u[8], &u[9], &ref, &cov.Classes, &cov.Count, &cov.TimeSec); err != nil {
 			return err
 		}
@@ -306,7 +310,7 @@ func (h *History) Classes(ctx context.Context, target string, from, to time.Time
 			}
 		}
 		return nil
-	}, `SELECT c.class, c.fingerprint, c.schema, c.origin, c.sampled, s.*, count(*) OVER (), sum(s.n) OVER (), sum(s.sec) OVER () FROM (
+	}, `SELECT c.class, c.fingerprint, c.digest, c.guessed, c.schema, c.origin, c.sampled, s.*, count(*) OVER (), sum(s.n) OVER (), sum(s.sec) OVER () FROM (
 		SELECT min(at), max(until), sum(n) AS n, sum(sec) AS sec, CASE WHEN count(max) = count(*) THEN max(max) END,
 		CASE WHEN count(*) = 1 THEN max(p95) END`+sums+`, class AS ref FROM (`+from1.String()+`) GROUP BY class) AS s
 		JOIN class c ON c.id = s.ref ORDER BY s.sec DESC, s.n DESC, c.class, c.schema LIMIT ?`, args...)

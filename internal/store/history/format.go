@@ -34,6 +34,15 @@ CREATE TABLE plan (target INTEGER NOT NULL REFERENCES target (id), class TEXT NO
 CREATE TABLE sample (id INTEGER PRIMARY KEY, target INTEGER NOT NULL REFERENCES target (id), class TEXT NOT NULL, at INTEGER NOT NULL, sec REAL, doc TEXT NOT NULL);
 CREATE INDEX sample_class ON sample (target, class, at);
 `},
+		{Name: "one id", SQL: `
+-- key is a hash of sqltext.Key of the fingerprint, which is the same however a statement is spelled; guessed is 1 while the fingerprint is not known to
+-- be of a statement as it was written. alias leads from ids that a class had before.
+ALTER TABLE class ADD COLUMN key INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE class ADD COLUMN guessed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE class ADD COLUMN digest TEXT NOT NULL DEFAULT '';
+CREATE INDEX class_key ON class (key) WHERE key <> 0;
+CREATE TABLE alias (id TEXT PRIMARY KEY, class TEXT NOT NULL) WITHOUT ROWID;
+`},
 	},
 }
 

@@ -198,6 +198,11 @@ type Usage struct {
 	Newest time.Time `json:"newest,omitzero"`
 }
 
+// firstWatched is when the first window began. That of a day or an hour begins with it, maybe long before anything was watched: what
+// it was summed up from says when, as long as that is kept.
+const firstWatched = `(SELECT CASE WHEN hour IS NULL OR hour >= day + 86400000 THEN day WHEN minute IS NULL OR minute >= hour + 3600000 THEN hour ELSE minute END
+	FROM (SELECT min(at) FILTER (WHERE level = 86400) AS day, min(at) FILTER (WHERE level = 3600) AS hour, min(at) FILTER (WHERE level = 60) AS minute FROM win))`
+
 // Usage tells what each kind takes in the file, free pages left out. It reads the list of all pages: a moment per gigabyte.
 func (h *History) Usage(ctx context.Context) ([]Usage, error) {
 	var out []Usage
@@ -207,7 +212,7 @@ func (h *History) Usage(ctx context.Context) ([]Usage, error) {
 		use   []string
 	}{
 		{"states", "SELECT count(*), min(a), max(b) FROM (SELECT at AS a, at AS b FROM state UNION ALL SELECT first, last FROM pack)", []string{"state", "state_size", "sqlite_autoindex_state_1", "pack", "pack_last", "pack_size"}},
-		{"classes", "SELECT (SELECT count(*) FROM figure), min(at), max(until) FROM win", []string{"figure", "win", "class", "sqlite_autoindex_class_1"}},
+		{"classes", "SELECT (SELECT count(*) FROM figure), " + firstWatched + ", max(until) FROM win", []string{"figure", "win", "class", "sqlite_autoindex_class_1"}},
 		{"plans", "SELECT count(*), min(first), max(last) FROM plan", []string{"plan"}},
 		{"examples", "SELECT count(*), min(at), max(at) FROM sample", []string{"sample", "sample_class"}},
 	} {

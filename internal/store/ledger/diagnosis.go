@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"dyno/internal/finding"
@@ -19,12 +20,19 @@ type Diagnosis struct {
 	Target   string            `json:"target"`
 	Snapshot []byte            `json:"-"` // the JSON document that judgement saw, kept byte by byte; may be nil
 	Findings []finding.Finding `json:"findings"`
+	// Facts are advice that nothing measured suffers from yet; an action may be made from them as from findings.
+	Facts []finding.Finding `json:"facts,omitempty"`
+	// Advice names the kinds of advice that were asked for with `dyno advise`. Such a diagnosis does not count for the life of findings, and
+	// is never the newest of a target.
+	Advice []string `json:"advice,omitempty"`
 	// Server is the identity of the one that was looked at, see journal.Entry.
 	Server string `json:"server,omitzero"`
 	// By is who asked for the look; empty for the command line.
 	By string `json:"by,omitzero"`
 	// Background looks were asked for by nobody: of these only the newest are kept, see ForgetDiagnoses.
 	Background bool `json:"background,omitzero"`
+	// Incident is the id of the event of the incident that it was started for.
+	Incident string `json:"incident,omitzero"`
 }
 
 // PutDiagnosis stores d, replacing the one of the same id.
@@ -41,21 +49,21 @@ func (l *Ledger) PutDiagnosis(ctx context.Context, d Diagnosis) error {
 	}
 	snapshot := sql.NullString{String: string(d.Snapshot), Valid: d.Snapshot != nil}
 	return l.write(ctx, "store diagnosis "+d.ID, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO diagnosis VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
-			target = excluded.target, at = excluded.at, doc = excluded.doc, snapshot = excluded.snapshot`,
-			d.ID, d.Target, millis(d.At), string(doc), snapshot)
+		_, err := tx.ExecContext(ctx, `INSERT INTO diagnosis VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
+			target = excluded.target, at = excluded.at, doc = excluded.doc, snapshot = excluded.snapshot, advice = excluded.advice`,
+			d.ID, d.Target, millis(d.At), string(doc), snapshot, len(d.Advice) > 0)
 		if err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, "DELETE FROM finding WHERE diagnosis = ?", d.ID); err != nil {
 			return err
 		}
-		for i, f := range d.Findings {
+		for i, f := range slices.Concat(d.Findings, d.Facts) {
 			if _, err := tx.ExecContext(ctx, "INSERT INTO finding VALUES (?, ?, ?, ?, ?)", d.ID, i, f.ID, f.Rule, string(f.Severity)); err != nil {
 				return err
 			}
 		}
-		return nil
+		return see(ctx, tx, d)
 	})
 }
 
@@ -86,7 +94,7 @@ func (l *Ledger) FindFinding(ctx context.Context, target, id string) (finding.Fi
 	if err != nil {
 		return finding.Finding{}, d, err
 	}
-	for _, f := range d.Findings {
+	for _, f := range slices.Concat(d.Findings, d.Facts) {
 		if f.ID == id {
 			return f, d, nil
 		}
@@ -94,11 +102,16 @@ func (l *Ledger) FindFinding(ctx context.Context, target, id string) (finding.Fi
 	return finding.Finding{}, d, explain("read finding "+id, l.path, fmt.Errorf("%w: diagnosis %s does not hold it", sqlitefile.ErrCorrupt, d.ID))
 }
 
-// NewestDiagnoses returns the id of the latest diagnosis of every target, by target. It reads no documents.
+// DiagnosesSince returns the diagnoses of a target from a moment on, newest first and without their snapshots or advice.
+func (l *Ledger) DiagnosesSince(ctx context.Context, target string, since time.Time) ([]Diagnosis, error) {
+	return list[Diagnosis](ctx, l, "diagnoses", nil, "SELECT doc FROM diagnosis WHERE target = ? AND at >= ? AND NOT advice ORDER BY at DESC, id DESC", target, millis(since))
+}
+
+// NewestDiagnoses returns the id of the latest diagnosis of every target, by target; advice is none. It reads no documents.
 func (l *Ledger) NewestDiagnoses(ctx context.Context) (map[string]string, error) {
 	type pair struct{ target, id string }
 	ps, err := list(ctx, l, "newest diagnoses", func(rows *sql.Rows, p *pair) error { return rows.Scan(&p.target, &p.id) },
-		"SELECT target, id FROM diagnosis d WHERE id = (SELECT id FROM diagnosis WHERE target = d.target ORDER BY at DESC, id DESC LIMIT 1)")
+		"SELECT target, id FROM diagnosis d WHERE id = (SELECT id FROM diagnosis WHERE target = d.target AND NOT advice ORDER BY at DESC, id DESC LIMIT 1)")
 	out := make(map[string]string, len(ps))
 	for _, p := range ps {
 		out[p.target] = p.id
@@ -106,14 +119,21 @@ func (l *Ledger) NewestDiagnoses(ctx context.Context) (map[string]string, error)
 	return out, err
 }
 
-// ForgetDiagnoses deletes the background diagnoses of a target but the keep newest. One that an entry of the journal was made from
-// stays for good, for it is the entry's window before; so does what a person asked for.
-func (l *Ledger) ForgetDiagnoses(ctx context.Context, target string, keep int) error {
+// ForgetDiagnoses deletes the background diagnoses of a target from before a moment, but the keep newest and the keep newest that
+// incidents started. One that an entry of the journal was made from stays for good, for it is the entry's window before; so does what a
+// person asked for.
+func (l *Ledger) ForgetDiagnoses(ctx context.Context, target string, keep int, before time.Time) error {
 	return l.write(ctx, "forget diagnoses of "+target, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM diagnosis WHERE id IN (
-			SELECT id FROM diagnosis WHERE target = ?1 AND json_extract(doc, '$.background') ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?2)
-			AND id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)`, target, max(0, keep))
-		return err
+		for _, incident := range []string{"IS NULL", "IS NOT NULL"} {
+			_, err := tx.ExecContext(ctx, `DELETE FROM diagnosis WHERE id IN (
+				SELECT id FROM diagnosis WHERE target = ?1 AND json_extract(doc, '$.background') AND json_extract(doc, '$.incident') `+incident+`
+				ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?2)
+				AND at < ?3 AND id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)`, target, max(0, keep), millis(before))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

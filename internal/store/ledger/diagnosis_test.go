@@ -35,8 +35,13 @@ func TestForgetDiagnoses(t *testing.T) {
 	if err := l.PutEntry(ctx, journal.Entry{ID: "a-1", Target: "shop", Before: "d-shop-4"}); err != nil { // 4 is needed for its proof
 		t.Fatal(err)
 	}
-	if err := l.ForgetDiagnoses(ctx, "shop", 3); err != nil {
-		t.Fatal(err)
+	for _, before := range []time.Time{at, at.Add(time.Hour)} { // all are newer than the first
+		if err := l.ForgetDiagnoses(ctx, "shop", 3, before); err != nil {
+			t.Fatal(err)
+		}
+		if ds, _ := l.Diagnoses(ctx, "shop", 0); len(ds) != 10 && before.Equal(at) {
+			t.Fatalf("%d are left of those that are not old", len(ds))
+		}
 	}
 	f := func(target string, want ...string) {
 		t.Helper()

@@ -18,10 +18,13 @@ type expiring struct {
 	newest    int
 }
 
+// automatic are the kinds of events that Dyno makes without being asked.
+const automatic = "'ddl', 'config', 'gap', 'restart', 'down', 'locks', 'saturation', 'refused'"
+
 // expirings are all tables that grow by themselves or with use. What an entry of the journal was made from stays with it.
 var expirings = []expiring{
-	{"event", "at", "kind IN ('ddl', 'config', 'gap', 'restart')", EventAge, 100_000},
-	{"event", "at", "kind NOT IN ('ddl', 'config', 'gap', 'restart')", 0, 100_000},
+	{"event", "at", "kind IN (" + automatic + ")", EventAge, 100_000},
+	{"event", "at", "kind NOT IN (" + automatic + ")", 0, 100_000},
 	{"run", "started", "TRUE", 0, 10_000},
 	{"document", "at", "TRUE", 0, 2_000},
 	{"diagnosis", "at", "id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)", 0, 5_000},
@@ -48,6 +51,9 @@ func (l *Ledger) Expire(ctx context.Context, now time.Time) (documents []string,
 
 func (l *Ledger) expire(ctx context.Context, end time.Time, all []expiring) (documents []string, err error) {
 	err = l.write(ctx, "expire", func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM sighting WHERE last < ?", end.Add(-EventAge).UnixMilli()); err != nil {
+			return err
+		}
 		for _, x := range all {
 			q := fmt.Sprintf("DELETE FROM %s WHERE id IN (SELECT id FROM %[1]s WHERE %s ORDER BY %s DESC, id DESC LIMIT -1 OFFSET ?1) OR (%[2]s AND ?2 > 0 AND %[3]s < ?3) RETURNING id",
 				x.table, x.where, x.at)

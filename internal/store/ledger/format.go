@@ -25,6 +25,12 @@ CREATE INDEX event_target ON event (target, at);
 CREATE TABLE document (id TEXT PRIMARY KEY, kind TEXT NOT NULL, target TEXT NOT NULL, at INTEGER NOT NULL, doc TEXT NOT NULL);
 CREATE INDEX document_kind ON document (kind, at);
 `},
+		{Name: "life of findings", SQL: `
+ALTER TABLE diagnosis ADD COLUMN advice INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE sighting (target TEXT NOT NULL, finding TEXT NOT NULL, server TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, doc TEXT NOT NULL,
+	PRIMARY KEY (target, finding)) WITHOUT ROWID;
+CREATE TABLE ignored (target TEXT NOT NULL, finding TEXT NOT NULL, doc TEXT NOT NULL, PRIMARY KEY (target, finding)) WITHOUT ROWID;
+`},
 	},
 }
 

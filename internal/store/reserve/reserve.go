@@ -49,17 +49,29 @@ func (r Reserve) Of(total int64) int64 {
 	return max(total/20, min(2<<30, total/5))
 }
 
+// Room is the space of a file system, bytes.
+type Room struct {
+	Total, Free int64
+	Need        int64 // with less free nothing is stored
+}
+
+// Room returns the space where dir is. What cannot be looked at is not ok.
+func (r Reserve) Room(dir string) (Room, bool) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		return Room{}, false
+	}
+	bytes := func(blocks uint64) int64 { return int64(min(blocks, 1<<40)) * int64(st.Bsize) } //nolint:unconvert // narrower on some systems
+	total := bytes(st.Blocks)
+	return Room{Total: total, Free: bytes(st.Bavail), Need: r.Of(total)}, true
+}
+
 // Check returns an error that is syscall.ENOSPC when less than the reserve, and more bytes besides, is free where dir is. What cannot
 // be looked at is no error: writing will tell.
 func (r Reserve) Check(dir string, more int64) error {
-	var st syscall.Statfs_t
-	if err := syscall.Statfs(dir, &st); err != nil {
-		return nil //nolint:nilerr // see above
-	}
-	bytes := func(blocks uint64) int64 { return int64(min(blocks, 1<<40)) * int64(st.Bsize) } //nolint:unconvert // narrower on some systems
-	total, left := bytes(st.Blocks), bytes(st.Bavail)
-	need := r.Of(total)
-	if left >= need+more {
+	room, ok := r.Room(dir)
+	total, left, need := room.Total, room.Free, room.Need
+	if !ok || left >= need+more {
 		return nil
 	}
 	return fmt.Errorf("%w: %s of %s are free, and with less than %s free Dyno stores nothing, so that others on this disk have room. Fix: free some space, "+

@@ -15,6 +15,9 @@ describe('newest', () => {
     expect(newest({ name: 'shop', up: true, at: '2026-11-03T12:01:00Z' }, vitals({ up: false, reason: 'gone' }), t0 + 61)).toMatchObject({ up: true, reason: '' })
     expect(newest({ name: 'shop', up: false, reason: 'gone', fix: 'start it', at: '2026-11-03T12:00:05Z' }, vitals(), t0 + 6)).toMatchObject({ up: false, reason: 'gone', fix: 'start it', v: {} })
     expect(newest(undefined, vitals(), t0)).toMatchObject({ up: true, v: { qps: 12 } })
+    const reason = 'not configured: $X is not set'
+    expect(newest({ name: 'shop' }, vitals({ up: false, unset: true, reason }), t0)).toMatchObject({ up: undefined, unset: true, reason })
+    expect(newest({ name: 'shop', not_configured: true, reason, at }, undefined, t0)).toMatchObject({ up: undefined, unset: true, reason })
     expect(newest(undefined, undefined, t0)).toMatchObject({ up: undefined, silent: false, v: {} })
   })
   it('has no figures of long ago', () => {

@@ -5,6 +5,7 @@ import type { Target } from './targets'
 
 export interface Newest {
   up: boolean | undefined
+  unset: boolean // Dyno is not configured to ask it, see reason
   reason: string // why it is down
   fix: string
   server: string
@@ -18,14 +19,16 @@ export function newest(t: Target | undefined, v: Vitals | undefined, now: number
   const told = t?.at === undefined ? undefined : Date.parse(t.at) / 1000
   const at = v && !(told !== undefined && told > v.at) ? v.at : told
   const newer = v !== undefined && at === v.at
-  const up = newer ? v.up : t?.up
+  const unset = newer ? v.unset === true : t?.not_configured === true
+  const up = unset ? undefined : newer ? v.up : t?.up
   const old = oldAfter()
   return {
     up,
+    unset,
     at,
     silent: up === true && at !== undefined && now - at > old,
-    reason: up === false ? ((newer ? v.reason : '') || t?.reason || 'it does not answer') : '',
-    fix: up === false ? (t?.fix ?? '') : '',
+    reason: up === false || unset ? ((newer ? v.reason : '') || t?.reason || 'it does not answer') : '',
+    fix: up === false || unset ? (t?.fix ?? '') : '',
     server: (newer ? v.server : '') || t?.server || '',
     v: up !== false && v?.up === true && now - v.at <= old ? v.v : {},
   }

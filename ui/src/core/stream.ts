@@ -9,6 +9,7 @@ export interface Vitals {
   target: string
   at: number // unix seconds
   up: boolean
+  unset?: boolean // whether it is up is not known: Dyno is not configured to ask
   reason: string
   server: string
   connections?: number | undefined
@@ -40,7 +41,7 @@ export function readVitals(data: unknown): Vitals | undefined {
   const str = (k: string) => (typeof d[k] === 'string' ? d[k] : '')
   return {
     target: d['target'], at: Date.parse(d['at']) / 1000, up: d['up'] === true, reason: str('reason'), server: str('server'),
-    connections: num('connections'), idle: num('idle'), v,
+    connections: num('connections'), idle: num('idle'), v, ...(d['not_configured'] === true ? { unset: true } : {}),
   }
 }
 

@@ -1,5 +1,6 @@
 // The inventory, for everybody who needs it.
 import { signal, type ReadonlySignal } from './signal'
+import { onStream } from './stream'
 import { asError, get, type ApiError } from './api'
 import { route, setParams } from './url'
 
@@ -12,7 +13,22 @@ export interface Target {
   fix?: string
   at?: string
   labels?: Record<string, string>
+  not_configured?: boolean // a password variable is not set: see reason
+  incidents?: Incident[] // that go on
 }
+
+/** Something that goes wrong on a target. */
+export interface Incident {
+  id: string
+  kind: string
+  since: string
+  title: string
+  text: string
+  diagnosis?: string
+}
+
+/** The kinds of events that are incidents: each begin and end of one changes its target. */
+const incidents = ['down', 'locks', 'saturation', 'refused']
 
 interface Inventory {
   list?: Target[] | undefined
@@ -60,6 +76,9 @@ export function followTargets(): void {
   again = () => void run()
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden) void run()
+  })
+  onStream('event', (e) => {
+    if (incidents.includes((e as { kind?: string }).kind ?? '')) void run()
   })
   void run()
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ago, moment, parseMoment, parseSpan, readRange, span } from './time'
+import { ago, fitting, moment, parseMoment, parseSpan, readRange, span } from './time'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -20,6 +20,10 @@ describe('parseSpan', () => {
     f('1.5h', 5400)
     for (const bad of ['', '15', 'h', '-1x', '1h ago', '--1h']) f(bad, NaN)
   })
+})
+
+it('opens on what there is of a new server', () => {
+  expect([10, 299, 300, 1000, 1799, 1800, 3599].map(fitting)).toEqual(['-5m', '-5m', '-15m', '-30m', '-30m', '', ''])
 })
 
 describe('parseMoment', () => {

@@ -1,6 +1,7 @@
 // Moments and ranges of time, as they stand in the URL and as people read them.
 import { useCallback, useMemo } from 'preact/hooks'
 import { now, second } from './clock'
+import { signal } from './signal'
 import { route, setParams } from './url'
 
 export { now } from './clock'
@@ -63,8 +64,23 @@ export function readRange(from: string, to: string, at: number): Range {
   return { from: a, to: b, live, text, key: `${from}/${to}` }
 }
 
+const fits = signal<ReadonlyMap<string, string>>(new Map())
+
+/** The span of at most an hour that shows what there is of a server that has been watched for so many seconds; '' for an hour. */
+export function fitting(watched: number): string {
+  return watched < 300 ? '-5m' : watched < 900 ? '-15m' : watched < 1800 ? '-30m' : ''
+}
+
+/** Lets the range that a page opens with be what is kept of a target, for one that has been watched for less than an hour. */
+export function fitRange(target: string, oldest: number | undefined): void {
+  const fit = oldest === undefined ? '' : fitting(now() - oldest)
+  if ((fits.value.get(target) ?? '') !== fit) fits.value = new Map([...fits.value, [target, fit]])
+}
+
 /** The range of the URL; none is what it is without one, as a span back from now. Setting writes it as the URL has it. */
-export function useRange(none = '-1h'): [Range, (from: string, to: string) => void] {
+export function useRange(usual = '-1h'): [Range, (from: string, to: string) => void] {
+  const fit = fits.value.get(route.value.params.get('target') ?? '')
+  const none = fit && Math.abs(parseSpan(fit)) < Math.abs(parseSpan(usual)) ? fit : usual
   const from = route.value.params.get('from') ?? none
   const to = route.value.params.get('to') ?? 'now'
   // The clock moves a live range by steps that can be seen: by the second up to an hour, else by a thousandth or so.

@@ -1,9 +1,12 @@
 import type { ComponentChildren } from 'preact'
-import { connected } from '../core/stream'
+import { second } from '../core/clock'
+import { newest } from '../core/newest'
+import { connected, useVitals } from '../core/stream'
+import { inventory } from '../core/targets'
 import { session, setSession } from '../core/session'
 import { post } from '../core/api'
 import { chosenTheme, chooseTheme, type Choice } from '../core/theme'
-import { go, href } from '../core/url'
+import { go, href, route } from '../core/url'
 import { Button } from './button'
 import type { IconName } from './icons'
 import { Menu } from './menu'
@@ -28,9 +31,15 @@ export function Bar(p: { title: ComponentChildren; pickers: ComponentChildren; a
 }
 
 function Live() {
-  const word = { connecting: 'connecting', live: 'live', lost: 'connection lost' }[connected.value]
+  const { page, params } = route.value
+  const named = params.get('target')
+  const down = page !== 'fleet' && named !== null && newest(inventory.value.list?.find((t) => t.name === named), useVitals(named === null ? [] : [named]).value.get(named ?? ''), second.value).up === false
+  const past = page === 'now' ? params.has('at') : params.has('to')
+  const is = connected.value !== 'live' ? connected.value : down ? 'down' : past ? 'past' : 'live'
+  const word = { connecting: 'connecting', live: 'live', lost: 'connection lost', down: 'server down', past: 'past' }[is]
+  const titles = { connecting: 'readings arrive every second', live: 'readings arrive every second', lost: 'Dyno does not answer; the page tries again by itself', down: 'the server does not answer', past: 'a time that is over is shown' }
   return (
-    <span class={`live live-${connected.value}`} role="status" title={connected.value === 'lost' ? 'Dyno does not answer; the page tries again by itself' : 'readings arrive every second'}>
+    <span class={`live live-${is}`} role="status" title={titles[is]}>
       <span class="live-dot" />
       <span class="live-word">{word}</span>
     </span>

@@ -1,11 +1,15 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { get } from '../core/api'
+import { useData } from '../core/data'
+import { fitRange } from '../core/time'
 import { inventory, useTarget } from '../core/targets'
-import { second } from '../core/clock'
+import { now, second } from '../core/clock'
 import { newest } from '../core/newest'
 import { useVitals } from '../core/stream'
 import { go, href, route, withParams } from '../core/url'
 import { Bar as TopBar } from './bar'
+import { Health } from './health'
 import { Empty, Loading, Notice, Problem } from './state'
 import { RangePicker, TargetPicker, UpIcon } from './pickers'
 import { safe } from './sqltext'
@@ -38,14 +42,21 @@ export function Page(p: { title: string; target?: boolean; range?: boolean | str
         actions={p.actions}
       />
       <main id="main" class={`page${p.wide ? ' wide' : ''}`} tabIndex={-1}>
-        {p.target ? <OfTarget name={target}>{p.children}</OfTarget> : p.children}
+        <Health />
+        {p.target ? <OfTarget name={target} range={p.range !== undefined && p.range !== false}>{p.children}</OfTarget> : p.children}
       </main>
     </>
   )
 }
 
-function OfTarget({ name, children }: { name: string; children: ComponentChildren }) {
+function OfTarget({ name, range, children }: { name: string; range: boolean; children: ComponentChildren }) {
   const { list, error } = inventory.value
+  const [first, hour] = useMemo(() => [now() - 3600, now()], [name])
+  const kept = useData<{ times: string[] }>(range && list?.some((x) => x.name === name) ? `kept\n${name}\n${hour}` : null, (signal) => get<{ times: string[] }>('states', { target: name, from: first, to: hour, limit: 1 }, signal))
+  useEffect(() => {
+    const oldest = kept.value?.times[0]
+    if (oldest !== undefined) fitRange(name, Date.parse(oldest) / 1000)
+  }, [name, kept.value])
   const only = list?.length === 1 ? list[0]?.name : undefined
   useEffect(() => {
     if (name === '' && only !== undefined) go(withParams({ target: only }), { replace: true })

@@ -103,7 +103,7 @@ function TargetList({ now, choose }: { now: string; choose: (name: string) => vo
 }
 
 const presets = [
-  ['-5m', '5 min'], ['-15m', '15 min'], ['-1h', '1 h'], ['-6h', '6 h'], ['-24h', '24 h'], ['-7d', '7 d'], ['-30d', '30 d'],
+  ['-5m', '5 min'], ['-15m', '15 min'], ['-30m', '30 min'], ['-1h', '1 h'], ['-3h', '3 h'], ['-6h', '6 h'], ['-12h', '12 h'], ['-24h', '24 h'], ['-7d', '7 d'], ['-30d', '30 d'],
 ] as const
 
 const two = (n: number) => String(n).padStart(2, '0')

@@ -4,6 +4,7 @@ import { useKeys } from '../core/keys'
 import { useParam } from '../core/url'
 import { Icon } from './icons'
 import { Empty } from './state'
+import { narrow } from './narrow'
 import { sorted, tabStop, windowOf } from './tablerows'
 import './table.css'
 
@@ -19,6 +20,7 @@ export interface Column<T> {
   width?: number | string
   title?: string // explains the column
   class?: string
+  lead?: boolean // comes first on a narrow screen
 }
 
 export interface TableProps<T> {
@@ -115,6 +117,7 @@ export function Table<T>(p: TableProps<T>) {
 
   if (rows.length === 0) return <>{p.empty ?? <Empty title="There is nothing here" />}</>
   const by = order.replace(/^-/, '')
+  const columns = narrow.value ? [...p.columns.filter((c) => c.lead), ...p.columns.filter((c) => !c.lead)] : p.columns
   return (
     <div
       ref={box}
@@ -128,7 +131,7 @@ export function Table<T>(p: TableProps<T>) {
       <table class="table" aria-rowcount={virtual ? rows.length + 1 : undefined}>
         <thead>
           <tr>
-            {p.columns.map((c) => {
+            {columns.map((c) => {
               const on = c.key === by
               const down = order.startsWith('-')
               const start = c.first ?? (c.align === 'right' ? 'down' : 'up')
@@ -185,7 +188,7 @@ export function Table<T>(p: TableProps<T>) {
                     : undefined
                 }
               >
-                {p.columns.map((c) => (
+                {columns.map((c) => (
                   <td key={c.key} class={`${c.align === 'right' ? 'num' : ''} ${c.class ?? ''}`}>
                     {c.cell(r)}
                   </td>

@@ -1,13 +1,15 @@
 // One finding, from its verdict to what would show that it is wrong.
 import type { ComponentChildren } from 'preact'
+import { post } from '../../core/api'
 import { useGet } from '../../core/data'
 import { ratio } from '../../core/format'
 import { whyNot } from '../../core/session'
-import { seconds } from '../../core/time'
-import { Badge, Button, Copy, Icon, Sql, safe, type IconName, type Tone } from '../../ui'
+import { ago, moment, seconds } from '../../core/time'
+import { Badge, Button, Copy, Icon, Problem, Sql, safe, type IconName, type Tone } from '../../ui'
+import { useRun } from '../../ui/run'
 import type { Courses } from './course'
 import { ClassCard, Fact, Gain, Share } from './pictures'
-import type { Finding, Judged, Severity } from './types'
+import type { Finding, Judged, Open, Severity } from './types'
 
 const severities: Record<Severity, [Tone, IconName, string]> = {
   critical: ['bad', 'bad', 'Critical'],
@@ -35,27 +37,75 @@ const tests: Record<string, [Tone, string]> = {
   better: ['good', 'Tried: better'], worse: ['bad', 'Tried: worse'], same: ['info', 'Tried: no difference'], unstable: ['warn', 'Tried: unstable'], invalid: ['unknown', 'Tried: invalid'],
 }
 
-export function FindingCard(p: { of: Judged; finding: Finding; apply: () => void; open: boolean; onToggle: () => void }) {
+export function FindingCard(p: { of: Judged; life?: Open | undefined; finding: Finding; apply: () => void; open: boolean; onToggle: () => void; changed?: () => void }) {
   const f = p.finding
+  const life = p.life
   return (
     <article class={`finding${p.open ? ' open' : ''}`} id={'finding-' + f.id} data-finding={f.id}>
       <h3>
         <button class="finding-head" type="button" aria-expanded={p.open} onClick={p.onToggle}>
           <Icon name={p.open ? 'down' : 'right'} size={14} />
           <SeverityBadge severity={f.severity} />
-          <span class="finding-title">{safe(f.title)}</span>
+          <span class="finding-words">
+            <span class="finding-title">{safe(f.title)}</span>
+            {life && (
+              <span class="finding-life dim">
+                in {life.seen_in} of {life.of_diagnoses} {life.of_diagnoses === 1 ? 'diagnosis' : 'diagnoses'}, first seen {ago(seconds(life.first_seen))}, last seen {ago(seconds(life.last_seen))}
+                {life.ignored && `, ignored until ${moment(seconds(life.ignored.until), { date: true })}${life.ignored.by ? ` by ${safe(life.ignored.by)}` : ''}`}
+              </span>
+            )}
+          </span>
           <span class="finding-sure dim" title={sure[f.confidence]}>
             {f.confidence}
           </span>
           <Share share={f.share} />
         </button>
       </h3>
-      {p.open && <Open of={p.of} f={f} apply={p.apply} />}
+      {p.open && (life && life.diagnosis !== p.of.id ? <Earlier life={life} of={p.of} f={f} apply={p.apply} changed={p.changed} /> : <Body of={p.of} f={f} life={life} apply={p.apply} changed={p.changed} />)}
     </article>
   )
 }
 
-function Open({ of, f, apply }: { of: Judged; f: Finding; apply: () => void }) {
+interface BodyProps {
+  of: Judged
+  f: Finding
+  life: Open | undefined
+  apply: () => void
+  changed?: (() => void) | undefined
+}
+
+/** A finding that an earlier diagnosis reports: its statements are in that one. */
+function Earlier(p: BodyProps & { life: Open }) {
+  const d = useGet<Judged>('diagnosis', { id: p.life.diagnosis })
+  return <Body {...p} of={d.value ?? { ...p.of, classes: {} }} />
+}
+
+/** Takes a finding from those that are open, or brings it back. */
+function Ignore({ target, life, changed }: { target: string; life: Open; changed: () => void }) {
+  const { error, busy, run } = useRun()
+  const ignore = (days: number) => void run(async () => {
+    await post('finding/ignore', { target, finding: life.finding.id, seconds: days * 86400 })
+    changed()
+  })
+  const why = whyNot() || (busy ? 'one moment' : '')
+  return (
+    <>
+      <div class="row wrap">
+        {life.ignored ? (
+          <Button small why={why} onClick={() => ignore(0)}>Stop ignoring</Button>
+        ) : (
+          <>
+            <Button small why={why} onClick={() => ignore(7)}>Ignore for 7 days</Button>
+            <Button small why={why} onClick={() => ignore(90)}>Ignore for 90 days</Button>
+          </>
+        )}
+      </div>
+      {error && <Problem error={error} />}
+    </>
+  )
+}
+
+function Body({ of, f, life, apply, changed }: BodyProps) {
   const classes = (f.subject?.classes ?? []).map((id) => of.classes[id]).filter((c) => c !== undefined)
   const to = Math.ceil(seconds(of.to) / 60) * 60
   // All classes at once, for all cards: a class that nothing is kept of yet is then no error.
@@ -101,6 +151,11 @@ function Open({ of, f, apply }: { of: Judged; f: Finding; apply: () => void }) {
       </div>
       <aside class="finding-side">
         <Change f={f} apply={apply} />
+        {life && changed && (
+          <Part title="Not now">
+            <Ignore target={of.target} life={life} changed={changed} />
+          </Part>
+        )}
         <Part title="What speaks against it">
           {(f.against ?? []).length > 0 ? <Lines of={f.against} icon="warn" /> : <p class="dim">Nothing that was seen.</p>}
         </Part>

@@ -1,4 +1,5 @@
 // Findings: what holds a server back, worst first, and what to do about it.
+import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { post } from '../../core/api'
 import { useGet } from '../../core/data'
@@ -17,7 +18,7 @@ import { ApplyDialog } from '../changes/dialogs'
 import { FindingCard } from './finding'
 import { Fact } from './pictures'
 import { unseen } from './unseen'
-import type { Finding, Findings, Judged, Node, TimeModel, Verdict } from './types'
+import type { Finding, Findings, Judged, Node, Open, TimeModel, Verdict } from './types'
 import './findings.css'
 
 const windows = [['10', '10 s'], ['30', '30 s'], ['60', '1 min'], ['300', '5 min']] as const
@@ -41,15 +42,16 @@ function OfTarget() {
   const [open] = useParam('finding')
   const [applying, apply] = useState<Finding | null>(null)
   // Who reads a finding, or is about to act on one, is not interrupted by a look that came by itself: it is offered.
-  const [kept, keep] = useState<Judged>()
+  const [kept, keep] = useState<{ d: Judged; all: Findings }>()
   const [wanted, want] = useState('') // the look that was asked for here
   const fresh = newest.value?.diagnosis
   const reading = (open !== '' && open !== 'none') || applying !== null
-  const mine = kept?.target === target ? kept : undefined
-  const shown = mine && reading && (fresh?.id !== wanted || applying !== null) ? mine : fresh
+  const mine = kept?.d.target === target && kept.d.id !== fresh?.id ? kept : undefined
+  const held = mine && reading && (fresh?.id !== wanted || applying !== null) ? mine : undefined
+  const shown = held?.d ?? fresh
   useEffect(() => {
-    if (shown && shown !== kept) keep(shown)
-  }, [shown, kept])
+    if (!held && fresh && newest.value) keep({ d: fresh, all: newest.value })
+  }, [held, fresh, newest.value])
   useTaskEnd(['diagnose'], useCallback((t: Task) => {
     if (t.target !== target) return
     if (t.result) want(t.result)
@@ -78,7 +80,7 @@ function OfTarget() {
                   <Notice
                     tone="info"
                     action={
-                      <Button small onClick={() => keep(fresh)}>
+                      <Button small onClick={() => keep({ d: fresh, all: f })}>
                         Show it
                       </Button>
                     }
@@ -86,7 +88,7 @@ function OfTarget() {
                     There is a newer look, {ago(seconds(fresh.to))}: {fresh.count === 0 ? 'nothing found' : `${fresh.count} found`}.
                   </Notice>
                 )}
-                <Diagnosis d={shown} history={f.history} newest={shown} apply={apply} />
+                <Diagnosis d={shown} all={held?.all ?? f} history={f.history} newest={shown} apply={apply} changed={reload} />
               </>
             ) : (
               <Empty
@@ -134,22 +136,27 @@ function Look({ target, running }: { target: string; running: Task | undefined }
   )
 }
 
-function Diagnosis({ d, history, newest, apply }: { d: Judged; history: Verdict[]; newest: Judged | undefined; apply: (f: Finding) => void }) {
+/** One diagnosis; with all, the findings of the hour before it in place of its own. */
+function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all?: Findings; history: Verdict[]; newest: Judged | undefined; apply: (f: Finding) => void; changed?: () => void }) {
   const [open, setOpen] = useParam('finding')
-  const first = d.findings[0]?.id ?? ''
+  const list: { f: Finding; life?: Open }[] = all ? all.open.map((o) => ({ f: o.finding, life: o })) : d.findings.map((f) => ({ f }))
+  const first = list[0]?.f.id ?? ''
   const at = open === '' ? first : open
   const move = (by: number) => {
-    const i = d.findings.findIndex((f) => f.id === at)
-    const next = d.findings[Math.min(d.findings.length - 1, Math.max(0, i + by))]
-    if (next) setOpen(next.id, { replace: true })
+    const i = list.findIndex((x) => x.f.id === at)
+    const next = list[Math.min(list.length - 1, Math.max(0, i + by))]
+    if (next) setOpen(next.f.id, { replace: true })
   }
+  const card = (f: Finding, life?: Open) => (
+    <FindingCard key={f.id} of={d} finding={f} life={life} apply={() => apply(f)} open={f.id === at} onToggle={() => setOpen(f.id === at ? 'none' : f.id, { replace: true })} {...(changed ? { changed } : {})} />
+  )
   useKeys({ j: { help: 'next finding', run: () => move(1) }, k: { help: 'finding before', run: () => move(-1) } })
   const blind = unseen(d)
   const odd = d.symptoms.filter((s) => s.kind !== 'not-observable')
   return (
     <div class="diagnosis">
       <header class="verdict">
-        <h2 class="verdict-line">{safe(headline(d))}</h2>
+        <h2 class="verdict-line">{safe(all ? summary(all, d) : headline(d))}</h2>
         <p class="dim">
           {newest && newest.id !== d.id && (
             <>
@@ -162,14 +169,40 @@ function Diagnosis({ d, history, newest, apply }: { d: Judged; history: Verdict[
         </p>
         <History history={history} at={d.id} />
       </header>
-      {d.findings.length > 0 ? (
+      {list.length > 0 ? (
         <section aria-label="Findings, worst first" class="findings">
-          {d.findings.map((f) => (
-            <FindingCard key={f.id} of={d} finding={f} apply={() => apply(f)} open={f.id === at} onToggle={() => setOpen(f.id === at ? 'none' : f.id, { replace: true })} />
-          ))}
+          {list.map((x) => card(x.f, x.life))}
         </section>
       ) : (
         <Nothing d={d} odd={odd.length} />
+      )}
+      {all && all.ignored.length > 0 && (
+        <Group title={`Ignored (${all.ignored.length})`} about="hidden from the open findings for a time" open={all.ignored.some((o) => o.finding.id === open)}>
+          <div class="findings">{all.ignored.map((o) => card(o.finding, o))}</div>
+        </Group>
+      )}
+      {all && all.resolved.length > 0 && (
+        <Group title={`Resolved (${all.resolved.length})`} about="not seen any more, of the last 7 days">
+          <ul class="lines">
+            {all.resolved.slice(0, 50).map((r) => (
+              <li key={r.id}>
+                <Icon name="good" size={13} />
+                <span>
+                  {safe(r.title)}{' '}
+                  <span class="dim">
+                    first seen {ago(seconds(r.first_seen))}, last seen {ago(seconds(r.last_seen))}
+                  </span>{' '}
+                  {r.change && <a href={href('changes', { target: d.target, change: r.change }, [])}>changed by {r.change}</a>}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </Group>
+      )}
+      {(d.facts ?? []).length > 0 && (
+        <Group title={`Advice (${d.facts.length})`} about="facts that nothing measured suffers from yet; they are no findings" open={d.facts.some((f) => f.id === open)}>
+          <div class="findings">{d.facts.map((f) => card(f))}</div>
+        </Group>
       )}
       <div class="below">
         <Panel title="Where the time went" sub={`${text(d.time.statement_seconds, 's')} of statements in ${text(d.time.seconds, 's')}`}>
@@ -230,6 +263,27 @@ function Diagnosis({ d, history, newest, apply }: { d: Judged; history: Verdict[
   )
 }
 
+/** A list beside the open findings, closed until it is asked for. */
+function Group({ title, about, open, children }: { title: string; about: string; open?: boolean; children: ComponentChildren }) {
+  return (
+    <details class="panel group" open={open}>
+      <summary>
+        <Icon name="right" size={14} />
+        <h2>{title}</h2>
+        <span class="dim">{about}</span>
+      </summary>
+      <div class="body">{children}</div>
+    </details>
+  )
+}
+
+/** How many findings are open, over how many diagnoses. */
+function summary(all: Findings, d: Judged): string {
+  if (all.open.length === 0) return all.ignored.length > 0 ? `No open findings, ${all.ignored.length} ignored` : d.findings.length === 0 ? headline(d) : 'No open findings'
+  const n = `${all.open.length} open finding${all.open.length === 1 ? '' : 's'}${all.open.length > 1 ? ', worst first' : ''}`
+  return all.diagnoses > 1 ? `${n}: ${all.diagnoses} diagnoses in the last hour` : n
+}
+
 /** What the server is short of, where that is known, and how much was found; the findings tell the rest. */
 function headline(d: Judged): string {
   const worst = d.findings[0]
@@ -241,7 +295,8 @@ function headline(d: Judged): string {
 }
 
 function who(v: Verdict): string {
-  if (v.background) return 'by itself'
+  if (v.incident) return 'started by an incident'
+  if (v.background) return 'scheduled'
   return v.by ? 'asked for by ' + v.by : 'from the command line'
 }
 

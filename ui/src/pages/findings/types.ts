@@ -77,6 +77,7 @@ export interface Verdict {
   worst?: string
   severity?: Severity
   share: number
+  incident?: string // id of the event of the incident that started it
 }
 
 export interface QueryClass {
@@ -104,6 +105,7 @@ export interface Judged extends Verdict {
   from: string
   to: string
   findings: Finding[]
+  facts: Finding[] // advice that nothing measured suffers from yet
   symptoms: Symptom[]
   reasoning: Node[] | null
   time: TimeModel
@@ -117,4 +119,33 @@ export interface Findings {
   every_seconds?: number
   diagnosis?: Judged
   history: Verdict[]
+  diagnoses: number // in the hour before the newest one
+  open: Open[]
+  ignored: Open[]
+  resolved: Resolved[]
+}
+
+/** When a finding was seen. */
+export interface Life {
+  first_seen: string
+  last_seen: string
+  seen_in: number
+  of_diagnoses: number
+  ignored?: { until: string; by?: string }
+}
+
+/** A finding as the newest diagnosis that saw it reports it. */
+export interface Open extends Life {
+  finding: Finding
+  diagnosis: string
+}
+
+export interface Resolved {
+  id: string
+  title: string
+  severity: Severity
+  diagnosis: string
+  first_seen: string
+  last_seen: string
+  change?: string
 }

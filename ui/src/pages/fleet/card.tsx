@@ -1,11 +1,12 @@
-import { figure, href, text } from '../../core'
-import { safe, UpIcon } from '../../ui'
+import { ago, figure, href, moment, seconds, text } from '../../core'
+import { Badge, safe, UpIcon } from '../../ui'
 import { sparkPath } from '../../ui/small'
 import { Finding } from './finding'
 import type { Row } from './rows'
 
 /** One server: all of the card leads to its page, what is in it to where it says. */
 export function Card({ row: r, judging, minutes }: { row: Row; judging: boolean; minutes: number }) {
+  const down = r.target.incidents?.find((i) => i.kind === 'down')
   return (
     <article class={`card${r.up === false ? ' card-down' : ''}`}>
       <header class="card-head">
@@ -15,10 +16,12 @@ export function Card({ row: r, judging, minutes }: { row: Row; judging: boolean;
         </h2>
         <span class="cut card-server">{safe(r.server || (r.target.address ?? ''))}</span>
       </header>
-      {r.up === false ? (
-        <div class="card-reason">
+      <Incidents row={r} />
+      {r.up === false || r.unset ? (
+        <div class={`card-reason${r.unset ? ' tone-warn' : ''}`}>
           <p class="clamp3" title={safe(r.reason)}>{safe(r.reason)}</p>
           {r.fix && <p class="dim clamp3" title={safe(r.fix)}>{safe(r.fix)}</p>}
+          {down && <p class="dim">Down since {moment(seconds(down.since), { seconds: true })} ({ago(seconds(down.since))})</p>}
         </div>
       ) : (
         <dl class="card-figures">
@@ -34,6 +37,25 @@ export function Card({ row: r, judging, minutes }: { row: Row; judging: boolean;
       </footer>
       <Labels labels={r.target.labels} />
     </article>
+  )
+}
+
+/** What goes wrong on it now; that it is down is said elsewhere. */
+export function Incidents({ row: r }: { row: Row }) {
+  const all = (r.target.incidents ?? []).filter((i) => i.kind !== 'down')
+  if (all.length === 0 || r.up !== true) return null
+  return (
+    <ul class="incidents">
+      {all.map((i) => (
+        <li key={i.id}>
+          <a class="incident" title={safe(i.text)} href={href('now', { target: r.name }, [])}>
+            <Badge tone="bad" icon="warn">{safe(i.title)}</Badge>
+            <span class="clamp3">{safe(i.text.startsWith(i.title + ': ') ? i.text.slice(i.title.length + 2) : i.text)}</span>
+            <span class="faint nowrap">{ago(seconds(i.since))}</span>
+          </a>
+        </li>
+      ))}
+    </ul>
   )
 }
 

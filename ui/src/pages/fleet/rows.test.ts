@@ -35,6 +35,11 @@ describe('order and filters', () => {
     expect([...rows].sort(byTrouble).map((r) => r.name)).toEqual(['down', 'silent', 'hot', 'worse', 'warned', 'new', 'b9', 'b10'])
     expect(trouble(make('well', {}))).toBe(0)
   })
+  it('puts incidents before findings', () => {
+    const incident = { id: 'locks-1-x', kind: 'locks', since: at, title: 'Lock pile-up', text: 'Lock pile-up: 3 sessions waited' }
+    const all = [...rows, make('piled', { target: { name: 'piled', incidents: [incident] } }), make('unset', { up: undefined, unset: true })]
+    expect(all.sort(byTrouble).slice(0, 5).map((r) => r.name)).toEqual(['down', 'silent', 'unset', 'piled', 'hot'])
+  })
   it('filters', () => {
     const names = (k: string) => rows.filter(filters[k] ?? (() => false)).map((r) => r.name)
     expect(names('down')).toEqual(['down', 'silent', 'new'])

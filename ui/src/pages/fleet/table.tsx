@@ -1,6 +1,6 @@
 import { go, href } from '../../core'
 import { Num, safe, Spark, Table, UpIcon, type Column } from '../../ui'
-import { Labels } from './card'
+import { Incidents, Labels } from './card'
 import { Finding } from './finding'
 import { steady, trouble, type Row } from './rows'
 
@@ -38,13 +38,16 @@ export function FleetTable({ rows, judging }: { rows: Row[]; judging: boolean })
       first: 'down',
       class: 'fleet-wide',
       cell: (r) =>
-        r.up === false ? (
+        r.up === false || r.unset ? (
           <div class="fleet-reason" title={[r.reason, r.fix].filter(Boolean).map(safe).join('\n')}>
-            <span class="cut tone-bad">{safe(r.reason)}</span>
+            <span class={`cut tone-${r.unset ? 'warn' : 'bad'}`}>{safe(r.reason)}</span>
             {r.fix && <span class="cut dim">{safe(r.fix)}</span>}
           </div>
         ) : (
-          <Finding row={r} judging={judging} />
+          <>
+            <Incidents row={r} />
+            <Finding row={r} judging={judging} />
+          </>
         ),
     },
   ]

@@ -36,12 +36,11 @@ export function Recipes() {
   )
 }
 
-/** How long a recipe takes at a scale, without setting up. */
+/** How long a recipe takes at a scale, setup included. */
 export function lasts(s: Scale): string {
   if (s.problem) return 'no such scale'
   const most = s.budget_seconds && s.budget_seconds < s.most_seconds ? s.budget_seconds : s.most_seconds
-  if (s.seconds === 0) return s.budget_seconds ? `at most ${span(s.budget_seconds)}` : 'as long as its probes take'
-  return s.least_seconds === most ? span(most) : `${span(s.least_seconds)} to ${span(most)}`
+  return span(s.least_seconds) === span(most) ? span(most) : `${span(s.least_seconds)} to ${span(most)}`
 }
 
 function Card({ r }: { r: Recipe }) {
@@ -129,7 +128,7 @@ export function RecipePage({ name }: { name: string }) {
                   {s.scale}
                 </Button>
               ))}
-              <span class="dim">{lasts(v.dry)}, and a few seconds to set up each trial</span>
+              <span class="dim">about {lasts(v.dry)}, setup included</span>
             </div>
             {v.missing.length > 0 && (
               <Notice tone="warn">

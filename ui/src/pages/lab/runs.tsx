@@ -55,14 +55,14 @@ export function Runs() {
           onOpen={(r) => go(href('lab', { id: r.id }, ['target']))}
           sortParam="runs"
           columns={[
-            { key: 'id', head: 'Run', cell: (r) => <a href={href('lab', { id: r.id }, ['target'])}>{r.id}</a> },
+            { key: 'id', head: 'Run', cell: (r) => <a class="nowrap" href={href('lab', { id: r.id }, ['target'])}>{r.id}</a> },
             { key: 'state', head: 'State', cell: (r) => <RunState r={r} /> },
             { key: 'workload', head: 'Workload', value: (r) => r.workload, cell: (r) => safe(r.workload) },
-            { key: 'target', head: 'Target', value: (r) => r.target, cell: (r) => safe(r.target) },
+            { key: 'target', head: 'Target', value: (r) => r.target, cell: (r) => <span class="cut lab-run-target" title={safe(r.target)}>{safe(r.target)}</span> },
             { key: 'started', head: 'Began', value: (r) => r.started, first: 'down', cell: (r) => <span class="nowrap">{moment(seconds(r.started), { date: true, seconds: false })}</span> },
-            { key: 'seconds', head: 'Ran for', align: 'right', value: (r) => r.seconds, cell: (r) => span(r.seconds) },
+            { key: 'seconds', head: 'Ran for', align: 'right', value: (r) => r.seconds, cell: (r) => <span class="nowrap">{span(r.seconds)}</span> },
             { key: 'sessions', head: 'Sessions', align: 'right', value: (r) => r.sessions, cell: (r) => r.sessions },
-            { key: 'tps', head: 'Operations', unit: '/s', align: 'right', value: (r) => r.operations_per_second, cell: (r) => figure(r.operations_per_second, '').value },
+            { key: 'tps', head: 'Operations/s', align: 'right', value: (r) => r.operations_per_second, cell: (r) => figure(r.operations_per_second, '').value },
             { key: 'p95', head: 'p95', align: 'right', value: (r) => r.p95_seconds, cell: (r) => <Num v={r.p95_seconds} unit="s" /> },
             { key: 'errors', head: 'Errors', align: 'right', value: (r) => r.errors, cell: (r) => (r.errors > 0 ? <span class="tone-bad">{count(r.errors)}</span> : '0') },
           ]}

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { ago, go, href, moment, now, useGet, useKeys, useParam, useRange, useTarget, withParams, type ApiError } from '../../core'
+import { ago, get, go, href, moment, now, span, useData, useGet, useKeys, useParam, useRange, useTarget, withParams, type ApiError } from '../../core'
 import { Button, Empty, Icon, Loading, Notice, Page, Problem, safe, Show, Tabs, Unobservable } from '../../ui'
 import { differences } from './differences'
 import { Innodb } from './innodb'
@@ -69,7 +69,7 @@ function Moments() {
           The address asks for {moment(asked, { date: true, seconds: true })}, which has not come yet. This is the present.
         </Notice>
       )}
-      <Timeline key={target} target={target} range={range} at={at} shown={state ? Date.parse(state.at) / 1000 : undefined} speed={speed} play={play} set={(t, o) => { setSpeed(0); set(t, o) }} step={step} loading={data.loading} />
+      <Timeline key={target} target={target} range={range} at={at} shown={state ? Date.parse(state.at) / 1000 : undefined} speed={speed} play={play} set={(t, o) => { setSpeed(0); set(t, o) }} step={step} loading={data.loading} up={state?.up} />
       <Body key={target} state={state} before={before} at={at} error={data.error} loading={data.loading} reload={data.reload} />
     </>
   )
@@ -175,15 +175,36 @@ function Body(p: BodyProps) {
 }
 
 function InnodbTab({ state }: { state: State }) {
-  if (state.innodb_status) return <Innodb text={state.innodb_status} />
   const why = lacking(state, 'innodb_status')
+  const at = Date.parse(state.at) / 1000
+  // It is read every few seconds: of the others the one before counts.
+  const near = useData<State | null>(state.innodb_status || why ? null : `innodb\n${state.target}\n${Math.floor(at)}`, (signal) => statusBefore(state.target, at, signal), { keep: true })
+  const shown = state.innodb_status ? state : near.value
+  if (shown?.innodb_status) {
+    const read = Date.parse(shown.at) / 1000
+    return <Innodb text={shown.innodb_status} read={at - read >= 1 ? `Read at ${moment(read, { seconds: true })}, ${span(at - read)} before this second. ` : ''} />
+  }
+  if (near.loading) return <Loading lines={6} />
   return (
     <Unobservable
       what="SHOW ENGINE INNODB STATUS"
-      why={why?.reason ?? 'It is read every few seconds and kept with the state of that second; none is kept with this one.'}
+      why={why?.reason ?? `It is read every few seconds; none is kept of the ${statusReach} s before this one.`}
       fix={why?.fix ? <code>{why.fix}</code> : undefined}
     />
   )
+}
+
+const statusReach = 30 // seconds
+
+/** The newest state before a moment that has InnoDB's status; null for none. */
+async function statusBefore(target: string, at: number, signal: AbortSignal): Promise<State | null> {
+  for (let t = at - 1; t > at - statusReach; ) {
+    const s = await get<State>('state', { target, at: t }, signal)
+    const read = Date.parse(s.at) / 1000
+    if (s.innodb_status) return read > at - statusReach ? s : null
+    t = Math.min(t, read) - 1
+  }
+  return null
 }
 
 /** Nothing is kept of that moment: say so and offer the nearest. */

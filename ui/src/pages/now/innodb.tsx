@@ -4,13 +4,13 @@ import { sections } from './status'
 
 const opened = new Set(['SEMAPHORES', 'LATEST DETECTED DEADLOCK', 'TRANSACTIONS'])
 
-/** SHOW ENGINE INNODB STATUS, a section each that folds. */
-export function Innodb({ text }: { text: string }) {
+/** SHOW ENGINE INNODB STATUS, a section each that folds; read says when it was read, if not in this second. */
+export function Innodb({ text, read }: { text: string; read: string }) {
   const list = useMemo(() => sections(text), [text])
   return (
     <div class="innodb">
       <div class="row">
-        <span class="dim grow">As the server wrote it, with the values that its lock records show.</span>
+        <span class="dim grow">{read}As the server wrote it, with the values that its lock records show.</span>
         <Copy text={text} label="Copy all" />
       </div>
       {list.map((s) => (

@@ -45,7 +45,7 @@ export function LockBanner({ roots, state }: { roots: Root[]; state: State }) {
               {r.longest > 0 && <>, the longest for {text(r.longest, 's')}</>}
             </span>
             <span class="faint cut grow">
-              {r.session === undefined ? safe(r.unknown ?? '') : r.cycle ? 'they wait for each other in a circle' : s ? `${s.command === 'Sleep' ? `idle for ${text(s.seconds, 's')}` : oneLine(s.sql, 200)}${t ? ` · transaction open for ${text(t.seconds, 's')}` : ''}` : ''}
+              {r.session === undefined ? safe(r.unknown ?? '') : r.cycle ? 'they wait for each other in a circle' : s ? `${s.command === 'Sleep' ? `idle for ${text(s.seconds, 's')}${s.last_sql ? ` after ${oneLine(s.last_sql, 120)}` : ''}` : oneLine(s.sql, 200)}${t ? ` · transaction open for ${text(t.seconds, 's')}` : ''}` : ''}
             </span>
           </div>
         )
@@ -136,7 +136,7 @@ function RootHead({ r, known }: { r: Root; known: Known }) {
           {!t && s.command === 'Sleep' && <span class="dim">, no transaction of it is seen</span>}
         </p>
       )}
-      {s?.sql ? <p class="mono statement-line">{oneLine(s.sql, 500)}</p> : s?.command === 'Sleep' && <p class="faint">What it ran last is not told: it runs nothing now. Rewind to see it.</p>}
+      {s?.sql ? <p class="mono statement-line">{oneLine(s.sql, 500)}</p> : s?.command === 'Sleep' && (s.last_sql ? <p class="mono statement-line"><span class="faint">Last statement:</span> {oneLine(s.last_sql, 500)}</p> : <p class="faint">Last statement unknown: the session is idle, and performance_schema does not have it (consumer events_statements_current). Step back to look for it.</p>)}
     </header>
   )
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { useRef } from 'preact/hooks'
-import { ago, href, moment, setParams, text, useKeys } from '../../core'
-import { Button, Copy, Sql, safe } from '../../ui'
+import { useRef, useState } from 'preact/hooks'
+import { ago, href, moment, post, setParams, text, useKeys, whyNot } from '../../core'
+import { Button, Confirm, Copy, Sql, safe, toast } from '../../ui'
 import type { State, Wait } from './state'
 
 /** A class in Queries, round a moment. */
@@ -33,12 +33,18 @@ export function SessionPanel({ id, state, at, onClose }: { id: string; state: St
     onClose()
     if (back instanceof HTMLElement && back.isConnected) back.focus({ preventScroll: true })
   }
+  const [asking, ask] = useState(false)
   useKeys({ Escape: { help: 'close the session', run: close } })
   return (
     <aside class="panel session" aria-label={`Session ${safe(id)}`}>
       <header>
         <h2 class="grow">Session {safe(id)}</h2>
         {Number.isInteger(n) && n > 0 && <Copy text={`KILL ${n};`} label="Copy KILL" />}
+        {at === 'live' && s?.user && (
+          <Button small kind="danger" why={whyNot()} onClick={() => ask(true)}>
+            Kill…
+          </Button>
+        )}
         <Button kind="quiet" small icon="close" label="Close (Esc)" onClick={close} />
       </header>
       <div class="body stack">
@@ -78,6 +84,17 @@ export function SessionPanel({ id, state, at, onClose }: { id: string; state: St
                   <Sql text={s.sql} />
                 </div>
                 {new TextEncoder().encode(s.sql).length >= 2040 && <p class="faint">The first 2 KiB of it are kept.</p>}
+              </section>
+            )}
+            {s && !s.sql && s.last_sql && (
+              <section>
+                <div class="row">
+                  <h3 class="grow">Last statement</h3>
+                  <Copy text={s.last_sql} label="Copy SQL" />
+                </div>
+                <div class="sql-box">
+                  <Sql text={s.last_sql} />
+                </div>
               </section>
             )}
             <section>
@@ -120,6 +137,33 @@ export function SessionPanel({ id, state, at, onClose }: { id: string; state: St
           As of {moment(shown, { date: true, seconds: true })}, {ago(shown)}.
         </p>
       </div>
+      {asking && s?.user && (
+        <Confirm
+          title={`Kill session ${n} on ${state.target}?`}
+          yes={`KILL ${n}`}
+          danger
+          why={whyNot()}
+          onClose={() => ask(false)}
+          run={async () => {
+            await post('kill', { target: state.target, session: n, user: s.user, confirm: `KILL ${n}` })
+            toast(`Session ${n} was killed; the journal has it`, 'good')
+          }}
+        >
+          <p>
+            It is of <b>{safe(s.user)}</b>
+            {s.host && <> from {safe(s.host)}</>} and has been in {safe(s.command)} for {text(s.seconds, 's')}.
+          </p>
+          {trx.length > 0 ? (
+            <p>
+              Its open transaction is rolled back: {text(trx.reduce((a, t) => a + (t.rows_modified ?? 0), 0), '')} modified rows. Undoing many rows takes time, and their locks stay until then.
+            </p>
+          ) : (
+            <p>It has no open transaction in InnoDB.</p>
+          )}
+          {waiters.length > 0 && <p>{waiters.length === 1 ? 'One session waits' : `${waiters.length} sessions wait`} for it.</p>}
+          <p class="dim">Nothing brings a session back. It is written into the journal and the audit log.</p>
+        </Confirm>
+      )}
     </aside>
   )
 }

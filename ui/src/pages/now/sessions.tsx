@@ -60,13 +60,13 @@ export function Sessions({ state, diff, chosen }: { state: State; diff: Differen
       ),
     },
     { key: 'user', head: 'User', value: (r) => r.user, cell: (r) => <span class="nowrap" title={r.host ? `from ${safe(r.host)}` : undefined}>{safe(r.user ?? '–')}</span> },
-    { key: 'db', head: 'Database', value: (r) => r.db, cell: (r) => <span class="dim nowrap">{safe(r.db ?? '–')}</span> },
-    { key: 'command', head: 'Command', value: (r) => r.command, cell: (r) => <span class="nowrap">{safe(r.command)}</span> },
     { key: 'time', head: 'Time', align: 'right', value: (r) => r.seconds, title: 'in this command', cell: (r) => <Num v={r.seconds} unit="s" /> },
     { key: 'phase', head: 'Does', value: (r) => r.phase, title: "the server's own word for what it does, or what it waits for", cell: (r) => <Does r={r} /> },
+    { key: 'sql', head: 'Statement', lead: true, value: (r) => r.sql, class: 'statement', cell: (r) => <span class="mono">{oneLine(r.sql) || <span class="faint">–</span>}</span> },
     { key: 'trx', head: 'Transaction', align: 'right', value: (r) => r.trx?.seconds, title: 'how long its transaction is open', cell: (r) => <Num v={r.trx?.seconds} unit="s" /> },
     { key: 'examined', head: 'Rows read', align: 'right', value: (r) => r.examined, title: 'rows that the running statement examined so far', cell: (r) => <Num v={r.examined} unit="" /> },
-    { key: 'sql', head: 'Statement', value: (r) => r.sql, class: 'statement', cell: (r) => <span class="mono">{oneLine(r.sql) || <span class="faint">–</span>}</span> },
+    ...(distinct(rows.map((r) => r.db)).length > 1 ? [{ key: 'db', head: 'Database', value: (r: Row) => r.db, cell: (r: Row) => <span class="dim nowrap">{safe(r.db ?? '–')}</span> }] : []),
+    { key: 'command', head: 'Command', value: (r) => r.command, cell: (r) => <span class="nowrap">{safe(r.command)}</span> },
     {
       key: 'class', head: <span class="hide">Query class</span>,
       cell: (r) =>
@@ -96,8 +96,8 @@ export function Sessions({ state, diff, chosen }: { state: State; diff: Differen
           </a>
         )}
         <span class="faint grow num">
-          {rows.length} shown{hidden > 0 && `, ${hidden} sleeping hidden`}
-          {state.connections !== undefined && ` of ${state.connections} connections`}
+          {rows.length} shown
+          {state.connections !== undefined ? ` of ${state.connections} connections${(state.idle ?? hidden) > 0 ? `, ${state.idle ?? hidden} idle` : ''}` : hidden > 0 && `, ${hidden} sleeping hidden`}
           {diff.known && diff.ended > 0 && ` · ${diff.ended} ended since the second before`}
         </span>
       </div>
@@ -115,12 +115,16 @@ export function Sessions({ state, diff, chosen }: { state: State; diff: Differen
           gone ? undefined : filtered ? (
             <Empty icon="search" title="No session has that" hint={`${all.length} ${all.length === 1 ? 'session is' : 'sessions are'} kept of this second.`} />
           ) : (
-            <Empty icon="now" title="Nobody runs anything" hint={hidden > 0 ? `${text(hidden, '')} sleeping sessions are hidden.` : 'No session but Dyno’s own was there in this second.'} />
+            <Empty icon="now" title="No active sessions" hint={idleOf(state.connections ?? hidden)} />
           )
         }
       />
     </>
   )
+}
+
+function idleOf(n: number): string {
+  return n === 0 ? 'Nobody but Dyno was connected in this second.' : n === 1 ? 'The one connection was idle.' : `All ${n} connections were idle.`
 }
 
 function Hint({ what }: { what: keyof typeof words | undefined }) {

@@ -11,6 +11,7 @@ export interface Session {
   seconds: number
   sql?: string
   class?: string
+  last_sql?: string // of an idle blocker: what it ran last
   examined?: number
   sent?: number
   memory?: number

@@ -61,6 +61,7 @@ export interface TimelineProps {
   set: (to: number | 'live', o?: { replace?: boolean }) => void
   step: (by: number) => void
   loading: boolean
+  up: boolean | undefined // whether the server answered in that second
 }
 
 const height = 60
@@ -105,7 +106,9 @@ export function Timeline(p: TimelineProps) {
         </div>
         <span class="grow" />
         <Marks marks={c?.marks ?? []} set={p.set} />
-        {live ? (
+        {live && p.up === false ? (
+          <span class="live-now down">server down</span>
+        ) : live ? (
           <span class="live-now">
             <span class="live-dot on" /> live
           </span>

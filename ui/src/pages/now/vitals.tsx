@@ -3,7 +3,7 @@ import { vital, type State } from './state'
 
 const shown: { n: string; label: string; unit: string; title: string; always?: boolean; worse?: 'up' }[] = [
   { n: 'threads_running', label: 'Running', unit: '', title: 'Threads_running: sessions that execute a statement now', always: true },
-  { n: 'threads_connected', label: 'Connected', unit: '', title: 'Threads_connected', always: true },
+  { n: 'threads_connected', label: 'Connected', unit: '', title: 'open connections, without Dyno’s own', always: true },
   { n: 'qps', label: 'Statements', unit: '/s', title: 'Questions a second', always: true },
   { n: 'tps', label: 'Transactions', unit: '/s', title: 'commits and rollbacks a second', always: true },
   { n: 'latency_seconds', label: 'Mean time', unit: 's', title: 'mean time of a statement over the last seconds, from the digests' },
@@ -20,10 +20,10 @@ export function VitalStrip({ state, before }: { state: State; before: State | un
   return (
     <dl class="vitals" aria-label="Figures of this second">
       {shown.map((x) => {
-        const v = vital(state, x.n)
+        const v = of(state, x.n)
         if (v === undefined && !x.always) return null
         const f = figure(v, x.unit)
-        const old = vital(before, x.n)
+        const old = of(before, x.n)
         const d = old !== undefined && v !== undefined ? figure(Math.abs(v - old), x.unit) : undefined
         const hint = d && d.value !== '0' && worth(v ?? 0, old ?? 0) ? `${(v ?? 0) > (old ?? 0) ? '+' : '−'}${d.value}${d.unit === f.unit || d.unit === '' ? '' : ' ' + d.unit}` : ''
         return (
@@ -41,6 +41,11 @@ export function VitalStrip({ state, before }: { state: State; before: State | un
       })}
     </dl>
   )
+}
+
+/** A figure of a state; connections are those that the list of sessions is of. */
+function of(s: State | undefined, name: string): number | undefined {
+  return (name === 'threads_connected' ? s?.connections : undefined) ?? vital(s, name)
 }
 
 /** Whether a change is more than the flicker of a rate. */

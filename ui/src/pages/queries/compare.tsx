@@ -1,11 +1,11 @@
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { get, go, moment, now, ratio, route, setParams, span, text, useData, useParam, useRange, withParams } from '../../core'
 import { Badge, Button, Empty, Notice, Num, Search, Show, Table, safe, type Column, type Tone } from '../../ui'
 import { parseTyped } from '../../ui/find'
 import { typed } from '../../ui/pickers'
 import { hasWords } from './figures'
-import { Estimated, Load, oneLine } from './list'
-import { before, presets, type Period } from './periods'
+import { Load, oneLine } from './list'
+import { before, halves, presets, type Period } from './periods'
 import type { Compared, Comparison, Side } from './types'
 
 const words: Record<Compared['change'], { tone: Tone; text: string; icon?: 'up' | 'down' | 'plus' | 'minus' | 'check' }> = {
@@ -42,13 +42,20 @@ export function Compare({ target }: { target: string }) {
     (signal) => get<Comparison>('compare-classes', { target, from: after.from, to: after.to, before_from: old?.from, before_to: old?.to, limit }, signal),
     { every: range.live ? 60_000 : 0, keep: true },
   )
+  const blank = data.value?.before.coverage.seconds === 0
+  const kept = data.value?.after.coverage
+  useEffect(() => {
+    if (preset !== 'previous' || !blank || !kept?.from || !kept.to) return
+    const h = halves(Date.parse(kept.from) / 1000, Date.parse(kept.to) / 1000)
+    if (h) setParams({ before: 'halves', before_from: h.before.from, before_to: h.before.to, from: h.after.from, to: h.after.to }, { replace: true })
+  }, [preset, blank, kept?.from, kept?.to])
   const found = useMemo(() => (data.value?.classes ?? []).filter((c) => hasWords(q, c.id, c.fingerprint)), [data.value, q])
   // The window moves each second, the rows do not: see List.
   const here = route.value
   const rows = useMemo(() => <Rows list={found} />, [found, here])
   return (
     <>
-      <Periods after={after} old={old} preset={beforeFrom !== '' ? '' : preset} text={range.text} />
+      <Periods after={after} old={old} preset={beforeFrom !== '' ? '' : preset} text={range.text} halves={preset === 'halves'} />
       {!old ? (
         <Empty icon="calendar" title="The period before cannot be read" hint="The address names no period that ends after it begins. Choose one above." />
       ) : (
@@ -57,6 +64,7 @@ export function Compare({ target }: { target: string }) {
             const seen = verdicts[v.result]
             return (
               <>
+                {preset === 'halves' && <Notice tone="info">Nothing is kept of the period before: these are the two halves of what is kept.</Notice>}
                 <div class="verdict">
                   <Badge tone={seen.tone}>{seen.text}</Badge>
                   {v.reasons?.map((r) => <span key={r} class="dim">{safe(r.replace('B’s', 'the later period’s').replace("B's", "the later period's").replace(' that A has not', ' that did not run before'))}.</span>)}
@@ -66,14 +74,20 @@ export function Compare({ target }: { target: string }) {
                   <OneSide name="Before" s={v.before} />
                   <OneSide name="After" s={v.after} other={v.before} />
                 </div>
-                <div class="filters">
-                  <Search label="Find a class" placeholder="statement, id" />
-                  <span class="faint grow num">
-                    {v.total > v.classes.length ? `${q !== '' ? `${found.length} of ` : ''}the ${v.classes.length} whose load changed most of ${v.total} classes${q !== '' ? '; the others were not searched' : ''}` : `${found.length} ${found.length === 1 ? 'class' : 'classes'}, the greatest change of load first`}
-                  </span>
-                  {v.total > v.classes.length && limit < 1000 && <Button small onClick={() => setTop('1000')}>Show {Math.min(1000, v.total)}</Button>}
-                </div>
-                {rows}
+                {v.before.coverage.seconds === 0 || v.after.coverage.seconds === 0 ? (
+                  <Empty icon="calendar" title="Nothing to compare" hint={`No statements are kept of the period ${v.before.coverage.seconds === 0 ? 'before' : 'after'}. Choose another one above.`} />
+                ) : (
+                  <>
+                  <div class="filters">
+                    <Search label="Find a class" placeholder="statement, id" />
+                    <span class="faint grow num">
+                      {v.total > v.classes.length ? `${q !== '' ? `${found.length} of ` : ''}the ${v.classes.length} whose load changed most of ${v.total} classes${q !== '' ? '; the others were not searched' : ''}` : `${found.length} ${found.length === 1 ? 'class' : 'classes'}, the greatest change of load first`}
+                    </span>
+                    {v.total > v.classes.length && limit < 1000 && <Button small onClick={() => setTop('1000')}>Show {Math.min(1000, v.total)}</Button>}
+                  </div>
+                    {rows}
+                  </>
+                )}
               </>
             )
           }}
@@ -87,9 +101,9 @@ function Rows({ list }: { list: Compared[] }) {
   const columns = useMemo<Column<Compared>[]>(
     () => ([
       { key: 'change', head: 'Change', title: 'of the mean time of one execution, where it is more than the noise between minutes', value: (c) => words[c.change].text, cell: (c) => <Badge tone={words[c.change].tone} icon={words[c.change].icon ?? 'unknown'} title={c.reason}>{words[c.change].text}</Badge> },
-      { key: 'delta', head: 'Load by', align: 'right', value: (c) => Math.abs(c.load_change), title: 'change of its load: statement time a second, after − before', cell: (c) => <b class={c.load_change > 0.0005 ? 'tone-bad' : c.load_change < -0.0005 ? 'tone-good' : ''}>{Math.abs(c.load_change) < 0.0005 ? <span class="faint">±0</span> : <>{c.load_change > 0 ? '+' : '−'}<Num v={Math.abs(c.load_change)} unit="" /></>}</b> },
+      { key: 'delta', head: 'Load by', align: 'right', value: (c) => Math.abs(c.load_change), title: 'change of its load: statement time a second, after − before', cell: (c) => <b class={!c.before || !c.after ? '' : c.load_change > 0.0005 ? 'tone-bad' : c.load_change < -0.0005 ? 'tone-good' : ''}>{Math.abs(c.load_change) < 0.0005 ? <span class="faint">±0</span> : <>{c.load_change > 0 ? '+' : '−'}<Num v={Math.abs(c.load_change)} unit="" /></>}</b> },
       { key: 'loads', head: 'Before → after', align: 'right', value: (c) => c.after?.load, cell: (c) => <span class="nowrap dim"><Load v={c.before?.load} /> → <Load v={c.after?.load} /></span> },
-      { key: 'statement', head: 'Statement', class: 'statement', value: (c) => c.fingerprint, cell: (c) => <>{(c.before?.sampled || c.after?.sampled) && <Estimated />} <a class="mono" href={withParams({ class: c.id })}>{oneLine(c.fingerprint)}</a></> },
+      { key: 'statement', head: 'Statement', lead: true, class: 'statement', value: (c) => c.fingerprint, cell: (c) => <a class="mono" href={withParams({ class: c.id })}>{oneLine(c.fingerprint)}</a> },
       { key: 'mean', head: 'Mean time', align: 'right', value: (c) => c.mean?.center ?? c.mean_ratio, title: 'after ÷ before, with the interval that allows for the noise between minutes', cell: (c) => <span class="nowrap" title={c.before && c.after ? `${text(c.before.mean_sec, 's')} → ${text(c.after.mean_sec, 's')}` : undefined}>{c.mean ? ratio(c.mean.center, c.mean.lo, c.mean.hi) : ratio(c.mean_ratio)}</span> },
       { key: 'calls', head: 'Calls', align: 'right', value: (c) => c.calls_ratio, title: 'calls a second, after ÷ before', cell: (c) => <span class="nowrap" title={`${text(c.before?.per_sec, '/s')} → ${text(c.after?.per_sec, '/s')}`}>{ratio(c.calls_ratio)}</span> },
       { key: 'examined', head: 'Examined/call', align: 'right', value: (c) => c.examined_ratio, title: 'rows examined per call, after ÷ before: another plan shows here', cell: (c) => <span class="nowrap" title={`${text(c.before?.examined_per_call, '')} → ${text(c.after?.examined_per_call, '')} rows`}>{ratio(c.examined_ratio)}</span> },
@@ -118,13 +132,13 @@ function OneSide({ name, s, other }: { name: string; s: Side; other?: Side }) {
   )
 }
 
-function Periods({ after, old, preset, text: name }: { after: Period; old: Period | undefined; preset: string; text: string }) {
+function Periods({ after, old, preset, text: name, halves }: { after: Period; old: Period | undefined; preset: string; text: string; halves: boolean }) {
   const [open, setOpen] = useState(false)
   return (
     <section class="periods" aria-label="The period before">
       <span class="dim">Compare {name.startsWith('last') ? `the ${name}` : name} with</span>
       {presets.map((p) => (
-        <Button key={p.key} small pressed={preset === p.key} label={`${p.short}: ${p.name}`} onClick={() => setParams({ before: p.key, before_from: null, before_to: null })}>
+        <Button key={p.key} small pressed={preset === p.key} label={`${p.short}: ${p.name}`} onClick={() => setParams({ before: p.key, before_from: null, before_to: null, ...(halves ? { from: null, to: null } : {}) })}>
           {p.short}
         </Button>
       ))}

@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks'
 import { ago, count, get, href, moment, setParams, text, useData, useGet, useRange, withParams } from '../../core'
 import { Plot } from '../../graph'
 import { Badge, Button, Copy, Empty, Figure, Icon, Show, Sql, Unobservable, safe } from '../../ui'
-import { courseOf, covered, per, rowOf, spread, whole, type Bin } from './figures'
+import { courseOf, covered, longestOf, per, rowOf, spread, whole, type Bin } from './figures'
 import { Estimated } from './list'
 import { Plans } from './plans'
 import type { Class, ClassDetail, Example } from './types'
@@ -71,6 +71,7 @@ function Content(p: ContentProps) {
   const c = v.class
   const r = rowOf(c, v.coverage)
   const part = covered(p.seconds, v.coverage, p.live)
+  const longest = longestOf(v)
   const findings = p.found?.diagnosis?.findings?.filter((f) => f.subject?.classes?.includes(c.id)) ?? []
   return (
     <article class="class">
@@ -89,11 +90,11 @@ function Content(p: ContentProps) {
       <div class="figures">
         <Figure label="Load" value={r.load} unit="" note={`${text(r.share, 'ratio')} of all statement time`} title="statement time a second: how many of its statements ran at a time on average" />
         <Figure label="Calls" value={r.perSec} unit="/s" note={`${c.sampled ? 'at least ' : ''}${count(c.count)} in the window`} />
-        <Figure label="Mean time" value={r.mean} unit="s" note={c.sampled ? 'not told by looks' : 'of one execution'} />
-        <Figure label="Longest" value={c.max_sec} unit="s" note={c.max_sec === undefined ? 'not told' : 'execution'} />
+        <Figure label="Mean time" value={r.mean} unit="s" note={c.sampled ? 'n/a (sampled)' : 'of one execution'} />
+        <Figure label="Longest" value={longest} unit="s" note={longest === undefined ? 'n/a' : c.max_sec === undefined ? 'at least: reported for a part of the time' : 'execution'} />
         <Figure label="95 % within" value={c.p95_sec} unit="s" note={c.p95_sec === undefined ? 'no distribution is kept' : 'of the executions'} />
         <Figure label="Examined per row sent" value={r.perSent} unit="" note={`${text(r.examined, '')} rows a call`} {...((r.perSent ?? 0) > 1000 ? { tone: 'warn' as const } : {})} />
-        <Figure label="Errors" value={r.errors} unit="/s" note={c.errors === undefined ? 'not told' : `${count(c.errors)} in the window`} {...((c.errors ?? 0) > 0 ? { tone: 'bad' as const } : {})} />
+        <Figure label="Errors" value={r.errors} unit="/s" note={c.errors === undefined ? 'n/a' : `${count(c.errors)} in the window`} {...((c.errors ?? 0) > 0 ? { tone: 'bad' as const } : {})} />
         {part && <div class={`coverage ${part.little ? 'tone-warn' : 'faint'}`}>{part.text}</div>}
       </div>
 
@@ -197,7 +198,7 @@ function Courses({ v, window: [from, to], zoom }: { v: ClassDetail; window: [num
   const course = useMemo(() => courseOf(v.buckets), [v.buckets])
   const load = useMemo(() => [{ name: 'load', y: course.load }], [course])
   const rate = useMemo(() => [{ name: 'calls', y: course.perSec, colour: 3 }], [course])
-  const time = useMemo(() => [{ name: 'mean', y: course.mean, colour: 4 }, ...(course.max.some((x) => x !== null) ? [{ name: 'longest', y: course.max, dash: true, colour: 8 }] : [])], [course])
+  const time = useMemo(() => [...(course.mean.some((x) => x !== null) ? [{ name: 'mean', y: course.mean, colour: 4 }] : []), ...(course.max.some((x) => x !== null) ? [{ name: 'longest', y: course.max, dash: true, colour: 8 }] : [])], [course])
   if (course.x.length < 2) return <section class="section"><h2>Course</h2><p class="dim">Two minutes of it make a course; {course.x.length === 0 ? 'none' : 'one'} is kept of this window.</p></section>
   const all = { x: course.x, from, to, sync: 'class', onZoom: zoom, height: 150 }
   return (

@@ -1,6 +1,6 @@
 // What is worked out of a class's sums.
 import { count } from '../../core/format'
-import type { Bucket, Class, Coverage } from './types'
+import type { Bucket, Class, ClassDetail, Coverage } from './types'
 
 /** a ÷ b; undefined when one is not known or b is 0. */
 export function per(a: number | undefined, b: number | undefined): number | undefined {
@@ -44,6 +44,11 @@ export function covered(asked: number, cover: Coverage, live: boolean): { text: 
   const name = unit === 86400 ? 'd' : unit === 3600 ? 'h' : 'min'
   const digits = (x: number) => (x / unit >= 10 || Number.isInteger(x / unit) ? String(Math.round(x / unit)) : (x / unit).toFixed(1))
   return { text: `observed ${digits(seen)} of ${digits(asked)} ${name}`, little: seen < asked / 2 }
+}
+
+/** The longest execution that is known of a window: where not all of its parts report one, the longest of those that do. */
+export function longestOf(v: ClassDetail): number | undefined {
+  return v.class.max_sec ?? v.buckets.reduce<number | undefined>((a, b) => (b.class.max_sec === undefined ? a : Math.max(a ?? 0, b.class.max_sec)), undefined)
 }
 
 export interface Course {

@@ -16,7 +16,7 @@ export function QueriesPage() {
       target
       range
       actions={
-        <Button small pressed={two} onClick={() => setParams(two ? { before: null, before_from: null, before_to: null } : { before: 'previous', class: null })}>
+        <Button small pressed={two} onClick={() => setParams(two ? { before: null, before_from: null, before_to: null, ...(comparing === 'halves' ? { from: null, to: null } : {}) } : { before: 'previous', class: null })}>
           Compare two periods
         </Button>
       }

@@ -40,6 +40,21 @@ const more: { key: string; name: string; title: string; unit: string; of: (r: Ro
   { key: 'sorted', name: 'Sorted/call', title: 'rows sorted per execution', unit: '', of: (r) => share(r.c.sort_rows, r.c.count) },
 ]
 
+/** Says once, above the list, that figures are estimates, and what makes them exact. */
+function Sampled({ target, all }: { target: string; all: boolean }) {
+  const source = useGet<Moment>('state', { target }).value?.sources?.find((x) => x.name === 'digests')
+  return (
+    <Notice tone="info">
+      {all ? 'Loads and shares are estimated' : 'The loads and shares of classes with ≥ before their calls are estimated'} from ten samples a second: short statements are missed, and calls are lower bounds.{' '}
+      {source?.fix && (
+        <>
+          {safe(source.reason ?? '')}. Fix: <code>{safe(source.fix)}</code>
+        </>
+      )}
+    </Notice>
+  )
+}
+
 function rowsOf(list: ClassList | undefined): Row[] {
   return list?.classes.map((c) => rowOf(c, list.coverage)) ?? []
 }
@@ -94,12 +109,15 @@ export function List({ target }: { target: string }) {
           {(v) => {
             const cover = v.coverage
             const part = covered(range.to - range.from, cover, range.live)
+            const sampled = v.classes.some((c) => c.sampled)
+            const statements = cover.statements_per_second ?? per(cover.count, cover.observed_seconds)
             return (
               <>
+                {sampled && <Sampled target={target} all={v.classes.every((c) => c.sampled)} />}
                 <div class="figures">
                   <Figure label="Load" value={per(cover.time_sec, cover.observed_seconds)} unit="" note="active sessions on average" title="statement time a second: how many statements ran at a time" />
-                  <Figure label="Statements" value={per(cover.count, cover.observed_seconds)} unit="/s" note={`${count(cover.count)} in all`} />
-                  <Figure label="Mean time" value={v.classes.some((c) => c.sampled) ? undefined : per(cover.time_sec, cover.count)} unit="s" note="of a statement" />
+                  <Figure label="Statements" value={statements} unit="/s" note={cover.statements_per_second === undefined ? `${count(cover.count)} in all` : 'counted by the server'} />
+                  <Figure label="Mean time" value={per(per(cover.time_sec, cover.observed_seconds), statements)} unit="s" note={sampled ? 'estimated' : 'per statement'} title={sampled ? 'the sampled load, divided by the statements that the server counted' : 'statement time divided by statements'} />
                   <Figure label="Classes" value={total} unit="" note={range.text} />
                   <div class={`coverage ${part?.little ? 'tone-warn' : 'faint'}`}>
                     {part ? part.text : 'the whole time was observed'}
@@ -138,10 +156,10 @@ function columns(added: string[], all: Row[]): Column<Row>[] {
     { key: 'share', head: 'Share', value: (r) => r.share, first: 'down', title: 'of the time of all classes', width: 116, cell: (r) => <span class="row nowrap"><Bar share={r.share} width={56} /> <span class="share-text">{r.share !== undefined && r.share > 0 && r.share < 0.001 ? '< 0.1%' : text(r.share, 'ratio')}</span></span> },
     { key: 'line', head: 'Course', title: 'its load over the window; a gap was not observed', width: 112, cell: (r) => (r.c.line ? <Spark values={r.c.line.values} label="load" width={96} height={20} /> : <span class="faint">–</span>) },
     {
-      key: 'statement', head: 'Statement', value: (r) => r.c.fingerprint, class: 'statement',
+      key: 'statement', head: 'Statement', lead: true, value: (r) => r.c.fingerprint, class: 'statement',
       cell: (r) => (
         <>
-          {r.c.sampled && <Estimated />} {many && r.c.schema && <span class="faint">{safe(r.c.schema)} </span>}
+          {many && r.c.schema && <span class="faint">{safe(r.c.schema)} </span>}
           <a class="mono" href={withParams({ class: r.c.id })}>{oneLine(r.c.fingerprint) || r.c.id}</a>
         </>
       ),

@@ -1,5 +1,10 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { before } from './periods'
+import { before, halves } from './periods'
+
+test('the halves of what is kept', () => {
+  expect(halves(1000, 1600)).toEqual({ before: { from: 1000, to: 1320 }, after: { from: 1320, to: 1600 } })
+  expect(halves(1200, 1300)).toBeUndefined() // no minute on either side
+})
 
 test('the period before', () => {
   const now = { from: 100_000, to: 103_600 }

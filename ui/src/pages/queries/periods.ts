@@ -26,6 +26,15 @@ export function before(now: Period, preset: string, from: string, to: string): P
   return { from: now.from - back, to: now.to - back }
 }
 
+/**
+ * The two halves of what is kept, to be compared where nothing is kept of the period before; undefined when there is too little.
+ * They meet at a full minute, for which figures are kept.
+ */
+export function halves(from: number, to: number): { before: Period; after: Period } | undefined {
+  const middle = Math.round((from + to) / 2 / 60) * 60
+  return middle - from >= 60 && to - middle >= 60 ? { before: { from: Math.floor(from), to: middle }, after: { from: middle, to: Math.ceil(to) } } : undefined
+}
+
 /** The same time of the clock so many days before: a day on which clocks change has another length. */
 function daysBefore(t: number, days: number): number {
   const d = new Date(t * 1000)

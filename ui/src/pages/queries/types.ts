@@ -40,6 +40,7 @@ export interface Coverage {
   classes?: number
   count?: number
   time_sec?: number
+  statements_per_second?: number // as the server counted them, in classes or not
 }
 
 export interface ClassList {
@@ -115,7 +116,7 @@ export interface Figures {
 export interface Side {
   from: string
   to: string
-  coverage: { seconds: number; classes: number; count: number; time_sec: number }
+  coverage: { from?: string; to?: string; seconds: number; classes: number; count: number; time_sec: number }
   load: number
   per_sec: number
 }

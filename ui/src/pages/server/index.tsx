@@ -317,7 +317,15 @@ function Happened({ marks }: { marks: Mark[] | undefined }) {
               {moment(m.at, { seconds: true, date: true })}
             </a>
             <span class="sv-happened-kind">{safe(kindName(m.kind))}</span>
-            <span class="sv-happened-text">{safe(m.text)}</span>
+            <span class="sv-happened-text">
+              {safe(m.text)}
+              {m.ref?.startsWith('d-') && (
+                <>
+                  {' '}
+                  <a href={href('findings', { diagnosis: m.ref })}>Diagnosis</a>
+                </>
+              )}
+            </span>
           </li>
         ))}
       </ul>

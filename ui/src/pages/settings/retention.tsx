@@ -13,6 +13,8 @@ const about: Record<string, string> = {
   plans: 'execution plans when they change',
   examples: 'examples of statements',
   ledger: 'targets, runs, diagnoses, the journal',
+  users: 'users, sessions, tokens, the audit log',
+  'log and free pages': 'write-ahead log and free pages of the history',
   reports: 'recordings of reports',
 }
 

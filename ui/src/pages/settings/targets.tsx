@@ -16,6 +16,7 @@ interface Row extends Target {
 }
 
 function Up({ t }: { t: Target }) {
+  if (t.not_configured) return <Badge tone="warn">not configured</Badge>
   if (t.up === undefined) return <Badge tone="unknown">not tried yet</Badge>
   return t.up ? <Badge tone="good">up</Badge> : <Badge tone="bad">down</Badge>
 }

@@ -1,0 +1,181 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"dyno/internal/event"
+	"dyno/internal/store/ledger"
+	"dyno/test/servers"
+)
+
+// logged is a log that may be read while it is written.
+type logged struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *logged) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.b.String(), text)
+}
+
+// eventually waits until ok, for as long as a busy machine may take.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("still not so: " + what)
+		}
+	}
+}
+
+// TestIncidents plants a pile-up of row locks on a real server, shuts the server down and starts it again: each is one event with its begin
+// and its end, a state of the fleet and a line of the log, and the pile-up has a diagnosis.
+func TestIncidents(t *testing.T) {
+	s := servers.Start(t, "mariadb", "innodb_lock_wait_timeout=1000")
+	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE stock (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB", "INSERT INTO stock VALUES (1, 10)")
+	a := alone(t)
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull}, false); err != nil {
+		t.Fatal(err)
+	}
+	var log logged
+	v, err := a.Serve(t.Context(), Serving{Judge: time.Hour, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- v.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-ran, v.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	began := time.Now()
+	events := func(kind event.Kind) (all []event.Event) {
+		es, err := v.Events(ctx, "shop", began.Add(-time.Hour), time.Now().Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range es {
+			if e.Kind == kind {
+				all = append(all, e)
+			}
+		}
+		return all
+	}
+	open := func(kind event.Kind) bool {
+		m, ok := v.Find("shop")
+		return ok && len(m.Incidents) == 1 && m.Incidents[0].Kind == kind
+	}
+	none := func() bool { m, _ := v.Find("shop"); return len(m.Incidents) == 0 }
+	eventually(t, "the first diagnosis is there", func() bool { all, _ := v.Verdicts(ctx, "shop", 0); return len(all) == 1 })
+	if !none() {
+		t.Fatal("there is an incident before anything happened")
+	}
+
+	db := s.DB(t, "shop")
+	blocker, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const update = "UPDATE stock SET n = n - 1 WHERE id = 1"
+	if _, err := blocker.ExecContext(ctx, update); err != nil {
+		t.Fatal(err)
+	}
+	var waiters sync.WaitGroup
+	for range 4 {
+		waiters.Go(func() { _, _ = db.ExecContext(ctx, update) })
+	}
+	eventually(t, "the fleet has the pile-up", func() bool { return open(event.Locks) })
+	eventually(t, "it was diagnosed, and its event says by which", func() bool { es := events(event.Locks); return len(es) == 1 && es[0].Ref != "" })
+	if err := blocker.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	waiters.Wait()
+	eventually(t, "it has ended", none)
+	eventually(t, "its event has an end", func() bool {
+		es := events(event.Locks)
+		return len(es) == 1 && strings.HasPrefix(es[0].Text, "Lock pile-up for")
+	})
+	e := events(event.Locks)[0]
+	if d, err := v.Judged(ctx, e.Ref); err != nil || d.Incident != e.ID || !e.Until.After(e.At) || !strings.Contains(e.Text, "4 sessions waited, blocked by session") {
+		t.Errorf("%+v has diagnosis %+v, %v", e, d.Verdict, err)
+	}
+	if log.count("Lock pile-up ended") != 1 || log.count(`msg="Lock pile-up"`) != 1 {
+		t.Errorf("the log: %s", log.b.String())
+	}
+
+	s.Kill(t)
+	eventually(t, "the fleet has the server down", func() bool { return open(event.Down) })
+	s.Launch(t)
+	eventually(t, "it is up again", none)
+	eventually(t, "its event has an end", func() bool {
+		es := events(event.Down)
+		return len(es) == 1 && strings.HasPrefix(es[0].Text, "Server down for")
+	})
+	if log.count(`msg="Server down"`) != 1 || log.count("Server up again") != 1 || len(events(event.Locks)) != 1 {
+		t.Errorf("the log: %s", log.b.String())
+	}
+
+	s.Exec(t, "SET GLOBAL max_connections = 10")
+	for full := false; !full; {
+		c, err := s.DB(t, "shop").Conn(ctx)
+		if full = err != nil; !full {
+			defer c.Close()
+		}
+	}
+	eventually(t, "the fleet has the connections that were refused", func() bool { return open(event.Refused) })
+}
+
+// TestNotConfigured: a password variable that is not set says nothing about the server, and is no incident.
+func TestNotConfigured(t *testing.T) {
+	a := alone(t)
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: "mysql://dyno@127.0.0.1:1", PasswordEnv: "SHOP_PASSWORD"}, false); err != nil {
+		t.Fatal(err)
+	}
+	var log logged
+	v, err := a.Serve(t.Context(), Serving{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- v.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := errors.Join(<-ran, v.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	var m Member
+	eventually(t, "it was tried", func() bool { m, _ = v.Find("shop"); return m.State != nil })
+	if m.State.Up || !m.State.NotConfigured || m.State.Reason != "not configured: $SHOP_PASSWORD is not set" {
+		t.Errorf("%+v", m.State)
+	}
+	at := m.State.At
+	eventually(t, "it was tried for some seconds", func() bool { m, _ = v.Find("shop"); return m.State.At.Sub(at) > 2*time.Second })
+	samples, _ := v.Newest("shop")
+	if len(m.Incidents) > 0 || log.count("down") > 0 || len(samples) > 0 {
+		t.Errorf("%+v %v", m, samples)
+	}
+	if all := v.Health(); len(all) != 1 || all[0].Kind != "config" || all[0].Text != "shop is not configured: $SHOP_PASSWORD is not set." || all[0].Fix == "" {
+		t.Errorf("%+v", all)
+	}
+}

@@ -1,0 +1,60 @@
+package digestsource
+
+import (
+	"strings"
+
+	"dyno/internal/class"
+	"dyno/internal/sqltext"
+)
+
+// mostSpellings bounds the classes whose spelling is remembered.
+const mostSpellings = 20_000
+
+// spellings are the fingerprints of statements as they were written, by sqltext.Key. A digest has lost blanks and quotes of names: with its fingerprint it would
+// be another class than the same statement in a log or in the processlist. The first spelling that is seen stays, so that a class keeps its id.
+type spellings map[string]string
+
+// learn takes what the sources of a window know: statements that the server keeps whole beside a digest, the log, the processlist.
+func (s *spellings) learn(rows []growth, logged []class.Class, seen []*sampled) {
+	if *s == nil {
+		*s = spellings{}
+	}
+	add := func(fp string) {
+		k := sqltext.Key(fp)
+		if _, ok := (*s)[k]; !ok && len(*s) < mostSpellings {
+			(*s)[k] = fp
+		}
+	}
+	// Of several ways to write a statement that one decides which counted most.
+	written, most := map[string]string{}, map[string]uint64{}
+	for _, x := range rows {
+		n := x.row.v[cCount]
+		if x.row.sample == "" || x.cut || strings.HasSuffix(x.row.sample, "...") || n <= most[x.id] {
+			continue
+		}
+		if fp := sqltext.Fingerprint(x.row.sample); sqltext.Key(fp) == sqltext.Key(x.fingerprint) {
+			written[x.id], most[x.id] = fp, n
+		}
+	}
+	for _, fp := range written {
+		add(fp)
+	}
+	for _, c := range logged {
+		add(c.Fingerprint)
+	}
+	for _, c := range seen {
+		if !strings.HasSuffix(c.Example, "...") && len(c.Example) < maxText {
+			add(c.Fingerprint)
+		}
+	}
+}
+
+// spell gives rows the fingerprint and the id of their statement as it was written, where that is known.
+func (s spellings) spell(rows []growth) {
+	for i := range rows {
+		x := &rows[i]
+		if fp, ok := s[sqltext.Key(x.fingerprint)]; ok && !x.cut {
+			x.fingerprint, x.id, x.spelled = fp, sqltext.ID(fp), true
+		}
+	}
+}

@@ -1,0 +1,280 @@
+// Package incident finds incidents in what was observed of a server each second: lock pile-ups, saturation, refused connections, a server
+// that is down. It is a pure function of its samples: it reads no clock and asks no server.
+//
+// An incident begins when its condition has held for a while and ends when the condition has been clear for a while, so that one pile-up
+// is one incident although the number of waiting sessions goes up and down. What was not observed neither begins nor ends one.
+package incident
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"dyno/internal/event"
+	"dyno/internal/known"
+	"dyno/internal/state"
+)
+
+// Sample is what was observed of a server in one second.
+type Sample struct {
+	State *state.State
+	// Locks says that the waits of State were read in this second: without it, no wait does not mean that no session waits.
+	Locks bool
+	// Refused is the server's counter of connections that it refused; unknown when it was not read.
+	Refused known.Value[float64]
+}
+
+// Incident is one of a kind, as far as it is known.
+type Incident struct {
+	Kind  event.Kind
+	From  time.Time
+	To    time.Time // its end, or while it is open when it was seen last
+	Open  bool
+	Title string // "Lock pile-up"
+	Text  string // one line: the title, how long, and the worst that was seen
+}
+
+// Thresholds. A server whose figures lie between those of begin and end keeps the incident that it has.
+const (
+	// waiters is how many sessions must have waited for a lock for waited or longer.
+	waiters = 2
+	waited  = 1.0 // seconds
+	// runningPerCPU is how many sessions must run for each CPU, sessions that wait for locks not counted; half as many end it.
+	runningPerCPU = 4
+	leastRunning  = 16 // on any machine
+	runningBlind  = 64 // where the number of CPUs is unknown
+	// gap is the pause between two samples after which a condition that held before does not count.
+	gap = 10 * time.Second
+)
+
+// Detector follows one server. The zero value is ready.
+type Detector struct {
+	at      time.Time
+	refused known.Value[float64]
+	tracks  [4]track
+	waiting map[uint64]bool // in the sample before
+}
+
+// track is what is remembered of one kind of incident.
+type track struct {
+	open        bool
+	from        time.Time // when the condition was first not clear
+	held, clear time.Time // since when; zero when it does not
+	worst       float64
+	what        string // about the worst
+}
+
+// finding is what one sample says of a kind.
+type finding struct {
+	known bool
+	holds bool
+	clear bool
+	level float64 // how bad it is, to remember the worst
+	what  string
+}
+
+// kind is how one kind of incident is told from passing trouble.
+type kind struct {
+	kind         event.Kind
+	title        string
+	after, until time.Duration // for how long the condition holds before it begins, and is clear before it ends
+	look         func(*Detector, Sample) finding
+}
+
+func kinds() [4]kind {
+	return [4]kind{
+		{event.Down, "Server down", time.Second, time.Second, (*Detector).down},
+		{event.Locks, "Lock pile-up", time.Second, 3 * time.Second, (*Detector).locks},
+		{event.Saturation, "Server saturated", 2 * time.Second, 10 * time.Second, (*Detector).saturated},
+		{event.Refused, "Connections refused", 0, 10 * time.Second, (*Detector).refusing},
+	}
+}
+
+// Kinds returns the kinds of event that incidents are.
+func Kinds() (all []event.Kind) {
+	for _, k := range kinds() {
+		all = append(all, k.kind)
+	}
+	return all
+}
+
+// Next takes the next sample and returns the incidents that began or ended with it. Samples come in order of time.
+func (d *Detector) Next(s Sample) (changed []Incident) {
+	at := s.State.At
+	jumped := !d.at.IsZero() && at.Sub(d.at) > gap
+	d.at = at
+	for i, k := range kinds() {
+		t := &d.tracks[i]
+		f := k.look(d, s)
+		if k.kind != event.Down && !s.State.Up { // it ends with the server
+			f = finding{known: true, clear: true}
+		}
+		if !f.known {
+			continue
+		}
+		if jumped && !t.open {
+			*t = track{}
+		}
+		if c, ok := t.next(k, at, f, k.kind != event.Down && !s.State.Up); ok {
+			changed = append(changed, c)
+		}
+	}
+	d.remember(s)
+	return changed
+}
+
+// Open returns the incidents that go on, as of the last sample.
+func (d *Detector) Open() (open []Incident) {
+	for i, k := range kinds() {
+		if t := &d.tracks[i]; t.open {
+			open = append(open, t.incident(k, d.at, true))
+		}
+	}
+	return open
+}
+
+// next follows a kind through one sample; at once says that a clear condition ends it without a pause.
+func (t *track) next(k kind, at time.Time, f finding, atOnce bool) (Incident, bool) {
+	since := func(p *time.Time, now bool) {
+		switch {
+		case !now:
+			*p = time.Time{}
+		case p.IsZero():
+			*p = at
+		}
+	}
+	since(&t.held, f.holds)
+	since(&t.clear, f.clear)
+	if t.from.IsZero() && !f.clear {
+		t.from = at
+	}
+	if !f.clear && f.level > t.worst || t.what == "" {
+		t.worst, t.what = f.level, f.what
+	}
+	switch {
+	case !t.open && f.holds && at.Sub(t.held) >= k.after:
+		t.open = true
+		return t.incident(k, at, true), true
+	case t.open && f.clear && (atOnce || at.Sub(t.clear) >= k.until):
+		done := t.incident(k, t.clear, false)
+		*t = track{}
+		return done, true
+	case !t.open && f.clear:
+		*t = track{}
+	}
+	return Incident{}, false
+}
+
+func (t *track) incident(k kind, to time.Time, open bool) Incident {
+	text := k.title
+	if !open {
+		text += fmt.Sprintf(" for %v", max(time.Second, to.Sub(t.from).Round(time.Second)))
+	}
+	if t.what != "" {
+		text += ": " + t.what
+	}
+	return Incident{Kind: k.kind, From: t.from, To: to, Open: open, Title: k.title, Text: text}
+}
+
+func (d *Detector) remember(s Sample) {
+	if s.Refused.OK() || !s.State.Up {
+		d.refused = s.Refused
+	}
+	if s.Locks {
+		d.waiting = map[uint64]bool{}
+		for _, w := range s.State.Waits {
+			d.waiting[w.Waiter] = true
+		}
+	}
+}
+
+func (d *Detector) down(s Sample) finding {
+	return finding{known: !s.State.NotConfigured, holds: !s.State.Up, clear: s.State.Up, what: s.State.Reason}
+}
+
+// locks counts the sessions that wait for a while. Locks that applications take by name are left out: waiting for them is their purpose.
+func (d *Detector) locks(s Sample) finding {
+	if !s.Locks {
+		return finding{}
+	}
+	long := map[uint64]bool{}
+	longest := 0.0
+	var waits []state.Wait
+	for _, w := range s.State.Waits {
+		if w.Kind == state.UserLock {
+			continue
+		}
+		waits = append(waits, w)
+		sec, timed := w.Seconds.Get()
+		if timed && sec >= waited || !timed && d.waiting[w.Waiter] {
+			long[w.Waiter] = true
+			longest = max(longest, sec)
+		}
+	}
+	f := finding{known: true, holds: len(long) >= waiters, clear: len(long) == 0, level: float64(len(long))}
+	if f.clear {
+		return f
+	}
+	f.what = fmt.Sprintf("%s waited, blocked by %s", sessions(len(long)), blocker(s.State, waits))
+	return f
+}
+
+// blocker names the session at the top of the largest tree of waits.
+func blocker(s *state.State, waits []state.Wait) string {
+	root := state.Tree(waits)[0]
+	id, ok := root.Session.Get()
+	if !ok {
+		return "a session that the server does not name"
+	}
+	i := slices.IndexFunc(s.Sessions, func(x state.Session) bool { return x.ID == id })
+	if i < 0 {
+		return fmt.Sprintf("session %d", id)
+	}
+	x := s.Sessions[i]
+	text := fmt.Sprintf("session %d (%s@%s", id, x.User, x.Host)
+	if !x.Busy() {
+		text += ", idle"
+	}
+	return text + ")"
+}
+
+func (d *Detector) saturated(s Sample) finding {
+	running, ok := s.State.Get(state.Running).Get()
+	if !ok || !s.Locks {
+		return finding{}
+	}
+	waiting := map[uint64]bool{}
+	for _, w := range s.State.Waits {
+		waiting[w.Waiter] = true
+	}
+	running -= float64(len(waiting) + s.State.Left.Waits)
+	limit, of := float64(runningBlind), ""
+	if cpus, ok := s.State.Get(state.HostCPUs).Get(); ok {
+		limit, of = max(leastRunning, runningPerCPU*cpus), fmt.Sprintf(" on %g CPUs", cpus)
+	}
+	return finding{
+		known: true, holds: running >= limit, clear: running < limit/2, level: running,
+		what: fmt.Sprintf("%s ran at a time%s", sessions(int(math.Max(0, running))), of),
+	}
+}
+
+// refusing follows the server's counter, which begins at 0 when the server does.
+func (d *Detector) refusing(s Sample) finding {
+	now, ok := s.Refused.Get()
+	if !ok {
+		return finding{}
+	}
+	before, ok := d.refused.Get()
+	if !ok || now < before {
+		return finding{known: true, clear: true}
+	}
+	return finding{known: true, holds: now > before, clear: now == before, level: now - before, what: "max_connections was reached"}
+}
+
+func sessions(n int) string {
+	if n == 1 {
+		return "1 session"
+	}
+	return fmt.Sprintf("%d sessions", n)
+}

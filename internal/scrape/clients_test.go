@@ -1,0 +1,118 @@
+package scrape
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/target"
+	"dyno/test/servers"
+)
+
+// TestClientsOnly watches a server that nobody uses, as a watcher does, and one that somebody does: what Dyno itself made it count is not there.
+func TestClientsOnly(t *testing.T) {
+	for _, x := range []struct{ flavor, pfs string }{{"mariadb", "OFF"}, {"mariadb", "ON"}, {"mysql", "OFF"}, {"mysql", "ON"}} {
+		t.Run(x.flavor+" P_S "+x.pfs, func(t *testing.T) {
+			t.Parallel()
+			s := servers.Start(t, x.flavor, "performance_schema="+x.pfs)
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			tg := open(t, s, "root")
+			sc, err := New(tg, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer sc.Close()
+			first, rounds, sent := map[string]float64(nil), 0, -1
+			db := s.DB(t, "")
+			run, end := context.WithCancel(ctx)
+			defer end()
+			err = sc.Run(run, 200*time.Millisecond, func(r reading.Reading) {
+				rounds++
+				if rounds%3 == 0 && sent < 0 { // as a diagnosis asks
+					rows, err := tg.Reading().QueryContext(ctx, "/* dyno:test */ SELECT ID, INFO FROM information_schema.PROCESSLIST")
+					if err != nil {
+						t.Error(err)
+						end()
+						return
+					}
+					rows.Close()
+				}
+				now := map[string]float64{}
+				for _, m := range r.Samples {
+					if m.Name == metric.ClientStatusTotal || m.Name == metric.ClientStatus {
+						now[m.Labels.Get("variable")] = m.Value
+					}
+				}
+				switch {
+				case first == nil:
+					if _, ok := now["questions"]; ok && rounds >= 5 {
+						first, rounds = now, 5
+					}
+				case rounds == 25:
+					for name, v := range now {
+						// How long the answers are that Dyno gets depends on the digits in them.
+						if d := v - first[name]; d != 0 && !(name == "bytes_sent" && d < 200) {
+							t.Errorf("nobody but Dyno uses the server, and %s grew by %g", name, d)
+						}
+					}
+					first, sent = now, 0
+				}
+				if sent < 0 {
+					return
+				}
+				got := now["questions"] - first["questions"]
+				if got > float64(sent) {
+					t.Errorf("%d statements of a client are %g", sent, got)
+				}
+				if got >= 100 { // what Dyno may have done meanwhile is known a little later
+					end()
+				}
+				for range 50 {
+					if _, err := db.ExecContext(ctx, "DO 1"); err != nil && ctx.Err() == nil {
+						t.Error(err)
+					}
+					sent++
+				}
+			})
+			if err != nil || ctx.Err() != nil {
+				t.Fatalf("%v after %d rounds", err, rounds)
+			}
+		})
+	}
+}
+
+func TestClientsFallNever(t *testing.T) {
+	var c clients
+	at := func(total, own, unsure float64) float64 {
+		c.begin()
+		c.own, c.known = target.Spent{Counted: map[string]float64{"questions": own}, Unsure: map[string]float64{"questions": unsure}}, true
+		c.note("mysql_global_status_questions", total)
+		out := -1.0
+		c.emit(0, func(m metric.Sample) {
+			if m.Name == metric.ClientStatusTotal {
+				out = m.Value
+			}
+		})
+		return out
+	}
+	f := func(total, own, unsure, want float64) {
+		t.Helper()
+		if got := at(total, own, unsure); got != want {
+			t.Errorf("%v", fmt.Sprint(total, own, unsure, " gives ", got, ", want ", want))
+		}
+	}
+	f(1000, 10, 0, 1000)
+	f(1010, 15, 0, 1005)
+	f(1020, 15, 20, 1005) // perhaps all of it is Dyno's
+	f(1020, 25, 0, 1005)  // it was
+	f(1060, 25, 20, 1025) // some is not
+	f(1060, 25, 0, 1045)  // nothing was
+	f(1060, 30, 0, 1045)  // what is learned too late hides what comes next
+	f(1070, 30, 0, 1050)
+	f(5, 31, 0, 5) // a restart
+	f(15, 36, 0, 10)
+}

@@ -1,0 +1,53 @@
+package history
+
+import (
+	"testing"
+	"time"
+
+	"dyno/internal/class"
+	"dyno/internal/sqltext"
+)
+
+func TestOneStatementHasOneID(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	at := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	put := func(c class.Class) {
+		t.Helper()
+		c.Count, c.TimeSec, c.Schema = 1, 1, "shop"
+		ok(t, h.PutClasses(t.Context(), "shop", at, at.Add(time.Minute), []class.Class{c}))
+		at = at.Add(time.Minute)
+	}
+	written := "select id,name from customers where email=?"
+	guessed := "select id, name from customers where email = ?"
+	id := sqltext.ID(written)
+	digest := class.Class{ID: sqltext.ID(guessed), Fingerprint: guessed, Guessed: true, Digest: "0123abcd", Origin: class.PerformanceSchema}
+	put(digest)
+	put(class.Class{ID: id, Fingerprint: written, Origin: class.Processlist, Sampled: true}) // the statement is seen
+	put(digest)                                                                              // by a Dyno that has not seen it yet
+	put(class.Class{ID: id, Fingerprint: written, Origin: class.SlowLog})
+	other := "select name,id from customers where email=?"
+	put(class.Class{ID: sqltext.ID(other), Fingerprint: other, Origin: class.SlowLog})
+	all, _, err := h.Classes(t.Context(), "shop", at.Add(-time.Hour), at, 0)
+	ok(t, err)
+	n := 0
+	for _, c := range all {
+		if c.ID == sqltext.ID(other) {
+			continue
+		}
+		n++
+		if c.ID != id || c.Fingerprint != written || c.Guessed || c.Origin == class.PerformanceSchema && (c.Count != 2 || c.Digest != "0123abcd") {
+			t.Errorf("%+v", c)
+		}
+	}
+	if n < 2 || len(all) != n+1 {
+		t.Errorf("%d classes: %+v", len(all), all)
+	}
+	for _, name := range []string{sqltext.ID(guessed), "0123abcd", id} {
+		if got, err := h.Name(t.Context(), name); got != id || err != nil {
+			t.Errorf("%s leads to %s, %v", name, got, err)
+		}
+	}
+	if got, err := h.Name(t.Context(), "nothing"); got != "nothing" || err != nil {
+		t.Error(got, err)
+	}
+}

@@ -1,0 +1,417 @@
+package target
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"dyno/internal/sqltext"
+)
+
+// counted are the status variables that a session counts for itself, in lower case: of these Dyno knows its own part.
+var counted = strings.Fields(`
+bytes_received bytes_sent created_tmp_disk_tables created_tmp_tables
+handler_commit handler_external_lock handler_icp_attempts handler_icp_match handler_read_first handler_read_key handler_read_last
+handler_read_next handler_read_prev handler_read_rnd handler_read_rnd_deleted handler_read_rnd_next handler_rollback
+handler_tmp_update handler_tmp_write handler_update handler_delete handler_write
+opened_table_definitions opened_tables questions rows_read rows_sent rows_tmp_read
+select_full_join select_full_range_join select_range select_range_check select_scan slow_queries
+sort_merge_passes sort_range sort_rows sort_scan table_open_cache_hits table_open_cache_misses table_open_cache_overflows
+com_select connections`)
+
+// Figures that no session tells: this process counts them itself.
+const (
+	comSelect   = "com_select" // MySQL leaves the commands out where a session can ask for its own without SHOW
+	connections = "connections"
+)
+
+var countedAt = func() map[string]int {
+	m := map[string]int{}
+	for i, name := range counted {
+		m[name] = i
+	}
+	return m
+}()
+
+// askSpent asks a session what it has counted. SHOW would not do: the server leaves what SHOW STATUS itself takes out of the session's counts,
+// and puts it into the totals all the same.
+var askSpent = func() string {
+	var names []string
+	for _, name := range counted {
+		if name != comSelect && name != connections {
+			names = append(names, "'"+name+"'")
+		}
+	}
+	return "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM %s WHERE VARIABLE_NAME IN (" + strings.Join(names, ",") + ")"
+}()
+
+// statusBySchema reports whether the server keeps its status in performance_schema, where it is also while performance_schema is off: MySQL 5.7.
+func (t *Target) statusBySchema() bool {
+	return t.facts.Flavor != "mariadb" && t.facts.Version.AtLeast(5, 7, 0)
+}
+
+func (t *Target) askSpent() string {
+	table := "information_schema.SESSION_STATUS"
+	if t.statusBySchema() {
+		table = "performance_schema.session_status"
+	}
+	return own(strings.Replace(askSpent, "%s", table, 1))
+}
+
+// footprint is what this process's sessions for reading have made one server count.
+type footprint struct {
+	mu      sync.Mutex
+	total   []float64 // by counted
+	burst   []float64 // the most that was found at a time: what a session that was not asked since may hide
+	live    int       // sessions
+	unasked int       // of them those with statements since they were asked
+	sends   uint64    // statements
+	working int       // that are within a piece of work, see enter
+	quiet   chan struct{}
+	held    chan struct{}
+}
+
+// unaskedAtLeast is what a session that was not asked since may hide of the figures that grow by one or two with a statement, before more is known.
+const unaskedAtLeast = 20
+
+var footprints = struct {
+	sync.Mutex
+	by map[string]*footprint
+}{by: map[string]*footprint{}}
+
+// footprintOn returns that of a server; nil when this process has seen more servers than it keeps count of.
+func footprintOn(where string) *footprint {
+	footprints.Lock()
+	defer footprints.Unlock()
+	f := footprints.by[where]
+	if f == nil && len(footprints.by) < sentServers {
+		f = &footprint{total: make([]float64, len(counted)), burst: make([]float64, len(counted))}
+		footprints.by[where] = f
+	}
+	return f
+}
+
+// meter is a session's part of a footprint; nil counts nothing. It belongs to the session's goroutine.
+type meter struct {
+	f     *footprint
+	t     *Target
+	last  []float64 // as the session counted when it was asked
+	since int       // statements since then
+}
+
+// newMeter begins to count a session. A load is the user's own, and so is what a user has agreed to.
+func newMeter(t *Target, where string, p Purpose) *meter {
+	f := footprintOn(where)
+	if p != ForReading || f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.live++
+	f.unasked++ // it logged in, and set itself up
+	f.sends++
+	f.total[countedAt[connections]]++
+	f.total[countedAt[comSelect]]++ // askSelf
+	return &meter{f: f, t: t, last: make([]float64, len(counted)), since: 1}
+}
+
+// sent takes note of a statement before it is sent.
+func (m *meter) sent(sql string) {
+	if m == nil {
+		return
+	}
+	m.f.mu.Lock()
+	defer m.f.mu.Unlock()
+	if m.since++; m.since == 1 {
+		m.f.unasked++
+	}
+	m.f.sends++
+	if strings.HasPrefix(words(sql), "SELECT ") {
+		m.f.total[countedAt[comSelect]]++
+	}
+}
+
+// words returns a statement of Dyno's own without its tag.
+func words(sql string) string {
+	if sqltext.Own(sql) {
+		_, sql, _ = strings.Cut(sql, "*/ ")
+	}
+	return sql
+}
+
+// answered takes note of the rows of a statement. What SHOW STATUS takes is in the server's totals and in no session's: one temporary table, and one
+// scan of it, or two where the list is made of another one.
+func (m *meter) answered(sql string, rows int) {
+	sql = words(sql)
+	if m == nil || !strings.HasPrefix(sql, "SHOW ") {
+		return
+	}
+	head, rest, found := strings.Cut(sql, "STATUS")
+	if !found || !slices.Contains([]string{"SHOW ", "SHOW GLOBAL ", "SHOW SESSION "}, head) {
+		return
+	}
+	n := float64(rows)
+	hidden := map[string]float64{"created_tmp_tables": 1, "select_scan": 1, "handler_read_rnd_next": n + 1, "handler_tmp_write": n, "rows_sent": n}
+	if m.t.statusBySchema() {
+		hidden = map[string]float64{"created_tmp_tables": 1, "select_scan": 1, "handler_read_rnd_next": n + 1, "handler_write": n, "handler_external_lock": 2, "table_open_cache_hits": 1}
+		if strings.Contains(rest, "WHERE") {
+			hidden["select_range"], hidden["handler_read_key"] = 1, n
+		} else {
+			hidden["select_scan"], hidden["handler_read_rnd_next"] = 2, 2*(n+1) // with LIKE it is more than that
+		}
+	}
+	m.f.mu.Lock()
+	defer m.f.mu.Unlock()
+	for name, v := range hidden {
+		m.f.total[countedAt[name]] += v
+	}
+}
+
+// asked takes what the session says about itself.
+func (m *meter) asked(now map[string]float64) {
+	m.f.mu.Lock()
+	defer m.f.mu.Unlock()
+	for i, name := range counted {
+		if v, ok := now[name]; ok {
+			grown := v - m.last[i]
+			if grown < 0 { // FLUSH STATUS begins anew
+				grown = v
+			}
+			m.f.total[i] += grown
+			m.f.burst[i] = max(m.f.burst[i], grown)
+			m.last[i] = v
+		}
+	}
+	m.known()
+}
+
+// known is called with the lock held when there is nothing more to be learned of what was sent.
+func (m *meter) known() {
+	if m.since > 0 {
+		m.f.unasked--
+	}
+	m.since = 0
+}
+
+// left is called when the session has ended.
+func (m *meter) left() {
+	if m == nil {
+		return
+	}
+	m.f.mu.Lock()
+	defer m.f.mu.Unlock()
+	if m.since > 0 { // the connection broke: as much as others had at most is nearer the truth than nothing
+		for i := range counted {
+			m.f.total[i] += m.f.burst[i]
+		}
+	}
+	m.known()
+	m.f.live--
+}
+
+// enter begins a piece of work, which waits while the totals are being read. What enters has to leave.
+func (f *footprint) enter() {
+	f.mu.Lock()
+	for f.held != nil {
+		held := f.held
+		f.mu.Unlock()
+		<-held
+		f.mu.Lock()
+	}
+	f.working++
+	f.mu.Unlock()
+}
+
+func (f *footprint) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.working--; f.working == 0 && f.quiet != nil {
+		close(f.quiet)
+		f.quiet = nil
+	}
+}
+
+// holdAtMost bounds how long work waits for the totals to be read, and how long they wait for work that is under way.
+const holdAtMost = 100 * time.Millisecond
+
+// hold keeps new work waiting until release is called, or for a while.
+func (f *footprint) hold() (release func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.held != nil {
+		return func() {}
+	}
+	held := make(chan struct{})
+	f.held = held
+	once := sync.OnceFunc(func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.held = nil
+		close(held)
+	})
+	stop := time.AfterFunc(2*holdAtMost, once)
+	return func() { stop.Stop(); once() }
+}
+
+// settled waits until no work is under way, for a while.
+func (f *footprint) settled(ctx context.Context) {
+	f.mu.Lock()
+	if f.working == 0 {
+		f.mu.Unlock()
+		return
+	}
+	if f.quiet == nil {
+		f.quiet = make(chan struct{})
+	}
+	quiet := f.quiet
+	f.mu.Unlock()
+	t := time.NewTimer(holdAtMost)
+	defer t.Stop()
+	select {
+	case <-quiet:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// Spent is Dyno's own part of a server's totals.
+type Spent struct {
+	Server   string             // changes when another server answers
+	Counted  map[string]float64 // by status variable in lower case
+	Unsure   map[string]float64 // how much more it may be
+	Sessions int                // of Dyno's own that are connected
+	Running  int                // of them those that run a statement, the one that asks included
+
+	f       *footprint
+	sends   uint64
+	unasked int
+}
+
+// spent tells what is known now.
+func (f *footprint) spent() Spent {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := Spent{Counted: make(map[string]float64, len(counted)), Sessions: f.live, Running: 1 + f.working, f: f, sends: f.sends, unasked: f.unasked}
+	for i, name := range counted {
+		s.Counted[name] = f.total[i]
+	}
+	return s
+}
+
+// Until completes what was known with what may have come to it until now, when the server has told its totals in one statement since.
+func (s Spent) Until() Spent {
+	if s.f == nil {
+		return s
+	}
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	// The session that told the totals is one of those that were not asked since.
+	unsure := max(s.unasked, s.f.unasked-1, 0) + max(0, int(s.f.sends-s.sends)-1)
+	s.Unsure = make(map[string]float64, len(counted))
+	for i, name := range counted {
+		s.Unsure[name] = float64(unsure) * max(s.f.burst[i], unaskedAtLeast)
+	}
+	return s
+}
+
+// account asks a connection of the driver's what it has counted; the caller sees to it that it is not waited for too long.
+func (m *meter) account(where string, nc net.Conn, ask func(sql string) (driver.Rows, error)) {
+	sql, now := m.t.askSpent(), map[string]float64{}
+	countTagged(where, sql)
+	m.sent(sql)
+	rows, err := shield(nc, func() (driver.Rows, error) { return ask(sql) })
+	if err != nil {
+		return
+	}
+	row, take := make([]driver.Value, len(rows.Columns())), spentRow(now)
+	for err == nil {
+		if err = next(nc, rows, row); err == nil {
+			take(row)
+		}
+	}
+	if done(nc, rows) == nil && errors.Is(err, io.EOF) {
+		m.asked(now)
+	}
+}
+
+// Query is a statement that is asked, and the rows of its answer.
+type Query func(ctx context.Context, sql string, row func([]driver.Value)) (int, error)
+
+// settle asks what the connection has counted, if it was used since it was asked.
+func (a *Asker) settle(ctx context.Context, query Query) error {
+	if a.s == nil || a.s.meter == nil || a.s.meter.since == 0 {
+		return nil
+	}
+	m, now := a.s.meter, map[string]float64{}
+	if _, err := query(ctx, a.t.askSpent(), spentRow(now)); err != nil {
+		return err
+	}
+	m.asked(now)
+	return nil
+}
+
+func spentRow(to map[string]float64) func([]driver.Value) {
+	return func(row []driver.Value) {
+		if len(row) == 2 {
+			to[strings.ToLower(asText(row[0]))] = float64(number(row[1]))
+		}
+	}
+}
+
+// Work begins a piece of work on the connection: a few questions one after the other. done ends it and asks the connection what they made the server
+// count; it is called by the goroutine that asked them. query, which may be nil, takes the place of Asker.Query there.
+func (a *Asker) Work(query Query) (done func(ctx context.Context)) {
+	if query == nil {
+		query = a.Query
+	}
+	f := a.footprint()
+	if f == nil {
+		return func(context.Context) {}
+	}
+	f.enter()
+	return func(ctx context.Context) {
+		_ = a.settle(ctx, query) // what is not known stays unsure
+		f.leave()
+	}
+}
+
+func (a *Asker) footprint() *footprint {
+	if a == nil || a.t == nil {
+		return nil
+	}
+	if a.s == nil {
+		return footprintOn(a.t.self.where)
+	}
+	return footprintOn(a.s.where)
+}
+
+// Hold keeps work from beginning until release is called, for a few statements' time at most: so that the server's totals and Dyno's part of them can be
+// read at one moment.
+func (a *Asker) Hold() (release func()) {
+	if f := a.footprint(); f != nil {
+		return f.hold()
+	}
+	return func() {}
+}
+
+// Spent returns Dyno's own part of the server's totals: what the sessions for reading of this process have counted. It waits shortly for work
+// that is under way. It is not ok when the server does not say.
+func (a *Asker) Spent(ctx context.Context, query Query) (Spent, bool) {
+	if err := a.Open(ctx); err != nil || a.s.meter == nil {
+		return Spent{}, false
+	}
+	f, where := a.s.meter.f, a.s.where
+	f.settled(ctx)
+	if err := a.settle(ctx, query); err != nil || a.s == nil || a.s.where != where {
+		return Spent{}, false
+	}
+	s := f.spent()
+	s.Server = where
+	return s, true
+}

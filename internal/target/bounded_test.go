@@ -8,6 +8,7 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"crypto/tls"
+	"database/sql/driver"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -145,6 +146,21 @@ func TestPoolAnswersHaveABound(t *testing.T) {
 			t.Errorf("%d rows of %d values with room %d: %d came, want %d: %v", c.rows, c.columns, c.room, n, c.want, err)
 		}
 		x.Close()
+	}
+}
+
+// TestCountsThatNobodyAskedFor: of what a session says it has counted no more is kept than was asked for.
+func TestCountsThatNobodyAskedFor(t *testing.T) {
+	now := map[string]float64{}
+	take := spentRow(now)
+	for n := range 1000 {
+		take([]driver.Value{[]byte("Invented_" + itoa(n)), []byte("1")})
+	}
+	for _, name := range counted {
+		take([]driver.Value{[]byte(strings.ToUpper(name)), []byte("2")})
+	}
+	if len(now) != len(counted) {
+		t.Errorf("%d counts are kept, %d were asked for", len(now), len(counted))
 	}
 }
 

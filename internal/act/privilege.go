@@ -75,7 +75,7 @@ func grant(line, privilege string, table schema.Ref) (gives, takes bool) {
 	case db == "*" || tab != "*" || takes:
 		hit = db == "*" || db == table.Schema
 	default:
-		hit = like(db, table.Schema)
+		hit = target.Like(db, table.Schema)
 	}
 	hit = hit && (tab == "*" || tab == table.Table)
 	return hit && !takes, hit && takes
@@ -101,36 +101,4 @@ func name(text string) (n, rest string) {
 		b.WriteByte(text[i])
 	}
 	return b.String(), ""
-}
-
-// like matches as LIKE does, with \ before _ and % that stand for themselves.
-func like(pattern, s string) bool {
-	p, r := []rune(pattern), []rune(s)
-	var match func(i, j int) bool
-	match = func(i, j int) bool {
-		for ; i < len(p); i++ {
-			switch {
-			case p[i] == '%':
-				for ; j <= len(r); j++ {
-					if match(i+1, j) {
-						return true
-					}
-				}
-				return false
-			case j == len(r):
-				return false
-			case p[i] == '_':
-			default:
-				if p[i] == '\\' && i+1 < len(p) {
-					i++
-				}
-				if p[i] != r[j] {
-					return false
-				}
-			}
-			j++
-		}
-		return j == len(r)
-	}
-	return match(0, 0)
 }

@@ -1,7 +1,9 @@
 package act
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"dyno/internal/schema"
 )
@@ -33,4 +35,21 @@ func TestGrant(t *testing.T) {
 	f("REVOKE ALTER ON `other`.* FROM `u`@`%`", false, false)
 	f("SET DEFAULT ROLE `r` FOR `ru`@`localhost`", false, false)
 	f("", false, false)
+}
+
+// TestPatternsCostNoYears: the way to try where each % ends, one after the other, has no end.
+func TestPatternsCostNoYears(t *testing.T) {
+	gives := make(chan bool, 1)
+	go func() {
+		g, _ := grant("GRANT ALTER ON `"+strings.Repeat("%a", 30)+"b`.* TO `u`@`%`", "ALTER", schema.Ref{Schema: strings.Repeat("a", 64), Table: "t"})
+		gives <- g
+	}()
+	select {
+	case g := <-gives:
+		if g {
+			t.Error("no name of a's ends in b")
+		}
+	case <-time.After(time.Minute):
+		t.Error("no answer")
+	}
 }

@@ -123,7 +123,7 @@ func claims(ctx context.Context, t *target.Target, o objections) error {
 		user, host, program string
 	}
 	var all []claim
-	for rows.Next() {
+	for rows.Next() && len(all) < 100 {
 		var c claim
 		if err := rows.Scan(&c.id, &c.user, &c.host, &c.program); err != nil {
 			return t.Wrap(lookForBackups, err)

@@ -3,6 +3,7 @@ package alter
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"dyno/internal/schema"
@@ -24,6 +25,9 @@ type Holder struct {
 // statementLimit is how much of a holder's statement is shown, bytes.
 const statementLimit = 200
 
+// mostHolders bounds the holders that are listed.
+const mostHolders = 1000
+
 // String returns "thread 12 (app@10.0.0.7), transaction open for 83 s, statement: update t set a=?".
 func (h Holder) String() string {
 	s := fmt.Sprintf("thread %d (%s)", h.Thread, h.User)
@@ -40,7 +44,7 @@ func (h Holder) String() string {
 }
 
 // Holders returns the sessions that hold the metadata lock of the table in a transaction, or a lasting lock, that began at least olderSec
-// seconds ago, the oldest first. Where the server does not show metadata locks it returns all sessions with such a transaction. The
+// seconds ago, the oldest first, at most 1000. Where the server does not show metadata locks it returns all sessions with such a transaction. The
 // privilege PROCESS is needed.
 func Holders(ctx context.Context, t *target.Target, table schema.Ref, olderSec int) ([]Holder, error) {
 	// InnoDB stamps transactions in the time zone of the operating system, whatever the session's is.
@@ -63,14 +67,14 @@ func Holders(ctx context.Context, t *target.Target, table schema.Ref, olderSec i
 	}
 	q := "SELECT l.id, CONCAT(IFNULL(p.USER, '?'), '@', IFNULL(p.HOST, '?')), COALESCE(" + age + ", p.TIME, 0) AS age, LEFT(COALESCE(p.INFO, " + last + ", ''), 4096) FROM " + from + " l" +
 		" LEFT JOIN information_schema.INNODB_TRX x ON x.trx_mysql_thread_id = l.id LEFT JOIN information_schema.PROCESSLIST p ON p.ID = l.id" +
-		" WHERE l.id NOT IN (0, CONNECTION_ID()) HAVING age >= ? ORDER BY age DESC, l.id"
+		" WHERE l.id NOT IN (0, CONNECTION_ID()) HAVING age >= ? ORDER BY age DESC, l.id LIMIT " + strconv.Itoa(mostHolders)
 	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("alter", "", q), append(args, olderSec)...)
 	if err != nil {
 		return nil, t.Wrap("ask who holds "+table.String(), err)
 	}
 	defer rows.Close()
 	var out []Holder
-	for rows.Next() {
+	for rows.Next() && len(out) < mostHolders {
 		h := Holder{Sure: sure}
 		if err := rows.Scan(&h.Thread, &h.User, &h.Sec, &h.Statement); err != nil {
 			return nil, t.Wrap("ask who holds "+table.String(), err)

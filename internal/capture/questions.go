@@ -332,6 +332,9 @@ func asked(ctx context.Context, conn *sql.Conn, what, query string) (cols []stri
 	return texts(ctx, conn, sqltext.Tagged(what, "", query))
 }
 
+// mostTexts bounds the rows of an answer that is kept whole: a few thousand are asked for at most.
+const mostTexts = 10_000
+
 // texts runs a query and returns its rows as text, NULL as "NULL".
 func texts(ctx context.Context, conn *sql.Conn, query string) (cols []string, rows [][]string, err error) {
 	r, err := conn.QueryContext(ctx, query)
@@ -348,6 +351,9 @@ func texts(ctx context.Context, conn *sql.Conn, query string) (cols []string, ro
 		ptrs[i] = &cells[i]
 	}
 	for r.Next() {
+		if len(rows) == mostTexts {
+			return nil, nil, fmt.Errorf("the server answers with more than %d rows", mostTexts)
+		}
 		if err := r.Scan(ptrs...); err != nil {
 			return nil, nil, fmt.Errorf("read plan: %w", err)
 		}

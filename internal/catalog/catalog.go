@@ -16,10 +16,17 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
+// mostVariables is ten times what any server has, plugins and all.
+const mostVariables = 20_000
+
 // Variables returns the global variables, names in lower case.
 func Variables(ctx context.Context, q Querier) (map[string]string, error) {
 	m := map[string]string{}
-	err := each(ctx, q, "SHOW GLOBAL VARIABLES", nil, func(r row) { m[strings.ToLower(r.text(0))] = r.text(1) })
+	err := each(ctx, q, "SHOW GLOBAL VARIABLES", nil, func(r row) {
+		if len(m) < mostVariables {
+			m[strings.ToLower(r.text(0))] = r.text(1)
+		}
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read variables: %w", err)
 	}
@@ -33,7 +40,8 @@ func Find(ctx context.Context, q Querier, table string) ([]schema.Ref, error) {
 	err := each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_NAME = ?"+
 		" AND TABLE_SCHEMA NOT IN ('information_schema','performance_schema','mysql','sys') ORDER BY TABLE_SCHEMA, TABLE_NAME", []any{table},
 		func(r row) {
-			if ref := (schema.Ref{Schema: r.text(0), Table: r.text(1)}); strings.EqualFold(ref.Table, table) { // the collation equates more: a and ä
+			ref := schema.Ref{Schema: r.text(0), Table: r.text(1)}
+			if strings.EqualFold(ref.Table, table) && len(found) < mostNames { // the collation equates more: a and ä
 				found = append(found, ref)
 			}
 		})

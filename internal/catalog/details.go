@@ -10,11 +10,35 @@ import (
 	"dyno/internal/schema"
 )
 
-// part is the part of the dictionary that a question is about: a schema, or some tables of it.
+// part is the part of the dictionary that a question is about: some tables of a schema.
 type part struct {
 	schema string
 	names  []string
 	bytes  bool // names are compared by bytes
+}
+
+// mostAlike bounds the tables whose names are those of a part but for the case of their letters.
+const mostAlike = 1000
+
+// about returns what tells, table by table, which ones of an answer belong to a part: once each. A server may tell of others too, for its
+// collation takes a for ä.
+func (p part) about() func(schema.Ref) bool {
+	fold := func(s string) string { return strings.ToLower(strings.ToUpper(s)) }
+	exact, alike := map[schema.Ref]bool{}, map[string]bool{}
+	for _, n := range p.names {
+		exact[schema.Ref{Schema: p.schema, Table: n}], alike[fold(n)] = true, true
+	}
+	seen, others := map[schema.Ref]bool{}, 0
+	return func(r schema.Ref) bool {
+		if seen[r] || !exact[r] && (others == mostAlike || !alike[fold(r.Table)] || !strings.EqualFold(r.Schema, p.schema)) {
+			return false
+		}
+		if !exact[r] {
+			others++
+		}
+		seen[r] = true
+		return true
+	}
 }
 
 // ofUsers leaves the server's own schemas out.
@@ -23,8 +47,6 @@ const ofUsers = "NOT IN ('information_schema','performance_schema','mysql','sys'
 // where words the condition for the columns that hold schema and table. Dictionaries that open tables look at single names of both before.
 func (p part) where(schemaColumn, tableColumn string) (string, []any) {
 	switch {
-	case len(p.names) == 0:
-		return " WHERE " + schemaColumn + " = ?", []any{p.schema}
 	case len(p.names) == 1:
 		return " WHERE " + schemaColumn + " = ? AND " + tableColumn + " = ?", []any{p.schema, p.names[0]}
 	}
@@ -42,6 +64,7 @@ func (p part) where(schemaColumn, tableColumn string) (string, []any) {
 // heads reads tables without columns and indexes. Partitions is 1 for those that have any: details counts them.
 func heads(ctx context.Context, q Querier, p part) (found []schema.Table, err error) {
 	where, args := p.where("TABLE_SCHEMA", "TABLE_NAME")
+	about := p.about()
 	err = each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, ENGINE, TABLE_COLLATION, ROW_FORMAT, TABLE_ROWS, DATA_LENGTH, INDEX_LENGTH, DATA_FREE,"+
 		" CREATE_OPTIONS, TIMESTAMPDIFF(SECOND, CREATE_TIME, NOW()) FROM information_schema.TABLES"+where, args, func(r row) {
 		t := schema.Table{
@@ -55,7 +78,9 @@ func heads(ctx context.Context, q Querier, p part) (found []schema.Table, err er
 				t.Partitions = 1
 			}
 		}
-		found = append(found, t)
+		if about(t.Ref) {
+			found = append(found, t)
+		}
 	})
 	return found, err
 }
@@ -86,6 +111,10 @@ func details(ctx context.Context, q Querier, has map[string]bool, p part, tables
 	})
 }
 
+// mostColumns is how many columns a table can have, https://dev.mysql.com/doc/refman/8.4/en/column-count-limit.html. No more parts of indexes
+// and of foreign keys, and triggers, are kept of one.
+const mostColumns = 4096
+
 func columns(ctx context.Context, q Querier, has map[string]bool, p part, at map[schema.Ref]*schema.Table) error {
 	generated := "''"
 	if has["COLUMNS.GENERATION_EXPRESSION"] {
@@ -95,14 +124,17 @@ func columns(ctx context.Context, q Querier, has map[string]bool, p part, at map
 	if has["COLUMNS.DATETIME_PRECISION"] { // MySQL 5.6.4
 		fraction = "DATETIME_PRECISION"
 	}
-	places := map[schema.Ref][]int{} // ordinal positions, in the order in which columns came
+	type place struct {
+		at     int // ordinal position
+		column schema.Column
+	}
+	places := map[schema.Ref][]place{}
 	where, args := p.where("TABLE_SCHEMA", "TABLE_NAME")
 	err := each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, DATA_TYPE, IS_NULLABLE, CHARACTER_SET_NAME, COLLATION_NAME,"+
 		" CHARACTER_OCTET_LENGTH, NUMERIC_PRECISION, NUMERIC_SCALE, "+fraction+", EXTRA, ORDINAL_POSITION, "+generated+
 		" FROM information_schema.COLUMNS"+where, args, func(r row) {
 		ref := schema.Ref{Schema: r.text(0), Table: r.text(1)}
-		t := at[ref]
-		if t == nil {
+		if at[ref] == nil || len(places[ref]) >= mostColumns {
 			return
 		}
 		c := schema.Column{
@@ -111,11 +143,15 @@ func columns(ctx context.Context, q Querier, has map[string]bool, p part, at map
 		}
 		n := func(i int) int { v, _ := strconv.Atoi(r.text(i)); return v }
 		c.Bytes = size(c.DataType, n(8), n(9), n(10), n(11))
-		place := n(13) // sorting is done here: it is the server's time that counts
-		i, _ := slices.BinarySearch(places[ref], place)
-		places[ref] = slices.Insert(places[ref], i, place)
-		t.Columns = slices.Insert(t.Columns, i, c)
+		places[ref] = append(places[ref], place{n(13), c})
 	})
+	for ref, list := range places { // sorting is done here: it is the server's time that counts
+		slices.SortStableFunc(list, func(a, b place) int { return cmp.Compare(a.at, b.at) })
+		t := at[ref]
+		for _, x := range list {
+			t.Columns = append(t.Columns, x.column)
+		}
+	}
 	return err
 }
 
@@ -135,15 +171,21 @@ func indexes(ctx context.Context, q Querier, has map[string]bool, p part, at map
 		seq   int
 	}
 	where, args := p.where("TABLE_SCHEMA", "TABLE_NAME")
+	type named struct {
+		ref   schema.Ref
+		index string
+	}
+	seen := map[named]bool{}
 	places := map[schema.Ref]map[place]schema.IndexPart{}
 	err := each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, NON_UNIQUE, INDEX_TYPE, COLUMN_NAME, SUB_PART, COLLATION, CARDINALITY, SEQ_IN_INDEX, "+
 		expr+", "+hidden+" FROM information_schema.STATISTICS"+where, args, func(r row) {
 		ref := schema.Ref{Schema: r.text(0), Table: r.text(1)}
 		t := at[ref]
-		if t == nil {
+		if t == nil || len(places[ref]) >= mostColumns {
 			return
 		}
-		if !slices.ContainsFunc(t.Indexes, func(x schema.Index) bool { return x.Name == r.text(2) }) {
+		if n := (named{ref, r.text(2)}); !seen[n] {
+			seen[n] = true
 			t.Indexes = append(t.Indexes, schema.Index{Name: r.text(2), Unique: r.text(3) == "0", Type: r.text(4), Hidden: r.text(11) == "YES"})
 		}
 		c := schema.IndexPart{Column: r.text(5), Desc: r.text(7) == "D", Cardinality: number(r, 8), Expr: unescape(has, r.text(10))}
@@ -192,11 +234,17 @@ func foreign(ctx context.Context, q Querier, _ map[string]bool, p part, at map[s
 		a, b string
 	}
 	var cols []col
+	n := map[schema.Ref]int{}
 	err := each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME,"+
 		" REFERENCED_COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE"+where+" AND REFERENCED_TABLE_NAME IS NOT NULL", args, func(r row) {
 		seq, _ := strconv.Atoi(r.text(3))
+		ref := schema.Ref{Schema: r.text(0), Table: r.text(1)}
+		if at[ref] == nil || n[ref] >= mostColumns {
+			return
+		}
+		n[ref]++
 		cols = append(cols, col{
-			ref: schema.Ref{Schema: r.text(0), Table: r.text(1)}, name: r.text(2), seq: seq, a: r.text(4),
+			ref: ref, name: r.text(2), seq: seq, a: r.text(4),
 			to: schema.Ref{Schema: r.text(5), Table: r.text(6)}, b: r.text(7),
 		})
 	})
@@ -222,7 +270,7 @@ func triggers(ctx context.Context, q Querier, _ map[string]bool, p part, at map[
 	where, args := p.where("EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE")
 	err := each(ctx, q, "SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, TRIGGER_NAME, ACTION_TIMING, EVENT_MANIPULATION, ACTION_STATEMENT"+
 		" FROM information_schema.TRIGGERS"+where, args, func(r row) {
-		if t := at[schema.Ref{Schema: r.text(0), Table: r.text(1)}]; t != nil {
+		if t := at[schema.Ref{Schema: r.text(0), Table: r.text(1)}]; t != nil && len(t.Triggers) < mostColumns {
 			t.Triggers = append(t.Triggers, schema.Trigger{Name: r.text(2), Timing: r.text(3), Event: r.text(4), Body: cut(r.text(5), longestBody)})
 		}
 	})

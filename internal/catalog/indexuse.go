@@ -21,7 +21,7 @@ func IndexUse(ctx context.Context, q Querier, limit int) (map[IndexRef]uint64, e
 	use := map[IndexRef]uint64{}
 	err := each(ctx, q, "SELECT OBJECT_SCHEMA, OBJECT_NAME, INDEX_NAME, COUNT_STAR FROM performance_schema.table_io_waits_summary_by_index_usage"+
 		" WHERE INDEX_NAME IS NOT NULL AND OBJECT_TYPE = 'TABLE' AND OBJECT_SCHEMA "+ofUsers+" LIMIT "+strconv.Itoa(limit), nil, func(r row) {
-		if n, ok := number(r, 3).Get(); ok {
+		if n, ok := number(r, 3).Get(); ok && len(use) < limit {
 			use[IndexRef{schema.Ref{Schema: r.text(0), Table: r.text(1)}, r.text(2)}] = n
 		}
 	})

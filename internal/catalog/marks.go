@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"fmt"
 	"hash/fnv"
 	"strings"
 	"time"
@@ -15,19 +16,32 @@ type entry struct {
 	pages uint64 // of InnoDB, by its persistent statistics; 0 where they may not be read
 }
 
+// mostListed bounds the tables that are kept of a server's lists: it has as many as it says it has.
+const mostListed = 200_000
+
 // list reads which tables and views of users there are, with marks when somebody will compare them. With an error the list is not complete.
 func (r *reader) list(ctx context.Context, marks bool) (map[schema.Ref]entry, error) {
-	listed := map[schema.Ref]entry{}
+	listed, more := map[schema.Ref]entry{}, false
+	add := func(ref schema.Ref, e entry) {
+		if _, ok := listed[ref]; ok || len(listed) < mostListed {
+			listed[ref] = e
+		} else {
+			more = true
+		}
+	}
 	var err error
 	if r.dictionary() {
-		err = r.described(ctx, listed)
+		err = r.described(ctx, add)
 	} else {
 		err = each(ctx, r.q, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA "+ofUsers, nil, func(x row) {
-			listed[schema.Ref{Schema: x.text(0), Table: x.text(1)}] = entry{}
+			add(schema.Ref{Schema: x.text(0), Table: x.text(1)}, entry{})
 		})
 		if err == nil && marks {
 			r.innodb(ctx, listed)
 		}
+	}
+	if err == nil && more {
+		err = fmt.Errorf("it has more than %d", mostListed)
 	}
 	_ = each(ctx, r.q, "SELECT database_name, table_name, clustered_index_size + sum_of_other_index_sizes FROM mysql.innodb_table_stats", nil, func(x row) {
 		name, _, _ := strings.Cut(x.text(1), "#P#") // "t#P#p0" and "t#p#p0" are partitions
@@ -43,7 +57,7 @@ func (r *reader) list(ctx context.Context, marks bool) (map[schema.Ref]entry, er
 
 // described lists the tables of a server with a dictionary. It asks for as many schemas at once as are quickly answered: a condition that
 // is not on the schema alone would make the server look at all tables.
-func (r *reader) described(ctx context.Context, listed map[schema.Ref]entry) error {
+func (r *reader) described(ctx context.Context, add func(schema.Ref, entry)) error {
 	var schemas []string
 	err := each(ctx, r.q, "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME "+ofUsers, nil, func(x row) {
 		schemas = append(schemas, x.text(0))
@@ -63,7 +77,7 @@ func (r *reader) described(ctx context.Context, listed map[schema.Ref]entry) err
 				e.mark = hash(x[4:])
 			}
 			if x.text(2) == "BASE TABLE" {
-				listed[schema.Ref{Schema: x.text(0), Table: x.text(1)}] = e
+				add(schema.Ref{Schema: x.text(0), Table: x.text(1)}, e)
 			}
 		})
 		schemas = schemas[n:]

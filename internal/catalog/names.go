@@ -19,7 +19,7 @@ func Names(ctx context.Context, q Querier, schema string) ([]string, error) {
 	}
 	defer rows.Close()
 	var names []string
-	for rows.Next() {
+	for rows.Next() && len(names) < mostNames {
 		var n string
 		if err := rows.Scan(&n); err != nil {
 			return nil, fmt.Errorf("list tables of %s: %w", schema, err)

@@ -25,8 +25,11 @@ func describe(ctx context.Context, q Querier, has map[string]bool, p part, keep 
 		return detailed(ctx, q, has, p.schema, keep(found))
 	}
 	where, args := p.where("TABLE_SCHEMA", "TABLE_NAME")
+	about := p.about()
 	err = each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES"+where, args, func(r row) {
-		found = append(found, schema.Table{Ref: schema.Ref{Schema: r.text(0), Table: r.text(1)}, View: strings.HasSuffix(r.text(2), "VIEW")})
+		if ref := (schema.Ref{Schema: r.text(0), Table: r.text(1)}); about(ref) {
+			found = append(found, schema.Table{Ref: ref, View: strings.HasSuffix(r.text(2), "VIEW")})
+		}
 	})
 	if err != nil {
 		return nil, err

@@ -19,6 +19,9 @@ const maxText = 64 << 10
 // maxClasses bounds what one window holds in memory.
 const maxClasses = 5000
 
+// mostRunning bounds the statements that one look sees running.
+const mostRunning = 20_000
+
 // maxWords bounds the users and the hosts that are counted for a class.
 const maxWords = 20
 
@@ -138,7 +141,9 @@ func (s *samples) look(ctx context.Context) error {
 		unheard := false
 		err := s.ask.query(ctx, s.brief, func(row []driver.Value) {
 			x := brief(row)
-			list = append(list, x)
+			if len(list) < mostRunning {
+				list = append(list, x)
+			}
 			if _, ok := s.running[x.query]; !ok {
 				unheard = true
 			}
@@ -162,6 +167,10 @@ func (s *samples) look(ctx context.Context) error {
 		}
 		e := s.running[k]
 		if e == nil || !s.queryID && !goesOn(e, text(row[8]), x.age, s.looks) {
+			if e == nil && len(s.running) >= mostRunning {
+				s.dropped++
+				return
+			}
 			e = &execution{id: x.conn, text: text(row[8]), user: text(row[5]), host: text(row[6])}
 			if i := strings.LastIndexByte(e.host, ':'); i > 0 {
 				e.host = e.host[:i]

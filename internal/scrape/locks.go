@@ -215,7 +215,7 @@ func (s *locks) rowWaits(ctx context.Context) error {
 	}
 	explained := map[uint64]bool{}
 	if _, err := s.q.Query(ctx, s.rows, func(row []driver.Value) {
-		if len(row) != 9 {
+		if len(row) != 9 || len(s.waits) >= waitLimit {
 			return
 		}
 		x := state.Wait{
@@ -274,7 +274,9 @@ func (s *locks) otherWaits(ctx context.Context, waiting []state.Session) error {
 		if err != nil {
 			return err
 		}
-		found = infoWaits(held, waiting)
+		if found, err = infoWaits(ctx, held, waiting); err != nil {
+			return err
+		}
 		why = "the plugin METADATA_LOCK_INFO shows no lock that is in its way"
 	default:
 		a := pfs
@@ -336,13 +338,16 @@ func (s *locks) otherWaits(ctx context.Context, waiting []state.Session) error {
 	return nil
 }
 
+// mostTickets bounds the metadata locks that are read.
+const mostTickets = 5000
+
 // tickets reads all metadata locks of the objects that somebody waits for.
 func (s *locks) tickets(ctx context.Context) (list []ticket, err error) {
 	_, err = s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT m.OBJECT_TYPE, m.OBJECT_SCHEMA, m.OBJECT_NAME, m.LOCK_TYPE, m.LOCK_STATUS, t.PROCESSLIST_ID FROM"+
 		" (SELECT DISTINCT OBJECT_TYPE, OBJECT_SCHEMA, OBJECT_NAME FROM performance_schema.metadata_locks WHERE LOCK_STATUS='PENDING') p"+
 		" JOIN performance_schema.metadata_locks m ON m.OBJECT_TYPE=p.OBJECT_TYPE AND m.OBJECT_SCHEMA<=>p.OBJECT_SCHEMA AND m.OBJECT_NAME<=>p.OBJECT_NAME"+
-		" LEFT JOIN performance_schema.threads t ON t.THREAD_ID=m.OWNER_THREAD_ID WHERE m.LOCK_STATUS IN ('GRANTED','PENDING') LIMIT 5000"), func(row []driver.Value) {
-		if len(row) == 6 {
+		" LEFT JOIN performance_schema.threads t ON t.THREAD_ID=m.OWNER_THREAD_ID WHERE m.LOCK_STATUS IN ('GRANTED','PENDING') LIMIT "+strconv.Itoa(mostTickets)), func(row []driver.Value) {
+		if len(row) == 6 && len(list) < mostTickets {
 			list = append(list, ticket{
 				space: string(text(row[0])), schema: string(text(row[1])), name: string(text(row[2])), mode: string(text(row[3])),
 				granted: string(text(row[4])) == "GRANTED", session: id(row[5]),
@@ -367,7 +372,7 @@ func (s *locks) userLocks(ctx context.Context, waiting []state.Session) (out []s
 	_, err = s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT ID, "+named+", IS_USED_LOCK("+named+") FROM information_schema.PROCESSLIST"+
 		" WHERE STATE='User lock' AND ID<>CONNECTION_ID() AND LOCATE('get_lock', LOWER(INFO))>0 LIMIT 200"), func(row []driver.Value) {
 		waiter := id(row[0])
-		if n, ok := name[waiter]; ok && n == string(text(row[1])) {
+		if n, ok := name[waiter]; ok && n == string(text(row[1])) && len(out) < waitLimit {
 			w := state.Wait{Kind: state.UserLock, Waiter: waiter, Blocker: known64(id(row[2])), Object: n, Mode: "EXCLUSIVE", Held: "EXCLUSIVE"}
 			if !w.Blocker.OK() {
 				w.Why, w.Held = "nobody held the lock any more when the server was asked", ""

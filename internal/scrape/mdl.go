@@ -1,6 +1,10 @@
 package scrape
 
-import "dyno/internal/state"
+import (
+	"strings"
+
+	"dyno/internal/state"
+)
 
 // ticket is a metadata lock that a session holds or wants.
 type ticket struct {
@@ -14,13 +18,13 @@ type ticket struct {
 
 // incompatible tells which lock keeps which other one out, by the tables in "Metadata Locking" of the servers' source manuals
 // (class MDL_context): for each wanted mode those that may not be held, and those that may not be waited for before it.
-type incompatible struct{ held, waiting map[string]map[string]bool }
+type incompatible struct{ held, waiting map[string][]string }
 
 func matrix(held, waiting map[string]string) incompatible {
-	read := func(m map[string]string) map[string]map[string]bool {
-		out := map[string]map[string]bool{}
+	read := func(m map[string]string) map[string][]string {
+		out := map[string][]string{}
 		for k, v := range m {
-			out[k] = set(v)
+			out[k] = strings.Fields(v)
 		}
 		return out
 	}
@@ -69,46 +73,72 @@ func locksOf(space string) incompatible {
 	return objectLocks
 }
 
-// inTheWay reports whether the ticket other keeps want waiting.
-func inTheWay(want, other ticket) bool {
-	if want.session == other.session || want.space != other.space || want.schema != other.schema || want.name != other.name {
-		return false
-	}
-	m := locksOf(want.space)
-	if other.granted {
-		return m.held[want.mode][other.mode]
-	}
-	return m.waiting[want.mode][other.mode]
+// spot is what tickets have in common that keep the same ones out.
+type spot struct {
+	space, schema, name, mode string
+	granted                   bool
 }
 
-// ticketWaits returns who waits for whom by all the tickets of the objects that somebody waits for.
+// queues are sessions by the spots of their tickets: whoever waits looks at those alone that are in the way.
+type queues map[spot][]uint64
+
+func (q queues) add(t ticket) {
+	p := spot{t.space, t.schema, t.name, t.mode, t.granted}
+	q[p] = append(q[p], t.session)
+}
+
+// behind appends the waits of want for those who are in its way. From waitLimit on a session gets no more than one; those from the given index
+// on are its own.
+func (q queues) behind(want ticket, waits []state.Wait, from int) []state.Wait {
+	m := locksOf(want.space)
+	for _, granted := range []bool{true, false} {
+		modes := m.waiting[want.mode]
+		if granted {
+			modes = m.held[want.mode]
+		}
+		for _, mode := range modes {
+			x := state.Wait{Kind: kindOf(want), Waiter: want.session, Object: objectOf(want), Mode: want.mode, Held: mode}
+			if granted && x.Kind == state.MetadataLock && (mode == "SHARED_NO_READ_WRITE" || mode == "SHARED_READ_ONLY") {
+				x.Kind = state.TableLock // LOCK TABLES
+			}
+			if !granted {
+				x.Held += " (waiting)"
+			}
+			for _, other := range q[spot{want.space, want.schema, want.name, mode, granted}] {
+				if other == want.session {
+					continue
+				}
+				if len(waits) >= waitLimit && len(waits) > from {
+					return waits
+				}
+				x.Blocker, x.Why = known64(other), ""
+				if other == 0 {
+					x.Why = "a thread of the server's own"
+				}
+				waits = append(waits, x)
+			}
+		}
+	}
+	return waits
+}
+
+// ticketWaits returns who waits for whom by all the tickets of the objects that somebody waits for: everything up to waitLimit, then one wait
+// for each ticket.
 func ticketWaits(tickets []ticket) (waits []state.Wait) {
+	q := queues{}
+	for _, t := range tickets {
+		q.add(t)
+	}
 	for _, w := range tickets {
 		if w.granted || w.session == 0 {
 			continue
 		}
-		x := state.Wait{Kind: kindOf(w), Waiter: w.session, Object: objectOf(w), Mode: w.mode}
 		n := len(waits)
-		for _, o := range tickets {
-			if !inTheWay(w, o) || len(waits) >= waitLimit {
-				continue
-			}
-			y := x
-			y.Blocker, y.Held = known64(o.session), o.mode
-			if o.session == 0 {
-				y.Why = "a thread of the server's own"
-			}
-			if o.granted && x.Kind == state.MetadataLock && (o.mode == "SHARED_NO_READ_WRITE" || o.mode == "SHARED_READ_ONLY") {
-				y.Kind = state.TableLock // LOCK TABLES
-			}
-			if !o.granted {
-				y.Held += " (waiting)"
-			}
-			waits = append(waits, y)
-		}
-		if len(waits) == n && len(waits) < waitLimit {
-			x.Why = "no lock that the server shows is in its way: it may have been given at this moment"
-			waits = append(waits, x)
+		if waits = q.behind(w, waits, n); len(waits) == n {
+			waits = append(waits, state.Wait{
+				Kind: kindOf(w), Waiter: w.session, Object: objectOf(w), Mode: w.mode,
+				Why: "no lock that the server shows is in its way: it may have been given at this moment",
+			})
 		}
 	}
 	return waits

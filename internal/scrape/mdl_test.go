@@ -48,8 +48,21 @@ func TestQueueOfTicketsIsBounded(t *testing.T) {
 	for i := range 300 {
 		q = append(q, ticket{space: "TABLE", schema: "d", name: "t", mode: "EXCLUSIVE", session: uint64(i + 1)}, ticket{space: "TABLE", schema: "d", name: "t", mode: "SHARED_READ", session: uint64(i + 1000), granted: true})
 	}
-	if n := len(ticketWaits(q)); n != waitLimit {
-		t.Errorf("%d waits", n)
+	all(t, ticketWaits(q), 300)
+}
+
+// all wants waits up to the limit, and one of each who waits.
+func all(t *testing.T, waits []state.Wait, waiters int) {
+	t.Helper()
+	seen := map[uint64]bool{}
+	for _, w := range waits {
+		if !w.Blocker.OK() {
+			t.Fatalf("nobody is in the way of %d: %s", w.Waiter, w.Why)
+		}
+		seen[w.Waiter] = true
+	}
+	if n := len(waits); len(seen) != waiters || n < waitLimit || n > waitLimit+waiters {
+		t.Errorf("%d waits of %d sessions, which are %d", n, len(seen), waiters)
 	}
 }
 

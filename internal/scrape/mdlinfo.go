@@ -3,9 +3,9 @@ package scrape
 import (
 	"context"
 	"database/sql/driver"
+	"strconv"
 	"strings"
 
-	"dyno/internal/known"
 	"dyno/internal/pattern"
 	"dyno/internal/sqltext"
 	"dyno/internal/state"
@@ -14,8 +14,8 @@ import (
 // infoTickets reads MariaDB's plugin METADATA_LOCK_INFO, which shows the locks that are held, not those that are wanted.
 func (s *locks) infoTickets(ctx context.Context) (list []ticket, err error) {
 	_, err = s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT THREAD_ID, LOCK_MODE, LOCK_TYPE, TABLE_SCHEMA, TABLE_NAME"+
-		" FROM information_schema.METADATA_LOCK_INFO WHERE THREAD_ID<>CONNECTION_ID() LIMIT 5000"), func(row []driver.Value) {
-		if len(row) == 5 {
+		" FROM information_schema.METADATA_LOCK_INFO WHERE THREAD_ID<>CONNECTION_ID() LIMIT "+strconv.Itoa(mostTickets)), func(row []driver.Value) {
+		if len(row) == 5 && len(list) < mostTickets {
 			list = append(list, ticket{
 				session: id(row[0]), mode: strings.TrimPrefix(string(text(row[1])), "MDL_"), space: string(text(row[2])),
 				schema: string(text(row[3])), name: string(text(row[4])), granted: true,
@@ -25,77 +25,76 @@ func (s *locks) infoTickets(ctx context.Context) (list []ticket, err error) {
 	return list, err
 }
 
-// infoWaits explains sessions that wait by the locks that others hold. What a session wants is told by its statement: the tables that it
-// names, and whether it changes their definition, their rows or nothing.
-func infoWaits(held []ticket, waiting []state.Session) (out []state.Wait) {
-	wants := map[uint64][]ticket{}
-	for _, x := range waiting {
-		if kind, _ := waitsFor(x.Phase); kind == state.MetadataLock {
-			wants[x.ID] = wanted(x)
-		}
-	}
-	for _, x := range waiting {
-		kind, _ := waitsFor(x.Phase)
-		switch {
-		case strings.Contains(strings.ToLower(x.Phase), "flush"):
-		case kind == state.GlobalLock:
-			out = append(out, globalWaits(held, x)...)
-		case kind == state.MetadataLock:
-			for _, w := range wants[x.ID] {
-				for _, h := range held {
-					if h.space != "Table metadata lock" {
-						continue
-					}
-					h.space = w.space
-					if inTheWay(w, h) {
-						y := state.Wait{Kind: kind, Waiter: x.ID, Blocker: known64(h.session), Object: objectOf(w), Mode: w.mode, Held: h.mode}
-						if h.mode == "SHARED_NO_READ_WRITE" || h.mode == "SHARED_READ_ONLY" {
-							y.Kind = state.TableLock
-						}
-						out = append(out, y)
-					}
-				}
-				// A change of the definition that waits keeps everybody out who comes later.
-				for _, o := range waiting {
-					for _, v := range wants[o.ID] {
-						v.granted = false
-						if v.mode == "EXCLUSIVE" && inTheWay(w, v) {
-							out = append(out, state.Wait{Kind: kind, Waiter: x.ID, Blocker: known.Of(o.ID), Object: objectOf(w), Mode: w.mode, Held: v.mode + " (waiting)"})
-						}
-					}
-				}
+// infoWaits explains sessions that wait by the locks that others hold: everything up to waitLimit, then one wait for each session. What a session
+// wants is told by its statement: the tables that it names, and whether it changes their definition, their rows or nothing.
+func infoWaits(ctx context.Context, held []ticket, waiting []state.Session) (out []state.Wait, err error) {
+	q := queues{}
+	var global, closing []ticket
+	for _, h := range held {
+		switch h.space {
+		case "Table metadata lock":
+			h.space = "TABLE"
+			q.add(h)
+		case "Backup lock", "Global read lock", "Commit lock":
+			global = append(global, h)
+			if closes(h.mode) {
+				closing = append(closing, h)
 			}
 		}
 	}
-	if len(out) > waitLimit {
-		out = out[:waitLimit]
+	wants := make([][]ticket, len(waiting))
+	for i, x := range waiting {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if kind, _ := waitsFor(x.Phase); kind != state.MetadataLock {
+			continue
+		}
+		wants[i] = wanted(x)
+		for _, w := range wants[i] {
+			if w.mode == "EXCLUSIVE" { // a change of the definition that waits keeps everybody out who comes later
+				q.add(w)
+			}
+		}
 	}
-	return out
+	for i, x := range waiting {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if strings.Contains(strings.ToLower(x.Phase), "flush") {
+			continue
+		}
+		from := len(out)
+		for _, w := range wants[i] {
+			out = q.behind(w, out, from)
+		}
+		if kind, _ := waitsFor(x.Phase); kind != state.GlobalLock {
+			continue
+		}
+		// One who writes waits for those who keep writers out, one who wants to keep them out waits for those who write.
+		in := closing
+		if sql := strings.ToUpper(strings.TrimSpace(x.SQL)); strings.HasPrefix(sql, "FLUSH") || strings.HasPrefix(sql, "BACKUP") {
+			in = global
+		}
+		for _, h := range in {
+			if len(out) >= waitLimit && len(out) > from {
+				break
+			}
+			if h.session != x.ID {
+				out = append(out, state.Wait{Kind: state.GlobalLock, Waiter: x.ID, Blocker: known64(h.session), Held: h.mode})
+			}
+		}
+	}
+	return out, nil
 }
 
-// globalWaits explains a session that waits for the lock on everything: one who writes waits for those who keep writers out, one who
-// wants to keep them out waits for those who write.
-func globalWaits(held []ticket, x state.Session) (out []state.Wait) {
-	closes := func(mode string) bool {
-		switch mode {
-		case "BACKUP_DML", "BACKUP_TRANS_DML", "BACKUP_SYS_DML", "BACKUP_DDL", "BACKUP_ALTER_COPY", "BACKUP_COMMIT", "INTENTION_EXCLUSIVE":
-			return false
-		}
-		return true
+// closes reports whether a lock on everything keeps writers out.
+func closes(mode string) bool {
+	switch mode {
+	case "BACKUP_DML", "BACKUP_TRANS_DML", "BACKUP_SYS_DML", "BACKUP_DDL", "BACKUP_ALTER_COPY", "BACKUP_COMMIT", "INTENTION_EXCLUSIVE":
+		return false
 	}
-	flush := strings.HasPrefix(strings.ToUpper(strings.TrimSpace(x.SQL)), "FLUSH") || strings.HasPrefix(strings.ToUpper(strings.TrimSpace(x.SQL)), "BACKUP")
-	for _, h := range held {
-		switch h.space {
-		case "Backup lock", "Global read lock", "Commit lock":
-		default:
-			continue
-		}
-		if h.session == x.ID || !flush && !closes(h.mode) {
-			continue
-		}
-		out = append(out, state.Wait{Kind: state.GlobalLock, Waiter: x.ID, Blocker: known64(h.session), Held: h.mode})
-	}
-	return out
+	return true
 }
 
 var (
@@ -105,6 +104,9 @@ var (
 	splitName = pattern.New("^(`[^`]+`|[\\w$]+)\\s*\\.\\s*(`[^`]+`|[\\w$]+)$")
 	firstWord = pattern.New(`(?s)^(?:\s|\(|/\*.*?\*/)*(\w+)`)
 )
+
+// mostWanted is about as many tables as servers join.
+const mostWanted = 64
 
 // wanted returns the metadata locks that a statement asks for, as far as its text tells. Names without a schema are of the session's.
 func wanted(x state.Session) (out []ticket) {
@@ -144,7 +146,8 @@ func wanted(x state.Session) (out []ticket) {
 	if mode == "" {
 		return nil
 	}
-	for _, t := range sqltext.Tables([]byte(x.SQL)) {
+	tables := sqltext.Tables([]byte(x.SQL))
+	for _, t := range tables[:min(len(tables), mostWanted)] {
 		add(t[0], t[1], mode)
 	}
 	return out

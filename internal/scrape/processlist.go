@@ -40,6 +40,7 @@ type processlist struct {
 	cells map[[2]string]*cell
 	mine  map[uint64]bool // connections that were seen with a statement of Dyno's
 	total int
+	left  int // of these neither kept nor idle
 	ddl   ddlWatch
 	ids   map[string]string // class by statement, of the last round
 }
@@ -54,6 +55,9 @@ type cell struct {
 	labels metric.Labels
 	count  float64
 }
+
+// mostSessions bounds the sessions that are kept of one reading; the others are counted. Not more than half of those that are kept sleep.
+const mostSessions = 5000
 
 // manySleep is from how many sleeping connections on they are counted instead of read.
 const manySleep = 500
@@ -99,16 +103,28 @@ func (s *processlist) scrape(ctx context.Context, at int64, emit func(metric.Sam
 	}
 	list := make([]state.Session, 0, len(s.seen.sessions)+16)
 	mine, ids := map[uint64]bool{}, map[string]string{}
-	longest, shown := 0.0, 0
+	longest, shown, left, dozing := 0.0, 0, 0, 0 // dozing are left out
 	if _, err := s.q.Query(ctx, stmt, func(row []driver.Value) {
 		if len(row) != 12 {
 			return
 		}
-		x := s.session(row, ids)
-		s.add(strings.ToLower(strings.ReplaceAll(x.Command, " ", "_")), stateClass(x.Phase), 1)
-		if x.Command == "Sleep" {
+		command, phase := clean(row[4]), clean(row[5])
+		s.add(strings.ToLower(strings.ReplaceAll(command, " ", "_")), stateClass(phase), 1)
+		if command == "Sleep" {
 			shown++
 		}
+		if len(list) >= mostSessions || command == "Sleep" && shown > mostSessions/2 {
+			if command == "Sleep" && !s.wide {
+				dozing++
+				return
+			}
+			left++
+			if clientCommand(command) {
+				longest = max(longest, age(row[6]))
+			}
+			return
+		}
+		x := s.session(row, ids)
 		if (sqltext.Own(x.SQL) || s.mine[x.ID] && x.Command == "Sleep") && s.q.Owns(x.ID, x.User, x.Host) {
 			mine[x.ID] = true
 			return
@@ -127,7 +143,7 @@ func (s *processlist) scrape(ctx context.Context, at int64, emit func(metric.Sam
 	}
 	s.wide = shown+rest > manySleep
 	s.mine, s.ids = mine, ids
-	s.total = len(list) + rest
+	s.total, s.left = len(list)+rest+dozing+left, left
 	s.seen.sessions, s.seen.sessionsAt = list, at
 	s.ddl.look(time.UnixMilli(at), list)
 	for _, c := range s.cells {
@@ -141,11 +157,7 @@ func (s *processlist) scrape(ctx context.Context, at int64, emit func(metric.Sam
 func (s *processlist) session(row []driver.Value, ids map[string]string) state.Session {
 	x := state.Session{
 		ID: id(row[0]), User: clean(row[1]), Host: clean(row[2]), DB: clean(row[3]), Command: clean(row[4]), Phase: clean(row[5]),
-		Examined: whole(row[8]), Sent: whole(row[9]), Memory: whole(row[10]),
-	}
-	x.Seconds, _ = number(row[6])
-	if x.Seconds < 0 || x.Seconds > 1<<31 { // before a connection's first statement, and when the clock was set
-		x.Seconds = 0
+		Examined: whole(row[8]), Sent: whole(row[9]), Memory: whole(row[10]), Seconds: age(row[6]),
 	}
 	if p, ok := number(row[11]); ok && p > 0 {
 		x.Progress = known.Of(min(1, p))
@@ -169,6 +181,15 @@ func (s *processlist) session(row []driver.Value, ids map[string]string) state.S
 	}
 	x.SQL = sqltext.WithoutSecrets(x.SQL)
 	return x
+}
+
+// age reads for how long a session has been at what it does.
+func age(v driver.Value) float64 {
+	sec, _ := number(v)
+	if sec < 0 || sec > 1<<31 { // before a connection's first statement, and when the clock was set
+		return 0
+	}
+	return sec
 }
 
 // cutOff reports whether a statement ends within a string, a quoted name or a comment: some servers cut a text at the first byte that is
@@ -209,6 +230,7 @@ func clean(v driver.Value) string { return state.Clip(string(text(v)), 256) }
 // read or counted and the transactions are known; Cap leaves them out.
 func (s *processlist) Fill(st *state.State) {
 	st.Sessions, st.Connections = s.seen.sessions, known.Of(s.total)
+	st.Left.Sessions += s.left
 	if s.seen.trxAt != s.seen.sessionsAt {
 		return
 	}
@@ -222,7 +244,7 @@ func (s *processlist) Fill(st *state.State) {
 			kept = append(kept, x)
 		}
 	}
-	st.Idle = known.Of(s.total - len(kept))
+	st.Idle = known.Of(s.total - s.left - len(kept))
 	st.Sessions = kept
 }
 

@@ -62,7 +62,12 @@ func (s *replication) Scrape(ctx context.Context, at int64, emit func(metric.Sam
 		privilege = "SLAVE MONITOR ON *.*"
 	}
 	var channels []channel
-	err := s.show(ctx, func(row []driver.Value) { channels = append(channels, readChannel(s.q.Columns(), row)) })
+	n := 0
+	err := s.show(ctx, func(row []driver.Value) {
+		if n++; n <= mostChannels {
+			channels = append(channels, readChannel(s.q.Columns(), row))
+		}
+	})
 	if err != nil {
 		return classify(s.acc, err, privilege)
 	}
@@ -70,7 +75,7 @@ func (s *replication) Scrape(ctx context.Context, at int64, emit func(metric.Sam
 		s.next = at + idleAsk
 		return nil
 	}
-	emit(metric.Sample{Name: "dyno_replica_channels", At: at, Value: float64(len(channels))})
+	emit(metric.Sample{Name: "dyno_replica_channels", At: at, Value: float64(n)})
 	for _, c := range channels {
 		for _, f := range c.figures {
 			emit(metric.Sample{Name: f.name, Labels: s.label(c, f.extra), Kind: f.kind, At: at, Value: f.value})
@@ -143,7 +148,11 @@ func (s *replication) workers(ctx context.Context, at int64, emit func(metric.Sa
 	if s.worker == "" {
 		return nil
 	}
+	n := 0
 	_, err := s.q.Query(ctx, s.worker, func(row []driver.Value) {
+		if n++; n > mostChannels {
+			return
+		}
 		c := channel{name: strings.ToValidUTF8(string(text(row[0])), "?")}
 		for i, state := range []string{"idle", "busy", "stopped"} {
 			if v, ok := number(row[1+i]); ok {
@@ -188,10 +197,17 @@ type channel struct {
 	figures             []figure
 }
 
+// mostChannels bounds the channels that are told of, four times what MySQL can have, and mostColumns the columns of one, three times what
+// any server tells.
+const (
+	mostChannels = 1024
+	mostColumns  = 256
+)
+
 // readChannel reads a row of SHOW REPLICA STATUS or its elder sisters by the names of its columns.
 func readChannel(cols []string, row []driver.Value) (c channel) {
 	word := map[string]string{} // by MySQL's old names
-	for i, n := range cols {
+	for i, n := range cols[:min(len(cols), mostColumns)] {
 		if i >= len(row) || row[i] == nil {
 			continue
 		}

@@ -48,7 +48,7 @@ func (s *transactions) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 	count := map[string]float64{}
 	oldest := 0.0
 	if _, err := s.q.Query(ctx, s.read, func(row []driver.Value) {
-		if len(row) != 7 {
+		if len(row) != 7 || len(list) == trxLimit {
 			return
 		}
 		x := state.Transaction{Session: id(row[0]), ID: string(text(row[1])), Phase: string(text(row[2])), Locks: whole(row[4]), Modified: whole(row[5])}

@@ -35,7 +35,7 @@ type State struct {
 	Left         Left             `json:"left,omitzero"`           // what the limits left out
 }
 
-// Left counts what Cap left out.
+// Left counts what the limits left out.
 type Left struct {
 	Sessions     int `json:"sessions,omitzero"`
 	Waits        int `json:"waits,omitzero"`

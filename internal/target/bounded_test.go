@@ -1,12 +1,14 @@
 package target
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/sha256"
 	"crypto/tls"
+	"database/sql/driver"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -93,6 +95,72 @@ func TestSessionAnswersHaveABound(t *testing.T) {
 			t.Errorf("unbounded %v: %v", unbounded, err)
 		}
 		ses.Close()
+	}
+}
+
+// TestPoolAnswersHaveABound: a row that is a few bytes on the wire is not one for whoever keeps it. So a pool counts rows and values; who has room
+// for longer answers gets more of them.
+func TestPoolAnswersHaveABound(t *testing.T) {
+	for _, c := range []struct {
+		columns, rows int
+		room          int64
+		want          int // rows that come
+	}{
+		{columns: 1, rows: 1_000_000, want: 1_000_000},
+		{columns: 1, rows: 4_000_000, want: 1_000_000},
+		{columns: 200, rows: 100_000, want: 25_000},
+		{columns: 1, rows: 2_100_000, room: 2 * maxAnswer, want: 2_000_000},
+		{columns: 1, rows: 2_100_000, room: -1, want: 2_100_000},
+	} {
+		f := &fake{answer: func(w io.Writer, sql string) bool {
+			if !strings.Contains(sql, "hostile") {
+				return false
+			}
+			b := bufio.NewWriter(w)
+			rows(b, c.columns, func(row func(...string)) {
+				values := make([]string, c.columns)
+				for range c.rows {
+					row(values...)
+				}
+			})
+			b.Flush()
+			return true
+		}}
+		sp := spec(t, "mysql://u@"+f.listen(t)+"/")
+		sp.MaxAnswer = c.room
+		x, err := Open(t.Context(), sp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := x.Reading().QueryContext(t.Context(), "SELECT 'hostile'")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for rows.Next() {
+			n++
+		}
+		err = rows.Err()
+		rows.Close()
+		if n != c.want || (err == nil) != (n == c.rows) || err != nil && !strings.Contains(x.Wrap("read", err).Error(), "the server's answer is too long") {
+			t.Errorf("%d rows of %d values with room %d: %d came, want %d: %v", c.rows, c.columns, c.room, n, c.want, err)
+		}
+		x.Close()
+	}
+}
+
+// TestCountsThatNobodyAskedFor: of what a session says it has counted no more is kept than was asked for.
+func TestCountsThatNobodyAskedFor(t *testing.T) {
+	now := map[string]float64{}
+	take := spentRow(now)
+	for n := range 1000 {
+		take([]driver.Value{[]byte("Invented_" + itoa(n)), []byte("1")})
+	}
+	for _, name := range counted {
+		take([]driver.Value{[]byte(strings.ToUpper(name)), []byte("2")})
+	}
+	if len(now) != len(counted) {
+		t.Errorf("%d counts are kept, %d were asked for", len(now), len(counted))
 	}
 }
 

@@ -132,7 +132,11 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pooled{driverConn: conn, self: me, meter: m, t: c.t, net: nc}, nil
+	times := 0
+	if most := c.spec.MaxAnswer; most >= 0 {
+		times = int(max(1, most/maxAnswer))
+	}
+	return &pooled{driverConn: conn, self: me, meter: m, t: c.t, net: nc, times: times}, nil
 }
 
 func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn, me self, m *meter, err error) {

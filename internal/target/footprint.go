@@ -361,8 +361,12 @@ func (a *Asker) settle(ctx context.Context, query Query) error {
 
 func spentRow(to map[string]float64) func([]driver.Value) {
 	return func(row []driver.Value) {
-		if len(row) == 2 {
-			to[strings.ToLower(asText(row[0]))] = float64(number(row[1]))
+		if len(row) != 2 {
+			return
+		}
+		name := strings.ToLower(asText(row[0]))
+		if _, ok := countedAt[name]; ok { // no other was asked for
+			to[name] = float64(number(row[1]))
 		}
 	}
 }

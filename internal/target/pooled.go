@@ -34,6 +34,8 @@ type pooled struct {
 	net   net.Conn
 	ctx   context.Context
 	sql   string
+	// times is how many answers of the usual length one may have, 0 for any length.
+	times int
 }
 
 func (p *pooled) note(ctx context.Context, sql string) {
@@ -74,7 +76,7 @@ func (p *pooled) QueryContext(ctx context.Context, sql string, args []driver.Nam
 	if err != nil {
 		return nil, err
 	}
-	return shieldedRows{rows, p}, nil
+	return &shieldedRows{Rows: rows, of: p}, nil
 }
 
 // ExecContext implements driver.ExecerContext.

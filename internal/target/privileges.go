@@ -84,7 +84,7 @@ func executes(lines []string, schema string) (why string) {
 			revoked = revoked || g.schema == schema
 		case g.schema == "*":
 			everywhere = true
-		case strings.EqualFold(g.schema, schema) || g.kind == "" && like(strings.ToLower(g.schema), strings.ToLower(schema)):
+		case strings.EqualFold(g.schema, schema) || g.kind == "" && Like(strings.ToLower(g.schema), strings.ToLower(schema)):
 			return "this account may execute stored routines in " + where
 		}
 	}
@@ -185,8 +185,9 @@ func objectName(text string) (name, rest string) {
 	return "", ""
 }
 
-// like matches as LIKE does, with \ before _ and % that stand for themselves. A name of 64 letters bounds the work.
-func like(pattern, s string) bool {
+// Like matches as LIKE does, with \ before _ and % that stand for themselves: so GRANT takes the name of a schema. The work is the length of the
+// one times that of the other.
+func Like(pattern, s string) bool {
 	p, r := []rune(pattern), []rune(s)
 	// reach[j] tells whether what was read of the pattern matches the first j letters.
 	reach := make([]bool, len(r)+1)

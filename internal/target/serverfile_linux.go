@@ -95,6 +95,9 @@ const maxLinks = 40
 // within finds a file below the root of a process without opening it, and checks its kind and owner. The process' symbolic links are
 // followed as the process itself would. The descriptor is of O_PATH: it can be opened through /proc/self/fd.
 func within(pid int, name string, kind uint32) (fd int, err error) {
+	if len(name) >= unix.PathMax { // so the kernel; the error does not repeat it
+		return -1, fmt.Errorf("open a path of %d bytes: %w", len(name), unix.ENAMETOOLONG)
+	}
 	bad := func(err error) (int, error) { return -1, &os.PathError{Op: "open", Path: name, Err: err} }
 	if !path.IsAbs(name) || strings.ContainsRune(name, 0) {
 		return bad(errors.New("not an absolute path"))

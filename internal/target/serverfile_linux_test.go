@@ -170,6 +170,9 @@ func TestServerFile(t *testing.T) {
 	refuses(me, dir+"/none", "no such file")
 	refuses(me, log+"/below", "not a directory")
 	refuses(me, "log", "not an absolute path")
+	if _, err := read(me, strings.Repeat("/.", 2048)+log); !errors.Is(err, syscall.ENAMETOOLONG) || len(err.Error()) > 200 {
+		t.Errorf("a path without end: %v", err)
+	}
 	pipe := dir + "/pipe"
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)

@@ -172,9 +172,6 @@ func (s *Session) Query(ctx context.Context, sql string, row func([]driver.Value
 	return n, err
 }
 
-// maxRows bounds the rows of one answer to a statement of Dyno's own.
-const maxRows = 1_000_000
-
 // Columns names the columns of the result that is being read, or was read last.
 func (s *Session) Columns() []string { return s.cols }
 

@@ -34,17 +34,35 @@ func done(nc net.Conn, rows driver.Rows) error {
 	return err
 }
 
+// maxRows bounds the rows of one answer to a statement of Dyno's own: a row of a few bytes becomes one of hundreds with whoever keeps it. A
+// server with 200 000 tables tells more indexes than that. maxCells bounds the values in the rows of a pool, each of which becomes a string.
+const (
+	maxRows  = 1_000_000
+	maxCells = 5_000_000
+)
+
 // shieldedRows are the rows of a pool's connection.
 type shieldedRows struct {
 	driver.Rows
-	of *pooled
+	of          *pooled
+	rows, cells int // so far
 }
 
 // Next implements driver.Rows.
-func (r shieldedRows) Next(row []driver.Value) error { return next(r.of.net, r.Rows, row) }
+func (r *shieldedRows) Next(row []driver.Value) error {
+	if err := next(r.of.net, r.Rows, row); err != nil {
+		return err
+	}
+	r.rows, r.cells = r.rows+1, r.cells+len(row)
+	if times := r.of.times; times > 0 && (r.rows > times*maxRows || r.cells > times*maxCells) {
+		r.of.net.Close() // reading the rest would be what is to be avoided
+		return fmt.Errorf("%w: more than %d rows or %d values", errTooLong, times*maxRows, times*maxCells)
+	}
+	return nil
+}
 
 // Close implements driver.Rows.
-func (r shieldedRows) Close() error {
+func (r *shieldedRows) Close() error {
 	err := done(r.of.net, r.Rows)
 	if err == nil && r.of.driverConn.IsValid() {
 		r.of.settle(settleAfter)

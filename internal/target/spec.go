@@ -68,7 +68,8 @@ type Spec struct {
 	// OnlyTrusted has a password sent to a server of this machine of which nothing is remembered only if TrustedAccount says so of whoever
 	// runs it: nobody has named that server.
 	OnlyTrusted bool `json:"-"`
-	// MaxAnswer bounds what the server may say to one statement, bytes: 0 stands for 64 MiB, less than 0 for no bound.
+	// MaxAnswer bounds what the server may say to one statement, bytes: 0 stands for 64 MiB, less than 0 for no bound. For each
+	// 64 MiB of it an answer in a pool may have a million rows and five million values.
 	MaxAnswer int64 `json:"-"`
 	// ServerUID is the system user whose server must answer on a Unix socket; 0 for anyone's.
 	ServerUID int `json:"-"`

@@ -1,0 +1,107 @@
+package scrape
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"strings"
+	"testing"
+
+	"dyno/internal/metric"
+	"dyno/internal/state"
+	"dyno/internal/target"
+)
+
+// without is a server whose answers are longer than was asked for; row makes the n-th one, all are empty without it.
+type without struct {
+	end     int
+	columns []string
+	row     func(sql string, n int) []driver.Value
+}
+
+func (without) Generation() int                  { return 1 }
+func (w without) Columns() []string              { return w.columns }
+func (without) Owns(uint64, string, string) bool { return false }
+func (w without) Query(_ context.Context, sql string, row func([]driver.Value)) (int, error) {
+	for n := range w.end {
+		if w.row != nil {
+			row(w.row(sql, n))
+		} else {
+			row(make([]driver.Value, strings.Count(sql[:strings.Index(sql, " FROM")], ",")+1))
+		}
+	}
+	return w.end, nil
+}
+
+func (without) Facts() target.Facts                    { return target.Facts{Flavor: "mariadb"} }
+func (without) Answer(target.Capability) target.Answer { return target.Answer{Has: true} }
+
+// TestSessionsWithoutEnd: all are counted, some thousands are kept, and how many more there are is told.
+func TestSessionsWithoutEnd(t *testing.T) {
+	for _, c := range []struct {
+		command          string
+		wide             bool
+		kept, left, idle int
+	}{
+		{command: "Query", kept: mostSessions, left: 2 * mostSessions},
+		{command: "Daemon", kept: mostSessions, left: 2 * mostSessions},
+		{command: "Sleep", idle: 3 * mostSessions},
+		{command: "Sleep", wide: true, idle: mostSessions / 2, left: 3*mostSessions - mostSessions/2}, // each in a transaction, by the question
+	} {
+		q := without{end: 3 * mostSessions, row: func(_ string, n int) []driver.Value {
+			row := make([]driver.Value, 12)
+			for i, v := range []string{fmt.Sprint(n + 1), "u", "h", "d", c.command, "x", fmt.Sprint(n), fmt.Sprint("SELECT ", n)} {
+				row[i] = []byte(v)
+			}
+			return row
+		}}
+		seen := new(moment)
+		s := newProcesslist(q, q, seen)
+		s.read, s.few, s.count, s.gen, s.limit, s.wide = "SELECT", "SELECT", "SELECT", 1, state.MaxText, c.wide
+		got := map[string]float64{}
+		if err := s.Scrape(t.Context(), 1, func(m metric.Sample) { got[m.Name] += m.Value }); err != nil {
+			t.Fatal(err)
+		}
+		seen.trxAt = 1
+		var st state.State
+		s.Fill(&st)
+		if n := len(seen.sessions); n > mostSessions || len(s.ids) > mostSessions {
+			t.Errorf("%+v: %d sessions and %d statements are kept", c, n, len(s.ids))
+		}
+		longest := 0.0
+		if c.command == "Query" {
+			longest = 3*mostSessions - 1
+		}
+		if len(st.Sessions) != c.kept || st.Left.Sessions != c.left || st.Idle.Or(-1) != c.idle || st.Connections.Or(-1) != 3*mostSessions ||
+			got["mysql_info_schema_processlist_threads"] != 3*mostSessions || got["mysql_info_schema_processlist_longest_seconds"] != longest {
+			t.Errorf("%+v: %d sessions, %+v left out, %v idle of %v: %v", c, len(st.Sessions), st.Left, st.Idle, st.Connections, got)
+		}
+	}
+}
+
+// TestChannelsWithoutEnd: a replica that tells of more channels and columns than there can be.
+func TestChannelsWithoutEnd(t *testing.T) {
+	q := without{end: 2 * mostChannels}
+	for n := range 2 * mostColumns {
+		q.columns = append(q.columns, fmt.Sprint("c", n))
+	}
+	q.row = func(string, int) []driver.Value {
+		row := make([]driver.Value, len(q.columns))
+		for i := range row {
+			row[i] = []byte("1")
+		}
+		return row
+	}
+	s := newReplication(q, q)
+	s.sql, s.worker, s.gen = "SHOW", "SELECT", 1
+	n := map[bool]int{}
+	if err := s.Scrape(t.Context(), 1, func(m metric.Sample) { n[strings.HasPrefix(m.Name, "dyno_")]++ }); err != nil {
+		t.Fatal(err)
+	}
+	if own := n[false]; own > mostChannels*mostColumns || own < mostChannels*mostColumns/2 {
+		t.Errorf("%d figures in the server's words", own)
+	}
+	if ours := n[true]; ours > 16*mostChannels {
+		t.Errorf("%d figures in Dyno's words", ours)
+	}
+}

@@ -124,7 +124,11 @@ const (
 	sentLength  = 16 << 10
 )
 
-var theWordUser = pattern.New(`\bUSER\b`)
+// Words that digests write in another way: the column too, and both of two words that mean one.
+var (
+	theWordUser    = pattern.New(`(?i)(^|[\s,(])USER\b`)
+	theWordColumns = pattern.New(`(?i)^((?:/\*.*?\*/)?\s*SHOW )COLUMNS\b`)
+)
 
 // count takes note of a statement that is about to be sent.
 func count(where, sql string) {
@@ -138,8 +142,7 @@ func count(where, sql string) {
 	keys, ok := sent.texts[sql]
 	if !ok {
 		for _, s := range understood(sql) {
-			keys = append(keys, sqltext.Key(sqltext.Fingerprint(s)))
-			if other := theWordUser.ReplaceAllString(s, "SYSTEM_USER"); other != s { // as digests write it, of the column too
+			for _, other := range []string{s, theWordUser.ReplaceAllString(s, "${1}SYSTEM_USER"), theWordColumns.ReplaceAllString(s, "${1}FIELDS")} {
 				keys = append(keys, sqltext.Key(sqltext.Fingerprint(other)))
 			}
 		}

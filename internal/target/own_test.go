@@ -63,13 +63,19 @@ func TestPlansPushNothingOut(t *testing.T) {
 	}
 }
 
-// TestWhatDigestsMakeOfUser: they write SYSTEM_USER for the word, whether it is a function or a column.
-func TestWhatDigestsMakeOfUser(t *testing.T) {
+// TestWordsThatDigestsWriteOtherwise: SYSTEM_USER for USER, whether it is a function or a column, but no name of a table; FIELDS for COLUMNS.
+func TestWordsThatDigestsWriteOtherwise(t *testing.T) {
 	x := &Target{self: self{where: t.Name()}}
-	countTagged(x.self.where, own(fmt.Sprintf(askLeft, 7)))
-	if digest := sqltext.Key("select info from information_schema.processlist where system_user = substring_index(system_user(), ?, ?) and id = ?"); x.Sent()[digest] != 1 {
-		t.Errorf("not counted: %v", x.Sent())
+	f := func(sent, digest string) {
+		t.Helper()
+		countTagged(x.self.where, own(sent))
+		if x.Sent()[sqltext.Key(digest)] != 1 {
+			t.Errorf("not counted: %s: %v", digest, x.Sent())
+		}
 	}
+	f(fmt.Sprintf(askLeft, 7), "select info from information_schema.processlist where system_user = substring_index(system_user(), ?, ?) and id = ?")
+	f("SELECT user, host FROM mysql.user ORDER BY user, host", "select system_user, host from mysql.user order by system_user, host")
+	f("SHOW COLUMNS FROM mysql.user", "show fields from mysql.user")
 }
 
 // TestWhatASessionSaysFirstIsCounted looks at the digests of a server that knows this process only.

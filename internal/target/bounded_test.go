@@ -106,11 +106,10 @@ func TestPoolAnswersHaveABound(t *testing.T) {
 		room          int64
 		want          int // rows that come
 	}{
-		{columns: 1, rows: 1_000_000, want: 1_000_000},
-		{columns: 1, rows: 4_000_000, want: 1_000_000},
-		{columns: 200, rows: 100_000, want: 25_000},
-		{columns: 1, rows: 2_100_000, room: 2 * maxAnswer, want: 2_000_000},
-		{columns: 1, rows: 2_100_000, room: -1, want: 2_100_000},
+		{columns: 1, rows: maxRows + 9, want: maxRows},
+		{columns: 250, rows: maxCells/250 + 9, want: maxCells / 250},
+		{columns: 250, rows: maxCells/250 + 9, room: 2 * maxAnswer, want: maxCells/250 + 9},
+		{columns: 250, rows: maxCells/250 + 9, room: -1, want: maxCells/250 + 9},
 	} {
 		f := &fake{answer: func(w io.Writer, sql string) bool {
 			if !strings.Contains(sql, "hostile") {

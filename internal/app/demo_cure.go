@@ -158,6 +158,8 @@ func marked(k finding.ActionKind) string {
 		return "variable set"
 	case finding.SetKernel:
 		return "kernel's setting changed"
+	case finding.KillSession:
+		return "session ended"
 	case finding.AlterTable:
 	}
 	return "table changed"

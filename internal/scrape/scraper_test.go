@@ -3,6 +3,7 @@ package scrape
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -394,6 +395,7 @@ func TestProcesslistCounts(t *testing.T) {
 // TestRunSurvivesARestart kills the server under a running scraper: there is a gap, its reason, and then figures again.
 func TestRunSurvivesARestart(t *testing.T) {
 	s := servers.Start(t, "mariadb")
+	s.Exec(t, slices.Repeat([]string{"DO 1"}, 2000)...) // more than is asked of the new one until its first reading
 	sc := scraper(t, open(t, s, "root"), Options{Timeout: time.Second})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

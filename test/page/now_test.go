@@ -216,7 +216,7 @@ func TestKillFromThePage(t *testing.T) {
 	eventually(t, "the session is gone", func() error {
 		var n int
 		if err := s.DB.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ?", root).Scan(&n); err != nil || n != 0 {
-			return fmt.Errorf("%d sessions, %v", n, err)
+			return fmt.Errorf("%d sessions, %w", n, err)
 		}
 		return nil
 	})

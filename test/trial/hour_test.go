@@ -194,7 +194,7 @@ func TestAnHour(t *testing.T) {
 			e := lockEvents()
 			all, err := get[targets](v, "targets")
 			if err != nil || len(e.Events) != 1 {
-				return fmt.Errorf("%+v %v", e, err)
+				return errors.Join(err, fmt.Errorf("%+v", e))
 			}
 			for _, x := range all.Targets {
 				if x.Name == "shop" && len(x.Incidents) == 1 && strings.Contains(v.said.String(), "ock pile-up") {
@@ -219,7 +219,7 @@ func TestAnHour(t *testing.T) {
 				return err
 			}
 		}
-		return fmt.Errorf("no missing index among %+v %v", f, err)
+		return errors.Join(err, fmt.Errorf("no missing index among %+v", f))
 	}
 	s.until("the missing index is found", missing)
 	s.dyno(nil, "advise", "config", "shop")
@@ -238,7 +238,7 @@ func TestAnHour(t *testing.T) {
 					return errors.Join(err, err2)
 				}
 			}
-			return fmt.Errorf("%+v %+v %v", all, e, errors.Join(err, err2))
+			return errors.Join(err, err2, fmt.Errorf("%+v %+v", all, e))
 		}
 	}
 	s.until("the loss of a server is told", down(true))
@@ -269,6 +269,6 @@ func TestAFullDisk(t *testing.T) {
 				return err
 			}
 		}
-		return fmt.Errorf("%+v %v", h, err)
+		return errors.Join(err, fmt.Errorf("%+v", h))
 	})
 }

@@ -295,11 +295,11 @@ func TestApplyUndoProof(t *testing.T) {
 	if out := p.dyno("undo", e.ID); !strings.Contains(out, "Nothing was changed") || !strings.Contains(out, "DROP INDEX") || strings.Contains(out, "Against it") {
 		t.Fatalf("dry run says %s", out)
 	}
-	if out := p.dyno("undo", "--list", box); !strings.HasPrefix(out, e.ID) || !strings.Contains(out, box+" ") || !strings.Contains(out, " done ") || !strings.Contains(out, "ADD INDEX") {
+	if out := p.dyno("undo", "--list", box); !strings.Contains(out, "\n"+e.ID) || !strings.Contains(out, box+" ") || !strings.Contains(out, " done ") || !strings.Contains(out, "ADD INDEX") {
 		t.Errorf("the journal of %s is %s", box, out)
 	}
 	p.dyno("undo", e.ID, "--execute")
-	if out := p.dyno("undo", "--list"); !strings.HasPrefix(out, e.ID) || !strings.Contains(out, " undone ") {
+	if out := p.dyno("undo", "--list"); !strings.Contains(out, "\n"+e.ID) || !strings.Contains(out, " undone ") {
 		t.Errorf("the journal is %s", out)
 	}
 	if out := p.dyno("undo", e.ID); !strings.Contains(out, "Against it: it is undone") {

@@ -254,7 +254,7 @@ function unitName(unit: string): string {
     case 'connections':
       return ''
     case 'ratio':
-      return '% of the time'
+      return '%'
   }
   return unit
 }

@@ -31,6 +31,9 @@ func Kill(ctx context.Context, t *target.Target, j Journal, e journal.Entry, ses
 	ctx, cancel := context.WithTimeout(ctx, killTimeout)
 	defer cancel()
 	fail := func(err error) error { return fmt.Errorf("kill session %d: %w", session, err) }
+	if err := t.Pin(ctx); err != nil { // the session of that number is looked at and ended on one server
+		return e, fail(err)
+	}
 	s, err := t.Session(ctx, target.SessionOptions{Purpose: target.ForChanges})
 	if err != nil {
 		return e, fail(err)

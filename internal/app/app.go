@@ -232,6 +232,8 @@ func (a *App) ownSandbox(ctx context.Context, spec target.Spec) (own target.Spec
 	if spec.Network != "unix" || spec.User != "root" || spec.Jump != (tunnel.Jump{}) {
 		return own, false
 	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second) // a list that is held up holds up no login
+	defer cancel()
 	boxes, err := a.sandboxes(ctx)
 	if err != nil {
 		return own, false

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"dyno/internal/progress"
 	"dyno/internal/report"
 	"dyno/internal/store/ledger"
+	"dyno/internal/target"
 )
 
 // askedBy begins the note of the journal that says who wanted an action.
@@ -150,7 +152,7 @@ const maxProofs = 200
 
 // PreviewChange asks the server what carrying out a finding's change would mean. It only reads.
 func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o act.Options) (Intent, error) {
-	t, err := s.app.Open(ctx, name, s.login(name))
+	t, err := s.open(ctx, name)
 	if err != nil {
 		return Intent{}, err
 	}
@@ -161,7 +163,7 @@ func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o a
 // ApplyChange carries a finding's change out in a task, if it is still the one whose SQL is confirm: else ErrPreviewChanged. What stands
 // against it is an *act.BlockedError.
 func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by string, o act.Options) (Task, error) {
-	t, err := s.app.Open(ctx, name, s.login(name))
+	t, err := s.open(ctx, name)
 	if err != nil {
 		return Task{}, err
 	}
@@ -189,9 +191,18 @@ func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by 
 	return task, nil
 }
 
+// open connects to a target that is named. A URL is one only if the service was started with it: what is done there stands in the journal
+// under that name, and an administrator's own commands would go there with a login of theirs.
+func (s *Service) open(ctx context.Context, name string) (*target.Target, error) {
+	if strings.Contains(name, "://") && !slices.Contains(s.o.Targets, name) {
+		return nil, &UnknownTargetError{Text: name}
+	}
+	return s.app.Open(ctx, name, s.login(name))
+}
+
 // KillSession ends a session of a target with KILL, if it is still of that user; see act.Kill. It is in the journal and on the timeline.
 func (s *Service) KillSession(ctx context.Context, name string, session uint64, user, by string) (journal.Entry, error) {
-	t, err := s.app.Open(ctx, name, s.login(name))
+	t, err := s.open(ctx, name)
 	if err != nil {
 		return journal.Entry{}, err
 	}

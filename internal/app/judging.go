@@ -119,7 +119,7 @@ func (s *Service) Diagnose(ctx context.Context, name, by string, o capture.Optio
 
 // look takes a snapshot, judges it and keeps both.
 func (s *Service) look(ctx context.Context, name string, o capture.Options, d Diagnosis) (Diagnosis, error) {
-	t, err := s.app.Open(ctx, name, s.login(name))
+	t, err := s.open(ctx, name)
 	if err != nil {
 		return d, err
 	}

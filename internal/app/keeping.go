@@ -119,7 +119,14 @@ func (m *member) newest() []metric.Sample {
 type minute struct {
 	from, to time.Time
 	classes  map[classKey]*class.Class
+	bytes    int // of their texts
 }
+
+// Bounds of a minute, of one target: whoever runs ever other statements must not fill the memory of all. More is not kept.
+const (
+	mostOfMinute      = 20_000
+	mostOfMinuteBytes = 64 << 20
+)
 
 type classKey struct {
 	id, schema string
@@ -134,10 +141,12 @@ func (m *minute) add(w ClassWindow) (full minute, ok bool) {
 	m.to = w.To
 	for _, c := range w.Classes {
 		k := classKey{c.ID, c.Schema, c.Sampled}
-		if have := m.classes[k]; have != nil {
+		have := m.classes[k]
+		switch size := len(c.Fingerprint) + len(c.Example); {
+		case have != nil:
 			have.Add(c)
-		} else {
-			m.classes[k] = &c
+		case len(m.classes) < mostOfMinute && m.bytes+size <= mostOfMinuteBytes:
+			m.classes[k], m.bytes = &c, m.bytes+size
 		}
 	}
 	if !m.to.Truncate(time.Minute).After(m.from) {

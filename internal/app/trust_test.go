@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -175,5 +176,19 @@ func TestGeneralPasswordsGoWhereTheyWereMeantTo(t *testing.T) {
 		if err != nil || got.Password.Empty() == want {
 			t.Errorf("with %q: a password %v, %v", login, !got.Password.Empty(), err)
 		}
+	}
+}
+
+// TestNoURLOverHTTP: what is done on a server stands in the journal under its name, where an administrator's own commands find it.
+func TestNoURLOverHTTP(t *testing.T) {
+	a := alone(t)
+	s := &Service{app: a}
+	var unknown *UnknownTargetError
+	if _, err := s.open(t.Context(), "mysql://u@127.0.0.1:1/"); !errors.As(err, &unknown) {
+		t.Errorf("a URL is logged in to: %v", err)
+	}
+	s.o.Targets = []string{"mysql://u@127.0.0.1:1/"}
+	if _, err := s.open(t.Context(), "mysql://u@127.0.0.1:1/"); errors.As(err, &unknown) || err == nil {
+		t.Errorf("one that the service was started with: %v", err)
 	}
 }

@@ -63,6 +63,7 @@ func (w *trying) copy(ctx context.Context, ref schema.Ref) (*copied, error) {
 		c.why = "the definition of " + ref.String() + " could not be read: " + err.Error()
 		return c, nil
 	}
+	create = withoutForeign(create)
 	if why := uncopiable(create, ref.Table, w.to.Facts()); why != "" {
 		c.why = ref.String() + " " + why
 		return c, nil
@@ -72,7 +73,7 @@ func (w *trying) copy(ctx context.Context, ref schema.Ref) (*copied, error) {
 		return nil, err
 	}
 	defer conn.Close()
-	for _, q := range []string{"CREATE DATABASE IF NOT EXISTS " + schema.Quote(ref.Schema), "USE " + schema.Quote(ref.Schema), withoutForeign(create)} {
+	for _, q := range []string{"CREATE DATABASE IF NOT EXISTS " + schema.Quote(ref.Schema), "USE " + schema.Quote(ref.Schema), create} {
 		if _, err := conn.ExecContext(ctx, sqltext.Tagged("try", "", q)); err != nil {
 			c.why = fmt.Sprintf("the private server refuses the table %s: %v", ref, err)
 			return c, nil
@@ -112,8 +113,8 @@ func (w *trying) copy(ctx context.Context, ref schema.Ref) (*copied, error) {
 
 var ( // for text that schema.Bare has gone over
 	executed = pattern.New(`/\*(M?)!(\d{5,6})\s`)
-	engines  = pattern.New(`(?i)\bENGINE\s*=?\s*(\w+)`)
-	outside  = pattern.New(`(?i)\b(SELECT|TABLE|UNION|INTO|DIRECTORY|CONNECTION|TABLESPACE)\b`)
+	engines  = pattern.New(`(?i)(?:^|[^a-z_$])ENGINE\s*=?\s*(\w+)`)
+	outside  = pattern.New(`(?i)(?:^|[^a-z_$])(SELECT|TABLE|UNION|INTO|DIRECTORY|CONNECTION|TABLESPACE)\b`)
 )
 
 // uncopiable says why a definition of a table is not to be executed on the private server, where that is done as root: it is whatever the
@@ -150,13 +151,13 @@ func uncopiable(create, table string, private target.Facts) string {
 	if !strings.HasPrefix(bare[end:], " ENGINE=InnoDB") {
 		return "was replaced while it was read" // its engine was asked for before
 	}
-	for _, m := range engines.FindAllStringSubmatch(bare[end:], -1) {
+	for _, m := range engines.FindAllStringSubmatch(bare, -1) {
 		if !strings.EqualFold(m[1], "InnoDB") {
 			return "has parts of engine " + m[1]
 		}
 	}
 	if w := outside.FindString(bare); w != "" {
-		return "has " + strings.ToUpper(w) + " in its definition, which may lead out of the server"
+		return "has " + strings.ToUpper(strings.TrimLeft(w, " \t\n0123456789")) + " in its definition, which may lead out of the server"
 	}
 	return ""
 }

@@ -17,6 +17,9 @@ import (
 	"dyno/test/servers"
 )
 
+// undecided reports whether a machine was too busy for a verdict, which is then no other one.
+func undecided(result string) bool { return result == "unstable" || result == "invalid" }
+
 // TestTry has two indexes tried: one that spares a scan and one that nothing uses. The target is only read, and nothing is left behind.
 func TestTry(t *testing.T) {
 	for _, flavor := range servers.Flavors {
@@ -82,7 +85,7 @@ func TestTry(t *testing.T) {
 					got[f.ID] = f
 					t.Logf("%s %s: %+v", f.ID, f.Severity, *f.Tested)
 				}
-				if got["f-a"].Tested.Result != "unstable" {
+				if !undecided(got["f-a"].Tested.Result) {
 					break
 				}
 				d.Findings = []finding.Finding{got["f-a"]}
@@ -90,7 +93,7 @@ func TestTry(t *testing.T) {
 			if after := count(); after != before {
 				t.Errorf("trying changed the target: %d statements", after-before)
 			}
-			if x := got["f-a"].Tested; x.Result != "better" || x.Lo < 1.2 || x.N != 3 || !strings.Contains(x.Text, "rows of d.t") || got["f-a"].Severity != finding.Warning {
+			if x := got["f-a"].Tested; !undecided(x.Result) && (x.Result != "better" || x.Lo < 1.2) || x.N != 3 || !strings.Contains(x.Text, "rows of d.t") || got["f-a"].Severity != finding.Warning {
 				t.Errorf("an index that spares a scan: %+v", x)
 			}
 			if x := got["f-b"].Tested; x.Result == "better" && x.Lo > 1.3 {
@@ -156,6 +159,9 @@ func TestUncopiable(t *testing.T) {
 	f(begin+"\n) ENGINE=InnoDB DATA directory'/etc'", "DIRECTORY")
 	f(begin+"\n) ENGINE=InnoDB SELECT 1", "SELECT")
 	f(begin+"\n) ENGINE=InnoDB\n/*!50100 PARTITION BY HASH (`a`) (PARTITION p0 ENGINE = CONNECT) */", "engine CONNECT")
+	f(begin+"\n) ENGINE=InnoDB AVG_ROW_LENGTH=1e1SELECT 1", "SELECT")
+	f(begin+"\n) ENGINE=InnoDB AVG_ROW_LENGTH=1e1ENGINE=CSV", "engine CSV")
+	f(withoutForeign(begin+",\nCONSTRAINT `x` FOREIGN KEY (\n) ENGINE=MyISAM\nCONSTRAINT `y` FOREIGN KEY ) ENGINE=InnoDB"), "replaced")
 	f(begin+"\n) ENGINE=InnoDB /* x */", "comments")
 	f(begin+"\n) ENGINE=InnoDB # x", "cannot be read")
 	f(begin+"\n) ENGINE=InnoDB -- x", "cannot be read")

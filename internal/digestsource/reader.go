@@ -378,7 +378,8 @@ func (r *Reader) Turn(ctx context.Context) ([]class.Class, []snapshot.Source, er
 	}
 	switch before := r.digests.before; {
 	case !r.usable(Digests):
-	case r.after.rows == nil || r.reset: // what the table was emptied of must not stand as if it were there
+	// What the table was emptied of must not stand as if it were there; nor are more kept than a server can have.
+	case r.after.rows == nil || r.reset, len(before.rows)+len(r.after.rows) > 2*mostDigests:
 		at := r.digests.now(ctx)
 		p, err := r.digests.look(ctx, at, false, "")
 		if err != nil {

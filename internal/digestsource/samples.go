@@ -10,6 +10,7 @@ import (
 	"dyno/internal/class"
 	"dyno/internal/known"
 	"dyno/internal/sqltext"
+	"dyno/internal/state"
 	"dyno/internal/target"
 )
 
@@ -266,17 +267,26 @@ func (s *samples) forget(k uint64) {
 	}
 }
 
+// Bounds of what is kept: statements of Dyno's own that others' are told from, and bytes of a fingerprint.
+const (
+	mostOwn      = 5000
+	longestPrint = 16 << 10
+)
+
 // class finds the class of a statement; nil for Dyno's own and when there is no room for another one.
 func (s *samples) class(e *execution, schema string, execute bool) *sampled {
 	sql := e.text
 	fp := sqltext.Fingerprint(sql)
 	id := sqltext.ID(fp)
 	if sqltext.Own(sql) && s.ask.Owns(e.id, e.user, e.host) {
-		s.own[sqltext.Key(fp)] = true
+		if len(s.own) < mostOwn && len(fp) <= longestPrint { // it is a server's word that they are
+			s.own[sqltext.Key(fp)] = true
+		}
 		return nil
 	}
 	k := [2]string{schema, id}
 	c := s.classes[k]
+	fp = state.Clip(fp, longestPrint)
 	if c == nil {
 		if len(s.classes) >= maxClasses {
 			s.dropped++
@@ -287,7 +297,7 @@ func (s *samples) class(e *execution, schema string, execute bool) *sampled {
 	}
 	c.execute = c.execute || execute
 	if c.Example == "" && !(execute && strings.Contains(sql, "?")) { // parameters not filled in: no example
-		c.Example = sqltext.WithoutSecrets(sql)
+		c.Example = state.Clip(sqltext.WithoutSecrets(sql), maxText)
 	}
 	c.Users, c.Hosts = include(c.Users, e.user), include(c.Hosts, e.host)
 	return c

@@ -43,7 +43,7 @@ func (s *spellings) learn(rows []growth, logged []class.Class, seen []*sampled) 
 		add(c.Fingerprint)
 	}
 	for _, c := range seen {
-		if !strings.HasSuffix(c.Example, "...") && len(c.Example) < maxText {
+		if !strings.HasSuffix(c.Example, "...") && len(c.Example) < maxText && len(c.Fingerprint) < longestPrint {
 			add(c.Fingerprint)
 		}
 	}

@@ -29,6 +29,8 @@ func Cap(s *State) {
 	s.Sessions, left = keep(s.Sessions, MaxSessions, func(x Session) bool { return involved[x.ID] })
 	s.Left.Sessions += left
 	for i := range s.Sessions {
+		x := &s.Sessions[i]
+		words(&x.User, &x.Host, &x.DB, &x.Command, &x.Phase, &x.Wait, &x.ClassID)
 		s.Sessions[i].SQL = Clip(s.Sessions[i].SQL, MaxText)
 		s.Sessions[i].Last = Clip(s.Sessions[i].Last, MaxText)
 	}
@@ -38,7 +40,25 @@ func Cap(s *State) {
 	})
 	s.Transactions, left = keep(s.Transactions, MaxSessions, func(x Transaction) bool { return involved[x.Session] })
 	s.Left.Transactions += left
+	for i := range s.Transactions {
+		words(&s.Transactions[i].ID, &s.Transactions[i].Phase)
+	}
+	s.Waits = slices.Clone(s.Waits)
+	for i := range s.Waits {
+		x := &s.Waits[i]
+		words(&x.Why, &x.Object, &x.Mode, &x.Held)
+	}
+	words(&s.Reason)
 	s.InnoDB = Clip(s.InnoDB, maxInnoDB)
+}
+
+// maxWords bounds a name or a phrase of the server's, in bytes: a lock's object has three names of 64 characters.
+const maxWords = 2 << 10
+
+func words(all ...*string) {
+	for _, s := range all {
+		*s = Clip(*s, maxWords)
+	}
 }
 
 // capWaits keeps one wait of each waiter first, for the session at the head of its queue where that is told, then the others.

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -76,4 +77,18 @@ func TestClip(t *testing.T) {
 	f("\xffa\xffa", 4, "\uFFFDa")
 	f("x\xe2\x82\xac", 3, "x")
 	f("", 0, "")
+}
+
+// TestCapClipsWords: a server may call a lock or a transaction anything.
+func TestCapClipsWords(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	s := &State{
+		Reason: long, Sessions: []Session{{ID: 1, User: long, Host: long, DB: long, Command: long, Phase: long, Wait: long}},
+		Transactions: []Transaction{{ID: long, Phase: long}}, Waits: []Wait{{Waiter: 1, Why: long, Object: long, Mode: long, Held: long}},
+	}
+	Cap(s)
+	b, err := json.Marshal(s)
+	if err != nil || len(b) > 32<<10 {
+		t.Errorf("%d bytes are kept: %v", len(b), err)
+	}
 }

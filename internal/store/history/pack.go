@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -82,17 +83,19 @@ func (h *History) pack(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return wrap("pack states", h.path, err)
 	}
+	var errs []error
 	for _, d := range ds {
 		for more := true; more && ctx.Err() == nil; {
 			if err := h.add(ctx, "pack states", func(tx *sql.Tx) (err error) {
 				more, err = h.packOne(ctx, tx, d.target)
 				return err
 			}); err != nil {
-				return err
+				errs = append(errs, err) // those of other targets are packed all the same
+				break
 			}
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // packOne packs the oldest rows of a target and reports whether there are as many left as make another pack.

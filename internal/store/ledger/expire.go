@@ -16,6 +16,14 @@ type expiring struct {
 	where     string
 	age       time.Duration // 0: for ever
 	newest    int
+	of        string // column whose values have that many each; empty for all together
+}
+
+func (x expiring) partition() string {
+	if x.of == "" {
+		return ""
+	}
+	return "PARTITION BY " + x.of
 }
 
 // automatic are the kinds of events that Dyno makes without being asked.
@@ -23,12 +31,12 @@ const automatic = "'ddl', 'config', 'gap', 'restart', 'down', 'locks', 'saturati
 
 // expirings are all tables that grow by themselves or with use. What an entry of the journal was made from stays with it.
 var expirings = []expiring{
-	{"event", "at", "kind IN (" + automatic + ")", EventAge, 100_000},
-	{"event", "at", "kind NOT IN (" + automatic + ")", 0, 100_000},
-	{"run", "started", "TRUE", 0, 10_000},
-	{"document", "at", "TRUE", 0, 2_000},
-	{"diagnosis", "at", "id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)", 0, 5_000},
-	{"entry", "planned", "TRUE", 0, 20_000},
+	{"event", "at", "kind IN (" + automatic + ")", EventAge, 50_000, "target"},
+	{"event", "at", "kind NOT IN (" + automatic + ")", 0, 100_000, ""},
+	{"run", "started", "TRUE", 0, 10_000, ""},
+	{"document", "at", "TRUE", 0, 2_000, ""},
+	{"diagnosis", "at", "id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)", 0, 5_000, ""},
+	{"entry", "planned", "TRUE", 0, 20_000, ""},
 }
 
 // Expire drops what is too old or too much, with ages counted back from now by a clock.Horizon: call it about once an hour. It
@@ -55,8 +63,8 @@ func (l *Ledger) expire(ctx context.Context, end time.Time, all []expiring) (doc
 			return err
 		}
 		for _, x := range all {
-			q := fmt.Sprintf("DELETE FROM %s WHERE id IN (SELECT id FROM %[1]s WHERE %s ORDER BY %s DESC, id DESC LIMIT -1 OFFSET ?1) OR (%[2]s AND ?2 > 0 AND %[3]s < ?3) RETURNING id",
-				x.table, x.where, x.at)
+			q := fmt.Sprintf("DELETE FROM %s WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER (%s ORDER BY %s DESC, id DESC) AS n FROM %[1]s WHERE %[4]s) WHERE n > ?1)"+
+				" OR (%[4]s AND ?2 > 0 AND %[3]s < ?3) RETURNING id", x.table, x.partition(), x.at, x.where)
 			rows, err := tx.QueryContext(ctx, q, x.newest, int64(x.age), end.Add(-x.age).UnixMilli())
 			if err != nil {
 				return err

@@ -59,3 +59,26 @@ func TestExpire(t *testing.T) {
 	ok(t, err)
 	left(4)
 }
+
+// TestExpireOfTwoTargets: events of one server push none of another's out.
+func TestExpireOfTwoTargets(t *testing.T) {
+	ctx := t.Context()
+	l, err := Open(ctx, filepath.Join(t.TempDir(), "ledger.db"))
+	ok(t, err)
+	defer l.Close()
+	es := []event.Event{{At: at, Target: "quiet", Kind: event.Down, Text: "down"}}
+	for i := range 10 {
+		es = append(es, event.Event{At: at.Add(time.Duration(i+1) * time.Hour), Target: "loud", Kind: event.DDL, Text: fmt.Sprint(i)})
+	}
+	ok(t, l.PutEvents(ctx, es))
+	few := expirings[0]
+	few.newest = 3
+	if _, err := l.expire(ctx, at, []expiring{few}); err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]int{"quiet": 1, "loud": 3} {
+		if es, err := l.Events(ctx, target, time.Time{}, time.Time{}); err != nil || len(es) != want {
+			t.Errorf("%s has %d events, want %d: %v", target, len(es), want, err)
+		}
+	}
+}

@@ -71,6 +71,20 @@ func second(b *browser.Tab) (at int64) {
 	return at
 }
 
+// talk sends statements to a server until the test ends, whether it answers or not: there is nothing to be seen of one that has no clients.
+func talk(t *testing.T, s *servers.Server) {
+	t.Helper()
+	db, done := s.DB(t, ""), make(chan struct{})
+	go func() {
+		defer close(done)
+		for t.Context().Err() == nil {
+			_, _ = db.ExecContext(t.Context(), "DO 1") // one that is down answers with an error
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	t.Cleanup(func() { <-done })
+}
+
 // TestServerRestarts kills a database server under the page and starts it again: the page says that it is down and why, that it is up
 // again, when it was restarted, and the time without figures stays a gap.
 func TestServerRestarts(t *testing.T) {
@@ -78,6 +92,7 @@ func TestServerRestarts(t *testing.T) {
 		t.Skip("needs real servers")
 	}
 	db := servers.Start(t, "mariadb", "performance_schema=ON")
+	talk(t, db)
 	home := folder(t)
 	try(t, home, "target", "add", "frail", db.URL("root"))
 	p := serve(t, home)

@@ -24,8 +24,7 @@ func listenAs(t *testing.T, uid uintptr, network, address, to string, sent *atom
 		err error
 	}
 	ready := make(chan result)
-	go func() {
-		runtime.LockOSThread() // and it ends with the goroutine: the account is the thread's
+	aside(func() {
 		if _, _, no := syscall.RawSyscall(syscall.SYS_SETRESUID, uid, uid, uid); no != 0 {
 			ready <- result{err: no}
 			return
@@ -55,13 +54,33 @@ func listenAs(t *testing.T, uid uintptr, network, address, to string, sent *atom
 				_, _ = io.Copy(c, d)
 			}()
 		}
-	}()
+	})
 	r := <-ready
 	if r.err != nil {
 		t.Fatal(r.err)
 	}
 	t.Cleanup(func() { r.l.Close() })
 	return r.l.Addr().String(), func() { r.l.Close() }
+}
+
+// aside runs f on a thread of its own, which ends with f: what f makes of the thread's account is no other's. It is never the first thread,
+// for that one does not end, and the kernel shows its account as that of the process.
+func aside(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		if syscall.Gettid() != os.Getpid() {
+			f()
+			return
+		}
+		there := make(chan struct{})
+		go func() { // not on the first thread, which is taken until it has begun
+			runtime.LockOSThread()
+			close(there)
+			f()
+		}()
+		<-there
+		runtime.UnlockOSThread()
+	}()
 }
 
 // TestWhoListensIsKnown: while a server is down another account can take its port, or its socket's name in a directory for all. It is sent no

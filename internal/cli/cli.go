@@ -23,6 +23,7 @@ import (
 	"golang.org/x/term"
 
 	"dyno/internal/app"
+	nearest "dyno/internal/near"
 	"dyno/internal/target"
 )
 
@@ -185,11 +186,16 @@ func holdsPassword(arg string) bool {
 	return err == nil && s.PasswordInURL
 }
 
-// near asks whether the sub-command was meant whose name is close to what was typed; it is empty when none is.
+// near asks whether the sub-command was meant whose name is most like what was typed; it is empty when none is.
 func near(c *cobra.Command, typed string) string {
-	c.SuggestionsMinimumDistance = 2
-	if s := c.SuggestionsFor(typed); len(s) > 0 {
-		return "did you mean " + strings.Join(s, " or ") + "? "
+	var names []string
+	for _, x := range c.Commands() {
+		if x.IsAvailableCommand() {
+			names = append(names, x.Name())
+		}
+	}
+	if name := nearest.Name(typed, names, 3); name != "" {
+		return "did you mean " + name + "? "
 	}
 	return ""
 }

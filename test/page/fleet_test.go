@@ -99,8 +99,9 @@ func TestFleet(t *testing.T) {
 		if n, err := strconv.Atoi(running); !ok || err != nil || n < 3 {
 			return fmt.Errorf("%q run a statement", f["running"])
 		}
-		if want := fmt.Sprint(status(t, s, "Threads_connected")); connected != want {
-			return fmt.Errorf("%q are connected, the server says %s", f["running"], want)
+		all := int(status(t, s, "Threads_connected"))
+		if n, err := strconv.Atoi(connected); err != nil || n < max(7, all-8) || n >= all { // Dyno's own few are not counted
+			return fmt.Errorf("%q are connected, the server says %d", f["running"], all)
 		}
 		return nil
 	})

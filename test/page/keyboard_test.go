@@ -49,7 +49,7 @@ func TestKeyboardReaches(t *testing.T) {
 			}
 			var last string
 			rounds := 0
-			for i := range 4*n + 100 { // a page that grows for as long as somebody walks has no end
+			for i := range 8*n + 100 { // a page that grows for as long as somebody walks has no end
 				b.Key("Tab")
 				var at struct {
 					Away                bool   // the focus has left the page: the round is complete
@@ -75,7 +75,7 @@ func TestKeyboardReaches(t *testing.T) {
 				}
 				// Once more when what had the focus was taken away, and with it the focus; or when much is there by now that was not when the
 				// round began.
-				if rounds++; rounds == 4 || at.Left == 0 && at.There-at.Stayed <= at.There/4 {
+				if rounds++; rounds == 8 || at.Left == 0 && at.There-at.Stayed <= at.There/4 {
 					if at.Stayed < at.There/2 {
 						t.Errorf("%s replaces what is on it: of %d elements %d stayed for a round", p.name, at.There, at.Stayed)
 					}

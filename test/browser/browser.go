@@ -78,6 +78,9 @@ func Start() (*Browser, error) {
 // Close ends the browser and all its tabs.
 func (b *Browser) Close() error { return b.close() }
 
+// Ended reports whether the browser has ended, by itself or by Close.
+func (b *Browser) Ended() bool { return b.ctx.Err() != nil }
+
 // PID is the process of the browser; those of its tabs are its descendants.
 func (b *Browser) PID() int { return chromedp.FromContext(b.ctx).Browser.Process().Pid }
 

@@ -189,7 +189,7 @@ func chromium(t *testing.T) *browser.Browser {
 	t.Helper()
 	common.mu.Lock()
 	defer common.mu.Unlock()
-	if common.chromium == nil {
+	if common.chromium == nil || common.chromium.Ended() { // one that broke down takes one test along, not all that follow
 		b, err := browser.Start()
 		if err != nil {
 			t.Fatal(err)

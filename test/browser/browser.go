@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/chromedp/cdproto/systeminfo"
@@ -69,7 +70,15 @@ func Start() (*Browser, error) {
 		}
 		return err
 	}}
-	if err := chromedp.Run(ctx); err != nil {
+	// The kernel ends the browser with the thread that started it, and threads end: those on which a test is another account do.
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		started <- chromedp.Run(ctx)
+		<-ctx.Done()
+	}()
+	if err := <-started; err != nil {
 		return nil, errors.Join(err, b.close())
 	}
 	return b, nil

@@ -60,7 +60,7 @@ func stalled(t *testing.T, s *servers.Server, rate float64, args []string) bool 
 	}
 	worst := response.Max().Seconds()
 	half := response.Quantile(1 - 0.5*stall*rate/float64(response.Count())).Seconds() // so many were due in the first half of the stall
-	if worst < 0.8*stall || half < 0.8*stall/2 { // when the stall began is not known better on a busy machine
+	if worst < 0.8*stall || half < 0.8*stall/2 {                                      // when the stall began is not known better on a busy machine
 		t.Logf("a stall of %.3f s, and the longest response is %.3f s, the one of the middle of the stall %.3f s", stall, worst, half)
 		return false
 	}

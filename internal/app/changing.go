@@ -216,8 +216,7 @@ func (s *Service) KillSession(ctx context.Context, name string, session uint64, 
 	if e.State != journal.Done {
 		return e, err
 	}
-	_, marked := s.Annotate(ctx, event.Event{At: e.Ended, Target: name, Kind: event.Action, Text: deed(e.Action), Ref: e.ID})
-	return e, errors.Join(err, marked)
+	return e, errors.Join(err, s.app.mark(ctx, event.Event{At: e.Started, Until: e.Ended, Target: name, Kind: event.Action, Text: e.Action.SQL, Ref: e.ID}))
 }
 
 // PreviewUndo asks the server what taking an action back would mean. It changes nothing, not even the journal.

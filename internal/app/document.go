@@ -195,40 +195,33 @@ func changeOf(e journal.Entry) *report.Change {
 
 // deed says in a few words what an action did.
 func deed(a finding.Action) string {
-	switch a.Kind {
-	case finding.AddIndex:
-		return fmt.Sprintf("index %s added to %s", a.Index.Name, a.Table)
-	case finding.DropIndex:
-		return fmt.Sprintf("index %s of %s dropped", a.Index.Name, a.Table)
-	case finding.HideIndex:
-		return fmt.Sprintf("index %s of %s hidden", a.Index.Name, a.Table)
-	case finding.AlterTable:
-		return fmt.Sprintf("table %s changed", a.Table)
-	case finding.SetVariable, finding.SetKernel:
-		return fmt.Sprintf("%s set to %s", a.Variable, a.Value)
-	case finding.KillSession:
-		return fmt.Sprintf("session %s of %s killed", a.Value, a.Was)
-	}
-	return string(a.Kind)
+	_, did := inWords(a)
+	return did
 }
 
 // wish says in a few words what an action is for.
 func wish(a finding.Action) string {
+	does, _ := inWords(a)
+	return does
+}
+
+func inWords(a finding.Action) (does, did string) {
+	both := func(does, did string, args ...any) (string, string) { return fmt.Sprintf(does, args...), fmt.Sprintf(did, args...) }
 	switch a.Kind {
 	case finding.AddIndex:
-		return fmt.Sprintf("add index %s to %s", a.Index.Name, a.Table)
+		return both("add index %s to %s", "index %s added to %s", a.Index.Name, a.Table)
 	case finding.DropIndex:
-		return fmt.Sprintf("drop index %s of %s", a.Index.Name, a.Table)
+		return both("drop index %s of %s", "index %s of %s dropped", a.Index.Name, a.Table)
 	case finding.HideIndex:
-		return fmt.Sprintf("hide index %s of %s", a.Index.Name, a.Table)
+		return both("hide index %s of %s", "index %s of %s hidden", a.Index.Name, a.Table)
 	case finding.AlterTable:
-		return fmt.Sprintf("change table %s", a.Table)
+		return both("change table %s", "table %s changed", a.Table)
 	case finding.SetVariable, finding.SetKernel:
-		return fmt.Sprintf("set %s to %s", a.Variable, a.Value)
+		return both("set %s to %s", "%s set to %s", a.Variable, a.Value)
 	case finding.KillSession:
-		return fmt.Sprintf("kill session %s of %s", a.Value, a.Was)
+		return both("kill session %s of %s", "session %s of %s killed", a.Value, a.Was)
 	}
-	return string(a.Kind)
+	return string(a.Kind), string(a.Kind)
 }
 
 // ProofDocument tells what the live traffic showed around an action.

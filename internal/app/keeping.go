@@ -120,9 +120,10 @@ type minute struct {
 	from, to time.Time
 	classes  map[classKey]*class.Class
 	bytes    int // of their texts
+	left     int // windows' classes for which there was no room
 }
 
-// Bounds of a minute, of one target: whoever runs ever other statements must not fill the memory of all. More is not kept.
+// Bounds of a minute, of one target: whoever runs ever other statements must not fill the memory of all. More is not kept, and that is told.
 const (
 	mostOfMinute      = 20_000
 	mostOfMinuteBytes = 64 << 20
@@ -147,6 +148,8 @@ func (m *minute) add(w ClassWindow) (full minute, ok bool) {
 			have.Add(c)
 		case len(m.classes) < mostOfMinute && m.bytes+size <= mostOfMinuteBytes:
 			m.classes[k], m.bytes = &c, m.bytes+size
+		default:
+			m.left++
 		}
 	}
 	if !m.to.Truncate(time.Minute).After(m.from) {
@@ -212,6 +215,10 @@ func (s *Service) flush(m *member) {
 func (s *Service) store(ctx context.Context, m *member, full minute) {
 	if err := s.History.PutClasses(ctx, m.entry.Name, full.from, full.to, full.list()); err != nil {
 		s.trouble.say(s.log, "query classes of "+m.entry.Name+" were not stored", err)
+	}
+	if full.left > 0 {
+		s.trouble.say(s.log, "query classes of "+m.entry.Name+" were left out of a minute, and so is their time",
+			fmt.Errorf("it has more than %d classes, or their texts more than %d MiB", mostOfMinute, mostOfMinuteBytes>>20))
 	}
 }
 

@@ -18,20 +18,20 @@ func TestStallShowsInResponseTimes(t *testing.T) {
 	data := words("--table-size=1000 --threads=4")
 	dyno(t, words("oltp_point_select prepare"), as(s), data)
 	for _, path := range []string{"off", "on"} {
-		// A busy machine adds to what was planted: the best of some attempts must tell it.
+		// A busy machine adds to what was planted: the best of some attempts must tell it exactly.
 		exact := false
-		for range 4 {
+		for range 8 {
 			if exact = stalled(t, s, rate, join([][]string{words("oltp_point_select run --time=4 --rate-kind=uniform --driver=" + path), as(s), data})); exact {
 				break
 			}
 		}
 		if !exact {
-			t.Errorf("driver=%s: not within 20 %% of the stall in any attempt", path)
+			t.Errorf("driver=%s: not within 2 %% of the stall in any attempt", path)
 		}
 	}
 }
 
-// stalled runs a load for 4 s, stops the server for one of them, and tells whether the response times say so within 20 %.
+// stalled runs a load for 4 s, stops the server for one of them, and tells whether the response times say so within 2 %.
 func stalled(t *testing.T, s *servers.Server, rate float64, args []string) bool {
 	t.Helper()
 	r := start(t, command(t, append(args, "--output=json", fmt.Sprintf("--rate=%v", rate))...))
@@ -60,7 +60,7 @@ func stalled(t *testing.T, s *servers.Server, rate float64, args []string) bool 
 	}
 	worst := response.Max().Seconds()
 	half := response.Quantile(1 - 0.5*stall*rate/float64(response.Count())).Seconds() // so many were due in the first half of the stall
-	if worst < 0.8*stall || half < 0.8*stall/2 {                                      // when the stall began is not known better on a busy machine
+	if worst < 0.98*stall || half < 0.98*stall/2 {                                    // or this test was held up itself
 		t.Logf("a stall of %.3f s, and the longest response is %.3f s, the one of the middle of the stall %.3f s", stall, worst, half)
 		return false
 	}
@@ -73,7 +73,7 @@ func stalled(t *testing.T, s *servers.Server, rate float64, args []string) bool 
 		queue = max(queue, x.Open.Queue)
 	}
 	t.Logf("%s: stall %.3f s, longest response %.3f s, in the middle of the stall %.3f s; service time p99 %v; queue %d", sum.Path, stall, worst, half, service.Quantile(0.99), queue)
-	return worst <= 1.2*stall && half <= 1.2*stall/2 && queue > uint64(rate/4) // after the stall the queue takes its time
+	return worst <= 1.02*stall && half <= 1.10*stall/2 && queue > uint64(rate/4) // after the stall the queue takes its time
 }
 
 // TestRateThatCannotBeMet asks for more than the sessions can do: what is not sent is counted, and nothing is lost.

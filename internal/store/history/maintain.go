@@ -175,6 +175,9 @@ func (h *History) sweep(ctx context.Context) error {
 	h.swept = time.Now()
 	return h.write(ctx, "drop classes without figures", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM class WHERE id NOT IN (SELECT class FROM figure)")
+		if err == nil {
+			_, err = tx.ExecContext(ctx, "DELETE FROM alias WHERE class NOT IN (SELECT class FROM class)")
+		}
 		return err
 	})
 }
@@ -212,7 +215,7 @@ func (h *History) Usage(ctx context.Context) ([]Usage, error) {
 		use   []string
 	}{
 		{"states", "SELECT count(*), min(a), max(b) FROM (SELECT at AS a, at AS b FROM state UNION ALL SELECT first, last FROM pack)", []string{"state", "state_size", "sqlite_autoindex_state_1", "pack", "pack_last", "pack_size"}},
-		{"classes", "SELECT (SELECT count(*) FROM figure), " + firstWatched + ", max(until) FROM win", []string{"figure", "win", "class", "sqlite_autoindex_class_1"}},
+		{"classes", "SELECT (SELECT count(*) FROM figure), " + firstWatched + ", max(until) FROM win", []string{"figure", "win", "class", "sqlite_autoindex_class_1", "class_key", "alias"}},
 		{"plans", "SELECT count(*), min(first), max(last) FROM plan", []string{"plan"}},
 		{"examples", "SELECT count(*), min(at), max(at) FROM sample", []string{"sample", "sample_class"}},
 	} {

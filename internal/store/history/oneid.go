@@ -32,20 +32,23 @@ func named(ctx context.Context, tx *sql.Tx, c class.Class) (class.Class, error) 
 		}
 		return c, err
 	}
-	err := tx.QueryRowContext(ctx, "SELECT class FROM class WHERE key = ? AND guessed AND class <> ? LIMIT 1", key, c.ID).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
+	err := tx.QueryRowContext(ctx, "SELECT class, fingerprint FROM class WHERE key = ? AND guessed AND class <> ? LIMIT 1", key, c.ID).Scan(&id, &fingerprint)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && sqltext.Key(fingerprint) != sqltext.Key(c.Fingerprint) { // a hash is no proof
 		return c, nil
 	}
 	if err != nil {
 		return c, err
 	}
-	for _, q := range []string{
-		"UPDATE OR IGNORE class SET class = ?1, fingerprint = ?3, guessed = 0 WHERE class = ?2",
-		"UPDATE OR IGNORE plan SET class = ?1 WHERE class = ?2 AND ?3 <> ''",
-		"UPDATE sample SET class = ?1 WHERE class = ?2 AND ?3 <> ''",
-		"INSERT OR REPLACE INTO alias SELECT ?2, ?1 WHERE ?3 <> ''",
+	for _, do := range []struct {
+		sql  string
+		args []any
+	}{
+		{"UPDATE OR IGNORE class SET class = ?, fingerprint = ?, guessed = 0 WHERE class = ?", []any{c.ID, c.Fingerprint, id}},
+		{"UPDATE OR IGNORE plan SET class = ? WHERE class = ?", []any{c.ID, id}},
+		{"UPDATE sample SET class = ? WHERE class = ?", []any{c.ID, id}},
+		{"INSERT OR REPLACE INTO alias (id, class) VALUES (?, ?)", []any{id, c.ID}},
 	} {
-		if _, err := tx.ExecContext(ctx, q, c.ID, id, c.Fingerprint); err != nil {
+		if _, err := tx.ExecContext(ctx, do.sql, do.args...); err != nil {
 			return c, err
 		}
 	}
@@ -55,7 +58,9 @@ func named(ctx context.Context, tx *sql.Tx, c class.Class) (class.Class, error) 
 // Name returns the id that a class has now: ids that it had before, and the server's own digest, lead to it. Others are returned as they are.
 func (h *History) Name(ctx context.Context, id string) (string, error) {
 	var now string
-	err := h.db.QueryRowContext(ctx, "SELECT class FROM alias WHERE id = ?1 UNION ALL SELECT class FROM class WHERE digest = ?1 AND ?1 <> '' LIMIT 1", id).Scan(&now)
+	// A digest is a server's word: it leads to no class of another statement's id.
+	err := h.db.QueryRowContext(ctx, `SELECT class FROM (SELECT 1 AS way, class FROM class WHERE class = ?1 UNION ALL SELECT 2, class FROM alias WHERE id = ?1
+		UNION ALL SELECT 3, class FROM class WHERE digest = ?1 AND ?1 <> '') ORDER BY way LIMIT 1`, id).Scan(&now)
 	if errors.Is(err, sql.ErrNoRows) {
 		return id, nil
 	}

@@ -50,4 +50,17 @@ func TestOneStatementHasOneID(t *testing.T) {
 	if got, err := h.Name(t.Context(), "nothing"); got != "nothing" || err != nil {
 		t.Error(got, err)
 	}
+	// A server may call a digest what it likes.
+	put(class.Class{ID: "00ff", Fingerprint: "select 1", Digest: id, Origin: class.PerformanceSchema})
+	if got, err := h.Name(t.Context(), id); got != id || err != nil {
+		t.Errorf("%s leads to %s, %v", id, got, err)
+	}
+	if _, err := h.db.Exec("DELETE FROM figure"); err != nil {
+		t.Fatal(err)
+	}
+	ok(t, h.sweep(t.Context()))
+	var left int
+	if err := h.db.QueryRow("SELECT (SELECT count(*) FROM class) + (SELECT count(*) FROM alias)").Scan(&left); err != nil || left != 0 {
+		t.Errorf("%d classes and names are left: %v", left, err)
+	}
 }

@@ -10,6 +10,12 @@ import (
 	"dyno/internal/sqltext"
 )
 
+// What finds by key says key <> 0 again: SQLite does not know it of an argument, and would read all classes instead of the index.
+const (
+	findKey     = "SELECT class, fingerprint FROM class WHERE key = ? AND key <> 0 ORDER BY guessed, id LIMIT 1"
+	findGuessed = "SELECT class, fingerprint FROM class WHERE key = ? AND key <> 0 AND guessed AND class <> ? LIMIT 1"
+)
+
 // keyOf is what classes of one statement have in common, however it is spelled; never 0.
 func keyOf(fingerprint string) int64 {
 	h := fnv.New64a()
@@ -23,7 +29,7 @@ func named(ctx context.Context, tx *sql.Tx, c class.Class) (class.Class, error) 
 	key := keyOf(c.Fingerprint)
 	var id, fingerprint string
 	if c.Guessed {
-		err := tx.QueryRowContext(ctx, "SELECT class, fingerprint FROM class WHERE key = ? ORDER BY guessed, id LIMIT 1", key).Scan(&id, &fingerprint)
+		err := tx.QueryRowContext(ctx, findKey, key).Scan(&id, &fingerprint)
 		if err == nil && sqltext.Key(fingerprint) == sqltext.Key(c.Fingerprint) {
 			c.ID, c.Fingerprint = id, fingerprint
 		}
@@ -32,7 +38,7 @@ func named(ctx context.Context, tx *sql.Tx, c class.Class) (class.Class, error) 
 		}
 		return c, err
 	}
-	err := tx.QueryRowContext(ctx, "SELECT class, fingerprint FROM class WHERE key = ? AND guessed AND class <> ? LIMIT 1", key, c.ID).Scan(&id, &fingerprint)
+	err := tx.QueryRowContext(ctx, findGuessed, key, c.ID).Scan(&id, &fingerprint)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && sqltext.Key(fingerprint) != sqltext.Key(c.Fingerprint) { // a hash is no proof
 		return c, nil
 	}

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"database/sql"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,5 +64,19 @@ func TestOneStatementHasOneID(t *testing.T) {
 	var left int
 	if err := h.db.QueryRow("SELECT (SELECT count(*) FROM class) + (SELECT count(*) FROM alias)").Scan(&left); err != nil || left != 0 {
 		t.Errorf("%d classes and names are left: %v", left, err)
+	}
+}
+
+// TestKeysAreFoundByTheirIndex: what each class of each minute is looked up by does not read all classes.
+func TestKeysAreFoundByTheirIndex(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	for q, args := range map[string][]any{findKey: {1}, findGuessed: {1, "A"}} {
+		how, err := query(t.Context(), h.db, func(r *sql.Rows, s *string) error {
+			var n int
+			return r.Scan(&n, &n, &n, s)
+		}, "EXPLAIN QUERY PLAN "+q, args...)
+		if err != nil || len(how) == 0 || !strings.Contains(how[0], "USING INDEX class_key") {
+			t.Errorf("%s: %q, %v", q, how, err)
+		}
 	}
 }

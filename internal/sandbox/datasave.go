@@ -128,7 +128,7 @@ const poolDump = "ib_buffer_pool"
 
 // keep copies the data directory of a server that was shut down.
 func (y *Yard) keep(ctx context.Context, dir string, r record, set settings, key string, about map[string]string, logs []string, sink progress.Sink) (err error) {
-	if err := makeDirs(y.dataSets()); err != nil {
+	if err := makeAll(y.dataSets(), makeLocked); err != nil {
 		return err
 	}
 	work, release, err := y.making(ctx, key)
@@ -254,7 +254,7 @@ func (y *Yard) tryMaking(ctx context.Context, key string) (work string, release 
 		return "", nil, false, err
 	}
 	work = filepath.Join(y.dataSets(), making+key)
-	if err := makeDir(work); errors.Is(err, fs.ErrExist) { // clearData left it: it is locked
+	if err := makeLocked(work); errors.Is(err, fs.ErrExist) { // clearData left it: it is locked
 		return "", nil, true, nil
 	} else if err != nil {
 		return "", nil, false, err

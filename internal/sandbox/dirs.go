@@ -10,15 +10,27 @@ import (
 
 // makeDir makes a directory that all may enter, whatever the umask says: the server's account must pass. What is not for all lies
 // in directories of its own below.
-func makeDir(path string) error {
-	if err := os.Mkdir(path, 0o755); err != nil {
+func makeDir(path string) error { return makeAs(path, 0o755) }
+
+// lockedMode is that of directories that are locked, see flock: all may enter, and nobody else opens them, for whoever can open a
+// directory can hold its lock.
+const lockedMode = 0o711
+
+// makeLocked is makeDir for a directory that is locked.
+func makeLocked(path string) error { return makeAs(path, lockedMode) }
+
+func makeAs(path string, mode fs.FileMode) error {
+	if err := os.Mkdir(path, mode); err != nil {
 		return err
 	}
-	return os.Chmod(path, 0o755)
+	return os.Chmod(path, mode)
 }
 
 // makeDirs is makeDir with all directories above that are missing. A directory that is there stays as it is.
-func makeDirs(path string) error {
+func makeDirs(path string) error { return makeAll(path, makeDir) }
+
+// makeAll is makeDirs with another way to make the last one.
+func makeAll(path string, last func(string) error) error {
 	if fi, err := os.Stat(path); err == nil && fi.IsDir() {
 		return nil
 	}
@@ -27,7 +39,7 @@ func makeDirs(path string) error {
 			return err
 		}
 	}
-	if err := makeDir(path); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := last(path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return hint(err, "set DYNO_HOME to a directory of yours")
 	}
 	return nil

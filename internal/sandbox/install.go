@@ -34,7 +34,7 @@ func (y *Yard) install(ctx context.Context, spec string, sink progress.Sink) (Se
 	if !ok {
 		return Server{}, hint(fmt.Errorf("%w: not a flavor", ErrNoServer), "name a flavor with or without a version: mysql, mysql@8.0, mariadb@10.11")
 	}
-	if err := makeDirs(y.servers()); err != nil {
+	if err := makeAll(y.servers(), makeLocked); err != nil {
 		return Server{}, err
 	}
 	defer os.Remove(y.servers()) // if it stays empty

@@ -48,6 +48,12 @@ func tryFlock(dir string) (unlock func(), held bool, err error) {
 // lockOpen takes the lock of a directory that was opened by a path. It is not ok when the path leads elsewhere by then: its last holder
 // has removed the directory, and whoever makes it anew locks another one.
 func lockOpen(f *os.File, dir string) (ok, held bool, err error) {
+	// One that an earlier version made can be opened by all.
+	if fi, err := f.Stat(); err == nil && ownerID(fi) == os.Geteuid() && fi.Mode()&0o044 != 0 {
+		if err := f.Chmod(fi.Mode() & lockedMode); err != nil {
+			return false, false, err
+		}
+	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	switch {
 	case err == nil:
@@ -69,7 +75,7 @@ const inheritedFor = time.Second
 // held meanwhile: nobody sees a sandbox between being made and being locked, and a look never disturbs an acquire.
 func (y *Yard) acquire(ctx context.Context, name string, create bool) (release func(), created bool, err error) {
 	if create {
-		if err := makeDirs(y.sandboxes()); err != nil {
+		if err := makeAll(y.sandboxes(), makeLocked); err != nil {
 			return nil, false, err
 		}
 	}
@@ -81,7 +87,7 @@ func (y *Yard) acquire(ctx context.Context, name string, create bool) (release f
 	dir := y.dir(name)
 	for end := time.Now().Add(inheritedFor); ; time.Sleep(10 * time.Millisecond) {
 		if create {
-			if err = makeDir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
+			if err = makeLocked(dir); err != nil && !errors.Is(err, fs.ErrExist) {
 				return nil, false, err
 			}
 			created = err == nil

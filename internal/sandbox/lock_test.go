@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -99,5 +101,47 @@ func TestAcquireRemoved(t *testing.T) {
 	}
 	if err != nil || !created || !exists(y.dir("a")) {
 		t.Errorf("created %v, %v", created, err)
+	}
+}
+
+// Whoever can open a directory can hold its lock: another account can enter those of sandboxes, as servers do, and open none.
+func TestNobodyElseHoldsTheLock(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root alone can be another account")
+	}
+	home, err := os.MkdirTemp("/tmp", "lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	if err := os.Chmod(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	y, err := Open(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	another := func(program string, args ...string) error {
+		c := exec.Command(program, args...)
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12003, Gid: 12003}}
+		return c.Run()
+	}
+	for _, made := range []string{"now", "by an earlier version"} {
+		release, _, err := y.acquire(t.Context(), "a", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range []string{y.sandboxes(), y.dir("a")} {
+			if err := another("test", "-x", dir); err != nil {
+				t.Errorf("made %s: a server cannot enter %s: %v", made, dir, err)
+			}
+			if err := another("ls", dir); err == nil {
+				t.Errorf("made %s: another account can open %s", made, dir)
+			}
+			if err := os.Chmod(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		release()
 	}
 }

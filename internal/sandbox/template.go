@@ -32,7 +32,7 @@ func (t template) data() string { return filepath.Join(t.dir, "data") }
 // withTemplate calls use with the template of a build with initial options, made if there is none. The lock of all templates is
 // held meanwhile: of two programs one makes it and the other waits, and nobody removes what is being copied.
 func (y *Yard) withTemplate(ctx context.Context, s Server, initial []string, a account, sink progress.Sink, use func(template) error) error {
-	if err := makeDirs(y.templates()); err != nil {
+	if err := makeAll(y.templates(), makeLocked); err != nil {
 		return err
 	}
 	unlock, err := flock(ctx, y.templates())

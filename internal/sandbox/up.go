@@ -86,7 +86,7 @@ func (y *Yard) Up(ctx context.Context, c Config, sink progress.Sink) (Sandbox, e
 			if err := empty(ctx, dir, r); err != nil {
 				return Sandbox{}, wrap(op, c.Name, err)
 			}
-			if err := os.Chmod(dir, 0o755); err != nil { // perhaps before makeDir had done it
+			if err := os.Chmod(dir, lockedMode); err != nil { // perhaps before makeLocked had done it
 				return Sandbox{}, wrap(op, c.Name, err)
 			}
 		}

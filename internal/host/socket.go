@@ -1,6 +1,8 @@
 package host
 
 import (
+	"errors"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -62,7 +64,7 @@ func Answers(c *net.TCPConn) (uid int, known bool) {
 	for _, u := range uids {
 		uid = max(uid, u)
 	}
-	return uid, err != nil || len(uids) > 0
+	return uid, err == nil && len(uids) > 0
 }
 
 // inodeOf returns the inode of a connection's socket; not known of what has no descriptor.
@@ -136,6 +138,54 @@ func findSocket(text string, local, remote netip.AddrPort) (Socket, bool) {
 		}
 	}
 	return Socket{}, false
+}
+
+// listedListeners looks for those who listen in the kernel's lists of all.
+func listedListeners(at netip.AddrPort) (uids []int, err error) {
+	lists.Lock()
+	defer lists.Unlock()
+	files := []string{"/proc/net/tcp", "/proc/net/tcp6"}
+	if !at.Addr().Is4() {
+		files = files[1:]
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) && file != "/proc/net/tcp" {
+			break // no IPv6
+		}
+		if err != nil {
+			return nil, err
+		}
+		if uids := findListeners(string(text), at); len(uids) > 0 {
+			return uids, nil
+		}
+	}
+	return nil, nil
+}
+
+// findListeners looks in the text of /proc/net/tcp for the accounts of the sockets that listen at just that address, else of those that
+// listen at all.
+func findListeners(text string, at netip.AddrPort) []int {
+	var exactly, any []int
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line) // see findSocket
+		if len(f) < 10 || f[3] != "0A" {
+			continue
+		}
+		a, ok := kernelAddress(f[1])
+		uid, err := strconv.Atoi(f[7])
+		switch {
+		case !ok || err != nil:
+		case a == at:
+			exactly = append(exactly, uid)
+		case a.Port() == at.Port() && a.Addr().IsUnspecified():
+			any = append(any, uid)
+		}
+	}
+	if len(exactly) > 0 {
+		return exactly
+	}
+	return any
 }
 
 func plain(a netip.AddrPort) netip.AddrPort {

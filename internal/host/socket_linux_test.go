@@ -105,12 +105,16 @@ func TestListeners(t *testing.T) {
 			t.Fatal(err)
 		}
 		to := at(uint16(l.Addr().(*net.TCPAddr).Port))
-		if got, err := Listeners(to); err != nil || len(got) != 1 || got[0] != os.Geteuid() {
-			t.Errorf("%s: %v %v", l.Addr(), got, err)
+		for i, listeners := range []func(netip.AddrPort) ([]int, error){Listeners, diagListeners, listedListeners} {
+			if got, err := listeners(to); err != nil || len(got) != 1 || got[0] != os.Geteuid() {
+				t.Errorf("%d, %s: %v %v", i, l.Addr(), got, err)
+			}
 		}
 		l.Close()
-		if got, err := Listeners(to); err != nil || len(got) > 0 {
-			t.Errorf("%s, closed: %v %v", l.Addr(), got, err)
+		for i, listeners := range []func(netip.AddrPort) ([]int, error){Listeners, diagListeners, listedListeners} {
+			if got, err := listeners(to); err != nil || len(got) > 0 {
+				t.Errorf("%d, %s, closed: %v %v", i, l.Addr(), got, err)
+			}
 		}
 	}
 	at := func(ip string) func(uint16) netip.AddrPort {

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -67,4 +68,21 @@ func peers(t *testing.T, f func(t *testing.T, c, far net.Conn)) {
 			f(t, c, far)
 		})
 	}
+}
+
+func TestFindListeners(t *testing.T) {
+	const text = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000   112        0 11 1
+   1: 00000000:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000   113        0 12 1
+   2: 0100007F:0CEB 0100007F:0CEA 01 00000000:00000000 00:00000000 00000000   114        0 13 1
+`
+	f := func(at string, want ...int) {
+		t.Helper()
+		if got := findListeners(text, netip.MustParseAddrPort(at)); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", at, got, want)
+		}
+	}
+	f("127.0.0.1:3306", 112)
+	f("127.0.0.2:3306", 113)
+	f("127.0.0.1:3307")
 }

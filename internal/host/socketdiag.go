@@ -67,10 +67,17 @@ func ofThisMachine(a netip.Addr) bool {
 	})
 }
 
-// Listeners returns the accounts whose TCP sockets take connections to an address of this machine. An error means that the kernel does not
-// tell.
+// Listeners returns the accounts whose TCP sockets take connections to an address of this machine. Where the kernel does not answer such
+// questions its list of all is read. An error means that it does not tell either way.
 func Listeners(at netip.AddrPort) (uids []int, err error) {
 	at = plain(at)
+	if uids, err = diagListeners(at); err != nil {
+		uids, err = listedListeners(at)
+	}
+	return uids, err
+}
+
+func diagListeners(at netip.AddrPort) (uids []int, err error) {
 	families := []uint8{unix.AF_INET, unix.AF_INET6} // one for all addresses of IPv6 may be for those of IPv4 too
 	if !at.Addr().Is4() {
 		families = families[1:]

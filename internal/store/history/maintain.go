@@ -105,13 +105,23 @@ func (h *History) dropWindows(ctx context.Context, level, ms int64) error {
 	}
 }
 
-// dropKeys drops windows of a level with their figures, in one transaction.
+// dropKeys drops windows of a level with their figures, and the finer ones in them, in one transaction: a day that is kept has all classes
+// of its hours and minutes, see sweep.
 func (h *History) dropKeys(ctx context.Context, level int64, ks []windowKey) error {
 	return h.write(ctx, "drop windows", func(tx *sql.Tx) error {
 		for _, k := range ks {
-			for _, q := range []string{"DELETE FROM figure WHERE target = ? AND level = ? AND at = ?", "DELETE FROM win WHERE target = ? AND level = ? AND at = ?"} {
-				if _, err := tx.ExecContext(ctx, q, k.target, level, k.at); err != nil {
-					return err
+			for _, l := range levels {
+				last := k.at + level*1000 - 1
+				if l >= level {
+					last = k.at
+				}
+				for _, q := range []string{"DELETE FROM figure WHERE target = ? AND level = ? AND at BETWEEN ? AND ?", "DELETE FROM win WHERE target = ? AND level = ? AND at BETWEEN ? AND ?"} {
+					if _, err := tx.ExecContext(ctx, q, k.target, l, k.at, last); err != nil {
+						return err
+					}
+				}
+				if l == level {
+					break
 				}
 			}
 		}

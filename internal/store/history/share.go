@@ -83,8 +83,8 @@ func (h *History) sizeOfStates(ctx context.Context) error {
 	return nil
 }
 
-// spared is how much of its end a target keeps by the minute and the hour while there are older sums to drop: most of what is asked is
-// about the last day.
+// spared is how much of its end a target keeps while there is anything older to drop, even by the day: most of what is asked is about the last
+// day. If that alone is more than its share, the target begins anew.
 const spared = 24 * time.Hour
 
 // sizeOfClasses drops the oldest windows of targets that take more than their share: minutes first, then hours and days.
@@ -127,7 +127,7 @@ func (h *History) sizeOfClasses(ctx context.Context) error {
 func (h *History) trim(ctx context.Context, target, level, most int64, spare time.Duration) error {
 	for {
 		ks, err := query(ctx, h.db, scanWindowKey, `SELECT target, at FROM win WHERE target = ?1 AND level = ?2 AND (SELECT size FROM target WHERE id = ?1) > ?3
-			AND (?4 = 0 OR at <= (SELECT max(at) FROM win WHERE target = ?1 AND level = 60) - ?4) ORDER BY at LIMIT 10`, target, level, most, spare.Milliseconds())
+			AND (?4 = 0 OR at + ?2 * 1000 <= (SELECT max(at) FROM win WHERE target = ?1 AND level = 60) - ?4) ORDER BY at LIMIT 10`, target, level, most, spare.Milliseconds())
 		if err != nil || len(ks) == 0 {
 			return wrap("measure history", h.path, err)
 		}
@@ -160,8 +160,8 @@ func (h *History) classBound(ctx context.Context) (int64, error) {
 	return int64(float64(h.o.ClassBytes) / h.scale), nil
 }
 
-// sweep drops the classes that no window has any more. A day has all classes of its minutes and hours, so that the days tell, and
-// windows whose day is gone.
+// sweep drops the classes that no window has any more. A day has all classes of its minutes and hours, so that the days tell, and windows
+// that have none.
 func (h *History) sweep(ctx context.Context) error {
 	return h.write(ctx, "drop classes without figures", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM class WHERE id NOT IN (

@@ -53,37 +53,39 @@ func TestStatesOfAQuietTarget(t *testing.T) {
 
 // TestClassesOfAQuietTarget: a target with ever other statements loses its own oldest windows, and all of them together keep to the bound.
 func TestClassesOfAQuietTarget(t *testing.T) {
-	const bound = 2 << 20
+	t.Run("over days", func(t *testing.T) { noisyClasses(t, 3*time.Hour, true) })
+	t.Run("within a day", func(t *testing.T) { noisyClasses(t, 16*time.Minute, false) })
+}
+
+// noisyClasses fills a history with windows of a noisy target, so far from each other, of which it must keep the newest.
+func noisyClasses(t *testing.T, every time.Duration, newest bool) {
+	const bound, quiet, each = 1 << 20, 60, 60
 	h := mustOpen(t, file(t), Options{ClassBytes: bound})
-	classBytes := func() (n int64) {
-		t.Helper()
-		for _, name := range []string{"figure", "class", "sqlite_autoindex_class_1"} {
-			b, err := h.pages(t.Context(), name)
-			ok(t, err)
-			n += b
-		}
-		return n
-	}
-	const quiet = 60
 	minutes(t, h, noon, quiet) // of shop
 	most := int64(0)
 	end := noon
-	for m := range 80 { // 10 hours, a window every 8 minutes, maintained after each
-		at := noon.Add(time.Hour + time.Duration(m)*8*time.Minute)
+	for m := range 40 {
+		at := noon.Add(time.Hour + time.Duration(m)*every)
 		end = at.Add(time.Minute)
 		var cs []class.Class
-		for i := range 100 {
+		for i := range each {
 			id := fmt.Sprintf("%032d", m*1000+i)
 			cs = append(cs, class.Class{ID: id, Fingerprint: "select " + id + random(200, uint64(m*1000+i)), Origin: class.PerformanceSchema, Count: 1, TimeSec: 1})
 		}
 		ok(t, h.PutClasses(t.Context(), "noisy", at, end, cs))
 		ok(t, h.Maintain(t.Context(), end))
-		most = max(most, classBytes())
+		bytes := int64(0)
+		for _, name := range []string{"figure", "class", "sqlite_autoindex_class_1"} {
+			n, err := h.pages(t.Context(), name)
+			ok(t, err)
+			bytes += n
+		}
+		most = max(most, bytes)
 	}
 	if most > bound*5/4 { // what a minute adds, and pages that are not full
 		t.Errorf("%d bytes of classes were kept, of %d", most, bound)
 	}
-	for _, id := range []string{"A", "B"} {
+	for id, want := range map[string]int{"A": quiet, "B": quiet / 2} {
 		bs, err := h.Timeline(t.Context(), "shop", id, noon, noon.Add(time.Hour))
 		n := 0
 		for _, b := range bs {
@@ -91,13 +93,17 @@ func TestClassesOfAQuietTarget(t *testing.T) {
 				n++
 			}
 		}
-		if want := map[string]int{"A": quiet, "B": quiet / 2}[id]; err != nil || len(bs) != quiet || n != want {
+		if err != nil || len(bs) != quiet || n != want {
 			t.Errorf("of %s of the quiet target %d of %d minutes are kept, in %d buckets: %v", id, n, want, len(bs), err)
 		}
 	}
-	cs, _, err := h.Classes(t.Context(), "noisy", end.Add(-time.Minute), end, 0)
-	if err != nil || len(cs) < 100 {
+	if cs, _, err := h.Classes(t.Context(), "noisy", end.Add(-time.Minute), end, 0); newest && len(cs) < each || err != nil {
 		t.Errorf("%d classes in the last minute of the noisy target: %v", len(cs), err)
+	}
+	var first int64
+	ok(t, h.db.QueryRow("SELECT coalesce(min(at), 0) FROM win WHERE target = (SELECT id FROM target WHERE name = 'noisy') AND level = 60").Scan(&first))
+	if first == noon.Add(time.Hour).UnixMilli() {
+		t.Error("the noisy target lost nothing")
 	}
 	if r, err := Check(t.Context(), h.Path()); err != nil || !r.OK() {
 		t.Errorf("%+v %v", r, err)
@@ -225,5 +231,18 @@ func TestSharesOfAnOlderFile(t *testing.T) {
 	ok(t, errors.Join(err, h.sweep(t.Context())))
 	if got := sizes(); got != fmt.Sprint([]use{{1, 0}, {2, 0}}) {
 		t.Errorf("with nothing left: %s", got)
+	}
+}
+
+// TestADayThatIsDroppedBeginsAnew: what is put into it later says nothing of the classes that its hours and minutes had.
+func TestADayThatIsDroppedBeginsAnew(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	minutes(t, h, noon, 5)
+	day := time.Date(2026, 3, 3, 0, 0, 0, 0, time.UTC)
+	ok(t, h.dropKeys(t.Context(), 86400, []windowKey{{1, day.UnixMilli()}}))
+	ok(t, h.PutClasses(t.Context(), "shop", noon.Add(time.Hour), noon.Add(time.Hour+time.Minute), []class.Class{{ID: "C", Count: 1}}))
+	ok(t, h.sweep(t.Context()))
+	if r, err := Check(t.Context(), h.Path()); err != nil || !r.OK() {
+		t.Errorf("%+v %v", r, err)
 	}
 }

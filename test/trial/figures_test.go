@@ -222,7 +222,7 @@ func (v *served) truthful(began time.Time) {
 		}
 	}
 	asked := time.Now()
-	d := v.dyno([]string{"TZ=UTC"}, "digest", "--target", "exact", "--since", "3s")
+	d := v.dyno([]string{"TZ=UTC"}, "digest", "--target", "exact", "--time", "3s")
 	if strings.Contains(d, "at byte") || !strings.Contains(d, "Time range: ") {
 		t.Errorf("a digest of a server has bytes of a file:\n%s", d)
 	}

@@ -87,6 +87,7 @@ type member struct {
 	server  string // identity of the one that answered last
 	state   *state.State
 	sources []snapshot.Source
+	hidden  *snapshot.Source           // the source of tables, while the account sees nothing of some schemas
 	latest  map[string][]metric.Sample // by source
 	// incidents are the newest of each kind, going on or not.
 	incidents map[event.Kind]Incident
@@ -302,6 +303,7 @@ func (s *Service) start(ctx context.Context, t ledger.Target) *member {
 	m := &member{entry: t, stop: stop, done: make(chan struct{}), latest: map[string][]metric.Sample{}, names: map[string]metric.Sample{}}
 	w := s.app.watcher(t.Name, s.login(t.Name), s.o.Watching, func(r reading.Reading) { s.keep(ctx, m, r) }, func(c ClassWindow) { s.classes(ctx, m, c) })
 	w.plan = func(ctx context.Context, tg *target.Target, c ClassWindow) { s.plans(ctx, m, tg, c) }
+	w.rights = func(ctx context.Context, tg *target.Target) { s.rights(ctx, m, tg) }
 	w.open = s.noticing(m, w.open)
 	m.watcher = w
 	go func() {

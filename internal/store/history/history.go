@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -57,6 +58,8 @@ func (o Options) withDefaults() Options {
 type History struct {
 	path string
 	o    Options
+	// stateAge and classAge are the ages of Options, nanoseconds, until Keep changes them.
+	stateAge, classAge atomic.Int64
 	file *sqlitefile.File
 	db   *sql.DB // of file
 	enc  *zstd.Encoder
@@ -84,6 +87,7 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 		return nil, fmt.Errorf("open history: %w", err)
 	}
 	h := &History{path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), targets: map[string]int64{}, maxRows: maxRows}
+	h.Keep(h.o.StateAge, h.o.ClassAge)
 	if h.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packBytes)); err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}

@@ -162,7 +162,7 @@ func TestSettingsRetention(t *testing.T) {
 		b.Eval(fmt.Sprintf(`[...document.querySelectorAll('table.table tbody tr')].find((r) => r.innerText.startsWith(%q))?.innerText ?? ''`, kind), &text)
 		return words(text)
 	}
-	if got := row("series, every second"); !strings.Contains(got, "15 d") || !strings.Contains(got, "--keep") || !strings.Contains(got, "not measured yet") {
+	if got := row("series, every second"); !strings.Contains(got, "15 d") || !strings.Contains(got, "Change") || !strings.Contains(got, "not measured yet") {
 		t.Errorf("the row of the series is %q", got)
 	}
 	if got := row("states"); !strings.Contains(got, "3 d") || !strings.Contains(got, "2.00") {

@@ -90,7 +90,7 @@ export function AddServer({ done, taken, of, home = '' }: { done: (name: string)
       set(e.currentTarget.value)
     },
     onBlur: () => {
-      if (fresh.current) void check()
+      if (fresh.current && of === undefined) void check()
     },
     spellcheck: false,
     autocomplete: 'off',

@@ -241,6 +241,7 @@ func TestSettingsEditTarget(t *testing.T) {
 		t.Errorf("states are kept %v days", d)
 	}
 	// It lasts, and a flag outranks it.
+	b.Allow(gone)
 	p.Kill()
 	p = serve(t, p.home)
 	if d := days(); d != 1 {

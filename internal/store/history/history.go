@@ -58,12 +58,12 @@ func (o Options) withDefaults() Options {
 type History struct {
 	path string
 	o    Options
-	// stateAge and classAge are the ages of Options, nanoseconds, until Keep changes them.
-	stateAge, classAge atomic.Int64
 	file *sqlitefile.File
 	db   *sql.DB // of file
 	enc  *zstd.Encoder
 	dec  *zstd.Decoder
+	// stateAge and classAge are the ages of Options, nanoseconds, until Keep changes them.
+	stateAge, classAge atomic.Int64
 
 	flush   sync.Mutex // held by the one that writes waiting states
 	mu      sync.Mutex // guards what follows

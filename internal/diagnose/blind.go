@@ -56,8 +56,9 @@ type Denial struct {
 
 // DeniedOf returns what of the needed sources the account may not read; ok is false when it may read all.
 func DeniedOf(sources []snapshot.Source) (d Denial, ok bool) {
+	bare := func(text string) string { return strings.ReplaceAll(text, "`", "") } // servers and Dyno quote names differently
 	add := func(to *[]string, text string) {
-		if text != "" && !slices.Contains(*to, text) {
+		if text != "" && !slices.ContainsFunc(*to, func(x string) bool { return bare(x) == bare(text) }) {
 			*to = append(*to, text)
 		}
 	}

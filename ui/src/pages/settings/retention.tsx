@@ -5,6 +5,7 @@ import { text } from '../../core/format'
 import { whyNot } from '../../core/session'
 import { ago, seconds, span } from '../../core/time'
 import { Bar, Button, Confirm, Copy, Empty, Figure, Notice, Num, Table, safe, toast, type Column } from '../../ui'
+import { narrow } from '../../ui/narrow'
 import { sharesOf, stillToCome, sum, type ShareOf } from './keeping'
 import type { Keeping, Settings } from './types'
 
@@ -88,6 +89,9 @@ const shareColumns: Column<ShareOf>[] = [
   { key: 'day', head: 'A day', align: 'right', cell: (x) => <Num v={x.bytes_per_day} unit="B" /> },
 ]
 
+/** The columns that a phone has room for. */
+const onPhone = ['kind', 'bytes', 'kept', 'flag']
+
 /** How long a kind is kept, days. */
 const days = (k: Keeping) => Math.round((k.keep_days ?? 0) * 100) / 100
 
@@ -143,7 +147,7 @@ export function Retention({ s, reload }: { s: Settings; reload: () => void }) {
           Retention needs {text(more, 'B')} more than it has, and only {text(free, 'B')} are free, some of them <code>--reserve</code>. Start Dyno with a shorter <code>--keep</code> or <code>--max-size</code>.
         </Notice>
       )}
-      <Table columns={columns(setChanging)} rows={s.keeping} rowKey={(k) => k.kind} label="What is kept" sortParam="by" empty={<Empty title="Nothing is kept yet" />} />
+      <Table columns={columns(setChanging).filter((c) => !narrow.value || onPhone.includes(c.key))} rows={s.keeping} rowKey={(k) => k.kind} label="What is kept" sortParam="by" empty={<Empty title="Nothing is kept yet" />} />
       {shared.length > 0 && (
         <section class="stack">
           <h2>By target</h2>

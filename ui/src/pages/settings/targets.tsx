@@ -66,8 +66,8 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
   return (
     <div class="stack">
       {settings.value?.fixed && <Notice tone="info">This Dyno was started with the names of its targets: what is added here is watched after a start without them.</Notice>}
-      <div class="row">
-        <p class="dim grow">What is watched. No password is ever shown: only where it comes from.</p>
+      <div class="row wrap">
+        <p class="dim grow targets-about">What is watched. No password is ever shown: only where it comes from.</p>
         <a class="button" href={href('welcome', {}, [])}>
           Find servers
         </a>

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"dyno/internal/hist"
@@ -27,8 +28,8 @@ type clock struct {
 	halted   time.Duration // when the run was stopped, since its start
 	due      uint64        // operations due by the end of the tick before
 	rates    []float64     // of the ticks that count
-	late     time.Duration // the longest time within this tick by which the clock itself was late
-	still    time.Duration // in which it stood still within this tick
+	late     time.Duration // by which the end of this tick was late
+	pulse    pulse
 	client   client
 }
 
@@ -62,6 +63,7 @@ func (k *clock) next(now time.Time, stopping bool) time.Time {
 func (k *clock) watch(ctx context.Context, finished <-chan struct{}, failed <-chan error, wake, breakAll func()) (failure error) {
 	timer := time.NewTimer(tick)
 	defer timer.Stop()
+	defer k.pulse.begin()()
 	var forced <-chan time.Time
 	done := ctx.Done()
 	limit := k.crew.config.Time
@@ -84,11 +86,7 @@ func (k *clock) watch(ctx context.Context, finished <-chan struct{}, failed <-ch
 	for {
 		now := time.Now()
 		next := k.next(now, stopping)
-		at := now.Add(beat)
-		if next.Before(at) {
-			at = next
-		}
-		timer.Reset(at.Sub(now))
+		timer.Reset(next.Sub(now))
 		select {
 		case <-finished:
 			select { // the last session may have failed
@@ -114,10 +112,10 @@ func (k *clock) watch(ctx context.Context, finished <-chan struct{}, failed <-ch
 			wake()
 		case <-timer.C:
 			now = time.Now()
-			k.beat(now.Sub(at), !now.Before(next))
 			if now.Before(next) {
 				continue
 			}
+			k.late = now.Sub(next)
 			if limit > 0 && !stopping && now.Sub(k.start) >= limit {
 				// The sessions end with the operations they are at: these belong to the tick that closes then.
 				k.complete = true
@@ -134,20 +132,43 @@ func (k *clock) watch(ctx context.Context, finished <-chan struct{}, failed <-ch
 }
 
 const (
-	// beat is how often the clock looks whether it is in time.
+	// beat is how often it is looked whether the client runs.
 	beat = 20 * time.Millisecond
 	// stall is the lateness from which on the client stood still; what is less is the turns that threads of one CPU take.
 	stall = 50 * time.Millisecond
 )
 
-// beat takes note of how late the clock is.
-func (k *clock) beat(late time.Duration, end bool) {
-	if late >= stall {
-		k.still += late
-	}
-	if late >= stall || end {
-		k.late = max(k.late, late)
-	}
+// pulse tells how long the process did not run. It beats beside the clock, which may be at work, or wait for whoever reads what it
+// writes, when the process is stopped.
+type pulse struct{ still, longest atomic.Int64 } // nanoseconds, since they were taken
+
+// begin lets it beat until end is called.
+func (p *pulse) begin() (end func()) {
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		timer := time.NewTimer(beat)
+		defer timer.Stop()
+		for {
+			at := time.Now().Add(beat)
+			timer.Reset(beat)
+			select {
+			case <-stop:
+				return
+			case <-timer.C:
+				if late := time.Since(at); late >= stall {
+					p.still.Add(int64(late))
+					p.longest.Store(max(p.longest.Load(), int64(late)))
+				}
+			}
+		}
+	}()
+	return func() { close(stop); <-done }
+}
+
+// take returns for how long in sum, and at a time, the process stood still since the last call.
+func (p *pulse) take() (still, longest time.Duration) {
+	return time.Duration(p.still.Swap(0)), time.Duration(p.longest.Swap(0))
 }
 
 // steady reports whether the rate has been stationary for at least half of the time that counts.
@@ -191,7 +212,8 @@ func (k *clock) emit(now time.Time, last bool) {
 	k.arrivals(&t, now, last)
 	cpu := processCPU()
 	t.ClientCPU, k.cpu = cpu-k.cpu, cpu
-	t.Delay = max(t.Delay, k.late)
+	still, longest := k.pulse.take()
+	t.Delay = max(t.Delay, k.late, longest)
 	switch {
 	case !t.Warm:
 		k.total.Add(t)
@@ -199,12 +221,12 @@ func (k *clock) emit(now time.Time, last bool) {
 			k.rates = append(k.rates, t.TPS())
 		}
 		k.client.ownFigures.add(own)
-		k.client.still += k.still
+		k.client.still += still
 	case !now.Before(k.start):
 		k.start = now // no tick is half warm-up
 		k.measured()
 	}
-	k.late, k.still = 0, 0
+	k.late = 0
 	k.seq++
 	k.last = now
 	if k.sink != nil {

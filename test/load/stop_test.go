@@ -199,6 +199,8 @@ func TestClientThatDoesNotRun(t *testing.T) {
 			r := start(t, command(t, join([][]string{words("oltp_point_select run --time=3 --driver=" + path), as(s), data})...))
 			r.second(t)
 			syscall.Kill(r.Process.Pid, syscall.SIGSTOP)
+			// All its threads have stopped only when the kernel says so.
+			_ = unix.Waitid(unix.P_PID, r.Process.Pid, nil, unix.WSTOPPED|unix.WNOWAIT, nil)
 			time.Sleep(600 * time.Millisecond)
 			syscall.Kill(r.Process.Pid, syscall.SIGCONT)
 			if e = r.wait(t, time.Minute); e.code == 6 {
@@ -209,7 +211,7 @@ func TestClientThatDoesNotRun(t *testing.T) {
 			t.Errorf("driver=%s: the client stood still, and the run ends with code %d\n%s%s", path, e.code, tail(e.out), e.err)
 		}
 		if rep := report(t, e.out); rep.Transactions == 0 || rep.Max < 500 {
-			t.Errorf("driver=%s: %+v", path, rep)
+			t.Errorf("driver=%s: %+v\n%s", path, rep, e.out)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,12 +70,16 @@ func (h *History) PutClasses(ctx context.Context, target string, from, to time.T
 			return err
 		}
 		defer put.Close()
+		names, err := newNamer(ctx, tx)
+		if err != nil {
+			return err
+		}
 		ids := make([]int64, len(cs))
 		for i, c := range cs {
-			if c, err = named(ctx, tx, c); err != nil {
+			if c, err = names.name(ctx, c); err != nil {
 				return err
 			}
-			if ids[i], err = classID(ctx, tx, c); err != nil {
+			if ids[i], err = names.number(ctx, c); err != nil {
 				return err
 			}
 		}
@@ -102,21 +105,6 @@ func (h *History) PutClasses(ctx context.Context, target string, from, to time.T
 }
 
 func mod(a, b int64) int64 { return ((a % b) + b) % b }
-
-// classID returns the number of a class, giving it one when it has none.
-func classID(ctx context.Context, tx *sql.Tx, c class.Class) (id int64, err error) {
-	const find = "SELECT id FROM class WHERE class = ? AND schema = ? AND origin = ? AND sampled = ?"
-	err = tx.QueryRowContext(ctx, find, c.ID, c.Schema, string(c.Origin), c.Sampled).Scan(&id)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return id, err
-	}
-	r, err := tx.ExecContext(ctx, "INSERT INTO class (class, schema, origin, sampled, fingerprint, key, guessed, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		c.ID, c.Schema, string(c.Origin), c.Sampled, c.Fingerprint, keyOf(c.Fingerprint), c.Guessed, c.Digest)
-	if err != nil {
-		return 0, err
-	}
-	return r.LastInsertId()
-}
 
 // whole fits a count into SQLite's integers so that sums of many cannot overflow.
 func whole(n uint64) int64 { return int64(min(n, 1<<50)) }

@@ -17,13 +17,58 @@ func keyOf(fingerprint string) int64 {
 	return int64(h.Sum64() | 1)
 }
 
-// named gives a class the id that its statement has here: one whose spelling is only guessed takes the id of the statement as it was written, or the one
+// A partial index serves only who says its condition.
+const (
+	likeGuessed = "SELECT class, fingerprint FROM class WHERE key = ? AND key <> 0 ORDER BY guessed, id LIMIT 1"
+	likeKnown   = "SELECT class, fingerprint FROM class WHERE key = ? AND key <> 0 AND guessed AND class <> ? LIMIT 1"
+	findClass   = "SELECT id FROM class WHERE class = ? AND schema = ? AND origin = ? AND sampled = ?"
+)
+
+// namer gives many classes their ids within one transaction, which closes its statements.
+type namer struct {
+	tx                        *sql.Tx
+	guessed, known, find, put *sql.Stmt
+}
+
+func newNamer(ctx context.Context, tx *sql.Tx) (*namer, error) {
+	n := &namer{tx: tx}
+	for _, x := range []struct {
+		to **sql.Stmt
+		q  string
+	}{
+		{&n.guessed, likeGuessed},
+		{&n.known, likeKnown},
+		{&n.find, findClass},
+		{&n.put, "INSERT INTO class (class, schema, origin, sampled, fingerprint, key, guessed, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"},
+	} {
+		var err error
+		if *x.to, err = tx.PrepareContext(ctx, x.q); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// number returns the number of a class, giving it one when it has none.
+func (n *namer) number(ctx context.Context, c class.Class) (id int64, err error) {
+	err = n.find.QueryRowContext(ctx, c.ID, c.Schema, string(c.Origin), c.Sampled).Scan(&id)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return id, err
+	}
+	r, err := n.put.ExecContext(ctx, c.ID, c.Schema, string(c.Origin), c.Sampled, c.Fingerprint, keyOf(c.Fingerprint), c.Guessed, c.Digest)
+	if err != nil {
+		return 0, err
+	}
+	return r.LastInsertId()
+}
+
+// name gives a class the id that its statement has here: one whose spelling is only guessed takes the id of the statement as it was written, or the one
 // that was guessed before; one whose spelling is known gives its id to those that were guessed.
-func named(ctx context.Context, tx *sql.Tx, c class.Class) (class.Class, error) {
+func (n *namer) name(ctx context.Context, c class.Class) (class.Class, error) {
 	key := keyOf(c.Fingerprint)
 	var id, fingerprint string
 	if c.Guessed {
-		err := tx.QueryRowContext(ctx, "SELECT class, fingerprint FROM class WHERE key = ? ORDER BY guessed, id LIMIT 1", key).Scan(&id, &fingerprint)
+		err := n.guessed.QueryRowContext(ctx, key).Scan(&id, &fingerprint)
 		if err == nil && sqltext.Key(fingerprint) == sqltext.Key(c.Fingerprint) {
 			c.ID, c.Fingerprint = id, fingerprint
 		}
@@ -32,7 +77,7 @@ func named(ctx context.Context, tx *sql.Tx, c class.Class) (class.Class, error) 
 		}
 		return c, err
 	}
-	err := tx.QueryRowContext(ctx, "SELECT class, fingerprint FROM class WHERE key = ? AND guessed AND class <> ? LIMIT 1", key, c.ID).Scan(&id, &fingerprint)
+	err := n.known.QueryRowContext(ctx, key, c.ID).Scan(&id, &fingerprint)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && sqltext.Key(fingerprint) != sqltext.Key(c.Fingerprint) { // a hash is no proof
 		return c, nil
 	}
@@ -48,7 +93,7 @@ func named(ctx context.Context, tx *sql.Tx, c class.Class) (class.Class, error) 
 		{"UPDATE sample SET class = ? WHERE class = ?", []any{c.ID, id}},
 		{"INSERT OR REPLACE INTO alias (id, class) VALUES (?, ?)", []any{id, c.ID}},
 	} {
-		if _, err := tx.ExecContext(ctx, do.sql, do.args...); err != nil {
+		if _, err := n.tx.ExecContext(ctx, do.sql, do.args...); err != nil {
 			return c, err
 		}
 	}

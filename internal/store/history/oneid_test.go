@@ -1,6 +1,7 @@
 package history
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -62,5 +63,18 @@ func TestOneStatementHasOneID(t *testing.T) {
 	var left int
 	if err := h.db.QueryRow("SELECT (SELECT count(*) FROM class) + (SELECT count(*) FROM alias)").Scan(&left); err != nil || left != 0 {
 		t.Errorf("%d classes and names are left: %v", left, err)
+	}
+}
+
+// TestClassesAreFoundByIndex: each class of each minute is looked for among all that there ever were.
+func TestClassesAreFoundByIndex(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	for _, q := range []string{likeGuessed, likeKnown, findClass} {
+		args := make([]any, strings.Count(q, "?"))
+		var n int
+		var how string
+		if err := h.db.QueryRow("EXPLAIN QUERY PLAN "+q, args...).Scan(&n, &n, &n, &how); err != nil || !strings.HasPrefix(how, "SEARCH") {
+			t.Errorf("%s: %s, %v", q, how, err)
+		}
 	}
 }

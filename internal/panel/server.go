@@ -75,7 +75,7 @@ func busy() []Panel {
 		return line(name, "host", way(rate("node_cpu_seconds_total", like("mode", modes)))).else_(noHost)
 	}
 	percentile := func(name, quantile string) Line {
-		return line(name, "latency", way(gauge("dyno_statement_latency_seconds", is("quantile", quantile)))).else_("the server keeps no histogram of statement times, as MySQL 8.0 does and MariaDB does not, or too few statements were its clients'")
+		return line(name, "latency", way(gauge("dyno_statement_latency_seconds", is("quantile", quantile)))).else_("this needs the statement histogram of MySQL 8.0 or later, and at least 90 % client statements in it")
 	}
 	return []Panel{
 		{ID: Throughput, Group: Busy, Title: "Throughput", Unit: "/s", About: "Statements that clients sent, without Dyno's own, and transactions that they ended with COMMIT or ROLLBACK; without them each statement is one of its own.", Lines: []Line{

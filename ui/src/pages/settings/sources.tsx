@@ -52,7 +52,9 @@ const few: Column<Source>[] = [
     cell: (s) => (
       <div class="stack tight">
         <span class="mono">{s.name}</span>
-        <SourceState s={s} />
+        <span>
+          <SourceState s={s} />
+        </span>
       </div>
     ),
   },

@@ -351,10 +351,10 @@ func (a *App) Open(ctx context.Context, text string, login Login) (*target.Targe
 }
 
 // Trust remembers the certificate that a server shows now, see target.Spec.Trust. Certificates are told by their fingerprints.
-func (a *App) Trust(ctx context.Context, text string, login Login, add, proof bool) (was []string, is string, err error) {
+func (a *App) Trust(ctx context.Context, text string, login Login, add, proof bool) (target.Accepted, error) {
 	spec, err := a.Resolve(ctx, text, login)
 	if err != nil {
-		return nil, "", err
+		return target.Accepted{}, err
 	}
 	return spec.Trust(ctx, add, proof)
 }

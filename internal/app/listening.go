@@ -120,12 +120,8 @@ func serverProcesses(root string) (all []serverProcess) {
 			continue
 		}
 		dir := filepath.Join(root, "/proc", e.Name())
-		cmd, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if err != nil {
-			continue
-		}
-		args := strings.Split(strings.TrimRight(string(cmd), "\x00"), "\x00")
-		if !host.IsServer(args) {
+		args, err := host.FS{Root: root}.Command(pid)
+		if err != nil || !host.IsServer(args) {
 			continue
 		}
 		p := serverProcess{pid: pid, uid: -1}

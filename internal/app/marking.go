@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dyno/internal/event"
+	"dyno/internal/state"
 )
 
 const (
@@ -16,6 +17,8 @@ const (
 	marksAtOnce = 200
 	// markEvery is the shortest time between two transactions: each waits for the disk.
 	markEvery = time.Second
+	// longestMark bounds the text of an event, in bytes: names and statements of a server are in it.
+	longestMark = 4 << 10
 )
 
 // marks are the events that wait to be stored, so that no one who reads a target waits for the disk. What does not fit is counted,
@@ -114,6 +117,7 @@ func (s *Service) mark(e *event.Event, n int) {
 	if e.ID == "" {
 		e.ID = fmt.Sprintf("%s-%d-%d-%s", e.Kind, e.At.UnixMilli(), n, e.Target)
 	}
+	e.Text = state.Clip(e.Text, longestMark)
 	s.marks.add(*e)
 }
 

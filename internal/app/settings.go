@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"dyno/internal/host"
 	"dyno/internal/known"
@@ -414,13 +415,16 @@ func (a *App) Remembered(ctx context.Context, name string) (ledger.Target, error
 	return t, err
 }
 
-// checkName holds names to what can be typed and told apart from a URL.
+// checkName holds names to what can be typed and told apart from a URL or an option: hints hold commands with them, which people give
+// to their shell.
 func checkName(name string) error {
-	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(r rune) bool {
-		return r == ':' || r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r)
+	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	first, _ := utf8.DecodeRuneInString(name)
+	if !word(first) || len(name) > 100 || strings.ContainsFunc(name, func(r rune) bool {
+		return !word(r) && !unicode.IsMark(r) && !strings.ContainsRune("._-+@%,=", r)
 	}) {
 		return &target.Error{
-			Op: "add the target", Kind: target.BadTarget, Err: fmt.Errorf("target name %q: it must not be empty and holds no colon, slash or space", clip(name, 100)),
+			Op: "add the target", Kind: target.BadTarget, Err: fmt.Errorf("target name %q: it must be letters and digits, after the first also . _ - + @ %% , and =", clip(name, 100)),
 			Hint: "a short word is best: shop, db1",
 		}
 	}

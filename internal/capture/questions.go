@@ -335,6 +335,9 @@ func asked(ctx context.Context, conn *sql.Conn, what, query string) (cols []stri
 // mostTexts bounds the rows of an answer that is kept whole: a few thousand are asked for at most.
 const mostTexts = 10_000
 
+// longestTexts bounds such an answer, in bytes.
+const longestTexts = 8 << 20
+
 // texts runs a query and returns its rows as text, NULL as "NULL".
 func texts(ctx context.Context, conn *sql.Conn, query string) (cols []string, rows [][]string, err error) {
 	r, err := conn.QueryContext(ctx, query)
@@ -350,7 +353,7 @@ func texts(ctx context.Context, conn *sql.Conn, query string) (cols []string, ro
 	for i := range cells {
 		ptrs[i] = &cells[i]
 	}
-	for r.Next() {
+	for size := 0; r.Next(); {
 		if len(rows) == mostTexts {
 			return nil, nil, fmt.Errorf("the server answers with more than %d rows", mostTexts)
 		}
@@ -363,6 +366,10 @@ func texts(ctx context.Context, conn *sql.Conn, query string) (cols []string, ro
 			if c.Valid {
 				row[i] = c.String
 			}
+			size += len(row[i])
+		}
+		if size > longestTexts {
+			return nil, nil, fmt.Errorf("the server answers with more than %d MB", longestTexts>>20)
 		}
 		rows = append(rows, row)
 	}

@@ -249,6 +249,10 @@ func (d *digests) look(ctx context.Context, at moments, texts bool, since string
 		if rows++; rows > mostDigests {
 			return
 		}
+		key := digestKey{text(row[0]), text(row[1])}
+		if len(key.schema) > 1024 || len(key.digest) > 128 { // 64 characters, 64 digits: they are kept
+			return
+		}
 		r := digestRow{first: text(row[2]), last: text(row[3])}
 		if texts {
 			r.text = text(row[4])
@@ -259,7 +263,7 @@ func (d *digests) look(ctx context.Context, at moments, texts bool, since string
 		for i, c := range list {
 			r.v[c] = whole(row[fixed+i])
 		}
-		p.rows[digestKey{text(row[0]), text(row[1])}] = r
+		p.rows[key] = r
 	})
 	if err == nil && rows > mostDigests {
 		err = fmt.Errorf("the server keeps %d statement digests; more than %d are not read", rows, mostDigests)

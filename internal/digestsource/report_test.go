@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"dyno/internal/digest"
 	"dyno/internal/known"
+	"dyno/internal/class"
 	"dyno/internal/sqltext"
 	"dyno/test/servers"
 )
@@ -458,6 +460,14 @@ func TestFingerprintsAsWritten(t *testing.T) {
 		if known.spell(rows[:1]); rows[0].spelled != (want != "") || rows[0].spelled && rows[0].fingerprint != want {
 			t.Errorf("got %q, want %q", rows[0].fingerprint, want)
 		}
+	}
+	var full spellings
+	for i := range 40 {
+		name := strings.Repeat("x", 1<<20) + strconv.Itoa(i)
+		full.learn(nil, []class.Class{{Fingerprint: "select " + name}}, nil)
+	}
+	if full.bytes > spellingsBytes || len(full.written) == 0 {
+		t.Errorf("%d spellings of %d bytes are kept", len(full.written), full.bytes)
 	}
 	f("select v from t where id=?", row("a", "SELECT v FROM t WHERE id=7", 1, false))
 	f("select v from t where id=?", row("a", "SELECT v FROM t WHERE id=7", 2, false), row("b", "SELECT v FROM t WHERE id = 7", 1, false), row("c", "", 9, false))

@@ -7,22 +7,30 @@ import (
 	"dyno/internal/sqltext"
 )
 
-// mostSpellings bounds the classes whose spelling is remembered.
-const mostSpellings = 20_000
+// These bound the classes whose spelling is remembered, and what they take, in bytes.
+const (
+	mostSpellings  = 20_000
+	spellingsBytes = 32 << 20
+)
 
 // spellings are the fingerprints of statements as they were written, by sqltext.Key. A digest has lost blanks and quotes of names: with its fingerprint it would
 // be another class than the same statement in a log or in the processlist. The first spelling that is seen stays, so that a class keeps its id.
-type spellings map[string]string
+type spellings struct {
+	written map[string]string
+	bytes   int
+}
 
 // learn takes what the sources of a window know: statements that the server keeps whole beside a digest, the log, the processlist.
 func (s *spellings) learn(rows []growth, logged []class.Class, seen []*sampled) {
-	if *s == nil {
-		*s = spellings{}
+	if s.written == nil {
+		s.written = map[string]string{}
 	}
 	add := func(fp string) {
 		k := sqltext.Key(fp)
-		if _, ok := (*s)[k]; !ok && len(*s) < mostSpellings {
-			(*s)[k] = fp
+		n := len(k) + len(fp)
+		if _, ok := s.written[k]; !ok && len(s.written) < mostSpellings && s.bytes+n <= spellingsBytes {
+			s.written[k] = fp
+			s.bytes += n
 		}
 	}
 	// Of several ways to write a statement that one decides which counted most.
@@ -53,7 +61,7 @@ func (s *spellings) learn(rows []growth, logged []class.Class, seen []*sampled) 
 func (s spellings) spell(rows []growth) {
 	for i := range rows {
 		x := &rows[i]
-		if fp, ok := s[sqltext.Key(x.fingerprint)]; ok && !x.cut {
+		if fp, ok := s.written[sqltext.Key(x.fingerprint)]; ok && !x.cut {
 			x.fingerprint, x.id, x.spelled = fp, sqltext.ID(fp), true
 		}
 	}

@@ -53,7 +53,8 @@ func Tabular(columns []string, rows [][]string) Plan {
 }
 
 func split(s, sep string) (out []string) {
-	for _, x := range strings.Split(s, sep) {
+	const most = 64 // a table has no more indexes
+	for _, x := range strings.SplitN(s, sep, most) {
 		if x = strings.TrimSpace(x); x != "" {
 			out = append(out, x)
 		}

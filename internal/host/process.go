@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -160,6 +161,24 @@ func slurp(path string, buf *[]byte) ([]byte, error) {
 			*buf = b
 		}
 	}
+}
+
+// maxCommand is the most of a command line that is read. A process can make its own as long as its address space is.
+const maxCommand = 64 << 10
+
+// Command returns the arguments that a process was started with, or says that it was: they are its own memory. Of a longer list the first
+// 64 KiB are returned.
+func Command(pid int) ([]string, error) { return FS{}.Command(pid) }
+
+// Command returns the arguments that a process says it was started with.
+func (f FS) Command(pid int) ([]string, error) {
+	file, err := os.Open(f.path("proc", strconv.Itoa(pid), "cmdline"))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	b, err := io.ReadAll(io.LimitReader(file, maxCommand))
+	return strings.Split(strings.TrimRight(string(b), "\x00"), "\x00"), err
 }
 
 // IsServer reports whether a command line is that of a server of the MySQL family. It may be run by the dynamic linker, whose name

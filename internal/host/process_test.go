@@ -3,6 +3,8 @@ package host
 import (
 	"errors"
 	"os"
+	"path/filepath"
+	"slices"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -132,6 +134,26 @@ func BenchmarkProcess(b *testing.B) {
 		if _, err := Process(os.Getpid()); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestCommandIsBounded(t *testing.T) {
+	if args, err := Command(os.Getpid()); err != nil || !slices.Equal(args, os.Args) {
+		t.Errorf("%q, %v; want %q", args, err, os.Args)
+	}
+	root := t.TempDir()
+	file := filepath.Join(root, "proc", "7", "cmdline")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("mysqld\x00--port=1\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	if args, err := (FS{Root: root}).Command(7); err != nil || !slices.Equal(args, []string{"mysqld", "--port=1"}) {
+		t.Errorf("%d arguments, %v", len(args), err)
 	}
 }
 

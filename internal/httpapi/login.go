@@ -112,6 +112,9 @@ func (v *Server) loginFirst(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// maxLogin is the most that a login may carry: anybody can send it.
+const maxLogin = 8 << 10
+
 // enter does what all logins do. The session is always a new one; that of the cookie that came along ends.
 func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what string, open func(context.Context, access.From) (access.Session, string, error)) {
 	if v.service.Access == nil {
@@ -121,6 +124,7 @@ func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what st
 	if !v.fromOwnPage(w, r, caller{}) {
 		return
 	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxLogin)
 	if err := decodeJSON(r, body); err != nil {
 		v.fail(w, r, err)
 		return

@@ -45,6 +45,7 @@ type Server struct {
 	paths   []string // as registered: "GET /metrics"
 	handler http.Handler
 	hub     *hub
+	turns   turns
 
 	hostname    string        // of this machine, where it is one of this server's names
 	quiet       time.Duration // of the stream, as is writeWithin; tests have shorter ones
@@ -126,7 +127,7 @@ func (v *Server) routes() {
 
 // handle registers an answer that has a time limit, for everybody who may read.
 func (v *Server) handle(pattern string, h http.HandlerFunc) {
-	v.register(pattern, v.timed(v.admit(access.Viewer, false, h)))
+	v.register(pattern, v.timed(v.admit(access.Viewer, false, v.inTurn(h))))
 }
 
 // handleLong registers an answer without a time limit, for everybody who may read; it ends when they may no longer.

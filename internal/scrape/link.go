@@ -56,15 +56,32 @@ func (l *link) measure(ctx context.Context, s *target.Session) error {
 	return nil
 }
 
-// longestText bounds what a source is given of a text, in bytes: whatever is longer is NULL to it. InnoDB's status alone is a page long.
-const longestText = 64 << 10
+// These bound what a source is given of a text, in bytes: whatever is longer is NULL to it. Names are kept from one reading to the next.
+const (
+	longestText   = 2 << 10
+	longestValue  = 64 << 10 // of variables, and statements
+	longestStatus = 2 << 20  // InnoDB's; servers cut it at 1 MB
+)
+
+// longest returns the bound for the answer to a statement.
+func longest(query string) int {
+	if strings.Contains(query, "ENGINE INNODB STATUS") {
+		return longestStatus
+	}
+	for _, long := range []string{"INFO", "PROCESSLIST", "SQL_TEXT", "GLOBAL VARIABLES"} {
+		if strings.Contains(query, long) {
+			return longestValue
+		}
+	}
+	return longestText
+}
 
 // Query runs a statement and counts what it took.
 func (l *link) Query(ctx context.Context, sql string, row func([]driver.Value)) (int, error) {
 	if err := l.Open(ctx); err != nil {
 		return 0, err
 	}
-	innodb := strings.Contains(sql, "ENGINE INNODB STATUS")
+	most := longest(sql)
 	began := time.Now()
 	n, err := l.Asker.Query(ctx, sql, func(v []driver.Value) {
 		for i, x := range v {
@@ -73,7 +90,7 @@ func (l *link) Query(ctx context.Context, sql string, row func([]driver.Value)) 
 			case !ok:
 				l.used.bytes += 8
 				continue
-			case len(b) > longestText && !innodb: // no server says so much in one word, and much is made of each
+			case len(b) > most: // no server says so much in one word, and much is made of each
 				v[i] = nil
 			}
 			l.used.bytes += uint64(len(b))

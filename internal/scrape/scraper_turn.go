@@ -3,6 +3,7 @@ package scrape
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"hash/fnv"
 	"slices"
 	"strconv"
@@ -95,7 +96,15 @@ func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit fu
 	tctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	n := 0
-	o.err = wire.Shaped(func() error {
+	o.err = wire.Shaped(func() (err error) {
+		defer func() { // a mistake that one server brings to light must not end the watching of the others
+			if p := recover(); p != nil {
+				if e, ok := p.(runtime.Error); ok { // Shaped knows some
+					panic(e)
+				}
+				err = &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("Dyno could not read what the server said: %v", p)}
+			}
+		}()
 		return st.src.Scrape(tctx, ms, func(m metric.Sample) {
 			if n++; n <= mostSamples && !m.Overlong() {
 				emit(m)

@@ -47,7 +47,7 @@ func (s *variables) Name() string { return "variables" }
 func (s *variables) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
 	now := make(map[string]string, len(s.last))
 	if _, err := s.q.Query(ctx, s.sql, func(row []driver.Value) {
-		if len(row) == 2 && len(now) < 5000 { // no server has so many
+		if len(row) == 2 && len(now) < 5000 && len(text(row[0])) <= longestText { // no server has so many, nor such names
 			now[string(text(row[0]))] = string(text(row[1]))
 		}
 	}); err != nil {
@@ -86,10 +86,13 @@ func (s *variables) Events() []event.Event {
 // texts emits what is told in labels.
 func (s *variables) texts(now map[string]string, at int64, emit func(metric.Sample)) {
 	show := func(name string, pairs ...string) {
-		text := strings.ToValidUTF8(strings.Join(pairs, "\x00"), "?")
+		text := strings.Join(pairs, "\x00")
 		x, ok := s.infos[name]
 		if !ok || x.text != text {
-			x = info{text, metric.L(strings.Split(text, "\x00")...)}
+			for i := range pairs {
+				pairs[i] = strings.ToValidUTF8(pairs[i], "?")
+			}
+			x = info{text, metric.L(pairs...)}
 			s.infos[name] = x
 		}
 		emit(metric.Sample{Name: name, Labels: x.labels, At: at, Value: 1})

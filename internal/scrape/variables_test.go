@@ -1,6 +1,9 @@
 package scrape
 
 import (
+	"context"
+	"database/sql/driver"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -9,6 +12,8 @@ import (
 	"time"
 
 	"dyno/internal/event"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
 )
 
 func TestChangesOfVariables(t *testing.T) {
@@ -59,6 +64,51 @@ func TestChangesOfVariables(t *testing.T) {
 	if e := changes(base, many, at); len(e) != maxChanges+1 || e[maxChanges].Text != "150 more variables changed" {
 		t.Fatalf("%d events, the last %q", len(e), e[len(e)-1].Text)
 	}
+}
+
+// TestVersionOfAnyBytes: what a server says of itself is its own, down to the last byte, and never another label.
+func TestVersionOfAnyBytes(t *testing.T) {
+	for _, version := range []string{"8.0.36\x00x", "a\x00job\x00b", "\xff", ""} {
+		w := without{end: 2, row: func(_ string, n int) []driver.Value {
+			return [][]driver.Value{{[]byte("version"), []byte(version)}, {[]byte(strings.Repeat("x", 1<<20)), []byte("1")}}[n]
+		}}
+		src := newVariables(w, w)
+		st := &turn{src: src}
+		var got []metric.Sample
+		if o := st.read(t.Context(), 0, time.Minute, func(m metric.Sample) { got = append(got, m) }); o.err != nil {
+			t.Error(o.err)
+		}
+		if len(got) != 1 || got[0].Labels.Get("version") != strings.ToValidUTF8(version, "?") || len(got[0].Labels) != 3 || len(src.last) != 1 {
+			t.Errorf("%q: %d variables, %v", version, len(src.last), got)
+		}
+	}
+}
+
+// broken is a source with a mistake.
+type broken struct{ Source }
+
+func (broken) Scrape(context.Context, int64, func(metric.Sample)) error { panic("BUG: of a source") }
+
+func TestMistakeOfASourceEndsNothingElse(t *testing.T) {
+	st := &turn{src: broken{}}
+	var p *Problem
+	if o := st.read(t.Context(), 0, time.Minute, func(metric.Sample) {}); !errors.As(o.err, &p) || p.State != snapshot.Failed {
+		t.Error(o.err)
+	}
+}
+
+func TestLongest(t *testing.T) {
+	f := func(sql string, want int) {
+		t.Helper()
+		if got := longest(sql); got != want {
+			t.Errorf("%s: %d bytes, want %d", sql, got, want)
+		}
+	}
+	f("SHOW ENGINE INNODB STATUS", longestStatus)
+	f("SHOW GLOBAL VARIABLES", longestValue)
+	f("SHOW FULL PROCESSLIST", longestValue)
+	f("SHOW GLOBAL STATUS", longestText)
+	f("SHOW REPLICA STATUS", longestText)
 }
 
 func TestVariableValue(t *testing.T) {

@@ -167,12 +167,12 @@ func bearsServersName(pid int) bool {
 			return host.IsServer([]string{name})
 		}
 	}
-	cmd, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	args, err := host.Command(pid)
 	if err != nil {
 		return false
 	}
 	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return host.IsServer(strings.Split(string(cmd), "\x00")) || host.IsServer([]string{strings.TrimSpace(string(comm))})
+	return host.IsServer(args) || host.IsServer([]string{strings.TrimSpace(string(comm))})
 }
 
 // tgid returns the process that a thread belongs to, 0 for none.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -20,10 +21,14 @@ func makeDir() (string, error) {
 	if len(root)+len(prefix)+30 > longest {
 		root = "/tmp"
 	}
-	sweep(root)
+	swept.Do(func() { sweep(root) })
 	return os.MkdirTemp(root, fmt.Sprintf("%s%d-", prefix, os.Getpid()))
 }
 
+var swept sync.Once
+
+// sweep removes the directories of this account whose programs have ended. Those of others stay, whatever they hold: nobody else can
+// have made one of this account, or put something into it.
 func sweep(root string) {
 	old, err := filepath.Glob(filepath.Join(root, prefix+"*"))
 	if err != nil {
@@ -35,8 +40,12 @@ func sweep(root string) {
 		if err != nil || pid <= 0 || syscall.Kill(pid, 0) != syscall.ESRCH {
 			continue
 		}
-		if st, err := os.Lstat(dir); err == nil && st.IsDir() {
-			_ = os.RemoveAll(dir) // another user's stays
+		st, err := os.Lstat(dir)
+		if err != nil || st.Mode() != os.ModeDir|0o700 {
+			continue
+		}
+		if of, ok := st.Sys().(*syscall.Stat_t); ok && int(of.Uid) == os.Geteuid() {
+			_ = os.RemoveAll(dir)
 		}
 	}
 }

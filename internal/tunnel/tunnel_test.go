@@ -273,6 +273,27 @@ func TestOrphan(t *testing.T) {
 	}
 }
 
+// TestSweepLeavesOthers: root may remove whatever anybody puts there, and it may have no end.
+func TestSweepLeavesOthers(t *testing.T) {
+	root := t.TempDir()
+	f := func(name string, uid int, mode os.FileMode, stays bool) {
+		t.Helper()
+		dir := filepath.Join(root, prefix+"999999999-"+name)
+		must(t, os.MkdirAll(filepath.Join(dir, "s"), 0o700))
+		must(t, os.Chmod(dir, mode))
+		must(t, os.Chown(dir, uid, -1))
+		sweep(root)
+		if _, err := os.Stat(dir); (err == nil) != stays {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	f("own", os.Geteuid(), 0o700, false)
+	f("open", os.Geteuid(), 0o777, true)
+	if os.Geteuid() == 0 {
+		f("other", 65534, 0o700, true)
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	NewServer(t)
 	f := func(j Jump, host string, port int, want string) {

@@ -111,6 +111,15 @@ func TestPlans(t *testing.T) {
 		!ps[2].First.Equal(noon) || !ps[2].Last.Equal(noon.Add(time.Minute)) || ps[1].Schema != "d" {
 		t.Errorf("%+v, %v", ps, err)
 	}
+	long := plan("ref", 1)
+	long.Raw = strings.Repeat("\x01", longestPlan/5)
+	if _, err := h.PutPlan(t.Context(), "shop", "d", noon, long); err == nil {
+		t.Error("a plan of any length is kept")
+	}
+	ok(t, h.PutSample(t.Context(), "shop", Sample{Class: "A", At: noon, SQL: strings.Repeat("x", longestSample+1)}))
+	if ss, err := h.Samples(t.Context(), "shop", "A"); err != nil || len(ss) != 0 {
+		t.Errorf("%d examples of any length are kept, %v", len(ss), err)
+	}
 	if ps, err := h.Plans(t.Context(), "nobody", "A"); err != nil || ps != nil {
 		t.Error(ps, err)
 	}

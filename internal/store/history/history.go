@@ -20,12 +20,13 @@ import (
 // Options bound what is kept. The zero value means the defaults.
 type Options struct {
 	StateAge   time.Duration // of states; 0 is 3 days
-	StateBytes int64         // of states of all targets together; 0 is 2 GiB
+	StateBytes int64         // of states of all targets together, see share; 0 is 2 GiB
 	MinuteAge  time.Duration // of classes by the minute; 0 is 8 days
 	ClassAge   time.Duration // of classes by the hour and day, plans and examples; 0 is 400 days
-	ClassBytes int64         // of classes; the minutes go first; 0 is 1 GiB
+	ClassBytes int64         // of classes of all targets together; the minutes go first; 0 is 1 GiB
 	Reach      time.Duration // how much older than the moment asked for a state may be; 0 is 15 seconds
-	// BufferBytes bounds the states that wait for a file that cannot be written, compressed; 0 is 16 MiB. The oldest go first.
+	// BufferBytes bounds the states that wait for a file that cannot be written, compressed; 0 is 16 MiB. The oldest of the target with
+	// most of them go first.
 	BufferBytes int
 	// Reserve is the space on the disk that is left to others: with less nothing is added (ErrFull), states wait within BufferBytes, and
 	// what is too old goes all the same.
@@ -70,13 +71,15 @@ type History struct {
 	targets map[string]int64
 	waiting []waiting
 	bytes   int       // of waiting
+	put     uint64    // states that ever waited
 	flushed time.Time // last try
 	dropped uint64
 	closed  bool
 
-	end     clock.Horizon // of Run: what ages are counted back from
-	swept   time.Time     // of Maintain: see sweep
-	maxRows int           // maxRows but in tests
+	end      clock.Horizon // of Run: what ages are counted back from
+	scale    float64       // bytes of the file for one of a target's size: see classBound
+	measured time.Time     // scale
+	maxRows  int           // maxRows but in tests
 }
 
 // Open opens the history at path, making the file (mode 0600) and its directory (0700) when there is none. Errors: ErrCorrupt,

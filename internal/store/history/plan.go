@@ -37,6 +37,12 @@ func Shape(p explain.Plan) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
+// The longest that are kept, in bytes: what is told of a plan and of an example is a server's word.
+const (
+	longestPlan   = 256 << 10
+	longestSample = 64 << 10
+)
+
 // PutPlan keeps the plan that a class of a target had at that moment; a plan with an error is none and is passed over. It reports whether
 // the class had another plan before, which makes an event: the first plan of a class and the one it has anyway do not.
 func (h *History) PutPlan(ctx context.Context, target, schema string, at time.Time, p explain.Plan) (changed bool, err error) {
@@ -49,6 +55,9 @@ func (h *History) PutPlan(ctx context.Context, target, schema string, at time.Ti
 	doc, err := json.Marshal(p)
 	if err != nil {
 		return false, fmt.Errorf("store plan of %s: %w", p.Class, err)
+	}
+	if len(doc) > longestPlan {
+		return false, fmt.Errorf("store plan of %s: it takes %d bytes, and at most %d are kept", p.Class, len(doc), longestPlan)
 	}
 	hash, ms := Shape(p), at.UnixMilli()
 	err = h.add(ctx, "store plan of "+p.Class, func(tx *sql.Tx) error {
@@ -109,10 +118,13 @@ type Sample struct {
 	Sec    known.Value[float64] `json:"sec,omitzero"`
 }
 
-// PutSample keeps an example, unless the class has five slower and five later ones already.
+// PutSample keeps an example, unless the class has five slower and five later ones already, or it is longer than 64 KiB.
 func (h *History) PutSample(ctx context.Context, target string, s Sample) error {
 	if target == "" || s.Class == "" || s.SQL == "" {
 		return errors.New("store example: it has no target, class or statement")
+	}
+	if len(s.SQL) > longestSample {
+		return nil
 	}
 	doc, err := json.Marshal(s)
 	if err != nil {

@@ -1,0 +1,55 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"dyno/internal/store/access"
+)
+
+func TestOneCallerHasAPartOfTheTurns(t *testing.T) {
+	v := New(Service{}, Options{})
+	var running, most atomic.Int32
+	begun, end := make(chan struct{}, 100), make(chan struct{})
+	h := v.inTurn(func(http.ResponseWriter, *http.Request) {
+		n := running.Add(1)
+		for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
+		}
+		begun <- struct{}{}
+		<-end
+		running.Add(-1)
+	})
+	var wg sync.WaitGroup
+	ask := func(ctx context.Context, name string) *httptest.ResponseRecorder {
+		c := caller{Identity: access.Identity{Kind: access.ByLogin, Name: name}}
+		w := httptest.NewRecorder()
+		h(w, httptest.NewRequestWithContext(context.WithValue(ctx, callerKey{}, c), http.MethodGet, "/", nil))
+		return w
+	}
+	for range 40 {
+		wg.Go(func() { ask(t.Context(), "anna") })
+	}
+	for range ofOneAtOnce {
+		<-begun
+	}
+	wg.Go(func() { ask(t.Context(), "ben") })
+	<-begun // whatever anna asks for
+	if n := most.Load(); n != ofOneAtOnce+1 {
+		t.Errorf("%d answers were made at once, want %d of one and 1 of another", n, ofOneAtOnce)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if w := ask(ctx, "anna"); w.Code < 400 {
+		t.Errorf("who waited for too long is told %d", w.Code)
+	}
+	close(end)
+	wg.Wait()
+	if running.Load() != 0 || len(begun) != 40-ofOneAtOnce {
+		t.Errorf("%d run, %d more began", running.Load(), len(begun))
+	}
+}

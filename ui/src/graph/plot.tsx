@@ -254,6 +254,7 @@ export function Plot(p: PlotProps) {
     const print = () => {
       const el = box.current
       if (!el || props.current.table === true) return
+      wanted.current = true // it stays when new data come meanwhile
       if (plot.current) plot.current.setData(data(now.current))
       else plot.current = make(el, colours())
       tell(undefined)

@@ -44,7 +44,7 @@ func newNamer(ctx context.Context, tx *sql.Tx, target int64) (*namer, error) {
 		{&n.put, "INSERT INTO class (target, class, schema, origin, sampled, fingerprint, key, guessed, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"},
 	} {
 		var err error
-		if *x.to, err = tx.PrepareContext(ctx, x.q); err != nil {
+		if *x.to, err = tx.PrepareContext(ctx, x.q); err != nil { //nolint:sqlclosecheck // the transaction closes them
 			return nil, err
 		}
 	}

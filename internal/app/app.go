@@ -216,7 +216,8 @@ func (a *App) known(ctx context.Context, spec target.Spec) *target.KnownServers 
 			all, _ := yard.List(ctx) // what cannot be listed is no sandbox
 			cancel()
 			if slices.ContainsFunc(all, func(s sandbox.Sandbox) bool {
-				return spec.Network == "unix" && s.Socket == spec.Address || spec.Network != "unix" && strconv.Itoa(s.Port) == port
+				// The port of one that is stopped may be another server's by now.
+				return s.PID > 0 && (spec.Network == "unix" && s.Socket == spec.Address || spec.Network != "unix" && strconv.Itoa(s.Port) == port)
 			}) {
 				return nil
 			}

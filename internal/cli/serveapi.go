@@ -35,7 +35,7 @@ func (f fleet) Targets(context.Context) ([]httpapi.Target, error) {
 				t.Up, t.Fix = known.None[bool](), app.FixNotConfigured
 			}
 		}
-		t.Incidents = m.Incidents
+		t.Incidents, t.Denied = m.Incidents, m.Denied
 		all = append(all, t)
 	}
 	return all, nil

@@ -280,7 +280,7 @@ func (o *outage) round(at time.Time, down bool) (e event.Event, ended bool) {
 	case down && o.since.IsZero():
 		o.since = at
 	case !down && !o.since.IsZero():
-		e = event.Event{At: o.since, Until: at, Kind: event.Gap, Text: "the server did not answer: " + o.reason}
+		e = event.Event{At: o.since, Until: at, Kind: event.Down, Text: "the server did not answer: " + o.reason}
 		*o = outage{}
 		return e, e.Until.After(e.At)
 	}

@@ -70,7 +70,7 @@ func (h *History) PutClasses(ctx context.Context, target string, from, to time.T
 			return err
 		}
 		defer put.Close()
-		names, err := newNamer(ctx, tx)
+		names, err := newNamer(ctx, tx, t)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (h *History) PutClasses(ctx context.Context, target string, from, to time.T
 			if c, err = names.name(ctx, c); err != nil {
 				return err
 			}
-			if ids[i], err = names.number(ctx, t, c); err != nil {
+			if ids[i], err = names.number(ctx, c); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -62,6 +63,8 @@ type History struct {
 	db   *sql.DB // of file
 	enc  *zstd.Encoder
 	dec  *zstd.Decoder
+	// stateAge and classAge are the ages of Options, nanoseconds, until Keep changes them.
+	stateAge, classAge atomic.Int64
 
 	flush   sync.Mutex // held by the one that writes waiting states
 	mu      sync.Mutex // guards what follows
@@ -87,6 +90,7 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 		return nil, fmt.Errorf("open history: %w", err)
 	}
 	h := &History{path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), targets: map[string]int64{}, maxRows: maxRows}
+	h.Keep(h.o.StateAge, h.o.ClassAge)
 	if h.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packBytes)); err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}

@@ -19,16 +19,22 @@ func (h *History) maintain(ctx context.Context, now, end time.Time) error {
 	return errors.Join(h.Flush(ctx), h.pack(ctx, now), h.age(ctx, end), h.sizeOfStates(ctx), h.sizeOfClasses(ctx), h.vacuum(ctx))
 }
 
+// Keep changes how long states and classes are kept, from now on; what is too old goes within minutes.
+func (h *History) Keep(states, classes time.Duration) {
+	h.stateAge.Store(int64(states))
+	h.classAge.Store(int64(classes))
+}
+
 // horizon returns the moment that ages are counted back from. States are the best witness of when this program ran last.
 func (h *History) horizon(ctx context.Context, now time.Time) (time.Time, error) {
 	var oldest sql.NullInt64
 	if err := h.db.QueryRowContext(ctx, "SELECT min(at) FROM (SELECT min(at) AS at FROM state UNION ALL SELECT min(last) FROM pack)").Scan(&oldest); err != nil {
-		return now.Add(-h.o.ClassAge), wrap("measure history", h.path, err) // nothing goes this time
+		return now.Add(-time.Duration(h.classAge.Load())), wrap("measure history", h.path, err) // nothing goes this time
 	}
 	if !oldest.Valid {
 		return h.end.Next(now, time.Time{}), nil
 	}
-	return h.end.Next(now, time.UnixMilli(oldest.Int64).Add(h.o.StateAge)), nil
+	return h.end.Next(now, time.UnixMilli(oldest.Int64).Add(time.Duration(h.stateAge.Load()))), nil
 }
 
 // slice bounds the rows that one transaction drops.
@@ -36,7 +42,8 @@ const slice = 20000
 
 // age drops what is too old.
 func (h *History) age(ctx context.Context, now time.Time) error {
-	states, minutes, classes := now.Add(-h.o.StateAge).UnixMilli(), now.Add(-h.o.MinuteAge).UnixMilli(), now.Add(-h.o.ClassAge).UnixMilli()
+	ago := func(d int64) int64 { return now.Add(-time.Duration(d)).UnixMilli() }
+	states, minutes, classes := ago(h.stateAge.Load()), ago(min(int64(h.o.MinuteAge), h.classAge.Load())), ago(h.classAge.Load())
 	return errors.Join(
 		h.drop(ctx, "DELETE FROM state WHERE rowid IN (SELECT rowid FROM state WHERE at < ? LIMIT ?)", states, slice),
 		h.drop(ctx, "DELETE FROM pack WHERE id IN (SELECT id FROM pack WHERE last < ? LIMIT ?)", states, slice),

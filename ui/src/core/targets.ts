@@ -15,6 +15,7 @@ export interface Target {
   labels?: Record<string, string>
   not_configured?: boolean // a password variable is not set: see reason
   incidents?: Incident[] // that go on
+  denied?: { sources: string[]; reasons?: string[]; fixes?: string[] } // what its account may not see
 }
 
 /** Something that goes wrong on a target. */

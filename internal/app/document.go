@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"dyno/internal/advise"
 	"dyno/internal/diagnose"
 	"dyno/internal/finding"
 	"dyno/internal/journal"
@@ -18,11 +19,13 @@ import (
 	"dyno/internal/unit"
 )
 
-// DiagnosisDocument tells what a look at a target found.
-func DiagnosisDocument(id string, s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding, version string) report.Document {
+// DiagnosisDocument tells what a diagnosis of a target found. advice are the kinds that `dyno advise` was asked for, none for a diagnosis.
+func DiagnosisDocument(
+	id string, s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding, version string, advice ...string,
+) report.Document {
 	d := report.Document{
 		Kind: report.Diagnosis, ID: id, Title: "Diagnosis of " + s.Target.Name,
-		Sentence: sentence(s, symptoms, findings),
+		Sentence: sentence(s, symptoms, findings, advice...),
 		At:       s.To, From: s.From, To: s.To, Place: place(s, version),
 		Charts: serverCharts(s.Series), Findings: findings, Sources: s.Sources,
 	}
@@ -35,8 +38,15 @@ func DiagnosisDocument(id string, s *snapshot.Snapshot, symptoms []finding.Sympt
 	return d
 }
 
-// sentence is the verdict of a diagnosis in one line.
-func sentence(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding) string {
+// sentence is the verdict of a diagnosis in one line, or of the advice of some kinds.
+func sentence(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding, advice ...string) string {
+	if len(findings) == 0 && len(advice) > 0 && len(advice) < len(advise.Kinds()) {
+		_, others := Judge(s)
+		if n := len(others); n > 0 {
+			return fmt.Sprintf("No findings of the kind %s in %s. `dyno diagnose` has %s of other kinds.", strings.Join(advice, ", "),
+				unit.Seconds(s.Seconds()), unit.Plural(n, "finding", "findings"))
+		}
+	}
 	if denied := diagnose.Denied(s.Sources); denied != "" {
 		return denied + " " + seen(s, symptoms, findings)
 	}

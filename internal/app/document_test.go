@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"dyno/internal/advise"
 	"dyno/internal/class"
 	"dyno/internal/finding"
 	"dyno/internal/hist"
@@ -13,6 +14,9 @@ import (
 	"dyno/internal/proof"
 	"dyno/internal/run"
 	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/unit"
+	"dyno/test/snap"
 )
 
 // TestTouchedInOneDatabase: a statement that several databases have is listed for those that the change touches.
@@ -69,6 +73,25 @@ func TestSentence(t *testing.T) {
 	f(odd, []finding.Finding{{Title: "the verdict"}}, "the verdict")
 	s.Sources = append(s.Sources, snapshot.Source{Name: "b", State: snapshot.Denied})
 	f(nil, nil, "1 of 2 sources gave nothing, what they would show is unknown.")
+}
+
+// TestAdviceSentence: advice of one kind that has no finding says what a diagnosis would find.
+func TestAdviceSentence(t *testing.T) {
+	m := snap.Build()
+	m.Moment(state.State{
+		Sessions:     []state.Session{{ID: 7, User: "app", Command: "Sleep", Seconds: 300}},
+		Transactions: []state.Transaction{{Session: 7, ID: "1", Seconds: 301, Modified: known.Of(uint64(12))}},
+	})
+	_, all := Judge(m.S)
+	symptoms, found := Advise(m.S, advise.Schema)
+	if len(all) == 0 || len(found) > 0 {
+		t.Fatalf("%d findings of all kinds, of the schema %+v", len(all), found)
+	}
+	d := Diagnosis{Snapshot: m.S, Symptoms: symptoms, Advice: []advise.Kind{advise.Schema}}
+	want := "`dyno diagnose` has " + unit.Plural(len(all), "finding", "findings") + " of other kinds."
+	if got := d.Document(nil, "v").Sentence; !strings.Contains(got, "No findings of the kind schema") || !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q in it", got, want)
+	}
 }
 
 func TestNoCPUChartWithoutTheProcess(t *testing.T) {

@@ -257,21 +257,34 @@ func statementOf(fingerprint string) string {
 	return fingerprint
 }
 
+// proofSentence says what the server's own counters prove. Sources keep sums, so a mean time has no interval: a call is called faster or
+// slower only where the rows that it examines changed with it.
 func proofSentence(p proof.Proof) string {
+	promise := ""
+	if k := p.Action.Kind; k == finding.HideIndex || k == finding.DropIndex {
+		promise = " An index less makes writes cheaper and takes less memory; it makes no read faster."
+	}
 	for i, c := range p.Touched {
-		if v, ok := c.TimeRatio.Get(); ok {
-			b, a := c.Before.MeanSec.Or(0), c.After.MeanSec.Or(0)
-			word := "faster"
-			if v < 1 {
-				word, v = "slower", 1/v
-			}
-			which := "A call of " + statementOf(c.Fingerprint)
-			if i > 0 {
-				which += fmt.Sprintf(", %s of the statement time before,", unit.Percent(c.Before.Share))
-			}
-			return fmt.Sprintf("%s went from %s to %s: %s %s (means of %d and %d calls).", which,
-				unit.Seconds(b), unit.Seconds(a), strings.TrimPrefix(unit.Ratio(v), "×")+" times", word, c.Before.Calls, c.After.Calls)
+		v, ok := c.TimeRatio.Get()
+		if !ok {
+			continue
 		}
+		which := "A call of " + statementOf(c.Fingerprint)
+		if i > 0 {
+			which += fmt.Sprintf(", %s of the statement time before,", unit.Percent(c.Before.Share))
+		}
+		which = fmt.Sprintf("%s went from %s to %s", which, unit.Seconds(c.Before.MeanSec.Or(0)), unit.Seconds(c.After.MeanSec.Or(0)))
+		means := fmt.Sprintf("(means of %d and %d calls, without an interval)", c.Before.Calls, c.After.Calls)
+		switch c.Verdict() {
+		case proof.Faster:
+			return fmt.Sprintf("%s: %s times faster, %s rows examined per call before and %s after %s.%s", which,
+				strings.TrimPrefix(unit.Ratio(v), "×"), unit.Count(c.Before.Examined.Or(0)), unit.Count(c.After.Examined.Or(0)), means, promise)
+		case proof.Slower:
+			return fmt.Sprintf("%s: %s times slower, %s rows examined per call before and %s after %s.%s", which,
+				strings.TrimPrefix(unit.Ratio(1/v), "×"), unit.Count(c.Before.Examined.Or(0)), unit.Count(c.After.Examined.Or(0)), means, promise)
+		case proof.Unproven:
+		}
+		return which + " " + means + ": the work per call does not show a change, so no gain is proven." + promise
 	}
 	for _, c := range p.Touched {
 		if c.Before.Seen {

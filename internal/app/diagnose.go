@@ -14,6 +14,7 @@ import (
 	"dyno/internal/capture"
 	"dyno/internal/diagnose"
 	"dyno/internal/finding"
+	"dyno/internal/report"
 	"dyno/internal/snapshot"
 	"dyno/internal/store/ledger"
 	"dyno/internal/target"
@@ -109,6 +110,19 @@ func (a *App) KeepNew(ctx context.Context, d Diagnosis) (Diagnosis, error) {
 	return d, a.Keep(ctx, d)
 }
 
+// Document tells what the diagnosis found.
+func (d Diagnosis) Document(findings []finding.Finding, version string) report.Document {
+	return DiagnosisDocument(d.ID, d.Snapshot, d.Symptoms, findings, version, d.advice()...)
+}
+
+// advice names the kinds of advice that were asked for.
+func (d Diagnosis) advice() (names []string) {
+	for _, k := range d.Advice {
+		names = append(names, string(k))
+	}
+	return names
+}
+
 // Keep stores a diagnosis under its id, over what was kept before.
 func (a *App) Keep(ctx context.Context, d Diagnosis) error {
 	l, err := a.Ledger(ctx)
@@ -119,11 +133,7 @@ func (a *App) Keep(ctx context.Context, d Diagnosis) error {
 	if err != nil {
 		return err
 	}
-	var asked []string
-	for _, k := range d.Advice {
-		asked = append(asked, string(k))
-	}
-	return l.PutDiagnosis(ctx, ledger.Diagnosis{Facts: d.Facts, Advice: asked, ID: d.ID, At: d.Snapshot.To, Target: d.Snapshot.Target.Name, Snapshot: b, Findings: d.Findings, Server: d.Snapshot.Target.Server, By: d.By, Background: d.Background, Incident: d.Incident})
+	return l.PutDiagnosis(ctx, ledger.Diagnosis{Facts: d.Facts, Advice: d.advice(), ID: d.ID, At: d.Snapshot.To, Target: d.Snapshot.Target.Name, Snapshot: b, Findings: d.Findings, Server: d.Snapshot.Target.Server, By: d.By, Background: d.Background, Incident: d.Incident})
 }
 
 // Diagnoses returns the diagnoses that are kept of a target, or of all with target "", in short, newest first, at most n; advice, too.

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"dyno/internal/advise"
 	"dyno/internal/diagnose"
 	"dyno/internal/finding"
 	"dyno/internal/journal"
@@ -18,11 +19,13 @@ import (
 	"dyno/internal/unit"
 )
 
-// DiagnosisDocument tells what a look at a target found.
-func DiagnosisDocument(id string, s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding, version string) report.Document {
+// DiagnosisDocument tells what a diagnosis of a target found. advice are the kinds that `dyno advise` was asked for, none for a diagnosis.
+func DiagnosisDocument(
+	id string, s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding, version string, advice ...string,
+) report.Document {
 	d := report.Document{
 		Kind: report.Diagnosis, ID: id, Title: "Diagnosis of " + s.Target.Name,
-		Sentence: sentence(s, symptoms, findings),
+		Sentence: sentence(s, symptoms, findings, advice...),
 		At:       s.To, From: s.From, To: s.To, Place: place(s, version),
 		Charts: serverCharts(s.Series), Findings: findings, Sources: s.Sources,
 	}
@@ -35,8 +38,15 @@ func DiagnosisDocument(id string, s *snapshot.Snapshot, symptoms []finding.Sympt
 	return d
 }
 
-// sentence is the verdict of a diagnosis in one line.
-func sentence(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding) string {
+// sentence is the verdict of a diagnosis in one line, or of the advice of some kinds.
+func sentence(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding, advice ...string) string {
+	if len(findings) == 0 && len(advice) > 0 && len(advice) < len(advise.Kinds()) {
+		_, others := Judge(s)
+		if n := len(others); n > 0 {
+			return fmt.Sprintf("No findings of the kind %s in %s. `dyno diagnose` has %s of other kinds.", strings.Join(advice, ", "),
+				unit.Seconds(s.Seconds()), unit.Plural(n, "finding", "findings"))
+		}
+	}
 	if denied := diagnose.Denied(s.Sources); denied != "" {
 		return denied + " " + seen(s, symptoms, findings)
 	}
@@ -249,21 +259,34 @@ func statementOf(fingerprint string) string {
 	return fingerprint
 }
 
+// proofSentence says what the server's own counters prove. Sources keep sums, so a mean time has no interval: a call is called faster or
+// slower only where the rows that it examines changed with it.
 func proofSentence(p proof.Proof) string {
+	promise := ""
+	if k := p.Action.Kind; k == finding.HideIndex || k == finding.DropIndex {
+		promise = " An index less makes writes cheaper and takes less memory; it makes no read faster."
+	}
 	for i, c := range p.Touched {
-		if v, ok := c.TimeRatio.Get(); ok {
-			b, a := c.Before.MeanSec.Or(0), c.After.MeanSec.Or(0)
-			word := "faster"
-			if v < 1 {
-				word, v = "slower", 1/v
-			}
-			which := "A call of " + statementOf(c.Fingerprint)
-			if i > 0 {
-				which += fmt.Sprintf(", %s of the statement time before,", unit.Percent(c.Before.Share))
-			}
-			return fmt.Sprintf("%s went from %s to %s: %s %s (means of %d and %d calls).", which,
-				unit.Seconds(b), unit.Seconds(a), strings.TrimPrefix(unit.Ratio(v), "×")+" times", word, c.Before.Calls, c.After.Calls)
+		v, ok := c.TimeRatio.Get()
+		if !ok {
+			continue
 		}
+		which := "A call of " + statementOf(c.Fingerprint)
+		if i > 0 {
+			which += fmt.Sprintf(", %s of the statement time before,", unit.Percent(c.Before.Share))
+		}
+		which = fmt.Sprintf("%s went from %s to %s", which, unit.Seconds(c.Before.MeanSec.Or(0)), unit.Seconds(c.After.MeanSec.Or(0)))
+		means := fmt.Sprintf("(means of %d and %d calls, without an interval)", c.Before.Calls, c.After.Calls)
+		switch c.Verdict() {
+		case proof.Faster:
+			return fmt.Sprintf("%s: %s times faster, %s rows examined per call before and %s after %s.%s", which,
+				strings.TrimPrefix(unit.Ratio(v), "×"), unit.Count(c.Before.Examined.Or(0)), unit.Count(c.After.Examined.Or(0)), means, promise)
+		case proof.Slower:
+			return fmt.Sprintf("%s: %s times slower, %s rows examined per call before and %s after %s.%s", which,
+				strings.TrimPrefix(unit.Ratio(1/v), "×"), unit.Count(c.Before.Examined.Or(0)), unit.Count(c.After.Examined.Or(0)), means, promise)
+		case proof.Unproven:
+		}
+		return which + " " + means + ": the work per call does not show a change, so no gain is proven." + promise
 	}
 	for _, c := range p.Touched {
 		if c.Before.Seen {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"dyno/internal/advise"
 	"dyno/internal/class"
 	"dyno/internal/finding"
 	"dyno/internal/hist"
@@ -13,6 +14,9 @@ import (
 	"dyno/internal/proof"
 	"dyno/internal/run"
 	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/unit"
+	"dyno/test/snap"
 )
 
 // TestTouchedInOneDatabase: a statement that several databases have is listed for those that the change touches.
@@ -39,8 +43,14 @@ func TestProofSentence(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	f("A call of select id from t where v=? went from 100 ms to 10 ms: 10.0 times faster", small, unseen)
+	const went = "A call of select id from t where v=? went from 100 ms to 10 ms"
+	f(went+" (means of 5 and 6 calls, without an interval): the work per call does not show a change, so no gain is proven.", small, unseen)
 	f("A call of select id from t where v=?, 1 % of the statement time before, went from", unseen, small)
+	// Many calls that examine as many rows as before prove nothing either; fewer rows do.
+	small.Before.Calls, small.After.Calls, small.Before.Examined, small.After.Examined = 500, 600, known.Of(1.0), known.Of(1.0)
+	f(went+" (means of 500 and 600 calls, without an interval): the work", small)
+	small.Before.Examined = known.Of(200e3)
+	f(went+": 10.0 times faster, 200k rows examined per call before and 1 after (means of 500 and 600 calls, without an interval).", small)
 	f("The most expensive class it touches held 80 %", unseen)
 	f("No class that the change touches")
 }
@@ -69,6 +79,25 @@ func TestSentence(t *testing.T) {
 	f(odd, []finding.Finding{{Title: "the verdict"}}, "the verdict")
 	s.Sources = append(s.Sources, snapshot.Source{Name: "b", State: snapshot.Denied})
 	f(nil, nil, "1 of 2 sources gave nothing, what they would show is unknown.")
+}
+
+// TestAdviceSentence: advice of one kind that has no finding says what a diagnosis would find.
+func TestAdviceSentence(t *testing.T) {
+	m := snap.Build()
+	m.Moment(state.State{
+		Sessions:     []state.Session{{ID: 7, User: "app", Command: "Sleep", Seconds: 300}},
+		Transactions: []state.Transaction{{Session: 7, ID: "1", Seconds: 301, Modified: known.Of(uint64(12))}},
+	})
+	_, all := Judge(m.S)
+	symptoms, found := Advise(m.S, advise.Schema)
+	if len(all) == 0 || len(found) > 0 {
+		t.Fatalf("%d findings of all kinds, of the schema %+v", len(all), found)
+	}
+	d := Diagnosis{Snapshot: m.S, Symptoms: symptoms, Advice: []advise.Kind{advise.Schema}}
+	want := "`dyno diagnose` has " + unit.Plural(len(all), "finding", "findings") + " of other kinds."
+	if got := d.Document(nil, "v").Sentence; !strings.Contains(got, "No findings of the kind schema") || !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q in it", got, want)
+	}
 }
 
 func TestNoCPUChartWithoutTheProcess(t *testing.T) {

@@ -159,7 +159,7 @@ func (s *Service) Judged(ctx context.Context, id string) (Judged, error) {
 	symptoms, _ := Judge(x)
 	j.Symptoms = append(j.Symptoms, symptoms...)
 	j.Server, j.From, j.To = x.Target.Flavor+" "+x.Target.Version, x.From, x.To
-	j.Sentence = sentence(x, symptoms, d.Findings)
+	j.Sentence = sentence(x, symptoms, d.Findings, d.Advice...)
 	j.Reasoning = Reasoning(x, symptoms, d.Findings)
 	j.Time = timeModel(x)
 	for _, f := range d.Findings {

@@ -161,7 +161,7 @@ func (a *App) Report(ctx context.Context, id string) (*report.Document, error) {
 			return nil, err
 		}
 		symptoms, _ := Judge(s)
-		doc := DiagnosisDocument(d.ID, s, symptoms, d.Findings, a.Version) // the findings as they were told then
+		doc := DiagnosisDocument(d.ID, s, symptoms, d.Findings, a.Version, d.Advice...) // the findings as they were told then
 		return &doc, nil
 	} else if !errors.Is(err, ledger.ErrNotFound) {
 		return nil, err

@@ -587,3 +587,44 @@ func Grants(flavor, task, user string, schemas []string) ([]string, error) {
 	}
 	return target.Grants(flavor, task, user, schemas)
 }
+
+// Grantee is the account of a target that GRANT statements are for.
+type Grantee struct {
+	User   string // name@host, as target.Grants takes it
+	Flavor string // of the server
+	Guess  string // why User is not known from the server, in a sentence; empty where it logged us in as this account
+}
+
+// Grantee returns the account that a server takes Dyno for. Of a server that cannot be logged in to it is the one that the server refused,
+// or else the user in the inventory at localhost, and Guess says so. flavor is used where the server does not report its own; an error means
+// that the target or its flavor is not known.
+func (a *App) Grantee(ctx context.Context, text, flavor string, login Login) (Grantee, error) {
+	spec, err := a.Resolve(ctx, text, login)
+	if err != nil {
+		return Grantee{}, err
+	}
+	t, err := target.Open(ctx, spec)
+	if err == nil {
+		defer t.Close()
+		f := t.Facts()
+		at := strings.LastIndexByte(f.User, '@')
+		if at < 0 {
+			return Grantee{}, fmt.Errorf("the account in use is not reported as user@host: %q", f.User)
+		}
+		return Grantee{User: target.QuoteAccount(f.User[:at], f.User[at+1:]), Flavor: f.Flavor}, nil
+	}
+	greeting, _ := greeted(ctx, spec)
+	g := Grantee{Flavor: cmp.Or(greeting, flavor)}
+	if spec.User == "" || g.Flavor == "" || ctx.Err() != nil {
+		return Grantee{}, err
+	}
+	if host := target.RefusedHost(err, spec.User); host != "" {
+		g.User = target.QuoteAccount(spec.User, host)
+		g.Guess = fmt.Sprintf("Cannot log in to %s: the statements are for %s, the account that the server refused.", text, g.User)
+	} else {
+		g.User = target.QuoteAccount(spec.User, "localhost")
+		g.Guess = fmt.Sprintf("Cannot log in to %s (%v): the statements are for %s, the user in the inventory; its host is assumed.", text, err, g.User)
+	}
+	g.Guess += " Fix: name another account with --user name@host."
+	return g, nil
+}

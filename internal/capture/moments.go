@@ -105,7 +105,7 @@ func slim(x *state.State) {
 			}
 			room--
 		}
-		s.SQL = state.Clip(s.SQL, slimText)
+		s.SQL, s.Last = state.Clip(s.SQL, slimText), state.Clip(s.Last, slimText)
 		kept = append(kept, s)
 	}
 	x.Left.Sessions += len(x.Sessions) - len(kept)
@@ -117,6 +117,9 @@ func withhold(x *state.State) {
 	for i, s := range x.Sessions { // the list is the moment's own since Cap
 		if s.SQL != "" {
 			x.Sessions[i].SQL = sqltext.Fingerprint(s.SQL)
+		}
+		if s.Last != "" {
+			x.Sessions[i].Last = sqltext.Fingerprint(s.Last)
 		}
 	}
 	x.InnoDB = deadlockOnly(x.InnoDB)

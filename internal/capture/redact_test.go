@@ -1,6 +1,11 @@
 package capture
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"dyno/internal/state"
+)
 
 func TestWithoutValues(t *testing.T) {
 	f := func(in, want string) {
@@ -31,4 +36,12 @@ func TestWithholdSecrets(t *testing.T) {
 	f("disconnect_on_expired_password", "ON", "ON")
 	f("default_password_lifetime", "90", "90")
 	f("old_passwords", "1", "1")
+}
+
+// TestWithholdLastStatement: what an idle blocker ran last holds values as what runs does.
+func TestWithholdLastStatement(t *testing.T) {
+	m := state.State{Sessions: []state.Session{{ID: 1, Last: "UPDATE t SET v = '" + secret + "' WHERE id = 1"}}}
+	if withhold(&m); strings.Contains(m.Sessions[0].Last, secret) || m.Sessions[0].Last == "" {
+		t.Errorf("last statement %q", m.Sessions[0].Last)
+	}
 }

@@ -208,7 +208,7 @@ func (e *env) printDiagnosis(d app.Diagnosis, why bool) error {
 	if e.json() {
 		return list(e, findings, func(finding.Finding) string { return "" }, "")
 	}
-	doc := app.DiagnosisDocument(d.ID, d.Snapshot, d.Symptoms, findings, e.app.Version)
+	doc := d.Document(findings, e.app.Version)
 	doc.Charts = nil
 	if why {
 		doc.Reasoning = app.Reasoning(d.Snapshot, d.Symptoms, d.Findings)

@@ -244,24 +244,31 @@ func (e *env) targetGrants() *cobra.Command {
   explain  also EXPLAIN statements of the named schemas
   change   add and drop indexes in the named schemas
   load     run workloads in the named schemas
-A new account is locked until ALTER USER gives it a password, which the last line shows. With a TARGET its flavor is asked, without one
---flavor says it. Nothing is executed.`,
+With a TARGET the statements are for its own account, as the server reports it, unless --user names another one. Without a
+TARGET --flavor is needed. A new account is locked until ALTER USER gives it a password, which the last line shows. Nothing
+is executed.`,
 		Example: "  dyno target grants --task watch --user dyno@10.0.0.5\n  dyno target grants shop --task change --schema shop",
 		Args:    args(0, 1),
 	}
 	c.Flags().StringVar(&task, "task", "watch", "watch, explain, change or load")
-	c.Flags().StringVar(&user, "user", "dyno", "account, name or name@host")
+	c.Flags().StringVar(&user, "user", "dyno", "account, name or name@host; with a TARGET its own unless given")
 	c.Flags().StringVar(&flavor, "flavor", "", "mysql, percona or mariadb")
 	c.Flags().StringSliceVar(&schemas, "schema", nil, "schema that the task may touch; may be repeated")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
+		there := false // the account: it logged in
 		if len(a) == 1 {
-			t, err := e.app.Open(c.Context(), a[0], e.login)
+			g, err := e.app.Grantee(c.Context(), a[0], flavor, e.login)
 			if err != nil {
 				return err
 			}
-			defer t.Close()
-			flavor = t.Facts().Flavor
+			flavor = g.Flavor
+			if !c.Flags().Changed("user") {
+				user, there = g.User, g.Guess == ""
+				if g.Guess != "" {
+					e.remark("%s", g.Guess)
+				}
+			}
 		}
 		if flavor == "" {
 			return usagef("say which server the grants are for: give a TARGET or --flavor mysql|percona|mariadb")
@@ -274,11 +281,16 @@ A new account is locked until ALTER USER gives it a password, which the last lin
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
-		grants := []grant{{SQL: create}}
+		var grants []grant
+		if !there {
+			grants = append(grants, grant{SQL: create})
+		}
 		for _, s := range statements {
 			grants = append(grants, grant{SQL: s})
 		}
-		grants = append(grants, grant{Then: unlock})
+		if !there {
+			grants = append(grants, grant{Then: unlock})
+		}
 		return list(e, grants, func(g grant) string {
 			if g.Then != "" {
 				return "-- For a new account, with a password of yours: " + g.Then + ";"

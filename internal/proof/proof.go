@@ -51,6 +51,34 @@ type Change struct {
 	ExaminedRatio known.Value[float64] `json:"rows_examined_ratio,omitzero"`
 }
 
+// Verdict says what a comparison of a class proves.
+type Verdict string
+
+// A class is faster or slower when its mean time and the rows examined per call changed alike, in enough calls.
+const (
+	Faster   Verdict = "faster"
+	Slower   Verdict = "slower"
+	Unproven Verdict = "unproven"
+)
+
+// leastChange is the factor below which means of a few seconds differ for no reason.
+const leastChange = 1.1
+
+// Verdict judges the class. Mean times alone vary with the machine: only the work per call, which the server counts, proves a change.
+func (c Change) Verdict() Verdict {
+	time, ok := c.TimeRatio.Get()
+	before, okBefore := c.Before.Examined.Get()
+	after, okAfter := c.After.Examined.Get()
+	switch {
+	case !ok || !okBefore || !okAfter || min(c.Before.Calls, c.After.Calls) < fewCalls:
+	case time > leastChange && before > after*leastChange:
+		return Faster
+	case time < 1/leastChange && after > before*leastChange:
+		return Slower
+	}
+	return Unproven
+}
+
 // Side is a class within one window. The means are of Calls executions; sources keep sums only, so there is no interval.
 type Side struct {
 	Seen     bool                 `json:"seen"`

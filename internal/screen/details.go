@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 
@@ -159,17 +160,18 @@ func sessionDetails(s *state.State, r ref, width int) []line {
 			"state", orNone(x.Phase), "wait event", orNone(x.Wait), "rows examined", shown(x.Examined, count), "sent", shown(x.Sent, count),
 			"memory", shown(x.Memory, size), "progress", shown(x.Progress, unit.Percent), "class", orNone(x.ClassID))...)
 		title := line{{"statement", strong}}
-		if !busy(*x) && x.SQL != "" {
-			title = title.add(dim, " (its last)")
+		sql := cmp.Or(x.SQL, x.Last)
+		if !busy(*x) && sql != "" {
+			title = line{{"last statement", strong}}
 		}
-		if wasCut(x.SQL) {
+		if wasCut(sql) {
 			title = title.add(warn, " (cut)")
 		}
 		ls = append(ls, nil, title)
-		if x.SQL == "" {
-			ls = append(ls, as(dim, none+" the server does not tell"))
+		if sql == "" {
+			ls = append(ls, as(dim, none+" (not reported by the server)"))
 		} else {
-			ls = append(ls, statementLines(x.SQL, width)...)
+			ls = append(ls, statementLines(sql, width)...)
 		}
 	}
 	ls = append(ls, nil, as(strong, "locks"))

@@ -144,3 +144,16 @@ func TestPlain(t *testing.T) {
 	f("plain_down", &state.State{Target: "shop-db1", At: noon, Reason: "connection refused"}, 80)
 	f("plain_nothing", &state.State{Target: "shop-db1", At: noon, Up: true}, 10)
 }
+
+// TestIdleBlocker: what a blocker ran last is shown where the server reports it apart from the running statement.
+func TestIdleBlocker(t *testing.T) {
+	s := pileUp(noon)
+	s.Sessions[4].SQL, s.Sessions[4].Last = "", "UPDATE orders SET total = 0"
+	var b bytes.Buffer
+	if err := PlainIn(&b, s, 80, time.UTC); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "last statement: UPDATE orders SET total = 0") {
+		t.Errorf("the blocker's last statement is not in\n%s", b.String())
+	}
+}

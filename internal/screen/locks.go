@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -143,16 +144,17 @@ func (g *grove) who(id uint64) line {
 // last says what a blocker runs, or ran last.
 func (g *grove) last(id uint64) line {
 	l := line{{"    ", plain}}
-	x := g.sessions[id]
-	switch {
-	case x == nil || x.SQL == "":
-		return l.add(dim, "statement "+none+" (the server does not tell)").fit(g.width)
-	case busy(*x):
-		l = l.add(dim, "runs: ")
-	default:
-		l = l.add(dim, "last: ")
+	label, sql := "last statement: ", ""
+	if x := g.sessions[id]; x != nil {
+		sql = cmp.Or(x.SQL, x.Last)
+		if busy(*x) {
+			label = "runs: "
+		}
 	}
-	return l.add(plain, squeeze(head(x.SQL))).fit(g.width)
+	if sql == "" {
+		return l.add(dim, "statement "+none+" (not reported by the server)").fit(g.width)
+	}
+	return l.add(dim, label).add(plain, squeeze(head(sql))).fit(g.width)
 }
 
 // matches reports whether the filter fits anybody in a tree.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"dyno/internal/schema"
 )
@@ -92,6 +93,23 @@ func CreateAccount(user string) (create, unlock string, err error) {
 		return "", "", fmt.Errorf("write an account: %w", err)
 	}
 	return "CREATE USER IF NOT EXISTS " + who + " ACCOUNT LOCK", "ALTER USER " + who + " IDENTIFIED BY '…' ACCOUNT UNLOCK", nil
+}
+
+// QuoteAccount returns 'user'@'host' as Grants and CreateAccount take it.
+func QuoteAccount(user, host string) string { return quoteText(user) + "@" + quoteText(host) }
+
+// RefusedHost returns the host of the account that a server refused to log in, which is our address as the server sees it; empty when err is
+// no such refusal of user.
+func RefusedHost(err error, user string) string {
+	if KindOf(err) != AuthFailed {
+		return ""
+	}
+	_, rest, ok := strings.Cut(err.Error(), "Access denied for user '"+user+"'@'")
+	host, _, closed := strings.Cut(rest, "'")
+	if !ok || !closed || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == '\\' || !unicode.IsPrint(r) }) {
+		return ""
+	}
+	return host
 }
 
 // schemaPattern quotes a schema for GRANT … ON, where _ and % would stand for other schemas too.

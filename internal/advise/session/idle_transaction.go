@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 
 	"dyno/internal/advise"
@@ -42,10 +43,18 @@ func idleBlocker(v *advise.View, q queue, h head) finding.Finding {
 	f.Suggestion = fmt.Sprintf("Ask whoever uses %s to commit or to roll back; when nobody answers, end it: %s. Then have the application commit before it waits for people or for "+
 		"other services, and make the pool roll back connections that come back with an open transaction.", account(h.session), killing(h.id))
 	f.Cost = "What the transaction has changed and not committed is rolled back" + undone(h.trx) + "."
-	f.Against = append(f.Against, "What the session last did is not known: it may be in the midst of work that must not be lost.")
+	f.Against = append(f.Against, lastStatement(h.session)+" It may be in the middle of work that must not be lost.")
 	idleLimit(v, &f)
 	f.Why = idleWhy(q, h)
 	return f
+}
+
+// lastStatement says in a sentence what an idle session ran last.
+func lastStatement(x state.Session) string {
+	if sql := cmp.Or(x.Last, x.SQL); sql != "" {
+		return "Its last statement: " + clip(sql) + "."
+	}
+	return "The last statement of the session is not known."
 }
 
 func idleWhy(q queue, h head) []finding.Reason {
@@ -102,10 +111,13 @@ func idleHolders(v *advise.View, told map[uint64]bool) (out []finding.Finding) {
 				{What: "time without a statement", Value: known.Of(s.Seconds), Unit: "s", Expected: fmt.Sprintf("< %d", idleNotice), Source: "processlist", Text: fmt.Sprintf("The session sent nothing for %s.", unit.Seconds(s.Seconds))},
 				{What: "rows changed and not committed", Value: known.Of(float64(n)), Source: "transactions", Text: fmt.Sprintf("Its transaction is open for %s and has changed %s rows.", unit.Seconds(x.Seconds), unit.Count(float64(n)))},
 			},
-			Against:    []string{"Nobody waited for it in the window."},
+			Against:    []string{"No session waited for it in the window."},
 			Falsify:    "It is wrong if the session is at work: a batch that computes on its own side between two statements.",
 			Suggestion: fmt.Sprintf("Ask whoever uses %s to commit or to roll back; when nobody answers, end it: %s.", account(s), killing(x.Session)),
 			Cost:       "What it has changed is rolled back" + undone(x) + ".",
+		}
+		if s.Last != "" { // else it says nothing: the server is asked for it of blockers only
+			f.Against = append(f.Against, lastStatement(s))
 		}
 		idleLimit(v, &f)
 		var r reasons

@@ -11,6 +11,7 @@ import (
 	"dyno/internal/schema"
 	"dyno/internal/snapshot"
 	"dyno/internal/state"
+	"dyno/test/snap"
 )
 
 func TestIdleTransaction(t *testing.T) {
@@ -43,6 +44,44 @@ func TestIdleTransaction(t *testing.T) {
 	})
 	if g := one(t, again, "idle-transaction"); g.ID != f.ID || len(g.Setting) > 0 {
 		t.Errorf("%s and %s, %q where the server has no such setting", f.ID, g.ID, g.Setting)
+	}
+}
+
+// TestIdleLastStatement: what an idle blocker ran last is in the finding where the server reports it.
+func TestIdleLastStatement(t *testing.T) {
+	const last = "UPDATE stock SET n = n - 1 WHERE id = 42"
+	idle := func(s float64) state.Session {
+		x := sleeping(7, 60+s)
+		x.Last = last
+		return x
+	}
+	text := func(rule string, m *snap.Made) string {
+		f := one(t, m, rule)
+		all := strings.Join(f.Against, "\n")
+		for _, e := range f.Evidence {
+			all += "\n" + e.Text
+		}
+		return all
+	}
+	for name, got := range map[string]string{
+		"idle blocker": text("idle-transaction", moments(shop(), 8, func(s float64) state.State { return blocked(idle(s), open(7, 61+s, 200), 10+s) })),
+		"idle holder": text("idle-transaction", moments(shop(), 8, func(s float64) state.State {
+			return state.State{Sessions: []state.Session{idle(s)}, Transactions: []state.Transaction{open(7, 301+s, 12)}}
+		})),
+		"blocker of a metadata lock": text("mdl-pileup", moments(shop(), 8, func(s float64) state.State {
+			x := closed(true, s, idle(s))
+			x.Transactions = []state.Transaction{open(7, 61+s, 0)}
+			return x
+		})),
+		"many blockers": text("lock-pileup", moments(busyLocks(shop()), 8, func(s float64) state.State {
+			x := hotRow(s)
+			x.Sessions[0].Command, x.Sessions[0].SQL, x.Sessions[0].ClassID, x.Sessions[0].Last = "Sleep", "", "", last
+			return x
+		})),
+	} {
+		if !strings.Contains(strings.ToLower(got), "update stock set n = n") || strings.Contains(got, "not known") {
+			t.Errorf("%s: the last statement is not in %q", name, got)
+		}
 	}
 }
 

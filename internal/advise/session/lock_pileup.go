@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"dyno/internal/advise"
 	"dyno/internal/finding"
 	"dyno/internal/known"
 	"dyno/internal/schema"
+	"dyno/internal/sqltext"
 	"dyno/internal/state"
 	"dyno/internal/unit"
 )
@@ -122,7 +124,7 @@ func pileups(v *advise.View) []finding.Finding {
 		f.Confidence = finding.Likely
 	}
 	if len(p.holders) > 0 && p.holders[0] == "" {
-		f.Against = append(f.Against, "Most of those in the way were between two statements: what their transactions had done before is not known.")
+		f.Against = append(f.Against, "Most of the blockers were idle between two statements. "+p.lastStatements())
 	}
 	var r reasons
 	r.say("What do the sessions do?", "locks", "%s of those at work wait for row locks.", fewOf(waiting, busy))
@@ -140,6 +142,15 @@ func pileups(v *advise.View) []finding.Finding {
 	return []finding.Finding{f}
 }
 
+// lastStatements says in a sentence what idle blockers ran last, the most frequent first.
+func (p heap) lastStatements() string {
+	list := often(p.last)
+	if len(list) == 0 {
+		return "What they ran last is not known."
+	}
+	return "Their last statements: " + strings.Join(list[:min(3, len(list))], "; ") + "."
+}
+
 // heap is what the moments show of a pile-up.
 type heap struct {
 	moments, seen, heads, different int
@@ -148,10 +159,11 @@ type heap struct {
 	waiters                         []string       // classes, at most three
 	holder                          map[string]int // by class of the sessions at the head, "" for those between two statements
 	holders                         []string
+	last                            map[string]int // last statements of idle sessions at the head, without their values
 }
 
 func pile(v *advise.View, q queue) heap {
-	p := heap{object: map[string]int{}, holder: map[string]int{}}
+	p := heap{object: map[string]int{}, holder: map[string]int{}, last: map[string]int{}}
 	waits, ids := map[string]int{}, map[uint64]bool{}
 	for _, m := range v.Moments {
 		classes := map[uint64]state.Session{}
@@ -184,6 +196,9 @@ func pile(v *advise.View, q queue) heap {
 			p.heads++
 			if x, ok := classes[id]; ok {
 				p.holder[x.ClassID]++
+				if x.ClassID == "" && x.Last != "" {
+					p.last[clip(sqltext.Fingerprint(x.Last))]++
+				}
 			}
 		}
 	}

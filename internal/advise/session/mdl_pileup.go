@@ -203,7 +203,11 @@ func metadataPileup(v *advise.View, q queue, c *chain) finding.Finding {
 		} else if c.trx.ID != "" {
 			does += " that is open for " + unit.Seconds(c.trx.Seconds)
 		}
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "in the way of the change", Source: "locks", Text: fmt.Sprintf("%s %s.", upper(before), does)})
+		does += "."
+		if !atWork(c.blocker) {
+			does += " " + lastStatement(c.blocker)
+		}
+		f.Evidence = append(f.Evidence, finding.Evidence{What: "in the way of the change", Source: "locks", Text: upper(before) + " " + does})
 	}
 	for i, id := range often(c.victims) {
 		if i == 3 {

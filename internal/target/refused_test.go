@@ -1,0 +1,21 @@
+package target
+
+import (
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+func TestRefusedHost(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		err := &Error{Op: "connect", Kind: AuthFailed, Err: &mysql.MySQLError{Number: 1045, Message: text}}
+		if got := RefusedHost(err, "dyno"); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	f("Access denied for user 'dyno'@'10.0.0.5' (using password: YES)", "10.0.0.5")
+	f("Access denied for user 'root'@'10.0.0.5' (using password: YES)", "")
+	f("Access denied for user 'dyno'@'a\x1b[2J' (using password: YES)", "")
+	f("Access denied for user 'dyno'@'open", "")
+}

@@ -141,6 +141,7 @@ func (w *watcher) down(at time.Time, err error) {
 		State:   &state.State{Target: w.name, At: at, Server: w.server, Reason: err.Error()},
 	}
 	var e *target.Error
+	r.State.LoginRefused = target.LoginRefused(err)
 	if errors.As(err, &e) && e.Kind == target.NotConfigured { // whether the server is up is unknown
 		r.Samples, r.State.NotConfigured, r.State.Reason = nil, true, e.Err.Error()
 	}
@@ -161,6 +162,9 @@ func (w *watcher) session(ctx context.Context, t *target.Target) error {
 		defer again()
 		return s.Run(ctx, w.o.Every, func(r reading.Reading) {
 			w.round(r)
+			if r.State != nil && r.State.LoginRefused {
+				again() // the password may be read from where it was changed
+			}
 			if slices.ContainsFunc(r.Events, func(e event.Event) bool { return e.Kind == event.Restart }) {
 				again() // what the server can do may have changed with it
 			}
@@ -197,6 +201,7 @@ func (w *watcher) round(r reading.Reading) {
 	}
 	st := r.State
 	st.Target, st.At, st.Up, st.Reason, st.Server = w.name, r.At, up == 1, reason, w.server
+	st.LoginRefused = st.LoginRefused && !st.Up // more connections than one are refused while max_connections is reached
 	now := state.Take(r.Samples)
 	if !w.prevAt.IsZero() {
 		st.Vitals = state.Between(w.prev, now, r.At.Sub(w.prevAt).Seconds())

@@ -15,8 +15,10 @@ import (
 type State struct {
 	Target string    `json:"target"`
 	At     time.Time `json:"at"`
-	Up     bool      `json:"up"`              // the server answered
+	Up     bool      `json:"up"`              // the server answered what it was asked
 	Reason string    `json:"reason,omitzero"` // why it did not
+	// LoginRefused says that the server is there and does not let Dyno in, see Reason.
+	LoginRefused bool `json:"login_refused,omitzero"`
 	// NotConfigured says that Dyno did not ask: something that the login needs is missing on its side, see Reason.
 	NotConfigured bool `json:"not_configured,omitzero"`
 

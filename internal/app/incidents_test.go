@@ -15,6 +15,7 @@ import (
 
 	"dyno/internal/event"
 	"dyno/internal/metric"
+	"dyno/internal/state"
 	"dyno/internal/store/ledger"
 	"dyno/test/servers"
 )
@@ -186,7 +187,7 @@ func TestNotConfigured(t *testing.T) {
 // TestLoginRefused changes the password of Dyno's account and ends its sessions: the server is not down, for it answers. Dyno is let in
 // again as soon as its defaults file has the new password.
 func TestLoginRefused(t *testing.T) {
-	s := servers.Start(t, "mariadb")
+	s := servers.Start(t, "mariadb", "event_scheduler=ON")
 	s.Exec(t, "CREATE USER watch@localhost IDENTIFIED BY 'secret-1'", "GRANT PROCESS, SELECT ON *.* TO watch@localhost")
 	file := filepath.Join(t.TempDir(), "watch.cnf")
 	password := func(p string) {
@@ -216,6 +217,13 @@ func TestLoginRefused(t *testing.T) {
 	var m Member
 	up := func() bool { m, _ = v.Find("shop"); return m.State != nil && m.State.Up && len(m.Incidents) == 0 }
 	eventually(t, "it is up", up)
+	// The list of sessions and the headline figures count the same connections: clients' alone.
+	eventually(t, "connections are counted", func() bool {
+		return up() && m.State.Connections.OK() && m.State.Get(state.Connected).OK() && m.State.Idle.OK()
+	})
+	if n := m.State.Connections.Or(-1); float64(n) != m.State.Get(state.Connected).Or(-2) {
+		t.Errorf("%d connections, of which %d idle; the headline has %v: %+v", n, m.State.Idle.Or(-1), m.State.Get(state.Connected), m.State.Sessions)
+	}
 
 	s.Exec(t, "ALTER USER watch@localhost IDENTIFIED BY 'secret-2'", "KILL USER watch@localhost")
 	eventually(t, "the login is refused", func() bool { m, _ = v.Find("shop"); return m.State.LoginRefused && len(m.Incidents) > 0 })

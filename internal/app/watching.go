@@ -207,6 +207,14 @@ func (w *watcher) round(r reading.Reading) {
 		st.Vitals = state.Between(w.prev, now, r.At.Sub(w.prevAt).Seconds())
 	}
 	w.prev, w.prevAt = now, r.At
+	if n, ok := st.Get(state.Connected).Get(); ok && st.Connections.OK() {
+		// The list shows Dyno's own that sleep like others of the account; the server's count is without them.
+		others := int(n) - st.Connections.Or(0)
+		st.Connections = known.Of(int(n))
+		if idle, ok := st.Idle.Get(); ok {
+			st.Idle = known.Of(max(0, idle+others))
+		}
+	}
 	w.mu.Lock()
 	if st.Up {
 		st.Classes, st.ClassSeconds = w.top, w.topSec

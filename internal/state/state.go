@@ -26,7 +26,7 @@ type State struct {
 	Vitals []Vital `json:"vitals,omitempty"` // by name, each once
 
 	Sessions     []Session        `json:"sessions,omitempty"`   // busy ones first, longest first, at most MaxSessions; Dyno's own left out
-	Connections  known.Value[int] `json:"connections,omitzero"` // of all, idle ones too
+	Connections  known.Value[int] `json:"connections,omitzero"` // of clients, idle ones too, without Dyno's own and the server's threads
 	Idle         known.Value[int] `json:"idle,omitzero"`        // of these, sleeping outside of a transaction
 	Waits        []Wait           `json:"waits,omitempty"`      // who waits for whose lock
 	Transactions []Transaction    `json:"transactions,omitempty"`

@@ -51,7 +51,7 @@ func (p Preview) Text() []string {
 		size = append(size, "table "+unit.Bytes(float64(n)))
 	}
 	if n, ok := p.Bytes.Get(); ok {
-		size = append(size, "the change adds about "+unit.Bytes(n))
+		size = append(size, "the change adds at most about "+unit.Bytes(n))
 	}
 	if lo, ok := p.SecondsLo.Get(); ok {
 		if hi, ok := p.SecondsHi.Get(); ok {

@@ -216,7 +216,8 @@ func (a *App) known(ctx context.Context, spec target.Spec) *target.KnownServers 
 			all, _ := yard.List(ctx) // what cannot be listed is no sandbox
 			cancel()
 			if slices.ContainsFunc(all, func(s sandbox.Sandbox) bool {
-				return spec.Network == "unix" && s.Socket == spec.Address || spec.Network != "unix" && strconv.Itoa(s.Port) == port
+				// The port of one that is stopped may be another server's by now.
+				return s.PID > 0 && (spec.Network == "unix" && s.Socket == spec.Address || spec.Network != "unix" && strconv.Itoa(s.Port) == port)
 			}) {
 				return nil
 			}
@@ -351,10 +352,10 @@ func (a *App) Open(ctx context.Context, text string, login Login) (*target.Targe
 }
 
 // Trust remembers the certificate that a server shows now, see target.Spec.Trust. Certificates are told by their fingerprints.
-func (a *App) Trust(ctx context.Context, text string, login Login, add, proof bool) (was []string, is string, err error) {
+func (a *App) Trust(ctx context.Context, text string, login Login, add, proof bool) (target.Accepted, error) {
 	spec, err := a.Resolve(ctx, text, login)
 	if err != nil {
-		return nil, "", err
+		return target.Accepted{}, err
 	}
 	return spec.Trust(ctx, add, proof)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"dyno/internal/diagnose"
 	"dyno/internal/digestsource"
 	"dyno/internal/metric"
 	"dyno/internal/scrape"
@@ -82,4 +83,50 @@ func unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x s
 		Name: "tables", State: snapshot.Denied, Reason: "the account sees no table of " + strings.Join(hidden, ", ") + more,
 		Fix: t.Facts().ExplainFix(hidden),
 	}, true
+}
+
+// rightsEvery is how often the privileges of a watched account are read.
+const rightsEvery = 5 * time.Second
+
+// rights follows what the account of a target may do until that changes or ctx ends.
+func (s *Service) rights(ctx context.Context, m *member, t *target.Target) {
+	had, err := t.Privileges(ctx)
+	for known := err == nil; wait(ctx, rightsEvery); {
+		var hidden *snapshot.Source
+		if x, ok := unseen(ctx, t, m.newest()); ok {
+			hidden = &x
+		}
+		m.mu.Lock()
+		m.hidden = hidden
+		m.mu.Unlock()
+		has, err := t.Privileges(ctx)
+		switch {
+		case err != nil: // the server is away, or does not say
+		case !known:
+			had, known = has, true
+		case !slices.Equal(has, had):
+			return
+		}
+	}
+}
+
+// denied returns what the account may not see of what judgement needs; nil when it may see all, and while the server is down. The caller
+// holds m.mu.
+func (m *member) denied() *diagnose.Denial {
+	if m.state == nil || !m.state.Up {
+		return nil
+	}
+	sources := slices.Clone(m.sources)
+	for _, x := range m.state.Sources { // those of query classes too
+		if !slices.ContainsFunc(sources, func(y snapshot.Source) bool { return y.Name == x.Name }) {
+			sources = append(sources, x)
+		}
+	}
+	if m.hidden != nil {
+		sources = append(sources, *m.hidden)
+	}
+	if d, ok := diagnose.DeniedOf(sources); ok {
+		return &d
+	}
+	return nil
 }

@@ -191,7 +191,10 @@ func (a *App) spots(ctx context.Context, o Looking) (all []spot, notes []string)
 	}
 
 	// Sandboxes that serve another dyno are left alone: it is measuring there.
-	if boxes, err := a.sandboxes(ctx); err != nil {
+	listed, stop := context.WithTimeout(ctx, time.Second) // a list that is held up holds up no search
+	boxes, err := a.sandboxes(listed)
+	stop()
+	if err != nil {
 		notes = append(notes, "the sandboxes cannot be listed: "+err.Error())
 	} else {
 		for _, b := range boxes {

@@ -206,7 +206,9 @@ func wish(a finding.Action) string {
 }
 
 func inWords(a finding.Action) (does, did string) {
-	both := func(does, did string, args ...any) (string, string) { return fmt.Sprintf(does, args...), fmt.Sprintf(did, args...) }
+	both := func(does, did string, args ...any) (string, string) {
+		return fmt.Sprintf(does, args...), fmt.Sprintf(did, args...)
+	}
 	switch a.Kind {
 	case finding.AddIndex:
 		return both("add index %s to %s", "index %s added to %s", a.Index.Name, a.Table)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dyno/internal/clock"
+	"dyno/internal/diagnose"
 	"dyno/internal/event"
 	"dyno/internal/metric"
 	"dyno/internal/snapshot"
@@ -23,6 +24,8 @@ type Member struct {
 	Sources []snapshot.Source
 	// Incidents are those that go on, in order of their begin.
 	Incidents []Incident
+	// Denied is what the account may not see of what judgement needs; nil when it may see all, and while the server is down.
+	Denied *diagnose.Denial
 }
 
 // Fleet returns every target that is watched, by name.
@@ -32,7 +35,7 @@ func (s *Service) Fleet() []Member {
 	var all []Member
 	for _, m := range s.fleet {
 		m.mu.RLock()
-		all = append(all, Member{m.entry, m.state, m.sources, m.open()})
+		all = append(all, Member{m.entry, m.state, m.sources, m.open(), m.denied()})
 		m.mu.RUnlock()
 	}
 	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.Entry.Name, b.Entry.Name) })

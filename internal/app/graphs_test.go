@@ -75,6 +75,7 @@ func newServerWorld() *serverWorld {
 			"event_name", "wait/io/file/innodb/innodb_data_file", "wait/io/file/innodb/innodb_log_file", "wait/io/file/sql/binlog", "wait/io/file/sql/FRM",
 			"wait/io/file/sql/io_cache", "wait/io/file/aria/MAD", "wait/lock/table/sql/handler", "wait/io/table/sql/handler", "idle",
 		},
+		"dyno_statement_latency_seconds":        {"quantile", "0.5", "0.95", "0.99"},
 		"mysql_info_schema_processlist_threads": {"state", "lock", "client"},
 	}
 	seen := map[string]bool{}
@@ -111,7 +112,7 @@ func newServerWorld() *serverWorld {
 }
 
 // every is how often sources are read, in seconds.
-var every = map[string]int64{"waits": 10, "variables": 10, "innodb_status": 5, "process_threads": 5}
+var every = map[string]int64{"waits": 10, "latency": 10, "variables": 10, "innodb_status": 5, "process_threads": 5}
 
 // read gives the round of a second.
 func (w *serverWorld) read(second int64) reading.Reading {

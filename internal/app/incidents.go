@@ -116,6 +116,14 @@ func (m *member) open() (all []Incident) {
 	return all
 }
 
+// tracked reports whether an event says once more that the server is down, of which the incident tells already.
+func (m *member) tracked(e event.Event) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, ok := m.incidents[event.Down]
+	return ok && e.Kind == event.Down && !i.Since.After(e.Until) && !i.until.Before(e.At)
+}
+
 func (i Incident) event(target string) event.Event {
 	return event.Event{ID: i.ID, At: i.Since, Until: i.until, Target: target, Kind: i.Kind, Text: i.Text, Ref: i.Diagnosis}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -119,7 +120,7 @@ func TestIncidents(t *testing.T) {
 		return len(es) == 1 && strings.HasPrefix(es[0].Text, "Lock pile-up for")
 	})
 	e := events(event.Locks)[0]
-	if d, err := v.Judged(ctx, e.Ref); err != nil || d.Incident != e.ID || !e.Until.After(e.At) || !strings.Contains(e.Text, "4 sessions waited, blocked by session") {
+	if d, err := v.Judged(ctx, e.Ref); err != nil || d.Incident != e.ID || d.Trigger == nil || d.Trigger.ID != e.ID || d.From.Before(e.At) || !e.Until.After(e.At) || !strings.Contains(e.Text, "4 sessions waited, blocked by session") {
 		t.Errorf("%+v has diagnosis %+v, %v", e, d.Verdict, err)
 	}
 	if log.count("Lock pile-up ended") != 1 || log.count(`msg="Lock pile-up"`) != 1 {
@@ -138,6 +139,22 @@ func TestIncidents(t *testing.T) {
 		t.Errorf("the log: %s", log.b.String())
 	}
 
+	if err := syscall.Kill(s.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the fleet has the server that hangs down", func() bool { return open(event.Down) })
+	if err := syscall.Kill(s.PID, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it answers again", none)
+	eventually(t, "that has an end, too", func() bool {
+		es := events(event.Down)
+		return len(es) > 1 && strings.HasPrefix(es[len(es)-1].Text, "Server down for")
+	})
+	if es := append(events(event.Gap), events(event.Down)...); slices.ContainsFunc(es, func(e event.Event) bool { return strings.Contains(e.Text, "did not answer") }) {
+		t.Errorf("that the server was down is marked twice: %+v", es)
+	}
+
 	s.Exec(t, "SET GLOBAL max_connections = 10")
 	for full := false; !full; {
 		c, err := s.DB(t, "shop").Conn(ctx)
@@ -146,6 +163,31 @@ func TestIncidents(t *testing.T) {
 		}
 	}
 	eventually(t, "the fleet has the connections that were refused", func() bool { return open(event.Refused) })
+}
+
+// TestAnOutageIsOneEvent: that the server did not answer is left out where the incident says so, and is told where it was too short for one.
+func TestAnOutageIsOneEvent(t *testing.T) {
+	t0 := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	at := func(sec int) time.Time { return t0.Add(time.Duration(sec) * time.Second) }
+	m := &member{incidents: map[event.Kind]Incident{event.Down: {Kind: event.Down, Since: at(10), until: at(20), open: true}}}
+	for _, x := range []struct {
+		e    event.Event
+		want bool
+	}{
+		{event.Event{Kind: event.Down, At: at(10), Until: at(21)}, true},
+		{event.Event{Kind: event.Down, At: at(9), Until: at(15)}, true},
+		{event.Event{Kind: event.Down, At: at(25), Until: at(26)}, false},
+		{event.Event{Kind: event.Down, At: at(5), Until: at(6)}, false},
+		{event.Event{Kind: event.Gap, At: at(11), Until: at(15)}, false},
+		{event.Event{Kind: event.Restart, At: at(19)}, false},
+	} {
+		if got := m.tracked(x.e); got != x.want {
+			t.Errorf("%+v is left out: %v", x.e, got)
+		}
+	}
+	if (&member{}).tracked(event.Event{Kind: event.Down, At: at(10), Until: at(11)}) {
+		t.Error("an outage that was too short for an incident is left out")
+	}
 }
 
 // TestNotConfigured: a password variable that is not set says nothing about the server, and is no incident.

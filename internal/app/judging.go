@@ -13,6 +13,7 @@ import (
 	"dyno/internal/capture"
 	"dyno/internal/catalog"
 	"dyno/internal/class"
+	"dyno/internal/event"
 	"dyno/internal/finding"
 	"dyno/internal/metric"
 	"dyno/internal/progress"
@@ -58,6 +59,8 @@ type Judged struct {
 	Classes map[string]class.Class `json:"classes"`
 	Sources []snapshot.Source      `json:"sources"` // that gave nothing, or not all
 	Looked  int                    `json:"sources_looked_at"`
+	// Trigger is the incident that it was started for. The window begins after the incident did, and may begin after its end.
+	Trigger *event.Event `json:"trigger,omitempty"`
 }
 
 // TimeModel says where the window's time went. What was not observed is unknown.
@@ -142,6 +145,9 @@ func (s *Service) Judged(ctx context.Context, id string) (Judged, error) {
 	if j.Findings == nil {
 		j.Findings = []finding.Finding{}
 	}
+	if j.Trigger, err = s.trigger(ctx, d.Target, d.Incident, d.At); err != nil {
+		return j, err
+	}
 	if d.Snapshot == nil {
 		j.To = d.At
 		return j, nil
@@ -170,6 +176,21 @@ func (s *Service) Judged(ctx context.Context, id string) (Judged, error) {
 		}
 	}
 	return j, nil
+}
+
+// startedWithin is the longest time from the end of an incident to the end of the diagnosis that it started.
+const startedWithin = time.Hour
+
+// trigger returns the event of the incident that a diagnosis was started for; nil for none, and when it is not kept any more.
+func (s *Service) trigger(ctx context.Context, target, id string, at time.Time) (*event.Event, error) {
+	if id == "" {
+		return nil, nil
+	}
+	es, err := s.ledger.Events(ctx, target, at.Add(-startedWithin), at)
+	if i := slices.IndexFunc(es, func(e event.Event) bool { return e.ID == id }); i >= 0 {
+		return &es[i], err
+	}
+	return nil, err
 }
 
 // about returns the class with the id that a finding is about: one statement may run in several databases, and a finding names its tables.

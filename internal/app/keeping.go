@@ -32,6 +32,7 @@ func (s *Service) keep(ctx context.Context, m *member, r reading.Reading) {
 	if err != nil {
 		s.trouble.say(s.log, "series of "+r.Target+" were not stored", err)
 	}
+	r.Events = slices.DeleteFunc(r.Events, m.tracked)
 	if gap, ok := m.lost(r.At, errors.Is(err, series.ErrFull)); ok {
 		r.Events = append(r.Events, gap)
 	}

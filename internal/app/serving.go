@@ -36,6 +36,8 @@ type Serving struct {
 	Targets []string // names of the inventory or sandbox:NAME; none means the whole inventory, as it changes
 	Series  series.Options
 	History history.Options
+	// Fixed are the flags, without dashes, whose retention in Series and History outranks what SetRetention kept.
+	Fixed   []string
 	Reserve reserve.Reserve       // of the disk that all stores leave to others
 	Writes  []remotewrite.Options // where samples go besides; Cursor and Log are filled in
 	Log     *slog.Logger
@@ -58,6 +60,8 @@ type Service struct {
 
 	mu    sync.RWMutex
 	fleet map[string]*member
+
+	passwords sync.Mutex // held while a file with a password has no target yet
 
 	trouble throttle
 	marks   *marks
@@ -87,6 +91,7 @@ type member struct {
 	server  string // identity of the one that answered last
 	state   *state.State
 	sources []snapshot.Source
+	hidden  *snapshot.Source           // the source of tables, while the account sees nothing of some schemas
 	latest  map[string][]metric.Sample // by source
 	// incidents are the newest of each kind, going on or not.
 	incidents map[event.Kind]Incident
@@ -120,11 +125,14 @@ func (a *App) Serve(ctx context.Context, o Serving) (*Service, error) {
 			return nil, err
 		}
 	}
-	o.Series.Reserve, o.History.Reserve = o.Reserve, o.Reserve
-	if s.Series, err = series.OpenWith(a.SeriesDir(), o.Series); err != nil {
+	if err := s.keptRetention(); err != nil {
 		return nil, err
 	}
-	if s.History, err = history.Open(ctx, a.HistoryPath(), o.History); err != nil {
+	s.o.Series.Reserve, s.o.History.Reserve = o.Reserve, o.Reserve
+	if s.Series, err = series.OpenWith(a.SeriesDir(), s.o.Series); err != nil {
+		return nil, err
+	}
+	if s.History, err = history.Open(ctx, a.HistoryPath(), s.o.History); err != nil {
 		return nil, errors.Join(err, s.Series.Close())
 	}
 	for _, w := range o.Writes {
@@ -201,6 +209,7 @@ func (s *Service) Run(ctx context.Context) error {
 	defer func() { close(last); <-marked }() // when all who see events have ended
 	defer s.stopAll()
 	defer s.tasks.end()
+	s.tidyPasswords(ctx)
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	for _, w := range s.writers {
@@ -302,6 +311,7 @@ func (s *Service) start(ctx context.Context, t ledger.Target) *member {
 	m := &member{entry: t, stop: stop, done: make(chan struct{}), latest: map[string][]metric.Sample{}, names: map[string]metric.Sample{}}
 	w := s.app.watcher(t.Name, s.login(t.Name), s.o.Watching, func(r reading.Reading) { s.keep(ctx, m, r) }, func(c ClassWindow) { s.classes(ctx, m, c) })
 	w.plan = func(ctx context.Context, tg *target.Target, c ClassWindow) { s.plans(ctx, m, tg, c) }
+	w.rights = func(ctx context.Context, tg *target.Target) { s.rights(ctx, m, tg) }
 	w.open = s.noticing(m, w.open)
 	m.watcher = w
 	go func() {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"dyno/internal/host"
 	"dyno/internal/known"
@@ -44,6 +45,8 @@ type Settings struct {
 type Keeping struct {
 	Kept
 	Flag string `json:"flag,omitzero"` // of dyno serve, which sets it
+	// Fixed says that the flag was given, so that nothing else changes it.
+	Fixed bool `json:"fixed,omitzero"`
 	// Days is how long it is kept; unknown: for ever.
 	Days known.Value[float64] `json:"keep_days,omitzero"`
 	// Limit bounds it on the disk, bytes.
@@ -147,6 +150,9 @@ func (s *Service) keeping(ctx context.Context) ([]Keeping, error) {
 		return nil, err
 	}
 	all := keepingOf(kept, s.o.Series, s.o.History)
+	for i, k := range all {
+		all[i].Fixed = slices.Contains(s.o.Fixed, strings.TrimPrefix(k.Flag, "--"))
+	}
 	s.share(ctx, all)
 	s.desk.kept, s.desk.at = all, time.Now()
 	return all, nil
@@ -154,7 +160,8 @@ func (s *Service) keeping(ctx context.Context) ([]Keeping, error) {
 
 // keepingOf puts beside what is kept how long it stays and what that will come to.
 func keepingOf(kept []Kept, so series.Options, ho history.Options) []Keeping {
-	days := func(d, usual time.Duration) known.Value[float64] { return known.Of(cmp.Or(d, usual).Hours() / 24) }
+	fillAges(&so, &ho)
+	days := func(d time.Duration) known.Value[float64] { return known.Of(d.Hours() / 24) }
 	all := []Keeping{}
 	for _, k := range kept {
 		x := Keeping{Kept: k}
@@ -164,21 +171,21 @@ func keepingOf(kept []Kept, so series.Options, ho history.Options) []Keeping {
 		x.PerDay = 0 // reported once
 		switch k.Kind {
 		case "series, every second":
-			x.Flag, x.Days = "--keep", days(so.Retention, series.Retention)
+			x.Flag, x.Days = "--keep", days(so.Retention)
 			if so.MaxBytes > 0 {
 				x.Limit = known.Of(float64(so.MaxBytes) * 0.8)
 			}
 		case "series, by the minute":
-			x.Flag, x.Days = "--keep-minutes", days(so.MinuteRetention, series.MinuteRetention)
+			x.Flag, x.Days = "--keep-minutes", days(so.MinuteRetention)
 			if so.MaxBytes > 0 {
 				x.Limit = known.Of(float64(so.MaxBytes) * 0.2)
 			}
 		case "states":
-			x.Flag, x.Days, x.Limit = "--keep-states", days(ho.StateAge, 3*24*time.Hour), known.Of(float64(cmp.Or(ho.StateBytes, 2<<30)))
+			x.Flag, x.Days, x.Limit = "--keep-states", days(ho.StateAge), known.Of(float64(cmp.Or(ho.StateBytes, 2<<30)))
 		case "classes":
-			x.Flag, x.Days, x.Limit = "--keep-classes", days(ho.ClassAge, 400*24*time.Hour), known.Of(float64(cmp.Or(ho.ClassBytes, 1<<30)))
+			x.Flag, x.Days, x.Limit = "--keep-classes", days(ho.ClassAge), known.Of(float64(cmp.Or(ho.ClassBytes, 1<<30)))
 		case "plans", "examples":
-			x.Flag, x.Days = "--keep-classes", days(ho.ClassAge, 400*24*time.Hour)
+			x.Flag, x.Days = "--keep-classes", days(ho.ClassAge)
 		}
 		if g, ok := x.Growth.Get(); ok {
 			if d, ok := x.Days.Get(); ok {
@@ -294,16 +301,22 @@ func (s *Service) AddTarget(ctx context.Context, t ledger.Target, replace bool) 
 		return t, err
 	}
 	s.desk.seek.forget() // not before, for a search meanwhile would keep the inventory of before
+	s.tidyPasswords(ctx)
+	s.followed(ctx, t)
+	return t, nil
+}
+
+// followed waits until an entry of the inventory is watched as it is now: whoever wrote it asks for it next. Run looks at the inventory every
+// two seconds.
+func (s *Service) followed(ctx context.Context, t ledger.Target) {
 	if len(s.o.Targets) > 0 {
-		return t, nil
+		return
 	}
-	// Whoever added it asks for it next. Run looks at the inventory every two seconds.
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
 		if m, ok := s.Find(t.Name); ok && m.Entry == t || !wait(ctx, 50*time.Millisecond) {
 			break
 		}
 	}
-	return t, nil
 }
 
 // readyTime bounds Ready: what is asked for answers, and be it with nothing.
@@ -335,6 +348,7 @@ func (s *Service) RemoveTarget(ctx context.Context, name string) error {
 		return err
 	}
 	s.desk.seek.forget()
+	s.tidyPasswords(ctx)
 	return nil
 }
 
@@ -401,13 +415,16 @@ func (a *App) Remembered(ctx context.Context, name string) (ledger.Target, error
 	return t, err
 }
 
-// checkName holds names to what can be typed and told apart from a URL.
+// checkName holds names to what can be typed and told apart from a URL or an option: hints hold commands with them, which people give
+// to their shell.
 func checkName(name string) error {
-	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(r rune) bool {
-		return r == ':' || r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r)
+	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	first, _ := utf8.DecodeRuneInString(name)
+	if !word(first) || len(name) > 100 || strings.ContainsFunc(name, func(r rune) bool {
+		return !word(r) && !unicode.IsMark(r) && !strings.ContainsRune("._-+@%,=", r)
 	}) {
 		return &target.Error{
-			Op: "add the target", Kind: target.BadTarget, Err: fmt.Errorf("target name %q: it must not be empty and holds no colon, slash or space", clip(name, 100)),
+			Op: "add the target", Kind: target.BadTarget, Err: fmt.Errorf("target name %q: it must be letters and digits, after the first also . _ - + @ %% , and =", clip(name, 100)),
 			Hint: "a short word is best: shop, db1",
 		}
 	}

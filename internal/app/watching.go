@@ -51,6 +51,8 @@ type watcher struct {
 	class func(ClassWindow)     // called from another goroutine
 	// plan is given each window with the target to ask it more; a window that comes while it works is left out.
 	plan func(context.Context, *target.Target, ClassWindow)
+	// rights is called once a session and returns when what the account may do has changed, or with ctx.
+	rights func(context.Context, *target.Target)
 
 	mu      sync.Mutex
 	top     []state.Class
@@ -172,6 +174,13 @@ func (w *watcher) session(ctx context.Context, t *target.Target) error {
 	})
 	if w.o.Classes > 0 {
 		g.Go(func() error { return w.classes(ctx, t) })
+	}
+	if w.rights != nil {
+		g.Go(func() error {
+			w.rights(ctx, t)
+			again() // global privileges reach new connections only
+			return nil
+		})
 	}
 	return g.Wait()
 }

@@ -79,6 +79,7 @@ in which the link is opened that is printed at the start; docs/access.md tells h
 			return err
 		}
 		o.Targets, o.Looking = targets, looking
+		f.Visit(func(x *pflag.Flag) { o.Fixed = append(o.Fixed, x.Name) })
 		if o.Series.MaxBytes = int64(size.n); !f.Changed("max-size") {
 			o.Series.MaxBytes = 10 << 30
 		}

@@ -38,7 +38,7 @@ func (f fleet) Targets(context.Context) ([]httpapi.Target, error) {
 				t.Up = known.None[bool]()
 			}
 		}
-		t.Incidents = m.Incidents
+		t.Incidents, t.Denied = m.Incidents, m.Denied
 		all = append(all, t)
 	}
 	return all, nil

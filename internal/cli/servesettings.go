@@ -51,6 +51,22 @@ func (x front) Inspect(ctx context.Context, t ledger.Target) (app.Checked, error
 	return c, settingError(err)
 }
 
+func (x front) SetTargetPassword(ctx context.Context, name, url, password string) (ledger.Target, error) {
+	t, err := x.Service.SetTargetPassword(ctx, name, url, password)
+	return t, settingError(err)
+}
+
+func (x front) SetRetention(name string, days float64) error {
+	err := x.Service.SetRetention(name, days)
+	switch {
+	case errors.Is(err, app.ErrBadRetention):
+		return fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
+	case errors.Is(err, app.ErrFixedRetention):
+		return fmt.Errorf("%w: %w", httpapi.ErrConflict, err)
+	}
+	return err
+}
+
 func (x front) RemoveTarget(ctx context.Context, name string) error {
 	return settingError(x.Service.RemoveTarget(ctx, name))
 }

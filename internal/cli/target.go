@@ -178,12 +178,6 @@ which GRANT or setting would mend it. Changes nothing. Exit code 1 when the serv
 	return c
 }
 
-// trusted is the answer of `target trust` in JSON.
-type trusted struct {
-	Was []string `json:"was,omitzero"` // fingerprints
-	Is  string   `json:"is,omitzero"`
-}
-
 func (e *env) targetTrust() *cobra.Command {
 	var add, proof bool
 	c := &cobra.Command{
@@ -199,27 +193,34 @@ openssl x509 -noout -fingerprint -sha256 -in server-cert.pem`,
 	c.Flags().BoolVar(&proof, "proof", false, "accept later certificates of a MariaDB 11.4+ that proves it knows the password; see SECURITY.md")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
-		was, is, err := e.app.Trust(c.Context(), a[0], e.login, add, proof)
+		x, err := e.app.Trust(c.Context(), a[0], e.login, add, proof)
 		if err != nil {
 			return err
 		}
 		switch {
 		case e.json():
-			return e.writeJSON(trusted{was, is})
-		case is == "":
+			return e.writeJSON(x)
+		case x.Is == "":
 			fmt.Fprintf(e.Out, "%s: no certificate is remembered: it is verified, or the connection is not encrypted.\n", a[0])
-		case slices.Contains(was, is):
-			fmt.Fprintf(e.Out, "%s has the certificate that was remembered:\nSHA256 %s\n", a[0], is)
+		case slices.Contains(x.Was, x.Is):
+			fmt.Fprintf(e.Out, "%s has the certificate that was remembered:\nSHA256 %s\n", a[0], x.Is)
 		default:
-			fmt.Fprintf(e.Out, "%s: remembered the certificate\nSHA256 %s\n", a[0], is)
+			fmt.Fprintf(e.Out, "%s: remembered the certificate\nSHA256 %s\n", a[0], x.Is)
 		}
-		others := slices.DeleteFunc(was, func(f string) bool { return f == is })
+		how := "in place of"
+		if add {
+			how = "beside"
+		}
+		others := slices.DeleteFunc(x.Was, func(f string) bool { return f == x.Is })
 		if len(others) > 0 {
-			how := "in place of"
-			if add {
-				how = "beside"
-			}
 			fmt.Fprintf(e.Out, "%s\nSHA256 %s\n", how, strings.Join(others, "\nSHA256 "))
+		}
+		if x.Account != "" {
+			fmt.Fprintf(e.Out, "The server runs as %s, which is remembered", x.Account)
+			if others := slices.DeleteFunc(x.WasAccounts, func(a string) bool { return a == x.Account }); len(others) > 0 {
+				fmt.Fprintf(e.Out, " %s %s", how, strings.Join(others, ", "))
+			}
+			fmt.Fprintln(e.Out, ".")
 		}
 		return nil
 	}

@@ -47,24 +47,40 @@ var needed = []string{
 	"processlist", "transactions", "locks", "innodb_metrics", "innodb_status", "digests", "statement_samples", "waits", "table_io", "replication", "tables", "plans",
 }
 
+// Denial is what the account of a server may not see of what judgement needs.
+type Denial struct {
+	Sources []string `json:"sources"`           // the names of the data sources
+	Reasons []string `json:"reasons,omitempty"` // each once
+	Fixes   []string `json:"fixes,omitempty"`   // GRANT statements without an end, or a hint; each once
+}
+
+// DeniedOf returns what of the needed sources the account may not read; ok is false when it may read all.
+func DeniedOf(sources []snapshot.Source) (d Denial, ok bool) {
+	bare := func(text string) string { return strings.ReplaceAll(text, "`", "") } // servers and Dyno quote names differently
+	add := func(to *[]string, text string) {
+		if text != "" && !slices.ContainsFunc(*to, func(x string) bool { return bare(x) == bare(text) }) {
+			*to = append(*to, text)
+		}
+	}
+	for _, x := range sources {
+		if x.State == snapshot.Denied && slices.Contains(needed, x.Name) {
+			add(&d.Sources, x.Name)
+			add(&d.Reasons, x.Reason)
+			add(&d.Fixes, x.Fix)
+		}
+	}
+	return d, len(d.Sources) > 0
+}
+
 // Denied says which sources that judgement needs the account may not read, and the GRANTs that change it; "" when it may read all.
 func Denied(sources []snapshot.Source) string {
-	var names, fixes []string
-	for _, x := range sources {
-		if x.State != snapshot.Denied || !slices.Contains(needed, x.Name) {
-			continue
-		}
-		names = append(names, x.Name)
-		if x.Fix != "" && !slices.Contains(fixes, x.Fix) {
-			fixes = append(fixes, x.Fix)
-		}
-	}
-	if len(names) == 0 {
+	d, ok := DeniedOf(sources)
+	if !ok {
 		return ""
 	}
-	text := "The account may not see: " + strings.Join(names, ", ") + "."
-	if len(fixes) > 0 {
-		text += " Fix: " + strings.Join(fixes, "; ") + "."
+	text := "The account may not see: " + strings.Join(d.Sources, ", ") + "."
+	if len(d.Fixes) > 0 {
+		text += " Fix: " + strings.Join(d.Fixes, "; ") + "."
 	}
 	return text
 }

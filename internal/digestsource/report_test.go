@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"dyno/internal/class"
 	"dyno/internal/digest"
 	"dyno/internal/known"
-	"dyno/internal/class"
 	"dyno/internal/sqltext"
 	"dyno/test/servers"
 )

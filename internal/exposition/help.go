@@ -25,6 +25,7 @@ var helps = map[string]string{
 	"mysql_up":                                "Whether the server answered.",
 	"mysql_version_info":                      "Version of the server; always 1.",
 	"mysql_transaction_isolation":             "Isolation level of new sessions; always 1.",
+	"dyno_statement_latency_seconds":          "Percentiles of the times of statements, of those since the reading before.",
 	"mysql_binlog_size_bytes":                 "Size of all binary logs together.",
 	"mysql_binlog_files":                      "Binary logs that are kept.",
 	"mysql_binlog_file_number":                "Number of the binary log that is written to.",

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxCPUs is how many CPUs the masks of unix.CPUSet have room for.
+// maxCPUs is how many CPUs the masks have room for.
 const maxCPUs = 1024
 
 // ErrCPUs says that a list of CPUs cannot be used.
@@ -27,7 +27,7 @@ func ParseCPUs(list string) ([]int, error) {
 	bad := func(why string) ([]int, error) {
 		return nil, fmt.Errorf("%w: %q: %s; write it as 0,2-3", ErrCPUs, list, why)
 	}
-	var set unix.CPUSet
+	var set cpuSet
 	for part := range strings.SplitSeq(list, ",") {
 		span, by, hasStep := strings.Cut(strings.TrimSpace(part), ":")
 		lo, hi, isRange := strings.Cut(span, "-")
@@ -80,7 +80,7 @@ func FormatCPUs(cpus []int) string {
 	return b.String()
 }
 
-func members(set *unix.CPUSet) (cpus []int) {
+func members(set *cpuSet) (cpus []int) {
 	for c := range maxCPUs {
 		if set.IsSet(c) {
 			cpus = append(cpus, c)
@@ -122,8 +122,8 @@ func CheckCPUs(cpus []int) error {
 
 // Affinity returns the CPUs that the main thread of a process may use now; those it starts inherit the mask of their maker.
 func Affinity(pid int) ([]int, error) {
-	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(pid, &set); err != nil {
+	var set cpuSet
+	if err := getAffinity(pid, &set); err != nil {
 		return nil, fmt.Errorf("read affinity of process %d: %w", pid, gone(err))
 	}
 	return members(&set), nil
@@ -140,7 +140,7 @@ func Pin(cpus []int) error {
 
 // PinProcess is Pin for another process and the CPUs are any that the kernel lets it have. It needs the same user or root.
 func PinProcess(pid int, cpus []int) error {
-	var want unix.CPUSet
+	var want cpuSet
 	for _, c := range cpus {
 		if c < 0 || c >= maxCPUs {
 			return fmt.Errorf("%w: CPU %d", ErrCPUs, c)
@@ -166,12 +166,12 @@ func PinProcess(pid int, cpus []int) error {
 			if err != nil {
 				continue
 			}
-			var have unix.CPUSet
-			err = unix.SchedGetaffinity(tid, &have)
+			var have cpuSet
+			err = getAffinity(tid, &have)
 			if err == nil && have != want {
 				clean = 0
-				if err = unix.SchedSetaffinity(tid, &want); err == nil {
-					err = unix.SchedGetaffinity(tid, &have) // the kernel leaves out what a cpuset does not hold, without a word
+				if err = setAffinity(tid, &want); err == nil {
+					err = getAffinity(tid, &have) // the kernel leaves out what a cpuset does not hold, without a word
 				}
 				if err == nil && have != want {
 					return fmt.Errorf("pin process %d: the kernel grants CPU %s of %s, the rest is offline or outside of its cpuset",

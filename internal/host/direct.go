@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // OpenFiles counts the files that a process has open below a folder, those that match alone, by whether it bypasses the page cache
@@ -31,7 +29,7 @@ func OpenFiles(pid int, folder string, match func(name string) bool) (direct, ca
 		}
 		for s := bufio.NewScanner(bytes.NewReader(info)); s.Scan(); {
 			if v, ok := strings.CutPrefix(s.Text(), "flags:"); ok {
-				if flags, err := strconv.ParseUint(strings.TrimSpace(v), 8, 64); err == nil && flags&unix.O_DIRECT != 0 {
+				if flags, err := strconv.ParseUint(strings.TrimSpace(v), 8, 64); err == nil && flags&directFlag != 0 {
 					direct++
 				} else {
 					cached++

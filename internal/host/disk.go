@@ -88,7 +88,7 @@ func (f FS) DiskOf(path string) (p Place, err error) {
 	}
 	var vfs unix.Statfs_t
 	if err := unix.Statfs(real, &vfs); err == nil {
-		p.FreeBytes, p.TotalBytes = vfs.Bavail*uint64(vfs.Bsize), vfs.Blocks*uint64(vfs.Bsize)
+		p.FreeBytes, p.TotalBytes = space(&vfs)
 	}
 	var source string
 	if fs, err := procfs.NewFS(f.path("proc")); err == nil {
@@ -98,10 +98,12 @@ func (f FS) DiskOf(path string) (p Place, err error) {
 			}
 		}
 	}
-	maj, min := unix.Major(st.Dev), unix.Minor(st.Dev)
+	on, _ := devices(&st)
+	maj, min := unix.Major(on), unix.Minor(on)
 	if maj == 0 && strings.HasPrefix(source, "/dev/") { // btrfs and the like answer with a number that is no device's
 		if unix.Stat(source, &st) == nil {
-			maj, min = unix.Major(st.Rdev), unix.Minor(st.Rdev)
+			_, is := devices(&st)
+			maj, min = unix.Major(is), unix.Minor(is)
 		}
 	}
 	dir, err := filepath.EvalSymlinks(f.path("sys/dev/block", fmt.Sprintf("%d:%d", maj, min)))

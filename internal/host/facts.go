@@ -41,8 +41,8 @@ func FactsOf(pid int) (Machine, error) { return FS{}.FactsOf(pid) }
 // which then comes together with the other parts.
 func (f FS) FactsOf(pid int) (m Machine, err error) {
 	var errs []error
-	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(pid, &set); err != nil {
+	var set cpuSet
+	if err := getAffinity(pid, &set); err != nil {
 		errs = append(errs, fmt.Errorf("read affinity of process %d: %w", pid, gone(err)))
 	} else {
 		m.Allowed = known.Of(set.Count())

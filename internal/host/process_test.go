@@ -3,10 +3,10 @@ package host
 import (
 	"errors"
 	"os"
-	"path/filepath"
-	"slices"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"

@@ -14,7 +14,7 @@ func Room(path string) (total, avail uint64, err error) {
 	if err := unix.Statfs(path, &st); err != nil {
 		return 0, 0, fmt.Errorf("look for room in %s: %w", path, err)
 	}
-	return st.Blocks * uint64(st.Bsize), st.Bavail * uint64(st.Bsize), nil
+	return st.Blocks * uint64(st.Bsize), uint64(st.Bavail) * uint64(st.Bsize), nil //nolint:unconvert // signed on some systems
 }
 
 // SameDisk reports whether two files or folders are on one filesystem; what is not there yet will be where its parent is.

@@ -160,3 +160,10 @@ func kernelAddress(text string) (netip.AddrPort, bool) {
 	ip, _ := netip.AddrFromSlice(b)
 	return plain(netip.AddrPortFrom(ip, uint16(p))), true
 }
+
+// connected reports whether a socket in that state (tcp_states.h) has been connected with the other end: one that only tries to be may have
+// the addresses of another's connection.
+func connected(state uint8) bool {
+	const established, finWait1, finWait2, closeWait = 1, 4, 5, 8
+	return state == established || state == finWait1 || state == finWait2 || state == closeWait
+}

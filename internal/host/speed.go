@@ -72,7 +72,7 @@ func (s *Speedometer) run(cpus []int, started chan<- error) {
 	// The thread ends with the goroutine: its mask is good for nobody else. The main thread would not end, and its mask is what
 	// others take for the program's: it is held until the work is done on another thread.
 	runtime.LockOSThread()
-	if unix.Gettid() == os.Getpid() {
+	if thread() == os.Getpid() {
 		other := make(chan struct{})
 		go func() {
 			defer close(other)
@@ -100,9 +100,9 @@ func (s *Speedometer) measure(cpus []int, started chan<- error) {
 		case <-pause.C:
 		}
 		if i < len(cpus) || len(cpus) > 1 {
-			var mask unix.CPUSet
+			var mask cpuSet
 			mask.Set(cpus[i%len(cpus)])
-			if err := unix.SchedSetaffinity(0, &mask); err != nil {
+			if err := setAffinity(0, &mask); err != nil {
 				if started != nil {
 					started <- fmt.Errorf("measure the speed of CPU %d: %w", cpus[i%len(cpus)], err)
 					return

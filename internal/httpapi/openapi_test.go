@@ -183,6 +183,18 @@ func described() []answered {
 			Replace     bool   `json:"replace"`
 		}{}, gives: ledger.Target{}},
 		{path: "POST /target/check", room: "settings", about: "Tries to reach a server of the inventory (name) or one that may be added to it (url), and tells what can be observed there.", errors: []int{404}, body: entry{}, gives: app.Checked{}},
+		{path: "POST /target/password", room: "settings", about: "Keeps a password for a target, in a file that only Dyno's account reads, and sends it nowhere but to the target's address. With url the target gets that address, and is added when there is none of that name. No answer has the password.", errors: []int{404}, need: []string{"name", "password"}, body: struct {
+			Name     string `json:"name"`
+			URL      string `json:"url"`
+			Password string `json:"password"`
+		}{}, gives: ledger.Target{}},
+		{path: "POST /retention", room: "settings", about: "Changes for how many days a kind of data is kept. name is the flag of dyno serve without its dashes: keep, keep-minutes, keep-states, keep-classes. Where that flag was given the answer is 409.", errors: []int{409}, need: []string{"name", "days"}, body: struct {
+			Name string  `json:"name"`
+			Days float64 `json:"days"`
+		}{}, gives: struct {
+			Name string  `json:"name"`
+			Days float64 `json:"days"`
+		}{}},
 		{path: "POST /target/remove", room: "settings", about: "Takes a server off the inventory. What was stored about it stays.", errors: []int{404}, need: []string{"name"}, body: struct {
 			Name string `json:"name"`
 		}{}, gives: struct {

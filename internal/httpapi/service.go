@@ -6,6 +6,7 @@ import (
 
 	"dyno/internal/app"
 	"dyno/internal/class"
+	"dyno/internal/diagnose"
 	"dyno/internal/event"
 	"dyno/internal/known"
 	"dyno/internal/metric"
@@ -104,6 +105,8 @@ type Target struct {
 	LoginRefused bool `json:"login_refused,omitzero"`
 	// Incidents are those that go on, in order of their begin.
 	Incidents []app.Incident `json:"incidents,omitempty"`
+	// Denied is what the account may not see of what Dyno needs, and the GRANTs that change it; absent when it may see all.
+	Denied *diagnose.Denial `json:"denied,omitzero"`
 }
 
 // Latest is the newest samples of one target; with Target "" of Dyno itself.

@@ -17,6 +17,9 @@ type Settings interface {
 	Discover(ctx context.Context) (app.Discovery, error)
 	// Grants writes the statements that give an account what a task needs. What is asked wrongly wraps ErrBadRequest.
 	Grants(flavor, task, user string, schemas []string) ([]string, error)
+	// SetRetention changes for how many days a kind of data is kept: name is the flag of dyno serve without its dashes. An unknown name
+	// and days out of bounds are ErrBadRequest, one that the command line fixed is ErrConflict.
+	SetRetention(name string, days float64) error
 	Inventory
 }
 
@@ -28,6 +31,8 @@ type Inventory interface {
 	// that is not reached is an answer.
 	Inspect(ctx context.Context, t ledger.Target) (app.Checked, error)
 	RemoveTarget(ctx context.Context, name string) error
+	// SetTargetPassword keeps a password for a target, and with a url where it goes, see app.Service.SetTargetPassword. No answer has the password.
+	SetTargetPassword(ctx context.Context, name, url, password string) (ledger.Target, error)
 }
 
 func (v *Server) settingRoutes() {
@@ -37,7 +42,9 @@ func (v *Server) settingRoutes() {
 	v.handle("GET /api/dyno/v1/grants", v.grants)
 	v.change("POST /api/dyno/v1/target/add", v.addTarget)
 	v.change("POST /api/dyno/v1/target/check", v.checkTarget)
+	v.change("POST /api/dyno/v1/target/password", v.setTargetPassword)
 	v.change("POST /api/dyno/v1/target/remove", v.removeTarget)
+	v.change("POST /api/dyno/v1/retention", v.setRetention)
 }
 
 func (v *Server) settings(w http.ResponseWriter, r *http.Request) {
@@ -125,6 +132,43 @@ func (v *Server) checkTarget(w http.ResponseWriter, r *http.Request) {
 		c, err = v.service.Settings.Inspect(r.Context(), x.target())
 	}
 	v.reply(w, r, c, err)
+}
+
+func (v *Server) setTargetPassword(w http.ResponseWriter, r *http.Request) {
+	if v.service.Settings == nil {
+		absent(w)
+		return
+	}
+	var x struct {
+		Name     string `json:"name"`
+		URL      string `json:"url"`
+		Password string `json:"password"`
+	}
+	err := decodeJSON(r, &x)
+	if err == nil && (x.Name == "" || x.Password == "") {
+		err = fmt.Errorf("%w: name and password are needed", ErrBadRequest)
+	}
+	var t ledger.Target
+	if err == nil {
+		t, err = v.service.Settings.SetTargetPassword(r.Context(), x.Name, x.URL, x.Password)
+	}
+	v.reply(w, r, t, err)
+}
+
+func (v *Server) setRetention(w http.ResponseWriter, r *http.Request) {
+	if v.service.Settings == nil {
+		absent(w)
+		return
+	}
+	var x struct {
+		Name string  `json:"name"`
+		Days float64 `json:"days"`
+	}
+	err := decodeJSON(r, &x)
+	if err == nil {
+		err = v.service.Settings.SetRetention(x.Name, x.Days)
+	}
+	v.reply(w, r, x, err)
 }
 
 func (v *Server) removeTarget(w http.ResponseWriter, r *http.Request) {

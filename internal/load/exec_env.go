@@ -60,7 +60,7 @@ func defaultsFile(s target.Spec, host, port string) []byte {
 	var b strings.Builder
 	put := func(key, value string) {
 		if value != "" {
-			b.WriteString(key + "=" + quoteOption(value) + "\n")
+			b.WriteString(key + "=" + target.OptionValue(value) + "\n")
 		}
 	}
 	b.WriteString("[client]\n")
@@ -99,9 +99,4 @@ func defaultsFile(s target.Spec, host, port string) []byte {
 		put("database", s.Database)
 	}
 	return []byte(b.String())
-}
-
-// quoteOption writes a value so that a # and blanks in it are no comment and no end.
-func quoteOption(v string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\b", `\b`).Replace(v) + `"`
 }

@@ -74,15 +74,23 @@ func busy() []Panel {
 	cpu := func(name, modes string) Line {
 		return line(name, "host", way(rate("node_cpu_seconds_total", like("mode", modes)))).else_(noHost)
 	}
+	percentile := func(name, quantile string) Line {
+		return line(name, "latency", way(gauge("dyno_statement_latency_seconds", is("quantile", quantile)))).else_("this needs the statement histogram of MySQL 8.0 or later, and at least 90 % client statements in it")
+	}
 	return []Panel{
 		{ID: Throughput, Group: Busy, Title: "Throughput", Unit: "/s", About: "Statements that clients sent, without Dyno's own, and transactions that they ended with COMMIT or ROLLBACK; without them each statement is one of its own.", Lines: []Line{
 			line("statements", "global_status", clients("questions")...),
 			line("transactions", "global_status", way(rate(status+"commands_total", like("command", "commit|rollback")))),
 			line("slow statements", "global_status", clients("slow_queries")...),
 		}},
-		{ID: "latency", Group: Busy, Title: "Statement time", Unit: "s", About: "Mean time of a statement, as the server counts it. Quantiles of each class of statements are on the Queries page.", Lines: []Line{
+		{ID: "latency", Group: Busy, Title: "Statement time", Unit: "s", About: "Mean time of a statement, as the server counts it.", Lines: []Line{
 			line("mean", "", way(rate("dyno_statements_seconds_total")).over(rate("dyno_statements_total")),
 				way(rate(pfs+"events_statements_seconds_total")).over(rate(pfs+"events_statements_total"))).else_(noClasses),
+		}},
+		{ID: "percentiles", Group: Busy, Title: "Latency percentiles", Unit: "s", About: "Half, 95 % and 99 % of the statements took no longer, from the server's histogram, whose steps are 4.7 % wide. Up to 10 % of the statements may be Dyno's own.", Lines: []Line{
+			percentile("median", "0.5"),
+			percentile("p95", "0.95"),
+			percentile("p99", "0.99"),
 		}},
 		{ID: "connections", Group: Busy, Title: "Connections", Unit: "connections", About: "Open connections, and those that run a statement, without Dyno's own; at the limit new ones are refused.", Lines: []Line{
 			line("running", "global_status", threads("running")...),

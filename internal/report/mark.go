@@ -49,6 +49,7 @@ func marksOf(d *Document, from, to time.Time) marks {
 	slices.SortStableFunc(es, func(a, b event.Event) int { return a.At.Compare(b.At) })
 	for _, e := range es {
 		a, b := at(e.At), at(e.Until)
+		unseen := e.Kind == event.Gap || e.Kind == event.Down
 		if e.Until.IsZero() {
 			b = a
 		}
@@ -56,10 +57,10 @@ func marksOf(d *Document, from, to time.Time) marks {
 			continue
 		}
 		switch {
-		case (e.Kind == event.Variant || e.Kind == event.Gap) && b > a:
+		case (e.Kind == event.Variant || unseen) && b > a:
 			kind := bandOther
 			switch {
-			case e.Kind == event.Gap:
+			case unseen:
 				kind = bandGap
 			case d.Experiment != nil && e.Text == d.Experiment.Baseline, d.Experiment == nil && e.Text == d.baseline():
 				kind = bandBaseline

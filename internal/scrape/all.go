@@ -25,6 +25,7 @@ func entries() []entry {
 		{Traits{Cost: Light, Every: 10 * time.Second, About: "SHOW GLOBAL VARIABLES, and what changes in them"}, func(l *link, t *target.Target) Source { return newVariables(l, t) }},
 		{Traits{Cost: Heavy, Every: 5 * time.Second, Grant: "PROCESS ON *.*", About: "SHOW ENGINE INNODB STATUS"}, func(l *link, t *target.Target) Source { return newInnodbStatus(l, t) }},
 		{Traits{Cost: Light, Every: 10 * time.Second, Grant: pfsPrivilege, About: "what threads waited for"}, func(l *link, t *target.Target) Source { return newWaits(l, t) }},
+		{Traits{Cost: Light, Every: 10 * time.Second, Grant: pfsPrivilege, About: "percentiles of statement times"}, func(l *link, t *target.Target) Source { return newLatency(l, t) }},
 		{Traits{Cost: Light, Every: 10 * time.Second, Grant: pfsPrivilege, About: "input and output by kind of file"}, func(l *link, t *target.Target) Source { return newFileIO(l, t) }},
 		{Traits{Cost: Heavy, Every: 30 * time.Second, Grant: pfsPrivilege, About: "rows handled by table and index"}, func(l *link, t *target.Target) Source { return newTableIO(l, t) }},
 		{Traits{Cost: Heavy, Every: 10 * time.Second, Grant: pfsPrivilege, About: "memory of the server by what it is for"}, func(l *link, t *target.Target) Source { return newMemory(l, t) }},

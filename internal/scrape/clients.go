@@ -66,13 +66,16 @@ func (c *clients) emit(at int64, emit func(metric.Sample)) {
 		}
 		own := c.own.Counted[name]
 		x := c.from[name]
-		if x == nil || total < x.total {
+		if x == nil {
 			if c.own.Unsure[name] > 0 && c.waited < maxWaited {
 				c.waited++
 				continue
 			}
 			x = &client{total: total, own: own, value: total}
 			c.from[name] = x
+		}
+		if total < x.total { // MariaDB loses what a session counted that it ends itself, and FLUSH STATUS begins anew: neither is what clients did
+			x.total, x.own = total, own
 		}
 		if left := (total - x.total) - (own - x.own) - c.own.Unsure[name]; left > 0 {
 			// From here on, so that what is unsure is taken off once.

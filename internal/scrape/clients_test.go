@@ -94,10 +94,12 @@ func TestClientsOnly(t *testing.T) {
 
 func TestClientsFallNever(t *testing.T) {
 	var c clients
+	uptime := 1.0
 	at := func(total, own, unsure float64) float64 {
 		c.begin()
 		c.own, c.known = target.Spent{Counted: map[string]float64{"questions": own}, Unsure: map[string]float64{"questions": unsure}}, true
 		c.note("mysql_global_status_questions", total)
+		c.note("mysql_global_status_uptime", uptime)
 		out := -1.0
 		c.emit(0, func(m metric.Sample) {
 			if m.Name == metric.ClientStatusTotal {
@@ -120,6 +122,9 @@ func TestClientsFallNever(t *testing.T) {
 	f(1060, 25, 0, 1045)  // nothing was
 	f(1060, 30, 0, 1045)  // what is learned too late hides what comes next
 	f(1070, 30, 0, 1050)
-	f(5, 31, 0, 5) // a restart
-	f(15, 36, 0, 10)
+	f(1040, 35, 0, 1050) // the server forgot some: as if it stood still
+	f(1050, 36, 0, 1059)
+	uptime = 0
+	f(5, 36, 0, 5) // a restart
+	f(15, 41, 0, 10)
 }

@@ -369,7 +369,8 @@ func (s *locks) userLocks(ctx context.Context, waiting []state.Session) (out []s
 		}
 	}
 	const named = "SUBSTRING_INDEX(SUBSTRING_INDEX(SUBSTRING(INFO, LOCATE('get_lock', LOWER(INFO))), '''', 2), '''', -1)"
-	_, err = s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT ID, "+named+", IS_USED_LOCK("+named+") FROM information_schema.PROCESSLIST"+
+	// A name that no lock can have would be an error of the whole question.
+	_, err = s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT ID, "+named+", IF(CHAR_LENGTH("+named+") BETWEEN 1 AND 64 AND LENGTH("+named+")<=192, IS_USED_LOCK("+named+"), NULL) FROM information_schema.PROCESSLIST"+
 		" WHERE STATE='User lock' AND ID<>CONNECTION_ID() AND LOCATE('get_lock', LOWER(INFO))>0 LIMIT 200"), func(row []driver.Value) {
 		waiter := id(row[0])
 		if n, ok := name[waiter]; ok && n == string(text(row[1])) && len(out) < waitLimit {

@@ -323,8 +323,18 @@ func locksOn(t *testing.T, flavor string, s *servers.Server) {
 		a, b := c.session(), c.session()
 		c.do(a, "SELECT GET_LOCK('the name', 0)")
 		c.later(b, "SELECT GET_LOCK('the name', 60)")
-		expect(t, fmt.Sprintf("%d>%d user the name", b.id, a.id))
+		want := fmt.Sprintf("%d>%d user the name", b.id, a.id)
+		expect(t, want)
+		// A name that no lock can have, in a statement that waits, costs that statement its explanation and no other.
+		x := c.session()
+		c.later(x, "SELECT /* get_lock('"+strings.Repeat("x", 300)+"') */ GET_LOCK('the name', 60)")
+		until(t, sc, "both who wait", func(st *state.State) bool {
+			return slices.Contains(edges(st.Waits), want) && slices.ContainsFunc(st.Waits, func(w state.Wait) bool { return w.Waiter == x.id })
+		})
 		c.do(a, "SELECT RELEASE_LOCK('the name')")
+		<-c.wait[0]
+		c.wait = c.wait[1:]
+		c.do(b, "SELECT RELEASE_LOCK('the name')")
 		c.end()
 	})
 }

@@ -289,11 +289,11 @@ func (o *outage) round(at time.Time, down bool) (e event.Event, ended bool) {
 	case down && o.since.IsZero():
 		o.since = at
 	case !down && !o.since.IsZero():
-		what := "the server did not answer: "
+		kind, what := event.Down, "the server did not answer: "
 		if o.refused {
-			what = "the server refused the login: "
+			kind, what = event.Login, "the server refused the login: "
 		}
-		e = event.Event{At: o.since, Until: at, Kind: event.Gap, Text: what + o.reason}
+		e = event.Event{At: o.since, Until: at, Kind: kind, Text: what + o.reason}
 		*o = outage{}
 		return e, e.Until.After(e.At)
 	}

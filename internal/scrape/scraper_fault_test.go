@@ -63,7 +63,7 @@ func TestAHungServerIsAGap(t *testing.T) {
 	if err != nil || phase != 3 {
 		t.Fatalf("ended in phase %d: %v", phase, err)
 	}
-	if gap.Kind != event.Gap || !gap.At.After(stopped) || !gap.Until.After(gap.At) {
+	if gap.Kind != event.Down || !gap.At.After(stopped) || !gap.Until.After(gap.At) {
 		t.Errorf("stopped after %v: %+v", stopped, gap)
 	}
 }

@@ -3,8 +3,8 @@ package scrape
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"hash/fnv"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"

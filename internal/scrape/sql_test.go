@@ -124,6 +124,7 @@ func TestSQLSources(t *testing.T) {
 				{"memory", testMemory},
 				{"stages", testStages},
 				{"binlog", testBinlog},
+				{"latency", testLatency},
 				{"compression", testCompression},
 				{"userstat", testUserstat},
 				{"sizes", testSizes},
@@ -593,5 +594,31 @@ func testRestart(t *testing.T, s *sqlServer) {
 	mustRead(t, src)
 	if e := src.Events(); len(e) != 0 {
 		t.Fatalf("told twice: %v", e)
+	}
+}
+
+// testLatency: of quick statements and a tenth of slow ones the median is quick and the 95th percentile slow.
+func testLatency(t *testing.T, s *sqlServer) {
+	src := newLatency(s.l, s.t)
+	if s.t.Facts().Flavor == "mariadb" {
+		if got := mustRead(t, src); len(got) != 0 {
+			t.Errorf("MariaDB gives %v", got)
+		}
+		return
+	}
+	if first := mustRead(t, src); len(first) != 0 {
+		t.Errorf("of the time before the first reading there are %v", first)
+	}
+	statements := []string{}
+	for i := range 200 {
+		if statements = append(statements, "DO 1"); i%8 == 0 {
+			statements = append(statements, "DO SLEEP(0.05)")
+		}
+	}
+	s.Exec(t, statements...)
+	got := mustRead(t, src)
+	of := func(q string) float64 { return value(t, got, "dyno_statement_latency_seconds", "quantile", q) }
+	if m, p95, p99 := of("0.5"), of("0.95"), of("0.99"); len(got) != 3 || m <= 0 || m >= 0.05 || p95 < 0.05 || p99 < p95 {
+		t.Errorf("median %v, 95 %% %v, 99 %% %v", m, p95, p99)
 	}
 }

@@ -115,7 +115,7 @@ func eventLine(e event.Event, now time.Time, loc *time.Location) line {
 		l = l.add(dim, " for "+seconds(e.Until.Sub(e.At).Seconds()))
 	}
 	r := accent
-	if e.Kind == event.Restart || e.Kind == event.Gap {
+	if slices.Contains([]event.Kind{event.Restart, event.Gap, event.Down}, e.Kind) {
 		r = warn
 	}
 	return l.add(r, " "+clean(string(e.Kind))).add(plain, " "+squeeze(head(e.Text)))

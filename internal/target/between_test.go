@@ -131,9 +131,9 @@ func TestNoProofForAnotherCertificate(t *testing.T) {
 	// By the user's word a proof is enough, of each certificate after it. What he who is between gains by it is said.
 	trust := func(add, proof bool, want int) {
 		t.Helper()
-		was, is, err := u.Trust(t.Context(), add, proof)
-		if (err == nil) != (want > 0) || err == nil && is == "" {
-			t.Errorf("was %q, is %q: %v (%s)", was, is, err, HintOf(err))
+		x, err := u.Trust(t.Context(), add, proof)
+		if (err == nil) != (want > 0) || err == nil && x.Is == "" {
+			t.Errorf("%+v: %v (%s)", x, err, HintOf(err))
 		}
 		if all, err := u.Known.of(u.place()); err != nil || want > 0 && len(values(all, byCertificate)) != want {
 			t.Errorf("remembered %v %v, want %d", all, err, want)

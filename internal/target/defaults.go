@@ -310,6 +310,11 @@ func boolean(v string, has bool) (bool, error) {
 	return false, errors.New("the value is ON or OFF")
 }
 
+// OptionValue writes a value of a defaults file so that a # and blanks in it are no comment and no end.
+func OptionValue(v string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\b", `\b`).Replace(v) + `"`
+}
+
 // optionValue takes a comment, quotes and escapes off a value, by the mysql client's rules: a # outside of quotes begins a comment, with
 // or without a space before it, and only quotes around the whole value are taken off.
 // https://dev.mysql.com/doc/refman/9.0/en/option-files.html#option-file-syntax

@@ -69,6 +69,10 @@ type footprint struct {
 	mu      sync.Mutex
 	total   []float64 // by counted
 	burst   []float64 // the most that was found at a time: what a session that was not asked since may hide
+	seen    []float64 // what was found in sum, of so many statements: what one takes as a rule
+	of      float64
+	per     []float64 // the most that a statement took, as the mean of those between two askings
+	pending int       // statements of sessions that were not asked since
 	live    int       // sessions
 	unasked int       // of them those with statements since they were asked
 	sends   uint64    // statements
@@ -79,6 +83,9 @@ type footprint struct {
 
 // unaskedAtLeast is what a session that was not asked since may hide of the figures that grow by one or two with a statement, before more is known.
 const unaskedAtLeast = 20
+
+// takenAtLeast is the same for a single statement.
+const takenAtLeast = 2
 
 var footprints = struct {
 	sync.Mutex
@@ -91,7 +98,8 @@ func footprintOn(where string) *footprint {
 	defer footprints.Unlock()
 	f := footprints.by[where]
 	if f == nil && len(footprints.by) < sentServers {
-		f = &footprint{total: make([]float64, len(counted)), burst: make([]float64, len(counted))}
+		n := len(counted)
+		f = &footprint{total: make([]float64, n), burst: make([]float64, n), seen: make([]float64, n), per: make([]float64, n)}
 		footprints.by[where] = f
 	}
 	return f
@@ -116,6 +124,7 @@ func newMeter(t *Target, where string, p Purpose) *meter {
 	f.live++
 	f.unasked++ // it logged in, and set itself up
 	f.sends++
+	f.pending++
 	f.total[countedAt[connections]]++
 	f.total[countedAt[comSelect]]++ // askSelf
 	return &meter{f: f, t: t, last: make([]float64, len(counted)), since: 1}
@@ -132,6 +141,7 @@ func (m *meter) sent(sql string) {
 		m.f.unasked++
 	}
 	m.f.sends++
+	m.f.pending++
 	if strings.HasPrefix(words(sql), "SELECT ") {
 		m.f.total[countedAt[comSelect]]++
 	}
@@ -177,6 +187,8 @@ func (m *meter) answered(sql string, rows int) {
 func (m *meter) asked(now map[string]float64) {
 	m.f.mu.Lock()
 	defer m.f.mu.Unlock()
+	statements := float64(max(1, m.since))
+	m.f.of += statements
 	for i, name := range counted {
 		if v, ok := now[name]; ok {
 			grown := v - m.last[i]
@@ -184,7 +196,8 @@ func (m *meter) asked(now map[string]float64) {
 				grown = v
 			}
 			m.f.total[i] += grown
-			m.f.burst[i] = max(m.f.burst[i], grown)
+			m.f.burst[i], m.f.per[i] = max(m.f.burst[i], grown), max(m.f.per[i], grown/statements)
+			m.f.seen[i] += grown
 			m.last[i] = v
 		}
 	}
@@ -195,6 +208,7 @@ func (m *meter) asked(now map[string]float64) {
 func (m *meter) known() {
 	if m.since > 0 {
 		m.f.unasked--
+		m.f.pending -= m.since
 	}
 	m.since = 0
 }
@@ -206,9 +220,9 @@ func (m *meter) left() {
 	}
 	m.f.mu.Lock()
 	defer m.f.mu.Unlock()
-	if m.since > 0 { // the connection broke: as much as others had at most is nearer the truth than nothing
+	if m.since > 0 && m.f.of > 0 { // the connection broke: what so many statements take as a rule is nearest the truth
 		for i := range counted {
-			m.f.total[i] += m.f.burst[i]
+			m.f.total[i] += m.f.seen[i] / m.f.of * float64(m.since)
 		}
 	}
 	if m.t.statusBySchema() { // MySQL counts the good-bye
@@ -294,13 +308,14 @@ type Spent struct {
 	f       *footprint
 	sends   uint64
 	unasked int
+	pending int
 }
 
 // spent tells what is known now.
 func (f *footprint) spent() Spent {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := Spent{Counted: make(map[string]float64, len(counted)), Sessions: f.live, Running: 1 + f.working, f: f, sends: f.sends, unasked: f.unasked}
+	s := Spent{Counted: make(map[string]float64, len(counted)), Sessions: f.live, Running: 1 + f.working, f: f, sends: f.sends, unasked: f.unasked, pending: f.pending}
 	for i, name := range counted {
 		s.Counted[name] = f.total[i]
 	}
@@ -317,8 +332,9 @@ func (s Spent) Until() Spent {
 	// The session that told the totals is one of those that were not asked since.
 	unsure := max(s.unasked, s.f.unasked-1, 0) + max(0, int(s.f.sends-s.sends)-1)
 	s.Unsure = make(map[string]float64, len(counted))
+	statements := float64(max(s.pending, s.f.pending))
 	for i, name := range counted {
-		s.Unsure[name] = float64(unsure) * max(s.f.burst[i], unaskedAtLeast)
+		s.Unsure[name] = min(float64(unsure)*max(s.f.burst[i], unaskedAtLeast), statements*max(s.f.per[i], takenAtLeast))
 	}
 	return s
 }

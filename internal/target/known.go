@@ -260,18 +260,34 @@ func (s Spec) Fingerprint() string {
 	return strings.Join(values(all, byCertificate), ", ")
 }
 
+// Accepted is what was remembered of a server before it was trusted anew, and what is now.
+type Accepted struct {
+	Was         []string `json:"was,omitzero"` // fingerprints of certificates
+	Is          string   `json:"is,omitzero"`  // empty when the connection is verified or not encrypted
+	WasAccounts []string `json:"was_accounts,omitzero"`
+	Account     string   `json:"account,omitzero"` // of this machine that the server runs as, as in "user 112 (mysql)"; empty elsewhere
+}
+
+// accounts names the accounts among what is remembered.
+func accounts(all []mark) []string {
+	names := values(all, byAccount)
+	for i, uid := range names {
+		names[i] = userNamed(uid)
+	}
+	return names
+}
+
 // Trust logs in whatever certificate the server shows and whoever runs it, and remembers that: in place of what was remembered, or with
-// add beside it. With proof the server must prove that it knows the password, see vouched, and later ones that do so take its place. is
-// is empty when the connection is verified or not encrypted.
-func (s Spec) Trust(ctx context.Context, add, proof bool) (was []string, is string, err error) {
+// add beside it. With proof the server must prove that it knows the password, see vouched, and later ones that do so take its place.
+func (s Spec) Trust(ctx context.Context, add, proof bool) (x Accepted, err error) {
 	all, err := s.Known.of(s.place())
 	if err != nil || s.Known == nil {
-		return nil, "", err
+		return x, err
 	}
-	was = values(all, byCertificate)
+	x.Was, x.WasAccounts = values(all, byCertificate), accounts(all)
 	dir, err := os.MkdirTemp("", "dyno-trust-")
 	if err != nil {
-		return was, "", err
+		return x, err
 	}
 	defer os.RemoveAll(dir)
 	fresh := s
@@ -279,13 +295,13 @@ func (s Spec) Trust(ctx context.Context, add, proof bool) (was []string, is stri
 	fresh.Known = OpenKnown(filepath.Join(dir, "known_servers")) // where nothing is remembered, the first one is
 	t, err := Open(ctx, fresh)
 	if err != nil {
-		return was, "", err
+		return x, err
 	}
 	t.Close()
-	is = fresh.Fingerprint()
+	is := fresh.Fingerprint()
 	if proof {
 		if c := fresh.vouched(ctx); c == nil || fingerprint(c) != is {
-			return was, "", &Error{
+			return x, &Error{
 				Op: "have proved the certificate of", Kind: TLSFailed, Target: s.Where(), Err: errors.New("the server does not prove it"),
 				Hint: "MariaDB 11.4 and later do so for accounts with mysql_native_password and a certificate of their own making",
 			}
@@ -293,9 +309,10 @@ func (s Spec) Trust(ctx context.Context, add, proof bool) (was []string, is stri
 	}
 	now, err := fresh.Known.of(s.place())
 	if err != nil {
-		return was, is, err
+		return x, err
 	}
-	return was, is, s.Known.update(s.place(), func(have []mark) []mark {
+	x.Is, x.Account = is, strings.Join(accounts(now), ", ")
+	return x, s.Known.update(s.place(), func(have []mark) []mark {
 		if !add {
 			have = nil
 		}

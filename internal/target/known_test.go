@@ -264,8 +264,8 @@ func TestCertificateIsRemembered(t *testing.T) {
 	refused("", print(0), "no encryption")
 	opens("tls=disabled", TrustPlain) // the user's own word
 	behind(up[1])
-	if was, is, err := url("").Trust(t.Context(), false, false); err != nil || is != print(1) || !slices.Equal(was, []string{print(0)}) {
-		t.Fatal(was, is, err)
+	if x, err := url("").Trust(t.Context(), false, false); err != nil || x.Is != print(1) || !slices.Equal(x.Was, []string{print(0)}) {
+		t.Fatal(x, err)
 	}
 	opens("", TrustRemembered)
 	if got := url("").Fingerprint(); got != print(1) {
@@ -273,8 +273,8 @@ func TestCertificateIsRemembered(t *testing.T) {
 	}
 	// A server that offered none is known by that: whoever offers encryption could ask for the password itself.
 	behind(plain)
-	if _, is, err := url("").Trust(t.Context(), false, false); err != nil || is != "" {
-		t.Fatal(is, err)
+	if x, err := url("").Trust(t.Context(), false, false); err != nil || x.Is != "" {
+		t.Fatal(x, err)
 	}
 	opens("", TrustPlain)
 	behind(up[1])
@@ -282,14 +282,14 @@ func TestCertificateIsRemembered(t *testing.T) {
 		refused(params, print(1), "did not at an earlier login", "dyno target trust")
 	}
 	opens("tls=verify-full&ssl-ca="+a.ca(), TrustVerified)
-	if was, is, err := url("").Trust(t.Context(), true, false); err != nil || is != print(1) || len(was) > 0 {
-		t.Fatal(was, is, err)
+	if x, err := url("").Trust(t.Context(), true, false); err != nil || x.Is != print(1) || len(x.Was) > 0 {
+		t.Fatal(x, err)
 	}
 	opens("", TrustRemembered)
 	behind(plain) // both are the server's by the user's word
 	opens("", TrustPlain)
 	behind(up[1])
-	if _, _, err := url("").Trust(t.Context(), false, false); err != nil {
+	if _, err := url("").Trust(t.Context(), false, false); err != nil {
 		t.Fatal(err)
 	}
 	// What is open already goes on, what is opened later is refused too.
@@ -413,7 +413,7 @@ func TestLostMemoryLetsNobodyIn(t *testing.T) {
 		for _, port := range []int{s.Port, plain.Port} {
 			u := with(spec(t, fmt.Sprintf("mysql://u@127.0.0.1:%d/", port)), func(s *Spec) { s.Password, s.Known = NewSecret(password), OpenKnown(path) })
 			fails(t, u, BadTarget, "no password was sent")
-			if _, _, err := u.Trust(t.Context(), true, false); err == nil || !strings.Contains(err.Error(), path) {
+			if _, err := u.Trust(t.Context(), true, false); err == nil || !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: trusted: %v", what, err)
 			}
 			u.remember(&attempt{cert: &x509.Certificate{}})

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -139,8 +140,9 @@ func TestWhoListensIsKnown(t *testing.T) {
 		if n := sent.Load(); n != 0 {
 			t.Errorf("%s: the other account received %d bytes", network, n)
 		}
-		if _, _, err := u.Trust(t.Context(), false, false); err != nil {
-			t.Errorf("%s: %v", network, err)
+		x, err := u.Trust(t.Context(), false, false)
+		if err != nil || x.Account != "user 12002" || !slices.Equal(x.WasAccounts, []string{"user 12001"}) {
+			t.Errorf("%s: %+v, %v", network, x, err)
 		}
 		opens(u)
 		end()

@@ -49,6 +49,17 @@ func (t *Target) Mighty(ctx context.Context) (why string, err error) {
 	return t.MayExecute(ctx, conn, []string{""}) // no grant on a schema is for that one
 }
 
+// Privileges returns what SHOW GRANTS says of the target's account now: lines in the server's own order. Connections that are open may
+// lack what was granted globally since.
+func (t *Target) Privileges(ctx context.Context) ([]string, error) {
+	conn, err := t.ReadingConn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	return texts(ctx, conn, own("SHOW GRANTS"))
+}
+
 func texts(ctx context.Context, conn *sql.Conn, q string) (list []string, err error) {
 	rows, err := conn.QueryContext(ctx, q)
 	if err != nil {

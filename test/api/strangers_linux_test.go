@@ -277,3 +277,74 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 		t.Errorf("the file's password went elsewhere: %q", heard)
 	}
 }
+
+// TestSetPasswords sets passwords over HTTP: each goes to the address that it was given for and nowhere else, none comes back, and none
+// outlives its target.
+func TestSetPasswords(t *testing.T) {
+	own := func() *trap { // newTrap's are of another account, which gets no password at all
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return trapOn(t, l)
+	}
+	v, here, other := serveAlone(t), own(), own()
+	const first, second = "set-first-7", "set-second-7"
+	files := func() (all []string) {
+		t.Helper()
+		all, err := filepath.Glob(filepath.Join(v.home, "credentials", "kept", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	post := func(path string, want int, why string, body map[string]any) {
+		t.Helper()
+		code, text := v.post(http.DefaultClient, path, body)
+		if code != want || !strings.Contains(text, why) || strings.Contains(text, first) || strings.Contains(text, second) {
+			t.Errorf("%s: %d %s, want %d with %q and no password", path, code, text, want, why)
+		}
+	}
+	at := func(x *trap) string { return "mysql://dba@" + x.address + "/" }
+	post("/target/password", 404, "", map[string]any{"name": "nobody", "password": first})
+	post("/target/password", 400, "needed", map[string]any{"name": "shop", "url": at(here), "password": ""})
+	post("/target/password", 400, "user", map[string]any{"name": "shop", "url": "mysql://" + here.address, "password": first})
+	post("/target/password", 400, "ssh", map[string]any{"name": "shop", "url": at(here) + "?ssh=ssh://root@127.0.0.1:1", "password": first})
+	post("/target/password", 200, `"name":"shop"`, map[string]any{"name": "shop", "url": at(here), "password": first})
+	post("/target/check", 200, "", map[string]any{"name": "shop"})
+	if all := files(); len(all) != 1 {
+		t.Fatalf("kept are %q", all)
+	} else if st, err := os.Stat(all[0]); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", st.Mode(), err)
+	} else {
+		// The same file is for that place alone.
+		for _, body := range []map[string]any{{"name": "shop", "replace": true}, {"name": "evil"}} {
+			body["url"], body["defaults_file"] = at(other), all[0]
+			post("/target/add", 400, "not kept for", body)
+		}
+	}
+	if _, heard := here.told(); !strings.Contains(heard, proofOf(first)) {
+		t.Errorf("the password does not arrive: %q", heard)
+	}
+	was := files()[0]
+	post("/target/password", 200, "", map[string]any{"name": "shop", "url": at(other), "password": second})
+	post("/target/check", 200, "", map[string]any{"name": "shop"})
+	if all := files(); len(all) != 1 || all[0] == was {
+		t.Errorf("after another password there are %q", all)
+	}
+	if _, heard := other.told(); strings.Contains(heard, proofOf(first)) || !strings.Contains(heard, proofOf(second)) {
+		t.Errorf("the new address got %q", heard)
+	}
+	if _, heard := here.told(); strings.Contains(heard, proofOf(second)) {
+		t.Errorf("the old address got the new password: %q", heard)
+	}
+	post("/target/remove", 200, "", map[string]any{"name": "shop"})
+	if all := files(); len(all) != 0 {
+		t.Errorf("without a target there are %q", all)
+	}
+	for _, secret := range []string{first, second} {
+		if out, err := exec.Command("grep", "-r", "-a", "-l", secret, v.home).CombinedOutput(); err == nil {
+			t.Errorf("a password is still in %s", out)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -9,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 
 	"dyno/test/browser"
 	"dyno/test/servers"
@@ -110,7 +115,7 @@ func TestServerPage(t *testing.T) {
 	b.WaitText(".sv-strip", "mariadb")
 
 	// What is not observable is told in one line, with what would mend it, and takes no box.
-	b.WaitText(`section[aria-label="Is it busy?"]`, "Statement time: no statement was timed")
+	b.WaitText(`section[aria-label="Is it busy?"]`, "Statement time unavailable: no statement was timed")
 	b.WaitText(`section[aria-label="What does it wait for?"]`, "replicates from no other")
 	if b.Count("#panel-latency, #panel-replication") != 0 {
 		t.Error("there are boxes for what is not known")
@@ -284,4 +289,42 @@ func TestServerPage(t *testing.T) {
 		t.Errorf("on a phone the page is %d px too wide", n)
 	}
 	b.Shot("server-phone")
+}
+
+// TestServerPrinted: on paper every graph is drawn, also those that nobody has scrolled to; cards of a row are of one height.
+func TestServerPrinted(t *testing.T) {
+	s := stage(t)
+	b := s.Browser(t)
+	visit(b, "/server?target=shop")
+	b.Wait(".sv-card canvas")
+	b.Settle()
+	const empty = `[...document.querySelectorAll('.plot-box')].filter((e) => !e.querySelector('canvas')).length`
+	var before, after int
+	b.Eval(empty, &before)
+	if before == 0 {
+		t.Fatal("every graph was in sight: this shows nothing")
+	}
+	var uneven []string
+	b.Eval(`(() => {
+		const rows = new Map()
+		for (const e of document.querySelectorAll('.sv-card')) {
+			const r = e.getBoundingClientRect(), axis = e.querySelector('.plot-box').getBoundingClientRect().bottom
+			const y = Math.round(r.top)
+			rows.set(y, [...(rows.get(y) ?? []), [Math.round(r.height), Math.round(axis)].join()])
+		}
+		return [...rows.values()].filter((x) => new Set(x).size > 1).map(String)
+	})()`, &uneven)
+	if len(uneven) > 0 {
+		t.Errorf("cards of a row differ in height or axis: %q", uneven)
+	}
+	b.Do(chromedp.ActionFunc(func(ctx context.Context) error {
+		pdf, _, err := page.PrintToPDF().Do(ctx)
+		if err == nil && len(pdf) == 0 {
+			err = errors.New("the paper is empty")
+		}
+		return err
+	}))
+	if b.Eval(empty, &after); after != 0 {
+		t.Errorf("%d of %d graphs that were out of sight are not printed", after, before)
+	}
 }

@@ -45,7 +45,7 @@ func TestSettingsAddTarget(t *testing.T) {
 	b.ClickText("Add a server")
 	b.Fill("dialog input[name=address]", s.Server.Socket)
 	b.Fill("dialog input[name=name]", "byhand")
-	b.Eval(`document.querySelectorAll('dialog input[name=way]')[1].click()`, nil)
+	b.Eval(`document.querySelectorAll('dialog input[name=way]')[2].click()`, nil)
 	b.Fill("dialog input[name=file]", file)
 	b.Key("Tab") // leaving the field has the server looked at
 	b.Wait("reached")
@@ -162,7 +162,7 @@ func TestSettingsRetention(t *testing.T) {
 		b.Eval(fmt.Sprintf(`[...document.querySelectorAll('table.table tbody tr')].find((r) => r.innerText.startsWith(%q))?.innerText ?? ''`, kind), &text)
 		return words(text)
 	}
-	if got := row("series, every second"); !strings.Contains(got, "15 d") || !strings.Contains(got, "--keep") || !strings.Contains(got, "not measured yet") {
+	if got := row("series, every second"); !strings.Contains(got, "15 d") || !strings.Contains(got, "Change") || !strings.Contains(got, "not measured yet") {
 		t.Errorf("the row of the series is %q", got)
 	}
 	if got := row("states"); !strings.Contains(got, "3 d") || !strings.Contains(got, "2.00") {
@@ -173,4 +173,89 @@ func TestSettingsRetention(t *testing.T) {
 	b.ClickText("About")
 	b.WaitText("main", s.Home)
 	inBoth(b, "settings-about")
+}
+
+// TestSettingsEditTarget gives a target another account with a password that Dyno keeps, then a wrong one, and changes the retention.
+func TestSettingsEditTarget(t *testing.T) {
+	s := stage(t)
+	s.Exec("CREATE USER IF NOT EXISTS edited@localhost IDENTIFIED BY 'kept here 7'")
+	p := serve(t, folder(t))
+	try(t, p.home, "target", "add", "edit", s.Server.URL("nobody7"))
+	b := tab(t, p.URL)
+	visit(b, "/settings")
+	b.WaitText("table.table tbody tr", "down")
+	b.ClickText("Edit")
+	b.Fill("dialog input[name=address]", s.Server.URL("edited"))
+	b.Click("dialog input[name=way]") // Dyno keeps it
+	b.Fill("dialog input[name=password]", "kept here 7")
+	inBoth(b, "settings-edit")
+	b.ClickText("Save")
+	b.Wait("edit was changed")
+	b.WaitText("table.table tbody tr", "up")
+	b.WaitText("table.table tbody tr", "kept by Dyno")
+	// Another address asks for it again.
+	b.ClickText("Edit")
+	b.Fill("dialog input[name=address]", "mysql://edited@"+deadPort+"/")
+	if why := b.Attr("dialog .b-main", "title"); !strings.Contains(why, "enter the password again") {
+		t.Errorf("with another address Save says %q", why)
+	}
+	b.Key("Escape")
+	if text := b.Text("body"); strings.Contains(text, "kept here 7") {
+		t.Error("the password is on the page")
+	}
+	for _, r := range b.Requests() {
+		if strings.Contains(r, "kept") && !strings.Contains(r, "states") {
+			t.Errorf("it asked %s", r)
+		}
+	}
+	if strings.Contains(p.Log(), "kept here 7") {
+		t.Error("the password is in the log")
+	}
+
+	visit(b, "/settings?tab=retention")
+	b.Click(`button[aria-label="Change how long states are kept"]`)
+	b.Fill("dialog input[name=days]", "1")
+	b.WaitText("dialog", "deleted within the hour")
+	inBoth(b, "settings-retention-change")
+	b.ClickText("Save")
+	b.Wait("Retention was changed")
+	days := func() (days float64) {
+		t.Helper()
+		var x struct {
+			Keeping []struct {
+				Kind string
+				Days float64 `json:"keep_days"`
+			}
+		}
+		if err := getJSON(p.URL, "settings", &x); err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range x.Keeping {
+			if k.Kind == "states" {
+				days = k.Days
+			}
+		}
+		return days
+	}
+	if d := days(); d != 1 {
+		t.Errorf("states are kept %v days", d)
+	}
+	// It lasts, and a flag outranks it.
+	b.Allow(gone)
+	p.Kill()
+	p = serve(t, p.home)
+	if d := days(); d != 1 {
+		t.Errorf("after a start states are kept %v days", d)
+	}
+	p.Kill()
+	p = serve(t, p.home, "--keep-states=2d")
+	if d := days(); d != 2 {
+		t.Errorf("with --keep-states=2d they are kept %v days", d)
+	}
+	b = tab(t, p.URL)
+	visit(b, "/settings?tab=retention")
+	b.WaitText("main", "--keep-states")
+	if n := b.Count(`button[aria-label="Change how long states are kept"]`); n != 0 {
+		t.Error("what a flag fixes can be changed on the page")
+	}
 }

@@ -309,9 +309,13 @@ func (u *uses) useEvidence(t schema.Table, x schema.Index) (ev []finding.Evidenc
 func (u *uses) costEvidence(t schema.Table, x schema.Index) (ev []finding.Evidence) {
 	rows, share, by := u.writes(t, x)
 	if len(by) > 0 {
+		least := ""
+		if by[0].c.Sampled { // short writes are seldom met
+			least = "At least "
+		}
 		ev = append(ev, finding.Evidence{
-			What: "rows written into " + x.Name, Value: known.Of(rows), Unit: "1/s", Source: by[0].c.Source(), Sampled: by[0].c.Sampled,
-			Text: fmt.Sprintf("%s change its entries, by %s with %s of the statement time.", unit.Rate(rows, "rows/s"), unit.Plural(len(by), "class", "classes"), unit.Percent(share)),
+			What: strings.ToLower(least) + "rows written into " + x.Name, Value: known.Of(rows), Unit: "1/s", Source: by[0].c.Source(), Sampled: by[0].c.Sampled,
+			Text: fmt.Sprintf("%s%s change its entries, by %s with %s of the statement time.", least, unit.Rate(rows, "rows/s"), unit.Plural(len(by), "class", "classes"), unit.Percent(share)),
 		})
 	}
 	if n, ok := t.Rows.Get(); ok && n > 0 {

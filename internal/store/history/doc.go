@@ -15,6 +15,7 @@
 //
 // # Bounds
 //
-// Each kind has an age and a size beyond which its oldest rows go, see Options; Usage tells what each kind takes. A full disk costs what
+// Each kind has an age and a size beyond which its oldest rows go, see Options; Usage tells what each kind takes. All targets share a
+// size: who takes no more than an equal part of it loses nothing for another's sake. A full disk costs what
 // does not fit into a buffer of bounded size; writing goes on by itself when there is room.
 package history

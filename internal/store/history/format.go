@@ -43,6 +43,27 @@ ALTER TABLE class ADD COLUMN digest TEXT NOT NULL DEFAULT '';
 CREATE INDEX class_key ON class (key) WHERE key <> 0;
 CREATE TABLE alias (id TEXT PRIMARY KEY, class TEXT NOT NULL) WITHOUT ROWID;
 `},
+		{Name: "shares", SQL: `
+-- size is about what the figures of a target and the classes that it brought take, in bytes, kept up by triggers: see shares.
+ALTER TABLE target ADD COLUMN size INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE class ADD COLUMN target INTEGER NOT NULL DEFAULT 0;
+UPDATE class SET target = f.target FROM (SELECT class, min(target) AS target FROM figure GROUP BY class) AS f WHERE f.class = class.id;
+UPDATE target SET size = (SELECT count(*) FROM figure WHERE target = target.id) * 100
+	+ (SELECT coalesce(sum(250 + octet_length(fingerprint)), 0) FROM class WHERE class.target = target.id);
+CREATE TRIGGER figure_new AFTER INSERT ON figure BEGIN UPDATE target SET size = size + 100 WHERE id = NEW.target; END;
+CREATE TRIGGER figure_gone AFTER DELETE ON figure BEGIN UPDATE target SET size = size - 100 WHERE id = OLD.target; END;
+CREATE TRIGGER class_new AFTER INSERT ON class BEGIN UPDATE target SET size = size + 250 + octet_length(NEW.fingerprint) WHERE id = NEW.target; END;
+CREATE TRIGGER class_gone AFTER DELETE ON class BEGIN UPDATE target SET size = size - 250 - octet_length(OLD.fingerprint) WHERE id = OLD.target; END;
+CREATE TRIGGER class_named AFTER UPDATE OF fingerprint ON class
+	BEGIN UPDATE target SET size = size + octet_length(NEW.fingerprint) - octet_length(OLD.fingerprint) WHERE id = NEW.target; END;
+
+-- What the states and plans of each target take is read from these alone.
+DROP INDEX pack_last;
+CREATE INDEX pack_last ON pack (target, last, first, bytes);
+DROP INDEX state_size;
+CREATE INDEX state_size ON state (at, target, bytes);
+CREATE INDEX plan_last ON plan (target, last);
+`},
 	},
 }
 

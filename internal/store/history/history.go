@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -19,12 +20,13 @@ import (
 // Options bound what is kept. The zero value means the defaults.
 type Options struct {
 	StateAge   time.Duration // of states; 0 is 3 days
-	StateBytes int64         // of states of all targets together; 0 is 2 GiB
+	StateBytes int64         // of states of all targets together, see share; 0 is 2 GiB
 	MinuteAge  time.Duration // of classes by the minute; 0 is 8 days
 	ClassAge   time.Duration // of classes by the hour and day, plans and examples; 0 is 400 days
-	ClassBytes int64         // of classes; the minutes go first; 0 is 1 GiB
+	ClassBytes int64         // of classes of all targets together; the minutes go first; 0 is 1 GiB
 	Reach      time.Duration // how much older than the moment asked for a state may be; 0 is 15 seconds
-	// BufferBytes bounds the states that wait for a file that cannot be written, compressed; 0 is 16 MiB. The oldest go first.
+	// BufferBytes bounds the states that wait for a file that cannot be written, compressed; 0 is 16 MiB. The oldest of the target with
+	// most of them go first.
 	BufferBytes int
 	// Reserve is the space on the disk that is left to others: with less nothing is added (ErrFull), states wait within BufferBytes, and
 	// what is too old goes all the same.
@@ -61,19 +63,23 @@ type History struct {
 	db   *sql.DB // of file
 	enc  *zstd.Encoder
 	dec  *zstd.Decoder
+	// stateAge and classAge are the ages of Options, nanoseconds, until Keep changes them.
+	stateAge, classAge atomic.Int64
 
 	flush   sync.Mutex // held by the one that writes waiting states
 	mu      sync.Mutex // guards what follows
 	targets map[string]int64
 	waiting []waiting
 	bytes   int       // of waiting
+	put     uint64    // states that ever waited
 	flushed time.Time // last try
 	dropped uint64
 	closed  bool
 
-	end     clock.Horizon // of Run: what ages are counted back from
-	swept   time.Time     // of Maintain: see sweep
-	maxRows int           // maxRows but in tests
+	end      clock.Horizon // of Run: what ages are counted back from
+	scale    float64       // bytes of the file for one of a target's size: see classBound
+	measured time.Time     // scale
+	maxRows  int           // maxRows but in tests
 }
 
 // Open opens the history at path, making the file (mode 0600) and its directory (0700) when there is none. Errors: ErrCorrupt,
@@ -84,6 +90,7 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 		return nil, fmt.Errorf("open history: %w", err)
 	}
 	h := &History{path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), targets: map[string]int64{}, maxRows: maxRows}
+	h.Keep(h.o.StateAge, h.o.ClassAge)
 	if h.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packBytes)); err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}

@@ -16,19 +16,25 @@ func (h *History) Maintain(ctx context.Context, now time.Time) error {
 
 // maintain is Maintain with ages counted back from end.
 func (h *History) maintain(ctx context.Context, now, end time.Time) error {
-	return errors.Join(h.Flush(ctx), h.pack(ctx, now), h.age(ctx, end), h.size(ctx), h.vacuum(ctx))
+	return errors.Join(h.Flush(ctx), h.pack(ctx, now), h.age(ctx, end), h.sizeOfStates(ctx), h.sizeOfClasses(ctx), h.vacuum(ctx))
+}
+
+// Keep changes how long states and classes are kept, from now on; what is too old goes within minutes.
+func (h *History) Keep(states, classes time.Duration) {
+	h.stateAge.Store(int64(states))
+	h.classAge.Store(int64(classes))
 }
 
 // horizon returns the moment that ages are counted back from. States are the best witness of when this program ran last.
 func (h *History) horizon(ctx context.Context, now time.Time) (time.Time, error) {
 	var oldest sql.NullInt64
 	if err := h.db.QueryRowContext(ctx, "SELECT min(at) FROM (SELECT min(at) AS at FROM state UNION ALL SELECT min(last) FROM pack)").Scan(&oldest); err != nil {
-		return now.Add(-h.o.ClassAge), wrap("measure history", h.path, err) // nothing goes this time
+		return now.Add(-time.Duration(h.classAge.Load())), wrap("measure history", h.path, err) // nothing goes this time
 	}
 	if !oldest.Valid {
 		return h.end.Next(now, time.Time{}), nil
 	}
-	return h.end.Next(now, time.UnixMilli(oldest.Int64).Add(h.o.StateAge)), nil
+	return h.end.Next(now, time.UnixMilli(oldest.Int64).Add(time.Duration(h.stateAge.Load()))), nil
 }
 
 // slice bounds the rows that one transaction drops.
@@ -36,7 +42,8 @@ const slice = 20000
 
 // age drops what is too old.
 func (h *History) age(ctx context.Context, now time.Time) error {
-	states, minutes, classes := now.Add(-h.o.StateAge).UnixMilli(), now.Add(-h.o.MinuteAge).UnixMilli(), now.Add(-h.o.ClassAge).UnixMilli()
+	ago := func(d int64) int64 { return now.Add(-time.Duration(d)).UnixMilli() }
+	states, minutes, classes := ago(h.stateAge.Load()), ago(min(int64(h.o.MinuteAge), h.classAge.Load())), ago(h.classAge.Load())
 	return errors.Join(
 		h.drop(ctx, "DELETE FROM state WHERE rowid IN (SELECT rowid FROM state WHERE at < ? LIMIT ?)", states, slice),
 		h.drop(ctx, "DELETE FROM pack WHERE id IN (SELECT id FROM pack WHERE last < ? LIMIT ?)", states, slice),
@@ -52,14 +59,17 @@ func (h *History) age(ctx context.Context, now time.Time) error {
 // maxRows is how many plans, and how many examples, are kept at most.
 const maxRows = 100_000
 
-// number drops the oldest plans and examples of more than maxRows.
+// number drops the oldest plans and examples of more than maxRows, of the targets that have more than their share.
 func (h *History) number(ctx context.Context) error {
 	var errs []error
 	for table, at := range map[string]string{"plan": "last", "sample": "at"} {
-		var n int
-		err := h.db.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n)
-		if err == nil && n > h.maxRows {
-			err = h.drop(ctx, fmt.Sprintf("DELETE FROM %s WHERE %[2]s <= (SELECT %[2]s FROM %[1]s ORDER BY %[2]s DESC LIMIT 1 OFFSET ?)", table, at), h.maxRows)
+		all, err := h.uses(ctx, "SELECT target, count(*) FROM "+table+" GROUP BY target")
+		level := share(all, int64(h.maxRows))
+		for _, u := range all {
+			if err == nil && u.n > level {
+				err = h.drop(ctx, fmt.Sprintf(`DELETE FROM %s WHERE target = ?1
+					AND %[2]s <= (SELECT %[2]s FROM %[1]s WHERE target = ?1 ORDER BY %[2]s DESC LIMIT 1 OFFSET ?2)`, table, at), u.target, level)
+			}
 		}
 		errs = append(errs, err)
 	}
@@ -83,102 +93,36 @@ func (h *History) drop(ctx context.Context, q string, args ...any) error {
 	}
 }
 
+// windowKey names a window of a level.
+type windowKey struct{ target, at int64 }
+
+func scanWindowKey(r *sql.Rows, k *windowKey) error { return r.Scan(&k.target, &k.at) }
+
 // dropWindows drops the windows of a level that ended before ms, with their figures.
-func (h *History) dropWindows(ctx context.Context, level int, ms int64) error {
-	type key struct{ target, at int64 }
+func (h *History) dropWindows(ctx context.Context, level, ms int64) error {
 	for {
-		ks, err := query(ctx, h.db, func(r *sql.Rows, k *key) error { return r.Scan(&k.target, &k.at) },
+		ks, err := query(ctx, h.db, scanWindowKey,
 			"SELECT w.target, w.at FROM target t JOIN win w ON w.target = t.id AND w.level = ? AND w.at < ? AND w.until < ? LIMIT 100", level, ms, ms)
 		if err != nil || len(ks) == 0 {
 			return wrap("drop what is too old", h.path, err)
 		}
-		if err := h.write(ctx, "drop what is too old", func(tx *sql.Tx) error {
-			for _, k := range ks {
-				for _, q := range []string{"DELETE FROM figure WHERE target = ? AND level = ? AND at = ?", "DELETE FROM win WHERE target = ? AND level = ? AND at = ?"} {
-					if _, err := tx.ExecContext(ctx, q, k.target, level, k.at); err != nil {
-						return err
-					}
-				}
-			}
-			return nil
-		}); err != nil {
+		if err := h.dropKeys(ctx, level, ks); err != nil {
 			return err
 		}
 	}
 }
 
-// size drops the oldest of a kind that takes more than it may.
-func (h *History) size(ctx context.Context) error {
-	var states int64
-	if err := h.db.QueryRowContext(ctx, "SELECT (SELECT coalesce(sum(bytes), 0) FROM state) + (SELECT coalesce(sum(bytes), 0) FROM pack)").Scan(&states); err != nil {
-		return wrap("measure history", h.path, err)
-	}
-	for states > h.o.StateBytes {
-		type old struct{ id, bytes int64 }
-		table, id := "pack", "id"
-		olds, err := query(ctx, h.db, func(r *sql.Rows, o *old) error { return r.Scan(&o.id, &o.bytes) }, "SELECT id, bytes FROM pack ORDER BY last LIMIT 100")
-		if err == nil && len(olds) == 0 {
-			table, id = "state", "rowid"
-			olds, err = query(ctx, h.db, func(r *sql.Rows, o *old) error { return r.Scan(&o.id, &o.bytes) }, "SELECT rowid, bytes FROM state ORDER BY at LIMIT 100")
-		}
-		if err != nil || len(olds) == 0 {
-			return wrap("measure history", h.path, err)
-		}
-		if err := h.write(ctx, "drop what is too large", func(tx *sql.Tx) error {
-			for _, o := range olds {
-				if states <= h.o.StateBytes {
-					break
-				}
-				if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE "+id+" = ?", o.id); err != nil {
+// dropKeys drops windows of a level with their figures, in one transaction.
+func (h *History) dropKeys(ctx context.Context, level int64, ks []windowKey) error {
+	return h.write(ctx, "drop windows", func(tx *sql.Tx) error {
+		for _, k := range ks {
+			for _, q := range []string{"DELETE FROM figure WHERE target = ? AND level = ? AND at = ?", "DELETE FROM win WHERE target = ? AND level = ? AND at = ?"} {
+				if _, err := tx.ExecContext(ctx, q, k.target, level, k.at); err != nil {
 					return err
 				}
-				states -= o.bytes
 			}
-			return nil
-		}); err != nil {
-			return err
 		}
-	}
-	classes := int64(0)
-	for _, name := range []string{"figure", "class", "sqlite_autoindex_class_1"} {
-		n, err := h.pages(ctx, name)
-		if err != nil {
-			return err
-		}
-		classes += n
-	}
-	if classes <= h.o.ClassBytes {
 		return nil
-	}
-	if err := h.sweep(ctx); err != nil {
-		return err
-	}
-	// Which tenth of which level goes: minutes as long as there are any.
-	for _, level := range []int{60, 3600, 86400} {
-		var ms sql.NullInt64
-		if err := h.db.QueryRowContext(ctx, `SELECT until FROM win WHERE level = ?1 ORDER BY until
-			LIMIT 1 OFFSET (SELECT count(*) / 10 FROM win WHERE level = ?1)`, level).Scan(&ms); err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return wrap("measure history", h.path, err)
-		}
-		if ms.Valid {
-			return h.dropWindows(ctx, level, ms.Int64+1)
-		}
-	}
-	return nil
-}
-
-// sweep drops the classes that no window has any more. It reads all figures, so once an hour has to do.
-func (h *History) sweep(ctx context.Context) error {
-	if !h.swept.IsZero() && time.Since(h.swept) < time.Hour {
-		return nil
-	}
-	h.swept = time.Now()
-	return h.write(ctx, "drop classes without figures", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM class WHERE id NOT IN (SELECT class FROM figure)")
-		if err == nil {
-			_, err = tx.ExecContext(ctx, "DELETE FROM alias WHERE class NOT IN (SELECT class FROM class)")
-		}
-		return err
 	})
 }
 
@@ -216,7 +160,7 @@ func (h *History) Usage(ctx context.Context) ([]Usage, error) {
 	}{
 		{"states", "SELECT count(*), min(a), max(b) FROM (SELECT at AS a, at AS b FROM state UNION ALL SELECT first, last FROM pack)", []string{"state", "state_size", "sqlite_autoindex_state_1", "pack", "pack_last", "pack_size"}},
 		{"classes", "SELECT (SELECT count(*) FROM figure), " + firstWatched + ", max(until) FROM win", []string{"figure", "win", "class", "sqlite_autoindex_class_1", "class_key", "alias"}},
-		{"plans", "SELECT count(*), min(first), max(last) FROM plan", []string{"plan"}},
+		{"plans", "SELECT count(*), min(first), max(last) FROM plan", []string{"plan", "plan_last"}},
 		{"examples", "SELECT count(*), min(at), max(at) FROM sample", []string{"sample", "sample_class"}},
 	} {
 		u := Usage{Kind: k.kind}

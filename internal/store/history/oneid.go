@@ -10,6 +10,12 @@ import (
 	"dyno/internal/sqltext"
 )
 
+// What finds by key says key <> 0 again: SQLite does not know it of an argument, and would read all classes instead of the index.
+const (
+	findKey     = "SELECT class, fingerprint FROM class WHERE key = ? AND key <> 0 ORDER BY guessed, id LIMIT 1"
+	findGuessed = "SELECT class, fingerprint FROM class WHERE key = ? AND key <> 0 AND guessed AND class <> ? LIMIT 1"
+)
+
 // keyOf is what classes of one statement have in common, however it is spelled; never 0.
 func keyOf(fingerprint string) int64 {
 	h := fnv.New64a()
@@ -17,32 +23,28 @@ func keyOf(fingerprint string) int64 {
 	return int64(h.Sum64() | 1)
 }
 
-// A partial index serves only who says its condition.
-const (
-	likeGuessed = "SELECT class, fingerprint FROM class WHERE key = ? AND key <> 0 ORDER BY guessed, id LIMIT 1"
-	likeKnown   = "SELECT class, fingerprint FROM class WHERE key = ? AND key <> 0 AND guessed AND class <> ? LIMIT 1"
-	findClass   = "SELECT id FROM class WHERE class = ? AND schema = ? AND origin = ? AND sampled = ?"
-)
+const findClass = "SELECT id FROM class WHERE class = ? AND schema = ? AND origin = ? AND sampled = ?"
 
 // namer gives many classes their ids within one transaction, which closes its statements.
 type namer struct {
 	tx                        *sql.Tx
+	target                    int64 // that a class counts as which has no number yet
 	guessed, known, find, put *sql.Stmt
 }
 
-func newNamer(ctx context.Context, tx *sql.Tx) (*namer, error) {
-	n := &namer{tx: tx}
+func newNamer(ctx context.Context, tx *sql.Tx, target int64) (*namer, error) {
+	n := &namer{tx: tx, target: target}
 	for _, x := range []struct {
 		to **sql.Stmt
 		q  string
 	}{
-		{&n.guessed, likeGuessed},
-		{&n.known, likeKnown},
+		{&n.guessed, findKey},
+		{&n.known, findGuessed},
 		{&n.find, findClass},
-		{&n.put, "INSERT INTO class (class, schema, origin, sampled, fingerprint, key, guessed, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"},
+		{&n.put, "INSERT INTO class (target, class, schema, origin, sampled, fingerprint, key, guessed, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"},
 	} {
 		var err error
-		if *x.to, err = tx.PrepareContext(ctx, x.q); err != nil {
+		if *x.to, err = tx.PrepareContext(ctx, x.q); err != nil { //nolint:sqlclosecheck // the transaction closes them
 			return nil, err
 		}
 	}
@@ -55,7 +57,7 @@ func (n *namer) number(ctx context.Context, c class.Class) (id int64, err error)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, err
 	}
-	r, err := n.put.ExecContext(ctx, c.ID, c.Schema, string(c.Origin), c.Sampled, c.Fingerprint, keyOf(c.Fingerprint), c.Guessed, c.Digest)
+	r, err := n.put.ExecContext(ctx, n.target, c.ID, c.Schema, string(c.Origin), c.Sampled, c.Fingerprint, keyOf(c.Fingerprint), c.Guessed, c.Digest)
 	if err != nil {
 		return 0, err
 	}

@@ -69,7 +69,7 @@ func TestOneStatementHasOneID(t *testing.T) {
 // TestClassesAreFoundByIndex: each class of each minute is looked for among all that there ever were.
 func TestClassesAreFoundByIndex(t *testing.T) {
 	h := mustOpen(t, file(t), Options{})
-	for _, q := range []string{likeGuessed, likeKnown, findClass} {
+	for _, q := range []string{findKey, findGuessed, findClass} {
 		args := make([]any, strings.Count(q, "?"))
 		var n int
 		var how string

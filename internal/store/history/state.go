@@ -21,6 +21,7 @@ type waiting struct {
 	target string
 	at     int64
 	doc    []byte // compressed
+	n      uint64 // in which order they came
 }
 
 // PutState keeps a state, which it does not hold on to: Cap it first. A state of the same target and millisecond is replaced. It is
@@ -40,7 +41,8 @@ func (h *History) PutState(ctx context.Context, s *state.State) error {
 		h.mu.Unlock()
 		return wrap("store state", h.path, sqlitefile.ErrClosed)
 	}
-	h.waiting = append(h.waiting, waiting{s.Target, s.At.UnixMilli(), doc})
+	h.waiting = append(h.waiting, waiting{s.Target, s.At.UnixMilli(), doc, h.put})
+	h.put++
 	h.bytes += len(doc)
 	now := time.Now()
 	due := now.Sub(h.flushed) >= flushEvery-flushEvery/10 || now.Before(h.flushed)
@@ -51,11 +53,23 @@ func (h *History) PutState(ctx context.Context, s *state.State) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for h.bytes > h.o.BufferBytes && len(h.waiting) > 1 {
-		h.bytes -= len(h.waiting[0].doc)
-		h.waiting = slices.Delete(h.waiting, 0, 1)
-		h.dropped++
+		h.giveUp()
 	}
 	return err
+}
+
+// giveUp gives up the oldest waiting state of the target that has most of them waiting.
+func (h *History) giveUp() {
+	bytes, most := map[string]int{}, ""
+	for _, w := range h.waiting {
+		if bytes[w.target] += len(w.doc); bytes[w.target] > bytes[most] {
+			most = w.target
+		}
+	}
+	i := slices.IndexFunc(h.waiting, func(w waiting) bool { return w.target == most })
+	h.bytes -= len(h.waiting[i].doc)
+	h.waiting = slices.Delete(h.waiting, i, i+1)
+	h.dropped++
 }
 
 // Dropped tells how many states were given up because the file could not be written for too long.
@@ -72,7 +86,6 @@ func (h *History) Flush(ctx context.Context) error {
 	h.mu.Lock()
 	h.flushed = time.Now()
 	batch := slices.Clone(h.waiting)
-	dropped := h.dropped
 	h.mu.Unlock()
 	if len(batch) == 0 {
 		return nil
@@ -94,11 +107,13 @@ func (h *History) Flush(ctx context.Context) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	n := max(0, len(batch)-int(h.dropped-dropped)) // some of them may have been given up meanwhile
-	for _, w := range h.waiting[:n] {
-		h.bytes -= len(w.doc)
-	}
-	h.waiting = slices.Delete(h.waiting, 0, n)
+	last := batch[len(batch)-1].n
+	h.waiting = slices.DeleteFunc(h.waiting, func(w waiting) bool { // some of them may have been given up meanwhile
+		if w.n <= last {
+			h.bytes -= len(w.doc)
+		}
+		return w.n <= last
+	})
 	return nil
 }
 

@@ -63,7 +63,7 @@ func (r Reserve) Room(dir string) (Room, bool) {
 	}
 	bytes := func(blocks uint64) int64 { return int64(min(blocks, 1<<40)) * int64(st.Bsize) } //nolint:unconvert // narrower on some systems
 	total := bytes(st.Blocks)
-	return Room{Total: total, Free: bytes(st.Bavail), Need: r.Of(total)}, true
+	return Room{Total: total, Free: bytes(uint64(st.Bavail)), Need: r.Of(total)}, true //nolint:unconvert // signed on some systems
 }
 
 // Check returns an error that is syscall.ENOSPC when less than the reserve, and more bytes besides, is free where dir is. What cannot

@@ -182,7 +182,7 @@ func (s *Store) bringBack() error {
 			db   *tsdb.DB
 			dir  string
 			keep time.Duration
-		}{{minutes, minutesDir, s.options.MinuteRetention}, {db, ".", s.options.Retention}} {
+		}{{minutes, minutesDir, time.Duration(s.keepMinutes.Load())}, {db, ".", time.Duration(s.keepSeconds.Load())}} {
 			dir := filepath.Join(part, l.dir)
 			_ = eachBlock(dir, func(path string) { // there may be none
 				m, err := readMeta(path)
@@ -210,10 +210,10 @@ func unused(db *tsdb.DB, from, to int64) bool {
 	return !slices.ContainsFunc(db.Blocks(), func(b *tsdb.Block) bool { m := b.Meta(); return m.MinTime < to && m.MaxTime > from })
 }
 
-// expiry tells which blocks of a database are to go: what is older than keep, then what is more than its size.
-func (s *Store) expiry(keep time.Duration, h *clock.Horizon, db *atomic.Pointer[tsdb.DB]) tsdb.BlocksToDeleteFunc {
+// expiry tells which blocks of a database are to go: what is older than age, in nanoseconds, then what is more than its size.
+func (s *Store) expiry(age *atomic.Int64, h *clock.Horizon, db *atomic.Pointer[tsdb.DB]) tsdb.BlocksToDeleteFunc {
 	return func(blocks []*tsdb.Block) map[ulid.ULID]struct{} {
-		gone := map[ulid.ULID]struct{}{}
+		gone, keep := map[ulid.ULID]struct{}{}, time.Duration(age.Load())
 		if len(blocks) == 0 {
 			return gone
 		}

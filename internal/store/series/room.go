@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 )
 
@@ -105,6 +104,6 @@ func (s *Store) ballast() {
 	if err != nil {
 		return // without it a full disk is more dangerous, no more
 	}
-	_ = syscall.Fallocate(int(f.Fd()), 0, 0, ballastBytes)
+	_ = allocate(f, ballastBytes)
 	_ = f.Close()
 }

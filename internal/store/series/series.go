@@ -82,6 +82,8 @@ type Store struct {
 	log     *memo
 	seed    maphash.Seed
 	readers sync.RWMutex // read-locked by every querier: the database is closed when all have ended
+	// keepSeconds and keepMinutes are how long the levels are kept, nanoseconds: as in options until Keep changes them.
+	keepSeconds, keepMinutes atomic.Int64
 	// Ages are counted back from these, see expiry.
 	secondsEnd, minutesEnd clock.Horizon
 
@@ -164,6 +166,7 @@ func openStill(dir string, o Options) (_ *Store, err error) {
 		dir: dir, options: o.filled(), log: &memo{}, seed: maphash.MakeSeed(), cache: map[uint64][]*cached{},
 		groups: map[groupKey]*group{}, begun: map[string]*begun{}, epoch: float64(time.Now().UnixMilli()), stop: func() {},
 	}
+	s.Keep(s.options.Retention, s.options.MinuteRetention)
 	if s.lock, err = acquire(dir); err != nil {
 		return nil, err
 	}
@@ -188,11 +191,11 @@ func (s *Store) load() error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return failed("open", s.dir, err)
 	}
-	seconds, err := s.database(s.dir, s.secondsOptions(), s.options.Retention, &s.secondsEnd)
+	seconds, err := s.database(s.dir, s.secondsOptions(), &s.keepSeconds, &s.secondsEnd)
 	if err != nil {
 		return err
 	}
-	minutes, err := s.database(dir, s.minutesOptions(), s.options.MinuteRetention, &s.minutesEnd)
+	minutes, err := s.database(dir, s.minutesOptions(), &s.keepMinutes, &s.minutesEnd)
 	if err != nil {
 		return errors.Join(err, seconds.Close())
 	}
@@ -210,7 +213,7 @@ func (s *Store) unload() (err error) {
 }
 
 // database opens the database in dir, which is the store's or below it, for what is as old as keep at most.
-func (s *Store) database(dir string, o *tsdb.Options, keep time.Duration, end *clock.Horizon) (*tsdb.DB, error) {
+func (s *Store) database(dir string, o *tsdb.Options, keep *atomic.Int64, end *clock.Horizon) (*tsdb.DB, error) {
 	// tsdb drops everything behind a damaged record of its log, and passes over a block it cannot read. Look first.
 	spans, torn, err := scan(dir)
 	if err != nil {
@@ -254,6 +257,13 @@ func (s *Store) secondsOptions() *tsdb.Options {
 	o.WALCompression = compression.Snappy
 	o.NoLockfile = true // acquire holds the same file, and tells who has it
 	return o
+}
+
+// Keep changes how long seconds and minutes are kept, from now on; minutes are never kept shorter. What is too old goes within minutes,
+// except the last half hour.
+func (s *Store) Keep(seconds, minutes time.Duration) {
+	s.keepSeconds.Store(int64(seconds))
+	s.keepMinutes.Store(int64(max(seconds, minutes)))
 }
 
 // Dir returns the directory of the store.

@@ -54,7 +54,7 @@ func short(dir string, need int, err error) error {
 	if syscall.Statfs(dir, &s) != nil {
 		return err
 	}
-	return &shortError{need: need, free: s.Bavail * uint64(s.Bsize), err: err}
+	return &shortError{need: need, free: uint64(s.Bavail) * uint64(s.Bsize), err: err} //nolint:unconvert // signed on some systems
 }
 
 // syncDir makes the names in a directory durable.

@@ -249,6 +249,20 @@ export function Plot(p: PlotProps) {
   }, [form, shade, height, p.sync, p.onZoom !== undefined, wanted.current, p.table])
   useEffect(() => () => plot.current?.destroy(), [])
 
+  // On paper everything is seen: what was not drawn yet, or is older than its data, is drawn before the pages are laid out.
+  useEffect(() => {
+    const print = () => {
+      const el = box.current
+      if (!el || props.current.table === true) return
+      wanted.current = true // it stays when new data come meanwhile
+      if (plot.current) plot.current.setData(data(now.current))
+      else plot.current = make(el, colours())
+      tell(undefined)
+    }
+    addEventListener('beforeprint', print)
+    return () => removeEventListener('beforeprint', print)
+  }, [height, p.sync, p.onZoom !== undefined])
+
   useLayoutEffect(() => {
     if (!seen || !plot.current || due.current) return
     return inTurn(() => {

@@ -9,6 +9,7 @@ import { newest } from '../core/newest'
 import { useVitals } from '../core/stream'
 import { go, href, route, withParams } from '../core/url'
 import { Bar as TopBar } from './bar'
+import { Denied } from './denied'
 import { Health } from './health'
 import { Empty, Loading, Notice, Problem } from './state'
 import { RangePicker, TargetPicker, UpIcon } from './pickers'
@@ -87,6 +88,7 @@ function OfTarget({ name, range, children }: { name: string; range: boolean; chi
   return (
     <>
       <Down name={name} />
+      <Denied name={name} />
       {children}
     </>
   )

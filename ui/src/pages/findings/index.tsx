@@ -10,6 +10,7 @@ import { useTarget } from '../../core/targets'
 import { rememberTask, TaskProgress, tasks, useTaskEnd, type Task } from '../../core/tasks'
 import { ago, moment, seconds, span } from '../../core/time'
 import { href, useParam, withParams } from '../../core/url'
+import { kindName } from '../../graph/marks'
 import { Bar, Button, Empty, Icon, Notice, Page, Problem, Show, Sql, Unobservable, safe } from '../../ui'
 import { Fold } from '../../ui/fold'
 import { Panel, ReportLink } from '../../ui/part'
@@ -163,7 +164,7 @@ function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all
               <b>An older look.</b> <a href={withParams({ diagnosis: null, finding: null })}>The newest</a> ·{' '}
             </>
           )}
-          Looked {span(d.time.seconds)}, {moment(seconds(d.from), { date: true, seconds: true })} to {moment(seconds(d.to), { seconds: true })} ({ago(seconds(d.to))}) · {safe(who(d))} · {safe(d.server)} ·{' '}
+          Looked {span(d.time.seconds)}, {moment(seconds(d.from), { date: true, seconds: true })} to {moment(seconds(d.to), { seconds: true })} ({ago(seconds(d.to))}) · {d.trigger ? <Trigger d={d} of={d.trigger} /> : safe(who(d))} · {safe(d.server)} ·{' '}
           {d.sources_looked_at - d.sources.length} of {d.sources_looked_at} sources gave what they should · snapshot <code>{d.id}</code> ·{' '}
           <ReportLink id={d.id}>Report</ReportLink>
         </p>
@@ -298,6 +299,21 @@ function who(v: Verdict): string {
   if (v.incident) return 'started by an incident'
   if (v.background) return 'scheduled'
   return v.by ? 'asked for by ' + v.by : 'from the command line'
+}
+
+/** The incident that started a diagnosis, and how its time lies to that which was observed. */
+function Trigger({ d, of }: { d: Judged; of: NonNullable<Judged['trigger']> }) {
+  const at = seconds(of.at)
+  const over = of.until !== undefined && seconds(of.until) < seconds(d.from)
+  return (
+    <>
+      started by the{' '}
+      <a href={href('now', { at: Math.ceil(at) })} title={safe(of.text)}>
+        incident ({kindName(of.kind)}) of {moment(at, { seconds: true })}
+      </a>
+      {over ? ', which was over before the observation began' : `, ${span(Math.max(0, seconds(d.from) - at))} after it began`}
+    </>
+  )
 }
 
 function Nothing({ d, odd }: { d: Judged; odd: number }) {

@@ -112,6 +112,7 @@ export interface Judged extends Verdict {
   classes: Record<string, QueryClass>
   sources: { name: string; state: string; reason?: string; fix?: string }[]
   sources_looked_at: number
+  trigger?: { at: string; until?: string; kind: string; text: string } // the incident that started it
 }
 
 export interface Findings {

@@ -180,7 +180,7 @@ function Groups(p: Shown) {
               <p class="sv-quiet" key={x.id}>
                 <Icon name="unknown" size={13} />
                 <span>
-                  <b>{x.title}</b>: {why(x)}
+                  <b>{x.title} unavailable</b>: {why(x)}
                 </span>
               </p>
             ))}

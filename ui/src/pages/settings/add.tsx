@@ -1,4 +1,4 @@
-// Adds a server by hand, with a look at it first. There is no field for a password: Dyno keeps none.
+// Adds a server by hand, with a test of the connection first, or changes one of the inventory.
 import { useRef, useState } from 'preact/hooks'
 import { asError, post, type ApiError } from '../../core/api'
 import { whyNot } from '../../core/session'
@@ -8,16 +8,29 @@ import { hasPassword, nameFor, toURL } from './address'
 import { Mend } from './sources'
 import { flavorName, script, type Checked, type Entry } from './types'
 
-type Way = 'usual' | 'file' | 'env'
+type Way = 'usual' | 'file' | 'env' | 'kept' | 'none'
 
-/** The form. done is called with the name of the target that was added. */
-export function AddServer({ done, taken }: { done: (name: string) => void; taken: readonly string[] }) {
-  const [address, setAddress] = useState('')
+/** Where an entry has its password from. home is Dyno's. */
+export function wayOf(e: Entry, home: string): Way {
+  if (e.password_env) return 'env'
+  if (e.defaults_file === '/dev/null') return 'none'
+  if (e.defaults_file?.startsWith(home + '/credentials/kept/')) return 'kept'
+  return e.defaults_file ? 'file' : 'usual'
+}
+
+/**
+ * The form: of a new server, or with of of that entry, whose name stays. done is called with the name of the target that was written.
+ * A password is sent once, with the address that it is for, and never comes back.
+ */
+export function AddServer({ done, taken, of, home = '' }: { done: (name: string) => void; taken: readonly string[]; of?: Entry | undefined; home?: string }) {
+  const was: Way = of ? wayOf(of, home) : 'usual'
+  const [address, setAddress] = useState(of?.url ?? '')
   const [user, setUser] = useState('')
-  const [name, setName] = useState('')
-  const [way, setWay] = useState<Way>('usual')
-  const [file, setFile] = useState('')
-  const [env, setEnv] = useState('')
+  const [name, setName] = useState(of?.name ?? '')
+  const [way, setWay] = useState<Way>(was)
+  const [file, setFile] = useState(was === 'file' ? (of?.defaults_file ?? '') : '')
+  const [env, setEnv] = useState(of?.password_env ?? '')
+  const [password, setPassword] = useState('')
   const [checked, setChecked] = useState<Checked>()
   const [error, setError] = useState<ApiError>()
   const [busy, setBusy] = useState<'' | 'check' | 'add'>('')
@@ -32,12 +45,14 @@ export function AddServer({ done, taken }: { done: (name: string) => void; taken
     url,
     ...(way === 'file' && file.trim() ? { defaults_file: file.trim() } : {}),
     ...(way === 'env' && env.trim() ? { password_env: env.trim() } : {}),
+    ...(way === 'none' ? { defaults_file: '/dev/null' } : {}),
   })
   const ready = url !== '' && !secret && !(way === 'file' && file.trim() === '') && !(way === 'env' && env.trim() === '')
+  const tests = way !== 'kept' // a password is sent once, to be kept
 
   // The look is taken when a field is left or on Enter, not at every letter: a half-typed user is a failed login on the server.
   const check = async () => {
-    if (!ready || whyNot() !== '') return
+    if (!ready || !tests || whyNot() !== '') return
     const mine = ++turn.current
     fresh.current = false
     setBusy('check')
@@ -57,7 +72,8 @@ export function AddServer({ done, taken }: { done: (name: string) => void; taken
     setBusy('add')
     setError(undefined)
     try {
-      const t = await post<Entry>('target/add', entry())
+      const t = tests ? await post<Entry>('target/add', { ...entry(), replace: of !== undefined }) : await post<Entry>('target/password', { name: called, url, password })
+      setPassword('')
       reloadTargets()
       done(t.name)
     } catch (e) {
@@ -74,7 +90,7 @@ export function AddServer({ done, taken }: { done: (name: string) => void; taken
       set(e.currentTarget.value)
     },
     onBlur: () => {
-      if (fresh.current) void check()
+      if (fresh.current && of === undefined) void check()
     },
     spellcheck: false,
     autocomplete: 'off',
@@ -86,15 +102,16 @@ export function AddServer({ done, taken }: { done: (name: string) => void; taken
     setChecked(undefined)
     setWay(w)
   }
-  const clash = taken.includes(called)
-  const why = whyNot() || (url === '' ? 'the address is missing' : secret ? 'a password stands in the address' : clash ? 'the name is taken' : '')
+  const clash = of === undefined && taken.includes(called)
+  const missing = !tests && password === '' ? (was === 'kept' && url !== of?.url ? 'enter the password again: the stored one stays with the old address' : 'the password is missing') : ''
+  const why = whyNot() || (url === '' ? 'the address is missing' : secret ? 'a password stands in the address' : clash ? 'the name is taken' : missing)
 
   return (
     <form
       class="stack add-server"
       onSubmit={(e) => {
         e.preventDefault()
-        if (why === '' && checked?.reached) void add()
+        if (why === '' && (!tests || of !== undefined || checked?.reached)) void add()
         else void check()
       }}
     >
@@ -109,11 +126,19 @@ export function AddServer({ done, taken }: { done: (name: string) => void; taken
         </label>
         <label class="field">
           <span class="label">Name</span>
-          <input {...field(setName)} onBlur={() => undefined} name="name" placeholder={nameFor(address) || 'shop'} aria-invalid={clash} value={name} />
+          <input {...field(setName)} onBlur={() => undefined} name="name" placeholder={nameFor(address) || 'shop'} aria-invalid={clash} value={name} disabled={of !== undefined} />
         </label>
       </div>
       <fieldset class="ways">
         <legend class="label">The password comes from</legend>
+        <label>
+          <input type="radio" name="way" checked={way === 'kept'} onChange={() => choose('kept')} /> this form: Dyno keeps it, in a file that only Dyno's user can read
+        </label>
+        {(was === 'none' || way === 'none') && (
+          <label>
+            <input type="radio" name="way" checked={way === 'none'} onChange={() => choose('none')} /> nowhere: the account needs none
+          </label>
+        )}
         <label>
           <input type="radio" name="way" checked={way === 'usual'} onChange={() => choose('usual')} /> ~/.my.cnf of Dyno's user, if it names this server, or none
         </label>
@@ -123,6 +148,12 @@ export function AddServer({ done, taken }: { done: (name: string) => void; taken
         <label>
           <input type="radio" name="way" checked={way === 'env'} onChange={() => choose('env')} /> an environment variable of dyno serve
         </label>
+        {way === 'kept' && (
+          <label class="field">
+            <span class="label">{was === 'kept' ? 'New password' : 'Password'}</span>
+            <input class="input" type="password" name="password" autocomplete="new-password" value={password} onInput={(e) => setPassword(e.currentTarget.value)} />
+          </label>
+        )}
         {way === 'file' && (
           <label class="field">
             <span class="label">File in credentials in Dyno's home</span>
@@ -137,15 +168,17 @@ export function AddServer({ done, taken }: { done: (name: string) => void; taken
         )}
       </fieldset>
       {secret && (
-        <Notice tone="warn">Take the password out of the address: Dyno keeps none and shows none. Put it into a file like my.cnf that only Dyno's user can read, and name that file.</Notice>
+        <Notice tone="warn">Take the password out of the address: addresses are shown. Enter it below, or name a file like my.cnf that holds it.</Notice>
       )}
       {clash && <Notice tone="warn">The inventory has a target called {called} already.</Notice>}
       <div class="row wrap">
-        <Button submit={!checked?.reached} why={whyNot() || (ready ? '' : 'the address is missing')} disabled={busy !== ''} icon="search" onClick={() => void check()}>
-          {busy === 'check' ? 'Looking…' : 'Look at it'}
-        </Button>
-        <Button kind="main" submit={checked?.reached === true} why={why} disabled={busy === 'add'} icon="plus" onClick={() => void add()}>
-          {checked && !checked.reached ? 'Watch it all the same' : 'Watch it'}
+        {tests && (
+          <Button submit={!checked?.reached && of === undefined} why={whyNot() || (ready ? '' : 'the address is missing')} disabled={busy !== ''} icon="search" onClick={() => void check()}>
+            {busy === 'check' ? 'Looking…' : 'Look at it'}
+          </Button>
+        )}
+        <Button kind="main" submit={!tests || of !== undefined || checked?.reached === true} why={why} disabled={busy === 'add'} icon={of ? 'check' : 'plus'} onClick={() => void add()}>
+          {of ? 'Save' : checked && !checked.reached ? 'Watch it all the same' : 'Watch it'}
         </Button>
       </div>
       <div aria-live="polite">

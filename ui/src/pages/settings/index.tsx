@@ -32,7 +32,7 @@ export function SettingsPage() {
         <Users />
       ) : tab === 'retention' || tab === 'about' ? (
         <Show of={settings} lines={6} what="The settings">
-          {(v) => (tab === 'about' ? <About s={v} /> : <Retention s={v} />)}
+          {(v) => (tab === 'about' ? <About s={v} /> : <Retention s={v} reload={settings.reload} />)}
         </Show>
       ) : (
         <Targets settings={settings} />

@@ -1,7 +1,11 @@
 // How long what is kept, what it takes, and what it will take.
+import { useState } from 'preact/hooks'
+import { post } from '../../core/api'
 import { text } from '../../core/format'
+import { whyNot } from '../../core/session'
 import { ago, seconds, span } from '../../core/time'
-import { Bar, Empty, Figure, Notice, Num, Table, safe, type Column } from '../../ui'
+import { Bar, Button, Confirm, Copy, Empty, Figure, Notice, Num, Table, safe, toast, type Column } from '../../ui'
+import { narrow } from '../../ui/narrow'
 import { sharesOf, stillToCome, sum, type ShareOf } from './keeping'
 import type { Keeping, Settings } from './types'
 
@@ -18,7 +22,7 @@ const about: Record<string, string> = {
   reports: 'recordings of reports',
 }
 
-const columns: Column<Keeping>[] = [
+const columns = (change: (k: Keeping) => void): Column<Keeping>[] => [
   {
     key: 'kind',
     head: 'What',
@@ -48,7 +52,24 @@ const columns: Column<Keeping>[] = [
   },
   { key: 'limit', head: 'At most', align: 'right', value: (k) => k.limit_bytes, cell: (k) => <Num v={k.limit_bytes} unit="B" /> },
   { key: 'will', head: 'Will take', align: 'right', value: (k) => k.will_take_bytes, cell: (k) => <Num v={k.will_take_bytes} unit="B" />, title: 'at the pace measured, when it is as old as it may get' },
-  { key: 'flag', head: 'Set by', cell: (k) => (k.flag ? <code class="nowrap">{k.flag}</code> : <span class="faint">–</span>) },
+  {
+    key: 'flag',
+    head: 'Set by',
+    cell: (k) =>
+      k.flag === undefined ? (
+        <span class="faint">–</span>
+      ) : k.fixed ? (
+        <span class="row nowrap" title="The flag that dyno serve was started with fixes it">
+          <code>{k.flag}</code> <Copy text={`dyno serve ${k.flag}=${days(k)}d`} bare label={`Copy dyno serve ${k.flag}`} />
+        </span>
+      ) : k.kind === 'plans' || k.kind === 'examples' ? (
+        <span class="dim">classes</span>
+      ) : (
+        <Button small label={`Change how long ${k.kind} are kept`} why={whyNot()} onClick={() => change(k)}>
+          Change
+        </Button>
+      ),
+  },
 ]
 
 const shareColumns: Column<ShareOf>[] = [
@@ -68,7 +89,43 @@ const shareColumns: Column<ShareOf>[] = [
   { key: 'day', head: 'A day', align: 'right', cell: (x) => <Num v={x.bytes_per_day} unit="B" /> },
 ]
 
-export function Retention({ s }: { s: Settings }) {
+/** The columns that a phone has room for. */
+const onPhone = ['kind', 'bytes', 'kept', 'flag']
+
+/** How long a kind is kept, days. */
+const days = (k: Keeping) => Math.round((k.keep_days ?? 0) * 100) / 100
+
+/** Asks for another retention. */
+function Change({ k, onClose, done }: { k: Keeping; onClose: () => void; done: () => void }) {
+  const [value, setValue] = useState(String(days(k)))
+  const n = Number(value)
+  const good = value.trim() !== '' && n >= 0.042 && n <= 36500
+  return (
+    <Confirm
+      title={`How long ${k.kind} are kept`}
+      yes="Save"
+      danger={good && n < (k.keep_days ?? 0)}
+      why={good ? '' : 'a number of days from 0.042, an hour, to 36500'}
+      onClose={onClose}
+      run={async () => {
+        await post('retention', { name: (k.flag ?? '').replace(/^--/, ''), days: n })
+        done()
+      }}
+    >
+      <label class="field">
+        <span class="label">Days</span>
+        <input class="input" name="days" inputMode="decimal" autocomplete="off" value={value} aria-invalid={!good} onInput={(e) => setValue(e.currentTarget.value)} />
+      </label>
+      <p class="dim">
+        {good && n < (k.keep_days ?? 0) ? `What is older than ${span(n * 86400)} is deleted within the hour, and cannot be restored.` : 'It holds at once and after a restart, until dyno serve is started with the flag:'}{' '}
+        {!(good && n < (k.keep_days ?? 0)) && <code>{k.flag}</code>}
+      </p>
+    </Confirm>
+  )
+}
+
+export function Retention({ s, reload }: { s: Settings; reload: () => void }) {
+  const [changing, setChanging] = useState<Keeping>()
   const now = sum(s.keeping.map((k) => k.bytes))
   const day = sum(s.keeping.map((k) => k.growth_bytes_per_day))
   const timed = s.keeping.filter((k) => k.keep_days !== undefined)
@@ -90,7 +147,7 @@ export function Retention({ s }: { s: Settings }) {
           Retention needs {text(more, 'B')} more than it has, and only {text(free, 'B')} are free, some of them <code>--reserve</code>. Start Dyno with a shorter <code>--keep</code> or <code>--max-size</code>.
         </Notice>
       )}
-      <Table columns={columns} rows={s.keeping} rowKey={(k) => k.kind} label="What is kept" sortParam="by" empty={<Empty title="Nothing is kept yet" />} />
+      <Table columns={columns(setChanging).filter((c) => !narrow.value || onPhone.includes(c.key))} rows={s.keeping} rowKey={(k) => k.kind} label="What is kept" sortParam="by" empty={<Empty title="Nothing is kept yet" />} />
       {shared.length > 0 && (
         <section class="stack">
           <h2>By target</h2>
@@ -99,8 +156,19 @@ export function Retention({ s }: { s: Settings }) {
         </section>
       )}
       <p class="faint">
-        How long things are kept is set where Dyno is started, as in <code>dyno serve --keep 720h --max-size 20G</code>. The oldest go first.
+        The size limit of the series is set where Dyno is started, as in <code>dyno serve --max-size 20G</code> <Copy text="dyno serve --max-size 20G" bare label="Copy the command" />, and a flag
+        given there outranks what is set here. The oldest data go first.
       </p>
+      {changing && (
+        <Change
+          k={changing}
+          onClose={() => setChanging(undefined)}
+          done={() => {
+            reload()
+            toast('Retention was changed', 'good')
+          }}
+        />
+      )}
     </div>
   )
 }

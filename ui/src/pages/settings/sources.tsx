@@ -1,6 +1,7 @@
 // What is read of a target, and what gives nothing with what would mend it.
 import { useGet } from '../../core/data'
 import { Badge, Copy, Num, Show, Table, safe, type Column, type Tone } from '../../ui'
+import { narrow } from '../../ui/narrow'
 import type { Source } from './types'
 
 export const stateTone: Record<Source['state'], Tone> = { ok: 'good', missing: 'unknown', denied: 'warn', failed: 'bad', slow: 'warn' }
@@ -42,8 +43,26 @@ const columns: Column<Source>[] = [
   },
 ]
 
+/** On a phone the name and the state share a column, so that what is missing has room beside them. */
+const few: Column<Source>[] = [
+  {
+    key: 'source',
+    head: 'Source',
+    value: (s) => rank[s.state] + s.name,
+    cell: (s) => (
+      <div class="stack tight">
+        <span class="mono">{s.name}</span>
+        <span>
+          <SourceState s={s} />
+        </span>
+      </div>
+    ),
+  },
+  ...columns.filter((c) => c.key === 'tells'),
+]
+
 export function SourceTable({ sources }: { sources: Source[] }) {
-  return <Table columns={columns} rows={sources} rowKey={(s) => s.name} label="Sources" sortParam="by" sort="state" />
+  return <Table columns={narrow.value ? few : columns} rows={sources} rowKey={(s) => s.name} label="Sources" sortParam="by" sort={narrow.value ? 'source' : 'state'} />
 }
 
 export function Sources({ target }: { target: string }) {

@@ -6,7 +6,7 @@ import { whyNot } from '../../core/session'
 import { inventory, reloadTargets, type Target } from '../../core/targets'
 import { href, useParam } from '../../core/url'
 import { Badge, Button, Confirm, Dialog, Empty, Notice, Table, safe, toast, type Column } from '../../ui'
-import { AddServer } from './add'
+import { AddServer, wayOf } from './add'
 import { Grants } from './grants'
 import { Sources } from './sources'
 import { flavorOf, type Entry, type Settings } from './types'
@@ -22,7 +22,7 @@ function Up({ t }: { t: Target }) {
   return t.up ? <Badge tone="good">up</Badge> : <Badge tone="bad">down</Badge>
 }
 
-const columns: Column<Row>[] = [
+const columns = (home: string): Column<Row>[] => [
   { key: 'name', head: 'Name', value: (r) => r.name, cell: (r) => <b>{safe(r.name)}</b> },
   { key: 'state', head: 'State', value: (r) => (r.up === undefined ? 1 : r.up ? 2 : 0), cell: (r) => <Up t={r} /> },
   { key: 'server', head: 'Server', value: (r) => r.server, cell: (r) => safe(r.server ?? '–') },
@@ -33,8 +33,10 @@ const columns: Column<Row>[] = [
     cell: (r) => {
       const e = r.entry
       if (!e) return <span class="faint">not in the inventory</span>
-      if (e.password_env) return <code>${safe(e.password_env)}</code>
-      if (e.defaults_file === '/dev/null') return <span class="dim">none needed</span>
+      const way = wayOf(e, home)
+      if (way === 'env') return <code>${safe(e.password_env ?? '')}</code>
+      if (way === 'none') return <span class="dim">none needed</span>
+      if (way === 'kept') return <span class="dim">kept by Dyno</span>
       return e.defaults_file ? <code>{safe(e.defaults_file)}</code> : <span class="dim">the usual my.cnf files</span>
     },
   },
@@ -44,6 +46,8 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
   const [open, setOpen] = useParam('open')
   const [adding, setAdding] = useState(false)
   const [removing, setRemoving] = useState('')
+  const [editing, setEditing] = useState<Entry>()
+  const home = settings.value?.home ?? ''
   const entries = settings.value?.targets ?? []
   const watched = inventory.value.list ?? []
   const rows: Row[] = watched.map((t) => ({ ...t, entry: entries.find((e) => e.name === t.name) }))
@@ -55,11 +59,16 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
     setOpen(name)
     toast(`${name} is watched from now on`, 'good')
   }
+  const edited = (name: string) => {
+    setEditing(undefined)
+    settings.reload()
+    toast(`${name} was changed`, 'good')
+  }
   return (
     <div class="stack">
       {settings.value?.fixed && <Notice tone="info">This Dyno was started with the names of its targets: what is added here is watched after a start without them.</Notice>}
-      <div class="row">
-        <p class="dim grow">What is watched. Passwords are not kept here: only where to find them.</p>
+      <div class="row wrap">
+        <p class="dim grow targets-about">What is watched. No password is ever shown: only where it comes from.</p>
         <a class="button" href={href('welcome', {}, [])}>
           Find servers
         </a>
@@ -68,7 +77,7 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
         </Button>
       </div>
       <Table
-        columns={columns}
+        columns={columns(home)}
         rows={rows}
         rowKey={(r) => r.name}
         selected={at?.name ?? null}
@@ -86,6 +95,11 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
             <a class="button small" href={href('server', { target: at.name }, [])}>
               Open
             </a>
+            {at.entry && settings.value && (
+              <Button small icon="settings" why={whyNot()} onClick={() => setEditing(at.entry)}>
+                Edit
+              </Button>
+            )}
             {at.entry && (
               <Button small kind="danger" why={whyNot()} onClick={() => setRemoving(at.name)}>
                 Remove
@@ -111,6 +125,11 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
       {adding && (
         <Dialog title="Add a server" wide lock onClose={() => setAdding(false)}>
           <AddServer done={added} taken={entries.map((e) => e.name)} />
+        </Dialog>
+      )}
+      {editing && (
+        <Dialog title={`Edit ${safe(editing.name)}`} wide lock onClose={() => setEditing(undefined)}>
+          <AddServer done={edited} taken={[]} of={editing} home={home} />
         </Dialog>
       )}
       {removing && (

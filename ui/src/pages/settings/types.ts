@@ -21,6 +21,7 @@ export interface Keeping {
   oldest?: string
   newest?: string
   flag?: string
+  fixed?: boolean // the flag was given
   keep_days?: number
   limit_bytes?: number
   growth_bytes_per_day?: number

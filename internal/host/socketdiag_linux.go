@@ -188,13 +188,6 @@ func diagSocketOn(index int, local, remote netip.AddrPort) (s Socket, found bool
 	return Socket{Inode: strconv.FormatUint(uint64(got.Inode), 10), UID: int(got.UID)}, true, nil
 }
 
-// connected reports whether a socket in that state (tcp_states.h) has been connected with the other end: one that only tries to be may have
-// the addresses of another's connection.
-func connected(state uint8) bool {
-	const established, finWait1, finWait2, closeWait = 1, 4, 5, 8
-	return state == established || state == finWait1 || state == finWait2 || state == closeWait
-}
-
 func (x *diagAnswer) address(ip [16]byte, port [2]byte) netip.AddrPort {
 	a := netip.AddrFrom16(ip)
 	if x.Family == unix.AF_INET {

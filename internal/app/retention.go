@@ -1,0 +1,131 @@
+package app
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"dyno/internal/store/history"
+	"dyno/internal/store/series"
+)
+
+// Errors of SetRetention.
+var (
+	ErrBadRetention   = errors.New("retention")
+	ErrFixedRetention = errors.New("the command line fixes it")
+)
+
+// Bounds of what SetRetention takes, days.
+const (
+	leastDays = 1.0 / 24
+	mostDays  = 36_500
+)
+
+// retentionPath is the file with the retention that was set while serving: days by name of the flag.
+func (a *App) retentionPath() string { return filepath.Join(a.Home, "store", "retention.json") }
+
+// ages are how long each kind of data is kept, by the flag of dyno serve that sets it, without its dashes.
+func ages(so *series.Options, ho *history.Options) map[string]*time.Duration {
+	return map[string]*time.Duration{
+		"keep": &so.Retention, "keep-minutes": &so.MinuteRetention, "keep-states": &ho.StateAge, "keep-classes": &ho.ClassAge,
+	}
+}
+
+// usualAge is how long a kind of data is kept where nothing says.
+func usualAge(name string) time.Duration {
+	return map[string]time.Duration{
+		"keep": series.Retention, "keep-minutes": series.MinuteRetention, "keep-states": 3 * 24 * time.Hour, "keep-classes": 400 * 24 * time.Hour,
+	}[name]
+}
+
+// fillAges puts the usual ages where nothing says.
+func fillAges(so *series.Options, ho *history.Options) {
+	for name, age := range ages(so, ho) {
+		*age = cmp.Or(*age, usualAge(name))
+	}
+}
+
+// keptRetention puts into the options of the stores what was set while serving, except what the command line fixes.
+func (s *Service) keptRetention() error {
+	kept, err := s.app.retention()
+	if err != nil {
+		return err
+	}
+	for name, age := range ages(&s.o.Series, &s.o.History) {
+		if days := kept[name]; days >= leastDays && days <= mostDays && !slices.Contains(s.o.Fixed, name) {
+			*age = ofDays(days)
+		}
+	}
+	fillAges(&s.o.Series, &s.o.History)
+	return nil
+}
+
+func ofDays(days float64) time.Duration { return time.Duration(days * float64(24*time.Hour)) }
+
+// retention returns what was set while serving.
+func (a *App) retention() (map[string]float64, error) {
+	kept := map[string]float64{}
+	b, err := os.ReadFile(a.retentionPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return kept, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &kept)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", a.retentionPath(), err)
+	}
+	return kept, nil
+}
+
+// putRetention writes the file of retention anew, whole or not at all.
+func (a *App) putRetention(kept map[string]float64) error {
+	b, err := json.Marshal(kept)
+	if err != nil {
+		return err
+	}
+	fresh := a.retentionPath() + ".new"
+	if err := os.WriteFile(fresh, append(b, '\n'), 0o600); err != nil {
+		return fmt.Errorf("keep the retention: %w", err)
+	}
+	return os.Rename(fresh, a.retentionPath())
+}
+
+// SetRetention changes for how many days a kind of data is kept, at once and for later starts: name is the flag of dyno serve without its
+// dashes. Errors: ErrBadRetention, and ErrFixedRetention where that flag was given.
+func (s *Service) SetRetention(name string, days float64) error {
+	if !(days >= leastDays && days <= mostDays) {
+		return fmt.Errorf("%w: days is from 0.042, which is an hour, to %d", ErrBadRetention, mostDays)
+	}
+	s.desk.mu.Lock()
+	defer s.desk.mu.Unlock()
+	so, ho := s.o.Series, s.o.History
+	age, ok := ages(&so, &ho)[name]
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: there is no %q; keep, keep-minutes, keep-states and keep-classes can be set", ErrBadRetention, name)
+	case slices.Contains(s.o.Fixed, name):
+		return fmt.Errorf("%w: dyno serve was started with --%s; change it there, or start without it", ErrFixedRetention, name)
+	}
+	if *age = ofDays(days); so.MinuteRetention < so.Retention {
+		return fmt.Errorf("%w: minutes cannot be kept shorter than seconds", ErrBadRetention)
+	}
+	kept, err := s.app.retention()
+	if err != nil {
+		return err
+	}
+	kept[name] = days
+	if err := s.app.putRetention(kept); err != nil {
+		return err
+	}
+	s.o.Series, s.o.History, s.desk.kept = so, ho, nil
+	s.Series.Keep(so.Retention, so.MinuteRetention)
+	s.History.Keep(ho.StateAge, ho.ClassAge)
+	return nil
+}

@@ -1,0 +1,177 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"math"
+	"slices"
+	"time"
+)
+
+// What is bounded for all targets together is shared: a target may take what none of the others needs, but one that keeps to an equal
+// part of the whole never loses anything for another's sake. Who takes more loses its own oldest.
+
+// use is what a target takes of what all share.
+type use struct{ target, n int64 }
+
+func (h *History) uses(ctx context.Context, text string, args ...any) ([]use, error) {
+	return query(ctx, h.db, func(r *sql.Rows, u *use) error { return r.Scan(&u.target, &u.n) }, text, args...)
+}
+
+func sum(all []use) (n int64) {
+	for _, u := range all {
+		n += u.n
+	}
+	return n
+}
+
+// share returns how much each may keep so that all together keep to the bound: what some do not need of their equal parts is shared by
+// the rest.
+func share(all []use, bound int64) int64 {
+	ns := make([]int64, len(all))
+	for i, u := range all {
+		ns[i] = u.n
+	}
+	slices.Sort(ns)
+	for i, n := range ns {
+		part := bound / int64(len(ns)-i)
+		if n > part {
+			return part
+		}
+		bound -= n
+	}
+	return math.MaxInt64 // all fit
+}
+
+// sizeOfStates drops the oldest states of targets that take more than their share.
+func (h *History) sizeOfStates(ctx context.Context) error {
+	all, err := h.uses(ctx, "SELECT target, sum(n) FROM (SELECT target, sum(bytes) AS n FROM pack GROUP BY target UNION ALL SELECT target, sum(bytes) FROM state GROUP BY target) GROUP BY target")
+	if err != nil {
+		return wrap("measure history", h.path, err)
+	}
+	level := share(all, h.o.StateBytes)
+	for _, u := range all {
+		for _, from := range []struct{ find, drop string }{
+			{"SELECT id, bytes FROM pack WHERE target = ? ORDER BY last LIMIT 100", "DELETE FROM pack WHERE id = ?"},
+			{"SELECT rowid, bytes FROM state WHERE target = ? ORDER BY at LIMIT 100", "DELETE FROM state WHERE rowid = ?"},
+		} {
+			for u.n > level {
+				olds, err := h.uses(ctx, from.find, u.target)
+				if err != nil {
+					return wrap("measure history", h.path, err)
+				}
+				if len(olds) == 0 {
+					break
+				}
+				if err := h.write(ctx, "drop what is too large", func(tx *sql.Tx) error {
+					for _, o := range olds {
+						if u.n <= level {
+							break
+						}
+						if _, err := tx.ExecContext(ctx, from.drop, o.target); err != nil {
+							return err
+						}
+						u.n -= o.n
+					}
+					return nil
+				}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// spared is how much of its end a target keeps by the minute and the hour while there are older sums to drop: most of what is asked is
+// about the last day.
+const spared = 24 * time.Hour
+
+// sizeOfClasses drops the oldest windows of targets that take more than their share: minutes first, then hours and days.
+func (h *History) sizeOfClasses(ctx context.Context) error {
+	bound, err := h.classBound(ctx)
+	if err != nil {
+		return err
+	}
+	over := func() ([]use, int64, error) {
+		all, err := h.uses(ctx, "SELECT id, size FROM target")
+		if err != nil || sum(all) <= bound {
+			return nil, 0, wrap("measure history", h.path, err)
+		}
+		level := share(all, bound)
+		return slices.DeleteFunc(all, func(u use) bool { return u.n <= level }), level / 10 * 9, nil // not again at once
+	}
+	all, level, err := over()
+	for _, spare := range []time.Duration{spared, 0} {
+		for _, l := range levels {
+			if err != nil || len(all) == 0 {
+				return err
+			}
+			for _, u := range all {
+				if err := h.trim(ctx, u.target, l, level, spare); err != nil {
+					return err
+				}
+			}
+			all, level, err = over()
+		}
+		if err == nil && len(all) > 0 {
+			if err = h.sweep(ctx); err == nil {
+				all, level, err = over()
+			}
+		}
+	}
+	return err
+}
+
+// trim drops the oldest windows of a level of a target until the target takes no more than most, but none of its last time.
+func (h *History) trim(ctx context.Context, target, level, most int64, spare time.Duration) error {
+	for {
+		ks, err := query(ctx, h.db, scanWindowKey, `SELECT target, at FROM win WHERE target = ?1 AND level = ?2 AND (SELECT size FROM target WHERE id = ?1) > ?3
+			AND (?4 = 0 OR at <= (SELECT max(at) FROM win WHERE target = ?1 AND level = 60) - ?4) ORDER BY at LIMIT 10`, target, level, most, spare.Milliseconds())
+		if err != nil || len(ks) == 0 {
+			return wrap("measure history", h.path, err)
+		}
+		if err := h.dropKeys(ctx, level, ks); err != nil {
+			return err
+		}
+	}
+}
+
+// classBound is ClassBytes as sizes of targets count, which are estimates: once an hour they are held against the pages of the file.
+func (h *History) classBound(ctx context.Context) (int64, error) {
+	var size int64
+	if err := h.db.QueryRowContext(ctx, "SELECT coalesce(sum(size), 0) FROM target").Scan(&size); err != nil {
+		return 0, wrap("measure history", h.path, err)
+	}
+	if size > h.o.ClassBytes/4 && (h.measured.IsZero() || time.Since(h.measured) > time.Hour) {
+		bytes := int64(0)
+		for _, name := range []string{"figure", "class", "sqlite_autoindex_class_1", "class_key"} {
+			n, err := h.pages(ctx, name)
+			if err != nil {
+				return 0, err
+			}
+			bytes += n
+		}
+		h.scale, h.measured = float64(bytes)/float64(size), time.Now()
+	}
+	if h.scale == 0 { // far from the bound
+		return h.o.ClassBytes, nil
+	}
+	return int64(float64(h.o.ClassBytes) / h.scale), nil
+}
+
+// sweep drops the classes that no window has any more. A day has all classes of its minutes and hours, so that the days tell, and
+// windows whose day is gone.
+func (h *History) sweep(ctx context.Context) error {
+	return h.write(ctx, "drop classes without figures", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM class WHERE id NOT IN (
+			SELECT f.class FROM target t CROSS JOIN figure f ON f.target = t.id AND f.level = 86400
+			UNION ALL SELECT f.class FROM target t CROSS JOIN win w ON w.target = t.id AND w.level IN (60, 3600)
+				LEFT JOIN win d ON d.target = w.target AND d.level = 86400 AND d.at = w.at - w.at % 86400000
+				CROSS JOIN figure f ON f.target = w.target AND f.level = w.level AND f.at = w.at WHERE d.at IS NULL)`)
+		if err == nil {
+			_, err = tx.ExecContext(ctx, "DELETE FROM alias WHERE class NOT IN (SELECT class FROM class)")
+		}
+		return err
+	})
+}

@@ -1,0 +1,229 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"dyno/internal/class"
+	"dyno/internal/explain"
+)
+
+// TestStatesOfAQuietTarget: a target whose states are large loses its own oldest, not those of another.
+func TestStatesOfAQuietTarget(t *testing.T) {
+	h := mustOpen(t, file(t), Options{StateBytes: 60_000})
+	put := func(target string, i, bytes int) {
+		t.Helper()
+		s := aState(target, noon.Add(time.Duration(i)*time.Second))
+		s.InnoDB = random(bytes, uint64(i))
+		ok(t, h.PutState(t.Context(), s))
+	}
+	for i := range 120 {
+		put("quiet", i, 50)
+	}
+	for i := range 300 {
+		put("noisy", 120+i, 1000)
+	}
+	for range 2 {
+		ok(t, h.Maintain(t.Context(), noon.Add(time.Hour)))
+	}
+	count := func(target string) (n int, last time.Time) {
+		t.Helper()
+		ts, err := h.StateTimes(t.Context(), target, noon, noon.Add(time.Hour), 0)
+		ok(t, err)
+		if len(ts) > 0 {
+			last = ts[len(ts)-1]
+		}
+		return len(ts), last
+	}
+	if n, _ := count("quiet"); n != 120 {
+		t.Errorf("%d of 120 states of the quiet target are kept", n)
+	}
+	if n, last := count("noisy"); n < 30 || n == 300 || !last.Equal(noon.Add(419*time.Second)) {
+		t.Errorf("%d of 300 states of the noisy target are kept, the last of %v", n, last)
+	}
+	var bytes int
+	ok(t, h.db.QueryRow("SELECT (SELECT coalesce(sum(bytes), 0) FROM state) + (SELECT coalesce(sum(bytes), 0) FROM pack)").Scan(&bytes))
+	if bytes > 60_000 {
+		t.Errorf("%d bytes are kept", bytes)
+	}
+}
+
+// TestClassesOfAQuietTarget: a target with ever other statements loses its own oldest windows, and all of them together keep to the bound.
+func TestClassesOfAQuietTarget(t *testing.T) {
+	const bound = 2 << 20
+	h := mustOpen(t, file(t), Options{ClassBytes: bound})
+	classBytes := func() (n int64) {
+		t.Helper()
+		for _, name := range []string{"figure", "class", "sqlite_autoindex_class_1"} {
+			b, err := h.pages(t.Context(), name)
+			ok(t, err)
+			n += b
+		}
+		return n
+	}
+	const quiet = 60
+	minutes(t, h, noon, quiet) // of shop
+	most := int64(0)
+	end := noon
+	for m := range 80 { // 10 hours, a window every 8 minutes, maintained after each
+		at := noon.Add(time.Hour + time.Duration(m)*8*time.Minute)
+		end = at.Add(time.Minute)
+		var cs []class.Class
+		for i := range 100 {
+			id := fmt.Sprintf("%032d", m*1000+i)
+			cs = append(cs, class.Class{ID: id, Fingerprint: "select " + id + random(200, uint64(m*1000+i)), Origin: class.PerformanceSchema, Count: 1, TimeSec: 1})
+		}
+		ok(t, h.PutClasses(t.Context(), "noisy", at, end, cs))
+		ok(t, h.Maintain(t.Context(), end))
+		most = max(most, classBytes())
+	}
+	if most > bound*5/4 { // what a minute adds, and pages that are not full
+		t.Errorf("%d bytes of classes were kept, of %d", most, bound)
+	}
+	for _, id := range []string{"A", "B"} {
+		bs, err := h.Timeline(t.Context(), "shop", id, noon, noon.Add(time.Hour))
+		n := 0
+		for _, b := range bs {
+			if b.Count > 0 {
+				n++
+			}
+		}
+		if want := map[string]int{"A": quiet, "B": quiet / 2}[id]; err != nil || len(bs) != quiet || n != want {
+			t.Errorf("of %s of the quiet target %d of %d minutes are kept, in %d buckets: %v", id, n, want, len(bs), err)
+		}
+	}
+	cs, _, err := h.Classes(t.Context(), "noisy", end.Add(-time.Minute), end, 0)
+	if err != nil || len(cs) < 100 {
+		t.Errorf("%d classes in the last minute of the noisy target: %v", len(cs), err)
+	}
+	if r, err := Check(t.Context(), h.Path()); err != nil || !r.OK() {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// TestPlansAndExamplesOfAQuietTarget: neither goes because another target has many.
+func TestPlansAndExamplesOfAQuietTarget(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	h.maxRows = 10
+	put := func(target, id string, at time.Duration) {
+		t.Helper()
+		_, err := h.PutPlan(t.Context(), target, "d", noon.Add(at), explain.Plan{Class: id, Steps: []explain.Step{{Table: "t", Access: "ALL"}}})
+		ok(t, err)
+		ok(t, h.PutSample(t.Context(), target, Sample{Class: id, At: noon.Add(at), SQL: "SELECT 1"}))
+	}
+	for i := range 3 {
+		put("quiet", fmt.Sprint("Q", i), time.Duration(i)*time.Second)
+	}
+	for i := range 30 {
+		put("noisy", fmt.Sprint("N", i), time.Minute+time.Duration(i)*time.Second)
+	}
+	ok(t, h.Maintain(t.Context(), noon.Add(time.Hour)))
+	f := func(target, prefix string, n, want int) {
+		t.Helper()
+		plans, samples := 0, 0
+		for i := range n {
+			ps, err := h.Plans(t.Context(), target, fmt.Sprint(prefix, i))
+			ok(t, err)
+			ss, err := h.Samples(t.Context(), target, fmt.Sprint(prefix, i))
+			ok(t, err)
+			plans, samples = plans+len(ps), samples+len(ss)
+		}
+		if plans != want || samples != want {
+			t.Errorf("%s: %d plans and %d examples are kept, want %d", target, plans, samples, want)
+		}
+	}
+	f("quiet", "Q", 3, 3)
+	f("noisy", "N", 30, 7)
+}
+
+// TestWaitingStatesOfAQuietTarget: while nothing can be written, what waits of a target is not given up for the states of another.
+func TestWaitingStatesOfAQuietTarget(t *testing.T) {
+	h := mustOpen(t, file(t), Options{BufferBytes: 8000})
+	ok(t, h.PutState(t.Context(), aState("quiet", noon)))
+	ok(t, h.Flush(t.Context()))
+	h.db.SetMaxOpenConns(1)
+	_, err := h.db.Exec("PRAGMA max_page_count = 1")
+	ok(t, err)
+	for i := range 60 {
+		s := aState("noisy", noon.Add(time.Duration(i)*time.Second))
+		s.InnoDB = random(2000, uint64(i))
+		if i < 4 {
+			_ = h.PutState(t.Context(), aState("quiet", noon.Add(time.Duration(i+1)*time.Second)))
+		}
+		_ = h.PutState(t.Context(), s) // says that the file is full
+	}
+	_, err = h.db.Exec("PRAGMA max_page_count = 1000000")
+	ok(t, err)
+	ok(t, h.Flush(t.Context()))
+	if len(h.waiting) != 0 || h.bytes != 0 {
+		t.Errorf("%d states of %d bytes wait", len(h.waiting), h.bytes)
+	}
+	for target, want := range map[string]int{"quiet": 5, "noisy": 3} {
+		ts, err := h.StateTimes(t.Context(), target, noon, noon.Add(time.Hour), 0)
+		if err != nil || len(ts) < want || len(ts) > 20 {
+			t.Errorf("%s: %d states are kept, want %d or more: %v", target, len(ts), want, err)
+		}
+	}
+}
+
+func TestShare(t *testing.T) {
+	f := func(bound, want int64, ns ...int64) {
+		t.Helper()
+		all := make([]use, len(ns))
+		for i, n := range ns {
+			all[i] = use{int64(i), n}
+		}
+		if got := share(all, bound); got != want {
+			t.Errorf("%v of %d: %d, want %d", ns, bound, got, want)
+		}
+	}
+	const all = math.MaxInt64
+	f(100, all)
+	f(100, all, 0)
+	f(100, all, 60, 40)
+	f(100, 100, 101)
+	f(100, 50, 60, 50)
+	f(100, 60, 90, 40)
+	f(100, 40, 20, 90, 90)
+	f(100, 33, 90, 90, 90)
+	f(0, 0, 0, 1)
+}
+
+// TestSharesOfAnOlderFile: what a file without sizes holds is counted when it is opened, and to the byte what was counted all along.
+func TestSharesOfAnOlderFile(t *testing.T) {
+	path := file(t)
+	h := mustOpen(t, path, Options{})
+	minutes(t, h, noon, 5)
+	ok(t, h.PutClasses(t.Context(), "other", noon, noon.Add(time.Minute), []class.Class{a(1, 1, 1), {ID: "C", Fingerprint: "select é", Count: 1}}))
+	sizes := func() string {
+		t.Helper()
+		all, err := h.uses(t.Context(), "SELECT id, size FROM target ORDER BY id")
+		ok(t, err)
+		return fmt.Sprint(all)
+	}
+	const figures, classes = 5 + 2 + 2*2, 2*250 + len("select ?") + len("b") // B runs in two of the minutes
+	want := fmt.Sprint([]use{{1, figures*100 + int64(classes)}, {2, 6*100 + 250 + int64(len("select é"))}})
+	if got := sizes(); got != want {
+		t.Errorf("counted: %s, want %s", got, want)
+	}
+	for _, q := range []string{
+		"DROP TRIGGER figure_new", "DROP TRIGGER figure_gone", "DROP TRIGGER class_new", "DROP TRIGGER class_gone", "DROP TRIGGER class_named",
+		"ALTER TABLE target DROP COLUMN size", "ALTER TABLE class DROP COLUMN target", "DROP INDEX plan_last", "DELETE FROM migration WHERE version > 2",
+	} {
+		_, err := h.db.Exec(q)
+		ok(t, err)
+	}
+	ok(t, h.Close())
+	h = mustOpen(t, path, Options{})
+	if got := sizes(); got != want {
+		t.Errorf("of an older file: %s, want %s", got, want)
+	}
+	_, err := h.db.Exec("DELETE FROM figure")
+	ok(t, errors.Join(err, h.sweep(t.Context())))
+	if got := sizes(); got != fmt.Sprint([]use{{1, 0}, {2, 0}}) {
+		t.Errorf("with nothing left: %s", got)
+	}
+}

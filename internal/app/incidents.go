@@ -63,11 +63,13 @@ func (s *Service) incidents(m *member, x incident.Sample) (events []event.Event)
 		switch {
 		case c.Open:
 			s.log.Warn(c.Title, "target", name, "what", c.Text)
-			if c.Kind != event.Down && s.o.Judge > 0 {
+			if c.Kind != event.Down && c.Kind != event.Login && s.o.Judge > 0 {
 				s.looks.hasten(name, i.ID, time.Now())
 			}
 		case c.Kind == event.Down:
 			s.log.Info("Server up again", "target", name, "down_for", c.To.Sub(c.From).Round(time.Second))
+		case c.Kind == event.Login && x.State.Up:
+			s.log.Info("Logged in again", "target", name, "refused_for", c.To.Sub(c.From).Round(time.Second))
 		default:
 			s.log.Info(c.Title+" ended", "target", name, "what", c.Text)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"dyno/internal/event"
+	"dyno/internal/metric"
+	"dyno/internal/state"
 	"dyno/internal/store/ledger"
 	"dyno/test/servers"
 )
@@ -220,5 +223,62 @@ func TestNotConfigured(t *testing.T) {
 	}
 	if all := v.Health(); len(all) != 1 || all[0].Kind != "config" || all[0].Text != "shop is not configured: $SHOP_PASSWORD is not set." || all[0].Fix == "" {
 		t.Errorf("%+v", all)
+	}
+}
+
+// TestLoginRefused changes the password of Dyno's account and ends its sessions: the server is not down, for it answers. Dyno is let in
+// again as soon as its defaults file has the new password.
+func TestLoginRefused(t *testing.T) {
+	s := servers.Start(t, "mariadb", "event_scheduler=ON")
+	s.Exec(t, "CREATE USER watch@localhost IDENTIFIED BY 'secret-1'", "GRANT PROCESS, SELECT ON *.* TO watch@localhost")
+	file := filepath.Join(t.TempDir(), "watch.cnf")
+	password := func(p string) {
+		if err := os.WriteFile(file, []byte("[client]\nuser=watch\npassword="+p+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	password("secret-1")
+	a := alone(t)
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("watch"), Defaults: file}, false); err != nil {
+		t.Fatal(err)
+	}
+	var log logged
+	v, err := a.Serve(t.Context(), Serving{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- v.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := errors.Join(<-ran, v.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	var m Member
+	up := func() bool { m, _ = v.Find("shop"); return m.State != nil && m.State.Up && len(m.Incidents) == 0 }
+	eventually(t, "it is up", up)
+	// The list of sessions and the headline figures count the same connections: clients' alone.
+	eventually(t, "connections are counted", func() bool {
+		return up() && m.State.Connections.OK() && m.State.Get(state.Connected).OK() && m.State.Idle.OK()
+	})
+	if n := m.State.Connections.Or(-1); float64(n) != m.State.Get(state.Connected).Or(-2) {
+		t.Errorf("%d connections, of which %d idle; the headline has %v: %+v", n, m.State.Idle.Or(-1), m.State.Get(state.Connected), m.State.Sessions)
+	}
+
+	s.Exec(t, "ALTER USER watch@localhost IDENTIFIED BY 'secret-2'", "KILL USER watch@localhost")
+	eventually(t, "the login is refused", func() bool { m, _ = v.Find("shop"); return m.State.LoginRefused && len(m.Incidents) > 0 })
+	if i := m.Incidents[0]; len(m.Incidents) != 1 || m.State.Up || i.Kind != event.Login || !strings.HasPrefix(i.Text, "Login refused: ") || !strings.Contains(i.Text, "Access denied") {
+		t.Errorf("%+v %+v", m.State, m.Incidents)
+	}
+	samples, _ := v.Newest("shop")
+	if i := slices.IndexFunc(samples, func(x metric.Sample) bool { return x.Name == "mysql_up" }); i < 0 || samples[i].Value != 0 {
+		t.Errorf("mysql_up is not 0: %v", samples)
+	}
+	password("secret-2")
+	eventually(t, "it is up again", up)
+	if log.count(`msg="Login refused"`) != 1 || log.count(`msg="Logged in again"`) != 1 || log.count("Server down") > 0 {
+		t.Errorf("the log: %s", log.b.String())
 	}
 }

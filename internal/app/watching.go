@@ -143,6 +143,7 @@ func (w *watcher) down(at time.Time, err error) {
 		State:   &state.State{Target: w.name, At: at, Server: w.server, Reason: err.Error()},
 	}
 	var e *target.Error
+	r.State.LoginRefused = target.LoginRefused(err)
 	if errors.As(err, &e) && e.Kind == target.NotConfigured { // whether the server is up is unknown
 		r.Samples, r.State.NotConfigured, r.State.Reason = nil, true, e.Err.Error()
 	}
@@ -163,6 +164,9 @@ func (w *watcher) session(ctx context.Context, t *target.Target) error {
 		defer again()
 		return s.Run(ctx, w.o.Every, func(r reading.Reading) {
 			w.round(r)
+			if r.State != nil && r.State.LoginRefused {
+				again() // the password may be read from where it was changed
+			}
 			if slices.ContainsFunc(r.Events, func(e event.Event) bool { return e.Kind == event.Restart }) {
 				again() // what the server can do may have changed with it
 			}
@@ -206,11 +210,20 @@ func (w *watcher) round(r reading.Reading) {
 	}
 	st := r.State
 	st.Target, st.At, st.Up, st.Reason, st.Server = w.name, r.At, up == 1, reason, w.server
+	st.LoginRefused = st.LoginRefused && !st.Up // more connections than one are refused while max_connections is reached
 	now := state.Take(r.Samples)
 	if !w.prevAt.IsZero() {
 		st.Vitals = state.Between(w.prev, now, r.At.Sub(w.prevAt).Seconds())
 	}
 	w.prev, w.prevAt = now, r.At
+	if n, ok := st.Get(state.Connected).Get(); ok && st.Connections.OK() {
+		// The list shows Dyno's own that sleep like others of the account; the server's count is without them.
+		others := int(n) - st.Connections.Or(0)
+		st.Connections = known.Of(int(n))
+		if idle, ok := st.Idle.Get(); ok {
+			st.Idle = known.Of(max(0, idle+others))
+		}
+	}
 	w.mu.Lock()
 	if st.Up {
 		st.Classes, st.ClassSeconds = w.top, w.topSec

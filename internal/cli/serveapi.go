@@ -34,6 +34,9 @@ func (f fleet) Targets(context.Context) ([]httpapi.Target, error) {
 			if t.NotConfigured = m.State.NotConfigured; t.NotConfigured {
 				t.Up, t.Fix = known.None[bool](), app.FixNotConfigured
 			}
+			if t.LoginRefused = m.State.LoginRefused; t.LoginRefused {
+				t.Up = known.None[bool]()
+			}
 		}
 		t.Incidents, t.Denied = m.Incidents, m.Denied
 		all = append(all, t)

@@ -21,6 +21,7 @@ const (
 	Locks      Kind = "locks"      // sessions piled up behind locks
 	Saturation Kind = "saturation" // more sessions ran than the machine has CPUs for
 	Refused    Kind = "refused"    // the server refused connections
+	Login      Kind = "login"      // the server refused Dyno's login
 )
 
 // Event is one mark. It is a moment when Until is zero, else the time from At to Until.

@@ -65,7 +65,10 @@ func (h *hub) publish(r reading.Reading) {
 	}
 	u := update{target: r.Target, events: r.Events, full: r.State}
 	if s := r.State; s != nil {
-		u.vitals = &state.State{Target: r.Target, At: s.At, Up: s.Up, Reason: s.Reason, NotConfigured: s.NotConfigured, Server: s.Server, Vitals: s.Vitals, Connections: s.Connections, Idle: s.Idle}
+		u.vitals = &state.State{
+			Target: r.Target, At: s.At, Up: s.Up, Reason: s.Reason, NotConfigured: s.NotConfigured, LoginRefused: s.LoginRefused,
+			Server: s.Server, Vitals: s.Vitals, Connections: s.Connections, Idle: s.Idle,
+		}
 	}
 	h.add(u)
 }

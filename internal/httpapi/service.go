@@ -94,13 +94,15 @@ type Target struct {
 	Name    string            `json:"name"`
 	Address string            `json:"address,omitzero"` // host:port or socket; never with a user's password
 	Server  string            `json:"server,omitzero"`  // "mariadb 10.11.19", as of the last answer
-	Up      known.Value[bool] `json:"up,omitzero"`      // unknown until it was tried, and while it is not configured
+	Up      known.Value[bool] `json:"up,omitzero"`      // unknown until it was tried, and while it is not configured or refuses the login
 	Reason  string            `json:"reason,omitzero"`  // why it is not up
 	Fix     string            `json:"fix,omitzero"`     // what would help
 	At      time.Time         `json:"at,omitzero"`      // of the newest reading
 	Labels  metric.Labels     `json:"-"`                // of the inventory; written as an object
 	// NotConfigured says that Dyno cannot ask: something that the login needs is not set, see Reason.
 	NotConfigured bool `json:"not_configured,omitzero"`
+	// LoginRefused says that the server answers and does not let Dyno in, see Reason.
+	LoginRefused bool `json:"login_refused,omitzero"`
 	// Incidents are those that go on, in order of their begin.
 	Incidents []app.Incident `json:"incidents,omitempty"`
 	// Denied is what the account may not see of what Dyno needs, and the GRANTs that change it; absent when it may see all.

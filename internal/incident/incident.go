@@ -52,7 +52,7 @@ const (
 type Detector struct {
 	at      time.Time
 	refused known.Value[float64]
-	tracks  [4]track
+	tracks  [5]track
 	waiting map[uint64]bool // in the sample before
 }
 
@@ -82,9 +82,10 @@ type kind struct {
 	look         func(*Detector, Sample) finding
 }
 
-func kinds() [4]kind {
-	return [4]kind{
+func kinds() [5]kind {
+	return [5]kind{
 		{event.Down, "Server down", time.Second, time.Second, (*Detector).down},
+		{event.Login, "Login refused", time.Second, time.Second, (*Detector).login},
 		{event.Locks, "Lock pile-up", time.Second, 3 * time.Second, (*Detector).locks},
 		{event.Saturation, "Server saturated", 2 * time.Second, 10 * time.Second, (*Detector).saturated},
 		{event.Refused, "Connections refused", 0, 10 * time.Second, (*Detector).refusing},
@@ -107,7 +108,8 @@ func (d *Detector) Next(s Sample) (changed []Incident) {
 	for i, k := range kinds() {
 		t := &d.tracks[i]
 		f := k.look(d, s)
-		if k.kind != event.Down && !s.State.Up { // it ends with the server
+		ends := k.kind != event.Down && k.kind != event.Login && !s.State.Up // with the server
+		if ends {
 			f = finding{known: true, clear: true}
 		}
 		if !f.known {
@@ -116,7 +118,7 @@ func (d *Detector) Next(s Sample) (changed []Incident) {
 		if jumped && !t.open {
 			*t = track{}
 		}
-		if c, ok := t.next(k, at, f, k.kind != event.Down && !s.State.Up); ok {
+		if c, ok := t.next(k, at, f, ends); ok {
 			changed = append(changed, c)
 		}
 	}
@@ -190,7 +192,14 @@ func (d *Detector) remember(s Sample) {
 }
 
 func (d *Detector) down(s Sample) finding {
-	return finding{known: !s.State.NotConfigured, holds: !s.State.Up, clear: s.State.Up, what: s.State.Reason}
+	down := !s.State.Up && !s.State.LoginRefused
+	return finding{known: !s.State.NotConfigured, holds: down, clear: !down, what: s.State.Reason}
+}
+
+// login follows the server's answer to Dyno's own login.
+func (d *Detector) login(s Sample) finding {
+	no := s.State.LoginRefused
+	return finding{known: !s.State.NotConfigured, holds: no, clear: !no, what: s.State.Reason}
 }
 
 // locks counts the sessions that wait for a while. Locks that applications take by name are left out: waiting for them is their purpose.

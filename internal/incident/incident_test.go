@@ -85,6 +85,13 @@ func TestNext(t *testing.T) {
 	f("down and back", join(times(3, quiet), times(5, down), times(3, quiet)), "4 down begins: Server down: connection refused", "9 down ends 3s to 8s: Server down for 5s: connection refused")
 	f("down for one reading", join(times(3, quiet), times(1, down), times(3, quiet)))
 	f("not configured is not down", times(5, func() Sample { s := down(); s.State.NotConfigured = true; return s }))
+	refuses := func() Sample {
+		return Sample{State: &state.State{Reason: "Error 1045", LoginRefused: true}}
+	}
+	f("a login refused is not down", join(times(2, quiet), times(5, refuses), times(3, quiet)),
+		"3 login begins: Login refused: Error 1045", "8 login ends 2s to 7s: Login refused for 5s: Error 1045")
+	f("refused, then down", join(times(3, refuses), times(3, down)),
+		"1 login begins", "4 down begins: Server down: connection refused", "4 login ends 0s to 3s")
 	f("the others end with the server", join(times(3, pile), times(2, down)), "1 locks begins", "3 locks ends 0s to 3s", "4 down begins")
 
 	busy := func(running float64) func() Sample {

@@ -40,6 +40,7 @@ type processlist struct {
 	cells map[[2]string]*cell
 	mine  map[uint64]bool // connections that were seen with a statement of Dyno's
 	total int
+	inner int // of these the server's own threads
 	left  int // of these neither kept nor idle
 	ddl   ddlWatch
 	ids   map[string]string // class by statement, of the last round
@@ -103,7 +104,7 @@ func (s *processlist) scrape(ctx context.Context, at int64, emit func(metric.Sam
 	}
 	list := make([]state.Session, 0, len(s.seen.sessions)+16)
 	mine, ids := map[uint64]bool{}, map[string]string{}
-	longest, shown, left, dozing := 0.0, 0, 0, 0 // dozing are left out
+	longest, shown, left, dozing, inner := 0.0, 0, 0, 0, 0 // dozing are left out
 	if _, err := s.q.Query(ctx, stmt, func(row []driver.Value) {
 		if len(row) != 12 {
 			return
@@ -112,6 +113,9 @@ func (s *processlist) scrape(ctx context.Context, at int64, emit func(metric.Sam
 		s.add(strings.ToLower(strings.ReplaceAll(command, " ", "_")), stateClass(phase), 1)
 		if command == "Sleep" {
 			shown++
+		}
+		if background(clean(row[1]), clean(row[2]), command) {
+			inner++
 		}
 		if len(list) >= mostSessions || command == "Sleep" && shown > mostSessions/2 {
 			if command == "Sleep" && !s.wide {
@@ -143,7 +147,7 @@ func (s *processlist) scrape(ctx context.Context, at int64, emit func(metric.Sam
 	}
 	s.wide = shown+rest > manySleep
 	s.mine, s.ids = mine, ids
-	s.total, s.left = len(list)+rest+dozing+left, left
+	s.total, s.left, s.inner = len(list)+rest+dozing+left, left, inner
 	s.seen.sessions, s.seen.sessionsAt = list, at
 	s.ddl.look(time.UnixMilli(at), list)
 	for _, c := range s.cells {
@@ -229,7 +233,7 @@ func clean(v driver.Value) string { return state.Clip(string(text(v)), 256) }
 // Fill adds the sessions and how many there are. Those that sleep outside of a transaction are counted as idle where all of them were
 // read or counted and the transactions are known; Cap leaves them out.
 func (s *processlist) Fill(st *state.State) {
-	st.Sessions, st.Connections = s.seen.sessions, known.Of(s.total)
+	st.Sessions, st.Connections = s.seen.sessions, known.Of(s.total-s.inner)
 	st.Left.Sessions += s.left
 	if s.seen.trxAt != s.seen.sessionsAt {
 		return
@@ -337,6 +341,12 @@ func (s *processlist) may(ctx context.Context) bool {
 	_, err := s.q.Query(ctx, sqltext.Tagged("scrape", s.Name(), "SELECT 1 FROM performance_schema.threads t LEFT JOIN performance_schema.events_statements_current s"+
 		" ON s.THREAD_ID=t.THREAD_ID LIMIT 1"), func([]driver.Value) {})
 	return err == nil
+}
+
+// background reports whether a row of the list is a thread of the server's own, such as event_scheduler or a replica's, which is no
+// connection: Threads_connected does not count it.
+func background(user, host, command string) bool {
+	return command == "Daemon" || user == "system user" || user == "event_scheduler" || user == "" && host == ""
 }
 
 // clientCommand reports whether a connection with this command works on a statement of a client: not sleeping, not one of the

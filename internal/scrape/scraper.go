@@ -169,7 +169,7 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 	ms := p.at.UnixMilli()
 	out := s.buf[:0]
 	emit := func(x metric.Sample) { out = append(out, x) }
-	tried, lostAll := 0, true
+	tried, lostAll, refused, why := 0, true, false, ""
 	take := func(o outcome, from int) { // of a source, whose samples are the last of out
 		st := o.turn
 		if !usable(o.err) {
@@ -181,9 +181,11 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 		if st.link != nil && st.traits.Cost != Free {
 			tried++
 			lostAll = lostAll && silent(o.err)
-			if o.err != nil && s.down.reason == "" {
-				s.down.reason = st.source().Reason
+			no := target.LoginRefused(o.err)
+			if o.err != nil && (why == "" || no && !refused) {
+				why = st.source().Reason
 			}
+			refused = refused || no
 		}
 		if f, ok := st.src.(stater); ok && usable(o.err) {
 			if r.State == nil {
@@ -240,11 +242,17 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 			r.Events = append(r.Events, e)
 		}
 		if lostAll {
+			if s.down.reason == "" || s.down.refused != refused {
+				s.down.reason, s.down.refused = why, refused
+			}
 			r.State = &state.State{At: p.at, Reason: s.down.reason}
 		}
-	}
-	if s.down.since.IsZero() {
-		s.down.reason = ""
+		if refused {
+			if r.State == nil {
+				r.State = &state.State{At: p.at}
+			}
+			r.State.LoginRefused = true
+		}
 	}
 	server := 0.0
 	for _, st := range s.states {
@@ -270,8 +278,9 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 
 // outage is the time in which the server does not answer.
 type outage struct {
-	since  time.Time // zero while it answers
-	reason string
+	since   time.Time // zero while it answers
+	reason  string
+	refused bool // the reason is that of a login which the server refused
 }
 
 // round takes note of a round in which the server was asked. It returns the outage when it has ended.
@@ -280,7 +289,11 @@ func (o *outage) round(at time.Time, down bool) (e event.Event, ended bool) {
 	case down && o.since.IsZero():
 		o.since = at
 	case !down && !o.since.IsZero():
-		e = event.Event{At: o.since, Until: at, Kind: event.Down, Text: "the server did not answer: " + o.reason}
+		kind, what := event.Down, "the server did not answer: "
+		if o.refused {
+			kind, what = event.Login, "the server refused the login: "
+		}
+		e = event.Event{At: o.since, Until: at, Kind: kind, Text: what + o.reason}
 		*o = outage{}
 		return e, e.Until.After(e.At)
 	}

@@ -182,6 +182,8 @@ func headline(s *state.State, target string, mark line, width int) line {
 		l = l.add(dim, "  "+clean(s.Server))
 	}
 	switch up, ok := s.Get(state.Uptime).Get(); {
+	case s.LoginRefused:
+		l = l.add(warn, "  LOGIN REFUSED").add(warn, " "+squeeze(s.Reason))
 	case !s.Up:
 		l = l.add(bad, "  DOWN")
 		if s.Reason != "" {

@@ -179,6 +179,14 @@ func head(s string) string {
 	return s[:n]
 }
 
+// silence says why a state has no figures.
+func silence(s *state.State) string {
+	if s.LoginRefused {
+		return "the server refuses Dyno's login"
+	}
+	return "the server does not answer"
+}
+
 // nothingHere words an empty list: it is empty because of the filter, because the server was not there, because what would fill it was
 // not read, or because there is nothing. names are those of the sources that would fill it.
 func nothingHere(s *state.State, filter, empty string, names ...string) string {
@@ -186,7 +194,7 @@ func nothingHere(s *state.State, filter, empty string, names ...string) string {
 	case filter != "" && s.Up:
 		return `nothing matches "` + clean(filter) + `"`
 	case !s.Up:
-		return none + " not observed: the server did not answer"
+		return none + " not observed: " + silence(s)
 	}
 	for _, x := range s.Sources {
 		if x.State != snapshot.OK && slices.Contains(names, x.Name) {

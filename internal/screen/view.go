@@ -212,7 +212,7 @@ func (m *model) rows() []row {
 	}
 	w := m.width - 1 // the first column is the cursor's
 	if !s.Up && m.page != sourceView {
-		rows := []row{heading(as(bad, "the server does not answer"))}
+		rows := []row{heading(as(bad, silence(s)))}
 		for _, l := range cleanLines(s.Reason) {
 			for _, x := range wrap(l, w) {
 				rows = append(rows, heading(text(x)))

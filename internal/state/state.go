@@ -15,8 +15,10 @@ import (
 type State struct {
 	Target string    `json:"target"`
 	At     time.Time `json:"at"`
-	Up     bool      `json:"up"`              // the server answered
+	Up     bool      `json:"up"`              // the server answered what it was asked
 	Reason string    `json:"reason,omitzero"` // why it did not
+	// LoginRefused says that the server is there and does not let Dyno in, see Reason.
+	LoginRefused bool `json:"login_refused,omitzero"`
 	// NotConfigured says that Dyno did not ask: something that the login needs is missing on its side, see Reason.
 	NotConfigured bool `json:"not_configured,omitzero"`
 
@@ -24,7 +26,7 @@ type State struct {
 	Vitals []Vital `json:"vitals,omitempty"` // by name, each once
 
 	Sessions     []Session        `json:"sessions,omitempty"`   // busy ones first, longest first, at most MaxSessions; Dyno's own left out
-	Connections  known.Value[int] `json:"connections,omitzero"` // of all, idle ones too
+	Connections  known.Value[int] `json:"connections,omitzero"` // of clients, idle ones too, without Dyno's own and the server's threads
 	Idle         known.Value[int] `json:"idle,omitzero"`        // of these, sleeping outside of a transaction
 	Waits        []Wait           `json:"waits,omitempty"`      // who waits for whose lock
 	Transactions []Transaction    `json:"transactions,omitempty"`

@@ -136,6 +136,14 @@ func (s Spec) Wrap(op string, err error) error {
 	return &Error{Op: op, Kind: k, Target: s.Where(), Hint: hint(k, err, &s), Err: err}
 }
 
+// LoginRefused reports whether err is the answer of a server that is there and does not let Dyno in: the account, its password or this
+// machine is not welcome, or no connection is free.
+func LoginRefused(err error) bool {
+	n, _ := ServerErrorNumber(err)
+	k := KindOf(err)
+	return k == AuthFailed || k == TooManyConnections || n == 1129
+}
+
 // classify looks at an error of the driver, the network or the server.
 // Numbers: https://dev.mysql.com/doc/mysql-errors/9.0/en/server-error-reference.html and
 // https://mariadb.com/kb/en/mariadb-error-code-reference/.

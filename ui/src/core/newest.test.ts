@@ -16,8 +16,9 @@ describe('newest', () => {
     expect(newest({ name: 'shop', up: false, reason: 'gone', fix: 'start it', at: '2026-11-03T12:00:05Z' }, vitals(), t0 + 6)).toMatchObject({ up: false, reason: 'gone', fix: 'start it', v: {} })
     expect(newest(undefined, vitals(), t0)).toMatchObject({ up: true, v: { qps: 12 } })
     const reason = 'not configured: $X is not set'
-    expect(newest({ name: 'shop' }, vitals({ up: false, unset: true, reason }), t0)).toMatchObject({ up: undefined, unset: true, reason })
-    expect(newest({ name: 'shop', not_configured: true, reason, at }, undefined, t0)).toMatchObject({ up: undefined, unset: true, reason })
+    expect(newest({ name: 'shop' }, vitals({ up: false, barred: 'not configured', reason }), t0)).toMatchObject({ up: undefined, barred: 'not configured', reason })
+    expect(newest({ name: 'shop', not_configured: true, reason, at }, undefined, t0)).toMatchObject({ up: undefined, barred: 'not configured', reason })
+    expect(newest({ name: 'shop', login_refused: true, reason: 'Error 1045', at }, undefined, t0)).toMatchObject({ up: undefined, barred: 'login refused', reason: 'Error 1045' })
     expect(newest(undefined, undefined, t0)).toMatchObject({ up: undefined, silent: false, v: {} })
   })
   it('has no figures of long ago', () => {

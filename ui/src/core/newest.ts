@@ -1,11 +1,11 @@
 // What is known of a target now, of what the inventory and the stream say.
 import { oldAfter } from './session'
-import type { Vitals } from './stream'
+import { barredOf, type Barred, type Vitals } from './stream'
 import type { Target } from './targets'
 
 export interface Newest {
   up: boolean | undefined
-  unset: boolean // Dyno is not configured to ask it, see reason
+  barred: Barred | undefined // what keeps Dyno out, see reason
   reason: string // why it is down
   fix: string
   server: string
@@ -19,16 +19,16 @@ export function newest(t: Target | undefined, v: Vitals | undefined, now: number
   const told = t?.at === undefined ? undefined : Date.parse(t.at) / 1000
   const at = v && !(told !== undefined && told > v.at) ? v.at : told
   const newer = v !== undefined && at === v.at
-  const unset = newer ? v.unset === true : t?.not_configured === true
-  const up = unset ? undefined : newer ? v.up : t?.up
+  const barred = newer ? v.barred : barredOf(t?.not_configured, t?.login_refused).barred
+  const up = barred ? undefined : newer ? v.up : t?.up
   const old = oldAfter()
   return {
     up,
-    unset,
+    barred,
     at,
     silent: up === true && at !== undefined && now - at > old,
-    reason: up === false || unset ? ((newer ? v.reason : '') || t?.reason || 'it does not answer') : '',
-    fix: up === false || unset ? (t?.fix ?? '') : '',
+    reason: up === false || barred ? ((newer ? v.reason : '') || t?.reason || 'it does not answer') : '',
+    fix: up === false || barred ? (t?.fix ?? '') : '',
     server: (newer ? v.server : '') || t?.server || '',
     v: up !== false && v?.up === true && now - v.at <= old ? v.v : {},
   }

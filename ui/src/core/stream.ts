@@ -9,7 +9,7 @@ export interface Vitals {
   target: string
   at: number // unix seconds
   up: boolean
-  unset?: boolean // whether it is up is not known: Dyno is not configured to ask
+  barred?: Barred // Dyno is not configured to ask, or not let in: it is not down
   reason: string
   server: string
   connections?: number | undefined
@@ -29,6 +29,13 @@ let flowing = false // readings came: silence is a sign
 let fresh = new Map<string, Vitals>()
 let flush: ReturnType<typeof setTimeout> | undefined
 
+/** Why a server that is not known to be down cannot be read. */
+export type Barred = 'not configured' | 'login refused'
+
+export function barredOf(notConfigured: unknown, loginRefused: unknown): { barred?: Barred } {
+  return notConfigured === true ? { barred: 'not configured' } : loginRefused === true ? { barred: 'login refused' } : {}
+}
+
 /** Reads the data of an event "vitals"; undefined when it is none. */
 export function readVitals(data: unknown): Vitals | undefined {
   if (typeof data !== 'object' || data === null) return undefined
@@ -41,7 +48,7 @@ export function readVitals(data: unknown): Vitals | undefined {
   const str = (k: string) => (typeof d[k] === 'string' ? d[k] : '')
   return {
     target: d['target'], at: Date.parse(d['at']) / 1000, up: d['up'] === true, reason: str('reason'), server: str('server'),
-    connections: num('connections'), idle: num('idle'), v, ...(d['not_configured'] === true ? { unset: true } : {}),
+    connections: num('connections'), idle: num('idle'), v, ...barredOf(d['not_configured'], d['login_refused']),
   }
 }
 

@@ -14,6 +14,7 @@ export interface Target {
   at?: string
   labels?: Record<string, string>
   not_configured?: boolean // a password variable is not set: see reason
+  login_refused?: boolean // the server answers and does not let Dyno in: see reason
   incidents?: Incident[] // that go on
   denied?: { sources: string[]; reasons?: string[]; fixes?: string[] } // what its account may not see
 }
@@ -29,7 +30,7 @@ export interface Incident {
 }
 
 /** The kinds of events that are incidents: each begin and end of one changes its target. */
-const incidents = ['down', 'locks', 'saturation', 'refused']
+const incidents = ['down', 'locks', 'saturation', 'refused', 'login']
 
 interface Inventory {
   list?: Target[] | undefined

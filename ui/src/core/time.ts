@@ -77,10 +77,15 @@ export function fitRange(target: string, oldest: number | undefined): void {
   if ((fits.value.get(target) ?? '') !== fit) fits.value = new Map([...fits.value, [target, fit]])
 }
 
+/** What the range of a target's page begins with when the URL does not say: usual, or less for a server watched for less. */
+export function opening(target: string, usual = '-1h'): string {
+  const fit = fits.value.get(target) ?? ''
+  return fit && Math.abs(parseSpan(fit)) < Math.abs(parseSpan(usual)) ? fit : usual
+}
+
 /** The range of the URL; none is what it is without one, as a span back from now. Setting writes it as the URL has it. */
 export function useRange(usual = '-1h'): [Range, (from: string, to: string) => void] {
-  const fit = fits.value.get(route.value.params.get('target') ?? '')
-  const none = fit && Math.abs(parseSpan(fit)) < Math.abs(parseSpan(usual)) ? fit : usual
+  const none = opening(route.value.params.get('target') ?? '', usual)
   const from = route.value.params.get('from') ?? none
   const to = route.value.params.get('to') ?? 'now'
   // The clock moves a live range by steps that can be seen: by the second up to an hour, else by a thousandth or so.

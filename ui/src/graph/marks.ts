@@ -17,6 +17,7 @@ export const kinds: Record<string, { name: string; sign: string }> = {
   locks: { name: 'lock pile-up', sign: '!' },
   saturation: { name: 'saturated', sign: '!' },
   refused: { name: 'connections refused', sign: '!' },
+  login: { name: 'login refused', sign: '!' },
 }
 
 /** How an event of a kind is called. */

@@ -94,14 +94,14 @@ function OfTarget({ name, range, children }: { name: string; range: boolean; chi
   )
 }
 
-/** Says that a target is down, as soon as it is. */
+/** Says that a target is down or refuses Dyno's login, as soon as it does. */
 function Down({ name }: { name: string }) {
   const t = inventory.value.list?.find((x) => x.name === name)
   const n = newest(t, useVitals([name]).value.get(name), second.value)
-  if (n.up !== false) return null
+  if (n.up !== false && n.barred !== 'login refused') return null
   return (
-    <Notice tone="bad" action={route.value.page !== 'settings' && <a class="button small" href={href('settings', { target: name })}>Settings</a>}>
-      <b>{safe(name)} is down.</b> {safe(n.reason)} {n.fix && <span class="dim">{safe(n.fix)}</span>}
+    <Notice tone={n.barred ? 'warn' : 'bad'} action={route.value.page !== 'settings' && <a class="button small" href={href('settings', { target: name })}>Settings</a>}>
+      <b>{n.barred ? `${safe(name)} refuses Dyno’s login.` : `${safe(name)} is down.`}</b> {safe(n.reason)} {n.fix && <span class="dim">{safe(n.fix)}</span>}
     </Notice>
   )
 }

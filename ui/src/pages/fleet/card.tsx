@@ -17,8 +17,8 @@ export function Card({ row: r, judging, minutes }: { row: Row; judging: boolean;
         <span class="cut card-server">{safe(r.server || (r.target.address ?? ''))}</span>
       </header>
       <Incidents row={r} />
-      {r.up === false || r.unset ? (
-        <div class={`card-reason${r.unset ? ' tone-warn' : ''}`}>
+      {r.up === false || r.barred ? (
+        <div class={`card-reason${r.barred ? ' tone-warn' : ''}`}>
           <p class="clamp3" title={safe(r.reason)}>{safe(r.reason)}</p>
           {r.fix && <p class="dim clamp3" title={safe(r.fix)}>{safe(r.fix)}</p>}
           {down && <p class="dim">Down since {moment(seconds(down.since), { seconds: true })} ({ago(seconds(down.since))})</p>}

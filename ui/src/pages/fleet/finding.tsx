@@ -16,7 +16,7 @@ export function Finding({ row: r, judging }: { row: Row; judging: boolean }) {
     return <span class="tone-warn nowrap">last reading {r.at === undefined ? '' : `${Math.round(now() - r.at)} s ago`}</span>
   }
   if (v === undefined) {
-    if (r.up !== true) return <span class="faint">{r.unset ? 'not configured' : r.up === undefined ? 'not tried yet' : 'not judged while it is down'}</span>
+    if (r.up !== true) return <span class="faint">{r.barred ? r.barred : r.up === undefined ? 'not tried yet' : 'not judged while it is down'}</span>
     return (
       <span class="finding-none">
         <span class="faint">not judged yet</span>

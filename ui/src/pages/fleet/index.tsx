@@ -118,9 +118,10 @@ function Summary({ rows }: { rows: Row[] }) {
   const silent = rows.filter((r) => r.silent).length
   const up = rows.filter((r) => r.up === true && !r.silent).length
   const down = rows.filter((r) => r.up === false).length
-  const unset = rows.filter((r) => r.unset).length
+  const unset = rows.filter((r) => r.barred === 'not configured').length
+  const refused = rows.filter((r) => r.barred === 'login refused').length
   const incidents = rows.filter((r) => r.up === true && (r.target.incidents ?? []).length > 0).length
-  const open = rows.length - up - down - silent - unset
+  const open = rows.length - up - down - silent - unset - refused
   const sum = (f: (r: Row) => number | undefined) => {
     const known = rows.map(f).filter((v): v is number => v !== undefined)
     return { v: known.length > 0 ? known.reduce((a, b) => a + b, 0) : undefined, of: known.length }
@@ -135,10 +136,11 @@ function Summary({ rows }: { rows: Row[] }) {
       <span><b>{rows.length}</b> {rows.length === 1 ? 'server' : 'servers'}</span>
       {down > 0 && <span class="tone-bad"><Icon name="bad" size={14} /><b>{down}</b> down</span>}
       {unset > 0 && <span class="tone-warn"><Icon name="warn" size={14} /><b>{unset}</b> not configured</span>}
+      {refused > 0 && <span class="tone-warn"><Icon name="warn" size={14} /><b>{refused}</b> login refused</span>}
       {incidents > 0 && <span class="tone-bad"><Icon name="warn" size={14} /><b>{incidents}</b> with an incident</span>}
       {open > 0 && <span class="tone-unknown"><Icon name="unknown" size={14} /><b>{open}</b> not tried yet</span>}
       {silent > 0 && <span class="tone-warn"><Icon name="warn" size={14} /><b>{silent}</b> silent</span>}
-      {down === 0 && open === 0 && silent === 0 && unset === 0 && <span class="tone-good"><Icon name="good" size={14} />{rows.length === 1 ? 'up' : 'all up'}</span>}
+      {down === 0 && open === 0 && silent === 0 && unset === 0 && refused === 0 && <span class="tone-good"><Icon name="good" size={14} />{rows.length === 1 ? 'up' : 'all up'}</span>}
       {rows.length > 1 && qps.of > 0 && <span><b>{text(qps.v, '/s')}</b> statements{part(qps.of)}</span>}
       {rows.length > 1 && running.of > 0 && <span><b>{text(running.v, '')}</b> sessions running{part(running.of)}</span>}
       {worst.critical > 0 && <span class="tone-bad"><Icon name="warn" size={14} /><b>{worst.critical}</b> with a critical finding</span>}

@@ -37,7 +37,7 @@ describe('order and filters', () => {
   })
   it('puts incidents before findings', () => {
     const incident = { id: 'locks-1-x', kind: 'locks', since: at, title: 'Lock pile-up', text: 'Lock pile-up: 3 sessions waited' }
-    const all = [...rows, make('piled', { target: { name: 'piled', incidents: [incident] } }), make('unset', { up: undefined, unset: true })]
+    const all = [...rows, make('piled', { target: { name: 'piled', incidents: [incident] } }), make('unset', { up: undefined, barred: 'login refused' })]
     expect(all.sort(byTrouble).slice(0, 5).map((r) => r.name)).toEqual(['down', 'silent', 'unset', 'piled', 'hot'])
   })
   it('filters', () => {

@@ -41,7 +41,7 @@ const ranks: Record<string, number> = { critical: 4, warning: 3, notice: 2, info
 export function trouble(r: Row): number {
   if (r.up === false) return 10
   if (r.silent) return 9
-  if (r.unset) return 8
+  if (r.barred) return 8
   if ((r.target.incidents ?? []).length > 0) return 7
   if (r.up === undefined) return 0.5
   return ranks[r.verdict?.severity ?? ''] ?? 0

@@ -38,9 +38,9 @@ export function FleetTable({ rows, judging }: { rows: Row[]; judging: boolean })
       first: 'down',
       class: 'fleet-wide',
       cell: (r) =>
-        r.up === false || r.unset ? (
+        r.up === false || r.barred ? (
           <div class="fleet-reason" title={[r.reason, r.fix].filter(Boolean).map(safe).join('\n')}>
-            <span class={`cut tone-${r.unset ? 'warn' : 'bad'}`}>{safe(r.reason)}</span>
+            <span class={`cut tone-${r.barred ? 'warn' : 'bad'}`}>{safe(r.reason)}</span>
             {r.fix && <span class="cut dim">{safe(r.fix)}</span>}
           </div>
         ) : (

@@ -161,8 +161,8 @@ function Body(p: BodyProps) {
     </>
   ) : (
     <Empty
-      icon="bad"
-      title={`The server did not answer at ${moment(Date.parse(state.at) / 1000, { seconds: true })}`}
+      icon={state.login_refused ? 'warn' : 'bad'}
+      title={`The server ${state.login_refused ? 'refused Dyno’s login' : 'did not answer'} at ${moment(Date.parse(state.at) / 1000, { seconds: true })}`}
       hint={
         <>
           <p>{safe(state.reason ?? '')}</p>

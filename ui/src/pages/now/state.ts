@@ -50,6 +50,7 @@ export interface State {
   target: string
   at: string
   up: boolean
+  login_refused?: boolean
   reason?: string
   server?: string
   vitals?: { n: string; v: number }[]

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { now } from '../../core/clock'
+import { fitRange, readRange } from '../../core/time'
 import { asks, wanted } from './asked'
 
 const of = (query: string) => asks(wanted(new URLSearchParams(query)))
@@ -10,6 +11,13 @@ test('what is told from now stays so', () => {
   expect(of('target=shop&panel=cpu')).toMatchObject({ panel: ['cpu'], points: 1200 })
   // The same question each time, so that an answer that is on its way is found.
   expect(of('target=shop&from=-6h')).toEqual(of('target=shop&from=-6h'))
+})
+
+test('a server watched for minutes opens with these, as the picker says', () => {
+  fitRange('new', now() - 60)
+  expect(of('target=new')).toMatchObject({ from: '-5m', to: 'now' })
+  expect(readRange('-5m', 'now', now()).text).toBe('last 5 min')
+  expect(of('target=new&from=-1h')).toMatchObject({ from: '-1h' })
 })
 
 test('other moments are worked out', () => {

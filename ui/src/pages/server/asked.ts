@@ -1,7 +1,7 @@
 // What the graphs of a server are asked for.
 import type { Params } from '../../core/api'
 import { now } from '../../core/clock'
-import { parseSpan, readRange } from '../../core/time'
+import { opening, parseSpan, readRange } from '../../core/time'
 
 export interface Asked {
   target: string
@@ -17,7 +17,7 @@ export function wanted(url: URLSearchParams): Asked {
   const large = url.get('panel')
   return {
     target: url.get('target') ?? '',
-    from: url.get('from') || '-1h',
+    from: url.get('from') || opening(url.get('target') ?? ''),
     to: url.get('to') || 'now',
     points: large ? 1200 : 360,
     compare: Math.round(Math.abs(parseSpan(url.get('compare') ?? '')) || 0),

@@ -17,6 +17,7 @@ interface Row extends Target {
 
 function Up({ t }: { t: Target }) {
   if (t.not_configured) return <Badge tone="warn">not configured</Badge>
+  if (t.login_refused) return <Badge tone="warn">login refused</Badge>
   if (t.up === undefined) return <Badge tone="unknown">not tried yet</Badge>
   return t.up ? <Badge tone="good">up</Badge> : <Badge tone="bad">down</Badge>
 }
@@ -106,8 +107,8 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
             )}
           </header>
           <div class="body stack loose">
-            {at.up === false && (
-              <Notice tone="bad">
+            {(at.up === false || at.login_refused) && (
+              <Notice tone={at.login_refused ? 'warn' : 'bad'}>
                 {safe(at.reason ?? '')}
                 {at.fix && <span class="dim"> {safe(at.fix)}</span>}
               </Notice>

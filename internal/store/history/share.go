@@ -102,39 +102,56 @@ func (h *History) sizeOfClasses(ctx context.Context) error {
 		return slices.DeleteFunc(all, func(u use) bool { return u.n <= level }), level / 10 * 9, nil // not again at once
 	}
 	all, level, err := over()
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	day := levels[len(levels)-1]
 	for _, spare := range []time.Duration{spared, 0} {
-		for _, l := range levels {
-			if err != nil || len(all) == 0 {
-				return err
-			}
+		for _, l := range levels[:len(levels)-1] {
 			for _, u := range all {
-				if err := h.trim(ctx, u.target, l, level, spare); err != nil {
+				if _, err := h.trim(ctx, u.target, l, level, spare, math.MaxInt); err != nil {
 					return err
 				}
 			}
-			all, level, err = over()
+			if all, level, err = over(); err != nil || len(all) == 0 {
+				return err
+			}
 		}
-		if err == nil && len(all) > 0 {
-			if err = h.sweep(ctx); err == nil {
-				all, level, err = over()
+		for more := true; more; { // with a few days go their classes, of which a target with ever new statements has most
+			if err := h.sweep(ctx); err != nil {
+				return err
+			}
+			if all, level, err = over(); err != nil || len(all) == 0 {
+				return err
+			}
+			more = false
+			for _, u := range all {
+				n, err := h.trim(ctx, u.target, day, level, spare, 3)
+				if err != nil {
+					return err
+				}
+				more = more || n > 0
 			}
 		}
 	}
-	return err
+	return nil
 }
 
-// trim drops the oldest windows of a level of a target until the target takes no more than most, but none of its last time.
-func (h *History) trim(ctx context.Context, target, level, most int64, spare time.Duration) error {
-	for {
+// trim drops the oldest windows of a level of a target, as many at most, until the target takes no more than most bytes, but none of its
+// last time. It returns how many it dropped.
+func (h *History) trim(ctx context.Context, target, level, most int64, spare time.Duration, windows int) (dropped int, err error) {
+	for dropped < windows {
 		ks, err := query(ctx, h.db, scanWindowKey, `SELECT target, at FROM win WHERE target = ?1 AND level = ?2 AND (SELECT size FROM target WHERE id = ?1) > ?3
-			AND (?4 = 0 OR at + ?2 * 1000 <= (SELECT max(at) FROM win WHERE target = ?1 AND level = 60) - ?4) ORDER BY at LIMIT 10`, target, level, most, spare.Milliseconds())
+			AND (?4 = 0 OR at + ?2 * 1000 <= (SELECT max(at) FROM win WHERE target = ?1 AND level = 60) - ?4) ORDER BY at LIMIT ?5`, target, level, most, spare.Milliseconds(), min(10, windows-dropped))
 		if err != nil || len(ks) == 0 {
-			return wrap("measure history", h.path, err)
+			return dropped, wrap("measure history", h.path, err)
 		}
 		if err := h.dropKeys(ctx, level, ks); err != nil {
-			return err
+			return dropped, err
 		}
+		dropped += len(ks)
 	}
+	return dropped, nil
 }
 
 // classBound is ClassBytes as sizes of targets count, which are estimates: once an hour they are held against the pages of the file.

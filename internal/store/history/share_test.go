@@ -246,3 +246,25 @@ func TestADayThatIsDroppedBeginsAnew(t *testing.T) {
 		t.Errorf("%+v %v", r, err)
 	}
 }
+
+// TestNewStatementsCostTheOldestDays: most of what a target with ever new statements takes is its classes, which go with their days.
+func TestNewStatementsCostTheOldestDays(t *testing.T) {
+	const bound, days, each = 1 << 20, 20, 60
+	h := mustOpen(t, file(t), Options{ClassBytes: bound})
+	end := noon
+	for d := range days {
+		end = noon.AddDate(0, 0, d)
+		var cs []class.Class
+		for i := range each {
+			id := fmt.Sprintf("%032d", d*1000+i)
+			cs = append(cs, class.Class{ID: id, Fingerprint: "select " + id + random(1000, uint64(d*1000+i)), Origin: class.PerformanceSchema, Count: 1, TimeSec: 1})
+		}
+		ok(t, h.PutClasses(t.Context(), "shop", end, end.Add(time.Minute), cs))
+	}
+	ok(t, h.Maintain(t.Context(), end.Add(time.Minute)))
+	var kept, size int64
+	ok(t, h.db.QueryRow("SELECT (SELECT count(*) FROM win WHERE level = 86400), (SELECT sum(size) FROM target)").Scan(&kept, &size))
+	if kept < 5 || kept == days || size > bound {
+		t.Errorf("%d of %d days are kept, of %d bytes", kept, days, size)
+	}
+}

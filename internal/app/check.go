@@ -59,7 +59,7 @@ func unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x s
 			hidden = append(hidden, s)
 		}
 	}
-	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("check", "", "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA"))
+	rows, err := t.Reading().QueryContext(ctx, sqltext.Tagged("check", "", "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA"))
 	if err != nil {
 		return x, false // other sources tell
 	}

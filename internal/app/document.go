@@ -286,7 +286,11 @@ func proofSentence(p proof.Proof) string {
 				strings.TrimPrefix(unit.Ratio(1/v), "×"), unit.Count(c.Before.Examined.Or(0)), unit.Count(c.After.Examined.Or(0)), means, promise)
 		case proof.Unproven:
 		}
-		return which + " " + means + ": the work per call does not show a change, so no gain is proven." + promise
+		why := "the rows that a call examines did not change with it"
+		if _, ok := c.RatioOfRows(); !ok {
+			why = "there are too few calls, or the rows that a call examines are not known"
+		}
+		return which + " " + means + ": " + why + ", so no gain is proven." + promise
 	}
 	for _, c := range p.Touched {
 		if c.Before.Seen {

@@ -44,11 +44,11 @@ func TestProofSentence(t *testing.T) {
 		}
 	}
 	const went = "A call of select id from t where v=? went from 100 ms to 10 ms"
-	f(went+" (means of 5 and 6 calls, without an interval): the work per call does not show a change, so no gain is proven.", small, unseen)
+	f(went+" (means of 5 and 6 calls, without an interval): there are too few calls, or the rows that a call examines are not known, so no gain is proven.", small, unseen)
 	f("A call of select id from t where v=?, 1 % of the statement time before, went from", unseen, small)
 	// Many calls that examine as many rows as before prove nothing either; fewer rows do.
 	small.Before.Calls, small.After.Calls, small.Before.Examined, small.After.Examined = 500, 600, known.Of(1.0), known.Of(1.0)
-	f(went+" (means of 500 and 600 calls, without an interval): the work", small)
+	f(went+" (means of 500 and 600 calls, without an interval): the rows that a call examines did not change with it", small)
 	small.Before.Examined = known.Of(200e3)
 	f(went+": 10.0 times faster, 200k rows examined per call before and 1 after (means of 500 and 600 calls, without an interval).", small)
 	f("The most expensive class it touches held 80 %", unseen)

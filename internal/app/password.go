@@ -156,7 +156,8 @@ func (s *Service) sweepPasswords(ctx context.Context) {
 	}
 	for _, f := range files {
 		path := filepath.Join(dir, f.Name())
-		if slices.ContainsFunc(all, func(t ledger.Target) bool { return t.Defaults == path }) {
+		// By the name, which is one of many: Dyno's home may have moved.
+		if slices.ContainsFunc(all, func(t ledger.Target) bool { return filepath.Base(t.Defaults) == f.Name() }) {
 			continue
 		}
 		if err := os.Remove(path); err != nil {

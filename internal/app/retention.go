@@ -49,6 +49,7 @@ func fillAges(so *series.Options, ho *history.Options) {
 	for name, age := range ages(so, ho) {
 		*age = cmp.Or(*age, usualAge(name))
 	}
+	so.MinuteRetention = max(so.MinuteRetention, so.Retention) // as the store does
 }
 
 // keptRetention puts into the options of the stores what was set while serving, except what the command line fixes.
@@ -79,7 +80,7 @@ func (a *App) retention() (map[string]float64, error) {
 		err = json.Unmarshal(b, &kept)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", a.retentionPath(), err)
+		return nil, fmt.Errorf("read what was set for the retention: %s: %w; remove the file to set it anew", a.retentionPath(), err)
 	}
 	return kept, nil
 }
@@ -91,7 +92,12 @@ func (a *App) putRetention(kept map[string]float64) error {
 		return err
 	}
 	fresh := a.retentionPath() + ".new"
-	if err := os.WriteFile(fresh, append(b, '\n'), 0o600); err != nil {
+	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err == nil {
+		_, err = f.Write(append(b, '\n'))
+		err = errors.Join(err, f.Sync(), f.Close()) // half a file would keep serve from starting
+	}
+	if err != nil {
 		return fmt.Errorf("keep the retention: %w", err)
 	}
 	return os.Rename(fresh, a.retentionPath())
@@ -113,9 +119,10 @@ func (s *Service) SetRetention(name string, days float64) error {
 	case slices.Contains(s.o.Fixed, name):
 		return fmt.Errorf("%w: dyno serve was started with --%s; change it there, or start without it", ErrFixedRetention, name)
 	}
-	if *age = ofDays(days); so.MinuteRetention < so.Retention {
+	if *age = ofDays(days); so.MinuteRetention < so.Retention && name == "keep-minutes" {
 		return fmt.Errorf("%w: minutes cannot be kept shorter than seconds", ErrBadRetention)
 	}
+	so.MinuteRetention = max(so.MinuteRetention, so.Retention)
 	kept, err := s.app.retention()
 	if err != nil {
 		return err

@@ -64,7 +64,12 @@ type watcher struct {
 	server string // flavor and version
 	prev   state.Figures
 	prevAt time.Time
+
+	renewed time.Time // when a session was given up because the server refused a login
 }
+
+// refusedEvery is how often a session is given up at most because a login was refused: servers lock accounts that are refused often.
+const refusedEvery = 15 * time.Second
 
 // run ends with ctx; a server that cannot be reached is no error but a state.
 func (w *watcher) run(ctx context.Context) {
@@ -164,7 +169,8 @@ func (w *watcher) session(ctx context.Context, t *target.Target) error {
 		defer again()
 		return s.Run(ctx, w.o.Every, func(r reading.Reading) {
 			w.round(r)
-			if r.State != nil && r.State.LoginRefused {
+			if r.State != nil && r.State.LoginRefused && time.Since(w.renewed) > refusedEvery {
+				w.renewed = time.Now()
 				again() // the password may be read from where it was changed
 			}
 			if slices.ContainsFunc(r.Events, func(e event.Event) bool { return e.Kind == event.Restart }) {

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -63,7 +64,8 @@ func (k *clock) next(now time.Time, stopping bool) time.Time {
 func (k *clock) watch(ctx context.Context, finished <-chan struct{}, failed <-chan error, wake, breakAll func()) (failure error) {
 	timer := time.NewTimer(tick)
 	defer timer.Stop()
-	defer k.pulse.begin()()
+	endPulse := sync.OnceFunc(k.pulse.begin())
+	defer endPulse()
 	var forced <-chan time.Time
 	done := ctx.Done()
 	limit := k.crew.config.Time
@@ -97,6 +99,7 @@ func (k *clock) watch(ctx context.Context, finished <-chan struct{}, failed <-ch
 			if !stopping && failure == nil {
 				k.complete = true // all events were used up
 			}
+			endPulse() // what it has seen belongs to the last tick
 			k.emit(time.Now(), true)
 			return failure
 		case err := <-failed:
@@ -152,14 +155,18 @@ func (p *pulse) begin() (end func()) {
 		for {
 			at := time.Now().Add(beat)
 			timer.Reset(beat)
+			ended := false
 			select {
 			case <-stop:
-				return
+				ended = true
 			case <-timer.C:
-				if late := time.Since(at); late >= stall {
-					p.still.Add(int64(late))
-					p.longest.Store(max(p.longest.Load(), int64(late)))
-				}
+			}
+			if late := time.Since(at); late >= stall {
+				p.still.Add(int64(late))
+				p.longest.Store(max(p.longest.Load(), int64(late)))
+			}
+			if ended {
+				return
 			}
 		}
 	}()

@@ -67,16 +67,29 @@ const leastChange = 1.1
 // Verdict judges the class. Mean times alone vary with the machine: only the work per call, which the server counts, proves a change.
 func (c Change) Verdict() Verdict {
 	time, ok := c.TimeRatio.Get()
-	before, okBefore := c.Before.Examined.Get()
-	after, okAfter := c.After.Examined.Get()
+	rows, enough := c.RatioOfRows()
 	switch {
-	case !ok || !okBefore || !okAfter || min(c.Before.Calls, c.After.Calls) < fewCalls:
-	case time > leastChange && before > after*leastChange:
+	case !ok || !enough:
+	case time > leastChange && rows > leastChange:
 		return Faster
-	case time < 1/leastChange && after > before*leastChange:
+	case time < 1/leastChange && rows < 1/leastChange:
 		return Slower
 	}
 	return Unproven
+}
+
+// RatioOfRows returns the rows examined per call before over those after, endless when none are; not ok when they are not known on both sides
+// or there were too few calls.
+func (c Change) RatioOfRows() (ratio float64, ok bool) {
+	before, okBefore := c.Before.Examined.Get()
+	after, okAfter := c.After.Examined.Get()
+	switch {
+	case !okBefore || !okAfter || min(c.Before.Calls, c.After.Calls) < fewCalls:
+		return 0, false
+	case before == after:
+		return 1, true
+	}
+	return before / after, true
 }
 
 // Side is a class within one window. The means are of Calls executions; sources keep sums only, so there is no interval.

@@ -332,7 +332,7 @@ func (s Spent) Until() Spent {
 	// The session that told the totals is one of those that were not asked since.
 	unsure := max(s.unasked, s.f.unasked-1, 0) + max(0, int(s.f.sends-s.sends)-1)
 	s.Unsure = make(map[string]float64, len(counted))
-	statements := float64(max(s.pending, s.f.pending))
+	statements := float64(max(s.pending, s.f.pending) + max(0, int(s.f.sends-s.sends)-1))
 	for i, name := range counted {
 		s.Unsure[name] = min(float64(unsure)*max(s.f.burst[i], unaskedAtLeast), statements*max(s.f.per[i], takenAtLeast))
 	}

@@ -215,7 +215,7 @@ func TestSettingsEditTarget(t *testing.T) {
 	visit(b, "/settings?tab=retention")
 	b.Click(`button[aria-label="Change how long states are kept"]`)
 	b.Fill("dialog input[name=days]", "1")
-	b.WaitText("dialog", "deleted within the hour")
+	b.WaitText("dialog", "at the latest a week later")
 	inBoth(b, "settings-retention-change")
 	b.ClickText("Save")
 	b.Wait("Retention was changed")

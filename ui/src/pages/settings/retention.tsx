@@ -117,7 +117,7 @@ function Change({ k, onClose, done }: { k: Keeping; onClose: () => void; done: (
         <input class="input" name="days" inputMode="decimal" autocomplete="off" value={value} aria-invalid={!good} onInput={(e) => setValue(e.currentTarget.value)} />
       </label>
       <p class="dim">
-        {good && n < (k.keep_days ?? 0) ? `What is older than ${span(n * 86400)} is deleted within the hour, and cannot be restored.` : 'It holds at once and after a restart, until dyno serve is started with the flag:'}{' '}
+        {good && n < (k.keep_days ?? 0) ? `What is older than ${span(n * 86400)} is deleted, in whole blocks: at the latest a week later. It cannot be restored.` : 'It holds at once and after a restart, until dyno serve is started with the flag:'}{' '}
         {!(good && n < (k.keep_days ?? 0)) && <code>{k.flag}</code>}
       </p>
     </Confirm>

@@ -213,7 +213,7 @@ func TestState(t *testing.T) {
 	}
 	err = nil
 	r = s.round(t.Context(), second(3))
-	if len(r.Events) != 1 || r.Events[0].Kind != "gap" || r.Events[0].At.Unix() != second(1).at.Unix() || r.Events[0].Until.Unix() != second(3).at.Unix() ||
+	if len(r.Events) != 1 || r.Events[0].Kind != "down" || r.Events[0].At.Unix() != second(1).at.Unix() || r.Events[0].Until.Unix() != second(3).at.Unix() ||
 		!strings.Contains(r.Events[0].Text, "process has ended") {
 		t.Errorf("%+v", r.Events)
 	}

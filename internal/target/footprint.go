@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"slices"
 	"strings"
@@ -124,10 +125,10 @@ func newMeter(t *Target, where string, p Purpose) *meter {
 	f.live++
 	f.unasked++ // it logged in, and set itself up
 	f.sends++
-	f.pending++
+	f.pending += unaskedAtLeast
 	f.total[countedAt[connections]]++
 	f.total[countedAt[comSelect]]++ // askSelf
-	return &meter{f: f, t: t, last: make([]float64, len(counted)), since: 1}
+	return &meter{f: f, t: t, last: make([]float64, len(counted)), since: unaskedAtLeast} // to set itself up it sends some
 }
 
 // sent takes note of a statement before it is sent.
@@ -222,7 +223,7 @@ func (m *meter) left() {
 	defer m.f.mu.Unlock()
 	if m.since > 0 && m.f.of > 0 { // the connection broke: what so many statements take as a rule is nearest the truth
 		for i := range counted {
-			m.f.total[i] += m.f.seen[i] / m.f.of * float64(m.since)
+			m.f.total[i] += math.Round(m.f.seen[i] / m.f.of * float64(m.since))
 		}
 	}
 	if m.t.statusBySchema() { // MySQL counts the good-bye

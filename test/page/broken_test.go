@@ -85,8 +85,8 @@ func TestDown(t *testing.T) {
 		visit(b, "/"+page+"?target=down")
 		// The frame tells on each page that the server is down, and why.
 		if page != "changes" { // which is the journal of all servers
-			b.WaitText("main > .notice", "down is down.")
-			b.WaitText("main > .notice", "refused")
+			b.WaitText("main", "down is down.")
+			b.WaitText("main", "refused")
 		}
 		// The page tells it for its own part.
 		b.Until(page+" tells it", func() error {

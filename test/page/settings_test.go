@@ -183,7 +183,7 @@ func TestSettingsEditTarget(t *testing.T) {
 	try(t, p.home, "target", "add", "edit", s.Server.URL("nobody7"))
 	b := tab(t, p.URL)
 	visit(b, "/settings")
-	b.WaitText("table.table tbody tr", "down")
+	b.WaitText("table.table tbody tr", "login refused")
 	b.ClickText("Edit")
 	b.Fill("dialog input[name=address]", s.Server.URL("edited"))
 	b.Click("dialog input[name=way]") // Dyno keeps it

@@ -112,7 +112,7 @@ func TestTwoTabs(t *testing.T) {
 	}
 	a.Reload()
 	a.WaitText("h1", "Queries")
-	b.WaitText("main > .notice", "down is down.")
+	b.WaitText("main", "down is down.")
 }
 
 // TestHiddenTab hides a tab: it lets go of its connection, of which a browser has few for one server, and is live again when it is seen.

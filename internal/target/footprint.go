@@ -127,7 +127,7 @@ func newMeter(t *Target, where string, p Purpose) *meter {
 	f.sends++
 	f.pending += unaskedAtLeast
 	f.total[countedAt[connections]]++
-	f.total[countedAt[comSelect]]++ // askSelf
+	f.total[countedAt[comSelect]]++                                                       // askSelf
 	return &meter{f: f, t: t, last: make([]float64, len(counted)), since: unaskedAtLeast} // to set itself up it sends some
 }
 

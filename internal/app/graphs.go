@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"dyno/internal/metric"
@@ -189,8 +190,9 @@ type weaver struct {
 	r       *series.Reader
 	target  string
 	t       *panel.Tracer
-	coarse  bool  // cells are minutes
-	minutes int64 // up to where they are read from the level of minutes
+	coarse  bool   // cells are minutes
+	minutes int64  // up to where they are read from the level of minutes
+	down    []bool // seconds in which there was no server: what is read rarely would bridge them; nil where cells are minutes
 	err     error
 }
 
@@ -211,6 +213,7 @@ func (s *Service) trace(ctx context.Context, target string, from, to, step int64
 		w.minutes = min(w.minutes, hi)
 	}
 	w.t = panel.NewTracer(panel.Grid{From: lo, Cell: cell, N: int((hi - lo) / cell)})
+	w.down = w.without()
 	window := promWindow(step)
 	k := int(step * 1000 / cell)
 	for _, p := range panels {
@@ -374,8 +377,32 @@ func (w *weaver) term(x panel.Term) (c panel.Course, ok bool) {
 	return c, n > 0
 }
 
+// upMetric is the one that says whether a server answered.
+const upMetric = "mysql_up"
+
+// without returns the seconds in which the server did not answer.
+func (w *weaver) without() (down []bool) {
+	if w.coarse {
+		return nil
+	}
+	down = make([]bool, w.t.N)
+	ms := []series.Match{{Label: "__name__", Op: "=", Value: upMetric}, {Label: "target", Op: "=", Value: w.target}}
+	w.fail(w.r.Seconds(w.ctx, w.t.From, w.t.To(), ms, func(s metric.Series) {
+		for _, p := range s.Points {
+			if i := (p.At - w.t.From - 1) / w.t.Cell; p.Value == 0 && i >= 0 && i < int64(len(down)) {
+				down[i] = true
+			}
+		}
+	}))
+	return down
+}
+
 // each traces every series of a term and calls f then.
 func (w *weaver) each(x panel.Term, f func()) {
+	w.t.Out(w.down)
+	if x.Name == upMetric || strings.HasPrefix(x.Name, "node_") { // the machine goes on without the server
+		w.t.Out(nil)
+	}
 	ms := make([]series.Match, 0, 2+len(x.Match))
 	ms = append(ms, series.Match{Label: "__name__", Op: "=", Value: x.Name}, series.Match{Label: "target", Op: "=", Value: w.target})
 	for _, m := range x.Match {

@@ -80,7 +80,7 @@ func (a *App) retention() (map[string]float64, error) {
 		err = json.Unmarshal(b, &kept)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what was set for the retention: %s: %w; remove the file to set it anew", a.retentionPath(), err)
+		return nil, fmt.Errorf("read what was set for the retention: %s: %w; remove the file to use the defaults and flags", a.retentionPath(), err)
 	}
 	return kept, nil
 }

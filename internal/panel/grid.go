@@ -46,6 +46,7 @@ type Tracer struct {
 	since      int64     // what is before is not filled
 	area, span []float64 // of each cell: sum of value times milliseconds, and the milliseconds that are known
 	low, high  []float64
+	out        []bool // cells of which nothing can be known, whatever samples lie about them; nil for none
 }
 
 // NewTracer returns a tracer for a grid.
@@ -102,6 +103,9 @@ func (t *Tracer) Begin() {
 		t.low[i], t.high[i] = math.Inf(1), math.Inf(-1)
 	}
 }
+
+// Out says of which cells nothing can be known, one for each: no line goes through them. nil takes that back.
+func (t *Tracer) Out(cells []bool) { t.out = cells }
 
 // Since leaves what is before at as it is in what is traced from now on.
 func (t *Tracer) Since(at int64) { t.since = max(at, t.From) }
@@ -193,7 +197,7 @@ func (t *Tracer) GaugeMinutes(kept, means []metric.Point) {
 // Add adds what was traced to a course.
 func (t *Tracer) Add(c *Course) {
 	for i, s := range t.span {
-		if s == 0 {
+		if s == 0 || t.out != nil && t.out[i] {
 			continue
 		}
 		v := t.area[i] / s

@@ -226,3 +226,32 @@ func TestPlus(t *testing.T) {
 		t.Errorf("got %v", c.Mean)
 	}
 }
+
+// TestNoLineThroughWhatIsOut: what is read every five seconds would bridge seven without a server.
+func TestNoLineThroughWhatIsOut(t *testing.T) {
+	x := NewTracer(Grid{Cell: 1000, N: 20})
+	ps := []metric.Point{{At: 0, Value: 0}, {At: 5000, Value: 5}, {At: 13_000, Value: 13}, {At: 18_000, Value: 18}}
+	out := make([]bool, x.N)
+	for i := 6; i < 12; i++ {
+		out[i] = true
+	}
+	f := func(out []bool, want int) {
+		t.Helper()
+		x.Out(out)
+		x.Begin()
+		x.Rate(ps, 0)
+		c, known := x.None(), 0
+		x.Add(&c)
+		for _, v := range c.Mean {
+			if v == v {
+				known++
+			}
+		}
+		if known != want {
+			t.Errorf("%d seconds are known, want %d", known, want)
+		}
+	}
+	f(nil, 18)
+	f(out, 12)
+	f(nil, 18)
+}

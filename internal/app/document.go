@@ -192,9 +192,14 @@ func touched(p proof.Proof, before, after *snapshot.Snapshot) []report.ClassChan
 		return nil
 	}
 	all := report.ClassesOf(before.Classes, before.Seconds(), after.Classes, after.Seconds(), ids...)
-	return slices.DeleteFunc(all, func(x report.ClassChange) bool { // the same statement in another database
-		return !slices.ContainsFunc(p.Touched, func(c proof.Change) bool { return c.Class == x.ID && c.Schema == x.Schema })
-	})
+	var out []report.ClassChange
+	for _, x := range all { // also of the same statement in another database
+		if i := slices.IndexFunc(p.Touched, func(c proof.Change) bool { return c.Class == x.ID && c.Schema == x.Schema }); i >= 0 {
+			x.Verdict = string(p.Touched[i].Verdict())
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 // changeOf tells what an action did.

@@ -151,6 +151,7 @@ type ClassChange struct {
 	Sampled     bool          `json:"sampled,omitzero"`
 	Before      *ClassFigures `json:"before,omitempty"`
 	After       *ClassFigures `json:"after,omitempty"`
+	Verdict     string        `json:"verdict,omitzero"` // of a proof: "faster", "slower" or "unproven"
 }
 
 // ClassFigures is what a class did in one window, per second and per call.

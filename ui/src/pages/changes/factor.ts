@@ -1,5 +1,6 @@
 // Means before and after as a factor.
 import { ratio } from '../../core/format'
+import type { Proven } from './types'
 
 export interface Factor {
   text: string // "×12.3", above 1 is faster
@@ -7,26 +8,12 @@ export interface Factor {
   tone: 'good' | 'bad' | 'info'
 }
 
-const same = 1.1 // means of a few seconds differ by so much for no reason
-
-/** What factor needs to know of a class in one window. */
-export interface Work {
-  mean_sec?: number
-  examined_per_call?: number
-}
-
-/**
- * How much faster a call became; undefined when a side is not known. Mean times have no interval, so only a change of the rows that a call
- * examines proves one.
- */
-export function factor(b: Work | undefined, a: Work | undefined): Factor | undefined {
-  const before = b?.mean_sec, after = a?.mean_sec
+/** How much faster a call became, and whether that is proven; undefined when a side is not known. */
+export function factor(x: Pick<Proven, 'before' | 'after' | 'verdict'>): Factor | undefined {
+  const before = x.before?.mean_sec, after = x.after?.mean_sec
   if (before === undefined || after === undefined || !(before > 0) || !(after > 0)) return undefined
-  const f = before / after
-  const rowsBefore = b?.examined_per_call ?? 0, rowsAfter = a?.examined_per_call ?? 0
-  const known = b?.examined_per_call !== undefined && a?.examined_per_call !== undefined
-  if (f <= same && f >= 1 / same) return { text: ratio(f), word: 'About the same', tone: 'info' }
-  if (known && f > same && rowsBefore > rowsAfter * same) return { text: ratio(f), word: 'Faster', tone: 'good' }
-  if (known && f < 1 / same && rowsAfter > rowsBefore * same) return { text: ratio(f), word: 'Slower', tone: 'bad' }
-  return { text: ratio(f), word: 'Not proven', tone: 'info' }
+  const text = ratio(before / after)
+  if (x.verdict === 'faster') return { text, word: 'Faster', tone: 'good' }
+  if (x.verdict === 'slower') return { text, word: 'Slower', tone: 'bad' }
+  return { text, word: 'Not proven', tone: 'info' }
 }

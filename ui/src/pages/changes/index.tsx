@@ -294,7 +294,7 @@ const proofColumns: Column<Proven>[] = [
   {
     key: 'factor', head: 'Time ratio', align: 'right',
     cell: (x) => {
-      const f = factor(x.before, x.after)
+      const f = factor(x)
       return f ? <span class={'tone-' + f.tone}>{f.text}</span> : '–'
     },
   },
@@ -304,8 +304,7 @@ const proofColumns: Column<Proven>[] = [
 
 function ProofView({ p }: { p: Proof }) {
   const top = (p.classes ?? []).find((x) => x.before?.mean_sec !== undefined && x.after?.mean_sec !== undefined)
-  let f = top && factor(top.before, top.after)
-  if (f && p.sentence.includes('no gain is proven')) f = { ...f, word: 'Not proven', tone: 'info' } // in too few calls
+  const f = top && factor(top)
   return (
     <div class="stack">
       <p class="proof-verdict">

@@ -45,6 +45,7 @@ export interface Proven {
   sampled?: boolean
   before?: Figures
   after?: Figures
+  verdict?: 'faster' | 'slower' | 'unproven'
 }
 
 export interface Proof {

@@ -16,7 +16,7 @@ import (
 
 // helpers are the functions that the scripts below use, written before each of them: nothing of a test stays in the page.
 const helpers = `
-const seen = (e) => { if (!e.getClientRects().length) return false; const s = getComputedStyle(e); return s.visibility !== 'hidden' && s.display !== 'none'; };
+const seen = (e) => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length > 0; // what a closed fold holds has a box, and is not seen
 const find = (css) => { const all = [...document.querySelectorAll(css)]; return all.find(seen) ?? null; };
 const flat = (s) => (s ?? '').replace(/\s+/g, ' ').trim();
 `

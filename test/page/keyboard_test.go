@@ -18,7 +18,7 @@ func TestKeyboardReaches(t *testing.T) {
 			b := s.Browser(t)
 			visit(b, p.path)
 			const what = `
-				const seen = (e) => e.getClientRects().length > 0 && getComputedStyle(e).visibility !== 'hidden' && !e.closest('[inert]');
+				const seen = (e) => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length > 0 && !e.closest('[inert]'); // what a closed fold holds has a box, and is not seen
 				const say = (e) => e.outerHTML.replace(/\s+/g, ' ').slice(0, 140);
 				const focusable = 'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex], iframe';
 				const groups = '[role=tablist], [role=listbox], [role=menu], [role=grid], [role=radiogroup], [role=toolbar], [role=tree], table, [role=rowgroup]';

@@ -189,8 +189,9 @@ func TestTwoPeriods(t *testing.T) {
 	harmless(t, b, "two periods")
 	shots(b, "queries-compare", "main")
 	b.ClickText("Before")
-	b.WaitURL("before=previous")
-	b.Wait("Nothing was observed")
+	b.WaitURL("before=halves") // nothing is kept of the hour before
+	b.Wait("these are the two halves of what is kept")
+	b.Wait("observed 21 min of 21 min")
 
 	visit(b, fmt.Sprintf("/queries?target=shop&%s", window))
 	b.Wait("observed 42 of 60 min")

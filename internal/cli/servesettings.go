@@ -138,7 +138,7 @@ func (e *env) greet(ctx context.Context, s *app.Service, discover bool) {
 	for _, f := range taken {
 		e.remark("Found %s %s at %s and watches it as %s, logged in as %s. `dyno target rm %[4]s` forgets it.", f.Flavor, f.Version, f.Address, f.Name, f.User)
 		if f.Reason != "" {
-			e.remark("WARNING: %s. Fix: run this on %s, then `dyno target add %[2]s URL` with that account:\n  %s;", f.Reason, f.Name, strings.Join(f.Create, ";\n  "))
+			e.remark("WARNING: %s. Fix: run this on %s, then `dyno target add %[2]s URL --replace` with that account:\n  %s;", f.Reason, f.Name, strings.Join(f.Create, ";\n  "))
 		}
 	}
 	if len(taken) > 0 {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -24,23 +25,29 @@ func (e *env) target() *cobra.Command {
 
 func (e *env) targetAdd() *cobra.Command {
 	var t ledger.Target
+	var replace bool
 	c := &cobra.Command{
 		Use:   "add NAME URL",
 		Short: "remember a server by name",
 		Long: `Remembers how to reach a server and where its password is, never the password: that stays in a defaults file
-(--from-defaults), in an environment variable (--password-env), or is asked for. A NAME that is there already is replaced.`,
+(--from-defaults), in an environment variable (--password-env), or is asked for. Then it tries to log in; a server
+that does not answer is remembered all the same, and so is one that refuses the login, with exit code 1.`,
 		Example: "  dyno target add shop 'mysql://dyno@db1:3306?tls=verify-full&ssl-ca=/etc/ssl/shop-ca.pem' --password-env SHOP_PASSWORD",
 		Args:    args(2, 2),
 	}
 	c.Flags().StringVar(&t.Defaults, "from-defaults", "", "my.cnf that holds its user and password")
 	c.Flags().StringVar(&t.PasswordEnv, "password-env", "", "environment variable that will hold its password")
+	c.Flags().BoolVar(&replace, "replace", false, "put it in the place of the server that has NAME")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		t.Name, t.URL = a[0], a[1]
 		was, err := e.app.Remembered(c.Context(), t.Name)
 		if err != nil {
 			return err
 		}
-		t, err := e.app.AddTarget(c.Context(), t, true)
+		t, err := e.app.AddTarget(c.Context(), t, replace)
+		if errors.Is(err, app.ErrTargetExists) {
+			return usagef("%w; Fix: choose another name, or --replace it", err)
+		}
 		if err != nil {
 			if k := target.KindOf(err); k == target.BadTarget || k == target.Unsupported {
 				return &exitError{exitUsage, err}
@@ -54,8 +61,7 @@ func (e *env) targetAdd() *cobra.Command {
 		if text := app.Unverified(t.URL); text != "" {
 			e.remark("%s", text)
 		}
-		e.tryAdded(c.Context(), t.Name)
-		return nil
+		return e.tryAdded(c.Context(), t.Name)
 	}
 	return c
 }
@@ -64,28 +70,32 @@ func (e *env) targetAdd() *cobra.Command {
 const addedTime = 10 * time.Second
 
 // tryAdded tells whether a server that was just added lets Dyno in, and what it hides. It stays in the inventory either way: it may be down, or
-// the password may not be there yet.
-func (e *env) tryAdded(ctx context.Context, name string) {
+// the password may not be there yet. A refused login is an error, for nothing comes of it by waiting.
+func (e *env) tryAdded(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, addedTime)
 	defer cancel()
 	t, err := e.app.Open(ctx, name, app.Login{})
+	if target.KindOf(err) == target.AuthFailed {
+		return err
+	}
 	if err != nil {
 		e.remark("It cannot be reached now: %v.", err)
 		if fix := target.HintOf(err); fix != "" {
 			e.remark("Fix: %s", fix)
 		}
-		return
+		return nil
 	}
 	defer t.Close()
 	x, err := e.app.CheckOpen(ctx, t)
 	if err != nil {
 		e.remark("It was reached, but does not tell what can be observed: %v.", err)
-		return
+		return nil
 	}
 	e.remark("It answers: %s %s, as %s.", x.Flavor, x.Version, x.User)
 	if denied := diagnose.Denied(x.Sources); denied != "" {
 		e.remark("%s", denied)
 	}
+	return nil
 }
 
 func (e *env) targetLs() *cobra.Command {

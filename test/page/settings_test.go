@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -180,7 +181,11 @@ func TestSettingsEditTarget(t *testing.T) {
 	s := stage(t)
 	s.Exec("CREATE USER IF NOT EXISTS edited@localhost IDENTIFIED BY 'kept here 7'")
 	p := serve(t, folder(t))
-	try(t, p.home, "target", "add", "edit", s.Server.URL("nobody7"))
+	refused := exec.Command(dyno, "target", "add", "edit", s.Server.URL("nobody7"))
+	refused.Env = append(os.Environ(), "DYNO_HOME="+p.home)
+	if out, err := refused.CombinedOutput(); err == nil || !strings.Contains(string(out), "Remembered edit") {
+		t.Fatalf("a refused login is remembered, and no success: %v\n%s", err, out)
+	}
 	b := tab(t, p.URL)
 	visit(b, "/settings")
 	b.WaitText("table.table tbody tr", "login refused")

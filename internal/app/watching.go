@@ -33,7 +33,7 @@ type Watching struct {
 // ClassWindow is the query classes of one window.
 type ClassWindow struct {
 	Target   string
-	From, To time.Time
+	From, To time.Time     // of what was counted: a server that restarts loses what it had
 	Took     time.Duration // what passed, whatever the clock was set to meanwhile
 	Classes  []class.Class // most time first; nobody changes them
 }
@@ -306,6 +306,9 @@ func (w *watcher) classes(ctx context.Context, t *target.Target) error {
 				from = time.Time{}
 			}
 			c := ClassWindow{Target: w.name, From: from, To: to, Took: ended.Sub(began), Classes: list}
+			if n := min(d.Lost(), c.Took); n > 0 {
+				c.From, c.Took = to.Add(n-c.Took), c.Took-n
+			}
 			w.window(c, sources, err)
 			if err == nil {
 				from, began = to, ended
@@ -354,7 +357,7 @@ func (w *watcher) window(c ClassWindow, sources []snapshot.Source, err error) {
 		w.topSec = 0
 	}
 	w.mu.Unlock()
-	if err == nil && w.class != nil && observed(sources) {
+	if err == nil && w.class != nil && c.Took > 0 && observed(sources) {
 		w.class(c)
 	}
 }

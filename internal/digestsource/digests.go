@@ -305,7 +305,8 @@ type gathered struct {
 	missed    uint64
 	missedSec float64
 	from, to  moments
-	reset     bool // the table was emptied within the window
+	reset     bool          // the table was emptied within the window
+	lost      time.Duration // how much of the window was over by then: nothing of it is in rows
 }
 
 // between returns what completed between two pictures, but for Dyno's own statements.
@@ -363,6 +364,8 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 		reset = true
 	}
 	if g.reset = reset; reset {
+		g.lost = lost(a, b)
+		g.from.here = g.from.here.Add(g.lost)
 		g.notes = append(g.notes, "the table of digests was emptied during the window, or the server restarted: what was counted before that is lost")
 	}
 	if cut > 0 {
@@ -383,6 +386,23 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 		}
 	}
 	return g
+}
+
+// lost returns how much of the time between two pictures was over when the table was emptied: b tells of the rest. It is all of it where
+// that cannot be told.
+func lost(a, b picture) time.Duration {
+	all := b.at.here.Sub(a.at.here)
+	kept := time.Duration(0)
+	if up, ok := b.at.counts[uptime]; ok && time.Duration(up)*time.Second < all {
+		kept = time.Duration(up) * time.Second
+	} else if !b.at.server.IsZero() {
+		for _, row := range b.rows {
+			if first := moment(row.first); !first.IsZero() {
+				kept = max(kept, b.at.server.Sub(first))
+			}
+		}
+	}
+	return min(max(all-kept, 0), all)
 }
 
 // classes sums rows up by schema and fingerprint.

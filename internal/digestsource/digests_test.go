@@ -75,3 +75,25 @@ func TestBetween(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 }
+
+// TestLost: how much of a window of a minute is missing when the server restarted in it, or somebody emptied its table.
+func TestLost(t *testing.T) {
+	here, server := time.Now(), time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	a := picture{at: moments{here: here, server: server, counts: map[string]uint64{uptime: 9000}}}
+	b := picture{at: moments{here: here.Add(time.Minute), server: server.Add(time.Minute), counts: map[string]uint64{uptime: 20}}}
+	f := func(what string, want time.Duration) {
+		t.Helper()
+		if got := lost(a, b); got != want {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	f("restarted 20 s ago", 40*time.Second)
+	a.at.counts[uptime] = 10
+	f("restarted twice in a short time", 40*time.Second)
+	b.at.counts[uptime] = 9060
+	f("emptied, and nothing ran since", time.Minute)
+	b.rows = map[digestKey]digestRow{{digest: "1"}: {first: "2026-03-01 10:00:45.500000"}, {digest: "2"}: {first: "2026-03-01 10:00:50.000000"}}
+	f("emptied before the first row", 45500*time.Millisecond)
+	b.rows[digestKey{digest: "3"}] = digestRow{first: "2026-02-01 10:00:00.000000"}
+	f("a row that was never gone", 0)
+}

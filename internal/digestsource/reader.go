@@ -61,6 +61,7 @@ type Reader struct {
 	// Of the window that was closed last, for Turn.
 	after picture
 	reset bool
+	lost  time.Duration
 }
 
 // Open finds out what the target offers. It fails only when the server cannot be asked at all: what is missing or denied is
@@ -406,6 +407,10 @@ func (r *Reader) Turn(ctx context.Context) ([]class.Class, []snapshot.Source, er
 	return classes, sources, nil
 }
 
+// Lost returns how much of the window that was closed last is missing from its beginning: what the server had counted when it restarted, or
+// when its table of digests was emptied, is gone. It is for whoever closed the window.
+func (r *Reader) Lost() time.Duration { return r.lost }
+
 // close is End without its lock.
 func (r *Reader) close(ctx context.Context) ([]class.Class, []snapshot.Source, error) {
 	w, err := r.end(ctx)
@@ -490,6 +495,7 @@ func (r *Reader) endLog() (log *grouping, classes []class.Class) {
 }
 
 func (r *Reader) endDigests(ctx context.Context) (gathered, bool) {
+	r.lost = 0
 	if r.digests.before.rows == nil {
 		return gathered{}, false
 	}
@@ -505,7 +511,7 @@ func (r *Reader) endDigests(ctx context.Context) (gathered, bool) {
 	g := r.digests.between(r.digests.before, after, own)
 	g.kills = own.times("KILL 1")
 	r.sent = now
-	r.after, r.reset = after, g.reset
+	r.after, r.reset, r.lost = after, g.reset, g.lost
 	r.ok(Digests, time.Since(began))
 	r.state[Digests].Reason, r.state[Digests].Fix = strings.Join(g.notes, "; "), g.fix
 	return g, true

@@ -449,7 +449,7 @@ func classMeta(c ClassChange) string {
 		s += " · from " + string(c.Origin)
 	}
 	if c.Sampled {
-		s += " · sampled: shares are estimates"
+		s += " · sampled: shares are estimates, rows examined and sent are lower bounds"
 	}
 	return s
 }

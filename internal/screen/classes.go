@@ -59,13 +59,16 @@ func classes(s *state.State, by order[state.Class], filter string, width, limit 
 		if total > 0 {
 			share = span{unit.Percent(c.Load / total), plain}
 		}
-		calls, mean := unit.Count(c.PerSecond), shown(c.MeanSec, unit.Seconds)
-		if c.Sampled {
-			calls = "≥" + calls // seen by looking: there were more
+		calls, mean, examined := unit.Count(c.PerSecond), shown(c.MeanSec, unit.Seconds), shown(c.Examined, unit.Count)
+		if c.Sampled { // seen by looking: there were more, and none was over
+			calls = "≥" + calls
+			if c.Examined.OK() {
+				examined = "≥" + examined
+			}
 		}
 		rows = append(rows, row{t.row(
 			span{clean(sqltext.ShortID(c.ID)), dim}, span{strconv.FormatFloat(c.Load, 'f', 2, 64), plain}, share, span{calls, plain}, span{mean, plain},
-			span{shown(c.Examined, unit.Count), plain}, errorsOf(c), span{clean(c.Schema), plain}, span{squeeze(head(c.Fingerprint)), plain},
+			span{examined, plain}, errorsOf(c), span{clean(c.Schema), plain}, span{squeeze(head(c.Fingerprint)), plain},
 		), ref{aClass, c.Schema + "\x00" + c.ID, ""}})
 	}
 	return rows

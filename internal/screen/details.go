@@ -217,7 +217,7 @@ func classDetails(s *state.State, c state.Class, width int) []line {
 	ls := facts(width, "database", orNone(c.Schema), "calls", rate(c.PerSecond), "load", strconv.FormatFloat(c.Load, 'f', 2, 64)+" at a time",
 		"mean time", shown(c.MeanSec, unit.Seconds), "rows examined a call", shown(c.Examined, unit.Count), "errors", shown(c.Errors, rate))
 	if c.Sampled {
-		ls = append(ls, as(warn, "estimated from looking at what was running: calls are a lower bound"))
+		ls = append(ls, as(warn, "estimated from looking at what was running: calls and rows examined are lower bounds"))
 	}
 	ls = append(ls, nil, as(strong, "statement"))
 	ls = append(ls, statementLines(c.Fingerprint, width)...)

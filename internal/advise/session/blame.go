@@ -98,8 +98,8 @@ func waitGain(part float64) *finding.Gain {
 	}
 	hi := 1 / max(1-part, 0.05)
 	return &finding.Gain{
-		What: "work done by the sessions", Lo: 1 + (hi-1)/4, Hi: hi,
-		Text: fmt.Sprintf("%s of the sessions at work stand still. With them at work again up to %s as much gets done, less where they then share the CPUs.", unit.Percent(part), unit.Ratio(hi)),
+		What: "work done by the sessions", Lo: 1, Hi: hi,
+		Text: fmt.Sprintf("%s of the sessions at work stand still. With them at work again up to %s as much gets done; nothing more where others did their work meanwhile, or where the CPUs are busy.", unit.Percent(part), unit.Ratio(hi)),
 	}
 }
 

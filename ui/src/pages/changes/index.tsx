@@ -286,7 +286,7 @@ const proofColumns: Column<Proven>[] = [
     cell: (x) => (
       <>
         <Sql text={x.fingerprint} lines={1} />
-        {x.sampled && <span class="faint">estimated</span>}
+        {x.sampled && <span class="faint">estimated; rows are at least these</span>}
       </>
     ),
   },

@@ -50,7 +50,7 @@ export function FindingCard(p: { of: Judged; life?: Open | undefined; finding: F
             <span class="finding-title">{safe(f.title)}</span>
             {life && (
               <span class="finding-life dim">
-                in {life.seen_in} of {life.of_diagnoses} {life.of_diagnoses === 1 ? 'diagnosis' : 'diagnoses'}, first seen {ago(seconds(life.first_seen))}, last seen {ago(seconds(life.last_seen))}
+                in {life.seen_in} of {life.of_diagnoses} {life.of_diagnoses === 1 ? 'diagnosis' : 'diagnoses'}, first seen {ago(seconds(life.first_seen))}, last seen {ago(seconds(life.last_seen))}{life.diagnosis !== p.of.id && ', not in the newest diagnosis'}
                 {life.ignored && `, ignored until ${moment(seconds(life.ignored.until), { date: true })}${life.ignored.by ? ` by ${safe(life.ignored.by)}` : ''}`}
               </span>
             )}

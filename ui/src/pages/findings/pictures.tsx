@@ -87,11 +87,12 @@ export function ClassCard({ of, c, hour, all: most }: { of: Judged; c: QueryClas
   const window = of.time.seconds || 1
   const all = of.time.statement_seconds
   const each = (v: number | undefined) => (c.count > 0 && v !== undefined ? v / c.count : null)
+  const least = c.sampled ? ', at least' : '' // what was running was looked at: there were more, and none was over
   const figures: [string, number | null, string][] = [
-    ['calls', c.count / window, '/s'],
-    ['time per call', each(c.time_sec), 's'],
-    ['rows read per call', each(c.rows_examined), ''],
-    ['rows sent per call', each(c.rows_sent), ''],
+    [`calls${least}`, c.count / window, '/s'],
+    ['time per call', c.sampled ? null : each(c.time_sec), 's'],
+    [`rows read per call${least}`, each(c.rows_examined), ''],
+    [`rows sent per call${least}`, each(c.rows_sent), ''],
     ['of all statement time', all > 0 ? c.time_sec / all : null, 'ratio'],
   ]
   return (

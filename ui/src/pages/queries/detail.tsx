@@ -93,7 +93,7 @@ function Content(p: ContentProps) {
         <Figure label="Mean time" value={r.mean} unit="s" note={c.sampled ? 'n/a (sampled)' : 'of one execution'} />
         <Figure label="Longest" value={longest} unit="s" note={longest === undefined ? 'n/a' : c.max_sec === undefined ? 'at least: reported for a part of the time' : 'execution'} />
         <Figure label="95 % within" value={c.p95_sec} unit="s" note={c.p95_sec === undefined ? 'no distribution is kept' : 'of the executions'} />
-        <Figure label="Examined per row sent" value={r.perSent} unit="" note={`${text(r.examined, '')} rows a call`} {...((r.perSent ?? 0) > 1000 ? { tone: 'warn' as const } : {})} />
+        <Figure label="Examined per row sent" value={r.perSent} unit="" note={`${c.sampled && r.examined !== undefined ? 'at least ' : ''}${text(r.examined, '')} rows a call`} {...((r.perSent ?? 0) > 1000 ? { tone: 'warn' as const } : {})} />
         <Figure label="Errors" value={r.errors} unit="/s" note={c.errors === undefined ? 'n/a' : `${count(c.errors)} in the window`} {...((c.errors ?? 0) > 0 ? { tone: 'bad' as const } : {})} />
         {part && <div class={`coverage ${part.little ? 'tone-warn' : 'faint'}`}>{part.text}</div>}
       </div>
@@ -254,12 +254,13 @@ function Column({ b, top, all }: { b: Bin; top: number; all: number }) {
 
 /** What it does besides taking time. */
 function Work({ c }: { c: Class }) {
+  const least = c.sampled ? 'at least ' : ''
   const rows: [string, number | undefined, string, string][] = [
     ['Time in all', c.time_sec, 's', ''],
     ['Waiting for locks', c.lock_sec, 's', text(per(c.lock_sec, c.time_sec), 'ratio')],
     ['On a CPU', c.cpu_sec, 's', text(per(c.cpu_sec, c.time_sec), 'ratio')],
-    ['Rows examined', c.rows_examined, '', `${text(per(c.rows_examined, c.count), '')} a call`],
-    ['Rows sent', c.rows_sent, '', `${text(per(c.rows_sent, c.count), '')} a call`],
+    ['Rows examined', c.rows_examined, '', `${least}${text(per(c.rows_examined, c.count), '')} a call`],
+    ['Rows sent', c.rows_sent, '', `${least}${text(per(c.rows_sent, c.count), '')} a call`],
     ['Rows affected', c.rows_affected, '', `${text(per(c.rows_affected, c.count), '')} a call`],
     ['Scanned the first table', c.full_scans, '', text(per(c.full_scans, c.count), 'ratio') + ' of calls'],
     ['Joined without an index', c.full_joins, '', text(per(c.full_joins, c.count), 'ratio') + ' of calls'],

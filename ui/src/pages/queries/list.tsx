@@ -25,14 +25,14 @@ export function Load({ v }: { v: number | undefined }) {
 const share = (a: number | undefined, b: number) => per(a, b)
 
 /** Columns that can be added. */
-const more: { key: string; name: string; title: string; unit: string; of: (r: Row) => number | undefined }[] = [
-  { key: 'count', name: 'Calls', title: 'executions in the window', unit: '', of: (r) => r.c.count },
+const more: { key: string; name: string; title: string; unit: string; seen?: boolean; of: (r: Row) => number | undefined }[] = [ // seen: of samples, what running statements had done by then
+  { key: 'count', name: 'Calls', title: 'executions in the window', unit: '', seen: true, of: (r) => r.c.count },
   { key: 'max', name: 'Longest', title: 'the longest execution', unit: 's', of: (r) => r.c.max_sec },
   { key: 'total', name: 'Time', title: 'sum of the time of all executions', unit: 's', of: (r) => r.c.time_sec },
   { key: 'lock', name: 'Lock share', title: 'part of its time that it waited for locks', unit: 'ratio', of: (r) => share(r.c.lock_sec, r.c.time_sec) },
   { key: 'cpu', name: 'CPU share', title: 'part of its time that it was on a CPU', unit: 'ratio', of: (r) => share(r.c.cpu_sec, r.c.time_sec) },
-  { key: 'examined', name: 'Examined/call', title: 'rows examined per execution', unit: '', of: (r) => r.examined },
-  { key: 'sent', name: 'Sent/call', title: 'rows sent per execution', unit: '', of: (r) => share(r.c.rows_sent, r.c.count) },
+  { key: 'examined', name: 'Examined/call', title: 'rows examined per execution', unit: '', seen: true, of: (r) => r.examined },
+  { key: 'sent', name: 'Sent/call', title: 'rows sent per execution', unit: '', seen: true, of: (r) => share(r.c.rows_sent, r.c.count) },
   { key: 'affected', name: 'Affected/call', title: 'rows inserted, changed or deleted per execution', unit: '', of: (r) => share(r.c.rows_affected, r.c.count) },
   { key: 'scans', name: 'Full scans', title: 'part of the executions that scanned their first table', unit: 'ratio', of: (r) => share(r.c.full_scans, r.c.count) },
   { key: 'noindex', name: 'No index', title: 'part of the executions that used no index', unit: 'ratio', of: (r) => share(r.c.no_index, r.c.count) },
@@ -45,7 +45,7 @@ function Sampled({ target, all }: { target: string; all: boolean }) {
   const source = useGet<Moment>('state', { target }).value?.sources?.find((x) => x.name === 'digests')
   return (
     <Notice tone="info">
-      {all ? 'Loads and shares are estimated' : 'The loads and shares of classes with ≥ before their calls are estimated'} from ten samples a second: short statements are missed, and calls are lower bounds.{' '}
+      {all ? 'Loads and shares are estimated' : 'The loads and shares of classes with ≥ before their calls are estimated'} from ten samples a second: short statements are missed, and calls and the rows of each are lower bounds.{' '}
       {source?.fix && (
         <>
           {safe(source.reason ?? '')}. Fix: <code>{safe(source.fix)}</code>
@@ -173,7 +173,7 @@ function columns(added: string[], all: Row[]): Column<Row>[] {
   if (errors)
     out.push({ key: 'errors', head: 'Errors/s', align: 'right', value: (r) => r.errors, cell: (r) => ((r.errors ?? 0) > 0 ? <span class="tone-bad"><Num v={r.errors} unit="" /></span> : <span class="faint"><Num v={r.errors} unit="" /></span>) })
   for (const m of more)
-    if (added.includes(m.key)) out.push({ key: m.key, head: m.name, align: 'right', value: m.of, title: m.title, cell: (r) => <Num v={m.of(r)} unit={m.unit} /> })
+    if (added.includes(m.key)) out.push({ key: m.key, head: m.name, align: 'right', value: m.of, title: m.title, cell: (r) => <span class="nowrap">{r.c.sampled && m.seen && m.of(r) !== undefined ? '≥ ' : ''}<Num v={m.of(r)} unit={m.unit} /></span> })
   return out
 }
 

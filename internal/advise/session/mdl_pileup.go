@@ -23,7 +23,8 @@ type chain struct {
 	trx      state.Transaction
 	sure     bool // the server itself named the blocker
 	seen     int  // moments
-	behind   float64
+	behind   float64 // sessions, over all moments
+	then     float64 // over those in which the change waited
 	most     int
 	longest  float64
 	unknown  string // why the blocker is not known
@@ -114,6 +115,7 @@ func chains(v *advise.View, q queue) (out []*chain) {
 	}
 	slices.SortFunc(out, func(a, b *chain) int { return cmp.Or(cmp.Compare(b.behind, a.behind), cmp.Compare(a.object, b.object)) })
 	for _, c := range out {
+		c.then = c.behind / float64(max(c.seen, 1))
 		c.behind /= float64(max(q.moments, 1))
 	}
 	return out
@@ -176,12 +178,12 @@ func metadataPileup(v *advise.View, q queue, c *chain) finding.Finding {
 	}
 	f.ID = finding.MakeID("mdl-pileup", c.object)
 	verb, _, _ := strings.Cut(strings.ToUpper(strings.TrimSpace(c.alter.SQL)), " ")
-	f.Title = fmt.Sprintf("%s of %s waits for %s, and %s sessions wait behind it", verb, c.object, unit.Seconds(c.longest), unit.Count(round1(c.behind)))
+	f.Title = fmt.Sprintf("%s of %s waits for %s, and %s sessions wait behind it", verb, c.object, unit.Seconds(c.longest), unit.Count(round1(c.then)))
 	before := "somebody who uses the table"
 	if c.blocker.ID != 0 {
 		before = who(c.blocker, c.blocker.ID)
 		f.Subject.Sessions = []uint64{c.blocker.ID, c.alter.ID}
-		f.Title = fmt.Sprintf("%s of %s waits for %s behind %s, and %s sessions wait behind it", verb, c.object, unit.Seconds(c.longest), before, unit.Count(round1(c.behind)))
+		f.Title = fmt.Sprintf("%s of %s waits for %s behind %s, and %s sessions wait behind it", verb, c.object, unit.Seconds(c.longest), before, unit.Count(round1(c.then)))
 		if c.blocker.ClassID != "" {
 			f.Explains = append(f.Explains, advise.ClassTime(c.blocker.ClassID))
 		}
@@ -190,9 +192,9 @@ func metadataPileup(v *advise.View, q queue, c *chain) finding.Finding {
 		"first all later statements on the table wait behind it, reads too. Neither the long one alone nor the change alone would hurt."
 	f.Evidence = []finding.Evidence{
 		{
-			What: "sessions that wait behind the change", Value: known.Of(c.behind), Expected: "0", Source: "locks", Sampled: true,
+			What: "sessions that wait behind the change", Value: known.Of(c.then), Expected: "0", Source: "locks", Sampled: true,
 			Text: fmt.Sprintf("At %d of %d moments %s (%s) waited for a metadata lock, and %s sessions behind it, %d at the most, of %s at work.", c.seen, q.moments,
-				who(c.alter, c.alter.ID), clip(c.alter.SQL), unit.Count(round1(c.behind)), c.most, unit.Count(round1(q.busy))),
+				who(c.alter, c.alter.ID), clip(c.alter.SQL), unit.Count(round1(c.then)), c.most, unit.Count(round1(q.busy))),
 		},
 		{What: "how long the change waits", Value: known.Of(c.longest), Unit: "s", Expected: fmt.Sprintf("< %g", longSeconds), Source: "locks", Text: fmt.Sprintf("It waited for %s, and may go on for lock_wait_timeout = %s s.", unit.Seconds(c.longest), value(v, "lock_wait_timeout"))},
 	}

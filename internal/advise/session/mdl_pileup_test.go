@@ -53,6 +53,17 @@ func TestMdlPileup(t *testing.T) {
 	has(t, "explains", f.Explains, advise.ClassTime(classOf(lookup)))
 	has(t, "explains", f.Explains, advise.EffectMetadata)
 
+	// A window that began before the change: four wait behind it once it is there.
+	f = one(t, moments(shop(), 8, func(s float64) state.State {
+		if s < 3 {
+			return state.State{Sessions: []state.Session{working(7, report, 60+s), working(20, "SELECT 1", 0.01)}}
+		}
+		return closed(true, s, working(7, report, 60+s))
+	}), "mdl-pileup")
+	if !strings.Contains(f.Title, "4 sessions wait behind it") {
+		t.Error(f.Title)
+	}
+
 	// An idle transaction in the way is the same chain, and one finding.
 	f = one(t, moments(shop(), 8, func(s float64) state.State {
 		x := closed(true, s, sleeping(7, 60+s))

@@ -43,6 +43,7 @@ func sampleOf(r reading.Reading) incident.Sample {
 		if s.Name == "locks" && s.State != source.OK {
 			x.Locks = false
 		}
+		x.Slow = x.Slow || s.Name == "global_status" && s.State == source.Slow
 	}
 	for _, s := range r.Samples {
 		switch s.Name {

@@ -21,6 +21,8 @@ type Sample struct {
 	State *state.State
 	// Locks says that the waits of State were read in this second: without it, no wait does not mean that no session waits.
 	Locks bool
+	// Slow says that a server which is not up is there and did not answer in time, as one that hangs, or whose machine is busy.
+	Slow bool
 	// Refused is the server's counter of connections that it refused; unknown when it was not read.
 	Refused known.Value[float64]
 }
@@ -46,6 +48,8 @@ const (
 	runningBlind  = 64 // where the number of CPUs is unknown
 	// gap is the pause between two samples after which a condition that held before does not count.
 	gap = 10 * time.Second
+	// patience is how long a server may fail to answer in time before it counts as down.
+	patience = 2 * time.Second
 )
 
 // Detector follows one server. The zero value is ready.
@@ -54,6 +58,7 @@ type Detector struct {
 	refused known.Value[float64]
 	tracks  [5]track
 	waiting map[uint64]bool // in the sample before
+	slow    time.Time       // since when Slow; zero when it is not
 }
 
 // track is what is remembered of one kind of incident.
@@ -193,7 +198,13 @@ func (d *Detector) remember(s Sample) {
 
 func (d *Detector) down(s Sample) finding {
 	down := !s.State.Up && !s.State.LoginRefused
-	return finding{known: !s.State.NotConfigured, holds: down, clear: !down, what: s.State.Reason}
+	switch {
+	case !down || !s.Slow:
+		d.slow = time.Time{}
+	case d.slow.IsZero():
+		d.slow = s.State.At
+	}
+	return finding{known: !s.State.NotConfigured, holds: down && (!s.Slow || s.State.At.Sub(d.slow) >= patience), clear: !down, what: s.State.Reason}
 }
 
 // login follows the server's answer to Dyno's own login.

@@ -57,6 +57,9 @@ func TestNext(t *testing.T) {
 	pile := func() Sample { return up(6, 3) }
 	join := slices.Concat[[]Sample]
 
+	slow := func() Sample { return Sample{State: &state.State{Reason: "took too long"}, Slow: true} }
+	f("a busy machine", join(times(5, quiet), times(3, slow), times(5, quiet), times(3, slow), times(5, quiet)))
+	f("a server that hangs", join(times(5, quiet), times(6, slow), times(5, quiet)), "8 down begins: Server down: took too long", "12 down ends 5s to 11s: Server down for 6s")
 	f("nothing", times(20, quiet))
 	f("a pile-up", join(times(3, quiet), times(10, pile), times(5, quiet)),
 		"4 locks begins: Lock pile-up: 6 sessions waited, blocked by session 44 (app@localhost, idle)", "16 locks ends 3s to 13s: Lock pile-up for 10s: 6 sessions waited")

@@ -152,6 +152,7 @@ func (w *watcher) down(at time.Time, err error) {
 	if errors.As(err, &e) && e.Kind == target.NotConfigured { // whether the server is up is unknown
 		r.Samples, r.State.NotConfigured, r.State.Reason = nil, true, e.Err.Error()
 	}
+	state.Cap(r.State)
 	w.read(r)
 }
 

@@ -49,6 +49,13 @@ func Cap(s *State) {
 		words(&x.Why, &x.Object, &x.Mode, &x.Held)
 	}
 	words(&s.Reason)
+	s.Sources, s.Classes = slices.Clone(s.Sources), slices.Clone(s.Classes)
+	for i := range s.Sources {
+		words(&s.Sources[i].Reason, &s.Sources[i].Fix)
+	}
+	for i := range s.Classes {
+		words(&s.Classes[i].Schema)
+	}
 	s.InnoDB = Clip(s.InnoDB, maxInnoDB)
 }
 

@@ -235,6 +235,7 @@ func leaveTheLastSeat(ctx context.Context, conn driver.QueryerContext, where str
 }
 
 func (s Spec) connectError(err error) error {
+	brief(err)
 	var e *Error
 	if errors.As(err, &e) {
 		err = e.Err

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
+
+	"dyno/internal/wire"
 )
 
 // shield runs a call of the driver's, which takes the shape of packets on trust and panics when a server sends others: the connection
@@ -19,7 +22,17 @@ func shield[T any](nc net.Conn, call func() (T, error)) (v T, err error) {
 			err = fmt.Errorf("%w: malformed packet: %v", mysql.ErrInvalidConn, p)
 		}
 	}()
-	return call()
+	v, err = call()
+	brief(err)
+	return v, err
+}
+
+// brief cuts what a server says in an error to a length that none of them reaches: errors are kept and told again.
+// MYSQL_ERRMSG_SIZE is 512.
+func brief(err error) {
+	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) && len(e.Message) > wire.MaxMessage {
+		e.Message = strings.Clone(e.Message[:wire.MaxMessage]) + "…"
+	}
 }
 
 // next is rows.Next behind a shield.

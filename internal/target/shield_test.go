@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"dyno/internal/wire"
 )
 
 // TestMalformedAnswers: packets that the driver takes on trust cost a connection, in a pool and in a session, and nothing hangs.
@@ -99,5 +101,32 @@ func TestAnAnswerOfAnotherShape(t *testing.T) {
 	}
 	if _, err := s.Query(t.Context(), "SELECT 1", nil); err == nil {
 		t.Error("the connection is used again")
+	}
+}
+
+// TestLongErrors: what a server says in an error is cut before anybody keeps it.
+func TestLongErrors(t *testing.T) {
+	f := &fake{answer: func(c io.Writer, sql string) bool {
+		if !strings.Contains(sql, "hostile") {
+			return false
+		}
+		return send(c, 1, append([]byte("\xff\x6c\x04#42000"), strings.Repeat("no ", 1<<20)...)) == nil
+	}}
+	x, err := Open(t.Context(), spec(t, "mysql://u@"+f.listen(t)+"/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	s, err := x.Session(t.Context(), SessionOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, err = s.Query(t.Context(), "SELECT 'hostile'", func([]driver.Value) {})
+	_, other := x.DB().QueryContext(t.Context(), "SELECT 'hostile'")
+	for _, err := range []error{err, other} {
+		if n, ok := ServerErrorNumber(err); !ok || n != 1132 || len(err.Error()) > wire.MaxMessage+500 {
+			t.Errorf("error %d of %d bytes is kept, %.200v", n, len(err.Error()), err)
+		}
 	}
 }

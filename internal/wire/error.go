@@ -19,6 +19,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("Error %d (%s): %s", e.Code, e.State, e.Message)
 }
 
+// MaxMessage bounds the text of a server's error, in bytes; servers end it at 512 (MYSQL_ERRMSG_SIZE).
+const MaxMessage = 2 << 10
+
 // ErrMalformed says that what the server sent is not the protocol. Nothing more can be read from the connection.
 var ErrMalformed = errors.New("malformed packet")
 
@@ -35,6 +38,6 @@ func parseError(p []byte) error {
 		e.State = string(p[1:6])
 		p = p[6:]
 	}
-	e.Message = string(p)
+	e.Message = string(p[:min(len(p), MaxMessage)])
 	return e
 }

@@ -419,10 +419,12 @@ func (a *Aggregator) classOf(id [16]byte, text []byte) uint32 {
 	if i, ok := a.byID[id]; ok {
 		return i
 	}
-	if len(a.classes) >= a.config.MaxClasses && a.rest >= 0 {
+	room := a.config.Room
+	full := len(a.classes) >= a.config.MaxClasses || room != nil && *room <= 0
+	if full && a.rest >= 0 {
 		return uint32(a.rest)
 	}
-	if len(a.classes) >= a.config.MaxClasses {
+	if full {
 		text = []byte(othersName)
 		id = hashOf(text)
 		a.rest = len(a.classes)
@@ -433,6 +435,9 @@ func (a *Aggregator) classOf(id [16]byte, text []byte) uint32 {
 	}
 	if len(text) > most {
 		text = whole8(text[:most])
+	}
+	if room != nil {
+		*room--
 	}
 	a.prints += len(text)
 	c := &class{id: id, text: strings.ToValidUTF8(string(text), "\uFFFD")}

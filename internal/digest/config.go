@@ -53,8 +53,10 @@ type Config struct {
 	// 10 000 and 512 bytes from 50 000.
 	MaxSample  int
 	MaxClasses int
-	LeaveOwn   bool   // leave out statements with Dyno's tag, which anybody can put before theirs
-	Sample     uint64 // count only the first so many entries of every class that come; 0 = all
+	// Room, if set, is how many classes more are kept by all Aggregators that share it. They are not used at the same time.
+	Room     *int
+	LeaveOwn bool   // leave out statements with Dyno's tag, which anybody can put before theirs
+	Sample   uint64 // count only the first so many entries of every class that come; 0 = all
 	// Since and Until bound Entry.At, microseconds since 1970: from Since on and before Until; 0 = no bound. With a bound an entry of unknown
 	// time is left out.
 	Since, Until int64

@@ -131,6 +131,7 @@ const maxSchemas = 1000
 
 // grouping sums entries up by default database and class.
 type grouping struct {
+	room    int // for classes
 	own     ownLog
 	starts  map[[ownStart]byte]bool // of own, by which most statements are told from it at once
 	schemas map[string]*digest.Aggregator
@@ -143,7 +144,7 @@ type ownLog struct {
 }
 
 func newGrouping(own ownLog) *grouping {
-	g := &grouping{own: own, starts: map[[ownStart]byte]bool{}, schemas: map[string]*digest.Aggregator{}}
+	g := &grouping{room: 4 * maxClasses, own: own, starts: map[[ownStart]byte]bool{}, schemas: map[string]*digest.Aggregator{}}
 	for k := range own.sent {
 		g.starts[startOf([]byte(k))] = true
 	}
@@ -192,7 +193,9 @@ func (g *grouping) of(schema string) *digest.Aggregator {
 			return a
 		}
 	}
-	a = digest.New(g.config())
+	c := g.config()
+	c.Room = &g.room
+	a = digest.New(c)
 	g.schemas[schema] = a
 	return a
 }

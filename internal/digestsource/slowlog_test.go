@@ -1,12 +1,14 @@
 package digestsource
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"dyno/internal/class"
+	"dyno/internal/digest"
 	"dyno/internal/known"
 	"dyno/internal/sqltext"
 )
@@ -199,5 +201,30 @@ func TestSinceReadsNewBytesOnly(t *testing.T) {
 	}
 	if _, _, err := since(); err == nil {
 		t.Error("a log that is gone was read")
+	}
+}
+
+// TestLogOfManyClasses: whoever can write to the log makes a class of each line, in many databases; no more are held than are told.
+func TestLogOfManyClasses(t *testing.T) {
+	var b strings.Builder
+	for i := range 8 * maxClasses {
+		fmt.Fprintf(&b, "# Time: 260301 10:00:00\n# User@Host: u[u] @ h []\n# Query_time: 0.1  Lock_time: 0  Rows_sent: 1  Rows_examined: 1\nuse d%d;\nselect %s;\n", i%50, strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprintf("%06d", i)))
+	}
+	g := newGrouping(ownLog{owns: func(uint64, string, string) bool { return false }})
+	if err := g.read(strings.NewReader(b.String()), 0, int64(b.Len())); err != nil {
+		t.Fatal(err)
+	}
+	held := 0
+	for _, a := range g.schemas {
+		_, classes := a.Classes(digest.Options{})
+		for range classes {
+			held++
+		}
+	}
+	if list, more := g.list(); held > 4*maxClasses+len(g.schemas) || len(list) != maxClasses || more == 0 {
+		t.Errorf("%d classes of %d databases are held, %d told and %d not", held, len(g.schemas), len(list), more)
+	}
+	if n := g.report().Global.Count; n != 8*maxClasses {
+		t.Errorf("%d statements are reported", n)
 	}
 }

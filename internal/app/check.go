@@ -85,8 +85,28 @@ func unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x s
 	}, true
 }
 
-// rightsEvery is how often the privileges of a watched account are read.
-const rightsEvery = 5 * time.Second
+const (
+	// rightsEvery is how often the privileges of a watched account are read.
+	rightsEvery = 5 * time.Second
+	// rightsOften is how many changes of them begin a session anew at once. Further ones wait, twice as long each time and rightsMost at the
+	// most, until none has come for rightsCalm: whoever may grant something on a schema of his can change them all the time.
+	rightsOften = 5
+	rightsMost  = 5 * time.Minute
+	rightsCalm  = 15 * time.Minute
+)
+
+// rightsPause returns how long a change of an account's privileges waits that comes at now.
+func (m *member) rightsPause(now time.Time) time.Duration {
+	if now.Sub(m.rightsAt) > rightsCalm {
+		m.rightsTimes = 0
+	}
+	m.rightsAt = now
+	m.rightsTimes++
+	if m.rightsTimes <= rightsOften {
+		return 0
+	}
+	return min(rightsEvery<<min(m.rightsTimes-rightsOften-1, 10), rightsMost)
+}
 
 // rights follows what the account of a target may do until that changes or ctx ends.
 func (s *Service) rights(ctx context.Context, m *member, t *target.Target) {
@@ -105,6 +125,7 @@ func (s *Service) rights(ctx context.Context, m *member, t *target.Target) {
 		case !known:
 			had, known = has, true
 		case !slices.Equal(has, had):
+			wait(ctx, m.rightsPause(time.Now()))
 			return
 		}
 	}

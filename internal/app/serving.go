@@ -84,6 +84,9 @@ type member struct {
 	detector incident.Detector // of the goroutine that reads
 	noted    time.Time         // of the goroutine that reads: when open incidents were stored last
 
+	rightsAt    time.Time // of the goroutine that follows the account's privileges: see rightsPause
+	rightsTimes int
+
 	fullSince  time.Time // of the goroutine that reads: see lost
 	fullRounds int
 

@@ -71,7 +71,9 @@ func (s *innodbMetrics) learn(ctx context.Context) error {
 		if k.kind == metric.Counter {
 			k.name += "_total"
 		}
-		known[string(name)] = k
+		if len(known) < 5000 { // as in Read
+			known[string(name)] = k
+		}
 	}); err != nil {
 		return err
 	}

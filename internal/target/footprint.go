@@ -80,6 +80,7 @@ type footprint struct {
 	working int       // that are within a piece of work, see enter
 	quiet   chan struct{}
 	held    chan struct{}
+	at      uint64 // when a session was begun here last, by the number of all sessions
 }
 
 // unaskedAtLeast is what a session that was not asked since may hide of the figures that grow by one or two with a statement, before more is known.
@@ -90,18 +91,42 @@ const takenAtLeast = 2
 
 var footprints = struct {
 	sync.Mutex
-	by map[string]*footprint
+	by    map[string]*footprint
+	clock uint64
 }{by: map[string]*footprint{}}
 
-// footprintOn returns that of a server; nil when this process has seen more servers than it keeps count of.
+// idle reports whether no session counts here, and since when that may be.
+func (f *footprint) idle() (at uint64, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.at, f.live == 0 && f.working == 0
+}
+
+// footprintOn returns that of a server; nil when this process has sessions on more servers than it keeps count of. The server that has
+// had none for the longest time is forgotten for a new one.
 func footprintOn(where string) *footprint {
 	footprints.Lock()
 	defer footprints.Unlock()
 	f := footprints.by[where]
+	if f == nil && len(footprints.by) >= sentServers {
+		oldest, least := "", uint64(math.MaxUint64)
+		for k, x := range footprints.by {
+			if at, ok := x.idle(); ok && at < least {
+				oldest, least = k, at
+			}
+		}
+		delete(footprints.by, oldest)
+	}
 	if f == nil && len(footprints.by) < sentServers {
 		n := len(counted)
 		f = &footprint{total: make([]float64, n), burst: make([]float64, n), seen: make([]float64, n), per: make([]float64, n)}
 		footprints.by[where] = f
+	}
+	if f != nil {
+		footprints.clock++
+		f.mu.Lock()
+		f.at = footprints.clock
+		f.mu.Unlock()
 	}
 	return f
 }

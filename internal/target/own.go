@@ -111,11 +111,18 @@ func asText(v driver.Value) string {
 var sent = struct {
 	sync.Mutex
 	texts map[string][]string // keys of texts, which saves work
-	by    map[string]map[string]uint64
-	plans map[string]map[string]uint64 // of EXPLAIN, whose classes are as many as those of all users
-}{texts: map[string][]string{}, by: map[string]map[string]uint64{}, plans: map[string]map[string]uint64{}}
+	by    map[string]*tally
+	plans map[string]*tally // of EXPLAIN, whose classes are as many as those of all users
+	clock uint64
+}{texts: map[string][]string{}, by: map[string]*tally{}, plans: map[string]*tally{}}
 
-// Bounds of sent. A statement of Dyno's own beyond them is shown like anybody's.
+// tally is what one server was sent.
+type tally struct {
+	keys map[string]uint64
+	at   uint64 // when last, by the number of all statements
+}
+
+// Bounds of sent, beyond which the server that was sent nothing for the longest time is forgotten. A statement of Dyno's own beyond them is shown like anybody's.
 const (
 	sentServers = 1000
 	sentTexts   = 1000
@@ -156,14 +163,23 @@ func count(where, sql string) {
 	if plan {
 		servers, most = sent.plans, sentPlans
 	}
-	by := servers[where]
-	if by == nil {
+	x := servers[where]
+	if x == nil {
 		if len(servers) >= sentServers {
-			return
+			oldest := where
+			for k, y := range servers {
+				if o := servers[oldest]; o == nil || y.at < o.at {
+					oldest = k
+				}
+			}
+			delete(servers, oldest)
 		}
-		by = map[string]uint64{}
-		servers[where] = by
+		x = &tally{keys: map[string]uint64{}}
+		servers[where] = x
 	}
+	sent.clock++
+	x.at = sent.clock
+	by := x.keys
 	for _, key := range keys {
 		if _, ok := by[key]; !ok && len(by) >= most {
 			if !plan {
@@ -214,7 +230,10 @@ func (t *Target) Sent() map[string]uint64 {
 	sent.Lock()
 	defer sent.Unlock()
 	all := map[string]uint64{}
-	maps.Copy(all, sent.plans[t.self.where])
-	maps.Copy(all, sent.by[t.self.where])
+	for _, servers := range []map[string]*tally{sent.plans, sent.by} {
+		if x := servers[t.self.where]; x != nil {
+			maps.Copy(all, x.keys)
+		}
+	}
 	return all
 }

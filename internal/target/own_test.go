@@ -123,3 +123,38 @@ func TestWhatASessionSaysFirstIsCounted(t *testing.T) {
 		})
 	}
 }
+
+// TestServersWithoutEnd: a server that calls itself something new each time does not take the count of Dyno's own work from others.
+func TestServersWithoutEnd(t *testing.T) {
+	const statement, here = "/* dyno:test */ SELECT 1", "the server that is watched"
+	before := footprintOn(here)
+	before.mu.Lock()
+	before.live++
+	before.mu.Unlock()
+	for i := range 3 * sentServers {
+		where := fmt.Sprintf("another name %d", i)
+		count(where, statement)
+		footprintOn(where)
+		count(here, statement)
+	}
+	count("a server of today", statement)
+	sent.Lock()
+	now, fresh, n := sent.by[here], sent.by["a server of today"], len(sent.by)
+	sent.Unlock()
+	if now == nil || fresh == nil || n > sentServers {
+		t.Errorf("what was sent to the server is kept: %v, to a new one: %v, of %d servers", now != nil, fresh != nil, n)
+	}
+	if now != nil {
+		for _, times := range now.keys {
+			if times != 3*sentServers {
+				t.Errorf("%d statements are counted, %d were sent", times, 3*sentServers)
+			}
+		}
+	}
+	if f := footprintOn("a server of today"); f == nil || footprintOn(here) != before {
+		t.Errorf("a new server has the footprint %v, and the one with sessions another than before", f)
+	}
+	before.mu.Lock()
+	before.live--
+	before.mu.Unlock()
+}

@@ -1,0 +1,59 @@
+package trial_test
+
+import (
+	"cmp"
+	"net/url"
+	"os"
+	"strings"
+
+	"dyno/test/browser"
+)
+
+// pictures takes one of every page with what the trial left there, on a laptop and on a phone, in both themes, when DYNO_TEST_PICTURES is
+// set: they are for people to look at.
+func (v *served) pictures(targets ...string) {
+	t := v.t
+	if os.Getenv("DYNO_TEST_PICTURES") == "" {
+		return
+	}
+	chromium, err := browser.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer chromium.Close()
+	b := chromium.Tab(t, v.url)
+	b.Allow(`.`)
+	take := func(name, path string) {
+		b.Laptop()
+		b.Light()
+		b.Open(path)
+		b.Wait("h1")
+		b.Settle()
+		b.ShotAll(name + "-laptop-light")
+		b.Dark()
+		b.Settle()
+		b.ShotAll(name + "-laptop-dark")
+		b.Size(390, 800)
+		b.Open(path)
+		b.Wait("h1")
+		b.Settle()
+		b.ShotAll(name + "-phone-dark")
+		b.Light()
+		b.Settle()
+		b.ShotAll(name + "-phone-light")
+	}
+	for _, page := range []string{"", "lab", "settings", "settings?tab=users", "settings?tab=retention", "settings?tab=about", "welcome", "login"} {
+		take(strings.ReplaceAll(cmp.Or(page, "fleet"), "?tab=", "-"), "/"+page)
+	}
+	for _, target := range targets {
+		for _, page := range []string{"server", "now", "queries", "findings", "changes", "cost"} {
+			take(target+"-"+page, "/"+page+"?target="+target)
+		}
+		take(target+"-compare", "/queries?target="+target+"&before=previous")
+		c, err := get[classes](v, "classes", "target", target, "limit", "1")
+		if err != nil || len(c.Classes) == 0 {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		take(target+"-query", "/queries?target="+target+"&class="+url.QueryEscape(c.Classes[0].ID))
+	}
+}

@@ -42,6 +42,20 @@ type named struct {
 type series struct {
 	name string
 	kind metric.Kind
+	last *float64 // of a counter of global_status: what it was said to be last
+}
+
+// keep returns what a counter is said to be: what it was where the server has forgotten a part, as MariaDB does of what a session counted that was
+// ended. Of a counter any fall reads as a start from 0, as after FLUSH STATUS and a restart, which leave less than half.
+func (k series) keep(v float64) float64 {
+	if k.last == nil {
+		return v
+	}
+	if v < *k.last && v >= *k.last/2 {
+		return *k.last
+	}
+	*k.last = v
+	return v
 }
 
 // spender knows what Dyno's own sessions made the server count.
@@ -78,7 +92,7 @@ func (s *globalStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 			k := &s.order[i]
 			s.life.note(name, v)
 			s.mine.note(k.name, v)
-			emit(metric.Sample{Name: k.name, Kind: k.kind, At: at, Value: v})
+			emit(metric.Sample{Name: k.name, Kind: k.kind, At: at, Value: k.keep(v)})
 			return
 		}
 		k, ok := s.known[string(name)]
@@ -90,6 +104,9 @@ func (s *globalStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 			if isWord {
 				k.kind = metric.Gauge
 			}
+			if k.kind == metric.Counter {
+				k.last = new(float64)
+			}
 			s.known[string(name)] = k
 		}
 		for len(s.order) <= i && i < 5000 {
@@ -100,7 +117,7 @@ func (s *globalStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 		}
 		s.life.note(name, v)
 		s.mine.note(k.name, v)
-		emit(metric.Sample{Name: k.name, Kind: k.kind, At: at, Value: v})
+		emit(metric.Sample{Name: k.name, Kind: k.kind, At: at, Value: k.keep(v)})
 	})
 	if err == nil {
 		s.galera.emit(at, emit)
@@ -108,6 +125,11 @@ func (s *globalStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 		s.mine.emit(at, emit)
 		if e, ok := s.life.settle(s.q.Generation(), time.UnixMilli(at), time.Now()); ok {
 			s.news = append(s.news, e)
+			for _, k := range s.known { // of what counts anew nothing is kept
+				if k.last != nil {
+					*k.last = 0
+				}
+			}
 		}
 	}
 	return classify(s.acc, err, "")

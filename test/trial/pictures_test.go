@@ -23,24 +23,27 @@ func (v *served) pictures(targets ...string) {
 	defer chromium.Close()
 	b := chromium.Tab(t, v.url)
 	b.Allow(`.`)
+	shot := func(name string, width int64) {
+		var height int64
+		b.Eval(`Math.min(6000, document.documentElement.scrollHeight)`, &height) // graphs are drawn when they are seen
+		b.Size(width, max(800, height))
+		b.Settle()
+		b.Shot(name)
+	}
 	take := func(name, path string) {
-		b.Laptop()
-		b.Light()
-		b.Open(path)
-		b.Wait("h1")
-		b.Settle()
-		b.ShotAll(name + "-laptop-light")
-		b.Dark()
-		b.Settle()
-		b.ShotAll(name + "-laptop-dark")
-		b.Size(390, 800)
-		b.Open(path)
-		b.Wait("h1")
-		b.Settle()
-		b.ShotAll(name + "-phone-dark")
-		b.Light()
-		b.Settle()
-		b.ShotAll(name + "-phone-light")
+		for _, window := range []struct {
+			name  string
+			width int64
+		}{{"-laptop", 1280}, {"-phone", 390}} {
+			b.Light()
+			b.Size(window.width, 800)
+			b.Open(path)
+			b.Wait("h1")
+			b.Settle()
+			shot(name+window.name+"-light", window.width)
+			b.Dark()
+			shot(name+window.name+"-dark", window.width)
+		}
 	}
 	for _, page := range []string{"", "lab", "settings", "settings?tab=users", "settings?tab=retention", "settings?tab=about", "welcome", "login"} {
 		take(strings.ReplaceAll(cmp.Or(page, "fleet"), "?tab=", "-"), "/"+page)

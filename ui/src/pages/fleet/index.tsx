@@ -130,7 +130,7 @@ function Summary({ rows }: { rows: Row[] }) {
   const running = sum((r) => r.running)
   const worst = { critical: 0, warning: 0, notice: 0 }
   for (const r of rows) if (r.verdict?.severity && r.verdict.severity in worst) worst[r.verdict.severity as keyof typeof worst]++
-  const part = (n: number) => (n < up ? ` of ${n} servers` : '')
+  const part = (n: number) => (n < up ? ` of ${n} ${n === 1 ? 'server' : 'servers'}` : '')
   return (
     <p class="summary">
       <span><b>{rows.length}</b> {rows.length === 1 ? 'server' : 'servers'}</span>

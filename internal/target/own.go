@@ -148,13 +148,7 @@ func count(where, sql string) {
 	defer sent.Unlock()
 	keys, ok := sent.texts[sql]
 	if !ok {
-		for _, s := range understood(sql) {
-			for _, other := range []string{s, theWordUser.ReplaceAllString(s, "${1}SYSTEM_USER"), theWordColumns.ReplaceAllString(s, "${1}FIELDS")} {
-				keys = append(keys, sqltext.Key(sqltext.Fingerprint(other)))
-			}
-		}
-		slices.Sort(keys)
-		keys = slices.Compact(keys)
+		keys = keysOf(sql)
 		if !plan && len(sent.texts) < sentTexts {
 			sent.texts[strings.Clone(sql)] = keys
 		}
@@ -191,6 +185,20 @@ func count(where, sql string) {
 	}
 }
 
+// keysOf returns the keys of the classes that servers may make of a statement.
+func keysOf(sql string) (keys []string) {
+	for _, s := range understood(sql) {
+		for _, other := range []string{s, theWordUser.ReplaceAllString(s, "${1}SYSTEM_USER"), theWordColumns.ReplaceAllString(s, "${1}FIELDS")} {
+			keys = append(keys, sqltext.Key(sqltext.Fingerprint(other)))
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// seldom are the keys of what a process asks only when it has given a question up: this one may never have sent it, and another dyno has.
+var seldom = sync.OnceValue(func() []string { return keysOf(own(fmt.Sprintf(askLeft, 1))) })
+
 // understood returns a statement as servers understand it that take some of its comments for code: MySQL of today, MariaDB, and those that
 // take none.
 func understood(sql string) []string {
@@ -225,7 +233,7 @@ func countTagged(where, sql string) {
 }
 
 // Sent returns how often this process has sent each statement of its own to the target's server, whichever connection it used: by
-// sqltext.Key of the class. Statements of loads are not among them.
+// sqltext.Key of the class, and of some that it has not sent yet. Statements of loads are not among them.
 func (t *Target) Sent() map[string]uint64 {
 	sent.Lock()
 	defer sent.Unlock()
@@ -234,6 +242,9 @@ func (t *Target) Sent() map[string]uint64 {
 		if x := servers[t.self.where]; x != nil {
 			maps.Copy(all, x.keys)
 		}
+	}
+	for _, k := range seldom() {
+		all[k] += 0
 	}
 	return all
 }

@@ -123,7 +123,7 @@ func TestLongErrors(t *testing.T) {
 	}
 	defer s.Close()
 	_, err = s.Query(t.Context(), "SELECT 'hostile'", func([]driver.Value) {})
-	_, other := x.DB().QueryContext(t.Context(), "SELECT 'hostile'")
+	other := x.DB().QueryRowContext(t.Context(), "SELECT 'hostile'").Err()
 	for _, err := range []error{err, other} {
 		if n, ok := ServerErrorNumber(err); !ok || n != 1132 || len(err.Error()) > wire.MaxMessage+500 {
 			t.Errorf("error %d of %d bytes is kept, %.200v", n, len(err.Error()), err)

@@ -267,6 +267,7 @@ func TestAnHour(t *testing.T) {
 	s.until("the loss of a server is told", down(true))
 	exact.Launch(t)
 	s.until("its return is told", down(false))
+	v.pictures("shop", "exact")
 }
 
 // TestAFullDisk: when nothing can be stored any more, the log and every page say so.

@@ -21,8 +21,8 @@ type chain struct {
 	alter    state.Session
 	blocker  state.Session // the zero one when nobody tells
 	trx      state.Transaction
-	sure     bool // the server itself named the blocker
-	seen     int  // moments
+	sure     bool    // the server itself named the blocker
+	seen     int     // moments
 	behind   float64 // sessions, over all moments
 	then     float64 // over those in which the change waited
 	most     int

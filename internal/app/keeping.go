@@ -36,7 +36,7 @@ func (s *Service) keep(ctx context.Context, m *member, r reading.Reading) {
 	if gap, ok := m.lost(r.At, errors.Is(err, series.ErrFull)); ok {
 		r.Events = append(r.Events, gap)
 	}
-	if err := s.History.PutState(ctx, r.State); err != nil && ctx.Err() == nil {
+	if err := s.History.PutState(r.State); err != nil && ctx.Err() == nil {
 		s.trouble.say(s.log, "the state of "+r.Target+" was not stored", err)
 	}
 	for i := range r.Events {

@@ -143,7 +143,7 @@ func TestRetention(t *testing.T) {
 	for i := range 120 {
 		s := aState("shop", noon.Add(time.Duration(i)*time.Minute))
 		s.InnoDB = random(2000, uint64(i))
-		ok(t, h.PutState(t.Context(), s))
+		ok(t, h.PutState(s))
 	}
 	minutes(t, h, noon, 120)
 	usage := func(kind string) Usage {
@@ -200,7 +200,7 @@ func TestRetention(t *testing.T) {
 // TestWrongClockExpiresNothing keeps three days; a clock that is a year ahead when the program starts lets nothing of them go.
 func TestWrongClockExpiresNothing(t *testing.T) {
 	h := mustOpen(t, file(t), Options{})
-	ok(t, h.PutState(t.Context(), aState("shop", noon)))
+	ok(t, h.PutState(aState("shop", noon)))
 	ok(t, h.Flush(t.Context()))
 	minutes(t, h, noon, 2)
 	for range 3 {

@@ -64,6 +64,12 @@ DROP INDEX state_size;
 CREATE INDEX state_size ON state (at, target, bytes);
 CREATE INDEX plan_last ON plan (target, last);
 `},
+		{Name: "spellings", SQL: `
+-- Spellings of one statement have one key, and they may be many: which are guessed, and which was
+-- first, is read from the index alone.
+DROP INDEX class_key;
+CREATE INDEX class_key ON class (key, guessed) WHERE key <> 0;
+`},
 	},
 }
 

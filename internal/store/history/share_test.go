@@ -18,7 +18,7 @@ func TestStatesOfAQuietTarget(t *testing.T) {
 		t.Helper()
 		s := aState(target, noon.Add(time.Duration(i)*time.Second))
 		s.InnoDB = random(bytes, uint64(i))
-		ok(t, h.PutState(t.Context(), s))
+		ok(t, h.PutState(s))
 	}
 	for i := range 120 {
 		put("quiet", i, 50)
@@ -148,7 +148,7 @@ func TestPlansAndExamplesOfAQuietTarget(t *testing.T) {
 // TestWaitingStatesOfAQuietTarget: while nothing can be written, what waits of a target is not given up for the states of another.
 func TestWaitingStatesOfAQuietTarget(t *testing.T) {
 	h := mustOpen(t, file(t), Options{BufferBytes: 8000})
-	ok(t, h.PutState(t.Context(), aState("quiet", noon)))
+	ok(t, h.PutState(aState("quiet", noon)))
 	ok(t, h.Flush(t.Context()))
 	h.db.SetMaxOpenConns(1)
 	_, err := h.db.Exec("PRAGMA max_page_count = 1")
@@ -157,9 +157,10 @@ func TestWaitingStatesOfAQuietTarget(t *testing.T) {
 		s := aState("noisy", noon.Add(time.Duration(i)*time.Second))
 		s.InnoDB = random(2000, uint64(i))
 		if i < 4 {
-			_ = h.PutState(t.Context(), aState("quiet", noon.Add(time.Duration(i+1)*time.Second)))
+			ok(t, h.PutState(aState("quiet", noon.Add(time.Duration(i+1)*time.Second))))
 		}
-		_ = h.PutState(t.Context(), s) // says that the file is full
+		ok(t, h.PutState(s))
+		_ = h.Flush(t.Context()) // says that the file is full
 	}
 	_, err = h.db.Exec("PRAGMA max_page_count = 1000000")
 	ok(t, err)

@@ -69,6 +69,9 @@ CREATE INDEX plan_last ON plan (target, last);
 -- first, is read from the index alone.
 DROP INDEX class_key;
 CREATE INDEX class_key ON class (key, guessed) WHERE key <> 0;
+-- A class that gets another id takes its plans and examples along.
+CREATE INDEX plan_of ON plan (class);
+CREATE INDEX sample_of ON sample (class);
 `},
 	},
 }

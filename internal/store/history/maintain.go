@@ -170,8 +170,8 @@ func (h *History) Usage(ctx context.Context) ([]Usage, error) {
 	}{
 		{"states", "SELECT count(*), min(a), max(b) FROM (SELECT at AS a, at AS b FROM state UNION ALL SELECT first, last FROM pack)", []string{"state", "state_size", "sqlite_autoindex_state_1", "pack", "pack_last", "pack_size"}},
 		{"classes", "SELECT (SELECT count(*) FROM figure), " + firstWatched + ", max(until) FROM win", []string{"figure", "win", "class", "sqlite_autoindex_class_1", "class_key", "alias"}},
-		{"plans", "SELECT count(*), min(first), max(last) FROM plan", []string{"plan", "plan_last"}},
-		{"examples", "SELECT count(*), min(at), max(at) FROM sample", []string{"sample", "sample_class"}},
+		{"plans", "SELECT count(*), min(first), max(last) FROM plan", []string{"plan", "plan_last", "plan_of"}},
+		{"examples", "SELECT count(*), min(at), max(at) FROM sample", []string{"sample", "sample_class", "sample_of"}},
 	} {
 		u := Usage{Kind: k.kind}
 		var a, b sql.NullInt64

@@ -23,7 +23,12 @@ func keyOf(fingerprint string) int64 {
 	return int64(h.Sum64() | 1)
 }
 
-const findClass = "SELECT id FROM class WHERE class = ? AND schema = ? AND origin = ? AND sampled = ?"
+const (
+	findClass    = "SELECT id FROM class WHERE class = ? AND schema = ? AND origin = ? AND sampled = ?"
+	renameClass  = "UPDATE OR IGNORE class SET class = ?, fingerprint = ?, guessed = 0 WHERE class = ?"
+	renamePlan   = "UPDATE OR IGNORE plan SET class = ? WHERE class = ?"
+	renameSample = "UPDATE sample SET class = ? WHERE class = ?"
+)
 
 // namer gives many classes their ids within one transaction, which closes its statements.
 type namer struct {
@@ -95,9 +100,9 @@ func (n *namer) name(ctx context.Context, c class.Class) (class.Class, error) {
 		sql  string
 		args []any
 	}{
-		{"UPDATE OR IGNORE class SET class = ?, fingerprint = ?, guessed = 0 WHERE class = ?", []any{c.ID, c.Fingerprint, id}},
-		{"UPDATE OR IGNORE plan SET class = ? WHERE class = ?", []any{c.ID, id}},
-		{"UPDATE sample SET class = ? WHERE class = ?", []any{c.ID, id}},
+		{renameClass, []any{c.ID, c.Fingerprint, id}},
+		{renamePlan, []any{c.ID, id}},
+		{renameSample, []any{c.ID, id}},
 		{"INSERT OR REPLACE INTO alias (id, class) VALUES (?, ?)", []any{id, c.ID}},
 	} {
 		if _, err := n.tx.ExecContext(ctx, do.sql, do.args...); err != nil {

@@ -82,6 +82,9 @@ func TestClassesAreFoundByIndex(t *testing.T) {
 	f(findKey, "(key=?)")
 	f(findGuessed, "(key=? AND guessed=?)")
 	f(findClass, "(class=? AND schema=? AND origin=? AND sampled=?)")
+	for _, q := range []string{renameClass, renamePlan, renameSample} {
+		f(q, "(class=?)")
+	}
 }
 
 // TestWhatIsKnownIsNotGuessed: what was guessed is looked for once, however many schemas it is of

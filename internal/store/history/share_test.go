@@ -218,7 +218,8 @@ func TestSharesOfAnOlderFile(t *testing.T) {
 	}
 	for _, q := range []string{
 		"DROP TRIGGER figure_new", "DROP TRIGGER figure_gone", "DROP TRIGGER class_new", "DROP TRIGGER class_gone", "DROP TRIGGER class_named",
-		"ALTER TABLE target DROP COLUMN size", "ALTER TABLE class DROP COLUMN target", "DROP INDEX plan_last", "DELETE FROM migration WHERE version > 2",
+		"ALTER TABLE target DROP COLUMN size", "ALTER TABLE class DROP COLUMN target", "DROP INDEX plan_last",
+		"DROP INDEX plan_of", "DROP INDEX sample_of", "DELETE FROM migration WHERE version > 2",
 	} {
 		_, err := h.db.Exec(q)
 		ok(t, err)

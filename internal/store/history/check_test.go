@@ -117,8 +117,16 @@ func TestPlans(t *testing.T) {
 		t.Error("a plan of any length is kept")
 	}
 	ok(t, h.PutSample(t.Context(), "shop", Sample{Class: "A", At: noon, SQL: strings.Repeat("x", longestSample+1)}))
+	ok(t, h.PutSample(t.Context(), "shop", Sample{Class: "A", At: noon, SQL: strings.Repeat("\x01", longestSample)}))
 	if ss, err := h.Samples(t.Context(), "shop", "A"); err != nil || len(ss) != 0 {
 		t.Errorf("%d examples of any length are kept, %v", len(ss), err)
+	}
+	of := strings.Repeat("<", longestSample)
+	ok(t, h.PutSample(t.Context(), "shop", Sample{Class: "A", At: noon, SQL: of}))
+	var doc int
+	ok(t, h.db.QueryRow("SELECT octet_length(doc) FROM sample").Scan(&doc))
+	if ss, err := h.Samples(t.Context(), "shop", "A"); err != nil || len(ss) != 1 || ss[0].SQL != of || doc > longestSample+1000 {
+		t.Errorf("an example of %d bytes takes %d, %v", len(of), doc, err)
 	}
 	if ps, err := h.Plans(t.Context(), "nobody", "A"); err != nil || ps != nil {
 		t.Error(ps, err)

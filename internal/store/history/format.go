@@ -73,6 +73,16 @@ CREATE INDEX class_key ON class (key, guessed) WHERE key <> 0;
 CREATE INDEX plan_of ON plan (class);
 CREATE INDEX sample_of ON sample (class);
 `},
+		{Name: "bytes", SQL: `
+-- What the plans and the examples of a target take, the newest first, is read from an index alone.
+ALTER TABLE plan ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sample ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE plan SET bytes = octet_length(doc) + octet_length(schema);
+UPDATE sample SET bytes = octet_length(doc);
+DROP INDEX plan_last;
+CREATE INDEX plan_last ON plan (target, last, bytes);
+CREATE INDEX sample_last ON sample (target, at, bytes);
+`},
 	},
 }
 

@@ -78,7 +78,8 @@ type History struct {
 	end      clock.Horizon // of Run: what ages are counted back from
 	scale    float64       // bytes of the file for one of a target's size: see classBound
 	measured time.Time     // scale
-	maxRows  int           // maxRows but in tests
+	maxRows  int64         // maxRows but in tests, as is maxBytes
+	maxBytes int64
 }
 
 // Open opens the history at path, making the file (mode 0600) and its directory (0700) when there is none. Errors: ErrCorrupt,
@@ -88,7 +89,7 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}
-	h := &History{path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), targets: map[string]int64{}, maxRows: maxRows}
+	h := &History{path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), targets: map[string]int64{}, maxRows: maxRows, maxBytes: maxBytes}
 	h.Keep(h.o.StateAge, h.o.ClassAge)
 	if h.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packBytes)); err != nil {
 		return nil, fmt.Errorf("open history: %w", err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,17 +113,26 @@ func noisyClasses(t *testing.T, every time.Duration, newest bool) {
 
 // TestPlansAndExamplesOfAQuietTarget: neither goes because another target has many.
 func TestPlansAndExamplesOfAQuietTarget(t *testing.T) {
+	t.Run("rows", func(t *testing.T) { noisyPlans(t, 10, maxBytes) })
+	t.Run("bytes", func(t *testing.T) { noisyPlans(t, maxRows, 77_000) })
+}
+
+// noisyPlans keeps the plans and examples of a noisy target, of about 10 kB each, beside few and
+// short ones of a quiet target. There is room for seven.
+func noisyPlans(t *testing.T, rows, bytes int64) {
 	h := mustOpen(t, file(t), Options{})
-	h.maxRows = 10
+	h.maxRows, h.maxBytes = rows, bytes
+	bulk := ""
 	put := func(target, id string, at time.Duration) {
 		t.Helper()
-		_, err := h.PutPlan(t.Context(), target, "d", noon.Add(at), explain.Plan{Class: id, Steps: []explain.Step{{Table: "t", Access: "ALL"}}})
+		_, err := h.PutPlan(t.Context(), target, "d", noon.Add(at), explain.Plan{Class: id, Raw: bulk, Steps: []explain.Step{{Table: "t", Access: "ALL"}}})
 		ok(t, err)
-		ok(t, h.PutSample(t.Context(), target, Sample{Class: id, At: noon.Add(at), SQL: "SELECT 1"}))
+		ok(t, h.PutSample(t.Context(), target, Sample{Class: id, At: noon.Add(at), SQL: "SELECT 1 " + bulk}))
 	}
 	for i := range 3 {
 		put("quiet", fmt.Sprint("Q", i), time.Duration(i)*time.Second)
 	}
+	bulk = strings.Repeat("<", 10_000)
 	for i := range 30 {
 		put("noisy", fmt.Sprint("N", i), time.Minute+time.Duration(i)*time.Second)
 	}
@@ -211,6 +221,15 @@ func TestSharesOfAnOlderFile(t *testing.T) {
 		ok(t, err)
 		return fmt.Sprint(all)
 	}
+	_, err := h.PutPlan(t.Context(), "shop", "é", noon, explain.Plan{Class: "A", Raw: "<é", Steps: []explain.Step{{Table: "t"}}})
+	ok(t, err)
+	ok(t, h.PutSample(t.Context(), "shop", Sample{Class: "A", At: noon, SQL: "SELECT 'é'"}))
+	texts := func() (n int64) {
+		t.Helper()
+		ok(t, h.db.QueryRow("SELECT (SELECT sum(bytes) FROM plan) + (SELECT sum(bytes) FROM sample)").Scan(&n))
+		return n
+	}
+	was := texts()
 	const figures, classes = 5 + 2 + 2*2, 2*250 + len("select ?") + len("b") // B runs in two of the minutes
 	want := fmt.Sprint([]use{{1, figures*100 + int64(classes)}, {2, 6*100 + 250 + int64(len("select é"))}})
 	if got := sizes(); got != want {
@@ -219,7 +238,8 @@ func TestSharesOfAnOlderFile(t *testing.T) {
 	for _, q := range []string{
 		"DROP TRIGGER figure_new", "DROP TRIGGER figure_gone", "DROP TRIGGER class_new", "DROP TRIGGER class_gone", "DROP TRIGGER class_named",
 		"ALTER TABLE target DROP COLUMN size", "ALTER TABLE class DROP COLUMN target", "DROP INDEX plan_last",
-		"DROP INDEX plan_of", "DROP INDEX sample_of", "DELETE FROM migration WHERE version > 2",
+		"DROP INDEX plan_of", "DROP INDEX sample_of", "DROP INDEX sample_last",
+		"ALTER TABLE plan DROP COLUMN bytes", "ALTER TABLE sample DROP COLUMN bytes", "DELETE FROM migration WHERE version > 2",
 	} {
 		_, err := h.db.Exec(q)
 		ok(t, err)
@@ -229,7 +249,10 @@ func TestSharesOfAnOlderFile(t *testing.T) {
 	if got := sizes(); got != want {
 		t.Errorf("of an older file: %s, want %s", got, want)
 	}
-	_, err := h.db.Exec("DELETE FROM figure")
+	if n := texts(); n != was || n == 0 {
+		t.Errorf("plans and examples of an older file: %d bytes, want %d", n, was)
+	}
+	_, err = h.db.Exec("DELETE FROM figure")
 	ok(t, errors.Join(err, h.sweep(t.Context())))
 	if got := sizes(); got != fmt.Sprint([]use{{1, 0}, {2, 0}}) {
 		t.Errorf("with nothing left: %s", got)

@@ -458,7 +458,7 @@ func (r *Reader) endSamples() []*sampled {
 		r.set(Samples, snapshot.OK, "", "")
 		x.Reads, x.Took = s.looks, float64(s.took)/1e6
 		if s.dropped > 0 {
-			x.Reason = fmt.Sprintf("%d statements beyond %d classes, or beyond %d that run at a time, were left out", s.dropped, maxClasses, mostRunning)
+			x.Reason = fmt.Sprintf("%d statements beyond %d classes, beyond %d that run at a time, or beyond %d MiB of texts, were left out", s.dropped, maxClasses, mostRunning, mostTexts>>20)
 		}
 	case s.err != nil:
 		r.fail(Samples, s.err)

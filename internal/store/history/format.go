@@ -83,6 +83,16 @@ DROP INDEX plan_last;
 CREATE INDEX plan_last ON plan (target, last, bytes);
 CREATE INDEX sample_last ON sample (target, at, bytes);
 `},
+		{Name: "schemas", SQL: `
+-- The schema of a class counts twice in the size of its target: it stands in an index, too.
+UPDATE target SET size = size + (SELECT coalesce(sum(2 * octet_length(schema)), 0) FROM class WHERE class.target = target.id);
+DROP TRIGGER class_new;
+DROP TRIGGER class_gone;
+CREATE TRIGGER class_new AFTER INSERT ON class BEGIN
+	UPDATE target SET size = size + 250 + octet_length(NEW.fingerprint) + 2 * octet_length(NEW.schema) WHERE id = NEW.target; END;
+CREATE TRIGGER class_gone AFTER DELETE ON class BEGIN
+	UPDATE target SET size = size - 250 - octet_length(OLD.fingerprint) - 2 * octet_length(OLD.schema) WHERE id = OLD.target; END;
+`},
 	},
 }
 

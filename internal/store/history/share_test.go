@@ -214,7 +214,7 @@ func TestSharesOfAnOlderFile(t *testing.T) {
 	path := file(t)
 	h := mustOpen(t, path, Options{})
 	minutes(t, h, noon, 5)
-	ok(t, h.PutClasses(t.Context(), "other", noon, noon.Add(time.Minute), []class.Class{a(1, 1, 1), {ID: "C", Fingerprint: "select é", Count: 1}}))
+	ok(t, h.PutClasses(t.Context(), "other", noon, noon.Add(time.Minute), []class.Class{a(1, 1, 1), {ID: "C", Schema: "é", Fingerprint: "select é", Count: 1}}))
 	sizes := func() string {
 		t.Helper()
 		all, err := h.uses(t.Context(), "SELECT id, size FROM target ORDER BY id")
@@ -230,8 +230,8 @@ func TestSharesOfAnOlderFile(t *testing.T) {
 		return n
 	}
 	was := texts()
-	const figures, classes = 5 + 2 + 2*2, 2*250 + len("select ?") + len("b") // B runs in two of the minutes
-	want := fmt.Sprint([]use{{1, figures*100 + int64(classes)}, {2, 6*100 + 250 + int64(len("select é"))}})
+	const figures, classes = 5 + 2 + 2*2, 2*250 + len("select ?") + len("b") + 2*len("d") // B runs in two of the minutes
+	want := fmt.Sprint([]use{{1, figures*100 + int64(classes)}, {2, 6*100 + 250 + int64(len("select é")+2*len("é"))}})
 	if got := sizes(); got != want {
 		t.Errorf("counted: %s, want %s", got, want)
 	}

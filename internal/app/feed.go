@@ -60,7 +60,7 @@ func (a *App) Watch(ctx context.Context, name string, login Login, o Watching, r
 		return nil, err
 	}
 	f.ended = nil
-	w := a.watcher(name, login, o, func(r reading.Reading) { f.put(ctx, r, record) }, nil)
+	w := a.watcher(name, login, o, func(r reading.Reading) { f.put(r, record) }, nil)
 	if record {
 		go func() { _ = f.history.Run(ctx, func(err error) { f.end(fmt.Errorf("keep the states: %w", err)) }) }()
 	}
@@ -99,7 +99,7 @@ func (f *Feed) Close() error {
 	return f.history.Close()
 }
 
-func (f *Feed) put(ctx context.Context, r reading.Reading, record bool) {
+func (f *Feed) put(r reading.Reading, record bool) {
 	doc, err := state.Encode(r.State)
 	f.mu.Lock()
 	if err == nil {
@@ -118,7 +118,7 @@ func (f *Feed) put(ctx context.Context, r reading.Reading, record bool) {
 	f.wake()
 	f.mu.Unlock()
 	if record && f.history != nil {
-		_ = f.history.PutState(ctx, r.State) // what fails is tried again, and told, by Run
+		_ = f.history.PutState(r.State) // Run writes it, and tells what fails
 	}
 }
 

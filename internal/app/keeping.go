@@ -36,7 +36,7 @@ func (s *Service) keep(ctx context.Context, m *member, r reading.Reading) {
 	if gap, ok := m.lost(r.At, errors.Is(err, series.ErrFull)); ok {
 		r.Events = append(r.Events, gap)
 	}
-	if err := s.History.PutState(ctx, r.State); err != nil && ctx.Err() == nil {
+	if err := s.History.PutState(r.State); err != nil && ctx.Err() == nil {
 		s.trouble.say(s.log, "the state of "+r.Target+" was not stored", err)
 	}
 	for i := range r.Events {
@@ -144,9 +144,14 @@ func (m *minute) add(w ClassWindow) (full minute, ok bool) {
 	for _, c := range w.Classes {
 		k := classKey{c.ID, c.Schema, c.Sampled}
 		have := m.classes[k]
-		switch size := len(c.Fingerprint) + len(c.Example); {
+		switch size := texts(&c); {
 		case have != nil:
+			if m.bytes+size > mostOfMinuteBytes { // its figures count all the same
+				c.Example, c.Users, c.Hosts = "", nil, nil
+			}
+			m.bytes -= texts(have)
 			have.Add(c)
+			m.bytes += texts(have)
 		case len(m.classes) < mostOfMinute && m.bytes+size <= mostOfMinuteBytes:
 			m.classes[k], m.bytes = &c, m.bytes+size
 		default:
@@ -159,6 +164,17 @@ func (m *minute) add(w ClassWindow) (full minute, ok bool) {
 	full = *m
 	*m = minute{}
 	return full, true
+}
+
+// texts is what the texts of a class take, bytes.
+func texts(c *class.Class) int {
+	n := len(c.ID) + len(c.Schema) + len(c.Digest) + len(c.Fingerprint) + len(c.Example)
+	for _, names := range [][]string{c.Users, c.Hosts} {
+		for _, name := range names {
+			n += len(name)
+		}
+	}
+	return n
 }
 
 // follows reports whether a window begins where the minute ends: of the time between nothing is known.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,6 +63,29 @@ func TestMinuteAddsWindowsUp(t *testing.T) {
 	}
 	if _, ok := m.add(window(200, 205, 1)); ok || !m.from.Equal(at(200)) {
 		t.Errorf("%+v", m)
+	}
+}
+
+// TestMinuteHasABoundInBytes: of all that a server names in a minute; what is known already counts
+// on.
+func TestMinuteHasABoundInBytes(t *testing.T) {
+	long := strings.Repeat("x", mostOfMinuteBytes/8)
+	var m minute
+	add := func(c class.Class) {
+		c.Count = 1
+		m.add(ClassWindow{From: time.Unix(60_000, 0), To: time.Unix(60_005, 0), Classes: []class.Class{c}})
+	}
+	for i := range 20 {
+		id := fmt.Sprint(i)
+		add(class.Class{ID: id, Schema: long[i:]})
+		add(class.Class{ID: id, Schema: long[i:], Users: []string{long[i+1:]}, Hosts: []string{long[i+2:]}, Example: long[i+3:]})
+	}
+	n, count := 0, 0
+	for _, c := range m.classes {
+		n, count = n+texts(c), count+int(c.Count)
+	}
+	if n != m.bytes || n > mostOfMinuteBytes || len(m.classes) < 2 || count != 2*len(m.classes) || m.left != 40-count {
+		t.Errorf("%d classes of %d bytes, counted as %d, with %d statements; %d left out", len(m.classes), n, m.bytes, count, m.left)
 	}
 }
 

@@ -106,9 +106,21 @@ type digestRow struct {
 // performance_schema_digests_size says otherwise.
 const mostDigests = 200_000
 
+// longestTime bounds a row's times as the server writes them, bytes; longestName bounds names,
+// which have 64 characters, those of users 128 and of hosts 255 bytes with a port.
+const (
+	longestTime = 32
+	longestName = 512
+)
+
+// mostPictureBytes bounds what the names and times of a picture take that grows from window to
+// window.
+const mostPictureBytes = 64 << 20
+
 // picture is what the counters were at one moment.
 type picture struct {
-	rows map[digestKey]digestRow
+	rows  map[digestKey]digestRow
+	bytes int // of the names and times of rows
 	// part tells that rows without news were left out.
 	part bool
 	at   moments
@@ -116,6 +128,29 @@ type picture struct {
 	statements, statementTime uint64 // all
 	executes, executeTime     uint64 // of prepared statements in the binary protocol
 	events                    bool
+}
+
+// put adds a row or takes its new figures.
+func (p *picture) put(k digestKey, r digestRow) {
+	if old, ok := p.rows[k]; ok {
+		p.bytes -= len(k.schema) + len(k.digest) + len(old.first) + len(old.last)
+	}
+	p.bytes += len(k.schema) + len(k.digest) + len(r.first) + len(r.last)
+	p.rows[k] = r
+}
+
+// grow adds what came later, unless that is more than a server can have: then p is to be read anew.
+func (p *picture) grow(later picture) bool {
+	if len(p.rows)+len(later.rows) > 2*mostDigests || p.bytes+later.bytes > mostPictureBytes {
+		return false
+	}
+	for k, row := range later.rows {
+		row.text, row.sample, row.seen = "", "", ""
+		p.put(k, row)
+	}
+	later.rows, later.bytes, later.part = p.rows, p.bytes, false
+	*p = later
+	return true
 }
 
 // moments is the time of a picture, by the server's clock and by ours, with counters that tell whether the server lost its totals since.
@@ -232,7 +267,6 @@ func (d *digests) look(ctx context.Context, at moments, texts bool, since string
 			cols += ", QUERY_SAMPLE_TEXT, QUERY_SAMPLE_SEEN"
 		}
 	}
-	fixed := strings.Count(cols, ",") + 1
 	for i, has := range d.have {
 		if has && (texts || i != cP95 && i != cSampleTime) { // those are of a window when it ends
 			list = append(list, i)
@@ -249,21 +283,9 @@ func (d *digests) look(ctx context.Context, at moments, texts bool, since string
 		if rows++; rows > mostDigests {
 			return
 		}
-		key := digestKey{text(row[0]), text(row[1])}
-		if len(key.schema) > 1024 || len(key.digest) > 128 { // 64 characters, 64 digits: they are kept
-			return
+		if key, r, ok := d.row(row, list, texts); ok {
+			p.put(key, r)
 		}
-		r := digestRow{first: text(row[2]), last: text(row[3])}
-		if texts {
-			r.text = text(row[4])
-			if d.sample {
-				r.sample, r.seen = text(row[5]), text(row[6])
-			}
-		}
-		for i, c := range list {
-			r.v[c] = whole(row[fixed+i])
-		}
-		p.rows[key] = r
 	})
 	if err == nil && rows > mostDigests {
 		err = fmt.Errorf("the server keeps %d statement digests; more than %d are not read", rows, mostDigests)
@@ -280,6 +302,25 @@ func (d *digests) look(ctx context.Context, at moments, texts bool, since string
 		}
 	}) == nil
 	return p, nil
+}
+
+// row reads a row, the last columns of which are those of list; not ok: no server has such names
+// and times, which are kept.
+func (d *digests) row(row []driver.Value, list []int, texts bool) (k digestKey, r digestRow, ok bool) {
+	k, r = digestKey{text(row[0]), text(row[1])}, digestRow{first: text(row[2]), last: text(row[3])}
+	if len(k.schema) > longestName || len(k.digest) > 128 || max(len(r.first), len(r.last)) > longestTime {
+		return k, r, false
+	}
+	if texts {
+		r.text = text(row[4])
+		if d.sample {
+			r.sample, r.seen = text(row[5]), text(row[6])
+		}
+	}
+	for i, c := range list {
+		r.v[c] = whole(row[len(row)-len(list)+i])
+	}
+	return k, r, true
 }
 
 // growth is what one digest counted within a window.

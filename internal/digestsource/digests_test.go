@@ -1,9 +1,57 @@
 package digestsource
 
 import (
+	"database/sql/driver"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
+
+// TestRowsOfNoServer: a row's names and times are kept from one window to the next, so they have a
+// bound, each of them and all together.
+func TestRowsOfNoServer(t *testing.T) {
+	d, list := &digests{}, []int{cCount, cTime}
+	f := func(what string, want bool, schema, digest, first, last string) {
+		t.Helper()
+		k, r, ok := d.row([]driver.Value{[]byte(schema), []byte(digest), []byte(first), []byte(last), []byte("7"), []byte("9")}, list, false)
+		if ok != want || ok && (k != digestKey{schema, digest} || r.first != first || r.last != last || r.v[cCount] != 7 || r.v[cTime] != 9) {
+			t.Errorf("%s: %v, %+v %+v", what, ok, k, r)
+		}
+	}
+	const at = "2026-11-21 12:00:10.123456"
+	long := strings.Repeat("5", 1<<20)
+	f("of a server", true, strings.Repeat("\U0001F600", 64), strings.Repeat("f", 64), at, at)
+	f("schema", false, long, "f", at, at)
+	f("digest", false, "d", long, at, at)
+	f("first seen", false, "d", "f", long, at)
+	f("last seen", false, "d", "f", at, long)
+
+	window := func(n int) picture {
+		p := picture{rows: map[digestKey]digestRow{}, part: true}
+		for i := range 10 {
+			p.put(digestKey{"d", fmt.Sprintf("%02d%s", n, strings.Repeat("f", i))}, digestRow{first: at, last: at, text: long})
+		}
+		return p
+	}
+	p := window(1)
+	one := p.bytes
+	for range 2 {
+		if !p.grow(window(2)) {
+			t.Error("there is room")
+		}
+	}
+	if p.bytes != 2*one || len(p.rows) != 20 || p.part {
+		t.Errorf("%d rows of %d bytes, want 20 of %d", len(p.rows), p.bytes, 2*one)
+	}
+	if r := p.rows[digestKey{"d", "02"}]; r.text != "" || r.first != at {
+		t.Errorf("%+v", r)
+	}
+	p.bytes = mostPictureBytes - one + 1
+	if p.grow(window(3)) {
+		t.Error("rows are kept without a bound in bytes")
+	}
+}
 
 func TestSinceWhenRowsHaveNoNews(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 10, 500e6, time.UTC)

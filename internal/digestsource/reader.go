@@ -377,10 +377,10 @@ func (r *Reader) Turn(ctx context.Context) ([]class.Class, []snapshot.Source, er
 			s.Reason, s.Fix = "", ""
 		}
 	}
-	switch before := r.digests.before; {
+	switch {
 	case !r.usable(Digests):
 	// What the table was emptied of must not stand as if it were there; nor are more kept than a server can have.
-	case r.after.rows == nil || r.reset, len(before.rows)+len(r.after.rows) > 2*mostDigests:
+	case r.after.rows == nil || r.reset || !r.digests.before.grow(r.after):
 		at := r.digests.now(ctx)
 		p, err := r.digests.look(ctx, at, false, "")
 		if err != nil {
@@ -388,13 +388,6 @@ func (r *Reader) Turn(ctx context.Context) ([]class.Class, []snapshot.Source, er
 			p = picture{}
 		}
 		r.digests.before = p
-	default:
-		for k, row := range r.after.rows {
-			row.text, row.sample, row.seen = "", "", ""
-			before.rows[k] = row
-		}
-		r.after.rows, r.after.part = before.rows, false
-		r.digests.before = r.after
 	}
 	r.after = picture{}
 	if r.log != nil && r.usable(SlowLog) {
@@ -465,7 +458,7 @@ func (r *Reader) endSamples() []*sampled {
 		r.set(Samples, snapshot.OK, "", "")
 		x.Reads, x.Took = s.looks, float64(s.took)/1e6
 		if s.dropped > 0 {
-			x.Reason = fmt.Sprintf("%d statements beyond %d classes, or beyond %d that run at a time, were left out", s.dropped, maxClasses, mostRunning)
+			x.Reason = fmt.Sprintf("%d statements beyond %d classes, beyond %d that run at a time, or beyond %d MiB of texts, were left out", s.dropped, maxClasses, mostRunning, mostTexts>>20)
 		}
 	case s.err != nil:
 		r.fail(Samples, s.err)

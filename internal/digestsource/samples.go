@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"dyno/internal/class"
 	"dyno/internal/known"
@@ -22,6 +23,10 @@ const maxClasses = 5000
 
 // mostRunning bounds the statements that one look sees running.
 const mostRunning = 20_000
+
+// mostTexts bounds what the texts of statements that run take, and those of the classes of a
+// window, bytes.
+const mostTexts = 64 << 20
 
 // maxWords bounds the users and the hosts that are counted for a class.
 const maxWords = 20
@@ -40,7 +45,9 @@ type samples struct {
 	examined bool
 
 	classes map[[2]string]*sampled
+	kept    int                   // bytes of their texts
 	running map[uint64]*execution // by QUERY_ID, or by connection where there is none
+	texts   int                   // bytes of theirs
 	own     map[string]bool       // keys of Dyno's statements that were seen, those of other processes included
 	last    time.Time             // of the last look
 	looks   int
@@ -122,20 +129,13 @@ func (s *samples) prepare(ctx context.Context, pfs bool) error {
 
 func (s *samples) begin(now time.Time) {
 	s.classes, s.running = map[[2]string]*sampled{}, map[uint64]*execution{}
+	s.kept, s.texts = 0, 0
 	s.last, s.looks, s.took, s.dropped, s.err = now, 0, 0, 0, nil
 }
 
 // look reads the processlist once. Each statement seen is taken to have run since the look before.
 func (s *samples) look(ctx context.Context) error {
 	began := time.Now()
-	type seen struct {
-		conn, query, examined uint64
-		execute, killed       bool
-		age                   float64
-	}
-	brief := func(row []driver.Value) seen {
-		return seen{conn: whole(row[0]), execute: text(row[1]) == "Execute", killed: text(row[1]) == "Killed", age: decimal(row[2]), examined: whole(row[3]), query: whole(row[4])}
-	}
 	weight := began.Sub(s.last).Seconds()
 	var list []seen
 	if s.brief != "" {
@@ -160,40 +160,62 @@ func (s *samples) look(ctx context.Context) error {
 			return nil
 		}
 	}
-	err := s.ask.query(ctx, s.full, func(row []driver.Value) {
-		x := brief(row)
-		k := x.conn
-		if s.queryID {
-			k = x.query
-		}
-		e := s.running[k]
-		if e == nil || !s.queryID && !goesOn(e, text(row[8]), x.age, s.looks) {
-			if e == nil && len(s.running) >= mostRunning {
-				s.dropped++
-				return
-			}
-			e = &execution{id: x.conn, text: text(row[8]), user: text(row[5]), host: text(row[6])}
-			if i := strings.LastIndexByte(e.host, ':'); i > 0 {
-				e.host = e.host[:i]
-			}
-			if e.c = s.class(e, text(row[7]), x.execute); e.c != nil {
-				e.c.Count++
-				tally(&e.c.users, e.user)
-				tally(&e.c.hosts, e.host)
-				if x.execute {
-					e.c.executions++
-				}
-			}
-			s.forget(k)
-			s.running[k] = e
-		}
-		s.count(e, x.age, x.examined, x.execute, x.killed, weight)
-	})
+	err := s.ask.query(ctx, s.full, func(row []driver.Value) { s.row(row, weight) })
 	if err != nil {
 		return err
 	}
 	s.done(began)
 	return nil
+}
+
+// seen is what a look tells of a statement without its text.
+type seen struct {
+	conn, query, examined uint64
+	execute, killed       bool
+	age                   float64
+}
+
+func brief(row []driver.Value) seen {
+	return seen{conn: whole(row[0]), execute: text(row[1]) == "Execute", killed: text(row[1]) == "Killed", age: decimal(row[2]), examined: whole(row[3]), query: whole(row[4])}
+}
+
+// row takes a statement that a look sees.
+func (s *samples) row(row []driver.Value, weight float64) {
+	x, user, host, schema, sql := brief(row), text(row[5]), text(row[6]), text(row[7]), text(row[8])
+	if max(len(user), len(host), len(schema)) > longestName { // no server's
+		s.dropped++
+		return
+	}
+	if len(sql) > utf8.UTFMax*maxText { // more than was asked for
+		sql = clipped(sql, utf8.UTFMax*maxText)
+	}
+	k := x.conn
+	if s.queryID {
+		k = x.query
+	}
+	e := s.running[k]
+	if e == nil || !s.queryID && !goesOn(e, sql, x.age, s.looks) {
+		if e == nil && len(s.running) >= mostRunning || s.texts+len(sql) > mostTexts {
+			s.dropped++
+			return
+		}
+		e = &execution{id: x.conn, text: sql, user: user, host: host}
+		if i := strings.LastIndexByte(e.host, ':'); i > 0 {
+			e.host = e.host[:i]
+		}
+		if e.c = s.class(e, schema, x.execute); e.c != nil {
+			e.c.Count++
+			tally(&e.c.users, e.user)
+			tally(&e.c.hosts, e.host)
+			if x.execute {
+				e.c.executions++
+			}
+		}
+		s.forget(k)
+		s.running[k] = e
+		s.texts += len(e.text)
+	}
+	s.count(e, x.age, x.examined, x.execute, x.killed, weight)
 }
 
 // goesOn reports whether what a connection runs now is still what the look before saw.
@@ -219,7 +241,8 @@ func (s *samples) count(e *execution, age float64, examined uint64, execute, kil
 		e.killed = true
 		e.c.killed++
 	}
-	if e.age >= e.c.worst.age {
+	if more := len(e.text) - len(e.c.worst.text); e.age >= e.c.worst.age && s.kept+max(more, 0) <= mostTexts {
+		s.kept += more
 		e.c.worst = *e
 	}
 }
@@ -263,6 +286,7 @@ func (s *samples) forget(k uint64) {
 			e.c.examined += e.examined
 			e.c.runningLast = false
 		}
+		s.texts -= len(e.text)
 		delete(s.running, k)
 	}
 }
@@ -272,6 +296,15 @@ const (
 	mostOwn      = 5000
 	longestPrint = 16 << 10
 )
+
+// clipped is state.Clip that does not hold on to the rest.
+func clipped(s string, n int) string {
+	c := state.Clip(s, n)
+	if len(s) > n {
+		c = strings.Clone(c)
+	}
+	return c
+}
 
 // class finds the class of a statement; nil for Dyno's own and when there is no room for another one.
 func (s *samples) class(e *execution, schema string, execute bool) *sampled {
@@ -284,22 +317,31 @@ func (s *samples) class(e *execution, schema string, execute bool) *sampled {
 		}
 		return nil
 	}
+	room := s.kept < mostTexts
+	if !room { // a class that there is counts it all the same
+		e.user, e.host = "", ""
+	}
 	k := [2]string{schema, id}
 	c := s.classes[k]
-	fp = state.Clip(fp, longestPrint)
 	if c == nil {
-		if len(s.classes) >= maxClasses {
+		if len(s.classes) >= maxClasses || !room {
 			s.dropped++
 			return nil
 		}
+		fp = clipped(fp, longestPrint)
+		s.kept += len(fp) + len(schema)
 		c = &sampled{Class: class.Class{ID: id, Fingerprint: fp, Schema: schema, Origin: class.Processlist, Sampled: true, FirstSeen: time.Now()}}
 		s.classes[k] = c
 	}
 	c.execute = c.execute || execute
-	if c.Example == "" && !(execute && strings.Contains(sql, "?")) { // parameters not filled in: no example
-		c.Example = state.Clip(sqltext.WithoutSecrets(sql), maxText)
+	if room && c.Example == "" && !(execute && strings.Contains(sql, "?")) { // parameters not filled in: no example
+		c.Example = clipped(sqltext.WithoutSecrets(sql), maxText)
+		s.kept += len(c.Example)
 	}
-	c.Users, c.Hosts = include(c.Users, e.user), include(c.Hosts, e.host)
+	names := len(c.Users) + len(c.Hosts)
+	if c.Users, c.Hosts = include(c.Users, e.user), include(c.Hosts, e.host); len(c.Users)+len(c.Hosts) > names {
+		s.kept += len(e.user) + len(e.host)
+	}
 	return c
 }
 

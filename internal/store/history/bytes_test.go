@@ -42,7 +42,7 @@ func TestBytesOfAState(t *testing.T) {
 		for k := range 10 {
 			s.Classes = append(s.Classes, state.Class{ID: fmt.Sprintf("%032X", k), Fingerprint: fmt.Sprintf("select c from sbtest%d where id=?", k), PerSecond: float64(r.IntN(10000)), Load: float64(r.IntN(1000)) / 1000})
 		}
-		ok(t, h.PutState(t.Context(), s))
+		ok(t, h.PutState(s))
 	}
 	ok(t, h.Maintain(t.Context(), noon.Add(time.Hour)))
 	var bytes float64

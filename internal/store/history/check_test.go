@@ -117,8 +117,16 @@ func TestPlans(t *testing.T) {
 		t.Error("a plan of any length is kept")
 	}
 	ok(t, h.PutSample(t.Context(), "shop", Sample{Class: "A", At: noon, SQL: strings.Repeat("x", longestSample+1)}))
+	ok(t, h.PutSample(t.Context(), "shop", Sample{Class: "A", At: noon, SQL: strings.Repeat("\x01", longestSample)}))
 	if ss, err := h.Samples(t.Context(), "shop", "A"); err != nil || len(ss) != 0 {
 		t.Errorf("%d examples of any length are kept, %v", len(ss), err)
+	}
+	of := strings.Repeat("<", longestSample)
+	ok(t, h.PutSample(t.Context(), "shop", Sample{Class: "A", At: noon, SQL: of}))
+	var doc int
+	ok(t, h.db.QueryRow("SELECT octet_length(doc) FROM sample").Scan(&doc))
+	if ss, err := h.Samples(t.Context(), "shop", "A"); err != nil || len(ss) != 1 || ss[0].SQL != of || doc > longestSample+1000 {
+		t.Errorf("an example of %d bytes takes %d, %v", len(of), doc, err)
 	}
 	if ps, err := h.Plans(t.Context(), "nobody", "A"); err != nil || ps != nil {
 		t.Error(ps, err)
@@ -143,7 +151,7 @@ func TestRetention(t *testing.T) {
 	for i := range 120 {
 		s := aState("shop", noon.Add(time.Duration(i)*time.Minute))
 		s.InnoDB = random(2000, uint64(i))
-		ok(t, h.PutState(t.Context(), s))
+		ok(t, h.PutState(s))
 	}
 	minutes(t, h, noon, 120)
 	usage := func(kind string) Usage {
@@ -200,7 +208,7 @@ func TestRetention(t *testing.T) {
 // TestWrongClockExpiresNothing keeps three days; a clock that is a year ahead when the program starts lets nothing of them go.
 func TestWrongClockExpiresNothing(t *testing.T) {
 	h := mustOpen(t, file(t), Options{})
-	ok(t, h.PutState(t.Context(), aState("shop", noon)))
+	ok(t, h.PutState(aState("shop", noon)))
 	ok(t, h.Flush(t.Context()))
 	minutes(t, h, noon, 2)
 	for range 3 {

@@ -36,7 +36,7 @@ func child(path string) error {
 	now := time.Now()
 	for i := 0; ; i++ {
 		at := now.Add(time.Duration(i) * time.Millisecond)
-		if err := h.PutState(ctx, aState("shop", at)); err != nil {
+		if err := h.PutState(aState("shop", at)); err != nil {
 			return err
 		}
 		if i%50 == 0 {

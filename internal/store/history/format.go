@@ -64,6 +64,35 @@ DROP INDEX state_size;
 CREATE INDEX state_size ON state (at, target, bytes);
 CREATE INDEX plan_last ON plan (target, last);
 `},
+		{Name: "spellings", SQL: `
+-- Spellings of one statement have one key, and they may be many: which are guessed, and which was
+-- first, is read from the index alone.
+DROP INDEX class_key;
+CREATE INDEX class_key ON class (key, guessed) WHERE key <> 0;
+-- A class that gets another id takes its plans and examples along.
+CREATE INDEX plan_of ON plan (class);
+CREATE INDEX sample_of ON sample (class);
+`},
+		{Name: "bytes", SQL: `
+-- What the plans and the examples of a target take, the newest first, is read from an index alone.
+ALTER TABLE plan ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sample ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE plan SET bytes = octet_length(doc) + octet_length(schema);
+UPDATE sample SET bytes = octet_length(doc);
+DROP INDEX plan_last;
+CREATE INDEX plan_last ON plan (target, last, bytes);
+CREATE INDEX sample_last ON sample (target, at, bytes);
+`},
+		{Name: "schemas", SQL: `
+-- The schema of a class counts twice in the size of its target: it stands in an index, too.
+UPDATE target SET size = size + (SELECT coalesce(sum(2 * octet_length(schema)), 0) FROM class WHERE class.target = target.id);
+DROP TRIGGER class_new;
+DROP TRIGGER class_gone;
+CREATE TRIGGER class_new AFTER INSERT ON class BEGIN
+	UPDATE target SET size = size + 250 + octet_length(NEW.fingerprint) + 2 * octet_length(NEW.schema) WHERE id = NEW.target; END;
+CREATE TRIGGER class_gone AFTER DELETE ON class BEGIN
+	UPDATE target SET size = size - 250 - octet_length(OLD.fingerprint) - 2 * octet_length(OLD.schema) WHERE id = OLD.target; END;
+`},
 	},
 }
 

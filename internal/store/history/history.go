@@ -70,16 +70,16 @@ type History struct {
 	mu      sync.Mutex // guards what follows
 	targets map[string]int64
 	waiting []waiting
-	bytes   int       // of waiting
-	put     uint64    // states that ever waited
-	flushed time.Time // last try
+	bytes   int    // of waiting
+	put     uint64 // states that ever waited
 	dropped uint64
 	closed  bool
 
 	end      clock.Horizon // of Run: what ages are counted back from
 	scale    float64       // bytes of the file for one of a target's size: see classBound
 	measured time.Time     // scale
-	maxRows  int           // maxRows but in tests
+	maxRows  int64         // maxRows but in tests, as is maxBytes
+	maxBytes int64
 }
 
 // Open opens the history at path, making the file (mode 0600) and its directory (0700) when there is none. Errors: ErrCorrupt,
@@ -89,7 +89,7 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}
-	h := &History{path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), targets: map[string]int64{}, maxRows: maxRows}
+	h := &History{path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), targets: map[string]int64{}, maxRows: maxRows, maxBytes: maxBytes}
 	h.Keep(h.o.StateAge, h.o.ClassAge)
 	if h.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packBytes)); err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
@@ -133,8 +133,9 @@ func (h *History) Close() error {
 	return errors.Join(err, h.enc.Close())
 }
 
-// Run flushes each second and maintains each minute until ctx ends, which is no error; it then flushes once more. What goes wrong is given
-// to report, which may be nil, and tried again.
+// Run flushes each second and maintains each minute, neither of which waits for the other, until
+// ctx ends, which is no error; it then flushes once more. What goes wrong is given to report, which
+// may be nil, and tried again.
 func (h *History) Run(ctx context.Context, report func(error)) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -144,20 +145,31 @@ func (h *History) Run(ctx context.Context, report func(error)) error {
 		}
 	}
 	next := time.Now().Add(10 * time.Second)
+	var maintained chan error // nil but while it is under way
 	for {
 		select {
 		case <-ctx.Done():
+			if maintained != nil {
+				tell(<-maintained)
+			}
 			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), sqlitefile.Patience)
 			defer cancel()
 			return h.Flush(end)
+		case err := <-maintained:
+			maintained = nil
+			tell(err)
+			continue
 		case <-tick.C:
 		}
 		tell(h.Flush(ctx))
-		if now := time.Now(); !now.Before(next) || next.Sub(now) > 2*time.Minute { // or the clock was set back
+		if now := time.Now(); maintained == nil && (!now.Before(next) || next.Sub(now) > 2*time.Minute) { // or the clock was set back
 			next = now.Add(time.Minute)
-			now = clock.Now()
-			end, err := h.horizon(ctx, now)
-			tell(errors.Join(err, h.maintain(ctx, now, end)))
+			maintained = make(chan error, 1)
+			go func(done chan<- error) {
+				now := clock.Now()
+				end, err := h.horizon(ctx, now)
+				done <- errors.Join(err, h.maintain(ctx, now, end))
+			}(maintained)
 		}
 	}
 }

@@ -65,12 +65,12 @@ func TestSettings(t *testing.T) {
 func TestReopened(t *testing.T) {
 	path := file(t)
 	h := mustOpen(t, path, Options{})
-	ok(t, h.PutState(t.Context(), aState("shop", noon)))
-	ok(t, h.PutState(t.Context(), aState("shop", noon.Add(time.Second)))) // waits for others
+	ok(t, h.PutState(aState("shop", noon)))
+	ok(t, h.PutState(aState("shop", noon.Add(time.Second)))) // waits for others
 	ok(t, h.PutClasses(t.Context(), "shop", noon, noon.Add(time.Minute), []class.Class{{ID: "A", Count: 1}}))
 	ok(t, h.Close())
 	ok(t, h.Close())
-	if err := h.PutState(t.Context(), aState("shop", noon)); !errors.Is(err, sqlitefile.ErrClosed) {
+	if err := h.PutState(aState("shop", noon)); !errors.Is(err, sqlitefile.ErrClosed) {
 		t.Error(err)
 	}
 	h = mustOpen(t, path, Options{})
@@ -133,8 +133,8 @@ func TestRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- h.Run(ctx, func(err error) { t.Error(err) }) }()
-	ok(t, h.PutState(ctx, aState("shop", noon)))
-	ok(t, h.PutState(ctx, aState("shop", noon.Add(time.Second)))) // this one waits for Run
+	ok(t, h.PutState(aState("shop", noon)))
+	ok(t, h.PutState(aState("shop", noon.Add(time.Second))))
 	rows := func() (n int) {
 		ok(t, h.db.QueryRow("SELECT count(*) FROM state").Scan(&n))
 		return n
@@ -152,7 +152,8 @@ func TestRun(t *testing.T) {
 func TestReadWhileWriting(t *testing.T) {
 	path := file(t)
 	h, other := mustOpen(t, path, Options{}), mustOpen(t, path, Options{})
-	ok(t, h.PutState(t.Context(), aState("shop", noon)))
+	ok(t, h.PutState(aState("shop", noon)))
+	ok(t, h.Flush(t.Context()))
 	tx, err := h.db.BeginTx(t.Context(), nil)
 	ok(t, err)
 	defer tx.Rollback()
@@ -163,10 +164,26 @@ func TestReadWhileWriting(t *testing.T) {
 	}
 }
 
+// TestNobodyWaitsForAWriter: while a transaction holds the file up, be it that of another process,
+// states are taken all the same.
+func TestNobodyWaitsForAWriter(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	tx, err := h.db.BeginTx(t.Context(), nil)
+	ok(t, err)
+	for i := range 3 {
+		ok(t, h.PutState(aState("shop", noon.Add(time.Duration(i)*time.Second))))
+	}
+	ok(t, tx.Rollback())
+	ok(t, h.Flush(t.Context()))
+	if ts, err := h.StateTimes(t.Context(), "shop", noon, noon.Add(time.Hour), 0); err != nil || len(ts) != 3 || len(h.waiting) != 0 {
+		t.Errorf("%d states, %d of them wait: %v", len(ts), len(h.waiting), err)
+	}
+}
+
 // TestFull shows that a file that cannot grow costs nothing but what does not fit the buffer, and that writing goes on by itself.
 func TestFull(t *testing.T) {
 	h := mustOpen(t, file(t), Options{BufferBytes: 4000})
-	ok(t, h.PutState(t.Context(), aState("shop", noon)))
+	ok(t, h.PutState(aState("shop", noon)))
 	h.db.SetMaxOpenConns(1)                          // so that the limit holds for all
 	_, err := h.db.Exec("PRAGMA max_page_count = 1") // SQLite raises it to the size of the file
 	ok(t, err)
@@ -174,7 +191,7 @@ func TestFull(t *testing.T) {
 		for i := from; i < from+n; i++ {
 			s := aState("shop", noon.Add(time.Duration(i)*time.Second))
 			s.InnoDB = random(1000, uint64(i))
-			err = errors.Join(h.PutState(t.Context(), s), h.Flush(t.Context()))
+			err = errors.Join(h.PutState(s), h.Flush(t.Context()))
 		}
 		return err
 	}

@@ -50,25 +50,38 @@ func (h *History) age(ctx context.Context, now time.Time) error {
 		h.dropWindows(ctx, 60, minutes),
 		h.dropWindows(ctx, 3600, classes),
 		h.dropWindows(ctx, 86400, classes),
-		h.drop(ctx, "DELETE FROM plan WHERE last < ?", classes),
-		h.drop(ctx, "DELETE FROM sample WHERE at < ?", classes),
+		h.drop(ctx, "DELETE FROM plan WHERE target IN (SELECT id FROM target) AND last < ?", classes),
+		h.drop(ctx, "DELETE FROM sample WHERE target IN (SELECT id FROM target) AND at < ?", classes),
 		h.number(ctx),
 	)
 }
 
-// maxRows is how many plans, and how many examples, are kept at most.
-const maxRows = 100_000
+// How many plans, and how many examples, are kept at most, and what they take.
+const (
+	maxRows  = 100_000
+	maxBytes = 256 << 20
+)
 
-// number drops the oldest plans and examples of more than maxRows, of the targets that have more than their share.
+// number drops the oldest plans and examples of more than maxRows and maxBytes, of the targets that
+// have more than their share.
 func (h *History) number(ctx context.Context) error {
 	var errs []error
-	for table, at := range map[string]string{"plan": "last", "sample": "at"} {
-		all, err := h.uses(ctx, "SELECT target, count(*) FROM "+table+" GROUP BY target")
-		level := share(all, int64(h.maxRows))
+	for _, x := range []struct {
+		table, at, n string
+		most         int64
+	}{
+		{"plan", "last", "1", h.maxRows},
+		{"plan", "last", "bytes", h.maxBytes},
+		{"sample", "at", "1", h.maxRows},
+		{"sample", "at", "bytes", h.maxBytes},
+	} {
+		all, err := h.uses(ctx, "SELECT target, sum("+x.n+") FROM "+x.table+" GROUP BY target")
+		level := share(all, x.most)
 		for _, u := range all {
 			if err == nil && u.n > level {
-				err = h.drop(ctx, fmt.Sprintf(`DELETE FROM %s WHERE target = ?1
-					AND %[2]s <= (SELECT %[2]s FROM %[1]s WHERE target = ?1 ORDER BY %[2]s DESC LIMIT 1 OFFSET ?2)`, table, at), u.target, level)
+				err = h.drop(ctx, fmt.Sprintf(`DELETE FROM %s WHERE target = ?1 AND %[2]s <= (SELECT max(%[2]s) FROM
+					(SELECT %[2]s, sum(%[3]s) OVER (ORDER BY %[2]s DESC) AS n FROM %[1]s WHERE target = ?1)
+					WHERE n > ?2)`, x.table, x.at, x.n), u.target, level)
 			}
 		}
 		errs = append(errs, err)
@@ -170,8 +183,8 @@ func (h *History) Usage(ctx context.Context) ([]Usage, error) {
 	}{
 		{"states", "SELECT count(*), min(a), max(b) FROM (SELECT at AS a, at AS b FROM state UNION ALL SELECT first, last FROM pack)", []string{"state", "state_size", "sqlite_autoindex_state_1", "pack", "pack_last", "pack_size"}},
 		{"classes", "SELECT (SELECT count(*) FROM figure), " + firstWatched + ", max(until) FROM win", []string{"figure", "win", "class", "sqlite_autoindex_class_1", "class_key", "alias"}},
-		{"plans", "SELECT count(*), min(first), max(last) FROM plan", []string{"plan", "plan_last"}},
-		{"examples", "SELECT count(*), min(at), max(at) FROM sample", []string{"sample", "sample_class"}},
+		{"plans", "SELECT count(*), min(first), max(last) FROM plan", []string{"plan", "plan_last", "plan_of"}},
+		{"examples", "SELECT count(*), min(at), max(at) FROM sample", []string{"sample", "sample_class", "sample_of", "sample_last"}},
 	} {
 		u := Usage{Kind: k.kind}
 		var a, b sql.NullInt64

@@ -12,8 +12,8 @@ import (
 
 // What finds by key says key <> 0 again: SQLite does not know it of an argument, and would read all classes instead of the index.
 const (
-	findKey     = "SELECT class, fingerprint FROM class WHERE key = ? AND key <> 0 ORDER BY guessed, id LIMIT 1"
-	findGuessed = "SELECT class, fingerprint FROM class WHERE key = ? AND key <> 0 AND guessed AND class <> ? LIMIT 1"
+	findKey     = "SELECT class, fingerprint, guessed FROM class WHERE key = ? AND key <> 0 ORDER BY guessed, id LIMIT 1"
+	findGuessed = "SELECT class, fingerprint FROM class WHERE key = ? AND key <> 0 AND guessed = 1 LIMIT 1"
 )
 
 // keyOf is what classes of one statement have in common, however it is spelled; never 0.
@@ -23,7 +23,12 @@ func keyOf(fingerprint string) int64 {
 	return int64(h.Sum64() | 1)
 }
 
-const findClass = "SELECT id FROM class WHERE class = ? AND schema = ? AND origin = ? AND sampled = ?"
+const (
+	findClass    = "SELECT id FROM class WHERE class = ? AND schema = ? AND origin = ? AND sampled = ?"
+	renameClass  = "UPDATE OR IGNORE class SET class = ?, fingerprint = ?, guessed = 0 WHERE class = ?"
+	renamePlan   = "UPDATE OR IGNORE plan SET class = ? WHERE class = ?"
+	renameSample = "UPDATE sample SET class = ? WHERE class = ?"
+)
 
 // namer gives many classes their ids within one transaction, which closes its statements.
 type namer struct {
@@ -70,29 +75,34 @@ func (n *namer) name(ctx context.Context, c class.Class) (class.Class, error) {
 	key := keyOf(c.Fingerprint)
 	var id, fingerprint string
 	if c.Guessed {
-		err := n.guessed.QueryRowContext(ctx, key).Scan(&id, &fingerprint)
+		var guessed bool
+		err := n.guessed.QueryRowContext(ctx, key).Scan(&id, &fingerprint, &guessed)
 		if err == nil && sqltext.Key(fingerprint) == sqltext.Key(c.Fingerprint) {
-			c.ID, c.Fingerprint = id, fingerprint
+			c.ID, c.Fingerprint, c.Guessed = id, fingerprint, guessed
 		}
 		if errors.Is(err, sql.ErrNoRows) {
 			err = nil
 		}
 		return c, err
 	}
-	err := n.known.QueryRowContext(ctx, key, c.ID).Scan(&id, &fingerprint)
+	err := n.known.QueryRowContext(ctx, key).Scan(&id, &fingerprint)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && sqltext.Key(fingerprint) != sqltext.Key(c.Fingerprint) { // a hash is no proof
 		return c, nil
 	}
 	if err != nil {
 		return c, err
 	}
+	if id == c.ID { // the guess was right
+		_, err := n.tx.ExecContext(ctx, "UPDATE class SET guessed = 0 WHERE class = ?", id)
+		return c, err
+	}
 	for _, do := range []struct {
 		sql  string
 		args []any
 	}{
-		{"UPDATE OR IGNORE class SET class = ?, fingerprint = ?, guessed = 0 WHERE class = ?", []any{c.ID, c.Fingerprint, id}},
-		{"UPDATE OR IGNORE plan SET class = ? WHERE class = ?", []any{c.ID, id}},
-		{"UPDATE sample SET class = ? WHERE class = ?", []any{c.ID, id}},
+		{renameClass, []any{c.ID, c.Fingerprint, id}},
+		{renamePlan, []any{c.ID, id}},
+		{renameSample, []any{c.ID, id}},
 		{"INSERT OR REPLACE INTO alias (id, class) VALUES (?, ?)", []any{id, c.ID}},
 	} {
 		if _, err := n.tx.ExecContext(ctx, do.sql, do.args...); err != nil {

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"database/sql"
 	"strings"
 	"testing"
 	"time"
@@ -69,12 +70,44 @@ func TestOneStatementHasOneID(t *testing.T) {
 // TestClassesAreFoundByIndex: each class of each minute is looked for among all that there ever were.
 func TestClassesAreFoundByIndex(t *testing.T) {
 	h := mustOpen(t, file(t), Options{})
-	for _, q := range []string{findKey, findGuessed, findClass} {
-		args := make([]any, strings.Count(q, "?"))
-		var n int
-		var how string
-		if err := h.db.QueryRow("EXPLAIN QUERY PLAN "+q, args...).Scan(&n, &n, &n, &how); err != nil || !strings.HasPrefix(how, "SEARCH") {
-			t.Errorf("%s: %s, %v", q, how, err)
+	f := func(q, by string) {
+		t.Helper()
+		how, err := query(t.Context(), h.db, func(r *sql.Rows, s *string) error { return r.Scan(new(int), new(int), new(int), s) },
+			"EXPLAIN QUERY PLAN "+q, make([]any, strings.Count(q, "?"))...)
+		ok(t, err)
+		if len(how) != 1 || !strings.HasPrefix(how[0], "SEARCH") || !strings.HasSuffix(how[0], by) { // another line sorts
+			t.Errorf("%s: %q, want by %s alone", q, how, by)
 		}
 	}
+	f(findKey, "(key=?)")
+	f(findGuessed, "(key=? AND guessed=?)")
+	f(findClass, "(class=? AND schema=? AND origin=? AND sampled=?)")
+	for _, q := range []string{renameClass, renamePlan, renameSample} {
+		f(q, "(class=?)")
+	}
+}
+
+// TestWhatIsKnownIsNotGuessed: what was guessed is looked for once, however many schemas it is of
+// and other spellings it has.
+func TestWhatIsKnownIsNotGuessed(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	at := noon
+	f := func(guessed bool, fingerprint string, want int) {
+		t.Helper()
+		var cs []class.Class
+		for _, schema := range []string{"a", "b", at.Format("04")} {
+			cs = append(cs, class.Class{ID: sqltext.ID(fingerprint), Fingerprint: fingerprint, Schema: schema, Guessed: guessed, Origin: class.PerformanceSchema, Count: 1})
+		}
+		ok(t, h.PutClasses(t.Context(), "shop", at, at.Add(time.Minute), cs))
+		at = at.Add(time.Minute)
+		var n int
+		ok(t, h.db.QueryRow("SELECT count(*) FROM class WHERE guessed").Scan(&n))
+		if n != want {
+			t.Errorf("%s: %d classes are guessed, want %d", fingerprint, n, want)
+		}
+	}
+	f(true, "select a from t", 3)
+	f(false, "select a from t", 0)
+	f(true, "select a from  t", 0)
+	f(false, "select a  from t", 0)
 }

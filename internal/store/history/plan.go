@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -52,7 +53,7 @@ func (h *History) PutPlan(ctx context.Context, target, schema string, at time.Ti
 	if target == "" || p.Class == "" {
 		return false, errors.New("store plan: it has no target or no class")
 	}
-	doc, err := json.Marshal(p)
+	doc, err := document(p)
 	if err != nil {
 		return false, fmt.Errorf("store plan of %s: %w", p.Class, err)
 	}
@@ -79,7 +80,7 @@ func (h *History) PutPlan(ctx context.Context, target, schema string, at time.Ti
 		default:
 			changed = true
 		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?)", t, p.Class, schema, ms, ms, hash, string(doc))
+		_, err = tx.ExecContext(ctx, "INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?, ?)", t, p.Class, schema, ms, ms, hash, string(doc), len(doc)+len(schema))
 		return err
 	})
 	return changed && err == nil, err
@@ -118,7 +119,8 @@ type Sample struct {
 	Sec    known.Value[float64] `json:"sec,omitzero"`
 }
 
-// PutSample keeps an example, unless the class has five slower and five later ones already, or it is longer than 64 KiB.
+// PutSample keeps an example, unless the class has five slower and five later ones already, or it
+// is longer than 64 KiB, or than 128 KiB as JSON.
 func (h *History) PutSample(ctx context.Context, target string, s Sample) error {
 	if target == "" || s.Class == "" || s.SQL == "" {
 		return errors.New("store example: it has no target, class or statement")
@@ -126,16 +128,19 @@ func (h *History) PutSample(ctx context.Context, target string, s Sample) error 
 	if len(s.SQL) > longestSample {
 		return nil
 	}
-	doc, err := json.Marshal(s)
+	doc, err := document(s)
 	if err != nil {
 		return fmt.Errorf("store example of %s: %w", s.Class, err)
+	}
+	if len(doc) > 2*longestSample { // full of what JSON writes in six bytes
+		return nil
 	}
 	return h.add(ctx, "store example of "+s.Class, func(tx *sql.Tx) error {
 		t, err := h.target(ctx, tx, target)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO sample (target, class, at, sec, doc) VALUES (?, ?, ?, ?, ?)", t, s.Class, s.At.UnixMilli(), real(s.Sec), string(doc)); err != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO sample (target, class, at, sec, doc, bytes) VALUES (?, ?, ?, ?, ?, ?)", t, s.Class, s.At.UnixMilli(), real(s.Sec), string(doc), len(doc)); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `DELETE FROM sample WHERE target = ?1 AND class = ?2
@@ -163,6 +168,15 @@ func (h *History) Samples(ctx context.Context, target, id string) ([]Sample, err
 		return cmp.Or(cmp.Compare(b.Sec.Or(-1), a.Sec.Or(-1)), b.At.Compare(a.At))
 	})
 	return ss, wrap(op, h.path, err)
+}
+
+// document writes JSON as it is kept: a < or & of a statement takes one byte, not six.
+func document(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // decode reads a document. One that does not parse was not written by us.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ func TestStatesOfAQuietTarget(t *testing.T) {
 		t.Helper()
 		s := aState(target, noon.Add(time.Duration(i)*time.Second))
 		s.InnoDB = random(bytes, uint64(i))
-		ok(t, h.PutState(t.Context(), s))
+		ok(t, h.PutState(s))
 	}
 	for i := range 120 {
 		put("quiet", i, 50)
@@ -112,17 +113,26 @@ func noisyClasses(t *testing.T, every time.Duration, newest bool) {
 
 // TestPlansAndExamplesOfAQuietTarget: neither goes because another target has many.
 func TestPlansAndExamplesOfAQuietTarget(t *testing.T) {
+	t.Run("rows", func(t *testing.T) { noisyPlans(t, 10, maxBytes) })
+	t.Run("bytes", func(t *testing.T) { noisyPlans(t, maxRows, 77_000) })
+}
+
+// noisyPlans keeps the plans and examples of a noisy target, of about 10 kB each, beside few and
+// short ones of a quiet target. There is room for seven.
+func noisyPlans(t *testing.T, rows, bytes int64) {
 	h := mustOpen(t, file(t), Options{})
-	h.maxRows = 10
+	h.maxRows, h.maxBytes = rows, bytes
+	bulk := ""
 	put := func(target, id string, at time.Duration) {
 		t.Helper()
-		_, err := h.PutPlan(t.Context(), target, "d", noon.Add(at), explain.Plan{Class: id, Steps: []explain.Step{{Table: "t", Access: "ALL"}}})
+		_, err := h.PutPlan(t.Context(), target, "d", noon.Add(at), explain.Plan{Class: id, Raw: bulk, Steps: []explain.Step{{Table: "t", Access: "ALL"}}})
 		ok(t, err)
-		ok(t, h.PutSample(t.Context(), target, Sample{Class: id, At: noon.Add(at), SQL: "SELECT 1"}))
+		ok(t, h.PutSample(t.Context(), target, Sample{Class: id, At: noon.Add(at), SQL: "SELECT 1 " + bulk}))
 	}
 	for i := range 3 {
 		put("quiet", fmt.Sprint("Q", i), time.Duration(i)*time.Second)
 	}
+	bulk = strings.Repeat("<", 10_000)
 	for i := range 30 {
 		put("noisy", fmt.Sprint("N", i), time.Minute+time.Duration(i)*time.Second)
 	}
@@ -148,7 +158,7 @@ func TestPlansAndExamplesOfAQuietTarget(t *testing.T) {
 // TestWaitingStatesOfAQuietTarget: while nothing can be written, what waits of a target is not given up for the states of another.
 func TestWaitingStatesOfAQuietTarget(t *testing.T) {
 	h := mustOpen(t, file(t), Options{BufferBytes: 8000})
-	ok(t, h.PutState(t.Context(), aState("quiet", noon)))
+	ok(t, h.PutState(aState("quiet", noon)))
 	ok(t, h.Flush(t.Context()))
 	h.db.SetMaxOpenConns(1)
 	_, err := h.db.Exec("PRAGMA max_page_count = 1")
@@ -157,9 +167,10 @@ func TestWaitingStatesOfAQuietTarget(t *testing.T) {
 		s := aState("noisy", noon.Add(time.Duration(i)*time.Second))
 		s.InnoDB = random(2000, uint64(i))
 		if i < 4 {
-			_ = h.PutState(t.Context(), aState("quiet", noon.Add(time.Duration(i+1)*time.Second)))
+			ok(t, h.PutState(aState("quiet", noon.Add(time.Duration(i+1)*time.Second))))
 		}
-		_ = h.PutState(t.Context(), s) // says that the file is full
+		ok(t, h.PutState(s))
+		_ = h.Flush(t.Context()) // says that the file is full
 	}
 	_, err = h.db.Exec("PRAGMA max_page_count = 1000000")
 	ok(t, err)
@@ -203,21 +214,32 @@ func TestSharesOfAnOlderFile(t *testing.T) {
 	path := file(t)
 	h := mustOpen(t, path, Options{})
 	minutes(t, h, noon, 5)
-	ok(t, h.PutClasses(t.Context(), "other", noon, noon.Add(time.Minute), []class.Class{a(1, 1, 1), {ID: "C", Fingerprint: "select é", Count: 1}}))
+	ok(t, h.PutClasses(t.Context(), "other", noon, noon.Add(time.Minute), []class.Class{a(1, 1, 1), {ID: "C", Schema: "é", Fingerprint: "select é", Count: 1}}))
 	sizes := func() string {
 		t.Helper()
 		all, err := h.uses(t.Context(), "SELECT id, size FROM target ORDER BY id")
 		ok(t, err)
 		return fmt.Sprint(all)
 	}
-	const figures, classes = 5 + 2 + 2*2, 2*250 + len("select ?") + len("b") // B runs in two of the minutes
-	want := fmt.Sprint([]use{{1, figures*100 + int64(classes)}, {2, 6*100 + 250 + int64(len("select é"))}})
+	_, err := h.PutPlan(t.Context(), "shop", "é", noon, explain.Plan{Class: "A", Raw: "<é", Steps: []explain.Step{{Table: "t"}}})
+	ok(t, err)
+	ok(t, h.PutSample(t.Context(), "shop", Sample{Class: "A", At: noon, SQL: "SELECT 'é'"}))
+	texts := func() (n int64) {
+		t.Helper()
+		ok(t, h.db.QueryRow("SELECT (SELECT sum(bytes) FROM plan) + (SELECT sum(bytes) FROM sample)").Scan(&n))
+		return n
+	}
+	was := texts()
+	const figures, classes = 5 + 2 + 2*2, 2*250 + len("select ?") + len("b") + 2*len("d") // B runs in two of the minutes
+	want := fmt.Sprint([]use{{1, figures*100 + int64(classes)}, {2, 6*100 + 250 + int64(len("select é")+2*len("é"))}})
 	if got := sizes(); got != want {
 		t.Errorf("counted: %s, want %s", got, want)
 	}
 	for _, q := range []string{
 		"DROP TRIGGER figure_new", "DROP TRIGGER figure_gone", "DROP TRIGGER class_new", "DROP TRIGGER class_gone", "DROP TRIGGER class_named",
-		"ALTER TABLE target DROP COLUMN size", "ALTER TABLE class DROP COLUMN target", "DROP INDEX plan_last", "DELETE FROM migration WHERE version > 2",
+		"ALTER TABLE target DROP COLUMN size", "ALTER TABLE class DROP COLUMN target", "DROP INDEX plan_last",
+		"DROP INDEX plan_of", "DROP INDEX sample_of", "DROP INDEX sample_last",
+		"ALTER TABLE plan DROP COLUMN bytes", "ALTER TABLE sample DROP COLUMN bytes", "DELETE FROM migration WHERE version > 2",
 	} {
 		_, err := h.db.Exec(q)
 		ok(t, err)
@@ -227,7 +249,10 @@ func TestSharesOfAnOlderFile(t *testing.T) {
 	if got := sizes(); got != want {
 		t.Errorf("of an older file: %s, want %s", got, want)
 	}
-	_, err := h.db.Exec("DELETE FROM figure")
+	if n := texts(); n != was || n == 0 {
+		t.Errorf("plans and examples of an older file: %d bytes, want %d", n, was)
+	}
+	_, err = h.db.Exec("DELETE FROM figure")
 	ok(t, errors.Join(err, h.sweep(t.Context())))
 	if got := sizes(); got != fmt.Sprint([]use{{1, 0}, {2, 0}}) {
 		t.Errorf("with nothing left: %s", got)

@@ -13,9 +13,6 @@ import (
 	"dyno/internal/store/sqlitefile"
 )
 
-// flushEvery is how long a state waits for others to be written with.
-const flushEvery = time.Second
-
 // waiting is a state that is not in the file yet.
 type waiting struct {
 	target string
@@ -24,10 +21,11 @@ type waiting struct {
 	n      uint64 // in which order they came
 }
 
-// PutState keeps a state, which it does not hold on to: Cap it first. A state of the same target and millisecond is replaced. It is
-// written together with others within a second, by this call, a later one or Run; StateAt finds it at once. An error is of the
-// writing: the states wait, within Options.BufferBytes, for the next try.
-func (h *History) PutState(ctx context.Context, s *state.State) error {
+// PutState keeps a state, which it does not hold on to: Cap it first. A state of the same target
+// and millisecond is replaced. It waits, within Options.BufferBytes, to be written together with
+// others, by Run each second or by Flush: who observes never waits for the file. StateAt finds it
+// at once. Errors: of a state that is none, and ErrClosed.
+func (h *History) PutState(s *state.State) error {
 	if s.Target == "" || s.At.IsZero() {
 		return errors.New("store state: it has no target or no time")
 	}
@@ -37,25 +35,17 @@ func (h *History) PutState(ctx context.Context, s *state.State) error {
 	}
 	doc := h.enc.EncodeAll(raw, nil)
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.closed {
-		h.mu.Unlock()
 		return wrap("store state", h.path, sqlitefile.ErrClosed)
 	}
 	h.waiting = append(h.waiting, waiting{s.Target, s.At.UnixMilli(), doc, h.put})
 	h.put++
 	h.bytes += len(doc)
-	now := time.Now()
-	due := now.Sub(h.flushed) >= flushEvery-flushEvery/10 || now.Before(h.flushed)
-	h.mu.Unlock()
-	if due {
-		err = h.Flush(ctx)
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	for h.bytes > h.o.BufferBytes && len(h.waiting) > 1 {
 		h.giveUp()
 	}
-	return err
+	return nil
 }
 
 // giveUp gives up the oldest waiting state of the target that has most of them waiting.
@@ -84,7 +74,6 @@ func (h *History) Flush(ctx context.Context) error {
 	h.flush.Lock()
 	defer h.flush.Unlock()
 	h.mu.Lock()
-	h.flushed = time.Now()
 	batch := slices.Clone(h.waiting)
 	h.mu.Unlock()
 	if len(batch) == 0 {

@@ -13,7 +13,7 @@ import (
 func seconds(t *testing.T, h *History, target string, at ...int) {
 	t.Helper()
 	for _, s := range at {
-		ok(t, h.PutState(t.Context(), aState(target, noon.Add(time.Duration(s)*time.Second))))
+		ok(t, h.PutState(aState(target, noon.Add(time.Duration(s)*time.Second))))
 	}
 }
 
@@ -107,7 +107,7 @@ func TestClockSetBack(t *testing.T) {
 	}
 	ok(t, h.Maintain(t.Context(), noon.Add(time.Hour)))
 	for i := range 60 { // between those that are packed
-		ok(t, h.PutState(t.Context(), aState("shop", noon.Add(30*time.Second+time.Duration(i)*time.Second/2+time.Millisecond))))
+		ok(t, h.PutState(aState("shop", noon.Add(30*time.Second+time.Duration(i)*time.Second/2+time.Millisecond))))
 	}
 	ok(t, h.Maintain(t.Context(), noon.Add(time.Hour)))
 	ts, err := h.StateTimes(t.Context(), "shop", noon, noon.Add(time.Hour), 0)
@@ -134,7 +134,7 @@ func TestStateIsWhatWasPut(t *testing.T) {
 		b, err := state.Encode(s)
 		ok(t, err)
 		want[s.At.UnixMilli()] = string(b)
-		ok(t, h.PutState(t.Context(), s))
+		ok(t, h.PutState(s))
 	}
 	ok(t, h.Maintain(t.Context(), noon.Add(time.Hour)))
 	for ms, doc := range want {

@@ -432,6 +432,32 @@ func TestWhoDidItIsKept(t *testing.T) {
 	ben.want(403, "GET", "/api/dyno/v1/audit", "")
 }
 
+// TestAViewerPushesNoChangeOut: whatever a viewer may do is kept apart from the changes, and what was not even tried is not kept.
+func TestAViewerPushesNoChangeOut(t *testing.T) {
+	g := guardedServer(t, Guarding{})
+	ben := g.visitor(t)
+	ben.login("ben", pass)
+	const path = "/api/dyno/v1/user/password"
+	for range 3 {
+		ben.want(400, "POST", path, `{"no":"such member"}`)
+	}
+	ben.want(403, "POST", path, `{"current":"wrong wrong wrong","password":"`+other+`"}`)
+	ben.want(403, "POST", path, `{"name":"anna","current":"`+pass+`","password":"`+other+`"}`)
+	ben.want(200, "POST", path, `{"current":"`+pass+`","password":"`+other+`"}`)
+	all, err := g.store.Audit(t.Context(), 0, 100)
+	good(t, err)
+	var got []string
+	for _, e := range all {
+		if !e.Minor {
+			t.Errorf("%s %s is kept as a change: %s", e.Who, e.What, e.Outcome)
+		}
+		got = append(got, e.Outcome)
+	}
+	if want := "done, refused: forbidden, refused: forbidden, done"; strings.Join(got, ", ") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func jsonNumber(n int64) string {
 	b, _ := json.Marshal(n)
 	return string(b)

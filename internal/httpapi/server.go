@@ -47,6 +47,8 @@ type Server struct {
 	hub     *hub
 	turns   turns
 
+	refusals refusals
+
 	hostname    string        // of this machine, where it is one of this server's names
 	quiet       time.Duration // of the stream, as is writeWithin; tests have shorter ones
 	writeWithin time.Duration

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -51,5 +52,31 @@ func TestOneCallerHasAPartOfTheTurns(t *testing.T) {
 	wg.Wait()
 	if running.Load() != 0 || len(begun) != 40-ofOneAtOnce {
 		t.Errorf("%d run, %d more began", running.Load(), len(begun))
+	}
+}
+
+// TestAViewersRequestsForChangesTakeTurns: what a viewer sends to change something is refused, or read, a few at a time.
+func TestAViewersRequestsForChangesTakeTurns(t *testing.T) {
+	g := guardedServer(t, Guarding{})
+	own, _ := g.turns.of(caller{Identity: access.Identity{Kind: access.ByAPIToken, Name: "the-viewer"}}.key())
+	for range ofOneAtOnce {
+		own <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, note, strings.NewReader(words))
+	r.Host, r.RemoteAddr = "127.0.0.1:9188", "192.0.2.9:4711"
+	r = ours(r)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+g.viewer)
+	w, done := httptest.NewRecorder(), make(chan struct{})
+	go func() { defer close(done); g.ServeHTTP(w, r) }()
+	select {
+	case <-done:
+	case <-time.After(300 * time.Millisecond): // it waits
+	}
+	cancel()
+	<-done
+	if w.Code != clientGone {
+		t.Errorf("a viewer whose turns are taken is told %d", w.Code)
 	}
 }

@@ -39,6 +39,7 @@ type Limits struct {
 	Concurrent int           // queries that run at a time, others wait; 4
 	Lookback   time.Duration // how long a sample stands for its series when no newer one and no stale marker came; 5 min
 }
+	Points     int           // in one answer of a range; 1 million, some 30 MB of JSON
 
 // Engine answers PromQL from a Store (https://prometheus.io/docs/prometheus/latest/querying/basics/). It is safe for concurrent
 // use and holds nothing that must be closed. The label __type__, in which the store keeps a series' kind, is never shown; Metadata
@@ -62,6 +63,9 @@ func NewEngine(s *Store, help func(name string) string, l Limits) *Engine {
 	}
 	if l.Concurrent <= 0 {
 		l.Concurrent = 4
+	}
+	if l.Points <= 0 {
+		l.Points = 1_000_000
 	}
 	if l.Lookback <= 0 {
 		l.Lookback = 5 * time.Minute
@@ -135,7 +139,7 @@ func (e *Engine) run(ctx context.Context, expr string, o QueryOptions, begin fun
 	if res.Err != nil {
 		return Answer{}, queryError(res.Err)
 	}
-	a, err := answer(res.Value, o.Limit)
+	a, err := answer(res.Value, o.Limit, e.limits.Points)
 	if err != nil {
 		return Answer{}, &QueryError{Execution, err}
 	}

@@ -142,6 +142,33 @@ func TestDeepAndFarQueriesEnd(t *testing.T) {
 	f := func(expr string, at ...time.Time) {
 		t.Helper()
 		for _, at := range at {
+// TestAnAnswerHasABound: what would be an answer of any size is refused with what to do about it.
+func TestAnAnswerHasABound(t *testing.T) {
+	e, _ := asked(t, Limits{Points: 100})
+	f := func(expr string, to float64, o QueryOptions, points int, want string) {
+		t.Helper()
+		a, err := e.QueryRange(t.Context(), expr, moment(0), moment(to), time.Second, o)
+		var q *QueryError
+		n := 0
+		for _, s := range a.Series {
+			n += len(s.Points)
+		}
+		if want == "" && err != nil || want != "" && (!errors.As(err, &q) || q.Type != Execution || q.Error() != want) || n != points {
+			t.Errorf("%s: %d points, want %d; got %v", expr, n, points, err)
+		}
+	}
+	f(`reads`, 49, QueryOptions{}, 100, "")
+	f(`reads`, 50, QueryOptions{}, 0, "the answer has 102 points, and 100 are allowed: ask for fewer series, a shorter time or a longer step")
+	f(`reads`, 59, QueryOptions{Limit: 1}, 60, "")
+	f(`sum(reads)`, 59, QueryOptions{}, 60, "")
+	if _, err := e.Query(t.Context(), `reads[1m]`, moment(59), QueryOptions{}); err == nil {
+		t.Error("seconds of a range have no bound")
+	}
+	if l := NewEngine(nil, nil, Limits{}).limits; l.Points < MaxPoints || l.Points*30 > 32<<20 {
+		t.Errorf("%d points are allowed", l.Points)
+	}
+}
+
 			var q *QueryError
 			if _, err := e.Query(t.Context(), expr, at, QueryOptions{Timeout: time.Second}); err != nil && !errors.As(err, &q) {
 				t.Fatalf("%.40q at %v: %T %v", expr, at, err, err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"dyno/internal/store/access"
+	"dyno/internal/store/series"
 )
 
 func TestOneCallerHasAPartOfTheTurns(t *testing.T) {
@@ -79,4 +80,42 @@ func TestAViewersRequestsForChangesTakeTurns(t *testing.T) {
 	if w.Code != clientGone {
 		t.Errorf("a viewer whose turns are taken is told %d", w.Code)
 	}
+}
+
+// held is a querier that answers nobody before end.
+type held struct {
+	Querier
+	begun, end chan struct{}
+}
+
+func (h held) Query(context.Context, string, time.Time, series.QueryOptions) (series.Answer, error) {
+	h.begun <- struct{}{}
+	<-h.end
+	return series.Answer{Type: series.Vector}, nil
+}
+
+// TestOneCallerLeavesQueriesToOthers: whoever asks slow questions, or reads the answers slowly, leaves some of the engine's turns.
+func TestOneCallerLeavesQueriesToOthers(t *testing.T) {
+	g := guardedServer(t, Guarding{})
+	q := held{begun: make(chan struct{}, 100), end: make(chan struct{})}
+	g.service.Querier = q
+	var wg sync.WaitGroup
+	ask := func(token string) {
+		wg.Go(func() { g.visitor(t).ask("GET", "/api/v1/query?query=1", "", "Authorization", "Bearer "+token) })
+	}
+	for range 4 {
+		ask(g.viewer)
+	}
+	for range queriesOfOneAtOnce {
+		<-q.begun
+	}
+	select {
+	case <-q.begun:
+		t.Errorf("more than %d queries of one caller run", queriesOfOneAtOnce)
+	case <-time.After(200 * time.Millisecond):
+	}
+	ask(g.operator)
+	<-q.begun // whatever the other asks
+	close(q.end)
+	wg.Wait()
 }

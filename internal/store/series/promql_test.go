@@ -124,6 +124,12 @@ func TestQueryErrorsHaveTheirType(t *testing.T) {
 		t.Fatalf("millions of points: got %v", err)
 	}
 	f(strings.Repeat("(", MaxExpression+1), t.Context(), QueryOptions{}, BadData)
+	if _, err := e.Matching(t.Context(), slices.Repeat([]string{"reads"}, MaxSelectors), moment(0), moment(59), 0); err != nil {
+		t.Fatalf("some selectors: got %v", err)
+	}
+	if _, err := e.Matching(t.Context(), slices.Repeat([]string{"reads"}, MaxSelectors+1), moment(0), moment(59), 0); !errors.As(err, &q) || q.Type != BadData {
+		t.Fatalf("many selectors: got %v", err)
+	}
 	if _, err := e.LabelNames(t.Context(), []string{strings.Repeat("a", MaxExpression+1)}, time.Time{}, time.Time{}, 0); !errors.As(err, &q) || q.Type != BadData {
 		t.Fatalf("a long selector: got %v", err)
 	}
@@ -136,12 +142,6 @@ func TestQueryErrorsHaveTheirType(t *testing.T) {
 	}
 }
 
-// TestDeepAndFarQueriesEnd asks what would end a program that nests or counts without bounds.
-func TestDeepAndFarQueriesEnd(t *testing.T) {
-	e, _ := asked(t, Limits{})
-	f := func(expr string, at ...time.Time) {
-		t.Helper()
-		for _, at := range at {
 // TestAnAnswerHasABound: what would be an answer of any size is refused with what to do about it.
 func TestAnAnswerHasABound(t *testing.T) {
 	e, _ := asked(t, Limits{Points: 100})
@@ -169,6 +169,12 @@ func TestAnAnswerHasABound(t *testing.T) {
 	}
 }
 
+// TestDeepAndFarQueriesEnd asks what would end a program that nests or counts without bounds.
+func TestDeepAndFarQueriesEnd(t *testing.T) {
+	e, _ := asked(t, Limits{})
+	f := func(expr string, at ...time.Time) {
+		t.Helper()
+		for _, at := range at {
 			var q *QueryError
 			if _, err := e.Query(t.Context(), expr, at, QueryOptions{Timeout: time.Second}); err != nil && !errors.As(err, &q) {
 				t.Fatalf("%.40q at %v: %T %v", expr, at, err, err)

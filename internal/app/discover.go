@@ -229,7 +229,7 @@ func (a *App) spots(ctx context.Context, o Looking) (all []spot, notes []string)
 	var order []*spot
 	for _, l := range listens {
 		own := same(l.network, l.address, mine)
-		k := owner{l.pid, own || a.trusted(l.uid)} // what may be logged in to is no spot with what may not, whatever processes pretend to be
+		k := owner{l.pid, own || a.trusted(l.uid) && !(l.network == "unix" && redirectable(l.address, a.trusted, mostLinks))} // what may be logged in to is no spot with what may not, whatever processes pretend to be
 		s := group[k]
 		if s == nil || l.pid == 0 {
 			s = &spot{defaults: os.DevNull, pid: l.pid}
@@ -276,7 +276,7 @@ func (a *App) spots(ctx context.Context, o Looking) (all []spot, notes []string)
 		s := spot{at: []target.Spec{x}, defaults: os.DevNull, by: []string{"port"}, named: true}
 		if x.Network == "unix" {
 			s.by = []string{"socket"}
-			if st, err := os.Stat(x.Address); err == nil && !a.trusted(uidOf(st)) {
+			if st, err := os.Stat(x.Address); err == nil && (!a.trusted(uidOf(st)) || redirectable(x.Address, a.trusted, mostLinks)) {
 				s.untried = strange
 			}
 		}

@@ -489,6 +489,48 @@ func TestDiscoverRemembersRefusals(t *testing.T) {
 	}
 }
 
+// TestDiscoverFollowsNoStranger: the kernel goes on telling the path at which a socket was made, whatever lies there now. A link that
+// another user put there to a server's socket is that user's place: he may have it lead elsewhere once Dyno has learned it.
+func TestDiscoverFollowsNoStranger(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root gives a directory to another user")
+	}
+	a := alone(t)
+	listen := func(path string) {
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+	}
+	roots, eves, shared := t.TempDir(), t.TempDir(), t.TempDir()
+	server, planted := filepath.Join(roots, "mysqld.sock"), filepath.Join(eves, "mysql.sock")
+	listen(server)
+	listen(planted)
+	for _, path := range []string{filepath.Join(shared, "mysql.sock"), filepath.Join(shared, "other.sock")} { // the second is not there for the kernel
+		if strings.HasSuffix(path, "mysql.sock") {
+			listen(path)
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(os.Symlink(server, path), os.Lchown(path, 65534, 65534)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Chmod(shared, 0o777|os.ModeSticky), os.Remove(planted), os.Symlink(server, planted), os.Chown(eves, 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		server: "", planted: strange, filepath.Join(shared, "mysql.sock"): strange, filepath.Join(shared, "other.sock"): strange,
+	} {
+		all, notes := a.spots(t.Context(), Looking{Only: []string{path}})
+		if len(all) != 1 || len(all[0].at) != 1 || all[0].at[0].Address != path || all[0].untried != want {
+			t.Errorf("%s: %+v, notes %q, want %q", path, all, notes, want)
+		}
+	}
+}
+
 // TestDiscoverStrangers: of a server that is left alone the greeting is taken, once.
 func TestDiscoverStrangers(t *testing.T) {
 	s := servers.Start(t, "mariadb")

@@ -8,20 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
 // replaceFile has write fill a file that the user named. It is written beside and takes its place when it is whole: whatever fails, what
 // was there before stays, and no half of a file appears. The file has perm at most, and no more than what was there before. What is no
-// regular file, such as a pipe or a terminal, is written to as it is.
+// regular file, such as a pipe or a terminal, is written to as it is. What another user of this machine may have put there is refused.
 func replaceFile(path string, perm os.FileMode, write func(io.Writer) error) (err error) {
-	if to, err := filepath.EvalSymlinks(path); err == nil {
-		path = to // the link stays
-	} else if to, err := os.Readlink(path); err == nil { // so does one that leads nowhere yet
-		if !filepath.IsAbs(to) {
-			to = filepath.Join(filepath.Dir(path), to)
-		}
-		path = to
+	if path, err = follow(path); err != nil { // a link stays, also one that leads nowhere yet
+		return fmt.Errorf("write file: %w", err)
 	}
 	old, err := os.OpenFile(path, os.O_WRONLY, 0) // one that must not be written must not be replaced either
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -34,6 +30,9 @@ func replaceFile(path string, perm os.FileMode, write func(io.Writer) error) (er
 		fi, err := old.Stat()
 		if err != nil {
 			return fmt.Errorf("write file: %w", err)
+		}
+		if dir, err := os.Lstat(filepath.Dir(path)); err != nil || dir.Mode().Perm()&0o022 != 0 && foreign(fi) && owns(fi) != owns(dir) {
+			return fmt.Errorf("write file: %w", errors.Join(err, strangers(path)))
 		}
 		if !fi.Mode().IsRegular() {
 			return errors.Join(write(old), old.Close())
@@ -69,4 +68,67 @@ func replaceFile(path string, perm os.FileMode, write func(io.Writer) error) (er
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// mostLinks bounds the links that a path is followed through, as the kernel does.
+const mostLinks = 40
+
+// follow returns where the links of a path lead. The kernel does not follow those that others put into /tmp; a name that was resolved
+// before it is opened passes it by, so it is looked at here whose they are.
+func follow(path string) (string, error) {
+	at, todo := "/", strings.Split(path, "/")
+	if !filepath.IsAbs(path) {
+		var err error
+		if at, err = syscall.Getwd(); err != nil {
+			return "", err
+		}
+	}
+	for links := 0; len(todo) > 0; {
+		next := filepath.Join(at, todo[0])
+		todo = todo[1:]
+		fi, err := os.Lstat(next)
+		if err != nil || fi.Mode().Type() != os.ModeSymlink {
+			at = next // whoever opens it is told what is wrong
+			continue
+		}
+		dir, err := os.Lstat(at)
+		if err != nil {
+			return "", err
+		}
+		if foreign(fi) && (foreign(dir) || dir.Mode().Perm()&0o022 != 0) {
+			return "", strangers(next)
+		}
+		to, err := os.Readlink(next)
+		if err != nil {
+			return "", err
+		}
+		if links++; links > mostLinks {
+			return "", &os.PathError{Op: "open", Path: path, Err: syscall.ELOOP}
+		}
+		if filepath.IsAbs(to) {
+			at = "/"
+		} else if _, err := os.Stat(next); err == nil && strings.Contains(to, ":[") { // of /proc, to what has no name
+			at = next
+			continue
+		}
+		todo = append(strings.Split(to, "/"), todo...)
+	}
+	if strings.HasSuffix(path, "/") {
+		at += "/" // a directory is meant
+	}
+	return at, nil
+}
+
+func owns(fi os.FileInfo) int {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return -1
+}
+
+// foreign reports whether a file is neither root's nor of the account that runs this.
+func foreign(fi os.FileInfo) bool { return owns(fi) != 0 && owns(fi) != os.Geteuid() }
+
+func strangers(path string) error {
+	return fmt.Errorf("%s belongs to another user of this machine, who may have put it there for you to write to; name a file in a directory that only you write to", path)
 }

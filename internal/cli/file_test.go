@@ -107,6 +107,61 @@ func TestReplaceFile(t *testing.T) {
 	}
 }
 
+// TestNothingIsWrittenThroughOthersLinks: in a directory in which everybody may write, whoever names a file there first gets neither what
+// is written nor has it land elsewhere.
+func TestNothingIsWrittenThroughOthersLinks(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make what belongs to others")
+	}
+	const eve = 65534
+	own := t.TempDir()
+	secret := filepath.Join(own, "secret")
+	put := func(w io.Writer) error { _, err := io.WriteString(w, "report"); return err }
+	for _, mode := range []os.FileMode{0o777 | os.ModeSticky, 0o777, 0o755} { // the last is eve's own
+		dir := t.TempDir()
+		at := func(name string) string { return filepath.Join(dir, name) }
+		err := errors.Join(os.WriteFile(secret, []byte("secret"), 0o600), os.Chmod(dir, mode),
+			os.Symlink(secret, at("link")), os.Lchown(at("link"), eve, eve),
+			os.Symlink(at("link"), filepath.Join(own, "mine")),
+			os.Symlink(filepath.Join(own, "new"), at("dangling")), os.Lchown(at("dangling"), eve, eve),
+			os.Symlink(own, at("dir")), os.Lchown(at("dir"), eve, eve),
+			os.WriteFile(at("file"), nil, 0o666), os.Chown(at("file"), eve, eve))
+		paths := []string{at("link"), at("dangling"), at("dir/new"), at("dir") + "/../new", filepath.Join(own, "mine")}
+		if mode == 0o755 {
+			err = errors.Join(err, os.Chown(dir, eve, eve))
+		} else {
+			paths = append(paths, at("file"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if err := replaceFile(path, 0o666, put); err == nil || !strings.Contains(err.Error(), "belongs to another user of this machine") {
+				t.Errorf("%v, %s: got %v", mode, filepath.Base(path), err)
+			}
+		}
+		if b, err := os.ReadFile(secret); err != nil || string(b) != "secret" {
+			t.Errorf("%v: what the link leads to holds %q, %v", mode, b, err)
+		}
+		if _, err := os.Lstat(filepath.Join(own, "new")); err == nil {
+			t.Errorf("%v: a file was made where the link leads", mode)
+		}
+		if b, err := os.ReadFile(at("file")); err != nil || len(b) > 0 {
+			t.Errorf("%v: eve was given %q, %v", mode, b, err)
+		}
+		if err := errors.Join(os.Remove(filepath.Join(own, "mine")), os.RemoveAll(filepath.Join(own, "new"))); err != nil {
+			t.Fatal(err)
+		}
+		// Root's own links and new files there are fine.
+		if err := errors.Join(os.Symlink(secret, at("roots")), replaceFile(at("roots"), 0o600, put), replaceFile(at("fresh"), 0o600, put)); err != nil {
+			t.Error(err)
+		}
+		if b, err := os.ReadFile(secret); err != nil || string(b) != "report" {
+			t.Errorf("%v: %q, %v", mode, b, err)
+		}
+	}
+}
+
 // TestBundleStays: an experiment that is not there, or that cannot be read, costs nobody the bundle that was.
 func TestBundleStays(t *testing.T) {
 	home := t.TempDir()

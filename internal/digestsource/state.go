@@ -107,7 +107,10 @@ func (s *stateFile) replace(head any, aggregate func([]byte) []byte) error {
 	b = aggregate(append(b, '\n'))
 	b = fmt.Appendf(b, "%08x\n", checksum(b))
 	// One name for all attempts: those that a kill leaves behind do not pile up. Whoever holds the lock on the state is alone here.
-	f, err := os.OpenFile(s.path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err := os.Remove(s.path + ".new"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(s.path+".new", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // through no link that somebody put there
 	if err != nil {
 		return err
 	}

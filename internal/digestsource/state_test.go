@@ -87,6 +87,29 @@ func TestStateFile(t *testing.T) {
 	broken([]byte("# Time: 1\n"), "not a state")
 }
 
+// TestStateFileFollowsNoLink: what lies at the name of the next state is taken away, not written through.
+func TestStateFileFollowsNoLink(t *testing.T) {
+	dir := t.TempDir()
+	path, others := filepath.Join(dir, "state"), filepath.Join(dir, "others")
+	s, err := openState(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if err := errors.Join(os.WriteFile(others, []byte("kept"), 0o600), os.Symlink(others, path+".new")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.save(struct{}{}, func(b []byte) []byte { return b }); err != nil {
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(others); err != nil || string(b) != "kept" {
+		t.Errorf("what the link leads to holds %q, %v", b, err)
+	}
+	if fi, err := os.Lstat(path); err != nil || !fi.Mode().IsRegular() {
+		t.Errorf("the state is %v, %v", fi, err)
+	}
+}
+
 func TestStateFileInMissingDirectory(t *testing.T) {
 	if _, err := openState(filepath.Join(t.TempDir(), "no", "state")); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, ErrState) {
 		t.Fatal(err)

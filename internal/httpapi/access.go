@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -290,12 +291,17 @@ func (v *Server) change(pattern string, h http.HandlerFunc) {
 }
 
 func (v *Server) changeBy(pattern string, need access.Role, person bool, h http.HandlerFunc) {
-	v.register(pattern, v.timed(v.admit(access.Viewer, false, func(w http.ResponseWriter, r *http.Request) {
+	try := func(w http.ResponseWriter, r *http.Request) {
 		c := callerOf(r.Context())
 		e := access.Entry{Who: c.name(), Via: c.via(), From: c.address, What: pattern}
 		if rec := (&recorder{ResponseWriter: w}); !v.mayChange(rec, r, c, need, person) {
 			e.Minor, e.Status, e.Outcome = true, rec.code, rec.outcome()
-			v.note(r.Context(), e)
+			if left, one := v.refusals.next(c.key(), time.Now()); one {
+				if left > 0 {
+					e.Detail = fmt.Sprintf("%d earlier refusals of this caller are not listed", left)
+				}
+				v.note(r.Context(), e)
+			}
 			return
 		}
 		body, err := io.ReadAll(r.Body)
@@ -305,8 +311,63 @@ func (v *Server) changeBy(pattern string, need access.Role, person bool, h http.
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		e.Detail = detail(body)
-		v.written(w, r, e, h)
+		if c.Role.May(access.Operator) {
+			v.written(w, r, e, h)
+			return
+		}
+		rec := &recorder{ResponseWriter: w} // what a viewer may do is to himself: as with a login, a flood of it must push no change out
+		h(rec, r)
+		if rec.code != http.StatusBadRequest && rec.code != http.StatusTooManyRequests { // then nothing was tried
+			e.Minor, e.Status, e.Outcome = true, rec.code, rec.outcome()
+			v.note(r.Context(), e)
+		}
+	}
+	inTurn := v.inTurn(try)
+	v.register(pattern, v.timed(v.admit(access.Viewer, false, func(w http.ResponseWriter, r *http.Request) {
+		if callerOf(r.Context()).Role.May(access.Operator) { // a change may take long
+			try(w, r)
+			return
+		}
+		inTurn(w, r)
 	})))
+}
+
+// refusedAMinute is how many refused changes of one caller are written down: each is a write to the disk, and the rest is counted.
+const refusedAMinute = 10
+
+// refusals tells which of what is refused to a caller is written down. The zero value is ready.
+type refusals struct {
+	mu sync.Mutex
+	by map[string]*refused // by caller.key: users and tokens, which are few
+}
+
+type refused struct {
+	since      time.Time
+	told, left int
+}
+
+// next reports whether one more is to be written down, and if so how many were not since the last that was.
+func (x *refusals) next(key string, now time.Time) (left int, one bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.by == nil {
+		x.by = map[string]*refused{}
+	}
+	f := x.by[key]
+	if f == nil {
+		f = &refused{}
+		x.by[key] = f
+	}
+	if now.Sub(f.since) >= time.Minute {
+		f.since, f.told = now, 0
+	}
+	if f.told == refusedAMinute {
+		f.left++
+		return 0, false
+	}
+	f.told++
+	left, f.left = f.left, 0
+	return left, true
 }
 
 // written carries out a change between two writes to the audit log. When the first fails, nothing is changed.

@@ -432,6 +432,67 @@ func TestWhoDidItIsKept(t *testing.T) {
 	ben.want(403, "GET", "/api/dyno/v1/audit", "")
 }
 
+// TestAViewerPushesNoChangeOut: whatever a viewer may do is kept apart from the changes, and what was not even tried is not kept.
+func TestAViewerPushesNoChangeOut(t *testing.T) {
+	g := guardedServer(t, Guarding{})
+	ben := g.visitor(t)
+	ben.login("ben", pass)
+	const path = "/api/dyno/v1/user/password"
+	for range 3 {
+		ben.want(400, "POST", path, `{"no":"such member"}`)
+	}
+	ben.want(403, "POST", path, `{"current":"wrong wrong wrong","password":"`+other+`"}`)
+	ben.want(403, "POST", path, `{"name":"anna","current":"`+pass+`","password":"`+other+`"}`)
+	ben.want(200, "POST", path, `{"current":"`+pass+`","password":"`+other+`"}`)
+	all, err := g.store.Audit(t.Context(), 0, 100)
+	good(t, err)
+	var got []string
+	for _, e := range all {
+		if !e.Minor {
+			t.Errorf("%s %s is kept as a change: %s", e.Who, e.What, e.Outcome)
+		}
+		got = append(got, e.Outcome)
+	}
+	if want := "done, refused: forbidden, refused: forbidden, done"; strings.Join(got, ", ") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestRefusalsAreCounted: a flood of what is refused costs no write to the disk each, and is told all the same.
+func TestRefusalsAreCounted(t *testing.T) {
+	g := guardedServer(t, Guarding{})
+	ben := g.visitor(t)
+	for range 20 * refusedAMinute { // which take less than that many minutes
+		ben.want(403, "POST", note, words, "Authorization", "Bearer "+g.viewer)
+	}
+	n := auditCount(t, g, "refused: forbidden")
+	if n < refusedAMinute || n == 20*refusedAMinute {
+		t.Errorf("%d of %d are written down", n, 20*refusedAMinute)
+	}
+
+	var x refusals
+	told := func(key string, at time.Duration, times int) (n, left int) {
+		for range times {
+			more, one := x.next(key, time.Unix(1e9, 0).Add(at))
+			if left += more; one {
+				n++
+			}
+		}
+		return n, left
+	}
+	f := func(key string, at time.Duration, times, n, left int) {
+		t.Helper()
+		if got, more := told(key, at, times); got != n || more != left {
+			t.Errorf("%s after %v: %d told and %d counted of %d, want %d and %d", key, at, got, more, times, n, left)
+		}
+	}
+	f("ben", 0, 100, refusedAMinute, 0)
+	f("eve", 0, 1, 1, 0) // whatever ben does
+	f("ben", 59*time.Second, 1, 0, 0)
+	f("ben", 60*time.Second, 2, 2, 100-refusedAMinute+1)
+	f("ben", 3*time.Minute, 1, 1, 0)
+}
+
 func jsonNumber(n int64) string {
 	b, _ := json.Marshal(n)
 	return string(b)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"dyno/internal/app"
@@ -19,6 +20,7 @@ const (
 	maxStreams  = 64     // clients at a time
 	maxOwn      = 16     // of one caller
 	maxBehind   = 2048   // updates that a client may be behind before it is dropped
+	maxFull     = 64     // full states among them, which may have hundreds of kilobytes; further ones come without their lists
 	maxReplayed = 20_000 // updates that are remembered
 )
 
@@ -44,7 +46,7 @@ type update struct {
 	came   time.Time
 	target string
 	vitals *state.State // without lists
-	full   *state.State // nil when it is replayed
+	full   *state.State // nil when it is replayed, or the client does not want it
 	events []event.Event
 	task   *app.Task // a change of a task, then nothing else
 }
@@ -52,7 +54,9 @@ type update struct {
 // client is one who follows.
 type client struct {
 	updates chan update
-	late    chan struct{} // closed when the client was dropped because updates is full
+	full    func(target string) bool // whether it wants full states of a target
+	waiting atomic.Int32             // full states in updates
+	late    chan struct{}            // closed when the client was dropped because updates is full
 }
 
 func newHub(keep time.Duration) *hub {
@@ -81,8 +85,15 @@ func (h *hub) add(u update) {
 	h.seq++
 	u.seq = h.seq
 	for c := range h.clients {
+		x := u
+		if u.full != nil && (!c.full(u.target) || c.waiting.Load() >= maxFull) {
+			x.full = nil
+		}
+		if x.full != nil {
+			c.waiting.Add(1) // before it can be taken
+		}
 		select {
-		case c.updates <- u:
+		case c.updates <- x:
 		default: // never wait for a client: the next reading is due
 			close(c.late)
 			delete(h.clients, c)
@@ -99,8 +110,9 @@ func (h *hub) add(u update) {
 }
 
 // follow adds a client of who. With the id of the last update that it saw it gets what came since, seen is
-// the number of the update before the first that it gets; note tells what it missed.
-func (h *hub) follow(who, lastID string) (c *client, seen uint64, missed []update, note string, err error) {
+// the number of the update before the first that it gets; note tells what it missed. What it takes out of
+// updates it tells by took.
+func (h *hub) follow(who, lastID string, full func(target string) bool) (c *client, seen uint64, missed []update, note string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.clients) >= maxStreams {
@@ -132,9 +144,16 @@ func (h *hub) follow(who, lastID string) (c *client, seen uint64, missed []updat
 			}
 		}
 	}
-	c = &client{updates: make(chan update, maxBehind), late: make(chan struct{})}
+	c = &client{updates: make(chan update, maxBehind), full: full, late: make(chan struct{})}
 	h.clients[c] = who
 	return c, h.seq - uint64(len(missed)), missed, note, nil
+}
+
+// took counts an update that was taken out of updates.
+func (c *client) took(u update) {
+	if u.full != nil {
+		c.waiting.Add(-1)
+	}
 }
 
 func (h *hub) leave(c *client) {

@@ -18,8 +18,8 @@ func (v *Server) prometheus() {
 		v.handle("GET "+path, h)
 		v.handle("POST "+path, h)
 	}
-	both("/api/v1/query", v.query)
-	both("/api/v1/query_range", v.queryRange)
+	both("/api/v1/query", v.inTurnOf(&v.queries, v.query))
+	both("/api/v1/query_range", v.inTurnOf(&v.queries, v.queryRange))
 	both("/api/v1/series", v.series)
 	both("/api/v1/labels", v.labels)
 	v.handle("GET /api/v1/label/{name}/values", v.labelValues)

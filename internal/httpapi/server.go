@@ -46,6 +46,9 @@ type Server struct {
 	handler http.Handler
 	hub     *hub
 	turns   turns
+	queries turns
+
+	refusals refusals
 
 	hostname    string        // of this machine, where it is one of this server's names
 	quiet       time.Duration // of the stream, as is writeWithin; tests have shorter ones
@@ -67,7 +70,7 @@ func New(s Service, o Options) *Server {
 	if o.Timeout <= 0 {
 		o.Timeout = time.Minute
 	}
-	v := &Server{service: s, options: o, log: o.Log, mux: http.NewServeMux(), hub: newHub(o.Replay), quiet: quiet, writeWithin: writeWithin, bodyWithin: bodyWithin}
+	v := &Server{service: s, options: o, log: o.Log, mux: http.NewServeMux(), hub: newHub(o.Replay), queries: turns{ofOne: queriesOfOneAtOnce}, quiet: quiet, writeWithin: writeWithin, bodyWithin: bodyWithin}
 	if o.Guarding.Beyond {
 		v.hostname, _ = os.Hostname() // without one it has a name less
 	}

@@ -33,7 +33,8 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	targets := q["target"]
-	c, seen, missed, note, err := v.hub.follow(callerOf(r.Context()).key(), r.Header.Get("Last-Event-ID"))
+	wants := func(target string) bool { return len(targets) == 0 || slices.Contains(targets, target) }
+	c, seen, missed, note, err := v.hub.follow(callerOf(r.Context()).key(), r.Header.Get("Last-Event-ID"), func(target string) bool { return full && wants(target) })
 	if err != nil {
 		respondError(w, http.StatusServiceUnavailable, "unavailable", err.Error())
 		return
@@ -52,7 +53,7 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 	defer beat.Stop()
 	send := func(u update) {
 		seen = u.seq
-		if len(targets) > 0 && !slices.Contains(targets, u.target) && (u.task == nil || u.target != "") {
+		if !wants(u.target) && (u.task == nil || u.target != "") {
 			return
 		}
 		beat.Reset(v.quiet)
@@ -71,7 +72,7 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 		case u.task != nil:
 			out.send("task", id, u.task)
 		case u.vitals == nil:
-		case full && u.full != nil:
+		case u.full != nil:
 			out.send("state", id, u.full)
 		default:
 			out.send("vitals", id, u.vitals)
@@ -93,6 +94,7 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 		}
 		select {
 		case u := <-c.updates:
+			c.took(u)
 			send(u)
 			if len(c.updates) > 0 {
 				continue // what came meanwhile goes out in one piece

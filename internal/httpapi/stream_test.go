@@ -25,6 +25,8 @@ func second(target string, n int, events ...event.Event) reading.Reading {
 	}}
 }
 
+func none(string) bool { return false }
+
 // follower is a client of the stream.
 type follower struct {
 	t      *testing.T
@@ -216,7 +218,7 @@ func TestTheEndOfAStreamIsBounded(t *testing.T) {
 func TestAskingForHeadersOnlyHoldsNoStream(t *testing.T) {
 	v := New(Service{}, Options{})
 	for i := range maxStreams {
-		_, _, _, _, err := v.hub.follow(strconv.Itoa(i/maxOwn), "")
+		_, _, _, _, err := v.hub.follow(strconv.Itoa(i/maxOwn), "", none)
 		good(t, err)
 	}
 	w := request(v, "HEAD", "/api/dyno/v1/stream", "")
@@ -278,7 +280,7 @@ func TestStreamsAreCounted(t *testing.T) {
 	v := New(Service{}, Options{})
 	var last *client
 	for i := range maxStreams {
-		c, _, _, _, err := v.hub.follow(strconv.Itoa(i/maxOwn), "")
+		c, _, _, _, err := v.hub.follow(strconv.Itoa(i/maxOwn), "", none)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +290,7 @@ func TestStreamsAreCounted(t *testing.T) {
 		t.Fatalf("got %d", w.Code)
 	}
 	v.hub.leave(last)
-	if _, _, _, _, err := v.hub.follow("x", ""); err != nil {
+	if _, _, _, _, err := v.hub.follow("x", "", none); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -301,5 +303,45 @@ func TestTheStreamsMemoryIsBounded(t *testing.T) {
 	}
 	if len(h.ring) != maxReplayed || h.ring[0].full != nil {
 		t.Fatalf("%d updates are remembered", len(h.ring))
+	}
+}
+
+// TestFullStatesThatWaitAreFew: a client that reads slowly keeps few full states, of the targets that it asked for; the others none.
+func TestFullStatesThatWaitAreFew(t *testing.T) {
+	h := newHub(time.Hour)
+	join := func(full func(string) bool) *client {
+		c, _, _, _, err := h.follow("anna", "", full)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	plain, all, some := join(none), join(func(string) bool { return true }), join(func(target string) bool { return target == "shop" })
+	f := func(c *client, want ...int) { // full states of other and shop in what waits
+		t.Helper()
+		got := map[string]int{}
+		for n := len(c.updates); n > 0; n-- {
+			u := <-c.updates
+			if c.took(u); u.full != nil {
+				got[u.target]++
+			}
+			if u.vitals == nil {
+				t.Error("an update without vitals")
+			}
+		}
+		if got["other"] != want[0] || got["shop"] != want[1] {
+			t.Errorf("%v full states wait, want %d of other and %d of shop", got, want[0], want[1])
+		}
+	}
+	for range 2 { // who has caught up gets them again
+		for n := range 3 * maxFull {
+			h.publish(second([]string{"other", "other", "shop"}[n%3], n))
+		}
+		for n := range maxFull {
+			h.publish(second("shop", n))
+		}
+		f(plain, 0, 0)
+		f(all, maxFull*2/3+1, maxFull/3)
+		f(some, 0, maxFull)
 	}
 }

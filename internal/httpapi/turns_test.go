@@ -4,12 +4,14 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"dyno/internal/store/access"
+	"dyno/internal/store/series"
 )
 
 func TestOneCallerHasAPartOfTheTurns(t *testing.T) {
@@ -52,4 +54,68 @@ func TestOneCallerHasAPartOfTheTurns(t *testing.T) {
 	if running.Load() != 0 || len(begun) != 40-ofOneAtOnce {
 		t.Errorf("%d run, %d more began", running.Load(), len(begun))
 	}
+}
+
+// TestAViewersRequestsForChangesTakeTurns: what a viewer sends to change something is refused, or read, a few at a time.
+func TestAViewersRequestsForChangesTakeTurns(t *testing.T) {
+	g := guardedServer(t, Guarding{})
+	own, _ := g.turns.of(caller{Identity: access.Identity{Kind: access.ByAPIToken, Name: "the-viewer"}}.key())
+	for range ofOneAtOnce {
+		own <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, note, strings.NewReader(words))
+	r.Host, r.RemoteAddr = "127.0.0.1:9188", "192.0.2.9:4711"
+	r = ours(r)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+g.viewer)
+	w, done := httptest.NewRecorder(), make(chan struct{})
+	go func() { defer close(done); g.ServeHTTP(w, r) }()
+	select {
+	case <-done:
+	case <-time.After(300 * time.Millisecond): // it waits
+	}
+	cancel()
+	<-done
+	if w.Code != clientGone {
+		t.Errorf("a viewer whose turns are taken is told %d", w.Code)
+	}
+}
+
+// held is a querier that answers nobody before end.
+type held struct {
+	Querier
+	begun, end chan struct{}
+}
+
+func (h held) Query(context.Context, string, time.Time, series.QueryOptions) (series.Answer, error) {
+	h.begun <- struct{}{}
+	<-h.end
+	return series.Answer{Type: series.Vector}, nil
+}
+
+// TestOneCallerLeavesQueriesToOthers: whoever asks slow questions, or reads the answers slowly, leaves some of the engine's turns.
+func TestOneCallerLeavesQueriesToOthers(t *testing.T) {
+	g := guardedServer(t, Guarding{})
+	q := held{begun: make(chan struct{}, 100), end: make(chan struct{})}
+	g.service.Querier = q
+	var wg sync.WaitGroup
+	ask := func(token string) {
+		wg.Go(func() { g.visitor(t).ask("GET", "/api/v1/query?query=1", "", "Authorization", "Bearer "+token) })
+	}
+	for range 4 {
+		ask(g.viewer)
+	}
+	for range queriesOfOneAtOnce {
+		<-q.begun
+	}
+	select {
+	case <-q.begun:
+		t.Errorf("more than %d queries of one caller run", queriesOfOneAtOnce)
+	case <-time.After(200 * time.Millisecond):
+	}
+	ask(g.operator)
+	<-q.begun // whatever the other asks
+	close(q.end)
+	wg.Wait()
 }

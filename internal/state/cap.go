@@ -140,9 +140,11 @@ func bools(a, b bool) int {
 	return -1
 }
 
-// Clip returns s as valid UTF-8 of at most n bytes, cut at a character: bytes that are none become U+FFFD.
+// Clip returns s as valid UTF-8 of at most n bytes, cut at a character: bytes that are none become U+FFFD. What is cut off is not kept in
+// memory with it.
 func Clip(s string, n int) string {
-	if len(s) > n {
+	cut := len(s) > n
+	if cut {
 		s = s[:n]
 		for i := len(s) - 1; i >= 0 && i > len(s)-utf8.UTFMax; i-- { // a character that the cut went through
 			if utf8.RuneStart(s[i]) {
@@ -154,6 +156,9 @@ func Clip(s string, n int) string {
 		}
 	}
 	if utf8.ValidString(s) {
+		if cut {
+			s = strings.Clone(s)
+		}
 		return s
 	}
 	s = strings.ToValidUTF8(s, "\uFFFD")

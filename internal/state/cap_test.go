@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+	"unsafe"
 
 	"dyno/internal/known"
 )
@@ -77,6 +78,13 @@ func TestClip(t *testing.T) {
 	f("\xffa\xffa", 4, "\uFFFDa")
 	f("x\xe2\x82\xac", 3, "x")
 	f("", 0, "")
+	long := strings.Repeat("x", 100)
+	if got := Clip(long, 3); unsafe.StringData(got) == unsafe.StringData(long) {
+		t.Error("the whole text stays in memory")
+	}
+	if got := Clip(long, 100); unsafe.StringData(got) != unsafe.StringData(long) {
+		t.Error("what is not cut is copied")
+	}
 }
 
 // TestCapClipsWords: a server may call a lock or a transaction anything.

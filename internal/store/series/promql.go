@@ -30,12 +30,16 @@ const MaxPoints = 11_000
 // brackets ends it: they are nested calls, and a stack that is too deep is the end of a program.
 const MaxExpression = 32 << 10
 
+// MaxSelectors is how many selectors a list of series, names or values may be asked by: the series of each are gone through.
+const MaxSelectors = 32
+
 var errLong = fmt.Errorf("it is longer than %d bytes", MaxExpression)
 
 // Limits bound what one query may take. The zero value of a field means its default.
 type Limits struct {
 	Timeout    time.Duration // of one query, waiting for its turn included; 30 s
 	Samples    int           // held in memory at a time by one query, 16 bytes each; 5 million
+	Points     int           // in one answer of a range; 1 million, some 30 MB of JSON
 	Concurrent int           // queries that run at a time, others wait; 4
 	Lookback   time.Duration // how long a sample stands for its series when no newer one and no stale marker came; 5 min
 }
@@ -59,6 +63,9 @@ func NewEngine(s *Store, help func(name string) string, l Limits) *Engine {
 	}
 	if l.Samples <= 0 {
 		l.Samples = 5_000_000
+	}
+	if l.Points <= 0 {
+		l.Points = 1_000_000
 	}
 	if l.Concurrent <= 0 {
 		l.Concurrent = 4
@@ -135,7 +142,7 @@ func (e *Engine) run(ctx context.Context, expr string, o QueryOptions, begin fun
 	if res.Err != nil {
 		return Answer{}, queryError(res.Err)
 	}
-	a, err := answer(res.Value, o.Limit)
+	a, err := answer(res.Value, o.Limit, e.limits.Points)
 	if err != nil {
 		return Answer{}, &QueryError{Execution, err}
 	}
@@ -164,15 +171,10 @@ func (e *Engine) Matching(ctx context.Context, selectors []string, from, to time
 	var out []metric.Labels
 	err := e.browse(ctx, selectors, from, to, true, func(q storage.Querier, sets [][]*labels.Matcher) error {
 		hints := &storage.SelectHints{Start: millis(from, math.MinInt64), End: millis(to, math.MaxInt64), Func: "series"}
-		seen := map[string]bool{}
 		for _, ms := range sets {
 			set := q.Select(ctx, true, hints, ms...)
 			for n := 0; (limit == 0 || n <= limit) && set.Next(); n++ { // sorted: the first of all are among the first of each
-				ls := set.At().Labels()
-				if key := ls.String(); !seen[key] {
-					seen[key] = true
-					out = append(out, toLabels(ls))
-				}
+				out = append(out, toLabels(set.At().Labels()))
 				if err := ctx.Err(); err != nil {
 					return err
 				}
@@ -180,10 +182,15 @@ func (e *Engine) Matching(ctx context.Context, selectors []string, from, to time
 			if err := set.Err(); err != nil {
 				return err
 			}
+			slices.SortFunc(out, metric.Labels.Compare)
+			out = slices.CompactFunc(out, func(a, b metric.Labels) bool { return a.Compare(b) == 0 })
+			if limit > 0 && len(out) > limit {
+				clear(out[limit+1:])
+				out = out[:limit+1]
+			}
 		}
 		return nil
 	})
-	slices.SortFunc(out, metric.Labels.Compare)
 	return cut(out, limit), err
 }
 
@@ -225,11 +232,12 @@ func (e *Engine) strings(ctx context.Context, selectors []string, from, to time.
 			for _, s := range ss {
 				out = append(out, strings.Clone(s)) // the database's strings are parts of mapped files
 			}
+			slices.Sort(out)
+			out = slices.Compact(out)
 		}
 		return nil
 	})
-	slices.Sort(out)
-	return slices.Compact(out), err
+	return out, err
 }
 
 // Metadata is what is known about a metric beside its values.
@@ -277,6 +285,9 @@ func (e *Engine) Metadata(ctx context.Context, name string, limit int) (map[stri
 func (e *Engine) browse(ctx context.Context, selectors []string, from, to time.Time, need bool, do func(storage.Querier, [][]*labels.Matcher) error) error {
 	if need && len(selectors) == 0 {
 		return &QueryError{BadData, errors.New("no match[] parameter provided")}
+	}
+	if len(selectors) > MaxSelectors {
+		return bad("match[]", fmt.Errorf("it is given %d times, and %d are allowed: join some with | in a matcher of =~", len(selectors), MaxSelectors))
 	}
 	for _, s := range selectors {
 		if len(s) > MaxExpression {

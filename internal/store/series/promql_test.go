@@ -124,6 +124,12 @@ func TestQueryErrorsHaveTheirType(t *testing.T) {
 		t.Fatalf("millions of points: got %v", err)
 	}
 	f(strings.Repeat("(", MaxExpression+1), t.Context(), QueryOptions{}, BadData)
+	if _, err := e.Matching(t.Context(), slices.Repeat([]string{"reads"}, MaxSelectors), moment(0), moment(59), 0); err != nil {
+		t.Fatalf("some selectors: got %v", err)
+	}
+	if _, err := e.Matching(t.Context(), slices.Repeat([]string{"reads"}, MaxSelectors+1), moment(0), moment(59), 0); !errors.As(err, &q) || q.Type != BadData {
+		t.Fatalf("many selectors: got %v", err)
+	}
 	if _, err := e.LabelNames(t.Context(), []string{strings.Repeat("a", MaxExpression+1)}, time.Time{}, time.Time{}, 0); !errors.As(err, &q) || q.Type != BadData {
 		t.Fatalf("a long selector: got %v", err)
 	}
@@ -133,6 +139,33 @@ func TestQueryErrorsHaveTheirType(t *testing.T) {
 	f(`reads`, t.Context(), QueryOptions{}, Unavailable)
 	if _, err := e.LabelNames(t.Context(), nil, time.Time{}, time.Time{}, 0); !errors.As(err, &q) || q.Type != Unavailable {
 		t.Fatalf("a closed store lists labels: %v", err)
+	}
+}
+
+// TestAnAnswerHasABound: what would be an answer of any size is refused with what to do about it.
+func TestAnAnswerHasABound(t *testing.T) {
+	e, _ := asked(t, Limits{Points: 100})
+	f := func(expr string, to float64, o QueryOptions, points int, want string) {
+		t.Helper()
+		a, err := e.QueryRange(t.Context(), expr, moment(0), moment(to), time.Second, o)
+		var q *QueryError
+		n := 0
+		for _, s := range a.Series {
+			n += len(s.Points)
+		}
+		if want == "" && err != nil || want != "" && (!errors.As(err, &q) || q.Type != Execution || q.Error() != want) || n != points {
+			t.Errorf("%s: %d points, want %d; got %v", expr, n, points, err)
+		}
+	}
+	f(`reads`, 49, QueryOptions{}, 100, "")
+	f(`reads`, 50, QueryOptions{}, 0, "the answer has 102 points, and 100 are allowed: ask for fewer series, a shorter time or a longer step")
+	f(`reads`, 59, QueryOptions{Limit: 1}, 60, "")
+	f(`sum(reads)`, 59, QueryOptions{}, 60, "")
+	if _, err := e.Query(t.Context(), `reads[1m]`, moment(59), QueryOptions{}); err == nil {
+		t.Error("seconds of a range have no bound")
+	}
+	if l := NewEngine(nil, nil, Limits{}).limits; l.Points < MaxPoints || l.Points*30 > 32<<20 {
+		t.Errorf("%d points are allowed", l.Points)
 	}
 }
 

@@ -43,8 +43,9 @@ type AnswerSeries struct {
 // cutNote is what Prometheus says when it left series out.
 const cutNote = "results truncated due to limit"
 
-// answer copies a result, for its own memory goes back to the engine.
-func answer(v parser.Value, limit int) (Answer, error) {
+// answer copies a result, for its own memory goes back to the engine. With more than most points it is refused: an answer is in memory
+// several times until it is sent, and whoever takes it may be slow.
+func answer(v parser.Value, limit, most int) (Answer, error) {
 	var a Answer
 	full := func(n int) bool {
 		if limit <= 0 || n < limit {
@@ -55,7 +56,18 @@ func answer(v parser.Value, limit int) (Answer, error) {
 	}
 	switch x := v.(type) {
 	case promql.Matrix:
-		a.Type, a.Series = Matrix, make([]AnswerSeries, 0, len(x))
+		a.Type = Matrix
+		n := 0
+		for i := range x {
+			if limit > 0 && i == limit {
+				break
+			}
+			n += len(x[i].Floats)
+		}
+		if n > most {
+			return Answer{}, fmt.Errorf("the answer has %d points, and %d are allowed: ask for fewer series, a shorter time or a longer step", n, most)
+		}
+		a.Series = make([]AnswerSeries, 0, len(x))
 		for i := range x {
 			if full(i) {
 				break

@@ -217,6 +217,7 @@ func (f *Format) CheckHeader(path string) error {
 type File struct {
 	format *Format
 	path   string
+	turn   chan struct{} // of the one who writes: SQLite lets one write at a time, and who waited for that would keep a connection from readers
 
 	mu     sync.Mutex // guards what follows
 	db     *sql.DB    // nil until there is a file and it was needed
@@ -224,7 +225,9 @@ type File struct {
 }
 
 // New names a file, by an absolute path, and touches nothing.
-func New(format *Format, path string) *File { return &File{format: format, path: path} }
+func New(format *Format, path string) *File {
+	return &File{format: format, path: path, turn: make(chan struct{}, 1)}
+}
 
 // Path returns the name of the file.
 func (f *File) Path() string { return f.path }
@@ -268,6 +271,12 @@ func (f *File) Write(ctx context.Context, do func(*sql.Tx) error) error {
 	db, err := f.DB(ctx, true)
 	if err != nil {
 		return err
+	}
+	select {
+	case f.turn <- struct{}{}:
+		defer func() { <-f.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"modernc.org/sqlite"
 )
@@ -91,6 +92,45 @@ func TestFile(t *testing.T) {
 	if len(files) != 1 {
 		t.Errorf("left beside it: %v", files)
 	}
+}
+
+// TestReadersDoNotWaitForWriters: however many wait to write, a connection is left to who reads.
+func TestReadersDoNotWaitForWriters(t *testing.T) {
+	x := New(things(), filepath.Join(t.TempDir(), "things.db"))
+	insert := func(tx *sql.Tx) error { _, err := tx.Exec("INSERT INTO thing DEFAULT VALUES"); return err }
+	ok(t, x.Write(t.Context(), insert))
+	db, err := x.DB(t.Context(), false)
+	ok(t, err)
+	begun, end := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := x.Write(t.Context(), func(*sql.Tx) error { close(begun); <-end; return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+	<-begun
+	ctx, cancel := context.WithCancel(t.Context())
+	for range 100 {
+		wg.Go(func() { _ = x.Write(ctx, insert) })
+	}
+	for range 100 { // until they would have taken all connections
+		if time.Sleep(2 * time.Millisecond); db.Stats().InUse > 1 {
+			break
+		}
+	}
+	read, stop := context.WithTimeout(t.Context(), 2*Patience)
+	var n int
+	if err := db.QueryRowContext(read, "SELECT count(*) FROM thing").Scan(&n); err != nil || n != 1 {
+		t.Errorf("%d, %v, with %d connections in use", n, err, db.Stats().InUse)
+	}
+	stop()
+	cancel()
+	close(end)
+	wg.Wait()
+	if err := x.Write(ctx, insert); !errors.Is(err, context.Canceled) {
+		t.Errorf("who gave up waiting is told %v", err)
+	}
+	ok(t, x.Close())
 }
 
 // TestManyMakeIt lets several start at once where there is no file: one makes it, and all write to the same.

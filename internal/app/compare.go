@@ -372,7 +372,7 @@ func (a *App) Compare(ctx context.Context, c *Comparison) (r trial.Result, html 
 	h := d.Header()
 	c.stand.Name = h.ID
 	before := c.dataSets(keep)
-	left := c.orphans(keep)
+	left := orphans(keep, c.yard, c.stand.Name+"-")
 	if left != "" {
 		c.note(left + ".")
 	}
@@ -419,15 +419,15 @@ func (c *Comparison) dataSets(ctx context.Context) (keys []string) {
 }
 
 // orphans tells of servers that still run although the program that they were made for is gone, "" when there are none. They disturb what is
-// measured, and whether they are still wanted their user alone knows. Those of this experiment are removed when it begins.
-func (c *Comparison) orphans(ctx context.Context) string {
-	all, err := c.yard.List(ctx)
+// measured, and whether they are still wanted their user alone knows. Those whose names begin with own are removed when what they are for begins.
+func orphans(ctx context.Context, yard *sandbox.Yard, own string) string {
+	all, err := yard.List(ctx)
 	if err != nil { // the first trial tells
 		return ""
 	}
 	var names []string
 	for _, b := range all {
-		if b.State == sandbox.Orphan && !strings.HasPrefix(b.Name, c.stand.Name+"-") {
+		if b.State == sandbox.Orphan && !strings.HasPrefix(b.Name, own) {
 			names = append(names, b.Name)
 		}
 	}

@@ -219,6 +219,9 @@ func (d *demo) prepare(ctx context.Context, res *DemoResult) (err error) {
 		return err
 	}
 	d.dir = d.a.reportDir(d.id)
+	if s := orphans(ctx, d.yard, d.id+"-"); s != "" {
+		d.say("%s.", s)
+	}
 	d.say("Starting a private %s %s, apart from anything else on this machine.", srv.Flavor, srv.Version)
 	name := "demo-" + d.id
 	// A slow disk is for the load, not for the planting. A limit of the memory counts only from the start on.

@@ -111,6 +111,7 @@ func (m *member) rightsPause(now time.Time) time.Duration {
 // rights follows what the account of a target may do until that changes or ctx ends.
 func (s *Service) rights(ctx context.Context, m *member, t *target.Target) {
 	had, err := t.Privileges(ctx)
+	var due time.Time // of a change; zero without one
 	for known := err == nil; wait(ctx, rightsEvery); {
 		var hidden *snapshot.Source
 		if x, ok := unseen(ctx, t, m.newest()); ok {
@@ -124,9 +125,16 @@ func (s *Service) rights(ctx context.Context, m *member, t *target.Target) {
 		case err != nil: // the server is away, or does not say
 		case !known:
 			had, known = has, true
-		case !slices.Equal(has, had):
-			wait(ctx, m.rightsPause(time.Now()))
-			return
+		case slices.Equal(has, had):
+			due = time.Time{}
+		default:
+			now := time.Now()
+			if due.IsZero() {
+				due = now.Add(m.rightsPause(now))
+			}
+			if !now.Before(due) {
+				return
+			}
 		}
 	}
 }

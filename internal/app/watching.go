@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -36,6 +37,30 @@ type ClassWindow struct {
 	From, To time.Time     // of what was counted: a server that restarts loses what it had
 	Took     time.Duration // what passed, whatever the clock was set to meanwhile
 	Classes  []class.Class // most time first; nobody changes them
+}
+
+// cut takes off the beginning of a window that is lost. Nothing is left of less than a second: what ended in it may have begun long before.
+func (c *ClassWindow) cut(lost time.Duration) {
+	if lost <= 0 {
+		return
+	}
+	left := c.Took - lost
+	if left < time.Second {
+		c.From, c.Took, c.Classes = c.To, 0, nil
+		return
+	}
+	share := float64(left) / float64(c.Took)
+	for i := range c.Classes {
+		x := &c.Classes[i]
+		if !x.Sampled { // what was looked at was so all the time
+			continue
+		}
+		x.Count, x.TimeSec = uint64(math.Ceil(share*float64(x.Count))), share*x.TimeSec
+		if n, ok := x.Examined.Get(); ok {
+			x.Examined = known.Of(uint64(math.Ceil(share * float64(n))))
+		}
+	}
+	c.From, c.Took = c.To.Add(-left), left
 }
 
 // topClasses is how many classes a state shows.
@@ -307,9 +332,7 @@ func (w *watcher) classes(ctx context.Context, t *target.Target) error {
 				from = time.Time{}
 			}
 			c := ClassWindow{Target: w.name, From: from, To: to, Took: ended.Sub(began), Classes: list}
-			if n := min(d.Lost(), c.Took); n > 0 {
-				c.From, c.Took = to.Add(n-c.Took), c.Took-n
-			}
+			c.cut(d.Lost())
 			w.window(c, sources, err)
 			if err == nil {
 				from, began = to, ended

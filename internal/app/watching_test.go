@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"dyno/internal/class"
+	"dyno/internal/known"
 	"dyno/internal/reading"
 	"dyno/internal/scrape"
 	"dyno/internal/snapshot"
@@ -85,5 +87,30 @@ func TestCostShownIsWhatWasSpent(t *testing.T) {
 	}
 	if !slices.Contains(scrape.Names(), "variables") || spent["variables"] == 0 {
 		t.Error("no source of a slow cadence was read, so that this shows nothing")
+	}
+}
+
+// TestCutWindow: of a window whose beginning was lost the rates are over the rest, sampled ones too, and of a moment there are none.
+func TestCutWindow(t *testing.T) {
+	to := time.Unix(1_800_000_000, 0)
+	window := func() ClassWindow {
+		return ClassWindow{From: to.Add(-5 * time.Second), To: to, Took: 5 * time.Second, Classes: []class.Class{
+			{ID: "counted", Count: 10, TimeSec: 2}, {ID: "seen", Count: 1, TimeSec: 5, Sampled: true, Examined: known.Of[uint64](100)},
+		}}
+	}
+	c := window()
+	c.cut(3 * time.Second)
+	if c.From != to.Add(-2*time.Second) || c.Took != 2*time.Second || c.Classes[0].TimeSec != 2 || c.Classes[1].TimeSec != 2 || c.Classes[1].Count != 1 || c.Classes[1].Examined.Or(0) != 40 {
+		t.Errorf("%+v", c)
+	}
+	c = window()
+	c.cut(4990 * time.Millisecond)
+	if c.Took != 0 || len(c.Classes) != 0 || c.From != to {
+		t.Errorf("%+v", c)
+	}
+	c = window()
+	c.cut(0)
+	if c.Took != 5*time.Second || c.Classes[1].TimeSec != 5 {
+		t.Errorf("%+v", c)
 	}
 }

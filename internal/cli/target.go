@@ -70,13 +70,13 @@ that does not answer is remembered all the same, and so is one that refuses the 
 const addedTime = 10 * time.Second
 
 // tryAdded tells whether a server that was just added lets Dyno in, and what it hides. It stays in the inventory either way: it may be down, or
-// the password may not be there yet. A refused login is an error, for nothing comes of it by waiting.
+// the password may not be there yet. A refused login is an error: somebody has to do something.
 func (e *env) tryAdded(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, addedTime)
 	defer cancel()
 	t, err := e.app.Open(ctx, name, app.Login{})
 	if target.KindOf(err) == target.AuthFailed {
-		return err
+		return fmt.Errorf("%s stays in the inventory, but %w", name, err)
 	}
 	if err != nil {
 		e.remark("It cannot be reached now: %v.", err)

@@ -420,7 +420,7 @@ func (a *Aggregator) classOf(id [16]byte, text []byte) uint32 {
 		return i
 	}
 	room := a.config.Room
-	full := len(a.classes) >= a.config.MaxClasses || room != nil && *room <= 0
+	full := len(a.classes) >= a.config.MaxClasses || room != nil && *room <= 0 && len(a.classes) >= leastClasses
 	if full && a.rest >= 0 {
 		return uint32(a.rest)
 	}

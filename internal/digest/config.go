@@ -45,6 +45,12 @@ func (g Group) String() string {
 // note tells.
 const MaxClasses = 250_000
 
+// Others is the fingerprint of the class that statements of further classes count for.
+const Others = othersName
+
+// leastClasses is how many classes an Aggregator keeps that finds no Room.
+const leastClasses = 20
+
 // Config tells what an Aggregator counts and keeps. Aggregators are merged only when theirs are equal.
 type Config struct {
 	GroupBy Group
@@ -53,7 +59,8 @@ type Config struct {
 	// 10 000 and 512 bytes from 50 000.
 	MaxSample  int
 	MaxClasses int
-	// Room, if set, is how many classes more are kept by all Aggregators that share it. They are not used at the same time.
+	// Room, if set, is how many classes more are kept by all Aggregators that share it, beside leastClasses of each. They are not used at the
+	// same time.
 	Room     *int
 	LeaveOwn bool   // leave out statements with Dyno's tag, which anybody can put before theirs
 	Sample   uint64 // count only the first so many entries of every class that come; 0 = all

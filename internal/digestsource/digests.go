@@ -406,7 +406,6 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 	}
 	if g.reset = reset; reset {
 		g.lost = lost(a, b)
-		g.from.here = g.from.here.Add(g.lost)
 		g.notes = append(g.notes, "the table of digests was emptied during the window, or the server restarted: what was counted before that is lost")
 	}
 	if cut > 0 {

@@ -478,7 +478,10 @@ func (r *Reader) endLog() (log *grouping, classes []class.Class) {
 		r.logFailed(r.log.path, err)
 		return nil, nil
 	}
-	classes, more := log.list()
+	classes, more, unnamed := log.list()
+	if unnamed > 0 {
+		note = both(note, fmt.Sprintf("%d statements of still more classes are in none", unnamed))
+	}
 	if more > 0 {
 		note = both(note, fmt.Sprintf("%d classes beyond %d were left out", more, maxClasses))
 	}

@@ -247,17 +247,22 @@ func (g *grouping) skipped() (n uint64) {
 	return n
 }
 
-// list returns the classes by default database, at most maxClasses, and how many more there were.
-func (g *grouping) list() (list []class.Class, more int) {
+// list returns the classes by default database, at most maxClasses, and how many more there were. Unnamed is how many statements came when
+// there were too many to tell them apart.
+func (g *grouping) list() (list []class.Class, more int, unnamed uint64) {
 	for schema, a := range g.schemas {
 		_, classes := a.Classes(digest.Options{})
 		for c := range classes {
+			if c.Fingerprint == digest.Others {
+				unnamed += c.Count
+				continue
+			}
 			list = append(list, classOf(c, schema))
 		}
 	}
 	slices.SortFunc(list, byTime)
 	n := min(len(list), maxClasses)
-	return list[:n], len(list) - n
+	return list[:n], len(list) - n, unnamed
 }
 
 // report returns the same as a report of all databases together. Nothing can be added any more.

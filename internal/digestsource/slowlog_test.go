@@ -10,6 +10,7 @@ import (
 	"dyno/internal/class"
 	"dyno/internal/digest"
 	"dyno/internal/known"
+	"dyno/internal/slowlog"
 	"dyno/internal/sqltext"
 )
 
@@ -79,7 +80,7 @@ func grouped(t *testing.T, log string, own ...string) *grouping {
 
 func logged(t *testing.T, g *grouping, schema, sql string) class.Class {
 	t.Helper()
-	list, _ := g.list()
+	list, _, _ := g.list()
 	for _, c := range list {
 		if c.Schema == schema && c.Fingerprint == sqltext.Fingerprint(sql) {
 			return c
@@ -101,7 +102,7 @@ func TestClassesOfALog(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	logged(t, g, "shop", "administrator command: Quit")
-	if list, more := g.list(); len(list) != 3 || more != 0 || list[0].TimeSec < list[1].TimeSec { // Dyno's own is out
+	if list, more, _ := g.list(); len(list) != 3 || more != 0 || list[0].TimeSec < list[1].TimeSec { // Dyno's own is out
 		t.Errorf("%+v", list)
 	}
 	if n := g.skipped(); n != 1 { // the entry that is cut off
@@ -128,7 +129,7 @@ func TestOwnEntriesAreLeftOut(t *testing.T) {
 	const login = "SET lock_wait_timeout=5, time_zone='+00:00'"
 	g := grouped(t, entry("dyno", login)+entry("dyno", "/* dyno:x */ SELECT 1")+entry("dyno", "SELECT @@version")+
 		entry("tenant", login)+entry("tenant", "/* dyno:x */ SELECT 2, 3"), login)
-	list, _ := g.list()
+	list, _, _ := g.list()
 	if len(list) != 3 {
 		t.Fatalf("%+v", list)
 	}
@@ -162,7 +163,7 @@ func TestSinceReadsNewBytesOnly(t *testing.T) {
 	}
 	since := func() ([]class.Class, string, error) {
 		g, note, err := l.since(ownLog{owns: dynos})
-		cs, _ := g.list()
+		cs, _, _ := g.list()
 		return cs, note, err
 	}
 	if cs, note, err := since(); err != nil || note != "" || len(cs) != 0 {
@@ -221,10 +222,15 @@ func TestLogOfManyClasses(t *testing.T) {
 			held++
 		}
 	}
-	if list, more := g.list(); held > 4*maxClasses+len(g.schemas) || len(list) != maxClasses || more == 0 {
-		t.Errorf("%d classes of %d databases are held, %d told and %d not", held, len(g.schemas), len(list), more)
+	list, more, unnamed := g.list()
+	if held > 4*maxClasses+len(g.schemas) || len(list) != maxClasses || more == 0 || unnamed < 3*maxClasses {
+		t.Errorf("%d classes of %d databases are held, %d told and %d not, and %d statements", held, len(g.schemas), len(list), more, unnamed)
 	}
-	if n := g.report().Global.Count; n != 8*maxClasses {
+	g.of("late").Add(nil, &slowlog.Entry{SQL: []byte("select mine"), DB: []byte("late")}, 0)
+	if late := g.schemas["late"].Report(digest.Options{}); len(late.Classes) != 1 || late.Classes[0].Fingerprint == digest.Others {
+		t.Errorf("a database that came late has %+v", late.Classes)
+	}
+	if n := g.report().Global.Count; n != 8*maxClasses+1 {
 		t.Errorf("%d statements are reported", n)
 	}
 }

@@ -58,7 +58,7 @@ type Detector struct {
 	refused known.Value[float64]
 	tracks  [5]track
 	waiting map[uint64]bool // in the sample before
-	slow    time.Time       // since when Slow; zero when it is not
+	gone    time.Time       // since when the server is not up; zero while it is
 }
 
 // track is what is remembered of one kind of incident.
@@ -110,6 +110,9 @@ func (d *Detector) Next(s Sample) (changed []Incident) {
 	at := s.State.At
 	jumped := !d.at.IsZero() && at.Sub(d.at) > gap
 	d.at = at
+	if jumped {
+		d.gone = time.Time{}
+	}
 	for i, k := range kinds() {
 		t := &d.tracks[i]
 		f := k.look(d, s)
@@ -199,12 +202,13 @@ func (d *Detector) remember(s Sample) {
 func (d *Detector) down(s Sample) finding {
 	down := !s.State.Up && !s.State.LoginRefused
 	switch {
-	case !down || !s.Slow:
-		d.slow = time.Time{}
-	case d.slow.IsZero():
-		d.slow = s.State.At
+	case !down:
+		d.gone = time.Time{}
+	case d.gone.IsZero():
+		d.gone = s.State.At
 	}
-	return finding{known: !s.State.NotConfigured, holds: down && (!s.Slow || s.State.At.Sub(d.slow) >= patience), clear: !down, what: s.State.Reason}
+	late := s.State.At.Sub(d.gone) >= patience
+	return finding{known: !s.State.NotConfigured, holds: down && (!s.Slow || late), clear: !down, what: s.State.Reason}
 }
 
 // login follows the server's answer to Dyno's own login.

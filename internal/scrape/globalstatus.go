@@ -29,7 +29,10 @@ type globalStatus struct {
 	order  []named           // as the rows came last: they nearly always come in the same order, and comparing is cheaper than looking up
 	life   uptime
 	galera galera
-	news   []event.Event
+	server string // that was read last
+	// forgets says that a counter may fall a little without a restart.
+	forgets bool
+	news    []event.Event
 }
 
 // named is the name of a row with what it becomes.
@@ -42,20 +45,27 @@ type named struct {
 type series struct {
 	name string
 	kind metric.Kind
-	last *float64 // of a counter of global_status: what it was said to be last
+	past *past // of a counter that a server may forget a part of
 }
 
-// keep returns what a counter is said to be: what it was where the server has forgotten a part, as MariaDB does of what a session counted that was
-// ended. Of a counter any fall reads as a start from 0, as after FLUSH STATUS and a restart, which leave less than half.
+// past is what a counter was last, and how much of it the server has forgotten since it counts.
+type past struct{ last, lost float64 }
+
+// keep returns what a counter is said to be: with what the server has forgotten of it, as MariaDB does of what a session counted that was ended.
+// Of a counter any fall reads as a start from 0, as after FLUSH STATUS, which leaves less than half.
 func (k series) keep(v float64) float64 {
-	if k.last == nil {
+	p := k.past
+	if p == nil {
 		return v
 	}
-	if v < *k.last && v >= *k.last/2 {
-		return *k.last
+	switch {
+	case v < p.last/2:
+		p.lost = 0
+	case v < p.last:
+		p.lost += p.last - v
 	}
-	*k.last = v
-	return v
+	p.last = v
+	return v + p.lost
 }
 
 // spender knows what Dyno's own sessions made the server count.
@@ -63,8 +73,8 @@ type spender interface {
 	Spent(ctx context.Context) (target.Spent, bool)
 }
 
-func newGlobalStatus(q querier, own spender, acc account) *globalStatus {
-	return &globalStatus{q: q, own: own, acc: acc, sql: sqltext.Tagged("scrape", "global_status", "SHOW GLOBAL STATUS"), known: map[string]series{}}
+func newGlobalStatus(q querier, own spender, acc account, forgets bool) *globalStatus {
+	return &globalStatus{forgets: forgets, q: q, own: own, acc: acc, sql: sqltext.Tagged("scrape", "global_status", "SHOW GLOBAL STATUS"), known: map[string]series{}}
 }
 
 const globalStatusName = "global_status"
@@ -76,6 +86,14 @@ func (s *globalStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 	s.mine.begin()
 	if s.own != nil {
 		s.mine.own, s.mine.known = s.own.Spent(ctx)
+	}
+	if s.mine.known && s.server != s.mine.own.Server { // another one has another past
+		for _, k := range s.known {
+			if k.past != nil {
+				*k.past = past{}
+			}
+		}
+		s.server = s.mine.own.Server
 	}
 	_, err := s.q.Query(ctx, s.sql, func(row []driver.Value) {
 		i++
@@ -104,8 +122,8 @@ func (s *globalStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 			if isWord {
 				k.kind = metric.Gauge
 			}
-			if k.kind == metric.Counter {
-				k.last = new(float64)
+			if k.kind == metric.Counter && s.forgets {
+				k.past = new(past)
 			}
 			s.known[string(name)] = k
 		}
@@ -125,11 +143,6 @@ func (s *globalStatus) Scrape(ctx context.Context, at int64, emit func(metric.Sa
 		s.mine.emit(at, emit)
 		if e, ok := s.life.settle(s.q.Generation(), time.UnixMilli(at), time.Now()); ok {
 			s.news = append(s.news, e)
-			for _, k := range s.known { // of what counts anew nothing is kept
-				if k.last != nil {
-					*k.last = 0
-				}
-			}
 		}
 	}
 	return classify(s.acc, err, "")

@@ -146,7 +146,7 @@ func (st *turn) settle(o outcome, p pass) {
 		}
 	case lost(o.err): // the server or its process went away: not the source's fault, and it is wanted the moment it is back
 		st.fails = 0
-	case o.short && silent(o.err): // nor is this
+	case silent(o.err) && (o.short || st.src.Name() == globalStatusName): // nor is this; and whether the server is there is asked each time
 	default:
 		st.fails = min(st.fails+1, 6)
 		st.next = p.at.Add(time.Second<<st.fails - time.Second/10) // a little less, so that the turn is not missed by a hair

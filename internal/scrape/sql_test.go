@@ -572,7 +572,7 @@ func testDenied(t *testing.T, s *sqlServer) {
 }
 
 func testRestart(t *testing.T, s *sqlServer) {
-	src := newGlobalStatus(s.l, s.l, s.t)
+	src := newGlobalStatus(s.l, s.l, s.t, false)
 	for range 5 { // connections of the first life
 		s.Exec(t, "SELECT 1")
 	}

@@ -109,13 +109,15 @@ func footprintOn(where string) *footprint {
 	defer footprints.Unlock()
 	f := footprints.by[where]
 	if f == nil && len(footprints.by) >= sentServers {
-		oldest, least := "", uint64(math.MaxUint64)
+		oldest, least, found := "", uint64(math.MaxUint64), false
 		for k, x := range footprints.by {
 			if at, ok := x.idle(); ok && at < least {
-				oldest, least = k, at
+				oldest, least, found = k, at, true
 			}
 		}
-		delete(footprints.by, oldest)
+		if found {
+			delete(footprints.by, oldest)
+		}
 	}
 	if f == nil && len(footprints.by) < sentServers {
 		n := len(counted)

@@ -31,7 +31,7 @@ func shield[T any](nc net.Conn, call func() (T, error)) (v T, err error) {
 // MYSQL_ERRMSG_SIZE is 512.
 func brief(err error) {
 	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) && len(e.Message) > wire.MaxMessage {
-		e.Message = strings.Clone(e.Message[:wire.MaxMessage]) + "…"
+		e.Message = strings.ToValidUTF8(strings.Clone(e.Message[:wire.MaxMessage]), "") + "…"
 	}
 }
 

@@ -13,7 +13,7 @@ export const kinds: Record<string, { name: string; sign: string }> = {
   variant: { name: 'variant', sign: 'V' },
   restart: { name: 'restart', sign: 'R' },
   gap: { name: 'not observed', sign: '?' },
-  down: { name: 'no answer', sign: '!' },
+  down: { name: 'server down', sign: '!' },
   locks: { name: 'lock pile-up', sign: '!' },
   saturation: { name: 'saturated', sign: '!' },
   refused: { name: 'connections refused', sign: '!' },

@@ -183,7 +183,7 @@ func refusals(b *browser.Tab, statuses, path string) {
 
 // gone is what a browser says of a program that does not answer any more: of each question that nobody answers it, and of the stream that it
 // broke off.
-const gone = `Failed to load resource: net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING) http://127\.0\.0\.1:\d+/(api/dyno/v1/|assets/)`
+const gone = `Failed to load resource: net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING) http://127\.0\.0\.1:\d+/(api/(dyno/)?v1/|assets/)`
 
 func chromium(t *testing.T) *browser.Browser {
 	t.Helper()

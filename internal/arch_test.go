@@ -62,11 +62,12 @@ var floors = map[string]int{
 
 	"internal/workload/tpcc": 0,
 
-	"internal/target":  1,
-	"internal/catalog": 1,
-	"internal/clock":   1,
-	"internal/host":    1,
-	"internal/tunnel":  1,
+	"internal/target":   1,
+	"internal/catalog":  1,
+	"internal/clock":    1,
+	"internal/host":     1,
+	"internal/tunnel":   1,
+	"internal/userfile": 1,
 
 	"internal/store/reserve":    1,
 	"internal/store/sqlitefile": 1,

@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,6 +37,7 @@ import (
 	"dyno/internal/target"
 	"dyno/internal/trial"
 	"dyno/internal/unit"
+	"dyno/internal/userfile"
 )
 
 // DemoOptions says what the demo does.
@@ -442,7 +443,11 @@ func (d *demo) saveSnapshot(s *snapshot.Snapshot) error {
 		}
 		b = z.Bytes()
 	}
-	if err := os.WriteFile(d.o.Snapshot, b, 0o600); err != nil {
+	err = userfile.Replace(d.o.Snapshot, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("save snapshot: %w", err)
 	}
 	return nil

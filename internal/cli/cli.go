@@ -228,19 +228,6 @@ func args(least, most int) cobra.PositionalArgs {
 // verb names a command in an error, which begins with the program's name already.
 func verb(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), "dyno ") }
 
-// writable makes sure that a file can be written before minutes are spent on what it is to hold.
-func writable(path string) error {
-	_, missing := os.Stat(path)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	if err = f.Close(); missing != nil {
-		err = errors.Join(err, os.Remove(path))
-	}
-	return err
-}
-
 func (e *env) json() bool { return e.output == "json" }
 
 // remark tells the user something beside the result.

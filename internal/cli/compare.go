@@ -22,6 +22,7 @@ import (
 	"dyno/internal/stat"
 	"dyno/internal/trial"
 	"dyno/internal/unit"
+	"dyno/internal/userfile"
 )
 
 // compareFlags are those of compare and of recipe run.
@@ -258,7 +259,7 @@ func verdictExit(r *trial.Result, failOn string) error {
 }
 
 func (e *env) writeBundle(id, file string) error {
-	if err := replaceFile(file, 0o666, func(w io.Writer) error { return e.app.Bundle(id, w) }); err != nil {
+	if err := userfile.Replace(file, func(w io.Writer) error { return e.app.Bundle(id, w) }); err != nil {
 		return fmt.Errorf("write bundle: %w", err)
 	}
 	e.remark("Bundle: %s", file)

@@ -18,6 +18,7 @@ import (
 	"dyno/internal/report"
 	"dyno/internal/stat"
 	"dyno/internal/unit"
+	"dyno/internal/userfile"
 )
 
 func (e *env) demo() *cobra.Command {
@@ -80,7 +81,7 @@ the other, and each gets a line: found or not and at which rank, what was found 
 			return usagef("--pairs %d: it takes 3 to 100, or 0 for the usual number", o.Pairs)
 		}
 		if o.Snapshot != "" {
-			if err := writable(o.Snapshot); err != nil {
+			if err := userfile.Check(o.Snapshot); err != nil {
 				return fmt.Errorf("save snapshot: %w", err)
 			}
 		}

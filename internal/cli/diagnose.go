@@ -22,6 +22,7 @@ import (
 	"dyno/internal/report"
 	"dyno/internal/snapshot"
 	"dyno/internal/target"
+	"dyno/internal/userfile"
 )
 
 func (e *env) diagnose() *cobra.Command {
@@ -144,7 +145,7 @@ func (e *env) judged(c *cobra.Command, a []string, from, save string, o capture.
 		return d, nil
 	}
 	if save != "" { // before ten seconds of looking, not after
-		if err := writable(save); err != nil {
+		if err := userfile.Check(save); err != nil {
 			return d, fmt.Errorf("save snapshot: %w", err)
 		}
 	}
@@ -170,7 +171,7 @@ func (e *env) judged(c *cobra.Command, a []string, from, save string, o capture.
 		if err != nil {
 			return d, err
 		}
-		err = replaceFile(save, 0o600, func(w io.Writer) error {
+		err = userfile.Replace(save, func(w io.Writer) error {
 			_, err := w.Write(b)
 			return err
 		})

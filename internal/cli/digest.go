@@ -20,6 +20,7 @@ import (
 	"dyno/internal/report"
 	"dyno/internal/sqltext"
 	"dyno/internal/stat"
+	"dyno/internal/userfile"
 )
 
 // digestFlags are the flags of `dyno digest` as typed.
@@ -354,7 +355,7 @@ func (e *env) toOut(path string, write func(io.Writer) error) error {
 		e.mu.Unlock()
 		return write(raw(e.Out))
 	}
-	if err := replaceFile(path, 0o600, write); err != nil {
+	if err := userfile.Replace(path, write); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"dyno/internal/hist"
 	"dyno/internal/run"
+	"dyno/internal/userfile"
 )
 
 // hdrLog writes the histograms of every tick to a file that HdrHistogram's tools read.
@@ -21,7 +22,7 @@ type hdrLog struct {
 
 // openHDRLog opens the file, before anything runs. What an earlier run left in it stays until there is something to put in its place.
 func openHDRLog(path string) (*hdrLog, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
+	f, err := userfile.Open(path, os.O_WRONLY)
 	if err != nil {
 		return nil, fmt.Errorf("write --hdr-log: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"dyno/internal/app"
 	"dyno/internal/report"
+	"dyno/internal/userfile"
 )
 
 func (e *env) report() *cobra.Command {
@@ -50,7 +51,7 @@ func (e *env) report() *cobra.Command {
 		if out == "" {
 			return render(raw(e.Out), doc)
 		}
-		if err := replaceFile(out, 0o666, func(w io.Writer) error { return render(w, doc) }); err != nil {
+		if err := userfile.Replace(out, func(w io.Writer) error { return render(w, doc) }); err != nil {
 			return fmt.Errorf("write report: %w", err)
 		}
 		return nil

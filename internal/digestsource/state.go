@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"dyno/internal/userfile"
 )
 
 // stateMagic is the first line of a state file. After it come one line of JSON, the aggregate, and a checksum of all before.
@@ -36,8 +38,8 @@ func openState(path string) (*stateFile, error) {
 		a, err := f.Stat()
 		if err == nil {
 			var b os.FileInfo
-			if b, err = os.Stat(path); err == nil && os.SameFile(a, b) {
-				return &stateFile{path, f}, nil
+			if b, err = os.Stat(f.Name()); err == nil && os.SameFile(a, b) {
+				return &stateFile{f.Name(), f}, nil
 			}
 		}
 		f.Close()
@@ -48,7 +50,7 @@ func openState(path string) (*stateFile, error) {
 }
 
 func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // samples of statements are nobody else's business
+	f, err := userfile.Open(path, os.O_RDWR)
 	if err != nil {
 		return nil, reason(err)
 	}

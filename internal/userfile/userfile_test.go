@@ -1,17 +1,14 @@
-package cli
+package userfile
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
-
-	"dyno/internal/store/trials"
 )
 
 // alone fails when a file has another text than want, or when anything lies beside it.
@@ -27,7 +24,7 @@ func alone(t *testing.T, path, want string) {
 	}
 }
 
-func TestReplaceFile(t *testing.T) {
+func TestReplace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.html")
 	put := func(s string) func(io.Writer) error {
 		return func(w io.Writer) error {
@@ -37,9 +34,9 @@ func TestReplaceFile(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	fail := func(w io.Writer) error { return errors.Join(put("half")(w), broken) }
-	f := func(perm os.FileMode, write func(io.Writer) error, want string, mode os.FileMode) {
+	f := func(write func(io.Writer) error, want string, mode os.FileMode) {
 		t.Helper()
-		if err := replaceFile(path, perm, write); err != nil {
+		if err := Replace(path, write); err != nil {
 			t.Fatal(err)
 		}
 		alone(t, path, want)
@@ -47,29 +44,29 @@ func TestReplaceFile(t *testing.T) {
 			t.Errorf("%v, %v, want %v", fi.Mode(), err, mode)
 		}
 	}
-	if err := replaceFile(path, 0o600, fail); !errors.Is(err, broken) {
+	if err := Replace(path, fail); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that could not be written is there: %v", err)
 	}
-	f(0o600, put("first"), "first", 0o600)
-	if err := replaceFile(path, 0o600, fail); !errors.Is(err, broken) {
+	f(put("first"), "first", 0o600)
+	if err := Replace(path, fail); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	alone(t, path, "first")
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	f(0o666, put("second"), "second", 0o640)
-	f(0o600, put("third"), "third", 0o600)
+	f(put("second"), "second", 0o640)
+	f(put("third"), "third", 0o640)
 
 	// A link stays one, a directory is refused, a device is written to.
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	if err := replaceFile(link, 0o600, put("by the link")); err != nil {
+	if err := Replace(link, put("by the link")); err != nil {
 		t.Error(err)
 	}
 	alone(t, path, "by the link")
@@ -78,7 +75,7 @@ func TestReplaceFile(t *testing.T) {
 	}
 	// So does one that leads to a file which is not there yet.
 	ahead := filepath.Join(t.TempDir(), "ahead")
-	if err := errors.Join(os.Symlink(ahead, ahead+".link"), replaceFile(ahead+".link", 0o600, put("made"))); err != nil {
+	if err := errors.Join(os.Symlink(ahead, ahead+".link"), Replace(ahead+".link", put("made"))); err != nil {
 		t.Error(err)
 	}
 	if b, err := os.ReadFile(ahead); err != nil || string(b) != "made" {
@@ -88,7 +85,7 @@ func TestReplaceFile(t *testing.T) {
 		t.Errorf("%v %v", fi, err)
 	}
 	if os.Geteuid() == 0 { // somebody else's file stays his
-		if err := errors.Join(os.Chown(path, 65534, 65534), replaceFile(path, 0o600, put("his"))); err != nil {
+		if err := errors.Join(os.Chown(path, 65534, 65534), Replace(path, put("his"))); err != nil {
 			t.Error(err)
 		}
 		if fi, err := os.Stat(path); err != nil || fi.Sys().(*syscall.Stat_t).Uid != 65534 {
@@ -96,10 +93,10 @@ func TestReplaceFile(t *testing.T) {
 		}
 		alone(t, path, "his")
 	}
-	if err := replaceFile(filepath.Dir(path), 0o600, put("no")); err == nil {
+	if err := Replace(filepath.Dir(path), put("no")); err == nil {
 		t.Error("a directory was replaced")
 	}
-	if err := replaceFile(os.DevNull, 0o600, put("no")); err != nil {
+	if err := Replace(os.DevNull, put("no")); err != nil {
 		t.Error(err)
 	}
 	if fi, err := os.Stat(os.DevNull); err != nil || fi.Mode().IsRegular() {
@@ -107,9 +104,9 @@ func TestReplaceFile(t *testing.T) {
 	}
 }
 
-// TestNothingIsWrittenThroughOthersLinks: in a directory in which everybody may write, whoever names a file there first gets neither what
+// TestOthersLinks: in a directory in which everybody may write, whoever names a file there first gets neither what
 // is written nor has it land elsewhere.
-func TestNothingIsWrittenThroughOthersLinks(t *testing.T) {
+func TestOthersLinks(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make what belongs to others")
 	}
@@ -136,7 +133,7 @@ func TestNothingIsWrittenThroughOthersLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, path := range paths {
-			if err := replaceFile(path, 0o666, put); err == nil || !strings.Contains(err.Error(), "belongs to another user of this machine") {
+			if err := Replace(path, put); err == nil || !strings.Contains(err.Error(), "another user of this machine") {
 				t.Errorf("%v, %s: got %v", mode, filepath.Base(path), err)
 			}
 		}
@@ -153,7 +150,7 @@ func TestNothingIsWrittenThroughOthersLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Root's own links and new files there are fine.
-		if err := errors.Join(os.Symlink(secret, at("roots")), replaceFile(at("roots"), 0o600, put), replaceFile(at("fresh"), 0o600, put)); err != nil {
+		if err := errors.Join(os.Symlink(secret, at("roots")), Replace(at("roots"), put), Replace(at("fresh"), put)); err != nil {
 			t.Error(err)
 		}
 		if b, err := os.ReadFile(secret); err != nil || string(b) != "report" {
@@ -162,44 +159,65 @@ func TestNothingIsWrittenThroughOthersLinks(t *testing.T) {
 	}
 }
 
-// TestBundleStays: an experiment that is not there, or that cannot be read, costs nobody the bundle that was.
-func TestBundleStays(t *testing.T) {
-	home := t.TempDir()
-	d, err := trials.Create(filepath.Join(home, "experiments", "x-1"), trials.Header{ID: "x-1", Started: time.Now(), Plan: "dyno_plan: 1\nname: mine\n"})
-	if err != nil {
+// TestWhoseLinksAreFollowed: the links and files of the account that runs Dyno, of the one that it runs for, and of a directory's group that it is in.
+func TestWhoseLinksAreFollowed(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make what belongs to others")
+	}
+	const eve, crew, strangers = 65534, 54321, 54322
+	sudoer := account{uids: []int{0, eve}, groups: []int{0}}
+	member := account{uids: []int{0, 1000}, groups: []int{1000, crew}}
+	f := func(u account, mode os.FileMode, owner, group int, want bool) {
+		t.Helper()
+		dir, own := t.TempDir(), t.TempDir()
+		link, file := filepath.Join(dir, "link"), filepath.Join(dir, "file")
+		err := errors.Join(os.Symlink(filepath.Join(own, "to"), link), os.Lchown(link, eve, eve), os.WriteFile(file, nil, 0o664), os.Chown(file, eve, eve),
+			os.Chown(dir, owner, group), os.Chmod(dir, mode))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{link, file} {
+			err := u.replace(path, func(io.Writer) error { return nil })
+			if (err == nil) != want {
+				t.Errorf("%+v writes to the %s in a directory of %d:%d, %v: %v", u, filepath.Base(path), owner, group, mode, err)
+			}
+		}
+	}
+	shared := os.ModeSticky | 0o777
+	f(sudoer, shared, 0, 0, true)
+	f(member, shared, 0, 0, false)
+	f(member, shared, 0, crew, false)
+	f(member, 0o775|os.ModeSetgid, 0, crew, true)
+	f(member, 0o775, eve, crew, true)
+	f(member, 0o775, 0, strangers, false)
+
+	t.Setenv("SUDO_UID", "65534")
+	if u := invoker(); !slices.Contains(u.uids, eve) || !slices.Contains(u.groups, eve) { // nogroup is nobody's group
+		t.Errorf("got %+v", u)
+	}
+	path := filepath.Join(t.TempDir(), "file")
+	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Link(path, path+"2"), os.Chmod(filepath.Dir(path), shared)); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
+	if _, err := Open(path, os.O_WRONLY); err == nil {
+		t.Error("a file with a second name was opened where others may have given it the first")
 	}
-	path := filepath.Join(t.TempDir(), "good.tar.gz")
-	if err := os.WriteFile(path, []byte("a good one"), 0o644); err != nil {
-		t.Fatal(err)
+}
+
+// TestCheck: nothing is left of asking, and what was there stays.
+func TestCheck(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := Check(path); err != nil {
+		t.Error(err)
 	}
-	run := func(id string) (int, string) {
-		var out, said bytes.Buffer
-		code := Run(t.Context(), []string{"compare", "--bundle-of", id, "--bundle", path}, Streams{In: strings.NewReader(""), Out: &out, Err: &said}, func(k string) string {
-			return map[string]string{"DYNO_HOME": home, "HOME": home}[k]
-		}, "test")
-		return code, said.String()
+	if _, err := os.Lstat(path); err == nil {
+		t.Error("a file was left")
 	}
-	if code, said := run("x-typo"); code != 1 || !strings.Contains(said, "no experiment has the id x-typo") {
-		t.Errorf("exit %d: %s", code, said)
+	if err := errors.Join(os.WriteFile(path, []byte("kept"), 0o600), Check(path)); err != nil {
+		t.Error(err)
 	}
-	alone(t, path, "a good one")
-	if code, said := run("x-1"); code != 0 || !strings.Contains(said, "Bundle: "+path) {
-		t.Errorf("exit %d: %s", code, said)
+	alone(t, path, "kept")
+	if Check(filepath.Dir(path)) == nil {
+		t.Error("a directory can be written")
 	}
-	b, err := os.ReadFile(path)
-	if err != nil || !bytes.HasPrefix(b, []byte{0x1f, 0x8b}) {
-		t.Errorf("no bundle: %.20q %v", b, err)
-	}
-	alone(t, path, string(b))
-	if err := os.WriteFile(filepath.Join(home, "experiments", "x-1", "experiment.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if code, said := run("x-1"); code == 0 {
-		t.Errorf("a damaged experiment was written: %s", said)
-	}
-	alone(t, path, string(b))
 }

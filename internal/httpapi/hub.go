@@ -20,7 +20,7 @@ const (
 	maxStreams  = 64     // clients at a time
 	maxOwn      = 16     // of one caller
 	maxBehind   = 2048   // updates that a client may be behind before it is dropped
-	maxFull     = 64     // full states among them, which may have hundreds of kilobytes; further ones come without their lists
+	maxFull     = 64     // full states that wait in all streams of a caller, which may have hundreds of kilobytes; further ones come without lists
 	maxReplayed = 20_000 // updates that are remembered
 )
 
@@ -55,7 +55,7 @@ type update struct {
 type client struct {
 	updates chan update
 	full    func(target string) bool // whether it wants full states of a target
-	waiting atomic.Int32             // full states in updates
+	waiting *atomic.Int32            // full states in updates of all the caller's clients
 	late    chan struct{}            // closed when the client was dropped because updates is full
 }
 
@@ -95,6 +95,7 @@ func (h *hub) add(u update) {
 		select {
 		case c.updates <- x:
 		default: // never wait for a client: the next reading is due
+			c.took(x)
 			close(c.late)
 			delete(h.clients, c)
 		}
@@ -118,10 +119,11 @@ func (h *hub) follow(who, lastID string, full func(target string) bool) (c *clie
 	if len(h.clients) >= maxStreams {
 		return nil, 0, nil, "", errStreams
 	}
-	own := 0
-	for _, x := range h.clients {
-		if x == who {
+	own, waiting := 0, new(atomic.Int32)
+	for x, of := range h.clients {
+		if of == who {
 			own++
+			waiting = x.waiting
 		}
 	}
 	if own >= maxOwn {
@@ -144,12 +146,12 @@ func (h *hub) follow(who, lastID string, full func(target string) bool) (c *clie
 			}
 		}
 	}
-	c = &client{updates: make(chan update, maxBehind), full: full, late: make(chan struct{})}
+	c = &client{updates: make(chan update, maxBehind), full: full, waiting: waiting, late: make(chan struct{})}
 	h.clients[c] = who
 	return c, h.seq - uint64(len(missed)), missed, note, nil
 }
 
-// took counts an update that was taken out of updates.
+// took counts an update that does not wait any more.
 func (c *client) took(u update) {
 	if u.full != nil {
 		c.waiting.Add(-1)
@@ -160,6 +162,9 @@ func (h *hub) leave(c *client) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.clients, c)
+	for len(c.updates) > 0 {
+		c.took(<-c.updates)
+	}
 }
 
 // id is what a client sends as Last-Event-ID when it comes back.

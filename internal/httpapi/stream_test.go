@@ -309,14 +309,14 @@ func TestTheStreamsMemoryIsBounded(t *testing.T) {
 // TestFullStatesThatWaitAreFew: a client that reads slowly keeps few full states, of the targets that it asked for; the others none.
 func TestFullStatesThatWaitAreFew(t *testing.T) {
 	h := newHub(time.Hour)
-	join := func(full func(string) bool) *client {
-		c, _, _, _, err := h.follow("anna", "", full)
+	join := func(who string, full func(string) bool) *client {
+		c, _, _, _, err := h.follow(who, "", full)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
-	plain, all, some := join(none), join(func(string) bool { return true }), join(func(target string) bool { return target == "shop" })
+	plain, all, some := join("anna", none), join("bert", func(string) bool { return true }), join("carl", func(target string) bool { return target == "shop" })
 	f := func(c *client, want ...int) { // full states of other and shop in what waits
 		t.Helper()
 		got := map[string]int{}
@@ -343,5 +343,35 @@ func TestFullStatesThatWaitAreFew(t *testing.T) {
 		f(plain, 0, 0)
 		f(all, maxFull*2/3+1, maxFull/3)
 		f(some, 0, maxFull)
+	}
+
+	// All streams of one caller together keep as few, and who leaves with some gives them back.
+	everything := func(string) bool { return true }
+	for range 2 {
+		var own []*client
+		for range maxOwn {
+			own = append(own, join("dora", everything))
+		}
+		for n := range 2 * maxFull {
+			h.publish(second("shop", n))
+		}
+		kept := 0
+		for i, c := range own {
+			for i%2 == 0 && len(c.updates) > 0 {
+				u := <-c.updates
+				if c.took(u); u.full != nil {
+					kept++
+				}
+			}
+			h.leave(c)
+		}
+		if want := maxFull / 2; kept != want {
+			t.Errorf("%d full states wait in half the streams of one caller, want %d", kept, want)
+		}
+		for _, c := range []*client{plain, all, some} {
+			for len(c.updates) > 0 {
+				c.took(<-c.updates)
+			}
+		}
 	}
 }

@@ -91,7 +91,7 @@ func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
 
 	servers := []Server{}
 	for _, f := range all {
-		s, err := askOnce(ctx, f.path, f.origin)
+		s, err := serverAt(ctx, f.path, f.origin)
 		if ctx.Err() != nil {
 			return nil, wrap("find servers", "", ctx.Err())
 		}
@@ -103,6 +103,13 @@ func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
 		return cmp.Or(strings.Compare(a.Flavor, b.Flavor), slices.Compare(numbers(b.Version), numbers(a.Version)))
 	})
 	return servers, nil
+}
+
+// serverAt is ask, whose answer is kept.
+func serverAt(ctx context.Context, path string, origin Origin) (Server, error) {
+	s, err := askOnce(ctx, path, "--version", func() (Server, error) { return ask(ctx, path, origin) })
+	s.Origin = origin
+	return s, err
 }
 
 // ask runs a server program for its version, as the servers' account.
@@ -203,7 +210,7 @@ func resolvePath(ctx context.Context, spec string) (Server, error) {
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return Server{}, wrap("find server", spec, err)
 	}
-	s, err := askOnce(ctx, path, OfDir)
+	s, err := serverAt(ctx, path, OfDir)
 	if err != nil {
 		return Server{}, wrap("find server", spec, fmt.Errorf("%w: %w", ErrNoServer, err))
 	}
@@ -219,7 +226,7 @@ func resolveDir(ctx context.Context, dir string) (Server, error) {
 			if err != nil {
 				continue
 			}
-			s, err := askOnce(ctx, path, OfDir)
+			s, err := serverAt(ctx, path, OfDir)
 			if err == nil {
 				return s, nil
 			}

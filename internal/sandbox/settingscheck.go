@@ -18,7 +18,8 @@ const checkTime = 30 * time.Second
 
 // CheckSettings asks a build whether it knows the settings and can read their values, as far as it tells without being started:
 // it reads them and says whether it could. Its cause is ErrSettings; the hint
-// names the nearest setting that there is. A build that does not answer is taken to know them: its start will tell.
+// names the nearest setting that there is. A build that does not answer is taken to know them: its start will tell. Whoever may read a
+// recipe has this asked, so the answer is kept.
 func (y *Yard) CheckSettings(ctx context.Context, s Server, in map[string]string) error {
 	const op = "check settings of"
 	set, err := readSettings(in)
@@ -28,7 +29,15 @@ func (y *Yard) CheckSettings(ctx context.Context, s Server, in map[string]string
 	if len(set.values) == 0 {
 		return nil
 	}
-	out, err := s.ask(ctx, set.options(), true)
+	opts := set.options()
+	_, err = askOnce(ctx, s.Path, strings.Join(opts, "\n"), func() (struct{}, error) { return struct{}{}, s.checkSettings(ctx, opts) })
+	return err
+}
+
+// checkSettings starts the program to ask about options.
+func (s Server) checkSettings(ctx context.Context, opts []string) error {
+	const op = "check settings of"
+	out, err := s.ask(ctx, opts, true)
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -23,6 +23,9 @@ on name one, by DYNO_HOST and DYNO_PORT, or DYNO_SOCKET, by DYNO_USER and DYNO_D
 password too:
 
   dyno load exec run --target db1 --threads=4 --time=30 --command 'mysql --defaults-file="$DYNO_DEFAULTS_FILE" -e "SELECT 1"'
+
+The line is kept with the run, shows in its report, and any account of the machine may see it in the list of processes. What looks like a
+password is left out of what is kept; write none into it all the same.
 `
 
 // loadExec runs a command as a workload.

@@ -77,7 +77,7 @@ func (c ExecConfig) settle() (ExecConfig, error) {
 
 func (c ExecConfig) options() map[string]string {
 	m := map[string]string{
-		"command": c.Command, "threads": strconv.Itoa(c.Threads), "events": strconv.FormatUint(c.Events, 10),
+		"command": withoutSecrets(c.Command), "threads": strconv.Itoa(c.Threads), "events": strconv.FormatUint(c.Events, 10),
 		"time": strconv.FormatFloat(c.Time.Seconds(), 'f', -1, 64), "warmup-time": strconv.FormatFloat(c.Warmup.Seconds(), 'f', -1, 64),
 	}
 	if !c.Rate.IsZero() {

@@ -22,8 +22,8 @@ const (
 
 // prepareEnd tells a running server to end in full when it is told to end, and to forget its logs. It returns the names of the
 // binary and relay logs in the data directory, without their ending.
-func (r record) prepareEnd(ctx context.Context) (logs []string, err error) {
-	t, err := target.Open(ctx, r.sandbox("", "").Spec())
+func (r record) prepareEnd(ctx context.Context, dir string) (logs []string, err error) {
+	t, err := target.Open(ctx, r.sandbox("", dir).Spec())
 	if err != nil {
 		return nil, hint(err, "let root in over the socket without a password, as the sandbox was made")
 	}

@@ -59,7 +59,7 @@ func (y *Yard) save(ctx context.Context, dir string, r *record, key string, abou
 			return err
 		}
 	}
-	logs, err := r.prepareEnd(ctx)
+	logs, err := r.prepareEnd(ctx, dir)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"dyno/internal/limit"
@@ -44,7 +45,7 @@ type Sandbox struct {
 
 	Filesystem string `json:"filesystem,omitempty"` // of its data's own loop device, "" when they are where the yard is
 
-	serverUID int // user that the server runs as; 0 when not known
+	serverUID int // user that the server runs as; -1 when not known, which is nobody's
 }
 
 // List returns all sandboxes of the yard by name, also those that are not complete. It changes nothing.
@@ -113,13 +114,14 @@ func (r record) sandbox(name, dir string) Sandbox {
 	s := Sandbox{
 		Name: name, Server: r.Server, Dir: dir, Port: r.Port, Owner: r.Owner.PID, Account: r.Account,
 		Created: r.Created, Started: r.Started, Settings: r.Settings, Notes: r.Notes, Data: r.Data,
-		CPUs: r.CPUs, Limits: r.limits(dir), Filesystem: r.filesystem(),
+		CPUs: r.CPUs, Limits: r.limits(dir), Filesystem: r.filesystem(), serverUID: -1,
 	}
 	if r.Run != "" {
 		s.Socket = r.socket()
-		if fi, err := os.Lstat(r.Run); err == nil {
-			s.serverUID = max(ownerID(fi), 0)
-		}
+	}
+	// Not the owner of the run directory: where that lies in /tmp, and was cleaned away, others can make it.
+	if fi, err := os.Lstat(filepath.Join(dir, "data")); err == nil && ownerID(fi) != 0 {
+		s.serverUID = ownerID(fi)
 	}
 	alive := r.Process.Alive()
 	if alive {

@@ -183,6 +183,25 @@ func TestPlantedRunDirectory(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+
+	// Nor is another account taken for the server's where what lies in /tmp was cleaned away.
+	top := filepath.Dir(run)
+	check := func() {
+		t.Helper()
+		if s, err := y.Find(ctx, "a"); err != nil || s.Spec().ServerUID != int(st.Uid) {
+			t.Errorf("user %d is to answer, want %d; %v", s.Spec().ServerUID, st.Uid, err)
+		}
+	}
+	check()
+	if err := os.RemoveAll(top); err != nil {
+		t.Fatal(err)
+	}
+	check()
+	asUser(t, 65534, "mkdir -p "+run)
+	check()
+	if err := os.RemoveAll(top); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // What changes between the look at a tree and the copy is not followed.

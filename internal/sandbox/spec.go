@@ -2,8 +2,8 @@ package sandbox
 
 import "dyno/internal/target"
 
-// Spec returns how to reach the sandbox's server as root. Who answers must be the owner of the
-// socket's directory: he can put a link there to the socket of a server that lets the system's root
+// Spec returns how to reach the sandbox's server as root. Who answers must be the owner of its
+// data: the socket's directory may hold a link to the socket of a server that lets the system's root
 // in. Its schemas are trusted: whoever can put routines into them is who started it, and what they
 // run stays within the sandbox.
 func (s Sandbox) Spec() target.Spec {

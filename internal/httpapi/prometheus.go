@@ -14,19 +14,19 @@ import (
 // prometheus registers Prometheus' API, as
 // https://prometheus.io/docs/prometheus/latest/querying/api/ has it and Grafana's data source uses it.
 func (v *Server) prometheus() {
-	both := func(path string, h http.HandlerFunc) {
-		v.handle("GET "+path, h)
-		v.handle("POST "+path, h)
+	both := func(x *turns, path string, h http.HandlerFunc) {
+		v.handleIn(x, "GET "+path, h)
+		v.handleIn(x, "POST "+path, h)
 	}
-	both("/api/v1/query", v.inTurnOf(&v.queries, v.query))
-	both("/api/v1/query_range", v.inTurnOf(&v.queries, v.queryRange))
-	both("/api/v1/series", v.series)
-	both("/api/v1/labels", v.labels)
+	both(&v.queries, "/api/v1/query", v.query)
+	both(&v.queries, "/api/v1/query_range", v.queryRange)
+	both(&v.turns, "/api/v1/series", v.series)
+	both(&v.turns, "/api/v1/labels", v.labels)
 	v.handle("GET /api/v1/label/{name}/values", v.labelValues)
 	v.handle("GET /api/v1/metadata", v.metadata)
 	v.handle("GET /api/v1/status/buildinfo", v.buildInfo)
 	// What Dyno does not have, so that its users find none instead of an error.
-	both("/api/v1/query_exemplars", constant([]struct{}{}))
+	both(&v.turns, "/api/v1/query_exemplars", constant([]struct{}{}))
 	v.handle("GET /api/v1/rules", constant(map[string]any{"groups": []struct{}{}}))
 	v.handle("GET /api/v1/alerts", constant(map[string]any{"alerts": []struct{}{}}))
 }

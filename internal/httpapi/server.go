@@ -130,7 +130,12 @@ func (v *Server) routes() {
 
 // handle registers an answer that has a time limit, for everybody who may read.
 func (v *Server) handle(pattern string, h http.HandlerFunc) {
-	v.register(pattern, v.timed(v.admit(access.Viewer, false, v.inTurn(h))))
+	v.handleIn(&v.turns, pattern, h)
+}
+
+// handleIn is handle for answers that have turns of their own.
+func (v *Server) handleIn(x *turns, pattern string, h http.HandlerFunc) {
+	v.register(pattern, v.timed(v.admit(access.Viewer, false, v.inTurnOf(x, h))))
 }
 
 // handleLong registers an answer without a time limit, for everybody who may read; it ends when they may no longer.

@@ -11,7 +11,7 @@ const (
 	atOnce      = 16
 	ofOneAtOnce = 4
 
-	queriesOfOneAtOnce = 2 // of those that run at a time, see series.Limits.Concurrent
+	queriesOfOneAtOnce = 2 // of those that run at a time, see series.Limits.Concurrent; queries take no other turn while they wait for theirs
 )
 
 // turns bounds how many answers are made at once, for one caller and in all. The rest wait for as long as their requests have.

@@ -116,6 +116,18 @@ func TestOneCallerLeavesQueriesToOthers(t *testing.T) {
 	}
 	ask(g.operator)
 	<-q.begun // whatever the other asks
+
+	// Queries that wait hold up nothing else of the same caller.
+	answered := make(chan struct{})
+	wg.Go(func() {
+		defer close(answered)
+		g.visitor(t).ask("GET", "/api/v1/status/buildinfo", "", "Authorization", "Bearer "+g.viewer)
+	})
+	select {
+	case <-answered:
+	case <-time.After(10 * time.Second):
+		t.Error("another answer waits for the queries")
+	}
 	close(q.end)
 	wg.Wait()
 }

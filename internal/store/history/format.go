@@ -9,89 +9,63 @@ var format = sqlitefile.Format{
 	Pragmas: []string{"synchronous(NORMAL)", "cache_size(-4000)"},
 	Steps: []sqlitefile.Step{
 		{Name: "first", SQL: `
-CREATE TABLE target (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+-- size is about what the figures of a target and the classes that it brought take, in bytes, kept up by triggers: see
+-- shares.
+CREATE TABLE target (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, size INTEGER NOT NULL DEFAULT 0);
 
--- States: new ones a row each, older ones packed. doc is zstd; times are the moments of the pack, see pack.go.
-CREATE TABLE state (target INTEGER NOT NULL REFERENCES target (id), at INTEGER NOT NULL, bytes INTEGER NOT NULL, doc BLOB NOT NULL, PRIMARY KEY (target, at));
-CREATE INDEX state_size ON state (at, bytes);
-CREATE TABLE pack (id INTEGER PRIMARY KEY, target INTEGER NOT NULL REFERENCES target (id), first INTEGER NOT NULL, last INTEGER NOT NULL,
-	bytes INTEGER NOT NULL, times BLOB NOT NULL, doc BLOB NOT NULL);
-CREATE INDEX pack_last ON pack (target, last, first);
+-- States: new ones a row each, older ones packed. doc is zstd; times are the moments of the pack, see pack.go. What the
+-- states of each target take is read from the indexes alone.
+CREATE TABLE state (target INTEGER NOT NULL REFERENCES target (id), at INTEGER NOT NULL, bytes INTEGER NOT NULL,
+	doc BLOB NOT NULL, PRIMARY KEY (target, at));
+CREATE INDEX state_size ON state (at, target, bytes);
+CREATE TABLE pack (id INTEGER PRIMARY KEY, target INTEGER NOT NULL REFERENCES target (id), first INTEGER NOT NULL,
+	last INTEGER NOT NULL, bytes INTEGER NOT NULL, times BLOB NOT NULL, doc BLOB NOT NULL);
+CREATE INDEX pack_last ON pack (target, last, first, bytes);
 CREATE INDEX pack_size ON pack (last, bytes);
 
--- Classes: what a window was watched, and the figures of each class in it. level is the nominal length in seconds: 60, 3600, 86400.
-CREATE TABLE class (id INTEGER PRIMARY KEY, class TEXT NOT NULL, schema TEXT NOT NULL, origin TEXT NOT NULL, sampled INTEGER NOT NULL,
-	fingerprint TEXT NOT NULL, UNIQUE (class, schema, origin, sampled));
-CREATE TABLE win (target INTEGER NOT NULL REFERENCES target (id), level INTEGER NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL,
-	seconds REAL NOT NULL, PRIMARY KEY (target, level, at)) WITHOUT ROWID;
-CREATE TABLE figure (target INTEGER NOT NULL, level INTEGER NOT NULL, at INTEGER NOT NULL, class INTEGER NOT NULL,
-	n INTEGER NOT NULL, sec REAL NOT NULL, max REAL, p95 REAL, lock REAL, cpu REAL, errors INTEGER, sent INTEGER, examined INTEGER, affected INTEGER,
-	scans INTEGER, joins INTEGER, noindex INTEGER, sorted INTEGER, tmp INTEGER, tmpdisk INTEGER,
-	PRIMARY KEY (target, level, at, class)) WITHOUT ROWID;
-
-CREATE TABLE plan (target INTEGER NOT NULL REFERENCES target (id), class TEXT NOT NULL, schema TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-	hash TEXT NOT NULL, doc TEXT NOT NULL, PRIMARY KEY (target, class, schema, first)) WITHOUT ROWID;
-CREATE TABLE sample (id INTEGER PRIMARY KEY, target INTEGER NOT NULL REFERENCES target (id), class TEXT NOT NULL, at INTEGER NOT NULL, sec REAL, doc TEXT NOT NULL);
-CREATE INDEX sample_class ON sample (target, class, at);
-`},
-		{Name: "one id", SQL: `
--- key is a hash of sqltext.Key of the fingerprint, which is the same however a statement is spelled; guessed is 1 while the fingerprint is not known to
--- be of a statement as it was written. alias leads from ids that a class had before.
-ALTER TABLE class ADD COLUMN key INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE class ADD COLUMN guessed INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE class ADD COLUMN digest TEXT NOT NULL DEFAULT '';
-CREATE INDEX class_key ON class (key) WHERE key <> 0;
-CREATE TABLE alias (id TEXT PRIMARY KEY, class TEXT NOT NULL) WITHOUT ROWID;
-`},
-		{Name: "shares", SQL: `
--- size is about what the figures of a target and the classes that it brought take, in bytes, kept up by triggers: see shares.
-ALTER TABLE target ADD COLUMN size INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE class ADD COLUMN target INTEGER NOT NULL DEFAULT 0;
-UPDATE class SET target = f.target FROM (SELECT class, min(target) AS target FROM figure GROUP BY class) AS f WHERE f.class = class.id;
-UPDATE target SET size = (SELECT count(*) FROM figure WHERE target = target.id) * 100
-	+ (SELECT coalesce(sum(250 + octet_length(fingerprint)), 0) FROM class WHERE class.target = target.id);
-CREATE TRIGGER figure_new AFTER INSERT ON figure BEGIN UPDATE target SET size = size + 100 WHERE id = NEW.target; END;
-CREATE TRIGGER figure_gone AFTER DELETE ON figure BEGIN UPDATE target SET size = size - 100 WHERE id = OLD.target; END;
-CREATE TRIGGER class_new AFTER INSERT ON class BEGIN UPDATE target SET size = size + 250 + octet_length(NEW.fingerprint) WHERE id = NEW.target; END;
-CREATE TRIGGER class_gone AFTER DELETE ON class BEGIN UPDATE target SET size = size - 250 - octet_length(OLD.fingerprint) WHERE id = OLD.target; END;
-CREATE TRIGGER class_named AFTER UPDATE OF fingerprint ON class
-	BEGIN UPDATE target SET size = size + octet_length(NEW.fingerprint) - octet_length(OLD.fingerprint) WHERE id = NEW.target; END;
-
--- What the states and plans of each target take is read from these alone.
-DROP INDEX pack_last;
-CREATE INDEX pack_last ON pack (target, last, first, bytes);
-DROP INDEX state_size;
-CREATE INDEX state_size ON state (at, target, bytes);
-CREATE INDEX plan_last ON plan (target, last);
-`},
-		{Name: "spellings", SQL: `
--- Spellings of one statement have one key, and they may be many: which are guessed, and which was
--- first, is read from the index alone.
-DROP INDEX class_key;
+-- Classes: what a window was watched, and the figures of each class in it. level is the nominal length in seconds: 60,
+-- 3600, 86400. key is a hash of sqltext.Key of the fingerprint, which is the same however a statement is spelled;
+-- spellings of one statement may be many: which are guessed, and which was first, is read from the index alone. guessed
+-- is 1 while the fingerprint is not known to be of a statement as it was written. alias leads from ids that a class had
+-- before. target is the one that it counts as.
+CREATE TABLE class (id INTEGER PRIMARY KEY, class TEXT NOT NULL, schema TEXT NOT NULL, origin TEXT NOT NULL,
+	sampled INTEGER NOT NULL, fingerprint TEXT NOT NULL, key INTEGER NOT NULL, guessed INTEGER NOT NULL,
+	digest TEXT NOT NULL, target INTEGER NOT NULL, UNIQUE (class, schema, origin, sampled));
 CREATE INDEX class_key ON class (key, guessed) WHERE key <> 0;
--- A class that gets another id takes its plans and examples along.
-CREATE INDEX plan_of ON plan (class);
-CREATE INDEX sample_of ON sample (class);
-`},
-		{Name: "bytes", SQL: `
--- What the plans and the examples of a target take, the newest first, is read from an index alone.
-ALTER TABLE plan ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE sample ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
-UPDATE plan SET bytes = octet_length(doc) + octet_length(schema);
-UPDATE sample SET bytes = octet_length(doc);
-DROP INDEX plan_last;
-CREATE INDEX plan_last ON plan (target, last, bytes);
-CREATE INDEX sample_last ON sample (target, at, bytes);
-`},
-		{Name: "schemas", SQL: `
+CREATE TABLE alias (id TEXT PRIMARY KEY, class TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE win (target INTEGER NOT NULL REFERENCES target (id), level INTEGER NOT NULL, at INTEGER NOT NULL,
+	until INTEGER NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (target, level, at)) WITHOUT ROWID;
+CREATE TABLE figure (target INTEGER NOT NULL, level INTEGER NOT NULL, at INTEGER NOT NULL, class INTEGER NOT NULL,
+	n INTEGER NOT NULL, sec REAL NOT NULL, max REAL, p95 REAL, lock REAL, cpu REAL, errors INTEGER, sent INTEGER,
+	examined INTEGER, affected INTEGER, scans INTEGER, joins INTEGER, noindex INTEGER, sorted INTEGER,
+	tmp INTEGER, tmpdisk INTEGER, PRIMARY KEY (target, level, at, class)) WITHOUT ROWID;
+
 -- The schema of a class counts twice in the size of its target: it stands in an index, too.
-UPDATE target SET size = size + (SELECT coalesce(sum(2 * octet_length(schema)), 0) FROM class WHERE class.target = target.id);
-DROP TRIGGER class_new;
-DROP TRIGGER class_gone;
+CREATE TRIGGER figure_new AFTER INSERT ON figure BEGIN
+	UPDATE target SET size = size + 100 WHERE id = NEW.target; END;
+CREATE TRIGGER figure_gone AFTER DELETE ON figure BEGIN UPDATE target SET size = size - 100 WHERE id = OLD.target; END;
 CREATE TRIGGER class_new AFTER INSERT ON class BEGIN
-	UPDATE target SET size = size + 250 + octet_length(NEW.fingerprint) + 2 * octet_length(NEW.schema) WHERE id = NEW.target; END;
+	UPDATE target SET size = size + 250 + octet_length(NEW.fingerprint) + 2 * octet_length(NEW.schema)
+	WHERE id = NEW.target; END;
 CREATE TRIGGER class_gone AFTER DELETE ON class BEGIN
-	UPDATE target SET size = size - 250 - octet_length(OLD.fingerprint) - 2 * octet_length(OLD.schema) WHERE id = OLD.target; END;
+	UPDATE target SET size = size - 250 - octet_length(OLD.fingerprint) - 2 * octet_length(OLD.schema)
+	WHERE id = OLD.target; END;
+CREATE TRIGGER class_named AFTER UPDATE OF fingerprint ON class
+	BEGIN UPDATE target SET size = size + octet_length(NEW.fingerprint) - octet_length(OLD.fingerprint)
+	WHERE id = NEW.target; END;
+
+-- What the plans and the examples of a target take, the newest first, is read from an index alone. A class that gets
+-- another id takes its own along.
+CREATE TABLE plan (target INTEGER NOT NULL REFERENCES target (id), class TEXT NOT NULL, schema TEXT NOT NULL,
+	first INTEGER NOT NULL, last INTEGER NOT NULL, hash TEXT NOT NULL, doc TEXT NOT NULL, bytes INTEGER NOT NULL,
+	PRIMARY KEY (target, class, schema, first)) WITHOUT ROWID;
+CREATE INDEX plan_last ON plan (target, last, bytes);
+CREATE INDEX plan_of ON plan (class);
+CREATE TABLE sample (id INTEGER PRIMARY KEY, target INTEGER NOT NULL REFERENCES target (id), class TEXT NOT NULL,
+	at INTEGER NOT NULL, sec REAL, doc TEXT NOT NULL, bytes INTEGER NOT NULL);
+CREATE INDEX sample_class ON sample (target, class, at);
+CREATE INDEX sample_last ON sample (target, at, bytes);
+CREATE INDEX sample_of ON sample (class);
 `},
 	},
 }

@@ -66,8 +66,8 @@ type History struct {
 	// stateAge and classAge are the ages of Options, nanoseconds, until Keep changes them.
 	stateAge, classAge atomic.Int64
 
-	flush   sync.Mutex // held by the one that writes waiting states
-	mu      sync.Mutex // guards what follows
+	flush   chan struct{} // holds the turn of the one that writes waiting states
+	mu      sync.Mutex    // guards what follows
 	targets map[string]int64
 	waiting []waiting
 	bytes   int    // of waiting
@@ -89,7 +89,7 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}
-	h := &History{path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), targets: map[string]int64{}, maxRows: maxRows, maxBytes: maxBytes}
+	h := &History{path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), flush: make(chan struct{}, 1), targets: map[string]int64{}, maxRows: maxRows, maxBytes: maxBytes}
 	h.Keep(h.o.StateAge, h.o.ClassAge)
 	if h.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packBytes)); err != nil {
 		return nil, fmt.Errorf("open history: %w", err)

@@ -71,8 +71,12 @@ func (h *History) Dropped() uint64 {
 
 // Flush writes the states that wait.
 func (h *History) Flush(ctx context.Context) error {
-	h.flush.Lock()
-	defer h.flush.Unlock()
+	select {
+	case h.flush <- struct{}{}:
+		defer func() { <-h.flush }()
+	case <-ctx.Done():
+		return wrap("store states", h.path, ctx.Err())
+	}
 	h.mu.Lock()
 	batch := slices.Clone(h.waiting)
 	h.mu.Unlock()

@@ -71,6 +71,8 @@ func KindOf(err error) error {
 		return ErrForeign
 	case errors.Is(err, ErrNewer):
 		return ErrNewer
+	case errors.Is(err, ErrBusy):
+		return ErrBusy
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return ErrFull
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):

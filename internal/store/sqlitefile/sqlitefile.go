@@ -6,6 +6,7 @@
 package sqlitefile
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -24,6 +25,9 @@ import (
 
 // Patience is how long a process waits for another one's write. A write takes milliseconds, so a longer wait means a stopped process.
 const Patience = 10 * time.Second
+
+// patience is how long a write waits for those of its own process before it: Dyno writes the same again each minute.
+const patience = time.Minute
 
 // Format is a kind of files.
 type Format struct {
@@ -219,6 +223,8 @@ type File struct {
 	path   string
 	turn   chan struct{} // of the one who writes: SQLite lets one write at a time, and who waited for that would keep a connection from readers
 
+	patience time.Duration // patience but in tests
+
 	mu     sync.Mutex // guards what follows
 	db     *sql.DB    // nil until there is a file and it was needed
 	closed bool
@@ -226,7 +232,7 @@ type File struct {
 
 // New names a file, by an absolute path, and touches nothing.
 func New(format *Format, path string) *File {
-	return &File{format: format, path: path, turn: make(chan struct{}, 1)}
+	return &File{format: format, path: path, turn: make(chan struct{}, 1), patience: patience}
 }
 
 // Path returns the name of the file.
@@ -272,13 +278,20 @@ func (f *File) Write(ctx context.Context, do func(*sql.Tx) error) error {
 	if err != nil {
 		return err
 	}
+	wait, cancel := context.WithTimeoutCause(ctx, f.patience, fmt.Errorf("%w: other writes took %v", ErrBusy, f.patience))
+	defer cancel()
 	select {
 	case f.turn <- struct{}{}:
 		defer func() { <-f.turn }()
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-wait.Done():
+		return context.Cause(wait)
 	}
-	tx, err := db.BeginTx(ctx, nil)
+	conn, err := db.Conn(wait) // readers may have them all
+	if err != nil {
+		return cmp.Or(context.Cause(wait), err)
+	}
+	defer conn.Close()
+	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}

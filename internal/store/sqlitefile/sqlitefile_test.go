@@ -133,6 +133,44 @@ func TestReadersDoNotWaitForWriters(t *testing.T) {
 	ok(t, x.Close())
 }
 
+// TestWaitingToWriteEnds: neither a write that does not end nor readers keep others waiting for ever.
+func TestWaitingToWriteEnds(t *testing.T) {
+	x := New(things(), filepath.Join(t.TempDir(), "things.db"))
+	insert := func(tx *sql.Tx) error { _, err := tx.Exec("INSERT INTO thing DEFAULT VALUES"); return err }
+	ok(t, x.Write(t.Context(), insert))
+	db, err := x.DB(t.Context(), false)
+	ok(t, err)
+	db.SetMaxOpenConns(1)
+	x.patience = 10 * time.Millisecond
+	held := func() {
+		t.Helper()
+		done := make(chan error, 1)
+		go func() { done <- x.Write(t.Context(), insert) }()
+		select {
+		case err := <-done:
+			if !errors.Is(err, ErrBusy) {
+				t.Errorf("who waited is told %v", err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("it waits without end")
+		}
+	}
+	begun, end := make(chan struct{}), make(chan struct{})
+	written := make(chan error, 1)
+	go func() { written <- x.Write(t.Context(), func(*sql.Tx) error { close(begun); <-end; return nil }) }()
+	<-begun
+	held()
+	close(end)
+	ok(t, <-written)
+	reader, err := db.Conn(t.Context())
+	ok(t, err)
+	held()
+	ok(t, reader.Close())
+	x.patience = time.Minute
+	ok(t, x.Write(t.Context(), insert))
+	ok(t, x.Close())
+}
+
 // TestManyMakeIt lets several start at once where there is no file: one makes it, and all write to the same.
 func TestManyMakeIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "things.db")

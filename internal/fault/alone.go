@@ -33,10 +33,7 @@ func (s Stage) gone(ctx context.Context, id uint64) {
 	ctx, cancel := context.WithTimeout(ctx, goneTime)
 	defer cancel()
 	for {
-		_, _ = s.Target.DB().ExecContext(ctx, fmt.Sprintf("KILL %d", id)) // an error says that there is none any more
-		n := 0
-		err := s.Target.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = %d", id)).Scan(&n)
-		if err != nil || n == 0 {
+		if found, err := s.Target.Kill(ctx, id); err != nil || !found {
 			return
 		}
 		pause(ctx, 50*time.Millisecond)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"dyno/internal/run"
-	"dyno/internal/sqltext"
 	"dyno/internal/target"
 	"dyno/internal/workload"
 )
@@ -173,5 +172,5 @@ func (r runner) killBusy(ids []uint64) {
 
 // kill ends a connection of a load. A failure is no news: the connection may be gone already.
 func kill(ctx context.Context, t *target.Target, id uint64) {
-	_, _ = t.DB().ExecContext(ctx, sqltext.Tagged("load", "", fmt.Sprintf("KILL %d", id)))
+	_, _ = t.Kill(ctx, id)
 }

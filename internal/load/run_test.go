@@ -183,3 +183,27 @@ func TestCancelStopsCleanly(t *testing.T) {
 		}
 	})
 }
+
+// TestNoOtherSessionIsKilled: a number that is another account's session by now ends nothing.
+func TestNoOtherSessionIsKilled(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
+		s.Exec(t, "CREATE USER eve@localhost")
+		there := func(of *target.Target) bool {
+			t.Helper()
+			x, err := of.Session(t.Context(), target.SessionOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer x.Close()
+			kill(t.Context(), tg, x.ID())
+			_, err = x.Exec(t.Context(), "DO 1")
+			return err == nil
+		}
+		if !there(openAs(t, s, "eve")) {
+			t.Error("another account's session was ended")
+		}
+		if there(tg) {
+			t.Error("a session of the load's account was not ended")
+		}
+	})
+}

@@ -68,6 +68,11 @@ func (me self) owns(id uint64, user, host string) bool {
 	if _, mine := ownSessions.Load(ownSession{me.where, id}); mine {
 		return true
 	}
+	return me.account(user, host)
+}
+
+// account reports whether a session is of the account that Dyno uses, from the same machine.
+func (me self) account(user, host string) bool {
 	if user != me.user {
 		return false
 	}

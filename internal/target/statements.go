@@ -7,4 +7,5 @@ const (
 	askThreadMariaDB = "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
 	askConnected     = "SHOW GLOBAL STATUS LIKE 'Threads_connected'"
 	askLeft          = "SELECT INFO FROM information_schema.PROCESSLIST WHERE USER = SUBSTRING_INDEX(USER(), '@', 1) AND ID = %d"
+	askSession       = "SELECT USER, HOST FROM information_schema.PROCESSLIST WHERE ID = %d"
 )

@@ -12,6 +12,7 @@ import (
 
 	"dyno/internal/limit"
 	"dyno/internal/sandbox"
+	"dyno/internal/target"
 	"dyno/internal/unit"
 )
 
@@ -148,6 +149,10 @@ func (e *env) sandboxSh(yard yardFunc) *cobra.Command {
 			}
 			if s.State != sandbox.Running && s.State != sandbox.Orphan {
 				e.remark("%s is %s; `dyno sandbox up %[1]s` starts it.", s.Name, s.State)
+			} else if t, err := target.Open(c.Context(), s.Spec()); err == nil {
+				t.Close()
+			} else if target.KindOf(err) == target.NotAServer { // the client follows the socket's path, wherever it leads
+				return err
 			}
 			words := append(s.Server.Client(), "--no-defaults", "--user=root", "--socket="+s.Socket)
 			if len(words) == 3 {

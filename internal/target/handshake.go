@@ -71,7 +71,7 @@ func offersTLS(greeting []byte) bool {
 func (s *Spec) reach(ctx context.Context, network, address string) (net.Conn, error) {
 	switch {
 	case s.Jump == (tunnel.Jump{}):
-		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		c, err := dial(ctx, network, address)
 		if u, ok := c.(*net.UnixConn); ok && err == nil && s.ServerUID != 0 {
 			if err := s.isServer(u); err != nil {
 				c.Close()
@@ -83,6 +83,17 @@ func (s *Spec) reach(ctx context.Context, network, address string) (net.Conn, er
 		return nil, &tunnel.Error{Jump: s.Jump, Err: errors.New("this command does not open tunnels")}
 	}
 	return s.Via.Dial(ctx, s.Jump, address)
+}
+
+// dial connects. To localhost it goes by IPv4 first, where servers of this machine listen: another account may listen on the same port of
+// IPv6, which the system's resolver names first, and keep Dyno from logging in.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if host, port, err := net.SplitHostPort(address); err == nil && host == "localhost" {
+		if c, err := new(net.Dialer).DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port)); err == nil || ctx.Err() != nil {
+			return c, err
+		}
+	}
+	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
 // isServer returns an error when the server is not the user's that it should be: the path may lead

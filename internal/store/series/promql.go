@@ -120,6 +120,11 @@ func (e *Engine) run(ctx context.Context, expr string, o QueryOptions, begin fun
 	if len(expr) > MaxExpression {
 		return Answer{}, bad("query", errLong)
 	}
+	if x, err := e.parser.ParseExpr(expr); err != nil {
+		return Answer{}, bad("query", err)
+	} else if _, made := text(x); made > mostText {
+		return Answer{}, &QueryError{Execution, errText}
+	}
 	limit := e.limits.Timeout
 	if o.Timeout > 0 {
 		limit = min(limit, o.Timeout)

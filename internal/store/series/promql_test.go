@@ -170,6 +170,41 @@ func TestAnAnswerHasABound(t *testing.T) {
 }
 
 // TestDeepAndFarQueriesEnd asks what would end a program that nests or counts without bounds.
+// TestTextOfAQueryHasABound: labels that an expression doubles again and again, or repeats, fill the memory of no one.
+func TestTextOfAQueryHasABound(t *testing.T) {
+	e, _ := asked(t, Limits{})
+	f := func(expr string, allowed bool) {
+		t.Helper()
+		_, err := e.Query(t.Context(), expr, moment(59), QueryOptions{})
+		var q *QueryError
+		if (err == nil) != allowed || !allowed && (!errors.As(err, &q) || q.Type != Execution) {
+			t.Errorf("%.100s: %v", expr, err)
+		}
+	}
+	doubled := func(by func(string) string, times int) string {
+		x := `reads`
+		for range times {
+			x = by(x)
+		}
+		return "count(" + x + ")"
+	}
+	join := func(x string) string { return `label_join(` + x + `, "a", "-", "disk", "disk")` }
+	replace := func(x string) string { return `label_replace((` + x + `), "a", ("$1 $1"), "disk", "(.*)")` }
+	f(doubled(join, 3), true)
+	f(doubled(join, 12), false)
+	f(doubled(replace, 3), true)
+	f(doubled(replace, 12), false)
+	f(`label_replace(reads, "a", "`+strings.Repeat("$1", 1000)+`", "disk", "(.*)")`, false)
+	f(`label_replace(reads, "a", "`+strings.Repeat("x", 10000)+`", "disk", "(.*)")`, false)
+	f(`label_join(reads, "a", "`+strings.Repeat("x", 5000)+`", "disk", "disk", "disk")`, false)
+	f(strings.Repeat(replace("reads")+" or ", 50)+"reads", true)
+	many := replace("reads{disk='x'}")
+	for i := range 20 {
+		many = fmt.Sprintf(`(%s) * on (disk) group_left (l%d) %s`, many, i, strings.Replace(replace("reads{disk='x'}"), `"a"`, fmt.Sprintf(`"l%d"`, i), 1))
+	}
+	f(many, false)
+}
+
 func TestDeepAndFarQueriesEnd(t *testing.T) {
 	e, _ := asked(t, Limits{})
 	f := func(expr string, at ...time.Time) {

@@ -1,0 +1,59 @@
+package series
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// Bounds of the text that an expression makes: the engine counts samples, and one label may take as much as millions of them.
+const (
+	usualLabel = 256     // bytes of a label as it is stored, about, at most
+	mostText   = 8 << 10 // bytes that an expression may make for each series, of labels that are so long
+)
+
+var errText = fmt.Errorf("label_replace and label_join may make labels of more than %d bytes for each series", mostText)
+
+// text estimates what an expression makes: the bytes of its longest label, and of all that are made for one series, both too large from
+// mostText on.
+func text(n parser.Node) (label, made int) {
+	label, sum := usualLabel, 0
+	for child := range parser.ChildrenIter(n) {
+		l, m := text(child)
+		label, made, sum = max(label, l), max(made, m), sum+m
+	}
+	switch n := n.(type) {
+	case *parser.BinaryExpr:
+		if n.VectorMatching != nil && len(n.VectorMatching.Include) > 0 { // one side gets labels of the other
+			made = sum
+		}
+	case *parser.Call:
+		var long int
+		switch n.Func.Name {
+		case "label_replace":
+			by := literal(n.Args[2])
+			long = len(by) + strings.Count(by, "$")*label
+		case "label_join":
+			long = (len(n.Args) - 3) * (label + len(literal(n.Args[2])))
+		}
+		label, made = max(label, long), made+long
+	}
+	return min(label, mostText+1), min(made, mostText+1)
+}
+
+// literal returns the text of an argument that is one.
+func literal(e parser.Expr) string {
+	for {
+		p, ok := e.(*parser.ParenExpr)
+		if !ok {
+			break
+		}
+		e = p.Expr
+	}
+	s, _ := e.(*parser.StringLiteral)
+	if s == nil {
+		return ""
+	}
+	return s.Val
+}

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"time"
 )
 
@@ -32,8 +31,11 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		return
 	}
-	targets := q["target"]
-	wants := func(target string) bool { return len(targets) == 0 || slices.Contains(targets, target) }
+	targets := map[string]bool{} // asked for each update, with the hub locked: a request may name thousands
+	for _, name := range q["target"] {
+		targets[name] = true
+	}
+	wants := func(target string) bool { return len(targets) == 0 || targets[target] }
 	c, seen, missed, note, err := v.hub.follow(callerOf(r.Context()).key(), r.Header.Get("Last-Event-ID"), func(target string) bool { return full && wants(target) })
 	if err != nil {
 		respondError(w, http.StatusServiceUnavailable, "unavailable", err.Error())

@@ -29,7 +29,8 @@ var reserved = map[string]string{
 	"defaults_file": "a sandbox reads no option files", "defaults_extra_file": "a sandbox reads no option files",
 	"defaults_group_suffix": "a sandbox reads no option files", "no_defaults": "a sandbox reads no option files",
 	"initialize": "it is done", "initialize_insecure": "it is done", "bootstrap": "it is done", "daemonize": "the sandbox does it",
-	"help": "not a setting", "version": "not a setting",
+	"skip_grant_tables": "it lets everyone on this machine in",
+	"help":              "not a setting", "version": "not a setting",
 }
 
 // initial are the settings that hold from the moment a data directory is made, so that each value needs a template of its own.

@@ -18,7 +18,7 @@ import (
 func await(ctx context.Context, socket string, pid int, died <-chan struct{}, patience time.Duration, sink progress.Sink) error {
 	p := progress.Progress{Step: "waiting for the server's answer", Unit: "s", Started: time.Now()}
 	end := p.Started.Add(patience)
-	for shown := p.Started; ; {
+	for shown := (time.Time{}); ; {
 		err := greet(ctx, socket, pid)
 		if err == nil {
 			return nil

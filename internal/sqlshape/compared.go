@@ -1,7 +1,6 @@
 package sqlshape
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -58,8 +57,14 @@ func Compared(sql string) (Shape, []Comparison, error) {
 	if err != nil {
 		return Shape{}, nil, err
 	}
+	return compared(n)
+}
+
+func compared(n ast.StmtNode) (Shape, []Comparison, error) {
 	s := &shaper{}
-	s.statement(n)
+	if s.statement(n); s.err() != nil {
+		return Shape{}, nil, s.err()
+	}
 	c := &comparer{s: s}
 	switch n := n.(type) {
 	case *ast.SelectStmt:
@@ -71,6 +76,9 @@ func Compared(sql string) (Shape, []Comparison, error) {
 	case *ast.DeleteStmt:
 		c.from(n.TableRefs)
 		c.where(n.Where, false)
+	}
+	if len(c.list) > mostConditions {
+		return Shape{}, nil, ErrTooLarge
 	}
 	return s.Shape, c.list, nil
 }
@@ -272,10 +280,13 @@ func Hinted(sql string) []string {
 	return h.names
 }
 
-type hinted struct{ names []string }
+type hinted struct {
+	names []string
+	seen  map[string]bool
+}
 
 func (h *hinted) add(name string) {
-	if name != "" && !slices.Contains(h.names, name) {
+	if name != "" && once(&h.seen, name) {
 		h.names = append(h.names, name)
 	}
 }

@@ -30,28 +30,28 @@ const (
 // diskTempTables finds classes of statements whose temporary tables go to disk, and says whether a limit or a column sends them there.
 func diskTempTables(v *advise.View) (out []finding.Finding) {
 	var all []*spill
+	of := map[string]*spill{} // by class
 	for _, u := range uses(v, func(c class.Class, s sqlshape.Shape) bool { return mayspill(v, c, s) }) {
+		if y := of[u.c.ID]; y != nil { // another table of the class
+			if !slices.ContainsFunc(y.all, func(o use) bool { return o.t.Ref == u.t.Ref }) {
+				y.tables = append(y.tables, u.t.Ref)
+			}
+			continue
+		}
 		x, ok := spills(v, u)
 		if !ok {
 			continue
 		}
 		// One limit is one cause, a column is one per table.
-		i := slices.IndexFunc(all, func(y *spill) bool {
-			if x.use.c.ID == y.use.c.ID || x.column == "" {
-				return x.use.c.ID == y.use.c.ID || y.column == ""
-			}
-			return x.column == y.column && x.use.t.Ref == y.use.t.Ref
-		})
+		i := slices.IndexFunc(all, func(y *spill) bool { return x.column == y.column && (x.column == "" || x.use.t.Ref == y.use.t.Ref) })
 		if i < 0 {
+			of[u.c.ID] = &x
 			all = append(all, &x)
 			continue
 		}
-		if !slices.ContainsFunc(all[i].all, func(y use) bool { return y.c.ID == x.use.c.ID }) {
-			all[i].need = max(all[i].need, x.need)
-			all[i].all = append(all[i].all, x.use)
-		} else if !slices.ContainsFunc(all[i].all, func(y use) bool { return y.t.Ref == x.use.t.Ref }) {
-			all[i].tables = append(all[i].tables, x.use.t.Ref)
-		}
+		of[u.c.ID] = all[i]
+		all[i].need = max(all[i].need, x.need)
+		all[i].all = append(all[i].all, x.use)
 	}
 	for _, x := range all {
 		sec := 0.0

@@ -135,10 +135,21 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 	if err != nil {
 		return refused(err)
 	}
+	raw := tabbed(cols, rows)
+	if len(rows) > mostSteps || len(raw) > longestPlan {
+		p.Error = fmt.Sprintf("its plan has %d steps in %d bytes: more than %d steps or %d bytes are not kept", len(rows), len(raw), mostSteps, longestPlan)
+		return p, nil
+	}
 	p = explain.Tabular(cols, rows)
-	p.Class, p.Raw = id, tabbed(cols, rows)
+	p.Class, p.Raw = id, raw
 	return p, nil
 }
+
+// These bound a plan that is kept: a SELECT has up to 61 steps, a UNION as many SELECTs as its author likes.
+const (
+	mostSteps   = 512
+	longestPlan = 256 << 10
+)
 
 // rollBack ends the transaction, by ending the connection if need be. The words are Dyno's alone: digests have lost the tag, and a class
 // that this program sends is left out, which the users' own ROLLBACK must not be.

@@ -78,7 +78,7 @@ func compared(n ast.StmtNode) (Shape, []Comparison, error) {
 		c.where(n.Where, false)
 	}
 	if len(c.list) > mostConditions {
-		return Shape{}, nil, ErrTooLarge
+		return Shape{}, nil, tooMuch()
 	}
 	return s.Shape, c.list, nil
 }

@@ -13,10 +13,10 @@ import (
 	driver "github.com/pingcap/tidb/pkg/parser/test_driver" // the parser makes its literals with it
 )
 
-// These bound what is given to the parser: a longer statement is a bulk insert or a list of ids. For each join, and for each string that
-// follows another, the parser goes through all those before it.
+// MaxBytes and maxJoins bound what is given to the parser: a longer statement is a bulk insert or a list of ids. For each join, and for each
+// string that follows another, the parser goes through all those before it.
 const (
-	maxBytes = 64 << 10
+	MaxBytes = 64 << 10
 	maxJoins = 1000
 )
 
@@ -33,8 +33,12 @@ const (
 var ErrNotUnderstood = errors.New("parse statement: not understood")
 
 // ErrTooLarge is the answer to a statement that says more than is looked at.
-var ErrTooLarge = fmt.Errorf("parse statement: it has more than %d tables, %d conditions, %d columns or %d SELECTs, or more than %d levels of them",
-	mostNames, mostConditions, mostColumns, mostParts, mostLevels)
+var ErrTooLarge = errors.New("parse statement: it is too large")
+
+func tooMuch() error {
+	return fmt.Errorf("%w: more than %d tables, %d conditions, %d columns, %d SELECTs or %d levels of them are not looked at",
+		ErrTooLarge, mostNames, mostConditions, mostColumns, mostParts, mostLevels)
+}
 
 // Parse returns the shape of one statement: a fingerprint, a digest text of performance_schema, or a statement with its
 // literals. The error never holds any of the text.
@@ -67,11 +71,11 @@ func parseAny(sql string) (ast.StmtNode, string, error) {
 
 // parseOne parses exactly one statement. The parser's panics become errors.
 func parseOne(sql string) (n ast.StmtNode, err error) {
-	if len(sql) > maxBytes {
-		return nil, fmt.Errorf("parse statement: it has %d bytes, more than %d are not looked at", len(sql), maxBytes)
+	if len(sql) > MaxBytes {
+		return nil, fmt.Errorf("%w: it has %d bytes, more than %d are not looked at", ErrTooLarge, len(sql), MaxBytes)
 	}
 	if n := strings.Count(strings.ToLower(sql), "join"); n > maxJoins {
-		return nil, fmt.Errorf("parse statement: it has %d joins, more than %d are not looked at", n, maxJoins)
+		return nil, fmt.Errorf("%w: it has %d joins, more than %d are not looked at", ErrTooLarge, n, maxJoins)
 	}
 	defer func() {
 		if recover() != nil {
@@ -109,7 +113,7 @@ type shaper struct {
 func (s *shaper) err() error {
 	if s.excess || len(s.Predicates)+s.ored > mostConditions ||
 		max(len(s.Output), len(s.Reads), len(s.Set), len(s.OrderBy), len(s.GroupBy), len(s.Opaque)) > mostColumns {
-		return ErrTooLarge
+		return tooMuch()
 	}
 	return nil
 }

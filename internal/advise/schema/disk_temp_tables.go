@@ -121,6 +121,7 @@ func spills(v *advise.View, u use) (x spill, ok bool) {
 // uncounted returns the temporary tables on disk per second that no class has counted. Dyno's own are not among them.
 func uncounted(v *advise.View) (rate float64, ok bool) {
 	rate, ok = v.Status("Created_tmp_disk_tables").Get()
+	ok = ok && v.Rest.Classes == 0
 	for _, c := range v.Classes {
 		if n, counts := c.TmpDisk.Get(); counts && exact(c) && v.Window > 0 {
 			rate -= float64(n) / v.Window

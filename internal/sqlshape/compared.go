@@ -236,7 +236,10 @@ func value(e ast.ExprNode) (Operand, bool) {
 	return Operand{}, false
 }
 
-// written writes an expression as SQL; empty when the parser cannot, and when it calls what is no function of a server: the parser writes
+// longestExpr bounds an expression that is told, bytes: findings repeat it.
+const longestExpr = 1000
+
+// written writes an expression as SQL; empty when the parser cannot, when it is too long, and when it calls what is no function of a server: the parser writes
 // the name of a function as it is, and one between quotes may hold anything.
 func written(n ast.Node) (out string) {
 	h := &harm{}
@@ -251,7 +254,7 @@ func written(n ast.Node) (out string) {
 	var b strings.Builder
 	const flags = format.RestoreStringSingleQuotes | format.RestoreStringEscapeBackslash | format.RestoreKeyWordUppercase | format.RestoreNameBackQuotes |
 		format.RestoreStringWithoutCharset | format.RestoreWithoutSchemaName | format.RestoreWithoutTableName | format.RestoreSpacesAroundBinaryOperation
-	if err := n.Restore(format.NewRestoreCtx(flags, &b)); err != nil {
+	if err := n.Restore(format.NewRestoreCtx(flags, &b)); err != nil || b.Len() > longestExpr {
 		return ""
 	}
 	return b.String()

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -90,8 +91,9 @@ var introducer = pattern.New(`_[a-z0-9]+\\?'`)
 
 func (h *hiding) report(v *advise.View) finding.Finding {
 	x := h.sufferers[0]
-	t, col, expr := x.tables[h.at], h.column, h.compared.Left.Expr
-	f := begin(v, "function-on-column", h.sufferers, h.at, col.Name, expression(expr))
+	t, col := x.tables[h.at], h.column
+	expr := cmp.Or(h.compared.Left.Expr, "an expression of "+schema.Quote(col.Name))
+	f := begin(v, "function-on-column", h.sufferers, h.at, col.Name, expression(h.compared.Left.Expr))
 	share := unit.Percent(f.Share)
 	f.Title = fmt.Sprintf("%s of the statement time reads all of %s, because %s hides the column from every index", share, t.Ref, expr)
 	f.Cause = fmt.Sprintf("The condition is on %s. An index on %s is sorted by the column's values, not by what the function makes of them, so that the server "+

@@ -75,7 +75,7 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	names := map[sqlshape.TableRef][]schema.Ref{} // what they can mean, as far as it was asked
 	known := map[schema.Ref]bool{}
 	var refs []schema.Ref
-	var looked []wanted
+	var looked wanted
 	var missed error // why tables of the top classes may not be known
 	var large []string
 	top := q.top(n)
@@ -120,7 +120,7 @@ func (q questioner) ask(ctx context.Context, n int) error {
 				}
 			}
 		}
-		looked = conditioned(looked, sh, func(r sqlshape.TableRef) (schema.Ref, bool) {
+		looked.add(sh, func(r sqlshape.TableRef) (schema.Ref, bool) {
 			ref, ok := located[sqlshape.TableRef{Schema: r.Schema, Name: r.Name}]
 			return ref, ok
 		})

@@ -202,7 +202,7 @@ func (r *reader) read(ctx context.Context, c *Cache, listed map[schema.Ref]entry
 			return 0, "", nil
 		case worked > most:
 			return 0, fmt.Sprintf("that took the server %v", worked.Round(100*time.Millisecond)), nil
-		case took < chunkTime/2:
+		case took < chunkTime/2 && 2*columnsIn(tables) < mostRows:
 			size *= 2
 		case took > 2*chunkTime:
 			size = max(size/2, firstChunk/2) // smaller ones would not be quicker where a folder is looked through for each
@@ -217,6 +217,14 @@ func (r *reader) read(ctx context.Context, c *Cache, listed map[schema.Ref]entry
 		case <-time.After(took):
 		}
 	}
+}
+
+// columnsIn returns how many columns tables have together: rows of the longest answer about them, as a rule.
+func columnsIn(tables []schema.Table) (n int) {
+	for _, t := range tables {
+		n += len(t.Columns)
+	}
+	return n
 }
 
 // whole reads some tables, with a few questions for each schema. With errBusy come those that are not in use.

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -224,15 +225,14 @@ func (x *Explainer) executes(ctx context.Context, db string, names []sqlshape.Ta
 	}
 	why, err = x.t.MayExecute(ctx, x.conn, ask)
 	if why != "" {
-		list := strings.Join(ask, ",")
-		why += "; Fix: use an account with the grants that `dyno target grants --task explain --schema " + list + "` prints, or " + trusting(ask)
+		why += "; Fix: use an account with the grants that `" + target.ExplainCommand(ask) + "` prints, or " + trusting(ask)
 	}
 	return why, err
 }
 
 // trusting says how to do without the rules for tenants.
 func trusting(list []string) string {
-	return "trust all who can create routines and views there, with explain-schemas=" + strings.Join(list, ",") + " in the URL or as a flag"
+	return "trust all who can create routines and views there, with explain-schemas=" + strings.ReplaceAll(url.QueryEscape(strings.Join(list, ",")), "%2C", ",") + " in the URL or as a flag"
 }
 
 func schemas(names []sqlshape.TableRef) (list []string) {

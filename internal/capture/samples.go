@@ -101,7 +101,7 @@ func (q questioner) sample(ctx context.Context, w wanted) error {
 			return nil
 		case target.KindOf(err) == target.Denied:
 			src.State, src.Reason = snapshot.Denied, "rows of "+ref.String()+" may not be read"
-			src.Fix = "GRANT SELECT ON " + schema.Quote(ref.Schema) + ".* TO " + account(q.t)
+			src.Fix = q.t.Facts().ExplainFix([]string{ref.Schema})
 		default:
 			src.State, src.Reason = snapshot.Failed, ref.String()+": "+err.Error()
 		}

@@ -7,17 +7,19 @@ import (
 	"dyno/internal/sqlshape"
 )
 
-// Tables are those that a statement, or one SELECT of it, reads, as its Shape.Tables has them; one without a name is not known. Each name of
-// a column is looked for once: a statement may have hundreds, and as many tables with a thousand columns each.
+// Tables are those that a statement, or one SELECT of it, reads, as its Shape.Tables has them; one without a name is
+// not known. Each name of a column is looked for once: a statement may have hundreds, and as many tables with a
+// thousand columns each.
 type Tables struct {
 	List []schema.Table
 
-	columns  []map[string]int // of each table: the place of a column by its name in lower case; nil while nobody has asked
+	columns  []map[string]int // of each table, the place of a column by its name in lower case; nil at first
 	owners   map[column]owner
 	patterns int // names with ? that were looked for
 }
 
-// mostPatterns bounds the names of columns without their digits that are looked for: each is compared with all columns of all tables.
+// mostPatterns bounds the names of columns without their digits that are looked for: each is compared with all columns
+// of all tables.
 const mostPatterns = 64
 
 // column is a name as a statement has it.
@@ -66,8 +68,8 @@ func (x *Tables) Column(at int, name string) (schema.Column, bool) {
 	return t.Columns[i], true
 }
 
-// Owner finds the table and the column that a name means which was written with table at, or without one (sqlshape.Unresolved). A name that
-// several tables could own, or one that is not known, is nobody's.
+// Owner finds the table and the column that a name means which was written with table at, or without one
+// (sqlshape.Unresolved). A name that several tables could own, or one that is not known, is nobody's.
 func (x *Tables) Owner(at int, name string) (table int, c schema.Column, ok bool) {
 	k := column{at, name}
 	o, asked := x.owners[k]

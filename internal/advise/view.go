@@ -40,7 +40,8 @@ type View struct {
 
 const (
 	none = -1
-	// mostNames bounds the names of tables without their digits that are looked for: each is compared with those of all tables.
+	// mostNames bounds the names of tables without their digits that are looked for: each is compared with those of all
+	// tables.
 	mostNames = 5000
 )
 
@@ -58,7 +59,8 @@ type parsed struct {
 func NewView(s *snapshot.Snapshot, symptoms []finding.Symptom) *View {
 	v := &View{
 		Snapshot: s, Symptoms: symptoms, Total: s.TotalTime(), Window: s.Seconds(), plans: map[key]explain.Plan{}, shapes: map[string]parsed{},
-		general: map[string]parsed{}, compared: map[string]parsed{}, series: map[string][]int{}, classes: map[string]int{}, tables: map[string][]int{},
+		general: map[string]parsed{}, compared: map[string]parsed{}, series: map[string][]int{},
+		classes: map[string]int{}, tables: map[string][]int{},
 		resolved: map[schema.Ref]int{},
 	}
 	for _, p := range s.Plans {
@@ -297,7 +299,8 @@ func (v *View) Shape(c class.Class) (sqlshape.Shape, error) {
 	return p.shape, p.err
 }
 
-// General returns the shape of a class's fingerprint, which stands for all tables whose names differ in digits only: an example shows one.
+// General returns the shape of a class's fingerprint, which stands for all tables whose names differ in digits only: an
+// example shows one.
 func (v *View) General(c class.Class) (sqlshape.Shape, error) {
 	p := parse(v.general, c, "", shape)
 	return p.shape, p.err

@@ -36,7 +36,8 @@ func (v *View) write() {
 	}
 	var writing []class.Class
 	for _, c := range v.Classes {
-		if verb, _, _ := strings.Cut(strings.TrimLeft(c.Fingerprint, " ("), " "); slices.Contains([]string{"insert", "replace", "update", "delete", "load"}, verb) {
+		verb, _, _ := strings.Cut(strings.TrimLeft(c.Fingerprint, " ("), " ")
+		if slices.Contains([]string{"insert", "replace", "update", "delete", "load"}, verb) {
 			writing = append(writing, c)
 		}
 	}
@@ -54,6 +55,7 @@ func (v *View) write() {
 		if a, ok := c.Affected.Get(); ok {
 			rows = float64(a)
 		}
-		v.writers[t.Ref] = append(v.writers[t.Ref], Writer{Class: c, Kind: sh.Kind, Set: sqlshape.NamesOf(sh.Set), Rows: rows / v.Window})
+		w := Writer{Class: c, Kind: sh.Kind, Set: sqlshape.NamesOf(sh.Set), Rows: rows / v.Window}
+		v.writers[t.Ref] = append(v.writers[t.Ref], w)
 	}
 }

@@ -59,7 +59,8 @@ func (a *App) Plan(ctx context.Context, t *target.Target, findingID string, o ac
 		server = s.Target.Server
 	}
 	if server != "" && server != t.Facts().Server {
-		return in, fmt.Errorf("finding %s was made on another server (%s) than the one that answers now (%s): diagnose again", f.ID, server, t.Facts().Server)
+		return in, fmt.Errorf("finding %s was made on another server (%s) than the one that answers now (%s): "+
+			"diagnose again", f.ID, server, t.Facts().Server)
 	}
 	o.Journal = l
 	in.Preview, err = act.Plan(ctx, t, f, o)

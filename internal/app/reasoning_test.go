@@ -8,13 +8,14 @@ import (
 	"dyno/internal/schema"
 )
 
-// TestChangesHoldNothingElse: what is printed for a shell or a file holds the statements and settings of the findings, and no line that
-// somebody has put into the name of a table.
+// TestChangesHoldNothingElse: what is printed for a shell or a file holds the statements and settings of the findings,
+// and no line that somebody has put into the name of a table.
 func TestChangesHoldNothingElse(t *testing.T) {
 	ref := schema.Ref{Schema: "shop", Table: "x\nDROP TABLE shop.secret; -- "}
 	x := schema.Index{Name: "k\r\nDROP TABLE shop.other; -- ", Type: "BTREE", Parts: []schema.IndexPart{{Column: "a"}}}
 	f := finding.Finding{
-		ID: "unused-index-1", Title: "Nothing has read the index " + x.Name + " of " + ref.String() + " for 8 d", File: "my.cnf", Setting: []string{"max_connections = 5"},
+		ID: "unused-index-1", Title: "Nothing has read the index " + x.Name + " of " + ref.String() + " for 8 d",
+		File: "my.cnf", Setting: []string{"max_connections = 5"},
 		Action: &finding.Action{SQL: schema.DropIndexSQL(ref, x.Name), Undo: schema.AddIndexSQL(ref, x)},
 	}
 	text := Changes([]finding.Finding{f})

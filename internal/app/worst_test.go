@@ -21,27 +21,31 @@ type worst struct {
 	tables, columns, indexes    int // and of each of these
 }
 
-// snapshot returns what is seen of a server with all that: each statement reads all of its tables and finds little, in every way that a rule
-// looks for.
+// snapshot returns what is seen of a server with all that: each statement reads all of its tables and finds little, in
+// every way that a rule looks for.
 func (w worst) snapshot() *snapshot.Snapshot {
 	m := snap.Build().Saturated()
 	s := m.S
 	s.Target.UptimeSec = 40 * 86400
-	s.Sources = append(s.Sources, snapshot.Source{Name: "table_io", State: snapshot.OK, Reads: snap.Window}, snapshot.Source{Name: "tables", State: snapshot.OK})
+	s.Sources = append(s.Sources, snapshot.Source{Name: "table_io", State: snapshot.OK, Reads: snap.Window},
+		snapshot.Source{Name: "tables", State: snapshot.OK})
 	for i := range w.tables {
 		t := schema.Table{
-			Ref: schema.Ref{Schema: "shop", Table: fmt.Sprint("t", i)}, Engine: "InnoDB", Rows: known.Of[uint64](1e6), DataBytes: known.Of[uint64](1 << 34),
+			Ref: schema.Ref{Schema: "shop", Table: fmt.Sprint("t", i)}, Engine: "InnoDB", Rows: known.Of[uint64](1e6),
+			DataBytes:  known.Of[uint64](1 << 34),
 			IndexBytes: known.Of[uint64](1 << 34), AgeSec: known.Of[uint64](1e7),
 		}
 		for j := range w.columns {
 			t.Columns = append(t.Columns, schema.Column{
-				Name: fmt.Sprintf("c%d_%d", i%max(1, w.joined), j), DataType: "varchar", Type: "varchar(40)", Bytes: 160, Charset: []string{"utf8mb4", "latin1"}[i%2], Collation: "utf8mb4_bin",
+				Name: fmt.Sprintf("c%d_%d", i%max(1, w.joined), j), DataType: "varchar", Type: "varchar(40)",
+				Bytes: 160, Charset: []string{"utf8mb4", "latin1"}[i%2], Collation: "utf8mb4_bin",
 			})
 		}
 		for j := range w.indexes {
 			x := schema.Index{Name: fmt.Sprint("k", j), Type: "BTREE", Handled: known.Of[uint64](uint64(j % 2))}
 			for k := range 1 + j%2 { // every third one is the front of the next
-				x.Parts = append(x.Parts, schema.IndexPart{Column: t.Columns[(j-j%3/2+k)%len(t.Columns)].Name, Cardinality: known.Of[uint64](2)})
+				x.Parts = append(x.Parts, schema.IndexPart{Column: t.Columns[(j-j%3/2+k)%len(t.Columns)].Name,
+					Cardinality: known.Of[uint64](2)})
 			}
 			t.Indexes = append(t.Indexes, x)
 		}
@@ -62,7 +66,8 @@ func (w worst) snapshot() *snapshot.Snapshot {
 			return strings.Join(out, between)
 		}
 		where := []string{
-			all(" and ", "upper(concat(@, #)) = 'A'"), all(" and ", "@ = 5", "@ in (1, #)"), all(" and ", "@ = ?", "@ like 'a%'", "@ < ?"), all(" and ", "@ = c1_0", "@ = c0_0"),
+			all(" and ", "upper(concat(@, #)) = 'A'"), all(" and ", "@ = 5", "@ in (1, #)"), all(" and ", "@ = ?",
+				"@ like 'a%'", "@ < ?"), all(" and ", "@ = c1_0", "@ = c0_0"),
 			all(" or ", "(@ = # and c0_2 = #)", "@ = #"), all(" and ", "left(@, #) = 5", "@ = 'a'"),
 		}[i%6]
 		sql := "select * from " + strings.Join(from, ", ") + " where " + where + " order by c0_0 limit 5"
@@ -72,12 +77,16 @@ func (w worst) snapshot() *snapshot.Snapshot {
 		case 2:
 			sql = "delete from " + from[0] + " where " + where
 		case 3:
-			sql = all(" union ", "select @ from "+from[0]+" where @ = 5", "select @ from "+from[0]+" force index (k#) where @ = 6")
+			sql = all(" union ", "select @ from "+from[0]+" where @ = 5",
+				"select @ from "+from[0]+" force index (k#) where @ = 6")
 		}
 		fp := sqltext.Fingerprint(sql)
 		one := class.Class{
-			ID: sqltext.ID(fmt.Sprint(fp, i)), Fingerprint: fp, Example: sql, Schema: "shop", Origin: class.PerformanceSchema, Count: 10, TimeSec: 1000 / float64(10+i), TmpDisk: known.Of[uint64](10),
-			Examined: known.Of[uint64](1e7), RowsSent: known.Of[uint64](10), Affected: known.Of[uint64](10), FullScans: known.Of[uint64](10), FullJoins: known.Of[uint64](10),
+			ID: sqltext.ID(fmt.Sprint(fp, i)), Fingerprint: fp, Example: sql, Schema: "shop",
+			Origin: class.PerformanceSchema, Count: 10, TimeSec: 1000 / float64(10+i),
+			TmpDisk:  known.Of[uint64](10),
+			Examined: known.Of[uint64](1e7), RowsSent: known.Of[uint64](10), Affected: known.Of[uint64](10),
+			FullScans: known.Of[uint64](10), FullJoins: known.Of[uint64](10),
 		}
 		if i%5 == 4 { // names without digits
 			one.Example = ""
@@ -86,7 +95,8 @@ func (w worst) snapshot() *snapshot.Snapshot {
 		if i < 30 {
 			p := explain.Plan{Class: one.ID, Schema: "shop"}
 			for _, t := range from {
-				p.Steps = append(p.Steps, explain.Step{Table: t, Access: "ALL", Rows: 1e6, Extra: []string{"Using temporary"}})
+				p.Steps = append(p.Steps, explain.Step{Table: t, Access: "ALL", Rows: 1e6,
+					Extra: []string{"Using temporary"}})
 			}
 			s.Plans = append(s.Plans, p)
 		}
@@ -94,7 +104,8 @@ func (w worst) snapshot() *snapshot.Snapshot {
 	return s
 }
 
-// TestJudgingGrowsWithItsInput: whoever may run statements and make tables on a watched server chooses how many there are and how long.
+// TestJudgingGrowsWithItsInput: whoever may run statements and make tables on a watched server chooses how many there
+// are and how long.
 func TestJudgingGrowsWithItsInput(t *testing.T) {
 	for name, x := range map[string]struct {
 		n  int

@@ -9,15 +9,16 @@ import (
 	"dyno/internal/snapshot"
 )
 
-// Bounds of what a snapshot holds of a server's statements and figures, bytes as JSON. Package catalog bounds its tables.
+// Bounds of what a snapshot holds of a server's statements and figures, bytes as JSON. Package catalog bounds its
+// tables.
 const (
 	mostOfClasses = 16 << 20
 	mostOfSeries  = 48 << 20
 	pointBytes    = 40
 )
 
-// bound leaves out what a snapshot has no room for, and says so in its sources: of classes those with the least time, of series points in
-// between, and whole ones when that is not enough.
+// bound leaves out what a snapshot has no room for, and says so in its sources: of classes those with the least time,
+// of series points in between, and whole ones when that is not enough.
 func bound(s *snapshot.Snapshot, lost int) {
 	var kept []class.Class
 	room := mostOfClasses
@@ -32,18 +33,22 @@ func bound(s *snapshot.Snapshot, lost int) {
 	}
 	if s.Classes = kept; s.Rest.Classes > 0 {
 		s.Sources = append(s.Sources, snapshot.Source{
-			Name: "classes", State: snapshot.Failed, Reason: fmt.Sprintf("not observed: %d classes of statements with %.3g s, for which there is no room", s.Rest.Classes, s.Rest.TimeSec),
+			Name: "classes", State: snapshot.Failed,
+			Reason: fmt.Sprintf("not observed: %d classes of statements with %.3g s, for which there is no room",
+				s.Rest.Classes, s.Rest.TimeSec),
 		})
 	}
 	var left int
 	if s.Series, left = thin(s.Series); left+lost > 0 {
 		s.Sources = append(s.Sources, snapshot.Source{
-			Name: "series", State: snapshot.Failed, Reason: fmt.Sprintf("not observed: %d series and %d figures, for which there is no room", left, lost),
+			Name: "series", State: snapshot.Failed,
+			Reason: fmt.Sprintf("not observed: %d series and %d figures, for which there is no room", left, lost),
 		})
 	}
 }
 
-// thin keeps every second point, and the last one, until the series have room; then it leaves whole ones out and counts them.
+// thin keeps every second point, and the last one, until the series have room; then it leaves whole ones out and counts
+// them.
 func thin(series []metric.Series) (kept []metric.Series, left int) {
 	names, points := 0, 0
 	sizes := make([]int, len(series))

@@ -10,7 +10,8 @@ import (
 	"dyno/internal/snapshot"
 )
 
-// TestSnapshotHasABound: a server has as many statements and figures as it says, and tenants send as many statements as they like.
+// TestSnapshotHasABound: a server has as many statements and figures as it says, and tenants send as many statements as
+// they like.
 func TestSnapshotHasABound(t *testing.T) {
 	s := &snapshot.Snapshot{}
 	total := 0.0
@@ -31,7 +32,8 @@ func TestSnapshotHasABound(t *testing.T) {
 	if most := mostOfClasses + mostOfSeries; err != nil || len(b) > most*5/4 || len(b) < most/2 {
 		t.Errorf("it takes %d MB: %v", len(b)>>20, err)
 	}
-	if n := len(s.Classes); n < 1000 || s.Classes[n-1].TimeSec <= 20_000-float64(n)-1 || s.Rest.Classes != 20_000-n || s.TotalTime() != total {
+	if n := len(s.Classes); n < 1000 || s.Classes[n-1].TimeSec <= 20_000-float64(n)-1 || s.Rest.Classes != 20_000-n ||
+		s.TotalTime() != total {
 		t.Errorf("%d classes are left, %+v of %g s in all", n, s.Rest, total)
 	}
 	for _, x := range s.Series {
@@ -42,10 +44,12 @@ func TestSnapshotHasABound(t *testing.T) {
 	if len(s.Series) != 2000 {
 		t.Errorf("%d series", len(s.Series))
 	}
-	if x := s.Source("classes"); x.State != snapshot.Failed || !strings.Contains(x.Reason, fmt.Sprintf("not observed: %d classes", s.Rest.Classes)) {
+	if x := s.Source("classes"); x.State != snapshot.Failed || !strings.Contains(x.Reason,
+		fmt.Sprintf("not observed: %d classes", s.Rest.Classes)) {
 		t.Errorf("%+v", x)
 	}
-	if x := s.Source("series"); x.State != snapshot.Failed || !strings.Contains(x.Reason, "not observed: 0 series and 3 figures") {
+	if x := s.Source("series"); x.State != snapshot.Failed || !strings.Contains(x.Reason,
+		"not observed: 0 series and 3 figures") {
 		t.Errorf("%+v", x)
 	}
 	s = &snapshot.Snapshot{}

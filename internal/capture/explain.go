@@ -138,7 +138,8 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 	}
 	raw := tabbed(cols, rows)
 	if len(rows) > mostSteps || len(raw) > longestPlan {
-		p.Error = fmt.Sprintf("its plan has %d steps in %d bytes: more than %d steps or %d bytes are not kept", len(rows), len(raw), mostSteps, longestPlan)
+		p.Error = fmt.Sprintf("its plan has %d steps in %d bytes: more than %d steps or %d bytes are not kept",
+			len(rows), len(raw), mostSteps, longestPlan)
 		return p, nil
 	}
 	p = explain.Tabular(cols, rows)
@@ -225,14 +226,16 @@ func (x *Explainer) executes(ctx context.Context, db string, names []sqlshape.Ta
 	}
 	why, err = x.t.MayExecute(ctx, x.conn, ask)
 	if why != "" {
-		why += "; Fix: use an account with the grants that `" + target.ExplainCommand(ask) + "` prints, or " + trusting(ask)
+		why += "; Fix: use an account with the grants that `" + target.ExplainCommand(ask) + "` prints, or " +
+			trusting(ask)
 	}
 	return why, err
 }
 
 // trusting says how to do without the rules for tenants.
 func trusting(list []string) string {
-	return "trust all who can create routines and views there, with explain-schemas=" + strings.ReplaceAll(url.QueryEscape(strings.Join(list, ",")), "%2C", ",") + " in the URL or as a flag"
+	return "trust all who can create routines and views there, with explain-schemas=" +
+		strings.ReplaceAll(url.QueryEscape(strings.Join(list, ",")), "%2C", ",") + " in the URL or as a flag"
 }
 
 func schemas(names []sqlshape.TableRef) (list []string) {

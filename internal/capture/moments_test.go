@@ -55,7 +55,8 @@ func TestMomentsOfACrowd(t *testing.T) {
 	for i := range 10 {
 		x := state.State{Up: true, At: time.Unix(int64(1000+i), 0)}
 		for id := range uint64(10 * state.MaxSessions) {
-			x.Sessions = append(x.Sessions, state.Session{ID: id, Command: "Query", SQL: strings.Repeat("x", state.MaxText), Seconds: 9000 - float64(id)})
+			x.Sessions = append(x.Sessions, state.Session{ID: id, Command: "Query", SQL: strings.Repeat("x",
+				state.MaxText), Seconds: 9000 - float64(id)})
 		}
 		x.Waits = []state.Wait{{Kind: state.RowLock, Waiter: 198, Blocker: known.Of(uint64(199))}}
 		m.add(&x)

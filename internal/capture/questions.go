@@ -164,7 +164,9 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	q.unplanned()
 	if len(large) > 0 {
 		q.s.Sources = append(q.s.Sources, snapshot.Source{
-			Name: "statements", State: snapshot.Failed, Reason: fmt.Sprintf("not looked into: the statements of %s say more than is looked at", strings.Join(large, ", ")),
+			Name: "statements", State: snapshot.Failed,
+			Reason: fmt.Sprintf("not looked into: the statements of %s say more than is looked at",
+				strings.Join(large, ", ")),
 		})
 	}
 	return q.sample(ctx, looked)
@@ -322,10 +324,11 @@ func (q questioner) typical(sh sqlshape.Shape, def string) func(table, column st
 				if table != "" && !strings.EqualFold(table, r.Alias) && !strings.EqualFold(table, r.Name) {
 					continue
 				}
-				if i := slices.IndexFunc(tables[j], func(i int) bool { _, ok := q.s.Tables[i].Column(column); return ok }); i >= 0 {
-					c, _ := q.s.Tables[tables[j][i]].Column(column)
-					told[k] = literal(c.DataType)
-					break
+				for _, i := range tables[j] {
+					if c, ok := q.s.Tables[i].Column(column); ok {
+						told[k] = literal(c.DataType)
+						return told[k]
+					}
 				}
 			}
 		}

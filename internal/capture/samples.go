@@ -26,7 +26,8 @@ const (
 	sampleColumns = 12
 )
 
-// wanted are the columns that conditions of the top classes are on, in lower case by table, and the tables in their order.
+// wanted are the columns that conditions of the top classes are on, in lower case by table, and the tables in their
+// order.
 type wanted struct {
 	tables  []schema.Ref
 	columns map[schema.Ref]map[string]bool
@@ -114,8 +115,10 @@ func (q questioner) sample(ctx context.Context, w wanted) error {
 func sampleTable(ctx context.Context, conn *sql.Conn, t *schema.Table, names map[string]bool) error {
 	var at []int
 	var list []string
+	long := []string{"json", "geometry", "longblob", "mediumblob", "blob", "longtext", "mediumtext"}
 	for i, c := range t.Columns {
-		if names[strings.ToLower(c.Name)] && len(at) < sampleColumns && !slices.Contains([]string{"json", "geometry", "longblob", "mediumblob", "blob", "longtext", "mediumtext"}, c.DataType) {
+		if names[strings.ToLower(c.Name)] && len(at) < sampleColumns &&
+			!slices.Contains(long, c.DataType) {
 			at = append(at, i)
 			list = append(list, "CRC32("+schema.Quote(c.Name)+")")
 		}

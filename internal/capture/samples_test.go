@@ -36,14 +36,16 @@ func TestSampleTellsHowValuesAreSpread(t *testing.T) {
 			}
 			defer conn.Close()
 			var w wanted
-			for table, columns := range map[string]string{"t": "flag code gone", "nokey": "flag", "small": "b", "none": "b"} {
+			conditions := map[string]string{"t": "flag code gone", "nokey": "flag", "small": "b", "none": "b"}
+			for table, columns := range conditions {
 				sh := sqlshape.Shape{Tables: []sqlshape.TableRef{{Name: table}}}
 				for column := range strings.FieldsSeq(columns) {
 					sh.Predicates = append(sh.Predicates, sqlshape.Predicate{Column: column})
 				}
-				w.add(sh, func(r sqlshape.TableRef) (schema.Ref, bool) { return schema.Ref{Schema: "d", Table: r.Name}, true })
+				w.add(sh, inD)
 			}
-			q.s.Tables = tablesOf(t, conn, schema.Ref{Schema: "d", Table: "t"}, schema.Ref{Schema: "d", Table: "nokey"}, schema.Ref{Schema: "d", Table: "small"})
+			q.s.Tables = tablesOf(t, conn, schema.Ref{Schema: "d", Table: "t"}, schema.Ref{Schema: "d", Table: "nokey"},
+				schema.Ref{Schema: "d", Table: "small"})
 			before := s.Status(t, "Handler_read_rnd_next")
 			if err := q.sample(context.Background(), w); err != nil {
 				t.Fatal(err)
@@ -78,13 +80,16 @@ func TestSampleTellsHowValuesAreSpread(t *testing.T) {
 	}
 }
 
+// inD places a table in the schema d.
+func inD(r sqlshape.TableRef) (schema.Ref, bool) { return schema.Ref{Schema: "d", Table: r.Name}, true }
+
 func TestConditionedColumns(t *testing.T) {
 	sh, err := sqlshape.Parse("SELECT a.x FROM t a JOIN u ON u.id = a.uid WHERE a.p = 1 AND (a.q = 2 OR a.R > 3) AND a.p < 9 AND EXISTS (SELECT 1 FROM u WHERE u.z = 4)")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got wanted
-	got.add(sh, func(r sqlshape.TableRef) (schema.Ref, bool) { return schema.Ref{Schema: "d", Table: r.Name}, true })
+	got.add(sh, inD)
 	if a := got.columns[schema.Ref{Schema: "d", Table: "t"}]; !a["p"] || !a["q"] || !a["r"] || a["x"] {
 		t.Errorf("columns of t: %v", a)
 	}
@@ -98,7 +103,7 @@ func TestConditionedColumns(t *testing.T) {
 		}
 		return func() {
 			var w wanted
-			w.add(sh, func(r sqlshape.TableRef) (schema.Ref, bool) { return schema.Ref{Schema: "d", Table: r.Name}, true })
+			w.add(sh, inD)
 		}
 	})
 }

@@ -108,7 +108,8 @@ func All(ctx context.Context, q Querier, c *Cache, limit int, most time.Duration
 	}
 	if aside > 0 {
 		inv.Over = true
-		say("not observed: %d of %d tables, those with the longest descriptions, which take %d MB more than is kept of a server", aside, len(refs), bytes>>20)
+		say("not observed: %d of %d tables, those with the longest descriptions: there is no room for %d MB more",
+			aside, len(refs), bytes>>20)
 	}
 	if r.busy {
 		say("tables that are being changed, or cannot be opened, were left out")

@@ -10,7 +10,8 @@ import (
 	"dyno/internal/schema"
 )
 
-// many is a server with a dictionary, some tables of which are wide: so many columns, each with a long type. It says no more than it is asked.
+// many is a server with a dictionary, some tables of which are wide: so many columns, each with a long type. It says no
+// more than it is asked.
 type many struct {
 	wide, narrow int
 	columns      int
@@ -45,11 +46,13 @@ func (m *many) says(q string, args ...string) (int, func(int) []string) {
 		return 1, func(int) []string { return []string{"d"} }
 	case strings.Contains(q, "TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, CREATE_TIME"):
 		return len(tables), func(n int) []string {
-			return []string{"d", tables[n], "BASE TABLE", "1", fmt.Sprint("made ", m.altered[tables[n]]), "InnoDB", "", "", ""}
+			return []string{"d", tables[n], "BASE TABLE", "1", fmt.Sprint("made ", m.altered[tables[n]]), "InnoDB", "",
+				"", ""}
 		}
 	case strings.Contains(q, "innodb_table_stats"):
 		return len(tables), func(n int) []string {
-			return []string{"d", tables[n], map[bool]string{true: "9000", false: "1"}[strings.HasPrefix(tables[n], "wide")]}
+			return []string{"d", tables[n], map[bool]string{true: "9000", false: "1"}[strings.HasPrefix(tables[n],
+				"wide")]}
 		}
 	case strings.Contains(q, "FROM information_schema.TABLES"):
 		return len(tables), func(n int) []string {
@@ -70,7 +73,8 @@ func (m *many) says(q string, args ...string) (int, func(int) []string) {
 			}
 			for c := range columns {
 				if len(rows) < most {
-					rows = append(rows, append([]string{"d", t, fmt.Sprint("c", c), long, "enum"}, "", "", "", "", "", "", "", "", fmt.Sprint(c), ""))
+					rows = append(rows, append([]string{"d", t, fmt.Sprint("c", c), long, "enum"}, "", "", "", "", "",
+						"", "", "", fmt.Sprint(c), ""))
 				}
 			}
 		}
@@ -113,7 +117,8 @@ func TestTablesWithoutEnd(t *testing.T) {
 		if narrow != m.narrow {
 			t.Errorf("%s: %d of %d narrow tables", what, narrow, m.narrow)
 		}
-		if left, ok := inv.Left.Get(); !ok || left != m.wide+m.narrow-len(inv.Tables) || left == 0 || !strings.Contains(inv.Why, fmt.Sprintf("not observed: %d of %d tables", left, m.wide+m.narrow)) {
+		if left, ok := inv.Left.Get(); !ok || left != m.wide+m.narrow-len(inv.Tables) || left == 0 ||
+			!strings.Contains(inv.Why, fmt.Sprintf("not observed: %d of %d tables", left, m.wide+m.narrow)) {
 			t.Errorf("%s: left %v of %d: %q", what, inv.Left, len(inv.Tables), inv.Why)
 		}
 		return inv
@@ -121,7 +126,8 @@ func TestTablesWithoutEnd(t *testing.T) {
 	first := all("first")
 	clear(m.asked)
 	if again := all("again"); again.Read > 0 || len(again.Tables) != len(first.Tables) {
-		t.Errorf("%d tables were read again, though none had changed; %d tables before, %d now", again.Read, len(first.Tables), len(again.Tables))
+		t.Errorf("%d tables were read again, though none had changed; %d tables before, %d now", again.Read,
+			len(first.Tables), len(again.Tables))
 	}
 	// What is full still reads what has changed, of what it holds and of what it does not.
 	m.altered["narrow333"], m.altered["wide3"] = 1, 1
@@ -145,14 +151,16 @@ func TestTableWithoutEnd(t *testing.T) {
 	db, c := hostile(m.says).db(t), (&Cache{}).Of("this")
 	for range 3 {
 		inv, err := All(t.Context(), db, c, 10_000, time.Minute, nil)
-		if err != nil || len(inv.Tables) != m.narrow || inv.Left.Or(-1) != 1 || !strings.Contains(inv.Why, "not observed: 1 of 151 tables") {
+		if err != nil || len(inv.Tables) != m.narrow || inv.Left.Or(-1) != 1 || !strings.Contains(inv.Why,
+			"not observed: 1 of 151 tables") {
 			t.Fatalf("%d tables, left %v: %q, %v", len(inv.Tables), inv.Left, inv.Why, err)
 		}
 	}
 	if m.asked["wide0"] > 10 {
 		t.Errorf("it was read %d times", m.asked["wide0"])
 	}
-	if _, err := Tables(t.Context(), db, []schema.Ref{{Schema: "d", Table: "wide0"}, {Schema: "d", Table: "narrow1"}}); err == nil {
+	if _, err := Tables(t.Context(), db, []schema.Ref{{Schema: "d", Table: "wide0"}, {Schema: "d",
+		Table: "narrow1"}}); err == nil {
 		t.Error("what is too long was read in full")
 	}
 }
@@ -165,7 +173,8 @@ func TestManyServers(t *testing.T) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for i := range tables {
-			x := schema.Table{Ref: schema.Ref{Schema: "d", Table: fmt.Sprint("t", i)}, Options: strings.Repeat("x", mostOfTable-1000)}
+			x := schema.Table{Ref: schema.Ref{Schema: "d", Table: fmt.Sprint("t", i)}, Options: strings.Repeat("x",
+				mostOfTable-1000)}
 			c.keep([]schema.Ref{x.Ref}, []schema.Table{x}, nil, time.Now())
 		}
 		return c

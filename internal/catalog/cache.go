@@ -10,15 +10,16 @@ import (
 	"dyno/internal/schema"
 )
 
-// Bounds of what is kept, bytes as schema.Table.Memory counts them. Ten thousand tables of twenty columns and five indexes take some 50 MB.
+// Bounds of what is kept, bytes as schema.Table.Memory counts them. Ten thousand tables of twenty columns and five
+// indexes take some 50 MB.
 const (
 	mostOfTable   = 2 << 20
 	mostOfServer  = 48 << 20
 	mostOfServers = 256 << 20
 )
 
-// Caches are those of several servers, by whatever name. All together they keep at most mostOfServers: each has an equal part of that, and
-// what the others leave.
+// Caches are those of several servers, by whatever name. All together they keep at most mostOfServers: each has an
+// equal part of that, and what the others leave.
 type Caches struct {
 	mu sync.Mutex
 	of map[string]*Cache
@@ -193,7 +194,8 @@ func (c *Cache) putAside(ref schema.Ref, e entry, at time.Time) {
 		c.tables = map[schema.Ref]kept{}
 	}
 	c.forget(ref)
-	c.tables[ref] = kept{table: schema.Table{Ref: ref}, bytes: mostOfTable + 1, aside: true, mark: e.mark, pages: e.pages, read: at}
+	c.tables[ref] = kept{table: schema.Table{Ref: ref}, bytes: mostOfTable + 1, aside: true, mark: e.mark,
+		pages: e.pages, read: at}
 }
 
 func (c *Cache) forget(ref schema.Ref) {

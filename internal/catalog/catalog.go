@@ -18,7 +18,8 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// mostVariables is ten times what any server has, plugins and all; mostOfVariables bounds their names and values, bytes.
+// mostVariables is ten times what any server has, plugins and all; mostOfVariables bounds their names and values,
+// bytes.
 const (
 	mostVariables   = 20_000
 	mostOfVariables = 4 << 20

@@ -116,8 +116,10 @@ func TestMoreThanWasAskedFor(t *testing.T) {
 		t.Errorf("%d indexes of one table: %v", many, err)
 	}
 	at := map[schema.Ref]*schema.Table{tables[0].Ref: &tables[0]}
-	for _, read := range []func(context.Context, Querier, map[string]bool, part, map[schema.Ref]*schema.Table) error{foreign, triggers} {
-		if err := read(t.Context(), db, nil, part{schema: "d", names: []string{"t"}}, at); err != nil && !errors.Is(err, errLong) {
+	for _, read := range []func(context.Context, Querier, map[string]bool, part,
+		map[schema.Ref]*schema.Table) error{foreign, triggers} {
+		if err := read(t.Context(), db, nil, part{schema: "d", names: []string{"t"}}, at); err != nil && !errors.Is(err,
+			errLong) {
 			t.Error(err)
 		}
 	}

@@ -220,7 +220,8 @@ func TestATableInUseIsNotGone(t *testing.T) {
 	}
 }
 
-// TestLongTypes: a tenant makes types, expressions and triggers as long as a server takes them. What is long is told in short, or not at all.
+// TestLongTypes: a tenant makes types, expressions and triggers as long as a server takes them. What is long is told in
+// short, or not at all.
 func TestLongTypes(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
@@ -230,17 +231,21 @@ func TestLongTypes(t *testing.T) {
 				values = append(values, fmt.Sprintf("'value %d'", i))
 			}
 			sum := strings.Repeat("a + ", 500) + "a"
-			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, a INT, e ENUM ("+strings.Join(values, ",")+"), g INT GENERATED ALWAYS AS ("+sum+") VIRTUAL, KEY ka (a))",
-				"CREATE TRIGGER d.x BEFORE INSERT ON d.t FOR EACH ROW SET @a = '"+strings.Repeat("x", 2*longestBody)+"'",
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, a INT, e ENUM ("+strings.Join(values,
+				",")+"), g INT GENERATED ALWAYS AS ("+sum+") VIRTUAL, KEY ka (a))",
+				"CREATE TRIGGER d.x BEFORE INSERT ON d.t FOR EACH ROW SET @a = '"+strings.Repeat("x",
+					2*longestBody)+"'",
 				"CREATE TABLE d.other (id INT PRIMARY KEY)")
 			db := pool(t, s)
 			x := read(t, db, "t")
 			e, _ := x.Column("e")
 			g, _ := x.Column("g")
-			if e.Type != "enum(...)" || e.DataType != "enum" || g.Generated != "..." || len(x.Columns) != 4 || len(x.Indexes) != 2 {
+			if e.Type != "enum(...)" || e.DataType != "enum" || g.Generated != "..." || len(x.Columns) != 4 ||
+				len(x.Indexes) != 2 {
 				t.Errorf("%+v", x)
 			}
-			if len(x.Triggers) != 1 || len(x.Triggers[0].Body) > longestBody+10 || !strings.HasSuffix(x.Triggers[0].Body, " …") {
+			if len(x.Triggers) != 1 || len(x.Triggers[0].Body) > longestBody+10 ||
+				!strings.HasSuffix(x.Triggers[0].Body, " …") {
 				t.Errorf("%d triggers", len(x.Triggers))
 			}
 			if flavor != "mysql" {

@@ -14,9 +14,11 @@ const (
 
 // Memory returns about how many bytes a table's description takes, in memory or as JSON.
 func (t Table) Memory() int {
-	n := tableBytes + text(t.Schema) + text(t.Table) + text(t.Engine) + text(t.Collation) + text(t.RowFormat) + text(t.Options)
+	n := tableBytes + text(t.Schema) + text(t.Table) + text(t.Engine) + text(t.Collation) + text(t.RowFormat) +
+		text(t.Options)
 	for _, c := range t.Columns {
-		n += columnBytes + text(c.Name) + text(c.Type) + text(c.DataType) + text(c.Charset) + text(c.Collation) + text(c.Generated) + text(c.Extra)
+		n += columnBytes + text(c.Name) + text(c.Type) + text(c.DataType) + text(c.Charset) + text(c.Collation) +
+			text(c.Generated) + text(c.Extra)
 	}
 	for _, x := range t.Indexes {
 		n += indexBytes + text(x.Name) + text(x.Type)

@@ -88,8 +88,9 @@ func (s *innodbStatus) Fill(st *state.State) {
 	st.InnoDB = keepText(withoutSecrets(s.text), maxInnodbText)
 }
 
-// withoutSecrets returns the text with its statements as they may be kept and shown, see sqltext.WithoutSecrets. A statement follows the line
-// of its thread; whoever writes a line like the server's into one has what follows it judged by itself.
+// withoutSecrets returns the text with its statements as they may be kept and shown, see sqltext.WithoutSecrets. A
+// statement follows the line of its thread; whoever writes a line like the server's into one has what follows it judged
+// by itself.
 func withoutSecrets(text string) string {
 	lines := strings.Split(text, "\n")
 	ends := func(l string) bool {

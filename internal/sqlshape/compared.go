@@ -239,8 +239,8 @@ func value(e ast.ExprNode) (Operand, bool) {
 // longestExpr bounds an expression that is told, bytes: findings repeat it.
 const longestExpr = 1000
 
-// written writes an expression as SQL; empty when the parser cannot, when it is too long, and when it calls what is no function of a server: the parser writes
-// the name of a function as it is, and one between quotes may hold anything.
+// written writes an expression as SQL; empty when the parser cannot, when it is too long, and when it calls what is no
+// function of a server: the parser writes the name of a function as it is, and one between quotes may hold anything.
 func written(n ast.Node) (out string) {
 	h := &harm{}
 	if n.Accept(h); h.err != nil {

@@ -24,7 +24,8 @@ func NamesOf(list []string) (n Names) {
 	return n
 }
 
-// Has reports whether one of the names can be that of a column. Of a list with very many that have lost their digits any can.
+// Has reports whether one of the names can be that of a column. Of a list with very many that have lost their digits
+// any can.
 func (n Names) Has(column string) bool {
 	if n.whole[fold(column)] || len(n.patterns) > mostPatterns {
 		return true

@@ -13,15 +13,16 @@ import (
 	driver "github.com/pingcap/tidb/pkg/parser/test_driver" // the parser makes its literals with it
 )
 
-// MaxBytes and maxJoins bound what is given to the parser: a longer statement is a bulk insert or a list of ids. For each join, and for each
-// string that follows another, the parser goes through all those before it.
+// MaxBytes and maxJoins bound what is given to the parser: a longer statement is a bulk insert or a list of ids. For
+// each join, and for each string that follows another, the parser goes through all those before it.
 const (
 	MaxBytes = 64 << 10
 	maxJoins = 1000
 )
 
-// These bound the lists of a shape, so that what rules make of them stays small: each compares some with others. Servers join 61 tables and
-// nest 63 levels; the columns of a table are 4096 at most, of InnoDB 1017. Equal conditions count once.
+// These bound the lists of a shape, so that what rules make of them stays small: each compares some with others.
+// Servers join 61 tables and nest 63 levels; the columns of a table are 4096 at most, of InnoDB 1017. Equal conditions
+// count once.
 const (
 	mostConditions = 500
 	mostColumns    = 2000
@@ -36,7 +37,7 @@ var ErrNotUnderstood = errors.New("parse statement: not understood")
 var ErrTooLarge = errors.New("parse statement: it is too large")
 
 func tooMuch() error {
-	return fmt.Errorf("%w: more than %d tables, %d conditions, %d columns, %d SELECTs or %d levels of them are not looked at",
+	return fmt.Errorf("%w: more than %d tables, %d conditions, %d columns, %d SELECTs or %d levels are not looked at",
 		ErrTooLarge, mostNames, mostConditions, mostColumns, mostParts, mostLevels)
 }
 

@@ -35,7 +35,8 @@ func TestLongStatements(t *testing.T) {
 		{"SELECTs", "", "select a from t where a=#", " union "},
 	} {
 		for name, f := range map[string]func(string){
-			"Parse": func(s string) { _, _ = Parse(s) }, "Compared": func(s string) { _, _, _ = Compared(s) }, "Hinted": func(s string) { Hinted(s) },
+			"Parse": func(s string) { _, _ = Parse(s) }, "Compared": func(s string) { _, _, _ = Compared(s) },
+			"Hinted":  func(s string) { Hinted(s) },
 			"Touches": func(s string) { _, _ = Touches(s) }, "Moved": func(s string) { _, _ = Moved(s) },
 			"Fill": func(s string) { _, _ = Fill(s, func(string, string) string { return "1" }) },
 		} {
@@ -79,10 +80,12 @@ func TestTooLarge(t *testing.T) {
 			t.Errorf("%s: %v", x.name, err)
 		}
 	}
-	if _, _, err := Compared("select * from t where " + repeated(501, "date(a)=#", " and ")); !errors.Is(err, ErrTooLarge) {
+	if _, _, err := Compared("select * from t where " + repeated(501, "date(a)=#", " and ")); !errors.Is(err,
+		ErrTooLarge) {
 		t.Errorf("501 comparisons: %v", err)
 	}
-	for _, sql := range []string{"select " + strings.Repeat("1,", MaxBytes/2) + "1", "select 1 from a" + strings.Repeat(" join b", maxJoins+1)} {
+	for _, sql := range []string{"select " + strings.Repeat("1,", MaxBytes/2) + "1", "select 1 from a" +
+		strings.Repeat(" join b", maxJoins+1)} {
 		if _, err := Parse(sql); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%.30s…: %v", sql, err)
 		}

@@ -85,7 +85,8 @@ func (f Facts) ExplainFix(schemas []string) string {
 	return strings.Join(all[len(all)-len(schemas):], "; ")
 }
 
-// ExplainCommand is the command that prints the grants for plans of statements in schemas, as a shell takes it: a tenant chooses the names.
+// ExplainCommand is the command that prints the grants for plans of statements in schemas, as a shell takes it: a
+// tenant chooses the names.
 func ExplainCommand(schemas []string) string {
 	list := strings.Join(schemas, ",")
 	if strings.ContainsFunc(list, func(r rune) bool {

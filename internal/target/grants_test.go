@@ -121,7 +121,8 @@ func TestGrantsQuote(t *testing.T) {
 	bad("mysql", "load", "@h", "d")
 }
 
-// TestNamesInHints: a tenant chooses the name of a schema, and somebody else runs the command or the GRANT that holds it.
+// TestNamesInHints: a tenant chooses the name of a schema, and somebody else runs the command or the GRANT that holds
+// it.
 func TestNamesInHints(t *testing.T) {
 	f := func(want string, schemas ...string) {
 		t.Helper()

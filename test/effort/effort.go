@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Bounds of Linear: work on an input ten times as large may take thirty times as long, where the square is a hundred times. What takes less
-// than least is not told from noise, nor what was not measured for long: kernels count in ticks.
+// Bounds of Linear: work on an input ten times as large may take thirty times as long, where the square is a hundred
+// times. What takes less than least is not told from noise, nor what was not measured for long: kernels count in ticks.
 const (
 	times = 10
 	most  = 30
@@ -17,8 +17,9 @@ const (
 	long  = 30 * time.Millisecond
 )
 
-// Linear fails the test if work on an input of size 10 × n takes much more than ten times what it takes on one of size n. prepare makes the
-// input and returns the work. It is the CPU time of this thread that counts: other work on the machine does not matter.
+// Linear fails the test if work on an input of size 10 × n takes much more than ten times what it takes on one of size
+// n. prepare makes the input and returns the work. It is the CPU time of this thread that counts: other work on the
+// machine does not matter.
 func Linear(t testing.TB, what string, n int, prepare func(n int) func()) {
 	t.Helper()
 	small, large := cpuOf(t, prepare(n)), cpuOf(t, prepare(times*n))

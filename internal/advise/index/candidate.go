@@ -39,8 +39,8 @@ type wished struct {
 	inner bool
 }
 
-// wish returns the index that the statement would like on table i; not ok when there is none. inner says that rows come to the table from a
-// join, so that join conditions count as equalities.
+// wish returns the index that the statement would like on table i; not ok when there is none. inner says that rows come
+// to the table from a join, so that join conditions count as equalities.
 func (b *block) wish(i int, inner bool) (wish, bool) {
 	k := wished{i, inner}
 	w, known := b.wishes[k]
@@ -56,7 +56,8 @@ func (b *block) wish(i int, inner bool) (wish, bool) {
 	return w, len(w.Parts) > 0
 }
 
-// wishFor puts the columns of a statement's conditions on table i into the order equality, then one list or range, or else the sort.
+// wishFor puts the columns of a statement's conditions on table i into the order equality, then one list or range, or
+// else the sort.
 func (b *block) wishFor(i int, inner bool) (wish, bool) {
 	t := b.List[i]
 	var w wish
@@ -277,7 +278,8 @@ type sorted struct {
 // sortOnly is the wish of a statement without any condition that wants the first rows in an order.
 func (b *block) sortOnly(w wish, i int) (wish, bool) {
 	sh := b.sh
-	if !sh.Limit || len(sh.Predicates) > 0 || len(sh.Opaque) > 0 || len(b.List) != 1 || len(sh.GroupBy) > 0 || sh.Folded {
+	if !sh.Limit || len(sh.Predicates) > 0 || len(sh.Opaque) > 0 || len(b.List) != 1 || len(sh.GroupBy) > 0 ||
+		sh.Folded {
 		return w, false
 	}
 	var cols []schema.Column

@@ -11,9 +11,18 @@ import (
 func dropRules() []advise.Rule {
 	w := new(using)
 	return []advise.Rule{
-		{Name: "redundant-index", Doc: "An index finds nothing that another one of the same table would not find as well.", Find: w.rule(redundantIndex)},
-		{Name: "low-cardinality-index", Doc: "An index on a column of a few values is written often and finds nothing.", Find: w.rule(lowCardinalityIndex)},
-		{Name: "unused-index", Doc: "Nothing has read an index since the server began to count.", Find: w.rule(unusedIndex)},
+		{
+			Name: "redundant-index", Find: w.rule(redundantIndex),
+			Doc: "An index finds nothing that another one of the same table would not find as well.",
+		},
+		{
+			Name: "low-cardinality-index", Find: w.rule(lowCardinalityIndex),
+			Doc: "An index on a column of a few values is written often and finds nothing.",
+		},
+		{
+			Name: "unused-index", Find: w.rule(unusedIndex),
+			Doc: "Nothing has read an index since the server began to count.",
+		},
 	}
 }
 

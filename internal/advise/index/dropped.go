@@ -55,7 +55,8 @@ type uses struct {
 	reads    map[indexKey]use
 	active   map[schema.Ref]bool // tables of which anything was counted
 	hinted   map[string]bool     // names that statements and programs give in hints, in lower case
-	seekers  map[string][]seeker // by the column in lower case, those of names without their digits under ""; nil while nobody has asked
+	// seekers are by the column in lower case, those of names without their digits under ""; nil at first.
+	seekers map[string][]seeker
 }
 
 // seeker is a condition of a class on a table.
@@ -173,7 +174,8 @@ func (u *uses) hints() {
 // words returns all that may be a name in a piece of SQL.
 func words(sql string) []string {
 	return strings.FieldsFunc(sql, func(r rune) bool {
-		return !(r == '_' || r == '$' || r >= 0x80 || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
+		return !(r == '_' || r == '$' || r >= 0x80 || '0' <= r && r <= '9' ||
+			'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
 	})
 }
 
@@ -207,7 +209,8 @@ func (u *uses) mayNeed(t schema.Table, x schema.Index) (class.Class, bool) {
 			if s.class >= first {
 				break
 			}
-			if r := s.table; (!s.planned || strings.Contains(r.Name, "?")) && sqlshape.Match(s.column, column) && sqlshape.Match(r.Name, t.Table) &&
+			if r := s.table; (!s.planned || strings.Contains(r.Name, "?")) && sqlshape.Match(s.column, column) &&
+				sqlshape.Match(r.Name, t.Table) &&
 				(r.Schema == "" || sqlshape.Match(r.Schema, t.Schema)) {
 				first = s.class
 			}
@@ -237,7 +240,8 @@ func (u *uses) seek() {
 				if strings.Contains(key, "?") {
 					key = ""
 				}
-				u.seekers[key] = append(u.seekers[key], seeker{class: i, column: w.Column, table: s.Tables[w.Table], planned: planned})
+				u.seekers[key] = append(u.seekers[key], seeker{class: i, column: w.Column, table: s.Tables[w.Table],
+					planned: planned})
 			}
 		}
 	}
@@ -323,7 +327,8 @@ func (u *uses) costEvidence(t schema.Table, x schema.Index) (ev []finding.Eviden
 			least = "At least "
 		}
 		ev = append(ev, finding.Evidence{
-			What: strings.ToLower(least) + "rows written into " + x.Name, Value: known.Of(rows), Unit: "1/s", Source: by[0].Class.Source(), Sampled: by[0].Class.Sampled,
+			What: strings.ToLower(least) + "rows written into " + x.Name, Value: known.Of(rows), Unit: "1/s",
+			Source: by[0].Class.Source(), Sampled: by[0].Class.Sampled,
 			Text: fmt.Sprintf("%s%s change its entries, by %s with %s of the statement time.", least, unit.Rate(rows, "rows/s"), unit.Plural(len(by), "class", "classes"), unit.Percent(share)),
 		})
 	}

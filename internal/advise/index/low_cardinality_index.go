@@ -181,7 +181,8 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 	f.Why = []finding.Reason{
 		{Ask: "Can it find few rows?", Answer: f.Evidence[0].Text, Source: "catalog"},
 		{Ask: "Does anything use it?", Answer: f.Evidence[1].Text, Source: f.Evidence[1].Source},
-		{Ask: "What does it cost?", Answer: fmt.Sprintf("%s, by classes with %s of the statement time.", written(changed), unit.Percent(share)), Source: by[0].Class.Source()},
+		{Ask: "What does it cost?", Answer: fmt.Sprintf("%s, by classes with %s of the statement time.",
+			written(changed), unit.Percent(share)), Source: by[0].Class.Source()},
 	}
 	return f, true
 }

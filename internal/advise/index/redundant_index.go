@@ -144,7 +144,8 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 		{Ask: "Does anything need its order, or name it?", Answer: map[bool]string{true: "A hint names it.", false: "No class and no program that was seen."}[u.hinted[strings.ToLower(x.Name)]], Source: "digests"},
 	}
 	if len(writers) > 0 {
-		f.Why = append(f.Why, finding.Reason{Ask: "What does it cost?", Answer: unit.Rate(rows, "rows/s") + " are written into it.", Source: writers[0].Class.Source()})
+		f.Why = append(f.Why, finding.Reason{Ask: "What does it cost?", Answer: unit.Rate(rows, "rows/s") +
+			" are written into it.", Source: writers[0].Class.Source()})
 	}
 	return f
 }

@@ -100,7 +100,8 @@ func only(v *advise.View, all []group, rule string) (out []finding.Finding) {
 		}
 		if len(out) == maxAdds {
 			last := &out[maxAdds-1]
-			last.Unobserved = append(slices.Clip(last.Unobserved), fmt.Sprintf("More indexes that this rule would add: at most %d are listed, those of the classes with the most time.", maxAdds))
+			last.Unobserved = append(slices.Clip(last.Unobserved),
+				fmt.Sprintf("More indexes of this kind: %d are listed, for the classes with the most time.", maxAdds))
 			break
 		}
 		out = append(out, report(v, g))
@@ -354,8 +355,8 @@ func judge(v *advise.View, x *scan, b *block, i int, single bool) bool {
 	return true
 }
 
-// startsElsewhere reports whether a join that begins by reading all of table i could begin with another one, which has a condition of its own
-// that an index finds.
+// startsElsewhere reports whether a join that begins by reading all of table i could begin with another one, which has
+// a condition of its own that an index finds.
 func (b *block) startsElsewhere(i int) bool {
 	for j, t := range b.List {
 		if j == i || t.Table == "" {

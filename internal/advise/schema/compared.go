@@ -26,7 +26,7 @@ const (
 	minTableRows = 1000
 	minRatio     = 10   // rows examined for each that is returned or changed
 	maxMatch     = 0.20 // part of the rows that match, above which a scan is right
-	maxFindings  = 50   // of one rule, the classes with the most time first: a statement may hold hundreds of conditions
+	maxFindings  = 50   // of one rule: a statement may hold hundreds of conditions
 )
 
 // sufferer is a class that takes a good part of the time, with what it compares.
@@ -57,7 +57,8 @@ func sufferers(v *advise.View) (out []sufferer) {
 		if c.TimeSec < minShare*v.Total || c.TimeSec < minLoad*v.Window {
 			continue
 		}
-		x := sufferer{c: c, seen: map[int]looked{}, hinted: sync.OnceValue(func() bool { return len(sqlshape.Hinted(c.Fingerprint)) > 0 })}
+		x := sufferer{c: c, seen: map[int]looked{},
+			hinted: sync.OnceValue(func() bool { return len(sqlshape.Hinted(c.Fingerprint)) > 0 })}
 		var err error
 		if x.shape, x.compared, err = v.Compared(c); err != nil || len(x.compared) == 0 {
 			continue
@@ -105,7 +106,8 @@ func (x *sufferer) look(v *advise.View, at int) looked {
 // openTo reports whether a table has a condition that an index could serve and none does.
 func (x *sufferer) openTo(at int) bool {
 	for _, p := range x.shape.Predicates {
-		if p.Join || p.Table != at && (p.Table != sqlshape.Unresolved || len(x.tables) > 1) || p.Op != sqlshape.Eq && p.Op != sqlshape.In {
+		if p.Join || p.Table != at && (p.Table != sqlshape.Unresolved || len(x.tables) > 1) ||
+			p.Op != sqlshape.Eq && p.Op != sqlshape.In {
 			continue
 		}
 		if c, ok := x.owners.Column(at, p.Column); ok && !led(x.tables[at], c.Name) {
@@ -340,8 +342,9 @@ func begin(v *advise.View, rule string, xs []sufferer, at int, column string, su
 func more(all []finding.Finding, left int) []finding.Finding {
 	if left > 0 {
 		f := &all[len(all)-1]
-		f.Unobserved = append(slices.Clip(f.Unobserved), fmt.Sprintf("%s of the same kind: at most %d are listed, those of the classes with the most time.",
-			unit.Plural(left, "more condition", "more conditions"), maxFindings))
+		f.Unobserved = append(slices.Clip(f.Unobserved),
+			fmt.Sprintf("%s of the same kind: at most %d are listed, those of the classes with the most time.",
+				unit.Plural(left, "more condition", "more conditions"), maxFindings))
 	}
 	return all
 }

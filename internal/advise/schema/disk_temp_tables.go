@@ -43,7 +43,9 @@ func diskTempTables(v *advise.View) (out []finding.Finding) {
 			continue
 		}
 		// One limit is one cause, a column is one per table.
-		i := slices.IndexFunc(all, func(y *spill) bool { return x.column == y.column && (x.column == "" || x.use.t.Ref == y.use.t.Ref) })
+		i := slices.IndexFunc(all, func(y *spill) bool {
+			return x.column == y.column && (x.column == "" || x.use.t.Ref == y.use.t.Ref)
+		})
 		if i < 0 {
 			of[u.c.ID] = &x
 			all = append(all, &x)

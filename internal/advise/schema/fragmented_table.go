@@ -51,7 +51,8 @@ func fragmentedTable(v *advise.View) (out []finding.Finding) {
 	}
 	written := rowsWritten(v)
 	for _, t := range v.Tables {
-		if b, ok := bloatOf(t, own && spaces[t.FreeBytes.Or(0)] < 2, page); ok && !turnedOver(t, written[t.Ref]*v.Window) {
+		b, ok := bloatOf(t, own && spaces[t.FreeBytes.Or(0)] < 2, page)
+		if ok && !turnedOver(t, written[t.Ref]*v.Window) {
 			all = append(all, b)
 		}
 	}

@@ -47,7 +47,8 @@ func (l *Ledger) PutDiagnosis(ctx context.Context, d Diagnosis) error {
 		return errors.New("store diagnosis: it has no id")
 	}
 	if len(d.Snapshot) > mostSnapshot {
-		return fmt.Errorf("store diagnosis %s: its snapshot has %d MB, and at most %d are kept", d.ID, len(d.Snapshot)>>20, mostSnapshot>>20)
+		return fmt.Errorf("store diagnosis %s: its snapshot has %d MB, and at most %d are kept", d.ID,
+			len(d.Snapshot)>>20, mostSnapshot>>20)
 	}
 	if d.Snapshot != nil && !json.Valid(d.Snapshot) {
 		return fmt.Errorf("store diagnosis %s: its snapshot is not JSON", d.ID)
@@ -147,9 +148,10 @@ func (l *Ledger) forget(ctx context.Context, target string, keep int, before tim
 			}
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE diagnosis SET snapshot = NULL WHERE id IN (
-			SELECT id FROM (SELECT id, sum(octet_length(snapshot)) OVER (ORDER BY at DESC, id DESC) AS room FROM diagnosis
-				WHERE target = ?1 AND json_extract(doc, '$.background')) WHERE room > ?2)
-			AND snapshot IS NOT NULL AND id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)`, target, room)
+			SELECT id FROM (SELECT id, sum(octet_length(snapshot)) OVER (ORDER BY at DESC, id DESC) AS room
+				FROM diagnosis WHERE target = ?1 AND json_extract(doc, '$.background')) WHERE room > ?2)
+			AND snapshot IS NOT NULL
+			AND id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)`, target, room)
 		return err
 	})
 }

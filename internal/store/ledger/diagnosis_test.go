@@ -13,7 +13,8 @@ import (
 	"dyno/internal/journal"
 )
 
-// TestSnapshotsHaveABound: what is kept of one target does not take the room of others, however large its snapshots are.
+// TestSnapshotsHaveABound: what is kept of one target does not take the room of others, however large its snapshots
+// are.
 func TestSnapshotsHaveABound(t *testing.T) {
 	ctx := t.Context()
 	l, err := Open(ctx, filepath.Join(t.TempDir(), "ledger.db"))
@@ -25,7 +26,8 @@ func TestSnapshotsHaveABound(t *testing.T) {
 	snapshot := []byte(`"` + strings.Repeat("x", 998) + `"`)
 	for n := range 10 {
 		for _, target := range []string{"shop", "blog"} {
-			d := Diagnosis{ID: fmt.Sprintf("d-%s-%d", target, n), Target: target, At: at.Add(time.Duration(n) * time.Minute), Background: n != 2, Snapshot: snapshot}
+			d := Diagnosis{ID: fmt.Sprintf("d-%s-%d", target, n), Target: target,
+				At: at.Add(time.Duration(n) * time.Minute), Background: n != 2, Snapshot: snapshot}
 			if err := l.PutDiagnosis(ctx, d); err != nil {
 				t.Fatal(err)
 			}

@@ -63,7 +63,8 @@ func (l *Ledger) expire(ctx context.Context, end time.Time, all []expiring) (doc
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sighting WHERE (target, finding) IN (SELECT target, finding FROM
-			(SELECT target, finding, row_number() OVER (PARTITION BY target ORDER BY last DESC, finding) AS n FROM sighting) WHERE n > ?)`, mostSightings); err != nil {
+			(SELECT target, finding, row_number() OVER (PARTITION BY target ORDER BY last DESC, finding) AS n
+			FROM sighting) WHERE n > ?)`, mostSightings); err != nil {
 			return err
 		}
 		for _, x := range all {

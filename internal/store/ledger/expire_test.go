@@ -63,19 +63,22 @@ func TestExpire(t *testing.T) {
 	left(4)
 }
 
-// TestSightingsHaveABound: a server has ever new findings, if somebody wants it to; all sightings are read for each list of findings.
+// TestSightingsHaveABound: a server has ever new findings, if somebody wants it to; all sightings are read for each
+// list of findings.
 func TestSightingsHaveABound(t *testing.T) {
 	ctx := t.Context()
 	l, err := Open(ctx, filepath.Join(t.TempDir(), "ledger.db"))
 	ok(t, err)
 	defer l.Close()
-	ok(t, l.PutDiagnosis(ctx, Diagnosis{ID: "d-quiet", Target: "quiet", At: at, Findings: []finding.Finding{{ID: "old"}}}))
+	ok(t, l.PutDiagnosis(ctx, Diagnosis{ID: "d-quiet", Target: "quiet", At: at,
+		Findings: []finding.Finding{{ID: "old"}}}))
 	d := Diagnosis{ID: "d-loud", Target: "loud", At: at.Add(time.Hour)}
 	for i := range mostSightings {
 		d.Findings = append(d.Findings, finding.Finding{ID: fmt.Sprintf("f-%d", i), Title: "x"})
 	}
 	ok(t, l.PutDiagnosis(ctx, d))
-	d.ID, d.At, d.Findings = "d-last", at.Add(2*time.Hour), []finding.Finding{{ID: "new", Title: strings.Repeat("ä", 1<<20)}}
+	d.ID, d.At, d.Findings = "d-last", at.Add(2*time.Hour), []finding.Finding{{ID: "new", Title: strings.Repeat("ä",
+		1<<20)}}
 	ok(t, l.PutDiagnosis(ctx, d))
 	_, err = l.Expire(ctx, at.Add(3*time.Hour))
 	ok(t, err)

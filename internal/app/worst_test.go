@@ -44,8 +44,10 @@ func (w worst) snapshot() *snapshot.Snapshot {
 		for j := range w.indexes {
 			x := schema.Index{Name: fmt.Sprint("k", j), Type: "BTREE", Handled: known.Of[uint64](uint64(j % 2))}
 			for k := range 1 + j%2 { // every third one is the front of the next
-				x.Parts = append(x.Parts, schema.IndexPart{Column: t.Columns[(j-j%3/2+k)%len(t.Columns)].Name,
-					Cardinality: known.Of[uint64](2)})
+				x.Parts = append(x.Parts, schema.IndexPart{
+					Column:      t.Columns[(j-j%3/2+k)%len(t.Columns)].Name,
+					Cardinality: known.Of[uint64](2),
+				})
 			}
 			t.Indexes = append(t.Indexes, x)
 		}
@@ -95,8 +97,10 @@ func (w worst) snapshot() *snapshot.Snapshot {
 		if i < 30 {
 			p := explain.Plan{Class: one.ID, Schema: "shop"}
 			for _, t := range from {
-				p.Steps = append(p.Steps, explain.Step{Table: t, Access: "ALL", Rows: 1e6,
-					Extra: []string{"Using temporary"}})
+				p.Steps = append(p.Steps, explain.Step{
+					Table: t, Access: "ALL", Rows: 1e6,
+					Extra: []string{"Using temporary"},
+				})
 			}
 			s.Plans = append(s.Plans, p)
 		}

@@ -46,8 +46,10 @@ func (m *many) says(q string, args ...string) (int, func(int) []string) {
 		return 1, func(int) []string { return []string{"d"} }
 	case strings.Contains(q, "TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, CREATE_TIME"):
 		return len(tables), func(n int) []string {
-			return []string{"d", tables[n], "BASE TABLE", "1", fmt.Sprint("made ", m.altered[tables[n]]), "InnoDB", "",
-				"", ""}
+			return []string{
+				"d", tables[n], "BASE TABLE", "1", fmt.Sprint("made ", m.altered[tables[n]]), "InnoDB", "",
+				"", "",
+			}
 		}
 	case strings.Contains(q, "innodb_table_stats"):
 		return len(tables), func(n int) []string {
@@ -159,8 +161,10 @@ func TestTableWithoutEnd(t *testing.T) {
 	if m.asked["wide0"] > 10 {
 		t.Errorf("it was read %d times", m.asked["wide0"])
 	}
-	if _, err := Tables(t.Context(), db, []schema.Ref{{Schema: "d", Table: "wide0"}, {Schema: "d",
-		Table: "narrow1"}}); err == nil {
+	if _, err := Tables(t.Context(), db, []schema.Ref{{Schema: "d", Table: "wide0"}, {
+		Schema: "d",
+		Table:  "narrow1",
+	}}); err == nil {
 		t.Error("what is too long was read in full")
 	}
 }

@@ -194,8 +194,10 @@ func (c *Cache) putAside(ref schema.Ref, e entry, at time.Time) {
 		c.tables = map[schema.Ref]kept{}
 	}
 	c.forget(ref)
-	c.tables[ref] = kept{table: schema.Table{Ref: ref}, bytes: mostOfTable + 1, aside: true, mark: e.mark,
-		pages: e.pages, read: at}
+	c.tables[ref] = kept{
+		table: schema.Table{Ref: ref}, bytes: mostOfTable + 1, aside: true, mark: e.mark,
+		pages: e.pages, read: at,
+	}
 }
 
 func (c *Cache) forget(ref schema.Ref) {

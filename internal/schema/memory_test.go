@@ -18,12 +18,18 @@ func TestMemory(t *testing.T) {
 	} {
 		x := Table{Ref: Ref{Schema: name, Table: name}, Engine: "InnoDB", Rows: known.Of[uint64](1)}
 		for range 100 {
-			x.Columns = append(x.Columns, Column{Name: name, Type: name, DataType: "varchar", Charset: "utf8mb4",
-				Collation: "utf8mb4_0900_ai_ci", Bytes: 4})
-			x.Indexes = append(x.Indexes, Index{Name: name, Type: "BTREE", Parts: []IndexPart{{Column: name},
-				{Expr: name}}})
-			x.Foreign = append(x.Foreign, ForeignKey{Name: name, Columns: []string{name}, To: x.Ref,
-				Refers: []string{name}})
+			x.Columns = append(x.Columns, Column{
+				Name: name, Type: name, DataType: "varchar", Charset: "utf8mb4",
+				Collation: "utf8mb4_0900_ai_ci", Bytes: 4,
+			})
+			x.Indexes = append(x.Indexes, Index{Name: name, Type: "BTREE", Parts: []IndexPart{
+				{Column: name},
+				{Expr: name},
+			}})
+			x.Foreign = append(x.Foreign, ForeignKey{
+				Name: name, Columns: []string{name}, To: x.Ref,
+				Refers: []string{name},
+			})
 			x.Triggers = append(x.Triggers, Trigger{Name: name, Timing: "BEFORE", Event: "INSERT", Body: name})
 		}
 		b, err := json.MarshalIndent(x, "", " ")

@@ -240,8 +240,10 @@ func (u *uses) seek() {
 				if strings.Contains(key, "?") {
 					key = ""
 				}
-				u.seekers[key] = append(u.seekers[key], seeker{class: i, column: w.Column, table: s.Tables[w.Table],
-					planned: planned})
+				u.seekers[key] = append(u.seekers[key], seeker{
+					class: i, column: w.Column, table: s.Tables[w.Table],
+					planned: planned,
+				})
 			}
 		}
 	}

@@ -57,8 +57,10 @@ func sufferers(v *advise.View) (out []sufferer) {
 		if c.TimeSec < minShare*v.Total || c.TimeSec < minLoad*v.Window {
 			continue
 		}
-		x := sufferer{c: c, seen: map[int]looked{},
-			hinted: sync.OnceValue(func() bool { return len(sqlshape.Hinted(c.Fingerprint)) > 0 })}
+		x := sufferer{
+			c: c, seen: map[int]looked{},
+			hinted: sync.OnceValue(func() bool { return len(sqlshape.Hinted(c.Fingerprint)) > 0 }),
+		}
 		var err error
 		if x.shape, x.compared, err = v.Compared(c); err != nil || len(x.compared) == 0 {
 			continue

@@ -26,8 +26,10 @@ func TestSnapshotsHaveABound(t *testing.T) {
 	snapshot := []byte(`"` + strings.Repeat("x", 998) + `"`)
 	for n := range 10 {
 		for _, target := range []string{"shop", "blog"} {
-			d := Diagnosis{ID: fmt.Sprintf("d-%s-%d", target, n), Target: target,
-				At: at.Add(time.Duration(n) * time.Minute), Background: n != 2, Snapshot: snapshot}
+			d := Diagnosis{
+				ID: fmt.Sprintf("d-%s-%d", target, n), Target: target,
+				At: at.Add(time.Duration(n) * time.Minute), Background: n != 2, Snapshot: snapshot,
+			}
 			if err := l.PutDiagnosis(ctx, d); err != nil {
 				t.Fatal(err)
 			}

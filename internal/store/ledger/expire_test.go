@@ -70,8 +70,10 @@ func TestSightingsHaveABound(t *testing.T) {
 	l, err := Open(ctx, filepath.Join(t.TempDir(), "ledger.db"))
 	ok(t, err)
 	defer l.Close()
-	ok(t, l.PutDiagnosis(ctx, Diagnosis{ID: "d-quiet", Target: "quiet", At: at,
-		Findings: []finding.Finding{{ID: "old"}}}))
+	ok(t, l.PutDiagnosis(ctx, Diagnosis{
+		ID: "d-quiet", Target: "quiet", At: at,
+		Findings: []finding.Finding{{ID: "old"}},
+	}))
 	d := Diagnosis{ID: "d-loud", Target: "loud", At: at.Add(time.Hour)}
 	for i := range mostSightings {
 		d.Findings = append(d.Findings, finding.Finding{ID: fmt.Sprintf("f-%d", i), Title: "x"})

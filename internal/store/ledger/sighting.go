@@ -37,8 +37,10 @@ func see(ctx context.Context, tx *sql.Tx, d Diagnosis) error {
 		return nil
 	}
 	for _, f := range d.Findings {
-		doc, err := json.Marshal(Sighting{Rule: f.Rule, Severity: f.Severity, Title: state.Clip(f.Title, longestTitle),
-			Share: f.Share, Diagnosis: d.ID})
+		doc, err := json.Marshal(Sighting{
+			Rule: f.Rule, Severity: f.Severity, Title: state.Clip(f.Title, longestTitle),
+			Share: f.Share, Diagnosis: d.ID,
+		})
 		if err != nil {
 			return err
 		}

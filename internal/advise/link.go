@@ -48,20 +48,27 @@ func Link(findings []finding.Finding, symptoms []finding.Symptom) {
 // Exclude marks findings whose changes must not both be made: each takes away an index, and one of the two is all that serves for what the
 // other did.
 func Exclude(findings []finding.Finding, tables []schema.Table) {
-	for i := range findings {
-		for j := range findings {
-			short, long := takes(findings[i]), takes(findings[j])
-			if short == nil || long == nil || short.Table != long.Table || short.Index.Name == long.Index.Name || !schema.Serves(long.Index, short.Index) {
-				continue
+	of := map[schema.Ref][]int{} // findings that take an index away, by table
+	for i, f := range findings {
+		if a := takes(f); a != nil {
+			of[a.Table] = append(of[a.Table], i)
+		}
+	}
+	for _, t := range tables {
+		for _, i := range of[t.Ref] {
+			for _, j := range of[t.Ref] {
+				short, long := takes(findings[i]).Index, takes(findings[j]).Index
+				if short.Name == long.Name || !schema.Serves(long, short) {
+					continue
+				}
+				if slices.ContainsFunc(t.Indexes, func(x schema.Index) bool {
+					return x.Name != short.Name && x.Name != long.Name && schema.Serves(x, short)
+				}) {
+					continue
+				}
+				exclude(&findings[i], &findings[j])
+				exclude(&findings[j], &findings[i])
 			}
-			third := func(x schema.Index) bool {
-				return x.Name != short.Index.Name && x.Name != long.Index.Name && schema.Serves(x, short.Index)
-			}
-			if slices.ContainsFunc(tables, func(t schema.Table) bool { return t.Ref == short.Table && slices.ContainsFunc(t.Indexes, third) }) {
-				continue
-			}
-			exclude(&findings[i], &findings[j])
-			exclude(&findings[j], &findings[i])
 		}
 	}
 }

@@ -3,6 +3,7 @@ package advise
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,26 +26,42 @@ type View struct {
 	Total    float64 // statement time of all classes, seconds
 	Window   float64 // seconds
 
-	plans   map[key]explain.Plan
-	shapes  map[string]parsed
-	series  map[string][]int // positions of the series of a name
-	classes map[string]int
-	tables  map[string][]int // positions of the tables of a name in lower case
+	plans    map[key]explain.Plan
+	shapes   map[string]parsed
+	general  map[string]parsed
+	compared map[string]parsed
+	series   map[string][]int // positions of the series of a name
+	classes  map[string]int
+	tables   map[string][]int   // positions of the tables of a name in lower case
+	resolved map[schema.Ref]int // positions of the tables that were asked for, none where it is not told
+	patterns int                // names among them that have lost their digits
+	writers  map[schema.Ref][]Writer
 }
+
+const (
+	none = -1
+	// mostNames bounds the names of tables without their digits that are looked for: each is compared with those of all
+	// tables.
+	mostNames = 5000
+)
 
 // key tells the classes and plans of one statement apart that runs in several databases.
 type key struct{ schema, id string }
 
+// parsed is what a statement, or its fingerprint, says.
 type parsed struct {
-	shape sqlshape.Shape
-	err   error
+	shape    sqlshape.Shape
+	compared []sqlshape.Comparison // if that was asked for
+	err      error
 }
 
 // NewView prepares a snapshot with its symptoms.
 func NewView(s *snapshot.Snapshot, symptoms []finding.Symptom) *View {
 	v := &View{
 		Snapshot: s, Symptoms: symptoms, Total: s.TotalTime(), Window: s.Seconds(), plans: map[key]explain.Plan{}, shapes: map[string]parsed{},
-		series: map[string][]int{}, classes: map[string]int{}, tables: map[string][]int{},
+		general: map[string]parsed{}, compared: map[string]parsed{}, series: map[string][]int{},
+		classes: map[string]int{}, tables: map[string][]int{},
+		resolved: map[schema.Ref]int{},
 	}
 	for _, p := range s.Plans {
 		if k := (key{p.Schema, p.Class}); p.Error == "" && len(p.Steps) > 0 {
@@ -255,20 +272,47 @@ func (v *View) LastMoment() *state.State {
 	return &v.Moments[len(v.Moments)-1]
 }
 
-// Shape parses a class once: its example, which still has every name, or else its fingerprint.
-func (v *View) Shape(c class.Class) (sqlshape.Shape, error) {
-	p, ok := v.shapes[c.ID]
+// parse asks read about a class once: about its example, which still has every name, or else about its fingerprint.
+func parse(memo map[string]parsed, c class.Class, example string, read func(sql string) parsed) parsed {
+	p, ok := memo[c.ID]
 	if !ok {
 		p.err = sqlshape.ErrNotUnderstood
-		if c.Example != "" {
-			p.shape, p.err = sqlshape.Parse(c.Example)
+		if example != "" {
+			p = read(example)
 		}
 		if p.err != nil {
-			p.shape, p.err = sqlshape.Parse(c.Fingerprint)
+			p = read(c.Fingerprint)
 		}
-		v.shapes[c.ID] = p
+		memo[c.ID] = p
 	}
+	return p
+}
+
+func shape(sql string) (p parsed) {
+	p.shape, p.err = sqlshape.Parse(sql)
+	return p
+}
+
+// Shape returns what a class asks of its tables.
+func (v *View) Shape(c class.Class) (sqlshape.Shape, error) {
+	p := parse(v.shapes, c, c.Example, shape)
 	return p.shape, p.err
+}
+
+// General returns the shape of a class's fingerprint, which stands for all tables whose names differ in digits only: an
+// example shows one.
+func (v *View) General(c class.Class) (sqlshape.Shape, error) {
+	p := parse(v.general, c, "", shape)
+	return p.shape, p.err
+}
+
+// Compared returns the shape of a class and its comparisons, see sqlshape.Compared.
+func (v *View) Compared(c class.Class) (sqlshape.Shape, []sqlshape.Comparison, error) {
+	p := parse(v.compared, c, c.Example, func(sql string) (p parsed) {
+		p.shape, p.compared, p.err = sqlshape.Compared(sql)
+		return p
+	})
+	return p.shape, p.compared, p.err
 }
 
 // Has returns the symptom of a kind, about a subject when one is given.
@@ -287,28 +331,56 @@ func (v *View) Resolve(c class.Class, r sqlshape.TableRef) (schema.Table, bool) 
 	if r.Name == "" {
 		return schema.Table{}, false
 	}
-	want := cmp.Or(r.Schema, c.Schema)
-	var found []schema.Table
-	check := func(t schema.Table) {
-		if (want == "" || sqlshape.Match(want, t.Schema)) && sqlshape.Match(r.Name, t.Table) {
-			found = append(found, t)
-		}
+	k := schema.Ref{Schema: cmp.Or(r.Schema, c.Schema), Table: r.Name}
+	i, asked := v.resolved[k]
+	if !asked {
+		i = v.resolve(k)
+		v.resolved[k] = i
 	}
-	if strings.Contains(r.Name, "?") { // digits of a fingerprint
-		for i := range v.Tables {
-			if check(v.Tables[i]); len(found) > 1 {
-				break
-			}
-		}
-	} else {
-		for _, i := range v.tables[strings.ToLower(r.Name)] {
-			check(v.Tables[i])
-		}
-	}
-	if len(found) != 1 {
+	if i == none {
 		return schema.Table{}, false
 	}
-	return found[0], true
+	return v.Tables[i], true
+}
+
+func (v *View) resolve(want schema.Ref) int {
+	found := none
+	// other reports whether table i is another one than the first that was found.
+	other := func(i int) bool {
+		t := &v.Tables[i]
+		if want.Schema != "" && !sqlshape.Match(want.Schema, t.Schema) || !sqlshape.Match(want.Table, t.Table) {
+			return false
+		}
+		if found != none {
+			return true
+		}
+		found = i
+		return false
+	}
+	if strings.Contains(want.Table, "?") { // digits of a fingerprint
+		if v.patterns++; v.patterns > mostNames {
+			return none
+		}
+		for i := range v.Tables {
+			if other(i) {
+				return none
+			}
+		}
+		return found
+	}
+	if slices.ContainsFunc(v.tables[strings.ToLower(want.Table)], other) {
+		return none
+	}
+	return found
+}
+
+// TablesOf finds the tables that a statement of a class reads.
+func (v *View) TablesOf(c class.Class, refs []sqlshape.TableRef) *Tables {
+	x := &Tables{List: make([]schema.Table, len(refs))}
+	for i, r := range refs {
+		x.List[i], _ = v.Resolve(c, r)
+	}
+	return x
 }
 
 // Unobserved repeats what could not be seen, with what would mend it.
@@ -321,21 +393,4 @@ func (v *View) Unobserved() (out []string) {
 		}
 	}
 	return out
-}
-
-// Column finds the one column of t that a name from a statement means; of a fingerprint a name may have lost its digits.
-func Column(t schema.Table, name string) (schema.Column, bool) {
-	if !strings.Contains(name, "?") {
-		return t.Column(name)
-	}
-	var found []schema.Column
-	for _, c := range t.Columns {
-		if sqlshape.Match(name, c.Name) {
-			found = append(found, c)
-		}
-	}
-	if len(found) != 1 {
-		return schema.Column{}, false
-	}
-	return found[0], true
 }

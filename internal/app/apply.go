@@ -54,8 +54,13 @@ func (a *App) Plan(ctx context.Context, t *target.Target, findingID string, o ac
 	if f.Action == nil {
 		return in, fmt.Errorf("finding %s suggests nothing that can be carried out: %s", f.ID, f.Suggestion)
 	}
-	if s, err := snapshot.Decode(d.Snapshot); err == nil && s.Target.Server != t.Facts().Server {
-		return in, fmt.Errorf("finding %s was made on another server (%s) than the one that answers now (%s): diagnose again", f.ID, s.Target.Server, t.Facts().Server)
+	server := d.Server
+	if s, err := looked(d); err == nil {
+		server = s.Target.Server
+	}
+	if server != "" && server != t.Facts().Server {
+		return in, fmt.Errorf("finding %s was made on another server (%s) than the one that answers now (%s): "+
+			"diagnose again", f.ID, server, t.Facts().Server)
 	}
 	o.Journal = l
 	in.Preview, err = act.Plan(ctx, t, f, o)
@@ -190,7 +195,7 @@ func (a *App) Prove(ctx context.Context, t *target.Target, e journal.Entry, o ca
 	if err != nil {
 		return proof.Proof{}, nil, fmt.Errorf("read the window before action %s: %w", e.ID, err)
 	}
-	before, err := snapshot.Decode(d.Snapshot)
+	before, err := looked(d)
 	if err != nil {
 		return proof.Proof{}, nil, err
 	}
@@ -267,7 +272,7 @@ func (a *App) ProveAndKeep(ctx context.Context, t *target.Target, e journal.Entr
 	if err != nil {
 		return p, nil, err
 	}
-	before, err := snapshot.Decode(d.Snapshot)
+	before, err := looked(d)
 	if err != nil {
 		return p, nil, err
 	}

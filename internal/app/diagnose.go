@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -134,6 +135,15 @@ func (a *App) Keep(ctx context.Context, d Diagnosis) error {
 		return err
 	}
 	return l.PutDiagnosis(ctx, ledger.Diagnosis{Facts: d.Facts, Advice: d.advice(), ID: d.ID, At: d.Snapshot.To, Target: d.Snapshot.Target.Name, Snapshot: b, Findings: d.Findings, Server: d.Snapshot.Target.Server, By: d.By, Background: d.Background, Incident: d.Incident})
+}
+
+// looked returns what a diagnosis was made from.
+func looked(d ledger.Diagnosis) (*snapshot.Snapshot, error) {
+	if d.Snapshot == nil {
+		return nil, fmt.Errorf("the snapshot of %s is not kept any more: later ones of %s needed its room; "+
+			"diagnose again", d.ID, d.Target)
+	}
+	return snapshot.Decode(d.Snapshot)
 }
 
 // Diagnoses returns the diagnoses that are kept of a target, or of all with target "", in short, newest first, at most n; advice, too.

@@ -127,7 +127,7 @@ func (s *Service) look(ctx context.Context, name string, o capture.Options, d Di
 		return d, err
 	}
 	defer t.Close()
-	o.Catalog, o.Home = s.looks.catalog(name), s.app.Home
+	o.Catalog, o.Home = s.looks.catalogs.Of(name), s.app.Home
 	if d.Snapshot, err = capture.Take(ctx, t, o); err != nil {
 		return d, err
 	}
@@ -149,7 +149,7 @@ func (s *Service) Judged(ctx context.Context, id string) (Judged, error) {
 		return j, err
 	}
 	if d.Snapshot == nil {
-		j.To = d.At
+		j.To, j.Sentence = d.At, "What this was judged from is not kept any more: later diagnoses needed its room."
 		return j, nil
 	}
 	x, err := snapshot.Decode(d.Snapshot)
@@ -292,7 +292,7 @@ func (s *Service) JudgedEvery() time.Duration { return s.o.Judge }
 // timeModel works out where the window's time went.
 func timeModel(s *snapshot.Snapshot) TimeModel {
 	m := TimeModel{Seconds: s.Seconds(), Statement: s.TotalTime(), Parts: []TimePart{}}
-	rest := TimePart{Text: "all other classes"}
+	rest := TimePart{Text: "all other classes", Seconds: s.Rest.TimeSec}
 	cs := slices.Clone(s.Classes)
 	slices.SortStableFunc(cs, func(a, b class.Class) int { return cmp.Compare(b.TimeSec, a.TimeSec) })
 	for i, c := range cs {
@@ -303,7 +303,7 @@ func timeModel(s *snapshot.Snapshot) TimeModel {
 		rest.Seconds += c.TimeSec
 		rest.Count += c.Count
 	}
-	if rest.Count > 0 {
+	if rest.Count > 0 || rest.Seconds > 0 {
 		m.Parts = append(m.Parts, rest)
 	}
 	for i := range m.Parts {
@@ -350,20 +350,8 @@ type looks struct {
 	at    map[string]bool      // those looked at now; false when another server has taken the target's name since
 	why   map[string]string    // by target, the incident that the next look is for
 	by    map[string]time.Time // by target, when an incident asked for a look last
-	kept  map[string]*catalog.Cache
-}
 
-// catalog returns what is kept of a target's tables.
-func (l *looks) catalog(name string) *catalog.Cache {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.kept == nil {
-		l.kept = map[string]*catalog.Cache{}
-	}
-	if l.kept[name] == nil {
-		l.kept[name] = &catalog.Cache{}
-	}
-	return l.kept[name]
+	catalogs catalog.Caches // by target
 }
 
 func (l *looks) known(id string) (Verdict, bool) {
@@ -457,12 +445,14 @@ func (s *Service) judgeAll(ctx context.Context, every time.Duration) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	for {
-		var up []string
+		var all, up []string
 		for _, m := range s.Fleet() {
+			all = append(all, m.Entry.Name)
 			if m.State != nil && m.State.Up && s.looks.isDue(m.Entry.Name, time.Now()) && s.mayLook(ctx, m.Entry) {
 				up = append(up, m.Entry.Name)
 			}
 		}
+		s.looks.catalogs.Keep(all)
 		for {
 			name, incident, ok := s.looks.next(up, time.Now())
 			if !ok {

@@ -157,7 +157,7 @@ func TestChangeAndBack(t *testing.T) {
 			t.Fatalf("no index is missing: %+v", d)
 		}
 	}
-	if reflect.ValueOf(v.looks.catalog("shop")).Elem().FieldByName("of").IsZero() {
+	if reflect.ValueOf(v.looks.catalogs.Of("shop")).Elem().FieldByName("of").IsZero() {
 		t.Error("nothing that was read of the tables is kept for the next look")
 	}
 	indexes := func() (n int) {

@@ -89,15 +89,18 @@ func gave(s *snapshot.Snapshot) (n int) {
 	return n
 }
 
+// oneLine keeps a text within the comment that it is written into: names may hold the ends of lines.
+func oneLine(s string) string { return strings.NewReplacer("\n", "␊", "\r", "␍").Replace(s) }
+
 // Changes returns what findings ask to be done as text for a shell or a file: statements first, then the lines for each file, with the
 // finding that asks for it above. Findings without either are left out.
 func Changes(findings []finding.Finding) string {
 	var b strings.Builder
 	for _, f := range findings {
 		if f.Action != nil && f.Action.SQL != "" {
-			fmt.Fprintf(&b, "-- %s: %s\n%s;\n", f.ID, f.Title, f.Action.SQL)
+			fmt.Fprintf(&b, "-- %s: %s\n%s;\n", f.ID, oneLine(f.Title), f.Action.SQL)
 			if f.Action.Undo != "" {
-				fmt.Fprintf(&b, "-- undo: %s;\n", f.Action.Undo)
+				fmt.Fprintf(&b, "-- undo: %s;\n", oneLine(f.Action.Undo))
 			}
 			b.WriteString("\n")
 		}
@@ -110,7 +113,7 @@ func Changes(findings []finding.Finding) string {
 		if file == "" {
 			file = "my.cnf"
 		}
-		fmt.Fprintf(&b, "# %s, for %s: %s\n", f.ID, file, f.Title)
+		fmt.Fprintf(&b, "# %s, for %s: %s\n", f.ID, file, oneLine(f.Title))
 		if f.Restart {
 			b.WriteString("# it takes a restart of the server\n")
 		}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"dyno/internal/report"
-	"dyno/internal/snapshot"
 	"dyno/internal/store/ledger"
 	"dyno/internal/unit"
 )
@@ -156,7 +155,7 @@ func (a *App) Report(ctx context.Context, id string) (*report.Document, error) {
 		return nil, err
 	}
 	if d, err := l.Diagnosis(ctx, id); err == nil {
-		s, err := snapshot.Decode(d.Snapshot)
+		s, err := looked(d)
 		if err != nil {
 			return nil, err
 		}

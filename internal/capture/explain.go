@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -135,10 +136,22 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 	if err != nil {
 		return refused(err)
 	}
+	raw := tabbed(cols, rows)
+	if len(rows) > mostSteps || len(raw) > longestPlan {
+		p.Error = fmt.Sprintf("its plan has %d steps in %d bytes: more than %d steps or %d bytes are not kept",
+			len(rows), len(raw), mostSteps, longestPlan)
+		return p, nil
+	}
 	p = explain.Tabular(cols, rows)
-	p.Class, p.Raw = id, tabbed(cols, rows)
+	p.Class, p.Raw = id, raw
 	return p, nil
 }
+
+// These bound a plan that is kept: a SELECT has up to 61 steps, a UNION as many SELECTs as its author likes.
+const (
+	mostSteps   = 512
+	longestPlan = 256 << 10
+)
 
 // rollBack ends the transaction, by ending the connection if need be. The words are Dyno's alone: digests have lost the tag, and a class
 // that this program sends is left out, which the users' own ROLLBACK must not be.
@@ -213,15 +226,16 @@ func (x *Explainer) executes(ctx context.Context, db string, names []sqlshape.Ta
 	}
 	why, err = x.t.MayExecute(ctx, x.conn, ask)
 	if why != "" {
-		list := strings.Join(ask, ",")
-		why += "; Fix: use an account with the grants that `dyno target grants --task explain --schema " + list + "` prints, or " + trusting(ask)
+		why += "; Fix: use an account with the grants that `" + target.ExplainCommand(ask) + "` prints, or " +
+			trusting(ask)
 	}
 	return why, err
 }
 
 // trusting says how to do without the rules for tenants.
 func trusting(list []string) string {
-	return "trust all who can create routines and views there, with explain-schemas=" + strings.Join(list, ",") + " in the URL or as a flag"
+	return "trust all who can create routines and views there, with explain-schemas=" +
+		strings.ReplaceAll(url.QueryEscape(strings.Join(list, ",")), "%2C", ",") + " in the URL or as a flag"
 }
 
 func schemas(names []sqlshape.TableRef) (list []string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"dyno/internal/catalog"
@@ -44,8 +45,11 @@ func (q questioner) inventory(ctx context.Context, missed error) error {
 	default:
 		q.s.Tables = append(q.s.Tables, inv.Tables...)
 		q.s.TablesLeft, src.Reason = inv.Left, inv.Why
+		if inv.Over {
+			src.State = snapshot.Failed
+		}
 		if missed != nil {
-			src.State, src.Reason = snapshot.Failed, missed.Error()
+			src.State, src.Reason = snapshot.Failed, strings.TrimSuffix(missed.Error()+"; "+src.Reason, "; ")
 		}
 	}
 	q.s.Sources = append(q.s.Sources, src)

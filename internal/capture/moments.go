@@ -28,6 +28,7 @@ func (m *moments) add(x *state.State) {
 	c := *x
 	m.innodb = cmp.Or(c.InnoDB, m.innodb)
 	c.InnoDB = ""
+	state.Cap(&c) // a reading has thousands of sessions
 	m.last = &c
 	if m.n%m.stride == 0 {
 		m.kept = append(m.kept, c)

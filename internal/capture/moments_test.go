@@ -54,11 +54,20 @@ func TestMomentsOfACrowd(t *testing.T) {
 	var m moments
 	for i := range 10 {
 		x := state.State{Up: true, At: time.Unix(int64(1000+i), 0)}
-		for id := range uint64(state.MaxSessions) {
-			x.Sessions = append(x.Sessions, state.Session{ID: id, Command: "Query", SQL: strings.Repeat("x", state.MaxText), Seconds: 200 - float64(id)})
+		for id := range uint64(10 * state.MaxSessions) {
+			x.Sessions = append(x.Sessions, state.Session{ID: id, Command: "Query", SQL: strings.Repeat("x",
+				state.MaxText), Seconds: 9000 - float64(id)})
 		}
 		x.Waits = []state.Wait{{Kind: state.RowLock, Waiter: 198, Blocker: known.Of(uint64(199))}}
 		m.add(&x)
+		if len(x.Sessions) != 10*state.MaxSessions {
+			t.Fatalf("the reading itself was changed: %d sessions", len(x.Sessions))
+		}
+	}
+	for i, x := range m.kept {
+		if len(x.Sessions) > state.MaxSessions {
+			t.Errorf("%d sessions of moment %d are held", len(x.Sessions), i)
+		}
 	}
 	got := m.pick()
 	for i, x := range got {
@@ -66,7 +75,7 @@ func TestMomentsOfACrowd(t *testing.T) {
 		if i >= len(got)-wholeMoments {
 			want = state.MaxSessions
 		}
-		if len(x.Sessions) != want || len(x.Sessions)+x.Left.Sessions != state.MaxSessions {
+		if len(x.Sessions) != want || len(x.Sessions)+x.Left.Sessions != 10*state.MaxSessions {
 			t.Errorf("moment %d: %d sessions, %d left out", i, len(x.Sessions), x.Left.Sessions)
 		}
 		for _, id := range []uint64{0, 198, 199} { // the longest, and those of the wait
@@ -74,9 +83,6 @@ func TestMomentsOfACrowd(t *testing.T) {
 				t.Errorf("moment %d: no session %d", i, id)
 			}
 		}
-	}
-	if n := len(m.last.Sessions); n != state.MaxSessions {
-		t.Errorf("the reading itself was changed: %d sessions", n)
 	}
 }
 

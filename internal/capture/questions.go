@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,13 +75,17 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	names := map[sqlshape.TableRef][]schema.Ref{} // what they can mean, as far as it was asked
 	known := map[schema.Ref]bool{}
 	var refs []schema.Ref
-	var looked []wanted
+	var looked wanted
 	var missed error // why tables of the top classes may not be known
+	var large []string
 	top := q.top(n)
 	for _, c := range top {
 		sh, touched, err := shapeOf(c)
+		if errors.Is(err, sqlshape.ErrTooLarge) {
+			large = append(large, c.ID)
+		}
 		if err != nil {
-			continue // the plan says so
+			continue
 		}
 		shapes[c.ID] = sh
 		located := map[sqlshape.TableRef]schema.Ref{}
@@ -115,7 +120,7 @@ func (q questioner) ask(ctx context.Context, n int) error {
 				}
 			}
 		}
-		looked = conditioned(looked, sh, func(r sqlshape.TableRef) (schema.Ref, bool) {
+		looked.add(sh, func(r sqlshape.TableRef) (schema.Ref, bool) {
 			ref, ok := located[sqlshape.TableRef{Schema: r.Schema, Name: r.Name}]
 			return ref, ok
 		})
@@ -157,6 +162,13 @@ func (q questioner) ask(ctx context.Context, n int) error {
 		q.s.Plans = append(q.s.Plans, p)
 	}
 	q.unplanned()
+	if len(large) > 0 {
+		q.s.Sources = append(q.s.Sources, snapshot.Source{
+			Name: "statements", State: snapshot.Failed,
+			Reason: fmt.Sprintf("not looked into: the statements of %s say more than is looked at",
+				strings.Join(large, ", ")),
+		})
+	}
 	return q.sample(ctx, looked)
 }
 
@@ -271,11 +283,11 @@ func dictionary(sh sqlshape.Shape, def string) bool {
 func (q questioner) plan(ctx context.Context, x *Explainer, c class.Class, sh sqlshape.Shape) (explain.Plan, error) {
 	p := explain.Plan{Class: c.ID, Schema: c.Schema}
 	stmt := c.Example
-	if stmt == "" || sqltext.Fingerprint(stmt) != c.Fingerprint {
+	if stmt == "" || len(stmt) > sqlshape.MaxBytes || sqltext.Fingerprint(stmt) != c.Fingerprint {
 		stmt = c.Fingerprint
 	}
 	if strings.Contains(stmt, "?") { // a fingerprint, or a prepared statement as the processlist shows it
-		filled, err := sqlshape.Fill(stmt, func(table, column string) string { return q.typical(sh, c.Schema, table, column) })
+		filled, err := sqlshape.Fill(stmt, q.typical(sh, c.Schema))
 		if err != nil {
 			p.Error = "no statement of this class was seen with its values, and its fingerprint cannot stand in for one: " + err.Error()
 			return p, nil //nolint:nilerr // the plan says why there is none
@@ -293,36 +305,48 @@ func (q questioner) plan(ctx context.Context, x *Explainer, c class.Class, sh sq
 	return got, err
 }
 
-// typical returns a literal of the column's type for a parameter whose value nobody saw.
-func (q questioner) typical(sh sqlshape.Shape, def, table, column string) string {
-	for _, r := range sh.Tables {
-		if table != "" && !strings.EqualFold(table, r.Alias) && !strings.EqualFold(table, r.Name) {
-			continue
-		}
-		ref := schema.Ref{Schema: r.Schema, Table: r.Name}
-		if ref.Schema == "" {
-			ref.Schema = def
-		}
-		for _, t := range q.s.Tables {
-			if t.Table != ref.Table || (ref.Schema != "" && t.Schema != ref.Schema) {
-				continue
+// typical returns what gives a literal of a column's type for a parameter whose value nobody saw.
+func (q questioner) typical(sh sqlshape.Shape, def string) func(table, column string) string {
+	tables := make([][]int, len(sh.Tables)) // places of those that each name means
+	for i, t := range q.s.Tables {
+		for j, r := range sh.Tables {
+			if s := cmp.Or(r.Schema, def); t.Table == r.Name && (s == "" || t.Schema == s) {
+				tables[j] = append(tables[j], i)
 			}
-			c, ok := t.Column(column)
-			if !ok {
-				continue
-			}
-			switch strings.ToLower(c.DataType) {
-			case "char", "varchar", "text", "tinytext", "mediumtext", "longtext", "enum", "set":
-				return "'a'"
-			case "date", "datetime", "timestamp":
-				return "'2020-01-01'"
-			case "time":
-				return "'00:00:01'"
-			case "binary", "varbinary", "blob", "tinyblob", "mediumblob", "longblob", "bit":
-				return "0x61"
-			}
-			return "1"
 		}
+	}
+	told := map[[2]string]string{}
+	return func(table, column string) string {
+		k := [2]string{table, column}
+		if _, ok := told[k]; !ok {
+			told[k] = "1"
+			for j, r := range sh.Tables {
+				if table != "" && !strings.EqualFold(table, r.Alias) && !strings.EqualFold(table, r.Name) {
+					continue
+				}
+				for _, i := range tables[j] {
+					if c, ok := q.s.Tables[i].Column(column); ok {
+						told[k] = literal(c.DataType)
+						return told[k]
+					}
+				}
+			}
+		}
+		return told[k]
+	}
+}
+
+// literal returns a value of a type as SQL.
+func literal(dataType string) string {
+	switch strings.ToLower(dataType) {
+	case "char", "varchar", "text", "tinytext", "mediumtext", "longtext", "enum", "set":
+		return "'a'"
+	case "date", "datetime", "timestamp":
+		return "'2020-01-01'"
+	case "time":
+		return "'00:00:01'"
+	case "binary", "varbinary", "blob", "tinyblob", "mediumblob", "longblob", "bit":
+		return "0x61"
 	}
 	return "1"
 }

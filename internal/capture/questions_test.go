@@ -9,6 +9,8 @@ import (
 	"dyno/internal/class"
 	"dyno/internal/schema"
 	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
+	"dyno/test/effort"
 	"dyno/test/servers"
 )
 
@@ -27,6 +29,12 @@ func TestStatementsThatNameManyTables(t *testing.T) {
 				c.Fingerprint = c.Example
 				snap.Classes = append(snap.Classes, c)
 			}
+			var conditions []string
+			for i := range 600 {
+				conditions = append(conditions, fmt.Sprintf("c%d = 1", i))
+			}
+			snap.Classes[7].Example = "SELECT * FROM t WHERE " + strings.Join(conditions, " AND ")
+			snap.Classes[7].Fingerprint = snap.Classes[7].Example
 			q := questioner{t: open(t, s, "root"), s: snap}
 			before, began := s.Status(t, "Questions"), time.Now()
 			if err := q.ask(t.Context(), 0); err != nil {
@@ -43,6 +51,33 @@ func TestStatementsThatNameManyTables(t *testing.T) {
 			if x := snap.Source("tables"); x.State != snapshot.Failed || !strings.Contains(x.Reason, "more tables than are asked about") {
 				t.Errorf("source %+v", x)
 			}
+			x := snap.Source("statements")
+			if x.State != snapshot.Failed || !strings.Contains(x.Reason, "not looked into: the statements of 7 say") {
+				t.Errorf("source %+v", x)
+			}
 		})
 	}
+}
+
+// TestTypicalValues: a statement has as many parameters as its author likes, and a server as many tables.
+func TestTypicalValues(t *testing.T) {
+	sh := sqlshape.Shape{Tables: []sqlshape.TableRef{{Name: "t0"}, {Name: "t1", Alias: "b"}}}
+	effort.Linear(t, "parameters", 1000, func(n int) func() {
+		q := questioner{s: &snapshot.Snapshot{}}
+		for i := range n {
+			q.s.Tables = append(q.s.Tables, schema.Table{
+				Ref:     schema.Ref{Schema: "d", Table: fmt.Sprint("t", i)},
+				Columns: []schema.Column{{Name: fmt.Sprint("c", i), DataType: []string{"date", "varchar"}[i%2]}},
+			})
+		}
+		return func() {
+			value := q.typical(sh, "d")
+			for i := range n {
+				value("", fmt.Sprint("c", i))
+			}
+			if a, b, c := value("", "c0"), value("B", "c1"), value("", "c2"); a != "'2020-01-01'" || b != "'a'" || c != "1" {
+				t.Fatal(a, b, c)
+			}
+		}
+	})
 }

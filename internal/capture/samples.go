@@ -26,15 +26,16 @@ const (
 	sampleColumns = 12
 )
 
-// wanted are columns of a table that conditions of the top classes are on.
+// wanted are the columns that conditions of the top classes are on, in lower case by table, and the tables in their
+// order.
 type wanted struct {
-	ref     schema.Ref
-	columns []string
+	tables  []schema.Ref
+	columns map[schema.Ref]map[string]bool
 }
 
-// conditioned adds the columns that a statement compares, sub-queries included.
-func conditioned(list []wanted, sh sqlshape.Shape, place func(sqlshape.TableRef) (schema.Ref, bool)) []wanted {
-	add := func(p sqlshape.Predicate) {
+// add adds the columns that a statement compares, sub-queries included.
+func (w *wanted) add(sh sqlshape.Shape, place func(sqlshape.TableRef) (schema.Ref, bool)) {
+	take := func(p sqlshape.Predicate) {
 		if p.Table < 0 || p.Table >= len(sh.Tables) || p.Column == "" {
 			return
 		}
@@ -42,38 +43,37 @@ func conditioned(list []wanted, sh sqlshape.Shape, place func(sqlshape.TableRef)
 		if !ok {
 			return
 		}
-		i := slices.IndexFunc(list, func(w wanted) bool { return w.ref == ref })
-		if i < 0 {
-			list = append(list, wanted{ref: ref})
-			i = len(list) - 1
+		if w.columns[ref] == nil {
+			if w.columns == nil {
+				w.columns = map[schema.Ref]map[string]bool{}
+			}
+			w.columns[ref] = map[string]bool{}
+			w.tables = append(w.tables, ref)
 		}
-		if !slices.Contains(list[i].columns, strings.ToLower(p.Column)) {
-			list[i].columns = append(list[i].columns, strings.ToLower(p.Column))
-		}
+		w.columns[ref][strings.ToLower(p.Column)] = true
 	}
 	for _, p := range sh.Predicates {
-		add(p)
+		take(p)
 	}
 	for _, or := range sh.Any {
 		for _, branch := range or {
 			for _, p := range branch {
-				add(p)
+				take(p)
 			}
 		}
 	}
 	for _, part := range sh.Parts {
-		list = conditioned(list, part, place)
+		w.add(part, place)
 	}
-	return list
 }
 
 // sample looks at rows of the tables for what their columns hold: how many different values, how often the most frequent one. Rows are
 // found by random values of the primary key, so a table without one that is a number stays unknown. Checksums travel, not values. What
 // could not be read is said in a source; an error means that the server went away.
-func (q questioner) sample(ctx context.Context, list []wanted) error {
+func (q questioner) sample(ctx context.Context, w wanted) error {
 	src := snapshot.Source{Name: "row_samples", State: snapshot.OK}
 	defer func() { q.s.Sources = append(q.s.Sources, src) }()
-	if len(list) == 0 {
+	if len(w.tables) == 0 {
 		src.Reason = "no condition of a class with much of the time is on a column of a table"
 		return nil
 	}
@@ -85,12 +85,12 @@ func (q questioner) sample(ctx context.Context, list []wanted) error {
 		return err
 	}
 	defer func() { _ = target.Discard(conn) }()
-	for _, w := range list[:min(len(list), sampleTables)] {
-		i := slices.IndexFunc(q.s.Tables, func(t schema.Table) bool { return t.Ref == w.ref })
+	for _, ref := range w.tables[:min(len(w.tables), sampleTables)] {
+		i := slices.IndexFunc(q.s.Tables, func(t schema.Table) bool { return t.Ref == ref })
 		if i < 0 || q.s.Tables[i].View {
 			continue
 		}
-		err := sampleTable(ctx, conn, &q.s.Tables[i], w.columns)
+		err := sampleTable(ctx, conn, &q.s.Tables[i], w.columns[ref])
 		switch {
 		case err == nil:
 			src.Reads++
@@ -101,10 +101,10 @@ func (q questioner) sample(ctx context.Context, list []wanted) error {
 			src.State, src.Reason = snapshot.Slow, "the time for it was up"
 			return nil
 		case target.KindOf(err) == target.Denied:
-			src.State, src.Reason = snapshot.Denied, "rows of "+w.ref.String()+" may not be read"
-			src.Fix = "GRANT SELECT ON " + schema.Quote(w.ref.Schema) + ".* TO " + account(q.t)
+			src.State, src.Reason = snapshot.Denied, "rows of "+ref.String()+" may not be read"
+			src.Fix = q.t.Facts().ExplainFix([]string{ref.Schema})
 		default:
-			src.State, src.Reason = snapshot.Failed, w.ref.String()+": "+err.Error()
+			src.State, src.Reason = snapshot.Failed, ref.String()+": "+err.Error()
 		}
 	}
 	src.Took = time.Since(began).Seconds() * 1000
@@ -112,11 +112,13 @@ func (q questioner) sample(ctx context.Context, list []wanted) error {
 }
 
 // sampleTable fills in the samples of some columns of a table.
-func sampleTable(ctx context.Context, conn *sql.Conn, t *schema.Table, names []string) error {
+func sampleTable(ctx context.Context, conn *sql.Conn, t *schema.Table, names map[string]bool) error {
 	var at []int
 	var list []string
+	long := []string{"json", "geometry", "longblob", "mediumblob", "blob", "longtext", "mediumtext"}
 	for i, c := range t.Columns {
-		if slices.Contains(names, strings.ToLower(c.Name)) && len(at) < sampleColumns && !slices.Contains([]string{"json", "geometry", "longblob", "mediumblob", "blob", "longtext", "mediumtext"}, c.DataType) {
+		if names[strings.ToLower(c.Name)] && len(at) < sampleColumns &&
+			!slices.Contains(long, c.DataType) {
 			at = append(at, i)
 			list = append(list, "CRC32("+schema.Quote(c.Name)+")")
 		}

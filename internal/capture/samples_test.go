@@ -3,7 +3,6 @@ package capture
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"dyno/internal/schema"
 	"dyno/internal/snapshot"
 	"dyno/internal/sqlshape"
+	"dyno/test/effort"
 	"dyno/test/servers"
 )
 
@@ -35,15 +35,19 @@ func TestSampleTellsHowValuesAreSpread(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			list := []wanted{
-				{schema.Ref{Schema: "d", Table: "t"}, []string{"flag", "code", "gone"}},
-				{schema.Ref{Schema: "d", Table: "nokey"}, []string{"flag"}},
-				{schema.Ref{Schema: "d", Table: "small"}, []string{"b"}},
-				{schema.Ref{Schema: "d", Table: "none"}, []string{"b"}},
+			var w wanted
+			conditions := map[string]string{"t": "flag code gone", "nokey": "flag", "small": "b", "none": "b"}
+			for table, columns := range conditions {
+				sh := sqlshape.Shape{Tables: []sqlshape.TableRef{{Name: table}}}
+				for column := range strings.FieldsSeq(columns) {
+					sh.Predicates = append(sh.Predicates, sqlshape.Predicate{Column: column})
+				}
+				w.add(sh, inD)
 			}
-			q.s.Tables = tablesOf(t, conn, list[0].ref, list[1].ref, list[2].ref)
+			q.s.Tables = tablesOf(t, conn, schema.Ref{Schema: "d", Table: "t"}, schema.Ref{Schema: "d", Table: "nokey"},
+				schema.Ref{Schema: "d", Table: "small"})
 			before := s.Status(t, "Handler_read_rnd_next")
-			if err := q.sample(context.Background(), list); err != nil {
+			if err := q.sample(context.Background(), w); err != nil {
 				t.Fatal(err)
 			}
 			if src := q.s.Source("row_samples"); src.State != snapshot.OK || src.Reads != 3 {
@@ -76,27 +80,32 @@ func TestSampleTellsHowValuesAreSpread(t *testing.T) {
 	}
 }
 
+// inD places a table in the schema d.
+func inD(r sqlshape.TableRef) (schema.Ref, bool) { return schema.Ref{Schema: "d", Table: r.Name}, true }
+
 func TestConditionedColumns(t *testing.T) {
 	sh, err := sqlshape.Parse("SELECT a.x FROM t a JOIN u ON u.id = a.uid WHERE a.p = 1 AND (a.q = 2 OR a.R > 3) AND a.p < 9 AND EXISTS (SELECT 1 FROM u WHERE u.z = 4)")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := conditioned(nil, sh, func(r sqlshape.TableRef) (schema.Ref, bool) { return schema.Ref{Schema: "d", Table: r.Name}, true })
-	find := func(table string) []string {
-		for _, w := range got {
-			if w.ref.Table == table {
-				slices.Sort(w.columns)
-				return w.columns
-			}
-		}
-		return nil
-	}
-	if a := find("t"); !slices.Contains(a, "p") || !slices.Contains(a, "q") || !slices.Contains(a, "r") || slices.Contains(a, "x") {
+	var got wanted
+	got.add(sh, inD)
+	if a := got.columns[schema.Ref{Schema: "d", Table: "t"}]; !a["p"] || !a["q"] || !a["r"] || a["x"] {
 		t.Errorf("columns of t: %v", a)
 	}
-	if u := find("u"); !slices.Contains(u, "z") {
-		t.Errorf("columns of u: %v", u)
+	if u := got.columns[schema.Ref{Schema: "d", Table: "u"}]; !u["z"] || len(got.tables) != 2 {
+		t.Errorf("columns of u: %v, tables %v", u, got.tables)
 	}
+	effort.Linear(t, "columns of many statements", 3000, func(n int) func() {
+		sh := sqlshape.Shape{Tables: []sqlshape.TableRef{{Name: "t"}}}
+		for i := range n {
+			sh.Predicates = append(sh.Predicates, sqlshape.Predicate{Column: fmt.Sprint("c", i)})
+		}
+		return func() {
+			var w wanted
+			w.add(sh, inD)
+		}
+	})
 }
 
 func tablesOf(t *testing.T, q catalog.Querier, refs ...schema.Ref) []schema.Table {

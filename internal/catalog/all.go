@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +19,7 @@ type Inventory struct {
 	// Left counts the tables of users that are not among Tables, and views among them where the server names both alike.
 	Left known.Value[int]
 	Why  string // why some are left out, "" when none are
+	Over bool   // some are left out because their descriptions find no room
 	Read int    // how many were read from the server now; the others of Tables had not changed since they were
 }
 
@@ -68,7 +68,11 @@ func All(ctx context.Context, q Querier, c *Cache, limit int, most time.Duration
 		return Inventory{}, fmt.Errorf("list tables: %w", short)
 	}
 	if short == nil {
-		maps.DeleteFunc(c.tables, func(ref schema.Ref, _ kept) bool { _, there := listed[ref]; return !there })
+		for ref := range c.tables {
+			if _, there := listed[ref]; !there {
+				c.forget(ref)
+			}
+		}
 	}
 	for _, ref := range skip {
 		delete(listed, ref)
@@ -80,23 +84,39 @@ func All(ctx context.Context, q Querier, c *Cache, limit int, most time.Duration
 	})
 	asked := refs[:min(max(0, limit), len(refs))]
 	unread, why, err := r.read(ctx, c, listed, asked, most)
-	inv := Inventory{Left: known.Of(len(refs) - len(asked) + unread), Read: r.done}
-	switch {
-	case unread > 0:
-		inv.Why = fmt.Sprintf("%d of %d tables were read in detail: %s", len(asked)-unread, len(refs), why)
-	case len(refs) > limit:
-		inv.Why = fmt.Sprintf("%d of %d tables, the largest: no more are looked at", limit, len(refs))
-	}
-	if r.busy {
-		inv.Why = strings.TrimPrefix(inv.Why+"; tables that are being changed, or cannot be opened, were left out", "; ")
-	}
-	if short != nil {
-		inv.Left, inv.Why = known.None[int](), strings.TrimPrefix(inv.Why+"; the server did not list all tables: "+short.Error(), "; ")
-	}
+	inv := Inventory{Read: r.done}
+	aside, bytes := 0, 0
 	for _, ref := range asked {
-		if k, ok := c.tables[ref]; ok && !k.table.View && (!k.read.Before(r.now) || !k.changed(listed[ref])) {
+		switch k, ok := c.tables[ref]; {
+		case !ok || k.table.View:
+		case k.aside:
+			aside++
+			bytes += k.bytes
+		case !k.read.Before(r.now) || !k.changed(listed[ref]):
 			inv.Tables = append(inv.Tables, k.at(r.now))
 		}
+	}
+	inv.Left = known.Of(len(refs) - len(asked) + unread + aside)
+	say := func(format string, args ...any) {
+		inv.Why = strings.TrimPrefix(inv.Why+"; "+fmt.Sprintf(format, args...), "; ")
+	}
+	switch {
+	case unread > 0:
+		say("%d of %d tables were read in detail: %s", len(asked)-unread, len(refs), why)
+	case len(refs) > limit:
+		say("%d of %d tables, the largest: no more are looked at", limit, len(refs))
+	}
+	if aside > 0 {
+		inv.Over = true
+		say("not observed: %d of %d tables, those with the longest descriptions: there is no room for %d MB more",
+			aside, len(refs), bytes>>20)
+	}
+	if r.busy {
+		say("tables that are being changed, or cannot be opened, were left out")
+	}
+	if short != nil {
+		inv.Left = known.None[int]()
+		say("the server did not list all tables: %v", short)
 	}
 	if err != nil && len(inv.Tables) == 0 {
 		return Inventory{}, fmt.Errorf("read tables: %w", cmp.Or(ctx.Err(), err))
@@ -120,9 +140,13 @@ func (r *reader) dictionary() bool { return r.has["STATISTICS.IS_VISIBLE"] }
 // hold then, and why.
 func (r *reader) read(ctx context.Context, c *Cache, listed map[schema.Ref]entry, refs []schema.Ref, most time.Duration) (unread int, why string, err error) {
 	var missing, old []schema.Ref
+	free := c.room() - int(c.bytes.Load())
 	for _, ref := range refs {
 		k, ok := c.tables[ref]
 		switch e := listed[ref]; {
+		case ok && k.aside && k.bytes <= min(free, mostOfTable): // there is room again
+			free -= k.bytes
+			missing = append(missing, ref)
 		case !ok || k.changed(e):
 			missing = append(missing, ref)
 		case k.old(r.now) || k.grown(e):
@@ -157,26 +181,34 @@ func (r *reader) read(ctx context.Context, c *Cache, listed map[schema.Ref]entry
 		}
 		began := time.Now()
 		tables, err := whole(ctx, r.q, r.has, todo[:n])
+		took := time.Since(began)
 		if errors.Is(err, errBusy) {
 			r.busy, err = true, nil
 		}
-		if err != nil {
+		switch long := errors.Is(err, errLong); {
+		case long && n > 1: // of fewer it says less
+			largest = n / 2
+			n = 0
+		case long:
+			c.putAside(todo[0], listed[todo[0]], began)
+		case err != nil:
 			return 0, "", err
+		default:
+			c.keep(todo[:n], tables, listed, began)
 		}
-		c.keep(todo[:n], tables, listed, began)
 		r.done, todo = r.done+n, todo[n:]
-		took := time.Since(began)
 		worked += took
 		switch {
 		case len(todo) == 0:
 			return 0, "", nil
 		case worked > most:
 			return 0, fmt.Sprintf("that took the server %v", worked.Round(100*time.Millisecond)), nil
-		case took < chunkTime/2:
-			size = min(2*size, largest)
+		case took < chunkTime/2 && 2*columnsIn(tables) < mostRows:
+			size *= 2
 		case took > 2*chunkTime:
 			size = max(size/2, firstChunk/2) // smaller ones would not be quicker where a folder is looked through for each
 		}
+		size = min(size, largest)
 		if err := room.look(ctx, r.q); err != nil {
 			return 0, "", err
 		}
@@ -186,6 +218,14 @@ func (r *reader) read(ctx context.Context, c *Cache, listed map[schema.Ref]entry
 		case <-time.After(took):
 		}
 	}
+}
+
+// columnsIn returns how many columns tables have together: rows of the longest answer about them, as a rule.
+func columnsIn(tables []schema.Table) (n int) {
+	for _, t := range tables {
+		n += len(t.Columns)
+	}
+	return n
 }
 
 // whole reads some tables, with a few questions for each schema. With errBusy come those that are not in use.

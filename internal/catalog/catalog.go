@@ -3,7 +3,9 @@ package catalog
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"dyno/internal/schema"
@@ -16,14 +18,18 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// mostVariables is ten times what any server has, plugins and all.
-const mostVariables = 20_000
+// mostVariables is ten times what any server has, plugins and all; mostOfVariables bounds their names and values,
+// bytes.
+const (
+	mostVariables   = 20_000
+	mostOfVariables = 4 << 20
+)
 
 // Variables returns the global variables, names in lower case.
 func Variables(ctx context.Context, q Querier) (map[string]string, error) {
-	m := map[string]string{}
+	m, bytes := map[string]string{}, 0
 	err := each(ctx, q, "SHOW GLOBAL VARIABLES", nil, func(r row) {
-		if len(m) < mostVariables {
+		if bytes += len(r.text(0)) + len(r.text(1)); len(m) < mostVariables && bytes <= mostOfVariables {
 			m[strings.ToLower(r.text(0))] = r.text(1)
 		}
 	})
@@ -49,6 +55,23 @@ func Find(ctx context.Context, q Querier, table string) ([]schema.Ref, error) {
 		return nil, fmt.Errorf("find table %s: %w", table, err)
 	}
 	return found, nil
+}
+
+// errLong says that a server has more to say of some tables than is read.
+var errLong = errors.New("what the server says of the table is too long")
+
+// some is each for an answer of so many rows at most, or errLong.
+func some(ctx context.Context, q Querier, most int, query string, args []any, f func(row)) error {
+	n := 0
+	err := each(ctx, q, query+" LIMIT "+strconv.Itoa(most), args, func(r row) {
+		if n++; n <= most {
+			f(r)
+		}
+	})
+	if err == nil && n >= most {
+		return errLong
+	}
+	return err
 }
 
 // row is one row of text.

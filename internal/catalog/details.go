@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,14 +112,32 @@ func details(ctx context.Context, q Querier, has map[string]bool, p part, tables
 	})
 }
 
-// mostColumns is how many columns a table can have, https://dev.mysql.com/doc/refman/8.4/en/column-count-limit.html. No more parts of indexes
-// and of foreign keys, and triggers, are kept of one.
-const mostColumns = 4096
+// mostColumns is how many columns a table can have, https://dev.mysql.com/doc/refman/8.4/en/column-count-limit.html. No
+// more parts of indexes and of foreign keys, and triggers, are kept of one. Servers take 64 indexes, some builds a few
+// more; a table with more than mostIndexes is put aside.
+const (
+	mostColumns = 4096
+	mostIndexes = 256
+)
+
+// These bound an answer about some tables, which then is no longer than any answer may be: rows, those of triggers, and
+// bytes of a type or an expression. A longer type is told without its values, and of a longer expression only that
+// there is one.
+const (
+	mostRows        = 16 << 10
+	mostTriggerRows = 1 << 10
+	longestWord     = 1 << 10
+)
+
+// short words the question for a text, or for something else where it is longer than longestWord.
+func short(column, otherwise string) string {
+	return fmt.Sprintf("IF(LENGTH(%s) > %d, %s, %[1]s)", column, longestWord, otherwise)
+}
 
 func columns(ctx context.Context, q Querier, has map[string]bool, p part, at map[schema.Ref]*schema.Table) error {
 	generated := "''"
 	if has["COLUMNS.GENERATION_EXPRESSION"] {
-		generated = "GENERATION_EXPRESSION"
+		generated = short("GENERATION_EXPRESSION", "'...'")
 	}
 	fraction := "NULL"
 	if has["COLUMNS.DATETIME_PRECISION"] { // MySQL 5.6.4
@@ -130,7 +149,9 @@ func columns(ctx context.Context, q Querier, has map[string]bool, p part, at map
 	}
 	places := map[schema.Ref][]place{}
 	where, args := p.where("TABLE_SCHEMA", "TABLE_NAME")
-	err := each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, DATA_TYPE, IS_NULLABLE, CHARACTER_SET_NAME, COLLATION_NAME,"+
+	typ := short("COLUMN_TYPE", "CONCAT(DATA_TYPE, '(...)')")
+	err := some(ctx, q, mostRows, "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, "+typ+
+		", DATA_TYPE, IS_NULLABLE, CHARACTER_SET_NAME, COLLATION_NAME,"+
 		" CHARACTER_OCTET_LENGTH, NUMERIC_PRECISION, NUMERIC_SCALE, "+fraction+", EXTRA, ORDINAL_POSITION, "+generated+
 		" FROM information_schema.COLUMNS"+where, args, func(r row) {
 		ref := schema.Ref{Schema: r.text(0), Table: r.text(1)}
@@ -158,7 +179,7 @@ func columns(ctx context.Context, q Querier, has map[string]bool, p part, at map
 func indexes(ctx context.Context, q Querier, has map[string]bool, p part, at map[schema.Ref]*schema.Table) error {
 	expr, hidden := "NULL", "''"
 	if has["STATISTICS.EXPRESSION"] {
-		expr = "EXPRESSION"
+		expr = short("EXPRESSION", "''")
 	}
 	switch {
 	case has["STATISTICS.IS_VISIBLE"]: // MySQL 8.0
@@ -177,7 +198,9 @@ func indexes(ctx context.Context, q Querier, has map[string]bool, p part, at map
 	}
 	seen := map[named]bool{}
 	places := map[schema.Ref]map[place]schema.IndexPart{}
-	err := each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, NON_UNIQUE, INDEX_TYPE, COLUMN_NAME, SUB_PART, COLLATION, CARDINALITY, SEQ_IN_INDEX, "+
+	many := false
+	err := some(ctx, q, mostRows, "SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, NON_UNIQUE, INDEX_TYPE, COLUMN_NAME,"+
+		" SUB_PART, COLLATION, CARDINALITY, SEQ_IN_INDEX, "+
 		expr+", "+hidden+" FROM information_schema.STATISTICS"+where, args, func(r row) {
 		ref := schema.Ref{Schema: r.text(0), Table: r.text(1)}
 		t := at[ref]
@@ -185,6 +208,7 @@ func indexes(ctx context.Context, q Querier, has map[string]bool, p part, at map
 			return
 		}
 		if n := (named{ref, r.text(2)}); !seen[n] {
+			many = many || len(t.Indexes) == mostIndexes
 			seen[n] = true
 			t.Indexes = append(t.Indexes, schema.Index{Name: r.text(2), Unique: r.text(3) == "0", Type: r.text(4), Hidden: r.text(11) == "YES"})
 		}
@@ -193,6 +217,7 @@ func indexes(ctx context.Context, q Querier, has map[string]bool, p part, at map
 		if c.Expr != "" {
 			c.Column = ""
 		}
+		many = many || c.Expr == "" && c.Column == "" // an expression that is too long
 		if places[ref] == nil {
 			places[ref] = map[place]schema.IndexPart{}
 		}
@@ -221,6 +246,9 @@ func indexes(ctx context.Context, q Querier, has map[string]bool, p part, at map
 			return cmp.Compare(a.Name, b.Name)
 		})
 	}
+	if err == nil && many {
+		return errLong
+	}
 	return err
 }
 
@@ -235,8 +263,9 @@ func foreign(ctx context.Context, q Querier, _ map[string]bool, p part, at map[s
 	}
 	var cols []col
 	n := map[schema.Ref]int{}
-	err := each(ctx, q, "SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME,"+
-		" REFERENCED_COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE"+where+" AND REFERENCED_TABLE_NAME IS NOT NULL", args, func(r row) {
+	err := some(ctx, q, mostRows, "SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION, COLUMN_NAME,"+
+		" REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME"+
+		" FROM information_schema.KEY_COLUMN_USAGE"+where+" AND REFERENCED_TABLE_NAME IS NOT NULL", args, func(r row) {
 		seq, _ := strconv.Atoi(r.text(3))
 		ref := schema.Ref{Schema: r.text(0), Table: r.text(1)}
 		if at[ref] == nil || n[ref] >= mostColumns {
@@ -268,7 +297,8 @@ const longestBody = 8 << 10
 
 func triggers(ctx context.Context, q Querier, _ map[string]bool, p part, at map[schema.Ref]*schema.Table) error {
 	where, args := p.where("EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE")
-	err := each(ctx, q, "SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, TRIGGER_NAME, ACTION_TIMING, EVENT_MANIPULATION, ACTION_STATEMENT"+
+	err := some(ctx, q, mostTriggerRows, "SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, TRIGGER_NAME, ACTION_TIMING,"+
+		" EVENT_MANIPULATION, LEFT(ACTION_STATEMENT, "+strconv.Itoa(longestBody+1)+")"+
 		" FROM information_schema.TRIGGERS"+where, args, func(r row) {
 		if t := at[schema.Ref{Schema: r.text(0), Table: r.text(1)}]; t != nil && len(t.Triggers) < mostColumns {
 			t.Triggers = append(t.Triggers, schema.Trigger{Name: r.text(2), Timing: r.text(3), Event: r.text(4), Body: cut(r.text(5), longestBody)})

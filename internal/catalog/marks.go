@@ -16,14 +16,17 @@ type entry struct {
 	pages uint64 // of InnoDB, by its persistent statistics; 0 where they may not be read
 }
 
-// mostListed bounds the tables that are kept of a server's lists: it has as many as it says it has.
-const mostListed = 200_000
+// These bound the tables that are kept of a server's lists: it has as many as it says it has. Names have 64 characters.
+const (
+	mostListed  = 200_000
+	longestName = 256
+)
 
 // list reads which tables and views of users there are, with marks when somebody will compare them. With an error the list is not complete.
 func (r *reader) list(ctx context.Context, marks bool) (map[schema.Ref]entry, error) {
 	listed, more := map[schema.Ref]entry{}, false
 	add := func(ref schema.Ref, e entry) {
-		if _, ok := listed[ref]; ok || len(listed) < mostListed {
+		if _, ok := listed[ref]; ok || len(listed) < mostListed && max(len(ref.Schema), len(ref.Table)) <= longestName {
 			listed[ref] = e
 		} else {
 			more = true
@@ -60,7 +63,9 @@ func (r *reader) list(ctx context.Context, marks bool) (map[schema.Ref]entry, er
 func (r *reader) described(ctx context.Context, add func(schema.Ref, entry)) error {
 	var schemas []string
 	err := each(ctx, r.q, "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME "+ofUsers, nil, func(x row) {
-		schemas = append(schemas, x.text(0))
+		if len(schemas) < mostListed && len(x.text(0)) <= longestName {
+			schemas = append(schemas, x.text(0))
+		}
 	})
 	for n := 1; err == nil && len(schemas) > 0; {
 		n = min(n, len(schemas))
@@ -101,7 +106,7 @@ func (r *reader) innodb(ctx context.Context, listed map[schema.Ref]entry) {
 		strings.Replace(name, "%s", "SUBSTRING_INDEX(SUBSTRING_INDEX(NAME, '/', -1), '#', 1)", 1)+ // what follows # is a partition
 		", TABLE_ID, N_COLS, FLAG, SPACE FROM information_schema.INNODB_SYS_TABLES", nil, func(x row) {
 		ref := schema.Ref{Schema: x.text(0), Table: x.text(1)}
-		if _, ok := listed[ref]; ok {
+		if _, ok := listed[ref]; ok && len(id) < 2*mostListed {
 			id[x.text(2)] = ref
 			marks[ref] += hash(x[2:])
 		}

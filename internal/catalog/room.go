@@ -71,7 +71,15 @@ func (x *room) why() string {
 // openFirst puts those tables of each list first that the server has open: reading them takes no room.
 func (x *room) openFirst(ctx context.Context, q Querier, lists ...[]schema.Ref) {
 	open := map[schema.Ref]int{}
-	_ = each(ctx, q, "SHOW OPEN TABLES", nil, func(r row) { open[schema.Ref{Schema: r.text(0), Table: r.text(1)}] = 1 })
+	for _, ref := range slices.Concat(lists...) {
+		open[ref] = 0
+	}
+	_ = each(ctx, q, "SHOW OPEN TABLES", nil, func(r row) {
+		ref := schema.Ref{Schema: r.text(0), Table: r.text(1)}
+		if _, asked := open[ref]; asked {
+			open[ref] = 1
+		}
+	})
 	for _, refs := range lists {
 		slices.SortStableFunc(refs, func(a, b schema.Ref) int { return open[b] - open[a] })
 	}

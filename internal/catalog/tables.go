@@ -13,6 +13,9 @@ import (
 	"dyno/internal/schema"
 )
 
+// mostOfNamed bounds the descriptions that Tables returns, bytes as schema.Table.Memory counts them.
+const mostOfNamed = 16 << 20
+
 // Tables returns the named tables with columns, indexes and statistics, in the order of refs and each once. A table that does not
 // exist, or that the account may not see, is left out. With an error come those that could be read.
 //
@@ -28,6 +31,7 @@ func Tables(ctx context.Context, q Querier, refs []schema.Ref) ([]schema.Table, 
 	}
 	var out []schema.Table
 	var busy error
+	room := mostOfNamed
 	for _, ref := range refs {
 		if slices.ContainsFunc(out, func(t schema.Table) bool { return t.Ref == ref }) {
 			continue
@@ -36,8 +40,13 @@ func Tables(ctx context.Context, q Querier, refs []schema.Ref) ([]schema.Table, 
 		if err != nil {
 			err = fmt.Errorf("read table %s: %w", ref, err)
 		}
+		if size := t.Memory(); err == nil && size > min(room, mostOfTable) {
+			err = fmt.Errorf("read table %s: %w", ref, errLong)
+		} else {
+			room -= size
+		}
 		switch {
-		case errors.Is(err, errBusy): // it is there, and the others are read
+		case errors.Is(err, errBusy), errors.Is(err, errLong): // it is there, and the others are read
 			busy = cmp.Or(busy, err)
 			continue
 		case err != nil:
@@ -55,7 +64,11 @@ func columnsOf(ctx context.Context, q Querier, tables ...string) (map[string]boo
 	has := map[string]bool{}
 	for _, t := range tables {
 		err := each(ctx, q, "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'information_schema' AND TABLE_NAME = ?",
-			[]any{t}, func(r row) { has[t+"."+strings.ToUpper(r.text(0))] = true })
+			[]any{t}, func(r row) {
+				if len(has) < mostColumns && len(r.text(0)) <= longestName {
+					has[t+"."+strings.ToUpper(r.text(0))] = true
+				}
+			})
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -214,6 +215,46 @@ func TestATableInUseIsNotGone(t *testing.T) {
 			none, err := Tables(t.Context(), db, []schema.Ref{{Schema: "d", Table: "none"}})
 			if err != nil || len(none) != 0 {
 				t.Errorf("one that is not there: %v %v", none, err)
+			}
+		})
+	}
+}
+
+// TestLongTypes: a tenant makes types, expressions and triggers as long as a server takes them. What is long is told in
+// short, or not at all.
+func TestLongTypes(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			s := servers.Start(t, flavor)
+			var values []string
+			for i := range 3000 {
+				values = append(values, fmt.Sprintf("'value %d'", i))
+			}
+			sum := strings.Repeat("a + ", 500) + "a"
+			s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, a INT, e ENUM ("+strings.Join(values,
+				",")+"), g INT GENERATED ALWAYS AS ("+sum+") VIRTUAL, KEY ka (a))",
+				"CREATE TRIGGER d.x BEFORE INSERT ON d.t FOR EACH ROW SET @a = '"+strings.Repeat("x",
+					2*longestBody)+"'",
+				"CREATE TABLE d.other (id INT PRIMARY KEY)")
+			db := pool(t, s)
+			x := read(t, db, "t")
+			e, _ := x.Column("e")
+			g, _ := x.Column("g")
+			if e.Type != "enum(...)" || e.DataType != "enum" || g.Generated != "..." || len(x.Columns) != 4 ||
+				len(x.Indexes) != 2 {
+				t.Errorf("%+v", x)
+			}
+			if len(x.Triggers) != 1 || len(x.Triggers[0].Body) > longestBody+10 ||
+				!strings.HasSuffix(x.Triggers[0].Body, " …") {
+				t.Errorf("%d triggers", len(x.Triggers))
+			}
+			if flavor != "mysql" {
+				return
+			}
+			s.Exec(t, "ALTER TABLE d.t ADD KEY kf (("+sum+" + 1))")
+			all, err := Tables(t.Context(), db, []schema.Ref{{Schema: "d", Table: "t"}, {Schema: "d", Table: "other"}})
+			if !errors.Is(err, errLong) || len(all) != 1 || all[0].Table != "other" {
+				t.Errorf("an index that is not told as it is: %v, %v", all, err)
 			}
 		})
 	}

@@ -58,7 +58,7 @@ func rowsSent(s *snapshot.Snapshot) (known.Value[float64], string) {
 		}
 		total += float64(n)
 	}
-	if len(s.Classes) == 0 || s.Seconds() <= 0 {
+	if len(s.Classes) == 0 || s.Rest.Classes > 0 || s.Seconds() <= 0 {
 		return known.None[float64](), ""
 	}
 	return known.Of(total / s.Seconds()), "digests"

@@ -7,10 +7,26 @@ import (
 	"sync"
 )
 
-// Buffer gathers samples in memory and gives them back as series. It is safe for concurrent use.
+// Buffer gathers samples in memory and gives them back as series, up to mostBytes. It is safe for concurrent use.
 type Buffer struct {
 	mu     sync.Mutex
 	series map[string]*Series
+	bytes  int
+	lost   int
+}
+
+// mostBytes bounds what is gathered: ten minutes of six thousand series take half of it. What comes later is lost.
+const (
+	mostBytes   = 128 << 20
+	seriesBytes = 200 // of a series beside its names and its points
+	pointBytes  = 16
+)
+
+// Lost returns how many samples found no room.
+func (b *Buffer) Lost() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lost
 }
 
 // Add appends samples. One that is not younger than the last point of its series is dropped: a series holds each time
@@ -31,12 +47,22 @@ func (b *Buffer) Add(samples ...Sample) {
 			key = append(append(append(append(key, 0), l.Name...), 1), l.Value...)
 		}
 		x := b.series[string(key)]
+		n := pointBytes
+		if x == nil {
+			n += seriesBytes + 2*len(key)
+		}
+		if b.bytes+n > mostBytes {
+			b.lost++
+			continue
+		}
 		if x == nil {
 			x = &Series{Name: s.Name, Labels: s.Labels, Kind: s.Kind}
 			b.series[string(key)] = x
+			b.bytes += n - pointBytes
 		}
 		if n := len(x.Points); n == 0 || x.Points[n-1].At < s.At {
 			x.Points = append(x.Points, Point{s.At, s.Value})
+			b.bytes += pointBytes
 		}
 	}
 }

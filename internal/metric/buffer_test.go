@@ -1,7 +1,9 @@
 package metric
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -34,5 +36,29 @@ func TestBufferTakesFiguresOnly(t *testing.T) {
 	b.Add(Sample{Name: "a", At: 1, Value: math.NaN()}, Sample{Name: "a", At: 2, Value: math.Inf(1)}, Sample{Name: "a", At: 3, Value: 4})
 	if s, ok := b.Find("a", nil, 0, 10); !ok || len(s.Points) != 1 || s.Points[0].Value != 4 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestBufferHasABound: a server invents as many names as it likes.
+func TestBufferHasABound(t *testing.T) {
+	var b Buffer
+	long := strings.Repeat("x", longestText)
+	n := 2 * mostBytes / (2 * longestText)
+	for i := range n {
+		b.Add(Sample{Name: "m", Labels: L("n", fmt.Sprint(long, i)), At: 1})
+	}
+	sum := 0
+	for _, x := range b.Series(0, 1) {
+		sum += len(x.Labels.Get("n"))
+	}
+	if sum > mostBytes/2 || sum < mostBytes/3 || b.Lost() < n/3 {
+		t.Errorf("%d MB of labels are kept, and %d of %d samples are lost", sum>>20, b.Lost(), n)
+	}
+	b = Buffer{}
+	for at := range mostBytes/pointBytes + 1000 {
+		b.Add(Sample{Name: "m", At: int64(at)})
+	}
+	if b.Lost() == 0 {
+		t.Error("one series may grow for ever")
 	}
 }

@@ -84,7 +84,40 @@ func (s *innodbStatus) last(name string, t trouble, at int64, emit func(metric.S
 const maxInnodbText = 64 << 10
 
 // Fill adds the text of the last reading.
-func (s *innodbStatus) Fill(st *state.State) { st.InnoDB = keepText(s.text, maxInnodbText) }
+func (s *innodbStatus) Fill(st *state.State) {
+	st.InnoDB = keepText(withoutSecrets(s.text), maxInnodbText)
+}
+
+// withoutSecrets returns the text with its statements as they may be kept and shown, see sqltext.WithoutSecrets. A
+// statement follows the line of its thread; whoever writes a line like the server's into one has what follows it judged
+// by itself.
+func withoutSecrets(text string) string {
+	lines := strings.Split(text, "\n")
+	ends := func(l string) bool {
+		for _, begin := range []string{"***", "---", "===", "RECORD LOCKS", "TABLE LOCK", "Trx read view"} {
+			if strings.HasPrefix(l, begin) {
+				return true
+			}
+		}
+		return false
+	}
+	var out []string
+	for i := 0; i < len(lines); {
+		out = append(out, lines[i])
+		i++
+		if l := lines[i-1]; !strings.Contains(l, " thread id ") || !strings.Contains(l, "query id ") {
+			continue
+		}
+		from := i
+		for i < len(lines) && !ends(lines[i]) {
+			i++
+		}
+		if i > from {
+			out = append(out, sqltext.WithoutSecrets(strings.Join(lines[from:i], "\n")))
+		}
+	}
+	return strings.Join(out, "\n")
+}
 
 // keepText makes a text valid and shortens it in the middle.
 func keepText(t string, limit int) string {

@@ -2,9 +2,12 @@ package scrape
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"dyno/internal/state"
 )
 
 // The texts in testdata were written by real servers: one transaction waits for another, and a deadlock was before.
@@ -162,5 +165,33 @@ func TestKeepText(t *testing.T) {
 	long := keepText(strings.Repeat("ä", 1000), 101)
 	if len(long) > 101 || !strings.HasPrefix(long, "ää") || !strings.HasSuffix(long, "ää") || !strings.Contains(long, "… cut …") || strings.ToValidUTF8(long, "?") != long {
 		t.Fatalf("%d bytes: %q", len(long), long)
+	}
+}
+
+// TestInnodbTextHoldsNoSecrets: statements stand in the text as they were sent.
+func TestInnodbTextHoldsNoSecrets(t *testing.T) {
+	names, err := filepath.Glob("testdata/innodb-*.txt")
+	if err != nil || len(names) < 3 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(b)
+		if got := withoutSecrets(text); got != text {
+			t.Errorf("%s: a text without secrets was changed", name)
+		}
+		for _, sql := range []string{
+			"update users set password = 'hunter2' where id = 2",
+			"update users\n set password\n =\n 'hunter2'\nwhere id = 2", "update users set password = 'hunter2",
+		} {
+			s := &innodbStatus{text: strings.ReplaceAll(text, "update d.t set v=1 where id=2", sql)}
+			var st state.State
+			if s.Fill(&st); s.text == text || strings.Contains(st.InnoDB, "hunter2") || len(st.InnoDB) < len(text)/2 {
+				t.Errorf("%s: what is kept of %q holds its secret, or too little: %d bytes", name, sql, len(st.InnoDB))
+			}
+		}
 	}
 }

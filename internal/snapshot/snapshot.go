@@ -32,6 +32,7 @@ type Snapshot struct {
 	Variables map[string]string `json:"variables,omitempty"` // effective global variables
 	Series    []metric.Series   `json:"series,omitempty"`    // ordered by name and labels
 	Classes   []class.Class     `json:"classes,omitempty"`   // deltas over the window, most time first
+	Rest      Rest              `json:"rest,omitzero"`       // of the classes that found no room
 	Plans     []explain.Plan    `json:"plans,omitempty"`     // of the top classes
 	// Tables are those that the top classes touch first, then the largest of the users' own, at most MaxTables. TablesLeft counts what that
 	// left out; unknown when nobody counted.
@@ -52,6 +53,12 @@ const (
 	MaxTables  = 10_000
 	MaxMoments = 12
 )
+
+// Rest is what is known of classes that are left out, those with the least time.
+type Rest struct {
+	Classes int     `json:"classes"`
+	TimeSec float64 `json:"time_sec"`
+}
 
 // Program is a stored routine, trigger or event with what it did within the window.
 type Program struct {
@@ -229,5 +236,5 @@ func (s *Snapshot) TotalTime() (sec float64) {
 	for _, c := range s.Classes {
 		sec += c.TimeSec
 	}
-	return sec
+	return sec + s.Rest.TimeSec
 }

@@ -1,7 +1,6 @@
 package sqlshape
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -58,8 +57,14 @@ func Compared(sql string) (Shape, []Comparison, error) {
 	if err != nil {
 		return Shape{}, nil, err
 	}
+	return compared(n)
+}
+
+func compared(n ast.StmtNode) (Shape, []Comparison, error) {
 	s := &shaper{}
-	s.statement(n)
+	if s.statement(n); s.err() != nil {
+		return Shape{}, nil, s.err()
+	}
 	c := &comparer{s: s}
 	switch n := n.(type) {
 	case *ast.SelectStmt:
@@ -71,6 +76,9 @@ func Compared(sql string) (Shape, []Comparison, error) {
 	case *ast.DeleteStmt:
 		c.from(n.TableRefs)
 		c.where(n.Where, false)
+	}
+	if len(c.list) > mostConditions {
+		return Shape{}, nil, tooMuch()
 	}
 	return s.Shape, c.list, nil
 }
@@ -228,8 +236,11 @@ func value(e ast.ExprNode) (Operand, bool) {
 	return Operand{}, false
 }
 
-// written writes an expression as SQL; empty when the parser cannot, and when it calls what is no function of a server: the parser writes
-// the name of a function as it is, and one between quotes may hold anything.
+// longestExpr bounds an expression that is told, bytes: findings repeat it.
+const longestExpr = 1000
+
+// written writes an expression as SQL; empty when the parser cannot, when it is too long, and when it calls what is no
+// function of a server: the parser writes the name of a function as it is, and one between quotes may hold anything.
 func written(n ast.Node) (out string) {
 	h := &harm{}
 	if n.Accept(h); h.err != nil {
@@ -243,7 +254,7 @@ func written(n ast.Node) (out string) {
 	var b strings.Builder
 	const flags = format.RestoreStringSingleQuotes | format.RestoreStringEscapeBackslash | format.RestoreKeyWordUppercase | format.RestoreNameBackQuotes |
 		format.RestoreStringWithoutCharset | format.RestoreWithoutSchemaName | format.RestoreWithoutTableName | format.RestoreSpacesAroundBinaryOperation
-	if err := n.Restore(format.NewRestoreCtx(flags, &b)); err != nil {
+	if err := n.Restore(format.NewRestoreCtx(flags, &b)); err != nil || b.Len() > longestExpr {
 		return ""
 	}
 	return b.String()
@@ -272,10 +283,13 @@ func Hinted(sql string) []string {
 	return h.names
 }
 
-type hinted struct{ names []string }
+type hinted struct {
+	names []string
+	seen  map[string]bool
+}
 
 func (h *hinted) add(name string) {
-	if name != "" && !slices.Contains(h.names, name) {
+	if name != "" && once(&h.seen, name) {
 		h.names = append(h.names, name)
 	}
 }

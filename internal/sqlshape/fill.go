@@ -20,7 +20,9 @@ func Fill(sql string, valueFor func(table, column string) string) (string, error
 		return "", fmt.Errorf("fill statement: %w", err)
 	}
 	s := &shaper{}
-	s.statement(n)
+	if s.statement(n); s.err() != nil {
+		return "", fmt.Errorf("fill statement: %w", s.err())
+	}
 	f := &filler{s: s, valueFor: valueFor, at: map[int]string{}}
 	n.Accept(f)
 	if f.lost {

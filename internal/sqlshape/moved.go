@@ -19,7 +19,7 @@ func Moved(sql string) ([]string, error) {
 	if !ok {
 		return nil, nil
 	}
-	s, comparisons, err := Compared(sql)
+	s, comparisons, err := compared(n)
 	if err != nil || len(s.Tables) != 1 {
 		return nil, err
 	}

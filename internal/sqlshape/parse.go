@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser"
 	"github.com/pingcap/tidb/pkg/parser/ast"
@@ -12,11 +13,33 @@ import (
 	driver "github.com/pingcap/tidb/pkg/parser/test_driver" // the parser makes its literals with it
 )
 
-// maxBytes bounds what is given to the parser: a statement longer than that is a bulk insert or a list of ids.
-const maxBytes = 1 << 20
+// MaxBytes and maxJoins bound what is given to the parser: a longer statement is a bulk insert or a list of ids. For
+// each join, and for each string that follows another, the parser goes through all those before it.
+const (
+	MaxBytes = 64 << 10
+	maxJoins = 1000
+)
+
+// These bound the lists of a shape, so that what rules make of them stays small: each compares some with others.
+// Servers join 61 tables and nest 63 levels; the columns of a table are 4096 at most, of InnoDB 1017. Equal conditions
+// count once.
+const (
+	mostConditions = 500
+	mostColumns    = 2000
+	mostParts      = 200
+	mostLevels     = 64
+)
 
 // ErrNotUnderstood is the answer to a text that the parser does not take for a statement.
 var ErrNotUnderstood = errors.New("parse statement: not understood")
+
+// ErrTooLarge is the answer to a statement that says more than is looked at.
+var ErrTooLarge = errors.New("parse statement: it is too large")
+
+func tooMuch() error {
+	return fmt.Errorf("%w: more than %d tables, %d conditions, %d columns, %d SELECTs or %d levels are not looked at",
+		ErrTooLarge, mostNames, mostConditions, mostColumns, mostParts, mostLevels)
+}
 
 // Parse returns the shape of one statement: a fingerprint, a digest text of performance_schema, or a statement with its
 // literals. The error never holds any of the text.
@@ -28,6 +51,9 @@ func Parse(sql string) (Shape, error) {
 	s := &shaper{}
 	s.statement(n)
 	s.parts(n)
+	if err := s.err(); err != nil {
+		return Shape{}, err
+	}
 	return s.Shape, nil
 }
 
@@ -46,8 +72,11 @@ func parseAny(sql string) (ast.StmtNode, string, error) {
 
 // parseOne parses exactly one statement. The parser's panics become errors.
 func parseOne(sql string) (n ast.StmtNode, err error) {
-	if len(sql) > maxBytes {
-		return nil, fmt.Errorf("parse statement: it has %d bytes, more than %d are not looked at", len(sql), maxBytes)
+	if len(sql) > MaxBytes {
+		return nil, fmt.Errorf("%w: it has %d bytes, more than %d are not looked at", ErrTooLarge, len(sql), MaxBytes)
+	}
+	if n := strings.Count(strings.ToLower(sql), "join"); n > maxJoins {
+		return nil, fmt.Errorf("%w: it has %d joins, more than %d are not looked at", ErrTooLarge, n, maxJoins)
 	}
 	defer func() {
 		if recover() != nil {
@@ -74,10 +103,36 @@ type shaper struct {
 	named   map[string]bool         // tables that WITH defines, in lower case
 	upper   map[ColumnRef]bool      // ranges that a < or <= bounds
 	lower   map[ColumnRef]bool
+	at      map[Predicate]int // where each of Predicates is, Bounded aside
+	ored    int               // predicates in Any
+	whys    map[string]bool   // of Opaque
+	reads   map[ColumnRef]bool
+	excess  bool // it says more than is looked at
+}
+
+// err returns ErrTooLarge when the lists do not hold all that the statement says.
+func (s *shaper) err() error {
+	if s.excess || len(s.Predicates)+s.ored > mostConditions ||
+		max(len(s.Output), len(s.Reads), len(s.Set), len(s.OrderBy), len(s.GroupBy), len(s.Opaque)) > mostColumns {
+		return tooMuch()
+	}
+	return nil
+}
+
+// once reports whether a set did not hold x, and puts it there.
+func once[T comparable](set *map[T]bool, x T) bool {
+	if (*set)[x] {
+		return false
+	}
+	if *set == nil {
+		*set = map[T]bool{}
+	}
+	(*set)[x] = true
+	return true
 }
 
 func (s *shaper) opaque(why string) {
-	if !slices.Contains(s.Opaque, why) {
+	if once(&s.whys, why) {
 		s.Opaque = append(s.Opaque, why)
 	}
 }
@@ -170,7 +225,9 @@ func (s *shaper) from(c *ast.TableRefsClause) {
 		return
 	}
 	s.tables(c.TableRefs)
-	s.joins(c.TableRefs)
+	if !s.excess {
+		s.joins(c.TableRefs)
+	}
 }
 
 func (s *shaper) tables(n ast.ResultSetNode) {
@@ -181,6 +238,9 @@ func (s *shaper) tables(n ast.ResultSetNode) {
 			s.tables(n.Right)
 		}
 	case *ast.TableSource:
+		if s.excess = s.excess || len(s.Tables) == mostNames; s.excess {
+			return
+		}
 		if t, ok := n.Source.(*ast.TableName); ok && !(t.Schema.L == "" && s.defined(t.Name.L)) {
 			s.Tables = append(s.Tables, TableRef{Schema: t.Schema.O, Name: t.Name.O, Alias: n.AsName.O})
 			return
@@ -362,7 +422,7 @@ func (s *shaper) or(x *ast.BinaryOperationExpr, inner []int) {
 		return
 	}
 	if len(inner) == 0 {
-		s.Any = append(s.Any, s.branches(x))
+		s.Any = append(s.Any, s.branches(x, map[string]bool{}))
 	}
 	s.opaque("OR")
 }
@@ -459,17 +519,15 @@ func (s *shaper) add(p Predicate, inner []int) {
 		p.Outer = true
 	}
 	c := ColumnRef{Table: p.Table, Column: p.Column}
-	p.Bounded = p.Op == Range && s.upper[c] && s.lower[c]
-	for i, have := range s.Predicates {
-		if p.Bounded {
-			have.Bounded = true
+	i, there := s.at[p]
+	if !there {
+		if s.at == nil {
+			s.at = map[Predicate]int{}
 		}
-		if have == p {
-			s.Predicates[i].Bounded = p.Bounded
-			return
-		}
+		i = len(s.Predicates)
+		s.at[p], s.Predicates = i, append(s.Predicates, p)
 	}
-	s.Predicates = append(s.Predicates, p)
+	s.Predicates[i].Bounded = p.Op == Range && s.upper[c] && s.lower[c]
 }
 
 func (s *shaper) order(o *ast.OrderByClause) {
@@ -548,6 +606,7 @@ func (s *shaper) constant(e ast.ExprNode) bool {
 type finder struct {
 	s         *shaper
 	cols      []ColumnRef
+	seen      map[ColumnRef]bool // those of cols
 	sub       bool
 	varies    bool
 	aggregate bool
@@ -560,7 +619,7 @@ func (f *finder) Enter(n ast.Node) (ast.Node, bool) {
 			f.s.Correlated = true
 			return n, true
 		}
-		if c := f.s.resolve(n.Name); !slices.Contains(f.cols, c) {
+		if c := f.s.resolve(n.Name); once(&f.seen, c) {
 			f.cols = append(f.cols, c)
 		}
 		return n, true

@@ -135,7 +135,10 @@ func TestNumber(t *testing.T) {
 }
 
 func TestParseErrorShowsNoText(t *testing.T) {
-	for _, sql := range []string{"", "select from where secret", "select 1; select 2", "selec 'secret'", "use ?", strings.Repeat("x", maxBytes+1), "'"} {
+	for _, sql := range []string{
+		"", "select from where secret", "select 1; select 2", "selec 'secret'", "use ?",
+		strings.Repeat("x", MaxBytes+1), "'",
+	} {
 		_, err := Parse(sql)
 		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%.40q: got %v", sql, err)

@@ -1,6 +1,8 @@
 package sqlshape
 
 import (
+	"fmt"
+
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/opcode"
 )
@@ -14,6 +16,7 @@ func (s *shaper) parts(n ast.StmtNode) {
 	n.Accept(w)
 	for _, x := range w.found {
 		s.Parts = append(s.Parts, x.Shape)
+		s.excess = s.excess || x.err() != nil
 	}
 }
 
@@ -34,6 +37,10 @@ func (w *partWalk) Enter(n ast.Node) (ast.Node, bool) {
 			return n, false
 		}
 		x := &shaper{parent: top}
+		w.stack = append(w.stack, x)
+		if w.root.excess = w.root.excess || len(w.found) == mostParts || len(w.stack) > mostLevels; w.root.excess {
+			return n, true
+		}
 		x.Kind, x.Role = Select, Subquery
 		if r, ok := w.roles[n]; ok {
 			x.Role = r
@@ -46,7 +53,6 @@ func (w *partWalk) Enter(n ast.Node) (ast.Node, bool) {
 			}
 		}
 		w.found = append(w.found, x)
-		w.stack = append(w.stack, x)
 	case *ast.SetOprStmt:
 		for _, b := range n.SelectList.Selects {
 			w.roles[b] = Union
@@ -81,12 +87,9 @@ func (w *partWalk) Leave(n ast.Node) (ast.Node, bool) {
 }
 
 func (s *shaper) read(c ColumnRef) {
-	for _, have := range s.Reads {
-		if have == c {
-			return
-		}
+	if once(&s.reads, c) {
+		s.Reads = append(s.Reads, c)
 	}
-	s.Reads = append(s.Reads, c)
 }
 
 // outer reports whether a name means a column of what this part stands in: it names a table that only that has.
@@ -112,14 +115,18 @@ func (s *shaper) defined(name string) bool {
 	return false
 }
 
-// branches reads the alternatives of an OR, each with the predicates that it connects by AND.
-func (s *shaper) branches(e ast.ExprNode) (out []Branch) {
+// branches reads the alternatives of an OR, each with the predicates that it connects by AND, equal ones once.
+func (s *shaper) branches(e ast.ExprNode, seen map[string]bool) (out []Branch) {
 	if x, ok := bare(e).(*ast.BinaryOperationExpr); ok && x.Op == opcode.LogicOr {
-		return append(s.branches(x.L), s.branches(x.R)...)
+		return append(s.branches(x.L, seen), s.branches(x.R, seen)...)
 	}
 	b := &shaper{parent: s.parent, named: s.named}
 	b.Tables = s.Tables
 	b.where(e, noTable)
+	if !once(&seen, fmt.Sprintf("%+v", b.Predicates)) {
+		return nil
+	}
+	s.ored += len(b.Predicates)
 	return []Branch{b.Predicates}
 }
 

@@ -45,8 +45,8 @@ func restore(sql string) string {
 	s := strings.NewReplacer("(?+)", "(?)", "/* , ... */", "", "(...)", "(?)", "?, ...", "?, ?", "...", "").Replace(sql)
 	var b strings.Builder
 	b.Grow(len(s) + 16)
-	operand := false // what came before is an operand
-	was := ""        // the last word, lower-case
+	operand := false      // what came before is an operand
+	before, was := "", "" // the last two words, lower-case
 	for i := 0; i < len(s); {
 		c := s[i]
 		switch {
@@ -58,7 +58,7 @@ func restore(sql string) string {
 			n := quoted(s[i:])
 			b.WriteString(s[i : i+n])
 			i += n
-			operand, was = true, ""
+			operand, before, was = true, "", ""
 			continue
 		case c == '/' && strings.HasPrefix(s[i:], "/*"):
 			n := strings.Index(s[i:], "*/")
@@ -86,20 +86,20 @@ func restore(sql string) string {
 					continue // the type or charset of the literal that follows
 				}
 				b.WriteString(w)
-				operand, was = !keyword[low], low
+				operand, before, was = !keyword[low], was, low
 			case marks > 0 && keyword[low]: // limit?
 				b.WriteString(name)
 				b.WriteString(" ?")
-				operand, was = true, ""
+				operand, before, was = true, "", ""
 			case marks > 1 && !strings.Contains(name, "?"): // k+1
 				b.WriteString(name)
 				b.WriteString(" + ?")
-				operand, was = true, ""
+				operand, before, was = true, "", ""
 			default:
 				b.WriteByte('`')
 				b.WriteString(w)
 				b.WriteByte('`')
-				operand, was = true, ""
+				operand, before, was = true, "", ""
 			}
 			continue
 		case c == '?':
@@ -112,7 +112,7 @@ func restore(sql string) string {
 				end++
 			}
 			switch {
-			case was == "is" || was == "not" && strings.HasSuffix(strings.TrimRight(fold(b.String()), " "), "is not"):
+			case was == "is" || was == "not" && before == "is":
 				b.WriteString("NULL")
 				operand = true
 			case operand && end > j: // -k after an operand: an operator and a name
@@ -129,11 +129,11 @@ func restore(sql string) string {
 				b.WriteByte('?')
 				operand = true
 			}
-			i, was = j, ""
+			i, before, was = j, "", ""
 			continue
 		}
 		b.WriteByte(c)
-		operand, was = c == ')', ""
+		operand, before, was = c == ')', "", ""
 		i++
 	}
 	return b.String()

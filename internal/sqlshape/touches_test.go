@@ -47,10 +47,10 @@ func TestNamesOfAStatement(t *testing.T) {
 		{union("t", 64), false},
 		{with(40, 20), false},
 		{union("t", 65), true},
-		{union("t", 5000), true},
-		{with(5000, 1), true},
+		{union("t", 2000), true},
+		{with(2000, 1), true},
 		{with(40, 40), true},
-		{with(1, 5000), true},
+		{with(1, 2000), true},
 	} {
 		for name, f := range map[string]func(string) ([]TableRef, error){"Touches": Touches, "Opened": Opened} {
 			got, err := f(x.sql)

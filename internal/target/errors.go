@@ -345,7 +345,7 @@ func deniedHint(err error) string {
 		return "the privilege is missing: GRANT " + m[1] + " ON " + on + " TO " + m[2]
 	}
 	if m := databaseDenied.FindStringSubmatch(message); m != nil {
-		return "the account has no privilege on the database: GRANT SELECT ON `" + strings.ReplaceAll(m[2], "`", "``") + "`.* TO " + m[1]
+		return "the account has no privilege on the database: GRANT SELECT ON " + quotePattern(m[2]) + ".* TO " + m[1]
 	}
 	return "a privilege is missing, see SHOW GRANTS: " + message
 }

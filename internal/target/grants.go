@@ -80,9 +80,21 @@ func Grants(flavor, task, user string, schemas []string) ([]string, error) {
 func (f Facts) ExplainFix(schemas []string) string {
 	all, err := Grants(f.Flavor, "explain", f.User, schemas)
 	if err != nil || len(all) < len(schemas) {
-		return "dyno target grants --task explain --schema " + strings.Join(schemas, ",")
+		return ExplainCommand(schemas)
 	}
 	return strings.Join(all[len(all)-len(schemas):], "; ")
+}
+
+// ExplainCommand is the command that prints the grants for plans of statements in schemas, as a shell takes it: a
+// tenant chooses the names.
+func ExplainCommand(schemas []string) string {
+	list := strings.Join(schemas, ",")
+	if strings.ContainsFunc(list, func(r rune) bool {
+		return r != '_' && r != ',' && !(r <= 'z' && (unicode.IsLetter(r) || unicode.IsDigit(r)))
+	}) {
+		list = "'" + strings.ReplaceAll(list, "'", `'\''`) + "'"
+	}
+	return "dyno target grants --task explain --schema " + list
 }
 
 // CreateAccount returns the statement that creates an account, unless it is there, so that it can log in nowhere before the second one, with a
@@ -122,7 +134,11 @@ func schemaPattern(name string) (string, error) {
 	case strings.ContainsRune(name, 0):
 		return "", errors.New("the name of a schema holds a NUL")
 	}
-	return "`" + strings.NewReplacer("`", "``", `\`, `\\`, "_", `\_`, "%", `\%`).Replace(name) + "`", nil
+	return quotePattern(name), nil
+}
+
+func quotePattern(name string) string {
+	return "`" + strings.NewReplacer("`", "``", `\`, `\\`, "_", `\_`, "%", `\%`).Replace(name) + "`"
 }
 
 // account quotes name@host, each part as it is or in quotes already.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
+
 	"dyno/test/servers"
 )
 
@@ -117,4 +119,27 @@ func TestGrantsQuote(t *testing.T) {
 	bad("mysql", "load", "'u", "d")
 	bad("mysql", "load", "'u'x", "d")
 	bad("mysql", "load", "@h", "d")
+}
+
+// TestNamesInHints: a tenant chooses the name of a schema, and somebody else runs the command or the GRANT that holds
+// it.
+func TestNamesInHints(t *testing.T) {
+	f := func(want string, schemas ...string) {
+		t.Helper()
+		if got := ExplainCommand(schemas); got != "dyno target grants --task explain --schema "+want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	f("shop,b_1", "shop", "b_1")
+	f("'x;reboot'", "x;reboot")
+	f(`'it'\''s $(reboot)
+`+"`reboot`"+`,shop'`, "it's $(reboot)\n`reboot`", "shop")
+	facts := Facts{Flavor: "mysql", User: "dyno@%"}
+	if got := facts.ExplainFix([]string{"a_b%"}); got != "GRANT SELECT ON `a\\_b\\%`.* TO 'dyno'@'%'" {
+		t.Errorf("grants of more than one schema: %s", got)
+	}
+	err := &mysql.MySQLError{Number: 1044, Message: "Access denied for user 'dyno'@'%' to database 'a_b%'"}
+	if got := HintOf(err); !strings.Contains(got, "GRANT SELECT ON `a\\_b\\%`.* TO 'dyno'@'%'") {
+		t.Errorf("grants of more than one schema: %s", got)
+	}
 }

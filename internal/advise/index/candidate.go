@@ -26,10 +26,40 @@ type wish struct {
 	desc    []bool // of the columns of the order, which parts have to run downwards
 }
 
+// block is one SELECT of a statement, or the statement itself, with its tables.
+type block struct {
+	sh sqlshape.Shape
+	*advise.Tables
+	wishes map[wished]wish
+}
+
+// wished is what a wish is for.
+type wished struct {
+	table int
+	inner bool
+}
+
+// wish returns the index that the statement would like on table i; not ok when there is none. inner says that rows come
+// to the table from a join, so that join conditions count as equalities.
+func (b *block) wish(i int, inner bool) (wish, bool) {
+	k := wished{i, inner}
+	w, known := b.wishes[k]
+	if !known {
+		if found, ok := b.wishFor(i, inner); ok {
+			w = found
+		}
+		if b.wishes == nil {
+			b.wishes = map[wished]wish{}
+		}
+		b.wishes[k] = w
+	}
+	return w, len(w.Parts) > 0
+}
+
 // wishFor puts the columns of a statement's conditions on table i into the order equality, then one list or range, or
-// else the sort. inner says that rows come to the table from a join, so that join conditions count as equalities.
-func wishFor(sh sqlshape.Shape, tables []schema.Table, i int, inner bool) (wish, bool) {
-	t := tables[i]
+// else the sort.
+func (b *block) wishFor(i int, inner bool) (wish, bool) {
+	t := b.List[i]
 	var w wish
 	var equal, lists, ranges []schema.Column
 	bounded := map[string]bool{}
@@ -42,12 +72,12 @@ func wishFor(sh sqlshape.Shape, tables []schema.Table, i int, inner bool) (wish,
 		*to = append(*to, c)
 	}
 	for _, op := range [][]sqlshape.Op{{sqlshape.Eq, sqlshape.IsNull}, {sqlshape.In}, {sqlshape.Range, sqlshape.LikePrefix}} {
-		for _, p := range sh.Predicates {
+		for _, p := range b.sh.Predicates {
 			if !slices.Contains(op, p.Op) || p.Join && !inner {
 				continue
 			}
-			c, ok := owned(tables, i, p.Table, p.Column)
-			if !ok || !indexable(c) || turned(tables, c, p) {
+			c, ok := b.owned(i, p.Table, p.Column)
+			if !ok || !indexable(c) || b.turned(c, p) {
 				continue
 			}
 			switch op[0] {
@@ -62,17 +92,18 @@ func wishFor(sh sqlshape.Shape, tables []schema.Table, i int, inner bool) (wish,
 		}
 	}
 	if len(equal)+len(lists)+len(ranges) == 0 {
-		return w.sortOnly(sh, tables, i)
+		return b.sortOnly(w, i)
 	}
 	known := 0
+	values := map[string]uint64{}
 	for _, c := range equal {
-		if distinct(t, c.Name) > 0 {
+		if values[c.Name] = distinct(t, c.Name); values[c.Name] > 0 {
 			known++
 		}
 	}
 	slices.SortFunc(equal, func(a, b schema.Column) int {
 		if known == len(equal) {
-			if d := cmp.Compare(distinct(t, b.Name), distinct(t, a.Name)); d != 0 {
+			if d := cmp.Compare(values[b.Name], values[a.Name]); d != 0 {
 				return d
 			}
 		}
@@ -87,7 +118,7 @@ func wishFor(sh sqlshape.Shape, tables []schema.Table, i int, inner bool) (wish,
 	}
 	cols := slices.Clone(equal)
 	w.Equal = len(equal)
-	order := sortColumns(sh, tables, i, equal)
+	order := b.sortColumns(i, equal)
 	if len(lists) > 0 {
 		slices.SortFunc(lists, func(a, b schema.Column) int { return cmp.Compare(a.Name, b.Name) })
 		cols = append(cols, lists[0])
@@ -197,33 +228,17 @@ func indexOf(t schema.Table, name string) (schema.Index, bool) {
 }
 
 // owned returns the column when it belongs to table i, also when the statement named it without its table.
-func owned(tables []schema.Table, i, at int, name string) (schema.Column, bool) {
-	if at == i {
-		return advise.Column(tables[i], name)
-	}
-	if at != sqlshape.Unresolved {
-		return schema.Column{}, false
-	}
-	var c schema.Column
-	owners := 0
-	for j, t := range tables {
-		if t.Table == "" {
-			return schema.Column{}, false // a table that is not known could own it
-		}
-		if x, ok := advise.Column(t, name); ok {
-			if owners++; j == i {
-				c = x
-			}
-		}
-	}
-	return c, owners == 1 && c.Name != ""
+func (b *block) owned(i, at int, name string) (schema.Column, bool) {
+	owner, c, ok := b.Owner(at, name)
+	return c, ok && owner == i
 }
 
 // sortColumns returns the columns of ORDER BY when an index can give that order: all of this table, all in one direction,
 // those compared for equality left out, for they are all the same.
 //
 // Columns that run in different directions need an index whose parts do so, too: the first one runs upwards in it.
-func sortColumns(sh sqlshape.Shape, tables []schema.Table, i int, equal []schema.Column) (out []sorted) {
+func (b *block) sortColumns(i int, equal []schema.Column) (out []sorted) {
+	sh := b.sh
 	by := sh.OrderBy
 	if len(sh.GroupBy) > 0 {
 		// Groups come one after the other when the index has their order.
@@ -238,7 +253,7 @@ func sortColumns(sh sqlshape.Shape, tables []schema.Table, i int, equal []schema
 		return nil
 	}
 	for _, o := range by {
-		c, ok := owned(tables, i, o.Table, o.Column)
+		c, ok := b.owned(i, o.Table, o.Column)
 		if !ok || large(c) || !indexable(c) {
 			return nil
 		}
@@ -261,12 +276,14 @@ type sorted struct {
 }
 
 // sortOnly is the wish of a statement without any condition that wants the first rows in an order.
-func (w wish) sortOnly(sh sqlshape.Shape, tables []schema.Table, i int) (wish, bool) {
-	if !sh.Limit || len(sh.Predicates) > 0 || len(sh.Opaque) > 0 || len(tables) != 1 || len(sh.GroupBy) > 0 || sh.Folded {
+func (b *block) sortOnly(w wish, i int) (wish, bool) {
+	sh := b.sh
+	if !sh.Limit || len(sh.Predicates) > 0 || len(sh.Opaque) > 0 || len(b.List) != 1 || len(sh.GroupBy) > 0 ||
+		sh.Folded {
 		return w, false
 	}
 	var cols []schema.Column
-	for _, o := range sortColumns(sh, tables, i, nil) {
+	for _, o := range b.sortColumns(i, nil) {
 		cols = append(cols, o.Column)
 		w.desc = append(w.desc, o.desc)
 	}
@@ -275,7 +292,7 @@ func (w wish) sortOnly(sh sqlshape.Shape, tables []schema.Table, i int) (wish, b
 	}
 	w.Sorted = true
 	w.Notes = append(w.Notes, "The index has the order of ORDER BY: the first rows of it are the answer, the others need not be read.")
-	return w, w.fit(tables[i], cols)
+	return w, w.fit(b.List[i], cols)
 }
 
 // pickRange chooses the one range that an index can use: the one that is the sort as well, else the narrower one. A range with two ends is
@@ -321,8 +338,8 @@ func (w *wish) pickRange(t schema.Table, ranges []schema.Column, bounded map[str
 
 // cover appends the other columns that the statement reads of table i, so that the index alone answers it. It is false when it reads all of
 // them, more than coverColumns or coverBytes of them, or when not all that it reads is known.
-func (w wish) cover(sh sqlshape.Shape, tables []schema.Table, i int) (wish, bool) {
-	t := tables[i]
+func (b *block) cover(w wish, i int) (wish, bool) {
+	t, sh := b.List[i], b.sh
 	if sh.Star || sh.Kind != sqlshape.Select || sh.Locking || len(sh.Reads) == 0 || w.Covers > 0 || len(sh.Tables) != 1 {
 		return w, false
 	}
@@ -342,7 +359,7 @@ func (w wish) cover(sh sqlshape.Shape, tables []schema.Table, i int) (wish, bool
 	}
 	bytes, parts, cols := 0, slices.Clip(w.Parts), slices.Clip(w.Columns)
 	for _, r := range sh.Reads {
-		c, ok := owned(tables, i, r.Table, r.Column)
+		c, ok := b.owned(i, r.Table, r.Column)
 		if !ok {
 			if r.Table == i {
 				continue // an alias of the select list
@@ -356,11 +373,13 @@ func (w wish) cover(sh sqlshape.Shape, tables []schema.Table, i int) (wish, bool
 			return w, false
 		}
 		bytes += max(c.Bytes, 8)
-		w.Covers++
+		if w.Covers++; w.Covers > coverColumns || bytes > coverBytes {
+			return w, false
+		}
 		parts = append(parts, schema.IndexPart{Column: c.Name})
 		cols = append(cols, c.Name)
 	}
-	if w.Covers == 0 || w.Covers > coverColumns || bytes > coverBytes || len(parts) > 16 {
+	if w.Covers == 0 || len(parts) > 16 {
 		return w, false
 	}
 	w.Parts, w.Columns, w.Bytes = parts, cols, w.Bytes+bytes
@@ -488,14 +507,14 @@ func stringType(c schema.Column) bool {
 }
 
 // turned reports whether the server turns a text column into numbers or times to compare it: an index on it is of no use then.
-func turned(tables []schema.Table, c schema.Column, p sqlshape.Predicate) bool {
+func (b *block) turned(c schema.Column, p sqlshape.Predicate) bool {
 	if d := strings.ToLower(c.DataType); !strings.HasSuffix(d, "char") && !strings.HasSuffix(d, "text") {
 		return false
 	}
-	if !p.Join || p.OtherTable < 0 || p.OtherTable >= len(tables) {
+	if !p.Join || p.OtherTable < 0 || p.OtherTable >= len(b.List) {
 		return p.Number
 	}
-	other, ok := tables[p.OtherTable].Column(p.OtherColumn)
+	other, ok := b.Column(p.OtherTable, p.OtherColumn)
 	return ok && !stringType(other) && !strings.EqualFold(other.DataType, "enum") && !strings.EqualFold(other.DataType, "set") && indexable(other)
 }
 

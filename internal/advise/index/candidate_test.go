@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"dyno/internal/advise"
 	"dyno/internal/schema"
 	"dyno/internal/sqlshape"
 )
@@ -21,7 +22,8 @@ func TestWishForTexts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, _ := wishFor(sh, []schema.Table{calls, lines}[:len(sh.Tables)], 0, true)
+		b := block{sh: sh, Tables: &advise.Tables{List: []schema.Table{calls, lines}[:len(sh.Tables)]}}
+		w, _ := b.wish(0, true)
 		if got := strings.Join(w.Columns, ","); got != want {
 			t.Errorf("%s: an index on %q, want %q", sql, got, want)
 		}

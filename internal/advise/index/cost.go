@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"dyno/internal/advise"
 	"dyno/internal/finding"
@@ -120,43 +119,13 @@ func cost(v *advise.View, t schema.Table, w wish) string {
 // writesTo counts the rows per second that would have to keep the index up to date: those inserted and deleted, and those
 // updated in one of its columns.
 func writesTo(v *advise.View, t schema.Table, w wish) (perSec float64, sampled, seen bool) {
-	name := plainest(t.Table)
-	for _, c := range v.Classes {
-		if !strings.Contains(c.Fingerprint, name) {
-			continue // before it is parsed: there may be thousands
-		}
-		if verb, _, _ := strings.Cut(strings.TrimLeft(c.Fingerprint, " ("), " "); !slices.Contains([]string{"insert", "replace", "update", "delete", "load"}, verb) {
+	for _, c := range v.Writers(t.Ref) {
+		if c.Kind == sqlshape.Update && !slices.ContainsFunc(w.Columns, c.Set.Has) {
 			continue
 		}
-		sh, err := v.Shape(c)
-		if err != nil || len(sh.Tables) == 0 {
-			continue
-		}
-		if x, ok := v.Resolve(c, sh.Tables[0]); !ok || x.Ref != t.Ref {
-			continue
-		}
-		if sh.Kind == sqlshape.Update && !slices.ContainsFunc(sh.Set, func(s string) bool {
-			return slices.ContainsFunc(w.Columns, func(n string) bool { return sqlshape.Match(s, n) })
-		}) {
-			continue
-		}
-		rows := float64(c.Count)
-		if n, ok := c.Affected.Get(); ok {
-			rows = float64(n)
-		}
-		perSec += rows / v.Window
-		sampled = sampled || c.Sampled
-		seen = seen || rows > 0
+		perSec += c.Rows
+		sampled = sampled || c.Class.Sampled
+		seen = seen || c.Rows > 0
 	}
 	return perSec, sampled, seen
-}
-
-// plainest returns the longest part of a table's name that stands in fingerprints as it is: these are in lower case, and without digits.
-func plainest(name string) (out string) {
-	for _, s := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !('a' <= r && r <= 'z' || r == '_') }) {
-		if len(s) > len(out) {
-			out = s
-		}
-	}
-	return out
 }

@@ -2,7 +2,6 @@ package index
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,8 +23,8 @@ import (
 const (
 	// counted is how many indexes a source tells apart at most. From there on one that is not told may still be used.
 	counted = 200
-	// maxWriters is how many classes that write are looked into, those with the most time first.
-	maxWriters = 200
+	// maxHinted is how many classes with hints are looked into, those with the most time first.
+	maxHinted = 200
 	// maxDrops bounds the findings of one rule: nobody drops more indexes at a time.
 	maxDrops = 50
 )
@@ -56,19 +55,20 @@ type uses struct {
 	reads    map[indexKey]use
 	active   map[schema.Ref]bool // tables of which anything was counted
 	hinted   map[string]bool     // names that statements and programs give in hints, in lower case
-	writers  map[schema.Ref][]writer
+	// seekers are by the column in lower case, those of names without their digits under ""; nil at first.
+	seekers map[string][]seeker
 }
 
-// writer is a class that writes rows of a table.
-type writer struct {
-	c    class.Class
-	kind sqlshape.Kind
-	set  []string // columns that an UPDATE assigns
-	rows float64  // per second
+// seeker is a condition of a class on a table.
+type seeker struct {
+	class   int // in Classes
+	column  string
+	table   sqlshape.TableRef
+	planned bool
 }
 
 func usesOf(v *advise.View) *uses {
-	u := &uses{v: v, reads: map[indexKey]use{}, active: map[schema.Ref]bool{}, hinted: map[string]bool{}, writers: map[schema.Ref][]writer{}}
+	u := &uses{v: v, reads: map[indexKey]use{}, active: map[schema.Ref]bool{}, hinted: map[string]bool{}}
 	for _, s := range []struct{ source, metric, table string }{
 		{"table_io", "mysql_perf_schema_index_io_waits_total", "name"},
 		{"userstat", "mysql_info_schema_index_statistics_rows_read_total", "table"},
@@ -87,7 +87,6 @@ func usesOf(v *advise.View) *uses {
 		}
 	}
 	u.hints()
-	u.write()
 	return u
 }
 
@@ -112,23 +111,30 @@ func (u *uses) count(all []metric.Series, table string) {
 // plan notes which indexes the plan of a class uses. Servers write several as a,b or, with a filter, a|b.
 func (u *uses) plan(c class.Class, steps []explain.Step) {
 	touched, err := sqlshape.Touches(sqlOf(c))
-	if err != nil && !errors.Is(err, sqlshape.ErrTooManyTables) {
-		return
+	if err != nil && len(touched) == 0 {
+		touched, _ = sqlshape.Touches(c.Fingerprint)
 	}
+	// The name of a step may be an alias, so that any table of the statement that has such an index counts.
+	named := map[string][]schema.Ref{}
+	for _, r := range touched {
+		if t, ok := u.v.Resolve(c, r); ok {
+			for _, x := range t.Indexes {
+				named[x.Name] = append(named[x.Name], t.Ref)
+			}
+		}
+	}
+	seen := map[indexKey]bool{}
 	for _, s := range steps {
-		for _, key := range strings.FieldsFunc(s.Key, func(r rune) bool { return r == ',' || r == '|' }) {
-			for _, r := range touched {
-				// The name of a step may be an alias, so that any table of the statement that has such an index counts.
-				t, ok := u.v.Resolve(c, r)
-				if !ok || !slices.ContainsFunc(t.Indexes, func(x schema.Index) bool { return x.Name == key }) {
-					continue
+		for key := range strings.FieldsFuncSeq(s.Key, func(r rune) bool { return r == ',' || r == '|' }) {
+			for _, t := range named[key] {
+				k := indexKey{t, key}
+				if n := u.reads[k]; !seen[k] {
+					seen[k] = true
+					if !slices.ContainsFunc(n.by, func(o class.Class) bool { return o.ID == c.ID }) {
+						n.by = append(slices.Clip(n.by), c)
+					}
+					u.reads[k] = n
 				}
-				k := indexKey{t.Ref, key}
-				n := u.reads[k]
-				if !slices.ContainsFunc(n.by, func(o class.Class) bool { return o.ID == c.ID }) {
-					n.by = append(slices.Clip(n.by), c)
-				}
-				u.reads[k] = n
 			}
 		}
 	}
@@ -149,48 +155,28 @@ func (u *uses) hints() {
 	}
 	n := 0
 	for _, c := range u.v.Classes {
-		if s := sqlOf(c); looks(s) && n < maxWriters {
+		if s := sqlOf(c); n < maxHinted && looks(s) {
 			n++
 			for _, name := range sqlshape.Hinted(s) {
 				u.hinted[strings.ToLower(name)] = true
 			}
 		}
 	}
-	word := func(r rune) bool {
-		return !(r == '_' || r == '$' || r >= 0x80 || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
-	}
 	for _, p := range u.v.Programs {
 		if looks(p.Body) { // a body is no single statement: every word of it may be the name
-			for _, w := range strings.FieldsFunc(p.Body, word) {
+			for _, w := range words(p.Body) {
 				u.hinted[strings.ToLower(w)] = true
 			}
 		}
 	}
 }
 
-func (u *uses) write() {
-	n := 0
-	for _, c := range u.v.Classes {
-		if verb, _, _ := strings.Cut(strings.TrimLeft(c.Fingerprint, " ("), " "); !slices.Contains([]string{"insert", "replace", "update", "delete", "load"}, verb) {
-			continue
-		}
-		if n++; n > maxWriters {
-			return
-		}
-		sh, err := u.v.Shape(c)
-		if err != nil || len(sh.Tables) == 0 || u.v.Window <= 0 {
-			continue
-		}
-		t, ok := u.v.Resolve(c, sh.Tables[0])
-		if !ok {
-			continue
-		}
-		rows := float64(c.Count)
-		if a, ok := c.Affected.Get(); ok {
-			rows = float64(a)
-		}
-		u.writers[t.Ref] = append(u.writers[t.Ref], writer{c: c, kind: sh.Kind, set: sh.Set, rows: rows / u.v.Window})
-	}
+// words returns all that may be a name in a piece of SQL.
+func words(sql string) []string {
+	return strings.FieldsFunc(sql, func(r rune) bool {
+		return !(r == '_' || r == '$' || r >= 0x80 || '0' <= r && r <= '9' ||
+			'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
+	})
 }
 
 // of returns what is known about the reading of an index.
@@ -211,8 +197,35 @@ func (u *uses) of(t schema.Table, x schema.Index) use {
 // mayNeed returns a class that looks for rows by the first column of the index and whose plan on this table is not known: servers count the
 // rows that they find by an index, so that one by which nothing is ever found, as by a check before an insert, looks as if nobody used it.
 func (u *uses) mayNeed(t schema.Table, x schema.Index) (class.Class, bool) {
-	for _, c := range u.v.Classes {
-		sh, err := sqlshape.Parse(c.Fingerprint) // it stands for all tables whose names differ in digits only, of which an example shows one
+	if len(x.Parts) == 0 {
+		return class.Class{}, false
+	}
+	if u.seekers == nil {
+		u.seek()
+	}
+	column, first := x.Parts[0].Column, len(u.v.Classes)
+	for _, list := range [][]seeker{u.seekers[strings.ToLower(column)], u.seekers[""]} {
+		for _, s := range list { // in the order of the classes
+			if s.class >= first {
+				break
+			}
+			if r := s.table; (!s.planned || strings.Contains(r.Name, "?")) && sqlshape.Match(s.column, column) &&
+				sqlshape.Match(r.Name, t.Table) &&
+				(r.Schema == "" || sqlshape.Match(r.Schema, t.Schema)) {
+				first = s.class
+			}
+		}
+	}
+	if first == len(u.v.Classes) {
+		return class.Class{}, false
+	}
+	return u.v.Classes[first], true
+}
+
+func (u *uses) seek() {
+	u.seekers = map[string][]seeker{}
+	for i, c := range u.v.Classes {
+		sh, err := u.v.General(c)
 		if err != nil {
 			continue
 		}
@@ -220,16 +233,20 @@ func (u *uses) mayNeed(t schema.Table, x schema.Index) (class.Class, bool) {
 		planned = planned && p.Error == ""
 		for _, s := range slices.Concat([]sqlshape.Shape{sh}, sh.Parts) {
 			for _, w := range s.Predicates {
-				if w.Table < 0 || w.Table >= len(s.Tables) || len(x.Parts) == 0 || !sqlshape.Match(w.Column, x.Parts[0].Column) {
+				if w.Table < 0 || w.Table >= len(s.Tables) {
 					continue
 				}
-				if r := s.Tables[w.Table]; sqlshape.Match(r.Name, t.Table) && (r.Schema == "" || sqlshape.Match(r.Schema, t.Schema)) && (!planned || strings.Contains(r.Name, "?")) {
-					return c, true
+				key := strings.ToLower(w.Column)
+				if strings.Contains(key, "?") {
+					key = ""
 				}
+				u.seekers[key] = append(u.seekers[key], seeker{
+					class: i, column: w.Column, table: s.Tables[w.Table],
+					planned: planned,
+				})
 			}
 		}
 	}
-	return class.Class{}, false
 }
 
 // lives reports whether anything was read of a table, by any way, since the counting began.
@@ -239,17 +256,15 @@ func (u *uses) lives(t schema.Table) bool {
 
 // writes returns the rows per second whose writing changes entries of the index, the classes that do it, and the part of the statement time
 // that they hold.
-func (u *uses) writes(t schema.Table, x schema.Index) (rows, share float64, by []writer) {
-	for _, w := range u.writers[t.Ref] {
-		if w.rows <= 0 || w.kind == sqlshape.Update && !slices.ContainsFunc(w.set, func(s string) bool {
-			return slices.ContainsFunc(x.Parts, func(p schema.IndexPart) bool {
-				return sqlshape.Match(s, p.Column) || p.Expr != "" && strings.Contains(strings.ToLower(p.Expr), strings.ToLower(s))
-			})
+func (u *uses) writes(t schema.Table, x schema.Index) (rows, share float64, by []advise.Writer) {
+	for _, w := range u.v.Writers(t.Ref) {
+		if w.Rows <= 0 || w.Kind == sqlshape.Update && !slices.ContainsFunc(x.Parts, func(p schema.IndexPart) bool {
+			return w.Set.Has(p.Column) || slices.ContainsFunc(words(p.Expr), w.Set.Has)
 		}) {
 			continue
 		}
-		rows += w.rows
-		share += u.v.Share(w.c)
+		rows += w.Rows
+		share += u.v.Share(w.Class)
 		by = append(by, w)
 	}
 	return rows, share, by
@@ -310,11 +325,12 @@ func (u *uses) costEvidence(t schema.Table, x schema.Index) (ev []finding.Eviden
 	rows, share, by := u.writes(t, x)
 	if len(by) > 0 {
 		least := ""
-		if by[0].c.Sampled { // short writes are seldom met
+		if by[0].Class.Sampled { // short writes are seldom met
 			least = "At least "
 		}
 		ev = append(ev, finding.Evidence{
-			What: strings.ToLower(least) + "rows written into " + x.Name, Value: known.Of(rows), Unit: "1/s", Source: by[0].c.Source(), Sampled: by[0].c.Sampled,
+			What: strings.ToLower(least) + "rows written into " + x.Name, Value: known.Of(rows), Unit: "1/s",
+			Source: by[0].Class.Source(), Sampled: by[0].Class.Sampled,
 			Text: fmt.Sprintf("%s%s change its entries, by %s with %s of the statement time.", least, unit.Rate(rows, "rows/s"), unit.Plural(len(by), "class", "classes"), unit.Percent(share)),
 		})
 	}
@@ -366,14 +382,22 @@ func begins(i schema.Index, cols []string) bool {
 	return true
 }
 
-// needed returns the foreign key that has no other index than x.
-func needed(t schema.Table, x schema.Index) (string, bool) {
+// needed returns the foreign keys of a table that have one index alone, by its name.
+func needed(t schema.Table) map[string]string {
+	keys := map[string]string{}
 	for _, k := range t.Foreign {
-		if begins(x, k.Columns) && !slices.ContainsFunc(t.Indexes, func(i schema.Index) bool { return i.Name != x.Name && begins(i, k.Columns) }) {
-			return k.Name, true
+		only, n := "", 0
+		for _, x := range t.Indexes {
+			if begins(x, k.Columns) {
+				only = x.Name
+				n++
+			}
+		}
+		if n == 1 {
+			keys[only] = k.Name
 		}
 	}
-	return "", false
+	return keys
 }
 
 // referred reports whether a foreign key of another table refers to columns that x begins with.
@@ -414,7 +438,7 @@ func (u *uses) dropping(rule string, t schema.Table, x schema.Index) finding.Fin
 	}
 	_, _, by := u.writes(t, x)
 	for _, w := range by {
-		f.Subject.Classes = append(f.Subject.Classes, w.c.ID)
+		f.Subject.Classes = append(f.Subject.Classes, w.Class.ID)
 	}
 	return f
 }

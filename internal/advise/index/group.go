@@ -14,13 +14,11 @@ type group struct {
 
 // groups joins wishes for the same index, and those that the front of a longer one serves. The order of all is kept.
 func groups(all []scan) (gs []group) {
+	of := map[schema.Ref][]int{} // by table
 next:
 	for _, x := range all {
-		for i := range gs {
+		for _, i := range of[x.t.Ref] {
 			g := &gs[i]
-			if g.scans[0].t.Ref != x.t.Ref {
-				continue
-			}
 			// The order of equality columns is free: the shorter wish may come to stand in front of the longer one.
 			if w, ok := join(g.wish, x.wish); ok {
 				g.wish = w
@@ -30,6 +28,7 @@ next:
 				continue next
 			}
 		}
+		of[x.t.Ref] = append(of[x.t.Ref], len(gs))
 		gs = append(gs, group{wish: x.wish, scans: []scan{x}})
 	}
 	return gs

@@ -46,7 +46,7 @@ func extra(x *scan, text string) bool {
 }
 
 // judgeKeyed decides whether a class that reads by an index wants a better one, and by which rule.
-func judgeKeyed(v *advise.View, x *scan, tables []schema.Table, i int, single bool) bool {
+func judgeKeyed(v *advise.View, x *scan, b *block, i int, single bool) bool {
 	access, _, _ := strings.Cut(x.step.Access, "|")
 	if !slices.Contains([]string{"range", "ref", "ref_or_null", "index_merge"}, access) || x.inner || extra(x, "Using union") || extra(x, "Using sort_union") {
 		return false
@@ -56,7 +56,7 @@ func judgeKeyed(v *advise.View, x *scan, tables []schema.Table, i int, single bo
 		return false
 	}
 	k.have = k.keys[0]
-	w, ok := wishFor(x.shape, tables, i, false)
+	w, ok := b.wish(i, false)
 	if w = w.within(v); !ok || w.Cond == 0 {
 		return false
 	}
@@ -91,7 +91,7 @@ func judgeKeyed(v *advise.View, x *scan, tables []schema.Table, i int, single bo
 		served = true
 	}
 	if served {
-		return single && x.covered(v, tables, i)
+		return single && x.covered(b, i)
 	}
 	switch rest := w.beyond(k.have); {
 	case len(k.keys) > 1:
@@ -119,7 +119,7 @@ func judgeKeyed(v *advise.View, x *scan, tables []schema.Table, i int, single bo
 		return false
 	}
 	if n, ok := x.keyed.wanted.Get(); ok && x.rule != filesort && n >= coverRows {
-		x.wish, _ = w.cover(x.shape, tables, i)
+		x.wish, _ = b.cover(w, i)
 	}
 	x.sure = x.keyedConfidence()
 	return true
@@ -237,12 +237,12 @@ func (x scan) keyedConfidence() finding.Confidence {
 }
 
 // covered decides whether a class whose index finds just what it wants should not have to look the rows up as well.
-func (x *scan) covered(v *advise.View, tables []schema.Table, i int) bool {
+func (x *scan) covered(b *block, i int) bool {
 	examined, ok := x.c.PerCall(x.c.Examined).Get()
 	if !ok || x.c.Sampled || examined < coverRows || len(x.keyed.keys) != 1 || x.keyed.have.Primary() || extra(x, "Using index") || extra(x, "Using filesort") {
 		return false
 	}
-	w, ok := x.wish.cover(x.shape, tables, i)
+	w, ok := b.cover(x.wish, i)
 	if !ok {
 		return false
 	}

@@ -25,15 +25,19 @@ const (
 )
 
 // lowCardinalityIndex finds indexes on a column of a few values, by which no few rows can be found, that are written often.
-func lowCardinalityIndex(v *advise.View) (out []finding.Finding) {
-	var u *uses
+func lowCardinalityIndex(u *uses) (out []finding.Finding) {
+	v := u.v
 	var refers map[schema.Ref][][]string
 	for _, t := range v.Tables {
 		rows, ok := t.Rows.Get()
 		if !ok || rows < largeTable || !users(t) {
 			continue
 		}
+		keyed := needed(t)
 		for n, x := range t.Indexes {
+			if len(out) == maxDrops {
+				return out
+			}
 			if !droppable(x) || len(x.Parts) != 1 || x.Parts[0].Column == "" {
 				continue
 			}
@@ -41,13 +45,13 @@ func lowCardinalityIndex(v *advise.View) (out []finding.Finding) {
 			if !ok {
 				continue
 			}
-			if u == nil {
-				u, refers = usesOf(v), referred(v)
+			if refers == nil {
+				refers = referred(v)
 			}
 			if _, redundant := better(t, n); redundant {
 				continue
 			}
-			if _, fk := needed(t, x); fk || len(refers[t.Ref]) > 0 && refersTo(refers[t.Ref], x) {
+			if keyed[x.Name] != "" || len(refers[t.Ref]) > 0 && refersTo(refers[t.Ref], x) {
 				continue
 			}
 			if f, ok := u.lowCardinality(t, x, values, how, float64(rows)); ok {
@@ -55,7 +59,7 @@ func lowCardinalityIndex(v *advise.View) (out []finding.Finding) {
 			}
 		}
 	}
-	return out[:min(len(out), maxDrops)]
+	return out
 }
 
 // fewDistinct returns how many values a single-column index holds when they are few and none is rare, and how that is known.
@@ -115,17 +119,17 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 	// for each index. How much of a statement's time that is depends on what else it does: a fifth to a half.
 	for _, w := range by {
 		part := 0.3
-		if w.kind != sqlshape.Update {
+		if w.Kind != sqlshape.Update {
 			part = 0.5 / float64(1+len(t.Indexes))
 		}
-		f.Share += part * v.Share(w.c)
-		if w.kind == sqlshape.Update {
+		f.Share += part * v.Share(w.Class)
+		if w.Kind == sqlshape.Update {
 			f.Gain = &finding.Gain{
 				What: "time per changed row", Lo: 1.1, Hi: 3,
 				Text: "Changing the column of a row writes the row, deletes an entry of the index and makes another: three changes now, one then. What else a statement does stays.",
 			}
 		}
-		f.Explains = append(f.Explains, advise.ClassTime(w.c.ID))
+		f.Explains = append(f.Explains, advise.ClassTime(w.Class.ID))
 	}
 	f.Explains = append(f.Explains, advise.EffectDiskWrites)
 	f.Severity = finding.Notice
@@ -177,7 +181,8 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 	f.Why = []finding.Reason{
 		{Ask: "Can it find few rows?", Answer: f.Evidence[0].Text, Source: "catalog"},
 		{Ask: "Does anything use it?", Answer: f.Evidence[1].Text, Source: f.Evidence[1].Source},
-		{Ask: "What does it cost?", Answer: fmt.Sprintf("%s, by classes with %s of the statement time.", written(changed), unit.Percent(share)), Source: by[0].c.Source()},
+		{Ask: "What does it cost?", Answer: fmt.Sprintf("%s, by classes with %s of the statement time.",
+			written(changed), unit.Percent(share)), Source: by[0].Class.Source()},
 	}
 	return f, true
 }

@@ -22,7 +22,7 @@ func flagged() *snap.Made {
 func TestLowCardinalityIndex(t *testing.T) {
 	f := func(m *snap.Made) finding.Finding {
 		t.Helper()
-		all := lowCardinalityIndex(m.View())
+		all := lowCardinalityIndex(usesOf(m.View()))
 		if len(all) != 1 {
 			t.Errorf("%d findings", len(all))
 			return finding.Finding{}
@@ -56,13 +56,15 @@ func TestLowCardinalityIndex(t *testing.T) {
 		t.Errorf("a table whose age is not known: %s, %v", x.Confidence, x.Against)
 	}
 	// Somebody has read it: it is hidden first.
-	if all := lowCardinalityIndex(readsBefore(flagged(), "by_flag", 5e6).View()); len(all) != 1 || all[0].Confidence != finding.Likely || !strings.Contains(all[0].Against[0], "before this window") ||
+	if all := lowCardinalityIndex(usesOf(readsBefore(flagged(), "by_flag", 5e6).View())); len(all) != 1 ||
+		all[0].Confidence != finding.Likely || !strings.Contains(all[0].Against[0], "before this window") ||
 		action(all[0]) != "ALTER TABLE `shop`.`items` ALTER INDEX `by_flag` IGNORED" || all[0].Action.Undo != "ALTER TABLE `shop`.`items` ALTER INDEX `by_flag` NOT IGNORED" {
 		t.Errorf("read before: %+v", all)
 	}
 	// Who reads it is not counted: hiding it is undone at once, dropping it is not.
 	uncounted := flagged().Lose("table_io", snapshot.Missing, "performance_schema is off", "performance_schema=ON and a restart")
-	if all := lowCardinalityIndex(uncounted.View()); len(all) != 1 || all[0].Confidence != finding.Possible || len(all[0].Unobserved) == 0 ||
+	if all := lowCardinalityIndex(usesOf(uncounted.View())); len(all) != 1 || all[0].Confidence != finding.Possible ||
+		len(all[0].Unobserved) == 0 ||
 		action(all[0]) != "ALTER TABLE `shop`.`items` ALTER INDEX `by_flag` IGNORED" {
 		t.Errorf("uncounted: %+v", all)
 	}
@@ -85,7 +87,7 @@ func TestLowCardinalityIndex(t *testing.T) {
 func TestLowCardinalityIndexSilent(t *testing.T) {
 	f := func(name string, m *snap.Made) {
 		t.Helper()
-		for _, x := range lowCardinalityIndex(m.View()) {
+		for _, x := range lowCardinalityIndex(usesOf(m.View())) {
 			t.Errorf("%s: %s", name, x.Title)
 		}
 	}

@@ -9,15 +9,12 @@ import (
 	"dyno/internal/schema"
 	"dyno/internal/sqlshape"
 	"dyno/internal/unit"
-
-	"dyno/internal/advise"
 )
 
 // redundantIndex finds indexes whose parts are the first ones of another index, and which enforce nothing that the other does not.
-func redundantIndex(v *advise.View) []finding.Finding {
+func redundantIndex(u *uses) []finding.Finding {
 	var all []dropCandidate
-	var u *uses
-	for _, t := range v.Tables {
+	for _, t := range u.v.Tables {
 		if !users(t) {
 			continue
 		}
@@ -25,9 +22,6 @@ func redundantIndex(v *advise.View) []finding.Finding {
 			by, ok := better(t, n)
 			if !ok {
 				continue
-			}
-			if u == nil {
-				u = usesOf(v)
 			}
 			if u.wantsEnd(t, x, by) {
 				continue
@@ -150,7 +144,8 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 		{Ask: "Does anything need its order, or name it?", Answer: map[bool]string{true: "A hint names it.", false: "No class and no program that was seen."}[u.hinted[strings.ToLower(x.Name)]], Source: "digests"},
 	}
 	if len(writers) > 0 {
-		f.Why = append(f.Why, finding.Reason{Ask: "What does it cost?", Answer: unit.Rate(rows, "rows/s") + " are written into it.", Source: writers[0].c.Source()})
+		f.Why = append(f.Why, finding.Reason{Ask: "What does it cost?", Answer: unit.Rate(rows, "rows/s") +
+			" are written into it.", Source: writers[0].Class.Source()})
 	}
 	return f
 }

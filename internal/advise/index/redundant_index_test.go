@@ -15,7 +15,7 @@ import (
 func TestRedundantIndex(t *testing.T) {
 	f := func(m *snap.Made, want ...string) []finding.Finding {
 		t.Helper()
-		all := redundantIndex(m.View())
+		all := redundantIndex(usesOf(m.View()))
 		var got []string
 		for _, x := range all {
 			toldWhole(t, x)
@@ -83,7 +83,7 @@ func TestRedundantIndex(t *testing.T) {
 func TestRedundantIndexSilent(t *testing.T) {
 	f := func(name string, m *snap.Made) {
 		t.Helper()
-		for _, x := range redundantIndex(m.View()) {
+		for _, x := range redundantIndex(usesOf(m.View())) {
 			t.Errorf("%s: %s", name, x.Title)
 		}
 	}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,8 @@ const (
 	minLoad      = 0.05 // seconds of statement time per second, of the same
 	minClass     = 0.01 // of the statement time, of a class that is looked at
 	maxClasses   = 200  // that are looked at
+	maxScans     = 64   // of one class
+	maxAdds      = 50   // findings of one rule: nobody adds more indexes at a time
 	minExamined  = 100  // rows examined per call
 	minTableRows = 1000
 	minRatio     = 10   // rows examined for each that is returned or changed
@@ -92,9 +95,16 @@ func (w *workload) rule(find func(*advise.View, []group) []finding.Finding) func
 // only returns the findings of one rule.
 func only(v *advise.View, all []group, rule string) (out []finding.Finding) {
 	for _, g := range all {
-		if g.scans[0].rule == rule && worth(v, g) {
-			out = append(out, report(v, g))
+		if g.scans[0].rule != rule || !worth(v, g) {
+			continue
 		}
+		if len(out) == maxAdds {
+			last := &out[maxAdds-1]
+			last.Unobserved = append(slices.Clip(last.Unobserved),
+				fmt.Sprintf("More indexes of this kind: %d are listed, for the classes with the most time.", maxAdds))
+			break
+		}
+		out = append(out, report(v, g))
 	}
 	return out
 }
@@ -173,6 +183,9 @@ func scansOf(v *advise.View, c class.Class) (out []scan) {
 		out = blockScans(v, c, sh.Kind, sh, p, planned, whole)
 	}
 	for _, part := range sh.Parts {
+		if len(out) >= maxScans {
+			break
+		}
 		for _, x := range blockScans(v, c, sh.Kind, part, p, planned, false) {
 			if !slices.ContainsFunc(out, func(y scan) bool { return y.t.Ref == x.t.Ref }) {
 				out = append(out, x)
@@ -184,11 +197,11 @@ func scansOf(v *advise.View, c class.Class) (out []scan) {
 
 // blockScans looks at one SELECT of a statement, or at the statement itself; whole says that it is all there is.
 func blockScans(v *advise.View, c class.Class, kind sqlshape.Kind, sh sqlshape.Shape, p explain.Plan, planned, whole bool) (out []scan) {
-	tables := make([]schema.Table, len(sh.Tables))
+	b := &block{sh: sh, Tables: v.TablesOf(c, sh.Tables)}
+	tables := b.List
 	at := make([]int, len(sh.Tables))
 	first := len(p.Steps)
 	for i, r := range sh.Tables {
-		tables[i], _ = v.Resolve(c, r)
 		if at[i] = stepOf(p, r); at[i] >= 0 {
 			first = min(first, at[i])
 		}
@@ -220,9 +233,9 @@ func blockScans(v *advise.View, c class.Class, kind sqlshape.Kind, sh sqlshape.S
 			found := false
 			switch full := !planned || x.step.Access == "ALL" || x.step.Access == "index"; {
 			case full:
-				found = judge(v, &x, tables, i, single)
+				found = judge(v, &x, b, i, single)
 			default:
-				found = judgeKeyed(v, &x, tables, i, single)
+				found = judgeKeyed(v, &x, b, i, single)
 			}
 			if found {
 				out = append(out, x)
@@ -267,7 +280,7 @@ func scannedUnseen(v *advise.View, c class.Class, inner bool) bool {
 }
 
 // judge decides whether an index is wanted, and fills in what speaks for it.
-func judge(v *advise.View, x *scan, tables []schema.Table, i int, single bool) bool {
+func judge(v *advise.View, x *scan, b *block, i int, single bool) bool {
 	perCall, counted := x.c.PerCall(x.c.Examined).Get()
 	stats, told := x.t.Rows.Get()
 	x.rows = x.step.Rows
@@ -290,17 +303,17 @@ func judge(v *advise.View, x *scan, tables []schema.Table, i int, single bool) b
 		return false
 	}
 	x.rule = missingIndex
-	w, ok := wishFor(x.shape, tables, i, x.inner)
+	w, ok := b.wish(i, x.inner)
 	switch {
 	case ok && w.Cond == 0:
 		if x.rule = filesort; !x.match.OK() {
 			return false
 		}
-	case ok && x.inner && len(tables) > 1:
+	case ok && x.inner && len(b.List) > 1:
 		x.rule = unindexedJoin
-	case !ok && !x.inner && x.turned(tables, i):
+	case !ok && !x.inner && b.startsElsewhere(i):
 		// The server began with this table, for it has no way to look it up.
-		if w, ok = wishFor(x.shape, tables, i, true); !ok {
+		if w, ok = b.wish(i, true); !ok {
 			return false
 		}
 		x.rule, x.inner = unindexedJoin, true
@@ -337,23 +350,23 @@ func judge(v *advise.View, x *scan, tables []schema.Table, i int, single bool) b
 	}
 	x.sure = x.confidence()
 	if m, ok := x.match.Get(); ok && !x.bound && m*perCall >= coverRows {
-		x.wish, _ = w.cover(x.shape, tables, i)
+		x.wish, _ = b.cover(w, i)
 	}
 	return true
 }
 
-// turned reports whether a join that begins by reading all of table i could begin with another one, which has a condition of its own that an
-// index finds.
-func (x *scan) turned(tables []schema.Table, i int) bool {
-	for j := range tables {
-		if j == i || tables[j].Table == "" {
+// startsElsewhere reports whether a join that begins by reading all of table i could begin with another one, which has
+// a condition of its own that an index finds.
+func (b *block) startsElsewhere(i int) bool {
+	for j, t := range b.List {
+		if j == i || t.Table == "" {
 			continue
 		}
-		w, ok := wishFor(x.shape, tables, j, false)
+		w, ok := b.wish(j, false)
 		if !ok || w.Equal == 0 {
 			continue
 		}
-		if have, ok := leads(tables[j], w); ok && w.conditions(have.Parts[0].Column) {
+		if have, ok := leads(t, w); ok && w.conditions(have.Parts[0].Column) {
 			return true
 		}
 	}

@@ -46,8 +46,8 @@ func orScan(v *advise.View, c class.Class) (scan, []wish, bool) {
 	if !ok || t.View || schema.System(t.Schema) {
 		return scan{}, nil, false
 	}
-	tables := []schema.Table{t}
-	if _, ok := wishFor(sh, tables, 0, false); ok {
+	whole := &block{sh: sh, Tables: &advise.Tables{List: []schema.Table{t}}}
+	if _, ok := whole.wish(0, false); ok {
 		return scan{}, nil, false // a condition that every row must meet is the better way
 	}
 	p, planned := v.Plan(c)
@@ -74,9 +74,9 @@ func orScan(v *advise.View, c class.Class) (scan, []wish, bool) {
 	}
 	var lack []wish
 	for _, branch := range sh.Any[0] {
-		b := sh
-		b.Predicates, b.OrderBy, b.GroupBy, b.Limit = branch, nil, nil, false
-		w, ok := wishFor(b, tables, 0, false)
+		b := &block{sh: sh, Tables: whole.Tables}
+		b.sh.Predicates, b.sh.OrderBy, b.sh.GroupBy, b.sh.Limit = branch, nil, nil, false
+		w, ok := b.wish(0, false)
 		if !ok || w.Cond == 0 {
 			return scan{}, nil, false // this one reads the table whatever the others have
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/advise"
 	"dyno/internal/finding"
 	"dyno/internal/schema"
 	"dyno/internal/unit"
@@ -15,14 +14,15 @@ const week = 7 * 86_400
 
 // unusedIndex finds indexes that nothing has read since the server began to count, of tables that are used. It is a fact to know, and a finding
 // only when it was counted for a week and the index is written.
-func unusedIndex(v *advise.View) []finding.Finding {
+func unusedIndex(u *uses) []finding.Finding {
 	var all []dropCandidate
-	u := usesOf(v)
+	v := u.v
 	refers := referred(v)
 	for _, t := range v.Tables {
 		if !users(t) || !u.lives(t) {
 			continue
 		}
+		keyed := needed(t)
 		for n, x := range t.Indexes {
 			if !droppable(x) || !u.of(t, x).none() || u.hinted[strings.ToLower(x.Name)] {
 				continue
@@ -30,7 +30,7 @@ func unusedIndex(v *advise.View) []finding.Finding {
 			if _, redundant := better(t, n); redundant {
 				continue
 			}
-			if _, fk := needed(t, x); fk || refersTo(refers[t.Ref], x) {
+			if keyed[x.Name] != "" || refersTo(refers[t.Ref], x) {
 				continue
 			}
 			if _, _, few := fewDistinct(t, x); few && len(x.Parts) == 1 {

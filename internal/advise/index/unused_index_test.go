@@ -15,7 +15,7 @@ import (
 func TestUnusedIndex(t *testing.T) {
 	f := func(m *snap.Made) finding.Finding {
 		t.Helper()
-		all := unusedIndex(m.View())
+		all := unusedIndex(usesOf(m.View()))
 		if len(all) != 1 {
 			t.Errorf("%d findings", len(all))
 			return finding.Finding{}
@@ -71,13 +71,13 @@ func TestUnusedIndex(t *testing.T) {
 // does, leaves no trace in that.
 func TestUnusedIndexOfLookupsInVain(t *testing.T) {
 	idle := func() *snap.Made { return stocked().Index("by_day", false, 90_000, "day") }
-	all := unusedIndex(idle().Exact("SELECT id FROM items WHERE day = 5", 10, 0.001, 0, 0).View())
+	all := unusedIndex(usesOf(idle().Exact("SELECT id FROM items WHERE day = 5", 10, 0.001, 0, 0).View()))
 	if len(all) != 1 || all[0].Action != nil || all[0].Severity != finding.Info || all[0].Confidence != finding.Possible ||
 		!strings.Contains(strings.Join(all[0].Against, " "), "find nothing are not counted") {
 		t.Errorf("no plan is known: %+v", all)
 	}
 	known := idle().Exact("SELECT id FROM items WHERE day = 5 AND id = 1", 10, 0.001, 0, 0).Plan(explain.Step{Table: "items", Access: "const", Key: "PRIMARY"})
-	if all = unusedIndex(known.View()); len(all) != 1 || all[0].Action == nil || !all[0].Action.Unread {
+	if all = unusedIndex(usesOf(known.View())); len(all) != 1 || all[0].Action == nil || !all[0].Action.Unread {
 		t.Errorf("a plan without it: %+v", all)
 	}
 }
@@ -85,7 +85,7 @@ func TestUnusedIndexOfLookupsInVain(t *testing.T) {
 func TestUnusedIndexSilent(t *testing.T) {
 	f := func(name string, m *snap.Made) {
 		t.Helper()
-		for _, x := range unusedIndex(m.View()) {
+		for _, x := range unusedIndex(usesOf(m.View())) {
 			t.Errorf("%s: %s", name, x.Title)
 		}
 	}

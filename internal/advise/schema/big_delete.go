@@ -21,6 +21,7 @@ const (
 	bigSec      = 0.05 // seconds of one DELETE
 	bigWaiting  = 0.05 // of the statement time spent waiting for row locks, without anybody having been seen to wait
 	deleteChunk = 1000 // rows at a time, which take some milliseconds
+	maxPurges   = 50   // that are told of
 )
 
 // purge is a DELETE of many rows.
@@ -96,7 +97,7 @@ func purges(v *advise.View) (out []*purge) {
 	slices.SortStableFunc(out, func(a, b *purge) int {
 		return cmp.Or(cmp.Compare(b.rows*float64(b.c.Count), a.rows*float64(a.c.Count)), cmp.Compare(a.c.ID, b.c.ID))
 	})
-	return out
+	return out[:min(len(out), maxPurges)]
 }
 
 // verb reports whether a statement begins with a word.

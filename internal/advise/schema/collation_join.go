@@ -2,7 +2,6 @@ package schema
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"dyno/internal/advise"
@@ -20,6 +19,8 @@ func collationJoin(v *advise.View) (out []finding.Finding) {
 		to schema.Column
 	}
 	var all []*pair
+	rest := 0 // conditions that are not told
+	same := map[conversion]*pair{}
 	for _, x := range sufferers(v) {
 		for _, c := range x.compared {
 			if c.Left.Kind != sqlshape.Column || c.Right[0].Kind != sqlshape.Column || c.Op != "=" && c.Op != "<=>" || c.LeftCollate+c.RightCollate != "" {
@@ -37,25 +38,27 @@ func collationJoin(v *advise.View) (out []finding.Finding) {
 			if side == 1 {
 				a, b, left, right = b, a, right, left
 			}
-			if !x.readsAll(v, a) {
+			if !x.look(v, a).all {
 				continue
 			}
 			p := pair{converting{sufferers: []sufferer{x}, at: a, column: left, op: c.Op, other: right, otherTable: x.tables[b].Ref}, right}
-			p.index, _ = x.index(a, left.Name)
-			same := slices.IndexFunc(all, func(o *pair) bool {
-				return o.sufferers[0].tables[o.at].Ref == x.tables[a].Ref && o.column.Name == left.Name && o.otherTable == p.otherTable
-			})
-			if same >= 0 {
-				all[same].sufferers = append(all[same].sufferers, x)
-				continue
+			p.index, _ = x.index(v, a, left.Name)
+			k := p.subject()
+			switch have := same[k]; {
+			case have != nil:
+				have.sufferers = append(have.sufferers, x)
+			case len(all) < maxFindings:
+				same[k] = &p
+				all = append(all, &p)
+			default:
+				rest++
 			}
-			all = append(all, &p)
 		}
 	}
 	for _, p := range all {
 		out = append(out, p.mixed(v))
 	}
-	return out
+	return more(out, rest)
 }
 
 // unicode are the character sets of Unicode, those true that hold all of it.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"dyno/internal/advise"
 	"dyno/internal/class"
@@ -25,6 +26,7 @@ const (
 	minTableRows = 1000
 	minRatio     = 10   // rows examined for each that is returned or changed
 	maxMatch     = 0.20 // part of the rows that match, above which a scan is right
+	maxFindings  = 50   // of one rule: a statement may hold hundreds of conditions
 )
 
 // sufferer is a class that takes a good part of the time, with what it compares.
@@ -33,8 +35,17 @@ type sufferer struct {
 	shape    sqlshape.Shape
 	compared []sqlshape.Comparison
 	tables   []schema.Table // as shape.Tables; those without a name are not known
+	owners   *advise.Tables
 	plan     explain.Plan
 	planned  bool
+	hinted   func() bool    // whether the statement names indexes
+	seen     map[int]looked // what was asked of each table
+}
+
+// looked is what a class does with one of its tables.
+type looked struct {
+	all, open bool           // see readsAll and openTo
+	equal     sqlshape.Names // columns that are compared for equality
 }
 
 // sufferers returns the classes with enough time that compare something, those with the most time first.
@@ -46,21 +57,16 @@ func sufferers(v *advise.View) (out []sufferer) {
 		if c.TimeSec < minShare*v.Total || c.TimeSec < minLoad*v.Window {
 			continue
 		}
-		x := sufferer{c: c}
-		err := sqlshape.ErrNotUnderstood
-		if c.Example != "" {
-			x.shape, x.compared, err = sqlshape.Compared(c.Example)
+		x := sufferer{
+			c: c, seen: map[int]looked{},
+			hinted: sync.OnceValue(func() bool { return len(sqlshape.Hinted(c.Fingerprint)) > 0 }),
 		}
-		if err != nil {
-			x.shape, x.compared, err = sqlshape.Compared(c.Fingerprint)
-		}
-		if err != nil || len(x.compared) == 0 {
+		var err error
+		if x.shape, x.compared, err = v.Compared(c); err != nil || len(x.compared) == 0 {
 			continue
 		}
-		for _, r := range x.shape.Tables {
-			t, _ := v.Resolve(c, r)
-			x.tables = append(x.tables, t)
-		}
+		x.owners = v.TablesOf(c, x.shape.Tables)
+		x.tables = x.owners.List
 		x.plan, x.planned = v.Plan(c)
 		out = append(out, x)
 	}
@@ -78,28 +84,39 @@ func sufferers(v *advise.View) (out []sufferer) {
 
 // owner returns the table and column that an operand names; at is the table's place.
 func (x *sufferer) owner(o sqlshape.Operand) (at int, c schema.Column, ok bool) {
-	at = o.Table
-	if at == sqlshape.Unresolved {
-		for i, t := range x.tables {
-			if t.Table == "" {
-				return 0, c, false // one that is not known could own it
-			}
-			if _, has := advise.Column(t, o.Column); has {
-				if at != sqlshape.Unresolved {
-					return 0, c, false
-				}
-				at = i
-			}
-		}
-		if at == sqlshape.Unresolved {
-			return 0, c, false
+	at, c, ok = x.owners.Owner(o.Table, o.Column)
+	return at, c, ok && x.tables[at].Table != "" && !x.tables[at].View
+}
+
+// look returns what the class does with a table, worked out once for all its conditions.
+func (x *sufferer) look(v *advise.View, at int) looked {
+	l, done := x.seen[at]
+	if done {
+		return l
+	}
+	var equal []string
+	for _, p := range x.shape.Predicates {
+		if p.Op == sqlshape.Eq && !p.Join && (p.Table == at || p.Table == sqlshape.Unresolved) {
+			equal = append(equal, p.Column)
 		}
 	}
-	if at >= len(x.tables) || x.tables[at].Table == "" || x.tables[at].View {
-		return 0, c, false
+	l = looked{all: x.readsAll(v, at), open: x.openTo(at), equal: sqlshape.NamesOf(equal)}
+	x.seen[at] = l
+	return l
+}
+
+// openTo reports whether a table has a condition that an index could serve and none does.
+func (x *sufferer) openTo(at int) bool {
+	for _, p := range x.shape.Predicates {
+		if p.Join || p.Table != at && (p.Table != sqlshape.Unresolved || len(x.tables) > 1) ||
+			p.Op != sqlshape.Eq && p.Op != sqlshape.In {
+			continue
+		}
+		if c, ok := x.owners.Column(at, p.Column); ok && !led(x.tables[at], c.Name) {
+			return true
+		}
 	}
-	c, ok = advise.Column(x.tables[at], o.Column)
-	return at, c, ok
+	return false
 }
 
 // step returns the plan's access to a table; false when it is not there or not to be told from another.
@@ -177,7 +194,8 @@ func (x *sufferer) readsAll(v *advise.View, at int) bool {
 
 // index returns the visible index with which a condition on the column could be looked up: it begins with the column, or with columns that the
 // statement compares for equality and then the column.
-func (x *sufferer) index(at int, col string) (schema.Index, bool) {
+func (x *sufferer) index(v *advise.View, at int, col string) (schema.Index, bool) {
+	equal := x.look(v, at).equal
 	for _, i := range x.tables[at].Indexes {
 		if i.Hidden || i.Type != "" && i.Type != "BTREE" {
 			continue
@@ -186,9 +204,7 @@ func (x *sufferer) index(at int, col string) (schema.Index, bool) {
 			if strings.EqualFold(p.Column, col) {
 				return i, true
 			}
-			if !slices.ContainsFunc(x.shape.Predicates, func(q sqlshape.Predicate) bool {
-				return q.Op == sqlshape.Eq && !q.Join && (q.Table == at || q.Table == sqlshape.Unresolved) && sqlshape.Match(q.Column, p.Column)
-			}) {
+			if !equal.Has(p.Column) {
 				break
 			}
 		}
@@ -322,6 +338,17 @@ func begin(v *advise.View, rule string, xs []sufferer, at int, column string, su
 	}
 	f.Severity = v.Severity(f.Share)
 	return f
+}
+
+// more notes with the last of some findings how many others of the rule are not among them.
+func more(all []finding.Finding, left int) []finding.Finding {
+	if left > 0 {
+		f := &all[len(all)-1]
+		f.Unobserved = append(slices.Clip(f.Unobserved),
+			fmt.Sprintf("%s of the same kind: at most %d are listed, those of the classes with the most time.",
+				unit.Plural(left, "more condition", "more conditions"), maxFindings))
+	}
+	return all
 }
 
 // stringType reports a column that holds text with a character set.

@@ -30,28 +30,30 @@ const (
 // diskTempTables finds classes of statements whose temporary tables go to disk, and says whether a limit or a column sends them there.
 func diskTempTables(v *advise.View) (out []finding.Finding) {
 	var all []*spill
+	of := map[string]*spill{} // by class
 	for _, u := range uses(v, func(c class.Class, s sqlshape.Shape) bool { return mayspill(v, c, s) }) {
+		if y := of[u.c.ID]; y != nil { // another table of the class
+			if !slices.ContainsFunc(y.all, func(o use) bool { return o.t.Ref == u.t.Ref }) {
+				y.tables = append(y.tables, u.t.Ref)
+			}
+			continue
+		}
 		x, ok := spills(v, u)
 		if !ok {
 			continue
 		}
 		// One limit is one cause, a column is one per table.
 		i := slices.IndexFunc(all, func(y *spill) bool {
-			if x.use.c.ID == y.use.c.ID || x.column == "" {
-				return x.use.c.ID == y.use.c.ID || y.column == ""
-			}
-			return x.column == y.column && x.use.t.Ref == y.use.t.Ref
+			return x.column == y.column && (x.column == "" || x.use.t.Ref == y.use.t.Ref)
 		})
 		if i < 0 {
+			of[u.c.ID] = &x
 			all = append(all, &x)
 			continue
 		}
-		if !slices.ContainsFunc(all[i].all, func(y use) bool { return y.c.ID == x.use.c.ID }) {
-			all[i].need = max(all[i].need, x.need)
-			all[i].all = append(all[i].all, x.use)
-		} else if !slices.ContainsFunc(all[i].all, func(y use) bool { return y.t.Ref == x.use.t.Ref }) {
-			all[i].tables = append(all[i].tables, x.use.t.Ref)
-		}
+		of[u.c.ID] = all[i]
+		all[i].need = max(all[i].need, x.need)
+		all[i].all = append(all[i].all, x.use)
 	}
 	for _, x := range all {
 		sec := 0.0
@@ -121,6 +123,7 @@ func spills(v *advise.View, u use) (x spill, ok bool) {
 // uncounted returns the temporary tables on disk per second that no class has counted. Dyno's own are not among them.
 func uncounted(v *advise.View) (rate float64, ok bool) {
 	rate, ok = v.Status("Created_tmp_disk_tables").Get()
+	ok = ok && v.Rest.Classes == 0
 	for _, c := range v.Classes {
 		if n, counts := c.TmpDisk.Get(); counts && exact(c) && v.Window > 0 {
 			rate -= float64(n) / v.Window

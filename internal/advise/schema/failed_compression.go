@@ -19,6 +19,7 @@ const (
 	failedShare  = 0.10 // of the compressions; the server itself takes more than 5 % for too many (innodb_compression_failure_threshold_pct)
 	failedPerSec = 2    // compressions that fail: fewer cost nothing, each takes about a millisecond
 	failedMost   = 0.5  // from here on pages of twice the size would fail often too
+	maxSizes     = 16   // of pages; servers have five
 )
 
 // failedCompression finds sizes of compressed pages into which the data do not fit: the server compresses, fails, splits the page and
@@ -26,7 +27,8 @@ const (
 func failedCompression(v *advise.View) (out []finding.Finding) {
 	const ops = "mysql_info_schema_innodb_cmp_compress_ops"
 	page := v.Number("innodb_page_size").Or(pageBytes)
-	for _, x := range v.All(ops + "_total") {
+	all := v.All(ops + "_total")
+	for _, x := range all[:min(len(all), maxSizes)] {
 		size, err := strconv.Atoi(x.Labels.Get("page_size"))
 		n, ok1 := x.Rate()
 		good, ok2 := v.Rate(ops+"_ok_total", metric.Label{Name: "page_size", Value: x.Labels.Get("page_size")}).Get()
@@ -79,8 +81,12 @@ func failures(v *advise.View, size int, page, all, failed float64) (f finding.Fi
 	if len(cs) == 0 {
 		return f, false
 	}
+	at := make(map[schema.Ref]int, len(cs))
+	for i, c := range cs {
+		at[c.t.Ref] = i
+	}
 	for _, u := range uses(v, changing) {
-		if i := slices.IndexFunc(cs, func(c candidate) bool { return c.t.Ref == u.t.Ref }); i >= 0 {
+		if i, ok := at[u.t.Ref]; ok {
 			cs[i].write += u.c.TimeSec
 			cs[i].uses = append(cs[i].uses, u)
 		}

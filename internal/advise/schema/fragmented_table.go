@@ -9,7 +9,6 @@ import (
 	"dyno/internal/advise"
 	"dyno/internal/finding"
 	"dyno/internal/known"
-	"dyno/internal/metric"
 	"dyno/internal/schema"
 	"dyno/internal/unit"
 )
@@ -50,8 +49,10 @@ func fragmentedTable(v *advise.View) (out []finding.Finding) {
 			spaces[free]++
 		}
 	}
+	written := rowsWritten(v)
 	for _, t := range v.Tables {
-		if b, ok := bloatOf(t, own && spaces[t.FreeBytes.Or(0)] < 2, page); ok && !turnedOver(v, t) {
+		b, ok := bloatOf(t, own && spaces[t.FreeBytes.Or(0)] < 2, page)
+		if ok && !turnedOver(t, written[t.Ref]*v.Window) {
 			all = append(all, b)
 		}
 	}
@@ -64,16 +65,23 @@ func fragmentedTable(v *advise.View) (out []finding.Finding) {
 	return out
 }
 
+// rowsWritten returns the rows per second that were written to each table, as far as they were counted.
+func rowsWritten(v *advise.View) map[schema.Ref]float64 {
+	written := map[schema.Ref]float64{}
+	for _, x := range v.All("mysql_perf_schema_table_io_waits_total") {
+		if op := x.Labels.Get("operation"); op == "insert" || op == "update" {
+			r, _ := x.Rate()
+			written[schema.Ref{Schema: x.Labels.Get("schema"), Table: x.Labels.Get("name")}] += r
+		}
+	}
+	return written
+}
+
 // turnedOver reports whether as many rows were written within the window as half of the table has: the room that is free now is in use again
 // before anybody has the table written anew.
-func turnedOver(v *advise.View, t schema.Table) bool {
+func turnedOver(t schema.Table, written float64) bool {
 	rows, ok := t.Rows.Get()
-	written := 0.0
-	for _, op := range []string{"insert", "update"} {
-		written += v.Rate("mysql_perf_schema_table_io_waits_total", metric.Label{Name: "schema", Value: t.Schema},
-			metric.Label{Name: "name", Value: t.Table}, metric.Label{Name: "operation", Value: op}).Or(0)
-	}
-	return ok && 2*written*v.Window >= float64(rows) && written > 0
+	return ok && 2*written >= float64(rows) && written > 0
 }
 
 // bloatOf holds the room that a table takes against the most that its rows can need. Both the rows and their lengths are taken from above.
@@ -96,13 +104,13 @@ func bloatOf(t schema.Table, own bool, page float64) (b bloat, ok bool) {
 	}
 	// No rows at all in so many pages: nobody has counted since they came or went.
 	if ok2 && rows > 0 {
-		var all []string
+		var all []schema.Column
 		for _, c := range t.Columns {
 			if c.Generated == "" || !strings.Contains(strings.ToUpper(c.Extra), "VIRTUAL") {
-				all = append(all, c.Name)
+				all = append(all, c)
 			}
 		}
-		if _, most := widths(t, all); most > 0 {
+		if _, most := widthOf(all); most > 0 {
 			b.perRow = float64(most + rowHeader + (len(all)+7)/8 + 2)
 			b.need = rowsOff*b.rows*b.perRow/sortedFill + 2*page
 			b.idealPages = b.rows * b.perRow / sortedFill / page

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -26,27 +27,35 @@ type hiding struct {
 
 // functionOnColumn finds classes that read whole tables because they hold a function of a column against a value.
 func functionOnColumn(v *advise.View) (out []finding.Finding) {
+	type hidden struct {
+		table schema.Ref
+		expr  string
+	}
 	var all []*hiding
+	rest := 0 // conditions that are not told
+	same := map[hidden]*hiding{}
 	for _, x := range sufferers(v) {
 		for _, c := range x.compared {
 			h, ok := hides(v, x, c)
 			if !ok {
 				continue
 			}
-			same := slices.IndexFunc(all, func(o *hiding) bool {
-				return o.sufferers[0].tables[o.at].Ref == x.tables[h.at].Ref && expression(o.compared.Left.Expr) == expression(c.Left.Expr)
-			})
-			if same >= 0 {
-				all[same].sufferers = append(all[same].sufferers, x)
-				continue
+			k := hidden{x.tables[h.at].Ref, expression(c.Left.Expr)}
+			switch have := same[k]; {
+			case have != nil:
+				have.sufferers = append(have.sufferers, x)
+			case len(all) < maxFindings:
+				same[k] = &h
+				all = append(all, &h)
+			default:
+				rest++
 			}
-			all = append(all, &h)
 		}
 	}
 	for _, h := range all {
 		out = append(out, h.report(v))
 	}
-	return out
+	return more(out, rest)
 }
 
 // hides reports whether a condition keeps an index from use that is wanted.
@@ -56,21 +65,12 @@ func hides(v *advise.View, x sufferer, c sqlshape.Comparison) (h hiding, ok bool
 		return h, false
 	}
 	at, col, ok := x.owner(c.Left)
-	if !ok || !x.readsAll(v, at) {
+	// Another condition that an index could serve comes first: that is for the advice on indexes to tell.
+	if !ok || !x.look(v, at).all || x.look(v, at).open {
 		return h, false
 	}
-	t := x.tables[at]
-	// Another condition that an index could serve comes first: that is for the advice on indexes to tell.
-	for _, p := range x.shape.Predicates {
-		if p.Join || p.Table != at && (p.Table != sqlshape.Unresolved || len(x.tables) > 1) || p.Op != sqlshape.Eq && p.Op != sqlshape.In {
-			continue
-		}
-		if pc, ok := advise.Column(t, p.Column); ok && !led(t, pc.Name) {
-			return h, false
-		}
-	}
 	h = hiding{sufferers: []sufferer{x}, at: at, column: col, compared: c}
-	h.index, _ = x.index(at, col.Name)
+	h.index, _ = x.index(v, at, col.Name)
 	return h, true
 }
 
@@ -91,8 +91,9 @@ var introducer = pattern.New(`_[a-z0-9]+\\?'`)
 
 func (h *hiding) report(v *advise.View) finding.Finding {
 	x := h.sufferers[0]
-	t, col, expr := x.tables[h.at], h.column, h.compared.Left.Expr
-	f := begin(v, "function-on-column", h.sufferers, h.at, col.Name, expression(expr))
+	t, col := x.tables[h.at], h.column
+	expr := cmp.Or(h.compared.Left.Expr, "an expression of "+schema.Quote(col.Name))
+	f := begin(v, "function-on-column", h.sufferers, h.at, col.Name, expression(h.compared.Left.Expr))
 	share := unit.Percent(f.Share)
 	f.Title = fmt.Sprintf("%s of the statement time reads all of %s, because %s hides the column from every index", share, t.Ref, expr)
 	f.Cause = fmt.Sprintf("The condition is on %s. An index on %s is sorted by the column's values, not by what the function makes of them, so that the server "+
@@ -208,8 +209,9 @@ func (h *hiding) indexed(v *advise.View, f *finding.Finding) {
 
 // generated returns the indexed column that holds the expression already.
 func generated(t schema.Table, expr string) (schema.Column, bool) {
+	expr = expression(expr)
 	for _, c := range t.Columns {
-		if c.Generated != "" && expression(c.Generated) == expression(expr) && led(t, c.Name) {
+		if c.Generated != "" && expression(c.Generated) == expr && led(t, c.Name) {
 			return c, true
 		}
 	}

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,4 +197,24 @@ func TestRewriteIsTheSameForEveryRow(t *testing.T) {
 	f("datetime", "YEAR(c) BETWEEN 2020 AND 2023", "`c` >= '2020-01-01' AND `c` < '2024-01-01'")
 	f("datetime", "YEAR(c) = ?", "`c` >= MAKEDATE(?, 1) AND `c` < MAKEDATE(? + 1, 1)")
 	f("datetime", "LOWER(c) = 'a'", "")
+}
+
+// TestLongExpressions: a finding repeats the expression of a statement in each of its texts, and lists no more of them
+// than anybody reads.
+func TestLongExpressions(t *testing.T) {
+	got := functionOnColumn(folded("SELECT id FROM orders WHERE LOWER(CONCAT(mail, '"+strings.Repeat("x",
+		5000)+"')) = 'a'", "mail").View())
+	if len(got) != 1 || !strings.Contains(got[0].Title, "an expression of `mail` hides") || got[0].Action != nil ||
+		len(got[0].Cause) > 1000 {
+		t.Errorf("%d findings: %.2000v", len(got), got)
+	}
+	var all []string
+	for i := range 2 * maxFindings {
+		all = append(all, fmt.Sprintf("LOWER(CONCAT(mail, %d)) = 'a'", i))
+	}
+	got = functionOnColumn(folded("SELECT id FROM orders WHERE "+strings.Join(all, " AND "), "mail").View())
+	if n := len(got); n != maxFindings || !slices.ContainsFunc(got[n-1].Unobserved,
+		func(s string) bool { return strings.HasPrefix(s, "50 more conditions of the same kind") }) {
+		t.Errorf("%d findings", n)
+	}
 }

@@ -25,25 +25,39 @@ type converting struct {
 	otherTable schema.Ref
 }
 
+// conversion is what one finding is about: a column, and the table it is joined with.
+type conversion struct {
+	table  schema.Ref
+	column string
+	other  schema.Ref
+}
+
+func (k *converting) subject() conversion {
+	return conversion{k.sufferers[0].tables[k.at].Ref, k.column.Name, k.otherTable}
+}
+
 // implicitConversion finds classes that read whole tables because a text is compared with a number: both become floating point numbers
 // then. '5', '05' and '5.0' are all equal to 5 and stand apart in the index, so that it cannot be used. The other way round, a column of
 // numbers with a text, the text is converted once and the index serves.
 func implicitConversion(v *advise.View) (out []finding.Finding) {
 	var all []*converting
+	rest := 0 // conditions that are not told
+	same := map[conversion]*converting{}
 	for _, x := range sufferers(v) {
 		for _, c := range x.compared {
 			k, ok := converts(v, x, c)
 			if !ok {
 				continue
 			}
-			same := slices.IndexFunc(all, func(o *converting) bool {
-				return o.sufferers[0].tables[o.at].Ref == x.tables[k.at].Ref && o.column.Name == k.column.Name && o.otherTable == k.otherTable
-			})
-			if same >= 0 {
-				all[same].sufferers = append(all[same].sufferers, x)
-				continue
+			switch have := same[k.subject()]; {
+			case have != nil:
+				have.sufferers = append(have.sufferers, x)
+			case len(all) < maxFindings:
+				same[k.subject()] = &k
+				all = append(all, &k)
+			default:
+				rest++
 			}
-			all = append(all, &k)
 		}
 	}
 	for _, k := range all {
@@ -53,7 +67,7 @@ func implicitConversion(v *advise.View) (out []finding.Finding) {
 			out = append(out, k.join(v))
 		}
 	}
-	return out
+	return more(out, rest)
 }
 
 func converts(v *advise.View, x sufferer, c sqlshape.Comparison) (k converting, ok bool) {
@@ -73,18 +87,18 @@ func converts(v *advise.View, x sufferer, c sqlshape.Comparison) (k converting, 
 		if stringType(other) && !stringType(col) {
 			at, oat, col, other = oat, at, other, col
 		}
-		if !stringType(col) || !numberType(other) && !timeType(other) || !x.readsAll(v, at) {
+		if !stringType(col) || !numberType(other) && !timeType(other) || !x.look(v, at).all {
 			return k, false
 		}
 		k.at, k.column, k.other, k.otherTable = at, col, other, x.tables[oat].Ref
 	} else {
 		number := slices.ContainsFunc(c.Right, func(o sqlshape.Operand) bool { return o.Kind == sqlshape.Number })
 		k.unseen = !number && c.Op == "=" && c.Right[0].Kind == sqlshape.Parameter
-		if !number && !k.unseen || !stringType(col) || !x.readsAll(v, at) {
+		if !number && !k.unseen || !stringType(col) || !x.look(v, at).all {
 			return k, false
 		}
 	}
-	k.index, _ = x.index(k.at, k.column.Name)
+	k.index, _ = x.index(v, k.at, k.column.Name)
 	return k, !k.unseen || k.refused()
 }
 
@@ -102,7 +116,7 @@ func (k *converting) refused() bool {
 	}
 	rows, ok1 := x.tables[k.at].Rows.Get()
 	values, ok2 := k.index.Parts[0].Cardinality.Get()
-	return ok1 && ok2 && len(sqlshape.Hinted(x.c.Fingerprint)) == 0 && values >= 1000 && rows/values <= max(1, rows/1000)
+	return ok1 && ok2 && !x.hinted() && values >= 1000 && rows/values <= max(1, rows/1000)
 }
 
 const conversionReference = "MySQL manual, Type Conversion in Expression Evaluation; MariaDB manual, Type Conversion"

@@ -175,14 +175,24 @@ var fixedBytes = map[string]int{
 	"timestamp": 7, "year": 1, "enum": 2, "set": 8, "bit": 8, "decimal": 30,
 }
 
-// widths adds up columns; most is 0 when nothing bounds one of them.
-func widths(t schema.Table, columns []string) (least, most int) {
-	bounded := true
-	for _, name := range columns {
+// widths adds up columns of a table by name; most is 0 when nothing bounds one of them.
+func widths(t schema.Table, names []string) (least, most int) {
+	columns := make([]schema.Column, 0, len(names))
+	for _, name := range names {
 		c, ok := t.Column(name)
 		if !ok {
+			least, _ = widthOf(columns)
 			return least, 0
 		}
+		columns = append(columns, c)
+	}
+	return widthOf(columns)
+}
+
+// widthOf adds up columns; most is 0 when nothing bounds one of them.
+func widthOf(columns []schema.Column) (least, most int) {
+	bounded := true
+	for _, c := range columns {
 		lo, hi := width(c)
 		if hi == 0 && lo == 0 {
 			lo, hi = fixedBytes[c.DataType], fixedBytes[c.DataType]

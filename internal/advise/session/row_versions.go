@@ -261,7 +261,7 @@ func rowsOfClasses(v *advise.View) (float64, bool) {
 		}
 		rows += float64(n + c.Affected.Or(0))
 	}
-	return rows / max(v.Window, 1), len(v.Classes) > 0 && v.Seen("digests")
+	return rows / max(v.Window, 1), len(v.Classes) > 0 && v.Rest.Classes == 0 && v.Seen("digests")
 }
 
 // hot returns the class of changes with the most time, its table, and which part of the statement time the changes of that table hold.

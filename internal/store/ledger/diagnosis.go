@@ -35,10 +35,20 @@ type Diagnosis struct {
 	Incident string `json:"incident,omitzero"`
 }
 
-// PutDiagnosis stores d, replacing the one of the same id.
+// Bounds of snapshots, bytes: of one, and of all that are kept of one target's background diagnoses.
+const (
+	mostSnapshot  = 192 << 20
+	mostSnapshots = 256 << 20
+)
+
+// PutDiagnosis stores d, replacing the one of the same id. One whose snapshot has more than 192 MiB is refused.
 func (l *Ledger) PutDiagnosis(ctx context.Context, d Diagnosis) error {
 	if d.ID == "" {
 		return errors.New("store diagnosis: it has no id")
+	}
+	if len(d.Snapshot) > mostSnapshot {
+		return fmt.Errorf("store diagnosis %s: its snapshot has %d MB, and at most %d are kept", d.ID,
+			len(d.Snapshot)>>20, mostSnapshot>>20)
 	}
 	if d.Snapshot != nil && !json.Valid(d.Snapshot) {
 		return fmt.Errorf("store diagnosis %s: its snapshot is not JSON", d.ID)
@@ -121,8 +131,12 @@ func (l *Ledger) NewestDiagnoses(ctx context.Context) (map[string]string, error)
 
 // ForgetDiagnoses deletes the background diagnoses of a target from before a moment, but the keep newest and the keep newest that
 // incidents started. One that an entry of the journal was made from stays for good, for it is the entry's window before; so does what a
-// person asked for.
+// person asked for. Of those that stay the newest keep their snapshots, as many as have room.
 func (l *Ledger) ForgetDiagnoses(ctx context.Context, target string, keep int, before time.Time) error {
+	return l.forget(ctx, target, keep, before, mostSnapshots)
+}
+
+func (l *Ledger) forget(ctx context.Context, target string, keep int, before time.Time, room int) error {
 	return l.write(ctx, "forget diagnoses of "+target, func(tx *sql.Tx) error {
 		for _, incident := range []string{"IS NULL", "IS NOT NULL"} {
 			_, err := tx.ExecContext(ctx, `DELETE FROM diagnosis WHERE id IN (
@@ -133,7 +147,12 @@ func (l *Ledger) ForgetDiagnoses(ctx context.Context, target string, keep int, b
 				return err
 			}
 		}
-		return nil
+		_, err := tx.ExecContext(ctx, `UPDATE diagnosis SET snapshot = NULL WHERE id IN (
+			SELECT id FROM (SELECT id, sum(octet_length(snapshot)) OVER (ORDER BY at DESC, id DESC) AS room
+				FROM diagnosis WHERE target = ?1 AND json_extract(doc, '$.background')) WHERE room > ?2)
+			AND snapshot IS NOT NULL
+			AND id NOT IN (SELECT coalesce(json_extract(doc, '$.before'), '') FROM entry)`, target, room)
+		return err
 	})
 }
 

@@ -5,12 +5,62 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"dyno/internal/finding"
 	"dyno/internal/journal"
 )
+
+// TestSnapshotsHaveABound: what is kept of one target does not take the room of others, however large its snapshots
+// are.
+func TestSnapshotsHaveABound(t *testing.T) {
+	ctx := t.Context()
+	l, err := Open(ctx, filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	at := time.Unix(1_800_000_000, 0)
+	snapshot := []byte(`"` + strings.Repeat("x", 998) + `"`)
+	for n := range 10 {
+		for _, target := range []string{"shop", "blog"} {
+			d := Diagnosis{
+				ID: fmt.Sprintf("d-%s-%d", target, n), Target: target,
+				At: at.Add(time.Duration(n) * time.Minute), Background: n != 2, Snapshot: snapshot,
+			}
+			if err := l.PutDiagnosis(ctx, d); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := l.PutEntry(ctx, journal.Entry{ID: "a-1", Target: "shop", Before: "d-shop-4"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.forget(ctx, "shop", 10, at, 3000); err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string][]int{"shop": {2, 4, 7, 8, 9}, "blog": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}} {
+		var got []int
+		for n := range 10 {
+			d, err := l.Diagnosis(ctx, fmt.Sprintf("d-%s-%d", target, n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Snapshot != nil {
+				got = append(got, n)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s keeps the snapshots of %v, want %v", target, got, want)
+		}
+	}
+	large := []byte(`"` + strings.Repeat("x", mostSnapshot) + `"`)
+	if err := l.PutDiagnosis(ctx, Diagnosis{ID: "d-large", Target: "shop", At: at, Snapshot: large}); err == nil {
+		t.Error("a snapshot of any size is stored")
+	}
+}
 
 func TestForgetDiagnoses(t *testing.T) {
 	ctx := context.Background()

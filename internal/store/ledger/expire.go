@@ -62,6 +62,11 @@ func (l *Ledger) expire(ctx context.Context, end time.Time, all []expiring) (doc
 		if _, err := tx.ExecContext(ctx, "DELETE FROM sighting WHERE last < ?", end.Add(-EventAge).UnixMilli()); err != nil {
 			return err
 		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM sighting WHERE (target, finding) IN (SELECT target, finding FROM
+			(SELECT target, finding, row_number() OVER (PARTITION BY target ORDER BY last DESC, finding) AS n
+			FROM sighting) WHERE n > ?)`, mostSightings); err != nil {
+			return err
+		}
 		for _, x := range all {
 			q := fmt.Sprintf("DELETE FROM %s WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER (%s ORDER BY %s DESC, id DESC) AS n FROM %[1]s WHERE %[4]s) WHERE n > ?1)"+
 				" OR (%[4]s AND ?2 > 0 AND %[3]s < ?3) RETURNING id", x.table, x.partition(), x.at, x.where)

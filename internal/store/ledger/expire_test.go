@@ -3,10 +3,13 @@ package ledger
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"dyno/internal/event"
+	"dyno/internal/finding"
 )
 
 // TestExpire keeps of each kind the newest, and none of the events that nobody made that are too old.
@@ -58,6 +61,39 @@ func TestExpire(t *testing.T) {
 	_, err = l.expire(ctx, at, few[:1])
 	ok(t, err)
 	left(4)
+}
+
+// TestSightingsHaveABound: a server has ever new findings, if somebody wants it to; all sightings are read for each
+// list of findings.
+func TestSightingsHaveABound(t *testing.T) {
+	ctx := t.Context()
+	l, err := Open(ctx, filepath.Join(t.TempDir(), "ledger.db"))
+	ok(t, err)
+	defer l.Close()
+	ok(t, l.PutDiagnosis(ctx, Diagnosis{
+		ID: "d-quiet", Target: "quiet", At: at,
+		Findings: []finding.Finding{{ID: "old"}},
+	}))
+	d := Diagnosis{ID: "d-loud", Target: "loud", At: at.Add(time.Hour)}
+	for i := range mostSightings {
+		d.Findings = append(d.Findings, finding.Finding{ID: fmt.Sprintf("f-%d", i), Title: "x"})
+	}
+	ok(t, l.PutDiagnosis(ctx, d))
+	d.ID, d.At, d.Findings = "d-last", at.Add(2*time.Hour), []finding.Finding{{ID: "new", Title: strings.Repeat("ä",
+		1<<20)}}
+	ok(t, l.PutDiagnosis(ctx, d))
+	_, err = l.Expire(ctx, at.Add(3*time.Hour))
+	ok(t, err)
+	for target, want := range map[string]int{"quiet": 1, "loud": mostSightings} {
+		all, err := l.Sightings(ctx, target)
+		if err != nil || len(all) != want {
+			t.Errorf("%d sightings of %s, want %d: %v", len(all), target, want, err)
+		}
+		newest := slices.IndexFunc(all, func(x Sighting) bool { return x.Finding == "new" })
+		if target == "loud" && (newest < 0 || len(all[newest].Title) > longestTitle) {
+			t.Error("the newest is gone, or has a title of any length")
+		}
+	}
 }
 
 // TestExpireOfTwoTargets: events of one server push none of another's out.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dyno/internal/finding"
+	"dyno/internal/state"
 )
 
 // Sighting is when a finding was seen on a target, and how it was reported last.
@@ -24,13 +25,22 @@ type Sighting struct {
 	Diagnosis string           `json:"diagnosis"` // id of the one that saw it last
 }
 
+// What is kept of sightings, which are all read at a time: bytes of a title, and the newest of each target.
+const (
+	longestTitle  = 1 << 10
+	mostSightings = 5000
+)
+
 // see keeps that a diagnosis saw its findings. A server that took the target's name begins anew.
 func see(ctx context.Context, tx *sql.Tx, d Diagnosis) error {
 	if len(d.Advice) > 0 {
 		return nil
 	}
 	for _, f := range d.Findings {
-		doc, err := json.Marshal(Sighting{Rule: f.Rule, Severity: f.Severity, Title: f.Title, Share: f.Share, Diagnosis: d.ID})
+		doc, err := json.Marshal(Sighting{
+			Rule: f.Rule, Severity: f.Severity, Title: state.Clip(f.Title, longestTitle),
+			Share: f.Share, Diagnosis: d.ID,
+		})
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,31 @@
+package app
+
+import (
+	"strings"
+	"testing"
+
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+)
+
+// TestChangesHoldNothingElse: what is printed for a shell or a file holds the statements and settings of the findings,
+// and no line that somebody has put into the name of a table.
+func TestChangesHoldNothingElse(t *testing.T) {
+	ref := schema.Ref{Schema: "shop", Table: "x\nDROP TABLE shop.secret; -- "}
+	x := schema.Index{Name: "k\r\nDROP TABLE shop.other; -- ", Type: "BTREE", Parts: []schema.IndexPart{{Column: "a"}}}
+	f := finding.Finding{
+		ID: "unused-index-1", Title: "Nothing has read the index " + x.Name + " of " + ref.String() + " for 8 d",
+		File: "my.cnf", Setting: []string{"max_connections = 5"},
+		Action: &finding.Action{SQL: schema.DropIndexSQL(ref, x.Name), Undo: schema.AddIndexSQL(ref, x)},
+	}
+	text := Changes([]finding.Finding{f})
+	rest := strings.Replace(strings.Replace(text, f.Action.SQL+";\n", "", 1), f.Setting[0]+"\n", "", 1)
+	for line := range strings.SplitSeq(strings.ReplaceAll(rest, "\r", "\n"), "\n") {
+		if line != "" && !strings.HasPrefix(line, "--") && !strings.HasPrefix(line, "#") {
+			t.Errorf("a line that is neither a statement, a setting nor a comment: %q", line)
+		}
+	}
+	if rest == text || !strings.Contains(text, "-- undo: ") {
+		t.Errorf("%q", text)
+	}
+}

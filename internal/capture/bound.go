@@ -1,0 +1,94 @@
+package capture
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"dyno/internal/class"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+)
+
+// Bounds of what a snapshot holds of a server's statements and figures, bytes as JSON. Package catalog bounds its
+// tables.
+const (
+	mostOfClasses = 16 << 20
+	mostOfSeries  = 48 << 20
+	pointBytes    = 40
+)
+
+// bound leaves out what a snapshot has no room for, and says so in its sources: of classes those with the least time,
+// of series points in between, and whole ones when that is not enough.
+func bound(s *snapshot.Snapshot, lost int) {
+	var kept []class.Class
+	room := mostOfClasses
+	for _, c := range s.Classes {
+		if n := size(c); n <= room {
+			room -= n
+			kept = append(kept, c)
+		} else {
+			s.Rest.Classes++
+			s.Rest.TimeSec += c.TimeSec
+		}
+	}
+	if s.Classes = kept; s.Rest.Classes > 0 {
+		s.Sources = append(s.Sources, snapshot.Source{
+			Name: "classes", State: snapshot.Failed,
+			Reason: fmt.Sprintf("not observed: %d classes of statements with %.3g s, for which there is no room",
+				s.Rest.Classes, s.Rest.TimeSec),
+		})
+	}
+	var left int
+	if s.Series, left = thin(s.Series); left+lost > 0 {
+		s.Sources = append(s.Sources, snapshot.Source{
+			Name: "series", State: snapshot.Failed,
+			Reason: fmt.Sprintf("not observed: %d series and %d figures, for which there is no room", left, lost),
+		})
+	}
+}
+
+// thin keeps every second point, and the last one, until the series have room; then it leaves whole ones out and counts
+// them.
+func thin(series []metric.Series) (kept []metric.Series, left int) {
+	names, points := 0, 0
+	sizes := make([]int, len(series))
+	for i, x := range series {
+		sizes[i] = len(x.Name) + size(x.Labels)
+		names, points = names+sizes[i], points+len(x.Points)
+	}
+	for longer := true; longer && names+pointBytes*points > mostOfSeries; {
+		longer = false
+		for i := range series {
+			p := series[i].Points
+			if len(p) <= 2 {
+				continue
+			}
+			longer = true
+			half := make([]metric.Point, 0, len(p)/2+2)
+			for j := 0; j < len(p)-1; j += 2 {
+				half = append(half, p[j])
+			}
+			series[i].Points = append(half, p[len(p)-1])
+			points -= len(p) - len(series[i].Points)
+		}
+	}
+	room := mostOfSeries
+	for i, x := range series {
+		if n := sizes[i] + pointBytes*len(x.Points); n <= room {
+			room -= n
+			kept = append(kept, x)
+		} else {
+			left++
+		}
+	}
+	return kept, left
+}
+
+// size returns how many bytes a value takes as JSON.
+func size(x any) int {
+	b, err := json.Marshal(x)
+	if err != nil {
+		return 0
+	}
+	return len(b)
+}

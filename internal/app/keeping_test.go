@@ -231,3 +231,18 @@ func TestPriceOf(t *testing.T) {
 	near("high", a.HighMS, 2+4.3027*1/1.7320508) // t of 2 degrees of freedom × sd / √3
 	near("every", known.Of(a.Every), 1)
 }
+
+// TestChangedPlansAreFewEvents: a tenant can have the plans of his statements change all the time.
+func TestChangedPlansAreFewEvents(t *testing.T) {
+	var p planner
+	now := time.Unix(60_000, 0)
+	told := 0
+	for i := range 120 {
+		if p.tells(now.Add(time.Duration(i) * time.Minute)) {
+			told++
+		}
+	}
+	if told != 2*plansAnHour {
+		t.Errorf("%d events in two hours", told)
+	}
+}

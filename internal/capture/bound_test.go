@@ -52,6 +52,14 @@ func TestSnapshotHasABound(t *testing.T) {
 		"not observed: 0 series and 3 figures") {
 		t.Errorf("%+v", x)
 	}
+	s = &snapshot.Snapshot{} // in whatever order they come
+	for i := range 20_000 {
+		s.Classes = append(s.Classes, class.Class{ID: fmt.Sprint(i), Fingerprint: strings.Repeat("x", 2000), TimeSec: float64(i)})
+	}
+	bound(s, 0)
+	if n := len(s.Classes); s.Classes[0].TimeSec != float64(20_000-n) || s.Classes[n-1].TimeSec != 19_999 {
+		t.Errorf("%d classes are left, of %g to %g s", n, s.Classes[0].TimeSec, s.Classes[n-1].TimeSec)
+	}
 	s = &snapshot.Snapshot{}
 	for i := range 600_000 {
 		s.Series = append(s.Series, metric.Series{Name: fmt.Sprint("m", i), Points: make([]metric.Point, 2)})

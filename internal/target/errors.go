@@ -107,6 +107,18 @@ func ServerErrorNumber(err error) (uint16, bool) {
 	return 0, false
 }
 
+// IsOwnFunction reports what the answer to SELECT NAME(), in a schema where nobody can store a function, says of the name:
+// that it is one of the server's own functions, or a keyword, which are given no or too few parameters there.
+func IsOwnFunction(answer error) bool {
+	const (
+		syntaxError         = 1064
+		wrongParameterCount = 1582
+		wrongParameters     = 1583
+	)
+	n, _ := ServerErrorNumber(answer)
+	return answer == nil || n == syntaxError || n == wrongParameterCount || n == wrongParameters
+}
+
 // serverError returns number and text of the server's own error, whichever way it came.
 func serverError(err error) (number uint16, message string, ok bool) {
 	var e *mysql.MySQLError

@@ -78,8 +78,11 @@ type History struct {
 	end      clock.Horizon // of Run: what ages are counted back from
 	scale    float64       // bytes of the file for one of a target's size: see classBound
 	measured time.Time     // scale
-	maxRows  int64         // maxRows but in tests, as is maxBytes
+	maxRows  int64         // maxRows but in tests, as are maxBytes and newAtOnce
 	maxBytes int64
+
+	newAtOnce int
+	fresh     map[int64]*allowance // by target; of mu
 }
 
 // Open opens the history at path, making the file (mode 0600) and its directory (0700) when there is none. Errors: ErrCorrupt,
@@ -89,7 +92,11 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}
-	h := &History{path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), flush: make(chan struct{}, 1), targets: map[string]int64{}, maxRows: maxRows, maxBytes: maxBytes}
+	h := &History{
+		path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), flush: make(chan struct{}, 1),
+		targets: map[string]int64{}, maxRows: maxRows, maxBytes: maxBytes,
+		newAtOnce: newAtOnce, fresh: map[int64]*allowance{},
+	}
 	h.Keep(h.o.StateAge, h.o.ClassAge)
 	if h.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packBytes)); err != nil {
 		return nil, fmt.Errorf("open history: %w", err)

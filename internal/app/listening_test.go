@@ -7,8 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"dyno/test/effort"
 	"dyno/test/servers"
 )
 
@@ -124,6 +126,54 @@ func TestListeningBelieves(t *testing.T) {
 	}
 	f(77, true)
 	f(99, false)
+}
+
+// TestCrowdsOfListeners: another account's listeners cost time in proportion to how many they are, its sockets and open files have a bound.
+func TestCrowdsOfListeners(t *testing.T) {
+	effort.Linear(t, "listeners", 1000, func(n int) func() {
+		root := t.TempDir()
+		var b strings.Builder
+		b.WriteString("sl local\n")
+		for i := range n {
+			fmt.Fprintf(&b, "  0: %02X%02X017F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000   65534        0 4711 1\n", i%250+1, i/250)
+		}
+		if err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/tcp", []byte(b.String()), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			if all := listening(root); len(all) != n {
+				t.Errorf("%d listeners, want %d", len(all), n)
+			}
+		}
+	})
+
+	root := t.TempDir()
+	sock := filepath.Join(root, "mysqld.sock")
+	l, err := net.Listen("unix", sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	line := "0000: 00000002 00000000 00010000 0001 01 12345 " + sock + "\n"
+	err = errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/unix", []byte(strings.Repeat(line, mostSockets+10)), 0o600))
+	if all := listening(root); err != nil || len(all) != mostSockets {
+		t.Errorf("%d sockets, want %d: %v", len(all), mostSockets, err)
+	}
+
+	if err := os.MkdirAll(root+"/fd", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		if err := os.Symlink("socket:[12345]", filepath.Join(root, "fd", fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, most := range []int{7, 100, 0, -1} {
+		inodes, read, hidden := openSockets(root, most)
+		if want := max(0, min(most, 20)); read != want || len(inodes) != want || hidden {
+			t.Errorf("%d of %d files read, %d sockets, hidden %t", read, most, len(inodes), hidden)
+		}
+	}
 }
 
 // TestListeningFindsServers holds what the kernel tells to a server that is really there, whose socket has a name that tells nothing.

@@ -39,28 +39,28 @@ type serverProcess struct {
 // ports of processes with a server's name, sockets whose name tells what they are, and port 3306. Who is not root sees the names of others'
 // processes and all sockets, but not which belong to whom. The sockets (paths) and ports (host:port) of also count too, whatever listens.
 func listening(root string, also ...string) []listener {
-	servers := serverProcesses(root)
-	owner := map[string]int{}
+	// What processes say of themselves counts for what is their own account's.
+	type claim struct {
+		where string // path or port
+		uid   int
+	}
+	claimed := map[claim]int{}
+	owner := map[string]serverProcess{}
 	ports := map[string]bool{"3306": true}
-	named := map[string][]int{} // ports by what processes say of themselves, which counts for their own accounts' listeners
-	sockets := map[string]int{}
+	sockets, named := map[string]bool{}, map[string]bool{}
 	for _, address := range also {
 		if _, port, err := net.SplitHostPort(address); err == nil && !filepath.IsAbs(address) {
 			ports[port] = true
 		} else {
-			sockets[address] = 0
+			named[address] = true
 		}
 	}
-	for _, p := range servers {
+	for _, p := range serverProcesses(root) {
 		for _, i := range p.inodes {
-			owner[i] = p.pid
+			owner[i] = p
 		}
-		if p.socket != "" {
-			sockets[p.socket] = p.pid
-		}
-		if p.port != "" {
-			named[p.port] = append(named[p.port], p.uid)
-		}
+		sockets[p.socket] = true
+		claimed[claim{p.socket, p.uid}], claimed[claim{p.port, p.uid}] = p.pid, p.pid
 	}
 	var all []listener
 	own := map[string]bool{} // what this process itself listens on
@@ -68,27 +68,32 @@ func listening(root string, also ...string) []listener {
 	for _, i := range mine {
 		own[i] = true
 	}
-	socketsOf := map[int]int{} // those that only a name tells of
+	socketsOf := map[int]int{} // those that were not asked for
 	for _, s := range unixListeners(root) {
-		pid, named := sockets[s.path]
-		if p := owner[s.inode]; p != 0 { // what the kernel tells goes before what a process says of itself
-			pid = p
-		}
+		p, held := owner[s.inode]
 		name := strings.ToLower(filepath.Base(s.path))
 		tells := (strings.Contains(name, "mysql") || strings.Contains(name, "maria")) && (strings.HasSuffix(name, ".sock") || strings.HasSuffix(name, ".socket"))
-		if strings.Contains(name, "mysqlx") || pid == 0 && !named && !tells {
+		if strings.Contains(name, "mysqlx") || !held && !sockets[s.path] && !named[s.path] && !tells {
 			continue
 		}
 		st, err := os.Stat(s.path)
 		if err != nil {
 			continue // of another root directory, as in a container
 		}
-		if uid := uidOf(st); !named {
+		uid := uidOf(st)
+		pid := claimed[claim{s.path, uid}]
+		if held && (p.uid == uid || target.TrustedAccount(p.uid)) { // what the kernel tells goes before what a process says of itself
+			pid = p.pid
+		}
+		if pid == 0 && !named[s.path] && !tells {
+			continue
+		}
+		if !named[s.path] && !target.TrustedAccount(uid) {
 			if socketsOf[uid]++; socketsOf[uid] > mostSockets {
 				continue
 			}
 		}
-		all = append(all, listener{"unix", s.path, pid, uidOf(st)})
+		all = append(all, listener{"unix", s.path, pid, uid})
 	}
 	// Whoever listens on all addresses of IPv6 may be another than who has 127.0.0.1.
 	seen := map[listener]bool{}
@@ -97,8 +102,8 @@ func listening(root string, also ...string) []listener {
 		if port == "" {
 			port = strconv.Itoa(int(l.address.Port()))
 		}
-		pid := owner[l.inode]
-		if pid == 0 && !ports[port] && !slices.Contains(named[port], l.uid) || port == "33060" || own[l.inode] {
+		pid := owner[l.inode].pid
+		if pid == 0 && !ports[port] && claimed[claim{port, l.uid}] == 0 || port == "33060" || own[l.inode] {
 			continue
 		}
 		at := l.address
@@ -124,7 +129,7 @@ func uidOf(st os.FileInfo) int {
 // Bounds of what another account can have looked through by giving its processes the name of a server, and its sockets.
 const (
 	filesOfOne  = 1 << 18 // open files of all processes of an account
-	mostSockets = 256     // sockets of an account that no process of a server has
+	mostSockets = 256     // sockets of an account
 )
 
 func serverProcesses(root string) (all []serverProcess) {

@@ -148,18 +148,6 @@ func TestCrowdsOfListeners(t *testing.T) {
 	})
 
 	root := t.TempDir()
-	sock := filepath.Join(root, "mysqld.sock")
-	l, err := net.Listen("unix", sock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	line := "0000: 00000002 00000000 00010000 0001 01 12345 " + sock + "\n"
-	err = errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/unix", []byte(strings.Repeat(line, mostSockets+10)), 0o600))
-	if all := listening(root); err != nil || len(all) != mostSockets {
-		t.Errorf("%d sockets, want %d: %v", len(all), mostSockets, err)
-	}
-
 	if err := os.MkdirAll(root+"/fd", 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -173,6 +161,41 @@ func TestCrowdsOfListeners(t *testing.T) {
 		if want := max(0, min(most, 20)); read != want || len(inodes) != want || hidden {
 			t.Errorf("%d of %d files read, %d sockets, hidden %t", read, most, len(inodes), hidden)
 		}
+	}
+}
+
+// TestStrangersNameNoOthersSockets: what another account's process says of itself, or has open, makes no server of a socket that is not its
+// own, and its own sockets are few.
+func TestStrangersNameNoOthersSockets(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make what belongs to others")
+	}
+	const eve = 65534
+	root := t.TempDir()
+	named, held, eves := filepath.Join(root, "bus"), filepath.Join(root, "udev"), filepath.Join(root, "mysqld.sock")
+	for _, path := range []string{named, held, eves} {
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+	}
+	line := "0000: 00000002 00000000 00010000 0001 01 "
+	dir := root + "/proc/77"
+	err := errors.Join(os.Chown(eves, eve, eve), os.MkdirAll(dir+"/fd", 0o755), os.Mkdir(root+"/proc/net", 0o755), os.Symlink("socket:[12]", dir+"/fd/3"),
+		os.WriteFile(dir+"/cmdline", []byte("mysqld\x00--socket="+named+"\x00"), 0o644), os.Chown(dir, eve, eve),
+		os.WriteFile(root+"/proc/net/unix", []byte(line+"11 "+named+"\n"+line+"12 "+held+"\n"+strings.Repeat(line+"13 "+eves+"\n", mostSockets+1)), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := listening(root)
+	for _, l := range all {
+		if l.uid != eve {
+			t.Errorf("%s is no server's", l.address)
+		}
+	}
+	if len(all) != mostSockets {
+		t.Errorf("%d sockets, want %d", len(all), mostSockets)
 	}
 }
 

@@ -210,7 +210,7 @@ func (a *App) known(ctx context.Context, spec target.Spec) *target.KnownServers 
 		return nil
 	}
 	host, port, err := net.SplitHostPort(spec.Address)
-	if spec.Jump == (tunnel.Jump{}) && (spec.Network == "unix" || err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())) {
+	if spec.Jump == (tunnel.Jump{}) && (spec.Network == "unix" || err == nil && (host == "localhost" || host == "127.0.0.1")) { // it listens at no other address
 		if yard, err := a.Yard(); err == nil {
 			ctx, cancel := context.WithTimeout(ctx, time.Second)
 			all, _ := yard.List(ctx) // what cannot be listed is no sandbox

@@ -2,7 +2,10 @@ package app
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
+	"math"
 	"net"
 	"net/netip"
 	"os"
@@ -13,6 +16,7 @@ import (
 	"syscall"
 
 	"dyno/internal/host"
+	"dyno/internal/target"
 )
 
 // listener is a place of this machine where a server may listen.
@@ -35,67 +39,80 @@ type serverProcess struct {
 // ports of processes with a server's name, sockets whose name tells what they are, and port 3306. Who is not root sees the names of others'
 // processes and all sockets, but not which belong to whom. The sockets (paths) and ports (host:port) of also count too, whatever listens.
 func listening(root string, also ...string) []listener {
-	servers := serverProcesses(root)
-	owner := map[string]int{}
+	// What processes say of themselves counts for what is their own account's.
+	type claim struct {
+		where string // path or port
+		uid   int
+	}
+	claimed := map[claim]int{}
+	owner := map[string]serverProcess{}
 	ports := map[string]bool{"3306": true}
-	named := map[string][]int{} // ports by what processes say of themselves, which counts for their own accounts' listeners
-	sockets := map[string]int{}
+	sockets, named := map[string]bool{}, map[string]bool{}
 	for _, address := range also {
 		if _, port, err := net.SplitHostPort(address); err == nil && !filepath.IsAbs(address) {
 			ports[port] = true
 		} else {
-			sockets[address] = 0
+			named[address] = true
 		}
 	}
-	for _, p := range servers {
+	for _, p := range serverProcesses(root) {
 		for _, i := range p.inodes {
-			owner[i] = p.pid
+			owner[i] = p
 		}
-		if p.socket != "" {
-			sockets[p.socket] = p.pid
-		}
-		if p.port != "" {
-			named[p.port] = append(named[p.port], p.uid)
-		}
+		sockets[p.socket] = true
+		claimed[claim{p.socket, p.uid}], claimed[claim{p.port, p.uid}] = p.pid, p.pid
 	}
 	var all []listener
 	own := map[string]bool{} // what this process itself listens on
-	mine, _ := openSockets(filepath.Join(root, "/proc/self"))
+	mine, _, _ := openSockets(filepath.Join(root, "/proc/self"), filesOfOne)
 	for _, i := range mine {
 		own[i] = true
 	}
+	socketsOf := map[int]int{} // those that were not asked for
 	for _, s := range unixListeners(root) {
-		pid, named := sockets[s.path]
-		if p := owner[s.inode]; p != 0 { // what the kernel tells goes before what a process says of itself
-			pid = p
-		}
+		p, held := owner[s.inode]
 		name := strings.ToLower(filepath.Base(s.path))
 		tells := (strings.Contains(name, "mysql") || strings.Contains(name, "maria")) && (strings.HasSuffix(name, ".sock") || strings.HasSuffix(name, ".socket"))
-		if strings.Contains(name, "mysqlx") || pid == 0 && !named && !tells {
+		if strings.Contains(name, "mysqlx") || !held && !sockets[s.path] && !named[s.path] && !tells {
 			continue
 		}
 		st, err := os.Stat(s.path)
 		if err != nil {
 			continue // of another root directory, as in a container
 		}
-		all = append(all, listener{"unix", s.path, pid, uidOf(st)})
+		uid := uidOf(st)
+		pid := claimed[claim{s.path, uid}]
+		if held && (p.uid == uid || target.TrustedAccount(p.uid)) { // what the kernel tells goes before what a process says of itself
+			pid = p.pid
+		}
+		if pid == 0 && !named[s.path] && !tells {
+			continue
+		}
+		if !named[s.path] && !target.TrustedAccount(uid) {
+			if socketsOf[uid]++; socketsOf[uid] > mostSockets {
+				continue
+			}
+		}
+		all = append(all, listener{"unix", s.path, pid, uid})
 	}
+	// Whoever listens on all addresses of IPv6 may be another than who has 127.0.0.1.
+	seen := map[listener]bool{}
 	for _, l := range tcpListeners(root) {
 		_, port, _ := strings.Cut(l.address.String(), "]:")
 		if port == "" {
 			port = strconv.Itoa(int(l.address.Port()))
 		}
-		pid := owner[l.inode]
-		if pid == 0 && !ports[port] && !slices.Contains(named[port], l.uid) || port == "33060" || own[l.inode] {
+		pid := owner[l.inode].pid
+		if pid == 0 && !ports[port] && claimed[claim{port, l.uid}] == 0 || port == "33060" || own[l.inode] {
 			continue
 		}
 		at := l.address
 		if at.Addr().IsUnspecified() {
 			at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
 		}
-		x := listener{"tcp", at.String(), pid, l.uid}
-		// Whoever listens on all addresses of IPv6 may be another than who has 127.0.0.1.
-		if !slices.ContainsFunc(all, func(y listener) bool { return x.network == y.network && x.address == y.address && x.uid == y.uid }) {
+		if x := (listener{network: "tcp", address: at.String(), uid: l.uid}); !seen[x] {
+			seen[x] = true
+			x.pid = pid
 			all = append(all, x)
 		}
 	}
@@ -109,11 +126,18 @@ func uidOf(st os.FileInfo) int {
 	return -1
 }
 
+// Bounds of what another account can have looked through by giving its processes the name of a server, and its sockets.
+const (
+	filesOfOne  = 1 << 18 // open files of all processes of an account
+	mostSockets = 256     // sockets of an account
+)
+
 func serverProcesses(root string) (all []serverProcess) {
 	entries, err := os.ReadDir(filepath.Join(root, "/proc"))
 	if err != nil {
 		return nil
 	}
+	read := map[int]int{} // open files, by account
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
@@ -130,32 +154,49 @@ func serverProcesses(root string) (all []serverProcess) {
 		}
 		for _, a := range args {
 			if v, ok := strings.CutPrefix(a, "--socket="); ok && filepath.IsAbs(v) {
-				p.socket = v
+				p.socket = strings.Clone(v) // not the whole command line
 			}
 			if v, ok := strings.CutPrefix(a, "--port="); ok {
-				p.port = v
+				p.port = strings.Clone(v)
 			}
 		}
-		p.inodes, p.hidden = openSockets(dir)
+		most := math.MaxInt
+		if !target.TrustedAccount(p.uid) {
+			most = filesOfOne - read[p.uid]
+		}
+		var n int
+		p.inodes, n, p.hidden = openSockets(dir, most)
+		read[p.uid] += n
 		all = append(all, p)
 	}
 	return all
 }
 
-// openSockets returns the inodes of the sockets that a process has open; hidden when that may not be seen.
-func openSockets(dir string) (inodes []string, hidden bool) {
-	fds, err := os.ReadDir(filepath.Join(dir, "fd"))
+// openSockets returns the inodes of the sockets that a process has open, among its first files, of which it reads most; hidden when that may
+// not be seen.
+func openSockets(dir string, most int) (inodes []string, read int, hidden bool) {
+	fds, err := os.Open(filepath.Join(dir, "fd"))
 	if err != nil {
-		return nil, true
+		return nil, 0, true
 	}
-	for _, fd := range fds {
-		if l, err := os.Readlink(filepath.Join(dir, "fd", fd.Name())); err == nil {
-			if i, ok := strings.CutPrefix(l, "socket:["); ok {
-				inodes = append(inodes, strings.TrimSuffix(i, "]"))
+	defer fds.Close()
+	for read < most {
+		names, err := fds.Readdirnames(min(most-read, 1024))
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, read, true
+		}
+		for _, fd := range names {
+			if l, err := os.Readlink(filepath.Join(dir, "fd", fd)); err == nil {
+				if i, ok := strings.CutPrefix(l, "socket:["); ok {
+					inodes = append(inodes, strings.TrimSuffix(i, "]"))
+				}
 			}
 		}
+		if read += len(names); err != nil {
+			break
+		}
 	}
-	return inodes, false
+	return inodes, read, false
 }
 
 type unixListener struct{ path, inode string }

@@ -7,8 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"dyno/test/effort"
 	"dyno/test/servers"
 )
 
@@ -124,6 +126,77 @@ func TestListeningBelieves(t *testing.T) {
 	}
 	f(77, true)
 	f(99, false)
+}
+
+// TestCrowdsOfListeners: another account's listeners cost time in proportion to how many they are, its sockets and open files have a bound.
+func TestCrowdsOfListeners(t *testing.T) {
+	effort.Linear(t, "listeners", 1000, func(n int) func() {
+		root := t.TempDir()
+		var b strings.Builder
+		b.WriteString("sl local\n")
+		for i := range n {
+			fmt.Fprintf(&b, "  0: %02X%02X017F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000   65534        0 4711 1\n", i%250+1, i/250)
+		}
+		if err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/tcp", []byte(b.String()), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			if all := listening(root); len(all) != n {
+				t.Errorf("%d listeners, want %d", len(all), n)
+			}
+		}
+	})
+
+	root := t.TempDir()
+	if err := os.MkdirAll(root+"/fd", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		if err := os.Symlink("socket:[12345]", filepath.Join(root, "fd", fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, most := range []int{7, 100, 0, -1} {
+		inodes, read, hidden := openSockets(root, most)
+		if want := max(0, min(most, 20)); read != want || len(inodes) != want || hidden {
+			t.Errorf("%d of %d files read, %d sockets, hidden %t", read, most, len(inodes), hidden)
+		}
+	}
+}
+
+// TestStrangersNameNoOthersSockets: what another account's process says of itself, or has open, makes no server of a socket that is not its
+// own, and its own sockets are few.
+func TestStrangersNameNoOthersSockets(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make what belongs to others")
+	}
+	const eve = 65534
+	root := t.TempDir()
+	named, held, eves := filepath.Join(root, "bus"), filepath.Join(root, "udev"), filepath.Join(root, "mysqld.sock")
+	for _, path := range []string{named, held, eves} {
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+	}
+	line := "0000: 00000002 00000000 00010000 0001 01 "
+	dir := root + "/proc/77"
+	err := errors.Join(os.Chown(eves, eve, eve), os.MkdirAll(dir+"/fd", 0o755), os.Mkdir(root+"/proc/net", 0o755), os.Symlink("socket:[12]", dir+"/fd/3"),
+		os.WriteFile(dir+"/cmdline", []byte("mysqld\x00--socket="+named+"\x00"), 0o644), os.Chown(dir, eve, eve),
+		os.WriteFile(root+"/proc/net/unix", []byte(line+"11 "+named+"\n"+line+"12 "+held+"\n"+strings.Repeat(line+"13 "+eves+"\n", mostSockets+1)), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := listening(root)
+	for _, l := range all {
+		if l.uid != eve {
+			t.Errorf("%s is no server's", l.address)
+		}
+	}
+	if len(all) != mostSockets {
+		t.Errorf("%d sockets, want %d", len(all), mostSockets)
+	}
 }
 
 // TestListeningFindsServers holds what the kernel tells to a server that is really there, whose socket has a name that tells nothing.

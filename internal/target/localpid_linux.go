@@ -53,7 +53,7 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 		if p := tgid(tid); p > 0 && runs(p, tid, t.facts.PidFile) && holds(p, inode, uid) {
 			return p, true
 		}
-		for _, p := range processes() {
+		for _, p := range processesOf(far.UID) { // what others have open is not looked through
 			if holdsSurely(p, inode) && runs(p, tid, t.facts.PidFile) {
 				return p, true
 			}
@@ -201,13 +201,22 @@ func statusField(file, name string) []string {
 	return nil
 }
 
-func processes() (pids []int) {
+// processesOf returns the processes of an account.
+func processesOf(uid int) (pids []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
 	for _, e := range entries {
-		if p, err := strconv.Atoi(e.Name()); err == nil {
+		p, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		st, err := os.Stat("/proc/" + e.Name())
+		if err != nil {
+			continue
+		}
+		if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) == uid {
 			pids = append(pids, p)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -289,5 +290,26 @@ func TestOpenFile(t *testing.T) {
 	}
 	if _, err := x.OpenFile(t.Context(), log); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
+	}
+}
+
+// TestProcessesOfOneAccount: whose a connection's other end is, the kernel tells; what others have open is not looked through for it.
+func TestProcessesOfOneAccount(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root starts a process of another account")
+	}
+	const eve = 65534
+	cmd := exec.Command("sleep", "600")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: eve, Gid: eve}}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait() //nolint:errcheck // it is killed
+	defer cmd.Process.Kill()
+	if all := processesOf(eve); !slices.Contains(all, cmd.Process.Pid) || slices.Contains(all, os.Getpid()) {
+		t.Errorf("user %d has the processes %v", eve, all)
+	}
+	if all := processesOf(0); slices.Contains(all, cmd.Process.Pid) || !slices.Contains(all, os.Getpid()) {
+		t.Errorf("root has the processes %v", all)
 	}
 }

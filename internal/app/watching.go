@@ -21,7 +21,9 @@ import (
 	"dyno/internal/scrape"
 	"dyno/internal/snapshot"
 	"dyno/internal/state"
+	"dyno/internal/store/ledger"
 	"dyno/internal/target"
+	"dyno/internal/wire"
 )
 
 // Watching says how a target is watched. The zero value is the usual way.
@@ -96,6 +98,9 @@ type watcher struct {
 // refusedEvery is how often a session is given up at most because a login was refused: servers lock accounts that are refused often.
 const refusedEvery = 15 * time.Second
 
+// openTime bounds finding a server and learning what it is: one that lets Dyno in and says nothing more is down.
+const openTime = 30 * time.Second
+
 // run ends with ctx; a server that cannot be reached is no error but a state.
 func (w *watcher) run(ctx context.Context) {
 	if w.o.Every == 0 {
@@ -128,8 +133,11 @@ func (w *watcher) find(ctx context.Context) (*target.Target, bool) {
 	for pause := w.o.Every; ; pause = target.Patience(last, pause) {
 		found := make(chan answer, 1)
 		go func() {
-			t, err := w.open(ctx)
-			found <- answer{t, err}
+			octx, cancel := context.WithTimeout(ctx, openTime)
+			defer cancel()
+			var a answer
+			a.err = wire.Guarded(func() (err error) { a.t, err = w.open(octx); return err })
+			found <- a
 		}()
 		tried, again := false, time.Now().Add(pause)
 		for !tried || time.Now().Before(again) {
@@ -191,7 +199,8 @@ func (w *watcher) session(ctx context.Context, t *target.Target) error {
 	g, ctx := errgroup.WithContext(ctx)
 	ctx, again := context.WithCancel(ctx)
 	defer again()
-	g.Go(func() error {
+	run := func(f func() error) { g.Go(func() error { return wire.Guarded(f) }) }
+	run(func() error {
 		defer again()
 		return s.Run(ctx, w.o.Every, func(r reading.Reading) {
 			w.round(r)
@@ -205,10 +214,10 @@ func (w *watcher) session(ctx context.Context, t *target.Target) error {
 		})
 	})
 	if w.o.Classes > 0 {
-		g.Go(func() error { return w.classes(ctx, t) })
+		run(func() error { return w.classes(ctx, t) })
 	}
 	if w.rights != nil {
-		g.Go(func() error {
+		run(func() error {
 			w.rights(ctx, t)
 			again() // global privileges reach new connections only
 			return nil
@@ -275,6 +284,9 @@ func (w *watcher) round(r reading.Reading) {
 	state.Cap(st)
 	for i := range r.Events {
 		e := &r.Events[i]
+		if e.At.After(r.At) || r.At.Sub(e.At) > ledger.EventAge { // by the server's word for how long ago it was
+			e.At = r.At
+		}
 		if e.Target = w.name; e.ID != "" { // it is of the server's, and two servers may give the same
 			e.ID += "-" + w.name
 		}
@@ -294,10 +306,11 @@ func (w *watcher) classes(ctx context.Context, t *target.Target) error {
 	}
 	defer d.Close()
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return d.Run(ctx) })
+	run := func(f func() error) { g.Go(func() error { return wire.Guarded(f) }) }
+	run(func() error { return d.Run(ctx) })
 	more := make(chan ClassWindow)
 	if w.plan != nil {
-		g.Go(func() error {
+		run(func() error {
 			for {
 				select {
 				case c := <-more:
@@ -308,7 +321,7 @@ func (w *watcher) classes(ctx context.Context, t *target.Target) error {
 			}
 		})
 	}
-	g.Go(func() error {
+	run(func() error {
 		var from, began time.Time // the same moment, by the clock of what is stored and by the one that nobody sets
 		for {
 			now := clock.Now()

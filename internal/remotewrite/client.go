@@ -148,7 +148,7 @@ func (c *client) post(ctx context.Context, body []byte) answer {
 	if resp.StatusCode/100 == 2 {
 		return answer{outcome: stored}
 	}
-	a := answer{outcome: failed, err: fmt.Errorf("the receiver answers %s: %s", resp.Status, plain(text))}
+	a := answer{outcome: failed, err: fmt.Errorf("the receiver answers %s: %s", plain([]byte(resp.Status)), plain(text))}
 	switch code := resp.StatusCode; {
 	case code == http.StatusRequestEntityTooLarge:
 		a.outcome = tooBig

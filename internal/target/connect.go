@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -174,6 +175,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 			m.answered(askConnected, 1)
 			return conn, a.conn, me, m, nil
 		}
+		a.conn.SetDeadline(time.Now().Add(settleTime)) // as when a pool's is closed
 		dc.Close()
 		if KindOf(err) == Elsewhere {
 			return nil, nil, self{}, nil, err

@@ -88,6 +88,7 @@ func (p *pooled) ExecContext(ctx context.Context, sql string, args []driver.Name
 // Close implements driver.Conn.
 func (p *pooled) Close() error {
 	valid := p.driverConn.IsValid()
+	p.net.SetDeadline(time.Now().Add(settleTime)) // who reads nothing must not hold up the good-bye
 	if valid {
 		p.settle(0)
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"strings"
 )
 
@@ -16,6 +17,17 @@ func Shaped(f func() error) (err error) {
 				return
 			}
 			panic(p)
+		}
+	}()
+	return f()
+}
+
+// Guarded runs f, which does what it does with the answers of one server: a mistake of this program's that they bring to light is an error, and
+// not the end of a process that watches others too. It is for goroutines, which nothing else can hold.
+func Guarded(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("dyno could not read what the server said: %v\n%s", p, debug.Stack())
 		}
 	}()
 	return f()

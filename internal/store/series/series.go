@@ -61,6 +61,20 @@ const maxCached = 100_000
 // memory of all. It is far above what the objects of one server begin. Series that the head of the database has are not new.
 const newPerHour = 50_000
 
+// mostAlive and mostAliveText bound the series of one target that the head of the database holds, and the bytes of their names and labels:
+// series that are written again and again stay there, however slowly they become more. Of what ended, the head forgets what is older
+// than an hour.
+const (
+	mostAlive     = 100_000
+	mostAliveText = 32 << 20
+)
+
+// After mostRefused series of a call that are left out, the others that are not known have their turn in one call of refusedTurns.
+const (
+	mostRefused  = 1000
+	refusedTurns = 16
+)
+
 // errTooLong says that a sample is left out for a text of it. It is not an error for the caller of Append.
 var errTooLong = errors.New("its name or a label is too long")
 
@@ -96,6 +110,8 @@ type Store struct {
 	cache      map[uint64][]*cached
 	cachedN    int
 	begun      map[string]*begun // by target
+	alive      *alive
+	refused    int // new series that the call under way has left out
 	duplicates uint64
 	disordered uint64
 	groups     map[groupKey]*group
@@ -191,6 +207,7 @@ func (s *Store) load() error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return failed("open", s.dir, err)
 	}
+	s.alive = &alive{of: map[string]weight{}}
 	seconds, err := s.database(s.dir, s.secondsOptions(), &s.keepSeconds, &s.secondsEnd)
 	if err != nil {
 		return err
@@ -256,6 +273,7 @@ func (s *Store) secondsOptions() *tsdb.Options {
 	o.WALSegmentSize = 16 << 20
 	o.WALCompression = compression.Snappy
 	o.NoLockfile = true // acquire holds the same file, and tells who has it
+	o.SeriesLifecycleCallback = s.alive
 	return o
 }
 
@@ -370,9 +388,10 @@ func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 	return nil
 }
 
-// forget drops what is known of series when it has become too much.
+// forget drops what is known of series when it has become too much, before a call writes.
 func (s *Store) forget() {
-	if s.cachedN > maxCached {
+	s.refused = 0
+	if s.cachedN > maxCached && uint64(s.cachedN) > 2*s.db.Head().NumSeries() { // most have ended
 		s.begin()
 	}
 }
@@ -413,6 +432,9 @@ func (s *Store) series(app storage.Appender, m *metric.Sample, at int64, extra m
 			return c, nil
 		}
 	}
+	if s.refused >= mostRefused && (key+s.round)%refusedTurns != 0 { // to find out costs as much as to write
+		return nil, errTooManyNew
+	}
 	if m.Overlong() || (&metric.Sample{Labels: extra}).Overlong() {
 		return nil, errTooLong
 	}
@@ -421,6 +443,7 @@ func (s *Store) series(app storage.Appender, m *metric.Sample, at int64, extra m
 		return nil, err
 	}
 	if !s.mayBegin(app, full, at) {
+		s.refused++
 		return nil, errTooManyNew
 	}
 	// The caller's labels may share memory with others of his; keep our own.
@@ -446,13 +469,14 @@ func (s *Store) mayBegin(app storage.Appender, full labels.Labels, at int64) boo
 	if at < b.from || at-b.from >= time.Hour.Milliseconds() {
 		b.from, b.n = at, 0
 	}
-	if b.n < newPerHour {
+	if b.n < newPerHour && s.alive.room(target, full) {
 		b.n++
 		return true
 	}
 	if !b.noted {
 		b.noted = true
-		s.log.note(fmt.Sprintf("target %q began more than %d series within an hour: further ones are left out", target, newPerHour))
+		s.log.note(fmt.Sprintf("target %q has too many series (%d new ones in an hour, %d in all, with %d MiB of text, are kept at most): further ones are left out",
+			target, newPerHour, mostAlive, mostAliveText>>20))
 	}
 	return false
 }

@@ -74,9 +74,9 @@ func (s *Service) Annotate(ctx context.Context, e event.Event) (event.Event, err
 	return s.app.Annotate(ctx, e)
 }
 
-// Events returns marks, see App.Events.
-func (s *Service) Events(ctx context.Context, target string, from, to time.Time) ([]event.Event, error) {
-	return s.app.Events(ctx, target, from, to)
+// NewestEvents returns the newest n marks, of some kinds or with none of all, see App.Events.
+func (s *Service) NewestEvents(ctx context.Context, target string, kinds []string, from, to time.Time, n int) ([]event.Event, error) {
+	return s.ledger.NewestEvents(ctx, target, kinds, from, to, n)
 }
 
 // Known reports whether a target is watched or was once.

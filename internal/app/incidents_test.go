@@ -74,7 +74,7 @@ func TestIncidents(t *testing.T) {
 	})
 	began := time.Now()
 	events := func(kind event.Kind) (all []event.Event) {
-		es, err := v.Events(ctx, "shop", began.Add(-time.Hour), time.Now().Add(time.Hour))
+		es, err := v.app.Events(ctx, "shop", began.Add(-time.Hour), time.Now().Add(time.Hour))
 		if err != nil {
 			t.Fatal(err)
 		}

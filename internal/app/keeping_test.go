@@ -202,13 +202,16 @@ func TestPriceOf(t *testing.T) {
 		return ps
 	}
 	src := metric.L("source", "a")
-	p := priceOf("x", time.Unix(0, 0), time.Unix(10, 0), []metric.Series{
-		{Name: "dyno_source_seconds_total", Labels: src, Kind: metric.Counter, Points: scale(at(11), 0.002)},
-		{Name: "dyno_source_seconds_total", Labels: metric.L("source", "b"), Kind: metric.Counter, Points: scale(at(11), 0.005)},
-		{Name: "dyno_source_bytes_total", Labels: src, Kind: metric.Counter, Points: scale(at(11), 100)},
-		{Name: "dyno_scrape_duration_seconds", Labels: src, Points: []metric.Point{{At: 0, Value: 0.001}, {At: 1000, Value: 0.003}, {At: 2000, Value: 0.002}}},
-		{Name: "dyno_scrape_client_cpu_seconds_total", Kind: metric.Counter, Points: at(1)}, // one point is no rate
-	})
+	p, err := priceOf("x", time.Unix(0, 0), time.Unix(10, 0), each(
+		metric.Series{Name: "dyno_source_seconds_total", Labels: src, Kind: metric.Counter, Points: scale(at(11), 0.002)},
+		metric.Series{Name: "dyno_source_seconds_total", Labels: metric.L("source", "b"), Kind: metric.Counter, Points: scale(at(11), 0.005)},
+		metric.Series{Name: "dyno_source_bytes_total", Labels: src, Kind: metric.Counter, Points: scale(at(11), 100)},
+		metric.Series{Name: "dyno_scrape_duration_seconds", Labels: src, Points: []metric.Point{{At: 0, Value: 0.001}, {At: 1000, Value: 0.003}, {At: 2000, Value: 0.002}}},
+		metric.Series{Name: "dyno_scrape_client_cpu_seconds_total", Kind: metric.Counter, Points: at(1)}, // one point is no rate
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
 	near := func(what string, v known.Value[float64], want float64) {
 		t.Helper()
 		if x, ok := v.Get(); !ok || x < want*0.999 || x > want*1.001 {

@@ -182,6 +182,7 @@ func (v *Server) admit(need access.Role, person bool, h http.HandlerFunc) http.H
 			v.forbid(w, c, need)
 			return
 		}
+		peerOf(r).letIn.Store(true)
 		v.mayTakeLong(w)
 		h(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	}

@@ -21,6 +21,7 @@ const (
 	maxOwn      = 16     // of one caller
 	maxBehind   = 2048   // updates that a client may be behind before it is dropped
 	maxFull     = 64     // full states that wait in all streams of a caller, which may have hundreds of kilobytes; further ones come without lists
+	leastFull   = 4      // that each stream may have waiting, whatever the caller's others have
 	maxReplayed = 20_000 // updates that are remembered
 )
 
@@ -56,6 +57,7 @@ type client struct {
 	updates chan update
 	full    func(target string) bool // whether it wants full states of a target
 	waiting *atomic.Int32            // full states in updates of all the caller's clients
+	own     atomic.Int32             // in those of this one
 	late    chan struct{}            // closed when the client was dropped because updates is full
 }
 
@@ -86,11 +88,12 @@ func (h *hub) add(u update) {
 	u.seq = h.seq
 	for c := range h.clients {
 		x := u
-		if u.full != nil && (!c.full(u.target) || c.waiting.Load() >= maxFull) {
+		if u.full != nil && (!c.full(u.target) || c.waiting.Load() >= maxFull && c.own.Load() >= leastFull) {
 			x.full = nil
 		}
-		if x.full != nil {
-			c.waiting.Add(1) // before it can be taken
+		if x.full != nil { // before it can be taken
+			c.waiting.Add(1)
+			c.own.Add(1)
 		}
 		select {
 		case c.updates <- x:
@@ -155,6 +158,7 @@ func (h *hub) follow(who, lastID string, full func(target string) bool) (c *clie
 func (c *client) took(u update) {
 	if u.full != nil {
 		c.waiting.Add(-1)
+		c.own.Add(-1)
 	}
 }
 

@@ -80,10 +80,18 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 			out.send("vitals", id, u.vitals)
 		}
 	}
-	for _, u := range missed {
-		if send(u); out.err != nil {
-			return
+	out.flush()
+	if len(missed) > 0 { // tens of thousands perhaps: as much work as any answer
+		end, err := v.turns.take(r.Context(), callerOf(r.Context()).key())
+		if err != nil {
+			return // it comes again with the id of the last that it got
 		}
+		for _, u := range missed {
+			if send(u); out.err != nil {
+				break
+			}
+		}
+		end()
 	}
 	out.flush()
 	for out.err == nil {

@@ -515,26 +515,40 @@ func join(m *metric.Sample, extra metric.Labels, source string) (labels.Labels, 
 // to to (Unix milliseconds, both included). With name "" it returns series of every name, in order of name first. A series
 // without a point in that time is left out. Errors: ErrCorrupt, with the span that cannot be read.
 func (s *Store) Select(ctx context.Context, name string, match metric.Labels, from, to int64) ([]metric.Series, error) {
-	db, err := s.open()
+	var out []metric.Series
+	err := s.SelectEach(ctx, name, match, from, to, func(r metric.Series) {
+		r.Points = slices.Clone(r.Points)
+		out = append(out, r)
+	})
 	if err != nil {
 		return nil, err
 	}
+	sortSeries(out)
+	return out, nil
+}
+
+// SelectEach calls f for each series that Select returns, in any order, and so holds one at a time. The points are valid during
+// the call only.
+func (s *Store) SelectEach(ctx context.Context, name string, match metric.Labels, from, to int64, f func(metric.Series)) error {
+	db, err := s.open()
+	if err != nil {
+		return err
+	}
 	ms, err := matchers(name, match)
 	if err != nil {
-		return nil, failed("read", s.dir, err)
+		return failed("read", s.dir, err)
 	}
 	q, err := s.queryable().Querier(from, to)
 	if err != nil {
-		return nil, s.unreadable(ctx, db, ms, from, to, err)
+		return s.unreadable(ctx, db, ms, from, to, err)
 	}
-	out, err := collect(ctx, q, ms)
-	if err = errors.Join(err, q.Close()); err != nil {
+	if err = errors.Join(walk(ctx, q, ms, f), q.Close()); err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
-		return nil, s.unreadable(ctx, db, ms, from, to, err)
+		return s.unreadable(ctx, db, ms, from, to, err)
 	}
-	return out, nil
+	return nil
 }
 
 func matchers(name string, match metric.Labels) ([]*labels.Matcher, error) {
@@ -553,15 +567,15 @@ func matchers(name string, match metric.Labels) ([]*labels.Matcher, error) {
 	return ms, err
 }
 
-// collect reads everything that a querier has.
-func collect(ctx context.Context, q storage.Querier, ms []*labels.Matcher) ([]metric.Series, error) {
-	var out []metric.Series
-	set := q.Select(ctx, true, nil, ms...)
+// walk calls f for each series that a querier has.
+func walk(ctx context.Context, q storage.Querier, ms []*labels.Matcher, f func(metric.Series)) error {
+	var points []metric.Point
+	set := q.Select(ctx, false, nil, ms...)
 	var it chunkenc.Iterator
 	for set.Next() {
 		x := set.At()
-		r := named(x.Labels())
 		it = x.Iterator(it)
+		points = points[:0]
 		for typ := it.Next(); typ != chunkenc.ValNone; typ = it.Next() {
 			if typ != chunkenc.ValFloat {
 				continue // a histogram: not written by us
@@ -570,17 +584,18 @@ func collect(ctx context.Context, q storage.Querier, ms []*labels.Matcher) ([]me
 			if value.IsStaleNaN(v) {
 				continue
 			}
-			r.Points = append(r.Points, metric.Point{At: t, Value: v})
+			points = append(points, metric.Point{At: t, Value: v})
 		}
-		if err := it.Err(); err != nil {
-			return nil, err
+		if err := errors.Join(it.Err(), ctx.Err()); err != nil {
+			return err
 		}
-		if len(r.Points) > 0 {
-			out = append(out, r)
+		if len(points) > 0 {
+			r := named(x.Labels())
+			r.Points = points
+			f(r)
 		}
 	}
-	sortSeries(out)
-	return out, set.Err()
+	return set.Err()
 }
 
 // named returns a series without points.

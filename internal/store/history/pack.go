@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"dyno/internal/state"
 	"dyno/internal/store/sqlitefile"
 )
 
@@ -22,7 +23,13 @@ const (
 	packSpan   = 5 * time.Minute // from the first to the last at most
 	packBytes  = 8 << 20         // of JSON, about; also how far back the compressor looks
 	packWait   = 2 * time.Minute // a row that is older is packed in any case
+	// packEach is what a state may take in a pack on average before its longest statements are cut, bytes: somebody whose
+	// every statement is new and long would else push out within the hour what the sessions of others did.
+	packEach = 24 << 10
 )
+
+// packTexts are the bytes that statements are cut to, one after the other until a pack is small enough.
+var packTexts = []int{512, 128, 48}
 
 // record is a state as it stands in a pack.
 type record struct {
@@ -98,6 +105,24 @@ func (h *History) pack(ctx context.Context, now time.Time) error {
 	return errors.Join(errs...)
 }
 
+// shortened returns the records with statements of at most so many bytes. One that cannot be read stays as it is.
+func shortened(doc []byte, most int) (out []byte) {
+	for r := range records(doc) {
+		if s, err := state.Decode(r.raw); err == nil {
+			for i := range s.Sessions {
+				x := &s.Sessions[i]
+				x.SQL, x.Last = state.Clip(x.SQL, most), state.Clip(x.Last, most)
+			}
+			s.InnoDB = state.Clip(s.InnoDB, 64*most) // it holds some of them
+			if raw, err := state.Encode(s); err == nil {
+				r.raw = raw
+			}
+		}
+		out = appendRecord(out, r)
+	}
+	return out
+}
+
 // packOne packs the oldest rows of a target and reports whether there are as many left as make another pack.
 func (h *History) packOne(ctx context.Context, tx *sql.Tx, target int64) (more bool, err error) {
 	rows, err := query(ctx, tx, func(r *sql.Rows, x *record) error { return r.Scan(&x.at, &x.raw) },
@@ -120,12 +145,20 @@ func (h *History) packOne(ctx context.Context, tx *sql.Tx, target int64) (more b
 		times = binary.BigEndian.AppendUint64(times, uint64(r.at))
 		n++
 	}
+	full := n < len(rows) && len(doc) > packBytes/2 // of large states it takes more packs to keep up
 	first, last := rows[0].at, rows[n-1].at
 	small := h.enc.EncodeAll(doc, nil)
+	for _, most := range packTexts {
+		if len(small) <= n*packEach {
+			break
+		}
+		doc = shortened(doc, most)
+		small = h.enc.EncodeAll(doc, nil)
+	}
 	if _, err := tx.ExecContext(ctx, "INSERT INTO pack (target, first, last, bytes, times, doc) VALUES (?, ?, ?, ?, ?, ?)",
 		target, first, last, len(small)+len(times), times, small); err != nil {
 		return false, err
 	}
 	_, err = tx.ExecContext(ctx, "DELETE FROM state WHERE target = ? AND at >= ? AND at <= ?", target, first, last)
-	return len(rows)-n >= packStates, err
+	return full || len(rows)-n >= packStates, err
 }

@@ -370,3 +370,19 @@ func stranger(path string) error {
 	return fmt.Errorf("%s may have been put there by another user of this machine, for you to write to; "+
 		"name a file in a directory that only you write to", path)
 }
+
+// OwnDir makes a directory that nobody else writes to. One that is there must be so already: in a directory for all, as /tmp, anybody may
+// have made it before, or put a link there.
+func OwnDir(path string) error {
+	if err := os.Mkdir(path, 0o700); !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if owner, _ := owns(fi); !fi.IsDir() || owner != os.Geteuid() || fi.Mode()&0o022 != 0 {
+		return fmt.Errorf("%s may have been put there by another user of this machine: it is no directory that only this account writes to", path)
+	}
+	return nil
+}

@@ -279,6 +279,31 @@ func TestReplaceKeepsTheGroup(t *testing.T) {
 	}
 }
 
+// TestOwnDir: what another account has made, or lets others write to, is not taken for our own.
+func TestOwnDir(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(OwnDir(at("new")), OwnDir(at("new"))); err != nil {
+		t.Error(err)
+	}
+	err := errors.Join(os.Symlink(at("new"), at("link")), os.Mkdir(at("open"), 0o700), os.Chmod(at("open"), 0o777), os.WriteFile(at("file"), nil, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"link", "open", "file"}
+	if os.Geteuid() == 0 {
+		names = append(names, "eves")
+		if err := errors.Join(os.Mkdir(at("eves"), 0o700), os.Chown(at("eves"), 65534, 65534)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range names {
+		if OwnDir(at(name)) == nil {
+			t.Errorf("%s is taken for our own", name)
+		}
+	}
+}
+
 // TestCheck: nothing is left of asking, and what was there stays.
 func TestCheck(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")

@@ -2,6 +2,7 @@ package userfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -100,6 +101,18 @@ func TestReplace(t *testing.T) {
 	}
 	if err := Replace(os.DevNull, put("no")); err != nil {
 		t.Error(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	pipe := fmt.Sprintf("/dev/fd/%d", w.Fd()) // as the shell's >(…)
+	if err := errors.Join(Check(pipe), Replace(pipe, put("piped")), w.Close()); err != nil {
+		t.Error(err)
+	}
+	if b, err := io.ReadAll(r); err != nil || string(b) != "piped" {
+		t.Errorf("%q, %v", b, err)
 	}
 	if fi, err := os.Stat(os.DevNull); err != nil || fi.Mode().IsRegular() {
 		t.Errorf("%v %v", fi, err)

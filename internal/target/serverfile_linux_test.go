@@ -304,7 +304,7 @@ func TestProcessesOfOneAccount(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Wait() //nolint:errcheck // it is killed
+	defer cmd.Wait()
 	defer cmd.Process.Kill()
 	if all := processesOf(eve); !slices.Contains(all, cmd.Process.Pid) || slices.Contains(all, os.Getpid()) {
 		t.Errorf("user %d has the processes %v", eve, all)

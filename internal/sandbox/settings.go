@@ -81,8 +81,9 @@ func readSettings(in map[string]string) (settings, error) {
 	return s, nil
 }
 
-// bareName takes off what servers take for a word about the option that follows, any number of times (MySQL manual, Program Option
-// Modifiers): enable_skip_grant_tables is skip_grant_tables. skip_ stays, which only switches off.
+// bareName takes off what servers take for a word about the option that follows, any number of
+// times (MySQL manual, Program Option Modifiers): enable_skip_grant_tables is skip_grant_tables.
+// skip_ stays, which only switches off.
 func bareName(name string) string {
 	for _, word := range []string{"loose_", "enable_", "disable_", "maximum_", "autoset_"} {
 		if rest, ok := strings.CutPrefix(name, word); ok {

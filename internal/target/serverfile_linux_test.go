@@ -293,7 +293,8 @@ func TestOpenFile(t *testing.T) {
 	}
 }
 
-// TestProcessesOfOneAccount: whose a connection's other end is, the kernel tells; what others have open is not looked through for it.
+// TestProcessesOfOneAccount: whose a connection's other end is, the kernel tells; what others have
+// open is not looked through for it.
 func TestProcessesOfOneAccount(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root starts a process of another account")

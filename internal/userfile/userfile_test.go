@@ -219,8 +219,8 @@ func TestWhoseLinksAreFollowed(t *testing.T) {
 	}
 }
 
-// TestOthersAreQuick: an account that puts links in the place of its files, or of their directory, in the very moment has nothing written
-// to what is not its own.
+// TestOthersAreQuick: an account that puts links in the place of its files, or of their directory,
+// in the very moment has nothing written to what is not its own.
 func TestOthersAreQuick(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make what belongs to others")
@@ -230,9 +230,11 @@ func TestOthersAreQuick(t *testing.T) {
 	secret := filepath.Join(own, "secret")
 	at := func(name string) string { return filepath.Join(eves, name) }
 	err := errors.Join(os.Chown(eves, eve, eve), os.Chmod(eves, 0o755),
-		os.WriteFile(secret, []byte("secret"), 0o600), os.WriteFile(at("file"), nil, 0o644), os.Chown(at("file"), eve, eve),
+		os.WriteFile(secret, []byte("secret"), 0o600),
+		os.WriteFile(at("file"), nil, 0o644), os.Chown(at("file"), eve, eve),
 		os.Symlink(secret, at("file2")), os.Lchown(at("file2"), eve, eve),
-		os.Mkdir(at("dir"), 0o755), os.Chown(at("dir"), eve, eve), os.Symlink(own, at("dir2")), os.Lchown(at("dir2"), eve, eve))
+		os.Mkdir(at("dir"), 0o755), os.Chown(at("dir"), eve, eve),
+		os.Symlink(own, at("dir2")), os.Lchown(at("dir2"), eve, eve))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +301,8 @@ func TestOwnDir(t *testing.T) {
 	if err := errors.Join(OwnDir(at("new")), OwnDir(at("new"))); err != nil {
 		t.Error(err)
 	}
-	err := errors.Join(os.Symlink(at("new"), at("link")), os.Mkdir(at("open"), 0o700), os.Chmod(at("open"), 0o777), os.WriteFile(at("file"), nil, 0o600))
+	err := errors.Join(os.Symlink(at("new"), at("link")), os.WriteFile(at("file"), nil, 0o600),
+		os.Mkdir(at("open"), 0o700), os.Chmod(at("open"), 0o777))
 	if err != nil {
 		t.Fatal(err)
 	}

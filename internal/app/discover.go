@@ -253,8 +253,9 @@ func (a *App) spots(ctx context.Context, o Looking) (all []spot, left int, notes
 	return all, left, notes
 }
 
-// candidates joins what processes listen on: first where the user's own login leads, then what may be logged in to, then a few of what
-// is left alone, so that nobody's own listeners, however many, keep a server from being found.
+// candidates joins what processes listen on: first where the user's own login leads, then what may
+// be logged in to, then a few of what is left alone, so that nobody's own listeners, however many,
+// keep a server from being found.
 func (a *App) candidates(listens []listener, mine target.Spec) (order []*spot, left int) {
 	type owner struct {
 		pid   int
@@ -270,7 +271,9 @@ func (a *App) candidates(listens []listener, mine target.Spec) (order []*spot, l
 			is = a.trusted(l.uid)
 			trusted[l.uid] = is
 		}
-		k := owner{l.pid, own || is && !(l.network == "unix" && redirectable(l.address, a.trusted, mostLinks))} // what may be logged in to is no spot with what may not, whatever processes pretend to be
+		elsewhere := l.network == "unix" && redirectable(l.address, a.trusted, mostLinks)
+		// What may be logged in to is no spot with what may not, whatever processes pretend to be.
+		k := owner{l.pid, own || is && !elsewhere}
 		s := group[k]
 		if s == nil || l.pid == 0 {
 			if !k.login {

@@ -531,13 +531,15 @@ func TestDiscoverFollowsNoStranger(t *testing.T) {
 	}
 }
 
-// TestStrangersCrowdNobodyOut: however many sockets another account listens on, a server that may be logged in to is looked at.
+// TestStrangersCrowdNobodyOut: however many sockets another account listens on, a server that may
+// be logged in to is looked at.
 func TestStrangersCrowdNobodyOut(t *testing.T) {
 	a := alone(t)
 	eve := os.Geteuid() + 4711
 	var all []listener
 	for i := range 1000 {
-		all = append(all, listener{"tcp", fmt.Sprintf("127.1.%d.%d:3306", i/250, i%250), i % 2, eve}) // half of them of one process
+		at := fmt.Sprintf("127.1.%d.%d:3306", i/250, i%250)
+		all = append(all, listener{"tcp", at, i % 2, eve}) // half of them of one process
 	}
 	all = append(all, listener{"tcp", "127.0.0.1:3306", 4712, os.Geteuid()})
 	spots, left := a.candidates(all, target.Spec{})

@@ -82,8 +82,8 @@ func listening(root string, also ...string) []listener {
 		}
 		uid := uidOf(st)
 		pid := claimed[claim{s.path, uid}]
-		if held && (p.uid == uid || target.TrustedAccount(p.uid)) { // what the kernel tells goes before what a process says of itself
-			pid = p.pid
+		if held && (p.uid == uid || target.TrustedAccount(p.uid)) {
+			pid = p.pid // what the kernel tells goes before what a process says of itself
 		}
 		if pid == 0 && !named[s.path] && !tells {
 			continue
@@ -126,7 +126,8 @@ func uidOf(st os.FileInfo) int {
 	return -1
 }
 
-// Bounds of what another account can have looked through by giving its processes the name of a server, and its sockets.
+// Bounds of what another account can have looked through by giving its processes the name of a
+// server, and its sockets.
 const (
 	filesOfOne  = 1 << 18 // open files of all processes of an account
 	mostSockets = 256     // sockets of an account
@@ -172,8 +173,8 @@ func serverProcesses(root string) (all []serverProcess) {
 	return all
 }
 
-// openSockets returns the inodes of the sockets that a process has open, among its first files, of which it reads most; hidden when that may
-// not be seen.
+// openSockets returns the inodes of the sockets that a process has open, among its first files, of
+// which it reads most; hidden when that may not be seen.
 func openSockets(dir string, most int) (inodes []string, read int, hidden bool) {
 	fds, err := os.Open(filepath.Join(dir, "fd"))
 	if err != nil {

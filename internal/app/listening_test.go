@@ -128,16 +128,20 @@ func TestListeningBelieves(t *testing.T) {
 	f(99, false)
 }
 
-// TestCrowdsOfListeners: another account's listeners cost time in proportion to how many they are, its sockets and open files have a bound.
+// TestCrowdsOfListeners: another account's listeners cost time in proportion to how many they are,
+// its sockets and open files have a bound.
 func TestCrowdsOfListeners(t *testing.T) {
 	effort.Linear(t, "listeners", 1000, func(n int) func() {
 		root := t.TempDir()
 		var b strings.Builder
 		b.WriteString("sl local\n")
 		for i := range n {
-			fmt.Fprintf(&b, "  0: %02X%02X017F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000   65534        0 4711 1\n", i%250+1, i/250)
+			fmt.Fprintf(&b, "  0: %02X%02X017F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000   65534"+
+				"        0 4711 1\n", i%250+1, i/250)
 		}
-		if err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/tcp", []byte(b.String()), 0o600)); err != nil {
+		err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700),
+			os.WriteFile(root+"/proc/net/tcp", []byte(b.String()), 0o600))
+		if err != nil {
 			t.Fatal(err)
 		}
 		return func() {
@@ -164,8 +168,8 @@ func TestCrowdsOfListeners(t *testing.T) {
 	}
 }
 
-// TestStrangersNameNoOthersSockets: what another account's process says of itself, or has open, makes no server of a socket that is not its
-// own, and its own sockets are few.
+// TestStrangersNameNoOthersSockets: what another account's process says of itself, or has open,
+// makes no server of a socket that is not its own, and its own sockets are few.
 func TestStrangersNameNoOthersSockets(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make what belongs to others")
@@ -182,9 +186,11 @@ func TestStrangersNameNoOthersSockets(t *testing.T) {
 	}
 	line := "0000: 00000002 00000000 00010000 0001 01 "
 	dir := root + "/proc/77"
-	err := errors.Join(os.Chown(eves, eve, eve), os.MkdirAll(dir+"/fd", 0o755), os.Mkdir(root+"/proc/net", 0o755), os.Symlink("socket:[12]", dir+"/fd/3"),
+	list := line + "11 " + named + "\n" + line + "12 " + held + "\n" + strings.Repeat(line+"13 "+eves+"\n", mostSockets+1)
+	err := errors.Join(os.Chown(eves, eve, eve), os.MkdirAll(dir+"/fd", 0o755), os.Mkdir(root+"/proc/net", 0o755),
+		os.Symlink("socket:[12]", dir+"/fd/3"),
 		os.WriteFile(dir+"/cmdline", []byte("mysqld\x00--socket="+named+"\x00"), 0o644), os.Chown(dir, eve, eve),
-		os.WriteFile(root+"/proc/net/unix", []byte(line+"11 "+named+"\n"+line+"12 "+held+"\n"+strings.Repeat(line+"13 "+eves+"\n", mostSockets+1)), 0o644))
+		os.WriteFile(root+"/proc/net/unix", []byte(list), 0o644))
 	if err != nil {
 		t.Fatal(err)
 	}

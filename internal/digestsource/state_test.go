@@ -110,7 +110,8 @@ func TestStateFileFollowsNoLink(t *testing.T) {
 	}
 }
 
-// TestStateStaysInItsDirectory: whoever can move the directory away while a log is followed does not choose where the state goes.
+// TestStateStaysInItsDirectory: whoever can move the directory away while a log is followed does
+// not choose where the state goes.
 func TestStateStaysInItsDirectory(t *testing.T) {
 	dir, other := filepath.Join(t.TempDir(), "dir"), t.TempDir()
 	if err := os.Mkdir(dir, 0o700); err != nil {

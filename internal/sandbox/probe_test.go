@@ -49,7 +49,8 @@ func TestProbe(t *testing.T) {
 	if err := os.Chmod(pid, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for _, output := range []string{"", " >/dev/null 2>&1"} { // a child that keeps the output open, and one that does not
+	// A child that keeps the output open, and one that does not.
+	for _, output := range []string{"", " >/dev/null 2>&1"} {
 		program(`echo "mysqld Ver 8.0.36 for Linux"; sleep 3600` + output + ` & echo $! >` + pid)
 		if _, err := (Server{Path: path}).version(t.Context()); err != nil {
 			t.Error(err)

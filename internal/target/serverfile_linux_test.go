@@ -293,7 +293,8 @@ func TestOpenFile(t *testing.T) {
 	}
 }
 
-// TestProcessesOfOneAccount: whose a connection's other end is, the kernel tells; what others have open is not looked through for it.
+// TestProcessesOfOneAccount: whose a connection's other end is, the kernel tells; what others have
+// open is not looked through for it.
 func TestProcessesOfOneAccount(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root starts a process of another account")
@@ -304,7 +305,7 @@ func TestProcessesOfOneAccount(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Wait() //nolint:errcheck // it is killed
+	defer cmd.Wait()
 	defer cmd.Process.Kill()
 	if all := processesOf(eve); !slices.Contains(all, cmd.Process.Pid) || slices.Contains(all, os.Getpid()) {
 		t.Errorf("user %d has the processes %v", eve, all)

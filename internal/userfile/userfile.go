@@ -52,8 +52,8 @@ func Check(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Place is where a path leads: a name in a directory. What is done there stays in that directory, also when another account puts a link
-// in its place, or in the file's, meanwhile.
+// Place is where a path leads: a name in a directory. What is done there stays in that directory,
+// also when another account puts a link in its place, or in the file's, meanwhile.
 type Place struct {
 	user account
 	path string   // without links
@@ -291,7 +291,8 @@ func (p *Place) refuse(fi os.FileInfo) error {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok && fi.Mode().IsRegular() {
 		linked = st.Nlink > 1
 	}
-	if fi.Mode().Type() == os.ModeSymlink || p.user.shared(dir) && (linked || !slices.Contains(p.user.uids, owner) && owner != maker) {
+	theirs := linked || !slices.Contains(p.user.uids, owner) && owner != maker
+	if fi.Mode().Type() == os.ModeSymlink || p.user.shared(dir) && theirs {
 		return stranger(p.path)
 	}
 	return nil
@@ -306,8 +307,9 @@ func (u account) shared(dir os.FileInfo) bool {
 // mostLinks bounds the links that a path is followed through, as the kernel does.
 const mostLinks = 40
 
-// follow returns where the links of a path lead. The kernel may refuse those that others put into /tmp; a name that was resolved before
-// it is opened passes it by, so it is looked at here whose they are. nameless says that it is what is open and has no name to be found by.
+// follow returns where the links of a path lead. The kernel may refuse those that others put into
+// /tmp; a name that was resolved before it is opened passes it by, so it is looked at here whose
+// they are. nameless says that it is what is open and has no name to be found by.
 func (u account) follow(path string) (to string, nameless bool, err error) {
 	at, todo := "/", strings.Split(path, "/")
 	if !filepath.IsAbs(path) {
@@ -339,8 +341,8 @@ func (u account) follow(path string) (to string, nameless bool, err error) {
 		}
 		if filepath.IsAbs(to) {
 			at = "/"
-		} else if _, err := os.Stat(next); err == nil && len(todo) == 0 && strings.Contains(to, ":[") { // of /proc, to what has no name
-			return next, true, nil
+		} else if _, err := os.Stat(next); err == nil && len(todo) == 0 && strings.Contains(to, ":[") {
+			return next, true, nil // of /proc
 		}
 		todo = append(strings.Split(to, "/"), todo...)
 	}
@@ -369,4 +371,21 @@ func owns(fi os.FileInfo) (uid, gid int) {
 func stranger(path string) error {
 	return fmt.Errorf("%s may have been put there by another user of this machine, for you to write to; "+
 		"name a file in a directory that only you write to", path)
+}
+
+// OwnDir makes a directory that nobody else writes to. One that is there must be so already: in a
+// directory for all, as /tmp, anybody may have made it before, or put a link there.
+func OwnDir(path string) error {
+	if err := os.Mkdir(path, 0o700); !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if owner, _ := owns(fi); !fi.IsDir() || owner != os.Geteuid() || fi.Mode()&0o022 != 0 {
+		return fmt.Errorf("%s may have been put there by another user of this machine: "+
+			"it is no directory that only this account writes to", path)
+	}
+	return nil
 }

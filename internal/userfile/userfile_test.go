@@ -2,6 +2,7 @@ package userfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -100,6 +101,18 @@ func TestReplace(t *testing.T) {
 	}
 	if err := Replace(os.DevNull, put("no")); err != nil {
 		t.Error(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	pipe := fmt.Sprintf("/dev/fd/%d", w.Fd()) // as the shell's >(…)
+	if err := errors.Join(Check(pipe), Replace(pipe, put("piped")), w.Close()); err != nil {
+		t.Error(err)
+	}
+	if b, err := io.ReadAll(r); err != nil || string(b) != "piped" {
+		t.Errorf("%q, %v", b, err)
 	}
 	if fi, err := os.Stat(os.DevNull); err != nil || fi.Mode().IsRegular() {
 		t.Errorf("%v %v", fi, err)
@@ -206,8 +219,8 @@ func TestWhoseLinksAreFollowed(t *testing.T) {
 	}
 }
 
-// TestOthersAreQuick: an account that puts links in the place of its files, or of their directory, in the very moment has nothing written
-// to what is not its own.
+// TestOthersAreQuick: an account that puts links in the place of its files, or of their directory,
+// in the very moment has nothing written to what is not its own.
 func TestOthersAreQuick(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make what belongs to others")
@@ -217,9 +230,11 @@ func TestOthersAreQuick(t *testing.T) {
 	secret := filepath.Join(own, "secret")
 	at := func(name string) string { return filepath.Join(eves, name) }
 	err := errors.Join(os.Chown(eves, eve, eve), os.Chmod(eves, 0o755),
-		os.WriteFile(secret, []byte("secret"), 0o600), os.WriteFile(at("file"), nil, 0o644), os.Chown(at("file"), eve, eve),
+		os.WriteFile(secret, []byte("secret"), 0o600),
+		os.WriteFile(at("file"), nil, 0o644), os.Chown(at("file"), eve, eve),
 		os.Symlink(secret, at("file2")), os.Lchown(at("file2"), eve, eve),
-		os.Mkdir(at("dir"), 0o755), os.Chown(at("dir"), eve, eve), os.Symlink(own, at("dir2")), os.Lchown(at("dir2"), eve, eve))
+		os.Mkdir(at("dir"), 0o755), os.Chown(at("dir"), eve, eve),
+		os.Symlink(own, at("dir2")), os.Lchown(at("dir2"), eve, eve))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,6 +291,32 @@ func TestReplaceKeepsTheGroup(t *testing.T) {
 	}
 	if _, group := owns(fi); group != crew || fi.Mode().Perm() != 0o640 {
 		t.Errorf("it is of group %d, mode %v", group, fi.Mode())
+	}
+}
+
+// TestOwnDir: what another account has made, or lets others write to, is not taken for our own.
+func TestOwnDir(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(OwnDir(at("new")), OwnDir(at("new"))); err != nil {
+		t.Error(err)
+	}
+	err := errors.Join(os.Symlink(at("new"), at("link")), os.WriteFile(at("file"), nil, 0o600),
+		os.Mkdir(at("open"), 0o700), os.Chmod(at("open"), 0o777))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"link", "open", "file"}
+	if os.Geteuid() == 0 {
+		names = append(names, "eves")
+		if err := errors.Join(os.Mkdir(at("eves"), 0o700), os.Chown(at("eves"), 65534, 65534)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range names {
+		if OwnDir(at(name)) == nil {
+			t.Errorf("%s is taken for our own", name)
+		}
 	}
 }
 

@@ -122,7 +122,9 @@ func (s *Service) Diagnose(ctx context.Context, name, by string, o capture.Optio
 
 // look takes a snapshot, judges it and keeps both.
 func (s *Service) look(ctx context.Context, name string, o capture.Options, d Diagnosis) (Diagnosis, error) {
-	t, err := s.open(ctx, name)
+	octx, cancel := context.WithTimeout(ctx, openTime)
+	t, err := s.open(octx, name)
+	cancel()
 	if err != nil {
 		return d, err
 	}
@@ -349,6 +351,7 @@ type looks struct {
 	due   map[string]time.Time // by target
 	at    map[string]bool      // those looked at now; false when another server has taken the target's name since
 	why   map[string]string    // by target, the incident that the next look is for
+	rush  map[string]bool      // those looked at now because of an incident
 	by    map[string]time.Time // by target, when an incident asked for a look last
 
 	catalogs catalog.Caches // by target
@@ -383,16 +386,23 @@ func (l *looks) isDue(name string, now time.Time) bool {
 }
 
 // next picks a target that is due among those that are up, the longest overdue first, and marks it as being looked at. It also
-// returns the incident that the look is for, if there is one.
+// returns the incident that the look is for, if there is one: those come first, but one place is for others while there are any, for a
+// server can have incidents all the time.
 func (l *looks) next(up []string, now time.Time) (name, incident string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.due == nil {
-		l.due, l.at = map[string]time.Time{}, map[string]bool{}
+		l.due, l.at, l.rush = map[string]time.Time{}, map[string]bool{}, map[string]bool{}
 	}
 	best := ""
+	full := len(l.rush) >= looksAtOnce-1
 	for _, name := range up {
-		if _, looked := l.at[name]; !looked && !l.due[name].After(now) && (best == "" || l.due[name].Before(l.due[best])) {
+		if _, looked := l.at[name]; looked || l.due[name].After(now) {
+			continue
+		}
+		later := full && l.why[name] != ""
+		switch was := full && l.why[best] != ""; {
+		case best == "", was && !later, was == later && l.due[name].Before(l.due[best]):
 			best = name
 		}
 	}
@@ -400,7 +410,9 @@ func (l *looks) next(up []string, now time.Time) (name, incident string, ok bool
 		return "", "", false
 	}
 	l.at[best] = true
-	incident = l.why[best]
+	if incident = l.why[best]; incident != "" {
+		l.rush[best] = true
+	}
 	delete(l.why, best)
 	return best, incident, true
 }
@@ -426,6 +438,7 @@ func (l *looks) done(name string, next time.Time) {
 		l.due[name] = next
 	}
 	delete(l.at, name)
+	delete(l.rush, name)
 }
 
 // renew forgets when a target was looked at: its name stands for another server, or for one that was not watched before.

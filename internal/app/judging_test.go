@@ -411,3 +411,29 @@ func TestLooksLeaveExperimentsAlone(t *testing.T) {
 	}
 	f("named", "", true)
 }
+
+// TestIncidentsLeaveAPlace: servers that have incidents all the time do not keep those from being looked at that have none.
+func TestIncidentsLeaveAPlace(t *testing.T) {
+	var l looks
+	at := time.Unix(1000, 0)
+	next := func(up ...string) string {
+		name, _, _ := l.next(up, at)
+		return name
+	}
+	l.next([]string{"quiet"}, at)
+	l.done("quiet", at)
+	for range 5 {
+		at = at.Add(2 * diagnoseIncidents)
+		l.hasten("h1", "i1", at)
+		l.hasten("h2", "i2", at)
+		if a, b := next("h1", "h2", "quiet"), next("h1", "h2", "quiet"); a != "h1" || b != "quiet" {
+			t.Fatalf("%q and %q are looked at", a, b)
+		}
+		l.done("quiet", at)
+		if x := next("h1", "h2"); x != "h2" { // nobody else wants the other place
+			t.Fatalf("%q is looked at", x)
+		}
+		l.done("h1", at.Add(time.Hour))
+		l.done("h2", at.Add(time.Hour))
+	}
+}

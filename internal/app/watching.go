@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,6 +89,8 @@ type watcher struct {
 	sources []snapshot.Source    // of the classes
 	spent   float64              // time of the server's that reading the classes took, seconds
 
+	openTime time.Duration // openTime when zero
+
 	server string // flavor and version
 	prev   state.Figures
 	prevAt time.Time
@@ -133,7 +136,7 @@ func (w *watcher) find(ctx context.Context) (*target.Target, bool) {
 	for pause := w.o.Every; ; pause = target.Patience(last, pause) {
 		found := make(chan answer, 1)
 		go func() {
-			octx, cancel := context.WithTimeout(ctx, openTime)
+			octx, cancel := context.WithTimeout(ctx, cmp.Or(w.openTime, openTime))
 			defer cancel()
 			var a answer
 			a.err = wire.Guarded(func() (err error) { a.t, err = w.open(octx); return err })

@@ -123,8 +123,9 @@ var sent = struct {
 
 // tally is what one server was sent.
 type tally struct {
-	keys map[string]uint64
-	at   uint64 // when last, by the number of all statements
+	keys  map[string]uint64
+	bytes int    // of the keys
+	at    uint64 // when last, by the number of all statements
 }
 
 // Bounds of sent, beyond which the server that was sent nothing for the longest time is forgotten. A statement of Dyno's own beyond them is shown like anybody's.
@@ -132,7 +133,8 @@ const (
 	sentServers = 1000
 	sentTexts   = 1000
 	sentClasses = 5000
-	sentPlans   = 500 // then they begin anew
+	sentPlans   = 500       // then they begin anew
+	sentBytes   = 512 << 10 // of the keys of a server: statements name its tables
 	sentLength  = 16 << 10
 )
 
@@ -180,11 +182,15 @@ func count(where, sql string) {
 	x.at = sent.clock
 	by := x.keys
 	for _, key := range keys {
-		if _, ok := by[key]; !ok && len(by) >= most {
-			if !plan {
-				continue
+		if _, ok := by[key]; !ok {
+			if len(by) >= most || x.bytes+len(key) > sentBytes {
+				if !plan {
+					continue
+				}
+				clear(by)
+				x.bytes = 0
 			}
-			clear(by)
+			x.bytes += len(key)
 		}
 		by[key]++
 	}

@@ -162,3 +162,23 @@ func TestServersWithoutEnd(t *testing.T) {
 	before.live--
 	before.mu.Unlock()
 }
+
+// TestStatementsWithNamesWithoutEnd: statements of Dyno's own name a server's tables, which may have ever new names.
+func TestStatementsWithNamesWithoutEnd(t *testing.T) {
+	for _, words := range []string{"SELECT 1 FROM ", "EXPLAIN SELECT 1 FROM "} {
+		for i := range 2 * sentBytes / 4000 {
+			count("a server with names", fmt.Sprintf("/* dyno:test */ %s`%s%s`", words, strings.Repeat("a", i), strings.Repeat("x", 4000)))
+		}
+	}
+	sent.Lock()
+	defer sent.Unlock()
+	for _, x := range []*tally{sent.by["a server with names"], sent.plans["a server with names"]} {
+		n := 0
+		for k := range x.keys {
+			n += len(k)
+		}
+		if n > sentBytes || n != x.bytes {
+			t.Errorf("%d bytes of keys are kept, %d are counted", n, x.bytes)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package wire
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"strings"
 )
 
@@ -27,7 +26,8 @@ func Shaped(f func() error) (err error) {
 func Guarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("dyno could not read what the server said: %v\n%s", p, debug.Stack())
+			stack := make([]byte, 4<<10)
+			err = fmt.Errorf("dyno could not read what the server said: %v\n%s", p, stack[:runtime.Stack(stack, false)])
 		}
 	}()
 	return f()

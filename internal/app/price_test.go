@@ -43,15 +43,19 @@ func TestPriceHoldsOneSeriesAtATime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	p, err := s.Price(t.Context(), "shop", time.Hour)
-	runtime.ReadMemStats(&after)
-	if v, _ := p.Server.Get(); err != nil || len(p.Sources) != sources || math.Abs(v-sources*0.002) > 1e-6 {
-		t.Fatalf("%d sources, %v, %v", len(p.Sources), p.Server, err)
+	least := uint64(math.MaxUint64) // other tests may leave something that allocates
+	for range 5 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		p, err := s.Price(t.Context(), "shop", time.Hour)
+		runtime.ReadMemStats(&after)
+		if v, _ := p.Server.Get(); err != nil || len(p.Sources) != sources || math.Abs(v-sources*0.002) > 1e-6 {
+			t.Fatalf("%d sources, %v, %v", len(p.Sources), p.Server, err)
+		}
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
 	}
 	const points = sources * readings * 16 // bytes
-	if got := after.TotalAlloc - before.TotalAlloc; got > points/2 {
-		t.Errorf("it took %d bytes, and all points are %d", got, points)
+	if least > points/2 {
+		t.Errorf("it took %d bytes, and all points are %d", least, points)
 	}
 }

@@ -310,6 +310,15 @@ func (v *Server) changeBy(pattern string, need access.Role, person bool, h http.
 			v.fail(w, r, fmt.Errorf("%w: %w", ErrBadRequest, err))
 			return
 		}
+		if c.Kind != "" { // the body may have taken its time: who was let in with the head may be out by now
+			if may, err := v.service.Access.Alive(r.Context(), c.Identity); err != nil {
+				v.closed(w, r, err)
+				return
+			} else if !may {
+				v.unauthorized(w, errNobody)
+				return
+			}
+		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		e.Detail = detail(body)
 		if c.Role.May(access.Operator) {

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -48,8 +49,21 @@ type update struct {
 	target string
 	vitals *state.State // without lists
 	full   *state.State // nil when it is replayed, or the client does not want it
+	text   *encoded     // of full, for all clients
 	events []event.Event
 	task   *app.Task // a change of a task, then nothing else
+}
+
+// encoded is something as JSON, which is made when it is first asked for, once.
+type encoded struct {
+	once sync.Once
+	b    []byte
+	err  error
+}
+
+func (e *encoded) of(x any) ([]byte, error) {
+	e.once.Do(func() { e.b, e.err = json.Marshal(x) })
+	return e.b, e.err
 }
 
 // client is one who follows.
@@ -86,6 +100,9 @@ func (h *hub) add(u update) {
 	defer h.mu.Unlock()
 	h.seq++
 	u.seq = h.seq
+	if u.full != nil {
+		u.text = new(encoded)
+	}
 	for c := range h.clients {
 		x := u
 		if u.full != nil && (!c.full(u.target) || c.waiting.Load() >= maxFull && c.own.Load() >= leastFull) {
@@ -103,7 +120,7 @@ func (h *hub) add(u update) {
 			delete(h.clients, c)
 		}
 	}
-	u.full = nil
+	u.full, u.text = nil, nil
 	h.ring = append(h.ring, u)
 	drop := max(0, len(h.ring)-maxReplayed)
 	for drop < len(h.ring) && u.came.Sub(h.ring[drop].came) > h.keep {

@@ -454,3 +454,31 @@ func TestWhatIsSentAgainTakesATurn(t *testing.T) {
 		}
 	}
 }
+
+// TestAFullStateIsWrittenOnce: however many follow, a state is made JSON of once.
+func TestAFullStateIsWrittenOnce(t *testing.T) {
+	h := newHub(time.Hour)
+	everything := func(string) bool { return true }
+	var first []byte
+	var all []*client
+	for range 3 {
+		c, _, _, _, err := h.follow("anna", "", everything)
+		good(t, err)
+		all = append(all, c)
+	}
+	h.publish(second("shop", 1))
+	for _, c := range all {
+		u := <-c.updates
+		b, err := u.text.of(u.full)
+		good(t, err)
+		if first == nil {
+			first = b
+		}
+		if &b[0] != &first[0] {
+			t.Error("it is made again for another stream")
+		}
+	}
+	if len(h.ring) != 1 || h.ring[0].text != nil {
+		t.Error("it is kept for those who come back")
+	}
+}

@@ -155,7 +155,7 @@ func TestNoReceiverWritesToATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, says := range []string{"HTTP/1.1 500 \x1b[2Jgone\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 200 OK\r\n\x1b[2Jgone\r\n\r\n"} {
+	for _, says := range []string{"HTTP/1.1 500 \x1b[2Jgone\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 OK\r\n\x1b[2Jgone\r\n\r\n"} {
 		done := make(chan answer, 1)
 		go func() { done <- c.post(t.Context(), []byte("x")) }()
 		peer, err := l.Accept()

@@ -24,7 +24,7 @@ func TestUnderstood(t *testing.T) {
 
 func TestOwns(t *testing.T) {
 	me := self{id: 7, user: "dyno", host: "127.0.0.1", where: t.Name()}
-	ownSessions.Store(ownSession{me.where, 9}, true)
+	ownSessions.Store(ownSession{me.where, 9}, ForReading)
 	defer self{id: 9, where: me.where}.left()
 	f := func(id uint64, user, host string, want bool) {
 		t.Helper()

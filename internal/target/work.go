@@ -51,6 +51,8 @@ const (
 	allWork  = 16 << 20
 	// mostIDs bounds the connections that a file holds.
 	mostIDs = 200
+	// writeAtMost bounds how long a statement waits for what is written before it.
+	writeAtMost = time.Second
 	// freshWork is for how long what was read of the others is good enough to tell whose a session is.
 	freshWork = 10 * time.Millisecond
 )
@@ -241,10 +243,10 @@ func publish(where string) {
 	if x == nil {
 		return
 	}
-	if s := x.file.since.Load(); s != 0 && time.Now().UnixNano()-s > int64(holdAtMost) {
+	if s := x.file.since.Load(); s != 0 && time.Now().UnixNano()-s > int64(writeAtMost) {
 		return
 	}
-	t := time.NewTimer(holdAtMost)
+	t := time.NewTimer(writeAtMost)
 	defer t.Stop()
 	select {
 	case x.file.turn <- struct{}{}:

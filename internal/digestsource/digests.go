@@ -333,6 +333,7 @@ type growth struct {
 	spelled         bool // as the statement was written
 	execute         bool // came as a prepared statement
 	cut             bool // the text may be cut off
+	mixed           bool // Dyno sent it too: only the sums are without that
 }
 
 // gathered is what the digests say about a window.
@@ -390,8 +391,7 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 			x.fingerprint = sqltext.FromDigestText(statement)
 		}
 		x.cut = d.mayBeCut(now.text)
-		if own.take(x) {
-			g.own += x.row.v[cCount]
+		if g.own += own.take(&x); x.row.v[cCount] == 0 {
 			continue
 		}
 		x.id = sqltext.ID(x.fingerprint)
@@ -403,8 +403,8 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 	if nameless > 0 {
 		g.notes = append(g.notes, fmt.Sprintf("%d statements (%.3g s) found no room in the table of digests and are in no class", nameless, namelessSec))
 	}
-	if n, sec := own.others(); n > 0 {
-		g.notes = append(g.notes, fmt.Sprintf("%d executions (%.3g s) of statements that this dyno sends came from somebody else, perhaps another dyno, and are in no class", n, sec))
+	if own.n > 0 {
+		g.notes = append(g.notes, fmt.Sprintf("%d executions (%.3g s) came from sessions of another dyno of the same account, and are in no class", own.n, own.sec))
 	}
 	if _, ok := grown(a.at, b.at, uptime); !ok && a.at.counts != nil && b.at.counts != nil {
 		reset = true

@@ -23,6 +23,8 @@ type without struct {
 func (without) Generation() int                  { return 1 }
 func (w without) Columns() []string              { return w.columns }
 func (without) Owns(uint64, string, string) bool { return false }
+
+func (without) Asks(uint64) bool { return false }
 func (w without) Query(_ context.Context, sql string, row func([]driver.Value)) (int, error) {
 	for n := range w.end {
 		if w.row != nil {

@@ -173,6 +173,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 			c.spec.remember(a)
 			m = newMeter(c.t, me.where, c.options.Purpose)
 			m.answered(askConnected, 1)
+			publish(me.where)
 			return conn, a.conn, me, m, nil
 		}
 		a.conn.SetDeadline(time.Now().Add(settleTime)) // as when a pool's is closed
@@ -199,7 +200,7 @@ func (c *connector) introduce(ctx context.Context, dc driver.Conn) (driverConn, 
 	if !ok {
 		return nil, self{}, fmt.Errorf("the driver's connection is a %T", dc) // a driver of another make
 	}
-	me, most, err := who(ctx, conn)
+	me, most, err := who(ctx, conn, c.options.Purpose)
 	if err != nil {
 		return nil, self{}, err
 	}

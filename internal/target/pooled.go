@@ -40,8 +40,7 @@ type pooled struct {
 
 func (p *pooled) note(ctx context.Context, sql string) {
 	p.ctx, p.sql = ctx, sql
-	countTagged(p.where, sql)
-	p.meter.sent(sql)
+	tell(p.where, p.meter, sql)
 	p.meter.answered(sql, 1)
 }
 

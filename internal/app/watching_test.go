@@ -114,3 +114,20 @@ func TestCutWindow(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// TestSlowIsNotDown: a server that does not answer in time counts as down only after a while, and one that refuses at once.
+func TestSlowIsNotDown(t *testing.T) {
+	var slow []bool
+	w := &watcher{name: "shop", read: func(r reading.Reading) {
+		if r.State.Up {
+			t.Error("it is up")
+		}
+		slow = append(slow, r.State.Slow)
+	}}
+	for i, s := range []snapshot.SourceState{snapshot.Slow, snapshot.Slow, snapshot.Slow, snapshot.Failed, snapshot.Slow} {
+		w.round(reading.Reading{At: time.Unix(1000+int64(i), 0), Sources: []snapshot.Source{{Name: "global_status", State: s, Reason: "no answer within 466ms"}}})
+	}
+	if want := []bool{true, true, false, false, true}; !slices.Equal(slow, want) {
+		t.Errorf("%v, want %v", slow, want)
+	}
+}

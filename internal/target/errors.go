@@ -328,9 +328,12 @@ func authHint(n uint16, err error, s *Spec) string {
 
 // deniedHint names the grant that is missing, as far as the server's message tells.
 func deniedHint(err error) string {
-	_, message, ok := serverError(err)
+	n, message, ok := serverError(err)
 	if !ok {
 		return ""
+	}
+	if n == 1095 { // KILL; the server names no privilege
+		return "to end sessions of others the account needs GRANT CONNECTION ADMIN ON *.* (MariaDB from 10.5 on), CONNECTION_ADMIN (MySQL from 8.0 on), or SUPER"
 	}
 	if m := privilegeNeeded.FindStringSubmatch(message); m != nil {
 		p := strings.ReplaceAll(m[1], " or ", ", ")

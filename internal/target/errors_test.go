@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"dyno/test/servers"
 )
 
@@ -294,5 +296,12 @@ func TestServerDiesInTheMiddle(t *testing.T) {
 				t.Errorf("after its death: %v: %v", KindOf(err), err)
 			}
 		})
+	}
+}
+
+func TestHintOfKill(t *testing.T) {
+	err := &mysql.MySQLError{Number: 1095, Message: "You are not owner of thread 7"}
+	if got := hint(classify(err), err, nil); !strings.Contains(got, "CONNECTION ADMIN") {
+		t.Errorf("%q", got)
 	}
 }

@@ -229,6 +229,9 @@ func (w *watcher) round(r reading.Reading) {
 				up, reason = 1, ""
 			} else {
 				slow, reason = x.State == snapshot.Slow, x.Reason
+				if slow { // the source's reason is how long this question waited, not the server
+					reason = "no answer in time"
+				}
 			}
 		}
 	}

@@ -119,8 +119,8 @@ func TestCutWindow(t *testing.T) {
 func TestSlowIsNotDown(t *testing.T) {
 	var slow []bool
 	w := &watcher{name: "shop", read: func(r reading.Reading) {
-		if r.State.Up {
-			t.Error("it is up")
+		if r.State.Up || (r.State.Reason == "no answer in time") != (len(slow) != 3) {
+			t.Errorf("up %v, reason %q", r.State.Up, r.State.Reason)
 		}
 		slow = append(slow, r.State.Slow)
 	}}

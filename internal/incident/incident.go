@@ -215,11 +215,8 @@ func (d *Detector) down(s Sample) finding {
 	case d.gone.IsZero():
 		d.gone = s.State.At
 	}
-	late, what := s.State.At.Sub(d.gone) >= Patience, s.State.Reason
-	if s.Slow { // its reason is how long one question waited, not the server
-		what = "no answer in time"
-	}
-	return finding{known: !s.State.NotConfigured, holds: down && (!s.Slow || late), clear: !down, what: what}
+	late := s.State.At.Sub(d.gone) >= Patience
+	return finding{known: !s.State.NotConfigured, holds: down && (!s.Slow || late), clear: !down, what: s.State.Reason}
 }
 
 // login follows the server's answer to Dyno's own login.

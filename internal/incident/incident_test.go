@@ -57,7 +57,7 @@ func TestNext(t *testing.T) {
 	pile := func() Sample { return up(6, 3) }
 	join := slices.Concat[[]Sample]
 
-	slow := func() Sample { return Sample{State: &state.State{Reason: "no answer within 466ms"}, Slow: true} }
+	slow := func() Sample { return Sample{State: &state.State{Reason: "no answer in time"}, Slow: true} }
 	f("a busy machine", join(times(5, quiet), times(3, slow), times(5, quiet), times(3, slow), times(5, quiet)))
 	f("a server that hangs", join(times(5, quiet), times(6, slow), times(5, quiet)), "8 down begins: Server down: no answer in time", "12 down ends 5s to 11s: Server down for 6s: no answer in time")
 	f("nothing", times(20, quiet))

@@ -217,7 +217,7 @@ func isTLS(err error) bool {
 
 var (
 	privilegeNeeded = pattern.New(`need \(at least one of\) the (.+?) privilege`)
-	commandDenied   = pattern.New(`^(.+?) command denied to user ('(?:[^']|'')*'@'(?:[^']|'')*')(?: for (?:table|column|routine) (.+?))?$`)
+	commandDenied   = pattern.New(`^(.+?) command denied to user '(?:[^']|'')*'@'(?:[^']|'')*'(?: for (?:table|column|routine) (.+?))?$`)
 	databaseDenied  = pattern.New(`^Access denied for user ('(?:[^']|'')*'@'(?:[^']|'')*') to database '(.*)'$`)
 )
 
@@ -342,10 +342,11 @@ func deniedHint(err error) string {
 	}
 	if m := commandDenied.FindStringSubmatch(message); m != nil {
 		on := "the object"
-		if m[3] != "" {
-			on = strings.Trim(m[3], "'")
+		if m[2] != "" {
+			on = strings.Trim(m[2], "'")
 		}
-		return "the privilege is missing: GRANT " + m[1] + " ON " + on + " TO " + m[2]
+		// The message has the client's host, not that of the account.
+		return "the privilege is missing: GRANT " + m[1] + " ON " + on + " TO the account that SELECT CURRENT_USER() shows"
 	}
 	if m := databaseDenied.FindStringSubmatch(message); m != nil {
 		return "the account has no privilege on the database: GRANT SELECT ON " + quotePattern(m[2]) + ".* TO " + m[1]

@@ -26,6 +26,8 @@ type Member struct {
 	Incidents []Incident
 	// Denied is what the account may not see of what judgement needs; nil when it may see all, and while the server is down.
 	Denied *diagnose.Denial
+	// Account is name@host, as the server took Dyno for; empty until it was logged in to.
+	Account string
 }
 
 // Fleet returns every target that is watched, by name.
@@ -35,7 +37,7 @@ func (s *Service) Fleet() []Member {
 	var all []Member
 	for _, m := range s.fleet {
 		m.mu.RLock()
-		all = append(all, Member{m.entry, m.state, m.sources, m.open(), m.denied()})
+		all = append(all, Member{m.entry, m.state, m.sources, m.open(), m.denied(), m.account})
 		m.mu.RUnlock()
 	}
 	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.Entry.Name, b.Entry.Name) })

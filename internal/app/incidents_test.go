@@ -14,8 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"dyno/internal/capture"
 	"dyno/internal/event"
+	"dyno/internal/finding"
 	"dyno/internal/metric"
+	"dyno/internal/snapshot"
 	"dyno/internal/state"
 	"dyno/internal/store/ledger"
 	"dyno/test/servers"
@@ -283,5 +286,61 @@ func TestLoginRefused(t *testing.T) {
 	eventually(t, "it is up again", up)
 	if log.count(`msg="Login refused"`) != 1 || log.count(`msg="Logged in again"`) != 1 {
 		t.Errorf("the log: %s", log.b.String())
+	}
+}
+
+// TestDiagnosisWithoutAConnection: while a server has no connection left for a diagnosis, that is made of what the watcher still reads, and
+// says first what is wrong.
+func TestDiagnosisWithoutAConnection(t *testing.T) {
+	s := servers.Start(t, "mariadb", "max_connections=20")
+	a := alone(t)
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull}, false); err != nil {
+		t.Fatal(err)
+	}
+	v, err := a.Serve(t.Context(), Serving{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- v.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-ran, v.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	has := func(name string) bool {
+		all, _ := v.Newest("shop")
+		return slices.ContainsFunc(all, func(m metric.Sample) bool { return m.Name == name })
+	}
+	eventually(t, "the limit was read", func() bool { return has("mysql_global_variables_max_connections") })
+	eventually(t, "the sessions were read", func() bool { m, _ := v.Find("shop"); return m.State != nil && m.State.Up && m.State.Connections.OK() })
+
+	db := s.DB(t, "")
+	db.SetMaxOpenConns(0)
+	for { // the last one is an administrator's
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			break
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+	}
+	var d Diagnosis
+	eventually(t, "the newest reading has them", func() bool {
+		if d, err = v.look(ctx, "shop", capture.Options{Window: 3 * time.Second}, Diagnosis{}); err != nil {
+			t.Fatal(err)
+		}
+		return len(d.Findings) > 0 && d.Findings[0].Rule == "connections-full" && d.Findings[0].Severity == finding.Critical
+	})
+	if f := d.Findings[0]; !strings.Contains(f.Title, " of 20 connections are in use: new clients are turned away; 1") || !strings.HasSuffix(f.Title, " of them are idle") {
+		t.Errorf("%q", f.Title)
+	}
+	if i := slices.IndexFunc(d.Snapshot.Sources, func(x snapshot.Source) bool { return x.Name == "plans" }); i < 0 || !strings.Contains(d.Snapshot.Sources[i].Reason, "connections") {
+		t.Errorf("%+v", d.Snapshot.Sources)
+	}
+	j, err := v.Judged(ctx, d.ID)
+	if err != nil || !strings.Contains(j.Sentence, "connections are in use") {
+		t.Errorf("%q, %v", j.Sentence, err)
 	}
 }

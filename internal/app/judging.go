@@ -7,18 +7,22 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"dyno/internal/capture"
 	"dyno/internal/catalog"
 	"dyno/internal/class"
+	"dyno/internal/clock"
 	"dyno/internal/event"
 	"dyno/internal/finding"
 	"dyno/internal/metric"
 	"dyno/internal/progress"
 	"dyno/internal/report"
 	"dyno/internal/snapshot"
+	"dyno/internal/state"
 	"dyno/internal/store/ledger"
 	"dyno/internal/target"
 )
@@ -96,6 +100,8 @@ const (
 	keptBackground = 12
 	// looksAtOnce bounds how many targets are looked at at a time.
 	looksAtOnce = 2
+	// seenLately is how old what a watcher read may be for a diagnosis that can read nothing itself.
+	seenLately = 10 * time.Second
 	// retryLook is the pause after a look that failed.
 	retryLook = time.Minute
 )
@@ -125,6 +131,12 @@ func (s *Service) look(ctx context.Context, name string, o capture.Options, d Di
 	octx, cancel := context.WithTimeout(ctx, openTime)
 	t, err := s.open(octx, name)
 	cancel()
+	if target.KindOf(err) == target.TooManyConnections {
+		if d.Snapshot = s.lastSeen(name, err); d.Snapshot != nil {
+			d.Judge()
+			return s.app.KeepNew(ctx, d)
+		}
+	}
 	if err != nil {
 		return d, err
 	}
@@ -135,6 +147,40 @@ func (s *Service) look(ctx context.Context, name string, o capture.Options, d Di
 	}
 	d.Judge()
 	return s.app.KeepNew(ctx, d)
+}
+
+// lastSeen is a snapshot of what the watcher of a target, which still has its connections, read last; nil when that is not of now. A
+// diagnosis needs more of them than a server has that turns clients away, and then is wanted most.
+func (s *Service) lastSeen(name string, why error) *snapshot.Snapshot {
+	s.mu.RLock()
+	m := s.fleet[name]
+	s.mu.RUnlock()
+	if m == nil {
+		return nil
+	}
+	samples := m.newest()
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.state == nil || !m.state.Up || clock.Now().Sub(m.state.At) > seenLately {
+		return nil
+	}
+	flavor, version, _ := strings.Cut(m.state.Server, " ")
+	x := &snapshot.Snapshot{
+		Format: snapshot.Format, From: m.state.At.Add(-s.Every()), To: m.state.At, Variables: map[string]string{},
+		Target:  snapshot.Target{Name: name, Server: m.server, Flavor: flavor, Version: version},
+		Sources: slices.Clone(m.sources), Moments: []state.State{*m.state},
+	}
+	for _, n := range []string{"digests", "plans", "tables"} {
+		x.Sources = append(x.Sources, snapshot.Source{Name: n, State: snapshot.Failed, Reason: why.Error()})
+	}
+	for _, y := range samples {
+		if n, ok := strings.CutPrefix(y.Name, "mysql_global_variables_"); ok && len(y.Labels) == 0 {
+			x.Variables[n] = strconv.FormatFloat(y.Value, 'f', -1, 64)
+			continue
+		}
+		x.Series = append(x.Series, metric.Series{Name: y.Name, Labels: y.Labels, Kind: y.Kind, Points: []metric.Point{{At: y.At, Value: y.Value}}})
+	}
+	return x
 }
 
 // Judged returns a stored diagnosis with its reasoning. Unknown: ledger.ErrNotFound.

@@ -108,6 +108,9 @@ func (l *lives) here(x ledger.Sighting) bool {
 	return x.Server == "" || now == "" || x.Server == now
 }
 
+// passed reports whether a finding about sessions was not seen again by a diagnosis at a later moment: they ended, or do no harm any more.
+func passed(x ledger.Sighting, newest time.Time) bool { return x.Passing && x.Last.Before(newest) }
+
 // open returns the newest verdict of a target with the findings that are open.
 func (l *lives) open(v Verdict) Verdict {
 	all := l.sightings[v.Target]
@@ -116,7 +119,7 @@ func (l *lives) open(v Verdict) Verdict {
 	}
 	v.Count, v.Worst, v.Severity, v.Share = 0, "", "", 0
 	for _, x := range all {
-		if x.Last.Before(v.At.Add(-lifeWindow)) || !l.here(x) || l.changed(x) != "" {
+		if x.Last.Before(v.At.Add(-lifeWindow)) || !l.here(x) || l.changed(x) != "" || passed(x, v.At) {
 			continue
 		}
 		if _, ok := l.ignored[[2]string{x.Target, x.Finding}]; ok {
@@ -131,7 +134,7 @@ func (l *lives) open(v Verdict) Verdict {
 }
 
 // FindingsOf returns the findings of a target: those of the hour before the newest diagnosis, whichever diagnosis saw them, and those
-// that are resolved since.
+// that are resolved since. One about sessions is resolved once a diagnosis does not see it.
 func (s *Service) FindingsOf(ctx context.Context, name string) (Findings, error) {
 	out := Findings{Open: []OpenFinding{}, Ignored: []OpenFinding{}, Resolved: []ResolvedFinding{}}
 	newest, err := s.verdictsOf(ctx, name, 1)
@@ -173,7 +176,7 @@ func (s *Service) FindingsOf(ctx context.Context, name string) (Findings, error)
 		}
 		i, ok := at[x.Finding]
 		switch {
-		case ok && l.changed(x) == "":
+		case ok && l.changed(x) == "" && !passed(x, newest[0].At):
 			all[i].First = x.First
 		case ok:
 			done[x.Finding] = true

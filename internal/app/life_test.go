@@ -113,4 +113,15 @@ func TestLifeOfFindings(t *testing.T) {
 	f("title of index", []string{"index", "filesort", "locks"}, nil, []string{"old"})
 	put("d-6", -2*time.Hour, nil) // nothing found, long after
 	f("", nil, nil, []string{"filesort", "locks", "index", "old"})
+
+	// A session that blocked others is named in a finding only as long as it does.
+	blocked := ledger.Diagnosis{ID: "d-7", Target: "shop", At: now.Add(3 * time.Hour), Findings: []finding.Finding{
+		{ID: "victims", Title: "title of victims", Severity: finding.Critical, Subject: finding.Subject{Sessions: []uint64{244}}},
+	}}
+	if err := v.ledger.PutDiagnosis(ctx, blocked); err != nil {
+		t.Fatal(err)
+	}
+	f("title of victims", []string{"victims"}, nil, []string{"filesort", "locks", "index", "old"})
+	put("d-8", -3*time.Hour-time.Minute, nil, "filesort")
+	f("title of filesort", []string{"filesort"}, nil, []string{"victims", "locks", "index", "old"})
 }

@@ -16,6 +16,7 @@ import (
 	"dyno/internal/clock"
 	"dyno/internal/digestsource"
 	"dyno/internal/event"
+	"dyno/internal/incident"
 	"dyno/internal/known"
 	"dyno/internal/metric"
 	"dyno/internal/reading"
@@ -94,6 +95,7 @@ type watcher struct {
 	server string // flavor and version
 	prev   state.Figures
 	prevAt time.Time
+	silent time.Time // since when the server does not answer in time; zero while it does
 
 	renewed time.Time // when a session was given up because the server refused a login
 }
@@ -232,13 +234,16 @@ func (w *watcher) session(ctx context.Context, t *target.Target) error {
 // round completes a reading and hands it on.
 func (w *watcher) round(r reading.Reading) {
 	r.Target = w.name
-	up, reason := 0.0, "no source was read"
+	up, slow, reason := 0.0, false, "no source was read"
 	for _, x := range r.Sources {
 		if x.Name == "global_status" {
 			if x.State == snapshot.OK {
 				up, reason = 1, ""
 			} else {
-				reason = x.Reason
+				slow, reason = x.State == snapshot.Slow, x.Reason
+				if slow { // the source's reason is how long this question waited, not the server
+					reason = "no answer in time"
+				}
 			}
 		}
 	}
@@ -254,6 +259,13 @@ func (w *watcher) round(r reading.Reading) {
 	}
 	st := r.State
 	st.Target, st.At, st.Up, st.Reason, st.Server = w.name, r.At, up == 1, reason, w.server
+	switch {
+	case !slow:
+		w.silent = time.Time{}
+	case w.silent.IsZero():
+		w.silent = r.At
+	}
+	st.Slow = slow && r.At.Sub(w.silent) < incident.Patience
 	st.LoginRefused = st.LoginRefused && !st.Up // more connections than one are refused while max_connections is reached
 	now := state.Take(r.Samples)
 	if !w.prevAt.IsZero() {

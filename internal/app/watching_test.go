@@ -210,3 +210,20 @@ func TestSilentServerIsDown(t *testing.T) {
 		t.Error("nobody is told that the server says nothing")
 	}
 }
+
+// TestSlowIsNotDown: a server that does not answer in time counts as down only after a while, and one that refuses at once.
+func TestSlowIsNotDown(t *testing.T) {
+	var slow []bool
+	w := &watcher{name: "shop", read: func(r reading.Reading) {
+		if r.State.Up || (r.State.Reason == "no answer in time") != (len(slow) != 3) {
+			t.Errorf("up %v, reason %q", r.State.Up, r.State.Reason)
+		}
+		slow = append(slow, r.State.Slow)
+	}}
+	for i, s := range []snapshot.SourceState{snapshot.Slow, snapshot.Slow, snapshot.Slow, snapshot.Failed, snapshot.Slow} {
+		w.round(reading.Reading{At: time.Unix(1000+int64(i), 0), Sources: []snapshot.Source{{Name: "global_status", State: s, Reason: "no answer within 466ms"}}})
+	}
+	if want := []bool{true, true, false, false, true}; !slices.Equal(slow, want) {
+		t.Errorf("%v, want %v", slow, want)
+	}
+}

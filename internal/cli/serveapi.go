@@ -38,7 +38,7 @@ func (f fleet) Targets(context.Context) ([]httpapi.Target, error) {
 				t.Up = known.None[bool]()
 			}
 		}
-		t.Incidents, t.Denied = m.Incidents, m.Denied
+		t.Incidents, t.Denied, t.Account = m.Incidents, m.Denied, m.Account
 		all = append(all, t)
 	}
 	return all, nil

@@ -107,6 +107,8 @@ type Target struct {
 	Incidents []app.Incident `json:"incidents,omitempty"`
 	// Denied is what the account may not see of what Dyno needs, and the GRANTs that change it; absent when it may see all.
 	Denied *diagnose.Denial `json:"denied,omitzero"`
+	// Account is name@host, as the server took Dyno for at the last login.
+	Account string `json:"account,omitzero"`
 }
 
 // Latest is the newest samples of one target; with Target "" of Dyno itself.

@@ -23,8 +23,9 @@ type Sample struct {
 	Locks bool
 	// Slow says that a server which is not up is there and did not answer in time, as one that hangs, or whose machine is busy.
 	Slow bool
-	// Refused is the server's counter of connections that it refused; unknown when it was not read.
-	Refused known.Value[float64]
+	// Refused is the server's counter of connections that it refused, Connected how many there are, Dyno's own counted in, and Limit how many
+	// there may be; unknown when they were not read.
+	Refused, Connected, Limit known.Value[float64]
 }
 
 // Incident is one of a kind, as far as it is known.
@@ -48,14 +49,15 @@ const (
 	runningBlind  = 64 // where the number of CPUs is unknown
 	// gap is the pause between two samples after which a condition that held before does not count.
 	gap = 10 * time.Second
-	// patience is how long a server may fail to answer in time before it counts as down.
-	patience = 2 * time.Second
+	// Patience is how long a server may fail to answer in time before it counts as down.
+	Patience = 2 * time.Second
 )
 
 // Detector follows one server. The zero value is ready.
 type Detector struct {
 	at      time.Time
 	refused known.Value[float64]
+	limit   known.Value[float64] // the newest: it is read less often
 	tracks  [5]track
 	waiting map[uint64]bool // in the sample before
 	gone    time.Time       // since when the server is not up; zero while it is
@@ -96,6 +98,9 @@ func kinds() [5]kind {
 		{event.Refused, "Connections refused", 0, 10 * time.Second, (*Detector).refusing},
 	}
 }
+
+// refusals is the place of refused connections among the kinds.
+const refusals = 4
 
 // Kinds returns the kinds of event that incidents are.
 func Kinds() (all []event.Kind) {
@@ -191,6 +196,9 @@ func (d *Detector) remember(s Sample) {
 	if s.Refused.OK() || !s.State.Up {
 		d.refused = s.Refused
 	}
+	if s.Limit.OK() {
+		d.limit = s.Limit
+	}
 	if s.Locks {
 		d.waiting = map[uint64]bool{}
 		for _, w := range s.State.Waits {
@@ -207,7 +215,7 @@ func (d *Detector) down(s Sample) finding {
 	case d.gone.IsZero():
 		d.gone = s.State.At
 	}
-	late := s.State.At.Sub(d.gone) >= patience
+	late := s.State.At.Sub(d.gone) >= Patience
 	return finding{known: !s.State.NotConfigured, holds: down && (!s.Slow || late), clear: !down, what: s.State.Reason}
 }
 
@@ -283,7 +291,8 @@ func (d *Detector) saturated(s Sample) finding {
 	}
 }
 
-// refusing follows the server's counter, which begins at 0 when the server does.
+// refusing follows the server's counter, which begins at 0 when the server does. It grows only when a client tries: while no connection is
+// left, the next one is refused.
 func (d *Detector) refusing(s Sample) finding {
 	now, ok := s.Refused.Get()
 	if !ok {
@@ -293,7 +302,10 @@ func (d *Detector) refusing(s Sample) finding {
 	if !ok || now < before {
 		return finding{known: true, clear: true}
 	}
-	return finding{known: true, holds: now > before, clear: now == before, level: now - before, what: "max_connections was reached"}
+	open, ok1 := s.Connected.Get()
+	limit, ok2 := d.limit.Get()
+	still := d.tracks[refusals].open && ok1 && ok2 && limit > 0 && open >= limit
+	return finding{known: true, holds: now > before, clear: now == before && !still, level: now - before, what: "max_connections was reached"}
 }
 
 func sessions(n int) string {

@@ -229,7 +229,7 @@ func isTLS(err error) bool {
 
 var (
 	privilegeNeeded = pattern.New(`need \(at least one of\) the (.+?) privilege`)
-	commandDenied   = pattern.New(`^(.+?) command denied to user ('(?:[^']|'')*'@'(?:[^']|'')*')(?: for (?:table|column|routine) (.+?))?$`)
+	commandDenied   = pattern.New(`^(.+?) command denied to user '(?:[^']|'')*'@'(?:[^']|'')*'(?: for (?:table|column|routine) (.+?))?$`)
 	databaseDenied  = pattern.New(`^Access denied for user ('(?:[^']|'')*'@'(?:[^']|'')*') to database '(.*)'$`)
 )
 
@@ -340,9 +340,12 @@ func authHint(n uint16, err error, s *Spec) string {
 
 // deniedHint names the grant that is missing, as far as the server's message tells.
 func deniedHint(err error) string {
-	_, message, ok := serverError(err)
+	n, message, ok := serverError(err)
 	if !ok {
 		return ""
+	}
+	if n == 1095 { // KILL; the server names no privilege
+		return "to end sessions of others the account needs GRANT CONNECTION ADMIN ON *.* (MariaDB from 10.5 on), CONNECTION_ADMIN (MySQL from 8.0 on), or SUPER"
 	}
 	if m := privilegeNeeded.FindStringSubmatch(message); m != nil {
 		p := strings.ReplaceAll(m[1], " or ", ", ")
@@ -351,10 +354,11 @@ func deniedHint(err error) string {
 	}
 	if m := commandDenied.FindStringSubmatch(message); m != nil {
 		on := "the object"
-		if m[3] != "" {
-			on = strings.Trim(m[3], "'")
+		if m[2] != "" {
+			on = strings.Trim(m[2], "'")
 		}
-		return "the privilege is missing: GRANT " + m[1] + " ON " + on + " TO " + m[2]
+		// The message has the client's host, not that of the account.
+		return "the privilege is missing: GRANT " + m[1] + " ON " + on + " TO the account that SELECT CURRENT_USER() shows"
 	}
 	if m := databaseDenied.FindStringSubmatch(message); m != nil {
 		return "the account has no privilege on the database: GRANT SELECT ON " + quotePattern(m[2]) + ".* TO " + m[1]

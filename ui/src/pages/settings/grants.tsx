@@ -15,10 +15,11 @@ interface Answer {
   statements: string[]
 }
 
-export function Grants({ flavor: of }: { flavor: string }) {
+export function Grants({ flavor: of, account }: { flavor: string; account: string | undefined }) {
   const [task, setTask] = useState('watch')
   const [flavor, setFlavor] = useState(of || 'mysql')
-  const [user, setUser] = useState('dyno@localhost')
+  const [typed, setUser] = useState<string>()
+  const user = typed ?? account ?? 'dyno@localhost'
   const [schemas, setSchemas] = useState('shop')
   useEffect(() => {
     if (of) setFlavor(of)

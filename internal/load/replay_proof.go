@@ -20,7 +20,7 @@ import (
 // provable fails where no statement can be proven to read.
 func (r *replay) provable(ctx context.Context, s *target.Session) error {
 	mode := ""
-	_, err := s.Query(ctx, sqltext.Tagged("load", "replay", "SELECT @@sql_mode"), func(row []driver.Value) {
+	_, err := s.Query(ctx, sqltext.Tagged("load", "replay", "SELECT CONCAT(@@session.sql_mode, ',', @@global.sql_mode)"), func(row []driver.Value) {
 		if b, ok := row[0].([]byte); ok {
 			mode = string(b)
 		}

@@ -252,7 +252,8 @@ func (w *words) steers() bool {
 			return false
 		}
 		values := part[1:]
-		switch name := part[0]; {
+		name := part[0]
+		switch {
 		case name == "transaction" || name == "isolation" || name == "read": // READ ONLY
 			if slices.Contains(values, "write") {
 				return false
@@ -276,7 +277,8 @@ func (w *words) steers() bool {
 		default:
 			return false
 		}
-		if len(values) != 1 && !(len(values) == 3 && values[1] == "collate") || !textOrName(values[0]) {
+		if len(values) != 1 && !(len(values) == 3 && values[1] == "collate") || !textOrName(values[0]) ||
+			values[0] == "default" && name != "sql_mode" { // provable asks for that mode, nobody for the encoding
 			return false
 		}
 	}

@@ -37,7 +37,7 @@ func TestInspectReads(t *testing.T) {
 	f(notRead,
 		"SELECT x.count/**/(1)", "SELECT x.count -- \n (1)", "SELECT 1f(1)", "SELECT 0xf(1), 0xfg(1)", "SELECT 5e(1)", "SELECT evil /*!999999 IN */ (1)",
 		"SELECT 1 --\x7f'\n, evil(1) -- '", "SELECT 1\x01", "SELECT /*M!999999 NO_SUCH */ 1", "SELECT a FROM t FOR /*!999999 X */ UPDATE", "/*!50000 SELECT f(1) */",
-		"SET NAMES gbk", "SET NAMES 'g\\bk'", "SET CHARACTER SET sjis", "SET character_set_client=gb18030", "SET character_set_client = 28", "SET character_set_client=@a",
+		"SET NAMES gbk", "SET NAMES DEFAULT", "SET CHARACTER SET DEFAULT", "SET character_set_client = DEFAULT", "SET NAMES 'g\\bk'", "SET CHARACTER SET sjis", "SET character_set_client=gb18030", "SET character_set_client = 28", "SET character_set_client=@a",
 		"SET sql_mode='NO_BACKSLASH_ESCAPES'", "SET sql_mode='ANSI'", "SET @@session.sql_mode = 'oracle'", "SET sql_mode=4", "SET sql_mode=@a", "SET sql_mode='AN' 'SI'",
 		"SET sql_mode=x'414E5349'", "SET @a = 1, sql_mode=CONCAT(@@sql_mode, ',ANSI')", "SET sql_mode=@@global_mode", "SET sql_mode='A''B'", "SET sql_mode='\\ANSI'",
 		"SET @@session.`transaction_read_only`=0", "SET `sql_mode`='ANSI'", "SET gtid_next='a:1'", "SET sql_log_bin=0", "SET @a = NEXT VALUE FOR s", "SET",

@@ -242,7 +242,7 @@ func (w *worker) attempt(ctx context.Context) error {
 				w.kill(id, work.ID()) // the first may have come before the statement had begun
 				if ctx.Err() != nil && time.Since(w.seen) > w.c.deaf {
 					giveUp()
-					<-done
+					_ = <-done // that nobody waits for it any more
 					return fail(ctx, w.c, w.where, fmt.Errorf("the server does not show the change any more, and does not say how it ended: %w", io.ErrUnexpectedEOF))
 				}
 				tick.Reset(firstPoll)

@@ -242,7 +242,9 @@ func (w *worker) attempt(ctx context.Context) error {
 				w.kill(id, work.ID()) // the first may have come before the statement had begun
 				if ctx.Err() != nil && time.Since(w.seen) > w.c.deaf {
 					giveUp()
-					<-done
+					if err := <-done; err == nil { // at that very moment
+						return nil
+					}
 					return fail(ctx, w.c, w.where, fmt.Errorf("the server does not show the change any more, and does not say how it ended: %w", io.ErrUnexpectedEOF))
 				}
 				tick.Reset(firstPoll)

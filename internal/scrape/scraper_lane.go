@@ -39,7 +39,7 @@ func (l *lane) start(ctx context.Context, s *Scraper, p pass) *lane {
 		if s.heavy != nil {
 			work := s.heavy.Work()
 			settle = sync.OnceFunc(func() {
-				sctx, cancel := context.WithTimeout(lctx, s.timeout)
+				sctx, cancel := context.WithTimeout(lctx, max(s.timeout, 5*time.Second))
 				defer cancel()
 				work(sctx)
 			})

@@ -138,7 +138,8 @@ func (l *lives) open(v Verdict) Verdict {
 			v.Ignored++
 			continue
 		}
-		if v.Count++; v.Count == 1 || cmp.Or(cmp.Compare(x.Severity.Rank(), v.Severity.Rank()), still(x.Last, last, v.At), cmp.Compare(x.Share, v.Share)) > 0 {
+		if v.Count++; v.Count == 1 || cmp.Or(cmp.Compare(x.Severity.Rank(), v.Severity.Rank()),
+			still(x.Last, last, v.At), cmp.Compare(x.Share, v.Share)) > 0 {
 			last, v.Worst, v.Severity, v.Share = x.Last, x.Title, x.Severity, x.Share
 		}
 	}
@@ -207,7 +208,8 @@ func (s *Service) FindingsOf(ctx context.Context, name string) (Findings, error)
 	}
 	for _, list := range [][]OpenFinding{out.Open, out.Ignored} {
 		slices.SortStableFunc(list, func(a, b OpenFinding) int {
-			return cmp.Or(cmp.Compare(b.Finding.Severity.Rank(), a.Finding.Severity.Rank()), still(b.Last, a.Last, newest[0].At), cmp.Compare(b.Finding.Share, a.Finding.Share), cmp.Compare(a.Finding.ID, b.Finding.ID))
+			return cmp.Or(cmp.Compare(b.Finding.Severity.Rank(), a.Finding.Severity.Rank()),
+				still(b.Last, a.Last, newest[0].At), cmp.Compare(b.Finding.Share, a.Finding.Share), cmp.Compare(a.Finding.ID, b.Finding.ID))
 		})
 	}
 	slices.SortStableFunc(out.Resolved, func(a, b ResolvedFinding) int { return b.Last.Compare(a.Last) })

@@ -333,10 +333,12 @@ func TestDiagnosisWithoutAConnection(t *testing.T) {
 		}
 		return len(d.Findings) > 0 && d.Findings[0].Rule == "connections-full" && d.Findings[0].Severity == finding.Critical
 	})
-	if f := d.Findings[0]; !strings.Contains(f.Title, " of 20 connections are in use: new clients are turned away; 1") || !strings.HasSuffix(f.Title, " of them are idle") {
+	if f := d.Findings[0]; !strings.Contains(f.Title, " of 20 connections are in use: new clients are turned away; 1") ||
+		!strings.HasSuffix(f.Title, " of them are idle") {
 		t.Errorf("%q", f.Title)
 	}
-	if i := slices.IndexFunc(d.Snapshot.Sources, func(x snapshot.Source) bool { return x.Name == "plans" }); i < 0 || !strings.Contains(d.Snapshot.Sources[i].Reason, "connections") {
+	if i := slices.IndexFunc(d.Snapshot.Sources, func(x snapshot.Source) bool { return x.Name == "plans" }); i < 0 ||
+		!strings.Contains(d.Snapshot.Sources[i].Reason, "connections") {
 		t.Errorf("%+v", d.Snapshot.Sources)
 	}
 	j, err := v.Judged(ctx, d.ID)

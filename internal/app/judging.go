@@ -178,7 +178,9 @@ func (s *Service) lastSeen(name string, why error) *snapshot.Snapshot {
 			x.Variables[n] = strconv.FormatFloat(y.Value, 'f', -1, 64)
 			continue
 		}
-		x.Series = append(x.Series, metric.Series{Name: y.Name, Labels: y.Labels, Kind: y.Kind, Points: []metric.Point{{At: y.At, Value: y.Value}}})
+		x.Series = append(x.Series, metric.Series{
+			Name: y.Name, Labels: y.Labels, Kind: y.Kind, Points: []metric.Point{{At: y.At, Value: y.Value}},
+		})
 	}
 	return x
 }

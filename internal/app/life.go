@@ -111,6 +111,17 @@ func (l *lives) here(x ledger.Sighting) bool {
 // passed reports whether a finding about sessions was not seen again by a diagnosis at a later moment: they ended, or do no harm any more.
 func passed(x ledger.Sighting, newest time.Time) bool { return x.Passing && x.Last.Before(newest) }
 
+// still orders two findings by whether the newest diagnosis saw them: of equal severity what goes on comes before what was.
+func still(a, b, newest time.Time) int {
+	now := func(t time.Time) int {
+		if t.Before(newest) {
+			return 0
+		}
+		return 1
+	}
+	return now(a) - now(b)
+}
+
 // open returns the newest verdict of a target with the findings that are open.
 func (l *lives) open(v Verdict) Verdict {
 	all := l.sightings[v.Target]
@@ -118,6 +129,7 @@ func (l *lives) open(v Verdict) Verdict {
 		return v
 	}
 	v.Count, v.Worst, v.Severity, v.Share = 0, "", "", 0
+	var last time.Time // of the worst
 	for _, x := range all {
 		if x.Last.Before(v.At.Add(-lifeWindow)) || !l.here(x) || l.changed(x) != "" || passed(x, v.At) {
 			continue
@@ -126,8 +138,9 @@ func (l *lives) open(v Verdict) Verdict {
 			v.Ignored++
 			continue
 		}
-		if v.Count++; v.Count == 1 || cmp.Or(cmp.Compare(x.Severity.Rank(), v.Severity.Rank()), cmp.Compare(x.Share, v.Share)) > 0 {
-			v.Worst, v.Severity, v.Share = x.Title, x.Severity, x.Share
+		if v.Count++; v.Count == 1 || cmp.Or(cmp.Compare(x.Severity.Rank(), v.Severity.Rank()),
+			still(x.Last, last, v.At), cmp.Compare(x.Share, v.Share)) > 0 {
+			last, v.Worst, v.Severity, v.Share = x.Last, x.Title, x.Severity, x.Share
 		}
 	}
 	return v
@@ -195,7 +208,8 @@ func (s *Service) FindingsOf(ctx context.Context, name string) (Findings, error)
 	}
 	for _, list := range [][]OpenFinding{out.Open, out.Ignored} {
 		slices.SortStableFunc(list, func(a, b OpenFinding) int {
-			return cmp.Or(cmp.Compare(b.Finding.Severity.Rank(), a.Finding.Severity.Rank()), cmp.Compare(b.Finding.Share, a.Finding.Share), cmp.Compare(a.Finding.ID, b.Finding.ID))
+			return cmp.Or(cmp.Compare(b.Finding.Severity.Rank(), a.Finding.Severity.Rank()),
+				still(b.Last, a.Last, newest[0].At), cmp.Compare(b.Finding.Share, a.Finding.Share), cmp.Compare(a.Finding.ID, b.Finding.ID))
 		})
 	}
 	slices.SortStableFunc(out.Resolved, func(a, b ResolvedFinding) int { return b.Last.Compare(a.Last) })

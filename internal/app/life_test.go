@@ -122,6 +122,19 @@ func TestLifeOfFindings(t *testing.T) {
 		t.Fatal(err)
 	}
 	f("title of victims", []string{"victims"}, nil, []string{"filesort", "locks", "index", "old"})
+	// What the newest diagnosis saw comes before what was, however large its share.
+	shares := ledger.Diagnosis{ID: "d-7b", Target: "shop", At: now.Add(3*time.Hour + 30*time.Second), Findings: []finding.Finding{
+		{ID: "full", Title: "title of full", Severity: finding.Critical, Share: 0.02},
+	}}
+	big := ledger.Diagnosis{ID: "d-7a", Target: "shop", At: now.Add(3*time.Hour + 20*time.Second), Findings: []finding.Finding{
+		{ID: "big", Title: "title of big", Severity: finding.Critical, Share: 0.9},
+	}}
+	for _, d := range []ledger.Diagnosis{big, shares} {
+		if err := v.ledger.PutDiagnosis(ctx, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f("title of full", []string{"full", "big"}, nil, []string{"victims", "filesort", "locks", "index", "old"})
 	put("d-8", -3*time.Hour-time.Minute, nil, "filesort")
-	f("title of filesort", []string{"filesort"}, nil, []string{"victims", "locks", "index", "old"})
+	f("title of big", []string{"big", "full", "filesort"}, nil, []string{"victims", "locks", "index", "old"})
 }

@@ -61,7 +61,8 @@ func connectionsFull(v *advise.View) []finding.Finding {
 	if n := float64(idle); 2*n >= open {
 		f.Title += fmt.Sprintf("; %d of them are idle", idle)
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "idle connections", Value: known.Of(n), Source: "processlist", Text: fmt.Sprintf("%d connections run nothing and have no transaction open.", idle),
+			What: "idle connections", Value: known.Of(n), Source: "processlist",
+			Text: fmt.Sprintf("%d connections run nothing and have no transaction open.", idle),
 		})
 	} else if len(all) > 0 {
 		f.Title += fmt.Sprintf("; %s holds %s%d", all[0].user, all[0].least, all[0].open)
@@ -69,12 +70,15 @@ func connectionsFull(v *advise.View) []finding.Finding {
 	}
 	switch {
 	case 2*float64(idle) >= open:
-		f.Suggestion = "Most are idle: make the clients' pools smaller, close what is not used, or lower wait_timeout. Raise max_connections only if all of them are needed."
+		f.Suggestion = "Most are idle: make the clients' pools smaller, close what is not used, or lower wait_timeout. " +
+			"Raise max_connections only if all of them are needed."
 	case len(all) == 0:
 		f.Unobserved = blinds(v, "processlist")
-		f.Suggestion = "See who holds them (SHOW PROCESSLIST), and end those that are not needed. Raise max_connections only if the memory allows for it."
+		f.Suggestion = "See who holds them (SHOW PROCESSLIST), and end those that are not needed. " +
+			"Raise max_connections only if the memory allows for it."
 	default:
-		f.Suggestion = "Most are at work: find out why their statements take so long, for a larger max_connections lets more of them queue. End with KILL what must not go on."
+		f.Suggestion = "Most are at work: find out why their statements take so long, for a larger max_connections lets more " +
+			"of them queue. End with KILL what must not go on."
 	}
 	return []finding.Finding{f}
 }

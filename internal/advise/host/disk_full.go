@@ -37,7 +37,8 @@ func diskFull(v *advise.View) []finding.Finding {
 	who := "the server, and whatever else is on the same file system"
 	if shared {
 		f.Title += "; Dyno's home is on it, too"
-		f.Suggestion += " Dyno's home can move to another file system (DYNO_HOME). Dyno stores less with a smaller --max-size of dyno serve, and leaves more to the server with a larger --reserve."
+		f.Suggestion += " Dyno's home can move to another file system (DYNO_HOME). " +
+			"Dyno stores less with a smaller --max-size of dyno serve, and leaves more to the server with a larger --reserve."
 		who = "the server, and Dyno on the same file system"
 	}
 	f.Evidence = append(f.Evidence, measured("free space of the data directory", room, "B", "> "+unit.Bytes(least), "host_facts",

@@ -18,6 +18,7 @@ func kernelRules() []advise.Rule {
 	return []advise.Rule{
 		{Name: "swapping", Doc: "a server whose memory goes to the swap, or soon may", Find: swapping},
 		{Name: "cpu-throttled", Doc: "a server that its cgroup stops for want of CPU quota", Find: cpuThrottled},
+		{Name: "disk-space", Doc: "a disk of the data that is nearly full", Find: diskSpace},
 		{Name: "file-limit", Doc: "a server that runs out of file descriptors", Find: fileLimit},
 		{Name: "overcommit", Doc: "a kernel that refuses memory or promises too much", Find: overcommit},
 		{Name: "dirty-ratios", Doc: "how much written data the kernel lets pile up", Find: dirtyRatios},

@@ -124,7 +124,7 @@ func (l *lives) open(v Verdict) Verdict {
 			continue
 		}
 		if v.Count++; v.Count == 1 || cmp.Or(cmp.Compare(x.Severity.Rank(), v.Severity.Rank()), cmp.Compare(x.Share, v.Share)) > 0 {
-			v.Worst, v.Severity, v.Share = x.Title, x.Severity, x.Share
+			v.Worst, v.Severity, v.Share, v.Last = x.Title, x.Severity, x.Share, x.Last
 		}
 	}
 	return v

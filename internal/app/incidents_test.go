@@ -18,7 +18,9 @@ import (
 	"dyno/internal/event"
 	"dyno/internal/finding"
 	"dyno/internal/metric"
+	"dyno/internal/reading"
 	"dyno/internal/snapshot"
+	"dyno/internal/source"
 	"dyno/internal/state"
 	"dyno/internal/store/ledger"
 	"dyno/test/servers"
@@ -344,5 +346,29 @@ func TestDiagnosisWithoutAConnection(t *testing.T) {
 	j, err := v.Judged(ctx, d.ID)
 	if err != nil || !strings.Contains(j.Sentence, "connections are in use") {
 		t.Errorf("%q, %v", j.Sentence, err)
+	}
+}
+
+// TestReplicaOfSamples: an error, or one thread alone that runs, is a replica that stopped; one that was stopped whole is meant.
+func TestReplicaOfSamples(t *testing.T) {
+	f := func(want string, kv ...any) {
+		t.Helper()
+		r := reading.Reading{Parts: []reading.Part{{Source: "replication"}}}
+		for i := 0; i < len(kv); i += 4 {
+			r.Samples = append(r.Samples, metric.Sample{Name: "dyno_replica_" + kv[i].(string), Labels: metric.L("channel", kv[i+1].(string), "thread", kv[i+2].(string)), Value: kv[i+3].(float64)})
+		}
+		if got, ok := sampleOf(r).Replica.Get(); !ok || got != want {
+			t.Errorf("%q, %v, want %q", got, ok, want)
+		}
+	}
+	f("") // no replica
+	f("", "running", "", "io", 1.0, "running", "", "sql", 1.0)
+	f("", "running", "", "io", 0.0, "error", "", "io", 0.0, "running", "", "sql", 0.0, "error", "", "sql", 0.0)
+	f("the SQL thread does not run", "running", "", "io", 1.0, "running", "", "sql", 0.0)
+	f("the SQL thread does not run, error 1062", "running", "", "io", 1.0, "error", "", "io", 0.0, "running", "", "sql", 0.0, "error", "", "sql", 1062.0)
+	f("channel eu: the IO thread does not run, error 2003", "running", "us", "io", 1.0, "running", "us", "sql", 1.0, "running", "eu", "io", 0.0, "error", "eu", "io", 2003.0, "running", "eu", "sql", 1.0)
+	r := reading.Reading{Parts: []reading.Part{{Source: "replication"}}, Sources: []source.Source{{Name: "replication", State: source.Failed}}}
+	if sampleOf(r).Replica.OK() || sampleOf(reading.Reading{}).Replica.OK() {
+		t.Error("what was not read is known")
 	}
 }

@@ -39,8 +39,9 @@ type Verdict struct {
 	Count      int              `json:"count"`             // of findings
 	Worst      string           `json:"worst,omitzero"`    // title of the first finding
 	Severity   finding.Severity `json:"severity,omitzero"`
-	Share      float64          `json:"share"`            // of the statement time, see finding.Finding
-	Ignored    int              `json:"ignored,omitzero"` // findings that are ignored; of the newest of a target
+	Share      float64          `json:"share"`              // of the statement time, see finding.Finding
+	Last       time.Time        `json:"last_seen,omitzero"` // when Worst was seen last, which may be before At; of the newest of a target
+	Ignored    int              `json:"ignored,omitzero"`   // findings that are ignored; of the newest of a target
 
 	server string // that was looked at; empty when that is not kept
 }

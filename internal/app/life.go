@@ -128,8 +128,7 @@ func (l *lives) open(v Verdict) Verdict {
 	if len(all) == 0 { // none was seen, or not by this program
 		return v
 	}
-	v.Count, v.Worst, v.Severity, v.Share = 0, "", "", 0
-	var last time.Time // of the worst
+	v.Count, v.Worst, v.Severity, v.Share, v.Last = 0, "", "", 0, time.Time{}
 	for _, x := range all {
 		if x.Last.Before(v.At.Add(-lifeWindow)) || !l.here(x) || l.changed(x) != "" || passed(x, v.At) {
 			continue
@@ -139,8 +138,8 @@ func (l *lives) open(v Verdict) Verdict {
 			continue
 		}
 		if v.Count++; v.Count == 1 || cmp.Or(cmp.Compare(x.Severity.Rank(), v.Severity.Rank()),
-			still(x.Last, last, v.At), cmp.Compare(x.Share, v.Share)) > 0 {
-			last, v.Worst, v.Severity, v.Share = x.Last, x.Title, x.Severity, x.Share
+			still(x.Last, v.Last, v.At), cmp.Compare(x.Share, v.Share)) > 0 {
+			v.Worst, v.Severity, v.Share, v.Last = x.Title, x.Severity, x.Share, x.Last
 		}
 	}
 	return v

@@ -73,6 +73,9 @@ func TestLifeOfFindings(t *testing.T) {
 	put("d-4", 10*time.Minute, nil, "filesort")
 	put("d-5", time.Minute, []string{"config"}, "sync")
 	x := f("title of index", []string{"index", "filesort", "locks"}, nil, []string{"old"})
+	if all, err := v.Verdicts(ctx, "", 0); err != nil || !all[0].Last.Equal(now.Add(-40*time.Minute)) {
+		t.Errorf("the worst is not said to be of 40 min ago: %+v, %v", all, err)
+	}
 	if o := x.Open[2]; x.Diagnoses != 3 || o.Seen != 2 || o.Of != 3 || !o.First.Equal(now.Add(-26*time.Hour)) || !o.Last.Equal(now.Add(-20*time.Minute)) || o.Diagnosis != "d-3" {
 		t.Errorf("%d diagnoses, %+v", x.Diagnoses, o.Life)
 	}

@@ -1,5 +1,5 @@
-// Package incident finds incidents in what was observed of a server each second: lock pile-ups, saturation, refused connections, a server
-// that is down. It is a pure function of its samples: it reads no clock and asks no server.
+// Package incident finds incidents in what was observed of a server each second: lock pile-ups, saturation, refused connections, a
+// replica that stopped, a server that is down. It is a pure function of its samples: it reads no clock and asks no server.
 //
 // An incident begins when its condition has held for a while and ends when the condition has been clear for a while, so that one pile-up
 // is one incident although the number of waiting sessions goes up and down. What was not observed neither begins nor ends one.
@@ -26,6 +26,8 @@ type Sample struct {
 	// Refused is the server's counter of connections that it refused, Connected how many there are, Dyno's own counted in, and Limit how many
 	// there may be; unknown when they were not read.
 	Refused, Connected, Limit known.Value[float64]
+	// Replica says which thread of a replica does not run, "" when all do; unknown when it was not read.
+	Replica known.Value[string]
 }
 
 // Incident is one of a kind, as far as it is known.
@@ -58,7 +60,7 @@ type Detector struct {
 	at      time.Time
 	refused known.Value[float64]
 	limit   known.Value[float64] // the newest: it is read less often
-	tracks  [5]track
+	tracks  [6]track
 	waiting map[uint64]bool // in the sample before
 	gone    time.Time       // since when the server is not up; zero while it is
 }
@@ -89,13 +91,14 @@ type kind struct {
 	look         func(*Detector, Sample) finding
 }
 
-func kinds() [5]kind {
-	return [5]kind{
+func kinds() [6]kind {
+	return [6]kind{
 		{event.Down, "Server down", time.Second, time.Second, (*Detector).down},
 		{event.Login, "Login refused", time.Second, time.Second, (*Detector).login},
 		{event.Locks, "Lock pile-up", time.Second, 3 * time.Second, (*Detector).locks},
 		{event.Saturation, "Server saturated", 2 * time.Second, 10 * time.Second, (*Detector).saturated},
 		{event.Refused, "Connections refused", 0, 10 * time.Second, (*Detector).refusing},
+		{event.Replication, "Replication stopped", 3 * time.Second, 3 * time.Second, (*Detector).replication},
 	}
 }
 
@@ -306,6 +309,11 @@ func (d *Detector) refusing(s Sample) finding {
 	limit, ok2 := d.limit.Get()
 	still := d.tracks[refusals].open && ok1 && ok2 && limit > 0 && open >= limit
 	return finding{known: true, holds: now > before, clear: now == before && !still, level: now - before, what: "max_connections was reached"}
+}
+
+func (d *Detector) replication(s Sample) finding {
+	what, ok := s.Replica.Get()
+	return finding{known: ok, holds: what != "", clear: what == "", what: what}
 }
 
 func sessions(n int) string {

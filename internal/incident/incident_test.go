@@ -132,11 +132,18 @@ func TestNext(t *testing.T) {
 	f("full, and none tries", times(30, full(true, 60)))
 	f("it was restarted", append(times(3, refusing(0)), func() Sample { s := quiet(); s.Refused = known.Of(1.0); return s }()))
 
+	replica := func(what string) func() Sample {
+		return func() Sample { s := quiet(); s.Replica = known.Of(what); return s }
+	}
+	f("a replica that stopped", join(times(3, replica("")), times(5, replica("the SQL thread does not run, error 1062")), times(3, quiet), times(5, replica(""))),
+		"6 replication begins: Replication stopped: the SQL thread does not run, error 1062", "14 replication ends 3s to 11s: Replication stopped for 8s")
+	f("a replica that reconnects", join(times(3, replica("")), times(3, replica("the IO thread does not run")), times(5, replica(""))))
+
 	// Whatever comes, incidents of a kind begin and end in turns, and each ends after its begin.
 	var d Detector
 	open := map[event.Kind]bool{}
 	for i := range 5000 {
-		makers := []func() Sample{quiet, pile, down, busy(50), refusing(1), func() Sample { return up(1, 5) }}
+		makers := []func() Sample{quiet, pile, down, busy(50), refusing(1), replica(""), replica("x"), func() Sample { return up(1, 5) }}
 		s := makers[(i*7919+i/13)%len(makers)]()
 		s.State.At = start.Add(time.Duration(i) * time.Second)
 		for _, c := range d.Next(s) {

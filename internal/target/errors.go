@@ -338,14 +338,16 @@ func authHint(n uint16, err error, s *Spec) string {
 	return "user or password is wrong, or the account is not allowed from this machine: the password came from " + cmp.Or(s.PasswordFrom, ways) + plain
 }
 
-// deniedHint names the grant that is missing, as far as the server's message tells.
+// deniedHint names the grant that is missing, as far as the server's message tells. The user of the message is not always the account: its
+// host is the one that connects, as 'dyno'@'localhost', while the account is 'dyno'@'127.0.0.1', which a GRANT to the other does not change.
 func deniedHint(err error) string {
+	const account = " TO the account that SELECT CURRENT_USER() shows"
 	n, message, ok := serverError(err)
 	if !ok {
 		return ""
 	}
-	if n == 1095 { // KILL; the server names no privilege
-		return "to end sessions of others the account needs GRANT CONNECTION ADMIN ON *.* (MariaDB from 10.5 on), CONNECTION_ADMIN (MySQL from 8.0 on), or SUPER"
+	if n == 1095 {
+		return "the privilege to end others' sessions is missing: GRANT CONNECTION_ADMIN ON *.*" + account + " (on MariaDB CONNECTION ADMIN, before MySQL 8.0 SUPER)"
 	}
 	if m := privilegeNeeded.FindStringSubmatch(message); m != nil {
 		p := strings.ReplaceAll(m[1], " or ", ", ")
@@ -356,12 +358,14 @@ func deniedHint(err error) string {
 		on := "the object"
 		if m[2] != "" {
 			on = strings.Trim(m[2], "'")
+			if !strings.Contains(on, ".") {
+				on = "its schema's " + on
+			}
 		}
-		// The message has the client's host, not that of the account.
-		return "the privilege is missing: GRANT " + m[1] + " ON " + on + " TO the account that SELECT CURRENT_USER() shows"
+		return "the privilege is missing: GRANT " + m[1] + " ON " + on + account
 	}
 	if m := databaseDenied.FindStringSubmatch(message); m != nil {
-		return "the account has no privilege on the database: GRANT SELECT ON " + quotePattern(m[2]) + ".* TO " + m[1]
+		return "the account has no privilege on the database: GRANT SELECT ON " + quotePattern(m[2]) + ".*" + account
 	}
 	return "a privilege is missing, see SHOW GRANTS: " + message
 }

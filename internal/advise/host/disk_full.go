@@ -32,7 +32,8 @@ func diskFull(v *advise.View) []finding.Finding {
 	}
 	f := about("disk-full", "datadir")
 	f.Title = fmt.Sprintf("the file system of the data directory has %s free of %s", unit.Bytes(room), unit.Bytes(float64(size)))
-	f.Suggestion = "Free some space on it, or make it larger."
+	f.Suggestion = "Find out what grows: binary logs (SHOW BINARY LOGS; PURGE BINARY LOGS once the replicas have read them), " +
+		"temporary and undo tablespaces, logs, other files of the same disk. Or enlarge the disk."
 	f.Cost = "None for the server."
 	who := "the server, and whatever else is on the same file system"
 	if shared {

@@ -31,7 +31,7 @@ export interface Incident {
 }
 
 /** The kinds of events that are incidents: each begin and end of one changes its target. */
-const incidents = ['down', 'locks', 'saturation', 'refused', 'login']
+const incidents = ['down', 'locks', 'saturation', 'refused', 'login', 'replication']
 
 interface Inventory {
   list?: Target[] | undefined

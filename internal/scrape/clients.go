@@ -30,8 +30,9 @@ const (
 	threadsRunning   = "threads_running"
 )
 
-// maxWaited bounds how many figures are left out at first because not all of Dyno's part is known.
-const maxWaited = 500
+// maxWaited bounds how many figures are left out at first because not all of Dyno's part is known: those of two readings. What was not known then
+// is taken off what clients do next, which hides less than no figure would show.
+const maxWaited = 90
 
 func (c *clients) begin() {
 	c.own, c.known = target.Spent{}, false

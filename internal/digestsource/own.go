@@ -6,8 +6,9 @@ import (
 	"dyno/internal/sqltext"
 )
 
-// own tells Dyno's statements from others' where the server does not say who sent them: digests know neither session nor account, and have
-// lost the tag, which proves nothing anyway. A statement is Dyno's own as often as Dyno has sent it, or if a session of Dyno's was seen with it.
+// own tells Dyno's statements from others' where the server does not say who sent them: digests
+// know neither session nor account, and have lost the tag, which proves nothing anyway. A statement
+// is Dyno's own as often as Dyno has sent it, or if a session of Dyno's was seen with it.
 type own struct {
 	sent map[string]uint64 // executions by Dyno's processes that know of each other, within the window, by key
 	left map[string]uint64 // of these, and a few at the edges of the window, those that were not found yet
@@ -16,12 +17,14 @@ type own struct {
 	sec  float64           // their time
 }
 
-// newOwn returns what Dyno sent between two calls of target.Sent. Keys that it sent before are known, with none within the window.
+// newOwn returns what Dyno sent between two calls of target.Sent. Keys that it sent before are
+// known, with none within the window.
 func newOwn(before, now map[string]uint64, also map[string]bool) *own {
 	o := &own{sent: map[string]uint64{}, left: map[string]uint64{}, also: also}
 	for k, n := range now {
 		n -= min(n, before[k])
-		// The edges are not sharp. The words of an EXPLAIN are somebody else's, who may send it too.
+		// The edges are not sharp. The words of an EXPLAIN are somebody else's, who may send it
+		// too.
 		edge := 2 + n/10
 		if strings.HasPrefix(k, "explain") {
 			edge = 1
@@ -34,7 +37,8 @@ func newOwn(before, now map[string]uint64, also map[string]bool) *own {
 // times returns how often Dyno sent a statement like sql within the window.
 func (o *own) times(sql string) uint64 { return o.sent[sqltext.Key(sqltext.Fingerprint(sql))] }
 
-// take takes Dyno's executions out of a row of the digests and returns how many there are. What is left, none for most, is somebody else's.
+// take takes Dyno's executions out of a row of the digests and returns how many there are. What is
+// left, none for most, is somebody else's.
 func (o *own) take(x *growth) (n uint64) {
 	k := sqltext.Key(x.fingerprint)
 	if _, sent := o.sent[k]; !sent && !o.also[k] {
@@ -75,7 +79,8 @@ func (x *growth) less(n uint64) {
 	}
 }
 
-// longer returns the key of a statement of Dyno's whose beginning is left in a digest that was cut off; "" for none.
+// longer returns the key of a statement of Dyno's whose beginning is left in a digest that was cut
+// off; "" for none.
 func (o *own) longer(k string, cut bool) string {
 	if !cut || len(k) < 20 {
 		return ""

@@ -128,8 +128,8 @@ func (l *link) Spent(ctx context.Context) (target.Spent, bool) { return l.Asker.
 // Work is Asker.Work with the link's count.
 func (l *link) Work() (done func(ctx context.Context)) { return l.Asker.Work(l.Query) }
 
-// read ends the reading of the server's totals, for which release makes way. Where other processes read them too, they have to know what the link
-// has taken, and takes until done is called.
+// read ends the reading of the server's totals, which keeps work waiting until release. Where other
+// processes read them too, they have to know what the link has taken, and takes until done is called.
 func (l *link) read(ctx context.Context, release func()) (done func(ctx context.Context)) {
 	others := l.Settle(ctx, l.Query)
 	release()

@@ -123,7 +123,9 @@ func footprintOn(where string) *footprint {
 	}
 	if f == nil && len(footprints.by) < sentServers {
 		n := len(counted)
-		f = &footprint{where: where, total: make([]float64, n), burst: make([]float64, n), seen: make([]float64, n), per: make([]float64, n)}
+		f = &footprint{
+			where: where, total: make([]float64, n), burst: make([]float64, n), seen: make([]float64, n), per: make([]float64, n),
+		}
 		footprints.by[where] = f
 	}
 	if f != nil {
@@ -261,7 +263,8 @@ func (m *meter) left() {
 	m.f.live--
 }
 
-// enter begins a piece of work, which waits while the totals are being read, by this process or by another. What enters has to leave.
+// enter begins a piece of work, which waits while the totals are being read, by this process or by
+// another. What enters has to leave.
 func (f *footprint) enter() (leave func()) {
 	for {
 		free := lockWork(f.where, syscall.LOCK_SH)
@@ -292,7 +295,8 @@ func (f *footprint) leave() {
 // holdAtMost bounds how long work waits for the totals to be read, and how long they wait for work that is under way.
 const holdAtMost = 100 * time.Millisecond
 
-// hold keeps new work waiting until release is called, or for a while. It waits for a while for the work of other processes.
+// hold keeps new work waiting until release is called, or for a while. It waits for a while for the
+// work of other processes.
 func (f *footprint) hold() (release func()) {
 	f.mu.Lock()
 	if f.held != nil {
@@ -358,7 +362,10 @@ func (f *footprint) spent(where string) Spent {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := Spent{Server: where, Counted: make(map[string]float64, len(counted)), Sessions: f.live, Running: 1 + f.working, f: f, unknown: f.unknown(o)}
+	s := Spent{
+		Server: where, Counted: make(map[string]float64, len(counted)),
+		Sessions: f.live, Running: 1 + f.working, f: f, unknown: f.unknown(o),
+	}
 	for i, name := range counted {
 		s.Counted[name] = f.total[i]
 	}

@@ -80,8 +80,9 @@ type ownSession struct {
 // ownSessions holds the connections of this process to all servers, with their Purpose.
 var ownSessions sync.Map
 
-// owns reports whether a session is Dyno's own: one of this process's or of another one's that shares its work, or one of the account that
-// Dyno uses, from the same machine. The tag in front of a statement says nothing by itself, for anybody can write it.
+// owns reports whether a session is Dyno's own: one of this process's or of another one's that
+// shares its work, or one of the account that Dyno uses, from the same machine. The tag in front of
+// a statement says nothing by itself, for anybody can write it.
 func (me self) owns(id uint64, user, host string) bool {
 	if _, mine := ownSessions.Load(ownSession{me.where, id}); mine {
 		return true
@@ -120,9 +121,10 @@ func (me self) account(user, host string) bool {
 	return host == me.host || name == me.host
 }
 
-// Owns reports whether a session of the target's server, which its list of sessions shows with this id, user and host, is Dyno's own: a
-// connection of this process or of another one that shares its work, or one of the account that Dyno uses, from this machine. To hide what it
-// runs takes the tag as well.
+// Owns reports whether a session of the target's server, which its list of sessions shows with this
+// id, user and host, is Dyno's own: a connection of this process or of another one that shares its
+// work, or one of the account that Dyno uses, from this machine. To hide what it runs takes the tag
+// as well.
 func (t *Target) Owns(id uint64, user, host string) bool { return t.self.owns(id, user, host) }
 
 func cutLast(s string, sep byte) (before, after string, found bool) {
@@ -172,7 +174,8 @@ type tally struct {
 	others  others
 }
 
-// classes are numbers of statements, by sqltext.Key of their class. EXPLAIN has as many as all users have: these begin anew.
+// classes are numbers of statements, by sqltext.Key of their class. EXPLAIN has as many as all users
+// have: these begin anew.
 type classes struct {
 	keys, plans         map[string]uint64
 	keyBytes, planBytes int // of the texts of the keys
@@ -338,8 +341,9 @@ func othersOn(where string) *others {
 	return nil
 }
 
-// Sent returns how often this process, and those that share their work with it, have sent each statement of their own to the target's server,
-// whichever connection it used: by sqltext.Key of the class, and of some that were not sent yet. Statements of loads are not among them.
+// Sent returns how often this process, and those that share their work with it, have sent each
+// statement of their own to the target's server, whichever connection it used: by sqltext.Key of the
+// class, and of some that were not sent yet. Statements of loads are not among them.
 func (t *Target) Sent() map[string]uint64 {
 	where, all := t.self.where, map[string]uint64{}
 	if o := othersOn(where); o != nil {

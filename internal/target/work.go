@@ -21,17 +21,20 @@ import (
 	"time"
 )
 
-// workFiles hold what the processes of one account that have the same home do on servers, so that each leaves out the others' work as its own:
+// workFiles hold what the processes of one account that have the same home do on servers, so that
+// each leaves out the others' work as its own:
 //
 //	DIR/PID-RANDOM/lock    locked for as long as the process lives
 //	DIR/PID-RANDOM/WHERE   what it does on one server, by what the server calls itself
 //	DIR/lock-HH            keeps work on a server and the reading of its totals apart
 //
-// A number is written before the statement that it counts is sent: whoever reads the file after the server's figures misses nothing. Only
-// a directory of the account's own into which nobody else can write is used, so that no other account can have load hidden.
+// A number is written before the statement that it counts is sent: whoever reads the file after the
+// server's figures misses nothing. Only a directory of the account's own into which nobody else can
+// write is used, so that no other account can have load hidden.
 //
-// A file is a head of a fixed size, which holds a checksum, the numbers of a footprint and the ids of connections, and a record for each
-// class of statements: its count, which is overwritten in place, and its key. All numbers are little-endian and of 8 bytes.
+// A file is a head of a fixed size, which holds a checksum, the numbers of a footprint and the ids
+// of connections, and a record for each class of statements: its count, which is overwritten in
+// place, and its key. All numbers are little-endian and of 8 bytes.
 type workFiles struct {
 	dir  string
 	once sync.Once
@@ -44,7 +47,8 @@ type workFiles struct {
 const (
 	workLock = "lock"
 	workPart = ".part" // what is not complete yet
-	// keepWork is how long the files of a process that has ended are kept: a window that holds its work may still be judged.
+	// keepWork is how long the files of a process that has ended are kept: a window that holds its
+	// work may still be judged.
 	keepWork = 10 * time.Minute
 	// mostWork bounds one file, and allWork the classes in all files of a process, bytes.
 	mostWork = 1 << 20
@@ -53,7 +57,8 @@ const (
 	mostIDs = 200
 	// writeAtMost bounds how long a statement waits for what is written before it.
 	writeAtMost = time.Second
-	// freshWork is for how long what was read of the others is good enough to tell whose a session is.
+	// freshWork is for how long what was read of the others is good enough to tell whose a session
+	// is.
 	freshWork = 10 * time.Millisecond
 )
 
@@ -70,8 +75,9 @@ const workRecord = 16 // bytes of a record before its key
 
 var sharing atomic.Pointer[workFiles]
 
-// ShareWork has this process tell the others of its account what it does on servers, and leave out what they do, until end is called. They
-// meet in a directory, which is made when it is first needed. Where it cannot be used each process knows its own work only.
+// ShareWork has this process tell the others of its account what it does on servers, and leave out
+// what they do, until end is called. They meet in a directory, which is made when it is first
+// needed. Where it cannot be used each process knows its own work only.
 func ShareWork(dir string) (end func()) {
 	w := &workFiles{dir: dir}
 	w.room.Store(allWork)
@@ -139,15 +145,16 @@ func (w *workFiles) open() (err error) {
 // workLocks is how many locks all servers share.
 const workLocks = 256
 
-// lockWork takes the lock of a server, which work shares among all processes and the reading of the totals has alone. It waits for a while: what
-// cannot be had then is done without.
+// lockWork takes the lock of a server, which work shares among all processes and the reading of the
+// totals has alone. It waits for a while: what cannot be had then is done without.
 func lockWork(where string, how int) (free func()) {
 	free = func() {}
 	w := shared()
 	if w == nil {
 		return free
 	}
-	f, err := w.root.OpenFile(fmt.Sprintf("lock-%02x", crc32.ChecksumIEEE([]byte(where))%workLocks), os.O_RDWR|os.O_CREATE, 0o600)
+	name := fmt.Sprintf("lock-%02x", crc32.ChecksumIEEE([]byte(where))%workLocks)
+	f, err := w.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return free
 	}
@@ -232,7 +239,8 @@ type shares struct {
 	since atomic.Int64 // when the writing under way began, in ns; 0 for none
 }
 
-// publish writes what has changed of a server's tally. Nobody waits long for a disk: what could not be written in time stands in the file later.
+// publish writes what has changed of a server's tally. Nobody waits long for a disk: what could not
+// be written in time stands in the file later.
 func publish(where string) {
 	if sharing.Load() == nil {
 		return
@@ -444,7 +452,8 @@ func parseWork(b []byte, classes bool) (x work, ok bool) {
 	return x, true
 }
 
-// others is what the other processes of the account have done on a server, those that have ended included.
+// others is what the other processes of the account have done on a server, those that have ended
+// included.
 type others struct {
 	mu      sync.Mutex
 	in      *workFiles
@@ -517,7 +526,8 @@ func (o *others) look(where string, classes bool) {
 		for i := range n {
 			o.burst[i], o.per[i] = max(o.burst[i], p.burst[i]), max(o.per[i], p.per[i])
 		}
-		o.pending, o.unasked, o.live, o.working = o.pending+p.pending, o.unasked+p.unasked, o.live+p.live, o.working+p.working
+		o.pending, o.unasked = o.pending+p.pending, o.unasked+p.unasked
+		o.live, o.working = o.live+p.live, o.working+p.working
 		for _, id := range x.ids {
 			o.ids[id] = true
 		}

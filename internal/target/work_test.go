@@ -15,7 +15,8 @@ import (
 	"dyno/test/servers"
 )
 
-// neighbour is another process that shares its work, as far as its files go: locks are of open files.
+// neighbour is another process that shares its work, as far as its files go: locks are of open
+// files.
 type neighbour struct {
 	*workFiles
 	t *testing.T
@@ -25,7 +26,10 @@ type neighbour struct {
 
 func share(t *testing.T, dir string) *neighbour {
 	t.Helper()
-	n := &neighbour{workFiles: &workFiles{dir: dir}, t: t, numbers: make([]float64, workNumbers), tally: tally{ids: map[uint64]bool{}, changed: map[string]uint64{}}}
+	n := &neighbour{
+		workFiles: &workFiles{dir: dir}, t: t, numbers: make([]float64, workNumbers),
+		tally: tally{ids: map[uint64]bool{}, changed: map[string]uint64{}},
+	}
 	n.room.Store(allWork)
 	if err := n.open(); err != nil {
 		t.Fatal(err)
@@ -64,7 +68,8 @@ func watching(t *testing.T, dir string) *Target {
 	return &Target{self: self{where: t.Name()}}
 }
 
-// TestOthersWork: what another process has sent is left out as far as its file says, whether it lives or has ended, and never comes back.
+// TestOthersWork: what another process has sent is left out as far as its file says, whether it
+// lives or has ended, and never comes back.
 func TestOthersWork(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home", "own-work")
 	x := watching(t, dir)
@@ -80,7 +85,8 @@ func TestOthersWork(t *testing.T) {
 	f("a first file", 5)
 	y.does(t.Name(), "selectofanother", 2)
 	y.does(t.Name(), "selectmore", 1)
-	(&neighbour{workFiles: y.workFiles, t: t, numbers: y.numbers, tally: tally{changed: map[string]uint64{}}}).does("another server", "selectofanother", 7)
+	elsewhere := neighbour{workFiles: y.workFiles, t: t, numbers: y.numbers, tally: tally{changed: map[string]uint64{}}}
+	elsewhere.does("another server", "selectofanother", 7)
 	f("a file that has changed", 7)
 	y.anew = true
 	y.does(t.Name(), "selectofanother", 1)
@@ -116,7 +122,8 @@ func TestOthersWork(t *testing.T) {
 	}
 }
 
-// TestOthersNumbers: the sessions of another process and what they made the server count are Dyno's own, also when it was killed.
+// TestOthersNumbers: the sessions of another process and what they made the server count are Dyno's
+// own, also when it was killed.
 func TestOthersNumbers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "own-work")
 	x := watching(t, dir)
@@ -144,7 +151,8 @@ func TestOthersNumbers(t *testing.T) {
 		t.Errorf("%v statements may be the other's", u)
 	}
 	for range 2 {
-		if s := f.spent(t.Name()); s.Counted["questions"] != 103 || s.Sessions != 0 || s.Running != 1 || s.Until().Unsure["questions"] != 0 {
+		s := f.spent(t.Name())
+		if s.Counted["questions"] != 103 || s.Sessions != 0 || s.Running != 1 || s.Until().Unsure["questions"] != 0 {
 			t.Errorf("of a process that was killed: %+v", s)
 		}
 	}
@@ -154,7 +162,8 @@ func TestOthersNumbers(t *testing.T) {
 	}
 }
 
-// TestOthersFilesAreOurs: no other account has anything left out, and what is no file of Dyno's does no harm.
+// TestOthersFilesAreOurs: no other account has anything left out, and what is no file of Dyno's
+// does no harm.
 func TestOthersFilesAreOurs(t *testing.T) {
 	sees := func(x *Target) bool { return x.Sent()["selectofanother"] > 0 }
 	dir := filepath.Join(t.TempDir(), "own-work")
@@ -235,7 +244,8 @@ func TestOthersFilesAreOurs(t *testing.T) {
 	}
 }
 
-// TestOwnWorkHasABound: neither statements nor servers without end fill the disk, and what finds no room is shown.
+// TestOwnWorkHasABound: neither statements nor servers without end fill the disk, and what finds no
+// room is shown.
 func TestOwnWorkHasABound(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "own-work")
 	x := watching(t, dir)
@@ -312,7 +322,8 @@ func TestFilesOfTheDeadGo(t *testing.T) {
 	}
 }
 
-// TestADiskHoldsNobodyUp: while a write takes long, statements are sent all the same, and later all is written.
+// TestADiskHoldsNobodyUp: while a write takes long, statements are sent all the same, and later all
+// is written.
 func TestADiskHoldsNobodyUp(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "own-work")
 	watching(t, dir)
@@ -337,7 +348,8 @@ func TestADiskHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// TestWorkIsWrittenFirst looks into the file from a server's side: when it has counted a statement, the file has it.
+// TestWorkIsWrittenFirst looks into the file from a server's side: when it has counted a statement,
+// the file has it.
 func TestWorkIsWrittenFirst(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "own-work")
 	t.Cleanup(ShareWork(dir))
@@ -353,7 +365,8 @@ func TestWorkIsWrittenFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		w, err := y.read(shared().own, a.where(), true)
-		if err != nil || w.keys["selectof_dynofrom(select?asof_dyno)x"] != i+1 || !slices.Contains(w.ids, a.s.id) || w.numbers[4*n+1] == 0 || w.numbers[4*n+5] != 1 {
+		if err != nil || w.keys["selectof_dynofrom(select?asof_dyno)x"] != i+1 || !slices.Contains(w.ids, a.s.id) ||
+			w.numbers[4*n+1] == 0 || w.numbers[4*n+5] != 1 {
 			t.Fatalf("after %d statements the file says %+v, %v", i+1, w, err)
 		}
 		done(t.Context())

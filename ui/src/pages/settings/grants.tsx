@@ -54,12 +54,12 @@ export function Grants({ flavor: of, account }: { flavor: string; account: strin
         </label>
         <label class="field">
           <span class="label">Account</span>
-          <input class="input" value={user} spellcheck={false} onChange={pick(setUser)} />
+          <input class="input" value={user} spellcheck={false} onInput={pick(setUser)} />
         </label>
         {needs && (
           <label class="field">
             <span class="label">Schemas</span>
-            <input class="input" value={schemas} spellcheck={false} onChange={pick(setSchemas)} />
+            <input class="input" value={schemas} spellcheck={false} onInput={pick(setSchemas)} />
           </label>
         )}
       </div>

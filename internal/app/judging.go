@@ -183,6 +183,7 @@ func (s *Service) lastSeen(name string, why error) *snapshot.Snapshot {
 			Name: y.Name, Labels: y.Labels, Kind: y.Kind, Points: []metric.Point{{At: y.At, Value: y.Value}},
 		})
 	}
+	capture.Bound(x, 0)
 	return x
 }
 
@@ -490,13 +491,18 @@ func (l *looks) done(name string, next time.Time) {
 	delete(l.rush, name)
 }
 
-// renew forgets when a target was looked at: its name stands for another server, or for one that was not watched before.
-func (l *looks) renew(name string) {
+// renew makes the next look at a target due: its name stands for another server, or for one that was not watched before. Those that
+// wait longer come first, for a server can call itself another one all the time.
+func (l *looks) renew(name string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.due, name)
-	if _, looked := l.at[name]; looked {
+	_, was := l.due[name]
+	_, looked := l.at[name]
+	if looked {
 		l.at[name] = false
+	}
+	if was || looked {
+		l.due[name] = now
 	}
 }
 

@@ -293,7 +293,7 @@ func (s *Service) follow(ctx context.Context) error {
 	for _, m := range gone {
 		m.stop()
 		<-m.done
-		s.looks.renew(m.entry.Name)
+		s.looks.renew(m.entry.Name, time.Now())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -342,7 +342,7 @@ func (s *Service) noticing(m *member, open func(context.Context) (*target.Target
 		m.server, m.account = t.Facts().Server, t.Facts().User
 		m.mu.Unlock()
 		if another {
-			s.looks.renew(m.entry.Name)
+			s.looks.renew(m.entry.Name, time.Now())
 			if reason, fix := tooMighty(ctx, t); reason != "" {
 				s.log.Warn(reason, "target", m.entry.Name, "fix", fix)
 			}

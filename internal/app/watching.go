@@ -299,6 +299,7 @@ func (w *watcher) round(r reading.Reading) {
 	state.Cap(st)
 	for i := range r.Events {
 		e := &r.Events[i]
+		e.Text = state.Clip(e.Text, longestMark)
 		if e.At.After(r.At) || r.At.Sub(e.At) > ledger.EventAge { // by the server's word for how long ago it was
 			e.At = r.At
 		}

@@ -19,9 +19,9 @@ const (
 	pointBytes    = 40
 )
 
-// bound leaves out what a snapshot has no room for, and says so in its sources: of classes those with the least time,
+// Bound leaves out what a snapshot has no room for, and says so in its sources: of classes those with the least time,
 // of series points in between, and whole ones when that is not enough.
-func bound(s *snapshot.Snapshot, lost int) {
+func Bound(s *snapshot.Snapshot, lost int) {
 	byTime := make([]int, len(s.Classes))
 	for i := range byTime {
 		byTime[i] = i

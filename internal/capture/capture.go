@@ -139,7 +139,7 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 		Classes: classes, Programs: ran,
 		Moments: seen.pick(),
 	}
-	bound(s, buf.Lost())
+	Bound(s, buf.Lost())
 	if up, ok := s.Find("mysql_global_status_uptime"); ok { // as it is now, not as it was when the target was opened
 		s.Target.UptimeSec = int64(up.Points[len(up.Points)-1].Value)
 	}

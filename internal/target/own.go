@@ -265,7 +265,10 @@ func count(where, sql string) {
 	x.at = sent.clock
 	for _, key := range keys {
 		cleared, ok := x.add(key, 1)
-		x.anew = x.anew || cleared
+		if cleared {
+			x.anew = true
+			clear(x.changed) // all of it is written next, where that can be
+		}
 		if ok && sharing.Load() != nil {
 			x.changed[key] = x.keys[key] + x.plans[key]
 		}

@@ -65,7 +65,9 @@ func (r *replay) provable(ctx context.Context, s *target.Session) error {
 		len(strangers), why, strings.ReplaceAll(names, "%2C", ","))
 }
 
-// ofFunctions returns the schemas with stored functions, none where there are no views that could call them.
+// ofFunctions returns the schemas with stored functions, none where there are no views that could call them: what a
+// statement itself calls is told by its words, and where somebody has a function no account of an administrator could
+// replay anything else.
 func ofFunctions(ctx context.Context, conn *sql.Conn) (list []string, err error) {
 	var views int
 	q := sqltext.Tagged("load", "replay", "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_TYPE = 'VIEW' AND TABLE_SCHEMA NOT IN ('sys', 'mysql')")

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"dyno/internal/workload"
 )
@@ -35,6 +36,8 @@ const (
 	ofAdmin
 	// ofDyno: Dyno's own.
 	ofDyno
+	// ofEncoding: what is looked at in the statements after it would be other words to the server.
+	ofEncoding
 	// twice: the log has its execution once more, with the values filled in.
 	twice
 	skips
@@ -42,11 +45,12 @@ const (
 
 // skipTexts finish the sentence "N statements were not sent: …".
 var skipTexts = [skips]string{
-	notRead:  "not proven to be reads; --writes sends them",
-	ofServer: "they would change the server itself, accounts or other sessions, or need files of the logged server",
-	ofAdmin:  "administrator's commands",
-	ofDyno:   "Dyno's own",
-	twice:    "the log has them once more with their values",
+	notRead:    "not proven to be reads; --writes sends them",
+	ofServer:   "they would change the server itself, accounts or other sessions, or need files of the logged server",
+	ofAdmin:    "administrator's commands",
+	ofDyno:     "Dyno's own",
+	ofEncoding: "they set an encoding other than UTF-8, in which servers may read statements otherwise than Dyno",
+	twice:      "the log has them once more with their values",
 }
 
 // inspect says what a statement means. Without writes only what is proven to read alone, and what steers a session, is sent: the words of
@@ -89,8 +93,12 @@ func inspect(sql []byte, writes, general bool) (r replayed) {
 		r.kind = workload.Other
 	case "set":
 		r.kind, r.pins = workload.Other, second != "names" && second != "character" && second != "charset"
-		if w.ofServer() {
+		if w.ofServer() || writes && w.odd { // which may hide the rest
 			r.skip = ofServer
+			return r
+		}
+		if w.otherEncoding() {
+			r.skip = ofEncoding
 			return r
 		}
 	case "select", "with", "values", "table", "show", "desc", "describe", "explain", "help", "(":
@@ -177,6 +185,39 @@ func (w *words) ofServer() bool {
 	for _, x := range w.list[1:] {
 		switch x {
 		case "global", "persist", "persist_only", "password", "role", "statement", "resource":
+			return true
+		}
+	}
+	return false
+}
+
+// encodings are those in which servers tell words, blanks and quotes apart as scanWords does.
+var encodings = []string{"utf8", "utf8mb3", "utf8mb4", "ascii", "binary"}
+
+// otherEncoding reports whether a SET may have the server read the statements after it in an encoding that is none of encodings.
+func (w *words) otherEncoding() bool {
+	for part := range split(w.list[1:], ",") {
+		value := part[1:]
+		if n := slices.Index(part, "="); n > 0 {
+			value = part[n+1:]
+			if n > 1 && part[n-1] == ":" {
+				n--
+			}
+			own := part[0] == "@" && part[1] != "@" // a variable of the user's
+			if own || strings.TrimPrefix(part[n-1], quotedName) != "character_set_client" {
+				continue
+			}
+		} else {
+			switch part[0] {
+			case "character", "char": // SET
+				value = part[min(2, len(part)):]
+			case "names", "charset":
+			default:
+				continue
+			}
+		}
+		if len(value) != 1 && !(len(value) == 3 && value[1] == "collate") ||
+			!slices.Contains(encodings, strings.TrimPrefix(value[0], quotedName)) {
 			return true
 		}
 	}
@@ -277,8 +318,7 @@ func (w *words) steers() bool {
 		default:
 			return false
 		}
-		if len(values) != 1 && !(len(values) == 3 && values[1] == "collate") || !textOrName(values[0]) ||
-			values[0] == "default" && name != "sql_mode" { // provable asks for that mode, nobody for the encoding
+		if len(values) != 1 && !(len(values) == 3 && values[1] == "collate") || !textOrName(values[0]) {
 			return false
 		}
 	}
@@ -293,7 +333,7 @@ func (w *words) steers() bool {
 }
 
 // textOrName reports whether a word is one of these.
-func textOrName(word string) bool { return word == quotedName || isWordByte(word[0]) }
+func textOrName(word string) bool { return strings.HasPrefix(word, quotedName) || isWordByte(word[0]) }
 
 // split gives the parts of a list between separators, those that are empty left out.
 func split(list []string, by string) iter.Seq[[]string] {
@@ -312,11 +352,8 @@ func split(list []string, by string) iter.Seq[[]string] {
 }
 
 // unlikeOthers are words in a SET of how statements are read after which strings and names may end elsewhere: modes, also
-// those that stand for others, encodings whose characters may hold a quote or a backslash, and the sign that would hide
-// such a word.
-var unlikeOthers = []string{
-	"ansi", "no_backslash", "oracle", "db2", "maxdb", "mssql", "postgresql", "big5", "cp932", "gb18030", "gbk", "sjis", `\`,
-}
+// those that stand for others, and the sign that would hide such a word.
+var unlikeOthers = []string{"ansi", "no_backslash", "oracle", "db2", "maxdb", "mssql", "postgresql", `\`}
 
 // settable holds the variables that may be set without a proof: of the session, and of no more.
 var settable = func() map[string]bool {
@@ -377,7 +414,7 @@ var callable = func() map[string]bool {
 	return m
 }()
 
-// quotedName stands in words.list for a quoted name or text.
+// quotedName stands in words.list for a quoted name or text, in a SET before what it holds.
 const quotedName = "`"
 
 const (
@@ -461,7 +498,11 @@ func scanWords(sql []byte, most int) (w words) {
 			if len(w.list) == 1 {
 				w.name = s[i+1 : j]
 			}
-			add(quotedName)
+			if w.word(0) == "set" {
+				add(quotedName + strings.ToLower(s[i+1:j]))
+			} else {
+				add(quotedName)
+			}
 			w.ticks = w.ticks || c == '`'
 			i = j + 1
 			end = i
@@ -470,11 +511,18 @@ func scanWords(sql []byte, most int) (w words) {
 			for j < len(s) && isWordByte(s[j]) {
 				j++
 			}
+			word := s[i:j]
 			if len(w.list) == 1 {
-				w.name = s[i:j]
+				w.name = word
 			}
-			if !number(s[i:j]) {
-				add(strings.ToLower(s[i:j]))
+			fraction := i > 0 && s[i-1] == '.'
+			if number(word, fraction) {
+				// 1.e5 is one number too, and a word may follow at once.
+				w.odd = w.odd || j+1 < len(s) && s[j] == '.' && isWordByte(s[j+1]) && !isDigit(s[j+1])
+			} else {
+				// A number may end within it, and the rest be a word.
+				w.odd = w.odd || isDigit(c) && !exponent(word, s[j:]) || strings.ContainsFunc(word, isForeign)
+				add(strings.ToLower(word))
 				end = j
 			}
 			i = j
@@ -503,17 +551,32 @@ func isWordByte(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c >= 0x80
 }
 
-// number reports whether what begins with a word's sign is a number: anything else that begins with a digit is a name.
-func number(s string) bool {
-	if s[0] < '0' || s[0] > '9' {
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// isForeign reports whether r is beyond ASCII and no part of a word that people write: a blank, or no valid UTF-8.
+func isForeign(r rune) bool { return r >= 0x80 && !unicode.In(r, unicode.L, unicode.M, unicode.N) }
+
+const digits = "0123456789"
+
+// number reports whether a word is a number: anything else that begins with a digit is a name, or a number and a name. As a
+// fraction it follows a point.
+func number(s string, fraction bool) bool {
+	if !isDigit(s[0]) {
 		return false
 	}
-	digits := "0123456789"
-	if rest := s[1:]; s[0] == '0' && rest != "" && (rest[0] == 'x' || rest[0] == 'b') {
-		return strings.Trim(strings.ToLower(rest[1:]), digits+"abcdef") == ""
+	if hex, ok := strings.CutPrefix(s, "0x"); ok {
+		return !fraction && hex != "" && strings.Trim(hex, digits+"abcdefABCDEF") == ""
+	}
+	if bits, ok := strings.CutPrefix(s, "0b"); ok {
+		return !fraction && bits != "" && strings.Trim(bits, "01") == ""
 	}
 	rest := strings.TrimLeft(s, digits)
 	return rest == "" || len(rest) > 1 && rest[0]|0x20 == 'e' && strings.Trim(rest[1:], digits) == ""
+}
+
+// exponent reports whether a word and what is after it are a number with a sign in it, as 5e-3.
+func exponent(word, after string) bool {
+	return strings.ToLower(strings.TrimLeft(word, digits)) == "e" && len(after) > 1 && (after[0] == '-' || after[0] == '+') && isDigit(after[1])
 }
 
 // executedText returns what a server executes of a comment's text.

@@ -29,15 +29,19 @@ func TestInspectReads(t *testing.T) {
 		"USE x", "USE `x y`", "use x;", "BEGIN", "START TRANSACTION", "START TRANSACTION READ ONLY", "COMMIT", "ROLLBACK", "ROLLBACK TO SAVEPOINT a", "SAVEPOINT a", "RELEASE SAVEPOINT a",
 		"SET NAMES utf8mb4", "SET autocommit=0", "SET SESSION sql_mode='STRICT_TRANS_TABLES'", "SET @@session.sql_mode := 'TRADITIONAL', @@autocommit = 1", "SET NAMES 'utf8mb4' COLLATE utf8mb4_bin",
 		"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY", "SET time_zone = '+00:00', sort_buffer_size = @@sort_buffer_size", "/*!40101 SET NAMES utf8 */;",
-		"START TRANSACTION /*!40100 WITH CONSISTENT SNAPSHOT */", "SELECT 1e5, 1.5e-3, 0x1F, x.a IN (1) FROM t1 x", "SET sql_mode=DEFAULT", "SET CHARACTER SET latin1",
+		"START TRANSACTION /*!40100 WITH CONSISTENT SNAPSHOT */", "SELECT 1e5, 1.5e-3, 0x1F, x.a IN (1) FROM t1 x", "SET sql_mode=DEFAULT",
+		"SET CHARACTER SET utf8mb3", "SET NAMES ascii", "SET NAMES binary", "SET character_set_client = 'UTF8'", "SET @@session.character_set_client='utf8mb4', sql_mode=''",
+		"SELECT größe, `übe r` AS Ünïcode, 名前 FROM straße WHERE a = '\xff\xa0' /* \xa0 */ -- \xa0",
+		"SELECT 0xF, 0b01, .5, 5., 1.5E+3, 5e-3, -1e5 FROM t WHERE a>.5 AND b IN (1e1,.5e1, 0x0)",
 		"SET @a = 1, @b = 'x'", "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
 		strings.Repeat(" ", 100)+"SELECT a FROM t WHERE a IN ("+strings.Repeat("1,", 500_000)+"1)",
 	)
 	// What a server reads otherwise, or executes or skips by its version.
 	f(notRead,
-		"SELECT x.count/**/(1)", "SELECT x.count -- \n (1)", "SELECT 1f(1)", "SELECT 0xf(1), 0xfg(1)", "SELECT 5e(1)", "SELECT evil /*!999999 IN */ (1)",
+		"SELECT x.count/**/(1)", "SELECT x.count -- \n (1)", "SELECT 1f(1)", "SELECT 0xf(1), 0xfg(1)", "SELECT 0x(1)", "SELECT 0b(1)", "SELECT 0b2(1)", "SELECT 0bad(1)", "SELECT 1.0b1", "SELECT 5e(1)", "SELECT evil /*!999999 IN */ (1)",
 		"SELECT 1 --\x7f'\n, evil(1) -- '", "SELECT 1\x01", "SELECT /*M!999999 NO_SUCH */ 1", "SELECT a FROM t FOR /*!999999 X */ UPDATE", "/*!50000 SELECT f(1) */",
-		"SET NAMES gbk", "SET NAMES DEFAULT", "SET CHARACTER SET DEFAULT", "SET character_set_client = DEFAULT", "SET NAMES 'g\\bk'", "SET CHARACTER SET sjis", "SET character_set_client=gb18030", "SET character_set_client = 28", "SET character_set_client=@a",
+		"SELECT 1e1INTO OUTFILE '/tmp/x'", "SELECT 'x',1.5INTO DUMPFILE '/tmp/x'", "SELECT 1 FROM t WHERE a>.5INTO OUTFILE '/x'", "SELECT 1.e5INTO OUTFILE 'x'", "SELECT 1.5e-3INTO OUTFILE 'x'",
+		"SELECT 1e+1INTO OUTFILE 'x'", "SELECT 1.5e1INTO OUTFILE 'x'", "SELECT 1e-INTO OUTFILE 'x'", "SELECT 'x' INTO\xa0OUTFILE '/tmp/x'", "SELECT 1 a\xc2\xa0INTO OUTFILE '/tmp/x'", "SELECT 1 a\u3000INTO OUTFILE 'x'", "SELECT 1 a\xe9",
 		"SET sql_mode='NO_BACKSLASH_ESCAPES'", "SET sql_mode='ANSI'", "SET @@session.sql_mode = 'oracle'", "SET sql_mode=4", "SET sql_mode=@a", "SET sql_mode='AN' 'SI'",
 		"SET sql_mode=x'414E5349'", "SET @a = 1, sql_mode=CONCAT(@@sql_mode, ',ANSI')", "SET sql_mode=@@global_mode", "SET sql_mode='A''B'", "SET sql_mode='\\ANSI'",
 		"SET @@session.`transaction_read_only`=0", "SET `sql_mode`='ANSI'", "SET gtid_next='a:1'", "SET sql_log_bin=0", "SET @a = NEXT VALUE FOR s", "SET",
@@ -62,6 +66,27 @@ func TestInspectReads(t *testing.T) {
 	)
 }
 
+// TestInspectEncodings has logs set how the statements after it are read.
+func TestInspectEncodings(t *testing.T) {
+	for _, s := range []string{
+		"SET NAMES latin1", "SET NAMES 'latin1'", "SET NAMES gbk", "SET NAMES DEFAULT", "SET NAMES swe7", "SET NAMES 'g\\bk'", "SET NAMES 'utf8''x'", "/*!40101 SET NAMES latin1 */;",
+		"SET CHARACTER SET latin1", "SET CHAR SET latin1", "SET CHARSET latin1", "SET CHARACTER SET DEFAULT", "SET CHARACTER SET sjis", "SET @a = 1, NAMES latin1", "SET autocommit=1, CHARSET 'cp850'",
+		"SET character_set_client=gb18030", "SET character_set_client = DEFAULT", "SET character_set_client = 28", "SET character_set_client=@a", "SET character_set_client = BINARY 'latin1'",
+		"SET @@session.character_set_client := latin1", "SET SESSION character_set_client = 'latin1'", "SET `character_set_client` = latin1", "SET @@session.`character_set_client` = latin1", "SET NAMES",
+	} {
+		for _, writes := range []bool{false, true} {
+			if got := inspect([]byte(s), writes, false); got.skip != ofEncoding {
+				t.Errorf("%s, writes %v: %q", s, writes, skipTexts[got.skip])
+			}
+		}
+	}
+	for _, s := range []string{"SET NAMES utf8mb4 COLLATE utf8mb4_bin", "SET @a = @@character_set_client, @names = 'latin1'", "SET character_set_results = latin1", "SET a = names"} {
+		if got := inspect([]byte(s), true, false); got.skip != sent {
+			t.Errorf("%s: %q", s, skipTexts[got.skip])
+		}
+	}
+}
+
 func TestInspectWrites(t *testing.T) {
 	f := func(statement string, kind workload.Kind, want replaySkip) {
 		t.Helper()
@@ -81,6 +106,7 @@ func TestInspectWrites(t *testing.T) {
 	f("SET GLOBAL a = 1", workload.Other, ofServer)
 	f("KILL 5", workload.Other, ofServer)
 	f("SET @a=1,@b=2,@c=3,@d=4,@e=5, GLOBAL max_connections=1", workload.Other, ofServer)
+	f("SET "+strings.Repeat("@a=1,", mostWords/4)+" GLOBAL max_connections=1", workload.Other, ofServer)
 	f("CREATE OR REPLACE USER a", workload.Other, ofServer)
 	f("/*!50000 GRANT ALL ON *.* TO x@'%' */", workload.Other, ofServer)
 	f("/*!50000 SELECT */ /*!999999 x */ GRANT ALL ON *.* TO x", workload.Other, ofServer)
@@ -128,7 +154,7 @@ func FuzzInspect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		inspect([]byte(s), true, true)
 		inspect([]byte(s), false, true)
-		for _, before := range []string{"INSERT ", "DELETE\n", "/**/UPDATE ", "SELECT 1 INTO ", "SELECT x.f("} {
+		for _, before := range []string{"INSERT ", "DELETE\n", "/**/UPDATE ", "SELECT 1 INTO ", "SELECT x.f(", "SELECT 1e1INTO ", "SELECT 1.e5INTO "} {
 			if got := inspect([]byte(before+s), false, false); got.skip == sent {
 				t.Fatalf("%q is sent", before+s)
 			}

@@ -174,6 +174,12 @@ func statements() (list []string) {
 		"WITH defined AS (SELECT 1 AS n) SELECT n FROM (SELECT n FROM defined) AS x WHERE n IN (SELECT n FROM tenant_d.defined)")
 }
 
+// hidden name a view in what the parser takes for a string.
+var hidden = []string{
+	"SELECT 1 /*T! , ' */ FROM tenant.defined WHERE 1 OR ' , ' /* ' */",
+	"SELECT 1 /*T![auto_rand] , ' */ FROM tenant.defined WHERE 1 OR ' , ' /* ' */",
+}
+
 // ran asks the server how often a trap was sprung.
 func (a *attack) ran(t *testing.T) (n int) {
 	t.Helper()
@@ -269,6 +275,14 @@ func TestHostileTenant(t *testing.T) {
 					}
 				}
 				a.harmless(t, "plans as "+user)
+				// What is a comment to servers is code to the parser.
+				for _, q := range hidden {
+					if p, err := x.Explain(t.Context(), "X", "information_schema", q); err != nil || !strings.HasPrefix(p.Error, "not asked") {
+						t.Errorf("%s: %s: %q, %v", user, q, p.Error, err)
+					}
+					a.harmless(t, "a plan as "+user+" of "+q)
+					a.reset(t)
+				}
 			}
 			if plans["root"] != 0 || plans["dyno"] < 20 { // some names are functions of any server's own
 				t.Errorf("plans: %v", plans)

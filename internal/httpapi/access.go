@@ -182,7 +182,8 @@ func (v *Server) admit(need access.Role, person bool, h http.HandlerFunc) http.H
 			v.forbid(w, c, need)
 			return
 		}
-		peerOf(r).letIn.Store(true)
+		key := c.key()
+		peerOf(r).letIn.Store(&key)
 		v.mayTakeLong(w)
 		h(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	}

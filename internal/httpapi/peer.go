@@ -23,7 +23,7 @@ type peer struct {
 	near, far netip.AddrPort
 	conn      net.Conn // nil where another server than Serve's keeps it
 
-	letIn atomic.Bool // a request of it was admitted
+	letIn atomic.Pointer[string] // the key of the caller of the last request that was admitted
 
 	once sync.Once
 	uid  int
@@ -170,25 +170,41 @@ func (x *conns) leave(c net.Conn) {
 }
 
 // makeRoom closes a connection over which nobody was let in yet: of whoever has most of those the oldest. Strangers may come from any
-// number of addresses, and who is let in stays.
+// number of addresses, and who is let in stays, unless there are no strangers and one caller, who may come from as many, has more
+// than an address may have.
 func (x *conns) makeRoom() {
-	strange := func(c net.Conn) bool { p := x.peers[c]; return p == nil || !p.letIn.Load() }
-	count := map[string]int{}
-	for c, p := range x.all {
-		if strange(c) {
-			count[p.who]++
+	caller := func(c net.Conn) *string {
+		if p := x.peers[c]; p != nil {
+			return p.letIn.Load()
 		}
+		return nil
 	}
-	var gone net.Conn
-	for c, p := range x.all {
-		if was := x.all[gone]; strange(c) && (gone == nil || count[p.who] > count[was.who] || count[p.who] == count[was.who] && p.n < was.n) {
-			gone = c
-		}
+	gone := x.oldestOfMost(0, func(c net.Conn, p place) (string, bool) { return p.who, caller(c) == nil })
+	if gone == nil {
+		gone = x.oldestOfMost(maxConnsEach, func(c net.Conn, _ place) (string, bool) { return *caller(c), true })
 	}
 	if gone != nil {
 		x.leave(gone)
 		hangUp(gone)
 	}
+}
+
+// oldestOfMost returns, of those who have more than some number of the connections that count, the oldest of whoever has most; or nil.
+func (x *conns) oldestOfMost(than int, of func(net.Conn, place) (who string, counts bool)) (oldest net.Conn) {
+	count := map[string]int{}
+	for c, p := range x.all {
+		if who, counts := of(c, p); counts {
+			count[who]++
+		}
+	}
+	most := than
+	for c, p := range x.all {
+		who, counts := of(c, p)
+		if n := count[who]; counts && (n > most || n == most && oldest != nil && p.n < x.all[oldest].n) {
+			oldest, most = c, n
+		}
+	}
+	return oldest
 }
 
 func (x *conns) take(c net.Conn) bool {

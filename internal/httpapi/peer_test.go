@@ -410,7 +410,8 @@ func TestStrangersGiveWay(t *testing.T) {
 	}
 	there := func(c *farConn) bool { _, ok := x.all[c]; return ok }
 	anna := join("198.51.100.1")
-	x.peers[anna].letIn.Store(true)
+	letIn := func(c *farConn, caller string) { x.peers[c].letIn.Store(&caller) }
+	letIn(anna, "session anna")
 	ben := join("198.51.100.2") // is about to log in
 	for i := range 4 * maxConns {
 		join(fmt.Sprintf("2001:db8:0:%x::1", i/10))
@@ -426,6 +427,26 @@ func TestStrangersGiveWay(t *testing.T) {
 	}
 	if !there(anna) {
 		t.Error("anna has lost her place")
+	}
+
+	// One caller who is let in at some addresses and takes all places gives way too, down to what one address may have.
+	x = newConns(slog.New(slog.DiscardHandler))
+	anna = join("198.51.100.1")
+	letIn(anna, "session anna")
+	var robots []*farConn
+	for i := range maxConns - maxConnsOurs - 1 {
+		c := join(fmt.Sprintf("203.0.113.%d", i/maxConnsEach))
+		letIn(c, "token robot")
+		robots = append(robots, c)
+	}
+	for i := range len(robots) - maxConnsEach {
+		letIn(join(fmt.Sprintf("192.0.2.%d", i/maxConnsEach)), fmt.Sprint("session ", i))
+	}
+	if x.take(&farConn{ip: net.ParseIP("192.0.2.99")}) {
+		t.Error("somebody who has no more than others has lost a place")
+	}
+	if gone := robots[len(robots)-maxConnsEach-1]; there(gone) || !there(robots[len(robots)-maxConnsEach]) || !there(anna) {
+		t.Errorf("not the oldest of who has most have gone: anna has a place: %v", there(anna))
 	}
 }
 

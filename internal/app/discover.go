@@ -216,7 +216,7 @@ func (a *App) spots(ctx context.Context, o Looking) (all []spot, left int, notes
 	if err != nil {
 		notes = append(notes, err.Error())
 	}
-	listens := slices.DeleteFunc(listening("", o.Only...), func(l listener) bool { return !may(l.network, l.address) || seen[l.address] })
+	listens := slices.DeleteFunc(listening(ctx, "", a.trusted, o.Only...), func(l listener) bool { return !may(l.network, l.address) || seen[l.address] })
 	if x, err := target.Defaults(""); err == nil && (x.Host == "" || x.Host == "localhost") && x.Socket == "" && x.Port == 0 { // the client's own default
 		mine = usualPlace(mine, usualSockets, listens, func(path string) bool { return may("unix", path) }, a.trusted)
 	} else if err == nil && may(mine.Network, mine.Address) && !leads(mine, listens, a.trusted, belowShared) {
@@ -262,18 +262,13 @@ func (a *App) candidates(listens []listener, mine target.Spec) (order []*spot, l
 		login bool
 	}
 	group := map[owner]*spot{}
-	trusted := map[int]bool{}
+	trusted := eachOnce(a.trusted)
 	strangers, user := 0, a.systemUser()
 	for _, l := range listens {
 		own := same(l.network, l.address, mine)
-		is, known := trusted[l.uid]
-		if !known {
-			is = a.trusted(l.uid)
-			trusted[l.uid] = is
-		}
-		elsewhere := l.network == "unix" && redirectable(l.address, a.trusted, mostLinks)
+		elsewhere := l.network == "unix" && redirectable(l.address, trusted, mostLinks)
 		// What may be logged in to is no spot with what may not, whatever processes pretend to be.
-		k := owner{l.pid, own || is && !elsewhere}
+		k := owner{l.pid, own || trusted(l.uid) && !elsewhere}
 		s := group[k]
 		if s == nil || l.pid == 0 {
 			if !k.login {

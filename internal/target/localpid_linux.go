@@ -54,11 +54,14 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 			return p, true
 		}
 		for _, p := range processesOf(far.UID) { // what others have open is not looked through
+			if !bearsServersName(p) {
+				continue
+			}
 			if holdsSurely(p, inode) && runs(p, tid, t.facts.PidFile) {
 				return p, true
 			}
 			// Where another user's process cannot be looked into, the file that names it must say so.
-			if tid == 0 && bearsServersName(p) && holds(p, inode, uid) {
+			if tid == 0 && holds(p, inode, uid) {
 				if yes, _ := inPidFile(p, t.facts.PidFile); yes {
 					return p, true
 				}
@@ -108,12 +111,8 @@ func holds(pid int, inode, uid string) bool {
 	if err == nil {
 		return yes
 	}
-	st, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
-	if err != nil {
-		return false
-	}
-	sys, ok := st.Sys().(*syscall.Stat_t)
-	return ok && strconv.Itoa(int(sys.Uid)) == uid
+	its, ok := (host.FS{}).Account(pid)
+	return ok && strconv.Itoa(its) == uid
 }
 
 func openSocket(pid int, inode string) (bool, error) {
@@ -159,20 +158,23 @@ func runs(pid, tid int, file string) bool {
 // programOf returns the program that a process runs. Tests put another in its place.
 var programOf = func(pid int) (string, error) { return os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)) }
 
-// bearsServersName reports whether the process runs a server's program, or, where that may not be seen or a dynamic linker runs it, was
-// started as one or calls itself one.
+// bearsServersName reports whether the process runs a server's program, or, where that may not be seen or a dynamic linker runs it,
+// calls itself one or, if it is of a trusted account, was started as one.
 func bearsServersName(pid int) bool {
 	if exe, err := programOf(pid); err == nil {
 		if name := filepath.Base(strings.TrimSuffix(exe, " (deleted)")); !strings.HasPrefix(name, "ld-") {
 			return host.IsServer([]string{name})
 		}
 	}
-	args, err := host.Command(pid)
-	if err != nil {
-		return false
-	}
 	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return host.IsServer(args) || host.IsServer([]string{strings.TrimSpace(string(comm))})
+	if host.IsServer([]string{strings.TrimSpace(string(comm))}) {
+		return true
+	}
+	if uid, ok := (host.FS{}).Account(pid); !ok || !TrustedAccount(uid) {
+		return false // a stranger can keep its command line from being read for ever
+	}
+	args, err := host.Command(pid)
+	return err == nil && host.IsServer(args)
 }
 
 // tgid returns the process that a thread belongs to, 0 for none.
@@ -201,7 +203,7 @@ func statusField(file, name string) []string {
 	return nil
 }
 
-// processesOf returns the processes of an account.
+// processesOf returns the processes of an account, without those that run with another's rights.
 func processesOf(uid int) (pids []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -212,11 +214,7 @@ func processesOf(uid int) (pids []int) {
 		if err != nil {
 			continue
 		}
-		st, err := os.Stat("/proc/" + e.Name())
-		if err != nil {
-			continue
-		}
-		if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) == uid {
+		if its, ok := (host.FS{}).Account(p); ok && its == uid {
 			pids = append(pids, p)
 		}
 	}

@@ -61,7 +61,8 @@ type History struct {
 	o    Options
 	file *sqlitefile.File
 	db   *sql.DB // of file
-	enc  *zstd.Encoder
+	enc  *zstd.Encoder // of PutState
+	packer *zstd.Encoder // of packs, which take long: nobody's PutState waits for them
 	dec  *zstd.Decoder
 	// stateAge and classAge are the ages of Options, nanoseconds, until Keep changes them.
 	stateAge, classAge atomic.Int64
@@ -98,8 +99,10 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 		newAtOnce: newAtOnce, fresh: map[int64]*allowance{},
 	}
 	h.Keep(h.o.StateAge, h.o.ClassAge)
-	if h.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packBytes)); err != nil {
-		return nil, fmt.Errorf("open history: %w", err)
+	for _, e := range []**zstd.Encoder{&h.enc, &h.packer} {
+		if *e, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packBytes)); err != nil {
+			return nil, fmt.Errorf("open history: %w", err)
+		}
 	}
 	if h.dec, err = newDecoder(); err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
@@ -137,7 +140,7 @@ func (h *History) Close() error {
 	}
 	err = errors.Join(err, wrap("close history", h.path, h.file.Close()))
 	h.dec.Close()
-	return errors.Join(err, h.enc.Close())
+	return errors.Join(err, h.enc.Close(), h.packer.Close())
 }
 
 // Run flushes each second and maintains each minute, neither of which waits for the other, until

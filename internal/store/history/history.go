@@ -57,13 +57,13 @@ func (o Options) withDefaults() Options {
 
 // History is an open history. It is safe for concurrent use.
 type History struct {
-	path string
-	o    Options
-	file *sqlitefile.File
-	db   *sql.DB // of file
-	enc  *zstd.Encoder // of PutState
+	path   string
+	o      Options
+	file   *sqlitefile.File
+	db     *sql.DB       // of file
+	enc    *zstd.Encoder // of PutState
 	packer *zstd.Encoder // of packs, which take long: nobody's PutState waits for them
-	dec  *zstd.Decoder
+	dec    *zstd.Decoder
 	// stateAge and classAge are the ages of Options, nanoseconds, until Keep changes them.
 	stateAge, classAge atomic.Int64
 

@@ -42,7 +42,7 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 		if pid == 1 {          // systemd made the socket and handed it on
 			pid = tgid(tid)
 		}
-		return pid, pid > 0 && runs(pid, tid, t.facts.PidFile)
+		return pid, pid > 0 && runs(pid, tid, t.facts.PidFile, t.spec.ServerUID)
 	case *net.TCPConn:
 		far, found := host.PeerSocket(conn)
 		if !found {
@@ -50,14 +50,14 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 		}
 		inode, uid := far.Inode, strconv.Itoa(far.UID)
 		// Most often the thread tells, which saves looking through all processes.
-		if p := tgid(tid); p > 0 && runs(p, tid, t.facts.PidFile) && holds(p, inode, uid) {
+		if p := tgid(tid); p > 0 && runs(p, tid, t.facts.PidFile, t.spec.ServerUID) && holds(p, inode, uid) {
 			return p, true
 		}
 		for _, p := range processesOf(far.UID) { // what others have open is not looked through
-			if !bearsServersName(p) {
+			if !bearsServersName(p, t.spec.ServerUID) {
 				continue
 			}
-			if holdsSurely(p, inode) && runs(p, tid, t.facts.PidFile) {
+			if holdsSurely(p, inode) && runs(p, tid, t.facts.PidFile, t.spec.ServerUID) {
 				return p, true
 			}
 			// Where another user's process cannot be looked into, the file that names it must say so.
@@ -132,8 +132,8 @@ func openSocket(pid int, inode string) (bool, error) {
 // runs reports whether the process is the server: it bears a server's name, and it owns the thread, or, when that is not known, is not
 // another than the one that the server's pid file names. The name alone keeps forwarders out: the rest is a server's word, and the
 // server at a forwarder's other end may be any.
-func runs(pid, tid int, file string) bool {
-	if !bearsServersName(pid) {
+func runs(pid, tid int, file string, own int) bool {
+	if !bearsServersName(pid, own) {
 		return false
 	}
 	if tid > 0 {
@@ -159,8 +159,8 @@ func runs(pid, tid int, file string) bool {
 var programOf = func(pid int) (string, error) { return os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)) }
 
 // bearsServersName reports whether the process runs a server's program, or, where that may not be seen or a dynamic linker runs it,
-// calls itself one or, if it is of a trusted account, was started as one.
-func bearsServersName(pid int) bool {
+// calls itself one or, if it is of a trusted account or that of the server that Dyno started, own, was started as one.
+func bearsServersName(pid, own int) bool {
 	if exe, err := programOf(pid); err == nil {
 		if name := filepath.Base(strings.TrimSuffix(exe, " (deleted)")); !strings.HasPrefix(name, "ld-") {
 			return host.IsServer([]string{name})
@@ -170,7 +170,7 @@ func bearsServersName(pid int) bool {
 	if host.IsServer([]string{strings.TrimSpace(string(comm))}) {
 		return true
 	}
-	if uid, ok := (host.FS{}).Account(pid); !ok || !TrustedAccount(uid) {
+	if uid, ok := (host.FS{}).Account(pid); !ok || uid != own && !TrustedAccount(uid) {
 		return false // a stranger can keep its command line from being read for ever
 	}
 	args, err := host.Command(pid)

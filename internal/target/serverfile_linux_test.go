@@ -345,8 +345,11 @@ func TestAStrangersCommandLineIsNotAsked(t *testing.T) {
 		}
 		defer cmd.Wait()
 		defer cmd.Process.Kill()
-		if got := bearsServersName(cmd.Process.Pid); got != want {
+		if got := bearsServersName(cmd.Process.Pid, 0); got != want {
 			t.Errorf("a process of user %d that was started under a server's name is one: %v, want %v", uid, got, want)
+		}
+		if !bearsServersName(cmd.Process.Pid, int(uid)) {
+			t.Errorf("the server that Dyno started as user %d is none", uid)
 		}
 	}
 }

@@ -244,7 +244,7 @@ func (q *querier) count() error {
 
 // gathered is what a Select has found so far.
 type gathered struct {
-	count    func() error // called for each series
+	count    func() error // called for each series, unless it is nil
 	series   []storage.Series
 	seen     map[uint64]bool
 	twice    bool
@@ -259,8 +259,10 @@ func (g *gathered) add(ctx context.Context, l *level, h storage.SelectHints, ms 
 	minutes := map[*run]runs{} // of the marks that are shared
 	b := labels.NewBuilder(labels.EmptyLabels())
 	warnings, err := l.each(ctx, &h, ms, func(x storage.Series, ls labels.Labels, marks runs) error {
-		if err := g.count(); err != nil {
-			return err
+		if g.count != nil {
+			if err := g.count(); err != nil {
+				return err
+			}
 		}
 		b.Reset(ls)
 		e := &entry{series: x, labels: b.Del(sourceLabel, aggLabel).Labels(), marks: marks, lo: lo, hi: hi, reach: l.reach}

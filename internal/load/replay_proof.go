@@ -75,7 +75,7 @@ func ofFunctions(ctx context.Context, conn *sql.Conn) (list []string, err error)
 		return nil, err
 	}
 	rows, err := conn.QueryContext(ctx, sqltext.Tagged("load", "replay",
-		"SELECT DISTINCT ROUTINE_SCHEMA FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = 'FUNCTION' AND ROUTINE_SCHEMA NOT IN ('sys', 'mysql')"))
+		"SELECT DISTINCT ROUTINE_SCHEMA FROM information_schema.ROUTINES WHERE ROUTINE_TYPE <> 'PROCEDURE' AND ROUTINE_SCHEMA NOT IN ('sys', 'mysql')"))
 	if err != nil {
 		return nil, err
 	}

@@ -104,7 +104,7 @@ type QueryOptions struct {
 
 // Query evaluates an expression at a moment. Its error is a *QueryError.
 func (e *Engine) Query(ctx context.Context, expr string, at time.Time, o QueryOptions) (Answer, error) {
-	return e.run(ctx, expr, o, func(ctx context.Context, q storage.Queryable, po promql.QueryOpts) (promql.Query, error) {
+	return e.run(ctx, expr, 0, 1, o, func(ctx context.Context, q storage.Queryable, po promql.QueryOpts) (promql.Query, error) {
 		return e.engine.NewInstantQuery(ctx, q, po, expr, at)
 	})
 }
@@ -119,12 +119,14 @@ func (e *Engine) QueryRange(ctx context.Context, expr string, from, to time.Time
 	case (float64(to.UnixMilli())-float64(from.UnixMilli()))/float64(step.Milliseconds()) > MaxPoints: // Time.Sub ends at 292 years
 		return Answer{}, &QueryError{BadData, errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)")}
 	}
-	return e.run(ctx, expr, o, func(ctx context.Context, q storage.Queryable, po promql.QueryOpts) (promql.Query, error) {
+	span := float64(to.UnixMilli()) - float64(from.UnixMilli())
+	return e.run(ctx, expr, span, span/float64(step.Milliseconds())+1, o, func(ctx context.Context, q storage.Queryable, po promql.QueryOpts) (promql.Query, error) {
 		return e.engine.NewRangeQuery(ctx, q, po, expr, from, to, step)
 	})
 }
 
-func (e *Engine) run(ctx context.Context, expr string, o QueryOptions, begin func(context.Context, storage.Queryable, promql.QueryOpts) (promql.Query, error)) (Answer, error) {
+// run evaluates an expression at a number of steps over a span, milliseconds.
+func (e *Engine) run(ctx context.Context, expr string, span, steps float64, o QueryOptions, begin func(context.Context, storage.Queryable, promql.QueryOpts) (promql.Query, error)) (Answer, error) {
 	if len(expr) > MaxExpression {
 		return Answer{}, bad("query", errLong)
 	}
@@ -134,6 +136,10 @@ func (e *Engine) run(ctx context.Context, expr string, o QueryOptions, begin fun
 	}
 	if n := vectorSelectors(x); n > MaxVectorSelectors {
 		return Answer{}, bad("query", fmt.Errorf("it has %d selectors, and %d are allowed: join some with | in a matcher of =~", n, MaxVectorSelectors))
+	}
+	room, err := roomFor(x, span, steps)
+	if err != nil {
+		return Answer{}, bad("query", err)
 	}
 	_, made := text(x)
 	if made > mostText {
@@ -152,7 +158,7 @@ func (e *Engine) run(ctx context.Context, expr string, o QueryOptions, begin fun
 	case <-ctx.Done():
 		return Answer{}, queryError(promqlContext(ctx, "waiting for its turn"))
 	}
-	q, err := begin(ctx, &shown{e.store.bounded(min(e.limits.Series, e.text/max(made, 1)))}, promql.NewPrometheusQueryOpts(false, o.Lookback))
+	q, err := begin(ctx, &shown{e.store.bounded(min(e.limits.Series, room, e.text/max(made, 1)))}, promql.NewPrometheusQueryOpts(false, o.Lookback))
 	if err != nil {
 		return Answer{}, bad("query", err)
 	}

@@ -233,6 +233,37 @@ func TestSeriesOfAQueryHaveABound(t *testing.T) {
 	}
 }
 
+// TestStepsHaveABound: the engine makes room for steps before it counts anything.
+func TestStepsHaveABound(t *testing.T) {
+	e, _ := asked(t, Limits{})
+	f := func(expr string, steps int, want ErrorType) {
+		t.Helper()
+		_, err := e.QueryRange(t.Context(), expr, moment(0), moment(0).Add(time.Duration(steps-1)*time.Second), time.Second, QueryOptions{})
+		var q *QueryError
+		if (err == nil) != (want == "") || err != nil && (!errors.As(err, &q) || q.Type != want) {
+			t.Errorf("%s at %d steps: got %v (%T), want %q", expr, steps, err, err, want)
+		}
+	}
+	f(`max_over_time(vector(1)[100y:1ms])`, 1, BadData)
+	f(`max_over_time(vector(1)[1d:1s])`, 1, "")
+	f(`max_over_time(vector(1)[1d:1s])`, 11_000, "")
+	f(`max_over_time(vector(1)[1d:1s])`, 11_001, "") // 97 401 steps
+	f(`max_over_time(max_over_time(vector(1)[20h:1s])[20h:1s])`, 1, BadData)
+	f(`max_over_time(max_over_time(vector(1)[20h:1s])[1h:1s])`, 1, "")
+	f(`max_over_time(vector(1)[100y:])`, 1, BadData)
+	f(`count_values("v", vector(time()))`, 11_000, "")
+	f(`count_values("v", vector(time())) or count_values("w", vector(time()))`, 11_000, BadData)
+	f(`count_values("v", reads*0 + time())`, 11_000, Execution) // two series
+	f(`count_values("v", reads*0 + time())`, 60, "")
+	x, err := e.parser.ParseExpr(`reads`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := roomFor(x, 11_000_000, 11_000); err != nil || n != 13_421 {
+		t.Errorf("%d series of 11 000 steps, %v", n, err)
+	}
+}
+
 // TestLookingUpSeriesEnds: who went away has no series gathered.
 func TestLookingUpSeriesEnds(t *testing.T) {
 	_, s := asked(t, Limits{})

@@ -201,7 +201,7 @@ var thirdParty = []struct {
 	{"golang.org/x/crypto", []string{"internal/store/access"}, "argon2id for passwords"},
 	{"golang.org/x/sync", nil, "errgroup: every goroutine has an owner"},
 	{"github.com/klauspost/compress/zstd", []string{"internal/digestsource", "internal/store/history"}, "logs that were compressed with zstd, states that are kept"},
-	{"golang.org/x/sys", []string{"internal/clock", "internal/digestsource", "internal/host", "internal/load", "internal/sandbox", "internal/target"}, "system calls that package syscall lacks"},
+	{"golang.org/x/sys", []string{"internal/clock", "internal/digestsource", "internal/host", "internal/load", "internal/sandbox", "internal/target", "internal/userfile"}, "system calls that package syscall lacks"},
 	{"golang.org/x/term", []string{"internal/cli"}, "password prompts and the width of the terminal"},
 	{"github.com/google/go-cmp", []string{}, "differences in tests"},
 	{"github.com/rogpeppe/go-internal", []string{}, "testscript for the command line"},

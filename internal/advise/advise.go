@@ -38,22 +38,23 @@ type Rule struct {
 // Effects are what causes bring about. A finding lists in Explains those that its cause accounts for, and in Rests those that are all
 // that speaks for it.
 const (
-	EffectCPU          = "cpu"           // the CPUs are busy
-	EffectDiskReads    = "disk-reads"    // the server reads from its disk
-	EffectDiskWrites   = "disk-writes"   // it writes pages, its logs aside
-	EffectPoolMisses   = "pool-misses"   // pages are wanted that the buffer pool does not hold
-	EffectCheckpoint   = "checkpoint"    // the redo log is full of changes to pages that are not written yet
-	EffectFsyncs       = "fsyncs"        // commits wait for the disk
-	EffectRowLocks     = "row-locks"     // sessions wait for locks on rows
-	EffectMetadata     = "metadata-lock" // sessions wait for locks on tables' definitions
-	EffectHistory      = "history"       // old row versions pile up
-	EffectRunning      = "running"       // many statements run at a time
-	EffectTmpDisk      = "tmp-disk"      // temporary tables go to disk
-	EffectMemory       = "memory"        // memory runs out
-	EffectReplicaLag   = "replica-lag"   // a replica falls behind
-	EffectMutex        = "mutex"         // threads of the server wait for each other inside of it
-	EffectTableOpens   = "table-opens"   // tables are opened again and again
-	EffectConnects     = "connects"      // connections come and go
+	EffectCPU          = "cpu"             // the CPUs are busy
+	EffectDiskReads    = "disk-reads"      // the server reads from its disk
+	EffectDiskWrites   = "disk-writes"     // it writes pages, its logs aside
+	EffectPoolMisses   = "pool-misses"     // pages are wanted that the buffer pool does not hold
+	EffectCheckpoint   = "checkpoint"      // the redo log is full of changes to pages that are not written yet
+	EffectFsyncs       = "fsyncs"          // commits wait for the disk
+	EffectRowLocks     = "row-locks"       // sessions wait for locks on rows
+	EffectMetadata     = "metadata-lock"   // sessions wait for locks on tables' definitions
+	EffectHistory      = "history"         // old row versions pile up
+	EffectRunning      = "running"         // many statements run at a time
+	EffectTmpDisk      = "tmp-disk"        // temporary tables go to disk
+	EffectMemory       = "memory"          // memory runs out
+	EffectReplicaLag   = "replica-lag"     // a replica falls behind
+	EffectReplicaStop  = "replica-stopped" // a thread of a replica does not run
+	EffectMutex        = "mutex"           // threads of the server wait for each other inside of it
+	EffectTableOpens   = "table-opens"     // tables are opened again and again
+	EffectConnects     = "connects"        // connections come and go
 	effectClassPrefix  = "class:"
 	effectTablePrefix  = "table:"
 	effectSourcePrefix = "source:"

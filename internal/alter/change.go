@@ -29,6 +29,7 @@ type Change struct {
 
 	last time.Duration // bounds the wait for the lock at the end, lastWait when zero
 	long time.Duration // a build that took longer is not repeated when it is lost, longBuild when zero
+	deaf time.Duration // a change that is stopped and not seen on the server any more is waited for so long, deafServer when zero
 }
 
 const (
@@ -38,6 +39,7 @@ const (
 	defaultAttempts = 10
 	lastWait        = time.Minute
 	longBuild       = time.Minute
+	deafServer      = time.Minute
 )
 
 // complete fills what is left out and reports what cannot be.
@@ -54,7 +56,7 @@ func (c Change) complete() (Change, error) {
 	if c.Attempts == 0 {
 		c.Attempts = defaultAttempts
 	}
-	c.last, c.long = cmp.Or(c.last, lastWait), cmp.Or(c.long, longBuild)
+	c.last, c.long, c.deaf = cmp.Or(c.last, lastWait), cmp.Or(c.long, longBuild), cmp.Or(c.deaf, deafServer)
 	c.Algorithm, c.Lock = strings.ToUpper(c.Algorithm), strings.ToUpper(c.Lock)
 	var errs []error
 	if c.Table.Table == "" || c.Table.Schema == "" {

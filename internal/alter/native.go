@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,6 +111,8 @@ type worker struct {
 	note   func(string)
 	where  string
 	watch  *target.Session // looks at the change and kills it; nil when it is lost
+	seen   time.Time       // when the change that is being stopped was last seen on the server
+	said   string          // of the stopping, last
 }
 
 func (w *worker) stopped(ctx context.Context) error {
@@ -196,8 +199,10 @@ func (w *worker) attempt(ctx context.Context) error {
 	id := mark()
 	x := course{sent: time.Now()}
 	done := make(chan error, 1)
+	own, giveUp := context.WithCancel(context.Background())
+	defer giveUp()
 	go func() { // ends with the statement, which the loop below waits for
-		_, err := work.Exec(context.Background(), sqltext.Tagged("alter", id, w.c.Statement()))
+		_, err := work.Exec(own, sqltext.Tagged("alter", id, w.c.Statement()))
 		done <- err
 	}()
 	tick := time.NewTimer(firstPoll)
@@ -229,12 +234,19 @@ func (w *worker) attempt(ctx context.Context) error {
 			}
 			return fail(ctx, w.c, w.where, err)
 		case <-stop:
-			stop, killing = nil, true
+			stop, killing, w.seen = nil, true, time.Now()
 			w.note("stopping the change; the server takes it back")
 			w.kill(id, work.ID())
 		case <-tick.C:
 			if killing {
 				w.kill(id, work.ID()) // the first may have come before the statement had begun
+				if ctx.Err() != nil && time.Since(w.seen) > w.c.deaf {
+					giveUp()
+					if err := <-done; err == nil { // at that very moment
+						return nil
+					}
+					return fail(ctx, w.c, w.where, fmt.Errorf("the server does not show the change any more, and does not say how it ended: %w", io.ErrUnexpectedEOF))
+				}
 				tick.Reset(firstPoll)
 				continue
 			}
@@ -335,11 +347,13 @@ func (w *worker) kill(mark string, id uint64) {
 		if err != nil || !ours {
 			return err
 		}
+		w.seen = time.Now()
 		_, err = s.Exec(ctx, sqltext.Tagged("alter", "", fmt.Sprintf("KILL QUERY %d", id)))
 		return err
 	})
-	if n, ok := target.ServerErrorNumber(err); err != nil && !(ok && n == 1094) { // 1094: it has ended meanwhile
-		w.note("stopping the change: " + err.Error())
+	if n, ok := target.ServerErrorNumber(err); err != nil && !(ok && n == 1094) && w.said != err.Error() { // 1094: it has ended meanwhile
+		w.said = err.Error()
+		w.note("stopping the change: " + w.said)
 	}
 }
 

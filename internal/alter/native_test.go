@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -402,4 +403,31 @@ func TestStatement(t *testing.T) {
 	}
 	f(Change{SQL: " ADD INDEX k (a) "}, "ALTER TABLE `d`.`t` ADD INDEX k (a), ALGORITHM=INPLACE, LOCK=NONE")
 	f(Change{SQL: "ADD COLUMN b INT", Algorithm: "instant"}, "ALTER TABLE `d`.`t` ADD COLUMN b INT, ALGORITHM=INSTANT")
+}
+
+// TestAServerThatIsSilentIsGivenUp: a change that is to be stopped on a server which says nothing more must not keep whoever stops it for
+// ever, and what became of it is left open.
+func TestAServerThatIsSilentIsGivenUp(t *testing.T) {
+	s, x := start(t, "mariadb", 1<<18)
+	t.Cleanup(func() { syscall.Kill(s.PID, syscall.SIGCONT) })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	change := Change{Table: table, SQL: "ADD INDEX k (a, s)", deaf: time.Second}
+	done, once := make(chan error, 1), sync.Once{}
+	go func() {
+		done <- Native(ctx, x, change, func(progress.Progress) {
+			once.Do(func() {
+				syscall.Kill(s.PID, syscall.SIGSTOP)
+				cancel()
+			})
+		}, nil)
+	}()
+	select {
+	case err := <-done:
+		if WhyOf(err) != Lost {
+			t.Errorf("%v", err)
+		}
+	case <-time.After(2 * time.Minute):
+		t.Error("a change cannot be stopped on a server that is silent")
+	}
 }

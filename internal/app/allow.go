@@ -88,14 +88,14 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 			return t, err
 		}
 		used := has(func(p held) bool { return p.entry.PasswordEnv == t.PasswordEnv })
-		if (used || !a.trustedHere(spec)) && !has(func(p held) bool { return same(p) && sameHost(o, p.spec, spec) }) {
+		if (used || !a.trustedHere(ctx, spec)) && !has(func(p held) bool { return same(p) && sameHost(o, p.spec, spec) }) {
 			return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --password-env %s` on Dyno's machine; after that other ports of its host need only tls=verify-full", t.PasswordEnv))
 		}
 		return t, nil
 	case t.Defaults == os.DevNull:
 		return t, nil
 	case t.Defaults == "":
-		if !a.implied(spec) {
+		if !a.implied(ctx, spec) {
 			t.Defaults = os.DevNull
 		}
 		return t, nil
@@ -111,8 +111,8 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	switch {
 	case has(func(p held) bool { return same(p) && sameHost(o, p.spec, spec) }):
 	case o.Host != "" && sameHost(o, there(o, target.Spec{Scheme: spec.Scheme}), spec):
-	case !nowhere(o) && sameTLS(o, spec) && a.leadsHere(o, spec):
-	case nowhere(o) && !used && a.trustedHere(spec):
+	case !nowhere(o) && sameTLS(o, spec) && a.leadsHere(ctx, o, spec):
+	case nowhere(o) && !used && a.trustedHere(ctx, spec):
 	default:
 		return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --from-defaults %s` on Dyno's machine, or write host= and port= into that file; "+
 			"after that other ports of its host need only tls=verify-full", t.Defaults))
@@ -162,7 +162,7 @@ func sameTLS(o target.Options, x target.Spec) bool {
 }
 
 // leadsHere reports whether defaults files name the server of a URL: to the letter, or so that nobody can have it lead elsewhere.
-func (a *App) leadsHere(o target.Options, x target.Spec) bool {
+func (a *App) leadsHere(ctx context.Context, o target.Options, x target.Spec) bool {
 	mine := target.Spec{Scheme: x.Scheme}
 	o.Apply(&mine)
 	x = there(o, x)
@@ -172,7 +172,7 @@ func (a *App) leadsHere(o target.Options, x target.Spec) bool {
 	if mine.Address == x.Address {
 		return true
 	}
-	return !(x.Network == "unix" && redirectable(x.Address, a.trusted, mostLinks)) && leads(x, listening("", x.Address), a.trusted, belowShared)
+	return !(x.Network == "unix" && redirectable(x.Address, a.trusted, mostLinks)) && leads(x, listening(ctx, "", a.trusted, x.Address), a.trusted, belowShared)
 }
 
 // there completes the address of a URL as logging in does.
@@ -183,7 +183,7 @@ func there(o target.Options, x target.Spec) target.Spec {
 
 // implied reports whether the login that the usual defaults files and the environment have for all servers may go to that of a URL: it is
 // where they lead, and whoever listens there can be trusted, as Discover sees it.
-func (a *App) implied(x target.Spec) bool {
+func (a *App) implied(ctx context.Context, x target.Spec) bool {
 	o, err := target.Defaults("", x.Groups()...)
 	if err != nil || x.Jump != (tunnel.Jump{}) || !sameTLS(o, x) {
 		return false
@@ -194,9 +194,9 @@ func (a *App) implied(x target.Spec) bool {
 	if x.Network == "unix" && redirectable(x.Address, a.trusted, mostLinks) {
 		return false
 	}
-	listens := listening("", x.Address)
+	listens := listening(ctx, "", a.trusted, x.Address)
 	if !nowhere(o) {
-		return a.leadsHere(o, x) && leads(x, listens, a.trusted, belowShared)
+		return a.leadsHere(ctx, o, x) && leads(x, listens, a.trusted, belowShared)
 	}
 	any := func(string) bool { return true }
 	for _, sockets := range [][]string{usualSockets, nil} { // the port is another way to the server behind the socket
@@ -241,7 +241,7 @@ func redirectable(path string, trusted func(uid int) bool, links int) bool {
 
 // trustedHere reports whether a URL leads to a database server of this machine that listens now and belongs to root, to a server's account
 // or to Dyno's own. The account alone tells too little of a port: root runs more than servers.
-func (a *App) trustedHere(x target.Spec) bool {
+func (a *App) trustedHere(ctx context.Context, x target.Spec) bool {
 	if x.Jump != (tunnel.Jump{}) || x.TakeServerKey {
 		return false
 	}
@@ -254,8 +254,8 @@ func (a *App) trustedHere(x target.Spec) bool {
 		return false
 	}
 	here := func(l listener) bool { return same(l.network, l.address, x) }
-	listens := slices.DeleteFunc(listening("", x.Address), func(l listener) bool { return !here(l) })
-	servers := serverProcesses("")
+	listens := slices.DeleteFunc(listening(ctx, "", a.trusted, x.Address), func(l listener) bool { return !here(l) })
+	servers := serverProcesses(ctx, "", nil, eachOnce(a.trusted))
 	strange := func(l listener) bool {
 		// A process that cannot be looked into may be the one, if it is of the socket's account.
 		serves := l.pid != 0 || slices.ContainsFunc(servers, func(p serverProcess) bool { return p.hidden && p.uid == l.uid })

@@ -165,7 +165,7 @@ func TestAllow(t *testing.T) {
 	f("unix://"+socket, "", "", nothing)
 }
 
-// asServer returns an address at which a process with a server's name listens.
+// asServer returns an address at which a program with a server's name listens.
 func asServer(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -178,8 +178,16 @@ func asServer(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	c := exec.Command("sleep", "300")
-	c.Args[0], c.ExtraFiles = "mysqld", []*os.File{file}
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := filepath.Join(t.TempDir(), "mysqld")
+	if out, err := exec.Command("cp", sleep, server).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	c := exec.Command(server, "300")
+	c.ExtraFiles = []*os.File{file}
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -210,7 +210,8 @@ func (a *App) known(ctx context.Context, spec target.Spec) *target.KnownServers 
 		return nil
 	}
 	host, port, err := net.SplitHostPort(spec.Address)
-	if spec.Jump == (tunnel.Jump{}) && (spec.Network == "unix" || err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())) {
+	listens := err == nil && (host == "localhost" || host == "127.0.0.1") // at no other address
+	if spec.Jump == (tunnel.Jump{}) && (spec.Network == "unix" || listens) {
 		if yard, err := a.Yard(); err == nil {
 			ctx, cancel := context.WithTimeout(ctx, time.Second)
 			all, _ := yard.List(ctx) // what cannot be listed is no sandbox

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -51,12 +52,13 @@ func (a *App) Check(ctx context.Context, t *target.Target) ([]snapshot.Source, e
 // unseen is the source of tables as denied, when the server has tables in schemas of which the account sees nothing: its dictionary leaves
 // them out without a word, and the list of its files, which PROCESS shows, does not.
 func unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x snapshot.Source, ok bool) {
-	var hidden []string
+	const mostName = 256         // bytes; names have 64 characters
+	names := map[string]string{} // by themselves in small letters
 	for _, m := range samples {
 		s, _, ok := strings.Cut(m.Labels.Get("tablespace_name"), "/")
 		// Older servers write names as those of files, with an @ before what is no letter.
-		if ok && m.Name == "mysql_info_schema_innodb_tablespace_file_size_bytes" && !strings.Contains(s, "@") && !slices.Contains(hidden, s) {
-			hidden = append(hidden, s)
+		if ok && m.Name == "mysql_info_schema_innodb_tablespace_file_size_bytes" && !strings.Contains(s, "@") && len(s) <= mostName {
+			names[strings.ToLower(s)] = s
 		}
 	}
 	rows, err := t.Reading().QueryContext(ctx, sqltext.Tagged("check", "", "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA"))
@@ -69,8 +71,11 @@ func unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x s
 		if err := rows.Scan(&s); err != nil {
 			return x, false
 		}
-		hidden = slices.DeleteFunc(hidden, func(h string) bool { return strings.EqualFold(h, s) })
+		if len(s) <= mostName {
+			delete(names, strings.ToLower(s))
+		}
 	}
+	hidden := slices.Sorted(maps.Values(names))
 	if rows.Err() != nil || len(hidden) == 0 {
 		return x, false
 	}

@@ -127,10 +127,12 @@ func (a *App) discover(ctx context.Context, o Looking, m *memory, watched map[st
 	if err != nil {
 		return d, err
 	}
-	spots, notes := a.spots(ctx, o)
+	spots, n, notes := a.spots(ctx, o)
 	d.Notes = notes
-	if n := len(spots) - mostServers; n > 0 {
-		spots = spots[:mostServers]
+	if more := len(spots) - mostServers; more > 0 {
+		spots, n = spots[:mostServers], n+more
+	}
+	if n > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("%d more servers listen on this machine, which were not looked at", n))
 	}
 	found := make([]Found, len(spots))
@@ -166,7 +168,7 @@ func (a *App) discover(ctx context.Context, o Looking, m *memory, watched map[st
 const strange = "it belongs to another user of this machine, so Dyno does not log in by itself"
 
 // spots gathers what there is to look at.
-func (a *App) spots(ctx context.Context, o Looking) (all []spot, notes []string) {
+func (a *App) spots(ctx context.Context, o Looking) (all []spot, left int, notes []string) {
 	only := make([]target.Spec, len(o.Only))
 	for i, address := range o.Only {
 		only[i] = target.Spec{Scheme: "mysql", Network: "tcp", Address: address, User: a.systemUser(), ConnectTimeout: loginTime}
@@ -214,47 +216,14 @@ func (a *App) spots(ctx context.Context, o Looking) (all []spot, notes []string)
 	if err != nil {
 		notes = append(notes, err.Error())
 	}
-	listens := slices.DeleteFunc(listening("", o.Only...), func(l listener) bool { return !may(l.network, l.address) || seen[l.address] })
+	listens := slices.DeleteFunc(listening(ctx, "", a.trusted, o.Only...), func(l listener) bool { return !may(l.network, l.address) || seen[l.address] })
 	if x, err := target.Defaults(""); err == nil && (x.Host == "" || x.Host == "localhost") && x.Socket == "" && x.Port == 0 { // the client's own default
 		mine = usualPlace(mine, usualSockets, listens, func(path string) bool { return may("unix", path) }, a.trusted)
 	} else if err == nil && may(mine.Network, mine.Address) && !leads(mine, listens, a.trusted, belowShared) {
 		notes = append(notes, fmt.Sprintf("the defaults files lead to %s, but %s", mine.Address, strange))
 		mine.Network, mine.Address = "", ""
 	}
-	type owner struct {
-		pid   int
-		login bool
-	}
-	group := map[owner]*spot{}
-	var order []*spot
-	for _, l := range listens {
-		own := same(l.network, l.address, mine)
-		k := owner{l.pid, own || a.trusted(l.uid) && !(l.network == "unix" && redirectable(l.address, a.trusted, mostLinks))} // what may be logged in to is no spot with what may not, whatever processes pretend to be
-		s := group[k]
-		if s == nil || l.pid == 0 {
-			s = &spot{defaults: os.DevNull, pid: l.pid}
-			order = append(order, s)
-			if !k.login {
-				s.untried = strange
-			}
-			if l.pid != 0 {
-				group[k], s.by = s, []string{"process"}
-			}
-		}
-		x := target.Spec{Scheme: "mysql", Network: l.network, Address: l.address, User: a.systemUser(), ConnectTimeout: loginTime}
-		switch {
-		case !own:
-			s.at = append(s.at, x)
-		case s.defaults != "": // else localhost led here before
-			x, s.defaults = mine, ""
-			x.ConnectTimeout = loginTime
-			s.by = append(s.by, "defaults file")
-			s.at = slices.Insert(s.at, 0, x)
-		}
-		if word := map[string]string{"unix": "socket", "tcp": "port"}[l.network]; !slices.Contains(s.by, word) {
-			s.by = append(s.by, word)
-		}
-	}
+	order, left := a.candidates(listens, mine)
 	found := func(x target.Spec) bool {
 		return slices.ContainsFunc(listens, func(l listener) bool { return same(l.network, l.address, x) })
 	}
@@ -263,7 +232,6 @@ func (a *App) spots(ctx context.Context, o Looking) (all []spot, notes []string)
 		x.ConnectTimeout = loginTime
 		order = append([]*spot{{at: []target.Spec{x}, by: []string{"defaults file"}}}, order...)
 	}
-	slices.SortStableFunc(order, func(x, y *spot) int { return cmp.Compare(len(x.defaults), len(y.defaults)) }) // the user's own first
 	for _, s := range order {
 		take(*s)
 	}
@@ -282,7 +250,61 @@ func (a *App) spots(ctx context.Context, o Looking) (all []spot, notes []string)
 		}
 		take(s)
 	}
-	return all, notes
+	return all, left, notes
+}
+
+// candidates joins what processes listen on: first where the user's own login leads, then what may
+// be logged in to, then a few of what is left alone, so that nobody's own listeners, however many,
+// keep a server from being found.
+func (a *App) candidates(listens []listener, mine target.Spec) (order []*spot, left int) {
+	type owner struct {
+		pid   int
+		login bool
+	}
+	group := map[owner]*spot{}
+	trusted := eachOnce(a.trusted)
+	strangers, user := 0, a.systemUser()
+	for _, l := range listens {
+		own := same(l.network, l.address, mine)
+		elsewhere := l.network == "unix" && redirectable(l.address, trusted, mostLinks)
+		// What may be logged in to is no spot with what may not, whatever processes pretend to be.
+		k := owner{l.pid, own || trusted(l.uid) && !elsewhere}
+		s := group[k]
+		if s == nil || l.pid == 0 {
+			if !k.login {
+				if strangers++; strangers > mostServers {
+					left++
+					continue
+				}
+			}
+			s = &spot{defaults: os.DevNull, pid: l.pid}
+			order = append(order, s)
+			if !k.login {
+				s.untried = strange
+			}
+			if l.pid != 0 {
+				group[k], s.by = s, []string{"process"}
+			}
+		}
+		x := target.Spec{Scheme: "mysql", Network: l.network, Address: l.address, User: user, ConnectTimeout: loginTime}
+		switch {
+		case !k.login && len(s.at) >= mostServers:
+		case !own:
+			s.at = append(s.at, x)
+		case s.defaults != "": // else localhost led here before
+			x, s.defaults = mine, ""
+			x.ConnectTimeout = loginTime
+			s.by = append(s.by, "defaults file")
+			s.at = slices.Insert(s.at, 0, x)
+		}
+		if word := map[string]string{"unix": "socket", "tcp": "port"}[l.network]; !slices.Contains(s.by, word) {
+			s.by = append(s.by, word)
+		}
+	}
+	slices.SortStableFunc(order, func(x, y *spot) int {
+		return cmp.Or(cmp.Compare(len(x.defaults), len(y.defaults)), cmp.Compare(len(x.untried), len(y.untried)))
+	})
+	return order, left
 }
 
 // usualSockets are where builds of the mysql client look for a server.

@@ -524,9 +524,34 @@ func TestDiscoverFollowsNoStranger(t *testing.T) {
 	for path, want := range map[string]string{
 		server: "", planted: strange, filepath.Join(shared, "mysql.sock"): strange, filepath.Join(shared, "other.sock"): strange,
 	} {
-		all, notes := a.spots(t.Context(), Looking{Only: []string{path}})
+		all, _, notes := a.spots(t.Context(), Looking{Only: []string{path}})
 		if len(all) != 1 || len(all[0].at) != 1 || all[0].at[0].Address != path || all[0].untried != want {
 			t.Errorf("%s: %+v, notes %q, want %q", path, all, notes, want)
+		}
+	}
+}
+
+// TestStrangersCrowdNobodyOut: however many sockets another account listens on, a server that may
+// be logged in to is looked at.
+func TestStrangersCrowdNobodyOut(t *testing.T) {
+	a := alone(t)
+	eve := os.Geteuid() + 4711
+	var all []listener
+	for i := range 1000 {
+		at := fmt.Sprintf("127.1.%d.%d:3306", i/250, i%250)
+		all = append(all, listener{"tcp", at, i % 2, eve}) // half of them of one process
+	}
+	all = append(all, listener{"tcp", "127.0.0.1:3306", 4712, os.Geteuid()})
+	spots, left := a.candidates(all, target.Spec{})
+	if first := spots[0]; first.pid != 4712 || first.untried != "" {
+		t.Errorf("first is %+v", first)
+	}
+	if len(spots) > mostServers+1 || len(spots)-1+left != 501 {
+		t.Errorf("%d spots, %d left out", len(spots), left)
+	}
+	for _, s := range spots {
+		if len(s.at) > mostServers {
+			t.Errorf("%d addresses of process %d", len(s.at), s.pid)
 		}
 	}
 }

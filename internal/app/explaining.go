@@ -52,6 +52,7 @@ const (
 	plansEvery    = time.Minute
 	planOfOne     = 10 * time.Minute
 	plansAtOnce   = 5
+	plansAnHour   = 12 // changed ones that become events
 	plansDeadline = 20 * time.Second
 )
 
@@ -59,6 +60,18 @@ const (
 type planner struct {
 	last  time.Time
 	asked map[string]time.Time
+
+	hour    time.Time // since when changed are counted
+	changed int
+}
+
+// tells reports whether a changed plan is to be an event: who changes plans all the time does not push out what else was changed.
+func (p *planner) tells(at time.Time) bool {
+	if at.Sub(p.hour).Abs() >= time.Hour {
+		p.hour, p.changed = at, 0
+	}
+	p.changed++
+	return p.changed <= plansAnHour
 }
 
 // choose returns the classes whose turn it is: those with most time of which there is a whole statement.
@@ -113,7 +126,7 @@ func (s *Service) plans(ctx context.Context, m *member, t *target.Target, w Clas
 		if err != nil {
 			s.trouble.say(s.log, "a plan of "+m.entry.Name+" was not stored", err)
 		}
-		if changed {
+		if changed && m.planner.tells(w.To) {
 			e := event.Event{At: w.To, Target: m.entry.Name, Kind: event.Config, Text: fmt.Sprintf("another plan for %s", c.Fingerprint), Ref: c.ID}
 			s.mark(&e, i)
 		}

@@ -50,6 +50,9 @@ type remembered struct {
 // maxQueue is how many seconds may wait for a screen that does not ask; the oldest go first, they can still be looked at by At.
 const maxQueue = 10
 
+// feedEvents is how many events are kept; the oldest go first.
+const feedEvents = 1000
+
 // Watch watches a target until ctx ends. With record every state is kept in the history too.
 func (a *App) Watch(ctx context.Context, name string, login Login, o Watching, record bool) (*Feed, error) {
 	if _, err := a.Resolve(ctx, name, login); err != nil { // a slip of the pen is told now, not shown as a server that is down
@@ -111,6 +114,9 @@ func (f *Feed) put(r reading.Reading, record bool) {
 		}
 	}
 	f.events = append(f.events, r.Events...)
+	if n := len(f.events) - feedEvents; n > 0 {
+		f.events = slices.Delete(f.events, 0, n)
+	}
 	f.queue = append(f.queue, FeedUpdate{r.State, r.Events})
 	if n := len(f.queue) - maxQueue; n > 0 {
 		f.queue = slices.Delete(f.queue, 0, n)

@@ -26,6 +26,8 @@ type Member struct {
 	Incidents []Incident
 	// Denied is what the account may not see of what judgement needs; nil when it may see all, and while the server is down.
 	Denied *diagnose.Denial
+	// Account is name@host, as the server took Dyno for; empty until it was logged in to.
+	Account string
 }
 
 // Fleet returns every target that is watched, by name.
@@ -35,7 +37,7 @@ func (s *Service) Fleet() []Member {
 	var all []Member
 	for _, m := range s.fleet {
 		m.mu.RLock()
-		all = append(all, Member{m.entry, m.state, m.sources, m.open(), m.denied()})
+		all = append(all, Member{m.entry, m.state, m.sources, m.open(), m.denied(), m.account})
 		m.mu.RUnlock()
 	}
 	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.Entry.Name, b.Entry.Name) })
@@ -74,9 +76,9 @@ func (s *Service) Annotate(ctx context.Context, e event.Event) (event.Event, err
 	return s.app.Annotate(ctx, e)
 }
 
-// Events returns marks, see App.Events.
-func (s *Service) Events(ctx context.Context, target string, from, to time.Time) ([]event.Event, error) {
-	return s.app.Events(ctx, target, from, to)
+// NewestEvents returns the newest n marks, of some kinds or with none of all, see App.Events.
+func (s *Service) NewestEvents(ctx context.Context, target string, kinds []string, from, to time.Time, n int) ([]event.Event, error) {
+	return s.ledger.NewestEvents(ctx, target, kinds, from, to, n)
 }
 
 // Known reports whether a target is watched or was once.

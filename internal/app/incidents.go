@@ -2,12 +2,15 @@ package app
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"dyno/internal/event"
 	"dyno/internal/incident"
 	"dyno/internal/known"
+	"dyno/internal/metric"
 	"dyno/internal/reading"
 	"dyno/internal/source"
 )
@@ -39,19 +42,70 @@ func sampleOf(r reading.Reading) incident.Sample {
 	for _, p := range r.Parts {
 		x.Locks = x.Locks || p.Source == "locks"
 	}
+	replica := slices.ContainsFunc(r.Parts, func(p reading.Part) bool { return p.Source == "replication" })
 	for _, s := range r.Sources {
 		if s.Name == "locks" && s.State != source.OK {
 			x.Locks = false
 		}
+		replica = replica && (s.Name != "replication" || s.State == source.OK)
 		x.Slow = x.Slow || s.Name == "global_status" && s.State == source.Slow
 	}
 	for _, s := range r.Samples {
 		switch s.Name {
 		case "mysql_global_status_connection_errors_max_connections", "mysql_global_status_connection_errors_internal", "mysql_global_status_connection_errors_accept":
 			x.Refused = known.Of(x.Refused.Or(0) + s.Value)
+		case "mysql_global_status_threads_connected":
+			x.Connected = known.Of(s.Value)
+		case "mysql_global_variables_max_connections":
+			x.Limit = known.Of(s.Value)
 		}
 	}
+	if replica {
+		x.Replica = known.Of(stopped(r.Samples))
+	}
 	return x
+}
+
+// stopped says which channel of a replica stands: one of its threads does not run and has an error, or only the other one runs. A channel
+// that was stopped whole, without an error, is meant to stand.
+func stopped(samples []metric.Sample) string {
+	type channel struct{ running, known, failed int }
+	of := map[string]channel{}
+	what := map[string]string{}
+	for _, s := range samples {
+		if s.Name != "dyno_replica_running" && s.Name != "dyno_replica_error" {
+			continue
+		}
+		name, thread := s.Labels.Get("channel"), strings.ToUpper(s.Labels.Get("thread"))
+		c := of[name]
+		switch {
+		case s.Name == "dyno_replica_running":
+			c.known++
+			if s.Value != 0 {
+				c.running++
+			} else if what[name] == "" || thread == "SQL" {
+				what[name] = fmt.Sprintf("the %s thread does not run", thread)
+			}
+		case s.Value != 0:
+			c.failed = int(s.Value)
+		}
+		of[name] = c
+	}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		c := of[name]
+		if c.running == c.known || c.running == 0 && c.failed == 0 {
+			continue
+		}
+		text := what[name]
+		if name != "" {
+			text = "channel " + name + ": " + text
+		}
+		if c.failed != 0 {
+			text += fmt.Sprintf(", error %d", c.failed)
+		}
+		return text
+	}
+	return ""
 }
 
 // incidents follows a member's incidents through one reading: what begins or ends is logged and returned as an event, and what

@@ -14,8 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"dyno/internal/capture"
 	"dyno/internal/event"
+	"dyno/internal/finding"
 	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/snapshot"
+	"dyno/internal/source"
 	"dyno/internal/state"
 	"dyno/internal/store/ledger"
 	"dyno/test/servers"
@@ -74,7 +79,7 @@ func TestIncidents(t *testing.T) {
 	})
 	began := time.Now()
 	events := func(kind event.Kind) (all []event.Event) {
-		es, err := v.Events(ctx, "shop", began.Add(-time.Hour), time.Now().Add(time.Hour))
+		es, err := v.app.Events(ctx, "shop", began.Add(-time.Hour), time.Now().Add(time.Hour))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,5 +288,87 @@ func TestLoginRefused(t *testing.T) {
 	eventually(t, "it is up again", up)
 	if log.count(`msg="Login refused"`) != 1 || log.count(`msg="Logged in again"`) != 1 {
 		t.Errorf("the log: %s", log.b.String())
+	}
+}
+
+// TestDiagnosisWithoutAConnection: while a server has no connection left for a diagnosis, that is made of what the watcher still reads, and
+// says first what is wrong.
+func TestDiagnosisWithoutAConnection(t *testing.T) {
+	s := servers.Start(t, "mariadb", "max_connections=20")
+	a := alone(t)
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull}, false); err != nil {
+		t.Fatal(err)
+	}
+	v, err := a.Serve(t.Context(), Serving{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- v.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-ran, v.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	has := func(name string) bool {
+		all, _ := v.Newest("shop")
+		return slices.ContainsFunc(all, func(m metric.Sample) bool { return m.Name == name })
+	}
+	eventually(t, "the limit was read", func() bool { return has("mysql_global_variables_max_connections") })
+	eventually(t, "the sessions were read", func() bool { m, _ := v.Find("shop"); return m.State != nil && m.State.Up && m.State.Connections.OK() })
+
+	db := s.DB(t, "")
+	db.SetMaxOpenConns(0)
+	for { // the last one is an administrator's
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			break
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+	}
+	var d Diagnosis
+	eventually(t, "the newest reading has them", func() bool {
+		if d, err = v.look(ctx, "shop", capture.Options{Window: 3 * time.Second}, Diagnosis{}); err != nil {
+			t.Fatal(err)
+		}
+		return len(d.Findings) > 0 && d.Findings[0].Rule == "connections-full" && d.Findings[0].Severity == finding.Critical
+	})
+	if f := d.Findings[0]; !strings.Contains(f.Title, " of 20 connections are in use: new clients are turned away; 1") ||
+		!strings.HasSuffix(f.Title, " of them are idle") {
+		t.Errorf("%q", f.Title)
+	}
+	if i := slices.IndexFunc(d.Snapshot.Sources, func(x snapshot.Source) bool { return x.Name == "plans" }); i < 0 ||
+		!strings.Contains(d.Snapshot.Sources[i].Reason, "connections") {
+		t.Errorf("%+v", d.Snapshot.Sources)
+	}
+	j, err := v.Judged(ctx, d.ID)
+	if err != nil || !strings.Contains(j.Sentence, "connections are in use") {
+		t.Errorf("%q, %v", j.Sentence, err)
+	}
+}
+
+// TestReplicaOfSamples: an error, or one thread alone that runs, is a replica that stopped; one that was stopped whole is meant.
+func TestReplicaOfSamples(t *testing.T) {
+	f := func(want string, kv ...any) {
+		t.Helper()
+		r := reading.Reading{Parts: []reading.Part{{Source: "replication"}}}
+		for i := 0; i < len(kv); i += 4 {
+			r.Samples = append(r.Samples, metric.Sample{Name: "dyno_replica_" + kv[i].(string), Labels: metric.L("channel", kv[i+1].(string), "thread", kv[i+2].(string)), Value: kv[i+3].(float64)})
+		}
+		if got, ok := sampleOf(r).Replica.Get(); !ok || got != want {
+			t.Errorf("%q, %v, want %q", got, ok, want)
+		}
+	}
+	f("") // no replica
+	f("", "running", "", "io", 1.0, "running", "", "sql", 1.0)
+	f("", "running", "", "io", 0.0, "error", "", "io", 0.0, "running", "", "sql", 0.0, "error", "", "sql", 0.0)
+	f("the SQL thread does not run", "running", "", "io", 1.0, "running", "", "sql", 0.0)
+	f("the SQL thread does not run, error 1062", "running", "", "io", 1.0, "error", "", "io", 0.0, "running", "", "sql", 0.0, "error", "", "sql", 1062.0)
+	f("channel eu: the IO thread does not run, error 2003", "running", "us", "io", 1.0, "running", "us", "sql", 1.0, "running", "eu", "io", 0.0, "error", "eu", "io", 2003.0, "running", "eu", "sql", 1.0)
+	r := reading.Reading{Parts: []reading.Part{{Source: "replication"}}, Sources: []source.Source{{Name: "replication", State: source.Failed}}}
+	if sampleOf(r).Replica.OK() || sampleOf(reading.Reading{}).Replica.OK() {
+		t.Error("what was not read is known")
 	}
 }

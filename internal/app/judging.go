@@ -7,18 +7,22 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"dyno/internal/capture"
 	"dyno/internal/catalog"
 	"dyno/internal/class"
+	"dyno/internal/clock"
 	"dyno/internal/event"
 	"dyno/internal/finding"
 	"dyno/internal/metric"
 	"dyno/internal/progress"
 	"dyno/internal/report"
 	"dyno/internal/snapshot"
+	"dyno/internal/state"
 	"dyno/internal/store/ledger"
 	"dyno/internal/target"
 )
@@ -35,8 +39,9 @@ type Verdict struct {
 	Count      int              `json:"count"`             // of findings
 	Worst      string           `json:"worst,omitzero"`    // title of the first finding
 	Severity   finding.Severity `json:"severity,omitzero"`
-	Share      float64          `json:"share"`            // of the statement time, see finding.Finding
-	Ignored    int              `json:"ignored,omitzero"` // findings that are ignored; of the newest of a target
+	Share      float64          `json:"share"`              // of the statement time, see finding.Finding
+	Last       time.Time        `json:"last_seen,omitzero"` // when Worst was seen last, which may be before At; of the newest of a target
+	Ignored    int              `json:"ignored,omitzero"`   // findings that are ignored; of the newest of a target
 
 	server string // that was looked at; empty when that is not kept
 }
@@ -96,6 +101,8 @@ const (
 	keptBackground = 12
 	// looksAtOnce bounds how many targets are looked at at a time.
 	looksAtOnce = 2
+	// seenLately is how old what a watcher read may be for a diagnosis that can read nothing itself.
+	seenLately = 10 * time.Second
 	// retryLook is the pause after a look that failed.
 	retryLook = time.Minute
 )
@@ -122,7 +129,15 @@ func (s *Service) Diagnose(ctx context.Context, name, by string, o capture.Optio
 
 // look takes a snapshot, judges it and keeps both.
 func (s *Service) look(ctx context.Context, name string, o capture.Options, d Diagnosis) (Diagnosis, error) {
-	t, err := s.open(ctx, name)
+	octx, cancel := context.WithTimeout(ctx, openTime)
+	t, err := s.open(octx, name)
+	cancel()
+	if target.KindOf(err) == target.TooManyConnections {
+		if d.Snapshot = s.lastSeen(name, err); d.Snapshot != nil {
+			d.Judge()
+			return s.app.KeepNew(ctx, d)
+		}
+	}
 	if err != nil {
 		return d, err
 	}
@@ -133,6 +148,43 @@ func (s *Service) look(ctx context.Context, name string, o capture.Options, d Di
 	}
 	d.Judge()
 	return s.app.KeepNew(ctx, d)
+}
+
+// lastSeen is a snapshot of what the watcher of a target, which still has its connections, read last; nil when that is not of now. A
+// diagnosis needs more of them than a server has that turns clients away, and then is wanted most.
+func (s *Service) lastSeen(name string, why error) *snapshot.Snapshot {
+	s.mu.RLock()
+	m := s.fleet[name]
+	s.mu.RUnlock()
+	if m == nil {
+		return nil
+	}
+	samples := m.newest()
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.state == nil || !m.state.Up || clock.Now().Sub(m.state.At) > seenLately {
+		return nil
+	}
+	flavor, version, _ := strings.Cut(m.state.Server, " ")
+	x := &snapshot.Snapshot{
+		Format: snapshot.Format, From: m.state.At.Add(-s.Every()), To: m.state.At, Variables: map[string]string{},
+		Target:  snapshot.Target{Name: name, Server: m.server, Flavor: flavor, Version: version},
+		Sources: slices.Clone(m.sources), Moments: []state.State{*m.state},
+	}
+	for _, n := range []string{"digests", "plans", "tables"} {
+		x.Sources = append(x.Sources, snapshot.Source{Name: n, State: snapshot.Failed, Reason: why.Error()})
+	}
+	for _, y := range samples {
+		if n, ok := strings.CutPrefix(y.Name, "mysql_global_variables_"); ok && len(y.Labels) == 0 {
+			x.Variables[n] = strconv.FormatFloat(y.Value, 'f', -1, 64)
+			continue
+		}
+		x.Series = append(x.Series, metric.Series{
+			Name: y.Name, Labels: y.Labels, Kind: y.Kind, Points: []metric.Point{{At: y.At, Value: y.Value}},
+		})
+	}
+	capture.Bound(x, 0)
+	return x
 }
 
 // Judged returns a stored diagnosis with its reasoning. Unknown: ledger.ErrNotFound.
@@ -349,6 +401,7 @@ type looks struct {
 	due   map[string]time.Time // by target
 	at    map[string]bool      // those looked at now; false when another server has taken the target's name since
 	why   map[string]string    // by target, the incident that the next look is for
+	rush  map[string]bool      // those looked at now because of an incident
 	by    map[string]time.Time // by target, when an incident asked for a look last
 
 	catalogs catalog.Caches // by target
@@ -383,16 +436,23 @@ func (l *looks) isDue(name string, now time.Time) bool {
 }
 
 // next picks a target that is due among those that are up, the longest overdue first, and marks it as being looked at. It also
-// returns the incident that the look is for, if there is one.
+// returns the incident that the look is for, if there is one: those come first, but one place is for others while there are any, for a
+// server can have incidents all the time.
 func (l *looks) next(up []string, now time.Time) (name, incident string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.due == nil {
-		l.due, l.at = map[string]time.Time{}, map[string]bool{}
+		l.due, l.at, l.rush = map[string]time.Time{}, map[string]bool{}, map[string]bool{}
 	}
 	best := ""
+	full := len(l.rush) >= looksAtOnce-1
 	for _, name := range up {
-		if _, looked := l.at[name]; !looked && !l.due[name].After(now) && (best == "" || l.due[name].Before(l.due[best])) {
+		if _, looked := l.at[name]; looked || l.due[name].After(now) {
+			continue
+		}
+		later := full && l.why[name] != ""
+		switch was := full && l.why[best] != ""; {
+		case best == "", was && !later, was == later && l.due[name].Before(l.due[best]):
 			best = name
 		}
 	}
@@ -400,7 +460,9 @@ func (l *looks) next(up []string, now time.Time) (name, incident string, ok bool
 		return "", "", false
 	}
 	l.at[best] = true
-	incident = l.why[best]
+	if incident = l.why[best]; incident != "" {
+		l.rush[best] = true
+	}
 	delete(l.why, best)
 	return best, incident, true
 }
@@ -426,15 +488,21 @@ func (l *looks) done(name string, next time.Time) {
 		l.due[name] = next
 	}
 	delete(l.at, name)
+	delete(l.rush, name)
 }
 
-// renew forgets when a target was looked at: its name stands for another server, or for one that was not watched before.
-func (l *looks) renew(name string) {
+// renew makes the next look at a target due: its name stands for another server, or for one that was not watched before. Those that
+// wait longer come first, for a server can call itself another one all the time.
+func (l *looks) renew(name string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.due, name)
-	if _, looked := l.at[name]; looked {
+	_, was := l.due[name]
+	_, looked := l.at[name]
+	if looked {
 		l.at[name] = false
+	}
+	if was || looked {
+		l.due[name] = now
 	}
 }
 

@@ -2,11 +2,13 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +17,9 @@ import (
 	"dyno/internal/capture"
 	"dyno/internal/finding"
 	"dyno/internal/journal"
+	"dyno/internal/metric"
 	"dyno/internal/snapshot"
+	"dyno/internal/state"
 	"dyno/internal/store/ledger"
 	"dyno/internal/store/trials"
 	"dyno/test/servers"
@@ -259,15 +263,15 @@ func TestLooksTakeTurns(t *testing.T) {
 	l.done("b", at.Add(time.Hour))
 	at = at.Add(3 * time.Minute)
 	f(at, "")
-	l.renew("a") // its name stands for another server
+	l.renew("a", at) // its name stands for another server
 	f(at, "a")
-	l.renew("a") // and for another one, while the first is looked at
+	l.renew("a", at) // and for another one, while the first is looked at
 	f(at, "")
 	l.done("a", at.Add(time.Hour))
 	f(at, "a")
 	l.done("a", at.Add(time.Hour))
 	f(at, "")
-	l.renew("d") // one that was never looked at
+	l.renew("d", at) // one that was never looked at
 	f(at, "")
 }
 
@@ -410,4 +414,82 @@ func TestLooksLeaveExperimentsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	f("named", "", true)
+}
+
+// TestIncidentsLeaveAPlace: servers that have incidents all the time do not keep those from being looked at that have none.
+func TestIncidentsLeaveAPlace(t *testing.T) {
+	var l looks
+	at := time.Unix(1000, 0)
+	next := func(up ...string) string {
+		name, _, _ := l.next(up, at)
+		return name
+	}
+	l.next([]string{"quiet"}, at)
+	l.done("quiet", at)
+	for range 5 {
+		at = at.Add(2 * diagnoseIncidents)
+		l.hasten("h1", "i1", at)
+		l.hasten("h2", "i2", at)
+		if a, b := next("h1", "h2", "quiet"), next("h1", "h2", "quiet"); a != "h1" || b != "quiet" {
+			t.Fatalf("%q and %q are looked at", a, b)
+		}
+		l.done("quiet", at)
+		if x := next("h1", "h2"); x != "h2" { // nobody else wants the other place
+			t.Fatalf("%q is looked at", x)
+		}
+		l.done("h1", at.Add(time.Hour))
+		l.done("h2", at.Add(time.Hour))
+	}
+}
+
+// TestOtherServersEachTimeWaitTheirTurn: servers that call themselves other ones all the time do not keep the rest from being looked at.
+func TestOtherServersEachTimeWaitTheirTurn(t *testing.T) {
+	var l looks
+	at := time.Unix(1000, 0)
+	up := []string{"good1", "good2", "h1", "h2"}
+	looked := map[string]int{}
+	for range 400 {
+		at = at.Add(time.Second)
+		var now []string
+		for range looksAtOnce {
+			if name, _, ok := l.next(up, at); ok {
+				now = append(now, name)
+				looked[name]++
+			}
+		}
+		l.renew("h1", at)
+		l.renew("h2", at)
+		at = at.Add(time.Second)
+		for _, name := range now {
+			l.done(name, at.Add(10*time.Second))
+		}
+	}
+	for _, name := range up[:2] {
+		if looked[name] < 50 {
+			t.Errorf("looked at: %v", looked)
+		}
+	}
+}
+
+// TestLastSeenHasABound: what is judged without a connection of its own has the bound of every snapshot.
+func TestLastSeenHasABound(t *testing.T) {
+	var all []metric.Sample
+	for i := range 8000 {
+		all = append(all, metric.Sample{
+			Name: "long", Kind: metric.Gauge, Labels: metric.L("a", strings.Repeat("\x01", 2000), "b", strconv.Itoa(i)),
+		})
+	}
+	m := &member{
+		state:  &state.State{Up: true, At: time.Now(), Server: "mariadb 10.11"},
+		latest: map[string][]metric.Sample{"table_io": all},
+	}
+	s := &Service{fleet: map[string]*member{"evil": m}}
+	x := s.lastSeen("evil", errors.New("Error 1040"))
+	if x == nil {
+		t.Fatal("nothing was seen")
+	}
+	doc, err := json.Marshal(x)
+	if err != nil || len(doc) > 64<<20 || len(doc) < 16<<20 {
+		t.Errorf("%d bytes, %v", len(doc), err)
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"dyno/internal/exposition"
 	"dyno/internal/metric"
 	"dyno/internal/reading"
+	"dyno/internal/store/history"
 	"dyno/internal/store/series"
 )
 
@@ -121,10 +122,10 @@ type minute struct {
 	from, to time.Time
 	classes  map[classKey]*class.Class
 	bytes    int // of their texts
-	left     int // windows' classes for which there was no room
+	left     int // windows' classes for which there was no room, which are one class
 }
 
-// Bounds of a minute, of one target: whoever runs ever other statements must not fill the memory of all. More is not kept, and that is told.
+// Bounds of a minute, of one target: whoever runs ever other statements must not fill the memory of all. More is one class, and that is told.
 const (
 	mostOfMinute      = 20_000
 	mostOfMinuteBytes = 64 << 20
@@ -154,8 +155,15 @@ func (m *minute) add(w ClassWindow) (full minute, ok bool) {
 			m.bytes += texts(have)
 		case len(m.classes) < mostOfMinute && m.bytes+size <= mostOfMinuteBytes:
 			m.classes[k], m.bytes = &c, m.bytes+size
-		default:
+		default: // the figures count in one class for all of these
 			m.left++
+			c = history.InOthers(c)
+			k = classKey{c.ID, c.Schema, c.Sampled}
+			if have := m.classes[k]; have != nil {
+				have.Add(c)
+			} else {
+				m.classes[k], m.bytes = &c, m.bytes+texts(&c)
+			}
 		}
 	}
 	if !m.to.Truncate(time.Minute).After(m.from) {
@@ -234,7 +242,7 @@ func (s *Service) store(ctx context.Context, m *member, full minute) {
 		s.trouble.say(s.log, "query classes of "+m.entry.Name+" were not stored", err)
 	}
 	if full.left > 0 {
-		s.trouble.say(s.log, "query classes of "+m.entry.Name+" were left out of a minute, and so is their time",
+		s.trouble.say(s.log, "query classes of "+m.entry.Name+" are not told apart in a minute",
 			fmt.Errorf("it has more than %d classes, or their texts more than %d MiB", mostOfMinute, mostOfMinuteBytes>>20))
 	}
 }

@@ -108,30 +108,45 @@ func (l *lives) here(x ledger.Sighting) bool {
 	return x.Server == "" || now == "" || x.Server == now
 }
 
+// passed reports whether a finding about sessions was not seen again by a diagnosis at a later moment: they ended, or do no harm any more.
+func passed(x ledger.Sighting, newest time.Time) bool { return x.Passing && x.Last.Before(newest) }
+
+// still orders two findings by whether the newest diagnosis saw them: of equal severity what goes on comes before what was.
+func still(a, b, newest time.Time) int {
+	now := func(t time.Time) int {
+		if t.Before(newest) {
+			return 0
+		}
+		return 1
+	}
+	return now(a) - now(b)
+}
+
 // open returns the newest verdict of a target with the findings that are open.
 func (l *lives) open(v Verdict) Verdict {
 	all := l.sightings[v.Target]
 	if len(all) == 0 { // none was seen, or not by this program
 		return v
 	}
-	v.Count, v.Worst, v.Severity, v.Share = 0, "", "", 0
+	v.Count, v.Worst, v.Severity, v.Share, v.Last = 0, "", "", 0, time.Time{}
 	for _, x := range all {
-		if x.Last.Before(v.At.Add(-lifeWindow)) || !l.here(x) || l.changed(x) != "" {
+		if x.Last.Before(v.At.Add(-lifeWindow)) || !l.here(x) || l.changed(x) != "" || passed(x, v.At) {
 			continue
 		}
 		if _, ok := l.ignored[[2]string{x.Target, x.Finding}]; ok {
 			v.Ignored++
 			continue
 		}
-		if v.Count++; v.Count == 1 || cmp.Or(cmp.Compare(x.Severity.Rank(), v.Severity.Rank()), cmp.Compare(x.Share, v.Share)) > 0 {
-			v.Worst, v.Severity, v.Share = x.Title, x.Severity, x.Share
+		if v.Count++; v.Count == 1 || cmp.Or(cmp.Compare(x.Severity.Rank(), v.Severity.Rank()),
+			still(x.Last, v.Last, v.At), cmp.Compare(x.Share, v.Share)) > 0 {
+			v.Worst, v.Severity, v.Share, v.Last = x.Title, x.Severity, x.Share, x.Last
 		}
 	}
 	return v
 }
 
 // FindingsOf returns the findings of a target: those of the hour before the newest diagnosis, whichever diagnosis saw them, and those
-// that are resolved since.
+// that are resolved since. One about sessions is resolved once a diagnosis does not see it.
 func (s *Service) FindingsOf(ctx context.Context, name string) (Findings, error) {
 	out := Findings{Open: []OpenFinding{}, Ignored: []OpenFinding{}, Resolved: []ResolvedFinding{}}
 	newest, err := s.verdictsOf(ctx, name, 1)
@@ -173,7 +188,7 @@ func (s *Service) FindingsOf(ctx context.Context, name string) (Findings, error)
 		}
 		i, ok := at[x.Finding]
 		switch {
-		case ok && l.changed(x) == "":
+		case ok && l.changed(x) == "" && !passed(x, newest[0].At):
 			all[i].First = x.First
 		case ok:
 			done[x.Finding] = true
@@ -192,7 +207,8 @@ func (s *Service) FindingsOf(ctx context.Context, name string) (Findings, error)
 	}
 	for _, list := range [][]OpenFinding{out.Open, out.Ignored} {
 		slices.SortStableFunc(list, func(a, b OpenFinding) int {
-			return cmp.Or(cmp.Compare(b.Finding.Severity.Rank(), a.Finding.Severity.Rank()), cmp.Compare(b.Finding.Share, a.Finding.Share), cmp.Compare(a.Finding.ID, b.Finding.ID))
+			return cmp.Or(cmp.Compare(b.Finding.Severity.Rank(), a.Finding.Severity.Rank()),
+				still(b.Last, a.Last, newest[0].At), cmp.Compare(b.Finding.Share, a.Finding.Share), cmp.Compare(a.Finding.ID, b.Finding.ID))
 		})
 	}
 	slices.SortStableFunc(out.Resolved, func(a, b ResolvedFinding) int { return b.Last.Compare(a.Last) })

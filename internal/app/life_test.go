@@ -73,6 +73,9 @@ func TestLifeOfFindings(t *testing.T) {
 	put("d-4", 10*time.Minute, nil, "filesort")
 	put("d-5", time.Minute, []string{"config"}, "sync")
 	x := f("title of index", []string{"index", "filesort", "locks"}, nil, []string{"old"})
+	if all, err := v.Verdicts(ctx, "", 0); err != nil || !all[0].Last.Equal(now.Add(-40*time.Minute)) {
+		t.Errorf("the worst is not said to be of 40 min ago: %+v, %v", all, err)
+	}
 	if o := x.Open[2]; x.Diagnoses != 3 || o.Seen != 2 || o.Of != 3 || !o.First.Equal(now.Add(-26*time.Hour)) || !o.Last.Equal(now.Add(-20*time.Minute)) || o.Diagnosis != "d-3" {
 		t.Errorf("%d diagnoses, %+v", x.Diagnoses, o.Life)
 	}
@@ -113,4 +116,28 @@ func TestLifeOfFindings(t *testing.T) {
 	f("title of index", []string{"index", "filesort", "locks"}, nil, []string{"old"})
 	put("d-6", -2*time.Hour, nil) // nothing found, long after
 	f("", nil, nil, []string{"filesort", "locks", "index", "old"})
+
+	// A session that blocked others is named in a finding only as long as it does.
+	blocked := ledger.Diagnosis{ID: "d-7", Target: "shop", At: now.Add(3 * time.Hour), Findings: []finding.Finding{
+		{ID: "victims", Title: "title of victims", Severity: finding.Critical, Subject: finding.Subject{Sessions: []uint64{244}}},
+	}}
+	if err := v.ledger.PutDiagnosis(ctx, blocked); err != nil {
+		t.Fatal(err)
+	}
+	f("title of victims", []string{"victims"}, nil, []string{"filesort", "locks", "index", "old"})
+	// What the newest diagnosis saw comes before what was, however large its share.
+	shares := ledger.Diagnosis{ID: "d-7b", Target: "shop", At: now.Add(3*time.Hour + 30*time.Second), Findings: []finding.Finding{
+		{ID: "full", Title: "title of full", Severity: finding.Critical, Share: 0.02},
+	}}
+	big := ledger.Diagnosis{ID: "d-7a", Target: "shop", At: now.Add(3*time.Hour + 20*time.Second), Findings: []finding.Finding{
+		{ID: "big", Title: "title of big", Severity: finding.Critical, Share: 0.9},
+	}}
+	for _, d := range []ledger.Diagnosis{big, shares} {
+		if err := v.ledger.PutDiagnosis(ctx, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f("title of full", []string{"full", "big"}, nil, []string{"victims", "filesort", "locks", "index", "old"})
+	put("d-8", -3*time.Hour-time.Minute, nil, "filesort")
+	f("title of big", []string{"big", "full", "filesort"}, nil, []string{"victims", "locks", "index", "old"})
 }

@@ -1,8 +1,11 @@
 package app
 
 import (
+	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -34,68 +37,93 @@ type serverProcess struct {
 // listening finds what servers of the MySQL family listen on, by what the kernel shows below root ("" is the machine itself): sockets and
 // ports of processes with a server's name, sockets whose name tells what they are, and port 3306. Who is not root sees the names of others'
 // processes and all sockets, but not which belong to whom. The sockets (paths) and ports (host:port) of also count too, whatever listens.
-func listening(root string, also ...string) []listener {
-	servers := serverProcesses(root)
-	owner := map[string]int{}
+// When ctx ends the processes that were not looked at are left out, and nothing else.
+func listening(ctx context.Context, root string, trusted func(uid int) bool, also ...string) []listener {
+	trusted = eachOnce(trusted)
+	// What processes say of themselves counts for what is their own account's.
+	type claim struct {
+		where string // path or port
+		uid   int
+	}
+	claimed := map[claim]int{}
+	owner := map[string]serverProcess{}
 	ports := map[string]bool{"3306": true}
-	named := map[string][]int{} // ports by what processes say of themselves, which counts for their own accounts' listeners
-	sockets := map[string]int{}
+	sockets, named := map[string]bool{}, map[string]bool{}
 	for _, address := range also {
 		if _, port, err := net.SplitHostPort(address); err == nil && !filepath.IsAbs(address) {
 			ports[port] = true
 		} else {
-			sockets[address] = 0
+			named[address] = true
 		}
 	}
-	for _, p := range servers {
+	unix, tcp := unixListeners(root), tcpListeners(root)
+	listens := map[string]bool{} // the inodes
+	for _, l := range unix {
+		listens[l.inode] = true
+	}
+	for _, l := range tcp {
+		listens[l.inode] = true
+	}
+	for _, p := range serverProcesses(ctx, root, listens, trusted) {
 		for _, i := range p.inodes {
-			owner[i] = p.pid
+			if _, held := owner[i]; !held {
+				owner[i] = p
+			}
 		}
-		if p.socket != "" {
-			sockets[p.socket] = p.pid
-		}
-		if p.port != "" {
-			named[p.port] = append(named[p.port], p.uid)
-		}
+		sockets[p.socket] = true
+		claimed[claim{p.socket, p.uid}], claimed[claim{p.port, p.uid}] = p.pid, p.pid
 	}
 	var all []listener
 	own := map[string]bool{} // what this process itself listens on
-	mine, _ := openSockets(filepath.Join(root, "/proc/self"))
+	mine, _, _ := openSockets(context.WithoutCancel(ctx), filepath.Join(root, "/proc/self"), filesOfServer, listens)
 	for _, i := range mine {
 		own[i] = true
 	}
-	for _, s := range unixListeners(root) {
-		pid, named := sockets[s.path]
-		if p := owner[s.inode]; p != 0 { // what the kernel tells goes before what a process says of itself
-			pid = p
-		}
+	socketsOf := map[int]int{} // those that were not asked for
+	for _, s := range unix {
+		p, held := owner[s.inode]
 		name := strings.ToLower(filepath.Base(s.path))
 		tells := (strings.Contains(name, "mysql") || strings.Contains(name, "maria")) && (strings.HasSuffix(name, ".sock") || strings.HasSuffix(name, ".socket"))
-		if strings.Contains(name, "mysqlx") || pid == 0 && !named && !tells {
+		if strings.Contains(name, "mysqlx") || !held && !sockets[s.path] && !named[s.path] && !tells {
 			continue
 		}
 		st, err := os.Stat(s.path)
 		if err != nil {
 			continue // of another root directory, as in a container
 		}
-		all = append(all, listener{"unix", s.path, pid, uidOf(st)})
+		uid := uidOf(st)
+		pid := claimed[claim{s.path, uid}]
+		if held && (p.uid == uid || trusted(p.uid)) {
+			pid = p.pid // what the kernel tells goes before what a process says of itself
+		}
+		if pid == 0 && !named[s.path] && !tells {
+			continue
+		}
+		if !named[s.path] && !trusted(uid) {
+			if socketsOf[uid]++; socketsOf[uid] > mostSockets {
+				continue
+			}
+		}
+		all = append(all, listener{"unix", s.path, pid, uid})
 	}
-	for _, l := range tcpListeners(root) {
+	// Whoever listens on all addresses of IPv6 may be another than who has 127.0.0.1.
+	seen := map[listener]bool{}
+	for _, l := range tcp {
 		_, port, _ := strings.Cut(l.address.String(), "]:")
 		if port == "" {
 			port = strconv.Itoa(int(l.address.Port()))
 		}
-		pid := owner[l.inode]
-		if pid == 0 && !ports[port] && !slices.Contains(named[port], l.uid) || port == "33060" || own[l.inode] {
+		pid := owner[l.inode].pid
+		if pid == 0 && !ports[port] && claimed[claim{port, l.uid}] == 0 || port == "33060" || own[l.inode] {
 			continue
 		}
 		at := l.address
 		if at.Addr().IsUnspecified() {
 			at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
 		}
-		x := listener{"tcp", at.String(), pid, l.uid}
-		// Whoever listens on all addresses of IPv6 may be another than who has 127.0.0.1.
-		if !slices.ContainsFunc(all, func(y listener) bool { return x.network == y.network && x.address == y.address && x.uid == y.uid }) {
+		if x := (listener{network: "tcp", address: at.String(), uid: l.uid}); !seen[x] {
+			seen[x] = true
+			x.pid = pid
 			all = append(all, x)
 		}
 	}
@@ -109,53 +137,140 @@ func uidOf(st os.FileInfo) int {
 	return -1
 }
 
-func serverProcesses(root string) (all []serverProcess) {
+// eachOnce asks once about each account: the answer may be far away.
+func eachOnce(trusted func(uid int) bool) func(uid int) bool {
+	known := map[int]bool{}
+	return func(uid int) bool {
+		is, ok := known[uid]
+		if !ok {
+			is = trusted(uid)
+			known[uid] = is
+		}
+		return is
+	}
+}
+
+// Bounds of what is looked through. A server opens the sockets that it listens on early.
+var (
+	filesOfServer    = 1 << 17 // open files of a server of a trusted account
+	filesOfStrangers = 1 << 16 // open files of all other processes with the name of a server
+)
+
+// mostSockets bounds the sockets of another account.
+const mostSockets = 256
+
+// serverProcesses finds the processes with the name of a server, those of trusted accounts first,
+// and which of the sockets that listen they have open.
+func serverProcesses(
+	ctx context.Context, root string, listens map[string]bool, trusted func(uid int) bool,
+) (all []serverProcess) {
 	entries, err := os.ReadDir(filepath.Join(root, "/proc"))
 	if err != nil {
 		return nil
 	}
+	look := func(p *serverProcess, most int) (read int) {
+		p.inodes, read, p.hidden = openSockets(ctx, filepath.Join(root, "/proc", strconv.Itoa(p.pid)), most, listens)
+		return read
+	}
+	var strangers []serverProcess
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
 			continue
 		}
-		dir := filepath.Join(root, "/proc", e.Name())
-		args, err := host.FS{Root: root}.Command(pid)
-		if err != nil || !host.IsServer(args) {
-			continue
+		if ctx.Err() != nil {
+			return all
 		}
-		p := serverProcess{pid: pid, uid: -1}
-		if st, err := os.Stat(dir); err == nil {
-			p.uid = uidOf(st)
+		p, is := serverOf(root, pid, trusted)
+		switch {
+		case !is:
+		case trusted(p.uid):
+			look(&p, filesOfServer)
+			all = append(all, p)
+		default:
+			strangers = append(strangers, p)
 		}
-		for _, a := range args {
-			if v, ok := strings.CutPrefix(a, "--socket="); ok && filepath.IsAbs(v) {
-				p.socket = v
-			}
-			if v, ok := strings.CutPrefix(a, "--port="); ok {
-				p.port = v
-			}
+	}
+	left := filesOfStrangers
+	for _, p := range strangers {
+		if ctx.Err() != nil {
+			break
 		}
-		p.inodes, p.hidden = openSockets(dir)
+		left -= look(&p, left)
 		all = append(all, p)
 	}
 	return all
 }
 
-// openSockets returns the inodes of the sockets that a process has open; hidden when that may not be seen.
-func openSockets(dir string) (inodes []string, hidden bool) {
-	fds, err := os.ReadDir(filepath.Join(dir, "fd"))
-	if err != nil {
-		return nil, true
+// serverOf looks whether a process is a server: whether that is the program that it runs, or, where
+// that may not be seen or the dynamic linker runs it, whether it says so. Of a stranger's process
+// nothing is read that it can hold up, and none is trusted that a stranger may have started.
+func serverOf(root string, pid int, trusted func(uid int) bool) (p serverProcess, is bool) {
+	fs := host.FS{Root: root}
+	uid, ok := fs.Account(pid)
+	if !ok {
+		return p, false
 	}
-	for _, fd := range fds {
-		if l, err := os.Readlink(filepath.Join(dir, "fd", fd.Name())); err == nil {
-			if i, ok := strings.CutPrefix(l, "socket:["); ok {
-				inodes = append(inodes, strings.TrimSuffix(i, "]"))
-			}
+	p = serverProcess{pid: pid, uid: uid}
+	dir := filepath.Join(root, "/proc", strconv.Itoa(pid))
+	exe, unseen := os.Readlink(filepath.Join(dir, "exe"))
+	program := filepath.Base(strings.TrimSuffix(exe, " (deleted)"))
+	says := unseen != nil || strings.HasPrefix(program, "ld-")
+	switch {
+	case !says && !host.IsServer([]string{program}):
+		return p, false
+	case !trusted(uid):
+		comm, err := os.ReadFile(filepath.Join(dir, "comm"))
+		return p, !says || err == nil && host.IsServer([]string{strings.TrimSpace(string(comm))})
+	case unseen != nil && uid == 0 && os.Geteuid() != 0: // programs like sudo run as root in full
+		return p, false
+	}
+	if still, ok := fs.Account(pid); !ok || still != uid { // a child of root's became a user's before it ran the program
+		return p, false
+	}
+	args, err := fs.Command(pid)
+	if says && (err != nil || !host.IsServer(args)) {
+		return p, false
+	}
+	for _, a := range args {
+		if v, ok := strings.CutPrefix(a, "--socket="); ok && filepath.IsAbs(v) {
+			p.socket = strings.Clone(v) // not the whole command line
+		}
+		if v, ok := strings.CutPrefix(a, "--port="); ok {
+			p.port = strings.Clone(v)
 		}
 	}
-	return inodes, false
+	return p, true
+}
+
+// openSockets returns the inodes of the sockets that a process has open and that are in listens,
+// among its first files, of which it reads most; hidden when that may not be seen.
+func openSockets(
+	ctx context.Context, dir string, most int, listens map[string]bool,
+) (inodes []string, read int, hidden bool) {
+	fds, err := os.Open(filepath.Join(dir, "fd"))
+	if err != nil {
+		return nil, 0, true
+	}
+	defer fds.Close()
+	for read < most && ctx.Err() == nil {
+		names, err := fds.Readdirnames(min(most-read, 1024))
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, read, true
+		}
+		for _, fd := range names {
+			if l, err := os.Readlink(filepath.Join(dir, "fd", fd)); err == nil {
+				i, ok := strings.CutPrefix(l, "socket:[")
+				if i = strings.TrimSuffix(i, "]"); ok && listens[i] {
+					inodes = append(inodes, i)
+				}
+			}
+		}
+		if read += len(names); err != nil {
+			break
+		}
+	}
+	return inodes, read, false
 }
 
 type unixListener struct{ path, inode string }

@@ -1,14 +1,20 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"dyno/internal/target"
+	"dyno/test/effort"
 	"dyno/test/servers"
 )
 
@@ -35,6 +41,13 @@ func TestKernelAddress(t *testing.T) {
 	f("xx00007F:0CEA", "error")
 }
 
+// accounts is what the kernel says of the accounts of a process: the real one, and that with whose
+// rights it runs.
+func accounts(real int, rights ...int) string {
+	as := append(rights, real)[0]
+	return fmt.Sprintf("Name:\tx\nUid:\t%d\t%d\t%d\t%d\n", real, as, as, as)
+}
+
 // TestListeningFromFiles reads a made-up machine as somebody sees it who may not look into the server's process.
 func TestListeningFromFiles(t *testing.T) {
 	root := t.TempDir()
@@ -57,6 +70,9 @@ func TestListeningFromFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, pid := range []string{"77", "78", "79"} {
+		write(pid+"/status", accounts(os.Getuid()))
+	}
 	write("77/cmdline", "/usr/sbin/mysqld\x00--socket="+odd+"\x00--port=3399\x00")
 	write("78/cmdline", "nginx\x00--port=80\x00")
 	line := func(flags, path string) string {
@@ -75,7 +91,7 @@ func TestListeningFromFiles(t *testing.T) {
 	f := func(want []string, also ...string) {
 		t.Helper()
 		var got []string
-		for _, l := range listening(root, also...) {
+		for _, l := range listening(t.Context(), root, target.TrustedAccount, also...) {
 			what := l.network + " " + l.address
 			if l.uid == os.Getuid()+1 {
 				what += " of another"
@@ -104,7 +120,8 @@ func TestListeningBelieves(t *testing.T) {
 		t.Helper()
 		for _, pid := range []string{"77", "99"} {
 			dir := filepath.Join(root, "proc", pid)
-			err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir+"/fd", 0o700), os.WriteFile(dir+"/cmdline", []byte("mysqld\x00"), 0o600))
+			err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir+"/fd", 0o700), os.WriteFile(dir+"/cmdline", []byte("mysqld\x00"), 0o600),
+				os.WriteFile(dir+"/status", []byte(accounts(os.Getuid())), 0o600))
 			if pid == "99" { // it only says so
 				err = errors.Join(err, os.WriteFile(dir+"/cmdline", []byte("mysqld\x00--socket="+sock+"\x00"), 0o600))
 			} else if shown {
@@ -118,7 +135,7 @@ func TestListeningBelieves(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/unix", []byte(line), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		if all := listening(root); len(all) != 1 || all[0].pid != want {
+		if all := listening(t.Context(), root, target.TrustedAccount); len(all) != 1 || all[0].pid != want {
 			t.Errorf("got %+v, want process %d", all, want)
 		}
 	}
@@ -126,11 +143,184 @@ func TestListeningBelieves(t *testing.T) {
 	f(99, false)
 }
 
+// TestCrowdsOfListeners: another account's listeners cost time in proportion to how many they are,
+// its sockets and open files have a bound.
+func TestCrowdsOfListeners(t *testing.T) {
+	effort.Linear(t, "listeners", 1000, func(n int) func() {
+		root := t.TempDir()
+		var b strings.Builder
+		b.WriteString("sl local\n")
+		for i := range n {
+			fmt.Fprintf(&b, "  0: %02X%02X017F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000   65534"+
+				"        0 4711 1\n", i%250+1, i/250)
+		}
+		err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700),
+			os.WriteFile(root+"/proc/net/tcp", []byte(b.String()), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			if all := listening(t.Context(), root, target.TrustedAccount); len(all) != n {
+				t.Errorf("%d listeners, want %d", len(all), n)
+			}
+		}
+	})
+
+	asked := 0
+	root := t.TempDir()
+	list := strings.Repeat("0000: 00000002 00000000 00010000 0001 01 12345 "+root+"/mysqld.sock\n", 1000)
+	if err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/mysqld.sock", nil, 0o600),
+		os.WriteFile(root+"/proc/net/unix", []byte(list), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	all := listening(t.Context(), root, func(int) bool { asked++; return false })
+	if len(all) != mostSockets || asked != 1 {
+		t.Errorf("%d sockets, %d questions about their account", len(all), asked)
+	}
+
+	root = t.TempDir()
+	process(t, root, "7", accounts(0), "", "", 20)
+	if err := os.Symlink("socket:[54321]", root+"/proc/7/fd/20"); err != nil {
+		t.Fatal(err)
+	}
+	listens := map[string]bool{"12345": true}
+	for _, most := range []int{7, 100, 0, -1} {
+		inodes, read, hidden := openSockets(t.Context(), root+"/proc/7", most, listens)
+		if want := max(0, min(most, 21)); read != want || len(inodes) > min(want, 20) || len(inodes) < want-1 || hidden {
+			t.Errorf("%d of %d files read, %d sockets, hidden %t", read, most, len(inodes), hidden)
+		}
+	}
+}
+
+// process makes a process that has the socket 12345 open as so many files.
+func process(t *testing.T, root, pid, status, exe, words string, files int) {
+	t.Helper()
+	dir := filepath.Join(root, "proc", pid)
+	comm, _, _ := strings.Cut(words, " ")
+	err := errors.Join(os.MkdirAll(dir+"/fd", 0o755), os.WriteFile(dir+"/status", []byte(status), 0o644),
+		os.WriteFile(dir+"/comm", []byte(comm+"\n"), 0o644),
+		os.WriteFile(dir+"/cmdline", []byte(strings.ReplaceAll(words, " ", "\x00")), 0o644))
+	if exe != "" {
+		err = errors.Join(err, os.Symlink(exe, dir+"/exe"))
+	}
+	for i := range files {
+		err = errors.Join(err, os.Symlink("socket:[12345]", filepath.Join(dir, "fd", fmt.Sprint(i))))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCrowdsOfProcesses: what strangers' processes have open is looked through last and has a bound
+// for all accounts together, a server's has one too, and the search ends when it is told to.
+func TestCrowdsOfProcesses(t *testing.T) {
+	defer func(server, strangers int) { filesOfServer, filesOfStrangers = server, strangers }(filesOfServer, filesOfStrangers)
+	filesOfServer, filesOfStrangers = 15, 30
+	const me, eve = 27, 65534
+	root := t.TempDir()
+	for i := range 5 { // of as many accounts
+		process(t, root, fmt.Sprint(100+i), accounts(eve-i), "", "mysqld", 20)
+	}
+	process(t, root, "200", accounts(eve, me), "", "mysqld", 20)
+	process(t, root, "201", accounts(me), "/usr/bin/sudo", "mysqld", 20)
+	process(t, root, "300", accounts(me), "/usr/sbin/mysqld (deleted)", "mysqld", 20)
+	process(t, root, "301", accounts(me), "/lib64/ld-linux-x86-64.so.2", "ld-linux-x86-64.so.2 mariadbd", 10)
+	look := func(ctx context.Context) (got []string) {
+		for _, p := range serverProcesses(ctx, root, map[string]bool{"12345": true}, func(uid int) bool { return uid == me }) {
+			got = append(got, fmt.Sprintf("%d of %d: %d", p.pid, p.uid, len(p.inodes)))
+		}
+		return got
+	}
+	want := []string{
+		"300 of 27: 15", "301 of 27: 10", "100 of 65534: 20", "101 of 65533: 10", "102 of 65532: 0", "103 of 65531: 0", "104 of 65530: 0",
+	}
+	if got := look(t.Context()); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	if got := look(over); len(got) != 0 {
+		t.Errorf("after its end the search looked at %q", got)
+	}
+}
+
+// TestStrangersHoldNoSearchUp: a process can keep its command line from being read for ever.
+func TestStrangersHoldNoSearchUp(t *testing.T) {
+	root := t.TempDir()
+	process(t, root, "77", accounts(os.Getuid()+1), "", "mysqld", 0)
+	process(t, root, "78", accounts(os.Getuid()+1, os.Getuid()), "", "mysqld", 0)
+	process(t, root, "79", accounts(os.Getuid()), "/usr/bin/sudo", "mysqld", 0)
+	done := make(chan bool)
+	pipes := []string{root + "/proc/77/cmdline", root + "/proc/78/cmdline", root + "/proc/79/cmdline"}
+	for _, pipe := range pipes {
+		if err := errors.Join(os.Remove(pipe), syscall.Mkfifo(pipe, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	go func() {
+		defer close(done)
+		listening(t.Context(), root, target.TrustedAccount)
+	}()
+	for {
+		select {
+		case <-done:
+			return
+		case <-time.After(time.Millisecond):
+		}
+		for _, pipe := range pipes {
+			if f, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil { // somebody reads
+				t.Errorf("%s is waited for", pipe)
+				f.Close()
+			}
+		}
+	}
+}
+
+// TestStrangersNameNoOthersSockets: what another account's process says of itself, or has open,
+// makes no server of a socket that is not its own, and its own sockets are few.
+func TestStrangersNameNoOthersSockets(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make what belongs to others")
+	}
+	const eve = 65534
+	root := t.TempDir()
+	named, held, eves := filepath.Join(root, "bus"), filepath.Join(root, "udev"), filepath.Join(root, "mysqld.sock")
+	for _, path := range []string{named, held, eves} {
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+	}
+	line := "0000: 00000002 00000000 00010000 0001 01 "
+	words := "mysqld --socket=" + named
+	process(t, root, "77", accounts(eve), "", words, 0)
+	process(t, root, "78", accounts(eve, 0), "", words, 0) // as su is
+	process(t, root, "79", accounts(0), "/usr/bin/sudo", words, 0)
+	list := line + "11 " + named + "\n" + line + "12 " + held + "\n" + strings.Repeat(line+"13 "+eves+"\n", mostSockets+1)
+	err := errors.Join(os.Chown(eves, eve, eve), os.Mkdir(root+"/proc/net", 0o755), os.WriteFile(root+"/proc/net/unix", []byte(list), 0o644))
+	for _, pid := range []string{"77", "78", "79"} {
+		err = errors.Join(err, os.Symlink("socket:[12]", root+"/proc/"+pid+"/fd/3"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := listening(t.Context(), root, target.TrustedAccount)
+	for _, l := range all {
+		if l.uid != eve {
+			t.Errorf("%s is no server's, not that of process %d", l.address, l.pid)
+		}
+	}
+	if len(all) != mostSockets {
+		t.Errorf("%d sockets, want %d", len(all), mostSockets)
+	}
+}
+
 // TestListeningFindsServers holds what the kernel tells to a server that is really there, whose socket has a name that tells nothing.
 func TestListeningFindsServers(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	var sock, tcp bool
-	for _, l := range listening("") {
+	for _, l := range listening(t.Context(), "", target.TrustedAccount) {
 		if l.network == "unix" && l.address == s.Socket {
 			sock = l.pid == s.PID && l.uid == os.Geteuid()
 		}

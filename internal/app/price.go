@@ -39,52 +39,72 @@ type SourcePrice struct {
 	Rows     known.Value[float64] `json:"rows_per_second,omitzero"`
 }
 
-// priceOf makes a price of the series that a scraper writes about itself.
-func priceOf(name string, from, to time.Time, all []metric.Series) Price {
-	p := Price{Target: name, From: from, To: to}
-	by := map[string]*SourcePrice{}
-	of := func(s metric.Series) *SourcePrice {
-		n := s.Labels.Get("source")
-		if by[n] == nil {
-			by[n] = &SourcePrice{Name: n}
-		}
-		return by[n]
+// pricing makes a price of the series that a scraper writes about itself, one after the other.
+type pricing struct {
+	Price
+	by   map[string]*SourcePrice
+	seen time.Time // of the first reading
+}
+
+func (p *pricing) of(s metric.Series) *SourcePrice {
+	n := s.Labels.Get("source")
+	if p.by[n] == nil {
+		p.by[n] = &SourcePrice{Name: n}
 	}
-	add := func(sum *known.Value[float64], v float64) { *sum = known.Of(sum.Or(0) + v) }
-	for _, s := range all {
-		if s.Name == "dyno_scrape_duration_seconds" {
-			x := of(s)
-			x.Readings = len(s.Points)
-			if n := len(s.Points); n > 1 {
-				x.Every = float64(s.Points[n-1].At-s.Points[0].At) / 1000 / float64(n-1)
-			}
-			x.MeanMS, x.LowMS, x.HighMS = mean(s.Points)
-			continue
-		}
-		r, ok := s.Rate()
-		if !ok {
-			continue
-		}
-		switch s.Name {
-		case "dyno_source_seconds_total":
-			of(s).Server = known.Of(r)
-			add(&p.Server, r)
-		case "dyno_source_bytes_total":
-			of(s).Bytes = known.Of(r)
-			add(&p.Bytes, r)
-		case "dyno_source_rows_total":
-			of(s).Rows = known.Of(r)
-			add(&p.Rows, r)
-		case "dyno_classes_server_seconds_total":
-			by["query_classes"] = &SourcePrice{Name: "query_classes", Server: known.Of(r)}
-			add(&p.Server, r)
-		case "dyno_source_statements_total":
-			add(&p.Statements, r)
-		case "dyno_scrape_client_cpu_seconds_total":
-			p.Client = known.Of(r)
+	return p.by[n]
+}
+
+// add counts a series, whose points are valid during the call only.
+func (p *pricing) add(s metric.Series) {
+	if len(s.Points) > 0 {
+		if first := time.UnixMilli(s.Points[0].At); p.seen.IsZero() || first.Before(p.seen) {
+			p.seen = first
 		}
 	}
-	for _, x := range by {
+	if s.Name == "dyno_scrape_duration_seconds" {
+		x := p.of(s)
+		x.Readings = len(s.Points)
+		if n := len(s.Points); n > 1 {
+			x.Every = float64(s.Points[n-1].At-s.Points[0].At) / 1000 / float64(n-1)
+		}
+		x.MeanMS, x.LowMS, x.HighMS = mean(s.Points)
+		return
+	}
+	r, ok := s.Rate()
+	if !ok {
+		return
+	}
+	sum := func(sum *known.Value[float64]) { *sum = known.Of(sum.Or(0) + r) }
+	switch s.Name {
+	case "dyno_source_seconds_total":
+		p.of(s).Server = known.Of(r)
+		sum(&p.Server)
+	case "dyno_source_bytes_total":
+		p.of(s).Bytes = known.Of(r)
+		sum(&p.Bytes)
+	case "dyno_source_rows_total":
+		p.of(s).Rows = known.Of(r)
+		sum(&p.Rows)
+	case "dyno_classes_server_seconds_total":
+		p.by["query_classes"] = &SourcePrice{Name: "query_classes", Server: known.Of(r)}
+		sum(&p.Server)
+	case "dyno_source_statements_total":
+		sum(&p.Statements)
+	case "dyno_scrape_client_cpu_seconds_total":
+		p.Client = known.Of(r)
+	}
+}
+
+// priceOf makes a price of the series that each gives.
+func priceOf(name string, from, to time.Time, each func(add func(metric.Series)) error) (Price, error) {
+	p := pricing{Price: Price{Target: name, From: from, To: to}, by: map[string]*SourcePrice{}}
+	if err := each(p.add); err != nil {
+		return Price{}, err
+	}
+	if p.seen.After(from) { // what was observed, not what was asked for
+		p.From = p.seen
+	}
+	for _, x := range p.by {
 		p.Sources = append(p.Sources, *x)
 	}
 	slices.SortFunc(p.Sources, func(a, b SourcePrice) int {
@@ -98,7 +118,7 @@ func priceOf(name string, from, to time.Time, all []metric.Series) Price {
 		}
 		return 1
 	})
-	return p
+	return p.Price, nil
 }
 
 // mean returns the mean of values in milliseconds with its 95 % interval by Student's t, which takes readings for independent.
@@ -130,31 +150,22 @@ var priceNames = []string{
 	"dyno_scrape_client_cpu_seconds_total", "dyno_classes_server_seconds_total",
 }
 
-// Price returns what watching a target cost in the last span, from what is stored.
+// Price returns what watching a target cost in the last span, from what is stored. It holds one series at a time: some days
+// of all of them are gigabytes.
 func (s *Service) Price(ctx context.Context, name string, span time.Duration) (Price, error) {
 	to := clock.Now()
 	from := to.Add(-span)
-	var all []metric.Series
-	var seen time.Time
-	for _, n := range priceNames {
-		got, err := s.Series.Select(ctx, n, metric.L("target", name), from.UnixMilli(), to.UnixMilli())
-		if err != nil {
-			return Price{}, err
-		}
-		all = append(all, got...)
-	}
-	for _, x := range all { // what was observed, not what was asked for
-		if len(x.Points) > 0 {
-			first := time.UnixMilli(x.Points[0].At)
-			if seen.IsZero() || first.Before(seen) {
-				seen = first
+	p, err := priceOf(name, from, to, func(add func(metric.Series)) error {
+		for _, n := range priceNames {
+			if err := s.Series.SelectEach(ctx, n, metric.L("target", name), from.UnixMilli(), to.UnixMilli(), add); err != nil {
+				return err
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return p, err
 	}
-	if seen.After(from) {
-		from = seen
-	}
-	p := priceOf(name, from, to, all)
 	if samples, ok := s.Newest(name); ok {
 		p.Series = known.Of(len(samples))
 	}

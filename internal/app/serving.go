@@ -92,6 +92,7 @@ type member struct {
 
 	mu      sync.RWMutex
 	server  string // identity of the one that answered last
+	account string // name@host that it took Dyno for
 	state   *state.State
 	sources []snapshot.Source
 	hidden  *snapshot.Source           // the source of tables, while the account sees nothing of some schemas
@@ -292,7 +293,7 @@ func (s *Service) follow(ctx context.Context) error {
 	for _, m := range gone {
 		m.stop()
 		<-m.done
-		s.looks.renew(m.entry.Name)
+		s.looks.renew(m.entry.Name, time.Now())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -338,10 +339,10 @@ func (s *Service) noticing(m *member, open func(context.Context) (*target.Target
 		}
 		m.mu.Lock()
 		another := m.server != t.Facts().Server
-		m.server = t.Facts().Server
+		m.server, m.account = t.Facts().Server, t.Facts().User
 		m.mu.Unlock()
 		if another {
-			s.looks.renew(m.entry.Name)
+			s.looks.renew(m.entry.Name, time.Now())
 			if reason, fix := tooMighty(ctx, t); reason != "" {
 				s.log.Warn(reason, "target", m.entry.Name, "fix", fix)
 			}

@@ -111,6 +111,8 @@ func TestSandboxByItsAddress(t *testing.T) {
 	f("sandbox:b", false)
 	f(fmt.Sprintf("mysql://root@127.0.0.1:%d/", box.Port), false)
 	f(fmt.Sprintf("mysql://root@localhost:%d/", box.Port), false)
+	f(fmt.Sprintf("mysql://root@127.0.0.2:%d/", box.Port), true) // where anybody may listen
+	f(fmt.Sprintf("mysql://root@[::1]:%d/", box.Port), true)
 	f(fmt.Sprintf("mysql://root@127.0.0.1:%d/", box.Port+1), true)
 	f(fmt.Sprintf("mysql://root@db.example:%d/", box.Port), true)
 

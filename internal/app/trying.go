@@ -41,6 +41,7 @@ const (
 
 	tryRows   = 200_000
 	tryBytes  = 256 << 20 // of a table that are copied, about
+	tryAll    = 2 << 30   // of all tables together: statements name as many as their authors like
 	tryRead   = 30 * time.Second
 	tryBatch  = 1 << 20 // bytes of a statement that brings rows
 	tryPairs  = 6
@@ -156,6 +157,7 @@ type trying struct {
 	snap   *snapshot.Snapshot
 	note   string
 	copied map[schema.Ref]*copied
+	bytes  int // of all of them
 }
 
 // try fills in f.Tested.

@@ -36,6 +36,11 @@ func (w *trying) copy(ctx context.Context, ref schema.Ref) (*copied, error) {
 	}
 	c := &copied{columns: map[string][]string{}}
 	w.copied[ref] = c
+	if w.bytes > tryAll {
+		c.why = fmt.Sprintf("%d MB of other tables were copied already, so %s was not", w.bytes>>20, ref)
+		return c, nil
+	}
+	defer func() { w.bytes += c.bytes }()
 	begin := time.Now()
 	from, err := target.Limited(ctx, w.from, tryRead)
 	if err != nil {

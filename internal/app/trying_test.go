@@ -141,6 +141,15 @@ func TestPickIsBounded(t *testing.T) {
 }
 
 // TestUncopiable: what a target calls a table's definition is executed on the private server by root.
+// TestCopiesHaveABound: a statement names as many tables as its author likes.
+func TestCopiesHaveABound(t *testing.T) {
+	w := &trying{bytes: tryAll + 1, copied: map[schema.Ref]*copied{}}
+	c, err := w.copy(t.Context(), schema.Ref{Schema: "d", Table: "t"})
+	if err != nil || !strings.Contains(c.why, "were copied already") || c.rows != 0 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
 func TestUncopiable(t *testing.T) {
 	f := func(create, want string) {
 		t.Helper()

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,13 +16,16 @@ import (
 	"dyno/internal/clock"
 	"dyno/internal/digestsource"
 	"dyno/internal/event"
+	"dyno/internal/incident"
 	"dyno/internal/known"
 	"dyno/internal/metric"
 	"dyno/internal/reading"
 	"dyno/internal/scrape"
 	"dyno/internal/snapshot"
 	"dyno/internal/state"
+	"dyno/internal/store/ledger"
 	"dyno/internal/target"
+	"dyno/internal/wire"
 )
 
 // Watching says how a target is watched. The zero value is the usual way.
@@ -86,15 +90,21 @@ type watcher struct {
 	sources []snapshot.Source    // of the classes
 	spent   float64              // time of the server's that reading the classes took, seconds
 
+	openTime time.Duration // openTime when zero
+
 	server string // flavor and version
 	prev   state.Figures
 	prevAt time.Time
+	silent time.Time // since when the server does not answer in time; zero while it does
 
 	renewed time.Time // when a session was given up because the server refused a login
 }
 
 // refusedEvery is how often a session is given up at most because a login was refused: servers lock accounts that are refused often.
 const refusedEvery = 15 * time.Second
+
+// openTime bounds finding a server and learning what it is: one that lets Dyno in and says nothing more is down.
+const openTime = 30 * time.Second
 
 // run ends with ctx; a server that cannot be reached is no error but a state.
 func (w *watcher) run(ctx context.Context) {
@@ -128,8 +138,11 @@ func (w *watcher) find(ctx context.Context) (*target.Target, bool) {
 	for pause := w.o.Every; ; pause = target.Patience(last, pause) {
 		found := make(chan answer, 1)
 		go func() {
-			t, err := w.open(ctx)
-			found <- answer{t, err}
+			octx, cancel := context.WithTimeout(ctx, cmp.Or(w.openTime, openTime))
+			defer cancel()
+			var a answer
+			a.err = wire.Guarded(func() (err error) { a.t, err = w.open(octx); return err })
+			found <- a
 		}()
 		tried, again := false, time.Now().Add(pause)
 		for !tried || time.Now().Before(again) {
@@ -191,7 +204,8 @@ func (w *watcher) session(ctx context.Context, t *target.Target) error {
 	g, ctx := errgroup.WithContext(ctx)
 	ctx, again := context.WithCancel(ctx)
 	defer again()
-	g.Go(func() error {
+	run := func(f func() error) { g.Go(func() error { return wire.Guarded(f) }) }
+	run(func() error {
 		defer again()
 		return s.Run(ctx, w.o.Every, func(r reading.Reading) {
 			w.round(r)
@@ -205,10 +219,10 @@ func (w *watcher) session(ctx context.Context, t *target.Target) error {
 		})
 	})
 	if w.o.Classes > 0 {
-		g.Go(func() error { return w.classes(ctx, t) })
+		run(func() error { return w.classes(ctx, t) })
 	}
 	if w.rights != nil {
-		g.Go(func() error {
+		run(func() error {
 			w.rights(ctx, t)
 			again() // global privileges reach new connections only
 			return nil
@@ -220,13 +234,16 @@ func (w *watcher) session(ctx context.Context, t *target.Target) error {
 // round completes a reading and hands it on.
 func (w *watcher) round(r reading.Reading) {
 	r.Target = w.name
-	up, reason := 0.0, "no source was read"
+	up, slow, reason := 0.0, false, "no source was read"
 	for _, x := range r.Sources {
 		if x.Name == "global_status" {
 			if x.State == snapshot.OK {
 				up, reason = 1, ""
 			} else {
-				reason = x.Reason
+				slow, reason = x.State == snapshot.Slow, x.Reason
+				if slow { // the source's reason is how long this question waited, not the server
+					reason = "no answer in time"
+				}
 			}
 		}
 	}
@@ -242,6 +259,13 @@ func (w *watcher) round(r reading.Reading) {
 	}
 	st := r.State
 	st.Target, st.At, st.Up, st.Reason, st.Server = w.name, r.At, up == 1, reason, w.server
+	switch {
+	case !slow:
+		w.silent = time.Time{}
+	case w.silent.IsZero():
+		w.silent = r.At
+	}
+	st.Slow = slow && r.At.Sub(w.silent) < incident.Patience
 	st.LoginRefused = st.LoginRefused && !st.Up // more connections than one are refused while max_connections is reached
 	now := state.Take(r.Samples)
 	if !w.prevAt.IsZero() {
@@ -275,6 +299,10 @@ func (w *watcher) round(r reading.Reading) {
 	state.Cap(st)
 	for i := range r.Events {
 		e := &r.Events[i]
+		e.Text = state.Clip(e.Text, longestMark)
+		if e.At.After(r.At) || r.At.Sub(e.At) > ledger.EventAge { // by the server's word for how long ago it was
+			e.At = r.At
+		}
 		if e.Target = w.name; e.ID != "" { // it is of the server's, and two servers may give the same
 			e.ID += "-" + w.name
 		}
@@ -294,10 +322,11 @@ func (w *watcher) classes(ctx context.Context, t *target.Target) error {
 	}
 	defer d.Close()
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return d.Run(ctx) })
+	run := func(f func() error) { g.Go(func() error { return wire.Guarded(f) }) }
+	run(func() error { return d.Run(ctx) })
 	more := make(chan ClassWindow)
 	if w.plan != nil {
-		g.Go(func() error {
+		run(func() error {
 			for {
 				select {
 				case c := <-more:
@@ -308,7 +337,7 @@ func (w *watcher) classes(ctx context.Context, t *target.Target) error {
 			}
 		})
 	}
-	g.Go(func() error {
+	run(func() error {
 		var from, began time.Time // the same moment, by the clock of what is stored and by the one that nobody sets
 		for {
 			now := clock.Now()

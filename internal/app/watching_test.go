@@ -2,11 +2,15 @@ package app
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"dyno/internal/class"
+	"dyno/internal/event"
 	"dyno/internal/known"
 	"dyno/internal/reading"
 	"dyno/internal/scrape"
@@ -112,5 +116,115 @@ func TestCutWindow(t *testing.T) {
 	c.cut(0)
 	if c.Took != 5*time.Second || c.Classes[1].TimeSec != 5 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestMistakeInWatchingEndsNothingElse: what one server says, and a mistake that it brings to light, must not end the process that watches
+// others.
+func TestMistakeInWatchingEndsNothingElse(t *testing.T) {
+	s := servers.Start(t, "mariadb", "performance_schema=ON")
+	spec, err := target.ParseURL(s.URL("root"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opens, reasons := 0, []string{}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	mistakes := map[string]bool{"open": true, "read": true, "rights": true, "class": true, "plan": true}
+	var mu sync.Mutex
+	mistaken := func(where string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if mistakes[where] {
+			delete(mistakes, where)
+			panic("mistake in " + where)
+		}
+	}
+	w := &watcher{
+		o: Watching{Every: 100 * time.Millisecond, Classes: 200 * time.Millisecond},
+		open: func(ctx context.Context) (*target.Target, error) {
+			opens++
+			mistaken("open")
+			return target.Open(ctx, spec)
+		},
+		read: func(r reading.Reading) {
+			if r.State.Up {
+				mistaken("read")
+			} else {
+				reasons = append(reasons, r.State.Reason)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if r.State.Up && len(mistakes) == 0 {
+				cancel()
+			}
+		},
+		class:  func(ClassWindow) { mistaken("class") },
+		plan:   func(context.Context, *target.Target, ClassWindow) { mistaken("plan") },
+		rights: func(ctx context.Context, _ *target.Target) { mistaken("rights"); <-ctx.Done() },
+	}
+	w.run(ctx)
+	if len(mistakes) > 0 {
+		t.Errorf("after %d connections left: %v", opens, mistakes)
+	}
+	all := strings.Join(reasons, "\n")
+	for _, where := range []string{"open", "read", "rights", "class", "plan"} {
+		if !strings.Contains(all, "mistake in "+where) {
+			t.Errorf("the mistake in %s is not told", where)
+		}
+	}
+}
+
+// TestEventsWithTimesOfTheServer: events that bear a time out of all reason, by what the server says of its age, are of now.
+func TestEventsWithTimesOfTheServer(t *testing.T) {
+	var got []event.Event
+	w := &watcher{read: func(r reading.Reading) { got = r.Events }}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	w.round(reading.Reading{At: at, Events: []event.Event{
+		{At: at.Add(-time.Hour), Kind: event.DDL}, {At: at.Add(time.Minute), Kind: event.Restart}, {At: at.AddDate(-68, 0, 0), Kind: event.DDL},
+	}})
+	for i, want := range []time.Time{at.Add(-time.Hour), at, at} {
+		if !got[i].At.Equal(want) {
+			t.Errorf("%v, want %v", got[i], want)
+		}
+	}
+}
+
+// TestSilentServerIsDown: a server that is being learned about when it falls silent is down, and is found again.
+func TestSilentServerIsDown(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	w := &watcher{
+		o:        Watching{Every: 100 * time.Millisecond},
+		openTime: 300 * time.Millisecond,
+		open: func(ctx context.Context) (*target.Target, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+		read: func(r reading.Reading) {
+			if !r.State.Up && r.State.Reason != "" {
+				cancel()
+			}
+		},
+	}
+	if w.run(ctx); !errors.Is(context.Cause(ctx), context.Canceled) {
+		t.Error("nobody is told that the server says nothing")
+	}
+}
+
+// TestSlowIsNotDown: a server that does not answer in time counts as down only after a while, and one that refuses at once.
+func TestSlowIsNotDown(t *testing.T) {
+	var slow []bool
+	w := &watcher{name: "shop", read: func(r reading.Reading) {
+		if r.State.Up || (r.State.Reason == "no answer in time") != (len(slow) != 3) {
+			t.Errorf("up %v, reason %q", r.State.Up, r.State.Reason)
+		}
+		slow = append(slow, r.State.Slow)
+	}}
+	for i, s := range []snapshot.SourceState{snapshot.Slow, snapshot.Slow, snapshot.Slow, snapshot.Failed, snapshot.Slow} {
+		w.round(reading.Reading{At: time.Unix(1000+int64(i), 0), Sources: []snapshot.Source{{Name: "global_status", State: s, Reason: "no answer within 466ms"}}})
+	}
+	if want := []bool{true, true, false, false, true}; !slices.Equal(slow, want) {
+		t.Errorf("%v, want %v", slow, want)
 	}
 }

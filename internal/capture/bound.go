@@ -1,8 +1,10 @@
 package capture
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"dyno/internal/class"
 	"dyno/internal/metric"
@@ -17,14 +19,24 @@ const (
 	pointBytes    = 40
 )
 
-// bound leaves out what a snapshot has no room for, and says so in its sources: of classes those with the least time,
+// Bound leaves out what a snapshot has no room for, and says so in its sources: of classes those with the least time,
 // of series points in between, and whole ones when that is not enough.
-func bound(s *snapshot.Snapshot, lost int) {
-	var kept []class.Class
-	room := mostOfClasses
-	for _, c := range s.Classes {
-		if n := size(c); n <= room {
+func Bound(s *snapshot.Snapshot, lost int) {
+	byTime := make([]int, len(s.Classes))
+	for i := range byTime {
+		byTime[i] = i
+	}
+	slices.SortStableFunc(byTime, func(a, b int) int { return cmp.Compare(s.Classes[b].TimeSec, s.Classes[a].TimeSec) })
+	room, fits := mostOfClasses, make([]bool, len(s.Classes))
+	for _, i := range byTime {
+		n := size(s.Classes[i])
+		if fits[i] = n <= room; fits[i] {
 			room -= n
+		}
+	}
+	var kept []class.Class
+	for i, c := range s.Classes {
+		if fits[i] {
 			kept = append(kept, c)
 		} else {
 			s.Rest.Classes++

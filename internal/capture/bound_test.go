@@ -27,7 +27,7 @@ func TestSnapshotHasABound(t *testing.T) {
 		}
 		s.Series = append(s.Series, x)
 	}
-	bound(s, 3)
+	Bound(s, 3)
 	b, err := s.Encode()
 	if most := mostOfClasses + mostOfSeries; err != nil || len(b) > most*5/4 || len(b) < most/2 {
 		t.Errorf("it takes %d MB: %v", len(b)>>20, err)
@@ -52,15 +52,23 @@ func TestSnapshotHasABound(t *testing.T) {
 		"not observed: 0 series and 3 figures") {
 		t.Errorf("%+v", x)
 	}
+	s = &snapshot.Snapshot{} // in whatever order they come
+	for i := range 20_000 {
+		s.Classes = append(s.Classes, class.Class{ID: fmt.Sprint(i), Fingerprint: strings.Repeat("x", 2000), TimeSec: float64(i)})
+	}
+	Bound(s, 0)
+	if n := len(s.Classes); s.Classes[0].TimeSec != float64(20_000-n) || s.Classes[n-1].TimeSec != 19_999 {
+		t.Errorf("%d classes are left, of %g to %g s", n, s.Classes[0].TimeSec, s.Classes[n-1].TimeSec)
+	}
 	s = &snapshot.Snapshot{}
 	for i := range 600_000 {
 		s.Series = append(s.Series, metric.Series{Name: fmt.Sprint("m", i), Points: make([]metric.Point, 2)})
 	}
-	if bound(s, 0); len(s.Series) > mostOfSeries/(2*pointBytes) || s.Source("series").State != snapshot.Failed {
+	if Bound(s, 0); len(s.Series) > mostOfSeries/(2*pointBytes) || s.Source("series").State != snapshot.Failed {
 		t.Errorf("%d series are left: %+v", len(s.Series), s.Source("series"))
 	}
 	s = &snapshot.Snapshot{Classes: make([]class.Class, 10), Series: make([]metric.Series, 10)}
-	if bound(s, 0); len(s.Classes) != 10 || len(s.Series) != 10 || len(s.Sources) != 0 {
+	if Bound(s, 0); len(s.Classes) != 10 || len(s.Series) != 10 || len(s.Sources) != 0 {
 		t.Errorf("what is small was changed: %+v", s)
 	}
 }

@@ -101,8 +101,9 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 		return nil, windowError(ctx, t, err)
 	}
 	g, gctx := errgroup.WithContext(look)
-	g.Go(func() error { return quietEnd(gctx, digests.Run(gctx)) })
-	g.Go(func() error {
+	run := func(f func() error) { g.Go(func() error { return wire.Guarded(f) }) }
+	run(func() error { return quietEnd(gctx, digests.Run(gctx)) })
+	run(func() error {
 		defer cancel() // it is the scraper that ends the window: with a reading of every source
 		return quietEnd(gctx, scraper.Window(gctx, time.Second, o.Window, func(r reading.Reading) {
 			buf.Add(r.Samples...)
@@ -138,7 +139,7 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 		Classes: classes, Programs: ran,
 		Moments: seen.pick(),
 	}
-	bound(s, buf.Lost())
+	Bound(s, buf.Lost())
 	if up, ok := s.Find("mysql_global_status_uptime"); ok { // as it is now, not as it was when the target was opened
 		s.Target.UptimeSec = int64(up.Points[len(up.Points)-1].Value)
 	}

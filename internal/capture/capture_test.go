@@ -202,7 +202,7 @@ func TestAnAccountWithoutGrants(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor, "performance_schema=ON")
-			s.Exec(t, "CREATE USER poor@localhost")
+			s.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.people (id INT PRIMARY KEY)", "CREATE USER poor@localhost")
 			snap, err := Take(context.Background(), open(t, s, "poor"), Options{Window: MinWindow})
 			if err != nil {
 				t.Fatal(err)
@@ -215,6 +215,9 @@ func TestAnAccountWithoutGrants(t *testing.T) {
 				if x.State != snapshot.OK && x.Reason == "" {
 					t.Errorf("%s is %s without a reason", x.Name, x.State)
 				}
+			}
+			if x := snap.Source("tables"); x.State != snapshot.Denied || !strings.Contains(x.Fix, "GRANT PROCESS") {
+				t.Errorf("it sees no table: %+v", x)
 			}
 			if fixes == 0 {
 				t.Errorf("no missing grant is named: %+v", snap.Sources)

@@ -195,8 +195,7 @@ func (x *Explainer) stranger(ctx context.Context, stmt string) (why string, err 
 			if target.KindOf(err) == target.Gone || ctx.Err() != nil {
 				return "", err
 			}
-			n, _ := target.ServerErrorNumber(err)
-			own = err == nil || slices.Contains([]uint16{syntaxError, wrongParameterCount, wrongParameters}, n)
+			own = target.IsOwnFunction(err)
 			x.own[w] = own
 		}
 		if !own {
@@ -205,13 +204,6 @@ func (x *Explainer) stranger(ctx context.Context, stmt string) (why string, err 
 	}
 	return "", nil
 }
-
-// What a server answers to one of its own functions, or to a keyword, without parameters.
-const (
-	syntaxError         = 1064
-	wrongParameterCount = 1582
-	wrongParameters     = 1583
-)
 
 // executes says in which of the schemas that a statement means stored routines could run; "" for none that is not trusted.
 func (x *Explainer) executes(ctx context.Context, db string, names []sqlshape.TableRef) (why string, err error) {

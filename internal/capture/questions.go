@@ -189,10 +189,18 @@ func (q questioner) unseen(refs []schema.Ref) {
 		}
 	}
 	i := slices.IndexFunc(q.s.Sources, func(x snapshot.Source) bool { return x.Name == "tables" })
-	if len(hidden) == 0 || i < 0 || q.s.Sources[i].State != snapshot.OK {
+	if i < 0 || q.s.Sources[i].State != snapshot.OK {
 		return
 	}
 	x := &q.s.Sources[i]
+	sessions := q.s.Source("processlist")
+	switch {
+	case len(hidden) == 0 && len(q.s.Tables) == 0 && sessions.State == snapshot.Denied: // statements would name the schemas
+		x.State, x.Reason, x.Fix = snapshot.Denied, "the account sees no table, and not which ones statements use", sessions.Fix
+		return
+	case len(hidden) == 0:
+		return
+	}
 	x.State, x.Reason = snapshot.Denied, "the account sees no table of "+strings.Join(hidden, ", ")+", which statements that run now use"
 	x.Fix = q.t.Facts().ExplainFix(hidden)
 }

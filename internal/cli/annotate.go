@@ -41,7 +41,7 @@ timeline: notes, schema changes, restarts, changed variables, runs, actions, and
 			if err != nil {
 				return err
 			}
-			return listed(e, fmt.Sprintf("%-30s %-10s %-16s %s", "TIME", "KIND", "TARGET", "TEXT"), all, func(v event.Event) string {
+			return listed(e, fmt.Sprintf("%-30s %-10s %-16s %s", localTime(), "KIND", "TARGET", "TEXT"), all, func(v event.Event) string {
 				when := v.At.Local().Format(time.DateTime)
 				if !v.Until.IsZero() {
 					when += " for " + v.Until.Sub(v.At).Round(time.Second).String()

@@ -136,13 +136,16 @@ With --list it shows the journal, the newest action first, and asks no server.`,
 	return c
 }
 
+// localTime heads a column of times of this machine's zone.
+func localTime() string { return time.Now().Format("TIME (MST)") }
+
 // actions lists the journal of one target, or of all.
 func (e *env) actions(ctx context.Context, target string) error {
 	all, err := e.app.Journal(ctx, target)
 	if err != nil {
 		return err
 	}
-	return listed(e, fmt.Sprintf("%-14s %-19s %-16s %-8s %s", "ID", "TIME", "TARGET", "STATE", "STATEMENT"), all, func(x journal.Entry) string {
+	return listed(e, fmt.Sprintf("%-14s %-19s %-16s %-8s %s", "ID", localTime(), "TARGET", "STATE", "STATEMENT"), all, func(x journal.Entry) string {
 		return fmt.Sprintf("%-14s %s %-16s %-8s %s", x.ID, x.Planned.Local().Format(time.DateTime), x.Target, x.State, strings.Join(strings.Fields(x.Action.SQL), " "))
 	}, "Nothing was done to "+cmp.Or(target, "any server")+" from here.")
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,6 +57,7 @@ func Run(ctx context.Context, args []string, s Streams, environ func(string) str
 		return e.fail(err)
 	}
 	e.app = &app.App{Home: home, Version: version, Environ: environ, AskPassword: e.askPassword}
+	defer target.ShareWork(filepath.Join(home, "own-work"))()
 	root := e.root()
 	root.SetArgs(args)
 	err = root.ExecuteContext(ctx)

@@ -114,3 +114,22 @@ func TestBundleStays(t *testing.T) {
 	}
 	alone(t, path, string(b))
 }
+
+// TestListsNameTheZone: a list of times says of which zone they are; some are of UTC, some of this machine.
+func TestListsNameTheZone(t *testing.T) {
+	home := t.TempDir()
+	f := func(in, command string) string {
+		t.Helper()
+		var out, said bytes.Buffer
+		if code := Run(t.Context(), strings.Fields(command), Streams{In: strings.NewReader(in), Out: &out, Err: &said}, func(k string) string {
+			return map[string]string{"DYNO_HOME": home, "HOME": home}[k]
+		}, "test"); code != 0 {
+			t.Fatalf("%s: exit %d: %s", command, code, said.String())
+		}
+		return out.String()
+	}
+	f("correct-horse-battery-1\n", "user add anna")
+	if text := f("", "user audit"); !strings.HasPrefix(text, time.Now().Format("TIME (MST)")) {
+		t.Errorf("%s", text)
+	}
+}

@@ -38,7 +38,7 @@ func (f fleet) Targets(context.Context) ([]httpapi.Target, error) {
 				t.Up = known.None[bool]()
 			}
 		}
-		t.Incidents, t.Denied = m.Incidents, m.Denied
+		t.Incidents, t.Denied, t.Account = m.Incidents, m.Denied, m.Account
 		all = append(all, t)
 	}
 	return all, nil
@@ -187,8 +187,8 @@ func coverage(c history.Coverage) httpapi.Coverage {
 
 type marks struct{ s *app.Service }
 
-func (x marks) Events(ctx context.Context, name string, from, to time.Time) ([]event.Event, error) {
-	return x.s.Events(ctx, name, from, to)
+func (x marks) Events(ctx context.Context, name string, kinds []string, from, to time.Time, n int) ([]event.Event, error) {
+	return x.s.NewestEvents(ctx, name, kinds, from, to, n)
 }
 
 func (x marks) Annotate(ctx context.Context, e event.Event) (event.Event, error) {

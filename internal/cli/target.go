@@ -257,7 +257,7 @@ func (e *env) targetGrants() *cobra.Command {
 With a TARGET the statements are for its own account, as the server reports it, unless --user names another one. Without a
 TARGET --flavor is needed. A new account is locked until ALTER USER gives it a password, which the last line shows. Nothing
 is executed.`,
-		Example: "  dyno target grants --task watch --user dyno@10.0.0.5\n  dyno target grants shop --task change --schema shop",
+		Example: "  dyno target grants --flavor mysql --task watch --user dyno@10.0.0.5\n  dyno target grants shop --task change --schema shop",
 		Args:    args(0, 1),
 	}
 	c.Flags().StringVar(&task, "task", "watch", "watch, explain, change or load")

@@ -315,7 +315,7 @@ func (e *env) userAudit() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return listed(e, fmt.Sprintf("%-19s  %-12s %-8s %-15s %s", "TIME", "WHO", "VIA", "FROM", "WHAT"), all, func(x access.Entry) string {
+				return listed(e, fmt.Sprintf("%-19s  %-12s %-8s %-15s %s", localTime(), "WHO", "VIA", "FROM", "WHAT"), all, func(x access.Entry) string {
 					outcome := x.Outcome
 					if outcome == "" {
 						outcome = "not ended, or the program died meanwhile"

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"strings"
 
 	"dyno/internal/finding"
 	"dyno/internal/known"
@@ -18,11 +19,12 @@ const (
 	Connects        = "connects"         // connections come and go
 	ConnectionsFull = "connections-full" // hardly any connection is left
 	ReplicaBehind   = "replica-behind"   // a replica has not applied what its source wrote
+	ReplicaStopped  = "replica-stopped"  // a thread of a replica does not run
 )
 
 // loadLooks look at concurrency, commits, connections and replication.
 func loadLooks() []look {
-	return []look{engineQueue, cpuQueue, logSync, connects, connectionsFull, replicaBehind}
+	return []look{engineQueue, cpuQueue, logSync, connects, connectionsFull, replicaBehind, replicaStopped}
 }
 
 const (
@@ -151,6 +153,32 @@ func replicaBehind(s *snapshot.Snapshot) (out []finding.Symptom) {
 				What: "lag", Value: known.Of(lag), Unit: "s", Expected: fmt.Sprintf("< %v", lagSeconds), Source: "replication",
 				Text: fmt.Sprintf("It was %s behind at the end of the window and %s at its beginning.", unit.Seconds(lag), unit.Seconds(x.Points[0].Value)),
 			}},
+		})
+	}
+	return out
+}
+
+// replicaStopped looks at the two threads of each channel.
+func replicaStopped(s *snapshot.Snapshot) (out []finding.Symptom) {
+	for _, x := range s.Series {
+		if x.Name != "dyno_replica_running" || len(x.Points) == 0 {
+			continue
+		}
+		running := false
+		for _, p := range x.Points {
+			running = running || p.Value != 0
+		}
+		if running {
+			continue
+		}
+		c, thread := x.Labels.Get("channel"), x.Labels.Get("thread")
+		title := fmt.Sprintf("the %s thread of the replica does not run", strings.ToUpper(thread))
+		if c != "" {
+			title = fmt.Sprintf("the %s thread of the channel %s does not run", strings.ToUpper(thread), c)
+		}
+		out = append(out, finding.Symptom{
+			ID: ReplicaStopped + ":" + c + ":" + thread, Kind: ReplicaStopped, Subject: "replication", Title: title,
+			Evidence: []finding.Evidence{{What: "running", Value: known.Of(0.0), Expected: "1", Source: "replication", Text: title + "."}},
 		})
 	}
 	return out

@@ -333,6 +333,7 @@ type growth struct {
 	spelled         bool // as the statement was written
 	execute         bool // came as a prepared statement
 	cut             bool // the text may be cut off
+	mixed           bool // Dyno sent it too: only the sums are without that
 }
 
 // gathered is what the digests say about a window.
@@ -355,7 +356,8 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 	g.from, g.to = a.at, b.at
 	reset := !b.part && len(b.rows) < len(a.rows)
 	cut := 0
-	var digestCount, prepared uint64
+	var digestCount, prepared, nameless uint64
+	namelessSec := 0.0
 	for k, now := range b.rows {
 		old, was := a.rows[k]
 		if was && (now.first != old.first || now.v[cCount] < old.v[cCount] || now.v[cTime] < old.v[cTime]) { // the row began anew
@@ -373,7 +375,8 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 		}
 		digestCount += x.row.v[cCount]
 		if k.digest == "" {
-			g.notes = append(g.notes, fmt.Sprintf("%d statements (%.3g s) found no room in the table of digests and are in no class", x.row.v[cCount], float64(x.row.v[cTime])*picosecond))
+			nameless += x.row.v[cCount]
+			namelessSec += float64(x.row.v[cTime]) * picosecond
 			g.fix = "a larger performance_schema_digests_size in the server's configuration, or TRUNCATE TABLE performance_schema.events_statements_summary_by_digest when no other tool needs its totals"
 			continue
 		}
@@ -388,8 +391,7 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 			x.fingerprint = sqltext.FromDigestText(statement)
 		}
 		x.cut = d.mayBeCut(now.text)
-		if own.take(x) {
-			g.own += x.row.v[cCount]
+		if g.own += own.take(&x); x.row.v[cCount] == 0 {
 			continue
 		}
 		x.id = sqltext.ID(x.fingerprint)
@@ -398,8 +400,11 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 		}
 		g.rows = append(g.rows, x)
 	}
-	if n, sec := own.others(); n > 0 {
-		g.notes = append(g.notes, fmt.Sprintf("%d executions (%.3g s) of statements that this dyno sends came from somebody else, perhaps another dyno, and are in no class", n, sec))
+	if nameless > 0 {
+		g.notes = append(g.notes, fmt.Sprintf("%d statements (%.3g s) found no room in the table of digests and are in no class", nameless, namelessSec))
+	}
+	if own.n > 0 {
+		g.notes = append(g.notes, fmt.Sprintf("%d executions (%.3g s) came from sessions of another dyno of the same account, and are in no class", own.n, own.sec))
 	}
 	if _, ok := grown(a.at, b.at, uptime); !ok && a.at.counts != nil && b.at.counts != nil {
 		reset = true

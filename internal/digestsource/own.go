@@ -6,55 +6,81 @@ import (
 	"dyno/internal/sqltext"
 )
 
-// own tells Dyno's statements from others' where the server does not say who sent them: digests know neither session nor account, and have
-// lost the tag, which proves nothing anyway. A statement is Dyno's own if this process sends it, or a session of Dyno's was seen with it.
+// own tells Dyno's statements from others' where the server does not say who sent them: digests
+// know neither session nor account, and have lost the tag, which proves nothing anyway. A statement
+// is Dyno's own as often as Dyno has sent it, or if a session of Dyno's was seen with it.
 type own struct {
-	sent map[string]uint64 // executions by this process within the window, by key
-	also map[string]bool   // seen with a session of another dyno
-	seen map[string]*executions
+	sent map[string]uint64 // executions by Dyno's processes that know of each other, within the window, by key
+	left map[string]uint64 // of these, and a few at the edges of the window, those that were not found yet
+	also map[string]bool   // seen in sessions of a Dyno that is not known, nor how often it sends them
+	n    uint64            // executions of also that are not of sent
+	sec  float64           // their time
 }
 
-// executions are what the server counted of one statement.
-type executions struct {
-	count uint64
-	sec   float64
-}
-
-// newOwn returns what this process sent between two calls of target.Sent. Keys that it sent before are known, with none within the window.
+// newOwn returns what Dyno sent between two calls of target.Sent. Keys that it sent before are
+// known, with none within the window.
 func newOwn(before, now map[string]uint64, also map[string]bool) *own {
-	o := &own{sent: map[string]uint64{}, also: also, seen: map[string]*executions{}}
+	o := &own{sent: map[string]uint64{}, left: map[string]uint64{}, also: also}
 	for k, n := range now {
-		o.sent[k] = n - min(n, before[k])
+		n -= min(n, before[k])
+		// The edges are not sharp. The words of an EXPLAIN are somebody else's, who may send it
+		// too.
+		edge := 2 + n/10
+		if strings.HasPrefix(k, "explain") {
+			edge = 1
+		}
+		o.sent[k], o.left[k] = n, n+edge
 	}
 	return o
 }
 
-// times returns how often this process sent a statement like sql within the window.
+// times returns how often Dyno sent a statement like sql within the window.
 func (o *own) times(sql string) uint64 { return o.sent[sqltext.Key(sqltext.Fingerprint(sql))] }
 
-// take reports whether a row of the digests is of a statement of Dyno's, and counts it.
-func (o *own) take(x growth) bool {
+// take takes Dyno's executions out of a row of the digests and returns how many there are. What is
+// left, none for most, is somebody else's.
+func (o *own) take(x *growth) (n uint64) {
 	k := sqltext.Key(x.fingerprint)
 	if _, sent := o.sent[k]; !sent && !o.also[k] {
 		if k = o.longer(k, x.cut); k == "" {
-			return false
+			return 0
 		}
 	}
-	// The words of an EXPLAIN are somebody else's, who may send it too: no more is left out than was sent, and one at the edge of a window.
-	if strings.HasPrefix(k, "explain") && !o.also[k] && x.row.v[cCount] > o.sent[k]+1 {
-		return false
+	count := x.row.v[cCount]
+	n = min(count, o.left[k])
+	o.left[k] -= n
+	switch {
+	case n == count:
+	case o.also[k]:
+		o.n += count - n
+		o.sec += float64(x.row.v[cTime]) * picosecond * float64(count-n) / float64(count)
+		n = count
+	default:
+		// A few more than were sent may have been taken.
+		n = min(n, o.sent[k])
 	}
-	e := o.seen[k]
-	if e == nil {
-		e = new(executions)
-		o.seen[k] = e
-	}
-	e.count += x.row.v[cCount]
-	e.sec += float64(x.row.v[cTime]) * picosecond
-	return true
+	x.less(n)
+	return n
 }
 
-// longer returns the key of a statement of Dyno's whose beginning is left in a digest that was cut off; "" for none.
+// less takes executions out of a row, with their part of all sums.
+func (x *growth) less(n uint64) {
+	count := x.row.v[cCount]
+	if n == 0 {
+		return
+	}
+	for i := range cMax {
+		x.row.v[i] -= uint64(float64(x.row.v[i]) * float64(n) / float64(count))
+	}
+	x.row.v[cCount] = count - n
+	x.mixed, x.fresh, x.longer, x.shorter = true, false, false, false
+	if sqltext.Own(x.row.sample) {
+		x.row.sample = ""
+	}
+}
+
+// longer returns the key of a statement of Dyno's whose beginning is left in a digest that was cut
+// off; "" for none.
 func (o *own) longer(k string, cut bool) string {
 	if !cut || len(k) < 20 {
 		return ""
@@ -70,17 +96,4 @@ func (o *own) longer(k string, cut bool) string {
 		}
 	}
 	return ""
-}
-
-// others returns the executions of Dyno's statements that this process did not send, and their share of the time. The edges of a window are not
-// sharp: a few are not spoken of.
-func (o *own) others() (n uint64, sec float64) {
-	for k, e := range o.seen {
-		mine := o.sent[k]
-		if more := e.count - min(e.count, mine); more > 2+mine/10 {
-			n += more
-			sec += e.sec * float64(more) / float64(e.count)
-		}
-	}
-	return n, sec
 }

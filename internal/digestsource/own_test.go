@@ -75,36 +75,39 @@ func TestATagHidesNothing(t *testing.T) {
 	}
 }
 
+// TestOwn: of a statement that Dyno sends, as much is left out as it has sent, and what is left is somebody else's.
 func TestOwn(t *testing.T) {
 	before := map[string]uint64{"selecta_rather_long_listfromt": 5, "select1": 9, "explainformat=traditionalselect1": 7}
 	now := map[string]uint64{"selecta_rather_long_listfromt": 25, "select1": 9, "explainformat=traditionalselect1": 8}
 	o := newOwn(before, now, map[string]bool{"selectseenelsewhere": true})
-	f := func(fp string, cut bool, count uint64, want bool) {
+	f := func(fp string, cut bool, count, left uint64) {
 		t.Helper()
 		x := growth{fingerprint: fp, cut: cut}
 		x.row.v[cCount], x.row.v[cTime] = count, count*1e12
-		if got := o.take(x); got != want {
-			t.Errorf("%s: %v", fp, got)
+		n := o.take(&x)
+		if x.row.v[cCount] != left || x.row.v[cTime] != left*1e12 || n != count-left || x.mixed != (n > 0) {
+			t.Errorf("%s: %d are left, want %d, in %v s: %+v", fp, x.row.v[cCount], left, float64(x.row.v[cTime])*picosecond, x)
 		}
 	}
-	others := func(count uint64, sec float64) {
-		t.Helper()
-		if n, s := o.others(); n != count || s != sec {
-			t.Errorf("others: %d in %v s, want %d in %v s", n, s, count, sec)
-		}
+	f("select a_rather_long_list from t", false, 16, 0)
+	f("select a_rather_long_list", false, 1, 1)
+	f("select a_rather_long_list", true, 4, 0)
+	f("select a", true, 1, 1) // too short to tell
+	f("select b_rather_long_list", true, 1, 1)
+	f("select ?", false, 2, 2)
+	f("select 1", false, 2, 0)                         // the edges of a window are not sharp
+	f("select a_rather_long_list from t", false, 3, 0) // nor here
+	f("select a_rather_long_list from t", false, 1000, 999)
+	f("select a_rather_long_list from t", false, 7, 7)
+	f("explain format=traditional select 1", false, 2, 0)
+	f("explain format=traditional select 1", false, 3, 3) // a user sends it, too
+	if o.n != 0 {
+		t.Errorf("%d of another dyno", o.n)
 	}
-	f("select a_rather_long_list from t", false, 20, true)
-	f("select a_rather_long_list", false, 1, false)
-	f("select a_rather_long_list", true, 4, true)
-	f("select a", true, 1, false) // too short to tell
-	f("select b_rather_long_list", true, 1, false)
-	f("select ?", false, 2, false)
-	f("select 1", false, 2, true)
-	others(0, 0) // the edges of a window are not sharp
-	f("select a_rather_long_list from t", false, 6, true)
-	others(10, 10) // somebody else sends them too
-	f("select seenelsewhere", false, 5, true)
-	others(15, 15)
-	f("explain format=traditional select 1", false, 2, true)
-	f("explain format=traditional select 1", false, 3, false) // a user sends it, too
+	f("select seenelsewhere", false, 5, 0)
+	if o.n != 5 || o.sec != 5 {
+		t.Errorf("%d of another dyno in %v s", o.n, o.sec)
+	}
+	o = newOwn(nil, map[string]uint64{"select1": 100}, nil)
+	f("select 1", false, 1000, 900) // no load hides behind a statement of Dyno's
 }

@@ -295,23 +295,29 @@ func (r *Reader) Run(ctx context.Context) error {
 			fails++
 			continue
 		}
-		r.lock()
-		if r.samples.running == nil { // no window has begun yet: a slow server takes its time with that
-			r.unlock()
-			continue
-		}
-		lctx, cancel := context.WithTimeout(ctx, min(time.Second, r.o.Timeout))
-		err := r.samples.look(lctx)
-		cancel()
-		if err != nil && ctx.Err() == nil {
+		switch looked, err := r.look(ctx); {
+		case err != nil && ctx.Err() == nil:
 			fails++
-			r.samples.err = err
-			r.samples.last = time.Now() // nobody looked: what is seen next did not run for sure since the look before
-		} else if err == nil {
+		case looked && err == nil:
 			fails = 0
 		}
-		r.unlock()
 	}
+}
+
+// look looks at the processlist once, if a window has begun: a slow server takes its time with that.
+func (r *Reader) look(ctx context.Context) (looked bool, err error) {
+	r.lock()
+	defer r.unlock()
+	if r.samples.running == nil {
+		return false, nil
+	}
+	lctx, cancel := context.WithTimeout(ctx, min(time.Second, r.o.Timeout))
+	defer cancel()
+	if err = r.samples.look(lctx); err != nil && ctx.Err() == nil {
+		r.samples.err = err
+		r.samples.last = time.Now() // nobody looked: what is seen next did not run for sure since the look before
+	}
+	return true, err
 }
 
 // windowed is what the sources say about one window.

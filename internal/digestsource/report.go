@@ -226,7 +226,7 @@ func (b *builder) counted(rows []growth, dist map[digestKey]*steps) (*digest.Cla
 		if x.row.v[cMin] < shortest.row.v[cMin] {
 			shortest = x
 		}
-		if s := dist[x.digestKey]; s == nil {
+		if s := dist[x.digestKey]; s == nil || x.mixed {
 			spread = nil
 		} else if spread != nil {
 			spread.add(s)

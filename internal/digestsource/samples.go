@@ -48,7 +48,7 @@ type samples struct {
 	kept    int                   // bytes of their texts
 	running map[uint64]*execution // by QUERY_ID, or by connection where there is none
 	texts   int                   // bytes of theirs
-	own     map[string]bool       // keys of Dyno's statements that were seen, those of other processes included
+	own     map[string]bool       // keys of statements that were seen in sessions of a Dyno that is not known
 	last    time.Time             // of the last look
 	looks   int
 	took    time.Duration
@@ -312,7 +312,8 @@ func (s *samples) class(e *execution, schema string, execute bool) *sampled {
 	fp := sqltext.Fingerprint(sql)
 	id := sqltext.ID(fp)
 	if sqltext.Own(sql) && s.ask.Owns(e.id, e.user, e.host) {
-		if len(s.own) < mostOwn && len(fp) <= longestPrint { // it is a server's word that they are
+		// How often a known session sends it is known. Of the others it is a server's word that they are Dyno's.
+		if !s.ask.Asks(e.id) && len(s.own) < mostOwn && len(fp) <= longestPrint {
 			s.own[sqltext.Key(fp)] = true
 		}
 		return nil

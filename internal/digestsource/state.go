@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"dyno/internal/userfile"
@@ -23,34 +22,44 @@ var ErrState = errors.New("state file")
 // stateFile keeps where reading is together with what was summed up to there, in one file: after a kill at any moment both are of the
 // same instant. The file is locked while it is in use.
 type stateFile struct {
-	path string
-	f    *os.File // holds the lock
+	path  string
+	place *userfile.Place
+	f     *os.File // holds the lock
 }
 
 // openState locks a state file. What it holds is returned by load; a file that was not there is empty.
 func openState(path string) (*stateFile, error) {
+	bad := func(err error) (*stateFile, error) {
+		return nil, fmt.Errorf("open %w %s: %w", ErrState, path, reason(err))
+	}
+	place, err := userfile.At(path)
+	if err != nil {
+		return bad(err)
+	}
 	for {
-		f, err := lockFile(path)
+		f, err := lockFile(place)
 		if err != nil {
-			return nil, fmt.Errorf("open %w %s: %w", ErrState, path, err)
+			place.Close()
+			return bad(err)
 		}
 		// Between opening and locking another process may have put a new file in its place.
 		a, err := f.Stat()
 		if err == nil {
 			var b os.FileInfo
-			if b, err = os.Stat(f.Name()); err == nil && os.SameFile(a, b) {
-				return &stateFile{f.Name(), f}, nil
+			if b, err = place.Lstat(); err == nil && os.SameFile(a, b) {
+				return &stateFile{place.Path(), place, f}, nil
 			}
 		}
 		f.Close()
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("open %w %s: %w", ErrState, path, reason(err))
+			place.Close()
+			return bad(err)
 		}
 	}
 }
 
-func lockFile(path string) (*os.File, error) {
-	f, err := userfile.Open(path, os.O_RDWR)
+func lockFile(place *userfile.Place) (*os.File, error) {
+	f, err := place.Open(os.O_RDWR)
 	if err != nil {
 		return nil, reason(err)
 	}
@@ -109,10 +118,10 @@ func (s *stateFile) replace(head any, aggregate func([]byte) []byte) error {
 	b = aggregate(append(b, '\n'))
 	b = fmt.Appendf(b, "%08x\n", checksum(b))
 	// One name for all attempts: those that a kill leaves behind do not pile up. Whoever holds the lock on the state is alone here.
-	if err := os.Remove(s.path + ".new"); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := s.place.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	f, err := os.OpenFile(s.path+".new", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // through no link that somebody put there
+	f, err := s.place.Create(fresh, os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -124,7 +133,7 @@ func (s *stateFile) replace(head any, aggregate func([]byte) []byte) error {
 		err = f.Sync()
 	}
 	if err == nil {
-		err = os.Rename(s.path+".new", s.path)
+		err = s.place.Rename(fresh)
 	}
 	if err != nil {
 		f.Close()
@@ -132,20 +141,13 @@ func (s *stateFile) replace(head any, aggregate func([]byte) []byte) error {
 	}
 	s.f.Close()
 	s.f = f
-	return syncDir(filepath.Dir(s.path))
+	return s.place.Sync()
 }
 
-// syncDir makes a rename last.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // some file systems have nothing to sync
-		return err
-	}
-	return nil
-}
+// fresh is what a state's name has more until it is whole.
+const fresh = ".new"
 
-func (s *stateFile) close() { s.f.Close() }
+func (s *stateFile) close() {
+	s.f.Close()
+	s.place.Close()
+}

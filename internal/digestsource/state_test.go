@@ -110,6 +110,32 @@ func TestStateFileFollowsNoLink(t *testing.T) {
 	}
 }
 
+// TestStateStaysInItsDirectory: whoever can move the directory away while a log is followed does
+// not choose where the state goes.
+func TestStateStaysInItsDirectory(t *testing.T) {
+	dir, other := filepath.Join(t.TempDir(), "dir"), t.TempDir()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := openState(filepath.Join(dir, "state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if err := errors.Join(os.Rename(dir, dir+"2"), os.Symlink(other, dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.save(struct{}{}, func(b []byte) []byte { return b }); err != nil {
+		t.Error(err)
+	}
+	if all, err := os.ReadDir(other); err != nil || len(all) > 0 {
+		t.Errorf("beyond the link are %v, %v", all, err)
+	}
+	if fi, err := os.Stat(filepath.Join(dir+"2", "state")); err != nil || fi.Size() == 0 {
+		t.Errorf("the state is %v, %v", fi, err)
+	}
+}
+
 func TestStateFileInMissingDirectory(t *testing.T) {
 	if _, err := openState(filepath.Join(t.TempDir(), "no", "state")); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, ErrState) {
 		t.Fatal(err)

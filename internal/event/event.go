@@ -22,6 +22,8 @@ const (
 	Saturation Kind = "saturation" // more sessions ran than the machine has CPUs for
 	Refused    Kind = "refused"    // the server refused connections
 	Login      Kind = "login"      // the server refused Dyno's login
+
+	Replication Kind = "replication" // a thread of a replica does not run
 )
 
 // Event is one mark. It is a moment when Until is zero, else the time from At to Until.

@@ -170,7 +170,8 @@ const maxCommand = 64 << 10
 // 64 KiB are returned.
 func Command(pid int) ([]string, error) { return FS{}.Command(pid) }
 
-// Command returns the arguments that a process says it was started with.
+// Command returns the arguments that a process says it was started with. Reading them waits for
+// whoever changes the process's memory map, which a process of a stranger can have last for ever.
 func (f FS) Command(pid int) ([]string, error) {
 	file, err := os.Open(f.path("proc", strconv.Itoa(pid), "cmdline"))
 	if err != nil {
@@ -179,6 +180,26 @@ func (f FS) Command(pid int) ([]string, error) {
 	defer file.Close()
 	b, err := io.ReadAll(io.LimitReader(file, maxCommand))
 	return strings.Split(strings.TrimRight(string(b), "\x00"), "\x00"), err
+}
+
+// Account returns the user of a process. Of one that runs a program with another's rights, as su
+// does, there is none: who started it chose how it is called and what it has open.
+func (f FS) Account(pid int) (uid int, ok bool) {
+	b, err := os.ReadFile(f.path("proc", strconv.Itoa(pid), "status"))
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(string(b)) {
+		if v, is := strings.CutPrefix(line, "Uid:"); is {
+			ids := slices.Compact(strings.Fields(v)) // real, effective, saved, of the file system
+			if len(ids) != 1 {
+				break
+			}
+			uid, err := strconv.Atoi(ids[0])
+			return uid, err == nil
+		}
+	}
+	return 0, false
 }
 
 // IsServer reports whether a command line is that of a server of the MySQL family. It may be run by the dynamic linker, whose name

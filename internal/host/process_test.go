@@ -157,6 +157,26 @@ func TestCommandIsBounded(t *testing.T) {
 	}
 }
 
+// TestAccount: a program with another's rights, as su has, is nobody's.
+func TestAccount(t *testing.T) {
+	if uid, ok := (FS{}).Account(os.Getpid()); !ok || uid != os.Getuid() {
+		t.Errorf("this process is user %d's: %v", uid, ok)
+	}
+	root := t.TempDir()
+	if err := os.MkdirAll(root+"/proc/7", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for ids, want := range map[string]bool{"5 5 5 5": true, "5 0 0 0": false, "0 0 5 0": false, "0 0 0 5": false, "x x x x": false, "": false} {
+		text := "Name:\tUid:\nUid:\t" + strings.ReplaceAll(ids, " ", "\t") + "\nGid:\t0\t0\t0\t0\n"
+		if err := os.WriteFile(root+"/proc/7/status", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if uid, ok := (FS{Root: root}).Account(7); ok != want || ok && uid != 5 {
+			t.Errorf("%q: user %d, %v", ids, uid, ok)
+		}
+	}
+}
+
 func TestIsServer(t *testing.T) {
 	f := func(line string, want bool) {
 		t.Helper()

@@ -182,6 +182,8 @@ func (v *Server) admit(need access.Role, person bool, h http.HandlerFunc) http.H
 			v.forbid(w, c, need)
 			return
 		}
+		key := c.key()
+		peerOf(r).letIn.Store(&key)
 		v.mayTakeLong(w)
 		h(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	}
@@ -308,6 +310,15 @@ func (v *Server) changeBy(pattern string, need access.Role, person bool, h http.
 		if err != nil {
 			v.fail(w, r, fmt.Errorf("%w: %w", ErrBadRequest, err))
 			return
+		}
+		if c.Kind != "" { // the body may have taken its time: who was let in with the head may be out by now
+			if may, err := v.service.Access.Alive(r.Context(), c.Identity); err != nil {
+				v.closed(w, r, err)
+				return
+			} else if !may {
+				v.unauthorized(w, errNobody)
+				return
+			}
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		e.Detail = detail(body)

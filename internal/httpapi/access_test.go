@@ -712,3 +712,36 @@ func TestDetail(t *testing.T) {
 	f(`{`, "")
 	f(``, "")
 }
+
+// TestWhoIsOutMeanwhileChangesNothing: a request whose body is still to come outlasts neither its token nor its role.
+func TestWhoIsOutMeanwhileChangesNothing(t *testing.T) {
+	f := func(what string, out func(g *guarded)) {
+		t.Helper()
+		g := guardedServer(t, Guarding{})
+		body, send := io.Pipe()
+		r := httptest.NewRequest(http.MethodPost, note, body)
+		r.Host, r.RemoteAddr = "127.0.0.1:9188", "192.0.2.9:4711"
+		r = ours(r)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+g.operator)
+		w, done := httptest.NewRecorder(), make(chan struct{})
+		go func() { defer close(done); g.ServeHTTP(w, r) }()
+		_, err := io.WriteString(send, words[:1]) // returns when it is read
+		good(t, err)
+		out(g)
+		_, err = io.WriteString(send, words[1:])
+		good(t, err)
+		good(t, send.Close())
+		if <-done; w.Code != http.StatusUnauthorized || len(g.fleet.notes) != 0 {
+			t.Errorf("%s: %d %s, %d notes", what, w.Code, w.Body, len(g.fleet.notes))
+		}
+	}
+	f("a token that was taken back", func(g *guarded) {
+		all, err := g.store.Tokens(t.Context())
+		good(t, err)
+		for _, x := range all {
+			good(t, g.store.RemoveToken(t.Context(), x.ID))
+		}
+	})
+	f("a token that ended", func(g *guarded) { g.pass(31 * 24 * time.Hour) })
+}

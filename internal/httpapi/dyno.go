@@ -3,7 +3,6 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +31,8 @@ const (
 	maxClasses = 1000
 	maxTimes   = 11_000
 	maxEvents  = 10_000
+
+	maxSpan = 24 * time.Hour // that means are taken over, of all single readings
 )
 
 // most returns the parameter limit of a list: usual without it, and at most most. 0 is refused, for below it means all.
@@ -109,8 +110,8 @@ func list[T any](x []T) []T {
 func (v *Server) cost(w http.ResponseWriter, r *http.Request) {
 	p := params{values: r.URL.Query()}
 	name, span := p.need("target"), p.span("span", 5*time.Minute)
-	if p.err == nil && span <= 0 {
-		p.wrong("span", fmt.Errorf("it must be longer than 0"))
+	if p.err == nil && (span <= 0 || span > maxSpan) {
+		p.wrong("span", fmt.Errorf("it is longer than 0, and a day at most"))
 	}
 	if v.service.Fleet == nil || p.err != nil {
 		refuse(w, p.err)
@@ -200,11 +201,8 @@ func (v *Server) events(w http.ResponseWriter, r *http.Request) {
 		refuse(w, p.err)
 		return
 	}
-	es, err := v.service.Events.Events(r.Context(), p.text("target"), from, to)
-	if kinds := p.values["kind"]; len(kinds) > 0 {
-		es = slices.DeleteFunc(slices.Clone(es), func(e event.Event) bool { return !slices.Contains(kinds, string(e.Kind)) })
-	}
-	cut := max(0, len(es)-maxEvents) // the oldest go
+	es, err := v.service.Events.Events(r.Context(), p.text("target"), p.values["kind"], from, to, maxEvents+1)
+	cut := max(0, len(es)-maxEvents) // the oldest goes
 	v.reply(w, r, eventList{list(es[cut:]), cut > 0}, err)
 }
 

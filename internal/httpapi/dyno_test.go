@@ -87,6 +87,7 @@ func TestParametersReachTheService(t *testing.T) {
 	g("class?target=shop")
 	g("cost?target=shop&span=0")
 	g("cost?target=shop&span=-5m")
+	g("cost?target=shop&span=25h") // it would be years
 	g("sources")
 }
 

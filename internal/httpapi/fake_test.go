@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,11 +105,12 @@ func (f *fleet) Class(_ context.Context, target, id string, from, to time.Time) 
 	return ClassDetail{Class: class.Class{ID: id}}, f.know(target, id, from.Unix(), to.Unix())
 }
 
-func (f *fleet) Events(_ context.Context, target string, from, to time.Time) ([]event.Event, error) {
-	return []event.Event{
+func (f *fleet) Events(_ context.Context, target string, kinds []string, from, to time.Time, _ int) ([]event.Event, error) {
+	all := []event.Event{
 		{ID: "e1", At: noon, Target: "shop", Kind: event.Config, Text: "max_connections 151 → 200"},
 		{ID: "e2", At: noon, Target: "shop", Kind: event.DDL, Text: "ALTER TABLE orders"},
-	}, f.know(target, from.Unix(), to.Unix())
+	}
+	return slices.DeleteFunc(all, func(e event.Event) bool { return len(kinds) > 0 && !slices.Contains(kinds, string(e.Kind)) }), f.know(target, from.Unix(), to.Unix())
 }
 
 func (f *fleet) Annotate(_ context.Context, e event.Event) (event.Event, error) {

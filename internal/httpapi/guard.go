@@ -106,15 +106,17 @@ func (v *Server) throughProxy(r *http.Request) string {
 	return ""
 }
 
-// foreignRead reports whether another site's page has a browser ask the API, as an image or a frame would. Links to a report may lead in.
+// foreignRead reports whether another site's page has a browser ask for what needs work, as an image or a frame would. Links to a report
+// and to the samples may lead in.
 func foreignRead(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "cross-site", "same-site":
 	default:
 		return false
 	}
-	if r.URL.Path == reportPagePath && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" {
-		return false
+	switch r.URL.Path {
+	case reportPagePath, "/metrics", "/probe":
+		return r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document"
 	}
 	return strings.HasPrefix(r.URL.Path, "/api/")
 }

@@ -89,9 +89,14 @@ func TestOtherSitesCannotMakeTheAPIWork(t *testing.T) {
 	}
 	f(403, "GET", "/api/dyno/v1/discover", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
 	f(403, "HEAD", "/api/dyno/v1/stream", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty")
+	for _, path := range []string{"/metrics", "/probe?target=shop"} { // all the turns of who is logged in
+		f(403, "GET", path, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image")
+		f(200, "GET", path, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
+	}
 	f(other, "GET", "/api/dyno/v1/report.html?id=d-1", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document") // a link in a ticket
 	f(200, "GET", "/", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
-	f(200, "GET", "/metrics", "Sec-Fetch-Site", "same-site")
+	f(403, "GET", "/metrics", "Sec-Fetch-Site", "same-site")
+	f(200, "GET", "/metrics", "Sec-Fetch-Site", "same-origin")
 }
 
 // TestProxiesMustBeNamed: all that comes through one comes from this machine, and would be let in.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ const (
 	maxOwn      = 16     // of one caller
 	maxBehind   = 2048   // updates that a client may be behind before it is dropped
 	maxFull     = 64     // full states that wait in all streams of a caller, which may have hundreds of kilobytes; further ones come without lists
+	leastFull   = 4      // that each stream may have waiting, whatever the caller's others have
 	maxReplayed = 20_000 // updates that are remembered
 )
 
@@ -47,8 +49,21 @@ type update struct {
 	target string
 	vitals *state.State // without lists
 	full   *state.State // nil when it is replayed, or the client does not want it
+	text   *encoded     // of full, for all clients
 	events []event.Event
 	task   *app.Task // a change of a task, then nothing else
+}
+
+// encoded is something as JSON, which is made when it is first asked for, once.
+type encoded struct {
+	once sync.Once
+	b    []byte
+	err  error
+}
+
+func (e *encoded) of(x any) ([]byte, error) {
+	e.once.Do(func() { e.b, e.err = json.Marshal(x) })
+	return e.b, e.err
 }
 
 // client is one who follows.
@@ -56,6 +71,7 @@ type client struct {
 	updates chan update
 	full    func(target string) bool // whether it wants full states of a target
 	waiting *atomic.Int32            // full states in updates of all the caller's clients
+	own     atomic.Int32             // in those of this one
 	late    chan struct{}            // closed when the client was dropped because updates is full
 }
 
@@ -84,13 +100,17 @@ func (h *hub) add(u update) {
 	defer h.mu.Unlock()
 	h.seq++
 	u.seq = h.seq
+	if u.full != nil {
+		u.text = new(encoded)
+	}
 	for c := range h.clients {
 		x := u
-		if u.full != nil && (!c.full(u.target) || c.waiting.Load() >= maxFull) {
+		if u.full != nil && (!c.full(u.target) || c.waiting.Load() >= maxFull && c.own.Load() >= leastFull) {
 			x.full = nil
 		}
-		if x.full != nil {
-			c.waiting.Add(1) // before it can be taken
+		if x.full != nil { // before it can be taken
+			c.waiting.Add(1)
+			c.own.Add(1)
 		}
 		select {
 		case c.updates <- x:
@@ -100,7 +120,7 @@ func (h *hub) add(u update) {
 			delete(h.clients, c)
 		}
 	}
-	u.full = nil
+	u.full, u.text = nil, nil
 	h.ring = append(h.ring, u)
 	drop := max(0, len(h.ring)-maxReplayed)
 	for drop < len(h.ring) && u.came.Sub(h.ring[drop].came) > h.keep {
@@ -155,6 +175,7 @@ func (h *hub) follow(who, lastID string, full func(target string) bool) (c *clie
 func (c *client) took(u update) {
 	if u.full != nil {
 		c.waiting.Add(-1)
+		c.own.Add(-1)
 	}
 }
 

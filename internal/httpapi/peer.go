@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"dyno/internal/host"
@@ -22,17 +23,14 @@ type peer struct {
 	near, far netip.AddrPort
 	conn      net.Conn // nil where another server than Serve's keeps it
 
+	letIn atomic.Pointer[string] // the key of the caller of the last request that was admitted
+
 	once sync.Once
 	uid  int
 	told bool // the kernel says whose it is
 }
 
 type peerKey struct{}
-
-// withPeer keeps who a connection is from, for all of its requests.
-func withPeer(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, peerKey{}, peerAt(c))
-}
 
 func peerAt(c net.Conn) *peer {
 	p := newPeer(c.LocalAddr(), c.RemoteAddr())
@@ -98,7 +96,8 @@ func (p *peer) account() (uid int, told bool) {
 	return p.uid, p.told
 }
 
-// Bounds of connections. A caller is an address, of IPv6 a network, or on this machine an account.
+// Bounds of connections. A caller is an address, of IPv6 a network, or on this machine an account. When all are taken, one over which
+// nobody was let in gives way.
 const (
 	maxConns     = 512
 	maxConnsEach = 128
@@ -109,14 +108,31 @@ const (
 type conns struct {
 	log *slog.Logger
 
-	mu   sync.Mutex
-	all  map[net.Conn]string // whose they are
-	each map[string]int
-	said time.Time
+	mu    sync.Mutex
+	peers map[net.Conn]*peer
+	all   map[net.Conn]place
+	each  map[string]int
+	taken uint64 // places so far
+	said  time.Time
+}
+
+// place is that of a connection.
+type place struct {
+	who string // whose it is
+	n   uint64 // later ones have greater numbers
 }
 
 func newConns(log *slog.Logger) *conns {
-	return &conns{log: log, all: map[net.Conn]string{}, each: map[string]int{}}
+	return &conns{log: log, peers: map[net.Conn]*peer{}, all: map[net.Conn]place{}, each: map[string]int{}}
+}
+
+// context keeps who a connection is from, for all of its requests. It is for http.Server.ConnContext.
+func (x *conns) context(ctx context.Context, c net.Conn) context.Context {
+	p := peerAt(c)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.peers[c] = p
+	return context.WithValue(ctx, peerKey{}, p)
 }
 
 // state is for http.Server.ConnState. A connection that is one too many is closed.
@@ -124,22 +140,71 @@ func (x *conns) state(c net.Conn, s http.ConnState) {
 	switch s {
 	case http.StateNew:
 		if !x.take(c) {
-			if t, ok := c.(*tls.Conn); ok {
-				c = t.NetConn() // nothing is said first
-			}
-			_ = c.Close()
+			hangUp(c)
 		}
 	case http.StateClosed, http.StateHijacked:
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		if who, ok := x.all[c]; ok {
-			delete(x.all, c)
-			if x.each[who]--; x.each[who] <= 0 {
-				delete(x.each, who)
-			}
-		}
+		delete(x.peers, c)
+		x.leave(c)
 	case http.StateActive, http.StateIdle:
 	}
+}
+
+func hangUp(c net.Conn) {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn() // nothing is said first
+	}
+	_ = c.Close()
+}
+
+func (x *conns) leave(c net.Conn) {
+	p, ok := x.all[c]
+	if !ok {
+		return
+	}
+	delete(x.all, c)
+	if x.each[p.who]--; x.each[p.who] <= 0 {
+		delete(x.each, p.who)
+	}
+}
+
+// makeRoom closes a connection over which nobody was let in yet: of whoever has most of those the oldest. Strangers may come from any
+// number of addresses, and who is let in stays, unless there are no strangers and one caller, who may come from as many, has more
+// than an address may have.
+func (x *conns) makeRoom() {
+	caller := func(c net.Conn) *string {
+		if p := x.peers[c]; p != nil {
+			return p.letIn.Load()
+		}
+		return nil
+	}
+	gone := x.oldestOfMost(0, func(c net.Conn, p place) (string, bool) { return p.who, caller(c) == nil })
+	if gone == nil {
+		gone = x.oldestOfMost(maxConnsEach, func(c net.Conn, _ place) (string, bool) { return *caller(c), true })
+	}
+	if gone != nil {
+		x.leave(gone)
+		hangUp(gone)
+	}
+}
+
+// oldestOfMost returns, of those who have more than some number of the connections that count, the oldest of whoever has most; or nil.
+func (x *conns) oldestOfMost(than int, of func(net.Conn, place) (who string, counts bool)) (oldest net.Conn) {
+	count := map[string]int{}
+	for c, p := range x.all {
+		if who, counts := of(c, p); counts {
+			count[who]++
+		}
+	}
+	most := than
+	for c, p := range x.all {
+		who, counts := of(c, p)
+		if n := count[who]; counts && (n > most || n == most && oldest != nil && p.n < x.all[oldest].n) {
+			oldest, most = c, n
+		}
+	}
+	return oldest
 }
 
 func (x *conns) take(c net.Conn) bool {
@@ -158,8 +223,12 @@ func (x *conns) take(c net.Conn) bool {
 		}
 		x.mu.Lock()
 	}
+	if len(x.all) >= all && x.each[who] < maxConnsEach {
+		x.makeRoom()
+	}
 	if len(x.all) < all && x.each[who] < maxConnsEach {
-		x.all[c] = who
+		x.taken++
+		x.all[c] = place{who, x.taken}
 		x.each[who]++
 		return true
 	}

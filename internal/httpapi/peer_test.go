@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -377,8 +378,9 @@ func TestStrangersDoNotTakeThePlacesOfTheOwnAccount(t *testing.T) {
 		t.Cleanup(func() { far.Close() })
 		return far
 	}
-	if x.take(accept(func(network, address string) (net.Conn, error) { return program.DialAsNobody(t, network, address) })) {
-		t.Error("a stranger of this machine has one of the last places")
+	x.take(accept(func(network, address string) (net.Conn, error) { return program.DialAsNobody(t, network, address) }))
+	if n := len(x.all); n != maxConns-maxConnsOurs {
+		t.Errorf("strangers have %d places", n)
 	}
 	if !x.take(accept(net.Dial)) {
 		t.Error("no place is left to the own account")
@@ -392,6 +394,61 @@ type farConn struct {
 }
 
 func (c farConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: c.ip} }
+func (c farConn) LocalAddr() net.Addr  { return &net.TCPAddr{} }
+func (c farConn) Close() error         { return nil }
+
+// TestStrangersGiveWay: strangers from however many addresses keep nobody from connecting, and end no connection of who was let in.
+func TestStrangersGiveWay(t *testing.T) {
+	x := newConns(slog.New(slog.DiscardHandler))
+	join := func(ip string) *farConn {
+		c := &farConn{ip: net.ParseIP(ip)}
+		x.context(t.Context(), c)
+		if !x.take(c) {
+			t.Fatalf("no place for %s among %d", ip, len(x.all))
+		}
+		return c
+	}
+	there := func(c *farConn) bool { _, ok := x.all[c]; return ok }
+	anna := join("198.51.100.1")
+	letIn := func(c *farConn, caller string) { x.peers[c].letIn.Store(&caller) }
+	letIn(anna, "session anna")
+	ben := join("198.51.100.2") // is about to log in
+	for i := range 4 * maxConns {
+		join(fmt.Sprintf("2001:db8:0:%x::1", i/10))
+	}
+	if !there(anna) || !there(ben) {
+		t.Errorf("anna has a place: %v, ben: %v", there(anna), there(ben))
+	}
+	if n := len(x.all); n != maxConns-maxConnsOurs {
+		t.Errorf("%d places are taken", n)
+	}
+	for i := range maxConns { // one each
+		join(fmt.Sprintf("2001:db8:1:%x::1", i))
+	}
+	if !there(anna) {
+		t.Error("anna has lost her place")
+	}
+
+	// One caller who is let in at some addresses and takes all places gives way too, down to what one address may have.
+	x = newConns(slog.New(slog.DiscardHandler))
+	anna = join("198.51.100.1")
+	letIn(anna, "session anna")
+	var robots []*farConn
+	for i := range maxConns - maxConnsOurs - 1 {
+		c := join(fmt.Sprintf("203.0.113.%d", i/maxConnsEach))
+		letIn(c, "token robot")
+		robots = append(robots, c)
+	}
+	for i := range len(robots) - maxConnsEach {
+		letIn(join(fmt.Sprintf("192.0.2.%d", i/maxConnsEach)), fmt.Sprint("session ", i))
+	}
+	if x.take(&farConn{ip: net.ParseIP("192.0.2.99")}) {
+		t.Error("somebody who has no more than others has lost a place")
+	}
+	if gone := robots[len(robots)-maxConnsEach-1]; there(gone) || !there(robots[len(robots)-maxConnsEach]) || !there(anna) {
+		t.Errorf("not the oldest of who has most have gone: anna has a place: %v", there(anna))
+	}
+}
 
 // TestStreamsOfOneCaller: a viewer has some, the others the rest.
 func TestStreamsOfOneCaller(t *testing.T) {

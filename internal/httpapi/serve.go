@@ -18,6 +18,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 	}
 	requests, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
+	all := newConns(log)
 	s := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -27,8 +28,8 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 64}, // of a connection
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return requests },
-		ConnContext:       withPeer,
-		ConnState:         newConns(log).state,
+		ConnContext:       all.context,
+		ConnState:         all.state,
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- s.Serve(l) }()

@@ -47,6 +47,7 @@ type Server struct {
 	hub     *hub
 	turns   turns
 	queries turns
+	crowd   crowd // by address
 
 	refusals refusals
 
@@ -145,6 +146,16 @@ func (v *Server) handleLong(pattern string, h http.HandlerFunc) {
 
 // route answers by path; what has none, or not with that method, is told in JSON too.
 func (v *Server) route(w http.ResponseWriter, r *http.Request) {
+	if name, most := v.crowdOf(r); name != "" {
+		if !v.crowd.enter(name, most) {
+			if r.ProtoMajor == 1 { // of HTTP/2 it would be the end of others' requests too
+				w.Header().Set("Connection", "close") // its body is not waited for
+			}
+			respondError(w, http.StatusServiceUnavailable, "unavailable", "too many requests from this address are answered at the moment: wait for answers")
+			return
+		}
+		defer v.crowd.leave(name)
+	}
 	h, pattern := v.mux.Handler(r)
 	if pattern != "" {
 		v.mux.ServeHTTP(w, r)

@@ -83,8 +83,8 @@ type Classes interface {
 
 // Events keeps marks on the timeline.
 type Events interface {
-	// Events returns, in order of time, those that lie in or reach into the window; target "" means all.
-	Events(ctx context.Context, target string, from, to time.Time) ([]event.Event, error)
+	// Events returns, in order of time, the newest n of those that lie in or reach into the window; target "" means all, and no kinds all.
+	Events(ctx context.Context, target string, kinds []string, from, to time.Time, n int) ([]event.Event, error)
 	// Annotate stores a person's note and returns it with its id. An unknown target: ErrNotFound.
 	Annotate(ctx context.Context, e event.Event) (event.Event, error)
 }
@@ -107,6 +107,8 @@ type Target struct {
 	Incidents []app.Incident `json:"incidents,omitempty"`
 	// Denied is what the account may not see of what Dyno needs, and the GRANTs that change it; absent when it may see all.
 	Denied *diagnose.Denial `json:"denied,omitzero"`
+	// Account is name@host, as the server took Dyno for at the last login.
+	Account string `json:"account,omitzero"`
 }
 
 // Latest is the newest samples of one target; with Target "" of Dyno itself.

@@ -75,15 +75,24 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 			out.send("task", id, u.task)
 		case u.vitals == nil:
 		case u.full != nil:
-			out.send("state", id, u.full)
+			b, err := u.text.of(u.full)
+			out.line("state", id, b, err)
 		default:
 			out.send("vitals", id, u.vitals)
 		}
 	}
-	for _, u := range missed {
-		if send(u); out.err != nil {
-			return
+	out.flush()
+	if len(missed) > 0 { // tens of thousands perhaps: as much work as any answer
+		end, err := v.turns.take(r.Context(), callerOf(r.Context()).key())
+		if err != nil {
+			return // it comes again with the id of the last that it got
 		}
+		for _, u := range missed {
+			if send(u); out.err != nil {
+				break
+			}
+		}
+		end()
 	}
 	out.flush()
 	for out.err == nil {
@@ -127,13 +136,17 @@ func (o *writer) raw(s string) {
 	}
 }
 
-// send writes one event. JSON has no line breaks outside of its escapes, so data is one line.
+// send writes one event.
 func (o *writer) send(kind, id string, data any) {
-	if o.err != nil {
-		return
+	if o.err == nil {
+		b, err := json.Marshal(data)
+		o.line(kind, id, b, err)
 	}
-	b, err := json.Marshal(data)
-	if err != nil { // a figure that is no number: leave this second out, not the client
+}
+
+// line writes one event of what json.Marshal returned: JSON has no line breaks outside of its escapes.
+func (o *writer) line(kind, id string, b []byte, err error) {
+	if o.err != nil || err != nil { // a figure that is no number: leave this second out, not the client
 		return
 	}
 	s := make([]byte, 0, len(b)+64)

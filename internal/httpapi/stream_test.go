@@ -15,6 +15,7 @@ import (
 	"dyno/internal/event"
 	"dyno/internal/reading"
 	"dyno/internal/state"
+	"dyno/internal/store/access"
 )
 
 // second is the reading of a target at its n-th second.
@@ -373,5 +374,111 @@ func TestFullStatesThatWaitAreFew(t *testing.T) {
 				c.took(<-c.updates)
 			}
 		}
+	}
+}
+
+// TestASlowTabTakesNothingFromAnother: a stream that is not read has its caller's full states waiting, and the others get theirs all the
+// same.
+func TestASlowTabTakesNothingFromAnother(t *testing.T) {
+	h := newHub(time.Hour)
+	everything := func(string) bool { return true }
+	slow, _, _, _, err := h.follow("anna", "", everything)
+	good(t, err)
+	quick, _, _, _, err := h.follow("anna", "", everything)
+	good(t, err)
+	got := 0
+	const n = 2 * maxFull
+	for i := range n {
+		h.publish(second("shop", i))
+		u := <-quick.updates
+		if quick.took(u); u.full != nil {
+			got++
+		}
+	}
+	waits := 0
+	for len(slow.updates) > 0 {
+		if u := <-slow.updates; u.full != nil {
+			waits++
+		}
+	}
+	if got != n || waits != maxFull {
+		t.Errorf("%d of %d full states came, and %d wait, want %d", got, n, waits, maxFull)
+	}
+}
+
+// TestWhatIsSentAgainTakesATurn: a client that comes back again and again with an old id is as much work as any answer.
+func TestWhatIsSentAgainTakesATurn(t *testing.T) {
+	g := guardedServer(t, Guarding{})
+	g.Publish(second("shop", 1))
+	old := g.hub.id(0)
+	own, _ := g.turns.of(caller{Identity: access.Identity{Kind: access.ByAPIToken, Name: "the-viewer"}}.key())
+	for range ofOneAtOnce {
+		own <- struct{}{}
+	}
+	address := loopback(t, g)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/api/dyno/v1/stream", nil)
+	good(t, err)
+	r.Header.Set("Authorization", "Bearer "+g.viewer)
+	r.Header.Set("Last-Event-ID", old)
+	w, err := http.DefaultClient.Do(r)
+	good(t, err)
+	defer w.Body.Close()
+	lines := bufio.NewScanner(w.Body)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "id: ") { // the first is the number of the last that it has
+	}
+	came := make(chan string, 100)
+	go func() {
+		for lines.Scan() {
+			came <- lines.Text()
+		}
+	}()
+	select {
+	case s := <-came:
+		if s == "" { // the end of the first message
+			select {
+			case s = <-came:
+			case <-time.After(300 * time.Millisecond):
+				s = ""
+			}
+		}
+		if s != "" {
+			t.Errorf("%q came without a turn", s)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("not even the beginning came")
+	}
+	<-own
+	for s := range came {
+		if strings.HasPrefix(s, "event: vitals") {
+			return
+		}
+	}
+}
+
+// TestAFullStateIsWrittenOnce: however many follow, a state is made JSON of once.
+func TestAFullStateIsWrittenOnce(t *testing.T) {
+	h := newHub(time.Hour)
+	everything := func(string) bool { return true }
+	var first []byte
+	var all []*client
+	for range 3 {
+		c, _, _, _, err := h.follow("anna", "", everything)
+		good(t, err)
+		all = append(all, c)
+	}
+	h.publish(second("shop", 1))
+	for _, c := range all {
+		u := <-c.updates
+		b, err := u.text.of(u.full)
+		good(t, err)
+		if first == nil {
+			first = b
+		}
+		if &b[0] != &first[0] {
+			t.Error("it is made again for another stream")
+		}
+	}
+	if len(h.ring) != 1 || h.ring[0].text != nil {
+		t.Error("it is kept for those who come back")
 	}
 }

@@ -2,7 +2,11 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"net/http"
+	"net/netip"
+	"strings"
 	"sync"
 )
 
@@ -11,6 +15,8 @@ const (
 	atOnce      = 16
 	ofOneAtOnce = 4
 
+	waitingOfOne = 96 // requests of one caller that wait for their turn; a page of many graphs sends some dozen at a time
+
 	queriesOfOneAtOnce = 2 // of those that run at a time, see series.Limits.Concurrent; queries take no other turn while they wait for theirs
 )
 
@@ -18,9 +24,38 @@ const (
 type turns struct {
 	ofOne int // for one caller; 0 is ofOneAtOnce
 
-	mu  sync.Mutex
-	all chan struct{}
-	by  map[string]chan struct{} // by caller.key: users and tokens, which are few
+	mu      sync.Mutex
+	all     chan struct{}
+	by      map[string]chan struct{} // by caller.key: users and tokens, which are few
+	waiting crowd                    // by the same
+}
+
+// crowd counts who is there. The zero value is ready.
+type crowd struct {
+	mu sync.Mutex
+	by map[string]int
+}
+
+// enter counts one more, unless there are most already.
+func (x *crowd) enter(key string, most int) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.by[key] >= most {
+		return false
+	}
+	if x.by == nil {
+		x.by = map[string]int{}
+	}
+	x.by[key]++
+	return true
+}
+
+func (x *crowd) leave(key string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.by[key]--; x.by[key] <= 0 {
+		delete(x.by, key)
+	}
 }
 
 func (x *turns) of(key string) (own, all chan struct{}) {
@@ -40,16 +75,63 @@ func (v *Server) inTurn(h http.HandlerFunc) http.HandlerFunc { return v.inTurnOf
 
 func (v *Server) inTurnOf(x *turns, h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		own, all := x.of(callerOf(r.Context()).key())
-		for _, c := range []chan struct{}{own, all} {
-			select {
-			case c <- struct{}{}:
-				defer func() { <-c }()
-			case <-r.Context().Done():
-				v.fail(w, r, r.Context().Err())
-				return
-			}
+		end, err := x.take(r.Context(), callerOf(r.Context()).key())
+		switch {
+		case errors.Is(err, errCrowd):
+			respondError(w, http.StatusServiceUnavailable, "unavailable", err.Error())
+			return
+		case err != nil:
+			v.fail(w, r, err)
+			return
 		}
+		defer end()
 		h(w, r)
 	}
+}
+
+var errCrowd = errors.New("too many requests of this caller wait for their turn: wait for answers")
+
+// take waits for a caller's turn, which lasts until end is called. Errors: errCrowd, and those of ctx.
+func (x *turns) take(ctx context.Context, key string) (end func(), err error) {
+	if !x.waiting.enter(key, waitingOfOne) {
+		return nil, errCrowd
+	}
+	defer x.waiting.leave(key)
+	own, all := x.of(key)
+	select {
+	case own <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case all <- struct{}{}:
+		return func() { <-all; <-own }, nil
+	case <-ctx.Done():
+		<-own
+		return nil, ctx.Err()
+	}
+}
+
+// Bounds of requests that are answered at a time, from one address: over HTTP/2 a connection carries many, and those of all who come
+// through a proxy share its connections.
+const (
+	underWay        = maxConnsEach
+	underWayProxied = maxConnsEach / 2
+)
+
+// crowdOf returns by what name, and how many, requests from where one comes from are answered at a time; "" for any number: of this
+// machine's own, connections are counted, see conns.
+func (v *Server) crowdOf(r *http.Request) (name string, most int) {
+	name = v.addressOf(r)
+	a, _, _ := strings.Cut(name, " ")
+	if p, err := netip.ParsePrefix(a); err == nil {
+		a = p.Addr().String()
+	}
+	switch at, err := netip.ParseAddr(a); {
+	case err != nil || at.IsLoopback():
+		return "", 0
+	case v.proxied(r):
+		return name, underWayProxied
+	}
+	return name, underWay
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -130,4 +131,85 @@ func TestOneCallerLeavesQueriesToOthers(t *testing.T) {
 	}
 	close(q.end)
 	wg.Wait()
+}
+
+// TestFewWaitForTheirTurn: one caller's requests that wait hold no connection of others who come through the same proxy.
+func TestFewWaitForTheirTurn(t *testing.T) {
+	var x turns
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range ofOneAtOnce {
+		_, err := x.take(ctx, "anna")
+		good(t, err)
+	}
+	var wg sync.WaitGroup
+	for range waitingOfOne {
+		wg.Go(func() { _, _ = x.take(ctx, "anna") })
+	}
+	for waiting := 0; waiting < waitingOfOne; time.Sleep(time.Millisecond) {
+		x.waiting.mu.Lock()
+		waiting = x.waiting.by["anna"]
+		x.waiting.mu.Unlock()
+	}
+	short, stop := context.WithTimeout(ctx, time.Second)
+	defer stop()
+	if _, err := x.take(short, "anna"); !errors.Is(err, errCrowd) {
+		t.Errorf("one more: %v", err)
+	}
+	end, err := x.take(ctx, "ben")
+	good(t, err)
+	end()
+	cancel()
+	wg.Wait()
+	if len(x.waiting.by) != 0 {
+		t.Errorf("%v wait", x.waiting.by)
+	}
+}
+
+// TestOneAddressTakesNotAllOfAProxy: who comes through a proxy shares its connections with all others who do. What one address has under
+// way there is bounded, whoever it is, and so is what comes directly over connections that carry many requests.
+func TestOneAddressTakesNotAllOfAProxy(t *testing.T) {
+	g := guardedServer(t, Guarding{Hosts: []string{"dyno.example.org"}})
+	begun, end := make(chan struct{}, 1000), make(chan struct{})
+	g.register("GET /slow", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Quick") == "" {
+			begun <- struct{}{}
+			<-end
+		}
+	})
+	ask := func(from, host, forwarded string, headers ...string) *httptest.ResponseRecorder {
+		b := g.visitor(t)
+		b.from, b.host = from, host
+		return b.ask("GET", "/slow", "", append(headers, "X-Forwarded-For", forwarded)...)
+	}
+	var wg sync.WaitGroup
+	f := func(most int, from, host, mine, others string) {
+		t.Helper()
+		for range most {
+			wg.Go(func() { ask(from, host, mine) })
+		}
+		for range most {
+			<-begun
+		}
+		if w := ask(from, host, mine, "X-Quick", "1"); w.Code != http.StatusServiceUnavailable {
+			t.Errorf("%s: %d %s", mine, w.Code, w.Body)
+		}
+		wg.Go(func() {
+			if w := ask(from, host, others); w.Code != http.StatusOK {
+				t.Errorf("%s: %d %s", others, w.Code, w.Body)
+			}
+		})
+		<-begun
+	}
+	f(underWayProxied, "127.0.0.1:4711", "dyno.example.org", "192.0.2.7", "192.0.2.8")
+	f(underWayProxied, "127.0.0.1:4711", "dyno.example.org", "2001:db8::7", "2001:db8:0:1::7")
+	for range 2 * underWay { // of this machine itself connections are counted
+		wg.Go(func() { ask("127.0.0.1:4711", "127.0.0.1:9188", "192.0.2.7") })
+		<-begun
+	}
+	close(end)
+	wg.Wait()
+	if len(g.crowd.by) != 0 {
+		t.Errorf("%v", g.crowd.by)
+	}
 }

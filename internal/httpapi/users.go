@@ -107,7 +107,7 @@ func (v *Server) setPassword(w http.ResponseWriter, r *http.Request) {
 		if b.Name == c.Name {
 			keep = c.ID
 		}
-		return nil, v.service.Access.ChangePassword(ctx, c.Name, b.Current, access.From{Address: c.address}, b.Name, b.Password, keep)
+		return nil, v.service.Access.ChangePassword(ctx, c.Name, b.Current, access.From{Address: c.address, Account: v.accountOf(r)}, b.Name, b.Password, keep)
 	})
 }
 

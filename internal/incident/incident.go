@@ -1,5 +1,5 @@
-// Package incident finds incidents in what was observed of a server each second: lock pile-ups, saturation, refused connections, a server
-// that is down. It is a pure function of its samples: it reads no clock and asks no server.
+// Package incident finds incidents in what was observed of a server each second: lock pile-ups, saturation, refused connections, a
+// replica that stopped, a server that is down. It is a pure function of its samples: it reads no clock and asks no server.
 //
 // An incident begins when its condition has held for a while and ends when the condition has been clear for a while, so that one pile-up
 // is one incident although the number of waiting sessions goes up and down. What was not observed neither begins nor ends one.
@@ -23,8 +23,11 @@ type Sample struct {
 	Locks bool
 	// Slow says that a server which is not up is there and did not answer in time, as one that hangs, or whose machine is busy.
 	Slow bool
-	// Refused is the server's counter of connections that it refused; unknown when it was not read.
-	Refused known.Value[float64]
+	// Refused is the server's counter of connections that it refused, Connected how many there are, Dyno's own counted in, and Limit how many
+	// there may be; unknown when they were not read.
+	Refused, Connected, Limit known.Value[float64]
+	// Replica says which thread of a replica does not run, "" when all do; unknown when it was not read.
+	Replica known.Value[string]
 }
 
 // Incident is one of a kind, as far as it is known.
@@ -48,15 +51,16 @@ const (
 	runningBlind  = 64 // where the number of CPUs is unknown
 	// gap is the pause between two samples after which a condition that held before does not count.
 	gap = 10 * time.Second
-	// patience is how long a server may fail to answer in time before it counts as down.
-	patience = 2 * time.Second
+	// Patience is how long a server may fail to answer in time before it counts as down.
+	Patience = 2 * time.Second
 )
 
 // Detector follows one server. The zero value is ready.
 type Detector struct {
 	at      time.Time
 	refused known.Value[float64]
-	tracks  [5]track
+	limit   known.Value[float64] // the newest: it is read less often
+	tracks  [6]track
 	waiting map[uint64]bool // in the sample before
 	gone    time.Time       // since when the server is not up; zero while it is
 }
@@ -87,15 +91,19 @@ type kind struct {
 	look         func(*Detector, Sample) finding
 }
 
-func kinds() [5]kind {
-	return [5]kind{
+func kinds() [6]kind {
+	return [6]kind{
 		{event.Down, "Server down", time.Second, time.Second, (*Detector).down},
 		{event.Login, "Login refused", time.Second, time.Second, (*Detector).login},
 		{event.Locks, "Lock pile-up", time.Second, 3 * time.Second, (*Detector).locks},
 		{event.Saturation, "Server saturated", 2 * time.Second, 10 * time.Second, (*Detector).saturated},
 		{event.Refused, "Connections refused", 0, 10 * time.Second, (*Detector).refusing},
+		{event.Replication, "Replication stopped", 3 * time.Second, 3 * time.Second, (*Detector).replication},
 	}
 }
+
+// refusals is the place of refused connections among the kinds.
+const refusals = 4
 
 // Kinds returns the kinds of event that incidents are.
 func Kinds() (all []event.Kind) {
@@ -191,6 +199,9 @@ func (d *Detector) remember(s Sample) {
 	if s.Refused.OK() || !s.State.Up {
 		d.refused = s.Refused
 	}
+	if s.Limit.OK() {
+		d.limit = s.Limit
+	}
 	if s.Locks {
 		d.waiting = map[uint64]bool{}
 		for _, w := range s.State.Waits {
@@ -207,7 +218,7 @@ func (d *Detector) down(s Sample) finding {
 	case d.gone.IsZero():
 		d.gone = s.State.At
 	}
-	late := s.State.At.Sub(d.gone) >= patience
+	late := s.State.At.Sub(d.gone) >= Patience
 	return finding{known: !s.State.NotConfigured, holds: down && (!s.Slow || late), clear: !down, what: s.State.Reason}
 }
 
@@ -283,7 +294,8 @@ func (d *Detector) saturated(s Sample) finding {
 	}
 }
 
-// refusing follows the server's counter, which begins at 0 when the server does.
+// refusing follows the server's counter, which begins at 0 when the server does. It grows only when a client tries: while no connection is
+// left, the next one is refused.
 func (d *Detector) refusing(s Sample) finding {
 	now, ok := s.Refused.Get()
 	if !ok {
@@ -293,7 +305,15 @@ func (d *Detector) refusing(s Sample) finding {
 	if !ok || now < before {
 		return finding{known: true, clear: true}
 	}
-	return finding{known: true, holds: now > before, clear: now == before, level: now - before, what: "max_connections was reached"}
+	open, ok1 := s.Connected.Get()
+	limit, ok2 := d.limit.Get()
+	still := d.tracks[refusals].open && ok1 && ok2 && limit > 0 && open >= limit
+	return finding{known: true, holds: now > before, clear: now == before && !still, level: now - before, what: "max_connections was reached"}
+}
+
+func (d *Detector) replication(s Sample) finding {
+	what, ok := s.Replica.Get()
+	return finding{known: ok, holds: what != "", clear: what == "", what: what}
 }
 
 func sessions(n int) string {

@@ -57,9 +57,9 @@ func TestNext(t *testing.T) {
 	pile := func() Sample { return up(6, 3) }
 	join := slices.Concat[[]Sample]
 
-	slow := func() Sample { return Sample{State: &state.State{Reason: "took too long"}, Slow: true} }
+	slow := func() Sample { return Sample{State: &state.State{Reason: "no answer in time"}, Slow: true} }
 	f("a busy machine", join(times(5, quiet), times(3, slow), times(5, quiet), times(3, slow), times(5, quiet)))
-	f("a server that hangs", join(times(5, quiet), times(6, slow), times(5, quiet)), "8 down begins: Server down: took too long", "12 down ends 5s to 11s: Server down for 6s")
+	f("a server that hangs", join(times(5, quiet), times(6, slow), times(5, quiet)), "8 down begins: Server down: no answer in time", "12 down ends 5s to 11s: Server down for 6s: no answer in time")
 	f("nothing", times(20, quiet))
 	f("a pile-up", join(times(3, quiet), times(10, pile), times(5, quiet)),
 		"4 locks begins: Lock pile-up: 6 sessions waited, blocked by session 44 (app@localhost, idle)", "16 locks ends 3s to 13s: Lock pile-up for 10s: 6 sessions waited")
@@ -117,13 +117,33 @@ func TestNext(t *testing.T) {
 		return func() Sample { s := quiet(); refused += by; s.Refused = known.Of(refused); return s }
 	}
 	f("refused", join(times(3, refusing(0)), times(4, refusing(2)), times(12, refusing(0))), "3 refused begins: Connections refused: max_connections was reached", "17 refused ends 3s to 7s")
+	// While no connection is left the next client would be refused, whether one tries or not. The limit is read less often.
+	full := func(read bool, open float64) func() Sample {
+		return func() Sample {
+			s := refusing(0)()
+			if s.Connected = known.Of(open); read {
+				s.Limit = known.Of(60.0)
+			}
+			return s
+		}
+	}
+	f("full", join(times(2, full(true, 60)), times(1, refusing(1)), times(30, full(false, 60)), times(12, full(false, 59))),
+		"2 refused begins: Connections refused: max_connections was reached", "43 refused ends 2s to 33s")
+	f("full, and none tries", times(30, full(true, 60)))
 	f("it was restarted", append(times(3, refusing(0)), func() Sample { s := quiet(); s.Refused = known.Of(1.0); return s }()))
+
+	replica := func(what string) func() Sample {
+		return func() Sample { s := quiet(); s.Replica = known.Of(what); return s }
+	}
+	f("a replica that stopped", join(times(3, replica("")), times(5, replica("the SQL thread does not run, error 1062")), times(3, quiet), times(5, replica(""))),
+		"6 replication begins: Replication stopped: the SQL thread does not run, error 1062", "14 replication ends 3s to 11s: Replication stopped for 8s")
+	f("a replica that reconnects", join(times(3, replica("")), times(3, replica("the IO thread does not run")), times(5, replica(""))))
 
 	// Whatever comes, incidents of a kind begin and end in turns, and each ends after its begin.
 	var d Detector
 	open := map[event.Kind]bool{}
 	for i := range 5000 {
-		makers := []func() Sample{quiet, pile, down, busy(50), refusing(1), func() Sample { return up(1, 5) }}
+		makers := []func() Sample{quiet, pile, down, busy(50), refusing(1), replica(""), replica("x"), func() Sample { return up(1, 5) }}
 		s := makers[(i*7919+i/13)%len(makers)]()
 		s.State.At = start.Add(time.Duration(i) * time.Second)
 		for _, c := range d.Next(s) {

@@ -59,6 +59,10 @@ func marks(ctx context.Context, t *target.Target, db string) (map[string][]mark,
 		if err := rows.Scan(&m.table, &m.first, &m.last, &m.done, &m.rows, &m.steps, &m.what); err != nil {
 			return nil, t.Wrap("read "+ref.String()+" on", err)
 		}
+		if m.steps < restoring {
+			return nil, fmt.Errorf("%s says that %d steps of table %s are done: somebody changed it; Fix: drop it and prepare again",
+				ref, m.steps, schema.Quote(m.table))
+		}
 		list[m.table] = append(list[m.table], m)
 	}
 	if err := rows.Err(); err != nil {

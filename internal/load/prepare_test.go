@@ -215,6 +215,18 @@ func TestPrepareStoppedBeforeRowsLeavesNothing(t *testing.T) {
 	})
 }
 
+// TestPrepareTakesNoWordForIt has a record of an earlier prepare that no prepare leaves.
+func TestPrepareTakesNoWordForIt(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
+		d := Data{Workload: workload.PointSelect{}, Options: map[string]string{"table-size": "200000", "tables": "1"}, Threads: 2}
+		_ = unfinished(t, tg, d, func(p progress.Progress) bool { return p.Unit == "rows" && p.Done > 0 })
+		s.Exec(t, "UPDATE sbtest.dyno_prepare SET steps = -5")
+		if err := Prepare(t.Context(), tg, d, nil); err == nil || !strings.Contains(err.Error(), "-5 steps") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
 // TestPrepareGoesOn stops prepares in the middle and repeats them.
 func TestPrepareGoesOn(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {

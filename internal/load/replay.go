@@ -292,6 +292,7 @@ type replay struct {
 	skipped  [skips]uint64
 
 	clock logClock
+	calls ownCalls
 }
 
 func newReplay(t *target.Target, c ReplayConfig, src Source, hard context.Context) *replay {
@@ -300,6 +301,7 @@ func newReplay(t *target.Target, c ReplayConfig, src Source, hard context.Contex
 		crew: &crew{config: Config{Threads: c.Threads, Time: c.Time, Reconnect: c.Reconnect}, plan: plan, naming: namesOf(plan), hard: hard, stop: make(chan struct{})},
 		t:    t, config: c, src: src, failed: make(chan error, 1), slots: make(chan struct{}, c.Threads), want: make(chan chan<- struct{}),
 		must: make(chan chan<- struct{}), ready: make(chan struct{}), done: make(chan struct{}), sessions: map[sessionKey]*replaySession{}, all: map[*replaySession]struct{}{}, lanes: map[string]int{},
+		calls: ownCalls{known: map[string]bool{}},
 	}
 	r.room = sync.NewCond(&r.mu)
 	r.recs = newRecorders(r.crew, min(c.Threads, mostRecorders))
@@ -324,8 +326,11 @@ func (r *replay) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Close()
-	return nil
+	defer c.Close()
+	if r.config.Writes {
+		return nil
+	}
+	return r.provable(ctx, c)
 }
 
 // dial opens a connection, read-only unless writes are asked for.
@@ -474,6 +479,7 @@ func (r *replay) due(start int64) time.Duration {
 
 // feed reads the log into the queues of its sessions until its end.
 func (r *replay) feed() {
+	defer func() { _ = r.closeCalls() }()
 	ready := sync.OnceFunc(func() { close(r.ready) })
 	var e slowlog.Entry
 	for !r.stopped.Load() {

@@ -117,6 +117,10 @@ func (r *replay) add(e *slowlog.Entry) (enough bool) {
 		if sqltext.Own(string(e.SQL[:min(len(e.SQL), 256)])) {
 			skip = ofDyno
 		}
+		if skip == sent && item.what.calls != "" && r.t != nil && !r.own(item.what.calls) {
+			skip = notRead
+		}
+		item.what.calls = ""
 	}
 
 	r.mu.Lock()

@@ -1,7 +1,11 @@
 package load
 
 import (
+	"iter"
+	"maps"
+	"slices"
 	"strings"
+	"unicode"
 
 	"dyno/internal/workload"
 )
@@ -14,6 +18,9 @@ type replayed struct {
 	begins, ends bool   // a transaction
 	pins         bool   // something that ends with the connection
 	use          string // USE: the database
+	// calls are the words before a parenthesis, with commas between: they are to be the server's own functions. One that is
+	// apart from its parenthesis ends in a space.
+	calls string
 }
 
 // replaySkip says why a statement of a log is not sent again.
@@ -29,6 +36,8 @@ const (
 	ofAdmin
 	// ofDyno: Dyno's own.
 	ofDyno
+	// ofEncoding: what is looked at in the statements after it would be other words to the server.
+	ofEncoding
 	// twice: the log has its execution once more, with the values filled in.
 	twice
 	skips
@@ -36,11 +45,12 @@ const (
 
 // skipTexts finish the sentence "N statements were not sent: …".
 var skipTexts = [skips]string{
-	notRead:  "not proven to be reads; --writes sends them",
-	ofServer: "they would change the server itself, accounts or other sessions, or need files of the logged server",
-	ofAdmin:  "administrator's commands",
-	ofDyno:   "Dyno's own",
-	twice:    "the log has them once more with their values",
+	notRead:    "not proven to be reads; --writes sends them",
+	ofServer:   "they would change the server itself, accounts or other sessions, or need files of the logged server",
+	ofAdmin:    "administrator's commands",
+	ofDyno:     "Dyno's own",
+	ofEncoding: "they set an encoding other than UTF-8, in which servers may read statements otherwise than Dyno",
+	twice:      "the log has them once more with their values",
 }
 
 // inspect says what a statement means. Without writes only what is proven to read alone, and what steers a session, is sent: the words of
@@ -52,7 +62,13 @@ func inspect(sql []byte, writes, general bool) (r replayed) {
 		most = steeringWords
 	}
 	w := scanWords(sql, most)
+	if writes && w.word(0) == "set" { // of which each assignment counts
+		w = scanWords(sql, mostWords)
+	}
 	first, second := w.word(0), w.word(1)
+	if writes && w.hidden { // what is executed depends on the server's version: no word says what that is
+		return replayed{kind: workload.Other, skip: ofServer}
+	}
 	switch first {
 	case "use":
 		r.kind, r.use = workload.Other, w.name
@@ -77,8 +93,12 @@ func inspect(sql []byte, writes, general bool) (r replayed) {
 		r.kind = workload.Other
 	case "set":
 		r.kind, r.pins = workload.Other, second != "names" && second != "character" && second != "charset"
-		if w.ofServer() {
+		if w.ofServer() || writes && w.odd { // which may hide the rest
 			r.skip = ofServer
+			return r
+		}
+		if w.otherEncoding() {
+			r.skip = ofEncoding
 			return r
 		}
 	case "select", "with", "values", "table", "show", "desc", "describe", "explain", "help", "(":
@@ -101,14 +121,21 @@ func inspect(sql []byte, writes, general bool) (r replayed) {
 		r.skip = ofServer
 		return r
 	case "create", "alter", "drop", "rename":
+		if second == "or" { // REPLACE
+			second = w.word(3)
+		}
 		switch second {
 		case "user", "role", "server", "instance", "resource", "undo", "logfile", "tablespace":
 			r.skip = ofServer
 			return r
 		}
 	}
-	if !writes && !w.reads(first) {
-		r.skip = notRead
+	if !writes {
+		if !w.reads(first) {
+			r.skip = notRead
+			return r
+		}
+		r.calls = strings.Join(slices.Sorted(maps.Keys(w.calls)), ",")
 	}
 	return r
 }
@@ -119,6 +146,11 @@ type words struct {
 	name string // the second word as it is written, or the quoted name in its place
 	rest bool   // there is more after name
 	odd  bool   // something that no reading of words can vouch for
+	// hidden: there is something that only some servers execute where it decides what the statement is.
+	hidden bool
+	ticks  bool                // a name in backticks
+	text   string              // all of it, in lower case, of a SET
+	calls  map[string]struct{} // words before a parenthesis, see replayed
 }
 
 func (w *words) word(i int) string {
@@ -137,11 +169,55 @@ func (w *words) has(word string) bool {
 	return false
 }
 
+// undecided reports whether what comes next says whether a statement changes the server itself.
+func (w *words) undecided() bool {
+	switch w.word(0) {
+	case "", "set":
+		return true
+	case "create", "alter", "drop", "rename":
+		return len(w.list) < 2 || w.list[1] == "or" && len(w.list) < 4
+	}
+	return false
+}
+
 // ofServer reports whether a SET goes beyond its session, or carries another statement.
 func (w *words) ofServer() bool {
 	for _, x := range w.list[1:] {
 		switch x {
 		case "global", "persist", "persist_only", "password", "role", "statement", "resource":
+			return true
+		}
+	}
+	return false
+}
+
+// encodings are those in which servers tell words, blanks and quotes apart as scanWords does.
+var encodings = []string{"utf8", "utf8mb3", "utf8mb4", "ascii", "binary"}
+
+// otherEncoding reports whether a SET may have the server read the statements after it in an encoding that is none of encodings.
+func (w *words) otherEncoding() bool {
+	for part := range split(w.list[1:], ",") {
+		value := part[1:]
+		if n := slices.Index(part, "="); n > 0 {
+			value = part[n+1:]
+			if n > 1 && part[n-1] == ":" {
+				n--
+			}
+			own := part[0] == "@" && part[1] != "@" // a variable of the user's
+			if own || strings.TrimPrefix(part[n-1], quotedName) != "character_set_client" {
+				continue
+			}
+		} else {
+			switch part[0] {
+			case "character", "char": // SET
+				value = part[min(2, len(part)):]
+			case "names", "charset":
+			default:
+				continue
+			}
+		}
+		if len(value) != 1 && !(len(value) == 3 && value[1] == "collate") ||
+			!slices.Contains(encodings, strings.TrimPrefix(value[0], quotedName)) {
 			return true
 		}
 	}
@@ -158,13 +234,7 @@ func (w *words) reads(first string) bool {
 		// READ WRITE would undo the safeguard, RELEASE ends the connection.
 		return !w.has("write") && !w.has("not") && !(first != "release" && w.has("release")) && !w.has("(")
 	case "set":
-		for _, x := range w.list {
-			switch x {
-			case "write", "read_only", "tx_read_only", "transaction_read_only", "(", "select":
-				return false
-			}
-		}
-		return true
+		return w.steers()
 	case "select", "with", "values", "table", "show", "desc", "describe", "explain", "help", "(":
 	default:
 		return false
@@ -189,13 +259,121 @@ func (w *words) reads(first string) bool {
 				return false
 			}
 		case "(":
-			if i > 0 && !callable[w.list[i-1]] {
+			if i > 0 && !callable[w.list[i-1]] || i > 1 && w.list[i-2] == "." { // db.f(): a stored function, whatever its name
 				return false
 			}
 		}
 	}
 	return true
 }
+
+// steers reports whether a SET changes nothing but what is known to concern its session alone, and not how the server reads
+// the statements after it: what is proven here would be about other words then.
+func (w *words) steers() bool {
+	if len(w.list) < 2 || w.ticks || w.has("(") || w.has("next") || w.has("select") { // NEXT VALUE FOR a sequence
+		return false
+	}
+	reading := false // how statements are read
+	for part := range split(w.list[1:], ",") {
+		switch {
+		case len(part) > 2 && part[0] == "@" && part[1] == "@":
+			part = part[2:]
+			if len(part) > 1 && part[1] == "." {
+				if part[0] != "session" && part[0] != "local" {
+					return false
+				}
+				part = part[2:]
+			}
+		case part[0] == "@": // a variable of the user's own
+			continue
+		case part[0] == "session" || part[0] == "local":
+			part = part[1:]
+		}
+		if len(part) == 0 {
+			return false
+		}
+		values := part[1:]
+		name := part[0]
+		switch {
+		case name == "transaction" || name == "isolation" || name == "read": // READ ONLY
+			if slices.Contains(values, "write") {
+				return false
+			}
+			continue
+		case name == "names" || name == "charset":
+			reading = true
+		case name == "character" && len(values) > 1 && values[0] == "set":
+			reading, values = true, values[1:]
+		case name == "sql_mode" || name == "character_set_client":
+			reading = true
+			if len(values) > 0 && values[0] == ":" {
+				values = values[1:]
+			}
+			if len(values) != 2 || values[0] != "=" {
+				return false
+			}
+			values = values[1:]
+		case settable[name]:
+			continue
+		default:
+			return false
+		}
+		if len(values) != 1 && !(len(values) == 3 && values[1] == "collate") || !textOrName(values[0]) {
+			return false
+		}
+	}
+	if reading {
+		for _, x := range unlikeOthers {
+			if strings.Contains(w.text, x) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// textOrName reports whether a word is one of these.
+func textOrName(word string) bool { return strings.HasPrefix(word, quotedName) || isWordByte(word[0]) }
+
+// split gives the parts of a list between separators, those that are empty left out.
+func split(list []string, by string) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		for len(list) > 0 {
+			n := slices.Index(list, by)
+			part := list
+			if list = nil; n >= 0 {
+				part, list = part[:n], part[n+1:]
+			}
+			if len(part) > 0 && !yield(part) {
+				return
+			}
+		}
+	}
+}
+
+// unlikeOthers are words in a SET of how statements are read after which strings and names may end elsewhere: modes, also
+// those that stand for others, and the sign that would hide such a word.
+var unlikeOthers = []string{"ansi", "no_backslash", "oracle", "db2", "maxdb", "mssql", "postgresql", `\`}
+
+// settable holds the variables that may be set without a proof: of the session, and of no more.
+var settable = func() map[string]bool {
+	m := map[string]bool{}
+	for _, v := range strings.Fields(`
+		autocommit big_tables character_set_connection character_set_results collation_connection default_week_format
+		div_precision_increment eq_range_index_dive_limit explicit_defaults_for_timestamp foreign_key_checks
+		group_concat_max_len identity innodb_lock_wait_timeout insert_id interactive_timeout join_buffer_size
+		join_cache_level last_insert_id lc_time_names lock_wait_timeout long_query_time max_execution_time
+		max_heap_table_size max_join_size max_length_for_sort_data max_seeks_for_key max_sort_length max_statement_time
+		net_read_timeout net_write_timeout optimizer_prune_level optimizer_search_depth optimizer_switch profiling
+		query_cache_type read_buffer_size read_rnd_buffer_size session_track_gtids session_track_schema
+		session_track_state_change session_track_system_variables session_track_transaction_info sort_buffer_size
+		sql_auto_is_null sql_big_selects sql_notes sql_quote_show_create sql_safe_updates sql_select_limit sql_warnings
+		time_zone timestamp tmp_table_size transaction_isolation tx_isolation unique_checks updatable_views_with_limit
+		wait_timeout windowing_use_high_precision`) {
+		m[v] = true
+	}
+	return m
+}()
 
 // callable holds every word that may stand before an opening parenthesis in a statement that reads: the functions of both servers that
 // neither write nor wait for others nor hold locks, types, and words of the language. Names of stored functions and of functions from
@@ -236,7 +414,7 @@ var callable = func() map[string]bool {
 	return m
 }()
 
-// quotedName stands in words.list for a quoted name or text.
+// quotedName stands in words.list for a quoted name or text, in a SET before what it holds.
 const quotedName = "`"
 
 const (
@@ -246,12 +424,17 @@ const (
 	mostWords = 200_000
 )
 
-// scanWords takes a statement apart. Strings end as the server ends them with its usual settings; comments are left out, but for those that
-// a server executes, which are odd unless they hold plain words alone.
+// scanWords takes a statement apart. Strings end as the server ends them with its usual settings. Comments are left out, those that a
+// server executes too, which are odd unless they hold words alone that never matter; when all of the statement is in one, that is
+// taken apart.
 // Numbers are left out. When there are more words than most, the rest is not looked at, and they are odd.
 func scanWords(sql []byte, most int) (w words) {
 	s := string(sql)
+	if inner, ok := wholly(s); ok {
+		return scanWords([]byte(inner), most) // for a server that skips it there is nothing
+	}
 	ended := false
+	end := 0 // of the word before
 	add := func(word string) {
 		w.odd = w.odd || ended // a second statement
 		if len(w.list) == 2 {
@@ -262,6 +445,11 @@ func scanWords(sql []byte, most int) (w words) {
 		}
 		w.list = append(w.list, word)
 	}
+	defer func() {
+		if w.word(0) == "set" {
+			w.text = strings.ToLower(s)
+		}
+	}()
 	for i := 0; i < len(s); {
 		if len(w.list) >= most {
 			w.odd = true
@@ -269,7 +457,10 @@ func scanWords(sql []byte, most int) (w words) {
 		}
 		c := s[i]
 		switch {
-		case c <= ' ':
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+			i++
+		case c < ' ' || c == 0x7f: // servers differ in what they take for a blank
+			w.odd = true
 			i++
 		case c == '#' || c == '-' && strings.HasPrefix(s[i:], "--") && (i+2 == len(s) || s[i+2] <= ' '):
 			n := strings.IndexByte(s[i:], '\n')
@@ -288,13 +479,9 @@ func scanWords(sql []byte, most int) (w words) {
 			if text == "" || text[0] != '!' && !strings.HasPrefix(text, "M!") {
 				continue
 			}
-			text = strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(text, "M"), "!"), "0123456789")
-			if strings.Trim(strings.ToLower(text), "abcdefghijklmnopqrstuvwxyz_ \t\r\n") != "" {
+			if inner := executedText(text); !neverMatters[strings.Join(strings.Fields(strings.ToLower(inner)), " ")] {
 				w.odd = true
-				continue
-			}
-			for _, word := range strings.Fields(strings.ToLower(text)) {
-				add(word)
+				w.hidden = w.hidden || w.undecided()
 			}
 		case c == '\'' || c == '"' || c == '`':
 			j := i + 1
@@ -311,29 +498,48 @@ func scanWords(sql []byte, most int) (w words) {
 			if len(w.list) == 1 {
 				w.name = s[i+1 : j]
 			}
-			add(quotedName)
+			if w.word(0) == "set" {
+				add(quotedName + strings.ToLower(s[i+1:j]))
+			} else {
+				add(quotedName)
+			}
+			w.ticks = w.ticks || c == '`'
 			i = j + 1
+			end = i
 		case isWordByte(c):
 			j := i + 1
 			for j < len(s) && isWordByte(s[j]) {
 				j++
 			}
+			word := s[i:j]
 			if len(w.list) == 1 {
-				w.name = s[i:j]
+				w.name = word
 			}
-			if c >= '0' && c <= '9' {
-				i = j
-				continue
+			fraction := i > 0 && s[i-1] == '.'
+			if number(word, fraction) {
+				// 1.e5 is one number too, and a word may follow at once.
+				w.odd = w.odd || j+1 < len(s) && s[j] == '.' && isWordByte(s[j+1]) && !isDigit(s[j+1])
+			} else {
+				// A number may end within it, and the rest be a word.
+				w.odd = w.odd || isDigit(c) && !exponent(word, s[j:]) || strings.ContainsFunc(word, isForeign)
+				add(strings.ToLower(word))
+				end = j
 			}
-			if n := len(w.list); n > 0 && w.list[n-1] == "." && j < len(s) && strings.HasPrefix(strings.TrimLeft(s[j:], " \t\r\n"), "(") {
-				w.odd = true // db.f(): a stored function, whatever its name
-			}
-			add(strings.ToLower(s[i:j]))
 			i = j
 		case c == ';':
 			ended = true
 			i++
 		default:
+			if n := len(w.list); c == '(' && n > 0 && isWordByte(w.list[n-1][0]) {
+				call := w.list[n-1]
+				if i > end {
+					call += " "
+				}
+				if w.calls == nil {
+					w.calls = map[string]struct{}{}
+				}
+				w.calls[call] = struct{}{}
+			}
 			add(s[i : i+1])
 			i++
 		}
@@ -343,4 +549,57 @@ func scanWords(sql []byte, most int) (w words) {
 
 func isWordByte(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c >= 0x80
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// isForeign reports whether r is beyond ASCII and no part of a word that people write: a blank, or no valid UTF-8.
+func isForeign(r rune) bool { return r >= 0x80 && !unicode.In(r, unicode.L, unicode.M, unicode.N) }
+
+const digits = "0123456789"
+
+// number reports whether a word is a number: anything else that begins with a digit is a name, or a number and a name. As a
+// fraction it follows a point.
+func number(s string, fraction bool) bool {
+	if !isDigit(s[0]) {
+		return false
+	}
+	if hex, ok := strings.CutPrefix(s, "0x"); ok {
+		return !fraction && hex != "" && strings.Trim(hex, digits+"abcdefABCDEF") == ""
+	}
+	if bits, ok := strings.CutPrefix(s, "0b"); ok {
+		return !fraction && bits != "" && strings.Trim(bits, "01") == ""
+	}
+	rest := strings.TrimLeft(s, digits)
+	return rest == "" || len(rest) > 1 && rest[0]|0x20 == 'e' && strings.Trim(rest[1:], digits) == ""
+}
+
+// exponent reports whether a word and what is after it are a number with a sign in it, as 5e-3.
+func exponent(word, after string) bool {
+	return strings.ToLower(strings.TrimLeft(word, digits)) == "e" && len(after) > 1 && (after[0] == '-' || after[0] == '+') && isDigit(after[1])
+}
+
+// executedText returns what a server executes of a comment's text.
+func executedText(text string) string {
+	return strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(text, "M"), "!"), "0123456789")
+}
+
+// wholly returns the text of the one comment that a server executes which a statement is, as dumps have them.
+func wholly(s string) (inner string, ok bool) {
+	s = strings.Trim(s, " \t\r\n;")
+	text, begins := strings.CutPrefix(s, "/*")
+	if !begins || !strings.HasPrefix(text, "!") && !strings.HasPrefix(text, "M!") {
+		return "", false
+	}
+	text, closed := strings.CutSuffix(text, "*/")
+	if !closed || strings.Contains(text, "*/") || strings.Contains(text, "/*") {
+		return "", false
+	}
+	return executedText(text), true
+}
+
+// neverMatters holds what a server may execute or skip without a statement being another.
+var neverMatters = map[string]bool{
+	"": true, "sql_no_cache": true, "sql_cache": true, "high_priority": true, "sql_calc_found_rows": true, "sql_big_result": true,
+	"sql_small_result": true, "sql_buffer_result": true, "with consistent snapshot": true,
 }

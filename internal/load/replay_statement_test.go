@@ -27,8 +27,24 @@ func TestInspectReads(t *testing.T) {
 		"SELECT DATE_ADD(NOW(), INTERVAL (1) DAY)", "SELECT JSON_EXTRACT(a, '$.b') FROM t", "SELECT a->'$.b' FROM t", "SELECT CAST(a AS DECIMAL(10,2)) FROM t",
 		"SHOW TABLES", "SHOW CREATE PROCEDURE p", "SHOW GLOBAL STATUS LIKE 'Com_insert'", "DESC t", "EXPLAIN SELECT 1", "EXPLAIN ANALYZE SELECT 1",
 		"USE x", "USE `x y`", "use x;", "BEGIN", "START TRANSACTION", "START TRANSACTION READ ONLY", "COMMIT", "ROLLBACK", "ROLLBACK TO SAVEPOINT a", "SAVEPOINT a", "RELEASE SAVEPOINT a",
-		"SET NAMES utf8mb4", "SET autocommit=0", "SET SESSION sql_mode='ANSI'", "SET @a = 1, @b = 'x'", "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+		"SET NAMES utf8mb4", "SET autocommit=0", "SET SESSION sql_mode='STRICT_TRANS_TABLES'", "SET @@session.sql_mode := 'TRADITIONAL', @@autocommit = 1", "SET NAMES 'utf8mb4' COLLATE utf8mb4_bin",
+		"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY", "SET time_zone = '+00:00', sort_buffer_size = @@sort_buffer_size", "/*!40101 SET NAMES utf8 */;",
+		"START TRANSACTION /*!40100 WITH CONSISTENT SNAPSHOT */", "SELECT 1e5, 1.5e-3, 0x1F, x.a IN (1) FROM t1 x", "SET sql_mode=DEFAULT",
+		"SET CHARACTER SET utf8mb3", "SET NAMES ascii", "SET NAMES binary", "SET character_set_client = 'UTF8'", "SET @@session.character_set_client='utf8mb4', sql_mode=''",
+		"SELECT größe, `übe r` AS Ünïcode, 名前 FROM straße WHERE a = '\xff\xa0' /* \xa0 */ -- \xa0",
+		"SELECT 0xF, 0b01, .5, 5., 1.5E+3, 5e-3, -1e5 FROM t WHERE a>.5 AND b IN (1e1,.5e1, 0x0)",
+		"SET @a = 1, @b = 'x'", "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
 		strings.Repeat(" ", 100)+"SELECT a FROM t WHERE a IN ("+strings.Repeat("1,", 500_000)+"1)",
+	)
+	// What a server reads otherwise, or executes or skips by its version.
+	f(notRead,
+		"SELECT x.count/**/(1)", "SELECT x.count -- \n (1)", "SELECT 1f(1)", "SELECT 0xf(1), 0xfg(1)", "SELECT 0x(1)", "SELECT 0b(1)", "SELECT 0b2(1)", "SELECT 0bad(1)", "SELECT 1.0b1", "SELECT 5e(1)", "SELECT evil /*!999999 IN */ (1)",
+		"SELECT 1 --\x7f'\n, evil(1) -- '", "SELECT 1\x01", "SELECT /*M!999999 NO_SUCH */ 1", "SELECT a FROM t FOR /*!999999 X */ UPDATE", "/*!50000 SELECT f(1) */",
+		"SELECT 1e1INTO OUTFILE '/tmp/x'", "SELECT 'x',1.5INTO DUMPFILE '/tmp/x'", "SELECT 1 FROM t WHERE a>.5INTO OUTFILE '/x'", "SELECT 1.e5INTO OUTFILE 'x'", "SELECT 1.5e-3INTO OUTFILE 'x'",
+		"SELECT 1e+1INTO OUTFILE 'x'", "SELECT 1.5e1INTO OUTFILE 'x'", "SELECT 1e-INTO OUTFILE 'x'", "SELECT 'x' INTO\xa0OUTFILE '/tmp/x'", "SELECT 1 a\xc2\xa0INTO OUTFILE '/tmp/x'", "SELECT 1 a\u3000INTO OUTFILE 'x'", "SELECT 1 a\xe9",
+		"SET sql_mode='NO_BACKSLASH_ESCAPES'", "SET sql_mode='ANSI'", "SET @@session.sql_mode = 'oracle'", "SET sql_mode=4", "SET sql_mode=@a", "SET sql_mode='AN' 'SI'",
+		"SET sql_mode=x'414E5349'", "SET @a = 1, sql_mode=CONCAT(@@sql_mode, ',ANSI')", "SET sql_mode=@@global_mode", "SET sql_mode='A''B'", "SET sql_mode='\\ANSI'",
+		"SET @@session.`transaction_read_only`=0", "SET `sql_mode`='ANSI'", "SET gtid_next='a:1'", "SET sql_log_bin=0", "SET @a = NEXT VALUE FOR s", "SET",
 	)
 	f(notRead,
 		"INSERT INTO t VALUES (1)", "UPDATE t SET a = 1", "DELETE FROM t", "REPLACE INTO t VALUES (1)", "CALL p()", "DO SLEEP(1)", "CREATE TABLE t (a INT)", "TRUNCATE t",
@@ -46,8 +62,29 @@ func TestInspectReads(t *testing.T) {
 	f(ofServer,
 		"SET GLOBAL read_only = 1", "SET @@global.read_only = 1", "SET PERSIST max_connections = 5", "SET PASSWORD = 'x'", "SET ROLE admin", "SET STATEMENT max_statement_time=1 FOR DELETE FROM t", "KILL 5",
 		"SHUTDOWN", "FLUSH TABLES WITH READ LOCK", "GRANT ALL ON *.* TO a", "CREATE USER a", "DROP USER a", "ALTER INSTANCE ROTATE INNODB MASTER KEY", "LOAD DATA INFILE 'x' INTO TABLE t", "STOP SLAVE",
-		"START REPLICA", "CHANGE MASTER TO MASTER_HOST='x'", "RESET MASTER", "PURGE BINARY LOGS TO 'x'", "INSTALL PLUGIN x SONAME 'y'", "/* x */ kill 5",
+		"/*! KILL 5 */", "/*!999999 SELECT */ KILL 5", "/*!999999 SELECT */ SHUTDOWN", "/*M! SELECT */ GRANT ALL ON *.* TO a", "CREATE OR REPLACE USER a", "START REPLICA", "CHANGE MASTER TO MASTER_HOST='x'", "RESET MASTER", "PURGE BINARY LOGS TO 'x'", "INSTALL PLUGIN x SONAME 'y'", "/* x */ kill 5",
 	)
+}
+
+// TestInspectEncodings has logs set how the statements after it are read.
+func TestInspectEncodings(t *testing.T) {
+	for _, s := range []string{
+		"SET NAMES latin1", "SET NAMES 'latin1'", "SET NAMES gbk", "SET NAMES DEFAULT", "SET NAMES swe7", "SET NAMES 'g\\bk'", "SET NAMES 'utf8''x'", "/*!40101 SET NAMES latin1 */;",
+		"SET CHARACTER SET latin1", "SET CHAR SET latin1", "SET CHARSET latin1", "SET CHARACTER SET DEFAULT", "SET CHARACTER SET sjis", "SET @a = 1, NAMES latin1", "SET autocommit=1, CHARSET 'cp850'",
+		"SET character_set_client=gb18030", "SET character_set_client = DEFAULT", "SET character_set_client = 28", "SET character_set_client=@a", "SET character_set_client = BINARY 'latin1'",
+		"SET @@session.character_set_client := latin1", "SET SESSION character_set_client = 'latin1'", "SET `character_set_client` = latin1", "SET @@session.`character_set_client` = latin1", "SET NAMES",
+	} {
+		for _, writes := range []bool{false, true} {
+			if got := inspect([]byte(s), writes, false); got.skip != ofEncoding {
+				t.Errorf("%s, writes %v: %q", s, writes, skipTexts[got.skip])
+			}
+		}
+	}
+	for _, s := range []string{"SET NAMES utf8mb4 COLLATE utf8mb4_bin", "SET @a = @@character_set_client, @names = 'latin1'", "SET character_set_results = latin1", "SET a = names"} {
+		if got := inspect([]byte(s), true, false); got.skip != sent {
+			t.Errorf("%s: %q", s, skipTexts[got.skip])
+		}
+	}
 }
 
 func TestInspectWrites(t *testing.T) {
@@ -68,6 +105,17 @@ func TestInspectWrites(t *testing.T) {
 	f("DROP USER a", workload.Other, ofServer)
 	f("SET GLOBAL a = 1", workload.Other, ofServer)
 	f("KILL 5", workload.Other, ofServer)
+	f("SET @a=1,@b=2,@c=3,@d=4,@e=5, GLOBAL max_connections=1", workload.Other, ofServer)
+	f("SET "+strings.Repeat("@a=1,", mostWords/4)+" GLOBAL max_connections=1", workload.Other, ofServer)
+	f("CREATE OR REPLACE USER a", workload.Other, ofServer)
+	f("/*!50000 GRANT ALL ON *.* TO x@'%' */", workload.Other, ofServer)
+	f("/*!50000 SELECT */ /*!999999 x */ GRANT ALL ON *.* TO x", workload.Other, ofServer)
+	f("CREATE /*!999999 TABLE */ USER x", workload.Other, ofServer)
+	f("CREATE OR REPLACE /*!999999 TABLE */ USER x", workload.Other, ofServer)
+	f("SET @a = 1, /*!50000 GLOBAL */ max_connections=1", workload.Other, ofServer)
+	f("INSERT /*!50000 IGNORE */ INTO t VALUES (1)", workload.Write, sent)
+	f("CREATE TABLE t (a INT) /*!50100 PARTITION BY HASH (a) */", workload.Other, sent)
+	f("/*!40000 ALTER TABLE t DISABLE KEYS */;", workload.Other, sent)
 	if got := inspect([]byte("EXECUTE s USING @a"), true, true); got.skip != twice {
 		t.Errorf("a general log's EXECUTE: %q", skipTexts[got.skip])
 	}
@@ -106,7 +154,7 @@ func FuzzInspect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		inspect([]byte(s), true, true)
 		inspect([]byte(s), false, true)
-		for _, before := range []string{"INSERT ", "DELETE\n", "/**/UPDATE ", "SELECT 1 INTO ", "SELECT x.f("} {
+		for _, before := range []string{"INSERT ", "DELETE\n", "/**/UPDATE ", "SELECT 1 INTO ", "SELECT x.f(", "SELECT 1e1INTO ", "SELECT 1.e5INTO "} {
 			if got := inspect([]byte(before+s), false, false); got.skip == sent {
 				t.Fatalf("%q is sent", before+s)
 			}

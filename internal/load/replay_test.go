@@ -417,6 +417,72 @@ func TestReplayReadsAlone(t *testing.T) {
 	})
 }
 
+// TestReplayRunsNoStoredFunction has statements in the log that call what somebody stored under the name of a function that other servers
+// have, or behind a view, and such as write files.
+func TestReplayRunsNoStoredFunction(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {
+		s.Exec(t, "SET GLOBAL log_bin_trust_function_creators=1", "CREATE DATABASE tenant", "CREATE TABLE tenant.t (n INT)")
+		for _, f := range []string{"nvl2", "st_transform", "now", "count", "1f", "0x", "0b2", "0bad", "evil"} {
+			s.Exec(t, "CREATE FUNCTION tenant.`"+f+"`(a INT) RETURNS INT BEGIN SET GLOBAL max_connect_errors=77; RETURN 1; END")
+		}
+		list := func(queries ...string) (out []slowlog.Entry) {
+			for i, q := range queries {
+				e := slow(1, 1000+float64(i)/100, 0, q)
+				e.DB = []byte("tenant")
+				out = append(out, e)
+			}
+			return out
+		}
+		file := filepath.Join(s.Dir, "tmp", "written")
+		unharmed := func() {
+			t.Helper()
+			if _, err := os.Stat(file); err == nil {
+				t.Error("a file was written")
+			}
+			var n int
+			if err := s.DB(t, "").QueryRow("SELECT @@global.max_connect_errors").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			if n == 77 {
+				t.Error("a stored function ran")
+			}
+		}
+		src := list("SELECT nvl2(1)", "SELECT st_transform(1)", "SELECT now (1)", "SELECT tenant.count/**/(1)", "SELECT 1f(1)", "SELECT evil /*!999999 IN */ (1)",
+			"SET NAMES gbk", "SELECT '\xbf\\', evil(1) -- '", "SET sql_mode='NO_BACKSLASH_ESCAPES'", "SELECT 'a\\', evil(1) -- '", "/*!999999 SELECT */ SET GLOBAL max_connect_errors=77",
+			"SELECT 0x(1)", "SELECT 0b2(1)", "SELECT 0bad(1)",
+			"SELECT 1e1INTO OUTFILE '"+file+"'", "SELECT 'x',1.5INTO DUMPFILE '"+file+"'", "SELECT 1.e5INTO OUTFILE '"+file+"'",
+			"SET NAMES latin1", "SELECT 'x' INTO\xa0OUTFILE '"+file+"'", "SELECT 'x' a\xc2\xa0INTO OUTFILE '"+file+"'",
+			"SELECT COUNT(*), MAX(n) FROM t")
+		r, x := replayedOn(t, tg, ReplayConfig{Speed: math.Inf(1)}, &entries{list: src})
+		unharmed()
+		if r.Total.Operations() < 1 {
+			t.Errorf("%+v, %d operations: what only reads is sent", x, r.Total.Operations())
+		}
+
+		s.Exec(t, "CREATE SQL SECURITY INVOKER VIEW tenant.v AS SELECT tenant.evil(1) FROM tenant.t", "INSERT INTO tenant.t VALUES (1)")
+		_, _, err := Replay(t.Context(), tg, ReplayConfig{Speed: math.Inf(1)}, &entries{list: list("SELECT * FROM v")}, nil)
+		if unharmed(); err == nil || !strings.Contains(err.Error(), "explain-schemas=tenant") {
+			t.Errorf("an account that may execute the functions behind views: %v", err)
+		}
+		s.Exec(t, "CREATE USER reader IDENTIFIED BY 'a'", "GRANT SELECT, SHOW VIEW ON *.* TO reader")
+		spec := tg.Spec()
+		spec.User, spec.Password = "reader", target.NewSecret("a")
+		reads, err := target.Open(t.Context(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reads.Close()
+		replayedOn(t, reads, ReplayConfig{Speed: math.Inf(1)}, &entries{list: list("SELECT * FROM v")})
+		unharmed()
+
+		s.Exec(t, "SET GLOBAL sql_mode='ANSI_QUOTES'")
+		_, _, err = Replay(t.Context(), tg, ReplayConfig{}, &entries{list: list("SELECT 1")}, nil)
+		if err == nil || !strings.Contains(err.Error(), "ANSI_QUOTES") {
+			t.Errorf("a server that takes texts for names: %v", err)
+		}
+	})
+}
+
 // TestReplayWithFewConnections has more sessions at a time than connections.
 func TestReplayWithFewConnections(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *servers.Server, tg *target.Target) {

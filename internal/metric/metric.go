@@ -123,6 +123,15 @@ func (m *Sample) Overlong() bool {
 	return len(m.Name) > longestText
 }
 
+// Text returns how many bytes the name and the labels take.
+func (m *Sample) Text() int {
+	n := len(m.Name)
+	for i := range m.Labels {
+		n += len(m.Labels[i].Name) + len(m.Labels[i].Value)
+	}
+	return n
+}
+
 // Point is one reading of a series whose name is known.
 type Point struct {
 	At    int64   `json:"t"` // Unix milliseconds

@@ -141,14 +141,14 @@ func (c *client) post(ctx context.Context, body []byte) answer {
 		if errors.As(err, &op) && op.Op == "dial" { // it never got there
 			return answer{outcome: failed, err: err}
 		}
-		return answer{outcome: silent, err: err}
+		return answer{outcome: silent, err: legible{err}} // it may hold lines that the receiver sent
 	}
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096)) // what is cut off is of no use to anybody
 	if resp.StatusCode/100 == 2 {
 		return answer{outcome: stored}
 	}
-	a := answer{outcome: failed, err: fmt.Errorf("the receiver answers %s: %s", resp.Status, plain(text))}
+	a := answer{outcome: failed, err: fmt.Errorf("the receiver answers %s: %s", plain([]byte(resp.Status)), plain(text))}
 	switch code := resp.StatusCode; {
 	case code == http.StatusRequestEntityTooLarge:
 		a.outcome = tooBig
@@ -182,6 +182,12 @@ func retryAfter(text string, now time.Time) time.Duration {
 	}
 	return min(max(d, 0), 5*time.Minute)
 }
+
+// legible is an error whose text holds what a stranger wrote.
+type legible struct{ error }
+
+func (e legible) Error() string { return plain([]byte(e.error.Error())) }
+func (e legible) Unwrap() error { return e.error }
 
 // plain makes what a stranger wrote fit for one line of a log.
 func plain(b []byte) string {

@@ -1,9 +1,11 @@
 package remotewrite
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"net"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,6 +58,39 @@ func TestNoTokenForWhoeverListens(t *testing.T) {
 	}
 }
 
+// TestWordsOfAReceiver: what a receiver says in its status line is one short line for a log, too.
+func TestWordsOfAReceiver(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.CopyN(io.Discard, c, 100)
+			_, _ = io.WriteString(c, "HTTP/1.1 400 \x1b[2J"+strings.Repeat("x", 20_000)+"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+			c.Close()
+		}
+	}()
+	o := Options{URL: "http://" + l.Addr().String() + "/api/v1/write", Cursor: filepath.Join(t.TempDir(), "cursor")}
+	u, err := o.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := newClient(&o, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := c.post(t.Context(), []byte("x"))
+	if a.outcome != refused || len(a.err.Error()) > 1000 || strings.Contains(a.err.Error(), "\x1b") {
+		t.Errorf("outcome %d, %d bytes: %.100q", a.outcome, len(a.err.Error()), a.err.Error())
+	}
+}
+
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	f := func(text string, want time.Duration) {
@@ -101,5 +136,39 @@ func TestPlain(t *testing.T) {
 	}
 	if got := plain(long); len(got) != 303 {
 		t.Errorf("%d", len(got))
+	}
+}
+
+// TestNoReceiverWritesToATerminal: what a receiver says, and what the program says of what it cannot read, is legible.
+func TestNoReceiverWritesToATerminal(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	o := Options{URL: "http://" + l.Addr().String() + "/api/v1/write", Cursor: filepath.Join(t.TempDir(), "cursor")}
+	u, err := o.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := newClient(&o, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, says := range []string{"HTTP/1.1 500 \x1b[2Jgone\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 OK\r\n\x1b[2Jgone\r\n\r\n"} {
+		done := make(chan answer, 1)
+		go func() { done <- c.post(t.Context(), []byte("x")) }()
+		peer, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := http.ReadRequest(bufio.NewReader(peer)); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(peer, says)
+		if err := (<-done).err; err == nil || strings.Contains(err.Error(), "\x1b") || !strings.Contains(err.Error(), "[2Jgone") {
+			t.Errorf("%q", err)
+		}
+		peer.Close()
 	}
 }

@@ -20,6 +20,8 @@ type Status struct {
 	Err      error     // why sending fails, why samples were refused last, or why the store or the cursor cannot be used
 
 	failing, refusing, readErr, cursorErr error
+
+	told time.Time // when it was last logged that samples are refused
 }
 
 // Status returns how the writer fares now.
@@ -96,13 +98,19 @@ func (w *Writer) fail(err error) {
 	}
 }
 
+// refusedEvery is how often it is logged at most that samples are refused.
+const refusedEvery = time.Minute
+
 // refuse gives samples up.
 func (w *Writer) refuse(rows []row, n int, err error) {
 	tell := false
 	w.note(func(s *Status) {
 		s.Refused += uint64(n)
-		tell = s.refusing == nil || s.refusing.Error() != err.Error()
-		s.refusing = err
+		now := time.Now()
+		tell = s.refusing == nil || now.Sub(s.told) >= refusedEvery // the receiver's text may be another each time
+		if s.refusing = err; tell {
+			s.told = now
+		}
 		s.failing, s.Since = nil, time.Time{}
 	})
 	if tell {

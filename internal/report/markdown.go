@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"dyno/internal/finding"
 )
@@ -38,12 +40,16 @@ func md(s string) string {
 			b.WriteString("&amp;")
 		case '\n':
 			b.WriteByte(' ')
-		case '@', ':': // no mention of a person, no link that nobody wrote as one
-			if r == ':' && !strings.HasPrefix(s[i:], "://") {
+		case '@', ':', '.': // no mention of a person, no link that nobody wrote as one
+			if r == ':' && !strings.HasPrefix(s[i:], "://") || r == '.' && (i < 3 || !strings.EqualFold(s[i-3:i], "www")) {
 				b.WriteRune(r)
 				continue
 			}
 			fmt.Fprintf(&b, "&#%d;", r)
+			before, _ := utf8.DecodeLastRuneInString(s[:i])
+			if next, _ := utf8.DecodeRuneInString(s[i+1:]); r == '@' && inWord(next) && !inWord(before) {
+				b.WriteString("&#8203;") // people are looked for in what the escapes stand for: a space of no width ends that
+			}
 		case '\\', '`', '*', '_', '[', ']', '#', '|', '~', '!', '$':
 			b.WriteByte('\\')
 			b.WriteRune(r)
@@ -53,6 +59,8 @@ func md(s string) string {
 	}
 	return b.String()
 }
+
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // mdStart escapes a text that begins a line, so that it starts no list and underlines nothing.
 func mdStart(s string) string {

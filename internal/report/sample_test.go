@@ -209,7 +209,7 @@ var hostile = []string{
 	"broken \xff\xfe utf-8",
 	"| pipe `tick` ``` *star* _under_ [link](javascript:alert(1)) # head",
 	"line\n# one\n- two\n\n<b>three</b>",
-	"{{.Title}} ${x} `id` $(id)",
+	"{{.Title}} ${x} `id` $(id) WWW.evil.example www.evil.example http://evil.example @everybody",
 }
 
 // hostileDocument is the sample with a hostile text at the end of every text it has, in turn; shift decides who gets which.

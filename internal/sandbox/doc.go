@@ -5,14 +5,15 @@
 //	sandboxes/NAME/sandbox.json  what it is and which process serves it, written before the server starts
 //	sandboxes/NAME/data          the data directory, of the account the server runs as
 //	sandboxes/NAME/run           socket and pid file; elsewhere, in a short path of its own, when this one is too long for a socket
-//	sandboxes/NAME/log           error.log, and console: what the server says before it opens the former
+//	sandboxes/NAME/log           error.log
+//	sandboxes/NAME/console       what the server says before it opens that
 //	sandboxes/NAME/files, tmp    secure_file_priv and tmpdir
 //	sandboxes/NAME/data.img      where data and tmp are directories of a filesystem of their own
 //	templates/KEY                a data directory just initialised, to copy from: one per server build and initial setting
 //	data/KEY                     a data directory with prepared rows that SaveData kept, to copy from and to restore to
 //	servers/FLAVOR-VERSION       a server build that Install unpacked beside the system
 //
-// Run by root, a server gives up root for the account mysql if there is one, else nobody. It belongs to no session and survives
+// Run by root, a server gives up root for an account of its own, dyno or user 65521. It belongs to no session and survives
 // the end of the program that started it; a later one finds and stops it by its recorded identity (process id, start time and
 // boot), never by its name.
 //

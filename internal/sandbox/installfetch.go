@@ -140,7 +140,7 @@ func fetchOnce(ctx context.Context, c *http.Client, r remote, path string, repor
 		if r.bytes == 0 && have > 0 {
 			return 0, nil // all of it is there already, or its hash is wrong
 		}
-		return 0, inline([]error{fmt.Errorf("%w: %s: %s", ErrFetch, plain(r.url), resp.Status), f.Truncate(0)})
+		return 0, inline([]error{fmt.Errorf("%w: %s: %q", ErrFetch, plain(r.url), resp.Status), f.Truncate(0)})
 	default:
 		return 0, statusError(r.url, resp)
 	}
@@ -215,7 +215,7 @@ func get(ctx context.Context, c *http.Client, address string, header http.Header
 
 // statusError makes the error of an answer that has no file in it.
 func statusError(address string, resp *http.Response) error {
-	err := fmt.Errorf("%w: %s: %s", ErrFetch, plain(address), resp.Status)
+	err := fmt.Errorf("%w: %s: %q", ErrFetch, plain(address), resp.Status)
 	switch c := resp.StatusCode; {
 	case c == http.StatusUnauthorized || c == http.StatusForbidden || c == http.StatusProxyAuthRequired:
 		return permanent{hint(err, "the registry or a proxy wants a login: put it where Maven or curl would look for it (~/.m2/settings.xml, HTTPS_PROXY)")}

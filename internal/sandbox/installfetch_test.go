@@ -155,6 +155,17 @@ func TestFetch(t *testing.T) {
 	bad("missing", 1, "404", "mirror", func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) })
 	bad("broken", fetchTries, "500", "HTTPS_PROXY", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	bad("login", 1, "401", "login", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	for code, n := range map[int]int{404: 1, 416: fetchTries} { // what a server calls a code moves no cursor
+		bad(fmt.Sprint("words of ", code), n, `\x1b[2J`, "", func(w http.ResponseWriter, _ *http.Request) {
+			c, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			fmt.Fprintf(c, "HTTP/1.1 %d \x1b[2J\r\nContent-Length: 0\r\n\r\n", code)
+		})
+	}
 	bad("always wrong", 2, "checksum", "another network", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(bytes.ToUpper(body)) })
 	bad("too long", 1, "bytes, not", "", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "", testTime, bytes.NewReader(append(body, 1)))

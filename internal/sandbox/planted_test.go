@@ -199,6 +199,22 @@ func TestPlantedRunDirectory(t *testing.T) {
 	check()
 	asUser(t, 65534, "mkdir -p "+run)
 	check()
+	if err := y.Down(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = y.Up(ctx, Config{Name: "a"}, nil); err != nil || filepath.Dir(s.Socket) == run {
+		t.Errorf("it cannot be started elsewhere: %s, %v", s.Socket, err)
+	}
+	check()
+	if err := y.Remove(ctx, "a"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(run); err != nil {
+		t.Errorf("what is another account's was removed: %v", err)
+	}
+	if _, err := os.Stat(filepath.Dir(s.Socket)); err == nil {
+		t.Error("the run directory stays")
+	}
 	if err := os.RemoveAll(top); err != nil {
 		t.Fatal(err)
 	}

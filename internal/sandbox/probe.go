@@ -3,7 +3,6 @@ package sandbox
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"os/exec"
 	"runtime"
@@ -49,12 +48,17 @@ func (a account) run(ctx context.Context, argv []string, dir, home string, stdin
 			ended <- err
 			return
 		}
-		ended <- cmd.Run()
+		if err := cmd.Start(); err != nil {
+			ended <- err
+			return
+		}
+		// Until it is waited for nobody else can have its number, and so its group is its own.
+		for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+		}
+		_ = kill() // what is left of its group
+		ended <- cmd.Wait()
 	}()
 	err = <-ended
-	if errors.Is(err, exec.ErrWaitDelay) {
-		_ = kill() // what is left of its group
-	}
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}

@@ -49,25 +49,28 @@ func TestProbe(t *testing.T) {
 	if err := os.Chmod(pid, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	program(`echo "mysqld Ver 8.0.36 for Linux"; sleep 3600 & echo $! >` + pid) // which keeps the output open
-	if s, err := ask(t.Context(), path, OfDir); err == nil {
-		t.Errorf("%+v", s)
-	}
-	b, err := os.ReadFile(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	child, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		b, err := os.ReadFile("/proc/" + strconv.Itoa(child) + "/stat")
-		if err != nil || strings.Contains(string(b), ") Z ") {
-			break
+	// A child that keeps the output open, and one that does not.
+	for _, output := range []string{"", " >/dev/null 2>&1"} {
+		program(`echo "mysqld Ver 8.0.36 for Linux"; sleep 3600` + output + ` & echo $! >` + pid)
+		if _, err := (Server{Path: path}).version(t.Context()); err != nil {
+			t.Error(err)
 		}
-		if time.Now().After(end) {
-			t.Fatal("the program's child goes on")
+		b, err := os.ReadFile(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		child, err := strconv.Atoi(strings.TrimSpace(string(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			b, err := os.ReadFile("/proc/" + strconv.Itoa(child) + "/stat")
+			if err != nil || strings.Contains(string(b), ") Z ") {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("the program's child goes on")
+			}
 		}
 	}
 

@@ -30,27 +30,37 @@ func runDir(dir string) string {
 
 var shortRun = pattern.New(`^(/tmp/dyno-[0-9a-f]{16})(/run)?$`)
 
-// makeRunDir makes a sandbox's run directory for the account, if it is not there.
-func makeRunDir(dir, run string, a account) error {
+// makeRunDir makes a sandbox's run directory for the account, if it is not there, and returns where
+// it is: elsewhere than it was, when what lay in /tmp was cleaned away and another account has
+// taken the place.
+func makeRunDir(dir, run string, a account) (string, error) {
 	if top := filepath.Dir(run); top != dir {
 		if err := makeDir(top); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
+			return "", err
 		}
 		fi, err := os.Lstat(top)
 		if err != nil {
-			return err
+			return "", err
 		}
-		if !fi.IsDir() || ownerID(fi) != os.Geteuid() || fi.Mode().Perm()&0o022 != 0 {
-			return hint(fmt.Errorf("%w: others can write %s", ErrAccount, top), "remove the sandbox with `dyno sandbox rm` and make it again")
+		if !fi.IsDir() || ownerID(fi) != os.Geteuid() {
+			return makeRunDir(dir, runDir(dir), a)
+		}
+		if fi.Mode().Perm()&0o022 != 0 {
+			return "", hint(fmt.Errorf("%w: others can write %s", ErrAccount, top),
+				"remove the sandbox with `dyno sandbox rm` and make it again")
 		}
 	}
-	return makePrivate(run, a)
+	return run, makePrivate(run, a)
 }
 
-// removeRunDir removes a run directory that lies outside its sandbox.
+// removeRunDir removes a run directory that lies outside its sandbox, unless it is another
+// account's.
 func removeRunDir(dir, run string) error {
 	m := shortRun.FindStringSubmatch(run)
 	if filepath.Dir(run) == dir || m == nil {
+		return nil
+	}
+	if fi, err := os.Lstat(m[1]); err == nil && ownerID(fi) != os.Geteuid() {
 		return nil
 	}
 	return os.RemoveAll(m[1])

@@ -54,7 +54,7 @@ func readSettings(in map[string]string) (settings, error) {
 	for _, key := range slices.Sorted(maps.Keys(in)) {
 		value := in[key]
 		name := strings.ReplaceAll(strings.ToLower(strings.TrimLeft(key, "-")), "-", "_")
-		bare := strings.TrimPrefix(name, "loose_")
+		bare := bareName(name)
 		switch {
 		case !settingNames.MatchString(name):
 			errs = append(errs, fmt.Errorf("%q is not a setting's name", key))
@@ -79,6 +79,18 @@ func readSettings(in map[string]string) (settings, error) {
 		return settings{}, fmt.Errorf("%w: %w", ErrSettings, inline(errs))
 	}
 	return s, nil
+}
+
+// bareName takes off what servers take for a word about the option that follows, any number of
+// times (MySQL manual, Program Option Modifiers): enable_skip_grant_tables is skip_grant_tables.
+// skip_ stays, which only switches off.
+func bareName(name string) string {
+	for _, word := range []string{"loose_", "enable_", "disable_", "maximum_", "autoset_"} {
+		if rest, ok := strings.CutPrefix(name, word); ok {
+			return bareName(rest)
+		}
+	}
+	return name
 }
 
 // why returns the reason a setting is reserved, "" if it is not. Servers take a unique beginning for the whole name, so the

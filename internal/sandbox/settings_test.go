@@ -34,7 +34,12 @@ func TestReadSettings(t *testing.T) {
 	bad(map[string]string{"port": "99999"}, "port")
 	bad(map[string]string{"datadir": "/x", "user": "root", "a b": "1"}, "datadir", "user", "a b") // all at once
 	bad(map[string]string{"loose_datadir": "/x"}, "datadir")
-	bad(map[string]string{"skip-grant-tables": "1"}, "everyone on this machine")
+	for _, name := range []string{
+		"skip-grant-tables", "enable-skip-grant-tables", "loose-loose-skip-grant-tables", "loose_enable_skip_grant",
+		"autoset-disable_skip_grant_tables",
+	} {
+		bad(map[string]string{name: "1"}, "everyone on this machine")
+	}
 	bad(map[string]string{"datad": "/x"}, "datad") // servers take the beginning of a name
 	bad(map[string]string{"defaults-file": "/x"}, "option files")
 	bad(map[string]string{"max_connections": "1\n--user=root"}, "line break")

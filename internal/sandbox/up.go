@@ -233,6 +233,7 @@ func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set s
 	if err := y.start(ctx, dir, r, c, set, a, sink); err != nil {
 		free := r.Held.free(context.WithoutCancel(ctx))
 		before.Process, before.Owner, before.Held, before.Logs = host.Identity{}, host.Identity{}, r.Held, r.Logs
+		before.Run = r.Run
 		return inline([]error{err, free, before.save(dir)})
 	}
 	return nil
@@ -245,8 +246,15 @@ func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set s
 			return err
 		}
 	}
-	if err := makeRunDir(dir, r.Run, a); err != nil {
+	run, err := makeRunDir(dir, r.Run, a)
+	if err != nil {
 		return err
+	}
+	if run != r.Run {
+		r.Run = run
+		if err := r.save(dir); err != nil { // Remove finds it wherever it is
+			return err
+		}
 	}
 	r.CPUs = c.CPUs
 	if err := r.Held.free(ctx); err != nil { // of a server that died
@@ -255,7 +263,6 @@ func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set s
 	if err := r.limit(dir, c.Limits); err != nil {
 		return err
 	}
-	var err error
 	if r.Owner, err = c.owner(); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ type clients struct {
 	known  bool
 	server string
 	uptime float64
-	waited int                // readings without a beginning
+	waited int                // readings that some figures were left out of
 	totals map[string]float64 // of one reading, by status variable in lower case
 	from   map[string]*client
 	labels map[string]metric.Labels
@@ -30,8 +30,9 @@ const (
 	threadsRunning   = "threads_running"
 )
 
-// maxWaited bounds how many figures are left out at first because not all of Dyno's part is known.
-const maxWaited = 500
+// maxWaited bounds how many readings are left out at first because not all of Dyno's part is known.
+// What is not known then is taken off what clients do next.
+const maxWaited = 2
 
 func (c *clients) begin() {
 	c.own, c.known = target.Spent{}, false
@@ -59,6 +60,7 @@ func (c *clients) emit(at int64, emit func(metric.Sample)) {
 		c.waited = 0
 	}
 	c.server, c.uptime = c.own.Server, c.totals["uptime"]
+	waits := false
 	for _, name := range slices.Sorted(maps.Keys(c.own.Counted)) {
 		total, ok := c.totals[name]
 		if !ok {
@@ -68,7 +70,7 @@ func (c *clients) emit(at int64, emit func(metric.Sample)) {
 		x := c.from[name]
 		if x == nil {
 			if c.own.Unsure[name] > 0 && c.waited < maxWaited {
-				c.waited++
+				waits = true
 				continue
 			}
 			x = &client{total: total, own: own, value: total}
@@ -83,6 +85,9 @@ func (c *clients) emit(at int64, emit func(metric.Sample)) {
 			x.total, x.own = total, own+c.own.Unsure[name]
 		}
 		emit(metric.Sample{Name: metric.ClientStatusTotal, Labels: c.label(name), Kind: metric.Counter, At: at, Value: x.value})
+	}
+	if waits {
+		c.waited++
 	}
 	for name, own := range map[string]int{threadsConnected: c.own.Sessions, threadsRunning: c.own.Running} {
 		if n, ok := c.totals[name]; ok {

@@ -127,4 +127,10 @@ func TestClientsFallNever(t *testing.T) {
 	uptime = 0
 	f(5, 36, 0, 5) // a restart
 	f(15, 41, 0, 10)
+	uptime, c = 1, clients{} // beside others that are always at work there are figures soon
+	f(100, 10, 5, -1)
+	f(110, 20, 5, -1)
+	f(120, 30, 5, 120)
+	f(135, 43, 2, 120)
+	f(150, 48, 2, 130)
 }

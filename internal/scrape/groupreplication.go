@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"strconv"
 	"strings"
 
 	"dyno/internal/metric"
@@ -71,6 +72,9 @@ func (s *groupReplication) Scrape(ctx context.Context, at int64, emit func(metri
 	states := map[string]float64{"online": 0, "recovering": 0, "offline": 0, "error": 0, "unreachable": 0}
 	n := 0
 	_, err := s.q.Query(ctx, s.members, func(row []driver.Value) {
+		if n == mostMembers {
+			return
+		}
 		vals := make([]string, len(row))
 		for i, v := range row {
 			vals[i] = strings.ToValidUTF8(string(text(v)), "?")
@@ -96,6 +100,9 @@ func (s *groupReplication) Scrape(ctx context.Context, at int64, emit func(metri
 	}
 	return s.stats.Scrape(ctx, at, emit)
 }
+
+// mostMembers bounds the members that are told of; a group has nine at most.
+const mostMembers = 100
 
 // learn finds out what the server tells of members; not known when it has no group replication, or performance_schema is off.
 func (s *groupReplication) learn(ctx context.Context) (known bool, err error) {
@@ -126,7 +133,7 @@ func (s *groupReplication) learn(ctx context.Context) (known bool, err error) {
 		}
 		return false, err
 	}
-	s.members = sqltext.Tagged("scrape", s.Name(), "SELECT "+strings.Join(s.keys, ", ")+" FROM performance_schema."+name+" LIMIT 100")
+	s.members = sqltext.Tagged("scrape", s.Name(), "SELECT "+strings.Join(s.keys, ", ")+" FROM performance_schema."+name+" LIMIT "+strconv.Itoa(mostMembers))
 	return true, nil
 }
 

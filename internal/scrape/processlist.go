@@ -50,6 +50,7 @@ type processlist struct {
 type owner interface {
 	querier
 	Owns(id uint64, user, host string) bool
+	Asks(id uint64) bool
 }
 
 type cell struct {
@@ -129,7 +130,7 @@ func (s *processlist) scrape(ctx context.Context, at int64, emit func(metric.Sam
 			return
 		}
 		x := s.session(row, ids)
-		if (sqltext.Own(x.SQL) || s.mine[x.ID] && x.Command == "Sleep") && s.q.Owns(x.ID, x.User, x.Host) {
+		if x.SQL == "" && s.q.Asks(x.ID) || (sqltext.Own(x.SQL) || s.mine[x.ID] && x.Command == "Sleep") && s.q.Owns(x.ID, x.User, x.Host) {
 			mine[x.ID] = true
 			return
 		}

@@ -17,7 +17,7 @@ import (
 //
 //	dyno_replica_channels                     how many there are
 //	dyno_replica_lag_seconds{channel}         as the server tells it; missing while it does not know, that is when a thread stands
-//	dyno_replica_running{channel,thread}      1 or 0, of the threads io and sql
+//	dyno_replica_running{channel,thread}      1 or 0, of the threads io and sql; not of channels that a group starts and stops itself
 //	dyno_replica_error{channel,thread}        number of the error that stopped it, 0 for none
 //	dyno_replica_unapplied_bytes{channel}     read from the source and not applied, while both are in the same of its logs
 //	dyno_replica_workers{channel,state}       appliers: idle, busy, stopped
@@ -230,6 +230,9 @@ func readChannel(cols []string, row []driver.Value) (c channel) {
 	lag, ok := num("seconds_behind_master")
 	add("dyno_replica_lag_seconds", "", lag, ok)
 	for _, thread := range []string{"io", "sql"} {
+		if strings.HasPrefix(c.name, "group_replication_") {
+			break // a group starts and stops them itself
+		}
 		if state, ok := word["slave_"+thread+"_running"]; ok {
 			v := 0.0
 			if state == "Yes" {

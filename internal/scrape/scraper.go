@@ -209,6 +209,7 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 	}
 	hand := s.lane.start(ctx, s, p)
 	each := min(s.timeout, p.budget*8/9)
+	done := func(context.Context) {}
 	for _, st := range s.states {
 		now := time.Now()
 		left := end.Sub(now)
@@ -220,10 +221,11 @@ func (s *Scraper) round(ctx context.Context, p pass) reading.Reading {
 		o.late, o.short = now.Sub(began), left < each
 		take(o, n)
 		if st.src.Name() == globalStatusName {
-			release()
+			done = s.link.read(ctx, release)
 		}
 	}
 	release()
+	done(ctx)
 	s.lane = hand
 	grace := p.budget / 4
 	if p.whole {

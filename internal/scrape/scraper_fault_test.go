@@ -2,12 +2,15 @@ package scrape
 
 import (
 	"context"
+	"database/sql/driver"
+	"errors"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"dyno/internal/event"
+	"dyno/internal/metric"
 	"dyno/internal/reading"
 	"dyno/internal/snapshot"
 	"dyno/test/servers"
@@ -94,5 +97,42 @@ func TestPrivilegesThatShrink(t *testing.T) {
 			sc.link.Close()
 			want(snapshot.OK, "")
 		})
+	}
+}
+
+// halting is a heavy source whose server hangs once it was read.
+type halting struct {
+	l   *link
+	pid int
+}
+
+func (halting) Name() string { return "halting" }
+func (h halting) Scrape(ctx context.Context, _ int64, _ func(metric.Sample)) error {
+	_, err := h.l.Query(ctx, "SELECT 1", func([]driver.Value) {})
+	return errors.Join(err, syscall.Kill(h.pid, syscall.SIGSTOP))
+}
+
+// TestTheLastQuestionOfALaneEnds: that a connection asks what it has counted has the time of a source, and no more.
+func TestTheLastQuestionOfALaneEnds(t *testing.T) {
+	s := servers.Start(t, "mariadb")
+	t.Cleanup(func() { syscall.Kill(s.PID, syscall.SIGCONT) })
+	sc := scraper(t, open(t, s, "root"), Options{Sources: []string{}, Timeout: 200 * time.Millisecond})
+	if err := sc.heavy.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sc.states = []*turn{newTurn(halting{sc.heavy, s.PID}, Traits{Cost: Heavy}, sc.heavy)}
+	l := (*lane)(nil).start(t.Context(), sc, pass{whole: true})
+	end := time.NewTimer(30 * time.Second)
+	defer end.Stop()
+	for {
+		select {
+		case _, more := <-l.done:
+			if !more {
+				l.stop()
+				return
+			}
+		case <-end.C:
+			t.Fatal("heavy sources are not read any more")
+		}
 	}
 }

@@ -38,7 +38,11 @@ func (l *lane) start(ctx context.Context, s *Scraper, p pass) *lane {
 		settle := sync.OnceFunc(func() {})
 		if s.heavy != nil {
 			work := s.heavy.Work()
-			settle = sync.OnceFunc(func() { work(lctx) })
+			settle = sync.OnceFunc(func() {
+				sctx, cancel := context.WithTimeout(lctx, max(s.timeout, 5*time.Second))
+				defer cancel()
+				work(sctx)
+			})
 		}
 		defer settle()
 		for i, st := range job {

@@ -83,8 +83,12 @@ type outcome struct {
 	used    usage
 }
 
-// mostSamples bounds what is kept of one reading of a source: every figure is a series in memory and on the disk.
-const mostSamples = 50_000
+// mostSamples and mostText bound what is kept of one reading of a source: figures, and bytes of their names and labels. Every figure is a
+// series in memory and on the disk, which has its text to itself: a few rows can make much of one name.
+const (
+	mostSamples = 50_000
+	mostText    = 16 << 20
+)
 
 // read reads the source once.
 func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit func(metric.Sample)) outcome {
@@ -95,7 +99,7 @@ func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit fu
 	}
 	tctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	n := 0
+	n, left, text := 0, 0, 0
 	o.err = wire.Shaped(func() (err error) {
 		defer func() { // a mistake that one server brings to light must not end the watching of the others
 			if p := recover(); p != nil {
@@ -106,13 +110,18 @@ func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit fu
 			}
 		}()
 		return st.src.Scrape(tctx, ms, func(m metric.Sample) {
-			if n++; n <= mostSamples && !m.Overlong() {
-				emit(m)
+			if n++; m.Overlong() {
+				return
 			}
+			if text += m.Text(); n > mostSamples || text > mostText {
+				left++
+				return
+			}
+			emit(m)
 		})
 	})
-	if o.err == nil && n > mostSamples {
-		o.err = &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("the server gave %d figures, of which %d are kept", n, mostSamples), Partial: true}
+	if o.err == nil && left > 0 {
+		o.err = &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("the server gave %d figures, of which %d are kept", n, n-left), Partial: true}
 	}
 	if o.err != nil && tctx.Err() != nil && !answered(o.err) {
 		o.err = &Problem{State: snapshot.Slow, Reason: fmt.Sprintf("no answer within %v", bound.Round(time.Millisecond)), Err: context.DeadlineExceeded}

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"time"
@@ -137,7 +138,7 @@ func describe(err error) (state snapshot.SourceState, reason, fix string) {
 	return snapshot.Failed, err.Error(), target.HintOf(err)
 }
 
-// number reads a numeric column of any type that the driver hands out.
+// number reads a numeric column of any type that the driver hands out; what is no number, or has no end, JSON could not hold.
 func number(v driver.Value) (f float64, ok bool) {
 	switch x := v.(type) {
 	case int64:
@@ -145,9 +146,12 @@ func number(v driver.Value) (f float64, ok bool) {
 	case uint64:
 		return float64(x), true
 	case float64:
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return 0, false
+		}
 		return x, true
 	case float32:
-		return float64(x), true
+		return number(float64(x))
 	case []byte:
 		return parseNumber(x)
 	}
@@ -177,8 +181,10 @@ func parseNumber(b []byte) (f float64, ok bool) {
 		}
 		return float64(n), true
 	}
-	f, err := strconv.ParseFloat(string(b), 64)
-	return f, err == nil
+	if f, err := strconv.ParseFloat(string(b), 64); err == nil {
+		return f, true
+	}
+	return 0, false // where it has no end, too
 }
 
 // text returns a column as bytes, nil for NULL.

@@ -186,7 +186,7 @@ func identity(v map[string]string) string {
 }
 
 func serverWords(v map[string]string) string {
-	return shown(v["version"]) + " on " + shown(v["hostname"]) + ":" + v["port"]
+	return shown(v["version"]) + " on " + shown(v["hostname"]) + ":" + shown(v["port"])
 }
 
 // moves reports whether a variable changes by itself: positions, clocks and what a client of the server does by working.

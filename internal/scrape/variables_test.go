@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,4 +145,17 @@ func TestGcacheSize(t *testing.T) {
 	f("gcache.size = 2G", 2<<30, true)
 	f("gcache.size = ", 0, false)
 	f("", 0, false)
+}
+
+func TestNumber(t *testing.T) {
+	for _, x := range []driver.Value{math.NaN(), math.Inf(1), float32(math.Inf(-1)), []byte("NaN"), []byte("1e999"), "1", nil} {
+		if v, ok := number(x); ok || math.IsNaN(v) || math.IsInf(v, 0) {
+			t.Errorf("%v is %v", x, v)
+		}
+	}
+	for _, x := range []driver.Value{int64(-7), float64(-7), float32(-7), []byte("-7"), []byte("-7e0")} {
+		if v, ok := number(x); !ok || v != -7 {
+			t.Errorf("%v is %v", x, v)
+		}
+	}
 }

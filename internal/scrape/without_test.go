@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"dyno/internal/metric"
 	"dyno/internal/state"
@@ -22,6 +23,8 @@ type without struct {
 func (without) Generation() int                  { return 1 }
 func (w without) Columns() []string              { return w.columns }
 func (without) Owns(uint64, string, string) bool { return false }
+
+func (without) Asks(uint64) bool { return false }
 func (w without) Query(_ context.Context, sql string, row func([]driver.Value)) (int, error) {
 	for n := range w.end {
 		if w.row != nil {
@@ -107,5 +110,50 @@ func TestChannelsWithoutEnd(t *testing.T) {
 	}
 	if ours := n[true]; ours > 16*mostChannels {
 		t.Errorf("%d figures in Dyno's words", ours)
+	}
+}
+
+// TestMembersWithoutEnd: a server that tells of more members than a group can have.
+func TestMembersWithoutEnd(t *testing.T) {
+	q := without{end: 3 * mostMembers, row: func(sql string, n int) []driver.Value {
+		if !strings.Contains(sql, "members") {
+			return []driver.Value{[]byte("1")}
+		}
+		return []driver.Value{[]byte(fmt.Sprint("id", n)), []byte("ONLINE")}
+	}}
+	s := newGroupReplication(q, q)
+	s.gen, s.members, s.keys = 1, "SELECT members", []string{"MEMBER_ID", "MEMBER_STATE"}
+	s.stats.learned, s.stats.gen = true, 1
+	n := 0
+	if err := s.Scrape(t.Context(), 1, func(m metric.Sample) {
+		if strings.HasSuffix(m.Name, "member_info") {
+			n++
+		}
+	}); err != nil || n != mostMembers {
+		t.Errorf("%d members: %v", n, err)
+	}
+}
+
+// wordy is a source that makes much of one name.
+type wordy struct{ n, length int }
+
+func (wordy) Name() string { return "wordy" }
+func (w wordy) Scrape(_ context.Context, at int64, emit func(metric.Sample)) error {
+	l := metric.L("name", strings.Repeat("x", w.length))
+	for i := range w.n {
+		emit(metric.Sample{Name: fmt.Sprint("m", i), Labels: l, At: at})
+	}
+	return nil
+}
+
+// TestFiguresWithoutEnd: of one reading neither more figures nor more text is kept than a server can have.
+func TestFiguresWithoutEnd(t *testing.T) {
+	for _, w := range []wordy{{n: mostSamples + 10, length: 10}, {n: mostText/2000 + 10, length: 2000}} {
+		n, text := 0, 0
+		st := &turn{src: w}
+		o := st.read(t.Context(), 0, time.Minute, func(m metric.Sample) { n++; text += m.Text() })
+		if n > mostSamples || text > mostText || n < w.n-100 || !usable(o.err) || o.err == nil {
+			t.Errorf("%+v: %d figures with %d bytes are kept: %v", w, n, text, o.err)
+		}
 	}
 }

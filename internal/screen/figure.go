@@ -46,7 +46,7 @@ func above(a, b float64) func(float64) role {
 
 // write returns the vital as text, with the role that its value deserves.
 func (f figure) of(s *state.State) span {
-	v, ok := s.Get(f.name).Get()
+	v, ok := f.get(s).Get()
 	if !ok || math.IsNaN(v) || math.IsInf(v, 0) {
 		return span{none, dim}
 	}
@@ -55,6 +55,18 @@ func (f figure) of(s *state.State) span {
 		r = f.alarm(v)
 	}
 	return span{f.write(v), r}
+}
+
+// get returns the value. Sessions that wait for locks of any kind are counted, which the server does for row locks alone.
+func (f figure) get(s *state.State) known.Value[float64] {
+	v := s.Get(f.name)
+	if f.name != state.RowLockWaiting {
+		return v
+	}
+	if n := float64(len(waiting(s)) + s.Left.Waits); n > v.Or(0) {
+		return known.Of(n)
+	}
+	return v
 }
 
 // show returns the labelled figure.

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -31,6 +32,23 @@ func TestUnknownIsNeverZero(t *testing.T) {
 	if by(x, y) >= 0 || by(y, x) <= 0 || by(y, y) != 0 || by(known.Of(2.0), x) >= 0 {
 		t.Error("what is unknown is not last")
 	}
+}
+
+// TestLockWaitsOfAnyKind: the headline does not say 0 while sessions wait for a metadata lock, which the server's counter leaves out.
+func TestLockWaitsOfAnyKind(t *testing.T) {
+	i := slices.IndexFunc(activity, func(f figure) bool { return f.name == state.RowLockWaiting })
+	s := &state.State{Vitals: []state.Vital{{Name: state.RowLockWaiting}}}
+	f := func(want string) {
+		t.Helper()
+		if got := activity[i].show(s).String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	f("lock waits 0")
+	s.Waits = []state.Wait{{Kind: state.MetadataLock, Waiter: 3}, {Kind: state.MetadataLock, Waiter: 3}, {Kind: state.MetadataLock, Waiter: 4}}
+	f("lock waits 2")
+	s.Vitals[0].Value = 9
+	f("lock waits 9")
 }
 
 func TestFlowPutsKnownFiguresFirst(t *testing.T) {

@@ -184,6 +184,8 @@ func headline(s *state.State, target string, mark line, width int) line {
 	switch up, ok := s.Get(state.Uptime).Get(); {
 	case s.LoginRefused:
 		l = l.add(warn, "  LOGIN REFUSED").add(warn, " "+squeeze(s.Reason))
+	case s.Slow:
+		l = l.add(warn, "  NO ANSWER YET")
 	case !s.Up:
 		l = l.add(bad, "  DOWN")
 		if s.Reason != "" {

@@ -55,3 +55,14 @@ func TestGraphsFallBackToWhatIsKnown(t *testing.T) {
 		}
 	}
 }
+
+func TestHeadlineOfAServerThatIsSlowToAnswer(t *testing.T) {
+	s := &state.State{Target: "shop", Reason: "no answer within 466ms", Slow: true}
+	if got := headline(s, "shop", nil, 80).String(); !strings.Contains(got, "NO ANSWER YET") || strings.Contains(got, "DOWN") {
+		t.Errorf("%q", got)
+	}
+	s.Slow = false
+	if got := headline(s, "shop", nil, 80).String(); !strings.Contains(got, "DOWN no answer") {
+		t.Errorf("%q", got)
+	}
+}

@@ -34,6 +34,9 @@ func TestExplainable(t *testing.T) {
 	f("call p()", false)
 	f("select /*!50000 sleep(5), */ a from t", false)
 	f("select /*M! sleep(5), */ a from t", false)
+	// The parser reads what is in these, no server does.
+	f("select 1 /*T! , ' */ from evil.v where ' , ' /* ' */", false)
+	f("select 1 /*T![auto_rand] , ' */ from evil.v where ' , ' /* ' */", false)
 	f("select '", false)
 	f("select a from t where b = ?", true) // a marker is no harm; the server will refuse it
 	// Names that only the parser has, or that a server has in another form: each may be a stored function.

@@ -102,4 +102,13 @@ func TestOpened(t *testing.T) {
 	f("select * from (with a as (select 1) select * from a) x", "a") // not told apart: it is taken for a table
 	f("delete x from t as x join u on x.id = u.id", "t,u")
 	f("update t join u on t.id = u.id set t.a = 1", "t,u")
+	for _, of := range []string{"", "[]", "[auto_rand]", "[unknown]"} {
+		sql := "select 1 /*T!" + of + " , ' */ from evil.v where ' , ' /* ' */"
+		if got, err := Opened(sql); err == nil {
+			t.Errorf("%s: got %v: what only the parser takes for no comment hides what a server opens", sql, got)
+		}
+		if sh, err := Parse(sql); err != nil || len(sh.Tables) != 1 || sh.Tables[0].Schema != "evil" {
+			t.Errorf("%s: %+v, %v", sql, sh.Tables, err)
+		}
+	}
 }

@@ -10,8 +10,17 @@ import (
 // maxInnoDB bounds the kept text of SHOW ENGINE INNODB STATUS, in bytes; servers end it at 1 MB.
 const maxInnoDB = 128 << 10
 
+// These bound the texts of each list of a state, in bytes: about 1 MB with everything else. Statements of MaxText bytes in MaxSessions
+// sessions fit, and so do real names; a server that reports longer ones loses elements.
+const (
+	sessionBytes     = 512 << 10
+	waitBytes        = 256 << 10
+	transactionBytes = 64 << 10
+)
+
 // Cap brings a state within the limits and into order: sessions that work before those that sleep, each by time; what takes part in
-// a wait goes last. What was left out is counted in s.Left. Lists are replaced, never changed in place. To cap twice changes nothing.
+// a wait goes last. What was left out is counted in s.Left. Control characters except tab and newline become spaces. Lists are
+// replaced, never changed in place. To cap twice changes nothing.
 func Cap(s *State) {
 	involved := map[uint64]bool{}
 	s.Waits = capWaits(s)
@@ -26,105 +35,114 @@ func Cap(s *State) {
 		return cmp.Or(bools(b.Busy(), a.Busy()), cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.ID, b.ID))
 	})
 	var left int
-	s.Sessions, left = keep(s.Sessions, MaxSessions, func(x Session) bool { return involved[x.ID] })
+	s.Sessions, left = keep(s.Sessions, MaxSessions, sessionBytes, func(x *Session) int {
+		return words(&x.User, &x.Host, &x.DB, &x.Command, &x.Phase, &x.Wait, &x.ClassID) + clip(&x.SQL, MaxText) + clip(&x.Last, MaxText)
+	}, func(x Session) bool { return involved[x.ID] })
 	s.Left.Sessions += left
-	for i := range s.Sessions {
-		x := &s.Sessions[i]
-		words(&x.User, &x.Host, &x.DB, &x.Command, &x.Phase, &x.Wait, &x.ClassID)
-		s.Sessions[i].SQL = Clip(s.Sessions[i].SQL, MaxText)
-		s.Sessions[i].Last = Clip(s.Sessions[i].Last, MaxText)
-	}
 	s.Transactions = slices.Clone(s.Transactions)
 	slices.SortStableFunc(s.Transactions, func(a, b Transaction) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.ID, b.ID))
 	})
-	s.Transactions, left = keep(s.Transactions, MaxSessions, func(x Transaction) bool { return involved[x.Session] })
+	s.Transactions, left = keep(s.Transactions, MaxSessions, transactionBytes, func(x *Transaction) int {
+		return words(&x.ID, &x.Phase)
+	}, func(x Transaction) bool { return involved[x.Session] })
 	s.Left.Transactions += left
-	for i := range s.Transactions {
-		words(&s.Transactions[i].ID, &s.Transactions[i].Phase)
-	}
-	s.Waits = slices.Clone(s.Waits)
-	for i := range s.Waits {
-		x := &s.Waits[i]
-		words(&x.Why, &x.Object, &x.Mode, &x.Held)
-	}
-	words(&s.Reason)
+	words(&s.Reason, &s.Server)
 	s.Sources, s.Classes = slices.Clone(s.Sources), slices.Clone(s.Classes)
 	for i := range s.Sources {
 		words(&s.Sources[i].Reason, &s.Sources[i].Fix)
 	}
 	for i := range s.Classes {
-		words(&s.Classes[i].Schema)
+		words(&s.Classes[i].Fingerprint, &s.Classes[i].Schema)
 	}
-	s.InnoDB = Clip(s.InnoDB, maxInnoDB)
+	clip(&s.InnoDB, maxInnoDB)
 }
 
 // maxWords bounds a name or a phrase of the server's, in bytes: a lock's object has three names of 64 characters.
 const maxWords = 2 << 10
 
-func words(all ...*string) {
+// words clips all to maxWords and returns the bytes that are left of them.
+func words(all ...*string) (n int) {
 	for _, s := range all {
-		*s = Clip(*s, maxWords)
+		n += clip(s, maxWords)
 	}
+	return n
+}
+
+// clip is Clip without control characters, which take six bytes each in JSON; it returns the bytes that are left.
+func clip(s *string, n int) int {
+	*s = strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, Clip(*s, n))
+	return len(*s)
 }
 
 // capWaits keeps one wait of each waiter first, for the session at the head of its queue where that is told, then the others.
 func capWaits(s *State) []Wait {
-	if len(s.Waits) <= MaxWaits {
+	if len(s.Waits) == 0 {
 		return s.Waits
 	}
+	all := slices.Clone(s.Waits)
+	sizes := make([]int, len(all))
+	for i := range all {
+		x := &all[i]
+		sizes[i] = words(&x.Why, &x.Object, &x.Mode, &x.Held)
+	}
 	waiter, seen := map[uint64]bool{}, map[uint64]bool{}
-	for _, w := range s.Waits {
+	for _, w := range all {
 		waiter[w.Waiter] = true
 	}
-	chosen := make([]bool, len(s.Waits))
-	n := 0
+	chosen := make([]bool, len(all))
+	n, room := 0, waitBytes
 	for pass := range 3 {
-		for i, w := range s.Waits {
+		for i, w := range all {
 			b, ok := w.Blocker.Get()
-			if n == MaxWaits || chosen[i] || pass == 0 && (!ok || waiter[b]) || pass < 2 && seen[w.Waiter] {
+			if n == MaxWaits || sizes[i] > room || chosen[i] || pass == 0 && (!ok || waiter[b]) || pass < 2 && seen[w.Waiter] {
 				continue
 			}
 			chosen[i], seen[w.Waiter] = true, true
 			n++
+			room -= sizes[i]
 		}
 	}
-	s.Left.Waits += len(s.Waits) - n
-	out := make([]Wait, 0, n)
-	for i, w := range s.Waits {
-		if chosen[i] {
-			out = append(out, w)
-		}
-	}
-	return out
+	s.Left.Waits += len(all) - n
+	return picked(all, chosen, n)
 }
 
-// keep returns at most n of the list in their order, the important ones before the others, and how many it left out.
-func keep[T any](list []T, n int, important func(T) bool) ([]T, int) {
-	if len(list) <= n {
-		return list, 0
-	}
-	room := n
-	for _, x := range list {
-		if room > 0 && important(x) {
-			room--
+// keep returns at most n of the list in their order, of at most so many bytes together, the important ones before the others, and how
+// many it left out. It clips those it looks at, in place.
+func keep[T any](list []T, n, bytes int, clip func(*T) int, important func(T) bool) ([]T, int) {
+	chosen, kept := make([]bool, len(list)), 0
+	for _, first := range []bool{true, false} {
+		for i := range list {
+			if kept == n || important(list[i]) != first {
+				continue
+			}
+			if size := clip(&list[i]); size <= bytes {
+				chosen[i] = true
+				kept++
+				bytes -= size
+			}
 		}
 	}
+	return picked(list, chosen, kept), len(list) - kept
+}
+
+// picked returns the n chosen ones of a list.
+func picked[T any](list []T, chosen []bool, n int) []T {
+	if n == len(list) {
+		return list
+	}
 	out := make([]T, 0, n)
-	vip := n - room
-	for _, x := range list {
-		switch {
-		case important(x):
-			if vip > 0 {
-				vip--
-				out = append(out, x)
-			}
-		case room > 0:
-			room--
+	for i, x := range list {
+		if chosen[i] {
 			out = append(out, x)
 		}
 	}
-	return out, len(list) - len(out)
+	return out
 }
 
 // Busy reports whether a session works on something.

@@ -100,3 +100,54 @@ func TestCapClipsWords(t *testing.T) {
 		t.Errorf("%d bytes are kept: %v", len(b), err)
 	}
 }
+
+// TestCapBoundsTheWhole: a server may fill each list with texts as long as they may be, of characters that take more room in
+// JSON. A full state of honest statements is kept as it is.
+func TestCapBoundsTheWhole(t *testing.T) {
+	long := strings.Repeat("\x01", MaxText)
+	s := &State{InnoDB: strings.Repeat("\x7f\r", maxInnoDB)}
+	for i := range uint64(2 * MaxWaits) {
+		s.Sessions = append(s.Sessions, Session{
+			ID: i + 1, User: long, Host: long, DB: long, Command: long, Phase: long, Wait: long, ClassID: long, SQL: long, Last: long,
+		})
+		s.Transactions = append(s.Transactions, Transaction{Session: i + 1, ID: long, Phase: long})
+		s.Waits = append(s.Waits, Wait{Waiter: i + 1, Blocker: known.Of(i), Why: long, Object: long, Mode: long, Held: long})
+	}
+	Cap(s)
+	b, err := Encode(s)
+	if err != nil || len(b) > 1<<20 {
+		t.Errorf("%d bytes are kept: %v", len(b), err)
+	}
+	for what, n := range map[string]int{
+		"sessions": len(s.Sessions) + s.Left.Sessions, "waits": len(s.Waits) + s.Left.Waits,
+		"transactions": len(s.Transactions) + s.Left.Transactions,
+	} {
+		if n != 2*MaxWaits {
+			t.Errorf("%d of %d %s are kept or counted", n, 2*MaxWaits, what)
+		}
+	}
+	if len(s.Sessions) == 0 || len(s.Waits) == 0 || len(s.Transactions) == 0 {
+		t.Errorf("%d sessions, %d waits, %d transactions", len(s.Sessions), len(s.Waits), len(s.Transactions))
+	}
+	left := s.Left
+	if Cap(s); s.Left != left {
+		t.Errorf("capped twice: %+v, %+v", left, s.Left)
+	}
+
+	s = &State{}
+	for i := range uint64(MaxWaits) {
+		s.Waits = append(s.Waits, Wait{
+			Waiter: i + 1, Blocker: known.Of(i), Object: strings.Repeat("t", 200), Mode: "X,REC_NOT_GAP", Held: "X,REC_NOT_GAP",
+		})
+	}
+	for i := range uint64(MaxSessions) {
+		s.Sessions = append(s.Sessions, Session{
+			ID: i + 1, User: strings.Repeat("u", 32), Host: strings.Repeat("h", 60), DB: strings.Repeat("d", 64),
+			Command: "Query", Phase: strings.Repeat("p", 64), SQL: "\t\n" + strings.Repeat("\r", MaxText-2),
+		})
+		s.Transactions = append(s.Transactions, Transaction{Session: i + 1, ID: "421763312345678", Phase: "LOCK WAIT"})
+	}
+	if Cap(s); s.Left != (Left{}) || s.Sessions[0].SQL != "\t\n"+strings.Repeat(" ", MaxText-2) {
+		t.Errorf("left out: %+v; SQL %.9q", s.Left, s.Sessions[0].SQL)
+	}
+}

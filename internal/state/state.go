@@ -19,6 +19,8 @@ type State struct {
 	Reason string    `json:"reason,omitzero"` // why it did not
 	// LoginRefused says that the server is there and does not let Dyno in, see Reason.
 	LoginRefused bool `json:"login_refused,omitzero"`
+	// Slow says that it is not up only because it did not answer in time, and not for long enough to count as down.
+	Slow bool `json:"slow,omitzero"`
 	// NotConfigured says that Dyno did not ask: something that the login needs is missing on its side, see Reason.
 	NotConfigured bool `json:"not_configured,omitzero"`
 

@@ -193,6 +193,14 @@ func (a *Asker) Owns(id uint64, user, host string) bool {
 	return a.s.owns(id, user, host)
 }
 
+// Asks reports whether a session of that server is known by its number to be Dyno's own, and of no load.
+func (a *Asker) Asks(id uint64) bool {
+	if a.s == nil {
+		return a.t.self.asks(id)
+	}
+	return a.s.asks(id)
+}
+
 func (a *Asker) drop() {
 	if a.s != nil {
 		a.s.Close()

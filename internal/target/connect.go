@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -172,8 +173,10 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 			c.spec.remember(a)
 			m = newMeter(c.t, me.where, c.options.Purpose)
 			m.answered(askConnected, 1)
+			publish(me.where)
 			return conn, a.conn, me, m, nil
 		}
+		a.conn.SetDeadline(time.Now().Add(settleTime)) // as when a pool's is closed
 		dc.Close()
 		if KindOf(err) == Elsewhere {
 			return nil, nil, self{}, nil, err
@@ -197,7 +200,7 @@ func (c *connector) introduce(ctx context.Context, dc driver.Conn) (driverConn, 
 	if !ok {
 		return nil, self{}, fmt.Errorf("the driver's connection is a %T", dc) // a driver of another make
 	}
-	me, most, err := who(ctx, conn)
+	me, most, err := who(ctx, conn, c.options.Purpose)
 	if err != nil {
 		return nil, self{}, err
 	}

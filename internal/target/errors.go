@@ -107,6 +107,18 @@ func ServerErrorNumber(err error) (uint16, bool) {
 	return 0, false
 }
 
+// IsOwnFunction reports what the answer to SELECT NAME(), in a schema where nobody can store a function, says of the name:
+// that it is one of the server's own functions, or a keyword, which are given no or too few parameters there.
+func IsOwnFunction(answer error) bool {
+	const (
+		syntaxError         = 1064
+		wrongParameterCount = 1582
+		wrongParameters     = 1583
+	)
+	n, _ := ServerErrorNumber(answer)
+	return answer == nil || n == syntaxError || n == wrongParameterCount || n == wrongParameters
+}
+
 // serverError returns number and text of the server's own error, whichever way it came.
 func serverError(err error) (number uint16, message string, ok bool) {
 	var e *mysql.MySQLError
@@ -217,7 +229,7 @@ func isTLS(err error) bool {
 
 var (
 	privilegeNeeded = pattern.New(`need \(at least one of\) the (.+?) privilege`)
-	commandDenied   = pattern.New(`^(.+?) command denied to user ('(?:[^']|'')*'@'(?:[^']|'')*')(?: for (?:table|column|routine) (.+?))?$`)
+	commandDenied   = pattern.New(`^(.+?) command denied to user '(?:[^']|'')*'@'(?:[^']|'')*'(?: for (?:table|column|routine) (.+?))?$`)
 	databaseDenied  = pattern.New(`^Access denied for user ('(?:[^']|'')*'@'(?:[^']|'')*') to database '(.*)'$`)
 )
 
@@ -326,11 +338,16 @@ func authHint(n uint16, err error, s *Spec) string {
 	return "user or password is wrong, or the account is not allowed from this machine: the password came from " + cmp.Or(s.PasswordFrom, ways) + plain
 }
 
-// deniedHint names the grant that is missing, as far as the server's message tells.
+// deniedHint names the grant that is missing, as far as the server's message tells. The user of the message is not always the account: its
+// host is the one that connects, as 'dyno'@'localhost', while the account is 'dyno'@'127.0.0.1', which a GRANT to the other does not change.
 func deniedHint(err error) string {
-	_, message, ok := serverError(err)
+	const account = " TO the account that SELECT CURRENT_USER() shows"
+	n, message, ok := serverError(err)
 	if !ok {
 		return ""
+	}
+	if n == 1095 {
+		return "the privilege to end others' sessions is missing: GRANT CONNECTION_ADMIN ON *.*" + account + " (on MariaDB CONNECTION ADMIN, before MySQL 8.0 SUPER)"
 	}
 	if m := privilegeNeeded.FindStringSubmatch(message); m != nil {
 		p := strings.ReplaceAll(m[1], " or ", ", ")
@@ -339,13 +356,16 @@ func deniedHint(err error) string {
 	}
 	if m := commandDenied.FindStringSubmatch(message); m != nil {
 		on := "the object"
-		if m[3] != "" {
-			on = strings.Trim(m[3], "'")
+		if m[2] != "" {
+			on = strings.Trim(m[2], "'")
+			if !strings.Contains(on, ".") {
+				on = "its schema's " + on
+			}
 		}
-		return "the privilege is missing: GRANT " + m[1] + " ON " + on + " TO " + m[2]
+		return "the privilege is missing: GRANT " + m[1] + " ON " + on + account
 	}
 	if m := databaseDenied.FindStringSubmatch(message); m != nil {
-		return "the account has no privilege on the database: GRANT SELECT ON " + quotePattern(m[2]) + ".* TO " + m[1]
+		return "the account has no privilege on the database: GRANT SELECT ON " + quotePattern(m[2]) + ".*" + account
 	}
 	return "a privilege is missing, see SHOW GRANTS: " + message
 }

@@ -23,50 +23,53 @@ type fake struct {
 // listen answers until the test ends and returns where.
 func (f *fake) listen(t *testing.T) string {
 	t.Helper()
-	return answer(t, func(c net.Conn) {
-		greet := slices.Clone(good)
-		binary.LittleEndian.PutUint16(greet, uint16(len(greet)-4))
-		if _, err := c.Write(greet); err != nil {
+	return answer(t, f.serve)
+}
+
+// serve answers on one connection.
+func (f *fake) serve(c net.Conn) {
+	greet := slices.Clone(good)
+	binary.LittleEndian.PutUint16(greet, uint16(len(greet)-4))
+	if _, err := c.Write(greet); err != nil {
+		return
+	}
+	if _, err := packetFrom(c); err != nil {
+		return
+	}
+	fine := []byte{0, 0, 0, 2, 0, 0, 0}
+	send(c, 2, fine)
+	for {
+		p, err := packetFrom(c)
+		if err != nil || len(p) == 0 || p[0] == 1 {
 			return
 		}
-		if _, err := packetFrom(c); err != nil {
-			return
+		sql := string(p[1:])
+		switch {
+		case p[0] != 3:
+			send(c, 1, fine)
+		case f.answer != nil && f.answer(c, sql):
+		case strings.Contains(sql, "SHOW GLOBAL VARIABLES"):
+			rows(c, 2, func(row func(...string)) {
+				for _, k := range slices.Sorted(maps.Keys(f.variables)) {
+					row(k, f.variables[k])
+				}
+			})
+		case strings.Contains(sql, "VERSION()"):
+			rows(c, 2, func(row func(...string)) { row("9.7.4", "u@%") })
+		case strings.Contains(sql, "max_allowed_packet"):
+			rows(c, 1, func(row func(...string)) { row("67108864") })
+		case strings.Contains(sql, "CONNECTION_ID()") && !strings.Contains(sql, "threads"):
+			rows(c, 7, func(row func(...string)) { row("1", "151", "u@localhost", "fake", "3306", "/data/", "") })
+		case strings.Contains(sql, "Threads_connected"):
+			rows(c, 2, func(row func(...string)) { row("Threads_connected", "1") })
+		case strings.HasPrefix(sql, "SET"):
+			send(c, 1, fine)
+		case strings.Contains(sql, "SHOW STATUS") || strings.Contains(sql, "INFORMATION_SCHEMA") || strings.Contains(sql, "information_schema"):
+			rows(c, 2, func(func(...string)) {})
+		default:
+			send(c, 1, append([]byte{0xff, 0x7a, 0x04, '#'}, "42S02no such table"...))
 		}
-		fine := []byte{0, 0, 0, 2, 0, 0, 0}
-		send(c, 2, fine)
-		for {
-			p, err := packetFrom(c)
-			if err != nil || len(p) == 0 || p[0] == 1 {
-				return
-			}
-			sql := string(p[1:])
-			switch {
-			case p[0] != 3:
-				send(c, 1, fine)
-			case f.answer != nil && f.answer(c, sql):
-			case strings.Contains(sql, "SHOW GLOBAL VARIABLES"):
-				rows(c, 2, func(row func(...string)) {
-					for _, k := range slices.Sorted(maps.Keys(f.variables)) {
-						row(k, f.variables[k])
-					}
-				})
-			case strings.Contains(sql, "VERSION()"):
-				rows(c, 2, func(row func(...string)) { row("9.7.4", "u@%") })
-			case strings.Contains(sql, "max_allowed_packet"):
-				rows(c, 1, func(row func(...string)) { row("67108864") })
-			case strings.Contains(sql, "CONNECTION_ID()") && !strings.Contains(sql, "threads"):
-				rows(c, 7, func(row func(...string)) { row("1", "151", "u@localhost", "fake", "3306", "/data/", "") })
-			case strings.Contains(sql, "Threads_connected"):
-				rows(c, 2, func(row func(...string)) { row("Threads_connected", "1") })
-			case strings.HasPrefix(sql, "SET"):
-				send(c, 1, fine)
-			case strings.Contains(sql, "SHOW STATUS") || strings.Contains(sql, "INFORMATION_SCHEMA") || strings.Contains(sql, "information_schema"):
-				rows(c, 2, func(func(...string)) {})
-			default:
-				send(c, 1, append([]byte{0xff, 0x7a, 0x04, '#'}, "42S02no such table"...))
-			}
-		}
-	})
+	}
 }
 
 func packetFrom(c io.Reader) ([]byte, error) {

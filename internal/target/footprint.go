@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"dyno/internal/sqltext"
@@ -67,6 +68,7 @@ func (t *Target) askSpent() string {
 
 // footprint is what this process's sessions for reading have made one server count.
 type footprint struct {
+	where   string
 	mu      sync.Mutex
 	total   []float64 // by counted
 	burst   []float64 // the most that was found at a time: what a session that was not asked since may hide
@@ -121,7 +123,9 @@ func footprintOn(where string) *footprint {
 	}
 	if f == nil && len(footprints.by) < sentServers {
 		n := len(counted)
-		f = &footprint{total: make([]float64, n), burst: make([]float64, n), seen: make([]float64, n), per: make([]float64, n)}
+		f = &footprint{
+			where: where, total: make([]float64, n), burst: make([]float64, n), seen: make([]float64, n), per: make([]float64, n),
+		}
 		footprints.by[where] = f
 	}
 	if f != nil {
@@ -246,6 +250,7 @@ func (m *meter) left() {
 	if m == nil {
 		return
 	}
+	defer publish(m.f.where)
 	m.f.mu.Lock()
 	defer m.f.mu.Unlock()
 	if m.since > 0 && m.f.of > 0 { // the connection broke: what so many statements take as a rule is nearest the truth
@@ -253,48 +258,57 @@ func (m *meter) left() {
 			m.f.total[i] += math.Round(m.f.seen[i] / m.f.of * float64(m.since))
 		}
 	}
-	if m.t.statusBySchema() { // MySQL counts the good-bye
-		m.f.total[countedAt["questions"]]++
-	}
+	m.f.total[countedAt["questions"]]++ // servers count the good-bye
 	m.known()
 	m.f.live--
 }
 
-// enter begins a piece of work, which waits while the totals are being read. What enters has to leave.
-func (f *footprint) enter() {
-	f.mu.Lock()
-	for f.held != nil {
-		held := f.held
-		f.mu.Unlock()
-		<-held
+// enter begins a piece of work, which waits while the totals are being read, by this process or by
+// another. What enters has to leave.
+func (f *footprint) enter() (leave func()) {
+	for {
+		free := lockWork(f.where, syscall.LOCK_SH)
 		f.mu.Lock()
+		held := f.held
+		if held == nil {
+			f.working++
+			f.mu.Unlock()
+			return func() { f.leave(); free() }
+		}
+		f.mu.Unlock()
+		free()
+		<-held
 	}
-	f.working++
-	f.mu.Unlock()
 }
 
 func (f *footprint) leave() {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.working--; f.working == 0 && f.quiet != nil {
+	f.working--
+	if f.working == 0 && f.quiet != nil {
 		close(f.quiet)
 		f.quiet = nil
 	}
+	f.mu.Unlock()
+	publish(f.where)
 }
 
 // holdAtMost bounds how long work waits for the totals to be read, and how long they wait for work that is under way.
 const holdAtMost = 100 * time.Millisecond
 
-// hold keeps new work waiting until release is called, or for a while.
+// hold keeps new work waiting until release is called, or for a while. It waits for a while for the
+// work of other processes.
 func (f *footprint) hold() (release func()) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	if f.held != nil {
+		f.mu.Unlock()
 		return func() {}
 	}
 	held := make(chan struct{})
 	f.held = held
+	f.mu.Unlock()
+	free := lockWork(f.where, syscall.LOCK_EX)
 	once := sync.OnceFunc(func() {
+		free()
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.held = nil
@@ -333,21 +347,58 @@ type Spent struct {
 	Sessions int                // of Dyno's own that are connected
 	Running  int                // of them those that run a statement, the one that asks included
 
-	f       *footprint
-	sends   uint64
-	unasked int
-	pending int
+	f *footprint
+	unknown
 }
 
+// unknown is how much was sent at a moment, and what of it no session was asked about since.
+type unknown struct{ sends, unasked, pending float64 }
+
 // spent tells what is known now.
-func (f *footprint) spent() Spent {
+func (f *footprint) spent(where string) Spent {
+	o := othersNow(where)
+	if o != nil {
+		defer o.mu.Unlock()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := Spent{Counted: make(map[string]float64, len(counted)), Sessions: f.live, Running: 1 + f.working, f: f, sends: f.sends, unasked: f.unasked, pending: f.pending}
+	s := Spent{
+		Server: where, Counted: make(map[string]float64, len(counted)),
+		Sessions: f.live, Running: 1 + f.working, f: f, unknown: f.unknown(o),
+	}
 	for i, name := range counted {
 		s.Counted[name] = f.total[i]
 	}
+	if o != nil {
+		s.Sessions, s.Running = s.Sessions+int(o.live), s.Running+int(o.working)
+		for i, name := range counted {
+			s.Counted[name] += o.total[i]
+		}
+	}
 	return s
+}
+
+// unknown is called with the locks of both held; o may be nil.
+func (f *footprint) unknown(o *others) unknown {
+	u := unknown{float64(f.sends), float64(f.unasked), float64(f.pending)}
+	if o != nil {
+		u.sends, u.unasked, u.pending = u.sends+o.sends, u.unasked+o.unasked, u.pending+o.pending
+	}
+	return u
+}
+
+// othersNow reads what other processes do on a server, and leaves it locked; nil when there is nothing to be read.
+func othersNow(where string) *others {
+	o := othersOn(where)
+	if o == nil {
+		return nil
+	}
+	o.mu.Lock()
+	if o.look(where, false); o.in == nil {
+		o.mu.Unlock()
+		return nil
+	}
+	return o
 }
 
 // Until completes what was known with what may have come to it until now, when the server has told its totals in one statement since.
@@ -355,14 +406,24 @@ func (s Spent) Until() Spent {
 	if s.f == nil {
 		return s
 	}
+	o := othersNow(s.Server)
+	if o != nil {
+		defer o.mu.Unlock()
+	}
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
+	now := s.f.unknown(o)
+	more := max(0, now.sends-s.sends-1)
 	// The session that told the totals is one of those that were not asked since.
-	unsure := max(s.unasked, s.f.unasked-1, 0) + max(0, int(s.f.sends-s.sends)-1)
+	unsure := max(s.unasked, now.unasked-1, 0) + more
+	statements := max(s.pending, now.pending) + more
 	s.Unsure = make(map[string]float64, len(counted))
-	statements := float64(max(s.pending, s.f.pending) + max(0, int(s.f.sends-s.sends)-1))
 	for i, name := range counted {
-		s.Unsure[name] = min(float64(unsure)*max(s.f.burst[i], unaskedAtLeast), statements*max(s.f.per[i], takenAtLeast))
+		burst, per := s.f.burst[i], s.f.per[i]
+		if o != nil {
+			burst, per = max(burst, o.burst[i]), max(per, o.per[i])
+		}
+		s.Unsure[name] = min(unsure*max(burst, unaskedAtLeast), statements*max(per, takenAtLeast))
 	}
 	return s
 }
@@ -370,8 +431,7 @@ func (s Spent) Until() Spent {
 // account asks a connection of the driver's what it has counted; the caller sees to it that it is not waited for too long.
 func (m *meter) account(where string, nc net.Conn, ask func(sql string) (driver.Rows, error)) {
 	sql, now := m.t.askSpent(), map[string]float64{}
-	countTagged(where, sql)
-	m.sent(sql)
+	tell(where, m, sql)
 	rows, err := shield(nc, func() (driver.Rows, error) { return ask(sql) })
 	if err != nil {
 		return
@@ -384,6 +444,7 @@ func (m *meter) account(where string, nc net.Conn, ask func(sql string) (driver.
 	}
 	if done(nc, rows) == nil && errors.Is(err, io.EOF) {
 		m.asked(now)
+		publish(where)
 	}
 }
 
@@ -425,10 +486,10 @@ func (a *Asker) Work(query Query) (done func(ctx context.Context)) {
 	if f == nil {
 		return func(context.Context) {}
 	}
-	f.enter()
+	leave := f.enter()
 	return func(ctx context.Context) {
 		_ = a.settle(ctx, query) // what is not known stays unsure
-		f.leave()
+		leave()
 	}
 }
 
@@ -436,10 +497,33 @@ func (a *Asker) footprint() *footprint {
 	if a == nil || a.t == nil {
 		return nil
 	}
+	return footprintOn(a.where())
+}
+
+// where is the server that the connection leads to.
+func (a *Asker) where() string {
 	if a.s == nil {
-		return footprintOn(a.t.self.where)
+		return a.t.self.where
 	}
-	return footprintOn(a.s.where)
+	return a.s.where
+}
+
+// Settle asks what the connection has counted where another process shares its work on the server and cannot ask.
+func (a *Asker) Settle(ctx context.Context, query Query) (others bool) {
+	if a == nil || a.t == nil {
+		return false
+	}
+	o := othersOn(a.where())
+	if o == nil {
+		return false
+	}
+	o.mu.Lock()
+	others = o.live > 0
+	o.mu.Unlock()
+	if others && a.settle(ctx, query) == nil {
+		publish(a.where())
+	}
+	return others
 }
 
 // Hold keeps work from beginning until release is called, for a few statements' time at most: so that the server's totals and Dyno's part of them can be
@@ -462,7 +546,5 @@ func (a *Asker) Spent(ctx context.Context, query Query) (Spent, bool) {
 	if err := a.settle(ctx, query); err != nil || a.s == nil || a.s.where != where {
 		return Spent{}, false
 	}
-	s := f.spent()
-	s.Server = where
-	return s, true
+	return f.spent(where), true
 }

@@ -64,7 +64,7 @@ func Grants(flavor, task, user string, schemas []string) ([]string, error) {
 		return nil, fmt.Errorf("write grants: unknown task %q: it is one of %s", task, strings.Join(tasks, ", "))
 	}
 	if len(schemas) == 0 {
-		return nil, fmt.Errorf("write grants: the task %s needs the names of the schemas it is for", task)
+		return nil, fmt.Errorf("write grants: the task %s needs the names of the schemas it is for: --schema NAME", task)
 	}
 	for _, s := range schemas {
 		p, err := schemaPattern(s)

@@ -42,7 +42,7 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 		if pid == 1 {          // systemd made the socket and handed it on
 			pid = tgid(tid)
 		}
-		return pid, pid > 0 && runs(pid, tid, t.facts.PidFile)
+		return pid, pid > 0 && runs(pid, tid, t.facts.PidFile, t.spec.ServerUID)
 	case *net.TCPConn:
 		far, found := host.PeerSocket(conn)
 		if !found {
@@ -50,15 +50,18 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 		}
 		inode, uid := far.Inode, strconv.Itoa(far.UID)
 		// Most often the thread tells, which saves looking through all processes.
-		if p := tgid(tid); p > 0 && runs(p, tid, t.facts.PidFile) && holds(p, inode, uid) {
+		if p := tgid(tid); p > 0 && runs(p, tid, t.facts.PidFile, t.spec.ServerUID) && holds(p, inode, uid) {
 			return p, true
 		}
-		for _, p := range processes() {
-			if holdsSurely(p, inode) && runs(p, tid, t.facts.PidFile) {
+		for _, p := range processesOf(far.UID) { // what others have open is not looked through
+			if !bearsServersName(p, t.spec.ServerUID) {
+				continue
+			}
+			if holdsSurely(p, inode) && runs(p, tid, t.facts.PidFile, t.spec.ServerUID) {
 				return p, true
 			}
 			// Where another user's process cannot be looked into, the file that names it must say so.
-			if tid == 0 && bearsServersName(p) && holds(p, inode, uid) {
+			if tid == 0 && holds(p, inode, uid) {
 				if yes, _ := inPidFile(p, t.facts.PidFile); yes {
 					return p, true
 				}
@@ -108,12 +111,8 @@ func holds(pid int, inode, uid string) bool {
 	if err == nil {
 		return yes
 	}
-	st, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
-	if err != nil {
-		return false
-	}
-	sys, ok := st.Sys().(*syscall.Stat_t)
-	return ok && strconv.Itoa(int(sys.Uid)) == uid
+	its, ok := (host.FS{}).Account(pid)
+	return ok && strconv.Itoa(its) == uid
 }
 
 func openSocket(pid int, inode string) (bool, error) {
@@ -133,8 +132,8 @@ func openSocket(pid int, inode string) (bool, error) {
 // runs reports whether the process is the server: it bears a server's name, and it owns the thread, or, when that is not known, is not
 // another than the one that the server's pid file names. The name alone keeps forwarders out: the rest is a server's word, and the
 // server at a forwarder's other end may be any.
-func runs(pid, tid int, file string) bool {
-	if !bearsServersName(pid) {
+func runs(pid, tid int, file string, own int) bool {
+	if !bearsServersName(pid, own) {
 		return false
 	}
 	if tid > 0 {
@@ -159,20 +158,23 @@ func runs(pid, tid int, file string) bool {
 // programOf returns the program that a process runs. Tests put another in its place.
 var programOf = func(pid int) (string, error) { return os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)) }
 
-// bearsServersName reports whether the process runs a server's program, or, where that may not be seen or a dynamic linker runs it, was
-// started as one or calls itself one.
-func bearsServersName(pid int) bool {
+// bearsServersName reports whether the process runs a server's program, or, where that may not be seen or a dynamic linker runs it,
+// calls itself one or, if it is of a trusted account or that of the server that Dyno started, own, was started as one.
+func bearsServersName(pid, own int) bool {
 	if exe, err := programOf(pid); err == nil {
 		if name := filepath.Base(strings.TrimSuffix(exe, " (deleted)")); !strings.HasPrefix(name, "ld-") {
 			return host.IsServer([]string{name})
 		}
 	}
-	args, err := host.Command(pid)
-	if err != nil {
-		return false
-	}
 	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return host.IsServer(args) || host.IsServer([]string{strings.TrimSpace(string(comm))})
+	if host.IsServer([]string{strings.TrimSpace(string(comm))}) {
+		return true
+	}
+	if uid, ok := (host.FS{}).Account(pid); !ok || uid != own && !TrustedAccount(uid) {
+		return false // a stranger can keep its command line from being read for ever
+	}
+	args, err := host.Command(pid)
+	return err == nil && host.IsServer(args)
 }
 
 // tgid returns the process that a thread belongs to, 0 for none.
@@ -201,13 +203,18 @@ func statusField(file, name string) []string {
 	return nil
 }
 
-func processes() (pids []int) {
+// processesOf returns the processes of an account, without those that run with another's rights.
+func processesOf(uid int) (pids []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
 	for _, e := range entries {
-		if p, err := strconv.Atoi(e.Name()); err == nil {
+		p, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if its, ok := (host.FS{}).Account(p); ok && its == uid {
 			pids = append(pids, p)
 		}
 	}

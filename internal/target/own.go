@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"dyno/internal/pattern"
 	"dyno/internal/sqltext"
@@ -26,7 +27,7 @@ type self struct {
 }
 
 // who asks a connection about itself and enters it among this process's own.
-func who(ctx context.Context, c driver.QueryerContext) (me self, most uint64, err error) {
+func who(ctx context.Context, c driver.QueryerContext, p Purpose) (me self, most uint64, err error) {
 	rows, err := c.QueryContext(ctx, own(askSelf), nil)
 	if err != nil {
 		return me, 0, err
@@ -46,29 +47,69 @@ func who(ctx context.Context, c driver.QueryerContext) (me self, most uint64, er
 	if err := rows.Next(row); err != nil && !errors.Is(err, io.EOF) {
 		return me, 0, err
 	}
-	ownSessions.Store(ownSession{me.where, me.id}, true)
+	ownSessions.Store(ownSession{me.where, me.id}, p)
 	count(me.where, askSelf)
+	if p != ForLoad {
+		sent.Lock()
+		if x := sent.by[me.where]; x != nil {
+			x.ids[me.id] = true
+		}
+		sent.Unlock()
+	}
 	return me, most, nil
 }
 
 // left is called when a connection has ended.
-func (me self) left() { ownSessions.Delete(ownSession{me.where, me.id}) }
+func (me self) left() {
+	if p, there := ownSessions.LoadAndDelete(ownSession{me.where, me.id}); !there || p == ForLoad {
+		return
+	}
+	sent.Lock()
+	if x := sent.by[me.where]; x != nil {
+		delete(x.ids, me.id)
+	}
+	sent.Unlock()
+	publish(me.where)
+}
 
 type ownSession struct {
 	where string
 	id    uint64
 }
 
-// ownSessions holds the connections of this process to all servers.
+// ownSessions holds the connections of this process to all servers, with their Purpose.
 var ownSessions sync.Map
 
-// owns reports whether a session is Dyno's own: one of this process's, or one of the account that Dyno uses, from the same machine. The tag
-// in front of a statement says nothing by itself, for anybody can write it.
+// owns reports whether a session is Dyno's own: one of this process's or of another one's that
+// shares its work, or one of the account that Dyno uses, from the same machine. The tag in front of
+// a statement says nothing by itself, for anybody can write it.
 func (me self) owns(id uint64, user, host string) bool {
 	if _, mine := ownSessions.Load(ownSession{me.where, id}); mine {
 		return true
 	}
-	return me.account(user, host)
+	return me.account(user, host) || me.othersOwn(id)
+}
+
+// asks reports whether a session is known by its number to be Dyno's own, and of no load.
+func (me self) asks(id uint64) bool {
+	if p, mine := ownSessions.Load(ownSession{me.where, id}); mine {
+		return p != ForLoad
+	}
+	return me.othersOwn(id)
+}
+
+// othersOwn reports whether a session is of another process that shares its work.
+func (me self) othersOwn(id uint64) bool {
+	o := othersOn(me.where)
+	if o == nil {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.ids[id] && time.Since(o.read) > freshWork {
+		o.look(me.where, false)
+	}
+	return o.ids[id]
 }
 
 // account reports whether a session is of the account that Dyno uses, from the same machine.
@@ -80,8 +121,10 @@ func (me self) account(user, host string) bool {
 	return host == me.host || name == me.host
 }
 
-// Owns reports whether a session of the target's server, which its list of sessions shows with this id, user and host, is Dyno's own: one of
-// this process's connections, or one of the account that Dyno uses, from this machine. To hide what it runs takes the tag as well.
+// Owns reports whether a session of the target's server, which its list of sessions shows with this
+// id, user and host, is Dyno's own: a connection of this process or of another one that shares its
+// work, or one of the account that Dyno uses, from this machine. To hide what it runs takes the tag
+// as well.
 func (t *Target) Owns(id uint64, user, host string) bool { return t.self.owns(id, user, host) }
 
 func cutLast(s string, sep byte) (before, after string, found bool) {
@@ -117,14 +160,56 @@ var sent = struct {
 	sync.Mutex
 	texts map[string][]string // keys of texts, which saves work
 	by    map[string]*tally
-	plans map[string]*tally // of EXPLAIN, whose classes are as many as those of all users
 	clock uint64
-}{texts: map[string][]string{}, by: map[string]*tally{}, plans: map[string]*tally{}}
+}{texts: map[string][]string{}, by: map[string]*tally{}}
 
 // tally is what one server was sent.
 type tally struct {
-	keys map[string]uint64
-	at   uint64 // when last, by the number of all statements
+	classes
+	at      uint64            // when last, by the number of all statements
+	ids     map[uint64]bool   // connections, but for those of loads
+	changed map[string]uint64 // counts that are not in the file yet
+	anew    bool              // the file holds classes that are not counted any more
+	file    shares
+	others  others
+}
+
+// classes are numbers of statements, by sqltext.Key of their class. EXPLAIN has as many as all users
+// have: these begin anew.
+type classes struct {
+	keys, plans         map[string]uint64
+	keyBytes, planBytes int // of the texts of the keys
+}
+
+// add counts n statements. Classes that are too many are not counted.
+func (c *classes) add(key string, n uint64) (cleared, ok bool) {
+	to, bytes, most := &c.keys, &c.keyBytes, sentClasses
+	if strings.HasPrefix(key, "explain") {
+		to, bytes, most = &c.plans, &c.planBytes, sentPlans
+	}
+	if *to == nil {
+		*to = map[string]uint64{}
+	}
+	if _, known := (*to)[key]; !known {
+		if len(*to) >= most || *bytes+len(key) > sentBytes {
+			if most != sentPlans {
+				return false, false
+			}
+			clear(*to)
+			*bytes, cleared = 0, true
+		}
+		*bytes += len(key)
+	}
+	(*to)[key] += n
+	return cleared, true
+}
+
+// all returns the counts of all classes.
+func (c *classes) all() map[string]uint64 {
+	all := make(map[string]uint64, len(c.keys)+len(c.plans))
+	maps.Copy(all, c.plans)
+	maps.Copy(all, c.keys)
+	return all
 }
 
 // Bounds of sent, beyond which the server that was sent nothing for the longest time is forgotten. A statement of Dyno's own beyond them is shown like anybody's.
@@ -132,7 +217,8 @@ const (
 	sentServers = 1000
 	sentTexts   = 1000
 	sentClasses = 5000
-	sentPlans   = 500 // then they begin anew
+	sentPlans   = 500
+	sentBytes   = 512 << 10 // of the keys of a server's statements, and of its plans: they name its tables
 	sentLength  = 16 << 10
 )
 
@@ -158,35 +244,34 @@ func count(where, sql string) {
 			sent.texts[strings.Clone(sql)] = keys
 		}
 	}
-	servers, most := sent.by, sentClasses
-	if plan {
-		servers, most = sent.plans, sentPlans
-	}
-	x := servers[where]
+	x := sent.by[where]
 	if x == nil {
-		if len(servers) >= sentServers {
+		if len(sent.by) >= sentServers {
 			oldest := where
-			for k, y := range servers {
-				if o := servers[oldest]; o == nil || y.at < o.at {
+			for k, y := range sent.by {
+				if o := sent.by[oldest]; o == nil || y.at < o.at {
 					oldest = k
 				}
 			}
-			delete(servers, oldest)
+			if w := sharing.Load(); w != nil {
+				go w.forget(oldest, sent.by[oldest])
+			}
+			delete(sent.by, oldest)
 		}
-		x = &tally{keys: map[string]uint64{}}
-		servers[where] = x
+		x = &tally{ids: map[uint64]bool{}, changed: map[string]uint64{}, file: shares{turn: make(chan struct{}, 1)}}
+		sent.by[where] = x
 	}
 	sent.clock++
 	x.at = sent.clock
-	by := x.keys
 	for _, key := range keys {
-		if _, ok := by[key]; !ok && len(by) >= most {
-			if !plan {
-				continue
-			}
-			clear(by)
+		cleared, ok := x.add(key, 1)
+		if cleared {
+			x.anew = true
+			clear(x.changed) // all of it is written next, where that can be
 		}
-		by[key]++
+		if ok && sharing.Load() != nil {
+			x.changed[key] = x.keys[key] + x.plans[key]
+		}
 	}
 }
 
@@ -237,15 +322,44 @@ func countTagged(where, sql string) {
 	}
 }
 
-// Sent returns how often this process has sent each statement of its own to the target's server, whichever connection it used: by
-// sqltext.Key of the class, and of some that it has not sent yet. Statements of loads are not among them.
-func (t *Target) Sent() map[string]uint64 {
+// tell takes note of a statement of a session, which may have a meter, before it is sent.
+func tell(where string, m *meter, sql string) {
+	countTagged(where, sql)
+	m.sent(sql)
+	if m != nil || sqltext.Own(sql) {
+		publish(where)
+	}
+}
+
+// othersOn returns what other processes do on a server; nil where this one has not sent anything.
+func othersOn(where string) *others {
+	if sharing.Load() == nil {
+		return nil
+	}
 	sent.Lock()
 	defer sent.Unlock()
-	all := map[string]uint64{}
-	for _, servers := range []map[string]*tally{sent.plans, sent.by} {
-		if x := servers[t.self.where]; x != nil {
-			maps.Copy(all, x.keys)
+	if x := sent.by[where]; x != nil {
+		return &x.others
+	}
+	return nil
+}
+
+// Sent returns how often this process, and those that share their work with it, have sent each
+// statement of their own to the target's server, whichever connection it used: by sqltext.Key of the
+// class, and of some that were not sent yet. Statements of loads are not among them.
+func (t *Target) Sent() map[string]uint64 {
+	where, all := t.self.where, map[string]uint64{}
+	if o := othersOn(where); o != nil {
+		o.mu.Lock()
+		o.look(where, true)
+		all = o.classes.all()
+		o.mu.Unlock()
+	}
+	sent.Lock()
+	defer sent.Unlock()
+	if x := sent.by[where]; x != nil {
+		for k, n := range x.all() {
+			all[k] += n
 		}
 	}
 	for _, k := range seldom() {

@@ -24,7 +24,7 @@ func TestUnderstood(t *testing.T) {
 
 func TestOwns(t *testing.T) {
 	me := self{id: 7, user: "dyno", host: "127.0.0.1", where: t.Name()}
-	ownSessions.Store(ownSession{me.where, 9}, true)
+	ownSessions.Store(ownSession{me.where, 9}, ForReading)
 	defer self{id: 9, where: me.where}.left()
 	f := func(id uint64, user, host string, want bool) {
 		t.Helper()
@@ -161,4 +161,32 @@ func TestServersWithoutEnd(t *testing.T) {
 	before.mu.Lock()
 	before.live--
 	before.mu.Unlock()
+}
+
+// TestStatementsWithNamesWithoutEnd: statements of Dyno's own name a server's tables, which may have ever new names.
+func TestStatementsWithNamesWithoutEnd(t *testing.T) {
+	t.Cleanup(ShareWork("/dev/null/nowhere")) // where nothing can be written
+	for _, words := range []string{"SELECT 1 FROM ", "EXPLAIN SELECT 1 FROM "} {
+		for i := range 2 * sentBytes / 4000 {
+			count("a server with names", fmt.Sprintf("/* dyno:test */ %s`%s%s`", words, strings.Repeat("a", i), strings.Repeat("x", 4000)))
+		}
+	}
+	sent.Lock()
+	defer sent.Unlock()
+	x := sent.by["a server with names"]
+	if len(x.changed) > len(x.keys)+len(x.plans) {
+		t.Errorf("%d changes wait to be written, of %d and %d statements", len(x.changed), len(x.keys), len(x.plans))
+	}
+	for _, c := range []struct {
+		keys  map[string]uint64
+		bytes int
+	}{{x.keys, x.keyBytes}, {x.plans, x.planBytes}} {
+		n := 0
+		for k := range c.keys {
+			n += len(k)
+		}
+		if n == 0 || n > sentBytes || n != c.bytes {
+			t.Errorf("%d bytes of keys are kept, %d are counted", n, c.bytes)
+		}
+	}
 }

@@ -40,8 +40,7 @@ type pooled struct {
 
 func (p *pooled) note(ctx context.Context, sql string) {
 	p.ctx, p.sql = ctx, sql
-	countTagged(p.where, sql)
-	p.meter.sent(sql)
+	tell(p.where, p.meter, sql)
 	p.meter.answered(sql, 1)
 }
 
@@ -88,6 +87,7 @@ func (p *pooled) ExecContext(ctx context.Context, sql string, args []driver.Name
 // Close implements driver.Conn.
 func (p *pooled) Close() error {
 	valid := p.driverConn.IsValid()
+	p.net.SetDeadline(time.Now().Add(settleTime)) // who reads nothing must not hold up the good-bye
 	if valid {
 		p.settle(0)
 	}

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"dyno/internal/host"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -169,7 +171,7 @@ func within(pid int, name string, kind uint32) (fd int, err error) {
 	if err := unix.Fstat(last, &st); err != nil {
 		return bad(err)
 	}
-	uid, ok := accountOf(pid)
+	uid, ok := host.FS{}.Account(pid)
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(last, &fs); err != nil {
 		return bad(err)
@@ -183,7 +185,7 @@ func within(pid int, name string, kind uint32) (fd int, err error) {
 		return bad(errors.New("not a directory"))
 	case !ok:
 		return bad(errors.New("the server's process has ended"))
-	case uid != st.Uid:
+	case uint32(uid) != st.Uid:
 		return bad(fmt.Errorf("the file belongs to user %d, the server runs as user %d", st.Uid, uid))
 	}
 	return last, nil
@@ -201,16 +203,6 @@ func rootOf(pid int) (string, error) {
 		return "", fmt.Errorf("the server runs in a container that may not be looked into: %w", os.ErrPermission)
 	}
 	return "/", nil
-}
-
-// accountOf returns the user of a process; of one that runs a program with another's rights, as su does, there is none.
-func accountOf(pid int) (uid uint32, ok bool) {
-	f := statusField(fmt.Sprintf("/proc/%d/status", pid), "Uid") // real, effective, saved, of the file system
-	if len(f) < 2 {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(f[1], 10, 32)
-	return uint32(n), err == nil && len(f) > 2 && f[0] == f[1] && f[1] == f[2]
 }
 
 // maxPidFile bounds a pid file: one number and a line's end.

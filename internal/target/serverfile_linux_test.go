@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -289,5 +290,66 @@ func TestOpenFile(t *testing.T) {
 	}
 	if _, err := x.OpenFile(t.Context(), log); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
+	}
+}
+
+// TestProcessesOfOneAccount: whose a connection's other end is, the kernel tells; what others have
+// open is not looked through for it.
+func TestProcessesOfOneAccount(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root starts a process of another account")
+	}
+	const eve = 65534
+	cmd := exec.Command("sleep", "600")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: eve, Gid: eve}}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	if all := processesOf(eve); !slices.Contains(all, cmd.Process.Pid) || slices.Contains(all, os.Getpid()) {
+		t.Errorf("user %d has the processes %v", eve, all)
+	}
+	if all := processesOf(0); slices.Contains(all, cmd.Process.Pid) || !slices.Contains(all, os.Getpid()) {
+		t.Errorf("root has the processes %v", all)
+	}
+	// As su is, which anybody starts, with as many open files as they like.
+	if err := syscall.Setresuid(eve, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	of := map[int][]int{0: processesOf(0), eve: processesOf(eve)}
+	if err := syscall.Setresuid(0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	for uid, all := range of {
+		if slices.Contains(all, os.Getpid()) {
+			t.Errorf("user %d has a process that another started", uid)
+		}
+	}
+}
+
+// TestAStrangersCommandLineIsNotAsked: a process can keep its command line from being read for ever.
+func TestAStrangersCommandLineIsNotAsked(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root starts a process of another account")
+	}
+	real := programOf
+	programOf = func(int) (string, error) { return "", os.ErrPermission }
+	t.Cleanup(func() { programOf = real })
+	for uid, want := range map[uint32]bool{0: true, 65534: false} {
+		cmd := exec.Command("sleep", "600")
+		cmd.Args[0] = "mysqld"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer cmd.Wait()
+		defer cmd.Process.Kill()
+		if got := bearsServersName(cmd.Process.Pid, 0); got != want {
+			t.Errorf("a process of user %d that was started under a server's name is one: %v, want %v", uid, got, want)
+		}
+		if !bearsServersName(cmd.Process.Pid, int(uid)) {
+			t.Errorf("the server that Dyno started as user %d is none", uid)
+		}
 	}
 }

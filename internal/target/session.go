@@ -161,8 +161,7 @@ func (s *Session) Query(ctx context.Context, sql string, row func([]driver.Value
 	if err := s.watch(ctx); err != nil {
 		return 0, err
 	}
-	countTagged(s.where, sql)
-	s.meter.sent(sql)
+	tell(s.where, s.meter, sql)
 	rows, err := shield(s.net, func() (driver.Rows, error) { return s.conn.Query(sql, nil) })
 	if err != nil {
 		return 0, s.err("query", err)
@@ -180,8 +179,7 @@ func (s *Session) Exec(ctx context.Context, sql string) (affected int64, err err
 	if err := s.watch(ctx); err != nil {
 		return 0, err
 	}
-	countTagged(s.where, sql)
-	s.meter.sent(sql)
+	tell(s.where, s.meter, sql)
 	r, err := shield(s.net, func() (driver.Result, error) { return s.conn.Exec(sql, nil) })
 	if err != nil {
 		return 0, s.err("execute", err)

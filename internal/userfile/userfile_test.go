@@ -2,6 +2,7 @@ package userfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // alone fails when a file has another text than want, or when anything lies beside it.
@@ -98,6 +101,18 @@ func TestReplace(t *testing.T) {
 	}
 	if err := Replace(os.DevNull, put("no")); err != nil {
 		t.Error(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	pipe := fmt.Sprintf("/dev/fd/%d", w.Fd()) // as the shell's >(…)
+	if err := errors.Join(Check(pipe), Replace(pipe, put("piped")), w.Close()); err != nil {
+		t.Error(err)
+	}
+	if b, err := io.ReadAll(r); err != nil || string(b) != "piped" {
+		t.Errorf("%q, %v", b, err)
 	}
 	if fi, err := os.Stat(os.DevNull); err != nil || fi.Mode().IsRegular() {
 		t.Errorf("%v %v", fi, err)
@@ -201,6 +216,107 @@ func TestWhoseLinksAreFollowed(t *testing.T) {
 	}
 	if _, err := Open(path, os.O_WRONLY); err == nil {
 		t.Error("a file with a second name was opened where others may have given it the first")
+	}
+}
+
+// TestOthersAreQuick: an account that puts links in the place of its files, or of their directory,
+// in the very moment has nothing written to what is not its own.
+func TestOthersAreQuick(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make what belongs to others")
+	}
+	const eve, tries = 65534, 2000
+	own, eves := t.TempDir(), t.TempDir()
+	secret := filepath.Join(own, "secret")
+	at := func(name string) string { return filepath.Join(eves, name) }
+	err := errors.Join(os.Chown(eves, eve, eve), os.Chmod(eves, 0o755),
+		os.WriteFile(secret, []byte("secret"), 0o600),
+		os.WriteFile(at("file"), nil, 0o644), os.Chown(at("file"), eve, eve),
+		os.Symlink(secret, at("file2")), os.Lchown(at("file2"), eve, eve),
+		os.Mkdir(at("dir"), 0o755), os.Chown(at("dir"), eve, eve),
+		os.Symlink(own, at("dir2")), os.Lchown(at("dir2"), eve, eve))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			for _, name := range []string{"file", "dir"} {
+				_ = unix.Renameat2(unix.AT_FDCWD, at(name), unix.AT_FDCWD, at(name+"2"), unix.RENAME_EXCHANGE)
+			}
+		}
+	}()
+	for i := range tries {
+		for _, path := range []string{at("file"), at("dir/secret"), at("dir/made")} {
+			if f, err := Open(path, os.O_WRONLY); err == nil {
+				_, _ = f.WriteString("report")
+				f.Close()
+			}
+			if i%10 == 0 {
+				_ = Replace(path, func(io.Writer) error { return nil })
+			}
+		}
+	}
+	close(stop)
+	<-stopped
+	if b, err := os.ReadFile(secret); err != nil || string(b) != "secret" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if all, err := os.ReadDir(own); err != nil || len(all) != 1 {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// TestReplaceKeepsTheGroup: a file that a group could read is not one that another group can read.
+func TestReplaceKeepsTheGroup(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make what belongs to others")
+	}
+	const crew = 54321
+	path := filepath.Join(t.TempDir(), "file")
+	err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chown(path, 0, crew), os.Chmod(path, 0o640),
+		Replace(path, func(io.Writer) error { return nil }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fi, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, group := owns(fi); group != crew || fi.Mode().Perm() != 0o640 {
+		t.Errorf("it is of group %d, mode %v", group, fi.Mode())
+	}
+}
+
+// TestOwnDir: what another account has made, or lets others write to, is not taken for our own.
+func TestOwnDir(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(OwnDir(at("new")), OwnDir(at("new"))); err != nil {
+		t.Error(err)
+	}
+	err := errors.Join(os.Symlink(at("new"), at("link")), os.WriteFile(at("file"), nil, 0o600),
+		os.Mkdir(at("open"), 0o700), os.Chmod(at("open"), 0o777))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"link", "open", "file"}
+	if os.Geteuid() == 0 {
+		names = append(names, "eves")
+		if err := errors.Join(os.Mkdir(at("eves"), 0o700), os.Chown(at("eves"), 65534, 65534)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range names {
+		if OwnDir(at(name)) == nil {
+			t.Errorf("%s is taken for our own", name)
+		}
 	}
 }
 

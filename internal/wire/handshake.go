@@ -46,6 +46,9 @@ const (
 	in                  // logged in
 )
 
+// mostOfLogin bounds what a server says at a time before it lets somebody in, bytes: a key takes the most of it.
+const mostOfLogin = 64 << 10
+
 // charset is utf8mb4_general_ci, which every server knows that has four bytes a character.
 const charset = 45
 
@@ -59,6 +62,7 @@ func (h *Handshake) Caps() Caps { return h.caps }
 // server's refusal; ErrPlugin and ErrMalformed end the login too.
 func (h *Handshake) Feed(b []byte) (send []byte, done bool, err error) {
 	h.packets.Feed(b)
+	h.most = mostOfLogin
 	for {
 		p, ok, err := h.next()
 		if !ok || err != nil {

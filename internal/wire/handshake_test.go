@@ -191,3 +191,16 @@ func TestHandshakeRefuses(t *testing.T) {
 	f("cannot be read", packet(0, greeting), sha, packet(4, "\x01\x04"), packet(6, "\x01-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"))
 	f("out of turn", packet(0, greeting), sha, packet(4, "\x01\x04"), packet(6, sha[4:]))
 }
+
+// TestLoginWithoutEnd: whoever answers a login may say one thing of any length, of which no more is kept than a server has to say.
+func TestLoginWithoutEnd(t *testing.T) {
+	h := Handshake{}
+	piece := make([]byte, 16<<10)
+	_, _, err := h.Feed([]byte{0xfe, 0xff, 0xff, 0, 10})
+	for n := 0; err == nil && n < 1<<24; n += len(piece) {
+		_, _, err = h.Feed(piece)
+	}
+	if !errors.Is(err, ErrMalformed) || cap(h.own) > mostOfLogin {
+		t.Errorf("%d bytes are kept: %v", cap(h.own), err)
+	}
+}

@@ -20,3 +20,15 @@ func Shaped(f func() error) (err error) {
 	}()
 	return f()
 }
+
+// Guarded runs f, which does what it does with the answers of one server: a mistake of this program's that they bring to light is an error, and
+// not the end of a process that watches others too. It is for goroutines, which nothing else can hold.
+func Guarded(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			stack := make([]byte, 4<<10)
+			err = fmt.Errorf("dyno could not read what the server said: %v\n%s", p, stack[:runtime.Stack(stack, false)])
+		}
+	}()
+	return f()
+}

@@ -28,3 +28,13 @@ func TestShaped(t *testing.T) {
 	}()
 	_ = Shaped(func() error { panic("a mistake") })
 }
+
+func TestGuarded(t *testing.T) {
+	if err := Guarded(func() error { panic("a mistake") }); err == nil || !strings.Contains(err.Error(), "a mistake") {
+		t.Error(err)
+	}
+	mine := errors.New("mine")
+	if err := Guarded(func() error { return mine }); !errors.Is(err, mine) {
+		t.Error(err)
+	}
+}

@@ -7,6 +7,7 @@ package browser
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/chromedp/cdproto/systeminfo"
 	"github.com/chromedp/chromedp"
+
+	"dyno/internal/userfile"
 )
 
 // Browser is a running Chromium.
@@ -40,9 +43,11 @@ func Start() (*Browser, error) {
 	}
 	shots := os.Getenv("DYNO_TEST_SHOTS")
 	if shots == "" {
-		shots = filepath.Join(os.TempDir(), "dyno-test-shots")
-	}
-	if err := os.MkdirAll(shots, 0o700); err != nil {
+		shots = filepath.Join(os.TempDir(), fmt.Sprintf("dyno-test-shots-%d", os.Getuid()))
+		if err := userfile.OwnDir(shots); err != nil {
+			return nil, err
+		}
+	} else if err := os.MkdirAll(shots, 0o700); err != nil {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "dyno-browser-")

@@ -27,10 +27,22 @@ func TestMissingGrants(t *testing.T) {
 			t.Errorf("%s: it is not the first line", page)
 		}
 	}
+	visit(b, "/")
+	b.WaitText("main", "limited access")
+	visit(b, "/now?target=blind")
+	b.WaitText(line, "GRANT PROCESS")
+	if tabs := strings.Join(b.Texts("main [role=tab], main .tab"), " "); strings.ContainsAny(tabs, "0123456789") {
+		t.Errorf("what is not observable is counted: %q", tabs)
+	}
 	inBoth(b, "denied")
 	b.Phone()
 	b.Settle()
 	b.ShotAll("denied-390")
+	var height float64
+	b.Eval(`document.querySelector('.denied').getBoundingClientRect().height`, &height)
+	if height <= 0 || height > 120 {
+		t.Errorf("what is not allowed takes %v px of a phone's screen", height)
+	}
 	if n := b.Sideways(); n != 0 {
 		t.Errorf("it scrolls sideways by %d", n)
 	}

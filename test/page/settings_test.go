@@ -122,6 +122,11 @@ func TestSettingsGrants(t *testing.T) {
 	b := s.Browser(t)
 	visit(b, "/settings?open=shop")
 	b.Wait(".grants .sql-text")
+	// The statements are for the account that the server took Dyno for, as the command has it.
+	if at, command := words(b.Text(".grants .sql-text")), s.Dyno("target", "grants", "shop", "--task", "watch"); !strings.Contains(words(command), at) {
+		t.Errorf("the page has %q, the command %q", at, command)
+	}
+	b.Fill(".grants label:nth-of-type(3) input", "dyno@localhost")
 	f := func(task, flavor, schemas string) {
 		t.Helper()
 		args := []string{"target", "grants", "--task", task, "--flavor", flavor, "--user", "dyno@localhost"}

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"dyno/internal/userfile"
 )
 
 // Server is a running server that belongs to one test.
@@ -247,7 +249,7 @@ func template(b binary) (string, error) {
 	once.Lock()
 	defer once.Unlock()
 	root := filepath.Join(os.TempDir(), fmt.Sprintf("dyno-test-templates-%d", os.Getuid()))
-	if err := os.MkdirAll(root, 0o700); err != nil {
+	if err := userfile.OwnDir(root); err != nil {
 		return "", err
 	}
 	f, err := os.OpenFile(root+"/lock", os.O_CREATE|os.O_RDWR, 0o600)

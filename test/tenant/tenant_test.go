@@ -166,7 +166,18 @@ func statements() (list []string) {
 	return append(list, "SELECT n FROM defined", "SELECT n FROM invoked WHERE id = 1", "SELECT n FROM above", "SELECT * FROM big WHERE id IN (SELECT id FROM above)",
 		"SELECT n FROM tenant_d.above", "WITH x AS (SELECT id FROM above) SELECT id FROM x", "UPDATE big SET n = 1 WHERE id = evil('a', 'b')",
 		"UPDATE defined SET n = 1", "DELETE FROM invoked", "UPDATE big SET n = 1 WHERE id = 1", "DELETE FROM big WHERE id = 1", "SELECT g FROM big WHERE g = 3",
-		"SELECT n FROM swap WHERE id = 1", "UPDATE swap SET n = 1 WHERE id = 1")
+		"SELECT n FROM swap WHERE id = 1", "UPDATE swap SET n = 1 WHERE id = 1",
+		"WITH defined AS (SELECT 1 AS id, 1 AS n) DELETE FROM defined WHERE id = 1", "WITH invoked AS (SELECT 1 AS id, 1 AS n) DELETE FROM invoked WHERE id = 1",
+		"WITH defined AS (SELECT 1 AS id, 1 AS n) UPDATE defined SET n = 1", "WITH defined AS (SELECT 1 AS id, 1 AS n) DELETE defined FROM defined",
+		"WITH defined AS (SELECT 1 AS id, 1 AS n) DELETE FROM b USING defined AS d, big AS b WHERE d.id = b.id",
+		"WITH RECURSIVE defined AS (SELECT id, n FROM defined) SELECT n FROM defined", "WITH RECURSIVE a AS (SELECT n FROM defined), defined AS (SELECT 1 AS n) SELECT n FROM a",
+		"WITH defined AS (SELECT 1 AS n) SELECT n FROM (SELECT n FROM defined) AS x WHERE n IN (SELECT n FROM tenant_d.defined)")
+}
+
+// hidden name a view in what the parser takes for a string.
+var hidden = []string{
+	"SELECT 1 /*T! , ' */ FROM tenant.defined WHERE 1 OR ' , ' /* ' */",
+	"SELECT 1 /*T![auto_rand] , ' */ FROM tenant.defined WHERE 1 OR ' , ' /* ' */",
 }
 
 // ran asks the server how often a trap was sprung.
@@ -264,6 +275,14 @@ func TestHostileTenant(t *testing.T) {
 					}
 				}
 				a.harmless(t, "plans as "+user)
+				// What is a comment to servers is code to the parser.
+				for _, q := range hidden {
+					if p, err := x.Explain(t.Context(), "X", "information_schema", q); err != nil || !strings.HasPrefix(p.Error, "not asked") {
+						t.Errorf("%s: %s: %q, %v", user, q, p.Error, err)
+					}
+					a.harmless(t, "a plan as "+user+" of "+q)
+					a.reset(t)
+				}
 			}
 			if plans["root"] != 0 || plans["dyno"] < 20 { // some names are functions of any server's own
 				t.Errorf("plans: %v", plans)

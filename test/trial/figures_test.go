@@ -83,11 +83,14 @@ func (v *served) line(target, panel, name string, from time.Time) (figures []flo
 
 func unix(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 
-// beside runs the program until the function that is returned is called.
-func (s *shop) beside(args ...string) (end func()) {
+// beside runs the program until the function that is returned is called. What it writes to its standard output goes to out, which may be nil.
+func (s *shop) beside(out *said, args ...string) (end func()) {
 	s.t.Helper()
-	c, out := exec.Command(dyno, args...), &said{}
-	c.Env, c.Stdout, c.Stderr = append(os.Environ(), "DYNO_HOME="+s.home, "HOME="+s.home), out, out
+	c, all := exec.Command(dyno, args...), &said{}
+	c.Env, c.Stdout, c.Stderr = append(os.Environ(), "DYNO_HOME="+s.home, "HOME="+s.home), all, all
+	if out != nil {
+		c.Stdout = out
+	}
 	if err := c.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -104,7 +107,7 @@ func (s *shop) beside(args ...string) (end func()) {
 		case <-done:
 		case <-time.After(patience):
 			_ = c.Process.Kill()
-			s.t.Errorf("dyno %v does not end:\n%s", args, out)
+			s.t.Errorf("dyno %v does not end:\n%s", args, all)
 		}
 	}
 	s.t.Cleanup(end)

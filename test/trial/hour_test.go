@@ -143,7 +143,7 @@ func TestAnHour(t *testing.T) {
 	// Nobody uses the servers yet but Dyno, that is watched by another Dyno, too.
 	v.idle("shop")
 	v.idle("exact")
-	endWatch := s.beside("watch", "shop")
+	endWatch := s.beside(nil, "watch", "shop")
 	v.withoutOwn("shop")
 	v.withoutOwn("exact")
 	endWatch()

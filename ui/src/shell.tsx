@@ -4,6 +4,7 @@ import { useErrorBoundary, useEffect, useState } from 'preact/hooks'
 import { asError } from './core/api'
 import { useKeys } from './core/keys'
 import { loginWanted } from './core/session'
+import { zone } from './core/time'
 import { TaskTray } from './core/tasks'
 import { go, href, kept, pages, route, type PageName } from './core/url'
 import { Help, helpOpen } from './ui/help'
@@ -103,6 +104,7 @@ function Rail({ at }: { at: string }) {
           </li>
         ))}
       </ul>
+      <p class="rail-zone rail-word faint">Times are in {zone(Date.now() / 1000)}</p>
     </nav>
   )
 }

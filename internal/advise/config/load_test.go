@@ -22,7 +22,7 @@ func told(t *testing.T, rule func(*advise.View) []finding.Finding, m *snap.Made)
 		t.Fatalf("%d findings", len(got))
 	}
 	f := got[0]
-	if f.ID == "" || f.Title == "" || f.Cause == "" || len(f.Evidence) == 0 || f.Falsify == "" || f.Suggestion == "" || f.Cost == "" || len(f.Why) == 0 || f.Share <= 0 || f.Share > 1 {
+	if f.ID == "" || f.Title == "" || f.Cause == "" || len(f.Evidence) == 0 || f.Falsify == "" || f.Suggestion == "" || f.Cost == "" || len(f.Why) == 0 || f.Share > 1 || (f.Share <= 0) != strings.HasPrefix(f.Rule, "replica-") { // a replica's statements are not what waits
 		t.Errorf("incomplete: %+v", f)
 	}
 	if f.Gain != nil && (f.Gain.Lo <= 0 || f.Gain.Hi < f.Gain.Lo || f.Gain.Text == "") {

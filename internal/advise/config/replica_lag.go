@@ -63,7 +63,6 @@ func laggard(v *advise.View, x metric.Series) (f finding.Finding, ok bool) {
 		Cause:    "It applies less than its source writes.",
 		Falsify:  "It is wrong if the lag grows as fast with several appliers at work.",
 		Explains: []string{advise.EffectReplicaLag},
-		Share:    0.5, // of what the server is there for: every read from it is late
 	}
 	if name != "" {
 		f.Title = fmt.Sprintf("the channel %s is %s behind", name, unit.Seconds(lag))
@@ -154,7 +153,6 @@ func laggard(v *advise.View, x metric.Series) (f finding.Finding, ok bool) {
 			f.Reference, f.Valid = "https://dev.mysql.com/doc/refman/en/replication-options-replica.html", "MySQL from 5.7"
 		}
 		f.Cost = "Some memory for each applier, and the applier stands for a moment. Transactions that touch the same rows still wait for each other, or are applied again."
-		f.Share = 0.8
 	} else {
 		f.Suggestion = fmt.Sprintf("It applies with %s threads already. See what they wait for: large transactions, tables without a primary key, transactions on the same rows", about(workers))
 		if durable {

@@ -25,7 +25,7 @@ func kernelRules() []advise.Rule {
 		{Name: "transparent-huge-pages", Doc: "pages that the kernel makes large by itself", Find: transparentHugePages},
 		{Name: "io-scheduler", Doc: "the order in which requests reach the disk", Find: ioScheduler},
 		{Name: "numa", Doc: "memory of one node that fills first", Find: numa},
-		{Name: "shared-disk", Doc: "a nearly full disk that the server's data share with Dyno's", Find: sharedDisk},
+		{Name: "disk-full", Doc: "a full or nearly full disk of the data directory, shared with Dyno or not", Find: diskFull},
 		{Name: "clock-source", Doc: "a clock that is slow to read", Find: clockSource},
 	}
 }

@@ -23,7 +23,8 @@ import (
 const (
 	// counted is how many indexes a source tells apart at most. From there on one that is not told may still be used.
 	counted = 200
-	// maxHinted is how many classes with hints are looked into, those with the most time first.
+	// maxHinted is how many classes with hints are taken apart, those with the most time first. Of the others every word
+	// may be the name of an index.
 	maxHinted = 200
 	// maxDrops bounds the findings of one rule: nobody drops more indexes at a time.
 	maxDrops = 50
@@ -155,11 +156,16 @@ func (u *uses) hints() {
 	}
 	n := 0
 	for _, c := range u.v.Classes {
-		if s := sqlOf(c); n < maxHinted && looks(s) {
-			n++
-			for _, name := range sqlshape.Hinted(s) {
-				u.hinted[strings.ToLower(name)] = true
-			}
+		s := sqlOf(c)
+		if !looks(s) {
+			continue
+		}
+		named := words
+		if n++; n <= maxHinted {
+			named = sqlshape.Hinted
+		}
+		for _, name := range named(s) {
+			u.hinted[strings.ToLower(name)] = true
 		}
 	}
 	for _, p := range u.v.Programs {

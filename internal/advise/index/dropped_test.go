@@ -1,6 +1,7 @@
 package index
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,6 +70,15 @@ func TestHintsAreSeen(t *testing.T) {
 	u := usesOf(m.View())
 	if !u.hinted["by_shelf"] || !u.hinted["by_day"] || u.hinted["by_name"] {
 		t.Errorf("hinted: %v", u.hinted)
+	}
+	// Whoever has many statements with hints does not hide those of others.
+	m = stocked()
+	for i := range maxHinted {
+		m.Exact(fmt.Sprintf("SELECT c%c%c FROM items USE INDEX (by_day) WHERE day = 1", 'a'+i%26, 'a'+i/26), 1, 1, 1, 1)
+	}
+	u = usesOf(m.Exact("SELECT id FROM items FORCE INDEX (By_Shelf) WHERE shelf = 5", 1, 0.001, 1, 1).View())
+	if !u.hinted["by_shelf"] || u.hinted["by_name"] {
+		t.Errorf("hinted after %d others: %v", maxHinted, u.hinted)
 	}
 }
 

@@ -61,9 +61,9 @@ func rowsEvidence(v *advise.View, x scan) (ev []finding.Evidence) {
 				unit.Count(float64(x.c.Count)), unit.Count(x.step.Rows), x.t.Ref, unit.Count(float64(x.c.Examined.Or(0))/float64(max(x.c.Count, 1)))),
 		})
 	}
-	least := ""
-	if x.c.Sampled {
-		least = "at least "
+	what, least := "rows examined per second", ""
+	if x.c.Sampled { // executions that were not seen are not in it
+		what, least = what+", at least", "at least "
 	}
 	n, known1 := useful(x).Get()
 	if x.c.Count > 0 && !x.c.Sampled && known1 && (x.keyed.touched == 0 || x.keyed.from == x.c.Source()) {
@@ -86,7 +86,7 @@ func rowsEvidence(v *advise.View, x scan) (ev []finding.Evidence) {
 		}
 		text += fmt.Sprintf(" and %s %s", verb, unit.Rate(float64(n)/v.Window, "rows/s"))
 	}
-	return append(ev, finding.Evidence{What: "rows examined per second", Value: known.Of(examined / v.Window), Unit: "1/s", Source: x.c.Source(), Sampled: x.c.Sampled, Text: text + "."})
+	return append(ev, finding.Evidence{What: what, Value: known.Of(examined / v.Window), Unit: "1/s", Source: x.c.Source(), Text: text + "."})
 }
 
 // nextEvidence tells what the server reads in the order of indexes, of which no counter of scans knows.

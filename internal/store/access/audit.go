@@ -13,7 +13,7 @@ const keptEntries = 20_000
 type Entry struct {
 	ID      int64     `json:"id"`
 	At      time.Time `json:"at"`
-	Minor   bool      `json:"-"`                // a login or what was refused: kept apart, so that a flood of them pushes no change out
+	Minor   bool      `json:"-"`                // a login or what was refused: kept apart, so that a flood of them pushes no change out, nor one user's another's
 	Who     string    `json:"who"`              // user, token, "local" without login, "cli"
 	Via     string    `json:"via"`              // "session", "token", "local", "cli"
 	From    string    `json:"from"`             // address
@@ -47,7 +47,10 @@ func (s *Store) enter(ctx context.Context, tx *sql.Tx, kind string, e Entry) (id
 		return 0, err
 	}
 	for _, q := range []string{
-		"DELETE FROM audit WHERE kind = ?1 AND id <= (SELECT id FROM audit WHERE kind = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
+		"DELETE FROM audit WHERE kind = ?1 AND kind <> 'minor' AND id <= (SELECT id FROM audit WHERE kind = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
+		// Of minor ones the oldest of whoever has most: what was done and what was refused count apart, for anybody fails to log in as anybody.
+		`DELETE FROM audit WHERE ?1 = 'minor' AND (SELECT count(*) FROM audit WHERE kind = 'minor') > ?2
+			AND id = (SELECT min(id) FROM audit WHERE kind = 'minor' GROUP BY who, status BETWEEN 1 AND 399 ORDER BY count(*) DESC, min(id) LIMIT 1)`,
 		"DELETE FROM audit WHERE kind = 'outcome' AND of < (SELECT min(id) FROM audit WHERE kind = 'change') AND ?1 <> '' AND ?2 > 0",
 	} {
 		if _, err := tx.ExecContext(ctx, q, kind, keptEntries); err != nil {

@@ -50,10 +50,12 @@ func TestAuditIsBounded(t *testing.T) {
 	ok(t, s.End(ctx, first, 200, "done"))
 	db, err := s.file.DB(ctx, false)
 	ok(t, err)
-	fill := func(kind string) {
+	login, err := s.Begin(ctx, Entry{Who: "ben", What: "login", Minor: true, Status: 200, Outcome: "done"})
+	ok(t, err)
+	fill := func(kind string, n int) {
 		t.Helper()
 		_, err = db.ExecContext(ctx, fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
-			INSERT INTO audit (at, kind, who, via, address, what, detail, of, status, outcome) SELECT 0, '%s', 'eve', '', '', 'x', '', 0, 401, '' FROM n`, keptEntries, kind))
+			INSERT INTO audit (at, kind, who, via, address, what, detail, of, status, outcome) SELECT 0, '%s', 'eve', '', '', 'x', '', 0, 401, '' FROM n`, n, kind))
 		ok(t, err)
 	}
 	last := func() Entry {
@@ -62,13 +64,25 @@ func TestAuditIsBounded(t *testing.T) {
 		ok(t, db.QueryRow("SELECT min(id), count(*) FROM audit WHERE kind <> 'outcome'").Scan(&e.ID, &e.Status))
 		return e
 	}
-	fill("minor")
+	fill("minor", keptEntries-1)
 	_, err = s.Begin(ctx, Entry{Who: "eve", What: "login", Minor: true})
 	ok(t, err)
 	if e := last(); e.ID != first || e.Status != keptEntries+1 { // a flood of logins pushes no change out
 		t.Fatalf("%+v", e)
 	}
-	fill("change")
+	// Nor does what one user does, or fails to do, push out what others did.
+	minors := map[string][]int64{}
+	all, err := s.Audit(ctx, 0, 2*keptEntries)
+	ok(t, err)
+	for _, e := range all {
+		if e.Minor {
+			minors[e.Who] = append(minors[e.Who], e.ID)
+		}
+	}
+	if len(minors["ben"]) != 1 || minors["ben"][0] != login || len(minors["eve"]) != keptEntries-1 {
+		t.Fatalf("of ben %v, of eve %d", minors["ben"], len(minors["eve"]))
+	}
+	fill("change", keptEntries)
 	_, err = s.Begin(ctx, Entry{Who: "eve", What: "POST /x"})
 	ok(t, err)
 	var n int

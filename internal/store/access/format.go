@@ -36,6 +36,15 @@ INSERT INTO session SELECT * FROM session_1;
 DROP TABLE session_1;
 CREATE INDEX session_user ON session (user, created);
 `},
+		{Name: "minor entries of the audit log, of which whoever has most loses the oldest", SQL: `
+DROP TRIGGER audit_kept;
+CREATE INDEX audit_minor ON audit (who, status BETWEEN 1 AND 399, id) WHERE kind = 'minor';
+CREATE TRIGGER audit_kept BEFORE DELETE ON audit WHEN CASE OLD.kind
+	WHEN 'outcome' THEN EXISTS (SELECT 1 FROM audit WHERE id = OLD.of)
+	WHEN 'minor' THEN (SELECT count(*) FROM audit WHERE kind = 'minor') <= 20000
+	ELSE (SELECT count(*) FROM audit WHERE kind = OLD.kind AND id > OLD.id) < 20000 END
+	BEGIN SELECT RAISE(ABORT, 'the audit log is append only'); END;
+`},
 	},
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"dyno/internal/store/sqlitefile"
@@ -16,6 +17,9 @@ type From struct {
 	Agent   string // the browser, as it calls itself
 	Account string // of this machine, to which the session is bound: whoever else has its secret is not let in; "" binds it to none
 }
+
+// origin is where from as far as it can be told: all accounts of this machine share its address.
+func (f From) origin() string { return strings.TrimSuffix(f.Address+" "+f.Account, " ") }
 
 // Login checks a name and a password and opens a session. A name that nobody has takes as long as one with a wrong password, and gets
 // the same answer. Errors: ErrWrong, ErrBusyLogins, *PauseError.
@@ -55,12 +59,12 @@ func (s *Store) verify(ctx context.Context, name, password string, from From) (p
 	if CheckName(name) != nil || len(password) > MaxPassword { // nobody has these
 		name, password = "", ""
 	}
-	if s.logins.left(name, from.Address, s.o.Now()) > 0 {
-		if err := s.recognize(ctx, name, from.Address); err != nil {
+	if s.logins.left(name, from.origin(), s.o.Now()) > 0 {
+		if err := s.recognize(ctx, name, from.origin()); err != nil {
 			return "", err
 		}
 	}
-	if wait := s.logins.left(name, from.Address, s.o.Now()); wait > 0 {
+	if wait := s.logins.left(name, from.origin(), s.o.Now()); wait > 0 {
 		return "", &PauseError{Left: wait}
 	}
 	done, err := s.mayHash(ctx)
@@ -74,7 +78,7 @@ func (s *Store) verify(ctx context.Context, name, password string, from From) (p
 		return "", err
 	}
 	// Only now is it certain that something is checked, and so counted.
-	if wait := s.logins.begin(name, from.Address, s.o.Now()); wait > 0 {
+	if wait := s.logins.begin(name, from.origin(), s.o.Now()); wait > 0 {
 		return "", &PauseError{Left: wait}
 	}
 	if unknown {
@@ -88,7 +92,7 @@ func (s *Store) verify(ctx context.Context, name, password string, from From) (p
 	case !right:
 		return "", ErrWrong
 	}
-	s.logins.succeed(name, from.Address, s.o.Now())
+	s.logins.succeed(name, from.origin(), s.o.Now())
 	if stale { // made by an older Dyno: now, while the password is at hand, it gets what is usual today
 		return s.renew(ctx, name, password, phc)
 	}
@@ -205,7 +209,7 @@ func (s *Store) checkFirst(ctx context.Context, token string, from From) error {
 	if !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	if wait := s.logins.begin("", from.Address, s.o.Now()); wait > 0 {
+	if wait := s.logins.begin("", from.origin(), s.o.Now()); wait > 0 {
 		return &PauseError{Left: wait}
 	}
 	return ErrFirst

@@ -387,6 +387,41 @@ func TestASessionMakesAnAddressKnown(t *testing.T) {
 	ok(t, err)
 }
 
+// TestAnotherAccountHoldsNobodyUp: who guesses at a name on this machine keeps out nobody who logged in from another account of it,
+// in the next process neither.
+func TestAnotherAccountHoldsNobodyUp(t *testing.T) {
+	s, c := staffed(t)
+	ctx := t.Context()
+	own, other := From{Address: "127.0.0.1", Account: "uid 1000"}, From{Address: "127.0.0.1", Account: "uid 1001"}
+	f := func(s *Store) {
+		t.Helper()
+		var pause *PauseError
+		for i := 0; pause == nil && i < 3*freeByAddress; i++ {
+			if _, err := s.Login(ctx, "anna", better, other); !errors.As(err, &pause) {
+				want(t, err, ErrWrong)
+			}
+		}
+		if pause == nil {
+			t.Fatal("guessing is not slow")
+		}
+		if _, err := s.Login(ctx, "anna", good, own); err != nil {
+			t.Errorf("the owner: %v", err)
+		}
+		if err := s.ChangePassword(ctx, "anna", good, own, "anna", good, ""); err != nil {
+			t.Errorf("the owner sets a password: %v", err)
+		}
+	}
+	_, err := s.Login(ctx, "anna", good, own)
+	ok(t, err)
+	f(s)
+	_, err = s.Login(ctx, "anna", good, own)
+	ok(t, err)
+	next, err := Open(ctx, s.Path(), Options{Now: c.now})
+	ok(t, err)
+	defer next.Close()
+	f(next)
+}
+
 // TestTheRightFirstRunTokenIsNotHeldUp: strangers who guess at the token do not keep out whoever has it.
 func TestTheRightFirstRunTokenIsNotHeldUp(t *testing.T) {
 	s, _ := store(t)

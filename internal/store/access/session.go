@@ -26,8 +26,8 @@ type Session struct {
 	ID      string    `json:"id"` // names it in lists; lets nobody in
 	User    string    `json:"user"`
 	Created time.Time `json:"created"`
-	Seen    time.Time `json:"seen"` // to the minute
-	Address string    `json:"address"`
+	Seen    time.Time `json:"seen"`    // to the minute
+	Address string    `json:"address"` // on this machine with the account
 	Agent   string    `json:"agent,omitzero"`
 	Secret  string    `json:"-"` // only of one that was just opened
 
@@ -76,7 +76,7 @@ func (s *Store) newSession(user string, from From) Session {
 	now := s.o.Now()
 	return Session{
 		ID: newID("s-"), User: user, Created: now, Seen: now, Secret: newSecret(),
-		Address: clip(from.Address, 64), Agent: clip(from.Agent, 200), account: from.Account,
+		Address: clip(from.origin(), 64), Agent: clip(from.Agent, 200), account: from.Account,
 	}
 }
 

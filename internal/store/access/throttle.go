@@ -6,9 +6,9 @@ import (
 )
 
 // Pauses between logins. A name has a few free tries, then each failure doubles the pause until the next try; an address has more, for
-// many people may share one, and its pause grows further. A name is never shut for longer than a minute at a time. At an address
-// that it logged in from before it has a count of its own, and that one alone: a stranger who fails on purpose, under other names
-// at the same address or under this one elsewhere, does not keep the owner out.
+// many people may share one, and its pause grows further; each account of this machine has an address of its own. A name is never shut
+// for longer than a minute at a time. At an address that it logged in from before it has a count of its own, and that one alone: a
+// stranger who fails on purpose, under other names at the same address or under this one elsewhere, does not keep the owner out.
 const (
 	freeByName    = 4
 	freeByAddress = 12

@@ -3,8 +3,11 @@ package history
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"dyno/internal/known"
 	"dyno/internal/state"
@@ -50,5 +53,48 @@ func TestBytesOfAState(t *testing.T) {
 	t.Logf("%.0f bytes a state", bytes/n)
 	if bytes/n > 1500 {
 		t.Errorf("%.0f bytes a state", bytes/n)
+	}
+}
+
+// TestLargeStatesWithoutEnd has a target put another large state for each that is packed: maintenance ends and keeps the bound, and
+// what it cannot pack this time counts.
+func TestLargeStatesWithoutEnd(t *testing.T) {
+	const n, bound = packsAtOnce + 10, 8 << 10
+	h := mustOpen(t, file(t), Options{StateBytes: bound})
+	for i := range n {
+		s := aState("evil", noon.Add(time.Duration(i)*time.Second))
+		s.InnoDB = strings.Repeat("x", packBytes/2+1)
+		ok(t, h.PutState(s))
+	}
+	ok(t, h.Flush(t.Context()))
+	_, err := h.db.Exec(fmt.Sprintf(`CREATE TABLE made (id INTEGER);
+		CREATE TRIGGER counted AFTER INSERT ON pack BEGIN INSERT INTO made VALUES (NEW.id); END;
+		CREATE TRIGGER another AFTER INSERT ON pack WHEN NEW.id < %d BEGIN
+		INSERT INTO state SELECT target, at + %d, bytes, doc FROM state WHERE target = NEW.target AND at = NEW.first; END`, 2*n, n*1000))
+	ok(t, err)
+	ok(t, h.Maintain(t.Context(), noon.Add(time.Hour)))
+	packs, left, bytes := 0, 0, 0
+	ok(t, h.db.QueryRow("SELECT (SELECT count(*) FROM made), (SELECT count(*) FROM state)").Scan(&packs, &left))
+	ok(t, h.db.QueryRow("SELECT sum(bytes) FROM (SELECT bytes FROM pack UNION ALL SELECT bytes FROM state)").Scan(&bytes))
+	t.Logf("%d packs, %d states, %d bytes", packs, left, bytes)
+	if packs > packsAtOnce || bytes > bound {
+		t.Errorf("%d packs were made at once, %d states are left; %d bytes are kept, want %d", packs, left, bytes, bound)
+	}
+}
+
+// TestPutStateWaitsForNoPack: the encoder of a pack, which may take seconds, is not the one of all targets' new states.
+func TestPutStateWaitsForNoPack(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	seconds(t, h, "shop", 1, 2, 3)
+	var err error
+	h.enc, err = zstd.NewWriter(nil, zstd.WithEncoderCRC(false)) // known by what it writes
+	ok(t, err)
+	ok(t, h.Maintain(t.Context(), noon.Add(time.Hour)))
+	var doc []byte
+	ok(t, h.db.QueryRow("SELECT doc FROM pack").Scan(&doc))
+	var head zstd.Header
+	ok(t, head.Decode(doc))
+	if !head.HasCheckSum {
+		t.Error("a pack is written by the encoder of PutState")
 	}
 }

@@ -70,7 +70,7 @@ func (h *History) PutClasses(ctx context.Context, target string, from, to time.T
 			return err
 		}
 		defer put.Close()
-		names, err := newNamer(ctx, tx, t)
+		names, err := h.newNamer(ctx, tx, t)
 		if err != nil {
 			return err
 		}

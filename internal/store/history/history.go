@@ -57,12 +57,13 @@ func (o Options) withDefaults() Options {
 
 // History is an open history. It is safe for concurrent use.
 type History struct {
-	path string
-	o    Options
-	file *sqlitefile.File
-	db   *sql.DB // of file
-	enc  *zstd.Encoder
-	dec  *zstd.Decoder
+	path   string
+	o      Options
+	file   *sqlitefile.File
+	db     *sql.DB       // of file
+	enc    *zstd.Encoder // of PutState
+	packer *zstd.Encoder // of packs, which take long: nobody's PutState waits for them
+	dec    *zstd.Decoder
 	// stateAge and classAge are the ages of Options, nanoseconds, until Keep changes them.
 	stateAge, classAge atomic.Int64
 
@@ -78,8 +79,11 @@ type History struct {
 	end      clock.Horizon // of Run: what ages are counted back from
 	scale    float64       // bytes of the file for one of a target's size: see classBound
 	measured time.Time     // scale
-	maxRows  int64         // maxRows but in tests, as is maxBytes
+	maxRows  int64         // maxRows but in tests, as are maxBytes and newAtOnce
 	maxBytes int64
+
+	newAtOnce int
+	fresh     map[int64]*allowance // by target; of mu
 }
 
 // Open opens the history at path, making the file (mode 0600) and its directory (0700) when there is none. Errors: ErrCorrupt,
@@ -89,10 +93,16 @@ func Open(ctx context.Context, path string, o Options) (*History, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}
-	h := &History{path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), flush: make(chan struct{}, 1), targets: map[string]int64{}, maxRows: maxRows, maxBytes: maxBytes}
+	h := &History{
+		path: path, o: o.withDefaults(), file: sqlitefile.New(&format, path), flush: make(chan struct{}, 1),
+		targets: map[string]int64{}, maxRows: maxRows, maxBytes: maxBytes,
+		newAtOnce: newAtOnce, fresh: map[int64]*allowance{},
+	}
 	h.Keep(h.o.StateAge, h.o.ClassAge)
-	if h.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packBytes)); err != nil {
-		return nil, fmt.Errorf("open history: %w", err)
+	for _, e := range []**zstd.Encoder{&h.enc, &h.packer} {
+		if *e, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packBytes)); err != nil {
+			return nil, fmt.Errorf("open history: %w", err)
+		}
 	}
 	if h.dec, err = newDecoder(); err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
@@ -130,7 +140,7 @@ func (h *History) Close() error {
 	}
 	err = errors.Join(err, wrap("close history", h.path, h.file.Close()))
 	h.dec.Close()
-	return errors.Join(err, h.enc.Close())
+	return errors.Join(err, h.enc.Close(), h.packer.Close())
 }
 
 // Run flushes each second and maintains each minute, neither of which waits for the other, until

@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -34,6 +35,15 @@ func mustOpen(t *testing.T, path string, o Options) *History {
 }
 
 func file(t *testing.T) string { return filepath.Join(t.TempDir(), "sub", "history.db") }
+
+// maxPages limits the file of the connection that writes.
+func maxPages(t *testing.T, h *History, n int) {
+	t.Helper()
+	ok(t, h.write(t.Context(), "limit", func(tx *sql.Tx) error {
+		_, err := tx.Exec(fmt.Sprint("PRAGMA max_page_count = ", n))
+		return err
+	}))
+}
 
 func aState(target string, at time.Time) *state.State {
 	return &state.State{
@@ -180,13 +190,54 @@ func TestNobodyWaitsForAWriter(t *testing.T) {
 	}
 }
 
+// TestReadersThatOverlap: while there is always somebody who reads, which keeps SQLite from beginning its write-ahead log again,
+// maintenance shortens it.
+func TestReadersThatOverlap(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	read := func() (end func() error) {
+		tx, err := h.db.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true})
+		ok(t, err)
+		var n int
+		ok(t, tx.QueryRow("SELECT count(*) FROM target").Scan(&n))
+		return tx.Rollback
+	}
+	size := func() int64 {
+		st, err := os.Stat(h.Path() + "-wal")
+		ok(t, err)
+		return st.Size()
+	}
+	end := read()
+	ok(t, h.write(t.Context(), "grow", func(tx *sql.Tx) error {
+		_, err := tx.Exec("CREATE TABLE fat AS SELECT zeroblob(70000000)")
+		return err
+	}))
+	if n := size(); n < 64<<20 {
+		t.Fatalf("the log has %d bytes", n)
+	}
+	done := make(chan error, 1)
+	go func() { done <- h.Maintain(t.Context(), noon) }()
+	for maintained := false; !maintained; {
+		select {
+		case err := <-done:
+			ok(t, err)
+			maintained = true
+		default:
+			next := read()
+			ok(t, end())
+			end = next
+		}
+	}
+	ok(t, end())
+	if n := size(); n > 1<<20 {
+		t.Errorf("the log has %d bytes", n)
+	}
+}
+
 // TestFull shows that a file that cannot grow costs nothing but what does not fit the buffer, and that writing goes on by itself.
 func TestFull(t *testing.T) {
 	h := mustOpen(t, file(t), Options{BufferBytes: 4000})
 	ok(t, h.PutState(aState("shop", noon)))
-	h.db.SetMaxOpenConns(1)                          // so that the limit holds for all
-	_, err := h.db.Exec("PRAGMA max_page_count = 1") // SQLite raises it to the size of the file
-	ok(t, err)
+	maxPages(t, h, 1) // SQLite raises it to the size of the file
 	put := func(from, n int) (err error) {
 		for i := from; i < from+n; i++ {
 			s := aState("shop", noon.Add(time.Duration(i)*time.Second))
@@ -202,8 +253,7 @@ func TestFull(t *testing.T) {
 	if dropped == 0 || h.bytes > 4000 {
 		t.Errorf("dropped %d, %d bytes wait", dropped, h.bytes)
 	}
-	_, err = h.db.Exec("PRAGMA max_page_count = 1000000")
-	ok(t, err)
+	maxPages(t, h, 1_000_000)
 	ok(t, h.Flush(t.Context()))
 	ok(t, put(101, 3))
 	if h.Dropped() != dropped || len(h.waiting) != 0 {

@@ -16,7 +16,8 @@ func (h *History) Maintain(ctx context.Context, now time.Time) error {
 
 // maintain is Maintain with ages counted back from end.
 func (h *History) maintain(ctx context.Context, now, end time.Time) error {
-	return errors.Join(h.Flush(ctx), h.pack(ctx, now), h.age(ctx, end), h.sizeOfStates(ctx), h.sizeOfClasses(ctx), h.vacuum(ctx))
+	return errors.Join(h.Flush(ctx), h.pack(ctx, now), h.age(ctx, end), h.sizeOfStates(ctx), h.sizeOfClasses(ctx), h.vacuum(ctx),
+		wrap("shorten write-ahead log", h.path, h.file.ShortenLog(ctx)))
 }
 
 // Keep changes how long states and classes are kept, from now on; what is too old goes within minutes.

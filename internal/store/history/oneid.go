@@ -32,13 +32,14 @@ const (
 
 // namer gives many classes their ids within one transaction, which closes its statements.
 type namer struct {
+	h                         *History
 	tx                        *sql.Tx
 	target                    int64 // that a class counts as which has no number yet
 	guessed, known, find, put *sql.Stmt
 }
 
-func newNamer(ctx context.Context, tx *sql.Tx, target int64) (*namer, error) {
-	n := &namer{tx: tx, target: target}
+func (h *History) newNamer(ctx context.Context, tx *sql.Tx, target int64) (*namer, error) {
+	n := &namer{h: h, tx: tx, target: target}
 	for _, x := range []struct {
 		to **sql.Stmt
 		q  string
@@ -56,11 +57,14 @@ func newNamer(ctx context.Context, tx *sql.Tx, target int64) (*namer, error) {
 	return n, nil
 }
 
-// number returns the number of a class, giving it one when it has none.
+// number returns the number of a class, giving it one when it has none: that of Others where there is no room for its name.
 func (n *namer) number(ctx context.Context, c class.Class) (id int64, err error) {
 	err = n.find.QueryRowContext(ctx, c.ID, c.Schema, string(c.Origin), c.Sampled).Scan(&id)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, err
+	}
+	if c.ID != Others && !n.h.mayName(n.target, c) {
+		return n.number(ctx, InOthers(c))
 	}
 	r, err := n.put.ExecContext(ctx, n.target, c.ID, c.Schema, string(c.Origin), c.Sampled, c.Fingerprint, keyOf(c.Fingerprint), c.Guessed, c.Digest)
 	if err != nil {

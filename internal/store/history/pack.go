@@ -1,16 +1,15 @@
 package history
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
+	"dyno/internal/state"
 	"dyno/internal/store/sqlitefile"
 )
 
@@ -22,7 +21,16 @@ const (
 	packSpan   = 5 * time.Minute // from the first to the last at most
 	packBytes  = 8 << 20         // of JSON, about; also how far back the compressor looks
 	packWait   = 2 * time.Minute // a row that is older is packed in any case
+	// packEach is what a state may take in a pack on average before its longest statements are cut, bytes: somebody whose
+	// every statement is new and long would else push out within the hour what the sessions of others did.
+	packEach = 24 << 10
+	// packsAtOnce bounds the packs of a target in one maintenance, which the other steps and targets wait for. Rows that are left
+	// count in its size like packs.
+	packsAtOnce = 30
 )
+
+// packTexts are the bytes that statements are cut to, one after the other until a pack is small enough.
+var packTexts = []int{512, 128, 48}
 
 // record is a state as it stands in a pack.
 type record struct {
@@ -74,7 +82,7 @@ func moments(b []byte) iter.Seq[int64] {
 	}
 }
 
-// pack turns rows of states into packs, a transaction each, until no target has enough of them.
+// pack turns rows of states into packs, a transaction each, until no target has enough of them or had packsAtOnce.
 func (h *History) pack(ctx context.Context, now time.Time) error {
 	type due struct{ target, oldest int64 }
 	ds, err := query(ctx, h.db, func(r *sql.Rows, d *due) error { return r.Scan(&d.target, &d.oldest) },
@@ -85,7 +93,7 @@ func (h *History) pack(ctx context.Context, now time.Time) error {
 	}
 	var errs []error
 	for _, d := range ds {
-		for more := true; more && ctx.Err() == nil; {
+		for n, more := 0, true; more && n < packsAtOnce && ctx.Err() == nil; n++ {
 			if err := h.add(ctx, "pack states", func(tx *sql.Tx) (err error) {
 				more, err = h.packOne(ctx, tx, d.target)
 				return err
@@ -98,34 +106,63 @@ func (h *History) pack(ctx context.Context, now time.Time) error {
 	return errors.Join(errs...)
 }
 
+// shortened returns the records with statements of at most so many bytes. One that cannot be read stays as it is.
+func shortened(doc []byte, most int) (out []byte) {
+	for r := range records(doc) {
+		if s, err := state.Decode(r.raw); err == nil {
+			for i := range s.Sessions {
+				x := &s.Sessions[i]
+				x.SQL, x.Last = state.Clip(x.SQL, most), state.Clip(x.Last, most)
+			}
+			s.InnoDB = state.Clip(s.InnoDB, 64*most) // it holds some of them
+			if raw, err := state.Encode(s); err == nil {
+				r.raw = raw
+			}
+		}
+		out = appendRecord(out, r)
+	}
+	return out
+}
+
 // packOne packs the oldest rows of a target and reports whether there are as many left as make another pack.
 func (h *History) packOne(ctx context.Context, tx *sql.Tx, target int64) (more bool, err error) {
-	rows, err := query(ctx, tx, func(r *sql.Rows, x *record) error { return r.Scan(&x.at, &x.raw) },
-		"SELECT at, doc FROM state WHERE target = ? ORDER BY at LIMIT ?", target, 2*packStates)
+	rows, err := query(ctx, tx, func(r *sql.Rows, at *int64) error { return r.Scan(at) },
+		"SELECT at FROM state WHERE target = ? ORDER BY at LIMIT ?", target, 2*packStates)
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	slices.SortFunc(rows, func(a, b record) int { return cmp.Compare(a.at, b.at) })
 	var doc, times []byte
 	n := 0
-	for _, r := range rows {
-		if n > 0 && (r.at-rows[0].at > packSpan.Milliseconds() || len(doc) > packBytes/2 || n == packStates) {
+	for _, at := range rows {
+		if n > 0 && (at-rows[0] > packSpan.Milliseconds() || len(doc) > packBytes/2 || n == packStates) {
 			break
 		}
-		raw, err := h.dec.DecodeAll(r.raw, nil)
-		if err != nil {
-			return false, fmt.Errorf("%w: state of %s: %w", sqlitefile.ErrCorrupt, time.UnixMilli(r.at).Format(time.RFC3339), err)
+		var small []byte
+		if err := tx.QueryRowContext(ctx, "SELECT doc FROM state WHERE target = ? AND at = ?", target, at).Scan(&small); err != nil {
+			return false, err
 		}
-		doc = appendRecord(doc, record{r.at, raw})
-		times = binary.BigEndian.AppendUint64(times, uint64(r.at))
+		raw, err := h.dec.DecodeAll(small, nil)
+		if err != nil {
+			return false, fmt.Errorf("%w: state of %s: %w", sqlitefile.ErrCorrupt, time.UnixMilli(at).Format(time.RFC3339), err)
+		}
+		doc = appendRecord(doc, record{at, raw})
+		times = binary.BigEndian.AppendUint64(times, uint64(at))
 		n++
 	}
-	first, last := rows[0].at, rows[n-1].at
-	small := h.enc.EncodeAll(doc, nil)
+	full := n < len(rows) && len(doc) > packBytes/2 // of large states it takes more packs to keep up
+	first, last := rows[0], rows[n-1]
+	small := h.packer.EncodeAll(doc, nil)
+	for _, most := range packTexts {
+		if len(small) <= n*packEach {
+			break
+		}
+		doc = shortened(doc, most)
+		small = h.packer.EncodeAll(doc, nil)
+	}
 	if _, err := tx.ExecContext(ctx, "INSERT INTO pack (target, first, last, bytes, times, doc) VALUES (?, ?, ?, ?, ?, ?)",
 		target, first, last, len(small)+len(times), times, small); err != nil {
 		return false, err
 	}
 	_, err = tx.ExecContext(ctx, "DELETE FROM state WHERE target = ? AND at >= ? AND at <= ?", target, first, last)
-	return len(rows)-n >= packStates, err
+	return full || len(rows)-n >= packStates, err
 }

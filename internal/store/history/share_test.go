@@ -160,9 +160,7 @@ func TestWaitingStatesOfAQuietTarget(t *testing.T) {
 	h := mustOpen(t, file(t), Options{BufferBytes: 8000})
 	ok(t, h.PutState(aState("quiet", noon)))
 	ok(t, h.Flush(t.Context()))
-	h.db.SetMaxOpenConns(1)
-	_, err := h.db.Exec("PRAGMA max_page_count = 1")
-	ok(t, err)
+	maxPages(t, h, 1)
 	for i := range 60 {
 		s := aState("noisy", noon.Add(time.Duration(i)*time.Second))
 		s.InnoDB = random(2000, uint64(i))
@@ -172,8 +170,7 @@ func TestWaitingStatesOfAQuietTarget(t *testing.T) {
 		ok(t, h.PutState(s))
 		_ = h.Flush(t.Context()) // says that the file is full
 	}
-	_, err = h.db.Exec("PRAGMA max_page_count = 1000000")
-	ok(t, err)
+	maxPages(t, h, 1_000_000)
 	ok(t, h.Flush(t.Context()))
 	if len(h.waiting) != 0 || h.bytes != 0 {
 		t.Errorf("%d states of %d bytes wait", len(h.waiting), h.bytes)

@@ -17,6 +17,32 @@ func seconds(t *testing.T, h *History, target string, at ...int) {
 	}
 }
 
+// TestLongStatementsOfOneUser has somebody run ever new long statements: what the sessions of others did is kept for days.
+func TestLongStatementsOfOneUser(t *testing.T) {
+	h := mustOpen(t, file(t), Options{})
+	for i := range packStates {
+		s := aState("shop", noon.Add(time.Duration(i)*time.Second))
+		s.Sessions = []state.Session{{ID: 1, User: "app", Command: "Query", SQL: "SELECT a FROM t"}}
+		for n := range state.MaxSessions - 1 {
+			s.Sessions = append(s.Sessions, state.Session{
+				ID: uint64(n + 2), User: "tenant", Command: "Query", SQL: "SELECT '" + random(state.MaxText-9, uint64(i*1000+n)) + "'",
+			})
+		}
+		ok(t, h.PutState(s))
+	}
+	ok(t, h.Maintain(t.Context(), noon.Add(time.Hour)))
+	var bytes int
+	ok(t, h.db.QueryRow("SELECT sum(bytes) FROM (SELECT bytes FROM pack UNION ALL SELECT bytes FROM state)").Scan(&bytes))
+	if days := float64(2<<30) / float64(bytes/packStates) / 86400; days < 1 {
+		t.Errorf("%d bytes a state: states of %.2g days have room", bytes/packStates, days)
+	}
+	s, err := h.StateAt(t.Context(), "shop", noon.Add(time.Second))
+	ok(t, err)
+	if len(s.Sessions) != state.MaxSessions || s.Sessions[0].SQL != "SELECT a FROM t" || !strings.HasPrefix(s.Sessions[1].SQL, "SELECT '") {
+		t.Errorf("%d sessions, the first two %+v", len(s.Sessions), s.Sessions[:2])
+	}
+}
+
 func TestStateAt(t *testing.T) {
 	h := mustOpen(t, file(t), Options{Reach: 10 * time.Second})
 	for i := range 200 {

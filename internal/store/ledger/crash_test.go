@@ -269,6 +269,12 @@ func exec1(t *testing.T, db *sql.DB, q string) {
 	ok(t, err)
 }
 
+// asWriter executes a statement on the connection that writes.
+func asWriter(t *testing.T, l *Ledger, q string) {
+	t.Helper()
+	ok(t, l.write(t.Context(), "test", func(tx *sql.Tx) error { _, err := tx.Exec(q); return err }))
+}
+
 func TestNewer(t *testing.T) {
 	path := filled(t)
 	db := raw(t, path)
@@ -308,9 +314,7 @@ func TestFull(t *testing.T) {
 	path := filled(t)
 	l := mustOpen(t, path)
 	ok(t, l.PutTarget(t.Context(), Target{Name: "before"}))
-	// One connection, so that the limit holds for all.
-	pool(t, l).SetMaxOpenConns(1)
-	exec1(t, pool(t, l), "PRAGMA max_page_count = 1") // SQLite raises it to the size of the file
+	asWriter(t, l, "PRAGMA max_page_count = 1") // SQLite raises it to the size of the file
 	big := Diagnosis{ID: "d-1", At: at, Snapshot: []byte(`"` + strings.Repeat("x", 1<<20) + `"`)}
 	err := l.PutDiagnosis(t.Context(), big)
 	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "free some space") || !strings.Contains(err.Error(), path) {
@@ -319,7 +323,7 @@ func TestFull(t *testing.T) {
 	if _, err := l.Diagnosis(t.Context(), "d-1"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("half of it is stored: %v", err)
 	}
-	exec1(t, pool(t, l), "PRAGMA max_page_count = 1000000")
+	asWriter(t, l, "PRAGMA max_page_count = 1000000")
 	ok(t, l.PutDiagnosis(t.Context(), big))
 	if r, err := l.Check(t.Context()); err != nil || !r.OK() {
 		t.Errorf("%+v, %v", r, err)
@@ -379,8 +383,7 @@ func TestCheckOfNothing(t *testing.T) {
 func TestBusy(t *testing.T) {
 	path := filled(t)
 	l, other := mustOpen(t, path), mustOpen(t, path)
-	pool(t, l).SetMaxOpenConns(1)
-	exec1(t, pool(t, l), "PRAGMA busy_timeout = 50")
+	asWriter(t, l, "PRAGMA busy_timeout = 50")
 	tx, err := pool(t, other).BeginTx(t.Context(), nil)
 	ok(t, err)
 	if err := l.PutTarget(t.Context(), Target{Name: "late"}); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "another process") {

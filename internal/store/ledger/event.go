@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"dyno/internal/event"
@@ -43,14 +44,30 @@ func (l *Ledger) PutEvents(ctx context.Context, es []event.Event) error {
 	})
 }
 
+// NewestEvents is Events for the newest n, of some kinds or with none of all.
+func (l *Ledger) NewestEvents(ctx context.Context, target string, kinds []string, from, to time.Time, n int) ([]event.Event, error) {
+	only, err := json.Marshal(kinds)
+	if err != nil {
+		return nil, err
+	}
+	es, err := list[event.Event](ctx, l, "events", nil, `SELECT doc FROM event WHERE (?1 = '' OR target = ?1 OR target = '') AND until >= ?2 AND at <= ?3
+		AND (?4 = 'null' OR kind IN (SELECT value FROM json_each(?4))) ORDER BY at DESC, id DESC LIMIT ?5`, target, millis(from), lastOf(to), string(only), n)
+	slices.Reverse(es)
+	return es, err
+}
+
+// lastOf is the end of a time in a query: zero means no bound.
+func lastOf(to time.Time) int64 {
+	if to.IsZero() {
+		return 1 << 62
+	}
+	return to.UnixMilli()
+}
+
 // Events returns, in order of time, the events of a target that lie in or reach into the time from from to to, both included
 // and to the millisecond. With target "" it returns those of all targets; events that belong to no target are always there. A
 // zero from or to means no bound.
 func (l *Ledger) Events(ctx context.Context, target string, from, to time.Time) ([]event.Event, error) {
-	last := int64(1) << 62
-	if !to.IsZero() {
-		last = to.UnixMilli()
-	}
 	return list[event.Event](ctx, l, "events", nil, `SELECT doc FROM event WHERE (?1 = '' OR target = ?1 OR target = '') AND until >= ?2 AND at <= ?3
-		ORDER BY at, id`, target, millis(from), last)
+		ORDER BY at, id`, target, millis(from), lastOf(to))
 }

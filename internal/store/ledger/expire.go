@@ -16,7 +16,7 @@ type expiring struct {
 	where     string
 	age       time.Duration // 0: for ever
 	newest    int
-	of        string // column whose values have that many each; empty for all together
+	of        string // columns whose values have that many each; empty for all together
 }
 
 func (x expiring) partition() string {
@@ -27,11 +27,12 @@ func (x expiring) partition() string {
 }
 
 // automatic are the kinds of events that Dyno makes without being asked.
-const automatic = "'ddl', 'config', 'gap', 'restart', 'down', 'locks', 'saturation', 'refused', 'login'"
+const automatic = "'ddl', 'config', 'gap', 'restart', 'down', 'locks', 'saturation', 'refused', 'login', 'replication'"
 
 // expirings are all tables that grow by themselves or with use. What an entry of the journal was made from stays with it.
 var expirings = []expiring{
-	{"event", "at", "kind IN (" + automatic + ")", EventAge, 50_000, "target"},
+	// By kind: who changes schemas all the time does not push out when the server was down.
+	{"event", "at", "kind IN (" + automatic + ")", EventAge, 20_000, "target, kind"},
 	{"event", "at", "kind NOT IN (" + automatic + ")", 0, 100_000, ""},
 	{"run", "started", "TRUE", 0, 10_000, ""},
 	{"document", "at", "TRUE", 0, 2_000, ""},

@@ -495,3 +495,31 @@ func BenchmarkOpen(b *testing.B) {
 		}
 	}
 }
+
+// TestNewestEvents: a list of events is as long as was asked for, however many there are, and has the newest.
+func TestNewestEvents(t *testing.T) {
+	l := mustOpen(t, file(t))
+	var es []event.Event
+	for i := range 30 {
+		kind := []event.Kind{event.DDL, event.Config, event.Gap}[i%3]
+		es = append(es, event.Event{ID: fmt.Sprintf("e-%02d", i), Target: []string{"a", "b"}[i%2], Kind: kind, At: at.Add(time.Duration(i) * time.Second), Text: "x"})
+	}
+	ok(t, l.PutEvents(t.Context(), es))
+	f := func(target string, kinds []string, to time.Time, n int, want ...string) {
+		t.Helper()
+		got, err := l.NewestEvents(t.Context(), target, kinds, at, to, n)
+		var ids []string
+		for _, e := range got {
+			ids = append(ids, e.ID)
+		}
+		if err != nil || !slices.Equal(ids, want) {
+			t.Errorf("got %v, %v, want %v", ids, err, want)
+		}
+	}
+	f("", nil, time.Time{}, 3, "e-27", "e-28", "e-29")
+	f("", nil, at.Add(9500*time.Millisecond), 2, "e-08", "e-09")
+	f("a", nil, time.Time{}, 2, "e-26", "e-28")
+	f("", []string{"ddl", "gap"}, time.Time{}, 3, "e-26", "e-27", "e-29")
+	f("b", []string{"ddl"}, time.Time{}, 2, "e-21", "e-27")
+	f("b", []string{"no such kind"}, time.Time{}, 2)
+}

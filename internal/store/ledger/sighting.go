@@ -23,6 +23,8 @@ type Sighting struct {
 	Title     string           `json:"title"`
 	Share     float64          `json:"share"`
 	Diagnosis string           `json:"diagnosis"` // id of the one that saw it last
+	// Passing says that it is about sessions, as a lock pile-up: it is gone with them.
+	Passing bool `json:"passing,omitzero"`
 }
 
 // What is kept of sightings, which are all read at a time: bytes of a title, and the newest of each target.
@@ -39,7 +41,7 @@ func see(ctx context.Context, tx *sql.Tx, d Diagnosis) error {
 	for _, f := range d.Findings {
 		doc, err := json.Marshal(Sighting{
 			Rule: f.Rule, Severity: f.Severity, Title: state.Clip(f.Title, longestTitle),
-			Share: f.Share, Diagnosis: d.ID,
+			Share: f.Share, Diagnosis: d.ID, Passing: len(f.Subject.Sessions) > 0,
 		})
 		if err != nil {
 			return err

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/tsdb/chunks"
+
 	"dyno/internal/metric"
 	"dyno/internal/reading"
 )
@@ -74,5 +77,45 @@ func TestNewSeriesOfOneTarget(t *testing.T) {
 	round("hostile", at, metric.Sample{Name: "more"})
 	if len(mustSelect(t, s, "more", metric.L("target", "hostile"), at, at)) != 1 {
 		t.Error("no new series an hour later")
+	}
+}
+
+// TestSeriesOfOneTargetInAll: whoever keeps its series going, or gives them long labels, fills the memory of all however few
+// it begins in an hour.
+func TestSeriesOfOneTargetInAll(t *testing.T) {
+	s := mustOpen(t, t.TempDir())
+	write := func(target string, at int64, ms ...metric.Sample) {
+		t.Helper()
+		if err := s.AppendRound(reading.Reading{Target: target, At: time.UnixMilli(at), Samples: ms}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := func(target string, n int) (ms []metric.Sample) {
+		for i := range n {
+			ms = append(ms, metric.Sample{Name: "long", Labels: metric.L("a", fmt.Sprint(i, strings.Repeat("x", 4000)), "b", strings.Repeat(target, 4000)), Value: 1})
+		}
+		return ms
+	}
+	const most = mostAliveText / 8000
+	write("h", t0, long("h", most+500)...)
+	if n := int(s.db.Head().NumSeries()); n > most || n < most-200 {
+		t.Errorf("%d series with labels of 8 KB", n)
+	}
+	write("o", t0, long("o", 10)...)
+	if n := len(mustSelect(t, s, "long", metric.L("target", "o"), t0, t0)); n != 10 {
+		t.Errorf("%d series of another target", n)
+	}
+	s.mu.Lock()
+	s.alive.of["old"] = weight{mostAlive - 1, 0} // from hours before
+	s.mu.Unlock()
+	all := s.db.Head().NumSeries()
+	write("old", t0, metric.Sample{Name: "one"}, metric.Sample{Name: "two"})
+	if n := s.db.Head().NumSeries(); n != all+1 { // that of the round itself
+		t.Errorf("%d series of a target that has %d already", n-all, mostAlive)
+	}
+	before := s.alive.of["h"]
+	s.alive.PostDeletion(map[chunks.HeadSeriesRef]labels.Labels{1: labels.FromStrings(targetLabel, "h")})
+	if now := s.alive.of["h"]; now.n != before.n-1 || now.text >= before.text {
+		t.Errorf("%v, then %v", before, now)
 	}
 }

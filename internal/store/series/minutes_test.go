@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -296,9 +297,13 @@ func minutesOf(t *testing.T, s *Store) []metric.Series {
 		t.Fatal(err)
 	}
 	defer q.Close()
-	all, err := collect(t.Context(), q, []*labels.Matcher{every()})
-	if err != nil {
+	var all []metric.Series
+	if err := walk(t.Context(), q, []*labels.Matcher{every()}, func(s metric.Series) {
+		s.Points = slices.Clone(s.Points)
+		all = append(all, s)
+	}); err != nil {
 		t.Fatal(err)
 	}
+	sortSeries(all)
 	return all
 }

@@ -33,13 +33,17 @@ const MaxExpression = 32 << 10
 // MaxSelectors is how many selectors a list of series, names or values may be asked by: the series of each are gone through.
 const MaxSelectors = 32
 
+// MaxVectorSelectors is how many selectors an expression may have: the series of all are looked up before any is evaluated.
+const MaxVectorSelectors = 64
+
 var errLong = fmt.Errorf("it is longer than %d bytes", MaxExpression)
 
 // Limits bound what one query may take. The zero value of a field means its default.
 type Limits struct {
 	Timeout    time.Duration // of one query, waiting for its turn included; 30 s
 	Samples    int           // held in memory at a time by one query, 16 bytes each; 5 million
-	Points     int           // in one answer of a range; 1 million, some 30 MB of JSON
+	Series     int           // found by all selectors of one query together; 500 000
+	Points     int           // in one answer, of which its labels take as much again at most; 1 million, some 30 MB of JSON
 	Concurrent int           // queries that run at a time, others wait; 4
 	Lookback   time.Duration // how long a sample stands for its series when no newer one and no stale marker came; 5 min
 }
@@ -54,6 +58,7 @@ type Engine struct {
 	parser parser.Parser
 	engine *promql.Engine
 	turn   chan struct{}
+	text   int // mostTextOfAll but in tests
 }
 
 // NewEngine returns an engine over s. help gives the description of a metric, "" when there is none; it may be nil.
@@ -63,6 +68,9 @@ func NewEngine(s *Store, help func(name string) string, l Limits) *Engine {
 	}
 	if l.Samples <= 0 {
 		l.Samples = 5_000_000
+	}
+	if l.Series <= 0 {
+		l.Series = 500_000
 	}
 	if l.Points <= 0 {
 		l.Points = 1_000_000
@@ -78,7 +86,7 @@ func NewEngine(s *Store, help func(name string) string, l Limits) *Engine {
 	}
 	p := parser.NewParser(parser.Options{})
 	return &Engine{
-		store: s, help: help, limits: l, parser: p, turn: make(chan struct{}, l.Concurrent),
+		store: s, help: help, limits: l, parser: p, turn: make(chan struct{}, l.Concurrent), text: mostTextOfAll,
 		engine: promql.NewEngine(promql.EngineOpts{
 			Logger: slog.New(slog.DiscardHandler), MaxSamples: l.Samples, Timeout: l.Timeout, LookbackDelta: l.Lookback,
 			NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() }, // Prometheus' evaluation_interval
@@ -96,7 +104,7 @@ type QueryOptions struct {
 
 // Query evaluates an expression at a moment. Its error is a *QueryError.
 func (e *Engine) Query(ctx context.Context, expr string, at time.Time, o QueryOptions) (Answer, error) {
-	return e.run(ctx, expr, o, func(ctx context.Context, q storage.Queryable, po promql.QueryOpts) (promql.Query, error) {
+	return e.run(ctx, expr, 0, 1, o, func(ctx context.Context, q storage.Queryable, po promql.QueryOpts) (promql.Query, error) {
 		return e.engine.NewInstantQuery(ctx, q, po, expr, at)
 	})
 }
@@ -111,18 +119,30 @@ func (e *Engine) QueryRange(ctx context.Context, expr string, from, to time.Time
 	case (float64(to.UnixMilli())-float64(from.UnixMilli()))/float64(step.Milliseconds()) > MaxPoints: // Time.Sub ends at 292 years
 		return Answer{}, &QueryError{BadData, errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)")}
 	}
-	return e.run(ctx, expr, o, func(ctx context.Context, q storage.Queryable, po promql.QueryOpts) (promql.Query, error) {
+	span := float64(to.UnixMilli()) - float64(from.UnixMilli())
+	return e.run(ctx, expr, span, span/float64(step.Milliseconds())+1, o, func(ctx context.Context, q storage.Queryable, po promql.QueryOpts) (promql.Query, error) {
 		return e.engine.NewRangeQuery(ctx, q, po, expr, from, to, step)
 	})
 }
 
-func (e *Engine) run(ctx context.Context, expr string, o QueryOptions, begin func(context.Context, storage.Queryable, promql.QueryOpts) (promql.Query, error)) (Answer, error) {
+// run evaluates an expression at a number of steps over a span, milliseconds.
+func (e *Engine) run(ctx context.Context, expr string, span, steps float64, o QueryOptions, begin func(context.Context, storage.Queryable, promql.QueryOpts) (promql.Query, error)) (Answer, error) {
 	if len(expr) > MaxExpression {
 		return Answer{}, bad("query", errLong)
 	}
-	if x, err := e.parser.ParseExpr(expr); err != nil {
+	x, err := e.parser.ParseExpr(expr)
+	if err != nil {
 		return Answer{}, bad("query", err)
-	} else if _, made := text(x); made > mostText {
+	}
+	if n := vectorSelectors(x); n > MaxVectorSelectors {
+		return Answer{}, bad("query", fmt.Errorf("it has %d selectors, and %d are allowed: join some with | in a matcher of =~", n, MaxVectorSelectors))
+	}
+	room, err := roomFor(x, span, steps)
+	if err != nil {
+		return Answer{}, bad("query", err)
+	}
+	_, made := text(x)
+	if made > mostText {
 		return Answer{}, &QueryError{Execution, errText}
 	}
 	limit := e.limits.Timeout
@@ -138,7 +158,7 @@ func (e *Engine) run(ctx context.Context, expr string, o QueryOptions, begin fun
 	case <-ctx.Done():
 		return Answer{}, queryError(promqlContext(ctx, "waiting for its turn"))
 	}
-	q, err := begin(ctx, &shown{e.store.queryable()}, promql.NewPrometheusQueryOpts(false, o.Lookback))
+	q, err := begin(ctx, &shown{e.store.bounded(min(e.limits.Series, room, e.text/max(made, 1)))}, promql.NewPrometheusQueryOpts(false, o.Lookback))
 	if err != nil {
 		return Answer{}, bad("query", err)
 	}
@@ -154,6 +174,17 @@ func (e *Engine) run(ctx context.Context, expr string, o QueryOptions, begin fun
 	w, i := res.Warnings.AsStrings(q.String(), 10, 10)
 	a.Warnings, a.Infos = append(a.Warnings, w...), append(a.Infos, i...)
 	return a, nil
+}
+
+// vectorSelectors counts the selectors of an expression.
+func vectorSelectors(n parser.Node) (count int) {
+	if _, ok := n.(*parser.VectorSelector); ok {
+		count = 1
+	}
+	for child := range parser.ChildrenIter(n) {
+		count += vectorSelectors(child)
+	}
+	return count
 }
 
 // Listing is a list that may have been cut.
@@ -313,7 +344,7 @@ func (e *Engine) browse(ctx context.Context, selectors []string, from, to time.T
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.limits.Timeout)
 	defer cancel()
-	q, err := (&shown{e.store.queryable()}).Querier(millis(from, math.MinInt64), millis(to, math.MaxInt64))
+	q, err := (&shown{e.store.bounded(e.limits.Series)}).Querier(millis(from, math.MinInt64), millis(to, math.MaxInt64))
 	if err != nil {
 		return queryError(err)
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
 
 	"dyno/internal/metric"
 	"dyno/internal/reading"
@@ -144,14 +146,14 @@ func TestQueryErrorsHaveTheirType(t *testing.T) {
 
 // TestAnAnswerHasABound: what would be an answer of any size is refused with what to do about it.
 func TestAnAnswerHasABound(t *testing.T) {
-	e, _ := asked(t, Limits{Points: 100})
+	e, s := asked(t, Limits{Points: 100})
 	f := func(expr string, to float64, o QueryOptions, points int, want string) {
 		t.Helper()
 		a, err := e.QueryRange(t.Context(), expr, moment(0), moment(to), time.Second, o)
 		var q *QueryError
 		n := 0
-		for _, s := range a.Series {
-			n += len(s.Points)
+		for _, x := range a.Series {
+			n += len(x.Points)
 		}
 		if want == "" && err != nil || want != "" && (!errors.As(err, &q) || q.Type != Execution || q.Error() != want) || n != points {
 			t.Errorf("%s: %d points, want %d; got %v", expr, n, points, err)
@@ -164,12 +166,126 @@ func TestAnAnswerHasABound(t *testing.T) {
 	if _, err := e.Query(t.Context(), `reads[1m]`, moment(59), QueryOptions{}); err == nil {
 		t.Error("seconds of a range have no bound")
 	}
+	// Series at one moment, and their labels, take as much as points.
+	e = NewEngine(s, nil, Limits{Points: 40})
+	made := func(n int, text string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `label_replace(reads, "a", "%d%s", "", "") or `, i, text)
+		}
+		return "sum by (a) (" + b.String() + "reads)"
+	}
+	g := func(expr string, o QueryOptions, want string) {
+		t.Helper()
+		_, err := e.Query(t.Context(), expr, moment(59), o)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60s: %v, want %q", expr, err, want)
+		}
+	}
+	g(made(39, ""), QueryOptions{}, "")
+	g(made(40, ""), QueryOptions{}, "the answer has 41 points, and 40 are allowed")
+	g(made(40, ""), QueryOptions{Limit: 40}, "")
+	long := strings.Repeat("x", 500)
+	g(made(2, long), QueryOptions{}, "")
+	g(made(4, long), QueryOptions{}, "bytes of labels, and 1280 are allowed")
+	g(made(4, long), QueryOptions{Limit: 1}, "")
+	if _, err := e.QueryRange(t.Context(), made(4, long), moment(0), moment(1), time.Second, QueryOptions{}); err == nil {
+		t.Error("labels of a range have no bound")
+	}
 	if l := NewEngine(nil, nil, Limits{}).limits; l.Points < MaxPoints || l.Points*30 > 32<<20 {
 		t.Errorf("%d points are allowed", l.Points)
 	}
 }
 
-// TestDeepAndFarQueriesEnd asks what would end a program that nests or counts without bounds.
+// TestSeriesOfAQueryHaveABound: all selectors of an expression are looked up before any is evaluated, and what they find is held until
+// the query ends, so it is counted over all of them.
+func TestSeriesOfAQueryHaveABound(t *testing.T) {
+	e, s := asked(t, Limits{Series: 5})
+	f := func(expr string, want ErrorType) {
+		t.Helper()
+		_, err := e.Query(t.Context(), expr, moment(59), QueryOptions{})
+		var q *QueryError
+		if (err == nil) != (want == "") || err != nil && (!errors.As(err, &q) || q.Type != want) {
+			t.Errorf("%.60s: got %v (%T), want %q", expr, err, err, want)
+		}
+	}
+	f(`reads or reads`, "")
+	f(`reads or reads or reads`, Execution) // 6 series, 5 are allowed
+	f(`rate(reads[1m]) or sum_over_time(reads[1m:1s]) or max_over_time(reads[1m])`, Execution)
+	f(strings.Repeat(`nothing or `, MaxVectorSelectors-1)+`nothing`, "")
+	f(strings.Repeat(`nothing or `, MaxVectorSelectors)+`nothing`, BadData)
+	f(strings.Repeat(`rate(nothing[1m]) or `, MaxVectorSelectors)+`nothing`, BadData)
+	// A list holds the series of one selector at a time.
+	if _, err := e.Matching(t.Context(), slices.Repeat([]string{"reads"}, 3), moment(0), moment(59), 0); err != nil {
+		t.Error(err)
+	}
+	var q *QueryError
+	if _, err := NewEngine(s, nil, Limits{Series: 1}).Matching(t.Context(), []string{"reads"}, moment(0), moment(59), 0); !errors.As(err, &q) || q.Type != Execution {
+		t.Errorf("a list of too many: %v", err)
+	}
+	// The longer the labels that an expression makes for each series, the fewer series it may have.
+	e = NewEngine(s, nil, Limits{})
+	e.text = 4 << 10
+	f(`label_replace(reads, "a", "`+strings.Repeat("x", 2000)+`", "", "")`, "")
+	f(`label_replace(reads, "a", "`+strings.Repeat("x", 3000)+`", "", "")`, Execution)
+	if l := e.limits; l.Series != 500_000 {
+		t.Errorf("%d series are allowed", l.Series)
+	}
+}
+
+// TestStepsHaveABound: the engine makes room for steps before it counts anything.
+func TestStepsHaveABound(t *testing.T) {
+	e, _ := asked(t, Limits{})
+	f := func(expr string, steps int, want ErrorType) {
+		t.Helper()
+		_, err := e.QueryRange(t.Context(), expr, moment(0), moment(0).Add(time.Duration(steps-1)*time.Second), time.Second, QueryOptions{})
+		var q *QueryError
+		if (err == nil) != (want == "") || err != nil && (!errors.As(err, &q) || q.Type != want) {
+			t.Errorf("%s at %d steps: got %v (%T), want %q", expr, steps, err, err, want)
+		}
+	}
+	f(`max_over_time(vector(1)[100y:1ms])`, 1, BadData)
+	f(`max_over_time(vector(1)[1d:1s])`, 1, "")
+	f(`max_over_time(vector(1)[1d:1s])`, 11_000, "")
+	f(`max_over_time(vector(1)[1d:1s])`, 11_001, "") // 97 401 steps
+	f(`max_over_time(max_over_time(vector(1)[20h:1s])[20h:1s])`, 1, BadData)
+	f(`max_over_time(max_over_time(vector(1)[20h:1s])[1h:1s])`, 1, "")
+	f(`max_over_time(vector(1)[100y:])`, 1, BadData)
+	f(`count_values("v", vector(time()))`, 11_000, "")
+	f(`count_values("v", vector(time())) or count_values("w", vector(time()))`, 11_000, BadData)
+	f(`count_values("v", reads*0 + time())`, 11_000, Execution) // two series
+	f(`count_values("v", reads*0 + time())`, 60, "")
+	x, err := e.parser.ParseExpr(`reads`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := roomFor(x, 11_000_000, 11_000); err != nil || n != 13_421 {
+		t.Errorf("%d series of 11 000 steps, %v", n, err)
+	}
+}
+
+// TestLookingUpSeriesEnds: who went away has no series gathered.
+func TestLookingUpSeriesEnds(t *testing.T) {
+	_, s := asked(t, Limits{})
+	q, err := s.queryable().Querier(t0, t0+60_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := 0
+	_, err = q.(*querier).seconds.each(ctx, nil, []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, nameLabel, "reads")},
+		func(storage.Series, labels.Labels, runs) error {
+			cancel()
+			n++
+			return nil
+		})
+	if n != 1 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d series, %v", n, err)
+	}
+}
+
 // TestTextOfAQueryHasABound: labels that an expression doubles again and again, or repeats, fill the memory of no one.
 func TestTextOfAQueryHasABound(t *testing.T) {
 	e, _ := asked(t, Limits{})
@@ -205,6 +321,7 @@ func TestTextOfAQueryHasABound(t *testing.T) {
 	f(many, false)
 }
 
+// TestDeepAndFarQueriesEnd asks what would end a program that nests or counts without bounds.
 func TestDeepAndFarQueriesEnd(t *testing.T) {
 	e, _ := asked(t, Limits{})
 	f := func(expr string, at ...time.Time) {

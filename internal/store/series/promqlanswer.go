@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 
@@ -43,8 +44,11 @@ type AnswerSeries struct {
 // cutNote is what Prometheus says when it left series out.
 const cutNote = "results truncated due to limit"
 
-// answer copies a result, for its own memory goes back to the engine. With more than most points it is refused: an answer is in memory
-// several times until it is sent, and whoever takes it may be slow.
+// pointBytes is what a point takes in JSON, about.
+const pointBytes = 32
+
+// answer copies a result, for its own memory goes back to the engine. With more than most points, or labels that take more than those
+// would, it is refused: an answer is in memory several times until it is sent, and whoever takes it may be slow.
 func answer(v parser.Value, limit, most int) (Answer, error) {
 	var a Answer
 	full := func(n int) bool {
@@ -54,19 +58,12 @@ func answer(v parser.Value, limit, most int) (Answer, error) {
 		a.Warnings = append(a.Warnings, cutNote)
 		return true
 	}
+	if err := tooMuch(v, limit, most); err != nil {
+		return Answer{}, err
+	}
 	switch x := v.(type) {
 	case promql.Matrix:
 		a.Type = Matrix
-		n := 0
-		for i := range x {
-			if limit > 0 && i == limit {
-				break
-			}
-			n += len(x[i].Floats)
-		}
-		if n > most {
-			return Answer{}, fmt.Errorf("the answer has %d points, and %d are allowed: ask for fewer series, a shorter time or a longer step", n, most)
-		}
 		a.Series = make([]AnswerSeries, 0, len(x))
 		for i := range x {
 			if full(i) {
@@ -102,11 +99,40 @@ func answer(v parser.Value, limit, most int) (Answer, error) {
 	return a, nil
 }
 
+// tooMuch returns an error when the first series of a result, limit of them where there is one, have more than most points or labels that
+// take more than those would.
+func tooMuch(v parser.Value, limit, most int) error {
+	points, text := 0, 0
+	add := func(i, n int, ls labels.Labels) {
+		if limit <= 0 || i < limit {
+			points += n
+			text += int(ls.ByteSize())
+		}
+	}
+	switch x := v.(type) {
+	case promql.Matrix:
+		for i := range x {
+			add(i, len(x[i].Floats), x[i].Metric)
+		}
+	case promql.Vector:
+		for i := range x {
+			add(i, 1, x[i].Metric)
+		}
+	}
+	switch {
+	case points > most:
+		return fmt.Errorf("the answer has %d points, and %d are allowed: ask for fewer series, a shorter time or a longer step", points, most)
+	case text > pointBytes*most:
+		return fmt.Errorf("the answer has %d bytes of labels, and %d are allowed: ask for fewer series, or sum over some labels", text, pointBytes*most)
+	}
+	return nil
+}
+
 // MarshalJSON writes the answer as Prometheus does.
 func (a Answer) MarshalJSON() ([]byte, error) {
 	n := 64
 	for i := range a.Series {
-		n += 128 + 32*len(a.Series[i].Points)
+		n += 128 + pointBytes*len(a.Series[i].Points)
 	}
 	return a.AppendJSON(make([]byte, 0, n)), nil
 }

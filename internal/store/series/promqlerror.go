@@ -46,7 +46,7 @@ func queryError(err error) *QueryError {
 		store    promql.ErrStorage
 	)
 	switch {
-	case errors.As(err, &known):
+	case errors.As(err, &known), errors.As(err, &store) && errors.As(store.Err, &known):
 		return known
 	case errors.As(err, &canceled), errors.Is(err, context.Canceled):
 		return &QueryError{Canceled, err}

@@ -11,6 +11,8 @@ import (
 const (
 	usualLabel = 256     // bytes of a label as it is stored, about, at most
 	mostText   = 8 << 10 // bytes that an expression may make for each series, of labels that are so long
+
+	mostTextOfAll = 256 << 20 // and for all series
 )
 
 var errText = fmt.Errorf("label_replace and label_join may make labels of more than %d bytes for each series", mostText)

@@ -3,9 +3,11 @@ package series
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
@@ -19,13 +21,16 @@ import (
 // queryable reads the store for PromQL: every sample as if each round had written it, stale markers included, with the label
 // __type__. Marks and the label __source__ are not seen. Long ranges are read from the level of minutes when that gives the same
 // answer, and times whose seconds are dropped always; see minutes.go. A querier must be closed before Close of the store can end.
-func (s *Store) queryable() storage.Queryable {
+func (s *Store) queryable() storage.Queryable { return s.bounded(math.MaxInt) }
+
+// bounded is queryable for a query that may find most series in all, each time that it finds it.
+func (s *Store) bounded(most int) storage.Queryable {
 	return storage.QueryableFunc(func(mint, maxt int64) (storage.Querier, error) {
 		db, minutes, release, err := s.hold()
 		if err != nil {
 			return nil, err
 		}
-		q := &querier{release: release, minutesDB: minutes, lo: mint, hi: maxt}
+		q := &querier{release: release, minutesDB: minutes, lo: mint, hi: maxt, most: int64(most)}
 		if q.seconds, err = openLevel(db, mint, maxt, heartbeatMS); err != nil {
 			release()
 			return nil, err
@@ -70,6 +75,9 @@ func openLevel(db *tsdb.DB, lo, hi, reach int64) (*level, error) {
 func (l *level) each(ctx context.Context, hints *storage.SelectHints, ms []*labels.Matcher, f func(storage.Series, labels.Labels, runs) error) (annotations.Annotations, error) {
 	set := l.in.Select(ctx, false, hints, ms...)
 	for set.Next() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		x := set.At()
 		ls := x.Labels()
 		var marks runs
@@ -119,6 +127,8 @@ type querier struct {
 	lo, hi    int64
 	first     int64 // time of the oldest second
 	any       bool
+	most      int64        // series
+	found     atomic.Int64 // so far
 
 	mu      sync.Mutex
 	minutes *level // nil until it is needed
@@ -184,7 +194,10 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 	if err != nil {
 		return storage.ErrSeriesSet(err)
 	}
-	var all gathered
+	if inner.Func == "series" { // those of one selector are let go before the next
+		q.found.Store(0)
+	}
+	all := gathered{count: q.count}
 	ms = visible(ms)
 	if old {
 		if err := q.gatherMinutes(ctx, &all, inner, ms, lo, to); err != nil {
@@ -221,8 +234,17 @@ func (q *querier) gatherMinutes(ctx context.Context, all *gathered, h storage.Se
 	return all.add(ctx, q.minutes, h, append(slices.Clone(ms), labels.MustNewMatcher(labels.MatchEqual, aggLabel, aggMean)), lo, hi, true)
 }
 
+// count counts a series that is found.
+func (q *querier) count() error {
+	if q.found.Add(1) > q.most {
+		return &QueryError{Execution, fmt.Errorf("the selectors find more than %d series, which are allowed: narrow them down", q.most)}
+	}
+	return nil
+}
+
 // gathered is what a Select has found so far.
 type gathered struct {
+	count    func() error // called for each series, unless it is nil
 	series   []storage.Series
 	seen     map[uint64]bool
 	twice    bool
@@ -237,6 +259,11 @@ func (g *gathered) add(ctx context.Context, l *level, h storage.SelectHints, ms 
 	minutes := map[*run]runs{} // of the marks that are shared
 	b := labels.NewBuilder(labels.EmptyLabels())
 	warnings, err := l.each(ctx, &h, ms, func(x storage.Series, ls labels.Labels, marks runs) error {
+		if g.count != nil {
+			if err := g.count(); err != nil {
+				return err
+			}
+		}
 		b.Reset(ls)
 		e := &entry{series: x, labels: b.Del(sourceLabel, aggLabel).Labels(), marks: marks, lo: lo, hi: hi, reach: l.reach}
 		if means && len(marks) > 0 {

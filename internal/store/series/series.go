@@ -61,6 +61,20 @@ const maxCached = 100_000
 // memory of all. It is far above what the objects of one server begin. Series that the head of the database has are not new.
 const newPerHour = 50_000
 
+// mostAlive and mostAliveText bound the series of one target that the head of the database holds, and the bytes of their names and labels:
+// series that are written again and again stay there, however slowly they become more. Of what ended, the head forgets what is older
+// than an hour.
+const (
+	mostAlive     = 100_000
+	mostAliveText = 32 << 20
+)
+
+// After mostRefused series of a call that are left out, the others that are not known have their turn in one call of refusedTurns.
+const (
+	mostRefused  = 1000
+	refusedTurns = 16
+)
+
 // errTooLong says that a sample is left out for a text of it. It is not an error for the caller of Append.
 var errTooLong = errors.New("its name or a label is too long")
 
@@ -96,6 +110,8 @@ type Store struct {
 	cache      map[uint64][]*cached
 	cachedN    int
 	begun      map[string]*begun // by target
+	alive      *alive
+	refused    int // new series that the call under way has left out
 	duplicates uint64
 	disordered uint64
 	groups     map[groupKey]*group
@@ -191,6 +207,7 @@ func (s *Store) load() error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return failed("open", s.dir, err)
 	}
+	s.alive = &alive{of: map[string]weight{}}
 	seconds, err := s.database(s.dir, s.secondsOptions(), &s.keepSeconds, &s.secondsEnd)
 	if err != nil {
 		return err
@@ -256,6 +273,7 @@ func (s *Store) secondsOptions() *tsdb.Options {
 	o.WALSegmentSize = 16 << 20
 	o.WALCompression = compression.Snappy
 	o.NoLockfile = true // acquire holds the same file, and tells who has it
+	o.SeriesLifecycleCallback = s.alive
 	return o
 }
 
@@ -370,9 +388,10 @@ func (s *Store) Append(samples []metric.Sample, extra metric.Labels) error {
 	return nil
 }
 
-// forget drops what is known of series when it has become too much.
+// forget drops what is known of series when it has become too much, before a call writes.
 func (s *Store) forget() {
-	if s.cachedN > maxCached {
+	s.refused = 0
+	if s.cachedN > maxCached && uint64(s.cachedN) > 2*s.db.Head().NumSeries() { // most have ended
 		s.begin()
 	}
 }
@@ -413,6 +432,9 @@ func (s *Store) series(app storage.Appender, m *metric.Sample, at int64, extra m
 			return c, nil
 		}
 	}
+	if s.refused >= mostRefused && (key+s.round)%refusedTurns != 0 { // to find out costs as much as to write
+		return nil, errTooManyNew
+	}
 	if m.Overlong() || (&metric.Sample{Labels: extra}).Overlong() {
 		return nil, errTooLong
 	}
@@ -421,6 +443,7 @@ func (s *Store) series(app storage.Appender, m *metric.Sample, at int64, extra m
 		return nil, err
 	}
 	if !s.mayBegin(app, full, at) {
+		s.refused++
 		return nil, errTooManyNew
 	}
 	// The caller's labels may share memory with others of his; keep our own.
@@ -446,13 +469,14 @@ func (s *Store) mayBegin(app storage.Appender, full labels.Labels, at int64) boo
 	if at < b.from || at-b.from >= time.Hour.Milliseconds() {
 		b.from, b.n = at, 0
 	}
-	if b.n < newPerHour {
+	if b.n < newPerHour && s.alive.room(target, full) {
 		b.n++
 		return true
 	}
 	if !b.noted {
 		b.noted = true
-		s.log.note(fmt.Sprintf("target %q began more than %d series within an hour: further ones are left out", target, newPerHour))
+		s.log.note(fmt.Sprintf("target %q has too many series (%d new ones in an hour, %d in all, with %d MiB of text, are kept at most): further ones are left out",
+			target, newPerHour, mostAlive, mostAliveText>>20))
 	}
 	return false
 }
@@ -491,26 +515,40 @@ func join(m *metric.Sample, extra metric.Labels, source string) (labels.Labels, 
 // to to (Unix milliseconds, both included). With name "" it returns series of every name, in order of name first. A series
 // without a point in that time is left out. Errors: ErrCorrupt, with the span that cannot be read.
 func (s *Store) Select(ctx context.Context, name string, match metric.Labels, from, to int64) ([]metric.Series, error) {
-	db, err := s.open()
+	var out []metric.Series
+	err := s.SelectEach(ctx, name, match, from, to, func(r metric.Series) {
+		r.Points = slices.Clone(r.Points)
+		out = append(out, r)
+	})
 	if err != nil {
 		return nil, err
 	}
+	sortSeries(out)
+	return out, nil
+}
+
+// SelectEach calls f for each series that Select returns, in any order, and so holds one at a time. The points are valid during
+// the call only.
+func (s *Store) SelectEach(ctx context.Context, name string, match metric.Labels, from, to int64, f func(metric.Series)) error {
+	db, err := s.open()
+	if err != nil {
+		return err
+	}
 	ms, err := matchers(name, match)
 	if err != nil {
-		return nil, failed("read", s.dir, err)
+		return failed("read", s.dir, err)
 	}
 	q, err := s.queryable().Querier(from, to)
 	if err != nil {
-		return nil, s.unreadable(ctx, db, ms, from, to, err)
+		return s.unreadable(ctx, db, ms, from, to, err)
 	}
-	out, err := collect(ctx, q, ms)
-	if err = errors.Join(err, q.Close()); err != nil {
+	if err = errors.Join(walk(ctx, q, ms, f), q.Close()); err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
-		return nil, s.unreadable(ctx, db, ms, from, to, err)
+		return s.unreadable(ctx, db, ms, from, to, err)
 	}
-	return out, nil
+	return nil
 }
 
 func matchers(name string, match metric.Labels) ([]*labels.Matcher, error) {
@@ -529,15 +567,15 @@ func matchers(name string, match metric.Labels) ([]*labels.Matcher, error) {
 	return ms, err
 }
 
-// collect reads everything that a querier has.
-func collect(ctx context.Context, q storage.Querier, ms []*labels.Matcher) ([]metric.Series, error) {
-	var out []metric.Series
-	set := q.Select(ctx, true, nil, ms...)
+// walk calls f for each series that a querier has.
+func walk(ctx context.Context, q storage.Querier, ms []*labels.Matcher, f func(metric.Series)) error {
+	var points []metric.Point
+	set := q.Select(ctx, false, nil, ms...)
 	var it chunkenc.Iterator
 	for set.Next() {
 		x := set.At()
-		r := named(x.Labels())
 		it = x.Iterator(it)
+		points = points[:0]
 		for typ := it.Next(); typ != chunkenc.ValNone; typ = it.Next() {
 			if typ != chunkenc.ValFloat {
 				continue // a histogram: not written by us
@@ -546,17 +584,18 @@ func collect(ctx context.Context, q storage.Querier, ms []*labels.Matcher) ([]me
 			if value.IsStaleNaN(v) {
 				continue
 			}
-			r.Points = append(r.Points, metric.Point{At: t, Value: v})
+			points = append(points, metric.Point{At: t, Value: v})
 		}
-		if err := it.Err(); err != nil {
-			return nil, err
+		if err := errors.Join(it.Err(), ctx.Err()); err != nil {
+			return err
 		}
-		if len(r.Points) > 0 {
-			out = append(out, r)
+		if len(points) > 0 {
+			r := named(x.Labels())
+			r.Points = points
+			f(r)
 		}
 	}
-	sortSeries(out)
-	return out, set.Err()
+	return set.Err()
 }
 
 // named returns a series without points.

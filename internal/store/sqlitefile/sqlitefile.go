@@ -36,7 +36,7 @@ type Format struct {
 	Steps   []Step // in order; version n is the format after the first n of them
 	Empty   string // a statement for a file with nothing in it, "" for none
 	Pragmas []string
-	Conns   int // at most at a time, so that readers do not wait for the writer
+	Conns   int // of readers at most at a time; who writes has one of its own
 }
 
 // Step leads from a version of the format to the next. One that was released never changes: another is added.
@@ -44,6 +44,10 @@ type Step struct{ Name, SQL string }
 
 // Version is the version that this program writes, and the newest it reads.
 func (f *Format) Version() int { return len(f.Steps) }
+
+// maxLog is how large a write-ahead log may be for longer than until the next maintenance: SQLite begins it again only when nobody
+// reads, so readers that overlap would have it grow without end.
+const maxLog = 64 << 20
 
 // Connect returns a pool on a file that is there; no connection is made yet.
 func (f *Format) Connect(path string) (*sql.DB, error) {
@@ -53,6 +57,7 @@ func (f *Format) Connect(path string) (*sql.DB, error) {
 		"_pragma": append([]string{
 			fmt.Sprintf("busy_timeout(%d)", Patience.Milliseconds()), // first: the others may wait
 			"foreign_keys(ON)",
+			fmt.Sprintf("journal_size_limit(%d)", maxLog),
 		}, f.Pragmas...),
 	}
 	u := url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}
@@ -221,12 +226,13 @@ func (f *Format) CheckHeader(path string) error {
 type File struct {
 	format *Format
 	path   string
-	turn   chan struct{} // of the one who writes: SQLite lets one write at a time, and who waited for that would keep a connection from readers
+	turn   chan struct{} // of the one who writes: SQLite lets one write at a time
 
 	patience time.Duration // patience but in tests
 
 	mu     sync.Mutex // guards what follows
-	db     *sql.DB    // nil until there is a file and it was needed
+	db     *sql.DB    // of readers; nil until there is a file and it was needed
+	writer *sql.DB    // one connection, which readers cannot take; there with db
 	closed bool
 }
 
@@ -238,7 +244,7 @@ func New(format *Format, path string) *File {
 // Path returns the name of the file.
 func (f *File) Path() string { return f.path }
 
-// DB returns the database, opening it and with create also making the file. It returns nil without an error when there is no file and none
+// DB returns the database to read, opening it and with create also making the file. It returns nil without an error when there is no file and none
 // is to be made.
 func (f *File) DB(ctx context.Context, create bool) (*sql.DB, error) {
 	f.mu.Lock()
@@ -268,14 +274,33 @@ func (f *File) DB(ctx context.Context, create bool) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.db = db
+	writer, err := f.format.Connect(f.path)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	writer.SetMaxOpenConns(1)
+	f.db, f.writer = db, writer
 	return db, nil
 }
 
 // Write runs do in one transaction, which is stored when Write returns nil. It makes the file when there is none.
 func (f *File) Write(ctx context.Context, do func(*sql.Tx) error) error {
-	db, err := f.DB(ctx, true)
-	if err != nil {
+	return f.inTurn(ctx, func(conn *sql.Conn) error {
+		tx, err := conn.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		if err := do(tx); err != nil {
+			_ = tx.Rollback() // the first error counts
+			return err
+		}
+		return tx.Commit()
+	})
+}
+
+// inTurn runs do with the connection that writes.
+func (f *File) inTurn(ctx context.Context, do func(*sql.Conn) error) error {
+	if _, err := f.DB(ctx, true); err != nil {
 		return err
 	}
 	wait, cancel := context.WithTimeoutCause(ctx, f.patience, fmt.Errorf("%w: other writes took %v", ErrBusy, f.patience))
@@ -286,20 +311,31 @@ func (f *File) Write(ctx context.Context, do func(*sql.Tx) error) error {
 	case <-wait.Done():
 		return context.Cause(wait)
 	}
-	conn, err := db.Conn(wait) // readers may have them all
+	conn, err := f.writer.Conn(wait)
 	if err != nil {
 		return cmp.Or(context.Cause(wait), err)
 	}
 	defer conn.Close()
-	tx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
-		return err
+	return do(conn)
+}
+
+// ShortenLog empties the write-ahead log when it is larger than maxLog. Nobody writes meanwhile, so all who begin to read have all of
+// it and it is enough to wait for those who read now, which has an end: with ErrBusy the log is as long as before.
+func (f *File) ShortenLog(ctx context.Context) error {
+	st, err := os.Stat(f.path + "-wal")
+	if err != nil || st.Size() <= maxLog {
+		return nil //nolint:nilerr // without a log there is nothing to do
 	}
-	if err := do(tx); err != nil {
-		_ = tx.Rollback() // the first error counts
-		return err
-	}
-	return tx.Commit()
+	return f.inTurn(ctx, func(conn *sql.Conn) error {
+		for range 3 { // each waits for Patience
+			var busy, frames, moved int
+			err := conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &moved)
+			if err != nil || busy == 0 {
+				return err
+			}
+		}
+		return fmt.Errorf("%w: readers do not let the write-ahead log of %d bytes begin again", ErrBusy, st.Size())
+	})
 }
 
 // Close ends the use of the file. A second call does nothing.
@@ -312,7 +348,7 @@ func (f *File) Close() error {
 	}
 	db := f.db
 	f.db = nil
-	return db.Close()
+	return errors.Join(db.Close(), f.writer.Close())
 }
 
 // Orphan returns an error, which is ErrCorrupt, when a file that is missing has left its write-ahead log: something was there.

@@ -16,6 +16,7 @@ export interface Target {
   not_configured?: boolean // a password variable is not set: see reason
   login_refused?: boolean // the server answers and does not let Dyno in: see reason
   incidents?: Incident[] // that go on
+  account?: string // name@host, as the server took Dyno for
   denied?: { sources: string[]; reasons?: string[]; fixes?: string[] } // what its account may not see
 }
 
@@ -30,7 +31,7 @@ export interface Incident {
 }
 
 /** The kinds of events that are incidents: each begin and end of one changes its target. */
-const incidents = ['down', 'locks', 'saturation', 'refused', 'login']
+const incidents = ['down', 'locks', 'saturation', 'refused', 'login', 'replication']
 
 interface Inventory {
   list?: Target[] | undefined

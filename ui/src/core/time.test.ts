@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ago, fitting, moment, parseMoment, parseSpan, readRange, span } from './time'
+import { ago, fitting, moment, parseMoment, parseSpan, readRange, span, zone } from './time'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -87,5 +87,17 @@ describe('moment', () => {
     expect(moment(local('2026-11-03T09:05:07'), { date: true, seconds: false })).toBe('Nov 3 09:05')
     expect(moment(local('2024-02-29T09:05:00'), { date: true })).toBe('2024 Feb 29 09:05')
     expect(moment(NaN)).toBe('–')
+  })
+})
+
+describe('zone', () => {
+  it('names the offset', () => {
+    const at = (west: number): string => {
+      const spy = vi.spyOn(Date.prototype, 'getTimezoneOffset').mockReturnValue(west)
+      const got = zone(0)
+      spy.mockRestore()
+      return got
+    }
+    expect([0, -60, -330, 210].map(at)).toEqual(['UTC', 'UTC+1', 'UTC+5:30', 'UTC-3:30'])
   })
 })

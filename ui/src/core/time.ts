@@ -116,6 +116,13 @@ export function moment(t: number, o: { seconds?: boolean; date?: boolean } = {})
   return `${year}${months[d.getMonth()] ?? ''} ${d.getDate()} ${clock}`
 }
 
+/** The time zone of all times of the UI at a moment: "UTC", "UTC+1", "UTC-3:30". */
+export function zone(t: number): string {
+  const east = -new Date(t * 1000).getTimezoneOffset()
+  const m = Math.abs(east) % 60
+  return east === 0 ? 'UTC' : `UTC${east < 0 ? '-' : '+'}${Math.floor(Math.abs(east) / 60)}${m === 0 ? '' : ':' + two(m)}`
+}
+
 /** How long ago: "just now", "42 s ago", "3 h ago"; what is to come is "in 5 min". */
 export function ago(t: number): string {
   const d = now() - t

@@ -18,6 +18,7 @@ export const kinds: Record<string, { name: string; sign: string }> = {
   saturation: { name: 'saturated', sign: '!' },
   refused: { name: 'connections refused', sign: '!' },
   login: { name: 'login refused', sign: '!' },
+  replication: { name: 'replication stopped', sign: '!' },
 }
 
 /** How an event of a kind is called. */

@@ -1,4 +1,5 @@
 import { inventory } from '../core/targets'
+import { narrow } from './narrow'
 import { Copy } from './small'
 import { Notice } from './state'
 import { safe } from './sqltext'
@@ -12,11 +13,12 @@ export function Denied({ name }: { name: string }) {
   const script = grants.map((f) => f.replace(/;?\s*$/, ';')).join('\n')
   return (
     <Notice tone="warn">
-      <div class="denied">
-        <p>
-          <b>The account of {safe(name)} may not see: {safe(d.sources.join(', '))}.</b>{' '}
-          <span class="dim">{safe((d.reasons ?? []).join('; '))}</span>
-        </p>
+      <details class="denied" open={!narrow.value}>
+        <summary>
+          <b>The account of {safe(name)} may not see{narrow.value ? ` ${d.sources.length} of the data sources.` : `: ${safe(d.sources.join(', '))}.`}</b>
+        </summary>
+        {narrow.value && <p>{safe(d.sources.join(', '))}</p>}
+        {d.reasons && <p class="dim">{safe(d.reasons.join('; '))}</p>}
         {fixes.filter((f) => !grants.includes(f)).map((f) => (
           <p key={f} class="dim">
             Fix: {safe(f)}
@@ -27,7 +29,7 @@ export function Denied({ name }: { name: string }) {
             <span>Fix:</span> <code>{safe(script)}</code> <Copy text={script} label={grants.length > 1 ? 'Copy the GRANTs' : 'Copy the GRANT'} />
           </p>
         )}
-      </div>
+      </details>
     </Notice>
   )
 }

@@ -2,7 +2,7 @@
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks'
 import { useKeys } from '../core/keys'
 import { inventory, useTarget } from '../core/targets'
-import { moment, parseSpan, useRange } from '../core/time'
+import { moment, parseSpan, useRange, zone } from '../core/time'
 import { now } from '../core/clock'
 import { Button } from './button'
 import { findTargets, parseTyped } from './find'
@@ -159,6 +159,7 @@ function RangeForm(p: { from: number; to: number; live: boolean; width: number; 
   const wrong = Number.isNaN(a) ? 'from' : Number.isNaN(b) ? 'to' : a >= b ? 'order' : ''
   return (
     <>
+      <p class="faint">Times are in {zone(p.to)}</p>
       <div class="ranges">
         {presets.map(([v, name]) => (
           <Button key={v} small pressed={p.live && Math.abs(p.width + parseSpan(v)) < 1} onClick={() => p.set(v, 'now')}>

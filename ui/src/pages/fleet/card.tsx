@@ -14,6 +14,7 @@ export function Card({ row: r, judging, minutes }: { row: Row; judging: boolean;
         <h2 class="cut">
           <a class="card-link" href={href('server', { target: r.name })}>{safe(r.name)}</a>
         </h2>
+        <Limited row={r} />
         <span class="cut card-server">{safe(r.server || (r.target.address ?? ''))}</span>
       </header>
       <Incidents row={r} />
@@ -38,6 +39,13 @@ export function Card({ row: r, judging, minutes }: { row: Row; judging: boolean;
       <Labels labels={r.target.labels} />
     </article>
   )
+}
+
+/** That its account may not read all that a diagnosis needs: no finding does not mean then that there is none. */
+export function Limited({ row: r }: { row: Row }) {
+  const d = r.target.denied
+  if (!d || r.up !== true) return null
+  return <Badge tone="warn" icon={false} title={safe(`its account may not see: ${d.sources.join(', ')}`)}>limited access</Badge>
 }
 
 /** What goes wrong on it now; that it is down is said elsewhere. */

@@ -55,6 +55,7 @@ export function Finding({ row: r, judging }: { row: Row; judging: boolean }) {
     <a class="finding" href={href('findings', { target: r.name })} title={safe(v.worst ?? '')}>
       <Badge tone={tones[v.severity ?? ''] ?? 'info'} icon={v.severity === 'critical' || v.severity === 'warning' ? 'warn' : 'info'}>{v.severity ?? 'finding'}</Badge>
       <span class="cut">{safe(v.worst ?? '')}</span>
+      {v.last_seen !== undefined && seconds(v.last_seen) < seconds(v.at) - 1 && <span class="faint nowrap" title="not in the newest diagnosis">last seen {ago(seconds(v.last_seen))}</span>}
       {v.share > 0 && <span class="faint nowrap" title="of the statement time">{text(v.share, 'ratio')}</span>}
       {v.count > 1 && <span class="faint nowrap">+{v.count - 1}</span>}
     </a>

@@ -10,6 +10,7 @@ export interface Verdict {
   worst?: string
   severity?: string
   share: number
+  last_seen?: string // when the worst was seen last
 }
 
 export interface Row extends Omit<Newest, 'v'> {

@@ -1,6 +1,6 @@
 import { go, href } from '../../core'
 import { Num, safe, Spark, Table, UpIcon, type Column } from '../../ui'
-import { Incidents, Labels } from './card'
+import { Incidents, Labels, Limited } from './card'
 import { Finding } from './finding'
 import { steady, trouble, type Row } from './rows'
 
@@ -14,6 +14,7 @@ const base: Column<Row>[] = [
         <UpIcon up={r.silent ? undefined : r.up} />
         <div class="grow">
           <a class="cut" href={href('server', { target: r.name })}>{safe(r.name)}</a>
+          <Limited row={r} />
           <span class="cut faint">{safe(r.server || (r.target.address ?? ''))}</span>
         </div>
       </div>

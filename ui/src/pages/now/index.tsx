@@ -7,7 +7,7 @@ import { LockBanner, Locks } from './locks'
 import { moved, offered, readAt, stepOf } from './moments'
 import { SessionPanel } from './session'
 import { Sessions } from './sessions'
-import { lacking, type State } from './state'
+import { asleep, lacking, type State } from './state'
 import { Timeline } from './timeline'
 import { Transactions } from './transactions'
 import { tree } from './tree'
@@ -139,6 +139,9 @@ function Body(p: BodyProps) {
   const roots = tree(state.waits ?? [])
   const waiting = new Set((state.waits ?? []).map((w) => w.waiter)).size
   const diff = differences(state, p.before)
+  // What was not observed has no count: 0 would say that there is none.
+  const tied = new Set([...(state.transactions ?? []).map((t) => t.session), ...(state.waits ?? []).flatMap((w) => [w.waiter, w.blocker])])
+  const counted = (n: number, ...sources: string[]): number | null => (lacking(state, ...sources) ? null : n)
   const content = state.up ? (
     <>
       <VitalStrip state={state} before={diff.known ? p.before : undefined} />
@@ -146,9 +149,9 @@ function Body(p: BodyProps) {
       <Tabs
         label="What is shown of this moment"
         items={[
-          { key: 'sessions', name: 'Sessions', count: state.sessions?.length ?? 0 },
-          { key: 'locks', name: 'Locks', count: waiting },
-          { key: 'transactions', name: 'Transactions', count: state.transactions?.length ?? 0 },
+          { key: 'sessions', name: 'Sessions', count: counted(state.sessions?.filter((x) => !asleep(x) || tied.has(x.id)).length ?? 0, 'processlist') },
+          { key: 'locks', name: 'Locks', count: counted(waiting, 'locks') },
+          { key: 'transactions', name: 'Transactions', count: counted(state.transactions?.length ?? 0, 'transactions') },
           { key: 'innodb', name: 'InnoDB status' },
         ]}
       />

@@ -96,14 +96,14 @@ export function Sessions({ state, diff, chosen }: { state: State; diff: Differen
           </a>
         )}
         <span class="faint grow num">
-          {rows.length} shown
+          {!gone && `${rows.length} shown`}
           {state.connections !== undefined ? ` of ${state.connections} connections${(state.idle ?? hidden) > 0 ? `, ${state.idle ?? hidden} idle` : ''}` : hidden > 0 && `, ${hidden} sleeping hidden`}
           {diff.known && diff.ended > 0 && ` · ${diff.ended} ended since the second before`}
         </span>
       </div>
       {gone && <Unobservable what="The processlist" why={gone.reason} fix={gone.fix && <code>{gone.fix}</code>} />}
       {(state.left?.sessions ?? 0) > 0 && <p class="dim">The server had {state.left?.sessions} more sessions; those that tell least are left out of what is kept.</p>}
-      <Table
+      {!(gone && rows.length === 0) && <Table
         label="Sessions"
         columns={columns}
         rows={rows}
@@ -112,13 +112,13 @@ export function Sessions({ state, diff, chosen }: { state: State; diff: Differen
         onOpen={(r) => setParams({ session: String(r.id) === chosen ? null : r.id })}
         sortParam="sort"
         empty={
-          gone ? undefined : filtered ? (
+          filtered ? (
             <Empty icon="search" title="No session has that" hint={`${all.length} ${all.length === 1 ? 'session is' : 'sessions are'} kept of this second.`} />
           ) : (
             <Empty icon="now" title="No active sessions" hint={idleOf(state.connections ?? hidden)} />
           )
         }
-      />
+      />}
     </>
   )
 }

@@ -15,10 +15,11 @@ interface Answer {
   statements: string[]
 }
 
-export function Grants({ flavor: of }: { flavor: string }) {
+export function Grants({ flavor: of, account }: { flavor: string; account: string | undefined }) {
   const [task, setTask] = useState('watch')
   const [flavor, setFlavor] = useState(of || 'mysql')
-  const [user, setUser] = useState('dyno@localhost')
+  const [typed, setUser] = useState<string>()
+  const user = typed ?? account ?? 'dyno@localhost'
   const [schemas, setSchemas] = useState('shop')
   useEffect(() => {
     if (of) setFlavor(of)
@@ -53,12 +54,12 @@ export function Grants({ flavor: of }: { flavor: string }) {
         </label>
         <label class="field">
           <span class="label">Account</span>
-          <input class="input" value={user} spellcheck={false} onChange={pick(setUser)} />
+          <input class="input" value={user} spellcheck={false} onInput={pick(setUser)} />
         </label>
         {needs && (
           <label class="field">
             <span class="label">Schemas</span>
-            <input class="input" value={schemas} spellcheck={false} onChange={pick(setSchemas)} />
+            <input class="input" value={schemas} spellcheck={false} onInput={pick(setSchemas)} />
           </label>
         )}
       </div>

@@ -116,7 +116,7 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
             {watched.some((t) => t.name === at.name) ? <Sources target={at.name} /> : <p class="dim">It is not watched yet.</p>}
             <div class="stack">
               <h3>Grants to copy</h3>
-              <Grants flavor={flavorOf(at.server)} />
+              <Grants key={at.name} flavor={flavorOf(at.server)} account={at.account} />
             </div>
           </div>
         </section>

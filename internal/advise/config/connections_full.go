@@ -1,0 +1,129 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
+)
+
+// topHolders is how many of the users who hold connections are named.
+const topHolders = 3
+
+// longestText is how much of a statement is quoted, bytes.
+const longestText = 120
+
+// holder is a user with connections.
+type holder struct {
+	user       string
+	open, idle int
+	least      string         // "at least " where the list of sessions was cut
+	runs       map[string]int // sessions by what they run
+}
+
+// connectionsFull finds a server whose connections are used up or nearly so, and says who holds them.
+func connectionsFull(v *advise.View) []finding.Finding {
+	x, ok := v.Has("connections-full", "")
+	most, ok1 := v.Number("max_connections").Get()
+	open, ok2 := v.Gauge("Threads_connected").Get()
+	if !ok || !ok1 || !ok2 {
+		return nil
+	}
+	refused := v.Rate("mysql_global_status_connection_errors_max_connections").Or(0)
+	f := finding.Finding{
+		Rule: "connections-full", ID: finding.MakeID("connections-full", "server"), Severity: finding.Warning, Confidence: finding.Certain,
+		Title:   fmt.Sprintf("%.0f of %.0f connections are in use", open, most),
+		Cause:   "A server with no connection left turns every new client away (error 1040), those that work included, until one ends.",
+		Falsify: "It is wrong if clients connect without an error while as many connections are open.",
+		Valid:   "all", Share: 0.02, Symptoms: []string{x.ID}, Evidence: x.Evidence,
+		Reference: "https://dev.mysql.com/doc/refman/en/too-many-connections.html",
+		Subject:   finding.Subject{Variables: []string{"max_connections"}},
+		Cost:      "A larger max_connections costs some hundred kB for each connection, and lets as many more statements run at a time.",
+	}
+	if refused > 0 || open >= most {
+		f.Severity = finding.Critical
+		f.Title += ": new clients are turned away"
+	}
+	all, idle := holders(v)
+	for _, h := range all[:min(topHolders, len(all))] {
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What: "connections of " + h.user, Value: known.Of(float64(h.open)), Source: "processlist", Text: h.String(),
+		})
+	}
+	f.Why = []finding.Reason{{Ask: "Are connections left?", Answer: f.Title, Source: "global_status"}}
+	if n := float64(idle); 2*n >= open {
+		f.Title += fmt.Sprintf("; %d of them are idle", idle)
+		f.Evidence = append(f.Evidence, finding.Evidence{
+			What: "idle connections", Value: known.Of(n), Source: "processlist",
+			Text: fmt.Sprintf("%d connections run nothing and have no transaction open.", idle),
+		})
+	} else if len(all) > 0 {
+		f.Title += fmt.Sprintf("; %s holds %s%d", all[0].user, all[0].least, all[0].open)
+		f.Why = append(f.Why, finding.Reason{Ask: "Who holds them?", Answer: all[0].String(), Source: "processlist"})
+	}
+	switch {
+	case 2*float64(idle) >= open:
+		f.Suggestion = "Most are idle: make the clients' pools smaller, close what is not used, or lower wait_timeout. " +
+			"Raise max_connections only if all of them are needed."
+	case len(all) == 0:
+		f.Unobserved = blinds(v, "processlist")
+		f.Suggestion = "See who holds them (SHOW PROCESSLIST), and end those that are not needed. " +
+			"Raise max_connections only if the memory allows for it."
+	default:
+		f.Suggestion = "Most are at work: find out why their statements take so long, for a larger max_connections lets more " +
+			"of them queue. End with KILL what must not go on."
+	}
+	return []finding.Finding{f}
+}
+
+// holders returns who has connections in the newest moment, most first, and how many of all are idle.
+func holders(v *advise.View) (all []holder, idle int) {
+	if len(v.Moments) == 0 {
+		return nil, 0
+	}
+	by, least := map[string]*holder{}, ""
+	last := v.Moments[len(v.Moments)-1]
+	if last.Left.Sessions > 0 {
+		least = "at least "
+	}
+	for _, s := range last.Sessions {
+		h := by[s.User]
+		if h == nil {
+			h = &holder{user: s.User, least: least, runs: map[string]int{}}
+			by[s.User] = h
+		}
+		h.open++
+		switch {
+		case !s.Busy():
+			h.idle++
+			idle++
+		case s.SQL != "":
+			h.runs[sqltext.Fingerprint(s.SQL)]++
+		}
+	}
+	for _, h := range by {
+		all = append(all, *h)
+	}
+	slices.SortFunc(all, func(a, b holder) int { return cmp.Or(b.open-a.open, strings.Compare(a.user, b.user)) })
+	return all, max(idle, last.Idle.Or(0))
+}
+
+func (h holder) String() string {
+	text, most, sql := fmt.Sprintf("%s holds %s%d, of which %d are idle", h.user, h.least, h.open, h.idle), 0, ""
+	for _, x := range slices.Sorted(maps.Keys(h.runs)) {
+		if h.runs[x] > most {
+			most, sql = h.runs[x], x
+		}
+	}
+	if most > 0 {
+		text += fmt.Sprintf(" and %d run %s", most, state.Clip(sql, longestText))
+	}
+	return text + "."
+}

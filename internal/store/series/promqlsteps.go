@@ -1,0 +1,62 @@
+package series
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// The engine makes room for all steps of a subquery before it evaluates any, and for as many points of each series that an operator
+// gives as there are steps, 5000 at most, of which it counts those that are used alone (promql/engine.go, runSubquery and
+// getFPointSlice).
+const (
+	// mostSteps is how many steps a subquery may have.
+	mostSteps = 100_000
+	// pointsAhead is for how many points of a series room is made.
+	pointsAhead = 5000
+	// roomOfPoints bounds the room of all series, bytes, of 16 for each point.
+	roomOfPoints = 1 << 30
+)
+
+// roomFor returns how many series an expression may find that is evaluated at so many steps over a span, milliseconds. It is an error when
+// its subqueries have too many steps, or its operators that make series of values too many.
+func roomFor(x parser.Expr, span, steps float64) (series int, err error) {
+	made := 0.0 // points of the series that one series is made to
+	var walk func(n parser.Node, span, steps float64) error
+	most := steps
+	walk = func(n parser.Node, span, steps float64) error {
+		switch n := n.(type) {
+		case *parser.SubqueryExpr:
+			step := n.Step
+			if step == 0 {
+				step = time.Minute // as NoStepSubqueryIntervalFn says
+			}
+			span += float64(n.Range.Milliseconds())
+			if steps = span/math.Max(float64(step.Milliseconds()), 1) + 1; steps > mostSteps {
+				return fmt.Errorf("a subquery has %.3g steps, and %d are allowed: ask for a longer step or a shorter range", steps, mostSteps)
+			}
+			most = math.Max(most, steps)
+		case *parser.AggregateExpr:
+			if n.Op == parser.COUNT_VALUES { // each step may have values of its own
+				made += steps * math.Min(steps, pointsAhead)
+			}
+		}
+		for child := range parser.ChildrenIter(n) {
+			if err := walk(child, span, steps); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := walk(x, span, steps); err != nil {
+		return 0, err
+	}
+	room := roomOfPoints / 16 / math.Max(made, math.Min(most, pointsAhead))
+	if room < 1 {
+		return 0, errors.New("count_values may make more series than there is room for: ask for fewer steps")
+	}
+	return int(math.Min(room, math.MaxInt32)), nil
+}

@@ -1,0 +1,10 @@
+//go:build !linux
+
+package userfile
+
+import (
+	"errors"
+	"os"
+)
+
+func openDirect(string) (*os.File, error) { return nil, errors.ErrUnsupported }

@@ -171,16 +171,18 @@ func (x *conns) leave(c net.Conn) {
 
 // makeRoom closes a connection over which nobody was let in yet: of whoever has most of those the oldest. Strangers may come from any
 // number of addresses, and who is let in stays, unless there are no strangers and one caller, who may come from as many, has more
-// than an address may have.
-func (x *conns) makeRoom() {
+// than an address may have. who is whose place is needed, when they have all of theirs, else "": behind one address, or a proxy, are many.
+func (x *conns) makeRoom(who string) {
 	caller := func(c net.Conn) *string {
 		if p := x.peers[c]; p != nil {
 			return p.letIn.Load()
 		}
 		return nil
 	}
-	gone := x.oldestOfMost(0, func(c net.Conn, p place) (string, bool) { return p.who, caller(c) == nil })
-	if gone == nil {
+	gone := x.oldestOfMost(0, func(c net.Conn, p place) (string, bool) {
+		return p.who, caller(c) == nil && (who == "" || p.who == who)
+	})
+	if gone == nil && who == "" {
 		gone = x.oldestOfMost(maxConnsEach, func(c net.Conn, _ place) (string, bool) { return *caller(c), true })
 	}
 	if gone != nil {
@@ -223,8 +225,11 @@ func (x *conns) take(c net.Conn) bool {
 		}
 		x.mu.Lock()
 	}
-	if len(x.all) >= all && x.each[who] < maxConnsEach {
-		x.makeRoom()
+	switch {
+	case x.each[who] >= maxConnsEach:
+		x.makeRoom(who)
+	case len(x.all) >= all:
+		x.makeRoom("")
 	}
 	if len(x.all) < all && x.each[who] < maxConnsEach {
 		x.taken++

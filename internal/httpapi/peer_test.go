@@ -429,6 +429,21 @@ func TestStrangersGiveWay(t *testing.T) {
 		t.Error("anna has lost her place")
 	}
 
+	// Strangers at one address, as behind a proxy, leave room there for who is let in.
+	x = newConns(slog.New(slog.DiscardHandler))
+	anna = join("198.51.100.1")
+	letIn(anna, "session anna")
+	for i := range 2 * maxConnsEach {
+		join("198.51.100.1")
+		if i == maxConnsEach*3/2 {
+			ben = join("198.51.100.1")
+			letIn(ben, "session ben")
+		}
+	}
+	if !there(anna) || !there(ben) || len(x.all) != maxConnsEach {
+		t.Errorf("anna has a place: %v, ben: %v, of %d", there(anna), there(ben), len(x.all))
+	}
+
 	// One caller who is let in at some addresses and takes all places gives way too, down to what one address may have.
 	x = newConns(slog.New(slog.DiscardHandler))
 	anna = join("198.51.100.1")

@@ -65,17 +65,20 @@ func (r *replay) provable(ctx context.Context, s *target.Session) error {
 		len(strangers), why, strings.ReplaceAll(names, "%2C", ","))
 }
 
+// serversOwn are the schemas sys and mysql to the letter: where names are told apart by case, SYS may be anybody's.
+const serversOwn = "('737973', '6D7973716C')"
+
 // ofFunctions returns the schemas with stored functions, none where there are no views that could call them: what a
 // statement itself calls is told by its words, and where somebody has a function no account of an administrator could
 // replay anything else.
 func ofFunctions(ctx context.Context, conn *sql.Conn) (list []string, err error) {
 	var views int
-	q := sqltext.Tagged("load", "replay", "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_TYPE = 'VIEW' AND TABLE_SCHEMA NOT IN ('sys', 'mysql')")
+	q := sqltext.Tagged("load", "replay", "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_TYPE = 'VIEW' AND HEX(TABLE_SCHEMA) NOT IN "+serversOwn)
 	if err := conn.QueryRowContext(ctx, q).Scan(&views); err != nil || views == 0 {
 		return nil, err
 	}
 	rows, err := conn.QueryContext(ctx, sqltext.Tagged("load", "replay",
-		"SELECT DISTINCT ROUTINE_SCHEMA FROM information_schema.ROUTINES WHERE ROUTINE_TYPE <> 'PROCEDURE' AND ROUTINE_SCHEMA NOT IN ('sys', 'mysql')"))
+		"SELECT DISTINCT ROUTINE_SCHEMA FROM information_schema.ROUTINES WHERE ROUTINE_TYPE <> 'PROCEDURE' AND HEX(ROUTINE_SCHEMA) NOT IN "+serversOwn))
 	if err != nil {
 		return nil, err
 	}

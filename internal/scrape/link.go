@@ -131,10 +131,20 @@ func (l *link) Work() (done func(ctx context.Context)) { return l.Asker.Work(l.Q
 // read ends the reading of the server's totals, which keeps work waiting until release. Where other
 // processes read them too, they have to know what the link has taken, and takes until done is called.
 func (l *link) read(ctx context.Context, release func()) (done func(ctx context.Context)) {
-	others := l.Settle(ctx, l.Query)
+	sctx, cancel := context.WithTimeout(ctx, settleAtMost)
+	defer cancel()
+	others := l.Settle(sctx, l.Query)
 	release()
 	if !others {
 		return func(context.Context) {}
 	}
-	return l.Work()
+	work := l.Work()
+	return func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, settleAtMost)
+		defer cancel()
+		work(ctx)
+	}
 }
+
+// settleAtMost bounds the question what a connection has counted; a server that hangs answers it never.
+const settleAtMost = 5 * time.Second

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"runtime"
 	"slices"
 	"strconv"
 	"time"
@@ -100,15 +99,7 @@ func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit fu
 	tctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	n, left, text := 0, 0, 0
-	o.err = wire.Shaped(func() (err error) {
-		defer func() { // a mistake that one server brings to light must not end the watching of the others
-			if p := recover(); p != nil {
-				if e, ok := p.(runtime.Error); ok { // Shaped knows some
-					panic(e)
-				}
-				err = &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("Dyno could not read what the server said: %v", p)}
-			}
-		}()
+	o.err = unbroken(func() error {
 		return st.src.Scrape(tctx, ms, func(m metric.Sample) {
 			if n++; m.Overlong() {
 				return
@@ -131,6 +122,16 @@ func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit fu
 		o.used = st.link.used.minus(before)
 	}
 	return o
+}
+
+// unbroken runs f: a mistake of Dyno's that one server brings to light must not end the watching of the others.
+func unbroken(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("Dyno could not read what the server said: %v", p)}
+		}
+	}()
+	return wire.Shaped(f)
 }
 
 // settle draws the consequences of a reading.

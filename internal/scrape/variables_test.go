@@ -86,15 +86,24 @@ func TestVersionOfAnyBytes(t *testing.T) {
 }
 
 // broken is a source with a mistake.
-type broken struct{ Source }
+type broken struct {
+	Source
+	mistake func()
+}
 
-func (broken) Scrape(context.Context, int64, func(metric.Sample)) error { panic("BUG: of a source") }
+func (b broken) Scrape(context.Context, int64, func(metric.Sample)) error {
+	b.mistake()
+	return nil
+}
 
 func TestMistakeOfASourceEndsNothingElse(t *testing.T) {
-	st := &turn{src: broken{}}
-	var p *Problem
-	if o := st.read(t.Context(), 0, time.Minute, func(metric.Sample) {}); !errors.As(o.err, &p) || p.State != snapshot.Failed {
-		t.Error(o.err)
+	var none *broken
+	for _, mistake := range []func(){func() { panic("BUG: of a source") }, func() { none.mistake() }} {
+		st := &turn{src: broken{mistake: mistake}}
+		var p *Problem
+		if o := st.read(t.Context(), 0, time.Minute, func(metric.Sample) {}); !errors.As(o.err, &p) || p.State != snapshot.Failed {
+			t.Error(o.err)
+		}
 	}
 }
 

@@ -19,8 +19,7 @@ const (
 )
 
 // Cap brings a state within the limits and into order: sessions that work before those that sleep, each by time; what takes part in
-// a wait goes last. What was left out is counted in s.Left. Control characters except tab and newline become spaces. Lists are
-// replaced, never changed in place. To cap twice changes nothing.
+// a wait goes last. What was left out is counted in s.Left. Lists are replaced, never changed in place. To cap twice changes nothing.
 func Cap(s *State) {
 	involved := map[uint64]bool{}
 	s.Waits = capWaits(s)
@@ -55,13 +54,14 @@ func Cap(s *State) {
 	for i := range s.Classes {
 		words(&s.Classes[i].Fingerprint, &s.Classes[i].Schema)
 	}
-	clip(&s.InnoDB, maxInnoDB)
+	for n := maxInnoDB; clip(&s.InnoDB, n) > 2*maxInnoDB; n /= 2 { // it holds statements
+	}
 }
 
 // maxWords bounds a name or a phrase of the server's, in bytes: a lock's object has three names of 64 characters.
 const maxWords = 2 << 10
 
-// words clips all to maxWords and returns the bytes that are left of them.
+// words clips all to maxWords and returns the bytes that they take.
 func words(all ...*string) (n int) {
 	for _, s := range all {
 		n += clip(s, maxWords)
@@ -69,15 +69,17 @@ func words(all ...*string) (n int) {
 	return n
 }
 
-// clip is Clip without control characters, which take six bytes each in JSON; it returns the bytes that are left.
+// clip is Clip for what is counted: it returns the bytes that are left, where a control character that is none of a text's lines counts
+// for the six that it takes in JSON.
 func clip(s *string, n int) int {
-	*s = strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' && r != '\n' || r == 0x7f {
-			return ' '
+	*s = Clip(*s, n)
+	size := len(*s)
+	for i := range len(*s) {
+		if c := (*s)[i]; c < ' ' && c != '\t' && c != '\n' && c != '\r' {
+			size += len(`\u0000`) - 1
 		}
-		return r
-	}, Clip(*s, n))
-	return len(*s)
+	}
+	return size
 }
 
 // capWaits keeps one wait of each waiter first, for the session at the head of its queue where that is told, then the others.

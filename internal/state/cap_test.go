@@ -147,7 +147,7 @@ func TestCapBoundsTheWhole(t *testing.T) {
 		})
 		s.Transactions = append(s.Transactions, Transaction{Session: i + 1, ID: "421763312345678", Phase: "LOCK WAIT"})
 	}
-	if Cap(s); s.Left != (Left{}) || s.Sessions[0].SQL != "\t\n"+strings.Repeat(" ", MaxText-2) {
+	if Cap(s); s.Left != (Left{}) || s.Sessions[0].SQL != "\t\n"+strings.Repeat("\r", MaxText-2) {
 		t.Errorf("left out: %+v; SQL %.9q", s.Left, s.Sessions[0].SQL)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/user"
@@ -71,6 +72,9 @@ func (u account) at(path string) (*Place, error) {
 	}
 	p := &Place{user: u, path: path, name: filepath.Base(path)}
 	if p.dir, err = openRoot(filepath.Dir(path)); err != nil {
+		if at := (*fs.PathError)(nil); errors.As(err, &at) { // it is of the directory
+			err = &fs.PathError{Op: at.Op, Path: path, Err: at.Err}
+		}
 		return nil, err
 	}
 	if strings.HasSuffix(path, "/") {

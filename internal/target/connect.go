@@ -147,6 +147,10 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 	}
 	tctx, cancel := context.WithTimeoutCause(ctx, d, fmt.Errorf("no answer within %v: %w", d, context.DeadlineExceeded))
 	defer cancel()
+	if c.options.Purpose == ForReading {
+		logins.begun.Add(1)
+		defer logins.ended.Add(1)
+	}
 	a := &attempt{}
 	defer func() {
 		// The driver takes the shape of the packets after the greeting on trust.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -144,6 +145,9 @@ type meter struct {
 	last  []float64 // as the session counted when it was asked
 	since int       // statements since then
 }
+
+// logins are this process's for reading: whatever a session sends before it has learned which server answers is in no footprint.
+var logins struct{ begun, ended atomic.Uint64 }
 
 // newMeter begins to count a session. A load is the user's own, and so is what a user has agreed to.
 func newMeter(t *Target, where string, p Purpose) *meter {
@@ -347,7 +351,8 @@ type Spent struct {
 	Sessions int                // of Dyno's own that are connected
 	Running  int                // of them those that run a statement, the one that asks included
 
-	f *footprint
+	f      *footprint
+	logins uint64 // that had ended
 	unknown
 }
 
@@ -364,7 +369,7 @@ func (f *footprint) spent(where string) Spent {
 	defer f.mu.Unlock()
 	s := Spent{
 		Server: where, Counted: make(map[string]float64, len(counted)),
-		Sessions: f.live, Running: 1 + f.working, f: f, unknown: f.unknown(o),
+		Sessions: f.live, Running: 1 + f.working, f: f, logins: logins.ended.Load(), unknown: f.unknown(o),
 	}
 	for i, name := range counted {
 		s.Counted[name] = f.total[i]
@@ -414,9 +419,10 @@ func (s Spent) Until() Spent {
 	defer s.f.mu.Unlock()
 	now := s.f.unknown(o)
 	more := max(0, now.sends-s.sends-1)
+	open := float64(logins.begun.Load() - s.logins) // to whichever server
 	// The session that told the totals is one of those that were not asked since.
-	unsure := max(s.unasked, now.unasked-1, 0) + more
-	statements := max(s.pending, now.pending) + more
+	unsure := max(s.unasked, now.unasked-1, 0) + more + open
+	statements := max(s.pending, now.pending) + more + open*unaskedAtLeast
 	s.Unsure = make(map[string]float64, len(counted))
 	for i, name := range counted {
 		burst, per := s.f.burst[i], s.f.per[i]

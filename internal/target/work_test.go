@@ -156,6 +156,15 @@ func TestOthersNumbers(t *testing.T) {
 			t.Errorf("of a process that was killed: %+v", s)
 		}
 	}
+	logins.begun.Add(1) // one that has not come to learn which server answers
+	s = f.spent(t.Name())
+	logins.ended.Add(1)
+	if u := s.Until().Unsure["questions"]; u < unaskedAtLeast {
+		t.Errorf("%v statements may be those of a login", u)
+	}
+	if u := f.spent(t.Name()).Until().Unsure["questions"]; u != 0 {
+		t.Errorf("%v statements may be those of a login that has ended", u)
+	}
 	time.Sleep(freshWork)
 	if x.self.asks(42) {
 		t.Error("a session of a process that has ended is Dyno's own")

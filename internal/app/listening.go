@@ -276,13 +276,18 @@ func openSockets(
 type unixListener struct{ path, inode string }
 
 // unixListeners reads /proc/net/unix: Num RefCount Protocol Flags Type St Inode Path (proc(5)); the flag 0x10000 is a socket that listens.
+// The kernel writes a path's line breaks as they are: a socket that has two paths was given one by another's path, and none is believed.
 func unixListeners(root string) (all []unixListener) {
 	text, err := os.ReadFile(filepath.Join(root, "/proc/net/unix"))
 	if err != nil {
 		return nil
 	}
+	times := map[string]int{}
 	for line := range strings.Lines(string(text)) {
 		f := strings.Fields(line)
+		if len(f) > 6 {
+			times[f[6]]++
+		}
 		if len(f) != 8 || f[4] != "0001" || !filepath.IsAbs(f[7]) { // a path with spaces is no server's
 			continue
 		}
@@ -290,7 +295,7 @@ func unixListeners(root string) (all []unixListener) {
 			all = append(all, unixListener{f[7], f[6]})
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, func(l unixListener) bool { return times[l.inode] > 1 })
 }
 
 type tcpListener struct {

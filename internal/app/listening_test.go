@@ -75,8 +75,10 @@ func TestListeningFromFiles(t *testing.T) {
 	}
 	write("77/cmdline", "/usr/sbin/mysqld\x00--socket="+odd+"\x00--port=3399\x00")
 	write("78/cmdline", "nginx\x00--port=80\x00")
+	inode := 12345
 	line := func(flags, path string) string {
-		return "0000: 00000002 00000000 " + flags + " 0001 01 12345 " + path + "\n"
+		inode++
+		return fmt.Sprintf("0000: 00000002 00000000 %s 0001 01 %d %s\n", flags, inode, path)
 	}
 	write("net/unix", "Num RefCount Protocol Flags Type St Inode Path\n"+
 		line("00010000", sock)+line("00010000", odd)+line("00010000", root+"/mysqlx.sock")+line("00010000", root+"/other.sock")+
@@ -143,6 +145,22 @@ func TestListeningBelieves(t *testing.T) {
 	f(99, false)
 }
 
+// TestAPathOfTwoLinesIsNobodysSocket: the kernel writes a line break in a path as it is, and what follows looks like another's socket.
+func TestAPathOfTwoLinesIsNobodysSocket(t *testing.T) {
+	root := t.TempDir()
+	lines := "0000: 00000002 00000000 00010000 0001 01 12345 /run/mysqld/mysqld.sock\n" +
+		"0000: 00000002 00000000 00010000 0001 01 12346 /run/other/mysqld.sock\n" +
+		"0000: 00000002 00000000 00010000 0001 01 54321 /tmp/x\n" +
+		"0000: 00000002 00000000 00010000 0001 01 12345 /tmp/mysqld.sock\n"
+	if err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/unix", []byte(lines), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	got := unixListeners(root)
+	if want := []unixListener{{"/run/other/mysqld.sock", "12346"}, {"/tmp/x", "54321"}}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 // TestCrowdsOfListeners: another account's listeners cost time in proportion to how many they are,
 // its sockets and open files have a bound.
 func TestCrowdsOfListeners(t *testing.T) {
@@ -168,7 +186,10 @@ func TestCrowdsOfListeners(t *testing.T) {
 
 	asked := 0
 	root := t.TempDir()
-	list := strings.Repeat("0000: 00000002 00000000 00010000 0001 01 12345 "+root+"/mysqld.sock\n", 1000)
+	list := ""
+	for i := range 1000 {
+		list += fmt.Sprintf("0000: 00000002 00000000 00010000 0001 01 %d %s/mysqld.sock\n", 12345+i, root)
+	}
 	if err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/mysqld.sock", nil, 0o600),
 		os.WriteFile(root+"/proc/net/unix", []byte(list), 0o600)); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"net/http"
+	"os"
 	"time"
 )
 
@@ -87,8 +88,12 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return // it comes again with the id of the last that it got
 		}
+		until := time.Now().Add(v.writeWithin) // others of this caller wait for the turn
 		for _, u := range missed {
-			if send(u); out.err != nil {
+			if send(u); out.err == nil && time.Now().After(until) {
+				out.err = os.ErrDeadlineExceeded // it comes again for the rest
+			}
+			if out.err != nil {
 				break
 			}
 		}

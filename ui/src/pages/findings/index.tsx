@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { post } from '../../core/api'
+import { now } from '../../core/clock'
 import { useGet } from '../../core/data'
 import { figure, text } from '../../core/format'
 import { useKeys } from '../../core/keys'
@@ -320,7 +321,7 @@ function Nothing({ d, odd }: { d: Judged; odd: number }) {
   return (
     <Empty
       icon="good"
-      title={odd === 0 ? 'Nothing holds this server back' : 'No cause was found'}
+      title={odd > 0 ? 'No cause was found' : now() - seconds(d.to) < 300 ? 'Nothing holds this server back' : 'Nothing held this server back then'}
       hint={
         <>
           {odd === 0 ? `In the ${span(d.time.seconds)} until ${moment(seconds(d.to), { seconds: true })} nothing was out of order that a rule knows.` : 'Something was out of order, see below; no rule names a cause for it by itself.'}

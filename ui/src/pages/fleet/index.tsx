@@ -48,7 +48,7 @@ function Fleet() {
   const vitals = stream.peek().size === 0 ? stream.value : stream.peek() // the first ones at once
   const course = useData('fleet', async (signal) => {
     const end = Math.floor(now() / step) * step
-    const all = await courses('sum by (target) (rate(mysql_global_status_questions[30s]))', end - back, end, step, signal)
+    const all = await courses('sum by (target) (rate(dyno_client_status_total{variable="questions"}[30s])) or sum by (target) (rate(mysql_global_status_questions[30s]))', end - back, end, step, signal)
     return new Map(all.map((c) => [c.labels['target'] ?? '', c.values]))
   }, { every: 30_000 })
   const judged = useData('verdicts', async (signal) => {

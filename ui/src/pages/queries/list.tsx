@@ -120,7 +120,7 @@ export function List({ target }: { target: string }) {
                   <Figure label="Mean time" value={per(per(cover.time_sec, cover.observed_seconds), statements)} unit="s" note={sampled ? 'estimated' : 'per statement'} title={sampled ? 'the sampled load, divided by the statements that the server counted' : 'statement time divided by statements'} />
                   <Figure label="Classes" value={total} unit="" note={range.text} />
                   <div class={`coverage ${part?.little ? 'tone-warn' : 'faint'}`}>
-                    {part ? part.text : 'the whole time was observed'}
+                    {part ? part.text : `at most ${range.live ? '2 min were' : '1 min was'} not observed`}
                     {part && <span class="faint">; rates are over what was observed</span>}
                   </div>
                 </div>

@@ -32,7 +32,7 @@ export function WelcomePage() {
             lines={5}
             what="The search"
             empty={(v) => v.found.length === 0}
-            none={<Empty icon="search" title="No MySQL or MariaDB server was found here" hint="Dyno looked at sockets, ports and where ~/.my.cnf leads. A server appears here when it starts." />}
+            none={<Empty icon="search" title={names.length > 0 ? 'No other MySQL or MariaDB server was found here' : 'No MySQL or MariaDB server was found here'} hint="Dyno looked at sockets, ports and where ~/.my.cnf leads. A server appears here when it starts." />}
           >
             {(v) => (
               <ul class="stack">

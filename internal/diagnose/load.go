@@ -105,6 +105,9 @@ func connects(s *snapshot.Snapshot) []finding.Symptom {
 	}}
 }
 
+// extraConnections is how many there may be beyond max_connections: MariaDB's extra_max_connections ends there.
+const extraConnections = 100_000
+
 // connectionsFull looks at how many connections are left, and at clients that were turned away.
 func connectionsFull(s *snapshot.Snapshot) []finding.Symptom {
 	var most float64
@@ -112,6 +115,7 @@ func connectionsFull(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	n, ok := meanOf(s, "mysql_global_status_threads_connected")
+	ok = ok && n >= 0 && n <= most+extraConnections
 	refused := s.Rate("mysql_global_status_connection_errors_max_connections").Or(0)
 	if (!ok || n < connectionPart*most) && refused <= 0 {
 		return nil

@@ -32,7 +32,7 @@ type holder struct {
 func connectionsFull(v *advise.View) []finding.Finding {
 	x, ok := v.Has("connections-full", "")
 	most, ok1 := v.Number("max_connections").Get()
-	open, ok2 := v.Gauge("Threads_connected").Get()
+	open, ok2 := v.Mean("mysql_global_status_threads_connected").Get() // as the symptom has it
 	if !ok || !ok1 || !ok2 {
 		return nil
 	}

@@ -171,7 +171,7 @@ func (x *conns) leave(c net.Conn) {
 
 // makeRoom closes a connection over which nobody was let in yet: of whoever has most of those the oldest. Strangers may come from any
 // number of addresses, and who is let in stays, unless there are no strangers and one caller, who may come from as many, has more
-// than an address may have. who is whose place is needed, when they have all of theirs, else "": behind one address, or a proxy, are many.
+// than an address may have, or of those of one address more than half. who is whose place is needed, when they have all of theirs, else "": behind one address, or a proxy, are many.
 func (x *conns) makeRoom(who string) {
 	caller := func(c net.Conn) *string {
 		if p := x.peers[c]; p != nil {
@@ -182,8 +182,17 @@ func (x *conns) makeRoom(who string) {
 	gone := x.oldestOfMost(0, func(c net.Conn, p place) (string, bool) {
 		return p.who, caller(c) == nil && (who == "" || p.who == who)
 	})
-	if gone == nil && who == "" {
-		gone = x.oldestOfMost(maxConnsEach, func(c net.Conn, _ place) (string, bool) { return *caller(c), true })
+	if gone == nil {
+		most := maxConnsEach
+		if who != "" { // all of them are let in
+			most = maxConnsEach / 2
+		}
+		gone = x.oldestOfMost(most, func(c net.Conn, p place) (string, bool) {
+			if who != "" && p.who != who {
+				return "", false
+			}
+			return *caller(c), true
+		})
 	}
 	if gone != nil {
 		x.leave(gone)

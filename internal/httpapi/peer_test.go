@@ -443,6 +443,16 @@ func TestStrangersGiveWay(t *testing.T) {
 	if !there(anna) || !there(ben) || len(x.all) != maxConnsEach {
 		t.Errorf("anna has a place: %v, ben: %v, of %d", there(anna), there(ben), len(x.all))
 	}
+	// So does one there who is let in and takes all.
+	for c := range x.all {
+		if c != net.Conn(anna) && c != net.Conn(ben) {
+			letIn(c.(*farConn), "token robot")
+		}
+	}
+	join("198.51.100.1")
+	if !there(anna) || !there(ben) || len(x.all) != maxConnsEach {
+		t.Errorf("anna has a place: %v, ben: %v, of %d", there(anna), there(ben), len(x.all))
+	}
 
 	// One caller who is let in at some addresses and takes all places gives way too, down to what one address may have.
 	x = newConns(slog.New(slog.DiscardHandler))

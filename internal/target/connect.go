@@ -148,8 +148,8 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 	tctx, cancel := context.WithTimeoutCause(ctx, d, fmt.Errorf("no answer within %v: %w", d, context.DeadlineExceeded))
 	defer cancel()
 	if c.options.Purpose == ForReading {
-		logins.begun.Add(1)
-		defer logins.ended.Add(1)
+		c.t.logins.begun.Add(1)
+		defer c.t.logins.ended.Add(1)
 	}
 	a := &attempt{}
 	defer func() {

@@ -146,8 +146,8 @@ type meter struct {
 	since int       // statements since then
 }
 
-// logins are this process's for reading: whatever a session sends before it has learned which server answers is in no footprint.
-var logins struct{ begun, ended atomic.Uint64 }
+// logins are those for reading to one address: whatever a session sends before it has learned which server answers is in no footprint.
+type logins struct{ begun, ended atomic.Uint64 }
 
 // newMeter begins to count a session. A load is the user's own, and so is what a user has agreed to.
 func newMeter(t *Target, where string, p Purpose) *meter {
@@ -352,7 +352,8 @@ type Spent struct {
 	Running  int                // of them those that run a statement, the one that asks included
 
 	f      *footprint
-	logins uint64 // that had ended
+	logins *logins
+	ended  uint64 // of them
 	unknown
 }
 
@@ -360,7 +361,7 @@ type Spent struct {
 type unknown struct{ sends, unasked, pending float64 }
 
 // spent tells what is known now.
-func (f *footprint) spent(where string) Spent {
+func (f *footprint) spent(where string, l *logins) Spent {
 	o := othersNow(where)
 	if o != nil {
 		defer o.mu.Unlock()
@@ -369,7 +370,7 @@ func (f *footprint) spent(where string) Spent {
 	defer f.mu.Unlock()
 	s := Spent{
 		Server: where, Counted: make(map[string]float64, len(counted)),
-		Sessions: f.live, Running: 1 + f.working, f: f, logins: logins.ended.Load(), unknown: f.unknown(o),
+		Sessions: f.live, Running: 1 + f.working, f: f, logins: l, ended: l.ended.Load(), unknown: f.unknown(o),
 	}
 	for i, name := range counted {
 		s.Counted[name] = f.total[i]
@@ -419,7 +420,7 @@ func (s Spent) Until() Spent {
 	defer s.f.mu.Unlock()
 	now := s.f.unknown(o)
 	more := max(0, now.sends-s.sends-1)
-	open := float64(logins.begun.Load() - s.logins) // to whichever server
+	open := float64(s.logins.begun.Load() - s.ended) // perhaps of another server behind the address
 	// The session that told the totals is one of those that were not asked since.
 	unsure := max(s.unasked, now.unasked-1, 0) + more + open
 	statements := max(s.pending, now.pending) + more + open*unaskedAtLeast
@@ -552,5 +553,5 @@ func (a *Asker) Spent(ctx context.Context, query Query) (Spent, bool) {
 	if err := a.settle(ctx, query); err != nil || a.s == nil || a.s.where != where {
 		return Spent{}, false
 	}
-	return f.spent(where), true
+	return f.spent(where, a.t.logins), true
 }

@@ -17,6 +17,7 @@ type Target struct {
 	reading   *sql.DB
 	self      self // the connection by which the server was learned about
 	endings   *endings
+	logins    *logins
 	facts     Facts
 	vars      map[string]string
 	can       map[Capability]Answer
@@ -32,7 +33,7 @@ const poolSize = 8
 // Open logs in and asks once what the server is and can do. Errors are of type *Error and say what to do.
 func Open(ctx context.Context, s Spec) (*Target, error) {
 	t := &Target{
-		spec: s, rawAnswer: new(atomic.Pointer[error]), endings: new(endings),
+		spec: s, rawAnswer: new(atomic.Pointer[error]), endings: new(endings), logins: new(logins),
 		process: new(atomic.Pointer[process]), pin: new(atomic.Pointer[pin]), long: new(atomic.Bool),
 	}
 	var err error

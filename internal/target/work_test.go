@@ -137,7 +137,8 @@ func TestOthersNumbers(t *testing.T) {
 		t.Error("not the other's session alone is Dyno's own")
 	}
 	f := footprintOn(t.Name())
-	s := f.spent(t.Name())
+	var l logins
+	s := f.spent(t.Name(), &l)
 	if s.Counted["questions"] != 100 || s.Sessions != 2 || s.Running != 2 {
 		t.Errorf("%+v", s)
 	}
@@ -151,18 +152,18 @@ func TestOthersNumbers(t *testing.T) {
 		t.Errorf("%v statements may be the other's", u)
 	}
 	for range 2 {
-		s := f.spent(t.Name())
+		s := f.spent(t.Name(), &l)
 		if s.Counted["questions"] != 103 || s.Sessions != 0 || s.Running != 1 || s.Until().Unsure["questions"] != 0 {
 			t.Errorf("of a process that was killed: %+v", s)
 		}
 	}
-	logins.begun.Add(1) // one that has not come to learn which server answers
-	s = f.spent(t.Name())
-	logins.ended.Add(1)
+	l.begun.Add(1) // one that has not come to learn which server answers
+	s = f.spent(t.Name(), &l)
+	l.ended.Add(1)
 	if u := s.Until().Unsure["questions"]; u < unaskedAtLeast {
 		t.Errorf("%v statements may be those of a login", u)
 	}
-	if u := f.spent(t.Name()).Until().Unsure["questions"]; u != 0 {
+	if u := f.spent(t.Name(), &l).Until().Unsure["questions"]; u != 0 {
 		t.Errorf("%v statements may be those of a login that has ended", u)
 	}
 	time.Sleep(freshWork)

@@ -26,7 +26,7 @@ const PrometheusVersion = "3.15.0"
 // MaxPoints is how many steps a range query may have, as in Prometheus.
 const MaxPoints = 11_000
 
-// MaxExpression is how long an expression or a selector may be, in bytes. Prometheus has no such bound, and a megabyte of opening
+// MaxExpression is how long an expression, or all selectors of a list together, may be, in bytes. Prometheus has no such bound, and a megabyte of opening
 // brackets ends it: they are nested calls, and a stack that is too deep is the end of a program.
 const MaxExpression = 32 << 10
 
@@ -84,15 +84,20 @@ func NewEngine(s *Store, help func(name string) string, l Limits) *Engine {
 	if help == nil {
 		help = func(string) string { return "" }
 	}
-	p := parser.NewParser(parser.Options{})
-	return &Engine{
-		store: s, help: help, limits: l, parser: p, turn: make(chan struct{}, l.Concurrent), text: mostTextOfAll,
-		engine: promql.NewEngine(promql.EngineOpts{
-			Logger: slog.New(slog.DiscardHandler), MaxSamples: l.Samples, Timeout: l.Timeout, LookbackDelta: l.Lookback,
-			NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() }, // Prometheus' evaluation_interval
-			EnableAtModifier:         true, EnableNegativeOffset: true, Parser: p,
-		}),
+	e := &Engine{
+		store: s, help: help, limits: l, parser: parser.NewParser(parser.Options{}), turn: make(chan struct{}, l.Concurrent), text: mostTextOfAll,
 	}
+	e.engine = e.evaluator(l.Samples)
+	return e
+}
+
+// evaluator returns an engine that holds so many samples at a time.
+func (e *Engine) evaluator(samples int) *promql.Engine {
+	return promql.NewEngine(promql.EngineOpts{
+		Logger: slog.New(slog.DiscardHandler), MaxSamples: samples, Timeout: e.limits.Timeout, LookbackDelta: e.limits.Lookback,
+		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() }, // Prometheus' evaluation_interval
+		EnableAtModifier:         true, EnableNegativeOffset: true, Parser: e.parser,
+	})
 }
 
 // QueryOptions are what a caller may ask for beside the expression.
@@ -104,8 +109,8 @@ type QueryOptions struct {
 
 // Query evaluates an expression at a moment. Its error is a *QueryError.
 func (e *Engine) Query(ctx context.Context, expr string, at time.Time, o QueryOptions) (Answer, error) {
-	return e.run(ctx, expr, 0, 1, o, func(ctx context.Context, q storage.Queryable, po promql.QueryOpts) (promql.Query, error) {
-		return e.engine.NewInstantQuery(ctx, q, po, expr, at)
+	return e.run(ctx, expr, 0, 1, o, func(ctx context.Context, by *promql.Engine, q storage.Queryable, po promql.QueryOpts) (promql.Query, error) {
+		return by.NewInstantQuery(ctx, q, po, expr, at)
 	})
 }
 
@@ -120,15 +125,15 @@ func (e *Engine) QueryRange(ctx context.Context, expr string, from, to time.Time
 		return Answer{}, &QueryError{BadData, errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)")}
 	}
 	span := float64(to.UnixMilli()) - float64(from.UnixMilli())
-	return e.run(ctx, expr, span, span/float64(step.Milliseconds())+1, o, func(ctx context.Context, q storage.Queryable, po promql.QueryOpts) (promql.Query, error) {
-		return e.engine.NewRangeQuery(ctx, q, po, expr, from, to, step)
+	return e.run(ctx, expr, span, span/float64(step.Milliseconds())+1, o, func(ctx context.Context, by *promql.Engine, q storage.Queryable, po promql.QueryOpts) (promql.Query, error) {
+		return by.NewRangeQuery(ctx, q, po, expr, from, to, step)
 	})
 }
 
 // run evaluates an expression at a number of steps over a span, milliseconds.
-func (e *Engine) run(ctx context.Context, expr string, span, steps float64, o QueryOptions, begin func(context.Context, storage.Queryable, promql.QueryOpts) (promql.Query, error)) (Answer, error) {
-	if len(expr) > MaxExpression {
-		return Answer{}, bad("query", errLong)
+func (e *Engine) run(ctx context.Context, expr string, span, steps float64, o QueryOptions, begin func(context.Context, *promql.Engine, storage.Queryable, promql.QueryOpts) (promql.Query, error)) (Answer, error) {
+	if err := checkRegexps(expr); err != nil {
+		return Answer{}, bad("query", err)
 	}
 	x, err := e.parser.ParseExpr(expr)
 	if err != nil {
@@ -137,12 +142,16 @@ func (e *Engine) run(ctx context.Context, expr string, span, steps float64, o Qu
 	if n := vectorSelectors(x); n > MaxVectorSelectors {
 		return Answer{}, bad("query", fmt.Errorf("it has %d selectors, and %d are allowed: join some with | in a matcher of =~", n, MaxVectorSelectors))
 	}
-	room, err := roomFor(x, span, steps)
+	room, made, err := roomFor(x, span, steps)
 	if err != nil {
 		return Answer{}, bad("query", err)
 	}
-	_, made := text(x)
-	if made > mostText {
+	by := e.engine
+	if made {
+		by = e.evaluator(min(e.limits.Samples, room)) // each series has a sample at least
+	}
+	_, length := text(x)
+	if length > mostText {
 		return Answer{}, &QueryError{Execution, errText}
 	}
 	limit := e.limits.Timeout
@@ -158,7 +167,7 @@ func (e *Engine) run(ctx context.Context, expr string, span, steps float64, o Qu
 	case <-ctx.Done():
 		return Answer{}, queryError(promqlContext(ctx, "waiting for its turn"))
 	}
-	q, err := begin(ctx, &shown{e.store.bounded(min(e.limits.Series, room, e.text/max(made, 1)))}, promql.NewPrometheusQueryOpts(false, o.Lookback))
+	q, err := begin(ctx, by, &shown{e.store.bounded(min(e.limits.Series, room, e.text/max(length, 1)))}, promql.NewPrometheusQueryOpts(false, o.Lookback))
 	if err != nil {
 		return Answer{}, bad("query", err)
 	}
@@ -325,10 +334,8 @@ func (e *Engine) browse(ctx context.Context, selectors []string, from, to time.T
 	if len(selectors) > MaxSelectors {
 		return bad("match[]", fmt.Errorf("it is given %d times, and %d are allowed: join some with | in a matcher of =~", len(selectors), MaxSelectors))
 	}
-	for _, s := range selectors {
-		if len(s) > MaxExpression {
-			return bad("match[]", errLong)
-		}
+	if err := checkRegexps(selectors...); err != nil {
+		return bad("match[]", err)
 	}
 	sets, err := e.parser.ParseMetricSelectors(selectors)
 	if err != nil {

@@ -246,21 +246,64 @@ func TestStepsHaveABound(t *testing.T) {
 	}
 	f(`max_over_time(vector(1)[100y:1ms])`, 1, BadData)
 	f(`max_over_time(vector(1)[1d:1s])`, 1, "")
-	f(`max_over_time(vector(1)[1d:1s])`, 11_000, "")
-	f(`max_over_time(vector(1)[1d:1s])`, 11_001, "") // 97 401 steps
 	f(`max_over_time(max_over_time(vector(1)[20h:1s])[20h:1s])`, 1, BadData)
 	f(`max_over_time(max_over_time(vector(1)[20h:1s])[1h:1s])`, 1, "")
 	f(`max_over_time(vector(1)[100y:])`, 1, BadData)
-	f(`count_values("v", vector(time()))`, 11_000, "")
-	f(`count_values("v", vector(time())) or count_values("w", vector(time()))`, 11_000, BadData)
-	f(`count_values("v", reads*0 + time())`, 11_000, Execution) // two series
-	f(`count_values("v", reads*0 + time())`, 60, "")
-	x, err := e.parser.ParseExpr(`reads`)
-	if err != nil {
-		t.Fatal(err)
+	// Each step may have values of its own, each a series with room for all steps.
+	f(`count_values("v", vector(time()))`, 11_000, Execution)
+	f(`count_values("v", vector(time()))`, 60, "")
+	f(`count_values("v", vector(1))`, 6000, "")
+	f(`count_values("v", reads*0 + time())`, 60, "") // two series
+	// What is allowed may take minutes to evaluate.
+	room := func(expr string, steps, want int) {
+		t.Helper()
+		x, err := e.parser.ParseExpr(expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _, err := roomFor(x, float64(steps-1)*1000, float64(steps)); n != want || (err == nil) != (want > 0) {
+			t.Errorf("%s at %d steps: room for %d series, %v, want %d", expr, steps, n, err, want)
+		}
 	}
-	if n, err := roomFor(x, 11_000_000, 11_000); err != nil || n != 13_421 {
-		t.Errorf("%d series of 11 000 steps, %v", n, err)
+	room(`reads`, 11_000, 13_421)
+	room(`max_over_time(vector(1)[1d:1s])`, 11_000, 13_421) // 97 400 steps
+	room(`max_over_time(vector(1)[1d:1s])`, 13_600, 13_421)
+	room(`max_over_time(vector(1)[1d:1s])`, 13_601, 0)
+}
+
+// TestRegexpsHaveABound: a few letters may repeat without end, and the parser compiles them.
+func TestRegexpsHaveABound(t *testing.T) {
+	e, _ := asked(t, Limits{})
+	long := strings.Repeat(".{1000}", 300)
+	f := func(expr string, want ErrorType) {
+		t.Helper()
+		_, err := e.Query(t.Context(), expr, moment(0), QueryOptions{})
+		var q *QueryError
+		if (err == nil) != (want == "") || err != nil && (!errors.As(err, &q) || q.Type != want) {
+			t.Errorf("%.60s: got %v (%T), want %q", expr, err, err, want)
+		}
+		_, err = e.Matching(t.Context(), []string{"reads", expr}, moment(0), moment(1), 0)
+		if (err == nil) != (want == "") {
+			t.Errorf("match[]=%.60s: got %v, want %q", expr, err, want)
+		}
+	}
+	f(`reads{a=~".{1000}"}`, "")
+	f(`reads{a=~"`+long+`"}`, BadData)
+	f("reads{a!~`"+long+"`}", BadData)
+	f(`reads{a=~"((a{0,30}){2,33}){99}|((.{9}){9}){9}"}`, BadData)
+	f(`reads{a=~"(`+strings.Repeat("x", 1000)+`){999}"}`, BadData)
+	f(`reads{a="`+long+`\x7b"}`, BadData)
+	if err := checkRegexps(`label_replace(reads, "a", "$1", "b", "` + long + `")`); err == nil {
+		t.Error("label_replace is not looked at")
+	}
+	half := `{a="` + strings.Repeat("x", MaxExpression/2) + `"}`
+	if _, err := e.Matching(t.Context(), []string{half, half}, moment(0), moment(1), 0); err == nil {
+		t.Error("two selectors are longer together than one may be")
+	}
+	for _, broken := range []string{`{a=~"`, "`", `"\`, "{", "}{1000}", "#", "\xff\xfe", `{a=~"(.{1000}"}`, `{{buckets:[1 2}`} {
+		if err := checkRegexps(broken); err != nil {
+			t.Errorf("%q: %v", broken, err)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package series
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -21,13 +20,12 @@ const (
 	roomOfPoints = 1 << 30
 )
 
-// roomFor returns how many series an expression may find that is evaluated at so many steps over a span, milliseconds. It is an error when
-// its subqueries have too many steps, or its operators that make series of values too many.
-func roomFor(x parser.Expr, span, steps float64) (series int, err error) {
-	made := 0.0 // points of the series that one series is made to
-	var walk func(n parser.Node, span, steps float64) error
+// roomFor returns how many series an expression may find that is evaluated at so many steps over a span, milliseconds, and whether it may
+// make more series than it finds, of values: then it may make as many. It is an error when its subqueries have too many steps.
+func roomFor(x parser.Expr, span, steps float64) (series int, made bool, err error) {
 	most := steps
-	walk = func(n parser.Node, span, steps float64) error {
+	var walk func(n parser.Node, span float64) error
+	walk = func(n parser.Node, span float64) error {
 		switch n := n.(type) {
 		case *parser.SubqueryExpr:
 			step := n.Step
@@ -35,28 +33,23 @@ func roomFor(x parser.Expr, span, steps float64) (series int, err error) {
 				step = time.Minute // as NoStepSubqueryIntervalFn says
 			}
 			span += float64(n.Range.Milliseconds())
-			if steps = span/math.Max(float64(step.Milliseconds()), 1) + 1; steps > mostSteps {
+			steps := span/math.Max(float64(step.Milliseconds()), 1) + 1
+			if steps > mostSteps {
 				return fmt.Errorf("a subquery has %.3g steps, and %d are allowed: ask for a longer step or a shorter range", steps, mostSteps)
 			}
 			most = math.Max(most, steps)
 		case *parser.AggregateExpr:
-			if n.Op == parser.COUNT_VALUES { // each step may have values of its own
-				made += steps * math.Min(steps, pointsAhead)
-			}
+			made = made || n.Op == parser.COUNT_VALUES
 		}
 		for child := range parser.ChildrenIter(n) {
-			if err := walk(child, span, steps); err != nil {
+			if err := walk(child, span); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if err := walk(x, span, steps); err != nil {
-		return 0, err
+	if err := walk(x, span); err != nil {
+		return 0, false, err
 	}
-	room := roomOfPoints / 16 / math.Max(made, math.Min(most, pointsAhead))
-	if room < 1 {
-		return 0, errors.New("count_values may make more series than there is room for: ask for fewer steps")
-	}
-	return int(math.Min(room, math.MaxInt32)), nil
+	return int(roomOfPoints / 16 / math.Min(most, pointsAhead)), made, nil
 }

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -226,8 +225,7 @@ func (x *Explainer) executes(ctx context.Context, db string, names []sqlshape.Ta
 
 // trusting says how to do without the rules for tenants.
 func trusting(list []string) string {
-	return "trust all who can create routines and views there, with explain-schemas=" +
-		strings.ReplaceAll(url.QueryEscape(strings.Join(list, ",")), "%2C", ",") + " in the URL or as a flag"
+	return "trust all who can create routines and views there, with " + target.TrustParameter(list) + " in the URL or as a flag"
 }
 
 func schemas(names []sqlshape.TableRef) (list []string) {

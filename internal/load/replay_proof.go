@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"dyno/internal/sqltext"
@@ -59,10 +58,9 @@ func (r *replay) provable(ctx context.Context, s *target.Session) error {
 	if why == "" {
 		return nil
 	}
-	names := url.QueryEscape(strings.Join(strangers, ","))
 	return fmt.Errorf("start replay: views may call stored functions (there are some in %d schemas), which then run with all that this account may: %s; "+
-		"Fix: use an account without EXECUTE, trust whoever made them with explain-schemas=%s in the URL, or replay on a copy with --writes",
-		len(strangers), why, strings.ReplaceAll(names, "%2C", ","))
+		"Fix: use an account without EXECUTE, trust whoever made them with %s in the URL, or replay on a copy with --writes",
+		len(strangers), why, target.TrustParameter(strangers))
 }
 
 // serversOwn are the schemas sys and mysql to the letter: where names are told apart by case, SYS may be anybody's.

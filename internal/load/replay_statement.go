@@ -333,7 +333,9 @@ func (w *words) steers() bool {
 }
 
 // textOrName reports whether a word is one of these.
-func textOrName(word string) bool { return strings.HasPrefix(word, quotedName) || isWordByte(word[0]) }
+func textOrName(word string) bool {
+	return strings.HasPrefix(word, quotedName) || isWordByte(word[0]) && !isDigit(word[0])
+}
 
 // split gives the parts of a list between separators, those that are empty left out.
 func split(list []string, by string) iter.Seq[[]string] {
@@ -427,7 +429,7 @@ const (
 // scanWords takes a statement apart. Strings end as the server ends them with its usual settings. Comments are left out, those that a
 // server executes too, which are odd unless they hold words alone that never matter; when all of the statement is in one, that is
 // taken apart.
-// Numbers are left out. When there are more words than most, the rest is not looked at, and they are odd.
+// Numbers are left out, but in a SET, where each is "0". When there are more words than most, the rest is not looked at, and they are odd.
 func scanWords(sql []byte, most int) (w words) {
 	s := string(sql)
 	if inner, ok := wholly(s); ok {
@@ -519,6 +521,9 @@ func scanWords(sql []byte, most int) (w words) {
 			if number(word, fraction) {
 				// 1.e5 is one number too, and a word may follow at once.
 				w.odd = w.odd || j+1 < len(s) && s[j] == '.' && isWordByte(s[j+1]) && !isDigit(s[j+1])
+				if w.word(0) == "set" { // _latin1 0x61 is a text
+					add("0")
+				}
 			} else {
 				// A number may end within it, and the rest be a word.
 				w.odd = w.odd || isDigit(c) && !exponent(word, s[j:]) || strings.ContainsFunc(word, isForeign)

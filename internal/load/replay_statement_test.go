@@ -43,6 +43,8 @@ func TestInspectReads(t *testing.T) {
 		"SELECT 1e1INTO OUTFILE '/tmp/x'", "SELECT 'x',1.5INTO DUMPFILE '/tmp/x'", "SELECT 1 FROM t WHERE a>.5INTO OUTFILE '/x'", "SELECT 1.e5INTO OUTFILE 'x'", "SELECT 1.5e-3INTO OUTFILE 'x'",
 		"SELECT 1e+1INTO OUTFILE 'x'", "SELECT 1.5e1INTO OUTFILE 'x'", "SELECT 1e-INTO OUTFILE 'x'", "SELECT 'x' INTO\xa0OUTFILE '/tmp/x'", "SELECT 1 a\xc2\xa0INTO OUTFILE '/tmp/x'", "SELECT 1 a\u3000INTO OUTFILE 'x'", "SELECT 1 a\xe9",
 		"SET sql_mode='NO_BACKSLASH_ESCAPES'", "SET sql_mode='ANSI'", "SET @@session.sql_mode = 'oracle'", "SET sql_mode=4", "SET sql_mode=@a", "SET sql_mode='AN' 'SI'",
+		"SET sql_mode=_latin1 0x4e4f5f4241434b534c4153485f45534341504553", "SET sql_mode=BINARY 0x414E5349", "SET sql_mode=_latin1 0b01000001",
+		"SET sql_mode=_latin1 0x414E5349 COLLATE latin1_bin", "SET sql_mode=0x414E5349", "SET sql_mode=0", "SET sql_mode=_latin1/**/0x414E5349",
 		"SET sql_mode=x'414E5349'", "SET @a = 1, sql_mode=CONCAT(@@sql_mode, ',ANSI')", "SET sql_mode=@@global_mode", "SET sql_mode='A''B'", "SET sql_mode='\\ANSI'",
 		"SET @@session.`transaction_read_only`=0", "SET `sql_mode`='ANSI'", "SET gtid_next='a:1'", "SET sql_log_bin=0", "SET @a = NEXT VALUE FOR s", "SET",
 	)
@@ -71,7 +73,7 @@ func TestInspectEncodings(t *testing.T) {
 	for _, s := range []string{
 		"SET NAMES latin1", "SET NAMES 'latin1'", "SET NAMES gbk", "SET NAMES DEFAULT", "SET NAMES swe7", "SET NAMES 'g\\bk'", "SET NAMES 'utf8''x'", "/*!40101 SET NAMES latin1 */;",
 		"SET CHARACTER SET latin1", "SET CHAR SET latin1", "SET CHARSET latin1", "SET CHARACTER SET DEFAULT", "SET CHARACTER SET sjis", "SET @a = 1, NAMES latin1", "SET autocommit=1, CHARSET 'cp850'",
-		"SET character_set_client=gb18030", "SET character_set_client = DEFAULT", "SET character_set_client = 28", "SET character_set_client=@a", "SET character_set_client = BINARY 'latin1'",
+		"SET character_set_client=gb18030", "SET character_set_client = DEFAULT", "SET character_set_client = 28", "SET character_set_client=@a", "SET character_set_client = BINARY 'latin1'", "SET character_set_client = BINARY 0x67626b", "SET character_set_client = BINARY 0b1",
 		"SET @@session.character_set_client := latin1", "SET SESSION character_set_client = 'latin1'", "SET `character_set_client` = latin1", "SET @@session.`character_set_client` = latin1", "SET NAMES",
 	} {
 		for _, writes := range []bool{false, true} {

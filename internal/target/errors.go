@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -358,7 +359,9 @@ func deniedHint(err error) string {
 		on := "the object"
 		if m[2] != "" {
 			on = strings.Trim(m[2], "'")
-			if !strings.Contains(on, ".") {
+			if strings.ContainsFunc(on, func(r rune) bool { return r != '.' && r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+				on = "the object" // a tenant chooses names, and MySQL does not quote them
+			} else if !strings.Contains(on, ".") {
 				on = "its schema's " + on
 			}
 		}

@@ -3,6 +3,7 @@ package target
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode"
@@ -88,13 +89,32 @@ func (f Facts) ExplainFix(schemas []string) string {
 // ExplainCommand is the command that prints the grants for plans of statements in schemas, as a shell takes it: a
 // tenant chooses the names.
 func ExplainCommand(schemas []string) string {
-	list := strings.Join(schemas, ",")
+	var fields []string
+	for _, s := range schemas {
+		if strings.ContainsAny(s, `,"`) { // as a field of CSV, which the flag takes
+			s = `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+		}
+		fields = append(fields, s)
+	}
+	list := strings.Join(fields, ",")
 	if strings.ContainsFunc(list, func(r rune) bool {
 		return r != '_' && r != ',' && !(r <= 'z' && (unicode.IsLetter(r) || unicode.IsDigit(r)))
 	}) {
 		list = "'" + strings.ReplaceAll(list, "'", `'\''`) + "'"
 	}
 	return "dyno target grants --task explain --schema " + list
+}
+
+// TrustParameter is explain-schemas=… of a URL for schemas, whose names a tenant chooses: one with a comma, which the parameter cannot
+// express, is left out.
+func TrustParameter(schemas []string) string {
+	var list []string
+	for _, s := range schemas {
+		if !strings.Contains(s, ",") {
+			list = append(list, url.QueryEscape(s))
+		}
+	}
+	return "explain-schemas=" + strings.Join(list, ",")
 }
 
 // CreateAccount returns the statement that creates an account, unless it is there, so that it can log in nowhere before the second one, with a

@@ -134,6 +134,11 @@ func TestNamesInHints(t *testing.T) {
 	f("'x;reboot'", "x;reboot")
 	f(`'it'\''s $(reboot)
 `+"`reboot`"+`,shop'`, "it's $(reboot)\n`reboot`", "shop")
+	f(`'"x,payroll",shop'`, "x,payroll", "shop")
+	f(`'"a""b"'`, `a"b`)
+	if got := TrustParameter([]string{"x,payroll", "a&b", "shop"}); got != "explain-schemas=a%26b,shop" {
+		t.Error(got)
+	}
 	facts := Facts{Flavor: "mysql", User: "dyno@%"}
 	if got := facts.ExplainFix([]string{"a_b%"}); got != "GRANT SELECT ON `a\\_b\\%`.* TO 'dyno'@'%'" {
 		t.Errorf("grants of more than one schema: %s", got)

@@ -151,7 +151,9 @@ func TestRawRunsStatements(t *testing.T) {
 }
 
 // bare is a target that has asked the server nothing yet.
-func bare(s Spec) *Target { return &Target{spec: s, logins: new(logins), rawAnswer: new(atomic.Pointer[error])} }
+func bare(s Spec) *Target {
+	return &Target{spec: s, logins: new(logins), rawAnswer: new(atomic.Pointer[error])}
+}
 
 func TestRawLogsIn(t *testing.T) {
 	const password = "geheim – ünd läng, länger als zwanzig Bytes"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -175,6 +176,9 @@ func (s *Service) lastSeen(name string, why error) *snapshot.Snapshot {
 		x.Sources = append(x.Sources, snapshot.Source{Name: n, State: snapshot.Failed, Reason: why.Error()})
 	}
 	for _, y := range samples {
+		if math.IsNaN(y.Value) || math.IsInf(y.Value, 0) {
+			continue
+		}
 		if n, ok := strings.CutPrefix(y.Name, "mysql_global_variables_"); ok && len(y.Labels) == 0 {
 			x.Variables[n] = strconv.FormatFloat(y.Value, 'f', -1, 64)
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"math"
 	"strconv"
 	"sync"
 	"time"
@@ -98,8 +99,9 @@ func decimal(v driver.Value) float64 {
 	case float64:
 		return x
 	case []byte:
-		f, _ := strconv.ParseFloat(string(x), 64)
-		return f
+		if f, err := strconv.ParseFloat(string(x), 64); err == nil && math.Abs(f) < math.MaxInt32 { // a server's word may be anything
+			return f
+		}
 	}
 	return 0
 }

@@ -91,7 +91,7 @@ func Patience(err error, pause time.Duration) time.Duration {
 
 func turnedDown(err error) bool {
 	switch KindOf(err) {
-	case AuthFailed, TooManyConnections, Denied, TLSFailed:
+	case AuthFailed, TooManyConnections, Denied, TLSFailed, NotAServer:
 		return true
 	}
 	return false

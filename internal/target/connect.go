@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -110,9 +109,6 @@ func (t *Target) connector(s Spec, o SessionOptions) (*connector, error) {
 				}
 			}
 		}
-		// One parameter holds all: the driver sends several in no order.
-		name, values, _ := strings.Cut(t.settings(o.Purpose, o.Limit, o.Settings), " = ")
-		c.Params = map[string]string{name: values}
 		return nil
 	}))
 	if err != nil {
@@ -152,11 +148,15 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 		defer c.t.logins.ended.Add(1)
 	}
 	a := &attempt{}
+	var dc driver.Conn
 	defer func() {
 		// The driver takes the shape of the packets after the greeting on trust.
 		if p := recover(); p != nil {
 			if a.conn != nil {
 				a.conn.Close()
+			}
+			if dc != nil { // what waits for its end holds it
+				_, _ = shield(a.conn, func() (struct{}, error) { return struct{}{}, dc.Close() })
 			}
 			conn, raw, me, m = nil, nil, self{}, nil
 			err = &Error{
@@ -165,7 +165,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 			}
 		}
 	}()
-	dc, err := c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))
+	dc, err = c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))
 	if c.spec.proved(tctx, err) {
 		dc, err = c.inner.Connect(context.WithValue(tctx, attemptKey{}, a))
 	}
@@ -204,18 +204,29 @@ func (c *connector) introduce(ctx context.Context, dc driver.Conn) (driverConn, 
 	if !ok {
 		return nil, self{}, fmt.Errorf("the driver's connection is a %T", dc) // a driver of another make
 	}
+	// Not by the driver's parameters, which it sends while nothing watches how many results come.
+	set := "SET " + c.t.settings(c.options.Purpose, c.options.Limit, c.options.Settings)
+	if _, err := conn.ExecContext(ctx, set, nil); err != nil {
+		return nil, self{}, err
+	}
 	me, most, err := who(ctx, conn, c.options.Purpose)
 	if err != nil {
 		return nil, self{}, err
 	}
-	count(me.where, "SET "+c.t.settings(c.options.Purpose, c.options.Limit, c.options.Settings))
+	failed := true
+	defer func() {
+		if failed { // or the driver panics
+			me.left()
+		}
+	}()
+	count(me.where, set)
 	if err = c.verify(ctx, conn, me.where); err == nil && c.options.Purpose == ForReading {
 		err = leaveTheLastSeat(ctx, conn, me.where, most)
 	}
 	if err != nil {
-		me.left()
 		return nil, self{}, err
 	}
+	failed = false
 	return conn, me, nil
 }
 

@@ -359,7 +359,9 @@ func deniedHint(err error) string {
 		on := "the object"
 		if m[2] != "" {
 			on = strings.Trim(m[2], "'")
-			if strings.ContainsFunc(on, func(r rune) bool { return r != '.' && r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			if strings.ContainsFunc(on, func(r rune) bool {
+				return r != '.' && r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+			}) {
 				on = "the object" // a tenant chooses names, and MySQL does not quote them
 			} else if !strings.Contains(on, ".") {
 				on = "its schema's " + on

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"io"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -127,6 +128,43 @@ func TestLongErrors(t *testing.T) {
 	for _, err := range []error{err, other} {
 		if n, ok := ServerErrorNumber(err); !ok || n != 1132 || len(err.Error()) > wire.MaxMessage+500 {
 			t.Errorf("error %d of %d bytes is kept, %.200v", n, len(err.Error()), err)
+		}
+	}
+}
+
+// TestMalformedLoginsLeaveNothing: the driver has a goroutine for each connection, which holds all of what the server said.
+func TestMalformedLoginsLeaveNothing(t *testing.T) {
+	for _, word := range []string{"SET ", "SELECT CONNECTION_ID"} {
+		f := &fake{answer: func(c io.Writer, sql string) bool {
+			if !strings.Contains(sql, word) {
+				return false
+			}
+			more := []byte{0, 0, 0, 8, 0, 0, 0} // SERVER_MORE_RESULTS_EXISTS
+			for i := range 2000 {
+				send(c, byte(i+1), more)
+			}
+			send(c, byte(2001%256), []byte("\xff"))
+			c.(io.Closer).Close()
+			return true
+		}}
+		addr := f.listen(t)
+		s := spec(t, "mysql://u@"+addr+"/")
+		before := runtime.NumGoroutine()
+		for range 30 {
+			bounded(t, "a login", func() {
+				if _, err := Open(t.Context(), s); err == nil {
+					t.Errorf("it logged in, with a wrong answer to %s", word)
+				}
+			})
+		}
+		for range 100 {
+			if runtime.NumGoroutine() < before+10 {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		if n := runtime.NumGoroutine(); n >= before+10 {
+			t.Errorf("%s: %d goroutines before, %d after", word, before, n)
 		}
 	}
 }

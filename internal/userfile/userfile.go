@@ -85,6 +85,9 @@ func (u account) at(path string) (*Place, error) {
 
 // openRoot opens a directory whose path leads through no link, unless one was put there meanwhile.
 func openRoot(path string) (*os.Root, error) {
+	if fi, err := os.Stat(path); err == nil && !fi.IsDir() { // to open a pipe waits for its other end
+		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.ENOTDIR}
+	}
 	dir, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err

@@ -38,11 +38,13 @@ func (l *logged) Write(b []byte) (int, error) {
 	return l.b.Write(b)
 }
 
-func (l *logged) count(text string) int {
+func (l *logged) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return strings.Count(l.b.String(), text)
+	return l.b.String()
 }
+
+func (l *logged) count(text string) int { return strings.Count(l.text(), text) }
 
 // eventually waits until ok, for as long as a busy machine may take.
 func eventually(t *testing.T, what string, ok func() bool) {
@@ -128,8 +130,9 @@ func TestIncidents(t *testing.T) {
 	if d, err := v.Judged(ctx, e.Ref); err != nil || d.Incident != e.ID || d.Trigger == nil || d.Trigger.ID != e.ID || d.From.Before(e.At) || !e.Until.After(e.At) || !strings.Contains(e.Text, "4 sessions waited, blocked by session") {
 		t.Errorf("%+v has diagnosis %+v, %v", e, d.Verdict, err)
 	}
+	eventually(t, "the log says so", func() bool { return log.count("Lock pile-up ended") > 0 })
 	if log.count("Lock pile-up ended") != 1 || log.count(`msg="Lock pile-up"`) != 1 {
-		t.Errorf("the log: %s", log.b.String())
+		t.Errorf("the log: %s", log.text())
 	}
 
 	// A machine that is busy for two seconds has outages of its own.
@@ -142,8 +145,9 @@ func TestIncidents(t *testing.T) {
 	s.Launch(t)
 	eventually(t, "it is up again", none)
 	eventually(t, "its event has an end", func() bool { return len(outages()) > before })
+	eventually(t, "the log says so", func() bool { return log.count("Server up again") >= len(outages()) })
 	if n := len(outages()); log.count(`msg="Server down"`) != n || log.count("Server up again") != n || len(events(event.Locks)) != 1 {
-		t.Errorf("%d outages, the log: %s", n, log.b.String())
+		t.Errorf("%d outages, the log: %s", n, log.text())
 	}
 	before = len(outages())
 
@@ -286,8 +290,9 @@ func TestLoginRefused(t *testing.T) {
 	}
 	password("secret-2")
 	eventually(t, "it is up again", up)
+	eventually(t, "the log says so", func() bool { return log.count(`msg="Logged in again"`) > 0 }) // after the state is shown
 	if log.count(`msg="Login refused"`) != 1 || log.count(`msg="Logged in again"`) != 1 {
-		t.Errorf("the log: %s", log.b.String())
+		t.Errorf("the log: %s", log.text())
 	}
 }
 

@@ -318,7 +318,10 @@ func TestStrangersNameNoOthersSockets(t *testing.T) {
 	process(t, root, "77", accounts(eve), "", words, 0)
 	process(t, root, "78", accounts(eve, 0), "", words, 0) // as su is
 	process(t, root, "79", accounts(0), "/usr/bin/sudo", words, 0)
-	list := line + "11 " + named + "\n" + line + "12 " + held + "\n" + strings.Repeat(line+"13 "+eves+"\n", mostSockets+1)
+	list := line + "11 " + named + "\n" + line + "12 " + held + "\n"
+	for i := range mostSockets + 1 {
+		list += fmt.Sprintf("%s%d %s\n", line, 13+i, eves)
+	}
 	err := errors.Join(os.Chown(eves, eve, eve), os.Mkdir(root+"/proc/net", 0o755), os.WriteFile(root+"/proc/net/unix", []byte(list), 0o644))
 	for _, pid := range []string{"77", "78", "79"} {
 		err = errors.Join(err, os.Symlink("socket:[12]", root+"/proc/"+pid+"/fd/3"))

@@ -296,7 +296,12 @@ func (w *words) steers() bool {
 		name := part[0]
 		switch {
 		case name == "transaction" || name == "isolation" || name == "read": // READ ONLY
-			if slices.Contains(values, "write") {
+			if slices.Contains(values, "write") || slices.Contains(values, "serializable") { // in which what reads locks
+				return false
+			}
+			continue
+		case name == "transaction_isolation" || name == "tx_isolation":
+			if level := part[len(part)-1]; !slices.Contains(readingLevels, strings.TrimPrefix(level, quotedName)) {
 				return false
 			}
 			continue
@@ -323,6 +328,10 @@ func (w *words) steers() bool {
 		}
 	}
 	if reading {
+		// Where texts are UTF-16, signs beyond ASCII are the bytes of other words.
+		if strings.ContainsFunc(w.text, func(r rune) bool { return r > unicode.MaxASCII }) {
+			return false
+		}
 		for _, x := range unlikeOthers {
 			if strings.Contains(w.text, x) {
 				return false
@@ -357,6 +366,9 @@ func split(list []string, by string) iter.Seq[[]string] {
 // those that stand for others, and the sign that would hide such a word.
 var unlikeOthers = []string{"ansi", "no_backslash", "oracle", "db2", "maxdb", "mssql", "postgresql", `\`}
 
+// readingLevels are those in which what reads takes no locks.
+var readingLevels = []string{"read-uncommitted", "read-committed", "repeatable-read"}
+
 // settable holds the variables that may be set without a proof: of the session, and of no more.
 var settable = func() map[string]bool {
 	m := map[string]bool{}
@@ -370,7 +382,7 @@ var settable = func() map[string]bool {
 		query_cache_type read_buffer_size read_rnd_buffer_size session_track_gtids session_track_schema
 		session_track_state_change session_track_system_variables session_track_transaction_info sort_buffer_size
 		sql_auto_is_null sql_big_selects sql_notes sql_quote_show_create sql_safe_updates sql_select_limit sql_warnings
-		time_zone timestamp tmp_table_size transaction_isolation tx_isolation unique_checks updatable_views_with_limit
+		time_zone timestamp tmp_table_size unique_checks updatable_views_with_limit
 		wait_timeout windowing_use_high_precision`) {
 		m[v] = true
 	}

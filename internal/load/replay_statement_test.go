@@ -33,6 +33,7 @@ func TestInspectReads(t *testing.T) {
 		"SET CHARACTER SET utf8mb3", "SET NAMES ascii", "SET NAMES binary", "SET character_set_client = 'UTF8'", "SET @@session.character_set_client='utf8mb4', sql_mode=''",
 		"SELECT größe, `übe r` AS Ünïcode, 名前 FROM straße WHERE a = '\xff\xa0' /* \xa0 */ -- \xa0",
 		"SELECT 0xF, 0b01, .5, 5., 1.5E+3, 5e-3, -1e5 FROM t WHERE a>.5 AND b IN (1e1,.5e1, 0x0)",
+		"SET transaction_isolation = 'READ-COMMITTED'", "SET @@session.tx_isolation='repeatable-read', @a = 1",
 		"SET @a = 1, @b = 'x'", "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
 		strings.Repeat(" ", 100)+"SELECT a FROM t WHERE a IN ("+strings.Repeat("1,", 500_000)+"1)",
 	)
@@ -45,6 +46,9 @@ func TestInspectReads(t *testing.T) {
 		"SET sql_mode='NO_BACKSLASH_ESCAPES'", "SET sql_mode='ANSI'", "SET @@session.sql_mode = 'oracle'", "SET sql_mode=4", "SET sql_mode=@a", "SET sql_mode='AN' 'SI'",
 		"SET sql_mode=_latin1 0x4e4f5f4241434b534c4153485f45534341504553", "SET sql_mode=BINARY 0x414E5349", "SET sql_mode=_latin1 0b01000001",
 		"SET sql_mode=_latin1 0x414E5349 COLLATE latin1_bin", "SET sql_mode=0x414E5349", "SET sql_mode=0", "SET sql_mode=_latin1/**/0x414E5349",
+		"SET character_set_connection=utf16, sql_mode='乏彂䅃䭓䱁午彅千䅐䕓'", "SET sql_mode='䅎卉'", "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+		"SET transaction_isolation='SERIALIZABLE'", "SET tx_isolation=3", "SET @@session.transaction_isolation := @a", "SET transaction_isolation",
+		"SET transaction_isolation=_utf16'READ-COMMITTED' COLLATE x",
 		"SET sql_mode=x'414E5349'", "SET @a = 1, sql_mode=CONCAT(@@sql_mode, ',ANSI')", "SET sql_mode=@@global_mode", "SET sql_mode='A''B'", "SET sql_mode='\\ANSI'",
 		"SET @@session.`transaction_read_only`=0", "SET `sql_mode`='ANSI'", "SET gtid_next='a:1'", "SET sql_log_bin=0", "SET @a = NEXT VALUE FOR s", "SET",
 	)

@@ -88,6 +88,9 @@ const (
 // own marks a statement of this package as Dyno's own.
 func own(sql string) string { return sqltext.Tagged("target", "", sql) }
 
+// longestFact bounds what a server says of itself and of Dyno's account, bytes: it is kept and told in many places.
+const longestFact = 4 << 10
+
 // readFacts asks by SHOW, which every version answers without special privileges, and takes what is there.
 func readFacts(ctx context.Context, c *sql.Conn) (Facts, map[string]string, error) {
 	vars, err := pairs(ctx, c, own("SHOW GLOBAL VARIABLES"))
@@ -102,6 +105,11 @@ func readFacts(ctx context.Context, c *sql.Conn) (Facts, map[string]string, erro
 	f.Flavor = flavor(f.Raw, f.Comment)
 	f.Hostname, f.UUID, f.Datadir = vars["hostname"], vars["server_uuid"], vars["datadir"]
 	f.Socket, f.PidFile = vars["socket"], vars["pid_file"]
+	for _, s := range []string{f.Raw, f.User, f.Comment, f.Hostname, f.UUID, f.Datadir, f.Socket, f.PidFile} {
+		if len(s) > longestFact {
+			return Facts{}, nil, fmt.Errorf("%w: more than %d bytes of what it is", errTooLong, longestFact)
+		}
+	}
 	f.Port, _ = strconv.Atoi(vars["port"])
 	f.ReadOnly = on(vars["read_only"]) || on(vars["super_read_only"])
 	f.Server = f.identity()

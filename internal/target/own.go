@@ -37,6 +37,11 @@ func who(ctx context.Context, c driver.QueryerContext, p Purpose) (me self, most
 	if err := rows.Next(row); err != nil {
 		return me, 0, err
 	}
+	for _, v := range row {
+		if b, ok := v.([]byte); ok && len(b) > longestFact {
+			return me, 0, fmt.Errorf("%w: more than %d bytes of who it is", errTooLong, longestFact)
+		}
+	}
 	me.id, most = number(row[0]), number(row[1])
 	me.user, me.host, _ = cutLast(asText(row[2]), '@')
 	where := sha256.New() // what the server says may be of any length, and is kept

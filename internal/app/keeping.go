@@ -242,7 +242,7 @@ func (s *Service) store(ctx context.Context, m *member, full minute) {
 		s.trouble.say(s.log, "query classes of "+m.entry.Name+" were not stored", err)
 	}
 	if full.left > 0 {
-		s.trouble.say(s.log, "query classes of "+m.entry.Name+" are not told apart in a minute",
+		s.trouble.say(s.log, "query classes of "+m.entry.Name+" were counted as one class in a minute",
 			fmt.Errorf("it has more than %d classes, or their texts more than %d MiB", mostOfMinute, mostOfMinuteBytes>>20))
 	}
 }

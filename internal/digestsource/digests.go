@@ -217,7 +217,10 @@ func (d *digests) now(ctx context.Context) moments {
 	}
 	counts := map[string]uint64{}
 	err = d.ask.query(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Uptime','Com_truncate','Com_kill','Max_execution_time_exceeded','Max_statement_time_exceeded')", func(row []driver.Value) {
-		counts[strings.ToLower(text(row[0]))] = whole(row[1])
+		switch name := strings.ToLower(text(row[0])); name {
+		case uptime, truncates, kills, timeouts, timeoutsMD:
+			counts[name] = whole(row[1])
+		}
 	})
 	if err == nil {
 		m.counts = counts

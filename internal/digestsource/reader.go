@@ -15,6 +15,7 @@ import (
 	"dyno/internal/class"
 	"dyno/internal/snapshot"
 	"dyno/internal/sqltext"
+	"dyno/internal/state"
 	"dyno/internal/target"
 )
 
@@ -138,7 +139,7 @@ func (r *Reader) findLog(ctx context.Context) error {
 	case v["slow_query_log"] != "ON" && v["slow_query_log"] != "1":
 		return missing("slow_query_log is off", "SET GLOBAL slow_query_log=ON")
 	case !strings.Contains(strings.ToUpper(v["log_output"]), "FILE"):
-		return missing("the slow log is not written to a file: log_output="+v["log_output"], "SET GLOBAL log_output='FILE'")
+		return missing("the slow log is not written to a file: log_output="+state.Clip(v["log_output"], 100), "SET GLOBAL log_output='FILE'")
 	}
 	path := v["slow_query_log_file"]
 	if !filepath.IsAbs(path) {

@@ -27,6 +27,9 @@ type latency struct {
 	mine   uint64
 }
 
+// maxSteps bounds the steps of the histogram; servers have 450.
+const maxSteps = 1000
+
 const (
 	latencyOwn   = 0.1
 	leastLatency = 20 // statements that quantiles are made of at least
@@ -62,7 +65,7 @@ func (s *latency) Scrape(ctx context.Context, at int64, emit func(metric.Sample)
 	now, grown := map[uint64]float64{}, []step{}
 	whole, total := true, 0.0
 	if _, err := s.q.Query(ctx, s.sql, func(row []driver.Value) {
-		if len(row) != 3 {
+		if len(row) != 3 || len(now) == maxSteps {
 			return
 		}
 		i, _ := number(row[0])

@@ -140,8 +140,8 @@ func gcacheSize(options string) (bytes float64, ok bool) {
 				val, scale = val[:len(val)-1], float64(uint64(1)<<(10*(i+1)))
 			}
 		}
-		v, err := strconv.ParseFloat(val, 64)
-		return v * scale, err == nil
+		v, err := strconv.ParseUint(val, 10, 53)
+		return float64(v) * scale, err == nil
 	}
 	return 0, false
 }

@@ -91,6 +91,9 @@ func own(sql string) string { return sqltext.Tagged("target", "", sql) }
 // longestFact bounds what a server says of itself and of Dyno's account, bytes: it is kept and told in many places.
 const longestFact = 4 << 10
 
+// longestValue bounds the text of a variable, bytes.
+const longestValue = 64 << 10
+
 // readFacts asks by SHOW, which every version answers without special privileges, and takes what is there.
 func readFacts(ctx context.Context, c *sql.Conn) (Facts, map[string]string, error) {
 	vars, err := pairs(ctx, c, own("SHOW GLOBAL VARIABLES"))
@@ -191,7 +194,9 @@ func pairs(ctx context.Context, c *sql.Conn, q string) (map[string]string, error
 		if err := rows.Scan(&k, &v); err != nil {
 			return nil, err
 		}
-		m[strings.ToLower(k)] = v.String
+		if len(k) <= longestFact && len(v.String) <= longestValue { // no server has longer ones
+			m[strings.ToLower(k)] = v.String
+		}
 	}
 	return m, rows.Err()
 }

@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"io"
 	"runtime"
 	"strings"
@@ -166,5 +167,58 @@ func TestMalformedLoginsLeaveNothing(t *testing.T) {
 		if n := runtime.NumGoroutine(); n >= before+10 {
 			t.Errorf("%s: %d goroutines before, %d after", word, before, n)
 		}
+	}
+}
+
+// TestWhatAServerSaysOfItselfHasABound: it is kept, and told in the reasons of all sources, in lists of all targets and in logs.
+func TestWhatAServerSaysOfItselfHasABound(t *testing.T) {
+	long := strings.Repeat("'", longestFact+1)
+	good := func() *fake { return &fake{variables: map[string]string{"hostname": "h", "port": "3306"}} }
+	says := func(word string, cells ...string) *fake {
+		f := good()
+		f.answer = func(c io.Writer, sql string) bool {
+			if !strings.Contains(sql, word) {
+				return false
+			}
+			rows(c, len(cells), func(row func(...string)) { row(cells...) })
+			return true
+		}
+		return f
+	}
+	variable := func(name, value string) *fake {
+		f := good()
+		f.variables[name] = value
+		return f
+	}
+	for what, f := range map[string]*fake{
+		"account":            says("CURRENT_USER()", "9.7.4", long+"@h"),
+		"version":            says("CURRENT_USER()", long, "u@%"),
+		"user of a session":  says("CONNECTION_ID()", "1", "151", long+"@localhost", "fake", "3306", "/data/", ""),
+		"host of a session":  says("CONNECTION_ID()", "1", "151", "u@localhost", long, "3306", "/data/", ""),
+		"hostname":           variable("hostname", long),
+		"comment":            variable("version_comment", long),
+		"directory of data":  variable("datadir", long),
+		"name of its socket": variable("socket", long),
+	} {
+		bounded(t, what, func() {
+			if x, err := Open(t.Context(), spec(t, "mysql://u@"+f.listen(t)+"/")); err == nil {
+				x.Close()
+				t.Errorf("its %s has no bound", what)
+			} else if !errors.Is(err, errTooLong) || len(err.Error()) > longestFact {
+				t.Errorf("%s: %.300v", what, err)
+			}
+		})
+	}
+	f := variable("a", strings.Repeat("x", longestValue+1))
+	f.variables["b"], f.variables[long] = strings.Repeat("x", longestValue), "c"
+	x, err := Open(t.Context(), spec(t, "mysql://u@"+f.listen(t)+"/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	_, a := x.Variable("a")
+	b, _ := x.Variable("b")
+	if _, l := x.Variable(long); a || l || len(b) != longestValue {
+		t.Errorf("a variable that is too long is kept: %v, %v; of one that is not %d bytes are", a, l, len(b))
 	}
 }

@@ -12,7 +12,7 @@ import (
 // bound for each target: classes beyond it are counted in one, Others, so that totals stay right.
 
 // OthersText stands in place of the fingerprint of Others.
-const OthersText = "statements of other classes: more new ones than are told apart"
+const OthersText = "statements of other classes, which were too many to keep"
 
 // Others is the id of the class that counts the statements of classes for whose names there is no room.
 var Others = sqltext.ID(OthersText)

@@ -266,6 +266,18 @@ func TestStepsHaveABound(t *testing.T) {
 		}
 	}
 	room(`reads`, 11_000, 13_421)
+	nested := `a`
+	for range 6 {
+		nested = `rate(` + nested + `[1ms:1ms])`
+	}
+	room(`rate(`+nested+`[80s:1ms])`, 1, 0) // each has the steps of those around it
+	room(`rate(`+nested+`[60s:1ms])`, 1, 13_421)
+	room(`max_over_time(a[90s:1ms]) + max_over_time(b[90s:1ms])`, 1, 13_421)
+	room(`quantile_over_time(time(), a[1m])`, 11_000, 13_421)
+	room(strings.Repeat(`quantile_over_time(time(), a[1m]) or `, 10)+`a`, 11_000, 0)
+	room(strings.Repeat(`histogram_quantile(scalar(b), a) or `, 10)+`a`, 11_000, 0)
+	room(strings.Repeat(`quantile(time(), a) or `, 10)+`a`, 11_000, 0)
+	room(strings.Repeat(`quantile_over_time(0.9, a[1m]) or `, 40)+`a`, 11_000, 13_421)
 	room(`max_over_time(vector(1)[1d:1s])`, 11_000, 13_421) // 97 400 steps
 	room(`max_over_time(vector(1)[1d:1s])`, 13_600, 13_421)
 	room(`max_over_time(vector(1)[1d:1s])`, 13_601, 0)
@@ -293,8 +305,18 @@ func TestRegexpsHaveABound(t *testing.T) {
 	f(`reads{a=~"((a{0,30}){2,33}){99}|((.{9}){9}){9}"}`, BadData)
 	f(`reads{a=~"(`+strings.Repeat("x", 1000)+`){999}"}`, BadData)
 	f(`reads{a="`+long+`\x7b"}`, BadData)
-	if err := checkRegexps(`label_replace(reads, "a", "$1", "b", "` + long + `")`); err == nil {
-		t.Error("label_replace is not looked at")
+	f(`reads{a=~".\x7b1000\x7d"}`, "")
+	f(`reads{a=~"(`+strings.Repeat("x", 1000)+`)\x7b999\x7d"}`, BadData) // as the parser reads it
+	f(`reads{a=~"`+strings.Repeat("name[0-9]+|", 2000)+`x"}`, "")
+	for what, s := range map[string]string{
+		"repeats":                long,
+		"groups":                 strings.Repeat("()", 5000) + strings.Repeat("x?", 5000),
+		"groups that are none":   strings.Repeat("x", 1000) + "){999}(?:",
+		"a quotation to the end": `(` + strings.Repeat("x", 1000) + `){999}\\Q`,
+	} {
+		if err := checkRegexps(`label_replace(reads, "a", "$1", "b", "` + s + `")`); err == nil {
+			t.Errorf("%s of label_replace are not looked at", what)
+		}
 	}
 	half := `{a="` + strings.Repeat("x", MaxExpression/2) + `"}`
 	if _, err := e.Matching(t.Context(), []string{half, half}, moment(0), moment(1), 0); err == nil {

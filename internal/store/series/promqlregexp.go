@@ -3,15 +3,14 @@ package series
 import (
 	"fmt"
 	"regexp/syntax"
-	"strings"
 
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/strutil"
 )
 
-// mostRegexp bounds the instructions of all regular expressions of a query together. Each takes 40 bytes, and regexp lets one expression
-// have 3 million of them: a few letters and a repeat.
-const mostRegexp = 100_000
+// mostRegexp bounds the instructions of all regular expressions of a query together, each as often as there are groups, and once. One takes
+// 40 bytes, and to be matched 16 for each group; regexp lets one expression have 3 million of them: a few letters and a repeat.
+const mostRegexp = 200_000
 
 // checkRegexps fails where the strings of expressions or selectors together are longer than one expression may be, or where they repeat
 // so much, should they be regular expressions, that they would have more than mostRegexp instructions. The parser compiles them.
@@ -23,23 +22,29 @@ func checkRegexps(exprs ...string) error {
 		}
 		l := parser.Lex(expr)
 		for x := (parser.Item{}); x.Typ != parser.EOF && x.Typ != parser.ERROR; {
-			if l.NextItem(&x); x.Typ != parser.STRING || !strings.Contains(x.Val, "{") {
+			if l.NextItem(&x); x.Typ != parser.STRING {
 				continue
 			}
 			s, err := strutil.Unquote(x.Val)
 			if err != nil {
 				continue // the parser says so
 			}
-			re, err := syntax.Parse(s, syntax.Perl|syntax.DotNL)
-			if err != nil {
-				continue
-			}
-			if size += instructions(re); size > mostRegexp {
-				return fmt.Errorf("its regular expressions repeat too much: with all repeats written out they have more than %d characters", mostRegexp)
+			if size += max(regexpSize(s), regexpSize("^(?s:"+s+")$")); size > mostRegexp { // what is compiled; either may be none alone
+				return fmt.Errorf("its regular expressions are too large: with all repeats written out, once for each group that they "+
+					"capture, they have more than %d characters", mostRegexp)
 			}
 		}
 	}
 	return nil
+}
+
+// regexpSize returns what a regular expression takes, in instructions: to be matched, each may hold all that is captured. 0 when it is none.
+func regexpSize(s string) float64 {
+	re, err := syntax.Parse(s, syntax.Perl|syntax.DotNL)
+	if err != nil {
+		return 0
+	}
+	return instructions(re) * float64(1+re.MaxCap())
 }
 
 // instructions returns about how many a compiled regular expression has.

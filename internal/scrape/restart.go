@@ -56,7 +56,7 @@ func (u *uptime) settle(gen int, at, now time.Time) (e event.Event, ok bool) {
 	}
 	text := fmt.Sprintf("the server started again; it had been up for %v", (time.Duration(before.up) * time.Second).String())
 	if away := passed - u.now.up; away >= 2 {
-		text += fmt.Sprintf(" and was away for %.0f s at most", away)
+		text += fmt.Sprintf("; no server ran for %.0f s at most before it, which does not count its way up", away)
 	}
 	return event.Event{At: at.Add(-time.Duration(u.now.up) * time.Second).UTC(), Kind: event.Restart, Text: text}, true
 }

@@ -74,6 +74,7 @@ export function Shell() {
       {page !== 'login' && <Rail at={page} />}
       <div class={`content of-${known(page) ? page : 'none'}`}>
         {known(page) ? <Lazy key={page} page={page} /> : <NotFound />}
+        {page !== 'login' && <Zone class="zone-low" />}
       </div>
       <Help />
       {loginWanted.value && page !== 'login' && <LoginDialog />}
@@ -104,9 +105,13 @@ function Rail({ at }: { at: string }) {
           </li>
         ))}
       </ul>
-      <p class="rail-zone rail-word faint">Times are in {zone(Date.now() / 1000)}</p>
+      <Zone class="rail-zone rail-word" />
     </nav>
   )
+}
+
+function Zone(p: { class: string }) {
+  return <p class={`${p.class} faint`}>Times are in {zone(Date.now() / 1000)}</p>
 }
 
 /** A page, fetched when it is first looked at. What goes wrong in it is shown in its place, never as a blank page. */

@@ -66,6 +66,9 @@ func inspect(sql []byte, writes, general bool) (r replayed) {
 		w = scanWords(sql, mostWords)
 	}
 	first, second := w.word(0), w.word(1)
+	if writes && first == "" && w.odd { // something that no reading of words finds the beginning of
+		return replayed{kind: workload.Other, skip: ofServer}
+	}
 	if writes && w.hidden { // what is executed depends on the server's version: no word says what that is
 		return replayed{kind: workload.Other, skip: ofServer}
 	}
@@ -93,12 +96,15 @@ func inspect(sql []byte, writes, general bool) (r replayed) {
 		r.kind = workload.Other
 	case "set":
 		r.kind, r.pins = workload.Other, second != "names" && second != "character" && second != "charset"
-		if w.ofServer() || writes && w.odd { // which may hide the rest
+		switch {
+		case w.ofServer() || writes && w.odd: // which may hide the rest
 			r.skip = ofServer
-			return r
-		}
-		if w.otherEncoding() {
+		case w.otherEncoding():
 			r.skip = ofEncoding
+		case writes && strings.Contains(w.text, `\`): // where it is no escape, the text ends elsewhere
+			r.skip = ofServer
+		}
+		if r.skip != sent {
 			return r
 		}
 	case "select", "with", "values", "table", "show", "desc", "describe", "explain", "help", "(":
@@ -117,9 +123,14 @@ func inspect(sql []byte, writes, general bool) (r replayed) {
 	}
 	switch first {
 	case "shutdown", "restart", "kill", "change", "stop", "reset", "purge", "install", "uninstall", "clone", "grant", "revoke", "binlog", "flush",
-		"import", "load", "xa":
+		"import", "load", "xa", "backup":
 		r.skip = ofServer
 		return r
+	case "lock", "unlock":
+		if second == "instance" {
+			r.skip = ofServer
+			return r
+		}
 	case "create", "alter", "drop", "rename":
 		if second == "or" { // REPLACE
 			second = w.word(3)
@@ -128,6 +139,11 @@ func inspect(sql []byte, writes, general bool) (r replayed) {
 		case "user", "role", "server", "instance", "resource", "undo", "logfile", "tablespace":
 			r.skip = ofServer
 			return r
+		case "function", "aggregate":
+			if w.has("soname") { // of a library
+				r.skip = ofServer
+				return r
+			}
 		}
 	}
 	if !writes {
@@ -175,7 +191,7 @@ func (w *words) undecided() bool {
 	case "", "set":
 		return true
 	case "create", "alter", "drop", "rename":
-		return len(w.list) < 2 || w.list[1] == "or" && len(w.list) < 4
+		return len(w.list) < 2 || w.list[1] == "or" && len(w.list) < 4 || w.has("function")
 	}
 	return false
 }
@@ -400,7 +416,7 @@ var callable = func() map[string]bool {
 		left like match mod nchar not of on or over partition real regexp replace insert right rlike row select signed some straight_join
 		then time timestamp trim union unsigned using value values varchar varbinary when where xor year
 		abs acos adddate addtime aes_decrypt aes_encrypt any_value ascii asin atan atan2 avg bin bin_to_uuid bit_and bit_count bit_length bit_or
-		bit_xor benchmark cast ceil ceiling char_length character_length charset coalesce coercibility collation column_get compress concat concat_ws
+		bit_xor cast ceil ceiling char_length character_length charset coalesce coercibility collation column_get compress concat concat_ws
 		connection_id conv convert convert_tz cos cot count crc32 crc32c cume_dist curdate current_date current_role current_time current_timestamp
 		current_user curtime database date_add date_format date_sub datediff day dayname dayofmonth dayofweek dayofyear decode default degrees
 		dense_rank des_decrypt elt encode exp export_set extract extractvalue field find_in_set first_value floor format format_bytes
@@ -486,6 +502,7 @@ func scanWords(sql []byte, most int) (w words) {
 			n := strings.Index(s[i+2:], "*/")
 			if n < 0 {
 				w.odd = true
+				w.hidden = w.hidden || w.undecided()
 				return w
 			}
 			text := s[i+2 : i+2+n]

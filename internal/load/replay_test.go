@@ -459,21 +459,42 @@ func TestReplayRunsNoStoredFunction(t *testing.T) {
 			t.Errorf("%+v, %d operations: what only reads is sent", x, r.Total.Operations())
 		}
 
-		s.Exec(t, "CREATE SQL SECURITY INVOKER VIEW tenant.v AS SELECT tenant.evil(1) FROM tenant.t", "INSERT INTO tenant.t VALUES (1)")
-		_, _, err := Replay(t.Context(), tg, ReplayConfig{Speed: math.Inf(1)}, &entries{list: list("SELECT * FROM v")}, nil)
-		if unharmed(); err == nil || !strings.Contains(err.Error(), "explain-schemas=tenant") {
-			t.Errorf("an account that may execute the functions behind views: %v", err)
-		}
-		s.Exec(t, "CREATE USER reader IDENTIFIED BY 'a'", "GRANT SELECT, SHOW VIEW ON *.* TO reader")
+		s.Exec(t, "INSERT INTO tenant.t VALUES (1)", "CREATE USER reader IDENTIFIED BY 'a'", "GRANT SELECT ON *.* TO reader",
+			"CREATE VIEW tenant.harmless AS SELECT COUNT(*) AS n, MAX(CONCAT(n, 'a')) AS m FROM tenant.t WHERE n IN (1, 2)")
 		spec := tg.Spec()
 		spec.User, spec.Password = "reader", target.NewSecret("a")
 		reads, err := target.Open(t.Context(), spec)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer reads.Close()
-		replayedOn(t, reads, ReplayConfig{Speed: math.Inf(1)}, &entries{list: list("SELECT * FROM v")})
-		unharmed()
+		defer func() { reads.Close() }()
+		refused := func(tg *target.Target, view string) {
+			t.Helper()
+			_, _, err := Replay(t.Context(), tg, ReplayConfig{Speed: math.Inf(1)}, &entries{list: list("SELECT * FROM " + view)}, nil)
+			if err == nil || !strings.Contains(err.Error(), `"tenant.`+view+`"`) || !strings.Contains(err.Error(), "explain-schemas=tenant") {
+				t.Errorf("a replay with the view %s: %v", view, err)
+			}
+			unharmed()
+		}
+		refused(reads, "harmless") // what it holds is not shown
+		s.Exec(t, "GRANT SHOW VIEW ON *.* TO reader")
+		reads.Close() // it reaches new connections only
+		if reads, err = target.Open(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+		for _, view := range []string{
+			"invoker AS SELECT tenant.evil(1) FROM tenant.t", "definer AS SELECT evil(1) FROM tenant.t", "locking AS SELECT GET_LOCK('a', 1) FROM tenant.t",
+		} {
+			name, _, _ := strings.Cut(view, " ")
+			security := map[bool]string{true: "INVOKER", false: "DEFINER"}[name == "invoker"]
+			s.Exec(t, "USE tenant", "CREATE SQL SECURITY "+security+" VIEW tenant."+view)
+			refused(tg, name)
+			refused(reads, name)
+			s.Exec(t, "DROP VIEW tenant."+name)
+		}
+		if r, _ := replayedOn(t, reads, ReplayConfig{Speed: math.Inf(1)}, &entries{list: list("SELECT * FROM harmless")}); r.Total.Operations() < 1 {
+			t.Error("a view that only reads is not read")
+		}
 
 		s.Exec(t, "SET GLOBAL sql_mode='ANSI_QUOTES'")
 		_, _, err = Replay(t.Context(), tg, ReplayConfig{}, &entries{list: list("SELECT 1")}, nil)

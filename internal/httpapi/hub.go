@@ -19,7 +19,7 @@ import (
 // Bounds of the stream. A second of 200 targets is 200 updates.
 const (
 	maxStreams  = 64     // clients at a time
-	maxOwn      = 16     // of one caller
+	maxOwn      = 8      // of one caller
 	maxBehind   = 2048   // updates that a client may be behind before it is dropped
 	maxFull     = 64     // full states that wait in all streams of a caller, which may have hundreds of kilobytes; further ones come without lists
 	leastFull   = 4      // that each stream may have waiting, whatever the caller's others have

@@ -169,9 +169,10 @@ func (x *conns) leave(c net.Conn) {
 	}
 }
 
-// makeRoom closes a connection over which nobody was let in yet: of whoever has most of those the oldest. Strangers may come from any
-// number of addresses, and who is let in stays, unless there are no strangers and one caller, who may come from as many, has more
-// than an address may have, or of those of one address more than half. who is whose place is needed, when they have all of theirs, else "": behind one address, or a proxy, are many.
+// makeRoom closes a connection over which nobody was let in yet: of whoever has most of those the oldest. Strangers may come from
+// any number of addresses, and who is let in stays, unless there are no strangers and one caller, who may come from as many, has
+// more than an eighth of all places, or of those of one address more than half. who is whose place is needed, when they have all of
+// theirs, else "": behind one address, or a proxy, are many.
 func (x *conns) makeRoom(who string) {
 	caller := func(c net.Conn) *string {
 		if p := x.peers[c]; p != nil {
@@ -183,8 +184,8 @@ func (x *conns) makeRoom(who string) {
 		return p.who, caller(c) == nil && (who == "" || p.who == who)
 	})
 	if gone == nil {
-		most := maxConnsEach
-		if who != "" { // all of them are let in
+		most := maxConns / 8 // four of those who have what an address may have would have all
+		if who != "" {       // all of them are let in
 			most = maxConnsEach / 2
 		}
 		gone = x.oldestOfMost(most, func(c net.Conn, p place) (string, bool) {

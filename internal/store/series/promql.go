@@ -146,13 +146,14 @@ func (e *Engine) run(ctx context.Context, expr string, span, steps float64, o Qu
 	if err != nil {
 		return Answer{}, bad("query", err)
 	}
-	by := e.engine
-	if made {
-		by = e.evaluator(min(e.limits.Samples, room)) // each series has a sample at least
-	}
-	_, length := text(x)
+	_, length, matching := text(x)
 	if length > mostText {
 		return Answer{}, &QueryError{Execution, errText}
+	}
+	series := min(e.limits.Series, room, e.text/max(length, 1), int(mostMatching/max(matching, 1)))
+	by := e.engine
+	if made {
+		by = e.evaluator(min(e.limits.Samples, series)) // each series has a sample at least
 	}
 	limit := e.limits.Timeout
 	if o.Timeout > 0 {
@@ -167,7 +168,7 @@ func (e *Engine) run(ctx context.Context, expr string, span, steps float64, o Qu
 	case <-ctx.Done():
 		return Answer{}, queryError(promqlContext(ctx, "waiting for its turn"))
 	}
-	q, err := begin(ctx, by, &shown{e.store.bounded(min(e.limits.Series, room, e.text/max(length, 1)))}, promql.NewPrometheusQueryOpts(false, o.Lookback))
+	q, err := begin(ctx, by, &shown{e.store.bounded(series)}, promql.NewPrometheusQueryOpts(false, o.Lookback))
 	if err != nil {
 		return Answer{}, bad("query", err)
 	}

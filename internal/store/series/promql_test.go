@@ -279,8 +279,11 @@ func TestStepsHaveABound(t *testing.T) {
 	room(strings.Repeat(`quantile(time(), a) or `, 10)+`a`, 11_000, 0)
 	room(strings.Repeat(`quantile_over_time(0.9, a[1m]) or `, 40)+`a`, 11_000, 13_421)
 	room(`max_over_time(vector(1)[1d:1s])`, 11_000, 13_421) // 97 400 steps
-	room(`max_over_time(vector(1)[1d:1s])`, 13_600, 13_421)
-	room(`max_over_time(vector(1)[1d:1s])`, 13_601, 0)
+	room(`max_over_time(vector(1)[1h:1s])`, 96_400, 13_421)
+	room(`max_over_time(vector(1)[1h:1s])`, 96_401, 0)
+	room(`quantile_over_time(0.5, a[1d])`, 11_000, 13_421)
+	room(`quantile_over_time(0.5, a[2d])`, 11_000, 0)
+	room(`max_over_time(quantile_over_time(0.5, a[15d])[90000s:1s])`, 1, 0) // each step sorts them
 }
 
 // TestRegexpsHaveABound: a few letters may repeat without end, and the parser compiles them.
@@ -300,6 +303,8 @@ func TestRegexpsHaveABound(t *testing.T) {
 		}
 	}
 	f(`reads{a=~".{1000}"}`, "")
+	f("reads{a=~`[\\p{Lu}\\p{Mn}\\p{Po}\\p{Nd}\\p{Sm}\\p{Lm}]{990}`}", BadData) // each has a copy of 1226 ranges
+	f("reads{a=~`\\p{Lu}+`}", "")
 	f(`reads{a=~"`+long+`"}`, BadData)
 	f("reads{a!~`"+long+"`}", BadData)
 	f(`reads{a=~"((a{0,30}){2,33}){99}|((.{9}){9}){9}"}`, BadData)
@@ -376,14 +381,34 @@ func TestTextOfAQueryHasABound(t *testing.T) {
 	f(doubled(replace, 3), true)
 	f(doubled(replace, 12), false)
 	f(`label_replace(reads, "a", "`+strings.Repeat("$1", 1000)+`", "disk", "(.*)")`, false)
-	f(`label_replace(reads, "a", "`+strings.Repeat("x", 10000)+`", "disk", "(.*)")`, false)
-	f(`label_join(reads, "a", "`+strings.Repeat("x", 5000)+`", "disk", "disk", "disk")`, false)
+	f(`label_join(reads, "a", "`+strings.Repeat("x", 30000)+`", "disk", "disk", "disk")`, false)
 	f(strings.Repeat(replace("reads")+" or ", 50)+"reads", true)
 	many := replace("reads{disk='x'}")
 	for i := range 20 {
 		many = fmt.Sprintf(`(%s) * on (disk) group_left (l%d) %s`, many, i, strings.Replace(replace("reads{disk='x'}"), `"a"`, fmt.Sprintf(`"l%d"`, i), 1))
 	}
 	f(many, false)
+
+	// Nobody looks at the clock while labels are replaced, nor is what count_values makes found.
+	for expr, most := range map[string]float64{
+		`label_replace(label_replace(a, "x", "` + strings.Repeat("x", 7900) + `", "", ""), "y", "", "x", "<.{0,1000}.{0,1000}.{0,1000}>")`: 300,
+		`label_replace(a, "x", "$1", "disk", "(.+)")`: 1e6,
+	} {
+		x, err := e.parser.ParseExpr(expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, matching := text(x)
+		if n := mostMatching / matching; n > most || n < most/100 {
+			t.Errorf("%.60s: %.0f series are matched, want at most %.0f", expr, n, most)
+		}
+	}
+	_, err := e.QueryRange(t.Context(), `count(label_replace(count_values("v", reads*0 + time()), "a", "`+strings.Repeat("x", 30000)+`", "", ""))`,
+		moment(0), moment(59), 10*time.Millisecond, QueryOptions{})
+	var q *QueryError
+	if !errors.As(err, &q) || q.Type != Execution {
+		t.Errorf("labels of 30 kB for 5900 values: %v", err)
+	}
 }
 
 // TestDeepAndFarQueriesEnd asks what would end a program that nests or counts without bounds.

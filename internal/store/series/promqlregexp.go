@@ -9,8 +9,9 @@ import (
 )
 
 // mostRegexp bounds the instructions of all regular expressions of a query together, each as often as there are groups, and once. One takes
-// 40 bytes, and to be matched 16 for each group; regexp lets one expression have 3 million of them: a few letters and a repeat.
-const mostRegexp = 200_000
+// 40 bytes, and to be matched 16 for each group, and all are gone through for each character; regexp lets one expression have 3 million of
+// them: a few letters and a repeat. What is written without repeats has fewer.
+const mostRegexp = 40_000
 
 // checkRegexps fails where the strings of expressions or selectors together are longer than one expression may be, or where they repeat
 // so much, should they be regular expressions, that they would have more than mostRegexp instructions. The parser compiles them.
@@ -54,6 +55,8 @@ func instructions(re *syntax.Regexp) float64 {
 		n += instructions(sub)
 	}
 	switch re.Op { //nolint:exhaustive // others are as long as their parts
+	case syntax.OpCharClass: // of ranges, which each instruction has a copy of
+		n += float64(len(re.Rune)) / 4
 	case syntax.OpLiteral:
 		n += float64(len(re.Rune))
 	case syntax.OpRepeat:

@@ -16,6 +16,9 @@ const (
 	mostSteps = 100_000
 	// mostOfAll is how many all subqueries together may have: those around one keep theirs meanwhile.
 	mostOfAll = 5 * mostSteps
+	// mostInRanges is how many samples, of a second each, the ranges of all steps may have for one series: in a minute or less, in which the
+	// engine does not look whether anybody waits for the answer.
+	mostInRanges = 1_000_000_000
 	// pointsAhead is for how many points of a series room is made.
 	pointsAhead = 5000
 	// roomOfPoints bounds the room of all series, bytes, of 16 for each point.
@@ -34,12 +37,16 @@ func roomFor(x parser.Expr, span, steps float64) (series int, made bool, err err
 				return fmt.Errorf("quantiles that are no plain numbers are evaluated at more than %d steps: ask for fewer steps", mostSteps)
 			}
 		}
+		ranges := 0.0
 		switch n := n.(type) {
+		case *parser.MatrixSelector:
+			ranges = steps * n.Range.Seconds()
 		case *parser.SubqueryExpr:
 			step := n.Step
 			if step == 0 {
 				step = time.Minute // as NoStepSubqueryIntervalFn says
 			}
+			ranges = steps * float64(n.Range.Milliseconds()) / math.Max(float64(step.Milliseconds()), 1)
 			span += float64(n.Range.Milliseconds())
 			steps = span/math.Max(float64(step.Milliseconds()), 1) + 1
 			if steps > mostSteps {
@@ -51,6 +58,10 @@ func roomFor(x parser.Expr, span, steps float64) (series int, made bool, err err
 			most = math.Max(most, steps)
 		case *parser.AggregateExpr:
 			made = made || n.Op == parser.COUNT_VALUES
+		}
+		if ranges > mostInRanges {
+			return fmt.Errorf("a range has %.3g samples of each series in all steps together, and %d are allowed: "+
+				"ask for fewer steps or a shorter range", ranges, mostInRanges)
 		}
 		for child := range parser.ChildrenIter(n) {
 			if err := walk(child, span, steps); err != nil {

@@ -16,6 +16,7 @@ import (
 	"dyno/internal/exposition"
 	"dyno/internal/metric"
 	"dyno/internal/reading"
+	"dyno/internal/state"
 	"dyno/internal/store/history"
 	"dyno/internal/store/series"
 )
@@ -264,7 +265,7 @@ func (t *throttle) say(log *slog.Logger, what string, err error) {
 		t.kept[what]++
 		return
 	}
-	args := []any{"error", err}
+	args := []any{"error", state.Clip(err.Error(), 4096)}
 	if n := t.kept[what]; n > 0 {
 		args = append(args, "times_since", n+1)
 	}

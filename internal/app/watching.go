@@ -114,19 +114,34 @@ func (w *watcher) run(ctx context.Context) {
 	if w.o.Classes == 0 {
 		w.o.Classes = 5 * time.Second
 	}
+	pause := w.o.Every
 	for ctx.Err() == nil {
 		t, ok := w.find(ctx)
 		if !ok {
 			return
 		}
 		w.server = t.Facts().Flavor + " " + t.Facts().Version.String()
-		if err := w.session(ctx, t); err != nil && ctx.Err() == nil {
-			w.down(clock.Now().Truncate(w.o.Every).Add(w.o.Every), err)
-			wait(ctx, w.o.Every)
-		}
+		began := time.Now()
+		err := w.session(ctx, t)
 		t.Close()
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		if time.Since(began) > steady {
+			pause = w.o.Every
+		}
+		for again := time.Now().Add(pause); ; {
+			w.down(clock.Now().Truncate(w.o.Every).Add(w.o.Every), err)
+			if !wait(ctx, w.o.Every) || !time.Now().Before(again) {
+				break
+			}
+		}
+		pause = target.Patience(err, pause)
 	}
 }
+
+// steady is how long a session lasts at least whose end says nothing of the next one's.
+const steady = time.Minute
 
 // find opens the target, as often as it takes. Each round without a server is a reading that says so.
 func (w *watcher) find(ctx context.Context) (*target.Target, bool) {

@@ -189,9 +189,9 @@ func (r *Reader) fail(name string, err error) {
 	case target.KindOf(err) == target.Denied:
 		r.set(name, snapshot.Denied, "a privilege is missing", target.HintOf(err))
 	case errors.Is(err, context.DeadlineExceeded):
-		r.set(name, snapshot.Slow, err.Error(), "")
+		r.set(name, snapshot.Slow, state.Clip(err.Error(), 4096), "")
 	default:
-		r.set(name, snapshot.Failed, err.Error(), target.HintOf(err))
+		r.set(name, snapshot.Failed, state.Clip(err.Error(), 4096), target.HintOf(err))
 	}
 }
 

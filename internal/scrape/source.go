@@ -108,7 +108,7 @@ func classify(a account, err error, privilege string) error {
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
-	p := &Problem{State: snapshot.Failed, Reason: err.Error(), Fix: target.HintOf(err), Err: err}
+	p := &Problem{State: snapshot.Failed, Reason: reasonOf(err), Fix: target.HintOf(err), Err: err}
 	if target.KindOf(err) == target.Denied {
 		p.State, p.Reason = snapshot.Denied, "a privilege is missing"
 		if privilege != "" {
@@ -131,12 +131,15 @@ func describe(err error) (state snapshot.SourceState, reason, fix string) {
 	case errors.As(err, &p):
 		return p.State, p.Reason, p.Fix
 	case errors.Is(err, context.DeadlineExceeded):
-		return snapshot.Slow, err.Error(), ""
+		return snapshot.Slow, reasonOf(err), ""
 	case errors.Is(err, os.ErrPermission):
-		return snapshot.Denied, err.Error(), ""
+		return snapshot.Denied, reasonOf(err), ""
 	}
-	return snapshot.Failed, err.Error(), target.HintOf(err)
+	return snapshot.Failed, reasonOf(err), target.HintOf(err)
 }
+
+// reasonOf is the text of an error, of which every second keeps one.
+func reasonOf(err error) string { return state.Clip(err.Error(), 4096) }
 
 // number reads a numeric column of any type that the driver hands out; what is no number, or has no end, JSON could not hold.
 func number(v driver.Value) (f float64, ok bool) {

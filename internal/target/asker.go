@@ -78,10 +78,11 @@ func (a *Asker) Open(ctx context.Context) error {
 
 // Patience returns how long to wait after an attempt to reach a server that failed. The wait before that attempt was pause.
 // A server that nobody answers for may be back in a second. One that turns the account down is left alone for longer, for servers
-// lock accounts that are refused often, and one that has no connection left but the last one for much longer.
+// lock accounts that are refused often, and one that has no connection left but the last one, or whose login is no login, for much
+// longer.
 func Patience(err error, pause time.Duration) time.Duration {
 	switch {
-	case errors.Is(err, errLastSeat):
+	case errors.Is(err, errLastSeat), errors.Is(err, errMalformed):
 		return min(max(retryFull, 2*pause), retryFullMax)
 	case turnedDown(err):
 		return min(2*pause, retryRefused)
@@ -101,7 +102,7 @@ func turnedDown(err error) bool {
 func (a *Asker) refused(err error) {
 	a.last = err
 	switch {
-	case errors.Is(err, errLastSeat):
+	case errors.Is(err, errLastSeat), errors.Is(err, errMalformed):
 		a.pause = Patience(err, a.pause)
 	case turnedDown(err):
 		a.pause = retryRefused

@@ -161,7 +161,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 			conn, raw, me, m = nil, nil, self{}, nil
 			err = &Error{
 				Op: "connect to", Kind: NotAServer, Target: c.spec.Where(), Hint: hint(NotAServer, nil, &c.spec),
-				Err: fmt.Errorf("malformed packet while logging in: %v", p),
+				Err: fmt.Errorf("%w while logging in: %s", errMalformed, cut(fmt.Sprint(p))),
 			}
 		}
 	}()
@@ -171,6 +171,9 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 	}
 	if err == nil {
 		if err = watchHeads(dc); err == nil {
+			if g, ok := a.conn.(*greeted); ok {
+				g.most = g.later
+			}
 			conn, me, err = c.introduce(tctx, dc)
 		}
 		if err == nil {
@@ -194,6 +197,9 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 	}
 	return nil, nil, self{}, nil, c.spec.connectError(err)
 }
+
+// errMalformed says that the driver did not understand a login. It may keep what it read of it.
+var errMalformed = errors.New("malformed packet")
 
 // errLastSeat says that a login came in where servers let administrators in although all connections are in use.
 var errLastSeat = errors.New("connections are used up")
@@ -254,6 +260,7 @@ func leaveTheLastSeat(ctx context.Context, conn driver.QueryerContext, where str
 
 func (s Spec) connectError(err error) error {
 	brief(err)
+	err = short(err) // the driver quotes a key that is none
 	var e *Error
 	if errors.As(err, &e) {
 		err = e.Err

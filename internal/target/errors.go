@@ -145,7 +145,9 @@ func (s Spec) Wrap(op string, err error) error {
 		}
 		return fmt.Errorf("%s: %w", op, err)
 	}
+	brief(err)
 	k := classify(err)
+	err = short(err) // database/sql tells a value that it cannot convert
 	return &Error{Op: op, Kind: k, Target: s.Where(), Hint: hint(k, err, &s), Err: err}
 }
 
@@ -359,7 +361,9 @@ func deniedHint(err error) string {
 		on := "the object"
 		if m[2] != "" {
 			on = strings.Trim(m[2], "'")
-			if strings.ContainsFunc(on, func(r rune) bool {
+			if on != m[2] && strings.Contains(on, ".") { // MySQL says no schema: it is in the table's own name
+				on = "the object"
+			} else if strings.ContainsFunc(on, func(r rune) bool {
 				return r != '.' && r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 			}) {
 				on = "the object" // a tenant chooses names, and MySQL does not quote them

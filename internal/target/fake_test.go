@@ -96,7 +96,15 @@ func text(s string) []byte {
 }
 
 // rows answers with columns of text; f adds the rows. It ends with an EOF packet, or an OK one for clients that want that.
-func rows(c io.Writer, columns int, f func(row func(...string))) {
+func rows(c io.Writer, columns int, f func(row func(...string))) { rowsOf(c, typeText, columns, f) }
+
+const (
+	typeLong = 3
+	typeText = 0xfd
+)
+
+// rowsOf answers with columns of a type.
+func rowsOf(c io.Writer, kind byte, columns int, f func(row func(...string))) {
 	seq := byte(1)
 	out := func(p []byte) { send(c, seq, p); seq++ }
 	out([]byte{byte(columns)})
@@ -105,7 +113,7 @@ func rows(c io.Writer, columns int, f func(row func(...string))) {
 		for _, s := range []string{"def", "", "", "", "x", ""} {
 			p = append(p, text(s)...)
 		}
-		out(append(p, 0x0c, 33, 0, 0, 1, 0, 0, 0xfd, 0, 0, 0, 0, 0))
+		out(append(p, 0x0c, 33, 0, 0, 1, 0, 0, kind, 0, 0, 0, 0, 0))
 	}
 	f(func(cells ...string) {
 		var p []byte

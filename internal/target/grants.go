@@ -91,7 +91,7 @@ func (f Facts) ExplainFix(schemas []string) string {
 func ExplainCommand(schemas []string) string {
 	var fields []string
 	for _, s := range schemas {
-		if strings.ContainsAny(s, `,"`) { // as a field of CSV, which the flag takes
+		if strings.ContainsAny(s, ",\"\r\n") { // as a field of CSV, which the flag takes
 			s = `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
 		}
 		fields = append(fields, s)

@@ -132,8 +132,8 @@ func TestNamesInHints(t *testing.T) {
 	}
 	f("shop,b_1", "shop", "b_1")
 	f("'x;reboot'", "x;reboot")
-	f(`'it'\''s $(reboot)
-`+"`reboot`"+`,shop'`, "it's $(reboot)\n`reboot`", "shop")
+	f(`'"it'\''s $(reboot)
+`+"`reboot`"+`",shop'`, "it's $(reboot)\n`reboot`", "shop")
 	f(`'"x,payroll",shop'`, "x,payroll", "shop")
 	f(`'"a""b"'`, `a"b`)
 	if got := TrustParameter([]string{"x,payroll", "a&b", "shop"}); got != "explain-schemas=a%26b,shop" {

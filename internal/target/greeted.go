@@ -14,6 +14,9 @@ import (
 // memory over it. 200 000 rows of statement digests fit.
 const maxAnswer = 64 << 20
 
+// mostOfALogin bounds what a server may say between two packets of a login, its certificates among it, bytes.
+const mostOfALogin = 128 << 10
+
 var (
 	// errTooLong says that an answer was given up.
 	errTooLong = errors.New("the server's answer is too long")
@@ -28,6 +31,7 @@ type greeted struct {
 	owner string // the account of this machine that answers, as a number; empty for what is not known or does not matter
 	head  []byte
 	most  int64        // bytes that an answer may have, 0 for any number
+	later int64        // most after the login
 	read  atomic.Int64 // bytes since the last write
 	long  *atomic.Bool // set when an answer was too long
 
@@ -55,7 +59,7 @@ func (c *greeted) Read(b []byte) (int, error) {
 		if c.long != nil {
 			c.long.Store(true)
 		}
-		return 0, fmt.Errorf("%w: more than %d MB", errTooLong, c.most>>20)
+		return 0, fmt.Errorf("%w: more than %d kB", errTooLong, c.most>>10)
 	}
 	return n, err
 }

@@ -50,12 +50,12 @@ func (s *Spec) dial(ctx context.Context, network, address string) (net.Conn, err
 			return nil, err
 		}
 	}
-	g := &greeted{Conn: c, owner: owner, head: head, most: s.MaxAnswer, login: plain, anyKey: s.TakeServerKey, ownKey: s.ServerKey != ""}
+	g := &greeted{Conn: c, owner: owner, head: head, most: mostOfALogin, later: s.MaxAnswer, login: plain, anyKey: s.TakeServerKey, ownKey: s.ServerKey != ""}
 	switch {
 	case s.MaxAnswer == 0:
-		g.most = maxAnswer
+		g.later = maxAnswer
 	case s.MaxAnswer < 0:
-		g.most = 0
+		g.later = 0
 	}
 	return g, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -30,9 +31,31 @@ func shield[T any](nc net.Conn, call func() (T, error)) (v T, err error) {
 // brief cuts what a server says in an error to a length that none of them reaches: errors are kept and told again.
 // MYSQL_ERRMSG_SIZE is 512.
 func brief(err error) {
-	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) && len(e.Message) > wire.MaxMessage {
-		e.Message = strings.ToValidUTF8(strings.Clone(e.Message[:wire.MaxMessage]), "") + "…"
+	if err == nil {
+		return
 	}
+	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) {
+		e.Message = cut(e.Message)
+	}
+	if e := (*strconv.NumError)(nil); errors.As(err, &e) { // a value that is no number
+		e.Num = cut(e.Num)
+	}
+}
+
+// cut returns at most wire.MaxMessage bytes of a text, which do not keep the rest.
+func cut(s string) string {
+	if len(s) <= wire.MaxMessage {
+		return s
+	}
+	return strings.ToValidUTF8(strings.Clone(s[:wire.MaxMessage]), "") + "…"
+}
+
+// short returns err, or no more than the beginning of its text where that holds what a server sent.
+func short(err error) error {
+	if text := err.Error(); len(text) > 4*wire.MaxMessage {
+		return errors.New(cut(text))
+	}
+	return err
 }
 
 // next is rows.Next behind a shield.

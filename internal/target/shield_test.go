@@ -131,6 +131,39 @@ func TestLongErrors(t *testing.T) {
 			t.Errorf("error %d of %d bytes is kept, %.200v", n, len(err.Error()), err)
 		}
 	}
+
+	// Nor what the driver, or database/sql, says of a value that is no number, or of a key that is none.
+	long := strings.Repeat("\x01", 8<<20)
+	for _, kind := range []byte{typeLong, typeText} {
+		f := &fake{answer: func(c io.Writer, sql string) bool {
+			if !strings.Contains(sql, "hostile") {
+				return false
+			}
+			rowsOf(c, kind, 1, func(row func(...string)) { row(long) })
+			return true
+		}}
+		x, err := Open(t.Context(), spec(t, "mysql://u@"+f.listen(t)+"/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer x.Close()
+		s, err := x.Session(t.Context(), SessionOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		var n int
+		_, err = s.Query(t.Context(), "SELECT 'hostile'", func([]driver.Value) {})
+		other := x.Wrap("read", x.DB().QueryRowContext(t.Context(), "SELECT 'hostile'").Scan(&n))
+		if (err == nil) != (kind == typeText) || other == nil {
+			t.Errorf("kind %d: %.200v, %.200v", kind, err, other)
+		}
+		for _, err := range []error{err, other} {
+			if err != nil && len(err.Error()) > 5*wire.MaxMessage {
+				t.Errorf("kind %d: an error of %d bytes is kept, %.200v", kind, len(err.Error()), err)
+			}
+		}
+	}
 }
 
 // TestMalformedLoginsLeaveNothing: the driver has a goroutine for each connection, which holds all of what the server said.
@@ -155,6 +188,8 @@ func TestMalformedLoginsLeaveNothing(t *testing.T) {
 			bounded(t, "a login", func() {
 				if _, err := Open(t.Context(), s); err == nil {
 					t.Errorf("it logged in, with a wrong answer to %s", word)
+				} else if d := Patience(err, time.Second); errors.Is(err, errMalformed) && d < retryFull {
+					t.Errorf("it is asked again after %v", d)
 				}
 			})
 		}

@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -40,8 +41,10 @@ type workFiles struct {
 	once sync.Once
 	root *os.Root // of dir; nil when it cannot be used
 	own  string   // the directory of this process
-	lock *os.File
-	room atomic.Int64 // bytes that classes may still take
+	// number is the inode of dir.
+	number uint64
+	lock   *os.File
+	room   atomic.Int64 // bytes that classes may still take
 }
 
 const (
@@ -123,9 +126,11 @@ func (w *workFiles) open() (err error) {
 	if w.root, err = os.OpenRoot(w.dir); err != nil { // it stays this directory, whatever its path leads to later
 		return err
 	}
-	if fi, err := w.root.Stat("."); err != nil || !private(fi) || fi.Mode().Perm()&0o022 != 0 {
+	fi, err := w.root.Stat(".")
+	if err != nil || !private(fi) || fi.Mode().Perm()&0o022 != 0 {
 		return errors.Join(err, fmt.Errorf("%s is not of this account alone", w.dir))
 	}
+	w.number = fi.Sys().(*syscall.Stat_t).Ino
 	w.sweep()
 	w.own = strconv.Itoa(os.Getpid()) + "-" + strconv.FormatUint(rand.Uint64(), 36)
 	if err := w.root.Mkdir(w.own, 0o700); err != nil {
@@ -142,10 +147,7 @@ func (w *workFiles) open() (err error) {
 	return err
 }
 
-// workLocks is how many locks all servers share.
-const workLocks = 256
-
-// lockWork takes the lock of a server, which work shares among all processes and the reading of the
+// lockWork takes the lock of a server, one of 256 that all share, which work shares among all processes and the reading of the
 // totals has alone. It waits for a while: what cannot be had then is done without.
 func lockWork(where string, how int) (free func()) {
 	free = func() {}
@@ -153,7 +155,8 @@ func lockWork(where string, how int) (free func()) {
 	if w == nil {
 		return free
 	}
-	name := fmt.Sprintf("lock-%02x", crc32.ChecksumIEEE([]byte(where))%workLocks)
+	// A server chooses what it calls itself, but not to share the lock of another: it does not know the directory's number.
+	name := fmt.Sprintf("lock-%02x", sha256.Sum256(fmt.Append(nil, w.number, where))[0])
 	f, err := w.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return free

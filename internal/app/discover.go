@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -288,7 +289,7 @@ func (a *App) candidates(listens []listener, mine target.Spec) (order []*spot, l
 		}
 		x := target.Spec{Scheme: "mysql", Network: l.network, Address: l.address, User: user, ConnectTimeout: loginTime}
 		switch {
-		case !k.login && len(s.at) >= mostServers:
+		case !own && len(s.at) >= mostServers:
 		case !own:
 			s.at = append(s.at, x)
 		case s.defaults != "": // else localhost led here before
@@ -353,11 +354,16 @@ func leads(mine target.Spec, listens []listener, trusted func(uid int) bool, sha
 		}
 		return true
 	}
-	_, text, _ := net.SplitHostPort(mine.Address)
-	if port, err := strconv.Atoi(text); err == nil && port < 1024 {
+	host, port, _ := net.SplitHostPort(mine.Address)
+	if n, err := strconv.Atoi(port); err == nil && n < 1024 {
 		return true
 	}
-	return !slices.ContainsFunc(listens, func(l listener) bool { return same(l.network, l.address, mine) && !trusted(l.uid) })
+	ip, _ := netip.ParseAddr(host)
+	return !slices.ContainsFunc(listens, func(l listener) bool {
+		h, p, _ := net.SplitHostPort(l.address)
+		// Who listens on all addresses of IPv6 is written as at 127.0.0.1.
+		return !trusted(l.uid) && (same(l.network, l.address, mine) || l.network == "tcp" && p == port && h == "127.0.0.1" && ip == netip.IPv6Loopback())
+	})
 }
 
 // belowShared reports whether everybody may write in a directory on the way to path.

@@ -299,6 +299,7 @@ func TestLeads(t *testing.T) {
 	f(true, "tcp", "localhost:3307", listener{"tcp", "127.0.0.1:3307", 0, mysql}, listener{"tcp", "127.0.0.1:3308", 0, joe})
 	f(false, "tcp", "localhost:3307", listener{"tcp", "[::1]:3307", 0, joe}, listener{"tcp", "127.0.0.1:3307", 0, mysql})
 	f(false, "tcp", "127.0.0.1:3307", listener{"tcp", "127.0.0.1:3307", 0, -1})
+	f(false, "tcp", "[::1]:3307", listener{"tcp", "127.0.0.1:3307", 0, joe})
 	f(true, "tcp", "localhost:306", listener{"tcp", "127.0.0.1:306", 0, joe})
 	f(true, "tcp", "db1:3306", listener{"tcp", "127.0.0.1:3306", 0, joe})
 	for _, at := range []string{dir, own} {

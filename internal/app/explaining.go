@@ -7,6 +7,7 @@ import (
 
 	"dyno/internal/capture"
 	"dyno/internal/event"
+	"dyno/internal/sqlshape"
 	"dyno/internal/sqltext"
 	"dyno/internal/store/history"
 	"dyno/internal/target"
@@ -74,7 +75,8 @@ func (p *planner) tells(at time.Time) bool {
 	return p.changed <= plansAnHour
 }
 
-// choose returns the classes whose turn it is: those with most time of which there is a whole statement.
+// choose returns the classes whose turn it is: those with most time of which there is a whole statement, of each schema one before
+// a second of any. Those whose plan is not asked for anyway take nobody's place.
 func (p *planner) choose(w ClassWindow) (due []int) {
 	if d := w.To.Sub(p.last); d >= 0 && d < plansEvery { // less than nothing: the clock was set back
 		return nil
@@ -82,13 +84,19 @@ func (p *planner) choose(w ClassWindow) (due []int) {
 	if p.asked == nil {
 		p.asked = map[string]time.Time{}
 	}
-	for i, c := range w.Classes {
-		if len(due) == plansAtOnce {
-			break
-		}
-		if k := c.ID + c.Schema; c.Example != "" && w.To.Sub(p.asked[k]) >= planOfOne {
+	planned, schemas := 0, map[string]bool{}
+	for _, first := range []bool{true, false} {
+		for i, c := range w.Classes {
+			k := c.ID + c.Schema
+			if planned == plansAtOnce || c.Example == "" || first && schemas[c.Schema] || w.To.Sub(p.asked[k]) < planOfOne {
+				continue
+			}
 			p.asked[k] = w.To
 			due = append(due, i)
+			if sqlshape.Explainable(c.Example) == nil {
+				planned++
+				schemas[c.Schema] = true
+			}
 		}
 	}
 	p.last = w.To

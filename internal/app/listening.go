@@ -58,11 +58,16 @@ func listening(ctx context.Context, root string, trusted func(uid int) bool, als
 	}
 	unix, tcp := unixListeners(root), tcpListeners(root)
 	listens := map[string]bool{} // the inodes
-	for _, l := range unix {
-		listens[l.inode] = true
-	}
 	for _, l := range tcp {
 		listens[l.inode] = true
+	}
+	for i, l := range unix {
+		if listens[l.inode] { // nor is it of both kinds
+			unix[i].inode = ""
+		}
+	}
+	for _, l := range unix {
+		listens[l.inode] = l.inode != ""
 	}
 	for _, p := range serverProcesses(ctx, root, listens, trusted) {
 		for _, i := range p.inodes {
@@ -80,6 +85,8 @@ func listening(ctx context.Context, root string, trusted func(uid int) bool, als
 		own[i] = true
 	}
 	socketsOf := map[int]int{} // those that were not asked for
+	type file struct{ dev, ino uint64 }
+	at := map[file]int{} // the place in all of each
 	for _, s := range unix {
 		p, held := owner[s.inode]
 		name := strings.ToLower(filepath.Base(s.path))
@@ -88,10 +95,12 @@ func listening(ctx context.Context, root string, trusted func(uid int) bool, als
 			continue
 		}
 		st, err := os.Stat(s.path)
-		if err != nil {
+		if err != nil || st.Mode()&os.ModeSocket == 0 {
 			continue // of another root directory, as in a container
 		}
 		uid := uidOf(st)
+		is := st.Sys().(*syscall.Stat_t)
+		n, twice := at[file{uint64(is.Dev), is.Ino}] //nolint:unconvert // not on all systems
 		pid := claimed[claim{s.path, uid}]
 		if held && (p.uid == uid || trusted(p.uid)) {
 			pid = p.pid // what the kernel tells goes before what a process says of itself
@@ -99,11 +108,18 @@ func listening(ctx context.Context, root string, trusted func(uid int) bool, als
 		if pid == 0 && !named[s.path] && !tells {
 			continue
 		}
+		if twice && !named[s.path] { // others can have it listed under any names that lead to it
+			if all[n].pid == 0 {
+				all[n].pid = pid
+			}
+			continue
+		}
 		if !named[s.path] && !trusted(uid) {
 			if socketsOf[uid]++; socketsOf[uid] > mostSockets {
 				continue
 			}
 		}
+		at[file{uint64(is.Dev), is.Ino}] = len(all) //nolint:unconvert // not on all systems
 		all = append(all, listener{"unix", s.path, pid, uid})
 	}
 	// Whoever listens on all addresses of IPv6 may be another than who has 127.0.0.1.
@@ -276,7 +292,8 @@ func openSockets(
 type unixListener struct{ path, inode string }
 
 // unixListeners reads /proc/net/unix: Num RefCount Protocol Flags Type St Inode Path (proc(5)); the flag 0x10000 is a socket that listens.
-// The kernel writes a path's line breaks as they are: a socket that has two paths was given one by another's path, and none is believed.
+// The kernel writes a path's line breaks as they are: of a socket that has two paths, one was given it by another's path, and
+// neither bears its inode.
 func unixListeners(root string) (all []unixListener) {
 	text, err := os.ReadFile(filepath.Join(root, "/proc/net/unix"))
 	if err != nil {
@@ -295,7 +312,12 @@ func unixListeners(root string) (all []unixListener) {
 			all = append(all, unixListener{f[7], f[6]})
 		}
 	}
-	return slices.DeleteFunc(all, func(l unixListener) bool { return times[l.inode] > 1 })
+	for i, l := range all {
+		if times[l.inode] > 1 {
+			all[i].inode = ""
+		}
+	}
+	return all
 }
 
 type tcpListener struct {

@@ -156,8 +156,28 @@ func TestAPathOfTwoLinesIsNobodysSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := unixListeners(root)
-	if want := []unixListener{{"/run/other/mysqld.sock", "12346"}, {"/tmp/x", "54321"}}; !slices.Equal(got, want) {
+	if want := []unixListener{
+		{"/run/mysqld/mysqld.sock", ""}, {"/run/other/mysqld.sock", "12346"}, {"/tmp/x", "54321"}, {"/tmp/mysqld.sock", ""},
+	}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestOneSocketUnderManyNames: whoever has one of root's listed under other names leaves no server out.
+func TestOneSocketUnderManyNames(t *testing.T) {
+	root := t.TempDir()
+	list := listenAt(t, root, 1)
+	for i := range 50 {
+		list += fmt.Sprintf("0000: 00000002 00000000 00010000 0001 01 %d %s/%smysqld0.sock\n", 30_000+i, root, strings.Repeat("./", i+1))
+	}
+	list += fmt.Sprintf("0000: 00000002 00000000 00010000 0001 01 4711 %s/proc/mysqld.sock\n", root) // is no socket
+	err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/unix", []byte(list), 0o600),
+		os.WriteFile(root+"/proc/mysqld.sock", nil, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := listening(t.Context(), root, target.TrustedAccount); len(all) != 1 || all[0].address != root+"/mysqld0.sock" {
+		t.Errorf("%d sockets, want one: %.500v", len(all), all)
 	}
 }
 
@@ -186,12 +206,8 @@ func TestCrowdsOfListeners(t *testing.T) {
 
 	asked := 0
 	root := t.TempDir()
-	list := ""
-	for i := range 1000 {
-		list += fmt.Sprintf("0000: 00000002 00000000 00010000 0001 01 %d %s/mysqld.sock\n", 12345+i, root)
-	}
-	if err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/mysqld.sock", nil, 0o600),
-		os.WriteFile(root+"/proc/net/unix", []byte(list), 0o600)); err != nil {
+	list := listenAt(t, root, mostSockets+100)
+	if err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/unix", []byte(list), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	all := listening(t.Context(), root, func(int) bool { asked++; return false })
@@ -211,6 +227,21 @@ func TestCrowdsOfListeners(t *testing.T) {
 			t.Errorf("%d of %d files read, %d sockets, hidden %t", read, most, len(inodes), hidden)
 		}
 	}
+}
+
+// listenAt listens at so many sockets in a directory, and returns the lines that a kernel would write of them.
+func listenAt(t *testing.T, dir string, n int) (lines string) {
+	t.Helper()
+	for i := range n {
+		path := fmt.Sprintf("%s/mysqld%d.sock", dir, i)
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		lines += fmt.Sprintf("0000: 00000002 00000000 00010000 0001 01 %d %s\n", 20_000+i, path)
+	}
+	return lines
 }
 
 // process makes a process that has the socket 12345 open as so many files.
@@ -305,8 +336,8 @@ func TestStrangersNameNoOthersSockets(t *testing.T) {
 	}
 	const eve = 65534
 	root := t.TempDir()
-	named, held, eves := filepath.Join(root, "bus"), filepath.Join(root, "udev"), filepath.Join(root, "mysqld.sock")
-	for _, path := range []string{named, held, eves} {
+	named, held := filepath.Join(root, "bus"), filepath.Join(root, "udev")
+	for _, path := range []string{named, held} {
 		l, err := net.Listen("unix", path)
 		if err != nil {
 			t.Fatal(err)
@@ -318,11 +349,13 @@ func TestStrangersNameNoOthersSockets(t *testing.T) {
 	process(t, root, "77", accounts(eve), "", words, 0)
 	process(t, root, "78", accounts(eve, 0), "", words, 0) // as su is
 	process(t, root, "79", accounts(0), "/usr/bin/sudo", words, 0)
-	list := line + "11 " + named + "\n" + line + "12 " + held + "\n"
-	for i := range mostSockets + 1 {
-		list += fmt.Sprintf("%s%d %s\n", line, 13+i, eves)
+	list := line + "11 " + named + "\n" + line + "12 " + held + "\n" + listenAt(t, root, mostSockets+1)
+	var err error
+	eves, _ := filepath.Glob(root + "/*.sock")
+	for _, path := range eves {
+		err = errors.Join(err, os.Chown(path, eve, eve))
 	}
-	err := errors.Join(os.Chown(eves, eve, eve), os.Mkdir(root+"/proc/net", 0o755), os.WriteFile(root+"/proc/net/unix", []byte(list), 0o644))
+	err = errors.Join(err, os.Mkdir(root+"/proc/net", 0o755), os.WriteFile(root+"/proc/net/unix", []byte(list), 0o644))
 	for _, pid := range []string{"77", "78", "79"} {
 		err = errors.Join(err, os.Symlink("socket:[12]", root+"/proc/"+pid+"/fd/3"))
 	}

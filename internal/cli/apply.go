@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -145,9 +146,13 @@ func (e *env) actions(ctx context.Context, target string) error {
 	if err != nil {
 		return err
 	}
-	return listed(e, fmt.Sprintf("%-14s %-19s %-16s %-8s %s", "ID", localTime(), "TARGET", "STATE", "STATEMENT"), all, func(x journal.Entry) string {
+	err = listed(e, fmt.Sprintf("%-14s %-19s %-16s %-8s %s", "ID", localTime(), "TARGET", "STATE", "STATEMENT"), all, func(x journal.Entry) string {
 		return fmt.Sprintf("%-14s %s %-16s %-8s %s", x.ID, x.Planned.Local().Format(time.DateTime), x.Target, x.State, strings.Join(strings.Fields(x.Action.SQL), " "))
 	}, "Nothing was done to "+cmp.Or(target, "any server")+" from here.")
+	if i := slices.IndexFunc(all, func(x journal.Entry) bool { return x.State == journal.Running }); i >= 0 {
+		e.remark("running: sent, and its end is not written down: it goes on, or its dyno was ended. `dyno undo %s` asks the server.", all[i].ID)
+	}
+	return err
 }
 
 func (e *env) printUndo(p app.UndoPreview) {

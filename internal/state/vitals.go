@@ -303,7 +303,17 @@ func Between(prev, cur Figures, seconds float64) []Vital {
 	gauge(Running, running)
 	gauge(Connected, connected)
 	rate(SlowQueries, slow)
-	rate(ServerCPU, serverCPU)
+	cpus, counted := cur.get(cpuCount)
+	if !counted {
+		cpus, counted = float64(len(cur.cpus)), len(cur.cpus) > 0
+	}
+	put(HostCPUs, cpus, counted)
+	if v, ok := growth(serverCPU); ok && !restarted {
+		if v /= seconds; counted { // the process is read at another moment in each second
+			v = min(v, cpus)
+		}
+		put(ServerCPU, digits(v), true)
+	}
 	by := figure(0)
 	if _, ok := cur.get(cpuAll); !ok {
 		by = cpuEachAll - cpuAll
@@ -317,9 +327,6 @@ func Between(prev, cur Figures, seconds float64) []Vital {
 		share(HostCPUSystem, cpuSystem)
 		share(HostIOWait, cpuIOWait)
 		share(HostSteal, cpuSteal)
-	}
-	if !gauge(HostCPUs, cpuCount) {
-		put(HostCPUs, float64(len(cur.cpus)), len(cur.cpus) > 0)
 	}
 	gauge(MemAvailable, memAvailable)
 	gauge(ServerRSS, rss)

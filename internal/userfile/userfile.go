@@ -85,10 +85,7 @@ func (u account) at(path string) (*Place, error) {
 
 // openRoot opens a directory whose path leads through no link, unless one was put there meanwhile.
 func openRoot(path string) (*os.Root, error) {
-	if fi, err := os.Stat(path); err == nil && !fi.IsDir() { // to open a pipe waits for its other end
-		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.ENOTDIR}
-	}
-	dir, err := os.OpenRoot(path)
+	dir, err := os.OpenRoot(path + "/.") // opens nothing but a directory: to open a pipe waits for its other end
 	if err != nil {
 		return nil, err
 	}
@@ -269,6 +266,9 @@ func (p *Place) existing(flag int) (*os.File, error) {
 	}
 	if err := p.refuse(before); err != nil {
 		return nil, err
+	}
+	if before.Mode().IsRegular() {
+		flag |= syscall.O_NONBLOCK // nor does a pipe hold it up that is there by now
 	}
 	f, err := p.dir.OpenFile(p.name, flag|syscall.O_NOFOLLOW, 0)
 	if err != nil {

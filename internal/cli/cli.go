@@ -161,6 +161,13 @@ type days time.Duration
 func daysVar(f *pflag.FlagSet, p *time.Duration, name string, value time.Duration, help string) {
 	*p = value
 	f.Var((*days)(p), name, help)
+	x := f.Lookup(name)
+	switch {
+	case value == 0: // the help names the default itself
+		x.DefValue = ""
+	case value%(24*time.Hour) == 0:
+		x.DefValue = strconv.Itoa(int(value.Hours()/24)) + "d"
+	}
 }
 
 func (d *days) String() string { return time.Duration(*d).String() }

@@ -202,7 +202,7 @@ func TestLoadFlagErrors(t *testing.T) {
 	f("say what to do with oltp_read_only: prepare", "oltp_read_only")
 	f("did you mean --threads?", "oltp_read_only", "run", "--thread=3")
 	f("did you mean --point-selects?", "oltp_read_only", "run", "--point_select=3")
-	f("list what there is", "oltp_read_only", "run", "--qqqqqqqqqqqq=3")
+	f("list the options", "oltp_read_only", "run", "--qqqqqqqqqqqq=3")
 	f("--threads x: it takes a number of sessions", "oltp_read_only", "run", "--threads=x")
 	f("say which server", "oltp_read_only", "run")
 	f("both say which server", "oltp_read_only", "run", "--target=a", "--mysql-host=b")

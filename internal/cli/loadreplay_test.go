@@ -175,7 +175,7 @@ func TestReplayCode(t *testing.T) {
 func TestReplayBlock(t *testing.T) {
 	var b strings.Builder
 	replayBlock(&b, &load.Replayed{Entries: 10, Sent: 7, Left: 2, Late: 1, MaxLag: 60 * time.Millisecond, Sessions: 3, Connections: 4, Logged: 2 * time.Second, Took: time.Second, Span: time.Minute})
-	want := "Log:         10 entries of 3 sessions within 1 min\nSent:        7 statements over 4 connections; 1 late, by 60 ms at most\n" +
+	want := "Log:         10 entries of 3 sessions over 1 min\nSent:        7 statements over 4 connections; 1 late, by at most 60 ms\n" +
 		"Left:        2 statements that had been read were not sent\nQuery time:  2 s total in the log, 1 s now (×0.50)\n"
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)

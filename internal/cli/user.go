@@ -67,7 +67,7 @@ func nameOnly(c *cobra.Command, a []string) error {
 	if len(a) == 1 {
 		return nil
 	}
-	return usagef("%s takes a name and nothing else: the password is asked for, or read from standard input; usage: %s", c.CommandPath(), c.UseLine())
+	return usagef("%s takes a name and nothing else: it prompts for the password, or reads it from standard input; usage: %s", c.CommandPath(), c.UseLine())
 }
 
 func (e *env) userAdd() *cobra.Command {

@@ -21,15 +21,15 @@ func (e *env) apply() *cobra.Command {
 	var o act.Options
 	c := &cobra.Command{
 		Use:   "apply TARGET FINDING",
-		Short: "carry out what a finding suggests; a dry run without --execute",
-		Long: `Says what carrying out a finding's change would mean on the server as it is now: the statements, how long, how much
-space, what stands against it. With --execute it does it: a change of a table online, with a short wait for the table's
-lock and a bounded number of retries; a variable or a kernel's setting until the next start. The journal has the undo
-before the first statement is sent.`,
+		Short: "apply the change that a finding suggests; a dry run without --execute",
+		Long: `Shows what a finding's change would do to the server as it is now: the statements, how long they take, how much space,
+and what blocks them. With --execute it applies the change: a table is altered online, with a short lock wait and a bounded
+number of retries; a variable or kernel setting is set until the next restart. The undo is recorded in the journal before
+the first statement is sent.`,
 		Args: args(2, 2),
 	}
-	c.Flags().BoolVar(&execute, "execute", false, "do it")
-	c.Flags().BoolVar(&o.Blocking, "blocking", false, "let the table's writers wait when the server cannot change it while they go on")
+	c.Flags().BoolVar(&execute, "execute", false, "execute the statements")
+	c.Flags().BoolVar(&o.Blocking, "blocking", false, "block the table's writers if the server cannot change it online")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		t, err := e.app.Open(c.Context(), a[0], e.login)
@@ -56,7 +56,7 @@ before the first statement is sent.`,
 			return nil
 		}
 		entry, err := e.app.Apply(c.Context(), t, in, e.progress(), func(s string) { e.remark("%s", s) })
-		return e.acted(entry, err, "Done", fmt.Sprintf("To take it back: dyno undo %s --execute\nTo see what it brought, once traffic has run: dyno proof %[1]s", entry.ID))
+		return e.acted(entry, err, "Done", fmt.Sprintf("To undo: dyno undo %s --execute\nTo measure the effect, once traffic has run: dyno proof %[1]s", entry.ID))
 	}
 	return c
 }
@@ -65,7 +65,7 @@ before the first statement is sent.`,
 func (e *env) notDone(can bool, command string, o act.Options) {
 	how := ""
 	if can {
-		how = " To do it: dyno " + command
+		how = " To execute: dyno " + command
 		if o.Blocking {
 			how += " --blocking"
 		}
@@ -85,19 +85,19 @@ func (e *env) undo() *cobra.Command {
 	var o act.Options
 	c := &cobra.Command{
 		Use:   "undo ACTION | --list [TARGET]",
-		Short: "take an action back; a dry run without --execute",
-		Long: `Shows what would take the action back, and with --execute does it, on the server where it was carried out and on no other.
-With --list it shows the journal, the newest action first, and asks no server.`,
+		Short: "undo an action; a dry run without --execute",
+		Long: `Shows the undo of an action, and with --execute executes it, on the server where the action was applied and on no other.
+With --list it shows the journal, newest action first, without connecting to a server.`,
 		Args: args(0, 1),
 	}
-	c.Flags().BoolVar(&execute, "execute", false, "do it")
-	c.Flags().BoolVar(&ls, "list", false, "show what was done, on TARGET or anywhere, and how far it got")
-	c.Flags().BoolVar(&o.Blocking, "blocking", false, "let the table's writers wait when the server cannot change it back while they go on")
+	c.Flags().BoolVar(&execute, "execute", false, "execute the statements")
+	c.Flags().BoolVar(&ls, "list", false, "list the actions on TARGET or on all servers, with their state")
+	c.Flags().BoolVar(&o.Blocking, "blocking", false, "block the table's writers if the server cannot undo the change online")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		switch {
 		case ls && execute:
-			return usagef("--list shows what was done; it takes nothing back")
+			return usagef("--list only lists actions; it undoes nothing")
 		case ls:
 			return e.actions(c.Context(), strings.Join(a, ""))
 		case len(a) == 0:
@@ -132,7 +132,7 @@ With --list it shows the journal, the newest action first, and asks no server.`,
 		}
 		o.Agreed = p.SQL
 		entry, err = e.app.Undo(c.Context(), t, a[0], o, e.progress(), func(s string) { e.remark("%s", s) })
-		return e.acted(entry, err, "Taken back", "")
+		return e.acted(entry, err, "Undone", "")
 	}
 	return c
 }
@@ -148,15 +148,15 @@ func (e *env) actions(ctx context.Context, target string) error {
 	}
 	err = listed(e, fmt.Sprintf("%-14s %-19s %-16s %-8s %s", "ID", localTime(), "TARGET", "STATE", "STATEMENT"), all, func(x journal.Entry) string {
 		return fmt.Sprintf("%-14s %s %-16s %-8s %s", x.ID, x.Planned.Local().Format(time.DateTime), x.Target, x.State, strings.Join(strings.Fields(x.Action.SQL), " "))
-	}, "Nothing was done to "+cmp.Or(target, "any server")+" from here.")
+	}, "No actions on "+cmp.Or(target, "any server")+" yet.")
 	if i := slices.IndexFunc(all, func(x journal.Entry) bool { return x.State == journal.Running }); i >= 0 {
-		e.remark("running: sent, and its end is not written down: it goes on, or its dyno was ended. `dyno undo %s` asks the server.", all[i].ID)
+		e.remark("running: sent, no end recorded: it is still at work, or its dyno was ended. `dyno undo %s` asks the server.", all[i].ID)
 	}
 	return err
 }
 
 func (e *env) printUndo(p app.UndoPreview) {
-	fmt.Fprintf(e.Out, "Takes back on %s:\n", p.Entry.Target)
+	fmt.Fprintf(e.Out, "Undo on %s:\n", p.Entry.Target)
 	if p.SQL != "" {
 		fmt.Fprintf(e.Out, "\n  %s\n\n", oneLine(p.SQL))
 	}
@@ -164,7 +164,7 @@ func (e *env) printUndo(p app.UndoPreview) {
 		fmt.Fprintln(e.Out, "Note: "+oneLine(n))
 	}
 	for _, b := range p.Against {
-		fmt.Fprintln(e.Out, "Against it: "+oneLine(b))
+		fmt.Fprintln(e.Out, "Blocked: "+oneLine(b))
 	}
 }
 

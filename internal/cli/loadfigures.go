@@ -143,7 +143,7 @@ func ownBlock(w io.Writer, r *run.Run, list []float64, width int) {
 		line("INVALID", sentence(r.Invalid))
 	}
 	if r.State == run.Stopped {
-		line("Stopped", "early, the figures hold for the time it ran.")
+		line("Stopped", "early; the figures cover the time it ran.")
 	}
 }
 

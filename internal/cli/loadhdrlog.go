@@ -73,7 +73,7 @@ func (l *hdrLog) close() error {
 		return nil
 	}
 	if err := errors.Join(l.err, l.buf.Flush(), l.file.Close()); err != nil {
-		return fmt.Errorf("the histogram log %s is not complete: %w", l.file.Name(), err)
+		return fmt.Errorf("the histogram log %s is incomplete: %w", l.file.Name(), err)
 	}
 	return nil
 }

@@ -167,7 +167,7 @@ func (e *env) loadHeader(o *loadFlags, threads int) {
 	if o.seed > 0 {
 		fmt.Fprintf(&b, "Initializing random number generator from seed (%d).\n", o.seed)
 	} else {
-		fmt.Fprintf(&b, "Initializing random number generator from a seed of its own\n")
+		fmt.Fprintf(&b, "Initializing random number generator from a random seed\n")
 	}
 	if o.warmup > 0 {
 		fmt.Fprintf(&b, "\nWarming up for %s seconds...\n", o.warmup.String())

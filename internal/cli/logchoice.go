@@ -14,8 +14,8 @@ type logChoice struct{ filter, since, until string }
 // flags adds the flags; does is what is done with the statements.
 func (l *logChoice) flags(f *pflag.FlagSet, does string) {
 	f.StringVar(&l.filter, "filter", "", does+` only statements for which this holds: 'Query_time > 1 && user != "backup"'`)
-	f.StringVar(&l.since, "since", "", "from this time on: 2h (ago), 2026-11-21, '2026-11-21 14:00:00' (local time), or with a zone as in RFC 3339")
-	f.StringVar(&l.until, "until", "", "before this time, likewise")
+	f.StringVar(&l.since, "since", "", "start time: 2h (ago), 2026-11-21, '2026-11-21 14:00:00' (local time), or with a zone as in RFC 3339")
+	f.StringVar(&l.until, "until", "", "end time, exclusive, in the same form")
 }
 
 // into puts the choice into a configuration; the filter is nil without one.

@@ -14,12 +14,12 @@ func (e *env) proof() *cobra.Command {
 	o := capture.Options{}
 	c := &cobra.Command{
 		Use:   "proof ACTION",
-		Short: "before and after of an action on live traffic, per call of the classes it touches",
-		Long: `Looks at the live traffic now and compares it with the window in which the finding was made: time and rows examined per
-call of the classes that the action touches, and how far the mix of calls has changed meanwhile. Reads only.`,
+		Short: "compare live traffic before and after an action, per call of the classes it affects",
+		Long: `Observes live traffic now and compares it with the window in which the finding was made: time and rows examined per call
+of the classes that the action affects, and how far the mix of calls has changed since then. Reads only.`,
 		Args: args(1, 1),
 	}
-	c.Flags().DurationVar(&o.Window, "window", app.DefaultWindow, "how long to look, 3s to 10m")
+	c.Flags().DurationVar(&o.Window, "window", app.DefaultWindow, "how long to observe, 3s to 10m")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		if o.Window < capture.MinWindow || o.Window > 10*time.Minute {

@@ -107,7 +107,7 @@ func (x states) StateAt(ctx context.Context, name string, at time.Time) (*state.
 			return nil, unknownTarget(name)
 		}
 		if m.State == nil {
-			return nil, fmt.Errorf("%w: %s was not read yet", httpapi.ErrUnavailable, name)
+			return nil, fmt.Errorf("%w: %s has not been read yet", httpapi.ErrUnavailable, name)
 		}
 		return m.State, nil
 	}

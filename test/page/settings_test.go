@@ -188,7 +188,7 @@ func TestSettingsEditTarget(t *testing.T) {
 	p := serve(t, folder(t))
 	refused := exec.Command(dyno, "target", "add", "edit", s.Server.URL("nobody7"))
 	refused.Env = append(os.Environ(), "DYNO_HOME="+p.home)
-	if out, err := refused.CombinedOutput(); err == nil || !strings.Contains(string(out), "Remembered edit") {
+	if out, err := refused.CombinedOutput(); err == nil || !strings.Contains(string(out), "Added edit") {
 		t.Fatalf("a refused login is remembered, and no success: %v\n%s", err, out)
 	}
 	b := tab(t, p.URL)

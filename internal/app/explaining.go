@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"dyno/internal/capture"
@@ -55,6 +56,7 @@ const (
 	plansAtOnce   = 5
 	plansAnHour   = 12 // changed ones that become events
 	plansDeadline = 20 * time.Second
+	mostRefused   = 500 // classes that are looked into in vain
 )
 
 // planner remembers of which classes of a target the plan was asked, and when.
@@ -84,19 +86,23 @@ func (p *planner) choose(w ClassWindow) (due []int) {
 	if p.asked == nil {
 		p.asked = map[string]time.Time{}
 	}
-	planned, schemas := 0, map[string]bool{}
+	planned, others, schemas := 0, 0, map[string]bool{}
 	for _, first := range []bool{true, false} {
 		for i, c := range w.Classes {
 			k := c.ID + c.Schema
-			if planned == plansAtOnce || c.Example == "" || first && schemas[c.Schema] || w.To.Sub(p.asked[k]) < planOfOne {
+			if planned == plansAtOnce || others > mostRefused || c.Example == "" || first && schemas[c.Schema] || w.To.Sub(p.asked[k]) < planOfOne {
 				continue
 			}
 			p.asked[k] = w.To
-			due = append(due, i)
-			if sqlshape.Explainable(c.Example) == nil {
-				planned++
-				schemas[c.Schema] = true
+			if sqlshape.Explainable(c.Example) != nil {
+				if others++; others <= plansAtOnce {
+					due = append(due, i)
+				}
+				continue
 			}
+			planned++
+			schemas[c.Schema] = true
+			due = slices.Insert(due, planned-1, i) // before those of the others
 		}
 	}
 	p.last = w.To

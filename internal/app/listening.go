@@ -56,18 +56,18 @@ func listening(ctx context.Context, root string, trusted func(uid int) bool, als
 			named[address] = true
 		}
 	}
-	unix, tcp := unixListeners(root), tcpListeners(root)
+	unix := unixListeners(root)
+	tcp, others := tcpListeners(root)
 	listens := map[string]bool{} // the inodes
 	for _, l := range tcp {
 		listens[l.inode] = true
 	}
 	for i, l := range unix {
-		if listens[l.inode] { // nor is it of both kinds
+		if others[l.inode] { // nor is it of both kinds
 			unix[i].inode = ""
+		} else {
+			listens[l.inode] = l.inode != ""
 		}
-	}
-	for _, l := range unix {
-		listens[l.inode] = l.inode != ""
 	}
 	for _, p := range serverProcesses(ctx, root, listens, trusted) {
 		for _, i := range p.inodes {
@@ -111,6 +111,9 @@ func listening(ctx context.Context, root string, trusted func(uid int) bool, als
 		if twice && !named[s.path] { // others can have it listed under any names that lead to it
 			if all[n].pid == 0 {
 				all[n].pid = pid
+			}
+			if redirectable(all[n].address, trusted, mostLinks) {
+				all[n].address = s.path
 			}
 			continue
 		}
@@ -326,8 +329,9 @@ type tcpListener struct {
 	uid     int
 }
 
-// tcpListeners reads /proc/net/tcp and tcp6, in which the state 0A is LISTEN.
-func tcpListeners(root string) (all []tcpListener) {
+// tcpListeners reads /proc/net/tcp and tcp6, in which the state 0A is LISTEN. inodes are those of all of TCP's sockets.
+func tcpListeners(root string) (all []tcpListener, inodes map[string]bool) {
+	inodes = map[string]bool{}
 	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
@@ -335,7 +339,11 @@ func tcpListeners(root string) (all []tcpListener) {
 		}
 		for line := range strings.Lines(string(text)) {
 			f := strings.Fields(line) // sl local remote st queues timer retransmits uid timeout inode …
-			if len(f) < 10 || f[3] != "0A" {
+			if len(f) < 10 {
+				continue
+			}
+			inodes[f[9]] = true
+			if f[3] != "0A" {
 				continue
 			}
 			at, err := kernelAddress(f[1])
@@ -346,7 +354,7 @@ func tcpListeners(root string) (all []tcpListener) {
 			all = append(all, tcpListener{at, f[9], uid})
 		}
 	}
-	return all
+	return all, inodes
 }
 
 // kernelAddress reads an address as the kernel writes it: words of 32 bits, least byte first, in hexadecimal, a colon, the port.

@@ -114,7 +114,7 @@ func (w *watcher) run(ctx context.Context) {
 	if w.o.Classes == 0 {
 		w.o.Classes = 5 * time.Second
 	}
-	pause := w.o.Every
+	pause, soon := w.o.Every, time.Duration(0)
 	for ctx.Err() == nil {
 		t, ok := w.find(ctx)
 		if !ok {
@@ -124,11 +124,16 @@ func (w *watcher) run(ctx context.Context) {
 		began := time.Now()
 		err := w.session(ctx, t)
 		t.Close()
-		if err == nil || ctx.Err() != nil {
+		if time.Since(began) > steady {
+			pause, soon = w.o.Every, 0
+		}
+		if err == nil { // the server was started again, or rights have changed
+			wait(ctx, soon)
+			soon = min(max(w.o.Every, 2*soon), refusedEvery)
 			continue
 		}
-		if time.Since(began) > steady {
-			pause = w.o.Every
+		if ctx.Err() != nil {
+			continue
 		}
 		for again := time.Now().Add(pause); ; {
 			w.down(clock.Now().Truncate(w.o.Every).Add(w.o.Every), err)

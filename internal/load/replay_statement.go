@@ -139,8 +139,8 @@ func inspect(sql []byte, writes, general bool) (r replayed) {
 		case "user", "role", "server", "instance", "resource", "undo", "logfile", "tablespace":
 			r.skip = ofServer
 			return r
-		case "function", "aggregate":
-			if w.has("soname") { // of a library
+		case "function", "aggregate", "spatial":
+			if w.has("soname") || w.has("reference") { // of a library; SPATIAL REFERENCE SYSTEM
 				r.skip = ofServer
 				return r
 			}
@@ -190,8 +190,10 @@ func (w *words) undecided() bool {
 	switch w.word(0) {
 	case "", "set":
 		return true
+	case "lock", "unlock":
+		return len(w.list) < 2
 	case "create", "alter", "drop", "rename":
-		return len(w.list) < 2 || w.list[1] == "or" && len(w.list) < 4 || w.has("function")
+		return len(w.list) < 2 || w.list[1] == "or" && len(w.list) < 4 || w.has("function") || w.has("aggregate")
 	}
 	return false
 }

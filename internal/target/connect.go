@@ -147,6 +147,9 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 		c.t.logins.begun.Add(1)
 		defer c.t.logins.ended.Add(1)
 	}
+	if err := malformed.why(c.spec.place()); err != nil {
+		return nil, nil, self{}, nil, err
+	}
 	a := &attempt{}
 	var dc driver.Conn
 	defer func() {
@@ -159,6 +162,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 				_, _ = shield(a.conn, func() (struct{}, error) { return struct{}{}, dc.Close() })
 			}
 			conn, raw, me, m = nil, nil, self{}, nil
+			defer func() { malformed.add(c.spec.place(), err) }()
 			err = &Error{
 				Op: "connect to", Kind: NotAServer, Target: c.spec.Where(), Hint: hint(NotAServer, nil, &c.spec),
 				Err: fmt.Errorf("%w while logging in: %s", errMalformed, cut(fmt.Sprint(p))),
@@ -260,13 +264,14 @@ func leaveTheLastSeat(ctx context.Context, conn driver.QueryerContext, where str
 
 func (s Spec) connectError(err error) error {
 	brief(err)
-	err = short(err) // the driver quotes a key that is none
 	var e *Error
 	if errors.As(err, &e) {
 		err = e.Err
 		return &Error{Op: "connect to", Kind: e.Kind, Target: s.Where(), Hint: cmp.Or(e.Hint, hint(e.Kind, err, &s)), Err: err}
 	}
 	k := classify(err)
+	advice := hint(k, err, &s)
+	err = short(err) // the driver quotes a key that is none
 	if k == Gone && s.Cert != "" && s.Mode() != TLSDisabled {
 		// A server that does not trust the certificate says so and hangs up; whether its word is read before the end of the
 		// connection is a matter of luck.
@@ -275,5 +280,5 @@ func (s Spec) connectError(err error) error {
 			Hint: "the server hung up while the connection was being encrypted: it may not trust the client certificate that ssl-cert names; its error log tells",
 		}
 	}
-	return &Error{Op: "connect to", Kind: k, Target: s.Where(), Hint: hint(k, err, &s), Err: err}
+	return &Error{Op: "connect to", Kind: k, Target: s.Where(), Hint: advice, Err: err}
 }

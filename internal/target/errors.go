@@ -147,8 +147,9 @@ func (s Spec) Wrap(op string, err error) error {
 	}
 	brief(err)
 	k := classify(err)
-	err = short(err) // database/sql tells a value that it cannot convert
-	return &Error{Op: op, Kind: k, Target: s.Where(), Hint: hint(k, err, &s), Err: err}
+	advice := hint(k, err, &s)
+	err = short(err) // database/sql quotes a value that it cannot convert
+	return &Error{Op: op, Kind: k, Target: s.Where(), Hint: advice, Err: err}
 }
 
 // LoginRefused reports whether err is the answer of a server that is there and does not let Dyno in: the account, its password or this

@@ -112,6 +112,9 @@ func (s Spec) raw(ctx context.Context, settings string) (r *Raw, err error) {
 		if err := r.login(network == "unix"); err != nil {
 			return err
 		}
+		if g, ok := conn.(*greeted); ok {
+			g.most = g.later
+		}
 		return r.exec("SET " + settings)
 	})
 	if err != nil {

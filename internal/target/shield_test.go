@@ -3,9 +3,12 @@ package target
 import (
 	"context"
 	"database/sql/driver"
+	"encoding/binary"
 	"errors"
 	"io"
+	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -185,6 +188,7 @@ func TestMalformedLoginsLeaveNothing(t *testing.T) {
 		s := spec(t, "mysql://u@"+addr+"/")
 		before := runtime.NumGoroutine()
 		for range 30 {
+			malformed.forget(s.place())
 			bounded(t, "a login", func() {
 				if _, err := Open(t.Context(), s); err == nil {
 					t.Errorf("it logged in, with a wrong answer to %s", word)
@@ -202,6 +206,40 @@ func TestMalformedLoginsLeaveNothing(t *testing.T) {
 		if n := runtime.NumGoroutine(); n >= before+10 {
 			t.Errorf("%s: %d goroutines before, %d after", word, before, n)
 		}
+	}
+}
+
+// TestMalformedLoginsAreFew: what the driver keeps of one cannot be freed, so that the next is late, whoever asks.
+func TestMalformedLoginsAreFew(t *testing.T) {
+	var logins atomic.Int64
+	addr := answer(t, func(c net.Conn) {
+		greet := slices.Clone(good)
+		binary.LittleEndian.PutUint16(greet, uint16(len(greet)-4))
+		if _, err := c.Write(greet); err != nil {
+			return
+		}
+		if _, err := packetFrom(c); err == nil {
+			logins.Add(1)
+			send(c, 2, []byte{0}) // an OK packet without the rest, of which the driver panics
+		}
+	})
+	s := spec(t, "mysql://u@"+addr+"/")
+	for range 5 {
+		if _, err := Open(t.Context(), s); KindOf(err) != NotAServer || !errors.Is(err, errMalformed) {
+			t.Errorf("a malformed login: %v", err)
+		}
+	}
+	if n := logins.Load(); n != 1 {
+		t.Errorf("%d logins", n)
+	}
+	var h held
+	h.at = map[string]heldPlace{"x": {}}
+	err := &Error{Kind: NotAServer, Err: errMalformed}
+	for range 9 {
+		h.add("x", err)
+	}
+	if p := h.at["x"].pause; p != retryFullMax || h.why("x") == nil || h.why("y") != nil {
+		t.Errorf("it is left alone for %v", p)
 	}
 }
 

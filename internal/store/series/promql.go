@@ -58,7 +58,8 @@ type Engine struct {
 	parser parser.Parser
 	engine *promql.Engine
 	turn   chan struct{}
-	text   int // mostTextOfAll but in tests
+	text   int    // mostTextOfAll but in tests
+	memory uint64 // mostMemory but in tests
 }
 
 // NewEngine returns an engine over s. help gives the description of a metric, "" when there is none; it may be nil.
@@ -85,7 +86,7 @@ func NewEngine(s *Store, help func(name string) string, l Limits) *Engine {
 		help = func(string) string { return "" }
 	}
 	e := &Engine{
-		store: s, help: help, limits: l, parser: parser.NewParser(parser.Options{}), turn: make(chan struct{}, l.Concurrent), text: mostTextOfAll,
+		store: s, help: help, limits: l, parser: parser.NewParser(parser.Options{}), turn: make(chan struct{}, l.Concurrent), text: mostTextOfAll, memory: mostMemory,
 	}
 	e.engine = e.evaluator(l.Samples)
 	return e
@@ -168,6 +169,9 @@ func (e *Engine) run(ctx context.Context, expr string, span, steps float64, o Qu
 	case <-ctx.Done():
 		return Answer{}, queryError(promqlContext(ctx, "waiting for its turn"))
 	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go watchMemory(ctx, e.memory, end)
 	q, err := begin(ctx, by, &shown{e.store.bounded(series)}, promql.NewPrometheusQueryOpts(false, o.Lookback))
 	if err != nil {
 		return Answer{}, bad("query", err)
@@ -175,6 +179,9 @@ func (e *Engine) run(ctx context.Context, expr string, span, steps float64, o Qu
 	defer q.Close()
 	res := q.Exec(ctx)
 	if res.Err != nil {
+		if errors.Is(context.Cause(ctx), errMemory) {
+			return Answer{}, &QueryError{Execution, errMemory}
+		}
 		return Answer{}, queryError(res.Err)
 	}
 	a, err := answer(res.Value, o.Limit, e.limits.Points)

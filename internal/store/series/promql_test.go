@@ -281,9 +281,31 @@ func TestStepsHaveABound(t *testing.T) {
 	room(`max_over_time(vector(1)[1d:1s])`, 11_000, 13_421) // 97 400 steps
 	room(`max_over_time(vector(1)[1h:1s])`, 96_400, 13_421)
 	room(`max_over_time(vector(1)[1h:1s])`, 96_401, 0)
-	room(`quantile_over_time(0.5, a[1d])`, 11_000, 13_421)
-	room(`quantile_over_time(0.5, a[2d])`, 11_000, 0)
+	room(`max_over_time(a[1d])`, 11_000, 13_421)
+	room(`max_over_time(a[2d])`, 11_000, 0)
+	room(`quantile_over_time(0.5, a[1h])`, 11_000, 13_421)
+	room(`quantile_over_time(0.5, a[1d])`, 11_000, 0)
+	room(`quantile_over_time(0.5, max_over_time(a[1m])[1h:1s])`, 11_000, 13_421)
+	// Room for each group, and for each pair.
+	room(`topk(1e9, a)`, 11_000, 13_421)
+	room(`topk by (x) (10, a)`, 11_000, 13_421)
+	room(`topk without (x) (1e9, a)`, 11_000, 2364)
+	room(`bottomk by (x) (scalar(b), a)`, 11_000, 2364)
+	room(`a * on () group_left (k) b`, 11_000, 231)
+	room(`a * on () group_left b`, 11_000, 13_421)
+	room(`a * on () group_left (k) b`, 1, 16_384)
 	room(`max_over_time(quantile_over_time(0.5, a[15d])[90000s:1s])`, 1, 0) // each step sorts them
+}
+
+// TestAQueryEndsWhereMemoryGrows: what no other bound knows of.
+func TestAQueryEndsWhereMemoryGrows(t *testing.T) {
+	e, _ := asked(t, Limits{})
+	e.memory = 1 << 20
+	_, err := e.QueryRange(t.Context(), `max_over_time(vector(1)[1d:1s])`, moment(0), moment(10_000), time.Second, QueryOptions{})
+	var q *QueryError
+	if !errors.As(err, &q) || q.Type != Execution || !errors.Is(q.Err, errMemory) {
+		t.Errorf("got %v (%T)", err, err)
+	}
 }
 
 // TestRegexpsHaveABound: a few letters may repeat without end, and the parser compiles them.

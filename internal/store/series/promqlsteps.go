@@ -19,6 +19,10 @@ const (
 	// mostInRanges is how many samples, of a second each, the ranges of all steps may have for one series: in a minute or less, in which the
 	// engine does not look whether anybody waits for the answer.
 	mostInRanges = 1_000_000_000
+	// sorting is how many times as long a sample takes where all of a range are sorted.
+	sorting = 20
+	// roomOfTop bounds the room of all groups, bytes, of which each sample in it takes sampleSize.
+	roomOfTop, sampleSize = 256 << 20, 48
 	// pointsAhead is for how many points of a series room is made.
 	pointsAhead = 5000
 	// roomOfPoints bounds the room of all series, bytes, of 16 for each point.
@@ -29,6 +33,8 @@ const (
 // make more series than it finds, of values: then it may make as many. It is an error when its subqueries have too many steps.
 func roomFor(x parser.Expr, span, steps float64) (series int, made bool, err error) {
 	most, all, warned := steps, 0.0, 0.0
+	pairs, grouped := 1.0, math.Inf(1)
+	weight := 1.0 // of a sample in the range at hand
 	var walk func(n parser.Node, span, steps float64) error
 	walk = func(n parser.Node, span, steps float64) error {
 		// The engine keeps a warning for each step whose quantile is none, with its value.
@@ -40,13 +46,13 @@ func roomFor(x parser.Expr, span, steps float64) (series int, made bool, err err
 		ranges := 0.0
 		switch n := n.(type) {
 		case *parser.MatrixSelector:
-			ranges = steps * n.Range.Seconds()
+			ranges = steps * n.Range.Seconds() * weight
 		case *parser.SubqueryExpr:
 			step := n.Step
 			if step == 0 {
 				step = time.Minute // as NoStepSubqueryIntervalFn says
 			}
-			ranges = steps * float64(n.Range.Milliseconds()) / math.Max(float64(step.Milliseconds()), 1)
+			ranges = steps * float64(n.Range.Milliseconds()) / math.Max(float64(step.Milliseconds()), 1) * weight
 			span += float64(n.Range.Milliseconds())
 			steps = span/math.Max(float64(step.Milliseconds()), 1) + 1
 			if steps > mostSteps {
@@ -58,22 +64,49 @@ func roomFor(x parser.Expr, span, steps float64) (series int, made bool, err err
 			most = math.Max(most, steps)
 		case *parser.AggregateExpr:
 			made = made || n.Op == parser.COUNT_VALUES
+			if (n.Op == parser.TOPK || n.Op == parser.BOTTOMK) && (n.Without || len(n.Grouping) > 0) {
+				grouped = math.Min(grouped, groupsOfTop(n.Param))
+			}
+		case *parser.BinaryExpr:
+			if n.VectorMatching != nil && len(n.VectorMatching.Include) > 0 {
+				pairs++
+			}
 		}
 		if ranges > mostInRanges {
 			return fmt.Errorf("a range has %.3g samples of each series in all steps together, and %d are allowed: "+
 				"ask for fewer steps or a shorter range", ranges, mostInRanges)
+		}
+		was := weight
+		if c, ok := n.(*parser.Call); ok {
+			if weight = 1; c.Func.Name == "quantile_over_time" {
+				weight = sorting
+			}
 		}
 		for child := range parser.ChildrenIter(n) {
 			if err := walk(child, span, steps); err != nil {
 				return err
 			}
 		}
+		weight = was
 		return nil
 	}
 	if err := walk(x, span, steps); err != nil {
 		return 0, false, err
 	}
-	return int(roomOfPoints / 16 / math.Min(most, pointsAhead)), made, nil
+	room := roomOfPoints / 16 / math.Min(most, pointsAhead)
+	if pairs > 1 { // one side's labels at one step may be others at the next: each with each is a series then
+		room = 2 * math.Pow(room, 1/pairs)
+	}
+	return int(math.Min(room, grouped)), made, nil
+}
+
+// groupsOfTop returns how many series topk or bottomk may group: each group has room for as many as are asked for, and no more than all.
+func groupsOfTop(k parser.Expr) float64 {
+	most := math.Sqrt(roomOfTop / sampleSize)
+	if n, ok := k.(*parser.NumberLiteral); ok && n.Val >= 1 {
+		most = math.Max(most, roomOfTop/sampleSize/n.Val)
+	}
+	return most
 }
 
 // quantileVaries reports whether something asks for a quantile that is no plain number.

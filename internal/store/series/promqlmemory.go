@@ -1,0 +1,37 @@
+package series
+
+import (
+	"context"
+	"fmt"
+	"runtime/metrics"
+	"time"
+)
+
+// mostMemory is by how much all of the process may grow while a query is evaluated, bytes. What an expression takes has bounds of its
+// own, by what is known of the engine; this is the last one, for what is not. It ends the queries that run then, whosever they are.
+const mostMemory = 1 << 30
+
+var errMemory = fmt.Errorf("memory grew by more than %d MiB while it was evaluated: ask for fewer series or steps", mostMemory>>20)
+
+// watchMemory calls end when the heap has grown by more than most bytes, until ctx ends. The engine looks at its context at each step.
+func watchMemory(ctx context.Context, most uint64, end context.CancelCauseFunc) {
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(heap)
+	least := heap[0].Value.Uint64()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		metrics.Read(heap)
+		now := heap[0].Value.Uint64()
+		if now > least+most {
+			end(errMemory)
+			return
+		}
+		least = min(least, now)
+	}
+}

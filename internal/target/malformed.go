@@ -1,0 +1,54 @@
+package target
+
+import (
+	"sync"
+	"time"
+)
+
+// malformed remembers the places whose logins were none: the driver keeps what it has read of each, so that for a while nothing is
+// asked there again, by whatever pool, asker or session.
+var malformed = held{at: map[string]heldPlace{}}
+
+// forgetMalformed is after how long without a malformed login a place is like any other. A good one in between says nothing.
+const forgetMalformed = 2 * retryFullMax
+
+type held struct {
+	mu sync.Mutex
+	at map[string]heldPlace
+}
+
+type heldPlace struct {
+	err   error
+	last  time.Time
+	pause time.Duration
+}
+
+// why returns the error for which a place is left alone now; nil when it is not.
+func (h *held) why(place string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if p := h.at[place]; time.Since(p.last) < p.pause {
+		return p.err
+	}
+	return nil
+}
+
+// add leaves a place alone, each time for longer.
+func (h *held) add(place string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	for at, p := range h.at {
+		if now.Sub(p.last) > forgetMalformed {
+			delete(h.at, at)
+		}
+	}
+	h.at[place] = heldPlace{err, now, Patience(err, h.at[place].pause)}
+}
+
+// forget ends that a place is left alone.
+func (h *held) forget(place string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.at, place)
+}

@@ -1,4 +1,5 @@
-// Package internal_test holds the map of the house. It is the architecture document: a new package needs a line here.
+// Package internal_test checks the architecture: the floor of each package, its allowed imports,
+// and the external modules. It is the architecture document, so each new package needs a line here.
 package internal_test
 
 import (

@@ -22,7 +22,7 @@ type options struct {
 
 // tests runs the Go tests with the race detector, in random order.
 func tests(ctx context.Context, o options, w io.Writer) count {
-	fmt.Fprintln(w, "     tests (builds them the first time: some minutes)")
+	fmt.Fprintln(w, "     tests (builds them the first time: a few minutes)")
 	start := time.Now()
 	argv := []string{"build/go", "test", "-race", "-shuffle=on", "-vet=off" /* the linters do it */, "-timeout=30m"}
 	if o.Short {
@@ -88,11 +88,11 @@ func tests(ctx context.Context, o options, w io.Writer) count {
 	if len(skips) > 0 && !o.Short {
 		fmt.Fprintf(w, "%d skipped:\n  %s\n", len(skips), strings.Join(skips, "\n  "))
 		if o.CI {
-			fmt.Fprintln(w, "in CI a skipped test has failed")
+			fmt.Fprintln(w, "in CI, a skipped test counts as failed")
 			total.failed += len(skips)
 		}
 	}
-	fmt.Fprintf(w, "tests took %s; the slowest:\n%s\n", elapsed(start), strings.Join(rs.slowest(8), "\n"))
+	fmt.Fprintf(w, "tests took %s; slowest tests:\n%s\n", elapsed(start), strings.Join(rs.slowest(8), "\n"))
 	return total
 }
 

@@ -1,4 +1,5 @@
-// Package app is the composition root: the only place where engines are plugged together. It knows no flags and prints nothing;
+// Package app is the composition root: the only place where engines are connected with each other.
+// It offers complete tasks to packages cli and httpapi. It knows no flags and prints nothing;
 // package cli does both.
 package app
 

@@ -1,4 +1,5 @@
-// Package capture does all I/O that judgement needs and returns one snapshot. It only reads.
+// Package capture does all I/O that a diagnosis needs, and returns one snapshot to packages app,
+// cli and httpapi. It only reads, and it evaluates nothing: packages diagnose and advise do.
 package capture
 
 import (

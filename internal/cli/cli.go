@@ -1,8 +1,9 @@
-// Package cli is the command line: one file per verb. It reads flags, calls package app and prints what comes back; nothing
-// else in the tree prints.
+// Package cli is the command line, with one file per verb. It reads flags, calls package app and
+// prints the results; no other package prints.
 //
-// Rules for all verbs: results go to stdout, progress and remarks to stderr; JSON is one object a line; progress is drawn on
-// a terminal only; an error is one paragraph that says what to do, and the exit code says what sort it is.
+// Rules for all verbs: results go to stdout, progress and remarks to stderr. JSON output is one
+// object per line. Progress is drawn only on a terminal. An error is one paragraph that says what
+// to do, and the exit code gives its kind.
 package cli
 
 import (

@@ -1,4 +1,5 @@
-// Package collector schedules the scrapes of many targets and hands what they gave to whoever keeps or shows it.
+// Package collector schedules the scrapes of many targets and passes each result to the sinks that
+// store or show it. Package app starts it. It reads no server itself; the Scrapers that it gets do.
 package collector
 
 import (

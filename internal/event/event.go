@@ -1,4 +1,6 @@
-// Package event holds the marks on the timeline of a target: what happened, when, and where to read more.
+// Package event holds the events on the timeline of a target: what happened, when, and where to
+// read more. Packages scrape, incident and app create events; the ledger stores them, and the views
+// show them. The package detects none itself.
 package event
 
 import "time"

@@ -1,7 +1,9 @@
-// Package finding holds the words of judgement: Symptom, Evidence, Finding, Action.
+// Package finding holds the values of a diagnosis: Symptom, Evidence, Finding and Action. The rules
+// produce them; reports, the ledger and package act use them.
 //
-// A Symptom is a measured fact out of order. A Finding joins symptoms to a cause and says what to do; without evidence
-// there is no finding. An Action is a change as data: what it is, never how it is carried out.
+// A Symptom is an abnormal measurement. A Finding connects symptoms with a cause and says what to
+// do; without evidence there is no finding. An Action is a change as data: it describes the change,
+// not how to execute it.
 package finding
 
 import (

@@ -1,5 +1,6 @@
-// Package journal holds what Dyno did to servers: one Entry per action, written before the first statement is sent, so that
-// an undo exists even when Dyno is killed half-way.
+// Package journal holds the record of what Dyno did to servers: one Entry per action, with its
+// undo. Package act writes each Entry before it sends the first statement, so the undo exists even
+// if Dyno is killed half-way. The ledger stores the entries.
 package journal
 
 import (

@@ -1,4 +1,5 @@
-// Package limit holds what a server may use of its machine.
+// Package limit holds the limits of a server's resources on its machine, such as CPU and memory, as
+// values. Plans and faults name them, and packages host and sandbox apply them.
 package limit
 
 import (

@@ -1,4 +1,5 @@
-// Package near finds the name that somebody meant.
+// Package near suggests the right name for a mistyped one, for error messages of flags, plans and
+// filters.
 package near
 
 import "strings"

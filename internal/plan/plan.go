@@ -1,7 +1,9 @@
-// Package plan holds what an experiment is to measure: a Plan as people write it in YAML, with every mistake told at once and by
-// line, and the variants and the table that follow from it.
+// Package plan holds the plan of an experiment as people write it in YAML. It reports all mistakes
+// at once, with line numbers, and derives the variants and the table. Packages experiment, compare
+// and stand use it.
 //
-// A plan is decided before the first run and not changed by what comes out. It does no I/O: files are read by others.
+// A plan is fixed before the first run, and results do not change it. The package does no I/O: its
+// callers read the files.
 package plan
 
 import "dyno/internal/limit"

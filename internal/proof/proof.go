@@ -1,7 +1,9 @@
-// Package proof compares two windows of live traffic, before and after an action, per call of the query classes that it touches.
+// Package proof compares two windows of live traffic, before and after an action, per call of the
+// query classes that the action affects. Package app uses the result as the proof of a change.
 //
-// Live traffic changes by itself, so totals prove nothing: what is compared is the work of one call, and the change in the mix of
-// calls is stated beside it. Everything is pure over two snapshots.
+// Live traffic changes without any action, so totals prove nothing. The comparison is therefore per
+// call, and the change in the mix of calls is shown next to it. The package is pure: it gets two
+// snapshots and asks no server.
 package proof
 
 import (

@@ -1,5 +1,5 @@
-// Package recipe knows the experiments that ship with Dyno. A recipe is a plan: what `dyno recipe show` prints can be saved, changed
-// and run with `dyno compare`.
+// Package recipe lists the experiments that ship with Dyno, for packages app and cli. A recipe is a
+// plan: the output of `dyno recipe show` can be saved, changed and run with `dyno compare`.
 package recipe
 
 import (

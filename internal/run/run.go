@@ -1,4 +1,5 @@
-// Package run holds what a load leaves behind: a Run is one execution of a workload on a target, a Tick one second of it.
+// Package run holds the result of a load: a Run is one execution of a workload on a target, a Tick
+// is one second of it. Package load produces them; the ledger and reports use them.
 package run
 
 import (

@@ -1,4 +1,6 @@
-// Package source holds the words for the places that figures come from, and for whether they came.
+// Package source holds the name, state and reason of a data source: where figures come from, and
+// whether they arrived. Snapshots and states list their sources with it, so that all outputs use
+// the same words.
 package source
 
 // State says what a source gave.

@@ -1,8 +1,11 @@
-// Package stand runs one trial of one variant: it provides the server, restores its data, places and limits it, warms it up, loads
-// it and measures. It is the test stand that an engine is clamped to.
+// Package stand is the testbed of an experiment: it runs one trial of one variant. It provides the
+// server, restores its data, applies placement and limits, warms it up, loads it and measures.
+// Package app passes it to package experiment as its Bench. It does not choose trials or evaluate
+// them.
 //
-// At most one server of a stand runs at a time. What a trial begins with, the plan's Trials.Fresh says; data are prepared once, kept
-// as a data set of the yard, and copied or put back from there.
+// At most one server of a stand runs at a time. The plan's Trials.Fresh defines the state in which
+// a trial begins. Data are prepared once, stored as a data set of the Yard, and copied or restored
+// from there.
 package stand
 
 import (

@@ -1,7 +1,9 @@
-// Package state holds what a server was doing at one moment: who was connected and with what, who waited for whom, which
-// transactions were open. It is what a screen shows and what is kept so that the past can be looked at again.
+// Package state holds what a server was doing at one moment: its sessions, who waited for whom, and
+// the open transactions. Package scrape fills it, the history stores it, and the terminal view, the
+// web UI and the rules read it.
 //
-// What was not observed is unknown or listed under Missing; an empty list beside no Missing entry means that there was nothing.
+// A value that was not observed is unknown or listed under Missing. An empty list without a Missing
+// entry means that there was nothing.
 package state
 
 import (

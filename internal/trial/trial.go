@@ -1,5 +1,6 @@
-// Package trial holds what an experiment leaves behind: a Trial is one run of one variant, an Environment what it ran on, a Result
-// the comparison of them all.
+// Package trial holds the results of an experiment: a Trial is one run of one variant, an
+// Environment describes what it ran on, and a Result is the comparison of all trials. Package stand
+// fills trials, package compare evaluates them, and package trials stores them.
 package trial
 
 import (

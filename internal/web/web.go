@@ -1,7 +1,10 @@
-// Package web is the page that `dyno serve` shows: built assets that are part of the program, and the handler that serves them.
+// Package web is the web UI of `dyno serve`: built assets that are part of the program, and the
+// handler that serves them. Package cli starts it. It holds no data; the UI gets them from package
+// httpapi.
 //
-// The page is one document, index.html, whatever its address: what it shows is worked out in the browser from the address. Assets
-// carry a hash of their content in their names, so a browser keeps them for good; the document itself it asks for each time.
+// The UI is one document, index.html, at every address; the browser derives from the address what
+// to show. Names of assets contain a hash of their content, so a browser caches them permanently.
+// It requests the document itself each time.
 package web
 
 import (

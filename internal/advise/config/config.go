@@ -1,4 +1,5 @@
-// Package config turns symptoms and a snapshot into findings about the server's settings, each with its arithmetic.
+// Package config holds the rules for server settings. They turn symptoms and a snapshot into
+// findings, each with its arithmetic, for package app. They change no setting and ask no server.
 package config
 
 import (

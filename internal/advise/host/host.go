@@ -1,4 +1,6 @@
-// Package host turns symptoms and a snapshot into findings about the machine, its kernel and who may log in.
+// Package host holds the rules for the machine, its kernel and the accounts that may log in. They
+// turn symptoms and a snapshot into findings for package app. They do not read the machine
+// themselves; the snapshot contains what internal/host has read.
 package host
 
 import (

@@ -1,4 +1,5 @@
-// Package schema turns symptoms and a snapshot into findings about tables: keys, types, storage, stored programs.
+// Package schema holds the rules for tables: keys, types, storage and stored programs. They turn
+// symptoms and a snapshot into findings for package app, and change no table.
 package schema
 
 import (

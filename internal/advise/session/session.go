@@ -1,4 +1,5 @@
-// Package session turns symptoms and a snapshot into findings about what sessions do to each other: locks, transactions, deadlocks.
+// Package session holds the rules for sessions that affect each other: locks, transactions and
+// deadlocks. They turn symptoms and a snapshot into findings for package app, and kill no session.
 package session
 
 import (

@@ -1,5 +1,6 @@
-// Package reserve says how much of a file system Dyno's stores leave to others: they often share it with the server they are
-// about, and that stops when its disk is full.
+// Package reserve computes how much space Dyno's stores leave free on a file system, for packages
+// history and series. They often share the file system with the watched server, which stops when
+// its disk is full.
 package reserve
 
 import (

@@ -1,14 +1,18 @@
-// Package series keeps time series in an embedded Prometheus TSDB (https://prometheus.io/docs/prometheus/latest/storage/).
+// Package series stores time series in an embedded Prometheus TSDB
+// (https://prometheus.io/docs/prometheus/latest/storage/) and answers PromQL queries. Packages app,
+// cli and httpapi use it. It does not scrape.
 //
-// A series is a name, its labels and its kind. The kind is stored as the label __type__, as Prometheus does it when it keeps
-// metric types, because a label survives wherever the samples go: the write-ahead log, blocks, and any reader of the files.
-// A label with an empty value is the same as no label.
+// A series is a name, its labels and its kind. The kind is stored as the label __type__, as
+// Prometheus does when it stores metric types, because a label survives wherever the samples go:
+// the write-ahead log, blocks, and any reader of the files. A label with an empty value is the same
+// as no label.
 //
-// Durability: each Append is one write to the write-ahead log and is there after kill -9. It is not synced, for an fsync a
-// second on the disk that is being measured would disturb the measurement; a power cut loses what the system had not yet
-// written, usually the last half minute. Damage is found when the store is opened or read and never repaired in silence.
+// Durability: each Append is one write to the write-ahead log and survives kill -9. It is not
+// synced, because an fsync per second on the measured disk would disturb the measurement. A power
+// cut loses what the system had not yet written, usually the last half minute. Damage is found when
+// the store is opened or read, and never repaired silently.
 //
-// One process at a time has a store open; samples older than Retention are dropped.
+// Only one process at a time has a store open. Samples older than Retention are dropped.
 package series
 
 import (

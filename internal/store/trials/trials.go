@@ -1,12 +1,14 @@
-// Package trials keeps the trials of an experiment in a directory of its own, so that none that has ended is ever lost.
+// Package trials stores the trials of an experiment in a directory of its own, so that no finished
+// trial is ever lost. Packages app and cli use it. It runs and evaluates none.
 //
-//	experiment.json     what was begun: the plan as it was written, and what was laid over it
-//	trials/00001.json   a trial each, never changed again
-//	result.json         what came out, at the end
-//	lock                of the process that carries it out
+//	experiment.json     the start: the plan as written, and its overrides
+//	trials/00001.json   one trial each, never changed again
+//	result.json         the result, at the end
+//	lock                held by the process that runs the experiment
 //
-// A file is written under another name, flushed, and renamed; then the directory is flushed. A kill, a crash or a full disk at any
-// moment leaves the files that were there, and Put returns when its trial would survive them.
+// A file is written under another name, flushed, and renamed; then the directory is flushed. A
+// kill, a crash or a full disk at any moment leaves the existing files intact, and Put returns when
+// its trial would survive them.
 package trials
 
 import (

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"dyno/internal/cli"
 )
@@ -24,7 +25,8 @@ func main() {
 	ctx, leave := context.WithCancel(ctx)
 	go func() {
 		<-ctx.Done()
-		stop() // a second Ctrl-C ends the process at once
+		time.Sleep(time.Second) // sudo, timeout and the like signal the process and its group
+		stop()                  // a second Ctrl-C ends the process at once
 	}()
 	// A reader that leaves, such as head, must not end the process where it stands: private servers would stay behind. With this a write
 	// fails in place of that, see outlet.

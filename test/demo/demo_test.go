@@ -371,6 +371,7 @@ func TestStopped(t *testing.T) {
 	for s.Scan() && !strings.Contains(s.Text(), "from outside") {
 	}
 	c.Process.Signal(os.Interrupt)
+	c.Process.Signal(os.Interrupt) // as sudo and timeout do, which signal the process and its group
 	done := make(chan error, 1)
 	go func() {
 		for s.Scan() {

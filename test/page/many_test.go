@@ -122,12 +122,12 @@ func TestManyClasses(t *testing.T) {
 			t.Errorf("no figure is %q: %q", want, figures)
 		}
 	}
-	b.WaitText(".filters", "the 200 with most time of 10 000 classes")
+	b.WaitText(".filters", "the top 200 of 10 000 classes by time")
 	if rows := b.Count("main tbody tr[data-key]"); rows != 200 {
 		t.Errorf("%d rows are drawn of the 200 with most time", rows)
 	}
 	b.ClickText("Show 1000")
-	b.WaitText(".filters", "the 1000 with most time of 10 000 classes")
+	b.WaitText(".filters", "the top 1000 of 10 000 classes by time")
 	b.Wait("main table[aria-rowcount='1001']")
 	b.Wait(heaviest)
 	if rows := b.Count("main tbody tr[data-key]"); rows < 10 || rows > 200 {

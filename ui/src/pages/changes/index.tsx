@@ -220,8 +220,8 @@ function One({ c, reload }: { c: Detail; reload: () => void }) {
 function course(c: Change): Note[] {
   const all: Note[] = [{ at: c.planned, text: 'recorded in the journal' }, ...(c.notes ?? [])]
   if (c.started) all.push({ at: c.started, text: 'first statement sent' })
-  if (c.ended) all.push({ at: c.ended, text: c.state === 'failed' ? 'failed' : 'done and verified on the server' })
-  if (c.undone_at) all.push({ at: c.undone_at, text: 'undone and verified on the server' })
+  if (c.ended) all.push({ at: c.ended, text: c.state === 'failed' ? 'failed' : 'completed; verified on the server' })
+  if (c.undone_at) all.push({ at: c.undone_at, text: 'undone; verified on the server' })
   return all.sort((a, b) => seconds(a.at) - seconds(b.at))
 }
 

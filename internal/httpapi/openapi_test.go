@@ -118,7 +118,7 @@ type newToken struct {
 	Secret string `json:"token"` // shown only once
 }
 
-// classAny is a class with or without its course.
+// classAny is a class with or without its trend.
 type classAnyList struct {
 	Classes  []classRow       `json:"classes"`
 	Found    known.Value[int] `json:"found,omitzero"` // of a search: how many classes have it, those that the list leaves out too

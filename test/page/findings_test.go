@@ -203,7 +203,7 @@ func TestFindings(t *testing.T) {
 	// A link to a look that is gone says so, with a way back.
 	refusals(b, "404", `diagnosis\?id=d-000000$`)
 	b.Open("/findings?target=shop&diagnosis=d-000000")
-	b.Wait(`Diagnosis: diagnosis "d-000000": not found`)
+	b.Wait(`Diagnosis: not found: diagnosis "d-000000": not found`)
 }
 
 // TestNotJudged: a server that does not answer was never judged, and looking at it says why.

@@ -209,8 +209,8 @@ func UndoneBy(e journal.Entry) (by string) {
 type Return struct {
 	Entry    journal.Entry // as the server shows it, which may differ from the journal after a crash
 	SQL      string        // as it would be sent
-	Warnings []string      // worth knowing before
-	Blockers []string      // it would not be done while one of them holds
+	Warnings []string      // warnings to read first
+	Blockers []string      // it is blocked while one of them holds
 }
 
 // OK reports whether nothing stands against it.

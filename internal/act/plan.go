@@ -30,8 +30,8 @@ type Preview struct {
 	SecondsLo  known.Value[float64] `json:"seconds_low,omitzero"`  // estimate of the time it takes, on a quick disk …
 	SecondsHi  known.Value[float64] `json:"seconds_high,omitzero"` // … and on a slow one
 
-	Warnings []string `json:"warnings,omitempty"` // worth knowing before
-	Blockers []string `json:"blockers,omitempty"` // it would not be done while one of them holds
+	Warnings []string `json:"warnings,omitempty"` // warnings to read first
+	Blockers []string `json:"blockers,omitempty"` // it is blocked while one of them holds
 }
 
 // OK reports whether nothing stands against the action.

@@ -25,14 +25,14 @@ const askedBy = "asked for by "
 // ErrPreviewChanged is the answer to a change that would now be another one than the one that was agreed to.
 var ErrPreviewChanged = act.ErrPreviewChanged
 
-// Change is an action of the journal with what is known around it.
+// Change is an action of the journal with its context.
 type Change struct {
 	journal.Entry
-	By     string `json:"by,omitzero"`        // who asked for it on the page; empty for the command line
+	By     string `json:"by,omitzero"`        // who requested it in the web UI; empty for the command line
 	Text   string `json:"text"`               // what it did, or was to do, in a few words
 	Task   string `json:"task,omitzero"`      // id of the task that works on it now
 	Open   string `json:"open,omitzero"`      // for an entry that is not ended and that no task here works on: what that means and what to do
-	Undoer string `json:"undone_by,omitzero"` // who had it taken back on the page; empty while it is not, and for the command line
+	Undoer string `json:"undone_by,omitzero"` // who undid it in the web UI; empty while it is not undone, and for the command line
 }
 
 // ChangeDetail is one action with its events and proofs.
@@ -55,12 +55,12 @@ type ProofShort struct {
 	Warnings []string             `json:"warnings"`
 }
 
-// UndoPreview is what taking an action back would mean on the server as it is now.
+// UndoPreview is what undoing an action would do on the server as it is now.
 type UndoPreview struct {
 	Entry   journal.Entry `json:"entry"` // as the server shows it, which may differ from the journal after a crash
 	SQL     string        `json:"sql"`
 	Notes   []string      `json:"notes,omitempty"`
-	Against []string      `json:"blockers,omitempty"` // it would not be done while one of them holds
+	Against []string      `json:"blockers,omitempty"` // it is blocked while one of them holds
 }
 
 // Journal returns the actions on a target, of all with "", newest first.

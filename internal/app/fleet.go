@@ -22,7 +22,7 @@ type Member struct {
 	Entry   ledger.Target
 	State   *state.State // nil until the first reading
 	Sources []snapshot.Source
-	// Incidents are those that go on, in order of their begin.
+	// Incidents are the ongoing ones, in order of their start.
 	Incidents []Incident
 	// Denied is what the account may not see of what judgement needs; nil when it may see all, and while the server is down.
 	Denied *diagnose.Denial

@@ -54,7 +54,7 @@ type Judged struct {
 	Sentence string            `json:"sentence"` // the outcome in one line
 	From     time.Time         `json:"from"`     // the window
 	To       time.Time         `json:"to"`
-	Findings []finding.Finding `json:"findings"` // worst first, as they were told then
+	Findings []finding.Finding `json:"findings"` // worst first, as they were reported then
 	// Facts are advice that nothing measured suffers from yet. They are no findings.
 	Facts    []finding.Finding `json:"facts"`
 	Symptoms []finding.Symptom `json:"symptoms"`
@@ -63,7 +63,7 @@ type Judged struct {
 	Time      TimeModel     `json:"time"`
 	// Classes are those that findings are about, by id.
 	Classes map[string]class.Class `json:"classes"`
-	Sources []snapshot.Source      `json:"sources"` // that gave nothing, or not all
+	Sources []snapshot.Source      `json:"sources"` // that were unavailable, or in part
 	Looked  int                    `json:"sources_looked_at"`
 	// Trigger is the incident that it was started for. The window begins after the incident did, and may begin after its end.
 	Trigger *event.Event `json:"trigger,omitempty"`

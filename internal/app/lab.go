@@ -54,7 +54,7 @@ const (
 // LabLine is one experiment of the list.
 type LabLine struct {
 	ID       string             `json:"id"`
-	Kind     string             `json:"kind"` // "experiment", or "side by side": two results that were set against each other
+	Kind     string             `json:"kind"` // "experiment", or "side by side": two results that were compared with each other
 	Name     string             `json:"name,omitzero"`
 	Title    string             `json:"title,omitzero"`
 	Recipe   string             `json:"recipe,omitzero"` // it is one, as it ships
@@ -65,7 +65,7 @@ type LabLine struct {
 	Variants int                `json:"variants"`
 	Trials   int                `json:"trials"`
 	Sentence string             `json:"sentence,omitzero"`
-	Tally    []report.LaidTally `json:"tally"`             // how its comparisons came out
+	Tally    []report.LaidTally `json:"tally"`             // results of its comparisons
 	Stopped  string             `json:"stopped,omitzero"`  // why it ended early
 	Problem  string             `json:"problem,omitzero"`  // why it cannot be read
 	Task     string             `json:"task,omitzero"`     // of this process, that carries it out

@@ -45,7 +45,7 @@ type LabScale struct {
 	Problem  string   `json:"problem,omitzero"` // it has no such scale
 }
 
-// LabDryRun is a recipe with what running it here would mean.
+// LabDryRun is a recipe with a dry run of it on this machine.
 type LabDryRun struct {
 	LabRecipe
 	Text      string       `json:"text"`  // of the plan

@@ -271,7 +271,7 @@ type ClassPlan struct {
 	Schema    string         `json:"schema,omitzero"`
 	FirstSeen time.Time      `json:"first_seen"` // with a Before, when it changed: within the ten minutes before
 	LastSeen  time.Time      `json:"last_seen"`
-	Guess     bool           `json:"guess,omitzero"` // the statement's parameters were not known and typical ones stood in
+	Guess     bool           `json:"guess,omitzero"` // the statement's parameters were unknown; typical values were used
 	Steps     []explain.Step `json:"steps"`
 	Text      string         `json:"plan,omitzero"`    // as the server gave it
 	Before    string         `json:"before,omitzero"`  // hash of the plan before
@@ -406,7 +406,7 @@ type Period struct{ From, To time.Time }
 type PeriodSide struct {
 	From     time.Time        `json:"from"` // as asked
 	To       time.Time        `json:"to"`
-	Coverage history.Coverage `json:"coverage"` // what was observed of it; rates are over its seconds
+	Coverage history.Coverage `json:"coverage"` // its observed part; rates are over its seconds
 	Load     float64          `json:"load"`     // of all classes, seconds of statement time a second
 	PerSec   float64          `json:"per_sec"`  // statements, as the server counted them
 }
@@ -423,7 +423,7 @@ type PeriodFigures struct {
 	Examined known.Value[float64] `json:"examined_per_call,omitzero"`
 	Sent     known.Value[float64] `json:"sent_per_call,omitzero"`
 	Errors   known.Value[float64] `json:"errors_per_sec,omitzero"`
-	Sampled  bool                 `json:"sampled,omitzero"` // estimated from looking at what was running
+	Sampled  bool                 `json:"sampled,omitzero"` // estimated from samples of what was running
 }
 
 // PeriodClass is a class in both periods. The ratios are after ÷ before, where both are known and above zero.

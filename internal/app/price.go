@@ -23,7 +23,7 @@ type Price struct {
 	Bytes      known.Value[float64] `json:"bytes_per_second,omitzero"` // received from the server
 	Rows       known.Value[float64] `json:"rows_per_second,omitzero"`
 	Series     known.Value[int]     `json:"series,omitzero"`
-	Sources    []SourcePrice        `json:"sources,omitempty"` // dearest first
+	Sources    []SourcePrice        `json:"sources,omitempty"` // most expensive first
 }
 
 // SourcePrice is what one source costs. The mean of its readings has a 95 % interval.

@@ -471,7 +471,7 @@ type Checked struct {
 	Create  []string `json:"create_account,omitempty"` // where the account was refused
 	Flavor  string   `json:"flavor,omitzero"`
 	Version string   `json:"version,omitzero"`
-	Server  string   `json:"server,omitzero"` // tells it from any other
+	Server  string   `json:"server,omitzero"` // distinguishes it from any other
 	User    string   `json:"user,omitzero"`
 	TLS     string   `json:"tls,omitzero"` // cipher
 	// Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is wanting, and what would mend it.

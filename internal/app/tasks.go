@@ -29,7 +29,7 @@ const (
 	TaskCancelled TaskState = "cancelled"
 )
 
-// Task is long work that a service does for somebody who watches it from elsewhere.
+// Task is a long-running operation of a service that clients follow.
 type Task struct {
 	ID       string               `json:"id"`
 	Kind     string               `json:"kind"` // "diagnose", "apply", "undo", "prove", "recipe", "experiment"
@@ -42,7 +42,7 @@ type Task struct {
 	Fraction known.Value[float64] `json:"fraction,omitzero"`     // 0 to 1
 	Left     known.Value[float64] `json:"left_seconds,omitzero"` // until it ends
 	Notes    []journal.Note       `json:"notes,omitempty"`       // newest last, at most 200
-	Result   string               `json:"result,omitzero"`       // id of what came of it
+	Result   string               `json:"result,omitzero"`       // id of its result
 	Error    string               `json:"error,omitzero"`
 	Hint     string               `json:"hint,omitzero"`
 	Started  time.Time            `json:"started"`
@@ -57,7 +57,7 @@ var (
 	ErrNoTask = errors.New("there is no such task")
 )
 
-// Work is what a task does. It reports and says what happens on the way, and returns the id of what came of it.
+// Work is what a task does. It reports and says what happens on the way, and returns the id of its result.
 type Work func(ctx context.Context, sink progress.Sink, note func(string)) (result string, err error)
 
 // Bounds of tasks.

@@ -29,7 +29,7 @@ type Class struct {
 	Guessed bool   `json:"guessed,omitzero"`
 	Schema  string `json:"schema,omitzero"` // default database of the statements
 	Origin  Origin `json:"origin"`
-	// Sampled marks figures that were estimated from looking at what was running, not from counting.
+	// Sampled marks figures that were estimated from samples of what was running, not from counting.
 	// Count is then the number of distinct executions seen, TimeSec the estimate samples × interval.
 	Sampled bool `json:"sampled,omitzero"`
 

@@ -8,7 +8,7 @@ type Plan struct {
 	Schema string `json:"schema,omitzero"` // default database of that class: the same statement in another one has a plan of its own
 	Error  string `json:"error,omitzero"`  // why there is no plan; Steps is then empty
 	Denied bool   `json:"denied,omitzero"` // the error is that the account may not
-	Guess  bool   `json:"guess,omitzero"`  // the statement's parameters were not known and typical ones stood in
+	Guess  bool   `json:"guess,omitzero"`  // the statement's parameters were unknown; typical values were used
 	Steps  []Step `json:"steps,omitempty"` // in the order of execution, as the rows of a tabular EXPLAIN
 	Raw    string `json:"raw,omitzero"`    // the server's text, as it came
 }
@@ -23,6 +23,6 @@ type Step struct {
 	KeyLen       string   `json:"key_len,omitzero"`
 	Ref          string   `json:"ref,omitzero"`
 	Rows         float64  `json:"rows"`              // estimate per execution of the step
-	Filtered     float64  `json:"filtered,omitzero"` // percent of Rows that the condition keeps; 0 when not told
+	Filtered     float64  `json:"filtered,omitzero"` // percent of Rows that the condition keeps; 0 when not reported
 	Extra        []string `json:"extra,omitempty"`   // Using where, Using filesort, …
 }

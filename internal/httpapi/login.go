@@ -38,7 +38,7 @@ type who struct {
 	LoginNeeded bool        `json:"login_needed"`
 	FirstRun    bool        `json:"first_run"` // there are no users yet: the first-run token adds one
 	Link        bool        `json:"link"`      // or it lets in without one, as the link does that serve prints
-	Version     string      `json:"version"`   // told only to those who are let in
+	Version     string      `json:"version"`   // only for those with access
 	Every       float64     `json:"every_seconds,omitzero"`
 }
 

@@ -29,7 +29,7 @@ func (v *Server) periodRoutes() {
 // maxLines is how many classes of a list get their course.
 const maxLines = 200
 
-// classRow is a class of a list with its course.
+// classRow is a class of a list with its trend.
 type classRow struct {
 	class.Class
 	Line *app.Line `json:"line,omitempty"`
@@ -58,7 +58,7 @@ func (v *Server) withLines(ctx context.Context, target string, l ClassList, from
 	return out, err
 }
 
-// classFull is a ClassDetail with what else is kept of the class.
+// classFull is a ClassDetail with the other stored data of the class.
 type classFull struct {
 	ClassDetail
 	Item     string             `json:"item,omitzero"`

@@ -39,7 +39,7 @@ type Entry struct {
 	Notes  []Note `json:"notes,omitempty"` // what happened on the way: retries, lock waits
 }
 
-// Note is one remark in the course of an action.
+// Note is one remark during an action.
 type Note struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`

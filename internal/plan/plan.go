@@ -90,7 +90,7 @@ type Probe struct {
 	Times int    `json:"times,omitzero"` // executions per trial, the median counts; 0 means 5
 }
 
-// Step is one thing done beside the measurement. One of its members is set.
+// Step is one thing done outside the measurement. One of its members is set.
 type Step struct {
 	SQL   string `json:"sql,omitempty"`
 	Wait  string `json:"wait,omitempty"`  // SQL asked again and again until it returns a number other than 0; a minute at most

@@ -134,7 +134,7 @@ type Line struct {
 type Change struct {
 	Text        string               `json:"text"` // "index idx_customer added to shop.orders"
 	SQL         string               `json:"sql"`
-	Undo        string               `json:"undo,omitzero"`         // SQL that takes it back
+	Undo        string               `json:"undo,omitzero"`         // SQL that undoes it
 	UndoCommand string               `json:"undo_command,omitzero"` // "dyno undo a-3f9k2 --execute"
 	Journal     string               `json:"journal,omitzero"`      // id of the journal's entry
 	State       journal.State        `json:"state,omitzero"`

@@ -88,7 +88,7 @@ type Run struct {
 	Warnings []string          `json:"warnings,omitempty"`
 	// Invalid says why the figures do not tell of the server, "" when nothing speaks against them: the client could not keep up.
 	Invalid string `json:"invalid,omitempty"`
-	// Fairness tells how evenly the work fell to the sessions; nil when it is not known.
+	// Fairness is how evenly the work was distributed among the sessions; nil when it is unknown.
 	Fairness *Fairness `json:"fairness,omitempty"`
 	// Loop is the share of a CPU that the busiest of the client's event loops used, from 0; 0 when there were none.
 	Loop float64 `json:"busiest_loop,omitempty"`

@@ -57,7 +57,7 @@ type Traits struct {
 type Problem struct {
 	State   snapshot.SourceState
 	Reason  string
-	Fix     string // the GRANT or setting that would mend it
+	Fix     string // the GRANT or setting that would fix it
 	Partial bool   // the samples that were emitted are good, something else is missing
 	Err     error
 }

@@ -19,7 +19,7 @@ type Source struct {
 	Name   string  `json:"name"` // "global_status", "innodb_metrics", "digests", "processlist", "host", "process", …
 	State  State   `json:"state"`
 	Reason string  `json:"reason,omitzero"`  // of any state but ok; with ok a remark: overflow, cut texts, a restart
-	Fix    string  `json:"fix,omitzero"`     // the GRANT or setting that would mend it
+	Fix    string  `json:"fix,omitzero"`     // the GRANT or setting that would fix it
 	Took   float64 `json:"took_ms,omitzero"` // mean wall-clock time of one reading, milliseconds
 	Reads  int     `json:"reads"`            // successful readings within the window
 }

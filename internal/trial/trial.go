@@ -50,7 +50,7 @@ type Woven struct {
 	Turn   float64 `json:"turn_sec"`      // planned length of a turn
 	Guard  float64 `json:"guard_sec"`     // of it, at its beginning, left out of the figures
 	Turns  int     `json:"turns"`         // that this trial had and that count
-	Late   int     `json:"late,omitzero"` // turns that do not count: the client itself had stood still, and they were given again
+	Late   int     `json:"late,omitzero"` // invalid turns: the client itself had stalled, and they were repeated
 	Of     int     `json:"of"`
 	Time   float64 `json:"time_sec"`  // that the figures are of: turns without guards
 	Switch float64 `json:"switch_ms"` // the longest switch to this variant, before its turn began

@@ -24,7 +24,7 @@ func TestRecipeOfAnotherScale(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
 	visit(b, "/lab?recipe=threads")
-	b.Wait("What it would do")
+	b.Wait("Dry run")
 	if n := b.Count(".lab-plan"); n != 0 {
 		t.Errorf("%d plans are drawn that nobody opened", n)
 	}
@@ -59,11 +59,11 @@ func TestCostOfAnother(t *testing.T) {
 	b.Wait("global_status")
 	release := hold(b, "target=down")
 	b.Eval(`(() => { const a = document.createElement('a'); a.href = './cost?target=down'; document.body.append(a); a.click(); a.remove() })()`, nil)
-	b.Wait("What watching costs down")
+	b.Wait("Overhead on down")
 	b.WaitFor(`window.waiting === true`)
 	if text := b.Text("main"); strings.Contains(text, "global_status") {
 		t.Errorf("of down it says %.300q", text)
 	}
 	release()
-	b.Wait("Not measured in this time")
+	b.Wait("Not measured in this time range")
 }

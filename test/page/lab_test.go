@@ -75,7 +75,7 @@ func TestLab(t *testing.T) {
 	b := tab(t, p.URL)
 
 	b.Open("/lab")
-	b.Wait("No experiment was begun yet")
+	b.Wait("No experiments yet")
 	b.Wait("threads")
 	b.Axe()
 	b.Shot("lab-empty")
@@ -199,7 +199,7 @@ func startRecipe(t *testing.T, p *Serve, home string, b *browser.Tab) {
 	b.ShotAll("lab-recipes")
 	b.ClickText("How far does it scale?")
 	b.WaitURL("recipe=threads")
-	b.Wait("What it would do")
+	b.Wait("Dry run")
 	b.Settle()
 	b.Axe()
 	b.ClickText("Run it")

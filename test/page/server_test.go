@@ -220,7 +220,7 @@ func TestServerPage(t *testing.T) {
 	b.Type("deployed <b>4.2</b>")
 	b.Key("Enter")
 	b.WaitGone("dialog[open]")
-	b.WaitText(`section[aria-label="What happened"]`, "deployed <b>4.2</b>")
+	b.WaitText(`section[aria-label="Events"]`, "deployed <b>4.2</b>")
 
 	// The cursor is the same second everywhere, and a click leads to what ran then.
 	b.Hover("#panel-throughput .u-over", 0.9, 0.5)
@@ -280,7 +280,7 @@ func TestServerPage(t *testing.T) {
 	b.Shot("server-dark")
 	b.ShotAll("server-dark-all")
 	b.Open("/server?target=known&from=1000000&to=1003600")
-	b.Wait("is kept of this time")
+	b.Wait("or the data has expired")
 	b.Shot("server-nothing")
 	b.Phone()
 	b.Open("/server?target=known&from=-5m")

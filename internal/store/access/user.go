@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// User is somebody with a password.
+// User is a user with a password.
 type User struct {
 	Name    string    `json:"name"`
 	Role    Role      `json:"role"`

@@ -14,7 +14,7 @@ it('lists every source that gave nothing, and what is lost', () => {
       sources: [{ name: 'digests', state: 'denied', reason: 'no grant', fix: 'GRANT' }, { name: 'events', state: 'missing' }],
     }),
   ).toEqual([
-    { what: 'digests', why: ['Unknown for that: exact figures.', 'no grant'], fix: 'GRANT' },
+    { what: 'digests', why: ['Unknown without it: exact figures.', 'no grant'], fix: 'GRANT' },
     { what: 'events', why: [], fix: undefined },
     { what: 'the disks', why: ['it is off'] },
   ])

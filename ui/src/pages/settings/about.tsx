@@ -10,34 +10,34 @@ export function About({ s }: { s: Settings }) {
   return (
     <div class="stack loose">
       <div class="figures">
-        <Figure label="Runs for" value={s.process.uptime_seconds} unit="s" note={`process ${s.process.pid}`} />
+        <Figure label="Uptime" value={s.process.uptime_seconds} unit="s" note={`process ${s.process.pid}`} />
         <Figure label="Memory" value={s.process.memory_bytes} unit="B" note="resident" />
-        <Figure label="CPU" value={cores} unit="cores" note="mean since it started" />
-        <Figure label="Written to disk" value={s.process.wrote_bytes} unit="B" note="since it started" />
+        <Figure label="CPU" value={cores} unit="cores" note="mean since start" />
+        <Figure label="Written to disk" value={s.process.wrote_bytes} unit="B" note="since start" />
       </div>
       <dl class="facts">
         <dt>Version</dt>
         <dd>{s.version}</dd>
-        <dt>Answers on</dt>
+        <dt>Listening on</dt>
         <dd>
           <code>{s.listen ?? '–'}</code>
         </dd>
-        <dt>Keeps things in</dt>
+        <dt>Data directory</dt>
         <dd>
           <code>{s.home}</code>
         </dd>
-        <dt>Reads each target every</dt>
+        <dt>Sampling interval</dt>
         <dd>{span(s.every_seconds)}</dd>
       </dl>
       <section class="stack">
-        <h2>Elsewhere</h2>
+        <h2>Integrations</h2>
         <p>
-          Grafana: a data source of type Prometheus with the URL <code>{prometheus}</code> <Copy text={prometheus} bare label="Copy the URL" />. A Prometheus scrapes <code>/metrics</code>. The API
+          Grafana: add a Prometheus data source with the URL <code>{prometheus}</code> <Copy text={prometheus} bare label="Copy the URL" />. Prometheus can scrape <code>/metrics</code>. The API
           is described by <a class="in-text" href="./api/dyno/v1/openapi.yaml" download="openapi.yaml">openapi.yaml</a>.
         </p>
         {s.remote_writes.length === 0 ? (
           <p class="dim">
-            Samples go nowhere else; <code>--remote-write</code> sends them to Prometheus, VictoriaMetrics or Mimir too.
+            Samples are not sent anywhere; <code>--remote-write</code> sends them to Prometheus, VictoriaMetrics or Mimir.
           </p>
         ) : (
           <ul class="stack">

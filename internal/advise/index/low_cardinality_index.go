@@ -175,7 +175,7 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 		f.Suggestion = fmt.Sprintf("Drop it: %s. Where you are not sure that nobody needs it, hide it first (%s): that costs its writes still, but is undone at once.", f.Action.SQL, a.SQL)
 	}
 	f.Suggestion += fmt.Sprintf(" Who looks for few rows by %s and something else wants one index on both, the other column first.", q)
-	f.Falsify = fmt.Sprintf("It is wrong if a statement becomes slower while %s is hidden.", x.Name)
+	f.Falsify = fmt.Sprintf("Disproved if a statement becomes slower while %s is hidden.", x.Name)
 	f.Unobserved = u.blind()
 	f.Reference = "MySQL manual, Avoiding Full Table Scans, and Invisible Indexes; MariaDB manual, Ignored Indexes"
 	f.Why = []finding.Reason{

@@ -135,7 +135,7 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 	if k, ok := keyedBy(t, x); ok {
 		f.Against = append(f.Against, fmt.Sprintf("The foreign key %s needs an index; %s serves it as well.", k, by.Name))
 	}
-	f.Falsify = fmt.Sprintf("It is wrong if a statement becomes slower while %s is hidden.", x.Name)
+	f.Falsify = fmt.Sprintf("Disproved if a statement becomes slower while %s is hidden.", x.Name)
 	f.Unobserved = u.blind()
 	f.Reference = "MySQL manual, Multiple-Column Indexes; MariaDB manual, Compound (Composite) Indexes"
 	f.Why = []finding.Reason{

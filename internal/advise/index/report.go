@@ -202,15 +202,15 @@ func lookedUp(x scan) (out []string) {
 func falsify(x scan) string {
 	switch x.rule {
 	case indexOrder, narrowIndex, twoSingleIndexes:
-		return "It is wrong if the time per call of the class does not fall with the index in place, or if EXPLAIN does not choose it."
+		return "Disproved if the time per call of the class does not fall with the index in place, or if EXPLAIN does not choose it."
 	case filesort:
-		return "It is wrong if EXPLAIN still says \"Using filesort\" with the index in place, or if rows examined per call do not fall to about what is returned."
+		return "Disproved if EXPLAIN still says \"Using filesort\" with the index in place, or if rows examined per call do not fall to about what is returned."
 	case coveringIndex:
-		return "It is wrong if EXPLAIN does not say \"Using index\" with the index in place, or if the time per call does not fall."
+		return "Disproved if EXPLAIN does not say \"Using index\" with the index in place, or if the time per call does not fall."
 	case indexScan:
-		return fmt.Sprintf("It is wrong if EXPLAIN still reads the whole index %s with the new one in place, or if rows examined per call of the class do not fall.", x.step.Key)
+		return fmt.Sprintf("Disproved if EXPLAIN still reads the whole index %s with the new one in place, or if rows examined per call of the class do not fall.", x.step.Key)
 	}
-	return fmt.Sprintf("It is wrong if EXPLAIN still reads all of %s with the index in place, or if rows examined per call of the class do not fall.", x.t.Ref)
+	return fmt.Sprintf("Disproved if EXPLAIN still reads all of %s with the index in place, or if rows examined per call of the class do not fall.", x.t.Ref)
 }
 
 // explains lists the effects that go away with the cause: what its classes take, and what the whole server shows when they are most of it.

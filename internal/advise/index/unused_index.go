@@ -79,7 +79,7 @@ func (u *uses) unused(t schema.Table, x schema.Index) finding.Finding {
 	if f.Action != nil {
 		f.Action.Unread = true
 	}
-	f.Falsify = fmt.Sprintf("It is wrong if a statement becomes slower while %s is hidden.", x.Name)
+	f.Falsify = fmt.Sprintf("Disproved if a statement becomes slower while %s is hidden.", x.Name)
 	f.Reference = "MySQL manual, The sys Schema: schema_unused_indexes; MariaDB manual, User Statistics"
 	f.Why = []finding.Reason{{Ask: "Has anything read it?", Answer: f.Evidence[0].Text, Source: f.Evidence[0].Source}}
 	return f

@@ -240,7 +240,7 @@ func (p *purge) report(v *advise.View, waited float64) finding.Finding {
 		What: "longest wait of others", Lo: max(1.5, p.sec/each/4), Hi: max(3, p.sec/each),
 		Text: fmt.Sprintf("%d rows take some %s in place of %s; who waits, waits that long", deleteChunk, unit.Seconds(each), unit.Seconds(p.sec)),
 	}
-	f.Falsify = "It is wrong if sessions wait for row locks as long while the job does not run."
+	f.Falsify = "Disproved if sessions wait for row locks as long while the job does not run."
 	f.Reference = "Reference manual, \"Locks Set by Different SQL Statements in InnoDB\""
 	for _, e := range f.Evidence {
 		f.Why = append(f.Why, asking("What keeps the others?", e.Source, "%s", e.Text))

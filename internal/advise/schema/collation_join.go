@@ -149,7 +149,7 @@ func (k *converting) mixed(v *advise.View) finding.Finding {
 	}
 	k.tell(&f, "Do both sides of the join have one character set and collation?", f.Evidence[0].Text)
 	f.Reference = "MySQL manual, Collation Coercibility in Expressions; MariaDB manual, Setting Character Sets and Collations"
-	f.Falsify = fmt.Sprintf("It is wrong if EXPLAIN still reads all of %s when both columns have one character set and collation.", t.Ref)
+	f.Falsify = fmt.Sprintf("Disproved if EXPLAIN still reads all of %s when both columns have one character set and collation.", t.Ref)
 	return f
 }
 

@@ -254,7 +254,7 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 		f.Cause = fmt.Sprintf("The temporary table holds %s, whose type no temporary table in memory can hold, so that it is made on disk from the beginning. No limit changes that.", x.column)
 		f.Suggestion = fmt.Sprintf("Leave %s out of the statement, or ask for its beginning alone: LEFT(%s, 200). Where the column never holds much, VARCHAR of that length is the lasting cure.", x.column, x.column)
 		f.Cost = "Nothing, where the rest of the column is not needed; another type means that the table is written anew."
-		f.Falsify = "It is wrong if the same statement without the column makes its temporary tables on disk as well."
+		f.Falsify = "Disproved if the same statement without the column makes its temporary tables on disk as well."
 	case slices.Equal(x.limits, []string{"temptable_max_ram"}):
 		f.ID = finding.MakeID(f.Rule, "limit")
 		f.Subject.Variables = x.limits
@@ -264,13 +264,13 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 		f.Cause = fmt.Sprintf("Before MySQL 8.0.28 temporary tables have no limit of their own: all of them together share %s (temptable_max_ram), and what finds no room there goes to disk.", unit.Bytes(x.limit))
 		f.Suggestion = "Have the statement make fewer or narrower groups, or see who else fills temptable_max_ram (memory/temptable in performance_schema's summary of memory). Raise it only as far as there is memory."
 		f.Cost = "A change of the statement, or memory, once for all sessions."
-		f.Falsify = "It is wrong if the statement makes temporary tables on disk also while it runs alone."
+		f.Falsify = "Disproved if the statement makes temporary tables on disk also while it runs alone."
 	case x.limit == 0:
 		f.ID = finding.MakeID(f.Rule, "limit")
 		f.Cause = "Its groups outgrow what a temporary table may take in memory; how much that is, the server did not tell."
 		f.Suggestion = "Look at tmp_table_size, or have the statement make fewer or narrower groups."
 		f.Cost = "Memory for each statement that runs, or a change of the statement."
-		f.Falsify = "It is wrong if the statement makes no temporary table on disk while it runs alone."
+		f.Falsify = "Disproved if the statement makes no temporary table on disk while it runs alone."
 	default:
 		f.ID = finding.MakeID(f.Rule, "limit")
 		f.Subject.Variables = x.limits
@@ -290,7 +290,7 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 		if size == 0 {
 			f.Suggestion = fmt.Sprintf("It needs more than one statement should get while %s run at a time. Have it make fewer or narrower groups: group by a number in place of a text, or cover a shorter time.", unit.Count(running))
 			f.Cost = "A change of the statement."
-			f.Falsify = "It is wrong if half of the time that the statement covers takes as long for each row."
+			f.Falsify = "Disproved if half of the time that the statement covers takes as long for each row."
 			break
 		}
 		text := strconv.FormatFloat(size, 'f', 0, 64)
@@ -317,7 +317,7 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 			f.Cost += fmt.Sprintf(", and %s, were all of the most sessions that were ever connected to run one", unit.Bytes(size*m))
 		}
 		f.Cost += ". Sessions that are connected keep the old limit until they connect anew."
-		f.Falsify = "It is wrong if a session that sets the limit for itself still makes tables on disk (SHOW SESSION STATUS LIKE 'Created_tmp_disk_tables')."
+		f.Falsify = "Disproved if a session that sets the limit for itself still makes tables on disk (SHOW SESSION STATUS LIKE 'Created_tmp_disk_tables')."
 	}
 	if len(x.use.shape.GroupBy) > 0 {
 		f.Against = append(f.Against, "An index in the order of the groups would need no temporary table at all, where the statement's conditions let it be used.")

@@ -111,7 +111,7 @@ func failures(v *advise.View, size int, page, all, failed float64) (f finding.Fi
 		Cause: fmt.Sprintf("A page of %s that does not fit into %d KiB after compression is split, and both halves are compressed again. The pages of %s are to become %s of their size, and its data do not allow that.",
 			unit.Bytes(page), size>>10, ref, unit.Percent(float64(size)/page)),
 		Explains: []string{advise.EffectCPU, advise.TableSize(ref.String())},
-		Falsify:  "It is wrong if compressions go on failing once this table is not compressed any more.",
+		Falsify:  "Disproved if compressions go on failing once this table is not compressed any more.",
 	}
 	f.Evidence = append(f.Evidence, finding.Evidence{
 		What: "compressions that fail", Value: known.Of(100 * part), Unit: "%", Expected: "< " + unit.Percent(failedShare), Source: "compression",

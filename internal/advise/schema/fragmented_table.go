@@ -189,7 +189,7 @@ func (b bloat) report(v *advise.View, page float64, more int) finding.Finding {
 	f.Suggestion = fmt.Sprintf("Write %s anew; reading and writing go on meanwhile. Where rows come and go at this rate, deleting by partition keeps it from happening again.", ref)
 	f.Cost = fmt.Sprintf("Some %s are read, some %s written, which are needed on the disk beside the old file until it ends.", unit.Bytes(b.room), unit.Bytes(ideal))
 	f.Gain = &finding.Gain{What: "room of the table", Lo: b.room / ideal, Hi: b.room / ideal * rowsOff, Text: fmt.Sprintf("%s of %s, by a row's greatest length and 40 %% more rows than estimated", unit.Bytes(waste), unit.Bytes(b.room))}
-	f.Falsify = "It is wrong if ANALYZE TABLE shows many more rows, or if a rebuilt copy is about as large."
+	f.Falsify = "Disproved if ANALYZE TABLE shows many more rows, or if a rebuilt copy is about as large."
 	f.Reference = "Reference manual, \"Defragmenting a Table\""
 	for _, e := range f.Evidence {
 		f.Why = append(f.Why, asking("How much room does it take, and how much does it need?", e.Source, "%s", e.Text))

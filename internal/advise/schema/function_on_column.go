@@ -98,7 +98,7 @@ func (h *hiding) report(v *advise.View) finding.Finding {
 	f.Title = fmt.Sprintf("%s of the statement time reads all of %s, because %s hides the column from every index", share, t.Ref, expr)
 	f.Cause = fmt.Sprintf("The condition is on %s. An index on %s is sorted by the column's values, not by what the function makes of them, so that the server "+
 		"has to work the function out for every row.", expr, schema.Quote(col.Name))
-	f.Falsify = fmt.Sprintf("It is wrong if EXPLAIN still reads all of %s after the change, or if rows examined per call of the class do not fall.", t.Ref)
+	f.Falsify = fmt.Sprintf("Disproved if EXPLAIN still reads all of %s after the change, or if rows examined per call of the class do not fall.", t.Ref)
 	f.Reference = "MySQL manual, Optimizing SELECT Statements: Range Optimization, and Functional Key Parts; MariaDB manual: Generated Columns"
 	asks := fmt.Sprintf("The statement asks for rows by %s, one of %d conditions.", expr, max(1, len(x.shape.Predicates)))
 	f.Evidence = append([]finding.Evidence{{What: "condition", Source: x.c.Source(), Text: asks}}, f.Evidence...)

@@ -286,7 +286,7 @@ func (h *hot) report(v *advise.View) finding.Finding {
 	if has(h.columns, pk.Parts[0].Column) && reads(v, h.t, pk.Parts[0].Column) {
 		f.Against = append(f.Against, fmt.Sprintf("Statements read %s by %s. They find whole rows in that order today, and will look each one up from an index.", ref, pk.Parts[0].Column))
 	}
-	f.Falsify = "It is wrong if an update of another column of the same rows takes as long."
+	f.Falsify = "Disproved if an update of another column of the same rows takes as long."
 	f.Suggestion = fmt.Sprintf("Make (%s) the primary key of %s: %s.%s Try it on a copy first: the table is written anew.", listed(k.parts), ref, k.why, k.note)
 	f.Cost = "The table and all its indexes are written anew"
 	if d, ok := h.t.DataBytes.Get(); ok {

@@ -159,7 +159,7 @@ func (k *converting) literal(v *advise.View) finding.Finding {
 		answer = "It was not seen. A text would have been looked up by the index."
 	}
 	k.tell(&f, "Is the value a text as well?", answer)
-	f.Falsify = fmt.Sprintf("It is wrong if EXPLAIN of the statement with the value in quotes still reads all of %s.", t.Ref)
+	f.Falsify = fmt.Sprintf("Disproved if EXPLAIN of the statement with the value in quotes still reads all of %s.", t.Ref)
 	return f
 }
 
@@ -187,7 +187,7 @@ func (k *converting) join(v *advise.View) finding.Finding {
 	}
 	f.Suggestion += fmt.Sprintf(" Where the table cannot change, the statement can turn the other side into text, CAST(%s AS CHAR), in the character set of %s.", schema.Quote(k.other.Name), q)
 	k.tell(&f, "Do both sides of the join have one type?", f.Evidence[0].Text)
-	f.Falsify = fmt.Sprintf("It is wrong if EXPLAIN still reads all of %s when both columns have one type.", t.Ref)
+	f.Falsify = fmt.Sprintf("Disproved if EXPLAIN still reads all of %s when both columns have one type.", t.Ref)
 	return f
 }
 

@@ -149,7 +149,7 @@ func triggerFinding(v *advise.View, p snapshot.Program, t schema.Table, event st
 	f.Gain = &finding.Gain{What: "time per statement that sets it off", Lo: lo, Hi: hi, Text: fmt.Sprintf("up to %s when nearly all of the %s go; what must stay nobody can tell from outside", unit.Ratio(hi), unit.Seconds(each))}
 	f.Share = givesBack(share, 1.5, 10)
 	f.Cost = "While a trigger is replaced, writes to its table wait; between DROP TRIGGER and CREATE TRIGGER rows come in without it unless the table is locked (MariaDB: CREATE OR REPLACE TRIGGER)."
-	f.Falsify = "It is wrong if the statement takes as long on a copy of the table without the trigger."
+	f.Falsify = "Disproved if the statement takes as long on a copy of the table without the trigger."
 	f.Reference = "Reference manual, \"Trigger Syntax and Examples\" and \"Statement Summary Tables\""
 	f.Why = []finding.Reason{asking("Where does the time go?", "programs", "%s", f.Evidence[0].Text)}
 	for _, e := range f.Evidence[1:] {

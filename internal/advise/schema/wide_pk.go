@@ -183,7 +183,7 @@ func (w wide) report(v *advise.View, us []use, more int) finding.Finding {
 		What: "room of the table with its indexes", Lo: before / max(1, before-0.6*max(0, net)), Hi: before / max(1, before-min(0.9*before, 1.2*max(0, net))),
 		Text: fmt.Sprintf("about %s of %s less to keep in memory, write and back up", unit.Bytes(max(0, net)), unit.Bytes(before)),
 	}
-	f.Falsify = "It is wrong if the indexes of a copy with the new key are not smaller by about that much."
+	f.Falsify = "Disproved if the indexes of a copy with the new key are not smaller by about that much."
 	if w.t.Partitions > 0 {
 		f.Against = append(f.Against, "The table is partitioned: every unique key must hold the columns that decide the partition.")
 	} else {

@@ -91,7 +91,7 @@ func deadlocked(v *advise.View) []finding.Finding {
 	}
 	f.Suggestion = order + " Keep retrying error 1213: it cannot be ruled out."
 	f.Cost = "Application work; locks may be taken earlier than now and held for longer."
-	f.Falsify = "It is wrong if the rate of deadlocks stays the same when both keep one order."
+	f.Falsify = "Disproved if the rate of deadlocks stays the same when both keep one order."
 	f.Reference = "MySQL manual, \"How to Minimize and Handle Deadlocks\""
 	switch {
 	case len(pair.statements) < 2 && len(pair.tables) > 0:

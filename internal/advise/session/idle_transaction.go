@@ -39,7 +39,7 @@ func idleBlocker(v *advise.View, q queue, h head) finding.Finding {
 		What: "time without a statement", Value: known.Of(h.session.Seconds), Unit: "s", Expected: "< 1", Source: "processlist",
 		Text: fmt.Sprintf("%s slept at %d of the %d moments at which others waited for it, at last for %s.", upper(who(h.session, h.id)), h.asleep, h.seen, unit.Seconds(h.session.Seconds)),
 	}}, f.Evidence...)
-	f.Falsify = "It is wrong if those who wait go on waiting once that session has committed or is gone."
+	f.Falsify = "Disproved if those who wait go on waiting once that session has committed or is gone."
 	f.Suggestion = fmt.Sprintf("Ask whoever uses %s to commit or to roll back; when nobody answers, end it: %s. Then have the application commit before it waits for people or for "+
 		"other services, and make the pool roll back connections that come back with an open transaction.", account(h.session), killing(h.id))
 	f.Cost = "What the transaction has changed and not committed is rolled back" + undone(h.trx) + "."
@@ -112,7 +112,7 @@ func idleHolders(v *advise.View, told map[uint64]bool) (out []finding.Finding) {
 				{What: "rows changed and not committed", Value: known.Of(float64(n)), Source: "transactions", Text: fmt.Sprintf("Its transaction is open for %s and has changed %s rows.", unit.Seconds(x.Seconds), unit.Count(float64(n)))},
 			},
 			Against:    []string{"No session waited for it in the window."},
-			Falsify:    "It is wrong if the session is at work: a batch that computes on its own side between two statements.",
+			Falsify:    "Disproved if the session is at work: a batch that computes on its own side between two statements.",
 			Suggestion: fmt.Sprintf("Ask whoever uses %s to commit or to roll back; when nobody answers, end it: %s.", account(s), killing(x.Session)),
 			Cost:       "What it has changed is rolled back" + undone(x) + ".",
 		}

@@ -112,7 +112,7 @@ func pileups(v *advise.View) []finding.Finding {
 			Text: fmt.Sprintf("Of %d sessions seen at the head of a queue %d were %s.", p.heads, p.holder[b], what),
 		})
 	}
-	f.Falsify = "It is wrong if Innodb_row_lock_waits stays as it is when the transactions hold the row for a shorter time."
+	f.Falsify = "Disproved if Innodb_row_lock_waits stays as it is when the transactions hold the row for a shorter time."
 	f.Suggestion = "Shorten the time from the lock to the commit: put " + last + " last in its transaction, take slow work and questions to other services out of it, or give the row " +
 		"a transaction of its own. Where that is not enough, spread the row over several and add them up when they are read."
 	f.Cost = "Application work. A row that is changed in a transaction of its own is no longer undone with the rest; several rows in place of one make reads add them up."

@@ -234,7 +234,7 @@ func metadataPileup(v *advise.View, q queue, c *chain) finding.Finding {
 	}
 	f.Suggestion = upper(end) + ". From now on give changes a short patience, SET SESSION lock_wait_timeout = 2 before ALTER, and try again at a quiet moment."
 	f.Cost = "Whoever is ended has to begin anew. A change that gives up early may take several attempts."
-	f.Falsify = "It is wrong if the others still wait once the change is ended."
+	f.Falsify = "Disproved if the others still wait once the change is ended."
 	f.Reference = "MySQL manual, \"Metadata Locking\"; MariaDB documentation, \"Metadata Locking\" and \"WAIT and NOWAIT\""
 	f.Gain = waitGain(part)
 	f.Symptoms = symptomIDs(v, often(c.victims), "lock-queue", "lock-waiting")

@@ -131,7 +131,7 @@ func rowVersions(v *advise.View) []finding.Finding {
 		f.Subject.Variables = []string{"idle_readonly_transaction_timeout"}
 	}
 	f.Cost = "Whoever uses that session loses its snapshot and has to begin anew. Clearing away the history takes CPU and writes for a while."
-	f.Falsify = "It is wrong if the history list does not shrink within minutes after that transaction has ended."
+	f.Falsify = "Disproved if the history list does not shrink within minutes after that transaction has ended."
 	f.Reference = "MySQL manual, \"InnoDB Multi-Versioning\" and \"Purge Configuration\""
 	f.Symptoms = symptomIDs(v, nil, "old-versions")
 	var r reasons

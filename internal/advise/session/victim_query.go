@@ -64,7 +64,7 @@ func victimsOf(v *advise.View, q queue, h head) finding.Finding {
 		What: "what it does", Value: known.Of(h.session.Seconds), Unit: "s", Source: "processlist", Sampled: true,
 		Text: fmt.Sprintf("%s works on this for %s: %s.", upper(who(h.session, h.id)), unit.Seconds(h.session.Seconds), strings.TrimSuffix(does, ".")),
 	}}, f.Evidence...)
-	f.Falsify = "It is wrong if those who wait stay slow once that transaction has ended."
+	f.Falsify = "Disproved if those who wait stay slow once that transaction has ended."
 	f.Suggestion = fmt.Sprintf("Have that transaction commit earlier: in portions of some hundred rows, with slow work such as computing or asking others before the first lock is "+
 		"taken. Where it must not go on now, end it: %s. Leave the statements in the queue as they are.", killing(h.id))
 	if h.session.User == "system user" {

@@ -113,7 +113,7 @@ func reportOr(v *advise.View, x scan, wishes []wish) finding.Finding {
 		f.Subject.Columns = append(f.Subject.Columns, w.Columns...)
 	}
 	f.ID = finding.MakeID(f.Rule, append([]string{x.t.String()}, cols...)...)
-	f.Cause = fmt.Sprintf("A row is wanted when it meets one of several conditions. The server can look up each of them and join what it finds, but only when every one has an index; %s has none, so it reads all of %s.",
+	f.Cause = fmt.Sprintf("A row matches when it meets one of several conditions. The server can look up each of them and merge the results, but only when every one has an index; %s has none, so it reads all of %s.",
 		strings.Join(cols, " and "), x.t.Ref)
 	f.Falsify = "Disproved if EXPLAIN does not say \"Using union\" or \"Using sort_union\" with the indexes in place, or if rows examined per call do not fall."
 	if len(wishes) > 1 {

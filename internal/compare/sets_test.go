@@ -226,9 +226,9 @@ func TestSetsOfLimits(t *testing.T) {
 		}
 	}
 	cpu := func(n string) map[string]string { return map[string]string{"cpu": n} }
-	f(nil, cpu("2"), "in x2 the limit cpu of 2 was not in force")
-	f(cpu("2"), nil, "in x1 the limit cpu of 2 was not in force")
-	f(cpu("2"), map[string]string{"cpu": "2", "memory": "1G"}, "in x2 the limit memory of 1G was not in force")
+	f(nil, cpu("2"), "in x2 the limit cpu of 2 was not in effect")
+	f(cpu("2"), nil, "in x1 the limit cpu of 2 was not in effect")
+	f(cpu("2"), map[string]string{"cpu": "2", "memory": "1G"}, "in x2 the limit memory of 1G was not in effect")
 	f(cpu("2"), cpu("2"), "")
 	f(nil, nil, "")
 }

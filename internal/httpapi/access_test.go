@@ -333,7 +333,7 @@ func TestTheAuditLogHoldsNoTexts(t *testing.T) {
 type outdated struct{ Changes }
 
 func (outdated) ApplyChange(context.Context, string, string, string, string, act.Options) (app.Task, error) {
-	return app.Task{}, fmt.Errorf("%w: it would be ALTER TABLE t %s; look at it again", ErrConflict, strings.Repeat("ADD KEY (a), ", 1000))
+	return app.Task{}, fmt.Errorf("%w: it would be ALTER TABLE t %s; review it again", ErrConflict, strings.Repeat("ADD KEY (a), ", 1000))
 }
 
 // TestWhatIsLoggedIsDone: a body in which two readers could see different things is refused.

@@ -415,7 +415,7 @@ func TestEmptyIsNotTheSameAsNotSeen(t *testing.T) {
 	f("3", "not observed: locks: a privilege is missing", source("locks"))
 	f("2", "not observed: processlist: a privilege is missing", source("processlist"))
 	f("4", "the first window is not over", none)
-	f("4", "no statement was seen in the last 5.0 s", func(s *state.State) { s.ClassSeconds = 5; source("digests")(s) })
+	f("4", "no statement was observed in the last 5.0 s", func(s *state.State) { s.ClassSeconds = 5; source("digests")(s) })
 	f("4", "not observed: digests: a privilege is missing", source("digests"))
 	f("5", "none is open", none)
 	f("5", "not observed: transactions", source("transactions"))

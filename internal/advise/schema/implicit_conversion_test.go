@@ -64,7 +64,7 @@ func TestImplicitConversion(t *testing.T) {
 	// The value was redacted, but the server refuses an index by which it would find few rows.
 	redacted := lettered("SELECT id FROM letters WHERE member = 4711", scan)
 	redacted.S.Classes[0].Example = ""
-	if x := f(redacted, "member", "quotes", ""); x.Confidence != finding.Possible || !strings.Contains(x.Against[0], "not seen") {
+	if x := f(redacted, "member", "quotes", ""); x.Confidence != finding.Possible || !strings.Contains(x.Against[0], "not observed") {
 		t.Errorf("%s, %v", x.Confidence, x.Against)
 	}
 

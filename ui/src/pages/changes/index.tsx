@@ -113,7 +113,7 @@ function Journal() {
 }
 
 function by(c: Change): string {
-  return safe(c.by?.replace(/, on the page$/, '') ?? 'command line')
+  return safe(c.by?.replace(/, in the web UI$/, '') ?? 'command line')
 }
 
 function took(c: Change): number | null {
@@ -176,7 +176,7 @@ function One({ c, reload }: { c: Detail; reload: () => void }) {
               {c.undone_at && (
                 <>
                   ; taken back {moment(seconds(c.undone_at), { date: true, seconds: true })}
-                  {c.undone_by && ' by ' + safe(c.undone_by.replace(/, on the page$/, ''))}
+                  {c.undone_by && ' by ' + safe(c.undone_by.replace(/, in the web UI$/, ''))}
                 </>
               )}
               .
@@ -187,7 +187,7 @@ function One({ c, reload }: { c: Detail; reload: () => void }) {
               </p>
             )}
             <Statement name="Statement" sql={c.action.sql} copy="Copy the statement" />
-            {c.action.undo ? <Statement name="Way back" sql={c.action.undo} copy="Copy the way back" /> : <p class="dim">It left nothing to take back.</p>}
+            {c.action.undo ? <Statement name="Way back" sql={c.action.undo} copy="Copy the way back" /> : <p class="dim">It left nothing to undo.</p>}
           </div>
           <div>
             <h3>What happened</h3>

@@ -82,7 +82,7 @@ func (c *addIndex) do(ctx context.Context, t *target.Target, report progress.Sin
 	if err != nil || is != changed {
 		return nil // the change was made: whoever verifies it asks once more and tells
 	}
-	note(fmt.Sprintf("the server made (%s) of (%s)", schema.PartsSQL(x.Parts), schema.PartsSQL(c.a.Index.Parts)))
+	note(fmt.Sprintf("the server set (%s) instead of (%s)", schema.PartsSQL(x.Parts), schema.PartsSQL(c.a.Index.Parts)))
 	c.a.Index = x // none of the name was there before: it is to be dropped when this is taken back
 	return nil
 }

@@ -23,7 +23,7 @@ func TestIdleTransaction(t *testing.T) {
 	if len(f.Subject.Classes) > 0 {
 		t.Error("a class is blamed")
 	}
-	if !strings.Contains(f.Title, "4 of 5 sessions") || !strings.Contains(f.Title, "session 7 (app@10.0.0.7:40007)") || !strings.Contains(f.Title, "28 s") {
+	if !strings.Contains(f.Title, "4 of 5 active sessions") || !strings.Contains(f.Title, "session 7 (app@10.0.0.7:40007)") || !strings.Contains(f.Title, "28 s") {
 		t.Error(f.Title)
 	}
 	if !strings.Contains(f.Suggestion, "KILL 7") || !slices.Equal(f.Setting, []string{"idle_transaction_timeout = 60"}) {

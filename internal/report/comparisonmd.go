@@ -112,7 +112,7 @@ func (p *mdPage) compared(c *comparison) {
 	}
 	if ds := c.r.AlsoDiffers; len(ds) > 0 {
 		p.section(2, "Also differs")
-		p.line("Not asked for by any axis, and a possible cause of what was found:")
+		p.line("Not set by any axis, and a possible cause of the result:")
 		p.line("")
 		for _, d := range ds {
 			name, text := c.differing(d)

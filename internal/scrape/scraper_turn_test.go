@@ -160,7 +160,7 @@ func TestAHeavySourceHoldsNobodyUp(t *testing.T) {
 		}
 	}
 	if hang != 1 {
-		t.Errorf("it was started %d times", hang)
+		t.Errorf("it was begun %d times", hang)
 	}
 	s.drain()
 }

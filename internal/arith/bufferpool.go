@@ -215,7 +215,7 @@ func (p *Pool) split(l layout, ask Ask) {
 		byChunks := p.Size / (2 * max(chunk, mib))
 		p.Instances = int(min(max(byChunks, 1), 64))
 		if ask.CPUs == 0 {
-			p.rule("no number of instances is set: half the number of chunks, %d, but at most a quarter of the CPUs, which are not known here", byChunks)
+			p.rule("no number of instances is set: half the number of chunks, %d, but at most a quarter of the CPUs, which are unknown here", byChunks)
 			p.Tried = false
 			return
 		}
@@ -321,7 +321,7 @@ func layoutOf(flavor, version string) (layout, error) {
 			return layout{gen: whole, small: gib, tried: branch(10, 1)}, nil
 		}
 	}
-	return layout{}, fmt.Errorf("buffer pool of %s %s: not known; MySQL and Percona Server from 5.6 and MariaDB from 10.0 are", flavor, version)
+	return layout{}, fmt.Errorf("buffer pool of %s %s: unknown; MySQL and Percona Server from 5.6 and MariaDB from 10.0 are", flavor, version)
 }
 
 // parse reads the first three numbers of a version; the third may be missing.

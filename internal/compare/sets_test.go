@@ -70,7 +70,7 @@ func TestSets(t *testing.T) {
 	if len(r.AlsoDiffers) != 1 || r.AlsoDiffers[0].Name != "cpu" || r.AlsoDiffers[0].Values["x2"] != "model x2" || r.Env.Facts["machine"]["cpus"] != "2" {
 		t.Errorf("%+v %+v", r.AlsoDiffers, r.Env)
 	}
-	if len(r.Warnings) != 1+len(a.Warnings)+len(b.Warnings) || !strings.Contains(r.Warnings[0], "not measured in turn") {
+	if len(r.Warnings) != 1+len(a.Warnings)+len(b.Warnings) || !strings.Contains(r.Warnings[0], "not interleaved") {
 		t.Errorf("%q", r.Warnings)
 	}
 	if !r.Unpaired || r.Dyno != "1.0" {

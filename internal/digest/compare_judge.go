@@ -45,11 +45,11 @@ type timeMoments struct {
 func timeMomentsOf(r *Report, c *Class) (timeMoments, string) {
 	q, ok := c.Attributes[timeKey]
 	if !ok || q.Count == 0 {
-		return timeMoments{}, "its query time is not known"
+		return timeMoments{}, "its query time is unknown"
 	}
 	sd, ok := q.Stddev.Get()
 	if !ok {
-		return timeMoments{}, "its source keeps no distribution, so that noise cannot be told"
+		return timeMoments{}, "its source keeps no distribution, so noise cannot be estimated"
 	}
 	weight := 1.0
 	if g := &r.Global; g.Entries > 0 && g.Count > g.Entries {

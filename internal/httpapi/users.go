@@ -128,7 +128,7 @@ func (v *Server) removeUser(w http.ResponseWriter, r *http.Request) {
 	}
 	v.order(w, r, &b, http.StatusOK, func(ctx context.Context, c caller) (any, error) {
 		if b.Name == c.Name {
-			return nil, answer{errors.New("nobody removes the own user"), ErrConflict}
+			return nil, answer{errors.New("you cannot remove your own user"), ErrConflict}
 		}
 		if err := v.service.Access.RemoveUser(ctx, b.Name, false); err != nil {
 			return nil, err

@@ -140,7 +140,7 @@ func TestProblems(t *testing.T) {
 	f(head+"options: {tables: 1}\nread: {a: SELECT 1}\n", `p.yaml:4:11: options.tables: options belong to a workload, and the plan has none; name one with workload:`)
 
 	// what a trial does
-	f(head, "p.yaml:1:1: there is nothing to measure; give it one of workload, probe and read")
+	f(head, "p.yaml:1:1: there is nothing to measure; add one of workload, probe and read")
 	f(load+"probe: {name: a, sql: SELECT 1}\n", "p.yaml:5:9: probe: a trial runs a workload or probes, not both; leave one of them out; data: {workload: …} gives probes tables")
 	f(head+"probe: {name: a, sql: SELECT 1}\ntrials: {time: 5s}\n", "p.yaml:5:16: trials.time: only a workload has it; a probe has not; leave it out")
 	f(head+"probe: {sql: SELECT 1}\n", "p.yaml:4:9: probe: a probe has no name")
@@ -157,10 +157,10 @@ func TestProblems(t *testing.T) {
 	f(load+"axes:\n  - threads: []\n", "p.yaml:6:14: axes[0].threads: axis threads has no levels")
 	f(load+"axes:\n  - threads: [1, 1]\n", "p.yaml:6:18: axes[0].threads[1]: level 1 of threads is given twice")
 	f(load+"axes:\n  - threads: [1]\n  - threads: [2]\n", "p.yaml:7:5: axes[1]: two axes are called threads; give one of them a name:")
-	f(load+"axes:\n  - threads: [1]\n    collation: [latin1]\n", "p.yaml:7:5: axes[0].collation: the axis varies threads already; make it an axis of its own, or a general one with levels")
+	f(load+"axes:\n  - threads: [1]\n    collation: [latin1]\n", "p.yaml:7:5: axes[0].collation: the axis varies threads already; make it a separate axis, or a general one with levels")
 	f(load+"axes:\n  - setting: sync_binlog\n", "p.yaml:6:5: axes[0]: values of sync_binlog are missing; such as values: [0, 1]")
 	f(load+"axes:\n  - values: [1]\n", "p.yaml:6:13: axes[0].values: values without a name; say what they are values of: setting, set, limit or option")
-	f(load+"axes:\n  - name: a\n", "p.yaml:6:5: axes[0]: says nothing to vary; give it levels: or one of server, threads, setting, set, charset, collation, engine, page_size, limit, option, workload, filesystem, cpus")
+	f(load+"axes:\n  - name: a\n", "p.yaml:6:5: axes[0]: says nothing to vary; add levels: or one of server, threads, setting, set, charset, collation, engine, page_size, limit, option, workload, filesystem, cpus")
 	f(load+"axes:\n  - levels: [{name: x}]\n", "p.yaml:6:5: axes[0]: name is missing: an axis with levels needs one")
 	f(load+"axes:\n  - {name: a, levels: [x]}\n", `p.yaml:6:24: axes[0].levels[0]: takes a mapping (key: value), not "x"; write - name: …, with what it sets below it`)
 	f(load+"axes:\n  - {name: a, levels: [{threads: 2}]}\n", "p.yaml:6:25: axes[0].levels[0]: name is missing")

@@ -350,12 +350,12 @@ func (p *Proof) warn(before, after *snapshot.Snapshot) {
 		if p.Action.Table.Table != "" {
 			what = "no class that uses " + p.Action.Table.String()
 		}
-		add(what + " was seen in either window: there is nothing to compare; try a longer --window while the traffic runs")
+		add(what + " was observed in either window: there is nothing to compare; try a longer --window while the traffic runs")
 	}
 	for _, c := range p.Touched {
 		switch {
 		case c.Before.Seen && !c.After.Seen:
-			add("class " + short(c.Class) + " was not seen after the change: it may be too fast to be sampled, or its traffic ended")
+			add("class " + short(c.Class) + " was not observed after the change: it may be too fast to be sampled, or its traffic ended")
 		case c.Before.Seen && min(c.Before.Calls, c.After.Calls) < fewCalls && !c.Before.Sampled:
 			add("class " + short(c.Class) + " has less than 20 calls in a window: its means say little")
 		}

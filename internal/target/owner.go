@@ -42,7 +42,7 @@ func (s *Spec) isKnownAccount(c net.Conn) (owner string, err error) {
 		if len(accounts) == 0 && !s.OnlyTrusted {
 			return "", nil
 		}
-		err = errors.New("the kernel does not tell which account answers")
+		err = errors.New("the kernel does not report which account answers")
 	case uid == 0 || uid == os.Geteuid() || slices.Contains(accounts, strconv.Itoa(uid)),
 		len(accounts) == 0 && (!s.OnlyTrusted || TrustedAccount(uid)):
 		return strconv.Itoa(uid), nil

@@ -200,7 +200,7 @@ func rootOf(pid int) (string, error) {
 	}
 	its, ours := statusField(fmt.Sprintf("/proc/%d/status", pid), "NSpid"), statusField("/proc/self/status", "NSpid")
 	if len(its) != len(ours) {
-		return "", fmt.Errorf("the server runs in a container that may not be looked into: %w", os.ErrPermission)
+		return "", fmt.Errorf("the server runs in a container that cannot be inspected: %w", os.ErrPermission)
 	}
 	return "/", nil
 }

@@ -79,7 +79,7 @@ func Open(ctx context.Context, jump Jump, host string, port int) (*Tunnel, error
 // and other things in that of %h, and would so tell the jump host what Dyno's environment holds.
 func CheckSocket(path string) error {
 	if strings.ContainsAny(path, "\r\n\x00:${}%") {
-		return errors.New("ssh does not take the socket's path to the letter: it may hold none of : $ { } %")
+		return errors.New("ssh does not take the socket's path literally: it must not contain : $ { } %")
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (t *Tunnel) dial(ctx context.Context) (*conn, error) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return nil, &Error{Jump: t.jump, Said: t.said.last(0), Err: fmt.Errorf("the tunnel does not stand in time: %w", ctx.Err())}
+			return nil, &Error{Jump: t.jump, Said: t.said.last(0), Err: fmt.Errorf("the tunnel is not up in time: %w", ctx.Err())}
 		}
 	}
 }

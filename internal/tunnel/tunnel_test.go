@@ -312,7 +312,7 @@ func TestOpenRefuses(t *testing.T) {
 	f(Jump{Host: "j"}, "h", 0, "no address")
 	f(Jump{Host: "j"}, "a b", 1, "no address")
 	for _, path := range []string{"/a:b", "/tmp/${HOME}/s", "/tmp/$x", "/tmp/{", "/tmp/}", "/tmp/%h", "/a\nb"} {
-		f(Jump{Host: "j"}, path, 0, "to the letter")
+		f(Jump{Host: "j"}, path, 0, "literally")
 	}
 	t.Setenv("PATH", t.TempDir())
 	f(Jump{Host: "j"}, "h", 1, "no program ssh")

@@ -113,7 +113,7 @@ func TestIdleTransactionSilent(t *testing.T) {
 	silent(t, "the blocker is not known", moments(shop(), 8, func(s float64) state.State {
 		x := blocked(sleeping(7, 20), open(7, 20, 0), 10)
 		for i := range x.Waits {
-			x.Waits[i].Blocker, x.Waits[i].Why = known.None[uint64](), "it ended while the server was asked"
+			x.Waits[i].Blocker, x.Waits[i].Why = known.None[uint64](), "it ended during the query"
 		}
 		return x
 	}))

@@ -138,7 +138,7 @@ func unpack(r io.Reader, dir string, l limits) (h Header, err error) {
 		if e := (*Error)(nil); errors.As(err, &e) {
 			switch {
 			case errors.Is(e.Kind, ErrCorrupt):
-				e.Hint = "nothing was unpacked: have it sent again, or export it again where it was made"
+				e.Hint = "nothing was unpacked: have it sent again, or export it again at its source"
 			case errors.Is(e.Kind, ErrNotFound):
 				e.Kind = nil
 			}

@@ -183,7 +183,7 @@ func (p *parser) single(l *lexer) (expression, error) {
 			case "false":
 				return &literal{workload.Int(0), at}, nil
 			}
-			hint := "texts stand in quotes"
+			hint := "texts are in quotes"
 			switch _, ok := p.known[t.text]; {
 			case ok:
 				hint = "write :" + t.text

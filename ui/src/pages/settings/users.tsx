@@ -194,7 +194,7 @@ function People({ me }: { me: string }) {
           <Button small why={whyNot()} label={`Set password of ${u.name}`} onClick={() => setOpen({ what: 'password', name: u.name })}>
             Set password
           </Button>
-          <Button small kind="danger" label={`Remove ${u.name}`} why={whyNot() || (u.name === me ? 'nobody removes the own user' : '')} onClick={() => setOpen({ what: 'remove', name: u.name })}>
+          <Button small kind="danger" label={`Remove ${u.name}`} why={whyNot() || (u.name === me ? 'you cannot remove your own user' : '')} onClick={() => setOpen({ what: 'remove', name: u.name })}>
             Remove
           </Button>
         </span>

@@ -442,7 +442,7 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 				r.note("it was interrupted, and the " + c.noun() + " is neither as before nor as requested: the server may have changed it: " + found)
 				break
 			}
-			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the "+c.noun()+" is another one: "+found+"; undo that by hand if it should go"
+			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the "+c.noun()+" is different: "+found+"; undo that by hand if it should go"
 		default:
 			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the server has not made the change of the "+c.noun()
 		}

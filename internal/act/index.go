@@ -144,7 +144,7 @@ func (c *dropIndex) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 		}
 		found = true
 		if !sameOn(t, have, x) {
-			o.block("the index %s is another one now: (%s)", have.Name, schema.PartsSQL(have.Parts))
+			o.block("the index %s is different now: (%s)", have.Name, schema.PartsSQL(have.Parts))
 		}
 		x = have // with everything that an undo needs
 	}
@@ -269,7 +269,7 @@ func (c *hideIndex) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 				o.block("a primary key cannot be hidden")
 			}
 			if len(c.a.Index.Parts) > 0 && !sameOn(t, have, c.a.Index) {
-				o.block("the index %s is another one now: (%s)", have.Name, schema.PartsSQL(have.Parts))
+				o.block("the index %s is different now: (%s)", have.Name, schema.PartsSQL(have.Parts))
 			}
 			have.Hidden = false
 			p.Action.Index = have // with its parts, which tell a later undo what else serves for it

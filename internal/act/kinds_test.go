@@ -169,7 +169,7 @@ func TestKindsRefuse(t *testing.T) {
 			}
 			f(drop(table, "nothing", "a"), "no index nothing")
 			f(drop(table, "PRIMARY", "id"), "no secondary index")
-			f(drop(table, "kas", "s"), "another one now")
+			f(drop(table, "kas", "s"), "different now")
 			f(drop(kid, "uniq", "u"), "is unique")
 			f(finding.Action{Kind: finding.HideIndex, Table: table, Index: schema.Index{Name: "nothing"}}, "no index nothing")
 			f(set("no_such_thing", "1"), "no variable")

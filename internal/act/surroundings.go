@@ -89,7 +89,7 @@ func backups(ctx context.Context, t *target.Target, o objections) error {
 		case err != nil:
 			return err
 		case found:
-			o.block("a backup is running: thread %d (%s) %s; a change would wait for it or spoil it: try again when it is done", id, user, what)
+			o.block("a backup is running: thread %d (%s) %s; a change would wait for it or break it: try again when it is done", id, user, what)
 			return nil
 		}
 	}
@@ -141,14 +141,14 @@ func claims(ctx context.Context, t *target.Target, o objections) error {
 			return err
 		}
 		if n > 0 {
-			o.block("a backup is running: thread %d (%s@%s) is of %s; a change would wait for it or spoil it: try again when it is done", c.id, c.user, c.host, c.program)
+			o.block("a backup is running: thread %d (%s@%s) is of %s; a change would wait for it or break it: try again when it is done", c.id, c.user, c.host, c.program)
 			return nil
 		}
 	}
 	if len(all) > 0 {
 		c := all[0]
-		o.warn("thread %d (%s@%s) says that it is of %s, but holds no lock of a backup and has no privilege for one that can be seen: "+
-			"a change would spoil a running backup", c.id, c.user, c.host, c.program)
+		o.warn("thread %d (%s@%s) says that it is of %s, but holds no backup lock and has no visible privilege for one: "+
+			"a change would break a running backup", c.id, c.user, c.host, c.program)
 	}
 	return nil
 }

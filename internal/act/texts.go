@@ -56,7 +56,7 @@ func texts(ctx context.Context, t *target.Target, tab schema.Table, x schema.Cha
 	case target.KindOf(err) == target.Denied:
 		o.block("the account may not read column %s, to check whether its texts stay the same: it needs SELECT on %s", x.Column, tab.Ref)
 	case err != nil:
-		return t.Wrap("look at the texts of "+tab.Ref.String(), err)
+		return t.Wrap("check the texts of "+tab.Ref.String(), err)
 	case n >= textsMost:
 		o.block("%d rows or more hold texts in column %s that would change or be lost (leading zeros, spaces, no %s): that cannot be undone; change those rows first", n, x.Column, to)
 	case n > 0:

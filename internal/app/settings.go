@@ -450,7 +450,7 @@ func (a *App) entry(t ledger.Target) (ledger.Target, target.Spec, error) {
 	switch {
 	case spec.PasswordInURL:
 		t.URL = ""
-		return bad("the URL holds a password, which Dyno does not keep", "leave it out: put user and password into a file like my.cnf that only you can read and name that file, or name an environment variable of dyno's that holds it")
+		return bad("the URL holds a password, which Dyno does not store", "leave it out: put user and password into a file like my.cnf that only you can read and name that file, or name an environment variable of dyno's that holds it")
 	case t.Defaults != "" && t.PasswordEnv != "":
 		return bad("a defaults file and an environment variable are both given", "one of them says how to log in")
 	case strings.ContainsFunc(t.PasswordEnv, func(r rune) bool { return r == '=' || !unicode.IsPrint(r) || unicode.IsSpace(r) }):

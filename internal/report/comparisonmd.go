@@ -91,7 +91,7 @@ func (p *mdPage) comparison() {
 		p.section(2, "Environment, the same in all trials")
 		for _, g := range gs {
 			if len(g.Facts) > manyFacts {
-				p.line("- **" + md(g.Name) + "** " + count(len(g.Facts), "fact", "facts") + ", see the page or the JSON")
+				p.line("- **" + md(g.Name) + "** " + count(len(g.Facts), "fact", "facts") + ", see the HTML or the JSON")
 				continue
 			}
 			for _, f := range g.Facts {

@@ -51,7 +51,7 @@ func (p *textPage) comparison() {
 		p.section("Environment, the same in all trials")
 		for _, g := range gs {
 			if len(g.Facts) > manyFacts {
-				p.para("  ", g.Name+": "+count(len(g.Facts), "fact", "facts")+", see the page or the JSON")
+				p.para("  ", g.Name+": "+count(len(g.Facts), "fact", "facts")+", see the HTML or the JSON")
 				continue
 			}
 			for _, l := range wrap(g.Name, p.width-2) {

@@ -77,7 +77,7 @@ func doubleBuffering(v *advise.View) []finding.Finding {
 		direct = "innodb_data_file_buffering = OFF"
 	}
 	f.Setting = slices.Concat([]string{direct}, pool)
-	f.Suggestion = fmt.Sprintf("Give the pool the memory of the second copy and take the kernel out of the way, both at once: %s. It needs a restart.", strings.Join(f.Setting, ", "))
+	f.Suggestion = fmt.Sprintf("Give the pool the memory of the second copy and bypass the kernel's cache, both at once: %s. It needs a restart.", strings.Join(f.Setting, ", "))
 	f.Cost = fmt.Sprintf("The pool takes %s more, the kernel's cache as much less. After the restart the pool is empty and fills from the disk.", bytes(got-min(got, p.size)))
 	f.Gain = &finding.Gain{
 		What: "time per statement", Lo: 1, Hi: 1 / (1 - min(0.95, share)),

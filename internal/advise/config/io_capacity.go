@@ -85,7 +85,7 @@ func ioCapacity(v *advise.View) []finding.Finding {
 		Valid: "MySQL from 8.4 on ships with 10000, older ones and MariaDB with 200.",
 		Why: []finding.Reason{
 			{Ask: "Does writing keep up with changing?", Answer: fmt.Sprintf("%s written a second, and the changed ones grow by %s", unit.Count(flushed), unit.Count(grown/sec)), Source: "global_status"},
-			{Ask: "What holds it back?", Answer: fmt.Sprintf("innodb_io_capacity = %.0f: that is what is written", capacity), Source: "variables"},
+			{Ask: "What limits it?", Answer: fmt.Sprintf("innodb_io_capacity = %.0f: that is what is written", capacity), Source: "variables"},
 			{Ask: "When does it hurt?", Answer: fmt.Sprintf("(%s − %s) ÷ %s/s = %s", unit.Bytes(r.limit), unit.Bytes(r.age), unit.Bytes(r.rate), unit.Seconds(full)), Source: "arithmetic"},
 		},
 		Against: []string{"Some backlog is right: a page that is changed ten times before it is written is written once."},

@@ -66,7 +66,7 @@ func ioLimit(v *advise.View) []finding.Finding {
 			fact("time of one read", each*1000, "ms", fmt.Sprintf("< %.0f", slowRead*1000), "file_io", "A read of a data file took %s, at %s reads a second.", unit.Seconds(each), unit.Count(calls)),
 			fact("reads in flight", sec, "", fmt.Sprintf("< %d", queued), "file_io", "%.2g reads were in flight on average: %s × %s.", sec, unit.Count(calls), unit.Seconds(each)),
 		},
-		Falsify:   "Disproved if the time of a read stays as it is when fewer are asked for.",
+		Falsify:   "Disproved if the time of a read stays the same when fewer are requested.",
 		Reference: "Little's law: requests in flight = rate × time of each. Linux, Documentation/admin-guide/cgroup-v2, io.max; cloud volumes state their own limits.",
 		Cost:      "A faster volume costs money; a larger pool costs memory.",
 		Why: []finding.Reason{
@@ -89,12 +89,12 @@ func ioLimit(v *advise.View) []finding.Finding {
 		f.Evidence = append(f.Evidence, fact("time that the disk is busy", 100*x, "%", "", "host", "The disk is busy %s of the time.", unit.Percent(x)))
 	}
 	f.Evidence = append(f.Evidence, asks(v)...)
-	f.Suggestion = "Raise the limit of the disk (blkio or io.max of the control group, the volume's class), or ask it for less: a buffer pool that holds what is read, " +
+	f.Suggestion = "Raise the limit of the disk (blkio or io.max of the control group, the volume's class), or read less from it: a buffer pool that holds what is read, " +
 		"indexes that read fewer pages."
 	f.Against = append(f.Against, "Requests of other programs on the same disk make reads wait as well.")
 	if p, ok := readPool(v); ok {
 		if w, told := working(v); told && w.bytes > p.size {
-			f.Against = append(f.Against, fmt.Sprintf("The pool holds %s and the tables in use %s: with memory for them the reads would not be asked for.", bytes(p.size), bytes(w.bytes)))
+			f.Against = append(f.Against, fmt.Sprintf("The pool holds %s and the tables in use %s: with memory for them the reads would not be needed.", bytes(p.size), bytes(w.bytes)))
 		}
 	}
 	f.Gain = &finding.Gain{
@@ -158,7 +158,7 @@ func asks(v *advise.View) (ev []finding.Evidence) {
 		{"Innodb_data_fsyncs", "flushes"},
 	} {
 		if n, ok := v.Status(x.status).Get(); ok {
-			ev = append(ev, fact(x.what+" per second", n, "1/s", "", "global_status", "InnoDB asked for %s %s a second.", unit.Count(n), x.what))
+			ev = append(ev, fact(x.what+" per second", n, "1/s", "", "global_status", "InnoDB requested %s %s a second.", unit.Count(n), x.what))
 		}
 	}
 	return ev

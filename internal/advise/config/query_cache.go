@@ -53,7 +53,7 @@ func queryCache(v *advise.View) []finding.Finding {
 			"without being used, and all of that happens under the one lock of the cache, which every statement takes.", unit.Rate(w, "times/s")),
 		Falsify:    "Disproved if the time of the same statements grows when the cache is switched off.",
 		Suggestion: "Switch the query cache off: SET GLOBAL query_cache_size = 0 takes effect at once and for all sessions; keep it off in my.cnf.",
-		Cost:       "Statements that were answered from the cache are executed again: " + unit.Rate(hits, "of them/s") + " at present. Its memory comes back.",
+		Cost:       "Statements that were answered from the cache are executed again: " + unit.Rate(hits, "of them/s") + " at present. Its memory is freed.",
 		Action:     v.SetVariable("query_cache_size", "0"),
 		Setting:    []string{"query_cache_type = 0", "query_cache_size = 0"}, File: "my.cnf",
 		Valid:     "MariaDB, and MySQL before 8.0",

@@ -61,7 +61,7 @@ func laggard(v *advise.View, x metric.Series) (f finding.Finding, ok bool) {
 		Rule: "replica-lag", ID: finding.MakeID("replica-lag", name), Severity: finding.Warning, Confidence: finding.Likely,
 		Title:    fmt.Sprintf("the replica lags by %s", unit.Seconds(lag)),
 		Cause:    "It applies less than its source writes.",
-		Falsify:  "Disproved if the lag grows as fast with several appliers at work.",
+		Falsify:  "Disproved if the lag grows as fast with several appliers running.",
 		Explains: []string{advise.EffectReplicaLag},
 	}
 	if name != "" {

@@ -57,7 +57,7 @@ func smallBufferPool(v *advise.View) []finding.Finding {
 		{Ask: "Do sessions wait for it?", Answer: fmt.Sprintf("%s of the statement time", unit.Percent(share)), Source: "file_io"},
 	}
 	want := 4 * p.size // nobody knows how large what is in use is: one step
-	why := "four times as much, since the size of the tables in use is not known"
+	why := "four times as much, because the size of the tables in use is unknown"
 	if told {
 		want = max(round(uint64(poolSlack*float64(w.bytes))), p.size+p.size/4)
 		why = fmt.Sprintf("%s of tables × %.2f for page headers, undo and new rows", bytes(w.bytes), poolSlack)
@@ -162,7 +162,7 @@ func poolAgainst(v *advise.View, p pool, w inUse, told, measured bool) (out []st
 	if !told {
 		out = append(out, "The size of the tables in use is unknown, and so is how much would be enough.")
 	} else if w.all {
-		out = append(out, "Which tables the statements use is not known; the sizes of all were added up.")
+		out = append(out, "Which tables the statements use is unknown; the sizes of all were added up.")
 	} else {
 		out = append(out, "Not every row of these tables need be in use: a smaller pool may do.")
 	}

@@ -40,7 +40,7 @@ func dirtyRatios(v *advise.View) []finding.Finding {
 	if d, ok := v.Last("node_memory_Dirty_bytes").Get(); ok {
 		f.Evidence = append(f.Evidence, measured("dirty pages", d, "B", "", "host", "%s wait to be written now.", unit.Bytes(d)))
 	}
-	f.Suggestion = "What a server writes through the page cache (binary logs, temporary files, tables without O_DIRECT, dumps) then goes out in long bursts that syncs of the logs have to wait for. " +
+	f.Suggestion = "What a server writes through the page cache (binary logs, temporary files, tables without O_DIRECT, dumps) is then written in long bursts that log syncs have to wait for. " +
 		"Start writeback early: at a quarter of what the disk writes in a second. Setting the bytes sets the ratios to 0, and vice versa."
 	f.Setting = []string{fmt.Sprintf("vm.dirty_background_bytes = %d", backgroundBytes), fmt.Sprintf("vm.dirty_bytes = %d", mostBytes)}
 	f.File = sysctlFile

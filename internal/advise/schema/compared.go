@@ -266,7 +266,7 @@ func (x *sufferer) against() (out []string) {
 	if !x.planned {
 		out = append(out, "There is no plan of the statement: that it reads the whole table is inferred from counters.")
 	} else if x.plan.Guess {
-		out = append(out, "The plan was made with typical values, the statement's own were not known.")
+		out = append(out, "The plan was made with typical values because the statement's own were unknown.")
 	}
 	if x.shape.Folded {
 		out = append(out, "The statement aggregates, so the number of matching rows is unknown: when most match, an index does not help.")

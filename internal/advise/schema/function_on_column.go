@@ -100,7 +100,7 @@ func (h *hiding) report(v *advise.View) finding.Finding {
 		"has to evaluate the function for every row.", expr, schema.Quote(col.Name))
 	f.Falsify = fmt.Sprintf("Disproved if EXPLAIN still reads all of %s after the change, or if rows examined per call of the class do not fall.", t.Ref)
 	f.Reference = "MySQL manual, Optimizing SELECT Statements: Range Optimization, and Functional Key Parts; MariaDB manual: Generated Columns"
-	asks := fmt.Sprintf("The statement asks for rows by %s, one of %d conditions.", expr, max(1, len(x.shape.Predicates)))
+	asks := fmt.Sprintf("The statement selects rows by %s, one of %d conditions.", expr, max(1, len(x.shape.Predicates)))
 	f.Evidence = append([]finding.Evidence{{What: "condition", Source: x.c.Source(), Text: asks}}, f.Evidence...)
 	if h.index.Name != "" {
 		f.Evidence = append(f.Evidence, finding.Evidence{What: "index", Source: "catalog", Text: fmt.Sprintf("The index %s (%s) holds the column and cannot be used here.", h.index.Name, schema.PartsSQL(h.index.Parts))})

@@ -61,7 +61,7 @@ func deadlocked(v *advise.View) []finding.Finding {
 		Subject:  finding.Subject{Tables: pair.tables, Classes: pair.classes},
 		Explains: append([]string{advise.EffectRowLocks, advise.EffectRunning}, classTimes(waitingOnly(v, pair.classes))...),
 		Title:    fmt.Sprintf("%s deadlocks a second: one transaction in %s is rolled back", unit.Count(n), unit.Count(1/max(part, 1e-9))),
-		Cause: "Transactions lock the same rows in different order. When two of them meet, each holds what the other wants; the server ends one with error 1213 and rolls it back. " +
+		Cause: "Transactions lock the same rows in different order. When two of them meet, each holds what the other needs; the server ends one with error 1213 and rolls it back. " +
 			"Its work is lost, and the application has to retry it or fails.",
 	}
 	if part == 0 {

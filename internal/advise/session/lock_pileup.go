@@ -90,7 +90,7 @@ func pileups(v *advise.View) []finding.Finding {
 		})
 	}
 	for _, o := range p.objects[:min(2, len(p.objects))] {
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "waited for", Value: known.Of(float64(p.object[o])), Source: "locks", Sampled: true, Text: fmt.Sprintf("%d of %d sessions seen waiting wanted %s.", p.object[o], p.seen, o)})
+		f.Evidence = append(f.Evidence, finding.Evidence{What: "waited for", Value: known.Of(float64(p.object[o])), Source: "locks", Sampled: true, Text: fmt.Sprintf("%d of %d waiting sessions waited for %s.", p.object[o], p.seen, o)})
 	}
 	for _, id := range p.waiters {
 		f.Evidence = append(f.Evidence, finding.Evidence{What: "blocked class", Source: "processlist", Sampled: true, Text: "Waits: " + told(v, id) + "."})
@@ -109,7 +109,7 @@ func pileups(v *advise.View) []finding.Finding {
 		}
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "blocking class", Value: known.Of(float64(p.holder[b])), Source: "locks", Sampled: true,
-			Text: fmt.Sprintf("Of %d sessions seen at the head of a queue %d were %s.", p.heads, p.holder[b], what),
+			Text: fmt.Sprintf("Of %d sessions at the head of a queue %d were %s.", p.heads, p.holder[b], what),
 		})
 	}
 	f.Falsify = "Disproved if Innodb_row_lock_waits stays as it is when the transactions hold the row for a shorter time."

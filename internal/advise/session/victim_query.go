@@ -56,7 +56,7 @@ func victimsOf(v *advise.View, q queue, h head) finding.Finding {
 		does = clip(h.session.SQL)
 	}
 	f.Title = fmt.Sprintf("%s active sessions wait for locks of %s, whose transaction has been open for %s", fewOf(h.waiters, q.busy), who(h.session, h.id), unit.Seconds(h.trx.Seconds))
-	f.Cause = "The statements in the queue are not slow: they wait. One transaction took locks on rows that they want, is still at work, and keeps the locks until it ends."
+	f.Cause = "The statements in the queue are not slow: they wait. One transaction took locks on rows that they need, is still active, and keeps the locks until it ends."
 	if h.session.ClassID != "" {
 		f.Subject.Classes = []string{h.session.ClassID}
 	}

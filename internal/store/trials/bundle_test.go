@@ -151,7 +151,7 @@ func TestBundle(t *testing.T) {
 	}
 	var again bytes.Buffer
 	if err := Export(dir, &again); err != nil || !bytes.Equal(again.Bytes(), bundle) {
-		t.Errorf("exported again it is another one: %d bytes and %d, %v", again.Len(), len(bundle), err)
+		t.Errorf("exported again it is different: %d bytes and %d, %v", again.Len(), len(bundle), err)
 	}
 	put(t, d, small(4))
 	if err := d.Close(); err != nil {

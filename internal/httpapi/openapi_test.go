@@ -55,12 +55,12 @@ var (
 	ofTarget  = asked{name: "target", about: "name of a target", kind: "string", need: true}
 	anyTarget = asked{name: "target", about: "name of a target; without it all", kind: "string"}
 	ofID      = asked{name: "id", about: "id", kind: "string", need: true}
-	from      = asked{name: "from", about: "begin of the window, included, also told from now: -1h30m, now-7d; without it an hour before to", kind: "time"}
-	until     = asked{name: "to", about: "end of the window, included, also told from now: -5m; without it now", kind: "time"}
+	from      = asked{name: "from", about: "begin of the window, included, also relative to now: -1h30m, now-7d; default an hour before to", kind: "time"}
+	until     = asked{name: "to", about: "end of the window, included, also relative to now: -5m; default now", kind: "time"}
 )
 
 func limitOf(usual int) asked {
-	return asked{name: "limit", about: "at most so many", kind: "count", usual: usual}
+	return asked{name: "limit", about: "maximum number of entries", kind: "count", usual: usual}
 }
 
 type success struct {
@@ -154,16 +154,16 @@ func described() []answered {
 		{path: "GET /health", room: "fleet", about: "What is wrong with Dyno itself now: it cannot store, has gaps, is starved of CPU, cannot ask a server. The worst first.", gives: struct {
 			Troubles []app.Trouble `json:"troubles"`
 		}{}},
-		{path: "GET /sources", room: "fleet", about: "What is read of a target, also what gives nothing.", params: []asked{ofTarget}, errors: []int{404}, gives: struct {
+		{path: "GET /sources", room: "fleet", about: "The data sources of a target, including those that are unavailable.", params: []asked{ofTarget}, errors: []int{404}, gives: struct {
 			Target  string   `json:"target"`
 			Sources []Source `json:"sources"`
 		}{}},
-		{path: "GET /cost", room: "fleet", about: "What watching a target costs, as means over a span that ends now.", errors: []int{404}, gives: app.Price{}, params: []asked{
+		{path: "GET /cost", room: "fleet", about: "What watching a target costs, averaged over a span that ends now.", errors: []int{404}, gives: app.Price{}, params: []asked{
 			ofTarget, {name: "span", about: "how far back", kind: "span", usual: "5m"},
 		}},
 
-		{path: "GET /settings", room: "settings", about: "How this process is set up, and what it keeps.", gives: app.Settings{}},
-		{path: "GET /discover", room: "settings", about: "Servers of this machine, for operators. It logs in once to each; an answer holds for five seconds.", gives: app.Discovery{}},
+		{path: "GET /settings", room: "settings", about: "Configuration and retention of this process.", gives: app.Settings{}},
+		{path: "GET /discover", room: "settings", about: "Servers of this machine, for operators. It logs in once to each; an answer is cached for five seconds.", gives: app.Discovery{}},
 		{path: "GET /grants", room: "settings", about: "Statements that give an account what a task needs, and no more. Nothing is executed.", params: []asked{
 			{name: "task", about: "watch, explain, change or load", kind: "string", need: true, example: "watch"},
 			{name: "flavor", about: "mysql, percona or mariadb", kind: "string", need: true, example: "mariadb"},
@@ -175,27 +175,27 @@ func described() []answered {
 			User       string   `json:"user"`
 			Statements []string `json:"statements"`
 		}{}},
-		{path: "POST /target/add", room: "settings", about: "Puts a server into the inventory. There is no place for a password: name the file or the variable of Dyno's that holds it.", code: 201, errors: []int{409}, need: []string{"name", "url"}, body: struct {
+		{path: "POST /target/add", room: "settings", about: "Adds a server to the inventory. A password cannot be given: name the file or the variable of Dyno's that holds it.", code: 201, errors: []int{409}, need: []string{"name", "url"}, body: struct {
 			Name        string `json:"name"`
 			URL         string `json:"url"`
 			Defaults    string `json:"defaults_file"`
 			PasswordEnv string `json:"password_env"`
 			Replace     bool   `json:"replace"`
 		}{}, gives: ledger.Target{}},
-		{path: "POST /target/check", room: "settings", about: "Tries to reach a server of the inventory (name) or one that may be added to it (url), and tells what can be observed there.", errors: []int{404}, body: entry{}, gives: app.Checked{}},
-		{path: "POST /target/password", room: "settings", about: "Keeps a password for a target, in a file that only Dyno's account reads, and sends it nowhere but to the target's address. With url the target gets that address, and is added when there is none of that name. No answer has the password.", errors: []int{404}, need: []string{"name", "password"}, body: struct {
+		{path: "POST /target/check", room: "settings", about: "Tries to reach a server of the inventory (name) or one that may be added to it (url), and reports what can be observed there.", errors: []int{404}, body: entry{}, gives: app.Checked{}},
+		{path: "POST /target/password", room: "settings", about: "Stores a password for a target, in a file that only Dyno's account reads, and sends it nowhere but to the target's address. With url the target gets that address, and is added when there is none of that name. No answer has the password.", errors: []int{404}, need: []string{"name", "password"}, body: struct {
 			Name     string `json:"name"`
 			URL      string `json:"url"`
 			Password string `json:"password"`
 		}{}, gives: ledger.Target{}},
-		{path: "POST /retention", room: "settings", about: "Changes for how many days a kind of data is kept. name is the flag of dyno serve without its dashes: keep, keep-minutes, keep-states, keep-classes. Where that flag was given the answer is 409.", errors: []int{409}, need: []string{"name", "days"}, body: struct {
+		{path: "POST /retention", room: "settings", about: "Changes for how many days a kind of data is kept. name is the flag of dyno serve without its dashes: keep, keep-minutes, keep-states, keep-classes. If that flag was given the answer is 409.", errors: []int{409}, need: []string{"name", "days"}, body: struct {
 			Name string  `json:"name"`
 			Days float64 `json:"days"`
 		}{}, gives: struct {
 			Name string  `json:"name"`
 			Days float64 `json:"days"`
 		}{}},
-		{path: "POST /target/remove", room: "settings", about: "Takes a server off the inventory. What was stored about it stays.", errors: []int{404}, need: []string{"name"}, body: struct {
+		{path: "POST /target/remove", room: "settings", about: "Removes a server from the inventory. Its stored data stay.", errors: []int{404}, need: []string{"name"}, body: struct {
 			Name string `json:"name"`
 		}{}, gives: struct {
 			Removed string `json:"removed"`
@@ -214,7 +214,7 @@ func described() []answered {
 		{path: "POST /logout", room: "access", about: "Ends this session, or all of this user.", errors: []int{409}, body: struct {
 			Everywhere bool `json:"everywhere"`
 		}{}, gives: success{}},
-		{path: "GET /sessions", room: "access", about: "Sessions: the own ones, an operator sees all.", gives: struct {
+		{path: "GET /sessions", room: "access", about: "Sessions: your own; an operator sees all.", gives: struct {
 			Sessions []sessionRow `json:"sessions"`
 		}{}},
 		{path: "POST /session/remove", room: "access", about: "Ends a session.", errors: []int{404}, need: []string{"id"}, body: idBody, gives: success{}},
@@ -246,31 +246,31 @@ func described() []answered {
 		{path: "GET /tokens", room: "access", about: "API tokens, for operators.", gives: struct {
 			Tokens []access.Token `json:"tokens"`
 		}{}},
-		{path: "POST /token/add", room: "access", about: "Makes an API token; its secret is told this once.", code: 201, errors: []int{409}, need: []string{"name", "role"}, body: struct {
+		{path: "POST /token/add", room: "access", about: "Creates an API token; its secret is shown only once.", code: 201, errors: []int{409}, need: []string{"name", "role"}, body: struct {
 			Name string      `json:"name"`
 			Role access.Role `json:"role"`
 			Days int         `json:"days"`
 		}{}, gives: newToken{}},
-		{path: "POST /token/remove", room: "access", about: "From now on the token lets nobody in.", errors: []int{404}, need: []string{"id"}, body: idBody, gives: success{}},
-		{path: "GET /audit", room: "access", about: "What was tried, newest first, for operators.", params: []asked{limitOf(100), {name: "before", about: "entries before this one", kind: "integer"}}, gives: struct {
+		{path: "POST /token/remove", room: "access", about: "Revokes the token.", errors: []int{404}, need: []string{"id"}, body: idBody, gives: success{}},
+		{path: "GET /audit", room: "access", about: "The audit log, newest first, for operators.", params: []asked{limitOf(100), {name: "before", about: "entries before this one", kind: "integer"}}, gives: struct {
 			Entries []access.Entry `json:"entries"`
 		}{}},
 
 		{path: "GET /state", room: "now and then", about: "The newest state at or before a moment: sessions, locks, transactions.", errors: []int{404}, params: []asked{ofTarget, {name: "at", about: "moment; now without it", kind: "time"}}, gives: state.State{}},
-		{path: "GET /states", room: "now and then", about: "Moments at which a state is kept.", errors: []int{404}, params: []asked{ofTarget, from, until, limitOf(1000)}, gives: struct {
+		{path: "GET /states", room: "now and then", about: "Times of the stored states.", errors: []int{404}, params: []asked{ofTarget, from, until, limitOf(1000)}, gives: struct {
 			Target string      `json:"target"`
 			Times  []time.Time `json:"times"`
 		}{}},
 		{path: "GET /events", room: "now and then", about: "Marks on the timeline.", errors: []int{404}, params: []asked{anyTarget, from, until, {name: "kind", about: "only these", kind: "string", many: true}}, gives: eventList{}},
-		{path: "POST /annotate", room: "now and then", about: "Keeps a note on the timeline.", code: 201, errors: []int{404}, need: []string{"text"}, body: struct {
+		{path: "POST /annotate", room: "now and then", about: "Adds a note to the timeline.", code: 201, errors: []int{404}, need: []string{"text"}, body: struct {
 			Text   string    `json:"text"`
 			Target string    `json:"target"`
 			At     time.Time `json:"at"`
 			Until  time.Time `json:"until"`
 		}{}, gives: event.Event{}},
-		{path: "GET /stream", room: "now and then", about: "Server-sent events: each reading of each target as it comes.", params: []asked{{name: "target", about: "only these", kind: "string", many: true}, {name: "full", about: "1: whole states", kind: "string"}}, gives: "text/event-stream", errors: []int{404}},
+		{path: "GET /stream", room: "now and then", about: "Server-sent events: each scrape of each target as it arrives.", params: []asked{{name: "target", about: "only these", kind: "string", many: true}, {name: "full", about: "1: whole states", kind: "string"}}, gives: "text/event-stream", errors: []int{404}},
 
-		{path: "GET /classes", room: "queries", about: "Query classes of a window, those with the most time first.", errors: []int{404}, params: []asked{ofTarget, from, until, limitOf(50), {name: "search", about: "only classes with all of these words in their statement, id, tables or default database, whatever the case", kind: "string"}, {name: "lines", about: "1: each with its course", kind: "string"}}, gives: classAnyList{}},
+		{path: "GET /classes", room: "queries", about: "Query classes of a window, those with the most time first.", errors: []int{404}, params: []asked{ofTarget, from, until, limitOf(50), {name: "search", about: "only classes with all of these words in their statement, id, tables or default database, whatever the case", kind: "string"}, {name: "lines", about: "1: each with its trend", kind: "string"}}, gives: classAnyList{}},
 		{path: "GET /class", room: "queries", about: "One class over a window.", errors: []int{404}, params: []asked{ofTarget, ofID, from, until}, gives: classFull{}},
 		{path: "GET /compare-classes", room: "queries", about: "The classes of two periods, joined.", errors: []int{404}, params: []asked{
 			ofTarget, from, until, {name: "before_from", about: "begin of the period before", kind: "time"}, {name: "before_to", about: "its end; from without it", kind: "time"}, limitOf(200),
@@ -278,10 +278,10 @@ func described() []answered {
 
 		{path: "GET /graphs", room: "server", about: "Figures of graphs. Bucket i covers [from+i*step, from+(i+1)*step).", errors: []int{404}, params: []asked{
 			ofTarget, from, until,
-			{name: "points", about: "at most so many buckets, no more than 2000", kind: "integer", usual: 600},
-			{name: "step", about: "seconds of a bucket, in place of points", kind: "span"},
+			{name: "points", about: "maximum number of buckets, up to 2000", kind: "integer", usual: 600},
+			{name: "step", about: "seconds of a bucket, instead of points", kind: "span"},
 			{name: "panel", about: "only these", kind: "string", many: true},
-			{name: "compare", about: "also so many seconds earlier", kind: "span"},
+			{name: "compare", about: "also this many seconds earlier", kind: "span"},
 		}, gives: struct {
 			Target string  `json:"target"`
 			From   int64   `json:"from"` // Unix seconds
@@ -289,7 +289,7 @@ func described() []answered {
 			Step   int64   `json:"step"` // seconds
 			Panels []graph `json:"panels"`
 		}{}},
-		{path: "GET /panels", room: "server", about: "The panels that there are, without figures.", gives: struct {
+		{path: "GET /panels", room: "server", about: "The available panels, without figures.", gives: struct {
 			Panels []panelDefinition `json:"panels"`
 		}{}},
 
@@ -300,7 +300,7 @@ func described() []answered {
 			History   []app.Verdict `json:"history"`
 			app.Findings
 		}{}},
-		{path: "POST /finding/ignore", room: "findings", about: "Takes a finding from those that are open, for 1 minute to 366 days; 0 seconds show it again.", errors: []int{404}, need: []string{"target", "finding"}, body: struct {
+		{path: "POST /finding/ignore", room: "findings", about: "Ignores a finding for 1 minute to 366 days; 0 seconds show it again.", errors: []int{404}, need: []string{"target", "finding"}, body: struct {
 			Target  string  `json:"target"`
 			Finding string  `json:"finding"`
 			Seconds float64 `json:"seconds"` // for how long
@@ -309,7 +309,7 @@ func described() []answered {
 			Verdicts []app.Verdict `json:"verdicts"`
 		}{}},
 		{path: "GET /diagnosis", room: "findings", about: "One diagnosis.", errors: []int{404}, params: []asked{ofID}, gives: app.Judged{}},
-		{path: "POST /diagnose", room: "findings", about: "Looks at a target in a task, whose result is the id of a diagnosis.", code: 202, errors: []int{404, 409}, need: []string{"target"}, body: struct {
+		{path: "POST /diagnose", room: "findings", about: "Diagnoses a target in a task, whose result is the id of a diagnosis.", code: 202, errors: []int{404, 409}, need: []string{"target"}, body: struct {
 			Target string  `json:"target"`
 			Window float64 `json:"window"`
 			Redact bool    `json:"redact"`
@@ -319,14 +319,14 @@ func described() []answered {
 			Changes []app.Change `json:"changes"`
 		}{}},
 		{path: "GET /change", room: "changes", about: "One action with its proofs.", errors: []int{404}, params: []asked{ofID}, gives: app.ChangeDetail{}},
-		{path: "POST /apply", room: "changes", about: "Without execute what carrying out a finding would do; with it, and the statement of the preview as confirm, 202 and the task that does it.", errors: []int{404, 409, 422}, need: []string{"target", "finding"}, body: struct {
+		{path: "POST /apply", room: "changes", about: "Without execute a preview of applying a finding; with it, and the statement of the preview as confirm, 202 and the task that does it.", errors: []int{404, 409, 422}, need: []string{"target", "finding"}, body: struct {
 			Target   string `json:"target"`
 			Finding  string `json:"finding"`
 			Execute  bool   `json:"execute"`
 			Confirm  string `json:"confirm"`
 			Blocking bool   `json:"blocking"`
 		}{}, gives: either{intent{}, app.Task{}}},
-		{path: "POST /undo", room: "changes", about: "The same for taking an action back.", errors: []int{404, 409, 422}, need: []string{"id"}, body: struct {
+		{path: "POST /undo", room: "changes", about: "The same for undoing an action.", errors: []int{404, 409, 422}, need: []string{"id"}, body: struct {
 			ID       string `json:"id"`
 			Execute  bool   `json:"execute"`
 			Confirm  string `json:"confirm"`
@@ -343,7 +343,7 @@ func described() []answered {
 			Window float64 `json:"window"`
 		}{}, gives: app.Task{}},
 		{path: "GET /report", room: "changes", about: "The document of a diagnosis, proof, run, demo or comparison.", errors: []int{404}, params: []asked{ofID}, gives: report.Document{}},
-		{path: "GET /report.html", room: "changes", about: "The same as a page that needs nothing else.", errors: []int{404}, params: []asked{ofID}, gives: "text/html"},
+		{path: "GET /report.html", room: "changes", about: "The same as a self-contained HTML page.", errors: []int{404}, params: []asked{ofID}, gives: "text/html"},
 
 		{path: "GET /tasks", room: "tasks", about: "Long work of this process, newest first.", gives: struct {
 			Tasks []app.Task `json:"tasks"`
@@ -355,11 +355,11 @@ func described() []answered {
 			Experiments []app.LabLine `json:"experiments"`
 		}{}},
 		{path: "GET /experiment", room: "lab", about: "One experiment, also while it runs; with another one, both side by side.", errors: []int{404, 409}, params: []asked{ofID, {name: "with", about: "id of another one", kind: "string"}}, gives: app.LabExperiment{}},
-		{path: "POST /experiment/resume", room: "lab", about: "Goes on with one that was interrupted, in a task.", code: 202, errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: app.Task{}},
+		{path: "POST /experiment/resume", room: "lab", about: "Resumes an interrupted one, in a task.", code: 202, errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: app.Task{}},
 		{path: "GET /recipes", room: "lab", about: "Experiments that ship with Dyno.", gives: struct {
 			Recipes []app.LabRecipe `json:"recipes"`
 		}{}},
-		{path: "GET /recipe", room: "lab", about: "What running a recipe would mean.", errors: []int{404}, params: []asked{{name: "name", about: "of the recipe", kind: "string", need: true}, {name: "scale", about: "small, medium or full", kind: "string", usual: "small"}}, gives: app.LabDryRun{}},
+		{path: "GET /recipe", room: "lab", about: "Preview of a recipe.", errors: []int{404}, params: []asked{{name: "name", about: "of the recipe", kind: "string", need: true}, {name: "scale", about: "small, medium or full", kind: "string", usual: "small"}}, gives: app.LabDryRun{}},
 		{path: "POST /recipe/run", room: "lab", about: "Runs a recipe in a task.", code: 202, errors: []int{404, 409}, need: []string{"name"}, body: struct {
 			Name  string            `json:"name"`
 			Scale string            `json:"scale"`
@@ -382,9 +382,9 @@ func document(t *testing.T) []byte {
 	s := newSchemas(t)
 	problem := yaml.MapSlice{item("$ref", "#/components/schemas/"+s.component(reflect.TypeFor[problem]()))}
 	said := map[int]string{
-		400: "A parameter or the body is missing or wrong.", 401: "A login is needed.", 403: "The role, the origin, the CSRF token or --read-only forbids it.", 404: "There is no such thing, or nothing is kept of it.",
-		405: "Not with this method; Allow has those that are.", 409: "It does not fit to how things are now.", 413: "The body is longer than 1 MiB.", 415: "The body is not JSON.", 421: "The request named another host.",
-		422: "It cannot be worked out.", 429: "Too many tries; Retry-After has the seconds.", 500: "The program or its store erred; the log of `dyno serve` has the reason.", 501: "This process has no such part.", 503: "Not now, or not in time.",
+		400: "A parameter or the body is missing or wrong.", 401: "A login is needed.", 403: "The role, the origin, the CSRF token or --read-only forbids it.", 404: "Not found, or no data of it is stored.",
+		405: "Method not allowed; Allow lists those that are.", 409: "Conflict with the present state.", 413: "The body is longer than 1 MiB.", 415: "The body is not JSON.", 421: "The request named another host.",
+		422: "It cannot be evaluated.", 429: "Too many attempts; Retry-After has the seconds.", 500: "Error of the program or its store; the log of `dyno serve` has the reason.", 501: "This process has no such part.", 503: "Not now, or not in time.",
 	}
 	codes := make([]int, 0, len(said))
 	for c := range said {
@@ -426,9 +426,9 @@ func document(t *testing.T) []byte {
 			code = 200
 		}
 		if e, ok := a.gives.(either); ok {
-			res = append(res, item("200", yaml.MapSlice{item("description", "The preview."), item("content", answer(e.preview))}), item("202", yaml.MapSlice{item("description", "The task has begun."), item("content", answer(e.task))}))
+			res = append(res, item("200", yaml.MapSlice{item("description", "The preview."), item("content", answer(e.preview))}), item("202", yaml.MapSlice{item("description", "The task has started."), item("content", answer(e.task))}))
 		} else {
-			word := map[int]string{200: "The answer.", 201: "It was made.", 202: "The task has begun."}[code]
+			word := map[int]string{200: "The answer.", 201: "It was created.", 202: "The task has started."}[code]
 			res = append(res, item(strconv.Itoa(code), yaml.MapSlice{item("description", word), item("content", answer(a.gives))}))
 		}
 		fail := []int{400, 401, 403, 421, 500, 501, 503}
@@ -461,7 +461,7 @@ func document(t *testing.T) []byte {
 		item("openapi", "3.1.0"),
 		item("info", yaml.MapSlice{
 			item("title", "Dyno"), item("version", "1"),
-			item("description", "Dyno's own JSON, as `dyno serve` answers it. docs/api.md tells about logins, times, errors and the stream, and about Prometheus' API, which is answered at /api/v1.\nWhat was not observed is left out or null; a zero was measured. Readers must pass over members that they do not know."),
+			item("description", "Dyno's own JSON, as `dyno serve` answers it. docs/api.md describes logins, times, errors, the stream and Prometheus' API, which is answered at /api/v1.\nWhat was not observed is left out or null; a zero was measured. Readers must ignore unknown members."),
 			item("license", yaml.MapSlice{item("name", "Apache-2.0"), item("identifier", "Apache-2.0")}),
 		}),
 		item("servers", []yaml.MapSlice{{item("url", "http://127.0.0.1:8306")}}),
@@ -470,7 +470,7 @@ func document(t *testing.T) []byte {
 		item("components", yaml.MapSlice{
 			item("securitySchemes", yaml.MapSlice{
 				item("token", yaml.MapSlice{item("type", "http"), item("scheme", "bearer"), item("description", "an API token")}),
-				item("session", yaml.MapSlice{item("type", "apiKey"), item("in", "cookie"), item("name", "dyno-8306"), item("description", "of a login on the page; the number is the port, and with TLS the name begins with __Host-")}),
+				item("session", yaml.MapSlice{item("type", "apiKey"), item("in", "cookie"), item("name", "dyno-8306"), item("description", "of a login to the web UI; the number is the port, and with TLS the name begins with __Host-")}),
 			}),
 			item("parameters", yaml.MapSlice{item("csrf", yaml.MapSlice{item("name", csrfHeader), item("in", "header"), item("required", false), item("description", "the session's csrf, which GET session tells; needed with a session, not with a token"), item("schema", yaml.MapSlice{item("type", "string")})})}),
 			item("responses", refusals),

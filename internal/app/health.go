@@ -62,7 +62,7 @@ func (h *memberHealth) read(r reading.Reading, every time.Duration) {
 	h.at, h.every = time.Now(), every
 	h.gaps = slices.DeleteFunc(h.gaps, func(e event.Event) bool { return r.At.Sub(e.Until) > healthSpan })
 	for _, e := range r.Events {
-		if e.Kind == event.Gap && e.Until.After(e.At) && strings.HasPrefix(e.Text, "nothing was read") {
+		if e.Kind == event.Gap && e.Until.After(e.At) && strings.HasPrefix(e.Text, "no samples") {
 			h.gaps = append(h.gaps, e)
 		}
 	}
@@ -186,7 +186,7 @@ func (s *Service) Health() []Trouble {
 	}
 	if len(gaps) > 0 {
 		fix := ""
-		if strings.Contains(last.Text, "too busy") {
+		if strings.Contains(last.Text, "got no CPU") {
 			fix = cpu
 		}
 		all = append(all, Trouble{

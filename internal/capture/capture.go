@@ -110,7 +110,7 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 			scraped = r.Sources
 			seen.add(r.State)
 			o.Progress.Report(progress.Progress{
-				Step: "looking at " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(),
+				Step: "observing " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(),
 				Done: min(time.Since(start), o.Window).Seconds(), Total: o.Window.Seconds(),
 			})
 		}))
@@ -163,7 +163,7 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 	s.Accounts, s.Sources = users, append(s.Sources, src)
 	s.Host = hostFacts(ctx, t, s, o.Home)
 	s.Target.Local = s.Host.ServerPID != 0
-	o.Progress.Report(progress.Progress{Step: "looking at " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(), Done: 1, Total: 1, End: true})
+	o.Progress.Report(progress.Progress{Step: "observing " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(), Done: 1, Total: 1, End: true})
 	if o.Redact {
 		redact(s)
 	}
@@ -182,7 +182,7 @@ func windowError(ctx context.Context, t *target.Target, err error) error {
 	if cerr := ctx.Err(); cerr != nil {
 		return fmt.Errorf("observe %s: stopped, too early for a diagnosis: %w", t.Spec().Name, cerr)
 	}
-	return fmt.Errorf("look at %s: %w", t.Spec().Name, err)
+	return fmt.Errorf("observe %s: %w", t.Spec().Name, err)
 }
 
 func describe(t *target.Target) snapshot.Target {

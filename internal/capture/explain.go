@@ -198,7 +198,7 @@ func (x *Explainer) stranger(ctx context.Context, stmt string) (why string, err 
 			x.own[w] = own
 		}
 		if !own {
-			return "it calls " + strings.TrimSpace(w) + ", which is no function of this server's own when it is written like that", nil
+			return "it calls " + strings.TrimSpace(w) + ", which is not a built-in function when written like that", nil
 		}
 	}
 	return "", nil

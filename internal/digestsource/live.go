@@ -40,7 +40,7 @@ func Live(ctx context.Context, t *target.Target, o LiveOptions) (digest.Report, 
 	began := time.Now()
 	report := func(end bool) {
 		o.Progress.Report(progress.Progress{
-			Step: "looking at " + t.Spec().Name, Unit: "s", Started: began, At: time.Now(),
+			Step: "observing " + t.Spec().Name, Unit: "s", Started: began, At: time.Now(),
 			Done: min(time.Since(began), o.Window).Seconds(), Total: o.Window.Seconds(), End: end,
 		})
 	}

@@ -51,10 +51,10 @@ func (l Line) limit() Line { l.Limit = true; return l }
 func (l Line) rest() Line  { l.Rest = true; return l }
 
 const (
-	noReplica   = "this server replicates from no other"
+	noReplica   = "this server is not a replica"
 	noHost      = "the machine can be observed only where Dyno runs on it"
 	noInstr     = "this server does not count these waits"
-	noClasses   = "no statement was timed: with performance_schema=ON, or a slow log of everything, they are"
+	noClasses   = "enable performance_schema or set long_query_time=0"
 	otherServer = "this server does not report it"
 )
 
@@ -166,7 +166,7 @@ func waits() []Panel {
 	// A server books a wait when it ends: a long one would show as a peak after it. Those who wait in each second are its seconds.
 	const waitingForRow = status + "innodb_row_lock_current_waits"
 	return []Panel{
-		{ID: "time", Group: Waits, Title: "Where the server's seconds go", Unit: "s/s", Stacked: true, About: "Time a second that all threads of the server, those in the background too, spent on a CPU or waiting; idle connections are left out. Waits for locks are the sessions that waited in each second.", Lines: []Line{
+		{ID: "time", Group: Waits, Title: "Server time by wait class", Unit: "s/s", Stacked: true, About: "Time a second that all threads of the server, those in the background too, spent on a CPU or waiting; idle connections are left out. Waits for locks are the sessions that waited in each second.", Lines: []Line{
 			line("on a CPU", "process", way(rate("dyno_server_cpu_seconds_total"))).else_(noHost),
 			line("waiting for a CPU", "process_threads", way(rate("dyno_server_run_queue_seconds_total"))).else_(noHost),
 			event("data files", like(name, "wait/io/file/innodb/innodb_(data|temp|dblwr|arch|clone)_file")),
@@ -187,7 +187,7 @@ func waits() []Panel {
 			session("metadata locks", "metadata_lock"),
 			session("other locks", "lock"),
 		}},
-		{ID: "purge", Group: Waits, Title: "Purge", Unit: "transactions", About: "Old row versions that wait for being removed: the history list. It grows while an old transaction is open.", Lines: []Line{
+		{ID: "purge", Group: Waits, Title: "Purge", Unit: "transactions", About: "Old row versions that wait for purge: the history list. It grows while an old transaction is open.", Lines: []Line{
 			line("history list", "innodb_metrics", way(gauge(status+"innodb_history_list_length")), way(gauge(metrics+"transaction_trx_rseg_history_len")), way(gauge("dyno_innodb_history_length"))),
 			line("purge lag", "innodb_status", way(gauge("dyno_innodb_purge_behind_transactions"))),
 		}},
@@ -248,7 +248,7 @@ func limits() []Panel {
 			line("read by the server", "process", way(rate("dyno_server_io_read_bytes_total"))).else_(noHost),
 			line("written by the server", "process", way(rate("dyno_server_io_written_bytes_total"))).else_(noHost),
 		}},
-		{ID: "diskbusy", Group: Limit, Title: "Disk busy", Unit: "ratio", About: "Share of the time in which a disk had something to do, the busiest of them. One that works on many requests at once can do more at 100 %.", Lines: []Line{
+		{ID: "diskbusy", Group: Limit, Title: "Disk busy", Unit: "ratio", About: "Share of the time in which a disk had something to do, the busiest of them. A disk that serves many requests at once can do more at 100 %.", Lines: []Line{
 			line("busy", "host",
 				Way{Terms: []Term{rate("node_disk_io_time_seconds_total", whole)}, Most: true},
 				Way{Terms: []Term{rate("node_disk_io_time_seconds_total")}, Most: true}).else_(noHost),
@@ -259,7 +259,7 @@ func limits() []Panel {
 			line("others", "host", way(gauge(total), less(gauge(avail)), less(gauge(rss)))).else_(noHost),
 			line("available", "host", way(gauge(avail))).else_(noHost).rest(),
 		}},
-		{ID: "pressure", Group: Limit, Title: "Stalls of the machine", Unit: "ratio", About: "Share of the time in which some process was stalled for lack of a CPU, the disk or memory.", Lines: []Line{
+		{ID: "pressure", Group: Limit, Title: "Resource pressure (PSI)", Unit: "ratio", About: "Share of the time in which some process was stalled for lack of a CPU, the disk or memory.", Lines: []Line{
 			line("CPU", "host", way(rate("node_pressure_cpu_waiting_seconds_total"))).else_(noHost),
 			line("disk", "host", way(rate("node_pressure_io_waiting_seconds_total"))).else_(noHost),
 			line("memory", "host", way(rate("node_pressure_memory_waiting_seconds_total"))).else_(noHost),

@@ -250,10 +250,10 @@ func checkTable(t schema.Table, x schema.Index, block func(string, ...any)) {
 		secondary--
 	}
 	if secondary >= maxIndexes {
-		block("the table has %d secondary indexes, and %d is the most", secondary, maxIndexes)
+		block("the table has %d secondary indexes, and the maximum is %d", secondary, maxIndexes)
 	}
 	if len(x.Parts) > maxParts {
-		block("the index has %d parts, and %d is the most", len(x.Parts), maxParts)
+		block("the index has %d parts, and the maximum is %d", len(x.Parts), maxParts)
 	}
 	part := keyLimit
 	if strings.EqualFold(t.RowFormat, "Compact") || strings.EqualFold(t.RowFormat, "Redundant") {
@@ -271,12 +271,12 @@ func checkTable(t schema.Table, x schema.Index, block func(string, ...any)) {
 		case p.Prefix == 0 && (strings.HasSuffix(c.DataType, "text") || strings.HasSuffix(c.DataType, "blob") || c.DataType == "json"):
 			block("column %s is of type %s: the index needs a prefix of it", c.Name, c.DataType)
 		case p.Prefix == 0 && c.Bytes > part:
-			block("column %s takes up to %d bytes, and %d is the most that the table's row format %s allows in an index", c.Name, c.Bytes, part, t.RowFormat)
+			block("column %s takes up to %d bytes, and the maximum is %d for an index of the table's row format %s", c.Name, c.Bytes, part, t.RowFormat)
 		case p.Prefix == 0:
 			sum += c.Bytes
 		}
 	}
 	if sum > keyLimit {
-		block("the columns of the index take up to %d bytes, and %d is the most", sum, keyLimit)
+		block("the columns of the index take up to %d bytes, and the maximum is %d", sum, keyLimit)
 	}
 }

@@ -337,7 +337,7 @@ func (l *Lab) result(ctx context.Context, id string, places bool) (trial.Result,
 		return trial.Result{}, LabLine{}, k.Header, err
 	}
 	if doc.Comparison == nil {
-		return trial.Result{}, LabLine{}, k.Header, fmt.Errorf("%w: %s is no comparison", ErrNoRecord, id)
+		return trial.Result{}, LabLine{}, k.Header, fmt.Errorf("%w: %s is not a comparison", ErrNoRecord, id)
 	}
 	return *doc.Comparison, lineOf(id, *doc.Comparison), k.Header, nil // of an experiment the directory was removed, and its report is left
 }

@@ -154,7 +154,7 @@ func Resize(flavor, version string, now Pool, to uint64) (p Pool, err error) {
 	case free:
 		p.floor(6 * mib)
 		if p.Max > 0 && p.Size > p.Max {
-			p.rule("innodb_buffer_pool_size_max = %s is the most that it can grow to without a restart", size(p.Max))
+			p.rule("innodb_buffer_pool_size_max = %s is the maximum without a restart", size(p.Max))
 			p.Size = p.Max
 		}
 		return p, nil
@@ -182,7 +182,7 @@ func Resize(flavor, version string, now Pool, to uint64) (p Pool, err error) {
 // floor cuts to whole MiB, not below what the server takes at least.
 func (p *Pool) floor(least uint64) {
 	if p.Size < least {
-		p.rule("%s is too small: the least is %s", size(p.Size), size(least))
+		p.rule("%s is too small: the minimum is %s", size(p.Size), size(least))
 		p.Size = least
 	}
 	if cut := p.Size / mib * mib; cut != p.Size {

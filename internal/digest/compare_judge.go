@@ -59,7 +59,7 @@ func timeMomentsOf(r *Report, c *Class) (timeMoments, string) {
 	m.between, m.df, m.steps = betweenSteps(c.PerMinute)
 	for _, v := range []float64{m.n, m.sum, m.max, m.sd} {
 		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-			return timeMoments{}, "its query times are no sensible numbers"
+			return timeMoments{}, "its query times are not valid numbers"
 		}
 	}
 	return m, ""
@@ -211,6 +211,6 @@ func decideChange(x stat.Interval, margin float64) (Change, string) {
 	case x.Lo <= 1 && x.Hi >= 1:
 		return Unclear, "within noise"
 	default:
-		return Unclear, "it differs, but not for sure by more than the margin"
+		return Unclear, "it differs, but not certainly by more than the margin"
 	}
 }

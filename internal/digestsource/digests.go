@@ -404,7 +404,7 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 		g.rows = append(g.rows, x)
 	}
 	if nameless > 0 {
-		g.notes = append(g.notes, fmt.Sprintf("%d statements (%.3g s) found no room in the table of digests and are in no class", nameless, namelessSec))
+		g.notes = append(g.notes, fmt.Sprintf("%d statements (%.3g s) did not fit into the table of digests and are in no class", nameless, namelessSec))
 	}
 	if own.n > 0 {
 		g.notes = append(g.notes, fmt.Sprintf("%d executions (%.3g s) came from sessions of another dyno of the same account, and are in no class", own.n, own.sec))

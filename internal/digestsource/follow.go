@@ -130,7 +130,7 @@ type saved struct {
 // start opens what is to be read first: the log, or where the state says.
 func (f *follower) start(ctx context.Context) error {
 	if st, err := os.Stat(f.path); err == nil && !st.Mode().IsRegular() {
-		return fmt.Errorf("follow %s: it is no plain file: without --follow it is read to its end", f.path)
+		return fmt.Errorf("follow %s: it is not a regular file: without --follow it is read to its end", f.path)
 	}
 	if f.o.State != "" {
 		s, err := openState(f.o.State)

@@ -334,7 +334,7 @@ type windowed struct {
 // end closes the window.
 func (r *Reader) end(ctx context.Context) (windowed, error) {
 	if r.begun.IsZero() {
-		return windowed{}, errors.New("end window of query classes: it was not begun")
+		return windowed{}, errors.New("end window of query classes: it was not started")
 	}
 	if r.usable(Samples) && r.samples.full != "" { // a last look, for what is running now; a short window has no other
 		lctx, stop := context.WithTimeout(ctx, min(time.Second, r.o.Timeout))

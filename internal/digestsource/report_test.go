@@ -338,7 +338,7 @@ func TestReportOfOverflowAndCutTexts(t *testing.T) {
 			run(t, db, fmt.Sprintf("SELECT id AS a%d FROM t WHERE id=1", i))
 		}
 	})
-	if !noted(rep, "no room") || !noted(rep, "may be cut off") || !noted(rep, "performance_schema_digests_size") {
+	if !noted(rep, "did not fit") || !noted(rep, "may be cut off") || !noted(rep, "performance_schema_digests_size") {
 		t.Errorf("%v", rep.Global.Notes)
 	}
 	cut := 0

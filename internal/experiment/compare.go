@@ -98,7 +98,7 @@ func (x *comparison) check() error {
 	keys := map[string]bool{}
 	for _, v := range x.vs {
 		if keys[v.Key] {
-			wrong("variant %s is there twice", v.Key)
+			wrong("variant %s is given twice", v.Key)
 		}
 		keys[v.Key] = true
 	}

@@ -719,7 +719,7 @@ func TestNoNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range r.Trials {
-		if len(x.Values) != 2 || len(x.Warnings) != 2 || !strings.Contains(x.Warnings[0], "max_ms came out as +Inf") || x.Invalid != "" {
+		if len(x.Values) != 2 || len(x.Warnings) != 2 || !strings.Contains(x.Warnings[0], "max_ms is +Inf") || x.Invalid != "" {
 			t.Errorf("%+v", x)
 		}
 	}

@@ -111,7 +111,7 @@ func (v *Server) loginNeeded(r *http.Request) (bool, error) {
 var errNobody = errors.New("this needs a login")
 
 // errStranger is errNobody where there are no users who could log in.
-var errStranger = fmt.Errorf("%w: there are no users, and without users only root and Dyno's own account of this machine are let in", errNobody)
+var errStranger = fmt.Errorf("%w: there are no users, and without users only root and Dyno's own account of this machine are allowed", errNobody)
 
 // identify finds out who makes a request. Errors: errNobody, and what the store says.
 func (v *Server) identify(r *http.Request) (caller, error) {

@@ -184,7 +184,7 @@ func ListenSocket(ctx context.Context, path string, mode fs.FileMode) (net.Liste
 	case err != nil:
 		return bad(err)
 	case st.Mode().Type() != fs.ModeSocket:
-		return bad(errors.New("something that is no socket is there: remove it, or choose another path"))
+		return bad(errors.New("it exists and is not a socket: remove it, or choose another path"))
 	default:
 		if c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path); err == nil {
 			return bad(errors.Join(syscall.EADDRINUSE, c.Close()))

@@ -98,7 +98,7 @@ func (v *Server) setPassword(w http.ResponseWriter, r *http.Request) {
 			b.Name = c.Name
 		}
 		if b.Name != c.Name && !c.Role.May(access.Operator) {
-			return nil, answer{errors.New("a viewer may set only the own password"), errForbidden}
+			return nil, answer{errors.New("a viewer may only set their own password"), errForbidden}
 		}
 		if c.Kind != access.ByLogin {
 			return nil, v.service.Access.SetPassword(ctx, b.Name, b.Password, "")

@@ -75,7 +75,7 @@ func formatForm() form[int] {
 		n, err := strconv.Atoi(s)
 		switch {
 		case err != nil || n < 1:
-			return 0, fmt.Sprintf("%q is no version of the plan's form", short(s)), fmt.Sprintf("write dyno_plan: %d", Format)
+			return 0, fmt.Sprintf("%q is not a version of the plan's form", short(s)), fmt.Sprintf("write dyno_plan: %d", Format)
 		case n > Format:
 			return 0, fmt.Sprintf("the plan is of form %d, this program reads up to %d", n, Format), "use a newer dyno"
 		}
@@ -290,7 +290,7 @@ func serverForm() form[string] {
 			}
 			return "", fmt.Sprintf("unknown server %q", short(s)), hint
 		case dated && !versions.MatchString(version):
-			return "", fmt.Sprintf("%q is no version", short(version)), "write it as far as it matters: " + flavor + "@9, " + flavor + "@9.7, " + flavor + "@9.7.4"
+			return "", fmt.Sprintf("%q is not a version", short(version)), "write it as far as it matters: " + flavor + "@9, " + flavor + "@9.7, " + flavor + "@9.7.4"
 		}
 		return s, "", ""
 	})

@@ -99,7 +99,7 @@ func partial() map[string]*report.Document {
 	r = sampleResult()
 	for i := range r.Cells {
 		if v := r.Cells[i].Verdict; v != nil {
-			v.Result, v.Ratio, v.Reasons = stat.Invalid, stat.Interval{}, []string{"2 of 4 pairs do not count: what is left is no fair sample"}
+			v.Result, v.Ratio, v.Reasons = stat.Invalid, stat.Interval{}, []string{"2 of 4 pairs do not count: the rest is not a fair sample"}
 		}
 	}
 	r.Control = &stat.Verdict{Result: stat.Worse, Ratio: stat.Interval{Center: 0.93, Lo: 0.9, Hi: 0.96, N: 5, Confidence: 0.95}}

@@ -193,7 +193,7 @@ func fetchOnce(ctx context.Context, c *http.Client, r remote, path string, repor
 func get(ctx context.Context, c *http.Client, address string, header http.Header, from int64) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, permanent{fmt.Errorf("%w: %s is no address", ErrFetch, plain(address))}
+		return nil, permanent{fmt.Errorf("%w: %s is not an address", ErrFetch, plain(address))}
 	}
 	for k, v := range header {
 		req.Header[k] = v

@@ -387,7 +387,7 @@ func (s *shaper) where(e ast.ExprNode, inner []int) {
 		s.opaque("function " + x.FnName.L)
 	default:
 		if !s.constant(e) {
-			s.opaque("a condition that is no comparison")
+			s.opaque("a condition that is not a comparison")
 		}
 	}
 }

@@ -59,7 +59,7 @@ func Open(ctx context.Context, jump Jump, host string, port int) (*Tunnel, error
 	to := host
 	if !strings.HasPrefix(host, "/") {
 		if host == "" || strings.HasPrefix(host, "-") || strings.ContainsAny(host, " \t\r\n[]/") || port < 1 || port > 65535 {
-			return nil, fmt.Errorf("open tunnel through %s: %q port %d is no address", jump.Host, host, port)
+			return nil, fmt.Errorf("open tunnel through %s: %q port %d is not an address", jump.Host, host, port)
 		}
 		to = net.JoinHostPort(host, strconv.Itoa(port))
 	} else if err := CheckSocket(host); err != nil {

@@ -37,7 +37,7 @@ func (e *NotFoundError) Error() string {
 	case !e.After.IsZero():
 		return s + ": the first one is of " + e.After.Format(time.RFC3339)
 	}
-	return s + ": there is none of this target at all"
+	return s + ": there are no states of this target"
 }
 
 // Is makes errors.Is(err, ErrNotFound) true.

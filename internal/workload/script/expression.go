@@ -165,7 +165,7 @@ func (p *parser) single(l *lexer) (expression, error) {
 	case numberToken:
 		d := parseValue(t.text)
 		if d.Kind() == workload.BytesDatum {
-			return nil, at.errorf("numbers are 42, 10K, 1.5 or 1e6", "%s is no number", t.text)
+			return nil, at.errorf("numbers are 42, 10K, 1.5 or 1e6", "%s is not a number", t.text)
 		}
 		return &literal{d, at}, nil
 	case stringToken:

@@ -69,7 +69,7 @@ func TestParseErrors(t *testing.T) {
 	f("\\set a 1 2\nSELECT 1;", 1, 10, "continues")
 	f("\\set a (1 + 2\nSELECT 1;", 1, 14, ") is missing", "column 8")
 	f("\\set a 1 +\nSELECT 1;", 1, 11, "a value is missing")
-	f("\\set a 1x\nSELECT 1;", 1, 8, "no number")
+	f("\\set a 1x\nSELECT 1;", 1, 8, "not a number")
 	f("\\set a b\nSELECT 1;", 1, 8, "quotes")
 	f("\\set a uniform\nSELECT 1;", 1, 8, "uniform(…)")
 	f("\\set a unifrom(1, 2)\nSELECT 1;", 1, 8, "did you mean uniform?")

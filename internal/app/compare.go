@@ -94,7 +94,7 @@ func (e *MissingServersError) Error() string {
 		if len(e.There) > 0 {
 			there = " (there are " + strings.Join(e.There, ", ") + ")"
 		}
-		ways = append(ways, "there is no download of "+strings.Join(unpack, ", ")+""+there+": unpack its archive and name the directory with --server-dir")
+		ways = append(ways, "there is no download of "+strings.Join(unpack, ", ")+there+": unpack its archive and name the directory with --server-dir")
 	}
 	return fmt.Sprintf("not on this machine: %s; %s; or name another server with --axis server=…", strings.Join(e.Specs, ", "), strings.Join(ways, "; "))
 }

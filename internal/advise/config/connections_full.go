@@ -40,7 +40,7 @@ func connectionsFull(v *advise.View) []finding.Finding {
 	f := finding.Finding{
 		Rule: "connections-full", ID: finding.MakeID("connections-full", "server"), Severity: finding.Warning, Confidence: finding.Certain,
 		Title:   fmt.Sprintf("%.0f of %.0f connections are in use", open, most),
-		Cause:   "A server with no connection left refuses every new client (error 1040) until one disconnects.",
+		Cause:   "A server with no connection left refuses every new client (error 1040), also of active applications, until one disconnects.",
 		Falsify: "Disproved if clients connect without an error while as many connections are open.",
 		Valid:   "all", Share: 0.02, Symptoms: []string{x.ID}, Evidence: x.Evidence,
 		Reference: "https://dev.mysql.com/doc/refman/en/too-many-connections.html",

@@ -94,7 +94,7 @@ func TestMissingServers(t *testing.T) {
 	f(false, "mysql@5.5", "not on this machine: mysql@5.5; get it with `dyno sandbox install mysql@5.5` or --install; or name", "--server-dir")
 	f(false, "mysql@1.2", "there is no download of mysql@1.2 (there are mysql@", "sandbox install") // no command that fails
 	f(false, "percona@1.2", "there is no download of percona@1.2: unpack its archive and name the directory with --server-dir", "sandbox install", "--install")
-	f(false, "mysql@5.5, percona@1.2", "not on this machine: mysql@5.5, percona@1.2; get it with `dyno sandbox install mysql@5.5` or --install; there is no download of percona@1.2 ", "install percona")
+	f(false, "mysql@5.5, percona@1.2", "not on this machine: mysql@5.5, percona@1.2; get it with `dyno sandbox install mysql@5.5` or --install; there is no download of percona@1.2", "install percona")
 }
 
 // TestOneExperimentAtATime begins one beside another of the same home, which is refused until the other one has ended. What has no time for a

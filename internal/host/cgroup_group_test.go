@@ -85,7 +85,7 @@ func TestPlanGroups(t *testing.T) {
 	// What stands in the way is the group above: it has processes too.
 	both := maps.Clone(scope)
 	both["u.slice/cgroup.procs"], both["cgroup.type"] = "8\n", "domain\n"
-	f(onV2, "0::/u.slice/s.scope\n", both, nil, map[string]string{"cpu": "u.slice: it has", "memory": "u.slice: it holds", "io": "u.slice: it holds"})
+	f(onV2, "0::/u.slice/s.scope\n", both, nil, map[string]string{"cpu": "u.slice: it has", "memory": "u.slice: it has", "io": "u.slice: it has"})
 
 	// A machine without the controller io.
 	noIO := map[string]string{"cgroup.controllers": "cpu memory\n", "cgroup.subtree_control": "cpu memory\n", "cgroup.procs": ""}

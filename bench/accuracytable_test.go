@@ -208,7 +208,7 @@ func wrong(l app.AccuracyLine) string {
 		list = append(list, fmt.Sprintf("no gain proven: %s, ×%.3g (%.3g to %.3g)", g.Figure, g.Center, g.Lo, g.Hi))
 	}
 	for _, s := range l.NotLimit {
-		list = append(list, "a limit was not in force: "+brief(s))
+		list = append(list, "a limit was not in effect: "+brief(s))
 	}
 	return strings.ReplaceAll(strings.Join(list, "; "), "|", "\\|")
 }

@@ -28,7 +28,7 @@ import (
 func TestObserveTargets(t *testing.T) {
 	n := count(t, "TARGETS")
 	if n < 1 {
-		t.Skip("not asked for")
+		t.Skip("not requested")
 	}
 	length, warm := setting(t, "FOR"), setting(t, "WARM")
 	s := servers.Start(t, "mariadb", "performance_schema=ON")

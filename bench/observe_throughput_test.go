@@ -26,7 +26,7 @@ import (
 func TestObserveThroughput(t *testing.T) {
 	blocks := count(t, "BLOCKS")
 	if blocks < 1 {
-		t.Skip("not asked for")
+		t.Skip("not requested")
 	}
 	block := setting(t, "BLOCK")
 	cpus := ownCPUs(t)

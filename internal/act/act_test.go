@@ -271,7 +271,7 @@ func TestApplyAndUndo(t *testing.T) {
 			}
 
 			_, err = Apply(t.Context(), x, j, kept, Options{}, nil, nil)
-			if err == nil || !strings.Contains(err.Error(), "done already") {
+			if err == nil || !strings.Contains(err.Error(), "already done") {
 				t.Errorf("the same entry twice: %v", err)
 			}
 			again, err := Apply(t.Context(), x, j, journal.Entry{ID: "a-2", Action: adds}, Options{}, nil, nil)
@@ -282,7 +282,7 @@ func TestApplyAndUndo(t *testing.T) {
 			if kept, err := j.Entry(t.Context(), "a-2"); err != nil || kept.State != journal.Failed || kept.Error == "" {
 				t.Errorf("journal of a blocked action: %+v, %v", kept, err)
 			}
-			if _, err := Undo(t.Context(), x, j, "a-2", Options{}, nil, nil); err == nil || !strings.Contains(err.Error(), "nothing to take back") {
+			if _, err := Undo(t.Context(), x, j, "a-2", Options{}, nil, nil); err == nil || !strings.Contains(err.Error(), "nothing to undo") {
 				t.Errorf("undo of a failed action: %v", err)
 			}
 
@@ -402,10 +402,10 @@ func TestUndoRefusesAnythingElse(t *testing.T) {
 	s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX `dyno j`, ADD INDEX `dyno j` (a, id)")
 	refuses("a changed index", x, "a-1", "was changed since, it is now (`a`, `id`)")
 	s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX `dyno j`")
-	refuses("an index that is gone", x, "a-1", "no longer in force on")
+	refuses("an index that is gone", x, "a-1", "no longer in effect on")
 	apply("a-2")
 	s.Exec(t, "DROP TABLE "+quoted)
-	refuses("a table that is gone", x, "a-2", "no longer in force on")
+	refuses("a table that is gone", x, "a-2", "no longer in effect on")
 }
 
 func TestCancelIsWrittenDown(t *testing.T) {
@@ -710,12 +710,12 @@ func TestInForce(t *testing.T) {
 	s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX `dyno j`, ADD INDEX `dyno j` (a, id)")
 	is("another index", index, "it is now (`a`, `id`)")
 	s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX `dyno j`")
-	is("no index", index, "no longer in force on")
+	is("no index", index, "no longer in effect on")
 
 	value := apply("a-2", finding.Action{Kind: finding.SetVariable, Variable: "long_query_time", Value: "3"}, Options{})
 	is("the value", value, "")
 	s.Exec(t, "SET GLOBAL long_query_time=10")
-	is("the value of before", value, "no longer in force")
+	is("the value of before", value, "no longer in effect")
 	s.Exec(t, "SET GLOBAL long_query_time=4")
 	is("a third value", value, "it is now 4")
 
@@ -728,7 +728,7 @@ func TestInForce(t *testing.T) {
 	s.Exec(t, "ALTER TABLE "+quoted+" MODIFY COLUMN s varchar(100)")
 	is("the column as before in a table that was changed elsewhere", column, "was changed since")
 	s.Exec(t, "ALTER TABLE "+quoted+" DROP COLUMN more")
-	is("the table of before", column, "no longer in force on")
+	is("the table of before", column, "no longer in effect on")
 
 	rebuild := apply("a-4", finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.Rebuild}}}, Options{})
 	is("a rebuild", rebuild, "")

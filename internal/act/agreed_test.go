@@ -105,15 +105,15 @@ func TestPlanUndoIsWhatUndoFinds(t *testing.T) {
 			s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX `dyno j`, ADD INDEX `dyno j` (a, id)")
 			f("a changed index", "the index dyno j was changed since, it is now (`a`, `id`)")
 			s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX `dyno j`")
-			f("an index that is gone", "no longer in force on")
+			f("an index that is gone", "no longer in effect on")
 			s.Exec(t, "DROP TABLE "+quoted)
-			f("a table that is gone", "no longer in force on")
+			f("a table that is gone", "no longer in effect on")
 			e.State = journal.Failed
 			j.before = nil
 			if err := j.PutEntry(t.Context(), e); err != nil {
 				t.Fatal(err)
 			}
-			f("an action that failed", "it is failed, so there is nothing to take back")
+			f("an action that failed", "it is failed, so there is nothing to undo")
 			e.Server = "elsewhere"
 			if _, err := PlanUndo(t.Context(), x, j, e, Options{}); err == nil {
 				t.Error("planned on another server")
@@ -145,14 +145,14 @@ func TestUndoneBy(t *testing.T) {
 				}
 			}
 			f("a-1", "")
-			f("a-2", "bob, on the page")
+			f("a-2", "bob, in the web UI")
 			// A crash between the statement and the journal: the last that began is the one.
 			e, err := j.Entry(t.Context(), "a-2")
 			if err != nil {
 				t.Fatal(err)
 			}
 			e.State = journal.Done
-			if e, err = Reconcile(t.Context(), x, e); err != nil || e.State != journal.Undone || UndoneBy(e) != "bob, on the page" {
+			if e, err = Reconcile(t.Context(), x, e); err != nil || e.State != journal.Undone || UndoneBy(e) != "bob, in the web UI" {
 				t.Errorf("reconciled: %+v by %q, %v", e, UndoneBy(e), err)
 			}
 		})

@@ -83,7 +83,7 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o 
 	case e.ID == "":
 		return e, errors.New("apply action: the entry has no id")
 	case e.State != "" && e.State != journal.Planned:
-		return e, fmt.Errorf("apply action %s: it is %s already", e.ID, e.State)
+		return e, fmt.Errorf("apply action %s: it is already %s", e.ID, e.State)
 	case e.Server != "" && e.Server != t.Facts().Server:
 		return e, wrongServer(e, t)
 	}
@@ -142,10 +142,10 @@ func Apply(ctx context.Context, t *target.Target, j Journal, e journal.Entry, o 
 	defer cancel()
 	switch is, now, err := c.found(look, t); {
 	case err != nil:
-		r.note("the statement succeeded, but the " + c.noun() + " could not be looked at: " + err.Error())
+		r.note("the statement succeeded, but the " + c.noun() + " could not be checked: " + err.Error())
 		return r.e, errors.Join(fmt.Errorf("apply action %s: verify: %w", e.ID, err), r.put(ctx))
 	case is == other: // it is not as before, so the way back stays open
-		r.note("the statement succeeded, but the " + c.noun() + " is something else than was asked for: " + now)
+		r.note("the statement succeeded, but the " + c.noun() + " is not as requested: " + now)
 	case is != inForce:
 		return r.e, r.failed(ctx, fmt.Errorf("apply action %s: the server reported success, but the change of the %s is %s %s", e.ID, c.noun(), is, now))
 	}
@@ -188,8 +188,8 @@ func unsure(ctx context.Context, t *target.Target, c change, err error) bool {
 
 // undoBegan begins the note that an action is being taken back; wantedBy follows when somebody is known who wants it.
 const (
-	undoBegan = "taking it back began"
-	wantedBy  = ", asked for by "
+	undoBegan = "undo started"
+	wantedBy  = ", requested by "
 )
 
 // UndoneBy returns who had an action taken back; "" while it is not, and for the command line.
@@ -242,11 +242,11 @@ func planUndo(ctx context.Context, t *target.Target, j Reader, e journal.Entry, 
 	o := objections{&p}
 	switch {
 	case r.Entry.State == journal.Running:
-		o.block("the server is still at it: wait until it is done")
+		o.block("the server is still working on it: wait until it is done")
 	case r.Entry.State != journal.Done:
-		o.block("it is %s, so there is nothing to take back", r.Entry.State)
+		o.block("it is %s, so there is nothing to undo", r.Entry.State)
 	case r.SQL == "":
-		o.block("it left nothing to take back")
+		o.block("it left nothing to undo")
 	}
 	r.Blockers = p.Blockers
 	if !r.OK() {
@@ -263,7 +263,7 @@ func planUndo(ctx context.Context, t *target.Target, j Reader, e journal.Entry, 
 	case err != nil:
 		return r, nil, err
 	case is == other:
-		o.block("%s: take it back by hand if it should go", ended(c, is, now))
+		o.block("%s: undo it by hand if it should go", ended(c, is, now))
 	case is != inForce:
 		o.block("%s", ended(c, is, now))
 	default:
@@ -289,7 +289,7 @@ func ended(c change, is state, now string) string {
 	if is == other {
 		return fmt.Sprintf("the %s was changed since, it is now %s", c.noun(), now)
 	}
-	return fmt.Sprintf("the change of the %s is no longer in force%s", c.noun(), on(c))
+	return fmt.Sprintf("the change of the %s is no longer in effect%s", c.noun(), on(c))
 }
 
 // InForce asks the server whether an action that was carried out and completed is in force still. It returns what the server shows instead,
@@ -365,7 +365,7 @@ func Undo(ctx context.Context, t *target.Target, j Journal, id string, o Options
 	}
 	if err := c.back(ctx, t, report, r.note); err != nil {
 		err = lost(err, "undo "+id, o)
-		r.note("taking it back failed: " + err.Error())
+		r.note("undo failed: " + err.Error())
 		return r.e, errors.Join(fmt.Errorf("undo action %s: %w", id, err), r.put(ctx))
 	}
 	look, cancel := afterwards(ctx)
@@ -374,12 +374,12 @@ func Undo(ctx context.Context, t *target.Target, j Journal, id string, o Options
 		if err == nil {
 			err = fmt.Errorf("the server reported success, but the change of the %s is %s %s", c.noun(), is, now)
 		}
-		r.note("taking it back could not be verified: " + err.Error())
+		r.note("undo could not be verified: " + err.Error())
 		return r.e, errors.Join(fmt.Errorf("undo action %s: %w", id, err), r.put(ctx))
 	}
 	r.e.State, r.e.UndoneAt = journal.Undone, time.Now().UTC()
 	if err := r.put(ctx); err != nil {
-		return r.e, fmt.Errorf("undo action %s: it was taken back, but %w", id, err)
+		return r.e, fmt.Errorf("undo action %s: it was undone, but %w", id, err)
 	}
 	return r.e, nil
 }
@@ -412,7 +412,7 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 	}
 	if busy && e.State != journal.Planned { // a table that is being changed may not be described
 		if e.State == journal.Running {
-			r.note("the server is still at it")
+			r.note("the server is still working on it")
 		}
 		return r.e, nil
 	}
@@ -426,7 +426,7 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 	case journal.Running:
 		switch {
 		case unmarked(c):
-			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and whether it was made cannot be told: it leaves no mark; nothing is to be taken back"
+			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and whether it was made is unknown: it leaves no trace; nothing has to be undone"
 		case is == inForce:
 			r.e.State, r.e.Ended = journal.Done, now
 			r.note("it was interrupted, but the server has made the change of the " + c.noun())
@@ -439,10 +439,10 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 			}
 			if its {
 				r.e.Action, r.e.State, r.e.Ended = a, journal.Done, now
-				r.note("it was interrupted, and the " + c.noun() + " is neither as before nor as was asked for: the server may have made it so: " + found)
+				r.note("it was interrupted, and the " + c.noun() + " is neither as before nor as requested: the server may have changed it: " + found)
 				break
 			}
-			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the "+c.noun()+" is another one: "+found+"; take that back by hand if it should go"
+			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the "+c.noun()+" is different: "+found+"; undo that by hand if it should go"
 		default:
 			r.e.State, r.e.Ended, r.e.Error = journal.Failed, now, "it was interrupted, and the server has not made the change of the "+c.noun()
 		}
@@ -451,7 +451,7 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 		began := slices.ContainsFunc(e.Notes, func(n journal.Note) bool { return strings.HasPrefix(n.Text, undoBegan) })
 		if began && is == asWas {
 			r.e.State, r.e.UndoneAt = journal.Undone, now
-			r.note("taking it back was interrupted, but it is taken back")
+			r.note("the undo was interrupted, but the change is undone")
 		}
 	}
 	return r.e, nil

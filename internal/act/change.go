@@ -41,10 +41,10 @@ type adjusting interface {
 type state string
 
 const (
-	inForce state = "in force"         // the action was carried out
-	asWas   state = "not in force"     // the server is as before
-	other   state = "something else"   // somebody changed it since
-	nowhere state = "not there at all" // the table or the variable is gone
+	inForce state = "in effect"      // the action was carried out
+	asWas   state = "not in effect"  // the server is as before
+	other   state = "something else" // somebody changed it since
+	nowhere state = "missing"        // the table or the variable is gone
 )
 
 // objections collect what a preview tells.
@@ -76,7 +76,7 @@ func changeOf(a finding.Action, o Options) (change, error) {
 	case finding.SetKernel:
 		return &setKernel{a, o.Host}, nil
 	case finding.KillSession:
-		return nil, errors.New("a session that was ended cannot be brought back")
+		return nil, errors.New("a killed session cannot be restored")
 	}
 	return nil, fmt.Errorf("unknown kind %q: this version of dyno carries out %s, %s, %s, %s, %s and %s", a.Kind,
 		finding.AddIndex, finding.DropIndex, finding.HideIndex, finding.AlterTable, finding.SetVariable, finding.SetKernel)

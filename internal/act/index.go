@@ -39,7 +39,7 @@ type addIndex struct{ ofIndex }
 func (c *addIndex) fill(ctx context.Context, t *target.Target, p *Preview, o objections) error {
 	x := c.a.Index
 	p.Action.SQL, p.Action.Undo = c.addition().Statement(), c.removal().Statement()
-	p.Words = fmt.Sprintf("Add index %s (%s) to table %s on %s, while its users go on.", x.Name, schema.PartsSQL(x.Parts), c.a.Table, t)
+	p.Words = fmt.Sprintf("Add index %s (%s) to table %s on %s online (without blocking its users).", x.Name, schema.PartsSQL(x.Parts), c.a.Table, t)
 	tab, ok, err := tableFor(ctx, t, c.a.Table, p, o)
 	if err != nil || !ok {
 		return err
@@ -48,17 +48,17 @@ func (c *addIndex) fill(ctx context.Context, t *target.Target, p *Preview, o obj
 	for _, have := range tab.Indexes {
 		switch {
 		case have.Hidden && !x.Unique && schema.SameKey(have, x):
-			o.block("the index %s has the same columns and is hidden from the optimiser: make it visible instead", have.Name)
+			o.block("the index %s has the same columns and is hidden from the optimizer: make it visible instead", have.Name)
 		case schema.Serves(have, x):
-			o.block("the index %s serves the same purpose already", have.Name)
+			o.block("the index %s already serves the same purpose", have.Name)
 		case strings.EqualFold(have.Name, x.Name):
-			o.block("another index is called %s already", have.Name)
+			o.block("another index is already called %s", have.Name)
 		case !have.Unique && !have.Primary() && schema.Serves(x, have):
 			o.warn("the new index makes %s superfluous: it can be dropped later", have.Name)
 		}
 	}
 	if x.Unique {
-		o.warn("the index is unique: it fails if there are equal values, and refuses them from then on")
+		o.warn("the index is unique: it fails if there are duplicates, and refuses them from then on")
 	}
 	p.Bytes = tab.SizeOf(x)
 	p.SecondsLo, p.SecondsHi = buildSeconds(tab, p.Bytes)
@@ -82,7 +82,7 @@ func (c *addIndex) do(ctx context.Context, t *target.Target, report progress.Sin
 	if err != nil || is != changed {
 		return nil // the change was made: whoever verifies it asks once more and tells
 	}
-	note(fmt.Sprintf("the server made (%s) of (%s)", schema.PartsSQL(x.Parts), schema.PartsSQL(c.a.Index.Parts)))
+	note(fmt.Sprintf("the server set (%s) instead of (%s)", schema.PartsSQL(x.Parts), schema.PartsSQL(c.a.Index.Parts)))
 	c.a.Index = x // none of the name was there before: it is to be dropped when this is taken back
 	return nil
 }
@@ -144,7 +144,7 @@ func (c *dropIndex) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 		}
 		found = true
 		if !sameOn(t, have, x) {
-			o.block("the index %s is another one now: (%s)", have.Name, schema.PartsSQL(have.Parts))
+			o.block("the index %s is different now: (%s)", have.Name, schema.PartsSQL(have.Parts))
 		}
 		x = have // with everything that an undo needs
 	}
@@ -155,17 +155,17 @@ func (c *dropIndex) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 		o.block("the action names no secondary index to drop")
 	}
 	if x.Type != "" && x.Type != "BTREE" {
-		o.block("the index %s is of type %s: building it again, to take this back, would stop the table's writers", x.Name, x.Type)
+		o.block("the index %s is of type %s: rebuilding it, to undo this, would block writes to the table", x.Name, x.Type)
 	}
 	if x.Hidden {
-		o.warn("the index is hidden now; taken back it would be seen by the optimiser: hide it again then")
+		o.warn("the index is hidden now; after an undo the optimizer would see it: hide it again then")
 	}
 	twin := false
 	for _, have := range tab.Indexes {
 		twin = twin || have.Name != x.Name && !have.Hidden && schema.Serves(have, x)
 	}
 	if x.Unique && !twin {
-		o.block("the index %s is unique: without it the table takes equal values", x.Name)
+		o.block("the index %s is unique: without it the table accepts duplicates", x.Name)
 	}
 	for _, k := range tab.Foreign {
 		if !twin && leads(x, k.Columns) {
@@ -176,12 +176,12 @@ func (c *dropIndex) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 	p.Action.Index = x
 	c.a.Index = x
 	p.Action.SQL, p.Action.Undo = c.removal().Statement(), c.addition().Statement()
-	p.Words = fmt.Sprintf("Drop index %s (%s) of table %s on %s, while its users go on.", x.Name, schema.PartsSQL(x.Parts), c.a.Table, t)
+	p.Words = fmt.Sprintf("Drop index %s (%s) of table %s on %s online (without blocking its users).", x.Name, schema.PartsSQL(x.Parts), c.a.Table, t)
 	if n, ok := tab.SizeOf(x).Get(); ok {
-		o.warn("taking it back builds the index again, which writes about %s", unit.Bytes(n))
+		o.warn("an undo rebuilds the index, which writes about %s", unit.Bytes(n))
 	}
 	if t.Has(target.HasInvisibleIndex) || t.Has(target.HasIgnoredIndex) {
-		o.warn("statements that name the index in a hint fail from then on; hiding it first shows whether anything misses it, and is taken back at once")
+		o.warn("statements that name the index in a hint fail from then on; hiding it first shows whether anything needs it, and can be undone at once")
 	}
 	if !ok {
 		return nil
@@ -252,7 +252,7 @@ func (c *hideIndex) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 	if named(c.a.Index.Name); !can {
 		o.block("%s %s cannot hide an index: MySQL 8.0 and MariaDB 10.6 can", t.Facts().Flavor, t.Facts().Version)
 	}
-	p.Words = fmt.Sprintf("Hide index %s of table %s on %s from the optimiser. The server goes on keeping it up to date.", c.a.Index.Name, c.a.Table, t)
+	p.Words = fmt.Sprintf("Hide index %s of table %s on %s from the optimizer. The server keeps it up to date.", c.a.Index.Name, c.a.Table, t)
 	tab, ok, err := tableFor(ctx, t, c.a.Table, p, o)
 	if err != nil || !ok {
 		return err
@@ -263,13 +263,13 @@ func (c *hideIndex) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 			found = true
 			named(have.Name) // as the server writes it
 			if have.Hidden {
-				o.block("the index %s is hidden already", have.Name)
+				o.block("the index %s is already hidden", have.Name)
 			}
 			if have.Primary() {
 				o.block("a primary key cannot be hidden")
 			}
 			if len(c.a.Index.Parts) > 0 && !sameOn(t, have, c.a.Index) {
-				o.block("the index %s is another one now: (%s)", have.Name, schema.PartsSQL(have.Parts))
+				o.block("the index %s is different now: (%s)", have.Name, schema.PartsSQL(have.Parts))
 			}
 			have.Hidden = false
 			p.Action.Index = have // with its parts, which tell a later undo what else serves for it

@@ -23,13 +23,13 @@ func (c *setKernel) table() schema.Ref       { return schema.Ref{} }
 func (c *setKernel) settled() finding.Action { return c.a }
 
 func (c *setKernel) fill(ctx context.Context, t *target.Target, p *Preview, o objections) error {
-	p.Words = fmt.Sprintf("Set the kernel's %s to %s, for all programs of this machine, until it starts anew.", c.a.Variable, c.a.Value)
+	p.Words = fmt.Sprintf("Set the kernel's %s to %s, for all programs of this machine, until the next reboot.", c.a.Variable, c.a.Value)
 	if _, ok := t.LocalPID(ctx); !ok {
 		o.block("%s runs on another machine: set %s there", t, c.a.Variable)
 		return nil
 	}
 	if !settable(c.a.Variable) {
-		o.block("%s is none of the settings that are changed for a server", c.a.Variable)
+		o.block("%s is not one of the settings that Dyno changes", c.a.Variable)
 		return nil
 	}
 	was, err := c.fs.Setting(c.a.Variable)
@@ -39,14 +39,14 @@ func (c *setKernel) fill(ctx context.Context, t *target.Target, p *Preview, o ob
 	}
 	p.Action.Was = was
 	p.Action.SQL, p.Action.Undo = kernelLine(c.a.Variable, c.a.Value), kernelLine(c.a.Variable, was)
-	p.Words = fmt.Sprintf("Set the kernel's %s from %s to %s, for all programs of this machine, until it starts anew.", c.a.Variable, was, c.a.Value)
+	p.Words = fmt.Sprintf("Set the kernel's %s from %s to %s, for all programs of this machine, until the next reboot.", c.a.Variable, was, c.a.Value)
 	if was == c.a.Value {
-		o.block("%s is %s already", c.a.Variable, was)
+		o.block("%s is already %s", c.a.Variable, was)
 	}
 	if !c.fs.MaySet(c.a.Variable) {
-		o.block("only root may set %s, in a container often nobody: %s", c.a.Variable, p.Action.SQL)
+		o.block("only root may set %s, and in a container often not even root: %s", c.a.Variable, p.Action.SQL)
 	}
-	o.warn("a restart of the machine forgets it: for good, put it into a file in /etc/sysctl.d/")
+	o.warn("a reboot resets it: to keep it, put it into a file in /etc/sysctl.d/")
 	return nil
 }
 

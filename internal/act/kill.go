@@ -43,7 +43,7 @@ func Kill(ctx context.Context, t *target.Target, j Journal, e journal.Entry, ses
 	err = t.DB().QueryRowContext(ctx, "SELECT USER, HOST, COMMAND FROM information_schema.PROCESSLIST WHERE ID = ?", session).Scan(&is, &host, &command)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return e, fail(fmt.Errorf("%w: it is not connected any more", ErrNotThatSession))
+		return e, fail(fmt.Errorf("%w: it is no longer connected", ErrNotThatSession))
 	case err != nil:
 		return e, fail(err)
 	case is.String != user:

@@ -36,7 +36,7 @@ func TestKill(t *testing.T) {
 					t.Errorf("as %q: %v", user, err)
 				}
 			}
-			if _, err := Kill(t.Context(), x, j, journal.Entry{ID: "a-1"}, id+1_000_000, "root"); !errors.Is(err, ErrNotThatSession) || !strings.Contains(err.Error(), "not connected any more") {
+			if _, err := Kill(t.Context(), x, j, journal.Entry{ID: "a-1"}, id+1_000_000, "root"); !errors.Is(err, ErrNotThatSession) || !strings.Contains(err.Error(), "no longer connected") {
 				t.Errorf("nobody: %v", err)
 			}
 			if err := c.PingContext(t.Context()); err != nil {
@@ -52,7 +52,7 @@ func TestKill(t *testing.T) {
 			if err := c.PingContext(t.Context()); err == nil {
 				t.Error("the session goes on")
 			}
-			if _, err := PlanUndo(t.Context(), x, j, e, Options{}); err == nil || !strings.Contains(err.Error(), "cannot be brought back") {
+			if _, err := PlanUndo(t.Context(), x, j, e, Options{}); err == nil || !strings.Contains(err.Error(), "cannot be restored") {
 				t.Errorf("undo: %v", err)
 			}
 		})

@@ -136,7 +136,7 @@ func TestEveryKindIsTakenBack(t *testing.T) {
 			if e, err := Apply(t.Context(), x, j, journal.Entry{ID: "r", Action: a}, Options{}, nil, nil); err != nil || e.State != journal.Done {
 				t.Errorf("rebuild: %v", err)
 			}
-			if _, err := Undo(t.Context(), x, j, "r", Options{}, nil, nil); err == nil || !strings.Contains(err.Error(), "nothing to take back") {
+			if _, err := Undo(t.Context(), x, j, "r", Options{}, nil, nil); err == nil || !strings.Contains(err.Error(), "nothing to undo") {
 				t.Errorf("undo of a rebuild: %v", err)
 			}
 		})
@@ -169,14 +169,14 @@ func TestKindsRefuse(t *testing.T) {
 			}
 			f(drop(table, "nothing", "a"), "no index nothing")
 			f(drop(table, "PRIMARY", "id"), "no secondary index")
-			f(drop(table, "kas", "s"), "another one now")
+			f(drop(table, "kas", "s"), "different now")
 			f(drop(kid, "uniq", "u"), "is unique")
 			f(finding.Action{Kind: finding.HideIndex, Table: table, Index: schema.Index{Name: "nothing"}}, "no index nothing")
 			f(set("no_such_thing", "1"), "no variable")
 			f(set("long_query_time; DROP DATABASE d", "1"), "names no variable")
 			f(set("long_query_time", variable(t, s, "long_query_time")), "already")
 			f(finding.Action{Kind: finding.AlterTable, Table: table}, "names no change")
-			f(finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.DropColumn, Column: "j"}}}, "nothing takes back")
+			f(finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.DropColumn, Column: "j"}}}, "cannot be undone")
 			f(finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.ModifyColumn, Column: "zz", Definition: "int"}}}, "no column zz")
 			// Texts that a number would not keep.
 			s.Exec(t, "USE `my``shop`", "CREATE TABLE texts (id INT PRIMARY KEY, zeros VARCHAR(10), word CHAR(10), frac TEXT, num VARCHAR(20) CHARACTER SET latin1, at VARCHAR(30))",
@@ -191,7 +191,7 @@ func TestKindsRefuse(t *testing.T) {
 			f(typed("frac", "decimal(10,2)"), "2 of the rows") // 1.5 becomes 1.50
 			f(typed("num", "int unsigned"), "1 of the rows")
 			f(typed("at", "datetime"), "2 of the rows")
-			f(typed("num", "double"), "is not known")
+			f(typed("num", "double"), "is unknown")
 			for column, definition := range map[string]string{"num": "int", "at": "date", "zeros": "varchar(20)", "word": "varchar(30)"} {
 				a := typed(column, definition)
 				if p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, Options{Blocking: true}); err != nil || !p.OK() {
@@ -255,7 +255,7 @@ func TestKernelSettingIsTakenBack(t *testing.T) {
 	}
 	for _, name := range []string{"kernel.core_pattern", "kernel/uevent_helper", "net.ipv4.ip_forward"} {
 		a.Variable = name
-		if p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, o); err != nil || p.OK() || !strings.Contains(p.Blockers[0], "none of the settings") {
+		if p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, o); err != nil || p.OK() || !strings.Contains(p.Blockers[0], "not one of the settings") {
 			t.Errorf("%s may be set: %v %+v", name, err, p)
 		}
 	}
@@ -282,8 +282,8 @@ func TestCarried(t *testing.T) {
 	f("timestamp(3) NOT NULL", "timestamp NOT NULL DEFAULT current_timestamp() ON UPDATE current_timestamp()", "timestamp(3) NOT NULL DEFAULT current_timestamp() ON UPDATE current_timestamp()")
 	f("varchar(9)", "varchar(5) COMMENT 'no DEFAULT 7, COMMENT ''a'' AUTO_INCREMENT AS (x) ON UPDATE now'", "varchar(9) COMMENT 'no DEFAULT 7, COMMENT ''a'' AUTO_INCREMENT AS (x) ON UPDATE now'")
 	f("varchar(9) COMMENT 'a DEFAULT b'", "varchar(5) DEFAULT 'c d'", "varchar(9) COMMENT 'a DEFAULT b' DEFAULT 'c d'")
-	f("bigint", "int(11) DEFAULT NULL CHECK (`a` > 0)", "biginthas more to it than a change of its type keeps (CHECK)")
-	f("bigint", "int DEFAULT 1 /*!80023 INVISIBLE */", "biginthas more to it than a change of its type keeps (INVISIBLE)")
+	f("bigint", "int(11) DEFAULT NULL CHECK (`a` > 0)", "biginthas attributes that a change of its type would lose (CHECK)")
+	f("bigint", "int DEFAULT 1 /*!80023 INVISIBLE */", "biginthas attributes that a change of its type would lose (INVISIBLE)")
 	f("int", "int DEFAULT (1 + 2)", "inthas an expression as its default")
 	f("int", "int GENERATED ALWAYS AS (`a` + 1) VIRTUAL", "intis generated from others")
 }
@@ -345,7 +345,7 @@ func TestWhatTheServerMadeElseIsTakenBack(t *testing.T) {
 					t.Errorf("%s: %v %+v", id, err, e)
 					return
 				}
-				if n := fmt.Sprint(e.Notes); !strings.Contains(n, "the server made "+now) {
+				if n := fmt.Sprint(e.Notes); !strings.Contains(n, "the server set "+now) {
 					t.Errorf("%s: notes %s", id, n)
 				}
 				undo(id)
@@ -357,7 +357,7 @@ func TestWhatTheServerMadeElseIsTakenBack(t *testing.T) {
 					t.Fatal(err)
 				}
 				r, err := PlanUndo(t.Context(), x, newJournal(t), running, Options{})
-				if err != nil || !r.OK() || r.Entry.State != journal.Done || !strings.Contains(fmt.Sprint(r.Entry.Notes), "neither as before nor as was asked for") {
+				if err != nil || !r.OK() || r.Entry.State != journal.Done || !strings.Contains(fmt.Sprint(r.Entry.Notes), "neither as before nor as requested") {
 					t.Errorf("%s, interrupted: %v %+v", id, err, r)
 				}
 				undo(running.ID)

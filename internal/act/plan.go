@@ -41,7 +41,7 @@ func (p Preview) OK() bool { return len(p.Blockers) == 0 }
 func (p Preview) Text() []string {
 	out := []string{p.Words, "", "  " + p.Action.SQL, ""}
 	if p.Action.Undo != "" {
-		out = append(out, "To take it back:", "  "+p.Action.Undo, "")
+		out = append(out, "To undo:", "  "+p.Action.Undo, "")
 	}
 	var size []string
 	if n, ok := p.Rows.Get(); ok {
@@ -69,7 +69,7 @@ func (p Preview) Text() []string {
 		out = append(out, "Note: "+w)
 	}
 	for _, b := range p.Blockers {
-		out = append(out, "Against it: "+b)
+		out = append(out, "Blocked: "+b)
 	}
 	return out
 }
@@ -111,14 +111,14 @@ type Options struct {
 }
 
 // ErrPreviewChanged is the answer to a change that would now be another one than the one that was agreed to.
-var ErrPreviewChanged = errors.New("the change is no longer the one that was shown")
+var ErrPreviewChanged = errors.New("the change differs from the one that was shown")
 
 // agreed refuses a statement that nobody agreed to.
 func (o Options) agreed(sql string) error {
 	if o.Agreed == "" || o.Agreed == sql {
 		return nil
 	}
-	return fmt.Errorf("%w: it would be %s; look at it again", ErrPreviewChanged, sql)
+	return fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, sql)
 }
 
 // plan asks on a target that is pinned: what the server was asked, it is changed by, and it is looked at afterwards.
@@ -152,7 +152,7 @@ func server(ctx context.Context, t *target.Target, table schema.Ref, o objection
 		warn("the server is a replica: the change will not be on the server it replicates from%s", errant(t))
 	}
 	if v, _ := t.Variable("wsrep_on"); v == "ON" {
-		block("the server belongs to a Galera cluster, all of which an ALTER TABLE would stop")
+		block("the server belongs to a Galera cluster, all of which an ALTER TABLE would block")
 	}
 	if err := group(ctx, t, o); err != nil {
 		return err
@@ -161,7 +161,7 @@ func server(ctx context.Context, t *target.Target, table schema.Ref, o objection
 		return err
 	}
 	if !t.Has(target.HasInplaceDDL) {
-		block("this server has no online ALTER TABLE: it would stop all writers")
+		block("this server has no online ALTER TABLE: it would block all writes")
 	}
 	grant, err := missing(ctx, t, "ALTER", table)
 	if err != nil {
@@ -202,7 +202,7 @@ func tableFor(ctx context.Context, t *target.Target, ref schema.Ref, p *Preview,
 	case tab.View:
 		o.block("%s is a view", tab.Ref)
 	case tab.Engine != "InnoDB":
-		o.block("%s is a table of engine %s, which cannot be changed while it is written", tab.Ref, tab.Engine)
+		o.block("%s is a table of engine %s, which cannot be changed online", tab.Ref, tab.Engine)
 	}
 	p.Rows, p.TableBytes = tab.Rows, tab.DataBytes
 	return tab, true, nil
@@ -213,7 +213,7 @@ func waits(ctx context.Context, t *target.Target, ref schema.Ref, o objections) 
 	holders, err := alter.Holders(ctx, t, ref, longTransaction)
 	switch {
 	case target.KindOf(err) == target.Denied:
-		o.warn("long transactions on the table were not looked for: %s", target.HintOf(err))
+		o.warn("long transactions on the table were not checked: %s", target.HintOf(err))
 	case err != nil:
 		return err
 	}
@@ -230,7 +230,7 @@ func waits(ctx context.Context, t *target.Target, ref schema.Ref, o objections) 
 // replicas tells that they make the same change.
 func replicas(t *target.Target, o objections) {
 	if v, _ := t.Variable("log_bin"); v == "ON" {
-		o.warn("replicas make the same change after this server has, and may lag behind for as long")
+		o.warn("replicas make the same change after this server has, and may lag for as long")
 	}
 }
 
@@ -243,17 +243,17 @@ func checkTable(t schema.Table, x schema.Index, block func(string, ...any)) {
 		block("the action names no index to add")
 	}
 	if x.Type != "" && x.Type != "BTREE" {
-		block("an index of type %s cannot be added while the table is written", x.Type)
+		block("an index of type %s cannot be added online", x.Type)
 	}
 	secondary := len(t.Indexes)
 	if _, ok := t.PrimaryKey(); ok {
 		secondary--
 	}
 	if secondary >= maxIndexes {
-		block("the table has %d secondary indexes, and %d is the most", secondary, maxIndexes)
+		block("the table has %d secondary indexes, and the maximum is %d", secondary, maxIndexes)
 	}
 	if len(x.Parts) > maxParts {
-		block("the index has %d parts, and %d is the most", len(x.Parts), maxParts)
+		block("the index has %d parts, and the maximum is %d", len(x.Parts), maxParts)
 	}
 	part := keyLimit
 	if strings.EqualFold(t.RowFormat, "Compact") || strings.EqualFold(t.RowFormat, "Redundant") {
@@ -271,12 +271,12 @@ func checkTable(t schema.Table, x schema.Index, block func(string, ...any)) {
 		case p.Prefix == 0 && (strings.HasSuffix(c.DataType, "text") || strings.HasSuffix(c.DataType, "blob") || c.DataType == "json"):
 			block("column %s is of type %s: the index needs a prefix of it", c.Name, c.DataType)
 		case p.Prefix == 0 && c.Bytes > part:
-			block("column %s takes up to %d bytes, and %d is the most that the table's row format %s allows in an index", c.Name, c.Bytes, part, t.RowFormat)
+			block("column %s takes up to %d bytes, and the maximum is %d for an index of the table's row format %s", c.Name, c.Bytes, part, t.RowFormat)
 		case p.Prefix == 0:
 			sum += c.Bytes
 		}
 	}
 	if sum > keyLimit {
-		block("the columns of the index take up to %d bytes, and %d is the most", sum, keyLimit)
+		block("the columns of the index take up to %d bytes, and the maximum is %d", sum, keyLimit)
 	}
 }

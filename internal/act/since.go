@@ -36,7 +36,7 @@ func since(ctx context.Context, t *target.Target, j Reader, e journal.Entry, o o
 		}
 	}
 	if n := reads(ctx, t, e.Action.Table, x.Name); n > 0 {
-		o.warn("statements use the index %s: %s rows were read by it since the server began to count; they will need another way", x.Name, unit.Count(float64(n)))
+		o.warn("statements use the index %s: %s rows were read by it since the server began to count; they will need another plan", x.Name, unit.Count(float64(n)))
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func standsIn(ctx context.Context, j Reader, e journal.Entry, going, left []sche
 			}
 			for _, x := range going {
 				if schema.Serves(x, gone) && !strings.EqualFold(x.Name, gone.Name) {
-					o.block("action %s took index %s (%s) away, which %s serves for: take that back first: dyno undo %s",
+					o.block("action %s removed index %s (%s), which %s serves for: undo that first: dyno undo %s",
 						later.ID, gone.Name, schema.PartsSQL(gone.Parts), x.Name, later.ID)
 				}
 			}
@@ -97,10 +97,10 @@ func holds(ctx context.Context, t *target.Target, j Reader, a finding.Action, o 
 	}
 	for _, x := range going {
 		if a.Instead != "" && !slices.ContainsFunc(left, func(have schema.Index) bool { return schema.Serves(have, x) }) {
-			o.block("the advice no longer holds: %s was to serve instead of %s, and it is gone or hidden", a.Instead, x.Name)
+			o.block("the advice is outdated: %s was to serve instead of %s, and it is gone or hidden", a.Instead, x.Name)
 		}
 		if n := reads(ctx, t, a.Table, x.Name); a.Unread && n > 0 {
-			o.block("the advice no longer holds: %s rows were read by the index %s since the server began to count", unit.Count(float64(n)), x.Name)
+			o.block("the advice is outdated: %s rows were read by the index %s since the server began to count", unit.Count(float64(n)), x.Name)
 		}
 	}
 	if j == nil {

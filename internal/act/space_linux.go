@@ -14,7 +14,7 @@ import (
 func space(ctx context.Context, t *target.Target, need float64, block, warn func(string, ...any)) {
 	pid, local := t.LocalPID(ctx)
 	if !local {
-		warn("free disk space could not be looked at, as the server is not on this machine: the change needs about %s, and as much again to sort", unit.Bytes(need))
+		warn("free disk space could not be checked because the server is not on this machine: the change needs about %s, and as much again to sort", unit.Bytes(need))
 		return
 	}
 	sort, _ := t.Variable("innodb_tmpdir")
@@ -25,7 +25,7 @@ func space(ctx context.Context, t *target.Target, need float64, block, warn func
 	for _, d := range []struct{ what, dir string }{{"the data directory", t.Facts().Datadir}, {"the directory for sorting", sort}} {
 		var st syscall.Statfs_t
 		if err := syscall.Statfs(fmt.Sprintf("/proc/%d/root%s", pid, d.dir), &st); err != nil {
-			warn("free disk space of %s %s could not be looked at: %v", d.what, d.dir, err)
+			warn("free disk space of %s %s could not be checked: %v", d.what, d.dir, err)
 			continue
 		}
 		free := float64(st.Bavail) * float64(st.Bsize)

@@ -11,5 +11,5 @@ import (
 
 // space cannot look at the server's disks here.
 func space(_ context.Context, _ *target.Target, need float64, _, warn func(string, ...any)) {
-	warn("free disk space could not be looked at: the change needs about %s, and as much again to sort", unit.Bytes(need))
+	warn("free disk space could not be checked: the change needs about %s, and as much again to sort", unit.Bytes(need))
 }

@@ -44,7 +44,7 @@ func group(ctx context.Context, t *target.Target, o objections) error {
 		}
 	}
 	if found && multiPrimary(at, single, primaries) {
-		o.block("the server belongs to a Group Replication group with several primaries, where an ALTER TABLE beside writes on another member is not safe: " +
+		o.block("the server belongs to a Group Replication group with several primaries, where an ALTER TABLE concurrent with writes on another member is not safe: " +
 			"switch it to one primary first: SELECT group_replication_switch_to_single_primary_mode()")
 	}
 	return nil
@@ -58,7 +58,7 @@ func multiPrimary(state, single string, primaries int) bool {
 // tools are the names that programs which make backups give themselves.
 const tools = "'mariabackup','mariadb-backup','xtrabackup','mysqlbackup','mydumper','mysqldump','mariadb-dump','mysqlpump'"
 
-const lookForBackups = "look for backups that are being made"
+const lookForBackups = "look for running backups"
 
 // backups looks for backups that are being made: a change of a table waits for their lock, or spoils them.
 func backups(ctx context.Context, t *target.Target, o objections) error {
@@ -89,7 +89,7 @@ func backups(ctx context.Context, t *target.Target, o objections) error {
 		case err != nil:
 			return err
 		case found:
-			o.block("a backup is being made: thread %d (%s) %s; a change would wait for it or spoil it: try again when it is done", id, user, what)
+			o.block("a backup is running: thread %d (%s) %s; a change would wait for it or break it: try again when it is done", id, user, what)
 			return nil
 		}
 	}
@@ -102,7 +102,7 @@ func backups(ctx context.Context, t *target.Target, o objections) error {
 		}
 	}
 	if denied != "" {
-		o.warn("not every backup that is being made is seen: %s", denied)
+		o.warn("not every running backup is visible: %s", denied)
 	}
 	return nil
 }
@@ -141,14 +141,14 @@ func claims(ctx context.Context, t *target.Target, o objections) error {
 			return err
 		}
 		if n > 0 {
-			o.block("a backup is being made: thread %d (%s@%s) is of %s; a change would wait for it or spoil it: try again when it is done", c.id, c.user, c.host, c.program)
+			o.block("a backup is running: thread %d (%s@%s) is of %s; a change would wait for it or break it: try again when it is done", c.id, c.user, c.host, c.program)
 			return nil
 		}
 	}
 	if len(all) > 0 {
 		c := all[0]
-		o.warn("thread %d (%s@%s) says that it is of %s, but holds no lock of a backup and has no privilege for one that can be seen: "+
-			"a change would spoil a backup that is being made", c.id, c.user, c.host, c.program)
+		o.warn("thread %d (%s@%s) says that it is of %s, but holds no backup lock and has no visible privilege for one: "+
+			"a change would break a running backup", c.id, c.user, c.host, c.program)
 	}
 	return nil
 }

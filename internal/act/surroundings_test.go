@@ -61,7 +61,7 @@ func TestBackupsAreSeen(t *testing.T) {
 				begin, end = []string{"BACKUP STAGE START", "BACKUP STAGE FLUSH", "BACKUP STAGE BLOCK_DDL", "BACKUP STAGE BLOCK_COMMIT"}, "BACKUP STAGE END"
 			}
 			alters := s.Status(t, "Com_alter_table")
-			want := fmt.Sprintf("a backup is being made: thread %d (root@localhost) holds the lock", id)
+			want := fmt.Sprintf("a backup is running: thread %d (root@localhost) holds the lock", id)
 			for _, q := range begin {
 				exec(q)
 				if b, _ := planned(t, x, adds); !strings.Contains(b, want) {
@@ -103,7 +103,7 @@ func TestBackupsAreSeen(t *testing.T) {
 				t.Errorf("a tenant that claims to be a backup: %q, %q", b, w)
 			}
 			who = claim("saver")
-			if b, _ := planned(t, x, adds); !strings.Contains(b, "a backup is being made: "+who+" is of xtrabackup") {
+			if b, _ := planned(t, x, adds); !strings.Contains(b, "a backup is running: "+who+" is of xtrabackup") {
 				t.Errorf("a backup without locks: %q", b)
 			}
 		})
@@ -217,16 +217,16 @@ func TestVariablesThatLast(t *testing.T) {
 			}
 			f("sort_buffer_size", "524288", "open sessions keep their value: sort_buffer_size", "")
 			f("max_connections", "77", "put max_connections=77 into my.cnf", "open sessions")
-			f("innodb_io_capacity", "300", "a restart forgets it", "open sessions")
+			f("innodb_io_capacity", "300", "a restart resets it", "open sessions")
 			if flavor == "mariadb" {
 				return
 			}
 			s.Exec(t, "SET PERSIST max_connections = 99", "SET GLOBAL max_connections = 88")
-			f("max_connections", "77", "a restart sets it to 99 again", "a restart forgets it")
+			f("max_connections", "77", "a restart sets it to 99 again", "a restart resets it")
 			f("max_connections", "77", "To keep the new value: SET PERSIST max_connections = 77; or RESET PERSIST max_connections", "")
 			f("max_connections", "99", "a restart keeps it", "my.cnf")
 			s.Exec(t, "RESET PERSIST max_connections")
-			f("max_connections", "77", "a restart forgets it", "mysqld-auto.cnf")
+			f("max_connections", "77", "a restart resets it", "mysqld-auto.cnf")
 		})
 	}
 }
@@ -260,7 +260,7 @@ func TestUndoLooksAtLaterActions(t *testing.T) {
 			// Dropped because of the new one.
 			apply("a-1", finding.AddIndex, index("sa", "s", "a"))
 			apply("a-2", finding.DropIndex, index("k_s", "s"))
-			undo("a-1", "action a-2 took index k_s (`s`) away, which sa serves for: take that back first: dyno undo a-2")
+			undo("a-1", "action a-2 removed index k_s (`s`), which sa serves for: undo that first: dyno undo a-2")
 			if got := fmt.Sprint(indexes(t, s)); got != "[PRIMARY kas sa]" {
 				t.Fatalf("indexes %s", got)
 			}
@@ -273,7 +273,7 @@ func TestUndoLooksAtLaterActions(t *testing.T) {
 			// In the order that is asked for, also when it is only hidden, by its name alone.
 			apply("a-3", finding.AddIndex, index("sa", "s", "a"))
 			apply("a-4", finding.HideIndex, schema.Index{Name: "K_S"})
-			undo("a-3", "action a-4 took index k_s (`s`) away")
+			undo("a-3", "action a-4 removed index k_s (`s`)")
 			undo("a-4", "")
 			undo("a-3", "")
 

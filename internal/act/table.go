@@ -50,13 +50,13 @@ func (c *alterTable) fill(ctx context.Context, t *target.Target, p *Preview, o o
 	}
 	for _, x := range c.a.Changes {
 		if x.Kind == schema.DropColumn {
-			o.block("column %s would be dropped with all that it holds, which nothing takes back: do it by hand", x.Column)
+			o.block("column %s would be dropped with all its data, which cannot be undone: do it by hand", x.Column)
 		}
 	}
 	p.Action.SQL = c.alteration(c.a.Changes).Statement()
-	p.Words = fmt.Sprintf("Change table %s on %s, while its users go on.", c.a.Table, t)
+	p.Words = fmt.Sprintf("Change table %s on %s online (without blocking its users).", c.a.Table, t)
 	if c.blocking {
-		p.Words = fmt.Sprintf("Change table %s on %s. Its writers wait until it is done.", c.a.Table, t)
+		p.Words = fmt.Sprintf("Change table %s on %s. Writes to it wait until it is done.", c.a.Table, t)
 	}
 	tab, ok, err := tableFor(ctx, t, c.a.Table, p, o)
 	if err != nil || !ok || tab.View {
@@ -89,19 +89,19 @@ func (c *alterTable) fill(ctx context.Context, t *target.Target, p *Preview, o o
 			o.block("%s", why)
 		}
 		if slices.ContainsFunc(reverse, func(x schema.Change) bool { return x.SQL() == "" }) {
-			o.block("what would take it back cannot be written: change table %s by hand", c.a.Table)
+			o.block("its undo statement cannot be written: change table %s by hand", c.a.Table)
 		}
 		p.Action.Reverse = reverse
 		p.Action.Undo = c.alteration(reverse).Statement()
 		if !c.blocking && slices.ContainsFunc(reverse, func(x schema.Change) bool { return x.Kind == schema.ModifyColumn }) {
-			o.warn("the server may refuse to take a column's type back while writers go on: dyno undo takes --blocking then")
+			o.warn("the server may refuse to change the column's type back online: use dyno undo --blocking then")
 		}
 	}
 	if n, ok := tab.DataBytes.Get(); ok {
 		size := float64(n) + float64(tab.IndexBytes.Or(0))
 		p.SecondsLo, p.SecondsHi = known.Of(2*size/quick), known.Of(2*size/slow)
 		space(ctx, t, size, o.block, o.warn)
-		o.warn("the server may write the whole table anew, up to %s beside the old one", unit.Bytes(size))
+		o.warn("the server may rebuild the whole table, up to %s in addition to the old one", unit.Bytes(size))
 	}
 	if err := waits(ctx, t, c.a.Table, o); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (c *alterTable) found(ctx context.Context, t *target.Target) (state, string
 	case c.a.Now == "" && c.a.Was != "" && made(c.a.Changes, parseLines(c.a.Was), def): // interrupted before its end was seen
 		return inForce, "", nil
 	}
-	return other, "another than it was left", nil
+	return other, "not as it was left", nil
 }
 
 // shows reports whether each of the changes shows in the table as it is, whatever else was changed since.
@@ -298,7 +298,7 @@ func (d written) reverse(t schema.Table, changes []schema.Change) (back []schema
 			back = append(back, schema.Change{Kind: schema.ModifyColumn, Column: c.Column, Definition: def})
 		case schema.AddColumn:
 			if _, ok := d.columns[strings.ToLower(c.Column)]; ok {
-				return nil, fmt.Sprintf("table %s has a column %s already", t.Ref, c.Column)
+				return nil, fmt.Sprintf("table %s already has a column %s", t.Ref, c.Column)
 			}
 			back = append(back, schema.Change{Kind: schema.DropColumn, Column: c.Column})
 		case schema.AddKey:
@@ -315,7 +315,7 @@ func (d written) reverse(t schema.Table, changes []schema.Change) (back []schema
 		case schema.PrimaryKey:
 			pk, ok := t.PrimaryKey()
 			if len(c.Index.Parts) == 0 {
-				return nil, "the primary key would be dropped, and none would be there to take its place: do it by hand"
+				return nil, "the primary key would be dropped, and no other would replace it: do it by hand"
 			}
 			if !ok {
 				return nil, fmt.Sprintf("table %s has no primary key", t.Ref)
@@ -325,7 +325,7 @@ func (d written) reverse(t schema.Table, changes []schema.Change) (back []schema
 			v := d.option(c.Option)
 			if v == "" {
 				if v = unwritten(c.Option); v == "" {
-					return nil, "what the option " + c.Option + " is now cannot be told"
+					return nil, "what the option " + c.Option + " is now is unknown"
 				}
 			}
 			back = append(back, schema.Change{Kind: schema.TableOption, Option: c.Option, Value: v})
@@ -361,7 +361,7 @@ func carried(definition, old string) (whole, why string) {
 	}
 	for word, r := range map[string]*pattern.Pattern{" DEFAULT ": defaultClause, " ON UPDATE ": updateClause, " COMMENT ": commentClause} {
 		if strings.Count(was, word) > 1 || strings.Contains(was, word) && clause(r) == "" {
-			return definition, "has a clause that is not understood (" + strings.TrimSpace(word) + ")"
+			return definition, "has a clause that Dyno cannot parse (" + strings.TrimSpace(word) + ")"
 		}
 	}
 	if strings.Contains(was, " GENERATED ALWAYS ") || strings.Contains(was, " AS (") {
@@ -369,7 +369,7 @@ func carried(definition, old string) (whole, why string) {
 	}
 	for _, m := range more {
 		if strings.Contains(was, m) && !strings.Contains(upper, m) {
-			return definition, "has more to it than a change of its type keeps (" + strings.Trim(m, " (") + ")"
+			return definition, "has attributes that a change of its type would lose (" + strings.Trim(m, " (") + ")"
 		}
 	}
 	if m := clause(defaultClause); m != "" && !strings.Contains(upper, " DEFAULT ") {

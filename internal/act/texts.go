@@ -31,7 +31,7 @@ func texts(ctx context.Context, t *target.Target, tab schema.Table, x schema.Cha
 	}
 	to := castTo(x.Definition)
 	if to == "" {
-		o.block("column %s holds texts, and whether they stay what they are as %s is not known: change it by hand", x.Column, word(x.Definition))
+		o.block("column %s holds texts, and whether they stay the same as %s is unknown: change it by hand", x.Column, word(x.Definition))
 		return nil
 	}
 	conn, err := target.Limited(ctx, t, textsTime)
@@ -52,15 +52,15 @@ func texts(ctx context.Context, t *target.Target, tab schema.Table, x schema.Cha
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && (limit.Err() != nil || number == tookLongMySQL || number == tookLongMariaDB):
-		o.block("whether all texts of column %s stay what they are as %s could not be seen within %v: change it by hand", x.Column, to, textsTime)
+		o.block("whether all texts of column %s stay the same as %s could not be checked within %v: change it by hand", x.Column, to, textsTime)
 	case target.KindOf(err) == target.Denied:
-		o.block("the account may not read column %s, to see whether its texts stay what they are: it needs SELECT on %s", x.Column, tab.Ref)
+		o.block("the account may not read column %s, to check whether its texts stay the same: it needs SELECT on %s", x.Column, tab.Ref)
 	case err != nil:
-		return t.Wrap("look at the texts of "+tab.Ref.String(), err)
+		return t.Wrap("check the texts of "+tab.Ref.String(), err)
 	case n >= textsMost:
-		o.block("%d rows or more hold texts in column %s that would come back as others, or not at all (leading zeros, spaces, no %s): nothing takes that back; change those rows first", n, x.Column, to)
+		o.block("%d rows or more hold texts in column %s that would change or be lost (leading zeros, spaces, no %s): that cannot be undone; change those rows first", n, x.Column, to)
 	case n > 0:
-		o.block("%d of the rows hold texts in column %s that would come back as others, or not at all (leading zeros, spaces, no %s): nothing takes that back; change those rows first", n, x.Column, to)
+		o.block("%d of the rows hold texts in column %s that would change or be lost (leading zeros, spaces, no %s): that cannot be undone; change those rows first", n, x.Column, to)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func global(ctx context.Context, t *target.Target, name string) (string, bool, e
 
 func (c *setVariable) fill(ctx context.Context, t *target.Target, p *Preview, o objections) error {
 	name := c.a.Variable
-	p.Words = fmt.Sprintf("Set the variable %s on %s to %s, until the server starts anew.", name, t, c.a.Value)
+	p.Words = fmt.Sprintf("Set the variable %s on %s to %s, until the server restarts.", name, t, c.a.Value)
 	if !variableName.MatchString(name) || c.a.Value == "" {
 		o.block("the action names no variable and value")
 		return nil
@@ -65,14 +65,14 @@ func (c *setVariable) fill(ctx context.Context, t *target.Target, p *Preview, o 
 	}
 	p.Action.Was = was
 	p.Action.SQL, p.Action.Undo = sqltext.SetGlobal(name, c.a.Value), sqltext.SetGlobal(name, was)
-	p.Words = fmt.Sprintf("Set the variable %s on %s from %s to %s, until the server starts anew.", name, t, textOr(was, "nothing"), c.a.Value)
+	p.Words = fmt.Sprintf("Set the variable %s on %s from %s to %s, until the server restarts.", name, t, textOr(was, "nothing"), c.a.Value)
 	if equalValue(was, c.a.Value) {
-		o.block("%s is %s already", name, was)
+		o.block("%s is already %s", name, was)
 	}
 	if fixed, err := readOnly(ctx, t, name); err != nil {
 		return err
 	} else if fixed {
-		o.block("%s cannot be changed while the server runs: put %s=%s into my.cnf and start it anew", name, name, c.a.Value)
+		o.block("%s cannot be changed while the server runs: put %s=%s into my.cnf and restart it", name, name, c.a.Value)
 	}
 	if lacks, err := mayNot(ctx, t); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (c *setVariable) fill(ctx context.Context, t *target.Target, p *Preview, o 
 	if copied, err := perSession(ctx, t, name); err != nil {
 		return err
 	} else if copied {
-		o.warn("open sessions keep their value: %s is copied when a session begins, so connections of a pool get the new value when they are opened again", name)
+		o.warn("open sessions keep their value: %s is copied when a session begins, so pooled connections get the new value when they are reopened", name)
 	}
 	return c.lasting(ctx, t, o)
 }
@@ -103,10 +103,10 @@ func (c *setVariable) lasting(ctx context.Context, t *target.Target, o objection
 	case found && equalValue(kept, value):
 		o.warn("a restart keeps it: mysqld-auto.cnf has it")
 	case found:
-		o.warn("a restart sets it to %s again: SET PERSIST wrote that into mysqld-auto.cnf, which wins over my.cnf. To keep the new value: %s; or RESET PERSIST %s "+
+		o.warn("a restart sets it to %s again: SET PERSIST wrote that into mysqld-auto.cnf, which overrides my.cnf. To keep the new value: %s; or RESET PERSIST %s "+
 			"and put %s=%s into my.cnf", kept, strings.Replace(sqltext.SetGlobal(name, value), "GLOBAL", "PERSIST", 1), name, name, value)
 	default:
-		o.warn("a restart forgets it: for good, put %s=%s into my.cnf under [mysqld]", name, value)
+		o.warn("a restart resets it: to keep it, put %s=%s into my.cnf under [mysqld]", name, value)
 	}
 	return nil
 }
@@ -195,16 +195,16 @@ func (c *setVariable) set(ctx context.Context, t *target.Target, value, from str
 		}
 		if !equalValue(now, from) || equalValue(value, from) {
 			if !equalValue(now, value) {
-				note(fmt.Sprintf("the server made %s of %s", now, value))
+				note(fmt.Sprintf("the server set %s instead of %s", now, value))
 			}
 			return now, nil
 		}
 		if time.Since(began) > settleTime {
-			return now, fmt.Errorf("set %s: %w, but %s is %s still", c.a.Variable, errTaken, c.a.Variable, now)
+			return now, fmt.Errorf("set %s: %w, but %s is still %s", c.a.Variable, errTaken, c.a.Variable, now)
 		}
 		select {
 		case <-ctx.Done():
-			return now, fmt.Errorf("set %s: %w, and had not followed it yet: %w", c.a.Variable, errTaken, ctx.Err())
+			return now, fmt.Errorf("set %s: %w, and had not applied it yet: %w", c.a.Variable, errTaken, ctx.Err())
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

@@ -257,9 +257,9 @@ func (v *View) Blind(source string) string {
 	if x.State == snapshot.OK {
 		return ""
 	}
-	text := fmt.Sprintf("Not observable: %s (%s)", source, cmp.Or(x.Reason, string(x.State)))
+	text := fmt.Sprintf("Data unavailable: %s (%s)", source, cmp.Or(x.Reason, string(x.State)))
 	if x.Fix != "" {
-		text += ". To see it: " + x.Fix
+		text += ". Fix: " + x.Fix
 	}
 	return text
 }

@@ -136,7 +136,7 @@ func TestTheEndOfABuild(t *testing.T) {
 				t.Errorf("a long build: %d ALTER TABLE, built %v, %v, %q", alters, BuiltOf(err), err, notes)
 			}
 			if err == nil || !strings.Contains(err.Error(), "threw away what it had built in") || !strings.Contains(err.Error(), holds(h)) ||
-				!strings.Contains(target.HintOf(err), "not tried again by itself") {
+				!strings.Contains(target.HintOf(err), "there is no automatic retry") {
 				t.Errorf("a long build: %v, %s", err, target.HintOf(err))
 			}
 

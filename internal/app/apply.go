@@ -52,14 +52,14 @@ func (a *App) Plan(ctx context.Context, t *target.Target, findingID string, o ac
 	}
 	in := Intent{Finding: f, Diagnosis: d.ID, Options: o}
 	if f.Action == nil {
-		return in, fmt.Errorf("finding %s suggests nothing that can be carried out: %s", f.ID, f.Suggestion)
+		return in, fmt.Errorf("finding %s suggests nothing that Dyno can apply: %s", f.ID, f.Suggestion)
 	}
 	server := d.Server
 	if s, err := looked(d); err == nil {
 		server = s.Target.Server
 	}
 	if server != "" && server != t.Facts().Server {
-		return in, fmt.Errorf("finding %s was made on another server (%s) than the one that answers now (%s): "+
+		return in, fmt.Errorf("finding %s is from another server (%s) than the one that answers now (%s): "+
 			"diagnose again", f.ID, server, t.Facts().Server)
 	}
 	o.Journal = l
@@ -93,7 +93,7 @@ func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progr
 		return e, err
 	}
 	if err := a.mark(ctx, event.Event{At: e.Started, Until: e.Ended, Target: e.Target, Kind: event.Action, Text: e.Action.SQL, Ref: e.ID}); err != nil {
-		return e, fmt.Errorf("action %s was made, but its mark on the timeline could not be written: %w; dyno undo %[1]s takes it back", e.ID, err)
+		return e, fmt.Errorf("action %s was made, but its mark on the timeline could not be written: %w; to undo: dyno undo %[1]s", e.ID, err)
 	}
 	return e, nil
 }
@@ -132,7 +132,7 @@ func (a *App) Undo(ctx context.Context, t *target.Target, id string, o act.Optio
 		return e, err
 	}
 	if err := a.mark(ctx, event.Event{At: e.UndoneAt, Target: e.Target, Kind: event.Action, Text: e.Action.Undo, Ref: e.ID}); err != nil {
-		return e, fmt.Errorf("action %s was taken back, but the mark of that on the timeline could not be written: %w", e.ID, err)
+		return e, fmt.Errorf("action %s was undone, but the mark of that on the timeline could not be written: %w", e.ID, err)
 	}
 	return e, nil
 }
@@ -145,7 +145,7 @@ func (a *App) Entry(ctx context.Context, id string) (journal.Entry, error) {
 	}
 	e, err := l.Entry(ctx, id)
 	if errors.Is(err, ledger.ErrNotFound) {
-		return e, fmt.Errorf("the journal has no action %q: `dyno undo --list` shows those it has", id)
+		return e, fmt.Errorf("the journal has no action %q: `dyno undo --list` lists its actions", id)
 	}
 	return e, err
 }
@@ -178,11 +178,11 @@ func (a *App) Prove(ctx context.Context, t *target.Target, e journal.Entry, o ca
 		return proof.Proof{}, nil, fmt.Errorf("action %s is %s: there is nothing to prove", e.ID, e.State)
 	}
 	if e.Server != t.Facts().Server {
-		return proof.Proof{}, nil, fmt.Errorf("action %s was carried out on another server (%s) than the one that answers now (%s)", e.ID, e.Server, t.Facts().Server)
+		return proof.Proof{}, nil, fmt.Errorf("action %s was applied on another server (%s) than the one that answers now (%s)", e.ID, e.Server, t.Facts().Server)
 	}
 	instead, err := act.InForce(ctx, t, e.Action, act.Options{})
 	if err != nil {
-		return proof.Proof{}, nil, fmt.Errorf("look whether action %s is in force: %w", e.ID, err)
+		return proof.Proof{}, nil, fmt.Errorf("check whether action %s is in effect: %w", e.ID, err)
 	}
 	if instead != "" {
 		return proof.Proof{}, nil, fmt.Errorf("action %s cannot be proven: %s", e.ID, instead)
@@ -210,8 +210,8 @@ func (a *App) Prove(ctx context.Context, t *target.Target, e journal.Entry, o ca
 	}
 	p := Compare(before, after, e, d.Findings)
 	if ids := meanwhile(all, e, before.From); len(ids) > 0 {
-		p.Warnings = append(p.Warnings, "other actions were carried out or taken back since the window before began ("+strings.Join(ids, ", ")+
-			"): what changed may be their doing as well")
+		p.Warnings = append(p.Warnings, "other actions were applied or undone since the window before began ("+strings.Join(ids, ", ")+
+			"): they may have caused the change as well")
 	}
 	return p, after, nil
 }

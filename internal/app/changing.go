@@ -20,7 +20,7 @@ import (
 )
 
 // askedBy begins the note of the journal that says who wanted an action.
-const askedBy = "asked for by "
+const askedBy = "requested by "
 
 // ErrPreviewChanged is the answer to a change that would now be another one than the one that was agreed to.
 var ErrPreviewChanged = act.ErrPreviewChanged
@@ -95,7 +95,7 @@ func (s *Service) change(e journal.Entry) Change {
 		}
 	}
 	if c.Task == "" && (e.State == journal.Running || e.State == journal.Planned) {
-		c.Open = "No work of this process is at it: either `dyno apply` runs elsewhere, or it was interrupted. Look what taking it back would mean: that asks the server what became of it, and changes nothing."
+		c.Open = "No task of this process works on it: either `dyno apply` runs elsewhere, or it was interrupted. Preview the undo: that asks the server for its state, and changes nothing."
 	}
 	return c
 }
@@ -171,14 +171,14 @@ func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by 
 	switch {
 	case err != nil:
 	case in.Preview.Action.SQL != confirm:
-		err = fmt.Errorf("%w: it would be %s; look at it again", ErrPreviewChanged, in.Preview.Action.SQL)
+		err = fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, in.Preview.Action.SQL)
 	case !in.Preview.OK():
 		err = &act.BlockedError{Blockers: in.Preview.Blockers}
 	}
 	if err != nil {
 		return Task{}, errors.Join(err, t.Close())
 	}
-	in.By = cmp.Or(by, "somebody") + ", on the page"
+	in.By = cmp.Or(by, "an unknown user") + ", in the web UI"
 	task, err := s.StartTask(Task{Kind: "apply", Title: in.Preview.Words, Target: name, By: by, About: findingID},
 		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
 			defer t.Close()
@@ -211,7 +211,7 @@ func (s *Service) KillSession(ctx context.Context, name string, session uint64, 
 	if err != nil {
 		return journal.Entry{}, err
 	}
-	e := journal.Entry{ID: id, Target: name, Notes: []journal.Note{{At: time.Now().UTC(), Text: askedBy + cmp.Or(by, "somebody") + ", on the page"}}}
+	e := journal.Entry{ID: id, Target: name, Notes: []journal.Note{{At: time.Now().UTC(), Text: askedBy + cmp.Or(by, "an unknown user") + ", in the web UI"}}}
 	e, err = act.Kill(ctx, t, s.ledger, e, session, user)
 	if e.State != journal.Done {
 		return e, err
@@ -242,10 +242,10 @@ func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o act.
 	case len(p.Against) > 0:
 		return Task{}, &act.BlockedError{Blockers: p.Against}
 	case p.SQL != confirm:
-		return Task{}, fmt.Errorf("%w: it would be %s; look at it again", ErrPreviewChanged, p.SQL)
+		return Task{}, fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, p.SQL)
 	}
 	e := p.Entry
-	o.Agreed, o.By = confirm, cmp.Or(by, "somebody")+", on the page"
+	o.Agreed, o.By = confirm, cmp.Or(by, "an unknown user")+", in the web UI"
 	return s.StartTask(Task{Kind: "undo", Title: "Undo: " + wish(e.Action), Target: e.Target, By: by, About: id},
 		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
 			t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))

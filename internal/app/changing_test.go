@@ -119,7 +119,7 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 			if x := undo("bob"); x.State != TaskDone || column() != "varchar(60)" {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
-			if c, err := v.ChangeOf(ctx, id); err != nil || c.State != journal.Undone || c.Undoer != "bob, on the page" || len(c.Events) != 2 {
+			if c, err := v.ChangeOf(ctx, id); err != nil || c.State != journal.Undone || c.Undoer != "bob, in the web UI" || len(c.Events) != 2 {
 				t.Errorf("%+v by %q, events %+v, %v", c.Change, c.Undoer, c.Events, err)
 			}
 		})
@@ -246,7 +246,7 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 		t.Errorf("%v, warnings %q: want %s alone in them", err, p.Warnings, done[1].ID)
 	}
 	s.Exec(t, "ALTER TABLE shop.boxes DROP INDEX by_shelf")
-	if _, _, err := v.app.Prove(ctx, tg, done[0], o); err == nil || !strings.Contains(err.Error(), "no longer in force on") {
+	if _, _, err := v.app.Prove(ctx, tg, done[0], o); err == nil || !strings.Contains(err.Error(), "no longer in effect on") {
 		t.Errorf("an index that somebody dropped is proven: %v", err)
 	}
 	if _, err := v.app.Undo(ctx, tg, done[1].ID, act.Options{}, nil, func(string) {}); err != nil {
@@ -290,7 +290,7 @@ func TestDoneIsToldWithoutAMark(t *testing.T) {
 		}
 	}
 	e, err = v.app.Undo(ctx, tg, e.ID, act.Options{}, nil, func(string) {})
-	if err == nil || !strings.Contains(err.Error(), "action "+e.ID+" was taken back, but") || e.State != journal.Undone {
+	if err == nil || !strings.Contains(err.Error(), "action "+e.ID+" was undone, but") || e.State != journal.Undone {
 		t.Errorf("%v %+v", err, e)
 	}
 }

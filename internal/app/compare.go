@@ -94,7 +94,7 @@ func (e *MissingServersError) Error() string {
 		if len(e.There) > 0 {
 			there = " (there are " + strings.Join(e.There, ", ") + ")"
 		}
-		ways = append(ways, "nobody offers "+strings.Join(unpack, ", ")+" to be fetched"+there+": unpack its archive and name the directory with --server-dir")
+		ways = append(ways, "there is no download of "+strings.Join(unpack, ", ")+there+": unpack its archive and name the directory with --server-dir")
 	}
 	return fmt.Sprintf("not on this machine: %s; %s; or name another server with --axis server=…", strings.Join(e.Specs, ", "), strings.Join(ways, "; "))
 }
@@ -124,7 +124,7 @@ func (a *App) PrepareComparison(ctx context.Context, o CompareOptions) (*Compari
 		}
 		c.Done = len(k.Trials)
 		if a.ended(o.Resume, k) {
-			return nil, &ResumeError{o.Resume, "it came to its end, and there is nothing to go on with; `dyno report " + o.Resume + "` shows it"}
+			return nil, &ResumeError{o.Resume, "it is finished, and there is nothing to resume; `dyno report " + o.Resume + "` shows it"}
 		}
 		if len(o.Text) == 0 {
 			if err := o.begunSo(k.Header); err != nil {
@@ -147,7 +147,7 @@ func (a *App) PrepareComparison(ctx context.Context, o CompareOptions) (*Compari
 		return nil, err
 	}
 	if o.Resume != "" && o.Recipe != "" && c.Plan.Name != o.Recipe {
-		return nil, &ResumeError{o.Resume, fmt.Sprintf("it is of %s, not of the recipe %s; `dyno compare --resume %s` goes on with it", c.Plan.Name, o.Recipe, o.Resume)}
+		return nil, &ResumeError{o.Resume, fmt.Sprintf("it is of %s, not of the recipe %s; `dyno compare --resume %s` resumes it", c.Plan.Name, o.Recipe, o.Resume)}
 	}
 	if c.Variants, err = c.Plan.Variants(); err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (o *CompareOptions) begunSo(h trials.Header) error {
 		} else {
 			was = "with " + was
 		}
-		other = append(other, "it was begun "+was+", not with "+given)
+		other = append(other, "it was started "+was+", not with "+given)
 	}
 	if o.Scale != "" && o.Scale != h.Scale {
 		was := ""
@@ -230,7 +230,7 @@ func (o *CompareOptions) begunSo(h trials.Header) error {
 	if len(other) == 0 {
 		return nil
 	}
-	return &ResumeError{o.Resume, strings.Join(other, "; ") + ": leave that out, or begin a new experiment"}
+	return &ResumeError{o.Resume, strings.Join(other, "; ") + ": leave that out, or start a new experiment"}
 }
 
 // servers makes sure that all server builds are there.
@@ -278,7 +278,7 @@ func (c *Comparison) servers(ctx context.Context) error {
 // keptExperiment returns the experiment of that id as it lies on disk.
 func (a *App) keptExperiment(id string) (trials.Kept, error) {
 	if !strings.HasPrefix(id, string(ledger.ExperimentID)+"-") || filepath.Base(id) != id {
-		return trials.Kept{}, fmt.Errorf("%q is no experiment's id: they look like x-1kq3f9", id)
+		return trials.Kept{}, fmt.Errorf("%q is not an experiment id: they look like x-1kq3f9", id)
 	}
 	k, err := trials.Read(a.experimentDir(id))
 	if errors.Is(err, os.ErrNotExist) {
@@ -434,8 +434,8 @@ func orphans(ctx context.Context, yard *sandbox.Yard, own string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, and may disturb what is measured: `dyno sandbox rm %s` removes what is not wanted any more",
-		unit.Plural(len(names), "private server still runs though its program is gone", "private servers still run though their programs are gone"), strings.Join(names, " "))
+	return fmt.Sprintf("%s, and may disturb the measurement: `dyno sandbox rm %s` removes what is no longer needed",
+		unit.Plural(len(names), "private server still runs although its program is gone", "private servers still run although their programs are gone"), strings.Join(names, " "))
 }
 
 func (c *Comparison) note(s string) {

@@ -49,7 +49,7 @@ func grade(parts []DemoPart, expected []fault.Expectation, findings []finding.Fi
 		switch {
 		case p.Found != nil:
 		case p.Rank > 0:
-			p.Missed = fmt.Sprintf("it is finding %d, behind others", p.Rank)
+			p.Missed = fmt.Sprintf("it is finding %d, after others", p.Rank)
 		case len(near) > 0:
 			p.Missed = strings.Join(near, "; ")
 		case len(findings) == 0:

@@ -140,7 +140,7 @@ func (a *App) Keep(ctx context.Context, d Diagnosis) error {
 // looked returns what a diagnosis was made from.
 func looked(d ledger.Diagnosis) (*snapshot.Snapshot, error) {
 	if d.Snapshot == nil {
-		return nil, fmt.Errorf("the snapshot of %s is not kept any more: later ones of %s needed its room; "+
+		return nil, fmt.Errorf("the snapshot of %s is no longer stored: later ones of %s needed its space; "+
 			"diagnose again", d.ID, d.Target)
 	}
 	return snapshot.Decode(d.Snapshot)

@@ -117,8 +117,8 @@ func TestDiscoverSaysThatItIsRoot(t *testing.T) {
 			t.Errorf("plan: %q, %v", p, err)
 		}
 	}
-	f2(Login{}, "not asked: this account may execute stored routines")
-	f2(Login{ExplainSchemas: []string{"other"}}, "not asked")
+	f2(Login{}, "not run: this account may execute stored routines")
+	f2(Login{ExplainSchemas: []string{"other"}}, "not run")
 	f2(Login{ExplainSchemas: []string{"other", "d"}}, "\tt\t")
 	s.Exec(t, append(AccountSQL("mariadb", false, ""), "GRANT SELECT ON d.* TO dyno@localhost")...)
 	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: "unix://" + s.Socket + "?user=dyno", PasswordEnv: "OWN"}, false); err != nil {

@@ -45,8 +45,8 @@ func tooMighty(ctx context.Context, t *target.Target) (reason, fix string) {
 		return "", ""
 	}
 	f := t.Facts()
-	return fmt.Sprintf("Dyno is logged in as %s: %s. It watches with it, but asks for no plans", f.User, why),
-		"create an account of its own: `dyno target grants --flavor " + f.Flavor + " --task explain --schema SCHEMA` prints the GRANT statements"
+	return fmt.Sprintf("Dyno is logged in as %s: %s. It watches with it, but does not run EXPLAIN", f.User, why),
+		"create a separate account: `dyno target grants --flavor " + f.Flavor + " --task explain --schema SCHEMA` prints the GRANT statements"
 }
 
 // How often plans are looked up: of a few classes a minute, of each one now and then.

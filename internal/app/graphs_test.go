@@ -207,7 +207,7 @@ func TestGraphsAreWhatPromQLSays(t *testing.T) {
 		for j, l := range p.Lines {
 			def := p.Panel.Lines[j]
 			if def.Name == "lag" {
-				if l.Unknown != "this server replicates from no other" {
+				if l.Unknown != "this server is not a replica" {
 					t.Errorf("lag: %+v", l)
 				}
 				continue

@@ -340,7 +340,7 @@ func TestDiagnosisWithoutAConnection(t *testing.T) {
 		}
 		return len(d.Findings) > 0 && d.Findings[0].Rule == "connections-full" && d.Findings[0].Severity == finding.Critical
 	})
-	if f := d.Findings[0]; !strings.Contains(f.Title, " of 20 connections are in use: new clients are turned away; 1") ||
+	if f := d.Findings[0]; !strings.Contains(f.Title, " of 20 connections are in use: new clients are refused; 1") ||
 		!strings.HasSuffix(f.Title, " of them are idle") {
 		t.Errorf("%q", f.Title)
 	}

@@ -120,7 +120,7 @@ func (s *Service) Diagnose(ctx context.Context, name, by string, o capture.Optio
 	if o.Window == 0 {
 		o.Window = DefaultWindow
 	}
-	return s.StartTask(Task{Kind: "diagnose", Title: fmt.Sprintf("Look at %s for %g s", name, o.Window.Seconds()), Target: name, By: by},
+	return s.StartTask(Task{Kind: "diagnose", Title: fmt.Sprintf("Observe %s for %g s", name, o.Window.Seconds()), Target: name, By: by},
 		func(ctx context.Context, sink progress.Sink, _ func(string)) (string, error) {
 			o.Progress = sink
 			d, err := s.look(ctx, name, o, Diagnosis{By: by})
@@ -205,7 +205,7 @@ func (s *Service) Judged(ctx context.Context, id string) (Judged, error) {
 		return j, err
 	}
 	if d.Snapshot == nil {
-		j.To, j.Sentence = d.At, "What this was judged from is not kept any more: later diagnoses needed its room."
+		j.To, j.Sentence = d.At, "The data of this diagnosis is no longer stored: later diagnoses needed its space."
 		return j, nil
 	}
 	x, err := snapshot.Decode(d.Snapshot)
@@ -376,7 +376,7 @@ func timeModel(s *snapshot.Snapshot) TimeModel {
 		}
 		return f
 	}
-	const remote = "the server's process cannot be seen from here"
+	const remote = "the server's process is not visible from here"
 	user, ok1 := s.Rate("dyno_server_cpu_seconds_total", metric.Label{Name: "mode", Value: "user"}).Get()
 	system, ok2 := s.Rate("dyno_server_cpu_seconds_total", metric.Label{Name: "mode", Value: "system"}).Get()
 	cpu := figure("server's CPU", "cores", remote, user+system, ok1 && ok2)
@@ -390,7 +390,7 @@ func timeModel(s *snapshot.Snapshot) TimeModel {
 	questions, ok5 := s.Rate("mysql_global_status_questions").Get()
 	secs := m.Seconds
 	m.Figures = []TimeFigure{
-		figure("statements at work", "sessions", "no statement was seen", m.Statement/max(secs, 1e-9), len(s.Classes) > 0 && secs > 0),
+		figure("active statements", "sessions", "no statement was observed", m.Statement/max(secs, 1e-9), len(s.Classes) > 0 && secs > 0),
 		cpu, io,
 		figure("waiting for row locks", "sessions", "the server's counters were not read", lock/1000, ok4),
 		figure("statements", "/s", "the server's counters were not read", questions, ok5),
@@ -534,7 +534,7 @@ func (s *Service) judgeAll(ctx context.Context, every time.Duration) {
 				next := every
 				if err := s.judgeOne(ctx, name, incident); err != nil {
 					if next = min(every, retryLook); ctx.Err() == nil && target.KindOf(err) != target.Gone { // of that its watcher tells
-						s.trouble.say(s.log, name+" was not judged; it is tried again", err)
+						s.trouble.say(s.log, name+" was not diagnosed; retrying", err)
 					}
 				}
 				s.looks.done(name, time.Now().Add(next))
@@ -550,7 +550,7 @@ func (s *Service) judgeOne(ctx context.Context, name, incident string) (err erro
 	defer func() {
 		// What one server answers must not end the watching of all.
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the diagnosis broke off: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("the diagnosis failed: %v\n%s", p, debug.Stack())
 		}
 	}()
 	if err := s.o.Reserve.Check(s.app.Home, 0); err != nil {

@@ -58,7 +58,7 @@ func (m *member) lost(at time.Time, full bool) (gap event.Event, ok bool) {
 	case full:
 		m.fullRounds++
 	case !m.fullSince.IsZero():
-		gap = event.Event{At: m.fullSince, Until: at, Target: m.entry.Name, Kind: event.Gap, Text: fmt.Sprintf("the disk was full: the series of %d readings were not kept", m.fullRounds)}
+		gap = event.Event{At: m.fullSince, Until: at, Target: m.entry.Name, Kind: event.Gap, Text: fmt.Sprintf("the disk was full: the series of %d scrapes were not stored", m.fullRounds)}
 		m.fullSince, m.fullRounds = time.Time{}, 0
 		return gap, true
 	}

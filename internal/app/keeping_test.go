@@ -127,7 +127,7 @@ func TestFullDiskIsAGap(t *testing.T) {
 	f(1, false, false)
 	f(2, true, false)
 	f(3, true, false)
-	if e := f(4, false, true); e.Kind != event.Gap || !e.At.Equal(at(2)) || !e.Until.Equal(at(4)) || e.Target != "x" || e.Text != "the disk was full: the series of 2 readings were not kept" {
+	if e := f(4, false, true); e.Kind != event.Gap || !e.At.Equal(at(2)) || !e.Until.Equal(at(4)) || e.Target != "x" || e.Text != "the disk was full: the series of 2 scrapes were not stored" {
 		t.Errorf("%+v", e)
 	}
 	f(5, false, false)

@@ -304,7 +304,7 @@ const maxSides = 100
 // result finds an experiment by its id. With places the environment of its trials is summed up also while it runs.
 func (l *Lab) result(ctx context.Context, id string, places bool) (trial.Result, LabLine, trials.Header, error) {
 	if !strings.HasPrefix(id, string(ledger.ExperimentID)+"-") || filepath.Base(id) != id {
-		return trial.Result{}, LabLine{}, trials.Header{}, fmt.Errorf("%w: %q is no experiment's id, they look like x-1kq3f9", ErrNoRecord, id)
+		return trial.Result{}, LabLine{}, trials.Header{}, fmt.Errorf("%w: %q is not an experiment id, they look like x-1kq3f9", ErrNoRecord, id)
 	}
 	k, err := trials.Read(l.app.experimentDir(id))
 	switch {
@@ -337,7 +337,7 @@ func (l *Lab) result(ctx context.Context, id string, places bool) (trial.Result,
 		return trial.Result{}, LabLine{}, k.Header, err
 	}
 	if doc.Comparison == nil {
-		return trial.Result{}, LabLine{}, k.Header, fmt.Errorf("%w: %s is no comparison", ErrNoRecord, id)
+		return trial.Result{}, LabLine{}, k.Header, fmt.Errorf("%w: %s is not a comparison", ErrNoRecord, id)
 	}
 	return *doc.Comparison, lineOf(id, *doc.Comparison), k.Header, nil // of an experiment the directory was removed, and its report is left
 }
@@ -363,7 +363,7 @@ func (l *Lab) SideBySide(ctx context.Context, id, with string) (LabExperiment, e
 			return LabExperiment{}, err
 		}
 		if x.State == LabRunning {
-			r.Stopped, r.Warnings = "", append(slices.Clone(r.Warnings), "it still runs, and this is what its trials tell so far")
+			r.Stopped, r.Warnings = "", append(slices.Clone(r.Warnings), "it is still running; these are its trials so far")
 		}
 		both[i] = r
 	}

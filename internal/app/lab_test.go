@@ -192,7 +192,7 @@ func TestLabSideBySide(t *testing.T) {
 		t.Errorf("also differs: %+v, want %+v", x.Laid.Differs, want)
 	}
 	all := strings.Join(x.Remarks, "\n")
-	for _, want := range []string{"x-ended ended early: it was interrupted", "x-runs: it still runs"} {
+	for _, want := range []string{"x-ended ended early: it was interrupted", "x-runs: it is still running"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is not in %q", want, x.Remarks)
 		}

@@ -112,7 +112,7 @@ func (a *App) kept(ctx context.Context, notes []string, sink func(run.Tick), do 
 	}
 	if lerr != nil {
 		r.ID = ""
-		err = errors.Join(err, fmt.Errorf("the run was not kept: %w", lerr))
+		err = errors.Join(err, fmt.Errorf("the run was not stored: %w", lerr))
 	}
 	return r, ticks, err
 }

@@ -488,11 +488,11 @@ func (s *Service) ComparePeriods(ctx context.Context, target string, before, aft
 			p.Notes = append(p.Notes, "nothing was observed in the period "+x.name)
 			p.Result, p.Reasons = stat.Invalid, nil
 		case x.s.Coverage.Seconds < 0.9*asked:
-			p.Notes = append(p.Notes, fmt.Sprintf("of the period %s only %.0f of %.0f min were observed; rates are over these", x.name, x.s.Coverage.Seconds/60, asked/60))
+			p.Notes = append(p.Notes, fmt.Sprintf("data of the period %s covers %.0f of %.0f min", x.name, x.s.Coverage.Seconds/60, asked/60))
 		}
 	}
 	if before.From.Before(after.To) && after.From.Before(before.To) {
-		p.Notes = append(p.Notes, "the periods overlap: a part of each is compared with itself")
+		p.Notes = append(p.Notes, "the periods overlap: part of each is compared with itself")
 	}
 	p.Total = len(c.Classes)
 	for _, x := range c.Classes {
@@ -624,11 +624,11 @@ func periodClass(x digest.ClassCompared, a, b periodOf) PeriodClass {
 	if c.Change == digest.Unclear && !c.Mean.OK() { // in the words of what is kept, not of logs
 		switch {
 		case c.Before.Sampled || c.After.Sampled:
-			c.Reason = "its figures are estimates from looking at what was running"
+			c.Reason = "its figures are estimated from samples"
 		case min(c.Before.Count, c.After.Count) < digest.DefaultMinCount:
 			c.Reason = fmt.Sprintf("it ran %s in one of the periods, %d times are needed", unit.Plural(int(min(c.Before.Count, c.After.Count)), "time", "times"), digest.DefaultMinCount)
 		default:
-			c.Reason = fmt.Sprintf("it ran in fewer than %d minutes of a period, or is not among the %d with most time: noise cannot be told", fewestMinutes, judged)
+			c.Reason = fmt.Sprintf("it ran in fewer than %d minutes of a period, or is not among the %d with most time: noise cannot be estimated", fewestMinutes, judged)
 		}
 	}
 	c.MeanRatio = over(c.Before.Mean, c.After.Mean)

@@ -185,7 +185,7 @@ func TestSampledClassesAreNotJudged(t *testing.T) {
 	if err != nil || len(p.Classes) != 1 {
 		t.Fatal(p, err)
 	}
-	if c := p.Classes[0]; c.Change != digest.Unclear || c.Reason != "its figures are estimates from looking at what was running" || c.MeanRatio.OK() || !c.Load.OK() {
+	if c := p.Classes[0]; c.Change != digest.Unclear || c.Reason != "its figures are estimated from samples" || c.MeanRatio.OK() || !c.Load.OK() {
 		t.Errorf("%+v", c)
 	}
 }

@@ -194,7 +194,7 @@ func stepWarning() string {
 	if step < 0 {
 		how = "back"
 	}
-	return fmt.Sprintf("the system's clock stepped %s by %v; it is followed when that has lasted for some minutes", how, step.Abs().Round(time.Second))
+	return fmt.Sprintf("the system's clock stepped %s by %v; Dyno follows it once that has lasted for some minutes", how, step.Abs().Round(time.Second))
 }
 
 // Close ends the use of the stores.
@@ -230,7 +230,7 @@ func (s *Service) Run(ctx context.Context) error {
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		_ = s.History.Run(ctx, func(err error) { s.trouble.say(s.log, "the history was not written; it is tried again", err) })
+		_ = s.History.Run(ctx, func(err error) { s.trouble.say(s.log, "the history was not written; retrying", err) })
 	}()
 	defer func() { <-kept }()
 	var said warned

@@ -366,7 +366,7 @@ func (s *Service) Inspect(ctx context.Context, t ledger.Target) (Checked, error)
 	}
 	c, err := s.app.Inspect(ctx, t)
 	if !c.Reached && c.Create != nil && t.Defaults != asked.Defaults { // refused for want of a password
-		c.Fix = "no password was sent: what ~/.my.cnf, DYNO_PASSWORD and MYSQL_PWD hold goes only to the server that the defaults files name. " +
+		c.Fix = "no password was sent: passwords of ~/.my.cnf, DYNO_PASSWORD and MYSQL_PWD go only to the server that the defaults files name. " +
 			"Fix: put user, password and host into a file in " + s.app.credentials() + " and name it, or run `dyno target add` on Dyno's machine"
 	}
 	if c.Reached && t.URL != "" { // a search may have been refused what is granted now
@@ -450,11 +450,11 @@ func (a *App) entry(t ledger.Target) (ledger.Target, target.Spec, error) {
 	switch {
 	case spec.PasswordInURL:
 		t.URL = ""
-		return bad("the URL holds a password, which Dyno does not keep", "leave it out: put user and password into a file like my.cnf that only you can read and name that file, or name an environment variable of dyno's that holds it")
+		return bad("the URL holds a password, which Dyno does not store", "leave it out: put user and password into a file like my.cnf that only you can read and name that file, or name an environment variable of dyno's that holds it")
 	case t.Defaults != "" && t.PasswordEnv != "":
 		return bad("a defaults file and an environment variable are both given", "one of them says how to log in")
 	case strings.ContainsFunc(t.PasswordEnv, func(r rune) bool { return r == '=' || !unicode.IsPrint(r) || unicode.IsSpace(r) }):
-		return bad("that is no name of an environment variable", "give the variable's name, not the password itself")
+		return bad("that is not a name of an environment variable", "give the variable's name, not the password itself")
 	case strings.ContainsFunc(t.Defaults, unicode.IsControl):
 		return bad("the name of the defaults file holds a control character", "")
 	}
@@ -489,7 +489,7 @@ func doubt(t target.Trust) string {
 	case target.TrustRemembered:
 		return "The connection is encrypted, not verified: the server has the certificate of the first login. " + fix
 	case target.TrustNone:
-		return "The connection is encrypted, not verified: whoever answers is taken for the server. " + fix
+		return "The connection is encrypted, not verified: any server that answers is trusted. " + fix
 	case target.TrustVerified:
 	case target.TrustPlain:
 		return "The connection is neither encrypted nor verified. " + fix

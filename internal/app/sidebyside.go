@@ -37,7 +37,7 @@ func (a *App) LoadResult(name string) (r trial.Result, err error) {
 			return r, kerr
 		}
 		if k.Result == nil {
-			return r, fmt.Errorf("experiment %s has no result yet: `dyno compare --resume %s` goes on with it", name, name)
+			return r, fmt.Errorf("experiment %s has no result yet: `dyno compare --resume %s` resumes it", name, name)
 		}
 		return *k.Result, nil
 	}
@@ -72,7 +72,7 @@ func (a *App) LoadResult(name string) (r trial.Result, err error) {
 			return *d.Comparison, nil
 		}
 	}
-	return r, fmt.Errorf("read %s: neither a result, nor a report of a comparison, nor a bundle", name)
+	return r, fmt.Errorf("read %s: not a result, a report of a comparison or a bundle", name)
 }
 
 // LoadBundle reads a bundle: its result, nil when there is none, and what its experiment was begun with.

@@ -52,7 +52,7 @@ type Task struct {
 // Errors of tasks, for errors.Is.
 var (
 	// ErrTaskBusy is the answer to a task that would get into the way of another one.
-	ErrTaskBusy = errors.New("another task works on this target")
+	ErrTaskBusy = errors.New("another task is working on this target")
 	// ErrNoTask is the answer to an id that no task of this process has.
 	ErrNoTask = errors.New("there is no such task")
 )
@@ -109,7 +109,7 @@ func (s *Service) StartTask(x Task, f Work) (Task, error) {
 	defer b.mu.Unlock()
 	if b.ended {
 		stop()
-		return Task{}, errors.New("start task: the program is ending")
+		return Task{}, errors.New("start task: Dyno is shutting down")
 	}
 	n := 0
 	for _, o := range b.all {
@@ -143,7 +143,7 @@ func (b *tasks) work(ctx context.Context, t *task, f Work) {
 		defer func() {
 			// A task's mistake must not end the watching of all servers.
 			if p := recover(); p != nil {
-				err = fmt.Errorf("the task broke off: %v\n%s", p, debug.Stack())
+				err = fmt.Errorf("the task failed: %v\n%s", p, debug.Stack())
 			}
 		}()
 		result, err = f(ctx, b.sink(t), func(text string) { b.note(t, text) })

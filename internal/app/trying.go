@@ -203,7 +203,7 @@ func (w *trying) try(ctx context.Context, f *finding.Finding) error {
 		}
 	}
 	if len(load.classes) == 0 {
-		return not("none of its statements is known well enough to run it elsewhere")
+		return not("none of its statements has enough detail to run it elsewhere")
 	}
 	got, err := w.copy(ctx, f.Action.Table)
 	if err != nil {
@@ -221,7 +221,7 @@ func (w *trying) try(ctx context.Context, f *finding.Finding) error {
 		_, _ = w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", schema.DropIndexSQL(f.Action.Table, f.Action.Index.Name)))
 	}()
 	if _, err := w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", "ANALYZE TABLE "+f.Action.Table.SQL())); err != nil {
-		return not("its statistics could not be made: %v", err)
+		return not("its statistics could not be collected: %v", err)
 	}
 	v, err := w.compare(ctx, f, load)
 	if err != nil && ctx.Err() != nil {
@@ -240,7 +240,7 @@ func (w *trying) try(ctx context.Context, f *finding.Finding) error {
 // statement returns a class's statement with a ? for every literal, or why it cannot be run elsewhere.
 func (w *trying) statement(c class.Class, def string) (text, why string) {
 	if c.Schema != "" && !strings.EqualFold(c.Schema, def) {
-		return "", "its default database is another"
+		return "", "its default database is different"
 	}
 	if c.Example != "" {
 		return string(sqltext.Redact(nil, []byte(c.Example))), ""
@@ -331,7 +331,7 @@ func (b *tryBench) Trial(ctx context.Context, v plan.Variant, p plan.Plan, _ boo
 	}
 	if r.Total.Operations() == 0 {
 		if v.Key == "index=with" {
-			out.Invalid = "not one statement ended within the trial, with the index"
+			out.Invalid = "no statement ended within the trial, with the index"
 			return out, nil
 		}
 		// Not one statement ended in the time of a trial: that is a figure too, an upper bound.
@@ -356,13 +356,13 @@ func (w *trying) tell(f *finding.Finding, v stat.Verdict, c *copied, load captur
 		f.Tested.Text += " It was " + w.note + "."
 	}
 	if !c.whole {
-		f.Tested.Text += " On the whole table the gain can only be judged there: a scan reads more of it."
+		f.Tested.Text += " The gain on the whole table can only be measured there: a scan reads more of it."
 	}
 	if n := len(f.Subject.Classes) - len(load.classes); n > 0 {
 		f.Tested.Text += fmt.Sprintf(" %d of its classes could not be run.", n)
 	}
 	if v.Result == stat.Same || v.Result == stat.Worse {
 		f.Severity, f.Confidence = finding.Notice, finding.Possible
-		f.Against = append(slices.Clip(f.Against), "Where it was tried the index brought nothing.")
+		f.Against = append(slices.Clip(f.Against), "In the trial the index brought no gain.")
 	}
 }

@@ -138,7 +138,7 @@ func uncopiable(create, table string, private target.Facts) string {
 		n, _ := strconv.Atoi(m[2])
 		own := private.Version.Major*10000 + private.Version.Minor*100 + private.Version.Patch
 		if maria := private.Flavor == "mariadb"; n > own || maria && m[1] == "" && n >= 50700 && n < 100000 || !maria && m[1] != "" {
-			return "has a definition with parts that the private server would not read"
+			return "has a definition with parts that the private server would skip"
 		}
 	}
 	if strings.Count(bare, "/*") != len(executed.FindAllString(bare, -1)) || strings.Count(bare, "/*") != strings.Count(bare, "*/") {
@@ -162,7 +162,7 @@ func uncopiable(create, table string, private target.Facts) string {
 		}
 	}
 	if w := outside.FindString(bare); w != "" {
-		return "has " + strings.ToUpper(strings.TrimLeft(w, " \t\n0123456789")) + " in its definition, which may lead out of the server"
+		return "has " + strings.ToUpper(strings.TrimLeft(w, " \t\n0123456789")) + " in its definition, which may refer outside the server"
 	}
 	return ""
 }

@@ -309,7 +309,7 @@ func (w *watcher) round(r reading.Reading) {
 	}
 	for _, x := range append(slices.Clone(r.Sources), w.sources...) {
 		if x.State == snapshot.OK && x.Reads == 0 && slices.Contains([]string{"processlist", "transactions", "locks"}, x.Name) {
-			x.State, x.Reason = snapshot.Slow, "it was not read yet" // that nobody waits is not known then
+			x.State, x.Reason = snapshot.Slow, "not read yet" // that nobody waits is not known then
 		}
 		if x.State != snapshot.OK {
 			st.Sources = append(st.Sources, x)

@@ -46,7 +46,7 @@ func Bound(s *snapshot.Snapshot, lost int) {
 	if s.Classes = kept; s.Rest.Classes > 0 {
 		s.Sources = append(s.Sources, snapshot.Source{
 			Name: "classes", State: snapshot.Failed,
-			Reason: fmt.Sprintf("not observed: %d classes of statements with %.3g s, for which there is no room",
+			Reason: fmt.Sprintf("not observed: %d classes of statements with %.3g s, which exceed the size limit",
 				s.Rest.Classes, s.Rest.TimeSec),
 		})
 	}
@@ -54,7 +54,7 @@ func Bound(s *snapshot.Snapshot, lost int) {
 	if s.Series, left = thin(s.Series); left+lost > 0 {
 		s.Sources = append(s.Sources, snapshot.Source{
 			Name: "series", State: snapshot.Failed,
-			Reason: fmt.Sprintf("not observed: %d series and %d figures, for which there is no room", left, lost),
+			Reason: fmt.Sprintf("not observed: %d series and %d figures, which exceed the size limit", left, lost),
 		})
 	}
 }

@@ -70,7 +70,7 @@ const afterTime = 90 * time.Second
 
 func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot, error) {
 	if o.Window < MinWindow {
-		return nil, fmt.Errorf("look at %s: a window of %v is too short, the least is %v", t.Spec().Name, o.Window, MinWindow)
+		return nil, fmt.Errorf("observe %s: a window of %v is too short, the minimum is %v", t.Spec().Name, o.Window, MinWindow)
 	}
 	ctx, leave := context.WithTimeoutCause(ctx, o.Window+afterTime, fmt.Errorf("the server did not answer within %v", o.Window+afterTime))
 	defer leave()
@@ -111,7 +111,7 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 			scraped = r.Sources
 			seen.add(r.State)
 			o.Progress.Report(progress.Progress{
-				Step: "looking at " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(),
+				Step: "observing " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(),
 				Done: min(time.Since(start), o.Window).Seconds(), Total: o.Window.Seconds(),
 			})
 		}))
@@ -120,7 +120,7 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 		return nil, windowError(ctx, t, err)
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("look at %s: stopped after %v of %v, too early to judge: %w", t.Spec().Name, time.Since(start).Round(time.Second), o.Window, err)
+		return nil, fmt.Errorf("observe %s: stopped after %v of %v, too early for a diagnosis: %w", t.Spec().Name, time.Since(start).Round(time.Second), o.Window, err)
 	}
 	classes, sources, err := digests.End(ctx)
 	if err != nil {
@@ -151,7 +151,7 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 	withholdSecrets(vars)
 	s.Variables = vars
 	if s.Source("global_status").Reads == 0 {
-		return nil, fmt.Errorf("look at %s: the server gave no status counters in %v: %s", t.Spec().Name, o.Window, s.Source("global_status").Reason)
+		return nil, fmt.Errorf("observe %s: the server returned no status counters in %v: %s", t.Spec().Name, o.Window, s.Source("global_status").Reason)
 	}
 	look2 := questioner{t: t, s: s, kept: o.Catalog}
 	if err := look2.ask(ctx, max(0, o.Top)); err != nil {
@@ -164,7 +164,7 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 	s.Accounts, s.Sources = users, append(s.Sources, src)
 	s.Host = hostFacts(ctx, t, s, o.Home)
 	s.Target.Local = s.Host.ServerPID != 0
-	o.Progress.Report(progress.Progress{Step: "looking at " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(), Done: 1, Total: 1, End: true})
+	o.Progress.Report(progress.Progress{Step: "observing " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(), Done: 1, Total: 1, End: true})
 	if o.Redact {
 		redact(s)
 	}
@@ -181,9 +181,9 @@ func quietEnd(ctx context.Context, err error) error {
 
 func windowError(ctx context.Context, t *target.Target, err error) error {
 	if cerr := ctx.Err(); cerr != nil {
-		return fmt.Errorf("look at %s: stopped, too early to judge: %w", t.Spec().Name, cerr)
+		return fmt.Errorf("observe %s: stopped, too early for a diagnosis: %w", t.Spec().Name, cerr)
 	}
-	return fmt.Errorf("look at %s: %w", t.Spec().Name, err)
+	return fmt.Errorf("observe %s: %w", t.Spec().Name, err)
 }
 
 func describe(t *target.Target) snapshot.Target {

@@ -304,7 +304,7 @@ func TestStoppedAndTooShort(t *testing.T) {
 	defer stop()
 	began := time.Now()
 	_, err := Take(ctx, x, Options{Window: time.Minute})
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "too early to judge") || time.Since(began) > 10*time.Second {
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "too early for a diagnosis") || time.Since(began) > 10*time.Second {
 		t.Fatalf("after %v: %v", time.Since(began), err)
 	}
 }

@@ -52,7 +52,7 @@ func TestStatementsThatNameManyTables(t *testing.T) {
 				t.Errorf("source %+v", x)
 			}
 			x := snap.Source("statements")
-			if x.State != snapshot.Failed || !strings.Contains(x.Reason, "not looked into: the statements of 7 say") {
+			if x.State != snapshot.Failed || !strings.Contains(x.Reason, "not examined: the statements of 7 are") {
 				t.Errorf("source %+v", x)
 			}
 		})

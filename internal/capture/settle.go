@@ -6,7 +6,7 @@ import "dyno/internal/snapshot"
 func settle(sources []snapshot.Source) []snapshot.Source {
 	for i := range sources {
 		if s := &sources[i]; s.State == snapshot.OK && s.Reads < 2 {
-			s.State, s.Reason = snapshot.Failed, "it answered only once in the window, and a rate takes two readings"
+			s.State, s.Reason = snapshot.Failed, "it answered only once in the window, and a rate needs two samples"
 		}
 	}
 	return sources

@@ -47,7 +47,7 @@ func TestServeRefuses(t *testing.T) {
 	const receiver = "http://127.0.0.1:1/write"
 	f("both say where the password is", "serve", "--remote-write", receiver, "--remote-write-user", "joe", "--remote-write-password-env", "X", "--remote-write-password-file", "/x")
 	for want, flags := range map[string][]string{
-		"no URL of http":              {"--remote-write", "ftp://127.0.0.1/write"},
+		"not an http or https URL":    {"--remote-write", "ftp://127.0.0.1/write"},
 		"no user and password in the": {"--remote-write", "http://joe:x@127.0.0.1/write"},
 		"a password needs a user":     {"--remote-write", receiver, "--remote-write-password-env", "X"},
 		"a user and a token exclude":  {"--remote-write", receiver, "--remote-write-user", "joe", "--remote-write-token-file", "/x"},

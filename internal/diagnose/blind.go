@@ -25,17 +25,17 @@ func blind(s *snapshot.Snapshot) (out []finding.Symptom) {
 		if src.State == snapshot.OK {
 			continue
 		}
-		text := fmt.Sprintf("Not observable: %s (%s: %s", w.lost, w.name, src.State)
+		text := fmt.Sprintf("Data unavailable: %s (%s: %s", w.lost, w.name, src.State)
 		if src.Reason != "" {
 			text += ", " + src.Reason
 		}
 		text += ")."
 		if src.Fix != "" {
-			text += " To see it: " + src.Fix
+			text += " Fix: " + src.Fix
 		}
 		out = append(out, finding.Symptom{
 			ID: NotObservable + ":" + w.name, Kind: NotObservable, Subject: w.name,
-			Title:    "not observable: " + w.lost,
+			Title:    "data unavailable: " + w.lost,
 			Evidence: []finding.Evidence{{What: "source " + w.name, Source: w.name, Text: text}},
 		})
 	}

@@ -34,7 +34,7 @@ func readNext(s *snapshot.Snapshot) []finding.Symptom {
 	}
 	text := fmt.Sprintf("The server read %s in the order of an index (Handler_read_next, Handler_read_prev)", unit.Rate(next+prev, "rows/s"))
 	if counted && pushed > 0 {
-		text += fmt.Sprintf(" and passed over %s by a condition within the index (Handler_icp_attempts less Handler_icp_match)", unit.Rate(max(0, pushed-passed), "entries/s"))
+		text += fmt.Sprintf(" and discarded %s by a condition within the index (Handler_icp_attempts less Handler_icp_match)", unit.Rate(max(0, pushed-passed), "entries/s"))
 	}
 	return []finding.Symptom{{
 		ID: ReadNext, Kind: ReadNext, Subject: "server",

@@ -46,7 +46,7 @@ func cpu(s *snapshot.Snapshot) []finding.Symptom {
 		Evidence: []finding.Evidence{{
 			What: "CPU used on the machine", Value: known.Of(busy * 100), Unit: "%", Source: "host",
 			Expected: fmt.Sprintf("< %.0f", saturated*100),
-			Text:     fmt.Sprintf("The machine's CPUs were %s busy; how much of it was the server could not be seen.", unit.Percent(busy)),
+			Text:     fmt.Sprintf("The machine's CPUs were %s busy; the server's part of it is unknown.", unit.Percent(busy)),
 		}},
 	}}
 }

@@ -29,7 +29,7 @@ func dominant(s *snapshot.Snapshot) (out []finding.Symptom) {
 		}
 		how := "took"
 		if c.Sampled {
-			how = "took, by looking at what was running,"
+			how = "took, estimated from samples,"
 		}
 		out = append(out, finding.Symptom{
 			ID: DominantClass + ":" + c.ID, Kind: DominantClass, Subject: c.ID,

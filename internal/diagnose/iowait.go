@@ -22,7 +22,7 @@ func ioWait(s *snapshot.Snapshot) []finding.Symptom {
 	ev := []finding.Evidence{{
 		What: "CPU time waiting for disks", Value: known.Of(v * 100), Unit: "%", Source: "host",
 		Expected: fmt.Sprintf("< %.0f", waiting*100),
-		Text:     fmt.Sprintf("%s of the machine's CPU time was idle with a disk at work.", unit.Percent(v)),
+		Text:     fmt.Sprintf("%s of the machine's CPU time was idle with a busy disk.", unit.Percent(v)),
 	}}
 	if r := s.Rate("dyno_server_io_read_bytes_total"); r.OK() {
 		ev = append(ev, finding.Evidence{

@@ -159,7 +159,7 @@ func TestBlindSaysWhatWouldMendIt(t *testing.T) {
 	s := quiet()
 	s.Sources[1] = snapshot.Source{Name: "digests", State: snapshot.Denied, Reason: "no SELECT on performance_schema", Fix: "GRANT SELECT ON performance_schema.* TO u"}
 	got := Symptoms(s)[0].Evidence[0].Text
-	want := "Not observable: exact figures of every class of statements (digests: denied, no SELECT on performance_schema). To see it: GRANT SELECT ON performance_schema.* TO u"
+	want := "Data unavailable: exact figures of every class of statements (digests: denied, no SELECT on performance_schema). Fix: GRANT SELECT ON performance_schema.* TO u"
 	if got != want {
 		t.Fatalf("got %q", got)
 	}

@@ -324,7 +324,7 @@ func (f *filterField) numeric(operator string, value *filterReader) (condition, 
 	if unit := digits[n:]; unit != "" {
 		factor, ok := filterUnits[f.unit][unit]
 		if !ok {
-			return nil, value.wrong(fmt.Sprintf("%q is no unit here", unit), "use "+filterUnitNames[f.unit]+", or none")
+			return nil, value.wrong(fmt.Sprintf("%q is not a unit here", unit), "use "+filterUnitNames[f.unit]+", or none")
 		}
 		v *= factor
 	}

@@ -273,7 +273,7 @@ func refuse(k slowlog.Kind, head int) error {
 			return nil
 		}
 	case slowlog.BinaryLog:
-		return fmt.Errorf("it is %v, which holds no times of statements: name a slow query log", k)
+		return fmt.Errorf("it is %v, which has no statement times: name a slow query log", k)
 	case slowlog.PostgreSQL:
 		return fmt.Errorf("it is %v; logs of MySQL, MariaDB and Percona Server are read", k)
 	default:

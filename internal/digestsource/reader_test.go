@@ -239,7 +239,7 @@ func TestDigestsOverflowAndCutTexts(t *testing.T) {
 		}
 	})
 	x := source(t, sources, Digests)
-	if !strings.Contains(x.Reason, "no room") || !strings.Contains(x.Reason, "may be cut off") || !strings.Contains(x.Fix, "performance_schema_digests_size") {
+	if !strings.Contains(x.Reason, "did not fit") || !strings.Contains(x.Reason, "may be cut off") || !strings.Contains(x.Fix, "performance_schema_digests_size") {
 		t.Errorf("%+v", x)
 	}
 	if len(cs) == 0 || len(cs) > 200 {

@@ -10,8 +10,8 @@ import (
 func healthyIdle() Fault {
 	return Fault{
 		Name:     "healthy-idle",
-		Title:    "healthy: a server with next to nothing to do",
-		Story:    "The same office at night: one client is looked up by id each second. Nothing is wrong, and there is hardly anything to judge by.",
+		Title:    "healthy: an almost idle server",
+		Story:    "The same office at night: one client is looked up by id each second. Nothing is wrong, and there is hardly any data to diagnose.",
 		Kind:     Control,
 		Threads:  1,
 		Settings: sized(),

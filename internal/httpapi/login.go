@@ -136,7 +136,7 @@ func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what st
 		return
 	}
 	if !needed {
-		respondJSON(w, http.StatusConflict, problem{"error", "conflict", "nobody logs in here: there are no users", "`dyno user add NAME --role operator` adds the first"})
+		respondJSON(w, http.StatusConflict, problem{"error", "conflict", "no users are configured", "`dyno user add NAME --role operator` adds the first"})
 		return
 	}
 	from := access.From{Address: v.addressOf(r), Agent: r.UserAgent(), Account: v.accountOf(r)}
@@ -260,7 +260,7 @@ func (v *Server) logout(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if c.Kind != access.ByLogin {
-		respondJSON(w, http.StatusConflict, problem{"error", "conflict", "nobody logs in here, so nobody can log out", ""})
+		respondJSON(w, http.StatusConflict, problem{"error", "conflict", "no users are configured, so there is no logout", ""})
 		return
 	}
 	var err error

@@ -250,9 +250,9 @@ func checkMembers(d *json.Decoder, t reflect.Type) error {
 			of, known := memberOf(t, name)
 			switch {
 			case !known:
-				return fmt.Errorf("there is no member %q here", name)
+				return fmt.Errorf("unknown member %q", name)
 			case seen[name]:
-				return fmt.Errorf("the member %q is there twice", name)
+				return fmt.Errorf("the member %q is given twice", name)
 			}
 			seen[name] = true
 			if err := checkMembers(d, of); err != nil {

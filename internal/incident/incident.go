@@ -263,7 +263,7 @@ func blocker(s *state.State, waits []state.Wait) string {
 	root := state.Tree(waits)[0]
 	id, ok := root.Session.Get()
 	if !ok {
-		return "a session that the server does not name"
+		return "a session that the server does not report"
 	}
 	i := slices.IndexFunc(s.Sessions, func(x state.Session) bool { return x.ID == id })
 	if i < 0 {

@@ -63,7 +63,7 @@ func (p *preflight) access(ctx context.Context, t *target.Target) error {
 		lacking[number] = true
 		switch denied := target.KindOf(err) == target.Denied; {
 		case denied:
-			p.add(Refuse, p.grant(t, err), "the account lacks a privilege: %v", serverSays(err))
+			p.add(Refuse, p.grant(t, err), "the account is missing a privilege: %v", serverSays(err))
 		case number == noSuchTable:
 			p.missing(err)
 		case !st.Text && (number == noSuchColumn || number == otherColumns):
@@ -85,7 +85,7 @@ func (p *preflight) missing(err error) {
 		p.add(Warn, "", "%v", serverSays(err))
 		return
 	}
-	p.add(Refuse, "prepare "+p.plan.Workload+" first, with the same options", "the tables are not there: %v", serverSays(err))
+	p.add(Refuse, "prepare "+p.plan.Workload+" first, with the same options", "the tables do not exist: %v", serverSays(err))
 }
 
 // grant returns what would give the account the right.

@@ -104,7 +104,7 @@ func (p *preflight) readOnly() {
 		const hint = "is this a replica? Load its source, or SET GLOBAL read_only=OFF"
 		switch p.exempt() {
 		case isExempt:
-			p.add(Warn, hint, "read_only is on, but not for this account: it would write all the same")
+			p.add(Warn, hint, "read_only is on, but not for this account: it would write anyway")
 		case maybeExempt:
 			p.add(Warn, hint, "read_only is on, which this account may not be exempt from")
 		default:

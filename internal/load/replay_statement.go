@@ -49,8 +49,8 @@ var skipTexts = [skips]string{
 	ofServer:   "they would change the server itself, accounts or other sessions, or need files of the logged server",
 	ofAdmin:    "administrator's commands",
 	ofDyno:     "Dyno's own",
-	ofEncoding: "they set an encoding other than UTF-8, in which servers may read statements otherwise than Dyno",
-	twice:      "the log has them once more with their values",
+	ofEncoding: "they set an encoding other than UTF-8, in which servers may read statements differently from Dyno",
+	twice:      "the log has them again with their values",
 }
 
 // inspect says what a statement means. Without writes only what is proven to read alone, and what steers a session, is sent: the words of

@@ -337,7 +337,7 @@ func server(before, after *snapshot.Snapshot) []Figure {
 func (p *Proof) warn(before, after *snapshot.Snapshot) {
 	add := func(s string) { p.Warnings = append(p.Warnings, s) }
 	if before.Target.Server != after.Target.Server {
-		add("the two windows come from different servers (" + before.Target.Server + " and " + after.Target.Server + "): nothing is proven")
+		add("the two windows come from different servers (" + before.Target.Server + " and " + after.Target.Server + "): no proof is possible")
 	}
 	if after.Target.UptimeSec < int64(after.To.Sub(before.To).Seconds())-60 {
 		add("the server was restarted between the windows: caches start cold, counters were reset")
@@ -352,14 +352,14 @@ func (p *Proof) warn(before, after *snapshot.Snapshot) {
 		if p.Action.Table.Table != "" {
 			what = "no class that uses " + p.Action.Table.String()
 		}
-		add(what + " was seen in either window: there is nothing to compare; try a longer --window while the traffic runs")
+		add(what + " was observed in either window: there is nothing to compare; try a longer --window while the traffic runs")
 	}
 	for _, c := range p.Touched {
 		switch {
 		case c.Before.Seen && !c.After.Seen:
-			add("class " + short(c.Class) + " was not seen after the change: it may be too fast to be sampled, or its traffic ended")
+			add("class " + short(c.Class) + " was not observed after the change: it may be too fast to be sampled, or its traffic ended")
 		case c.Before.Seen && min(c.Before.Calls, c.After.Calls) < fewCalls && !c.Before.Sampled:
-			add("class " + short(c.Class) + " has less than 20 calls in a window: its means say little")
+			add("class " + short(c.Class) + " has less than 20 calls in a window: its means are unreliable")
 		}
 	}
 }

@@ -95,7 +95,7 @@ func TestNotCorrected(t *testing.T) {
 		}
 	}
 	f(nil, "Ratios are corrected", map[string]string{"1": "×0.50", "2": "×0.50"})
-	f(nil, "Except where told, ratios are corrected", map[string]string{"1": "×0.50", "2": "not corrected"}, "2")
+	f(nil, "Unless noted, ratios are corrected", map[string]string{"1": "×0.50", "2": "not corrected"}, "2")
 	f(nil, "No ratio is corrected", nil, "1", "2")
 	f(&stat.Verdict{Result: stat.Same}, "Only the control is corrected", nil, "1", "2")
 }

@@ -34,7 +34,7 @@ func about(xs []float64) stat.Interval {
 func judged(pairs []float64, metric string) *stat.Verdict {
 	v := &stat.Verdict{Result: stat.Unstable, Margin: 0.02, Metric: metric, Confidence: 0.95}
 	if len(pairs) < 3 {
-		v.Result, v.Reasons = stat.Invalid, []string{fmt.Sprintf("no ratio can be told: it needs at least 3 pairs and has %d", len(pairs))}
+		v.Result, v.Reasons = stat.Invalid, []string{fmt.Sprintf("no ratio can be computed: it needs at least 3 pairs and has %d", len(pairs))}
 		return v
 	}
 	v.Ratio = about(pairs)

@@ -875,6 +875,6 @@ func (c *comparison) timeline(id string, z size) svg {
 			g.Bands = append(g.Bands, r)
 		}
 	}
-	g.Label = "Order of the " + count(len(c.r.Trials), "trial", "trials") + " in time, one line a variant; the table of all trials tells the same"
+	g.Label = "Order of the " + count(len(c.r.Trials), "trial", "trials") + " in time, one line a variant; the table of all trials shows the same"
 	return g
 }

@@ -214,7 +214,7 @@ func (v *comparedView) table() table {
 }
 
 // impactNote explains a column.
-const impactNote = "Impact: seconds of query time that the change makes over B's calls. 95 % and calls are told and not judged."
+const impactNote = "Impact: seconds of query time that the change makes over B's calls. 95 % and calls are shown, not judged."
 
 // comparisonClean returns a copy in which every number is finite; what is not becomes unknown or is clamped.
 func comparisonClean(c *digest.Comparison) *digest.Comparison {

@@ -289,7 +289,7 @@ func classFacts(k *digest.Class) (fs []Fact) {
 	}
 	add("Tables", strings.Join(k.Tables, ", "))
 	if k.Sampled {
-		add("Sampled", "figures are estimates from looks at what was running")
+		add("Sampled", "figures are estimated from samples")
 	}
 	if k.Truncated {
 		add("Truncated", "the source cut the text: fingerprint and ID are of what is left")

@@ -141,7 +141,7 @@ func liveSQL(s string) (live, why string) {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r' && i+1 < len(s) && s[i+1] == '\n':
 		case r == utf8.RuneError, !unicode.IsPrint(r):
-			return "", "with characters that cannot be shown"
+			return "", "with characters that cannot be displayed"
 		}
 	}
 	ts := sqlTokens(s)
@@ -168,7 +168,7 @@ func liveSQL(s string) (live, why string) {
 		case begins:
 			w := s[t.from:t.to]
 			if t.kind != sqlWord || !strings.Contains(sqlVerbs, " "+strings.ToUpper(w)+" ") {
-				return "", "not a statement by itself"
+				return "", "not a complete statement"
 			}
 			begins, load = false, t.is(s, "LOAD")
 			if t.is(s, "USE") {

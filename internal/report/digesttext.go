@@ -346,7 +346,7 @@ func (p *digestText) extras(k *digest.Class) {
 		p.line(pad("", 12) + " " + sparkNote(m))
 	}
 	if k.Sampled {
-		p.line(pad("Sampled", 12) + " figures are estimates from looks at what was running")
+		p.line(pad("Sampled", 12) + " figures are estimated from samples")
 	}
 	if k.Running > 0 {
 		p.line(pad("Running", 12) + " " + digestCount(k.Running) + " at the end of the window, not counted above")

@@ -137,9 +137,9 @@ func RunArrivals(r *run.Run) string {
 	}
 	switch {
 	case o.Dropped > 0:
-		s += fmt.Sprintf(", %d of them never begun before the run ended", o.Dropped)
+		s += fmt.Sprintf(", %d of them not started before the run ended", o.Dropped)
 	default:
-		s += ", all begun"
+		s += ", all started"
 	}
 	return s
 }

@@ -283,7 +283,7 @@ func (d *Document) unobserved() []snapshot.Source {
 }
 
 func sourceText(s snapshot.Source) string {
-	words := map[snapshot.SourceState]string{snapshot.Missing: "not there", snapshot.Denied: "not allowed", snapshot.Failed: "failed", snapshot.Slow: "too slow"}
+	words := map[snapshot.SourceState]string{snapshot.Missing: "unavailable", snapshot.Denied: "denied", snapshot.Failed: "failed", snapshot.Slow: "too slow"}
 	t := s.Name + " " + cmp.Or(words[s.State], string(s.State))
 	if s.Reason != "" {
 		t += ": " + s.Reason

@@ -168,7 +168,7 @@ func (p *textPage) page() {
 		p.facts(runTable(d.Run))
 	}
 	if len(d.Story) > 0 {
-		p.section("What happened")
+		p.section("Events")
 		for _, s := range d.Story {
 			p.para("  "+padLeft(d.offset(s.At), 11)+"  ", stepSign(s.State)+s.Text)
 		}
@@ -299,7 +299,7 @@ func (p *textPage) finding(f finding.Finding, n int) {
 	for _, x := range []struct {
 		name string
 		vs   []string
-	}{{"It also explains", f.Merged}, {"Against it", f.Against}, {"Not observable", f.Unobserved}} {
+	}{{"Also explains", f.Merged}, {"Counter-evidence", f.Against}, {"Data unavailable", f.Unobserved}} {
 		if len(x.vs) > 0 {
 			p.line("")
 			p.line("  " + p.paint(bold, x.name))
@@ -319,7 +319,7 @@ func (p *textPage) finding(f finding.Finding, n int) {
 		}
 	}
 	if len(f.Setting) > 0 && p.d.Change == nil {
-		p.para("  for good         ", forGood(f)+":")
+		p.para("  to keep it       ", forGood(f)+":")
 		for _, l := range f.Setting {
 			p.line("                     " + l)
 		}
@@ -333,7 +333,7 @@ func forGood(f finding.Finding) string {
 		s += " under [mysqld]"
 	}
 	if f.Restart {
-		s += ", and start the server anew"
+		s += ", and restart the server"
 	}
 	return s
 }
@@ -394,7 +394,7 @@ func findingTail(f finding.Finding) []Fact {
 	if f.Tested != nil {
 		add("tried", f.Tested.Text)
 	}
-	add("would refute it", f.Falsify)
+	add("to disprove", f.Falsify)
 	add("holds for", f.Valid)
 	add("see", f.Reference)
 	return fs

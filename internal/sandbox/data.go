@@ -179,7 +179,7 @@ func (l dataList) fits(s Server, set settings) error {
 	}
 	if have := set.initialSettings(); !slices.Equal(have, l.Initial) {
 		return hint(fmt.Errorf("%w: data set %s was made with %s, not with %s", ErrData, l.Key, said(l.Initial), said(have)),
-			"these hold from the moment a data directory is made: set them alike, or save another data set")
+			"these are fixed when a data directory is created: set them to the same values, or save another data set")
 	}
 	return nil
 }

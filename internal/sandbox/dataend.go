@@ -25,7 +25,7 @@ const (
 func (r record) prepareEnd(ctx context.Context, dir string) (logs []string, err error) {
 	t, err := target.Open(ctx, r.sandbox("", dir).Spec())
 	if err != nil {
-		return nil, hint(err, "let root in over the socket without a password, as the sandbox was made")
+		return nil, hint(err, "let root log in over the socket without a password, as in a new sandbox")
 	}
 	defer t.Close()
 	db := t.DB()

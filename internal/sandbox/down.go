@@ -243,7 +243,7 @@ func end(ctx context.Context, id host.Identity, grace time.Duration) error {
 	}
 	gone, err := vanish(ctx, id, grace+30*time.Second)
 	if err == nil && !gone {
-		err = fmt.Errorf("process %d does not end, though it was killed", id.PID)
+		err = fmt.Errorf("process %d does not end, although it was killed", id.PID)
 	}
 	return err
 }

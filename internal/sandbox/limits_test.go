@@ -196,7 +196,7 @@ func TestLimitChangedByOthers(t *testing.T) {
 		}
 	}
 	for _, l := range find(t, y, "a").Limits {
-		if l.InForce || !strings.Contains(l.Reason, "somebody changed") {
+		if l.InForce || !strings.Contains(l.Reason, "was changed by another program") {
 			t.Errorf("got %+v", l)
 		}
 	}

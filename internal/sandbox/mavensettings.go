@@ -68,7 +68,7 @@ func (m mavenRepository) resolve() (mavenRepository, error) {
 		}
 		var s mavenSettings
 		if err := xml.Unmarshal(b, &s); err != nil {
-			return m, hint(fmt.Errorf("%w: read %s: %w", ErrFetch, file, err), "correct that file: it tells where Maven Central is reached")
+			return m, hint(fmt.Errorf("%w: read %s: %w", ErrFetch, file, err), "correct that file: it says where to find Maven Central")
 		}
 		all.Mirrors = append(all.Mirrors, s.Mirrors...)
 		all.Servers = append(all.Servers, s.Servers...)

@@ -49,7 +49,7 @@ func (p Price) PerSecond() (server float64, client known.Value[float64]) {
 // CPU of this program is that of the whole of it: it should do nothing else meanwhile.
 func Measure(ctx context.Context, t *target.Target, o Options, rounds int) ([]Price, error) {
 	if rounds < 1 {
-		return nil, fmt.Errorf("measure the cost of reading: %d rounds are too few, the least is 1", rounds)
+		return nil, fmt.Errorf("measure the cost of scrapes: %d are too few, the minimum is 1", rounds)
 	}
 	all, err := New(t, o)
 	if err != nil {
@@ -87,7 +87,7 @@ func price(ctx context.Context, t *target.Target, o Options, rounds int) (p Pric
 		r := s.Once(ctx)
 		end, ok2 := ownCPU()
 		if err := ctx.Err(); err != nil {
-			return p, fmt.Errorf("measure the cost of reading %s: %w", p.Source, err)
+			return p, fmt.Errorf("measure the cost of scraping %s: %w", p.Source, err)
 		}
 		p.State, p.Reason = r.Sources[0].State, r.Sources[0].Reason
 		if !usable(st.err) {

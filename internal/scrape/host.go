@@ -131,7 +131,7 @@ var (
 
 func remote(what string) error {
 	return &Problem{
-		State: snapshot.Missing, Reason: what + " of the server cannot be seen from here: the server runs on another machine or in another container",
+		State: snapshot.Missing, Reason: what + " of the server is not visible: the server runs on another machine or in another container",
 		Fix: "run dyno on the server's machine to see it",
 	}
 }

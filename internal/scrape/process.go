@@ -46,7 +46,7 @@ func (s *processSource) Scrape(ctx context.Context, at int64, emit func(metric.S
 	if r.IODenied != nil {
 		return &Problem{
 			State: snapshot.Denied, Partial: true, Err: r.IODenied,
-			Reason: "the bytes that the process reads and writes are hidden from this user; its other figures are there",
+			Reason: "the bytes that the process reads and writes are hidden from this user; its other figures are available",
 			Fix:    "run dyno as root or as the server's user",
 		}
 	}

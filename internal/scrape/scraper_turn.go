@@ -112,7 +112,7 @@ func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit fu
 		})
 	})
 	if o.err == nil && left > 0 {
-		o.err = &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("the server gave %d figures, of which %d are kept", n, n-left), Partial: true}
+		o.err = &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("the server returned %d figures, of which %d are stored", n, n-left), Partial: true}
 	}
 	if o.err != nil && tctx.Err() != nil && !answered(o.err) {
 		o.err = &Problem{State: snapshot.Slow, Reason: fmt.Sprintf("no answer within %v", bound.Round(time.Millisecond)), Err: context.DeadlineExceeded}

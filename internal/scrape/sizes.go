@@ -146,7 +146,7 @@ func (s *sizes) learn(ctx context.Context) error {
 		s.list, s.pages = "SELECT NAME, CLUST_INDEX_SIZE+OTHER_INDEX_SIZE, NULL FROM information_schema.INNODB_SYS_TABLESTATS", true
 	}
 	if s.list == "" {
-		return &Problem{State: snapshot.Missing, Reason: "this version of the server does not tell the sizes of files"}
+		return &Problem{State: snapshot.Missing, Reason: "this version of the server does not report file sizes"}
 	}
 	s.list = sqltext.Tagged("scrape", s.Name(), s.list)
 	return nil

@@ -95,7 +95,7 @@ func (s *summary) Scrape(ctx context.Context, at int64, emit func(metric.Sample)
 			return classify(s.acc, err, s.grant)
 		}
 		if rows > r.limit {
-			return &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("the server answered with %d rows where %d were asked for", rows, r.limit), Partial: true}
+			return &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("the server answered with %d rows instead of %d", rows, r.limit), Partial: true}
 		}
 		n += rows
 	}

@@ -82,7 +82,7 @@ func (m *model) details() {
 	case aBlocker:
 		why := r.at
 		if why == "" {
-			why = "the server does not tell who it is"
+			why = "the server does not report which session it is"
 		}
 		ls := append([]line{field("waited for", clean(r.id))}, wrapped(clean(why), m.width, "")...)
 		m.over = &overlay{title: "unknown blocker" + when, lines: ls}
@@ -154,7 +154,7 @@ func sessionDetails(s *state.State, r ref, width int) []line {
 	var ls []line
 	x := sessionOf(s, r)
 	if x == nil {
-		ls = append(ls, as(dim, "not among the sessions that were seen"))
+		ls = append(ls, as(dim, "not among the observed sessions"))
 	} else {
 		ls = append(ls, facts(width, "account", clean(x.User)+"@"+clean(x.Host), "database", orNone(x.DB), "command", clean(x.Command)+" "+seconds(x.Seconds),
 			"state", orNone(x.Phase), "wait event", orNone(x.Wait), "rows examined", shown(x.Examined, count), "sent", shown(x.Sent, count),
@@ -195,7 +195,7 @@ func sessionDetails(s *state.State, r ref, width int) []line {
 		}
 	}
 	if n == len(ls) {
-		ls = append(ls, as(dim, nothingHere(s, "", "it waits for nobody and nobody waits for it", "locks")))
+		ls = append(ls, as(dim, nothingHere(s, "", "not waiting, and no session waits for it", "locks")))
 	}
 	ls = append(ls, nil, as(strong, "transaction"))
 	n = len(ls)
@@ -217,7 +217,7 @@ func classDetails(s *state.State, c state.Class, width int) []line {
 	ls := facts(width, "database", orNone(c.Schema), "calls", rate(c.PerSecond), "load", strconv.FormatFloat(c.Load, 'f', 2, 64)+" at a time",
 		"mean time", shown(c.MeanSec, unit.Seconds), "rows examined a call", shown(c.Examined, unit.Count), "errors", shown(c.Errors, rate))
 	if c.Sampled {
-		ls = append(ls, as(warn, "estimated from looking at what was running: calls and rows examined are lower bounds"))
+		ls = append(ls, as(warn, "estimated from samples: calls and rows examined are lower bounds"))
 	}
 	ls = append(ls, nil, as(strong, "statement"))
 	ls = append(ls, statementLines(c.Fingerprint, width)...)
@@ -248,21 +248,21 @@ func help() []line {
 	for _, k := range [][2]string{
 		{"1 … 6, Tab", "overview, sessions, locks, classes, server, sources"},
 		{"↑ ↓ PgUp PgDn", "move; j and k too"},
-		{"Enter", "all about a session, a class, a source: whole statement, transaction, locks"},
+		{"Enter", "details of a session, a class, a source: full statement, transaction, locks"},
 		{"e", "plan of the statement (the server is asked)"},
 		{"s", "sort by the next column"},
-		{"/", "show only what contains a text; Esc shows all again"},
+		{"/", "show only rows that contain a text; Esc shows all again"},
 		{"", ""},
-		{"p, space", "pause, go on"},
+		{"p, space", "pause, continue"},
 		{"← →", "one second back, forward"},
 		{"[ ]", "one minute back, forward"},
 		{"g", "go to a time"},
 		{"l", "live: follow the server again"},
 		{"", ""},
-		{"?", "this text"},
+		{"?", "this help"},
 		{"q", "close, quit; Ctrl-C quits at once"},
 	} {
 		ls = append(ls, line{{pad(k[0], 16), strong}, {k[1], plain}})
 	}
-	return append(ls, nil, line{{none, strong}, {" was not observed; the view sources says why. Graphs are of the last two minutes.", plain}})
+	return append(ls, nil, line{{none, strong}, {" was not observed; the view sources says why. Graphs show the last two minutes.", plain}})
 }

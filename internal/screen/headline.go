@@ -172,7 +172,7 @@ func sparks(s *state.State, t *trail, width int) []line {
 func headline(s *state.State, target string, mark line, width int) line {
 	l := line{}
 	if s == nil {
-		return ends(l.add(strong, clean(target)).add(dim, "  waiting for the first reading"), mark, width)
+		return ends(l.add(strong, clean(target)).add(dim, "  waiting for the first data"), mark, width)
 	}
 	if s.Target != "" {
 		target = s.Target

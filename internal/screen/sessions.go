@@ -85,7 +85,7 @@ func sessions(s *state.State, by order[state.Session], filter string, width, lim
 	title = append(title, span{summary(s, len(list), filter), dim})
 	rows := []row{heading(title)}
 	if len(list) == 0 {
-		return append(rows, heading(as(dim, nothingHere(s, filter, "no session but Dyno's own", "processlist"))))
+		return append(rows, heading(as(dim, nothingHere(s, filter, "no active sessions", "processlist"))))
 	}
 	rows = append(rows, heading(t.head(by.name)))
 	for i, x := range list {

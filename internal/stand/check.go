@@ -115,7 +115,7 @@ func (s *Stand) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n Ne
 			}
 		}
 		if j.config.Limits.Any() && syscall.Geteuid() != 0 {
-			warn("limits may not be in force: only root, or the owner of a delegated control group, can set them")
+			warn("limits may not be in effect: only root, or the owner of a delegated control group, can set them")
 		}
 	}
 	if p.Trials.DropCaches && syscall.Geteuid() != 0 {

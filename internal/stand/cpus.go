@@ -89,7 +89,7 @@ func (s *Stand) place(p plan.Placement, t *trial.Trial) error {
 		s.cpus = c
 	}
 	if p.Mode == plan.Free {
-		t.Warnings = append(t.Warnings, "server and client were not bound to CPUs: where the kernel puts them can change figures by a factor of two")
+		t.Warnings = append(t.Warnings, "server and client were not pinned to CPUs: their placement by the kernel can change figures by a factor of two")
 	}
 	return nil
 }

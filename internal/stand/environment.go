@@ -34,8 +34,8 @@ func (s *Stand) environment(ctx context.Context, t *target.Target, p *place, tr 
 		}
 		state := l.Wanted + " (" + l.How + ")"
 		if !l.InForce {
-			tr.Warnings = append(tr.Warnings, fmt.Sprintf("the limit %s of %s is not in force: %s", l.Name, l.Wanted, l.Reason))
-			state = l.Wanted + " (not in force)"
+			tr.Warnings = append(tr.Warnings, fmt.Sprintf("the limit %s of %s is not in effect: %s", l.Name, l.Wanted, l.Reason))
+			state = l.Wanted + " (not in effect)"
 			if tr.NotInForce == nil {
 				tr.NotInForce = map[string]string{}
 			}

@@ -183,7 +183,7 @@ func (s *Stand) prepare(ctx context.Context, j *job, sink progress.Sink) (err er
 		}
 	}
 	name := s.Name + "-" + preparing
-	s.note("Preparing the data of %s, once: they are kept for later trials.", j.key)
+	s.note("Preparing the data of %s, once: they are stored for later trials.", j.key)
 	settings := j.settings()
 	for k, v := range quick(j.server) { // durability is of no use here
 		if _, given := settings[k]; !given {

@@ -115,7 +115,7 @@ func (s *Stand) goOn(ctx context.Context, t *target.Target, p *place, j *job, pl
 			<-s.live.done
 			err := s.live.err
 			if err == nil {
-				err = errors.New("it ended by itself")
+				err = errors.New("it ended on its own")
 			}
 			if s.live.run.Elapsed == 0 && p.alive() {
 				return &experiment.Unusable{Reason: describe(err)}

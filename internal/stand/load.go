@@ -66,7 +66,7 @@ func (s *Stand) meter(t *target.Target, p *place, j *job, tr *trial.Trial) *mete
 	if cpus, err := host.ParseCPUs(list); s.speed == nil && err == nil && len(cpus) > 0 { // with free placement there is nothing to watch
 		x, err := host.StartSpeedometer(cpus)
 		if err != nil {
-			tr.Warnings = append(tr.Warnings, "the speed of the CPUs is not known: "+err.Error())
+			tr.Warnings = append(tr.Warnings, "the speed of the CPUs is unknown: "+err.Error())
 			return m
 		}
 		s.speed = &speed{list, x}
@@ -136,7 +136,7 @@ func (s *Stand) load(ctx context.Context, t *target.Target, p *place, j *job, pl
 	}
 	if err != nil && r.Elapsed == 0 {
 		if e := target.KindOf(err); e == target.Gone || !p.alive() {
-			tr.Invalid = "the load could not begin: " + describe(err)
+			tr.Invalid = "the load could not start: " + describe(err)
 			return nil
 		}
 		return &experiment.Unusable{Reason: describe(err)}
@@ -309,7 +309,7 @@ func (m *meter) fill(ops, seconds float64, tr *trial.Trial) {
 	}
 	if !m.ended {
 		if m.err != nil {
-			tr.Warnings = append(tr.Warnings, "what the server used is not known: "+m.err.Error())
+			tr.Warnings = append(tr.Warnings, "the server's resource use is unknown: "+m.err.Error())
 		}
 		return
 	}

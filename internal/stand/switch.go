@@ -126,7 +126,7 @@ func (w *switcher) alike() error {
 	for i := range w.set {
 		for j := range i {
 			if w.conn != nil && w.set[i] != w.set[j] && slices.Equal(w.seen[i], w.seen[j]) && w.cpus[i] == w.cpus[j] {
-				return errors.New(brief(w.set[j]) + " and " + brief(w.set[i]) + " come out as the same on this server: " + strings.Join(w.seen[i], ", "))
+				return errors.New(brief(w.set[j]) + " and " + brief(w.set[i]) + " have the same effect on this server: " + strings.Join(w.seen[i], ", "))
 			}
 		}
 	}

@@ -91,7 +91,7 @@ func (s *Stand) Weave(ctx context.Context, n int, strands []experiment.Strand, p
 	}
 	for _, l := range r.place.box.Limits {
 		if !l.InForce {
-			return nil, &experiment.Unusable{Reason: fmt.Sprintf("the limit %s of %s is not in force: %s", l.Name, l.Wanted, l.Reason)}
+			return nil, &experiment.Unusable{Reason: fmt.Sprintf("the limit %s of %s is not in effect: %s", l.Name, l.Wanted, l.Reason)}
 		}
 	}
 	spec := r.place.box.Spec()
@@ -137,7 +137,7 @@ func (s *Stand) Weave(ctx context.Context, n int, strands []experiment.Strand, p
 func (r *round) rehearse(ctx context.Context) ([]trial.Trial, error) {
 	r.guard = max(time.Duration(r.p.Trials.Guard()), 2*r.sw.period())
 	if turn := time.Duration(r.p.Trials.Turns); turn-r.guard < leastPeriods*r.sw.period() {
-		return nil, &experiment.Unusable{Reason: fmt.Sprintf("so small a CPU quota comes in periods of %v, and turns of %v have too few of them: give turns of %v",
+		return nil, &experiment.Unusable{Reason: fmt.Sprintf("such a small CPU quota has periods of %v, and turns of %v contain too few of them: use turns of %v",
 			r.sw.period(), turn, (leastPeriods+2)*r.sw.period())}
 	}
 	bad := map[string]string{}
@@ -161,7 +161,7 @@ func (r *round) rehearse(ctx context.Context) ([]trial.Trial, error) {
 		why, ok := bad[x.Variant.Key]
 		ts[i] = trial.Trial{Unusable: ok, Invalid: why}
 		if !ok {
-			ts[i].Invalid = "another variant of the round could not be put in force"
+			ts[i].Invalid = "another variant of the round could not be applied"
 		}
 	}
 	return ts, nil
@@ -239,7 +239,7 @@ func (r *round) broke() error {
 	<-r.s.live.done
 	err := r.s.live.err
 	if err == nil {
-		err = errors.New("it ended by itself")
+		err = errors.New("it ended on its own")
 	}
 	if r.s.live.run.Elapsed == 0 && r.place.alive() {
 		return &experiment.Unusable{Reason: describe(err)}
@@ -404,10 +404,10 @@ func (r *round) trials() []trial.Trial {
 		}
 		bad, ignored := serious(errs, r.jobs[i].config.Run.Ignore)
 		if bad != "" && t.Invalid == "" {
-			t.Invalid = "statements failed in the round, of whichever variant: " + bad
+			t.Invalid = "statements failed in the round, of any variant: " + bad
 		}
 		if ignored != "" {
-			t.Warnings = append(t.Warnings, "errors that the plan ignores ended operations in the round, of whichever variant: "+ignored)
+			t.Warnings = append(t.Warnings, "errors that the plan ignores ended operations in the round, of any variant: "+ignored)
 		}
 	}
 	return ts
@@ -472,7 +472,7 @@ func (r *round) sum(strand int, turns []turn, got strand, t *trial.Trial) {
 		known = known && use.known
 	}
 	if w.Time <= 0 || w.Turns == 0 {
-		t.Invalid = "no turn counts: the client itself stood still again and again"
+		t.Invalid = "no turn counts: the client itself stalled repeatedly"
 		return
 	}
 	t.Latency = hist.New()
@@ -520,10 +520,10 @@ func (r *round) sum(strand int, turns []turn, got strand, t *trial.Trial) {
 	case w.Cut >= muchCut:
 		t.Invalid = fmt.Sprintf("%.0f %% of the work was in operations that a switch cut: operations take too long for turns of %v", 100*w.Cut, turn)
 	case w.Cut >= someCut:
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%.0f %% of the work was in operations that a switch cut: longer turns than %v would tell the variants apart better", 100*w.Cut, turn))
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%.0f %% of the work was in operations that a switch cut: longer turns than %v would separate the variants better", 100*w.Cut, turn))
 	}
 	if w.Late > 0 {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%d of %d turns do not count: the client itself stood still in them", w.Late, w.Late+w.Turns))
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%d of %d turns do not count: the client itself stalled in them", w.Late, w.Late+w.Turns))
 	}
 }
 

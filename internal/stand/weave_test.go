@@ -198,9 +198,9 @@ func TestWeaveUnusable(t *testing.T) {
 			t.Errorf("%s: %v lacks %q", text, err, want)
 		}
 	}
-	refused("axes: [{set: slow_query_log, values: [1, ON]}]\ntrials: {time: 1s, turns: 100ms}\n", "come out as the same on this server: 1")
+	refused("axes: [{set: slow_query_log, values: [1, ON]}]\ntrials: {time: 1s, turns: 100ms}\n", "have the same effect on this server: 1")
 	if os.Geteuid() == 0 {
-		refused("axes: [{limit: cpu, values: [2%, 1%]}]\n", "give turns of 1s")
+		refused("axes: [{limit: cpu, values: [2%, 1%]}]\n", "use turns of 1s")
 	}
 }
 

@@ -277,7 +277,7 @@ func (s Spec) connectError(err error) error {
 		// connection is a matter of luck.
 		return &Error{
 			Op: "connect to", Kind: TLSFailed, Target: s.Where(), Err: err,
-			Hint: "the server hung up while the connection was being encrypted: it may not trust the client certificate that ssl-cert names; its error log tells",
+			Hint: "the server hung up while the connection was being encrypted: it may not trust the client certificate that ssl-cert names; see its error log",
 		}
 	}
 	return &Error{Op: "connect to", Kind: k, Target: s.Where(), Hint: advice, Err: err}

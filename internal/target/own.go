@@ -39,7 +39,7 @@ func who(ctx context.Context, c driver.QueryerContext, p Purpose) (me self, most
 	}
 	for _, v := range row {
 		if b, ok := v.([]byte); ok && len(b) > longestFact {
-			return me, 0, fmt.Errorf("%w: more than %d bytes of who it is", errTooLong, longestFact)
+			return me, 0, fmt.Errorf("%w: more than %d bytes of identity", errTooLong, longestFact)
 		}
 	}
 	me.id, most = number(row[0]), number(row[1])

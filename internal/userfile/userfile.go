@@ -393,7 +393,7 @@ func OwnDir(path string) error {
 	}
 	if owner, _ := owns(fi); !fi.IsDir() || owner != os.Geteuid() || fi.Mode()&0o022 != 0 {
 		return fmt.Errorf("%s may have been put there by another user of this machine: "+
-			"it is no directory that only this account writes to", path)
+			"it is not a directory that only this account writes to", path)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	files, err := s.open()
 	if err != nil {
-		say(w, r, http.StatusInternalServerError, "the page cannot be read: "+err.Error())
+		say(w, r, http.StatusInternalServerError, "the web UI cannot be read: "+err.Error())
 		return
 	}
 	name, ok := strings.CutPrefix(r.URL.Path, "/assets/")

@@ -119,7 +119,7 @@ func number(s string) (int64, error) {
 func (v Values) Int(name string) int {
 	n, err := strconv.Atoi(v.Text(name))
 	if err != nil {
-		panic("BUG: option " + name + " is no number")
+		panic("BUG: option " + name + " is not a number")
 	}
 	return n
 }

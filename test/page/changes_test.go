@@ -96,7 +96,7 @@ func TestChanges(t *testing.T) {
 	b.WaitURL("/changes")
 	id := b.Param("id")
 	b.WaitText(".entry .badge", "In effect")
-	b.Wait("asked for by local, on the page")
+	b.Wait("requested by local, in the web UI")
 	var e journal.Entry
 	s.Get("change?id="+id, &e)
 	if e.State != journal.Done || e.Finding != f.ID {
@@ -187,7 +187,7 @@ func TestTwoApply(t *testing.T) {
 	one.Wait("Done and verified on the server")
 	refusals(two, "409", "apply$")
 	two.Click(do)
-	two.WaitText("dialog", "the index "+f.Action.Index.Name+" serves the same purpose already")
+	two.WaitText("dialog", "the index "+f.Action.Index.Name+" already serves the same purpose")
 	two.WaitGone("dialog .act-type") // nor is it offered again
 	two.Axe("dialog")
 	two.Shot("changes-second")

@@ -125,7 +125,7 @@ func TestFindings(t *testing.T) {
 		before := a.Diagnosis.ID
 		b.ClickText("Diagnose")
 		b.Wait("[role=progressbar]")
-		b.WaitText(".task-title", "Look at shop for 10 s")
+		b.WaitText(".task-title", "Observe shop for 10 s")
 		eventually(t, "the look", func() error {
 			if s.Get("findings?target=shop", &a); a.Diagnosis.ID == before {
 				return errNotYet

@@ -185,7 +185,7 @@ func TestTwoPeriods(t *testing.T) {
 	row("gones", "gone", "−0.5")
 	row("freshs", "new", "+0.7")
 	b.Wait("Worse than before")
-	b.Wait("only 42 of 60 min were observed")
+	b.Wait("covers 42 of 60 min")
 	harmless(t, b, "two periods")
 	shots(b, "queries-compare", "main")
 	b.ClickText("Previous period")

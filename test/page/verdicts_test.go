@@ -127,7 +127,7 @@ func TestVerdicts(t *testing.T) {
 	for _, words := range []string{"1 better", "1 worse", "1 same"} {
 		b.WaitText(".lab-tallies", words)
 	}
-	b.WaitText(".lab-outcome", "A server against itself: same")
+	b.WaitText(".lab-outcome", "A/A control: same")
 	b.WaitText(".lab-grid thead", "Transactions/s")
 	cellsSay(b, "threads=1", "1000", "–", "5", "baseline")
 	cellsSay(b, "threads=2", "1500", "–", "5", "▲ ×1.50 better", "1.49 –", "5")

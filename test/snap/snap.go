@@ -149,7 +149,7 @@ func (m *Made) Lose(name string, state snapshot.SourceState, reason, fix string)
 			m.S.Sources[i] = snapshot.Source{Name: name, State: state, Reason: reason, Fix: fix}
 		}
 	}
-	return m.Symptom("not-observable", name, "Not observable: "+name+" ("+reason+"). To see it: "+fix)
+	return m.Symptom("not-observable", name, "Data unavailable: "+name+" ("+reason+"). Fix: "+fix)
 }
 
 // Gauge adds a figure that was the same all the time.

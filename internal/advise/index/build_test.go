@@ -142,7 +142,7 @@ func (m *made) lose(name string, state snapshot.SourceState, reason, fix string)
 			m.s.Sources[i] = snapshot.Source{Name: name, State: state, Reason: reason, Fix: fix}
 		}
 	}
-	return m.symptom("not-observable", name, "Not observable: "+name+" ("+reason+"). To see it: "+fix)
+	return m.symptom("not-observable", name, "Data unavailable: "+name+" ("+reason+"). Fix: "+fix)
 }
 
 func orders(m *made, rows uint64) *made {

@@ -13,15 +13,15 @@ func dropRules() []advise.Rule {
 	return []advise.Rule{
 		{
 			Name: "redundant-index", Find: w.rule(redundantIndex),
-			Doc: "An index finds nothing that another one of the same table would not find as well.",
+			Doc: "An index is redundant: another one of the same table serves everything that it serves.",
 		},
 		{
 			Name: "low-cardinality-index", Find: w.rule(lowCardinalityIndex),
-			Doc: "An index on a column of a few values is written often and finds nothing.",
+			Doc: "An index on a column with few distinct values is written often and is not selective.",
 		},
 		{
 			Name: "unused-index", Find: w.rule(unusedIndex),
-			Doc: "Nothing has read an index since the server began to count.",
+			Doc: "No statement has read an index since the server's counters began.",
 		},
 	}
 }

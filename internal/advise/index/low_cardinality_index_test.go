@@ -47,12 +47,12 @@ func TestLowCardinalityIndex(t *testing.T) {
 	}
 	anew := flagged()
 	anew.Last().AgeSec = known.Of(uint64(7200))
-	if x := f(anew); x.Confidence != finding.Likely || len(x.Against) != 1 || !strings.Contains(x.Against[0], "written anew") {
+	if x := f(anew); x.Confidence != finding.Likely || len(x.Against) != 1 || !strings.Contains(x.Against[0], "rebuilt") {
 		t.Errorf("a table written anew: %s, %v", x.Confidence, x.Against)
 	}
 	untold := flagged()
 	untold.Last().AgeSec = known.None[uint64]()
-	if x := f(untold); x.Confidence != finding.Likely || len(x.Against) != 1 || !strings.Contains(x.Against[0], "not known") {
+	if x := f(untold); x.Confidence != finding.Likely || len(x.Against) != 1 || !strings.Contains(x.Against[0], "unknown") {
 		t.Errorf("a table whose age is not known: %s, %v", x.Confidence, x.Against)
 	}
 	// Somebody has read it: it is hidden first.

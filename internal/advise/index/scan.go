@@ -101,7 +101,7 @@ func only(v *advise.View, all []group, rule string) (out []finding.Finding) {
 		if len(out) == maxAdds {
 			last := &out[maxAdds-1]
 			last.Unobserved = append(slices.Clip(last.Unobserved),
-				fmt.Sprintf("More indexes of this kind: %d are listed, for the classes with the most time.", maxAdds))
+				fmt.Sprintf("More indexes of this kind exist: %d are listed, for the classes with the most time.", maxAdds))
 			break
 		}
 		out = append(out, report(v, g))

@@ -38,13 +38,13 @@ func TestUnusedIndex(t *testing.T) {
 	}
 	anew := idle()
 	anew.Last().AgeSec = known.Of(uint64(3600))
-	if x := f(anew); x.Severity != finding.Info || x.Confidence != finding.Possible || !strings.Contains(x.Title, "1 h") || !strings.Contains(x.Against[0], "written anew") ||
-		!strings.Contains(x.Cause, "written anew") {
+	if x := f(anew); x.Severity != finding.Info || x.Confidence != finding.Possible || !strings.Contains(x.Title, "1 h") || !strings.Contains(x.Against[0], "rebuilt") ||
+		!strings.Contains(x.Cause, "rebuilt") {
 		t.Errorf("a table written anew: %s %s %s %v", x.Title, x.Severity, x.Confidence, x.Against)
 	}
 	untold := idle()
 	untold.Last().AgeSec = known.None[uint64]()
-	if x := f(untold); x.Severity != finding.Info || x.Confidence != finding.Possible || !strings.Contains(x.Against[0], "not known") {
+	if x := f(untold); x.Severity != finding.Info || x.Confidence != finding.Possible || !strings.Contains(x.Against[0], "unknown") {
 		t.Errorf("a table whose age is not known: %s %s %v", x.Severity, x.Confidence, x.Against)
 	}
 	quiet := idle()

@@ -23,7 +23,7 @@ func TestIdleTransaction(t *testing.T) {
 	if len(f.Subject.Classes) > 0 {
 		t.Error("a class is blamed")
 	}
-	if !strings.Contains(f.Title, "4 of 5 sessions") || !strings.Contains(f.Title, "session 7 (app@10.0.0.7:40007)") || !strings.Contains(f.Title, "28 s") {
+	if !strings.Contains(f.Title, "4 of 5 active sessions") || !strings.Contains(f.Title, "session 7 (app@10.0.0.7:40007)") || !strings.Contains(f.Title, "28 s") {
 		t.Error(f.Title)
 	}
 	if !strings.Contains(f.Suggestion, "KILL 7") || !slices.Equal(f.Setting, []string{"idle_transaction_timeout = 60"}) {
@@ -79,7 +79,7 @@ func TestIdleLastStatement(t *testing.T) {
 			return x
 		})),
 	} {
-		if !strings.Contains(strings.ToLower(got), "update stock set n = n") || strings.Contains(got, "not known") {
+		if !strings.Contains(strings.ToLower(got), "update stock set n = n") || strings.Contains(got, "unknown") {
 			t.Errorf("%s: the last statement is not in %q", name, got)
 		}
 	}
@@ -113,7 +113,7 @@ func TestIdleTransactionSilent(t *testing.T) {
 	silent(t, "the blocker is not known", moments(shop(), 8, func(s float64) state.State {
 		x := blocked(sleeping(7, 20), open(7, 20, 0), 10)
 		for i := range x.Waits {
-			x.Waits[i].Blocker, x.Waits[i].Why = known.None[uint64](), "it ended while the server was asked"
+			x.Waits[i].Blocker, x.Waits[i].Why = known.None[uint64](), "it ended during the query"
 		}
 		return x
 	}))

@@ -41,7 +41,7 @@ func TestLockPileup(t *testing.T) {
 	if !slices.Equal(f.Subject.Tables, []schema.Ref{stock}) || !slices.Equal(f.Subject.Classes, []string{classOf(change)}) || len(f.Subject.Sessions) > 0 {
 		t.Errorf("%+v", f.Subject)
 	}
-	if !strings.Contains(f.Title, "4 of 6 sessions") || !strings.Contains(f.Title, "200 waits a second") || !strings.Contains(f.Title, "shop.stock") {
+	if !strings.Contains(f.Title, "4 of 6 active sessions") || !strings.Contains(f.Title, "200 waits a second") || !strings.Contains(f.Title, "shop.stock") {
 		t.Error(f.Title)
 	}
 	text := ""

@@ -94,7 +94,7 @@ func TestStateAt(t *testing.T) {
 			t.Errorf("%v says nothing of %s", err, word)
 		}
 	}
-	if _, err := h.StateAt(t.Context(), "nobody", noon); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "none") {
+	if _, err := h.StateAt(t.Context(), "nobody", noon); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "no states of this target") {
 		t.Error(err)
 	}
 }

@@ -187,6 +187,6 @@ func (r Report) Text() string {
 		fmt.Fprintf(&b, "  %s\n", p)
 	}
 	b.WriteString("Nothing was changed. Copy the file with its -wal and -shm before anything else; to begin with an empty ledger, move all three aside,\n" +
-		"or put a backup in their place.\n")
+		"or restore a backup.\n")
 	return b.String()
 }

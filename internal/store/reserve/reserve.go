@@ -75,7 +75,7 @@ func (r Reserve) Check(dir string, more int64) error {
 	if !ok || left >= need+more {
 		return nil
 	}
-	return fmt.Errorf("%w: %s of %s are free, and with less than %s free Dyno stores nothing, so that others on this disk have room. Fix: free some space, "+
+	return fmt.Errorf("%w: %s of %s are free, and with less than %s free Dyno stores nothing, to leave space to other programs. Fix: free some space, "+
 		"or leave them less with dyno serve --reserve=SIZE",
 		syscall.ENOSPC, unit.Bytes(float64(left)), unit.Bytes(float64(total)), unit.Bytes(float64(need+more)))
 }

@@ -74,7 +74,7 @@ func (s *Store) tend(ctx context.Context) {
 			s.log.note("make minutes: " + err.Error())
 		}
 		if err := s.bringBack(); err != nil && ctx.Err() == nil {
-			s.log.note("take back what was moved aside: " + err.Error())
+			s.log.note("restore what was moved aside: " + err.Error())
 		}
 		select {
 		case <-ctx.Done():

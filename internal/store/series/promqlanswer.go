@@ -70,7 +70,7 @@ func answer(v parser.Value, limit, most int) (Answer, error) {
 				break
 			}
 			if len(x[i].Histograms) > 0 {
-				return Answer{}, fmt.Errorf("%s is a histogram, which this store does not hold", x[i].Metric)
+				return Answer{}, fmt.Errorf("%s is a histogram, which this store does not support", x[i].Metric)
 			}
 			s := AnswerSeries{Labels: toLabels(x[i].Metric), Points: make([]metric.Point, len(x[i].Floats))}
 			for j, p := range x[i].Floats {
@@ -85,7 +85,7 @@ func answer(v parser.Value, limit, most int) (Answer, error) {
 				break
 			}
 			if x[i].H != nil {
-				return Answer{}, fmt.Errorf("%s is a histogram, which this store does not hold", x[i].Metric)
+				return Answer{}, fmt.Errorf("%s is a histogram, which this store does not support", x[i].Metric)
 			}
 			a.Series = append(a.Series, AnswerSeries{Labels: toLabels(x[i].Metric), Points: []metric.Point{{At: x[i].T, Value: x[i].F}}})
 		}
@@ -121,7 +121,7 @@ func tooMuch(v parser.Value, limit, most int) error {
 	}
 	switch {
 	case points > most:
-		return fmt.Errorf("the answer has %d points, and %d are allowed: ask for fewer series, a shorter time or a longer step", points, most)
+		return fmt.Errorf("the answer has %d points, and %d are allowed: request fewer series, a shorter time or a longer step", points, most)
 	case text > pointBytes*most:
 		return fmt.Errorf("the answer has %d bytes of labels, and %d are allowed: ask for fewer series, or sum over some labels", text, pointBytes*most)
 	}

@@ -40,7 +40,7 @@ func roomFor(x parser.Expr, span, steps float64) (series int, made bool, err err
 		// The engine keeps a warning for each step whose quantile is none, with its value.
 		if quantileVaries(n) {
 			if warned += steps; warned > mostSteps {
-				return fmt.Errorf("quantiles that are no plain numbers are evaluated at more than %d steps: ask for fewer steps", mostSteps)
+				return fmt.Errorf("quantiles that are not plain numbers are evaluated at more than %d steps: ask for fewer steps", mostSteps)
 			}
 		}
 		ranges := 0.0

@@ -83,7 +83,7 @@ const (
 var errTooLong = errors.New("its name or a label is too long")
 
 // errTooManyNew says that a sample's series is left out by newPerHour. It is not an error for the caller of Append.
-var errTooManyNew = errors.New("its target began too many series")
+var errTooManyNew = errors.New("its target created too many series")
 
 // begun counts the new series of a target.
 type begun struct {
@@ -479,7 +479,7 @@ func (s *Store) mayBegin(app storage.Appender, full labels.Labels, at int64) boo
 	}
 	if !b.noted {
 		b.noted = true
-		s.log.note(fmt.Sprintf("target %q has too many series (%d new ones in an hour, %d in all, with %d MiB of text, are kept at most): further ones are left out",
+		s.log.note(fmt.Sprintf("target %q has too many series (%d new ones in an hour, %d in all, with %d MiB of text, are the maximum): further ones are left out",
 			target, newPerHour, mostAlive, mostAliveText>>20))
 	}
 	return false

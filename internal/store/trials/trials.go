@@ -140,7 +140,7 @@ func (d *Dir) Same(hash string) error {
 	}
 	return &Error{
 		Op: "resume experiment " + d.header.ID, Path: d.path, Kind: ErrChanged, Err: ErrChanged,
-		Hint: "resume it without naming the plan, then it goes on with the one it was begun with, or begin a new experiment; nothing was changed",
+		Hint: "resume it without naming the plan, then it continues with its own plan, or start a new experiment; nothing was changed",
 	}
 }
 

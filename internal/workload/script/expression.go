@@ -165,7 +165,7 @@ func (p *parser) single(l *lexer) (expression, error) {
 	case numberToken:
 		d := parseValue(t.text)
 		if d.Kind() == workload.BytesDatum {
-			return nil, at.errorf("numbers are 42, 10K, 1.5 or 1e6", "%s is no number", t.text)
+			return nil, at.errorf("numbers are 42, 10K, 1.5 or 1e6", "%s is not a number", t.text)
 		}
 		return &literal{d, at}, nil
 	case stringToken:
@@ -183,7 +183,7 @@ func (p *parser) single(l *lexer) (expression, error) {
 			case "false":
 				return &literal{workload.Int(0), at}, nil
 			}
-			hint := "texts stand in quotes"
+			hint := "texts are in quotes"
 			switch _, ok := p.known[t.text]; {
 			case ok:
 				hint = "write :" + t.text

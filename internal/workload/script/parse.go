@@ -32,7 +32,7 @@ func Parse(name string, text []byte) (*Script, error) {
 	}
 	switch {
 	case len(text) > largest:
-		return nil, p.at(0).errorf("data are loaded otherwise: a script says what one operation does", "the script has %d bytes, at most %d are taken", len(text), largest)
+		return nil, p.at(0).errorf("data are loaded separately: a script says what one operation does", "the script has %d bytes, at most %d are taken", len(text), largest)
 	case !utf8.Valid(text):
 		i := 0
 		for r, n := utf8.DecodeRuneInString(src); r != utf8.RuneError || n > 1; r, n = utf8.DecodeRuneInString(src[i:]) {
@@ -398,7 +398,7 @@ func isOperation(s string) bool {
 // think: \think EXPRESSION [us|ms|s]
 func (p *parser) think(l *lexer, here place) error {
 	if p.t != nil && (p.t.think != nil || len(p.t.code) > len(p.head)) {
-		return here.errorf("a wait inside of an operation would count as time of the server", "\\think comes once, before everything else of its transaction")
+		return here.errorf("a wait inside of an operation would count as time of the server", "\\think comes once, first in its transaction")
 	}
 	before := l.fixed
 	l.fixed = true

@@ -113,7 +113,7 @@ function Journal() {
 }
 
 function by(c: Change): string {
-  return safe(c.by?.replace(/, on the page$/, '') ?? 'command line')
+  return safe(c.by?.replace(/, in the web UI$/, '') ?? 'command line')
 }
 
 function took(c: Change): number | null {
@@ -176,7 +176,7 @@ function One({ c, reload }: { c: Detail; reload: () => void }) {
               {c.undone_at && (
                 <>
                   ; undone {moment(seconds(c.undone_at), { date: true, seconds: true })}
-                  {c.undone_by && ' by ' + safe(c.undone_by.replace(/, on the page$/, ''))}
+                  {c.undone_by && ' by ' + safe(c.undone_by.replace(/, in the web UI$/, ''))}
                 </>
               )}
               .

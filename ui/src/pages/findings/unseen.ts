@@ -7,7 +7,7 @@ export interface Unseen {
   fix?: string | undefined
 }
 
-const lead = 'not observable: '
+const lead = 'data unavailable: '
 
 /** The sources that gave nothing, each with what judgement lost with it; then what was lost without such a source. */
 export function unseen(d: Pick<Judged, 'symptoms' | 'sources'>): Unseen[] {

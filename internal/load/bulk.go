@@ -140,7 +140,7 @@ func (b *bulk) generate(done <-chan struct{}, w bulkWay, first, last int) <-chan
 	return out
 }
 
-var errDone = errors.New("nobody waits for more rows")
+var errDone = errors.New("no one waits for more rows")
 
 // generation is the state of the goroutine that makes rows.
 type generation struct {

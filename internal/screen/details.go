@@ -230,7 +230,7 @@ func classDetails(s *state.State, c state.Class, width int) []line {
 		}
 	}
 	if n == 0 {
-		ls = append(ls, as(dim, "nobody"))
+		ls = append(ls, as(dim, "no one"))
 	}
 	return ls
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/act"
+	"dyno/internal/apply"
 	"dyno/internal/capture"
 	"dyno/internal/event"
 	"dyno/internal/finding"
@@ -32,13 +32,13 @@ func (e *UnknownFindingError) Error() string {
 type Intent struct {
 	Finding   finding.Finding
 	Diagnosis string // id of the diagnosis that holds the finding
-	Preview   act.Preview
-	Options   act.Options
+	Preview   apply.Preview
+	Options   apply.Options
 	By        string // who asked for it; empty for the command line
 }
 
 // Plan finds the finding among the last diagnoses of the target and asks the server what carrying it out would mean. It only reads.
-func (a *App) Plan(ctx context.Context, t *target.Target, findingID string, o act.Options) (Intent, error) {
+func (a *App) Plan(ctx context.Context, t *target.Target, findingID string, o apply.Options) (Intent, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return Intent{}, err
@@ -63,11 +63,11 @@ func (a *App) Plan(ctx context.Context, t *target.Target, findingID string, o ac
 			"diagnose again", f.ID, server, t.Facts().Server)
 	}
 	o.Journal = l
-	in.Preview, err = act.Plan(ctx, t, f, o)
+	in.Preview, err = apply.Plan(ctx, t, f, o)
 	return in, err
 }
 
-// Apply carries the intent out, if the statement is still that of its preview: else act.ErrPreviewChanged. The journal has the undo before
+// Apply carries the intent out, if the statement is still that of its preview: else apply.ErrPreviewChanged. The journal has the undo before
 // the first statement is sent. With an error the entry says how far it got: one that is Done was made, and only its mark on the timeline is
 // missing.
 func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progress.Sink, note func(string)) (journal.Entry, error) {
@@ -88,7 +88,7 @@ func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progr
 	}
 	o := in.Options
 	o.Agreed = in.Preview.Action.SQL
-	e, err = act.Apply(ctx, t, l, e, o, sink, note)
+	e, err = apply.Apply(ctx, t, l, e, o, sink, note)
 	if err != nil {
 		return e, err
 	}
@@ -99,12 +99,12 @@ func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progr
 }
 
 // PreviewUndo asks the server what taking the action of an entry back would mean. It changes nothing, not even the journal.
-func (a *App) PreviewUndo(ctx context.Context, t *target.Target, e journal.Entry, o act.Options) (UndoPreview, error) {
+func (a *App) PreviewUndo(ctx context.Context, t *target.Target, e journal.Entry, o apply.Options) (UndoPreview, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return UndoPreview{}, err
 	}
-	r, err := act.PlanUndo(ctx, t, l, e, o)
+	r, err := apply.PlanUndo(ctx, t, l, e, o)
 	if err != nil {
 		return UndoPreview{}, err
 	}
@@ -122,12 +122,12 @@ func (a *App) PreviewUndo(ctx context.Context, t *target.Target, e journal.Entry
 }
 
 // Undo takes an action back. With an error the entry says how far it got, as that of Apply does.
-func (a *App) Undo(ctx context.Context, t *target.Target, id string, o act.Options, sink progress.Sink, note func(string)) (journal.Entry, error) {
+func (a *App) Undo(ctx context.Context, t *target.Target, id string, o apply.Options, sink progress.Sink, note func(string)) (journal.Entry, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return journal.Entry{}, err
 	}
-	e, err := act.Undo(ctx, t, l, id, o, sink, note)
+	e, err := apply.Undo(ctx, t, l, id, o, sink, note)
 	if err != nil {
 		return e, err
 	}
@@ -180,7 +180,7 @@ func (a *App) Prove(ctx context.Context, t *target.Target, e journal.Entry, o ca
 	if e.Server != t.Facts().Server {
 		return proof.Proof{}, nil, fmt.Errorf("action %s was applied on another server (%s) than the one that answers now (%s)", e.ID, e.Server, t.Facts().Server)
 	}
-	instead, err := act.InForce(ctx, t, e.Action, act.Options{})
+	instead, err := apply.InForce(ctx, t, e.Action, apply.Options{})
 	if err != nil {
 		return proof.Proof{}, nil, fmt.Errorf("check whether action %s is in effect: %w", e.ID, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/act"
+	"dyno/internal/apply"
 	"dyno/internal/capture"
 	"dyno/internal/event"
 	"dyno/internal/journal"
@@ -23,7 +23,7 @@ import (
 const askedBy = "requested by "
 
 // ErrPreviewChanged is the answer to a change that would now be another one than the one that was agreed to.
-var ErrPreviewChanged = act.ErrPreviewChanged
+var ErrPreviewChanged = apply.ErrPreviewChanged
 
 // Change is an action of the journal with its context.
 type Change struct {
@@ -74,7 +74,7 @@ func (s *Service) Journal(ctx context.Context, name string, n int) ([]Change, er
 }
 
 func (s *Service) change(e journal.Entry) Change {
-	c := Change{Entry: e, Text: deed(e.Action), Undoer: act.UndoneBy(e)}
+	c := Change{Entry: e, Text: deed(e.Action), Undoer: apply.UndoneBy(e)}
 	if e.State != journal.Done && e.State != journal.Undone {
 		c.Text = wish(e.Action)
 	}
@@ -151,7 +151,7 @@ func (s *Service) ChangeOf(ctx context.Context, id string) (ChangeDetail, error)
 const maxProofs = 200
 
 // PreviewChange asks the server what carrying out a finding's change would mean. It only reads.
-func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o act.Options) (Intent, error) {
+func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o apply.Options) (Intent, error) {
 	t, err := s.open(ctx, name)
 	if err != nil {
 		return Intent{}, err
@@ -161,8 +161,8 @@ func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o a
 }
 
 // ApplyChange carries a finding's change out in a task, if it is still the one whose SQL is confirm: else ErrPreviewChanged. What stands
-// against it is an *act.BlockedError.
-func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by string, o act.Options) (Task, error) {
+// against it is an *apply.BlockedError.
+func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by string, o apply.Options) (Task, error) {
 	t, err := s.open(ctx, name)
 	if err != nil {
 		return Task{}, err
@@ -173,7 +173,7 @@ func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by 
 	case in.Preview.Action.SQL != confirm:
 		err = fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, in.Preview.Action.SQL)
 	case !in.Preview.OK():
-		err = &act.BlockedError{Blockers: in.Preview.Blockers}
+		err = &apply.BlockedError{Blockers: in.Preview.Blockers}
 	}
 	if err != nil {
 		return Task{}, errors.Join(err, t.Close())
@@ -200,7 +200,7 @@ func (s *Service) open(ctx context.Context, name string) (*target.Target, error)
 	return s.app.Open(ctx, name, s.login(name))
 }
 
-// KillSession ends a session of a target with KILL, if it is still of that user; see act.Kill. It is in the journal and on the timeline.
+// KillSession ends a session of a target with KILL, if it is still of that user; see apply.Kill. It is in the journal and on the timeline.
 func (s *Service) KillSession(ctx context.Context, name string, session uint64, user, by string) (journal.Entry, error) {
 	t, err := s.open(ctx, name)
 	if err != nil {
@@ -212,7 +212,7 @@ func (s *Service) KillSession(ctx context.Context, name string, session uint64, 
 		return journal.Entry{}, err
 	}
 	e := journal.Entry{ID: id, Target: name, Notes: []journal.Note{{At: time.Now().UTC(), Text: askedBy + cmp.Or(by, "an unknown user") + ", in the web UI"}}}
-	e, err = act.Kill(ctx, t, s.ledger, e, session, user)
+	e, err = apply.Kill(ctx, t, s.ledger, e, session, user)
 	if e.State != journal.Done {
 		return e, err
 	}
@@ -220,7 +220,7 @@ func (s *Service) KillSession(ctx context.Context, name string, session uint64, 
 }
 
 // PreviewUndo asks the server what taking an action back would mean. It changes nothing, not even the journal.
-func (s *Service) PreviewUndo(ctx context.Context, id string, o act.Options) (UndoPreview, error) {
+func (s *Service) PreviewUndo(ctx context.Context, id string, o apply.Options) (UndoPreview, error) {
 	e, err := s.ledger.Entry(ctx, id)
 	if err != nil {
 		return UndoPreview{}, err
@@ -234,13 +234,13 @@ func (s *Service) PreviewUndo(ctx context.Context, id string, o act.Options) (Un
 }
 
 // UndoChange takes an action back in a task, if confirm is the SQL that does it.
-func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o act.Options) (Task, error) {
+func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (Task, error) {
 	p, err := s.PreviewUndo(ctx, id, o)
 	switch {
 	case err != nil:
 		return Task{}, err
 	case len(p.Against) > 0:
-		return Task{}, &act.BlockedError{Blockers: p.Against}
+		return Task{}, &apply.BlockedError{Blockers: p.Against}
 	case p.SQL != confirm:
 		return Task{}, fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, p.SQL)
 	}

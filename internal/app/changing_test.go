@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/act"
+	"dyno/internal/apply"
 	"dyno/internal/capture"
 	"dyno/internal/finding"
 	"dyno/internal/journal"
@@ -71,8 +71,8 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 				}
 				return is
 			}
-			o := act.Options{Blocking: true}
-			apply := func() Task {
+			o := apply.Options{Blocking: true}
+			do := func() Task {
 				t.Helper()
 				in, err := v.PreviewChange(ctx, "shop", "f-alter_table", o)
 				if err != nil || !in.Preview.OK() {
@@ -82,10 +82,10 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 				return finished(t, v, x, err)
 			}
 			between = "ALTER TABLE shop.boxes ALTER COLUMN note SET DEFAULT 'q'"
-			if x := apply(); x.State != TaskFailed || !strings.Contains(x.Error, ErrPreviewChanged.Error()) || column() != "varchar(60)" {
+			if x := do(); x.State != TaskFailed || !strings.Contains(x.Error, ErrPreviewChanged.Error()) || column() != "varchar(60)" {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
-			x := apply()
+			x := do()
 			if x.State != TaskDone || column() != "varchar(80)" {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
@@ -108,7 +108,7 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 			if err != nil || len(p.Against) != 1 || !strings.Contains(p.Against[0], "was changed since") {
 				t.Errorf("that the table was changed since is not shown: %+v, %v", p, err)
 			}
-			var blocked *act.BlockedError
+			var blocked *apply.BlockedError
 			if _, err := v.UndoChange(ctx, id, p.SQL, "ann", o); !errors.As(err, &blocked) {
 				t.Errorf("a task begins that cannot succeed: %v", err)
 			}
@@ -137,7 +137,7 @@ func TestDoneIsMarkedWhenCancelled(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tg.Close()
-			in, err := v.app.Plan(t.Context(), tg, "f-set_variable", act.Options{})
+			in, err := v.app.Plan(t.Context(), tg, "f-set_variable", apply.Options{})
 			if err != nil || !in.Preview.OK() {
 				t.Fatalf("%v %v", err, in.Preview.Blockers)
 			}
@@ -230,7 +230,7 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 	}
 	var done []journal.Entry
 	for _, id := range []string{"f-add_index", "f-set_variable"} {
-		in, err := v.app.Plan(ctx, tg, id, act.Options{})
+		in, err := v.app.Plan(ctx, tg, id, apply.Options{})
 		if err != nil || !in.Preview.OK() {
 			t.Fatalf("%v %v", err, in.Preview.Blockers)
 		}
@@ -249,7 +249,7 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 	if _, _, err := v.app.Prove(ctx, tg, done[0], o); err == nil || !strings.Contains(err.Error(), "no longer in effect on") {
 		t.Errorf("an index that somebody dropped is proven: %v", err)
 	}
-	if _, err := v.app.Undo(ctx, tg, done[1].ID, act.Options{}, nil, func(string) {}); err != nil {
+	if _, err := v.app.Undo(ctx, tg, done[1].ID, apply.Options{}, nil, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	s.Exec(t, "ALTER TABLE shop.boxes ADD INDEX by_shelf (shelf)")
@@ -268,7 +268,7 @@ func TestDoneIsToldWithoutAMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tg.Close()
-	in, err := v.app.Plan(ctx, tg, "f-set_variable", act.Options{})
+	in, err := v.app.Plan(ctx, tg, "f-set_variable", apply.Options{})
 	if err != nil || !in.Preview.OK() {
 		t.Fatalf("%v %v", err, in.Preview.Blockers)
 	}
@@ -289,7 +289,7 @@ func TestDoneIsToldWithoutAMark(t *testing.T) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
-	e, err = v.app.Undo(ctx, tg, e.ID, act.Options{}, nil, func(string) {})
+	e, err = v.app.Undo(ctx, tg, e.ID, apply.Options{}, nil, func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "action "+e.ID+" was undone, but") || e.State != journal.Undone {
 		t.Errorf("%v %+v", err, e)
 	}

@@ -19,9 +19,9 @@ import (
 	"dyno/internal/recipe"
 	"dyno/internal/report"
 	"dyno/internal/sandbox"
-	"dyno/internal/stand"
 	"dyno/internal/store/ledger"
 	"dyno/internal/store/trials"
+	"dyno/internal/testbed"
 	"dyno/internal/trial"
 	"dyno/internal/unit"
 )
@@ -51,7 +51,7 @@ type CompareOptions struct {
 type Comparison struct {
 	Plan     plan.Plan
 	Variants []plan.Variant
-	Needs    stand.Needs
+	Needs    testbed.Needs
 	Least    time.Duration // with setting up
 	Most     time.Duration
 	Measured string   // id of the earlier run of this plan that they were measured in; empty: they are estimates
@@ -59,9 +59,9 @@ type Comparison struct {
 	Done     int      // trials on record
 	Begun    []string // ids of experiments with this plan that were not finished
 
-	o     CompareOptions
-	yard  *sandbox.Yard
-	stand *stand.Stand
+	o       CompareOptions
+	yard    *sandbox.Yard
+	testbed *testbed.Testbed
 }
 
 // ResumeError says that an experiment cannot be gone on with as it was asked for, and why.
@@ -160,8 +160,8 @@ func (a *App) PrepareComparison(ctx context.Context, o CompareOptions) (*Compari
 	if err := c.servers(ctx); err != nil {
 		return nil, err
 	}
-	c.stand = &stand.Stand{Yard: c.yard, Workloads: a.Workloads(), Note: o.Note}
-	if c.Needs, err = c.stand.Check(ctx, c.Plan, c.Variants); err != nil {
+	c.testbed = &testbed.Testbed{Yard: c.yard, Workloads: a.Workloads(), Note: o.Note}
+	if c.Needs, err = c.testbed.Check(ctx, c.Plan, c.Variants); err != nil {
 		return nil, err
 	}
 	if o.Resume == "" {
@@ -370,14 +370,14 @@ func (a *App) Compare(ctx context.Context, c *Comparison) (r trial.Result, html 
 	}
 	keep := context.WithoutCancel(ctx)
 	h := d.Header()
-	c.stand.Name = h.ID
+	c.testbed.Name = h.ID
 	before := c.dataSets(keep)
-	left := orphans(keep, c.yard, c.stand.Name+"-")
+	left := orphans(keep, c.yard, c.testbed.Name+"-")
 	if left != "" {
 		c.note(left + ".")
 	}
-	r, err = experiment.Compare(ctx, c.Plan, c.Variants, earlier, c.stand, d, c.o.Observer)
-	err = errors.Join(err, c.stand.Close(keep))
+	r, err = experiment.Compare(ctx, c.Plan, c.Variants, earlier, c.testbed, d, c.o.Observer)
+	err = errors.Join(err, c.testbed.Close(keep))
 	if left != "" {
 		r.Warnings = append([]string{left}, r.Warnings...)
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"dyno/internal/plan"
-	"dyno/internal/stand"
 	"dyno/internal/store/trials"
+	"dyno/internal/testbed"
 	"dyno/internal/trial"
 )
 
@@ -34,7 +34,7 @@ func prepared(t *testing.T, text string) (*App, *Comparison) {
 	if c.yard, err = a.Yard(); err != nil {
 		t.Fatal(err)
 	}
-	c.stand = &stand.Stand{Yard: c.yard, Workloads: a.Workloads()}
+	c.testbed = &testbed.Testbed{Yard: c.yard, Workloads: a.Workloads()}
 	return a, c
 }
 

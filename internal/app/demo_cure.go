@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/act"
+	"dyno/internal/apply"
 	"dyno/internal/event"
 	"dyno/internal/fault"
 	"dyno/internal/finding"
@@ -52,7 +52,7 @@ func (d *demo) cure(ctx context.Context, res *DemoResult) (*remedy, error) {
 	if a == nil {
 		return nil, fmt.Errorf("cure %s: the finding has no action", f.Name)
 	}
-	in, err := d.a.Plan(ctx, d.seen, found.ID, act.Options{Blocking: true})
+	in, err := d.a.Plan(ctx, d.seen, found.ID, apply.Options{Blocking: true})
 	if err != nil {
 		return nil, err
 	}
@@ -167,9 +167,9 @@ func marked(k finding.ActionKind) string {
 
 func turnIndex(ctx context.Context, t *target.Target, a finding.Action, hide bool) error {
 	if hide {
-		return act.Hide(ctx, t, a.Table, a.Index.Name)
+		return apply.Hide(ctx, t, a.Table, a.Index.Name)
 	}
-	return act.Show(ctx, t, a.Table, a.Index.Name)
+	return apply.Show(ctx, t, a.Table, a.Index.Name)
 }
 
 // again ends the load and the actors and begins them anew.

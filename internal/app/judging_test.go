@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/act"
+	"dyno/internal/apply"
 	"dyno/internal/capture"
 	"dyno/internal/finding"
 	"dyno/internal/journal"
@@ -170,15 +170,15 @@ func TestChangeAndBack(t *testing.T) {
 		}
 		return n
 	}
-	in, err := v.PreviewChange(ctx, "shop", f.ID, act.Options{})
+	in, err := v.PreviewChange(ctx, "shop", f.ID, apply.Options{})
 	if err != nil || !in.Preview.OK() || indexes() != 1 {
 		t.Fatalf("%+v %v, %d indexes", in.Preview, err, indexes())
 	}
 	sql := in.Preview.Action.SQL
-	if _, err := v.ApplyChange(ctx, "shop", f.ID, sql+" ", "ann", act.Options{}); !errors.Is(err, ErrPreviewChanged) || indexes() != 1 {
+	if _, err := v.ApplyChange(ctx, "shop", f.ID, sql+" ", "ann", apply.Options{}); !errors.Is(err, ErrPreviewChanged) || indexes() != 1 {
 		t.Fatalf("another statement than the one shown: %v, %d indexes", err, indexes())
 	}
-	x, err = v.ApplyChange(ctx, "shop", f.ID, sql, "ann", act.Options{})
+	x, err = v.ApplyChange(ctx, "shop", f.ID, sql, "ann", apply.Options{})
 	x = finished(t, v, x, err)
 	if x.State != TaskDone || indexes() != 2 {
 		t.Fatalf("%+v, %d indexes", x, indexes())
@@ -188,8 +188,8 @@ func TestChangeAndBack(t *testing.T) {
 	if err != nil || c.State != journal.Done || c.By != "ann, in the web UI" || c.Title != f.Title || len(c.Events) != 1 || c.Open != "" {
 		t.Fatalf("%+v %v", c, err)
 	}
-	var blocked *act.BlockedError
-	if _, err := v.ApplyChange(ctx, "shop", f.ID, sql, "ann", act.Options{}); !errors.As(err, &blocked) {
+	var blocked *apply.BlockedError
+	if _, err := v.ApplyChange(ctx, "shop", f.ID, sql, "ann", apply.Options{}); !errors.As(err, &blocked) {
 		t.Errorf("a second time: %v", err)
 	}
 
@@ -210,7 +210,7 @@ func TestChangeAndBack(t *testing.T) {
 	if c, err = v.ChangeOf(ctx, id); err != nil || c.Open == "" {
 		t.Fatalf("%+v %v", c.Change, err)
 	}
-	p, err := v.PreviewUndo(ctx, id, act.Options{})
+	p, err := v.PreviewUndo(ctx, id, apply.Options{})
 	if err != nil || p.Entry.State != journal.Done || len(p.Notes) == 0 || len(p.Against) > 0 || indexes() != 2 {
 		t.Fatalf("%+v %v", p, err)
 	}
@@ -218,10 +218,10 @@ func TestChangeAndBack(t *testing.T) {
 		t.Errorf("a preview wrote into the journal: %s", e.State)
 	}
 
-	if _, err := v.UndoChange(ctx, id, "DROP TABLE boxes", "bob", act.Options{}); !errors.Is(err, ErrPreviewChanged) {
+	if _, err := v.UndoChange(ctx, id, "DROP TABLE boxes", "bob", apply.Options{}); !errors.Is(err, ErrPreviewChanged) {
 		t.Errorf("another statement than the one shown: %v", err)
 	}
-	x, err = v.UndoChange(ctx, id, p.SQL, "bob", act.Options{})
+	x, err = v.UndoChange(ctx, id, p.SQL, "bob", apply.Options{})
 	if x = finished(t, v, x, err); x.State != TaskDone || indexes() != 1 {
 		t.Fatalf("%+v, %d indexes", x, indexes())
 	}

@@ -186,7 +186,7 @@ func (l *Lab) carryOut(ctx context.Context, c *Comparison, live *liveLab, sink p
 	for _, s := range c.Needs.Warnings {
 		note(s + ".")
 	}
-	c.o.Note, c.stand.Note = note, note
+	c.o.Note, c.testbed.Note = note, note
 	c.o.Observer = experiment.Observer{Planned: w.planned, Begin: w.begin, Progress: w.progress, End: w.end, Judged: w.judged}
 	r, _, err := l.app.Compare(ctx, c)
 	w.marked(context.WithoutCancel(ctx))

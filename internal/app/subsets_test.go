@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/act"
 	"dyno/internal/advise"
+	"dyno/internal/apply"
 	"dyno/internal/capture"
 	"dyno/internal/catalog"
 	"dyno/internal/finding"
@@ -101,8 +101,8 @@ func TestAnyAdviceInAnyOrder(t *testing.T) {
 				var in, what []string
 				for k, f := range all[:1+r.IntN(len(all))] {
 					id := fmt.Sprintf("a-%d-%d", round, k)
-					_, err := act.Apply(t.Context(), x, l, journal.Entry{ID: id, Target: "shop", Finding: f.ID, Action: *f.Action}, act.Options{}, nil, nil)
-					var blocked *act.BlockedError
+					_, err := apply.Apply(t.Context(), x, l, journal.Entry{ID: id, Target: "shop", Finding: f.ID, Action: *f.Action}, apply.Options{}, nil, nil)
+					var blocked *apply.BlockedError
 					switch {
 					case errors.As(err, &blocked):
 						refused++
@@ -120,7 +120,7 @@ func TestAnyAdviceInAnyOrder(t *testing.T) {
 					}
 				}
 				for _, id := range slices.Backward(in) {
-					if _, err := act.Undo(t.Context(), x, l, id, act.Options{}, nil, nil); err != nil {
+					if _, err := apply.Undo(t.Context(), x, l, id, apply.Options{}, nil, nil); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/act"
+	"dyno/internal/apply"
 	"dyno/internal/class"
 	"dyno/internal/experiment"
 	"dyno/internal/finding"
@@ -310,9 +310,9 @@ type tryBench struct {
 }
 
 func (b *tryBench) Trial(ctx context.Context, v plan.Variant, p plan.Plan, _ bool, _ progress.Sink) (trial.Trial, error) {
-	turn := act.Show
+	turn := apply.Show
 	if v.Key == "index=without" {
-		turn = act.Hide
+		turn = apply.Hide
 	}
 	if err := turn(ctx, b.w.to, b.action.Table, b.action.Index.Name); err != nil {
 		return trial.Trial{}, err

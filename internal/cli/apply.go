@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/act"
 	"dyno/internal/app"
+	"dyno/internal/apply"
 	"dyno/internal/journal"
 )
 
 func (e *env) apply() *cobra.Command {
 	var execute bool
-	var o act.Options
+	var o apply.Options
 	c := &cobra.Command{
 		Use:   "apply TARGET FINDING",
 		Short: "apply the change that a finding suggests; a dry run without --execute",
@@ -43,9 +43,9 @@ the first statement is sent.`,
 		}
 		if e.json() && !execute {
 			return e.writeJSON(struct {
-				Finding string      `json:"finding"`
-				Execute bool        `json:"execute"`
-				Preview act.Preview `json:"preview"`
+				Finding string        `json:"finding"`
+				Execute bool          `json:"execute"`
+				Preview apply.Preview `json:"preview"`
 			}{in.Finding.ID, false, in.Preview})
 		}
 		if !e.json() {
@@ -62,7 +62,7 @@ the first statement is sent.`,
 }
 
 // notDone ends a dry run: with the command that does what was shown, unless something stands against it.
-func (e *env) notDone(can bool, command string, o act.Options) {
+func (e *env) notDone(can bool, command string, o apply.Options) {
 	how := ""
 	if can {
 		how = " To execute: dyno " + command
@@ -74,7 +74,7 @@ func (e *env) notDone(can bool, command string, o act.Options) {
 	fmt.Fprintf(e.Out, "\nNothing was changed.%s\n", how)
 }
 
-func (e *env) printPreview(p act.Preview) {
+func (e *env) printPreview(p apply.Preview) {
 	for _, s := range p.Text() {
 		fmt.Fprintln(e.Out, oneLine(s))
 	}
@@ -82,7 +82,7 @@ func (e *env) printPreview(p act.Preview) {
 
 func (e *env) undo() *cobra.Command {
 	var execute, ls bool
-	var o act.Options
+	var o apply.Options
 	c := &cobra.Command{
 		Use:   "undo ACTION | --list [TARGET]",
 		Short: "undo an action; a dry run without --execute",

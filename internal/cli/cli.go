@@ -25,7 +25,7 @@ import (
 	"golang.org/x/term"
 
 	"dyno/internal/app"
-	nearest "dyno/internal/near"
+	nearest "dyno/internal/suggest"
 	"dyno/internal/target"
 )
 

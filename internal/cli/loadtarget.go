@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	nearest "dyno/internal/near"
+	nearest "dyno/internal/suggest"
 	"dyno/internal/target"
 )
 

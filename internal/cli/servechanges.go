@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"dyno/internal/act"
 	"dyno/internal/app"
+	"dyno/internal/apply"
 	"dyno/internal/capture"
 	"dyno/internal/httpapi"
 	"dyno/internal/journal"
@@ -25,13 +25,13 @@ func (e *env) serveChanges(s *app.Service) httpapi.Changes   { return changes{s}
 func inWords(err error) error {
 	var unknown *app.UnknownTargetError
 	var finding *app.UnknownFindingError
-	var blocked *act.BlockedError
+	var blocked *apply.BlockedError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &unknown), errors.As(err, &finding), errors.Is(err, ledger.ErrNotFound), errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrBadName):
 		return fmt.Errorf("%w: %w", httpapi.ErrNotFound, err)
-	case errors.As(err, &blocked), errors.Is(err, app.ErrPreviewChanged), errors.Is(err, act.ErrNotThatSession):
+	case errors.As(err, &blocked), errors.Is(err, app.ErrPreviewChanged), errors.Is(err, apply.ErrNotThatSession):
 		return fmt.Errorf("%w: %w", httpapi.ErrConflict, err)
 	case target.KindOf(err) == target.BadTarget: // of a URL in place of a name
 		return fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
@@ -92,22 +92,22 @@ func (x changes) Report(ctx context.Context, id string) (*report.Document, error
 	return d, inWords(err)
 }
 
-func (x changes) PreviewChange(ctx context.Context, name, finding string, o act.Options) (app.Intent, error) {
+func (x changes) PreviewChange(ctx context.Context, name, finding string, o apply.Options) (app.Intent, error) {
 	in, err := x.s.PreviewChange(ctx, name, finding, o)
 	return in, inWords(err)
 }
 
-func (x changes) ApplyChange(ctx context.Context, name, finding, confirm, by string, o act.Options) (app.Task, error) {
+func (x changes) ApplyChange(ctx context.Context, name, finding, confirm, by string, o apply.Options) (app.Task, error) {
 	t, err := x.s.ApplyChange(ctx, name, finding, confirm, by, o)
 	return t, inWords(err)
 }
 
-func (x changes) PreviewUndo(ctx context.Context, id string, o act.Options) (app.UndoPreview, error) {
+func (x changes) PreviewUndo(ctx context.Context, id string, o apply.Options) (app.UndoPreview, error) {
 	p, err := x.s.PreviewUndo(ctx, id, o)
 	return p, inWords(err)
 }
 
-func (x changes) UndoChange(ctx context.Context, id, confirm, by string, o act.Options) (app.Task, error) {
+func (x changes) UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (app.Task, error) {
 	t, err := x.s.UndoChange(ctx, id, confirm, by, o)
 	return t, inWords(err)
 }

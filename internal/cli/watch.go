@@ -12,10 +12,10 @@ import (
 
 	"dyno/internal/app"
 	"dyno/internal/event"
-	nearest "dyno/internal/near"
 	"dyno/internal/scrape"
 	"dyno/internal/screen"
 	"dyno/internal/state"
+	nearest "dyno/internal/suggest"
 )
 
 func (e *env) watch() *cobra.Command {

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
-	"dyno/internal/near"
 	"dyno/internal/slowlog"
+	"dyno/internal/suggest"
 )
 
 // Filter chooses the entries of a log by an expression such as
@@ -372,7 +372,7 @@ func (r *filterReader) wrongAt(at int, problem, hint string) error {
 
 // closest returns ", did you mean x?" in the form of a hint, "" when nothing is like it.
 func closest(typed string, names []string) string {
-	if n := near.Name(typed, names, len(typed)/3+2); n != "" {
+	if n := suggest.Name(typed, names, len(typed)/3+2); n != "" {
 		return "did you mean " + n + "?"
 	}
 	return ""

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/act"
 	"dyno/internal/app"
+	"dyno/internal/apply"
 	"dyno/internal/store/access"
 )
 
@@ -332,7 +332,7 @@ func TestTheAuditLogHoldsNoTexts(t *testing.T) {
 // outdated refuses a change that is not the one of the preview any more, at length.
 type outdated struct{ Changes }
 
-func (outdated) ApplyChange(context.Context, string, string, string, string, act.Options) (app.Task, error) {
+func (outdated) ApplyChange(context.Context, string, string, string, string, apply.Options) (app.Task, error) {
 	return app.Task{}, fmt.Errorf("%w: it would be ALTER TABLE t %s; review it again", ErrConflict, strings.Repeat("ADD KEY (a), ", 1000))
 }
 

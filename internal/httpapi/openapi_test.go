@@ -16,8 +16,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"dyno/internal/act"
 	"dyno/internal/app"
+	"dyno/internal/apply"
 	"dyno/internal/event"
 	"dyno/internal/journal"
 	"dyno/internal/known"
@@ -126,11 +126,11 @@ type classAnyList struct {
 }
 
 type intent struct {
-	Finding   string      `json:"finding"`
-	Diagnosis string      `json:"diagnosis"`
-	Execute   bool        `json:"execute"`
-	Preview   act.Preview `json:"preview"`
-	Text      []string    `json:"text"`
+	Finding   string        `json:"finding"`
+	Diagnosis string        `json:"diagnosis"`
+	Execute   bool          `json:"execute"`
+	Preview   apply.Preview `json:"preview"`
+	Text      []string      `json:"text"`
 }
 
 // either is an answer of one of two forms: a preview, or with execute a task and 202.

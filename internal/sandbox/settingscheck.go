@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/near"
 	"dyno/internal/pattern"
+	"dyno/internal/suggest"
 )
 
 // checkTime bounds how long a server may take to tell its options.
@@ -92,5 +92,5 @@ func nearestSetting(ctx context.Context, s Server, name string) string {
 	for _, m := range listedSetting.FindAllStringSubmatch(out, -1) {
 		names = append(names, strings.ReplaceAll(m[1], "-", "_"))
 	}
-	return near.Name(name, names, len(name)/3+1)
+	return suggest.Name(name, names, len(name)/3+1)
 }

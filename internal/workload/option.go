@@ -59,7 +59,7 @@ func Settle(options []Option, given map[string]string) (Values, error) {
 			for i, o := range options {
 				names[i] = o.Name
 			}
-			return nil, &OptionError{Option: name, Reason: "unknown" + suggest(key, names)}
+			return nil, &OptionError{Option: name, Reason: "unknown" + didYouMean(key, names)}
 		}
 		norm, err := options[i].normal(value)
 		if err != nil {
@@ -93,7 +93,7 @@ func (o Option) normal(s string) (string, error) {
 	case Text: // checked below
 	}
 	if len(o.Choices) > 0 && !slices.Contains(o.Choices, s) {
-		return "", &OptionError{o.Name, s, "takes " + strings.Join(o.Choices, ", ") + suggest(s, o.Choices)}
+		return "", &OptionError{o.Name, s, "takes " + strings.Join(o.Choices, ", ") + didYouMean(s, o.Choices)}
 	}
 	return s, nil
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/near"
+	"dyno/internal/suggest"
 	"dyno/internal/workload"
 )
 
@@ -225,7 +225,7 @@ func (p *parser) call(l *lexer, name token) (expression, error) {
 	if f == nil {
 		names := functionNames()
 		hint := "functions are " + strings.Join(names, ", ")
-		if n := near.Name(name.text, names, len(name.text)/2+1); n != "" {
+		if n := suggest.Name(name.text, names, len(name.text)/2+1); n != "" {
 			hint = fmt.Sprintf("did you mean %s?", n)
 		}
 		return nil, at.errorf(hint, "unknown function %s", name.text)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"dyno/internal/near"
+	"dyno/internal/suggest"
 	"dyno/internal/workload"
 )
 
@@ -219,7 +219,7 @@ func (p *parser) command() error {
 		hint := elsewhere[cmd]
 		if hint == "" {
 			hint = "commands are \\" + strings.Join(commands, " \\")
-			if n := near.Name(cmd, commands, len(cmd)/2+1); n != "" {
+			if n := suggest.Name(cmd, commands, len(cmd)/2+1); n != "" {
 				hint = "did you mean \\" + n + "?"
 			}
 		}
@@ -572,7 +572,7 @@ func (p *parser) use(name string, offset int, fixed bool) (int, error) {
 		names = append(names, k)
 	}
 	slices.Sort(names)
-	if s := near.Name(name, names, len(name)/2+1); s != "" {
+	if s := suggest.Name(name, names, len(name)/2+1); s != "" {
 		hint = "did you mean :" + s + "?"
 	}
 	return 0, p.at(offset).errorf(hint, "variable %s has no value here", name)

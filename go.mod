@@ -1,4 +1,4 @@
-module dyno
+module github.com/dyno-perf/dyno
 
 go 1.26.0
 

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/app"
 )
 
 // TestAccuracy is told of in accuracy.sh.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/app"
-	"dyno/internal/fault"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/fault"
 )
 
 // sum is what lines about several seeds come to.

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"dyno/test/servers"
-	"dyno/test/sysbench"
+	"github.com/dyno-perf/dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/sysbench"
 )
 
 // loadBench is a server under comparison.

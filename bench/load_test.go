@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/servers"
-	"dyno/test/sysbench"
+	"github.com/dyno-perf/dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/sysbench"
 )
 
 // place says which CPU the server and the client run on.

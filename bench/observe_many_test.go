@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/collector"
-	"dyno/internal/reading"
-	"dyno/internal/scrape"
-	"dyno/internal/store/series"
-	"dyno/internal/target"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/collector"
+	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/scrape"
+	"github.com/dyno-perf/dyno/internal/store/series"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // TestObserveTargets records a minute of real servers under a little work, then watches TARGETS of them at once: two are real, the others

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/host"
-	"dyno/internal/load"
-	"dyno/internal/run"
-	"dyno/internal/workload"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/workload"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // TestObserveThroughput saturates a server that has a CPU of its own; load and watchers share another. Blocks in which nobody watches,

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // soaked is `dyno serve` on a small disk of its own.

@@ -19,7 +19,7 @@ import (
 	"testing"
 )
 
-const module = "dyno"
+const module = "github.com/dyno-perf/dyno"
 
 // floors tells the floor of every package. A package imports lower floors only.
 var floors = map[string]int{
@@ -388,17 +388,17 @@ func TestMapRefuses(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	refused("internal/load", "dyno/internal/scrape")        // siblings
-	refused("internal/target", "dyno/internal/load")        // upward
-	refused("internal/advise/index", "dyno/internal/fault") // judgement never sees the planted cause
-	refused("internal/diagnose", "dyno/internal/nowhere")   // unlisted
-	refused("internal/diagnose", "os")                      // judgement is pure
+	refused("internal/load", "github.com/dyno-perf/dyno/internal/scrape")        // siblings
+	refused("internal/target", "github.com/dyno-perf/dyno/internal/load")        // upward
+	refused("internal/advise/index", "github.com/dyno-perf/dyno/internal/fault") // judgement never sees the planted cause
+	refused("internal/diagnose", "github.com/dyno-perf/dyno/internal/nowhere")   // unlisted
+	refused("internal/diagnose", "os")                                           // judgement is pure
 	refused("internal/scrape", "github.com/go-sql-driver/mysql")
 	refused("internal/scrape", "example.org/unheard/of")
 	refused("internal/load", "math/rand")
-	refused("internal/cli", "dyno/test/servers")
-	allowed("internal/scrape", "dyno/internal/target")
-	allowed("internal/snapshot", "dyno/internal/class")
+	refused("internal/cli", "github.com/dyno-perf/dyno/test/servers")
+	allowed("internal/scrape", "github.com/dyno-perf/dyno/internal/target")
+	allowed("internal/snapshot", "github.com/dyno-perf/dyno/internal/class")
 	allowed("internal/store/series", "github.com/prometheus/prometheus/tsdb")
 	allowed("internal/host", "os")
 }

@@ -1,4 +1,4 @@
-module dyno/tools
+module github.com/dyno-perf/dyno/tools
 
 go 1.26.0
 

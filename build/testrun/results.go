@@ -169,7 +169,7 @@ func (rs *results) slowest(n int) []string {
 	for _, p := range rs.packages {
 		for name, t := range p.tests {
 			if !strings.Contains(name, "/") {
-				rows = append(rows, row{t.seconds, p.name + " " + name})
+				rows = append(rows, row{t.seconds, short(p.name) + " " + name})
 			}
 		}
 	}

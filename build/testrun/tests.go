@@ -110,10 +110,10 @@ func show(w io.Writer, p *pkg, c count, faults []fault) {
 	if c.failed > 0 {
 		word = "FAIL"
 	}
-	fmt.Fprintf(w, "%s %-34s %4d passed %8.1f s\n", word, p.name, c.passed, p.seconds)
+	fmt.Fprintf(w, "%s %-34s %4d passed %8.1f s\n", word, short(p.name), c.passed, p.seconds)
 	for _, f := range faults {
 		if f.name != "" {
-			fmt.Fprintf(w, "---- %s: %s\n", p.name, f.name)
+			fmt.Fprintf(w, "---- %s: %s\n", short(p.name), f.name)
 		}
 		fmt.Fprintf(w, "     %s\n", strings.ReplaceAll(strings.TrimRight(f.output, "\n"), "\n", "\n     "))
 	}
@@ -138,10 +138,13 @@ func (rs *results) running() string {
 		if p := rs.packages[name]; p.end != "" {
 			done++
 		} else if p.last != "" {
-			now = append(now, strings.TrimPrefix(name, "dyno/")+" "+p.last)
+			now = append(now, short(name)+" "+p.last)
 		}
 	}
 	return fmt.Sprintf("%d packages done; %s", done, strings.Join(now, ", "))
 }
+
+// short is the name of a package without the module's.
+func short(name string) string { return strings.TrimPrefix(name, "github.com/dyno-perf/dyno/") }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

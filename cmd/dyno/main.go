@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"dyno/internal/cli"
+	"github.com/dyno-perf/dyno/internal/cli"
 )
 
 // version is set by the build.

@@ -11,7 +11,7 @@ import (
 	"cmp"
 	"slices"
 
-	"dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/finding"
 )
 
 // Kind is what advice is about; each has a package of rules below this one.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/finding"
 )
 
 func TestSettle(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"dyno/internal/finding"
-	"dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 // effects tells by kind of symptom which effect it measures; a kind that is called as its effect is not listed.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"dyno/internal/finding"
-	"dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 func TestLink(t *testing.T) {

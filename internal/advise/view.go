@@ -7,16 +7,16 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/class"
-	"dyno/internal/explain"
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/schema"
-	"dyno/internal/snapshot"
-	"dyno/internal/sqlshape"
-	"dyno/internal/sqltext"
-	"dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 // View is a snapshot prepared for rules: what they look up often is looked up once. It belongs to one goroutine.

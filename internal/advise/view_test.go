@@ -3,12 +3,12 @@ package advise_test
 import (
 	"testing"
 
-	"dyno/internal/class"
-	"dyno/internal/explain"
-	"dyno/internal/metric"
-	"dyno/internal/snapshot"
-	"dyno/internal/sqlshape"
-	"dyno/test/snap"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 func TestViewFigures(t *testing.T) {

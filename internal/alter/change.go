@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 // Change is one ALTER TABLE.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/progress"
-	"dyno/internal/target"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // builds takes a moment to build, so that the session that watches sees it at work.

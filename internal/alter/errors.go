@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Why says for what reason a change did not happen. The table is as it was before, except for Lost.

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/progress"
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 const (

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/progress"
-	"dyno/internal/schema"
-	"dyno/internal/target"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 var table = schema.Ref{Schema: "d`x", Table: "my t"}

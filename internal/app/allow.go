@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/store/ledger"
-	"dyno/internal/target"
-	"dyno/internal/tunnel"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
 // EnvPrefix begins the names of environment variables whose value a request over HTTP may have sent as a password.

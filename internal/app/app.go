@@ -17,10 +17,10 @@ import (
 	"sync"
 	"time"
 
-	"dyno/internal/sandbox"
-	"dyno/internal/store/ledger"
-	"dyno/internal/target"
-	"dyno/internal/tunnel"
+	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
 // App is one invocation of Dyno.

@@ -8,17 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/apply"
-	"dyno/internal/capture"
-	"dyno/internal/event"
-	"dyno/internal/finding"
-	"dyno/internal/journal"
-	"dyno/internal/progress"
-	"dyno/internal/proof"
-	"dyno/internal/report"
-	"dyno/internal/snapshot"
-	"dyno/internal/store/ledger"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/proof"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // UnknownFindingError tells that nothing that was judged of a target found that.

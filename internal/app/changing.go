@@ -9,14 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/apply"
-	"dyno/internal/capture"
-	"dyno/internal/event"
-	"dyno/internal/journal"
-	"dyno/internal/progress"
-	"dyno/internal/report"
-	"dyno/internal/store/ledger"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // askedBy begins the note of the journal that says who wanted an action.

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/apply"
-	"dyno/internal/capture"
-	"dyno/internal/finding"
-	"dyno/internal/journal"
-	"dyno/internal/schema"
-	"dyno/internal/snapshot"
-	"dyno/internal/store/ledger"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // shopChanged is a service that watches nothing, with a server in its inventory as "shop" and findings that were made there.

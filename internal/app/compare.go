@@ -13,17 +13,17 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/experiment"
-	"dyno/internal/plan"
-	"dyno/internal/progress"
-	"dyno/internal/recipe"
-	"dyno/internal/report"
-	"dyno/internal/sandbox"
-	"dyno/internal/store/ledger"
-	"dyno/internal/store/trials"
-	"dyno/internal/testbed"
-	"dyno/internal/trial"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/recipe"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/store/trials"
+	"github.com/dyno-perf/dyno/internal/testbed"
+	"github.com/dyno-perf/dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // CompareOptions says which experiment to run.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/plan"
-	"dyno/internal/store/trials"
-	"dyno/internal/testbed"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/store/trials"
+	"github.com/dyno-perf/dyno/internal/testbed"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // prepared returns an app with a home of its own, and the comparison of a plan for which no server was looked for.

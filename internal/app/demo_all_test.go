@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/fault"
+	"github.com/dyno-perf/dyno/internal/fault"
 )
 
 func TestJobs(t *testing.T) {

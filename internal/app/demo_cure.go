@@ -9,14 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/apply"
-	"dyno/internal/event"
-	"dyno/internal/fault"
-	"dyno/internal/finding"
-	"dyno/internal/limit"
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/fault"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // remedy is a cure that is put in force and taken out of it again while the demo goes on.

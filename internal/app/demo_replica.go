@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"dyno/internal/fault"
-	"dyno/internal/limit"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/fault"
+	"github.com/dyno-perf/dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // replicate starts a second private server that replicates from the first one, which is still empty, and has the diagnosis look at it.

@@ -15,12 +15,12 @@ import (
 	"syscall"
 	"time"
 
-	"dyno/internal/capture"
-	"dyno/internal/diagnose"
-	"dyno/internal/digest"
-	"dyno/internal/digestsource"
-	"dyno/internal/report"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/diagnose"
+	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/digestsource"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Digest is a report whose classes come one by one, for there may be very many. Report.Classes is empty.

@@ -19,11 +19,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"dyno/internal/sandbox"
-	"dyno/internal/store/ledger"
-	"dyno/internal/target"
-	"dyno/internal/tunnel"
-	"dyno/internal/wire"
+	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/tunnel"
+	"github.com/dyno-perf/dyno/internal/wire"
 )
 
 // Looking says where Discover looks. The zero value is this machine and the usual defaults files.

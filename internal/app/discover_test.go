@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/snapshot"
-	"dyno/internal/store/ledger"
-	"dyno/internal/target"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // alone gives a test an App of its own: a home without an inventory, and a home directory without the developer's own files.

@@ -7,16 +7,16 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"dyno/internal/advise"
-	"dyno/internal/diagnose"
-	"dyno/internal/finding"
-	"dyno/internal/journal"
-	"dyno/internal/metric"
-	"dyno/internal/proof"
-	"dyno/internal/report"
-	"dyno/internal/run"
-	"dyno/internal/snapshot"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/diagnose"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/proof"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // DiagnosisDocument tells what a diagnosis of a target found. advice are the kinds that `dyno advise` was asked for, none for a diagnosis.

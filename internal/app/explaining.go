@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"dyno/internal/capture"
-	"dyno/internal/event"
-	"dyno/internal/sqlshape"
-	"dyno/internal/sqltext"
-	"dyno/internal/store/history"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // ExplainText returns the plan of a statement as the server tells it. Only what EXPLAIN is known not to harm is asked; otherwise the

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/class"
 )
 
 // TestPlansOfEachSchema: statements whose plan is not asked for, however many and long, keep nobody else's away, nor does one schema.

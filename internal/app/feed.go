@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"dyno/internal/event"
-	"dyno/internal/reading"
-	"dyno/internal/state"
-	"dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/history"
 )
 
 // feedBytes bounds the states that a Feed remembers, encoded: about an hour of a busy server.

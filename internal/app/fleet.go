@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/clock"
-	"dyno/internal/diagnose"
-	"dyno/internal/event"
-	"dyno/internal/metric"
-	"dyno/internal/snapshot"
-	"dyno/internal/state"
-	"dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/diagnose"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
 // Member is one target of the fleet as it is now.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/metric"
-	"dyno/internal/panel"
-	"dyno/internal/snapshot"
-	"dyno/internal/store/series"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/panel"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
 // GraphQuery says which graphs of a target are wanted.

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/panel"
-	"dyno/internal/reading"
-	"dyno/internal/snapshot"
-	"dyno/internal/store/series"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/panel"
+	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
 // graphStart is the first second of the worlds below; it begins a minute and an hour.

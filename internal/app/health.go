@@ -8,12 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"dyno/internal/clock"
-	"dyno/internal/event"
-	"dyno/internal/reading"
-	"dyno/internal/snapshot"
-	"dyno/internal/store/series"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/store/series"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // Trouble is something that is wrong with Dyno itself: it cannot store, does not read as it should, or cannot ask a server.

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"dyno/internal/store/reserve"
+	"github.com/dyno-perf/dyno/internal/store/reserve"
 )
 
 // TestHealthOfTheDisk fills a small file system that holds Dyno's home.

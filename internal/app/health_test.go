@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/clock"
-	"dyno/internal/event"
-	"dyno/internal/metric"
-	"dyno/internal/reading"
-	"dyno/internal/snapshot"
-	"dyno/internal/state"
-	"dyno/internal/store/series"
+	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
 // TestHealth: gaps, late readings, failing sources and refused writes are told while they last, and nothing else is.

@@ -14,16 +14,16 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/capture"
-	"dyno/internal/event"
-	"dyno/internal/finding"
-	"dyno/internal/metric"
-	"dyno/internal/reading"
-	"dyno/internal/snapshot"
-	"dyno/internal/source"
-	"dyno/internal/state"
-	"dyno/internal/store/ledger"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/source"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // logged is a log that may be read while it is written.

@@ -13,16 +13,16 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/apply"
-	"dyno/internal/capture"
-	"dyno/internal/finding"
-	"dyno/internal/journal"
-	"dyno/internal/metric"
-	"dyno/internal/snapshot"
-	"dyno/internal/state"
-	"dyno/internal/store/ledger"
-	"dyno/internal/store/trials"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/store/trials"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // shopWatched is a service that watches a real server as "shop" with a table that is read whole for want of an index.

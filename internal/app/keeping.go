@@ -11,14 +11,14 @@ import (
 	"sync"
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/event"
-	"dyno/internal/exposition"
-	"dyno/internal/metric"
-	"dyno/internal/reading"
-	"dyno/internal/state"
-	"dyno/internal/store/history"
-	"dyno/internal/store/series"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/exposition"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
 // keep stores one reading and hands it on. It runs in the goroutine that reads the target, so nothing here waits for the network, and

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/event"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/reading"
-	"dyno/internal/state"
-	"dyno/internal/store/history"
-	"dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
 // TestWarningsAreSaidByKind: a figure that changes is no other warning.

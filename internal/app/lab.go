@@ -12,12 +12,12 @@ import (
 	"sync"
 	"time"
 
-	"dyno/internal/compare"
-	"dyno/internal/plan"
-	"dyno/internal/report"
-	"dyno/internal/store/ledger"
-	"dyno/internal/store/trials"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/compare"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/store/trials"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // Lab shows a service's experiments, recipes and runs, and carries experiments out.

@@ -14,15 +14,15 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/compare"
-	"dyno/internal/hist"
-	"dyno/internal/metric"
-	"dyno/internal/report"
-	"dyno/internal/run"
-	"dyno/internal/stat"
-	"dyno/internal/store/ledger"
-	"dyno/internal/store/trials"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/compare"
+	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/store/trials"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // tinyPlan takes a few seconds.

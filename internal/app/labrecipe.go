@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/known"
-	"dyno/internal/plan"
-	"dyno/internal/recipe"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/recipe"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // LabRecipe is one recipe.

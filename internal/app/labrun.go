@@ -11,14 +11,14 @@ import (
 	"syscall"
 	"time"
 
-	"dyno/internal/event"
-	"dyno/internal/experiment"
-	"dyno/internal/known"
-	"dyno/internal/plan"
-	"dyno/internal/progress"
-	"dyno/internal/store/trials"
-	"dyno/internal/trial"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/store/trials"
+	"github.com/dyno-perf/dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // LabLive is where an experiment is that this process carries out.

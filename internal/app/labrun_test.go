@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"dyno/internal/experiment"
-	"dyno/internal/progress"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // TestLabTellsWhereItIs follows a trial by itself and a round whose trials take turns.

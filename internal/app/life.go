@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"dyno/internal/clock"
-	"dyno/internal/finding"
-	"dyno/internal/journal"
-	"dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"syscall"
 
-	"dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/host"
 )
 
 // listener is a place of this machine where a server may listen.

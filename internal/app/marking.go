@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"dyno/internal/event"
-	"dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/event"
-	"dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/reading"
 )
 
 // TestMarksAreBounded floods the queue while nothing can be stored: what does not fit is told once, as one event.

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"dyno/internal/store/ledger"
-	"dyno/internal/target"
-	"dyno/internal/tunnel"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
 // longestPassword bounds a password, in bytes; servers take far less.

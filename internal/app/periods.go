@@ -10,15 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/digest"
-	"dyno/internal/explain"
-	"dyno/internal/known"
-	"dyno/internal/panel"
-	"dyno/internal/sqltext"
-	"dyno/internal/stat"
-	"dyno/internal/store/history"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/panel"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // Line is the load of a class in equal steps of a window: its statement time a second, which is how many of its statements ran at a

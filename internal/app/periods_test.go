@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/digest"
-	"dyno/internal/explain"
-	"dyno/internal/known"
-	"dyno/internal/stat"
-	"dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/store/history"
 )
 
 var periodNoon = time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)

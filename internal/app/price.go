@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"dyno/internal/clock"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/stat"
 )
 
 // Price is what watching a target costs, as means over a span. What was not measured is unknown.

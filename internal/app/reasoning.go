@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/diagnose"
-	"dyno/internal/finding"
-	"dyno/internal/report"
-	"dyno/internal/snapshot"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/diagnose"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // Reasoning tells how a snapshot was judged: what was seen, what was out of order, which finding explains it and by which questions, what

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/finding"
-	"dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 // TestChangesHoldNothingElse: what is printed for a shell or a file holds the statements and settings of the findings,

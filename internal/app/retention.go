@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"dyno/internal/store/history"
-	"dyno/internal/store/series"
+	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
 // Errors of SetRetention.

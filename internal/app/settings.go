@@ -13,15 +13,15 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"dyno/internal/host"
-	"dyno/internal/known"
-	"dyno/internal/snapshot"
-	"dyno/internal/state"
-	"dyno/internal/store/history"
-	"dyno/internal/store/ledger"
-	"dyno/internal/store/series"
-	"dyno/internal/target"
-	"dyno/internal/tunnel"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/store/series"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
 // Settings is how a service is set up, and what that costs.

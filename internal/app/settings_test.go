@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/known"
-	"dyno/internal/store/history"
-	"dyno/internal/store/ledger"
-	"dyno/internal/store/series"
-	"dyno/internal/target"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/store/series"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 func TestKeepingOf(t *testing.T) {

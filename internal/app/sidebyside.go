@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/compare"
-	"dyno/internal/report"
-	"dyno/internal/store/ledger"
-	"dyno/internal/store/trials"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/compare"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/store/trials"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // LoadResult reads a result from a file: the last line of `compare --output json`, a report's JSON, or a bundle. An id (x-…) means

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/class"
 )
 
 func TestTimedStatementsCountExactClassesOnly(t *testing.T) {

@@ -10,15 +10,15 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/advise"
-	"dyno/internal/apply"
-	"dyno/internal/capture"
-	"dyno/internal/catalog"
-	"dyno/internal/finding"
-	"dyno/internal/journal"
-	"dyno/internal/schema"
-	"dyno/internal/target"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // TestAnyAdviceInAnyOrder follows advice on indexes of tables made by chance, any part of it in any order, as somebody may who reads the

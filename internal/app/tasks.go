@@ -12,10 +12,10 @@ import (
 	"sync"
 	"time"
 
-	"dyno/internal/journal"
-	"dyno/internal/known"
-	"dyno/internal/progress"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // TaskState says how far a task got.

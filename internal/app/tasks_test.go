@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/progress"
 )
 
 // ended waits until a task is over.

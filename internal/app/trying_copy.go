@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/catalog"
-	"dyno/internal/pattern"
-	"dyno/internal/progress"
-	"dyno/internal/schema"
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // copied is a table that the private server has got.

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/catalog"
-	"dyno/internal/class"
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/schema"
-	"dyno/internal/snapshot"
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // undecided reports whether a machine was too busy for a verdict, which is then no other one.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/finding"
-	"dyno/internal/journal"
-	"dyno/internal/schema"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // TestOnlyWhatWasAgreedToIsSent changes the table between the preview and the change, and asks for the way back in another way than shown.

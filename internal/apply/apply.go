@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/alter"
-	"dyno/internal/catalog"
-	"dyno/internal/finding"
-	"dyno/internal/journal"
-	"dyno/internal/progress"
-	"dyno/internal/schema"
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/alter"
+	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Journal keeps entries for good: when PutEntry returns nil, the entry outlives a crash.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"dyno/internal/finding"
-	"dyno/internal/progress"
-	"dyno/internal/schema"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // change is one kind of action on its way. It makes its statements itself from the action's fields: text that came with a snapshot or a

@@ -1,8 +1,8 @@
 package apply
 
 import (
-	"dyno/internal/known"
-	"dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 const (

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/alter"
-	"dyno/internal/catalog"
-	"dyno/internal/schema"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/alter"
+	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Hide takes an index from the optimiser's eyes without dropping it: INVISIBLE in MySQL 8.0, IGNORED in MariaDB 10.6. The server goes on

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/alter"
-	"dyno/internal/catalog"
-	"dyno/internal/finding"
-	"dyno/internal/progress"
-	"dyno/internal/schema"
-	"dyno/internal/target"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/alter"
+	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // ofIndex is what all changes of one index share.

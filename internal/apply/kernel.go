@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/finding"
-	"dyno/internal/host"
-	"dyno/internal/progress"
-	"dyno/internal/schema"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // setKernel changes a setting of the kernel that the server runs on, when that is this machine.

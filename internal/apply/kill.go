@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/finding"
-	"dyno/internal/journal"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // ErrNotThatSession is the answer to ending a session that is not, or no longer, the one that was meant.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/journal"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // TestKill ends a session that holds a row: it is gone, and the journal has it. One that is not who was meant is left alone.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/finding"
-	"dyno/internal/host"
-	"dyno/internal/journal"
-	"dyno/internal/schema"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // shown is the table's definition as the server writes it, without the counter.

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/alter"
-	"dyno/internal/catalog"
-	"dyno/internal/finding"
-	"dyno/internal/host"
-	"dyno/internal/known"
-	"dyno/internal/schema"
-	"dyno/internal/target"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/alter"
+	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // Preview is what an action would do on a server as it is now.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/schema"
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // missing returns the GRANT that the account lacks to hold a privilege on the table, "" when it has it. Roles in force count.

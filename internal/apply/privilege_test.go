@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 func TestGrant(t *testing.T) {

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/catalog"
-	"dyno/internal/finding"
-	"dyno/internal/journal"
-	"dyno/internal/schema"
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // since looks for what an index that an undo would drop is needed for by now: later actions that took another index away because of it, keys,

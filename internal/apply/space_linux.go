@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"syscall"
 
-	"dyno/internal/target"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // space holds the free space of the server's disks against what an index takes: once in the data directory, and once more in the

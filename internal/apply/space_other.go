@@ -5,8 +5,8 @@ package apply
 import (
 	"context"
 
-	"dyno/internal/target"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // space cannot look at the server's disks here.

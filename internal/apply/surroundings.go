@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // errant says which transaction of its own a change leaves on a replica; "" where it leaves none in a binary log.

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/alter"
-	"dyno/internal/catalog"
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/pattern"
-	"dyno/internal/progress"
-	"dyno/internal/schema"
-	"dyno/internal/target"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/alter"
+	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // alterTable changes a table by several clauses in one statement. Whether it is in force is told by the table's whole definition before

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/finding"
-	"dyno/internal/journal"
-	"dyno/internal/schema"
-	"dyno/internal/sqlshape"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // TestNothingOfATenantIsAClause: comments, names of partitions and of functions are a tenant's to choose, and what an ALTER TABLE is made of is

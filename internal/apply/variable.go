@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/finding"
-	"dyno/internal/pattern"
-	"dyno/internal/progress"
-	"dyno/internal/schema"
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // setVariable changes a global variable while the server runs.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 const (

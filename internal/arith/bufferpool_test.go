@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 func TestBufferPool(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/snapshot"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // mostAccounts bounds the accounts that are read.

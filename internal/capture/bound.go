@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"dyno/internal/class"
-	"dyno/internal/metric"
-	"dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
 // Bounds of what a snapshot holds of a server's statements and figures, bytes as JSON. Package catalog bounds its

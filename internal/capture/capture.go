@@ -14,18 +14,18 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"dyno/internal/catalog"
-	"dyno/internal/digestsource"
-	"dyno/internal/host"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/pattern"
-	"dyno/internal/progress"
-	"dyno/internal/reading"
-	"dyno/internal/scrape"
-	"dyno/internal/snapshot"
-	"dyno/internal/target"
-	"dyno/internal/wire"
+	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/digestsource"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/scrape"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/wire"
 )
 
 // Options says how long to look and how deep.

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/schema"
-	"dyno/internal/snapshot"
-	"dyno/internal/target"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 const secret = "tulip-4711"

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/digest"
-	"dyno/internal/explain"
-	"dyno/internal/schema"
-	"dyno/internal/sqlshape"
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Explainer asks a server how it would execute statements, one at a time, and never executes one: there is no EXPLAIN ANALYZE here.

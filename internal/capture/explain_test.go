@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/digest"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // TestExplainChangesNothing has a function that leaves a trace whenever it is called, also by constant folding.

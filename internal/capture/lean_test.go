@@ -3,7 +3,7 @@ package capture
 import (
 	"testing"
 
-	"dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/metric"
 )
 
 func TestLean(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/snapshot"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 func TestProgramsOfAWindow(t *testing.T) {

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/schema"
-	"dyno/internal/snapshot"
-	"dyno/internal/sqlshape"
-	"dyno/test/effort"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/test/effort"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // TestStatementsThatNameManyTables: whoever may run statements does not choose how many questions a look asks.

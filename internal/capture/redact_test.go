@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 func TestWithoutValues(t *testing.T) {

@@ -1,6 +1,6 @@
 package capture
 
-import "dyno/internal/snapshot"
+import "github.com/dyno-perf/dyno/internal/snapshot"
 
 // settle makes sure that no source counts as ok which answered only once: a rate takes two readings.
 func settle(sources []snapshot.Source) []snapshot.Source {

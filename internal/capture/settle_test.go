@@ -3,7 +3,7 @@ package capture
 import (
 	"testing"
 
-	"dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
 func TestOneReadingIsNotOK(t *testing.T) {

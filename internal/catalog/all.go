@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/known"
-	"dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 // Inventory is what All returns.

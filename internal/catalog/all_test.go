@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/schema"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/test/servers"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/known"
 )
 
 func TestAll(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 // many is a server with a dictionary, some tables of which are wide: so many columns, each with a long type. It says no

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 func TestLeftOut(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 // IndexRef names an index.

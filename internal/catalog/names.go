@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // mostNames bounds what Names reads of a schema with very many tables.

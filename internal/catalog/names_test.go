@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 func TestNames(t *testing.T) {

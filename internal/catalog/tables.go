@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/known"
-	"dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 // mostOfNamed bounds the descriptions that Tables returns, bytes as schema.Table.Memory counts them.

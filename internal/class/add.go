@@ -3,7 +3,7 @@ package class
 import (
 	"slices"
 
-	"dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/known"
 )
 
 // maxNames is how many users or hosts a class lists.

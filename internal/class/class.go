@@ -6,7 +6,7 @@ package class
 import (
 	"time"
 
-	"dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/known"
 )
 
 // Origin names the source that a class was seen in.

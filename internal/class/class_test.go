@@ -3,7 +3,7 @@ package class
 import (
 	"testing"
 
-	"dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/known"
 )
 
 func TestPerCallKeepsTheUnknownUnknown(t *testing.T) {

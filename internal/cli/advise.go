@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/advise"
-	"dyno/internal/app"
-	"dyno/internal/capture"
-	"dyno/internal/finding"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 func (e *env) advise() *cobra.Command {

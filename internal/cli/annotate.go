@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/event"
 )
 
 func (e *env) annotate() *cobra.Command {

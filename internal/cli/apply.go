@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/app"
-	"dyno/internal/apply"
-	"dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/journal"
 )
 
 func (e *env) apply() *cobra.Command {

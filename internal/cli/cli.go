@@ -24,9 +24,9 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"dyno/internal/app"
-	nearest "dyno/internal/suggest"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/app"
+	nearest "github.com/dyno-perf/dyno/internal/suggest"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Streams is where a command reads and writes.

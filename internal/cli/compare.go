@@ -14,15 +14,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/app"
-	"dyno/internal/experiment"
-	"dyno/internal/plan"
-	"dyno/internal/progress"
-	"dyno/internal/report"
-	"dyno/internal/stat"
-	"dyno/internal/trial"
-	"dyno/internal/unit"
-	"dyno/internal/userfile"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
 // compareFlags are those of compare and of recipe run.

@@ -10,11 +10,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dyno/internal/progress"
-	"dyno/internal/recipe"
-	"dyno/internal/stat"
-	"dyno/internal/store/trials"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/recipe"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/store/trials"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // TestResumeWithOthers goes on with an experiment with options that it was not begun with: that is a usage error. With those that it was

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/app"
-	"dyno/internal/known"
-	"dyno/internal/scrape"
-	"dyno/internal/snapshot"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/scrape"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 func (e *env) cost() *cobra.Command {

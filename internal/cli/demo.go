@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/app"
-	"dyno/internal/fault"
-	"dyno/internal/finding"
-	"dyno/internal/progress"
-	"dyno/internal/report"
-	"dyno/internal/stat"
-	"dyno/internal/unit"
-	"dyno/internal/userfile"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/fault"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
 func (e *env) demo() *cobra.Command {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/app"
 )
 
 func TestAccuracyLines(t *testing.T) {

@@ -15,14 +15,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"dyno/internal/advise"
-	"dyno/internal/app"
-	"dyno/internal/capture"
-	"dyno/internal/finding"
-	"dyno/internal/report"
-	"dyno/internal/snapshot"
-	"dyno/internal/target"
-	"dyno/internal/userfile"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
 func (e *env) diagnose() *cobra.Command {

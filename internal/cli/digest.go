@@ -14,13 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/app"
-	"dyno/internal/digest"
-	"dyno/internal/digestsource"
-	"dyno/internal/report"
-	"dyno/internal/sqltext"
-	"dyno/internal/stat"
-	"dyno/internal/userfile"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/digestsource"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
 // digestFlags are the flags of `dyno digest` as typed.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/app"
-	"dyno/internal/fault"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/fault"
 )
 
 func helpOf(t *testing.T, args ...string) string {

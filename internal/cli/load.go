@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"dyno/internal/load"
-	"dyno/internal/target"
-	"dyno/internal/unit"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // loadStep is what can be done with a workload.

@@ -3,7 +3,7 @@ package cli
 import (
 	"testing"
 
-	"dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/load"
 )
 
 func TestExamplesOf(t *testing.T) {

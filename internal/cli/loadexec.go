@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/load"
-	"dyno/internal/pace"
-	"dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/pace"
+	"github.com/dyno-perf/dyno/internal/run"
 )
 
 const execHelp = `exec: your own command, run repeatedly

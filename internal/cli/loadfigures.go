@@ -8,10 +8,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dyno/internal/hist"
-	"dyno/internal/report"
-	"dyno/internal/run"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // figures are the numbers that a script wants of a tick or a run without decoding histograms. Latencies are in milliseconds by

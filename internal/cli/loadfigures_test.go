@@ -6,8 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dyno/internal/hist"
-	"dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/run"
 )
 
 func TestOwnBlock(t *testing.T) {

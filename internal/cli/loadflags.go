@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"dyno/internal/load"
-	"dyno/internal/pace"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/pace"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // loadFlags are the general options of a load, sysbench's and ours: those that are not a workload's own.

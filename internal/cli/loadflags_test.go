@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"dyno/internal/app"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // lacking are the options of sysbench that Dyno does not have, and why.

@@ -7,9 +7,9 @@ import (
 	"os"
 	"time"
 
-	"dyno/internal/hist"
-	"dyno/internal/run"
-	"dyno/internal/userfile"
+	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
 // hdrLog writes the histograms of every tick to a file that HdrHistogram's tools read.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/hist"
 )
 
 func TestHistogramIsSysbenchs(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/progress"
-	"dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/run"
 )
 
 // tickPrinter prints a run's ticks as sysbench's interval lines, or as JSON.

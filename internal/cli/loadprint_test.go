@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/run"
 )
 
 // intervalFigures is how scripts find the figures of a line.

@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/app"
-	"dyno/internal/digestsource"
-	"dyno/internal/load"
-	"dyno/internal/run"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/digestsource"
+	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // loadReplay is `dyno load replay`.

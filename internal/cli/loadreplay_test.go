@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/app"
-	"dyno/internal/load"
-	"dyno/internal/run"
-	"dyno/internal/slowlog"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // replay runs the verb and returns what it prints and its exit code.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/load"
-	"dyno/internal/run"
-	"dyno/internal/target"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // loadRun runs a workload, once with each number of --threads.

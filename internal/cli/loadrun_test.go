@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/run"
 )
 
 func TestSweep(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	nearest "dyno/internal/suggest"
-	"dyno/internal/target"
+	nearest "github.com/dyno-perf/dyno/internal/suggest"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // loadTarget is sysbench's options that say which server, and --target in their place.

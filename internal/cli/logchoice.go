@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/digest"
 )
 
 // logChoice is which statements of logs count, as flags say it.

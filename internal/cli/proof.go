@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/app"
-	"dyno/internal/capture"
-	"dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/report"
 )
 
 func (e *env) proof() *cobra.Command {

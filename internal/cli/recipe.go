@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/recipe"
+	"github.com/dyno-perf/dyno/internal/recipe"
 )
 
 func (e *env) recipe() *cobra.Command {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/app"
-	"dyno/internal/report"
-	"dyno/internal/userfile"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
 func (e *env) report() *cobra.Command {

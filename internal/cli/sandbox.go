@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/limit"
-	"dyno/internal/sandbox"
-	"dyno/internal/target"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 func (e *env) sandbox() *cobra.Command {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/sandbox"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 func (e *env) sandboxData(yard yardFunc) *cobra.Command {

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"dyno/internal/limit"
-	"dyno/internal/sandbox"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // limitFlags are those of `sandbox up` and `sandbox limit`.

@@ -3,8 +3,8 @@ package cli
 import (
 	"testing"
 
-	"dyno/internal/limit"
-	"dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/sandbox"
 
 	"github.com/spf13/pflag"
 )

@@ -12,15 +12,15 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
-	"dyno/internal/app"
-	"dyno/internal/exposition"
-	"dyno/internal/httpapi"
-	"dyno/internal/reading"
-	"dyno/internal/remotewrite"
-	"dyno/internal/store/reserve"
-	"dyno/internal/store/series"
-	"dyno/internal/unit"
-	"dyno/internal/web"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/exposition"
+	"github.com/dyno-perf/dyno/internal/httpapi"
+	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/remotewrite"
+	"github.com/dyno-perf/dyno/internal/store/reserve"
+	"github.com/dyno-perf/dyno/internal/store/series"
+	"github.com/dyno-perf/dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/web"
 )
 
 // defaultListen is where `dyno serve` answers.

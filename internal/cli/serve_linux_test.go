@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/test/terminal"
+	"github.com/dyno-perf/dyno/test/terminal"
 )
 
 // TestALogLetsNobodyIn: what lets the first one in is printed for people at a terminal; whoever reads a log learns where it is.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/app"
 )
 
 // typed runs a command line with an empty home.

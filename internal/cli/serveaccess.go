@@ -18,9 +18,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"dyno/internal/httpapi"
-	"dyno/internal/pattern"
-	"dyno/internal/store/access"
+	"github.com/dyno-perf/dyno/internal/httpapi"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/store/access"
 )
 
 // doorFlags say who is let in.

@@ -7,15 +7,15 @@ import (
 	"fmt"
 	"time"
 
-	"dyno/internal/app"
-	"dyno/internal/class"
-	"dyno/internal/event"
-	"dyno/internal/httpapi"
-	"dyno/internal/known"
-	"dyno/internal/scrape"
-	"dyno/internal/state"
-	"dyno/internal/store/history"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/httpapi"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/scrape"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // The types here give httpapi what it asks for out of an app.Service, in httpapi's words.

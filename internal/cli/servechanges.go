@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"time"
 
-	"dyno/internal/app"
-	"dyno/internal/apply"
-	"dyno/internal/capture"
-	"dyno/internal/httpapi"
-	"dyno/internal/journal"
-	"dyno/internal/report"
-	"dyno/internal/sandbox"
-	"dyno/internal/store/ledger"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/httpapi"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 func (e *env) serveTasks(s *app.Service) httpapi.Tasks       { return s }

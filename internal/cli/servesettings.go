@@ -12,11 +12,11 @@ import (
 	"strings"
 	"unicode"
 
-	"dyno/internal/app"
-	"dyno/internal/httpapi"
-	"dyno/internal/sandbox"
-	"dyno/internal/store/ledger"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/httpapi"
+	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 func (e *env) serveSettings(s *app.Service, listen string) httpapi.Settings { return front{s, listen} }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/app"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 func (e *env) store() *cobra.Command {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/app"
-	"dyno/internal/diagnose"
-	"dyno/internal/snapshot"
-	"dyno/internal/store/ledger"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/diagnose"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 func (e *env) target() *cobra.Command {

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"dyno/internal/store/access"
+	"github.com/dyno-perf/dyno/internal/store/access"
 )
 
 func (e *env) user() *cobra.Command {

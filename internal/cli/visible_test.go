@@ -10,8 +10,8 @@ import (
 	"testing"
 	"unicode"
 
-	"dyno/internal/pattern"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 func TestLegible(t *testing.T) {

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dyno/internal/app"
-	"dyno/internal/event"
-	"dyno/internal/scrape"
-	"dyno/internal/screen"
-	"dyno/internal/state"
-	nearest "dyno/internal/suggest"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/scrape"
+	"github.com/dyno-perf/dyno/internal/screen"
+	"github.com/dyno-perf/dyno/internal/state"
+	nearest "github.com/dyno-perf/dyno/internal/suggest"
 )
 
 func (e *env) watch() *cobra.Command {

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/reading"
 )
 
 // Scraper reads the metrics of one target at whole multiples of a period until ctx ends. It survives a server that goes away

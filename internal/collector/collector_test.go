@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/metric"
-	"dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/reading"
 )
 
 // steps is a scraper that gives n readings and then does what end says.

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/plan"
-	"dyno/internal/stat"
-	"dyno/internal/trial"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // Outcome is what the trials so far say.

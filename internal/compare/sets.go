@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/plan"
-	"dyno/internal/stat"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // ErrSets is the answer to results that cannot be compared.

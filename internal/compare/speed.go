@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"dyno/internal/plan"
-	"dyno/internal/stat"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // A correction takes out of a rate what the speed of the CPUs put into it. Virtual CPUs share cores with strangers and run now

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/finding"
-	"dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
 // wanted are the sources that judgement leans on, with what is lost without them.

@@ -3,7 +3,7 @@ package diagnose
 import (
 	"testing"
 
-	"dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/finding"
 )
 
 func TestBound(t *testing.T) {

@@ -3,11 +3,11 @@ package diagnose
 import (
 	"fmt"
 
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/snapshot"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // saturated is the share of the usable CPUs from which waiting for a CPU shows in response times: at 80 % use a queue with

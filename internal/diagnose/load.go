@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/snapshot"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // Kinds of symptoms about concurrency, commits, connections and replication.

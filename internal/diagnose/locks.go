@@ -6,11 +6,11 @@ import (
 	"maps"
 	"slices"
 
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/snapshot"
-	"dyno/internal/state"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // Kinds of symptoms about locks and transactions.

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/explain"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
 const window = 10

@@ -3,7 +3,7 @@ package digest
 import (
 	"testing"
 
-	"dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/known"
 )
 
 func TestArrange(t *testing.T) {

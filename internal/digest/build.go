@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/known"
-	"dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // Options tell what a Report shows. The zero Options show all classes by their sum of Query_time.

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"dyno/internal/known"
-	"dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/stat"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/known"
-	"dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/stat"
 )
 
 // steadyAt returns a class whose statements take about so many seconds, minute by minute.

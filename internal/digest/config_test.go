@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/slowlog"
-	"dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 func TestGroups(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
-	"dyno/internal/slowlog"
-	"dyno/internal/suggest"
+	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/suggest"
 )
 
 // Filter chooses the entries of a log by an expression such as

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/slowlog"
-	"dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // filterTexts are the texts of an entry by the names that a filter takes; arg is pt-query-digest's word for the statement.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/slowlog"
-	"dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // sampleEntry has something of everything, but for Rows_affected.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
 // grown returns the bytes of the heap that are in use after f, beyond those before it.

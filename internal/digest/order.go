@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/slowlog"
-	"dyno/internal/suggest"
+	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/suggest"
 )
 
 // Limit tells how many classes a Report shows: as many as it takes to reach Share of the sum of what it is ordered by, and at most Count.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
 func TestOriginsAreNumberedOnce(t *testing.T) {

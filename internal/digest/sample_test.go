@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
 func TestLongSamplesAreCut(t *testing.T) {

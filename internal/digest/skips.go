@@ -3,7 +3,7 @@ package digest
 import (
 	"slices"
 
-	"dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
 func (a *Aggregator) addSkip(s skip) {

@@ -1,6 +1,6 @@
 package digest
 
-import "dyno/internal/sketch"
+import "github.com/dyno-perf/dyno/internal/sketch"
 
 // summary is what is kept of many entries.
 type summary struct {

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // asker is the reader's one connection.

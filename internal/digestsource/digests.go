@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/known"
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // The columns of events_statements_summary_by_digest that Dyno reads; a server has those of its version.

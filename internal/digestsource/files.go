@@ -16,9 +16,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"dyno/internal/digest"
-	"dyno/internal/progress"
-	"dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
 // LogOptions tell which logs are read, and how.

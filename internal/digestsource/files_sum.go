@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/digest"
 )
 
 // apart is how much memory the workers' Aggregators may take together, bytes. With very many classes each of them has nearly all: beyond this

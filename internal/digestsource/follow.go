@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"dyno/internal/digest"
-	"dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
 // FollowOptions tell how a log is followed. The zero value reads a log from its beginning and keeps no state.

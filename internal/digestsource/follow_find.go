@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"dyno/internal/pattern"
-	"dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/digest"
 )
 
 // quick follows faster than people need it.

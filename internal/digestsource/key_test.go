@@ -3,7 +3,7 @@ package digestsource
 import (
 	"testing"
 
-	"dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 func TestKeyJoinsTextAndDigest(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"dyno/internal/digest"
-	"dyno/internal/progress"
-	"dyno/internal/snapshot"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // LiveOptions say how long to look at a server and what to show.

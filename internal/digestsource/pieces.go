@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
 const (

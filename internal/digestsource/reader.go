@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/snapshot"
-	"dyno/internal/sqltext"
-	"dyno/internal/state"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Names of the sources, as End reports them.

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/digest"
-	"dyno/internal/known"
-	"dyno/internal/slowlog"
-	"dyno/internal/snapshot"
-	"dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // What Global.Source says of a live window.

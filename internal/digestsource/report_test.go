@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/digest"
-	"dyno/internal/known"
-	"dyno/internal/sqltext"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // watch makes the report of a window in which do runs.

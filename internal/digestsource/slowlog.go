@@ -8,10 +8,10 @@ import (
 	"os"
 	"slices"
 
-	"dyno/internal/class"
-	"dyno/internal/digest"
-	"dyno/internal/slowlog"
-	"dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // maxLog bounds how much of a slow log one window reads, bytes; the newest part is read.

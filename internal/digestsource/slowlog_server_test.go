@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/snapshot"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // TestSlowLogIsTheServersOwnFile: what stands where the server says its log is may be a pipe, or a way to another's file. It is said why

@@ -10,7 +10,7 @@ import (
 	"os"
 	"syscall"
 
-	"dyno/internal/userfile"
+	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
 // stateMagic is the first line of a state file. After it come one line of JSON, the aggregate, and a checksum of all before.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/plan"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // ErrStuck is the end of an experiment whose trials fail one after the other for a reason that is none of the variants'.

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/plan"
-	"dyno/internal/progress"
-	"dyno/internal/stat"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // lab is a bench of servers that exist as numbers only. Its time passes as fast as it is told.

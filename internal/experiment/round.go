@@ -12,8 +12,8 @@ import (
 	"time"
 	"unicode"
 
-	"dyno/internal/plan"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // round runs the trials of one round that are not on record, in the given order, and repeats those that were invalid.

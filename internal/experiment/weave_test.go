@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/plan"
-	"dyno/internal/progress"
-	"dyno/internal/stat"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // loom is a lab that weaves rounds.

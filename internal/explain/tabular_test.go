@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"testing"
 
-	"dyno/internal/explain"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 func TestTabular(t *testing.T) {

@@ -3,7 +3,7 @@ package exposition
 import (
 	"strings"
 
-	"dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/metric"
 )
 
 const status = "mysql_global_status_"

@@ -3,7 +3,7 @@ package exposition
 import (
 	"testing"
 
-	"dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/metric"
 )
 
 func TestExporterNames(t *testing.T) {

@@ -3,7 +3,7 @@ package exposition
 import (
 	"strings"
 
-	"dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/metric"
 )
 
 // Help returns one sentence on a metric of that name, "" when there is none to say.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/metric"
 )
 
 // Group is the newest samples of one target, each series once.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/finding"
-	"dyno/internal/schema"
-	"dyno/internal/target"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 const (

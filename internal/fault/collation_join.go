@@ -1,9 +1,9 @@
 package fault
 
 import (
-	"dyno/internal/finding"
-	"dyno/internal/schema"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // collationJoin plants a join of a latin1 column with a utf8mb4 one.

@@ -1,8 +1,8 @@
 package fault
 
 import (
-	"dyno/internal/limit"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // commitFlush plants single statements that each wait for the disk.

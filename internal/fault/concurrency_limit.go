@@ -3,7 +3,7 @@ package fault
 import (
 	"math/rand/v2"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // concurrencyLimit plants a limit of one thread inside the engine under a load that could use every CPU.

@@ -1,6 +1,6 @@
 package fault
 
-import "dyno/internal/workload"
+import "github.com/dyno-perf/dyno/internal/workload"
 
 // concurrencyUnlimited plants more running statements than a small machine can do at a time.
 func concurrencyUnlimited() Fault {

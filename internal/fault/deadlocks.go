@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"dyno/internal/schema"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // deadlocks plants two transactions that lock the same rows in opposite order.

@@ -3,8 +3,8 @@ package fault
 import (
 	"math/rand/v2"
 
-	"dyno/internal/schema"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // diskTempTables plants groups that need more room than a temporary table may take in memory.

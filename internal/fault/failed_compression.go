@@ -3,9 +3,9 @@ package fault
 import (
 	"math/rand/v2"
 
-	"dyno/internal/finding"
-	"dyno/internal/schema"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // failedCompression plants compressed pages of 4 KiB for texts that do not compress.

@@ -3,8 +3,8 @@ package fault
 import (
 	"math/rand/v2"
 
-	"dyno/internal/schema"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // filesort plants an index that finds the rows of an equality and lacks the column that they are sorted by.

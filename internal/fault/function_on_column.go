@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/finding"
-	"dyno/internal/schema"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // byUpdate is the index that the lookups of a day could use.

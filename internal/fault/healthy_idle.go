@@ -3,7 +3,7 @@ package fault
 import (
 	"time"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // healthyIdle is a server with next to nothing to do.

@@ -1,6 +1,6 @@
 package fault
 
-import "dyno/internal/workload"
+import "github.com/dyno-perf/dyno/internal/workload"
 
 // byRegion is the key whose absence is the fault.
 const byRegion = ", KEY {clients.by_region} ({clients.region_code})"

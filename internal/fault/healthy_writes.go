@@ -1,6 +1,6 @@
 package fault
 
-import "dyno/internal/workload"
+import "github.com/dyno-perf/dyno/internal/workload"
 
 // healthyWrites is a server that writes single rows by the right indexes.
 func healthyWrites() Fault {

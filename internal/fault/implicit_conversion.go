@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"dyno/internal/finding"
-	"dyno/internal/schema"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // implicitConversion plants numbers held against a column of text.

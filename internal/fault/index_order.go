@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"dyno/internal/schema"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // indexOrder plants an index that begins with the column of a range, so that the equality behind it cannot be looked up.

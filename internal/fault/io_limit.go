@@ -1,6 +1,6 @@
 package fault
 
-import "dyno/internal/limit"
+import "github.com/dyno-perf/dyno/internal/limit"
 
 // ioLimit plants a disk that takes few requests.
 func ioLimit() Fault {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"dyno/internal/finding"
-	"dyno/internal/schema"
-	"dyno/internal/target"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // mdlPileup plants a change of a table that waits behind a long query, and everybody else behind it.

@@ -1,8 +1,8 @@
 package fault
 
 import (
-	"dyno/internal/schema"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // missingIndex plants an equality on a column without index, all in memory.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // namesSeed is the option that chooses the names.

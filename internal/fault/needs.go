@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/limit"
 )
 
 // Needs is what a private server must have for the faults that are planted on it.

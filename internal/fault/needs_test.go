@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/limit"
 )
 
 func TestTogether(t *testing.T) {

@@ -1,6 +1,6 @@
 package fault
 
-import "dyno/internal/workload"
+import "github.com/dyno-perf/dyno/internal/workload"
 
 // queryCache plants a query cache under writes to the tables that it holds results of.
 func queryCache() Fault {

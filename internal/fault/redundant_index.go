@@ -3,8 +3,8 @@ package fault
 import (
 	"strings"
 
-	"dyno/internal/schema"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // redundantIndex plants an index that is the front of another one.

@@ -1,6 +1,6 @@
 package fault
 
-import "dyno/internal/workload"
+import "github.com/dyno-perf/dyno/internal/workload"
 
 // replicaLag plants a replica that applies one transaction after the other while its source commits many at a time.
 func replicaLag() Fault {

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"dyno/internal/target"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // hotClient is the one who is changed all the time.

@@ -1,6 +1,6 @@
 package fault
 
-import "dyno/internal/workload"
+import "github.com/dyno-perf/dyno/internal/workload"
 
 // sessionMemory plants buffers per session that the machine's memory cannot hold for all of them.
 func sessionMemory() Fault {

@@ -1,6 +1,6 @@
 package fault
 
-import "dyno/internal/limit"
+import "github.com/dyno-perf/dyno/internal/limit"
 
 // smallBufferPool plants a buffer pool that holds a quarter of the rows that are read.
 func smallBufferPool() Fault {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 const branches = 40 // tables of the same form, one for each branch of the office

@@ -3,9 +3,9 @@ package fault
 import (
 	"math/rand/v2"
 
-	"dyno/internal/finding"
-	"dyno/internal/schema"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // triggerCost plants a trigger that calls a routine most of whose work serves nobody any more.

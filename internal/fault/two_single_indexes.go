@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"dyno/internal/finding"
-	"dyno/internal/schema"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // twoSingleIndexes plants two indexes on one column each where both columns are always asked for together.

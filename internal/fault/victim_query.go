@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"dyno/internal/schema"
-	"dyno/internal/target"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // victimQuery plants a slow transaction of one session that fast statements of others queue behind.

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"dyno/internal/finding"
-	"dyno/internal/schema"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // widePK plants a primary key of three texts below five other indexes.

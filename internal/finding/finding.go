@@ -11,8 +11,8 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"dyno/internal/known"
-	"dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 // Severity ranks findings.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/limit"
 )
 
 // A write is one file of a control group and what goes there for the limits of these names.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/limit"
 )
 
 var (

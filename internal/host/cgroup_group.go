@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/limit"
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"

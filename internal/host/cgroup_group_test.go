@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/limit"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/known"
 )
 
 func TestMemoryRoom(t *testing.T) {

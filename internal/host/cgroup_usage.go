@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/known"
 
 	"github.com/prometheus/procfs"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // shown makes the folder of a machine: two sockets of two cores with two threads each.

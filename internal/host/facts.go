@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/known"
 
 	"golang.org/x/sys/unix"
 )

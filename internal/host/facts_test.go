@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/known"
 
 	"golang.org/x/sys/unix"
 )

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/known"
 )
 
 // Meter measures what a server's process and its machine spend between Begin and End.

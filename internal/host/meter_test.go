@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // lockedBuffer may be read while a process writes to it.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/known"
 
 	"github.com/prometheus/procfs"
 )

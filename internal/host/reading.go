@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/known"
 )
 
 // hertz is the unit of the times in /proc/stat and /proc/PID/stat, clock ticks a second. The kernel shows user space 100 on

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/known"
 )
 
 // tree makes a folder that looks like /proc and /sys.

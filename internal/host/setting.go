@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
 var settingName = pattern.New(`^[a-z0-9][a-z0-9_.:-]*(/[a-z0-9][a-z0-9_.:-]*)*$`)

@@ -15,8 +15,8 @@ import (
 	"time"
 	"unicode"
 
-	"dyno/internal/pattern"
-	"dyno/internal/store/access"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/store/access"
 )
 
 // Access tells who may do what; *access.Store is one. Without it nobody is let in but root and Dyno's own account of this machine.

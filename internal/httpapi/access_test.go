@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/app"
-	"dyno/internal/apply"
-	"dyno/internal/store/access"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/store/access"
 )
 
 const (

@@ -7,12 +7,12 @@ import (
 	"html"
 	"net/http"
 
-	"dyno/internal/app"
-	"dyno/internal/apply"
-	"dyno/internal/capture"
-	"dyno/internal/journal"
-	"dyno/internal/pattern"
-	"dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/report"
 )
 
 // Changes carries out and takes back what findings suggest.

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/app"
-	"dyno/internal/apply"
-	"dyno/internal/capture"
-	"dyno/internal/finding"
-	"dyno/internal/journal"
-	"dyno/internal/report"
-	"dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
 // book is a service with one diagnosis and one action; asked is the last call that would change something.

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"time"
 
-	"dyno/internal/app"
-	"dyno/internal/capture"
-	"dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
 // Findings gives what was judged of a target.

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"dyno/internal/app"
-	"dyno/internal/clock"
-	"dyno/internal/panel"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/panel"
 )
 
 // Graphs gives the figures of graphs.

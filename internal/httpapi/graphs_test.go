@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/app"
-	"dyno/internal/panel"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/panel"
 )
 
 // drawn answers for graphs, and keeps what it was asked.

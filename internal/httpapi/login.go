@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"dyno/internal/store/access"
+	"github.com/dyno-perf/dyno/internal/store/access"
 )
 
 // Logins checks who people are. Errors are those of access.Store.

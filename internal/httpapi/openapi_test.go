@@ -16,15 +16,15 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"dyno/internal/app"
-	"dyno/internal/apply"
-	"dyno/internal/event"
-	"dyno/internal/journal"
-	"dyno/internal/known"
-	"dyno/internal/report"
-	"dyno/internal/state"
-	"dyno/internal/store/access"
-	"dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/access"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
 var rewrite = flag.Bool("update", false, "write openapi.yaml anew")

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/store/access"
-	"dyno/test/program"
+	"github.com/dyno-perf/dyno/internal/store/access"
+	"github.com/dyno-perf/dyno/test/program"
 )
 
 // serving answers on a listener with Serve until the test ends.

@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"time"
 
-	"dyno/internal/app"
-	"dyno/internal/class"
-	"dyno/internal/clock"
-	"dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/known"
 )
 
 // Periods tells how classes went over time. For an unknown target each method returns ErrNotFound.

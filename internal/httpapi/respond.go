@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/app"
-	"dyno/internal/pattern"
-	"dyno/internal/store/series"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/store/series"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // problem is the JSON of every error.

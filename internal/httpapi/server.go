@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/reading"
-	"dyno/internal/store/access"
+	"github.com/dyno-perf/dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/store/access"
 )
 
 // Options are what the handler needs beside its Service; the zero value works.

@@ -4,15 +4,15 @@ import (
 	"context"
 	"time"
 
-	"dyno/internal/app"
-	"dyno/internal/class"
-	"dyno/internal/diagnose"
-	"dyno/internal/event"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/snapshot"
-	"dyno/internal/state"
-	"dyno/internal/store/series"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/diagnose"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
 // Service is what the handler needs. A nil part is answered with 501.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/app"
-	"dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/journal"
 )
 
 // tasks is a service that knows one task.

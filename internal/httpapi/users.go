@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"dyno/internal/store/access"
+	"github.com/dyno-perf/dyno/internal/store/access"
 )
 
 // People are the users. Errors are those of access.Store.

@@ -14,9 +14,9 @@ import (
 	"slices"
 	"time"
 
-	"dyno/internal/event"
-	"dyno/internal/known"
-	"dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 // Sample is what was observed of a server in one second.

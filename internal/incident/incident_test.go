@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/event"
-	"dyno/internal/known"
-	"dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 var start = time.Unix(60_000, 0).UTC()

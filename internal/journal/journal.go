@@ -6,7 +6,7 @@ package journal
 import (
 	"time"
 
-	"dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/finding"
 )
 
 // State says how far an entry got.

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"dyno/internal/pattern"
-	"dyno/internal/schema"
-	"dyno/internal/target"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // bulkWay is how rows get into a table. All ways leave the same rows.

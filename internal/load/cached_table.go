@@ -11,9 +11,9 @@ import (
 	"strings"
 	"syscall"
 
-	"dyno/internal/pattern"
-	"dyno/internal/schema"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // locate finds the directory with the files of the plan's tables. Without one it says why.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/target"
-	"dyno/internal/workload"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/workload"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 func TestShortTablesAreTold(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 func TestExecEnvironment(t *testing.T) {

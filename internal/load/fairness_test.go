@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/run"
 )
 
 func TestFairness(t *testing.T) {

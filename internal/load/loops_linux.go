@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/target"
 
 	"golang.org/x/sync/errgroup"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/pace"
+	"github.com/dyno-perf/dyno/internal/pace"
 )
 
 func TestMomentsComeInOrder(t *testing.T) {

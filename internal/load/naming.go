@@ -3,7 +3,7 @@ package load
 import (
 	"slices"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // naming tells the kinds of statement whose times are kept apart.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 func TestStatementsOfOneNameAreCountedTogether(t *testing.T) {

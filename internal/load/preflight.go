@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // Severity says what a Remark means for a run.

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/host"
-	"dyno/internal/schema"
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
-	"dyno/internal/unit"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // triedStatements bounds how many statements are prepared on trial; those of other tables differ in a number.

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/target"
-	"dyno/internal/workload"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/workload"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // remarksOf returns what preflight says, by severity, one a line.

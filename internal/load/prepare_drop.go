@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/catalog"
-	"dyno/internal/schema"
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // ExistsError tells that prepare would have to write over tables.

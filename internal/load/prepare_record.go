@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/schema"
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // recordTable keeps, beside the tables, what an unfinished prepare has loaded. Rows and record are committed together. It goes away

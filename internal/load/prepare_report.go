@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/progress"
 )
 
 // reporter hands progress from several goroutines to one sink, a few times a second.

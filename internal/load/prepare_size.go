@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/host"
-	"dyno/internal/pattern"
-	"dyno/internal/target"
-	"dyno/internal/unit"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // scales are the options of workloads that make their tables larger, nearly in proportion.

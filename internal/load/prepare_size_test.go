@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/host"
-	"dyno/internal/workload"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/workload"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 func TestSized(t *testing.T) {

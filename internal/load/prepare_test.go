@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/progress"
-	"dyno/internal/run"
-	"dyno/internal/target"
-	"dyno/internal/workload"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/workload"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // sysbench runs the real thing, and fails the test where it is not installed.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/pace"
+	"github.com/dyno-perf/dyno/internal/pace"
 )
 
 func uniform(c Config) *arrivals {

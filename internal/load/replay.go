@@ -12,10 +12,10 @@ import (
 	"sync"
 	"time"
 
-	"dyno/internal/run"
-	"dyno/internal/slowlog"
-	"dyno/internal/target"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // ReplayName is what results call a replay.

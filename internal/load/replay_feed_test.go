@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
 // entries is a log.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // replayed is what a statement of a log means to a replay.

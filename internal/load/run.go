@@ -8,9 +8,9 @@ import (
 	"runtime"
 	"time"
 
-	"dyno/internal/run"
-	"dyno/internal/target"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // Run runs a workload on a target and returns its figures. All sessions connect and prepare their statements before the clock

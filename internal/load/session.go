@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"dyno/internal/target"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/workload"
 
 	"golang.org/x/sync/errgroup"
 )

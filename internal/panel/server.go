@@ -1,6 +1,6 @@
 package panel
 
-import "dyno/internal/metric"
+import "github.com/dyno-perf/dyno/internal/metric"
 
 // The questions that groups of panels answer, in the order of looking for a bottleneck.
 const (

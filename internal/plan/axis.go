@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode"
 
-	"dyno/internal/limit"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // axis is an Axis as it is read.

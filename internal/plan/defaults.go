@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 func itoa(i int) string { return strconv.Itoa(i) }

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/limit"
-	"dyno/internal/pattern"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // draft is a plan as it is read, before defaults.

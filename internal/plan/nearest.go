@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/suggest"
+	"github.com/dyno-perf/dyno/internal/suggest"
 )
 
 // nearest returns the name that is most like the given one, "" when none is like it.

@@ -10,10 +10,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dyno/internal/limit"
-	"dyno/internal/plan"
-	"dyno/internal/trial"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // head is the beginning of a plan that has nothing wrong, three lines.

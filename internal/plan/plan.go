@@ -6,7 +6,7 @@
 // callers read the files.
 package plan
 
-import "dyno/internal/limit"
+import "github.com/dyno-perf/dyno/internal/limit"
 
 // Format is the version of the plan's form that this program writes, the value of the key dyno_plan.
 const Format = 1

@@ -14,7 +14,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/plan"
 )
 
 var update = flag.Bool("update", false, "write docs/plan.schema.json")

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/plan"
 )
 
 func TestTurns(t *testing.T) {

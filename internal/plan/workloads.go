@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // workloadForm is the name of a workload that there is.

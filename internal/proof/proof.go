@@ -13,12 +13,12 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/snapshot"
-	"dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
 )
 
 // Proof is the comparison.

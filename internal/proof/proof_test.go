@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/schema"
-	"dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
 var action = finding.Action{Kind: finding.AddIndex, Table: schema.Ref{Schema: "shop", Table: "orders"}}

@@ -5,10 +5,10 @@ package reading
 import (
 	"time"
 
-	"dyno/internal/event"
-	"dyno/internal/metric"
-	"dyno/internal/snapshot"
-	"dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 // Reading is one round of all sources whose turn it was.

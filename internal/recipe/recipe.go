@@ -3,14 +3,14 @@
 package recipe
 
 import (
+	"github.com/dyno-perf/dyno/recipes"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
 
-	"dyno/internal/plan"
-	"dyno/internal/workload"
-	"dyno/recipes"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // Recipe is one experiment that ships with Dyno.

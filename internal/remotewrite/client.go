@@ -17,7 +17,7 @@ import (
 	"time"
 	"unicode"
 
-	"dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/host"
 )
 
 // outcome is what became of a request.

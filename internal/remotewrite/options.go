@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/metric"
 )
 
 // Source is the store that the samples come from.

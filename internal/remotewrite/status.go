@@ -3,7 +3,7 @@ package remotewrite
 import (
 	"time"
 
-	"dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/metric"
 )
 
 // Status is how a writer fares.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/prometheus/prometheus/prompb"
 
-	"dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/metric"
 )
 
 const (

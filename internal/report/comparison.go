@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/plan"
-	"dyno/internal/stat"
-	"dyno/internal/trial"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // Comparison returns the document of a result: its title, sentence, verdict, warnings, how it was done and how to repeat it. Commands

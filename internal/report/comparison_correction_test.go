@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/plan"
-	"dyno/internal/stat"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // TestCorrectionShown: who reads a corrected ratio is told so, and finds the measured one beside it; without a correction there is neither.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/plan"
-	"dyno/internal/report"
-	"dyno/internal/stat"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // about returns the middle of logarithms with twice their standard error: near enough to a real interval for a picture.

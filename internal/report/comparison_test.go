@@ -19,10 +19,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dyno/internal/plan"
-	"dyno/internal/report"
-	"dyno/internal/stat"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 func TestComparisonGolden(t *testing.T) {

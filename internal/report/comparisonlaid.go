@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/stat"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // Laid is a comparison laid out as its plan's table says, with the words and figures of its report, for those who draw it themselves.

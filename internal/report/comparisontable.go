@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/stat"
-	"dyno/internal/trial"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // grid is a table whose cells have several lines, for all renderers. Columns may be shown some at a time, the labels always.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // ComparisonTable writes what belongs at the end of a comparison on a terminal: the outcome, the control, the table of the first

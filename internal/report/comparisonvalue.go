@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/trial"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // metricInfo is what is known about a value of a trial.

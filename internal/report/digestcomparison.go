@@ -13,11 +13,11 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/digest"
-	"dyno/internal/known"
-	"dyno/internal/sqltext"
-	"dyno/internal/stat"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // What reports for people show of a comparison at most; the JSON has all of it.

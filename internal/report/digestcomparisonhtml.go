@@ -8,7 +8,7 @@ import (
 	"io"
 	"time"
 
-	"dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/digest"
 )
 
 //go:embed digestcomparison.html

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/digest"
 )
 
 // TestDigestManualNamesEveryKey holds docs/digest.md to the JSON.

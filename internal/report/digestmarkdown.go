@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/digest"
-	"dyno/internal/known"
-	"dyno/internal/slowlog"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/slowlog"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // DigestMarkdown writes a digest in GitHub's flavour of Markdown, to paste into a ticket: the profile as a table, then every class with its

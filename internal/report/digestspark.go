@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/digest"
 )
 
 // digestCount writes a whole number with all its digits.

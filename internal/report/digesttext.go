@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/class"
-	"dyno/internal/digest"
-	"dyno/internal/known"
-	"dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/digest"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
 const (

@@ -3,16 +3,16 @@ package report
 import (
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/event"
-	"dyno/internal/finding"
-	"dyno/internal/journal"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/run"
-	"dyno/internal/snapshot"
-	"dyno/internal/stat"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // Format is the version of the JSON form that this program writes. It reads this one and refuses others.

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/finding"
 )
 
 // Markdown writes the document in GitHub's flavour of Markdown (https://github.github.com/gfm/), to paste into a ticket or a

@@ -3,8 +3,8 @@ package report
 import (
 	"time"
 
-	"dyno/internal/metric"
-	"dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/run"
 )
 
 // RunCharts draws what a load saw from outside, second by second: throughput, latency and, where operations were due at moments of

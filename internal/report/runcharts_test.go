@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/report"
-	"dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/run"
 )
 
 func TestRunCharts(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/hist"
-	"dyno/internal/run"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // AllOperations is what RunLatencies calls the operations of all kinds together.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/hist"
-	"dyno/internal/report"
-	"dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/run"
 )
 
 func latencies(ds ...time.Duration) *hist.Histogram {

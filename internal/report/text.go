@@ -9,10 +9,10 @@ import (
 	"time"
 	"unicode"
 
-	"dyno/internal/finding"
-	"dyno/internal/metric"
-	"dyno/internal/stat"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // Options says how Text may draw.

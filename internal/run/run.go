@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/hist"
 )
 
 // Tick is one second of a run. Ticks follow each other without a gap: Seq counts from 0, and the time a tick really

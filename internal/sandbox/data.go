@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
 // DataSet is a data directory that SaveData kept: a server shut down in order on rows somebody prepared, to copy from and to

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"dyno/internal/host"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Numbers of server errors that say the server does not know what it was told.

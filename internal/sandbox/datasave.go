@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"dyno/internal/host"
-	"dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/progress"
 )
 
 // SaveData stops a sandbox and keeps a copy of its data directory as the data set key, for Config.Data and RestoreData; about says

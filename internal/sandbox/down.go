@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/host"
 )
 
 // grace is how long a server may take to shut down in order before it is killed.

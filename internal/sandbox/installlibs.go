@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
 // librarySuite is the release of Debian that has all libraries which old builds want. Newer ones have dropped some.

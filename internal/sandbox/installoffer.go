@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/progress"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // Offer is a build that Install can get.

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/host"
-	"dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/limit"
 )
 
 // held is what a record knows of a server's limits.

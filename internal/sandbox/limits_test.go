@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/host"
-	"dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/limit"
 )
 
 // groupsOf returns the control groups of a sandbox that exist.

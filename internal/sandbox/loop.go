@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"dyno/internal/host"
-	"dyno/internal/progress"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // image is a file with a filesystem of its own that holds a sandbox's data, and the server's temporary files beside them: what is

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/host"
 )
 
 // loopsOf returns the loop devices on files below a directory.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/progress"
 )
 
 func TestKept(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
 // mavenRepository is where artefacts come from.

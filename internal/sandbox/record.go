@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/host"
 )
 
 // record is sandbox.json: what must be known to find, stop and remove a sandbox when its maker is gone.

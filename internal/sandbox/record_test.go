@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/host"
 )
 
 func TestRecord(t *testing.T) {

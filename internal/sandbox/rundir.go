@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
 // maxSocket is the longest path a socket can have, unix(7): 108 bytes with the final zero.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/pattern"
-	"dyno/internal/suggest"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/suggest"
 )
 
 // checkTime bounds how long a server may take to tell its options.

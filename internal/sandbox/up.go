@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"dyno/internal/host"
-	"dyno/internal/limit"
-	"dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/limit"
+	"github.com/dyno-perf/dyno/internal/progress"
 )
 
 // Config is what Up makes a sandbox of.

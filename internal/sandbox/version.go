@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
 var banner = pattern.New(`\bVer (\d+\.\d+\.\d+)(\S*)(.*)`)

@@ -2,7 +2,7 @@
 // Package catalog reads them from a server; this package does no I/O.
 package schema
 
-import "dyno/internal/known"
+import "github.com/dyno-perf/dyno/internal/known"
 
 // Ref names a table.
 type Ref struct {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/known"
 )
 
 func TestSizeOf(t *testing.T) {

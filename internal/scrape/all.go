@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // entry is one line of the list of sources. With no target (nil) make must still work, for its name alone.

@@ -1,6 +1,6 @@
 package scrape
 
-import "dyno/internal/metric"
+import "github.com/dyno-perf/dyno/internal/metric"
 
 // newCompression reads InnoDB's page compression (ROW_FORMAT=COMPRESSED) by page size:
 //

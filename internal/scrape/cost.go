@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"dyno/internal/known"
-	"dyno/internal/snapshot"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Price is what reading one source costs. Means are over the readings that gave something.

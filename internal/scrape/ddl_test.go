@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/event"
-	"dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 func TestDDLWatch(t *testing.T) {

@@ -1,6 +1,6 @@
 package scrape
 
-import "dyno/internal/metric"
+import "github.com/dyno-perf/dyno/internal/metric"
 
 // newFileIO reads the input and output of files by kind of file and mode (read, write, misc: open, close, fsync, stat):
 //

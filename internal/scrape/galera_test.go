@@ -3,7 +3,7 @@ package scrape
 import (
 	"testing"
 
-	"dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/metric"
 )
 
 func TestGalera(t *testing.T) {

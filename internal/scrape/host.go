@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"dyno/internal/host"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
 // hostSource reads the machine of a local server under node_exporter's names, CPU times summed over the CPUs.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // EnableInnodb switches counters of information_schema.INNODB_METRICS on: by name, by module ("module_log"), with % as a wildcard, or

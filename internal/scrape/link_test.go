@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // TestWayOfABusyLogin: what a login on a busy machine measured as the way there and back does not hide what statements take.

@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/pattern"
-	"dyno/internal/sqltext"
-	"dyno/internal/state"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // locks tells who waits for whose lock:

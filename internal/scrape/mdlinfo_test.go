@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 func TestInfoWaits(t *testing.T) {

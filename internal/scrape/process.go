@@ -3,9 +3,9 @@ package scrape
 import (
 	"context"
 
-	"dyno/internal/host"
-	"dyno/internal/metric"
-	"dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
 // processSource reads the server's own process on this machine:

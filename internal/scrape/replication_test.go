@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // testReplication reads a real replica: following, standing, behind.

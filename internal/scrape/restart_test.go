@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/event"
 )
 
 func TestUptimeTellsRestartsFromClocks(t *testing.T) {

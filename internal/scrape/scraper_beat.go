@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"dyno/internal/clock"
-	"dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/event"
 )
 
 // beat gives the times of rounds: whole multiples of an interval, each later than the one before unless the clock was set back by

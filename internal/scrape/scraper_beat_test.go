@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/event"
 )
 
 // clockwork is a clock that tests set.

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"dyno/internal/metric"
-	"dyno/internal/snapshot"
-	"dyno/internal/wire"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/wire"
 )
 
 // turn is a source with how it fares and when it is read again.

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/metric"
-	"dyno/internal/schema"
-	"dyno/internal/snapshot"
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // sizes reads how large tables and indexes are. The server's list of InnoDB's files names the largest tables for the price of one

@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"time"
 
-	"dyno/internal/event"
-	"dyno/internal/metric"
-	"dyno/internal/snapshot"
-	"dyno/internal/state"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // Source is one place that metrics come from. Scrape reads it once and emits samples with the time at, Unix milliseconds. It

@@ -3,7 +3,7 @@ package scrape
 import (
 	"strings"
 
-	"dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/metric"
 )
 
 // statusKind says which status variables go up and down. The servers do not tell; this is from the descriptions in the manuals

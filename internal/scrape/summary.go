@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/metric"
-	"dyno/internal/snapshot"
-	"dyno/internal/sqltext"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // summary reads tables in which the server sums up what happened, a row for each thing with a few figures beside it: those of

@@ -1,6 +1,6 @@
 package scrape
 
-import "dyno/internal/metric"
+import "github.com/dyno-perf/dyno/internal/metric"
 
 // newWaits reads what sessions and threads waited for, by event:
 //

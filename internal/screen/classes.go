@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strconv"
 
-	"dyno/internal/known"
-	"dyno/internal/sqltext"
-	"dyno/internal/state"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 var classOrders = []order[state.Class]{

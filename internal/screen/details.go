@@ -7,8 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"dyno/internal/state"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // overlay is a text that covers the view until it is closed.

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/event"
-	"dyno/internal/known"
-	"dyno/internal/state"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 var (

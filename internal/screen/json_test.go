@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 func TestJSONIsOneLineEach(t *testing.T) {

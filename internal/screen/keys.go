@@ -9,7 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 // prompt is a line that the user types.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/state"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // locks returns who waits for whom, root blockers on top, in at most limit rows below the heading.

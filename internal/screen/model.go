@@ -7,8 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"dyno/internal/event"
-	"dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 // view is one of the screen's pages.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/terminal"
+	"github.com/dyno-perf/dyno/test/terminal"
 )
 
 // TestMain runs the tests, or a screen for one of them: a program of its own, that has a terminal of its own.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/event"
-	"dyno/internal/snapshot"
-	"dyno/internal/state"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // server returns everything that is known of the server and its machine as a whole: all figures, transactions, events, and InnoDB's

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"dyno/internal/known"
-	"dyno/internal/snapshot"
-	"dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 // order is one way to sort: the name of its column and how it compares, what belongs on top first.

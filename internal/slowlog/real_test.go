@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 const noSQL = "not even sql;\nat all"

@@ -10,14 +10,14 @@ package snapshot
 import (
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/event"
-	"dyno/internal/explain"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/schema"
-	"dyno/internal/source"
-	"dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/source"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 // Format is the version of the JSON form that this program writes. It reads this one and refuses others.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // text writes a shape in one line.

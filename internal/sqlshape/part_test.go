@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // whole writes a shape with its ORs and its parts.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // digested are statements in the common way of writing: whichever way we learn of them, they are one class.

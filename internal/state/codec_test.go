@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/known"
-	"dyno/internal/source"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 func TestCodecKeepsWhatIsUnknown(t *testing.T) {

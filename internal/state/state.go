@@ -9,8 +9,8 @@ package state
 import (
 	"time"
 
-	"dyno/internal/known"
-	"dyno/internal/source"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/source"
 )
 
 // State is one target at one moment.

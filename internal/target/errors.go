@@ -17,9 +17,9 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"dyno/internal/pattern"
-	"dyno/internal/tunnel"
-	"dyno/internal/wire"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/tunnel"
+	"github.com/dyno-perf/dyno/internal/wire"
 )
 
 // Kind says what sort of trouble there is with a server.

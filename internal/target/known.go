@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"dyno/internal/tunnel"
+	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
 // KnownServers is a file that remembers by what servers were known at the first login, as ssh's known_hosts does. A line is one of

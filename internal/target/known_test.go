@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // thief answers without encryption, claims to need the password itself, and sends a key of its own to seal it with.

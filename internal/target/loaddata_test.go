@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 func TestLoadData(t *testing.T) {

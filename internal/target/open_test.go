@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 func TestOpenLearnsTheServer(t *testing.T) {

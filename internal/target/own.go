@@ -15,8 +15,8 @@ import (
 	"sync"
 	"time"
 
-	"dyno/internal/pattern"
-	"dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // self is what a connection has learned about itself.

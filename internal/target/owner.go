@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strconv"
 
-	"dyno/internal/host"
-	"dyno/internal/tunnel"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
 // TrustedAccount reports whether an account of this machine is one that database servers run as (root, mysql, mariadb), or Dyno's own.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // TestPin moves an address from one server to another, and restarts a server: what was pinned is not mistaken for it.

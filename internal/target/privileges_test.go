@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 func TestExecutes(t *testing.T) {

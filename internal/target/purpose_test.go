@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // TestOwnSessionsAreLimited asks the sessions, and MySQL from outside, what the server holds them to.

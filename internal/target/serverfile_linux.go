@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/host"
 
 	"golang.org/x/sys/unix"
 )

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // bounded fails the test when f does not come back: the test that hangs would say less.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/wire"
+	"github.com/dyno-perf/dyno/internal/wire"
 )
 
 // TestMalformedAnswers: packets that the driver takes on trust cost a connection, in a pool and in a session, and nothing hangs.

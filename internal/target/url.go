@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"dyno/internal/tunnel"
+	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
 const urlForms = "mysql://user@host:3306/database, mariadb://…, or unix:///path/of.sock?user=name"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"dyno/internal/tunnel"
+	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
 func TestParseURL(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // neighbour is another process that shares its work, as far as its files go: locks are of open

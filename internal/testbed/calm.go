@@ -10,10 +10,10 @@ import (
 	"syscall"
 	"time"
 
-	"dyno/internal/host"
-	"dyno/internal/plan"
-	"dyno/internal/target"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 const (

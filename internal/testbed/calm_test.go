@@ -3,7 +3,7 @@ package testbed
 import (
 	"testing"
 
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // TestSettle: a server that was made to write its dirty pages is afterwards what it was, and a trial knows when it is not.

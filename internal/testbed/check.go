@@ -9,11 +9,11 @@ import (
 	"strings"
 	"syscall"
 
-	"dyno/internal/host"
-	"dyno/internal/known"
-	"dyno/internal/plan"
-	"dyno/internal/sandbox"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // Needs is what an experiment will take, and what keeps it from running.

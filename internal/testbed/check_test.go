@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/host"
-	"dyno/internal/known"
-	"dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/plan"
 )
 
 // check asks for some of a plan's variants.

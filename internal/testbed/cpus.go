@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"runtime"
 
-	"dyno/internal/host"
-	"dyno/internal/plan"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // cpus is how the CPUs are shared out for the whole experiment.

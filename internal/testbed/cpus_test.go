@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/plan"
 )
 
 func TestShare(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"maps"
 
-	"dyno/internal/catalog"
-	"dyno/internal/host"
-	"dyno/internal/target"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // environment tells what the trial runs on.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/experiment"
 )
 
 // TestEnvironmentOfAFilesystem: what is told of the storage is told of the filesystem that the data are on, not of the one below it.

@@ -11,13 +11,13 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/load"
-	"dyno/internal/plan"
-	"dyno/internal/progress"
-	"dyno/internal/sandbox"
-	"dyno/internal/schema"
-	"dyno/internal/target"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // job is a variant made ready to be carried out.

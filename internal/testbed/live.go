@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"dyno/internal/experiment"
-	"dyno/internal/load"
-	"dyno/internal/plan"
-	"dyno/internal/progress"
-	"dyno/internal/run"
-	"dyno/internal/target"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // live is a load that goes on from one trial to the next.

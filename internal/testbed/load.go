@@ -9,17 +9,17 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/catalog"
-	"dyno/internal/experiment"
-	"dyno/internal/host"
-	"dyno/internal/known"
-	"dyno/internal/load"
-	"dyno/internal/plan"
-	"dyno/internal/progress"
-	"dyno/internal/run"
-	"dyno/internal/stat"
-	"dyno/internal/target"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/catalog"
+	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/load"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/host"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // dawdling is a workload whose client takes its time: it sleeps before each operation, and the answers of other sessions wait meanwhile.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/hist"
 )
 
 // loom attributes the operations of one load to the turns that variants take under it. A load tells it of every operation, from any

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/host"
-	"dyno/internal/plan"
-	"dyno/internal/progress"
-	"dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/sandbox"
 )
 
 // place is one sandbox of the stand. Variants that differ only in what a start of the server can change share one.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/experiment"
-	"dyno/internal/host"
-	"dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/plan"
 )
 
 // TestStartThatFailsAfterARestore: a server that has written before it was killed leaves nothing to the next trial that begins with restored data.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/plan"
-	"dyno/internal/stat"
-	"dyno/internal/target"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 const defaultTimes = 5

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"syscall"
 
-	"dyno/internal/arith"
-	"dyno/internal/host"
-	"dyno/internal/target"
-	"dyno/internal/trial"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/arith"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // read asks for the plan's own values.

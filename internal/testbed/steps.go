@@ -15,10 +15,10 @@ import (
 	"syscall"
 	"time"
 
-	"dyno/internal/pattern"
-	"dyno/internal/plan"
-	"dyno/internal/schema"
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 const (

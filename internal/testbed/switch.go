@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // switcher puts one variant after the other in force on a running server: a CPU quota by one write, global variables by one statement.

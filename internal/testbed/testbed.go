@@ -15,14 +15,14 @@ import (
 	"runtime"
 	"time"
 
-	"dyno/internal/experiment"
-	"dyno/internal/host"
-	"dyno/internal/plan"
-	"dyno/internal/progress"
-	"dyno/internal/sandbox"
-	"dyno/internal/target"
-	"dyno/internal/trial"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // Testbed carries out trials. It is used by one goroutine at a time.

@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/experiment"
-	"dyno/internal/host"
-	"dyno/internal/plan"
-	"dyno/internal/sandbox"
-	"dyno/internal/target"
-	"dyno/internal/trial"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // newStand returns a stand with a yard of its own, and parses plans.

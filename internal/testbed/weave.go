@@ -12,15 +12,15 @@ import (
 	"syscall"
 	"time"
 
-	"dyno/internal/experiment"
-	"dyno/internal/hist"
-	"dyno/internal/host"
-	"dyno/internal/plan"
-	"dyno/internal/progress"
-	"dyno/internal/run"
-	"dyno/internal/stat"
-	"dyno/internal/target"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 const (

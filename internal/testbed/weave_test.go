@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/experiment"
-	"dyno/internal/plan"
-	"dyno/internal/target"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 func TestTurnsFor(t *testing.T) {

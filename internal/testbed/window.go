@@ -3,9 +3,9 @@ package testbed
 import (
 	"time"
 
-	"dyno/internal/plan"
-	"dyno/internal/run"
-	"dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/stat"
 )
 
 // window decides, tick by tick, when the warm-up is over and when enough was measured. It is pure: ticks in, phases out.

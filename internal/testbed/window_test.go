@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/hist"
-	"dyno/internal/plan"
-	"dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/run"
 )
 
 func ticks(rates ...uint64) (out []run.Tick) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/plan"
 )
 
 // groups in the order in which they are told.

@@ -6,9 +6,9 @@ package trial
 import (
 	"time"
 
-	"dyno/internal/hist"
-	"dyno/internal/plan"
-	"dyno/internal/stat"
+	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/stat"
 )
 
 // Format is the version of a Result's JSON form that this program writes.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 func TestBytes(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 func TestSeconds(t *testing.T) {

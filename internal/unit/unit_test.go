@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 func TestOdd(t *testing.T) {

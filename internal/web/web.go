@@ -24,7 +24,7 @@ import (
 	"strings"
 	"sync"
 
-	"dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
 //go:embed all:dist

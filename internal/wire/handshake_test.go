@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // logIn talks to a real server and returns what it sent, and the connection.

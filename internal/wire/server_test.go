@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 var update = flag.Bool("update", false, "write what the servers send to testdata/captures, where the fuzz targets begin")

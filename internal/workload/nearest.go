@@ -3,7 +3,7 @@ package workload
 import (
 	"fmt"
 
-	"dyno/internal/suggest"
+	"github.com/dyno-perf/dyno/internal/suggest"
 )
 
 // Find returns the workload of that name. The error of an unknown one suggests the nearest.

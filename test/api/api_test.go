@@ -22,8 +22,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"dyno/test/program"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/program"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 var dyno string

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/program"
+	"github.com/dyno-perf/dyno/test/program"
 )
 
 // trap is a server that greets as MySQL does, and keeps all that is said to it.

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/sandbox"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 const killedPlan = `

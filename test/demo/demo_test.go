@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/program"
+	"github.com/dyno-perf/dyno/test/program"
 )
 
 // dynoPath is the built program; TestMain sets it before any test runs.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/peer"
+	"github.com/dyno-perf/dyno/test/peer"
 )
 
 // counts is how often each fingerprint was seen.

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"dyno/test/peer"
+	"github.com/dyno-perf/dyno/test/peer"
 )
 
 // TestGeneralLog has real servers write general logs, and holds ids and counts against pt-query-digest's.

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"testing"
 
-	"dyno/test/peer"
+	"github.com/dyno-perf/dyno/test/peer"
 )
 
 type (

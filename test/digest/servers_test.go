@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/test/peer"
+	"github.com/dyno-perf/dyno/test/peer"
 )
 
 // TestLikePtQueryDigest has real servers log statements of all kinds and holds every class against pt-query-digest's: id, fingerprint, item,

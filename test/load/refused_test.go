@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // restricted starts a server with the data of the OLTP family and users who may do less than a load needs. Their password is "secret".

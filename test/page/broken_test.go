@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/browser"
+	"github.com/dyno-perf/dyno/test/browser"
 )
 
 // TestBrokenLinks follows links to what is not there, or not any more, or never was: each is answered in words, with a way on.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/journal"
-	"dyno/test/browser"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/test/browser"
 )
 
 // indexes returns the names of the secondary indexes of a table.

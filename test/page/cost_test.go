@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/test/browser"
+	"github.com/dyno-perf/dyno/test/browser"
 )
 
 // figureOf reads the figure of a name at the head of a page, with its unit.

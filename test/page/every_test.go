@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/test/browser"
+	"github.com/dyno-perf/dyno/test/browser"
 )
 
 // place is a page of the program and how it is called.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/finding"
-	"dyno/test/browser"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/test/browser"
 )
 
 // parcels plants a table that is read whole for want of an index, and a load that does so until the test ends, whose calls are counted. Its

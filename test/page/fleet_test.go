@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/browser"
+	"github.com/dyno-perf/dyno/test/browser"
 )
 
 // card returns what the fleet shows of one server: its figures by name, and all its words.

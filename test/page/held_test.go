@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/test/browser"
+	"github.com/dyno-perf/dyno/test/browser"
 )
 
 // hold keeps back what the page asks for at addresses that have a part, until the returned function lets it go.

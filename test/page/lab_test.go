@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/sandbox"
-	"dyno/internal/trial"
-	"dyno/test/browser"
+	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/trial"
+	"github.com/dyno-perf/dyno/test/browser"
 )
 
 const labPlan = `dyno_plan: 1

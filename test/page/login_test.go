@@ -19,11 +19,11 @@ import (
 	"github.com/chromedp/cdproto/security"
 	"github.com/chromedp/chromedp"
 
-	"dyno/internal/finding"
-	"dyno/internal/journal"
-	"dyno/test/browser"
-	"dyno/test/program"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/test/browser"
+	"github.com/dyno-perf/dyno/test/program"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 const (

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/known"
-	"dyno/internal/sqltext"
-	"dyno/internal/store/history"
-	"dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
 // TestManyTargets watches 200 targets, of which 8 are the stage's server and the others do not answer: the fleet shows and finds them.

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/explain"
-	"dyno/internal/known"
-	"dyno/internal/sqltext"
-	"dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/store/history"
 )
 
 // minutes waits for what is kept by the minute: until the minute that has begun is over and was read.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/browser"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/browser"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // own is a program of the test's own that watches the stage's server as "shop", for tests that kill it.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/sqltext"
-	"dyno/internal/store/history"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/store/history"
 )
 
 // TestSearchBeyondTheList keeps more classes than the page shows at first and searches for one that is not among them: it is found, and

@@ -15,8 +15,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"dyno/test/browser"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/browser"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // figures reads the table of a large graph: the columns last, mean, least, most by line.

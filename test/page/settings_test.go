@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/test/browser"
+	"github.com/dyno-perf/dyno/test/browser"
 )
 
 // inBoth looks at a page in both themes: a picture of each, and what hinders people.

@@ -24,9 +24,9 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"dyno/test/browser"
-	"dyno/test/program"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/browser"
+	"github.com/dyno-perf/dyno/test/program"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 var (

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/browser"
+	"github.com/dyno-perf/dyno/test/browser"
 )
 
 // TestDraggingWritesLittle drags the timeline at pointer rate: what is shown follows, the browser's history is written a few times only.

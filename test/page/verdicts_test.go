@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/compare"
-	"dyno/internal/plan"
-	"dyno/internal/store/trials"
-	"dyno/internal/trial"
-	"dyno/internal/workload"
-	"dyno/test/browser"
+	"github.com/dyno-perf/dyno/internal/compare"
+	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/store/trials"
+	"github.com/dyno-perf/dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/workload"
+	"github.com/dyno-perf/dyno/test/browser"
 )
 
 const figuresPlan = `dyno_plan: 1

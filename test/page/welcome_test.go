@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // TestFirstMinutes starts the program without any configuration beside a real server: it finds it, watches it, and the Server page fills.

@@ -21,7 +21,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"dyno/internal/userfile"
+	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
 // Server is a running server that belongs to one test.

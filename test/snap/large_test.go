@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
 func TestLarge(t *testing.T) {

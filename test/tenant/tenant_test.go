@@ -17,11 +17,11 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"dyno/internal/capture"
-	"dyno/internal/explain"
-	"dyno/internal/sqlshape"
-	"dyno/internal/target"
-	"dyno/test/servers"
+	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/test/servers"
 )
 
 // The tenant's schemas: one has functions that run with the rights of who calls them, one with those of the tenant.

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"dyno/test/program"
-	"dyno/test/servers"
-	"dyno/test/terminal"
+	"github.com/dyno-perf/dyno/test/program"
+	"github.com/dyno-perf/dyno/test/servers"
+	"github.com/dyno-perf/dyno/test/terminal"
 )
 
 var dyno string

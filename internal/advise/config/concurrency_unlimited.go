@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strconv"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 const (

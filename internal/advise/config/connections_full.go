@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/sqltext"
-	"dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 // topHolders is how many of the users who hold connections are named.

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/finding"
-	"dyno/internal/state"
-	"dyno/test/snap"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 // busyPools is a server with so many of 60 connections in use, by sessions that run one statement and by idle ones.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // fromCache is the part of InnoDB's reads that must not come from the disk for the kernel's cache to be what serves them.

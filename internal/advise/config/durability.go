@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
 )
 
 // durability states what a crash may cost with the settings as they are. It is a fact, no judgement: nothing suffers from it while the

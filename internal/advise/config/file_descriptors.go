@@ -3,8 +3,8 @@ package config
 import (
 	"fmt"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
 )
 
 // spareFiles are descriptors for logs, temporary files and the like.

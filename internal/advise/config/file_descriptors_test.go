@@ -3,8 +3,8 @@ package config
 import (
 	"testing"
 
-	"dyno/internal/finding"
-	"dyno/test/snap"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 func files(limit string) *snap.Made {

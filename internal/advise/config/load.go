@@ -5,10 +5,10 @@ import (
 	"math"
 	"strings"
 
-	"dyno/internal/advise"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 // loadRules are those about concurrency, commits, connections and replication.

@@ -1,6 +1,6 @@
 package config
 
-import "dyno/internal/advise"
+import "github.com/dyno-perf/dyno/internal/advise"
 
 // memoryRules are those about memory and the disk.
 func memoryRules() []advise.Rule {

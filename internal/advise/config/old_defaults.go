@@ -3,8 +3,8 @@ package config
 import (
 	"fmt"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
 )
 
 // changedDefault is a default that newer versions replaced, with the reason as their manuals give it.

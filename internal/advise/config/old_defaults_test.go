@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"dyno/internal/finding"
-	"dyno/test/snap"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 func TestOldDefaults(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/advise"
-	"dyno/internal/arith"
-	"dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/arith"
+	"github.com/dyno-perf/dyno/internal/finding"
 )
 
 const mostChunks = 1000 // above, the manual says, the pool is slowed down by them

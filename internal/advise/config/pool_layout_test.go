@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/finding"
-	"dyno/test/snap"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 func laid(size, instances, chunk string) *snap.Made {

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/finding"
-	"dyno/internal/metric"
-	"dyno/test/snap"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 // behind is a replica whose lag goes from one value to another, and whose appliers are so many.

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/test/snap"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 // archive is a server that reads 400 MiB of rows through a pool of 128 MiB: 2000 misses a second, 1 ms each, half of the time.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"dyno/internal/finding"
-	"dyno/test/snap"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 // crowded is a server with 400 tables in use and room for 100.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
 )
 
 // mostNames is how many accounts are named.

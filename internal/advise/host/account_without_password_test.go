@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/snapshot"
 )
 
 func TestAccountWithoutPassword(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
 )
 
 // clockSource finds a clock that takes a call into the kernel, or to a device, each time it is read.

@@ -3,9 +3,9 @@ package host
 import (
 	"fmt"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // throttled is the part of the scheduler's periods in which the group may be stopped before it is told: a burst now and then is what a

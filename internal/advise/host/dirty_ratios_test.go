@@ -3,7 +3,7 @@ package host
 import (
 	"testing"
 
-	"dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/known"
 )
 
 func TestDirtyRatios(t *testing.T) {

@@ -3,9 +3,9 @@ package host
 import (
 	"fmt"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // littleRoom is how much of a file system of that size should be free, bytes: with half of it, what Dyno leaves to others by default,

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
 )
 
 // encryptionAtRest tells which of tables, redo log and binary log lie on the disk as they are.

@@ -6,7 +6,7 @@ package host
 import (
 	"slices"
 
-	"dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/advise"
 )
 
 // Rules returns every rule, in the order in which they are asked.

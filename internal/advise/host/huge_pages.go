@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // fromPool is the size of the buffer pool from which the tables of small pages are worth saving: 8 bytes for each 4096 in every process

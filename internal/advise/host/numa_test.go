@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"dyno/internal/known"
-	"dyno/test/snap"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 func nodes(n int, pool uint64) *snap.Made {

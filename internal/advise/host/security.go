@@ -1,6 +1,6 @@
 package host
 
-import "dyno/internal/advise"
+import "github.com/dyno-perf/dyno/internal/advise"
 
 // securityRules are those about who may log in and what is encrypted. They tell facts: what is right depends on where the server stands.
 func securityRules() []advise.Rule {

@@ -3,9 +3,9 @@ package host
 import (
 	"fmt"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 const (

@@ -3,8 +3,8 @@ package host
 import (
 	"strings"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
 )
 
 // tls tells whether connections over the network have to be encrypted, or can be at all.

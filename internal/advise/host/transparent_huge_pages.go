@@ -3,9 +3,9 @@ package host
 import (
 	"fmt"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // stalls is how many times a second programs may stop to make room for a large page before it is told as more than a fact.

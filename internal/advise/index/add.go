@@ -1,6 +1,6 @@
 package index
 
-import "dyno/internal/advise"
+import "github.com/dyno-perf/dyno/internal/advise"
 
 // addRules are those that find an index to add or to lay out anew.
 func addRules() []advise.Rule {

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"time"
 
-	"dyno/internal/class"
-	"dyno/internal/explain"
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/schema"
-	"dyno/internal/snapshot"
-	"dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // window is the length of every built snapshot, seconds.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"dyno/internal/advise"
-	"dyno/internal/schema"
-	"dyno/internal/sqlshape"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // wish is the index that one statement would like on one table.

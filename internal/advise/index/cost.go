@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
-	"dyno/internal/schema"
-	"dyno/internal/sqlshape"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // entryBytes is what InnoDB adds to each entry of a secondary index: the record header of 5 bytes and its share of the page's

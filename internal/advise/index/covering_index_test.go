@@ -3,7 +3,7 @@ package index
 import (
 	"testing"
 
-	"dyno/test/snap"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 func TestCoveringIndex(t *testing.T) {

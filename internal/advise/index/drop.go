@@ -3,8 +3,8 @@ package index
 import (
 	"sync"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
 )
 
 // dropRules are those that find an index to drop.

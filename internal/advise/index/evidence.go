@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/metric"
-	"dyno/internal/sqlshape"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // evidence lists what was measured: the class's rows, the server's scans, its share of the time, the plan, and whether CPU or

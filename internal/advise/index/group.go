@@ -3,7 +3,7 @@ package index
 import (
 	"slices"
 
-	"dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/schema"
 )
 
 // group is one index with all classes that want it, the one with the most time first.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/known"
-	"dyno/test/snap"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 func TestIndexOrder(t *testing.T) {

@@ -3,8 +3,8 @@ package index
 import (
 	"testing"
 
-	"dyno/internal/explain"
-	"dyno/test/snap"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 func whole(key string, rows float64, extra ...string) explain.Step {

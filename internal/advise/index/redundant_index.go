@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"dyno/internal/finding"
-	"dyno/internal/schema"
-	"dyno/internal/sqlshape"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // redundantIndex finds indexes whose parts are the first ones of another index, and which enforce nothing that the other does not.

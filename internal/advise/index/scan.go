@@ -7,13 +7,13 @@ import (
 	"strings"
 	"sync"
 
-	"dyno/internal/advise"
-	"dyno/internal/class"
-	"dyno/internal/explain"
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/schema"
-	"dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
 )
 
 // The thresholds of the rules; docs/diagnose.md gives the reasons.

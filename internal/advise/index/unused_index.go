@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/finding"
-	"dyno/internal/schema"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // week is the time of counting in seconds from which an index that nobody read counts as one that nobody needs: most jobs run once a week at least.

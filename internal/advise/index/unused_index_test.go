@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/explain"
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/schema"
-	"dyno/internal/snapshot"
-	"dyno/test/snap"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 func TestUnusedIndex(t *testing.T) {

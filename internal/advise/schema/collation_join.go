@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
-	"dyno/internal/schema"
-	"dyno/internal/sqlshape"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // collationJoin finds joins whose columns differ in character set or collation. The server converts one side, for every row, and cannot use that

@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/advise"
-	"dyno/internal/class"
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/schema"
-	"dyno/internal/sqlshape"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 const (

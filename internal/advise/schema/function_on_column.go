@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
-	"dyno/internal/pattern"
-	"dyno/internal/schema"
-	"dyno/internal/sqlshape"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // hiding is one condition that hides its column from every index, with the classes that ask it.

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/class"
-	"dyno/internal/explain"
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/schema"
-	"dyno/test/snap"
+	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 // lettered is a server most of whose time goes to one class over letters, 100 000 of them, and members.

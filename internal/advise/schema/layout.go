@@ -1,6 +1,6 @@
 package schema
 
-import "dyno/internal/advise"
+import "github.com/dyno-perf/dyno/internal/advise"
 
 // layoutRules are those about keys, storage and stored programs.
 func layoutRules() []advise.Rule {

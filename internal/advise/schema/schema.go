@@ -5,7 +5,7 @@ package schema
 import (
 	"slices"
 
-	"dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/advise"
 )
 
 // Rules returns every rule, in the order in which they are asked.

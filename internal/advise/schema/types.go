@@ -1,6 +1,6 @@
 package schema
 
-import "dyno/internal/advise"
+import "github.com/dyno-perf/dyno/internal/advise"
 
 // typeRules are those about how columns are compared.
 func typeRules() []advise.Rule {

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/schema"
-	"dyno/internal/snapshot"
-	"dyno/internal/state"
-	"dyno/test/snap"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/test/snap"
 )
 
 func TestIdleTransaction(t *testing.T) {

@@ -1,6 +1,6 @@
 package session
 
-import "dyno/internal/advise"
+import "github.com/dyno-perf/dyno/internal/advise"
 
 // lockRules are those about locks and transactions.
 func lockRules() []advise.Rule {

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"dyno/internal/advise"
-	"dyno/internal/finding"
-	"dyno/internal/known"
-	"dyno/internal/sqlshape"
-	"dyno/internal/state"
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/advise"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // victims finds sessions that others queue behind while they work in a long transaction. The statements in the queue look slow and are

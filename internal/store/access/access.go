@@ -18,7 +18,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"dyno/internal/store/sqlitefile"
+	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
 )
 
 // Ends of sessions, see OWASP's Session Management Cheat Sheet: an idle one and an absolute one.

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"dyno/internal/store/sqlitefile"
+	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
 )
 
 // Report is the health of a file.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"dyno/internal/store/sqlitefile"
+	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
 )
 
 // Answers to what is asked, for errors.Is.

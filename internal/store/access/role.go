@@ -3,7 +3,7 @@ package access
 import (
 	"fmt"
 
-	"dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
 // Role says what somebody may do.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/class"
 )
 
 func TestCoursesAreThoseOfTheTimeline(t *testing.T) {

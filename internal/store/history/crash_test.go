@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/class"
 )
 
 // TestMain turns the test program into one that writes until it is killed, when told so.

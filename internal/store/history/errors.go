@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"dyno/internal/store/sqlitefile"
+	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
 )
 
 // What can be wrong with a history, for errors.Is.

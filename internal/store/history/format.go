@@ -1,6 +1,6 @@
 package history
 
-import "dyno/internal/store/sqlitefile"
+import "github.com/dyno-perf/dyno/internal/store/sqlitefile"
 
 // format is that of the file. "DynH" stands in its header. Times are Unix milliseconds.
 var format = sqlitefile.Format{

@@ -9,8 +9,8 @@ import (
 	"iter"
 	"time"
 
-	"dyno/internal/state"
-	"dyno/internal/store/sqlitefile"
+	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
 )
 
 // A pack holds states of one target that were taken within packSpan. Its document is, compressed as a whole, for each state in order of

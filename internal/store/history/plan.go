@@ -13,9 +13,9 @@ import (
 	"slices"
 	"time"
 
-	"dyno/internal/explain"
-	"dyno/internal/known"
-	"dyno/internal/store/sqlitefile"
+	"github.com/dyno-perf/dyno/internal/explain"
+	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
 )
 
 // Plan is an execution plan with when it was the plan of its class.

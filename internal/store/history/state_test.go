@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/state"
 )
 
 // seconds puts states at these seconds after noon.

@@ -10,10 +10,10 @@ import (
 	"os"
 	"strings"
 
-	"dyno/internal/event"
-	"dyno/internal/journal"
-	"dyno/internal/run"
-	"dyno/internal/store/sqlitefile"
+	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/run"
+	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
 )
 
 // Report is the health of a ledger's file.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"dyno/internal/finding"
-	"dyno/internal/store/sqlitefile"
+	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
 )
 
 // Diagnosis is one look at a target: what was judged and what was found.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"dyno/internal/store/sqlitefile"
+	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
 )
 
 // What can be wrong with a ledger, for errors.Is.

@@ -23,8 +23,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"dyno/internal/clock"
-	"dyno/internal/store/sqlitefile"
+	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
 )
 
 // Ledger is an open ledger. It is safe for concurrent use.

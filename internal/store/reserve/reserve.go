@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"dyno/internal/unit"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // Reserve is what stays free. The zero value is the default: 5 % of the file system and 2 GiB at least, but of a small

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/prometheus/model/value"
 
-	"dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/metric"
 )
 
 func TestEachGivesWhatWasPutIn(t *testing.T) {

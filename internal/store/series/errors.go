@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"dyno/internal/metric"
-	"dyno/internal/store/failure"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/store/failure"
 )
 
 // What can be wrong with a store, for errors.Is.

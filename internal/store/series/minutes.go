@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/util/compression"
 
-	"dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/metric"
 )
 
 // The level of minutes is a second database, in the directory minutes, for long ranges. Of each series and minute (that begins

@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunks"
 	"github.com/prometheus/prometheus/util/annotations"
 
-	"dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/metric"
 )
 
 // Querier lets PromQL read the full copy.

@@ -17,8 +17,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 
-	"dyno/internal/metric"
-	"dyno/internal/reading"
+	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/reading"
 )
 
 // asked returns an engine over a store that holds a minute of two series of one metric, and of another that changed its kind.

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/metric"
 )
 
 // Answer is the value of a PromQL expression. Its JSON is the member data of Prometheus' HTTP API: see

@@ -37,8 +37,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/util/compression"
 
-	"dyno/internal/clock"
-	"dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/metric"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"dyno/internal/store/failure"
+	"github.com/dyno-perf/dyno/internal/store/failure"
 )
 
 // What can be wrong with a file, for errors.Is.

@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
 // BundleFormat is the version of the bundles that this program writes.

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // exported is an experiment of three trials with its result, as a bundle.

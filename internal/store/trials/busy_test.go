@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/store/trials"
+	"github.com/dyno-perf/dyno/internal/store/trials"
 )
 
 func TestBusy(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"syscall"
 
-	"dyno/internal/store/failure"
+	"github.com/dyno-perf/dyno/internal/store/failure"
 )
 
 // What can be wrong with an experiment on disk, for errors.Is.

@@ -27,8 +27,8 @@ import (
 	"sync"
 	"time"
 
-	"dyno/internal/pattern"
-	"dyno/internal/trial"
+	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // Format is the version of the files that this program writes.

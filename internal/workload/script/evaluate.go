@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 func (x *literal) eval(*generator) (workload.Datum, error) { return x.value, nil }

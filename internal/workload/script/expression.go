@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/suggest"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/suggest"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // expression is a value that is computed anew each time. eval allocates nothing in the steady state; a text that it returns is valid

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // function is something that expressions can call.

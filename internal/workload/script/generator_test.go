@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 func plan(t testing.TB, options map[string]string, texts ...string) *workload.Plan {

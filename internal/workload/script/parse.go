@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"dyno/internal/suggest"
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/suggest"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // sessionVariables is how many variables are there from the beginning: see predefined.

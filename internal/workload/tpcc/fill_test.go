@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 func table(t testing.TB, p *workload.Plan, name string) workload.Table {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // generator is one terminal.

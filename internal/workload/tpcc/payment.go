@@ -3,7 +3,7 @@ package tpcc
 import (
 	"strconv"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // nextOfPayment: clause 2.5.2.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // definition describes a table of a set. "#" stands for the number of the set.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // Kinds of operation.

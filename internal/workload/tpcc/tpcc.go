@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 // Clause 1.2.1, and 4.3.3.1 for the orders.

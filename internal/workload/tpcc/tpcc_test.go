@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"dyno/internal/workload"
+	"github.com/dyno-perf/dyno/internal/workload"
 )
 
 func TestOptions(t *testing.T) {

@@ -3,7 +3,6 @@
 package recipe
 
 import (
-	"github.com/dyno-perf/dyno/recipes"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/workload"
+	"github.com/dyno-perf/dyno/recipes"
 )
 
 // Recipe is one experiment that ships with Dyno.

@@ -123,7 +123,7 @@ func tooMuch(v parser.Value, limit, most int) error {
 	case points > most:
 		return fmt.Errorf("the answer has %d points, and %d are allowed: request fewer series, a shorter time or a longer step", points, most)
 	case text > pointBytes*most:
-		return fmt.Errorf("the answer has %d bytes of labels, and %d are allowed: ask for fewer series, or sum over some labels", text, pointBytes*most)
+		return fmt.Errorf("the answer has %d bytes of labels, and %d are allowed: request fewer series, or sum over some labels", text, pointBytes*most)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func TestFirstMinutes(t *testing.T) {
 	p := serve(t, home, "--discover="+s.Server.Socket)
 	name := fmt.Sprintf("mariadb-%d", s.Server.Port)
 	p.waitUp(t, name)
-	if log := p.Log(); !strings.Contains(log, "watches it as "+name) {
+	if log := p.Log(); !strings.Contains(log, "watching it as "+name) {
 		t.Errorf("it does not say what it does:\n%s", log)
 	} else if !strings.Contains(log, "WARNING: Dyno is logged in as root@localhost") {
 		t.Errorf("it does not say that it is root:\n%s", log)

@@ -25,8 +25,9 @@ func (e *env) apply() *cobra.Command {
 		Long: `Shows what a finding's change would do to the server as it is now: the statements, how long they take, how much space,
 and what blocks them. With --execute it applies the change: a table is altered online, with a short lock wait and a bounded
 number of retries; a variable or kernel setting is set until the next restart. The undo is recorded in the journal before
-the first statement is sent.`,
-		Args: args(2, 2),
+the first statement is sent. FINDING is the id that diagnose and advise print.`,
+		Example: "  dyno apply shop missing-index-f7f1503c\n  dyno apply shop missing-index-f7f1503c --execute",
+		Args:    args(2, 2),
 	}
 	c.Flags().BoolVar(&execute, "execute", false, "execute the statements")
 	c.Flags().BoolVar(&o.Blocking, "blocking", false, "block the table's writers if the server cannot change it online")
@@ -87,8 +88,10 @@ func (e *env) undo() *cobra.Command {
 		Use:   "undo ACTION | --list [TARGET]",
 		Short: "undo an action; a dry run without --execute",
 		Long: `Shows the undo of an action, and with --execute executes it, on the server where the action was applied and on no other.
-With --list it shows the journal, newest action first, without connecting to a server.`,
-		Args: args(0, 1),
+With --list it shows the journal, newest action first, without connecting to a server. ACTION is the id
+that apply prints.`,
+		Example: "  dyno undo --list shop\n  dyno undo a-1kq3f9\n  dyno undo a-1kq3f9 --execute",
+		Args:    args(0, 1),
 	}
 	c.Flags().BoolVar(&execute, "execute", false, "execute the statements")
 	c.Flags().BoolVar(&ls, "list", false, "list the actions on TARGET or on all servers, with their state")

@@ -75,15 +75,16 @@ const outputsOf = "outputs"
 func (e *env) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "dyno",
-		Short: "Load a database server, watch it, find what holds it back, fix that, prove it.",
-		Long: `Dyno loads a MySQL-family server, watches it, finds what holds it back, changes that one thing
-safely, and proves the gain. Start with "dyno demo": it does all of this on a private server.
+		Short: "Watch a database server, find what holds it back, fix that, prove it; or put load on one.",
+		Long: `Dyno watches a MySQL-family server every second, names what holds it back, changes that one thing
+safely, and proves the gain; it can also put load on a server. Start with "dyno demo": it does all of this on a private server.
 
 TARGET is a name of the inventory (dyno target add), sandbox:NAME, or a URL:
   mysql://user@host:3306/db?tls=verify-full   unix:///path.sock?user=root
 Passwords come from $DYNO_PASSWORD, ~/.my.cnf, --defaults-file or --ask-pass, never from arguments.
 
-Reading never changes a server. What changes one is a dry run without --execute.
+Reading never changes a server. apply and undo only show what they would do unless you pass --execute.
+load and load replay --writes write to their target: never point them at production.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 findings at or above --fail-on, 5 verdict "worse" under --fail-on
 worse, 6 verdict unstable or invalid, 7 part of the input was skipped.`,

@@ -77,15 +77,16 @@ func (e *env) compare() *cobra.Command {
 	var bundleOf string
 	c := &cobra.Command{
 		Use:   "compare PLAN.yaml | A.json B.json | BUNDLE.tar.gz",
-		Short: "is B better than A, by how much, and is that real?",
+		Short: "is B better than A, by how much, and is it statistically significant?",
 		Long: `Runs the experiment that a plan describes on private servers: every variant in random order, round after round,
-with the baseline against itself in each round, until the intervals are tight enough or the budget is spent. Prints a
-table with intervals, n and verdicts: better, worse, same, unstable or invalid.
+with the baseline against itself in each round, until every comparison is decided and closed at a planned interim
+analysis, or the rounds or the budget are used up. Prints a table with intervals, n and verdicts: better, worse, same, unstable
+or invalid.
 
 With two results (the JSON of --output json or of a report, or a bundle) it compares them, for runs made on different
 machines. With one bundle it runs the bundle's plan here and compares the two results.
 
---resume ID continues a run that was stopped; no measurement is lost.`,
+--resume ID continues a run that was stopped; at most the current trial (or round of turns) is repeated.`,
 		Example: "  dyno compare plan.yaml --dry-run\n  dyno compare plan.yaml --axis threads=1,8 --set trials.time=5s\n  dyno compare here.json there.json",
 		Args:    args(0, 2),
 	}

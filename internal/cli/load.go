@@ -44,7 +44,8 @@ func (e *env) load() *cobra.Command {
 		Use:   "load WORKLOAD " + strings.Join(steps, "|") + "|help",
 		Short: "generate load with sysbench's workloads, options and tables",
 		Long: `Runs a workload and prints a line each second, then sysbench's summary and more. Options and their defaults are
-sysbench's; "_" and "-" mean the same, and counts take K, M and G. The server is --target T, or sysbench's --mysql-host and so on.
+sysbench's, except those listed under Differences in docs/load.md (--report-interval, --mysql-ssl); "_" and "-" mean the same. K, M and
+G are powers of 1000 in counts, of 1024 in --size. The server is --target T, or sysbench's --mysql-host and so on.
 Without --rate every session sends its next operation when the last one is done; with it operations are due whatever the server does,
 and their wait is reported. Ctrl-C stops cleanly and prints the figures so far. "dyno load WORKLOAD help" lists the options of a workload.
 Workloads:

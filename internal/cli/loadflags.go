@@ -100,7 +100,7 @@ func (o *loadFlags) add(f *pflag.FlagSet) {
 	}
 	// Which server.
 	o.loadTarget.flags(f)
-	f.StringVar(&o.ignore, "mysql-ignore-errors", "1213,1020,1205", "server errors that do not end the run, or all")
+	f.StringVar(&o.ignore, "mysql-ignore-errors", "1213,1020,1205", "server errors after which the operation is given up and the run continues, or all;\n1213, 1205, 1020, 1412 and 1615 are always retried")
 	f.StringVar(&o.psMode, "db-ps-mode", "auto", "auto: prepared statements; disable: plain text")
 	f.StringVar(&o.dbDriver, "db-driver", "mysql", "mysql")
 	_ = f.MarkHidden("db-driver")

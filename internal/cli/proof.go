@@ -16,8 +16,10 @@ func (e *env) proof() *cobra.Command {
 		Use:   "proof ACTION",
 		Short: "compare live traffic before and after an action, per call of the classes it affects",
 		Long: `Observes live traffic now and compares it with the window in which the finding was made: time and rows examined per call
-of the classes that the action affects, and how far the mix of calls has changed since then. Reads only.`,
-		Args: args(1, 1),
+of the classes that the action affects, and how far the mix of calls has changed since then. Reads only.
+ACTION is the id that apply prints.`,
+		Example: "  dyno proof a-1kq3f9\n  dyno proof a-1kq3f9 --window 60s",
+		Args:    args(1, 1),
 	}
 	c.Flags().DurationVar(&o.Window, "window", app.DefaultWindow, "how long to observe, 3s to 10m")
 	e.loginFlags(c)

@@ -34,7 +34,7 @@ type doorFlags struct {
 }
 
 func (d *doorFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&d.listen, "listen", defaultListen, "address to listen on; beyond this machine (0.0.0.0:8306) it needs TLS and users, see docs/access.md; port 0 picks a free one; or a Unix socket, unix:/run/dyno/dyno.sock")
+	f.StringVar(&d.listen, "listen", defaultListen, "address to listen on; beyond this machine (0.0.0.0:8306) it needs TLS, and the first start prints a token for adding the first operator, see docs/access.md; port 0 picks a free one; or a Unix socket, unix:/run/dyno/dyno.sock")
 	f.Var((*socketMode)(&d.mode), "socket-mode", "who may connect to the socket of --listen, octal: 600 Dyno's own account, 660 its group too")
 	f.StringVar(&d.cert, "tls-cert", "", "use TLS: PEM file of the certificate and its chain; a renewed one is loaded automatically")
 	f.StringVar(&d.key, "tls-key", "", "PEM file of its key")

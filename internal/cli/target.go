@@ -252,7 +252,7 @@ func (e *env) targetGrants() *cobra.Command {
 		Long: `Prints statements that create an account, unless it is there, and grant what one task needs:
   watch    read counters, digests and the processlist; no data
   explain  also EXPLAIN statements of the named schemas
-  change   add and drop indexes in the named schemas
+  change   add and drop indexes in the named schemas; to set variables, also grant SYSTEM_VARIABLES_ADMIN (MySQL 8.0) or SUPER
   load     run workloads in the named schemas
 With a TARGET the statements are for its own account, as the server reports it, unless --user names another one. Without a
 TARGET --flavor is needed. A new account is locked until ALTER USER gives it a password, which the last line shows. Nothing

@@ -319,7 +319,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	f(write(t, dir, "x.xz", []byte("\xfd7zXZ\x00\x00")), 0, "xz -dc")
 	f(write(t, dir, "x.bz2", []byte("BZh91AY")), 0, "bzip2 -dc")
 	f(write(t, dir, "short.gz", []byte("\x1f\x8b\x08")), 0, "gzip")
-	f(write(t, dir, "text", []byte("hello\n")), 0, "no log")
+	f(write(t, dir, "text", []byte("hello\n")), 0, "unknown format")
 	z := gzipped(t, long)
 	f(write(t, dir, "torn.gz", z[:len(z)-9]), 999, "cannot be read")
 	z = zstded(t, long)

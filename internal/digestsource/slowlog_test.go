@@ -193,7 +193,7 @@ func TestSinceReadsNewBytesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(mysqlLog[cut:])
-	if cs, note, err := since(); err != nil || !strings.Contains(note, "emptied") || len(cs) != 2 {
+	if cs, note, err := since(); err != nil || !strings.Contains(note, "truncated") || len(cs) != 2 {
 		t.Errorf("%+v %q %v", cs, note, err)
 	}
 	l.close()

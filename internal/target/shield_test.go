@@ -101,7 +101,7 @@ func TestAnAnswerOfAnotherShape(t *testing.T) {
 	}
 	defer s.Close()
 	second := 1
-	if _, err := s.Query(t.Context(), "SELECT 'hostile', 2", func(row []driver.Value) { _ = row[second] }); err == nil || !strings.Contains(err.Error(), "another shape") {
+	if _, err := s.Query(t.Context(), "SELECT 'hostile', 2", func(row []driver.Value) { _ = row[second] }); err == nil || !strings.Contains(err.Error(), "a shape other") {
 		t.Errorf("%v", err)
 	}
 	if _, err := s.Query(t.Context(), "SELECT 1", nil); err == nil {

@@ -48,10 +48,3 @@ func (h *held) add(place string, err error) {
 	}
 	h.at[place] = heldPlace{err, now, Patience(err, h.at[place].pause)}
 }
-
-// forget ends that a place is left alone.
-func (h *held) forget(place string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.at, place)
-}

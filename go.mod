@@ -1,4 +1,4 @@
-module github.com/dyno-perf/dyno
+module dyno
 
 go 1.26.0
 

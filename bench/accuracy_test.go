@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
+	"dyno/internal/app"
 )
 
 // TestAccuracy is told of in accuracy.sh.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/fault"
+	"dyno/internal/app"
+	"dyno/internal/fault"
 )
 
 // sum is what lines about several seeds come to.
@@ -208,7 +208,7 @@ func wrong(l app.AccuracyLine) string {
 		list = append(list, fmt.Sprintf("no gain proven: %s, ×%.3g (%.3g to %.3g)", g.Figure, g.Center, g.Lo, g.Hi))
 	}
 	for _, s := range l.NotLimit {
-		list = append(list, "a limit was not in effect: "+brief(s))
+		list = append(list, "a limit was not in force: "+brief(s))
 	}
 	return strings.ReplaceAll(strings.Join(list, "; "), "|", "\\|")
 }

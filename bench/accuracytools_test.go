@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/fault"
+	"dyno/internal/app"
+	"dyno/internal/fault"
 )
 
 // tools are the programs that look at the same servers.

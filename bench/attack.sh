@@ -1,12 +1,12 @@
 #!/bin/sh
-# Attacks the HTTP API of a real `dyno serve` with schemathesis, which sends valid and invalid requests from openapi.yaml and checks the
-# answers against it. It needs a server that `dyno sandbox` finds and Python 3.10 or later with venv and pip. It builds the program unless
-# DYNO names one. Everything it installs and keeps is in a temporary directory that it removes at the end. Its exit code is that of
-# schemathesis, or 1 when the program ended or one of its requests panicked.
+# Attacks the HTTP API of a real `dyno serve` with schemathesis, which makes requests, right and wrong ones, of openapi.yaml and holds the
+# answers to it. It takes a server that `dyno sandbox` finds and a Python 3.10 or later with venv and pip; the program is built unless DYNO
+# names one. What it installs and keeps lies in a temporary directory that goes with it. Its exit code is that of schemathesis, or 1 when
+# the program ended or one of its requests panicked.
 #
 #   bench/attack.sh [examples for each operation, 30]
 #
-# SEED=n repeats the same requests.
+# SEED=n makes the same requests again.
 set -eu
 cd "$(dirname "$0")/.."
 n=${1:-30}
@@ -76,7 +76,7 @@ if grep -n -e panic -e 'runtime error' "$dir/log"; then
 	status=1
 fi
 if ! kill -0 "$serve" 2>/dev/null; then
-	echo 'dyno serve exited:'
+	echo 'dyno serve has ended:'
 	tail -n 20 "$dir/log"
 	status=1
 fi

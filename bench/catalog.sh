@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# What does reading the catalog cost a server with very many tables? The script measures CPU, opened tables, the longest statement, and how
-# long other sessions wait meanwhile that read busy tables, open idle ones, create, alter and drop. The table cache is full, as on such servers.
+# What reading the catalog of a server with very many tables costs it: CPU, tables opened, the longest statement, and for how long others
+# wait meanwhile who read busy tables, open idle ones, create, alter and drop. The cache of open tables is full, as it is on such servers.
 #
-#   bench/catalog.sh                              50 000 tables; MariaDB takes a few minutes to create them, MySQL about ten
+#   bench/catalog.sh                              50 000 tables; making them takes MariaDB some minutes and MySQL some ten
 #   TABLES=5000 ROUNDS=3 SERVERS=mariadb bench/catalog.sh
-#   URLS='unix:///run/mysqld/mysqld.sock?user=root' bench/catalog.sh    your own server on this machine, with databases shop0 to shop4
+#   URLS='unix:///run/mysqld/mysqld.sock?user=root' bench/catalog.sh    a server of your own on this machine, with databases shop0 to shop4
 #
-# TABLES   number of tables (50000)         ROUNDS   diagnoses of each kind (5)       PROBE   how long other sessions are observed, each (30s)
-# SERVERS  mariadb, mysql or both ("mariadb mysql", or "mariadb" when no MySQL is named)
+# TABLES   how many there are (50000)       ROUNDS   diagnoses of each kind (5)       PROBE   how long others are watched, each (30s)
+# SERVERS  which of mariadb and mysql ("mariadb mysql", or "mariadb" where no MySQL is named)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ -n "${DYNO_TEST_MYSQL:-}" ]; then SERVERS=${SERVERS:-mariadb mysql}; fi

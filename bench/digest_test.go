@@ -21,7 +21,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/dyno-perf/dyno/test/peer"
+	"dyno/test/peer"
 )
 
 // used is what a run has cost, as bench/spawn prints it.
@@ -53,7 +53,7 @@ func TestDigest(t *testing.T) {
 	}
 	defer os.RemoveAll(b.dir)
 	b.spawn = filepath.Join(b.dir, "spawn")
-	if out, err := exec.Command("go", "build", "-o", b.spawn, "github.com/dyno-perf/dyno/bench/spawn").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", b.spawn, "dyno/bench/spawn").CombinedOutput(); err != nil {
 		t.Fatalf("build spawn: %v\n%s", err, out)
 	}
 	busy, err := os.ReadFile("/proc/loadavg")

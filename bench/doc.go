@@ -1,2 +1,2 @@
-// Package bench measures Dyno and compares it with other tools. The scripts of this folder run its tests, which need the build tag bench.
+// Package bench holds measurements beside the peers, started by the scripts of this folder: its tests need the tag bench.
 package bench

@@ -1,16 +1,16 @@
 #!/bin/sh
-# How reliable is the lab? Prints how often it detects a true loss of 3 %, made by a CPU quota (power), how often it finds a server equal to
-# itself (A/A), on real servers, and the cost of restoring 1 GB of data between trials. Run it as root, on an otherwise idle machine; it takes
-# an hour when the machine is calm, up to two when it is not.
+# How sure is the lab? Prints how often it sees a true loss of 3 %, made by a CPU quota (power), and how often it finds a server the same
+# as itself (A/A), on real servers; then what it takes to put 1 GB of data back between trials. Run it as root, on a machine where nothing
+# else runs; an hour when the machine is calm, up to two when it is not.
 #
 #   bench/lab.sh                      ten repetitions of the first, forty of the second, one of the third
-#   POWER=10 AA=0 RESTORE=0           repetitions of each; 0 skips one
-#   POWER_TIME=5s AA_TIME=2s          what a trial measures of each variant, at most 20s. Without them an initial noise measurement decides,
-#   MINUTES=120                       within about this many minutes in all
-#   TURNS=200ms                       length of the variants' time slices. Without it the initial measurement chooses 200ms or 100ms
+#   POWER=10 AA=0 RESTORE=0           repetitions of each; 0 leaves one out
+#   POWER_TIME=5s AA_TIME=2s          what a trial measures of each variant, 20s at most. Without them a first look at the noise decides,
+#   MINUTES=120                       within about so many minutes in all
+#   TURNS=200ms                       the turns that the variants take. Without it the first look decides for 200ms or 100ms
 #   FIRST=1                           the seed of the first repetition
 #
-# Each line is complete when it is printed. Ctrl-C stops the script and prints the sums so far.
+# Each line is complete when it is printed. Ctrl-C ends it with the sums so far.
 set -eu
 cd "$(dirname "$0")"
 dir=$(mktemp -d)

@@ -20,10 +20,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/experiment"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/app"
+	"dyno/internal/experiment"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
 )
 
 const (

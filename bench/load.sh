@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# What does the load generator cost compared with sysbench? The script runs both in turn on the same server and data, each placed on fixed
-# CPUs. It needs root, sysbench, taskset and an otherwise idle machine. If DYNO_TEST_MYSQL is set, it uses MySQL too.
+# What the load generator costs beside sysbench: interleaved runs of both on the same server and data, each placed on fixed CPUs. Needs
+# root, sysbench and taskset, and a machine where nothing else runs. With DYNO_TEST_MYSQL set, MySQL too.
 #
-#   bench/load.sh                                    3 rounds of 5 s, all cases: about 10 minutes per server
-#   LOAD_ROUNDS=9 LOAD_TIME=10 bench/load.sh         more precise
+#   bench/load.sh                                    3 rounds of 5 s, all cases: about 10 minutes a server
+#   LOAD_ROUNDS=9 LOAD_TIME=10 bench/load.sh         surer
 #   LOAD_CASES='shared.*point' LOAD_PREPARE=0 LOAD_TPCC=0 bench/load.sh
 #
-# LOAD_SERVERS   mariadb, mysql or both ("mariadb mysql", or "mariadb" when no MySQL is named)
-# LOAD_CASES     regular expression for the cases to run, "PLACEMENT WORKLOAD THREADS" as in the table (all)
-# LOAD_ROUNDS    pairs of runs in each case (3)            LOAD_TIME    seconds per run, after one more of each for warm-up (5)
+# LOAD_SERVERS   which of mariadb and mysql ("mariadb mysql", or "mariadb" where no MySQL is named)
+# LOAD_CASES     expression for the cases to run, "PLACEMENT WORKLOAD THREADS" as the table has them (all)
+# LOAD_ROUNDS    pairs of runs in each case (3)            LOAD_TIME    seconds a run, after one more of each to warm up (5)
 # LOAD_TABLES    (4) and LOAD_SIZE rows in each (100000)   LOAD_OPTIONS more options for both, such as --rand-type=uniform
 # LOAD_PREPARE   pairs of preparations (3), 0 for none     LOAD_ROWS    rows in their table (1000000)
 # LOAD_TPCC      pairs of TPC-C-like runs (3), 0 for none  LOAD_SCALE   warehouses (2); SYSBENCH_TPCC is the folder of sysbench-tpcc

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/sysbench"
+	"dyno/test/sysbench"
 )
 
 // benchPrepare measures how fast a table is made, on a sandbox: by sysbench, by Dyno for the first time, and by Dyno again.

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/dyno-perf/dyno/test/servers"
-	"github.com/dyno-perf/dyno/test/sysbench"
+	"dyno/test/servers"
+	"dyno/test/sysbench"
 )
 
 // loadBench is a server under comparison.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
-	"github.com/dyno-perf/dyno/test/sysbench"
+	"dyno/test/servers"
+	"dyno/test/sysbench"
 )
 
 // place says which CPU the server and the client run on.

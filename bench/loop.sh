@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How long does it take to see something? The script measures the seconds from `dyno demo` to the first live figures, from the start of the
-# load to the finding, and for a second `sandbox up`. It runs each RUNS times (5) and prints minimum, median and maximum.
+# How long until something is seen: seconds from `dyno demo` to the first live figures, from the start of the load to the finding, and
+# for a second `sandbox up`. Each is measured RUNS times (5) and printed as minimum, median and maximum.
 #
 #   bench/loop.sh [SERVER…]       default: mariadb, and mysql@9.7 when it is installed
 set -euo pipefail

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# What does watching cost, compared with mysqld_exporter in the same run? The script measures: CPU of client and server per scrape, by source
-# for the status, InnoDB metrics and digests, for the default sources and for all sources; lost throughput at saturation; and 200 targets at
-# once. The exporter is Debian's package, unpacked: nothing is installed and no service starts. It needs taskset, two CPUs, and for reliable
-# figures an otherwise idle machine.
+# What watching costs, beside mysqld_exporter in the same run: CPU of client and server per scrape, source by source for the status,
+# InnoDB metrics and digests, for all that is on by default and for every source; throughput lost at saturation; 200 targets at once.
+# The exporter is Debian's package, unpacked: nothing is installed and no service starts. Needs taskset, two CPUs, and for sure figures a
+# machine where nothing else runs.
 #
-#   bench/observe.sh                                  5 rounds of windows of 20 s: about 12 minutes per server
+#   bench/observe.sh                                  5 rounds of windows of 20 s: about 12 minutes a server
 #   WINDOW=10s ROUNDS=3 SERVERS=mariadb bench/observe.sh
 #   PARTS=TestObserveTargets bench/observe.sh         one part alone
 #
-# WINDOW   length of a window (20s)           ROUNDS   windows of each kind, in a new random order in each round (5)
-# SERVERS  mariadb, mysql or both ("mariadb mysql", or "mariadb" when no MySQL is named)
-# CPU      the CPU to which server and client are bound while their CPU time is measured, "" for none (1)
-# BLOCKS   pairs of throughput blocks with and without watching (12), 0 for none; BLOCK is the length of each (5s)
+# WINDOW   length of a window (20s)           ROUNDS   windows of each kind, in an order drawn anew in each round (5)
+# SERVERS  which of mariadb and mysql ("mariadb mysql", or "mariadb" where no MySQL is named)
+# CPU      the CPU that server and client are bound to while their CPU time is measured, "" for none (1)
+# BLOCKS   pairs of blocks with and without watching of the throughput (12), 0 for none; BLOCK is how long each is (5s)
 # TARGETS  recorded streams that are watched at once (200), 0 for none; FOR is how long (60s), after WARM (20s)
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/collector"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/store/series"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/collector"
+	"dyno/internal/reading"
+	"dyno/internal/scrape"
+	"dyno/internal/store/series"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // TestObserveTargets records a minute of real servers under a little work, then watches TARGETS of them at once: two are real, the others
@@ -28,7 +28,7 @@ import (
 func TestObserveTargets(t *testing.T) {
 	n := count(t, "TARGETS")
 	if n < 1 {
-		t.Skip("not requested")
+		t.Skip("not asked for")
 	}
 	length, warm := setting(t, "FOR"), setting(t, "WARM")
 	s := servers.Start(t, "mariadb", "performance_schema=ON")

@@ -22,13 +22,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/dyno-perf/dyno/internal/digestsource"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/digestsource"
+	"dyno/internal/reading"
+	"dyno/internal/scrape"
+	"dyno/internal/snapshot"
+	"dyno/internal/stat"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 func TestMain(m *testing.M) {

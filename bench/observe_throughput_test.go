@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/workload"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/host"
+	"dyno/internal/load"
+	"dyno/internal/run"
+	"dyno/internal/workload"
+	"dyno/test/servers"
 )
 
 // TestObserveThroughput saturates a server that has a CPU of its own; load and watchers share another. Blocks in which nobody watches,
@@ -26,7 +26,7 @@ import (
 func TestObserveThroughput(t *testing.T) {
 	blocks := count(t, "BLOCKS")
 	if blocks < 1 {
-		t.Skip("not requested")
+		t.Skip("not asked for")
 	}
 	block := setting(t, "BLOCK")
 	cpus := ownCPUs(t)

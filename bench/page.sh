@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# What does the web UI cost its users? The script uses a real Chromium on a real `dyno serve`, which meanwhile watches a real MariaDB under a
-# small load. It measures: the size of the files; the time until a Server page with 12 graphs is painted, for an hour and for a day of seconds;
-# the response time to mouse and keys; and the growth of memory and CPU of an open live page. It first writes history through the store's own
-# API: recorded scrapes of that server, repeated with increasing counters. For reliable figures, use an otherwise idle machine.
+# What the page costs who looks at it, in a real Chromium on a real `dyno serve` that watches a real MariaDB under a small load meanwhile:
+# the size of its files, how long a Server page with 12 graphs takes until they are painted, for an hour and for a day of seconds, how
+# soon it answers the mouse and keys, and how memory and CPU of an open live page grow. What is stored before is written through the
+# store's own API: readings of that server, told again and again with counters that go on. For sure figures: a machine where nothing
+# else runs.
 #
 #   bench/page.sh                       an hour of an open page, after about ten minutes
 #   MINUTES=10 LOADS=5 bench/page.sh
 #   PARTS=TestPageOpen bench/page.sh    the open page alone
 #
 # MINUTES  how long the page stays open (60), 0 for none     LOADS  how often each page is opened (9)
-# HOURS    how much history is written first (24)            RECORD seconds of scrapes to record and repeat (120)
-# PROGRAM  an existing dyno binary
+# HOURS    how much is stored before (24)                    RECORD how many seconds of readings are told again (120)
+# PROGRAM  a dyno that is built already
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=$(mktemp -d)

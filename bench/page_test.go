@@ -31,15 +31,15 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/dyno-perf/dyno/internal/exposition"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/store/series"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/browser"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/exposition"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/scrape"
+	"dyno/internal/stat"
+	"dyno/internal/store/series"
+	"dyno/internal/target"
+	"dyno/test/browser"
+	"dyno/test/servers"
 )
 
 // graphsWanted is how many graphs must be painted until a Server page counts as there.

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Does `dyno serve` survive? The script runs it on real servers, one of them hostile, with a small disk. Meanwhile the servers restart, a jump
-# host goes and returns, the clock steps forward and back by a year, Dyno is killed with -9, and the disk of all stores fills up. At the end it
-# runs `dyno store check` and reports the missing seconds that have no excuse. It needs root, for the small disk.
+# What survives: `dyno serve` on real servers and a small disk, with a hostile server among them, while the servers are restarted, a jump host
+# goes and comes, the clock steps by a year to and fro, it is killed with -9, and the disk of all stores fills up. It ends with
+# `dyno store check`, and with the seconds that are missing though nothing excuses it. Needs root, for the small disk.
 #
 #   bench/soak.sh            30 minutes
-#   SOAK=5m bench/soak.sh    a quick run
+#   SOAK=5m bench/soak.sh    a quick look
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ -z "${DYNO:-}" ]; then

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // soaked is `dyno serve` on a small disk of its own.

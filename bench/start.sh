@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# What does a start of the released program cost? Prints the CPU time of `dyno --help`, the minimum of 12 runs. Needs a quiet machine. Exits
-# with 1 above the limit.
+# What a start of the released program costs: CPU time of `dyno --help`, the least of 12, on a quiet machine. Ends with 1 above the bound.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bound=30 # ms
@@ -14,5 +13,5 @@ for _ in $(seq 12); do
 	ms=$(awk '{ printf "%d", ($1 + $2) * 1000 }' <<<"$spent")
 	if [ -z "$least" ] || [ "$ms" -lt "$least" ]; then least=$ms; fi
 done
-echo "CPU of a start: $least ms (min of 12), limit $bound ms"
+echo "CPU of a start: $least ms, the least of 12; at most $bound ms"
 [ "$least" -le "$bound" ]

@@ -1,5 +1,4 @@
-// Package internal_test checks the architecture: the floor of each package, its allowed imports,
-// and the external modules. It is the architecture document, so each new package needs a line here.
+// Package internal_test holds the map of the house. It is the architecture document: a new package needs a line here.
 package internal_test
 
 import (
@@ -19,7 +18,7 @@ import (
 	"testing"
 )
 
-const module = "github.com/dyno-perf/dyno"
+const module = "dyno"
 
 // floors tells the floor of every package. A package imports lower floors only.
 var floors = map[string]int{
@@ -43,7 +42,7 @@ var floors = map[string]int{
 	"internal/workload":        0,
 	"internal/workload/script": 0,
 	"internal/limit":           0,
-	"internal/suggest":         0,
+	"internal/near":            0,
 	"internal/pace":            0,
 	"internal/plan":            0,
 	"internal/trial":           0,
@@ -98,10 +97,10 @@ var floors = map[string]int{
 	"internal/capture":    4,
 	"internal/collector":  4,
 	"internal/experiment": 4,
-	"internal/apply":      4,
+	"internal/act":        4,
 	"internal/report":     4,
 	"internal/fault":      4,
-	"internal/testbed":    4,
+	"internal/stand":      4,
 	"internal/recipe":     4,
 
 	"internal/app": 5,
@@ -129,14 +128,14 @@ var siblings = map[string]string{
 	"internal/snapshot -> internal/schema":          "a snapshot is made of the other values",
 	"internal/snapshot -> internal/explain":         "a snapshot is made of the other values",
 	"internal/plan -> internal/limit":               "a variant may be a limit",
-	"internal/plan -> internal/suggest":             "unknown words name the nearest right one",
-	"internal/workload -> internal/suggest":         "unknown words name the nearest right one",
+	"internal/plan -> internal/near":                "unknown words name the nearest right one",
+	"internal/workload -> internal/near":            "unknown words name the nearest right one",
 	"internal/workload/script -> internal/workload": "scripts are one kind of workload",
-	"internal/workload/script -> internal/suggest":  "unknown words name the nearest right one",
+	"internal/workload/script -> internal/near":     "unknown words name the nearest right one",
 	"internal/plan -> internal/unit":                "sizes in plans are written as people write them",
 	"internal/plan -> internal/workload":            "a plan's workload and options are checked before anything runs",
 	"internal/arith -> internal/unit":               "rules are told in words with sizes",
-	"internal/testbed -> internal/experiment":       "a testbed answers with the experiment's own Unusable",
+	"internal/stand -> internal/experiment":         "a stand answers with the experiment's own Unusable",
 	"internal/trial -> internal/plan":               "a result carries its plan",
 	"internal/trial -> internal/hist":               "a trial carries the latencies of its operations",
 	"internal/trial -> internal/stat":               "cells carry intervals and verdicts",
@@ -148,7 +147,7 @@ var siblings = map[string]string{
 	"internal/digest -> internal/slowlog":        "the entries of logs are what is digested",
 	"internal/digest -> internal/sqltext":        "classes are told apart by their fingerprints",
 	"internal/digest -> internal/sketch":         "medians over all values",
-	"internal/digest -> internal/suggest":        "unknown names in a filter are told the nearest",
+	"internal/digest -> internal/near":           "unknown names in a filter are told the nearest",
 	"internal/digest -> internal/known":          "a figure that a source does not tell is unknown",
 	"internal/state -> internal/known":           "what was not observed is unknown",
 	"internal/state -> internal/source":          "sources that gave nothing are told alike everywhere",
@@ -388,17 +387,17 @@ func TestMapRefuses(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	refused("internal/load", "github.com/dyno-perf/dyno/internal/scrape")        // siblings
-	refused("internal/target", "github.com/dyno-perf/dyno/internal/load")        // upward
-	refused("internal/advise/index", "github.com/dyno-perf/dyno/internal/fault") // judgement never sees the planted cause
-	refused("internal/diagnose", "github.com/dyno-perf/dyno/internal/nowhere")   // unlisted
-	refused("internal/diagnose", "os")                                           // judgement is pure
+	refused("internal/load", "dyno/internal/scrape")        // siblings
+	refused("internal/target", "dyno/internal/load")        // upward
+	refused("internal/advise/index", "dyno/internal/fault") // judgement never sees the planted cause
+	refused("internal/diagnose", "dyno/internal/nowhere")   // unlisted
+	refused("internal/diagnose", "os")                      // judgement is pure
 	refused("internal/scrape", "github.com/go-sql-driver/mysql")
 	refused("internal/scrape", "example.org/unheard/of")
 	refused("internal/load", "math/rand")
-	refused("internal/cli", "github.com/dyno-perf/dyno/test/servers")
-	allowed("internal/scrape", "github.com/dyno-perf/dyno/internal/target")
-	allowed("internal/snapshot", "github.com/dyno-perf/dyno/internal/class")
+	refused("internal/cli", "dyno/test/servers")
+	allowed("internal/scrape", "dyno/internal/target")
+	allowed("internal/snapshot", "dyno/internal/class")
 	allowed("internal/store/series", "github.com/prometheus/prometheus/tsdb")
 	allowed("internal/host", "os")
 }

@@ -1,4 +1,4 @@
-module github.com/dyno-perf/dyno/tools
+module dyno/tools
 
 go 1.26.0
 

@@ -1,7 +1,8 @@
-// Command versions runs the main commands on one server version after the other: demo, load, watch, target check, serve, diagnose and digest,
-// each with the released program. It prints a line per version and exits with 1 if anything failed on one. make test-servers starts it.
+// Command versions runs what users run on one server version after the other: demo, load, watch, target check, serve, diagnose and digest,
+// each with the program as they get it. It prints a line for a version and ends with 1 when something failed on one. make test-servers
+// starts it.
 //
-// Usage: versions DYNO [SERVER...]. Without SERVER it uses all that `dyno sandbox install --list` offers, and downloads them into DYNO_HOME.
+// Usage: versions DYNO [SERVER...], by default all that `dyno sandbox install --list` offers; they are fetched into DYNO_HOME.
 package main
 
 import (
@@ -238,7 +239,7 @@ func (d dyno) serve(target string) (series int, err error) {
 	defer func() {
 		_ = c.Process.Signal(os.Interrupt)
 		if end := c.Wait(); end != nil || strings.Contains(said.String(), "level=ERROR") {
-			err = errors.Join(err, fmt.Errorf("exited with %w\n%s", end, tail(said.String())))
+			err = errors.Join(err, fmt.Errorf("it ended with %w\n%s", end, tail(said.String())))
 		}
 	}()
 	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

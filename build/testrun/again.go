@@ -56,14 +56,14 @@ func again(ctx context.Context, rs *results, failed map[string]int, argv []strin
 		for _, name := range names[pkg] {
 			quoted = append(quoted, regexp.QuoteMeta(name))
 		}
-		fmt.Fprintf(w, "     retrying alone: %s %s\n", pkg, strings.Join(names[pkg], ", "))
+		fmt.Fprintf(w, "     once more, alone: %s %s\n", pkg, strings.Join(names[pkg], ", "))
 		cmd := command(ctx, append(argv[:len(argv):len(argv)], "-count=2", "-v", "-run=^("+strings.Join(quoted, "|")+")$", pkg)...)
 		out, err := cmd.CombinedOutput()
 		if err == nil && (strings.Contains(string(out), "--- SKIP") || strings.Contains(string(out), "no tests to run")) {
-			err = errors.New("some tests did not run")
+			err = errors.New("not everything ran")
 		}
 		if err != nil {
-			fmt.Fprintf(w, "FAIL %s alone: %v\n     %s\n", pkg, err, strings.ReplaceAll(strings.TrimSpace(string(out)), "\n", "\n     "))
+			fmt.Fprintf(w, "FAIL %s, alone: %v\n     %s\n", pkg, err, strings.ReplaceAll(strings.TrimSpace(string(out)), "\n", "\n     "))
 			continue
 		}
 		mended += failed[pkg]
@@ -72,7 +72,7 @@ func again(ctx context.Context, rs *results, failed map[string]int, argv []strin
 		}
 	}
 	if len(passed) > 0 {
-		fmt.Fprintf(w, "%d failed in parallel and passed twice alone; their output is above:\n  %s\n", len(passed), strings.Join(passed, "\n  "))
+		fmt.Fprintf(w, "%d failed beside others and passed twice alone; what each said is above:\n  %s\n", len(passed), strings.Join(passed, "\n  "))
 	}
 	return mended
 }

@@ -1,6 +1,6 @@
-// Command testrun runs and counts the checks that a change must pass: format, linters, module list, then every test. It prints a line for
-// each package when it finishes, the full output of failures, and as its last line "N passed, N failed". It runs a test that failed in
-// parallel twice more, alone, unless the test raced, panicked or never finished, or more than a few failed: then there is no retry.
+// Command testrun runs what a change must pass and counts it: format, linters, module list, then every test. It prints a line for each
+// package as it ends, the full output of what failed, and as its last line "N passed, N failed". A test that failed beside others is run
+// twice more, alone, unless it raced, panicked or never ended, or more than a few failed: then nothing is forgiven.
 //
 // Usage: build/go run ./build/testrun [-short] [-only STEP] [PACKAGE...]
 package main
@@ -17,9 +17,9 @@ import (
 )
 
 func main() {
-	short := flag.Bool("short", false, "skip the tests that need a real server")
-	only := flag.String("only", "", "run only this step: "+strings.Join(names(steps), ", ")+" or tests")
-	procs := flag.Int("p", 3, "packages tested in parallel; each starts its own servers")
+	short := flag.Bool("short", false, "leave out the tests that need a real server")
+	only := flag.String("only", "", "run this step alone: "+strings.Join(names(steps), ", ")+" or tests")
+	procs := flag.Int("p", 3, "packages tested at the same time; each starts servers of its own")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -41,11 +41,11 @@ func main() {
 		ran = true
 	}
 	if !ran {
-		fmt.Fprintf(os.Stderr, "unknown step %s\n", *only)
+		fmt.Fprintf(os.Stderr, "no step %s\n", *only)
 		os.Exit(2)
 	}
 	if ctx.Err() != nil {
-		fmt.Println("stopped: some steps did not run")
+		fmt.Println("stopped: not everything ran")
 		total.failed++
 	}
 	fmt.Println(total)

@@ -132,7 +132,7 @@ func (rs *results) ended(p *pkg) (c count, faults, skipped []fault) {
 		case t.end != "pass" && !inner:
 			c.failed++
 			if t.end == "" {
-				t.output.WriteString("(did not finish)\n")
+				t.output.WriteString("(did not end)\n")
 			}
 			faults = append(faults, fault{name, t.output.String()})
 		case t.end == "fail": // what the parent says itself belongs to the failure within
@@ -146,15 +146,15 @@ func (rs *results) ended(p *pkg) (c count, faults, skipped []fault) {
 		if b := rs.builds[p.build]; b != nil {
 			out = b.String()
 		}
-		faults = append(faults, fault{"build failed", out})
+		faults = append(faults, fault{"does not build", out})
 	case p.end == "fail" && c.failed == 0:
 		c.failed++
-		faults = append(faults, fault{"failed outside its tests", p.output.String()})
+		faults = append(faults, fault{"fails outside its tests", p.output.String()})
 	case p.end == "fail":
 		faults = append(faults, fault{"", p.output.String()})
 	case p.end == "":
 		c.failed++
-		faults = append(faults, fault{"did not finish", p.output.String()})
+		faults = append(faults, fault{"did not end", p.output.String()})
 	}
 	return c, faults, skipped
 }
@@ -169,7 +169,7 @@ func (rs *results) slowest(n int) []string {
 	for _, p := range rs.packages {
 		for name, t := range p.tests {
 			if !strings.Contains(name, "/") {
-				rows = append(rows, row{t.seconds, short(p.name) + " " + name})
+				rows = append(rows, row{t.seconds, p.name + " " + name})
 			}
 		}
 	}

@@ -82,14 +82,14 @@ func TestEnded(t *testing.T) {
 	// It failed, but no test did.
 	f(`{"Action":"pass","Package":"p","Test":"TestA"}
 {"Action":"output","Package":"p","Output":"exit status 3\n"}
-`+bad, "1 passed, 1 failed", "failed outside its tests", "", "exit status 3")
+`+bad, "1 passed, 1 failed", "fails outside its tests", "", "exit status 3")
 	// It does not build.
 	f(`{"Action":"build-output","ImportPath":"p [p.test]","Output":"a.go:1: undefined\n"}
 {"Action":"build-fail","ImportPath":"p [p.test]"}
 {"Action":"fail","Package":"p","FailedBuild":"p [p.test]"}
-`, "0 passed, 1 failed", "build failed", "", "a.go:1: undefined")
+`, "0 passed, 1 failed", "does not build", "", "a.go:1: undefined")
 	// The whole run was stopped.
-	f(`{"Action":"pass","Package":"p","Test":"TestA"}`, "1 passed, 1 failed", "did not finish", "", "")
+	f(`{"Action":"pass","Package":"p","Test":"TestA"}`, "1 passed, 1 failed", "did not end", "", "")
 }
 
 func TestStrayLines(t *testing.T) {

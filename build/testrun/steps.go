@@ -36,11 +36,11 @@ var steps = []step{
 	{name: "lint", argv: append(linter[:len(linter):len(linter)], "run")},
 	{name: "modules", argv: []string{"build/go", "mod", "tidy", "-e", "-diff"}, full: true, hint: "build/go mod tidy -e"},
 	{
-		name: "page", note: "types, tests, and that internal/web/dist is the build of ui/; downloads npm packages the first time",
+		name: "page", note: "types, tests, and that internal/web/dist is what ui/ gives; fetches npm packages the first time",
 		argv: []string{"build/ui", "test"}, full: true, lines: 40, hint: "build/ui",
 	},
 	{
-		name: "mysql", note: "downloads MySQL the first time", argv: []string{"build/mysql"}, full: true,
+		name: "mysql", note: "fetches MySQL the first time", argv: []string{"build/mysql"}, full: true,
 		keep: func(tree string) error { return os.Setenv("DYNO_TEST_MYSQL", tree) },
 	},
 	{
@@ -54,16 +54,15 @@ var steps = []step{
 		},
 	},
 	{ // the program fetches it
-		name: "mysql80", note: "downloads MySQL 8.0 the first time, 554 MB", argv: []string{"build/mysql80"}, full: true,
+		name: "mysql80", note: "fetches MySQL 8.0 the first time, 554 MB", argv: []string{"build/mysql80"}, full: true,
 		keep: func(tree string) error { return os.Setenv("DYNO_TEST_MYSQL80", tree) },
 	},
 	{
-		name: "peers", note: "downloads Prometheus, mysqld_exporter and VictoriaMetrics the first time",
-		argv: []string{"build/peers"}, full: true,
+		name: "peers", note: "fetches Prometheus, mysqld_exporter and VictoriaMetrics the first time", argv: []string{"build/peers"}, full: true,
 		keep: func(tree string) error { return os.Setenv("DYNO_TEST_PEERS", tree) },
 	},
 	{
-		name: "sshd", note: "downloads the OpenSSH server the first time", argv: []string{"build/sshd"}, full: true,
+		name: "sshd", note: "fetches OpenSSH's server the first time", argv: []string{"build/sshd"}, full: true,
 		keep: func(tree string) error { return os.Setenv("DYNO_TEST_SSHD", tree) },
 	},
 }
@@ -87,7 +86,7 @@ func (s step) do(ctx context.Context, w io.Writer) count {
 	line := newStatus(os.Stdout)
 	err := line.during(func() string { return s.name + " " + elapsed(start) }, cmd.Run)
 	if err == nil && s.quiet && out.Len() > 0 {
-		err = fmt.Errorf("unexpected output")
+		err = fmt.Errorf("it has something to say")
 	}
 	if err == nil && s.keep != nil {
 		err = s.keep(strings.TrimSpace(out.String()))

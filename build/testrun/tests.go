@@ -22,7 +22,7 @@ type options struct {
 
 // tests runs the Go tests with the race detector, in random order.
 func tests(ctx context.Context, o options, w io.Writer) count {
-	fmt.Fprintln(w, "     tests (builds them the first time: a few minutes)")
+	fmt.Fprintln(w, "     tests (builds them the first time: some minutes)")
 	start := time.Now()
 	argv := []string{"build/go", "test", "-race", "-shuffle=on", "-vet=off" /* the linters do it */, "-timeout=30m"}
 	if o.Short {
@@ -88,11 +88,11 @@ func tests(ctx context.Context, o options, w io.Writer) count {
 	if len(skips) > 0 && !o.Short {
 		fmt.Fprintf(w, "%d skipped:\n  %s\n", len(skips), strings.Join(skips, "\n  "))
 		if o.CI {
-			fmt.Fprintln(w, "in CI, a skipped test counts as failed")
+			fmt.Fprintln(w, "in CI a skipped test has failed")
 			total.failed += len(skips)
 		}
 	}
-	fmt.Fprintf(w, "tests took %s; slowest tests:\n%s\n", elapsed(start), strings.Join(rs.slowest(8), "\n"))
+	fmt.Fprintf(w, "tests took %s; the slowest:\n%s\n", elapsed(start), strings.Join(rs.slowest(8), "\n"))
 	return total
 }
 
@@ -110,10 +110,10 @@ func show(w io.Writer, p *pkg, c count, faults []fault) {
 	if c.failed > 0 {
 		word = "FAIL"
 	}
-	fmt.Fprintf(w, "%s %-34s %4d passed %8.1f s\n", word, short(p.name), c.passed, p.seconds)
+	fmt.Fprintf(w, "%s %-34s %4d passed %8.1f s\n", word, p.name, c.passed, p.seconds)
 	for _, f := range faults {
 		if f.name != "" {
-			fmt.Fprintf(w, "---- %s: %s\n", short(p.name), f.name)
+			fmt.Fprintf(w, "---- %s: %s\n", p.name, f.name)
 		}
 		fmt.Fprintf(w, "     %s\n", strings.ReplaceAll(strings.TrimRight(f.output, "\n"), "\n", "\n     "))
 	}
@@ -138,13 +138,10 @@ func (rs *results) running() string {
 		if p := rs.packages[name]; p.end != "" {
 			done++
 		} else if p.last != "" {
-			now = append(now, short(name)+" "+p.last)
+			now = append(now, strings.TrimPrefix(name, "dyno/")+" "+p.last)
 		}
 	}
 	return fmt.Sprintf("%d packages done; %s", done, strings.Join(now, ", "))
 }
-
-// short is the name of a package without the module's.
-func short(name string) string { return strings.TrimPrefix(name, "github.com/dyno-perf/dyno/") }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/cli"
+	"dyno/internal/cli"
 )
 
 // version is set by the build.

@@ -1,17 +1,15 @@
-// Package advise holds what all kinds of rules share: the Rule, the View of a snapshot that it
-// gets, the effects that separate findings from their consequences, and Settle, which makes one
-// list of all findings. The rules themselves are in its subpackages.
+// Package advise holds what the rules of all kinds of advice share: the Rule, the View of a snapshot that it is asked with, the
+// effects by which findings are told apart from their consequences, and Settle, which makes one list of all findings.
 //
-// A rule is a pure function in its own file, with its test next to it: at least one case that it
-// must find, and its silent twin. A rule sees only what any account with the same grants could have
-// captured, reads no clock, and depends on no particular table name.
+// A rule is a pure function in a file of its own, with its test beside it: one case that it must find and its silent twin at least. It
+// sees what any stranger with the same grants could have captured, reads no clock and knows no name of anybody's table.
 package advise
 
 import (
 	"cmp"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/finding"
 )
 
 // Kind is what advice is about; each has a package of rules below this one.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/finding"
 )
 
 func TestSettle(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
 )
 
 // effects tells by kind of symptom which effect it measures; a kind that is called as its effect is not listed.
@@ -76,7 +76,7 @@ func Exclude(findings []finding.Finding, tables []schema.Table) {
 func exclude(f, other *finding.Finding) {
 	if !slices.Contains(f.Excludes, other.ID) {
 		f.Excludes = append(slices.Clip(f.Excludes), other.ID)
-		f.Against = append(slices.Clip(f.Against), fmt.Sprintf("Apply either this or %s, not both: one of %s and %s has to stay.", other.ID, f.Action.Index.Name, other.Action.Index.Name))
+		f.Against = append(slices.Clip(f.Against), fmt.Sprintf("Either this or %s, not both: of %s and %s one has to stay.", other.ID, f.Action.Index.Name, other.Action.Index.Name))
 	}
 }
 

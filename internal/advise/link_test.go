@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
 )
 
 func TestLink(t *testing.T) {
@@ -53,7 +53,7 @@ func TestExclude(t *testing.T) {
 	all := advice()
 	Exclude(all, []schema.Table{{Ref: table, Indexes: []schema.Index{customer, status}}})
 	if !slices.Equal(all[0].Excludes, []string{"drop-status"}) || !slices.Equal(all[2].Excludes, []string{"hide-customer"}) || all[1].Excludes != nil ||
-		!slices.Equal(all[0].Against, []string{"Apply either this or drop-status, not both: one of customer and status has to stay."}) {
+		!slices.Equal(all[0].Against, []string{"Either this or drop-status, not both: of customer and status one has to stay."}) {
 		t.Errorf("%+v", all)
 	}
 	all = advice()

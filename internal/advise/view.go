@@ -7,16 +7,16 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
 )
 
 // View is a snapshot prepared for rules: what they look up often is looked up once. It belongs to one goroutine.
@@ -257,9 +257,9 @@ func (v *View) Blind(source string) string {
 	if x.State == snapshot.OK {
 		return ""
 	}
-	text := fmt.Sprintf("Data unavailable: %s (%s)", source, cmp.Or(x.Reason, string(x.State)))
+	text := fmt.Sprintf("Not observable: %s (%s)", source, cmp.Or(x.Reason, string(x.State)))
 	if x.Fix != "" {
-		text += ". Fix: " + x.Fix
+		text += ". To see it: " + x.Fix
 	}
 	return text
 }

@@ -3,12 +3,12 @@ package advise_test
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
+	"dyno/test/snap"
 )
 
 func TestViewFigures(t *testing.T) {
@@ -29,7 +29,7 @@ func TestViewFigures(t *testing.T) {
 	if x, ok := v.Number("max_connections").Get(); !ok || x != 151 || !v.On("log_bin") {
 		t.Errorf("variables %v %v", x, ok)
 	}
-	if v.Seen("digests") || v.Blind("digests") != "Data unavailable: digests (a privilege is missing). Fix: GRANT x" || v.Blind("host") != "" {
+	if v.Seen("digests") || v.Blind("digests") != "Not observable: digests (a privilege is missing). To see it: GRANT x" || v.Blind("host") != "" {
 		t.Errorf("blind: %q", v.Blind("digests"))
 	}
 	if n := len(v.All("dyno_server_cpu_seconds_total")); n != 2 {

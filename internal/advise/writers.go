@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"dyno/internal/class"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
 )
 
 // mostWriters is how many classes that write are looked into, those with the most time first.

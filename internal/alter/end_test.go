@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/progress"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // builds takes a moment to build, so that the session that watches sees it at work.
@@ -136,7 +136,7 @@ func TestTheEndOfABuild(t *testing.T) {
 				t.Errorf("a long build: %d ALTER TABLE, built %v, %v, %q", alters, BuiltOf(err), err, notes)
 			}
 			if err == nil || !strings.Contains(err.Error(), "threw away what it had built in") || !strings.Contains(err.Error(), holds(h)) ||
-				!strings.Contains(target.HintOf(err), "there is no automatic retry") {
+				!strings.Contains(target.HintOf(err), "not tried again by itself") {
 				t.Errorf("a long build: %v, %s", err, target.HintOf(err))
 			}
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/target"
 )
 
 // Why says for what reason a change did not happen. The table is as it was before, except for Lost.
@@ -78,10 +78,10 @@ func fail(ctx context.Context, c Change, where string, err error) error {
 	case ok && (n == 1114 || n == 1021 || n == 1030 || n == 3 || n == 28):
 		t.Hint = "the server ran out of space, in the data directory or in tmpdir (innodb_tmpdir); nothing was changed"
 	case ok && n == 1062:
-		t.Hint = "the table has duplicate values: a unique index is impossible until they are gone; nothing was changed"
+		t.Hint = "the table holds rows with equal values: a unique index is impossible until they are gone; nothing was changed"
 	case target.KindOf(err) == target.Gone:
 		e.Why = Lost
-		t.Hint = "the connection broke in the middle of the change: check on the server whether it was made; MySQL and MariaDB finish or roll back an ALTER as a whole"
+		t.Hint = "the connection broke in the middle of the change: look on the server whether it was made; MySQL and MariaDB finish or take back an ALTER as a whole"
 	}
 	return e
 }

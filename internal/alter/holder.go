@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/schema"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // Holder is a session whose open transaction or statement can keep a change from getting the table's metadata lock.

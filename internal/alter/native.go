@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/progress"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 const (
@@ -90,7 +90,7 @@ func (w *worker) given(m *missed, last bool) error {
 	switch {
 	case m.lost && m.built >= w.c.long:
 		e.Err = fmt.Errorf("%s: %w", m.how, m.err)
-		e.Hint = fmt.Sprintf("nothing was changed, and there is no automatic retry: it costs the same %v of work on the server again; "+
+		e.Hint = fmt.Sprintf("nothing was changed, and it is not tried again by itself: that costs the same %v of work on the server again; "+
 			"end the transaction that holds the table first", m.built.Round(time.Second))
 		return &Error{Why: Locked, Built: m.built, Err: e}
 	case last:
@@ -235,7 +235,7 @@ func (w *worker) attempt(ctx context.Context) error {
 			return fail(ctx, w.c, w.where, err)
 		case <-stop:
 			stop, killing, w.seen = nil, true, time.Now()
-			w.note("stopping the change; the server rolls it back")
+			w.note("stopping the change; the server takes it back")
 			w.kill(id, work.ID())
 		case <-tick.C:
 			if killing {
@@ -245,7 +245,7 @@ func (w *worker) attempt(ctx context.Context) error {
 					if err := <-done; err == nil { // at that very moment
 						return nil
 					}
-					return fail(ctx, w.c, w.where, fmt.Errorf("the server no longer shows the change, and does not report its outcome: %w", io.ErrUnexpectedEOF))
+					return fail(ctx, w.c, w.where, fmt.Errorf("the server does not show the change any more, and does not say how it ended: %w", io.ErrUnexpectedEOF))
 				}
 				tick.Reset(firstPoll)
 				continue

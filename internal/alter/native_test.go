@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/progress"
+	"dyno/internal/schema"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 var table = schema.Ref{Schema: "d`x", Table: "my t"}
@@ -339,7 +339,7 @@ func TestServerDiesDuringTheChange(t *testing.T) {
 		}
 		s.Kill(t)
 	}()
-	if err := Native(t.Context(), x, change, nil, nil); WhyOf(err) != Lost || !strings.Contains(target.HintOf(err), "check on the server") {
+	if err := Native(t.Context(), x, change, nil, nil); WhyOf(err) != Lost || !strings.Contains(target.HintOf(err), "look on the server") {
 		t.Errorf("got %v, %s", err, target.HintOf(err))
 	}
 	<-killed
@@ -358,7 +358,7 @@ func TestNotOnlineIsRefused(t *testing.T) {
 			}
 			f("ADD FULLTEXT INDEX `f` (`j`)", NotOnline, "nothing was changed")
 			f("MODIFY a BIGINT", NotOnline, "nothing was changed")
-			f("ADD UNIQUE INDEX u (j(4))", Refused, "duplicate values")
+			f("ADD UNIQUE INDEX u (j(4))", Refused, "equal values")
 			f("ADD INDEX k (nothing)", Refused, "")
 			f("ADD INDEX", Refused, "")
 			if indexes(t, s) != 1 {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/dyno-perf/dyno/internal/store/access"
+	"dyno/internal/store/access"
 )
 
 // AccessPath returns where the users' file is, or would be.

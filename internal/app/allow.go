@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/tunnel"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+	"dyno/internal/tunnel"
 )
 
 // EnvPrefix begins the names of environment variables whose value a request over HTTP may have sent as a password.
@@ -65,7 +65,7 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	const byHand = "; or run `dyno target add` on Dyno's machine"
 
 	if j := spec.Jump; j != (tunnel.Jump{}) && !has(func(p held) bool { return p.spec.Jump == j }) {
-		return bad("ssh: no target of the inventory uses that jump host", "add the first target behind it with `dyno target add` on Dyno's machine: ssh logs in with the keys that Dyno's account has there")
+		return bad("ssh: no target of the inventory is behind that jump host", "add the first target behind it with `dyno target add` on Dyno's machine: ssh logs in with the keys that Dyno's account has there")
 	}
 	for name, f := range map[string]string{"ssl-ca": spec.CA, "ssl-cert": spec.Cert, "ssl-key": spec.Key, "server-public-key-path": spec.ServerKey} {
 		if f != "" && !a.inCredentials(f) && !has(func(p held) bool {
@@ -74,7 +74,7 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 			return bad(name+": the file is not in the directory credentials", "put it into "+a.credentials()+byHand)
 		}
 	}
-	const elsewhere = "the password would go to a server that it was not stored for"
+	const elsewhere = "the password would go to a server that it was not kept for"
 	same := func(p held) bool { return p.entry.Defaults == t.Defaults && p.entry.PasswordEnv == t.PasswordEnv }
 	switch {
 	case has(func(p held) bool { return same(p) && p.leadsTo(spec) }): // as the inventory has it

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/program"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+	"dyno/test/program"
 )
 
 // TestAllow: what a request over HTTP may have sent, and where.

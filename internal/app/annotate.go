@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"dyno/internal/event"
+	"dyno/internal/store/ledger"
 )
 
 // Annotate keeps a person's note on the timeline and returns it with its id. Without a target it belongs to all. The text is one

@@ -1,5 +1,4 @@
-// Package app is the composition root: the only place where engines are connected with each other.
-// It offers complete tasks to packages cli and httpapi. It knows no flags and prints nothing;
+// Package app is the composition root: the only place where engines are plugged together. It knows no flags and prints nothing;
 // package cli does both.
 package app
 
@@ -17,10 +16,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/tunnel"
+	"dyno/internal/sandbox"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+	"dyno/internal/tunnel"
 )
 
 // App is one invocation of Dyno.
@@ -55,7 +54,7 @@ func DefaultHome(environ func(string) string) (string, error) {
 	}
 	h := environ("HOME")
 	if h == "" {
-		return "", errors.New("find a directory for Dyno's files: neither DYNO_HOME nor HOME is set")
+		return "", errors.New("find a place for Dyno's files: neither DYNO_HOME nor HOME is set")
 	}
 	return filepath.Join(h, ".local", "share", "dyno"), nil
 }
@@ -68,7 +67,7 @@ func (a *App) Ledger(ctx context.Context) (*ledger.Ledger, error) {
 		return a.ledger, nil
 	}
 	if err := a.closeReports(); err != nil {
-		return nil, fmt.Errorf("restrict access to the reports: %w", err)
+		return nil, fmt.Errorf("close the reports to others: %w", err)
 	}
 	l, err := ledger.Open(ctx, a.LedgerPath())
 	if err != nil {
@@ -145,7 +144,7 @@ type UnknownTargetError struct {
 }
 
 func (e *UnknownTargetError) Error() string {
-	s := fmt.Sprintf("unknown target %q: it is not a URL (mysql://user@host:3306, unix:///path.sock?user=root), not a sandbox:NAME, and not in the inventory", e.Text)
+	s := fmt.Sprintf("target %q is not known: it is no URL (mysql://user@host:3306, unix:///path.sock?user=root), no sandbox:NAME, and not in the inventory", e.Text)
 	if len(e.Known) > 0 {
 		return s + ", which has " + strings.Join(e.Known, ", ")
 	}
@@ -174,7 +173,7 @@ func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spe
 	}
 	if login.AskPass {
 		if a.AskPassword == nil {
-			return spec, errors.New("ask for the password: no terminal; set DYNO_PASSWORD or use a defaults file")
+			return spec, errors.New("ask for the password: there is nobody to ask; set DYNO_PASSWORD or use a defaults file")
 		}
 		p, err := a.AskPassword("Password for " + spec.Where() + ": ")
 		if err != nil {

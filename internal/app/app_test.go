@@ -25,5 +25,5 @@ func TestDefaultHome(t *testing.T) {
 	f(map[string]string{"HOME": "/home/joe"}, "/home/joe/.local/share/dyno")
 	f(map[string]string{"HOME": "/home/joe", "XDG_DATA_HOME": "/data"}, "/data/dyno")
 	f(map[string]string{"HOME": "/home/joe", "XDG_DATA_HOME": "relative"}, "/home/joe/.local/share/dyno")
-	f(nil, "find a directory")
+	f(nil, "find a place")
 }

@@ -8,17 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/proof"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/act"
+	"dyno/internal/capture"
+	"dyno/internal/event"
+	"dyno/internal/finding"
+	"dyno/internal/journal"
+	"dyno/internal/progress"
+	"dyno/internal/proof"
+	"dyno/internal/report"
+	"dyno/internal/snapshot"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
 )
 
 // UnknownFindingError tells that nothing that was judged of a target found that.
@@ -32,13 +32,13 @@ func (e *UnknownFindingError) Error() string {
 type Intent struct {
 	Finding   finding.Finding
 	Diagnosis string // id of the diagnosis that holds the finding
-	Preview   apply.Preview
-	Options   apply.Options
+	Preview   act.Preview
+	Options   act.Options
 	By        string // who asked for it; empty for the command line
 }
 
 // Plan finds the finding among the last diagnoses of the target and asks the server what carrying it out would mean. It only reads.
-func (a *App) Plan(ctx context.Context, t *target.Target, findingID string, o apply.Options) (Intent, error) {
+func (a *App) Plan(ctx context.Context, t *target.Target, findingID string, o act.Options) (Intent, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return Intent{}, err
@@ -52,22 +52,22 @@ func (a *App) Plan(ctx context.Context, t *target.Target, findingID string, o ap
 	}
 	in := Intent{Finding: f, Diagnosis: d.ID, Options: o}
 	if f.Action == nil {
-		return in, fmt.Errorf("finding %s suggests nothing that Dyno can apply: %s", f.ID, f.Suggestion)
+		return in, fmt.Errorf("finding %s suggests nothing that can be carried out: %s", f.ID, f.Suggestion)
 	}
 	server := d.Server
 	if s, err := looked(d); err == nil {
 		server = s.Target.Server
 	}
 	if server != "" && server != t.Facts().Server {
-		return in, fmt.Errorf("finding %s is from another server (%s) than the one that answers now (%s): "+
+		return in, fmt.Errorf("finding %s was made on another server (%s) than the one that answers now (%s): "+
 			"diagnose again", f.ID, server, t.Facts().Server)
 	}
 	o.Journal = l
-	in.Preview, err = apply.Plan(ctx, t, f, o)
+	in.Preview, err = act.Plan(ctx, t, f, o)
 	return in, err
 }
 
-// Apply carries the intent out, if the statement is still that of its preview: else apply.ErrPreviewChanged. The journal has the undo before
+// Apply carries the intent out, if the statement is still that of its preview: else act.ErrPreviewChanged. The journal has the undo before
 // the first statement is sent. With an error the entry says how far it got: one that is Done was made, and only its mark on the timeline is
 // missing.
 func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progress.Sink, note func(string)) (journal.Entry, error) {
@@ -88,23 +88,23 @@ func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progr
 	}
 	o := in.Options
 	o.Agreed = in.Preview.Action.SQL
-	e, err = apply.Apply(ctx, t, l, e, o, sink, note)
+	e, err = act.Apply(ctx, t, l, e, o, sink, note)
 	if err != nil {
 		return e, err
 	}
 	if err := a.mark(ctx, event.Event{At: e.Started, Until: e.Ended, Target: e.Target, Kind: event.Action, Text: e.Action.SQL, Ref: e.ID}); err != nil {
-		return e, fmt.Errorf("action %s was made, but its mark on the timeline could not be written: %w; to undo: dyno undo %[1]s", e.ID, err)
+		return e, fmt.Errorf("action %s was made, but its mark on the timeline could not be written: %w; dyno undo %[1]s takes it back", e.ID, err)
 	}
 	return e, nil
 }
 
 // PreviewUndo asks the server what taking the action of an entry back would mean. It changes nothing, not even the journal.
-func (a *App) PreviewUndo(ctx context.Context, t *target.Target, e journal.Entry, o apply.Options) (UndoPreview, error) {
+func (a *App) PreviewUndo(ctx context.Context, t *target.Target, e journal.Entry, o act.Options) (UndoPreview, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return UndoPreview{}, err
 	}
-	r, err := apply.PlanUndo(ctx, t, l, e, o)
+	r, err := act.PlanUndo(ctx, t, l, e, o)
 	if err != nil {
 		return UndoPreview{}, err
 	}
@@ -122,17 +122,17 @@ func (a *App) PreviewUndo(ctx context.Context, t *target.Target, e journal.Entry
 }
 
 // Undo takes an action back. With an error the entry says how far it got, as that of Apply does.
-func (a *App) Undo(ctx context.Context, t *target.Target, id string, o apply.Options, sink progress.Sink, note func(string)) (journal.Entry, error) {
+func (a *App) Undo(ctx context.Context, t *target.Target, id string, o act.Options, sink progress.Sink, note func(string)) (journal.Entry, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
 		return journal.Entry{}, err
 	}
-	e, err := apply.Undo(ctx, t, l, id, o, sink, note)
+	e, err := act.Undo(ctx, t, l, id, o, sink, note)
 	if err != nil {
 		return e, err
 	}
 	if err := a.mark(ctx, event.Event{At: e.UndoneAt, Target: e.Target, Kind: event.Action, Text: e.Action.Undo, Ref: e.ID}); err != nil {
-		return e, fmt.Errorf("action %s was undone, but the mark of that on the timeline could not be written: %w", e.ID, err)
+		return e, fmt.Errorf("action %s was taken back, but the mark of that on the timeline could not be written: %w", e.ID, err)
 	}
 	return e, nil
 }
@@ -145,7 +145,7 @@ func (a *App) Entry(ctx context.Context, id string) (journal.Entry, error) {
 	}
 	e, err := l.Entry(ctx, id)
 	if errors.Is(err, ledger.ErrNotFound) {
-		return e, fmt.Errorf("the journal has no action %q: `dyno undo --list` lists its actions", id)
+		return e, fmt.Errorf("the journal has no action %q: `dyno undo --list` shows those it has", id)
 	}
 	return e, err
 }
@@ -178,11 +178,11 @@ func (a *App) Prove(ctx context.Context, t *target.Target, e journal.Entry, o ca
 		return proof.Proof{}, nil, fmt.Errorf("action %s is %s: there is nothing to prove", e.ID, e.State)
 	}
 	if e.Server != t.Facts().Server {
-		return proof.Proof{}, nil, fmt.Errorf("action %s was applied on another server (%s) than the one that answers now (%s)", e.ID, e.Server, t.Facts().Server)
+		return proof.Proof{}, nil, fmt.Errorf("action %s was carried out on another server (%s) than the one that answers now (%s)", e.ID, e.Server, t.Facts().Server)
 	}
-	instead, err := apply.InForce(ctx, t, e.Action, apply.Options{})
+	instead, err := act.InForce(ctx, t, e.Action, act.Options{})
 	if err != nil {
-		return proof.Proof{}, nil, fmt.Errorf("check whether action %s is in effect: %w", e.ID, err)
+		return proof.Proof{}, nil, fmt.Errorf("look whether action %s is in force: %w", e.ID, err)
 	}
 	if instead != "" {
 		return proof.Proof{}, nil, fmt.Errorf("action %s cannot be proven: %s", e.ID, instead)
@@ -210,8 +210,8 @@ func (a *App) Prove(ctx context.Context, t *target.Target, e journal.Entry, o ca
 	}
 	p := Compare(before, after, e, d.Findings)
 	if ids := meanwhile(all, e, before.From); len(ids) > 0 {
-		p.Warnings = append(p.Warnings, "other actions were applied or undone since the window before began ("+strings.Join(ids, ", ")+
-			"): they may have caused the change as well")
+		p.Warnings = append(p.Warnings, "other actions were carried out or taken back since the window before began ("+strings.Join(ids, ", ")+
+			"): what changed may be their doing as well")
 	}
 	return p, after, nil
 }

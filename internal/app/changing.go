@@ -9,30 +9,30 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/act"
+	"dyno/internal/capture"
+	"dyno/internal/event"
+	"dyno/internal/journal"
+	"dyno/internal/progress"
+	"dyno/internal/report"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
 )
 
 // askedBy begins the note of the journal that says who wanted an action.
-const askedBy = "requested by "
+const askedBy = "asked for by "
 
 // ErrPreviewChanged is the answer to a change that would now be another one than the one that was agreed to.
-var ErrPreviewChanged = apply.ErrPreviewChanged
+var ErrPreviewChanged = act.ErrPreviewChanged
 
-// Change is an action of the journal with its context.
+// Change is an action of the journal with what is known around it.
 type Change struct {
 	journal.Entry
-	By     string `json:"by,omitzero"`        // who requested it in the web UI; empty for the command line
+	By     string `json:"by,omitzero"`        // who asked for it on the page; empty for the command line
 	Text   string `json:"text"`               // what it did, or was to do, in a few words
 	Task   string `json:"task,omitzero"`      // id of the task that works on it now
 	Open   string `json:"open,omitzero"`      // for an entry that is not ended and that no task here works on: what that means and what to do
-	Undoer string `json:"undone_by,omitzero"` // who undid it in the web UI; empty while it is not undone, and for the command line
+	Undoer string `json:"undone_by,omitzero"` // who had it taken back on the page; empty while it is not, and for the command line
 }
 
 // ChangeDetail is one action with its events and proofs.
@@ -55,12 +55,12 @@ type ProofShort struct {
 	Warnings []string             `json:"warnings"`
 }
 
-// UndoPreview is what undoing an action would do on the server as it is now.
+// UndoPreview is what taking an action back would mean on the server as it is now.
 type UndoPreview struct {
 	Entry   journal.Entry `json:"entry"` // as the server shows it, which may differ from the journal after a crash
 	SQL     string        `json:"sql"`
 	Notes   []string      `json:"notes,omitempty"`
-	Against []string      `json:"blockers,omitempty"` // it is blocked while one of them holds
+	Against []string      `json:"blockers,omitempty"` // it would not be done while one of them holds
 }
 
 // Journal returns the actions on a target, of all with "", newest first.
@@ -74,7 +74,7 @@ func (s *Service) Journal(ctx context.Context, name string, n int) ([]Change, er
 }
 
 func (s *Service) change(e journal.Entry) Change {
-	c := Change{Entry: e, Text: deed(e.Action), Undoer: apply.UndoneBy(e)}
+	c := Change{Entry: e, Text: deed(e.Action), Undoer: act.UndoneBy(e)}
 	if e.State != journal.Done && e.State != journal.Undone {
 		c.Text = wish(e.Action)
 	}
@@ -95,7 +95,7 @@ func (s *Service) change(e journal.Entry) Change {
 		}
 	}
 	if c.Task == "" && (e.State == journal.Running || e.State == journal.Planned) {
-		c.Open = "No task of this process works on it: either `dyno apply` runs elsewhere, or it was interrupted. Preview the undo: that asks the server for its state, and changes nothing."
+		c.Open = "No work of this process is at it: either `dyno apply` runs elsewhere, or it was interrupted. Look what taking it back would mean: that asks the server what became of it, and changes nothing."
 	}
 	return c
 }
@@ -151,7 +151,7 @@ func (s *Service) ChangeOf(ctx context.Context, id string) (ChangeDetail, error)
 const maxProofs = 200
 
 // PreviewChange asks the server what carrying out a finding's change would mean. It only reads.
-func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o apply.Options) (Intent, error) {
+func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o act.Options) (Intent, error) {
 	t, err := s.open(ctx, name)
 	if err != nil {
 		return Intent{}, err
@@ -161,8 +161,8 @@ func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o a
 }
 
 // ApplyChange carries a finding's change out in a task, if it is still the one whose SQL is confirm: else ErrPreviewChanged. What stands
-// against it is an *apply.BlockedError.
-func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by string, o apply.Options) (Task, error) {
+// against it is an *act.BlockedError.
+func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by string, o act.Options) (Task, error) {
 	t, err := s.open(ctx, name)
 	if err != nil {
 		return Task{}, err
@@ -171,14 +171,14 @@ func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by 
 	switch {
 	case err != nil:
 	case in.Preview.Action.SQL != confirm:
-		err = fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, in.Preview.Action.SQL)
+		err = fmt.Errorf("%w: it would be %s; look at it again", ErrPreviewChanged, in.Preview.Action.SQL)
 	case !in.Preview.OK():
-		err = &apply.BlockedError{Blockers: in.Preview.Blockers}
+		err = &act.BlockedError{Blockers: in.Preview.Blockers}
 	}
 	if err != nil {
 		return Task{}, errors.Join(err, t.Close())
 	}
-	in.By = cmp.Or(by, "an unknown user") + ", in the web UI"
+	in.By = cmp.Or(by, "somebody") + ", on the page"
 	task, err := s.StartTask(Task{Kind: "apply", Title: in.Preview.Words, Target: name, By: by, About: findingID},
 		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
 			defer t.Close()
@@ -200,7 +200,7 @@ func (s *Service) open(ctx context.Context, name string) (*target.Target, error)
 	return s.app.Open(ctx, name, s.login(name))
 }
 
-// KillSession ends a session of a target with KILL, if it is still of that user; see apply.Kill. It is in the journal and on the timeline.
+// KillSession ends a session of a target with KILL, if it is still of that user; see act.Kill. It is in the journal and on the timeline.
 func (s *Service) KillSession(ctx context.Context, name string, session uint64, user, by string) (journal.Entry, error) {
 	t, err := s.open(ctx, name)
 	if err != nil {
@@ -211,8 +211,8 @@ func (s *Service) KillSession(ctx context.Context, name string, session uint64, 
 	if err != nil {
 		return journal.Entry{}, err
 	}
-	e := journal.Entry{ID: id, Target: name, Notes: []journal.Note{{At: time.Now().UTC(), Text: askedBy + cmp.Or(by, "an unknown user") + ", in the web UI"}}}
-	e, err = apply.Kill(ctx, t, s.ledger, e, session, user)
+	e := journal.Entry{ID: id, Target: name, Notes: []journal.Note{{At: time.Now().UTC(), Text: askedBy + cmp.Or(by, "somebody") + ", on the page"}}}
+	e, err = act.Kill(ctx, t, s.ledger, e, session, user)
 	if e.State != journal.Done {
 		return e, err
 	}
@@ -220,7 +220,7 @@ func (s *Service) KillSession(ctx context.Context, name string, session uint64, 
 }
 
 // PreviewUndo asks the server what taking an action back would mean. It changes nothing, not even the journal.
-func (s *Service) PreviewUndo(ctx context.Context, id string, o apply.Options) (UndoPreview, error) {
+func (s *Service) PreviewUndo(ctx context.Context, id string, o act.Options) (UndoPreview, error) {
 	e, err := s.ledger.Entry(ctx, id)
 	if err != nil {
 		return UndoPreview{}, err
@@ -234,18 +234,18 @@ func (s *Service) PreviewUndo(ctx context.Context, id string, o apply.Options) (
 }
 
 // UndoChange takes an action back in a task, if confirm is the SQL that does it.
-func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (Task, error) {
+func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o act.Options) (Task, error) {
 	p, err := s.PreviewUndo(ctx, id, o)
 	switch {
 	case err != nil:
 		return Task{}, err
 	case len(p.Against) > 0:
-		return Task{}, &apply.BlockedError{Blockers: p.Against}
+		return Task{}, &act.BlockedError{Blockers: p.Against}
 	case p.SQL != confirm:
-		return Task{}, fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, p.SQL)
+		return Task{}, fmt.Errorf("%w: it would be %s; look at it again", ErrPreviewChanged, p.SQL)
 	}
 	e := p.Entry
-	o.Agreed, o.By = confirm, cmp.Or(by, "an unknown user")+", in the web UI"
+	o.Agreed, o.By = confirm, cmp.Or(by, "somebody")+", on the page"
 	return s.StartTask(Task{Kind: "undo", Title: "Undo: " + wish(e.Action), Target: e.Target, By: by, About: id},
 		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
 			t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))

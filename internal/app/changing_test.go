@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/act"
+	"dyno/internal/capture"
+	"dyno/internal/finding"
+	"dyno/internal/journal"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/store/ledger"
+	"dyno/test/servers"
 )
 
 // shopChanged is a service that watches nothing, with a server in its inventory as "shop" and findings that were made there.
@@ -71,8 +71,8 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 				}
 				return is
 			}
-			o := apply.Options{Blocking: true}
-			do := func() Task {
+			o := act.Options{Blocking: true}
+			apply := func() Task {
 				t.Helper()
 				in, err := v.PreviewChange(ctx, "shop", "f-alter_table", o)
 				if err != nil || !in.Preview.OK() {
@@ -82,10 +82,10 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 				return finished(t, v, x, err)
 			}
 			between = "ALTER TABLE shop.boxes ALTER COLUMN note SET DEFAULT 'q'"
-			if x := do(); x.State != TaskFailed || !strings.Contains(x.Error, ErrPreviewChanged.Error()) || column() != "varchar(60)" {
+			if x := apply(); x.State != TaskFailed || !strings.Contains(x.Error, ErrPreviewChanged.Error()) || column() != "varchar(60)" {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
-			x := do()
+			x := apply()
 			if x.State != TaskDone || column() != "varchar(80)" {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
@@ -108,7 +108,7 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 			if err != nil || len(p.Against) != 1 || !strings.Contains(p.Against[0], "was changed since") {
 				t.Errorf("that the table was changed since is not shown: %+v, %v", p, err)
 			}
-			var blocked *apply.BlockedError
+			var blocked *act.BlockedError
 			if _, err := v.UndoChange(ctx, id, p.SQL, "ann", o); !errors.As(err, &blocked) {
 				t.Errorf("a task begins that cannot succeed: %v", err)
 			}
@@ -119,7 +119,7 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 			if x := undo("bob"); x.State != TaskDone || column() != "varchar(60)" {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
-			if c, err := v.ChangeOf(ctx, id); err != nil || c.State != journal.Undone || c.Undoer != "bob, in the web UI" || len(c.Events) != 2 {
+			if c, err := v.ChangeOf(ctx, id); err != nil || c.State != journal.Undone || c.Undoer != "bob, on the page" || len(c.Events) != 2 {
 				t.Errorf("%+v by %q, events %+v, %v", c.Change, c.Undoer, c.Events, err)
 			}
 		})
@@ -137,7 +137,7 @@ func TestDoneIsMarkedWhenCancelled(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tg.Close()
-			in, err := v.app.Plan(t.Context(), tg, "f-set_variable", apply.Options{})
+			in, err := v.app.Plan(t.Context(), tg, "f-set_variable", act.Options{})
 			if err != nil || !in.Preview.OK() {
 				t.Fatalf("%v %v", err, in.Preview.Blockers)
 			}
@@ -230,7 +230,7 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 	}
 	var done []journal.Entry
 	for _, id := range []string{"f-add_index", "f-set_variable"} {
-		in, err := v.app.Plan(ctx, tg, id, apply.Options{})
+		in, err := v.app.Plan(ctx, tg, id, act.Options{})
 		if err != nil || !in.Preview.OK() {
 			t.Fatalf("%v %v", err, in.Preview.Blockers)
 		}
@@ -246,10 +246,10 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 		t.Errorf("%v, warnings %q: want %s alone in them", err, p.Warnings, done[1].ID)
 	}
 	s.Exec(t, "ALTER TABLE shop.boxes DROP INDEX by_shelf")
-	if _, _, err := v.app.Prove(ctx, tg, done[0], o); err == nil || !strings.Contains(err.Error(), "no longer in effect on") {
+	if _, _, err := v.app.Prove(ctx, tg, done[0], o); err == nil || !strings.Contains(err.Error(), "no longer in force on") {
 		t.Errorf("an index that somebody dropped is proven: %v", err)
 	}
-	if _, err := v.app.Undo(ctx, tg, done[1].ID, apply.Options{}, nil, func(string) {}); err != nil {
+	if _, err := v.app.Undo(ctx, tg, done[1].ID, act.Options{}, nil, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	s.Exec(t, "ALTER TABLE shop.boxes ADD INDEX by_shelf (shelf)")
@@ -268,7 +268,7 @@ func TestDoneIsToldWithoutAMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tg.Close()
-	in, err := v.app.Plan(ctx, tg, "f-set_variable", apply.Options{})
+	in, err := v.app.Plan(ctx, tg, "f-set_variable", act.Options{})
 	if err != nil || !in.Preview.OK() {
 		t.Fatalf("%v %v", err, in.Preview.Blockers)
 	}
@@ -289,8 +289,8 @@ func TestDoneIsToldWithoutAMark(t *testing.T) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
-	e, err = v.app.Undo(ctx, tg, e.ID, apply.Options{}, nil, func(string) {})
-	if err == nil || !strings.Contains(err.Error(), "action "+e.ID+" was undone, but") || e.State != journal.Undone {
+	e, err = v.app.Undo(ctx, tg, e.ID, act.Options{}, nil, func(string) {})
+	if err == nil || !strings.Contains(err.Error(), "action "+e.ID+" was taken back, but") || e.State != journal.Undone {
 		t.Errorf("%v %+v", err, e)
 	}
 }

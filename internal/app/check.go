@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/diagnose"
-	"github.com/dyno-perf/dyno/internal/digestsource"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/diagnose"
+	"dyno/internal/digestsource"
+	"dyno/internal/metric"
+	"dyno/internal/scrape"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // Check tries every source of figures once and tells what each gave.

@@ -13,17 +13,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/experiment"
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/recipe"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/store/trials"
-	"github.com/dyno-perf/dyno/internal/testbed"
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/experiment"
+	"dyno/internal/plan"
+	"dyno/internal/progress"
+	"dyno/internal/recipe"
+	"dyno/internal/report"
+	"dyno/internal/sandbox"
+	"dyno/internal/stand"
+	"dyno/internal/store/ledger"
+	"dyno/internal/store/trials"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
 )
 
 // CompareOptions says which experiment to run.
@@ -51,7 +51,7 @@ type CompareOptions struct {
 type Comparison struct {
 	Plan     plan.Plan
 	Variants []plan.Variant
-	Needs    testbed.Needs
+	Needs    stand.Needs
 	Least    time.Duration // with setting up
 	Most     time.Duration
 	Measured string   // id of the earlier run of this plan that they were measured in; empty: they are estimates
@@ -59,9 +59,9 @@ type Comparison struct {
 	Done     int      // trials on record
 	Begun    []string // ids of experiments with this plan that were not finished
 
-	o       CompareOptions
-	yard    *sandbox.Yard
-	testbed *testbed.Testbed
+	o     CompareOptions
+	yard  *sandbox.Yard
+	stand *stand.Stand
 }
 
 // ResumeError says that an experiment cannot be gone on with as it was asked for, and why.
@@ -94,7 +94,7 @@ func (e *MissingServersError) Error() string {
 		if len(e.There) > 0 {
 			there = " (there are " + strings.Join(e.There, ", ") + ")"
 		}
-		ways = append(ways, "there is no download of "+strings.Join(unpack, ", ")+there+": unpack its archive and name the directory with --server-dir")
+		ways = append(ways, "nobody offers "+strings.Join(unpack, ", ")+" to be fetched"+there+": unpack its archive and name the directory with --server-dir")
 	}
 	return fmt.Sprintf("not on this machine: %s; %s; or name another server with --axis server=…", strings.Join(e.Specs, ", "), strings.Join(ways, "; "))
 }
@@ -124,7 +124,7 @@ func (a *App) PrepareComparison(ctx context.Context, o CompareOptions) (*Compari
 		}
 		c.Done = len(k.Trials)
 		if a.ended(o.Resume, k) {
-			return nil, &ResumeError{o.Resume, "it is finished, and there is nothing to resume; `dyno report " + o.Resume + "` shows it"}
+			return nil, &ResumeError{o.Resume, "it came to its end, and there is nothing to go on with; `dyno report " + o.Resume + "` shows it"}
 		}
 		if len(o.Text) == 0 {
 			if err := o.begunSo(k.Header); err != nil {
@@ -147,7 +147,7 @@ func (a *App) PrepareComparison(ctx context.Context, o CompareOptions) (*Compari
 		return nil, err
 	}
 	if o.Resume != "" && o.Recipe != "" && c.Plan.Name != o.Recipe {
-		return nil, &ResumeError{o.Resume, fmt.Sprintf("it is of %s, not of the recipe %s; `dyno compare --resume %s` resumes it", c.Plan.Name, o.Recipe, o.Resume)}
+		return nil, &ResumeError{o.Resume, fmt.Sprintf("it is of %s, not of the recipe %s; `dyno compare --resume %s` goes on with it", c.Plan.Name, o.Recipe, o.Resume)}
 	}
 	if c.Variants, err = c.Plan.Variants(); err != nil {
 		return nil, err
@@ -160,8 +160,8 @@ func (a *App) PrepareComparison(ctx context.Context, o CompareOptions) (*Compari
 	if err := c.servers(ctx); err != nil {
 		return nil, err
 	}
-	c.testbed = &testbed.Testbed{Yard: c.yard, Workloads: a.Workloads(), Note: o.Note}
-	if c.Needs, err = c.testbed.Check(ctx, c.Plan, c.Variants); err != nil {
+	c.stand = &stand.Stand{Yard: c.yard, Workloads: a.Workloads(), Note: o.Note}
+	if c.Needs, err = c.stand.Check(ctx, c.Plan, c.Variants); err != nil {
 		return nil, err
 	}
 	if o.Resume == "" {
@@ -197,7 +197,7 @@ func (o *CompareOptions) begunSo(h trials.Header) error {
 		} else {
 			was = "with " + was
 		}
-		other = append(other, "it was started "+was+", not with "+given)
+		other = append(other, "it was begun "+was+", not with "+given)
 	}
 	if o.Scale != "" && o.Scale != h.Scale {
 		was := ""
@@ -230,7 +230,7 @@ func (o *CompareOptions) begunSo(h trials.Header) error {
 	if len(other) == 0 {
 		return nil
 	}
-	return &ResumeError{o.Resume, strings.Join(other, "; ") + ": leave that out, or start a new experiment"}
+	return &ResumeError{o.Resume, strings.Join(other, "; ") + ": leave that out, or begin a new experiment"}
 }
 
 // servers makes sure that all server builds are there.
@@ -278,7 +278,7 @@ func (c *Comparison) servers(ctx context.Context) error {
 // keptExperiment returns the experiment of that id as it lies on disk.
 func (a *App) keptExperiment(id string) (trials.Kept, error) {
 	if !strings.HasPrefix(id, string(ledger.ExperimentID)+"-") || filepath.Base(id) != id {
-		return trials.Kept{}, fmt.Errorf("%q is not an experiment id: they look like x-1kq3f9", id)
+		return trials.Kept{}, fmt.Errorf("%q is no experiment's id: they look like x-1kq3f9", id)
 	}
 	k, err := trials.Read(a.experimentDir(id))
 	if errors.Is(err, os.ErrNotExist) {
@@ -370,14 +370,14 @@ func (a *App) Compare(ctx context.Context, c *Comparison) (r trial.Result, html 
 	}
 	keep := context.WithoutCancel(ctx)
 	h := d.Header()
-	c.testbed.Name = h.ID
+	c.stand.Name = h.ID
 	before := c.dataSets(keep)
-	left := orphans(keep, c.yard, c.testbed.Name+"-")
+	left := orphans(keep, c.yard, c.stand.Name+"-")
 	if left != "" {
 		c.note(left + ".")
 	}
-	r, err = experiment.Compare(ctx, c.Plan, c.Variants, earlier, c.testbed, d, c.o.Observer)
-	err = errors.Join(err, c.testbed.Close(keep))
+	r, err = experiment.Compare(ctx, c.Plan, c.Variants, earlier, c.stand, d, c.o.Observer)
+	err = errors.Join(err, c.stand.Close(keep))
 	if left != "" {
 		r.Warnings = append([]string{left}, r.Warnings...)
 	}
@@ -434,8 +434,8 @@ func orphans(ctx context.Context, yard *sandbox.Yard, own string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, and may disturb the measurement: `dyno sandbox rm %s` removes what is no longer needed",
-		unit.Plural(len(names), "private server still runs although its program is gone", "private servers still run although their programs are gone"), strings.Join(names, " "))
+	return fmt.Sprintf("%s, and may disturb what is measured: `dyno sandbox rm %s` removes what is not wanted any more",
+		unit.Plural(len(names), "private server still runs though its program is gone", "private servers still run though their programs are gone"), strings.Join(names, " "))
 }
 
 func (c *Comparison) note(s string) {

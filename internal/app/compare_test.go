@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/store/trials"
-	"github.com/dyno-perf/dyno/internal/testbed"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/plan"
+	"dyno/internal/stand"
+	"dyno/internal/store/trials"
+	"dyno/internal/trial"
 )
 
 // prepared returns an app with a home of its own, and the comparison of a plan for which no server was looked for.
@@ -34,7 +34,7 @@ func prepared(t *testing.T, text string) (*App, *Comparison) {
 	if c.yard, err = a.Yard(); err != nil {
 		t.Fatal(err)
 	}
-	c.testbed = &testbed.Testbed{Yard: c.yard, Workloads: a.Workloads()}
+	c.stand = &stand.Stand{Yard: c.yard, Workloads: a.Workloads()}
 	return a, c
 }
 
@@ -92,9 +92,9 @@ func TestMissingServers(t *testing.T) {
 		t.Errorf("a dry run: %v", err)
 	}
 	f(false, "mysql@5.5", "not on this machine: mysql@5.5; get it with `dyno sandbox install mysql@5.5` or --install; or name", "--server-dir")
-	f(false, "mysql@1.2", "there is no download of mysql@1.2 (there are mysql@", "sandbox install") // no command that fails
-	f(false, "percona@1.2", "there is no download of percona@1.2: unpack its archive and name the directory with --server-dir", "sandbox install", "--install")
-	f(false, "mysql@5.5, percona@1.2", "not on this machine: mysql@5.5, percona@1.2; get it with `dyno sandbox install mysql@5.5` or --install; there is no download of percona@1.2", "install percona")
+	f(false, "mysql@1.2", "nobody offers mysql@1.2 to be fetched (there are mysql@", "sandbox install") // no command that fails
+	f(false, "percona@1.2", "nobody offers percona@1.2 to be fetched: unpack its archive and name the directory with --server-dir", "sandbox install", "--install")
+	f(false, "mysql@5.5, percona@1.2", "not on this machine: mysql@5.5, percona@1.2; get it with `dyno sandbox install mysql@5.5` or --install; nobody offers percona@1.2 ", "install percona")
 }
 
 // TestOneExperimentAtATime begins one beside another of the same home, which is refused until the other one has ended. What has no time for a
@@ -115,7 +115,7 @@ func TestOneExperimentAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begins("run tiny: another experiment is starting")
+	begins("run tiny: another experiment begins")
 	dir := filepath.Join(a.experiments(), "x-other")
 	d, err := trials.Create(dir, trials.Header{ID: "x-other"})
 	if err != nil {

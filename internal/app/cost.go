@@ -3,8 +3,8 @@ package app
 import (
 	"context"
 
-	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/scrape"
+	"dyno/internal/target"
 )
 
 // Cost measures what reading each source of a target costs, one after the other, rounds times each. It only reads.

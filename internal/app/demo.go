@@ -14,30 +14,30 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/collector"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/fault"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/proof"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/store/series"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/unit"
-	"github.com/dyno-perf/dyno/internal/userfile"
+	"dyno/internal/capture"
+	"dyno/internal/collector"
+	"dyno/internal/event"
+	"dyno/internal/fault"
+	"dyno/internal/finding"
+	"dyno/internal/journal"
+	"dyno/internal/known"
+	"dyno/internal/limit"
+	"dyno/internal/metric"
+	"dyno/internal/progress"
+	"dyno/internal/proof"
+	"dyno/internal/reading"
+	"dyno/internal/report"
+	"dyno/internal/run"
+	"dyno/internal/sandbox"
+	"dyno/internal/scrape"
+	"dyno/internal/snapshot"
+	"dyno/internal/stat"
+	"dyno/internal/store/ledger"
+	"dyno/internal/store/series"
+	"dyno/internal/target"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
+	"dyno/internal/userfile"
 )
 
 // DemoOptions says what the demo does.
@@ -223,7 +223,7 @@ func (d *demo) prepare(ctx context.Context, res *DemoResult) (err error) {
 	if s := orphans(ctx, d.yard, d.id+"-"); s != "" {
 		d.say("%s.", s)
 	}
-	d.say("Starting a private %s %s, isolated from everything else on this machine.", srv.Flavor, srv.Version)
+	d.say("Starting a private %s %s, apart from anything else on this machine.", srv.Flavor, srv.Version)
 	name := "demo-" + d.id
 	// A slow disk is for the load, not for the planting. A limit of the memory counts only from the start on.
 	early := d.needs.Limits
@@ -266,9 +266,9 @@ func (d *demo) limit(ctx context.Context, res *DemoResult) (err error) {
 	}
 	for _, l := range res.Limits {
 		if l.InForce {
-			d.say("The server is limited to %s %s.", l.Name, l.Wanted)
+			d.say("The server is held to %s %s.", l.Name, l.Wanted)
 		} else {
-			d.say("The limit %s %s is not in effect here: %s", l.Name, l.Wanted, l.Reason)
+			d.say("The limit %s %s is not in force here: %s", l.Name, l.Wanted, l.Reason)
 		}
 	}
 	return nil
@@ -369,7 +369,7 @@ func (d *demo) judgeAndCure(ctx context.Context, res *DemoResult, loadStart time
 	if err := sleep(ctx, max(demoWarm, d.needs.Warm)); err != nil {
 		return err
 	}
-	d.say("Now the diagnosis runs from outside. It gets the address of the server and nothing else.")
+	d.say("Now the diagnosis looks from outside. It gets the address of the server and nothing else.")
 	before, err := d.a.Diagnose(ctx, d.seen, capture.Options{Window: DefaultWindow})
 	if err != nil {
 		return err
@@ -411,7 +411,7 @@ func (d *demo) judgeAndCure(ctx context.Context, res *DemoResult, loadStart time
 		d.document(res, before, r, nil, proof.Proof{}, x)
 		return nil
 	}
-	d.say("One more observation of the live traffic, for the cost of each call.")
+	d.say("One more look at the live traffic, for the cost of each call.")
 	p, after, err := d.a.Prove(ctx, d.seen, res.Action, capture.Options{Window: 5 * time.Second})
 	if err != nil {
 		return err
@@ -465,7 +465,7 @@ func (d *demo) judge(res *DemoResult, g Diagnosis) {
 		case p.Found != nil:
 			d.say("Found after %s: %s", unit.Seconds(res.ToFinding.Seconds()), p.Found.Title)
 			if p.Found.Action != nil {
-				d.say("Suggested fix: %s", p.Found.Action.SQL)
+				d.say("The cure it suggests: %s", p.Found.Action.SQL)
 			}
 		case p.Fault.Kind == fault.Control && len(g.Findings) == 0:
 			d.say("Nothing was planted and nothing was found.")

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/fault"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/fault"
+	"dyno/internal/finding"
+	"dyno/internal/progress"
+	"dyno/internal/report"
+	"dyno/internal/stat"
+	"dyno/internal/target"
 )
 
 // DemoAllOptions says which faults are planted one after the other, and where.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/fault"
+	"dyno/internal/fault"
 )
 
 func TestJobs(t *testing.T) {

@@ -9,14 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/fault"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/act"
+	"dyno/internal/event"
+	"dyno/internal/fault"
+	"dyno/internal/finding"
+	"dyno/internal/limit"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
+	"dyno/internal/unit"
 )
 
 // remedy is a cure that is put in force and taken out of it again while the demo goes on.
@@ -41,8 +41,8 @@ func (d *demo) cure(ctx context.Context, res *DemoResult) (*remedy, error) {
 	case fault.CureRestart:
 		return d.restarting(found)
 	case fault.CureActors:
-		return d.replaying(max(demoSettle, f.Warm), "with them", "without them", "what the finding names is stopped and restarted",
-			"The same load ran all the time. What the finding names was stopped and restarted in turn, in random order within each pair.", "Ending it"), nil
+		return d.replaying(max(demoSettle, f.Warm), "with them", "without them", "what the finding names is ended and begun again",
+			"The same load ran all the time. What the finding names was ended and begun again in turn, in random order within each pair.", "Ending it"), nil
 	case fault.CureWorkload:
 		return d.replaying(max(demoSettle, f.Warm), "as it was", "as suggested", "the application runs as it was and as the finding suggests",
 			"The application ran as it was and as the finding suggests in turn, in random order within each pair, on the same server.", "The application's change"), nil
@@ -50,9 +50,9 @@ func (d *demo) cure(ctx context.Context, res *DemoResult) (*remedy, error) {
 	}
 	a := found.Action
 	if a == nil {
-		return nil, fmt.Errorf("cure %s: the finding has no action", f.Name)
+		return nil, fmt.Errorf("cure %s: the finding has nothing to carry out", f.Name)
 	}
-	in, err := d.a.Plan(ctx, d.seen, found.ID, apply.Options{Blocking: true})
+	in, err := d.a.Plan(ctx, d.seen, found.ID, act.Options{Blocking: true})
 	if err != nil {
 		return nil, err
 	}
@@ -65,14 +65,14 @@ func (d *demo) cure(ctx context.Context, res *DemoResult) (*remedy, error) {
 		d.action = res.Action.Action
 		took := unit.Seconds(res.Action.Ended.Sub(res.Action.Started).Seconds())
 		d.event(event.Event{At: res.Action.Ended, Kind: event.Action, Text: marked(a.Kind), Ref: res.Action.ID})
-		d.say("%s in %s. To undo: dyno undo %s --execute", capital(marked(a.Kind)), took, res.Action.ID)
+		d.say("%s in %s. The journal has the way back: dyno undo %s --execute", capital(marked(a.Kind)), took, res.Action.ID)
 		return nil
 	}
 	hides := d.seen.Has(target.HasInvisibleIndex) || d.seen.Has(target.HasIgnoredIndex)
 	r := &remedy{off: "before", on: "after", settle: demoSettle, index: true}
 	switch {
 	case a.Kind == finding.AddIndex && hides:
-		d.say("Adding the index under load, without locking the table.")
+		d.say("Adding the index while the load goes on, without locking the table.")
 		if err := apply(ctx); err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func (d *demo) cure(ctx context.Context, res *DemoResult) (*remedy, error) {
 		r.did = "One index, added online in " + unit.Seconds(res.Action.Ended.Sub(res.Action.Started).Seconds()) + ","
 		r.turn = func(ctx context.Context, cured bool) error { return turnIndex(ctx, d.seen, d.action, !cured) }
 	case a.Kind == finding.HideIndex:
-		d.say("Hiding the index under load.")
+		d.say("Hiding the index while the load goes on.")
 		if err := apply(ctx); err != nil {
 			return nil, err
 		}
@@ -98,9 +98,9 @@ func (d *demo) cure(ctx context.Context, res *DemoResult) (*remedy, error) {
 		}
 		r.off, r.on, r.cured, r.index = a.Variable+" as it was", a.Variable+"="+a.Value, true, false
 		r.settle = max(demoSettle, f.Warm)
-		r.how = "the variable is toggled"
-		r.text = "The variable was toggled, in random order within each pair. The sessions of the load reconnected each time, because some " +
-			"settings apply to new sessions only."
+		r.how = "the variable is set back and forth"
+		r.text = "The variable was set back and forth in turn, in random order within each pair. The sessions of the load connected anew each time, because some " +
+			"settings hold for new sessions only."
 		r.did = "One setting, changed while the server ran,"
 		set := func(ctx context.Context, cured bool) error {
 			q := d.action.Undo
@@ -111,7 +111,7 @@ func (d *demo) cure(ctx context.Context, res *DemoResult) (*remedy, error) {
 			return d.seen.Wrap("set "+d.action.Variable+" on", err)
 		}
 		if back := set(ctx, false); back != nil && ctx.Err() == nil { // some take a value at the start that they refuse later
-			d.say("A running server does not accept the old value again, so the proof needs restarts.")
+			d.say("While it runs the server does not take the old value again, so that the proof takes restarts.")
 			r, err := d.restarting(found)
 			if err == nil {
 				r.cured = true
@@ -129,15 +129,15 @@ func (d *demo) cure(ctx context.Context, res *DemoResult) (*remedy, error) {
 		}
 	default:
 		r.once = true
-		r.how = "windows before the change are compared with windows after it"
-		r.text = "The same load ran all the time. The change cannot be applied and undone within seconds: the windows before it came first and those after it " +
+		r.how = "windows before the change are held against windows after it"
+		r.text = "The same load ran all the time. The change cannot be put in force and taken back within seconds: the windows before it came first and those after it " +
 			"last, so that a drift of the machine would show as a difference, too."
 		r.did = "One change of a table"
 		r.turn = func(ctx context.Context, cured bool) error {
 			if !cured {
 				return nil
 			}
-			d.say("Now the change, under load: %s", a.SQL)
+			d.say("Now the change, while the load goes on: %s", a.SQL)
 			return apply(ctx)
 		}
 	}
@@ -167,9 +167,9 @@ func marked(k finding.ActionKind) string {
 
 func turnIndex(ctx context.Context, t *target.Target, a finding.Action, hide bool) error {
 	if hide {
-		return apply.Hide(ctx, t, a.Table, a.Index.Name)
+		return act.Hide(ctx, t, a.Table, a.Index.Name)
 	}
-	return apply.Show(ctx, t, a.Table, a.Index.Name)
+	return act.Show(ctx, t, a.Table, a.Index.Name)
 }
 
 // again ends the load and the actors and begins them anew.
@@ -204,7 +204,7 @@ func (d *demo) restarting(f finding.Finding) (*remedy, error) {
 		after[name] = lines[name]
 		said = append(said, name+"="+lines[name])
 	}
-	d.say("The fix needs a restart with %s.", strings.Join(said, ", "))
+	d.say("The cure takes a restart with %s.", strings.Join(said, ", "))
 	return &remedy{
 		off: "as it was", on: strings.Join(said, " "), how: "the server is started with the old settings and with the new ones",
 		text: "The server was started with its old settings and with the new ones in turn, in random order within each pair, on the same data and under the same load.",
@@ -317,5 +317,5 @@ func (d *demo) leaveCured(ctx context.Context, r *remedy) (err error) {
 			return err
 		}
 	}
-	return errors.Join(errors.New("apply the fix again"), err)
+	return errors.Join(errors.New("put the cure in force again"), err)
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/fault"
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/fault"
+	"dyno/internal/finding"
 )
 
 // first is how many findings a reader is sure to read: a planted cause counts as found among them.
@@ -49,7 +49,7 @@ func grade(parts []DemoPart, expected []fault.Expectation, findings []finding.Fi
 		switch {
 		case p.Found != nil:
 		case p.Rank > 0:
-			p.Missed = fmt.Sprintf("it is finding %d, after others", p.Rank)
+			p.Missed = fmt.Sprintf("it is finding %d, behind others", p.Rank)
 		case len(near) > 0:
 			p.Missed = strings.Join(near, "; ")
 		case len(findings) == 0:

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/fault"
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/fault"
+	"dyno/internal/finding"
 )
 
 func TestGrade(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/dyno-perf/dyno/internal/fault"
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"dyno/internal/fault"
+	"dyno/internal/load"
+	"dyno/internal/run"
+	"dyno/internal/store/ledger"
 )
 
 // play is everything that goes on at the server of a demo: a load for each fault, and its actors.

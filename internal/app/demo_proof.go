@@ -8,18 +8,18 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/experiment"
-	"github.com/dyno-perf/dyno/internal/fault"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/proof"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/experiment"
+	"dyno/internal/fault"
+	"dyno/internal/known"
+	"dyno/internal/load"
+	"dyno/internal/metric"
+	"dyno/internal/plan"
+	"dyno/internal/progress"
+	"dyno/internal/proof"
+	"dyno/internal/run"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
 )
 
 // demoMargin is what counts as no difference in the demo: its windows are short, and the fault's effect is many times larger.
@@ -72,7 +72,7 @@ func (d *demo) prove(ctx context.Context, res *DemoResult, r *remedy) (x trial.R
 		d.say("Proof: %s, %d of %s each, under the same load.", r.how, pairs, unit.Seconds(demoWindow.Seconds()))
 		x, err = d.apart(ctx, r, pairs)
 	} else {
-		d.say("Proof: %s in turn, %d times each in random order, %s a window, under the same load. As a control the fixed state is also compared with itself.",
+		d.say("Proof: %s in turn, %d times each in random order, %s a window, under the same load. As a control the cured state is also compared with itself.",
 			r.how, pairs, unit.Seconds(demoWindow.Seconds()))
 		x, err = d.inTurn(ctx, r, pairs)
 	}
@@ -105,7 +105,7 @@ func (d *demo) prove(ctx context.Context, res *DemoResult, r *remedy) (x trial.R
 	}
 	what := "Throughput"
 	if main == "p95_ms" {
-		what = "p95 latency, before ÷ after,"
+		what = "The time within which 95 % of the operations end, before ÷ after,"
 	}
 	if i := res.Verdict.Ratio; i.N > 0 {
 		d.say("Verdict: %s. %s is %s (95 %% interval %s to %s, %d pairs of windows).", res.Verdict.Result, what, unit.Ratio(i.Center), unit.Ratio(i.Lo), unit.Ratio(i.Hi), i.N)
@@ -113,7 +113,7 @@ func (d *demo) prove(ctx context.Context, res *DemoResult, r *remedy) (x trial.R
 		d.say("Verdict: %s: %s", res.Verdict.Result, x.Sentence)
 	}
 	if c := x.Control; c != nil {
-		d.say("Control: the fixed state compared with itself is %s: %s (%s to %s, %d pairs); within ±%s counts as the same.", c.Result, unit.Ratio(c.Ratio.Center),
+		d.say("Control: the cured state against itself is %s: %s (%s to %s, %d pairs); within ±%s counts as the same.", c.Result, unit.Ratio(c.Ratio.Center),
 			unit.Ratio(c.Ratio.Lo), unit.Ratio(c.Ratio.Hi), c.Ratio.N, unit.Percent(c.Margin))
 	}
 	return x, nil

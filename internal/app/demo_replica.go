@@ -10,14 +10,14 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/fault"
-	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/fault"
+	"dyno/internal/limit"
+	"dyno/internal/target"
 )
 
 // replicate starts a second private server that replicates from the first one, which is still empty, and has the diagnosis look at it.
 func (d *demo) replicate(ctx context.Context, name string) (err error) {
-	d.say("Starting a replica of it, which will be diagnosed.")
+	d.say("Starting a replica of it beside it, which the diagnosis will look at.")
 	if d.twin, d.seen, err = d.up(ctx, name, d.settings(d.replicaSettings()), limit.Limits{}); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (d *demo) caughtUp(ctx context.Context) error {
 	case err != nil:
 		return d.seen.Wrap("wait for the replica", err)
 	case !events.Valid:
-		return errors.New("wait for the replica: replication does not run: check its error log")
+		return errors.New("wait for the replica: replication does not run: look into its error log")
 	case events.Int64 < 0:
 		return fmt.Errorf("wait for the replica: it has not caught up within %v", catchUp)
 	}

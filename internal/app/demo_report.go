@@ -10,13 +10,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/proof"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/event"
+	"dyno/internal/proof"
+	"dyno/internal/report"
+	"dyno/internal/snapshot"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
 )
 
 // document fills the report. r is nil when there was no cure, after when there is nothing to set side by side.
@@ -61,9 +61,9 @@ func (d *demo) document(res *DemoResult, g Diagnosis, r *remedy, after *snapshot
 		}
 		doc.Measures, doc.Experiment = d.measures(r, x)
 		doc.Commands = append(doc.Commands,
-			report.Command{Text: "diagnose one of your servers", Line: "dyno diagnose mysql://user@host:3306"},
-			report.Command{Text: "apply a finding, first as a dry run, then for real", Line: "dyno apply TARGET FINDING --execute"},
-			report.Command{Text: "this report in another format", Line: "dyno report " + d.id + " --format md"})
+			report.Command{Text: "diagnose any server of yours", Line: "dyno diagnose mysql://user@host:3306"},
+			report.Command{Text: "carry a finding out, first dry, then for real", Line: "dyno apply TARGET FINDING --execute"},
+			report.Command{Text: "this report in another form", Line: "dyno report " + d.id + " --format md"})
 	}
 	if after != nil {
 		doc.Classes = touched(p, g.Snapshot, after)
@@ -71,7 +71,7 @@ func (d *demo) document(res *DemoResult, g Diagnosis, r *remedy, after *snapshot
 	}
 	for _, l := range res.Limits {
 		if !l.InForce {
-			doc.Warnings = append(doc.Warnings, fmt.Sprintf("The limit %s %s was not in effect: %s", l.Name, l.Wanted, l.Reason))
+			doc.Warnings = append(doc.Warnings, fmt.Sprintf("The limit %s %s was not in force: %s", l.Name, l.Wanted, l.Reason))
 		}
 	}
 	res.Document = doc
@@ -119,7 +119,7 @@ func (d *demo) measures(r *remedy, x trial.Result) ([]report.Measure, *report.Ex
 		e.Windows = append(e.Windows, report.Window{Pair: t.Round, Variant: state, From: t.From, To: t.To, Values: t.Values, Invalid: t.Invalid})
 	}
 	if c := x.Control; c != nil {
-		e.Text += fmt.Sprintf(" In each round the fixed state was measured twice: compared with itself it is %s, %s (%s to %s, %d pairs, within ±%s counts as the same).",
+		e.Text += fmt.Sprintf(" In each round the cured state was measured twice: against itself it comes out %s, %s (%s to %s, %d pairs, within ±%s counts as the same).",
 			c.Result, unit.Ratio(c.Ratio.Center), unit.Ratio(c.Ratio.Lo), unit.Ratio(c.Ratio.Hi), c.Ratio.N, unit.Percent(c.Margin))
 	}
 	ms := report.MeasuresOf(e)

@@ -6,19 +6,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/advise/config"
-	"github.com/dyno-perf/dyno/internal/advise/host"
-	"github.com/dyno-perf/dyno/internal/advise/index"
-	"github.com/dyno-perf/dyno/internal/advise/schema"
-	"github.com/dyno-perf/dyno/internal/advise/session"
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/diagnose"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/advise"
+	"dyno/internal/advise/config"
+	"dyno/internal/advise/host"
+	"dyno/internal/advise/index"
+	"dyno/internal/advise/schema"
+	"dyno/internal/advise/session"
+	"dyno/internal/capture"
+	"dyno/internal/diagnose"
+	"dyno/internal/finding"
+	"dyno/internal/report"
+	"dyno/internal/snapshot"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
 )
 
 // Diagnosis is what a look at a target gave.
@@ -140,7 +140,7 @@ func (a *App) Keep(ctx context.Context, d Diagnosis) error {
 // looked returns what a diagnosis was made from.
 func looked(d ledger.Diagnosis) (*snapshot.Snapshot, error) {
 	if d.Snapshot == nil {
-		return nil, fmt.Errorf("the snapshot of %s is no longer stored: later ones of %s needed its space; "+
+		return nil, fmt.Errorf("the snapshot of %s is not kept any more: later ones of %s needed its room; "+
 			"diagnose again", d.ID, d.Target)
 	}
 	return snapshot.Decode(d.Snapshot)

@@ -15,12 +15,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/diagnose"
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/digestsource"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/capture"
+	"dyno/internal/diagnose"
+	"dyno/internal/digest"
+	"dyno/internal/digestsource"
+	"dyno/internal/report"
+	"dyno/internal/target"
 )
 
 // Digest is a report whose classes come one by one, for there may be very many. Report.Classes is empty.
@@ -63,7 +63,7 @@ func (a *App) DigestLive(ctx context.Context, t *target.Target, o digestsource.L
 	r, sources, err := digestsource.Live(ctx, t, o)
 	denied = diagnose.Denied(sources)
 	if err == nil && denied != "" && !observed(sources) {
-		err = fmt.Errorf("no statement of %s is visible. %s", t.Spec().Name, denied)
+		err = fmt.Errorf("no statement of %s can be seen. %s", t.Spec().Name, denied)
 	}
 	return r, denied, err
 }
@@ -115,11 +115,11 @@ func readReport(path string) (r digest.Report, ok bool, err error) {
 		return r, false, err
 	}
 	if err := json.NewDecoder(f).Decode(&r); err != nil {
-		return r, false, fmt.Errorf("read %s: it is not a report of `dyno digest --output json`: %w", path, err)
+		return r, false, fmt.Errorf("read %s: it is no report of `dyno digest --output json`: %w", path, err)
 	}
 	switch {
 	case r.Version == 0:
-		return r, false, fmt.Errorf("read %s: it is JSON, but not a report of `dyno digest --output json`", path)
+		return r, false, fmt.Errorf("read %s: it is JSON, but no report of `dyno digest --output json`", path)
 	case r.Version > digest.Version:
 		return r, false, fmt.Errorf("read %s: its format %d is newer than this Dyno's, %d: use the Dyno that wrote it, or a newer one", path, r.Version, digest.Version)
 	}

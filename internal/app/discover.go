@@ -19,11 +19,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/tunnel"
-	"github.com/dyno-perf/dyno/internal/wire"
+	"dyno/internal/sandbox"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+	"dyno/internal/tunnel"
+	"dyno/internal/wire"
 )
 
 // Looking says where Discover looks. The zero value is this machine and the usual defaults files.
@@ -57,12 +57,12 @@ type Found struct {
 	Address      string     `json:"address"`                 // path of a socket or host:port
 	Also         []string   `json:"also,omitempty"`          // other addresses of the same server
 	By           []string   `json:"found_by"`                // "socket", "port", "process", "defaults file", "sandbox"
-	Flavor       string     `json:"flavor,omitzero"`         // "mysql", "percona", "mariadb"; if reported
+	Flavor       string     `json:"flavor,omitzero"`         // "mysql", "percona", "mariadb"; as far as it told
 	Version      string     `json:"version,omitzero"`        // "10.11.19"
 	Login        LoginState `json:"login"`                   //
 	User         string     `json:"user,omitzero"`           // the account that the server took us for, or would have
 	Reason       string     `json:"reason,omitzero"`         // why there is no login, or what is wrong with it
-	Fix          string     `json:"fix,omitzero"`            // how to fix it
+	Fix          string     `json:"fix,omitzero"`            // what would help
 	Create       []string   `json:"create_account,omitzero"` // statements that make an account for Dyno, to be run there by a person
 	Lacks        []Lack     `json:"lacks,omitempty"`         // what would stay unknown
 

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/snapshot"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // alone gives a test an App of its own: a home without an inventory, and a home directory without the developer's own files.
@@ -117,8 +117,8 @@ func TestDiscoverSaysThatItIsRoot(t *testing.T) {
 			t.Errorf("plan: %q, %v", p, err)
 		}
 	}
-	f2(Login{}, "not run: this account may execute stored routines")
-	f2(Login{ExplainSchemas: []string{"other"}}, "not run")
+	f2(Login{}, "not asked: this account may execute stored routines")
+	f2(Login{ExplainSchemas: []string{"other"}}, "not asked")
 	f2(Login{ExplainSchemas: []string{"other", "d"}}, "\tt\t")
 	s.Exec(t, append(AccountSQL("mariadb", false, ""), "GRANT SELECT ON d.* TO dyno@localhost")...)
 	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: "unix://" + s.Socket + "?user=dyno", PasswordEnv: "OWN"}, false); err != nil {

@@ -7,16 +7,16 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/diagnose"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/proof"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/diagnose"
+	"dyno/internal/finding"
+	"dyno/internal/journal"
+	"dyno/internal/metric"
+	"dyno/internal/proof"
+	"dyno/internal/report"
+	"dyno/internal/run"
+	"dyno/internal/snapshot"
+	"dyno/internal/unit"
 )
 
 // DiagnosisDocument tells what a diagnosis of a target found. advice are the kinds that `dyno advise` was asked for, none for a diagnosis.
@@ -31,7 +31,7 @@ func DiagnosisDocument(
 	}
 	for _, f := range findings {
 		if f.Action != nil {
-			d.Commands = append(d.Commands, report.Command{Text: "preview the change", Line: "dyno apply " + s.Target.Name + " " + f.ID})
+			d.Commands = append(d.Commands, report.Command{Text: "see what carrying out the change would mean", Line: "dyno apply " + s.Target.Name + " " + f.ID})
 			break
 		}
 	}
@@ -77,12 +77,12 @@ func seen(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.F
 	}
 	var b strings.Builder
 	if len(odd) == 0 {
-		b.WriteString("No symptoms were found " + look)
+		b.WriteString("Nothing out of order was seen " + look)
 	} else {
-		b.WriteString("No cause was found " + look + " for these symptoms: " + strings.Join(odd, "; "))
+		b.WriteString("No cause was found " + look + " for what was out of order: " + strings.Join(odd, "; "))
 	}
 	if missing > 0 {
-		fmt.Fprintf(&b, "; %d of %d data sources are unavailable", missing, len(s.Sources))
+		fmt.Fprintf(&b, "; %d of %d sources gave nothing, what they would show is unknown", missing, len(s.Sources))
 	}
 	return b.String() + "."
 }
@@ -247,7 +247,7 @@ func ProofDocument(id string, e journal.Entry, p proof.Proof, before, after *sna
 		Kind: report.Proof, ID: id, Title: "Before and after " + e.ID + " on " + e.Target, Sentence: proofSentence(p),
 		At: after.To, From: after.From, To: after.To, Place: place(after, version),
 		Change: changeOf(e), Classes: touched(p, before, after), Sources: after.Sources, Warnings: append(mixWarning(p), p.Warnings...),
-		Commands: []report.Command{{Text: "check again", Line: "dyno proof " + e.ID}, {Text: "undo the change", Line: "dyno undo " + e.ID}},
+		Commands: []report.Command{{Text: "look again", Line: "dyno proof " + e.ID}, {Text: "take the change back", Line: "dyno undo " + e.ID}},
 	}
 	for _, f := range p.Server {
 		d.Measures = append(d.Measures, report.Measure{Metric: report.Metric{Name: f.Name, Title: f.Name + ", whole server", Unit: f.Unit}, Before: f.Before, After: f.After})
@@ -269,7 +269,7 @@ func statementOf(fingerprint string) string {
 func proofSentence(p proof.Proof) string {
 	promise := ""
 	if k := p.Action.Kind; k == finding.HideIndex || k == finding.DropIndex {
-		promise = " One index less makes writes cheaper and takes less memory; it makes no read faster."
+		promise = " An index less makes writes cheaper and takes less memory; it makes no read faster."
 	}
 	for i, c := range p.Touched {
 		v, ok := c.TimeRatio.Get()
@@ -291,19 +291,19 @@ func proofSentence(p proof.Proof) string {
 				strings.TrimPrefix(unit.Ratio(1/v), "×"), unit.Count(c.Before.Examined.Or(0)), unit.Count(c.After.Examined.Or(0)), means, promise)
 		case proof.Unproven:
 		}
-		why := "the rows examined per call did not change with it"
+		why := "the rows that a call examines did not change with it"
 		if _, ok := c.RatioOfRows(); !ok {
-			why = "there are too few calls, or the rows examined per call are unknown"
+			why = "there are too few calls, or the rows that a call examines are not known"
 		}
 		return which + " " + means + ": " + why + ", so no gain is proven." + promise
 	}
 	for _, c := range p.Touched {
 		if c.Before.Seen {
-			return fmt.Sprintf("The most expensive class it affects took %s of the statement time before and %s after; times per call are unavailable.",
+			return fmt.Sprintf("The most expensive class it touches held %s of the statement time before and %s after; times per call were not observable.",
 				unit.Percent(c.Before.Share), unit.Percent(c.After.Share))
 		}
 	}
-	return "No class that the change affects was observed before and after: no result."
+	return "No class that the change touches was seen on both sides: nothing can be said."
 }
 
 func mixWarning(p proof.Proof) []string {
@@ -311,7 +311,7 @@ func mixWarning(p proof.Proof) []string {
 	if !ok {
 		return nil
 	}
-	return []string{fmt.Sprintf("Mix of calls: %s of them differ in class between the traffic before and after.", unit.Percent(v))}
+	return []string{fmt.Sprintf("Mix of calls: %s of them would have to change class to turn the traffic before into the traffic after.", unit.Percent(v))}
 }
 
 // RunDocument tells how a load went.
@@ -332,12 +332,12 @@ func RunDocument(r run.Run, ticks []run.Tick, version string) report.Document {
 func runSentence(r *run.Run) string {
 	h, of := r.Total.Latency(), ""
 	if x := r.Total.Response(); x != nil {
-		h, of = x, ", from their scheduled start"
+		h, of = x, ", from when they were due"
 	}
 	s := fmt.Sprintf("%s operations per second, 95 %% of them within %s%s, in %s.", unit.Count(r.Total.TPS()),
 		unit.Seconds(h.Quantile(0.95).Seconds()), of, unit.Seconds(r.Elapsed.Seconds()))
 	if r.Invalid != "" {
-		s = "Invalid, the client, not the server, was the limit: " + s
+		s = "Invalid, these figures are the client's and not the server's: " + s
 	}
 	return s
 }

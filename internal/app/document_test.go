@@ -5,18 +5,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/proof"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/advise"
+	"dyno/internal/class"
+	"dyno/internal/finding"
+	"dyno/internal/hist"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/proof"
+	"dyno/internal/run"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/unit"
+	"dyno/test/snap"
 )
 
 // TestTouchedInOneDatabase: a statement that several databases have is listed for those that the change touches.
@@ -44,15 +44,15 @@ func TestProofSentence(t *testing.T) {
 		}
 	}
 	const went = "A call of select id from t where v=? went from 100 ms to 10 ms"
-	f(went+" (means of 5 and 6 calls, without an interval): there are too few calls, or the rows examined per call are unknown, so no gain is proven.", small, unseen)
+	f(went+" (means of 5 and 6 calls, without an interval): there are too few calls, or the rows that a call examines are not known, so no gain is proven.", small, unseen)
 	f("A call of select id from t where v=?, 1 % of the statement time before, went from", unseen, small)
 	// Many calls that examine as many rows as before prove nothing either; fewer rows do.
 	small.Before.Calls, small.After.Calls, small.Before.Examined, small.After.Examined = 500, 600, known.Of(1.0), known.Of(1.0)
-	f(went+" (means of 500 and 600 calls, without an interval): the rows examined per call did not change with it", small)
+	f(went+" (means of 500 and 600 calls, without an interval): the rows that a call examines did not change with it", small)
 	small.Before.Examined = known.Of(200e3)
 	f(went+": 10.0 times faster, 200k rows examined per call before and 1 after (means of 500 and 600 calls, without an interval).", small)
-	f("The most expensive class it affects took 80 %", unseen)
-	f("No class that the change affects")
+	f("The most expensive class it touches held 80 %", unseen)
+	f("No class that the change touches")
 }
 
 func TestSumKeepsOnlyMomentsThatAllHave(t *testing.T) {
@@ -73,12 +73,12 @@ func TestSentence(t *testing.T) {
 			t.Errorf("got %q, want %q in it", got, want)
 		}
 	}
-	f(nil, nil, "No symptoms were found in 10 s.")
-	f(odd[1:], nil, "No symptoms")
-	f(odd, nil, "No cause was found in 10 s for these symptoms: the CPUs are busy.")
+	f(nil, nil, "Nothing out of order was seen in 10 s.")
+	f(odd[1:], nil, "Nothing out of order")
+	f(odd, nil, "No cause was found in 10 s for what was out of order: the CPUs are busy.")
 	f(odd, []finding.Finding{{Title: "the verdict"}}, "the verdict")
 	s.Sources = append(s.Sources, snapshot.Source{Name: "b", State: snapshot.Denied})
-	f(nil, nil, "1 of 2 data sources are unavailable.")
+	f(nil, nil, "1 of 2 sources gave nothing, what they would show is unknown.")
 }
 
 // TestAdviceSentence: advice of one kind that has no finding says what a diagnosis would find.
@@ -127,7 +127,7 @@ func TestRunDocument(t *testing.T) {
 	r.Total.Ops[0].Response = h(2 * time.Second)
 	r.Invalid = "the client was the limit"
 	d := RunDocument(r, nil, "v")
-	if !strings.HasPrefix(d.Sentence, "Invalid, ") || !strings.Contains(d.Sentence, "within 2 s, from their scheduled start") || d.Warnings[0] != "Invalid: the client was the limit." || len(r.Warnings) != 1 {
+	if !strings.HasPrefix(d.Sentence, "Invalid, ") || !strings.Contains(d.Sentence, "within 2 s, from when they were due") || d.Warnings[0] != "Invalid: the client was the limit." || len(r.Warnings) != 1 {
 		t.Errorf("%s %q", d.Sentence, d.Warnings)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/store/history"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/capture"
+	"dyno/internal/event"
+	"dyno/internal/sqlshape"
+	"dyno/internal/sqltext"
+	"dyno/internal/store/history"
+	"dyno/internal/target"
 )
 
 // ExplainText returns the plan of a statement as the server tells it. Only what EXPLAIN is known not to harm is asked; otherwise the
@@ -45,8 +45,8 @@ func tooMighty(ctx context.Context, t *target.Target) (reason, fix string) {
 		return "", ""
 	}
 	f := t.Facts()
-	return fmt.Sprintf("Dyno is logged in as %s: %s. It watches with it, but does not run EXPLAIN", f.User, why),
-		"create a separate account: `dyno target grants --flavor " + f.Flavor + " --task explain --schema SCHEMA` prints the GRANT statements"
+	return fmt.Sprintf("Dyno is logged in as %s: %s. It watches with it, but asks for no plans", f.User, why),
+		"create an account of its own: `dyno target grants --flavor " + f.Flavor + " --task explain --schema SCHEMA` prints the GRANT statements"
 }
 
 // How often plans are looked up: of a few classes a minute, of each one now and then.
@@ -86,16 +86,15 @@ func (p *planner) choose(w ClassWindow) (due []int) {
 	if p.asked == nil {
 		p.asked = map[string]time.Time{}
 	}
-	planned, others, refused, schemas := 0, 0, map[string]int{}, map[string]bool{}
+	planned, others, schemas := 0, 0, map[string]bool{}
 	for _, first := range []bool{true, false} {
 		for i, c := range w.Classes {
 			k := c.ID + c.Schema
-			if planned == plansAtOnce || others > mostRefused || refused[c.Schema] > mostRefused/2 || c.Example == "" || first && schemas[c.Schema] || w.To.Sub(p.asked[k]) < planOfOne {
+			if planned == plansAtOnce || others > mostRefused || c.Example == "" || first && schemas[c.Schema] || w.To.Sub(p.asked[k]) < planOfOne {
 				continue
 			}
 			p.asked[k] = w.To
 			if sqlshape.Explainable(c.Example) != nil {
-				refused[c.Schema]++
 				if others++; others <= plansAtOnce {
 					due = append(due, i)
 				}

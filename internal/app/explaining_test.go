@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
+	"dyno/internal/class"
 )
 
 // TestPlansOfEachSchema: statements whose plan is not asked for, however many and long, keep nobody else's away, nor does one schema.

@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/history"
+	"dyno/internal/event"
+	"dyno/internal/reading"
+	"dyno/internal/state"
+	"dyno/internal/store/history"
 )
 
 // feedBytes bounds the states that a Feed remembers, encoded: about an hour of a busy server.
@@ -65,7 +65,7 @@ func (a *App) Watch(ctx context.Context, name string, login Login, o Watching, r
 	f.ended = nil
 	w := a.watcher(name, login, o, func(r reading.Reading) { f.put(r, record) }, nil)
 	if record {
-		go func() { _ = f.history.Run(ctx, func(err error) { f.end(fmt.Errorf("store the states: %w", err)) }) }()
+		go func() { _ = f.history.Run(ctx, func(err error) { f.end(fmt.Errorf("keep the states: %w", err)) }) }()
 	}
 	go func() {
 		w.run(ctx)
@@ -179,7 +179,7 @@ func (f *Feed) At(ctx context.Context, t time.Time) (*state.State, error) {
 		return state.Decode(doc)
 	}
 	if f.history == nil {
-		return nil, errors.New("no data for that time: `dyno serve` and `dyno watch --record` store states")
+		return nil, errors.New("nothing is kept of that time: `dyno serve` and `dyno watch --record` keep states")
 	}
 	return f.history.StateAt(ctx, f.name, t)
 }

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/diagnose"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"dyno/internal/clock"
+	"dyno/internal/diagnose"
+	"dyno/internal/event"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/store/ledger"
 )
 
 // Member is one target of the fleet as it is now.
@@ -22,7 +22,7 @@ type Member struct {
 	Entry   ledger.Target
 	State   *state.State // nil until the first reading
 	Sources []snapshot.Source
-	// Incidents are the ongoing ones, in order of their start.
+	// Incidents are those that go on, in order of their begin.
 	Incidents []Incident
 	// Denied is what the account may not see of what judgement needs; nil when it may see all, and while the server is down.
 	Denied *diagnose.Denial

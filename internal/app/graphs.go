@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/panel"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"dyno/internal/metric"
+	"dyno/internal/panel"
+	"dyno/internal/snapshot"
+	"dyno/internal/store/series"
 )
 
 // GraphQuery says which graphs of a target are wanted.
@@ -52,7 +52,7 @@ type GraphLine struct {
 // UnknownPanelError tells that no panel has that id.
 type UnknownPanelError struct{ ID string }
 
-func (e *UnknownPanelError) Error() string { return fmt.Sprintf("there is no panel %q", e.ID) }
+func (e *UnknownPanelError) Error() string { return fmt.Sprintf("no panel is called %q", e.ID) }
 
 // steps are the lengths of a point, in seconds; those from a minute on are whole minutes.
 var steps = []int64{1, 2, 3, 5, 6, 10, 15, 20, 30, 60, 120, 180, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800}
@@ -103,10 +103,10 @@ func (s *Service) Graphs(ctx context.Context, q GraphQuery) (Graphs, error) {
 	from := floorTo(q.From.Unix(), step)
 	to := max(floorTo(q.To.Unix()+step-1, step), from+step)
 	if n := (to - from) / step; n > maxPoints {
-		return Graphs{}, fmt.Errorf("draw %d points: %w, the maximum is %d", n, ErrGraphSize, maxPoints)
+		return Graphs{}, fmt.Errorf("draw %d points: %w, at most %d fit", n, ErrGraphSize, maxPoints)
 	}
 	if (to-from)/60 > maxCells {
-		return Graphs{}, fmt.Errorf("draw steps of %d s over %d days: %w, the maximum is %d days", step, (to-from)/86400, ErrGraphSize, maxCells*60/86400)
+		return Graphs{}, fmt.Errorf("draw steps of %d s over %d days: %w, at most %d days fit", step, (to-from)/86400, ErrGraphSize, maxCells*60/86400)
 	}
 	g := Graphs{Target: q.Target, From: from, To: to, Step: step}
 	sources := s.sourcesOf(q.Target)
@@ -177,7 +177,7 @@ func whyUnknown(l panel.Line, sources map[string]snapshot.Source) string {
 	if l.Unknown != "" {
 		return l.Unknown
 	}
-	return "no data in this time range"
+	return "nothing is kept of it in this time"
 }
 
 // lookBehind is how long before a window samples are read: what a counter grew within its first second needs the one before, and what is

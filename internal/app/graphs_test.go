@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/panel"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/panel"
+	"dyno/internal/reading"
+	"dyno/internal/snapshot"
+	"dyno/internal/store/series"
 )
 
 // graphStart is the first second of the worlds below; it begins a minute and an hour.
@@ -207,7 +207,7 @@ func TestGraphsAreWhatPromQLSays(t *testing.T) {
 		for j, l := range p.Lines {
 			def := p.Panel.Lines[j]
 			if def.Name == "lag" {
-				if l.Unknown != "this server is not a replica" {
+				if l.Unknown != "this server replicates from no other" {
 					t.Errorf("lag: %+v", l)
 				}
 				continue

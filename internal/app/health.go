@@ -8,12 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/store/series"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/clock"
+	"dyno/internal/event"
+	"dyno/internal/reading"
+	"dyno/internal/snapshot"
+	"dyno/internal/store/series"
+	"dyno/internal/unit"
 )
 
 // Trouble is something that is wrong with Dyno itself: it cannot store, does not read as it should, or cannot ask a server.
@@ -62,7 +62,7 @@ func (h *memberHealth) read(r reading.Reading, every time.Duration) {
 	h.at, h.every = time.Now(), every
 	h.gaps = slices.DeleteFunc(h.gaps, func(e event.Event) bool { return r.At.Sub(e.Until) > healthSpan })
 	for _, e := range r.Events {
-		if e.Kind == event.Gap && e.Until.After(e.At) && strings.HasPrefix(e.Text, "no samples") {
+		if e.Kind == event.Gap && e.Until.After(e.At) && strings.HasPrefix(e.Text, "nothing was read") {
 			h.gaps = append(h.gaps, e)
 		}
 	}
@@ -103,13 +103,13 @@ func (s *Service) Health() []Trouble {
 	full := false
 	if room, ok := s.o.Reserve.Room(s.app.Home); ok {
 		free := fmt.Sprintf("%s of %s are free", unit.Bytes(float64(room.Free)), unit.Bytes(float64(room.Total)))
-		const fix = "Fix: free some space, or lower the reserve with dyno serve --reserve=SIZE"
+		const fix = "Fix: free some space, or leave less to others with dyno serve --reserve=SIZE"
 		switch {
 		case room.Free < room.Need:
 			full = true
 			all = append(all, Trouble{
 				Kind: "disk", Severity: "bad", Fix: fix,
-				Text: fmt.Sprintf("The disk of %s is full: Dyno stores nothing. %s; %s are reserved for other programs.", s.app.Home, free, unit.Bytes(float64(room.Need))),
+				Text: fmt.Sprintf("The disk of %s is full: Dyno stores nothing. %s; %s stay free for others.", s.app.Home, free, unit.Bytes(float64(room.Need))),
 			})
 		case room.Free < room.Need+room.Need/4:
 			all = append(all, Trouble{
@@ -182,11 +182,11 @@ func (s *Service) Health() []Trouble {
 	}
 	const cpu = "Fix: give Dyno more CPU, or watch fewer servers on this machine"
 	if len(silent) > 0 {
-		all = append(all, Trouble{Kind: "late", Severity: "bad", Targets: silent, Fix: cpu, Text: fmt.Sprintf("No data of %s for more than %v.", strings.Join(silent, ", "), silentAfter*s.Every())})
+		all = append(all, Trouble{Kind: "late", Severity: "bad", Targets: silent, Fix: cpu, Text: fmt.Sprintf("No reading of %s came for more than %v.", strings.Join(silent, ", "), silentAfter*s.Every())})
 	}
 	if len(gaps) > 0 {
 		fix := ""
-		if strings.Contains(last.Text, "got no CPU") {
+		if strings.Contains(last.Text, "too busy") {
 			fix = cpu
 		}
 		all = append(all, Trouble{
@@ -197,7 +197,7 @@ func (s *Service) Health() []Trouble {
 	if len(late) > 0 {
 		all = append(all, Trouble{
 			Kind: "late", Severity: "warn", Targets: late, Fix: cpu,
-			Text: fmt.Sprintf("Scrapes of %s are late: more than %.0f %% of the last %d began over %v late.", strings.Join(late, ", "), 100*latePart, lateRounds, s.Every()/4),
+			Text: fmt.Sprintf("Readings of %s are late: more than %.0f %% of the last %d began over %v after their time.", strings.Join(late, ", "), 100*latePart, lateRounds, s.Every()/4),
 		})
 	}
 	for _, m := range s.Fleet() {

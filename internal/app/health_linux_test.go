@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/store/reserve"
+	"dyno/internal/store/reserve"
 )
 
 // TestHealthOfTheDisk fills a small file system that holds Dyno's home.
@@ -41,5 +41,5 @@ func TestHealthOfTheDisk(t *testing.T) {
 	}
 	f(3<<20, "", "")
 	f(14*(6<<20)/60, "warn", "is nearly full: 1.4 MiB of 6 MiB are free, and below 1.2 MiB Dyno stores nothing")
-	f(1<<20, "bad", "is full: Dyno stores nothing. 1 MiB of 6 MiB are free; 1.2 MiB are reserved for other programs.")
+	f(1<<20, "bad", "is full: Dyno stores nothing. 1 MiB of 6 MiB are free; 1.2 MiB stay free for others.")
 }

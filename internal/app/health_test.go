@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"dyno/internal/clock"
+	"dyno/internal/event"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/store/series"
 )
 
 // TestHealth: gaps, late readings, failing sources and refused writes are told while they last, and nothing else is.
@@ -47,8 +47,8 @@ func TestHealth(t *testing.T) {
 	minute(0.01, snapshot.OK)
 	f()
 	minute(0.3, snapshot.Slow)
-	f("warn sources: 1 data source of shop failed for 30s or longer: innodb_status.", "warn late: Scrapes of shop are late")
-	minute(0.01, snapshot.OK, event.Event{Kind: event.Gap, At: now.Add(-70 * time.Second), Until: now.Add(-60 * time.Second), Text: "no samples: Dyno got no CPU"},
+	f("warn sources: 1 data source of shop failed for 30s or longer: innodb_status.", "warn late: Readings of shop are late")
+	minute(0.01, snapshot.OK, event.Event{Kind: event.Gap, At: now.Add(-70 * time.Second), Until: now.Add(-60 * time.Second), Text: "nothing was read: the machine was too busy to let this program run"},
 		event.Event{Kind: event.Down, At: now.Add(-70 * time.Second), Until: now.Add(-60 * time.Second), Text: "the server did not answer: gone"})
 	f("warn gaps: Gaps in the data of shop: 10s of the last 15m0s.")
 	m.health.gaps[0].At = m.health.gaps[0].Until.Add(-2 * time.Second)
@@ -61,5 +61,5 @@ func TestHealth(t *testing.T) {
 	m.health.store(&series.OutOfOrderError{})
 	f()
 	m.health.at = time.Now().Add(-time.Minute)
-	f("bad late: No data of shop for more than 10s")
+	f("bad late: No reading of shop came for more than 10s")
 }

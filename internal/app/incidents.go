@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/incident"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/source"
+	"dyno/internal/event"
+	"dyno/internal/incident"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/source"
 )
 
 // Incident is something that goes wrong on a target, from its begin on. Its event is stored when it begins and again when it ends.

@@ -14,16 +14,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/capture"
+	"dyno/internal/event"
+	"dyno/internal/finding"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/snapshot"
+	"dyno/internal/source"
+	"dyno/internal/state"
+	"dyno/internal/store/ledger"
+	"dyno/test/servers"
 )
 
 // logged is a log that may be read while it is written.
@@ -340,7 +340,7 @@ func TestDiagnosisWithoutAConnection(t *testing.T) {
 		}
 		return len(d.Findings) > 0 && d.Findings[0].Rule == "connections-full" && d.Findings[0].Severity == finding.Critical
 	})
-	if f := d.Findings[0]; !strings.Contains(f.Title, " of 20 connections are in use: new clients are refused; 1") ||
+	if f := d.Findings[0]; !strings.Contains(f.Title, " of 20 connections are in use: new clients are turned away; 1") ||
 		!strings.HasSuffix(f.Title, " of them are idle") {
 		t.Errorf("%q", f.Title)
 	}

@@ -13,19 +13,19 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/catalog"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/capture"
+	"dyno/internal/catalog"
+	"dyno/internal/class"
+	"dyno/internal/clock"
+	"dyno/internal/event"
+	"dyno/internal/finding"
+	"dyno/internal/metric"
+	"dyno/internal/progress"
+	"dyno/internal/report"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
 )
 
 // Verdict is a diagnosis in short.
@@ -54,7 +54,7 @@ type Judged struct {
 	Sentence string            `json:"sentence"` // the outcome in one line
 	From     time.Time         `json:"from"`     // the window
 	To       time.Time         `json:"to"`
-	Findings []finding.Finding `json:"findings"` // worst first, as they were reported then
+	Findings []finding.Finding `json:"findings"` // worst first, as they were told then
 	// Facts are advice that nothing measured suffers from yet. They are no findings.
 	Facts    []finding.Finding `json:"facts"`
 	Symptoms []finding.Symptom `json:"symptoms"`
@@ -63,7 +63,7 @@ type Judged struct {
 	Time      TimeModel     `json:"time"`
 	// Classes are those that findings are about, by id.
 	Classes map[string]class.Class `json:"classes"`
-	Sources []snapshot.Source      `json:"sources"` // that were unavailable, or in part
+	Sources []snapshot.Source      `json:"sources"` // that gave nothing, or not all
 	Looked  int                    `json:"sources_looked_at"`
 	// Trigger is the incident that it was started for. The window begins after the incident did, and may begin after its end.
 	Trigger *event.Event `json:"trigger,omitempty"`
@@ -120,7 +120,7 @@ func (s *Service) Diagnose(ctx context.Context, name, by string, o capture.Optio
 	if o.Window == 0 {
 		o.Window = DefaultWindow
 	}
-	return s.StartTask(Task{Kind: "diagnose", Title: fmt.Sprintf("Observe %s for %g s", name, o.Window.Seconds()), Target: name, By: by},
+	return s.StartTask(Task{Kind: "diagnose", Title: fmt.Sprintf("Look at %s for %g s", name, o.Window.Seconds()), Target: name, By: by},
 		func(ctx context.Context, sink progress.Sink, _ func(string)) (string, error) {
 			o.Progress = sink
 			d, err := s.look(ctx, name, o, Diagnosis{By: by})
@@ -205,7 +205,7 @@ func (s *Service) Judged(ctx context.Context, id string) (Judged, error) {
 		return j, err
 	}
 	if d.Snapshot == nil {
-		j.To, j.Sentence = d.At, "The data of this diagnosis is no longer stored: later diagnoses needed its space."
+		j.To, j.Sentence = d.At, "What this was judged from is not kept any more: later diagnoses needed its room."
 		return j, nil
 	}
 	x, err := snapshot.Decode(d.Snapshot)
@@ -376,7 +376,7 @@ func timeModel(s *snapshot.Snapshot) TimeModel {
 		}
 		return f
 	}
-	const remote = "the server's process is not visible from here"
+	const remote = "the server's process cannot be seen from here"
 	user, ok1 := s.Rate("dyno_server_cpu_seconds_total", metric.Label{Name: "mode", Value: "user"}).Get()
 	system, ok2 := s.Rate("dyno_server_cpu_seconds_total", metric.Label{Name: "mode", Value: "system"}).Get()
 	cpu := figure("server's CPU", "cores", remote, user+system, ok1 && ok2)
@@ -390,7 +390,7 @@ func timeModel(s *snapshot.Snapshot) TimeModel {
 	questions, ok5 := s.Rate("mysql_global_status_questions").Get()
 	secs := m.Seconds
 	m.Figures = []TimeFigure{
-		figure("active statements", "sessions", "no statement was observed", m.Statement/max(secs, 1e-9), len(s.Classes) > 0 && secs > 0),
+		figure("statements at work", "sessions", "no statement was seen", m.Statement/max(secs, 1e-9), len(s.Classes) > 0 && secs > 0),
 		cpu, io,
 		figure("waiting for row locks", "sessions", "the server's counters were not read", lock/1000, ok4),
 		figure("statements", "/s", "the server's counters were not read", questions, ok5),
@@ -534,7 +534,7 @@ func (s *Service) judgeAll(ctx context.Context, every time.Duration) {
 				next := every
 				if err := s.judgeOne(ctx, name, incident); err != nil {
 					if next = min(every, retryLook); ctx.Err() == nil && target.KindOf(err) != target.Gone { // of that its watcher tells
-						s.trouble.say(s.log, name+" was not diagnosed; retrying", err)
+						s.trouble.say(s.log, name+" was not judged; it is tried again", err)
 					}
 				}
 				s.looks.done(name, time.Now().Add(next))
@@ -550,7 +550,7 @@ func (s *Service) judgeOne(ctx context.Context, name, incident string) (err erro
 	defer func() {
 		// What one server answers must not end the watching of all.
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the diagnosis failed: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("the diagnosis broke off: %v\n%s", p, debug.Stack())
 		}
 	}()
 	if err := s.o.Reserve.Check(s.app.Home, 0); err != nil {

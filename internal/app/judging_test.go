@@ -13,16 +13,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/store/trials"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/act"
+	"dyno/internal/capture"
+	"dyno/internal/finding"
+	"dyno/internal/journal"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/store/ledger"
+	"dyno/internal/store/trials"
+	"dyno/test/servers"
 )
 
 // shopWatched is a service that watches a real server as "shop" with a table that is read whole for want of an index.
@@ -170,26 +170,26 @@ func TestChangeAndBack(t *testing.T) {
 		}
 		return n
 	}
-	in, err := v.PreviewChange(ctx, "shop", f.ID, apply.Options{})
+	in, err := v.PreviewChange(ctx, "shop", f.ID, act.Options{})
 	if err != nil || !in.Preview.OK() || indexes() != 1 {
 		t.Fatalf("%+v %v, %d indexes", in.Preview, err, indexes())
 	}
 	sql := in.Preview.Action.SQL
-	if _, err := v.ApplyChange(ctx, "shop", f.ID, sql+" ", "ann", apply.Options{}); !errors.Is(err, ErrPreviewChanged) || indexes() != 1 {
+	if _, err := v.ApplyChange(ctx, "shop", f.ID, sql+" ", "ann", act.Options{}); !errors.Is(err, ErrPreviewChanged) || indexes() != 1 {
 		t.Fatalf("another statement than the one shown: %v, %d indexes", err, indexes())
 	}
-	x, err = v.ApplyChange(ctx, "shop", f.ID, sql, "ann", apply.Options{})
+	x, err = v.ApplyChange(ctx, "shop", f.ID, sql, "ann", act.Options{})
 	x = finished(t, v, x, err)
 	if x.State != TaskDone || indexes() != 2 {
 		t.Fatalf("%+v, %d indexes", x, indexes())
 	}
 	id := x.Result
 	c, err := v.ChangeOf(ctx, id)
-	if err != nil || c.State != journal.Done || c.By != "ann, in the web UI" || c.Title != f.Title || len(c.Events) != 1 || c.Open != "" {
+	if err != nil || c.State != journal.Done || c.By != "ann, on the page" || c.Title != f.Title || len(c.Events) != 1 || c.Open != "" {
 		t.Fatalf("%+v %v", c, err)
 	}
-	var blocked *apply.BlockedError
-	if _, err := v.ApplyChange(ctx, "shop", f.ID, sql, "ann", apply.Options{}); !errors.As(err, &blocked) {
+	var blocked *act.BlockedError
+	if _, err := v.ApplyChange(ctx, "shop", f.ID, sql, "ann", act.Options{}); !errors.As(err, &blocked) {
 		t.Errorf("a second time: %v", err)
 	}
 
@@ -210,7 +210,7 @@ func TestChangeAndBack(t *testing.T) {
 	if c, err = v.ChangeOf(ctx, id); err != nil || c.Open == "" {
 		t.Fatalf("%+v %v", c.Change, err)
 	}
-	p, err := v.PreviewUndo(ctx, id, apply.Options{})
+	p, err := v.PreviewUndo(ctx, id, act.Options{})
 	if err != nil || p.Entry.State != journal.Done || len(p.Notes) == 0 || len(p.Against) > 0 || indexes() != 2 {
 		t.Fatalf("%+v %v", p, err)
 	}
@@ -218,14 +218,14 @@ func TestChangeAndBack(t *testing.T) {
 		t.Errorf("a preview wrote into the journal: %s", e.State)
 	}
 
-	if _, err := v.UndoChange(ctx, id, "DROP TABLE boxes", "bob", apply.Options{}); !errors.Is(err, ErrPreviewChanged) {
+	if _, err := v.UndoChange(ctx, id, "DROP TABLE boxes", "bob", act.Options{}); !errors.Is(err, ErrPreviewChanged) {
 		t.Errorf("another statement than the one shown: %v", err)
 	}
-	x, err = v.UndoChange(ctx, id, p.SQL, "bob", apply.Options{})
+	x, err = v.UndoChange(ctx, id, p.SQL, "bob", act.Options{})
 	if x = finished(t, v, x, err); x.State != TaskDone || indexes() != 1 {
 		t.Fatalf("%+v, %d indexes", x, indexes())
 	}
-	if c, err = v.ChangeOf(ctx, id); err != nil || c.State != journal.Undone || c.Undoer != "bob, in the web UI" {
+	if c, err = v.ChangeOf(ctx, id); err != nil || c.State != journal.Undone || c.Undoer != "bob, on the page" {
 		t.Fatalf("%+v %v", c.Change, err)
 	}
 	if _, err := v.ProveChange(ctx, id, "ann", capture.Options{}); err == nil {

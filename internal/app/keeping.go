@@ -11,14 +11,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/exposition"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/history"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"dyno/internal/class"
+	"dyno/internal/event"
+	"dyno/internal/exposition"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/state"
+	"dyno/internal/store/history"
+	"dyno/internal/store/series"
 )
 
 // keep stores one reading and hands it on. It runs in the goroutine that reads the target, so nothing here waits for the network, and
@@ -58,7 +58,7 @@ func (m *member) lost(at time.Time, full bool) (gap event.Event, ok bool) {
 	case full:
 		m.fullRounds++
 	case !m.fullSince.IsZero():
-		gap = event.Event{At: m.fullSince, Until: at, Target: m.entry.Name, Kind: event.Gap, Text: fmt.Sprintf("the disk was full: the series of %d scrapes were not stored", m.fullRounds)}
+		gap = event.Event{At: m.fullSince, Until: at, Target: m.entry.Name, Kind: event.Gap, Text: fmt.Sprintf("the disk was full: the series of %d readings were not kept", m.fullRounds)}
 		m.fullSince, m.fullRounds = time.Time{}, 0
 		return gap, true
 	}

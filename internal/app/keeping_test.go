@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/history"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"dyno/internal/class"
+	"dyno/internal/event"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/state"
+	"dyno/internal/store/history"
+	"dyno/internal/store/ledger"
 )
 
 // TestWarningsAreSaidByKind: a figure that changes is no other warning.
@@ -127,7 +127,7 @@ func TestFullDiskIsAGap(t *testing.T) {
 	f(1, false, false)
 	f(2, true, false)
 	f(3, true, false)
-	if e := f(4, false, true); e.Kind != event.Gap || !e.At.Equal(at(2)) || !e.Until.Equal(at(4)) || e.Target != "x" || e.Text != "the disk was full: the series of 2 scrapes were not stored" {
+	if e := f(4, false, true); e.Kind != event.Gap || !e.At.Equal(at(2)) || !e.Until.Equal(at(4)) || e.Target != "x" || e.Text != "the disk was full: the series of 2 readings were not kept" {
 		t.Errorf("%+v", e)
 	}
 	f(5, false, false)

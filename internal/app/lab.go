@@ -12,12 +12,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/compare"
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/store/trials"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/compare"
+	"dyno/internal/plan"
+	"dyno/internal/report"
+	"dyno/internal/store/ledger"
+	"dyno/internal/store/trials"
+	"dyno/internal/trial"
 )
 
 // Lab shows a service's experiments, recipes and runs, and carries experiments out.
@@ -54,7 +54,7 @@ const (
 // LabLine is one experiment of the list.
 type LabLine struct {
 	ID       string             `json:"id"`
-	Kind     string             `json:"kind"` // "experiment", or "side by side": two results that were compared with each other
+	Kind     string             `json:"kind"` // "experiment", or "side by side": two results that were set against each other
 	Name     string             `json:"name,omitzero"`
 	Title    string             `json:"title,omitzero"`
 	Recipe   string             `json:"recipe,omitzero"` // it is one, as it ships
@@ -65,7 +65,7 @@ type LabLine struct {
 	Variants int                `json:"variants"`
 	Trials   int                `json:"trials"`
 	Sentence string             `json:"sentence,omitzero"`
-	Tally    []report.LaidTally `json:"tally"`             // results of its comparisons
+	Tally    []report.LaidTally `json:"tally"`             // how its comparisons came out
 	Stopped  string             `json:"stopped,omitzero"`  // why it ended early
 	Problem  string             `json:"problem,omitzero"`  // why it cannot be read
 	Task     string             `json:"task,omitzero"`     // of this process, that carries it out
@@ -304,7 +304,7 @@ const maxSides = 100
 // result finds an experiment by its id. With places the environment of its trials is summed up also while it runs.
 func (l *Lab) result(ctx context.Context, id string, places bool) (trial.Result, LabLine, trials.Header, error) {
 	if !strings.HasPrefix(id, string(ledger.ExperimentID)+"-") || filepath.Base(id) != id {
-		return trial.Result{}, LabLine{}, trials.Header{}, fmt.Errorf("%w: %q is not an experiment id, they look like x-1kq3f9", ErrNoRecord, id)
+		return trial.Result{}, LabLine{}, trials.Header{}, fmt.Errorf("%w: %q is no experiment's id, they look like x-1kq3f9", ErrNoRecord, id)
 	}
 	k, err := trials.Read(l.app.experimentDir(id))
 	switch {
@@ -337,7 +337,7 @@ func (l *Lab) result(ctx context.Context, id string, places bool) (trial.Result,
 		return trial.Result{}, LabLine{}, k.Header, err
 	}
 	if doc.Comparison == nil {
-		return trial.Result{}, LabLine{}, k.Header, fmt.Errorf("%w: %s is not a comparison", ErrNoRecord, id)
+		return trial.Result{}, LabLine{}, k.Header, fmt.Errorf("%w: %s is no comparison", ErrNoRecord, id)
 	}
 	return *doc.Comparison, lineOf(id, *doc.Comparison), k.Header, nil // of an experiment the directory was removed, and its report is left
 }
@@ -363,7 +363,7 @@ func (l *Lab) SideBySide(ctx context.Context, id, with string) (LabExperiment, e
 			return LabExperiment{}, err
 		}
 		if x.State == LabRunning {
-			r.Stopped, r.Warnings = "", append(slices.Clone(r.Warnings), "it is still running; these are its trials so far")
+			r.Stopped, r.Warnings = "", append(slices.Clone(r.Warnings), "it still runs, and this is what its trials tell so far")
 		}
 		both[i] = r
 	}

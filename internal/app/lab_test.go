@@ -14,15 +14,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/compare"
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/store/trials"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/compare"
+	"dyno/internal/hist"
+	"dyno/internal/metric"
+	"dyno/internal/report"
+	"dyno/internal/run"
+	"dyno/internal/stat"
+	"dyno/internal/store/ledger"
+	"dyno/internal/store/trials"
+	"dyno/internal/trial"
 )
 
 // tinyPlan takes a few seconds.
@@ -192,7 +192,7 @@ func TestLabSideBySide(t *testing.T) {
 		t.Errorf("also differs: %+v, want %+v", x.Laid.Differs, want)
 	}
 	all := strings.Join(x.Remarks, "\n")
-	for _, want := range []string{"x-ended ended early: it was interrupted", "x-runs: it is still running"} {
+	for _, want := range []string{"x-ended ended early: it was interrupted", "x-runs: it still runs"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is not in %q", want, x.Remarks)
 		}

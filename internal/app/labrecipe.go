@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/recipe"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/known"
+	"dyno/internal/plan"
+	"dyno/internal/recipe"
+	"dyno/internal/target"
 )
 
 // LabRecipe is one recipe.
@@ -45,7 +45,7 @@ type LabScale struct {
 	Problem  string   `json:"problem,omitzero"` // it has no such scale
 }
 
-// LabDryRun is a recipe with a dry run of it on this machine.
+// LabDryRun is a recipe with what running it here would mean.
 type LabDryRun struct {
 	LabRecipe
 	Text      string       `json:"text"`  // of the plan
@@ -78,7 +78,7 @@ type LabNeeds struct {
 }
 
 // ErrLabOptions is the answer to a recipe's scale or setting that cannot be given here.
-var ErrLabOptions = errors.New("it cannot be run like this")
+var ErrLabOptions = errors.New("it cannot be run so")
 
 // recipeTexts has the names of the recipes by their texts. They ship with the program, so they are read once.
 func (l *Lab) recipeTexts() map[string]string {
@@ -210,7 +210,7 @@ func (l *Lab) Recipe(ctx context.Context, name, scale string, set map[string]str
 	x.Needs.Memory, x.Needs.MemoryFree = known.Of(float64(c.Needs.Memory)), known.Of(float64(c.Needs.MemFree))
 	x.Problems, x.Warnings = append(x.Problems, c.Needs.Problems...), append(x.Warnings, c.Needs.Warnings...)
 	if id := l.app.experimenting(); id != "" {
-		x.Problems = append(x.Problems, "experiment "+id+" runs on this machine: two at a time would distort each other's figures")
+		x.Problems = append(x.Problems, "experiment "+id+" runs on this machine: two at a time would spoil each other's figures")
 	}
 	return x, nil
 }
@@ -221,7 +221,7 @@ func (l *Lab) findRecipe(name, scale string, set map[string]string) (recipe.Reci
 	r, err := recipe.Find(name)
 	var unknown *recipe.UnknownError
 	if strings.ContainsAny(name, `/\`) || errors.As(err, &unknown) {
-		return r, fmt.Errorf("%w: there is no recipe %q", ErrNoRecord, name)
+		return r, fmt.Errorf("%w: no recipe is called %q", ErrNoRecord, name)
 	}
 	if err != nil {
 		return r, err
@@ -231,7 +231,7 @@ func (l *Lab) findRecipe(name, scale string, set map[string]string) (recipe.Reci
 	}
 	for k := range set {
 		if !slices.Contains(labSettings, k) {
-			return r, fmt.Errorf("%w: %q cannot be set here, only %s; `dyno recipe run %s --set` accepts all", ErrLabOptions, k, strings.Join(labSettings, ", "), name)
+			return r, fmt.Errorf("%w: %q cannot be set from here, only %s; `dyno recipe run %s --set` takes all", ErrLabOptions, k, strings.Join(labSettings, ", "), name)
 		}
 	}
 	return r, nil
@@ -273,9 +273,9 @@ func onThisMachine(name, url string) bool {
 
 // disturbance says in words what an experiment does to what is watched.
 func disturbance(targets []string) string {
-	s := "It runs on this machine: private servers, and the load on them. Meanwhile Dyno's monitoring shares the CPUs of the load client."
+	s := "It runs on this machine: servers of its own, and the load on them. Dyno's own watching shares the CPUs of the load's client meanwhile."
 	if len(targets) == 0 {
-		return s + " No watched target is known to run here, so watched targets are not affected."
+		return s + " No watched target is known to run here, so what is watched elsewhere is not affected."
 	}
-	return s + " Figures of " + strings.Join(targets, ", ") + " are affected while it runs, because they run here too; the time is marked on their timelines."
+	return s + " Figures of " + strings.Join(targets, ", ") + " are affected while it runs, for they run here too; the time is marked on their timelines."
 }

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"dyno/internal/hist"
+	"dyno/internal/report"
+	"dyno/internal/run"
+	"dyno/internal/store/ledger"
 )
 
 // LabRun is one run of a load, for a list.

@@ -11,14 +11,14 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/experiment"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/store/trials"
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/event"
+	"dyno/internal/experiment"
+	"dyno/internal/known"
+	"dyno/internal/plan"
+	"dyno/internal/progress"
+	"dyno/internal/store/trials"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
 )
 
 // LabLive is where an experiment is that this process carries out.
@@ -116,9 +116,9 @@ func (a *App) alone() (free func() error, err error) {
 	id, pid := a.underWay() // also one of a version that knows no such lock
 	switch {
 	case id != "":
-		err = fmt.Errorf("experiment %s (process %d) runs on this machine, and two at a time distort each other's figures; wait for it or end it first", id, pid)
+		err = fmt.Errorf("experiment %s (process %d) runs on this machine, and two at a time spoil each other's figures; wait for it or end it first", id, pid)
 	case err != nil:
-		err = errors.New("another experiment is starting or ending on this machine, and two at a time distort each other's figures; wait for it")
+		err = errors.New("another experiment begins or ends on this machine, and two at a time spoil each other's figures; wait for it")
 	default:
 		return f.Close, nil
 	}
@@ -142,14 +142,14 @@ func (l *Lab) Resume(ctx context.Context, id, by string) (Task, error) {
 	case err != nil:
 		return Task{}, err
 	case line.State == LabFinished:
-		return Task{}, fmt.Errorf("%w: %s is finished: there is nothing to resume", ErrLabOptions, id)
+		return Task{}, fmt.Errorf("%w: %s came to its end: there is nothing to go on with", ErrLabOptions, id)
 	}
 	return l.start(ctx, Task{Kind: "experiment", Title: "Experiment " + id + ", resumed", By: by}, CompareOptions{Resume: id})
 }
 
 func (l *Lab) start(ctx context.Context, x Task, o CompareOptions) (Task, error) {
 	if id := l.app.experimenting(); id != "" {
-		return Task{}, fmt.Errorf("%w: experiment %s runs on this machine, and two at a time distort each other's figures", ErrTaskBusy, id)
+		return Task{}, fmt.Errorf("%w: experiment %s runs on this machine, and two at a time spoil each other's figures", ErrTaskBusy, id)
 	}
 	c, err := l.app.PrepareComparison(ctx, o)
 	if err != nil {
@@ -186,7 +186,7 @@ func (l *Lab) carryOut(ctx context.Context, c *Comparison, live *liveLab, sink p
 	for _, s := range c.Needs.Warnings {
 		note(s + ".")
 	}
-	c.o.Note, c.testbed.Note = note, note
+	c.o.Note, c.stand.Note = note, note
 	c.o.Observer = experiment.Observer{Planned: w.planned, Begin: w.begin, Progress: w.progress, End: w.end, Judged: w.judged}
 	r, _, err := l.app.Compare(ctx, c)
 	w.marked(context.WithoutCancel(ctx))
@@ -194,7 +194,7 @@ func (l *Lab) carryOut(ctx context.Context, c *Comparison, live *liveLab, sink p
 		note(fmt.Sprintf("Kept: %s. It can be resumed.", unit.Plural(len(r.Trials), "trial", "trials")))
 	}
 	if len(r.Trials) == 0 && err == nil {
-		err = errors.New("run experiment: no trial completed")
+		err = errors.New("run experiment: no trial came to its end")
 	}
 	return c.ID, err
 }
@@ -275,7 +275,7 @@ func (w *labWatch) begin(b experiment.Begin) {
 // againstItself is said of a variant that stands for the second one of a baseline.
 func againstItself(control bool) string {
 	if control {
-		return " (again, as the control)"
+		return " (once more against itself)"
 	}
 	return ""
 }
@@ -286,7 +286,7 @@ func (w *labWatch) progress(p progress.Progress) {
 	w.change(func() { w.live.Step, x = p.Step, w.live.at(now) })
 	which := fmt.Sprintf("trial %d of at most %d, %s%s", x.N, x.Most, x.Variant, againstItself(x.Control))
 	if x.Through > 0 {
-		which = fmt.Sprintf("trials %d to %d of at most %d, interleaved, %s", x.N, x.Through, x.Most, x.Variant)
+		which = fmt.Sprintf("trials %d to %d of at most %d, in turns, %s", x.N, x.Through, x.Most, x.Variant)
 	}
 	within, _ := p.Fraction()
 	o := progress.Progress{
@@ -328,7 +328,7 @@ func (w *labWatch) end(t trial.Trial) {
 func (w *labWatch) judged(j experiment.Judged) {
 	s := fmt.Sprintf("Round %d is complete", j.Round)
 	if n := len(j.Closed); n > 0 {
-		s += fmt.Sprintf(": %d decided, %d continue", n, len(j.Open))
+		s += fmt.Sprintf(": %d decided, %d go on", n, len(j.Open))
 	}
 	w.note(cmp.Or(s, "") + ".")
 }

@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/experiment"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/experiment"
+	"dyno/internal/progress"
+	"dyno/internal/trial"
 )
 
 // TestLabTellsWhereItIs follows a trial by itself and a round whose trials take turns.
@@ -52,7 +52,7 @@ func TestLabTellsWhereItIs(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		w.progress(half)
 		is(2, 0, "a", true, 60, 0.15)
-		if want := "trial 2 of at most 10, a (again, as the control): measuring"; told.Step != want {
+		if want := "trial 2 of at most 10, a (once more against itself): measuring"; told.Step != want {
 			t.Errorf("got %q, want %q", told.Step, want)
 		}
 		time.Sleep(90 * time.Second) // longer than was thought
@@ -63,11 +63,11 @@ func TestLabTellsWhereItIs(t *testing.T) {
 		for i, v := range []string{"a", "b", "a"} {
 			w.begin(experiment.Begin{Seq: 3 + i, N: 3 + i, Most: 10, Round: 2, Variant: v, Control: i == 2, Remaining: time.Minute})
 		}
-		is(3, 5, "a, b, a (again, as the control)", false, 60, 0.2)
+		is(3, 5, "a, b, a (once more against itself)", false, 60, 0.2)
 		time.Sleep(20 * time.Second)
 		w.progress(half)
-		is(3, 5, "a, b, a (again, as the control)", false, 40, 0.35)
-		if want := "trials 3 to 5 of at most 10, interleaved, a, b, a (again, as the control): measuring"; told.Step != want {
+		is(3, 5, "a, b, a (once more against itself)", false, 40, 0.35)
+		if want := "trials 3 to 5 of at most 10, in turns, a, b, a (once more against itself): measuring"; told.Step != want {
 			t.Errorf("got %q, want %q", told.Step, want)
 		}
 		for i, v := range []string{"a", "b", "a"} {
@@ -75,7 +75,7 @@ func TestLabTellsWhereItIs(t *testing.T) {
 		}
 		w.begin(experiment.Begin{Seq: 6, N: 6, Most: 10, Round: 3, Variant: "b", Remaining: time.Second})
 		is(6, 0, "b", false, 1, 0.5)
-		if all := strings.Join(notes, "\n"); len(notes) != 5 || !strings.HasPrefix(notes[1], "Trial 2, round 1, a (again, as the control)") {
+		if all := strings.Join(notes, "\n"); len(notes) != 5 || !strings.HasPrefix(notes[1], "Trial 2, round 1, a (once more against itself)") {
 			t.Error(all)
 		}
 	})

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"dyno/internal/clock"
+	"dyno/internal/finding"
+	"dyno/internal/journal"
+	"dyno/internal/store/ledger"
 )
 
 const (

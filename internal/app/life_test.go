@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"dyno/internal/clock"
+	"dyno/internal/finding"
+	"dyno/internal/journal"
+	"dyno/internal/store/ledger"
 )
 
 // TestLifeOfFindings: findings that come and go are one list with how often they were seen, advice replaces nothing, and what is ignored

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/dyno-perf/dyno/internal/host"
+	"dyno/internal/host"
 )
 
 // listener is a place of this machine where a server may listen.
@@ -366,7 +366,7 @@ func kernelAddress(text string) (netip.AddrPort, error) {
 	}
 	b, err := hex.DecodeString(addr)
 	if err != nil || len(b) != 4 && len(b) != 16 {
-		return netip.AddrPort{}, fmt.Errorf("%q is not an address", addr)
+		return netip.AddrPort{}, fmt.Errorf("%q is no address", addr)
 	}
 	for i := 0; i < len(b); i += 4 {
 		slices.Reverse(b[i : i+4])

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/effort"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/target"
+	"dyno/test/effort"
+	"dyno/test/servers"
 )
 
 func TestKernelAddress(t *testing.T) {

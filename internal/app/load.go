@@ -11,15 +11,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/fault"
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
-	"github.com/dyno-perf/dyno/internal/workload/script"
-	"github.com/dyno-perf/dyno/internal/workload/tpcc"
+	"dyno/internal/fault"
+	"dyno/internal/load"
+	"dyno/internal/report"
+	"dyno/internal/run"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+	"dyno/internal/workload"
+	"dyno/internal/workload/script"
+	"dyno/internal/workload/tpcc"
 )
 
 // Workloads returns everything that `load` can run: sysbench's family, the TPC-C-like load and the workloads of the faults.
@@ -112,7 +112,7 @@ func (a *App) kept(ctx context.Context, notes []string, sink func(run.Tick), do 
 	}
 	if lerr != nil {
 		r.ID = ""
-		err = errors.Join(err, fmt.Errorf("the run was not stored: %w", lerr))
+		err = errors.Join(err, fmt.Errorf("the run was not kept: %w", lerr))
 	}
 	return r, ticks, err
 }

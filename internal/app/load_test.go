@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/workload/script"
+	"dyno/internal/hist"
+	"dyno/internal/run"
+	"dyno/internal/workload/script"
 )
 
 func TestScriptFilesHaveWeights(t *testing.T) {

@@ -3,11 +3,11 @@ package app
 import (
 	"context"
 
-	"github.com/dyno-perf/dyno/internal/digestsource"
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/digestsource"
+	"dyno/internal/load"
+	"dyno/internal/run"
+	"dyno/internal/slowlog"
+	"dyno/internal/target"
 )
 
 // Replay is what came of running logs again.

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/event"
+	"dyno/internal/state"
 )
 
 const (
@@ -57,7 +57,7 @@ func (q *marks) flush(put func([]event.Event) error) error {
 		q.mu.Lock()
 		if len(q.waiting) == 0 && q.lost > 0 {
 			q.waiting = append(q.waiting, event.Event{
-				At: q.from, Until: q.to, Kind: event.Gap, Text: fmt.Sprintf("%d events were dropped: they came faster than they could be stored", q.lost),
+				At: q.from, Until: q.to, Kind: event.Gap, Text: fmt.Sprintf("%d events were not kept: they came faster than they could be stored", q.lost),
 			})
 			q.lost = 0
 		}
@@ -87,7 +87,7 @@ func (s *Service) storeMarks(end <-chan struct{}) {
 	}
 	store := func() {
 		if err := s.marks.flush(put); err != nil {
-			s.trouble.say(s.log, "events were not stored; retrying", err)
+			s.trouble.say(s.log, "events were not stored; it is tried again", err)
 			select {
 			case s.marks.more <- struct{}{}:
 			default:
@@ -125,7 +125,7 @@ func (s *Service) mark(e *event.Event, n int) {
 func (s *Service) expire(ctx context.Context, now time.Time) {
 	gone, err := s.ledger.Expire(ctx, now)
 	if err != nil && ctx.Err() == nil {
-		s.trouble.say(s.log, "old entries of the ledger were not deleted", err)
+		s.trouble.say(s.log, "the ledger was not relieved of what is too old", err)
 	}
 	for _, id := range gone {
 		if err := s.app.removeReport(id); err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/reading"
+	"dyno/internal/event"
+	"dyno/internal/reading"
 )
 
 // TestMarksAreBounded floods the queue while nothing can be stored: what does not fit is told once, as one event.
@@ -35,7 +35,7 @@ func TestMarksAreBounded(t *testing.T) {
 	if len(kept) != maxMarks+1 || kept[0].Text != "0" || puts > maxMarks/marksAtOnce+1 {
 		t.Errorf("%d events in %d transactions", len(kept), puts)
 	}
-	if last.Kind != event.Gap || !strings.HasPrefix(last.Text, "50 events were dropped") || !last.At.Equal(at.Add(maxMarks*time.Second)) || !last.Until.Equal(at.Add((maxMarks+49)*time.Second)) {
+	if last.Kind != event.Gap || !strings.HasPrefix(last.Text, "50 events were not kept") || !last.At.Equal(at.Add(maxMarks*time.Second)) || !last.Until.Equal(at.Add((maxMarks+49)*time.Second)) {
 		t.Errorf("%+v", last)
 	}
 }

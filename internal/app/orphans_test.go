@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/sandbox"
+	"dyno/internal/host"
+	"dyno/internal/report"
+	"dyno/internal/sandbox"
 )
 
 // TestKilledTryLeavesNoRows: the private server of a Try that was killed goes with the next program

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/tunnel"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+	"dyno/internal/tunnel"
 )
 
 // longestPassword bounds a password, in bytes; servers take far less.
@@ -31,13 +31,13 @@ func (a *App) keptPasswords() string { return filepath.Join(a.credentials(), "ke
 // target.BadTarget, ledger.ErrNotFound is for an unknown name.
 func (s *Service) SetTargetPassword(ctx context.Context, name, url, password string) (ledger.Target, error) {
 	bad := func(what, hint string) (ledger.Target, error) {
-		return ledger.Target{}, &target.Error{Op: "store a password", Kind: target.BadTarget, Err: errors.New(what), Hint: hint}
+		return ledger.Target{}, &target.Error{Op: "keep a password", Kind: target.BadTarget, Err: errors.New(what), Hint: hint}
 	}
 	switch {
 	case password == "":
 		return bad("the password is empty", "")
 	case len(password) > longestPassword || !utf8.ValidString(password) || strings.ContainsRune(password, 0):
-		return bad(fmt.Sprintf("the password is longer than %d bytes, or not text", longestPassword), "")
+		return bad(fmt.Sprintf("the password is longer than %d bytes, or no text", longestPassword), "")
 	}
 	if url == "" {
 		was, err := s.ledger.Target(ctx, name)
@@ -64,7 +64,7 @@ func (s *Service) SetTargetPassword(ctx context.Context, name, url, password str
 	defer s.passwords.Unlock()
 	// A new file each time: one that is written over would send the new password to the old place for a moment, and the other way around.
 	if t.Defaults, err = s.app.writePassword(name, spec, password); err != nil {
-		return t, fmt.Errorf("store a password: %w", err)
+		return t, fmt.Errorf("keep a password: %w", err)
 	}
 	if t, err = s.app.AddTarget(ctx, t, true); err != nil {
 		return t, errors.Join(err, os.Remove(t.Defaults))
@@ -104,7 +104,7 @@ func (a *App) writePassword(name string, s target.Spec, password string) (file s
 // address is another one there.
 func passwordFile(s target.Spec, password string) string {
 	var b strings.Builder
-	b.WriteString("# Written by dyno serve, and removed when its inventory no longer names it.\n[client]\n")
+	b.WriteString("# Written by dyno serve, and removed when its inventory does not name it any more.\n[client]\n")
 	put := func(key, value string) {
 		if value != "" {
 			b.WriteString(key + "=" + target.OptionValue(value) + "\n")
@@ -161,7 +161,7 @@ func (s *Service) sweepPasswords(ctx context.Context) {
 			continue
 		}
 		if err := os.Remove(path); err != nil {
-			s.trouble.say(s.log, "an unused password is still in "+path, err)
+			s.trouble.say(s.log, "a password that nothing uses any more is still in "+path, err)
 		}
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/panel"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/store/history"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/class"
+	"dyno/internal/digest"
+	"dyno/internal/explain"
+	"dyno/internal/known"
+	"dyno/internal/panel"
+	"dyno/internal/sqltext"
+	"dyno/internal/stat"
+	"dyno/internal/store/history"
+	"dyno/internal/unit"
 )
 
 // Line is the load of a class in equal steps of a window: its statement time a second, which is how many of its statements ran at a
@@ -271,7 +271,7 @@ type ClassPlan struct {
 	Schema    string         `json:"schema,omitzero"`
 	FirstSeen time.Time      `json:"first_seen"` // with a Before, when it changed: within the ten minutes before
 	LastSeen  time.Time      `json:"last_seen"`
-	Guess     bool           `json:"guess,omitzero"` // the statement's parameters were unknown; typical values were used
+	Guess     bool           `json:"guess,omitzero"` // the statement's parameters were not known and typical ones stood in
 	Steps     []explain.Step `json:"steps"`
 	Text      string         `json:"plan,omitzero"`    // as the server gave it
 	Before    string         `json:"before,omitzero"`  // hash of the plan before
@@ -406,7 +406,7 @@ type Period struct{ From, To time.Time }
 type PeriodSide struct {
 	From     time.Time        `json:"from"` // as asked
 	To       time.Time        `json:"to"`
-	Coverage history.Coverage `json:"coverage"` // its observed part; rates are over its seconds
+	Coverage history.Coverage `json:"coverage"` // what was observed of it; rates are over its seconds
 	Load     float64          `json:"load"`     // of all classes, seconds of statement time a second
 	PerSec   float64          `json:"per_sec"`  // statements, as the server counted them
 }
@@ -423,7 +423,7 @@ type PeriodFigures struct {
 	Examined known.Value[float64] `json:"examined_per_call,omitzero"`
 	Sent     known.Value[float64] `json:"sent_per_call,omitzero"`
 	Errors   known.Value[float64] `json:"errors_per_sec,omitzero"`
-	Sampled  bool                 `json:"sampled,omitzero"` // estimated from samples of what was running
+	Sampled  bool                 `json:"sampled,omitzero"` // estimated from looking at what was running
 }
 
 // PeriodClass is a class in both periods. The ratios are after ÷ before, where both are known and above zero.
@@ -488,11 +488,11 @@ func (s *Service) ComparePeriods(ctx context.Context, target string, before, aft
 			p.Notes = append(p.Notes, "nothing was observed in the period "+x.name)
 			p.Result, p.Reasons = stat.Invalid, nil
 		case x.s.Coverage.Seconds < 0.9*asked:
-			p.Notes = append(p.Notes, fmt.Sprintf("data of the period %s covers %.0f of %.0f min", x.name, x.s.Coverage.Seconds/60, asked/60))
+			p.Notes = append(p.Notes, fmt.Sprintf("of the period %s only %.0f of %.0f min were observed; rates are over these", x.name, x.s.Coverage.Seconds/60, asked/60))
 		}
 	}
 	if before.From.Before(after.To) && after.From.Before(before.To) {
-		p.Notes = append(p.Notes, "the periods overlap: part of each is compared with itself")
+		p.Notes = append(p.Notes, "the periods overlap: a part of each is compared with itself")
 	}
 	p.Total = len(c.Classes)
 	for _, x := range c.Classes {
@@ -624,11 +624,11 @@ func periodClass(x digest.ClassCompared, a, b periodOf) PeriodClass {
 	if c.Change == digest.Unclear && !c.Mean.OK() { // in the words of what is kept, not of logs
 		switch {
 		case c.Before.Sampled || c.After.Sampled:
-			c.Reason = "its figures are estimated from samples"
+			c.Reason = "its figures are estimates from looking at what was running"
 		case min(c.Before.Count, c.After.Count) < digest.DefaultMinCount:
 			c.Reason = fmt.Sprintf("it ran %s in one of the periods, %d times are needed", unit.Plural(int(min(c.Before.Count, c.After.Count)), "time", "times"), digest.DefaultMinCount)
 		default:
-			c.Reason = fmt.Sprintf("it ran in fewer than %d minutes of a period, or is not among the %d with most time: noise cannot be estimated", fewestMinutes, judged)
+			c.Reason = fmt.Sprintf("it ran in fewer than %d minutes of a period, or is not among the %d with most time: noise cannot be told", fewestMinutes, judged)
 		}
 	}
 	c.MeanRatio = over(c.Before.Mean, c.After.Mean)

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/store/history"
+	"dyno/internal/class"
+	"dyno/internal/digest"
+	"dyno/internal/explain"
+	"dyno/internal/known"
+	"dyno/internal/stat"
+	"dyno/internal/store/history"
 )
 
 var periodNoon = time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
@@ -185,7 +185,7 @@ func TestSampledClassesAreNotJudged(t *testing.T) {
 	if err != nil || len(p.Classes) != 1 {
 		t.Fatal(p, err)
 	}
-	if c := p.Classes[0]; c.Change != digest.Unclear || c.Reason != "its figures are estimated from samples" || c.MeanRatio.OK() || !c.Load.OK() {
+	if c := p.Classes[0]; c.Change != digest.Unclear || c.Reason != "its figures are estimates from looking at what was running" || c.MeanRatio.OK() || !c.Load.OK() {
 		t.Errorf("%+v", c)
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/stat"
+	"dyno/internal/clock"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/stat"
 )
 
 // Price is what watching a target costs, as means over a span. What was not measured is unknown.
@@ -23,7 +23,7 @@ type Price struct {
 	Bytes      known.Value[float64] `json:"bytes_per_second,omitzero"` // received from the server
 	Rows       known.Value[float64] `json:"rows_per_second,omitzero"`
 	Series     known.Value[int]     `json:"series,omitzero"`
-	Sources    []SourcePrice        `json:"sources,omitempty"` // most expensive first
+	Sources    []SourcePrice        `json:"sources,omitempty"` // dearest first
 }
 
 // SourcePrice is what one source costs. The mean of its readings has a 95 % interval.

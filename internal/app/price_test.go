@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"dyno/internal/metric"
+	"dyno/internal/store/series"
 )
 
 func each(all ...metric.Series) func(func(metric.Series)) error {

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/diagnose"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/diagnose"
+	"dyno/internal/finding"
+	"dyno/internal/report"
+	"dyno/internal/snapshot"
+	"dyno/internal/unit"
 )
 
 // Reasoning tells how a snapshot was judged: what was seen, what was out of order, which finding explains it and by which questions, what
@@ -19,7 +19,7 @@ func Reasoning(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []find
 	for _, c := range s.Classes {
 		calls += c.Count
 	}
-	seen := report.Node{Text: fmt.Sprintf("Observed for %s: %s statements of %d classes, %s of statement time, %d tables, %d of %d data sources available.",
+	seen := report.Node{Text: fmt.Sprintf("Looked for %s: %s statements of %d classes, %s of statement time, %d tables, %d of %d sources gave what they should.",
 		unit.Seconds(s.Seconds()), unit.Count(float64(calls)), len(s.Classes), unit.Seconds(s.TotalTime()), len(s.Tables), gave(s), len(s.Sources))}
 	told := map[string]bool{}
 	node := func(i int) report.Node {
@@ -37,7 +37,7 @@ func Reasoning(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []find
 			n.Then = append(n.Then, report.Node{Text: text})
 		}
 		for _, m := range f.Merged {
-			n.Then = append(n.Then, report.Node{Text: "Its consequence, not a separate finding: " + m})
+			n.Then = append(n.Then, report.Node{Text: "Its consequence, and no finding of its own: " + m})
 		}
 		return n
 	}
@@ -47,7 +47,7 @@ func Reasoning(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []find
 			blind = append(blind, report.Node{Text: x.Title})
 			continue
 		}
-		n := report.Node{Text: "Symptom: " + x.Title + "."}
+		n := report.Node{Text: "Out of order: " + x.Title + "."}
 		for _, e := range x.Evidence {
 			if e.Text != "" {
 				n.Then = append(n.Then, report.Node{Text: e.Text})
@@ -60,7 +60,7 @@ func Reasoning(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []find
 			}
 		}
 		if !explained {
-			n.Then = append(n.Then, report.Node{Text: "No rule found a cause for it."})
+			n.Then = append(n.Then, report.Node{Text: "No rule names a cause for it by itself."})
 		}
 		out = append(out, n)
 	}
@@ -70,10 +70,10 @@ func Reasoning(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []find
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, report.Node{Text: "No symptoms."})
+		out = append(out, report.Node{Text: "Nothing was out of order."})
 	}
 	if len(blind) > 0 {
-		out = append(out, report.Node{Text: "Data unavailable (unknown, not OK):", Then: blind})
+		out = append(out, report.Node{Text: "Could not be seen, and is not called healthy for that:", Then: blind})
 	}
 	seen.Then = out
 	return []report.Node{seen}
@@ -101,7 +101,7 @@ func Changes(findings []finding.Finding) string {
 	for _, f := range findings {
 		if f.Action != nil && f.Action.SQL != "" {
 			if i := slices.IndexFunc(f.Excludes, func(id string) bool { return made[id] }); i >= 0 {
-				fmt.Fprintf(&b, "-- %s: %s\n-- left out, because it must not be applied together with %s: %s;\n\n", f.ID, oneLine(f.Title), f.Excludes[i], oneLine(f.Action.SQL))
+				fmt.Fprintf(&b, "-- %s: %s\n-- left out, because it must not be made together with %s: %s;\n\n", f.ID, oneLine(f.Title), f.Excludes[i], oneLine(f.Action.SQL))
 				continue
 			}
 			made[f.ID] = true
@@ -122,7 +122,7 @@ func Changes(findings []finding.Finding) string {
 		}
 		fmt.Fprintf(&b, "# %s, for %s: %s\n", f.ID, file, oneLine(f.Title))
 		if f.Restart {
-			b.WriteString("# needs a restart of the server\n")
+			b.WriteString("# it takes a restart of the server\n")
 		}
 		b.WriteString(strings.Join(f.Setting, "\n") + "\n\n")
 	}

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
 )
 
 // TestChangesHoldNothingElse: what is printed for a shell or a file holds the statements and settings of the findings,
@@ -43,7 +43,7 @@ func TestChangesTogether(t *testing.T) {
 			statements = append(statements, line)
 		}
 	}
-	if len(statements) != 2 || !strings.Contains(statements[0], "`a`") || !strings.Contains(statements[1], "`c`") || !strings.Contains(text, "not be applied together with redundant-1") {
+	if len(statements) != 2 || !strings.Contains(statements[0], "`a`") || !strings.Contains(statements[1], "`c`") || !strings.Contains(text, "not be made together with redundant-1") {
 		t.Errorf("%s", text)
 	}
 }

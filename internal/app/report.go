@@ -12,9 +12,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/report"
+	"dyno/internal/store/ledger"
+	"dyno/internal/unit"
 )
 
 // StoreReport keeps a document in the ledger and writes it as report.html, report.md and report.json into dir. It returns the path of

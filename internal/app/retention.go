@@ -11,14 +11,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/store/history"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"dyno/internal/store/history"
+	"dyno/internal/store/series"
 )
 
 // Errors of SetRetention.
 var (
 	ErrBadRetention   = errors.New("retention")
-	ErrFixedRetention = errors.New("it is set on the command line")
+	ErrFixedRetention = errors.New("the command line fixes it")
 )
 
 // Bounds of what SetRetention takes, days.
@@ -98,7 +98,7 @@ func (a *App) putRetention(kept map[string]float64) error {
 		err = errors.Join(err, f.Sync(), f.Close()) // half a file would keep serve from starting
 	}
 	if err != nil {
-		return fmt.Errorf("store the retention: %w", err)
+		return fmt.Errorf("keep the retention: %w", err)
 	}
 	return os.Rename(fresh, a.retentionPath())
 }
@@ -115,7 +115,7 @@ func (s *Service) SetRetention(name string, days float64) error {
 	age, ok := ages(&so, &ho)[name]
 	switch {
 	case !ok:
-		return fmt.Errorf("%w: unknown setting %q; keep, keep-minutes, keep-states and keep-classes can be set", ErrBadRetention, name)
+		return fmt.Errorf("%w: there is no %q; keep, keep-minutes, keep-states and keep-classes can be set", ErrBadRetention, name)
 	case slices.Contains(s.o.Fixed, name):
 		return fmt.Errorf("%w: dyno serve was started with --%s; change it there, or start without it", ErrFixedRetention, name)
 	}

@@ -15,11 +15,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/fault"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/advise"
+	"dyno/internal/fault"
+	"dyno/internal/finding"
+	"dyno/internal/snapshot"
+	"dyno/test/snap"
 )
 
 // TestEveryRuleHasItsTwin holds every rule to one file with a test beside it that has it find something and one that has it keep silent.

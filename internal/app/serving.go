@@ -14,20 +14,20 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/incident"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/remotewrite"
-	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/history"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/store/reserve"
-	"github.com/dyno-perf/dyno/internal/store/series"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/clock"
+	"dyno/internal/event"
+	"dyno/internal/incident"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/remotewrite"
+	"dyno/internal/scrape"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/store/history"
+	"dyno/internal/store/ledger"
+	"dyno/internal/store/reserve"
+	"dyno/internal/store/series"
+	"dyno/internal/target"
 )
 
 // Serving says what a Service does.
@@ -194,7 +194,7 @@ func stepWarning() string {
 	if step < 0 {
 		how = "back"
 	}
-	return fmt.Sprintf("the system's clock stepped %s by %v; Dyno follows it once that has lasted for some minutes", how, step.Abs().Round(time.Second))
+	return fmt.Sprintf("the system's clock stepped %s by %v; it is followed when that has lasted for some minutes", how, step.Abs().Round(time.Second))
 }
 
 // Close ends the use of the stores.
@@ -230,7 +230,7 @@ func (s *Service) Run(ctx context.Context) error {
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		_ = s.History.Run(ctx, func(err error) { s.trouble.say(s.log, "the history was not written; retrying", err) })
+		_ = s.History.Run(ctx, func(err error) { s.trouble.say(s.log, "the history was not written; it is tried again", err) })
 	}()
 	defer func() { <-kept }()
 	var said warned

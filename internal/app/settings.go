@@ -13,15 +13,15 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/history"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/store/series"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/tunnel"
+	"dyno/internal/host"
+	"dyno/internal/known"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/store/history"
+	"dyno/internal/store/ledger"
+	"dyno/internal/store/series"
+	"dyno/internal/target"
+	"dyno/internal/tunnel"
 )
 
 // Settings is how a service is set up, and what that costs.
@@ -366,7 +366,7 @@ func (s *Service) Inspect(ctx context.Context, t ledger.Target) (Checked, error)
 	}
 	c, err := s.app.Inspect(ctx, t)
 	if !c.Reached && c.Create != nil && t.Defaults != asked.Defaults { // refused for want of a password
-		c.Fix = "no password was sent: passwords of ~/.my.cnf, DYNO_PASSWORD and MYSQL_PWD go only to the server that the defaults files name. " +
+		c.Fix = "no password was sent: what ~/.my.cnf, DYNO_PASSWORD and MYSQL_PWD hold goes only to the server that the defaults files name. " +
 			"Fix: put user, password and host into a file in " + s.app.credentials() + " and name it, or run `dyno target add` on Dyno's machine"
 	}
 	if c.Reached && t.URL != "" { // a search may have been refused what is granted now
@@ -450,11 +450,11 @@ func (a *App) entry(t ledger.Target) (ledger.Target, target.Spec, error) {
 	switch {
 	case spec.PasswordInURL:
 		t.URL = ""
-		return bad("the URL holds a password, which Dyno does not store", "leave it out: put user and password into a file like my.cnf that only you can read and name that file, or name an environment variable of dyno's that holds it")
+		return bad("the URL holds a password, which Dyno does not keep", "leave it out: put user and password into a file like my.cnf that only you can read and name that file, or name an environment variable of dyno's that holds it")
 	case t.Defaults != "" && t.PasswordEnv != "":
 		return bad("a defaults file and an environment variable are both given", "one of them says how to log in")
 	case strings.ContainsFunc(t.PasswordEnv, func(r rune) bool { return r == '=' || !unicode.IsPrint(r) || unicode.IsSpace(r) }):
-		return bad("that is not a name of an environment variable", "give the variable's name, not the password itself")
+		return bad("that is no name of an environment variable", "give the variable's name, not the password itself")
 	case strings.ContainsFunc(t.Defaults, unicode.IsControl):
 		return bad("the name of the defaults file holds a control character", "")
 	}
@@ -471,7 +471,7 @@ type Checked struct {
 	Create  []string `json:"create_account,omitempty"` // where the account was refused
 	Flavor  string   `json:"flavor,omitzero"`
 	Version string   `json:"version,omitzero"`
-	Server  string   `json:"server,omitzero"` // distinguishes it from any other
+	Server  string   `json:"server,omitzero"` // tells it from any other
 	User    string   `json:"user,omitzero"`
 	TLS     string   `json:"tls,omitzero"` // cipher
 	// Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is wanting, and what would mend it.
@@ -489,7 +489,7 @@ func doubt(t target.Trust) string {
 	case target.TrustRemembered:
 		return "The connection is encrypted, not verified: the server has the certificate of the first login. " + fix
 	case target.TrustNone:
-		return "The connection is encrypted, not verified: any server that answers is trusted. " + fix
+		return "The connection is encrypted, not verified: whoever answers is taken for the server. " + fix
 	case target.TrustVerified:
 	case target.TrustPlain:
 		return "The connection is neither encrypted nor verified. " + fix

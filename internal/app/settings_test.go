@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/store/history"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/store/series"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/known"
+	"dyno/internal/store/history"
+	"dyno/internal/store/ledger"
+	"dyno/internal/store/series"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 func TestKeepingOf(t *testing.T) {
@@ -91,7 +91,7 @@ func TestAddTarget(t *testing.T) {
 	f(ledger.Target{Name: "p", URL: "mysql://dyno:secret7@db2"}, false, "the URL holds a password")
 	f(ledger.Target{Name: "p", URL: "unix:///s?user=x&password=secret7"}, false, "the URL holds a password")
 	f(ledger.Target{Name: "p", URL: "mysql://dyno@db2", Defaults: "/a", PasswordEnv: "B"}, false, "both given")
-	f(ledger.Target{Name: "p", URL: "mysql://dyno@db2", PasswordEnv: "MY PASS"}, false, "not a name of an environment variable")
+	f(ledger.Target{Name: "p", URL: "mysql://dyno@db2", PasswordEnv: "MY PASS"}, false, "no name of an environment variable")
 	f(ledger.Target{Name: "p", URL: "db2"}, false, "no scheme://")
 	f(ledger.Target{Name: "p", URL: "postgres://db2"}, false, "not yet supported")
 	for _, name := range []string{"", "a b", "a:b", "a/b", "a\nb", "a\u202eb", "a\x00b", strings.Repeat("x", 101), "-a", "a;b", "$(a)", "a`b`", "a&b", "a|b", "a'b", "a*", "~a"} {

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/compare"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/store/trials"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/compare"
+	"dyno/internal/report"
+	"dyno/internal/store/ledger"
+	"dyno/internal/store/trials"
+	"dyno/internal/trial"
 )
 
 // LoadResult reads a result from a file: the last line of `compare --output json`, a report's JSON, or a bundle. An id (x-…) means
@@ -37,7 +37,7 @@ func (a *App) LoadResult(name string) (r trial.Result, err error) {
 			return r, kerr
 		}
 		if k.Result == nil {
-			return r, fmt.Errorf("experiment %s has no result yet: `dyno compare --resume %s` resumes it", name, name)
+			return r, fmt.Errorf("experiment %s has no result yet: `dyno compare --resume %s` goes on with it", name, name)
 		}
 		return *k.Result, nil
 	}
@@ -72,7 +72,7 @@ func (a *App) LoadResult(name string) (r trial.Result, err error) {
 			return *d.Comparison, nil
 		}
 	}
-	return r, fmt.Errorf("read %s: not a result, a report of a comparison or a bundle", name)
+	return r, fmt.Errorf("read %s: neither a result, nor a report of a comparison, nor a bundle", name)
 }
 
 // LoadBundle reads a bundle: its result, nil when there is none, and what its experiment was begun with.

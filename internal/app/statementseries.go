@@ -3,7 +3,7 @@ package app
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // timed counts the statements whose time is known exactly, since the program began to watch. Of what is sampled only a lower bound of

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
+	"dyno/internal/class"
 )
 
 func TestTimedStatementsCountExactClassesOnly(t *testing.T) {

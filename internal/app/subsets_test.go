@@ -10,15 +10,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/catalog"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/act"
+	"dyno/internal/advise"
+	"dyno/internal/capture"
+	"dyno/internal/catalog"
+	"dyno/internal/finding"
+	"dyno/internal/journal"
+	"dyno/internal/schema"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // TestAnyAdviceInAnyOrder follows advice on indexes of tables made by chance, any part of it in any order, as somebody may who reads the
@@ -101,8 +101,8 @@ func TestAnyAdviceInAnyOrder(t *testing.T) {
 				var in, what []string
 				for k, f := range all[:1+r.IntN(len(all))] {
 					id := fmt.Sprintf("a-%d-%d", round, k)
-					_, err := apply.Apply(t.Context(), x, l, journal.Entry{ID: id, Target: "shop", Finding: f.ID, Action: *f.Action}, apply.Options{}, nil, nil)
-					var blocked *apply.BlockedError
+					_, err := act.Apply(t.Context(), x, l, journal.Entry{ID: id, Target: "shop", Finding: f.ID, Action: *f.Action}, act.Options{}, nil, nil)
+					var blocked *act.BlockedError
 					switch {
 					case errors.As(err, &blocked):
 						refused++
@@ -120,7 +120,7 @@ func TestAnyAdviceInAnyOrder(t *testing.T) {
 					}
 				}
 				for _, id := range slices.Backward(in) {
-					if _, err := apply.Undo(t.Context(), x, l, id, apply.Options{}, nil, nil); err != nil {
+					if _, err := act.Undo(t.Context(), x, l, id, act.Options{}, nil, nil); err != nil {
 						t.Fatal(err)
 					}
 				}

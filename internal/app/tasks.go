@@ -12,10 +12,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/journal"
+	"dyno/internal/known"
+	"dyno/internal/progress"
+	"dyno/internal/target"
 )
 
 // TaskState says how far a task got.
@@ -29,7 +29,7 @@ const (
 	TaskCancelled TaskState = "cancelled"
 )
 
-// Task is a long-running operation of a service that clients follow.
+// Task is long work that a service does for somebody who watches it from elsewhere.
 type Task struct {
 	ID       string               `json:"id"`
 	Kind     string               `json:"kind"` // "diagnose", "apply", "undo", "prove", "recipe", "experiment"
@@ -42,7 +42,7 @@ type Task struct {
 	Fraction known.Value[float64] `json:"fraction,omitzero"`     // 0 to 1
 	Left     known.Value[float64] `json:"left_seconds,omitzero"` // until it ends
 	Notes    []journal.Note       `json:"notes,omitempty"`       // newest last, at most 200
-	Result   string               `json:"result,omitzero"`       // id of its result
+	Result   string               `json:"result,omitzero"`       // id of what came of it
 	Error    string               `json:"error,omitzero"`
 	Hint     string               `json:"hint,omitzero"`
 	Started  time.Time            `json:"started"`
@@ -52,12 +52,12 @@ type Task struct {
 // Errors of tasks, for errors.Is.
 var (
 	// ErrTaskBusy is the answer to a task that would get into the way of another one.
-	ErrTaskBusy = errors.New("another task is working on this target")
+	ErrTaskBusy = errors.New("another task works on this target")
 	// ErrNoTask is the answer to an id that no task of this process has.
 	ErrNoTask = errors.New("there is no such task")
 )
 
-// Work is what a task does. It reports and says what happens on the way, and returns the id of its result.
+// Work is what a task does. It reports and says what happens on the way, and returns the id of what came of it.
 type Work func(ctx context.Context, sink progress.Sink, note func(string)) (result string, err error)
 
 // Bounds of tasks.
@@ -109,7 +109,7 @@ func (s *Service) StartTask(x Task, f Work) (Task, error) {
 	defer b.mu.Unlock()
 	if b.ended {
 		stop()
-		return Task{}, errors.New("start task: Dyno is shutting down")
+		return Task{}, errors.New("start task: the program is ending")
 	}
 	n := 0
 	for _, o := range b.all {
@@ -143,7 +143,7 @@ func (b *tasks) work(ctx context.Context, t *task, f Work) {
 		defer func() {
 			// A task's mistake must not end the watching of all servers.
 			if p := recover(); p != nil {
-				err = fmt.Errorf("the task failed: %v\n%s", p, debug.Stack())
+				err = fmt.Errorf("the task broke off: %v\n%s", p, debug.Stack())
 			}
 		}()
 		result, err = f(ctx, b.sink(t), func(text string) { b.note(t, text) })

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/store/trials"
+	"dyno/internal/plan"
+	"dyno/internal/store/trials"
 )
 
 // What a trial takes beside its warm-up and its measurement when no earlier run of the plan says so: from runs of the recipes on

@@ -10,22 +10,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/experiment"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/act"
+	"dyno/internal/class"
+	"dyno/internal/experiment"
+	"dyno/internal/finding"
+	"dyno/internal/load"
+	"dyno/internal/plan"
+	"dyno/internal/progress"
+	"dyno/internal/sandbox"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
+	"dyno/internal/sqltext"
+	"dyno/internal/stat"
+	"dyno/internal/target"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
 )
 
 // TryOptions say how advice is tried.
@@ -203,7 +203,7 @@ func (w *trying) try(ctx context.Context, f *finding.Finding) error {
 		}
 	}
 	if len(load.classes) == 0 {
-		return not("none of its statements has enough detail to run it elsewhere")
+		return not("none of its statements is known well enough to run it elsewhere")
 	}
 	got, err := w.copy(ctx, f.Action.Table)
 	if err != nil {
@@ -221,7 +221,7 @@ func (w *trying) try(ctx context.Context, f *finding.Finding) error {
 		_, _ = w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", schema.DropIndexSQL(f.Action.Table, f.Action.Index.Name)))
 	}()
 	if _, err := w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", "ANALYZE TABLE "+f.Action.Table.SQL())); err != nil {
-		return not("its statistics could not be collected: %v", err)
+		return not("its statistics could not be made: %v", err)
 	}
 	v, err := w.compare(ctx, f, load)
 	if err != nil && ctx.Err() != nil {
@@ -240,7 +240,7 @@ func (w *trying) try(ctx context.Context, f *finding.Finding) error {
 // statement returns a class's statement with a ? for every literal, or why it cannot be run elsewhere.
 func (w *trying) statement(c class.Class, def string) (text, why string) {
 	if c.Schema != "" && !strings.EqualFold(c.Schema, def) {
-		return "", "its default database is different"
+		return "", "its default database is another"
 	}
 	if c.Example != "" {
 		return string(sqltext.Redact(nil, []byte(c.Example))), ""
@@ -310,9 +310,9 @@ type tryBench struct {
 }
 
 func (b *tryBench) Trial(ctx context.Context, v plan.Variant, p plan.Plan, _ bool, _ progress.Sink) (trial.Trial, error) {
-	turn := apply.Show
+	turn := act.Show
 	if v.Key == "index=without" {
-		turn = apply.Hide
+		turn = act.Hide
 	}
 	if err := turn(ctx, b.w.to, b.action.Table, b.action.Index.Name); err != nil {
 		return trial.Trial{}, err
@@ -331,7 +331,7 @@ func (b *tryBench) Trial(ctx context.Context, v plan.Variant, p plan.Plan, _ boo
 	}
 	if r.Total.Operations() == 0 {
 		if v.Key == "index=with" {
-			out.Invalid = "no statement ended within the trial, with the index"
+			out.Invalid = "not one statement ended within the trial, with the index"
 			return out, nil
 		}
 		// Not one statement ended in the time of a trial: that is a figure too, an upper bound.
@@ -356,13 +356,13 @@ func (w *trying) tell(f *finding.Finding, v stat.Verdict, c *copied, load captur
 		f.Tested.Text += " It was " + w.note + "."
 	}
 	if !c.whole {
-		f.Tested.Text += " The gain on the whole table can only be measured there: a scan reads more of it."
+		f.Tested.Text += " On the whole table the gain can only be judged there: a scan reads more of it."
 	}
 	if n := len(f.Subject.Classes) - len(load.classes); n > 0 {
 		f.Tested.Text += fmt.Sprintf(" %d of its classes could not be run.", n)
 	}
 	if v.Result == stat.Same || v.Result == stat.Worse {
 		f.Severity, f.Confidence = finding.Notice, finding.Possible
-		f.Against = append(slices.Clip(f.Against), "In the trial the index brought no gain.")
+		f.Against = append(slices.Clip(f.Against), "Where it was tried the index brought nothing.")
 	}
 }

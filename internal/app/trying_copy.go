@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/catalog"
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/catalog"
+	"dyno/internal/pattern"
+	"dyno/internal/progress"
+	"dyno/internal/schema"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // copied is a table that the private server has got.
@@ -138,7 +138,7 @@ func uncopiable(create, table string, private target.Facts) string {
 		n, _ := strconv.Atoi(m[2])
 		own := private.Version.Major*10000 + private.Version.Minor*100 + private.Version.Patch
 		if maria := private.Flavor == "mariadb"; n > own || maria && m[1] == "" && n >= 50700 && n < 100000 || !maria && m[1] != "" {
-			return "has a definition with parts that the private server would skip"
+			return "has a definition with parts that the private server would not read"
 		}
 	}
 	if strings.Count(bare, "/*") != len(executed.FindAllString(bare, -1)) || strings.Count(bare, "/*") != strings.Count(bare, "*/") {
@@ -162,7 +162,7 @@ func uncopiable(create, table string, private target.Facts) string {
 		}
 	}
 	if w := outside.FindString(bare); w != "" {
-		return "has " + strings.ToUpper(strings.TrimLeft(w, " \t\n0123456789")) + " in its definition, which may refer outside the server"
+		return "has " + strings.ToUpper(strings.TrimLeft(w, " \t\n0123456789")) + " in its definition, which may lead out of the server"
 	}
 	return ""
 }

@@ -3,9 +3,9 @@ package app
 import (
 	"math/rand/v2"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/class"
+	"dyno/internal/sqlshape"
+	"dyno/internal/workload"
 )
 
 // captured is the load of a finding: its classes with values of rows that are there.

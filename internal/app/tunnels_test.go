@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"dyno/internal/store/ledger"
 )
 
 // TestTriedTunnelIsGone: looking whether a server behind a jump host can be reached leaves nothing that tries again.

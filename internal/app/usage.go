@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/store/history"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"dyno/internal/store/history"
+	"dyno/internal/store/series"
 )
 
 // Kept is what one kind of the things that Dyno keeps takes on the disk.

@@ -12,20 +12,20 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/digestsource"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/incident"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/wire"
+	"dyno/internal/class"
+	"dyno/internal/clock"
+	"dyno/internal/digestsource"
+	"dyno/internal/event"
+	"dyno/internal/incident"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/scrape"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
+	"dyno/internal/wire"
 )
 
 // Watching says how a target is watched. The zero value is the usual way.
@@ -309,7 +309,7 @@ func (w *watcher) round(r reading.Reading) {
 	}
 	for _, x := range append(slices.Clone(r.Sources), w.sources...) {
 		if x.State == snapshot.OK && x.Reads == 0 && slices.Contains([]string{"processlist", "transactions", "locks"}, x.Name) {
-			x.State, x.Reason = snapshot.Slow, "not read yet" // that nobody waits is not known then
+			x.State, x.Reason = snapshot.Slow, "it was not read yet" // that nobody waits is not known then
 		}
 		if x.State != snapshot.OK {
 			st.Sources = append(st.Sources, x)

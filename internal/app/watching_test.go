@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/class"
+	"dyno/internal/event"
+	"dyno/internal/known"
+	"dyno/internal/reading"
+	"dyno/internal/scrape"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // TestNothingObservedIsNotNothing: a window in which no source told anything is not handed on as one in which nothing ran.

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/test/effort"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
+	"dyno/test/effort"
+	"dyno/test/snap"
 )
 
 // worst is the size of what tenants of a server make, statements and tables, and of what the server says of them.

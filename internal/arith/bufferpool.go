@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/unit"
 )
 
 const (
@@ -154,7 +154,7 @@ func Resize(flavor, version string, now Pool, to uint64) (p Pool, err error) {
 	case free:
 		p.floor(6 * mib)
 		if p.Max > 0 && p.Size > p.Max {
-			p.rule("innodb_buffer_pool_size_max = %s is the maximum without a restart", size(p.Max))
+			p.rule("innodb_buffer_pool_size_max = %s is the most that it can grow to without a restart", size(p.Max))
 			p.Size = p.Max
 		}
 		return p, nil
@@ -182,7 +182,7 @@ func Resize(flavor, version string, now Pool, to uint64) (p Pool, err error) {
 // floor cuts to whole MiB, not below what the server takes at least.
 func (p *Pool) floor(least uint64) {
 	if p.Size < least {
-		p.rule("%s is too small: the minimum is %s", size(p.Size), size(least))
+		p.rule("%s is too small: the least is %s", size(p.Size), size(least))
 		p.Size = least
 	}
 	if cut := p.Size / mib * mib; cut != p.Size {
@@ -215,7 +215,7 @@ func (p *Pool) split(l layout, ask Ask) {
 		byChunks := p.Size / (2 * max(chunk, mib))
 		p.Instances = int(min(max(byChunks, 1), 64))
 		if ask.CPUs == 0 {
-			p.rule("no number of instances is set: half the number of chunks, %d, but at most a quarter of the CPUs, which are unknown here", byChunks)
+			p.rule("no number of instances is set: half the number of chunks, %d, but at most a quarter of the CPUs, which are not known here", byChunks)
 			p.Tried = false
 			return
 		}
@@ -321,7 +321,7 @@ func layoutOf(flavor, version string) (layout, error) {
 			return layout{gen: whole, small: gib, tried: branch(10, 1)}, nil
 		}
 	}
-	return layout{}, fmt.Errorf("buffer pool of %s %s: unknown; MySQL and Percona Server from 5.6 and MariaDB from 10.0 are", flavor, version)
+	return layout{}, fmt.Errorf("buffer pool of %s %s: not known; MySQL and Percona Server from 5.6 and MariaDB from 10.0 are", flavor, version)
 }
 
 // parse reads the first three numbers of a version; the third may be missing.

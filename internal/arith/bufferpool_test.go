@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 func TestBufferPool(t *testing.T) {
@@ -51,7 +51,7 @@ func TestBufferPool(t *testing.T) {
 	f("mysql", "5.6.14", Ask{Size: 1000 * mib, Instances: 3}, 1000*mib, 3, 0)
 	f("mysql", "5.6.14", Ask{Size: 999 * mib, Instances: 3}, 999*mib, 1, 0, "below 1000 MiB")
 	f("mariadb", "10.1.23", Ask{Size: 1023 * mib, Instances: 3}, 1023*mib, 1, 0, "below 1 GiB")
-	f("mysql", "5.6.14", Ask{Size: 1}, 5*mib, 1, 0, "the minimum is 5 MiB")
+	f("mysql", "5.6.14", Ask{Size: 1}, 5*mib, 1, 0, "the least is 5 MiB")
 	// One instance.
 	f("mariadb", "10.6.18", Ask{Size: 200 * mib, Instances: 8}, 256*mib, 1, 128*mib, "innodb_buffer_pool_instances = 8 has no effect")
 	f("mariadb", "10.6.18", Ask{Size: 100 * mib}, 100*mib, 1, 100*mib, "1 chunk of 128 MiB are more")
@@ -87,9 +87,9 @@ func TestResize(t *testing.T) {
 	}
 	f("mysql", "8.0.33", Pool{Size: 2 * gib, Instances: 8, Chunk: 128 * mib}, 1536*mib, 2*gib, "multiple of chunk × instances")
 	f("mysql", "8.0.33", Pool{Size: 2 * gib, Instances: 8, Chunk: 128 * mib}, 900*mib, 2*gib, "cannot become smaller than 1 GiB")
-	f("mysql", "9.7.4", Pool{Size: 208 * mib, Instances: 1, Chunk: 16 * mib}, 1, 16*mib, "the minimum is 5 MiB")
+	f("mysql", "9.7.4", Pool{Size: 208 * mib, Instances: 1, Chunk: 16 * mib}, 1, 16*mib, "the least is 5 MiB")
 	f("mariadb", "10.11.19", Pool{Size: 95 * mib, Instances: 1, Max: 96 * mib}, 120*mib, 96*mib, "without a restart")
-	f("mariadb", "10.11.19", Pool{Size: 95 * mib, Instances: 1, Max: 8 << 40}, 1, 6*mib, "the minimum is 6 MiB")
+	f("mariadb", "10.11.19", Pool{Size: 95 * mib, Instances: 1, Max: 8 << 40}, 1, 6*mib, "the least is 6 MiB")
 	f("mariadb", "11.4.5", Pool{Size: 95 * mib, Instances: 1, Chunk: 1556480}, 50000000, 51363840, "multiple of chunk × instances")
 	if p, err := Resize("mariadb", "11.4.5", Pool{Size: 95 * mib, Instances: 1, Chunk: 1556480}, 1); err == nil {
 		t.Errorf("11.4.5 goes below a chunk: %+v", p)

@@ -1,3 +1,2 @@
-// Package arith computes what a server makes of a requested size, such as the actual size of the
-// buffer pool. The rules for settings and package stand use it. It does no I/O.
+// Package arith holds the arithmetic of servers: what a size asked for becomes.
 package arith

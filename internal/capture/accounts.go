@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/snapshot"
+	"dyno/internal/target"
 )
 
 // mostAccounts bounds the accounts that are read.
@@ -31,7 +31,7 @@ func accounts(ctx context.Context, t *target.Target) ([]snapshot.Account, snapsh
 	case target.KindOf(err) == target.Denied, errors.Is(err, errHidden):
 		// No GRANT is given as a fix: the one that helps would let a monitoring account read all password hashes.
 		src.State, src.Reads = snapshot.Denied, 0
-		src.Reason = "accounts without a password are not checked: the columns that show them hold the password hashes of all accounts"
+		src.Reason = "accounts without a password are not looked for: the columns that show them hold the password hashes of all accounts"
 	default:
 		src.State, src.Reason, src.Reads = snapshot.Failed, err.Error(), 0
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/snapshot"
+	"dyno/test/servers"
 )
 
 func TestAccounts(t *testing.T) {

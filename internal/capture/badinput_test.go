@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/class"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/test/servers"
 )
 
 // take looks at a server and holds what every snapshot must hold: it can be written and read again, no rate is negative, and a source that

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"dyno/internal/class"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
 )
 
 // Bounds of what a snapshot holds of a server's statements and figures, bytes as JSON. Package catalog bounds its
@@ -46,7 +46,7 @@ func Bound(s *snapshot.Snapshot, lost int) {
 	if s.Classes = kept; s.Rest.Classes > 0 {
 		s.Sources = append(s.Sources, snapshot.Source{
 			Name: "classes", State: snapshot.Failed,
-			Reason: fmt.Sprintf("not observed: %d classes of statements with %.3g s, which exceed the size limit",
+			Reason: fmt.Sprintf("not observed: %d classes of statements with %.3g s, for which there is no room",
 				s.Rest.Classes, s.Rest.TimeSec),
 		})
 	}
@@ -54,7 +54,7 @@ func Bound(s *snapshot.Snapshot, lost int) {
 	if s.Series, left = thin(s.Series); left+lost > 0 {
 		s.Sources = append(s.Sources, snapshot.Source{
 			Name: "series", State: snapshot.Failed,
-			Reason: fmt.Sprintf("not observed: %d series and %d figures, which exceed the size limit", left, lost),
+			Reason: fmt.Sprintf("not observed: %d series and %d figures, for which there is no room", left, lost),
 		})
 	}
 }

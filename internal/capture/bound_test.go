@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"dyno/internal/class"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
 )
 
 // TestSnapshotHasABound: a server has as many statements and figures as it says, and tenants send as many statements as

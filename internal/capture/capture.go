@@ -1,5 +1,4 @@
-// Package capture does all I/O that a diagnosis needs, and returns one snapshot to packages app,
-// cli and httpapi. It only reads, and it evaluates nothing: packages diagnose and advise do.
+// Package capture does all I/O that judgement needs and returns one snapshot. It only reads.
 package capture
 
 import (
@@ -14,18 +13,18 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/dyno-perf/dyno/internal/catalog"
-	"github.com/dyno-perf/dyno/internal/digestsource"
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/wire"
+	"dyno/internal/catalog"
+	"dyno/internal/digestsource"
+	"dyno/internal/host"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/pattern"
+	"dyno/internal/progress"
+	"dyno/internal/reading"
+	"dyno/internal/scrape"
+	"dyno/internal/snapshot"
+	"dyno/internal/target"
+	"dyno/internal/wire"
 )
 
 // Options says how long to look and how deep.
@@ -70,7 +69,7 @@ const afterTime = 90 * time.Second
 
 func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapshot, error) {
 	if o.Window < MinWindow {
-		return nil, fmt.Errorf("observe %s: a window of %v is too short, the minimum is %v", t.Spec().Name, o.Window, MinWindow)
+		return nil, fmt.Errorf("look at %s: a window of %v is too short, the least is %v", t.Spec().Name, o.Window, MinWindow)
 	}
 	ctx, leave := context.WithTimeoutCause(ctx, o.Window+afterTime, fmt.Errorf("the server did not answer within %v", o.Window+afterTime))
 	defer leave()
@@ -111,7 +110,7 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 			scraped = r.Sources
 			seen.add(r.State)
 			o.Progress.Report(progress.Progress{
-				Step: "observing " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(),
+				Step: "looking at " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(),
 				Done: min(time.Since(start), o.Window).Seconds(), Total: o.Window.Seconds(),
 			})
 		}))
@@ -120,7 +119,7 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 		return nil, windowError(ctx, t, err)
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("observe %s: stopped after %v of %v, too early for a diagnosis: %w", t.Spec().Name, time.Since(start).Round(time.Second), o.Window, err)
+		return nil, fmt.Errorf("look at %s: stopped after %v of %v, too early to judge: %w", t.Spec().Name, time.Since(start).Round(time.Second), o.Window, err)
 	}
 	classes, sources, err := digests.End(ctx)
 	if err != nil {
@@ -151,7 +150,7 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 	withholdSecrets(vars)
 	s.Variables = vars
 	if s.Source("global_status").Reads == 0 {
-		return nil, fmt.Errorf("observe %s: the server returned no status counters in %v: %s", t.Spec().Name, o.Window, s.Source("global_status").Reason)
+		return nil, fmt.Errorf("look at %s: the server gave no status counters in %v: %s", t.Spec().Name, o.Window, s.Source("global_status").Reason)
 	}
 	look2 := questioner{t: t, s: s, kept: o.Catalog}
 	if err := look2.ask(ctx, max(0, o.Top)); err != nil {
@@ -164,7 +163,7 @@ func looked(ctx context.Context, t *target.Target, o Options) (*snapshot.Snapsho
 	s.Accounts, s.Sources = users, append(s.Sources, src)
 	s.Host = hostFacts(ctx, t, s, o.Home)
 	s.Target.Local = s.Host.ServerPID != 0
-	o.Progress.Report(progress.Progress{Step: "observing " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(), Done: 1, Total: 1, End: true})
+	o.Progress.Report(progress.Progress{Step: "looking at " + t.Spec().Name, Unit: "s", Started: start, At: time.Now(), Done: 1, Total: 1, End: true})
 	if o.Redact {
 		redact(s)
 	}
@@ -181,9 +180,9 @@ func quietEnd(ctx context.Context, err error) error {
 
 func windowError(ctx context.Context, t *target.Target, err error) error {
 	if cerr := ctx.Err(); cerr != nil {
-		return fmt.Errorf("observe %s: stopped, too early for a diagnosis: %w", t.Spec().Name, cerr)
+		return fmt.Errorf("look at %s: stopped, too early to judge: %w", t.Spec().Name, cerr)
 	}
-	return fmt.Errorf("observe %s: %w", t.Spec().Name, err)
+	return fmt.Errorf("look at %s: %w", t.Spec().Name, err)
 }
 
 func describe(t *target.Target) snapshot.Target {

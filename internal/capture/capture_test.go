@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 const secret = "tulip-4711"
@@ -304,7 +304,7 @@ func TestStoppedAndTooShort(t *testing.T) {
 	defer stop()
 	began := time.Now()
 	_, err := Take(ctx, x, Options{Window: time.Minute})
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "too early for a diagnosis") || time.Since(began) > 10*time.Second {
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "too early to judge") || time.Since(began) > 10*time.Second {
 		t.Fatalf("after %v: %v", time.Since(began), err)
 	}
 }

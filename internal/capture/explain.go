@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/digest"
+	"dyno/internal/explain"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // Explainer asks a server how it would execute statements, one at a time, and never executes one: there is no EXPLAIN ANALYZE here.
@@ -87,7 +87,7 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 		return p, nil
 	}
 	if err := sqlshape.Explainable(stmt); err != nil {
-		p.Error = "not run: " + err.Error()
+		p.Error = "not asked: " + err.Error()
 		return p, nil
 	}
 	names, err := sqlshape.Opened(stmt)
@@ -95,7 +95,7 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 		return refused(err)
 	}
 	if db == "" && slices.ContainsFunc(names, func(r sqlshape.TableRef) bool { return r.Schema == "" }) {
-		p.Error = "not run: the statement's default database is unknown"
+		p.Error = "not asked: the statement's default database is not known"
 		return p, nil
 	}
 	db = cmp.Or(db, safest) // of no use to the statement
@@ -105,13 +105,13 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 	if why, err := x.stranger(ctx, stmt); err != nil {
 		return refused(err)
 	} else if why != "" {
-		p.Error = "not run: " + why
+		p.Error = "not asked: " + why
 		return p, nil
 	}
 	if why, err := x.executes(ctx, db, names); err != nil {
 		return refused(err)
 	} else if why != "" {
-		p.Error, p.Denied = "not run: "+why, true
+		p.Error, p.Denied = "not asked: "+why, true
 		return p, nil
 	}
 	begin := "START TRANSACTION READ ONLY"
@@ -125,7 +125,7 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 	if why, err := x.views(ctx, names); err != nil {
 		return refused(err)
 	} else if why != "" {
-		p.Error = "not run: " + why
+		p.Error = "not asked: " + why
 		return p, nil
 	}
 	if err := x.use(ctx, db); err != nil {
@@ -137,7 +137,7 @@ func (x *Explainer) Explain(ctx context.Context, id, db, stmt string) (explain.P
 	}
 	raw := tabbed(cols, rows)
 	if len(rows) > mostSteps || len(raw) > longestPlan {
-		p.Error = fmt.Sprintf("its plan has %d steps in %d bytes: more than %d steps or %d bytes are not stored",
+		p.Error = fmt.Sprintf("its plan has %d steps in %d bytes: more than %d steps or %d bytes are not kept",
 			len(rows), len(raw), mostSteps, longestPlan)
 		return p, nil
 	}
@@ -198,7 +198,7 @@ func (x *Explainer) stranger(ctx context.Context, stmt string) (why string, err 
 			x.own[w] = own
 		}
 		if !own {
-			return "it calls " + strings.TrimSpace(w) + ", which is not a built-in function when written like that", nil
+			return "it calls " + strings.TrimSpace(w) + ", which is no function of this server's own when it is written like that", nil
 		}
 	}
 	return "", nil
@@ -225,7 +225,7 @@ func (x *Explainer) executes(ctx context.Context, db string, names []sqlshape.Ta
 
 // trusting says how to do without the rules for tenants.
 func trusting(list []string) string {
-	return "trust all users who can create routines and views there, with " + target.TrustParameter(list) + " in the URL or as a flag"
+	return "trust all who can create routines and views there, with " + target.TrustParameter(list) + " in the URL or as a flag"
 }
 
 func schemas(names []sqlshape.TableRef) (list []string) {
@@ -283,7 +283,7 @@ func (x *Explainer) hidden(ctx context.Context, r sqlshape.TableRef, depth int) 
 		def := row[0]
 		switch {
 		case def == "" || def == "NULL":
-			return "what the view " + r.Name + " contains is not visible: GRANT SHOW VIEW", nil
+			return "what the view " + r.Name + " holds cannot be seen: GRANT SHOW VIEW", nil
 		case depth >= deepest:
 			return "its views are nested too deeply", nil
 		}
@@ -332,13 +332,13 @@ func ExplainReport(ctx context.Context, t *target.Target, rep *digest.Report, n 
 		}
 		switch {
 		case s == nil || s.SQL == "":
-			c.Plan = []string{"not run: no statement of this class was observed"}
+			c.Plan = []string{"not asked: no statement of this class was seen"}
 			continue
 		case s.Cut:
-			c.Plan = []string{"not run: the end of the statement is unknown"}
+			c.Plan = []string{"not asked: the end of the statement is not known"}
 			continue
 		case strings.Contains(s.SQL, "?") && string(sqltext.Redact(nil, []byte(s.SQL))) == s.SQL:
-			c.Plan = []string{"not run: the values of the statement are unknown"}
+			c.Plan = []string{"not asked: the statement is not known with its values"}
 			continue
 		}
 		db := s.DB

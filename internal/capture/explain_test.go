@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/digest"
+	"dyno/test/servers"
 )
 
 // TestExplainChangesNothing has a function that leaves a trace whenever it is called, also by constant folding.
@@ -59,7 +59,7 @@ func TestExplainChangesNothing(t *testing.T) {
 			f("d", "SELECT id FROM plain WHERE id = 1", "")
 			f("d", "SELECT id FROM above", "")
 			f("", "SELECT id FROM d.above", "")
-			f("", "SELECT id FROM t", "default database is unknown")
+			f("", "SELECT id FROM t", "default database is not known")
 			f("d", "SELECT id FROM t WHERE id = f()", "side effects")
 			f("d", "SELECT id FROM bad", "the view bad")
 			f("d", "SELECT id FROM worse", "the view bad")
@@ -143,6 +143,6 @@ func TestExplainReport(t *testing.T) {
 	f(3, "the end of the statement")
 	f(4, "NOSUCH")
 	f(5, "of the log")
-	f(6, "values of the statement are unknown")
+	f(6, "not known with its values")
 	f(7, "")
 }

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/catalog"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/catalog"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/target"
 )
 
 // inventoryTime bounds how long the server works on reading all tables.

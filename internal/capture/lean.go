@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // smallMemory is up to where what performance_schema counts of the server's memory for one purpose is too little to matter to anybody:

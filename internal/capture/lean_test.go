@@ -3,7 +3,7 @@ package capture
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 func TestLean(t *testing.T) {

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/pattern"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
 )
 
 // moments gathers what the server was doing, spread evenly over a window whose length in readings is not known: when there are too many,

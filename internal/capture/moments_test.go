@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/known"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/test/servers"
 )
 
 func TestMomentsAreSpreadEvenly(t *testing.T) {

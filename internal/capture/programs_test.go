@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/snapshot"
+	"dyno/test/servers"
 )
 
 func TestProgramsOfAWindow(t *testing.T) {

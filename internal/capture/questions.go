@@ -10,14 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/catalog"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/catalog"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // questionTime bounds each question about a class, plansTime all those for plans: on a server whose tables are locked each of them waits.
@@ -152,7 +152,7 @@ func (q questioner) ask(ctx context.Context, n int) error {
 			continue
 		}
 		if time.Now().After(end) {
-			q.s.Plans = append(q.s.Plans, explain.Plan{Class: c.ID, Schema: c.Schema, Error: fmt.Sprintf("not run: the answers for other classes took more than %v", plansTime)})
+			q.s.Plans = append(q.s.Plans, explain.Plan{Class: c.ID, Schema: c.Schema, Error: fmt.Sprintf("not asked: the answers for other classes took more than %v", plansTime)})
 			continue
 		}
 		p, err := q.plan(ctx, x, c, sh)
@@ -165,7 +165,7 @@ func (q questioner) ask(ctx context.Context, n int) error {
 	if len(large) > 0 {
 		q.s.Sources = append(q.s.Sources, snapshot.Source{
 			Name: "statements", State: snapshot.Failed,
-			Reason: fmt.Sprintf("not examined: the statements of %s are longer than the limit",
+			Reason: fmt.Sprintf("not looked into: the statements of %s say more than is looked at",
 				strings.Join(large, ", ")),
 		})
 	}
@@ -297,7 +297,7 @@ func (q questioner) plan(ctx context.Context, x *Explainer, c class.Class, sh sq
 	if strings.Contains(stmt, "?") { // a fingerprint, or a prepared statement as the processlist shows it
 		filled, err := sqlshape.Fill(stmt, q.typical(sh, c.Schema))
 		if err != nil {
-			p.Error = "no statement of this class was observed with its values, and its fingerprint cannot replace one: " + err.Error()
+			p.Error = "no statement of this class was seen with its values, and its fingerprint cannot stand in for one: " + err.Error()
 			return p, nil //nolint:nilerr // the plan says why there is none
 		}
 		p.Guess = filled != stmt

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/test/effort"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/class"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
+	"dyno/test/effort"
+	"dyno/test/servers"
 )
 
 // TestStatementsThatNameManyTables: whoever may run statements does not choose how many questions a look asks.
@@ -52,7 +52,7 @@ func TestStatementsThatNameManyTables(t *testing.T) {
 				t.Errorf("source %+v", x)
 			}
 			x := snap.Source("statements")
-			if x.State != snapshot.Failed || !strings.Contains(x.Reason, "not examined: the statements of 7 are") {
+			if x.State != snapshot.Failed || !strings.Contains(x.Reason, "not looked into: the statements of 7 say") {
 				t.Errorf("source %+v", x)
 			}
 		})

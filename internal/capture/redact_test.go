@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/state"
 )
 
 func TestWithoutValues(t *testing.T) {
@@ -15,7 +15,7 @@ func TestWithoutValues(t *testing.T) {
 		}
 	}
 	f("", "")
-	f("not run: it calls f, which may have side effects", "not run: it calls f, which may have side effects")
+	f("not asked: it calls f, which is not known to be free of side effects", "not asked: it calls f, which is not known to be free of side effects")
 	f("Error 1525 (HY000): Incorrect DATE value: 'hunter2'", "error 1525 of the server")
 	f("Error 1064: You have an error near 'hunter2'", "error 1064 of the server")
 	f("ask db1: Error 1292 (22007): Incorrect value: 'hunter2'", "ask db1: error 1292 of the server")

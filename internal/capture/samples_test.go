@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/catalog"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/test/effort"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/catalog"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
+	"dyno/test/effort"
+	"dyno/test/servers"
 )
 
 func TestSampleTellsHowValuesAreSpread(t *testing.T) {

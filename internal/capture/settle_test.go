@@ -3,7 +3,7 @@ package capture
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"dyno/internal/snapshot"
 )
 
 func TestOneReadingIsNotOK(t *testing.T) {

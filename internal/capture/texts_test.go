@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // TestTextsHaveABound: an answer that is kept whole is one of some thousand rows.

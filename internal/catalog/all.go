@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/known"
+	"dyno/internal/schema"
 )
 
 // Inventory is what All returns.
@@ -104,7 +104,7 @@ func All(ctx context.Context, q Querier, c *Cache, limit int, most time.Duration
 	case unread > 0:
 		say("%d of %d tables were read in detail: %s", len(asked)-unread, len(refs), why)
 	case len(refs) > limit:
-		say("%d of %d tables, the largest: the others are not examined", limit, len(refs))
+		say("%d of %d tables, the largest: no more are looked at", limit, len(refs))
 	}
 	if aside > 0 {
 		inv.Over = true

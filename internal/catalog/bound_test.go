@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/schema"
 )
 
 // many is a server with a dictionary, some tables of which are wide: so many columns, each with a long type. It says no

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/known"
+	"dyno/internal/schema"
 )
 
 // Bounds of what is kept, bytes as schema.Table.Memory counts them. Ten thousand tables of twenty columns and five

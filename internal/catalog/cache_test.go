@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/schema"
+	"dyno/test/servers"
 )
 
 // session is one connection with the counters of its session.

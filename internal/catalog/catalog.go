@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/wire"
+	"dyno/internal/schema"
+	"dyno/internal/sqltext"
+	"dyno/internal/wire"
 )
 
 // Querier asks a server: *sql.DB and *sql.Conn do.

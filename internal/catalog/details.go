@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/schema"
 )
 
 // part is the part of the dictionary that a question is about: some tables of a schema.

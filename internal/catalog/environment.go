@@ -118,11 +118,11 @@ func Environment(ctx context.Context, q Querier) (facts map[string]map[string]st
 			unknown["server.version_ssl_library"] = err.Error()
 		} else if server["version_ssl_library"] == "" {
 			delete(server, "version_ssl_library")
-			unknown["server.version_ssl_library"] = "this server does not report it"
+			unknown["server.version_ssl_library"] = "this server does not tell it"
 		}
 	}
 	if _, ok := server["version_malloc_library"]; !ok {
-		unknown["server.version_malloc_library"] = "this server does not report it"
+		unknown["server.version_malloc_library"] = "this server does not tell it"
 	}
 	if err := list(ctx, q, server, "engines", "SELECT ENGINE FROM information_schema.ENGINES WHERE SUPPORT IN ('YES','DEFAULT')"); err != nil {
 		unknown["server.engines"] = err.Error()

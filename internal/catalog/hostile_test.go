@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/schema"
 )
 
 // hostile is a server of the test's own, for what no honest one says: it returns how many rows a question gets, and the n-th of them.

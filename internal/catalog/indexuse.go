@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/schema"
 )
 
 // IndexRef names an index.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/schema"
 )
 
 // entry is what the server's lists show of a table, without opening it.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/sqltext"
 )
 
 // mostNames bounds what Names reads of a schema with very many tables.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 func TestNames(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/schema"
 )
 
 // What MariaDB and MySQL before 8.0 tell of a view they learn by opening it, and opening it they may evaluate what is constant in it: a stored

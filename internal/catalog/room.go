@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/schema"
 )
 
 // room is what reading tables may take of the server's cache of open tables: half of what is free, or a few tables where it is full, as it

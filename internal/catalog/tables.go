@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/known"
+	"dyno/internal/schema"
 )
 
 // mostOfNamed bounds the descriptions that Tables returns, bytes as schema.Table.Memory counts them.

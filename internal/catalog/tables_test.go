@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/schema"
+	"dyno/internal/target"
+	"dyno/test/servers"
 
 	"github.com/google/go-cmp/cmp"
 )

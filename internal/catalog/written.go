@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 )
 
 // Layer is how much one layer of a server has written since its start.

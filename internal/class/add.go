@@ -3,7 +3,7 @@ package class
 import (
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 )
 
 // maxNames is how many users or hosts a class lists.

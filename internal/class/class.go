@@ -1,12 +1,10 @@
-// Package class holds query classes. A class is all statements with the same fingerprint, with
-// their figures over a window. Package digestsource fills classes; rules, stores and reports read
-// them. The package does no I/O and computes no fingerprints.
+// Package class holds query classes: all statements that share one fingerprint, with their figures over a window.
 package class
 
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 )
 
 // Origin names the source that a class was seen in.
@@ -29,7 +27,7 @@ type Class struct {
 	Guessed bool   `json:"guessed,omitzero"`
 	Schema  string `json:"schema,omitzero"` // default database of the statements
 	Origin  Origin `json:"origin"`
-	// Sampled marks figures that were estimated from samples of what was running, not from counting.
+	// Sampled marks figures that were estimated from looking at what was running, not from counting.
 	// Count is then the number of distinct executions seen, TimeSec the estimate samples × interval.
 	Sampled bool `json:"sampled,omitzero"`
 

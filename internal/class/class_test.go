@@ -3,7 +3,7 @@ package class
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 )
 
 func TestPerCallKeepsTheUnknownUnknown(t *testing.T) {

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/advise"
+	"dyno/internal/app"
+	"dyno/internal/capture"
+	"dyno/internal/finding"
+	"dyno/internal/target"
 )
 
 func (e *env) advise() *cobra.Command {
@@ -30,23 +30,23 @@ func (e *env) advise() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "advise KIND TARGET",
 		Short: "one kind of advice in depth: " + strings.Join(kinds, ", "),
-		Long: `Observes the server as diagnose does and reports everything that the rules of one kind find, including facts that cause no
-symptom yet: those are marked info. KIND is ` + strings.Join(kinds, ", ") + ` or all. Reads only; dyno apply carries out
-what it finds. With --from the window comes from a snapshot that diagnose --save wrote.`,
+		Long: `Looks at the server as diagnose does and tells everything that the rules of one kind have to say, also facts that nothing
+suffers from yet: those are marked info. KIND is ` + strings.Join(kinds, ", ") + ` or all. Reads only; what it finds can be
+carried out with apply. With --from the window comes from a snapshot that diagnose --save wrote.`,
 		Example: "  dyno advise index shop\n  dyno advise config --from shop.json --changes",
 		Args:    args(1, 2),
 	}
 	f := c.Flags()
-	f.DurationVar(&o.Window, "window", app.DefaultWindow, "how long to observe, 3s to 10m")
-	f.StringVar(&from, "from", "", "diagnose this snapshot instead of a server (- for standard input)")
+	f.DurationVar(&o.Window, "window", app.DefaultWindow, "how long to look, 3s to 10m")
+	f.StringVar(&from, "from", "", "judge this snapshot instead of a server (- for standard input)")
 	f.StringVar(&save, "save", "", "write the snapshot to this file")
 	f.BoolVar(&why, "why", false, "show the reasoning")
-	f.BoolVar(&changes, "changes", false, "print only the statements and the lines for my.cnf")
-	f.BoolVar(&prove, "prove", false, "try each index on a private server of the same kind, with rows and statements of the target, before reporting it")
-	f.IntVar(&try.Rows, "prove-rows", 0, "with --prove: maximum rows to copy per table (200000)")
+	f.BoolVar(&changes, "changes", false, "print the statements and lines for my.cnf only")
+	f.BoolVar(&prove, "prove", false, "try each index on a private server of the same kind, with rows and statements of the target, before it is told")
+	f.IntVar(&try.Rows, "prove-rows", 0, "with --prove: most rows of a table that are copied (200000)")
 	f.IntVar(&try.Pairs, "prove-pairs", 0, "with --prove: pairs of trials (6)")
 	f.StringArrayVar(&try.ServerDirs, "server-dir", nil, "with --prove: also look for server builds here; may be repeated")
-	f.BoolVar(&o.Redact, "redact", false, "store no literals of statements")
+	f.BoolVar(&o.Redact, "redact", false, "keep no statement with its literals")
 	e.loginFlags(c)
 	e.explainFlag(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
@@ -56,19 +56,19 @@ what it finds. With --from the window comes from a snapshot that diagnose --save
 		}
 		switch {
 		case !slices.Contains(kinds, a[0]) && a[0] != "all":
-			return usagef("unknown kind of advice %q: must be %s or all", a[0], strings.Join(kinds, ", "))
+			return usagef("unknown kind of advice %q: it is %s or all", a[0], strings.Join(kinds, ", "))
 		case (from == "") == (len(a) == 1):
-			return usagef("say what to diagnose: either a TARGET or --from FILE; usage: %s", c.UseLine())
+			return usagef("say what to judge: either a TARGET or --from FILE; usage: %s", c.UseLine())
 		case o.Window < capture.MinWindow || o.Window > 10*time.Minute:
 			return usagef("--window %s: it takes 3s to 10m", o.Window)
 		case from != "" && save != "":
-			return usagef("--save writes the snapshot of a TARGET; with --from there is nothing new to save")
+			return usagef("--save writes what a look at a TARGET saw; with --from there is nothing new to save")
 		case prove && from != "":
-			return usagef("--prove copies rows of a TARGET; with --from there is none")
+			return usagef("--prove copies rows of the TARGET: with --from there is none")
 		case prove && a[0] != "all" && a[0] != string(advise.Index) && a[0] != string(advise.Schema):
-			return usagef("--prove tries indexes, which only advice of kind %s or %s suggests, not of kind %s", advise.Index, advise.Schema, a[0])
+			return usagef("--prove tries indexes, which advice of the kinds %s and %s asks for: there is none of kind %s", advise.Index, advise.Schema, a[0])
 		case !prove && (try.Rows != 0 || try.Pairs != 0):
-			return usagef("--prove-rows and --prove-pairs need --prove")
+			return usagef("--prove-rows and --prove-pairs belong to --prove")
 		case try.Pairs != 0 && (try.Pairs < 3 || try.Pairs > 100) || try.Rows < 0:
 			return usagef("--prove-pairs takes 3 to 100, --prove-rows a number from 1")
 		}

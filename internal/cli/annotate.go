@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/event"
+	"dyno/internal/event"
 )
 
 func (e *env) annotate() *cobra.Command {
@@ -15,23 +15,23 @@ func (e *env) annotate() *cobra.Command {
 	var ls bool
 	c := &cobra.Command{
 		Use:   "annotate TEXT",
-		Short: "add a note to the timeline, shown in every graph and report of that time",
-		Long: `Stores a one-line note with its time, for one target (--target) or for all. With --list it shows the timeline: notes,
-schema changes, restarts, changed variables, runs, actions, and periods without data.`,
+		Short: "put a note on the timeline: it stands on every graph and in every report of that time",
+		Long: `Keeps a note of one line with its time, for one target (--target) or for all. With --list it shows what stands on the
+timeline: notes, schema changes, restarts, changed variables, runs, actions, and times in which nothing was observed.`,
 		Example: "  dyno annotate 'release 4.2 goes live' --target shop\n  dyno annotate 'batch job' --target shop --at '2026-11-21 02:00:00' --until '2026-11-21 03:10:00'\n  dyno annotate --list --since 24h",
 		Args:    args(0, 1),
 	}
 	f := c.Flags()
-	f.StringVar(&x.Target, "target", "", "target of the note: a name of the inventory or sandbox:NAME (default all)")
-	f.StringVar(&at, "at", "", "time, or start time: 2h (ago), '2026-11-21 14:00:00' (local time), or RFC 3339 (default now)")
-	f.StringVar(&until, "until", "", "end time, for something that lasted")
-	f.BoolVar(&ls, "list", false, "list the timeline, oldest first")
-	f.StringVar(&since, "since", "24h", "with --list: start time")
+	f.StringVar(&x.Target, "target", "", "name of the inventory or sandbox:NAME it belongs to; without it, all")
+	f.StringVar(&at, "at", "", "when, or when it began: 2h (ago), '2026-11-21 14:00:00' (local time), or as in RFC 3339; now when not given")
+	f.StringVar(&until, "until", "", "when it ended, for something that took a while")
+	f.BoolVar(&ls, "list", false, "show what is there, in order of time")
+	f.StringVar(&since, "since", "24h", "with --list: from this time on")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		now := time.Now()
 		if ls {
 			if len(a) > 0 || at != "" || until != "" {
-				return usagef("--list takes only --target and --since")
+				return usagef("--list shows what is there: it takes --target and --since only")
 			}
 			from, err := parseMoment(since, now)
 			if err != nil {
@@ -47,7 +47,7 @@ schema changes, restarts, changed variables, runs, actions, and periods without 
 					when += " for " + v.Until.Sub(v.At).Round(time.Second).String()
 				}
 				return fmt.Sprintf("%-30s %-10s %-16s %s", when, v.Kind, orAll(v.Target), v.Text)
-			}, "No events since "+from.Local().Format(time.DateTime)+".")
+			}, "Nothing stands on the timeline since "+from.Local().Format(time.DateTime)+".")
 		}
 		if len(a) == 0 {
 			return usagef("annotate: the text is missing; usage: %s", c.UseLine())

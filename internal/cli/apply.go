@@ -11,26 +11,25 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/journal"
+	"dyno/internal/act"
+	"dyno/internal/app"
+	"dyno/internal/journal"
 )
 
 func (e *env) apply() *cobra.Command {
 	var execute bool
-	var o apply.Options
+	var o act.Options
 	c := &cobra.Command{
 		Use:   "apply TARGET FINDING",
-		Short: "apply the change that a finding suggests; a dry run without --execute",
-		Long: `Shows what a finding's change would do to the server as it is now: the statements, how long they take, how much space,
-and what blocks them. With --execute it applies the change: a table is altered online, with a short lock wait and a bounded
-number of retries; a variable or kernel setting is set until the next restart. The undo is recorded in the journal before
-the first statement is sent. FINDING is the id that diagnose and advise print.`,
-		Example: "  dyno apply shop missing-index-f7f1503c\n  dyno apply shop missing-index-f7f1503c --execute",
-		Args:    args(2, 2),
+		Short: "carry out what a finding suggests; a dry run without --execute",
+		Long: `Says what carrying out a finding's change would mean on the server as it is now: the statements, how long, how much
+space, what stands against it. With --execute it does it: a change of a table online, with a short wait for the table's
+lock and a bounded number of retries; a variable or a kernel's setting until the next start. The journal has the undo
+before the first statement is sent.`,
+		Args: args(2, 2),
 	}
-	c.Flags().BoolVar(&execute, "execute", false, "execute the statements")
-	c.Flags().BoolVar(&o.Blocking, "blocking", false, "block the table's writers if the server cannot change it online")
+	c.Flags().BoolVar(&execute, "execute", false, "do it")
+	c.Flags().BoolVar(&o.Blocking, "blocking", false, "let the table's writers wait when the server cannot change it while they go on")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		t, err := e.app.Open(c.Context(), a[0], e.login)
@@ -44,9 +43,9 @@ the first statement is sent. FINDING is the id that diagnose and advise print.`,
 		}
 		if e.json() && !execute {
 			return e.writeJSON(struct {
-				Finding string        `json:"finding"`
-				Execute bool          `json:"execute"`
-				Preview apply.Preview `json:"preview"`
+				Finding string      `json:"finding"`
+				Execute bool        `json:"execute"`
+				Preview act.Preview `json:"preview"`
 			}{in.Finding.ID, false, in.Preview})
 		}
 		if !e.json() {
@@ -57,16 +56,16 @@ the first statement is sent. FINDING is the id that diagnose and advise print.`,
 			return nil
 		}
 		entry, err := e.app.Apply(c.Context(), t, in, e.progress(), func(s string) { e.remark("%s", s) })
-		return e.acted(entry, err, "Done", fmt.Sprintf("To undo: dyno undo %s --execute\nTo measure the effect, once traffic has run: dyno proof %[1]s", entry.ID))
+		return e.acted(entry, err, "Done", fmt.Sprintf("To take it back: dyno undo %s --execute\nTo see what it brought, once traffic has run: dyno proof %[1]s", entry.ID))
 	}
 	return c
 }
 
 // notDone ends a dry run: with the command that does what was shown, unless something stands against it.
-func (e *env) notDone(can bool, command string, o apply.Options) {
+func (e *env) notDone(can bool, command string, o act.Options) {
 	how := ""
 	if can {
-		how = " To execute: dyno " + command
+		how = " To do it: dyno " + command
 		if o.Blocking {
 			how += " --blocking"
 		}
@@ -75,7 +74,7 @@ func (e *env) notDone(can bool, command string, o apply.Options) {
 	fmt.Fprintf(e.Out, "\nNothing was changed.%s\n", how)
 }
 
-func (e *env) printPreview(p apply.Preview) {
+func (e *env) printPreview(p act.Preview) {
 	for _, s := range p.Text() {
 		fmt.Fprintln(e.Out, oneLine(s))
 	}
@@ -83,24 +82,22 @@ func (e *env) printPreview(p apply.Preview) {
 
 func (e *env) undo() *cobra.Command {
 	var execute, ls bool
-	var o apply.Options
+	var o act.Options
 	c := &cobra.Command{
 		Use:   "undo ACTION | --list [TARGET]",
-		Short: "undo an action; a dry run without --execute",
-		Long: `Shows the undo of an action, and with --execute executes it, on the server where the action was applied and on no other.
-With --list it shows the journal, newest action first, without connecting to a server. ACTION is the id
-that apply prints.`,
-		Example: "  dyno undo --list shop\n  dyno undo a-1kq3f9\n  dyno undo a-1kq3f9 --execute",
-		Args:    args(0, 1),
+		Short: "take an action back; a dry run without --execute",
+		Long: `Shows what would take the action back, and with --execute does it, on the server where it was carried out and on no other.
+With --list it shows the journal, the newest action first, and asks no server.`,
+		Args: args(0, 1),
 	}
-	c.Flags().BoolVar(&execute, "execute", false, "execute the statements")
-	c.Flags().BoolVar(&ls, "list", false, "list the actions on TARGET or on all servers, with their state")
-	c.Flags().BoolVar(&o.Blocking, "blocking", false, "block the table's writers if the server cannot undo the change online")
+	c.Flags().BoolVar(&execute, "execute", false, "do it")
+	c.Flags().BoolVar(&ls, "list", false, "show what was done, on TARGET or anywhere, and how far it got")
+	c.Flags().BoolVar(&o.Blocking, "blocking", false, "let the table's writers wait when the server cannot change it back while they go on")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		switch {
 		case ls && execute:
-			return usagef("--list only lists actions; it undoes nothing")
+			return usagef("--list shows what was done; it takes nothing back")
 		case ls:
 			return e.actions(c.Context(), strings.Join(a, ""))
 		case len(a) == 0:
@@ -135,7 +132,7 @@ that apply prints.`,
 		}
 		o.Agreed = p.SQL
 		entry, err = e.app.Undo(c.Context(), t, a[0], o, e.progress(), func(s string) { e.remark("%s", s) })
-		return e.acted(entry, err, "Undone", "")
+		return e.acted(entry, err, "Taken back", "")
 	}
 	return c
 }
@@ -151,15 +148,15 @@ func (e *env) actions(ctx context.Context, target string) error {
 	}
 	err = listed(e, fmt.Sprintf("%-14s %-19s %-16s %-8s %s", "ID", localTime(), "TARGET", "STATE", "STATEMENT"), all, func(x journal.Entry) string {
 		return fmt.Sprintf("%-14s %s %-16s %-8s %s", x.ID, x.Planned.Local().Format(time.DateTime), x.Target, x.State, strings.Join(strings.Fields(x.Action.SQL), " "))
-	}, "No actions on "+cmp.Or(target, "any server")+" yet.")
+	}, "Nothing was done to "+cmp.Or(target, "any server")+" from here.")
 	if i := slices.IndexFunc(all, func(x journal.Entry) bool { return x.State == journal.Running }); i >= 0 {
-		e.remark("running: sent, no end recorded: it is still at work, or its dyno was ended. `dyno undo %s` asks the server.", all[i].ID)
+		e.remark("running: sent, and its end is not written down: it goes on, or its dyno was ended. `dyno undo %s` asks the server.", all[i].ID)
 	}
 	return err
 }
 
 func (e *env) printUndo(p app.UndoPreview) {
-	fmt.Fprintf(e.Out, "Undo on %s:\n", p.Entry.Target)
+	fmt.Fprintf(e.Out, "Takes back on %s:\n", p.Entry.Target)
 	if p.SQL != "" {
 		fmt.Fprintf(e.Out, "\n  %s\n\n", oneLine(p.SQL))
 	}
@@ -167,7 +164,7 @@ func (e *env) printUndo(p app.UndoPreview) {
 		fmt.Fprintln(e.Out, "Note: "+oneLine(n))
 	}
 	for _, b := range p.Against {
-		fmt.Fprintln(e.Out, "Blocked: "+oneLine(b))
+		fmt.Fprintln(e.Out, "Against it: "+oneLine(b))
 	}
 }
 

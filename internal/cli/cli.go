@@ -1,9 +1,8 @@
-// Package cli is the command line, with one file per verb. It reads flags, calls package app and
-// prints the results; no other package prints.
+// Package cli is the command line: one file per verb. It reads flags, calls package app and prints what comes back; nothing
+// else in the tree prints.
 //
-// Rules for all verbs: results go to stdout, progress and remarks to stderr. JSON output is one
-// object per line. Progress is drawn only on a terminal. An error is one paragraph that says what
-// to do, and the exit code gives its kind.
+// Rules for all verbs: results go to stdout, progress and remarks to stderr; JSON is one object a line; progress is drawn on
+// a terminal only; an error is one paragraph that says what to do, and the exit code says what sort it is.
 package cli
 
 import (
@@ -24,9 +23,9 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	nearest "github.com/dyno-perf/dyno/internal/suggest"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/app"
+	nearest "dyno/internal/near"
+	"dyno/internal/target"
 )
 
 // Streams is where a command reads and writes.
@@ -75,16 +74,15 @@ const outputsOf = "outputs"
 func (e *env) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "dyno",
-		Short: "Watch a database server, find what holds it back, fix that, prove it; or put load on one.",
-		Long: `Dyno watches a MySQL-family server every second, names what holds it back, changes that one thing
-safely, and proves the gain; it can also put load on a server. Start with "dyno demo": it does all of this on a private server.
+		Short: "Load a database server, watch it, find what holds it back, fix that, prove it.",
+		Long: `Dyno loads a MySQL-family server, watches it, finds what holds it back, changes that one thing
+safely, and proves the gain. Start with "dyno demo": it does all of this on a private server.
 
 TARGET is a name of the inventory (dyno target add), sandbox:NAME, or a URL:
   mysql://user@host:3306/db?tls=verify-full   unix:///path.sock?user=root
 Passwords come from $DYNO_PASSWORD, ~/.my.cnf, --defaults-file or --ask-pass, never from arguments.
 
-Reading never changes a server. apply and undo only show what they would do unless you pass --execute.
-load and load replay --writes write to their target: never point them at production.
+Reading never changes a server. What changes one is a dry run without --execute.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 findings at or above --fail-on, 5 verdict "worse" under --fail-on
 worse, 6 verdict unstable or invalid, 7 part of the input was skipped.`,
@@ -97,11 +95,11 @@ worse, 6 verdict unstable or invalid, 7 part of the input was skipped.`,
 				a = append(slices.Clone(a), at.Value.String())
 			}
 			if slices.ContainsFunc(a, holdsPassword) {
-				return usagef("the URL holds a password, and everybody on this machine can read arguments; set DYNO_PASSWORD, use a defaults file or --ask-pass")
+				return usagef("the URL holds a password: everybody on this machine can read arguments, so none is taken from them; set DYNO_PASSWORD, use a defaults file or --ask-pass")
 			}
 			forms := strings.Fields(cmp.Or(c.Annotations[outputsOf], "text json"))
 			if !slices.Contains(forms, e.output) {
-				return usagef("--output %s: must be %s", e.output, strings.Join(forms, " or "))
+				return usagef("--output %s: it is %s", e.output, strings.Join(forms, " or "))
 			}
 			return nil
 		},
@@ -117,33 +115,15 @@ worse, 6 verdict unstable or invalid, 7 part of the input was skipped.`,
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&e.output, "output", "text", "text or json (one object a line)")
 	root.PersistentFlags().BoolVar(&e.quiet, "quiet", false, "results only, no progress and no remarks")
-	steps(root, "Observe", e.watch(), e.serve(), e.cost(), e.annotate())
-	steps(root, "Find", e.diagnose(), e.advise(), e.digest())
-	steps(root, "Fix", e.apply(), e.undo())
-	steps(root, "Prove", e.demo(), e.proof(), e.compare(), e.recipe(), e.report())
-	steps(root, "Load", e.load(), e.sandbox())
-	steps(root, "Manage", e.target(), e.user(), e.store(), e.version())
-	root.SetHelpCommandGroupID("manage")
-	root.SetCompletionCommandGroupID("manage")
+	root.AddCommand(
+		e.demo(), e.sandbox(), e.target(), e.load(), e.digest(), e.diagnose(), e.advise(), e.apply(), e.undo(), e.proof(), e.compare(), e.recipe(), e.report(), e.store(), e.watch(), e.serve(), e.user(), e.cost(), e.annotate(),
+		&cobra.Command{Use: "version", Short: "the version of this program", Args: args(0, 0), RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(e.Out, "dyno version %s\n", e.app.Version)
+			return err
+		}},
+	)
 	e.complete(root)
 	return root
-}
-
-// steps adds the verbs of one step of the loop, which the help lists under its title.
-func steps(root *cobra.Command, title string, verbs ...*cobra.Command) {
-	id := strings.ToLower(title)
-	root.AddGroup(&cobra.Group{ID: id, Title: title + ":"})
-	for _, c := range verbs {
-		c.GroupID = id
-	}
-	root.AddCommand(verbs...)
-}
-
-func (e *env) version() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "print the version of this program", Args: args(0, 0), RunE: func(*cobra.Command, []string) error {
-		_, err := fmt.Fprintf(e.Out, "dyno version %s\n", e.app.Version)
-		return err
-	}}
 }
 
 // flagError words what is wrong with a flag, and names the one that was meant.
@@ -163,13 +143,6 @@ type days time.Duration
 func daysVar(f *pflag.FlagSet, p *time.Duration, name string, value time.Duration, help string) {
 	*p = value
 	f.Var((*days)(p), name, help)
-	x := f.Lookup(name)
-	switch {
-	case value == 0: // the help names the default itself
-		x.DefValue = ""
-	case value%(24*time.Hour) == 0:
-		x.DefValue = strconv.Itoa(int(value.Hours()/24)) + "d"
-	}
 }
 
 func (d *days) String() string { return time.Duration(*d).String() }
@@ -190,7 +163,7 @@ func (d *days) Set(s string) error {
 		v += more
 	}
 	if err != nil || s == "" || n < 0 || n > 36_500 {
-		return fmt.Errorf("%q is not a duration: write 15d, 36h or 90m", s)
+		return fmt.Errorf("%q is no time: write 15d, 36h or 90m", s)
 	}
 	*d = days(v)
 	return nil
@@ -206,7 +179,7 @@ func (e *env) loginFlags(c *cobra.Command) {
 // explainFlag adds the flag for commands that ask for plans.
 func (e *env) explainFlag(c *cobra.Command) {
 	c.Flags().StringSliceVar(&e.login.ExplainSchemas, "explain-schemas", nil,
-		"ask for plans in these schemas even if the account may execute stored routines there: you trust everyone who can create routines or views in them")
+		"ask for plans in these schemas even if the account may execute stored routines there: whoever can create routines or views in them is trusted")
 }
 
 // holdsPassword tells whether an argument is a URL with a password in it.

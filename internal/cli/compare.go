@@ -14,15 +14,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/experiment"
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/unit"
-	"github.com/dyno-perf/dyno/internal/userfile"
+	"dyno/internal/app"
+	"dyno/internal/experiment"
+	"dyno/internal/plan"
+	"dyno/internal/progress"
+	"dyno/internal/report"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
+	"dyno/internal/userfile"
 )
 
 // compareFlags are those of compare and of recipe run.
@@ -37,15 +37,15 @@ type compareFlags struct {
 
 func (x *compareFlags) add(c *cobra.Command) {
 	f := c.Flags()
-	f.BoolVar(&x.dryRun, "dry-run", false, "show the runs, their time and resources, and run nothing")
-	f.StringArrayVar(&x.axes, "axis", nil, "replace the values of an axis of the plan, NAME=VALUE,VALUE…; may be repeated")
-	f.StringArrayVar(&x.set, "set", nil, "replace a value in the plan, such as trials.time=5s or settings.innodb_buffer_pool_size=1G; may be repeated")
-	f.StringVar(&x.o.Resume, "resume", "", "continue this experiment (x-…) with its original plan and options")
+	f.BoolVar(&x.dryRun, "dry-run", false, "show the runs, the time and what they take, and run nothing")
+	f.StringArrayVar(&x.axes, "axis", nil, "other values for an axis of the plan, NAME=VALUE,VALUE…; may be repeated")
+	f.StringArrayVar(&x.set, "set", nil, "another value in the plan, such as trials.time=5s or settings.innodb_buffer_pool_size=1G; may be repeated")
+	f.StringVar(&x.o.Resume, "resume", "", "go on with this experiment (x-…), with the plan and the options that it was begun with")
 	f.StringArrayVar(&x.o.ServerDirs, "server-dir", nil, "also look for server builds here; may be repeated")
-	f.BoolVar(&x.o.Install, "install", false, "download the server builds that are missing on this machine")
-	f.BoolVar(&x.o.DropData, "drop-data", false, "remove the data sets at the end; by default they are kept for the next run")
-	f.StringVar(&x.failOn, "fail-on", "", `"worse": exit with code 5 if any comparison is worse`)
-	f.StringVar(&x.bundle, "bundle", "", "also write plan, environment, trials and result to this file (.tar.gz), to repeat or compare elsewhere")
+	f.BoolVar(&x.o.Install, "install", false, "fetch the servers that are not on this machine")
+	f.BoolVar(&x.o.DropData, "drop-data", false, "remove the data sets in the end; they are kept for the next time otherwise")
+	f.StringVar(&x.failOn, "fail-on", "", `"worse": exit with 5 when any comparison comes out worse`)
+	f.StringVar(&x.bundle, "bundle", "", "also write plan, environment, trials and result to this file (.tar.gz), to run again or set beside elsewhere")
 }
 
 // settle reads the flags that are lists.
@@ -77,23 +77,22 @@ func (e *env) compare() *cobra.Command {
 	var bundleOf string
 	c := &cobra.Command{
 		Use:   "compare PLAN.yaml | A.json B.json | BUNDLE.tar.gz",
-		Short: "is B better than A, by how much, and is it statistically significant?",
+		Short: "is B better than A, by how much, and is that real?",
 		Long: `Runs the experiment that a plan describes on private servers: every variant in random order, round after round,
-with the baseline against itself in each round, until every comparison is decided and closed at a planned interim
-analysis, or the rounds or the budget are used up. Prints a table with intervals, n and verdicts: better, worse, same, unstable
-or invalid.
+with the baseline against itself in each round, until the intervals are tight enough or the budget ends. Prints the
+table with intervals, n and verdicts: better, worse, same, unstable or invalid.
 
-With two results (the JSON of --output json or of a report, or a bundle) it compares them, for runs made on different
-machines. With one bundle it runs the bundle's plan here and compares the two results.
+With two results (the JSON of --output json, a report's, or a bundle) it sets them side by side, for runs made on
+different machines. With one bundle it runs the plan in it here and sets the two results side by side.
 
---resume ID continues a run that was stopped; at most the current trial (or round of turns) is repeated.`,
+A run that was stopped is resumed with --resume ID; nothing that was measured is lost.`,
 		Example: "  dyno compare plan.yaml --dry-run\n  dyno compare plan.yaml --axis threads=1,8 --set trials.time=5s\n  dyno compare here.json there.json",
 		Args:    args(0, 2),
 	}
 	x.add(c)
-	c.Flags().StringVar(&x.o.Scale, "scale", "", "scale of a plan that has several: small, medium or full")
+	c.Flags().StringVar(&x.o.Scale, "scale", "", "of a plan that has scales: small, medium or full")
 	c.Flags().BoolVar(&schema, "schema", false, "print the JSON schema of plans")
-	c.Flags().BoolVar(&list, "list", false, "list the experiments started here")
+	c.Flags().BoolVar(&list, "list", false, "list the experiments that were begun here")
 	c.Flags().StringVar(&bundleOf, "bundle-of", "", "write the bundle of this experiment (x-…) to --bundle FILE and run nothing")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		if err := x.settle(); err != nil {
@@ -126,7 +125,7 @@ machines. With one bundle it runs the bundle's plan here and compares the two re
 				return fmt.Errorf("read plan: %w", err)
 			}
 			if strings.HasPrefix(strings.TrimSpace(string(b[:min(len(b), 200)])), "{") && strings.Contains(string(b), `"dyno_re`) {
-				return usagef("%s is a result, not a plan: give a second result to compare it with; `dyno report ID` shows a single one", a[0])
+				return usagef("%s is a result, not a plan: a second one is needed to compare it with; `dyno report ID` shows a single one", a[0])
 			}
 			x.o.Text, x.o.File = b, a[0]
 		}
@@ -155,7 +154,7 @@ func (e *env) experiments() error {
 			state = l.Sentence
 		}
 		return fmt.Sprintf("%-10s  %s  %-18s %4d trials  %s", l.ID, l.Started.Local().Format("2006-01-02 15:04"), l.Name, l.Trials, state)
-	}, "No experiments yet. `dyno compare PLAN.yaml` starts one.")
+	}, "No experiment was begun yet.")
 }
 
 // problems prints everything that is wrong with a plan, one a line.
@@ -202,7 +201,7 @@ func (e *env) runComparison(ctx context.Context, x *compareFlags) (*trial.Result
 		e.remark("%s.", s)
 	}
 	if len(c.Begun) > 0 {
-		e.remark("An experiment with this plan is unfinished: --resume %s continues it.", c.Begun[len(c.Begun)-1])
+		e.remark("An experiment with this plan was begun and not finished: --resume %s goes on with it.", c.Begun[len(c.Begun)-1])
 	}
 	w.plan = c.Plan
 	r, html, err := e.app.Compare(ctx, c)
@@ -216,7 +215,7 @@ func (e *env) runComparison(ctx context.Context, x *compareFlags) (*trial.Result
 		if err == nil && experiment.OutOfBudget(r) {
 			more = " --set budget=" + (2 * c.Plan.Budget).String()
 		}
-		e.remark("Stored %s. `dyno compare --resume %s%s` continues.", unit.Plural(len(r.Trials), "trial", "trials"), c.ID, more)
+		e.remark("Kept: %s. `dyno compare --resume %s%s` goes on.", unit.Plural(len(r.Trials), "trial", "trials"), c.ID, more)
 	}
 	if err != nil {
 		return nil, err
@@ -289,7 +288,7 @@ func (e *env) dryRun(c *app.Comparison) error {
 	least, most := p.Rounds()
 	extra := ""
 	if !p.Trials.NoControl {
-		extra = ", and the baseline a second time in each round"
+		extra = ", and the baseline once more in each round"
 	}
 	fmt.Fprintf(e.Out, "  variants   %d%s\n", len(c.Variants), extra)
 	rounds := strconv.Itoa(least)
@@ -298,7 +297,7 @@ func (e *env) dryRun(c *app.Comparison) error {
 	}
 	fmt.Fprintf(e.Out, "  rounds     %s, in random order (seed %d)\n", rounds, p.Trials.Seed)
 	if p.Trials.Time > 0 {
-		fmt.Fprintf(e.Out, "  a trial    %s measured after %s to %s of warm-up, starts with: %s\n", p.Trials.Time, p.Trials.WarmMin, p.Trials.WarmMax, fresh(p.Trials.Fresh))
+		fmt.Fprintf(e.Out, "  a trial    %s measured after %s to %s of warm-up, begins with: %s\n", p.Trials.Time, p.Trials.WarmMin, p.Trials.WarmMax, fresh(p.Trials.Fresh))
 	}
 	if p.Trials.Turns > 0 {
 		fmt.Fprintf(e.Out, "  turns      the variants of a round take turns of %s on the running server, in random order\n", unit.Seconds(time.Duration(p.Trials.Turns).Seconds()))
@@ -442,9 +441,9 @@ func (w *watchComparison) planned(p experiment.Planned) {
 	w.clearLine()
 	done := ""
 	if p.Done > 0 {
-		done = fmt.Sprintf(", %d of them already done", p.Done)
+		done = fmt.Sprintf(", %d of them on record", p.Done)
 	}
-	fmt.Fprintf(w.Err, "%s\n%d variants, %d to %d rounds, at most %d trials%s; %s to %s plus setup.\n", w.style(w.Err, 1, oneParagraph(firstOf(w.plan.Title, w.plan.Name))),
+	fmt.Fprintf(w.Err, "%s\n%d variants, %d to %d rounds, at most %d trials%s; %s to %s and the time to set up.\n", w.style(w.Err, 1, oneParagraph(firstOf(w.plan.Title, w.plan.Name))),
 		p.Variants, p.Min, p.Max, p.Trials, done, about(p.Shortest), about(p.Longest))
 }
 
@@ -498,7 +497,7 @@ func (w *watchComparison) judged(j experiment.Judged) {
 	}
 	if !w.quiet {
 		w.clearLine()
-		fmt.Fprintln(w.Err, w.style(w.Err, 2, fmt.Sprintf("%6s  after round %d: %d decided, %d open", clock(time.Since(w.began)), j.Round, len(j.Closed), len(j.Open))))
+		fmt.Fprintln(w.Err, w.style(w.Err, 2, fmt.Sprintf("%6s  after round %d: %d closed, %d open", clock(time.Since(w.began)), j.Round, len(j.Closed), len(j.Open))))
 	}
 }
 
@@ -573,7 +572,7 @@ func (e *env) again(ctx context.Context, file string, x *compareFlags) error {
 		return verdict
 	}
 	if there == nil {
-		e.remark("The bundle has no result of its own to compare with.")
+		e.remark("The bundle has no result of its own: there is nothing to set beside.")
 		return verdict
 	}
 	return cmp.Or(e.beside(ctx, *there, *here, x), verdict) // two results are set side by side whatever they say

@@ -10,11 +10,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/recipe"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/store/trials"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/progress"
+	"dyno/internal/recipe"
+	"dyno/internal/stat"
+	"dyno/internal/store/trials"
+	"dyno/internal/trial"
 )
 
 // TestResumeWithOthers goes on with an experiment with options that it was not begun with: that is a usage error. With those that it was
@@ -86,7 +86,7 @@ func TestResumeWithOthers(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(report), 0o755), os.WriteFile(report, nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	f(2, "resume x-2: it is finished, and there is nothing to resume", "compare --resume x-2")
+	f(2, "resume x-2: it came to its end, and there is nothing to go on with", "compare --resume x-2")
 }
 
 // TestExitOfResults: what could not be measured at all is a failure, whether or not anything was to be compared.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/fault"
-	"github.com/dyno-perf/dyno/internal/sandbox"
+	"dyno/internal/fault"
+	"dyno/internal/sandbox"
 )
 
 // complete has the shell offer names where arguments and flags of a command, and of those below it, take some. What cannot be listed

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/app"
+	"dyno/internal/known"
+	"dyno/internal/scrape"
+	"dyno/internal/snapshot"
+	"dyno/internal/unit"
 )
 
 func (e *env) cost() *cobra.Command {
@@ -19,15 +19,15 @@ func (e *env) cost() *cobra.Command {
 	every := false
 	c := &cobra.Command{
 		Use:   "cost TARGET",
-		Short: "the overhead of watching a server, per data source",
-		Long: `Reads each data source several times, one source at a time, and shows what that costs: server time (wall-clock time of the statements
-without the network round trip), CPU time here, rows and bytes; and the cost per second at the source's read interval. Reads only.`,
+		Short: "what watching a server costs it, source by source",
+		Long: `Reads each source a few times, alone, and shows what that took: time of the server's (wall-clock time of the statements without
+the way there and back), CPU time here, rows and bytes; and what it makes a second at the pace it is read. Reads only.`,
 		Example: "  dyno cost shop\n  dyno cost shop --all --rounds 30 --output json",
 		Args:    args(1, 1),
 	}
-	c.Flags().IntVar(&rounds, "rounds", rounds, "reads per source, 1 to 1000")
-	c.Flags().BoolVar(&every, "all", false, "include the sources that are read only on request")
-	c.Flags().StringSliceVar(&o.Sources, "sources", nil, "only these sources")
+	c.Flags().IntVar(&rounds, "rounds", rounds, "readings of each source, 1 to 1000")
+	c.Flags().BoolVar(&every, "all", false, "also the sources that are read only when asked for")
+	c.Flags().StringSliceVar(&o.Sources, "sources", nil, "these sources only")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		if rounds < 1 || rounds > 1000 {
@@ -59,7 +59,7 @@ without the network round trip), CPU time here, rows and bytes; and the cost per
 }
 
 func (e *env) costTable(prices []scrape.Price) error {
-	fmt.Fprintf(e.Out, "%-22s %7s  %30s  %9s  %9s  %6s  %9s  %s\n", "source", "every", "server, avg (min to max)", "per s", "CPU here", "rows", "bytes", "n")
+	fmt.Fprintf(e.Out, "%-22s %7s  %30s  %9s  %9s  %6s  %9s  %s\n", "source", "every", "server, mean (least to most)", "a second", "CPU here", "rows", "bytes", "n")
 	server, client := 0.0, known.Of(0.0)
 	for _, p := range prices {
 		if p.Reads == 0 {
@@ -87,6 +87,6 @@ func (e *env) costTable(prices []scrape.Price) error {
 	if v, ok := client.Get(); ok {
 		here = fmt.Sprintf("%.2f ms", v)
 	}
-	_, err := fmt.Fprintf(e.Out, "\nTotal per second: %.2f ms of server time and %s of CPU time here.\n", server, here)
+	_, err := fmt.Fprintf(e.Out, "\nAll of these together take %.2f ms of the server's time and %s of CPU time here each second.\n", server, here)
 	return err
 }

@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/fault"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/unit"
-	"github.com/dyno-perf/dyno/internal/userfile"
+	"dyno/internal/app"
+	"dyno/internal/fault"
+	"dyno/internal/finding"
+	"dyno/internal/progress"
+	"dyno/internal/report"
+	"dyno/internal/stat"
+	"dyno/internal/unit"
+	"dyno/internal/userfile"
 )
 
 func (e *env) demo() *cobra.Command {
@@ -30,31 +30,31 @@ func (e *env) demo() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo [FAULT]",
 		Short: "plant a real fault on a private server, find it, fix it, prove it",
-		Long: `Starts a private server, plants a fault on it (default missing-index), loads it, and runs the diagnosis from outside.
-Then it applies the cure while the load continues, and proves the gain by switching the cure on and off in turn. Takes
-two to three minutes and writes a report. Nothing else on the machine is touched, and the private server is removed
-afterwards.
+		Long: `Starts a private server, plants a fault on it (missing-index when none is named), loads it, and lets the
+diagnosis look at it from outside. Then it carries out the cure while the load goes on, and proves the gain by
+putting it in force and taking it back in turn. Takes two to three minutes and leaves a report. Nothing else on the machine
+is touched, and the private server is gone afterwards.
 
 Two faults joined by a plus are planted together: both must then be found. With --all every fault is planted, one after
-the other, with a line for each: whether it was found and at which rank, false findings, the measured gain.`,
+the other, and each gets a line: found or not and at which rank, what was found that does not belong, the measured gain.`,
 		Example: "  dyno demo\n  dyno demo missing-index --server mysql@9.7\n  dyno demo index-order+small-redo --no-cure\n  dyno demo --all --server mariadb,mysql@9.7 --seeds 3 --output json\n  dyno demo --list",
 		Args:    args(0, 1),
 	}
 	f := c.Flags()
-	f.BoolVar(&list, "list", false, "list the faults that can be planted")
-	f.BoolVar(&every, "all", false, "plant every fault, one after the other, under random names, and report for each whether it was found")
-	f.StringSliceVar(&all.Only, "only", nil, "with --all: only these faults, separated by commas")
-	f.IntVar(&all.Seeds, "seeds", 1, "with --all: number of seeds, starting at --seed or 1")
+	f.BoolVar(&list, "list", false, "tell what can be planted")
+	f.BoolVar(&every, "all", false, "plant every fault, one after the other, under random names, and tell for each whether it was found")
+	f.StringSliceVar(&all.Only, "only", nil, "with --all: these faults alone, separated by commas")
+	f.IntVar(&all.Seeds, "seeds", 1, "with --all: so many seeds, from --seed or 1 on")
 	f.BoolVar(&all.Pairs, "together", false, "with --all: also plant ten pairs of faults together")
-	f.StringVar(&resume, "resume", "", "with --all: skip the runs that this file, written by --output json, already has")
-	f.StringVar(&o.Server, "server", "mariadb", "server build: mariadb, mysql@9.7, …; with --all several, separated by commas; dyno sandbox servers lists them")
+	f.StringVar(&resume, "resume", "", "with --all: leave out what a line of this file tells already, as --output json has written it")
+	f.StringVar(&o.Server, "server", "mariadb", "which server: mariadb, mysql@9.7, …; with --all several, separated by commas; dyno sandbox servers lists what is there")
 	f.StringArrayVar(&set, "set", nil, "a server setting as in my.cnf, KEY=VALUE; may be repeated")
 	f.StringArrayVar(&o.ServerDirs, "server-dir", nil, "also look for server builds here; may be repeated")
 	f.BoolVar(&o.Keep, "keep", false, "leave the private server running afterwards")
 	f.BoolVar(&o.NoCure, "no-cure", false, "stop after the finding")
 	f.BoolVar(&o.RandomNames, "random-names", false, "plant it under random schema, table and column names")
-	f.Uint64Var(&o.Seed, "seed", 0, "random seed; 0 picks one and reports it")
-	f.StringVar(&o.Snapshot, "save-snapshot", "", "write the snapshot of the diagnosis to this file, for dyno diagnose --from; gzip if it ends in .gz")
+	f.Uint64Var(&o.Seed, "seed", 0, "for everything that is random; 0 draws one and tells it")
+	f.StringVar(&o.Snapshot, "save-snapshot", "", "write what the diagnosis saw to this file, for dyno diagnose --from; with gzip when it ends in .gz")
 	f.IntVar(&o.Pairs, "pairs", 0, "pairs of windows for the proof (6)")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		if list {
@@ -62,13 +62,13 @@ the other, with a line for each: whether it was found and at which rank, false f
 		}
 		if every {
 			if len(a) > 0 || o.Keep || o.Snapshot != "" || len(set) > 0 || o.Pairs != 0 {
-				return usagef("--all plants every fault unchanged: it takes no FAULT, --keep, --set, --pairs or --save-snapshot; --only selects faults")
+				return usagef("--all plants every fault as it is: it takes no FAULT, --keep, --set, --pairs or --save-snapshot; --only chooses")
 			}
 			all.Servers, all.ServerDirs, all.NoCure, all.First = strings.Split(o.Server, ","), o.ServerDirs, o.NoCure, int(o.Seed)
 			return e.demoAll(c, all, resume)
 		}
 		if resume != "" || all.Pairs || len(all.Only) > 0 || all.Seeds != 1 {
-			return usagef("--only, --seeds, --together and --resume need --all")
+			return usagef("--only, --seeds, --together and --resume go with --all")
 		}
 		o.Fault = "missing-index"
 		if len(a) == 1 {
@@ -78,7 +78,7 @@ the other, with a line for each: whether it was found and at which rank, false f
 			return err
 		}
 		if o.Pairs != 0 && (o.Pairs < 3 || o.Pairs > 100) {
-			return usagef("--pairs %d: it takes 3 to 100, or 0 for the default", o.Pairs)
+			return usagef("--pairs %d: it takes 3 to 100, or 0 for the usual number", o.Pairs)
 		}
 		if o.Snapshot != "" {
 			if err := userfile.Check(o.Snapshot); err != nil {
@@ -110,7 +110,7 @@ the other, with a line for each: whether it was found and at which rank, false f
 func plantable(names []string) error {
 	for i, n := range names {
 		if _, err := fault.Find(n); err != nil {
-			return usagef("%v; `dyno demo --list` lists the faults", err)
+			return usagef("%v; `dyno demo --list` tells what can be planted", err)
 		}
 		if slices.Contains(names[:i], n) {
 			return usagef("the fault %s is named twice: two that are planted together must differ", n)
@@ -183,7 +183,7 @@ func (v *voice) Live(l app.Live) {
 			rows = fmt.Sprintf("%11s", unit.Count(x))
 		}
 		if v.lives%20 == 0 {
-			fmt.Fprintln(v.Out, v.dim("           ops/s           p95   CPU cores   rows read/s"))
+			fmt.Fprintln(v.Out, v.dim("           ops/s   95 % within   CPU cores   rows read/s"))
 		}
 		v.lives++
 		fmt.Fprintln(v.Out, v.dim(fmt.Sprintf("       %9s %13s     %s   %s  %s", unit.Count(l.TPS), unit.Duration(l.P95), cpu, rows, l.Note)))

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/fault"
+	"dyno/internal/app"
+	"dyno/internal/fault"
 )
 
 func (e *env) demoList() error {
@@ -79,10 +79,10 @@ func (e *env) demoAll(c *cobra.Command, o app.DemoAllOptions, resume string) err
 		return err
 	})
 	if !e.json() && total > 0 {
-		fmt.Fprintf(e.Out, "%d of %d as expected.\n", right, total)
+		fmt.Fprintf(e.Out, "%d of %d as they should be.\n", right, total)
 	}
 	if err == nil && early > 0 {
-		err = fmt.Errorf("plant faults: %d of %d failed, see their lines", early, total)
+		err = fmt.Errorf("plant faults: %d of %d ended with an error, which their lines tell", early, total)
 	}
 	return err
 }
@@ -114,7 +114,7 @@ func accuracyText(l app.AccuracyLine) string {
 		said = append(said, "no gain proven")
 	}
 	for _, s := range l.NotLimit {
-		said = append(said, "limit not in effect: "+s)
+		said = append(said, "limit not in force: "+s)
 	}
 	return strings.TrimRight(fmt.Sprintf("%-4s %-32s %-18s %4d  %4s  %-22s %s", mark, l.Fault, l.Server, l.Seed, rank, gain, strings.Join(said, "; ")), " ")
 }
@@ -126,7 +126,7 @@ func accuracyLines(name string) (lines []app.AccuracyLine, err error) {
 		return nil, nil // the first time
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the file of --resume: %w", err)
+		return nil, fmt.Errorf("read the earlier lines: %w", err)
 	}
 	s := bufio.NewScanner(bytes.NewReader(b))
 	s.Buffer(nil, 1<<20)
@@ -136,7 +136,7 @@ func accuracyLines(name string) (lines []app.AccuracyLine, err error) {
 			if !bytes.HasSuffix(b, []byte("\n")) && bytes.HasSuffix(b, s.Bytes()) {
 				break
 			}
-			return nil, fmt.Errorf("read the file of --resume: line %d of %s: %w", n, name, err)
+			return nil, fmt.Errorf("read the earlier lines: line %d of %s: %w", n, name, err)
 		}
 		lines = append(lines, l)
 	}

@@ -15,14 +15,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/userfile"
+	"dyno/internal/advise"
+	"dyno/internal/app"
+	"dyno/internal/capture"
+	"dyno/internal/finding"
+	"dyno/internal/report"
+	"dyno/internal/snapshot"
+	"dyno/internal/target"
+	"dyno/internal/userfile"
 )
 
 func (e *env) diagnose() *cobra.Command {
@@ -31,21 +31,21 @@ func (e *env) diagnose() *cobra.Command {
 	o := capture.Options{Progress: nil}
 	c := &cobra.Command{
 		Use:   "diagnose TARGET | ls [TARGET]",
-		Short: "observe a server for a few seconds and print what slows it down, worst first; ls lists the stored diagnoses",
-		Long: `Observes the server for a window and prints findings with their evidence, worst first. Reads only.
+		Short: "look for a few seconds and print what holds the server back, worst first; ls lists the diagnoses that are kept",
+		Long: `Looks at the server for a window, judges, and prints findings with their evidence, worst first. Reads only.
 With --from the window comes from a snapshot that --save wrote: the same snapshot always gives the same findings.
-JSON has one finding per line, and none if there are no findings. ls lists the stored diagnoses, newest first: dyno report ID
+JSON has one finding a line, and nothing when there is none. ls lists the diagnoses that are kept, newest first: dyno report ID
 shows one.`,
 		Example: "  dyno diagnose mysql://dyno@db1:3306\n  dyno diagnose shop --window 30s --save shop.json\n  dyno diagnose --from shop.json --why\n  dyno diagnose ls shop",
 		Args:    args(0, 2),
 	}
 	f := c.Flags()
-	f.DurationVar(&o.Window, "window", app.DefaultWindow, "how long to observe, 3s to 10m")
-	f.StringVar(&from, "from", "", "diagnose this snapshot, plain or gzip, instead of a server (- for standard input)")
+	f.DurationVar(&o.Window, "window", app.DefaultWindow, "how long to look, 3s to 10m")
+	f.StringVar(&from, "from", "", "judge this snapshot, packed by gzip or not, instead of a server (- for standard input)")
 	f.StringVar(&save, "save", "", "write the snapshot to this file")
-	f.StringVar(&failOn, "fail-on", "", "exit with code 3 if there is a finding of this severity or above: critical, warning, notice")
+	f.StringVar(&failOn, "fail-on", "", "exit with code 3 when there is a finding of this severity or above: critical, warning, notice")
 	f.BoolVar(&why, "why", false, "show the reasoning step by step")
-	f.BoolVar(&o.Redact, "redact", false, "store no literals of statements")
+	f.BoolVar(&o.Redact, "redact", false, "keep no statement with its literals")
 	e.loginFlags(c)
 	e.explainFlag(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
@@ -59,11 +59,11 @@ shows one.`,
 		case failOn != "" && limit.Rank() == 0:
 			return usagef("--fail-on %s: it takes critical, warning or notice", failOn)
 		case (from == "") == (len(a) == 0):
-			return usagef("say what to diagnose: either a TARGET or --from FILE; usage: %s", c.UseLine())
+			return usagef("say what to judge: either a TARGET or --from FILE; usage: %s", c.UseLine())
 		case o.Window < capture.MinWindow || o.Window > 10*time.Minute:
 			return usagef("--window %s: it takes 3s to 10m", o.Window)
 		case from != "" && save != "":
-			return usagef("--save writes the snapshot of a TARGET; with --from there is nothing new to save")
+			return usagef("--save writes what a look at a TARGET saw; with --from there is nothing new to save")
 		}
 		d, err := e.judged(c, a, from, save, o, nil)
 		if err != nil {
@@ -91,7 +91,7 @@ func (e *env) listDiagnoses(c *cobra.Command, targets []string) error {
 		}
 	})
 	if bad != "" {
-		return usagef("--%s does not apply to ls; usage: dyno diagnose ls [TARGET]", bad)
+		return usagef("--%s is for a diagnosis; usage: dyno diagnose ls [TARGET]", bad)
 	}
 	name := ""
 	if len(targets) > 0 {
@@ -106,7 +106,7 @@ func (e *env) listDiagnoses(c *cobra.Command, targets []string) error {
 	}
 	return list(e, all, func(v app.Verdict) string {
 		return fmt.Sprintf("%-10s %-20s %-20s %-16s %-9s %8d  %s", v.ID, v.At.UTC().Format(time.DateTime), v.Target, startedBy(v), cmp.Or(string(v.Severity), "-"), v.Count, v.Worst)
-	}, "No diagnosis is stored: `dyno diagnose TARGET` runs one.")
+	}, "No diagnosis is stored: `dyno diagnose TARGET` makes one.")
 }
 
 // startedBy says who or what asked for a diagnosis.
@@ -197,9 +197,9 @@ func unzipped(b []byte) ([]byte, error) {
 	out, err := io.ReadAll(io.LimitReader(z, largest+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read snapshot: the gzip file is damaged: %v", err) //nolint:errorlint // an end of this file is no end of a connection
+		return nil, fmt.Errorf("read snapshot: it is packed and damaged: %v", err) //nolint:errorlint // an end of this file is no end of a connection
 	case len(out) > largest:
-		return nil, errors.New("read snapshot: uncompressed it is larger than 1 GiB")
+		return nil, errors.New("read snapshot: unpacked it is larger than 1 GiB")
 	}
 	return out, nil
 }
@@ -221,7 +221,7 @@ func (e *env) printDiagnosis(d app.Diagnosis, why bool) error {
 		return err
 	}
 	if d.ID != "" {
-		e.remark("%s", strings.TrimSpace("Stored as "+d.ID+": `dyno report "+d.ID+" --format html` writes it as HTML."))
+		e.remark("%s", strings.TrimSpace("Kept as "+d.ID+": `dyno report "+d.ID+" --format html` makes a page of it."))
 	}
 	return nil
 }

@@ -14,13 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/digestsource"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/userfile"
+	"dyno/internal/app"
+	"dyno/internal/digest"
+	"dyno/internal/digestsource"
+	"dyno/internal/report"
+	"dyno/internal/sqltext"
+	"dyno/internal/stat"
+	"dyno/internal/userfile"
 )
 
 // digestFlags are the flags of `dyno digest` as typed.
@@ -48,15 +48,15 @@ func (e *env) digest() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "digest FILE... | --target T | --compare A B",
 		Short: "query classes of slow logs, general logs or a live server, in pt-query-digest's layout and with its ids",
-		Long: `Aggregates statements by class: count, time, rows, and the slowest statement of each. Reads slow logs of MySQL,
-Percona Server and MariaDB and general logs, plain, gzip or zstd, - for standard input, several in chronological
-order. With --target it observes a server for a window instead, through performance_schema if enabled.
+		Long: `Sums up statements by class: how often, how long, how many rows, with the slowest of each. Reads slow logs of
+MySQL, Percona Server and MariaDB and general logs, plain, in gzip or zstd, - for standard input, many in the order
+of time. With --target it looks at a server for a window instead, through performance_schema where that is on.
 Reads only.
 
-The text is pt-query-digest's report with the ids of version 3; every line is a comment or valid SQL.
---compare compares two logs or two reports (--output json --limit 0), class by class.
---follow follows a log while it is written, also through rotation, and with --state continues where an earlier run
-ended. If part of the input was skipped, the exit code is 7 and the message says where and why.`,
+The text is pt-query-digest's report, its ids are those of version 3; every line is a comment or valid SQL.
+--compare sets two logs or two reports (--output json --limit 0) side by side, class by class.
+--follow goes on with a log that is being written, also through rotation, and with --state from where an earlier
+one ended. When part of the input was skipped the exit code is 7; where and why is told.`,
 		Example: `  dyno digest /var/log/mysql/slow.log
   dyno digest slow.log.2.gz slow.log.1 slow.log --since 2h --order-by Rows_examined:sum
   dyno digest slow.log --filter 'Query_time > 1 && db == "shop"' --redact --output json --limit 0
@@ -67,24 +67,24 @@ ended. If part of the input was skipped, the exit code is 7 and the message says
 		Annotations: map[string]string{outputsOf: "text json md html"},
 	}
 	f := c.Flags()
-	f.StringVar(&d.target, "target", "", "observe this TARGET; with FILE it is used only for --explain-plans")
-	f.DurationVar(&d.window, "time", 10*time.Second, "how long to observe --target, 1s to 1h")
-	f.StringVar(&d.limit, "limit", "95%:20", "show at most N classes, the top classes that make up this share of the --order-by total, or both; 0 = all")
+	f.StringVar(&d.target, "target", "", "look at this TARGET; beside FILE it answers --explain-plans")
+	f.DurationVar(&d.window, "time", 10*time.Second, "how long to look at --target, 1s to 1h")
+	f.StringVar(&d.limit, "limit", "95%:20", "show so many classes, as many as make this share of what they are ordered by, or both; 0 = all")
 	f.StringVar(&d.orderBy, "order-by", "Query_time:sum", "attribute and sum, cnt, min, max or avg")
-	f.StringVar(&d.groupBy, "group-by", "fingerprint", "group statements by fingerprint, item, tables, db, user or host")
+	f.StringVar(&d.groupBy, "group-by", "fingerprint", "what makes a class: fingerprint, item, tables, db, user or host")
 	d.logChoice.flags(f, "count")
-	f.StringVar(&d.id, "id", "", "only this class: an id of 32 hex digits, or 16 as in older tickets")
-	f.Uint64Var(&d.sample, "sample", 0, "count only the first N statements of each class; 0 = all")
-	f.BoolVar(&d.redact, "redact", false, "hide the literals of all statements")
-	f.BoolVar(&d.explain, "explain-plans", false, "get the plans of the worst samples from --target, where EXPLAIN is proven harmless")
+	f.StringVar(&d.id, "id", "", "only this class: its id of 32 digits, or the 16 of older tickets")
+	f.Uint64Var(&d.sample, "sample", 0, "count only the first so many statements of each class; 0 = all")
+	f.BoolVar(&d.redact, "redact", false, "show no literal of any statement")
+	f.BoolVar(&d.explain, "explain-plans", false, "ask --target for the plans of the worst samples, where EXPLAIN is proven to be harmless")
 	f.BoolVar(&d.compare, "compare", false, "compare two logs or reports: B against A")
-	f.Float64Var(&d.margin, "margin", 100*digest.DefaultCompareMargin, "with --compare: averages that differ by less than this many percent count as the same")
-	f.StringVar(&d.failOn, "fail-on", "", "worse: exit with code 5 if B is worse than A")
-	f.BoolVar(&d.follow, "follow", false, "follow the log while it is written, until Ctrl-C")
-	f.StringVar(&d.state, "state", "", "with --follow: store the counts in this file, and continue from there next time")
+	f.Float64Var(&d.margin, "margin", 100*digest.DefaultCompareMargin, "with --compare: means that differ by less than so many per cent are the same")
+	f.StringVar(&d.failOn, "fail-on", "", "worse: exit with code 5 when B is worse than A")
+	f.BoolVar(&d.follow, "follow", false, "go on while the log is written, until Ctrl-C")
+	f.StringVar(&d.state, "state", "", "with --follow: keep in this file what was counted, and go on from there the next time")
 	f.DurationVar(&d.interval, "interval", 10*time.Second, "with --follow: time between two reports; 0 = one at the end")
-	f.IntVar(&d.workers, "workers", 0, "number of reader threads; 0 = one per CPU")
-	f.BoolVar(&d.own, "leave-own", false, "leave out statements that begin with /* dyno: as Dyno's own do; anyone can write that")
+	f.IntVar(&d.workers, "workers", 0, "read with so many threads; 0 = one for each CPU")
+	f.BoolVar(&d.own, "leave-own", false, "leave out statements that begin with /* dyno: as Dyno's own do; anybody can write that")
 	f.StringVar(&d.format, "format", "", "text, json, md or html; the same as --output")
 	f.StringVar(&d.out, "out", "", "write to this file instead of standard output")
 	e.loginFlags(c)
@@ -95,7 +95,7 @@ ended. If part of the input was skipped, the exit code is 7 and the message says
 			given      bool
 		}{{"time", "target", d.target != ""}, {"margin", "compare", d.compare}, {"interval", "follow", d.follow}} {
 			if f.Changed(x.flag) && !x.given {
-				return usagef("--%s needs --%s", x.flag, x.with)
+				return usagef("--%s is for --%s, which is not given", x.flag, x.with)
 			}
 		}
 		j, err := e.digestJob(d, a, time.Now())
@@ -122,7 +122,7 @@ func (e *env) digestJob(d digestFlags, files []string, now time.Time) (*digestJo
 	case d.compare && len(files) != 2:
 		return nil, usagef("--compare takes two logs or reports: dyno digest --compare A B")
 	case d.compare && (d.target != "" || d.follow || d.explain):
-		return nil, usagef("--compare reads two files: it cannot be combined with --target, --follow or --explain-plans")
+		return nil, usagef("--compare reads two files: it goes without --target, --follow and --explain-plans")
 	case d.failOn != "" && d.failOn != "worse":
 		return nil, usagef("--fail-on %s: it takes worse", d.failOn)
 	case d.failOn != "" && !d.compare:
@@ -130,9 +130,9 @@ func (e *env) digestJob(d digestFlags, files []string, now time.Time) (*digestJo
 	case d.follow && (len(files) != 1 || files[0] == "-"):
 		return nil, usagef("--follow takes one FILE")
 	case d.follow && (d.target != "" || d.explain):
-		return nil, usagef("--follow reads a log: it cannot be combined with --target or --explain-plans")
+		return nil, usagef("--follow reads a log: it goes without --target and --explain-plans")
 	case d.state != "" && !d.follow:
-		return nil, usagef("--state needs --follow")
+		return nil, usagef("--state keeps where --follow was: add --follow")
 	case d.explain && d.target == "":
 		return nil, usagef("--explain-plans needs a server to ask: add --target T")
 	case d.target != "" && len(files) > 0 && !d.explain:
@@ -140,13 +140,13 @@ func (e *env) digestJob(d digestFlags, files []string, now time.Time) (*digestJo
 	case d.target == "" && len(files) == 0:
 		return nil, usagef("say what to digest: FILE..., - for standard input, or --target T; see `dyno digest --help`")
 	case d.explain && d.redact:
-		return nil, usagef("--explain-plans needs statements with their literals, which --redact hides")
+		return nil, usagef("--explain-plans needs statements with their literals, and --redact withholds them")
 	case len(files) == 0 && (d.window < digestsource.MinWindow || d.window > time.Hour):
 		return nil, usagef("--time %s: it takes 1s to 1h", d.window)
 	case len(files) == 0 && (d.filter != "" || d.since != "" || d.until != "" || d.sample != 0):
-		return nil, usagef("--filter, --since, --until and --sample work on logs only: a server reports only sums")
+		return nil, usagef("--filter, --since, --until and --sample choose statements of logs: a server's window knows sums only")
 	case len(files) == 0 && d.groupBy != "fingerprint":
-		return nil, usagef("--group-by works on logs only: a server groups by fingerprint")
+		return nil, usagef("--group-by is for logs: a server's window has classes by fingerprint")
 	case d.workers < 0 || d.workers > 64:
 		return nil, usagef("--workers %d: it takes 1 to 64, or 0 for one on each CPU", d.workers)
 	case d.margin <= 0 || d.margin > 100:
@@ -172,7 +172,7 @@ func (e *env) digestJob(d digestFlags, files []string, now time.Time) (*digestJo
 			return nil, usagef("--id %s: an id has 32 hexadecimal digits, or 16 in older tickets, with or without 0x", d.id)
 		}
 		if d.compare || j.config.GroupBy != digest.ByFingerprint {
-			return nil, usagef("--id selects a class by fingerprint: it cannot be combined with --compare or --group-by")
+			return nil, usagef("--id chooses a class by fingerprint: it goes without --compare and --group-by")
 		}
 		j.show.Limit = digest.Limit{}
 	}
@@ -198,7 +198,7 @@ func (e *env) digestForm(j *digestJob) error {
 		if j.id != "" {
 			c, ok := classOf(d, j.id)
 			if !ok {
-				return fmt.Errorf("class %s: no such statement in the input; --limit 0 lists all ids", j.id)
+				return fmt.Errorf("class %s: no statement of it is in what was read; see the ids with --limit 0", j.id)
 			}
 			d.Classes, o.Classes = []digest.Class{c}, nil
 		}
@@ -227,7 +227,7 @@ func parseMoment(s string, now time.Time) (time.Time, error) {
 	}
 	switch {
 	case err == nil && ago <= 0:
-		return time.Time{}, errors.New("must be a time before now, such as 2h")
+		return time.Time{}, errors.New("it takes a time before now, as 2h")
 	case err == nil:
 		return now.Add(-ago), nil
 	}
@@ -259,7 +259,7 @@ func (e *env) digestLogs(ctx context.Context, j *digestJob, files []string) erro
 		d = app.Digest{Report: r, Each: slices.Values(r.Classes)}
 	}
 	if err != nil {
-		d.Global.Notes = append(d.Global.Notes, "stopped early: these figures cover only what was read")
+		d.Global.Notes = append(d.Global.Notes, "stopped before the end: these are the figures of what was read")
 		return errors.Join(e.digestOut(j, d), err)
 	}
 	return cmp.Or(e.digestOut(j, d), skippedOf(&d.Report)) // what was not written failed, whatever was skipped
@@ -341,7 +341,7 @@ func (e *env) digestOut(j *digestJob, d app.Digest) error {
 	}
 	if j.chosen != nil {
 		for _, name := range j.chosen.Unmet() {
-			e.remark("The filter uses %s, which no statement has.", name)
+			e.remark("The filter asks for %s, which no statement had.", name)
 		}
 	}
 	return nil
@@ -368,7 +368,7 @@ func skippedOf(r *digest.Report) error {
 	}
 	s := fmt.Sprintf("%d parts of the input were skipped", r.Global.Skipped)
 	if r.Global.Skipped == 1 {
-		s = "part of the input was skipped"
+		s = "a part of the input was skipped"
 	}
 	if len(r.Skipped) > 0 {
 		x := r.Skipped[0]

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/digestsource"
+	"dyno/internal/app"
+	"dyno/internal/digestsource"
 )
 
 // digestFollow prints a report every now and then and one at the end. Ctrl-C is its ordinary end. JSON has one report a line.

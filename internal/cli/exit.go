@@ -8,9 +8,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/report"
+	"dyno/internal/sandbox"
+	"dyno/internal/target"
 )
 
 // Exit codes. They are part of the interface: scripts depend on them.

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/unit"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/load"
+	"dyno/internal/target"
+	"dyno/internal/unit"
+	"dyno/internal/workload"
 )
 
 // loadStep is what can be done with a workload.
@@ -26,10 +26,10 @@ type loadStep struct {
 // loadSteps lists them in the order of their use.
 func loadSteps() []loadStep {
 	return []loadStep{
-		{"prepare", "create the tables", (*env).loadPrepare},
+		{"prepare", "make the tables", (*env).loadPrepare},
 		{"warmup", "read the tables and their indexes once, into the server's memory", (*env).loadWarmup},
-		{"run", "run the workload and report its figures", (*env).loadRun},
-		{"check", "check that the tables are consistent", (*env).loadCheck},
+		{"run", "run it and tell its figures", (*env).loadRun},
+		{"check", "look whether the tables are consistent", (*env).loadCheck},
 		{"cleanup", "drop the tables", (*env).loadCleanup},
 	}
 }
@@ -43,12 +43,11 @@ func (e *env) load() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "load WORKLOAD " + strings.Join(steps, "|") + "|help",
 		Short: "generate load with sysbench's workloads, options and tables",
-		Long: `Runs a workload and prints a line each second, then sysbench's summary and more. Options and their defaults are
-sysbench's, except those listed under Differences in docs/load.md (--report-interval, --mysql-ssl); "_" and "-" mean the same. K, M and
-G are powers of 1000 in counts, of 1024 in --size. The server is --target T, or sysbench's --mysql-host and so on.
+		Long: `Runs a workload and prints a line each second, then sysbench's summary and what it leaves out. Options and their defaults are
+sysbench's; "_" and "-" mean the same, and counts take K, M and G. The server is --target T, or sysbench's --mysql-host and so on.
 Without --rate every session sends its next operation when the last one is done; with it operations are due whatever the server does,
-and their wait is reported. Ctrl-C stops cleanly and prints the figures so far. "dyno load WORKLOAD help" lists the options of a workload.
-Workloads:
+and the time that they wait is told. Ctrl-C stops cleanly and prints the figures so far. Workloads, with the options that
+"dyno load WORKLOAD help" lists:
 ` + e.workloadList(),
 		Example: "  dyno load oltp_read_write prepare --target sandbox:mariadb --tables=4 --table-size=100000\n" +
 			"  dyno load oltp_read_write run --target sandbox:mariadb --tables=4 --table-size=100000 --threads=8 --time=60\n" +
@@ -198,7 +197,7 @@ func (e *env) workloadList() string {
 		}
 		fmt.Fprintf(&b, "  %-24s %s\n", w.Name(), w.Title())
 	}
-	fmt.Fprintf(&b, "  %-24s your own SQL: --script FILE\n  %-24s your own command: --command 'LINE'\n  %-24s replay the statements of a log: dyno load replay LOG\n", scriptName, load.ExecName, load.ReplayName)
+	fmt.Fprintf(&b, "  %-24s SQL of your own: --script FILE\n  %-24s a command of your own: --command 'LINE'\n  %-24s the statements of a log again: dyno load replay LOG\n", scriptName, load.ExecName, load.ReplayName)
 	fmt.Fprintf(&b, "The loads of the %d faults that dyno demo --list names are workloads too.\n", faults)
 	return b.String()
 }
@@ -210,7 +209,7 @@ const scriptName = "script"
 func (e *env) findWorkload(name string, script workload.Workload, scriptErr error) (workload.Workload, error) {
 	if name == scriptName {
 		if script == nil && scriptErr == nil {
-			scriptErr = errors.New("say which: --script FILE, may be repeated; FILE@3 runs one three times as often as another")
+			scriptErr = errors.New("say which: --script FILE, several times for several; FILE@3 runs one three times as often as another")
 		}
 		return script, scriptErr
 	}
@@ -272,9 +271,9 @@ func loadFlagError(c *cobra.Command, err error) error {
 		name := string(normalName(nil, unknown.GetSpecifiedName()))
 		better := meant(name, names, "--")
 		if better == "" {
-			better = fmt.Sprintf("; `%s --help` lists the options", c.CommandPath())
+			better = fmt.Sprintf("; `%s --help` lists what there is", c.CommandPath())
 			if c.Name() != load.ReplayName {
-				better = fmt.Sprintf("; `%s --help` and `%[1]s WORKLOAD help` list the options", c.CommandPath())
+				better = fmt.Sprintf("; `%s --help` and `%[1]s WORKLOAD help` list what there is", c.CommandPath())
 			}
 		}
 		return usagef("unknown option --%s%s", unknown.GetSpecifiedName(), better)
@@ -287,7 +286,7 @@ func loadFlagError(c *cobra.Command, err error) error {
 }
 
 func (e *env) loadPrepare(c *cobra.Command, t *target.Target, cfg load.Config, o *loadFlags) error {
-	plan, err := hasTables(o.data(cfg), "create")
+	plan, err := hasTables(o.data(cfg), "make")
 	if err != nil {
 		return err
 	}
@@ -305,7 +304,7 @@ func (e *env) loadPrepare(c *cobra.Command, t *target.Target, cfg load.Config, o
 	if n := len(plan.Tables); n > 1 {
 		tables += " to " + plan.Tables[n-1].Name
 	}
-	e.remark("Prepared %s in %s (%s).", tables, plan.Schema, unit.Duration(time.Since(start)))
+	e.remark("Prepared %s in %s, within %s.", tables, plan.Schema, unit.Duration(time.Since(start)))
 	return nil
 }
 
@@ -338,7 +337,7 @@ func hasTables(d load.Data, what string) (*workload.Plan, error) {
 		return nil, err
 	}
 	if len(plan.Tables) == 0 {
-		return nil, usagef("%s has no tables of its own to %s: it uses existing tables", plan.Workload, what)
+		return nil, usagef("%s has no tables of its own to %s: it runs on what is there", plan.Workload, what)
 	}
 	return plan, nil
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/load"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 )
 
 // loadCheck verifies the conditions that a workload's tables meet, and prints each with what became of it.

@@ -3,7 +3,7 @@ package cli
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/load"
+	"dyno/internal/load"
 )
 
 func TestExamplesOf(t *testing.T) {

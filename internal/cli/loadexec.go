@@ -10,21 +10,22 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/pace"
-	"github.com/dyno-perf/dyno/internal/run"
+	"dyno/internal/load"
+	"dyno/internal/pace"
+	"dyno/internal/run"
 )
 
-const execHelp = `exec: your own command, run repeatedly
+const execHelp = `exec: a command of your own, run again and again
 
 Each operation is one execution of --command 'LINE' by /bin/sh. An exit status other than 0 is an error, counted by its number; it ends
-the run unless --mysql-ignore-errors lists it, or is all. If --target or --mysql-host and so on name a server, the command finds it in
-DYNO_HOST and DYNO_PORT, or DYNO_SOCKET, in DYNO_USER and DYNO_DATABASE, and in DYNO_DEFAULTS_FILE, which also has the password:
+the run unless --mysql-ignore-errors lists it, or is all. The command is told where the server is, when --target or --mysql-host and so
+on name one, by DYNO_HOST and DYNO_PORT, or DYNO_SOCKET, by DYNO_USER and DYNO_DATABASE, and by DYNO_DEFAULTS_FILE, which has the
+password too:
 
   dyno load exec run --target db1 --threads=4 --time=30 --command 'mysql --defaults-file="$DYNO_DEFAULTS_FILE" -e "SELECT 1"'
 
-The line is stored with the run, appears in its report, and any account of the machine can see it in the process list. What looks like a
-password is left out when it is stored; do not write one into it anyway.
+The line is kept with the run, shows in its report, and any account of the machine may see it in the list of processes. What looks like a
+password is left out of what is kept; write none into it all the same.
 `
 
 // loadExec runs a command as a workload.
@@ -42,7 +43,7 @@ func (e *env) loadExec(c *cobra.Command, step string, o *loadFlags) (err error) 
 	case step != "run":
 		return usagef("%s %s: a command has no tables: its steps are run and help", load.ExecName, step)
 	case strings.TrimSpace(o.command) == "":
-		return usagef("say which: --command 'LINE'; `dyno load exec help` explains it")
+		return usagef("say which: --command 'LINE'; `dyno load exec help` tells more")
 	}
 	cfg := load.ExecConfig{
 		Command: o.command, Time: time.Duration(o.time), Warmup: time.Duration(o.warmup), Events: uint64(o.events), RateKind: pace.Kind(o.rateKind), Seed: o.seed,

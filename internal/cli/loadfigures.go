@@ -8,10 +8,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/hist"
+	"dyno/internal/report"
+	"dyno/internal/run"
+	"dyno/internal/unit"
 )
 
 // figures are the numbers that a script wants of a tick or a run without decoding histograms. Latencies are in milliseconds by
@@ -143,7 +143,7 @@ func ownBlock(w io.Writer, r *run.Run, list []float64, width int) {
 		line("INVALID", sentence(r.Invalid))
 	}
 	if r.State == run.Stopped {
-		line("Stopped", "early; the figures cover the time it ran.")
+		line("Stopped", "early, the figures hold for the time it ran.")
 	}
 }
 

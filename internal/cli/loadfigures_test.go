@@ -6,8 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
+	"dyno/internal/hist"
+	"dyno/internal/run"
 )
 
 func TestOwnBlock(t *testing.T) {
@@ -45,7 +45,7 @@ func TestOwnBlock(t *testing.T) {
 	r.Total.Open = &run.Open{Due: 50, Dropped: 4}
 	r.Total.Ops[0].Response = r.Total.Ops[0].Latency
 	r.Invalid, r.State = "", run.Done
-	has(r, two, 120, "    response                                    46 ", "Arrivals:    50 due", "4 of them not started", "!corrected", "!INVALID", "!Stopped")
+	has(r, two, 120, "    response                                    46 ", "Arrivals:    50 due", "4 of them never begun", "!corrected", "!INVALID", "!Stopped")
 }
 
 func TestFigures(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/pace"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/load"
+	"dyno/internal/pace"
+	"dyno/internal/workload"
 )
 
 // loadFlags are the general options of a load, sysbench's and ours: those that are not a workload's own.
@@ -100,35 +100,35 @@ func (o *loadFlags) add(f *pflag.FlagSet) {
 	}
 	// Which server.
 	o.loadTarget.flags(f)
-	f.StringVar(&o.ignore, "mysql-ignore-errors", "1213,1020,1205", "server errors after which the operation is given up and the run continues, or all;\n1213, 1205, 1020, 1412 and 1615 are always retried")
-	f.StringVar(&o.psMode, "db-ps-mode", "auto", "auto: prepared statements; disable: plain text")
+	f.StringVar(&o.ignore, "mysql-ignore-errors", "1213,1020,1205", "server errors that do not end the run, or all")
+	f.StringVar(&o.psMode, "db-ps-mode", "auto", "auto prepares statements, disable sends texts")
 	f.StringVar(&o.dbDriver, "db-driver", "mysql", "mysql")
 	_ = f.MarkHidden("db-driver")
 	// How much, how long.
 	f.Var(&o.threads, "threads", "sessions; 1,2,4,8 runs once with each")
 	f.Var(&o.time, "time", "how long to run, 0 for no limit")
 	f.Var(&o.events, "events", "operations of all sessions together, 0 for no limit")
-	f.Var(&o.warmup, "warmup-time", "warm-up time, not counted in the figures")
+	f.Var(&o.warmup, "warmup-time", "how long to run before the figures count")
 	onOff(&o.steady, "steady", "end as soon as the throughput is steady, within --time")
-	f.StringVar(&o.rate, "rate", "0", "operations due per second, whether a session is free or not; 0 for a closed loop. A `shape` varies\nover time: 100..2000@60s rises, 500@30s,1000 steps, 500,+2000@10s/1s has bursts")
-	f.StringVar(&o.rateKind, "rate-kind", "poisson", "poisson: random arrivals; uniform: evenly spaced arrivals")
-	f.Var(&o.terminals, "terminals", "terminals with think times that share the sessions; 0 for one each")
-	f.Uint64Var(&o.seed, "rand-seed", 0, "random seed, 0 picks one")
-	f.Var(&o.loops, "loops", "event loops that drive the sessions, 0 for automatic")
-	onOff(&o.driver, "driver", "drive every session with the general driver, not with event loops")
-	f.StringVar(&o.size, "size", "", "size of the tables: `bytes` such as 10G, 2xRAM, 0.5xpool, instead of --table-size or --scale")
+	f.StringVar(&o.rate, "rate", "0", "operations due per second, whether a session is free or not; 0 for a closed loop. A `shape` goes on\nin time: 100..2000@60s rises, 500@30s,1000 steps, 500,+2000@10s/1s has bursts")
+	f.StringVar(&o.rateKind, "rate-kind", "poisson", "poisson: due at random moments; uniform: at even distances")
+	f.Var(&o.terminals, "terminals", "operators with think times who share the sessions; 0 for one each")
+	f.Uint64Var(&o.seed, "rand-seed", 0, "seed, 0 draws one")
+	f.Var(&o.loops, "loops", "event loops that drive the sessions, 0 to choose")
+	onOff(&o.driver, "driver", "drive every session by the general driver, not by event loops")
+	f.StringVar(&o.size, "size", "", "how large the tables are: `bytes` such as 10G, 2xRAM, 0.5xpool, in place of --table-size or --scale")
 	o.cache = true
-	onOff(&o.cache, "cache", "in a sandbox, keep prepared tables as files and reuse them next time")
-	onOff(&o.force, "force", "let prepare replace existing tables, whoever created them")
-	onOff(&o.verify, "verify", "check the tables before and after a run, as the check step does")
-	f.StringArrayVar(&o.scripts, "script", nil, "SQL `file` for the workload script; may be repeated, with @WEIGHT appended")
-	f.StringVar(&o.command, "command", "", "command `line` for /bin/sh for the workload exec, one operation per execution")
+	onOff(&o.cache, "cache", "in a sandbox, keep prepared tables as files, and take them from there the next time")
+	onOff(&o.force, "force", "replace tables that are in the way of a prepare, whoever made them")
+	onOff(&o.verify, "verify", "check the tables before and after a run, as the step check does")
+	f.StringArrayVar(&o.scripts, "script", nil, "SQL `file` for the workload script; may be repeated, and have @WEIGHT after it")
+	f.StringVar(&o.command, "command", "", "`line` for /bin/sh for the workload exec, one operation each time")
 	f.StringVar(&o.configFile, "config-file", "", "read options from this `file`, one a line: threads=8")
 	// What is told.
 	f.Var(&o.interval, "report-interval", "seconds between lines, 0 for none")
-	f.Var(&o.checkpoints, "report-checkpoints", "print the full figures at these seconds and restart them from zero")
+	f.Var(&o.checkpoints, "report-checkpoints", "print the full figures at these seconds and begin them anew")
 	f.Var(&o.percentile, "percentile", "percentile of the latency in lines and summary, 0 for none")
-	f.Var(&o.percentiles, "percentiles", "percentiles in the latency table, such as 50,99,99.99")
+	f.Var(&o.percentiles, "percentiles", "those in the table of latencies, such as 50,99,99.99")
 	onOff(&o.histogram, "histogram", "print the histogram of the latencies")
 	f.StringVar(&o.hdrLog, "hdr-log", "", "write every second's histograms to this `file`, as HdrHistogram's tools read them")
 	for _, list := range [][]struct {
@@ -182,15 +182,15 @@ func (o *loadFlags) config(w workload.Workload, options map[string]string) (load
 	case o.psMode != "auto" && o.psMode != "disable":
 		return cfg, fmt.Errorf("--db-ps-mode %s: it takes auto or disable", o.psMode)
 	case o.dbDriver != "mysql":
-		return cfg, fmt.Errorf("--db-driver %s: only mysql is supported", o.dbDriver)
+		return cfg, fmt.Errorf("--db-driver %s: it takes mysql alone", o.dbDriver)
 	case !slices.IsSorted(o.checkpoints.list):
-		return cfg, fmt.Errorf("--report-checkpoints %s: must be in ascending order", o.checkpoints.given)
+		return cfg, fmt.Errorf("--report-checkpoints %s: they come in the order of time", o.checkpoints.given)
 	case o.terminals > 0 && int(o.terminals) < slices.Max(o.threads.list):
-		return cfg, fmt.Errorf("--terminals %d: terminals share sessions, so there must be at least as many as --threads", o.terminals)
+		return cfg, fmt.Errorf("--terminals %d: terminals share sessions, so there are at least as many as --threads", o.terminals)
 	case o.terminals > 0 && !cfg.Rate.IsZero():
-		return cfg, fmt.Errorf("--terminals %d: --rate already says when operations are due; use one of them", o.terminals)
+		return cfg, fmt.Errorf("--terminals %d: with --rate it is the rate that says when an operation is due; use one of them", o.terminals)
 	case bool(o.steady) && o.time == 0:
-		return cfg, fmt.Errorf("--steady: throughput may never become steady, so set with --time when to give up")
+		return cfg, fmt.Errorf("--steady: a throughput may never become steady, so say with --time when to give up")
 	}
 	if o.ignore == "all" {
 		cfg.IgnoreAll = true

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/app"
+	"dyno/internal/workload"
 )
 
 // lacking are the options of sysbench that Dyno does not have, and why.
@@ -150,8 +150,8 @@ func TestLoadConfig(t *testing.T) {
 	bad("poisson or uniform", "--rate-kind=normal")
 	bad("whole number from 1 to 100", "--percentile=99.9")
 	bad("auto or disable", "--db-ps-mode=on")
-	bad("only mysql is supported", "--db-driver=pgsql")
-	bad("in ascending order", "--report-checkpoints=20,10")
+	bad("mysql alone", "--db-driver=pgsql")
+	bad("in the order of time", "--report-checkpoints=20,10")
 	bad("at least as many", "--threads=1,8", "--terminals=4")
 	bad("use one of them", "--terminals=4", "--rate=10")
 	bad("when to give up", "--steady", "--time=0")
@@ -202,7 +202,7 @@ func TestLoadFlagErrors(t *testing.T) {
 	f("say what to do with oltp_read_only: prepare", "oltp_read_only")
 	f("did you mean --threads?", "oltp_read_only", "run", "--thread=3")
 	f("did you mean --point-selects?", "oltp_read_only", "run", "--point_select=3")
-	f("list the options", "oltp_read_only", "run", "--qqqqqqqqqqqq=3")
+	f("list what there is", "oltp_read_only", "run", "--qqqqqqqqqqqq=3")
 	f("--threads x: it takes a number of sessions", "oltp_read_only", "run", "--threads=x")
 	f("say which server", "oltp_read_only", "run")
 	f("both say which server", "oltp_read_only", "run", "--target=a", "--mysql-host=b")

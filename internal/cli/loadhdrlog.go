@@ -7,9 +7,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/userfile"
+	"dyno/internal/hist"
+	"dyno/internal/run"
+	"dyno/internal/userfile"
 )
 
 // hdrLog writes the histograms of every tick to a file that HdrHistogram's tools read.
@@ -73,7 +73,7 @@ func (l *hdrLog) close() error {
 		return nil
 	}
 	if err := errors.Join(l.err, l.buf.Flush(), l.file.Close()); err != nil {
-		return fmt.Errorf("the histogram log %s is incomplete: %w", l.file.Name(), err)
+		return fmt.Errorf("the histogram log %s is not complete: %w", l.file.Name(), err)
 	}
 	return nil
 }

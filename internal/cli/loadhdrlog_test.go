@@ -84,7 +84,7 @@ func TestHDRLogTellsWhatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.tick(sampleTick(), "")
-	if err := l.close(); err == nil || !strings.Contains(err.Error(), "incomplete") {
+	if err := l.close(); err == nil || !strings.Contains(err.Error(), "not complete") {
 		t.Errorf("got %v", err)
 	}
 }

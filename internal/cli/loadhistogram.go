@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/hist"
+	"dyno/internal/hist"
 )
 
 // The buckets of sysbench's latency histogram: their number, and the range that they divide evenly on a logarithmic scale.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/hist"
+	"dyno/internal/hist"
 )
 
 func TestHistogramIsSysbenchs(t *testing.T) {

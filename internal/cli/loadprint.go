@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/run"
+	"dyno/internal/progress"
+	"dyno/internal/run"
 )
 
 // tickPrinter prints a run's ticks as sysbench's interval lines, or as JSON.
@@ -167,7 +167,7 @@ func (e *env) loadHeader(o *loadFlags, threads int) {
 	if o.seed > 0 {
 		fmt.Fprintf(&b, "Initializing random number generator from seed (%d).\n", o.seed)
 	} else {
-		fmt.Fprintf(&b, "Initializing random number generator from a random seed\n")
+		fmt.Fprintf(&b, "Initializing random number generator from a seed of its own\n")
 	}
 	if o.warmup > 0 {
 		fmt.Fprintf(&b, "\nWarming up for %s seconds...\n", o.warmup.String())

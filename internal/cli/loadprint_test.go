@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"dyno/internal/run"
 )
 
 // intervalFigures is how scripts find the figures of a line.

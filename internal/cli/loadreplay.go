@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/digestsource"
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/app"
+	"dyno/internal/digestsource"
+	"dyno/internal/load"
+	"dyno/internal/run"
+	"dyno/internal/unit"
 )
 
 // loadReplay is `dyno load replay`.
@@ -32,18 +32,18 @@ func (e *env) loadReplay() *cobra.Command {
 	var choice logChoice
 	c := &cobra.Command{
 		Use:   load.ReplayName + " LOG...",
-		Short: "replay the statements of slow logs or general logs",
-		Long: `Replays the statements of logs: every session of the log over its own connection, in its order, with the original concurrency and
-timing. Reads what "dyno digest" reads: slow logs and general logs, plain, gzip or zstd, - for standard input.
-If a log has only whole seconds, as MariaDB's do, the pauses within a second are lost. Statements faster than long_query_time are not
-in the log and are not sent: log with long_query_time=0 for a true copy of a load.
+		Short: "run the statements of slow logs or general logs again",
+		Long: `Sends the statements of logs again: every session of the log over a connection of its own, in its order, as many at the same time as
+then, each when it was due. Reads what "dyno digest" reads: slow logs and general logs, plain, in gzip or zstd, - for standard input.
+Where a log has whole seconds alone, as MariaDB's, the pauses within one are lost. What a log does not have, because it was quicker
+than long_query_time, is not sent: log with long_query_time=0 for a true copy of a load.
 
 Only statements that are proven to read are sent, in read-only sessions, so that the server refuses what hides in functions and views.
---writes sends the others too: use it on a copy of the data, never where it matters. Statements that would change the server itself,
-accounts or other sessions are never sent. All use the account of the target and the databases that the log names.
+--writes sends the others too: on a copy of the data, never where it matters. What would change the server itself, accounts or
+other sessions is never sent. All use the account of the target and the databases that the log names.
 
-Statements are sent once; errors are counted by number, and late statements are counted. Ctrl-C stops cleanly and prints the figures
-so far.`,
+Statements are sent once, errors are counted by number, and statements that are late are counted. Ctrl-C stops cleanly and
+prints the figures so far.`,
 		Example: "  dyno load replay slow.log --target sandbox:mariadb\n" +
 			"  dyno load replay slow.log.2.gz slow.log.1 --target sandbox:mariadb --speed 10 --writes\n" +
 			"  dyno load replay general.log --target sandbox:mysql --speed max --threads 32\n" +
@@ -54,15 +54,15 @@ so far.`,
 	f.SetNormalizeFunc(normalName)
 	f.SortFlags = false
 	o.loadTarget.flags(f)
-	f.StringVar(&speed, "speed", "1", "speed: 1 as logged, 10 ten times as fast, max without pauses")
-	f.BoolVar(&writes, "writes", false, "also send statements that write or may write")
+	f.StringVar(&speed, "speed", "1", "how fast: 1 as logged, 10 ten times as fast, max without any pause")
+	f.BoolVar(&writes, "writes", false, "send statements that write, or may, too")
 	choice.flags(f, "send")
-	f.BoolVar(&dry, "dry-run", false, "show what would be sent, and send nothing; needs no server")
-	f.Var(&o.threads, "threads", "maximum number of connections; pausing sessions lend theirs to others")
+	f.BoolVar(&dry, "dry-run", false, "say what would be sent, and send nothing; needs no server")
+	f.Var(&o.threads, "threads", "connections at most; sessions that pause give theirs to others")
 	f.Var(&o.time, "time", "end after this time, 0 for the whole log")
 	f.Var(&o.interval, "report-interval", "seconds between lines, 0 for none")
 	f.Var(&o.percentile, "percentile", "percentile of the latency in lines and summary, 0 for none")
-	f.Var(&o.percentiles, "percentiles", "percentiles in the latency table, such as 50,99,99.99")
+	f.Var(&o.percentiles, "percentiles", "those in the table of latencies, such as 50,99,99.99")
 	e.loginFlags(c)
 	c.SetFlagErrorFunc(loadFlagError)
 	c.RunE = func(c *cobra.Command, logs []string) error {
@@ -138,10 +138,10 @@ func (e *env) replayPreview(logs []string, x *app.Replay) error {
 	}
 	r := &x.Of
 	fmt.Fprintf(e.Out, "Dry run of %s: nothing was sent.\n\n", strings.Join(logs, ", "))
-	fmt.Fprintf(e.Out, "%-12s %d entries of %s over %s\n", "Log:", r.Entries, unit.Plural(int(r.Sessions), "session", "sessions"), unit.Duration(r.Span))
+	fmt.Fprintf(e.Out, "%-12s %d entries of %s within %s\n", "Log:", r.Entries, unit.Plural(int(r.Sessions), "session", "sessions"), unit.Duration(r.Span))
 	fmt.Fprintf(e.Out, "%-12s %s\n", "Would send:", unit.Plural(int(r.Sent), "statement", "statements"))
 	for _, why := range slices.Sorted(maps.Keys(r.Skipped)) {
-		fmt.Fprintf(e.Out, "%-12s %s: %s\n", "Not sent:", unit.Plural(int(r.Skipped[why]), "entry", "entries"), why)
+		fmt.Fprintf(e.Out, "%-12s %s: %s\n", "Not:", unit.Plural(int(r.Skipped[why]), "entry", "entries"), why)
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (e *env) replayEnd(x *app.Replay, o *loadFlags) error {
 	replayBlock(e.Out, &x.Of)
 	e.mu.Unlock()
 	if r.ID != "" {
-		e.remark("Stored as %s: `dyno report %[1]s` shows it.", r.ID)
+		e.remark("Kept as %s: `dyno report %[1]s` shows it again.", r.ID)
 	}
 	return nil
 }
@@ -179,13 +179,13 @@ func replayBlock(w io.Writer, x *load.Replayed) {
 	line := func(name, format string, a ...any) {
 		fmt.Fprintf(w, "%-12s %s\n", name+":", fmt.Sprintf(format, a...))
 	}
-	line("Log", "%d entries of %d sessions over %s", x.Entries, x.Sessions, unit.Duration(x.Span))
-	line("Sent", "%d statements over %d connections; %d late, by at most %s", x.Sent, x.Connections, x.Late, unit.Duration(x.MaxLag))
+	line("Log", "%d entries of %d sessions within %s", x.Entries, x.Sessions, unit.Duration(x.Span))
+	line("Sent", "%d statements over %d connections; %d late, by %s at most", x.Sent, x.Connections, x.Late, unit.Duration(x.MaxLag))
 	if x.Left > 0 {
 		line("Left", "%d statements that had been read were not sent", x.Left)
 	}
 	if x.Logged > 0 {
-		line("Query time", "%s total in the log, %s now (%s)", unit.Duration(x.Logged), unit.Duration(x.Took), unit.Ratio(x.Took.Seconds()/x.Logged.Seconds()))
+		line("Query time", "%s in sum by the log, %s now (%s)", unit.Duration(x.Logged), unit.Duration(x.Took), unit.Ratio(x.Took.Seconds()/x.Logged.Seconds()))
 	}
 }
 

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/app"
+	"dyno/internal/load"
+	"dyno/internal/run"
+	"dyno/internal/slowlog"
+	"dyno/test/servers"
 )
 
 // replay runs the verb and returns what it prints and its exit code.
@@ -79,7 +79,7 @@ func TestReplay(t *testing.T) {
 	}
 	has(out, "Replaying "+name+" on ", "as fast as the server answers, reads only, over at most 100 connections", "transactions:                        3 ", "ignored errors:                      1 ",
 		"1 × 1146", "5 entries of 2 sessions", "4 statements over 2 connections; 0 late", "1 of 5 entries were not sent: not proven to be reads")
-	has(remarks, "Stored as ")
+	has(remarks, "Kept as ")
 
 	out, _, code = replay(t, "json", name, "--target", s.URL("root"), "--speed", "5", "--writes", "--report-interval", "0")
 	if code != exitDone && code != exitUndecided || rows() != 1 {
@@ -127,7 +127,7 @@ func TestReplayUsage(t *testing.T) {
 	f("--speed 0: it takes", "slow.log", "--target", "x", "--speed", "0")
 	f("takes one number", "slow.log", "--target", "x", "--threads", "1,2")
 	f("unknown option --sped, did you mean --speed?", "slow.log", "--sped", "3")
-	f("--help` lists the options.", "slow.log", "--zzzzzz")
+	f("--help` lists what there is.", "slow.log", "--zzzzzz")
 	f("--filter: ", "slow.log", "--filter", "Query_tim >")
 	f("is not before", "slow.log", "--since", "2026-11-22", "--until", "2026-11-21")
 	f("both say which server", "slow.log", "--target", "x", "--mysql-host", "y")
@@ -146,7 +146,7 @@ func TestReplayDryRun(t *testing.T) {
 			t.Errorf("%q: exit code %d, %s %s; want %q", args, code, out, remarks, want)
 		}
 	}
-	f("Log:         6 entries of 2 sessions over 510 ms\nWould send:  5 statements\nNot sent:    1 entry: not proven to be reads")
+	f("Log:         6 entries of 2 sessions within 510 ms\nWould send:  5 statements\nNot:         1 entry: not proven to be reads")
 	f("Would send:  6 statements", "--writes")
 	f("Would send:  1 statement\n", "--since", "2026-11-21T10:00:00.35Z", "--until", "2026-11-21T10:00:00.45Z", "--filter", "Rows_sent == 1")
 	f("Log:         0 entries", "--filter", "Query_time > 1")
@@ -175,8 +175,8 @@ func TestReplayCode(t *testing.T) {
 func TestReplayBlock(t *testing.T) {
 	var b strings.Builder
 	replayBlock(&b, &load.Replayed{Entries: 10, Sent: 7, Left: 2, Late: 1, MaxLag: 60 * time.Millisecond, Sessions: 3, Connections: 4, Logged: 2 * time.Second, Took: time.Second, Span: time.Minute})
-	want := "Log:         10 entries of 3 sessions over 1 min\nSent:        7 statements over 4 connections; 1 late, by at most 60 ms\n" +
-		"Left:        2 statements that had been read were not sent\nQuery time:  2 s total in the log, 1 s now (×0.50)\n"
+	want := "Log:         10 entries of 3 sessions within 1 min\nSent:        7 statements over 4 connections; 1 late, by 60 ms at most\n" +
+		"Left:        2 statements that had been read were not sent\nQuery time:  2 s in sum by the log, 1 s now (×0.50)\n"
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/load"
+	"dyno/internal/run"
+	"dyno/internal/target"
+	"dyno/internal/unit"
 )
 
 // loadRun runs a workload, once with each number of --threads.
@@ -42,7 +42,7 @@ func (e *env) loadRun(c *cobra.Command, t *target.Target, cfg load.Config, o *lo
 	runs, err := e.loadAll(c.Context(), o, one, log)
 	if o.verify && len(runs) > 0 {
 		if c.Context().Err() != nil {
-			e.remark("The conditions were not checked after the run, because it was stopped.")
+			e.remark("The conditions were not checked after the run, for it was stopped.")
 		} else {
 			err = errors.Join(err, e.verified(c.Context(), t, cfg, o, "after"))
 		}
@@ -113,7 +113,7 @@ func invalid(runs []run.Run) error {
 			if len(runs) > 1 {
 				with = " with " + r.Options["threads"] + " threads"
 			}
-			return &exitError{exitUndecided, fmt.Errorf("the run%s is invalid, its figures do not describe the server: %s", with, r.Invalid)}
+			return &exitError{exitUndecided, fmt.Errorf("the run%s is invalid, its figures do not tell of the server: %s", with, r.Invalid)}
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ func (e *env) loadOnce(ctx context.Context, o *loadFlags, threads int, one func(
 	ownBlock(e.Out, &r, o.percentiles.list, lineWidth)
 	e.mu.Unlock()
 	if r.ID != "" {
-		e.remark("Stored as %s: `dyno report %[1]s` shows it.", r.ID)
+		e.remark("Kept as %s: `dyno report %[1]s` shows it again.", r.ID)
 	}
 	return r, err
 }
@@ -190,7 +190,7 @@ func (e *env) sweep(runs []run.Run, asked, pct int) {
 	}
 	fmt.Fprintln(e.Out)
 	if len(runs) > 1 {
-		fmt.Fprintf(e.Out, "Highest throughput: %s operations per second with %s threads.\n", unit.Count(best.Total.TPS()), best.Options["threads"])
+		fmt.Fprintf(e.Out, "Most operations per second: %s with %s threads.\n", unit.Count(best.Total.TPS()), best.Options["threads"])
 	}
 	if len(runs) < asked {
 		fmt.Fprintf(e.Out, "Only %d of %d runs have figures.\n", len(runs), asked)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"dyno/internal/run"
 )
 
 func TestSweep(t *testing.T) {
@@ -28,7 +28,7 @@ func TestSweep(t *testing.T) {
 			}
 		}
 	}
-	has(runs, 3, "\n threads ", " p95 ms ", "\n       1       21.56      431.30 ", "\n       4 ", "r-3  INVALID\n", "Highest throughput: 256 operations per second with 2 threads.\n", "!Only")
+	has(runs, 3, "\n threads ", " p95 ms ", "\n       1       21.56      431.30 ", "\n       4 ", "r-3  INVALID\n", "Most operations per second: 256 with 2 threads.\n", "!Only")
 	has(runs[:1], 3, "\n       1 ", "Only 1 of 3 runs have figures.", "!Most")
 }
 

@@ -5,8 +5,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
+	"dyno/internal/hist"
+	"dyno/internal/run"
 )
 
 // felt returns the latencies that sysbench would tell: with a rate those from when an operation was due.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
+	"dyno/internal/hist"
+	"dyno/internal/run"
 )
 
 // sysbenchSummary is what sysbench 1.0.20 printed at the end of a run.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	nearest "github.com/dyno-perf/dyno/internal/suggest"
-	"github.com/dyno-perf/dyno/internal/target"
+	nearest "dyno/internal/near"
+	"dyno/internal/target"
 )
 
 // loadTarget is sysbench's options that say which server, and --target in their place.
@@ -49,7 +49,7 @@ func (o *loadTarget) text(f *pflag.FlagSet) (string, error) {
 	}
 	switch {
 	case f.Changed("mysql-password"):
-		return "", usagef("--mysql-password: everybody on this machine can read arguments; set DYNO_PASSWORD, use --defaults-file or --ask-pass")
+		return "", usagef("--mysql-password: everybody on this machine can read arguments, so no password is taken from them; set DYNO_PASSWORD, use --defaults-file or --ask-pass")
 	case o.target != "" && len(given) > 0:
 		return "", usagef("--target and %s both say which server: use one of them", strings.Join(given, ", "))
 	case o.target != "":

@@ -3,9 +3,9 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/load"
+	"dyno/internal/target"
+	"dyno/internal/unit"
 )
 
 // loadWarmup reads the tables of a workload into the server's memory.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/dyno-perf/dyno/internal/digest"
+	"dyno/internal/digest"
 )
 
 // logChoice is which statements of logs count, as flags say it.
@@ -14,8 +14,8 @@ type logChoice struct{ filter, since, until string }
 // flags adds the flags; does is what is done with the statements.
 func (l *logChoice) flags(f *pflag.FlagSet, does string) {
 	f.StringVar(&l.filter, "filter", "", does+` only statements for which this holds: 'Query_time > 1 && user != "backup"'`)
-	f.StringVar(&l.since, "since", "", "start time: 2h (ago), 2026-11-21, '2026-11-21 14:00:00' (local time), or with a zone as in RFC 3339")
-	f.StringVar(&l.until, "until", "", "end time, exclusive, in the same form")
+	f.StringVar(&l.since, "since", "", "from this time on: 2h (ago), 2026-11-21, '2026-11-21 14:00:00' (local time), or with a zone as in RFC 3339")
+	f.StringVar(&l.until, "until", "", "before this time, likewise")
 }
 
 // into puts the choice into a configuration; the filter is nil without one.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/store/trials"
+	"dyno/internal/store/trials"
 )
 
 // TestNothingIsWrittenThroughOthersLinks: every command that writes to a path of the user's refuses a link that another user put there.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/progress"
+	"dyno/internal/report"
+	"dyno/internal/unit"
 )
 
 // progress returns a sink that draws one line on the terminal: what, how far, how long still. Anywhere else it draws nothing.

@@ -5,23 +5,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/report"
+	"dyno/internal/app"
+	"dyno/internal/capture"
+	"dyno/internal/report"
 )
 
 func (e *env) proof() *cobra.Command {
 	o := capture.Options{}
 	c := &cobra.Command{
 		Use:   "proof ACTION",
-		Short: "compare live traffic before and after an action, per call of the classes it affects",
-		Long: `Observes live traffic now and compares it with the window in which the finding was made: time and rows examined per call
-of the classes that the action affects, and how far the mix of calls has changed since then. Reads only.
-ACTION is the id that apply prints.`,
-		Example: "  dyno proof a-1kq3f9\n  dyno proof a-1kq3f9 --window 60s",
-		Args:    args(1, 1),
+		Short: "before and after of an action on live traffic, per call of the classes it touches",
+		Long: `Looks at the live traffic now and compares it with the window in which the finding was made: time and rows examined per
+call of the classes that the action touches, and how far the mix of calls has changed meanwhile. Reads only.`,
+		Args: args(1, 1),
 	}
-	c.Flags().DurationVar(&o.Window, "window", app.DefaultWindow, "how long to observe, 3s to 10m")
+	c.Flags().DurationVar(&o.Window, "window", app.DefaultWindow, "how long to look, 3s to 10m")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		if o.Window < capture.MinWindow || o.Window > 10*time.Minute {

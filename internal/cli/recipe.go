@@ -7,15 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/recipe"
+	"dyno/internal/recipe"
 )
 
 func (e *env) recipe() *cobra.Command {
-	return group("recipe", "experiments that ship with Dyno and reproduce what performance engineers have published", e.recipeList(), e.recipeShow(), e.recipeRun())
+	return group("recipe", "experiments that ship with Dyno: what performance engineers have published, repeated here", e.recipeList(), e.recipeShow(), e.recipeRun())
 }
 
 func (e *env) recipeList() *cobra.Command {
-	c := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "list the recipes and their questions", Args: args(0, 0)}
+	c := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "the recipes and their questions", Args: args(0, 0)}
 	c.RunE = func(*cobra.Command, []string) error {
 		all, err := e.app.Recipes()
 		if err != nil {
@@ -27,7 +27,7 @@ func (e *env) recipeList() *cobra.Command {
 }
 
 func (e *env) recipeShow() *cobra.Command {
-	c := &cobra.Command{Use: "show NAME", Short: "print the recipe's plan, to read, or to save and edit", Args: args(1, 1)}
+	c := &cobra.Command{Use: "show NAME", Short: "the recipe's plan, to read, or to save and change", Args: args(1, 1)}
 	c.RunE = func(_ *cobra.Command, a []string) error {
 		r, err := findRecipe(a[0])
 		if err != nil {
@@ -50,8 +50,8 @@ func (e *env) recipeRun() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run NAME",
 		Short: "run a recipe and print its table",
-		Long: `Runs a recipe on private servers and prints its table, compared with published results. small takes less than ten
-minutes on two CPUs; its grid is a part of the full one, and every cell shows its n.`,
+		Long: `Runs a recipe on private servers and prints its table, with what was published beside it. small ends within ten
+minutes on two CPUs; its grid is a part of the full one, and every cell tells its n.`,
 		Example: "  dyno recipe run threads\n  dyno recipe run charset --scale medium\n  dyno recipe run versions --axis server=mariadb@10.11,mariadb@11.8 --dry-run",
 		Args:    args(1, 1),
 	}

@@ -8,16 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/userfile"
+	"dyno/internal/app"
+	"dyno/internal/report"
+	"dyno/internal/userfile"
 )
 
 func (e *env) report() *cobra.Command {
 	var format, out string
 	c := &cobra.Command{
 		Use:   "report ID | ls",
-		Short: "show a stored demo, diagnosis, proof, run or comparison, as text, Markdown, HTML or JSON; ls lists them",
+		Short: "any stored demo, diagnosis, proof, run or comparison, as text, Markdown, HTML or JSON; ls lists them",
 		Args:  args(0, 1),
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, md, html or json")
@@ -67,7 +67,7 @@ func (e *env) stored(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return listed(e, fmt.Sprintf("%-10s %-12s %-20s %-20s %s", "ID", "KIND", "TIME (UTC)", "TARGET", "SUMMARY"), all, func(x app.Stored) string {
+	return listed(e, fmt.Sprintf("%-10s %-12s %-20s %-20s %s", "ID", "KIND", "TIME (UTC)", "TARGET", "WHAT"), all, func(x app.Stored) string {
 		return fmt.Sprintf("%-10s %-12s %-20s %-20s %s", x.ID, x.Kind, x.At.UTC().Format(time.DateTime), x.Target, x.Text)
-	}, "No reports yet: `dyno diagnose TARGET` creates one.")
+	}, "Nothing is stored yet: `dyno diagnose TARGET` makes a report.")
 }

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/limit"
+	"dyno/internal/sandbox"
+	"dyno/internal/target"
+	"dyno/internal/unit"
 )
 
 func (e *env) sandbox() *cobra.Command {
@@ -43,17 +43,17 @@ func (e *env) sandboxUp(yard yardFunc) *cobra.Command {
 		Use:   "up [NAME]",
 		Short: "start a private server and keep it until `down` or `rm`",
 		Long: `Starts a private server with its own data directory, socket and port, or starts a stopped one again. Without a NAME it is
-named after the flavor. It needs no password over its socket; use it as TARGET sandbox:NAME.`,
+called after the flavor. It needs no password over its socket; as TARGET it is sandbox:NAME.`,
 		Example: "  dyno sandbox up shop --server mariadb@10.11 --set innodb_buffer_pool_size=1G\n  dyno sandbox up --server mysql@9.7 --set port=13306\n" +
 			"  dyno sandbox up --cpus 0 --cpu 0.97 --read-iops 500 --filesystem xfs --filesystem-size 8G",
 		Args: args(0, 1),
 	}
-	c.Flags().StringVar(&cfg.Server, "server", "", "mariadb, mysql@9.7, or a path; dyno sandbox servers lists them")
+	c.Flags().StringVar(&cfg.Server, "server", "", "mariadb, mysql@9.7, or a path; dyno sandbox servers lists what is there")
 	c.Flags().StringArrayVar(&set, "set", nil, "a server setting as in my.cnf, KEY=VALUE; may be repeated")
 	limits.add(c.Flags())
 	c.Flags().StringVar(&cfg.Filesystem, "filesystem", "", "put data and temporary files on a loop device with this filesystem: ext4, xfs or btrfs; needs root")
 	size.kind = "bytes"
-	c.Flags().Var(&size, "filesystem-size", "size of the filesystem (default 4G)")
+	c.Flags().Var(&size, "filesystem-size", "how large it is; 4G if not given")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		y, err := yard()
 		if err != nil {
@@ -91,21 +91,21 @@ named after the flavor. It needs no password over its socket; use it as TARGET s
 		if e.json() {
 			return e.writeJSON(s)
 		}
-		fmt.Fprintf(e.Out, "%s is ready (%s): %s %s on %s and port %d\n", s.Name, time.Since(began).Round(10*time.Millisecond), s.Server.Flavor, s.Server.Version, s.Socket, s.Port)
+		fmt.Fprintf(e.Out, "%s: %s %s answers after %s on %s and port %d\n", s.Name, s.Server.Flavor, s.Server.Version, time.Since(began).Round(10*time.Millisecond), s.Socket, s.Port)
 		for _, n := range s.Notes {
 			e.remark("Note: %s", n)
 		}
 		for _, l := range s.Limits {
 			e.remark("Limit %s", limitLine(l))
 		}
-		e.remark("Use it as TARGET sandbox:%s. Client: `dyno sandbox sh %[1]s`.", s.Name)
+		e.remark("As TARGET: sandbox:%s. A client: `dyno sandbox sh %[1]s`.", s.Name)
 		return nil
 	}
 	return c
 }
 
 func (e *env) sandboxLs(yard yardFunc) *cobra.Command {
-	return &cobra.Command{Use: "ls", Short: "list private servers and their state", Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
+	return &cobra.Command{Use: "ls", Short: "list private servers and what has become of them", Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
 		y, err := yard()
 		if err != nil {
 			return err
@@ -121,7 +121,7 @@ func (e *env) sandboxLs(yard yardFunc) *cobra.Command {
 			}
 			line := fmt.Sprintf("%-24s %-11s %-18s pid %-8s %s", s.Name, s.State, s.Server.Flavor+" "+s.Server.Version, pid, s.Socket)
 			if s.State == sandbox.Orphan {
-				line += fmt.Sprintf("  (started by process %d, which has ended)", s.Owner)
+				line += fmt.Sprintf("  (made by process %d, which is gone)", s.Owner)
 			}
 			if b := bounds(s); b != "" {
 				line += "  " + b
@@ -130,7 +130,7 @@ func (e *env) sandboxLs(yard yardFunc) *cobra.Command {
 				line += "  (" + s.Problem + ")"
 			}
 			return line
-		}, "No private servers. `dyno sandbox up` starts one.")
+		}, "There are none. `dyno sandbox up` starts one.")
 	}}
 }
 
@@ -156,7 +156,7 @@ func (e *env) sandboxSh(yard yardFunc) *cobra.Command {
 			}
 			words := append(s.Server.Client(), "--no-defaults", "--user=root", "--socket="+s.Socket)
 			if len(words) == 3 {
-				return fmt.Errorf("find a client for %s: there is none next to the server and none on PATH. Fix: install mariadb-client-core", s.Name)
+				return fmt.Errorf("find a client for %s: there is none beside the server and none on PATH; the package mariadb-client-core has one", s.Name)
 			}
 			for i := range words {
 				words[i] = quoteShell(words[i])
@@ -189,7 +189,7 @@ func (e *env) sandboxDown(yard yardFunc) *cobra.Command {
 
 func (e *env) sandboxRm(yard yardFunc) *cobra.Command {
 	var all bool
-	c := &cobra.Command{Use: "rm NAME... | --all", Short: "stop private servers and remove everything they have", Args: args(0, 1000)}
+	c := &cobra.Command{Use: "rm NAME... | --all", Short: "end private servers and remove all there is of them", Args: args(0, 1000)}
 	c.Flags().BoolVar(&all, "all", false, "every private server, every data set and every cached template; installed server builds stay")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		if all == (len(a) > 0) {
@@ -234,17 +234,17 @@ func (e *env) sandboxServers(yard yardFunc) *cobra.Command {
 			}
 		}
 		return listed(e, fmt.Sprintf("%-20s %-11s %s", "SERVER", "ORIGIN", "PATH"), all, func(s sandbox.Server) string { return fmt.Sprintf("%-20s %-11s %s", s.Spec(), s.Origin, s.Path) },
-			"No server builds. `dyno sandbox install mariadb` installs one, `dyno sandbox install --list` shows what is available.")
+			"There are none. `dyno sandbox install mariadb` gets one, `dyno sandbox install --list` tells which there are.")
 	}}
 }
 
 func (e *env) sandboxInstall(yard yardFunc) *cobra.Command {
 	var offers bool
 	c := &cobra.Command{
-		Use: "install SERVER | --list", Short: "download a server build and unpack it into Dyno's folder",
-		Long: `Downloads a server build, verifies it and unpacks it into Dyno's folder. Nothing is installed into the system, no service is
+		Use: "install SERVER | --list", Short: "fetch a server build and unpack it beside the system",
+		Long: `Fetches a server build, verifies it and unpacks it into Dyno's folder. Nothing is installed into the system, no service is
 started, no privilege is needed. SERVER is a flavor with or without a version: mysql, mysql@8.0, mariadb@11.4. --list
-shows all that are available for this machine: MySQL 5.5 to 9, MariaDB 10.1 to 11.8. They come
+shows all that there are for this machine: MySQL 5.5 to 9, MariaDB 10.1 to 11.8. They come
 from Debian's mirror and Maven Central, as apt and Maven reach them here.`,
 		Args: args(0, 1),
 	}
@@ -259,15 +259,15 @@ from Debian's mirror and Maven Central, as apt and Maven reach them here.`,
 		}
 		if offers {
 			return listed(e, fmt.Sprintf("%-16s %-16s %-11s %s", "SERVER", "FROM", "LICENCE", "SIZE"), y.Offers(), func(o sandbox.Offer) string {
-				return fmt.Sprintf("%-16s %-16s %-11s download %8s, on disk %8s", o.Spec(), o.From, o.Licence, unit.Bytes(float64(o.Download)), unit.Bytes(float64(o.Unpacked)))
-			}, "No builds for this machine. Use an unpacked archive with --server-dir.")
+				return fmt.Sprintf("%-16s %-16s %-11s fetch %8s, on disk %8s", o.Spec(), o.From, o.Licence, unit.Bytes(float64(o.Download)), unit.Bytes(float64(o.Unpacked)))
+			}, "There are none for this machine. An unpacked archive is used with --server-dir.")
 		}
 		if o, ok := y.Missing(c.Context(), a[0]); ok {
 			e.remark("%s", o.Sentence())
 		}
 		s, err := y.Install(c.Context(), a[0], e.progress())
 		if errors.Is(err, context.Canceled) && c.Context().Err() != nil {
-			return fmt.Errorf("install %s: stopped; nothing was installed: %w", a[0], context.Canceled)
+			return fmt.Errorf("install %s: stopped; nothing of it is installed: %w", a[0], context.Canceled)
 		}
 		if err != nil {
 			return err

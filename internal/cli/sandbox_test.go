@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // TestSandboxShLooksWhoListens: no client is offered for a socket's path that leads to another account's server.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/sandbox"
+	"dyno/internal/unit"
 )
 
 func (e *env) sandboxData(yard yardFunc) *cobra.Command {
@@ -18,7 +18,7 @@ func (e *env) sandboxData(yard yardFunc) *cobra.Command {
 }
 
 func (e *env) sandboxDataLs(yard yardFunc) *cobra.Command {
-	return &cobra.Command{Use: "ls", Short: "list kept data sets, their size and their users", Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
+	return &cobra.Command{Use: "ls", Short: "list kept data sets, what they take and who uses them", Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
 		y, err := yard()
 		if err != nil {
 			return err
@@ -27,7 +27,7 @@ func (e *env) sandboxDataLs(yard yardFunc) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return listed(e, fmt.Sprintf("%-32s %-18s %10s  %s", "DATA", "SERVER", "SIZE", "USED"), all, dataLine, "No data sets. A comparison keeps those that it prepares.")
+		return listed(e, fmt.Sprintf("%-32s %-18s %10s  %s", "DATA", "SERVER", "SIZE", "USED"), all, dataLine, "There are none. A comparison keeps those that it prepares.")
 	}}
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/limit"
+	"dyno/internal/sandbox"
+	"dyno/internal/unit"
 )
 
 // limitFlags are those of `sandbox up` and `sandbox limit`.
@@ -44,7 +44,7 @@ func (a *amount) Set(s string) error {
 	var err error
 	if a.single {
 		if a.n, err = strconv.ParseUint(s, 10, 64); err != nil {
-			return fmt.Errorf("%q is not a number of requests per second", s)
+			return fmt.Errorf("%q is no number of requests a second", s)
 		}
 		return nil
 	}
@@ -55,13 +55,13 @@ func (a *amount) Set(s string) error {
 func (f *limitFlags) add(to *pflag.FlagSet) {
 	f.memory.kind, f.readBPS.kind, f.writeBPS.kind = "bytes", "bytes", "bytes"
 	f.reads, f.writes = amount{kind: "requests", single: true}, amount{kind: "requests", single: true}
-	to.StringVar(&f.cpus, "cpus", "", "run the server on these CPUs only: 0,2-3")
+	to.StringVar(&f.cpus, "cpus", "", "run the server on these CPUs alone: 0,2-3")
 	to.Float64Var(&f.cpu, "cpu", 0, "CPU time the server may use: 0.97 is 97 % of one CPU")
 	to.Var(&f.memory, "memory", "memory the server may use: 2G")
-	to.Var(&f.reads, "read-iops", "read requests per second on the disk that holds its data")
-	to.Var(&f.writes, "write-iops", "write requests per second there")
-	to.Var(&f.readBPS, "read-bps", "bytes read per second there: 5M")
-	to.Var(&f.writeBPS, "write-bps", "bytes written per second there")
+	to.Var(&f.reads, "read-iops", "requests a second it may read from the disk that holds its data")
+	to.Var(&f.writes, "write-iops", "requests a second it may write there")
+	to.Var(&f.readBPS, "read-bps", "bytes a second it may read there: 5M")
+	to.Var(&f.writeBPS, "write-bps", "bytes a second it may write there")
 }
 
 // over returns l with what was given on the command line.
@@ -88,14 +88,14 @@ func (e *env) sandboxLimit(yard yardFunc) *cobra.Command {
 	var none bool
 	c := &cobra.Command{
 		Use:   "limit NAME",
-		Short: "change or show the limits of a running private server",
-		Long: `Changes the given limits and keeps the others; 0 removes one. Without any it shows them. Limits are set with control groups,
-read back after they are set, and last until the next ` + "`dyno sandbox up`" + `. A limit that is not in effect says why.`,
+		Short: "change what a running private server may use, or tell it",
+		Long: `Changes the limits that are given and keeps the others; 0 takes one away. Without any it tells them. Limits are put on with
+control groups, read back after they are set, and hold until the next ` + "`dyno sandbox up`" + `. What is not in force says why.`,
 		Example: "  dyno sandbox limit shop --cpu 0.97\n  dyno sandbox limit shop --read-iops 500 --memory 0\n  dyno sandbox limit shop --none",
 		Args:    args(1, 1),
 	}
 	f.add(c.Flags())
-	c.Flags().BoolVar(&none, "none", false, "remove all limits first")
+	c.Flags().BoolVar(&none, "none", false, "take all limits away first")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		y, err := yard()
 		if err != nil {
@@ -160,9 +160,9 @@ func limitText(s limit.State) string {
 
 func limitLine(s limit.State) string {
 	if s.InForce {
-		return fmt.Sprintf("%s: in effect (%s)", limitText(s), s.How)
+		return fmt.Sprintf("%s: in force (%s)", limitText(s), s.How)
 	}
-	return fmt.Sprintf("%s: not in effect: %s", limitText(s), s.Reason)
+	return fmt.Sprintf("%s: not in force: %s", limitText(s), s.Reason)
 }
 
 // bounds tells in one piece where a server may run, what it may use and what its data lie on; "" when nobody asked.
@@ -178,7 +178,7 @@ func bounds(s sandbox.Sandbox) string {
 		if t := limitText(l); l.InForce {
 			words = append(words, t)
 		} else {
-			words = append(words, t+" not in effect")
+			words = append(words, t+" not in force")
 		}
 	}
 	return strings.Join(words, ", ")

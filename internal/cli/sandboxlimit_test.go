@@ -3,8 +3,8 @@ package cli
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/sandbox"
+	"dyno/internal/limit"
+	"dyno/internal/sandbox"
 
 	"github.com/spf13/pflag"
 )
@@ -49,10 +49,10 @@ func TestLimitText(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	f(limit.State{Name: "cpu", Wanted: "1", InForce: true, How: "cgroup v2 cpu.max"}, "cpu 1: in effect (cgroup v2 cpu.max)")
-	f(limit.State{Name: "memory", Wanted: "2147483648", Reason: "no"}, "memory 2 GiB: not in effect: no")
-	f(limit.State{Name: "read_bps", Wanted: "5242880", Reason: "no"}, "read_bps 5 MiB/s: not in effect: no")
-	f(limit.State{Name: "write_iops", Wanted: "500", Reason: "no"}, "write_iops 500/s: not in effect: no")
+	f(limit.State{Name: "cpu", Wanted: "1", InForce: true, How: "cgroup v2 cpu.max"}, "cpu 1: in force (cgroup v2 cpu.max)")
+	f(limit.State{Name: "memory", Wanted: "2147483648", Reason: "no"}, "memory 2 GiB: not in force: no")
+	f(limit.State{Name: "read_bps", Wanted: "5242880", Reason: "no"}, "read_bps 5 MiB/s: not in force: no")
+	f(limit.State{Name: "write_iops", Wanted: "500", Reason: "no"}, "write_iops 500/s: not in force: no")
 }
 
 func TestBounds(t *testing.T) {
@@ -60,7 +60,7 @@ func TestBounds(t *testing.T) {
 		t.Errorf("of an unbound server: %q", got)
 	}
 	s := sandbox.Sandbox{CPUs: "0", Filesystem: "xfs", Limits: []limit.State{{Name: "cpu", Wanted: "0.5", InForce: true}, {Name: "read_iops", Wanted: "10"}}}
-	if got, want := bounds(s), "on CPU 0, data on xfs, cpu 0.5, read_iops 10/s not in effect"; got != want {
+	if got, want := bounds(s), "on CPU 0, data on xfs, cpu 0.5, read_iops 10/s not in force"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/exposition"
-	"github.com/dyno-perf/dyno/internal/httpapi"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/remotewrite"
-	"github.com/dyno-perf/dyno/internal/store/reserve"
-	"github.com/dyno-perf/dyno/internal/store/series"
-	"github.com/dyno-perf/dyno/internal/unit"
-	"github.com/dyno-perf/dyno/internal/web"
+	"dyno/internal/app"
+	"dyno/internal/exposition"
+	"dyno/internal/httpapi"
+	"dyno/internal/reading"
+	"dyno/internal/remotewrite"
+	"dyno/internal/store/reserve"
+	"dyno/internal/store/series"
+	"dyno/internal/unit"
+	"dyno/internal/web"
 )
 
 // defaultListen is where `dyno serve` answers.
@@ -33,41 +33,41 @@ func (e *env) serve() *cobra.Command {
 	var write remotewrite.Options
 	c := &cobra.Command{
 		Use:   "serve [TARGET...]",
-		Short: "watch every target of the inventory, store what is observed, serve the web UI and the HTTP API",
-		Long: `Scrapes every target once a second, stores series, states and query classes, and serves the web UI and, over HTTP on this machine:
+		Short: "watch every target of the inventory, keep what is seen, answer over HTTP",
+		Long: `Reads every target once a second, keeps series, states and query classes, and answers over HTTP on this machine:
   /api/v1/…        Prometheus' query API: add it to Grafana as a Prometheus data source
   /metrics         for a Prometheus that scrapes, under mysqld_exporter's names
-  /api/dyno/v1/…   targets, states at any past second, query classes, events, overhead; a stream of events
-docs/api.md describes them. Without TARGET it follows the inventory as it changes. A server that is down is retried until it
-is back. Without users (dyno user add) only root and Dyno's own account on this machine have access, and the browser that opens
-the link printed at the start; docs/access.md describes how to give others access. Ctrl-C ends it; stored data is not lost.`,
+  /api/dyno/v1/…   targets, states at any past second, query classes, events, costs; a stream of what happens
+docs/api.md describes them. Without TARGET it follows the inventory as it changes. A server that is down is looked for until it
+is back. As long as there are no users (dyno user add) only root and Dyno's own account of this machine are let in, and the browser
+in which the link is opened that is printed at the start; docs/access.md tells how to open it to others. Ctrl-C ends it; nothing that was kept is lost.`,
 		Example: "  dyno serve\n  dyno serve shop --listen 127.0.0.1:9000",
 		Args:    cobra.ArbitraryArgs,
 	}
 	f := c.Flags()
 	door.add(f)
-	f.DurationVar(&o.Every, "every", time.Second, "time between two scrapes of a target")
-	f.StringSliceVar(&o.Scrape.Also, "also", nil, "sources to read that are off by default, see dyno target check")
-	f.StringSliceVar(&o.Scrape.Sources, "sources", nil, "read only these sources")
-	daysVar(f, &o.Series.Retention, "keep", series.Retention, "retention of series at a resolution of one second, such as 15d")
-	daysVar(f, &o.Series.MinuteRetention, "keep-minutes", series.MinuteRetention, "retention of series at a resolution of one minute, such as 400d")
-	f.Var(&size, "max-size", "maximum size of series on disk, or none for no limit; the oldest are removed first (default 10G)")
-	keepFree := f.String("reserve", "", "disk space that Dyno leaves free, a size or a share: 4G, 10%; with less free it stores nothing (default 5%, at least 2G or 20%, whichever is less)")
-	daysVar(f, &o.History.StateAge, "keep-states", 0, "retention of states, one per second (default 3d)")
-	daysVar(f, &o.History.ClassAge, "keep-classes", 0, "retention of query classes, aggregated further with age (default 400d)")
-	f.DurationVar(&o.Judge, "judge", 10*time.Minute, "run a diagnosis of every target when it is first seen and then this often (about 0.2s of server CPU each); 0: only on request")
-	f.StringVar(&write.URL, "remote-write", "", "also send all samples to this URL: Prometheus, VictoriaMetrics, Mimir")
-	f.StringVar(&write.User, "remote-write-user", "", "user of --remote-write; for the password see --remote-write-password-env and --remote-write-password-file")
+	f.DurationVar(&o.Every, "every", time.Second, "time between two readings of a target")
+	f.StringSliceVar(&o.Scrape.Also, "also", nil, "sources to read that are not read by themselves, see dyno target check")
+	f.StringSliceVar(&o.Scrape.Sources, "sources", nil, "read these sources only")
+	daysVar(f, &o.Series.Retention, "keep", series.Retention, "how long series are kept second by second, as in 15d")
+	daysVar(f, &o.Series.MinuteRetention, "keep-minutes", series.MinuteRetention, "how long they are kept minute by minute, as in 400d")
+	f.Var(&size, "max-size", "the series take no more than this on disk, or none for no bound; the oldest go first (default 10G)")
+	keepFree := f.String("reserve", "", "space on the disk that Dyno leaves to others, a size or a part: 4G, 10%; with less free it stores nothing (default 5%, at least 2G or 20%, whichever is less)")
+	daysVar(f, &o.History.StateAge, "keep-states", 0, "how long states are kept, each second of them (default 3d)")
+	daysVar(f, &o.History.ClassAge, "keep-classes", 0, "how long query classes are kept, ever more summed up (default 400d)")
+	f.DurationVar(&o.Judge, "judge", 10*time.Minute, "every target is judged when it is first seen and then this often, as diagnose does, for some 0.2s of the server's CPU a look; 0: only when asked")
+	f.StringVar(&write.URL, "remote-write", "", "send all samples there too: Prometheus, VictoriaMetrics, Mimir")
+	f.StringVar(&write.User, "remote-write-user", "", "user for it; the password is in a variable or a file, see --remote-write-password-env and --remote-write-password-file")
 	f.StringVar(&write.Password.Env, "remote-write-password-env", "", "environment variable that holds the password")
 	f.StringVar(&write.Password.File, "remote-write-password-file", "", "file that holds the password")
-	f.StringVar(&write.Bearer.File, "remote-write-token-file", "", "file that holds a bearer token, instead of a user")
-	f.BoolVar(&write.Backfill, "remote-write-backfill", false, "the first time, send all stored samples, not only new ones")
-	f.DurationVar(&write.Replay, "remote-write-replay", 0, "send this much again after the receiver was unavailable; VictoriaMetrics loses up to 5s when it is killed")
-	look := f.String("discover", "true", "with an empty inventory, watch the servers found on this machine; false: do not search, not in the web UI either; or a comma-separated list of sockets and host:port to try")
+	f.StringVar(&write.Bearer.File, "remote-write-token-file", "", "file that holds a bearer token, in place of a user")
+	f.BoolVar(&write.Backfill, "remote-write-backfill", false, "the first time, send all that is stored, not only what comes from now on")
+	f.DurationVar(&write.Replay, "remote-write-replay", 0, "send so much once more after the receiver was away; VictoriaMetrics loses up to 5s when it is killed")
+	look := f.String("discover", "true", "with an empty inventory, watch the servers found on this machine; false: do not look, also not for the page; or sockets and host:port to look at alone, with commas between")
 	c.RunE = func(c *cobra.Command, targets []string) error {
 		looking, bad := discovering(*look)
 		if size.n > 0 && size.n < leastSeries {
-			bad = cmp.Or(bad, usagef("--max-size %s: must be %s or more: the last half hour is always kept, and may take that much", &size, unit.Bytes(leastSeries)))
+			bad = cmp.Or(bad, usagef("--max-size %s: it is %s or more: the last half hour is always kept, and may take that much", &size, unit.Bytes(leastSeries)))
 		}
 		if *keepFree != "" {
 			var err error
@@ -101,15 +101,15 @@ func servable(f *pflag.FlagSet) (err error) {
 		switch {
 		case err != nil:
 		case strings.HasPrefix(x.Name, "keep") && d <= 0:
-			err = usagef("--%s %v: must be a time above 0", x.Name, d)
+			err = usagef("--%s %v: it is a time above 0", x.Name, d)
 		case d < 0:
-			err = usagef("--%s %v: must be a time, or 0", x.Name, d)
+			err = usagef("--%s %v: it is a time, or 0", x.Name, d)
 		case strings.HasPrefix(x.Name, "remote-write-") && f.Lookup("remote-write").Value.String() == "":
-			err = usagef("--%s needs --remote-write", x.Name)
+			err = usagef("--%s is for --remote-write, which names no receiver", x.Name)
 		}
 	})
 	if err == nil && f.Changed("remote-write-password-env") && f.Changed("remote-write-password-file") {
-		err = usagef("--remote-write-password-env and --remote-write-password-file both say where the password is: use one of them")
+		err = usagef("--remote-write-password-env and --remote-write-password-file both say where the password is: choose")
 	}
 	return err
 }

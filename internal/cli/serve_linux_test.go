@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/terminal"
+	"dyno/test/terminal"
 )
 
 // TestALogLetsNobodyIn: what lets the first one in is printed for people at a terminal; whoever reads a log learns where it is.

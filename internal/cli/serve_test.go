@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
+	"dyno/internal/app"
 )
 
 // typed runs a command line with an empty home.
@@ -34,20 +34,20 @@ func TestServeRefuses(t *testing.T) {
 		}
 	}
 	for _, flag := range []string{"--keep", "--keep-minutes", "--keep-states", "--keep-classes"} {
-		f(flag+" -1h0m0s: must be a time above 0", "serve", flag+"=-1h")
-		f(flag+" 0s: must be a time above 0", "serve", flag, "0")
+		f(flag+" -1h0m0s: it is a time above 0", "serve", flag+"=-1h")
+		f(flag+" 0s: it is a time above 0", "serve", flag, "0")
 	}
 	f("write 15d, 36h or 90m", "serve", "--keep=10x")
-	f("--max-size 1: must be 100 MiB or more", "serve", "--max-size", "1")
-	f("--judge -1s: must be a time, or 0", "serve", "--judge=-1s")
-	f("--remote-write-replay -1s: must be a time, or 0", "serve", "--remote-write-replay=-1s", "--remote-write", "http://127.0.0.1:1/write")
-	f("--remote-write-user needs --remote-write", "serve", "--remote-write-user", "joe")
-	f("--remote-write-token-file needs --remote-write", "serve", "--remote-write-token-file", "/none")
-	f("--remote-write-backfill needs --remote-write", "serve", "--remote-write-backfill", "--remote-write", "")
+	f("--max-size 1: it is 100 MiB or more", "serve", "--max-size", "1")
+	f("--judge -1s: it is a time, or 0", "serve", "--judge=-1s")
+	f("--remote-write-replay -1s: it is a time, or 0", "serve", "--remote-write-replay=-1s", "--remote-write", "http://127.0.0.1:1/write")
+	f("--remote-write-user is for --remote-write", "serve", "--remote-write-user", "joe")
+	f("--remote-write-token-file is for --remote-write", "serve", "--remote-write-token-file", "/none")
+	f("--remote-write-backfill is for --remote-write", "serve", "--remote-write-backfill", "--remote-write", "")
 	const receiver = "http://127.0.0.1:1/write"
 	f("both say where the password is", "serve", "--remote-write", receiver, "--remote-write-user", "joe", "--remote-write-password-env", "X", "--remote-write-password-file", "/x")
 	for want, flags := range map[string][]string{
-		"not an http or https URL":    {"--remote-write", "ftp://127.0.0.1/write"},
+		"no URL of http":              {"--remote-write", "ftp://127.0.0.1/write"},
 		"no user and password in the": {"--remote-write", "http://joe:x@127.0.0.1/write"},
 		"a password needs a user":     {"--remote-write", receiver, "--remote-write-password-env", "X"},
 		"a user and a token exclude":  {"--remote-write", receiver, "--remote-write-user", "joe", "--remote-write-token-file", "/x"},
@@ -59,8 +59,8 @@ func TestServeRefuses(t *testing.T) {
 	f("without TLS only a loopback address", "serve", "--listen", "0.0.0.0:0")
 	f("invalid port", "serve", "--listen", "127.0.0.1:99999")
 	f("--discover", "serve", "--discover=flase")
-	f("--lines 0: must be 1 or more", "user", "audit", "-n", "0")
-	f("--lines -1: must be 1 or more", "user", "audit", "-n", "-1")
+	f("--lines 0: it is 1 or more", "user", "audit", "-n", "0")
+	f("--lines -1: it is 1 or more", "user", "audit", "-n", "-1")
 }
 
 // TestServePortTaken: a port that another program has is no mistake of who typed it.

@@ -18,9 +18,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/dyno-perf/dyno/internal/httpapi"
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/store/access"
+	"dyno/internal/httpapi"
+	"dyno/internal/pattern"
+	"dyno/internal/store/access"
 )
 
 // doorFlags say who is let in.
@@ -34,13 +34,13 @@ type doorFlags struct {
 }
 
 func (d *doorFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&d.listen, "listen", defaultListen, "address to listen on; beyond this machine (0.0.0.0:8306) it needs TLS, and the first start prints a token for adding the first operator, see docs/access.md; port 0 picks a free one; or a Unix socket, unix:/run/dyno/dyno.sock")
+	f.StringVar(&d.listen, "listen", defaultListen, "address to answer on; beyond this machine (0.0.0.0:8306) it needs TLS and users, see docs/access.md; port 0 takes any; or a Unix socket, unix:/run/dyno/dyno.sock")
 	f.Var((*socketMode)(&d.mode), "socket-mode", "who may connect to the socket of --listen, octal: 600 Dyno's own account, 660 its group too")
-	f.StringVar(&d.cert, "tls-cert", "", "use TLS: PEM file of the certificate and its chain; a renewed one is loaded automatically")
+	f.StringVar(&d.cert, "tls-cert", "", "answer with TLS: PEM file of the certificate and its chain; a renewed one is taken up by itself")
 	f.StringVar(&d.key, "tls-key", "", "PEM file of its key")
-	f.BoolVar(&d.selfSigned, "tls-self-signed", false, "use TLS with a certificate that Dyno creates; browsers warn until its fingerprint is trusted")
-	f.StringSliceVar(&d.hosts, "host", nil, "name by which others reach this server, in a browser or through a proxy; requires a login; may be repeated")
-	f.BoolVar(&d.readOnly, "read-only", false, "allow no changes through the web UI and the API")
+	f.BoolVar(&d.selfSigned, "tls-self-signed", false, "answer with TLS and a certificate that Dyno makes itself; browsers warn until its fingerprint is trusted")
+	f.StringSliceVar(&d.hosts, "host", nil, "name by which others reach this server, in a browser or through a proxy; with it a login is needed; may be repeated")
+	f.BoolVar(&d.readOnly, "read-only", false, "nothing can be changed through the page and the API")
 }
 
 var hostForm = pattern.New(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
@@ -51,7 +51,7 @@ type socketMode uint32
 func (m *socketMode) Set(s string) error {
 	n, err := strconv.ParseUint(s, 8, 32)
 	if err != nil || n&^0o666 != 0 || n&0o600 != 0o600 {
-		return errors.New("must be 600, 660 or 666, for those who may read and write")
+		return errors.New("it is 600, 660 or 666, for those who may read and write")
 	}
 	*m = socketMode(n)
 	return nil
@@ -77,11 +77,11 @@ func (d *doorFlags) check() error {
 		return usagef("--tls-cert and --tls-key belong together")
 	}
 	if d.cert != "" && d.selfSigned {
-		return usagef("--tls-self-signed makes a certificate, --tls-cert gives one: use one of them")
+		return usagef("--tls-self-signed makes a certificate, --tls-cert gives one: choose")
 	}
 	for _, h := range d.hosts {
 		if !hostForm.MatchString(h) && net.ParseIP(h) == nil {
-			return usagef("--host %q: must be a name such as dyno.example.org or an address, without https:// and without a port", h)
+			return usagef("--host %q: it is a name as in dyno.example.org or an address, without https:// and without a port", h)
 		}
 	}
 	return nil
@@ -115,7 +115,7 @@ func (e *env) openDoor(ctx context.Context, d doorFlags, log *slog.Logger) (*doo
 	if err != nil {
 		switch {
 		case errors.Is(err, syscall.EADDRINUSE):
-			err = fmt.Errorf("%w; another program listens there, perhaps another dyno serve: end it, or choose another port with --listen", err)
+			err = fmt.Errorf("%w; another program answers there, perhaps a dyno serve: end it, or choose another port with --listen", err)
 		case !ofMachine(err):
 			err = &exitError{exitUsage, err}
 		}
@@ -192,7 +192,7 @@ func (e *env) keepLink(ctx context.Context, x *door, log *slog.Logger) error {
 		case <-time.After(linkEvery):
 		}
 		if link, err := e.firstLink(ctx, x); err != nil && ctx.Err() == nil {
-			log.Error("the first-run link cannot be created", "err", err)
+			log.Error("the first-run link cannot be made", "err", err)
 		} else if link == "" {
 			return nil
 		}
@@ -214,8 +214,8 @@ func (e *env) warnOthers(passwd string) {
 	if n := len(others) - most; n > 0 {
 		names += fmt.Sprintf(" and %d more", n)
 	}
-	e.remark("Warning: Dyno runs as root, has no users, and %s can log in to this machine. They have no access, but every program that\n"+
-		"root runs is an operator. Fix: dyno user add NAME.", names)
+	e.remark("Warning: Dyno runs as root, has no users, and %s can log in to this machine. They are not let in, but every program of\n"+
+		"root's is an operator. Fix: dyno user add NAME.", names)
 }
 
 // people returns the accounts of /etc/passwd that persons log in to.
@@ -275,7 +275,7 @@ func (e *env) firstToken(ctx context.Context, x *door) error {
 			return errors.Join(err, x.close())
 		}
 		if !some {
-			e.remark("There are no users yet, and with --read-only the web UI adds none: `dyno user add NAME --role operator` adds the first.")
+			e.remark("There are no users yet, and with --read-only the page adds none: `dyno user add NAME --role operator` adds the first.")
 		}
 		return nil
 	}
@@ -299,7 +299,7 @@ func (e *env) firstToken(ctx context.Context, x *door) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.clearLine()
-	fmt.Fprintf(e.Err, "There are no users yet. The web UI asks for %s, valid once and for a day, and for the first operator's name and password:\n  %s\n", which, token)
+	fmt.Fprintf(e.Err, "There are no users yet. The page asks for %s, once, within a day, and for the first operator's name and password:\n  %s\n", which, token)
 	return nil
 }
 
@@ -314,7 +314,7 @@ func (e *env) letIn(ctx context.Context, x *door) {
 	}
 	link, err := e.firstLink(ctx, x)
 	if err != nil { // such as a full disk: root and Dyno's own account are let in all the same
-		e.remark("The link that gives a browser of another account access cannot be created: %v", err)
+		e.remark("The link that lets a browser of another account in cannot be made: %v", err)
 	}
 	if link == "" {
 		return
@@ -327,11 +327,11 @@ func (e *env) letIn(ctx context.Context, x *door) {
 		}
 	}
 	file := filepath.Join(e.app.Home, linkFile)
-	how := "This link gives one other browser of this\nmachine access, once, within a day; " + file + " always has a valid one:\n  " + link
+	how := "This link lets one other browser of this\nmachine in, once, within a day; " + file + " always has one that works:\n  " + link
 	if !isTerminal(e.Err) {
-		how = "The link in this file gives one other\nbrowser of this machine access, once; it always has a valid one:\n  " + file
+		how = "The link in this file lets one other\nbrowser of this machine in, once; it always has one that works:\n  " + file
 	}
-	e.remark("There are no users: root and Dyno's own account need no login. %s", how)
+	e.remark("There are no users: root and Dyno's own account are let in without a login. %s", how)
 }
 
 func (x *door) close() error { return errors.Join(x.l.Close(), x.users.Close()) }

@@ -7,15 +7,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/httpapi"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/history"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/app"
+	"dyno/internal/class"
+	"dyno/internal/event"
+	"dyno/internal/httpapi"
+	"dyno/internal/known"
+	"dyno/internal/scrape"
+	"dyno/internal/state"
+	"dyno/internal/store/history"
+	"dyno/internal/target"
 )
 
 // The types here give httpapi what it asks for out of an app.Service, in httpapi's words.
@@ -107,7 +107,7 @@ func (x states) StateAt(ctx context.Context, name string, at time.Time) (*state.
 			return nil, unknownTarget(name)
 		}
 		if m.State == nil {
-			return nil, fmt.Errorf("%w: %s has not been read yet", httpapi.ErrUnavailable, name)
+			return nil, fmt.Errorf("%w: %s was not read yet", httpapi.ErrUnavailable, name)
 		}
 		return m.State, nil
 	}

@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/httpapi"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/act"
+	"dyno/internal/app"
+	"dyno/internal/capture"
+	"dyno/internal/httpapi"
+	"dyno/internal/journal"
+	"dyno/internal/report"
+	"dyno/internal/sandbox"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
 )
 
 func (e *env) serveTasks(s *app.Service) httpapi.Tasks       { return s }
@@ -25,13 +25,13 @@ func (e *env) serveChanges(s *app.Service) httpapi.Changes   { return changes{s}
 func inWords(err error) error {
 	var unknown *app.UnknownTargetError
 	var finding *app.UnknownFindingError
-	var blocked *apply.BlockedError
+	var blocked *act.BlockedError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &unknown), errors.As(err, &finding), errors.Is(err, ledger.ErrNotFound), errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrBadName):
 		return fmt.Errorf("%w: %w", httpapi.ErrNotFound, err)
-	case errors.As(err, &blocked), errors.Is(err, app.ErrPreviewChanged), errors.Is(err, apply.ErrNotThatSession):
+	case errors.As(err, &blocked), errors.Is(err, app.ErrPreviewChanged), errors.Is(err, act.ErrNotThatSession):
 		return fmt.Errorf("%w: %w", httpapi.ErrConflict, err)
 	case target.KindOf(err) == target.BadTarget: // of a URL in place of a name
 		return fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
@@ -92,22 +92,22 @@ func (x changes) Report(ctx context.Context, id string) (*report.Document, error
 	return d, inWords(err)
 }
 
-func (x changes) PreviewChange(ctx context.Context, name, finding string, o apply.Options) (app.Intent, error) {
+func (x changes) PreviewChange(ctx context.Context, name, finding string, o act.Options) (app.Intent, error) {
 	in, err := x.s.PreviewChange(ctx, name, finding, o)
 	return in, inWords(err)
 }
 
-func (x changes) ApplyChange(ctx context.Context, name, finding, confirm, by string, o apply.Options) (app.Task, error) {
+func (x changes) ApplyChange(ctx context.Context, name, finding, confirm, by string, o act.Options) (app.Task, error) {
 	t, err := x.s.ApplyChange(ctx, name, finding, confirm, by, o)
 	return t, inWords(err)
 }
 
-func (x changes) PreviewUndo(ctx context.Context, id string, o apply.Options) (app.UndoPreview, error) {
+func (x changes) PreviewUndo(ctx context.Context, id string, o act.Options) (app.UndoPreview, error) {
 	p, err := x.s.PreviewUndo(ctx, id, o)
 	return p, inWords(err)
 }
 
-func (x changes) UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (app.Task, error) {
+func (x changes) UndoChange(ctx context.Context, id, confirm, by string, o act.Options) (app.Task, error) {
 	t, err := x.s.UndoChange(ctx, id, confirm, by, o)
 	return t, inWords(err)
 }

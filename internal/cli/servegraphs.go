@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/httpapi"
+	"dyno/internal/app"
+	"dyno/internal/httpapi"
 )
 
 type graphs struct{ s *app.Service }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/compare"
-	"github.com/dyno-perf/dyno/internal/httpapi"
-	"github.com/dyno-perf/dyno/internal/store/trials"
+	"dyno/internal/app"
+	"dyno/internal/compare"
+	"dyno/internal/httpapi"
+	"dyno/internal/store/trials"
 )
 
 func (e *env) serveLab(s *app.Service) httpapi.Lab { return lab{app.NewLab(s)} }

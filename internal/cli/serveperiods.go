@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/httpapi"
+	"dyno/internal/app"
+	"dyno/internal/class"
+	"dyno/internal/httpapi"
 )
 
 func (e *env) servePeriods(s *app.Service) httpapi.Periods { return periods{s} }

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/httpapi"
-	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/app"
+	"dyno/internal/httpapi"
+	"dyno/internal/sandbox"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
 )
 
 func (e *env) serveSettings(s *app.Service, listen string) httpapi.Settings { return front{s, listen} }
@@ -97,7 +97,7 @@ func discovering(flag string) (app.Looking, error) {
 	only := strings.Split(flag, ",")
 	for _, at := range only {
 		if !isPlace(at) {
-			return app.Looking{}, usagef("--discover %q: must be true, false, or paths of sockets and host:port, with commas and no blanks between: /run/mysqld/mysqld.sock,127.0.0.1:3307", flag)
+			return app.Looking{}, usagef("--discover %q: it is true, false, or paths of sockets and host:port, with commas and no blanks between: /run/mysqld/mysqld.sock,127.0.0.1:3307", flag)
 		}
 	}
 	return app.Looking{Only: only}, nil
@@ -123,7 +123,7 @@ func (e *env) greet(ctx context.Context, s *app.Service, discover bool) {
 	if all, err := l.Targets(ctx); err != nil || len(all) > 0 {
 		return
 	}
-	const byHand = "`dyno target add NAME URL` adds a server, which is watched from then on."
+	const byHand = "`dyno target add NAME URL` fills it, and it is watched from then on."
 	if !discover {
 		e.remark("The inventory is empty: " + byHand)
 		return
@@ -133,10 +133,10 @@ func (e *env) greet(ctx context.Context, s *app.Service, discover bool) {
 		return
 	}
 	if err != nil {
-		e.remark("Search for servers on this machine: %v", err)
+		e.remark("Looking for servers on this machine: %v", err)
 	}
 	for _, f := range taken {
-		e.remark("Found %s %s at %s; watching it as %s, logged in as %s. `dyno target rm %[4]s` removes it.", f.Flavor, f.Version, f.Address, f.Name, f.User)
+		e.remark("Found %s %s at %s and watches it as %s, logged in as %s. `dyno target rm %[4]s` forgets it.", f.Flavor, f.Version, f.Address, f.Name, f.User)
 		if f.Reason != "" {
 			e.remark("WARNING: %s. Fix: run this on %s, then `dyno target add %[2]s URL --replace` with that account:\n  %s;", f.Reason, f.Name, strings.Join(f.Create, ";\n  "))
 		}
@@ -145,11 +145,11 @@ func (e *env) greet(ctx context.Context, s *app.Service, discover bool) {
 		return
 	}
 	for _, f := range d.Found {
-		e.remark("Found %s at %s, but cannot log in: %s", cmp.Or(strings.TrimSpace(f.Flavor+" "+f.Version), "a server"), f.Address, f.Reason)
+		e.remark("Found %s at %s, but there is no login: %s", cmp.Or(strings.TrimSpace(f.Flavor+" "+f.Version), "a server"), f.Address, f.Reason)
 	}
 	if len(d.Found) == 0 {
 		e.remark("The inventory is empty, and no server was found on this machine: %s", byHand)
 	} else {
-		e.remark("The inventory is empty: the Welcome page of the web UI says what each of them is missing, or %s", byHand)
+		e.remark("The inventory is empty: the page's Welcome says what each of them lacks, or %s", byHand)
 	}
 }

@@ -6,14 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/app"
+	"dyno/internal/unit"
 )
 
 func (e *env) store() *cobra.Command {
 	check := &cobra.Command{
 		Use:   "check",
-		Short: "check the stored data for damage, and show what is lost",
+		Short: "is what Dyno keeps whole, and if not, what is lost",
 		Args:  args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			all, err := e.app.CheckStores(c.Context())
@@ -37,21 +37,21 @@ func (e *env) store() *cobra.Command {
 			return nil
 		},
 	}
-	return group("store", "the data that Dyno stores: check, usage", check, e.storeUsage())
+	return group("store", "what Dyno keeps: check, usage", check, e.storeUsage())
 }
 
 func (e *env) storeUsage() *cobra.Command {
 	return &cobra.Command{
 		Use:   "usage",
-		Short: "list the stored data by kind: size, age, growth",
-		Long:  "Lists the stored data by kind with its size and its growth per day. `dyno serve --help` shows the retention of each kind.",
+		Short: "what is kept, since when, and what it takes on the disk",
+		Long:  "Lists what is kept by kind with its size, and how much a day that came to. `dyno serve --help` tells how long each kind is kept.",
 		Args:  args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			all, err := e.app.Usage(c.Context())
 			if err != nil {
 				return err
 			}
-			return listed(e, fmt.Sprintf("%-22s %10s  %-12s %-25s %s", "KIND", "SIZE", "ROWS", "SINCE", "PER DAY"), all, func(k app.Kept) string {
+			return listed(e, fmt.Sprintf("%-22s %10s  %-12s %-25s %s", "WHAT", "SIZE", "ROWS", "SINCE", "A DAY"), all, func(k app.Kept) string {
 				rows, since, day := "", "", ""
 				if k.Rows > 0 {
 					rows = unit.Count(float64(k.Rows))
@@ -63,7 +63,7 @@ func (e *env) storeUsage() *cobra.Command {
 					day = unit.Bytes(k.PerDay)
 				}
 				return fmt.Sprintf("%-22s %10s  %-12s %-25s %s", k.Kind, unit.Bytes(float64(k.Bytes)), rows, since, day)
-			}, "Nothing is stored yet.")
+			}, "Nothing is kept yet.")
 		},
 	}
 }

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/diagnose"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/app"
+	"dyno/internal/diagnose"
+	"dyno/internal/snapshot"
+	"dyno/internal/store/ledger"
+	"dyno/internal/target"
 )
 
 func (e *env) target() *cobra.Command {
@@ -28,16 +28,16 @@ func (e *env) targetAdd() *cobra.Command {
 	var replace bool
 	c := &cobra.Command{
 		Use:   "add NAME URL",
-		Short: "add a server to the inventory and test the login",
-		Long: `Stores how to reach a server and where its password is, never the password: that stays in a defaults file
-(--from-defaults), in an environment variable (--password-env), or is prompted for. Then it tests the login; a server
-that does not answer is added anyway, and so is one that refuses the login, with exit code 1.`,
+		Short: "remember a server by name",
+		Long: `Remembers how to reach a server and where its password is, never the password: that stays in a defaults file
+(--from-defaults), in an environment variable (--password-env), or is asked for. Then it tries to log in; a server
+that does not answer is remembered all the same, and so is one that refuses the login, with exit code 1.`,
 		Example: "  dyno target add shop 'mysql://dyno@db1:3306?tls=verify-full&ssl-ca=/etc/ssl/shop-ca.pem' --password-env SHOP_PASSWORD",
 		Args:    args(2, 2),
 	}
 	c.Flags().StringVar(&t.Defaults, "from-defaults", "", "my.cnf that holds its user and password")
 	c.Flags().StringVar(&t.PasswordEnv, "password-env", "", "environment variable that will hold its password")
-	c.Flags().BoolVar(&replace, "replace", false, "replace the server that has NAME")
+	c.Flags().BoolVar(&replace, "replace", false, "put it in the place of the server that has NAME")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		t.Name, t.URL = a[0], a[1]
 		was, err := e.app.Remembered(c.Context(), t.Name)
@@ -46,7 +46,7 @@ that does not answer is added anyway, and so is one that refuses the login, with
 		}
 		t, err := e.app.AddTarget(c.Context(), t, replace)
 		if errors.Is(err, app.ErrTargetExists) {
-			return usagef("%w; Fix: choose another name, or use --replace", err)
+			return usagef("%w; Fix: choose another name, or --replace it", err)
 		}
 		if err != nil {
 			if k := target.KindOf(err); k == target.BadTarget || k == target.Unsupported {
@@ -57,7 +57,7 @@ that does not answer is added anyway, and so is one that refuses the login, with
 		if was.URL != "" && was != t {
 			e.remark("%s was %s; it is replaced.", was.Name, was.URL)
 		}
-		e.remark("Added %s: %s. `dyno target check %[1]s` shows what can be observed there.", t.Name, t.URL)
+		e.remark("Remembered %s: %s. `dyno target check %[1]s` tells what can be observed there.", t.Name, t.URL)
 		if text := app.Unverified(t.URL); text != "" {
 			e.remark("%s", text)
 		}
@@ -88,10 +88,10 @@ func (e *env) tryAdded(ctx context.Context, name string) error {
 	defer t.Close()
 	x, err := e.app.CheckOpen(ctx, t)
 	if err != nil {
-		e.remark("It was reached, but checking what can be observed failed: %v.", err)
+		e.remark("It was reached, but does not tell what can be observed: %v.", err)
 		return nil
 	}
-	e.remark("Connected: %s %s, as %s.", x.Flavor, x.Version, x.User)
+	e.remark("It answers: %s %s, as %s.", x.Flavor, x.Version, x.User)
 	if denied := diagnose.Denied(x.Sources); denied != "" {
 		e.remark("%s", denied)
 	}
@@ -119,12 +119,12 @@ func (e *env) targetLs() *cobra.Command {
 				from = "login from " + t.Defaults
 			}
 			return fmt.Sprintf("%-16s %-50s %s", t.Name, t.URL, from)
-		}, "The inventory is empty. `dyno target add NAME URL` adds a server.")
+		}, "The inventory is empty. `dyno target add NAME URL` fills it.")
 	}}
 }
 
 func (e *env) targetRm() *cobra.Command {
-	return &cobra.Command{Use: "rm NAME", Short: "remove a server from the inventory (its stored data stays)", Args: args(1, 1), RunE: func(c *cobra.Command, a []string) error {
+	return &cobra.Command{Use: "rm NAME", Short: "forget a server (what was stored about it stays)", Args: args(1, 1), RunE: func(c *cobra.Command, a []string) error {
 		l, err := e.app.Ledger(c.Context())
 		if err != nil {
 			return err
@@ -136,9 +136,9 @@ func (e *env) targetRm() *cobra.Command {
 func (e *env) targetCheck() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check TARGET",
-		Short: "show what is observable on a server, and which GRANT or setting is missing",
-		Long: `Connects, detects the server, tries every data source once, and shows for each that is unavailable which GRANT or
-setting fixes it. Changes nothing. Exit code 1 if the server cannot be reached.`,
+		Short: "what is observable on a server, and which grant or setting is missing",
+		Long: `Connects, asks what the server is, tries every source of figures once, and says for each that gives nothing
+which GRANT or setting would mend it. Changes nothing. Exit code 1 when the server cannot be reached.`,
 		Args: args(1, 1),
 	}
 	e.loginFlags(c)
@@ -179,7 +179,7 @@ setting fixes it. Changes nothing. Exit code 1 if the server cannot be reached.`
 			}
 		}
 		if missing == 0 {
-			fmt.Fprintf(e.Out, "\nAll data sources are available.\n")
+			fmt.Fprintf(e.Out, "\nEverything that Dyno can observe is observable.\n")
 		} else {
 			fmt.Fprintf(e.Out, "\n%d of %d data sources are unavailable; what they would show is unknown.\n", missing, len(x.Sources))
 		}
@@ -192,14 +192,14 @@ func (e *env) targetTrust() *cobra.Command {
 	var add, proof bool
 	c := &cobra.Command{
 		Use:   "trust TARGET",
-		Short: "accept the current certificate or account of a server instead of the remembered one",
-		Long: `If no CA vouches for a server, Dyno remembers at the first login, in known_servers in its home, its certificate or that it has none, and,
-for a server on this machine, the account that it runs as. Later it refuses a different one, as ssh does. If the server was changed on
-purpose, this logs in and remembers the current ones. Compare the fingerprint with that of the server's file:
+		Short: "accept the certificate or account that a server has now in place of the remembered one",
+		Long: `Where no CA vouches for a server, Dyno remembers at the first login, in known_servers below its home, its certificate or that it has none,
+and, of a server on this machine, the account that it runs as. It refuses another one later, as ssh does. After the server was changed on
+purpose, this logs in and remembers what it is now. Compare the fingerprint with that of the server's file:
 openssl x509 -noout -fingerprint -sha256 -in server-cert.pem`,
 		Args: args(1, 1),
 	}
-	c.Flags().BoolVar(&add, "add", false, "also keep the remembered ones: several servers behind one address, or a rotation")
+	c.Flags().BoolVar(&add, "add", false, "keep the remembered ones too: several servers behind one address, or a rotation")
 	c.Flags().BoolVar(&proof, "proof", false, "accept later certificates of a MariaDB 11.4+ that proves it knows the password; see SECURITY.md")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
@@ -217,9 +217,9 @@ openssl x509 -noout -fingerprint -sha256 -in server-cert.pem`,
 		default:
 			fmt.Fprintf(e.Out, "%s: remembered the certificate\nSHA256 %s\n", a[0], x.Is)
 		}
-		how := "instead of"
+		how := "in place of"
 		if add {
-			how = "in addition to"
+			how = "beside"
 		}
 		others := slices.DeleteFunc(x.Was, func(f string) bool { return f == x.Is })
 		if len(others) > 0 {
@@ -252,7 +252,7 @@ func (e *env) targetGrants() *cobra.Command {
 		Long: `Prints statements that create an account, unless it is there, and grant what one task needs:
   watch    read counters, digests and the processlist; no data
   explain  also EXPLAIN statements of the named schemas
-  change   add and drop indexes in the named schemas; to set variables, also grant SYSTEM_VARIABLES_ADMIN (MySQL 8.0) or SUPER
+  change   add and drop indexes in the named schemas
   load     run workloads in the named schemas
 With a TARGET the statements are for its own account, as the server reports it, unless --user names another one. Without a
 TARGET --flavor is needed. A new account is locked until ALTER USER gives it a password, which the last line shows. Nothing
@@ -261,9 +261,9 @@ is executed.`,
 		Args:    args(0, 1),
 	}
 	c.Flags().StringVar(&task, "task", "watch", "watch, explain, change or load")
-	c.Flags().StringVar(&user, "user", "dyno", "account, name or name@host; with a TARGET, default its own")
+	c.Flags().StringVar(&user, "user", "dyno", "account, name or name@host; with a TARGET its own unless given")
 	c.Flags().StringVar(&flavor, "flavor", "", "mysql, percona or mariadb")
-	c.Flags().StringSliceVar(&schemas, "schema", nil, "schema that the task may access; may be repeated")
+	c.Flags().StringSliceVar(&schemas, "schema", nil, "schema that the task may touch; may be repeated")
 	e.loginFlags(c)
 	c.RunE = func(c *cobra.Command, a []string) error {
 		there := false // the account: it logged in
@@ -303,7 +303,7 @@ is executed.`,
 		}
 		return list(e, grants, func(g grant) string {
 			if g.Then != "" {
-				return "-- For a new account, with a password of your choice: " + g.Then + ";"
+				return "-- For a new account, with a password of yours: " + g.Then + ";"
 			}
 			return g.SQL + ";"
 		}, "")

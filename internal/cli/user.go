@@ -15,16 +15,16 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/dyno-perf/dyno/internal/store/access"
+	"dyno/internal/store/access"
 )
 
 func (e *env) user() *cobra.Command {
-	c := group("user", "who may use the web UI and the API: add, ls, rm, password, role, token, audit",
+	c := group("user", "who may use the page and the API: add, ls, rm, password, role, token, audit",
 		e.userAdd(), e.userLs(), e.userRm(), e.userPassword(), e.userRole(), e.userAudit(),
 		group("token", "API tokens for programs: add, ls, rm", e.tokenAdd(), e.tokenLs(), e.tokenRm()))
-	c.Long = `Manages the users of the web UI of "dyno serve", and API tokens for programs. A viewer sees everything, an operator can also
-make changes. Without users root and Dyno's own account on this machine are operators, and no one else has access. Changes take
-effect at once in a running "dyno serve".`
+	c.Long = `Keeps the users of the page that "dyno serve" shows, and API tokens for programs. A viewer sees everything, an operator
+also changes. Without users root and Dyno's own account of this machine are operators, and nobody else is let in. What is changed here
+holds for a running "dyno serve" at once.`
 	return c
 }
 
@@ -67,7 +67,7 @@ func nameOnly(c *cobra.Command, a []string) error {
 	if len(a) == 1 {
 		return nil
 	}
-	return usagef("%s takes a name and nothing else: it prompts for the password, or reads it from standard input; usage: %s", c.CommandPath(), c.UseLine())
+	return usagef("%s takes a name and nothing else: the password is asked for, or read from standard input; usage: %s", c.CommandPath(), c.UseLine())
 }
 
 func (e *env) userAdd() *cobra.Command {
@@ -75,9 +75,9 @@ func (e *env) userAdd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add NAME",
 		Short: "add a user; the password is prompted for, or read from standard input",
-		Long: `Adds a user. On a terminal it prompts for the password twice; otherwise it reads the first line of standard input.
-The password has at least 12 characters; a few words are better than a few symbols. The first user is an operator, and
-from then on everybody needs a login, on this machine too.`,
+		Long: `Adds a user. The password is asked for twice on the terminal; where standard input is no terminal its first line is it.
+It has at least 12 characters; a few words are better than a few signs. The first user is an operator, and from then on
+everybody needs a login, on this machine too.`,
 		Example: "  dyno user add anna --role operator\n  pass show dyno/ben | dyno user add ben",
 		Args:    nameOnly,
 	}
@@ -90,7 +90,7 @@ from then on everybody needs a login, on this machine too.`,
 		err := e.withUsers(c.Context(), "", "", func(s *access.Store) (err error) {
 			some, err = s.HasUsers(c.Context())
 			if errors.Is(err, access.ErrLost) { // this is what mends it
-				e.remark("The file of users is lost; this user is the first in a new one.")
+				e.remark("The file that had the users is lost; this user is the first of a new one.")
 				err = nil
 			}
 			return err
@@ -146,7 +146,7 @@ func (e *env) userPassword() *cobra.Command {
 func (e *env) userRole() *cobra.Command {
 	return &cobra.Command{
 		Use:   "role NAME viewer|operator",
-		Short: "change the role of a user, effective from the next request",
+		Short: "give a user another role, which holds from the next request on",
 		Args:  args(2, 2),
 		RunE: func(c *cobra.Command, a []string) error {
 			role, err := access.ParseRole(a[1])
@@ -162,7 +162,7 @@ func (e *env) userRm() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm NAME",
 		Short: "remove a user and end the user's sessions",
-		Long:  "Removes a user and ends the user's sessions. The last operator can be removed only as the last user: then root and Dyno's own account on this machine need no login.",
+		Long:  "Removes a user and ends the user's sessions. The last operator goes only as the last user: then root and Dyno's own account of this machine need no login.",
 		Args:  args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if err := access.CheckName(a[0]); err != nil {
@@ -189,10 +189,10 @@ func (e *env) userRm() *cobra.Command {
 				return err
 			}
 			if len(left) > 0 {
-				e.remark("Tokens created by %s are still valid: %s. `dyno user token rm` revokes them.", a[0], strings.Join(left, ", "))
+				e.remark("Tokens that %s made still let programs in: %s. `dyno user token rm` takes them back.", a[0], strings.Join(left, ", "))
 			}
 			if !some {
-				e.remark("No user is left: root and Dyno's own account on this machine are operators without a login again.")
+				e.remark("No user is left: root and Dyno's own account of this machine are operators without a login again.")
 			}
 			return nil
 		},
@@ -215,7 +215,7 @@ func (e *env) userLs() *cobra.Command {
 					seen = "seen " + u.Seen.Local().Format(time.DateTime)
 				}
 				return fmt.Sprintf("%-20s %-9s %s", u.Name, u.Role, seen)
-			}, "There are no users: root and Dyno's own account on this machine are operators without a login. `dyno user add NAME` adds the first.")
+			}, "There are no users: root and Dyno's own account of this machine are operators without a login. `dyno user add NAME` adds the first.")
 		})
 	}}
 }
@@ -225,17 +225,17 @@ func (e *env) tokenAdd() *cobra.Command {
 	var days int
 	c := &cobra.Command{
 		Use:   "add NAME",
-		Short: "create an API token and print it once",
-		Long: `Creates a token for a program, which sends it as "Authorization: Bearer TOKEN". It is printed only once; Dyno stores only
-a hash. Grafana and Prometheus need a token of a viewer.`,
+		Short: "make an API token and print it, this once",
+		Long: `Makes a token for a program, which sends it as "Authorization: Bearer TOKEN". It is printed this once; Dyno keeps only a
+hash. A Grafana or Prometheus needs a viewer's.`,
 		Example: "  dyno user token add grafana > /etc/grafana/dyno.token",
 		Args:    args(1, 1),
 	}
 	c.Flags().StringVar(&role, "role", string(access.Viewer), "viewer or operator")
-	c.Flags().IntVar(&days, "days", 365, "validity in days")
+	c.Flags().IntVar(&days, "days", 365, "how long it is good for")
 	c.RunE = func(c *cobra.Command, a []string) error {
 		if most := int(access.MaxTokenLife.Hours() / 24); days < 1 || days > most {
-			return usagef("--days %d: must be 1 to %d", days, most)
+			return usagef("--days %d: it is 1 to %d", days, most)
 		}
 		r, err := access.ParseRole(role)
 		if err = cmp.Or(access.CheckName(a[0]), err); err != nil {
@@ -256,7 +256,7 @@ a hash. Grafana and Prometheus need a token of a viewer.`,
 					Secret string `json:"token"`
 				}{t, t.Secret})
 			}
-			e.remark("It is shown only once and is valid until %s:", t.Expires.Local().Format(time.DateOnly))
+			e.remark("It is shown this once and good until %s:", t.Expires.Local().Format(time.DateOnly))
 			_, err = fmt.Fprintln(e.Out, t.Secret)
 			return err
 		})
@@ -265,25 +265,25 @@ a hash. Grafana and Prometheus need a token of a viewer.`,
 }
 
 func (e *env) tokenLs() *cobra.Command {
-	return &cobra.Command{Use: "ls", Short: "list the tokens, without their secrets", Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
+	return &cobra.Command{Use: "ls", Short: "list the tokens, not what they are", Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
 		return e.withUsers(c.Context(), "", "", func(s *access.Store) error {
 			all, err := s.Tokens(c.Context())
 			if err != nil {
 				return err
 			}
-			return listed(e, fmt.Sprintf("%-20s %-9s %-16s  %-24s %s", "NAME", "ROLE", "VALID", "USED", "CREATED BY"), all, func(t access.Token) string {
+			return listed(e, fmt.Sprintf("%-20s %-9s %-16s  %-24s %s", "NAME", "ROLE", "VALID", "USED", "MADE BY"), all, func(t access.Token) string {
 				used := "never used"
 				if !t.Used.IsZero() {
 					used = "used " + t.Used.Local().Format(time.DateTime)
 				}
-				return fmt.Sprintf("%-20s %-9s until %s  %-24s created by %s", t.Name, t.Role, t.Expires.Local().Format(time.DateOnly), used, t.By)
-			}, "There are no tokens. `dyno user token add NAME` adds one.")
+				return fmt.Sprintf("%-20s %-9s until %s  %-24s made by %s", t.Name, t.Role, t.Expires.Local().Format(time.DateOnly), used, t.By)
+			}, "There are no tokens.")
 		})
 	}}
 }
 
 func (e *env) tokenRm() *cobra.Command {
-	return &cobra.Command{Use: "rm NAME", Short: "revoke a token, effective at once", Args: args(1, 1), RunE: func(c *cobra.Command, a []string) error {
+	return &cobra.Command{Use: "rm NAME", Short: "take a token back; it lets nobody in from then on", Args: args(1, 1), RunE: func(c *cobra.Command, a []string) error {
 		detail := ""
 		if access.CheckName(a[0]) == nil { // who gives the token itself finds it in no log
 			detail = "name=" + a[0]
@@ -304,11 +304,11 @@ func (e *env) userAudit() *cobra.Command {
 	n := 50
 	c := &cobra.Command{
 		Use:   "audit",
-		Short: "list who changed what, from where, and the outcome; newest first",
+		Short: "who changed what, from where, and how it ended; newest first",
 		Args:  args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if n < 1 {
-				return usagef("--lines %d: must be 1 or more", n)
+				return usagef("--lines %d: it is 1 or more", n)
 			}
 			return e.withUsers(c.Context(), "", "", func(s *access.Store) error {
 				all, err := s.Audit(c.Context(), 0, n)
@@ -318,14 +318,14 @@ func (e *env) userAudit() *cobra.Command {
 				return listed(e, fmt.Sprintf("%-19s  %-12s %-8s %-15s %s", localTime(), "WHO", "VIA", "FROM", "WHAT"), all, func(x access.Entry) string {
 					outcome := x.Outcome
 					if outcome == "" {
-						outcome = "unfinished, or the program died meanwhile"
+						outcome = "not ended, or the program died meanwhile"
 					}
 					return fmt.Sprintf("%s  %-12s %-8s %-15s %s %s: %s", x.At.Local().Format(time.DateTime), x.Who, x.Via, x.From, x.What, x.Detail, outcome)
-				}, "No changes yet.")
+				}, "Nothing was changed yet.")
 			})
 		},
 	}
-	c.Flags().IntVarP(&n, "lines", "n", n, "number of entries")
+	c.Flags().IntVarP(&n, "lines", "n", n, "how many")
 	return c
 }
 
@@ -339,7 +339,7 @@ func (e *env) newPassword(name string) (string, error) {
 		if err := access.CheckPassword(p, name); err != nil { // before it is typed again
 			return "", usageOf(err)
 		}
-		again, err := e.askPassword("Repeat the password: ")
+		again, err := e.askPassword("Once more: ")
 		if err != nil {
 			return "", err
 		}

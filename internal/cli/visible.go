@@ -12,7 +12,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/report"
+	"dyno/internal/report"
 )
 
 // legible is the way to the user for all text: what servers, files and logs put into it cannot move

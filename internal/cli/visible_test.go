@@ -10,8 +10,8 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/pattern"
+	"dyno/test/servers"
 )
 
 func TestLegible(t *testing.T) {

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/screen"
-	"github.com/dyno-perf/dyno/internal/state"
-	nearest "github.com/dyno-perf/dyno/internal/suggest"
+	"dyno/internal/app"
+	"dyno/internal/event"
+	nearest "dyno/internal/near"
+	"dyno/internal/scrape"
+	"dyno/internal/screen"
+	"dyno/internal/state"
 )
 
 func (e *env) watch() *cobra.Command {
@@ -25,20 +25,20 @@ func (e *env) watch() *cobra.Command {
 	var count int
 	c := &cobra.Command{
 		Use:   "watch TARGET",
-		Short: "live terminal view of a server, every second: throughput, CPU, I/O, InnoDB, locks, classes, sessions",
-		Long: `Shows what a server does, second by second, and who waits for whom: the session at the root of a pile-up is at the top.
+		Short: "one screen of a server, each second: throughput, CPU, I/O, InnoDB, locks, classes, sessions",
+		Long: `Shows what a server does, second by second, and who waits for whom: the session at the root of a pile-up stands on top.
 Keys: ? explains them; arrows go back in time, l returns to now. What could not be observed is shown as –, never as zero.
-While the view is open you can step back through the last hour; with --record, or while dyno serve watches the server, it is
-stored and --at shows any past second. Without a terminal, and with --output json, it writes a state every second.`,
+The last hour can be looked at again while the screen is open; with --record, or while dyno serve watches the server, it is kept
+and --at shows any second of the past. Without a terminal, and with --output json, it writes a state every second.`,
 		Example: "  dyno watch shop\n  dyno watch shop --at '2026-11-21 03:12:40'\n  dyno watch sandbox:demo --output json --count 10",
 		Args:    args(1, 1),
 	}
 	f := c.Flags()
-	f.StringVar(&at, "at", "", "start at this time: 10m (ago), '2026-11-21 14:00:00' (local time), or RFC 3339")
-	f.BoolVar(&record, "record", false, "store every state, so that --at finds it later")
-	f.DurationVar(&o.Every, "every", time.Second, "time between two scrapes")
-	f.IntVar(&count, "count", 0, "end after this many states; not in the terminal view")
-	f.StringSliceVar(&o.Scrape.Also, "also", nil, "sources to read that are off by default, see dyno target check")
+	f.StringVar(&at, "at", "", "look at this moment first: 10m (ago), '2026-11-21 14:00:00' (local time), or as in RFC 3339")
+	f.BoolVar(&record, "record", false, "keep every state, so that --at finds it later")
+	f.DurationVar(&o.Every, "every", time.Second, "time between two readings")
+	f.IntVar(&count, "count", 0, "end after so many states; not on a screen")
+	f.StringSliceVar(&o.Scrape.Also, "also", nil, "sources to read that are not read by themselves, see dyno target check")
 	e.loginFlags(c)
 	e.explainFlag(c)
 	c.RunE = func(c *cobra.Command, a []string) error {

@@ -1,7 +1,6 @@
-// Package clock provides the time stamp of everything that Dyno stores. It follows the system's
-// clock, but follows a step of that clock only after the step has lasted. A wrong answer of a time
-// server, a wrong clock at boot or a resumed machine must neither stamp measurements with a wrong
-// year nor expire stored data. The package does not set the system's clock.
+// Package clock gives the time that everything Dyno stores bears. It is the system's, but a step of the system's clock is
+// followed only when it has lasted: a bad answer of a time server, a wrong clock at boot or a resumed machine must neither
+// stamp what is measured with a wrong year nor expire what is stored.
 package clock
 
 import (

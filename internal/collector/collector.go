@@ -1,5 +1,4 @@
-// Package collector schedules the scrapes of many targets and passes each result to the sinks that
-// store or show it. Package app starts it. It reads no server itself; the Scrapers that it gets do.
+// Package collector schedules the scrapes of many targets and hands what they gave to whoever keeps or shows it.
 package collector
 
 import (
@@ -9,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/dyno-perf/dyno/internal/reading"
+	"dyno/internal/reading"
 )
 
 // Scraper reads the metrics of one target at whole multiples of a period until ctx ends. It survives a server that goes away

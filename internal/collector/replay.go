@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
 )
 
 // Replay is a Scraper that gives recorded readings, the first again after the last, as if they were read now. Many of them may share

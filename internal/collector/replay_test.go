@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/event"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/state"
 )
 
 func TestReplay(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/plan"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
 )
 
 // monthHours is the month of the clouds' price lists.

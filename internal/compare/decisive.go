@@ -8,8 +8,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/plan"
+	"dyno/internal/trial"
 )
 
 // decisive returns what of two plans differs and decides the figures: "trials.time: 20s, 10s". How often a trial is repeated does not, nor do

@@ -1,4 +1,3 @@
-// Package compare evaluates the trials of an experiment. Its pure functions turn a plan and its
-// trials into cells, verdicts and remarks in words, for packages experiment, app and cli. Package
-// stat documents how it decides and with which error rates. It runs no trial.
+// Package compare judges the trials of an experiment: pure functions from a plan and its trials to cells, verdicts and what is to be
+// said of them in words. How it decides, and what error rates that has, is told by package stat.
 package compare

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/plan"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
 )
 
 // Outcome is what the trials so far say.
@@ -213,7 +213,7 @@ func (j *judgement) pair(baseline, variant place) (stat.Pair, bool) {
 func unlimited(t, other trial.Trial) string {
 	for _, name := range slices.Sorted(maps.Keys(t.NotInForce)) {
 		if other.NotInForce[name] != t.NotInForce[name] {
-			return fmt.Sprintf("the limit %s of %s was not in effect", name, t.NotInForce[name])
+			return fmt.Sprintf("the limit %s of %s was not in force", name, t.NotInForce[name])
 		}
 	}
 	return ""
@@ -298,7 +298,7 @@ func (j *judgement) uncorrected(looks map[int]seen, at int, key string) string {
 		}
 		return fmt.Sprintf("its ratio is corrected for the speed of the CPUs by what its %d rounds showed; all trials together show too little of it", at)
 	case !then && now:
-		why = fmt.Sprintf("after its %d rounds the effect of the CPU speed on the rate was still uncertain, so the ratio is not corrected for it", at)
+		why = fmt.Sprintf("after its %d rounds too little was known of what the speed of the CPUs does to the rate, so that the ratio is not corrected for it", at)
 	}
 	if why != "" && now {
 		j.correction.Except = append(j.correction.Except, key)
@@ -443,7 +443,7 @@ func (j *judgement) doubts(o *Outcome) {
 			o.Warnings = append(o.Warnings, "the control could not be judged: "+first(c.Reasons))
 		}
 	case c.Ratio.Lo > above || c.Ratio.Hi < 1/above:
-		why := fmt.Sprintf("the control, the baseline measured against itself, differs by more than %s: %s. Something other than the variants determines the figures", within, j.interval(c.Ratio))
+		why := fmt.Sprintf("the control, the baseline measured against itself, differs by more than %s: %s. Something else than the variants decides the figures", within, j.interval(c.Ratio))
 		c.Result = stat.Invalid
 		c.Reasons = append([]string{why}, c.Reasons...)
 		for _, i := range j.compared {
@@ -456,7 +456,7 @@ func (j *judgement) doubts(o *Outcome) {
 		}
 	case c.Result != stat.Same && len(j.compared) > 0:
 		if c.Result == stat.Better || c.Result == stat.Worse {
-			o.Warnings = append(o.Warnings, fmt.Sprintf("the control, the baseline measured against itself, is not 1: %s. Do not trust differences of that size", j.interval(c.Ratio)))
+			o.Warnings = append(o.Warnings, fmt.Sprintf("the control, the baseline measured against itself, does not come out as 1: %s. Take differences of that size with care", j.interval(c.Ratio)))
 		} else if c.Ratio.N > 0 {
 			o.Warnings = append(o.Warnings, fmt.Sprintf("the control, the baseline measured against itself, is not known to be the same within %s: %s. Differences of that size may stay hidden here", within, j.interval(c.Ratio)))
 		}
@@ -543,7 +543,7 @@ func (j *judgement) trends() (warnings []string) {
 		if x.Center < 0 {
 			moves = "falls"
 		}
-		warnings = append(warnings, fmt.Sprintf("the rate of %s still %s by %s in the course of a trial: use a longer warm-up", v.Key, moves, unit.Percent(math.Abs(x.Center))))
+		warnings = append(warnings, fmt.Sprintf("the rate of %s still %s by %s in the course of a trial: a longer warm-up would tell more", v.Key, moves, unit.Percent(math.Abs(x.Center))))
 	}
 	return warnings
 }

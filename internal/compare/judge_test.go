@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/plan"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
 )
 
 // bench measures variants whose true rates are known.
@@ -72,7 +72,7 @@ func TestNotInForce(t *testing.T) {
 				t.NotInForce = b
 			}
 			for name, wanted := range t.NotInForce {
-				t.Warnings = append(t.Warnings, fmt.Sprintf("the limit %s of %s is not in effect: no cgroup", name, wanted))
+				t.Warnings = append(t.Warnings, fmt.Sprintf("the limit %s of %s is not in force: no cgroup", name, wanted))
 			}
 		}
 		o := x.run(t)
@@ -85,10 +85,10 @@ func TestNotInForce(t *testing.T) {
 		}
 	}
 	f(nil, nil, stat.Same, "", "")
-	f(nil, map[string]string{"write_iops": "50"}, stat.Invalid, "the limit write_iops of 50 was not in effect", "is not in effect: no cgroup (in ")
-	f(map[string]string{"write_iops": "50"}, nil, stat.Invalid, "baseline: the limit write_iops of 50 was not in effect", "")
-	f(map[string]string{"cpu": "1"}, map[string]string{"cpu": "0.5"}, stat.Invalid, "the limit cpu of 0.5 was not in effect", "")
-	f(map[string]string{"cpu": "1"}, map[string]string{"cpu": "1"}, stat.Same, "", "the limit cpu of 1 is not in effect")
+	f(nil, map[string]string{"write_iops": "50"}, stat.Invalid, "the limit write_iops of 50 was not in force", "is not in force: no cgroup (in ")
+	f(map[string]string{"write_iops": "50"}, nil, stat.Invalid, "baseline: the limit write_iops of 50 was not in force", "")
+	f(map[string]string{"cpu": "1"}, map[string]string{"cpu": "0.5"}, stat.Invalid, "the limit cpu of 0.5 was not in force", "")
+	f(map[string]string{"cpu": "1"}, map[string]string{"cpu": "1"}, stat.Same, "", "the limit cpu of 1 is not in force")
 }
 
 // TestRemarks: what is said of single trials is said of the whole, once for each kind.

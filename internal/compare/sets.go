@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/plan"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
 )
 
 // ErrSets is the answer to results that cannot be compared.
@@ -157,7 +157,7 @@ func (s beside) unlimited(a, b []trial.Trial) string {
 // doubts adds what a reader must know of results measured apart.
 func (s beside) doubts(out *trial.Result, a, b trial.Result, keys []string) {
 	warn := func(format string, args ...any) { out.Warnings = append(out.Warnings, fmt.Sprintf(format, args...)) }
-	warn("the two were not interleaved: any difference between the machines or the two times is in the ratio")
+	warn("the two were not measured in turn: whatever differs between the machines or changed between the two times is in the ratio")
 	for side, r := range []trial.Result{a, b} {
 		var missing []string
 		for _, v := range r.Variants {

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/plan"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
 )
 
 // machine makes a result of the same plan, on a machine so many times as fast.
@@ -70,7 +70,7 @@ func TestSets(t *testing.T) {
 	if len(r.AlsoDiffers) != 1 || r.AlsoDiffers[0].Name != "cpu" || r.AlsoDiffers[0].Values["x2"] != "model x2" || r.Env.Facts["machine"]["cpus"] != "2" {
 		t.Errorf("%+v %+v", r.AlsoDiffers, r.Env)
 	}
-	if len(r.Warnings) != 1+len(a.Warnings)+len(b.Warnings) || !strings.Contains(r.Warnings[0], "not interleaved") {
+	if len(r.Warnings) != 1+len(a.Warnings)+len(b.Warnings) || !strings.Contains(r.Warnings[0], "not measured in turn") {
 		t.Errorf("%q", r.Warnings)
 	}
 	if !r.Unpaired || r.Dyno != "1.0" {
@@ -226,9 +226,9 @@ func TestSetsOfLimits(t *testing.T) {
 		}
 	}
 	cpu := func(n string) map[string]string { return map[string]string{"cpu": n} }
-	f(nil, cpu("2"), "in x2 the limit cpu of 2 was not in effect")
-	f(cpu("2"), nil, "in x1 the limit cpu of 2 was not in effect")
-	f(cpu("2"), map[string]string{"cpu": "2", "memory": "1G"}, "in x2 the limit memory of 1G was not in effect")
+	f(nil, cpu("2"), "in x2 the limit cpu of 2 was not in force")
+	f(cpu("2"), nil, "in x1 the limit cpu of 2 was not in force")
+	f(cpu("2"), map[string]string{"cpu": "2", "memory": "1G"}, "in x2 the limit memory of 1G was not in force")
 	f(cpu("2"), cpu("2"), "")
 	f(nil, nil, "")
 }

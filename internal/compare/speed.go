@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/plan"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
 )
 
 // A correction takes out of a rate what the speed of the CPUs put into it. Virtual CPUs share cores with strangers and run now
@@ -134,7 +134,7 @@ func (j *judgement) correctable(c *trial.Correction, rounds int, of plan.Variant
 		return true, "" // too few to tell anything, of the rate as well
 	}
 	if (x.Lo > 1 || x.Hi < 1) && math.Abs(math.Log(x.Center)) > speedTrifle*math.Log1p(j.margin()) {
-		return false, fmt.Sprintf("the CPUs themselves were slower or faster with it, by %+.1f %% of the rate (%.1f to %.1f %%), so the ratio is not corrected for their speed",
+		return false, fmt.Sprintf("the CPUs themselves were slower or faster with it, by %+.1f %% of the rate (%.1f to %.1f %%), so that the ratio is not corrected for their speed",
 			100*(x.Center-1), 100*(x.Lo-1), 100*(x.Hi-1))
 	}
 	return true, ""

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/plan"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
 )
 
 // shared is a simulated one whose CPUs share their cores with strangers: the logarithm of their speed is AR(1) from second to second,

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"dyno/internal/finding"
+	"dyno/internal/snapshot"
 )
 
 // wanted are the sources that judgement leans on, with what is lost without them.
@@ -25,17 +25,17 @@ func blind(s *snapshot.Snapshot) (out []finding.Symptom) {
 		if src.State == snapshot.OK {
 			continue
 		}
-		text := fmt.Sprintf("Data unavailable: %s (%s: %s", w.lost, w.name, src.State)
+		text := fmt.Sprintf("Not observable: %s (%s: %s", w.lost, w.name, src.State)
 		if src.Reason != "" {
 			text += ", " + src.Reason
 		}
 		text += ")."
 		if src.Fix != "" {
-			text += " Fix: " + src.Fix
+			text += " To see it: " + src.Fix
 		}
 		out = append(out, finding.Symptom{
 			ID: NotObservable + ":" + w.name, Kind: NotObservable, Subject: w.name,
-			Title:    "data unavailable: " + w.lost,
+			Title:    "not observable: " + w.lost,
 			Evidence: []finding.Evidence{{What: "source " + w.name, Source: w.name, Text: text}},
 		})
 	}

@@ -3,7 +3,7 @@ package diagnose
 import (
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/finding"
 )
 
 // Bound says in one word what the server is short of, as far as symptoms tell it: "CPU-bound", "I/O-bound", "lock-bound"; "" when nothing

@@ -3,7 +3,7 @@ package diagnose
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/finding"
 )
 
 func TestBound(t *testing.T) {

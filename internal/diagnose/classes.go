@@ -3,10 +3,10 @@ package diagnose
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/snapshot"
+	"dyno/internal/unit"
 )
 
 // ReadNext is the symptom that the server reads along indexes, entry after entry, and sends few of the rows.
@@ -34,7 +34,7 @@ func readNext(s *snapshot.Snapshot) []finding.Symptom {
 	}
 	text := fmt.Sprintf("The server read %s in the order of an index (Handler_read_next, Handler_read_prev)", unit.Rate(next+prev, "rows/s"))
 	if counted && pushed > 0 {
-		text += fmt.Sprintf(" and discarded %s by a condition within the index (Handler_icp_attempts less Handler_icp_match)", unit.Rate(max(0, pushed-passed), "entries/s"))
+		text += fmt.Sprintf(" and passed over %s by a condition within the index (Handler_icp_attempts less Handler_icp_match)", unit.Rate(max(0, pushed-passed), "entries/s"))
 	}
 	return []finding.Symptom{{
 		ID: ReadNext, Kind: ReadNext, Subject: "server",

@@ -3,9 +3,9 @@ package diagnose
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/class"
+	"dyno/internal/known"
+	"dyno/test/snap"
 )
 
 func TestReadNext(t *testing.T) {

@@ -3,11 +3,11 @@ package diagnose
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/unit"
 )
 
 // saturated is the share of the usable CPUs from which waiting for a CPU shows in response times: at 80 % use a queue with
@@ -46,7 +46,7 @@ func cpu(s *snapshot.Snapshot) []finding.Symptom {
 		Evidence: []finding.Evidence{{
 			What: "CPU used on the machine", Value: known.Of(busy * 100), Unit: "%", Source: "host",
 			Expected: fmt.Sprintf("< %.0f", saturated*100),
-			Text:     fmt.Sprintf("The machine's CPUs were %s busy; the server's part of it is unknown.", unit.Percent(busy)),
+			Text:     fmt.Sprintf("The machine's CPUs were %s busy; how much of it was the server could not be seen.", unit.Percent(busy)),
 		}},
 	}}
 }

@@ -1,7 +1,5 @@
-// Package diagnose turns a snapshot into symptoms: abnormal measurements, before their cause is
-// known. Package app passes the symptoms to the rules in package advise. The package asks no server
-// and names no cause.
+// Package diagnose turns a snapshot into symptoms: measured facts out of order, before anybody knows why.
 //
-// Rates apply to the snapshot's window, and are never totals since the server's start. Missing data
-// are a symptom of their own, because a report must not read as healthy where Dyno saw nothing.
+// Rates are of the snapshot's window, never totals since the server's start. What could not be seen is a symptom of its own,
+// for a report must not read as healthy where it was blind.
 package diagnose

@@ -3,10 +3,10 @@ package diagnose
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/snapshot"
+	"dyno/internal/unit"
 )
 
 const (
@@ -29,7 +29,7 @@ func dominant(s *snapshot.Snapshot) (out []finding.Symptom) {
 		}
 		how := "took"
 		if c.Sampled {
-			how = "took, estimated from samples,"
+			how = "took, by looking at what was running,"
 		}
 		out = append(out, finding.Symptom{
 			ID: DominantClass + ":" + c.ID, Kind: DominantClass, Subject: c.ID,

@@ -3,10 +3,10 @@ package diagnose
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/snapshot"
+	"dyno/internal/unit"
 )
 
 // waiting is the share of the machine's CPU time spent idle while a disk was at work from which disks are taken for what
@@ -22,7 +22,7 @@ func ioWait(s *snapshot.Snapshot) []finding.Symptom {
 	ev := []finding.Evidence{{
 		What: "CPU time waiting for disks", Value: known.Of(v * 100), Unit: "%", Source: "host",
 		Expected: fmt.Sprintf("< %.0f", waiting*100),
-		Text:     fmt.Sprintf("%s of the machine's CPU time was idle with a busy disk.", unit.Percent(v)),
+		Text:     fmt.Sprintf("%s of the machine's CPU time was idle with a disk at work.", unit.Percent(v)),
 	}}
 	if r := s.Rate("dyno_server_io_read_bytes_total"); r.OK() {
 		ev = append(ev, finding.Evidence{

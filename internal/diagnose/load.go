@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/unit"
 )
 
 // Kinds of symptoms about concurrency, commits, connections and replication.
@@ -48,7 +48,7 @@ func engineQueue(s *snapshot.Snapshot) []finding.Symptom {
 		ID: EngineQueue, Kind: EngineQueue, Subject: "engine", Title: fmt.Sprintf("%.1f statements queue before the engine", n),
 		Evidence: []finding.Evidence{{
 			What: "queries in queue", Value: known.Of(n), Expected: "0", Source: "innodb_status",
-			Text: fmt.Sprintf("On average %.1f statements waited to enter the engine, which lets %s in at a time.", n, s.Variables["innodb_thread_concurrency"]),
+			Text: fmt.Sprintf("In the mean %.1f statements stood before the engine, which lets %s in at a time.", n, s.Variables["innodb_thread_concurrency"]),
 		}},
 	}}
 }
@@ -64,7 +64,7 @@ func cpuQueue(s *snapshot.Snapshot) []finding.Symptom {
 		ID: CPUQueue, Kind: CPUQueue, Subject: "cpu", Title: fmt.Sprintf("%.0f threads of the server wait for a CPU at a time", n),
 		Evidence: []finding.Evidence{{
 			What: "threads waiting for a CPU", Value: known.Of(n), Expected: fmt.Sprintf("< %.0f", max(leastInQueue, threadsPerCPU*cpus)), Source: "process_threads",
-			Text: fmt.Sprintf("%.0f threads of the server waited for one of %.4g CPUs at a time.", n, cpus),
+			Text: fmt.Sprintf("%.0f threads of the server stood in the queue of %.4g CPUs at a time.", n, cpus),
 		}},
 	}}
 }
@@ -81,9 +81,9 @@ func logSync(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: LogSync, Kind: LogSync, Subject: "disk", Title: fmt.Sprintf("a log sync takes %s", unit.Seconds(sec/calls)),
+		ID: LogSync, Kind: LogSync, Subject: "disk", Title: fmt.Sprintf("a sync of the logs takes %s", unit.Seconds(sec/calls)),
 		Evidence: []finding.Evidence{{
-			What: "time in log syncs", Value: known.Of(sec), Unit: "s/s", Expected: fmt.Sprintf("< %v", syncSeconds), Source: "file_io",
+			What: "time in syncs of the logs", Value: known.Of(sec), Unit: "s/s", Expected: fmt.Sprintf("< %v", syncSeconds), Source: "file_io",
 			Text: fmt.Sprintf("Threads spent %s a second in %s of the logs.", unit.Seconds(sec), unit.Rate(calls, "syncs/s")),
 		}},
 	}}
@@ -128,10 +128,10 @@ func connectionsFull(s *snapshot.Snapshot) []finding.Symptom {
 		})
 	}
 	if refused > 0 {
-		title = "clients are refused: no connection is left"
+		title = "clients are turned away: no connection is left"
 		ev = append(ev, finding.Evidence{
 			What: "connections refused", Value: known.Of(refused), Unit: "1/s", Expected: "0", Source: "global_status",
-			Text: fmt.Sprintf("%s were refused for lack of a connection.", unit.Rate(refused, "clients/s")),
+			Text: fmt.Sprintf("%s were refused for want of a connection.", unit.Rate(refused, "clients/s")),
 		})
 	}
 	return []finding.Symptom{{ID: ConnectionsFull, Kind: ConnectionsFull, Subject: "connections", Title: title, Evidence: ev}}
@@ -152,10 +152,10 @@ func replicaBehind(s *snapshot.Snapshot) (out []finding.Symptom) {
 			id, who = ReplicaBehind+":"+c, "the channel "+c
 		}
 		out = append(out, finding.Symptom{
-			ID: id, Kind: ReplicaBehind, Subject: "replication", Title: fmt.Sprintf("%s lags by %s", who, unit.Seconds(lag)),
+			ID: id, Kind: ReplicaBehind, Subject: "replication", Title: fmt.Sprintf("%s is %s behind", who, unit.Seconds(lag)),
 			Evidence: []finding.Evidence{{
 				What: "lag", Value: known.Of(lag), Unit: "s", Expected: fmt.Sprintf("< %v", lagSeconds), Source: "replication",
-				Text: fmt.Sprintf("It lagged by %s at the end of the window and by %s at its beginning.", unit.Seconds(lag), unit.Seconds(x.Points[0].Value)),
+				Text: fmt.Sprintf("It was %s behind at the end of the window and %s at its beginning.", unit.Seconds(lag), unit.Seconds(x.Points[0].Value)),
 			}},
 		})
 	}

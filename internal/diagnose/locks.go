@@ -6,11 +6,11 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 // Kinds of symptoms about locks and transactions.
@@ -53,7 +53,7 @@ func lockQueues(s *snapshot.Snapshot) (out []finding.Symptom) {
 			Title: fmt.Sprintf("%s sessions at a time wait for %s locks", unit.Count(mean), kind),
 			Evidence: []finding.Evidence{{
 				What: "sessions that wait for " + string(kind) + " locks", Value: known.Of(mean), Expected: fmt.Sprintf("< %.1f", waitersPerMoment), Source: "locks",
-				Sampled: true, Text: fmt.Sprintf("On average over %d samples %s sessions waited for %s locks.", len(s.Moments), unit.Count(mean), kind),
+				Sampled: true, Text: fmt.Sprintf("In the mean of %d moments %s sessions waited for %s locks.", len(s.Moments), unit.Count(mean), kind),
 			}},
 		})
 	}
@@ -144,7 +144,7 @@ func lockWaiting(s *snapshot.Snapshot) (out []finding.Symptom) {
 			ID: LockWaiting + ":" + id, Kind: LockWaiting, Subject: id, Title: fmt.Sprintf("a class spends %s of its time waiting for locks", unit.Percent(part)),
 			Evidence: []finding.Evidence{{
 				What: "time of the class that is waiting for locks", Value: known.Of(100 * part), Unit: "%", Expected: "< 50", Source: "locks", Sampled: true,
-				Text: fmt.Sprintf("It was sampled %d times, and %d times it waited for a lock that another session held.", t.seen, t.waiting),
+				Text: fmt.Sprintf("It was seen %d times, and %d times it waited for a lock that another session held.", t.seen, t.waiting),
 			}},
 		})
 	}

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
 )
 
 // waitingMoments adds moments in which so many sessions of a class wait and so many work.

@@ -3,11 +3,11 @@ package diagnose
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/unit"
 )
 
 // Kinds of symptoms of memory, the disk and the engine that writes to it.
@@ -41,7 +41,7 @@ func poolMisses(s *snapshot.Snapshot) []finding.Symptom {
 	}
 	ev := []finding.Evidence{{
 		What: "pages read on demand per second", Value: rate, Unit: "1/s", Source: "global_status", Expected: fmt.Sprintf("< %d", missesPerSec),
-		Text: fmt.Sprintf("%s were requested and not in the buffer pool.", unit.Rate(n, "pages/s")),
+		Text: fmt.Sprintf("%s were wanted and not in the buffer pool.", unit.Rate(n, "pages/s")),
 	}}
 	if r := s.Rate("dyno_server_io_read_bytes_total"); r.OK() {
 		ev = append(ev, finding.Evidence{
@@ -60,10 +60,10 @@ func slowReads(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: SlowReads, Kind: SlowReads, Subject: "disk", Title: fmt.Sprintf("a read of a data file takes %s, and %.2g are in flight", unit.Seconds(sec/n), sec),
+		ID: SlowReads, Kind: SlowReads, Subject: "disk", Title: fmt.Sprintf("a read of a data file takes %s, and %.2g are under way at a time", unit.Seconds(sec/n), sec),
 		Evidence: []finding.Evidence{{
 			What: "time of one read", Value: known.Of(1000 * sec / n), Unit: "ms", Source: "file_io", Expected: fmt.Sprintf("< %d", readMs),
-			Text: fmt.Sprintf("%s of data files took %s each; %.2g were in flight.", unit.Rate(n, "reads/s"), unit.Seconds(sec/n), sec),
+			Text: fmt.Sprintf("%s of data files took %s each; %.2g were under way at a time.", unit.Rate(n, "reads/s"), unit.Seconds(sec/n), sec),
 		}},
 	}}
 }
@@ -91,10 +91,10 @@ func checkpoint(s *snapshot.Snapshot) []finding.Symptom {
 		return nil
 	}
 	return []finding.Symptom{{
-		ID: Checkpoint, Kind: Checkpoint, Subject: "redo log", Title: fmt.Sprintf("the redo log is %s full of changes to dirty pages", unit.Percent(min(1, age/limit))),
+		ID: Checkpoint, Kind: Checkpoint, Subject: "redo log", Title: fmt.Sprintf("the redo log is %s full of changes to pages that are not written yet", unit.Percent(min(1, age/limit))),
 		Evidence: []finding.Evidence{{
-			What: "checkpoint age", Value: known.Of(age), Unit: "B", Source: "global_status", Expected: "< " + unit.Bytes(fullLog*limit),
-			Text: fmt.Sprintf("The checkpoint age is %s, and the log allows %s.", unit.Bytes(age), unit.Bytes(limit)),
+			What: "age of the last checkpoint", Value: known.Of(age), Unit: "B", Source: "global_status", Expected: "< " + unit.Bytes(fullLog*limit),
+			Text: fmt.Sprintf("The last checkpoint is %s behind, and the log allows %s.", unit.Bytes(age), unit.Bytes(limit)),
 		}},
 	}}
 }

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/finding"
+	"dyno/internal/snapshot"
+	"dyno/test/snap"
 )
 
 func TestMemoryLooks(t *testing.T) {

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
 )
 
 const window = 10
@@ -159,7 +159,7 @@ func TestBlindSaysWhatWouldMendIt(t *testing.T) {
 	s := quiet()
 	s.Sources[1] = snapshot.Source{Name: "digests", State: snapshot.Denied, Reason: "no SELECT on performance_schema", Fix: "GRANT SELECT ON performance_schema.* TO u"}
 	got := Symptoms(s)[0].Evidence[0].Text
-	want := "Data unavailable: exact figures of every class of statements (digests: denied, no SELECT on performance_schema). Fix: GRANT SELECT ON performance_schema.* TO u"
+	want := "Not observable: exact figures of every class of statements (digests: denied, no SELECT on performance_schema). To see it: GRANT SELECT ON performance_schema.* TO u"
 	if got != want {
 		t.Fatalf("got %q", got)
 	}

@@ -4,8 +4,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/slowlog"
+	"dyno/internal/sqltext"
 )
 
 // Aggregator sums up entries by class. It is not safe for concurrent use: every worker has its own, and they are merged in the end.

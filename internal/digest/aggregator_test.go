@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/slowlog"
+	"dyno/internal/sqltext"
 )
 
 // input is a log of n entries with everything that an Aggregator looks at: a few big classes and many small ones, several layouts, zeros,

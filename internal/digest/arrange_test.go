@@ -3,7 +3,7 @@ package digest
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 )
 
 func TestArrange(t *testing.T) {

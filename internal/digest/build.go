@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/known"
+	"dyno/internal/sqltext"
 )
 
 // Options tell what a Report shows. The zero Options show all classes by their sum of Query_time.
@@ -201,7 +201,7 @@ func (v *view) global(small bool, timeSlot int, notes []string) {
 		notes = append(notes, "the server logged one of several statements (log_slow_rate_limit): counts and sums are multiplied by the rate")
 	}
 	if a.rest >= 0 {
-		notes = append(notes, fmt.Sprintf("more than the maximum of %d classes: statements of further ones are counted together as %s", len(a.classes)-1, othersName))
+		notes = append(notes, fmt.Sprintf("more than the %d classes that are kept: statements of further ones are counted together as %s", len(a.classes)-1, othersName))
 	}
 	if a.summaries > maxSummaries {
 		notes = append(notes, fmt.Sprintf("more than %d classes of more than %d entries: in some of them only query_time has a median and 95 %%", maxSummaries, maxRows))

@@ -5,8 +5,8 @@ import (
 	"math/big"
 	"math/bits"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sketch"
+	"dyno/internal/known"
+	"dyno/internal/sketch"
 )
 
 // column sums up one attribute of a class over the entries in which it was more than zero. Values are in inner units.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/stat"
+	"dyno/internal/known"
+	"dyno/internal/stat"
 )
 
 // ComparisonVersion is the format of a Comparison's JSON.

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/stat"
+	"dyno/internal/known"
+	"dyno/internal/stat"
 )
 
 const (
@@ -45,11 +45,11 @@ type timeMoments struct {
 func timeMomentsOf(r *Report, c *Class) (timeMoments, string) {
 	q, ok := c.Attributes[timeKey]
 	if !ok || q.Count == 0 {
-		return timeMoments{}, "its query time is unknown"
+		return timeMoments{}, "its query time is not known"
 	}
 	sd, ok := q.Stddev.Get()
 	if !ok {
-		return timeMoments{}, "its source keeps no distribution, so noise cannot be estimated"
+		return timeMoments{}, "its source keeps no distribution, so that noise cannot be told"
 	}
 	weight := 1.0
 	if g := &r.Global; g.Entries > 0 && g.Count > g.Entries {
@@ -59,7 +59,7 @@ func timeMomentsOf(r *Report, c *Class) (timeMoments, string) {
 	m.between, m.df, m.steps = betweenSteps(c.PerMinute)
 	for _, v := range []float64{m.n, m.sum, m.max, m.sd} {
 		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-			return timeMoments{}, "its query times are not valid numbers"
+			return timeMoments{}, "its query times are no sensible numbers"
 		}
 	}
 	return m, ""
@@ -211,6 +211,6 @@ func decideChange(x stat.Interval, margin float64) (Change, string) {
 	case x.Lo <= 1 && x.Hi >= 1:
 		return Unclear, "within noise"
 	default:
-		return Unclear, "it differs, but not certainly by more than the margin"
+		return Unclear, "it differs, but not for sure by more than the margin"
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/stat"
+	"dyno/internal/known"
+	"dyno/internal/stat"
 )
 
 // reportOf returns the report of classes whose statements are given minute by minute.

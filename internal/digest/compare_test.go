@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/stat"
+	"dyno/internal/known"
+	"dyno/internal/stat"
 )
 
 // steadyAt returns a class whose statements take about so many seconds, minute by minute.
@@ -150,7 +150,7 @@ func TestCompareTellsWhatLimitsIt(t *testing.T) {
 		c.Attributes[timeKey] = q
 	}
 	why(func(x, _ *Class) { set(x, func(f *Figures) { f.Stddev = known.None[float64]() }) }, "no distribution")
-	why(func(_, y *Class) { delete(y.Attributes, timeKey) }, "in B its query time is unknown")
+	why(func(_, y *Class) { delete(y.Attributes, timeKey) }, "in B its query time is not known")
 	why(func(_, y *Class) { y.Truncated = true }, "cut on one side")
 	why(func(x, _ *Class) {
 		set(x, func(f *Figures) { f.Sum, f.Max, f.Stddev = 0, known.Of(0.0), known.Of(0.0) })

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/suggest"
+	"dyno/internal/near"
+	"dyno/internal/slowlog"
 )
 
 // Filter chooses the entries of a log by an expression such as
@@ -324,7 +324,7 @@ func (f *filterField) numeric(operator string, value *filterReader) (condition, 
 	if unit := digits[n:]; unit != "" {
 		factor, ok := filterUnits[f.unit][unit]
 		if !ok {
-			return nil, value.wrong(fmt.Sprintf("%q is not a unit here", unit), "use "+filterUnitNames[f.unit]+", or none")
+			return nil, value.wrong(fmt.Sprintf("%q is no unit here", unit), "use "+filterUnitNames[f.unit]+", or none")
 		}
 		v *= factor
 	}
@@ -372,7 +372,7 @@ func (r *filterReader) wrongAt(at int, problem, hint string) error {
 
 // closest returns ", did you mean x?" in the form of a hint, "" when nothing is like it.
 func closest(typed string, names []string) string {
-	if n := suggest.Name(typed, names, len(typed)/3+2); n != "" {
+	if n := near.Name(typed, names, len(typed)/3+2); n != "" {
 		return "did you mean " + n + "?"
 	}
 	return ""

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/slowlog"
+	"dyno/internal/sqltext"
 )
 
 // filterTexts are the texts of an entry by the names that a filter takes; arg is pt-query-digest's word for the statement.
@@ -182,7 +182,7 @@ func onID(operator string, value *filterReader) (condition, error) {
 	}
 	want, ok := sqltext.SameID(value.word)
 	if !ok {
-		return nil, value.wrong(value.show()+" is not an id", "an id has 32 hexadecimal digits, or the last 16 of them, with or without 0x")
+		return nil, value.wrong(value.show()+" is no id", "an id has 32 hexadecimal digits, or the last 16 of them, with or without 0x")
 	}
 	f := value.filter
 	sum, _ := hex.DecodeString(want)

@@ -161,7 +161,7 @@ func (r *filterReader) quoted(quote byte, kind tokenKind) error {
 				for i < len(r.text) && isFilterName(r.text[i]) {
 					if strings.IndexByte("ims", r.text[i]) < 0 {
 						r.at = i
-						return r.wrong(fmt.Sprintf("%q is not a flag of a pattern", r.text[i:i+1]), "use i for any case, s for a . that takes line breaks, m for ^ and $ at each line")
+						return r.wrong(fmt.Sprintf("%q is no flag of a pattern", r.text[i:i+1]), "use i for any case, s for a . that takes line breaks, m for ^ and $ at each line")
 					}
 					r.flags += r.text[i : i+1]
 					i++

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/slowlog"
+	"dyno/internal/sqltext"
 )
 
 // sampleEntry has something of everything, but for Rows_affected.
@@ -156,7 +156,7 @@ func TestFilterErrors(t *testing.T) {
 	f("Query_time >", 13, "the expression ends where a value should be")
 	f("Query_time 1", 12, "where an operator should be")
 	f("Query_time > abc", 14, "is not a number")
-	f("Query_time > 1x", 14, `"x" is not a unit here; use us, ms`)
+	f("Query_time > 1x", 14, `"x" is no unit here; use us, ms`)
 	f("Rows_sent > 1ms", 13, "use k, M and G, or none")
 	f("Query_time =~ /1/", 12, "matches no expression")
 	f("user > 'a'", 6, "has no order")
@@ -166,7 +166,7 @@ func TestFilterErrors(t *testing.T) {
 	f("user =~ /x", 9, "never closed")
 	f("user == 'x", 9, "never closed")
 	f("user =~ /(/", 9, "missing closing )")
-	f("user =~ /x/q", 12, "not a flag of a pattern")
+	f("user =~ /x/q", 12, "no flag of a pattern")
 	f("(Query_time > 1", 1, "never closed")
 	f("Query_time > 1)", 15, "should have ended")
 	f("Query_time > 1 db == 'x'", 16, "join comparisons with && or ||")
@@ -176,7 +176,7 @@ func TestFilterErrors(t *testing.T) {
 	f("1 < Query_time", 1, "the name comes first")
 	f("user == 'ü' && xyzzy > 1", 16, "unknown name")
 	f("$event->{Query_time > 1", 1, "never closed")
-	f("id == 12", 7, "is not an id")
+	f("id == 12", 7, "is no id")
 	f("id =~ /12/", 7, "compared with ==")
 	f(strings.Repeat("(", 500), 201, "too deep")
 	f(strings.Repeat("!", 500), 201, "too deep")

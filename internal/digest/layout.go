@@ -3,7 +3,7 @@ package digest
 import (
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/slowlog"
 )
 
 // slot is an attribute as the aggregator numbers it. The numbers of a parser hold for its log only, keys everywhere.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/slowlog"
 )
 
 // grown returns the bytes of the heap that are in use after f, beyond those before it.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/suggest"
+	"dyno/internal/near"
+	"dyno/internal/slowlog"
 )
 
 // Limit tells how many classes a Report shows: as many as it takes to reach Share of the sum of what it is ordered by, and at most Count.
@@ -109,7 +109,7 @@ func misspelt(key string) string {
 		}
 		names = append(names, x.Name)
 	}
-	return suggest.Name(key, names, 3)
+	return near.Name(key, names, 3)
 }
 
 // slotIn returns the number of the attribute to order by; -1 when a has not met it.

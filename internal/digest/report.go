@@ -3,8 +3,8 @@ package digest
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/known"
+	"dyno/internal/slowlog"
 )
 
 // Version is the format of a Report's JSON. Readers take their own and older ones.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/slowlog"
+	"dyno/internal/sqltext"
 )
 
 // sample is a statement that is kept as an example.

@@ -3,7 +3,7 @@ package digest
 import (
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/slowlog"
 )
 
 func (a *Aggregator) addSkip(s skip) {

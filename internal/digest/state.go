@@ -8,7 +8,7 @@ import (
 	"hash/crc32"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/slowlog"
 )
 
 // stateMark begins what AppendState writes; its number is the format's.
@@ -18,7 +18,7 @@ const stateMark = "dyno digest state 1\n"
 var (
 	ErrStateDamaged = errors.New("read state of digest: damaged or cut off")
 	ErrStateVersion = errors.New("read state of digest: written by another version of dyno, or no state at all")
-	ErrStateConfig  = errors.New("read state of digest: made with other options (group by, redact, since, until, sample): use the same, or start a new state")
+	ErrStateConfig  = errors.New("read state of digest: made with other options (group by, redact, since, until, sample): use the same, or begin a new state")
 )
 
 // AppendState appends all that a counted, for ReadState: a later Aggregator goes on as if it had counted this all itself. With

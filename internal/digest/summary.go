@@ -1,6 +1,6 @@
 package digest
 
-import "github.com/dyno-perf/dyno/internal/sketch"
+import "dyno/internal/sketch"
 
 // summary is what is kept of many entries.
 type summary struct {

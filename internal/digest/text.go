@@ -3,7 +3,7 @@ package digest
 import (
 	"crypto/md5"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/sqltext"
 )
 
 // tables gives what sqltext.Tables finds as people write it.

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math/big"
 
-	"github.com/dyno-perf/dyno/internal/sketch"
+	"dyno/internal/sketch"
 )
 
 // writer appends values; reader reads them back in the same order.

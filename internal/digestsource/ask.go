@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // asker is the reader's one connection.

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/class"
+	"dyno/internal/digest"
+	"dyno/internal/known"
+	"dyno/internal/slowlog"
 )
 
 // classOf turns a class of a digested log, of statements in one default database, into what judgement takes.

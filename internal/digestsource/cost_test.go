@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // letters writes a number without digits, which a fingerprint would drop.

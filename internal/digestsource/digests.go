@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/class"
+	"dyno/internal/known"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // The columns of events_statements_summary_by_digest that Dyno reads; a server has those of its version.
@@ -404,7 +404,7 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 		g.rows = append(g.rows, x)
 	}
 	if nameless > 0 {
-		g.notes = append(g.notes, fmt.Sprintf("%d statements (%.3g s) did not fit into the table of digests and are in no class", nameless, namelessSec))
+		g.notes = append(g.notes, fmt.Sprintf("%d statements (%.3g s) found no room in the table of digests and are in no class", nameless, namelessSec))
 	}
 	if own.n > 0 {
 		g.notes = append(g.notes, fmt.Sprintf("%d executions (%.3g s) came from sessions of another dyno of the same account, and are in no class", own.n, own.sec))
@@ -417,7 +417,7 @@ func (d *digests) between(a, b picture, own *own) (g gathered) {
 		g.notes = append(g.notes, "the table of digests was emptied during the window, or the server restarted: what was counted before that is lost")
 	}
 	if cut > 0 {
-		g.notes = append(g.notes, fmt.Sprintf("the texts of %d classes reach the server's limit and may be cut off: different statements then share a class, and the rest of the text is unknown", cut))
+		g.notes = append(g.notes, fmt.Sprintf("the texts of %d classes reach the server's limit and may be cut off: different statements then share a class, and what follows the cut is not seen", cut))
 		if g.fix == "" {
 			g.fix = "larger max_digest_length and performance_schema_max_digest_length in the server's configuration"
 		}

@@ -6,8 +6,8 @@ import (
 	"io"
 	"sync"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/digest"
+	"dyno/internal/slowlog"
 )
 
 // Entries gives the entries of logs one after the other, for who wants the statements themselves. It reads what Files reads, in the same

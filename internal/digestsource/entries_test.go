@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/digest"
+	"dyno/internal/slowlog"
 )
 
 // TestEntriesAreThoseOfFiles compares what entry by entry gives with what digesting the same logs does.

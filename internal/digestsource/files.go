@@ -16,9 +16,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/digest"
+	"dyno/internal/progress"
+	"dyno/internal/slowlog"
 )
 
 // LogOptions tell which logs are read, and how.
@@ -273,7 +273,7 @@ func refuse(k slowlog.Kind, head int) error {
 			return nil
 		}
 	case slowlog.BinaryLog:
-		return fmt.Errorf("it is %v, which has no statement times: name a slow query log", k)
+		return fmt.Errorf("it is %v, which holds no times of statements: name a slow query log", k)
 	case slowlog.PostgreSQL:
 		return fmt.Errorf("it is %v; logs of MySQL, MariaDB and Percona Server are read", k)
 	default:

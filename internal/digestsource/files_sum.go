@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/dyno-perf/dyno/internal/digest"
+	"dyno/internal/digest"
 )
 
 // apart is how much memory the workers' Aggregators may take together, bytes. With very many classes each of them has nearly all: beyond this

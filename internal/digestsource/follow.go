@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/digest"
+	"dyno/internal/slowlog"
 )
 
 // FollowOptions tell how a log is followed. The zero value reads a log from its beginning and keeps no state.
@@ -130,7 +130,7 @@ type saved struct {
 // start opens what is to be read first: the log, or where the state says.
 func (f *follower) start(ctx context.Context) error {
 	if st, err := os.Stat(f.path); err == nil && !st.Mode().IsRegular() {
-		return fmt.Errorf("follow %s: it is not a regular file: without --follow it is read to its end", f.path)
+		return fmt.Errorf("follow %s: it is no plain file: without --follow it is read to its end", f.path)
 	}
 	if f.o.State != "" {
 		s, err := openState(f.o.State)
@@ -161,7 +161,7 @@ func (f *follower) resume(ctx context.Context, h saved, aggregate []byte) error 
 		return err
 	}
 	refuse := func(what string) error {
-		return fmt.Errorf("use %w %s: it was made %s; give another --state to start over", ErrState, f.o.State, what)
+		return fmt.Errorf("use %w %s: it was made %s; give another --state to begin anew", ErrState, f.o.State, what)
 	}
 	switch {
 	case h.Path != abs:
@@ -170,7 +170,7 @@ func (f *follower) resume(ctx context.Context, h saved, aggregate []byte) error 
 		return refuse(fmt.Sprintf("with %q, not with %q", h.Mark, f.o.Mark))
 	}
 	if f.total, err = digest.ReadState(f.o.Config, aggregate); err != nil {
-		return fmt.Errorf("read %w %s: %w: move it away to start over", ErrState, f.o.State, err)
+		return fmt.Errorf("read %w %s: %w: move it away to begin anew", ErrState, f.o.State, err)
 	}
 	f.result = h.Result
 	f.at = h.At
@@ -533,7 +533,7 @@ func (f *follower) truncated(ctx context.Context) error {
 			return err
 		}
 	}
-	f.result.Notes = append(f.result.Notes, fmt.Sprintf("%s was truncated after byte %d was read, and there is no rotated copy of it: what was written to it just before is not counted", f.path, f.at.Offset))
+	f.result.Notes = append(f.result.Notes, fmt.Sprintf("%s was truncated after byte %d was read, and no copy of it is beside it: what was written to it just before is not counted", f.path, f.at.Offset))
 	f.ended()
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/pattern"
+	"dyno/internal/slowlog"
 )
 
 const (
@@ -165,7 +165,7 @@ func (f *finder) siblings(ctx context.Context) ([]candidate, error) {
 			return before, nil
 		}
 	}
-	return nil, fmt.Errorf("follow %s: the files next to it change all the time", f.path)
+	return nil, fmt.Errorf("follow %s: the files beside it change all the time", f.path)
 }
 
 // look reads a file's beginning. One that cannot be read is not the one looked for: another has it, or its loss is told.

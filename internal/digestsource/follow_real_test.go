@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/digest"
+	"dyno/test/servers"
 )
 
 // TestFollowServer follows the slow log of a real server across FLUSH SLOW LOGS.

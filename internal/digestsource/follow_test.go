@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/digest"
+	"dyno/internal/digest"
 )
 
 // quick follows faster than people need it.
@@ -369,7 +369,7 @@ func TestFollowRefuses(t *testing.T) {
 	other.Config.GroupBy = digest.ByUser
 	f(w.path, other, "group by")
 	f(w.path+"2", quick(state), "of the log")
-	f(w.dir, quick(""), "not a regular file")
+	f(w.dir, quick(""), "no plain file")
 	f(write(t, w.dir, "bin", []byte("\xfebin....")), quick(""), "binary log")
 	w.must(os.WriteFile(state, []byte("x"), 0o600))
 	f(w.path, quick(state), "state")

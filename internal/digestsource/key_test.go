@@ -3,7 +3,7 @@ package digestsource
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/sqltext"
 )
 
 func TestKeyJoinsTextAndDigest(t *testing.T) {

@@ -78,7 +78,7 @@ func (k *killed) window(ctx context.Context, from, to moments, own uint64) (by m
 		notes = append(notes, fmt.Sprintf("statements killed or out of time: %d, of which the class of %d is known", total, told))
 	default:
 		if said > 0 {
-			notes = append(notes, fmt.Sprintf("runs of KILL: %d; this server does not report which statements they stopped, the classes count the observed ones", said))
+			notes = append(notes, fmt.Sprintf("runs of KILL: %d; this server does not tell which statements that stopped, the classes count those that were seen", said))
 		}
 		if late > 0 {
 			notes = append(notes, fmt.Sprintf("statements stopped by %s: %d", limit, late))

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/digest"
+	"dyno/internal/progress"
+	"dyno/internal/snapshot"
+	"dyno/internal/target"
 )
 
 // LiveOptions say how long to look at a server and what to show.
@@ -26,7 +26,7 @@ const MinWindow = time.Second
 // It only reads. When ctx ends early, the report is of the time until then and says so; an error means that there is none.
 func Live(ctx context.Context, t *target.Target, o LiveOptions) (digest.Report, []snapshot.Source, error) {
 	if o.Window < MinWindow {
-		return digest.Report{}, nil, fmt.Errorf("observe %s: a window of %v is too short, the minimum is %v", t.Spec().Name, o.Window, MinWindow)
+		return digest.Report{}, nil, fmt.Errorf("look at %s: a window of %v is too short, the least is %v", t.Spec().Name, o.Window, MinWindow)
 	}
 	o.Detail = true
 	r, err := Open(ctx, t, o.Options)
@@ -35,12 +35,12 @@ func Live(ctx context.Context, t *target.Target, o LiveOptions) (digest.Report, 
 	}
 	defer r.Close()
 	if err := r.Begin(ctx); err != nil {
-		return digest.Report{}, nil, fmt.Errorf("observe %s: stopped before the window began: %w", t.Spec().Name, err)
+		return digest.Report{}, nil, fmt.Errorf("look at %s: stopped before the window began: %w", t.Spec().Name, err)
 	}
 	began := time.Now()
 	report := func(end bool) {
 		o.Progress.Report(progress.Progress{
-			Step: "observing " + t.Spec().Name, Unit: "s", Started: began, At: time.Now(),
+			Step: "looking at " + t.Spec().Name, Unit: "s", Started: began, At: time.Now(),
 			Done: min(time.Since(began), o.Window).Seconds(), Total: o.Window.Seconds(), End: end,
 		})
 	}

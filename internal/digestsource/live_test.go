@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/progress"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 func TestLive(t *testing.T) {

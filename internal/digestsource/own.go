@@ -3,7 +3,7 @@ package digestsource
 import (
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/sqltext"
 )
 
 // own tells Dyno's statements from others' where the server does not say who sent them: digests

@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/class"
+	"dyno/test/servers"
 )
 
 // TestATagHidesNothing has another account put Dyno's tag before what it runs, passwords among it.

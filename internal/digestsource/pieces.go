@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/slowlog"
 )
 
 const (

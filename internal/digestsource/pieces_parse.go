@@ -3,8 +3,8 @@ package digestsource
 import (
 	"bytes"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/digest"
+	"dyno/internal/slowlog"
 )
 
 // linesOf tells where the entries of a kind of log begin.

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/class"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
+	"dyno/internal/target"
 )
 
 // Names of the sources, as End reports them.
@@ -122,7 +122,7 @@ func fatal(err error) bool {
 func (r *Reader) findLog(ctx context.Context) error {
 	missing := func(reason, fix string) error { r.set(SlowLog, snapshot.Missing, reason, fix); return nil }
 	if r.o.NoSlowLog {
-		return missing("not requested", "")
+		return missing("not asked for", "")
 	}
 	v := map[string]string{}
 	err := r.ask.query(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('slow_query_log','slow_query_log_file','log_output','long_query_time','min_examined_row_limit','log_slow_rate_limit','datadir')", func(row []driver.Value) {
@@ -334,7 +334,7 @@ type windowed struct {
 // end closes the window.
 func (r *Reader) end(ctx context.Context) (windowed, error) {
 	if r.begun.IsZero() {
-		return windowed{}, errors.New("end window of query classes: it was not started")
+		return windowed{}, errors.New("end window of query classes: it was not begun")
 	}
 	if r.usable(Samples) && r.samples.full != "" { // a last look, for what is running now; a short window has no other
 		lctx, stop := context.WithTimeout(ctx, min(time.Second, r.o.Timeout))
@@ -470,7 +470,7 @@ func (r *Reader) endSamples() []*sampled {
 	case s.err != nil:
 		r.fail(Samples, s.err)
 	default:
-		r.set(Samples, snapshot.Failed, "the window was too short for a sample", "")
+		r.set(Samples, snapshot.Failed, "the window was too short for a look", "")
 	}
 	return s.end()
 }

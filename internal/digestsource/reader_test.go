@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/class"
+	"dyno/internal/known"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 func open(t *testing.T, s *servers.Server, user string, o Options) *Reader {
@@ -239,7 +239,7 @@ func TestDigestsOverflowAndCutTexts(t *testing.T) {
 		}
 	})
 	x := source(t, sources, Digests)
-	if !strings.Contains(x.Reason, "did not fit") || !strings.Contains(x.Reason, "may be cut off") || !strings.Contains(x.Fix, "performance_schema_digests_size") {
+	if !strings.Contains(x.Reason, "no room") || !strings.Contains(x.Reason, "may be cut off") || !strings.Contains(x.Fix, "performance_schema_digests_size") {
 		t.Errorf("%+v", x)
 	}
 	if len(cs) == 0 || len(cs) > 200 {

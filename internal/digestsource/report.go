@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/class"
+	"dyno/internal/digest"
+	"dyno/internal/known"
+	"dyno/internal/slowlog"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
 )
 
 // What Global.Source says of a live window.
@@ -103,7 +103,7 @@ func (r *Reader) Report(ctx context.Context, o ReportOptions) (digest.Report, []
 	default:
 		source = fromSamples
 		if r.state[Samples].State == snapshot.OK {
-			b.note(fmt.Sprintf("figures are estimated from %d samples of the processlist, %v apart: short and rare statements are missed", r.samples.looks, r.o.Interval))
+			b.note(fmt.Sprintf("figures are estimates from %d looks at the processlist, %v apart: what runs short and seldom is not seen", r.samples.looks, r.o.Interval))
 		}
 	}
 	b.samples(source)
@@ -200,7 +200,7 @@ func (b *builder) digests(ctx context.Context) {
 	b.note(g.fix)
 	switch {
 	case !r.times.ok():
-		b.note("this server does not report how times are distributed: median, 95 % and stddev are unknown, except for classes of one statement")
+		b.note("this server does not tell how times are distributed: median, 95 % and stddev are unknown, but for classes of one statement")
 	case without > 0:
 		b.note(fmt.Sprintf("times are distributed as the server's histograms say, whose steps are 4.7 %% wide; %d classes were too many, or not busy enough before the window, for theirs to be read: median, 95 %% and stddev are unknown there", without))
 	default:

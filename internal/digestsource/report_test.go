@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/class"
+	"dyno/internal/digest"
+	"dyno/internal/known"
+	"dyno/internal/sqltext"
+	"dyno/test/servers"
 )
 
 // watch makes the report of a window in which do runs.
@@ -167,7 +167,7 @@ func TestReportCountsAsTheServerDoes(t *testing.T) {
 			if !ok1 || !ok2 || low <= 0 || low > q.Avg || high < q.Avg || high > wait {
 				t.Errorf("%+v", q)
 			}
-			if has := flavor == "mysql"; q.P95.OK() != has || q.Median.OK() != has || q.Stddev.OK() != has || g.Attributes[queryTime].P95.OK() != has || noted(rep, "does not report how times are distributed") == has {
+			if has := flavor == "mysql"; q.P95.OK() != has || q.Median.OK() != has || q.Stddev.OK() != has || g.Attributes[queryTime].P95.OK() != has || noted(rep, "does not tell how times are distributed") == has {
 				t.Errorf("%s: %+v %v", flavor, q, g.Notes)
 			}
 			if p, ok := q.P95.Get(); ok && (p < q.Median.Or(0) || p > high || p < low) {
@@ -338,7 +338,7 @@ func TestReportOfOverflowAndCutTexts(t *testing.T) {
 			run(t, db, fmt.Sprintf("SELECT id AS a%d FROM t WHERE id=1", i))
 		}
 	})
-	if !noted(rep, "did not fit") || !noted(rep, "may be cut off") || !noted(rep, "performance_schema_digests_size") {
+	if !noted(rep, "no room") || !noted(rep, "may be cut off") || !noted(rep, "performance_schema_digests_size") {
 		t.Errorf("%v", rep.Global.Notes)
 	}
 	cut := 0
@@ -374,7 +374,7 @@ func TestReportWithoutDigests(t *testing.T) {
 			if q.Sum < 0.7 || q.Sum > 4 || q.P95.OK() || q.Median.OK() {
 				t.Errorf("%+v", q)
 			}
-			if !noted(rep, "estimated") || !noted(rep, "performance_schema is off") {
+			if !noted(rep, "estimates") || !noted(rep, "performance_schema is off") {
 				t.Errorf("%v", rep.Global.Notes)
 			}
 			b, err := json.Marshal(rep)

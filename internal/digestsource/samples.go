@@ -8,11 +8,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/class"
+	"dyno/internal/known"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
+	"dyno/internal/target"
 )
 
 // maxText bounds the part of a statement that is read, characters.

@@ -8,10 +8,10 @@ import (
 	"os"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/class"
+	"dyno/internal/digest"
+	"dyno/internal/slowlog"
+	"dyno/internal/sqltext"
 )
 
 // maxLog bounds how much of a slow log one window reads, bytes; the newest part is read.
@@ -92,7 +92,7 @@ func (l *slowLog) since(own ownLog) (g *grouping, note string, err error) {
 			return g, note, err
 		}
 	case st.Size() < from:
-		from, note = 0, "the log was truncated during the window: its former contents are not counted"
+		from, note = 0, "the log was emptied during the window: what stood in it then is not counted"
 	}
 	if st.Size()-from > maxLog {
 		note = both(note, fmt.Sprintf("the log grew by %d MB: only the newest %d MB were read", (st.Size()-from)>>20, maxLog>>20))

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/snapshot"
+	"dyno/test/servers"
 )
 
 // TestSlowLogIsTheServersOwnFile: what stands where the server says its log is may be a pipe, or a way to another's file. It is said why

@@ -3,8 +3,8 @@ package digestsource
 import (
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/class"
+	"dyno/internal/sqltext"
 )
 
 // These bound the classes whose spelling is remembered, and what they take, in bytes.

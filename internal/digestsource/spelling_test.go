@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/class"
+	"dyno/internal/digest"
+	"dyno/internal/sqltext"
+	"dyno/test/servers"
 )
 
 // TestOneIDFromEverySource runs statements that are not written as digests write them, and reads them from performance_schema, the slow log and the

@@ -10,7 +10,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/dyno-perf/dyno/internal/userfile"
+	"dyno/internal/userfile"
 )
 
 // stateMagic is the first line of a state file. After it come one line of JSON, the aggregate, and a checksum of all before.
@@ -76,7 +76,7 @@ func lockFile(place *userfile.Place) (*os.File, error) {
 // load reads the state into head and returns the aggregate; not ok when there is none yet.
 func (s *stateFile) load(head any) (aggregate []byte, ok bool, err error) {
 	fail := func(err error) ([]byte, bool, error) {
-		return nil, false, fmt.Errorf("read %w %s: %w: move it away to start over", ErrState, s.path, err)
+		return nil, false, fmt.Errorf("read %w %s: %w: move it away to begin anew", ErrState, s.path, err)
 	}
 	b, err := io.ReadAll(io.NewSectionReader(s.f, 0, 1<<40))
 	if err != nil {

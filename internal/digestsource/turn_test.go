@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/snapshot"
+	"dyno/test/servers"
 )
 
 // TestTurnLosesNothing takes one window after the other while statements run, and holds the sum of the counts against the number sent.

@@ -17,7 +17,7 @@ func (e Event) CheckNote() error {
 	case strings.TrimSpace(e.Text) == "":
 		return errors.New("the text is empty")
 	case len(e.Text) > MaxNote:
-		return fmt.Errorf("the text has %d bytes, the maximum is %d: it is drawn on graphs", len(e.Text), MaxNote)
+		return fmt.Errorf("the text has %d bytes, %d are the most: it is drawn on graphs", len(e.Text), MaxNote)
 	case strings.ContainsFunc(e.Text, unicode.IsControl):
 		return errors.New("the text holds a line break or another control character: it is one line on a graph")
 	case !e.Until.IsZero() && e.Until.Before(e.At):

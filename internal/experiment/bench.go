@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/plan"
+	"dyno/internal/progress"
+	"dyno/internal/trial"
 )
 
 // Bench carries out trials. Compare calls it from one goroutine, one trial at a time.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
 )
 
 // overBudget is the end of an experiment that has no time for another trial.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/plan"
+	"dyno/internal/trial"
 )
 
 // ErrStuck is the end of an experiment whose trials fail one after the other for a reason that is none of the variants'.
@@ -98,7 +98,7 @@ func (x *comparison) check() error {
 	keys := map[string]bool{}
 	for _, v := range x.vs {
 		if keys[v.Key] {
-			wrong("variant %s is given twice", v.Key)
+			wrong("variant %s is there twice", v.Key)
 		}
 		keys[v.Key] = true
 	}
@@ -106,7 +106,7 @@ func (x *comparison) check() error {
 		if !keys[v.Baseline] {
 			wrong("the baseline of %s, %q, is none of the variants", v.Key, v.Baseline)
 		} else if b := x.variant(v.Baseline); b.Baseline != b.Key {
-			wrong("the baseline of %s, %s, is itself compared with another variant", v.Key, b.Key)
+			wrong("the baseline of %s, %s, is compared with another one itself", v.Key, b.Key)
 		}
 	}
 	if len(x.vs) == 0 {
@@ -116,7 +116,7 @@ func (x *comparison) check() error {
 		wrong("%d to %d rounds: at least one is needed", t.Min, t.Max)
 	}
 	if len(errs) > 0 {
-		return fmt.Errorf("start the experiment: %w", errors.Join(errs...))
+		return fmt.Errorf("begin the experiment: %w", errors.Join(errs...))
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (x *comparison) resume(earlier []trial.Trial) error {
 	x.trials = slices.SortedFunc(slices.Values(earlier), func(a, b trial.Trial) int { return a.Seq - b.Seq })
 	for i, t := range x.trials {
 		if !slices.ContainsFunc(x.vs, func(v plan.Variant) bool { return v.Key == t.Variant }) {
-			return fmt.Errorf("resume the experiment: trial %d is one of %s, which the plan does not have: was it changed? resume with the plan as it was, or start a new experiment",
+			return fmt.Errorf("resume the experiment: trial %d is one of %s, which the plan does not have: was it changed? resume with the plan as it was, or begin a new experiment",
 				t.Seq, t.Variant)
 		}
 		if i > 0 && t.Seq == x.trials[i-1].Seq {

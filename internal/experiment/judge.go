@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/compare"
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/compare"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
 )
 
 // longGap is a pause within a round that is worth a word: what is compared was then measured at different times.

@@ -3,9 +3,9 @@ package experiment
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/compare"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/compare"
+	"dyno/internal/progress"
+	"dyno/internal/trial"
 )
 
 // Observer is told what happens while it happens, from the goroutine that called Compare. Every member may be nil.

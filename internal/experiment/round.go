@@ -12,8 +12,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/plan"
+	"dyno/internal/trial"
 )
 
 // round runs the trials of one round that are not on record, in the given order, and repeats those that were invalid.
@@ -171,7 +171,7 @@ func numbers(t trial.Trial) trial.Trial {
 	slices.Sort(bad)
 	t.Values, t.Warnings = maps.Clone(t.Values), slices.Clone(t.Warnings)
 	for _, name := range bad {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%s is %v, which is not a number", name, t.Values[name]))
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%s came out as %v, which is no number", name, t.Values[name]))
 		delete(t.Values, name)
 	}
 	return t

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/plan"
+	"dyno/internal/progress"
+	"dyno/internal/trial"
 )
 
 // Strand is one of the trials of a round that take turns.

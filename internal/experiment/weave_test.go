@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/plan"
+	"dyno/internal/progress"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
 )
 
 // loom is a lab that weaves rounds.
@@ -154,13 +154,13 @@ func TestWeaveBroken(t *testing.T) {
 		i := slices.IndexFunc(strands, func(s Strand) bool { return s.Variant.Key == "b" })
 		for k := range ts {
 			if i >= 0 {
-				ts[k].Invalid, ts[k].Unusable = "not in effect", k == i
+				ts[k].Invalid, ts[k].Unusable = "not in force", k == i
 			}
 		}
 		return nil
 	}
 	r, _, err = weaveIn(t.Context(), l, woven(4, 4), vs, nil, Observer{})
-	if err != nil || r.Cells[1].Failed != "not in effect" || r.Cells[2].Valid != 4 || len(l.rounds) != 5 {
+	if err != nil || r.Cells[1].Failed != "not in force" || r.Cells[2].Valid != 4 || len(l.rounds) != 5 {
 		t.Errorf("%v, %+v, %v", err, r.Cells[1], l.rounds)
 	}
 	// Nothing can run at all.

@@ -1,5 +1,4 @@
-// Package explain holds execution plans as values and decodes the output of EXPLAIN into them.
-// Package capture fills them, and rules and stores read them. The package sends no EXPLAIN itself.
+// Package explain holds execution plans as values and decodes what servers print into them.
 package explain
 
 // Plan is how a server would execute one statement, asked without executing it.
@@ -8,7 +7,7 @@ type Plan struct {
 	Schema string `json:"schema,omitzero"` // default database of that class: the same statement in another one has a plan of its own
 	Error  string `json:"error,omitzero"`  // why there is no plan; Steps is then empty
 	Denied bool   `json:"denied,omitzero"` // the error is that the account may not
-	Guess  bool   `json:"guess,omitzero"`  // the statement's parameters were unknown; typical values were used
+	Guess  bool   `json:"guess,omitzero"`  // the statement's parameters were not known and typical ones stood in
 	Steps  []Step `json:"steps,omitempty"` // in the order of execution, as the rows of a tabular EXPLAIN
 	Raw    string `json:"raw,omitzero"`    // the server's text, as it came
 }
@@ -23,6 +22,6 @@ type Step struct {
 	KeyLen       string   `json:"key_len,omitzero"`
 	Ref          string   `json:"ref,omitzero"`
 	Rows         float64  `json:"rows"`              // estimate per execution of the step
-	Filtered     float64  `json:"filtered,omitzero"` // percent of Rows that the condition keeps; 0 when not reported
+	Filtered     float64  `json:"filtered,omitzero"` // percent of Rows that the condition keeps; 0 when not told
 	Extra        []string `json:"extra,omitempty"`   // Using where, Using filesort, …
 }

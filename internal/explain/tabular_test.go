@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/explain"
+	"dyno/test/servers"
 )
 
 func TestTabular(t *testing.T) {

@@ -1,9 +1,7 @@
-// Package exposition writes samples in the text formats that Prometheus scrapes, with the metric
-// names of mysqld_exporter where it has the same metric. Dashboards and alerts made for that
-// exporter therefore work. Packages app, cli and httpapi pass it the samples; it reads no server.
+// Package exposition writes samples in the text formats that Prometheus scrapes, under the names that mysqld_exporter gives the
+// same things, so that dashboards and alerts made for it work.
 //
 // The formats: https://prometheus.io/docs/instrumenting/exposition_formats/ (0.0.4) and
-// https://prometheus.io/docs/specs/om/open_metrics_spec/ (1.0.0). Samples are written without time
-// stamps, as exporters do: a scraper uses the time of the scrape, and notices the end of a series
-// by its absence.
+// https://prometheus.io/docs/specs/om/open_metrics_spec/ (1.0.0). Samples are written without their times, as exporters do it:
+// a scraper takes them as of the scrape, and knows by their absence that a series has ended.
 package exposition

@@ -3,7 +3,7 @@ package exposition
 import (
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 const status = "mysql_global_status_"

@@ -3,7 +3,7 @@ package exposition
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 func TestExporterNames(t *testing.T) {

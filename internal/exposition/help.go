@@ -3,7 +3,7 @@ package exposition
 import (
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // Help returns one sentence on a metric of that name, "" when there is none to say.
@@ -25,9 +25,9 @@ var helps = map[string]string{
 	"mysql_up":                                "Whether the server answered.",
 	"mysql_version_info":                      "Version of the server; always 1.",
 	"mysql_transaction_isolation":             "Isolation level of new sessions; always 1.",
-	"dyno_statement_latency_seconds":          "Percentiles of the times of statements, since the previous scrape.",
+	"dyno_statement_latency_seconds":          "Percentiles of the times of statements, of those since the reading before.",
 	"mysql_binlog_size_bytes":                 "Size of all binary logs together.",
-	"mysql_binlog_files":                      "Retained binary logs.",
+	"mysql_binlog_files":                      "Binary logs that are kept.",
 	"mysql_binlog_file_number":                "Number of the binary log that is written to.",
 	"mysql_galera_variables_info":             "Galera cluster that the server belongs to; always 1.",
 	status + "commands_total":                 "Statements executed, by command (Com_ variables).",

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/load"
+	"dyno/internal/target"
+	"dyno/internal/workload"
+	"dyno/test/servers"
 )
 
 // TestSessionFaultsHold plants the faults in which somebody is in the way, and sees by the server's own eyes that somebody is, and that

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/target"
 )
 
 // alone hands an actor a session of its own, with the workload's schema as its default. When play returns, the session is gone from the

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 )
 
 const (
@@ -27,8 +27,8 @@ func bigDelete() Fault {
 		Name:  "big-delete",
 		Title: "a job deletes 12 000 rows in one statement while others update the table",
 		Story: "Tokens are updated all day by their number. Every few seconds a job deletes those that have expired, 12 000 in one statement, and " +
-			"others replace them. Until it ends the statement holds a lock on each row that it has passed, and every update of one of these " +
-			"waits. The fix is to delete a few hundred at a time, with a commit after each.",
+			"others come in their place. Until it ends the statement holds a lock on each row that it has passed, and every update of one of these " +
+			"waits. The cure is to delete a few hundred at a time, with a commit after each.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: unhurried(),

@@ -1,9 +1,9 @@
 package fault
 
 import (
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // collationJoin plants a join of a latin1 column with a utf8mb4 one.
@@ -12,13 +12,13 @@ func collationJoin() Fault {
 		Name:  "collation-join",
 		Title: "two tables are joined by codes of different character sets",
 		Story: "The letters of a team are joined to its members by the member's code. One table came from an old system: its code is latin1, the " +
-			"other's utf8mb4. To compare them the server converts the latin1 side of every row, so its index cannot be used and every " +
-			"join reads all letters. The same column compared with a plain value uses its index. The fix is one character set for both.",
+			"other's utf8mb4. To compare them the server converts the latin1 side of every row, so that the index on it is of no use and every " +
+			"join reads all letters. The same column held against a plain value uses its index. The cure is one character set for both.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sized(),
 		Workload: mix{
-			name: "collation-join", title: "joins over codes of different character sets, and lookups by either", rows: 30_000,
+			name: "collation-join", title: "joins over codes of different character sets, beside lookups by either", rows: 30_000,
 			tables: func(n names, rows int) []workload.Table {
 				return []workload.Table{members(n, rows), sentTo(n, rows, "VARCHAR(24) CHARACTER SET latin1 NOT NULL", codeFormat)}
 			},

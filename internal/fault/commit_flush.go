@@ -1,8 +1,8 @@
 package fault
 
 import (
-	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/limit"
+	"dyno/internal/workload"
 )
 
 // commitFlush plants single statements that each wait for the disk.
@@ -12,15 +12,15 @@ func commitFlush() Fault {
 	}
 	operations := []operation{addVisit(70), updateBalance(25), getClient(5)}
 	m := mix{
-		name: "commit-flush", title: "inserts and updates of one row that each commit separately", rows: 100_000,
+		name: "commit-flush", title: "inserts and updates of one row that each commit by themselves", rows: 100_000,
 		tables: tables, operations: operations,
 	}
 	return Fault{
 		Name:  "commit-flush",
-		Title: "every single-row write commits separately and waits for a slow disk",
+		Title: "every single-row write commits by itself and waits for a slow disk",
 		Story: "Two sessions write single rows with autocommit. The log and the binary log are flushed to the disk at every commit, as they should " +
-			"be where nothing may be lost, and the disk handles a few hundred requests a second. So the writers wait for the disk nearly all of the " +
-			"time. The fix is to write many rows in one transaction; giving up durability is another option, at the risk of losing data.",
+			"be where nothing may be lost, and the disk does a few hundred requests a second. So the writers wait for the disk nearly all of the " +
+			"time. The cure is to write many rows in one transaction; giving up durability is another choice, and its price is data.",
 		Kind:     Hurts,
 		Threads:  2,
 		Settings: sizedWith("innodb_flush_log_at_trx_commit", "1", "sync_binlog", "1", "log_bin", "binlog", "server_id", "1"),

@@ -1,14 +1,14 @@
 package fault
 
-import "github.com/dyno-perf/dyno/internal/workload"
+import "dyno/internal/workload"
 
 // concurrencyUnlimited plants more running statements than a small machine can do at a time.
 func concurrencyUnlimited() Fault {
 	return Fault{
 		Name:  "concurrency-unlimited",
 		Title: "hundreds of sessions run statements at a time, and nothing limits them",
-		Story: "192 sessions send statements as fast as they are answered to a server that has a few CPUs. Each statement is short and efficient; " +
-			"there are just far too many at a time, so they spend their time waiting for a CPU and on context switches. The fix is a limit " +
+		Story: "192 sessions send statements as fast as they are answered to a server that has a few CPUs. Each statement is short and right; " +
+			"there are only far too many at a time, so that they spend their time in the queue for a CPU and on taking turns. The cure is a limit " +
 			"in front of the engine or a pool of threads, and fewer connections in the application.",
 		Kind:     Risk,
 		Threads:  192,

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 // connectionChurn plants an application that connects for every query.
 func connectionChurn() Fault {
 	m := mix{
-		name: "connection-churn", title: "reads and writes of single clients over persistent connections", rows: 100_000,
+		name: "connection-churn", title: "reads and writes of single clients over lasting connections", rows: 100_000,
 		tables: func(n names, rows int) []workload.Table {
 			return []workload.Table{clients(n, rows, byRegion), visits(n, rows)}
 		},
@@ -28,10 +28,10 @@ func connectionChurn() Fault {
 	}
 	return Fault{
 		Name:  "connection-churn",
-		Title: "an application reconnects for every query, and the server caches no threads",
-		Story: "A site opens a connection for each of its queries, up to 3200 a second, and closes it again. thread_cache_size is 0, so the " +
-			"server creates and ends a thread each time. The queries cost next to nothing; logging in costs CPU that all other sessions lack. " +
-			"The fix is a pool of connections in the application; a thread cache helps a little.",
+		Title: "an application connects anew for every query, and the server keeps no threads for it",
+		Story: "A site makes a connection for each of its queries, up to 3200 a second, and closes it again. thread_cache_size is 0, so that the " +
+			"server makes and ends a thread each time. The queries cost next to nothing; logging in does, and it takes CPU from everybody else. " +
+			"The cure is a pool of connections in the application; a thread cache helps a little.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sizedWith("thread_cache_size", "0"),

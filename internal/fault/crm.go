@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // The scene that the faults share: the clients of a sales office, and its visits to them.

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // deadlocks plants two transactions that lock the same rows in opposite order.
@@ -37,14 +37,14 @@ func deadlocks() Fault {
 		Name:  "deadlocks",
 		Title: "two kinds of transactions lock the same rows in opposite order",
 		Story: "Serving a client changes the number of those served and then the cash, taking a payment changes the cash and then the number. " +
-			"When two meet, each holds what the other needs, and the server ends one of them with an error: its work is lost and has " +
-			"to be done again. The fix is to change the two in the same order everywhere.",
+			"Whenever the two meet, each holds what the other wants, and the server ends one of them with an error: its work is lost and has " +
+			"to be done again. The cure is to change the two in the same order everywhere.",
 		Kind:     Risk,
 		Threads:  8,
 		Settings: sized(),
 		Workload: load("in opposite order", append(append([]operation{cash}, some...), served)...),
 		Cure:     Cure{Kind: CureWorkload, Workload: load("in the same order", append(append([]operation{served}, some...), cash)...)},
-		Belongs:  map[string]string{"lock-pileup": "transactions that do not meet in opposite order still wait in turn for the same rows"},
+		Belongs:  map[string]string{"lock-pileup": "those who do not meet in opposite order still wait in turn for the same rows"},
 		expect: func(n names) Expectation {
 			return Expectation{Rule: "deadlocks", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("totals")}}
 		},

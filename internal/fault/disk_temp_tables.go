@@ -3,8 +3,8 @@ package fault
 import (
 	"math/rand/v2"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // diskTempTables plants groups that need more room than a temporary table may take in memory.
@@ -16,13 +16,13 @@ func diskTempTables() Fault {
 		Name:  "disk-temp-tables",
 		Title: "groups of a report outgrow the temporary tables that may stay in memory",
 		Story: "A report counts what was searched for, by words and place. It makes some thousand groups of a few hundred bytes, and temporary " +
-			"tables may take 256 KiB of memory: each report begins in memory, is copied to disk halfway, and continues there. The fix is a limit " +
+			"tables may take 256 KiB of memory: each report begins in memory, is copied to disk half way, and goes on there. The cure is a limit " +
 			"that lets a report through.",
 		Kind:     Hurts,
 		Threads:  2,
 		Settings: settings,
 		Workload: mix{
-			name: "disk-temp-tables", title: "reports over searches, and single searches", rows: 100_000,
+			name: "disk-temp-tables", title: "reports over searches, beside single searches", rows: 100_000,
 			tables:     func(n names, rows int) []workload.Table { return []workload.Table{searches(n, rows)} },
 			operations: []operation{reportSearches(60), getSearch(40)},
 		},

@@ -3,9 +3,9 @@ package fault
 import (
 	"math/rand/v2"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // failedCompression plants compressed pages of 4 KiB for texts that do not compress.
@@ -15,9 +15,9 @@ func failedCompression() Fault {
 	return Fault{
 		Name:  "failed-compression",
 		Title: "pages are to be compressed to a quarter, and their texts do not compress",
-		Story: "Messages are stored encrypted, as text that no algorithm can compress, in a table with ROW_FORMAT=COMPRESSED and KEY_BLOCK_SIZE=4, at the highest level. " +
-			"A page of 16 KiB never fits into 4, so the server compresses it without success, splits it, and compresses both halves, for every " +
-			"new message. The fix is to store the table without compression.",
+		Story: "Messages are kept encrypted, as letters that no algorithm makes shorter, in a table with ROW_FORMAT=COMPRESSED and KEY_BLOCK_SIZE=4, at the highest level. " +
+			"A page of 16 KiB never fits into 4, so that the server compresses it in vain, splits it, and compresses both halves, for every " +
+			"message that comes. The cure is to store the table without compression.",
 		Kind:     Hurts,
 		Threads:  3,
 		Settings: settings,

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/finding"
+	"dyno/internal/limit"
+	"dyno/internal/load"
+	"dyno/internal/progress"
+	"dyno/internal/schema"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 )
 
 // Kind says how a fault is graded.

@@ -3,8 +3,8 @@ package fault
 import (
 	"math/rand/v2"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // filesort plants an index that finds the rows of an equality and lacks the column that they are sorted by.
@@ -12,9 +12,9 @@ func filesort() Fault {
 	const mailboxes = 100
 	return Fault{
 		Name:  "filesort",
-		Title: "the latest ten of many rows are found by a filesort",
-		Story: "Each of 100 mailboxes holds some 2000 messages, and its latest ten are queried all the time. The index finds the mailbox but not the " +
-			"order: every call reads all 2000 messages and sorts them to return ten. The fix is the same index with the time after the mailbox.",
+		Title: "the latest ten of many rows are sorted out by hand",
+		Story: "Each of 100 mailboxes holds some 2000 messages, and its latest ten are asked for all the time. The index finds the mailbox and not the " +
+			"order: every call reads all 2000 messages and sorts them to return ten. The cure is the same index with the time behind the mailbox.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sized(),

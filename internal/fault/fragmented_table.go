@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // keptOf is how many pallets were once there for each that still is.
@@ -18,9 +18,9 @@ func fragmentedTable() Fault {
 	return Fault{
 		Name:  "fragmented-table",
 		Title: "a table filled in random order and then mostly deleted keeps its old size",
-		Story: "Pallets in a store are identified by a random code of 32 characters, so they were inserted all over the table and left its pages two thirds " +
+		Story: "Pallets in a store are known by a random code of 32 characters, so that they were inserted all over the table and left its pages two thirds " +
 			"full. Five of six have been delivered and deleted since. The file did not shrink: what is left is spread over several times the " +
-			"pages that it needs, and each of those takes space in the pool. The fix is to rebuild the table.",
+			"pages that it needs, and each of those takes its room in the pool. The cure is to write the table anew.",
 		Kind:     Risk,
 		Threads:  2,
 		Settings: unhurried(),
@@ -38,7 +38,7 @@ func fragmentedTable() Fault {
 				Rule: "fragmented-table", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("pallets")},
 				Check: func(f finding.Finding) string {
 					if f.Action == nil || len(f.Action.Changes) != 1 || f.Action.Changes[0].Kind != schema.Rebuild {
-						return "it does not rebuild the table"
+						return "it does not write the table anew"
 					}
 					return ""
 				},

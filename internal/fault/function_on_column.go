@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // byUpdate is the index that the lookups of a day could use.
@@ -29,9 +29,9 @@ func functionOnColumn() Fault {
 	return Fault{
 		Name:  "function-on-column",
 		Title: title,
-		Story: "The clients that were changed on one day are queried by DATE(column) = day. The column has an index, but an index holds the values " +
-			"of the column and not those of the function, so every such query reads the whole table. The fix is a condition on the range of " +
-			"times that makes up the day, which matches the same rows.",
+		Story: "The clients that were changed on one day are asked for by DATE(column) = day. The column has an index, but an index holds the values " +
+			"of the column and not those of the function, so that every such question reads the whole table. The cure is to ask for the range of " +
+			"moments that makes up the day, which is the same rows.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sized(),
@@ -72,13 +72,13 @@ func foldedLookup() Fault {
 		Name:  "folded-lookup",
 		Title: "clients are looked up by LOWER(column)",
 		Story: "Clients are looked up by LOWER(column) = value. The column has an index, but that holds the column's values and not those of the " +
-			"function, so every lookup reads the whole table. The fix is an index on that expression, which MySQL supports from 8.0.13 on.",
+			"function, so that every lookup reads the whole table. The cure is an index on the very expression, which MySQL knows from 8.0.13.",
 		Kind:     Hurts,
 		Flavors:  []string{"mysql"},
 		Threads:  4,
 		Settings: sized(),
 		Workload: mix{
-			name: "folded-lookup", title: "clients looked up by LOWER(column), and reads and writes by primary key", rows: 200_000,
+			name: "folded-lookup", title: "clients looked up by LOWER(column), beside reads and writes by primary key", rows: 200_000,
 			tables: func(n names, rows int) []workload.Table {
 				return []workload.Table{clients(n, rows, ", KEY {clients.by_email} ({clients.email})"), visits(n, rows)}
 			},

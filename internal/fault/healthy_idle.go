@@ -3,15 +3,15 @@ package fault
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // healthyIdle is a server with next to nothing to do.
 func healthyIdle() Fault {
 	return Fault{
 		Name:     "healthy-idle",
-		Title:    "healthy: an almost idle server",
-		Story:    "The same office at night: one client is looked up by id each second. Nothing is wrong, and there is hardly any data to diagnose.",
+		Title:    "healthy: a server with next to nothing to do",
+		Story:    "The same office at night: one client is looked up by id each second. Nothing is wrong, and there is hardly anything to judge by.",
 		Kind:     Control,
 		Threads:  1,
 		Settings: sized(),

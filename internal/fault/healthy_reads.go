@@ -1,6 +1,6 @@
 package fault
 
-import "github.com/dyno-perf/dyno/internal/workload"
+import "dyno/internal/workload"
 
 // byRegion is the key whose absence is the fault.
 const byRegion = ", KEY {clients.by_region} ({clients.region_code})"

@@ -1,6 +1,6 @@
 package fault
 
-import "github.com/dyno-perf/dyno/internal/workload"
+import "dyno/internal/workload"
 
 // healthyWrites is a server that writes single rows by the right indexes.
 func healthyWrites() Fault {
@@ -8,7 +8,7 @@ func healthyWrites() Fault {
 		Name:  "healthy-writes",
 		Title: "healthy: single-row updates and inserts by primary key",
 		Story: "The same office on a busy day of writing: updates of one client by id and inserts of one visit. Log and memory are large " +
-			"enough and commits do not wait for the disk, so nothing is wrong.",
+			"enough and commits do not wait for the disk, so that nothing is wrong.",
 		Kind:     Control,
 		Threads:  4,
 		Settings: sized(),

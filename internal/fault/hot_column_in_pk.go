@@ -3,8 +3,8 @@ package fault
 import (
 	"math/rand/v2"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 const (
@@ -18,15 +18,15 @@ func hotColumnInPK() Fault {
 	return Fault{
 		Name:  "hot-column-in-pk",
 		Title: "the primary key holds a column that every update changes",
-		Story: "Vehicles report where they are, a fleet at a time. To sort them by the time of the last report, a developer put that column " +
+		Story: "Vehicles report where they are, a fleet at a time. Somebody wanted them sorted by the time of the last report and put that column " +
 			"first in the primary key. So every report takes the row out of its page and puts it into another one, and does the same with its " +
-			"entry in each of the four other indexes, because those point at rows by their primary key. The fix is to make the number of the " +
-			"vehicle, which is unique already, the primary key, and to index the time separately.",
+			"entry in each of the four other indexes, because those point at rows by their primary key. The cure is to make the number of the " +
+			"vehicle, which is unique anyhow, the primary key, and to index the time beside it.",
 		Kind:     Hurts,
 		Threads:  3,
 		Settings: unhurried(),
 		Workload: mix{
-			name: "hot-column-in-pk", title: "fleets of vehicles report, and single vehicles are read", rows: 60_000,
+			name: "hot-column-in-pk", title: "fleets of vehicles report, beside reads of single vehicles", rows: 60_000,
 			tables:     func(n names, rows int) []workload.Table { return []workload.Table{vehicles(n, rows)} },
 			operations: []operation{reportFleet(70), getVehicle(25), countSeen(5)},
 		},

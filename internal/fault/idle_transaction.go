@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 )
 
 // forgotten is how many clients the forgotten transaction has changed.
@@ -18,10 +18,10 @@ const forgotten = 2000
 func idleTransaction() Fault {
 	return Fault{
 		Name:  "idle-transaction",
-		Title: "an idle transaction holds locks on the rows it changed",
-		Story: "A user changed two thousand clients by hand in a transaction and went to lunch without a commit. Every session that tries to change " +
-			"one of these clients is blocked until its lock wait times out; one client in ten is enough to block all sessions that " +
-			"change clients. Sessions that only read continue. The fix is to end that transaction.",
+		Title: "an open transaction sleeps on the rows it changed",
+		Story: "Somebody changed two thousand clients by hand in a transaction and went to lunch without a commit. Every session that wants to change " +
+			"one of these clients stands still until it is told that it waited too long; one client in ten is enough to stop all that " +
+			"change clients. Those who only read go on. The cure is to end that transaction.",
 		Kind:     Hurts,
 		Threads:  8,
 		Settings: sized(),
@@ -36,7 +36,7 @@ func idleTransaction() Fault {
 			},
 		},
 		Actors: []Actor{{
-			Name: "the user who went to lunch",
+			Name: "the one who went to lunch",
 			Run: func(ctx context.Context, s Stage) error {
 				return s.alone(ctx, func(x *target.Session) error {
 					err := insist(ctx, x, "BEGIN", fmt.Sprintf(s.SQL("UPDATE {clients} SET {clients.balance} = {clients.balance} + 1 WHERE {clients.id} <= %d"), forgotten))

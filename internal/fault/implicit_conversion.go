@@ -4,20 +4,20 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // implicitConversion plants numbers held against a column of text.
 func implicitConversion() Fault {
-	const title = "crates looked up by a number that is stored as text"
+	const title = "crates looked up by a number that is kept as text"
 	return Fault{
 		Name:  "implicit-conversion",
 		Title: title,
-		Story: "Crates carry a number in a column of text, which has an index. The application queries it as a number, without quotes. A text is " +
-			"compared with a number as floating point numbers, so many texts are equal to one number, the index cannot find them, and every " +
-			"lookup reads the whole table. The fix is a pair of quotes in the application.",
+		Story: "Crates carry a number in a column of text, which has an index. The application asks for it as a number, without quotes. A text is " +
+			"compared with a number as floating point numbers, so that many texts are equal to one number, the index cannot find them, and every " +
+			"lookup reads the whole table. The cure is a pair of quotes in the application.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sized(),
@@ -28,7 +28,7 @@ func implicitConversion() Fault {
 				Rule: "implicit-conversion", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("crates")}, Columns: n.list("crates.number"),
 				Check: func(f finding.Finding) string {
 					if !strings.Contains(f.Suggestion, "quotes") || f.Action != nil {
-						return "it does not suggest quotes around the value"
+						return "it does not ask for quotes around the value"
 					}
 					return ""
 				},

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // indexOrder plants an index that begins with the column of a range, so that the equality behind it cannot be looked up.
@@ -18,7 +18,7 @@ func indexOrder() Fault {
 		Name:  "index-order",
 		Title: "orders of an outlet are looked up by an index that begins with the time",
 		Story: "300 000 orders of a year, all in memory, are searched for those of one outlet within two weeks. There is an index on time and outlet, " +
-			"in that order: it finds the two weeks, some 12 000 entries, and of these the 30 of the outlet have to be filtered one by one. The fix is " +
+			"in that order: it finds the two weeks, some 12 000 entries, and of these the 30 of the outlet have to be picked one by one. The cure is " +
 			"the same index the other way round: outlet, then time.",
 		Kind:     Hurts,
 		Threads:  4,

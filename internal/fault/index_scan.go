@@ -3,8 +3,8 @@ package fault
 import (
 	"math/rand/v2"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // indexScan plants an index that holds all that a statement wants and does not begin with what it looks for.
@@ -12,10 +12,10 @@ func indexScan() Fault {
 	const stations, sensors = 20_000, 3000
 	return Fault{
 		Name:  "index-scan",
-		Title: "a whole index is read, because it does not begin with the searched column",
-		Story: "300 000 readings have an index on station and sensor. The stations of one kind of sensor are queried: the index holds all that is " +
-			"needed, but nothing can be looked up by its second column alone, so every call reads the whole index to return some 100 entries. " +
-			"No counter of table scans moves. The fix is an index that begins with the sensor.",
+		Title: "a whole index is read, because it does not begin with what is looked for",
+		Story: "300 000 readings have an index on station and sensor. The stations of one kind of sensor are asked for: the index holds all that is " +
+			"wanted, but by its second column nothing can be looked up, so that every call reads the whole index to return some 100 entries. " +
+			"No counter of table scans moves. The cure is an index that begins with the sensor.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sized(),

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // indexTable describes a table of the faults about indexes: key is its own name, definitions are templates with "*" for the table's key and a

@@ -4,10 +4,10 @@ package fault
 func ioCapacity() Fault {
 	return Fault{
 		Name:  "io-capacity",
-		Title: "the server may write only 100 pages a second in the background, and falls behind",
-		Story: "Rows all over an archive in memory are changed. The disk could write thousands of pages a second, but innodb_io_capacity says " +
-			"100. Changed pages pile up, the checkpoint falls behind, and when the log is full the writers have to wait for pages that " +
-			"could have been written before. The fix is the capacity that the disk really has.",
+		Title: "the server is told to write 100 pages a second in the background, and falls behind",
+		Story: "Rows all over an archive in memory are changed. The disk could write thousands of pages a second, but the server is told that " +
+			"it manages 100. Changed pages pile up, the checkpoint falls behind, and when the log is full the writers have to wait for what " +
+			"could have been written before. The cure is a figure that the disk really has.",
 		Kind:    Risk, // it hurts only once the log is full, minutes later
 		Threads: 4,
 		Settings: with(sized(),

@@ -1,13 +1,13 @@
 package fault
 
-import "github.com/dyno-perf/dyno/internal/limit"
+import "dyno/internal/limit"
 
 // ioLimit plants a disk that takes few requests.
 func ioLimit() Fault {
 	return Fault{
 		Name:  "io-limit",
 		Title: "the disk takes 150 reads a second, and the server asks for more",
-		Story: "An archive larger than the buffer pool is read by primary key from a disk that is limited to 150 reads and 500 writes a second. Every read " +
+		Story: "An archive larger than the buffer pool is read by primary key from a disk that is held to 150 reads and 500 writes a second. Every read " +
 			"waits many times as long as the disk needs for it. The CPUs are idle. Only a faster disk, or fewer reads, helps: no index and no " +
 			"setting of the log does.",
 		Kind:    Risk, // it hurts, but no statement or setting lifts a limit of the disk: the finding alone is graded

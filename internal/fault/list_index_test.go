@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/load"
+	"dyno/internal/run"
+	"dyno/internal/schema"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // TestIndexFaultsHurt proves each fault about an index and its cure: the index that is expected makes the operation that suffers faster by a

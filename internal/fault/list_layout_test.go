@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // TestLayoutsHurt proves by the servers' own counters that what is planted is there.

@@ -3,8 +3,8 @@ package fault
 import (
 	"math/rand/v2"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // desks is how many hot rows there are: the day's total of each desk of the office.
@@ -25,7 +25,7 @@ func lockPileup() Fault {
 			steps = append(append([]operation(nil), work...), addToDesk())
 		}
 		return shift{
-			name: "lock-pileup", title: "transactions that increment a counter in a hot row, " + name, rows: 20_000,
+			name: "lock-pileup", title: "transactions that count themselves in a hot row, " + name, rows: 20_000,
 			tables: func(n names, rows int) []workload.Table {
 				return []workload.Table{clients(n, rows, byRegion), visits(n, rows), dayTotals(n)}
 			},
@@ -35,9 +35,9 @@ func lockPileup() Fault {
 	return Fault{
 		Name:  "lock-pileup",
 		Title: "transactions change a hot row first and hold its lock while they work",
-		Story: "Every transaction first increments a counter in the row of its desk, of which there are two. Then it reads, " +
-			"inserts and calls another service before it commits. All other transactions of that desk wait as long. The fix is to " +
-			"change the hot row last, or in a separate transaction.",
+		Story: "Every transaction counts itself in the row of its desk, of which there are two, as the first thing it does. Then it reads, " +
+			"inserts and asks another service before it commits. All others who count at that desk wait for as long. The cure is to " +
+			"change the hot row last, or in a transaction of its own.",
 		Kind:     Hurts,
 		Threads:  12,
 		Settings: sized(),

@@ -3,8 +3,8 @@ package fault
 import (
 	"math/rand/v2"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 const (
@@ -17,13 +17,13 @@ func lowCardinalityIndex() Fault {
 	return Fault{
 		Name:  "low-cardinality-index",
 		Title: "a flag of two values has an index and changes all the time",
-		Story: "Tasks are marked and unmarked in batches of 50 by a flag that half of them have set. The flag has an index: it is not " +
-			"selective, no statement reads it, and each change of a flag deletes one entry there and writes another. The fix is to drop the index.",
+		Story: "Tasks are marked and unmarked in batches of 50 by a flag that half of them have set. The flag has an index: it can never find few " +
+			"rows, nobody reads it, and each change of a flag deletes one entry there and writes another. The cure is to drop the index.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sized(),
 		Workload: mix{
-			name: "low-cardinality-index", title: "batches of tasks marked by an indexed flag, and lookups", rows: 200_000,
+			name: "low-cardinality-index", title: "batches of tasks marked by an indexed flag, beside lookups", rows: 200_000,
 			tables: func(n names, rows int) []workload.Table { return []workload.Table{tasks(n, rows)} },
 			operations: []operation{
 				{

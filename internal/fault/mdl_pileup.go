@@ -5,25 +5,25 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 )
 
 // mdlPileup plants a change of a table that waits behind a long query, and everybody else behind it.
 func mdlPileup() Fault {
 	return Fault{
 		Name:  "mdl-pileup",
-		Title: "ALTER TABLE waits behind a long query, and all other sessions behind it",
-		Story: "A report reads the clients for minutes, which hurts nothing. Then the comment of the table is changed, the work of an instant. It has to wait " +
-			"until the report is done, and from then on every later statement on the clients waits behind it, reads " +
-			"too. The fix is to kill the report or to cancel the ALTER, and to use a short lock_wait_timeout the next time.",
+		Title: "ALTER TABLE waits behind a long query, and everybody else behind it",
+		Story: "A report reads the clients for minutes, which hurts nobody. Then somebody changes the comment of the table, the work of an instant. It has to wait " +
+			"until the report has done, and from that moment on every statement that comes later and names the clients waits behind it, reads " +
+			"too. The cure is to end the report or to take back the ALTER, and to give it a short lock_wait_timeout the next time.",
 		Kind:     Hurts,
 		Threads:  8,
 		Settings: sized(),
 		Workload: shift{
-			name: "mdl-pileup", title: "reads and updates of clients, and visits with pauses", rows: 20_000,
+			name: "mdl-pileup", title: "reads and updates of clients, beside visits with pauses", rows: 20_000,
 			tables: func(n names, rows int) []workload.Table {
 				return []workload.Table{clients(n, rows, byRegion), visits(n, rows)}
 			},
@@ -47,7 +47,7 @@ func mdlPileup() Fault {
 				},
 			},
 			{
-				Name: "the session that alters the table",
+				Name: "the one who alters the table",
 				Run: func(ctx context.Context, s Stage) error {
 					return s.alone(ctx, func(x *target.Session) error {
 						for pause(ctx, 300*time.Millisecond) { // again, when the report was not there yet
@@ -67,7 +67,7 @@ func mdlPileup() Fault {
 				Rule: "mdl-pileup", Table: schema.Ref{Schema: n.of(schemaKey), Table: n.of("clients")},
 				Check: func(f finding.Finding) string {
 					if len(f.Subject.Sessions) != 2 {
-						return fmt.Sprintf("it names %d sessions, not the blocker and the one that waits for it", len(f.Subject.Sessions))
+						return fmt.Sprintf("it names %d sessions, not the one in the way and the one that waits for it", len(f.Subject.Sessions))
 					}
 					return ""
 				},

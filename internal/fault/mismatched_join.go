@@ -1,22 +1,22 @@
 package fault
 
 import (
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // mismatchedJoin plants a join of numbers with texts that hold numbers.
 func mismatchedJoin() Fault {
 	return Fault{
 		Name:  "mismatched-join",
-		Title: "two tables are joined by a number and a text",
-		Story: "Letters name their member by number, but in a text column. Joined to the members' numbers, every such text is converted to a " +
-			"floating point number first, so its index cannot be used and every join reads all letters. The fix is one type for both.",
+		Title: "two tables are joined by a number here and a text there",
+		Story: "Letters name their member by his number, but in a column of text. Joined to the members' numbers, every such text becomes a " +
+			"floating point number first, so that the index on it is of no use and every join reads all letters. The cure is one type for both.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sized(),
 		Workload: mix{
-			name: "mismatched-join", title: "joins of a number with a text, and lookups by either", rows: 30_000,
+			name: "mismatched-join", title: "joins of a number with a text, beside lookups by either", rows: 30_000,
 			tables: func(n names, rows int) []workload.Table {
 				return []workload.Table{members(n, rows), sentTo(n, rows, "VARCHAR(20) CHARACTER SET utf8mb4 NOT NULL", "%d")}
 			},

@@ -1,8 +1,8 @@
 package fault
 
 import (
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // missingIndex plants an equality on a column without index, all in memory.
@@ -10,14 +10,14 @@ func missingIndex() Fault {
 	return Fault{
 		Name:  "missing-index",
 		Title: "clients are looked up by a column that has no index",
-		Story: "A table of 400 000 clients, all in memory, is searched for the clients of one region. The column has no index, so every " +
-			"search reads the whole table to return some 160 rows. CPUs are busy, disks idle, and all other statements wait for a CPU: reads by " +
-			"primary key, updates and inserts run at the same time and use the right indexes. The fix is a key on the column.",
+		Story: "A table of 400 000 clients, all in memory, is searched for the clients of one region. The column has no index, so that every " +
+			"search reads the whole table to return some 160 rows. CPUs are busy, disks idle, and everybody else waits for a CPU: reads by " +
+			"primary key, updates and inserts run beside it and are as healthy as their indexes. The cure is a key on the column.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sized(),
 		Workload: mix{
-			name: "missing-index", title: "clients looked up by region without an index, and reads and writes by primary key", rows: 400_000,
+			name: "missing-index", title: "clients looked up by region without an index, beside reads and writes by primary key", rows: 400_000,
 			tables: func(n names, rows int) []workload.Table {
 				return []workload.Table{clients(n, rows, ""), visits(n, rows)}
 			},

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // mix is a workload of single-statement operations, chosen at random by weight and sent as text, as most applications do.

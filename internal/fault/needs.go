@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/limit"
+	"dyno/internal/limit"
 )
 
 // Needs is what a private server must have for the faults that are planted on it.
@@ -35,13 +35,13 @@ func Together(flavor string, faults ...Fault) (Needs, error) {
 		}
 		if f.Limits.Any() {
 			if n.Limits.Any() && n.Limits != f.Limits {
-				return Needs{}, fmt.Errorf("plant %s with %s: each limits the server differently", f.Name, faults[0].Name)
+				return Needs{}, fmt.Errorf("plant %s beside %s: each limits the server in its own way", f.Name, faults[0].Name)
 			}
 			n.Limits = f.Limits
 		}
 		if f.Replica != nil {
 			if n.Replica != nil {
-				return Needs{}, fmt.Errorf("plant %s with %s: each needs its own replica", f.Name, faults[0].Name)
+				return Needs{}, fmt.Errorf("plant %s beside %s: each needs a replica of its own", f.Name, faults[0].Name)
 			}
 			n.Replica = f.Replica
 		}
@@ -77,7 +77,7 @@ func (n *Needs) set(owner, common map[string]string, by, name, value string) err
 	case n.Settings[at] == value, common[plain] == value:
 		return nil
 	case n.Settings[at] != common[plain]:
-		return fmt.Errorf("plant %s with %s: one needs %s=%s, the other %s", by, owner[plain], plain, value, n.Settings[at])
+		return fmt.Errorf("plant %s beside %s: one wants %s=%s, the other %s", by, owner[plain], plain, value, n.Settings[at])
 	default:
 		delete(n.Settings, at)
 	}

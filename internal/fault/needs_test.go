@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/limit"
+	"dyno/internal/limit"
 )
 
 func TestTogether(t *testing.T) {
@@ -31,9 +31,9 @@ func TestTogether(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	wrong("one needs tmp_table_size=2K, the other 1K", b, Fault{Name: "c", Settings: map[string]string{"tmp-table-size": "2K"}})
+	wrong("one wants tmp_table_size=2K, the other 1K", b, Fault{Name: "c", Settings: map[string]string{"tmp-table-size": "2K"}})
 	wrong("limits the server", b, Fault{Name: "c", Limits: limit.Limits{CPU: 1}})
-	wrong("its own replica", b, Fault{Name: "c", Replica: map[string]string{}})
+	wrong("a replica of its own", b, Fault{Name: "c", Replica: map[string]string{}})
 	var no *FlavorError
 	if _, err := Together("mariadb", Fault{Name: "c", Flavors: []string{"mysql"}}); !errors.As(err, &no) || !strings.Contains(err.Error(), "only on mysql") {
 		t.Errorf("got %v", err)

@@ -3,22 +3,22 @@ package fault
 import (
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // redundantIndex plants an index that is the front of another one.
 func redundantIndex() Fault {
 	return Fault{
 		Name:  "redundant-index",
-		Title: "an index is a left prefix of another one",
+		Title: "an index is the front of another one",
 		Story: "Visits have an index on the client and one on client and time. Whatever the first can find the second finds as well, but every new " +
-			"visit is written into both, and both take space in the buffer pool. The fix is to drop the shorter one.",
+			"visit is written into both, and both take their part of the buffer pool. The cure is to drop the shorter one.",
 		Kind:     Risk,
 		Threads:  4,
 		Settings: sized(),
 		Workload: mix{
-			name: "redundant-index", title: "reads by primary key and by one of two equal indexes, and inserts", rows: 200_000,
+			name: "redundant-index", title: "reads by primary key and by one of two equal indexes, beside inserts", rows: 200_000,
 			tables: func(n names, rows int) []workload.Table {
 				v := visits(n, rows)
 				v.Create = insertKey(v.Create, n.sql("KEY {visits.by_client_only} ({visits.client_id})"))

@@ -1,6 +1,6 @@
 package fault
 
-import "github.com/dyno-perf/dyno/internal/workload"
+import "dyno/internal/workload"
 
 // replicaLag plants a replica that applies one transaction after the other while its source commits many at a time.
 func replicaLag() Fault {
@@ -8,7 +8,7 @@ func replicaLag() Fault {
 		Name:  "replica-lag",
 		Title: "a replica applies with one thread what its source writes with many",
 		Story: "Eight sessions write to the source, which flushes its logs now and then. Its replica applies the same writes one after the other in " +
-			"a single thread and flushes at every commit, so its lag keeps growing. The fix is to apply in parallel.",
+			"a single thread and flushes at every commit, so that it falls behind further and further. The cure is to apply in parallel.",
 		Kind:     Risk,
 		Threads:  8,
 		Settings: sizedWith("log_bin", "binlog", "server_id", "1"),

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 )
 
 // hotClient is the one who is changed all the time.
@@ -20,9 +20,9 @@ func rowVersions() Fault {
 		Name:  "row-versions",
 		Title: "a forgotten snapshot keeps all old versions of a hot row",
 		Story: "One row is changed all the time, and the changed column is indexed. A session opened a snapshot of the data for a report, read the " +
-			"table, and stays idle; when it was opened another such snapshot had already left many versions. The server has to keep every " +
-			"version since, and purge has to go through all of them again and again while the changes wait. The " +
-			"fix is to end that transaction.",
+			"table, and sleeps in it; it came when another such snapshot had already left many versions behind. The server has to keep every " +
+			"version since, and to clear away what is before it has to go through all of them again and again while the changes wait. The " +
+			"cure is to end that transaction.",
 		Kind:    Hurts,
 		Threads: 4,
 		// Commits must not wait for the binary log: the more changes, the longer the way through their versions. Purge works in small steps, so

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/load"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/load"
+	"dyno/internal/target"
+	"dyno/internal/workload"
+	"dyno/test/servers"
 )
 
 // TestComparisonsAreCured proves faults of comparisons and their cures by the server's own counters, on small tables: with the fault an

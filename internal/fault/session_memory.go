@@ -1,14 +1,14 @@
 package fault
 
-import "github.com/dyno-perf/dyno/internal/workload"
+import "dyno/internal/workload"
 
 // sessionMemory plants buffers per session that the machine's memory cannot hold for all of them.
 func sessionMemory() Fault {
 	return Fault{
 		Name:  "session-memory",
 		Title: "sessions may take many times the machine's memory",
-		Story: "The session buffers were raised to hundreds of megabytes each, and 1000 sessions may connect. The office does not " +
-			"need them: it reads and writes single rows. But each session may take a buffer of each kind, and more than one, so a busy " +
+		Story: "Somebody has raised the buffers of sessions to hundreds of megabytes each, and 1000 of them may connect. The office does not " +
+			"need them: it reads and writes single rows. But each session may take a buffer of each kind, and more than one, so that a busy " +
 			"hour with some sorts and joins ends with the kernel killing the server. Nothing is slow yet; it is a risk.",
 		Kind:    Risk,
 		Threads: 4,

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // shift is a workload of several groups of sessions, each with transactions of its own: what one group does to another is what faults

@@ -1,14 +1,14 @@
 package fault
 
-import "github.com/dyno-perf/dyno/internal/limit"
+import "dyno/internal/limit"
 
 // smallBufferPool plants a buffer pool that holds a quarter of the rows that are read.
 func smallBufferPool() Fault {
 	return Fault{
 		Name:  "small-buffer-pool",
 		Title: "the buffer pool holds a quarter of the rows that are read",
-		Story: "An archive of 40 MB is read by primary key, all rows alike, through a buffer pool of 12 MB. Three reads out of four do not find their " +
-			"page in memory and wait for the disk, which does 1000 reads a second, although the machine has memory to spare. The fix is a buffer pool as large as the archive.",
+		Story: "An archive of 40 MB is read by primary key, all rows alike, through a buffer pool of 12 MB. Three reads out of four find their " +
+			"page not in memory and wait for the disk, which gives 1000 reads a second, although the machine has memory to spare. The cure is a buffer pool as large as the archive.",
 		Kind:    Hurts,
 		Threads: 8,
 		Limits:  limit.Limits{ReadIOPS: 1000}, // a common disk: on a very fast one a miss costs little more than a hit
@@ -23,7 +23,7 @@ func smallBufferPool() Fault {
 			operations: []operation{getPaper(98), countPages(2)},
 		},
 		Belongs: map[string]string{
-			"io-limit": "the disk is limited to 1000 reads a second, and all of them are used",
+			"io-limit": "the disk is held to 1000 reads a second, and all of them are asked for",
 		},
 		expect: func(names) Expectation {
 			return Expectation{Rule: "small-buffer-pool", Variable: "innodb_buffer_pool_size"}

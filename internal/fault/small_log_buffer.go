@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 const (
@@ -37,8 +37,8 @@ func smallLogBuffer() Fault {
 	return Fault{
 		Name:  "small-log-buffer",
 		Title: "transactions of megabytes go through a tiny log buffer",
-		Story: "Images of 1 MB are put into an archive while small reads and writes run. The log buffer is the smallest that the " +
-			"server allows, so in the middle of such a transaction the sessions wait until the log is written. The fix is a log buffer " +
+		Story: "Images of 1 MB are put into an archive while small reads and writes go on beside it. The log buffer is the smallest that the " +
+			"server takes, so that in the middle of such a transaction the sessions wait until the log is written. The cure is a log buffer " +
 			"that holds seconds of log.",
 		Kind:    Risk, // what a wait costs is up to the disk: on a quick one it drowns in the noise
 		Threads: 8,
@@ -50,7 +50,7 @@ func smallLogBuffer() Fault {
 			"loose_innodb_redo_log_capacity", "2G",
 		),
 		Workload: mix{
-			name: "small-log-buffer", title: "images of 1 MB are written, with small reads and writes", rows: 40_000,
+			name: "small-log-buffer", title: "images of 1 MB are written beside small reads and writes", rows: 40_000,
 			think: 6 * time.Millisecond, // so that the log itself lasts as long as anybody looks
 			tables: func(n names, rows int) []workload.Table {
 				return []workload.Table{papers(n, rows), scanned(n, rows)}

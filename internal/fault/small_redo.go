@@ -5,9 +5,9 @@ func smallRedo() Fault {
 	return Fault{
 		Name:  "small-redo",
 		Title: "the redo log is full again and again, and every time pages must be written to make room",
-		Story: "Rows of an archive that fits in memory are rewritten all over it, with the smallest redo log that the server allows. It is full " +
+		Story: "Rows of an archive that fits in memory are rewritten all over it, with the smallest redo log that the server takes. It is full " +
 			"within a second or two, and then pages have to be written before anything else may be changed; a moment later the same pages " +
-			"are changed again. The fix is a log for a longer time of writes.",
+			"are changed again. The cure is a log for a longer time of writes.",
 		Kind:    Hurts,
 		Threads: 4,
 		Settings: with(sized(),

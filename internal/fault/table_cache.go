@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 const branches = 40 // tables of the same form, one for each branch of the office
@@ -14,8 +14,8 @@ func tableCache() Fault {
 	return Fault{
 		Name:  "table-cache",
 		Title: "more tables are in use than the table cache holds",
-		Story: "Every branch of the office has its own table of accounts, 40 in all, each read by primary key. The cache holds " +
-			"ten open tables, so nearly every statement has to open its table first and close another one. The fix is a cache for all of them.",
+		Story: "Every branch of the office has a table of its own for its accounts, 40 in all, each read by primary key. The cache holds " +
+			"ten open tables, so that nearly every statement has to open its table first and close another one. The cure is a cache for all of them.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: with(sized(), "table_open_cache", "10", "loose_table_open_cache_instances", "1"),

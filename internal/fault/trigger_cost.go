@@ -3,9 +3,9 @@ package fault
 import (
 	"math/rand/v2"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // triggerCost plants a trigger that calls a routine most of whose work serves nobody any more.
@@ -23,10 +23,10 @@ func triggerCost() Fault {
 	}
 	return Fault{
 		Name:  "trigger-cost",
-		Title: "a trigger calls a routine whose result is unused for most rows",
+		Title: "a trigger calls a routine whose work is thrown away for most rows",
 		Story: "Every new order runs a trigger, and that calls a procedure which works out a discount in a loop of 700 rounds, for a programme that " +
-			"ended years ago: the result is used only for a kind of order that is no longer written. The insert alone takes a small part of " +
-			"the time. The fix is to check the kind first; the proof writes into a table of the same form whose trigger does that.",
+			"ended years ago: the result is used for orders of one kind that nobody writes any more. The insert by itself takes a small part of " +
+			"the time. The cure is to ask for the kind first; the proof writes into a table of the same form whose trigger does that.",
 		Kind:     Hurts,
 		Threads:  2,
 		Settings: settings,

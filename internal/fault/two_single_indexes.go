@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // twoSingleIndexes plants two indexes on one column each where both columns are always asked for together.
@@ -14,10 +14,10 @@ func twoSingleIndexes() Fault {
 	const depots, carriers = 60, 50
 	return Fault{
 		Name:  "two-single-indexes",
-		Title: "two conditions use two indexes, each of which finds far too many rows",
-		Story: "300 000 parcels lie in 60 depots and go with 50 carriers; those of one depot and one carrier are queried, some 100. Depot and carrier have " +
+		Title: "two conditions are met by two indexes, of which each finds far too much",
+		Story: "300 000 parcels lie in 60 depots and go with 50 carriers; those of one depot and one carrier are asked for, some 100. Depot and carrier have " +
 			"an index each: the server reads 5000 entries of one and 6000 of the other to find what is in both, or reads 5000 rows and drops all but 100. " +
-			"The fix is one index on both columns.",
+			"The cure is one index on both columns.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sized(),

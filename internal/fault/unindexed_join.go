@@ -3,8 +3,8 @@ package fault
 import (
 	"math/rand/v2"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // unindexedJoin plants a join whose inner table has no index on the column it is joined by.
@@ -17,7 +17,7 @@ func unindexedJoin() Fault {
 		Name:  "unindexed-join",
 		Title: "a join has no index on the column it joins by",
 		Story: "Of 2000 teams the three of one district are found by an index, then their players by the number of their team, which has no index: " +
-			"every call reads all 60 000 players to return 90. The fix is an index on the players' team.",
+			"every call reads all 60 000 players to return 90. The cure is an index on the players' team.",
 		Kind:     Hurts,
 		Threads:  4,
 		Settings: sized(),

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/schema"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 )
 
 // victimQuery plants a slow transaction of one session that fast statements of others queue behind.
@@ -15,14 +15,14 @@ func victimQuery() Fault {
 	return Fault{
 		Name:  "victim-query",
 		Title: "fast updates by primary key wait for the long transaction of another session",
-		Story: "A session raises the balance of two thousand clients in one transaction, one by one and slowly: it takes most of a minute, and " +
-			"then it starts again. The sessions that change single clients by primary key, which is the work of a tenth of a millisecond, " +
-			"look slow. They are efficient: they wait for the locks of the first. The fix is to commit earlier.",
+		Story: "A session raises the balance of two thousand clients in one transaction, one by one and with thought: it takes most of a minute, and " +
+			"then it begins anew. The sessions that change single clients by primary key, which is the work of a tenth of a millisecond, " +
+			"look slow. They are as good as they can be: they wait for the locks of the first. The cure is to commit earlier.",
 		Kind:     Hurts,
 		Threads:  8,
 		Settings: sized(),
 		Workload: shift{
-			name: "victim-query", title: "updates of clients by primary key, and reads with pauses", rows: 20_000,
+			name: "victim-query", title: "updates of clients by primary key, beside reads with pauses", rows: 20_000,
 			tables: func(n names, rows int) []workload.Table {
 				return []workload.Table{clients(n, rows, byRegion), visits(n, rows)}
 			},
@@ -32,7 +32,7 @@ func victimQuery() Fault {
 			},
 		},
 		Actors: []Actor{{
-			Name: "the session that raises balances",
+			Name: "the one who raises balances",
 			Run: func(ctx context.Context, s Stage) error {
 				return s.alone(ctx, func(x *target.Session) error {
 					const batch, step = 2000, 4 * time.Second

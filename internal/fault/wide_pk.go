@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/workload"
 )
 
 // widePK plants a primary key of three texts below five other indexes.
@@ -15,9 +15,9 @@ func widePK() Fault {
 	return Fault{
 		Name:  "wide-pk",
 		Title: "a primary key of three texts is repeated in five other indexes",
-		Story: "Documents are identified by tenant, folder and name, and these three texts are the primary key: some 100 bytes. Each of the five other " +
-			"indexes repeats them in every entry, to look up numbers of 4 bytes. The indexes take several times the space of their own columns, in " +
-			"the pool, on the disk and in backups. The fix is a number as primary key, with a unique key on the three texts.",
+		Story: "Documents are known by tenant, folder and name, and these three texts are the primary key: some 100 bytes. Each of the five other " +
+			"indexes repeats them in every entry, to look up numbers of 4 bytes. The indexes take several times the room of their own columns, in " +
+			"the pool, on the disk and in backups. The cure is a number as primary key, with the three texts unique beside it.",
 		Kind:     Risk,
 		Threads:  2,
 		Settings: unhurried(),

@@ -1,9 +1,7 @@
-// Package finding holds the values of a diagnosis: Symptom, Evidence, Finding and Action. The rules
-// produce them; reports, the ledger and package act use them.
+// Package finding holds the words of judgement: Symptom, Evidence, Finding, Action.
 //
-// A Symptom is an abnormal measurement. A Finding connects symptoms with a cause and says what to
-// do; without evidence there is no finding. An Action is a change as data: it describes the change,
-// not how to execute it.
+// A Symptom is a measured fact out of order. A Finding joins symptoms to a cause and says what to do; without evidence
+// there is no finding. An Action is a change as data: what it is, never how it is carried out.
 package finding
 
 import (
@@ -11,8 +9,8 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/known"
+	"dyno/internal/schema"
 )
 
 // Severity ranks findings.
@@ -41,18 +39,18 @@ func (s Severity) Rank() int {
 	}
 }
 
-// Evidence is one measured fact with what it is compared with.
+// Evidence is one measured fact with what it is held against.
 type Evidence struct {
 	What     string               `json:"what"`              // "rows examined per row sent"
 	Value    known.Value[float64] `json:"value,omitzero"`    // unknown for evidence that is only text
 	Unit     string               `json:"unit,omitzero"`     // "rows", "1/s", "%", "s"
 	Expected string               `json:"expected,omitzero"` // "≤ 10"
 	Source   string               `json:"source"`            // name of the snapshot's source it was read from
-	Sampled  bool                 `json:"sampled,omitzero"`  // estimated from samples, not counted
+	Sampled  bool                 `json:"sampled,omitzero"`  // estimated by looking, not by counting
 	Text     string               `json:"text"`              // the fact as one sentence
 }
 
-// Symptom is an abnormal measured fact, before its cause is known.
+// Symptom is a measured fact out of order, before anybody knows why.
 type Symptom struct {
 	ID       string     `json:"id"`      // kind and subject: "scan:<class id>"
 	Kind     string     `json:"kind"`    // "scan", "cpu-saturated", …
@@ -87,7 +85,7 @@ type Finding struct {
 	Cost       string     `json:"cost,omitzero"`            // what the change costs: writes, bytes, time
 	Gain       *Gain      `json:"gain,omitempty"`
 	Action     *Action    `json:"action,omitempty"`   // the change, where there is one to apply
-	Tested     *Tested    `json:"tested,omitempty"`   // the change was tested on a private server before it was reported
+	Tested     *Tested    `json:"tested,omitempty"`   // the change was tried on a private server before it was told
 	Share      float64    `json:"share"`              // of the server's statement time in the window that the change can give back, 0 to 1; ranks findings
 	Setting    []string   `json:"config,omitempty"`   // lines for a file: my.cnf, or sysctl.conf in findings about the machine
 	File       string     `json:"file,omitzero"`      // which file Setting is for: "my.cnf" ([mysqld]), "/etc/sysctl.d/", …
@@ -177,7 +175,7 @@ type Action struct {
 	Now     string          `json:"now,omitzero"`
 	Reverse []schema.Change `json:"reverse,omitempty"`
 	SQL     string          `json:"sql"`  // what would be executed, complete, without a trailing semicolon
-	Undo    string          `json:"undo"` // the undo statement; empty when none is needed
+	Undo    string          `json:"undo"` // what takes it back; empty when nothing has to be
 }
 
 // MakeID returns rule, a dash and eight hexadecimal digits of a hash over rule and subject, so that the same cause has the

@@ -1,8 +1,7 @@
-// Package hist holds latency histograms that merge without loss and count values out of range
-// separately. Loads and trials record their latencies in them.
+// Package hist holds latency histograms: mergeable without loss, with the readings that do not fit counted apart.
 //
-// The buckets are those of HdrHistogram (https://hdrhistogram.github.io/HdrHistogram/) with two
-// significant digits, so a quantile is at most 1 % away from the true value.
+// The buckets are HdrHistogram's (https://hdrhistogram.github.io/HdrHistogram/) with two significant digits, so a
+// quantile is at most 1 % away from the truth.
 package hist
 
 import (

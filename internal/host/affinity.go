@@ -33,17 +33,17 @@ func ParseCPUs(list string) ([]int, error) {
 		lo, hi, isRange := strings.Cut(span, "-")
 		a, ok := number([]byte(lo))
 		if !ok {
-			return bad(fmt.Sprintf("%q is not a number", lo))
+			return bad(fmt.Sprintf("%q is no number", lo))
 		}
 		b, step := a, uint64(1)
 		if isRange {
 			if b, ok = number([]byte(hi)); !ok {
-				return bad(fmt.Sprintf("%q is not a number", hi))
+				return bad(fmt.Sprintf("%q is no number", hi))
 			}
 		}
 		if hasStep {
 			if step, ok = number([]byte(by)); !ok || step == 0 || !isRange {
-				return bad(fmt.Sprintf("%q is not a step", by))
+				return bad(fmt.Sprintf("%q is no step", by))
 			}
 		}
 		if b < a {

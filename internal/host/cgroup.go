@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 
 	"github.com/prometheus/procfs"
 )

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/limit"
+	"dyno/internal/limit"
 )
 
 // A write is one file of a control group and what goes there for the limits of these names.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/limit"
+	"dyno/internal/limit"
 )
 
 var (

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/limit"
+	"dyno/internal/limit"
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
@@ -185,7 +185,7 @@ func (f FS) divisible(dir string) string {
 			return "it is of the type " + kind
 		}
 		if procs, ok := word(dir + "/cgroup.procs"); !ok || procs != "" {
-			return "it has processes of its own"
+			return "it holds processes itself"
 		}
 	}
 	if why := denied(dir); why != "" {
@@ -197,7 +197,7 @@ func (f FS) divisible(dir string) string {
 // canEnable returns why children of dirs[0] cannot have a controller, "" when they can. dirs goes on to the top.
 func (f FS) canEnable(dirs []string, controller string) string {
 	if !contains(f.path(dirs[len(dirs)-1], "cgroup.controllers"), controller) {
-		return "the control groups of this machine have no controller " + controller + "; run dyno where the kernel and the container offer it"
+		return "the control groups of this machine lack the controller " + controller + "; run dyno where the kernel and the container offer it"
 	}
 	for i := len(dirs) - 1; i >= 0; i-- {
 		file := f.path(dirs[i], "cgroup.subtree_control")

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/limit"
+	"dyno/internal/limit"
 )
 
 const (
@@ -59,7 +59,7 @@ func TestPlanGroups(t *testing.T) {
 
 	// That of a container looks like the root and is not.
 	container := map[string]string{"cgroup.type": "domain\n", "cgroup.controllers": "cpu io memory\n", "cgroup.subtree_control": "", "cgroup.procs": "1\n7\n"}
-	f(onV2, "0::/\n", container, nil, map[string]string{"cpu": "has processes of its own", "memory": "has processes of its own", "io": "has processes of its own"})
+	f(onV2, "0::/\n", container, nil, map[string]string{"cpu": "holds processes itself", "memory": "holds processes itself", "io": "holds processes itself"})
 
 	// An own scope holds us, the slice above it does not; what the way down from the top lacks is switched on.
 	scope := map[string]string{
@@ -85,11 +85,11 @@ func TestPlanGroups(t *testing.T) {
 	// What stands in the way is the group above: it has processes too.
 	both := maps.Clone(scope)
 	both["u.slice/cgroup.procs"], both["cgroup.type"] = "8\n", "domain\n"
-	f(onV2, "0::/u.slice/s.scope\n", both, nil, map[string]string{"cpu": "u.slice: it has", "memory": "u.slice: it has", "io": "u.slice: it has"})
+	f(onV2, "0::/u.slice/s.scope\n", both, nil, map[string]string{"cpu": "u.slice: it holds", "memory": "u.slice: it holds", "io": "u.slice: it holds"})
 
 	// A machine without the controller io.
 	noIO := map[string]string{"cgroup.controllers": "cpu memory\n", "cgroup.subtree_control": "cpu memory\n", "cgroup.procs": ""}
-	f(onV2, "0::/\n", noIO, []string{"2 cpu,memory /dyno-x"}, map[string]string{"io": "have no controller io"})
+	f(onV2, "0::/\n", noIO, []string{"2 cpu,memory /dyno-x"}, map[string]string{"io": "lack the controller io"})
 
 	// Both at once: what v1 has not is in v2.
 	f(mixed, "2:cpu,cpuacct:/\n3:memory:/\n0::/\n", map[string]string{

@@ -3,7 +3,7 @@ package host
 import (
 	"os"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 )
 
 // MemoryRoom returns how much more memory this program and what it starts may take before a control group's limit is reached, bytes: the least

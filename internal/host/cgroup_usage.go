@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 
 	"github.com/prometheus/procfs"
 )
@@ -29,7 +29,7 @@ type GroupUsage struct {
 }
 
 // ErrNoGroup says that a process is in no control group but the one at the top.
-var ErrNoGroup = errors.New("the process has no separate control group")
+var ErrNoGroup = errors.New("the process is in no control group of its own")
 
 // Groups reads the usage of a process's control groups again and again: where they are is found once.
 type Groups struct {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 )
 
 // Detail is what there is to know of the machine besides a Reading: figures that tell something over seconds, not within one.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"

@@ -48,8 +48,8 @@ func (f FS) Environment(pid int, path string) (map[string]map[string]string, map
 		devices = f.storage(e, path)
 	}
 	if pid <= 0 {
-		e.miss("server", "all", "the server's process is unknown")
-		e.miss("limit", "all", "the server's process is unknown")
+		e.miss("server", "all", "the server's process is not known")
+		e.miss("limit", "all", "the server's process is not known")
 	} else {
 		f.process(e, "server", pid)
 		maps.Copy(group(e, "limit"), f.limitFacts(e, "limit.", pid, devices))

@@ -33,8 +33,8 @@ func (f FS) machine(e *facts) {
 	} else {
 		info := parseCPUInfo(string(b))
 		f.orMiss(e, g, "cpu_model", cpuModel(string(b)), "the kernel names none")
-		f.orMiss(e, g, "microcode", info["microcode"], "the kernel does not report it")
-		f.orMiss(e, g, "cpu_cache", info["cache size"], "the kernel does not report it")
+		f.orMiss(e, g, "microcode", info["microcode"], "the kernel does not tell it")
+		f.orMiss(e, g, "cpu_cache", info["cache size"], "the kernel does not tell it")
 		flags := strings.Fields(info["flags"] + " " + info["Features"])
 		e.set(g, "cpu_flags", strings.Join(slices.DeleteFunc(slices.Clone(telling), func(s string) bool { return !slices.Contains(flags, s) }), " "))
 		if slices.Contains(flags, "hypervisor") {

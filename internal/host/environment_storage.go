@@ -55,7 +55,7 @@ func (f FS) storage(e *facts, path string) (numbers []string) {
 	// Facts are those of the whole device at the bottom, where requests end up; the layers above are named in the stack.
 	bottom := f.bottom(p.Device, 0)
 	if len(bottom) == 0 {
-		e.miss(g, "device", "the layers above it do not report it")
+		e.miss(g, "device", "the layers above it do not tell")
 		return numbers
 	}
 	e.set(g, "device", strings.Join(bottom, " "))

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // shown makes the folder of a machine: two sockets of two cores with two threads each.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 
 	"golang.org/x/sys/unix"
 )

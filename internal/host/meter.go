@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 )
 
 // Meter measures what a server's process and its machine spend between Begin and End.
@@ -64,7 +64,7 @@ func share(a, b CPUTimes) (s Shares, err error) {
 	busy, wait, steal, idle := b.Busy()-a.Busy(), max(0, b.IOWait-a.IOWait), b.Steal-a.Steal, max(0, b.Idle-a.Idle)
 	total := busy + wait + steal + idle
 	if busy < 0 || steal < 0 || total <= 0 {
-		return s, errors.New("share CPU time: the second reading is not later than the first, or the machine was rebooted")
+		return s, errors.New("share CPU time: the second reading is not later than the first, or the machine was started again")
 	}
 	return Shares{Busy: busy / total, IOWait: wait / total, Steal: steal / total}, nil
 }
@@ -84,16 +84,16 @@ func (f FS) Begin(pid int, path string) (*Meter, error) {
 	}
 	var err error
 	if m.proc, err = f.Process(pid); err != nil {
-		return nil, fmt.Errorf("start measuring: %w", err)
+		return nil, fmt.Errorf("begin to measure: %w", err)
 	}
 	if m.threads, err = f.threadSwitches(pid); err != nil {
 		m.failed = err
 	}
 	if m.cpus, err = f.perCPU(); err != nil {
-		return nil, fmt.Errorf("start measuring: %w", err)
+		return nil, fmt.Errorf("begin to measure: %w", err)
 	}
 	if m.machine, err = f.Read(); err != nil {
-		return nil, fmt.Errorf("start measuring: %w", err)
+		return nil, fmt.Errorf("begin to measure: %w", err)
 	}
 	m.began = time.Now()
 	return m, nil
@@ -138,7 +138,7 @@ func (m *Meter) End() (u Usage, err error) {
 		return u, fmt.Errorf("end measuring: %w", err)
 	}
 	if proc.Start != m.proc.Start {
-		return u, fmt.Errorf("end measuring: process %d is not the same as at the start: the server was restarted", m.pid)
+		return u, fmt.Errorf("end measuring: process %d is another one than at the beginning: the server was started again", m.pid)
 	}
 	u.Seconds = time.Since(m.began).Seconds()
 	machine, err := m.fs.Read()
@@ -151,7 +151,7 @@ func (m *Meter) End() (u Usage, err error) {
 	} else {
 		u.Switches, u.ThreadsEnded, u.AtLeast = known.Of(m.summed), m.ended, m.ended > 0
 		if u.AtLeast {
-			u.Notes = append(u.Notes, fmt.Sprintf("context switches are at least that many: %d threads ended meanwhile and theirs are not counted in full", m.ended))
+			u.Notes = append(u.Notes, fmt.Sprintf("context switches are at least that many: %d threads ended meanwhile and took the rest of theirs along", m.ended))
 		}
 	}
 	u.ReadBytes, u.WriteBytes = since(m.proc.ReadBytes, proc.ReadBytes), since(m.proc.WriteBytes, proc.WriteBytes)

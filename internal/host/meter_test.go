@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // lockedBuffer may be read while a process writes to it.

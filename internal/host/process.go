@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 
 	"github.com/prometheus/procfs"
 )

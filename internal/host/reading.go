@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 )
 
 // hertz is the unit of the times in /proc/stat and /proc/PID/stat, clock ticks a second. The kernel shows user space 100 on

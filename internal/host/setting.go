@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 var settingName = pattern.New(`^[a-z0-9][a-z0-9_.:-]*(/[a-z0-9][a-z0-9_.:-]*)*$`)
@@ -17,7 +17,7 @@ var settingName = pattern.New(`^[a-z0-9][a-z0-9_.:-]*(/[a-z0-9][a-z0-9_.:-]*)*$`
 // /sys ("kernel/mm/transparent_hugepage/enabled").
 func (f FS) settingPath(name string) (string, error) {
 	if !settingName.MatchString(name) || strings.Contains(name, "..") {
-		return "", fmt.Errorf("%q is not a name of a kernel setting", name)
+		return "", fmt.Errorf("%q is no name of a kernel's setting", name)
 	}
 	if !IsSysctl(name) {
 		return f.path("sys", name), nil

@@ -35,9 +35,9 @@ func TestSetting(t *testing.T) {
 	is("kernel/mm/transparent_hugepage/enabled", "madvise")
 	is("net.ipv4.tcp_rmem", "4096 131072 6291456")
 	is("vm.nothing", "read the kernel's setting vm.nothing")
-	is("../etc/passwd", `"../etc/passwd" is not a name`)
-	is("vm..swappiness", `"vm..swappiness" is not a name`)
-	is("/etc/passwd", `"/etc/passwd" is not a name`)
+	is("../etc/passwd", `"../etc/passwd" is no name`)
+	is("vm..swappiness", `"vm..swappiness" is no name`)
+	is("/etc/passwd", `"/etc/passwd" is no name`)
 	if err := f.SetSetting("vm.swappiness", "10"); err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/store/access"
+	"dyno/internal/pattern"
+	"dyno/internal/store/access"
 )
 
 // Access tells who may do what; *access.Store is one. Without it nobody is let in but root and Dyno's own account of this machine.
@@ -111,7 +111,7 @@ func (v *Server) loginNeeded(r *http.Request) (bool, error) {
 var errNobody = errors.New("this needs a login")
 
 // errStranger is errNobody where there are no users who could log in.
-var errStranger = fmt.Errorf("%w: there are no users, and without users only root and Dyno's own account of this machine are allowed", errNobody)
+var errStranger = fmt.Errorf("%w: there are no users, and without users only root and Dyno's own account of this machine are let in", errNobody)
 
 // identify finds out who makes a request. Errors: errNobody, and what the store says.
 func (v *Server) identify(r *http.Request) (caller, error) {
@@ -190,7 +190,7 @@ func (v *Server) admit(need access.Role, person bool, h http.HandlerFunc) http.H
 }
 
 func (v *Server) unauthorized(w http.ResponseWriter, err error) {
-	hint := "log in to the web UI, or send an API token as Authorization: Bearer …; `dyno user token add` makes one"
+	hint := "log in on the page, or send an API token as Authorization: Bearer …; `dyno user token add` makes one"
 	if errors.Is(err, errStranger) {
 		hint = "add a user with `dyno user add NAME` on this machine, or open the link that `dyno serve` prints on a terminal; the file " +
 			"first-run-link in Dyno's home always has it"
@@ -213,8 +213,8 @@ func (v *Server) closed(w http.ResponseWriter, r *http.Request, err error) {
 		respondError(w, clientGone, "canceled", "the request was ended")
 		return
 	}
-	v.log.Error("permissions are unavailable: all logins are refused", "path", r.URL.Path, "err", err)
-	respondJSON(w, http.StatusServiceUnavailable, problem{"error", "unavailable", "permissions are unavailable now", "the log of `dyno serve` has the reason"})
+	v.log.Error("cannot tell who may do what: nobody is let in", "path", r.URL.Path, "err", err)
+	respondJSON(w, http.StatusServiceUnavailable, problem{"error", "unavailable", "it cannot be told now who may do what", "the log of `dyno serve` has the reason"})
 }
 
 // register adds a path that everybody may ask for.
@@ -429,7 +429,7 @@ func (v *Server) fromOwnPage(w http.ResponseWriter, r *http.Request, c caller) b
 		if len(all) != 1 || subtle.ConstantTimeCompare([]byte(all[0]), []byte(c.CSRF)) != 1 {
 			respondJSON(w, http.StatusForbidden, problem{
 				"error", "csrf", "the request does not carry this session's token in " + csrfHeader,
-				"another tab logged in again: get the token from GET /api/dyno/v1/session, or reload the page",
+				"another tab logged in anew: ask GET /api/dyno/v1/session for the token, or load the page again",
 			})
 			return false
 		}

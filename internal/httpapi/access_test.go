@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/store/access"
+	"dyno/internal/act"
+	"dyno/internal/app"
+	"dyno/internal/store/access"
 )
 
 const (
@@ -332,8 +332,8 @@ func TestTheAuditLogHoldsNoTexts(t *testing.T) {
 // outdated refuses a change that is not the one of the preview any more, at length.
 type outdated struct{ Changes }
 
-func (outdated) ApplyChange(context.Context, string, string, string, string, apply.Options) (app.Task, error) {
-	return app.Task{}, fmt.Errorf("%w: it would be ALTER TABLE t %s; review it again", ErrConflict, strings.Repeat("ADD KEY (a), ", 1000))
+func (outdated) ApplyChange(context.Context, string, string, string, string, act.Options) (app.Task, error) {
+	return app.Task{}, fmt.Errorf("%w: it would be ALTER TABLE t %s; look at it again", ErrConflict, strings.Repeat("ADD KEY (a), ", 1000))
 }
 
 // TestWhatIsLoggedIsDone: a body in which two readers could see different things is refused.
@@ -366,13 +366,13 @@ func TestWhatIsLoggedIsDone(t *testing.T) {
 		At   time.Time         `json:"at"`
 	}
 	f(`{"name":"x","url":"y","set":{"Set":"1","set":"2"},"many":[{"a":1},{"a":2}],"one":{"a":1},"any":{"A":[1,{"a":null}]},"at":"2026-11-03T12:00:00Z"}`, &outer{}, "")
-	f(`{"Url":"y"}`, &outer{}, `unknown member "Url"`)
-	f(`{"entry":{}}`, &outer{}, `unknown member "entry"`)
-	f(`{"":1}`, &outer{}, `unknown member ""`)
-	f(`{"set":{"a":"1","a":"2"}}`, &outer{}, `"a" is given twice`)
-	f(`{"many":[{"a":1},{"A":2}]}`, &outer{}, `unknown member "A"`)
-	f(`{"one":{"a":1,"a":2}}`, &outer{}, `"a" is given twice`)
-	f(`{"any":[{"x":{"b":1,"b":2}}]}`, &outer{}, `"b" is given twice`)
+	f(`{"Url":"y"}`, &outer{}, `no member "Url"`)
+	f(`{"entry":{}}`, &outer{}, `no member "entry"`)
+	f(`{"":1}`, &outer{}, `no member ""`)
+	f(`{"set":{"a":"1","a":"2"}}`, &outer{}, `"a" is there twice`)
+	f(`{"many":[{"a":1},{"A":2}]}`, &outer{}, `no member "A"`)
+	f(`{"one":{"a":1,"a":2}}`, &outer{}, `"a" is there twice`)
+	f(`{"any":[{"x":{"b":1,"b":2}}]}`, &outer{}, `"b" is there twice`)
 	f(`{"one":null,"set":null}`, &outer{}, "")
 	f(`{} {}`, &outer{}, "more than one value")
 	f(`[]`, &outer{}, "cannot unmarshal")

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/store/access"
-	"github.com/dyno-perf/dyno/test/program"
+	"dyno/internal/store/access"
+	"dyno/test/program"
 )
 
 // kind says who may ask for a path.

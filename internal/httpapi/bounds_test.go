@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"dyno/internal/app"
+	"dyno/internal/event"
+	"dyno/internal/metric"
+	"dyno/internal/store/series"
 )
 
 // endless has more of everything than anybody asks for, as far as it is allowed.

@@ -7,12 +7,12 @@ import (
 	"html"
 	"net/http"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/report"
+	"dyno/internal/act"
+	"dyno/internal/app"
+	"dyno/internal/capture"
+	"dyno/internal/journal"
+	"dyno/internal/pattern"
+	"dyno/internal/report"
 )
 
 // Changes carries out and takes back what findings suggest.
@@ -32,14 +32,14 @@ type Book interface {
 
 // Acts changes servers. Each works in a task; what stands against it is ErrConflict.
 type Acts interface {
-	PreviewChange(ctx context.Context, target, finding string, o apply.Options) (app.Intent, error)
+	PreviewChange(ctx context.Context, target, finding string, o act.Options) (app.Intent, error)
 	// KillSession ends a session if it is still of that user: else ErrConflict.
 	KillSession(ctx context.Context, target string, session uint64, user, by string) (journal.Entry, error)
 	// ApplyChange does it if confirm is the SQL of the preview.
-	ApplyChange(ctx context.Context, target, finding, confirm, by string, o apply.Options) (app.Task, error)
-	PreviewUndo(ctx context.Context, id string, o apply.Options) (app.UndoPreview, error)
+	ApplyChange(ctx context.Context, target, finding, confirm, by string, o act.Options) (app.Task, error)
+	PreviewUndo(ctx context.Context, id string, o act.Options) (app.UndoPreview, error)
 	// UndoChange does it if confirm is the SQL of the preview with the same options.
-	UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (app.Task, error)
+	UndoChange(ctx context.Context, id, confirm, by string, o act.Options) (app.Task, error)
 	ProveChange(ctx context.Context, id, by string, o capture.Options) (app.Task, error)
 }
 
@@ -157,7 +157,7 @@ func (v *Server) apply(w http.ResponseWriter, r *http.Request) {
 		v.fail(w, r, err)
 		return
 	}
-	o := apply.Options{Blocking: x.Blocking}
+	o := act.Options{Blocking: x.Blocking}
 	if x.Execute {
 		t, err := v.service.Changes.ApplyChange(r.Context(), x.Target, x.Finding, x.Confirm, userOf(r.Context()), o)
 		v.started(w, r, t, err)
@@ -165,11 +165,11 @@ func (v *Server) apply(w http.ResponseWriter, r *http.Request) {
 	}
 	in, err := v.service.Changes.PreviewChange(r.Context(), x.Target, x.Finding, o)
 	v.reply(w, r, struct {
-		Finding   string        `json:"finding"`
-		Diagnosis string        `json:"diagnosis"`
-		Execute   bool          `json:"execute"`
-		Preview   apply.Preview `json:"preview"`
-		Text      []string      `json:"text"`
+		Finding   string      `json:"finding"`
+		Diagnosis string      `json:"diagnosis"`
+		Execute   bool        `json:"execute"`
+		Preview   act.Preview `json:"preview"`
+		Text      []string    `json:"text"`
 	}{in.Finding.ID, in.Diagnosis, false, in.Preview, list(in.Preview.Text())}, err)
 }
 
@@ -223,7 +223,7 @@ func (v *Server) undo(w http.ResponseWriter, r *http.Request) {
 		v.fail(w, r, err)
 		return
 	}
-	o := apply.Options{Blocking: x.Blocking}
+	o := act.Options{Blocking: x.Blocking}
 	if x.Execute {
 		t, err := v.service.Changes.UndoChange(r.Context(), x.ID, x.Confirm, userOf(r.Context()), o)
 		v.started(w, r, t, err)

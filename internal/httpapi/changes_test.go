@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"dyno/internal/act"
+	"dyno/internal/app"
+	"dyno/internal/capture"
+	"dyno/internal/finding"
+	"dyno/internal/journal"
+	"dyno/internal/report"
+	"dyno/internal/store/ledger"
 )
 
 // book is a service with one diagnosis and one action; asked is the last call that would change something.
@@ -91,19 +91,19 @@ func (b *book) Report(_ context.Context, id string) (*report.Document, error) {
 }
 
 // waits tells of options that let writers wait.
-func waits(o apply.Options) string {
+func waits(o act.Options) string {
 	if o.Blocking {
 		return ", writers wait"
 	}
 	return ""
 }
 
-func (b *book) PreviewChange(_ context.Context, target, id string, o apply.Options) (app.Intent, error) {
+func (b *book) PreviewChange(_ context.Context, target, id string, o act.Options) (app.Intent, error) {
 	b.asked = "preview " + target + " " + id + waits(o)
-	return app.Intent{Finding: finding.Finding{ID: id}, Diagnosis: "d-1", Preview: apply.Preview{Words: "Would add an index.", Action: finding.Action{SQL: "ALTER TABLE t ADD KEY i (a)"}}}, nil
+	return app.Intent{Finding: finding.Finding{ID: id}, Diagnosis: "d-1", Preview: act.Preview{Words: "Would add an index.", Action: finding.Action{SQL: "ALTER TABLE t ADD KEY i (a)"}}}, nil
 }
 
-func (b *book) ApplyChange(_ context.Context, target, id, confirm, by string, o apply.Options) (app.Task, error) {
+func (b *book) ApplyChange(_ context.Context, target, id, confirm, by string, o act.Options) (app.Task, error) {
 	b.asked = "apply " + target + " " + id + " " + confirm + " by " + by + waits(o)
 	if confirm != "ALTER TABLE t ADD KEY i (a)" {
 		return app.Task{}, fmt.Errorf("%w: %w", ErrConflict, app.ErrPreviewChanged)
@@ -111,12 +111,12 @@ func (b *book) ApplyChange(_ context.Context, target, id, confirm, by string, o 
 	return app.Task{ID: "t-2"}, nil
 }
 
-func (b *book) PreviewUndo(_ context.Context, id string, o apply.Options) (app.UndoPreview, error) {
+func (b *book) PreviewUndo(_ context.Context, id string, o act.Options) (app.UndoPreview, error) {
 	b.asked = "preview undo " + id + waits(o)
 	return app.UndoPreview{SQL: "ALTER TABLE t DROP KEY i"}, nil
 }
 
-func (b *book) UndoChange(_ context.Context, id, confirm, by string, o apply.Options) (app.Task, error) {
+func (b *book) UndoChange(_ context.Context, id, confirm, by string, o act.Options) (app.Task, error) {
 	b.asked = "undo " + id + " " + confirm + " by " + by + waits(o)
 	return app.Task{ID: "t-3"}, nil
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/event"
+	"dyno/internal/class"
+	"dyno/internal/clock"
+	"dyno/internal/event"
 )
 
 // dyno registers Dyno's own API.

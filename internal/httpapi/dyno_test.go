@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/store/series"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/event"
+	"dyno/internal/store/series"
+	"dyno/internal/target"
 )
 
 // nobody is a Querier that must not be asked.

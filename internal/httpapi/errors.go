@@ -12,4 +12,4 @@ var ErrUnavailable = errors.New("not available now")
 var ErrBadRequest = errors.New("bad request")
 
 // ErrConflict is the answer to what does not fit to how things are now, such as a preview that is no longer true: 409.
-var ErrConflict = errors.New("conflict with the present state")
+var ErrConflict = errors.New("not as things are now")

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"dyno/internal/app"
+	"dyno/internal/capture"
+	"dyno/internal/store/ledger"
 )
 
 // Findings gives what was judged of a target.

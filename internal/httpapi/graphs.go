@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/panel"
+	"dyno/internal/app"
+	"dyno/internal/clock"
+	"dyno/internal/panel"
 )
 
 // Graphs gives the figures of graphs.
@@ -49,7 +49,7 @@ func (v *Server) graphs(w http.ResponseWriter, r *http.Request) {
 	case q.Step > 0 && q.To.Sub(q.From)/q.Step > maxPoints:
 		p.wrong("step", errors.New("that makes more than 2000 points; ask for a longer step or a shorter time"))
 	case q.To.Sub(q.From) > longestGraph:
-		p.wrong("from", errors.New("a graph shows 400 days at most, the maximum retention"))
+		p.wrong("from", errors.New("a graph shows 400 days at most, which is what is kept"))
 	case !q.To.After(q.From):
 		p.wrong("to", errors.New("it is not after from"))
 	}

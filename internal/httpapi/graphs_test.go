@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/panel"
+	"dyno/internal/app"
+	"dyno/internal/panel"
 )
 
 // drawn answers for graphs, and keeps what it was asked.

@@ -45,7 +45,7 @@ func (v *Server) guard(next http.Handler) http.Handler {
 		if name := v.throughProxy(r); name != "" {
 			respondJSON(w, http.StatusMisdirectedRequest, problem{
 				"error", "bad_data",
-				"this request came through a proxy (it has the header " + name + "), and its clients cannot be told from local ones",
+				"this request came through a proxy (it has the header " + name + "), and who is behind it cannot be told from who is on this machine",
 				"dyno serve --host NAME, the name that people type, answers through a proxy, with a login",
 			})
 			return

@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/app"
+	"dyno/internal/event"
+	"dyno/internal/reading"
+	"dyno/internal/state"
 )
 
 // Bounds of the stream. A second of 200 targets is 200 updates.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/dyno-perf/dyno/internal/app"
+	"dyno/internal/app"
 )
 
 // Lab gives experiments and recipes, carries them out, and gives the runs and reports that are on record.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/report"
+	"dyno/internal/app"
+	"dyno/internal/report"
 )
 
 // bench is a lab that knows x-1, the recipe threads and the run r-1, and records what it is asked.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dyno-perf/dyno/internal/store/access"
+	"dyno/internal/store/access"
 )
 
 // Logins checks who people are. Errors are those of access.Store.
@@ -38,7 +38,7 @@ type who struct {
 	LoginNeeded bool        `json:"login_needed"`
 	FirstRun    bool        `json:"first_run"` // there are no users yet: the first-run token adds one
 	Link        bool        `json:"link"`      // or it lets in without one, as the link does that serve prints
-	Version     string      `json:"version"`   // only for those with access
+	Version     string      `json:"version"`   // told only to those who are let in
 	Every       float64     `json:"every_seconds,omitzero"`
 }
 
@@ -136,7 +136,7 @@ func (v *Server) enter(w http.ResponseWriter, r *http.Request, body any, what st
 		return
 	}
 	if !needed {
-		respondJSON(w, http.StatusConflict, problem{"error", "conflict", "no users are configured", "`dyno user add NAME --role operator` adds the first"})
+		respondJSON(w, http.StatusConflict, problem{"error", "conflict", "nobody logs in here: there are no users", "`dyno user add NAME --role operator` adds the first"})
 		return
 	}
 	from := access.From{Address: v.addressOf(r), Agent: r.UserAgent(), Account: v.accountOf(r)}
@@ -260,7 +260,7 @@ func (v *Server) logout(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if c.Kind != access.ByLogin {
-		respondJSON(w, http.StatusConflict, problem{"error", "conflict", "no users are configured, so there is no logout", ""})
+		respondJSON(w, http.StatusConflict, problem{"error", "conflict", "nobody logs in here, so nobody can log out", ""})
 		return
 	}
 	var err error

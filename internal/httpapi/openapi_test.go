@@ -16,15 +16,15 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/apply"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/access"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"dyno/internal/act"
+	"dyno/internal/app"
+	"dyno/internal/event"
+	"dyno/internal/journal"
+	"dyno/internal/known"
+	"dyno/internal/report"
+	"dyno/internal/state"
+	"dyno/internal/store/access"
+	"dyno/internal/store/ledger"
 )
 
 var rewrite = flag.Bool("update", false, "write openapi.yaml anew")
@@ -53,14 +53,14 @@ type asked struct {
 
 var (
 	ofTarget  = asked{name: "target", about: "name of a target", kind: "string", need: true}
-	anyTarget = asked{name: "target", about: "name of a target; all without it", kind: "string"}
+	anyTarget = asked{name: "target", about: "name of a target; without it all", kind: "string"}
 	ofID      = asked{name: "id", about: "id", kind: "string", need: true}
-	from      = asked{name: "from", about: "start of the window, inclusive; relative times such as -1h30m or now-7d are accepted; default: one hour before to", kind: "time"}
-	until     = asked{name: "to", about: "end of the window, inclusive; relative times such as -5m are accepted; default: now", kind: "time"}
+	from      = asked{name: "from", about: "begin of the window, included, also told from now: -1h30m, now-7d; without it an hour before to", kind: "time"}
+	until     = asked{name: "to", about: "end of the window, included, also told from now: -5m; without it now", kind: "time"}
 )
 
 func limitOf(usual int) asked {
-	return asked{name: "limit", about: "maximum number of results", kind: "count", usual: usual}
+	return asked{name: "limit", about: "at most so many", kind: "count", usual: usual}
 }
 
 type success struct {
@@ -76,7 +76,7 @@ type line struct {
 	Mean    []*float64 `json:"mean"`             // of each bucket, null where nothing was observed
 	Min     []*float64 `json:"min,omitzero"`
 	Max     []*float64 `json:"max,omitzero"`
-	Compare []*float64 `json:"compare,omitzero"` // the mean, this much earlier
+	Compare []*float64 `json:"compare,omitzero"` // the mean so much earlier
 }
 
 type panelHead struct {
@@ -115,10 +115,10 @@ type sessionRow struct {
 
 type newToken struct {
 	access.Token
-	Secret string `json:"token"` // shown only once
+	Secret string `json:"token"` // told this once
 }
 
-// classAny is a class with or without its trend.
+// classAny is a class with or without its course.
 type classAnyList struct {
 	Classes  []classRow       `json:"classes"`
 	Found    known.Value[int] `json:"found,omitzero"` // of a search: how many classes have it, those that the list leaves out too
@@ -126,11 +126,11 @@ type classAnyList struct {
 }
 
 type intent struct {
-	Finding   string        `json:"finding"`
-	Diagnosis string        `json:"diagnosis"`
-	Execute   bool          `json:"execute"`
-	Preview   apply.Preview `json:"preview"`
-	Text      []string      `json:"text"`
+	Finding   string      `json:"finding"`
+	Diagnosis string      `json:"diagnosis"`
+	Execute   bool        `json:"execute"`
+	Preview   act.Preview `json:"preview"`
+	Text      []string    `json:"text"`
 }
 
 // either is an answer of one of two forms: a preview, or with execute a task and 202.
@@ -141,30 +141,30 @@ func described() []answered {
 		ID string `json:"id"`
 	}{}
 	return []answered{
-		{path: "GET /{$}", room: "about", about: "Name, version and all paths.", gives: struct {
+		{path: "GET /{$}", room: "this", about: "Name, version and all paths.", gives: struct {
 			Application string   `json:"application"`
 			Version     string   `json:"version"`
 			Paths       []string `json:"paths"`
 		}{}},
-		{path: "GET /openapi.yaml", room: "about", about: "This document.", gives: "application/yaml"},
+		{path: "GET /openapi.yaml", room: "this", about: "This document.", gives: "application/yaml"},
 
-		{path: "GET /targets", room: "fleet", about: "All watched servers.", gives: struct {
+		{path: "GET /targets", room: "fleet", about: "Every server that is watched.", gives: struct {
 			Targets []targetRow `json:"targets"`
 		}{}},
-		{path: "GET /health", room: "fleet", about: "Current problems of Dyno itself: it cannot store, has gaps, is starved of CPU, cannot query a server. Worst first.", gives: struct {
+		{path: "GET /health", room: "fleet", about: "What is wrong with Dyno itself now: it cannot store, has gaps, is starved of CPU, cannot ask a server. The worst first.", gives: struct {
 			Troubles []app.Trouble `json:"troubles"`
 		}{}},
-		{path: "GET /sources", room: "fleet", about: "Data sources of a target, including unavailable ones.", params: []asked{ofTarget}, errors: []int{404}, gives: struct {
+		{path: "GET /sources", room: "fleet", about: "What is read of a target, also what gives nothing.", params: []asked{ofTarget}, errors: []int{404}, gives: struct {
 			Target  string   `json:"target"`
 			Sources []Source `json:"sources"`
 		}{}},
-		{path: "GET /cost", room: "fleet", about: "Overhead of watching a target, as means over a span that ends now.", errors: []int{404}, gives: app.Price{}, params: []asked{
+		{path: "GET /cost", room: "fleet", about: "What watching a target costs, as means over a span that ends now.", errors: []int{404}, gives: app.Price{}, params: []asked{
 			ofTarget, {name: "span", about: "how far back", kind: "span", usual: "5m"},
 		}},
 
-		{path: "GET /settings", room: "settings", about: "Configuration of this process, and its retention.", gives: app.Settings{}},
-		{path: "GET /discover", room: "settings", about: "Servers on this machine, for operators. It logs in once to each; the result is cached for five seconds.", gives: app.Discovery{}},
-		{path: "GET /grants", room: "settings", about: "Statements that grant an account exactly what a task needs. Nothing is executed.", params: []asked{
+		{path: "GET /settings", room: "settings", about: "How this process is set up, and what it keeps.", gives: app.Settings{}},
+		{path: "GET /discover", room: "settings", about: "Servers of this machine, for operators. It logs in once to each; an answer holds for five seconds.", gives: app.Discovery{}},
+		{path: "GET /grants", room: "settings", about: "Statements that give an account what a task needs, and no more. Nothing is executed.", params: []asked{
 			{name: "task", about: "watch, explain, change or load", kind: "string", need: true, example: "watch"},
 			{name: "flavor", about: "mysql, percona or mariadb", kind: "string", need: true, example: "mariadb"},
 			{name: "user", about: "account, name or name@host", kind: "string", usual: "dyno"},
@@ -175,53 +175,53 @@ func described() []answered {
 			User       string   `json:"user"`
 			Statements []string `json:"statements"`
 		}{}},
-		{path: "POST /target/add", room: "settings", about: "Adds a server to the inventory. It takes no password: name the file or the variable of Dyno's that holds it.", code: 201, errors: []int{409}, need: []string{"name", "url"}, body: struct {
+		{path: "POST /target/add", room: "settings", about: "Puts a server into the inventory. There is no place for a password: name the file or the variable of Dyno's that holds it.", code: 201, errors: []int{409}, need: []string{"name", "url"}, body: struct {
 			Name        string `json:"name"`
 			URL         string `json:"url"`
 			Defaults    string `json:"defaults_file"`
 			PasswordEnv string `json:"password_env"`
 			Replace     bool   `json:"replace"`
 		}{}, gives: ledger.Target{}},
-		{path: "POST /target/check", room: "settings", about: "Tests the connection to a server of the inventory (name) or one that may be added to it (url), and reports what can be observed there.", errors: []int{404}, body: entry{}, gives: app.Checked{}},
-		{path: "POST /target/password", room: "settings", about: "Stores the password of a target in a file that only Dyno's account can read, and sends it only to the target's address. With url the target gets that address, and is added if none has that name. No response contains the password.", errors: []int{404}, need: []string{"name", "password"}, body: struct {
+		{path: "POST /target/check", room: "settings", about: "Tries to reach a server of the inventory (name) or one that may be added to it (url), and tells what can be observed there.", errors: []int{404}, body: entry{}, gives: app.Checked{}},
+		{path: "POST /target/password", room: "settings", about: "Keeps a password for a target, in a file that only Dyno's account reads, and sends it nowhere but to the target's address. With url the target gets that address, and is added when there is none of that name. No answer has the password.", errors: []int{404}, need: []string{"name", "password"}, body: struct {
 			Name     string `json:"name"`
 			URL      string `json:"url"`
 			Password string `json:"password"`
 		}{}, gives: ledger.Target{}},
-		{path: "POST /retention", room: "settings", about: "Changes the retention of a kind of data, in days. name is the flag of dyno serve without its dashes: keep, keep-minutes, keep-states, keep-classes. If that flag was given, the response is 409.", errors: []int{409}, need: []string{"name", "days"}, body: struct {
+		{path: "POST /retention", room: "settings", about: "Changes for how many days a kind of data is kept. name is the flag of dyno serve without its dashes: keep, keep-minutes, keep-states, keep-classes. Where that flag was given the answer is 409.", errors: []int{409}, need: []string{"name", "days"}, body: struct {
 			Name string  `json:"name"`
 			Days float64 `json:"days"`
 		}{}, gives: struct {
 			Name string  `json:"name"`
 			Days float64 `json:"days"`
 		}{}},
-		{path: "POST /target/remove", room: "settings", about: "Removes a server from the inventory. Its stored data is kept.", errors: []int{404}, need: []string{"name"}, body: struct {
+		{path: "POST /target/remove", room: "settings", about: "Takes a server off the inventory. What was stored about it stays.", errors: []int{404}, need: []string{"name"}, body: struct {
 			Name string `json:"name"`
 		}{}, gives: struct {
 			Removed string `json:"removed"`
 		}{}},
 
-		{path: "GET /session", room: "access", about: "The current user.", gives: who{}},
+		{path: "GET /session", room: "access", about: "Who is asking.", gives: who{}},
 		{path: "POST /login", room: "access", about: "Opens a session and sets its cookie.", errors: []int{409, 429}, need: []string{"name", "password"}, body: struct {
 			Name     string `json:"name"`
 			Password string `json:"password"`
 		}{}, gives: who{}},
-		{path: "POST /login/token", room: "access", about: "Opens the first session with the first-run token and adds its operator. If the response of /session has link, the token alone opens one without adding a user.", errors: []int{409, 429}, need: []string{"token"}, body: struct {
+		{path: "POST /login/token", room: "access", about: "Opens the first session with the first-run token, and adds its operator. Where the answer of /session has link, the token alone opens one without adding a user.", errors: []int{409, 429}, need: []string{"token"}, body: struct {
 			Token    string `json:"token"`
 			Name     string `json:"name"`
 			Password string `json:"password"`
 		}{}, gives: who{}},
-		{path: "POST /logout", room: "access", about: "Ends this session, or all sessions of this user.", errors: []int{409}, body: struct {
+		{path: "POST /logout", room: "access", about: "Ends this session, or all of this user.", errors: []int{409}, body: struct {
 			Everywhere bool `json:"everywhere"`
 		}{}, gives: success{}},
-		{path: "GET /sessions", room: "access", about: "Sessions: one's own; an operator sees all.", gives: struct {
+		{path: "GET /sessions", room: "access", about: "Sessions: the own ones, an operator sees all.", gives: struct {
 			Sessions []sessionRow `json:"sessions"`
 		}{}},
 		{path: "POST /session/remove", room: "access", about: "Ends a session.", errors: []int{404}, need: []string{"id"}, body: idBody, gives: success{}},
 		{path: "GET /users", room: "access", about: "Users, for operators.", gives: struct {
 			Users []access.User `json:"users"`
 		}{}},
-		{path: "POST /user/add", room: "access", about: "Adds a user. The first one is an operator; after that, a login is required.", code: 201, errors: []int{409}, need: []string{"name", "role", "password"}, body: struct {
+		{path: "POST /user/add", room: "access", about: "Adds a user. The first is an operator, and from then on a login is needed.", code: 201, errors: []int{409}, need: []string{"name", "role", "password"}, body: struct {
 			Name     string      `json:"name"`
 			Role     access.Role `json:"role"`
 			Password string      `json:"password"`
@@ -234,54 +234,54 @@ func described() []answered {
 			Current  string `json:"current"`
 			Password string `json:"password"`
 		}{}, gives: success{}},
-		{path: "POST /user/role", room: "access", about: "Changes the role of a user, effective from the next request.", errors: []int{404, 409}, need: []string{"name", "role"}, body: struct {
+		{path: "POST /user/role", room: "access", about: "Changes what a user may do, from the next request on.", errors: []int{404, 409}, need: []string{"name", "role"}, body: struct {
 			Name string      `json:"name"`
 			Role access.Role `json:"role"`
 		}{}, gives: success{}},
 		{path: "POST /user/remove", room: "access", about: "Removes a user.", errors: []int{404, 409}, need: []string{"name"}, body: struct {
 			Name string `json:"name"`
 		}{}, gives: struct {
-			Tokens []string `json:"tokens"` // created by the user and still valid
+			Tokens []string `json:"tokens"` // that the user made and that still let somebody in
 		}{}},
 		{path: "GET /tokens", room: "access", about: "API tokens, for operators.", gives: struct {
 			Tokens []access.Token `json:"tokens"`
 		}{}},
-		{path: "POST /token/add", room: "access", about: "Creates an API token; its secret is shown only once.", code: 201, errors: []int{409}, need: []string{"name", "role"}, body: struct {
+		{path: "POST /token/add", room: "access", about: "Makes an API token; its secret is told this once.", code: 201, errors: []int{409}, need: []string{"name", "role"}, body: struct {
 			Name string      `json:"name"`
 			Role access.Role `json:"role"`
 			Days int         `json:"days"`
 		}{}, gives: newToken{}},
-		{path: "POST /token/remove", room: "access", about: "Revokes an API token.", errors: []int{404}, need: []string{"id"}, body: idBody, gives: success{}},
-		{path: "GET /audit", room: "access", about: "The audit log, newest first, for operators.", params: []asked{limitOf(100), {name: "before", about: "entries before this one", kind: "integer"}}, gives: struct {
+		{path: "POST /token/remove", room: "access", about: "From now on the token lets nobody in.", errors: []int{404}, need: []string{"id"}, body: idBody, gives: success{}},
+		{path: "GET /audit", room: "access", about: "What was tried, newest first, for operators.", params: []asked{limitOf(100), {name: "before", about: "entries before this one", kind: "integer"}}, gives: struct {
 			Entries []access.Entry `json:"entries"`
 		}{}},
 
-		{path: "GET /state", room: "activity", about: "The newest state at or before a time: sessions, locks, transactions.", errors: []int{404}, params: []asked{ofTarget, {name: "at", about: "time; default: now", kind: "time"}}, gives: state.State{}},
-		{path: "GET /states", room: "activity", about: "Times for which a state is stored.", errors: []int{404}, params: []asked{ofTarget, from, until, limitOf(1000)}, gives: struct {
+		{path: "GET /state", room: "now and then", about: "The newest state at or before a moment: sessions, locks, transactions.", errors: []int{404}, params: []asked{ofTarget, {name: "at", about: "moment; now without it", kind: "time"}}, gives: state.State{}},
+		{path: "GET /states", room: "now and then", about: "Moments at which a state is kept.", errors: []int{404}, params: []asked{ofTarget, from, until, limitOf(1000)}, gives: struct {
 			Target string      `json:"target"`
 			Times  []time.Time `json:"times"`
 		}{}},
-		{path: "GET /events", room: "activity", about: "Events on the timeline.", errors: []int{404}, params: []asked{anyTarget, from, until, {name: "kind", about: "only these", kind: "string", many: true}}, gives: eventList{}},
-		{path: "POST /annotate", room: "activity", about: "Adds a note to the timeline.", code: 201, errors: []int{404}, need: []string{"text"}, body: struct {
+		{path: "GET /events", room: "now and then", about: "Marks on the timeline.", errors: []int{404}, params: []asked{anyTarget, from, until, {name: "kind", about: "only these", kind: "string", many: true}}, gives: eventList{}},
+		{path: "POST /annotate", room: "now and then", about: "Keeps a note on the timeline.", code: 201, errors: []int{404}, need: []string{"text"}, body: struct {
 			Text   string    `json:"text"`
 			Target string    `json:"target"`
 			At     time.Time `json:"at"`
 			Until  time.Time `json:"until"`
 		}{}, gives: event.Event{}},
-		{path: "GET /stream", room: "activity", about: "Server-sent events: each sample of each target as it arrives.", params: []asked{{name: "target", about: "only these", kind: "string", many: true}, {name: "full", about: "1: whole states", kind: "string"}}, gives: "text/event-stream", errors: []int{404}},
+		{path: "GET /stream", room: "now and then", about: "Server-sent events: each reading of each target as it comes.", params: []asked{{name: "target", about: "only these", kind: "string", many: true}, {name: "full", about: "1: whole states", kind: "string"}}, gives: "text/event-stream", errors: []int{404}},
 
-		{path: "GET /classes", room: "queries", about: "Query classes of a window, by time, highest first.", errors: []int{404}, params: []asked{ofTarget, from, until, limitOf(50), {name: "search", about: "only classes with all of these words in their statement, id, tables or default database, case-insensitive", kind: "string"}, {name: "lines", about: "1: each with its trend", kind: "string"}}, gives: classAnyList{}},
+		{path: "GET /classes", room: "queries", about: "Query classes of a window, those with the most time first.", errors: []int{404}, params: []asked{ofTarget, from, until, limitOf(50), {name: "search", about: "only classes with all of these words in their statement, id, tables or default database, whatever the case", kind: "string"}, {name: "lines", about: "1: each with its course", kind: "string"}}, gives: classAnyList{}},
 		{path: "GET /class", room: "queries", about: "One class over a window.", errors: []int{404}, params: []asked{ofTarget, ofID, from, until}, gives: classFull{}},
 		{path: "GET /compare-classes", room: "queries", about: "The classes of two periods, joined.", errors: []int{404}, params: []asked{
-			ofTarget, from, until, {name: "before_from", about: "start of the earlier period", kind: "time"}, {name: "before_to", about: "its end; default: from", kind: "time"}, limitOf(200),
+			ofTarget, from, until, {name: "before_from", about: "begin of the period before", kind: "time"}, {name: "before_to", about: "its end; from without it", kind: "time"}, limitOf(200),
 		}, gives: app.PeriodComparison{}},
 
-		{path: "GET /graphs", room: "overview", about: "Data of graphs. Bucket i covers [from+i*step, from+(i+1)*step).", errors: []int{404}, params: []asked{
+		{path: "GET /graphs", room: "server", about: "Figures of graphs. Bucket i covers [from+i*step, from+(i+1)*step).", errors: []int{404}, params: []asked{
 			ofTarget, from, until,
-			{name: "points", about: "maximum number of buckets, up to 2000", kind: "integer", usual: 600},
-			{name: "step", about: "length of a bucket, instead of points", kind: "span"},
+			{name: "points", about: "at most so many buckets, no more than 2000", kind: "integer", usual: 600},
+			{name: "step", about: "seconds of a bucket, in place of points", kind: "span"},
 			{name: "panel", about: "only these", kind: "string", many: true},
-			{name: "compare", about: "also return the data this much earlier", kind: "span"},
+			{name: "compare", about: "also so many seconds earlier", kind: "span"},
 		}, gives: struct {
 			Target string  `json:"target"`
 			From   int64   `json:"from"` // Unix seconds
@@ -289,27 +289,27 @@ func described() []answered {
 			Step   int64   `json:"step"` // seconds
 			Panels []graph `json:"panels"`
 		}{}},
-		{path: "GET /panels", room: "overview", about: "All panels, without data.", gives: struct {
+		{path: "GET /panels", room: "server", about: "The panels that there are, without figures.", gives: struct {
 			Panels []panelDefinition `json:"panels"`
 		}{}},
 
-		{path: "GET /findings", room: "findings", about: "Findings on a target in the hour before its newest diagnosis, that diagnosis, and the history of its diagnoses.", errors: []int{404}, params: []asked{ofTarget, limitOf(50)}, gives: struct {
+		{path: "GET /findings", room: "findings", about: "What was found on a target in the hour before its newest diagnosis, that diagnosis, and the history of its diagnoses.", errors: []int{404}, params: []asked{ofTarget, limitOf(50)}, gives: struct {
 			Target    string        `json:"target"`
-			Every     float64       `json:"every_seconds,omitzero"` // between scheduled diagnoses
+			Every     float64       `json:"every_seconds,omitzero"` // between two looks that nobody asks for
 			Diagnosis *app.Judged   `json:"diagnosis,omitempty"`
 			History   []app.Verdict `json:"history"`
 			app.Findings
 		}{}},
-		{path: "POST /finding/ignore", room: "findings", about: "Ignores an open finding for 1 minute to 366 days; 0 seconds reopen it.", errors: []int{404}, need: []string{"target", "finding"}, body: struct {
+		{path: "POST /finding/ignore", room: "findings", about: "Takes a finding from those that are open, for 1 minute to 366 days; 0 seconds show it again.", errors: []int{404}, need: []string{"target", "finding"}, body: struct {
 			Target  string  `json:"target"`
 			Finding string  `json:"finding"`
 			Seconds float64 `json:"seconds"` // for how long
 		}{}, gives: ledger.Ignored{}},
-		{path: "GET /verdicts", room: "findings", about: "Summary of the newest diagnosis of every target, with the findings that are open now.", gives: struct {
+		{path: "GET /verdicts", room: "findings", about: "The newest diagnosis of every target in short, with the findings that are open now.", gives: struct {
 			Verdicts []app.Verdict `json:"verdicts"`
 		}{}},
 		{path: "GET /diagnosis", room: "findings", about: "One diagnosis.", errors: []int{404}, params: []asked{ofID}, gives: app.Judged{}},
-		{path: "POST /diagnose", room: "findings", about: "Diagnoses a target in a task, whose result is the id of the diagnosis.", code: 202, errors: []int{404, 409}, need: []string{"target"}, body: struct {
+		{path: "POST /diagnose", room: "findings", about: "Looks at a target in a task, whose result is the id of a diagnosis.", code: 202, errors: []int{404, 409}, need: []string{"target"}, body: struct {
 			Target string  `json:"target"`
 			Window float64 `json:"window"`
 			Redact bool    `json:"redact"`
@@ -319,20 +319,20 @@ func described() []answered {
 			Changes []app.Change `json:"changes"`
 		}{}},
 		{path: "GET /change", room: "changes", about: "One action with its proofs.", errors: []int{404}, params: []asked{ofID}, gives: app.ChangeDetail{}},
-		{path: "POST /apply", room: "changes", about: "Without execute, a preview of applying a finding's change; with execute, and the statement of the preview as confirm, 202 and the task that applies it.", errors: []int{404, 409, 422}, need: []string{"target", "finding"}, body: struct {
+		{path: "POST /apply", room: "changes", about: "Without execute what carrying out a finding would do; with it, and the statement of the preview as confirm, 202 and the task that does it.", errors: []int{404, 409, 422}, need: []string{"target", "finding"}, body: struct {
 			Target   string `json:"target"`
 			Finding  string `json:"finding"`
 			Execute  bool   `json:"execute"`
 			Confirm  string `json:"confirm"`
 			Blocking bool   `json:"blocking"`
 		}{}, gives: either{intent{}, app.Task{}}},
-		{path: "POST /undo", room: "changes", about: "The same for undoing an action.", errors: []int{404, 409, 422}, need: []string{"id"}, body: struct {
+		{path: "POST /undo", room: "changes", about: "The same for taking an action back.", errors: []int{404, 409, 422}, need: []string{"id"}, body: struct {
 			ID       string `json:"id"`
 			Execute  bool   `json:"execute"`
 			Confirm  string `json:"confirm"`
 			Blocking bool   `json:"blocking"`
 		}{}, gives: either{app.UndoPreview{}, app.Task{}}},
-		{path: "POST /kill", room: "changes", about: "Ends a session with KILL, if it still belongs to that user, and records that in the journal.", errors: []int{404, 409, 422}, need: []string{"target", "session", "user", "confirm"}, body: struct {
+		{path: "POST /kill", room: "changes", about: "Ends a session with KILL, if it is still of that user, and writes that into the journal.", errors: []int{404, 409, 422}, need: []string{"target", "session", "user", "confirm"}, body: struct {
 			Target  string `json:"target"`
 			Session uint64 `json:"session"`
 			User    string `json:"user"`    // whose session it is
@@ -343,33 +343,33 @@ func described() []answered {
 			Window float64 `json:"window"`
 		}{}, gives: app.Task{}},
 		{path: "GET /report", room: "changes", about: "The document of a diagnosis, proof, run, demo or comparison.", errors: []int{404}, params: []asked{ofID}, gives: report.Document{}},
-		{path: "GET /report.html", room: "changes", about: "The same as a self-contained HTML page.", errors: []int{404}, params: []asked{ofID}, gives: "text/html"},
+		{path: "GET /report.html", room: "changes", about: "The same as a page that needs nothing else.", errors: []int{404}, params: []asked{ofID}, gives: "text/html"},
 
-		{path: "GET /tasks", room: "tasks", about: "Long-running tasks of this process, newest first.", gives: struct {
+		{path: "GET /tasks", room: "tasks", about: "Long work of this process, newest first.", gives: struct {
 			Tasks []app.Task `json:"tasks"`
 		}{}},
 		{path: "GET /task", room: "tasks", about: "One task.", errors: []int{404}, params: []asked{ofID}, gives: app.Task{}},
-		{path: "POST /task/cancel", room: "tasks", about: "Cancels a task.", errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: app.Task{}},
+		{path: "POST /task/cancel", room: "tasks", about: "Asks a task to end.", errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: app.Task{}},
 
-		{path: "GET /experiments", room: "experiments", about: "Experiments, newest first.", gives: struct {
+		{path: "GET /experiments", room: "lab", about: "Experiments, newest first.", gives: struct {
 			Experiments []app.LabLine `json:"experiments"`
 		}{}},
-		{path: "GET /experiment", room: "experiments", about: "One experiment, also while it runs; with another one, both side by side.", errors: []int{404, 409}, params: []asked{ofID, {name: "with", about: "id of another experiment", kind: "string"}}, gives: app.LabExperiment{}},
-		{path: "POST /experiment/resume", room: "experiments", about: "Resumes an interrupted experiment, in a task.", code: 202, errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: app.Task{}},
-		{path: "GET /recipes", room: "experiments", about: "Experiments that ship with Dyno.", gives: struct {
+		{path: "GET /experiment", room: "lab", about: "One experiment, also while it runs; with another one, both side by side.", errors: []int{404, 409}, params: []asked{ofID, {name: "with", about: "id of another one", kind: "string"}}, gives: app.LabExperiment{}},
+		{path: "POST /experiment/resume", room: "lab", about: "Goes on with one that was interrupted, in a task.", code: 202, errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: app.Task{}},
+		{path: "GET /recipes", room: "lab", about: "Experiments that ship with Dyno.", gives: struct {
 			Recipes []app.LabRecipe `json:"recipes"`
 		}{}},
-		{path: "GET /recipe", room: "experiments", about: "Dry run of a recipe.", errors: []int{404}, params: []asked{{name: "name", about: "name of the recipe", kind: "string", need: true}, {name: "scale", about: "small, medium or full", kind: "string", usual: "small"}}, gives: app.LabDryRun{}},
-		{path: "POST /recipe/run", room: "experiments", about: "Runs a recipe in a task.", code: 202, errors: []int{404, 409}, need: []string{"name"}, body: struct {
+		{path: "GET /recipe", room: "lab", about: "What running a recipe would mean.", errors: []int{404}, params: []asked{{name: "name", about: "of the recipe", kind: "string", need: true}, {name: "scale", about: "small, medium or full", kind: "string", usual: "small"}}, gives: app.LabDryRun{}},
+		{path: "POST /recipe/run", room: "lab", about: "Runs a recipe in a task.", code: 202, errors: []int{404, 409}, need: []string{"name"}, body: struct {
 			Name  string            `json:"name"`
 			Scale string            `json:"scale"`
 			Set   map[string]string `json:"set"`
 		}{}, gives: app.Task{}},
-		{path: "GET /runs", room: "experiments", about: "Load runs, newest first.", params: []asked{anyTarget, limitOf(100)}, gives: struct {
+		{path: "GET /runs", room: "lab", about: "Runs of loads, newest first.", params: []asked{anyTarget, limitOf(100)}, gives: struct {
 			Runs []app.LabRun `json:"runs"`
 		}{}},
-		{path: "GET /run", room: "experiments", about: "One load run.", errors: []int{404}, params: []asked{ofID}, gives: app.LabRunDetail{}},
-		{path: "GET /documents", room: "experiments", about: "Stored reports of demos and proofs.", params: []asked{limitOf(100)}, gives: struct {
+		{path: "GET /run", room: "lab", about: "One run.", errors: []int{404}, params: []asked{ofID}, gives: app.LabRunDetail{}},
+		{path: "GET /documents", room: "lab", about: "Stored reports of demos and proofs.", params: []asked{limitOf(100)}, gives: struct {
 			Documents []app.LabDocument `json:"documents"`
 		}{}},
 	}
@@ -382,9 +382,9 @@ func document(t *testing.T) []byte {
 	s := newSchemas(t)
 	problem := yaml.MapSlice{item("$ref", "#/components/schemas/"+s.component(reflect.TypeFor[problem]()))}
 	said := map[int]string{
-		400: "A parameter or the body is missing or wrong.", 401: "A login is required.", 403: "The role, the origin, the CSRF token or --read-only forbids it.", 404: "Not found, or no data is stored for it.",
-		405: "Method not allowed; Allow lists the allowed ones.", 409: "It conflicts with the current state.", 413: "The body is longer than 1 MiB.", 415: "The body is not JSON.", 421: "The request named another host.",
-		422: "It cannot be evaluated.", 429: "Too many attempts; Retry-After has the seconds to wait.", 500: "The program or its store failed; the log of `dyno serve` has the reason.", 501: "Not available in this process.", 503: "Temporarily unavailable, or timed out.",
+		400: "A parameter or the body is missing or wrong.", 401: "A login is needed.", 403: "The role, the origin, the CSRF token or --read-only forbids it.", 404: "There is no such thing, or nothing is kept of it.",
+		405: "Not with this method; Allow has those that are.", 409: "It does not fit to how things are now.", 413: "The body is longer than 1 MiB.", 415: "The body is not JSON.", 421: "The request named another host.",
+		422: "It cannot be worked out.", 429: "Too many tries; Retry-After has the seconds.", 500: "The program or its store erred; the log of `dyno serve` has the reason.", 501: "This process has no such part.", 503: "Not now, or not in time.",
 	}
 	codes := make([]int, 0, len(said))
 	for c := range said {
@@ -426,9 +426,9 @@ func document(t *testing.T) []byte {
 			code = 200
 		}
 		if e, ok := a.gives.(either); ok {
-			res = append(res, item("200", yaml.MapSlice{item("description", "The preview."), item("content", answer(e.preview))}), item("202", yaml.MapSlice{item("description", "The task has started."), item("content", answer(e.task))}))
+			res = append(res, item("200", yaml.MapSlice{item("description", "The preview."), item("content", answer(e.preview))}), item("202", yaml.MapSlice{item("description", "The task has begun."), item("content", answer(e.task))}))
 		} else {
-			word := map[int]string{200: "The response.", 201: "Created.", 202: "The task has started."}[code]
+			word := map[int]string{200: "The answer.", 201: "It was made.", 202: "The task has begun."}[code]
 			res = append(res, item(strconv.Itoa(code), yaml.MapSlice{item("description", word), item("content", answer(a.gives))}))
 		}
 		fail := []int{400, 401, 403, 421, 500, 501, 503}
@@ -461,7 +461,7 @@ func document(t *testing.T) []byte {
 		item("openapi", "3.1.0"),
 		item("info", yaml.MapSlice{
 			item("title", "Dyno"), item("version", "1"),
-			item("description", "Dyno's own JSON API, served by `dyno serve`. docs/api.md describes logins, times, errors and the stream, and the Prometheus API, which is served at /api/v1.\nWhat was not observed is omitted or null; a zero was measured. Clients must ignore members that they do not know."),
+			item("description", "Dyno's own JSON, as `dyno serve` answers it. docs/api.md tells about logins, times, errors and the stream, and about Prometheus' API, which is answered at /api/v1.\nWhat was not observed is left out or null; a zero was measured. Readers must pass over members that they do not know."),
 			item("license", yaml.MapSlice{item("name", "Apache-2.0"), item("identifier", "Apache-2.0")}),
 		}),
 		item("servers", []yaml.MapSlice{{item("url", "http://127.0.0.1:8306")}}),
@@ -470,9 +470,9 @@ func document(t *testing.T) []byte {
 		item("components", yaml.MapSlice{
 			item("securitySchemes", yaml.MapSlice{
 				item("token", yaml.MapSlice{item("type", "http"), item("scheme", "bearer"), item("description", "an API token")}),
-				item("session", yaml.MapSlice{item("type", "apiKey"), item("in", "cookie"), item("name", "dyno-8306"), item("description", "cookie of a login in the web UI; the number is the port, and with TLS the name begins with __Host-")}),
+				item("session", yaml.MapSlice{item("type", "apiKey"), item("in", "cookie"), item("name", "dyno-8306"), item("description", "of a login on the page; the number is the port, and with TLS the name begins with __Host-")}),
 			}),
-			item("parameters", yaml.MapSlice{item("csrf", yaml.MapSlice{item("name", csrfHeader), item("in", "header"), item("required", false), item("description", "the session's csrf, as GET session returns it; required with a session, not with a token"), item("schema", yaml.MapSlice{item("type", "string")})})}),
+			item("parameters", yaml.MapSlice{item("csrf", yaml.MapSlice{item("name", csrfHeader), item("in", "header"), item("required", false), item("description", "the session's csrf, which GET session tells; needed with a session, not with a token"), item("schema", yaml.MapSlice{item("type", "string")})})}),
 			item("responses", refusals),
 			item("schemas", parts),
 		}),

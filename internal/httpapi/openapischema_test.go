@@ -17,7 +17,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/dyno-perf/dyno/internal/hist"
+	"dyno/internal/hist"
 )
 
 // schemas makes JSON schemas of Go types, as encoding/json writes them, with the comments of the sources as descriptions.
@@ -254,7 +254,7 @@ func (s *schemas) object(t reflect.Type) yaml.MapSlice {
 
 // doc reads the sources of a type's package.
 func (s *schemas) doc(t reflect.Type) *packageDoc {
-	path, ok := strings.CutPrefix(t.PkgPath(), "github.com/dyno-perf/dyno/internal/")
+	path, ok := strings.CutPrefix(t.PkgPath(), "dyno/internal/")
 	if !ok {
 		return nil
 	}

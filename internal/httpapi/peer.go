@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/host"
+	"dyno/internal/target"
 )
 
 // peer is the other end of a connection.

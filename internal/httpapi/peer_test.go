@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/store/access"
-	"github.com/dyno-perf/dyno/test/program"
+	"dyno/internal/store/access"
+	"dyno/test/program"
 )
 
 // serving answers on a listener with Serve until the test ends.
@@ -314,7 +314,7 @@ func TestSocketTakesNoOthersPlace(t *testing.T) {
 	good(t, os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "link")))
 	good(t, os.Mkdir(filepath.Join(dir, "open"), 0o700))
 	good(t, os.Chmod(filepath.Join(dir, "open"), 0o777))
-	for name, why := range map[string]string{"file": "not a socket", "link": "not a socket", "open/s": "every user may write", "none/s": "no such file"} {
+	for name, why := range map[string]string{"file": "no socket", "link": "no socket", "open/s": "everybody may write", "none/s": "no such file"} {
 		if _, err := ListenSocket(t.Context(), filepath.Join(dir, name), 0o600); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v", name, err)
 		}

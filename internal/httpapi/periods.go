@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/app"
+	"dyno/internal/class"
+	"dyno/internal/clock"
+	"dyno/internal/known"
 )
 
 // Periods tells how classes went over time. For an unknown target each method returns ErrNotFound.
@@ -29,7 +29,7 @@ func (v *Server) periodRoutes() {
 // maxLines is how many classes of a list get their course.
 const maxLines = 200
 
-// classRow is a class of a list with its trend.
+// classRow is a class of a list with its course.
 type classRow struct {
 	class.Class
 	Line *app.Line `json:"line,omitempty"`
@@ -58,7 +58,7 @@ func (v *Server) withLines(ctx context.Context, target string, l ClassList, from
 	return out, err
 }
 
-// classFull is a ClassDetail with the other stored data of the class.
+// classFull is a ClassDetail with what else is kept of the class.
 type classFull struct {
 	ClassDetail
 	Item     string             `json:"item,omitzero"`

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/app"
+	"dyno/internal/class"
+	"dyno/internal/digest"
+	"dyno/internal/known"
 )
 
 // courses is a fleet with two classes that are known well.

@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"dyno/internal/clock"
+	"dyno/internal/metric"
+	"dyno/internal/store/series"
 )
 
 // prometheus registers Prometheus' API, as

@@ -24,8 +24,8 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/prometheus/prometheus/prompb"
 
-	"github.com/dyno-perf/dyno/internal/exposition"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"dyno/internal/exposition"
+	"dyno/internal/store/series"
 )
 
 // prometheus starts a real one that takes remote writes and returns its address.

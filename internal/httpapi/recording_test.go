@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
 )
 
 // recording is what a scraper of two servers gave in 100 minutes, one reading a second, and beside it every sample that a

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/store/series"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/app"
+	"dyno/internal/pattern"
+	"dyno/internal/store/series"
+	"dyno/internal/target"
 )
 
 // problem is the JSON of every error.

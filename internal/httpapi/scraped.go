@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/dyno-perf/dyno/internal/exposition"
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/exposition"
+	"dyno/internal/metric"
 )
 
 // The labels that tell targets apart: target, as in the store, and instance, which dashboards choose by.

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/store/access"
+	"dyno/internal/reading"
+	"dyno/internal/store/access"
 )
 
 // Options are what the handler needs beside its Service; the zero value works.
@@ -250,9 +250,9 @@ func checkMembers(d *json.Decoder, t reflect.Type) error {
 			of, known := memberOf(t, name)
 			switch {
 			case !known:
-				return fmt.Errorf("unknown member %q", name)
+				return fmt.Errorf("there is no member %q here", name)
 			case seen[name]:
-				return fmt.Errorf("the member %q is given twice", name)
+				return fmt.Errorf("the member %q is there twice", name)
 			}
 			seen[name] = true
 			if err := checkMembers(d, of); err != nil {

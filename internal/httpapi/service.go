@@ -4,15 +4,15 @@ import (
 	"context"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/diagnose"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"dyno/internal/app"
+	"dyno/internal/class"
+	"dyno/internal/diagnose"
+	"dyno/internal/event"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/store/series"
 )
 
 // Service is what the handler needs. A nil part is answered with 501.
@@ -96,14 +96,14 @@ type Target struct {
 	Server  string            `json:"server,omitzero"`  // "mariadb 10.11.19", as of the last answer
 	Up      known.Value[bool] `json:"up,omitzero"`      // unknown until it was tried, and while it is not configured or refuses the login
 	Reason  string            `json:"reason,omitzero"`  // why it is not up
-	Fix     string            `json:"fix,omitzero"`     // how to fix it
+	Fix     string            `json:"fix,omitzero"`     // what would help
 	At      time.Time         `json:"at,omitzero"`      // of the newest reading
 	Labels  metric.Labels     `json:"-"`                // of the inventory; written as an object
 	// NotConfigured says that Dyno cannot ask: something that the login needs is not set, see Reason.
 	NotConfigured bool `json:"not_configured,omitzero"`
 	// LoginRefused says that the server answers and does not let Dyno in, see Reason.
 	LoginRefused bool `json:"login_refused,omitzero"`
-	// Incidents are the ongoing ones, in order of their start.
+	// Incidents are those that go on, in order of their begin.
 	Incidents []app.Incident `json:"incidents,omitempty"`
 	// Denied is what the account may not see of what Dyno needs, and the GRANTs that change it; absent when it may see all.
 	Denied *diagnose.Denial `json:"denied,omitzero"`
@@ -131,7 +131,7 @@ type Source struct {
 	About  string  `json:"about,omitzero"` // what it tells
 }
 
-// Coverage is how much of a window was observed.
+// Coverage tells how much of a window was observed.
 type Coverage struct {
 	From    time.Time `json:"from,omitzero"` // of what was observed; not before the window's begin, except for the rounding of roll-ups
 	To      time.Time `json:"to,omitzero"`

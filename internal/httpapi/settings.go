@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/store/access"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"dyno/internal/app"
+	"dyno/internal/store/access"
+	"dyno/internal/store/ledger"
 )
 
 // Settings is how this process is set up, and the inventory.

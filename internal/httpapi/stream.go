@@ -103,7 +103,7 @@ func (v *Server) stream(w http.ResponseWriter, r *http.Request) {
 	for out.err == nil {
 		select {
 		case <-c.late: // before the updates that still wait: they are what it is too slow for
-			out.send("note", "", map[string]string{"text": "dropped: this client reads updates more slowly than they arrive; connect again with Last-Event-ID"})
+			out.send("note", "", map[string]string{"text": "dropped: this client takes updates more slowly than they come; connect again with Last-Event-ID"})
 			out.flush()
 			return
 		default:

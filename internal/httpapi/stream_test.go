@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/access"
+	"dyno/internal/event"
+	"dyno/internal/reading"
+	"dyno/internal/state"
+	"dyno/internal/store/access"
 )
 
 // second is the reading of a target at its n-th second.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/dyno-perf/dyno/internal/app"
+	"dyno/internal/app"
 )
 
 // Tasks is the long work that this process does for its users.

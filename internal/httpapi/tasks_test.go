@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
-	"github.com/dyno-perf/dyno/internal/journal"
+	"dyno/internal/app"
+	"dyno/internal/journal"
 )
 
 // tasks is a service that knows one task.

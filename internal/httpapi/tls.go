@@ -177,14 +177,14 @@ func ListenSocket(ctx context.Context, path string, mode fs.FileMode) (net.Liste
 	if st, err := os.Stat(filepath.Dir(path)); err != nil {
 		return bad(err)
 	} else if st.Mode()&0o002 != 0 && st.Mode()&fs.ModeSticky == 0 {
-		return bad(errors.New("every user may write in its directory and replace the socket: choose another directory"))
+		return bad(errors.New("everybody may write in its directory, and put another socket in its place: choose another directory"))
 	}
 	switch st, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return bad(err)
 	case st.Mode().Type() != fs.ModeSocket:
-		return bad(errors.New("it exists and is not a socket: remove it, or choose another path"))
+		return bad(errors.New("something that is no socket is there: remove it, or choose another path"))
 	default:
 		if c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path); err == nil {
 			return bad(errors.Join(syscall.EADDRINUSE, c.Close()))

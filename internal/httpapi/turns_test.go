@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/store/access"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"dyno/internal/store/access"
+	"dyno/internal/store/series"
 )
 
 func TestOneCallerHasAPartOfTheTurns(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/store/access"
+	"dyno/internal/store/access"
 )
 
 // People are the users. Errors are those of access.Store.
@@ -98,7 +98,7 @@ func (v *Server) setPassword(w http.ResponseWriter, r *http.Request) {
 			b.Name = c.Name
 		}
 		if b.Name != c.Name && !c.Role.May(access.Operator) {
-			return nil, answer{errors.New("a viewer may only set their own password"), errForbidden}
+			return nil, answer{errors.New("a viewer may set only the own password"), errForbidden}
 		}
 		if c.Kind != access.ByLogin {
 			return nil, v.service.Access.SetPassword(ctx, b.Name, b.Password, "")
@@ -128,7 +128,7 @@ func (v *Server) removeUser(w http.ResponseWriter, r *http.Request) {
 	}
 	v.order(w, r, &b, http.StatusOK, func(ctx context.Context, c caller) (any, error) {
 		if b.Name == c.Name {
-			return nil, answer{errors.New("you cannot remove your own user"), ErrConflict}
+			return nil, answer{errors.New("nobody removes the own user"), ErrConflict}
 		}
 		if err := v.service.Access.RemoveUser(ctx, b.Name, false); err != nil {
 			return nil, err

@@ -1,11 +1,8 @@
-// Package incident finds incidents in the per-second observations of a server: lock pile-ups,
-// saturation, refused connections, a stopped replica, a server that is down. It returns them as
-// events to package app. It is a pure function of its samples: it reads no clock and asks no
-// server.
+// Package incident finds incidents in what was observed of a server each second: lock pile-ups, saturation, refused connections, a
+// replica that stopped, a server that is down. It is a pure function of its samples: it reads no clock and asks no server.
 //
-// An incident begins when its condition has held for some time, and ends when the condition has
-// been clear for some time. One pile-up is therefore one incident, although the number of waiting
-// sessions rises and falls. Missing observations neither begin nor end an incident.
+// An incident begins when its condition has held for a while and ends when the condition has been clear for a while, so that one pile-up
+// is one incident although the number of waiting sessions goes up and down. What was not observed neither begins nor ends one.
 package incident
 
 import (
@@ -14,9 +11,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/event"
+	"dyno/internal/known"
+	"dyno/internal/state"
 )
 
 // Sample is what was observed of a server in one second.
@@ -263,7 +260,7 @@ func blocker(s *state.State, waits []state.Wait) string {
 	root := state.Tree(waits)[0]
 	id, ok := root.Session.Get()
 	if !ok {
-		return "a session that the server does not report"
+		return "a session that the server does not name"
 	}
 	i := slices.IndexFunc(s.Sessions, func(x state.Session) bool { return x.ID == id })
 	if i < 0 {

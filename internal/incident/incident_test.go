@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/event"
+	"dyno/internal/known"
+	"dyno/internal/state"
 )
 
 var start = time.Unix(60_000, 0).UTC()
@@ -82,7 +82,7 @@ func TestNext(t *testing.T) {
 			s.State.Waits[i].Seconds, s.State.Waits[i].Blocker = known.None[float64](), known.None[uint64]()
 		}
 		return s
-	})), "2 locks begins: Lock pile-up: 6 sessions waited, blocked by a session that the server does not report")
+	})), "2 locks begins: Lock pile-up: 6 sessions waited, blocked by a session that the server does not name")
 
 	down := func() Sample { return Sample{State: &state.State{Reason: "connection refused"}} }
 	f("down and back", join(times(3, quiet), times(5, down), times(3, quiet)), "4 down begins: Server down: connection refused", "9 down ends 3s to 8s: Server down for 5s: connection refused")

@@ -1,12 +1,11 @@
-// Package journal holds the record of what Dyno did to servers: one Entry per action, with its
-// undo. Package act writes each Entry before it sends the first statement, so the undo exists even
-// if Dyno is killed half-way. The ledger stores the entries.
+// Package journal holds what Dyno did to servers: one Entry per action, written before the first statement is sent, so that
+// an undo exists even when Dyno is killed half-way.
 package journal
 
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/finding"
 )
 
 // State says how far an entry got.
@@ -39,7 +38,7 @@ type Entry struct {
 	Notes  []Note `json:"notes,omitempty"` // what happened on the way: retries, lock waits
 }
 
-// Note is one remark during an action.
+// Note is one remark in the course of an action.
 type Note struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`

@@ -1,8 +1,8 @@
-// Package known distinguishes a measured zero from a missing measurement.
+// Package known tells a measured zero from a missing measurement.
 //
-// Half of the sources that Dyno reads can be absent, denied or off. A float64 cannot express that:
-// its zero value reads as "healthy". A Value is "unknown" until someone has measured it. In JSON,
-// unknown is null or, with omitzero, a missing key.
+// Half of the sources Dyno reads can be absent, denied or off. A float64 cannot say so: its zero value reads
+// as "healthy". A Value says "unknown" until somebody measured it, and JSON shows that as null or, with
+// omitzero, by leaving the key out.
 package known
 
 import (

@@ -1,5 +1,4 @@
-// Package limit holds the limits of a server's resources on its machine, such as CPU and memory, as
-// values. Plans and faults name them, and packages host and sandbox apply them.
+// Package limit holds what a server may use of its machine.
 package limit
 
 import (

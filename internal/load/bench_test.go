@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/workload"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/workload"
+	"dyno/test/servers"
 )
 
 // BenchmarkPrepare loads the same table with Dyno and with sysbench, in turns; -benchtime=5x takes five rounds. Times are medians, ratios

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/pattern"
+	"dyno/internal/schema"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 )
 
 // bulkWay is how rows get into a table. All ways leave the same rows.
@@ -140,7 +140,7 @@ func (b *bulk) generate(done <-chan struct{}, w bulkWay, first, last int) <-chan
 	return out
 }
 
-var errDone = errors.New("no one waits for more rows")
+var errDone = errors.New("nobody waits for more rows")
 
 // generation is the state of the goroutine that makes rows.
 type generation struct {

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/pattern"
+	"dyno/internal/schema"
+	"dyno/internal/target"
 )
 
 // locate finds the directory with the files of the plan's tables. Without one it says why.
@@ -141,7 +141,7 @@ func (p *preparation) restoreTable(ctx context.Context, s *target.Session, h hit
 	p.cache.sweep([]schema.Ref{{Table: h.Name}})
 	for _, q := range []string{"SET SESSION foreign_key_checks=0", "DROP TABLE " + schema.Quote(h.Name), h.Create, "SET SESSION foreign_key_checks=1"} {
 		if _, err := s.Exec(ctx, q); err != nil {
-			return fmt.Errorf("re-create table %s: %w", h.Name, err)
+			return fmt.Errorf("make table %s anew: %w", h.Name, err)
 		}
 	}
 	return p.step(ctx, s, h.Name, 0)
@@ -262,7 +262,7 @@ func (p *preparation) keep(ctx context.Context) error {
 	err := p.each(ctx, list, false, func(ctx context.Context, s *target.Session, x *part) error {
 		err := p.keepTable(ctx, s, x)
 		if err != nil && ctx.Err() == nil && !serverGone(err) {
-			p.cache.remark("table %s is not cached: %v", x.Name, err)
+			p.cache.remark("table %s is not kept in the cache: %v", x.Name, err)
 			err = nil
 		}
 		p.report.add(1)

@@ -63,13 +63,13 @@ func (c client) judge() (invalid, warning string) {
 	case busiest >= fullLoop:
 		return fmt.Sprintf("an event loop of the client used %.0f %% of its CPU: it was the limit, not the server; use more loops", 100*busiest), ""
 	case c.served > 0 && c.waited.Seconds()/c.served.Seconds() >= ownWait:
-		return fmt.Sprintf("%.0f %% of the statements' time their answers waited for the client: use more loops, or give the client its own CPU",
+		return fmt.Sprintf("%.0f %% of the statements' time their answers waited for the client: use more loops, or give the client a CPU of its own",
 			100*c.waited.Seconds()/c.served.Seconds()), ""
 	case c.begun > 0 && float64(c.late)/float64(c.begun) >= lateStarts:
-		return fmt.Sprintf("%.1f %% of the operations started more than %v late although a session was free: the client did not get CPU time",
+		return fmt.Sprintf("%.1f %% of the operations began more than %v after they were due although a session was free: the client did not get its CPU in time",
 			100*float64(c.late)/float64(c.begun), lateStart), ""
 	case c.still.Seconds()/seconds >= stoodStill:
-		return fmt.Sprintf("the client stalled for %v in total: its answers waited, and count as the server's", c.still.Round(time.Millisecond)), ""
+		return fmt.Sprintf("the client stood still for %v in sum: its answers waited, and count as the server's", c.still.Round(time.Millisecond)), ""
 	case share >= nearlyFullCPU:
 		return "", fmt.Sprintf("the client used %.0f %% of the %d CPUs it may use: it may have been the limit, not the server; use fewer threads or another machine for the client",
 			100*share, c.cpus)

@@ -36,9 +36,9 @@ func TestClientThatCouldNotKeepUp(t *testing.T) {
 	own := func(o ownFigures) client { return client{used: s, elapsed: 10 * s, cpus: 2, ownFigures: o} }
 	f(own(ownFigures{waited: 3 * s, served: 10 * s}), "30 % of the statements' time", "")
 	f(own(ownFigures{waited: 2 * s, served: 10 * s}), "", "")
-	f(own(ownFigures{late: 2, begun: 100}), "2.0 % of the operations started more than 5ms late", "")
+	f(own(ownFigures{late: 2, begun: 100}), "2.0 % of the operations began more than 5ms after", "")
 	f(own(ownFigures{late: 2, begun: 1000}), "", "")
 
-	f(client{used: s, elapsed: 10 * s, cpus: 2, still: s}, "stalled for 1s", "")
+	f(client{used: s, elapsed: 10 * s, cpus: 2, still: s}, "stood still for 1s", "")
 	f(client{used: s, elapsed: 10 * s, cpus: 2, still: s / 4}, "", "")
 }

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/stat"
+	"dyno/internal/hist"
+	"dyno/internal/run"
+	"dyno/internal/stat"
 )
 
 // clock cuts a run into ticks.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pace"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/pace"
+	"dyno/internal/workload"
 )
 
 // PSMode says how statements are sent, with sysbench's words for --db-ps-mode.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pace"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/pace"
+	"dyno/internal/workload"
 )
 
 func TestConfigRefuses(t *testing.T) {

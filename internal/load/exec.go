@@ -16,10 +16,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/pace"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/hist"
+	"dyno/internal/pace"
+	"dyno/internal/run"
+	"dyno/internal/target"
 )
 
 // ExecName is what results call a load of commands.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/target"
 )
 
 // execHidden are variables that may hold a password; a command gets it from the defaults file.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/target"
 )
 
 func TestExecEnvironment(t *testing.T) {

@@ -2,7 +2,7 @@
 
 package load
 
-import "github.com/dyno-perf/dyno/internal/pattern"
+import "dyno/internal/pattern"
 
 // secrets are what is likely a password or a key in a command line, after what says so: a variable, an option or a header of such a name,
 // the -p of the mysql programs and of sshpass, the user of curl, IDENTIFIED BY, and the credentials in a URL.

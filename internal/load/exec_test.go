@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pace"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/pace"
+	"dyno/internal/run"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // lines returns the lines of a file that commands write to, none when it is missing.

@@ -3,7 +3,7 @@ package load
 import (
 	"math"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"dyno/internal/run"
 )
 
 // fairness tells how evenly the work fell to the sessions, as sysbench does: with the deviation of all there are, not of a sample.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"dyno/internal/run"
 )
 
 func TestFairness(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 )
 
 // terminal is where operations come from: a generator and the operation that it has drawn.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 )
 
 // link is a session's connection with its prepared statements.

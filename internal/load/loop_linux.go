@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/dyno-perf/dyno/internal/pace"
+	"dyno/internal/pace"
 )
 
 // loop carries out the operations of its sessions in one thread.

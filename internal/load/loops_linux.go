@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/target"
 
 	"golang.org/x/sync/errgroup"
 )

@@ -3,7 +3,7 @@ package load
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pace"
+	"dyno/internal/pace"
 )
 
 // moments is a heap of things that are due at some moment. It allocates only while it grows.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pace"
+	"dyno/internal/pace"
 )
 
 func TestMomentsComeInOrder(t *testing.T) {

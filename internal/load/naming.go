@@ -3,7 +3,7 @@ package load
 import (
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // naming tells the kinds of statement whose times are kept apart.

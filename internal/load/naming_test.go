@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 func TestStatementsOfOneNameAreCountedTogether(t *testing.T) {

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pace"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/pace"
+	"dyno/internal/run"
+	"dyno/internal/target"
+	"dyno/internal/workload"
+	"dyno/test/servers"
 )
 
 // TestOpenLoopAccountsForEveryArrival runs at a rate that the server keeps up with, and at one that it cannot.

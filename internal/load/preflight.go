@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 )
 
 // Severity says what a Remark means for a run.
@@ -60,7 +60,7 @@ func Preflight(ctx context.Context, t *target.Target, c Config) ([]Remark, error
 	}
 	for _, look := range []func(context.Context, *target.Target) error{p.account, p.access, p.data, p.instruments} {
 		if err := look(ctx, t); err != nil {
-			return nil, fmt.Errorf("check %s before the run: %w", t, err)
+			return nil, fmt.Errorf("look at %s before the run: %w", t, err)
 		}
 	}
 	for _, look := range []func(){

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/unit"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/host"
+	"dyno/internal/schema"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
+	"dyno/internal/unit"
+	"dyno/internal/workload"
 )
 
 // triedStatements bounds how many statements are prepared on trial; those of other tables differ in a number.
@@ -63,7 +63,7 @@ func (p *preflight) access(ctx context.Context, t *target.Target) error {
 		lacking[number] = true
 		switch denied := target.KindOf(err) == target.Denied; {
 		case denied:
-			p.add(Refuse, p.grant(t, err), "the account is missing a privilege: %v", serverSays(err))
+			p.add(Refuse, p.grant(t, err), "the account lacks a privilege: %v", serverSays(err))
 		case number == noSuchTable:
 			p.missing(err)
 		case !st.Text && (number == noSuchColumn || number == otherColumns):
@@ -85,7 +85,7 @@ func (p *preflight) missing(err error) {
 		p.add(Warn, "", "%v", serverSays(err))
 		return
 	}
-	p.add(Refuse, "prepare "+p.plan.Workload+" first, with the same options", "the tables do not exist: %v", serverSays(err))
+	p.add(Refuse, "prepare "+p.plan.Workload+" first, with the same options", "the tables are not there: %v", serverSays(err))
 }
 
 // grant returns what would give the account the right.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // spareConnections is how many connections more than its sessions a run asks a server for: Dyno's own, and somebody who wants to look.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // said fails the test when the remarks are not exactly of this severity and with this text; "" is for none.

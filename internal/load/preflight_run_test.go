@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/run"
+	"dyno/internal/target"
+	"dyno/internal/workload"
+	"dyno/test/servers"
 )
 
 // TestPreflightFamily: what preflight does not refuse runs, for every workload that ships and on either way to the server.

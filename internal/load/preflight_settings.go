@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // debug tells a server that was built to be debugged: the variable of that name exists in no other.
@@ -104,7 +104,7 @@ func (p *preflight) readOnly() {
 		const hint = "is this a replica? Load its source, or SET GLOBAL read_only=OFF"
 		switch p.exempt() {
 		case isExempt:
-			p.add(Warn, hint, "read_only is on, but not for this account: it would write anyway")
+			p.add(Warn, hint, "read_only is on, but not for this account: it would write all the same")
 		case maybeExempt:
 			p.add(Warn, hint, "read_only is on, which this account may not be exempt from")
 		default:

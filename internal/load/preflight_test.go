@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/target"
+	"dyno/internal/workload"
+	"dyno/test/servers"
 )
 
 // remarksOf returns what preflight says, by severity, one a line.
@@ -105,16 +105,16 @@ func TestPreflightFindsWhatIsWrong(t *testing.T) {
 
 		gone := c
 		gone.Options = map[string]string{"tables": "3", "table-size": "20000"}
-		has(gone, tg, Refuse, "the tables do not exist", "sbtest3", "prepare oltp_read_write first")
+		has(gone, tg, Refuse, "the tables are not there", "sbtest3", "prepare oltp_read_write first")
 		gone.Options = map[string]string{"mysql-db": "nowhere"}
-		has(gone, tg, Refuse, "the tables do not exist", "nowhere")
+		has(gone, tg, Refuse, "the tables are not there", "nowhere")
 
 		s.Exec(t, "CREATE DATABASE other", "CREATE TABLE other.sbtest1 (id INT, name INT)")
 		has(Config{Workload: workload.PointSelect{}, Options: map[string]string{"mysql-db": "other"}}, tg, Refuse, "not those of oltp_point_select: Error 1054")
 
 		s.Exec(t, "CREATE USER 'reader'@'localhost' WITH MAX_USER_CONNECTIONS 4", "GRANT SELECT ON sbtest.* TO 'reader'@'localhost'")
 		reader := openAs(t, s, "reader")
-		has(c, reader, Refuse, "the account is missing a privilege", "UPDATE", "GRANT SELECT, INSERT, UPDATE, DELETE", "`sbtest`.* TO 'reader'@'localhost'", "max_user_connections=4")
+		has(c, reader, Refuse, "the account lacks a privilege", "UPDATE", "GRANT SELECT, INSERT, UPDATE, DELETE", "`sbtest`.* TO 'reader'@'localhost'", "max_user_connections=4")
 		readOnly := Config{Workload: workload.ReadOnly{}, Options: o, Threads: 3}
 		if got := remarksOf(t, reader, readOnly); got[Refuse] != "" {
 			t.Errorf("an account that may read cannot: %q", got)

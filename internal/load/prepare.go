@@ -12,12 +12,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/pattern"
+	"dyno/internal/progress"
+	"dyno/internal/schema"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -55,7 +55,7 @@ const DefaultSeed = 1
 type UnfinishedError struct{ Tables []string }
 
 func (e *UnfinishedError) Error() string {
-	return brief(e.Tables) + " is of an unfinished prepare with another size, seed or other options: repeat that one to resume it, clean up, or use force to replace"
+	return brief(e.Tables) + " is of an unfinished prepare with another size, seed or other options: repeat that one to go on with it, clean up, or use force to replace"
 }
 
 const (
@@ -304,7 +304,7 @@ func (p *preparation) takeUp(ctx context.Context, x *part) (bool, error) {
 			break
 		}
 		if tries == lastCommits {
-			return false, fmt.Errorf("table %s has %d rows, but the unfinished prepare left %d: it was changed since; clean up first, or use force to replace", ref, have, want)
+			return false, fmt.Errorf("table %s has %d rows, but the unfinished prepare left %d: somebody changed it; clean up first, or use force to replace", ref, have, want)
 		}
 		// A COMMIT that was on its way when the earlier prepare ended may have come between the record and the count.
 		select {
@@ -317,7 +317,7 @@ func (p *preparation) takeUp(ctx context.Context, x *part) (bool, error) {
 			return false, err
 		}
 		if x.marks = now[x.Name]; x.marks == nil {
-			return false, fmt.Errorf("the record in %s has lost the table %s: another prepare or a cleanup is running", recordTable, ref)
+			return false, fmt.Errorf("the record in %s has lost the table %s: another prepare or a cleanup is at work", recordTable, ref)
 		}
 		want, _, full = sumUp(x.marks)
 	}
@@ -638,7 +638,7 @@ func (p *preparation) transaction(ctx context.Context, b *bulk, x *part, m *mark
 	}
 	switch {
 	case got == nil:
-		return fmt.Errorf("the record in %s has lost the table: another prepare or a cleanup is running", recordTable)
+		return fmt.Errorf("the record in %s has lost the table: another prepare or a cleanup is at work", recordTable)
 	case got[0] == m.done:
 	case x.again.Load() && got[0] > m.done && got[0] <= m.last: // the answer to a COMMIT was lost, not the COMMIT
 		p.add(got[1] - m.rows)
@@ -646,7 +646,7 @@ func (p *preparation) transaction(ctx context.Context, b *bulk, x *part, m *mark
 		_, err := s.Exec(ctx, "ROLLBACK")
 		return err
 	default:
-		return errors.New("another prepare is loading the same rows: leave it to that one")
+		return errors.New("another prepare is at work on the same rows: leave it to that one")
 	}
 	end, rows, err := b.write(ctx, w, m.done+1, m.last)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/pattern"
+	"dyno/internal/schema"
+	"dyno/internal/target"
 )
 
 // askNumbers returns the n whole numbers of a statement's only row, nil when there is none.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/catalog"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/catalog"
+	"dyno/internal/schema"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 )
 
 // ExistsError tells that prepare would have to write over tables.
@@ -78,7 +78,7 @@ const undoTime = time.Minute
 // undo drops what was made when no rows are in it, and adds to the cause what became of it.
 func (p *preparation) undo(ctx context.Context, cause error) error {
 	if n := p.loaded.Load(); n > 0 {
-		return fmt.Errorf("%w; %d rows are in: the same prepare resumes from there, cleanup removes them", cause, n)
+		return fmt.Errorf("%w; %d rows are in: the same prepare goes on from there, cleanup removes them", cause, n)
 	}
 	if len(p.created) == 0 && !p.createdSchema {
 		return cause
@@ -93,7 +93,7 @@ func (p *preparation) undo(ctx context.Context, cause error) error {
 		err = forget(ctx, p.t, p.plan.Schema, p.recorded)
 	}
 	if err != nil {
-		return fmt.Errorf("%w; tables are left in database %s: the same prepare resumes with them, cleanup removes them: %w", cause, p.plan.Schema, err)
+		return fmt.Errorf("%w; tables are left in database %s: the same prepare goes on with them, cleanup removes them: %w", cause, p.plan.Schema, err)
 	}
 	if p.createdSchema {
 		// Somebody else may have put a table into it meanwhile.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/schema"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // recordTable keeps, beside the tables, what an unfinished prepare has loaded. Rows and record are committed together. It goes away
@@ -18,7 +18,7 @@ const recordTable = "dyno_prepare"
 
 const recordCreate = "CREATE TABLE IF NOT EXISTS %s (name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, first BIGINT NOT NULL, last BIGINT NOT NULL, " +
 	"done BIGINT NOT NULL, loaded BIGINT NOT NULL, steps INT NOT NULL, what CHAR(32) CHARACTER SET ascii NOT NULL, PRIMARY KEY (name, first)) ENGINE=InnoDB " +
-	"COMMENT='Dyno: tables whose prepare is not complete; dyno load … prepare resumes them'"
+	"COMMENT='Dyno: tables whose prepare is not complete; dyno load … prepare goes on with them'"
 
 // mark is a line of the record: a span of a table.
 type mark struct {
@@ -60,7 +60,7 @@ func marks(ctx context.Context, t *target.Target, db string) (map[string][]mark,
 			return nil, t.Wrap("read "+ref.String()+" on", err)
 		}
 		if m.steps < restoring {
-			return nil, fmt.Errorf("%s says that %d steps of table %s are done: it was changed since; Fix: drop it and prepare again",
+			return nil, fmt.Errorf("%s says that %d steps of table %s are done: somebody changed it; Fix: drop it and prepare again",
 				ref, m.steps, schema.Quote(m.table))
 		}
 		list[m.table] = append(list[m.table], m)
@@ -107,7 +107,7 @@ func exclusive(ctx context.Context, t *target.Target, db string, f func(exec fun
 		return t.Wrap("take a lock on", err)
 	}
 	if got != 1 {
-		return fmt.Errorf("another prepare is running in database %s: wait for it", db)
+		return fmt.Errorf("another prepare is at work in database %s: wait for it", db)
 	}
 	defer func() {
 		var n any
@@ -141,7 +141,7 @@ func (p *preparation) record(ctx context.Context, list []mark) error {
 			}
 			err := exec("INSERT INTO "+p.recordRef()+" VALUES "+strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?),", len(some)), ","), args...)
 			if n, ok := target.ServerErrorNumber(err); ok && n == duplicateKey {
-				return fmt.Errorf("another prepare of the same tables has just started in database %s", p.plan.Schema)
+				return fmt.Errorf("another prepare of the same tables has just begun in database %s", p.plan.Schema)
 			}
 			if err != nil {
 				return err

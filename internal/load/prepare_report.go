@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/progress"
+	"dyno/internal/progress"
 )
 
 // reporter hands progress from several goroutines to one sink, a few times a second.

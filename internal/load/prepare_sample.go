@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"math"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // sample is what a look at some rows of a table tells of all.

@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/unit"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/host"
+	"dyno/internal/pattern"
+	"dyno/internal/target"
+	"dyno/internal/unit"
+	"dyno/internal/workload"
 )
 
 // scales are the options of workloads that make their tables larger, nearly in proportion.
@@ -104,13 +104,13 @@ func bytesOf(ctx context.Context, t *target.Target, size string) (float64, error
 		v, _ := t.Variable("innodb_buffer_pool_size")
 		n, err := strconv.ParseFloat(v, 64)
 		if err != nil {
-			return 0, fmt.Errorf("size %s: the server does not report the size of its buffer pool; give bytes, such as 10G", size)
+			return 0, fmt.Errorf("size %s: the server does not tell the size of its buffer pool; give bytes, such as 10G", size)
 		}
 		return factor * n, nil
 	}
 	pid, ok := t.LocalPID(ctx)
 	if !ok {
-		return 0, fmt.Errorf("size %s: the server may be on another machine, and servers do not report their memory; give bytes or a multiple of the buffer pool, such as 10G or 2xpool", size)
+		return 0, fmt.Errorf("size %s: the server is not surely on this machine, and no server tells its memory; give bytes or a multiple of the buffer pool, such as 10G or 2xpool", size)
 	}
 	facts, err := host.FactsOf(pid)
 	if err != nil {
@@ -118,7 +118,7 @@ func bytesOf(ctx context.Context, t *target.Target, size string) (float64, error
 	}
 	n, ok := facts.MemBytes.Get()
 	if !ok {
-		return 0, fmt.Errorf("size %s: this machine does not report its memory; give bytes, such as 10G", size)
+		return 0, fmt.Errorf("size %s: this machine does not tell its memory; give bytes, such as 10G", size)
 	}
 	return factor * float64(n), nil
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/workload"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/host"
+	"dyno/internal/workload"
+	"dyno/test/servers"
 )
 
 func TestSized(t *testing.T) {

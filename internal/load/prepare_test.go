@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/progress"
+	"dyno/internal/run"
+	"dyno/internal/target"
+	"dyno/internal/workload"
+	"dyno/test/servers"
 )
 
 // sysbench runs the real thing, and fails the test where it is not installed.
@@ -244,7 +244,7 @@ func TestPrepareGoesOn(t *testing.T) {
 			o["mysql-db"] = "cut"
 			x := Data{Workload: d.Workload, Options: o, Threads: 2}
 			err := unfinished(t, tg, x, stop)
-			if !strings.Contains(err.Error(), "the same prepare resumes") {
+			if !strings.Contains(err.Error(), "the same prepare goes on") {
 				t.Errorf("%s: %v", what, err)
 			}
 			between()
@@ -331,7 +331,7 @@ func TestCleanupOfAnUnfinishedPrepare(t *testing.T) {
 	half := func(p progress.Progress) bool { return p.Step == "loading rows" && p.Done > 0 }
 	unfinished(t, tg, d, half)
 	s.Exec(t, "DELETE FROM sbtest.sbtest1 LIMIT 1")
-	if err := Prepare(t.Context(), tg, d, nil); err == nil || !strings.Contains(err.Error(), "it was changed since") {
+	if err := Prepare(t.Context(), tg, d, nil); err == nil || !strings.Contains(err.Error(), "somebody changed it") {
 		t.Errorf("a row less: %v", err)
 	}
 	if _, err := Cleanup(t.Context(), tg, d); err != nil {

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pace"
+	"dyno/internal/pace"
 )
 
 // queue says which operations are due, for sessions that do not simply start the next one when the last one has ended. It is used by

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pace"
+	"dyno/internal/pace"
 )
 
 func uniform(c Config) *arrivals {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/wire"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/target"
+	"dyno/internal/wire"
+	"dyno/internal/workload"
 )
 
 // rawLink is a connection of a loop with its prepared statements. It never waits.

@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/hist"
+	"dyno/internal/run"
+	"dyno/internal/workload"
 )
 
 // lost is the key in Tick.Errors of a connection that broke.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
+	"dyno/internal/hist"
+	"dyno/internal/run"
 )
 
 func emptyTick(kinds int) run.Tick {

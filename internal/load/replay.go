@@ -12,10 +12,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/run"
+	"dyno/internal/slowlog"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 )
 
 // ReplayName is what results call a replay.
@@ -243,16 +243,16 @@ func (x *Replayed) warnings(c ReplayConfig) (out []string) {
 		say("%d statements were not sent because their database cannot be used", x.Failed)
 	}
 	if x.Late > 0 {
-		say("%d statements were sent more than %v late, by up to %v", x.Late, late, x.MaxLag.Round(time.Millisecond))
+		say("%d statements were sent more than %v after they were due, by up to %v", x.Late, late, x.MaxLag.Round(time.Millisecond))
 	}
 	if x.Cut > 0 {
-		say("%d connections were taken from sessions in a transaction or with their own settings, because the log has more than %d sessions at a time: use more threads", x.Cut, c.Threads)
+		say("%d connections were taken from sessions in a transaction or with settings of their own, for the log has more than %d sessions at a time: use more threads", x.Cut, c.Threads)
 	}
 	if x.Rate > 1 {
-		say("the log has one of %d statements in places, because log_slow_rate_limit was set: the others are missing here", x.Rate)
+		say("the log has one of %d statements in places, for log_slow_rate_limit was set: the others are missing here", x.Rate)
 	}
 	if x.Back > 0 {
-		say("the log's clock went back %d times; the replay continued from its position", x.Back)
+		say("the log's clock went back %d times; the replay went on from where it was", x.Back)
 	}
 	return out
 }

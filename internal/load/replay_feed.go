@@ -3,8 +3,8 @@ package load
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/slowlog"
+	"dyno/internal/sqltext"
 )
 
 // logClock puts the entries of a log on a line of time that does not go back, in microseconds.

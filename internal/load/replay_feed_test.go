@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/slowlog"
 )
 
 // entries is a log.

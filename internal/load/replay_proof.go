@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // What the text of a statement that reads cannot prove is asked of the server: that it reads texts as inspect does, that

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // readOnly makes the server refuse every write of a session, also one that a stored function makes

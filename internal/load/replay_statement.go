@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // replayed is what a statement of a log means to a replay.
@@ -49,8 +49,8 @@ var skipTexts = [skips]string{
 	ofServer:   "they would change the server itself, accounts or other sessions, or need files of the logged server",
 	ofAdmin:    "administrator's commands",
 	ofDyno:     "Dyno's own",
-	ofEncoding: "they set an encoding other than UTF-8, in which servers may read statements differently from Dyno",
-	twice:      "the log has them again with their values",
+	ofEncoding: "they set an encoding other than UTF-8, in which servers may read statements otherwise than Dyno",
+	twice:      "the log has them once more with their values",
 }
 
 // inspect says what a statement means. Without writes only what is proven to read alone, and what steers a session, is sent: the words of
@@ -140,7 +140,7 @@ func inspect(sql []byte, writes, general bool) (r replayed) {
 			r.skip = ofServer
 			return r
 		case "function", "aggregate", "spatial":
-			if w.has("soname") || second == "spatial" && w.has("reference") { // of a library; SPATIAL REFERENCE SYSTEM
+			if w.has("soname") || w.has("reference") { // of a library; SPATIAL REFERENCE SYSTEM
 				r.skip = ofServer
 				return r
 			}

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/run"
+	"dyno/internal/slowlog"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // logged is a statement that a server's general log has.

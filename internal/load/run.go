@@ -8,9 +8,9 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/run"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 )
 
 // Run runs a workload on a target and returns its figures. All sessions connect and prepare their statements before the clock
@@ -119,7 +119,7 @@ func (r runner) run(ctx context.Context, c Config, plan *workload.Plan, sink fun
 		out.Warnings = append(out.Warnings, warning)
 	}
 	if c.Steady && !k.settled && !k.steady() {
-		out.Warnings = append(out.Warnings, "the rate did not become stationary: run longer, or find what still changes")
+		out.Warnings = append(out.Warnings, "the rate did not become stationary: run longer, or look for what still changes")
 	}
 	return out, nil
 }
@@ -151,7 +151,7 @@ var errOtherWay = errors.New("needs the general driver")
 func explain(err error, plan *workload.Plan) error {
 	n, ok := target.ServerErrorNumber(err)
 	if target.KindOf(err) == target.NoSuchDatabase || ok && n == noSuchTable {
-		return fmt.Errorf("%w (the data of %s does not exist: prepare it first)", err, plan.Workload)
+		return fmt.Errorf("%w (the data of %s is not there: prepare it first)", err, plan.Workload)
 	}
 	if ok && n == tooManyPrepared {
 		return fmt.Errorf("%w (every session prepares %d statements: raise max_prepared_stmt_count, or use db-ps-mode=disable)", err, len(plan.Statements))

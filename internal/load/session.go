@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 
 	"golang.org/x/sync/errgroup"
 )

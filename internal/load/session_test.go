@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/run"
+	"dyno/internal/target"
+	"dyno/internal/workload"
+	"dyno/test/servers"
 )
 
 // fixed is a workload of one operation that is the same every time.

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/progress"
+	"dyno/internal/schema"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
+	"dyno/internal/workload"
 
 	"golang.org/x/sync/errgroup"
 )

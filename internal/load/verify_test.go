@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/workload"
-	"github.com/dyno-perf/dyno/internal/workload/tpcc"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/progress"
+	"dyno/internal/run"
+	"dyno/internal/target"
+	"dyno/internal/workload"
+	"dyno/internal/workload/tpcc"
+	"dyno/test/servers"
 )
 
 // roomy gives a server the memory for a warehouse.

@@ -1,8 +1,7 @@
-// Package metric holds the values of monitoring: a Sample is one measurement of a metric, a Series
-// its history. Package scrape produces samples; the stores and views use them.
+// Package metric holds the values of monitoring: a Sample is one reading, a Series its history.
 //
-// Names and labels follow Prometheus (https://prometheus.io/docs/concepts/data_model/) and, where
-// it has the same metric, mysqld_exporter (mysql_global_status_questions, node_cpu_seconds_total).
+// Names and labels follow Prometheus (https://prometheus.io/docs/concepts/data_model/) and, where one exists,
+// the name that mysqld_exporter gives the same thing (mysql_global_status_questions, node_cpu_seconds_total).
 package metric
 
 import (

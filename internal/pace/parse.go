@@ -8,7 +8,7 @@ import (
 )
 
 // Grammar tells in one line what Parse takes.
-const Grammar = "N a second; N@TIME for so long; N..M@TIME rising or falling; +N@EVERY/LONG bursts; several with commas between, the last one continues"
+const Grammar = "N a second; N@TIME for so long; N..M@TIME rising or falling; +N@EVERY/LONG bursts; several with commas between, the last one holds"
 
 // Error tells what is wrong with the text of a Shape, and where.
 type Error struct {
@@ -79,7 +79,7 @@ func Parse(text string) (Shape, error) {
 			continue
 		}
 		if open > 0 {
-			return bad(open, "only the last part has no end: give this one a time, such as @30s")
+			return bad(open, "only the last part holds for good: give this one a time, such as @30s")
 		}
 		var p part
 		var why string

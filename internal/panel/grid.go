@@ -3,7 +3,7 @@ package panel
 import (
 	"math"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // Grid cuts a time into cells of equal length; cell i is behind From+i*Cell, up to and with From+(i+1)*Cell. All in milliseconds.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 const at = int64(1_800_000_000_000)

@@ -1,9 +1,7 @@
-// Package panel defines the graphs of a server: which series they show, as which figure, in which
-// unit. Packages app and httpapi use the definitions. The package draws nothing and reads nothing.
+// Package panel holds what the graphs of a server show: which series, as what figure, in which unit. It draws nothing and reads nothing.
 //
-// A Panel is one graph and a Line is one series in it. Servers have different names for the same
-// thing, so a line has alternatives, called Ways; the first one with data counts. A Way is a sum of
-// Terms, optionally divided by another sum. A Term is the series of one name.
+// A Panel is one graph, a Line one course in it. Servers name the same thing differently, so a line has Ways, the first of which
+// that has figures counts. A Way is a sum of Terms, perhaps over another sum; a Term is the series of one name.
 package panel
 
 import (

@@ -1,6 +1,6 @@
 package panel
 
-import "github.com/dyno-perf/dyno/internal/metric"
+import "dyno/internal/metric"
 
 // The questions that groups of panels answer, in the order of looking for a bottleneck.
 const (
@@ -51,11 +51,11 @@ func (l Line) limit() Line { l.Limit = true; return l }
 func (l Line) rest() Line  { l.Rest = true; return l }
 
 const (
-	noReplica   = "this server is not a replica"
+	noReplica   = "this server replicates from no other"
 	noHost      = "the machine can be observed only where Dyno runs on it"
 	noInstr     = "this server does not count these waits"
-	noClasses   = "enable performance_schema or set long_query_time=0"
-	otherServer = "this server does not report it"
+	noClasses   = "no statement was timed: with performance_schema=ON, or a slow log of everything, they are"
+	otherServer = "this server does not tell it"
 )
 
 // Throughput is the id of the panel whose first line is the statements a second.
@@ -78,7 +78,7 @@ func busy() []Panel {
 		return line(name, "latency", way(gauge("dyno_statement_latency_seconds", is("quantile", quantile)))).else_("this needs the statement histogram of MySQL 8.0 or later, and at least 90 % client statements in it")
 	}
 	return []Panel{
-		{ID: Throughput, Group: Busy, Title: "Throughput", Unit: "/s", About: "Statements that clients sent, without Dyno's own, and transactions that they ended with COMMIT or ROLLBACK; without them each statement is its own transaction.", Lines: []Line{
+		{ID: Throughput, Group: Busy, Title: "Throughput", Unit: "/s", About: "Statements that clients sent, without Dyno's own, and transactions that they ended with COMMIT or ROLLBACK; without them each statement is one of its own.", Lines: []Line{
 			line("statements", "global_status", clients("questions")...),
 			line("transactions", "global_status", way(rate(status+"commands_total", like("command", "commit|rollback")))),
 			line("slow statements", "global_status", clients("slow_queries")...),
@@ -144,7 +144,7 @@ func work() []Panel {
 			line("sent", "global_status", clients("bytes_sent")...),
 			line("received", "global_status", clients("bytes_received")...),
 		}},
-		{ID: "attempts", Group: Work, Title: "New connections", Unit: "/s", About: "Connections opened, aborted by the client, and failed.", Lines: []Line{
+		{ID: "attempts", Group: Work, Title: "New connections", Unit: "/s", About: "Connections that began, that ended without a good-bye, and that never came about.", Lines: []Line{
 			line("new", "global_status", clients("connections")...),
 			line("aborted", "global_status", way(rate(status+"aborted_clients"))),
 			line("failed", "global_status", way(rate(status+"aborted_connects"))),
@@ -166,7 +166,7 @@ func waits() []Panel {
 	// A server books a wait when it ends: a long one would show as a peak after it. Those who wait in each second are its seconds.
 	const waitingForRow = status + "innodb_row_lock_current_waits"
 	return []Panel{
-		{ID: "time", Group: Waits, Title: "Server time by wait class", Unit: "s/s", Stacked: true, About: "Time a second that all threads of the server, those in the background too, spent on a CPU or waiting; idle connections are left out. Waits for locks are the sessions that waited in each second.", Lines: []Line{
+		{ID: "time", Group: Waits, Title: "Where the server's seconds go", Unit: "s/s", Stacked: true, About: "Time a second that all threads of the server, those in the background too, spent on a CPU or waiting; idle connections are left out. Waits for locks are the sessions that waited in each second.", Lines: []Line{
 			line("on a CPU", "process", way(rate("dyno_server_cpu_seconds_total"))).else_(noHost),
 			line("waiting for a CPU", "process_threads", way(rate("dyno_server_run_queue_seconds_total"))).else_(noHost),
 			event("data files", like(name, "wait/io/file/innodb/innodb_(data|temp|dblwr|arch|clone)_file")),
@@ -176,7 +176,7 @@ func waits() []Panel {
 			line("row locks", "global_status", way(gauge(waitingForRow)), way(rate(status+"innodb_row_lock_time")).times(0.001)),
 			line("table and metadata locks", "processlist", sessions("metadata_lock|lock"), way(rate(pfs+"events_waits_seconds_total", like(name, "wait/lock/.*")))),
 		}},
-		{ID: "locks", Group: Waits, Title: "Locks", Unit: "/s", About: "Statements that waited for a lock, and those that timed out or were rolled back.", Lines: []Line{
+		{ID: "locks", Group: Waits, Title: "Locks", Unit: "/s", About: "Statements that had to wait for a lock, and those that were given up for one.", Lines: []Line{
 			line("row lock waits", "global_status", way(rate(status+"innodb_row_lock_waits"))),
 			line("table lock waits", "global_status", way(rate(status+"table_locks_waited"))),
 			line("deadlocks", "innodb_metrics", way(rate(status+"innodb_deadlocks")), way(rate(metrics+"lock_lock_deadlocks_total"))),
@@ -187,15 +187,15 @@ func waits() []Panel {
 			session("metadata locks", "metadata_lock"),
 			session("other locks", "lock"),
 		}},
-		{ID: "purge", Group: Waits, Title: "Purge", Unit: "transactions", About: "Old row versions that wait for purge: the history list. It grows while an old transaction is open.", Lines: []Line{
+		{ID: "purge", Group: Waits, Title: "Purge", Unit: "transactions", About: "Old row versions that wait for being removed: the history list. It grows while an old transaction is open.", Lines: []Line{
 			line("history list", "innodb_metrics", way(gauge(status+"innodb_history_list_length")), way(gauge(metrics+"transaction_trx_rseg_history_len")), way(gauge("dyno_innodb_history_length"))),
-			line("purge lag", "innodb_status", way(gauge("dyno_innodb_purge_behind_transactions"))),
+			line("purge is behind by", "innodb_status", way(gauge("dyno_innodb_purge_behind_transactions"))),
 		}},
 		{ID: "transaction", Group: Waits, Title: "Longest transaction", Unit: "s", About: "Age of the oldest open transaction; while it is open, nothing younger can be purged.", Lines: []Line{
 			line("oldest", "innodb_status", way(gauge("dyno_innodb_transaction_longest_seconds"))),
 			line("longest lock wait", "innodb_status", way(gauge("dyno_innodb_lock_wait_longest_seconds"))),
 		}},
-		{ID: "replication", Group: Waits, Title: "Replication", Unit: "s", About: "Lag of this replica behind its source; of several channels the worst.", Lines: []Line{
+		{ID: "replication", Group: Waits, Title: "Replication", Unit: "s", About: "How far this replica is behind the server it replicates from; of several channels the worst.", Lines: []Line{
 			line("lag", "replication",
 				Way{Terms: []Term{gauge("dyno_replica_lag_seconds")}, Most: true},
 				Way{Terms: []Term{gauge("mysql_slave_status_seconds_behind_master")}, Most: true}).else_(noReplica),
@@ -215,7 +215,7 @@ func limits() []Panel {
 		avail = "node_memory_MemAvailable_bytes"
 	)
 	return []Panel{
-		{ID: "misses", Group: Limit, Title: "Buffer pool misses", Unit: "/s", About: "Pages that were not in the buffer pool and had to be read, on demand or by read-ahead.", Lines: []Line{
+		{ID: "misses", Group: Limit, Title: "Buffer pool misses", Unit: "/s", About: "Pages that were not in the buffer pool and had to be read, asked for or ahead of it.", Lines: []Line{
 			line("misses", "global_status", way(rate(status+"innodb_buffer_pool_reads"))),
 			line("read ahead", "global_status", way(rate(status+"innodb_buffer_pool_read_ahead"))),
 			line("waits for a free page", "global_status", way(rate(status+"innodb_buffer_pool_wait_free"))),
@@ -223,7 +223,7 @@ func limits() []Panel {
 		{ID: "hits", Group: Limit, Title: "Buffer pool hit ratio", Unit: "ratio", About: "Share of the page requests that found their page in the buffer pool.", Lines: []Line{
 			line("hits", "global_status", way(rate(status+"innodb_buffer_pool_read_requests"), less(rate(status+"innodb_buffer_pool_reads"))).over(rate(status+"innodb_buffer_pool_read_requests"))),
 		}},
-		{ID: "pool", Group: Limit, Title: "Buffer pool", Unit: "B", Stacked: true, About: "What the pages of InnoDB's buffer pool hold. Dirty pages must be written before they can be replaced; free pages include InnoDB's own tables.", Lines: []Line{
+		{ID: "pool", Group: Limit, Title: "Buffer pool", Unit: "B", Stacked: true, About: "What the pages of InnoDB's buffer pool hold. Changed pages must be written before others can have their place; what is free holds InnoDB's own tables too.", Lines: []Line{
 			line("changed", "global_status", way(gauge(status+"innodb_buffer_pool_bytes_dirty"))),
 			line("unchanged", "global_status", way(gauge(pool), less(gauge(status+"innodb_buffer_pool_bytes_dirty")))),
 			line("free", "variables", way(gauge(setting+"innodb_buffer_pool_size"), less(gauge(pool)))).rest(),
@@ -238,7 +238,7 @@ func limits() []Panel {
 				way(gauge("dyno_innodb_checkpoint_age_bytes"))),
 			line("limit", "variables", way(gauge(status+"innodb_checkpoint_max_age")), way(gauge(setting+"innodb_redo_log_capacity"))).else_(otherServer).limit(),
 		}},
-		{ID: "diskops", Group: Limit, Title: "Disk operations", Unit: "/s", About: "Reads and writes of the machine's disks, by all programs.", Lines: []Line{
+		{ID: "diskops", Group: Limit, Title: "Disk operations", Unit: "/s", About: "Reads and writes of the machine's disks, whoever asks for them.", Lines: []Line{
 			disk("reads", "node_disk_reads_completed_total"),
 			disk("writes", "node_disk_writes_completed_total"),
 		}},
@@ -248,18 +248,18 @@ func limits() []Panel {
 			line("read by the server", "process", way(rate("dyno_server_io_read_bytes_total"))).else_(noHost),
 			line("written by the server", "process", way(rate("dyno_server_io_written_bytes_total"))).else_(noHost),
 		}},
-		{ID: "diskbusy", Group: Limit, Title: "Disk busy", Unit: "ratio", About: "Share of the time in which a disk had something to do, the busiest of them. A disk that serves many requests at once can do more at 100 %.", Lines: []Line{
+		{ID: "diskbusy", Group: Limit, Title: "Disk busy", Unit: "ratio", About: "Share of the time in which a disk had something to do, the busiest of them. One that works on many requests at once can do more at 100 %.", Lines: []Line{
 			line("busy", "host",
 				Way{Terms: []Term{rate("node_disk_io_time_seconds_total", whole)}, Most: true},
 				Way{Terms: []Term{rate("node_disk_io_time_seconds_total")}, Most: true}).else_(noHost),
 		}},
-		{ID: "memory", Group: Limit, Title: "Memory of the machine", Unit: "B", Stacked: true, About: "Use of memory. Available memory includes file caches that can be reclaimed.", Lines: []Line{
+		{ID: "memory", Group: Limit, Title: "Memory of the machine", Unit: "B", Stacked: true, About: "Who has it. What is available can be given away, caches of files among it.", Lines: []Line{
 			line("buffer pool", "global_status", way(gauge(pool))),
 			line("the rest of the server", "process", way(gauge(rss), less(gauge(pool)))).else_(noHost),
 			line("others", "host", way(gauge(total), less(gauge(avail)), less(gauge(rss)))).else_(noHost),
 			line("available", "host", way(gauge(avail))).else_(noHost).rest(),
 		}},
-		{ID: "pressure", Group: Limit, Title: "Resource pressure (PSI)", Unit: "ratio", About: "Share of the time in which some process was stalled for lack of a CPU, the disk or memory.", Lines: []Line{
+		{ID: "pressure", Group: Limit, Title: "Stalls of the machine", Unit: "ratio", About: "Share of the time in which some process could not go on for want of a CPU, the disk or memory.", Lines: []Line{
 			line("CPU", "host", way(rate("node_pressure_cpu_waiting_seconds_total"))).else_(noHost),
 			line("disk", "host", way(rate("node_pressure_io_waiting_seconds_total"))).else_(noHost),
 			line("memory", "host", way(rate("node_pressure_memory_waiting_seconds_total"))).else_(noHost),

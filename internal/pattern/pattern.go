@@ -1,5 +1,5 @@
-// Package pattern holds regular expressions that are compiled on first use. Dyno has many, and
-// otherwise each start would compile all of them.
+// Package pattern holds regular expressions that are compiled when they are first used. A program with many verbs has many of them, and
+// each start would pay for all.
 package pattern
 
 import (

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/limit"
+	"dyno/internal/unit"
 )
 
 // axis is an Axis as it is read.
@@ -296,7 +296,7 @@ func (r *reader) axis(n *node, path string) (a axis) {
 		case seen[e.name] != nil:
 			r.say(e.key, at, "", "is given twice, first in line %d", seen[e.name].line)
 		case i >= 0 && s != nil:
-			r.say(e.key, at, "make it a separate axis, or a general one with levels", "the axis varies %s already", s.key)
+			r.say(e.key, at, "make it an axis of its own, or a general one with levels", "the axis varies %s already", s.key)
 			a.broken = true
 		case i >= 0:
 			s, what = &all[i], e.value
@@ -313,7 +313,7 @@ func (r *reader) axis(n *node, path string) (a axis) {
 		a.broken = true
 	case s == nil && levels == nil:
 		if !a.broken {
-			r.say(n, path, "add levels: or one of "+strings.Join(keys[3:], ", "), "says nothing to vary")
+			r.say(n, path, "give it levels: or one of "+strings.Join(keys[3:], ", "), "says nothing to vary")
 		}
 		a.broken = true
 	case s == nil:
@@ -336,7 +336,7 @@ func (r *reader) axis(n *node, path string) (a axis) {
 	default:
 		name, a.Name = s.key, s.key
 		if values != nil {
-			r.say(values, valuesAt, fmt.Sprintf("write %s: [a, b]", s.key), "the values of %s follow it", s.key)
+			r.say(values, valuesAt, fmt.Sprintf("write %s: [a, b]", s.key), "the values of %s stand behind it", s.key)
 			a.broken = true
 		}
 		levels, at = what, join(path, s.key)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 func itoa(i int) string { return strconv.Itoa(i) }
@@ -120,7 +120,7 @@ func (r *reader) variants(vs []Variant, place *node) (kind string) {
 		c := v.Config
 		switch k := does(c); {
 		case k == "":
-			say("", "add one of workload, probe and read", "there is nothing to measure", v)
+			say("", "give it one of workload, probe and read", "there is nothing to measure", v)
 		case kind != "" && kind != k:
 			say("", "make two plans", "it does a "+k+", others a "+kind+": they cannot be compared", v)
 		default:

@@ -39,7 +39,7 @@ func ParseDuration(s string) (Duration, error) {
 	v, err := time.ParseDuration(s)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%q is not a duration; write a number and its unit, such as 20s, 10m or 1h30m", s)
+		return 0, fmt.Errorf("%q is no duration; write a number and its unit, such as 20s, 10m or 1h30m", s)
 	case v < 0:
 		return 0, fmt.Errorf("%q is negative", s)
 	}

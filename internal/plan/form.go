@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/unit"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/pattern"
+	"dyno/internal/unit"
+	"dyno/internal/workload"
 )
 
 // form is what a value may be: how it is read, and how the schema tells it. Both stand side by side so that they stay one.

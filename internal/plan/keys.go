@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/limit"
+	"dyno/internal/pattern"
+	"dyno/internal/unit"
 )
 
 // draft is a plan as it is read, before defaults.
@@ -63,9 +63,9 @@ func planKeys() []key[draft] {
 			read: func(r *reader, n *node, path string, d *draft) { into(r, n, path, trialsKeys(), d) },
 		},
 		placementKey(),
-		at("budget", "No trial starts that would end later than this after the start.", span(1), func(d *draft) *Duration { return &d.Budget }).or("none").eg("10m"),
+		at("budget", "No trial begins that would end later than this after the start.", span(1), func(d *draft) *Duration { return &d.Budget }).or("none").eg("10m"),
 		at("prices", "What servers cost: adds money per month and per million operations to the table.", several(object(priceKeys())), func(d *draft) *[]Price { return &d.Prices }),
-		at("published", "Published figures, to be compared with the plan's own.", several(object(publishedKeys())), func(d *draft) *[]Published { return &d.Published }),
+		at("published", "Figures that somebody else found, to be set beside the plan's own.", several(object(publishedKeys())), func(d *draft) *[]Published { return &d.Published }),
 	)
 	return keys
 }
@@ -75,7 +75,7 @@ func formatForm() form[int] {
 		n, err := strconv.Atoi(s)
 		switch {
 		case err != nil || n < 1:
-			return 0, fmt.Sprintf("%q is not a version of the plan's form", short(s)), fmt.Sprintf("write dyno_plan: %d", Format)
+			return 0, fmt.Sprintf("%q is no version of the plan's form", short(s)), fmt.Sprintf("write dyno_plan: %d", Format)
 		case n > Format:
 			return 0, fmt.Sprintf("the plan is of form %d, this program reads up to %d", n, Format), "use a newer dyno"
 		}
@@ -102,7 +102,7 @@ func configKeys() []key[Config] {
 		at("mysql_ignore_errors", "Error numbers of the server that do not end a trial.", several(errorNumber()), func(c *Config) *[]string { return &c.Run.Ignore }),
 		at("table_options", "Added to the end of CREATE TABLE of the workload's tables.", several(anyText()), func(c *Config) *[]string { return &c.TableOptions }).eg("ROW_FORMAT=COMPRESSED"),
 		at("data", "What each trial finds in the server.", object(dataKeys()), func(c *Config) *Data { return &c.Data }),
-		at("probe", "Statements that are measured one by one instead of a workload.", several(object(probeKeys())), func(c *Config) *[]Probe { return &c.Probe }),
+		at("probe", "Statements that are measured one by one in place of a workload.", several(object(probeKeys())), func(c *Config) *[]Probe { return &c.Probe }),
 		at("before", "Steps before each trial.", several(stepForm()), func(c *Config) *[]Step { return &c.Before }),
 		at("after", "Steps after each trial, also after one that failed.", several(stepForm()), func(c *Config) *[]Step { return &c.After }),
 		at("read", "Values read after each trial: name to SQL that returns one number or text. "+sql, texts("history: SELECT …", anyName, false), func(c *Config) *map[string]string { return &c.Read }),
@@ -135,7 +135,7 @@ func cpuForm() form[float64] { return portion(0.01, 8192) }
 func dataKeys() []key[Data] {
 	return []key[Data]{
 		at("workload", "Whose tables are prepared.", workloadForm(), func(d *Data) *string { return &d.Workload }).or("the workload of the trial"),
-		at("options", "Options of the preparation. Those of the workload apply too.", optionsForm(), func(d *Data) *map[string]string { return &d.Options }),
+		at("options", "Options of the preparation. Those of the workload hold too.", optionsForm(), func(d *Data) *map[string]string { return &d.Options }),
 		at("threads", "Sessions that prepare.", whole(1, maxThreads), func(d *Data) *int { return &d.Threads }).or("as many as CPUs"),
 		at("sql", "SQL after the tables, one statement each.", several(anyText()), func(d *Data) *[]string { return &d.SQL }),
 	}
@@ -177,14 +177,14 @@ func trialsKeys() []key[draft] {
 			or("5..10 for a workload, 3 for probes, 1 for values that are only read").eg("5..10", 3),
 		at("margin", "Differences up to this are the same.", portion(0.001, 0.5), func(d *draft) *float64 { return &d.Trials.Margin }).or("2%").eg("2%"),
 		at("confidence", "Of the verdicts, over all of them.", portion(0.5, 0.9999), func(d *draft) *float64 { return &d.Trials.Conf }).or("95%").eg("95%"),
-		at("fresh", "What a trial starts with: restored data and a restarted server (data), a restarted server (server), the running server (none), or the running server under its running load (live).", oneOf(FreshData, FreshServer, FreshNone, FreshLive), func(d *draft) *Fresh { return &d.Trials.Fresh }).
+		at("fresh", "What a trial begins with: restored data and a restarted server (data), a restarted server (server), the running server (none), or the running server under its running load (live).", oneOf(FreshData, FreshServer, FreshNone, FreshLive), func(d *draft) *Fresh { return &d.Trials.Fresh }).
 			or("data when the workload writes or variants differ in their steps (before, after), else server for a workload and none for probes and values read"),
-		at("turns", "Length of the time slices in which the variants of a round are interleaved under one load on one server, until each has had its time; the start of each slice, at least 20ms, is left out. For variants that differ only in CPU quotas and set, and whose effect does not linger. 0: each variant has its own trials.", some(span(0)), func(d *draft) **Duration { return &d.turns }).
+		at("turns", "How long the turns are that the variants of a round take under one load on one server, until each has had its time; the beginning of each turn, at least 20ms, is left out. For variants that differ in CPU quotas and set alone, and whose effect does not linger. 0: each variant has trials of its own.", some(span(0)), func(d *draft) **Duration { return &d.turns }).
 			or("200ms when the variants differ in CPU quotas alone and the load only reads or is live, else 0").eg("200ms"),
-		at("raw", "Judge rates as they are. Otherwise they are corrected for the speed of the server's CPUs, which is measured during the load: the speed of virtual CPUs varies.", flag(), func(d *draft) *bool { return &d.Trials.Raw }).or("false"),
+		at("raw", "Judge rates as they are. Otherwise they are corrected for the speed of the server's CPUs, which is measured beside the load: virtual CPUs run now faster, now slower.", flag(), func(d *draft) *bool { return &d.Trials.Raw }).or("false"),
 		at("settle", "Wait before each trial until the server has stopped writing.", flag(), func(d *draft) *bool { return &d.Trials.Settle }).or("false"),
 		at("drop_caches", "Drop the kernel's caches before each trial; needs root.", flag(), func(d *draft) *bool { return &d.Trials.DropCaches }).or("false"),
-		at("control", "Run the baseline twice in each round: the A/A comparison that shows the noise.", some(flag()), func(d *draft) **bool { return &d.control }).or("true, false for values that are only read"),
+		at("control", "Run the baseline twice in each round: the A/A comparison that shows what noise looks like.", some(flag()), func(d *draft) **bool { return &d.control }).or("true, false for values that are only read"),
 		at("seed", "Of the random orders and of the data: the same seed gives the same ones.", some(seed()), func(d *draft) **uint64 { return &d.seed }).or("1"),
 	}
 }
@@ -208,7 +208,7 @@ func placementKey() key[draft] {
 	lists.schema["required"] = []string{"server", "client"}
 	return key[draft]{
 		name:   "placement",
-		about:  "Where server and client run: on separate CPUs (split), on all CPUs (shared), where the kernel puts them (free), or on given ones.",
+		about:  "Where server and client run: on CPUs of their own (split), on all that there are (shared), where the kernel puts them (free), or on given ones.",
 		normal: "split", example: []any{"split", map[string]string{"server": "0", "client": "1"}},
 		schema: schema{"anyOf": []schema{mode.schema, lists.schema}},
 		read: func(r *reader, n *node, path string, d *draft) {
@@ -231,7 +231,7 @@ func placementKey() key[draft] {
 
 func priceKeys() []key[Price] {
 	return []key[Price]{
-		at("for", "Levels by axis that it applies to.", levelsForm(), func(p *Price) *map[string]string { return &p.For }).or("all"),
+		at("for", "Levels by axis that it holds for.", levelsForm(), func(p *Price) *map[string]string { return &p.For }).or("all"),
 		at("month", "Money per month.", decimal(0, 1e12), func(p *Price) *float64 { return &p.Month }),
 		at("currency", "Its sign.", anyText(), func(p *Price) *string { return &p.Currency }).or("$"),
 	}
@@ -239,7 +239,7 @@ func priceKeys() []key[Price] {
 
 func publishedKeys() []key[Published] {
 	return []key[Published]{
-		at("for", "Levels by axis that it applies to.", levelsForm(), func(p *Published) *map[string]string { return &p.For }).or("the whole table"),
+		at("for", "Levels by axis that it holds for.", levelsForm(), func(p *Published) *map[string]string { return &p.For }).or("the whole table"),
 		at("text", "What was found, in words.", anyText(), func(p *Published) *string { return &p.Text }).eg("1.55-1.62× slower than latin1"),
 		at("lo", "As a ratio to the baseline, the lower end.", decimal(0, 1e9), func(p *Published) *float64 { return &p.Lo }),
 		at("hi", "The upper end.", decimal(0, 1e9), func(p *Published) *float64 { return &p.Hi }),
@@ -253,7 +253,7 @@ func levelsForm() form[map[string]string] { return texts("axis: level", anyName,
 func baselineKey() key[draft] {
 	return key[draft]{
 		name:   "baseline",
-		about:  "What a cell is compared with: the variant that has these levels and is the same in the axes not named. A level alone implies its axis; none compares nothing.",
+		about:  "What a cell is compared with: the variant that has these levels and is the same in the axes not named. A level alone stands for its axis; none compares nothing.",
 		normal: "the first level of each axis of the columns, or of the last axis of the rows when there are no columns",
 		schema: schema{"anyOf": []schema{{"type": []string{"string", "number", "boolean"}}, levelsForm().schema}},
 		read: func(r *reader, n *node, path string, d *draft) {
@@ -290,7 +290,7 @@ func serverForm() form[string] {
 			}
 			return "", fmt.Sprintf("unknown server %q", short(s)), hint
 		case dated && !versions.MatchString(version):
-			return "", fmt.Sprintf("%q is not a version", short(version)), "write it as far as it matters: " + flavor + "@9, " + flavor + "@9.7, " + flavor + "@9.7.4"
+			return "", fmt.Sprintf("%q is no version", short(version)), "write it as far as it matters: " + flavor + "@9, " + flavor + "@9.7, " + flavor + "@9.7.4"
 		}
 		return s, "", ""
 	})

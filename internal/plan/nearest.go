@@ -4,11 +4,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/suggest"
+	"dyno/internal/near"
 )
 
 // nearest returns the name that is most like the given one, "" when none is like it.
-func nearest(name string, names []string) string { return suggest.Name(name, names, len(name)/2+1) }
+func nearest(name string, names []string) string { return near.Name(name, names, len(name)/2+1) }
 
 // hintOf returns the hint for an unknown name: the nearest, or else all there are when these are few.
 func hintOf(name string, names []string) string {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // Options are what is said about a plan beside its text.

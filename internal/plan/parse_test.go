@@ -10,10 +10,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/limit"
+	"dyno/internal/plan"
+	"dyno/internal/trial"
+	"dyno/internal/workload"
 )
 
 // head is the beginning of a plan that has nothing wrong, three lines.
@@ -71,7 +71,7 @@ func TestProblems(t *testing.T) {
 	f(load+"? [a]\n: b\n", `p.yaml:5:1: a plan's keys are plain words; quote a text that begins with ?`)
 	f(load+"title: "+strings.Repeat("[", 100)+"\n", "p.yaml:5:40: brackets are nested too deep")
 	f("dyno_plan: 2\nnam: x\nfuture: {a: 1}\n", "p.yaml:1:12: dyno_plan: the plan is of form 2, this program reads up to 1; use a newer dyno")
-	f("dyno_plan: one\n", `p.yaml:1:12: dyno_plan: "one" is not a version of the plan's form; write dyno_plan: 1`)
+	f("dyno_plan: one\n", `p.yaml:1:12: dyno_plan: "one" is no version of the plan's form; write dyno_plan: 1`)
 
 	// all at once, in the order of the lines
 	f("name: x y\nsever: mysql\ntrials: {tme: 5s, margin: 90%}\nthreads: many\n",
@@ -93,7 +93,7 @@ func TestProblems(t *testing.T) {
 
 	// values
 	f(load+"threads: 0\n", "p.yaml:5:10: threads: 0 is not from 1 to 10000")
-	f(load+"trials: {time: 20}\n", `p.yaml:5:16: trials.time: "20" is not a duration; say in what: 20s, 20m`)
+	f(load+"trials: {time: 20}\n", `p.yaml:5:16: trials.time: "20" is no duration; say in what: 20s, 20m`)
 	f(load+"trials: {time: -5s}\n", `p.yaml:5:16: trials.time: "-5s" is negative`)
 	f(load+"trials: {time: 0s}\n", `p.yaml:5:16: trials.time: 0s is too short; at least 1s`)
 	f(load+"trials: {time: 9000h}\n", `p.yaml:5:16: trials.time: 9000h is too long`)
@@ -128,7 +128,7 @@ func TestProblems(t *testing.T) {
 
 	// servers, workloads, options
 	f("dyno_plan: 1\nname: x\nserver: mysqll@9.7\nworkload: oltp_read_only\n", `p.yaml:3:9: server: unknown server "mysqll@9.7", did you mean "mysql@9.7"?`)
-	f("dyno_plan: 1\nname: x\nserver: mysql@nine\nworkload: oltp_read_only\n", `p.yaml:3:9: server: "nine" is not a version; write it as far as it matters: mysql@9, mysql@9.7, mysql@9.7.4`)
+	f("dyno_plan: 1\nname: x\nserver: mysql@nine\nworkload: oltp_read_only\n", `p.yaml:3:9: server: "nine" is no version; write it as far as it matters: mysql@9, mysql@9.7, mysql@9.7.4`)
 	f("dyno_plan: 1\nname: x\nserver: sqlite\nworkload: oltp_read_only\n", `p.yaml:3:9: server: unknown server "sqlite"; there is mysql, mariadb, percona`)
 	f("dyno_plan: 1\nname: x\nworkload: oltp_read_only\n", `p.yaml:1:1: no server is named; give it server: or servers:, such as mysql@9.7`)
 	f(head+"workload: oltp_readonly\n", `p.yaml:4:11: workload: unknown workload "oltp_readonly", did you mean "oltp_read_only"?`)
@@ -140,7 +140,7 @@ func TestProblems(t *testing.T) {
 	f(head+"options: {tables: 1}\nread: {a: SELECT 1}\n", `p.yaml:4:11: options.tables: options belong to a workload, and the plan has none; name one with workload:`)
 
 	// what a trial does
-	f(head, "p.yaml:1:1: there is nothing to measure; add one of workload, probe and read")
+	f(head, "p.yaml:1:1: there is nothing to measure; give it one of workload, probe and read")
 	f(load+"probe: {name: a, sql: SELECT 1}\n", "p.yaml:5:9: probe: a trial runs a workload or probes, not both; leave one of them out; data: {workload: …} gives probes tables")
 	f(head+"probe: {name: a, sql: SELECT 1}\ntrials: {time: 5s}\n", "p.yaml:5:16: trials.time: only a workload has it; a probe has not; leave it out")
 	f(head+"probe: {sql: SELECT 1}\n", "p.yaml:4:9: probe: a probe has no name")
@@ -157,10 +157,10 @@ func TestProblems(t *testing.T) {
 	f(load+"axes:\n  - threads: []\n", "p.yaml:6:14: axes[0].threads: axis threads has no levels")
 	f(load+"axes:\n  - threads: [1, 1]\n", "p.yaml:6:18: axes[0].threads[1]: level 1 of threads is given twice")
 	f(load+"axes:\n  - threads: [1]\n  - threads: [2]\n", "p.yaml:7:5: axes[1]: two axes are called threads; give one of them a name:")
-	f(load+"axes:\n  - threads: [1]\n    collation: [latin1]\n", "p.yaml:7:5: axes[0].collation: the axis varies threads already; make it a separate axis, or a general one with levels")
+	f(load+"axes:\n  - threads: [1]\n    collation: [latin1]\n", "p.yaml:7:5: axes[0].collation: the axis varies threads already; make it an axis of its own, or a general one with levels")
 	f(load+"axes:\n  - setting: sync_binlog\n", "p.yaml:6:5: axes[0]: values of sync_binlog are missing; such as values: [0, 1]")
 	f(load+"axes:\n  - values: [1]\n", "p.yaml:6:13: axes[0].values: values without a name; say what they are values of: setting, set, limit or option")
-	f(load+"axes:\n  - name: a\n", "p.yaml:6:5: axes[0]: says nothing to vary; add levels: or one of server, threads, setting, set, charset, collation, engine, page_size, limit, option, workload, filesystem, cpus")
+	f(load+"axes:\n  - name: a\n", "p.yaml:6:5: axes[0]: says nothing to vary; give it levels: or one of server, threads, setting, set, charset, collation, engine, page_size, limit, option, workload, filesystem, cpus")
 	f(load+"axes:\n  - levels: [{name: x}]\n", "p.yaml:6:5: axes[0]: name is missing: an axis with levels needs one")
 	f(load+"axes:\n  - {name: a, levels: [x]}\n", `p.yaml:6:24: axes[0].levels[0]: takes a mapping (key: value), not "x"; write - name: …, with what it sets below it`)
 	f(load+"axes:\n  - {name: a, levels: [{threads: 2}]}\n", "p.yaml:6:25: axes[0].levels[0]: name is missing")
@@ -240,7 +240,7 @@ func TestOptionProblems(t *testing.T) {
 	f(plan.Options{Scale: "smal"}, `--scale: unknown scale "smal", did you mean "small"?`)
 	f(plan.Options{Scale: "medium"}, `--scale: unknown scale "medium"; there is small`)
 	f(set("trials.tme", "5s"), `--set trials.tme: unknown key "tme", did you mean "time"?`)
-	f(set("trials.time", "5"), `--set trials.time: "5" is not a duration; say in what: 5s, 5m`)
+	f(set("trials.time", "5"), `--set trials.time: "5" is no duration; say in what: 5s, 5m`)
 	f(set("budget", "1s"), `--set budget: 1s is too short for a single round: its 5 trials take 1m55s at least; give it more, or make trials.time or trials.warmup shorter`)
 	f(set("budget", "0s"), `--set budget: 0s is too short; at least 1ns`)
 	f(set("threads", "8"), `--set threads: the axis threads sets it on every level; use --axis threads=VALUE,VALUE`)

@@ -1,12 +1,10 @@
-// Package plan holds the plan of an experiment as people write it in YAML. It reports all mistakes
-// at once, with line numbers, and derives the variants and the table. Packages experiment, compare
-// and stand use it.
+// Package plan holds what an experiment is to measure: a Plan as people write it in YAML, with every mistake told at once and by
+// line, and the variants and the table that follow from it.
 //
-// A plan is fixed before the first run, and results do not change it. The package does no I/O: its
-// callers read the files.
+// A plan is decided before the first run and not changed by what comes out. It does no I/O: files are read by others.
 package plan
 
-import "github.com/dyno-perf/dyno/internal/limit"
+import "dyno/internal/limit"
 
 // Format is the version of the plan's form that this program writes, the value of the key dyno_plan.
 const Format = 1
@@ -90,7 +88,7 @@ type Probe struct {
 	Times int    `json:"times,omitzero"` // executions per trial, the median counts; 0 means 5
 }
 
-// Step is one thing done outside the measurement. One of its members is set.
+// Step is one thing done beside the measurement. One of its members is set.
 type Step struct {
 	SQL   string `json:"sql,omitempty"`
 	Wait  string `json:"wait,omitempty"`  // SQL asked again and again until it returns a number other than 0; a minute at most

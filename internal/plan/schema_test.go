@@ -14,7 +14,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/dyno-perf/dyno/internal/plan"
+	"dyno/internal/plan"
 )
 
 var update = flag.Bool("update", false, "write docs/plan.schema.json")

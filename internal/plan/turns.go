@@ -67,12 +67,12 @@ func (r *reader) turns(d *draft, vs []Variant, kind string, writes bool) {
 		}
 		return
 	}
-	const leave = "leave turns out, then each variant has its own trials"
+	const leave = "leave turns out, then each variant has trials of its own"
 	switch why := weavable(vs); {
 	case why != "":
 		say(leave, "variants that take turns share one server under one load: %s", why)
 	case t.Fresh != "" && t.Fresh != FreshLive:
-		say("leave out turns or fresh: "+string(t.Fresh), "interleaved variants share one server that is not restarted (fresh: live)")
+		say("leave out turns or fresh: "+string(t.Fresh), "variants that take turns share one server that is not started anew (fresh: live)")
 	case t.Settle || t.DropCaches:
 		say("leave out turns, or settle and drop_caches", "between turns nothing is waited for and nothing dropped")
 	case t.Time < 3*t.Turns:
@@ -105,7 +105,7 @@ func weavable(vs []Variant) string {
 		case rest(c) != rest(first):
 			return fmt.Sprintf("%s and %s differ in more than the CPU quota and variables of the running server (set)", vs[0].Key, v.Key)
 		case !slices.Equal(names(c.Set), names(first.Set)):
-			return fmt.Sprintf("%s sets %s, %s sets %s: every variant must set the same variables, because nothing else resets them", vs[0].Key, list1(names(first.Set)), v.Key, list1(names(c.Set)))
+			return fmt.Sprintf("%s sets %s, %s sets %s: every variant must set the same variables, for nothing else sets them back", vs[0].Key, list1(names(first.Set)), v.Key, list1(names(c.Set)))
 		}
 	}
 	return ""

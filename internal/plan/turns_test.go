@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/plan"
+	"dyno/internal/plan"
 )
 
 func TestTurns(t *testing.T) {

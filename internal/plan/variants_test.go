@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/plan"
+	"dyno/internal/limit"
+	"dyno/internal/plan"
 )
 
 func same(t *testing.T, what string, got, want any) {

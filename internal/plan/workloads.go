@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // workloadForm is the name of a workload that there is.

@@ -1,5 +1,5 @@
-// Package progress holds the state of a long task as a value, with its remaining time. The task
-// reports values through a Sink; its caller decides how to show them.
+// Package progress holds the state of long work as a value, with its remaining time. Who works reports values; who shows them
+// decides how.
 package progress
 
 import "time"

@@ -1,9 +1,7 @@
-// Package proof compares two windows of live traffic, before and after an action, per call of the
-// query classes that the action affects. Package app uses the result as the proof of a change.
+// Package proof compares two windows of live traffic, before and after an action, per call of the query classes that it touches.
 //
-// Live traffic changes without any action, so totals prove nothing. The comparison is therefore per
-// call, and the change in the mix of calls is shown next to it. The package is pure: it gets two
-// snapshots and asks no server.
+// Live traffic changes by itself, so totals prove nothing: what is compared is the work of one call, and the change in the mix of
+// calls is stated beside it. Everything is pure over two snapshots.
 package proof
 
 import (
@@ -13,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"dyno/internal/class"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
 )
 
 // Proof is the comparison.
@@ -337,7 +335,7 @@ func server(before, after *snapshot.Snapshot) []Figure {
 func (p *Proof) warn(before, after *snapshot.Snapshot) {
 	add := func(s string) { p.Warnings = append(p.Warnings, s) }
 	if before.Target.Server != after.Target.Server {
-		add("the two windows come from different servers (" + before.Target.Server + " and " + after.Target.Server + "): no proof is possible")
+		add("the two windows come from different servers (" + before.Target.Server + " and " + after.Target.Server + "): nothing is proven")
 	}
 	if after.Target.UptimeSec < int64(after.To.Sub(before.To).Seconds())-60 {
 		add("the server was restarted between the windows: caches start cold, counters were reset")
@@ -352,14 +350,14 @@ func (p *Proof) warn(before, after *snapshot.Snapshot) {
 		if p.Action.Table.Table != "" {
 			what = "no class that uses " + p.Action.Table.String()
 		}
-		add(what + " was observed in either window: there is nothing to compare; try a longer --window while the traffic runs")
+		add(what + " was seen in either window: there is nothing to compare; try a longer --window while the traffic runs")
 	}
 	for _, c := range p.Touched {
 		switch {
 		case c.Before.Seen && !c.After.Seen:
-			add("class " + short(c.Class) + " was not observed after the change: it may be too fast to be sampled, or its traffic ended")
+			add("class " + short(c.Class) + " was not seen after the change: it may be too fast to be sampled, or its traffic ended")
 		case c.Before.Seen && min(c.Before.Calls, c.After.Calls) < fewCalls && !c.Before.Sampled:
-			add("class " + short(c.Class) + " has less than 20 calls in a window: its means are unreliable")
+			add("class " + short(c.Class) + " has less than 20 calls in a window: its means say little")
 		}
 	}
 }

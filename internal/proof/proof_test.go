@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"dyno/internal/class"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
 )
 
 var action = finding.Action{Kind: finding.AddIndex, Table: schema.Ref{Schema: "shop", Table: "orders"}}
@@ -90,7 +90,7 @@ func TestWeaknessesAreWarned(t *testing.T) {
 	f("restarted", func(_, a *snapshot.Snapshot) { a.Target.UptimeSec = 20 })
 	f("mix of calls changed", func(_, a *snapshot.Snapshot) { a.Classes = append(a.Classes, exact("N", other, 100, 1, 1)) })
 	f("sampled", func(_, a *snapshot.Snapshot) { a.Classes[0].Sampled = true })
-	f("not observed after", func(_, a *snapshot.Snapshot) { a.Classes = nil })
+	f("not seen after", func(_, a *snapshot.Snapshot) { a.Classes = nil })
 	f("less than 20 calls", func(b, _ *snapshot.Snapshot) { b.Classes[0].Count = 5 })
 	f("nothing to compare", func(b, a *snapshot.Snapshot) { b.Classes, a.Classes = nil, nil })
 }
@@ -112,7 +112,7 @@ func TestAVariableTouchesAllClassesThatCount(t *testing.T) {
 		t.Fatalf("touched %+v: want the two classes that hold 2 %% or more", p.Touched)
 	}
 	p = Compare(window10(1000), window10(2000), finding.Action{Kind: finding.SetVariable}, finding.Subject{})
-	if w := strings.Join(p.Warnings, " "); !strings.Contains(w, "no class was observed") {
+	if w := strings.Join(p.Warnings, " "); !strings.Contains(w, "no class was seen") {
 		t.Errorf("warnings %q", w)
 	}
 }

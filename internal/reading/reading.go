@@ -1,14 +1,13 @@
-// Package reading holds the result of one scrape of one target: samples, sources, sessions and
-// events. Package scrape creates it; the collector passes it to the stores and views.
+// Package reading holds what one scrape of one target gave.
 package reading
 
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/event"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
 )
 
 // Reading is one round of all sources whose turn it was.

@@ -4,9 +4,9 @@ import (
 	"database/sql"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/workload"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/plan"
+	"dyno/internal/workload"
+	"dyno/test/servers"
 )
 
 // TestProbesFindRows runs every statement that a recipe measures, on the data it measures it on: a search that finds nothing says nothing of

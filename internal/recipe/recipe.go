@@ -1,5 +1,5 @@
-// Package recipe lists the experiments that ship with Dyno, for packages app and cli. A recipe is a
-// plan: the output of `dyno recipe show` can be saved, changed and run with `dyno compare`.
+// Package recipe knows the experiments that ship with Dyno. A recipe is a plan: what `dyno recipe show` prints can be saved, changed
+// and run with `dyno compare`.
 package recipe
 
 import (
@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/workload"
-	"github.com/dyno-perf/dyno/recipes"
+	"dyno/internal/plan"
+	"dyno/internal/workload"
+	"dyno/recipes"
 )
 
 // Recipe is one experiment that ships with Dyno.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/plan"
+	"dyno/internal/workload"
 )
 
 // TestRecipes reads every recipe at every scale; whatever is wrong with one is told here and not to a user.

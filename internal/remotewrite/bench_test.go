@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/store/series"
 )
 
 // BenchmarkForward sends five seconds of one target, as serve does it.

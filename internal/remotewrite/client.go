@@ -17,7 +17,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/dyno-perf/dyno/internal/host"
+	"dyno/internal/host"
 )
 
 // outcome is what became of a request.
@@ -98,7 +98,7 @@ func dialer(o *Options, u *url.URL) func(ctx context.Context, network, address s
 		case known:
 			err = fmt.Errorf("user %d answers there, and a password or token goes without https only to root's receiver and that of Dyno's own account", uid)
 		default:
-			err = errors.New("the kernel does not report which account listens there, and a password or token goes without https only to root's receiver and that of Dyno's own account")
+			err = errors.New("the kernel does not tell who answers there, and a password or token goes without https only to root's receiver and that of Dyno's own account")
 		}
 		c.Close()
 		return nil, err

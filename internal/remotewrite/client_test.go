@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/program"
+	"dyno/test/program"
 )
 
 // TestNoTokenForWhoeverListens: while a receiver of this machine is down, another account can take its port.

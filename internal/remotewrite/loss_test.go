@@ -18,9 +18,9 @@ import (
 
 	"github.com/prometheus/prometheus/model/value"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/store/series"
 )
 
 func jsonReader(b []byte) io.Reader { return bytes.NewReader(b) }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // Source is the store that the samples come from.
@@ -62,11 +62,11 @@ func (o *Options) check() (*url.URL, error) {
 	u, err := url.Parse(o.URL)
 	switch {
 	case err != nil:
-		return bad("the receiver's address is not a URL: the form is https://host:port/api/v1/write") // err would show a password that is in it
+		return bad("the receiver's address is no URL: the form is https://host:port/api/v1/write") // err would show a password that is in it
 	case u.User != nil:
 		return bad("no user and password in the receiver's URL: name the user apart, and the environment variable or the file that has the password")
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return bad("the receiver's address is not an http or https URL: the form is https://host:port/api/v1/write")
+		return bad("the receiver's address is no URL of http or https: the form is https://host:port/api/v1/write")
 	case o.Cursor == "":
 		return bad("no file for the cursor is named")
 	case o.User != "" && o.Bearer != (Credential{}):

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 func TestOptions(t *testing.T) {
@@ -38,10 +38,10 @@ func TestOptions(t *testing.T) {
 	f(func(o *Options) { o.URL, o.User, o.Password.Env = "http://127.0.0.1:9/w", "u", "X" }, "")
 	f(func(o *Options) { o.CA = "/nowhere.pem" }, "no such file")
 	f(func(o *Options) { o.Cert, o.Key = "/nowhere.pem", "/nowhere.key" }, "no such file")
-	wrong(func(o *Options) { o.URL = "" }, "not an http or https URL")
-	wrong(func(o *Options) { o.URL = "ftp://h/" }, "not an http or https URL")
-	wrong(func(o *Options) { o.URL = "https:///x" }, "not an http or https URL")
-	wrong(func(o *Options) { o.URL = "https://u:s3cret@h:x/" }, "not a URL")
+	wrong(func(o *Options) { o.URL = "" }, "no URL of http")
+	wrong(func(o *Options) { o.URL = "ftp://h/" }, "no URL of http")
+	wrong(func(o *Options) { o.URL = "https:///x" }, "no URL of http")
+	wrong(func(o *Options) { o.URL = "https://u:s3cret@h:x/" }, "no URL")
 	wrong(func(o *Options) { o.URL = "https://u:s3cret@h/" }, "no user and password in")
 	wrong(func(o *Options) { o.Cursor = "" }, "cursor")
 	wrong(func(o *Options) { o.User, o.Bearer.Env = "u", "X" }, "exclude")

@@ -3,7 +3,7 @@ package remotewrite
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // Status is how a writer fares.

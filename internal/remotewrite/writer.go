@@ -14,7 +14,7 @@ import (
 
 	"github.com/prometheus/prometheus/prompb"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 const (
@@ -404,7 +404,7 @@ func (w *Writer) save() {
 		s.cursorErr = err
 	})
 	if told {
-		w.o.Log.Warn("remote write continues, but cannot save its position", "to", w.to, "err", err)
+		w.o.Log.Warn("remote write goes on, but cannot remember how far it came", "to", w.to, "err", err)
 	}
 }
 

@@ -20,8 +20,8 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/prometheus/prometheus/prompb"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"dyno/internal/metric"
+	"dyno/internal/store/series"
 )
 
 // script is a receiver that answers as it is told, and keeps what it has acknowledged.

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/run"
+	"dyno/internal/class"
+	"dyno/internal/journal"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/run"
 )
 
 // MetricNamed returns what is known about the metrics that Dyno's own experiments measure: qps, tps, p95_ms, median_ms,

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/metric"
+	"dyno/internal/unit"
 )
 
 // logSpan is the factor between small and large values from which on a linear axis would hide the small ones.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/known"
+	"dyno/internal/metric"
 
 	"github.com/google/go-cmp/cmp"
 )

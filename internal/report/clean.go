@@ -10,10 +10,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
 )
 
 // finite returns a copy of d in which every number is one: a point, value or bound that is infinite or not a number is left

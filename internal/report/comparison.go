@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/plan"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
 )
 
 // Comparison returns the document of a result: its title, sentence, verdict, warnings, how it was done and how to repeat it. Commands
@@ -99,7 +99,7 @@ func methodOf(r *trial.Result) []Fact {
 	case plan.FreshLive:
 		add("each trial begins with", "the running server under its running load")
 		if t.Turns > 0 {
-			add("turns", "the variants of a round are interleaved in slices of "+unit.Seconds(time.Duration(t.Turns).Seconds())+" on it, in random order")
+			add("turns", "the variants of a round take turns of "+unit.Seconds(time.Duration(t.Turns).Seconds())+" on it, in random order")
 		}
 	case plan.FreshNone:
 		add("each trial begins with", "the running server")
@@ -112,7 +112,7 @@ func methodOf(r *trial.Result) []Fact {
 	}
 	switch m := p.Placement; m.Mode {
 	case plan.Split:
-		add("placement", "server and client on separate CPUs")
+		add("placement", "server and client on CPUs of their own")
 	case plan.Shared:
 		add("placement", "server and client on the same CPUs")
 	case plan.Given:
@@ -326,7 +326,7 @@ func (c *comparison) title() string {
 	m := c.metric(c.main())
 	t := m.head()
 	if m.Better == Less {
-		t += " (lower is better)"
+		t += " (less is better)"
 	}
 	if c.compared() {
 		t += ", and ratio to the baseline"
@@ -553,7 +553,7 @@ func (c *comparison) legend() (out []string) {
 	if c.usual(c.show...) > 0 {
 		s := "n trials that count"
 		if c.compared() {
-			s += "; next to a ratio: " + c.samples()
+			s += "; beside a ratio: " + c.samples()
 		}
 		out = append(out, s)
 	}
@@ -613,13 +613,13 @@ func (c *comparison) control() (s string, m sign, odd bool) {
 		case c.r.Plan.Trials.NoControl:
 			return "", m, false
 		case len(c.r.Trials) == 0:
-			return "A/A control: not run yet", m, false
+			return "A server against itself: not run yet", m, false
 		default:
-			return "A/A control: not measured, so how much two equal servers differ is unknown", m, true
+			return "A server against itself: not measured, so nothing here tells how much two equal servers differ", m, true
 		}
 	}
 	m = markFor(v.Result)
-	s = "A/A control: " + cmp.Or(m.Word, "unknown")
+	s = "A server against itself: " + cmp.Or(m.Word, "unknown")
 	if v.Ratio.N > 0 {
 		ratio, bounds := ratioText(v.Ratio)
 		s += ", " + ratio
@@ -648,9 +648,9 @@ func (c *comparison) correction() string {
 	case x == nil:
 		return ""
 	case !x.Used && len(x.Only) > 0:
-		return "Unless noted, ratios are as measured: " + x.Why
+		return "Except where told, ratios are as they were measured: " + x.Why
 	case !x.Used:
-		return "Ratios are as measured: " + x.Why
+		return "Ratios are as they were measured: " + x.Why
 	}
 	shown, raw := 0, 0
 	for _, y := range c.byKey {
@@ -665,13 +665,13 @@ func (c *comparison) correction() string {
 	switch {
 	case raw == 0:
 	case raw < shown:
-		of = "Unless noted, ratios are corrected"
+		of = "Except where told, ratios are corrected"
 	case c.r.Control != nil:
 		of = "Only the control is corrected"
 	default:
 		of = "No ratio is corrected"
 	}
-	return of + " for the speed of the CPUs, measured during the load: it alone made the rate vary by ±" + unit.Percent(x.Spread) +
+	return of + " for the speed of the CPUs, measured beside the load: alone it made the rate vary by ±" + unit.Percent(x.Spread) +
 		" (correlation " + strconv.FormatFloat(x.Fit, 'f', 2, 64) + ", " + count(x.Blocks, "block", "blocks") + ")"
 }
 
@@ -761,7 +761,7 @@ func (c *comparison) headline(v stat.Verdict) headline {
 	m := c.metric(c.main())
 	h := headline{Result: v.Result, Of: m.Title}
 	if m.Better == Less {
-		h.Of += " (lower is better)"
+		h.Of += " (less is better)"
 	}
 	if v.Margin > 0 && v.Result != stat.Invalid {
 		h.Margin = "ratios within ±" + unit.Percent(v.Margin) + " count as the same"

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/plan"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
 )
 
 // TestCorrectionShown: who reads a corrected ratio is told so, and finds the measured one beside it; without a correction there is neither.
@@ -95,7 +95,7 @@ func TestNotCorrected(t *testing.T) {
 		}
 	}
 	f(nil, "Ratios are corrected", map[string]string{"1": "×0.50", "2": "×0.50"})
-	f(nil, "Unless noted, ratios are corrected", map[string]string{"1": "×0.50", "2": "not corrected"}, "2")
+	f(nil, "Except where told, ratios are corrected", map[string]string{"1": "×0.50", "2": "not corrected"}, "2")
 	f(nil, "No ratio is corrected", nil, "1", "2")
 	f(&stat.Verdict{Result: stat.Same}, "Only the control is corrected", nil, "1", "2")
 }

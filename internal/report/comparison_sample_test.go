@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/plan"
+	"dyno/internal/report"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
 )
 
 // about returns the middle of logarithms with twice their standard error: near enough to a real interval for a picture.
@@ -34,7 +34,7 @@ func about(xs []float64) stat.Interval {
 func judged(pairs []float64, metric string) *stat.Verdict {
 	v := &stat.Verdict{Result: stat.Unstable, Margin: 0.02, Metric: metric, Confidence: 0.95}
 	if len(pairs) < 3 {
-		v.Result, v.Reasons = stat.Invalid, []string{fmt.Sprintf("no ratio can be computed: it needs at least 3 pairs and has %d", len(pairs))}
+		v.Result, v.Reasons = stat.Invalid, []string{fmt.Sprintf("no ratio can be told: it needs at least 3 pairs and has %d", len(pairs))}
 		return v
 	}
 	v.Ratio = about(pairs)

@@ -19,10 +19,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/plan"
+	"dyno/internal/report"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
 )
 
 func TestComparisonGolden(t *testing.T) {
@@ -99,7 +99,7 @@ func partial() map[string]*report.Document {
 	r = sampleResult()
 	for i := range r.Cells {
 		if v := r.Cells[i].Verdict; v != nil {
-			v.Result, v.Ratio, v.Reasons = stat.Invalid, stat.Interval{}, []string{"2 of 4 pairs do not count: the rest is not a fair sample"}
+			v.Result, v.Ratio, v.Reasons = stat.Invalid, stat.Interval{}, []string{"2 of 4 pairs do not count: what is left is no fair sample"}
 		}
 	}
 	r.Control = &stat.Verdict{Result: stat.Worse, Ratio: stat.Interval{Center: 0.93, Lo: 0.9, Hi: 0.96, N: 5, Confidence: 0.95}}
@@ -165,11 +165,11 @@ func TestComparisonPartial(t *testing.T) {
 	f("all failed", "Can't open the mysql.plugin table", "20 failed", "all variants", "Ended early: no variant starts")
 	f("only control", "same, ×1.00 (0.99 to 1.01), 5 rounds", "414")
 	f("one comparison", "98 % interval ×0.792 to ×0.808, 5 pairs of trials", "×0.800", "Ended early: the budget of 10 min", "▼ worse")
-	f("side by side", "98 % interval ×0.792 to ×0.808, 5 trials or more a side", "n trials that count; next to a ratio: trials of the side that has fewer")
+	f("side by side", "98 % interval ×0.792 to ×0.808, 5 trials or more a side", "n trials that count; beside a ratio: trials of the side that has fewer")
 	f("all invalid", "! invalid", "2 of 4 pairs do not count", "11 invalid", "do not trust smaller differences")
 	f("two rounds", "414", "n 2")
 	f("only read", "2 GiB", "Pool, predicted", "as predicted", "1500M, 16 instances")
-	f("one column", "Latency p95, ms (lower is better)", "▼ ×1.22", "mysql@9.7 · utf8mb4_0900_ai_ci · threads 64")
+	f("one column", "Latency p95, ms (less is better)", "▼ ×1.22", "mysql@9.7 · utf8mb4_0900_ai_ci · threads 64")
 	f("one row", "1305", "▼ ×0.93")
 }
 
@@ -400,8 +400,8 @@ func TestComparisonNames(t *testing.T) {
 			v.Result = stat.Invalid
 		}
 	}
-	if s := text(t, report.Comparison(r, r.Ended), report.Options{}); strings.Contains(s[:strings.Index(s, "Compared with published")], "×0.9") {
-		t.Errorf("an invalid comparison shows its ratio:\n%s", s[:strings.Index(s, "Compared with published")])
+	if s := text(t, report.Comparison(r, r.Ended), report.Options{}); strings.Contains(s[:strings.Index(s, "Beside")], "×0.9") {
+		t.Errorf("an invalid comparison shows its ratio:\n%s", s[:strings.Index(s, "Beside")])
 	}
 }
 

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
 )
 
 // Laid is a comparison laid out as its plan's table says, with the words and figures of its report, for those who draw it themselves.
@@ -33,9 +33,9 @@ type Laid struct {
 	Lists   []LaidTable  `json:"lists"`          // what an operation costs, bytes written, money, steadiness
 	Beside  *LaidTable   `json:"published,omitempty"`
 	Judged  *LaidTable   `json:"verdicts,omitempty"` // everything about each verdict
-	Differs []Fact       `json:"also_differs"`       // what was not varied on purpose
+	Differs []Fact       `json:"also_differs"`       // what nobody meant to vary
 	Explain []Fact       `json:"explained"`          // what the plan varies and brings along
-	Said    []LaidSaid   `json:"said"`               // long texts from probes or readings
+	Said    []LaidSaid   `json:"said"`               // long texts that probes or readings left
 	Env     []LaidGroup  `json:"environment"`        // facts that were the same in all trials
 	Unread  []string     `json:"unread"`
 	Method  []Fact       `json:"method"`
@@ -69,7 +69,7 @@ type LaidCell struct {
 	Reasons  []string          `json:"reasons,omitempty"`
 }
 
-// LaidFigure is one value of a cell as it is written, and the underlying numbers.
+// LaidFigure is one value of a cell as it is written, and the numbers behind.
 type LaidFigure struct {
 	Value    string         `json:"value"`
 	Interval string         `json:"interval,omitzero"`
@@ -82,7 +82,7 @@ type LaidFigure struct {
 	Of       *stat.Interval `json:"of,omitempty"` // variant ÷ baseline
 }
 
-// LaidTally counts the comparisons with the same outcome.
+// LaidTally counts the comparisons that came out alike.
 type LaidTally struct {
 	Sign string `json:"sign"`
 	Word string `json:"word"`
@@ -102,7 +102,7 @@ type LaidRemark struct {
 type LaidSweep struct {
 	Title  string     `json:"title"`
 	Axis   string     `json:"axis"`
-	Unit   string     `json:"unit"` // of y, in words: shares are in percent
+	Unit   string     `json:"unit"` // of y, in words: shares are told in percent
 	Ratio  bool       `json:"ratio,omitzero"`
 	Log    bool       `json:"log,omitzero"` // equal distances of x should be equal factors
 	Margin float64    `json:"margin,omitzero"`

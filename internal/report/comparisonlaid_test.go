@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/report"
+	"dyno/internal/trial"
 )
 
 // TestLaidIsTheReport holds what is laid out to the text report: every figure of a cell stands in it as it is written there.

@@ -91,7 +91,7 @@ func (p *mdPage) comparison() {
 		p.section(2, "Environment, the same in all trials")
 		for _, g := range gs {
 			if len(g.Facts) > manyFacts {
-				p.line("- **" + md(g.Name) + "** " + count(len(g.Facts), "fact", "facts") + ", see the HTML or the JSON")
+				p.line("- **" + md(g.Name) + "** " + count(len(g.Facts), "fact", "facts") + ", see the page or the JSON")
 				continue
 			}
 			for _, f := range g.Facts {
@@ -112,7 +112,7 @@ func (p *mdPage) compared(c *comparison) {
 	}
 	if ds := c.r.AlsoDiffers; len(ds) > 0 {
 		p.section(2, "Also differs")
-		p.line("Not set by any axis, and a possible cause of the result:")
+		p.line("Not asked for by any axis, and a possible cause of what was found:")
 		p.line("")
 		for _, d := range ds {
 			name, text := c.differing(d)

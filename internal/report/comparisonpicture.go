@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/plan"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
 )
 
 // sweep is a picture over a numeric axis: a line with its band for each combination of the other axes.
@@ -875,6 +875,6 @@ func (c *comparison) timeline(id string, z size) svg {
 			g.Bands = append(g.Bands, r)
 		}
 	}
-	g.Label = "Order of the " + count(len(c.r.Trials), "trial", "trials") + " in time, one line a variant; the table of all trials shows the same"
+	g.Label = "Order of the " + count(len(c.r.Trials), "trial", "trials") + " in time, one line a variant; the table of all trials tells the same"
 	return g
 }

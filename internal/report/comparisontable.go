@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
 )
 
 // grid is a table whose cells have several lines, for all renderers. Columns may be shown some at a time, the labels always.
@@ -405,7 +405,7 @@ func amount(currency string, v float64) string {
 }
 
 func (c *comparison) steady() (list, bool) {
-	l := c.variants("Stability by second", "Slow seconds: the 5th percentile as a share of the median of its trial. Variation: standard deviation ÷ mean. Stalls: seconds "+
+	l := c.variants("How steady the seconds are", "Slow seconds: the 5th percentile as a share of the median of its trial. Variation: standard deviation ÷ mean. Stalls: seconds "+
 		"below a tenth of the median. Seconds of one trial are not independent: this describes, it proves nothing.",
 		"median, operations/s", "slow seconds", "variation", "stalls", "seconds")
 	for _, x := range c.ordered() {
@@ -417,8 +417,8 @@ func (c *comparison) steady() (list, bool) {
 }
 
 const (
-	publishedTitle = "Compared with published results"
-	publishedNote  = "Published figures are from other hardware and versions: only the direction is comparable."
+	publishedTitle = "Beside what was published"
+	publishedNote  = "Published figures were found then, on other hardware: only the direction is comparable."
 )
 
 // published sets what others found then beside what was found here.

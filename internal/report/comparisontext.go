@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/trial"
 )
 
 // ComparisonTable writes what belongs at the end of a comparison on a terminal: the outcome, the control, the table of the first
@@ -51,7 +51,7 @@ func (p *textPage) comparison() {
 		p.section("Environment, the same in all trials")
 		for _, g := range gs {
 			if len(g.Facts) > manyFacts {
-				p.para("  ", g.Name+": "+count(len(g.Facts), "fact", "facts")+", see the HTML or the JSON")
+				p.para("  ", g.Name+": "+count(len(g.Facts), "fact", "facts")+", see the page or the JSON")
 				continue
 			}
 			for _, l := range wrap(g.Name, p.width-2) {
@@ -64,7 +64,7 @@ func (p *textPage) comparison() {
 		}
 	}
 	if n := len(c.r.Explained); n > 0 {
-		p.para("  ", count(n, "fact differs", "facts differ")+" because the axes set it or imply it.")
+		p.para("  ", count(n, "fact differs", "facts differ")+" because the axes say so or bring it along.")
 	}
 }
 
@@ -107,7 +107,7 @@ func usually(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return " (n " + strconv.Itoa(n) + " unless noted)"
+	return " (n " + strconv.Itoa(n) + " unless told)"
 }
 
 func capital(s string) string {
@@ -180,7 +180,7 @@ func (p *textPage) comparisonMain(c *comparison) {
 	}
 	if ds := c.r.AlsoDiffers; len(ds) > 0 {
 		p.section("Also differs")
-		p.para("  ", "Not set by any axis, and a possible cause of the result:")
+		p.para("  ", "Not asked for by any axis, and a possible cause of what was found:")
 		for _, d := range ds {
 			name, text := c.differing(d)
 			p.para("  ! ", name+": "+text)

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/trial"
+	"dyno/internal/unit"
 )
 
 // metricInfo is what is known about a value of a trial.

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/digest"
+	"dyno/internal/known"
+	"dyno/internal/pattern"
+	"dyno/internal/slowlog"
+	"dyno/internal/sqltext"
 )
 
 // DigestOptions says what stands around a digest. The zero value is a digest of statements by fingerprint without a line about who

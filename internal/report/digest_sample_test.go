@@ -3,9 +3,9 @@ package report_test
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/digest"
+	"dyno/internal/known"
+	"dyno/internal/slowlog"
 )
 
 // figures are those of n statements that took from lo to hi; the rest of the figures is made up but in order.

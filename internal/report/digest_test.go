@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/digest"
+	"dyno/internal/known"
+	"dyno/internal/report"
+	"dyno/internal/slowlog"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/digest"
+	"dyno/internal/digest"
 )
 
 // TestDigestInBrowser opens the pages in a real browser: nothing is refused, logged or asked of the network, nothing is wider than the

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/digest"
+	"dyno/internal/report"
+	"dyno/test/servers"
 )
 
 // client returns the mysql client of this machine.

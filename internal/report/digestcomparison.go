@@ -13,11 +13,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/digest"
+	"dyno/internal/known"
+	"dyno/internal/sqltext"
+	"dyno/internal/stat"
+	"dyno/internal/unit"
 )
 
 // What reports for people show of a comparison at most; the JSON has all of it.
@@ -214,7 +214,7 @@ func (v *comparedView) table() table {
 }
 
 // impactNote explains a column.
-const impactNote = "Impact: seconds of query time that the change makes over B's calls. 95 % and calls are shown, not judged."
+const impactNote = "Impact: seconds of query time that the change makes over B's calls. 95 % and calls are told and not judged."
 
 // comparisonClean returns a copy in which every number is finite; what is not becomes unknown or is clamped.
 func comparisonClean(c *digest.Comparison) *digest.Comparison {

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/stat"
+	"dyno/internal/digest"
+	"dyno/internal/known"
+	"dyno/internal/report"
+	"dyno/internal/stat"
 )
 
 // comparisonForms are all the forms of a comparison.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/digest"
+	"dyno/internal/digest"
 )
 
 //go:embed digestcomparison.html

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/digest"
+	"dyno/internal/sqltext"
+	"dyno/internal/unit"
 )
 
 var (

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/digest"
+	"dyno/internal/known"
+	"dyno/internal/slowlog"
 )
 
 // DigestJSON writes a digest as one JSON object: the Report's fields by their JSON names, one class a line, so that a hundred thousand

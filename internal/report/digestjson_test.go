@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/digest"
+	"dyno/internal/known"
 )
 
 // TestAppendClass: what is written by hand is what encoding/json writes.

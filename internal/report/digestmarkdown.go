@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/slowlog"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/digest"
+	"dyno/internal/known"
+	"dyno/internal/slowlog"
+	"dyno/internal/unit"
 )
 
 // DigestMarkdown writes a digest in GitHub's flavour of Markdown, to paste into a ticket: the profile as a table, then every class with its
@@ -289,7 +289,7 @@ func classFacts(k *digest.Class) (fs []Fact) {
 	}
 	add("Tables", strings.Join(k.Tables, ", "))
 	if k.Sampled {
-		add("Sampled", "figures are estimated from samples")
+		add("Sampled", "figures are estimates from looks at what was running")
 	}
 	if k.Truncated {
 		add("Truncated", "the source cut the text: fingerprint and ID are of what is left")

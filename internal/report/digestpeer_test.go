@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/slowlog"
+	"dyno/internal/digest"
+	"dyno/internal/report"
+	"dyno/internal/slowlog"
 )
 
 // peerLog is a log of many kinds of statements, with the attributes of Percona Server's full verbosity.

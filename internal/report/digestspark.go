@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/digest"
+	"dyno/internal/digest"
 )
 
 // digestCount writes a whole number with all its digits.

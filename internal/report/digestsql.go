@@ -141,7 +141,7 @@ func liveSQL(s string) (live, why string) {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r' && i+1 < len(s) && s[i+1] == '\n':
 		case r == utf8.RuneError, !unicode.IsPrint(r):
-			return "", "with characters that cannot be displayed"
+			return "", "with characters that cannot be shown"
 		}
 	}
 	ts := sqlTokens(s)
@@ -168,7 +168,7 @@ func liveSQL(s string) (live, why string) {
 		case begins:
 			w := s[t.from:t.to]
 			if t.kind != sqlWord || !strings.Contains(sqlVerbs, " "+strings.ToUpper(w)+" ") {
-				return "", "not a complete statement"
+				return "", "not a statement by itself"
 			}
 			begins, load = false, t.is(s, "LOAD")
 			if t.is(s, "USE") {

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/digest"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/class"
+	"dyno/internal/digest"
+	"dyno/internal/known"
+	"dyno/internal/pattern"
 )
 
 const (
@@ -346,7 +346,7 @@ func (p *digestText) extras(k *digest.Class) {
 		p.line(pad("", 12) + " " + sparkNote(m))
 	}
 	if k.Sampled {
-		p.line(pad("Sampled", 12) + " figures are estimated from samples")
+		p.line(pad("Sampled", 12) + " figures are estimates from looks at what was running")
 	}
 	if k.Running > 0 {
 		p.line(pad("Running", 12) + " " + digestCount(k.Running) + " at the end of the window, not counted above")

@@ -3,16 +3,16 @@ package report
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/class"
+	"dyno/internal/event"
+	"dyno/internal/finding"
+	"dyno/internal/journal"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/run"
+	"dyno/internal/snapshot"
+	"dyno/internal/stat"
+	"dyno/internal/trial"
 )
 
 // Format is the version of the JSON form that this program writes. It reads this one and refuses others.
@@ -134,7 +134,7 @@ type Line struct {
 type Change struct {
 	Text        string               `json:"text"` // "index idx_customer added to shop.orders"
 	SQL         string               `json:"sql"`
-	Undo        string               `json:"undo,omitzero"`         // SQL that undoes it
+	Undo        string               `json:"undo,omitzero"`         // SQL that takes it back
 	UndoCommand string               `json:"undo_command,omitzero"` // "dyno undo a-3f9k2 --execute"
 	Journal     string               `json:"journal,omitzero"`      // id of the journal's entry
 	State       journal.State        `json:"state,omitzero"`

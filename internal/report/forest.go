@@ -4,8 +4,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/stat"
+	"dyno/internal/unit"
 )
 
 // forest is the picture of an experiment: the ratio of each pair as a dot, the interval of the verdict as a bar, over one axis

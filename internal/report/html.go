@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/stat"
+	"dyno/internal/finding"
+	"dyno/internal/snapshot"
+	"dyno/internal/stat"
 )
 
 var (

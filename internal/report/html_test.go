@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/stat"
+	"dyno/internal/report"
+	"dyno/internal/stat"
 )
 
 // TestInBrowser opens pages in a real browser, wide and as narrow as a phone, light and dark: nothing is refused by the page's own

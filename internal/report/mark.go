@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/event"
+	"dyno/internal/metric"
 )
 
 // marks are a document's events, laid on a time axis from 0 to 1.

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/finding"
 )
 
 // Markdown writes the document in GitHub's flavour of Markdown (https://github.github.com/gfm/), to paste into a ticket or a
@@ -189,7 +189,7 @@ func (p *mdPage) page() {
 		p.fence("sql", c.SQL)
 		if c.Undo != "" || c.UndoCommand != "" {
 			p.line("")
-			p.line("To undo:")
+			p.line("To take it back:")
 			p.line("")
 		}
 		if c.UndoCommand != "" {
@@ -234,7 +234,7 @@ func (p *mdPage) page() {
 		p.facts(runTable(d.Run))
 	}
 	if len(d.Story) > 0 {
-		p.section(2, "Events")
+		p.section(2, "What happened")
 		for _, s := range d.Story {
 			p.line("- " + mdStart(d.offset(s.At)) + " " + md(stepSign(s.State)+s.Text))
 		}
@@ -305,15 +305,15 @@ func (p *mdPage) finding(f finding.Finding, n int) {
 		}
 	}
 	if len(f.Merged) > 0 {
-		p.section(3, "Also explains")
+		p.section(3, "It also explains")
 		p.list(f.Merged)
 	}
 	if len(f.Against) > 0 {
-		p.section(3, "Counter-evidence")
+		p.section(3, "Against it")
 		p.list(f.Against)
 	}
 	if len(f.Unobserved) > 0 {
-		p.section(3, "Data unavailable")
+		p.section(3, "Not observable")
 		p.list(f.Unobserved)
 	}
 	if tail := findingTail(f); len(tail) > 0 {
@@ -325,14 +325,14 @@ func (p *mdPage) finding(f finding.Finding, n int) {
 		p.fence("sql", f.Action.SQL)
 		if f.Action.Undo != "" {
 			p.line("")
-			p.line("To undo:")
+			p.line("To take it back:")
 			p.line("")
 			p.fence("sql", f.Action.Undo)
 		}
 	}
 	if len(f.Setting) > 0 && p.d.Change == nil {
 		p.line("")
-		p.line("To keep it, " + md(forGood(f)) + ":")
+		p.line("For good, " + md(forGood(f)) + ":")
 		p.line("")
 		p.fence("ini", strings.Join(f.Setting, "\n"))
 	}

@@ -19,7 +19,7 @@ func (p *textPage) reasoning() {
 	if len(p.d.Reasoning) == 0 {
 		return
 	}
-	p.section("Diagnosis, step by step")
+	p.section("How it was judged")
 	for _, n := range p.d.Reasoning {
 		p.para("  ", n.Text)
 		branches(n.Then, "  ", func(lead, next, text string) {
@@ -38,7 +38,7 @@ func (p *mdPage) reasoning() {
 	if len(p.d.Reasoning) == 0 {
 		return
 	}
-	p.section(2, "Diagnosis, step by step")
+	p.section(2, "How it was judged")
 	var write func(nodes []Node, depth int)
 	write = func(nodes []Node, depth int) {
 		for _, n := range nodes {

@@ -3,8 +3,8 @@ package report
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/run"
+	"dyno/internal/metric"
+	"dyno/internal/run"
 )
 
 // RunCharts draws what a load saw from outside, second by second: throughput, latency and, where operations were due at moments of
@@ -34,7 +34,7 @@ func RunCharts(ticks []run.Tick) []Chart {
 		}
 	}
 	cs[0].Lines = append(cs[0].Lines, Line{Name: "due", Points: due})
-	cs[1].Title = "Latency of an operation, from its first statement and from its scheduled start"
-	cs[1].Lines = append(cs[1].Lines, Line{Name: "95 % from scheduled start", Points: response})
-	return append(cs, Chart{Title: "Operations scheduled and not started", Unit: "operations", Lines: []Line{{Name: "queue", Points: queue}}})
+	cs[1].Title = "Latency of an operation, from its first statement and from when it was due"
+	cs[1].Lines = append(cs[1].Lines, Line{Name: "95 % from when due", Points: response})
+	return append(cs, Chart{Title: "Operations due and not begun", Unit: "operations", Lines: []Line{{Name: "queue", Points: queue}}})
 }

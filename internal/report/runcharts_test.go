@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
+	"dyno/internal/report"
+	"dyno/internal/run"
 )
 
 func TestRunCharts(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/hist"
+	"dyno/internal/run"
+	"dyno/internal/unit"
 )
 
 // AllOperations is what RunLatencies calls the operations of all kinds together.
@@ -137,9 +137,9 @@ func RunArrivals(r *run.Run) string {
 	}
 	switch {
 	case o.Dropped > 0:
-		s += fmt.Sprintf(", %d of them not started before the run ended", o.Dropped)
+		s += fmt.Sprintf(", %d of them never begun before the run ended", o.Dropped)
 	default:
-		s += ", all started"
+		s += ", all begun"
 	}
 	return s
 }

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/run"
+	"dyno/internal/hist"
+	"dyno/internal/report"
+	"dyno/internal/run"
 )
 
 func latencies(ds ...time.Duration) *hist.Histogram {
@@ -105,8 +105,8 @@ func TestRunArrivals(t *testing.T) {
 		}
 	}
 	f(nil, "")
-	f(&run.Open{Due: 1000}, "1000 due (500/s), all started")
-	f(&run.Open{Due: 1000, Dropped: 7}, "1000 due (500/s), 7 of them not started before the run ended")
+	f(&run.Open{Due: 1000}, "1000 due (500/s), all begun")
+	f(&run.Open{Due: 1000, Dropped: 7}, "1000 due (500/s), 7 of them never begun before the run ended")
 }
 
 func TestRunClient(t *testing.T) {
@@ -137,7 +137,7 @@ func TestRunPage(t *testing.T) {
 		if err := render(&b); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"the client was too slow", "190 of them not started", "read, response", "median 250 ms", "deadlock"} {
+		for _, want := range []string{"the client was too slow", "190 of them never begun", "read, response", "median 250 ms", "deadlock"} {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("%s: no %q", name, want)
 			}

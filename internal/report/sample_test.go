@@ -6,16 +6,16 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/report"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/stat"
+	"dyno/internal/class"
+	"dyno/internal/event"
+	"dyno/internal/finding"
+	"dyno/internal/journal"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/report"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/stat"
 )
 
 // sample is a document as the missing-index demo leaves it: 25 s of slow load, an index, then windows with the index hidden

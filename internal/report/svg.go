@@ -207,7 +207,7 @@ func (f forest) draw(d *Document, id string, z size) svg {
 	g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: px(bottom), Y2: px(bottom), Class: "axis"})
 	of := "ratio of " + m.Title
 	if m.Better == Less {
-		of += ", inverted so that above ×1 is better"
+		of += ", turned so that above ×1 is better"
 	}
 	g.Texts = append(g.Texts, svgText{X: px((left + right) / 2), Y: px(bottom + 37), Anchor: "middle", Class: "unit", Text: clip(text(of, "ratio"), int((right-left)/font/0.56))})
 	if i := f.interval; i.N > 0 {

@@ -9,12 +9,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/stat"
+	"dyno/internal/unit"
 )
 
 // none stands where a value is unknown or does not apply.
@@ -283,7 +283,7 @@ func (d *Document) unobserved() []snapshot.Source {
 }
 
 func sourceText(s snapshot.Source) string {
-	words := map[snapshot.SourceState]string{snapshot.Missing: "unavailable", snapshot.Denied: "denied", snapshot.Failed: "failed", snapshot.Slow: "too slow"}
+	words := map[snapshot.SourceState]string{snapshot.Missing: "not there", snapshot.Denied: "not allowed", snapshot.Failed: "failed", snapshot.Slow: "too slow"}
 	t := s.Name + " " + cmp.Or(words[s.State], string(s.State))
 	if s.Reason != "" {
 		t += ": " + s.Reason

@@ -9,10 +9,10 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/finding"
+	"dyno/internal/metric"
+	"dyno/internal/stat"
+	"dyno/internal/unit"
 )
 
 // Options says how Text may draw.
@@ -168,7 +168,7 @@ func (p *textPage) page() {
 		p.facts(runTable(d.Run))
 	}
 	if len(d.Story) > 0 {
-		p.section("Events")
+		p.section("What happened")
 		for _, s := range d.Story {
 			p.para("  "+padLeft(d.offset(s.At), 11)+"  ", stepSign(s.State)+s.Text)
 		}
@@ -299,7 +299,7 @@ func (p *textPage) finding(f finding.Finding, n int) {
 	for _, x := range []struct {
 		name string
 		vs   []string
-	}{{"Also explains", f.Merged}, {"Counter-evidence", f.Against}, {"Data unavailable", f.Unobserved}} {
+	}{{"It also explains", f.Merged}, {"Against it", f.Against}, {"Not observable", f.Unobserved}} {
 		if len(x.vs) > 0 {
 			p.line("")
 			p.line("  " + p.paint(bold, x.name))
@@ -319,7 +319,7 @@ func (p *textPage) finding(f finding.Finding, n int) {
 		}
 	}
 	if len(f.Setting) > 0 && p.d.Change == nil {
-		p.para("  to keep it       ", forGood(f)+":")
+		p.para("  for good         ", forGood(f)+":")
 		for _, l := range f.Setting {
 			p.line("                     " + l)
 		}
@@ -333,7 +333,7 @@ func forGood(f finding.Finding) string {
 		s += " under [mysqld]"
 	}
 	if f.Restart {
-		s += ", and restart the server"
+		s += ", and start the server anew"
 	}
 	return s
 }
@@ -394,7 +394,7 @@ func findingTail(f finding.Finding) []Fact {
 	if f.Tested != nil {
 		add("tried", f.Tested.Text)
 	}
-	add("to disprove", f.Falsify)
+	add("would refute it", f.Falsify)
 	add("holds for", f.Valid)
 	add("see", f.Reference)
 	return fs

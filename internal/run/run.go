@@ -1,12 +1,11 @@
-// Package run holds the result of a load: a Run is one execution of a workload on a target, a Tick
-// is one second of it. Package load produces them; the ledger and reports use them.
+// Package run holds what a load leaves behind: a Run is one execution of a workload on a target, a Tick one second of it.
 package run
 
 import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/hist"
+	"dyno/internal/hist"
 )
 
 // Tick is one second of a run. Ticks follow each other without a gap: Seq counts from 0, and the time a tick really
@@ -88,7 +87,7 @@ type Run struct {
 	Warnings []string          `json:"warnings,omitempty"`
 	// Invalid says why the figures do not tell of the server, "" when nothing speaks against them: the client could not keep up.
 	Invalid string `json:"invalid,omitempty"`
-	// Fairness is how evenly the work was distributed among the sessions; nil when it is unknown.
+	// Fairness tells how evenly the work fell to the sessions; nil when it is not known.
 	Fairness *Fairness `json:"fairness,omitempty"`
 	// Loop is the share of a CPU that the busiest of the client's event loops used, from 0; 0 when there were none.
 	Loop float64 `json:"busiest_loop,omitempty"`

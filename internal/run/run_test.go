@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/hist"
+	"dyno/internal/hist"
 )
 
 func op(name string, reads uint64, ds ...time.Duration) Op {

@@ -64,7 +64,7 @@ func ownerOf(data string) (account, error) {
 		return account{strconv.Itoa(accountID), accountID, accountID}, nil
 	default:
 		return account{}, hint(fmt.Errorf("%w: %s belongs to user %d, and servers run as user %d", ErrAccount, data, uid, a.id()),
-			"start the sandbox as the user who made it, or remove it with `dyno sandbox rm` and create it again")
+			"start the sandbox as the user who made it, or remove it with `dyno sandbox rm` and make it again")
 	}
 }
 

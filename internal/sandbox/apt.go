@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 // apt is a private apt: own state with no package installed, own cache, own configuration and one source of its own. It shares

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/progress"
+	"dyno/internal/pattern"
+	"dyno/internal/progress"
 )
 
 // aptSuite is a suite of Debian as a source.

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 // DataSet is a data directory that SaveData kept: a server shut down in order on rows somebody prepared, to copy from and to
@@ -179,7 +179,7 @@ func (l dataList) fits(s Server, set settings) error {
 	}
 	if have := set.initialSettings(); !slices.Equal(have, l.Initial) {
 		return hint(fmt.Errorf("%w: data set %s was made with %s, not with %s", ErrData, l.Key, said(l.Initial), said(have)),
-			"these are fixed when a data directory is created: set them to the same values, or save another data set")
+			"these hold from the moment a data directory is made: set them alike, or save another data set")
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/host"
+	"dyno/internal/target"
 )
 
 // Numbers of server errors that say the server does not know what it was told.
@@ -25,7 +25,7 @@ const (
 func (r record) prepareEnd(ctx context.Context, dir string) (logs []string, err error) {
 	t, err := target.Open(ctx, r.sandbox("", dir).Spec())
 	if err != nil {
-		return nil, hint(err, "let root log in over the socket without a password, as in a new sandbox")
+		return nil, hint(err, "let root in over the socket without a password, as the sandbox was made")
 	}
 	defer t.Close()
 	db := t.DB()

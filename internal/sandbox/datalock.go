@@ -47,7 +47,7 @@ func (y *Yard) useData(ctx context.Context, key string, use func(dataList) error
 	}
 	l, err := readDataList(dir)
 	if err != nil {
-		return hint(fmt.Errorf("%w: %s: %w", ErrData, key, err), "remove it with `dyno sandbox data rm "+key+"`, then prepare and save it again")
+		return hint(fmt.Errorf("%w: %s: %w", ErrData, key, err), "remove it with `dyno sandbox data rm "+key+"`, then prepare and save it anew")
 	}
 	if err := touch(filepath.Join(dir, dataUsedName)); err != nil {
 		return err

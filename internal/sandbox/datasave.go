@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/progress"
+	"dyno/internal/host"
+	"dyno/internal/progress"
 )
 
 // SaveData stops a sandbox and keeps a copy of its data directory as the data set key, for Config.Data and RestoreData; about says
@@ -103,7 +103,7 @@ func (r *record) shutDown(ctx context.Context, dir string, sink progress.Sink) e
 	}
 	// A server removes this file as the last thing of an orderly end.
 	if there(filepath.Join(r.Run, "pid")) {
-		return fmt.Errorf("%w: the server did not shut down cleanly: %s", ErrData, cmp.Or(said.last(), "see "+said.files[0]))
+		return fmt.Errorf("%w: the server did not shut down in order: %s", ErrData, cmp.Or(said.last(), "see "+said.files[0]))
 	}
 	r.Process, r.Owner = host.Identity{}, host.Identity{}
 	return inline([]error{r.Held.free(ctx), r.save(dir)})

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/progress"
+	"dyno/internal/progress"
 )
 
 // kept makes a data set of a few files without a server, last used at the time.

@@ -40,7 +40,7 @@ func makeAll(path string, last func(string) error) error {
 		}
 	}
 	if err := last(path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return hint(err, "set DYNO_HOME to a directory that you own")
+		return hint(err, "set DYNO_HOME to a directory of yours")
 	}
 	return nil
 }

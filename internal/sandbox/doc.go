@@ -1,28 +1,24 @@
-// Package sandbox starts and stops private servers, each with its own data directory, socket, port
-// and settings. Packages app, cli and stand use it for demos, experiments and proofs. It does not
-// manage servers that it did not start.
+// Package sandbox starts and ends private servers: own data directory, own socket and port, own settings.
 //
-// A Yard is the root directory of one user's sandboxes, and finds the server builds for them. Its
-// layout:
+// A Yard is the directory that holds all sandboxes of one user, and knows the server builds they can be made of. Its layout:
 //
 //	sandboxes/NAME/sandbox.json  what it is and which process serves it, written before the server starts
-//	sandboxes/NAME/data          the data directory, owned by the account of the server
-//	sandboxes/NAME/run           socket and pid file; elsewhere, in a short path of its own, if this one is too long for a socket
+//	sandboxes/NAME/data          the data directory, of the account the server runs as
+//	sandboxes/NAME/run           socket and pid file; elsewhere, in a short path of its own, when this one is too long for a socket
 //	sandboxes/NAME/log           error.log
-//	sandboxes/NAME/console       output of the server before it opens error.log
+//	sandboxes/NAME/console       what the server says before it opens that
 //	sandboxes/NAME/files, tmp    secure_file_priv and tmpdir
-//	sandboxes/NAME/data.img      the filesystem that contains data and tmp, if they have their own
-//	templates/KEY                a new, initialized data directory to copy: one per server build and initial setting
-//	data/KEY                     a data directory with prepared rows, stored by SaveData, to copy and to restore
-//	servers/FLAVOR-VERSION       a server build that Install unpacked without installing it in the system
+//	sandboxes/NAME/data.img      where data and tmp are directories of a filesystem of their own
+//	templates/KEY                a data directory just initialised, to copy from: one per server build and initial setting
+//	data/KEY                     a data directory with prepared rows that SaveData kept, to copy from and to restore to
+//	servers/FLAVOR-VERSION       a server build that Install unpacked beside the system
 //
-// If root starts it, a server drops root for its own account, dyno or user 65521. A server belongs
-// to no session and continues after the program that started it. A later program finds and stops it
-// by its recorded identity (process id, start time and boot), never by its name.
+// Run by root, a server gives up root for an account of its own, dyno or user 65521. It belongs to no session and survives
+// the end of the program that started it; a later one finds and stops it by its recorded identity (process id, start time and
+// boot), never by its name.
 //
-// The account root@localhost has no password and is reachable only over the socket. Only the
-// server's account (and root) may enter the directory of the socket. The server listens on the
-// loopback port with skip_name_resolve, so that an address never counts as localhost. To log in
-// over TCP, create an account there, or set skip_name_resolve=OFF and let in everyone on this
-// machine. secure_file_priv restricts the files that the server reads and writes to the sandbox.
+// The account root@localhost has no password and is reached over the socket alone, whose directory only the server's account
+// (and root) may enter: the server listens on the loopback port with skip_name_resolve, so that an address never counts as
+// localhost. To log in over TCP, create an account there, or set skip_name_resolve=OFF and let everyone on this machine in.
+// secure_file_priv keeps what the server reads and writes as files to the sandbox.
 package sandbox

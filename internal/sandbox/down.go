@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/dyno-perf/dyno/internal/host"
+	"dyno/internal/host"
 )
 
 // grace is how long a server may take to shut down in order before it is killed.
@@ -243,7 +243,7 @@ func end(ctx context.Context, id host.Identity, grace time.Duration) error {
 	}
 	gone, err := vanish(ctx, id, grace+30*time.Second)
 	if err == nil && !gone {
-		err = fmt.Errorf("process %d does not end, although it was killed", id.PID)
+		err = fmt.Errorf("process %d does not end, though it was killed", id.PID)
 	}
 	return err
 }

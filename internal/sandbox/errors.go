@@ -16,7 +16,7 @@ var (
 	ErrNoSpace    = errors.New("not enough free disk space")
 	ErrPort       = errors.New("port cannot be used")
 	ErrSettings   = errors.New("settings cannot be used")
-	ErrFilesystem = errors.New("the filesystem is not in effect")
+	ErrFilesystem = errors.New("the filesystem is not in force")
 	ErrAccount    = errors.New("the server's account cannot work there")
 	ErrDied       = errors.New("server ended while starting")
 	ErrSilent     = errors.New("server does not answer")

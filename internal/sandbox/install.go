@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/dyno-perf/dyno/internal/progress"
+	"dyno/internal/progress"
 )
 
 // Install puts a server build beside the system's own. It takes the newest that spec means from where Offers tells: Debian's

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/progress"
+	"dyno/internal/progress"
 )
 
 // systemState lists the files of the system's apt and dpkg with their times.

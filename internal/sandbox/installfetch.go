@@ -92,7 +92,7 @@ func fetch(ctx context.Context, c *http.Client, r remote, path string, report fu
 	if h := (hinted{}); errors.As(last, &h) {
 		return last
 	}
-	return hint(last, "check that this machine reaches "+hostOf(r.url)+" (HTTPS_PROXY, name service) and try again; the download resumes")
+	return hint(last, "check that this machine reaches "+hostOf(r.url)+" (HTTPS_PROXY, name service) and try again, which goes on with what was fetched")
 }
 
 // permanent is an error that another try does not mend.
@@ -131,7 +131,7 @@ func fetchOnce(ctx context.Context, c *http.Client, r remote, path string, repor
 	case http.StatusPartialContent:
 		start, whole, ok := contentRange(resp.Header.Get("Content-Range"))
 		if !ok || start != have {
-			return 0, inline([]error{fmt.Errorf("%w: %s answers with a range other than requested", ErrFetch, plain(r.url)), f.Truncate(0)})
+			return 0, inline([]error{fmt.Errorf("%w: %s answers with another range than asked for", ErrFetch, plain(r.url)), f.Truncate(0)})
 		}
 		if total == 0 {
 			total = whole
@@ -193,7 +193,7 @@ func fetchOnce(ctx context.Context, c *http.Client, r remote, path string, repor
 func get(ctx context.Context, c *http.Client, address string, header http.Header, from int64) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, permanent{fmt.Errorf("%w: %s is not an address", ErrFetch, plain(address))}
+		return nil, permanent{fmt.Errorf("%w: %s is no address", ErrFetch, plain(address))}
 	}
 	for k, v := range header {
 		req.Header[k] = v
@@ -218,7 +218,7 @@ func statusError(address string, resp *http.Response) error {
 	err := fmt.Errorf("%w: %s: %q", ErrFetch, plain(address), resp.Status)
 	switch c := resp.StatusCode; {
 	case c == http.StatusUnauthorized || c == http.StatusForbidden || c == http.StatusProxyAuthRequired:
-		return permanent{hint(err, "the registry or a proxy requires a login: put it where Maven or curl would look for it (~/.m2/settings.xml, HTTPS_PROXY)")}
+		return permanent{hint(err, "the registry or a proxy wants a login: put it where Maven or curl would look for it (~/.m2/settings.xml, HTTPS_PROXY)")}
 	case c == http.StatusTooManyRequests || c == http.StatusRequestTimeout || c >= 500:
 		return err
 	}

@@ -111,7 +111,7 @@ func TestFetch(t *testing.T) {
 		_, _ = w.Write(body)
 		return true
 	}, rest)
-	good("a range other", half, func(g *registry, n int, w http.ResponseWriter, _ *http.Request) bool {
+	good("another range", half, func(g *registry, n int, w http.ResponseWriter, _ *http.Request) bool {
 		if n == 1 {
 			w.Header().Set("Content-Range", fmt.Sprintf("bytes 5-%d/%d", len(body)-1, len(body)))
 			w.WriteHeader(http.StatusPartialContent)

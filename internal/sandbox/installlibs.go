@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 // librarySuite is the release of Debian that has all libraries which old builds want. Newer ones have dropped some.
@@ -78,10 +78,10 @@ func lacks(ctx context.Context, program string) (string, error) {
 func (a aptSuite) add(ctx context.Context, j job, private **apt, library string) error {
 	pkg, known := libraryPackages[library]
 	if !known {
-		return fmt.Errorf("%w: the build needs the library %s, which is missing on this system", ErrNoServer, library)
+		return fmt.Errorf("%w: the build wants the library %s, which this system lacks", ErrNoServer, library)
 	}
 	advice := func(err error) error {
-		return hint(fmt.Errorf("the build needs the library %s, which is missing on this system: %w", library, err), "install the package "+pkg+" (its name in Debian) and try again")
+		return hint(fmt.Errorf("the build wants the library %s, which this system lacks: %w", library, err), "install the package "+pkg+" (its name in Debian) and try again")
 	}
 	if _, ok := thisDebian(); !ok {
 		return advice(ErrNoServer)

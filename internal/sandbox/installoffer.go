@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/progress"
+	"dyno/internal/unit"
 )
 
 // Offer is a build that Install can get.
@@ -145,7 +145,7 @@ func none(offers []Offer, flavor, version string, other []string) error {
 		}
 	}
 	if len(have) == 0 {
-		return hint(fmt.Errorf("%w: there is no download of %s for this machine", ErrNoServer, flavor), "unpack the server's archive and name its directory with --server-dir")
+		return hint(fmt.Errorf("%w: there is none of %s to fetch for this machine", ErrNoServer, flavor), "unpack the server's archive and name its directory with --server-dir")
 	}
 	text := "there are " + strings.Join(have, ", ")
 	if len(other) > 0 {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/progress"
+	"dyno/internal/progress"
 )
 
 // The real thing, some 1.3 GB: every build that Install offers is fetched, starts, answers, stops and goes. DYNO_TEST_YARD names a

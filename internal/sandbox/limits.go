@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/limit"
+	"dyno/internal/host"
+	"dyno/internal/limit"
 )
 
 // held is what a record knows of a server's limits.
@@ -243,10 +243,10 @@ func (r record) tell(dir string, s *limit.State) {
 		s.Reason = err.Error() + "; set it again with `dyno sandbox limit`"
 		return
 	case !host.Equal(s.Name, h.Wanted, got):
-		s.Reason = fmt.Sprintf("%s/%s was changed by another program; set it again with `dyno sandbox limit`", g.Dir, g.File(s.Name))
+		s.Reason = fmt.Sprintf("somebody changed %s/%s; set it again with `dyno sandbox limit`", g.Dir, g.File(s.Name))
 		return
 	case !g.Holds(r.Process.PID):
-		s.Reason = fmt.Sprintf("the server was moved out of %s; restart it", g.Dir)
+		s.Reason = fmt.Sprintf("somebody moved the server out of %s; start it again", g.Dir)
 		return
 	}
 	s.How = fmt.Sprintf("cgroup v%d %s", g.Version, g.File(s.Name))
@@ -255,7 +255,7 @@ func (r record) tell(dir string, s *limit.State) {
 	}
 	switch {
 	case s.Name == limit.Memory && slices.Contains(h.Late, "memory"):
-		s.Reason = "memory that the server used before it was set does not count; start the server with it"
+		s.Reason = "what the server held before it was set does not count; start the server with it"
 		return
 	case s.Name == limit.WriteBPS || s.Name == limit.WriteIOPS:
 		if g.Version == 2 && slices.Contains(g.Controllers, "memory") {
@@ -281,7 +281,7 @@ func cachedWrites(pid int, data string) string {
 	})
 	switch {
 	case err != nil:
-		return "it is set, but whether the server writes with O_DIRECT is unknown, and without it cgroup v1 does not limit writes: " + err.Error()
+		return "it is set, but whether the server writes with O_DIRECT is not known, and without cgroup v1 does not limit it: " + err.Error()
 	case cached > 0 || direct == 0:
 		return "it is set, but the server writes its data through the page cache, which cgroup v1 does not limit; set innodb_flush_method=O_DIRECT"
 	}

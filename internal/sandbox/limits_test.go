@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/limit"
+	"dyno/internal/host"
+	"dyno/internal/limit"
 )
 
 // groupsOf returns the control groups of a sandbox that exist.
@@ -196,7 +196,7 @@ func TestLimitChangedByOthers(t *testing.T) {
 		}
 	}
 	for _, l := range find(t, y, "a").Limits {
-		if l.InForce || !strings.Contains(l.Reason, "was changed by another program") {
+		if l.InForce || !strings.Contains(l.Reason, "somebody changed") {
 			t.Errorf("got %+v", l)
 		}
 	}

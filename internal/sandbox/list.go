@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/limit"
+	"dyno/internal/limit"
 )
 
 // State says what has become of a sandbox.

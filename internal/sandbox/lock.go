@@ -104,7 +104,7 @@ func (y *Yard) acquire(ctx context.Context, name string, create bool) (release f
 		case removed:
 			return nil, false, err
 		}
-		return nil, false, hint(fmt.Errorf("%w, which starts, stops or removes it", ErrBusy), "wait for it to end and check `dyno sandbox ls`")
+		return nil, false, hint(fmt.Errorf("%w, which starts, stops or removes it", ErrBusy), "wait for it to end and look at `dyno sandbox ls`")
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 // logs are the files that a server writes while it starts, as far as it had come.

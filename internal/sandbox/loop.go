@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/host"
+	"dyno/internal/progress"
+	"dyno/internal/unit"
 )
 
 // image is a file with a filesystem of its own that holds a sandbox's data, and the server's temporary files beside them: what is
@@ -52,7 +52,7 @@ func imageFile(dir string) string { return filepath.Join(dir, "data.img") }
 func CheckFilesystem(name string, bytes int64) error {
 	i := slices.IndexFunc(filesystems, func(f filesystem) bool { return f.name == name })
 	if i < 0 {
-		return hint(fmt.Errorf("%w: %q is unknown", ErrFilesystem, name), "choose ext4, xfs or btrfs, or leave it out")
+		return hint(fmt.Errorf("%w: %q is not known", ErrFilesystem, name), "choose ext4, xfs or btrfs, or leave it out")
 	}
 	f := filesystems[i]
 	if bytes < f.smallest {
@@ -152,7 +152,7 @@ func mkfs(ctx context.Context, name, file string) error {
 		}
 		return last
 	}
-	return fmt.Errorf("%w: %q is unknown", ErrFilesystem, name)
+	return fmt.Errorf("%w: %q is not known", ErrFilesystem, name)
 }
 
 func (r record) filesystem() string {
@@ -327,7 +327,7 @@ func unmount(ctx context.Context, dir string) error {
 			err = fmt.Errorf("unmount %s: %w", dir, err)
 			switch {
 			case errors.Is(err, unix.EBUSY):
-				err = hint(err, "a process has files open there or its working directory: see `fuser -vm "+dir+"`")
+				err = hint(err, "a process has files open there or stands in it: see `fuser -vm "+dir+"`")
 			case errors.Is(err, unix.EPERM):
 				err = hint(err, "do it as root, who mounted it")
 			}
@@ -353,7 +353,7 @@ func (r record) filesystemNote(dir string) string {
 	}
 	b, err := os.ReadFile("/sys/block/" + place.Device + "/loop/dio")
 	if err == nil && strings.TrimSpace(string(b)) == "0" {
-		return fmt.Sprintf("the loop device %s uses the page cache: the disk below does not support direct I/O", place.Device)
+		return fmt.Sprintf("the loop device %s goes through the page cache: the disk below cannot be read and written directly", place.Device)
 	}
 	return ""
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/host"
+	"dyno/internal/host"
 )
 
 // loopsOf returns the loop devices on files below a directory.
@@ -228,7 +228,7 @@ func TestFilesystemAfterKill(t *testing.T) {
 			}
 			for _, l := range s.Limits {
 				if !l.InForce {
-					t.Errorf("not in effect: %+v", l)
+					t.Errorf("not in force: %+v", l)
 				}
 			}
 			if err := y.Remove(ctx, "a"); err != nil {
@@ -271,7 +271,7 @@ func TestFilesystemOfOrdinaryUser(t *testing.T) {
 	}
 	_, out := helper(t, helperJob{Home: filepath.Join(home, "yard"), Config: Config{Name: "a", Server: "mariadb", Filesystem: "ext4"}}, 65534)
 	l, err := out.ReadString('\n')
-	if err != nil || !strings.HasPrefix(l, "error:") || !strings.Contains(l, "not in effect") {
+	if err != nil || !strings.HasPrefix(l, "error:") || !strings.Contains(l, "not in force") {
 		t.Errorf("got %q %v", l, err)
 	}
 	if entries, err := os.ReadDir(filepath.Join(home, "yard", "sandboxes")); err == nil && len(entries) > 0 {

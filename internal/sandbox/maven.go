@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/progress"
+	"dyno/internal/progress"
 )
 
 // mavenBuild is an archive of a server in Maven Central. What is published there never changes, so its hash is known here and

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/progress"
+	"dyno/internal/progress"
 )
 
 func TestKept(t *testing.T) {

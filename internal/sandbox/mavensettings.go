@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 // mavenRepository is where artefacts come from.
@@ -68,7 +68,7 @@ func (m mavenRepository) resolve() (mavenRepository, error) {
 		}
 		var s mavenSettings
 		if err := xml.Unmarshal(b, &s); err != nil {
-			return m, hint(fmt.Errorf("%w: read %s: %w", ErrFetch, file, err), "correct that file: it says where to find Maven Central")
+			return m, hint(fmt.Errorf("%w: read %s: %w", ErrFetch, file, err), "correct that file: it tells where Maven Central is reached")
 		}
 		all.Mirrors = append(all.Mirrors, s.Mirrors...)
 		all.Servers = append(all.Servers, s.Servers...)

@@ -44,7 +44,7 @@ func (o owned) plain(name string, flag int) (*os.File, error) {
 	}
 	fi, err := f.Stat()
 	if err == nil && !(os.SameFile(before, fi) && o.isPlain(fi)) {
-		err = fmt.Errorf("%w: %s is not a file of the server", ErrData, filepath.Join(o.Name(), name))
+		err = fmt.Errorf("%w: %s is no file of the server's own", ErrData, filepath.Join(o.Name(), name))
 	}
 	if err != nil {
 		f.Close()

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/host"
+	"dyno/internal/host"
 )
 
 // readCPUs checks a list of CPUs that a server is to run on, and writes it the shortest way. "" stays "".

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/host"
+	"dyno/internal/host"
 )
 
 // shell runs a script that waits for a word first, and returns what it says and how many seconds it took.

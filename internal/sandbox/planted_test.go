@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // vault is a directory that root alone may enter, with a file that must stay as it is.

@@ -8,9 +8,9 @@ import (
 	"net"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/progress"
+	"dyno/internal/target"
+	"dyno/internal/unit"
 )
 
 // await waits until the server that is the process pid greets on its socket. died is closed when

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/host"
+	"dyno/internal/host"
 )
 
 func TestRecord(t *testing.T) {

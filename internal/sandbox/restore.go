@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/progress"
+	"dyno/internal/host"
+	"dyno/internal/progress"
 )
 
 // RestoreData makes the data directory of a sandbox that does not run equal to its data set again, by the byte. Blocks that are

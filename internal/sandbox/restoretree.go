@@ -216,7 +216,7 @@ func quiet(ctx context.Context, dir string, within time.Duration) error {
 				return nil // a file system without leases: the process is gone at least
 			}
 			if time.Now().After(end) {
-				return hint(fmt.Errorf("%w: %s is open for writing by another process", ErrRunning, path), "end the process; `fuser "+path+"` shows which it is")
+				return hint(fmt.Errorf("%w: %s is open for writing by another process", ErrRunning, path), "end the process; `fuser "+path+"` tells which it is")
 			}
 			select {
 			case <-ctx.Done():

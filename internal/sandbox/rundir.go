@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 // maxSocket is the longest path a socket can have, unix(7): 108 bytes with the final zero.
@@ -47,7 +47,7 @@ func makeRunDir(dir, run string, a account) (string, error) {
 		}
 		if fi.Mode().Perm()&0o022 != 0 {
 			return "", hint(fmt.Errorf("%w: others can write %s", ErrAccount, top),
-				"remove the sandbox with `dyno sandbox rm` and create it again")
+				"remove the sandbox with `dyno sandbox rm` and make it again")
 		}
 	}
 	return run, makePrivate(run, a)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 // defaults are what a sandbox sets beside its own paths and port. Everything else is as the server ships it: a sandbox is there to

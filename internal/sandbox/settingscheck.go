@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/suggest"
+	"dyno/internal/near"
+	"dyno/internal/pattern"
 )
 
 // checkTime bounds how long a server may take to tell its options.
@@ -92,5 +92,5 @@ func nearestSetting(ctx context.Context, s Server, name string) string {
 	for _, m := range listedSetting.FindAllStringSubmatch(out, -1) {
 		names = append(names, strings.ReplaceAll(m[1], "-", "_"))
 	}
-	return suggest.Name(name, names, len(name)/3+1)
+	return near.Name(name, names, len(name)/3+1)
 }

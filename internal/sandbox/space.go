@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/unit"
 )
 
 // reserve is what must stay free beside what is about to be written: a server whose disk is full stops in the middle of its work.

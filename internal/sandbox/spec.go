@@ -1,6 +1,6 @@
 package sandbox
 
-import "github.com/dyno-perf/dyno/internal/target"
+import "dyno/internal/target"
 
 // Spec returns how to reach the sandbox's server as root. Who answers must be the owner of its
 // data: the socket's directory may hold a link to the socket of a server that lets the system's root

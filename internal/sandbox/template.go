@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/progress"
+	"dyno/internal/progress"
 )
 
 // template is a data directory just initialised, with the list of what is in it. The list is written last, and a template

@@ -18,7 +18,7 @@ func (s Server) bootstraps() bool { return s.Flavor == "mariadb" || older(s.Vers
 func bootstrapSQL(s Server) (io.Reader, error) {
 	share := s.share()
 	if share == "" {
-		return nil, fmt.Errorf("%w: %s has no directory of messages and scripts", ErrNoServer, s.Path)
+		return nil, fmt.Errorf("%w: %s lacks its directory of messages and scripts", ErrNoServer, s.Path)
 	}
 	sql := []io.Reader{strings.NewReader("create database mysql;\nuse mysql;\nset @auth_root_socket=NULL;\n")}
 	for _, script := range []struct {

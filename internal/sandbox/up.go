@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/progress"
+	"dyno/internal/host"
+	"dyno/internal/limit"
+	"dyno/internal/progress"
 )
 
 // Config is what Up makes a sandbox of.
@@ -183,7 +183,7 @@ func (y *Yard) again(ctx context.Context, dir string, r *record, c Config, set s
 		return hint(fmt.Errorf("%w as process %d", ErrRunning, r.Process.PID), "stop it first with `dyno sandbox down`, or choose another name")
 	}
 	if has := r.filesystem(); c.Filesystem != "" && c.Filesystem != has {
-		return hint(fmt.Errorf("%w: the data of this sandbox already exist, on %s", ErrFilesystem, cmp.Or(has, "the disk of the yard")), "leave the filesystem out, or choose another name")
+		return hint(fmt.Errorf("%w: the data of this sandbox are there already, on %s", ErrFilesystem, cmp.Or(has, "the disk of the yard")), "leave the filesystem out, or choose another name")
 	}
 	if err := r.mountData(ctx, dir); err != nil { // it is not any more when the machine was started anew
 		return err

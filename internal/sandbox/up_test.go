@@ -17,7 +17,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/dyno-perf/dyno/internal/progress"
+	"dyno/internal/progress"
 )
 
 func TestUp(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 var banner = pattern.New(`\bVer (\d+\.\d+\.\d+)(\S*)(.*)`)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 // Yard is where the sandboxes of one user live. A Yard has no state of its own: any number of programs may use the same Home.

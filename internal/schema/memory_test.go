@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 )
 
 // TestMemory: a table's description takes no more as JSON than is counted, whatever its names hold, and not much less.

@@ -1,8 +1,7 @@
-// Package schema holds tables, columns and indexes as plain values, for rules, actions and reports.
-// Package catalog reads them from a server; this package does no I/O.
+// Package schema holds tables, columns and indexes as plain values. Package catalog reads them from a server.
 package schema
 
-import "github.com/dyno-perf/dyno/internal/known"
+import "dyno/internal/known"
 
 // Ref names a table.
 type Ref struct {

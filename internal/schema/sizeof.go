@@ -1,6 +1,6 @@
 package schema
 
-import "github.com/dyno-perf/dyno/internal/known"
+import "dyno/internal/known"
 
 const (
 	// entryOverhead is what InnoDB keeps beside the columns of an entry: header, null bits, lengths.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 )
 
 func TestSizeOf(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/target"
 )
 
 // entry is one line of the list of sources. With no target (nil) make must still work, for its name alone.
@@ -21,7 +21,7 @@ func entries() []entry {
 		{Traits{Cost: Light, Budget: 0.1, Grant: "PROCESS ON *.*", About: "counters of InnoDB"}, func(l *link, t *target.Target) Source { return newInnodbMetrics(l, t) }},
 		{Traits{Cost: Light, Budget: 0.1, Grant: "PROCESS ON *.*", About: "open transactions"}, func(l *link, t *target.Target) Source { return newTransactions(l, t, seen) }},
 		{Traits{Cost: Light, Budget: 0.1, Grant: "PROCESS ON *.*", About: "sessions, and connections by command and state"}, func(l *link, t *target.Target) Source { return newProcesslist(l, t, seen) }},
-		{Traits{Cost: Light, Budget: 0.1, Grant: "PROCESS ON *.*", About: "lock waits and blockers"}, func(l *link, t *target.Target) Source { return newLocks(l, t, seen) }},
+		{Traits{Cost: Light, Budget: 0.1, Grant: "PROCESS ON *.*", About: "who waits for whose lock"}, func(l *link, t *target.Target) Source { return newLocks(l, t, seen) }},
 		{Traits{Cost: Light, Every: 10 * time.Second, About: "SHOW GLOBAL VARIABLES, and what changes in them"}, func(l *link, t *target.Target) Source { return newVariables(l, t) }},
 		{Traits{Cost: Heavy, Every: 5 * time.Second, Grant: "PROCESS ON *.*", About: "SHOW ENGINE INNODB STATUS"}, func(l *link, t *target.Target) Source { return newInnodbStatus(l, t) }},
 		{Traits{Cost: Light, Every: 10 * time.Second, Grant: pfsPrivilege, About: "what threads waited for"}, func(l *link, t *target.Target) Source { return newWaits(l, t) }},

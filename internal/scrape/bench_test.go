@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // BenchmarkRound measures a round of each source alone, wall-clock and allocations of the client.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"database/sql/driver"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/metric"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // binlog reads what the binary logs take: mysql_binlog_size_bytes, mysql_binlog_files, and mysql_binlog_file_number of the one that is

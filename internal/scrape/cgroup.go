@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"dyno/internal/host"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
 )
 
 // cgroupSource reads the control groups of the server's process, version 1 or 2, all processes in them together:

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/metric"
+	"dyno/internal/target"
 )
 
 // clients makes the totals of everybody but Dyno of the server's. The zero value is ready.

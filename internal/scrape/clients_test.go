@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/catalog"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/catalog"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // TestClientsOnly watches a server that nobody uses, as a watcher does, and one that somebody does: what Dyno itself made it count is not there.

@@ -1,6 +1,6 @@
 package scrape
 
-import "github.com/dyno-perf/dyno/internal/metric"
+import "dyno/internal/metric"
 
 // newCompression reads InnoDB's page compression (ROW_FORMAT=COMPRESSED) by page size:
 //

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/known"
+	"dyno/internal/snapshot"
+	"dyno/internal/target"
 )
 
 // Price is what reading one source costs. Means are over the readings that gave something.
@@ -49,7 +49,7 @@ func (p Price) PerSecond() (server float64, client known.Value[float64]) {
 // CPU of this program is that of the whole of it: it should do nothing else meanwhile.
 func Measure(ctx context.Context, t *target.Target, o Options, rounds int) ([]Price, error) {
 	if rounds < 1 {
-		return nil, fmt.Errorf("measure the cost of scrapes: %d are too few, the minimum is 1", rounds)
+		return nil, fmt.Errorf("measure the cost of reading: %d rounds are too few, the least is 1", rounds)
 	}
 	all, err := New(t, o)
 	if err != nil {
@@ -87,7 +87,7 @@ func price(ctx context.Context, t *target.Target, o Options, rounds int) (p Pric
 		r := s.Once(ctx)
 		end, ok2 := ownCPU()
 		if err := ctx.Err(); err != nil {
-			return p, fmt.Errorf("measure the cost of scraping %s: %w", p.Source, err)
+			return p, fmt.Errorf("measure the cost of reading %s: %w", p.Source, err)
 		}
 		p.State, p.Reason = r.Sources[0].State, r.Sources[0].Reason
 		if !usable(st.err) {

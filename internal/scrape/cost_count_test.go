@@ -3,8 +3,8 @@ package scrape
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/metric"
+	"dyno/test/servers"
 )
 
 // TestOwnCostIsWhatTheServerCounts compares what the scraper says of itself with the server's own counters.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/snapshot"
+	"dyno/test/servers"
 )
 
 func TestMeasure(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/event"
+	"dyno/internal/pattern"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
 )
 
 // ddlWatch turns sessions that were seen at a schema change into events: one when it is first seen, with no end, and one with the same

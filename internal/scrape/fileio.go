@@ -1,6 +1,6 @@
 package scrape
 
-import "github.com/dyno-perf/dyno/internal/metric"
+import "dyno/internal/metric"
 
 // newFileIO reads the input and output of files by kind of file and mode (read, write, misc: open, close, fsync, stat):
 //

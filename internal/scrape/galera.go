@@ -3,7 +3,7 @@ package scrape
 import (
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // galera makes figures of what SHOW GLOBAL STATUS says of a Galera node in words; those in numbers are mysql_global_status_wsrep_<name>.

@@ -3,7 +3,7 @@ package scrape
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 func TestGalera(t *testing.T) {

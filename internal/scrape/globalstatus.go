@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/event"
+	"dyno/internal/metric"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // globalStatus reads SHOW GLOBAL STATUS, which every account may. Each numeric variable becomes mysql_global_status_<name in

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"dyno/internal/host"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
 )
 
 // hostSource reads the machine of a local server under node_exporter's names, CPU times summed over the CPUs.
@@ -131,7 +131,7 @@ var (
 
 func remote(what string) error {
 	return &Problem{
-		State: snapshot.Missing, Reason: what + " of the server is not visible: the server runs on another machine or in another container",
+		State: snapshot.Missing, Reason: what + " of the server cannot be seen from here: the server runs on another machine or in another container",
 		Fix: "run dyno on the server's machine to see it",
 	}
 }

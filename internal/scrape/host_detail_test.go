@@ -3,10 +3,10 @@ package scrape
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/host"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/test/servers"
 )
 
 // TestMachineOfALocalServer reads all that is known of a server's machine and process, and compares with the kernel's own files.

@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/host"
+	"dyno/internal/target"
 )
 
 // hostEntries lists the sources that are files of the server's machine. They share what they know of where the server is.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // EnableInnodb switches counters of information_schema.INNODB_METRICS on: by name, by module ("module_log"), with % as a wildcard, or
@@ -20,7 +20,7 @@ import (
 func EnableInnodb(ctx context.Context, t *target.Target, names ...string) (restore func(context.Context) error, err error) {
 	for _, n := range names {
 		if n == "" || strings.Trim(strings.ToLower(n), "abcdefghijklmnopqrstuvwxyz0123456789_%") != "" {
-			return nil, fmt.Errorf("switch InnoDB counters on: %q is not a counter such as module_log, lock_timeouts or all", n)
+			return nil, fmt.Errorf("switch InnoDB counters on: %q is no name of a counter, as module_log, lock_timeouts or all", n)
 		}
 	}
 	s, err := t.Session(ctx, target.SessionOptions{Purpose: target.ForChanges})

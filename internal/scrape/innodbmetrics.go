@@ -5,8 +5,8 @@ import (
 	"database/sql/driver"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/metric"
+	"dyno/internal/sqltext"
 )
 
 // innodbMetrics reads the counters of information_schema.INNODB_METRICS that are switched on; it needs PROCESS. Names are

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
 )
 
 // innodbStatus reads SHOW ENGINE INNODB STATUS, which needs PROCESS. Its figures are dyno_innodb_<name>, and those that

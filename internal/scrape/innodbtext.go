@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // innodbText is what SHOW ENGINE INNODB STATUS says, as far as it is understood. A line that the server does not print gives no

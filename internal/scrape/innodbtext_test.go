@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/state"
 )
 
 // The texts in testdata were written by real servers: one transaction waits for another, and a deadlock was before.

@@ -5,10 +5,10 @@ import (
 	"database/sql/driver"
 	"strconv"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // latency reads the histogram that MySQL 8.0 keeps of the times of all statements:

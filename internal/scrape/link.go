@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // link is one connection of the scraper, and what it has taken. It is used by one goroutine at a time.

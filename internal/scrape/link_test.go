@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // TestWayOfABusyLogin: what a login on a busy machine measured as the way there and back does not hide what statements take.

@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/pattern"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
+	"dyno/internal/target"
 )
 
 // locks tells who waits for whose lock:
@@ -234,9 +234,9 @@ func (s *locks) rowWaits(ctx context.Context) error {
 		switch {
 		case x.Blocker.OK():
 		case row[1] != nil:
-			x.Why = "transaction " + string(text(row[8])) + " has no session, such as one that was prepared before a restart: XA RECOVER lists it"
+			x.Why = "transaction " + string(text(row[8])) + " has no session, as one that was prepared before a restart: XA RECOVER lists it"
 		default:
-			x.Why = "transaction " + string(text(row[8])) + " ended during the query"
+			x.Why = "transaction " + string(text(row[8])) + " ended while the server was asked"
 		}
 		explained[x.Waiter] = true
 		s.waits = append(s.waits, x)
@@ -245,7 +245,7 @@ func (s *locks) rowWaits(ctx context.Context) error {
 	}
 	for _, x := range s.seen.trx {
 		if x.Phase == "LOCK WAIT" && !explained[x.Session] && len(s.waits) < waitLimit {
-			s.waits = append(s.waits, state.Wait{Kind: state.RowLock, Waiter: x.Session, Why: "the server no longer showed this wait when queried for the blocker"})
+			s.waits = append(s.waits, state.Wait{Kind: state.RowLock, Waiter: x.Session, Why: "the server no longer showed this wait when it was asked for the blocker"})
 		}
 	}
 	return nil
@@ -283,12 +283,12 @@ func (s *locks) otherWaits(ctx context.Context, waiting []state.Session) error {
 		if s.acc.Facts().Flavor == "mariadb" {
 			a = info
 		}
-		why = "the server does not show which sessions hold metadata locks: " + a.Reason
+		why = "the server does not show who holds metadata locks: " + a.Reason
 		switch {
 		case a.Fix != "":
 			why += ": " + a.Fix
 		case s.acc.Facts().Flavor == "mariadb":
-			why += ": INSTALL SONAME 'metadata_lock_info' would show the holders"
+			why += ": INSTALL SONAME 'metadata_lock_info' would show who holds what"
 		}
 	}
 	explained := map[uint64]bool{}
@@ -321,9 +321,9 @@ func (s *locks) otherWaits(ctx context.Context, waiting []state.Session) error {
 		w := state.Wait{Kind: kind, Waiter: x.ID, Why: why, Object: objectIn(x)}
 		switch {
 		case strings.Contains(strings.ToLower(x.Phase), "flush"):
-			w.Why = "the server does not report which session uses the table: a statement that has run for longer than this one has waited"
+			w.Why = "the server does not tell who still uses the table: a statement that runs for longer than this one waits"
 		case kind == state.TableLock && !strings.Contains(strings.ToLower(x.Phase), "metadata"):
-			w.Why = "the server does not report holders of table locks outside InnoDB"
+			w.Why = "the server does not tell who holds locks of tables that are not InnoDB's"
 		case w.Why == "":
 			w.Why = "the server shows no lock that this session waits for: it may have been given at this moment"
 		}
@@ -376,7 +376,7 @@ func (s *locks) userLocks(ctx context.Context, waiting []state.Session) (out []s
 		if n, ok := name[waiter]; ok && n == string(text(row[1])) && len(out) < waitLimit {
 			w := state.Wait{Kind: state.UserLock, Waiter: waiter, Blocker: known64(id(row[2])), Object: n, Mode: "EXCLUSIVE", Held: "EXCLUSIVE"}
 			if !w.Blocker.OK() {
-				w.Why, w.Held = "the lock was free again when the server was queried", ""
+				w.Why, w.Held = "nobody held the lock any more when the server was asked", ""
 			}
 			out = append(out, w)
 		}

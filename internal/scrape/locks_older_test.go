@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // TestLocksOnOlderServers runs on servers that are up already: DYNO_TEST_SOCKETS lists them as flavor=socket, with commas between. Their

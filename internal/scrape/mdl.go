@@ -3,7 +3,7 @@ package scrape
 import (
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/state"
 )
 
 // ticket is a metadata lock that a session holds or wants.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/state"
 )
 
 // tickets reads "1 TABLE d.t SHARED_READ" a line; "+" before the mode is granted.

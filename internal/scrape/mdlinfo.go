@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/pattern"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
 )
 
 // infoTickets reads MariaDB's plugin METADATA_LOCK_INFO, which shows the locks that are held, not those that are wanted.

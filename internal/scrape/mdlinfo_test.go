@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/state"
 )
 
 func TestInfoWaits(t *testing.T) {

@@ -1,6 +1,6 @@
 package scrape
 
-import "github.com/dyno-perf/dyno/internal/metric"
+import "dyno/internal/metric"
 
 // newMemory reads the memory that the server has taken, by what it is for:
 //

@@ -3,7 +3,7 @@ package scrape
 import (
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/state"
 )
 
 // moment is what the sources of a server's sessions have seen in a round, for those that are read after them: one statement tells

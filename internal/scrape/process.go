@@ -3,9 +3,9 @@ package scrape
 import (
 	"context"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"dyno/internal/host"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
 )
 
 // processSource reads the server's own process on this machine:
@@ -46,7 +46,7 @@ func (s *processSource) Scrape(ctx context.Context, at int64, emit func(metric.S
 	if r.IODenied != nil {
 		return &Problem{
 			State: snapshot.Denied, Partial: true, Err: r.IODenied,
-			Reason: "the bytes that the process reads and writes are hidden from this user; its other figures are available",
+			Reason: "the bytes that the process reads and writes are hidden from this user; its other figures are there",
 			Fix:    "run dyno as root or as the server's user",
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"os"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"dyno/internal/host"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
 )
 
 // tellKnown emits what is known of some figures.

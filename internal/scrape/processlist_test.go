@@ -11,10 +11,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/event"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
+	"dyno/test/servers"
 )
 
 func sessionOf(st *state.State, id uint64) (state.Session, bool) {

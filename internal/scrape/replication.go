@@ -5,9 +5,9 @@ import (
 	"database/sql/driver"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/metric"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // replication reads what a replica says of its channels (MariaDB: connections), with the applier's workers. It needs REPLICATION

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
+	"dyno/internal/event"
 )
 
 // uptime notices that the server came up again, from readings of Uptime and Connections. Both begin anew with a server. Uptime alone

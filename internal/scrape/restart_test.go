@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
+	"dyno/internal/event"
 )
 
 func TestUptimeTellsRestartsFromClocks(t *testing.T) {

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/clock"
+	"dyno/internal/event"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/target"
 )
 
 // Options change how a target is read. The zero value is the usual way.

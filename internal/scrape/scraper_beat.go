@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/event"
+	"dyno/internal/clock"
+	"dyno/internal/event"
 )
 
 // beat gives the times of rounds: whole multiples of an interval, each later than the one before unless the clock was set back by
@@ -78,18 +78,18 @@ func (b *beat) told(at, wall time.Time, steady, entered time.Duration) []event.E
 	switch {
 	case step < -b.every/2 && !at.After(b.last):
 		e.At, e.Until = at, time.Time{}
-		e.Text = fmt.Sprintf("the clock was set back by %v: the times since %s repeat", short(-step), at.Format("15:04:05"))
+		e.Text = fmt.Sprintf("the clock was set back by %v: the times since %s come again", short(-step), at.Format("15:04:05"))
 	case step < -b.every/2:
 		e.At, e.Until = at, time.Time{}
-		e.Text = fmt.Sprintf("the clock was set back by %v: no samples for %v", short(-step), short(passed-b.every))
+		e.Text = fmt.Sprintf("the clock was set back by %v: nothing was read for %v", short(-step), short(passed-b.every))
 	case !at.After(first):
 		return nil
 	case step > b.every/2:
-		e.Text = fmt.Sprintf("no samples: the clock went forward by %v, or the machine slept", short(step))
+		e.Text = fmt.Sprintf("nothing was read: the clock went forward by %v, or the machine slept", short(step))
 	case entered-b.steady > b.every:
-		e.Text = fmt.Sprintf("no samples: the previous scrape took %v", short(entered-b.steady))
+		e.Text = fmt.Sprintf("nothing was read: the round before took %v", short(entered-b.steady))
 	default:
-		e.Text = "no samples: Dyno got no CPU"
+		e.Text = "nothing was read: the machine was too busy to let this program run"
 	}
 	return []event.Event{e}
 }

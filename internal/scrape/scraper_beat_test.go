@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
+	"dyno/internal/event"
 )
 
 // clockwork is a clock that tests set.
@@ -69,14 +69,14 @@ func TestBeat(t *testing.T) {
 	}
 	f("nothing", func(*clockwork) {}, "12:00:02", "", "", "")
 	f("a hair late", func(c *clockwork) { c.pass(900 * time.Millisecond) }, "12:00:02", "", "", "")
-	f("a long round", func(c *clockwork) { c.pass(2500 * time.Millisecond) }, "12:00:04", "previous scrape took 2.5s", "12:00:02", "12:00:04")
-	f("a busy machine", later(func(c *clockwork) { c.pass(3 * time.Second) }), "12:00:06", "got no CPU", "12:00:02", "12:00:06")
+	f("a long round", func(c *clockwork) { c.pass(2500 * time.Millisecond) }, "12:00:04", "round before took 2.5s", "12:00:02", "12:00:04")
+	f("a busy machine", later(func(c *clockwork) { c.pass(3 * time.Second) }), "12:00:06", "too busy", "12:00:02", "12:00:06")
 	f("forward, in the round", set(time.Hour), "13:00:02", "forward by 1h0m0s", "12:00:02", "13:00:02")
 	f("forward, asleep", later(set(time.Hour)), "13:00:03", "forward by 1h0m0s", "12:00:02", "13:00:03")
 	f("a little forward", set(1200*time.Millisecond), "12:00:03", "forward by 1.2s", "12:00:02", "12:00:03")
-	f("back a little", set(-3*time.Second), "12:00:02", "set back by 3s: no samples for 3s", "12:00:02", "")
-	f("back far, in the round", set(-time.Hour), "11:00:02", "set back by 1h0m0s: the times since 11:00:02 repeat", "11:00:02", "")
-	f("back far, asleep", later(set(-time.Hour)), "11:00:03", "times since 11:00:03 repeat", "11:00:03", "")
+	f("back a little", set(-3*time.Second), "12:00:02", "set back by 3s: nothing was read for 3s", "12:00:02", "")
+	f("back far, in the round", set(-time.Hour), "11:00:02", "set back by 1h0m0s: the times since 11:00:02 come again", "11:00:02", "")
+	f("back far, asleep", later(set(-time.Hour)), "11:00:03", "times since 11:00:03 come again", "11:00:03", "")
 	f("back a hair", set(-300*time.Millisecond), "12:00:02", "", "", "")
 }
 

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // lane reads heavy sources one after the other beside the light ones, on a connection of its own. A lane is one job of that kind;

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/host"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/snapshot"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 func open(t *testing.T, s *servers.Server, user string) *target.Target {

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/wire"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/wire"
 )
 
 // turn is a source with how it fares and when it is read again.
@@ -112,7 +112,7 @@ func (st *turn) read(ctx context.Context, ms int64, bound time.Duration, emit fu
 		})
 	})
 	if o.err == nil && left > 0 {
-		o.err = &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("the server returned %d figures, of which %d are stored", n, n-left), Partial: true}
+		o.err = &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("the server gave %d figures, of which %d are kept", n, n-left), Partial: true}
 	}
 	if o.err != nil && tctx.Err() != nil && !answered(o.err) {
 		o.err = &Problem{State: snapshot.Slow, Reason: fmt.Sprintf("no answer within %v", bound.Round(time.Millisecond)), Err: context.DeadlineExceeded}

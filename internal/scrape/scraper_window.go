@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/reading"
+	"dyno/internal/reading"
 )
 
 // endsTime bounds the first and the last round of a window.

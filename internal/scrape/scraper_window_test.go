@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/reading"
+	"dyno/internal/snapshot"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // TestWindowReadsEverySourceAtBothEnds holds that sources which are seldom read have figures of the whole window, and that what is told

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/metric"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // sizes reads how large tables and indexes are. The server's list of InnoDB's files names the largest tables for the price of one
@@ -146,7 +146,7 @@ func (s *sizes) learn(ctx context.Context) error {
 		s.list, s.pages = "SELECT NAME, CLUST_INDEX_SIZE+OTHER_INDEX_SIZE, NULL FROM information_schema.INNODB_SYS_TABLESTATS", true
 	}
 	if s.list == "" {
-		return &Problem{State: snapshot.Missing, Reason: "this version of the server does not report file sizes"}
+		return &Problem{State: snapshot.Missing, Reason: "this version of the server does not tell the sizes of files"}
 	}
 	s.list = sqltext.Tagged("scrape", s.Name(), s.list)
 	return nil

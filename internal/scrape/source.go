@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/event"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/target"
 )
 
 // Source is one place that metrics come from. Scrape reads it once and emits samples with the time at, Unix milliseconds. It
@@ -57,7 +57,7 @@ type Traits struct {
 type Problem struct {
 	State   snapshot.SourceState
 	Reason  string
-	Fix     string // the GRANT or setting that would fix it
+	Fix     string // the GRANT or setting that would mend it
 	Partial bool   // the samples that were emitted are good, something else is missing
 	Err     error
 }

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/event"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // sqlServer is a real server with a source's own connection to it.

@@ -1,6 +1,6 @@
 package scrape
 
-import "github.com/dyno-perf/dyno/internal/metric"
+import "dyno/internal/metric"
 
 // newStages reads how long statements spent in each of their stages, where stages are counted; MySQL counts only those of ALTER
 // unasked:

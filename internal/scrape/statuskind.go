@@ -3,7 +3,7 @@ package scrape
 import (
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // statusKind says which status variables go up and down. The servers do not tell; this is from the descriptions in the manuals

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // summary reads tables in which the server sums up what happened, a row for each thing with a few figures beside it: those of
@@ -95,7 +95,7 @@ func (s *summary) Scrape(ctx context.Context, at int64, emit func(metric.Sample)
 			return classify(s.acc, err, s.grant)
 		}
 		if rows > r.limit {
-			return &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("the server answered with %d rows instead of %d", rows, r.limit), Partial: true}
+			return &Problem{State: snapshot.Failed, Reason: fmt.Sprintf("the server answered with %d rows where %d were asked for", rows, r.limit), Partial: true}
 		}
 		n += rows
 	}

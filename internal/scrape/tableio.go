@@ -1,6 +1,6 @@
 package scrape
 
-import "github.com/dyno-perf/dyno/internal/metric"
+import "dyno/internal/metric"
 
 // maxTables is how many tables, and how many indexes, a source tells apart: those with the most waiting time since the server
 // started. The rest have no series.

@@ -5,10 +5,10 @@ import (
 	"database/sql/driver"
 	"strconv"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
 )
 
 // transactions reads the transactions that are open in InnoDB from information_schema.INNODB_TRX, which needs PROCESS:

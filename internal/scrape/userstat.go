@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql/driver"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
+	"dyno/internal/target"
 )
 
 // newUserstat reads the user statistics of MariaDB and Percona Server while the server gathers them: what each user and client did,

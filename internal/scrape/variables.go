@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/event"
+	"dyno/internal/metric"
+	"dyno/internal/sqltext"
 )
 
 // variables reads SHOW GLOBAL VARIABLES, which every account may: mysql_global_variables_<name> for those that are numbers or

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"dyno/internal/event"
+	"dyno/internal/metric"
+	"dyno/internal/snapshot"
 )
 
 func TestChangesOfVariables(t *testing.T) {

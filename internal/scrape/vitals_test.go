@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/metric"
+	"dyno/internal/state"
+	"dyno/test/servers"
 )
 
 // TestVitalsAreMadeOfWhatIsRead holds the names of samples and of headline figures together.

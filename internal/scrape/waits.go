@@ -1,6 +1,6 @@
 package scrape
 
-import "github.com/dyno-perf/dyno/internal/metric"
+import "dyno/internal/metric"
 
 // newWaits reads what sessions and threads waited for, by event:
 //

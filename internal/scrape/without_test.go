@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/metric"
+	"dyno/internal/state"
+	"dyno/internal/target"
 )
 
 // without is a server whose answers are longer than was asked for; row makes the n-th one, all are empty without it.

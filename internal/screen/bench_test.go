@@ -3,7 +3,7 @@ package screen
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/state"
 )
 
 // BenchmarkSecond is what the screen does each second: take in a state of 200 sessions and draw it.

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/known"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 var classOrders = []order[state.Class]{
@@ -77,9 +77,9 @@ func classes(s *state.State, by order[state.Class], filter string, width, limit 
 // noClasses says why there are none.
 func noClasses(s *state.State, filter string) string {
 	if s.ClassSeconds > 0 { // they were looked for, with whatever source there is
-		return nothingHere(s, filter, "no statement in the last "+seconds(s.ClassSeconds))
+		return nothingHere(s, filter, "no statement was seen in the last "+seconds(s.ClassSeconds))
 	}
-	return nothingHere(s, filter, "the first window is not complete yet", "digests")
+	return nothingHere(s, filter, "the first window is not over yet", "digests")
 }
 
 func errorsOf(c state.Class) span {

@@ -7,8 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 // overlay is a text that covers the view until it is closed.
@@ -82,7 +82,7 @@ func (m *model) details() {
 	case aBlocker:
 		why := r.at
 		if why == "" {
-			why = "the server does not report which session it is"
+			why = "the server does not tell who it is"
 		}
 		ls := append([]line{field("waited for", clean(r.id))}, wrapped(clean(why), m.width, "")...)
 		m.over = &overlay{title: "unknown blocker" + when, lines: ls}
@@ -154,7 +154,7 @@ func sessionDetails(s *state.State, r ref, width int) []line {
 	var ls []line
 	x := sessionOf(s, r)
 	if x == nil {
-		ls = append(ls, as(dim, "not among the observed sessions"))
+		ls = append(ls, as(dim, "not among the sessions that were seen"))
 	} else {
 		ls = append(ls, facts(width, "account", clean(x.User)+"@"+clean(x.Host), "database", orNone(x.DB), "command", clean(x.Command)+" "+seconds(x.Seconds),
 			"state", orNone(x.Phase), "wait event", orNone(x.Wait), "rows examined", shown(x.Examined, count), "sent", shown(x.Sent, count),
@@ -195,7 +195,7 @@ func sessionDetails(s *state.State, r ref, width int) []line {
 		}
 	}
 	if n == len(ls) {
-		ls = append(ls, as(dim, nothingHere(s, "", "not waiting, and no session waits for it", "locks")))
+		ls = append(ls, as(dim, nothingHere(s, "", "it waits for nobody and nobody waits for it", "locks")))
 	}
 	ls = append(ls, nil, as(strong, "transaction"))
 	n = len(ls)
@@ -217,7 +217,7 @@ func classDetails(s *state.State, c state.Class, width int) []line {
 	ls := facts(width, "database", orNone(c.Schema), "calls", rate(c.PerSecond), "load", strconv.FormatFloat(c.Load, 'f', 2, 64)+" at a time",
 		"mean time", shown(c.MeanSec, unit.Seconds), "rows examined a call", shown(c.Examined, unit.Count), "errors", shown(c.Errors, rate))
 	if c.Sampled {
-		ls = append(ls, as(warn, "estimated from samples: calls and rows examined are lower bounds"))
+		ls = append(ls, as(warn, "estimated from looking at what was running: calls and rows examined are lower bounds"))
 	}
 	ls = append(ls, nil, as(strong, "statement"))
 	ls = append(ls, statementLines(c.Fingerprint, width)...)
@@ -230,7 +230,7 @@ func classDetails(s *state.State, c state.Class, width int) []line {
 		}
 	}
 	if n == 0 {
-		ls = append(ls, as(dim, "no one"))
+		ls = append(ls, as(dim, "nobody"))
 	}
 	return ls
 }
@@ -248,21 +248,21 @@ func help() []line {
 	for _, k := range [][2]string{
 		{"1 … 6, Tab", "overview, sessions, locks, classes, server, sources"},
 		{"↑ ↓ PgUp PgDn", "move; j and k too"},
-		{"Enter", "details of a session, a class, a source: full statement, transaction, locks"},
+		{"Enter", "all about a session, a class, a source: whole statement, transaction, locks"},
 		{"e", "plan of the statement (the server is asked)"},
 		{"s", "sort by the next column"},
-		{"/", "show only rows that contain a text; Esc shows all again"},
+		{"/", "show only what contains a text; Esc shows all again"},
 		{"", ""},
-		{"p, space", "pause, continue"},
+		{"p, space", "pause, go on"},
 		{"← →", "one second back, forward"},
 		{"[ ]", "one minute back, forward"},
 		{"g", "go to a time"},
 		{"l", "live: follow the server again"},
 		{"", ""},
-		{"?", "this help"},
+		{"?", "this text"},
 		{"q", "close, quit; Ctrl-C quits at once"},
 	} {
 		ls = append(ls, line{{pad(k[0], 16), strong}, {k[1], plain}})
 	}
-	return append(ls, nil, line{{none, strong}, {" was not observed; the view sources says why. Graphs show the last two minutes.", plain}})
+	return append(ls, nil, line{{none, strong}, {" was not observed; the view sources says why. Graphs are of the last two minutes.", plain}})
 }

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/known"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 // none is how a figure is shown that was not observed. It is never 0.

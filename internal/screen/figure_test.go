@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/known"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 func TestUnknownIsNeverZero(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/event"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
 )
 
 var update = flag.Bool("update", false, "write the golden texts anew")

@@ -14,7 +14,7 @@ func parseTime(s string, now time.Time, loc *time.Location) (time.Time, error) {
 	if ago, ok := strings.CutPrefix(s, "-"); ok {
 		d, err := time.ParseDuration(ago)
 		if err != nil || d < 0 {
-			return time.Time{}, fmt.Errorf("%q is not a duration: -30s, -5m, -1h30m", clean(s))
+			return time.Time{}, fmt.Errorf("%q is no length of time: -30s, -5m, -1h30m", clean(s))
 		}
 		return now.Add(-d), nil
 	}
@@ -32,5 +32,5 @@ func parseTime(s string, now time.Time, loc *time.Location) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is not a time: 14:03, 14:03:20, 2026-01-31 14:03 or -5m", clean(s))
+	return time.Time{}, fmt.Errorf("%q is no time: 14:03, 14:03:20, 2026-01-31 14:03 or -5m", clean(s))
 }

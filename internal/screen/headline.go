@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/event"
+	"dyno/internal/known"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 var (
@@ -172,7 +172,7 @@ func sparks(s *state.State, t *trail, width int) []line {
 func headline(s *state.State, target string, mark line, width int) line {
 	l := line{}
 	if s == nil {
-		return ends(l.add(strong, clean(target)).add(dim, "  waiting for the first data"), mark, width)
+		return ends(l.add(strong, clean(target)).add(dim, "  waiting for the first reading"), mark, width)
 	}
 	if s.Target != "" {
 		target = s.Target

@@ -9,7 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/state"
 )
 
 // prompt is a line that the user types.
@@ -185,7 +185,7 @@ func (m *model) explain() tea.Cmd {
 		return nil
 	}
 	if m.o.Explain == nil {
-		m.note = span{"plans are not available here", warn}
+		m.note = span{"plans cannot be asked for here", warn}
 		return nil
 	}
 	sql, db, why := subject(m.shown, m.cursor[m.page])
@@ -197,7 +197,7 @@ func (m *model) explain() tea.Cmd {
 	n, ask := m.asked, m.o.Explain
 	title := "plan"
 	if m.mode != live {
-		title = "plan, as of now"
+		title = "plan, as the server makes it now"
 	}
 	m.over = &overlay{title: title, sql: sql, asked: n, lines: append(statementLines(sql, m.width), nil, as(dim, "asking the server …"))}
 	return m.call(func(ctx context.Context) tea.Msg {
@@ -220,9 +220,9 @@ func subject(s *state.State, r ref) (sql, db, why string) {
 		case x == nil:
 			return "", "", "that session has gone"
 		case x.SQL == "":
-			return "", "", "that session's statement is unknown"
+			return "", "", "that session's statement is not known"
 		case wasCut(x.SQL):
-			return "", "", "only the beginning of that statement is stored: it cannot be explained"
+			return "", "", "only the beginning of that statement is kept: it cannot be explained"
 		}
 		return x.SQL, x.DB, ""
 	case aClass:

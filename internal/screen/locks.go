@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 // locks returns who waits for whom, root blockers on top, in at most limit rows below the heading.
@@ -24,7 +24,7 @@ func locks(s *state.State, filter string, width, limit int) []row {
 	waiters := len(waiting(s))
 	title := line{{"locks ", strong}}
 	if waiters == 0 {
-		return []row{heading(title.add(dim, nothingHere(s, "", "no waiters", "locks")))}
+		return []row{heading(title.add(dim, nothingHere(s, "", "nobody waits", "locks")))}
 	}
 	title = title.add(bad, unit.Plural(waiters, "session waits", "sessions wait")).add(dim, " behind "+unit.Plural(len(roots), "root blocker", "root blockers"))
 	for _, r := range roots {
@@ -118,7 +118,7 @@ func (g *grove) who(id uint64) line {
 	var l line
 	x := g.sessions[id]
 	if x == nil {
-		l = l.add(dim, "  not among the observed sessions")
+		l = l.add(dim, "  not among the sessions that were seen")
 	} else {
 		l = l.add(plain, "  "+account(x.User, x.Host))
 		if x.DB != "" {

@@ -7,8 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/event"
+	"dyno/internal/state"
 )
 
 // view is one of the screen's pages.
@@ -263,7 +263,7 @@ func (m *model) news(u updateMsg) tea.Cmd {
 func (m *model) end(e endMsg) tea.Cmd {
 	m.ended, m.failed = true, e.err
 	if e.err != nil {
-		m.note = span{"no more data: " + squeeze(e.err.Error()), bad}
+		m.note = span{"no more news: " + squeeze(e.err.Error()), bad}
 	}
 	if m.shown == nil && !m.seeking {
 		m.mode = past

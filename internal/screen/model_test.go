@@ -11,8 +11,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/event"
+	"dyno/internal/state"
 )
 
 // keyOf makes the message of a key by its name.
@@ -120,7 +120,7 @@ func TestRewind(t *testing.T) {
 	at(time.Second, past)
 	press(m, "right", "right", "right") // over the newest
 	at(0, past)
-	if !strings.Contains(m.note.text, "latest") {
+	if !strings.Contains(m.note.text, "newest") {
 		t.Errorf("note %q", m.note.text)
 	}
 	m.Update(updateMsg{Update{State: calm(noon.Add(time.Second))}, noon.Add(time.Second)})
@@ -140,7 +140,7 @@ func TestRewind(t *testing.T) {
 	at(24*time.Minute+59*time.Second, past)
 	press(m, "left")
 	at(35*time.Minute, past)
-	if !strings.Contains(m.note.text, "no data at") {
+	if !strings.Contains(m.note.text, "nothing was kept") {
 		t.Errorf("note %q", m.note.text)
 	}
 	press(m, "right")
@@ -168,11 +168,11 @@ func TestRewind(t *testing.T) {
 	}
 	press(m, "g", "1", "1", ":", "0", "0", ":", "0", "1", "enter", "left", "left")
 	at(3599*time.Second, past)
-	if !strings.Contains(m.note.text, "no more data in that") {
+	if !strings.Contains(m.note.text, "nothing is kept further") {
 		t.Errorf("note %q", m.note.text)
 	}
 	press(m, "g", "x", "enter")
-	if !strings.Contains(m.note.text, "is not a time") {
+	if !strings.Contains(m.note.text, "is no time") {
 		t.Errorf("note %q", m.note.text)
 	}
 	press(m, "space")
@@ -262,11 +262,11 @@ func TestNewsThatDoNotCome(t *testing.T) {
 		t.Errorf("got\n%s", m.text())
 	}
 	m.Update(tickMsg(noon.Add(75 * time.Second)))
-	if !strings.Contains(m.text(), "NO DATA for 1:15") {
+	if !strings.Contains(m.text(), "NO NEWS for 1:15") {
 		t.Errorf("got\n%s", m.text())
 	}
 	m.Update(endMsg{errors.New("access \x1bdenied")})
-	if got := m.text(); !strings.Contains(got, "NO MORE DATA since 12:00:00") || !strings.Contains(got, "access ␛denied") {
+	if got := m.text(); !strings.Contains(got, "NO MORE NEWS since 12:00:00") || !strings.Contains(got, "access ␛denied") {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -411,21 +411,21 @@ func TestEmptyIsNotTheSameAsNotSeen(t *testing.T) {
 		}
 	}
 	none := func(*state.State) {}
-	f("3", "no waiters", none)
+	f("3", "nobody waits", none)
 	f("3", "not observed: locks: a privilege is missing", source("locks"))
 	f("2", "not observed: processlist: a privilege is missing", source("processlist"))
-	f("4", "the first window is not complete", none)
-	f("4", "no statement in the last 5.0 s", func(s *state.State) { s.ClassSeconds = 5; source("digests")(s) })
+	f("4", "the first window is not over", none)
+	f("4", "no statement was seen in the last 5.0 s", func(s *state.State) { s.ClassSeconds = 5; source("digests")(s) })
 	f("4", "not observed: digests: a privilege is missing", source("digests"))
 	f("5", "none is open", none)
 	f("5", "not observed: transactions", source("transactions"))
-	f("6", "none: all sources are available", none)
+	f("6", "none: every source was read", none)
 }
 
 func TestExplain(t *testing.T) {
 	m := screenOf(t, 100, 40, pileUp(noon))
 	press(m, "2", "e")
-	if !strings.Contains(m.text(), "not available here") {
+	if !strings.Contains(m.text(), "cannot be asked for") {
 		t.Errorf("got\n%s", m.text())
 	}
 	var sql, db string

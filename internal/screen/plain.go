@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/diagnose"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/diagnose"
+	"dyno/internal/state"
 )
 
 // Plain writes a state as text for what is not a terminal: no colours, no control characters, lines of at most width cells (at least 40),

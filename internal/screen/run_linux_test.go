@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/terminal"
+	"dyno/test/terminal"
 )
 
 // TestMain runs the tests, or a screen for one of them: a program of its own, that has a terminal of its own.
@@ -68,7 +68,7 @@ func story(ctx context.Context) error {
 
 func TestScreenOnATerminal(t *testing.T) {
 	v := terminal.Start(t, 100, 30, child(t))
-	v.Sees("no waiters")
+	v.Sees("nobody waits")
 	v.Sees("● 41")
 	v.Type("p")
 	s := v.Sees("PAUSED")
@@ -87,7 +87,7 @@ func TestScreenOnATerminal(t *testing.T) {
 	v.Sees("● 41")
 	v.Type("\x1b[C")
 	v.Sees("PAST 2026-03-14 11:16:42")
-	v.Sees("no waiters")
+	v.Sees("nobody waits")
 	v.Type("l2\x1b[B\r")
 	v.Sees("session 42 at")
 	v.Type("e")

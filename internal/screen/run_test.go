@@ -11,8 +11,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/event"
+	"dyno/internal/state"
 )
 
 // stubborn is a source that does not care that its context has ended.

@@ -7,13 +7,13 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/state"
 )
 
 // gapNoted is how far a state may be from the moment that was asked for before that is said.
 const gapNoted = 5 * time.Second
 
-var errNoFurther = errors.New("no more data in that direction")
+var errNoFurther = errors.New("nothing is kept further that way")
 
 // step goes by d through time from the moment that is shown, or from the one that is being gone to.
 func (m *model) step(d time.Duration) tea.Cmd {
@@ -25,7 +25,7 @@ func (m *model) step(d time.Duration) tea.Cmd {
 		from = m.goal
 	}
 	if m.mode == live && d > 0 {
-		m.note = span{"this is the latest", dim}
+		m.note = span{"this is the newest", dim}
 		return nil
 	}
 	m.mode = past
@@ -142,7 +142,7 @@ func (m *model) sought(r soughtMsg) tea.Cmd {
 	switch {
 	case errors.Is(r.err, errNoFurther):
 		m.goal = r.goal // what was gathered meanwhile leads nowhere either
-		m.note = span{"no more data in that direction", dim}
+		m.note = span{"nothing is kept further that way", dim}
 		return nil
 	case r.err != nil:
 		m.note = span{"nothing to show for " + clock(r.goal, m.now, m.o.Location) + ": " + squeeze(r.err.Error()), bad}
@@ -165,9 +165,9 @@ func (m *model) show(s *state.State, goal time.Time, way int) tea.Cmd {
 	m.shown = s
 	switch {
 	case m.newest != nil && s == m.newest && way > 0 && !m.ended:
-		m.note = span{"this is the latest: l follows the server again", dim}
+		m.note = span{"this is the newest: l follows the server again", dim}
 	case s.At.Sub(goal).Abs() > gapNoted:
-		m.note = span{"no data at " + clock(goal, m.now, m.o.Location) + ": this is the nearest", warn}
+		m.note = span{"nothing was kept at " + clock(goal, m.now, m.o.Location) + ": this is the nearest", warn}
 	}
 	return m.cover()
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/event"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 // server returns everything that is known of the server and its machine as a whole: all figures, transactions, events, and InnoDB's
@@ -123,7 +123,7 @@ func eventLine(e event.Event, now time.Time, loc *time.Location) line {
 
 // sources lists those that gave nothing, with why and what would mend it.
 func sources(s *state.State, width int) []row {
-	rows := []row{heading(as(strong, "unavailable data sources"))}
+	rows := []row{heading(as(strong, "sources that give nothing"))}
 	for _, same := range alike(s.Sources) {
 		x := same[0]
 		var r role
@@ -154,7 +154,7 @@ func sources(s *state.State, width int) []row {
 		rows = append(rows, heading(why.fit(width)))
 	}
 	if len(rows) == 1 {
-		rows = append(rows, heading(as(dim, nothingHere(s, "", "none: all sources are available"))))
+		rows = append(rows, heading(as(dim, nothingHere(s, "", "none: every source was read"))))
 	}
 	return rows
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/known"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
 )
 
 // order is one way to sort: the name of its column and how it compares, what belongs on top first.
@@ -85,7 +85,7 @@ func sessions(s *state.State, by order[state.Session], filter string, width, lim
 	title = append(title, span{summary(s, len(list), filter), dim})
 	rows := []row{heading(title)}
 	if len(list) == 0 {
-		return append(rows, heading(as(dim, nothingHere(s, filter, "no active sessions", "processlist"))))
+		return append(rows, heading(as(dim, nothingHere(s, filter, "no session but Dyno's own", "processlist"))))
 	}
 	rows = append(rows, heading(t.head(by.name)))
 	for i, x := range list {

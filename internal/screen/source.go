@@ -5,8 +5,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/event"
+	"dyno/internal/state"
 )
 
 // Update is what is new: a state, events, or both.

@@ -10,9 +10,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 // quietFor is how long the source may be silent in the live view before that is said.
@@ -96,13 +96,13 @@ func (m *model) mark() line {
 	s := m.shown
 	switch {
 	case s == nil && m.seeking:
-		l = as(warn, "reading history …")
+		l = as(warn, "reading the past …")
 	case s == nil:
 		l = as(dim, "…")
 	case m.mode == live && m.ended:
-		l = as(bad, "NO MORE DATA since "+clock(s.At, m.now, m.o.Location))
+		l = as(bad, "NO MORE NEWS since "+clock(s.At, m.now, m.o.Location))
 	case m.mode == live && m.now.Sub(m.heard) > quietFor:
-		l = as(bad, "NO DATA for "+seconds(math.Floor(m.now.Sub(m.heard).Seconds()))+" ").add(plain, clock(s.At, m.now, m.o.Location))
+		l = as(bad, "NO NEWS for "+seconds(math.Floor(m.now.Sub(m.heard).Seconds()))+" ").add(plain, clock(s.At, m.now, m.o.Location))
 	case m.mode == live:
 		l = as(good, "LIVE ").add(plain, clock(s.At, m.now, m.o.Location))
 	default:
@@ -277,7 +277,7 @@ func (m *model) body() ([]line, int) {
 		ls = append(ls, append(line{{gutter, accent}}, rows[i].line...))
 	}
 	if m.shown == nil {
-		ls = append(ls, as(dim, " waiting for the first data …"))
+		ls = append(ls, as(dim, " waiting for the first reading …"))
 	}
 	return ls, cursor
 }

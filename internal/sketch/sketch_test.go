@@ -106,7 +106,7 @@ func TestWhatIsNoFiniteNumber(t *testing.T) {
 	var s Sketch
 	s.Add(math.NaN(), 1)
 	if s.Count() != 0 {
-		t.Error("something that is not a number was counted")
+		t.Error("something that is no number was counted")
 	}
 	s.Add(math.Inf(1), 1)
 	s.Add(math.Inf(-1), 1)

@@ -21,7 +21,7 @@ const (
 )
 
 var kinds = [...]string{
-	Unknown: "a file of unknown format", Empty: "an empty file", SlowLog: "a slow query log", GeneralLog: "a general query log",
+	Unknown: "a file that is no log Dyno knows", Empty: "an empty file", SlowLog: "a slow query log", GeneralLog: "a general query log",
 	BinaryLog: "a binary log", ErrorLog: "a server's error log", PostgreSQL: "a PostgreSQL log", SQLDump: "an SQL dump", Compressed: "a compressed file",
 }
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // Encode writes the JSON form: the same snapshot always gives the same bytes.

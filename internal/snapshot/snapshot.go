@@ -1,23 +1,21 @@
-// Package snapshot holds the one value that a diagnosis works on: everything that Dyno observed
-// about a target over a window. Package capture fills it; packages diagnose, advise and proof read
-// it. A Snapshot never changes after its capture.
+// Package snapshot holds the one value that judgement works on: everything Dyno observed about a target over a window.
 //
-// The same JSON is the output of `dyno diagnose --save`, the input of `--from`, part of a bug
-// report, and the fixture of tests. It contains no password. It contains query examples unless they
-// were redacted.
+// The same JSON is what `dyno diagnose --save` writes and `--from` reads, what a bug report carries and what tests use as
+// fixtures. A Snapshot is never changed after it was captured. It holds no password; query examples are in it unless
+// they were redacted.
 package snapshot
 
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/source"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/class"
+	"dyno/internal/event"
+	"dyno/internal/explain"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/schema"
+	"dyno/internal/source"
+	"dyno/internal/state"
 )
 
 // Format is the version of the JSON form that this program writes. It reads this one and refuses others.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/schema"
 )
 
 func sample() *Snapshot {

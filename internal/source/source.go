@@ -1,6 +1,4 @@
-// Package source holds the name, state and reason of a data source: where figures come from, and
-// whether they arrived. Snapshots and states list their sources with it, so that all outputs use
-// the same words.
+// Package source holds the words for the places that figures come from, and for whether they came.
 package source
 
 // State says what a source gave.
@@ -19,7 +17,7 @@ type Source struct {
 	Name   string  `json:"name"` // "global_status", "innodb_metrics", "digests", "processlist", "host", "process", …
 	State  State   `json:"state"`
 	Reason string  `json:"reason,omitzero"`  // of any state but ok; with ok a remark: overflow, cut texts, a restart
-	Fix    string  `json:"fix,omitzero"`     // the GRANT or setting that would fix it
+	Fix    string  `json:"fix,omitzero"`     // the GRANT or setting that would mend it
 	Took   float64 `json:"took_ms,omitzero"` // mean wall-clock time of one reading, milliseconds
 	Reads  int     `json:"reads"`            // successful readings within the window
 }

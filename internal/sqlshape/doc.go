@@ -1,7 +1,5 @@
-// Package sqlshape parses a statement with a SQL parser and returns what index advice needs:
-// tables, predicates, joins, order and output. The rules and packages capture and proof use it. It
-// is the only package that uses the parser.
+// Package sqlshape parses a statement with a SQL parser into what index advice needs: tables, predicates, joins, order, output.
 //
-// It analyzes the outermost level of one statement, and lists in Shape.Opaque what it did not
-// understand, so that advice can stay silent instead of guessing.
+// It looks at the outermost level of one statement and says in Shape.Opaque what it did not understand, so that advice can
+// be silent where it would have to guess. It is the only package that knows the parser.
 package sqlshape

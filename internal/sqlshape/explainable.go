@@ -74,7 +74,7 @@ func (h *harm) Enter(n ast.Node) (ast.Node, bool) {
 func (h *harm) Leave(n ast.Node) (ast.Node, bool) { return n, h.err == nil }
 
 func sideEffects(name string) error {
-	return fmt.Errorf("it calls %s, which may have side effects", name)
+	return fmt.Errorf("it calls %s, which is not known to be free of side effects", name)
 }
 
 func set(words string) map[string]bool {

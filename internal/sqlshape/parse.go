@@ -368,7 +368,7 @@ func (s *shaper) where(e ast.ExprNode, inner []int) {
 				s.opaque("LIKE that begins with a wildcard")
 			}
 		} else if !x.Not {
-			s.opaque("LIKE with an unknown pattern")
+			s.opaque("LIKE with a pattern that is not known")
 		}
 		s.single(x.Expr, op, inner)
 	case *ast.IsNullExpr:
@@ -387,7 +387,7 @@ func (s *shaper) where(e ast.ExprNode, inner []int) {
 		s.opaque("function " + x.FnName.L)
 	default:
 		if !s.constant(e) {
-			s.opaque("a condition that is not a comparison")
+			s.opaque("a condition that is no comparison")
 		}
 	}
 }

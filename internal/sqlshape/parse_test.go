@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/sqltext"
 )
 
 // text writes a shape in one line.
@@ -110,7 +110,7 @@ func TestParse(t *testing.T) {
 	both("select a from t where b = c and d = e + 1", "select t out:0.a {comparison of two columns; comparison with an expression over columns}")
 	both("set autocommit = 1", "other")
 	f("select a from t where b like 'x%' and c like '%x'", "select t [0.b like_prefix] [0.c other] out:0.a {LIKE that begins with a wildcard}")
-	f("select a from t where b like ?", "select t [0.b other] out:0.a {LIKE with an unknown pattern}")
+	f("select a from t where b like ?", "select t [0.b other] out:0.a {LIKE with a pattern that is not known}")
 	f(sqltext.Fingerprint("select c from sbtest12 where k1 = 5 and id between 1 and 2"), "select sbtest? [0.k? eq] [0.id range] out:0.c")
 	f("SELECT SUM ( `k` ) FROM `d` . `t` WHERE ID BETWEEN ? AND ? AND `x` = - ? AND `y` IN (...) LIMIT ?, ...",
 		"select d.t [0.ID range] [0.x eq] [0.y in] out:0.k limit folded")

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/effort"
+	"dyno/test/effort"
 )
 
 // repeated is n of one text, in which # is a number.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // digested are statements in the common way of writing: whichever way we learn of them, they are one class.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 // Item returns the short form of a statement by which reports name its class: its verbs and tables, digits in names as ?, as in

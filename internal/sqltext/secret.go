@@ -3,7 +3,7 @@ package sqltext
 import (
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 // stems are what a statement with a password or a key in it has one of. The first tellingStems do so wherever they

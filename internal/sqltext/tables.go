@@ -3,7 +3,7 @@ package sqltext
 import (
 	"bytes"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 // Tables returns schema and name of the tables that sql names, in the order of their first place, each as often as it is written

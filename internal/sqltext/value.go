@@ -3,7 +3,7 @@ package sqltext
 import (
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 // Literal writes a string as MySQL and MariaDB read it, in single quotes. It is right under the default sql_mode; under

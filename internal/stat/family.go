@@ -457,7 +457,7 @@ func (r Rules) prepare(pairs []Pair) (sample, Verdict) {
 	}
 	good := len(s.pairs)
 	if lost := len(pairs) - good; 3*lost > len(pairs) && good >= minPairs {
-		warn("%d of %d pairs do not count: the rest is not a fair sample", lost, len(pairs))
+		warn("%d of %d pairs do not count: what is left is no fair sample", lost, len(pairs))
 		return s, v
 	}
 	var err error

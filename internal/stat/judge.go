@@ -52,7 +52,7 @@ func Judge(pairs []Pair, r Rules) Verdict {
 func (r Rules) doubts(v *Verdict, s sample) {
 	warn := func(format string, args ...any) { v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...)) }
 	if len(s.pairs) < fewPairs {
-		warn("only %d pairs: the interval is wide, and a small difference cannot be detected", len(s.pairs))
+		warn("only %d pairs: the interval is wide, and a small difference cannot be seen", len(s.pairs))
 	}
 	if s := spread(s.pairs); s > wide {
 		warn("the ratio differs from pair to pair by about ±%.0f %%: the target is not steady", 100*(math.Exp(s)-1))
@@ -61,7 +61,7 @@ func (r Rules) doubts(v *Verdict, s sample) {
 		warn("the level changed from round to round while one side was measured first more often: the interval allows ±%.1f %% for that", 100*(math.Exp(s.drift)-1))
 	}
 	if first, ok := orderEffect(s.pairs); ok {
-		warn("the first measurement of a pair is %.1f %% %s: carry-over from the window before, or too short a settling time", 100*math.Abs(first-1), higher(first))
+		warn("what is measured first in a pair comes out %.1f %% %s: carry-over from the window before, or too short a settling time", 100*math.Abs(first-1), higher(first))
 	}
 	if total, ok := drift(s.pairs, r.Margin); ok {
 		warn("the level drifted by %+.1f %% in the course of the measurement, baseline and variant together", 100*(total-1))

@@ -17,7 +17,7 @@ type Pair struct {
 }
 
 // ErrPairs is the answer to pairs of which no ratio can be told.
-var ErrPairs = errors.New("no ratio can be computed")
+var ErrPairs = errors.New("no ratio can be told")
 
 // walshMin is the smallest number of pairs of which Wilcoxon's interval reaches 95 %.
 const walshMin = 6

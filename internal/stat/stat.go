@@ -1,50 +1,38 @@
-// Package stat holds the statistics of comparisons, for packages compare, digest and load. It never
-// returns a bare mean: an Interval has its center, bounds, confidence and number of independent
-// samples. It does no I/O.
+// Package stat holds the statistics of comparisons. Nothing here returns a bare mean: an Interval carries its centre, bounds,
+// confidence and number of independent samples.
 //
-// The independent sample of an experiment is the pair: one trial of the variant and one of its
-// baseline in the same round, in random order. It gives one log-ratio. Seconds within a trial are
-// neighbors in time and not samples.
+// The independent sample of an experiment is the pair: one trial of the variant and one of its baseline in the same round, whose
+// order is random; it gives one log-ratio. Seconds within a trial are neighbours in time and no samples.
 //
-// # Guarantees
+// # What is promised
 //
-// Rules, and with them a Sequence, are fixed before the first trial. An experiment may have any
-// number of comparisons, be evaluated as often as its Sequence says, and be stopped by any rule.
-// The probability that any comparison is called better or worse although there is no difference is
-// then at most 1 - Rules.Confidence. The same bound holds for the probability that any comparison
-// is called same although the difference is greater than the margin. How often a real difference is
-// found is not guaranteed; TestPower tabulates it.
+// Rules, and with them a Sequence, are decided before the first trial. In an experiment of any number of comparisons, looked at
+// as often as its Sequence says and stopped by whatever rule, the probability that any comparison at all is called better or worse
+// although there is no difference is at most 1 - Rules.Confidence; and so is the probability that any is called same although the
+// difference is greater than the margin. How often a real difference is found is not promised but tabled, in TestPower.
 //
-// # Method
+// # How it is kept
 //
-//   - Evaluations ("looks"): each has its own part of 1 - Confidence (Schedule). The parts add up
-//     to no more than the whole, so Bonferroni's inequality covers the looks, however they depend
-//     on each other and whatever is decided at them.
-//   - Comparisons: at each look Holm's procedure (A Simple Sequentially Rejective Multiple Test
-//     Procedure, 1979) distributes the look's part, once for "there is no difference" and once for
-//     "the difference is greater than the margin". Comparisons that earlier looks have decided no
-//     longer count, which the closure principle allows (Marcus, Peritz and Gabriel, 1976; Maurer
-//     and Bretz, Multiple Testing in Group Sequential Trials Using Graphical Approaches, 2013).
-//   - Intervals: the interval shown with a comparison has the confidence of its Holm step, so it
-//     always agrees with the verdict. The interval of better or worse excludes 1; the interval of
-//     same is within the margin.
-//   - Equivalence: "same" is decided by the two one-sided tests procedure (Schuirmann, A Comparison
-//     of the Two One-Sided Tests Procedure and the Power Approach for Assessing the Equivalence of
-//     Average Bioavailability, 1987). Its interval is within the margin and contains 1.
-//   - Coverage: the final interval contains the true value in at least 95 % of cases, whatever rule
-//     stopped the experiment. The one exception is a true value just at the margin, where the
-//     choice between the two kinds of interval costs up to half as much again (92.5 %).
-//   - Drift: trials of a round run in random order. One side may come first more often, which is
-//     likely with three rounds; the effect that a steady drift can have had then widens the
-//     interval.
-//   - Levels: if the trials of one variant alternate between two very different levels, as when the
-//     kernel places threads well or badly, they are reported as such (Groups). They make a
-//     comparison unstable unless both levels agree.
+//   - Looks: each has a part of 1 - Confidence for its own (Schedule); parts add up to no more than the whole, so Bonferroni's inequality
+//     covers the looks however they depend on each other and whatever is decided at them.
+//   - Comparisons: at each look Holm's procedure (A Simple Sequentially Rejective Multiple Test Procedure, 1979) shares out the look's part,
+//     once for "there is no difference" and once for "the difference is greater than the margin". Comparisons that earlier looks have
+//     settled no longer count, which the closure principle allows (Marcus, Peritz and Gabriel, 1976; Maurer and Bretz, Multiple Testing in
+//     Group Sequential Trials Using Graphical Approaches, 2013).
+//   - Intervals: the one shown with a comparison is of the confidence that Holm's step gave it, so that it always agrees with the verdict: what is
+//     better or worse has an interval without 1, what is the same has an interval within the margin.
+//   - Equivalence: "same" is decided by the two one-sided tests procedure (Schuirmann, A Comparison of the Two One-Sided Tests Procedure and
+//     the Power Approach for Assessing the Equivalence of Average Bioavailability, 1987). Its interval is within the margin and holds 1.
+//   - Coverage: in the end the interval shown holds the truth in at least 95 %, whatever rule stopped the experiment. The one exception is a truth
+//     that lies just at the margin, where the choice between the two kinds of interval costs up to half as much again (92.5 %).
+//   - Drift: trials of a round come in random order. What a steady drift can have added where one side came first more often, which with
+//     three rounds is likely, widens the interval.
+//   - Levels: trials of one variant that are now on one level and now on quite another, as when the kernel places threads well or badly, are told
+//     as such (Groups), and make a comparison unstable unless both levels say the same.
 //
 // # What to expect
 //
-// Of experiments of 3 to 10 rounds, in percent, by the standard deviation of the log-ratio of a
-// pair (TestPower; in brackets 3 to 20 rounds):
+// Of experiments of 3 to 10 rounds, in percent, by the standard deviation of the log-ratio of a pair (TestPower; in brackets 3 to 20 rounds):
 //
 //	                          0.5 %       1 %         1.5 %       2 %         3 %
 //	no difference: same       100 (100)   100 (100)   97 (100)    72 (99)     20 (67)
@@ -53,8 +41,7 @@
 //	-3 %: worse               100 (100)   100 (100)   99 (100)    95 (99)     73 (94)
 //	-5 %: worse               100 (100)   100 (100)   100 (100)   100 (100)   100 (100)
 //
-// A difference equal to the margin is neither the same nor certainly more; most of the others are
-// then unstable.
+// A difference of just the margin is neither the same nor for sure more; most of the others are unstable then.
 package stat
 
 // Interval is an estimate with its uncertainty.

@@ -64,7 +64,7 @@ func JudgeApart(comparisons []Two, r Rules) []Verdict {
 	for _, i := range open {
 		out[i].doubtLevels(comparisons[i])
 		if n := samples[i].least; n < fewPairs {
-			out[i].Reasons = append(out[i].Reasons, fmt.Sprintf("only %d trials of one side: the interval is wide, and a small difference cannot be detected", n))
+			out[i].Reasons = append(out[i].Reasons, fmt.Sprintf("only %d trials of one side: the interval is wide, and a small difference cannot be seen", n))
 		}
 	}
 	return out

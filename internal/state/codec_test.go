@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/source"
+	"dyno/internal/known"
+	"dyno/internal/source"
 )
 
 func TestCodecKeepsWhatIsUnknown(t *testing.T) {

@@ -1,16 +1,14 @@
-// Package state holds what a server was doing at one moment: its sessions, who waited for whom, and
-// the open transactions. Package scrape fills it, the history stores it, and the terminal view, the
-// web UI and the rules read it.
+// Package state holds what a server was doing at one moment: who was connected and with what, who waited for whom, which
+// transactions were open. It is what a screen shows and what is kept so that the past can be looked at again.
 //
-// A value that was not observed is unknown or listed under Missing. An empty list without a Missing
-// entry means that there was nothing.
+// What was not observed is unknown or listed under Missing; an empty list beside no Missing entry means that there was nothing.
 package state
 
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/source"
+	"dyno/internal/known"
+	"dyno/internal/source"
 )
 
 // State is one target at one moment.
@@ -37,7 +35,7 @@ type State struct {
 	Classes      []Class          `json:"classes,omitempty"`       // of the last seconds, most time first
 	ClassSeconds float64          `json:"class_seconds,omitzero"`  // window of Classes
 	InnoDB       string           `json:"innodb_status,omitempty"` // SHOW ENGINE INNODB STATUS, as the server wrote it
-	Sources      []source.Source  `json:"sources,omitempty"`       // unavailable ones, with the reason
+	Sources      []source.Source  `json:"sources,omitempty"`       // those that gave nothing, with why
 	Left         Left             `json:"left,omitzero"`           // what the limits left out
 }
 
@@ -162,7 +160,7 @@ const (
 type Wait struct {
 	Kind    WaitKind             `json:"kind"`
 	Waiter  uint64               `json:"waiter"`           // session
-	Blocker known.Value[uint64]  `json:"blocker,omitzero"` // session; unknown where the server does not report it: never guessed
+	Blocker known.Value[uint64]  `json:"blocker,omitzero"` // session; unknown where the server does not tell: never guessed
 	Why     string               `json:"unknown,omitzero"` // with an unknown blocker: why, and what would show it
 	Object  string               `json:"object,omitzero"`  // schema.table, and the index
 	Mode    string               `json:"mode,omitzero"`    // the lock that is wanted: "X,REC_NOT_GAP", "EXCLUSIVE"
@@ -175,7 +173,7 @@ type Class struct {
 	ID          string               `json:"id"`
 	Fingerprint string               `json:"fingerprint"`
 	Schema      string               `json:"schema,omitzero"`
-	Sampled     bool                 `json:"sampled,omitzero"` // Load is estimated from samples, PerSecond is a lower bound
+	Sampled     bool                 `json:"sampled,omitzero"` // Load is estimated from looking, PerSecond is a lower bound
 	PerSecond   float64              `json:"per_second"`       // executions
 	Load        float64              `json:"load"`             // seconds of statement time a second: how many ran at a time
 	MeanSec     known.Value[float64] `json:"mean_sec,omitzero"`

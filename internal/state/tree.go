@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 )
 
 // Root is what stands at the top of a chain of waits: a session that others wait for and that waits for nobody itself, a blocker that

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // Figures are those values of one reading that vitals are made of. They hold no part of the samples they were taken from.

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // reading makes samples of "name" or "name{label=value}".

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/sqltext"
+	"dyno/test/servers"
 )
 
 // nobodyRuns waits until no session of the server is at a text.

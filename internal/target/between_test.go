@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // between stands before a real server without TLS, and passes for a MariaDB 11.8 with TLS. It passes on what it is sent.

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // TestAnswersHaveABound: a server whose answer has no end costs a question, not the program.

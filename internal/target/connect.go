@@ -147,7 +147,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 		c.t.logins.begun.Add(1)
 		defer c.t.logins.ended.Add(1)
 	}
-	if err := malformed.why(c.spec.place()); err != nil && c.options.Purpose != ForChanges { // which may be to end what blocks others
+	if err := malformed.why(c.spec.place()); err != nil {
 		return nil, nil, self{}, nil, err
 	}
 	a := &attempt{}
@@ -277,7 +277,7 @@ func (s Spec) connectError(err error) error {
 		// connection is a matter of luck.
 		return &Error{
 			Op: "connect to", Kind: TLSFailed, Target: s.Where(), Err: err,
-			Hint: "the server hung up while the connection was being encrypted: it may not trust the client certificate that ssl-cert names; see its error log",
+			Hint: "the server hung up while the connection was being encrypted: it may not trust the client certificate that ssl-cert names; its error log tells",
 		}
 	}
 	return &Error{Op: "connect to", Kind: k, Target: s.Where(), Hint: advice, Err: err}

@@ -115,7 +115,7 @@ func (r *fileReader) file(name string, depth int) error {
 		return err
 	}
 	if st.Mode().Perm()&0o002 != 0 { // the mysql client passes such files over with a warning; a password must not come from there
-		return fmt.Errorf("%s: every user may write to it: chmod o-w", name)
+		return fmt.Errorf("%s: anybody may write to it: chmod o-w", name)
 	}
 	r.o.Files = append(r.o.Files, name)
 	r.open = append(r.open, name)

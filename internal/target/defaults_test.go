@@ -132,7 +132,7 @@ func TestDefaultsFileThatAnybodyMayWriteIsRefused(t *testing.T) {
 	if err := os.Chmod(file, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Defaults(file); err == nil || !strings.Contains(err.Error(), "every user may write") {
+	if _, err := Defaults(file); err == nil || !strings.Contains(err.Error(), "anybody may write") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,4 +1,2 @@
-// Package target connects to a server, detects its flavor, version and capabilities, and provides
-// the sessions to work on. All packages that talk to a server use it. It does not decide what to
-// send.
+// Package target connects to a server and knows it: its flavor, version, capabilities, and the sessions to work on.
 package target

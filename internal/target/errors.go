@@ -17,9 +17,9 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/tunnel"
-	"github.com/dyno-perf/dyno/internal/wire"
+	"dyno/internal/pattern"
+	"dyno/internal/tunnel"
+	"dyno/internal/wire"
 )
 
 // Kind says what sort of trouble there is with a server.
@@ -273,7 +273,7 @@ func hint(k Kind, err error, s *Spec) string {
 		if n == 1203 || n == 1226 {
 			return "the account's own limit is reached: raise its MAX_USER_CONNECTIONS (dyno needs up to 8 connections, plus one for each thread of a load)"
 		}
-		return "the server's max_connections is reached: end sessions that are not needed, or raise it"
+		return "the server's max_connections is reached: end sessions that nobody needs, or raise it"
 	case Denied:
 		return deniedHint(err)
 	case JumpFailed:
@@ -281,7 +281,7 @@ func hint(k Kind, err error, s *Spec) string {
 	case Elsewhere:
 		return "connect to one server by its own address, not through a balancer or a name that moves, and try again; if it was restarted, just try again"
 	case Gone:
-		return "the connection broke: the server stopped, crashed or killed it; its error log says which"
+		return "the connection broke: the server stopped, crashed or killed it; its error log tells which"
 	}
 	return ""
 }
@@ -331,7 +331,7 @@ func authHint(n uint16, err error, s *Spec) string {
 	case n == 3118 || n == 4151 || n == 3955:
 		return "the account is locked: ALTER USER … ACCOUNT UNLOCK, or use another"
 	case n == 0 && errors.Is(err, mysql.ErrOldPassword):
-		return "the account still has a password hash from before MySQL 4.1: set its password again"
+		return "the account still has a password hash from before MySQL 4.1: set its password anew"
 	case n == 1251 || n == 1524 || n == 0:
 		return "the account logs in by a plugin that dyno does not speak: use an account with caching_sha2_password, mysql_native_password, ed25519 or unix_socket"
 	case s.Password.Empty() && s.User == "":

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // fails opens a URL and checks kind and hint of the error.

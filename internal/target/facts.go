@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/known"
+	"dyno/internal/sqltext"
 )
 
 // Version is a server's version. For MariaDB it is MariaDB's own, without the 5.5.5- that old protocols put before it.

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/sqltext"
 )
 
 // counted are the status variables that a session counts for itself, in lower case: of these Dyno knows its own part.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/tunnel"
+	"dyno/internal/tunnel"
 )
 
 // unread leads to a server over connections that hold no byte that the other end has not taken.

@@ -21,7 +21,7 @@ var (
 	// errTooLong says that an answer was given up.
 	errTooLong = errors.New("the server's answer is too long")
 	// errWantsPassword says that a login was given up before the password was sent.
-	errWantsPassword = errors.New("the server requires the plain password, and the connection is not encrypted")
+	errWantsPassword = errors.New("the server wants the password itself, and the connection is not encrypted")
 )
 
 // greeted is a connection whose server has said its first packet, kept in head for the driver to read again. What the server says comes

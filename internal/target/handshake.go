@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/tunnel"
+	"dyno/internal/tunnel"
 )
 
 // dial connects and reads the greeting, so that whatever answers is known to be a MySQL server before the driver talks to it:

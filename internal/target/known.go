@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/dyno-perf/dyno/internal/tunnel"
+	"dyno/internal/tunnel"
 )
 
 // KnownServers is a file that remembers by what servers were known at the first login, as ssh's known_hosts does. A line is one of
@@ -141,7 +141,7 @@ func (k *KnownServers) update(place string, f func([]mark) []mark) error {
 			b = append(b, m.line(place)...)
 		}
 		if err == nil && len(b) > len(old) && (len(b) > maxFile || bytes.Count(b, []byte("\n")) > maxKnown) {
-			err = fmt.Errorf("%s is full: it holds %d lines and 1 MiB at most; remove those of servers that are gone", k.path, maxKnown)
+			err = fmt.Errorf("%s is full: it holds %d lines and 1 MiB at most; take out those of servers that are gone", k.path, maxKnown)
 		}
 		return b, err
 	})
@@ -303,7 +303,7 @@ func (s Spec) Trust(ctx context.Context, add, proof bool) (x Accepted, err error
 		if c := fresh.vouched(ctx); c == nil || fingerprint(c) != is {
 			return x, &Error{
 				Op: "have proved the certificate of", Kind: TLSFailed, Target: s.Where(), Err: errors.New("the server does not prove it"),
-				Hint: "MariaDB 11.4 and later do so for accounts with mysql_native_password and a self-generated certificate",
+				Hint: "MariaDB 11.4 and later do so for accounts with mysql_native_password and a certificate of their own making",
 			}
 		}
 	}

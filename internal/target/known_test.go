@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // thief answers without encryption, claims to need the password itself, and sends a key of its own to seal it with.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/sqltext"
 )
 
 // Limited takes a connection of the target's pool on which the server itself ends a SELECT that takes longer than most, where it can

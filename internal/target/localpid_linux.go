@@ -11,8 +11,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/tunnel"
+	"dyno/internal/host"
+	"dyno/internal/tunnel"
 )
 
 // LocalPID returns the process of the server when it runs on this machine and can be told for sure: the kernel says who holds the

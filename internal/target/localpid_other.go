@@ -10,7 +10,7 @@ import (
 )
 
 // ErrElsewhere says that a server does not surely run on this machine, so that the files it names are not looked for here.
-var ErrElsewhere = errors.New("identifying the server's process needs Linux")
+var ErrElsewhere = errors.New("telling the server's process for sure needs Linux")
 
 type process struct{}
 

@@ -38,9 +38,6 @@ func (h *held) add(place string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
-	if p := h.at[place]; now.Sub(p.last) < p.pause { // of several under way at once the first counts
-		return
-	}
 	for at, p := range h.at {
 		if now.Sub(p.last) > forgetMalformed {
 			delete(h.at, at)

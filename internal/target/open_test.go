@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 func TestOpenLearnsTheServer(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/pattern"
+	"dyno/internal/sqltext"
 )
 
 // self is what a connection has learned about itself.
@@ -39,7 +39,7 @@ func who(ctx context.Context, c driver.QueryerContext, p Purpose) (me self, most
 	}
 	for _, v := range row {
 		if b, ok := v.([]byte); ok && len(b) > longestFact {
-			return me, 0, fmt.Errorf("%w: more than %d bytes of identity", errTooLong, longestFact)
+			return me, 0, fmt.Errorf("%w: more than %d bytes of who it is", errTooLong, longestFact)
 		}
 	}
 	me.id, most = number(row[0]), number(row[1])

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/sqltext"
+	"dyno/test/servers"
 )
 
 func TestUnderstood(t *testing.T) {

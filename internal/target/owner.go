@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dyno-perf/dyno/internal/host"
-	"github.com/dyno-perf/dyno/internal/tunnel"
+	"dyno/internal/host"
+	"dyno/internal/tunnel"
 )
 
 // TrustedAccount reports whether an account of this machine is one that database servers run as (root, mysql, mariadb), or Dyno's own.
@@ -42,12 +42,12 @@ func (s *Spec) isKnownAccount(c net.Conn) (owner string, err error) {
 		if len(accounts) == 0 && !s.OnlyTrusted {
 			return "", nil
 		}
-		err = errors.New("the kernel does not report which account answers")
+		err = errors.New("the kernel does not tell which account answers")
 	case uid == 0 || uid == os.Geteuid() || slices.Contains(accounts, strconv.Itoa(uid)),
 		len(accounts) == 0 && (!s.OnlyTrusted || TrustedAccount(uid)):
 		return strconv.Itoa(uid), nil
 	case len(accounts) == 0:
-		err = fmt.Errorf("%s answers, which is not an account of database servers", userNamed(strconv.Itoa(uid)))
+		err = fmt.Errorf("%s answers, which is no account of database servers", userNamed(strconv.Itoa(uid)))
 	default:
 		err = fmt.Errorf("%s answers, and at an earlier login it was %s", userNamed(strconv.Itoa(uid)), userNamed(accounts[0]))
 	}

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // listenAs has another account of this machine listen and answer with what a server says, until the test or the returned function ends it.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/sqltext"
 )
 
 // driverConn is what a connection of the driver's can do.

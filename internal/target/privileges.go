@@ -23,7 +23,7 @@ func (t *Target) MayExecute(ctx context.Context, conn *sql.Conn, schemas []strin
 			return "", err
 		}
 		if err != nil {
-			return fmt.Sprintf("whether this account may execute stored routines is unknown: %v", err), nil
+			return fmt.Sprintf("whether this account may execute stored routines cannot be seen: %v", err), nil
 		}
 		lines = append(lines, got...)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // TestOwnSessionsAreLimited asks the sessions, and MySQL from outside, what the server holds them to.

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/dyno-perf/dyno/internal/tunnel"
-	"github.com/dyno-perf/dyno/internal/wire"
+	"dyno/internal/tunnel"
+	"dyno/internal/wire"
 )
 
 // ErrNeedsDriver says that Raw cannot open connections to a target: they are encrypted, or the account logs in by a plugin that package

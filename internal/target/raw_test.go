@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/dyno-perf/dyno/internal/wire"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/wire"
+	"dyno/test/servers"
 )
 
 // client drives a detached Raw as an event loop does, with one connection.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/tunnel"
+	"dyno/internal/tunnel"
 )
 
 // Apply fills what the spec leaves open. As in the mysql client, a host of localhost or none means the socket, when there is one.

@@ -12,13 +12,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/host"
+	"dyno/internal/host"
 
 	"golang.org/x/sys/unix"
 )
 
 // ErrElsewhere says that a server does not surely run on this machine, so that the files it names are not looked for here.
-var ErrElsewhere = errors.New("the server may be on another machine")
+var ErrElsewhere = errors.New("the server is not surely on this machine")
 
 // process is a process as it was when it was found to be the server's: another may get its number later.
 type process struct {
@@ -200,7 +200,7 @@ func rootOf(pid int) (string, error) {
 	}
 	its, ours := statusField(fmt.Sprintf("/proc/%d/status", pid), "NSpid"), statusField("/proc/self/status", "NSpid")
 	if len(its) != len(ours) {
-		return "", fmt.Errorf("the server runs in a container that cannot be inspected: %w", os.ErrPermission)
+		return "", fmt.Errorf("the server runs in a container that may not be looked into: %w", os.ErrPermission)
 	}
 	return "/", nil
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // bounded fails the test when f does not come back: the test that hangs would say less.

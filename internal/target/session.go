@@ -9,7 +9,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/wire"
+	"dyno/internal/wire"
 )
 
 // SessionOptions says how a session is set up. The zero value is one of a load.

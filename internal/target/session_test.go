@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // one runs a query in the text protocol and returns one column of its only row as text.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/dyno-perf/dyno/internal/wire"
+	"dyno/internal/wire"
 )
 
 // shield runs a call of the driver's, which takes the shape of packets on trust and panics when a server sends others: the connection

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/tunnel"
+	"dyno/internal/tunnel"
 )
 
 // TLSMode says how a connection is encrypted and what is checked. The names are those of the mysql client's --ssl-mode.

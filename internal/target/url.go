@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/tunnel"
+	"dyno/internal/tunnel"
 )
 
 const urlForms = "mysql://user@host:3306/database, mariadb://…, or unix:///path/of.sock?user=name"
@@ -126,7 +126,7 @@ func (s *Spec) authority(text string) error {
 		}
 		ip, _, _ := strings.Cut(host, "%") // a zone may follow
 		if net.ParseIP(ip) == nil || !strings.Contains(ip, ":") {
-			return errors.New("the text in [ ] is not an IPv6 address")
+			return errors.New("what stands in [ ] is not an IPv6 address")
 		}
 	} else {
 		if strings.Count(auth, ":") > 1 {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dyno-perf/dyno/internal/tunnel"
+	"dyno/internal/tunnel"
 )
 
 func TestParseURL(t *testing.T) {
@@ -125,8 +125,8 @@ func TestParseURLRefuses(t *testing.T) {
 	f("mysql://h/?ssh=jump", BadTarget, "ssh://user@host:22")
 	f("mysql://h/?ssh=ssh://u:secret@jump", BadTarget, "no password")
 	f("mysql://h/?ssh=ssh://-oProxyCommand=x", BadTarget, "jump host")
-	f("unix:///tmp/${HOME}/s?ssh=ssh://j", BadTarget, "literally")
-	f("unix:///tmp/%2525h?ssh=ssh://j", BadTarget, "literally")
+	f("unix:///tmp/${HOME}/s?ssh=ssh://j", BadTarget, "to the letter")
+	f("unix:///tmp/%2525h?ssh=ssh://j", BadTarget, "to the letter")
 }
 
 func TestMode(t *testing.T) {

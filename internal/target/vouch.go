@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/wire"
+	"dyno/internal/wire"
 )
 
 // vouched logs in once to find out whose the new certificate of a MariaDB is. From 11.4 on, one that was given none makes itself another

@@ -228,7 +228,7 @@ func (w *workFiles) openFile(path string) (*os.File, error) {
 	}
 	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() || !private(fi) {
 		f.Close()
-		return nil, errors.Join(err, fmt.Errorf("%s is not a file of this account", path))
+		return nil, errors.Join(err, fmt.Errorf("%s is no file of this account", path))
 	}
 	return f, nil
 }

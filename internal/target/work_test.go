@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // neighbour is another process that shares its work, as far as its files go: locks are of open

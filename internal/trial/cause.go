@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/plan"
+	"dyno/internal/plan"
 )
 
 // cause is a part of a configuration that a fact may depend on.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/plan"
+	"dyno/internal/plan"
 )
 
 // groups in the order in which they are told.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/limit"
-	"github.com/dyno-perf/dyno/internal/plan"
+	"dyno/internal/limit"
+	"dyno/internal/plan"
 
 	"github.com/google/go-cmp/cmp"
 )

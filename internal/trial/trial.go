@@ -1,14 +1,13 @@
-// Package trial holds the results of an experiment: a Trial is one run of one variant, an
-// Environment describes what it ran on, and a Result is the comparison of all trials. Package stand
-// fills trials, package compare evaluates them, and package trials stores them.
+// Package trial holds what an experiment leaves behind: a Trial is one run of one variant, an Environment what it ran on, a Result
+// the comparison of them all.
 package trial
 
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/stat"
+	"dyno/internal/hist"
+	"dyno/internal/plan"
+	"dyno/internal/stat"
 )
 
 // Format is the version of a Result's JSON form that this program writes.
@@ -50,7 +49,7 @@ type Woven struct {
 	Turn   float64 `json:"turn_sec"`      // planned length of a turn
 	Guard  float64 `json:"guard_sec"`     // of it, at its beginning, left out of the figures
 	Turns  int     `json:"turns"`         // that this trial had and that count
-	Late   int     `json:"late,omitzero"` // invalid turns: the client itself had stalled, and they were repeated
+	Late   int     `json:"late,omitzero"` // turns that do not count: the client itself had stood still, and they were given again
 	Of     int     `json:"of"`
 	Time   float64 `json:"time_sec"`  // that the figures are of: turns without guards
 	Switch float64 `json:"switch_ms"` // the longest switch to this variant, before its turn began

@@ -1,4 +1,4 @@
-// Package tunnel reaches servers behind a jump host for package target, with the ssh of the system
-// and the same configuration, keys, agent and known hosts as `ssh HOST`. It never prompts: if ssh
-// would ask for a password, or whether a host key is right, it returns an error that says so.
+// Package tunnel reaches servers behind a jump host, through the ssh of the system: its configuration, keys, agent and known hosts
+// are those that `ssh HOST` uses. Nothing is ever asked: what ssh would ask for, a password or whether a host's key is right, is
+// an error that says so.
 package tunnel

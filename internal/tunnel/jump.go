@@ -25,7 +25,7 @@ func ParseJump(text string) (j Jump, err error) {
 	bad := func(why string) (Jump, error) { return Jump{}, fmt.Errorf("%w: %s", ErrJump, why) }
 	u, err := url.Parse(text)
 	if err != nil { // the error would repeat a password
-		return bad("it is not a URL")
+		return bad("it is no URL")
 	}
 	if u.Scheme != "ssh" || u.Opaque != "" {
 		return bad("it does not begin with ssh://")

@@ -41,7 +41,7 @@ func TestParseJump(t *testing.T) {
 	bad("ssh:h", "ssh://")
 	bad("ssh://", "no host")
 	bad("ssh://u:s3cret@h", "no password")
-	bad("ssh://u:s3cret@h:x", "not a URL")
+	bad("ssh://u:s3cret@h:x", "no URL")
 	bad("ssh://@h", "user is empty")
 	bad("ssh://h:0", "port")
 	bad("ssh://h:70000", "port")

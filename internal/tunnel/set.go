@@ -134,7 +134,7 @@ func (s *Set) open(jump Jump, address string) (*Tunnel, error) {
 			port, err = strconv.Atoi(p)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("open tunnel through %s: %q is not a host:port", jump.Host, address)
+			return nil, fmt.Errorf("open tunnel through %s: %q is no host:port", jump.Host, address)
 		}
 		host = h
 	}

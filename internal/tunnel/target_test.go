@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/tunnel"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/target"
+	"dyno/internal/tunnel"
+	"dyno/test/servers"
 )
 
 // TestTarget: a real server behind a jump host is a target like any other, also after the jump host was away.

@@ -59,7 +59,7 @@ func Open(ctx context.Context, jump Jump, host string, port int) (*Tunnel, error
 	to := host
 	if !strings.HasPrefix(host, "/") {
 		if host == "" || strings.HasPrefix(host, "-") || strings.ContainsAny(host, " \t\r\n[]/") || port < 1 || port > 65535 {
-			return nil, fmt.Errorf("open tunnel through %s: %q port %d is not an address", jump.Host, host, port)
+			return nil, fmt.Errorf("open tunnel through %s: %q port %d is no address", jump.Host, host, port)
 		}
 		to = net.JoinHostPort(host, strconv.Itoa(port))
 	} else if err := CheckSocket(host); err != nil {
@@ -79,7 +79,7 @@ func Open(ctx context.Context, jump Jump, host string, port int) (*Tunnel, error
 // and other things in that of %h, and would so tell the jump host what Dyno's environment holds.
 func CheckSocket(path string) error {
 	if strings.ContainsAny(path, "\r\n\x00:${}%") {
-		return errors.New("ssh does not take the socket's path literally: it must not contain : $ { } %")
+		return errors.New("ssh does not take the socket's path to the letter: it may hold none of : $ { } %")
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (t *Tunnel) dial(ctx context.Context) (*conn, error) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return nil, &Error{Jump: t.jump, Said: t.said.last(0), Err: fmt.Errorf("the tunnel is not up in time: %w", ctx.Err())}
+			return nil, &Error{Jump: t.jump, Said: t.said.last(0), Err: fmt.Errorf("the tunnel does not stand in time: %w", ctx.Err())}
 		}
 	}
 }

@@ -308,11 +308,11 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	f(Jump{}, "h", 1, "no host")
 	f(Jump{Host: "-oProxyCommand=x"}, "h", 1, "hyphen")
-	f(Jump{Host: "j"}, "", 1, "not an address")
-	f(Jump{Host: "j"}, "h", 0, "not an address")
-	f(Jump{Host: "j"}, "a b", 1, "not an address")
+	f(Jump{Host: "j"}, "", 1, "no address")
+	f(Jump{Host: "j"}, "h", 0, "no address")
+	f(Jump{Host: "j"}, "a b", 1, "no address")
 	for _, path := range []string{"/a:b", "/tmp/${HOME}/s", "/tmp/$x", "/tmp/{", "/tmp/}", "/tmp/%h", "/a\nb"} {
-		f(Jump{Host: "j"}, path, 0, "literally")
+		f(Jump{Host: "j"}, path, 0, "to the letter")
 	}
 	t.Setenv("PATH", t.TempDir())
 	f(Jump{Host: "j"}, "h", 1, "no program ssh")

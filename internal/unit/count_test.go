@@ -3,7 +3,7 @@ package unit_test
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/unit"
 )
 
 func TestCount(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/unit"
 )
 
 func TestSeconds(t *testing.T) {

@@ -1,8 +1,8 @@
-// Package unit formats quantities for people and parses the sizes that people type.
+// Package unit writes quantities for people and reads the sizes that people type.
 //
-// Its output is for reading only: three significant digits, a unit where there is one, and never
-// more precision than the value has. Machines get the bare numbers. A value that is not a number is
-// written as "unknown", an infinite one as "∞".
+// What it writes is for reading only: three significant digits, a unit where there is one, never a figure that looks more
+// exact than it is. Machines get the bare numbers. A value that is not a number is written as "unknown", an endless one as
+// "∞".
 package unit
 
 import (

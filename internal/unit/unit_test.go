@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/unit"
 )
 
 func TestOdd(t *testing.T) {

@@ -1,7 +1,6 @@
-// Package userfile writes files whose paths the user of a command names. In directories where
-// others may write, such as /tmp, other users of the machine may have put a link or a file at such
-// a path: Package userfile writes neither through nor to them. New files are only for their owner,
-// because reports, snapshots and states contain statements.
+// Package userfile writes files whose paths the user of a command names. Other users of the machine may have put a link or a file of
+// theirs at such a path where they may write, as in /tmp: neither is written through or to. What is made is for its owner only, because
+// reports, snapshots and states hold statements.
 package userfile
 
 import (
@@ -393,7 +392,7 @@ func OwnDir(path string) error {
 	}
 	if owner, _ := owns(fi); !fi.IsDir() || owner != os.Geteuid() || fi.Mode()&0o022 != 0 {
 		return fmt.Errorf("%s may have been put there by another user of this machine: "+
-			"it is not a directory that only this account writes to", path)
+			"it is no directory that only this account writes to", path)
 	}
 	return nil
 }

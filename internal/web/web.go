@@ -1,10 +1,7 @@
-// Package web is the web UI of `dyno serve`: built assets that are part of the program, and the
-// handler that serves them. Package cli starts it. It holds no data; the UI gets them from package
-// httpapi.
+// Package web is the page that `dyno serve` shows: built assets that are part of the program, and the handler that serves them.
 //
-// The UI is one document, index.html, at every address; the browser derives from the address what
-// to show. Names of assets contain a hash of their content, so a browser caches them permanently.
-// It requests the document itself each time.
+// The page is one document, index.html, whatever its address: what it shows is worked out in the browser from the address. Assets
+// carry a hash of their content in their names, so a browser keeps them for good; the document itself it asks for each time.
 package web
 
 import (
@@ -24,7 +21,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 //go:embed all:dist
@@ -87,7 +84,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	files, err := s.open()
 	if err != nil {
-		say(w, r, http.StatusInternalServerError, "the web UI cannot be read: "+err.Error())
+		say(w, r, http.StatusInternalServerError, "the page cannot be read: "+err.Error())
 		return
 	}
 	name, ok := strings.CutPrefix(r.URL.Path, "/assets/")

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // logIn talks to a real server and returns what it sent, and the connection.

@@ -154,7 +154,7 @@ func (r *Reader) Next() (Event, error) {
 				}
 				r.further()
 			case 0xfb:
-				return r.fail("the server asks for a file of this machine, which Dyno refuses")
+				return r.fail("the server asks for a file of this machine, which it does not get")
 			default:
 				if !r.count(p) {
 					return r.fail("a result without columns")
@@ -218,7 +218,7 @@ func (r *Reader) Next() (Event, error) {
 			}
 			return r.done()
 		default:
-			return r.fail("something that was not requested")
+			return r.fail("something that was not asked for")
 		}
 	}
 }
@@ -276,7 +276,7 @@ func (r *Reader) finish() {
 	case err != nil:
 		r.broken = err
 	default:
-		r.broken = malformed("more than was requested")
+		r.broken = malformed("more than was asked for")
 	}
 	r.in = nil
 }

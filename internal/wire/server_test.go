@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 var update = flag.Bool("update", false, "write what the servers send to testdata/captures, where the fuzz targets begin")

@@ -12,7 +12,7 @@ func Shaped(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			if e, ok := p.(runtime.Error); ok && strings.Contains(e.Error(), "out of range") {
-				err = fmt.Errorf("the server's answer has a shape other than requested: %w", e)
+				err = fmt.Errorf("the server's answer has another shape than was asked for: %w", e)
 				return
 			}
 			panic(p)

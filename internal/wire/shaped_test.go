@@ -13,7 +13,7 @@ func TestShaped(t *testing.T) {
 		"a column that is not there": func() error { _ = row[second]; return nil },
 		"a part that is not there":   func() error { _ = row[0][:second*9]; return nil },
 	} {
-		if err := Shaped(f); err == nil || !strings.Contains(err.Error(), "a shape other") {
+		if err := Shaped(f); err == nil || !strings.Contains(err.Error(), "another shape") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -15,7 +15,7 @@ func (BulkInsert) Name() string { return "bulk_insert" }
 
 // Title says what it does.
 func (BulkInsert) Title() string {
-	return "inserts rows by the ten thousand in one statement, each session into its own table"
+	return "inserts rows by the ten thousand in one statement, each session into a table of its own"
 }
 
 // bulkBytes is what sysbench's buffer for an INSERT holds, with a byte to end the text.
@@ -29,7 +29,7 @@ const longestRow = len(",(2147483647,2147483647)")
 func (BulkInsert) Options() []Option {
 	return append([]Option{
 		{Name: "mysql-db", Type: Text, Default: sbtest, Help: "database that holds the tables"},
-		threadsOption("sessions, each with its own table"),
+		threadsOption("sessions, each with a table of its own"),
 	}, randOptions()...)
 }
 

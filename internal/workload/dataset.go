@@ -42,7 +42,7 @@ func datasetOptions(o dataOperation, name string) []Option {
 		{Name: "mysql-db", Type: Text, Default: sbtest, Help: "database that holds the tables"},
 		{Name: "tables", Type: Number, Default: "1", Max: 100_000, Help: "number of tables, " + name + "1 and so on"},
 		{Name: "table-size", Type: Number, Default: rows, Max: maxRows, Help: "rows that prepare puts into each table"},
-		{Name: "range-size", Type: Number, Default: "1000", Max: maxRows, Help: "rows that a select requests"},
+		{Name: "range-size", Type: Number, Default: "1000", Max: maxRows, Help: "rows that a select asks for"},
 		{Name: "rows-per-insert", Type: Number, Default: "100", Max: 10_000, Help: "rows of one INSERT of a load"},
 		{Name: "create-secondary", Type: Bool, Default: "on", Help: "a secondary index"},
 		{Name: "mysql-storage-engine", Type: Text, Default: "innodb", Help: "storage engine of the tables"},

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // TestDatasetsOnServers makes the tables on real servers, in the forms that compression is measured in, and runs each operation: the

@@ -73,7 +73,7 @@ func (d Datum) Int() (int64, error) {
 		}
 	case NullDatum:
 	}
-	return 0, fmt.Errorf("%s is not a whole number", d)
+	return 0, fmt.Errorf("%s is no whole number", d)
 }
 
 // parseInt reads digits with an optional sign, without the copy that strconv would need.

@@ -3,7 +3,7 @@ package workload
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/suggest"
+	"dyno/internal/near"
 )
 
 // Find returns the workload of that name. The error of an unknown one suggests the nearest.
@@ -15,12 +15,12 @@ func Find(list []Workload, name string) (Workload, error) {
 		}
 		names[i] = w.Name()
 	}
-	return nil, fmt.Errorf("unknown workload %q%s", name, didYouMean(name, names))
+	return nil, fmt.Errorf("unknown workload %q%s", name, suggest(name, names))
 }
 
-// didYouMean returns ", did you mean x?" for the nearest of the names, "" when none is near.
-func didYouMean(name string, names []string) string {
-	best := suggest.Name(name, names, len(name)/2+1)
+// suggest returns ", did you mean x?" for the nearest of the names, "" when none is near.
+func suggest(name string, names []string) string {
+	best := near.Name(name, names, len(name)/2+1)
 	if best == "" {
 		return ""
 	}
@@ -33,5 +33,5 @@ func Suggest(name string, list []Workload) string {
 	for i, w := range list {
 		names[i] = w.Name()
 	}
-	return didYouMean(name, names)
+	return suggest(name, names)
 }

@@ -59,7 +59,7 @@ func Settle(options []Option, given map[string]string) (Values, error) {
 			for i, o := range options {
 				names[i] = o.Name
 			}
-			return nil, &OptionError{Option: name, Reason: "unknown" + didYouMean(key, names)}
+			return nil, &OptionError{Option: name, Reason: "unknown" + suggest(key, names)}
 		}
 		norm, err := options[i].normal(value)
 		if err != nil {
@@ -93,7 +93,7 @@ func (o Option) normal(s string) (string, error) {
 	case Text: // checked below
 	}
 	if len(o.Choices) > 0 && !slices.Contains(o.Choices, s) {
-		return "", &OptionError{o.Name, s, "takes " + strings.Join(o.Choices, ", ") + didYouMean(s, o.Choices)}
+		return "", &OptionError{o.Name, s, "takes " + strings.Join(o.Choices, ", ") + suggest(s, o.Choices)}
 	}
 	return s, nil
 }
@@ -119,7 +119,7 @@ func number(s string) (int64, error) {
 func (v Values) Int(name string) int {
 	n, err := strconv.Atoi(v.Text(name))
 	if err != nil {
-		panic("BUG: option " + name + " is not a number")
+		panic("BUG: option " + name + " is no number")
 	}
 	return n
 }

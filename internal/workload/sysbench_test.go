@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // sysbench runs the real thing, and fails the test where it is not installed.

@@ -22,8 +22,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/dyno-perf/dyno/test/program"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/program"
+	"dyno/test/servers"
 )
 
 var dyno string

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/sandbox"
+	"dyno/internal/finding"
+	"dyno/internal/sandbox"
 )
 
 const plan = `dyno_plan: 1

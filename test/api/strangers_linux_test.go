@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/program"
+	"dyno/test/program"
 )
 
 // trap is a server that greets as MySQL does, and keeps all that is said to it.
@@ -318,7 +318,7 @@ func TestSetPasswords(t *testing.T) {
 		// The same file is for that place alone.
 		for _, body := range []map[string]any{{"name": "shop", "replace": true}, {"name": "evil"}} {
 			body["url"], body["defaults_file"] = at(other), all[0]
-			post("/target/add", 400, "not stored for", body)
+			post("/target/add", 400, "not kept for", body)
 		}
 	}
 	if _, heard := here.told(); !strings.Contains(heard, proofOf(first)) {

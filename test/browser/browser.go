@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/cdproto/systeminfo"
 	"github.com/chromedp/chromedp"
 
-	"github.com/dyno-perf/dyno/internal/userfile"
+	"dyno/internal/userfile"
 )
 
 // Browser is a running Chromium.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/dyno-perf/dyno/internal/cli"
-	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/cli"
+	"dyno/internal/sandbox"
+	"dyno/test/servers"
 )
 
 func TestMain(m *testing.M) {

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/sandbox"
+	"dyno/internal/trial"
 )
 
 const killedPlan = `

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/program"
+	"dyno/test/program"
 )
 
 // dynoPath is the built program; TestMain sets it before any test runs.
@@ -262,7 +262,7 @@ func TestApplyUndoProof(t *testing.T) {
 	p.load(box, "--names-seed=7")
 	id := o.Findings[0].ID
 	p.dyno("diagnose", box)
-	if out := p.dyno("apply", box, id, "--blocking"); !strings.Contains(out, "To execute: dyno apply "+box+" "+id+" --blocking --execute") {
+	if out := p.dyno("apply", box, id, "--blocking"); !strings.Contains(out, "To do it: dyno apply "+box+" "+id+" --blocking --execute") {
 		t.Errorf("the command for what was shown is missing: %s", out)
 	}
 	if out := p.dyno("apply", box, id); !strings.Contains(out, "Nothing was changed") || !strings.Contains(out, "ADD INDEX") {
@@ -292,7 +292,7 @@ func TestApplyUndoProof(t *testing.T) {
 	if out := p.dyno("diagnose", box, "--output", "json"); out != "" {
 		t.Fatalf("cured, and yet: %s", out)
 	}
-	if out := p.dyno("undo", e.ID); !strings.Contains(out, "Nothing was changed") || !strings.Contains(out, "DROP INDEX") || strings.Contains(out, "Blocked") {
+	if out := p.dyno("undo", e.ID); !strings.Contains(out, "Nothing was changed") || !strings.Contains(out, "DROP INDEX") || strings.Contains(out, "Against it") {
 		t.Fatalf("dry run says %s", out)
 	}
 	if out := p.dyno("undo", "--list", box); !strings.Contains(out, "\n"+e.ID) || !strings.Contains(out, box+" ") || !strings.Contains(out, " done ") || !strings.Contains(out, "ADD INDEX") {
@@ -302,7 +302,7 @@ func TestApplyUndoProof(t *testing.T) {
 	if out := p.dyno("undo", "--list"); !strings.Contains(out, "\n"+e.ID) || !strings.Contains(out, " undone ") {
 		t.Errorf("the journal is %s", out)
 	}
-	if out := p.dyno("undo", e.ID); !strings.Contains(out, "Blocked: it is undone") {
+	if out := p.dyno("undo", e.ID); !strings.Contains(out, "Against it: it is undone") {
 		t.Fatalf("a dry run of what is undone says %s", out)
 	}
 	if out := p.dyno("diagnose", box, "--output", "json"); !strings.Contains(out, id) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/schema"
+	"dyno/internal/target"
 )
 
 // state is everything of a server that an action may change: the definitions of all tables of users and all global variables.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/peer"
+	"dyno/test/peer"
 )
 
 // counts is how often each fingerprint was seen.

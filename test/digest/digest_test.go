@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/peer"
-	"github.com/dyno-perf/dyno/test/program"
+	"dyno/test/peer"
+	"dyno/test/program"
 )
 
 // dynoPath is the built program; TestMain sets it before any test runs.

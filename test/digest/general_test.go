@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/peer"
+	"dyno/test/peer"
 )
 
 // TestGeneralLog has real servers write general logs, and holds ids and counts against pt-query-digest's.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/sqltext"
 )
 
 // TestLive digests a server over a window in which a known number of statements runs, one of them killed and one still running when it ends.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/peer"
+	"dyno/test/peer"
 )
 
 // percona is an entry as Percona Server documents it for log_slow_verbosity=full. rate is what log_slow_rate_limit adds.

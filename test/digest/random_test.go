@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/peer"
+	"dyno/test/peer"
 )
 
 // babble makes up statements. It leaves out what docs/digest.md says is otherwise in pt-query-digest.

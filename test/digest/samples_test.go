@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/peer"
+	"dyno/test/peer"
 )
 
 // TestSamples holds logs of servers that this project cannot run against pt-query-digest: all files of the folder that DYNO_TEST_SAMPLES

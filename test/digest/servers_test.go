@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/peer"
+	"dyno/test/peer"
 )
 
 // TestLikePtQueryDigest has real servers log statements of all kinds and holds every class against pt-query-digest's: id, fingerprint, item,
@@ -42,7 +42,7 @@ func likePeers(t *testing.T, log string) report {
 }
 
 // TestKeptLogs does the same with logs that this project's workload left on servers which are too large to fetch for every run. Test
-// TestOlderServers makes them (docs/development.md).
+// TestOlderServers makes them (docs/digest.md).
 func TestKeptLogs(t *testing.T) {
 	needProgram(t)
 	kept, err := filepath.Glob("testdata/*.log.gz")

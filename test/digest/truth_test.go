@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/sqltext"
 )
 
 // truth is every value of every attribute of a log, by class and attribute key, read in the plainest way: it holds a whole log and knows only

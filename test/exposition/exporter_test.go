@@ -23,10 +23,10 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
 
-	"github.com/dyno-perf/dyno/internal/exposition"
-	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/exposition"
+	"dyno/internal/scrape"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // exposed is what a page of metrics says.

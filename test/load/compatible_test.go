@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dyno-perf/dyno/test/servers"
-	"github.com/dyno-perf/dyno/test/sysbench"
+	"dyno/test/servers"
+	"dyno/test/sysbench"
 )
 
 // layout describes the tables of sbtest as information_schema shows them, with the number of their rows.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/run"
+	"dyno/test/servers"
 )
 
 // counters are the server's own counts of what sessions have sent.

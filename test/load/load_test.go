@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/test/program"
-	"github.com/dyno-perf/dyno/test/servers"
-	"github.com/dyno-perf/dyno/test/sysbench"
+	"dyno/internal/run"
+	"dyno/test/program"
+	"dyno/test/servers"
+	"dyno/test/sysbench"
 )
 
 // dynoPath is the built program; TestMain sets it before any test runs.

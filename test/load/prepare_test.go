@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // sums returns a checksum of each table of sbtest: the same rows have the same one.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // TestStallShowsInResponseTimes stops the server for a second under a load with a rate of its own. Every operation that was due

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // restricted starts a server with the data of the OLTP family and users who may do less than a load needs. Their password is "secret".

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // TestScript runs a file of one's own, and files with mistakes, which end with the place of the mistake before anything is sent.

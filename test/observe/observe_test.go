@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/program"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/program"
+	"dyno/test/servers"
 )
 
 var dyno string

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/browser"
+	"dyno/test/browser"
 )
 
 // TestBrokenLinks follows links to what is not there, or not any more, or never was: each is answered in words, with a way on.
@@ -44,11 +44,11 @@ func TestBrokenLinks(t *testing.T) {
 			}
 		})
 	}
-	f("/nosuchpage", "Page not found")
+	f("/nosuchpage", "There is no such page")
 	for _, page := range []string{"server", "now", "queries", "findings", "cost"} {
 		f("/"+page+"?target=nosuch", `The inventory has no target "nosuch"`)
 	}
-	f("/queries?target=shop&class=ffffffffffffffff", "This class did not run in this time range")
+	f("/queries?target=shop&class=ffffffffffffffff", "This class did not run in this time")
 	f("/findings?target=shop&finding=nosuch")
 	f("/findings?target=shop&diagnosis=nosuch", `diagnosis "nosuch": not found`)
 	f("/changes?target=shop&id=999999", `action "999999": not found`)
@@ -109,12 +109,12 @@ func TestDown(t *testing.T) {
 		}
 		b.Shot("down-" + page)
 	}
-	f("server", "No data for down in this time range yet", ".sv-strip .figure-value")
-	f("now", "No session data for this time")
-	f("queries", "No query data yet")
-	f("findings", "down has not been diagnosed yet")
-	f("changes", "No changes yet")
-	f("cost", "Not measured in this time range", "main section:first-of-type .figure:not(:last-child) .figure-value") // the last is its series: that it is down is one
+	f("server", "Nothing of down was read in this time yet", ".sv-strip .figure-value")
+	f("now", "Nothing is known of its sessions then")
+	f("queries", "No minute of query classes is kept yet")
+	f("findings", "down was not judged yet")
+	f("changes", "Nothing was changed yet")
+	f("cost", "Not measured in this time", "main section:first-of-type .figure:not(:last-child) .figure-value") // the last is its series: that it is down is one
 }
 
 // within returns the words of the page's content without what the frame says above it.

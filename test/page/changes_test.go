@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/test/browser"
+	"dyno/internal/journal"
+	"dyno/test/browser"
 )
 
 // indexes returns the names of the secondary indexes of a table.
@@ -62,7 +62,7 @@ func TestChanges(t *testing.T) {
 
 	// A preview changes nothing.
 	b.ClickText("Preview and apply…")
-	b.Wait("Undo statement")
+	b.Wait("It is taken back by")
 	b.WaitText("dialog .sql-text", "`crates`")
 	if got := s.indexes(t, "crates"); len(got) != 0 {
 		t.Fatalf("the preview left %v", got)
@@ -85,18 +85,18 @@ func TestChanges(t *testing.T) {
 	b.Fill("dialog .act-type input", "crates")
 	b.Click(do)
 	b.Wait("dialog .task")
-	b.Wait("Done and verified on the server")
+	b.Wait("It is done and was verified on the server")
 	b.Shot("changes-applied")
 	if got := s.indexes(t, "crates"); len(got) != 1 || got[0] != f.Action.Index.Name {
 		t.Fatalf("the server has %v, want %s", got, f.Action.Index.Name)
 	}
 
 	// The journal has it, with who asked for it.
-	b.ClickText("Open journal entry")
+	b.ClickText("Open the journal's entry")
 	b.WaitURL("/changes")
 	id := b.Param("id")
-	b.WaitText(".entry .badge", "In effect")
-	b.Wait("requested by local, in the web UI")
+	b.WaitText(".entry .badge", "In force")
+	b.Wait("asked for by local, on the page")
 	var e journal.Entry
 	s.Get("change?id="+id, &e)
 	if e.State != journal.Done || e.Finding != f.ID {
@@ -110,7 +110,7 @@ func TestChanges(t *testing.T) {
 	var d struct {
 		Proofs []struct{ ID, Sentence string }
 	}
-	for button := "Prove it, 10 s"; ; button = "Measure again, 10 s" {
+	for button := "Prove it, 10 s"; ; button = "Look again, 10 s" {
 		before, n := calls.Load(), len(d.Proofs)
 		b.ClickText(button)
 		b.Wait(".proof [role=progressbar]")
@@ -152,19 +152,19 @@ func TestChanges(t *testing.T) {
 	p.Shot("changes-report")
 
 	// And back again.
-	b.ClickText("Undo…")
+	b.ClickText("Take it back…")
 	b.WaitText("dialog .sql-text", "DROP INDEX")
 	if got := s.indexes(t, "crates"); len(got) != 1 {
 		t.Fatalf("the preview of the undo left %v", got)
 	}
 	b.Fill("dialog .act-type input", "crates")
 	b.Click(do)
-	b.Wait("Done and verified on the server")
+	b.Wait("It is done and was verified on the server")
 	if got := s.indexes(t, "crates"); len(got) != 0 {
 		t.Fatalf("after the undo the server has %v", got)
 	}
 	b.Click("dialog .dialog-foot button")
-	b.WaitText(".entry .badge", "Undone")
+	b.WaitText(".entry .badge", "Taken back")
 	s.Get("change?id="+id, &e)
 	if e.State != journal.Undone {
 		t.Fatalf("%+v", e)
@@ -179,15 +179,15 @@ func TestTwoApply(t *testing.T) {
 	for _, b := range []*browser.Tab{one, two} {
 		visit(b, "/findings?target=shop&finding="+f.ID)
 		b.ClickText("Preview and apply…")
-		b.Wait("Undo statement")
+		b.Wait("It is taken back by")
 		b.Fill("dialog .act-type input", "barrels")
 	}
 	do := "dialog .dialog-foot button:last-of-type"
 	one.Click(do)
-	one.Wait("Done and verified on the server")
+	one.Wait("It is done and was verified on the server")
 	refusals(two, "409", "apply$")
 	two.Click(do)
-	two.WaitText("dialog", "the index "+f.Action.Index.Name+" already serves the same purpose")
+	two.WaitText("dialog", "the index "+f.Action.Index.Name+" serves the same purpose already")
 	two.WaitGone("dialog .act-type") // nor is it offered again
 	two.Axe("dialog")
 	two.Shot("changes-second")

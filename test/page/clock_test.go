@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/internal/store/series"
+	"dyno/internal/event"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/store/ledger"
+	"dyno/internal/store/series"
 )
 
 // TestClockSetBack starts the program on what it kept while the clock was ahead: the page shows the present from the first second, what was

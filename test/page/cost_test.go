@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/browser"
+	"dyno/test/browser"
 )
 
 // figureOf reads the figure of a name at the head of a page, with its unit.
@@ -59,7 +59,7 @@ func TestCost(t *testing.T) {
 			Statements float64 `json:"statements_per_second"`
 		}
 		s.Get("cost?target=shop&span=1h", &want)
-		v, unit := figureOf(b, "Server time per second")
+		v, unit := figureOf(b, "Server time, a second")
 		if got, err := seconds(v + " " + unit); err != nil {
 			return err
 		} else if !near(got, want.Server) {
@@ -74,7 +74,7 @@ func TestCost(t *testing.T) {
 		return nil
 	})
 	head := b.Text("table.table thead")
-	for _, w := range []string{"Server time per second", "% of budget", "Read time", "Every"} {
+	for _, w := range []string{"Server time, a second", "Of its budget", "A reading takes", "Every"} {
 		if !strings.Contains(words(head), w) {
 			t.Errorf("the table has no %q: %q", w, head)
 		}
@@ -131,8 +131,8 @@ func TestCostOfNothing(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
 	visit(b, "/cost?target=down")
-	b.Wait("Not measured in this time range")
-	if v, _ := figureOf(b, "Server time per second"); v != "–" {
+	b.Wait("Not measured in this time")
+	if v, _ := figureOf(b, "Server time, a second"); v != "–" {
 		t.Errorf("server time is %q", v)
 	}
 	inBoth(b, "cost-down")

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/browser"
+	"dyno/test/browser"
 )
 
 // place is a page of the program and how it is called.
@@ -14,13 +14,13 @@ type place struct{ name, path, title string }
 // places are all pages, each as a person comes to it.
 var places = []place{
 	{"fleet", "/", "Fleet"},
-	{"server", "/server?target=shop&from=-5m", "Overview"},
-	{"now", "/now?target=shop", "Activity"},
+	{"server", "/server?target=shop&from=-5m", "Server"},
+	{"now", "/now?target=shop", "Now"},
 	{"queries", "/queries?target=shop&from=-5m", "Queries"},
 	{"findings", "/findings?target=shop", "Findings"},
 	{"changes", "/changes?target=shop", "Changes"},
-	{"lab", "/lab", "Experiments"},
-	{"cost", "/cost?target=shop", "Overhead"},
+	{"lab", "/lab", "Lab"},
+	{"cost", "/cost?target=shop", "Cost"},
 	{"settings", "/settings", "Settings"},
 	{"welcome", "/welcome", ""},
 	{"login", "/login", ""},

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/test/browser"
+	"dyno/internal/finding"
+	"dyno/test/browser"
 )
 
 // parcels plants a table that is read whole for want of an index, and a load that does so until the test ends, whose calls are counted. Its
@@ -123,9 +123,9 @@ func TestFindings(t *testing.T) {
 	b.Until("a look from the page finds it", func() error {
 		s.Get("findings?target=shop", &a)
 		before := a.Diagnosis.ID
-		b.ClickText("Diagnose")
+		b.ClickText("Diagnose now")
 		b.Wait("[role=progressbar]")
-		b.WaitText(".task-title", "Observe shop for 10 s")
+		b.WaitText(".task-title", "Look at shop for 10 s")
 		eventually(t, "the look", func() error {
 			if s.Get("findings?target=shop", &a); a.Diagnosis.ID == before {
 				return errNotYet
@@ -176,7 +176,7 @@ func TestFindings(t *testing.T) {
 	if got := b.Text(card + " .change-box .sql-text"); strings.Join(strings.Fields(got), " ") != want.Action.SQL+";" {
 		t.Errorf("statement %q, want %q", got, want.Action.SQL)
 	}
-	for _, words := range []string{want.Cause, want.Suggestion, want.Falsify, want.Gain.Text, "Counter-evidence", "Reasoning, step by step", "Where the time went", "rows read per call"} {
+	for _, words := range []string{want.Cause, want.Suggestion, want.Falsify, want.Gain.Text, "What speaks against it", "Why: the reasoning", "Where the time went", "rows read per call"} {
 		b.Wait(words)
 	}
 	b.Settle()
@@ -203,7 +203,7 @@ func TestFindings(t *testing.T) {
 	// A link to a look that is gone says so, with a way back.
 	refusals(b, "404", `diagnosis\?id=d-000000$`)
 	b.Open("/findings?target=shop&diagnosis=d-000000")
-	b.Wait(`Diagnosis: not found: diagnosis "d-000000": not found`)
+	b.Wait("That diagnosis")
 }
 
 // TestNotJudged: a server that does not answer was never judged, and looking at it says why.
@@ -211,8 +211,8 @@ func TestNotJudged(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
 	visit(b, "/findings?target=down")
-	b.Wait("down has not been diagnosed yet")
-	b.ClickText("Diagnose")
+	b.Wait("down was not judged yet")
+	b.ClickText("Diagnose now")
 	b.Wait(".task .badge.tone-bad")
 	b.Wait("connection refused")
 	shots(b, "findings-none", "main")
@@ -226,14 +226,14 @@ func TestJudgedByItself(t *testing.T) {
 	b := tab(t, p.URL)
 	visit(b, "/")
 	b.Until("the fleet has the verdict", func() error {
-		if _, words := card(t, b, "shop"); strings.Contains(words, "not diagnosed yet") {
+		if _, words := card(t, b, "shop"); strings.Contains(words, "not judged yet") {
 			return errNotYet
 		}
 		return nil
 	})
 	visit(b, "/findings?target=shop&finding=that-is-read")
 	b.WaitText(".verdict", "scheduled")
-	b.Wait("A newer diagnosis is available")
+	b.Wait("There is a newer look")
 	b.ClickText("Show it")
 	var a judged
 	if err := getJSON(p.URL, "findings?target=shop", &a); err != nil {

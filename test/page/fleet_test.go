@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/browser"
+	"dyno/test/browser"
 )
 
 // card returns what the fleet shows of one server: its figures by name, and all its words.
@@ -146,7 +146,7 @@ func TestFleet(t *testing.T) {
 	if got := strings.Join(strings.Fields(b.Text(".summary")), " "); !strings.Contains(got, "2 servers") || !strings.Contains(got, "1 down") {
 		t.Errorf("the summary is %q", got)
 	}
-	if got := b.Attr(`.card:not(.card-down) .course svg`, "aria-label"); !strings.Contains(got, "statements per second of shop over 15 minutes") {
+	if got := b.Attr(`.card:not(.card-down) .course svg`, "aria-label"); !strings.Contains(got, "statements a second of shop over 15 minutes") {
 		t.Errorf("the small graph is read as %q", got)
 	}
 	b.Axe()
@@ -186,7 +186,7 @@ func TestFleetFinding(t *testing.T) {
 			return fmt.Errorf("it is %+v, the card says %q", v, words)
 		}
 		// Nobody has looked yet: the card says so, and its button asks for it.
-		if _, words := card(t, b, "shop"); !strings.Contains(words, "not diagnosed yet") && !strings.Contains(words, "Diagnosing") {
+		if _, words := card(t, b, "shop"); !strings.Contains(words, "not judged yet") && !strings.Contains(words, "Looking") {
 			return fmt.Errorf("nobody has judged, the card says %q", words)
 		}
 		b.Eval(`[...document.querySelectorAll('.card:not(.card-down) .button')].find((e) => e.innerText.trim() === 'Diagnose')?.click()`, nil)
@@ -225,7 +225,7 @@ func TestFleetRows(t *testing.T) {
 	b.Key("/")
 	b.Type("refus")
 	b.WaitURL("q=refus")
-	b.Wait("No server matches") // a reason is no name
+	b.Wait("No server is like that") // a reason is no name
 	b.ClickText("Show all 2")
 	want("shop down")
 	b.ClickText("Down or silent")
@@ -256,7 +256,7 @@ func TestFleetIsSilent(t *testing.T) {
 		return nil
 	})
 	p.Kill()
-	b.Wait("No data is arriving")
+	b.Wait("Nothing arrives any more")
 	b.Until("old figures are no figures", func() error {
 		f, words := card(t, b, "shop")
 		if f["statements"] != "–" || !strings.Contains(words, "last reading") {
@@ -266,7 +266,7 @@ func TestFleetIsSilent(t *testing.T) {
 	})
 	b.Shot("fleet-silent")
 	p.Again(t)
-	b.WaitGone("No data is arriving")
+	b.WaitGone("Nothing arrives any more")
 	b.Until("figures again", func() error {
 		if f, _ := card(t, b, "shop"); f["statements"] == "–" {
 			return errNotYet

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/browser"
+	"dyno/test/browser"
 )
 
 // hold keeps back what the page asks for at addresses that have a part, until the returned function lets it go.
@@ -24,7 +24,7 @@ func TestRecipeOfAnotherScale(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
 	visit(b, "/lab?recipe=threads")
-	b.Wait("Dry run")
+	b.Wait("What it would do")
 	if n := b.Count(".lab-plan"); n != 0 {
 		t.Errorf("%d plans are drawn that nobody opened", n)
 	}
@@ -59,11 +59,11 @@ func TestCostOfAnother(t *testing.T) {
 	b.Wait("global_status")
 	release := hold(b, "target=down")
 	b.Eval(`(() => { const a = document.createElement('a'); a.href = './cost?target=down'; document.body.append(a); a.click(); a.remove() })()`, nil)
-	b.Wait("Overhead on down")
+	b.Wait("What watching costs down")
 	b.WaitFor(`window.waiting === true`)
 	if text := b.Text("main"); strings.Contains(text, "global_status") {
 		t.Errorf("of down it says %.300q", text)
 	}
 	release()
-	b.Wait("Not measured in this time range")
+	b.Wait("Not measured in this time")
 }

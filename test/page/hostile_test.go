@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/store/ledger"
-	"github.com/dyno-perf/dyno/test/browser"
+	"dyno/internal/store/ledger"
+	"dyno/test/browser"
 )
 
 // attack is a text that would set a flag in a page that took it for HTML, in whatever place it came to stand.

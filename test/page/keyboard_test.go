@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/browser"
+	"dyno/test/browser"
 )
 
 // TestKeyboardReaches walks through every page with Tab alone: everything that a mouse can click must have had the focus, and the focus

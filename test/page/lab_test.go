@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/sandbox"
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/test/browser"
+	"dyno/internal/sandbox"
+	"dyno/internal/trial"
+	"dyno/test/browser"
 )
 
 const labPlan = `dyno_plan: 1
@@ -75,7 +75,7 @@ func TestLab(t *testing.T) {
 	b := tab(t, p.URL)
 
 	b.Open("/lab")
-	b.Wait("No experiments yet")
+	b.Wait("No experiment was begun yet")
 	b.Wait("threads")
 	b.Axe()
 	b.Shot("lab-empty")
@@ -199,7 +199,7 @@ func startRecipe(t *testing.T, p *Serve, home string, b *browser.Tab) {
 	b.ShotAll("lab-recipes")
 	b.ClickText("How far does it scale?")
 	b.WaitURL("recipe=threads")
-	b.Wait("Dry run")
+	b.Wait("What it would do")
 	b.Settle()
 	b.Axe()
 	b.ClickText("Run it")

@@ -19,11 +19,11 @@ import (
 	"github.com/chromedp/cdproto/security"
 	"github.com/chromedp/chromedp"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/test/browser"
-	"github.com/dyno-perf/dyno/test/program"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/finding"
+	"dyno/internal/journal"
+	"dyno/test/browser"
+	"dyno/test/program"
+	"dyno/test/servers"
 )
 
 const (
@@ -156,13 +156,13 @@ func TestSessionEndsInTheMiddle(t *testing.T) {
 	b.Fill("dialog input", text)
 	with(t, p.home, annasPassword, "user", "password", "anna") // ends all sessions
 	// Whatever the page asks for meanwhile may have opened the login already, over this button.
-	b.Eval(`[...document.querySelectorAll('dialog button')].find((e) => e.innerText.trim() === 'Add note').click()`, nil)
+	b.Eval(`[...document.querySelectorAll('dialog button')].find((e) => e.innerText.trim() === 'Add the note').click()`, nil)
 	b.Wait("Your session ended")
 	bothThemes(b, "login-dialog")
 	b.Fill("#login-password", annasPassword)
 	b.Key("Enter")
 	b.WaitGone("Your session ended")
-	b.Wait("Note added to the timeline")
+	b.Wait("The note is on the timeline")
 	if !strings.Contains(b.URL(), "/server?target=shop&from=-5m") {
 		t.Errorf("it is at %s", b.URL())
 	}
@@ -198,8 +198,8 @@ func TestTwoTabsOfOneLogin(t *testing.T) {
 	b.Key("a")
 	b.Wait("dialog input")
 	b.Fill("dialog input", "from the first tab")
-	b.ClickText("Add note")
-	b.Wait("Note added to the timeline")
+	b.ClickText("Add the note")
+	b.Wait("The note is on the timeline")
 }
 
 // worked makes a home of which every page has something to act on: a finding with a change, one that was carried out, and beside its
@@ -237,7 +237,7 @@ func worked(t *testing.T, s *Stage, table string) (home, action string, flags []
 
 // harmlessButton tells by its place or its name a button that changes nothing: it chooses what is shown, or takes it along.
 const harmlessButton = `(e, name) => e.closest('th, [role=tablist]') !== null || e.matches('[role=tab], [role=option], [aria-haspopup], .finding-head, .tray-head, .link, .lab-cell-button')
-	|| /^(Theme: .*|Keyboard \(\?\)|Copy.*|Close|Dismiss|Search again|Compare two periods|Rewind|Play .*|(1 s|Half a window) (back|forward) .*|×\d+: .*|\d+[mh]|small|medium|full)$/.test(name)`
+	|| /^(Theme: .*|Keyboard \(\?\)|Copy.*|Close|Dismiss|Look again|Compare two periods|Rewind|Play .*|(A second|Half a window) (back|on) .*|×\d+: .*|\d+[mh]|small|medium|full)$/.test(name)`
 
 // mayNot opens every page as somebody who may change nothing and must be told so in these words: each button that is not known to be
 // harmless cannot be pressed and says why, but for those that are one's own.
@@ -273,7 +273,7 @@ func mayNot(t *testing.T, b *browser.Tab, action, why string, own ...string) {
 			off[x.Name] = true
 		}
 	}
-	for _, name := range []string{"Diagnose", "Preview and apply…", "Undo…", "Prove it, 10 s", "Run it"} {
+	for _, name := range []string{"Diagnose now", "Preview and apply…", "Take it back…", "Prove it, 10 s", "Run it"} {
 		if !off[name] {
 			t.Errorf("%q is on no page: there are %v", name, slices.Sorted(maps.Keys(off)))
 		}
@@ -295,7 +295,7 @@ func TestViewer(t *testing.T) {
 	mayNot(t, b, action, "operator", "Change password", "Log out everywhere")
 	visit(b, "/settings?tab=users")
 	b.Wait("Your sessions")
-	for _, words := range []string{"API tokens", "Audit log", "Add user"} {
+	for _, words := range []string{"API tokens", "Audit log", "Add a user"} {
 		if strings.Contains(b.Text("main"), words) {
 			t.Errorf("a viewer sees %q", words)
 		}
@@ -382,8 +382,8 @@ func TestTLS(t *testing.T) {
 	b.Key("a")
 	b.Wait("dialog input")
 	b.Fill("dialog input", "over TLS")
-	b.ClickText("Add note")
-	b.Wait("Note added to the timeline")
+	b.ClickText("Add the note")
+	b.Wait("The note is on the timeline")
 	b.Wait(".live-live")
 }
 
@@ -397,7 +397,7 @@ func TestUsersPage(t *testing.T) {
 	b.Open("/settings?tab=users")
 	logIn(b, "anna", annasPassword)
 	b.Wait("Audit log")
-	b.ClickText("Add user")
+	b.ClickText("Add a user")
 	b.Fill("#new-name", "ben")
 	b.Fill("#new-password", bensPassword)
 	b.Fill("#new-again", bensPassword)
@@ -406,14 +406,14 @@ func TestUsersPage(t *testing.T) {
 	b.Key("Enter")
 	b.Wait(`select[aria-label="Role of ben"]`)
 	b.Select(`select[aria-label="Role of ben"]`, "operator")
-	b.Wait("ben is now an operator")
-	b.ClickText("Create token")
+	b.Wait("ben is an operator from now on")
+	b.ClickText("Make a token")
 	b.Fill("#new-name", "grafana")
 	b.Key("Enter")
-	b.Wait("It is shown only once")
+	b.Wait("It is shown this once")
 	token := b.Text(".secret code")
 	bothThemes(b, "users-token")
-	b.ClickText("Done")
+	b.ClickText("I have it")
 	b.Until("the token is listed and not told", func() error {
 		if text := b.Text("main"); !strings.Contains(text, "grafana") || strings.Contains(text, token) {
 			return fmt.Errorf("it shows %q", text)

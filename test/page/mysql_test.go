@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // onMySQL is a stage of the test's own whose target "shop" is a MySQL, which somebody asks a trifle ten times a second.

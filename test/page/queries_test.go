@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/store/history"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/known"
+	"dyno/internal/sqltext"
+	"dyno/internal/store/history"
 )
 
 // minutes waits for what is kept by the minute: until the minute that has begun is over and was read.
@@ -76,7 +76,7 @@ func (s *Stage) knownClass(t *testing.T) {
 		})
 	}
 	figure("Calls", "/s", "137 in the window")
-	figure("Examined per row sent", "50", "50 rows per call")
+	figure("Examined per row sent", "50", "50 rows a call")
 	figure("Errors", "0", "0 in the window")
 	b.WaitText(".class-id", id)
 	b.WaitText(".meta", "knowns")
@@ -102,12 +102,12 @@ func TestQueriesPage(t *testing.T) {
 	b.Wait("select sum(total) from orders where customer = ?")
 	shots(b, "queries-list", "main")
 	b.ClickText("select sum(total) from orders where customer = ?")
-	b.Wait("Statistics")
+	b.Wait("What it does")
 	b.Settle()
 	shots(b, "queries-class", "main")
 	refusals(b, "404", `class\?`)
 	visit(b, "/queries?target=shop&class=%3Cscript%3Enone")
-	b.Wait("This class did not run in this time range")
+	b.Wait("This class did not run in this time")
 	b.Axe("main")
 	b.Shot("queries-unknown")
 	b.ClickText("All classes")
@@ -185,16 +185,16 @@ func TestTwoPeriods(t *testing.T) {
 	row("gones", "gone", "−0.5")
 	row("freshs", "new", "+0.7")
 	b.Wait("Worse than before")
-	b.Wait("covers 42 of 60 min")
+	b.Wait("only 42 of 60 min were observed")
 	harmless(t, b, "two periods")
 	shots(b, "queries-compare", "main")
-	b.ClickText("Previous period")
+	b.ClickText("Before")
 	b.WaitURL("before=halves") // nothing is kept of the hour before
-	b.Wait("comparing the two halves of the available data")
-	b.Wait("data covers 21 min of 21 min")
+	b.Wait("these are the two halves of what is kept")
+	b.Wait("observed 21 min of 21 min")
 
 	visit(b, fmt.Sprintf("/queries?target=shop&%s", window))
-	b.Wait("data covers 42 of 60 min")
+	b.Wait("observed 42 of 60 min")
 	row("slows", "0.3", "10", "30")
 	visit(b, fmt.Sprintf("/queries?target=shop&%s&class=%s", window, id))
 	for _, words := range []string{"slows: access ref → ALL", "slows: key by_b → none", "whole table", "Changed", "250 ms", "onerror"} {

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/browser"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/browser"
+	"dyno/test/servers"
 )
 
 // own is a program of the test's own that watches the stage's server as "shop", for tests that kill it.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/store/history"
+	"dyno/internal/class"
+	"dyno/internal/sqltext"
+	"dyno/internal/store/history"
 )
 
 // TestSearchBeyondTheList keeps more classes than the page shows at first and searches for one that is not among them: it is found, and
@@ -39,7 +39,7 @@ func TestSearchBeyondTheList(t *testing.T) {
 	p.waitUp(t, "shop")
 	b := tab(t, p.URL)
 	visit(b, fmt.Sprintf("/queries?target=shop&from=%d&to=%d", end.Unix()-60, end.Unix()))
-	b.WaitText(".filters", "the top 200 of 300 classes by time")
+	b.WaitText(".filters", "the 200 with most time of 300 classes")
 	light := letters(42) // that of the least time but 42
 	b.Key("/")
 	b.Type(light)
@@ -52,7 +52,7 @@ func TestSearchBeyondTheList(t *testing.T) {
 	b.WaitText(".filters", "1 of 300 classes")
 	b.Axe("main")
 	b.Key("Escape")
-	b.WaitText(".filters", "the top 200 of 300 classes by time")
+	b.WaitText(".filters", "the 200 with most time of 300 classes")
 }
 
 // TestFindingToClass follows the links of a finding and of where the time went: each opens the class that it names.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/browser"
+	"dyno/test/browser"
 )
 
 // inBoth looks at a page in both themes: a picture of each, and what hinders people.
@@ -43,18 +43,18 @@ func TestSettingsAddTarget(t *testing.T) {
 	visit(b, "/settings")
 	b.Wait("No server is watched yet")
 	inBoth(b, "settings-empty")
-	b.ClickText("Add server")
+	b.ClickText("Add a server")
 	b.Fill("dialog input[name=address]", s.Server.Socket)
 	b.Fill("dialog input[name=name]", "byhand")
 	b.Eval(`document.querySelectorAll('dialog input[name=way]')[2].click()`, nil)
 	b.Fill("dialog input[name=file]", file)
 	b.Key("Tab") // leaving the field has the server looked at
-	b.WaitText("dialog .badge", "connected")
+	b.Wait("reached")
 	b.WaitText("dialog", "adder@localhost")
 	b.WaitText("dialog", "GRANT PROCESS")
 	inBoth(b, "settings-add")
-	b.Click("dialog .b-main")
-	b.Wait("Now watching byhand")
+	b.ClickText("Watch it")
+	b.Wait("byhand is watched from now on")
 	b.Until("it is up", func() error {
 		if text := b.Text("table.table tbody tr"); !strings.Contains(text, "byhand") || !strings.Contains(text, "up") || !strings.Contains(text, "MariaDB") && !strings.Contains(text, "mariadb") {
 			return fmt.Errorf("the row says %q", text)
@@ -67,7 +67,7 @@ func TestSettingsAddTarget(t *testing.T) {
 	if out := try(t, home, "target", "ls", "--output", "json"); !strings.Contains(out, `"defaults_file":"`+file) || strings.Contains(out, "not told 7") {
 		t.Errorf("the inventory is %s", out)
 	}
-	b.WaitText("main", "data sources are unavailable") // adder has no privileges, and that is told
+	b.WaitText("main", "sources give nothing") // adder has no privileges, and that is told
 	inBoth(b, "settings-target")
 	b.ClickText("Open")
 	b.WaitURL("/server")
@@ -88,7 +88,7 @@ func TestSettingsKeepsPasswordsOut(t *testing.T) {
 	s := stage(t)
 	b := s.Browser(t)
 	visit(b, "/settings")
-	b.ClickText("Add server")
+	b.ClickText("Add a server")
 	b.Settle()
 	before := len(b.Requests())
 	b.Fill("dialog input[name=address]", "mysql://u:sesame9@127.0.0.1:1")
@@ -188,7 +188,7 @@ func TestSettingsEditTarget(t *testing.T) {
 	p := serve(t, folder(t))
 	refused := exec.Command(dyno, "target", "add", "edit", s.Server.URL("nobody7"))
 	refused.Env = append(os.Environ(), "DYNO_HOME="+p.home)
-	if out, err := refused.CombinedOutput(); err == nil || !strings.Contains(string(out), "Added edit") {
+	if out, err := refused.CombinedOutput(); err == nil || !strings.Contains(string(out), "Remembered edit") {
 		t.Fatalf("a refused login is remembered, and no success: %v\n%s", err, out)
 	}
 	b := tab(t, p.URL)
@@ -202,7 +202,7 @@ func TestSettingsEditTarget(t *testing.T) {
 	b.ClickText("Save")
 	b.Wait("edit was changed")
 	b.WaitText("table.table tbody tr", "up")
-	b.WaitText("table.table tbody tr", "stored by Dyno")
+	b.WaitText("table.table tbody tr", "kept by Dyno")
 	// Another address asks for it again.
 	b.ClickText("Edit")
 	b.Fill("dialog input[name=address]", "mysql://edited@"+deadPort+"/")
@@ -223,9 +223,9 @@ func TestSettingsEditTarget(t *testing.T) {
 	}
 
 	visit(b, "/settings?tab=retention")
-	b.Click(`button[aria-label="Change retention of states"]`)
+	b.Click(`button[aria-label="Change how long states are kept"]`)
 	b.Fill("dialog input[name=days]", "1")
-	b.WaitText("dialog", "within a week")
+	b.WaitText("dialog", "at the latest a week later")
 	inBoth(b, "settings-retention-change")
 	b.ClickText("Save")
 	b.Wait("Retention was changed")
@@ -265,7 +265,7 @@ func TestSettingsEditTarget(t *testing.T) {
 	b = tab(t, p.URL)
 	visit(b, "/settings?tab=retention")
 	b.WaitText("main", "--keep-states")
-	if n := b.Count(`button[aria-label="Change retention of states"]`); n != 0 {
+	if n := b.Count(`button[aria-label="Change how long states are kept"]`); n != 0 {
 		t.Error("what a flag fixes can be changed on the page")
 	}
 }

@@ -24,9 +24,9 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/dyno-perf/dyno/test/browser"
-	"github.com/dyno-perf/dyno/test/program"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/browser"
+	"dyno/test/program"
+	"dyno/test/servers"
 )
 
 var (

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/browser"
+	"dyno/test/browser"
 )
 
 // TestDraggingWritesLittle drags the timeline at pointer rate: what is shown follows, the browser's history is written a few times only.
@@ -223,7 +223,7 @@ func TestWorkThatEndedWithDyno(t *testing.T) {
 	p.Again(t)
 	b.Wait(".live-live")
 	b.Click(".tray-head")
-	b.WaitText(".tray", "restarted meanwhile")
+	b.WaitText(".tray", "started anew")
 }
 
 // TestAnothersChange ends a session under a note that is being typed, and somebody else logs in: the note is not kept in their name.
@@ -243,13 +243,13 @@ func TestAnothersChange(t *testing.T) {
 	b.Wait("dialog input")
 	b.Fill("dialog input", "annas note")
 	with(t, p.home, annasPassword, "user", "password", "anna")
-	b.Eval(`[...document.querySelectorAll('dialog button')].find((e) => e.innerText.trim() === 'Add note').click()`, nil)
+	b.Eval(`[...document.querySelectorAll('dialog button')].find((e) => e.innerText.trim() === 'Add the note').click()`, nil)
 	b.Wait("Your session ended")
 	b.Fill("#login-name", "ben")
 	b.Fill("#login-password", bensPassword)
 	b.Key("Enter")
 	b.WaitGone("Your session ended")
-	b.Wait("this browser is now logged in as ben")
+	b.Wait("in this browser ben is logged in now")
 	var kept struct{ Events []struct{ Text string } }
 	b.Eval(`fetch('./api/dyno/v1/events?target=shop&kind=annotation').then((r) => r.json())`, &kept)
 	if len(kept.Events) != 0 {

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/compare"
-	"github.com/dyno-perf/dyno/internal/plan"
-	"github.com/dyno-perf/dyno/internal/store/trials"
-	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/workload"
-	"github.com/dyno-perf/dyno/test/browser"
+	"dyno/internal/compare"
+	"dyno/internal/plan"
+	"dyno/internal/store/trials"
+	"dyno/internal/trial"
+	"dyno/internal/workload"
+	"dyno/test/browser"
 )
 
 const figuresPlan = `dyno_plan: 1
@@ -127,7 +127,7 @@ func TestVerdicts(t *testing.T) {
 	for _, words := range []string{"1 better", "1 worse", "1 same"} {
 		b.WaitText(".lab-tallies", words)
 	}
-	b.WaitText(".lab-outcome", "A/A control: same")
+	b.WaitText(".lab-outcome", "A server against itself: same")
 	b.WaitText(".lab-grid thead", "Transactions/s")
 	cellsSay(b, "threads=1", "1000", "–", "5", "baseline")
 	cellsSay(b, "threads=2", "1500", "–", "5", "▲ ×1.50 better", "1.49 –", "5")
@@ -147,23 +147,23 @@ func TestVerdicts(t *testing.T) {
 	b.Wait(".menu-list")
 	b.ClickText("x-second")
 	b.WaitURL("with=x-second")
-	b.Wait("x-first1 compared with x-second")
-	b.Wait("They were measured separately, not interleaved")
+	b.Wait("x-first1 beside x-second")
+	b.Wait("They were not measured in turn")
 	b.Wait("x-first1 is the baseline")
 	b.WaitText(".lab-sentence", "2 of 4 differ (1 better, 1 worse), 2 the same")
 	b.WaitText(".lab-grid thead", "x-second")
-	cellsSay(b, "threads=1,result=x-first1", "1000 n=5", "2000 n=5 ▲ ×2.00 better")
+	cellsSay(b, "threads=1,result=x-first1", "1000 n 5", "2000 n 5 ▲ ×2.00 better")
 	cellsSay(b, "threads=2,result=x-first1", "1500", "1500 = ×1.00 same")
-	cellsSay(b, "threads=4,result=x-first1", "700", "350 n=5 ▼ ×0.500 worse")
+	cellsSay(b, "threads=4,result=x-first1", "700", "350 n 5 ▼ ×0.500 worse")
 	shots(b, "lab-beside", "main")
-	b.ClickText("Close comparison")
-	b.WaitGone("compared with x-second")
+	b.ClickText("Leave the comparison")
+	b.WaitGone("beside x-second")
 	b.WaitText(".lab-sentence", "2 of 3 differ")
 
 	// Those whose plans differ in what decides are shown apart, and why.
 	refusals(b, "409", `experiment\?id=x-first1&with=x-larger$`)
 	visit(b, "/lab?id=x-first1&with=x-larger")
-	b.Wait("They cannot be compared.")
+	b.Wait("They cannot be set against each other.")
 	b.Wait("table-size: 500, 9000")
 	for i, words := range []string{"1500", "900"} {
 		b.WaitText(fmt.Sprintf(".lab-beside section:nth-of-type(%d) td[data-variant='threads=2']", i+1), words)

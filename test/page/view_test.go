@@ -39,7 +39,7 @@ func TestBack(t *testing.T) {
 			}
 			return nil
 		})
-		b.WaitText("h1", "Overview")
+		b.WaitText("h1", "Server")
 	}
 	b.Forward()
 	b.Forward()

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/servers"
 )
 
 // TestFirstMinutes starts the program without any configuration beside a real server: it finds it, watches it, and the Server page fills.
@@ -15,7 +15,7 @@ func TestFirstMinutes(t *testing.T) {
 	p := serve(t, home, "--discover="+s.Server.Socket)
 	name := fmt.Sprintf("mariadb-%d", s.Server.Port)
 	p.waitUp(t, name)
-	if log := p.Log(); !strings.Contains(log, "watching it as "+name) {
+	if log := p.Log(); !strings.Contains(log, "watches it as "+name) {
 		t.Errorf("it does not say what it does:\n%s", log)
 	} else if !strings.Contains(log, "WARNING: Dyno is logged in as root@localhost") {
 		t.Errorf("it does not say that it is root:\n%s", log)
@@ -43,7 +43,7 @@ func TestWelcome(t *testing.T) {
 	b := tab(t, p.URL)
 	visit(b, "/welcome")
 	b.Wait(".found")
-	b.WaitFor(`[...document.querySelectorAll('.found .badge')].some((x) => x.innerText.trim() === 'ready')`)
+	b.WaitText("main", "may be watched")
 	b.WaitText("main", "no login yet")
 	b.WaitText("main", "CREATE USER")
 	b.WaitText("main", "GRANT PROCESS, BINLOG MONITOR, SLAVE MONITOR")
@@ -51,8 +51,8 @@ func TestWelcome(t *testing.T) {
 	if out := try(t, home, "target", "ls"); strings.Contains(out, "mariadb") {
 		t.Errorf("it was taken unasked: %s", out)
 	}
-	b.WaitFor(`[...document.querySelectorAll('.found')].some((e) => [...e.querySelectorAll('.badge')].some((x) => x.innerText.trim() === 'ready') && [...e.querySelectorAll('button')].some((x) => x.innerText.trim() === 'Add'))`)
-	b.Eval(`[...[...document.querySelectorAll('.found')].find((e) => [...e.querySelectorAll('.badge')].some((x) => x.innerText.trim() === 'ready')).querySelectorAll('button')].find((x) => x.innerText.trim() === 'Add').click()`, nil)
+	b.WaitFor(`[...document.querySelectorAll('.found')].some((e) => e.innerText.includes('may be watched') && [...e.querySelectorAll('button')].some((x) => x.innerText.includes('Watch it')))`)
+	b.Eval(`[...[...document.querySelectorAll('.found')].find((e) => e.innerText.includes('may be watched')).querySelectorAll('button')].find((x) => x.innerText.includes('Watch it')).click()`, nil)
 	b.WaitURL("/server")
 	name := fmt.Sprintf("mariadb-%d", s.Server.Port)
 	b.WaitURL("target=" + name)

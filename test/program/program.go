@@ -28,7 +28,7 @@ func Main(m *testing.M, path *string) int {
 	}
 	defer os.RemoveAll(dir)
 	*path = filepath.Join(dir, "dyno")
-	if out, err := exec.Command("go", "build", "-o", *path, "github.com/dyno-perf/dyno/cmd/dyno").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", *path, "dyno/cmd/dyno").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		return 1
 	}

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/scrape"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/target"
+	"dyno/internal/reading"
+	"dyno/internal/scrape"
+	"dyno/internal/snapshot"
+	"dyno/internal/target"
 )
 
 // TestOlderServers fetches servers as `dyno sandbox install` does, some 1.3 GB, and reads every source twice on each. DYNO_TEST_YARD
@@ -27,7 +27,7 @@ func TestOlderServers(t *testing.T) {
 		home = t.TempDir()
 	}
 	program := filepath.Join(t.TempDir(), "dyno")
-	if out, err := exec.Command("go", "build", "-o", program, "github.com/dyno-perf/dyno/cmd/dyno").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program, "dyno/cmd/dyno").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	for _, x := range []struct {

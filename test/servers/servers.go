@@ -21,7 +21,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/dyno-perf/dyno/internal/userfile"
+	"dyno/internal/userfile"
 )
 
 // Server is a running server that belongs to one test.

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"dyno/internal/snapshot"
 )
 
 func TestLarge(t *testing.T) {

@@ -6,16 +6,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/advise"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
 )
 
 // Window is the length of every built snapshot, seconds.
@@ -149,7 +149,7 @@ func (m *Made) Lose(name string, state snapshot.SourceState, reason, fix string)
 			m.S.Sources[i] = snapshot.Source{Name: name, State: state, Reason: reason, Fix: fix}
 		}
 	}
-	return m.Symptom("not-observable", name, "Data unavailable: "+name+" ("+reason+"). Fix: "+fix)
+	return m.Symptom("not-observable", name, "Not observable: "+name+" ("+reason+"). To see it: "+fix)
 }
 
 // Gauge adds a figure that was the same all the time.

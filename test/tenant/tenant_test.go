@@ -17,11 +17,11 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/capture"
+	"dyno/internal/explain"
+	"dyno/internal/sqlshape"
+	"dyno/internal/target"
+	"dyno/test/servers"
 )
 
 // The tenant's schemas: one has functions that run with the rights of who calls them, one with those of the tenant.
@@ -277,7 +277,7 @@ func TestHostileTenant(t *testing.T) {
 				a.harmless(t, "plans as "+user)
 				// What is a comment to servers is code to the parser.
 				for _, q := range hidden {
-					if p, err := x.Explain(t.Context(), "X", "information_schema", q); err != nil || !strings.HasPrefix(p.Error, "not run") {
+					if p, err := x.Explain(t.Context(), "X", "information_schema", q); err != nil || !strings.HasPrefix(p.Error, "not asked") {
 						t.Errorf("%s: %s: %q, %v", user, q, p.Error, err)
 					}
 					a.harmless(t, "a plan as "+user+" of "+q)
@@ -343,9 +343,9 @@ func TestHostileTenant(t *testing.T) {
 			f("tenant", "SELECT n FROM fine WHERE id = 1", "")
 			f("tenant", "UPDATE big SET n = 1 WHERE id = abs(1)", "")
 			f("tenant", "SELECT n FROM defined", "the view defined")
-			f("tenant", "SELECT n FROM big WHERE id = now ('a', 'b')", "not a built-in function")
-			f("tenant_d", "SELECT n FROM big WHERE id = 1", "not run: this account")
-			f("tenant", "SELECT n FROM tenant_d.fine", "not run: this account")
+			f("tenant", "SELECT n FROM big WHERE id = now ('a', 'b')", "no function of this server's own")
+			f("tenant_d", "SELECT n FROM big WHERE id = 1", "not asked: this account")
+			f("tenant", "SELECT n FROM tenant_d.fine", "not asked: this account")
 			f("", "SELECT 1", "")
 			a.harmless(t, "trusting a schema")
 		})
@@ -389,7 +389,7 @@ func (a *attack) look(t *testing.T, user string) {
 		}
 		plans = snap.Plans
 		if slices.ContainsFunc(plans, func(p explain.Plan) bool {
-			return strings.HasPrefix(p.Error, "not run: it calls ") || strings.HasPrefix(p.Error, "not run: explain statement: it calls ")
+			return strings.HasPrefix(p.Error, "not asked: it calls ") || strings.HasPrefix(p.Error, "not asked: explain statement: it calls ")
 		}) {
 			return
 		}

@@ -19,8 +19,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/internal/state"
+	"dyno/test/servers"
 )
 
 // diagnosed is what a diagnosis keeps.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/dyno-perf/dyno/test/browser"
+	"dyno/test/browser"
 )
 
 // pictures takes one of every page with what the trial left there, on a laptop and on a phone, in both themes, when DYNO_TEST_PICTURES is

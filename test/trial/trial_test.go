@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/program"
-	"github.com/dyno-perf/dyno/test/servers"
+	"dyno/test/program"
+	"dyno/test/servers"
 )
 
 var dyno string
@@ -186,7 +186,7 @@ func TestWithFewRights(t *testing.T) {
 		url := s.URL("bare")
 		for _, args := range [][]string{{"watch", url, "--count=2"}, {"target", "check", url}} {
 			out, errs, code := s.run(env, args...)
-			if text := errs + out; !strings.Contains(text, "PROCESS") || regexp.MustCompile(`no waiters|(?m)^locks +ok`).MatchString(text) || code != 0 {
+			if text := errs + out; !strings.Contains(text, "PROCESS") || regexp.MustCompile(`nobody waits|(?m)^locks +ok`).MatchString(text) || code != 0 {
 				t.Errorf("%v without PROCESS, code %d:\n%s", args, code, text)
 			}
 		}

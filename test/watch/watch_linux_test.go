@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/test/program"
-	"github.com/dyno-perf/dyno/test/servers"
-	"github.com/dyno-perf/dyno/test/terminal"
+	"dyno/test/program"
+	"dyno/test/servers"
+	"dyno/test/terminal"
 )
 
 var dyno string
@@ -63,7 +63,7 @@ func TestPileUp(t *testing.T) {
 
 			home := t.TempDir()
 			v := watch(t, home, "--record", s.URL("root"))
-			v.Sees("no waiters")
+			v.Sees("nobody waits")
 			must(a, "BEGIN", "UPDATE orders SET state='forgotten' WHERE id=1")
 			must(b, "BEGIN", "UPDATE orders SET state='paid' WHERE id=2")
 			done := make(chan error, 2)
@@ -94,12 +94,12 @@ func TestPileUp(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Fatal(err)
 			}
-			v.Sees("no waiters")
+			v.Sees("nobody waits")
 			at := strings.TrimSpace(m[1])
 			v.Type("g" + at + "\r")
 			v.Until("the past", func(s string) bool { return tree(s) && strings.Contains(s, "PAST ") })
 			v.Type("l")
-			v.Until("the live view", func(s string) bool { return strings.Contains(s, "LIVE ") && strings.Contains(s, "no waiters") })
+			v.Until("the live view", func(s string) bool { return strings.Contains(s, "LIVE ") && strings.Contains(s, "nobody waits") })
 			v.Type("q")
 			if err := v.Ended(); err != nil {
 				t.Fatalf("%v:\n%s", err, v.Text())

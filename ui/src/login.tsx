@@ -25,7 +25,7 @@ export async function whoAmI(): Promise<Session | null> {
 
 /** Fails when whoever logged in is not let in. */
 export async function lasting(): Promise<void> {
-  if ((await whoAmI()) === null) throw new ApiError(0, 'page', 'the session was not kept', 'Allow cookies for this address in your browser.')
+  if ((await whoAmI()) === null) throw new ApiError(0, 'page', 'the login did not last', 'Does this browser keep cookies of this address?')
 }
 
 export function LoginDialog() {
@@ -41,7 +41,7 @@ export function LoginDialog() {
   }
   return (
     <Dialog title="Your session ended" lock onClose={() => {
-        loginRefused(new ApiError(401, 'unauthorized', 'login required', 'Log in and try again.'))
+        loginRefused(new ApiError(401, 'unauthorized', 'this needs a login', 'Log in and try again.'))
         go(href('login', { next: location.pathname.slice(location.pathname.lastIndexOf('/') + 1) + location.search }, []))
       }}>
       <form
@@ -51,7 +51,7 @@ export function LoginDialog() {
           if (!busy) void logIn()
         }}
       >
-        <p class="dim">Log in again to continue where you were.</p>
+        <p class="dim">Log in again; what you were doing goes on.</p>
         <div class="field">
           <label for="login-name">Name</label>
           <input id="login-name" class="input" autocomplete="username" autofocus={name === ''} value={name} onInput={(e) => setName(e.currentTarget.value)} />

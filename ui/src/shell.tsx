@@ -42,13 +42,13 @@ interface Place {
 
 const places: Place[] = [
   { page: 'fleet', name: 'Fleet', icon: 'fleet', key: 'f', keep: [] },
-  { page: 'server', name: 'Overview', icon: 'server', key: 's', keep: kept },
-  { page: 'now', name: 'Activity', icon: 'now', key: 'n', keep: kept },
+  { page: 'server', name: 'Server', icon: 'server', key: 's', keep: kept },
+  { page: 'now', name: 'Now and then', icon: 'now', key: 'n', keep: kept },
   { page: 'queries', name: 'Queries', icon: 'queries', key: 'q', keep: kept },
   { page: 'findings', name: 'Findings', icon: 'findings', key: 'i', keep: ['target'] },
   { page: 'changes', name: 'Changes', icon: 'changes', key: 'c', keep: ['target'] },
-  { page: 'lab', name: 'Experiments', icon: 'lab', key: 'l', keep: ['target'] },
-  { page: 'cost', name: 'Overhead', icon: 'cost', key: 'o', keep: ['target'] },
+  { page: 'lab', name: 'Lab', icon: 'lab', key: 'l', keep: ['target'] },
+  { page: 'cost', name: 'Cost', icon: 'cost', key: 'o', keep: ['target'] },
   { page: 'settings', name: 'Settings', icon: 'settings', key: 't', keep: ['target'] },
 ]
 
@@ -69,7 +69,7 @@ export function Shell() {
         e.preventDefault()
         document.getElementById('main')?.focus()
       }}>
-        Skip to content
+        To the content
       </a>
       {page !== 'login' && <Rail at={page} />}
       <div class={`content of-${known(page) ? page : 'none'}`}>
@@ -100,7 +100,7 @@ function Rail({ at }: { at: string }) {
             <a class="rail-item" href={href(x.page, {}, x.keep)} aria-current={x.page === at ? 'page' : undefined} title={`${x.name} (g ${x.key})`}>
               <Icon name={x.icon} />
               <span class="rail-word">{x.name}</span>
-              <span class="rail-short" aria-hidden="true">{x.name}</span>
+              <span class="rail-short" aria-hidden="true">{x.page === 'now' ? 'Now' : x.name}</span>
             </a>
           </li>
         ))}
@@ -155,7 +155,7 @@ function Lazy({ page }: { page: PageName }) {
   if ('failed' in found)
     return (
       <Page title={name}>
-        <Empty icon="reload" title="This page could not be loaded" hint="Dyno does not answer, or was upgraded since this page was opened." action={<Button kind="main" onClick={() => location.reload()}>Reload</Button>} />
+        <Empty icon="reload" title="This page could not be loaded" hint="Dyno does not answer, or was replaced by another version since this page was opened." action={<Button kind="main" onClick={() => location.reload()}>Load again</Button>} />
       </Page>
     )
   const Found = found.page
@@ -187,7 +187,7 @@ export async function fetchPages(): Promise<void> {
 function NotFound() {
   return (
     <Page title="Not found">
-      <Empty icon="unknown" title="Page not found" hint="The link may be wrong, or from an older version of Dyno." action={<a class="button main" href={href('fleet', {}, [])}>Go to Fleet</a>} />
+      <Empty icon="unknown" title="There is no such page" hint="The link may be wrong, or older than this Dyno." action={<a class="button main" href={href('fleet', {}, [])}>To the fleet</a>} />
     </Page>
   )
 }

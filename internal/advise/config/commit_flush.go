@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/sqlshape"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 const (
@@ -132,9 +132,9 @@ func commitFlush(v *advise.View) []finding.Finding {
 		Subject: finding.Subject{Classes: ids, Variables: []string{"innodb_flush_log_at_trx_commit", "sync_binlog"}},
 		Title: fmt.Sprintf("%s of the statement time is writes of single rows, %s each, most of it waiting for the disk at commit",
 			unit.Percent(sec/v.Total), unit.Seconds(each)),
-		Cause: fmt.Sprintf("Every change commits separately (%s for each commit), and a commit waits until the logs are on the disk. The disk takes %s for that "+
+		Cause: fmt.Sprintf("Every change commits by itself (%s for each commit), and a commit waits until the logs are on the disk. The disk takes %s for that "+
 			"whatever the size of the transaction.", countOf(perCommit, "change", "changes"), unit.Seconds(wait)),
-		Falsify: "Disproved if the same rows written ten to a transaction take about as long.",
+		Falsify: "It is wrong if the same rows written ten to a transaction take about as long.",
 		Suggestion: "Write many rows in one transaction, or many rows in one INSERT: ten rows to a commit wait a tenth of the time. That keeps every " +
 			"guarantee. A disk that syncs faster (a cache with a battery, another volume for the logs) helps as well.",
 		Cost:      "Rows of a group become visible together and are lost together when it fails; locks are held until its end, so keep groups to some ten or hundred rows.",
@@ -153,19 +153,19 @@ func commitFlush(v *advise.View) []finding.Finding {
 		f.Confidence = finding.Certain
 	}
 	f.Evidence = append(f.Evidence, finding.Evidence{
-		What: "changes for each commit", Value: known.Of(perCommit), Expected: "≥ 10 for bulk writes", Source: "global_status",
+		What: "changes for each commit", Value: known.Of(perCommit), Expected: "≥ 10 where rows come in numbers", Source: "global_status",
 		Text: fmt.Sprintf("%s in %s.", unit.Rate(w, "changes/s"), unit.Rate(commits, "commits/s")),
 	})
 	if counted {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "time in log syncs", Value: known.Of(syncs), Unit: "s/s", Source: "file_io",
-			Text: fmt.Sprintf("Threads spent %s a second in log syncs, %s in each.", unit.Seconds(syncs), unit.Seconds(syncs/max(synced, 1e-9))),
+			What: "time in syncs of the logs", Value: known.Of(syncs), Unit: "s/s", Source: "file_io",
+			Text: fmt.Sprintf("Threads spent %s a second in syncs of the logs, %s in each.", unit.Seconds(syncs), unit.Seconds(syncs/max(synced, 1e-9))),
 		})
 	}
 	if all > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "running writes that were committing", Value: known.Of(100 * float64(seen) / float64(all)), Unit: "%", Source: "processlist", Sampled: true,
-			Text: fmt.Sprintf("Of %d running writes sampled, %d were committing.", all, seen),
+			What: "running writes in their commit", Value: known.Of(100 * float64(seen) / float64(all)), Unit: "%", Source: "processlist", Sampled: true,
+			Text: fmt.Sprintf("Of %d running writes that were seen, %d were in their commit.", all, seen),
 		})
 	}
 	for _, n := range []string{"Innodb_os_log_fsyncs", "Innodb_data_fsyncs"} {
@@ -178,30 +178,30 @@ func commitFlush(v *advise.View) []finding.Finding {
 	}
 	f.Evidence = append(f.Evidence, finding.Evidence{
 		What: "durability", Source: "variables",
-		Text: fmt.Sprintf("innodb_flush_log_at_trx_commit is %s, sync_binlog is %s, the binary log is %s: no committed transaction is lost in a crash.", about(redo), about(sync), onOff(v.On("log_bin"))),
+		Text: fmt.Sprintf("innodb_flush_log_at_trx_commit is %s, sync_binlog is %s, the binary log is %s: nothing that was committed is lost in a crash.", about(redo), about(sync), onOff(v.On("log_bin"))),
 	})
 	if !durable || v.On("log_bin") && !binlog {
 		f.Evidence[len(f.Evidence)-1].Text = fmt.Sprintf("innodb_flush_log_at_trx_commit is %s, sync_binlog is %s, the binary log is %s.", about(redo), about(sync), onOff(v.On("log_bin")))
 	}
-	f.Suggestion += fmt.Sprintf(" Only where losing the last second of commits in a crash of the machine is acceptable: %s.", weaker(durable, binlog))
+	f.Suggestion += fmt.Sprintf(" Only as a choice with a price, where losing the last second of commits in a crash of the machine is allowed: %s.", weaker(durable, binlog))
 	factor := each / max(each-wait*(1-1/groupOf), 1e-9)
 	f.Gain = &finding.Gain{
 		What: "time of a written row", Lo: max(1, 1+(factor-1)*0.3), Hi: factor,
 		Text: fmt.Sprintf("A write takes %s, of which %s is the wait. With ten rows to a commit each waits a tenth of that: %s.", unit.Seconds(each), unit.Seconds(wait), unit.Seconds(each-wait*(1-1/groupOf))),
 	}
 	if explicit > 0 {
-		f.Against = append(f.Against, fmt.Sprintf("Some changes come in explicit transactions: %s were sent.", unit.Rate(explicit, "COMMITs/s")))
+		f.Against = append(f.Against, fmt.Sprintf("Some changes come in transactions of their own: %s were sent.", unit.Rate(explicit, "COMMITs/s")))
 	}
 	if !counted {
 		f.Unobserved = append(f.Unobserved, blinds(v, "file_io")...)
 	}
 	if !queued { // a sync may last because its thread finds no CPU afterwards
 		f.Confidence = finding.Possible
-		f.Unobserved = append(f.Unobserved, "How long threads wait for a CPU was not observed: on a machine without a free CPU a sync seems slow on any disk.")
+		f.Unobserved = append(f.Unobserved, "How long threads wait for a CPU was not seen: on a machine without a free one a sync seems slow on any disk.")
 	}
 	f.Why = []finding.Reason{
 		{Ask: "Where does the time go?", Answer: fmt.Sprintf("%s of it into writes of single rows", unit.Percent(sec/v.Total)), Source: "digests"},
-		{Ask: "What do these writes spend that time on?", Answer: fmt.Sprintf("%d of %d running writes sampled were committing", seen, all), Source: "processlist"},
+		{Ask: "What do these writes do all that time?", Answer: fmt.Sprintf("%d of %d running writes seen were in their commit", seen, all), Source: "processlist"},
 		{Ask: "Why do commits wait?", Answer: "the logs are synced at each one: " + weakest(redo, sync, v.On("log_bin")), Source: "variables"},
 		{Ask: "Could they share a sync?", Answer: fmt.Sprintf("yes: there is a commit for every %s", countOf(perCommit, "change", "changes")), Source: "global_status"},
 	}
@@ -261,11 +261,11 @@ func onOff(on bool) string {
 func weaker(redo, binlog bool) string {
 	switch {
 	case redo && binlog:
-		return "innodb_flush_log_at_trx_commit = 2 with sync_binlog = 100 (then a replica may hold commits that its source has lost)"
+		return "innodb_flush_log_at_trx_commit = 2 with sync_binlog = 100 (then a replica may hold what its source has lost)"
 	case redo:
 		return "innodb_flush_log_at_trx_commit = 2"
 	default:
-		return "sync_binlog = 100 (then a replica may hold commits that its source has lost)"
+		return "sync_binlog = 100 (then a replica may hold what its source has lost)"
 	}
 }
 

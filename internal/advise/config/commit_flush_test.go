@@ -3,10 +3,10 @@ package config
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/class"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/test/snap"
 )
 
 // durable is a server that syncs its logs at every commit and inserts single rows: so many a second, so long each, with so many syncs a second of so

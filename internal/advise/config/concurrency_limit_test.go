@@ -3,8 +3,8 @@ package config
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/finding"
+	"dyno/test/snap"
 )
 
 // queue is a MySQL of four CPUs with a limit, and the means of what is inside of the engine and before it.

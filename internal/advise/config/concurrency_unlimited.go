@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/unit"
 )
 
 const (
@@ -54,9 +54,9 @@ func concurrencyUnlimited(v *advise.View) []finding.Finding {
 	f := finding.Finding{
 		Rule: "concurrency-unlimited", ID: finding.MakeID("concurrency-unlimited", "server"), Severity: finding.Warning, Confidence: sure,
 		Title: fmt.Sprintf("%s statements run at a time on %s CPUs", about(running), about(cpus)),
-		Cause: "Nothing limits how many statements run at a time, so that they share the CPUs in time slices. Each takes many times as long as alone, " +
-			"holds its locks and memory all that time, and the switching itself costs CPU time.",
-		Falsify:  "Disproved if fewer statements at a time, by a limit or fewer connections, do not shorten the time of a statement.",
+		Cause: "Nothing limits how many statements run at a time, so that they take turns on the CPUs. Each takes many times as long as alone, " +
+			"holds its locks and memory all that time, and the turns themselves cost.",
+		Falsify:  "It is wrong if fewer statements at a time, by a limit or fewer connections, do not shorten the time of a statement.",
 		Explains: []string{advise.EffectRunning, advise.EffectMutex},
 		Valid:    "all",
 	}
@@ -74,12 +74,12 @@ func concurrencyUnlimited(v *advise.View) []finding.Finding {
 	if seen {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "threads waiting for a CPU", Value: known.Of(waiting), Expected: "< " + about(cpus), Source: "process_threads",
-			Text: fmt.Sprintf("%s threads of the server waited for a CPU at a time.", about(waiting)),
+			Text: fmt.Sprintf("%s threads of the server stood in the queue for a CPU at a time.", about(waiting)),
 		})
 		f.Share = min(0.3, waiting/(waiting+cpus)*0.3)
 		f.Gain = &finding.Gain{
 			What: "time of a statement", Lo: 1, Hi: max(1.2, min(10, running/(2*cpus))),
-			Text: fmt.Sprintf("A statement that is let in runs up to %s times as fast; the others wait outside, where they hold nothing. Operations a second rise little unless statements blocked each other.",
+			Text: fmt.Sprintf("A statement that is let in runs up to %s times as fast; the others wait outside, where they hold nothing. Operations a second rise by little unless statements got in each other's way.",
 				unit.Ratio(max(1.2, min(10, running/(2*cpus))))),
 		}
 	} else {

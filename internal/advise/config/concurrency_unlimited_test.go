@@ -3,7 +3,7 @@ package config
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/test/snap"
 )
 
 // crowd is a server of two CPUs with so many statements running, of which so many threads wait for a CPU at a time.

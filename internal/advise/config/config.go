@@ -1,11 +1,10 @@
-// Package config holds the rules for server settings. They turn symptoms and a snapshot into
-// findings, each with its arithmetic, for package app. They change no setting and ask no server.
+// Package config turns symptoms and a snapshot into findings about the server's settings, each with its arithmetic.
 package config
 
 import (
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/advise"
+	"dyno/internal/advise"
 )
 
 // Rules returns every rule, in the order in which they are asked.

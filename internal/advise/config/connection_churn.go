@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/unit"
 )
 
 const (
@@ -51,16 +51,16 @@ func connectionChurn(v *advise.View) []finding.Finding {
 	f := finding.Finding{
 		Rule: "connection-churn", ID: finding.MakeID("connection-churn", "server"), Severity: finding.Warning, Confidence: finding.Likely,
 		Title: fmt.Sprintf("%s new connections a second", about(connects)),
-		Cause: "A client connects for a statement or two and disconnects. Each connection takes several round trips between client and server, a check of " +
+		Cause: "Somebody connects for a statement or two and closes again. Each connection takes several exchanges between client and server, a check of " +
 			"the password and a session to set up and take down, which is more work than a short statement.",
-		Falsify:   "Disproved if a client that keeps its connections sees the same times for the same statements.",
+		Falsify:   "It is wrong if a client that keeps its connections sees the same times for the same statements.",
 		Valid:     "all",
 		Reference: "https://dev.mysql.com/doc/refman/en/connection-management.html",
 		Explains:  []string{advise.EffectConnects},
 		Share:     max(0.02, share),
-		Cost:      "Each open connection takes some hundred kB and keeps its session state: a pool has to reset it.",
+		Cost:      "Connections that are kept hold some hundred kB each, and keep what was set in them: a pool has to reset them.",
 		Suggestion: "Have the application keep its connections: a pool, persistent connections, or a proxy that pools where the application cannot. " +
-			"Lists of sessions by user and host (performance_schema.accounts) show which client it is.",
+			"Lists of sessions by user and host (performance_schema.accounts) tell who it is.",
 	}
 	waiting := v.Rate("dyno_server_run_queue_seconds_total").Or(0)
 	if cpus, ok := v.Host.CPUs.Get(); ok && connects*connectCPU < clearLogin*cpus && (!seen || cpu < 0.5*cpus) && waiting < 1 {
@@ -79,7 +79,7 @@ func connectionChurn(v *advise.View) []finding.Finding {
 	if asked {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "statements for each new connection", Value: known.Of(each), Expected: "> " + about(fewStatements), Source: "global_status",
-			Text: fmt.Sprintf("There are %s statements for each new connection, including those of persistent connections.", about(each)),
+			Text: fmt.Sprintf("There are %s statements for each new connection, those of lasting connections counted in.", about(each)),
 		})
 	}
 	if seen {
@@ -93,7 +93,7 @@ func connectionChurn(v *advise.View) []finding.Finding {
 		}
 	}
 	if each > fewStatements && asked {
-		f.Against = append(f.Against, "Most statements run on persistent connections: the logins may come from a single client.")
+		f.Against = append(f.Against, "Most statements run on connections that last: the logins may be of one client among others.")
 	}
 	created, ok := v.Status("Threads_created").Get()
 	cache, cacheKnown := v.Number("thread_cache_size").Get()
@@ -101,7 +101,7 @@ func connectionChurn(v *advise.View) []finding.Finding {
 	anew := ok && created >= threadsAnew*connects && pool != "pool-of-threads"
 	if anew {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "threads created", Value: known.Of(created), Unit: "1/s", Expected: "near 0", Source: "global_status",
+			What: "threads made", Value: known.Of(created), Unit: "1/s", Expected: "near 0", Source: "global_status",
 			Text: fmt.Sprintf("%s of the connections got a new thread; thread_cache_size is %s.", unit.Percent(min(1, created/connects)), aboutOf(v.Number("thread_cache_size"))),
 		})
 	}
@@ -114,7 +114,7 @@ func connectionChurn(v *advise.View) []finding.Finding {
 			f.Action = v.SetVariable("thread_cache_size", strconv.Itoa(int(want)))
 			f.Setting, f.File = []string{fmt.Sprintf("thread_cache_size = %d", int(want))}, "my.cnf"
 			f.Subject.Variables = []string{"thread_cache_size"}
-			f.Suggestion += fmt.Sprintf(" Until then keep threads for them: SET GLOBAL thread_cache_size = %d avoids creating a thread, which is the smaller part.", int(want))
+			f.Suggestion += fmt.Sprintf(" Until then keep threads for them: SET GLOBAL thread_cache_size = %d spares the making of a thread, which is the smaller part.", int(want))
 		}
 	}
 	f.Why = []finding.Reason{
@@ -139,6 +139,6 @@ func keptThreads(created, connects float64, ok bool) string {
 	case created >= threadsAnew*connects:
 		return fmt.Sprintf("no, %s are made", unit.Rate(created, "threads/s"))
 	default:
-		return "yes, most get a cached one"
+		return "yes, most get one that was kept"
 	}
 }

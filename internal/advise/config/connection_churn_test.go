@@ -3,8 +3,8 @@ package config
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/finding"
+	"dyno/test/snap"
 )
 
 // logins is a server that uses so many CPUs, with rates of connections, statements and threads made.

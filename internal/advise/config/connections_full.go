@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
 )
 
 // topHolders is how many of the users who hold connections are named.
@@ -40,8 +40,8 @@ func connectionsFull(v *advise.View) []finding.Finding {
 	f := finding.Finding{
 		Rule: "connections-full", ID: finding.MakeID("connections-full", "server"), Severity: finding.Warning, Confidence: finding.Certain,
 		Title:   fmt.Sprintf("%.0f of %.0f connections are in use", open, most),
-		Cause:   "A server with no connection left refuses every new client (error 1040), also of active applications, until one disconnects.",
-		Falsify: "Disproved if clients connect without an error while as many connections are open.",
+		Cause:   "A server with no connection left turns every new client away (error 1040), those that work included, until one ends.",
+		Falsify: "It is wrong if clients connect without an error while as many connections are open.",
 		Valid:   "all", Share: 0.02, Symptoms: []string{x.ID}, Evidence: x.Evidence,
 		Reference: "https://dev.mysql.com/doc/refman/en/too-many-connections.html",
 		Subject:   finding.Subject{Variables: []string{"max_connections"}},
@@ -49,7 +49,7 @@ func connectionsFull(v *advise.View) []finding.Finding {
 	}
 	if refused > 0 || open >= most {
 		f.Severity = finding.Critical
-		f.Title += ": new clients are refused"
+		f.Title += ": new clients are turned away"
 	}
 	all, idle := holders(v)
 	for _, h := range all[:min(topHolders, len(all))] {
@@ -74,11 +74,11 @@ func connectionsFull(v *advise.View) []finding.Finding {
 			"Raise max_connections only if all of them are needed."
 	case len(all) == 0:
 		f.Unobserved = blinds(v, "processlist")
-		f.Suggestion = "See which clients hold them (SHOW PROCESSLIST), and close those that are not needed. " +
+		f.Suggestion = "See who holds them (SHOW PROCESSLIST), and end those that are not needed. " +
 			"Raise max_connections only if the memory allows for it."
 	default:
-		f.Suggestion = "Most are active: find out why their statements take so long, because a larger max_connections lets more " +
-			"of them queue. KILL what must not continue."
+		f.Suggestion = "Most are at work: find out why their statements take so long, for a larger max_connections lets more " +
+			"of them queue. End with KILL what must not go on."
 	}
 	return []finding.Finding{f}
 }

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/finding"
+	"dyno/internal/state"
+	"dyno/test/snap"
 )
 
 // busyPools is a server with so many of 60 connections in use, by sessions that run one statement and by idle ones.
@@ -25,8 +25,8 @@ func busyPools(open, busy, idle int) *snap.Made {
 
 func TestConnectionsFull(t *testing.T) {
 	f, ok := told(t, connectionsFull, busyPools(60, 50, 9))
-	if !ok || f.Severity != finding.Critical || f.Title != "60 of 60 connections are in use: new clients are refused; app holds 50" ||
-		!strings.HasPrefix(f.Suggestion, "Most are active") || f.Why[1].Answer != "app holds 50, of which 0 are idle and 50 run select * from t where id = ?." {
+	if !ok || f.Severity != finding.Critical || f.Title != "60 of 60 connections are in use: new clients are turned away; app holds 50" ||
+		!strings.HasPrefix(f.Suggestion, "Most are at work") || f.Why[1].Answer != "app holds 50, of which 0 are idle and 50 run select * from t where id = ?." {
 		t.Errorf("%v %+v", ok, f)
 	}
 	f, ok = told(t, connectionsFull, busyPools(55, 5, 50))
@@ -35,7 +35,7 @@ func TestConnectionsFull(t *testing.T) {
 	}
 	m := busyPools(60, 50, 9)
 	m.S.Moments = nil
-	if f, ok = told(t, connectionsFull, m); !ok || f.Title != "60 of 60 connections are in use: new clients are refused" {
+	if f, ok = told(t, connectionsFull, m); !ok || f.Title != "60 of 60 connections are in use: new clients are turned away" {
 		t.Errorf("%v %+v", ok, f)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/unit"
 )
 
 // fromCache is the part of InnoDB's reads that must not come from the disk for the kernel's cache to be what serves them.
@@ -38,8 +38,8 @@ func doubleBuffering(v *advise.View) []finding.Finding {
 		Title: fmt.Sprintf("%s of InnoDB's %s reads a second come from the kernel's cache: pages are in memory twice, and the pool of %s holds too few",
 			unit.Percent(cached), unit.Count(p.misses), bytes(p.size)),
 		Cause: fmt.Sprintf("With innodb_flush_method = %s the kernel keeps a copy of every page that InnoDB reads or writes. The pool is full and too small for what "+
-			"the statements work on, so pages are evicted and read back from the kernel's cache, one system call each, although they are in memory all the time.", method),
-		Falsify:   "Disproved if Innodb_buffer_pool_reads per second stays as it is with the larger pool, or if another cache below the kernel's served the reads.",
+			"the statements work on, so that its pages go and come as copies, a call of the kernel each, while memory holds them all the time.", method),
+		Falsify:   "It is wrong if Innodb_buffer_pool_reads per second stays as it is with the larger pool, or if the disk was read all along by somebody else's cache.",
 		Reference: "MySQL Reference Manual, innodb_flush_method; MariaDB Knowledge Base, InnoDB System Variables, innodb_flush_method and innodb_data_file_buffering.",
 		Valid:     "Linux. MariaDB from 10.6 on and MySQL from 8.4 on ship with O_DIRECT.",
 	}
@@ -50,10 +50,10 @@ func doubleBuffering(v *advise.View) []finding.Finding {
 		f.Confidence = finding.Certain
 	}
 	f.Evidence = append(poolEvidence(v, p, w, told, share, measured),
-		fact("share of the reads that the kernel's cache served", cached*100, "%", fmt.Sprintf("< %.0f", fromCache*100), "process",
+		fact("part of the reads that the kernel's cache served", cached*100, "%", fmt.Sprintf("< %.0f", fromCache*100), "process",
 			"InnoDB read %s/s, and %s/s came from the disk.", unit.Bytes(p.read), unit.Bytes(disk)))
 	if c, ok := v.Last("node_memory_Cached_bytes").Get(); ok {
-		f.Evidence = append(f.Evidence, fact("the kernel's cache", c, "B", "", "host", "The kernel caches %s of files, those of other programs included.", unit.Bytes(c)))
+		f.Evidence = append(f.Evidence, fact("the kernel's cache", c, "B", "", "host", "The kernel caches %s of files, everybody's counted in.", unit.Bytes(c)))
 	}
 	f.Against = append(poolAgainst(v, p, w, told, measured), "Direct I/O without the larger pool makes it worse: the reads would go to the disk.")
 	f.Unobserved = blindness(v, "file_io")
@@ -77,7 +77,7 @@ func doubleBuffering(v *advise.View) []finding.Finding {
 		direct = "innodb_data_file_buffering = OFF"
 	}
 	f.Setting = slices.Concat([]string{direct}, pool)
-	f.Suggestion = fmt.Sprintf("Give the pool the memory of the second copy and bypass the kernel's cache, both at once: %s. It needs a restart.", strings.Join(f.Setting, ", "))
+	f.Suggestion = fmt.Sprintf("Give the pool the memory of the second copy and take the kernel out of the way, both at once: %s. It takes a restart.", strings.Join(f.Setting, ", "))
 	f.Cost = fmt.Sprintf("The pool takes %s more, the kernel's cache as much less. After the restart the pool is empty and fills from the disk.", bytes(got-min(got, p.size)))
 	f.Gain = &finding.Gain{
 		What: "time per statement", Lo: 1, Hi: 1 / (1 - min(0.95, share)),

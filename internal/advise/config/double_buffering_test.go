@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/known"
+	"dyno/test/snap"
 )
 
 func buffered(more ...func(*snap.Made)) *snap.Made {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
 )
 
 // durability states what a crash may cost with the settings as they are. It is a fact, no judgement: nothing suffers from it while the
@@ -30,7 +30,7 @@ func durability(v *advise.View) []finding.Finding {
 		add("innodb_flush_log_at_trx_commit", flush, "1", "a crash of the system or the machine loses the commits of about the last second, one of the server alone loses none")
 	}
 	if n, ok := v.Variable("sync_binlog"); ok && n != "1" && v.On("log_bin") {
-		what := "the binary log is left to the system to write: after a crash of the machine it may miss commits that InnoDB has, or hold commits that InnoDB has not, and replicas differ"
+		what := "the binary log is left to the system to write: after a crash of the machine it may lack commits that InnoDB has, or have some that it lacks, and replicas differ"
 		if n != "0" {
 			what = fmt.Sprintf("a crash of the machine may lose the last %s groups of commits from the binary log, and replicas differ", n)
 		}
@@ -43,9 +43,9 @@ func durability(v *advise.View) []finding.Finding {
 		ID: finding.MakeID("durability", "settings"), Rule: "durability", Severity: finding.Info, Confidence: finding.Certain,
 		Subject: finding.Subject{Variables: names}, Setting: lines, File: "my.cnf",
 		Title:     "every commit is on the disk when it is acknowledged",
-		Cause:     "innodb_flush_log_at_trx_commit, sync_binlog and innodb_doublewrite decide what a crash may cost, and what each commit costs.",
+		Cause:     "innodb_flush_log_at_trx_commit, sync_binlog and innodb_doublewrite say what a crash may cost, and what each commit costs.",
 		Reference: "MySQL Reference Manual, innodb_flush_log_at_trx_commit, sync_binlog, innodb_doublewrite; MariaDB Knowledge Base, Group Commit.",
-		Falsify:   "Disproved if the disk acknowledges what it has not written: then nothing is safe whatever is set.",
+		Falsify:   "It is wrong if the disk acknowledges what it has not written: then nothing is safe whatever is set.",
 	}
 	for _, n := range []string{"innodb_flush_log_at_trx_commit", "log_bin", "sync_binlog", "innodb_doublewrite"} {
 		if x, ok := v.Variable(n); ok {
@@ -57,7 +57,7 @@ func durability(v *advise.View) []finding.Finding {
 		return []finding.Finding{f}
 	}
 	f.Title = "a crash may cost commits: " + strings.Join(names, ", ")
-	f.Suggestion = "With the present settings, " + strings.Join(lost, "; ") + ". Where that must not be: " + strings.Join(lines, ", ") + "."
+	f.Suggestion = "As things are, " + strings.Join(lost, "; ") + ". Where that must not be: " + strings.Join(lines, ", ") + "."
 	f.Cost = "A sync of the disk or two for each group of commits."
 	return []finding.Finding{f}
 }

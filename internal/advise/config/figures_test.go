@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/test/snap"
 )
 
 // one asks a rule and wants just one finding, which says all that a finding of these rules has to say.

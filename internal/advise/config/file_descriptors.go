@@ -3,8 +3,8 @@ package config
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
 )
 
 // spareFiles are descriptors for logs, temporary files and the like.
@@ -31,13 +31,13 @@ func fileDescriptors(v *advise.View) []finding.Finding {
 		ID: finding.MakeID("file-descriptors", "open_files_limit"), Rule: "file-descriptors", Severity: finding.Info, Confidence: finding.Likely, File: "my.cnf", Restart: true,
 		Subject: finding.Subject{Variables: []string{"open_files_limit", "table_open_cache", "max_connections"}},
 		Title:   fmt.Sprintf("the settings may take %.0f file descriptors, and the server may have %.0f", want, limit),
-		Cause:   "Each session takes a socket, an open table up to two files, and InnoDB keeps its own open. When none is left, connections and tables are refused.",
-		Evidence: []finding.Evidence{fact("file descriptors, worst case", want, "", fmt.Sprintf("≤ %.0f", limit), "variables",
+		Cause:   "Each session takes a socket, an open table up to two files, and InnoDB keeps its own open. When there is none left, connections and tables are refused.",
+		Evidence: []finding.Evidence{fact("file descriptors at the worst", want, "", fmt.Sprintf("≤ %.0f", limit), "variables",
 			"%.0f sessions + %d × %.0f tables + %.0f files of InnoDB + %d = %.0f.", sessions, filesPerTable, cache, files, spareFiles, want)},
-		Suggestion: fmt.Sprintf("Raise the limit to %.0f: open_files_limit in my.cnf, and LimitNOFILE in the unit of the service.", want),
+		Suggestion: fmt.Sprintf("Let it have %.0f: open_files_limit in my.cnf, and LimitNOFILE in the unit of the service.", want),
 		Setting:    []string{fmt.Sprintf("open_files_limit = %.0f", want)},
-		Cost:       "None: an unused descriptor takes no memory.",
-		Falsify:    "Disproved if tables of InnoDB alone are used: they share their files, and far fewer are open.",
+		Cost:       "Nothing: a descriptor that is not used takes no memory.",
+		Falsify:    "It is wrong if tables of InnoDB alone are used: they share their files, and far fewer are open.",
 		Reference:  "MySQL Reference Manual, open_files_limit; MariaDB Knowledge Base, Server System Variables, open_files_limit.",
 	}
 	if open, ok := v.Last("dyno_server_open_fds").Get(); ok {

@@ -3,11 +3,11 @@ package config
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/unit"
 )
 
 // Thresholds of io-capacity.
@@ -64,28 +64,28 @@ func ioCapacity(v *advise.View) []finding.Finding {
 		Share:   share / 2, Explains: []string{advise.EffectCheckpoint}, Rests: []string{advise.EffectCheckpoint}, File: "my.cnf",
 		Title: fmt.Sprintf("changed pages pile up by %s a second while innodb_io_capacity = %.0f holds background writing at %s: the log is full in %s",
 			unit.Count(grown/sec), capacity, unit.Count(flushed), unit.Seconds(full)),
-		Cause: "The server writes changed pages in the background as fast as innodb_io_capacity allows, and the disk could do more. What is not written now " +
-			"has to be written at once when the log is full, and then every session that changes data waits.",
+		Cause: "The server writes changed pages in the background as fast as it was told that the disk can, and the disk could do more. What is not written now " +
+			"has to be written at once when the log is full, and then everybody who changes something waits.",
 		Evidence: []finding.Evidence{
 			fact("pages written in the background per second", flushed, "1/s", "", "global_status",
 				"%s pages a second are written in the background; innodb_io_capacity is %.0f and its maximum %.0f.", unit.Count(flushed), capacity, most),
 			fact("growth of the changed pages", grown/sec, "1/s", "≤ 0", "global_status", "Changed pages grew from %s to %s in %s.",
 				unit.Count(dirty.Points[0].Value), unit.Count(p.dirty), unit.Seconds(sec)),
-			fact("dirty share of the pool", 100*over, "%", fmt.Sprintf("≤ %.0f", 100*target), "global_status",
+			fact("part of the pool that is changed", 100*over, "%", fmt.Sprintf("≤ %.0f", 100*target), "global_status",
 				"%s of the pool's pages are changed; innodb_max_dirty_pages_pct asks for at most %s.", unit.Percent(over), unit.Percent(target)),
-			fact("checkpoint age", r.age, "B", "", r.source, "The checkpoint age is %s, the log allows %s, and %s/s are added.",
+			fact("age of the last checkpoint", r.age, "B", "", r.source, "The last checkpoint is %s behind, the log allows %s, and %s/s are added.",
 				unit.Bytes(r.age), unit.Bytes(r.limit), unit.Bytes(r.rate)),
 		},
-		Falsify:   "Disproved if with the higher figure no more pages are written, or if reads become slower because of them.",
+		Falsify:   "It is wrong if with the higher figure no more pages are written, or if reads become slower because of them.",
 		Reference: "MySQL Reference Manual, Configuring InnoDB I/O Capacity; MariaDB Knowledge Base, InnoDB Page Flushing.",
 		Setting:   []string{fmt.Sprintf("innodb_io_capacity = %d", want), fmt.Sprintf("innodb_io_capacity_max = %d", 2*want)},
-		Suggestion: fmt.Sprintf("Set what the disk can do: innodb_io_capacity = %d, innodb_io_capacity_max = %d. Both are dynamic; keep them in my.cnf.",
+		Suggestion: fmt.Sprintf("Tell the server what the disk can do: innodb_io_capacity = %d, innodb_io_capacity_max = %d. Both change while the server runs; keep them in my.cnf.",
 			want, 2*want),
 		Cost:  "Pages are written sooner, so some of them more often; on a disk shared with reads watch their times.",
 		Valid: "MySQL from 8.4 on ships with 10000, older ones and MariaDB with 200.",
 		Why: []finding.Reason{
 			{Ask: "Does writing keep up with changing?", Answer: fmt.Sprintf("%s written a second, and the changed ones grow by %s", unit.Count(flushed), unit.Count(grown/sec)), Source: "global_status"},
-			{Ask: "What limits it?", Answer: fmt.Sprintf("innodb_io_capacity = %.0f: that is what is written", capacity), Source: "variables"},
+			{Ask: "What holds it back?", Answer: fmt.Sprintf("innodb_io_capacity = %.0f: that is what is written", capacity), Source: "variables"},
 			{Ask: "When does it hurt?", Answer: fmt.Sprintf("(%s − %s) ÷ %s/s = %s", unit.Bytes(r.limit), unit.Bytes(r.age), unit.Bytes(r.rate), unit.Seconds(full)), Source: "arithmetic"},
 		},
 		Against: []string{"Some backlog is right: a page that is changed ten times before it is written is written once."},
@@ -107,7 +107,7 @@ func ioCapacity(v *advise.View) []finding.Finding {
 		f.Evidence = append(f.Evidence, fact("time that the disk is busy", 100*b, "%", "", "host", "The disk is busy %s of the time.", unit.Percent(b)))
 	} else {
 		f.Confidence = finding.Likely
-		f.Unobserved = append(f.Unobserved, "How busy the disk is was not observed: the value for innodb_io_capacity has to be one that it sustains.")
+		f.Unobserved = append(f.Unobserved, "How busy the disk is could not be seen: the figure for innodb_io_capacity has to be one that it manages.")
 	}
 	return []finding.Finding{f}
 }

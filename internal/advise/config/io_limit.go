@@ -5,12 +5,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
 )
 
 // Thresholds of io-limit.
@@ -60,14 +60,14 @@ func ioLimit(v *advise.View) []finding.Finding {
 		Subject:  finding.Subject{Classes: ids[:min(len(ids), 5)]},
 		Share:    share,
 		Explains: []string{advise.EffectDiskReads},
-		Title: fmt.Sprintf("the disk gives about %s reads a second and %.2g are queued: each takes %s, %s of the statement time", unit.Count(calls), sec,
+		Title: fmt.Sprintf("the disk gives about %s reads a second and %.2g stand in line for them: each takes %s, %s of the statement time", unit.Count(calls), sec,
 			unit.Seconds(each), unit.Percent(share)),
 		Evidence: []finding.Evidence{
 			fact("time of one read", each*1000, "ms", fmt.Sprintf("< %.0f", slowRead*1000), "file_io", "A read of a data file took %s, at %s reads a second.", unit.Seconds(each), unit.Count(calls)),
-			fact("reads in flight", sec, "", fmt.Sprintf("< %d", queued), "file_io", "%.2g reads were in flight on average: %s × %s.", sec, unit.Count(calls), unit.Seconds(each)),
+			fact("reads under way at a time", sec, "", fmt.Sprintf("< %d", queued), "file_io", "%.2g reads were under way at a time: %s × %s.", sec, unit.Count(calls), unit.Seconds(each)),
 		},
-		Falsify:   "Disproved if the time of a read stays the same when fewer are requested.",
-		Reference: "Little's law: requests in flight = rate × time of each. Linux, Documentation/admin-guide/cgroup-v2, io.max; cloud volumes state their own limits.",
+		Falsify:   "It is wrong if the time of a read stays as it is when fewer are asked for.",
+		Reference: "Little's law: requests under way = rate × time of each. Linux, Documentation/admin-guide/cgroup-v2, io.max; cloud volumes state their own limits.",
 		Cost:      "A faster volume costs money; a larger pool costs memory.",
 		Why: []finding.Reason{
 			{Ask: "Do statements wait for reads?", Answer: unit.Percent(share) + " of their time", Source: "file_io"},
@@ -76,30 +76,30 @@ func ioLimit(v *advise.View) []finding.Finding {
 	}
 	switch {
 	case above:
-		f.Cause = fmt.Sprintf("The disk itself answers in %s. A layer above it lets no more requests through: a limit of the control group or of the volume.", unit.Seconds(d))
+		f.Cause = fmt.Sprintf("The disk itself answers in %s. Something above it lets no more requests through: a limit of the control group or of the volume.", unit.Seconds(d))
 		f.Evidence = append(f.Evidence, fact("time of one read at the disk", d*1000, "ms", "", "host", "The disk itself took %s for a read.", unit.Seconds(d)))
 	case full:
 		f.Cause = "The disk is busy all the time, and most of what it reads is for this server."
 	default:
 		f.Cause = "The storage takes many times as long as a disk needs."
 		f.Confidence = finding.Likely
-		f.Unobserved = append(f.Unobserved, "The disk was not observed: whether it is busy itself, or throttled, is unknown.")
+		f.Unobserved = append(f.Unobserved, "The disk could not be seen: whether it is busy itself, or held back, is not known.")
 	}
 	if x, ok := busy.Get(); ok {
 		f.Evidence = append(f.Evidence, fact("time that the disk is busy", 100*x, "%", "", "host", "The disk is busy %s of the time.", unit.Percent(x)))
 	}
 	f.Evidence = append(f.Evidence, asks(v)...)
-	f.Suggestion = "Raise the limit of the disk (blkio or io.max of the control group, the volume's class), or read less from it: a buffer pool that holds what is read, " +
+	f.Suggestion = "Raise the limit of the disk (blkio or io.max of the control group, the volume's class), or ask it for less: a buffer pool that holds what is read, " +
 		"indexes that read fewer pages."
 	f.Against = append(f.Against, "Requests of other programs on the same disk make reads wait as well.")
 	if p, ok := readPool(v); ok {
 		if w, told := working(v); told && w.bytes > p.size {
-			f.Against = append(f.Against, fmt.Sprintf("The pool holds %s and the tables in use %s: with memory for them the reads would not be needed.", bytes(p.size), bytes(w.bytes)))
+			f.Against = append(f.Against, fmt.Sprintf("The pool holds %s and the tables in use %s: with memory for them the reads would not be asked for.", bytes(p.size), bytes(w.bytes)))
 		}
 	}
 	f.Gain = &finding.Gain{
 		What: "time per statement", Lo: 1, Hi: 1 / (1 - min(0.95, share)),
-		Text: fmt.Sprintf("Without the disk queue up to %s of the statement time is saved.", unit.Percent(share)),
+		Text: fmt.Sprintf("Without the line in front of the disk up to %s of the statement time comes back.", unit.Percent(share)),
 	}
 	return []finding.Finding{f}
 }
@@ -158,7 +158,7 @@ func asks(v *advise.View) (ev []finding.Evidence) {
 		{"Innodb_data_fsyncs", "flushes"},
 	} {
 		if n, ok := v.Status(x.status).Get(); ok {
-			ev = append(ev, fact(x.what+" per second", n, "1/s", "", "global_status", "InnoDB requested %s %s a second.", unit.Count(n), x.what))
+			ev = append(ev, fact(x.what+" per second", n, "1/s", "", "global_status", "InnoDB asked for %s %s a second.", unit.Count(n), x.what))
 		}
 	}
 	return ev

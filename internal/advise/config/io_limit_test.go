@@ -3,8 +3,8 @@ package config
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/finding"
+	"dyno/test/snap"
 )
 
 // throttled is a server with 500 reads a second of 10 ms, from a disk that answers in 0.3 ms.

@@ -5,10 +5,10 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/advise"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/state"
 )
 
 // loadRules are those about concurrency, commits, connections and replication.
@@ -17,10 +17,10 @@ func loadRules() []advise.Rule {
 		{Name: "concurrency-limit", Doc: "statements queue before the engine while CPUs are free", Find: concurrencyLimit},
 		{Name: "commit-flush", Doc: "single-row transactions that wait for the disk at each commit", Find: commitFlush},
 		{Name: "query-cache", Doc: "a query cache that costs more than it gives", Find: queryCache},
-		{Name: "connection-churn", Doc: "connections that are opened for a statement or two", Find: connectionChurn},
+		{Name: "connection-churn", Doc: "connections that come and go for a statement or two", Find: connectionChurn},
 		{Name: "connections-full", Doc: "connections that are used up, or nearly so", Find: connectionsFull},
 		{Name: "replica-lag", Doc: "a replica that applies more slowly than its source writes", Find: replicaLag},
-		{Name: "replica-stopped", Doc: "a replica that does not follow its source, because one of its threads is stopped", Find: replicaStopped},
+		{Name: "replica-stopped", Doc: "a replica that does not follow its source, because a thread of it stands", Find: replicaStopped},
 		{Name: "concurrency-unlimited", Doc: "far more statements at a time than CPUs", Find: concurrencyUnlimited},
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/snapshot"
 )
 
 // TestMemoryRulesOnSnapshots asks every rule about every planted fault that was kept: it finds its own, and nothing on those of others.

@@ -3,8 +3,8 @@ package config
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
 )
 
 // changedDefault is a default that newer versions replaced, with the reason as their manuals give it.
@@ -41,8 +41,8 @@ func changedDefaults() []changedDefault {
 func oldDefaults(v *advise.View) []finding.Finding {
 	f := finding.Finding{
 		ID: finding.MakeID("old-defaults", "settings"), Rule: "old-defaults", Severity: finding.Info, Confidence: finding.Possible, File: "my.cnf",
-		Cause:     "Configurations outlive versions. These settings have the default of an older version, not of this one.",
-		Falsify:   "Disproved where the value was chosen on purpose.",
+		Cause:     "Configurations outlive versions. These settings hold what an older version had by default and this one has not.",
+		Falsify:   "It is wrong where somebody chose the value.",
 		Cost:      "What each change costs is in the manual's entry of the setting; try one at a time.",
 		Reference: "MySQL Reference Manual, Server and Status Variables Changed; MariaDB Knowledge Base, InnoDB System Variables.",
 	}
@@ -62,10 +62,10 @@ func oldDefaults(v *advise.View) []finding.Finding {
 	if len(f.Evidence) == 0 {
 		return nil
 	}
-	f.Title = fmt.Sprintf("%d settings have the default of an older version", len(f.Evidence))
+	f.Title = fmt.Sprintf("%d settings hold the default of an older version", len(f.Evidence))
 	if len(f.Evidence) == 1 {
-		f.Title = f.Subject.Variables[0] + " has the default of an older version"
+		f.Title = f.Subject.Variables[0] + " holds the default of an older version"
 	}
-	f.Suggestion = "Remove the lines from the configuration for which no reason is known."
+	f.Suggestion = "Take those lines out of the configuration that nobody remembers the reason of."
 	return []finding.Finding{f}
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/finding"
+	"dyno/test/snap"
 )
 
 func TestOldDefaults(t *testing.T) {

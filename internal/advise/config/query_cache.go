@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 const (
@@ -48,12 +48,12 @@ func queryCache(v *advise.View) []finding.Finding {
 	f := finding.Finding{
 		Rule: "query-cache", ID: finding.MakeID("query-cache", "query_cache_size"), Severity: finding.Warning, Confidence: finding.Certain,
 		Subject: finding.Subject{Variables: []string{"query_cache_size", "query_cache_type"}},
-		Title:   fmt.Sprintf("the query cache stores %s and is hit %s", unit.Rate(inserts, "results/s"), unit.Rate(hits, "times/s")),
-		Cause: fmt.Sprintf("The tables are written to %s, and a write drops every stored result of its table. So results are stored and dropped "+
-			"without being used, and all of that happens under the one lock of the cache, which every statement takes.", unit.Rate(w, "times/s")),
-		Falsify:    "Disproved if the time of the same statements grows when the cache is switched off.",
-		Suggestion: "Switch the query cache off: SET GLOBAL query_cache_size = 0 takes effect at once and for all sessions; keep it off in my.cnf.",
-		Cost:       "Statements that were answered from the cache are executed again: " + unit.Rate(hits, "of them/s") + " at present. Its memory is freed.",
+		Title:   fmt.Sprintf("the query cache stores %s and is asked with success %s", unit.Rate(inserts, "results/s"), unit.Rate(hits, "times/s")),
+		Cause: fmt.Sprintf("The tables are written to %s, and a write throws away every stored result of its table. So results are stored and thrown "+
+			"away for nothing, and all of that happens under the one lock of the cache, which every statement takes.", unit.Rate(w, "times/s")),
+		Falsify:    "It is wrong if the time of the same statements grows when the cache is switched off.",
+		Suggestion: "Switch the query cache off: SET GLOBAL query_cache_size = 0 acts at once and for all sessions; keep it off in my.cnf.",
+		Cost:       "Statements that were answered from the cache are executed again: " + unit.Rate(hits, "of them/s") + " at present. Its memory comes back.",
 		Action:     v.SetVariable("query_cache_size", "0"),
 		Setting:    []string{"query_cache_type = 0", "query_cache_size = 0"}, File: "my.cnf",
 		Valid:     "MariaDB, and MySQL before 8.0",
@@ -74,7 +74,7 @@ func queryCache(v *advise.View) []finding.Finding {
 	if queued > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "running statements in the cache's queue", Value: known.Of(100 * share), Unit: "%", Expected: "0 %", Source: "processlist", Sampled: true,
-			Text: fmt.Sprintf("Of %d running statements sampled, %d waited for or worked in the query cache.", all, queued),
+			Text: fmt.Sprintf("Of %d running statements that were seen, %d waited for or worked in the query cache.", all, queued),
 		})
 	} else {
 		f.Severity, f.Confidence = finding.Notice, finding.Likely
@@ -82,7 +82,7 @@ func queryCache(v *advise.View) []finding.Finding {
 	}
 	if p, ok := v.Status("Qcache_lowmem_prunes").Get(); ok && p > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "results dropped for space", Value: known.Of(p), Unit: "1/s", Source: "global_status", Text: fmt.Sprintf("%s were dropped for lack of space.", unit.Rate(p, "results/s")),
+			What: "results dropped for space", Value: known.Of(p), Unit: "1/s", Source: "global_status", Text: fmt.Sprintf("%s were dropped for want of space.", unit.Rate(p, "results/s")),
 		})
 	}
 	if hits > 0.2*inserts {
@@ -96,8 +96,8 @@ func queryCache(v *advise.View) []finding.Finding {
 	f.Why = []finding.Reason{
 		{Ask: "Is the query cache in use?", Answer: fmt.Sprintf("yes, %s are stored", unit.Rate(inserts, "results/s")), Source: "global_status"},
 		{Ask: "Are stored results used?", Answer: usedEach(hits, inserts), Source: "global_status"},
-		{Ask: "What drops them?", Answer: unit.Rate(w, "writes/s"), Source: "global_status"},
-		{Ask: "Do statements wait for its lock?", Answer: fmt.Sprintf("%d of %d running statements sampled", queued, all), Source: "processlist"},
+		{Ask: "What throws them away?", Answer: unit.Rate(w, "writes/s"), Source: "global_status"},
+		{Ask: "Does anybody wait for its lock?", Answer: fmt.Sprintf("%d of %d running statements that were seen", queued, all), Source: "processlist"},
 	}
 	return []finding.Finding{f}
 }

@@ -3,7 +3,7 @@ package config
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/test/snap"
 )
 
 // cached is a server with a query cache, with rates of stored results, hits and writes.

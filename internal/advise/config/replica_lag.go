@@ -3,11 +3,11 @@ package config
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/unit"
 )
 
 const (
@@ -59,20 +59,20 @@ func laggard(v *advise.View, x metric.Series) (f finding.Finding, ok bool) {
 	workers, setting := parallel(v)
 	f = finding.Finding{
 		Rule: "replica-lag", ID: finding.MakeID("replica-lag", name), Severity: finding.Warning, Confidence: finding.Likely,
-		Title:    fmt.Sprintf("the replica lags by %s", unit.Seconds(lag)),
+		Title:    fmt.Sprintf("the replica is %s behind", unit.Seconds(lag)),
 		Cause:    "It applies less than its source writes.",
-		Falsify:  "Disproved if the lag grows as fast with several appliers running.",
+		Falsify:  "It is wrong if the lag grows as fast with several appliers at work.",
 		Explains: []string{advise.EffectReplicaLag},
 	}
 	if name != "" {
-		f.Title = fmt.Sprintf("channel %s lags by %s", name, unit.Seconds(lag))
+		f.Title = fmt.Sprintf("the channel %s is %s behind", name, unit.Seconds(lag))
 	}
 	if grows {
-		f.Title += fmt.Sprintf(", and the lag grows by %s each second", unit.Seconds(slope))
+		f.Title += fmt.Sprintf(" and falls further behind by %s each second", unit.Seconds(slope))
 	}
 	f.Evidence = []finding.Evidence{{
 		What: "lag", Value: known.Of(lag), Unit: "s", Expected: "< " + about(leastLag), Source: "replication",
-		Text: fmt.Sprintf("The replica lagged by %s at the end of the window, by %s at its beginning.", unit.Seconds(last.Value), unit.Seconds(first.Value)),
+		Text: fmt.Sprintf("The replica was %s behind at the end of the window, %s at its beginning.", unit.Seconds(last.Value), unit.Seconds(first.Value)),
 	}}
 	read, ok1 := position(v, name, "read")
 	done, ok2 := position(v, name, "exec")
@@ -84,7 +84,7 @@ func laggard(v *advise.View, x metric.Series) (f finding.Finding, ok bool) {
 		if done > 0 && done < read {
 			f.Gain = &finding.Gain{
 				What: "log applied a second", Lo: 1, Hi: max(1.2, min(float64(max(2, workersWanted(v))), read/done)),
-				Text: fmt.Sprintf("It has to apply %s times as much to keep up. Parallel appliers gain by sharing syncs and waits; more CPUs help only as far as they are free.", unit.Ratio(read/done)),
+				Text: fmt.Sprintf("It has to apply %s times as much to keep up. Appliers gain by sharing syncs and waits, by CPUs only as far as there are any free.", unit.Ratio(read/done)),
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func laggard(v *advise.View, x metric.Series) (f finding.Finding, ok bool) {
 	}
 	if setting == "" {
 		f.Confidence = finding.Possible
-		f.Suggestion = "Find out what the applier does: its state in the process list, and the largest transactions of the source."
+		f.Suggestion = "Find out what the applier does: its state in the list of processes, and the largest transactions of the source."
 		return f, true
 	}
 	f.Subject.Variables = []string{setting}
@@ -105,13 +105,13 @@ func laggard(v *advise.View, x metric.Series) (f finding.Finding, ok bool) {
 	if ok1 && ok2 && read > 0 && done == 0 {
 		// A place that does not move at all while the log comes in is one transaction: no number of appliers shortens that.
 		f.Confidence = finding.Possible
-		f.Cause = "The applier did not finish a single transaction in the window: it is in a large one (a change of many rows, a DDL statement), or waits for a lock."
-		f.Falsify = "Disproved if its position in the source's log moves while the lag grows."
-		f.Suggestion = "See what it does: the applier's state and statement in the process list, and which sessions hold the locks that it waits for. On the source change many rows in batches, each with its own commit."
-		f.Cost = "None for the check."
+		f.Cause = "The applier did not end a single transaction in the window: it is in a large one (a change of many rows, of a table's definition), or waits for a lock."
+		f.Falsify = "It is wrong if its place in the source's log moves while the lag grows."
+		f.Suggestion = "See what it is at: the applier's state and its statement in the list of processes, and who holds the locks that it wants. On the source change many rows in parts, each with a commit of its own."
+		f.Cost = "None to look."
 		f.Why = []finding.Reason{
-			{Ask: "Does the replica keep up?", Answer: fmt.Sprintf("no, it lags by %s and the lag changes by %s s each second", unit.Seconds(lag), about(slope)), Source: "replication"},
-			{Ask: "Does its applier progress?", Answer: "no, its position in the source's log did not move", Source: "replication"},
+			{Ask: "Does the replica keep up?", Answer: fmt.Sprintf("no, it is %s behind and the lag changes by %s s each second", unit.Seconds(lag), about(slope)), Source: "replication"},
+			{Ask: "Does its applier get on?", Answer: "no, its place in the source's log stood still", Source: "replication"},
 		}
 		return f, true
 	}
@@ -123,7 +123,7 @@ func laggard(v *advise.View, x metric.Series) (f finding.Finding, ok bool) {
 		}
 		f.Cause = "The source commits many transactions at a time, and the replica applies them one after the other in a single thread."
 		if durable {
-			f.Cause += " Each of them waits for the disk at its commit; parallel appliers share that wait."
+			f.Cause += " Each of them waits for the disk at its commit; appliers that work side by side share that wait."
 		}
 		f.Setting, f.File = []string{fmt.Sprintf("%s = %d", setting, want)}, "my.cnf"
 		if v.MariaDB() {
@@ -142,7 +142,7 @@ func laggard(v *advise.View, x metric.Series) (f finding.Finding, ok bool) {
 			f.Suggestion = fmt.Sprintf("Apply in parallel: "+words+".", setting, want)
 			if by, is := bySchema(v); is {
 				f.Setting = append(f.Setting, by+" = LOGICAL_CLOCK")
-				f.Suggestion += fmt.Sprintf(" Also, while the applier is stopped, SET GLOBAL %s = 'LOGICAL_CLOCK': otherwise transactions on one schema are still applied one after the other.", by)
+				f.Suggestion += fmt.Sprintf(" With it, while the applier stands, SET GLOBAL %s = 'LOGICAL_CLOCK': as it is, transactions on one schema would go on one after the other.", by)
 			}
 			if _, has := v.Variable("replica_preserve_commit_order"); has {
 				f.Setting = append(f.Setting, "replica_preserve_commit_order = ON")
@@ -152,26 +152,26 @@ func laggard(v *advise.View, x metric.Series) (f finding.Finding, ok bool) {
 			}
 			f.Reference, f.Valid = "https://dev.mysql.com/doc/refman/en/replication-options-replica.html", "MySQL from 5.7"
 		}
-		f.Cost = "Some memory for each applier, and the applier stops for a moment. Transactions that touch the same rows still wait for each other, or are applied again."
+		f.Cost = "Some memory for each applier, and the applier stands for a moment. Transactions that touch the same rows still wait for each other, or are applied again."
 	} else {
 		f.Suggestion = fmt.Sprintf("It applies with %s threads already. See what they wait for: large transactions, tables without a primary key, transactions on the same rows", about(workers))
 		if durable {
-			f.Suggestion += ", the disk at each commit (a replica that can be rebuilt may do without: innodb_flush_log_at_trx_commit = 2)"
+			f.Suggestion += ", the disk at each commit (a replica that can be made again may do without: innodb_flush_log_at_trx_commit = 2)"
 		}
 		f.Suggestion += "."
 		if by, is := bySchema(v); is {
 			f.Setting, f.File = []string{by + " = LOGICAL_CLOCK"}, "my.cnf"
 			f.Subject.Variables = append(f.Subject.Variables, by)
-			f.Suggestion = fmt.Sprintf("It has %s threads and shares the work by schema (%s = DATABASE): transactions on one schema are applied one after the other. Set it to LOGICAL_CLOCK while the applier is stopped.", about(workers), by)
+			f.Suggestion = fmt.Sprintf("It has %s threads and shares the work by schema (%s = DATABASE): transactions on one schema are applied one after the other. Set it to LOGICAL_CLOCK while the applier stands.", about(workers), by)
 		}
 		f.Confidence = finding.Possible
-		f.Cost = "None for the check."
+		f.Cost = "None to look."
 	}
 	if cpus, ok := v.Host.CPUs.Get(); ok && cpus <= 2 {
 		f.Against = append(f.Against, fmt.Sprintf("With %s CPUs appliers have little to share but the wait for the disk.", about(cpus)))
 	}
 	f.Why = []finding.Reason{
-		{Ask: "Does the replica keep up?", Answer: fmt.Sprintf("no, it lags by %s and the lag changes by %s s each second", unit.Seconds(lag), about(slope)), Source: "replication"},
+		{Ask: "Does the replica keep up?", Answer: fmt.Sprintf("no, it is %s behind and the lag changes by %s s each second", unit.Seconds(lag), about(slope)), Source: "replication"},
 		{Ask: "Does it receive the log in time?", Answer: received(read, ok1), Source: "replication"},
 		{Ask: "How does it apply?", Answer: fmt.Sprintf("%s is %s", setting, about(workers)), Source: "variables"},
 	}

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/finding"
+	"dyno/internal/metric"
+	"dyno/test/snap"
 )
 
 // behind is a replica whose lag goes from one value to another, and whose appliers are so many.
@@ -27,7 +27,7 @@ func behind(m *snap.Made, workers string, from, to float64) *snap.Made {
 
 func TestReplicaLag(t *testing.T) {
 	f, ok := told(t, replicaLag, behind(snap.Build(), "0", 3, 11))
-	if !ok || f.Severity != finding.Critical || len(f.Setting) == 0 || !strings.HasPrefix(f.Setting[0], "slave_parallel_threads = ") || f.Title != "the replica lags by 11 s, and the lag grows by 800 ms each second" {
+	if !ok || f.Severity != finding.Critical || len(f.Setting) == 0 || !strings.HasPrefix(f.Setting[0], "slave_parallel_threads = ") || f.Title != "the replica is 11 s behind and falls further behind by 800 ms each second" {
 		t.Errorf("MariaDB: %v %+v", ok, f)
 	}
 	f, ok = told(t, replicaLag, behind(snap.Build().MySQL("9.7.4"), "1", 300, 300))

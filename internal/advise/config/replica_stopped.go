@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
 )
 
 // replicaStopped finds channels of which a thread does not run: what the source writes does not arrive, whatever the lag says.
@@ -60,8 +60,8 @@ func stopped(v *advise.View, name string) (f finding.Finding, ok bool) {
 		Rule: "replica-stopped", ID: finding.MakeID("replica-stopped", name), Severity: finding.Warning, Confidence: finding.Certain,
 		Title:      fmt.Sprintf("%s is stopped: the %s thread does not run", who, strings.ToUpper(down[0])),
 		Cause:      "A thread of the replica does not run. Until it does, the replica does not follow its source, and reads from it return old data.",
-		Falsify:    "Disproved if " + show + " shows both threads running.",
-		Suggestion: "Start it (START REPLICA, before MySQL 8.0.22 and on MariaDB START SLAVE), or remove the channel if the server is no longer a replica (RESET REPLICA ALL).",
+		Falsify:    "It is wrong if " + show + " shows both threads running.",
+		Suggestion: "Start it (START REPLICA, before MySQL 8.0.22 and on MariaDB START SLAVE), or remove the channel if the server is no replica any more (RESET REPLICA ALL).",
 		Cost:       "It catches up with all that was written since it stopped, which takes time and I/O.",
 		Explains:   []string{advise.EffectReplicaStop, advise.EffectReplicaLag},
 		Why:        []finding.Reason{{Ask: "Do both threads of the replica run?", Answer: strings.Join(why, " "), Source: "replication"}},
@@ -77,11 +77,11 @@ func stopped(v *advise.View, name string) (f finding.Finding, ok bool) {
 		f.Suggestion = fmt.Sprintf("Read the error in %s (Last_SQL_Error, Last_IO_Error) and fix its cause, then start the thread.", show)
 		switch n {
 		case 1062, 1032:
-			f.Suggestion += " The rows of the replica differ from its source's: another client wrote to it. Compare the tables, and repair or rebuild the replica; skipping the transaction keeps the difference."
+			f.Suggestion += " The rows of the replica differ from its source's: something else wrote to it. Compare the tables, and repair or make the replica again; skipping the transaction keeps the difference."
 		case 1236, 13114:
-			f.Suggestion += " If the source no longer has the binary log that the replica needs, rebuild the replica from a backup."
+			f.Suggestion += " If the source no longer has the binary log that the replica needs, make the replica again from a backup."
 		case 1045, 2002, 2003, 2005, 2026:
-			f.Suggestion += " It cannot connect to its source, or is refused: check host, port, account and network."
+			f.Suggestion += " It does not reach its source, or is not let in: check host, port, account and network."
 		}
 	case len(down) == 2:
 		f.Severity = finding.Notice // as after STOP REPLICA, or on a server that was a replica once

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/finding"
+	"dyno/test/snap"
 )
 
 // channel is a replica with one channel whose threads run or not, and have an error or not.
@@ -24,7 +24,7 @@ func TestReplicaStopped(t *testing.T) {
 	}
 	f(channel(snap.Build().MySQL("8.0.33"), "", 1, 0, 0, 1062), finding.Critical, "replication is stopped by error 1062 of the SQL thread", "SHOW REPLICA STATUS")
 	f(channel(snap.Build(), "", 1, 0, 0, 1032), finding.Critical, "replication is stopped by error 1032 of the SQL thread", "SHOW SLAVE STATUS")
-	f(channel(snap.Build(), "eu", 0, 1, 2003, 0), finding.Critical, "replication of the channel eu is stopped by error 2003 of the IO thread", "cannot connect to its source")
+	f(channel(snap.Build(), "eu", 0, 1, 2003, 0), finding.Critical, "replication of the channel eu is stopped by error 2003 of the IO thread", "does not reach its source")
 	f(channel(snap.Build(), "", 1, 0, 0, 0), finding.Warning, "replication is stopped: the SQL thread does not run", "START")
 	f(channel(snap.Build(), "", 0, 0, 0, 0), finding.Notice, "replication is stopped, without an error", "RESET REPLICA")
 }

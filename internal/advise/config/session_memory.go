@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/unit"
 )
 
 // Thresholds of session-memory.
@@ -82,9 +82,9 @@ func sessionMemory(v *advise.View) []finding.Finding {
 	f := finding.Finding{
 		Rule: "session-memory", Confidence: finding.Certain, Severity: finding.Notice, File: "my.cnf",
 		Title: fmt.Sprintf("sessions may take %s of buffers each: %.0f of them need %s, and there are %s", bytes(each), most, unit.Bytes(worst), bytes(all)),
-		Cause: "Each session takes buffers of this kind, some of them once for each table of a join. When many sessions sort and join at a time, memory " +
+		Cause: "Buffers of this kind are taken by each session, some of them once for each table of a join. When many sessions sort and join at a time, memory " +
 			"runs out and the kernel ends the server.",
-		Falsify:   "Disproved if a limit keeps the sessions below max_connections, such as a pool of the application.",
+		Falsify:   "It is wrong if something bounds the sessions below max_connections, such as a pool of the application.",
 		Reference: "MySQL Reference Manual, How MySQL Uses Memory; MariaDB Knowledge Base, MariaDB Memory Allocation.",
 		Cost:      "A session that needs a large buffer for one report can set its own: SET SESSION.",
 		Explains:  []string{advise.EffectMemory},
@@ -110,20 +110,20 @@ func sessionMemory(v *advise.View) []finding.Finding {
 	if group {
 		whose = "the control group allows"
 	}
-	f.Evidence = append([]finding.Evidence{fact("memory, worst case", worst, "B", fmt.Sprintf("≤ %d", all), "variables",
+	f.Evidence = append([]finding.Evidence{fact("memory at the worst", worst, "B", fmt.Sprintf("≤ %d", all), "variables",
 		"%s for all + %.0f sessions × %s = %s; %s %s.", bytes(once), most, bytes(each), unit.Bytes(worst), whose, bytes(all))}, f.Evidence...)
-	f.Suggestion = fmt.Sprintf("Reset %s to the default: then a session takes %s and all of them %s. Or lower max_connections: %s ÷ %s = %.0f sessions fit.",
+	f.Suggestion = fmt.Sprintf("Give %s their defaults back: then a session takes %s and all of them %s. Or let fewer connect: %s ÷ %s = %.0f sessions fit.",
 		strings.Join(names, ", "), bytes(left), unit.Bytes(float64(once)+most*float64(left)), bytes(all-once), bytes(each), float64(all-once)/float64(each))
 	if used, ok := v.Gauge("Max_used_connections").Get(); ok {
 		peak := float64(once) + used*float64(each)
-		f.Evidence = append(f.Evidence, fact("peak number of sessions so far", used, "", "", "global_status", "At most %.0f sessions were connected at a time: %s with all of their buffers.", used, unit.Bytes(peak)))
+		f.Evidence = append(f.Evidence, fact("sessions at a time, at most so far", used, "", "", "global_status", "At most %.0f sessions were there at a time: %s with all of their buffers.", used, unit.Bytes(peak)))
 		if peak > float64(all) {
 			f.Severity = finding.Warning
 		} else {
-			f.Against = append(f.Against, fmt.Sprintf("So far at most %.0f sessions were connected at a time, and those fit.", used))
+			f.Against = append(f.Against, fmt.Sprintf("So far at most %.0f sessions were there at a time, and those fit.", used))
 		}
 	} else {
-		f.Unobserved = append(f.Unobserved, "The peak number of sessions is unknown.")
+		f.Unobserved = append(f.Unobserved, "How many sessions there were at most was not seen.")
 	}
 	if rss, ok := v.Host.Process["vmrss"]; ok {
 		f.Against = append(f.Against, fmt.Sprintf("The server's process holds %s now: buffers are taken when a statement needs them.", bytes(rss)))
@@ -131,7 +131,7 @@ func sessionMemory(v *advise.View) []finding.Finding {
 	f.Why = []finding.Reason{
 		{Ask: "How much may a session take?", Answer: fmt.Sprintf("%s, most of it %s", bytes(each), names[0]), Source: "variables"},
 		{Ask: "How much may all take?", Answer: fmt.Sprintf("%s + %.0f × %s = %s", bytes(once), most, bytes(each), unit.Bytes(worst)), Source: "arithmetic"},
-		{Ask: "Is there that much memory?", Answer: fmt.Sprintf("%s %s", whose, bytes(all)), Source: "host"},
+		{Ask: "Is there so much?", Answer: fmt.Sprintf("%s %s", whose, bytes(all)), Source: "host"},
 	}
 	return []finding.Finding{f}
 }

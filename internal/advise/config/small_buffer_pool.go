@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/unit"
 )
 
 // Thresholds of small-buffer-pool.
@@ -39,7 +39,7 @@ func smallBufferPool(v *advise.View) []finding.Finding {
 		Severity: severity(share),
 		Explains: []string{advise.EffectPoolMisses, advise.EffectDiskReads},
 		Rests:    []string{advise.EffectPoolMisses},
-		Falsify:  "Disproved if Innodb_buffer_pool_reads per second does not fall once the larger pool has filled.",
+		Falsify:  "It is wrong if Innodb_buffer_pool_reads per second does not fall once the larger pool has filled.",
 		Reference: "MySQL Reference Manual, Configuring InnoDB Buffer Pool Size; MariaDB Knowledge Base, InnoDB Buffer Pool. " +
 			"Rates of misses, because a ratio hides them.",
 	}
@@ -47,17 +47,17 @@ func smallBufferPool(v *advise.View) []finding.Finding {
 		f.Confidence = finding.Certain
 	}
 	f.Title = fmt.Sprintf("%s of the statement time is waiting for pages that a buffer pool of %s does not hold: %s reads a second", unit.Percent(share), bytes(p.size), unit.Count(p.misses))
-	f.Cause = "The pool is full, and what the statements work on is larger: to read one page another one is evicted, which is read again later."
+	f.Cause = "The pool is full, and what the statements work on is larger: to read one page another one has to go, which is wanted again later."
 	f.Evidence = poolEvidence(v, p, w, told, share, measured)
 	f.Against = poolAgainst(v, p, w, told, measured)
 	f.Unobserved = blindness(v, "file_io", "host")
 	f.Why = []finding.Reason{
-		{Ask: "Are pages read on demand?", Answer: fmt.Sprintf("%s a second", unit.Count(p.misses)), Source: "global_status"},
-		{Ask: "Is the pool full?", Answer: fmt.Sprintf("%s of %s pages are free, including those that the server always keeps free", unit.Count(p.free), unit.Count(p.total)), Source: "global_status"},
+		{Ask: "Are pages read that were wanted?", Answer: fmt.Sprintf("%s a second", unit.Count(p.misses)), Source: "global_status"},
+		{Ask: "Is the pool full?", Answer: fmt.Sprintf("%s of %s pages are free, what the server always keeps free counted in", unit.Count(p.free), unit.Count(p.total)), Source: "global_status"},
 		{Ask: "Do sessions wait for it?", Answer: fmt.Sprintf("%s of the statement time", unit.Percent(share)), Source: "file_io"},
 	}
 	want := 4 * p.size // nobody knows how large what is in use is: one step
-	why := "four times as much, because the size of the tables in use is unknown"
+	why := "four times as much, since the size of the tables in use is not known"
 	if told {
 		want = max(round(uint64(poolSlack*float64(w.bytes))), p.size+p.size/4)
 		why = fmt.Sprintf("%s of tables × %.2f for page headers, undo and new rows", bytes(w.bytes), poolSlack)
@@ -74,7 +74,7 @@ func smallBufferPool(v *advise.View) []finding.Finding {
 	f.Share = share * covers
 	f.Gain = &finding.Gain{
 		What: "time per statement", Lo: 1 / (1 - 0.5*share*covers), Hi: 1 / (1 - min(0.98, share*covers)),
-		Text: fmt.Sprintf("Reads are %s of the time, and %s of what is missing would fit: that saves between half and all of that time.", unit.Percent(share), unit.Percent(covers)),
+		Text: fmt.Sprintf("Reads are %s of the time, and %s of what is missing would fit: between half and all of that time comes back.", unit.Percent(share), unit.Percent(covers)),
 	}
 	return []finding.Finding{f}
 }
@@ -102,7 +102,7 @@ func grow(v *advise.View, f *finding.Finding, p pool, want uint64) uint64 {
 		}
 		want = min(want, most/mib*mib)
 	} else {
-		f.Against = append(f.Against, fmt.Sprintf("How much memory the server has is unknown: %s must be free.", bytes(want)))
+		f.Against = append(f.Against, fmt.Sprintf("How much memory the server has is not known from here: %s must be there and free.", bytes(want)))
 	}
 	to, live, err := becomes(v, want)
 	if err != nil {
@@ -112,7 +112,7 @@ func grow(v *advise.View, f *finding.Finding, p pool, want uint64) uint64 {
 		f.Why = append(f.Why, finding.Reason{Ask: "What does the server make of it?", Answer: r, Source: "arithmetic"})
 	}
 	f.Setting, f.File = []string{"innodb_buffer_pool_size = " + size(want)}, "my.cnf"
-	how := "It needs a restart"
+	how := "It takes a restart"
 	f.Restart = !live
 	if live {
 		f.Action = v.SetVariable("innodb_buffer_pool_size", fmt.Sprint(to.Size))
@@ -120,9 +120,9 @@ func grow(v *advise.View, f *finding.Finding, p pool, want uint64) uint64 {
 	}
 	f.Suggestion = fmt.Sprintf("Make the buffer pool %s. %s; keep it in my.cnf.", bytes(to.Size), how)
 	if to.Size != want {
-		f.Suggestion += fmt.Sprintf(" (Asked for %s, this server sets %s.)", bytes(want), bytes(to.Size))
+		f.Suggestion += fmt.Sprintf(" (Asked for %s, this server makes %s of it.)", bytes(want), bytes(to.Size))
 	}
-	f.Cost = fmt.Sprintf("%s of memory more. The pool fills as pages are read; until then reads continue.", bytes(to.Size-p.size))
+	f.Cost = fmt.Sprintf("%s of memory more. The pool fills as pages are read; until then reads go on.", bytes(to.Size-p.size))
 	if n, ok := v.Variable("innodb_buffer_pool_instances"); ok && !v.MariaDB() {
 		f.Valid = fmt.Sprintf("MySQL and Percona Server round to chunk × instances (%s here).", n)
 	} else {
@@ -133,7 +133,7 @@ func grow(v *advise.View, f *finding.Finding, p pool, want uint64) uint64 {
 
 func poolEvidence(v *advise.View, p pool, w inUse, told bool, share float64, measured bool) (ev []finding.Evidence) {
 	ev = append(ev, fact("pages read on demand per second", p.misses, "1/s", fmt.Sprintf("< %d", leastMisses), "global_status",
-		"%s pages a second were requested and not in the pool (Innodb_buffer_pool_reads).", unit.Count(p.misses)))
+		"%s pages a second were wanted and not in the pool (Innodb_buffer_pool_reads).", unit.Count(p.misses)))
 	if sec, ok := p.waitSec.Get(); measured && ok {
 		text := fmt.Sprintf("Threads were in reads of data files for %s each second, %s of the statement time", unit.Seconds(sec), unit.Percent(share))
 		if n, ok := fileCalls(v, "wait/io/file/innodb/innodb_data_file", "read").Get(); ok && n > 0 {
@@ -141,8 +141,8 @@ func poolEvidence(v *advise.View, p pool, w inUse, told bool, share float64, mea
 		}
 		ev = append(ev, fact("time in reads of data files", sec, "s/s", "", "file_io", "%s.", text))
 	} else {
-		ev = append(ev, fact("time in reads of data files, estimated", p.misses*guessedRead, "s/s", "", "global_status",
-			"The reads were not timed; at %s each they are %s of the statement time.", unit.Seconds(guessedRead), unit.Percent(share)))
+		ev = append(ev, fact("time in reads of data files, guessed", p.misses*guessedRead, "s/s", "", "global_status",
+			"Nobody measured the reads; at %s each they are %s of the statement time.", unit.Seconds(guessedRead), unit.Percent(share)))
 	}
 	if r, ok := v.Rate("dyno_server_io_read_bytes_total").Get(); ok {
 		ev = append(ev, fact("bytes read from the disk", r, "B/s", "", "process", "InnoDB read %s/s; %s/s of that came from the disk.", unit.Bytes(p.read), unit.Bytes(r)))
@@ -160,9 +160,9 @@ func poolEvidence(v *advise.View, p pool, w inUse, told bool, share float64, mea
 
 func poolAgainst(v *advise.View, p pool, w inUse, told, measured bool) (out []string) {
 	if !told {
-		out = append(out, "The size of the tables in use is unknown, and so is how much would be enough.")
+		out = append(out, "How large the tables in use are is not known: nobody can say from here how much would be enough.")
 	} else if w.all {
-		out = append(out, "Which tables the statements use is unknown; the sizes of all were added up.")
+		out = append(out, "Which tables the statements use is not known; the sizes of all were added up.")
 	} else {
 		out = append(out, "Not every row of these tables need be in use: a smaller pool may do.")
 	}
@@ -170,7 +170,7 @@ func poolAgainst(v *advise.View, p pool, w inUse, told, measured bool) (out []st
 		out = append(out, "How long the reads take was not measured.")
 	}
 	if ahead, ok := v.Status("Innodb_buffer_pool_read_ahead").Get(); ok && ahead > p.misses {
-		out = append(out, fmt.Sprintf("%s pages a second came by read-ahead, which scans cause: an index may save more than memory.", unit.Count(ahead)))
+		out = append(out, fmt.Sprintf("%s pages a second came by read-ahead, as scans have it: an index may save more than memory.", unit.Count(ahead)))
 	}
 	if scanned, ok := v.Status("Handler_read_rnd_next").Get(); ok && scanned > 100*p.misses {
 		out = append(out, fmt.Sprintf("%s rows a second were read by scans: an index may save more than memory.", unit.Count(scanned)))

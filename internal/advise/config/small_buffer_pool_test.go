@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/test/snap"
 )
 
 // archive is a server that reads 400 MiB of rows through a pool of 128 MiB: 2000 misses a second, 1 ms each, half of the time.
@@ -73,7 +73,7 @@ func TestSmallBufferPool(t *testing.T) {
 		m.MySQL("8.0.33").Set("innodb_buffer_pool_instances", "1").Set("innodb_buffer_pool_chunk_size", "134217728")
 	}))
 	has(t, f, "innodb_buffer_pool_size = 480M")
-	if f.Action == nil || f.Action.Value != "536870912" || !strings.Contains(f.Suggestion, "this server sets 512 MiB") {
+	if f.Action == nil || f.Action.Value != "536870912" || !strings.Contains(f.Suggestion, "this server makes 512 MiB of it") {
 		t.Errorf("action %+v; %s", f.Action, f.Suggestion)
 	}
 
@@ -107,7 +107,7 @@ func TestSmallBufferPool(t *testing.T) {
 		t.Errorf("guessed times are %s", f.Confidence)
 	}
 	f = one(t, smallBufferPool, archive(func(m *snap.Made) { m.S.Host.MemBytes = known.None[uint64]() }))
-	if !strings.Contains(strings.Join(f.Against, " "), "must be free") {
+	if !strings.Contains(strings.Join(f.Against, " "), "must be there and free") {
 		t.Errorf("memory nobody saw: %v", f.Against)
 	}
 }

@@ -3,7 +3,7 @@ package config
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/test/snap"
 )
 
 func waiting(more ...func(*snap.Made)) *snap.Made {

@@ -3,10 +3,10 @@ package config
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/unit"
 )
 
 // Thresholds of small-redo.
@@ -112,9 +112,9 @@ func smallRedo(v *advise.View) []finding.Finding {
 		Share:    share,
 		Explains: []string{advise.EffectCheckpoint, advise.EffectDiskWrites}, Rests: []string{advise.EffectCheckpoint},
 		Title: fmt.Sprintf("the redo log of %s holds %s of writes: %s pages a second are written to make room in it", bytes(r.capacity), unit.Seconds(holds), unit.Count(pages)),
-		Cause: "The log may be overwritten only where the changed pages are already in the data files. It is so small that pages have to be written soon after " +
+		Cause: "The log may only be overwritten where the changed pages are in the data files already. It is so short that pages have to be written soon after " +
 			"they were changed, are changed again, and are written again; when that does not keep up, every session that changes something waits.",
-		Falsify:   "Disproved if pages written per second and the time of writing statements stay as they are with the larger log.",
+		Falsify:   "It is wrong if pages written per second and the time of writing statements stay as they are with the larger log.",
 		Reference: "MySQL Reference Manual, Optimizing InnoDB Redo Logging and Redo Log; MariaDB Knowledge Base, InnoDB Redo Log.",
 		File:      "my.cnf", Restart: !r.live,
 	}
@@ -123,7 +123,7 @@ func smallRedo(v *advise.View) []finding.Finding {
 		f.Share *= 0.5
 	}
 	f.Evidence = []finding.Evidence{
-		fact("checkpoint age", r.age, "B", fmt.Sprintf("< %.0f", fullLog*r.limit), r.source, "The checkpoint age is %s; the log allows %s.", unit.Bytes(r.age), unit.Bytes(r.limit)),
+		fact("age of the last checkpoint", r.age, "B", fmt.Sprintf("< %.0f", fullLog*r.limit), r.source, "The last checkpoint is %s behind; the log allows %s.", unit.Bytes(r.age), unit.Bytes(r.limit)),
 		fact("redo written per second", r.rate, "B/s", "", "global_status", "%s/s of changes are logged, so that the log holds %s.", unit.Bytes(r.rate), unit.Seconds(holds)),
 		fact("pages written per second", pages, "1/s", "", "global_status", "%s pages a second are written to the data files.", unit.Count(pages)),
 	}
@@ -138,20 +138,20 @@ func smallRedo(v *advise.View) []finding.Finding {
 		{Ask: "How long should it last?", Answer: why, Source: "arithmetic"},
 	}
 	if want == 0 {
-		f.Suggestion = fmt.Sprintf("Make room on the disk first, then enlarge the redo log: %s.", why)
+		f.Suggestion = fmt.Sprintf("Make room on the disk first, then the redo log larger: %s.", why)
 		f.Cost, f.Restart, f.File = "Disk.", false, ""
-		f.Against = []string{"What else grows on that disk is unknown: how much of it a log may take is for its owner to decide."}
+		f.Against = []string{"What else grows on that disk is not known: how much of it a log may take is for its owner to say."}
 		return []finding.Finding{f}
 	}
 	value := want / r.files
 	f.Setting = []string{r.name + " = " + size(value)}
 	f.Suggestion = fmt.Sprintf("Make the redo log %s: %s.", bytes(want), why)
-	f.Valid = "MySQL from 8.0.30 on (innodb_redo_log_capacity) and MariaDB from 10.9 on (innodb_log_file_size) change it while they run; older ones need a restart."
+	f.Valid = "MySQL from 8.0.30 on (innodb_redo_log_capacity) and MariaDB from 10.9 on (innodb_log_file_size) change it while they run; older ones take a restart."
 	if r.live {
 		f.Action = v.SetVariable(r.name, fmt.Sprint(value))
 		f.Suggestion += " It can be done while the server runs; keep it in my.cnf."
 	} else {
-		f.Suggestion += " It needs a clean restart."
+		f.Suggestion += " It takes a clean restart."
 	}
 	f.Cost = fmt.Sprintf("%s of disk. Recovery after a crash reads up to as much log.", bytes(want))
 	f.Against = []string{"How long recovery after a crash takes grows with the log; the gain is in what writes wait for, not in reads."}
@@ -160,7 +160,7 @@ func smallRedo(v *advise.View) []finding.Finding {
 	}
 	f.Gain = &finding.Gain{
 		What: "pages written for the same changes", Lo: 1, Hi: max(1, min(100, float64(want)*usableOfRedo/r.limit)),
-		Text: fmt.Sprintf("A page that is changed all the time is written every %s instead of every %s.", unit.Seconds(float64(want)*usableOfRedo/r.rate), unit.Seconds(holds)),
+		Text: fmt.Sprintf("A page that is changed all the time is written every %s in place of every %s.", unit.Seconds(float64(want)*usableOfRedo/r.rate), unit.Seconds(holds)),
 	}
 	return []finding.Finding{f}
 }

@@ -3,10 +3,10 @@ package config
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/unit"
 )
 
 // Thresholds of table-cache.
@@ -46,13 +46,13 @@ func tableCache(v *advise.View) []finding.Finding {
 		Subject: finding.Subject{Variables: []string{"table_open_cache"}}, Share: share, File: "my.cnf",
 		Explains: []string{advise.EffectTableOpens}, Rests: []string{advise.EffectTableOpens},
 		Title: fmt.Sprintf("%s tables a second are opened because the cache of %.0f has no room for those in use", unit.Count(pushed), limit),
-		Cause: "Every session that uses a table holds an open handle of it. More handles are in use than the cache keeps, so statements open tables that others had to close a moment before.",
+		Cause: "Every session that uses a table holds an open handle of it. There are more of them in use than the cache keeps, so that statements open tables that others had to close a moment before.",
 		Evidence: []finding.Evidence{
 			fact("tables opened per second", opened, "1/s", fmt.Sprintf("< %d", leastOpens), source, "%s tables a second were opened, %s for each statement.",
 				unit.Count(opened), unit.Count(opened/max(1, asked))),
 			fact("open tables", open, "", fmt.Sprintf("< %.0f", limit), source, "%.0f tables are open, and the cache takes %.0f.", open, limit),
 		},
-		Falsify:    "Disproved if Opened_tables per second does not fall with the larger cache.",
+		Falsify:    "It is wrong if Opened_tables per second does not fall with the larger cache.",
 		Reference:  "MySQL Reference Manual, How MySQL Opens and Closes Tables; MariaDB Knowledge Base, Optimizing table_open_cache.",
 		Setting:    []string{fmt.Sprintf("table_open_cache = %d", want)},
 		Suggestion: fmt.Sprintf("Raise table_open_cache to %d: %s. It can be done while the server runs; keep it in my.cnf.", want, why),
@@ -61,10 +61,10 @@ func tableCache(v *advise.View) []finding.Finding {
 		Against:    []string{"FLUSH TABLES and changes of tables close them as well."},
 		Why: []finding.Reason{
 			{Ask: "Are tables opened all the time?", Answer: unit.Count(opened) + " a second", Source: source},
-			{Ask: "Because the cache is full?", Answer: fmt.Sprintf("%.0f of %.0f are open, %s a second were evicted", open, limit, unit.Count(pushed)), Source: source},
-			{Ask: "How many are needed?", Answer: why, Source: "arithmetic"},
+			{Ask: "Because the cache is full?", Answer: fmt.Sprintf("%.0f of %.0f are open, %s a second were pushed out", open, limit, unit.Count(pushed)), Source: source},
+			{Ask: "How many are wanted?", Answer: why, Source: "arithmetic"},
 		},
-		Gain: &finding.Gain{What: "time per statement", Lo: 1, Hi: 1 / (1 - share), Text: "Opening a table takes some 50 µs to milliseconds, and sessions block each other while doing it."},
+		Gain: &finding.Gain{What: "time per statement", Lo: 1, Hi: 1 / (1 - share), Text: "Opening a table takes some 50 µs to milliseconds, and sessions get in each other's way doing it."},
 	}
 	if share < leastOpenShare {
 		f.Severity = finding.Notice
@@ -72,7 +72,7 @@ func tableCache(v *advise.View) []finding.Finding {
 	if !overflows.OK() {
 		f.Confidence = finding.Likely
 	} else {
-		f.Evidence = append(f.Evidence, fact("tables evicted per second", pushed, "1/s", "0", source, "%s tables a second were closed to make room (Table_open_cache_overflows).", unit.Count(pushed)))
+		f.Evidence = append(f.Evidence, fact("tables pushed out per second", pushed, "1/s", "0", source, "%s tables a second were closed to make room (Table_open_cache_overflows).", unit.Count(pushed)))
 	}
 	if n, _ := v.Number("table_open_cache_instances").Get(); n > 1 {
 		f.Against = append(f.Against, fmt.Sprintf("The cache is divided into %.0f parts; one may be full while others are not.", n))
@@ -87,18 +87,18 @@ func outOfFiles(v *advise.View, limit, pushed, share float64, why string) []find
 		ID: finding.MakeID("table-cache", "table_open_cache"), Rule: "table-cache", Confidence: finding.Likely, Severity: finding.Notice, Share: share,
 		Subject:  finding.Subject{Variables: []string{"table_open_cache", "open_files_limit"}},
 		Explains: []string{advise.EffectTableOpens}, Rests: []string{advise.EffectTableOpens},
-		Title: fmt.Sprintf("%s tables a second are opened because the cache of %.0f has no room, and open_files_limit does not let it grow", unit.Count(pushed), limit),
-		Cause: "More tables are in use than the cache keeps, and each handle may take file descriptors, of which the server may not have more.",
-		Evidence: []finding.Evidence{fact("tables evicted per second", pushed, "1/s", fmt.Sprintf("< %d", leastOpens), "global_status",
+		Title: fmt.Sprintf("%s tables a second are opened because the cache of %.0f has no room, and open_files_limit lets it have no more", unit.Count(pushed), limit),
+		Cause: "There are more tables in use than the cache keeps, and each handle may take file descriptors, of which the server may not have more.",
+		Evidence: []finding.Evidence{fact("tables pushed out per second", pushed, "1/s", fmt.Sprintf("< %d", leastOpens), "global_status",
 			"%s tables a second were opened because others had to be closed.", unit.Count(pushed))},
 		Setting: []string{fmt.Sprintf("open_files_limit = %d", files), fmt.Sprintf("table_open_cache = %.0f", 2*limit)}, File: "my.cnf", Restart: true,
-		Suggestion: fmt.Sprintf("Let the server open more files first (open_files_limit = %d, and LimitNOFILE of its service), then make the cache %.0f. It needs a restart.", files, 2*limit),
+		Suggestion: fmt.Sprintf("Let the server open more files first (open_files_limit = %d, and LimitNOFILE of its service), then make the cache %.0f. It takes a restart.", files, 2*limit),
 		Cost:       "Some ten KiB of memory and up to two file descriptors for each open table.",
-		Falsify:    "Disproved if Opened_tables per second does not fall with the larger cache.",
+		Falsify:    "It is wrong if Opened_tables per second does not fall with the larger cache.",
 		Against:    []string{"FLUSH TABLES and changes of tables close them as well.", "Tables of InnoDB share their files: far fewer descriptors may be in use."},
 		Reference:  "MySQL Reference Manual, How MySQL Opens and Closes Tables; MariaDB Knowledge Base, Optimizing table_open_cache.",
 		Why: []finding.Reason{
-			{Ask: "Is the cache full?", Answer: unit.Count(pushed) + " tables a second were evicted", Source: "global_status"},
+			{Ask: "Is the cache full?", Answer: unit.Count(pushed) + " tables a second were pushed out", Source: "global_status"},
 			{Ask: "May it grow?", Answer: why, Source: "arithmetic"},
 		},
 	}}

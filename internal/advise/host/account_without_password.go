@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
 )
 
 // mostNames is how many accounts are named.
@@ -36,19 +36,19 @@ func accountWithoutPassword(v *advise.View) []finding.Finding {
 	if len(open) > mostNames {
 		names += fmt.Sprintf(" and %d more", len(open)-mostNames)
 	}
-	f.Title = fmt.Sprintf("%d accounts have no password", len(open))
+	f.Title = fmt.Sprintf("%d accounts take no password", len(open))
 	if len(open) == 1 {
-		f.Title = "one account has no password"
+		f.Title = "one account takes no password"
 	}
 	if outside > 0 {
 		f.Title += fmt.Sprintf(", %d of them from other machines", outside)
 	}
-	f.Evidence = append(f.Evidence, measured("accounts without a password", float64(len(open)), "", "0", "accounts", "Anyone can log in as %s.", names))
+	f.Evidence = append(f.Evidence, measured("accounts without a password", float64(len(open)), "", "0", "accounts", "Anybody may log in as %s.", names))
 	if super > 0 {
-		f.Evidence = append(f.Evidence, measured("of these with all privileges", float64(super), "", "0", "accounts", "%d of them have all privileges.", super))
+		f.Evidence = append(f.Evidence, measured("of these with all rights", float64(super), "", "0", "accounts", "%d of them may do everything.", super))
 	}
 	f.Suggestion = "Give each a password, or lock it: ALTER USER … IDENTIFIED BY …, or ALTER USER … ACCOUNT LOCK. Accounts of the machine's own users are safer with auth_socket (unix_socket)."
-	f.Cost = "Clients that log in without a password fail until they use it."
+	f.Cost = "Clients that log in without a password fail until they have it."
 	f.Reference = "https://dev.mysql.com/doc/refman/en/default-privileges.html"
 	return []finding.Finding{f}
 }

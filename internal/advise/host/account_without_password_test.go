@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"dyno/internal/snapshot"
 )
 
 func TestAccountWithoutPassword(t *testing.T) {
@@ -12,7 +12,7 @@ func TestAccountWithoutPassword(t *testing.T) {
 	m.S.Accounts = []snapshot.Account{
 		{User: "root", Host: "localhost", NoPassword: true, Super: true}, {User: "app", Host: "%", NoPassword: true}, {User: "dba", Host: "%", Plugin: "caching_sha2_password"},
 	}
-	f := found(t, accountWithoutPassword, m, "info: 2 accounts have no password, 1 of them from other machines")
+	f := found(t, accountWithoutPassword, m, "info: 2 accounts take no password, 1 of them from other machines")
 	if len(f) != 1 || !strings.Contains(f[0].Evidence[0].Text, "'root'@'localhost', 'app'@'%'") {
 		t.Errorf("%+v", f)
 	}

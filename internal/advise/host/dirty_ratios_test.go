@@ -3,12 +3,12 @@ package host
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/known"
 )
 
 func TestDirtyRatios(t *testing.T) {
 	m := kernel(kernel(machine(), "vm.dirty_background_ratio", "10"), "vm.dirty_background_bytes", "0")
-	found(t, dirtyRatios, m, "info: up to 1.6 GiB of dirty data may pile up before the kernel starts writeback | vm.dirty_background_bytes = 67108864 | vm.dirty_bytes = 536870912")
+	found(t, dirtyRatios, m, "info: up to 1.6 GiB of written data may pile up before the kernel begins to write it back | vm.dirty_background_bytes = 67108864 | vm.dirty_bytes = 536870912")
 }
 
 func TestDirtyRatiosSilent(t *testing.T) {

@@ -3,9 +3,9 @@ package host
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/unit"
 )
 
 // littleRoom is how much of a file system of that size should be free, bytes: with half of it, what Dyno leaves to others by default,
@@ -53,10 +53,10 @@ func diskFull(v *advise.View) []finding.Finding {
 		if shared {
 			f.Cause += " What Dyno stores takes room from the same file system; with its default reserve it has stopped storing by now."
 		}
-		f.Falsify = "Disproved if the free space does not shrink and the server needs no more of it."
+		f.Falsify = "It is wrong if the free space does not shrink and the server needs no more of it."
 		f.Why = []finding.Reason{
 			{Ask: "Is there room for the server's data to grow?", Answer: unit.Bytes(room) + " are free", Source: "host_facts"},
-			{Ask: "What uses it?", Answer: who, Source: "host_facts"},
+			{Ask: "Who takes it?", Answer: who, Source: "host_facts"},
 		}
 	}
 	return []finding.Finding{f}

@@ -3,8 +3,8 @@ package host
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/known"
+	"dyno/test/snap"
 )
 
 // disk puts the data on a file system of so many GiB, of which so much is free.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
 )
 
 // encryptionAtRest tells which of tables, redo log and binary log lie on the disk as they are.
@@ -57,17 +57,17 @@ func encryptionAtRest(v *advise.View) []finding.Finding {
 	}
 	f := about("encryption-at-rest", "encryption")
 	f.Subject.Variables, f.Valid, f.Confidence = nil, "", finding.Certain
-	f.Title = "not encrypted on disk: " + strings.Join(plain, ", ")
+	f.Title = "not encrypted on the disk: " + strings.Join(plain, ", ")
 	f.Evidence = ev
 	if tables > 0 {
-		f.Evidence = append(f.Evidence, measured("tables with the encryption option", float64(encrypted), "tables", "", "tables", "%d of %d tables have the option.", encrypted, tables))
+		f.Evidence = append(f.Evidence, measured("tables encrypted by an option of their own", float64(encrypted), "tables", "", "tables", "%d of %d tables have the option.", encrypted, tables))
 	}
 	if len(on) > 0 {
 		f.Against = []string{"Encrypted: " + strings.Join(on, ", ") + "."}
 	}
-	f.Unobserved = []string{"Unknown: whether the filesystem or the disk below is encrypted."}
-	f.Suggestion = "Where disks or backups may get into other hands, encrypt tables and logs, or the volume below them. Set up a keyring first: data are lost with their key."
-	f.Cost = "Some percent of CPU time for reading and writing, and a key to manage."
+	f.Unobserved = []string{"Not observable: whether the filesystem or the disk below is encrypted."}
+	f.Suggestion = "Where disks or backups may get into others' hands, encrypt tables and logs, or the volume below them. A keyring comes first: without it the data are lost with the key."
+	f.Cost = "Some percent of CPU time in reading and writing, and a key to look after."
 	f.Reference = "https://dev.mysql.com/doc/refman/en/innodb-data-encryption.html"
 	return []finding.Finding{f}
 }

@@ -3,8 +3,8 @@ package host
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
 )
 
 const (
@@ -35,17 +35,17 @@ func fileLimit(v *advise.View) []finding.Finding {
 	case seen && open >= filesFull*float64(most):
 		f.Severity, f.Confidence = finding.Warning, finding.Certain
 		f.Title = fmt.Sprintf("the server has %.0f of %d files open", open, most)
-		f.Cause = "Connections, tables and temporary files each take a file descriptor. When none is left the server refuses connections and statements fail."
+		f.Cause = "Connections, tables and temporary files each take a file descriptor. When there is none left the server refuses connections and statements fail."
 		f.Evidence = append(f.Evidence, measured("files open", open, "files", fmt.Sprintf("< %.0f", filesFull*float64(most)), "process", "%.0f of them are open.", open))
-		f.Falsify = "Disproved if the number of open files stays where it is while connections and tables come."
+		f.Falsify = "It is wrong if the number of open files stays where it is while connections and tables come."
 		f.Suggestion = "Raise the limit of the service, and open_files_limit with it where it is set."
 		f.Cost = "Some memory of the kernel for each open file."
-		f.Why = []finding.Reason{{Ask: "How many more files can it open?", Answer: fmt.Sprintf("%.0f of %d", float64(most)-open, most), Source: "process"}}
+		f.Why = []finding.Reason{{Ask: "How many files may it still open?", Answer: fmt.Sprintf("%.0f of %d", float64(most)-open, most), Source: "process"}}
 	case ok1 && ok2 && conns+filesEach*tables > float64(most):
 		f.Title = fmt.Sprintf("the settings ask for up to %.0f files, the process may open %d", conns+filesEach*tables, most)
 		f.Evidence = append(f.Evidence, measured("files for all connections and open tables", conns+filesEach*tables, "files", fmt.Sprintf("≤ %d", most), "variables",
-			"max_connections %.0f and %d × table_open_cache %.0f may need that many.", conns, filesEach, tables))
-		f.Suggestion = "Raise the limit of the service before the server reaches it; today there is room."
+			"max_connections %.0f and %d × table_open_cache %.0f may want as many.", conns, filesEach, tables))
+		f.Suggestion = "Raise the limit of the service before the server grows into it; today it has room."
 	default:
 		return nil
 	}

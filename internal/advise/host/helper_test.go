@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/test/snap"
 )
 
 // machine returns a server of 16 GB with a kernel that a database needs nothing from.

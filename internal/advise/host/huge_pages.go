@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/unit"
 )
 
 // fromPool is the size of the buffer pool from which the tables of small pages are worth saving: 8 bytes for each 4096 in every process
@@ -32,22 +32,22 @@ func hugePages(v *advise.View) []finding.Finding {
 	switch idle := (free - reserved) * size; {
 	case total > 0 && free >= 0.9*total && v.Host.Process["hugetlbpages"] == 0 && memKnown && idle >= 0.05*float64(mem):
 		f.Severity, f.Confidence = finding.Notice, finding.Certain
-		f.Title = fmt.Sprintf("%s are reserved as huge pages, and no program uses them", unit.Bytes(idle))
-		f.Cause = "Memory that is reserved as huge pages serves only programs that ask for such pages. The server does not, or was refused: its group and its limit of locked memory must allow it."
-		f.Falsify = "Disproved if another program takes the pages at times: then HugePages_Free falls."
-		f.Suggestion = "Have the server use them (large_pages = ON, its group in vm.hugetlb_shm_group, LimitMEMLOCK = infinity), or release the memory: sysctl -w vm.nr_hugepages=0."
-		f.Evidence = append(f.Evidence, measured("huge pages of the server", 0, "B", "> 0", "host_facts", "The server's process holds none."))
+		f.Title = fmt.Sprintf("%s are set aside as large pages, and nobody uses them", unit.Bytes(idle))
+		f.Cause = "Memory that is set aside as large pages serves only programs that ask for such pages. The server does not, or was refused: its group and its limit of locked memory must allow it."
+		f.Falsify = "It is wrong if another program takes the pages at times: HugePages_Free falls then."
+		f.Suggestion = "Have the server use them (large_pages = ON, its group in vm.hugetlb_shm_group, LimitMEMLOCK = infinity), or give the memory back: sysctl -w vm.nr_hugepages=0."
+		f.Evidence = append(f.Evidence, measured("large pages of the server", 0, "B", "> 0", "host_facts", "The server's process holds none."))
 		f.Setting, f.File = []string{name + " = 0"}, sysctlFile
-		f.Why = []finding.Reason{{Ask: "Are huge pages in use?", Answer: fmt.Sprintf("%.0f of %.0f are free", free, total), Source: "host_facts"}}
+		f.Why = []finding.Reason{{Ask: "Are large pages in use?", Answer: fmt.Sprintf("%.0f of %.0f are free", free, total), Source: "host_facts"}}
 		return []finding.Finding{f}
 	case total > 0 || v.On("large_pages") || v.Number("innodb_buffer_pool_size").Or(0) < fromPool || peak == 0:
 		return nil
 	}
-	f.Title = fmt.Sprintf("huge pages would hold the server in %d pages", want)
+	f.Title = fmt.Sprintf("large pages would hold the server in %d pages", want)
 	f.Evidence = append(f.Evidence, measured("peak memory of the server", peak, "B", "", "host_facts",
 		"At its peak the server held %s, which is %d pages of %s.", unit.Bytes(peak), want, unit.Bytes(size)))
-	f.Suggestion = "Worth a trial with a large pool: fewer TLB misses, smaller page tables, and memory that is never swapped. Set large_pages = ON in my.cnf and the number below, and measure."
-	f.Cost = "The memory then serves nothing else, and the server has to be restarted."
+	f.Suggestion = "Worth a trial with a large pool: fewer misses of the TLB, no tables of small pages, and memory that is never swapped. Set large_pages = ON in my.cnf and the number below, and measure."
+	f.Cost = "The memory serves nothing else from then on, and the server has to be started anew."
 	f.Setting, f.File, f.Restart = []string{fmt.Sprintf("%s = %d", name, want)}, sysctlFile, true
 	return []finding.Finding{f}
 }

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
 )
 
 // sysctlFile is where lines for the kernel go.
@@ -16,13 +16,13 @@ const sysctlFile = "/etc/sysctl.d/60-database.conf"
 // kernelRules are those about the kernel and the hardware.
 func kernelRules() []advise.Rule {
 	return []advise.Rule{
-		{Name: "swapping", Doc: "a server that is swapped out, or soon may be", Find: swapping},
-		{Name: "cpu-throttled", Doc: "a server that is throttled by its cgroup's CPU quota", Find: cpuThrottled},
+		{Name: "swapping", Doc: "a server whose memory goes to the swap, or soon may", Find: swapping},
+		{Name: "cpu-throttled", Doc: "a server that its cgroup stops for want of CPU quota", Find: cpuThrottled},
 		{Name: "file-limit", Doc: "a server that runs out of file descriptors", Find: fileLimit},
-		{Name: "overcommit", Doc: "a kernel that refuses memory or overcommits it", Find: overcommit},
+		{Name: "overcommit", Doc: "a kernel that refuses memory or promises too much", Find: overcommit},
 		{Name: "dirty-ratios", Doc: "how much written data the kernel lets pile up", Find: dirtyRatios},
-		{Name: "huge-pages", Doc: "huge pages for the buffer pool, from the server's peak", Find: hugePages},
-		{Name: "transparent-huge-pages", Doc: "transparent huge pages", Find: transparentHugePages},
+		{Name: "huge-pages", Doc: "large pages for the buffer pool, from the server's peak", Find: hugePages},
+		{Name: "transparent-huge-pages", Doc: "pages that the kernel makes large by itself", Find: transparentHugePages},
 		{Name: "io-scheduler", Doc: "the order in which requests reach the disk", Find: ioScheduler},
 		{Name: "numa", Doc: "memory of one node that fills first", Find: numa},
 		{Name: "disk-full", Doc: "a full or nearly full disk of the data directory, shared with Dyno or not", Find: diskFull},
@@ -34,7 +34,7 @@ func kernelRules() []advise.Rule {
 func about(rule string, subject ...string) finding.Finding {
 	return finding.Finding{
 		Rule: rule, ID: finding.MakeID(rule, subject...), Severity: finding.Info, Confidence: finding.Likely, Subject: finding.Subject{Variables: subject},
-		Valid: "Linux", Cost: "None known; set the old value to undo.",
+		Valid: "Linux", Cost: "None that is known; set the old value to take it back.",
 	}
 }
 

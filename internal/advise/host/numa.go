@@ -3,8 +3,8 @@ package host
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
 )
 
 // numa tells of a machine of several nodes whose memory a large pool would fill one after the other.
@@ -16,9 +16,9 @@ func numa(v *advise.View) []finding.Finding {
 	var out []finding.Finding
 	if z, ok := setting(v, "vm.zone_reclaim_mode").Get(); ok && z != 0 {
 		f := about("numa", "vm.zone_reclaim_mode")
-		f.Title = fmt.Sprintf("the kernel drops the page cache of a node before it uses another one (vm.zone_reclaim_mode %.0f)", z)
+		f.Title = fmt.Sprintf("the kernel throws the page cache of a node away before it uses another one (vm.zone_reclaim_mode %.0f)", z)
 		f.Evidence = append(f.Evidence, is("vm.zone_reclaim_mode", fmt.Sprintf("%.0f", z), "0"))
-		f.Suggestion = "A server uses the memory of all nodes: let the kernel take free pages from any node."
+		f.Suggestion = "A server uses the memory of all nodes: let the kernel take free pages wherever they are."
 		f.Setting, f.File = []string{"vm.zone_reclaim_mode = 0"}, sysctlFile
 		f.Reference = "https://docs.kernel.org/admin-guide/sysctl/vm.html#zone-reclaim-mode"
 		out = append(out, f)

@@ -3,8 +3,8 @@ package host
 import (
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
 )
 
 // tls tells whether connections over the network have to be encrypted, or can be at all.
@@ -28,16 +28,16 @@ func tls(v *advise.View) []finding.Finding {
 	if told && !strings.EqualFold(have, "YES") || !told && cert == "" { // MariaDB from 11.4 on makes itself a certificate
 		f.Title = "connections over the network cannot be encrypted"
 		f.Evidence = append(f.Evidence, finding.Evidence{What: "ssl_cert", Expected: "a certificate", Source: "variables", Text: "The server has no certificate."})
-		f.Suggestion = "Give the server a certificate and its key (ssl_cert, ssl_key), then require TLS account by account: ALTER USER … REQUIRE SSL."
+		f.Suggestion = "Give the server a certificate and its key (ssl_cert, ssl_key), then ask for TLS account by account: ALTER USER … REQUIRE SSL."
 		f.Restart = true
 	} else {
 		f.Title = "connections over the network may go unencrypted"
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "require_secure_transport", Expected: "ON", Source: "variables", Text: "The server has a certificate, and does not require clients to use it."})
-		f.Suggestion = "Once all clients support TLS: SET GLOBAL require_secure_transport = ON. Connections over the socket stay as they are."
+		f.Evidence = append(f.Evidence, finding.Evidence{What: "require_secure_transport", Expected: "ON", Source: "variables", Text: "The server has a certificate, and does not ask clients to use it."})
+		f.Suggestion = "When all clients can: SET GLOBAL require_secure_transport = ON. Connections over the socket go on as they are."
 		f.Setting, f.File = []string{"require_secure_transport = ON"}, "my.cnf"
 		if _, has := v.Variable("require_secure_transport"); !has {
 			f.Setting, f.File = nil, ""
-			f.Suggestion = "Require TLS account by account: ALTER USER … REQUIRE SSL."
+			f.Suggestion = "Ask for TLS account by account: ALTER USER … REQUIRE SSL."
 		}
 	}
 	f.Cost = "Clients without TLS are refused; a new connection costs some milliseconds of CPU more, an open one little."

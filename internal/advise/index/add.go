@@ -1,6 +1,6 @@
 package index
 
-import "github.com/dyno-perf/dyno/internal/advise"
+import "dyno/internal/advise"
 
 // addRules are those that find an index to add or to lay out anew.
 func addRules() []advise.Rule {
@@ -11,9 +11,9 @@ func addRules() []advise.Rule {
 		{Name: indexScan, Doc: "A class reads a whole index to find few entries, because the index does not begin with a column of its conditions.", Find: w.rule(indexScans)},
 		{Name: indexOrder, Doc: "An index holds all columns of a class's conditions, in an order that looks up only some of them.", Find: w.rule(indexOrders)},
 		{Name: filesort, Doc: "A class reads and sorts many rows to return the first few, where an index could give the order.", Find: w.rule(filesorts)},
-		{Name: twoSingleIndexes, Doc: "Conditions on several columns use an index on each, where one index on all of them finds just the rows.", Find: w.rule(twoSingles)},
-		{Name: narrowIndex, Doc: "An index looks up only some of the columns of a class's conditions, and finds far more rows than are needed.", Find: w.rule(narrowIndexes)},
+		{Name: twoSingleIndexes, Doc: "Conditions on several columns are met by an index on each, where one index on all of them finds just the rows.", Find: w.rule(twoSingles)},
+		{Name: narrowIndex, Doc: "An index looks up only some of the columns of a class's conditions, and finds far more rows than are wanted.", Find: w.rule(narrowIndexes)},
 		{Name: unindexedOr, Doc: "A class reads whole tables for rows that meet one of several conditions, of which not every one has an index.", Find: unindexedOrs},
-		{Name: coveringIndex, Doc: "An index finds many matching rows, and each is looked up in the table for a few short columns.", Find: w.rule(coveringIndexes)},
+		{Name: coveringIndex, Doc: "An index finds many right rows, and each is looked up in the table for a few short columns.", Find: w.rule(coveringIndexes)},
 	}
 }

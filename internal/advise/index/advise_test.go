@@ -1,9 +1,9 @@
 package index
 
 import (
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/snapshot"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/snapshot"
 )
 
 // Advise asks the rules of this package only.

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
 )
 
 // window is the length of every built snapshot, seconds.
@@ -142,7 +142,7 @@ func (m *made) lose(name string, state snapshot.SourceState, reason, fix string)
 			m.s.Sources[i] = snapshot.Source{Name: name, State: state, Reason: reason, Fix: fix}
 		}
 	}
-	return m.symptom("not-observable", name, "Data unavailable: "+name+" ("+reason+"). Fix: "+fix)
+	return m.symptom("not-observable", name, "Not observable: "+name+" ("+reason+"). To see it: "+fix)
 }
 
 func orders(m *made, rows uint64) *made {

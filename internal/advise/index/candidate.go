@@ -7,10 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
 )
 
 // wish is the index that one statement would like on one table.
@@ -111,9 +111,9 @@ func (b *block) wishFor(i int, inner bool) (wish, bool) {
 	})
 	if len(equal) > 1 {
 		if known == len(equal) {
-			w.Notes = append(w.Notes, "The equality columns are ordered with the most distinct values first, by the server's statistics.")
+			w.Notes = append(w.Notes, "The equality columns stand with the most distinct values first, by the server's statistics.")
 		} else {
-			w.Notes = append(w.Notes, "How selective each equality column is alone is unknown, so they are ordered by name: any order serves this statement.")
+			w.Notes = append(w.Notes, "How selective each equality column is by itself is not known, so they stand in the order of their names: any order serves this statement.")
 		}
 	}
 	cols := slices.Clone(equal)
@@ -174,7 +174,7 @@ func (w *wish) fit(t schema.Table, cols []schema.Column) bool {
 				break
 			}
 			p.Prefix, size = chars, chars*width
-			w.Notes = append(w.Notes, fmt.Sprintf("Of %s, which is %s, the first %d characters are indexed: a whole value can exceed the maximum key length.", c.Name, c.Type, chars))
+			w.Notes = append(w.Notes, fmt.Sprintf("Of %s, which is %s, the first %d characters are indexed: a whole value can be larger than a key may be.", c.Name, c.Type, chars))
 			w.Sorted = false
 		}
 		if w.Bytes+size > limit {
@@ -291,7 +291,7 @@ func (b *block) sortOnly(w wish, i int) (wish, bool) {
 		return w, false
 	}
 	w.Sorted = true
-	w.Notes = append(w.Notes, "The index has the order of ORDER BY: its first rows are the answer, the others need not be read.")
+	w.Notes = append(w.Notes, "The index has the order of ORDER BY: the first rows of it are the answer, the others need not be read.")
 	return w, w.fit(b.List[i], cols)
 }
 
@@ -302,7 +302,7 @@ func (w *wish) pickRange(t schema.Table, ranges []schema.Column, bounded map[str
 		for _, r := range ranges {
 			if r.Name == order[0].Name {
 				if len(ranges) > 1 {
-					w.Notes = append(w.Notes, "An index can use one range: "+r.Name+" was taken, because rows come in its order as well; the other is checked row by row.")
+					w.Notes = append(w.Notes, "An index can use one range: "+r.Name+" was taken, for rows come in its order as well; the other is checked row by row.")
 				}
 				return r
 			}
@@ -327,7 +327,7 @@ func (w *wish) pickRange(t schema.Table, ranges []schema.Column, bounded map[str
 		other := ranges[1]
 		switch x, y := distinct(t, pick.Name), distinct(t, other.Name); {
 		case bounded[pick.Name] && !bounded[other.Name]:
-			why = ", which has two bounds and so finds fewer rows,"
+			why = ", which has two ends and so finds fewer rows,"
 		case x > 0 && y > 0 && x != y:
 			why = fmt.Sprintf(", which has more different values (%s against %s),", unit.Count(float64(x)), unit.Count(float64(y)))
 		}
@@ -383,7 +383,7 @@ func (b *block) cover(w wish, i int) (wish, bool) {
 		return w, false
 	}
 	w.Parts, w.Columns, w.Bytes = parts, cols, w.Bytes+bytes
-	w.Notes = append(slices.Clip(w.Notes), fmt.Sprintf("%s at the end: the index then holds all that the statement reads, and no row has to be looked up in the table. Before the others it would only cover, not narrow the search.",
+	w.Notes = append(slices.Clip(w.Notes), fmt.Sprintf("%s at the end: the index then holds all that the statement reads, and no row has to be looked up in the table. In front of the others it would only cover and find nothing.",
 		strings.Join(cols[len(cols)-w.Covers:], ", ")))
 	return w, true
 }

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"dyno/internal/advise"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
 )
 
 // TestWishForTexts: an index is of no use for a text that is held against a number, and none is wished for it.

@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
 )
 
 // entryBytes is what InnoDB adds to each entry of a secondary index: the record header of 5 bytes and its share of the page's
@@ -65,7 +65,7 @@ func keyedGain(x scan) *finding.Gain {
 	mean, timed := x.c.MeanSec().Get()
 	if x.rule == coveringIndex {
 		// An entry costs from a fifth to two thirds of an entry with its row.
-		return &finding.Gain{What: what, Lo: 1.5, Hi: 5, Text: fmt.Sprintf("1.5 to 5 times less %s: of %s each is looked up once instead of twice.", what, entries(x))}
+		return &finding.Gain{What: what, Lo: 1.5, Hi: 5, Text: fmt.Sprintf("1.5 to 5 times less %s: of %s each is looked up once in place of twice.", what, entries(x))}
 	}
 	m, ok := x.match.Get()
 	if !ok {
@@ -101,16 +101,16 @@ func tidy(f float64) float64 {
 
 // cost says what the index costs: space, as the change's preview has it, and writes.
 func cost(v *advise.View, t schema.Table, w wish) string {
-	out := "Space: the number of rows is unknown."
+	out := "Space: the number of rows is not known."
 	if size, ok := t.SizeOf(schema.Index{Parts: w.Parts}).Get(); ok && size > 0 {
 		out = fmt.Sprintf("Space: about %s for %s rows, by the widths of the columns.", unit.Bytes(size), unit.Count(float64(t.Rows.Or(0))))
 	}
 	writes, sampled, seen := writesTo(v, t, w)
 	switch {
 	case !seen:
-		return out + " Writes: none to this table were observed in the window; each insert, delete and change of these columns would write one more entry."
+		return out + " Writes: none to this table were seen in the window; each insert, delete and change of these columns would write one more entry."
 	case sampled:
-		return out + fmt.Sprintf(" Writes: about %s to this table, estimated from samples; each writes one more entry.", unit.Rate(writes, "rows/s"))
+		return out + fmt.Sprintf(" Writes: about %s to this table, by looking at what was running; each writes one more entry.", unit.Rate(writes, "rows/s"))
 	default:
 		return out + fmt.Sprintf(" Writes: %s of this table write one more entry each.", unit.Rate(writes, "rows/s"))
 	}

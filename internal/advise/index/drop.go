@@ -3,8 +3,8 @@ package index
 import (
 	"sync"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
 )
 
 // dropRules are those that find an index to drop.
@@ -13,15 +13,15 @@ func dropRules() []advise.Rule {
 	return []advise.Rule{
 		{
 			Name: "redundant-index", Find: w.rule(redundantIndex),
-			Doc: "An index is redundant: another one of the same table serves everything that it serves.",
+			Doc: "An index finds nothing that another one of the same table would not find as well.",
 		},
 		{
 			Name: "low-cardinality-index", Find: w.rule(lowCardinalityIndex),
-			Doc: "An index on a column with few distinct values is written often and is not selective.",
+			Doc: "An index on a column of a few values is written often and finds nothing.",
 		},
 		{
 			Name: "unused-index", Find: w.rule(unusedIndex),
-			Doc: "No statement has read an index since the server's counters began.",
+			Doc: "Nothing has read an index since the server began to count.",
 		},
 	}
 }

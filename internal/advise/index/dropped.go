@@ -6,16 +6,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
 )
 
 // What the rules share that find an index too many: who reads it, who writes it, what it costs and how it is taken away.
@@ -282,7 +282,7 @@ func (u *uses) since(t schema.Table) (sec float64, from string, sure bool) {
 	sec, from = float64(u.v.Target.UptimeSec), "since the server's start"
 	age, ok := t.AgeSec.Get()
 	if ok && float64(age) < sec {
-		sec, from = float64(age), "since the table was rebuilt"
+		sec, from = float64(age), "since the table was written anew"
 	}
 	// Nobody keeps the moment at which user statistics were turned on.
 	return sec, from, ok && u.source != "userstat"
@@ -291,9 +291,9 @@ func (u *uses) since(t schema.Table) (sec float64, from string, sure bool) {
 // unsure are the words against a finding that leans on what was counted since a moment that is not known.
 func (u *uses) unsure() string {
 	if u.source == "userstat" {
-		return "How long userstat has counted is unknown: it may have been enabled or reset a moment ago."
+		return "Since when userstat has counted is not known: somebody may have turned it on, or have emptied its figures, a moment ago."
 	}
-	return "How long the table's counters have run is unknown: the table may have been rebuilt a moment ago."
+	return "Since when the table's figures have been counted is not known: it may have been written anew a moment ago."
 }
 
 // counting says what counts reads and since when.
@@ -303,7 +303,7 @@ func (u *uses) counting(t schema.Table) string {
 	if sec > 0 {
 		during = unit.Seconds(sec)
 	}
-	return fmt.Sprintf("counted for at most %s, %s, of which %s were observed now", during, from, unit.Seconds(u.v.Window))
+	return fmt.Sprintf("counted for at most %s, %s, of them %s looked at now", during, from, unit.Seconds(u.v.Window))
 }
 
 // useEvidence tells who reads an index.
@@ -318,7 +318,7 @@ func (u *uses) useEvidence(t schema.Table, x schema.Index) (ev []finding.Evidenc
 	switch len(n.by) {
 	case 0:
 		if len(u.v.Plans) > 0 {
-			ev = append(ev, finding.Evidence{What: "plans", Source: "plan", Text: fmt.Sprintf("None of the plans examined (%d) uses %s.", len(u.v.Plans), x.Name)})
+			ev = append(ev, finding.Evidence{What: "plans", Source: "plan", Text: fmt.Sprintf("No plan of those looked at (%d) uses %s.", len(u.v.Plans), x.Name)})
 		}
 	default:
 		ev = append(ev, finding.Evidence{What: "plans", Value: known.Of(float64(len(n.by))), Source: "plan", Text: fmt.Sprintf("The plan of %s uses %s now.", unit.Plural(len(n.by), "class", "classes"), x.Name)})
@@ -440,7 +440,7 @@ func (u *uses) dropping(rule string, t schema.Table, x schema.Index) finding.Fin
 	f := finding.Finding{
 		Rule: rule, ID: finding.MakeID(rule, t.Ref.String(), x.Name), Severity: finding.Info, Confidence: finding.Likely,
 		Subject: finding.Subject{Tables: []schema.Ref{t.Ref}, Columns: columnsOf(x)},
-		Cost:    "Dropping takes a moment. Re-creating the index reads the whole table and sorts its keys.",
+		Cost:    "Dropping takes a moment. Making the index again reads the whole table and sorts its keys.",
 	}
 	_, _, by := u.writes(t, x)
 	for _, w := range by {

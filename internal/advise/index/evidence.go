@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
 )
 
 // evidence lists what was measured: the class's rows, the server's scans, its share of the time, the plan, and whether CPU or
@@ -28,7 +28,7 @@ func evidence(v *advise.View, g group) (ev []finding.Evidence) {
 		share := x.c.TimeSec / v.Total
 		text := fmt.Sprintf("It took %s of %s statement time, %s.", unit.Seconds(x.c.TimeSec), unit.Seconds(v.Total), unit.Percent(share))
 		if x.c.Sampled {
-			text = fmt.Sprintf("It took about %s of %s statement time, %s, estimated from samples.", unit.Seconds(x.c.TimeSec), unit.Seconds(v.Total), unit.Percent(share))
+			text = fmt.Sprintf("It took about %s of %s statement time, %s, by looking at what was running.", unit.Seconds(x.c.TimeSec), unit.Seconds(v.Total), unit.Percent(share))
 		}
 		ev = append(ev, finding.Evidence{What: "share of statement time", Value: known.Of(share * 100), Unit: "%", Source: x.c.Source(), Sampled: x.c.Sampled, Text: text})
 		ev = append(ev, planEvidence(x))
@@ -44,7 +44,7 @@ func rowsEvidence(v *advise.View, x scan) (ev []finding.Evidence) {
 		}
 		expected := ""
 		if n, ok := k.wanted.Get(); ok {
-			text += fmt.Sprintf(", and needs %s", unit.Count(n))
+			text += fmt.Sprintf(", and is in need of %s", unit.Count(n))
 			expected = fmt.Sprintf("≤ %s", unit.Count(minRatio*max(1, n)))
 		}
 		ev = append(ev, finding.Evidence{What: "index entries read per call", Value: known.Of(tidy(k.touched)), Unit: "entries", Expected: expected, Source: k.from, Sampled: true, Text: text + "."})
@@ -131,7 +131,7 @@ func planEvidence(x scan) finding.Evidence {
 		case x.c.FullJoins.Or(0) > 0:
 			text += fmt.Sprintf("%s of %s executions joined without an index.", unit.Count(float64(x.c.FullJoins.Or(0))), unit.Count(float64(x.c.Count)))
 		default:
-			text += "that it scans is inferred from the server's counters."
+			text += "that it scans is concluded from the server's counters."
 		}
 		return finding.Evidence{What: "plan", Source: x.c.Source(), Text: text}
 	}
@@ -195,26 +195,26 @@ func against(v *advise.View, g group) (out []string) {
 	}
 	for _, x := range g.scans {
 		if x.c.Sampled {
-			say("The class was sampled, not counted: its share is an estimate.")
+			say("The class was seen by looking at what was running, not counted: its share is an estimate.")
 		}
 		if x.guess && len(x.step.PossibleKeys) > 0 {
-			say("The plan was made with typical values because the statement's own were unknown.")
+			say("The plan was made with typical values, the statement's own were not known.")
 		}
 		if !x.match.OK() {
 			switch {
 			case x.shape.Folded:
-				say("The statement aggregates, so the number of rows that match its conditions is unknown: when most do, the index does not help.")
+				say("The statement aggregates, so that how many rows match its conditions is not known: when most do, the index does not help.")
 			case len(x.shape.Tables) > 1:
-				say("The statement joins tables, so the number of matching rows of this one is unknown.")
+				say("The statement joins tables, so that how many rows of this one match is not known.")
 			default:
-				say("The number of matching rows was not counted: when most match, the index does not help.")
+				say("How many rows match was not counted: when most do, the index does not help.")
 			}
 		}
 		if len(x.shape.Opaque) > 0 {
-			say("Parts of the statement could not be parsed: " + strings.Join(x.shape.Opaque, "; ") + ".")
+			say("Parts of the statement were not understood: " + strings.Join(x.shape.Opaque, "; ") + ".")
 		}
 		if n, ok := x.c.PerCall(x.c.Examined).Get(); ok && !x.c.Sampled && x.keyed.touched > 0 && x.keyed.from != x.c.Source() {
-			say(fmt.Sprintf("The server counted %s rows examined per call. Entries that are discarded within an index are not among them, so an estimate is used.", unit.Count(n)))
+			say(fmt.Sprintf("The server counted %s rows examined per call. Entries that are thrown away within an index are not among them, so an estimate stands in.", unit.Count(n)))
 		}
 		if have, ok := leads(x.t, x.wish); ok && x.keyed.touched == 0 && x.rule != indexOrder {
 			say(fmt.Sprintf("The index %s begins with one of the columns and is not used.", have.Name))

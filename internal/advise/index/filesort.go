@@ -1,8 +1,8 @@
 package index
 
 import (
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
 )
 
 // filesorts finds classes that read and sort many rows to return the first few, where an index could give the order.

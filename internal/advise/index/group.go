@@ -3,7 +3,7 @@ package index
 import (
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/schema"
 )
 
 // group is one index with all classes that want it, the one with the most time first.
@@ -60,7 +60,7 @@ func join(a, b wish) (wish, bool) {
 			return map[bool]int{true: 0, false: 1}[in(p)] - map[bool]int{true: 0, false: 1}[in(q)]
 		})
 		if !slices.Equal(parts, a.Parts) {
-			a.Notes = append(slices.Clip(a.Notes), "The columns that another class looks up alone come first, so that one index serves both.")
+			a.Notes = append(slices.Clip(a.Notes), "The columns that another class looks up by themselves stand first, so that one index serves both.")
 		}
 		a.Parts, a.Columns = parts, nil
 		for _, p := range parts {

@@ -3,7 +3,7 @@ package index
 import (
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/advise"
+	"dyno/internal/advise"
 )
 
 // Rules returns every rule, in the order in which they are asked.

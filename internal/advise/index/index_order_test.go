@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/known"
+	"dyno/test/snap"
 )
 
 func TestIndexOrder(t *testing.T) {
@@ -14,7 +14,7 @@ func TestIndexOrder(t *testing.T) {
 	f := finds(t, m, "index-order (d, c)")
 	says(t, f.Title, "24k index entries", "return 30")
 	says(t, f.Cause, "wrong (c, d)", "only c is looked up")
-	says(t, f.Suggestion, "No other class was observed to use wrong in this window")
+	says(t, f.Suggestion, "No other class in this window was seen to use wrong")
 	if len(f.Against) != 1 || !strings.Contains(f.Against[0], "counted 30 rows examined per call") || f.Evidence[0].Source != "plan" {
 		t.Errorf("an estimate must be said to be one: %v %+v", f.Against, f.Evidence[0])
 	}
@@ -24,7 +24,7 @@ func TestIndexOrder(t *testing.T) {
 
 	// Somebody else uses the index.
 	m.Exact("SELECT remark FROM things WHERE c = 5", 10, 0.001, 10, 10).Plan(by("ref", "wrong", 10))
-	says(t, finds(t, m, "index-order (d, c)").Suggestion, "Keep wrong: 1 other class is observed to use it")
+	says(t, finds(t, m, "index-order (d, c)").Suggestion, "Keep wrong: 1 other class is seen to use it")
 
 	// Counted by looking only: the server's counters bound it.
 	m = things(snap.Build().Status("Handler_icp_attempts", 1.3e6).Status("Handler_icp_match", 3000).Status("Handler_read_next", 3000).Status("Rows_sent", 4000), "wrong: c, d").
@@ -119,17 +119,17 @@ func TestOrderOfColumns(t *testing.T) {
 	})
 	// Two ranges: one of them, the more selective.
 	f("SELECT a FROM things WHERE b > 100 AND c > 5", "missing-index (c)", "more different values (400 against 3)", sample("b", 3), sample("c", 400))
-	f("SELECT a FROM things WHERE b > 100 AND c BETWEEN 5 AND 9", "missing-index (c)", "which has two bounds")
-	f("SELECT a FROM things WHERE b > 100 AND c > 5 AND c < 9", "missing-index (c)", "which has two bounds")
+	f("SELECT a FROM things WHERE b > 100 AND c BETWEEN 5 AND 9", "missing-index (c)", "which has two ends")
+	f("SELECT a FROM things WHERE b > 100 AND c > 5 AND c < 9", "missing-index (c)", "which has two ends")
 	// Equalities and a sort: the sort comes last.
 	f("SELECT a FROM things WHERE c = 1 AND d = 'x' ORDER BY b", "missing-index (c, d, b)", "rows come in order without a sort")
 	f("SELECT a FROM things WHERE c = 1 AND d = 'x' ORDER BY b DESC LIMIT 10", "missing-index (c, d, b)", "rows come in order without a sort")
 	f("SELECT a FROM things WHERE c = 1 ORDER BY b DESC, c1", "missing-index (c, b, c1 DESC)", "rows come in order without a sort")
 	// A range and a sort by another column: the range, for an index gives one of them.
 	f("SELECT a FROM things WHERE c > 1 ORDER BY b", "missing-index (c)", "Order for an index")
-	f("SELECT a FROM things WHERE c > 1 AND b > 3 ORDER BY c", "missing-index (c)", "because rows come in its order as well")
+	f("SELECT a FROM things WHERE c > 1 AND b > 3 ORDER BY c", "missing-index (c)", "for rows come in its order as well")
 	// Many rows for each call, and few short columns: they go behind the condition, where they cover; in front they would find nothing.
-	f("SELECT c1, c2 FROM things WHERE c = 5", "missing-index (c, c1, c2)", "Before the others it would only cover, not narrow the search", sent(5000))
+	f("SELECT c1, c2 FROM things WHERE c = 5", "missing-index (c, c1, c2)", "In front of the others it would only cover and find nothing", sent(5000))
 	f("SELECT c1, c2 FROM things WHERE c = 5", "missing-index (c)", "Order for an index", sent(50))
 	f("SELECT c1, remark FROM things WHERE c = 5", "missing-index (c)", "Order for an index", sent(5000))
 	f("SELECT * FROM things WHERE c = 5", "missing-index (c)", "Order for an index", sent(5000))

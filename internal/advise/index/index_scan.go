@@ -1,8 +1,8 @@
 package index
 
 import (
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
 )
 
 // indexScans finds classes that read a whole index, because it does not begin with what they look for.

@@ -3,8 +3,8 @@ package index
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/explain"
+	"dyno/test/snap"
 )
 
 func whole(key string, rows float64, extra ...string) explain.Step {

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/class"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
 )
 
 // The thresholds of the rule; docs/diagnose.md gives the reasons.
@@ -106,8 +106,8 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 	col := x.Parts[0].Column
 	q := schema.Quote(col)
 	different := unit.Plural(int(values), "different value", "different values")
-	f.Title = fmt.Sprintf("%s into the index %s of %s, which is not selective: its column has %s", written(changed), x.Name, t.Ref, different)
-	f.Cause = fmt.Sprintf("%s has %s, so each value matches about %s of the %s rows: reading the whole table is faster than looking up so many. "+
+	f.Title = fmt.Sprintf("%s into the index %s of %s, which can find no few rows: its column has %s", written(changed), x.Name, t.Ref, different)
+	f.Cause = fmt.Sprintf("%s has %s, so that each stands for about %s of the %s rows: reading the whole table is quicker than looking up so many. "+
 		"But every change of the column deletes one entry of the index and writes another.", q, different, unit.Percent(1/values), unit.Count(rows))
 	f.Evidence = append(f.Evidence, finding.Evidence{
 		What: "different values", Value: known.Of(values), Expected: fmt.Sprintf("> %d", fewValues), Source: "catalog",
@@ -126,7 +126,7 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 		if w.Kind == sqlshape.Update {
 			f.Gain = &finding.Gain{
 				What: "time per changed row", Lo: 1.1, Hi: 3,
-				Text: "Changing the column of a row writes the row, deletes an entry of the index and makes another: three changes now, one then. The rest of the statement's work stays.",
+				Text: "Changing the column of a row writes the row, deletes an entry of the index and makes another: three changes now, one then. What else a statement does stays.",
 			}
 		}
 		f.Explains = append(f.Explains, advise.ClassTime(w.Class.ID))
@@ -140,7 +140,7 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 	switch {
 	case !n.total.OK():
 		f.Confidence = finding.Possible
-		f.Against = append(f.Against, "The server does not count reads per index: a statement that was not observed may use it.")
+		f.Against = append(f.Against, "The server does not count who reads which index: a statement that was not seen may use it.")
 	case n.none():
 		if counted >= day && sure {
 			f.Confidence = finding.Certain
@@ -148,12 +148,12 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 	case len(n.by) > 0:
 		f.Against = append(f.Against, fmt.Sprintf("%s read by it, but most of the table each time: without it they read the table in order.", unit.Plural(len(n.by), "class", "classes")))
 	default:
-		f.Against = append(f.Against, fmt.Sprintf("It was read before this window, %s rows since the counters began: a nightly job may use it.", unit.Count(n.total.Or(0))))
+		f.Against = append(f.Against, fmt.Sprintf("It was read before this window, %s rows since the counting began: a job at night may use it.", unit.Count(n.total.Or(0))))
 	}
 	switch {
 	case !n.total.OK():
 	case counted < day:
-		f.Against = append(f.Against, fmt.Sprintf("It was counted for %s only, %s: what runs once a day may have been missed.", unit.Seconds(counted), from))
+		f.Against = append(f.Against, fmt.Sprintf("It was counted for %s only, %s: what runs once a day may not have been seen.", unit.Seconds(counted), from))
 	case !sure:
 		f.Against = append(f.Against, u.unsure())
 	}
@@ -163,23 +163,23 @@ func (u *uses) lowCardinality(t schema.Table, x schema.Index, values float64, ho
 	switch total := n.total.Or(0); {
 	case !n.total.OK(): // who reads it is not known: nothing that cannot be undone at once
 		f.Action = nil
-		f.Suggestion = fmt.Sprintf("Find out what reads it before you drop it (%s): let performance_schema or userstat count for a day.", schema.DropIndexSQL(t.Ref, x.Name))
+		f.Suggestion = fmt.Sprintf("Find out who reads it before you drop it (%s): let the server count, performance_schema or userstat, for a day.", schema.DropIndexSQL(t.Ref, x.Name))
 		if ok {
 			f.Action = a
-			f.Suggestion = fmt.Sprintf("Hide it first, which can be undone at once: %s. It is still written. If nothing became slower after some days, drop it: %s.", a.SQL, schema.DropIndexSQL(t.Ref, x.Name))
+			f.Suggestion = fmt.Sprintf("Hide it first, which is undone at once: %s. That costs its writes still. When nothing became slower in some days, drop it: %s.", a.SQL, schema.DropIndexSQL(t.Ref, x.Name))
 		}
 	case ok && total > 0 && len(n.by) == 0: // somebody has read it: see that he does without first
 		f.Action = a
-		f.Suggestion = fmt.Sprintf("Hide it first, which can be undone at once: %s. It is still written. If nothing became slower after some days, drop it: %s.", a.SQL, schema.DropIndexSQL(t.Ref, x.Name))
+		f.Suggestion = fmt.Sprintf("Hide it first, which is undone at once: %s. That costs its writes still. When nothing became slower in some days, drop it: %s.", a.SQL, schema.DropIndexSQL(t.Ref, x.Name))
 	case ok:
-		f.Suggestion = fmt.Sprintf("Drop it: %s. If you are not sure that it is unused, hide it first (%s): it is still written, but that can be undone at once.", f.Action.SQL, a.SQL)
+		f.Suggestion = fmt.Sprintf("Drop it: %s. Where you are not sure that nobody needs it, hide it first (%s): that costs its writes still, but is undone at once.", f.Action.SQL, a.SQL)
 	}
-	f.Suggestion += fmt.Sprintf(" A search for few rows by %s and another column needs one index on both, the other column first.", q)
-	f.Falsify = fmt.Sprintf("Disproved if a statement becomes slower while %s is hidden.", x.Name)
+	f.Suggestion += fmt.Sprintf(" Who looks for few rows by %s and something else wants one index on both, the other column first.", q)
+	f.Falsify = fmt.Sprintf("It is wrong if a statement becomes slower while %s is hidden.", x.Name)
 	f.Unobserved = u.blind()
 	f.Reference = "MySQL manual, Avoiding Full Table Scans, and Invisible Indexes; MariaDB manual, Ignored Indexes"
 	f.Why = []finding.Reason{
-		{Ask: "Is it selective?", Answer: f.Evidence[0].Text, Source: "catalog"},
+		{Ask: "Can it find few rows?", Answer: f.Evidence[0].Text, Source: "catalog"},
 		{Ask: "Does anything use it?", Answer: f.Evidence[1].Text, Source: f.Evidence[1].Source},
 		{Ask: "What does it cost?", Answer: fmt.Sprintf("%s, by classes with %s of the statement time.",
 			written(changed), unit.Percent(share)), Source: by[0].Class.Source()},

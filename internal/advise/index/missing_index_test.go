@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqltext"
 )
 
 var update = flag.Bool("update", false, "write testdata anew")

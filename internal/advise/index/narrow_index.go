@@ -1,8 +1,8 @@
 package index
 
 import (
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
 )
 
 // narrowIndexes finds classes whose index looks up only some of the columns of their conditions and finds far too many rows.

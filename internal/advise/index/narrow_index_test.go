@@ -3,8 +3,8 @@ package index
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/explain"
+	"dyno/test/snap"
 )
 
 func TestNarrowIndex(t *testing.T) {

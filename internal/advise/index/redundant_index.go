@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
 )
 
 // redundantIndex finds indexes whose parts are the first ones of another index, and which enforce nothing that the other does not.
@@ -86,15 +86,15 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 	v := u.v
 	f := u.dropping("redundant-index", t, x)
 	rows, share, writers := u.writes(t, x)
-	is := fmt.Sprintf("left prefix of %s (%s)", by.Name, schema.PartsSQL(by.Parts))
+	is := fmt.Sprintf("its columns are the first ones of %s (%s)", by.Name, schema.PartsSQL(by.Parts))
 	if len(by.Parts) == len(x.Parts) {
-		is = fmt.Sprintf("same columns as %s (%s)", by.Name, schema.PartsSQL(by.Parts))
+		is = fmt.Sprintf("%s (%s) is the same", by.Name, schema.PartsSQL(by.Parts))
 	}
 	if by.Primary() && len(by.Parts) == len(x.Parts) {
-		is = "same columns as the primary key"
+		is = "the primary key is the same"
 	}
-	f.Title = fmt.Sprintf("Index %s of %s is redundant: %s", x.Name, t.Ref, is)
-	f.Cause = fmt.Sprintf("Whatever %s (%s) can find, sort or keep unique, %s can as well. Both are written for every row and both take space in the buffer pool.",
+	f.Title = fmt.Sprintf("The index %s of %s finds nothing that another would not: %s", x.Name, t.Ref, is)
+	f.Cause = fmt.Sprintf("Whatever %s (%s) can find, sort or keep unique, %s can as well. Both are written for every row and both take their part of the buffer pool.",
 		x.Name, schema.PartsSQL(x.Parts), by.Name)
 	f.Confidence = finding.Certain
 	f.Evidence = append(f.Evidence, finding.Evidence{
@@ -102,7 +102,7 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 	})
 	f.Evidence = append(f.Evidence, u.useEvidence(t, x)...)
 	if n := u.of(t, x); len(n.by) > 0 || n.reads.Or(0) > 0 {
-		f.Against = append(f.Against, fmt.Sprintf("It is used: the optimizer prefers the shorter of two. What uses it can use %s, whose entries are up to %d bytes long instead of %d.", by.Name, keyBytes(t, by)+entryBytes, keyBytes(t, x)+entryBytes))
+		f.Against = append(f.Against, fmt.Sprintf("It is used: the optimizer likes the shorter of two. What uses it can use %s, whose entries are up to %d bytes long instead of %d.", by.Name, keyBytes(t, by)+entryBytes, keyBytes(t, x)+entryBytes))
 	}
 	f.Evidence = append(f.Evidence, u.costEvidence(t, x)...)
 	if by.Primary() {
@@ -120,14 +120,14 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 	}
 	dropSQL := schema.DropIndexSQL(t.Ref, x.Name)
 	if u.hinted[strings.ToLower(x.Name)] {
-		f.Against = append(f.Against, fmt.Sprintf("A statement or a stored program names %s in a hint: it fails when the index is gone. Remove the hint first.", x.Name))
-		f.Suggestion = fmt.Sprintf("Remove the hint that names %s, then drop the index: %s.", x.Name, dropSQL)
+		f.Against = append(f.Against, fmt.Sprintf("A statement or a stored program names %s in a hint: it fails when the index is gone. Take the hint away first.", x.Name))
+		f.Suggestion = fmt.Sprintf("Take the hint out that names %s, then drop it: %s.", x.Name, dropSQL)
 	} else if a, ok := hide(v, t, x); ok {
 		f.Action = a
-		f.Suggestion = fmt.Sprintf("Hide it, which can be undone at once: %s. If nothing became slower after some days, drop it: %s. Only that saves the writes.", a.SQL, dropSQL)
+		f.Suggestion = fmt.Sprintf("Hide it, which can be undone at once: %s. When nothing became slower in some days, drop it: %s. Only that saves the writes.", a.SQL, dropSQL)
 	} else {
 		f.Action = drop(t, x)
-		f.Suggestion = fmt.Sprintf("Drop it: %s. To undo: %s.", dropSQL, f.Action.Undo)
+		f.Suggestion = fmt.Sprintf("Drop it: %s. To have it back: %s.", dropSQL, f.Action.Undo)
 	}
 	if f.Action != nil {
 		f.Action.Instead = by.Name
@@ -135,13 +135,13 @@ func (u *uses) redundant(t schema.Table, x, by schema.Index) finding.Finding {
 	if k, ok := keyedBy(t, x); ok {
 		f.Against = append(f.Against, fmt.Sprintf("The foreign key %s needs an index; %s serves it as well.", k, by.Name))
 	}
-	f.Falsify = fmt.Sprintf("Disproved if a statement becomes slower while %s is hidden.", x.Name)
+	f.Falsify = fmt.Sprintf("It is wrong if a statement becomes slower while %s is hidden.", x.Name)
 	f.Unobserved = u.blind()
 	f.Reference = "MySQL manual, Multiple-Column Indexes; MariaDB manual, Compound (Composite) Indexes"
 	f.Why = []finding.Reason{
 		{Ask: "Is there an index that begins with the same columns?", Answer: fmt.Sprintf("Yes, %s (%s).", by.Name, schema.PartsSQL(by.Parts)), Source: "catalog"},
 		{Ask: "Does it enforce anything?", Answer: map[bool]string{true: "It is unique, and so is the other.", false: "No, it is not unique."}[x.Unique], Source: "catalog"},
-		{Ask: "Does anything need its order, or name it?", Answer: map[bool]string{true: "A hint names it.", false: "No observed class or program does."}[u.hinted[strings.ToLower(x.Name)]], Source: "digests"},
+		{Ask: "Does anything need its order, or name it?", Answer: map[bool]string{true: "A hint names it.", false: "No class and no program that was seen."}[u.hinted[strings.ToLower(x.Name)]], Source: "digests"},
 	}
 	if len(writers) > 0 {
 		f.Why = append(f.Why, finding.Reason{Ask: "What does it cost?", Answer: unit.Rate(rows, "rows/s") +

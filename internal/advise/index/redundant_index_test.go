@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/explain"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/test/snap"
 )
 
 func TestRedundantIndex(t *testing.T) {

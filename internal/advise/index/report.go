@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/explain"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
 )
 
 // report writes the finding.
@@ -48,7 +48,7 @@ func report(v *advise.View, g group) finding.Finding {
 		if strings.EqualFold(v.Target.Flavor, "mariadb") {
 			how = "ALTER INDEX " + schema.Quote(x.hidden) + " NOT IGNORED"
 		}
-		f.Suggestion = fmt.Sprintf("The index %s on (%s) exists and is maintained, but hidden from the optimizer. Make it visible again: ALTER TABLE %s %s.", x.hidden, cols, ref.SQL(), how)
+		f.Suggestion = fmt.Sprintf("The index %s on (%s) is there and kept up to date, but hidden from the optimizer. Make it visible again: ALTER TABLE %s %s.", x.hidden, cols, ref.SQL(), how)
 		f.Cost = "Nothing is built: the index is maintained already."
 	} else {
 		idx := schema.Index{Name: name(x.t, w.Columns), Type: "BTREE", Parts: w.Parts}
@@ -123,15 +123,15 @@ func cause(x scan) string {
 	if x.hidden == "" {
 		switch x.rule {
 		case indexScan:
-			return fmt.Sprintf("To find the entries that match %s the server reads the whole index %s from begin to end: its first column is another one, so no entry can be looked up.", cols, x.step.Key)
+			return fmt.Sprintf("To find the entries that match %s the server reads the whole index %s from its begin to its end: it does not begin with that column, so that nothing in it can be looked up.", cols, x.step.Key)
 		case indexOrder:
-			return fmt.Sprintf("The index %s holds all columns of the conditions, but in this order only %s is looked up: after a range, or after a column without a condition, an index cannot narrow the search, and the rest is checked entry by entry. With the equality first both are looked up.",
+			return fmt.Sprintf("The index %s holds all columns of the conditions, but in this order only %s is looked up: behind a range, or behind a column without a condition, an index finds nothing, and the rest is checked entry by entry. With the equality in front both are looked up.",
 				have, cmp.Or(strings.Join(lookedUp(x), ", "), "none of them"))
 		case filesort:
 			if x.wish.Cond == 0 {
 				return fmt.Sprintf("To return the first rows in the order of %s the server reads all of %s and sorts it, because no index has that order.", strings.Join(x.wish.Columns, ", "), x.t.Ref)
 			}
-			return fmt.Sprintf("The index %s finds the rows that match %s, but not in the requested order of %s: all of them are read and sorted before the first can be returned.",
+			return fmt.Sprintf("The index %s finds the rows that match %s, and not in the order of %s that is asked for: all of them are read and sorted before the first can be returned.",
 				have, cols, strings.Join(x.wish.Columns[x.wish.Cond:len(x.wish.Columns)-x.wish.Covers], ", "))
 		case twoSingleIndexes:
 			if len(x.keyed.keys) > 1 {
@@ -139,14 +139,14 @@ func cause(x scan) string {
 				for _, k := range x.keyed.keys {
 					names = append(names, k.Name)
 				}
-				return fmt.Sprintf("Each of the indexes %s finds many entries for its own column, and the server reads them all to keep those that are in all of them. One index on %s finds just these.", strings.Join(names, " and "), cols)
+				return fmt.Sprintf("Each of the indexes %s finds many entries for its own column, and the server reads them all to keep those that are in every one. An index on %s finds just these.", strings.Join(names, " and "), cols)
 			}
-			return fmt.Sprintf("%s have an index each. The server uses one of them, %s, and discards most of the rows that it finds. One index on both finds just the right ones.", cols, have)
+			return fmt.Sprintf("%s have an index each. The server uses one of them, %s, and throws away most of the rows that it finds. An index on both finds just the right ones.", cols, have)
 		case narrowIndex:
-			return fmt.Sprintf("The index %s finds the rows by %s alone; the condition on %s is checked on each of them, and most are discarded.", have,
+			return fmt.Sprintf("The index %s finds the rows by %s alone; the condition on %s is checked on each of them, and most are thrown away.", have,
 				strings.Join(lookedUp(x), ", "), strings.Join(x.wish.beyond(x.keyed.have), ", "))
 		case coveringIndex:
-			return fmt.Sprintf("The index %s finds just the rows that are needed, but holds only part of what is read: every row is looked up once more in the table for %s.", have,
+			return fmt.Sprintf("The index %s finds just the rows that are wanted, but holds only part of what is read: every row is looked up once more in the table for %s.", have,
 				strings.Join(x.wish.Columns[len(x.wish.Columns)-x.wish.Covers:], ", "))
 		}
 	}
@@ -202,15 +202,15 @@ func lookedUp(x scan) (out []string) {
 func falsify(x scan) string {
 	switch x.rule {
 	case indexOrder, narrowIndex, twoSingleIndexes:
-		return "Disproved if the time per call of the class does not fall with the index in place, or if EXPLAIN does not choose it."
+		return "It is wrong if the time per call of the class does not fall with the index in place, or if EXPLAIN does not choose it."
 	case filesort:
-		return "Disproved if EXPLAIN still says \"Using filesort\" with the index in place, or if rows examined per call do not fall to about the rows returned."
+		return "It is wrong if EXPLAIN still says \"Using filesort\" with the index in place, or if rows examined per call do not fall to about what is returned."
 	case coveringIndex:
-		return "Disproved if EXPLAIN does not say \"Using index\" with the index in place, or if the time per call does not fall."
+		return "It is wrong if EXPLAIN does not say \"Using index\" with the index in place, or if the time per call does not fall."
 	case indexScan:
-		return fmt.Sprintf("Disproved if EXPLAIN still reads the whole index %s with the new one in place, or if rows examined per call of the class do not fall.", x.step.Key)
+		return fmt.Sprintf("It is wrong if EXPLAIN still reads the whole index %s with the new one in place, or if rows examined per call of the class do not fall.", x.step.Key)
 	}
-	return fmt.Sprintf("Disproved if EXPLAIN still reads all of %s with the index in place, or if rows examined per call of the class do not fall.", x.t.Ref)
+	return fmt.Sprintf("It is wrong if EXPLAIN still reads all of %s with the index in place, or if rows examined per call of the class do not fall.", x.t.Ref)
 }
 
 // explains lists the effects that go away with the cause: what its classes take, and what the whole server shows when they are most of it.
@@ -251,11 +251,11 @@ func instead(v *advise.View, g group) string {
 	case have.Unique:
 		return fmt.Sprintf(" Keep %s: it is unique, and that is a rule for the data.", have.Name)
 	case whole:
-		return fmt.Sprintf(" It serves all that %s (%s) serves: that one can then be hidden, and dropped when nothing needs it.", have.Name, strings.Join(columnsOf(have), ", "))
+		return fmt.Sprintf(" It serves all that %s (%s) serves: that one can be hidden then, and dropped when nothing misses it.", have.Name, strings.Join(columnsOf(have), ", "))
 	case others > 0:
-		return fmt.Sprintf(" Keep %s: %s observed to use it.", have.Name, unit.Plural(others, "other class is", "other classes are"))
+		return fmt.Sprintf(" Keep %s: %s seen to use it.", have.Name, unit.Plural(others, "other class is", "other classes are"))
 	case x.rule == indexOrder || x.rule == twoSingleIndexes:
-		return fmt.Sprintf(" No other class was observed to use %s in this window: hide it after a while, and drop it when nothing needs it.", have.Name)
+		return fmt.Sprintf(" No other class in this window was seen to use %s: hide it after a while, and drop it when nothing misses it.", have.Name)
 	}
 	return ""
 }

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"dyno/internal/advise"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
 )
 
 // The thresholds of the rules; docs/diagnose.md gives the reasons.
@@ -101,7 +101,7 @@ func only(v *advise.View, all []group, rule string) (out []finding.Finding) {
 		if len(out) == maxAdds {
 			last := &out[maxAdds-1]
 			last.Unobserved = append(slices.Clip(last.Unobserved),
-				fmt.Sprintf("More indexes of this kind exist: %d are listed, for the classes with the most time.", maxAdds))
+				fmt.Sprintf("More indexes of this kind: %d are listed, for the classes with the most time.", maxAdds))
 			break
 		}
 		out = append(out, report(v, g))

@@ -3,7 +3,7 @@ package index
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/test/snap"
 )
 
 func TestTwoSingleIndexes(t *testing.T) {
@@ -23,7 +23,7 @@ func TestTwoSingleIndexes(t *testing.T) {
 	}
 	// One of them is used, the other condition is checked on each row.
 	m = both(snap.Build()).Exact(q, 1000, 0.009, 5000, 100).Plan(by("ref", "by_a", 5000, "Using where"))
-	says(t, finds(t, m, "two-single-indexes (a, b)").Cause, "discards most of the rows")
+	says(t, finds(t, m, "two-single-indexes (a, b)").Cause, "throws away most of the rows")
 	// MariaDB's row id filter reads both as well.
 	m = both(snap.Build()).Exact(q, 1000, 0.009, 5000, 100).Plan(by("ref|filter", "by_a|by_b", 5000, "Using where", "Using rowid filter"))
 	finds(t, m, "two-single-indexes (a, b)")

@@ -1,8 +1,8 @@
 package index
 
 import (
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
 )
 
 // unindexedJoins finds joins that read a whole table for the rows of another one, because nothing looks the join up.

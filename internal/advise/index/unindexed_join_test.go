@@ -3,10 +3,10 @@ package index
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/known"
+	"dyno/test/snap"
 )
 
 const joinQuery = "SELECT o.c, t.c FROM others o JOIN things t ON t.a = o.id WHERE o.b = 5"

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
+	"dyno/internal/advise"
+	"dyno/internal/class"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
 )
 
 // unindexedOrs finds classes that read a whole table for the rows that meet one of several conditions. The server can merge what an index each
@@ -113,9 +113,9 @@ func reportOr(v *advise.View, x scan, wishes []wish) finding.Finding {
 		f.Subject.Columns = append(f.Subject.Columns, w.Columns...)
 	}
 	f.ID = finding.MakeID(f.Rule, append([]string{x.t.String()}, cols...)...)
-	f.Cause = fmt.Sprintf("A row matches when it meets one of several conditions. The server can look up each of them and merge the results, but only when every one has an index; %s has none, so it reads all of %s.",
+	f.Cause = fmt.Sprintf("A row is wanted when it meets one of several conditions. The server can look up each of them and join what it finds, but only when every one has an index; %s has none, so it reads all of %s.",
 		strings.Join(cols, " and "), x.t.Ref)
-	f.Falsify = "Disproved if EXPLAIN does not say \"Using union\" or \"Using sort_union\" with the indexes in place, or if rows examined per call do not fall."
+	f.Falsify = "It is wrong if EXPLAIN does not say \"Using union\" or \"Using sort_union\" with the indexes in place, or if rows examined per call do not fall."
 	if len(wishes) > 1 {
 		f.Action = &finding.Action{Kind: finding.AlterTable, Table: x.t.Ref, Changes: changes, SQL: schema.ChangeSQL(x.t.Ref, changes), Undo: schema.ChangeSQL(x.t.Ref, undo)}
 		f.Suggestion = fmt.Sprintf("Add an index on each of %s of %s: one alone changes nothing.", strings.Join(cols, " and "), x.t.Ref)

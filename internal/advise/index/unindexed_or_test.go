@@ -3,7 +3,7 @@ package index
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/test/snap"
 )
 
 func TestUnindexedOr(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/unit"
 )
 
 // week is the time of counting in seconds from which an index that nobody read counts as one that nobody needs: most jobs run once a week at least.
@@ -49,12 +49,12 @@ func (u *uses) unused(t schema.Table, x schema.Index) finding.Finding {
 	f := u.dropping("unused-index", t, x)
 	rows, share, _ := u.writes(t, x)
 	counted, from, sure := u.since(t)
-	f.Title = fmt.Sprintf("Index %s of %s has not been read for %s", x.Name, t.Ref, unit.Seconds(counted))
-	f.Cause = fmt.Sprintf("The server counts the rows found through each index. Through %s (%s) it found none %s, or since the counters were reset.", x.Name, schema.PartsSQL(x.Parts), from)
+	f.Title = fmt.Sprintf("Nothing has read the index %s of %s for %s", x.Name, t.Ref, unit.Seconds(counted))
+	f.Cause = fmt.Sprintf("The server counts the rows found through each index. Through %s (%s) it found none %s, or since the counters were set back.", x.Name, schema.PartsSQL(x.Parts), from)
 	f.Evidence = append(u.useEvidence(t, x), u.costEvidence(t, x)...)
 	switch {
 	case counted < week:
-		f.Against = append(f.Against, fmt.Sprintf("It was counted for %s only, %s: what runs once a week or once a month may have been missed.", unit.Seconds(counted), from))
+		f.Against = append(f.Against, fmt.Sprintf("It was counted for %s only, %s: what runs once a week or once a month may not have been seen.", unit.Seconds(counted), from))
 		f.Confidence = finding.Possible
 	case !sure:
 		f.Against = append(f.Against, u.unsure())
@@ -63,23 +63,23 @@ func (u *uses) unused(t schema.Table, x schema.Index) finding.Finding {
 		f.Severity = finding.Notice
 		f.Share = 0.5 * share / float64(1+len(t.Indexes))
 	}
-	f.Against = append(f.Against, "Other servers with the same tables, replicas above all, may use theirs.")
+	f.Against = append(f.Against, "Other servers with the same tables, replicas first of all, may use theirs.")
 	dropSQL := schema.DropIndexSQL(t.Ref, x.Name)
 	if c, ok := u.mayNeed(t, x); ok {
 		f.Severity, f.Confidence, f.Share = finding.Info, finding.Possible, 0
-		f.Against = append(f.Against, fmt.Sprintf("The class %s searches rows by %s, and its plan on this table is unknown: lookups that find nothing are not counted.", c.ID, schema.Quote(x.Parts[0].Column)))
-		f.Suggestion = fmt.Sprintf("Check the plan of that statement. If it does not use %s, and nothing else needs it, drop the index: %s.", x.Name, dropSQL)
+		f.Against = append(f.Against, fmt.Sprintf("The class %s looks for rows by %s, and its plan on this table is not known: lookups that find nothing are not counted.", c.ID, schema.Quote(x.Parts[0].Column)))
+		f.Suggestion = fmt.Sprintf("Look at the plan of that statement. When it does without %s, and nothing else needs it, drop the index: %s.", x.Name, dropSQL)
 	} else if a, ok := hide(v, t, x); ok {
 		f.Action = a
-		f.Suggestion = fmt.Sprintf("Hide it, which can be undone at once: %s. If nothing became slower within a month, drop it: %s.", a.SQL, dropSQL)
+		f.Suggestion = fmt.Sprintf("Hide it, which can be undone at once: %s. When nothing became slower in a month, drop it: %s.", a.SQL, dropSQL)
 	} else {
 		f.Action = drop(t, x)
-		f.Suggestion = fmt.Sprintf("Drop it when you know that nothing needs it: %s. To undo: %s.", dropSQL, f.Action.Undo)
+		f.Suggestion = fmt.Sprintf("Drop it when you know that nothing needs it: %s. To have it back: %s.", dropSQL, f.Action.Undo)
 	}
 	if f.Action != nil {
 		f.Action.Unread = true
 	}
-	f.Falsify = fmt.Sprintf("Disproved if a statement becomes slower while %s is hidden.", x.Name)
+	f.Falsify = fmt.Sprintf("It is wrong if a statement becomes slower while %s is hidden.", x.Name)
 	f.Reference = "MySQL manual, The sys Schema: schema_unused_indexes; MariaDB manual, User Statistics"
 	f.Why = []finding.Reason{{Ask: "Has anything read it?", Answer: f.Evidence[0].Text, Source: f.Evidence[0].Source}}
 	return f

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/unit"
 )
 
 // why tells the reasoning, one question after the other.
@@ -18,7 +18,7 @@ func why(v *advise.View, g group, f finding.Finding) (out []finding.Reason) {
 	say("What takes the time?", x.c.Source(), "%s of %s statement time in %s goes to %s: %s", unit.Percent(f.Share), unit.Seconds(v.Total), unit.Seconds(v.Window),
 		unit.Plural(len(g.scans), "class", "classes"), clip(x.c.Fingerprint))
 	if s, ok := v.Has("scan", x.c.ID); ok {
-		say("Which symptoms does it show?", s.Evidence[0].Source, "%s", s.Evidence[0].Text)
+		say("What is out of order with it?", s.Evidence[0].Source, "%s", s.Evidence[0].Text)
 	}
 	say("How does the server find the rows?", "plan", "%s", planEvidence(x).Text)
 	say("Which conditions must every row meet?", "statement", "On %s: %s. Order for an index: equality, then one list, range or the sort.", x.t.Ref, strings.Join(x.wish.Columns[:x.wish.Cond], ", "))
@@ -43,9 +43,9 @@ func why(v *advise.View, g group, f finding.Finding) (out []finding.Reason) {
 		if x.bound {
 			most, m = "at most ", max(m, 0.001)
 		}
-		say("Would an index find few rows?", x.c.Source(), "%s%s of the rows read are needed; above %s a scan would be right.", most, unit.Percent(m), unit.Percent(maxMatch))
+		say("Would an index find few rows?", x.c.Source(), "%s%s of the rows read are wanted; above %s a scan would be right.", most, unit.Percent(m), unit.Percent(maxMatch))
 	} else {
-		say("Would an index find few rows?", "", "Unknown; see the counter-evidence.")
+		say("Would an index find few rows?", "", "That is not known; see what speaks against it.")
 	}
 	say("What would it cost?", "catalog", "%s", f.Cost)
 	for _, n := range w.Notes {

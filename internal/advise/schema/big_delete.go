@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/class"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 const (
@@ -186,14 +186,14 @@ func (p *purge) report(v *advise.View, waited float64) finding.Finding {
 	f := finding.Finding{
 		Rule: "big-delete", ID: finding.MakeID("big-delete", ref.String(), p.c.ID), Severity: v.Severity(share), Confidence: finding.Certain,
 		Subject:  finding.Subject{Classes: []string{p.c.ID}, Tables: []schema.Ref{ref}},
-		Title:    fmt.Sprintf("a DELETE removes %s rows from %s in one statement of %s, and other sessions wait for its locks", unit.Count(p.rows), ref, unit.Seconds(p.sec)),
-		Cause:    "Until it ends, the statement keeps a lock on each row that it has passed, and each of these is undone or purged later. A session that changes one of them waits for all of the rest.",
+		Title:    fmt.Sprintf("a DELETE takes %s rows out of %s in one statement of %s, and others wait for its locks", unit.Count(p.rows), ref, unit.Seconds(p.sec)),
+		Cause:    "Until it ends, the statement keeps a lock on each row that it has passed, and each of these is undone or purged later. Whoever changes one of them waits for all of the rest.",
 		Explains: []string{advise.EffectRowLocks, advise.ClassTime(p.c.ID)},
 		Share:    0.9 * share,
 	}
 	counted := "counted"
 	if p.guessed {
-		f.Confidence, counted = finding.Likely, "sampled"
+		f.Confidence, counted = finding.Likely, "seen in passing"
 	}
 	f.Evidence = append(f.Evidence, finding.Evidence{
 		What: "rows of one DELETE", Value: known.Of(p.rows), Unit: "rows", Expected: fmt.Sprintf("< %s", unit.Count(bigRows)), Source: origin(p.c), Sampled: p.guessed,
@@ -201,8 +201,8 @@ func (p *purge) report(v *advise.View, waited float64) finding.Finding {
 	})
 	if p.moments > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "samples in which sessions waited for it", Value: known.Of(float64(p.moments)), Expected: "0", Source: "locks", Sampled: true,
-			Text: fmt.Sprintf("In %d of %d samples of the window sessions waited for a row lock that it held, up to %d at a time.", p.moments, len(v.Moments), p.most),
+			What: "moments in which somebody waited for it", Value: known.Of(float64(p.moments)), Expected: "0", Source: "locks", Sampled: true,
+			Text: fmt.Sprintf("In %d of %d moments of the window sessions waited for a row lock that it held, up to %d at a time.", p.moments, len(v.Moments), p.most),
 		})
 		for _, c := range v.Classes {
 			if p.waiters[c.ID] {
@@ -212,7 +212,7 @@ func (p *purge) report(v *advise.View, waited float64) finding.Finding {
 		}
 	} else {
 		f.Confidence = finding.Likely
-		f.Against = append(f.Against, "No session was observed waiting for it: it ran between two samples.")
+		f.Against = append(f.Against, "Nobody was seen to wait for it: it ran between the moments that were looked at.")
 	}
 	if waited > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
@@ -229,21 +229,21 @@ func (p *purge) report(v *advise.View, waited float64) finding.Finding {
 	if order != "" {
 		order = " ORDER BY " + schema.Quote(order)
 	}
-	f.Suggestion = fmt.Sprintf("Delete in batches: DELETE FROM %s WHERE …%s LIMIT %d, a commit after each, until no row is left. Where whole days are deleted at once, partition by day and use DROP PARTITION, which takes no time.",
+	f.Suggestion = fmt.Sprintf("Delete a part at a time: DELETE FROM %s WHERE …%s LIMIT %d, a commit after each, until no row is left. Where whole days go at once, partitions by day let DROP PARTITION do it in no time.",
 		ref.SQL(), order, deleteChunk)
 	if p.shape.Limit {
-		f.Suggestion = fmt.Sprintf("Use a smaller LIMIT: %d rows at a time, a commit after each, until no row is left.", deleteChunk)
+		f.Suggestion = fmt.Sprintf("Take a smaller LIMIT: %d rows at a time, a commit after each, until no row is left.", deleteChunk)
 	}
-	f.Cost = "The job takes somewhat longer as a whole, and a reader in between sees part of the rows deleted. With statement-based replication DELETE … LIMIT needs its ORDER BY to be unambiguous."
+	f.Cost = "The job takes somewhat longer as a whole, and a reader in between sees a part of the rows gone. With statement-based replication DELETE … LIMIT needs its ORDER BY to be unambiguous."
 	each := max(0.002, p.sec*deleteChunk/p.rows)
 	f.Gain = &finding.Gain{
-		What: "longest wait of other sessions", Lo: max(1.5, p.sec/each/4), Hi: max(3, p.sec/each),
-		Text: fmt.Sprintf("%d rows take some %s instead of %s; a waiting session waits that long", deleteChunk, unit.Seconds(each), unit.Seconds(p.sec)),
+		What: "longest wait of others", Lo: max(1.5, p.sec/each/4), Hi: max(3, p.sec/each),
+		Text: fmt.Sprintf("%d rows take some %s in place of %s; who waits, waits that long", deleteChunk, unit.Seconds(each), unit.Seconds(p.sec)),
 	}
-	f.Falsify = "Disproved if sessions wait for row locks as long while the job does not run."
+	f.Falsify = "It is wrong if sessions wait for row locks as long while the job does not run."
 	f.Reference = "Reference manual, \"Locks Set by Different SQL Statements in InnoDB\""
 	for _, e := range f.Evidence {
-		f.Why = append(f.Why, asking("What blocks the others?", e.Source, "%s", e.Text))
+		f.Why = append(f.Why, asking("What keeps the others?", e.Source, "%s", e.Text))
 	}
 	return f
 }

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
 )
 
 // collationJoin finds joins whose columns differ in character set or collation. The server converts one side, for every row, and cannot use that
@@ -129,7 +129,7 @@ func (k *converting) mixed(v *advise.View) finding.Finding {
 	if e, _, ok := x.counted(); ok {
 		per = fmt.Sprintf("of every row, up to %s a call", unit.Count(e))
 	}
-	f.Cause = fmt.Sprintf("%s of %s is %s, %s of %s is %s. To compare them the server converts the former, %s, and an index sorted by the values before the conversion cannot be used. "+
+	f.Cause = fmt.Sprintf("%s of %s is %s, %s of %s is %s. To compare them the server converts the former, %s, and an index sorted by the values before the conversion is of no use. "+
 		"The index of the other side still can be used.", q, t.Ref, kind(k.column), schema.Quote(k.other.Name), k.otherTable, kind(k.other), per)
 	f.Evidence = append([]finding.Evidence{{
 		What: "join", Source: "catalog",
@@ -138,18 +138,18 @@ func (k *converting) mixed(v *advise.View) finding.Finding {
 	to := k.column
 	to.Charset, to.Collation = k.other.Charset, k.other.Collation
 	k.change(v, &f, []schema.Change{{Kind: schema.ModifyColumn, Column: k.column.Name, Definition: definition(to)}},
-		fmt.Sprintf("Give %s the character set and collation of the column it is joined with: %s.", q, kind(k.other)))
+		fmt.Sprintf("Give %s the character set and collation of what it is joined with: %s.", q, kind(k.other)))
 	if charset(k.column) == charset(k.other) {
 		f.Against = append(f.Against, fmt.Sprintf("By %s texts that differ in case or accents are different: other statements, ORDER BY and unique keys on %s change with the collation.", k.other.Collation, q))
 	} else {
-		f.Against = append(f.Against, fmt.Sprintf("Afterwards %s sorts and compares by %s: two texts that are different for a unique key today may become equal, then the change is refused.", q, k.other.Collation))
+		f.Against = append(f.Against, fmt.Sprintf("Sorting and comparing of %s follow %s afterwards: two texts that a unique key holds apart today may become equal, then the change is refused.", q, k.other.Collation))
 	}
 	if wide := key(k, to); wide > 3072 {
 		f.Against = append(f.Against, fmt.Sprintf("Its index would have keys of up to %d bytes, InnoDB takes 3072: index a prefix, or shorten the column.", wide))
 	}
 	k.tell(&f, "Do both sides of the join have one character set and collation?", f.Evidence[0].Text)
 	f.Reference = "MySQL manual, Collation Coercibility in Expressions; MariaDB manual, Setting Character Sets and Collations"
-	f.Falsify = fmt.Sprintf("Disproved if EXPLAIN still reads all of %s when both columns have one character set and collation.", t.Ref)
+	f.Falsify = fmt.Sprintf("It is wrong if EXPLAIN still reads all of %s when both columns have one character set and collation.", t.Ref)
 	return f
 }
 

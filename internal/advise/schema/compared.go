@@ -7,14 +7,14 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
 )
 
 // What the rules about comparisons share: which classes read too much, and how that is told. docs/diagnose.md gives the reasons of the
@@ -251,7 +251,7 @@ func (x *sufferer) evidence(v *advise.View, at int) (ev []finding.Evidence) {
 			text += ", key " + s.Key
 		}
 		if len(s.PossibleKeys) > 0 && s.Key == "" {
-			text += "; it knew of " + strings.Join(s.PossibleKeys, ", ") + " and could not use it for a lookup"
+			text += "; it knew of " + strings.Join(s.PossibleKeys, ", ") + " and could not look anything up there"
 		}
 		ev = append(ev, finding.Evidence{What: "plan", Value: known.Of(s.Rows), Unit: "rows", Source: "plan", Sampled: x.plan.Guess, Text: text + "."})
 	}
@@ -261,15 +261,15 @@ func (x *sufferer) evidence(v *advise.View, at int) (ev []finding.Evidence) {
 // against tells what speaks against any of these findings.
 func (x *sufferer) against() (out []string) {
 	if x.c.Sampled {
-		out = append(out, "The class was sampled, not counted: its share is an estimate.")
+		out = append(out, "The class was seen by looking at what was running, not counted: its share is an estimate.")
 	}
 	if !x.planned {
-		out = append(out, "There is no plan of the statement: that it reads the whole table is inferred from counters.")
+		out = append(out, "There is no plan of the statement: that it reads the whole table is concluded from counters.")
 	} else if x.plan.Guess {
-		out = append(out, "The plan was made with typical values because the statement's own were unknown.")
+		out = append(out, "The plan was made with typical values, the statement's own were not known.")
 	}
 	if x.shape.Folded {
-		out = append(out, "The statement aggregates, so the number of matching rows is unknown: when most match, an index does not help.")
+		out = append(out, "The statement aggregates, so that how many rows match is not known: when most do, an index does not help.")
 	}
 	return out
 }

@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/class"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
 )
 
 const (
@@ -236,13 +236,13 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 				unit.Count(float64(x.use.c.TmpDisk.Or(0))), clip(x.use.c.Fingerprint)),
 		})
 	} else {
-		f.Unobserved = append(f.Unobserved, strings.TrimSpace("Whether this class creates them: its temporary tables on disk were not counted. "+v.Blind("digests")))
+		f.Unobserved = append(f.Unobserved, strings.TrimSpace("Whether this class makes them: its temporary tables on disk were not counted. "+v.Blind("digests")))
 		f.Evidence = append(f.Evidence, finding.Evidence{What: "plan", Source: "plan", Text: "The plan of the class with the most time makes a temporary table: " + clip(x.use.c.Fingerprint)})
 	}
 	if r, ok := uncounted(v); ok && x.sure == finding.Possible {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "temporary tables on disk per second", Value: known.Of(r), Unit: "1/s", Source: "global_status",
-			Text: fmt.Sprintf("Clients create %s that no class accounts for.", unit.Rate(r, "temporary tables on disk")),
+			Text: fmt.Sprintf("Clients make %s that no class accounts for.", unit.Rate(r, "temporary tables on disk")),
 		})
 	}
 	f.Title = fmt.Sprintf("%s of the statement time goes to statements whose temporary tables do not stay in memory%s", unit.Percent(share), per)
@@ -251,46 +251,46 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 	case x.column != "":
 		f.Subject.Columns = []string{x.column}
 		f.ID = finding.MakeID(f.Rule, ref.String(), x.column)
-		f.Cause = fmt.Sprintf("The temporary table holds %s, whose type in-memory temporary tables do not support, so it is created on disk. No limit changes that.", x.column)
-		f.Suggestion = fmt.Sprintf("Leave %s out of the statement, or select only its beginning: LEFT(%s, 200). Where the column never holds much, VARCHAR of that length is the permanent fix.", x.column, x.column)
-		f.Cost = "None, where the rest of the column is not needed; changing the type rebuilds the table."
-		f.Falsify = "Disproved if the same statement without the column creates its temporary tables on disk as well."
+		f.Cause = fmt.Sprintf("The temporary table holds %s, whose type no temporary table in memory can hold, so that it is made on disk from the beginning. No limit changes that.", x.column)
+		f.Suggestion = fmt.Sprintf("Leave %s out of the statement, or ask for its beginning alone: LEFT(%s, 200). Where the column never holds much, VARCHAR of that length is the lasting cure.", x.column, x.column)
+		f.Cost = "Nothing, where the rest of the column is not needed; another type means that the table is written anew."
+		f.Falsify = "It is wrong if the same statement without the column makes its temporary tables on disk as well."
 	case slices.Equal(x.limits, []string{"temptable_max_ram"}):
 		f.ID = finding.MakeID(f.Rule, "limit")
 		f.Subject.Variables = x.limits
 		if f.Confidence == finding.Certain {
 			f.Confidence = finding.Likely // that it was full was not seen
 		}
-		f.Cause = fmt.Sprintf("Before MySQL 8.0.28 temporary tables have no limit of their own: all of them together share %s (temptable_max_ram), and what does not fit goes to disk.", unit.Bytes(x.limit))
-		f.Suggestion = "Have the statement make fewer or narrower groups, or see what else fills temptable_max_ram (memory/temptable in performance_schema's summary of memory). Raise it only as far as there is memory."
+		f.Cause = fmt.Sprintf("Before MySQL 8.0.28 temporary tables have no limit of their own: all of them together share %s (temptable_max_ram), and what finds no room there goes to disk.", unit.Bytes(x.limit))
+		f.Suggestion = "Have the statement make fewer or narrower groups, or see who else fills temptable_max_ram (memory/temptable in performance_schema's summary of memory). Raise it only as far as there is memory."
 		f.Cost = "A change of the statement, or memory, once for all sessions."
-		f.Falsify = "Disproved if the statement creates temporary tables on disk also while it runs alone."
+		f.Falsify = "It is wrong if the statement makes temporary tables on disk also while it runs alone."
 	case x.limit == 0:
 		f.ID = finding.MakeID(f.Rule, "limit")
-		f.Cause = "Its groups outgrow the memory limit of a temporary table; the server did not report the limit."
-		f.Suggestion = "Check tmp_table_size, or have the statement make fewer or narrower groups."
+		f.Cause = "Its groups outgrow what a temporary table may take in memory; how much that is, the server did not tell."
+		f.Suggestion = "Look at tmp_table_size, or have the statement make fewer or narrower groups."
 		f.Cost = "Memory for each statement that runs, or a change of the statement."
-		f.Falsify = "Disproved if the statement creates no temporary table on disk while it runs alone."
+		f.Falsify = "It is wrong if the statement makes no temporary table on disk while it runs alone."
 	default:
 		f.ID = finding.MakeID(f.Rule, "limit")
 		f.Subject.Variables = x.limits
-		f.Cause = fmt.Sprintf("Its temporary table may take %s of memory (%s). It outgrows that, is copied to disk and continues there.", unit.Bytes(x.limit), strings.Join(x.limits, ", "))
+		f.Cause = fmt.Sprintf("Its temporary table may take %s of memory (%s). It begins there, outgrows that, is copied to disk and goes on there.", unit.Bytes(x.limit), strings.Join(x.limits, ", "))
 		if x.need > 0 {
 			f.Evidence = append(f.Evidence, finding.Evidence{
-				What: "maximum size of the temporary table", Value: known.Of(x.need), Unit: "B", Expected: "≤ " + unit.Bytes(x.limit), Source: "tables",
+				What: "room that the temporary table needs, at most", Value: known.Of(x.need), Unit: "B", Expected: "≤ " + unit.Bytes(x.limit), Source: "tables",
 				Text: fmt.Sprintf("At most %s rows × %s bytes = %s, against %s that are allowed.", unit.Count(x.rows), unit.Count(x.row), unit.Bytes(x.need), unit.Bytes(x.limit)),
 			})
 		} else {
-			f.Unobserved = append(f.Unobserved, "How large its temporary table is: rows or columns have no known bound.")
+			f.Unobserved = append(f.Unobserved, "How large its temporary table is: rows or columns have no bound that is known.")
 		}
 		if x.need > 0 && x.need < x.limit {
 			f.Confidence = finding.Possible
 			f.Against = append(f.Against, "By that arithmetic it fits: something else may send it to disk, such as a long expression.")
 		}
 		if size == 0 {
-			f.Suggestion = fmt.Sprintf("It needs more than one statement should get while %s run at a time. Have it make fewer or narrower groups: group by a number instead of a text, or cover a shorter time.", unit.Count(running))
+			f.Suggestion = fmt.Sprintf("It needs more than one statement should get while %s run at a time. Have it make fewer or narrower groups: group by a number in place of a text, or cover a shorter time.", unit.Count(running))
 			f.Cost = "A change of the statement."
-			f.Falsify = "Disproved if half of the time that the statement covers takes as long for each row."
+			f.Falsify = "It is wrong if half of the time that the statement covers takes as long for each row."
 			break
 		}
 		text := strconv.FormatFloat(size, 'f', 0, 64)
@@ -300,7 +300,7 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 			}
 		}
 		f.File = "my.cnf"
-		f.Suggestion = fmt.Sprintf("Let temporary tables take %s: SET GLOBAL for new sessions, and my.cnf to keep it.", unit.Bytes(size))
+		f.Suggestion = fmt.Sprintf("Let temporary tables take %s: SET GLOBAL for sessions that come, and the file for good.", unit.Bytes(size))
 		if len(f.Setting) == 1 {
 			name := x.limits[0]
 			for _, n := range x.limits {
@@ -310,14 +310,14 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 			}
 			f.Action = v.SetVariable(name, text)
 		} else {
-			f.Suggestion += " Both settings apply; the smaller one is the limit."
+			f.Suggestion += " Both settings hold, the smaller one counts."
 		}
-		f.Cost = fmt.Sprintf("Each running statement may take that much: %s at a time now make %s", unit.Count(running), unit.Bytes(size*running))
+		f.Cost = fmt.Sprintf("Each statement that runs may take so much: %s at a time now make %s", unit.Count(running), unit.Bytes(size*running))
 		if m, ok := v.Gauge("Max_used_connections").Get(); ok && m > running {
-			f.Cost += fmt.Sprintf(", and %s if all sessions of the connection peak ran one", unit.Bytes(size*m))
+			f.Cost += fmt.Sprintf(", and %s, were all of the most sessions that were ever connected to run one", unit.Bytes(size*m))
 		}
-		f.Cost += ". Connected sessions keep the old limit until they reconnect."
-		f.Falsify = "Disproved if a session that sets the limit for itself still creates tables on disk (SHOW SESSION STATUS LIKE 'Created_tmp_disk_tables')."
+		f.Cost += ". Sessions that are connected keep the old limit until they connect anew."
+		f.Falsify = "It is wrong if a session that sets the limit for itself still makes tables on disk (SHOW SESSION STATUS LIKE 'Created_tmp_disk_tables')."
 	}
 	if len(x.use.shape.GroupBy) > 0 {
 		f.Against = append(f.Against, "An index in the order of the groups would need no temporary table at all, where the statement's conditions let it be used.")
@@ -327,7 +327,7 @@ func (x *spill) report(v *advise.View, sec float64) finding.Finding {
 	f.Share = givesBack(share, lo, hi)
 	f.Reference = "Reference manual, \"Internal Temporary Table Use in MySQL\"; MariaDB: tmp_memory_table_size"
 	for _, e := range f.Evidence {
-		f.Why = append(f.Why, asking(cmp.Or(map[string]string{"plan": "Does it create a temporary table?"}[e.What], "Where are its temporary tables?"), e.Source, "%s", e.Text))
+		f.Why = append(f.Why, asking(cmp.Or(map[string]string{"plan": "Does it make a temporary table?"}[e.What], "Where are its temporary tables?"), e.Source, "%s", e.Text))
 	}
 	f.Why = append(f.Why, asking("Is it a limit or a column?", "tables", "%s", f.Cause))
 	return f

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/snapshot"
+	"dyno/test/snap"
 )
 
 const report = "SELECT words, place, COUNT(*), SUM(hits) FROM looks WHERE id BETWEEN 1 AND 8000 GROUP BY words, place ORDER BY COUNT(*) DESC LIMIT 10"

@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/metric"
+	"dyno/internal/schema"
+	"dyno/internal/unit"
 )
 
 const (
@@ -106,12 +106,12 @@ func failures(v *advise.View, size int, page, all, failed float64) (f finding.Fi
 	f = finding.Finding{
 		Rule: "failed-compression", ID: finding.MakeID("failed-compression", ref.String()), Severity: finding.Warning, Confidence: finding.Certain, Share: givesBack(share, lo, hi),
 		Subject: finding.Subject{Tables: []schema.Ref{ref}},
-		Title: fmt.Sprintf("%s of the compressions into pages of %d KiB fail, %s a second: rows of %s do not compress that far", unit.Percent(part), size>>10,
+		Title: fmt.Sprintf("%s of the compressions into pages of %d KiB fail, %s a second: rows of %s do not become that small", unit.Percent(part), size>>10,
 			unit.Count(failed), ref),
-		Cause: fmt.Sprintf("A page of %s that does not fit into %d KiB after compression is split, and both halves are compressed again. The pages of %s have to shrink to %s of their size, and its data do not compress that far.",
+		Cause: fmt.Sprintf("A page of %s that does not fit into %d KiB after compression is split, and both halves are compressed again. The pages of %s are to become %s of their size, and its data do not allow that.",
 			unit.Bytes(page), size>>10, ref, unit.Percent(float64(size)/page)),
 		Explains: []string{advise.EffectCPU, advise.TableSize(ref.String())},
-		Falsify:  "Disproved if compressions keep failing once this table is no longer compressed.",
+		Falsify:  "It is wrong if compressions go on failing once this table is not compressed any more.",
 	}
 	f.Evidence = append(f.Evidence, finding.Evidence{
 		What: "compressions that fail", Value: known.Of(100 * part), Unit: "%", Expected: "< " + unit.Percent(failedShare), Source: "compression",
@@ -135,7 +135,7 @@ func failures(v *advise.View, size int, page, all, failed float64) (f finding.Fi
 	case len(cs) == 1:
 	case len(written) == 1:
 		f.Confidence = finding.Likely
-		f.Against = append(f.Against, fmt.Sprintf("Whether %s with pages of that size are written is unknown: the failures could be theirs.", unit.Plural(len(cs)-1, "other table", "other tables")))
+		f.Against = append(f.Against, fmt.Sprintf("%s with pages of that size are not known to be written: the failures could be theirs.", unit.Plural(len(cs)-1, "other table", "other tables")))
 	default:
 		f.Confidence = finding.Possible
 		for _, c := range cs[1:min(len(cs), 5)] {
@@ -146,7 +146,7 @@ func failures(v *advise.View, size int, page, all, failed float64) (f finding.Fi
 	}
 	if len(first.uses) == 0 {
 		f.Confidence = finding.Possible
-		f.Unobserved = append(f.Unobserved, "No class of statements was observed to write it.")
+		f.Unobserved = append(f.Unobserved, "No class of statements was seen to write it.")
 	}
 	changes := []schema.Change{{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "DYNAMIC"}, {Kind: schema.TableOption, Option: "KEY_BLOCK_SIZE", Value: "0"}}
 	undo := []schema.Change{{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPRESSED"}, {Kind: schema.TableOption, Option: "KEY_BLOCK_SIZE", Value: strconv.Itoa(size >> 10)}}
@@ -155,11 +155,11 @@ func failures(v *advise.View, size int, page, all, failed float64) (f finding.Fi
 		f.Suggestion += fmt.Sprintf(" If its size on the disk matters more than its writes, KEY_BLOCK_SIZE=%d is the next larger page; measure whether failures stay below %s.", next>>10, unit.Percent(failedShare))
 	}
 	f.Action = &finding.Action{Kind: finding.AlterTable, Table: ref, Changes: changes, SQL: schema.ChangeSQL(ref, changes), Undo: schema.ChangeSQL(ref, undo)}
-	f.Cost = "The table is rebuilt and is larger afterwards"
+	f.Cost = "The table is written anew and is larger afterwards"
 	if d, ok := first.t.DataBytes.Get(); ok {
 		f.Cost += fmt.Sprintf(": %s now, up to %s", unit.Bytes(float64(d)), unit.Bytes(float64(d)*page/float64(size)))
 	}
-	f.Cost += " on disk; in memory it needs less, because compressed pages are kept there in addition to the uncompressed ones."
+	f.Cost += " on the disk; in memory it needs less, because compressed pages are kept there beside the plain ones."
 	f.Gain = &finding.Gain{What: "time per write", Lo: lo, Hi: hi, Text: fmt.Sprintf("%s to %s: %s of the attempts end in a split and two more", unit.Ratio(lo), unit.Ratio(hi), unit.Percent(part))}
 	f.Reference = "Reference manual, \"InnoDB Table Compression\": monitoring at runtime"
 	f.Why = []finding.Reason{

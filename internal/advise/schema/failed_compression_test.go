@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/test/snap"
 )
 
 func squeezed(ops, failed float64) *snap.Made {

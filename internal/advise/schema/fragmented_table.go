@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/unit"
 )
 
 const (
@@ -152,13 +152,13 @@ func (b bloat) report(v *advise.View, page float64, more int) finding.Finding {
 	f := finding.Finding{
 		Rule: "fragmented-table", ID: finding.MakeID("fragmented-table", ref.String()), Severity: finding.Notice, Confidence: finding.Likely,
 		Subject: finding.Subject{Tables: []schema.Ref{ref}}, Explains: []string{advise.TableSize(ref.String())},
-		Title: fmt.Sprintf("%s takes %s for rows that need at most %s", ref, unit.Bytes(b.room), unit.Bytes(ideal)),
+		Title: fmt.Sprintf("%s takes %s for rows that need %s at most", ref, unit.Bytes(b.room), unit.Bytes(ideal)),
 	}
 	switch {
 	case b.inside >= b.outside:
-		f.Cause = "Its pages are mostly empty: rows were inserted in random order or deleted, and InnoDB gives back a page only when a whole one becomes free. Reading the table brings the empty part into memory as well."
+		f.Cause = "Its pages are mostly empty: rows were inserted in random order or deleted, and InnoDB gives back a page only when a whole one becomes free. What is read of the table brings the empty part into memory with it."
 	default:
-		f.Cause = "Most of its file is free: rows were deleted, and InnoDB keeps the pages for new ones. They take space on disk and in physical backups, not in memory."
+		f.Cause = "Most of its file is free: rows were deleted, and InnoDB keeps the pages for new ones. They take room on the disk and in physical backups, not in memory."
 	}
 	if b.inside > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
@@ -170,29 +170,29 @@ func (b bloat) report(v *advise.View, page float64, more int) finding.Finding {
 	if b.outside > 0 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "free in the file", Value: known.Of(float64(b.t.FreeBytes.Or(0))), Unit: "B", Expected: "≤ " + unit.Bytes(growsBy), Source: "tables",
-			Text: fmt.Sprintf("%s of the file are empty.", unit.Bytes(float64(b.t.FreeBytes.Or(0)))),
+			Text: fmt.Sprintf("%s of the file hold nothing.", unit.Bytes(float64(b.t.FreeBytes.Or(0)))),
 		})
 	}
 	if h, ok := v.Last("dyno_innodb_history_length").Get(); ok && h >= manyChanges {
 		f.Confidence = finding.Possible
-		f.Against = append(f.Against, fmt.Sprintf("%s changes wait to be purged: deleted rows may still be in these pages. Check again when that is done.", unit.Count(h)))
+		f.Against = append(f.Against, fmt.Sprintf("%s changes wait to be purged: rows that are deleted may still stand in these pages. Look again when that is done.", unit.Count(h)))
 	}
 	if pk, ok := b.t.PrimaryKey(); ok && b.inside > 0 && !counts(b.t, pk) {
 		f.Against = append(f.Against, fmt.Sprintf("Rows do not arrive in the order of (%s). Pages of such a table are two thirds full at best, and it grows back to that.", listed(names(pk))))
 	}
 	f.Unobserved = append(f.Unobserved, "The number of rows is the server's estimate; the figures allow for 40 %. How full each page is can only be seen by reading it.")
 	if more > 0 {
-		f.Unobserved = append(f.Unobserved, fmt.Sprintf("%s with the same, but less wasted space, are not listed.", unit.Plural(more, "table", "tables")))
+		f.Unobserved = append(f.Unobserved, fmt.Sprintf("%s with the same, but less in vain, are not told one by one.", unit.Plural(more, "table", "tables")))
 	}
 	change := []schema.Change{{Kind: schema.Rebuild}}
 	f.Action = &finding.Action{Kind: finding.AlterTable, Table: ref, Changes: change, SQL: schema.ChangeSQL(ref, change)}
-	f.Suggestion = fmt.Sprintf("Rebuild %s online; reads and writes continue. Where rows are inserted and deleted at this rate, deleting by partition prevents it.", ref)
-	f.Cost = fmt.Sprintf("Some %s are read, some %s written, which are needed on disk in addition to the old file until it ends.", unit.Bytes(b.room), unit.Bytes(ideal))
-	f.Gain = &finding.Gain{What: "size of the table", Lo: b.room / ideal, Hi: b.room / ideal * rowsOff, Text: fmt.Sprintf("%s of %s, by a row's greatest length and 40 %% more rows than estimated", unit.Bytes(waste), unit.Bytes(b.room))}
-	f.Falsify = "Disproved if ANALYZE TABLE shows many more rows, or if a rebuilt copy is about as large."
+	f.Suggestion = fmt.Sprintf("Write %s anew; reading and writing go on meanwhile. Where rows come and go at this rate, deleting by partition keeps it from happening again.", ref)
+	f.Cost = fmt.Sprintf("Some %s are read, some %s written, which are needed on the disk beside the old file until it ends.", unit.Bytes(b.room), unit.Bytes(ideal))
+	f.Gain = &finding.Gain{What: "room of the table", Lo: b.room / ideal, Hi: b.room / ideal * rowsOff, Text: fmt.Sprintf("%s of %s, by a row's greatest length and 40 %% more rows than estimated", unit.Bytes(waste), unit.Bytes(b.room))}
+	f.Falsify = "It is wrong if ANALYZE TABLE shows many more rows, or if a rebuilt copy is about as large."
 	f.Reference = "Reference manual, \"Defragmenting a Table\""
 	for _, e := range f.Evidence {
-		f.Why = append(f.Why, asking("How much space does it take, and how much does it need?", e.Source, "%s", e.Text))
+		f.Why = append(f.Why, asking("How much room does it take, and how much does it need?", e.Source, "%s", e.Text))
 	}
 	f.Why = append(f.Why, asking("Could it be the estimate?", "tables", "With 40 %% more rows, each as long as its columns allow, it would need %s.", unit.Bytes(ideal)))
 	return f

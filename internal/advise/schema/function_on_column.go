@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/pattern"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
 )
 
 // hiding is one condition that hides its column from every index, with the classes that ask it.
@@ -96,14 +96,14 @@ func (h *hiding) report(v *advise.View) finding.Finding {
 	f := begin(v, "function-on-column", h.sufferers, h.at, col.Name, expression(h.compared.Left.Expr))
 	share := unit.Percent(f.Share)
 	f.Title = fmt.Sprintf("%s of the statement time reads all of %s, because %s hides the column from every index", share, t.Ref, expr)
-	f.Cause = fmt.Sprintf("The condition is on %s. An index on %s is sorted by the column's values, not by the function's results, so the server "+
-		"has to evaluate the function for every row.", expr, schema.Quote(col.Name))
-	f.Falsify = fmt.Sprintf("Disproved if EXPLAIN still reads all of %s after the change, or if rows examined per call of the class do not fall.", t.Ref)
+	f.Cause = fmt.Sprintf("The condition is on %s. An index on %s is sorted by the column's values, not by what the function makes of them, so that the server "+
+		"has to work the function out for every row.", expr, schema.Quote(col.Name))
+	f.Falsify = fmt.Sprintf("It is wrong if EXPLAIN still reads all of %s after the change, or if rows examined per call of the class do not fall.", t.Ref)
 	f.Reference = "MySQL manual, Optimizing SELECT Statements: Range Optimization, and Functional Key Parts; MariaDB manual: Generated Columns"
-	asks := fmt.Sprintf("The statement selects rows by %s, one of %d conditions.", expr, max(1, len(x.shape.Predicates)))
+	asks := fmt.Sprintf("The statement asks for rows by %s, one of %d conditions.", expr, max(1, len(x.shape.Predicates)))
 	f.Evidence = append([]finding.Evidence{{What: "condition", Source: x.c.Source(), Text: asks}}, f.Evidence...)
 	if h.index.Name != "" {
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "index", Source: "catalog", Text: fmt.Sprintf("The index %s (%s) holds the column and cannot be used here.", h.index.Name, schema.PartsSQL(h.index.Parts))})
+		f.Evidence = append(f.Evidence, finding.Evidence{What: "index", Source: "catalog", Text: fmt.Sprintf("The index %s (%s) holds the column and is of no use here.", h.index.Name, schema.PartsSQL(h.index.Parts))})
 	}
 	f.Why = []finding.Reason{
 		{Ask: "Does the class read much for little?", Answer: f.Evidence[1].Text, Source: f.Evidence[1].Source},
@@ -127,14 +127,14 @@ func (h *hiding) report(v *advise.View) finding.Finding {
 func (h *hiding) rewritten(v *advise.View, f *finding.Finding, to rewritten) {
 	x := h.sufferers[0]
 	t := x.tables[h.at]
-	f.Suggestion = fmt.Sprintf("Instead of %s %s use %s. %s", h.compared.Left.Expr, spoken(h.compared), to.sql, to.why)
-	f.Cost = "None on the server: the statement has to change in the application."
+	f.Suggestion = fmt.Sprintf("Instead of %s %s ask for %s. %s", h.compared.Left.Expr, spoken(h.compared), to.sql, to.why)
+	f.Cost = "None on the server: the statement changes in the application."
 	f.Against = append(f.Against, to.but...)
 	if strings.EqualFold(h.column.DataType, "timestamp") {
-		f.Against = append(f.Against, "The column is a TIMESTAMP: where the session's time zone repeats the hour at midnight when clocks go back, the two conditions differ for that hour.")
+		f.Against = append(f.Against, "The column is a TIMESTAMP: where the session's time zone repeats the hour at midnight when clocks are put back, the two conditions differ for that hour.")
 	}
 	if mode, ok := v.Variable("sql_mode"); ok && !strings.Contains(strings.ToUpper(mode), "NO_ZERO_IN_DATE") {
-		f.Against = append(f.Against, "This server takes dates with a day or month of zero ('2024-01-00'); the two conditions can differ only for rows that hold such dates.")
+		f.Against = append(f.Against, "This server takes dates with a day or month of zero ('2024-01-00'); only for rows that hold such the two conditions can differ.")
 	}
 	if h.index.Name != "" {
 		f.Suggestion += fmt.Sprintf(" The index %s then serves it.", h.index.Name)
@@ -142,8 +142,8 @@ func (h *hiding) rewritten(v *advise.View, f *finding.Finding, to rewritten) {
 	}
 	idx := schema.Index{Name: unusedName(t, "idx_"+h.column.Name), Type: "BTREE", Parts: []schema.IndexPart{{Column: h.column.Name}}}
 	f.Action = &finding.Action{Kind: finding.AddIndex, Table: t.Ref, Index: idx, SQL: schema.AddIndexSQL(t.Ref, idx), Undo: schema.DropIndexSQL(t.Ref, idx.Name)}
-	f.Suggestion += fmt.Sprintf(" No index begins with %s yet: add one as well. Either alone does not help.", schema.Quote(h.column.Name))
-	f.Cost = indexCost(t, h.column.Bytes) + " The statement has to change in the application."
+	f.Suggestion += fmt.Sprintf(" No index begins with %s yet: add one as well. Either alone helps nothing.", schema.Quote(h.column.Name))
+	f.Cost = indexCost(t, h.column.Bytes) + " The statement changes in the application."
 }
 
 // indexed advises an index on the expression, in the form that the server has.
@@ -151,29 +151,29 @@ func (h *hiding) indexed(v *advise.View, f *finding.Finding) {
 	x := h.sufferers[0]
 	t, col, left := x.tables[h.at], h.column, h.compared.Left
 	if d := strings.ToLower(left.Func); (d == "lower" || d == "lcase" || d == "upper" || d == "ucase") && strings.HasSuffix(strings.ToLower(col.Collation), "_ci") {
-		f.Against = append(f.Against, fmt.Sprintf("The collation of %s, %s, ignores case: if that is all that is needed, the bare column with a plain index finds the same. "+
-			"They are not the same for every letter of every language, so this is for you to decide.", schema.Quote(col.Name), col.Collation))
+		f.Against = append(f.Against, fmt.Sprintf("The collation of %s, %s, takes no notice of case: where that is all that is wanted, the bare column with a plain index finds the same. "+
+			"It is not the same for every letter of every language, so that this is for you to decide.", schema.Quote(col.Name), col.Collation))
 	}
 	if g, ok := generated(t, left.Expr); ok {
-		f.Suggestion = fmt.Sprintf("The column %s holds this expression and has an index: use %s %s.", schema.Quote(g.Name), schema.Quote(g.Name), spoken(h.compared))
-		f.Cost = "None on the server: the statement has to change in the application."
+		f.Suggestion = fmt.Sprintf("The column %s holds this very expression and has an index: ask for %s %s.", schema.Quote(g.Name), schema.Quote(g.Name), spoken(h.compared))
+		f.Cost = "None on the server: the statement changes in the application."
 		return
 	}
 	typ := resultType(col, left)
 	words := func(why string) {
-		f.Suggestion = fmt.Sprintf("Keep what the condition needs in a separate indexed column, or compare the bare column. %s", why)
+		f.Suggestion = fmt.Sprintf("Keep what the condition needs in a column of its own with an index, or ask for the bare column. %s", why)
 		f.Cost = "Depends on the form."
 	}
 	switch {
 	case left.Expr == "" || strings.Contains(left.Expr, "?"):
-		words("The exact expression is unknown: the server keeps no example of the statement.")
+		words("The exact expression is not known: the server keeps no example of the statement.")
 		return
 	case typ == "":
-		words(fmt.Sprintf("An index on %s itself is not offered: its result is too large for a key, depends on the session, or its type is unknown.", left.Expr))
+		words(fmt.Sprintf("An index on %s itself is not offered: its result is too large for a key, depends on the session, or its type is not known.", left.Expr))
 		return
 	}
 	base := "idx_" + col.Name + "_" + left.Func
-	f.Cost = indexCost(t, max(col.Bytes, 1)) + " Every change of the column evaluates the expression once more. Writes to the table wait while it is built."
+	f.Cost = indexCost(t, max(col.Bytes, 1)) + " Every change of the column works the expression out once more. The table's writers wait while it is built."
 	switch {
 	case !v.MariaDB() && v.AtLeast(8, 0, 13):
 		idx := schema.Index{Name: unusedName(t, base), Type: "BTREE", Parts: []schema.IndexPart{{Expr: left.Expr}}}
@@ -199,7 +199,7 @@ func (h *hiding) indexed(v *advise.View, f *finding.Finding) {
 		if v.MariaDB() {
 			f.Valid = "MariaDB from 10.2"
 			if !v.AtLeast(11, 8) {
-				f.Suggestion += fmt.Sprintf(" Then use %s %s: this server does not recognize that the column holds the expression.", schema.Quote(name), spoken(h.compared))
+				f.Suggestion += fmt.Sprintf(" Then ask for %s %s: this server does not see by itself that the column holds the expression.", schema.Quote(name), spoken(h.compared))
 			}
 		}
 	default:
@@ -320,7 +320,7 @@ func rewrite(col schema.Column, c sqlshape.Comparison) (rewritten, bool) {
 				from, next = append(from, "?"), append(next, "? + INTERVAL 1 DAY")
 			case r.Kind == sqlshape.Parameter:
 				from, next = append(from, "?"), append(next, "? + INTERVAL 1 DAY")
-				to.but = []string{"The values were not observed: the two conditions are equal when ? is a plain date, without a time of day."}
+				to.but = []string{"The values were not seen: the two conditions are equal when ? is a plain date, without a time of day."}
 			case r.Kind == sqlshape.Anything && today.MatchString(r.Expr):
 				from, next = append(from, r.Expr), append(next, r.Expr+" + INTERVAL 1 DAY")
 			default:
@@ -333,7 +333,7 @@ func rewrite(col schema.Column, c sqlshape.Comparison) (rewritten, bool) {
 				from, next = append(from, fmt.Sprintf("'%d-01-01'", n)), append(next, fmt.Sprintf("'%d-01-01'", n+1))
 			case r.Kind == sqlshape.Parameter:
 				from, next = append(from, "MAKEDATE(?, 1)"), append(next, "MAKEDATE(? + 1, 1)")
-				to.but = []string{"The values were not observed: the two conditions are equal when ? is a year of four digits."}
+				to.but = []string{"The values were not seen: the two conditions are equal when ? is a year of four digits."}
 			default:
 				return to, false
 			}
@@ -345,14 +345,14 @@ func rewrite(col schema.Column, c sqlshape.Comparison) (rewritten, bool) {
 	if c.Left.Func == "year" {
 		what = "days of the year"
 	}
-	to.why = "That matches exactly the same rows: the " + what + " are one range, from the first to just before the next one."
+	to.why = "That is true for exactly the same rows: the " + what + " are one range, from the first to just before the next one."
 	if day && c.Left.Func == "date" {
 		if c.Op == "in" {
 			to.sql = q + " IN (…)"
 		} else {
 			to.sql = q + " " + spoken(c)
 		}
-		to.why = "The column is a DATE already, so the function changes nothing."
+		to.why = "The column is a DATE already, so that the function changes nothing."
 		return to, true
 	}
 	switch c.Op {

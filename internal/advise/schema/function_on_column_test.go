@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
+	"dyno/test/snap"
 )
 
 // folded is a server most of whose time goes to one class that reads a table of 200 000 orders as a whole.
@@ -54,7 +54,7 @@ func TestFunctionOnColumn(t *testing.T) {
 		}
 		return x
 	}
-	got := f(folded("SELECT id FROM orders WHERE DATE(made) = '2024-05-01'", "made"), "use `made` >= ? AND `made` < ? + INTERVAL 1 DAY. ", "")
+	got := f(folded("SELECT id FROM orders WHERE DATE(made) = '2024-05-01'", "made"), "ask for `made` >= ? AND `made` < ? + INTERVAL 1 DAY. ", "")
 	if got.Severity != finding.Critical || got.Confidence != finding.Certain || got.Subject.Columns[0] != "made" || len(got.Against) != 0 || got.Gain == nil || got.Gain.Lo < 10 {
 		t.Errorf("got %+v", got)
 	}
@@ -66,8 +66,8 @@ func TestFunctionOnColumn(t *testing.T) {
 	f(folded("SELECT id FROM orders WHERE DATE(made) BETWEEN '2024-05-01' AND '2024-05-02'", "made"), "`made` >= ? AND `made` < ? + INTERVAL 1 DAY", "")
 	f(folded("SELECT id FROM orders WHERE '2024-05-01' >= DATE(made)", "made"), "`made` < ? + INTERVAL 1 DAY", "")
 	f(folded("SELECT id FROM orders WHERE DATE(made) = CURDATE() - INTERVAL 1 DAY", "made"), "`made` >= DATE_SUB(CURDATE(), INTERVAL 1 DAY) AND", "")
-	f(folded("SELECT id FROM orders WHERE DATE(day) = '2024-05-01'", "day"), "use `day` = ?", "")
-	f(folded("SELECT id FROM orders WHERE DATE(made) = '2024-05-01'"), "Either alone does not help", "ALTER TABLE `shop`.`orders` ADD INDEX `idx_made` (`made`)")
+	f(folded("SELECT id FROM orders WHERE DATE(day) = '2024-05-01'", "day"), "ask for `day` = ?", "")
+	f(folded("SELECT id FROM orders WHERE DATE(made) = '2024-05-01'"), "Either alone helps nothing", "ALTER TABLE `shop`.`orders` ADD INDEX `idx_made` (`made`)")
 	if x := f(folded("SELECT id FROM orders WHERE DATE(stamp) = '2024-05-01'", "stamp"), "`stamp` >= ?", ""); !strings.Contains(strings.Join(x.Against, " "), "time zone") {
 		t.Error("the session's time zone is not thought of")
 	}
@@ -86,10 +86,10 @@ func TestFunctionOnColumn(t *testing.T) {
 	f(folded(month, "made").MySQL("8.0.12"), "generated column",
 		"ALTER TABLE `shop`.`orders` ADD COLUMN `made_month` smallint GENERATED ALWAYS AS (MONTH(`made`)) VIRTUAL, ADD INDEX `idx_made_month` (`made_month`)")
 	f(folded(month, "made").MySQL("5.6.40"), "can index neither", "")
-	f(folded(month, "made"), "Then use `made_month` = ?",
+	f(folded(month, "made"), "Then ask for `made_month` = ?",
 		"ALTER TABLE `shop`.`orders` ADD COLUMN `made_month` smallint GENERATED ALWAYS AS (MONTH(`made`)) VIRTUAL INVISIBLE, ADD INDEX `idx_made_month` (`made_month`)")
 	x := f(folded("SELECT id FROM orders WHERE LOWER(mail) = 'a@b'", "mail").MySQL("9.7.0"), "(LOWER(`mail`))", "ALTER TABLE `shop`.`orders` ADD INDEX `idx_mail_lower` ((LOWER(`mail`)))")
-	if !strings.Contains(strings.Join(x.Against, " "), "ignores case") {
+	if !strings.Contains(strings.Join(x.Against, " "), "takes no notice of case") {
 		t.Error("the collation is not thought of")
 	}
 	f(folded("SELECT id FROM orders WHERE LOWER(mail) = 'a@b'", "mail"), "AS (LOWER(`mail`))", "ALTER TABLE `shop`.`orders` ADD COLUMN `mail_lower` varchar(120) CHARACTER SET utf8mb4 "+
@@ -100,13 +100,13 @@ func TestFunctionOnColumn(t *testing.T) {
 	// The parts of an expression are unknown without the statement's text.
 	unseen := folded("SELECT id FROM orders WHERE SUBSTRING(code, 1, 3) = 'abc'").MySQL("9.7.0")
 	unseen.S.Classes[0].Example = ""
-	f(unseen, "exact expression is unknown", "")
+	f(unseen, "exact expression is not known", "")
 	// A column that holds the expression already.
 	have := folded("SELECT id FROM orders WHERE LOWER(mail) = 'a@b'", "mail_low")
 	c := snap.Col("mail_low", "varchar", 480)
 	c.Generated = "lower(`mail`)"
 	have.Last().Columns = append(have.Last().Columns, c)
-	f(have, "use `mail_low` = ?", "")
+	f(have, "ask for `mail_low` = ?", "")
 	// Two classes with one expression are one finding.
 	two := folded("SELECT id FROM orders WHERE LOWER(mail) = 'a@b'", "mail").Exact("SELECT note FROM orders o WHERE lower(o.mail) = 'a@b'", 40, 0.2, 200_000, 30).Plan(snap.All("o", 199_000))
 	if x := f(two.MySQL("8.0.36"), "LOWER", "ALTER TABLE `shop`.`orders` ADD INDEX `idx_mail_lower` ((LOWER(`mail`)))"); len(x.Subject.Classes) != 2 || x.Share < 0.9 {

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/class"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
 )
 
 // hotRows is how many rows a second must move before anybody cares.
@@ -114,7 +114,7 @@ func (h *hot) choose(v *advise.View) (k newKey) {
 	switch {
 	case drop != nil:
 		k.parts = names(*drop)
-		k.why = fmt.Sprintf("%s is already unique, by the index %s, which the new primary key replaces", listed(k.parts), drop.Name)
+		k.why = fmt.Sprintf("%s is unique anyhow, by the index %s, which the new primary key replaces", listed(k.parts), drop.Name)
 		k.changes = []schema.Change{
 			{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: bare(drop.Parts)}},
 			{Kind: schema.DropKey, Index: *drop},
@@ -123,7 +123,7 @@ func (h *hot) choose(v *advise.View) (k newKey) {
 		for _, c := range h.t.Columns {
 			if c.Extra == "auto_increment" && cold([]string{c.Name}) {
 				k.parts = []string{c.Name}
-				k.why = fmt.Sprintf("%s is AUTO_INCREMENT; should it hold a value twice nevertheless, the change is refused", c.Name)
+				k.why = fmt.Sprintf("%s counts up by itself; should it hold a value twice nevertheless, the change is refused", c.Name)
 				k.changes = []schema.Change{{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: []schema.IndexPart{{Column: c.Name}}}}}
 			}
 		}
@@ -132,8 +132,8 @@ func (h *hot) choose(v *advise.View) (k newKey) {
 		k.refused = slices.ContainsFunc(h.t.Columns, func(c schema.Column) bool { return strings.Contains(c.Extra, "auto_increment") })
 		c := freeColumn(h.t, "id", "row_id")
 		k.parts = []string{c}
-		k.why = "no other columns are known to be unique, so rows get a new number"
-		k.note = fmt.Sprintf(" An INSERT without a list of columns fails once the column %s exists, and SELECT * returns it.", c)
+		k.why = "no other columns are known to be unique, so that rows get a number of their own"
+		k.note = fmt.Sprintf(" An INSERT without a list of columns fails once there is the column %s, and SELECT * returns it.", c)
 		k.changes = []schema.Change{
 			{Kind: schema.AddColumn, Column: c, Definition: "BIGINT UNSIGNED NOT NULL AUTO_INCREMENT"},
 			{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: []schema.IndexPart{{Column: c}}}},
@@ -163,7 +163,7 @@ func (h *hot) choose(v *advise.View) (k newKey) {
 			x.Name = freeIndex(h.t, names(x))
 			k.changes = append(k.changes, schema.Change{Kind: schema.AddKey, Index: x})
 			k.added++
-			k.note = fmt.Sprintf(" Statements that search %s or sort by it can use the index %s.", first, x.Name) + k.note
+			k.note = fmt.Sprintf(" Statements that look for %s or sort by it find the index %s.", first, x.Name) + k.note
 		}
 	}
 	return k
@@ -281,32 +281,32 @@ func (h *hot) report(v *advise.View) finding.Finding {
 		lock += u.c.LockSec.Or(0)
 	}
 	if lock >= 0.2*h.sec {
-		f.Against = append(f.Against, fmt.Sprintf("%s of that time is waiting for locks, which another key alone does not shorten.", unit.Percent(lock/h.sec)))
+		f.Against = append(f.Against, fmt.Sprintf("%s of that time is waiting for locks, which another key does not shorten by itself.", unit.Percent(lock/h.sec)))
 	}
 	if has(h.columns, pk.Parts[0].Column) && reads(v, h.t, pk.Parts[0].Column) {
-		f.Against = append(f.Against, fmt.Sprintf("Statements read %s by %s. They read whole rows in that order today, and will look up each one from an index.", ref, pk.Parts[0].Column))
+		f.Against = append(f.Against, fmt.Sprintf("Statements read %s by %s. They find whole rows in that order today, and will look each one up from an index.", ref, pk.Parts[0].Column))
 	}
-	f.Falsify = "Disproved if an update of another column of the same rows takes as long."
-	f.Suggestion = fmt.Sprintf("Make (%s) the primary key of %s: %s.%s Try it on a copy first: the table is rebuilt.", listed(k.parts), ref, k.why, k.note)
-	f.Cost = "The table and all its indexes are rebuilt"
+	f.Falsify = "It is wrong if an update of another column of the same rows takes as long."
+	f.Suggestion = fmt.Sprintf("Make (%s) the primary key of %s: %s.%s Try it on a copy first: the table is written anew.", listed(k.parts), ref, k.why, k.note)
+	f.Cost = "The table and all its indexes are written anew"
 	if d, ok := h.t.DataBytes.Get(); ok {
 		f.Cost += fmt.Sprintf(", some %s", unit.Bytes(float64(d+h.t.IndexBytes.Or(0))))
 	}
 	if k.changes[0].Kind == schema.AddColumn {
-		f.Cost += "; meanwhile it can be read, but not written, because an AUTO_INCREMENT column is added"
+		f.Cost += "; it can be read meanwhile, but not written, for a column that counts is added"
 	} else {
-		f.Cost += "; meanwhile it can be read and written (InnoDB, ALGORITHM=INPLACE)"
+		f.Cost += "; it can be read and written meanwhile on InnoDB (ALGORITHM=INPLACE)"
 	}
-	f.Cost += ", and needs that space a second time. Ranges of the old key are no longer adjacent."
-	f.Gain = &finding.Gain{What: "time per update", Lo: lo, Hi: hi, Text: fmt.Sprintf("%s to %s: %.0f entries are written per row instead of %.0f, in addition to what finding the row and the commit take",
+	f.Cost += ", and takes that room a second time. Ranges of the old key are no longer neighbours."
+	f.Gain = &finding.Gain{What: "time per update", Lo: lo, Hi: hi, Text: fmt.Sprintf("%s to %s: %.0f entries are written per row in place of %.0f, beside what finding the row and the commit take",
 		unit.Ratio(lo), unit.Ratio(hi), after, before)}
 	switch {
 	case k.refused:
 		f.Confidence = finding.Likely
-		f.Against = append(f.Against, "The table already has an AUTO_INCREMENT column, which these updates change, and cannot have a second one: choose another key by hand.")
+		f.Against = append(f.Against, "The table has a column that counts (AUTO_INCREMENT) already, which these updates change, and takes no second one: the key has to be another, chosen by hand.")
 	case h.t.Partitions > 0:
 		f.Confidence = finding.Likely
-		f.Against = append(f.Against, "The table is partitioned: every unique key must include the partitioning columns, so the new key may need them too.")
+		f.Against = append(f.Against, "The table is partitioned: every unique key must hold the columns that decide the partition, so that the new key may need them too.")
 	default:
 		sql := schema.ChangeSQL(ref, k.changes)
 		f.Action = &finding.Action{Kind: finding.AlterTable, Table: ref, Changes: k.changes, SQL: sql, Undo: h.undo(k)}

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
 )
 
 // converting is a column of text that is compared with numbers, and with what.
@@ -127,39 +127,39 @@ func (k *converting) literal(v *advise.View) finding.Finding {
 	t, q := x.tables[k.at], schema.Quote(k.column.Name)
 	f := begin(v, "implicit-conversion", k.sufferers, k.at, k.column.Name, k.column.Name)
 	f.Title = fmt.Sprintf("%s of the statement time reads all of %s, because the text %s is compared with a number", unit.Percent(f.Share), t.Ref, q)
-	f.Cause = fmt.Sprintf("%s is %s and the statement compares it with a number without quotes. The server then converts the text of every row to a floating point "+
-		"number, and one number is equal to many texts ('7', '07', '7.0'), so no index on the column can find them.", q, k.column.Type)
+	f.Cause = fmt.Sprintf("%s is %s and the statement holds it against a number without quotes. The server then turns the text of every row into a floating point "+
+		"number, and one number is equal to many texts ('7', '07', '7.0'), so that no index on the column can find them.", q, k.column.Type)
 	f.Evidence = append([]finding.Evidence{{
-		What: "condition", Source: x.c.Source(), Text: fmt.Sprintf("The statement compares %s %s, a column of type %s, with a number without quotes.", q, k.op, k.column.Type),
+		What: "condition", Source: x.c.Source(), Text: fmt.Sprintf("The statement holds %s %s, a column of type %s, against a number without quotes.", q, k.op, k.column.Type),
 	}}, f.Evidence...)
-	f.Suggestion = fmt.Sprintf("Write the value in quotes, or bind it as a string: %s %s.", q, map[bool]string{true: "IN ('…', '…')", false: k.op + " '…'"}[k.op == "in"])
-	f.Cost = "None on the server: the value has to change in the application."
-	f.Against = append(f.Against, fmt.Sprintf("Rows with other spellings of the number ('07', '7.0', ' 7') are found today and would no longer be. To check whether there are any: "+
+	f.Suggestion = fmt.Sprintf("Write the value in quotes, or bind it as a text: %s %s.", q, map[bool]string{true: "IN ('…', '…')", false: k.op + " '…'"}[k.op == "in"])
+	f.Cost = "None on the server: the value changes in the application."
+	f.Against = append(f.Against, fmt.Sprintf("Rows with other spellings of the number ('07', '7.0', ' 7') are found today and would not be any more. To see whether there are any: "+
 		"SELECT COUNT(*) FROM %s WHERE %s <> CAST(%s + 0 AS CHAR).", t.Ref.SQL(), q, q))
 	if k.unseen {
-		f.Title = fmt.Sprintf("%s of the statement time reads all of %s, because the text %s is compared with a value of another type", unit.Percent(f.Share), t.Ref, q)
-		f.Cause = fmt.Sprintf("%s is %s. The server knows that %s would find the few matching rows, and does not use it: it cannot when the value is a number, or of a "+
+		f.Title = fmt.Sprintf("%s of the statement time reads all of %s, because the text %s is compared with something of another kind", unit.Percent(f.Share), t.Ref, q)
+		f.Cause = fmt.Sprintf("%s is %s. The server knows that %s would find the few rows wanted, and does not use it: it cannot when the value is a number, or of a "+
 			"character set that the column has to be converted to.", q, k.column.Type, k.index.Name)
-		f.Evidence[0].Text = fmt.Sprintf("The statement compares %s, a column of type %s, with a value that was not observed.", q, k.column.Type)
-		f.Against = []string{"The value was not observed: that it is a number is inferred from what the server does."}
+		f.Evidence[0].Text = fmt.Sprintf("The statement holds %s, a column of type %s, against a value that was not seen.", q, k.column.Type)
+		f.Against = []string{"The value was not seen: that it is a number is concluded from what the server does."}
 		f.Confidence = finding.Possible
 	}
 	if k.index.Name != "" {
 		f.Suggestion += fmt.Sprintf(" The index %s then serves it.", k.index.Name)
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "index", Source: "catalog", Text: fmt.Sprintf("The index %s (%s) holds the column and cannot be used here.", k.index.Name, schema.PartsSQL(k.index.Parts))})
+		f.Evidence = append(f.Evidence, finding.Evidence{What: "index", Source: "catalog", Text: fmt.Sprintf("The index %s (%s) holds the column and is of no use here.", k.index.Name, schema.PartsSQL(k.index.Parts))})
 	} else {
 		idx := schema.Index{Name: unusedName(t, "idx_"+k.column.Name), Type: "BTREE", Parts: []schema.IndexPart{{Column: k.column.Name}}}
 		f.Action = &finding.Action{Kind: finding.AddIndex, Table: t.Ref, Index: idx, SQL: schema.AddIndexSQL(t.Ref, idx), Undo: schema.DropIndexSQL(t.Ref, idx.Name)}
-		f.Suggestion += fmt.Sprintf(" No index begins with %s yet: add one as well. Either alone does not help.", q)
-		f.Cost = indexCost(t, k.column.Bytes) + " The value has to change in the application."
+		f.Suggestion += fmt.Sprintf(" No index begins with %s yet: add one as well. Either alone helps nothing.", q)
+		f.Cost = indexCost(t, k.column.Bytes) + " The value changes in the application."
 	}
-	f.Suggestion += " If the column holds only numbers, a numeric type fixes all statements at once."
+	f.Suggestion += " When the column holds nothing but numbers, a numeric type for it is the cure for all statements at a time."
 	answer := "No, it is a number: the statement has it without quotes."
 	if k.unseen {
-		answer = "It was not observed. A text would have been looked up by the index."
+		answer = "It was not seen. A text would have been looked up by the index."
 	}
 	k.tell(&f, "Is the value a text as well?", answer)
-	f.Falsify = fmt.Sprintf("Disproved if EXPLAIN of the statement with the value in quotes still reads all of %s.", t.Ref)
+	f.Falsify = fmt.Sprintf("It is wrong if EXPLAIN of the statement with the value in quotes still reads all of %s.", t.Ref)
 	return f
 }
 
@@ -171,23 +171,23 @@ func (k *converting) join(v *advise.View) finding.Finding {
 	f := begin(v, "implicit-conversion", k.sufferers, k.at, k.column.Name, k.column.Name, k.otherTable.String())
 	f.Subject.Tables = append(f.Subject.Tables, k.otherTable)
 	f.Title = fmt.Sprintf("%s of the statement time reads all of %s, because its text %s is joined with %s", unit.Percent(f.Share), t.Ref, q, k.other.Type)
-	f.Cause = fmt.Sprintf("%s is %s, %s is %s. To compare them the server converts the text of every row to a number, so no index on %s can be used: many texts are equal to "+
-		"one number. The index of the other side still can be used.", q, k.column.Type, other, k.other.Type, q)
+	f.Cause = fmt.Sprintf("%s is %s, %s is %s. To compare them the server turns the text of every row into a number, so that no index on %s can be used: many texts are equal to "+
+		"one number. The index of the other side still can.", q, k.column.Type, other, k.other.Type, q)
 	f.Evidence = append([]finding.Evidence{{
 		What: "join", Source: "catalog", Text: fmt.Sprintf("The join compares %s of %s, %s, with %s, %s.", q, t.Ref, k.column.Type, other, k.other.Type),
 	}}, f.Evidence...)
 	def := k.other.Type + null(k.column)
 	changes := []schema.Change{{Kind: schema.ModifyColumn, Column: k.column.Name, Definition: def}}
-	f.Against = append(f.Against, fmt.Sprintf("Texts that are not a valid %s stop the change in a strict sql_mode, and leading zeros are lost. To list them first: SELECT COUNT(*) FROM %s WHERE %s <> CAST(CAST(%s AS %s) AS CHAR).",
+	f.Against = append(f.Against, fmt.Sprintf("Texts that are no %s stop the change in a strict sql_mode, and leading zeros are lost. To see them first: SELECT COUNT(*) FROM %s WHERE %s <> CAST(CAST(%s AS %s) AS CHAR).",
 		k.other.DataType, t.Ref.SQL(), q, q, castType(k.other)))
-	k.change(v, &f, changes, fmt.Sprintf("Give %s the type of the column it is joined with: %s.", q, k.other.Type))
+	k.change(v, &f, changes, fmt.Sprintf("Give %s the type of what it is joined with: %s.", q, k.other.Type))
 	if mode, ok := v.Variable("sql_mode"); ok && !strings.Contains(strings.ToUpper(mode), "STRICT_") {
 		f.Action = nil
-		f.Against = append(f.Against, "The sql_mode of this server is not strict: the change would turn invalid texts into 0 and lose them. Set it for the session first (SET SESSION sql_mode = 'STRICT_ALL_TABLES').")
+		f.Against = append(f.Against, "The sql_mode of this server is not strict: the change would turn texts that are no such values into 0 and lose them. Set it for the session first (SET SESSION sql_mode = 'STRICT_ALL_TABLES').")
 	}
-	f.Suggestion += fmt.Sprintf(" Where the table cannot change, the statement can convert the other side to text, CAST(%s AS CHAR), in the character set of %s.", schema.Quote(k.other.Name), q)
+	f.Suggestion += fmt.Sprintf(" Where the table cannot change, the statement can turn the other side into text, CAST(%s AS CHAR), in the character set of %s.", schema.Quote(k.other.Name), q)
 	k.tell(&f, "Do both sides of the join have one type?", f.Evidence[0].Text)
-	f.Falsify = fmt.Sprintf("Disproved if EXPLAIN still reads all of %s when both columns have one type.", t.Ref)
+	f.Falsify = fmt.Sprintf("It is wrong if EXPLAIN still reads all of %s when both columns have one type.", t.Ref)
 	return f
 }
 
@@ -222,19 +222,19 @@ func (k *converting) change(v *advise.View, f *finding.Finding, changes []schema
 	} else {
 		idx := schema.Index{Name: unusedName(t, "idx_"+k.column.Name), Type: "BTREE", Parts: []schema.IndexPart{{Column: k.column.Name}}}
 		changes = append(changes, schema.Change{Kind: schema.AddKey, Index: idx})
-		f.Suggestion += " It also needs an index."
+		f.Suggestion += " It needs an index besides."
 	}
-	f.Cost = "The table is rebuilt, and writes to it wait meanwhile"
+	f.Cost = "The table is written anew, and its writers wait meanwhile"
 	if n, ok := t.DataBytes.Get(); ok {
 		f.Cost += fmt.Sprintf(" (%s)", unit.Bytes(float64(n)+float64(t.IndexBytes.Or(0))))
 	}
 	f.Cost += ". A DEFAULT and a COMMENT of the column have to be repeated in the statement."
 	switch {
 	case foreign(v, t, k.column.Name):
-		f.Suggestion += " A foreign key holds the column: drop it first and re-create it on both sides."
+		f.Suggestion += " A foreign key holds the column: drop it first and make it again on both sides."
 		return
 	case k.column.Generated != "":
-		f.Suggestion += " The column is generated: its expression has to return the other type."
+		f.Suggestion += " The column is generated: its expression has to give the other type."
 		return
 	}
 	f.Action = &finding.Action{Kind: finding.AlterTable, Table: t.Ref, Changes: changes, SQL: schema.ChangeSQL(t.Ref, changes)}

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/class"
+	"dyno/internal/explain"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/test/snap"
 )
 
 // lettered is a server most of whose time goes to one class over letters, 100 000 of them, and members.
@@ -59,12 +59,12 @@ func TestImplicitConversion(t *testing.T) {
 	f(lettered("UPDATE letters SET sent = NOW() WHERE member = 4711", scan), "member", "quotes", "")
 	bare := lettered("SELECT id FROM letters WHERE member = 4711", snap.All("letters", 99_000))
 	bare.Last().Indexes = bare.Last().Indexes[:1]
-	f(bare, "member", "Either alone does not help", "ALTER TABLE `shop`.`letters` ADD INDEX `idx_member` (`member`)")
+	f(bare, "member", "Either alone helps nothing", "ALTER TABLE `shop`.`letters` ADD INDEX `idx_member` (`member`)")
 
 	// The value was redacted, but the server refuses an index by which it would find few rows.
 	redacted := lettered("SELECT id FROM letters WHERE member = 4711", scan)
 	redacted.S.Classes[0].Example = ""
-	if x := f(redacted, "member", "quotes", ""); x.Confidence != finding.Possible || !strings.Contains(x.Against[0], "not observed") {
+	if x := f(redacted, "member", "quotes", ""); x.Confidence != finding.Possible || !strings.Contains(x.Against[0], "not seen") {
 		t.Errorf("%s, %v", x.Confidence, x.Against)
 	}
 
@@ -81,7 +81,7 @@ func TestImplicitConversion(t *testing.T) {
 	f(lettered(strings.Replace(join, "m.number", "m.born", 1), one, snap.All("l", 99_000)), "member", "date", "ALTER TABLE `shop`.`letters` MODIFY COLUMN `member` date NOT NULL")
 	bare = lettered(join, one, snap.All("l", 99_000))
 	bare.Last().Indexes = bare.Last().Indexes[:1]
-	f(bare, "member", "also needs an index", modify+", ADD INDEX `idx_member` (`member`)")
+	f(bare, "member", "needs an index besides", modify+", ADD INDEX `idx_member` (`member`)")
 	tied := lettered(join, one, snap.All("l", 99_000))
 	tied.Last().Foreign = []schema.ForeignKey{{Name: "fk", Columns: []string{"member"}, To: schema.Ref{Schema: "shop", Table: "x"}, Refers: []string{"y"}}}
 	f(tied, "member", "foreign key holds the column", "")

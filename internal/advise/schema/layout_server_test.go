@@ -3,10 +3,10 @@ package schema
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/test/servers"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/test/servers"
+	"dyno/test/snap"
 )
 
 // TestLayoutChangesOnServers carries out what the rules propose, and takes it back: the table must be as it was.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/advise"
+	"dyno/internal/schema"
+	"dyno/test/snap"
 )
 
 // TestLayoutOfManyTables asks the rules on a server of thousands of classes and tables, with and without the names of tables.

@@ -1,11 +1,10 @@
-// Package schema holds the rules for tables: keys, types, storage and stored programs. They turn
-// symptoms and a snapshot into findings for package app, and change no table.
+// Package schema turns symptoms and a snapshot into findings about tables: keys, types, storage, stored programs.
 package schema
 
 import (
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/advise"
+	"dyno/internal/advise"
 )
 
 // Rules returns every rule, in the order in which they are asked.

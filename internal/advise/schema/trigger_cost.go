@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/pattern"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/sqlshape"
+	"dyno/internal/unit"
 )
 
 // triggerSec is the time of one execution below which a trigger costs no more than the statement around it anyhow.
@@ -81,7 +81,7 @@ func triggerFinding(v *advise.View, p snapshot.Program, t schema.Table, event st
 		Rule: "trigger-cost", ID: finding.MakeID("trigger-cost", name), Severity: v.Severity(share), Confidence: finding.Certain,
 		Subject: finding.Subject{Tables: []schema.Ref{ref}},
 		Title:   fmt.Sprintf("%s of the statement time is the trigger %s of %s: %s for each row", unit.Percent(share), p.Name, ref, unit.Seconds(each)),
-		Cause:   fmt.Sprintf("Every row that is written to %s runs the trigger %s before its statement can end, and the statement's locks are held as long.", ref, p.Name),
+		Cause:   fmt.Sprintf("Every row that is written to %s runs the trigger %s before its statement can end, and the statement's locks last as long.", ref, p.Name),
 	}
 	f.Evidence = append(f.Evidence, finding.Evidence{
 		What: "time of the trigger per second", Value: known.Of(p.TimeSec / v.Window), Unit: "s/s", Expected: fmt.Sprintf("< %s of the statement time", unit.Percent(layoutShare)), Source: "programs",
@@ -122,34 +122,34 @@ func triggerFinding(v *advise.View, p snapshot.Program, t schema.Table, event st
 	}
 	var advice []string
 	if loops.MatchString(hotBody) {
-		advice = append(advice, fmt.Sprintf("%s works in a loop, each iteration of which is interpreted: replace it by one statement over all rows, or by a table of the results", hot))
+		advice = append(advice, fmt.Sprintf("%s works in a loop, each round of which is interpreted: one statement over all rows, or a table of the results, takes its place", hot))
 	}
 	if branches.MatchString(hotBody) {
-		advice = append(advice, fmt.Sprintf("%s uses its results in some branches only: check the condition first, and remove branches that no row reaches any more", hot))
+		advice = append(advice, fmt.Sprintf("%s uses its results in some branches only: ask for the condition first, and leave out branches that no row reaches any more", hot))
 	}
 	if len(advice) == 0 {
-		advice = append(advice, "check what it does for each row, remove what nothing reads, and move to a job what need not be done at once")
+		advice = append(advice, "look at what it does for each row, leave out what nobody reads, and leave to a job what need not be done at once")
 	}
-	f.Suggestion = fmt.Sprintf("Rewrite %s: %s. To measure what it costs before that, run the statement on a copy of the table without the trigger.", hot, strings.Join(advice, "; "))
+	f.Suggestion = fmt.Sprintf("Write %s anew: %s. To measure what it costs before that, run the statement on a copy of the table without the trigger.", hot, strings.Join(advice, "; "))
 	if body == "" {
 		f.Confidence = finding.Likely
-		f.Unobserved = append(f.Unobserved, "What the trigger does: its text is not visible with these privileges (needs TRIGGER on the table).")
+		f.Unobserved = append(f.Unobserved, "What the trigger does: its text may not be seen with these privileges (TRIGGER on the table shows it).")
 	}
 	if n := len(f.Subject.Classes); n == 0 {
 		f.Confidence = finding.Likely
-		f.Unobserved = append(f.Unobserved, "Which statements fire it: none of those with the most time writes to the table.")
+		f.Unobserved = append(f.Unobserved, "Which statements set it off: none of those with the most time writes to the table.")
 	} else if around > 0 && p.TimeSec < 0.3*around {
-		f.Against = append(f.Against, fmt.Sprintf("The statements that fire it take %s, %s of it for other work.", unit.Seconds(around), unit.Percent(1-p.TimeSec/around)))
+		f.Against = append(f.Against, fmt.Sprintf("The statements around it take %s, %s of it for something else.", unit.Seconds(around), unit.Percent(1-p.TimeSec/around)))
 	}
 	lo, hi := 1.2, 10.0
 	if around > p.TimeSec {
 		hi = min(hi, around/(around-0.95*p.TimeSec))
 		lo = min(lo, hi)
 	}
-	f.Gain = &finding.Gain{What: "time per statement that fires it", Lo: lo, Hi: hi, Text: fmt.Sprintf("up to %s if nearly all of the %s can go; how much must stay is unknown", unit.Ratio(hi), unit.Seconds(each))}
+	f.Gain = &finding.Gain{What: "time per statement that sets it off", Lo: lo, Hi: hi, Text: fmt.Sprintf("up to %s when nearly all of the %s go; what must stay nobody can tell from outside", unit.Ratio(hi), unit.Seconds(each))}
 	f.Share = givesBack(share, 1.5, 10)
-	f.Cost = "While a trigger is replaced, writes to its table wait; between DROP TRIGGER and CREATE TRIGGER rows are inserted without it unless the table is locked (MariaDB: CREATE OR REPLACE TRIGGER)."
-	f.Falsify = "Disproved if the statement takes as long on a copy of the table without the trigger."
+	f.Cost = "While a trigger is replaced, writes to its table wait; between DROP TRIGGER and CREATE TRIGGER rows come in without it unless the table is locked (MariaDB: CREATE OR REPLACE TRIGGER)."
+	f.Falsify = "It is wrong if the statement takes as long on a copy of the table without the trigger."
 	f.Reference = "Reference manual, \"Trigger Syntax and Examples\" and \"Statement Summary Tables\""
 	f.Why = []finding.Reason{asking("Where does the time go?", "programs", "%s", f.Evidence[0].Text)}
 	for _, e := range f.Evidence[1:] {

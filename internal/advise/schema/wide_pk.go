@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/unit"
 )
 
 const (
@@ -123,7 +123,7 @@ func (w wide) report(v *advise.View, us []use, more int) finding.Finding {
 	f := finding.Finding{
 		Rule: "wide-pk", ID: finding.MakeID("wide-pk", ref.String()), Severity: finding.Notice, Confidence: finding.Likely,
 		Subject: finding.Subject{Tables: []schema.Ref{ref}, Columns: w.columns},
-		Title: fmt.Sprintf("the primary key of %s takes %s bytes and is repeated in %s: some %s for what a number needs %s", ref, unit.Count(w.bytes),
+		Title: fmt.Sprintf("the primary key of %s takes %s bytes and is repeated in %s: some %s for what a number says in %s", ref, unit.Count(w.bytes),
 			unit.Plural(w.indexes, "other index", "other indexes"), unit.Bytes(w.repeated+w.rows*float64(w.indexes)*numberKey), unit.Bytes(w.rows*float64(w.indexes)*numberKey)),
 		Cause: fmt.Sprintf("Every entry of another index ends with the row's primary key, here (%s). It is kept in memory, written and backed up once for each of the %s.",
 			listed(w.columns), unit.Plural(w.indexes, "index", "indexes")),
@@ -132,7 +132,7 @@ func (w wide) report(v *advise.View, us []use, more int) finding.Finding {
 	f.Evidence = []finding.Evidence{
 		{
 			What: "bytes of the primary key in an entry", Value: known.Of(w.bytes), Unit: "B", Expected: fmt.Sprintf("< %d", wideKey), Source: "tables",
-			Text: fmt.Sprintf("%s of indexes over %s rows in %s leave about %s bytes of each entry to the primary key, as a lower bound.", unit.Bytes(size), unit.Count(w.rows),
+			Text: fmt.Sprintf("%s of indexes over %s rows in %s leave about %s bytes of each entry to the primary key, counted from below.", unit.Bytes(size), unit.Count(w.rows),
 				unit.Plural(len(w.t.Indexes)-1, "index", "indexes"), unit.Count(w.bytes)),
 		},
 		{
@@ -151,7 +151,7 @@ func (w wide) report(v *advise.View, us []use, more int) finding.Finding {
 		}
 	}
 	if key > 0 && v.Total > 0 {
-		f.Against = append(f.Against, fmt.Sprintf("%s of the statement time finds rows of this table by the long key. With a number as primary key such statements do two lookups: in the unique index, then in the table.",
+		f.Against = append(f.Against, fmt.Sprintf("%s of the statement time finds rows of this table by the long key. With a number as primary key such statements look twice: in the unique index, then in the table.",
 			unit.Percent(key/v.Total)))
 	}
 	if most == 0 {
@@ -167,25 +167,25 @@ func (w wide) report(v *advise.View, us []use, more int) finding.Finding {
 		}
 	}
 	if refer > 0 {
-		f.Against = append(f.Against, fmt.Sprintf("%s of other tables refer to this one. They hold the long key too and will use the unique index that replaces it.", unit.Plural(refer, "foreign key", "foreign keys")))
+		f.Against = append(f.Against, fmt.Sprintf("%s of other tables refer to this one. They hold the long key too and go on by the unique index that takes its place.", unit.Plural(refer, "foreign key", "foreign keys")))
 	}
 	changes, column, why := w.changes()
 	back := w.rows * (w.bytes + numberKey + entryHeader) // the old key as an index of its own
 	net := w.repeated - back
-	f.Suggestion = fmt.Sprintf("Give %s a number as primary key (%s), and keep (%s) as a unique key. %s", ref, column, listed(w.columns), why)
+	f.Suggestion = fmt.Sprintf("Give %s a number as primary key (%s), and keep (%s) unique beside it. %s", ref, column, listed(w.columns), why)
 	if c, ok := w.t.Column(w.columns[0]); ok && len(w.columns) == 1 && (characters(c.Type) == 36 || characters(c.Type) == 32) {
-		f.Suggestion += " If the key is a UUID, BINARY(16) instead of the text is the smaller step: less than half the bytes, and no second index."
+		f.Suggestion += " If the key is a UUID, BINARY(16) in place of the text is the smaller step: less than half the bytes, and no second index."
 	}
-	f.Cost = fmt.Sprintf("The unique index takes back %s of the %s, which leaves about %s. The table is rebuilt, and needs its space a second time meanwhile; rows are then stored in insertion order, no longer in the order of the old key.",
+	f.Cost = fmt.Sprintf("The unique index takes back %s of the %s, which leaves about %s. The table is written anew, and needs its room a second time meanwhile; rows are then kept in the order of their arrival, no longer of the old key.",
 		unit.Bytes(back), unit.Bytes(w.repeated), unit.Bytes(max(0, net)))
 	before := data + size
 	f.Gain = &finding.Gain{
-		What: "size of the table with its indexes", Lo: before / max(1, before-0.6*max(0, net)), Hi: before / max(1, before-min(0.9*before, 1.2*max(0, net))),
+		What: "room of the table with its indexes", Lo: before / max(1, before-0.6*max(0, net)), Hi: before / max(1, before-min(0.9*before, 1.2*max(0, net))),
 		Text: fmt.Sprintf("about %s of %s less to keep in memory, write and back up", unit.Bytes(max(0, net)), unit.Bytes(before)),
 	}
-	f.Falsify = "Disproved if the indexes of a copy with the new key are not smaller by about that much."
+	f.Falsify = "It is wrong if the indexes of a copy with the new key are not smaller by about that much."
 	if w.t.Partitions > 0 {
-		f.Against = append(f.Against, "The table is partitioned: every unique key must include the partitioning columns.")
+		f.Against = append(f.Against, "The table is partitioned: every unique key must hold the columns that decide the partition.")
 	} else {
 		undo := []schema.Change{{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: bare(w.pk.Parts)}}}
 		for _, c := range changes {
@@ -200,7 +200,7 @@ func (w wide) report(v *advise.View, us []use, more int) finding.Finding {
 		f.Action = &finding.Action{Kind: finding.AlterTable, Table: ref, Changes: changes, SQL: schema.ChangeSQL(ref, changes), Undo: schema.ChangeSQL(ref, undo)}
 	}
 	if more > 0 {
-		f.Unobserved = append(f.Unobserved, fmt.Sprintf("%s with the same, but less repeated, are not listed.", unit.Plural(more, "table", "tables")))
+		f.Unobserved = append(f.Unobserved, fmt.Sprintf("%s with the same, but less repeated, are not told one by one.", unit.Plural(more, "table", "tables")))
 	}
 	f.Reference = "Reference manual, \"Clustered and Secondary Indexes\": keep the primary key short"
 	f.Why = []finding.Reason{
@@ -216,13 +216,13 @@ func (w wide) changes() (changes []schema.Change, column, why string) {
 	for _, c := range w.t.Columns {
 		// Also one within the key: a table takes no second column that counts.
 		if strings.Contains(c.Extra, "auto_increment") {
-			column, why = c.Name, fmt.Sprintf("The column %s already numbers the rows; should it hold a value twice nevertheless, the change is refused.", c.Name)
+			column, why = c.Name, fmt.Sprintf("The column %s counts rows already; should it hold a value twice nevertheless, the change is refused.", c.Name)
 		}
 	}
 	unique := schema.Change{Kind: schema.AddKey, Index: schema.Index{Name: freeIndex(w.t, w.columns), Unique: true, Type: "BTREE", Parts: bare(w.pk.Parts)}}
 	if column == "" {
 		column = freeColumn(w.t, "id", "row_id")
-		why = fmt.Sprintf("The column %s is new: an INSERT without a list of columns fails once it exists, and SELECT * returns it.", column)
+		why = fmt.Sprintf("The column %s is new: an INSERT without a list of columns fails once it is there, and SELECT * returns it.", column)
 		changes = append(changes, schema.Change{Kind: schema.AddColumn, Column: column, Definition: "BIGINT UNSIGNED NOT NULL AUTO_INCREMENT"})
 	}
 	primary := schema.Change{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: []schema.IndexPart{{Column: column}}}}

@@ -3,10 +3,10 @@ package schema
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/test/snap"
 )
 
 // wideTable has a primary key of three texts, some 90 bytes, below five other indexes.

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 // blame writes what findings about one session in the way of others have in common.
@@ -29,16 +29,16 @@ func blame(v *advise.View, q queue, h head, rule string) finding.Finding {
 	f.Evidence = []finding.Evidence{
 		{
 			What: "sessions that wait for " + who(h.session, h.id), Value: known.Of(h.waiters), Expected: "0", Source: "locks", Sampled: true,
-			Text: fmt.Sprintf("In %d of %d samples sessions waited for it, %s at a time on average and %d at most, of %s active.", h.seen, q.moments,
+			Text: fmt.Sprintf("At %d of %d moments somebody waited for it, %s sessions at a time and %d at the most, of %s at work.", h.seen, q.moments,
 				unit.Count(round1(h.waiters)), h.most, unit.Count(round1(q.busy))),
 		},
 		{
 			What: "longest wait for it", Value: known.Of(h.longest), Unit: "s", Expected: fmt.Sprintf("< %g", longSeconds), Source: "locks",
-			Text: fmt.Sprintf("The longest observed wait was %s%s.", unit.Seconds(h.longest), on(h)),
+			Text: fmt.Sprintf("The longest of them was seen waiting for %s%s.", unit.Seconds(h.longest), on(h)),
 		},
 	}
 	if h.trx.ID != "" {
-		text := fmt.Sprintf("Its transaction has been open for %s", unit.Seconds(h.trx.Seconds))
+		text := fmt.Sprintf("Its transaction is open for %s", unit.Seconds(h.trx.Seconds))
 		if n, ok := h.trx.Locks.Get(); ok {
 			text += fmt.Sprintf(", holds about %s row locks", unit.Count(float64(n)))
 		}
@@ -52,7 +52,7 @@ func blame(v *advise.View, q queue, h head, rule string) finding.Finding {
 		if i == 3 {
 			break
 		}
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "waits for it", Source: "processlist", Sampled: true, Text: "Blocked (victim): " + told(v, id) + "."})
+		f.Evidence = append(f.Evidence, finding.Evidence{What: "waits for it", Source: "processlist", Sampled: true, Text: "Waiting for it, and not to blame: " + told(v, id) + "."})
 	}
 	f.Symptoms = symptomIDs(v, h.victims, "lock-queue", "lock-waiting")
 	if text := v.Blind("transactions"); text != "" {
@@ -99,7 +99,7 @@ func waitGain(part float64) *finding.Gain {
 	hi := 1 / max(1-part, 0.05)
 	return &finding.Gain{
 		What: "work done by the sessions", Lo: 1, Hi: hi,
-		Text: fmt.Sprintf("%s of the active sessions are blocked. Without the block throughput rises up to %s; not at all where other sessions took over their work, or where the CPUs are busy.", unit.Percent(part), unit.Ratio(hi)),
+		Text: fmt.Sprintf("%s of the sessions at work stand still. With them at work again up to %s as much gets done; nothing more where others did their work meanwhile, or where the CPUs are busy.", unit.Percent(part), unit.Ratio(hi)),
 	}
 }
 

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/pattern"
+	"dyno/internal/schema"
+	"dyno/internal/sqltext"
+	"dyno/internal/unit"
 )
 
 const (
@@ -60,9 +60,9 @@ func deadlocked(v *advise.View) []finding.Finding {
 		Rule: "deadlocks", Severity: finding.Notice, Confidence: finding.Certain, Share: max(q.part(waiting), part),
 		Subject:  finding.Subject{Tables: pair.tables, Classes: pair.classes},
 		Explains: append([]string{advise.EffectRowLocks, advise.EffectRunning}, classTimes(waitingOnly(v, pair.classes))...),
-		Title:    fmt.Sprintf("%s deadlocks a second: one transaction in %s is rolled back", unit.Count(n), unit.Count(1/max(part, 1e-9))),
-		Cause: "Transactions lock the same rows in different order. When two of them meet, each holds what the other needs; the server ends one with error 1213 and rolls it back. " +
-			"Its work is lost, and the application has to retry it or fails.",
+		Title:    fmt.Sprintf("%s deadlocks a second: one transaction in %s is thrown away", unit.Count(n), unit.Count(1/max(part, 1e-9))),
+		Cause: "Transactions lock the same rows in different order. When two of them meet, each holds what the other wants; the server ends one with error 1213 and rolls it back. " +
+			"Its work is lost, and the application has to do it again or fails.",
 	}
 	if part == 0 {
 		f.Title = fmt.Sprintf("%s deadlocks a second", unit.Count(n))
@@ -82,7 +82,7 @@ func deadlocked(v *advise.View) []finding.Finding {
 		f.Evidence = append(f.Evidence, finding.Evidence{What: fmt.Sprintf("locks of transaction %d", i+1), Source: "innodb_status", Text: l})
 	}
 	f.Evidence = append(f.Evidence, lockCounters(v)...)
-	order := "Choose one order for the rows and tables that several transactions lock, and use it everywhere: by table, then by primary key."
+	order := "Choose one order for the rows and tables that several transactions lock, and keep it everywhere: by table, then by primary key."
 	switch {
 	case len(pair.statements) == 2 && len(pair.tables) == 1:
 		order = fmt.Sprintf("Have all transactions lock the rows of %s in the same order: sort them by primary key before the first change, or lock all of them at once with SELECT … ORDER BY … FOR UPDATE.", pair.tables[0])
@@ -90,8 +90,8 @@ func deadlocked(v *advise.View) []finding.Finding {
 		order = fmt.Sprintf("Have all transactions lock the tables in the same order, say %s before %s, and within a table by primary key.", pair.tables[0], pair.tables[1])
 	}
 	f.Suggestion = order + " Keep retrying error 1213: it cannot be ruled out."
-	f.Cost = "Application work; locks may be taken earlier than now and held longer."
-	f.Falsify = "Disproved if the rate of deadlocks stays the same when both keep one order."
+	f.Cost = "Application work; locks may be taken earlier than now and held for longer."
+	f.Falsify = "It is wrong if the rate of deadlocks stays the same when both keep one order."
 	f.Reference = "MySQL manual, \"How to Minimize and Handle Deadlocks\""
 	switch {
 	case len(pair.statements) < 2 && len(pair.tables) > 0:
@@ -101,7 +101,7 @@ func deadlocked(v *advise.View) []finding.Finding {
 		f.Confidence = finding.Likely
 		f.Unobserved = append(f.Unobserved, "The pair: the text of SHOW ENGINE INNODB STATUS, which names the latest deadlock, was not in what was captured (it needs PROCESS).")
 	default:
-		f.Against = append(f.Against, "The pair is the one of the latest deadlock alone; the rest may have other causes. innodb_print_all_deadlocks = ON writes each to the error log.")
+		f.Against = append(f.Against, "The pair is the one of the latest deadlock alone; others may be behind the rest. innodb_print_all_deadlocks = ON writes each to the error log.")
 	}
 	if len(pair.statements) == 2 && pair.same {
 		f.Against = append(f.Against, "Both transactions were in the same statement: which rows each had locked before decides, and the text of the latest deadlock shows only part of that.")

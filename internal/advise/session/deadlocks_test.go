@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/metric"
+	"dyno/internal/schema"
+	"dyno/internal/state"
 )
 
 // The report of MySQL 9.7, shortened.

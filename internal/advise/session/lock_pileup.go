@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 const (
@@ -59,7 +59,7 @@ func pileups(v *advise.View) []finding.Finding {
 	if len(refs) > 2 {
 		refs = refs[:2]
 	}
-	where := "rows of unknown tables"
+	where := "rows of tables that are not known"
 	if len(refs) > 0 {
 		where = "the same rows of " + refs[0].String()
 	}
@@ -68,7 +68,7 @@ func pileups(v *advise.View) []finding.Finding {
 		Subject:  finding.Subject{Tables: refs, Classes: p.waiters},
 		Explains: append([]string{advise.EffectRowLocks, advise.EffectRunning}, classTimes(waitingOnly(v, p.waiters))...),
 		Rests:    []string{advise.EffectRowLocks},
-		Title:    fmt.Sprintf("%s active sessions wait in turn for %s", fewOf(waiting, busy), where),
+		Title:    fmt.Sprintf("%s sessions at work wait in turn for %s", fewOf(waiting, busy), where),
 	}
 	if counted {
 		f.Title += fmt.Sprintf(": %s waits a second", unit.Count(n))
@@ -76,11 +76,11 @@ func pileups(v *advise.View) []finding.Finding {
 	if p.moments < 3 {
 		f.Confidence = finding.Likely
 	}
-	f.Cause = "Many transactions change the same few rows, and each keeps its lock from that statement until its commit. The longer it takes from there to the commit, the fewer " +
-		"can finish in a second, however many sessions there are."
+	f.Cause = "Many transactions change the same few rows, and each keeps its lock from that statement until its commit. The longer the way from there to the commit, the fewer " +
+		"can pass in a second, however many sessions there are."
 	f.Evidence = []finding.Evidence{{
 		What: "sessions that wait for row locks", Value: known.Of(waiting), Expected: fmt.Sprintf("< %.1f", leastWaiters), Source: "locks", Sampled: q.moments > 0,
-		Text: fmt.Sprintf("%s sessions at a time waited for row locks, of %s active (%d samples).", unit.Count(round1(waiting)), unit.Count(round1(busy)), q.moments),
+		Text: fmt.Sprintf("%s sessions at a time waited for row locks, of %s at work (%d moments).", unit.Count(round1(waiting)), unit.Count(round1(busy)), q.moments),
 	}}
 	f.Evidence = append(f.Evidence, lockCounters(v)...)
 	if w, ok := waitsOf(v).Get(); ok {
@@ -90,7 +90,7 @@ func pileups(v *advise.View) []finding.Finding {
 		})
 	}
 	for _, o := range p.objects[:min(2, len(p.objects))] {
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "waited for", Value: known.Of(float64(p.object[o])), Source: "locks", Sampled: true, Text: fmt.Sprintf("%d of %d waiting sessions waited for %s.", p.object[o], p.seen, o)})
+		f.Evidence = append(f.Evidence, finding.Evidence{What: "waited for", Value: known.Of(float64(p.object[o])), Source: "locks", Sampled: true, Text: fmt.Sprintf("%d of %d sessions seen waiting wanted %s.", p.object[o], p.seen, o)})
 	}
 	for _, id := range p.waiters {
 		f.Evidence = append(f.Evidence, finding.Evidence{What: "blocked class", Source: "processlist", Sampled: true, Text: "Waits: " + told(v, id) + "."})
@@ -103,19 +103,19 @@ func pileups(v *advise.View) []finding.Finding {
 		if i == 3 {
 			break
 		}
-		what := "between two statements, in the application"
+		what := "between two statements, at the application"
 		if b != "" {
 			what = "in " + told(v, b)
 		}
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "blocking class", Value: known.Of(float64(p.holder[b])), Source: "locks", Sampled: true,
-			Text: fmt.Sprintf("Of %d sessions at the head of a queue %d were %s.", p.heads, p.holder[b], what),
+			Text: fmt.Sprintf("Of %d sessions seen at the head of a queue %d were %s.", p.heads, p.holder[b], what),
 		})
 	}
-	f.Falsify = "Disproved if Innodb_row_lock_waits stays as it is when the transactions hold the row for a shorter time."
-	f.Suggestion = "Shorten the time from the lock to the commit: put " + last + " last in its transaction, move slow work and calls to other services out of it, or change the row in " +
-		"a separate transaction. Where that is not enough, spread the row over several and add them up when they are read."
-	f.Cost = "Application work. A row that is changed in a separate transaction is no longer rolled back with the rest; several rows instead of one make reads add them up."
+	f.Falsify = "It is wrong if Innodb_row_lock_waits stays as it is when the transactions hold the row for a shorter time."
+	f.Suggestion = "Shorten the time from the lock to the commit: put " + last + " last in its transaction, take slow work and questions to other services out of it, or give the row " +
+		"a transaction of its own. Where that is not enough, spread the row over several and add them up when they are read."
+	f.Cost = "Application work. A row that is changed in a transaction of its own is no longer undone with the rest; several rows in place of one make reads add them up."
 	f.Reference = "MySQL manual, \"InnoDB Locking\" and \"Optimizing InnoDB Transaction Management\""
 	f.Gain = waitGain(part)
 	f.Symptoms = symptomIDs(v, p.waiters, "lock-queue", "lock-waiting")
@@ -127,8 +127,8 @@ func pileups(v *advise.View) []finding.Finding {
 		f.Against = append(f.Against, "Most of the blockers were idle between two statements. "+p.lastStatements())
 	}
 	var r reasons
-	r.say("What do the sessions do?", "locks", "%s of the active sessions wait for row locks.", fewOf(waiting, busy))
-	r.say("Is one session the blocker?", "locks", "No: %d different sessions were at the head of a queue in %d samples.", p.different, p.moments)
+	r.say("What do the sessions do?", "locks", "%s of those at work wait for row locks.", fewOf(waiting, busy))
+	r.say("Is one session to blame?", "locks", "No: %d different sessions were seen at the head of a queue in %d moments.", p.different, p.moments)
 	if counted {
 		r.say("How often?", "global_status", "%s waits a second begin.", unit.Count(n))
 	}
@@ -136,7 +136,7 @@ func pileups(v *advise.View) []finding.Finding {
 		r.say("For what?", "locks", "%s, in %d of %d waits seen.", p.objects[0], p.object[p.objects[0]], p.seen)
 	}
 	if len(p.holders) > 0 && p.holders[0] != "" {
-		r.say("What do the blockers do meanwhile?", "processlist", "Mostly %s.", told(v, p.holders[0]))
+		r.say("What do those in the way do meanwhile?", "processlist", "Mostly %s.", told(v, p.holders[0]))
 	}
 	f.Why = r
 	return []finding.Finding{f}
@@ -146,7 +146,7 @@ func pileups(v *advise.View) []finding.Finding {
 func (p heap) lastStatements() string {
 	list := often(p.last)
 	if len(list) == 0 {
-		return "Their last statements are unknown."
+		return "What they ran last is not known."
 	}
 	return "Their last statements: " + strings.Join(list[:min(3, len(list))], "; ") + "."
 }

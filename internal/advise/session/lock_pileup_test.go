@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/test/snap"
+	"dyno/internal/advise"
+	"dyno/internal/class"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/snapshot"
+	"dyno/internal/state"
+	"dyno/test/snap"
 )
 
 const slow = "SELECT * FROM elsewhere WHERE id = 1"
@@ -41,7 +41,7 @@ func TestLockPileup(t *testing.T) {
 	if !slices.Equal(f.Subject.Tables, []schema.Ref{stock}) || !slices.Equal(f.Subject.Classes, []string{classOf(change)}) || len(f.Subject.Sessions) > 0 {
 		t.Errorf("%+v", f.Subject)
 	}
-	if !strings.Contains(f.Title, "4 of 6 active sessions") || !strings.Contains(f.Title, "200 waits a second") || !strings.Contains(f.Title, "shop.stock") {
+	if !strings.Contains(f.Title, "4 of 6 sessions") || !strings.Contains(f.Title, "200 waits a second") || !strings.Contains(f.Title, "shop.stock") {
 		t.Error(f.Title)
 	}
 	text := ""

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqltext"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/sqltext"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 // chain is a change of a definition that waits, with who is in its way and who waits behind it.
@@ -179,7 +179,7 @@ func metadataPileup(v *advise.View, q queue, c *chain) finding.Finding {
 	f.ID = finding.MakeID("mdl-pileup", c.object)
 	verb, _, _ := strings.Cut(strings.ToUpper(strings.TrimSpace(c.alter.SQL)), " ")
 	f.Title = fmt.Sprintf("%s of %s waits for %s, and %s sessions wait behind it", verb, c.object, unit.Seconds(c.longest), unit.Count(round1(c.then)))
-	before := "a session that uses the table"
+	before := "somebody who uses the table"
 	if c.blocker.ID != 0 {
 		before = who(c.blocker, c.blocker.ID)
 		f.Subject.Sessions = []uint64{c.blocker.ID, c.alter.ID}
@@ -188,61 +188,61 @@ func metadataPileup(v *advise.View, q queue, c *chain) finding.Finding {
 			f.Explains = append(f.Explains, advise.ClassTime(c.blocker.ClassID))
 		}
 	}
-	f.Cause = "DDL needs an exclusive lock on the table for an instant. It waits until every session that uses the table has ended its transaction, and because it asked " +
-		"first, all later statements on the table wait behind it, reads too. Neither the long transaction nor the DDL alone would hurt."
+	f.Cause = "A change of a table's definition needs the table for itself for an instant. It waits until everybody who uses the table has ended his transaction, and because it asked " +
+		"first all later statements on the table wait behind it, reads too. Neither the long one alone nor the change alone would hurt."
 	f.Evidence = []finding.Evidence{
 		{
-			What: "sessions that wait behind the DDL", Value: known.Of(c.then), Expected: "0", Source: "locks", Sampled: true,
-			Text: fmt.Sprintf("In %d of %d samples %s (%s) waited for a metadata lock, and %s sessions behind it, at most %d, of %s active.", c.seen, q.moments,
+			What: "sessions that wait behind the change", Value: known.Of(c.then), Expected: "0", Source: "locks", Sampled: true,
+			Text: fmt.Sprintf("At %d of %d moments %s (%s) waited for a metadata lock, and %s sessions behind it, %d at the most, of %s at work.", c.seen, q.moments,
 				who(c.alter, c.alter.ID), clip(c.alter.SQL), unit.Count(round1(c.then)), c.most, unit.Count(round1(q.busy))),
 		},
-		{What: "wait time of the DDL", Value: known.Of(c.longest), Unit: "s", Expected: fmt.Sprintf("< %g", longSeconds), Source: "locks", Text: fmt.Sprintf("It waited for %s, and may continue for lock_wait_timeout = %s s.", unit.Seconds(c.longest), value(v, "lock_wait_timeout"))},
+		{What: "how long the change waits", Value: known.Of(c.longest), Unit: "s", Expected: fmt.Sprintf("< %g", longSeconds), Source: "locks", Text: fmt.Sprintf("It waited for %s, and may go on for lock_wait_timeout = %s s.", unit.Seconds(c.longest), value(v, "lock_wait_timeout"))},
 	}
 	if c.blocker.ID != 0 {
-		does := "idle in transaction"
+		does := "sleeps in a transaction"
 		if atWork(c.blocker) {
-			does = fmt.Sprintf("has run for %s: %s", unit.Seconds(c.blocker.Seconds), clip(c.blocker.SQL))
+			does = fmt.Sprintf("has worked for %s on: %s", unit.Seconds(c.blocker.Seconds), clip(c.blocker.SQL))
 		} else if c.trx.ID != "" {
-			does += " that has been open for " + unit.Seconds(c.trx.Seconds)
+			does += " that is open for " + unit.Seconds(c.trx.Seconds)
 		}
 		does += "."
 		if !atWork(c.blocker) {
 			does += " " + lastStatement(c.blocker)
 		}
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "blocks the DDL", Source: "locks", Text: upper(before) + " " + does})
+		f.Evidence = append(f.Evidence, finding.Evidence{What: "in the way of the change", Source: "locks", Text: upper(before) + " " + does})
 	}
 	for i, id := range often(c.victims) {
 		if i == 3 {
 			break
 		}
-		f.Evidence = append(f.Evidence, finding.Evidence{What: "waits behind it", Source: "processlist", Sampled: true, Text: "Blocked (victim): " + told(v, id) + "."})
+		f.Evidence = append(f.Evidence, finding.Evidence{What: "waits behind it", Source: "processlist", Sampled: true, Text: "Waiting behind it, and not to blame: " + told(v, id) + "."})
 	}
 	switch {
 	case c.blocker.ID == 0:
 		f.Confidence = finding.Likely
-		f.Unobserved = append(f.Unobserved, "Which session blocks the DDL: "+c.unknown+".")
+		f.Unobserved = append(f.Unobserved, "Who is in the way of the change: "+c.unknown+".")
 		if c.possible > 1 {
-			f.Unobserved = append(f.Unobserved, fmt.Sprintf("%d sessions were there before the DDL and could block it.", c.possible))
+			f.Unobserved = append(f.Unobserved, fmt.Sprintf("%d sessions were there before the change and could be in its way.", c.possible))
 		}
 	case !c.sure:
 		f.Confidence = finding.Likely
-		f.Against = append(f.Against, "That "+before+" blocks it is inferred: it was there before the DDL and, as far as observed, alone. "+upper(c.unknown)+".")
+		f.Against = append(f.Against, "That "+before+" is in the way is concluded: it was there before the change and, as far as is seen, alone. "+upper(c.unknown)+".")
 	}
-	end := "cancel the DDL: " + killing(c.alter.ID)
+	end := "end the change: " + killing(c.alter.ID)
 	if c.blocker.ID != 0 {
-		end = fmt.Sprintf("kill the blocker (%s) or cancel the DDL (%s), and the queue dissolves", killing(c.blocker.ID), killing(c.alter.ID))
+		end = fmt.Sprintf("either let the one in the way go (%s) or take back the change (%s), and the queue is gone", killing(c.blocker.ID), killing(c.alter.ID))
 	}
-	f.Suggestion = upper(end) + ". Use a short lock_wait_timeout for DDL, SET SESSION lock_wait_timeout = 2 before ALTER, and retry at a quiet time."
-	f.Cost = "A killed session has to start again. DDL that gives up early may take several attempts."
-	f.Falsify = "Disproved if the others still wait once the DDL is cancelled."
+	f.Suggestion = upper(end) + ". From now on give changes a short patience, SET SESSION lock_wait_timeout = 2 before ALTER, and try again at a quiet moment."
+	f.Cost = "Whoever is ended has to begin anew. A change that gives up early may take several attempts."
+	f.Falsify = "It is wrong if the others still wait once the change is ended."
 	f.Reference = "MySQL manual, \"Metadata Locking\"; MariaDB documentation, \"Metadata Locking\" and \"WAIT and NOWAIT\""
 	f.Gain = waitGain(part)
 	f.Symptoms = symptomIDs(v, often(c.victims), "lock-queue", "lock-waiting")
 	var r reasons
 	r.say("Who waits?", "locks", "%s sessions at a time for metadata locks on %s.", unit.Count(round1(waiting)), c.object)
-	r.say("Which of them needs the exclusive lock?", "processlist", "%s: %s.", who(c.alter, c.alter.ID), clip(c.alter.SQL))
-	r.say("What blocks it?", "locks", "%s.", upper(before))
-	r.say("Why do the others wait?", "", "They came after the DDL requested its lock and queue behind it.")
+	r.say("Who of them wants the table for itself?", "processlist", "%s: %s.", who(c.alter, c.alter.ID), clip(c.alter.SQL))
+	r.say("Who is in its way?", "locks", "%s.", upper(before))
+	r.say("Why do the others wait?", "", "They came after the change asked, and must let it pass.")
 	f.Why = r
 	return f
 }

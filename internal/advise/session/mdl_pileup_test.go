@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/state"
 )
 
 const alteration, report = "ALTER TABLE stock ADD COLUMN colour INT", "SELECT * FROM stock ORDER BY pieces"

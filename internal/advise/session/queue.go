@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 // queue is what the moments of a snapshot show of who waits for whom.

@@ -3,8 +3,8 @@ package session
 import (
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/schema"
+	"dyno/internal/state"
 )
 
 func TestTableOf(t *testing.T) {

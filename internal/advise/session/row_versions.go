@@ -5,15 +5,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/class"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/pattern"
+	"dyno/internal/schema"
+	"dyno/internal/sqlshape"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 const (
@@ -57,16 +57,16 @@ func rowVersions(v *advise.View) []finding.Finding {
 		Explains: []string{advise.EffectHistory},
 		ID:       finding.MakeID("row-versions", account(s)),
 	}
-	f.Title = fmt.Sprintf("the snapshot of %s, open for %s, keeps the row versions of %s transactions", who(s, holder.Session), unit.Seconds(holder.Seconds), unit.Count(length))
-	f.Cause = "A transaction sees the data as they were when its snapshot was taken, so the server must keep every version of every row changed since. The history list grows with each " +
-		"change and cannot be purged."
+	f.Title = fmt.Sprintf("the snapshot of %s, open for %s, keeps %s old transactions' row versions", who(s, holder.Session), unit.Seconds(holder.Seconds), unit.Count(length))
+	f.Cause = "A transaction sees the data as they were when its snapshot was taken, so that the server must keep every version of every row changed since. The history list grows with each " +
+		"change and nothing of it can be cleared away."
 	if hurts {
 		f.Severity, f.Share = finding.Warning, share*(1-pagesPerRow/(2*each))
 		if f.Share >= 0.5 {
 			f.Severity = finding.Critical
 		}
-		f.Title += fmt.Sprintf(": %s pages are read for each row", unit.Count(each))
-		f.Cause += " Reads and purge of a row go through all of its versions, page by page; for a row that is changed all the time the chain grows with every change, and the changes wait for it."
+		f.Title += fmt.Sprintf(": %s pages are looked at for each row", unit.Count(each))
+		f.Cause += " Who reads or clears away a row goes through all of its versions, page by page; on a row that is changed all the time that way gets longer with every change, and the changes wait for it."
 		f.Explains = append(f.Explains, advise.EffectCPU, advise.EffectMutex)
 		if c.ID != "" {
 			f.Subject.Classes = []string{c.ID}
@@ -86,7 +86,7 @@ func rowVersions(v *advise.View) []finding.Finding {
 		},
 		{
 			What: "age of the oldest transaction", Value: known.Of(holder.Seconds), Unit: "s", Expected: fmt.Sprintf("< %d", viewSeconds), Source: "transactions",
-			Text: fmt.Sprintf("The oldest transaction is that of %s: open for %s, last %s for %s.", who(s, holder.Session), unit.Seconds(holder.Seconds), asleep(s), unit.Seconds(s.Seconds)),
+			Text: fmt.Sprintf("The oldest transaction is that of %s: open for %s, at last %s for %s.", who(s, holder.Session), unit.Seconds(holder.Seconds), asleep(s), unit.Seconds(s.Seconds)),
 		},
 	}
 	if view > 0 {
@@ -97,15 +97,15 @@ func rowVersions(v *advise.View) []finding.Finding {
 	} else if n, ok := v.Mean("mysql_engine_innodb_read_views_open_inside_innodb").Get(); ok && n >= 1 {
 		f.Evidence = append(f.Evidence, finding.Evidence{
 			What: "snapshots open in InnoDB", Value: known.Of(n), Source: "innodb_status",
-			Text: fmt.Sprintf("InnoDB counts %s snapshots open at a time; it does not report their owners, and this is the oldest transaction.", unit.Count(round1(n))),
+			Text: fmt.Sprintf("InnoDB counts %s snapshots open at a time; whose they are it does not tell, and this is the oldest transaction.", unit.Count(round1(n))),
 		})
 	} else {
-		f.Against = append(f.Against, "That its transaction has a snapshot was not observed, only that it is the oldest: under READ COMMITTED an idle one has none.")
+		f.Against = append(f.Against, "That its transaction has a snapshot was not seen, only that it is the oldest: under READ COMMITTED a sleeping one has none.")
 	}
 	if counted {
 		f.Evidence = append(f.Evidence, finding.Evidence{
-			What: "pages accessed per row read or changed", Value: pages, Unit: "pages", Expected: fmt.Sprintf("< %d", pagesPerRow), Source: "global_status",
-			Text: fmt.Sprintf("For each row that was read or changed %s pages of the buffer pool were accessed (Innodb_buffer_pool_read_requests by the rows read and changed).", unit.Count(each)),
+			What: "pages looked at per row read or changed", Value: pages, Unit: "pages", Expected: fmt.Sprintf("< %d", pagesPerRow), Source: "global_status",
+			Text: fmt.Sprintf("For each row that was read or changed %s pages of the buffer pool were looked at (Innodb_buffer_pool_read_requests by the rows read and changed).", unit.Count(each)),
 		})
 	}
 	if hurts && c.ID != "" {
@@ -117,28 +117,28 @@ func rowVersions(v *advise.View) []finding.Finding {
 		lo := max(1, 1/(1-f.Share*0.5))
 		f.Gain = &finding.Gain{
 			What: "time per call of " + clip(c.Fingerprint), Lo: lo, Hi: max(lo, each/8),
-			Text: fmt.Sprintf("A change accesses some 8 pages when there is one version to pass, and %s now.", unit.Count(each)),
+			Text: fmt.Sprintf("A change looks at some 8 pages when there is one version to pass, and at %s now.", unit.Count(each)),
 		}
 	}
 	if !hurts {
-		f.Against = append(f.Against, "It did not cost observable time in the window: the risk is the growing undo log, and the next reader of the rows that change most.")
+		f.Against = append(f.Against, "It was not seen to cost time in the window: the risk is in the undo log, which grows, and in the next one who reads the rows that change most.")
 	}
 	f.Suggestion = fmt.Sprintf("End that transaction: have %s commit, or %s. Then keep snapshots short: commit after each report, read long ones from a replica, and take READ COMMITTED where "+
-		"a report does not need one consistent snapshot.", account(s), killing(holder.Session))
+		"a report need not see one moment.", account(s), killing(holder.Session))
 	if now, ok := v.Variable("idle_readonly_transaction_timeout"); ok && now == "0" && s.Command == "Sleep" {
-		f.Suggestion += " The server can end such transactions automatically: idle_readonly_transaction_timeout, which is off."
+		f.Suggestion += " The server can end such transactions by itself: idle_readonly_transaction_timeout, which is off."
 		f.Setting, f.File = []string{"idle_readonly_transaction_timeout = 300"}, "my.cnf"
 		f.Subject.Variables = []string{"idle_readonly_transaction_timeout"}
 	}
-	f.Cost = "The session loses its snapshot and has to start again. Purging the history takes CPU and writes for a while."
-	f.Falsify = "Disproved if the history list does not shrink within minutes after that transaction has ended."
+	f.Cost = "Whoever uses that session loses its snapshot and has to begin anew. Clearing away the history takes CPU and writes for a while."
+	f.Falsify = "It is wrong if the history list does not shrink within minutes after that transaction has ended."
 	f.Reference = "MySQL manual, \"InnoDB Multi-Versioning\" and \"Purge Configuration\""
 	f.Symptoms = symptomIDs(v, nil, "old-versions")
 	var r reasons
 	r.say("Do old versions pile up?", source, "%s", f.Evidence[0].Text)
-	r.say("Which session keeps them?", "transactions", "%s", f.Evidence[1].Text)
+	r.say("Who keeps them?", "transactions", "%s", f.Evidence[1].Text)
 	if counted {
-		r.say("Does it cost time?", "global_status", "%s pages are read for each row; up to %d are usual.", unit.Count(each), pagesPerRow)
+		r.say("Does it cost anything?", "global_status", "%s pages are looked at for each row; up to %d are usual.", unit.Count(each), pagesPerRow)
 	}
 	f.Why = r
 	return []finding.Finding{f}
@@ -286,7 +286,7 @@ func hot(v *advise.View) (c class.Class, table schema.Ref, share float64) {
 // asleep says what a session does.
 func asleep(s state.Session) string {
 	if s.Command == "Sleep" {
-		return "idle"
+		return "asleep"
 	}
-	return "active"
+	return "at work"
 }

@@ -1,11 +1,10 @@
-// Package session holds the rules for sessions that affect each other: locks, transactions and
-// deadlocks. They turn symptoms and a snapshot into findings for package app, and kill no session.
+// Package session turns symptoms and a snapshot into findings about what sessions do to each other: locks, transactions, deadlocks.
 package session
 
 import (
 	"slices"
 
-	"github.com/dyno-perf/dyno/internal/advise"
+	"dyno/internal/advise"
 )
 
 // Rules returns every rule, in the order in which they are asked.

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/sqlshape"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/advise"
+	"dyno/internal/finding"
+	"dyno/internal/known"
+	"dyno/internal/sqlshape"
+	"dyno/internal/state"
+	"dyno/internal/unit"
 )
 
 // victims finds sessions that others queue behind while they work in a long transaction. The statements in the queue look slow and are
@@ -51,35 +51,35 @@ func scansToChange(v *advise.View, id string) bool {
 
 func victimsOf(v *advise.View, q queue, h head) finding.Finding {
 	f := blame(v, q, h, "victim-query")
-	does := "a statement whose text is unknown"
+	does := "a statement whose text is not known"
 	if h.session.SQL != "" {
 		does = clip(h.session.SQL)
 	}
-	f.Title = fmt.Sprintf("%s active sessions wait for locks of %s, whose transaction has been open for %s", fewOf(h.waiters, q.busy), who(h.session, h.id), unit.Seconds(h.trx.Seconds))
-	f.Cause = "The statements in the queue are not slow: they wait. One transaction took locks on rows that they need, is still active, and keeps the locks until it ends."
+	f.Title = fmt.Sprintf("%s sessions at work wait for locks of %s, whose transaction is open for %s", fewOf(h.waiters, q.busy), who(h.session, h.id), unit.Seconds(h.trx.Seconds))
+	f.Cause = "The statements in the queue are not slow: they wait. One transaction took locks on rows that they want, is still at work, and keeps the locks until it ends."
 	if h.session.ClassID != "" {
 		f.Subject.Classes = []string{h.session.ClassID}
 	}
 	f.Evidence = append([]finding.Evidence{{
 		What: "what it does", Value: known.Of(h.session.Seconds), Unit: "s", Source: "processlist", Sampled: true,
-		Text: fmt.Sprintf("%s has run this for %s: %s.", upper(who(h.session, h.id)), unit.Seconds(h.session.Seconds), strings.TrimSuffix(does, ".")),
+		Text: fmt.Sprintf("%s works on this for %s: %s.", upper(who(h.session, h.id)), unit.Seconds(h.session.Seconds), strings.TrimSuffix(does, ".")),
 	}}, f.Evidence...)
-	f.Falsify = "Disproved if the waiting statements stay slow once that transaction has ended."
-	f.Suggestion = fmt.Sprintf("Have that transaction commit earlier: in batches of some hundred rows, with slow work such as computing or calls to other services before the first lock is "+
-		"taken. If it must not continue now, kill it: %s. Leave the statements in the queue as they are.", killing(h.id))
+	f.Falsify = "It is wrong if those who wait stay slow once that transaction has ended."
+	f.Suggestion = fmt.Sprintf("Have that transaction commit earlier: in portions of some hundred rows, with slow work such as computing or asking others before the first lock is "+
+		"taken. Where it must not go on now, end it: %s. Leave the statements in the queue as they are.", killing(h.id))
 	if h.session.User == "system user" {
-		f.Suggestion = "It is the replication applier: do not kill it. Have the transaction commit earlier on the source, in batches of some hundred rows, or keep the waiting statements off this replica."
+		f.Suggestion = "It is the applier of replication: do not end it. Have the transaction commit earlier where it is written, in portions of some hundred rows, or keep the waiting statements off this replica."
 	}
-	f.Cost = "In batches the work is no longer all or nothing: it must be able to continue where it stopped. A KILL rolls back what it has done so far" + undone(h.trx) + "."
+	f.Cost = "In portions the work is no longer all or nothing: it must be able to go on where it was ended. A KILL rolls back what it has done so far" + undone(h.trx) + "."
 	f.Reference = "MySQL manual, \"InnoDB Locking\" and \"How to Minimize and Handle Deadlocks\": keep transactions small and short"
 	if h.session.SQL == "" {
-		f.Unobserved = append(f.Unobserved, "The text of its statement was not observed.")
+		f.Unobserved = append(f.Unobserved, "The text of its statement was not seen.")
 	}
 	var r reasons
-	r.say("What looks slow?", "processlist", "%s active sessions.", fewOf(h.waiters, q.busy))
-	r.say("Do they work or wait?", "locks", "They wait: in %d of %d samples %s was the root of a wait chain.", h.seen, q.moments, who(h.session, h.id))
-	r.say("Does the blocker wait as well?", "locks", "No, it is active: %s.", does)
-	r.say("How long has it held locks?", "transactions", "Its transaction has been open for %s.", unit.Seconds(h.trx.Seconds))
+	r.say("Who looks slow?", "processlist", "%s sessions at work.", fewOf(h.waiters, q.busy))
+	r.say("Do they work or wait?", "locks", "They wait: at %d of %d moments a chain of waits ended at %s.", h.seen, q.moments, who(h.session, h.id))
+	r.say("Does that one wait as well?", "locks", "No, it works: %s.", does)
+	r.say("Since when does it hold locks?", "transactions", "Its transaction is open for %s.", unit.Seconds(h.trx.Seconds))
 	f.Why = r
 	return f
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/schema"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/advise"
+	"dyno/internal/class"
+	"dyno/internal/known"
+	"dyno/internal/schema"
+	"dyno/internal/state"
 )
 
 const batch = "UPDATE stock SET pieces = pieces + 1 WHERE shelf = 4"

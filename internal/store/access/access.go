@@ -1,13 +1,10 @@
-// Package access stores who may use the web UI and the API: users with one role each, their
-// sessions, API tokens, the first-run token, and the audit log. Packages app, cli and httpapi use
-// it. It is one SQLite file, mode 0600 in a directory of mode 0700.
+// Package access keeps who may use the page and the API: users with a role each, their sessions, API tokens, the token of the first
+// run, and the audit log. It is one SQLite file, mode 0600 in a directory of mode 0700.
 //
-// Nothing in the file is enough to log in: passwords are stored as argon2id hashes, and the secrets
-// of sessions and tokens, which are 256 random bits, as SHA-256 hashes. Several processes may use
-// one file at a time: `dyno user` immediately changes what a running `dyno serve` sees.
+// Nothing in the file lets anybody in: passwords are kept as argon2id hashes, the secrets of sessions and tokens, which are 256 random
+// bits, as SHA-256 hashes. Several processes may use one file at a time: `dyno user` changes what a running `dyno serve` sees at once.
 //
-// The rules that need no file are pure and have one file each: roles and names, passwords, secrets,
-// and the pauses between logins.
+// The rules that need no file are pure and have a file each: roles and names, passwords, secrets, and the pauses between logins.
 package access
 
 import (
@@ -18,7 +15,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
+	"dyno/internal/store/sqlitefile"
 )
 
 // Ends of sessions, see OWASP's Session Management Cheat Sheet: an idle one and an absolute one.

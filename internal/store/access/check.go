@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
+	"dyno/internal/store/sqlitefile"
 )
 
 // Report is the health of a file.

@@ -1,6 +1,6 @@
 package access
 
-import "github.com/dyno-perf/dyno/internal/store/sqlitefile"
+import "dyno/internal/store/sqlitefile"
 
 // format is that of the file. "Dyna" stands in its header. Who was shut out stays out after a power cut.
 var format = sqlitefile.Format{

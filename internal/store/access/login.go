@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
+	"dyno/internal/store/sqlitefile"
 )
 
 // From tells where somebody logs in from.

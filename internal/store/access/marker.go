@@ -21,7 +21,7 @@ func (s *Store) mark() (made bool, err error) {
 	} else if err != nil {
 		return false, err
 	}
-	_, err = f.WriteString("There are users in " + filepath.Base(s.path) + ": without it dyno serve refuses all logins.\n")
+	_, err = f.WriteString("There are users in " + filepath.Base(s.path) + ": without it dyno serve lets nobody in.\n")
 	err = errors.Join(err, f.Sync(), f.Close())
 	d, bad := os.Open(dir)
 	if bad == nil {

@@ -3,7 +3,7 @@ package access
 import (
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 // Role says what somebody may do.
@@ -44,7 +44,7 @@ func CheckName(name string) error {
 	case !nameForm.MatchString(name):
 		return fmt.Errorf("%w: a name has 1 to 64 lower-case letters, digits and . _ @ -, a letter or digit first", ErrInvalid) // not which: people type passwords here
 	case name == "local" || name == "cli": // who asks where nobody logs in
-		return fmt.Errorf("%w: the name %s is reserved, choose another", ErrInvalid, name)
+		return fmt.Errorf("%w: the name %s has a meaning of its own, choose another", ErrInvalid, name)
 	}
 	return nil
 }

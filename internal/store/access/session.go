@@ -23,7 +23,7 @@ const seenEvery = time.Minute
 
 // Session is one login of a user.
 type Session struct {
-	ID      string    `json:"id"` // names it in lists; gives no access
+	ID      string    `json:"id"` // names it in lists; lets nobody in
 	User    string    `json:"user"`
 	Created time.Time `json:"created"`
 	Seen    time.Time `json:"seen"`    // to the minute

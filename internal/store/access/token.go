@@ -12,7 +12,7 @@ import (
 // MaxTokenLife is the longest that a token may be good for.
 const MaxTokenLife = 3 * 366 * 24 * time.Hour
 
-// Token gives a program access: Grafana, Prometheus, a script.
+// Token lets a program in: a Grafana, a Prometheus, a script.
 type Token struct {
 	ID      string    `json:"id"`
 	Name    string    `json:"name"`
@@ -24,7 +24,7 @@ type Token struct {
 	Secret  string    `json:"-"`             // only of one that was just made
 }
 
-// AddToken makes a token; its secret is shown only once. Errors: ErrInvalid, ErrExists (the name).
+// AddToken makes a token; its secret is told this once. Errors: ErrInvalid, ErrExists (the name).
 func (s *Store) AddToken(ctx context.Context, name string, role Role, by string, life time.Duration) (Token, error) {
 	if err := CheckName(name); err != nil {
 		return Token{}, fmt.Errorf("add token: %w", err)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// User is a user with a password.
+// User is somebody with a password.
 type User struct {
 	Name    string    `json:"name"`
 	Role    Role      `json:"role"`
@@ -84,7 +84,7 @@ func (s *Store) insertUser(ctx context.Context, tx *sql.Tx, name string, role Ro
 	case same > 0:
 		return fmt.Errorf("user %s: %w", name, ErrExists)
 	case others == 0 && role != Operator:
-		return fmt.Errorf("%w: the first user must be an operator, or no user could manage the others", ErrInvalid)
+		return fmt.Errorf("%w: the first user must be an operator, or nobody could manage the others", ErrInvalid)
 	}
 	now := millis(s.o.Now())
 	_, err := tx.ExecContext(ctx, "INSERT INTO user VALUES (?, ?, ?, ?, ?)", name, string(role), hash, now, now)

@@ -1,5 +1,5 @@
-// Package failure holds the error type of the stores. It names the operation, the file, the kind of
-// fault, and what the user can do about it.
+// Package failure is how stores tell that a file failed them: what was being done, to which file, of what kind the fault is, and what the
+// user can do about it.
 package failure
 
 import "fmt"

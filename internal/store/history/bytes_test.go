@@ -9,8 +9,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/known"
+	"dyno/internal/state"
 )
 
 // TestBytesOfAState bounds what a second of a busy server costs: 50 sessions of which a third goes on with its statement, fresh numbers in

@@ -12,9 +12,9 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
+	"dyno/internal/explain"
+	"dyno/internal/state"
+	"dyno/internal/store/sqlitefile"
 )
 
 // Report is the health of a history's file.

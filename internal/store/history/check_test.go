@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/explain"
+	"dyno/internal/known"
 )
 
 // filled makes a history with something of each kind and closes it.

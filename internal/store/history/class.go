@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/class"
+	"dyno/internal/clock"
+	"dyno/internal/known"
 )
 
 // levels are the nominal lengths of windows in seconds, the finest first. What is put is of the first; the others are its sums.

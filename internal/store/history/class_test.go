@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/class"
+	"dyno/internal/known"
 )
 
 // minutes puts n windows of a minute.

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/known"
+	"dyno/internal/class"
+	"dyno/internal/known"
 )
 
 // ClassKey names a class as it is kept: the statements of one fingerprint with one default database, seen in one way.

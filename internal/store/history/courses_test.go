@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
+	"dyno/internal/class"
 )
 
 func TestCoursesAreThoseOfTheTimeline(t *testing.T) {

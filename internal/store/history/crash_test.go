@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
+	"dyno/internal/class"
 )
 
 // TestMain turns the test program into one that writes until it is killed, when told so.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
+	"dyno/internal/store/sqlitefile"
 )
 
 // What can be wrong with a history, for errors.Is.
@@ -28,7 +28,7 @@ type NotFoundError struct {
 }
 
 func (e *NotFoundError) Error() string {
-	s := fmt.Sprintf("no state of %q is stored for %s", e.Target, e.At.Format(time.RFC3339))
+	s := fmt.Sprintf("no state of %q is kept for %s", e.Target, e.At.Format(time.RFC3339))
 	switch {
 	case !e.Before.IsZero() && !e.After.IsZero():
 		return s + fmt.Sprintf(": the nearest are of %s and %s", e.Before.Format(time.RFC3339), e.After.Format(time.RFC3339))
@@ -37,7 +37,7 @@ func (e *NotFoundError) Error() string {
 	case !e.After.IsZero():
 		return s + ": the first one is of " + e.After.Format(time.RFC3339)
 	}
-	return s + ": there are no states of this target"
+	return s + ": there is none of this target at all"
 }
 
 // Is makes errors.Is(err, ErrNotFound) true.
@@ -47,9 +47,9 @@ func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 type Error = sqlitefile.Error
 
 var hints = sqlitefile.Hints{
-	Corrupt: "nothing was changed or deleted: `dyno store check` shows what is still readable. To start over, move this file and those of the " +
-		"same name with -wal and -shm aside; series, targets and the journal are stored separately and are not affected",
-	Full: "what was stored before is intact and writing continues when there is space: free some space",
+	Corrupt: "nothing was changed or deleted: `dyno store check` tells what is still readable. To begin anew, move this file and those of the " +
+		"same name with -wal and -shm aside; series, targets and the journal are kept apart and are not touched",
+	Full: "what was stored before is intact and writing goes on when there is room: free some space",
 }
 
 // wrap turns what SQLite and the file system say into an Error with a hint. nil and an answer stay what they are.

@@ -1,6 +1,6 @@
 package history
 
-import "github.com/dyno-perf/dyno/internal/store/sqlitefile"
+import "dyno/internal/store/sqlitefile"
 
 // format is that of the file. "DynH" stands in its header. Times are Unix milliseconds.
 var format = sqlitefile.Format{
@@ -40,7 +40,7 @@ CREATE TABLE figure (target INTEGER NOT NULL, level INTEGER NOT NULL, at INTEGER
 	examined INTEGER, affected INTEGER, scans INTEGER, joins INTEGER, noindex INTEGER, sorted INTEGER,
 	tmp INTEGER, tmpdisk INTEGER, PRIMARY KEY (target, level, at, class)) WITHOUT ROWID;
 
--- The schema of a class counts twice in the size of its target: it is in an index, too.
+-- The schema of a class counts twice in the size of its target: it stands in an index, too.
 CREATE TRIGGER figure_new AFTER INSERT ON figure BEGIN
 	UPDATE target SET size = size + 100 WHERE id = NEW.target; END;
 CREATE TRIGGER figure_gone AFTER DELETE ON figure BEGIN UPDATE target SET size = size - 100 WHERE id = OLD.target; END;

@@ -12,9 +12,9 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/store/reserve"
-	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
+	"dyno/internal/clock"
+	"dyno/internal/store/reserve"
+	"dyno/internal/store/sqlitefile"
 )
 
 // Options bound what is kept. The zero value means the defaults.

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
+	"dyno/internal/class"
+	"dyno/internal/known"
+	"dyno/internal/state"
+	"dyno/internal/store/sqlitefile"
 )
 
 var noon = time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC) // a Tuesday

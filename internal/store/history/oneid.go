@@ -6,8 +6,8 @@ import (
 	"errors"
 	"hash/fnv"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/class"
+	"dyno/internal/sqltext"
 )
 
 // What finds by key says key <> 0 again: SQLite does not know it of an argument, and would read all classes instead of the index.

@@ -3,8 +3,8 @@ package history
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/sqltext"
+	"dyno/internal/class"
+	"dyno/internal/sqltext"
 )
 
 // A target with ever new statements, as one of its users may send, would fill its part of the history within an hour, and

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
+	"dyno/internal/class"
 )
 
 // TestNewClassesOfOneTarget has somebody send ever new statements to a server: what others did there is kept, and totals

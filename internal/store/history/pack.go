@@ -9,8 +9,8 @@ import (
 	"iter"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
+	"dyno/internal/state"
+	"dyno/internal/store/sqlitefile"
 )
 
 // A pack holds states of one target that were taken within packSpan. Its document is, compressed as a whole, for each state in order of
@@ -68,7 +68,7 @@ func member(b []byte, at int64) ([]byte, error) {
 			return r.raw, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: a pack names the state of %s and does not hold it", sqlitefile.ErrCorrupt, time.UnixMilli(at).Format(time.RFC3339))
+	return nil, fmt.Errorf("%w: a pack lacks the state of %s that it names", sqlitefile.ErrCorrupt, time.UnixMilli(at).Format(time.RFC3339))
 }
 
 // moments goes through the times of a pack.

@@ -13,9 +13,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/explain"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
+	"dyno/internal/explain"
+	"dyno/internal/known"
+	"dyno/internal/store/sqlitefile"
 )
 
 // Plan is an execution plan with when it was the plan of its class.
@@ -58,7 +58,7 @@ func (h *History) PutPlan(ctx context.Context, target, schema string, at time.Ti
 		return false, fmt.Errorf("store plan of %s: %w", p.Class, err)
 	}
 	if len(doc) > longestPlan {
-		return false, fmt.Errorf("store plan of %s: it takes %d bytes, and at most %d are stored", p.Class, len(doc), longestPlan)
+		return false, fmt.Errorf("store plan of %s: it takes %d bytes, and at most %d are kept", p.Class, len(doc), longestPlan)
 	}
 	hash, ms := Shape(p), at.UnixMilli()
 	err = h.add(ctx, "store plan of "+p.Class, func(tx *sql.Tx) error {

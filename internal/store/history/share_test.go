@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
-	"github.com/dyno-perf/dyno/internal/explain"
+	"dyno/internal/class"
+	"dyno/internal/explain"
 )
 
 // TestStatesOfAQuietTarget: a target whose states are large loses its own oldest, not those of another.

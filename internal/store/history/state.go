@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/state"
-	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
+	"dyno/internal/state"
+	"dyno/internal/store/sqlitefile"
 )
 
 // waiting is a state that is not in the file yet.

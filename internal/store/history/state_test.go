@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/state"
 )
 
 // seconds puts states at these seconds after noon.
@@ -94,7 +94,7 @@ func TestStateAt(t *testing.T) {
 			t.Errorf("%v says nothing of %s", err, word)
 		}
 	}
-	if _, err := h.StateAt(t.Context(), "nobody", noon); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "no states of this target") {
+	if _, err := h.StateAt(t.Context(), "nobody", noon); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "none") {
 		t.Error(err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/class"
+	"dyno/internal/class"
 )
 
 // TestRunningIsCountedOnce has a statement of 310 s that is sampled for five minutes and counted when it ends.

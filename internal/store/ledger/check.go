@@ -10,10 +10,10 @@ import (
 	"os"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
+	"dyno/internal/event"
+	"dyno/internal/journal"
+	"dyno/internal/run"
+	"dyno/internal/store/sqlitefile"
 )
 
 // Report is the health of a ledger's file.
@@ -187,6 +187,6 @@ func (r Report) Text() string {
 		fmt.Fprintf(&b, "  %s\n", p)
 	}
 	b.WriteString("Nothing was changed. Copy the file with its -wal and -shm before anything else; to begin with an empty ledger, move all three aside,\n" +
-		"or restore a backup.\n")
+		"or put a backup in their place.\n")
 	return b.String()
 }

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
+	"dyno/internal/journal"
+	"dyno/internal/store/sqlitefile"
 )
 
 // TestMain lets a test run this binary as the process that is killed.

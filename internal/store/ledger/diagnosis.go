@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
+	"dyno/internal/finding"
+	"dyno/internal/store/sqlitefile"
 )
 
 // Diagnosis is one look at a target: what was judged and what was found.
@@ -47,7 +47,7 @@ func (l *Ledger) PutDiagnosis(ctx context.Context, d Diagnosis) error {
 		return errors.New("store diagnosis: it has no id")
 	}
 	if len(d.Snapshot) > mostSnapshot {
-		return fmt.Errorf("store diagnosis %s: its snapshot has %d MB, and at most %d are stored", d.ID,
+		return fmt.Errorf("store diagnosis %s: its snapshot has %d MB, and at most %d are kept", d.ID,
 			len(d.Snapshot)>>20, mostSnapshot>>20)
 	}
 	if d.Snapshot != nil && !json.Valid(d.Snapshot) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/journal"
+	"dyno/internal/finding"
+	"dyno/internal/journal"
 )
 
 // TestSnapshotsHaveABound: what is kept of one target does not take the room of others, however large its snapshots

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/journal"
+	"dyno/internal/journal"
 )
 
 // PutEntry stores e, replacing the one of the same id. When it returns nil the entry is on the disk, also after a power cut:

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
+	"dyno/internal/event"
 )
 
 // PutEvent stores e, replacing the one of the same id; without an id it gets a new one.

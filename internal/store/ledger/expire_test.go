@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/event"
+	"dyno/internal/finding"
 )
 
 // TestExpire keeps of each kind the newest, and none of the events that nobody made that are too old.

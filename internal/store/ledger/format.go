@@ -1,6 +1,6 @@
 package ledger
 
-import "github.com/dyno-perf/dyno/internal/store/sqlitefile"
+import "dyno/internal/store/sqlitefile"
 
 // format is that of the file. "Dyno" stands in its header.
 var format = sqlitefile.Format{

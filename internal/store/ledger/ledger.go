@@ -1,17 +1,15 @@
-// Package ledger stores everything but the metrics: the inventory of targets, runs, diagnoses with
-// their findings, the journal of actions, events, and any other document with an id. Packages app,
-// cli and httpapi use it. It is one SQLite file.
+// Package ledger keeps everything but the metrics: the inventory of targets, runs, diagnoses with their findings, the journal of
+// actions, events and any other document with an id. It is one SQLite file.
 //
-// A value is stored as the JSON document that the rest of Dyno exchanges. The other columns are
-// copies of the parts that searches use. Several processes may use one ledger at a time.
+// A value is stored as the JSON document that the rest of Dyno exchanges; the columns beside it are copies of the parts one looks
+// it up by. Several processes may use one ledger at a time.
 //
-// Durability: a Put has reached the disk when it returns (WAL with synchronous=FULL, one fsync per
-// transaction). An entry of the journal therefore survives kill -9 and a power cut from before the
-// first statement is sent to a server. Writes are rare, a few per command, so the cost does not
-// matter.
+// Durability: a Put has reached the disk when it returns (WAL with synchronous=FULL, one fsync per transaction), so an entry of
+// the journal survives kill -9 and a power cut from before the first statement is sent to a server. Writes are rare, a few per
+// command, so the price does not matter.
 //
-// Nothing is ever re-created silently: a missing ledger is created complete at the first write, and
-// a damaged one is an error that says what to do.
+// Nothing is ever re-created in silence: a missing ledger comes into being complete, at the first write, and a damaged one is an
+// error that says what to do.
 package ledger
 
 import (
@@ -23,8 +21,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/store/sqlitefile"
+	"dyno/internal/clock"
+	"dyno/internal/store/sqlitefile"
 )
 
 // Ledger is an open ledger. It is safe for concurrent use.

@@ -15,13 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/dyno-perf/dyno/internal/event"
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/hist"
-	"github.com/dyno-perf/dyno/internal/journal"
-	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/run"
-	"github.com/dyno-perf/dyno/internal/schema"
+	"dyno/internal/event"
+	"dyno/internal/finding"
+	"dyno/internal/hist"
+	"dyno/internal/journal"
+	"dyno/internal/known"
+	"dyno/internal/run"
+	"dyno/internal/schema"
 )
 
 var at = time.Date(2027, 3, 4, 5, 6, 7, 123456789, time.UTC)

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dyno-perf/dyno/internal/run"
+	"dyno/internal/run"
 )
 
 // PutRun stores r, replacing the one of the same id. An option that holds a password is refused with ErrSecret.

@@ -14,7 +14,7 @@ func withoutPassword(what, raw string) error {
 	}
 	u, err := url.Parse(raw)
 	if err != nil { // url.Error would repeat it
-		return fmt.Errorf("%s: %w: its URL does not parse, so whether it contains a password is unknown", what, ErrSecret)
+		return fmt.Errorf("%s: %w: its URL does not parse, so it cannot be told that it holds none", what, ErrSecret)
 	}
 	if _, has := u.User.Password(); has {
 		return fmt.Errorf("%s: %w in its URL", what, ErrSecret)

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/state"
+	"dyno/internal/finding"
+	"dyno/internal/state"
 )
 
 // Sighting is when a finding was seen on a target, and how it was reported last.

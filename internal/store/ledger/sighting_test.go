@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/finding"
+	"dyno/internal/finding"
 )
 
 // TestSightings: a finding keeps when it was seen first and last, advice sees nothing and replaces nothing.

@@ -1,6 +1,5 @@
-// Package reserve computes how much space Dyno's stores leave free on a file system, for packages
-// history and series. They often share the file system with the watched server, which stops when
-// its disk is full.
+// Package reserve says how much of a file system Dyno's stores leave to others: they often share it with the server they are
+// about, and that stops when its disk is full.
 package reserve
 
 import (
@@ -9,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/dyno-perf/dyno/internal/unit"
+	"dyno/internal/unit"
 )
 
 // Reserve is what stays free. The zero value is the default: 5 % of the file system and 2 GiB at least, but of a small
@@ -75,7 +74,7 @@ func (r Reserve) Check(dir string, more int64) error {
 	if !ok || left >= need+more {
 		return nil
 	}
-	return fmt.Errorf("%w: %s of %s are free, and with less than %s free Dyno stores nothing, to leave space to other programs. Fix: free some space, "+
+	return fmt.Errorf("%w: %s of %s are free, and with less than %s free Dyno stores nothing, so that others on this disk have room. Fix: free some space, "+
 		"or leave them less with dyno serve --reserve=SIZE",
 		syscall.ENOSPC, unit.Bytes(float64(left)), unit.Bytes(float64(total)), unit.Bytes(float64(need+more)))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/prometheus/tsdb"
 
-	"github.com/dyno-perf/dyno/internal/clock"
+	"dyno/internal/clock"
 )
 
 // A clock that was wrong must neither stop the storing of what comes nor expire what was stored:

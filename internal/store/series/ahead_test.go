@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
 )
 
 const year = 365 * 24 * time.Hour

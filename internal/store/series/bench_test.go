@@ -13,8 +13,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
 )
 
 // The benchmarks fill a store with a server of 1500 series, one reading a second, and measure what it costs to keep and to read.

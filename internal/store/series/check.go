@@ -298,6 +298,6 @@ func (r Report) Text() string {
 	for _, s := range r.Lost {
 		fmt.Fprintf(&b, "  %s\n", s)
 	}
-	b.WriteString("Nothing was deleted. To start over, move the directory aside.\n")
+	b.WriteString("Nothing was deleted. To begin anew move the directory aside.\n")
 	return b.String()
 }

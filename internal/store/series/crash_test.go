@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // TestMain lets a test run this binary as the process that is killed.

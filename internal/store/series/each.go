@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // Each calls f for each series that has samples from from to to (Unix milliseconds, both included) with all of them in order of

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/store/failure"
+	"dyno/internal/metric"
+	"dyno/internal/store/failure"
 )
 
 // What can be wrong with a store, for errors.Is.
@@ -78,7 +78,7 @@ func (e *CorruptError) Error() string {
 		lost = append(lost, e.Err.Error())
 	}
 	return fmt.Sprintf("%s series store (%s): damaged, these cannot be read: %s; nothing was changed or deleted: `dyno store check` examines "+
-		"everything, and to start over, move the directory aside. The ledger is stored separately and is not affected", e.Op, e.Dir, strings.Join(lost, "; "))
+		"everything, and to begin anew move the directory aside. The ledger is kept apart and is not touched", e.Op, e.Dir, strings.Join(lost, "; "))
 }
 
 // Is makes errors.Is(err, ErrCorrupt) true.
@@ -103,7 +103,7 @@ func (e *OutOfOrderError) add(m *metric.Sample, newest int64) {
 }
 
 func (e *OutOfOrderError) Error() string {
-	return fmt.Sprintf("write to series store: %d samples left out because they are older than what is stored, the first %s at %s, %v late: was the clock set back?",
+	return fmt.Sprintf("write to series store: %d samples left out because they are older than what is stored, the first %s at %s, %v behind: was the clock set back?",
 		e.Samples, e.Name, time.UnixMilli(e.At).UTC().Format(time.RFC3339Nano), time.Duration(e.Newest-e.At)*time.Millisecond)
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/util/compression"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // The level of minutes is a second database, in the directory minutes, for long ranges. Of each series and minute (that begins
@@ -74,7 +74,7 @@ func (s *Store) tend(ctx context.Context) {
 			s.log.note("make minutes: " + err.Error())
 		}
 		if err := s.bringBack(); err != nil && ctx.Err() == nil {
-			s.log.note("restore what was moved aside: " + err.Error())
+			s.log.note("take back what was moved aside: " + err.Error())
 		}
 		select {
 		case <-ctx.Done():

@@ -3,8 +3,8 @@ package series
 import (
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/store/reserve"
+	"dyno/internal/clock"
+	"dyno/internal/store/reserve"
 )
 
 // Options say how much a store keeps. The zero value of a field means its default.

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // Answer is the value of a PromQL expression. Its JSON is the member data of Prometheus' HTTP API: see
@@ -70,7 +70,7 @@ func answer(v parser.Value, limit, most int) (Answer, error) {
 				break
 			}
 			if len(x[i].Histograms) > 0 {
-				return Answer{}, fmt.Errorf("%s is a histogram, which this store does not support", x[i].Metric)
+				return Answer{}, fmt.Errorf("%s is a histogram, which this store does not hold", x[i].Metric)
 			}
 			s := AnswerSeries{Labels: toLabels(x[i].Metric), Points: make([]metric.Point, len(x[i].Floats))}
 			for j, p := range x[i].Floats {
@@ -85,7 +85,7 @@ func answer(v parser.Value, limit, most int) (Answer, error) {
 				break
 			}
 			if x[i].H != nil {
-				return Answer{}, fmt.Errorf("%s is a histogram, which this store does not support", x[i].Metric)
+				return Answer{}, fmt.Errorf("%s is a histogram, which this store does not hold", x[i].Metric)
 			}
 			a.Series = append(a.Series, AnswerSeries{Labels: toLabels(x[i].Metric), Points: []metric.Point{{At: x[i].T, Value: x[i].F}}})
 		}
@@ -121,9 +121,9 @@ func tooMuch(v parser.Value, limit, most int) error {
 	}
 	switch {
 	case points > most:
-		return fmt.Errorf("the answer has %d points, and %d are allowed: request fewer series, a shorter time or a longer step", points, most)
+		return fmt.Errorf("the answer has %d points, and %d are allowed: ask for fewer series, a shorter time or a longer step", points, most)
 	case text > pointBytes*most:
-		return fmt.Errorf("the answer has %d bytes of labels, and %d are allowed: request fewer series, or sum over some labels", text, pointBytes*most)
+		return fmt.Errorf("the answer has %d bytes of labels, and %d are allowed: ask for fewer series, or sum over some labels", text, pointBytes*most)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func roomFor(x parser.Expr, span, steps float64) (series int, made bool, err err
 		// The engine keeps a warning for each step whose quantile is none, with its value.
 		if quantileVaries(n) {
 			if warned += steps; warned > mostSteps {
-				return fmt.Errorf("quantiles that are not plain numbers are evaluated at more than %d steps: ask for fewer steps", mostSteps)
+				return fmt.Errorf("quantiles that are no plain numbers are evaluated at more than %d steps: ask for fewer steps", mostSteps)
 			}
 		}
 		ranges := 0.0
@@ -74,7 +74,7 @@ func roomFor(x parser.Expr, span, steps float64) (series int, made bool, err err
 		}
 		if ranges > mostInRanges {
 			return fmt.Errorf("a range has %.3g samples of each series in all steps together, and %d are allowed: "+
-				"ask for fewer steps or a shorter range", ranges/weight, int(mostInRanges/weight))
+				"ask for fewer steps or a shorter range", ranges, mostInRanges)
 		}
 		was := weight
 		if c, ok := n.(*parser.Call); ok {
@@ -95,7 +95,7 @@ func roomFor(x parser.Expr, span, steps float64) (series int, made bool, err err
 	}
 	room := roomOfPoints / 16 / math.Min(most, pointsAhead)
 	if pairs > 1 { // one side's labels at one step may be others at the next: each with each is a series then
-		room = math.Max(2*math.Pow(room, 1/pairs), room/8) // an eighth in a step, between which memory is looked at
+		room = 2 * math.Pow(room, 1/pairs)
 	}
 	return int(math.Min(room, grouped)), made, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/metric"
 )
 
 // Match is a condition on a label, "__name__" among them. Op is "=", "!=", "=~" or "!~", with Prometheus' meaning.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
-	"github.com/dyno-perf/dyno/internal/store/reserve"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
+	"dyno/internal/store/reserve"
 )
 
 // smallDisk mounts a file system of 48 MiB and returns a function that fills it but for some bytes, and one that empties it again.

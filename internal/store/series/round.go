@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
 )
 
 // What AppendRound writes is sparse, for nine of ten series of a server stand still at any time:

@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/reading"
+	"dyno/internal/metric"
+	"dyno/internal/reading"
 )
 
 // point is a sample whose value can be compared, whatever it is.

@@ -1,18 +1,14 @@
-// Package series stores time series in an embedded Prometheus TSDB
-// (https://prometheus.io/docs/prometheus/latest/storage/) and answers PromQL queries. Packages app,
-// cli and httpapi use it. It does not scrape.
+// Package series keeps time series in an embedded Prometheus TSDB (https://prometheus.io/docs/prometheus/latest/storage/).
 //
-// A series is a name, its labels and its kind. The kind is stored as the label __type__, as
-// Prometheus does when it stores metric types, because a label survives wherever the samples go:
-// the write-ahead log, blocks, and any reader of the files. A label with an empty value is the same
-// as no label.
+// A series is a name, its labels and its kind. The kind is stored as the label __type__, as Prometheus does it when it keeps
+// metric types, because a label survives wherever the samples go: the write-ahead log, blocks, and any reader of the files.
+// A label with an empty value is the same as no label.
 //
-// Durability: each Append is one write to the write-ahead log and survives kill -9. It is not
-// synced, because an fsync per second on the measured disk would disturb the measurement. A power
-// cut loses what the system had not yet written, usually the last half minute. Damage is found when
-// the store is opened or read, and never repaired silently.
+// Durability: each Append is one write to the write-ahead log and is there after kill -9. It is not synced, for an fsync a
+// second on the disk that is being measured would disturb the measurement; a power cut loses what the system had not yet
+// written, usually the last half minute. Damage is found when the store is opened or read and never repaired in silence.
 //
-// Only one process at a time has a store open. Samples older than Retention are dropped.
+// One process at a time has a store open; samples older than Retention are dropped.
 package series
 
 import (
@@ -37,8 +33,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/util/compression"
 
-	"github.com/dyno-perf/dyno/internal/clock"
-	"github.com/dyno-perf/dyno/internal/metric"
+	"dyno/internal/clock"
+	"dyno/internal/metric"
 )
 
 const (
@@ -83,7 +79,7 @@ const (
 var errTooLong = errors.New("its name or a label is too long")
 
 // errTooManyNew says that a sample's series is left out by newPerHour. It is not an error for the caller of Append.
-var errTooManyNew = errors.New("its target created too many series")
+var errTooManyNew = errors.New("its target began too many series")
 
 // begun counts the new series of a target.
 type begun struct {
@@ -479,7 +475,7 @@ func (s *Store) mayBegin(app storage.Appender, full labels.Labels, at int64) boo
 	}
 	if !b.noted {
 		b.noted = true
-		s.log.note(fmt.Sprintf("target %q has too many series (%d new ones in an hour, %d in all, with %d MiB of text, are the maximum): further ones are left out",
+		s.log.note(fmt.Sprintf("target %q has too many series (%d new ones in an hour, %d in all, with %d MiB of text, are kept at most): further ones are left out",
 			target, newPerHour, mostAlive, mostAliveText>>20))
 	}
 	return false

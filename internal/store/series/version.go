@@ -38,7 +38,7 @@ func checkVersion(dir string) error {
 		n, err := strconv.Atoi(strings.TrimSpace(string(b)))
 		switch {
 		case err != nil || n < 1:
-			return &CorruptError{Op: "open", Dir: dir, Spans: []Span{{Where: versionFile, Cause: fmt.Sprintf("%.40q is not a version", b)}}}
+			return &CorruptError{Op: "open", Dir: dir, Spans: []Span{{Where: versionFile, Cause: fmt.Sprintf("%.40q is no version", b)}}}
 		case n > version:
 			return &VersionError{Dir: dir, Found: n, Known: version}
 		case n == version:

@@ -9,7 +9,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/dyno-perf/dyno/internal/store/failure"
+	"dyno/internal/store/failure"
 )
 
 // What can be wrong with a file, for errors.Is.
@@ -49,7 +49,7 @@ func Explain(op, path string, err error, h Hints) error {
 	case errors.Is(e.Kind, ErrForeign):
 		e.Hint = "nothing was changed: choose another home directory or move the file away"
 	case errors.Is(e.Kind, ErrBusy):
-		e.Hint = fmt.Sprintf("another process has held it for more than %v: find a dyno process that is stopped or stuck, then try again", Patience)
+		e.Hint = fmt.Sprintf("another process has held it for more than %v: look for a dyno that is stopped or stuck, then try again", Patience)
 	case errors.Is(e.Kind, ErrFull):
 		e.Hint = h.Full
 		if h.Full == "" {

@@ -1,7 +1,6 @@
-// Package sqlitefile holds the common part of Dyno's SQLite stores: a file of a known kind and
-// format. The file is complete from the moment that it has its name, is migrated from older
-// formats, and is never taken for another kind. Its errors say what the user can do. The store
-// defines the content of the file.
+// Package sqlitefile is what Dyno's stores in SQLite have in common: a file of a known kind and format, which is complete from the moment
+// that it has its name, is brought from older formats to the present one, is never taken for another kind, and whose failures say what the
+// user can do. What is in it is the store's.
 //
 // Files have mode 0600 in a directory of mode 0700. Several processes may use one at a time.
 package sqlitefile

@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
+	"dyno/internal/pattern"
 )
 
 // BundleFormat is the version of the bundles that this program writes.
@@ -138,7 +138,7 @@ func unpack(r io.Reader, dir string, l limits) (h Header, err error) {
 		if e := (*Error)(nil); errors.As(err, &e) {
 			switch {
 			case errors.Is(e.Kind, ErrCorrupt):
-				e.Hint = "nothing was unpacked: have it sent again, or export it again at its source"
+				e.Hint = "nothing was unpacked: have it sent again, or export it again where it was made"
 			case errors.Is(e.Kind, ErrNotFound):
 				e.Kind = nil
 			}
@@ -162,7 +162,7 @@ func unpack(r io.Reader, dir string, l limits) (h Header, err error) {
 	}
 	zip, err := gzip.NewReader(r)
 	if err != nil {
-		return h, wrap(&damage{fmt.Errorf("it is not a bundle: %w", err)})
+		return h, wrap(&damage{fmt.Errorf("it is no bundle: %w", err)})
 	}
 	if h, err = (&unpacking{limits: l, in: &io.LimitedReader{R: zip, N: l.total + 1}, dir: tmp}).all(); err != nil {
 		return Header{}, wrap(err)
@@ -207,7 +207,7 @@ func (u *unpacking) all() (h Header, err error) {
 	for _, f := range m.Files {
 		switch {
 		case !bundled.MatchString(f.Name):
-			return h, hurt(manifestFile, "it names %q, which is not part of a bundle", f.Name)
+			return h, hurt(manifestFile, "it names %q, which is no part of a bundle", f.Name)
 		case seen[f.Name]:
 			return h, hurt(manifestFile, "it names %s twice", f.Name)
 		}
@@ -275,7 +275,7 @@ func (u *unpacking) next(name string, most int64) ([]byte, error) {
 	case e.Name != name:
 		return nil, hurt(name, "%q is in its place", e.Name)
 	case e.Typeflag != tar.TypeReg:
-		return nil, hurt(name, "it is not a regular file")
+		return nil, hurt(name, "it is no regular file")
 	case e.Size > most:
 		return nil, hurt(name, "it has %d bytes; at most %d are taken", e.Size, most)
 	}

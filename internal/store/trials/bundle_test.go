@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/trial"
 )
 
 // exported is an experiment of three trials with its result, as a bundle.
@@ -151,7 +151,7 @@ func TestBundle(t *testing.T) {
 	}
 	var again bytes.Buffer
 	if err := Export(dir, &again); err != nil || !bytes.Equal(again.Bytes(), bundle) {
-		t.Errorf("exported again it is different: %d bytes and %d, %v", again.Len(), len(bundle), err)
+		t.Errorf("exported again it is another one: %d bytes and %d, %v", again.Len(), len(bundle), err)
 	}
 	put(t, d, small(4))
 	if err := d.Close(); err != nil {
@@ -210,8 +210,8 @@ func TestBadBundles(t *testing.T) {
 		t.Helper()
 		f(name, pack(t, edit(open(t, bundle))), bounds(), ErrCorrupt, append(texts, "nothing was unpacked")...)
 	}
-	f("empty", nil, bounds(), ErrCorrupt, "not a bundle")
-	f("no gzip", []byte("dyno_plan: 1"), bounds(), ErrCorrupt, "not a bundle")
+	f("empty", nil, bounds(), ErrCorrupt, "no bundle")
+	f("no gzip", []byte("dyno_plan: 1"), bounds(), ErrCorrupt, "no bundle")
 	for _, n := range []int{len(bundle) - 1, len(bundle) - 9, len(bundle) / 2, 20} {
 		f(fmt.Sprintf("cut at %d", n), bundle[:n], bounds(), ErrCorrupt)
 	}
@@ -242,12 +242,12 @@ func TestBadBundles(t *testing.T) {
 	bad("trial of another number", func(es []entry) []entry { es[4].name = "trials/00005.json"; return sealed(t, es, nil) }, "holds trial 2")
 	bad("other plan", func(es []entry) []entry { es[2].body = []byte("x"); return sealed(t, es, nil) }, "plan.yaml", "experiment.json")
 	bad("twice", func(es []entry) []entry { return sealed(t, append(es, es[4]), nil) }, "twice")
-	bad("symbolic link", func(es []entry) []entry { es[4].kind = tar.TypeSymlink; return es }, "trials/00002.json", "not a regular file")
-	bad("hard link", func(es []entry) []entry { es[4].kind = tar.TypeLink; return es }, "trials/00002.json", "not a regular file")
+	bad("symbolic link", func(es []entry) []entry { es[4].kind = tar.TypeSymlink; return es }, "trials/00002.json", "no regular file")
+	bad("hard link", func(es []entry) []entry { es[4].kind = tar.TypeLink; return es }, "trials/00002.json", "no regular file")
 	for _, name := range []string{"../x.json", "/etc/passwd", "trials/../../x", "trials/x.json", "trials/00001.json/x", "lock", "", "trials", "a\x00b", "result.json\n"} {
 		bad(fmt.Sprintf("name %q", name), func(es []entry) []entry {
 			return sealed(t, es, func(m *manifest) { m.Files[3].Name = name })
-		}, "not part of a bundle")
+		}, "no part of a bundle")
 	}
 	f("newer bundle", pack(t, sealed(t, open(t, bundle), func(m *manifest) { m.Format = 2 })), bounds(), ErrNewer, "the bundle has format 2", "newer Dyno")
 	es := open(t, bundle)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/store/trials"
+	"dyno/internal/store/trials"
 )
 
 func TestBusy(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/trial"
 )
 
 // TestMain lets a test run this binary as the process that is killed.

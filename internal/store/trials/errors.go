@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"syscall"
 
-	"github.com/dyno-perf/dyno/internal/store/failure"
+	"dyno/internal/store/failure"
 )
 
 // What can be wrong with an experiment on disk, for errors.Is.
@@ -14,7 +14,7 @@ var (
 	ErrNotFound = errors.New("no experiment is there")
 	ErrExists   = errors.New("it is there already")
 	ErrBusy     = errors.New("experiment is under way")
-	ErrChanged  = errors.New("the plan differs from that of the experiment")
+	ErrChanged  = errors.New("the plan is not the one that the experiment was begun with")
 	ErrNewer    = errors.New("experiment is of a newer format")
 	ErrCorrupt  = errors.New("experiment is damaged")
 	ErrFull     = errors.New("disk is full")
@@ -82,7 +82,7 @@ func failed(op, path string, err error) error {
 	case errors.As(err, &newer):
 		e.Kind, e.Hint = ErrNewer, "use the newer Dyno that wrote it; nothing was changed"
 	case errors.As(err, &hurt):
-		e.Kind, e.Hint = ErrCorrupt, "nothing was changed: what can be read is in the files next to it"
+		e.Kind, e.Hint = ErrCorrupt, "nothing was changed: what can be read is in the files beside it"
 	case errors.Is(err, fs.ErrNotExist):
 		e.Kind = ErrNotFound
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

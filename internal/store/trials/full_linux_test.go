@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/trial"
 )
 
 // TestFullDisk fills a small file system: the error tells what is needed, and what was there is there.

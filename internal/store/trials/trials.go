@@ -1,14 +1,12 @@
-// Package trials stores the trials of an experiment in a directory of its own, so that no finished
-// trial is ever lost. Packages app and cli use it. It runs and evaluates none.
+// Package trials keeps the trials of an experiment in a directory of its own, so that none that has ended is ever lost.
 //
-//	experiment.json     the start: the plan as written, and its overrides
-//	trials/00001.json   one trial each, never changed again
-//	result.json         the result, at the end
-//	lock                held by the process that runs the experiment
+//	experiment.json     what was begun: the plan as it was written, and what was laid over it
+//	trials/00001.json   a trial each, never changed again
+//	result.json         what came out, at the end
+//	lock                of the process that carries it out
 //
-// A file is written under another name, flushed, and renamed; then the directory is flushed. A
-// kill, a crash or a full disk at any moment leaves the existing files intact, and Put returns when
-// its trial would survive them.
+// A file is written under another name, flushed, and renamed; then the directory is flushed. A kill, a crash or a full disk at any
+// moment leaves the files that were there, and Put returns when its trial would survive them.
 package trials
 
 import (
@@ -27,8 +25,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/pattern"
-	"github.com/dyno-perf/dyno/internal/trial"
+	"dyno/internal/pattern"
+	"dyno/internal/trial"
 )
 
 // Format is the version of the files that this program writes.
@@ -140,7 +138,7 @@ func (d *Dir) Same(hash string) error {
 	}
 	return &Error{
 		Op: "resume experiment " + d.header.ID, Path: d.path, Kind: ErrChanged, Err: ErrChanged,
-		Hint: "resume it without naming the plan, then it continues with its own plan, or start a new experiment; nothing was changed",
+		Hint: "resume it without naming the plan, then it goes on with the one it was begun with, or begin a new experiment; nothing was changed",
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 func (x *literal) eval(*generator) (workload.Datum, error) { return x.value, nil }
@@ -35,7 +35,7 @@ func (x *unary) eval(g *generator) (workload.Datum, error) {
 	}
 	f, ok := float(v)
 	if !ok {
-		return v, x.at.errorf("", "%s is not a number", v)
+		return v, x.at.errorf("", "%s is no number", v)
 	}
 	return workload.Float(-f), nil
 }
@@ -105,11 +105,11 @@ func (x *operator) arithmetic(a, b workload.Datum) (workload.Datum, error) {
 	}
 	m, ok := float(a)
 	if !ok {
-		return a, x.at.errorf("", "%s is not a number", quotedBrief(a))
+		return a, x.at.errorf("", "%s is no number", quotedBrief(a))
 	}
 	n, ok := float(b)
 	if !ok {
-		return b, x.at.errorf("", "%s is not a number", quotedBrief(b))
+		return b, x.at.errorf("", "%s is no number", quotedBrief(b))
 	}
 	switch x.sign {
 	case "+":

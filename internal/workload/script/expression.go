@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/suggest"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/near"
+	"dyno/internal/workload"
 )
 
 // expression is a value that is computed anew each time. eval allocates nothing in the steady state; a text that it returns is valid
@@ -165,7 +165,7 @@ func (p *parser) single(l *lexer) (expression, error) {
 	case numberToken:
 		d := parseValue(t.text)
 		if d.Kind() == workload.BytesDatum {
-			return nil, at.errorf("numbers are 42, 10K, 1.5 or 1e6", "%s is not a number", t.text)
+			return nil, at.errorf("numbers are 42, 10K, 1.5 or 1e6", "%s is no number", t.text)
 		}
 		return &literal{d, at}, nil
 	case stringToken:
@@ -183,7 +183,7 @@ func (p *parser) single(l *lexer) (expression, error) {
 			case "false":
 				return &literal{workload.Int(0), at}, nil
 			}
-			hint := "texts are in quotes"
+			hint := "texts stand in quotes"
 			switch _, ok := p.known[t.text]; {
 			case ok:
 				hint = "write :" + t.text
@@ -225,7 +225,7 @@ func (p *parser) call(l *lexer, name token) (expression, error) {
 	if f == nil {
 		names := functionNames()
 		hint := "functions are " + strings.Join(names, ", ")
-		if n := suggest.Name(name.text, names, len(name.text)/2+1); n != "" {
+		if n := near.Name(name.text, names, len(name.text)/2+1); n != "" {
 			hint = fmt.Sprintf("did you mean %s?", n)
 		}
 		return nil, at.errorf(hint, "unknown function %s", name.text)

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // function is something that expressions can call.
@@ -86,7 +86,7 @@ func (c *call) whole(g *generator, i int) (int64, error) {
 	if f, ok := float(v); ok && math.Abs(f) < 1<<62 {
 		return int64(f), nil
 	}
-	return 0, c.args[i].place().errorf("", "%s is not a whole number", quotedBrief(v))
+	return 0, c.args[i].place().errorf("", "%s is no whole number", quotedBrief(v))
 }
 
 func (c *call) float(g *generator, i int) (float64, error) {
@@ -96,7 +96,7 @@ func (c *call) float(g *generator, i int) (float64, error) {
 	}
 	f, ok := float(v)
 	if !ok {
-		return 0, c.args[i].place().errorf("", "%s is not a number", quotedBrief(v))
+		return 0, c.args[i].place().errorf("", "%s is no number", quotedBrief(v))
 	}
 	return f, nil
 }
@@ -110,7 +110,7 @@ func (c *call) bounds(g *generator) (lo, hi int64, err error) {
 		return 0, 0, err
 	}
 	if lo > hi {
-		return 0, 0, c.at.errorf("the smaller number comes first", "%s from %d to %d: there is not a number between", c.f.name, lo, hi)
+		return 0, 0, c.at.errorf("the smaller number comes first", "%s from %d to %d: there is no number between", c.f.name, lo, hi)
 	}
 	return lo, hi, nil
 }
@@ -289,7 +289,7 @@ func pattern(c *call, g *generator) (workload.Datum, error) {
 	}
 	b := g.st.bufs[c.own][:0]
 	if v.Kind() != workload.BytesDatum {
-		return workload.Datum{}, c.at.errorf("write "+c.f.usage, "%s is not a text", v)
+		return workload.Datum{}, c.at.errorf("write "+c.f.usage, "%s is no text", v)
 	}
 	for _, x := range v.Raw() {
 		switch x {
@@ -349,7 +349,7 @@ func abs(c *call, g *generator) (workload.Datum, error) {
 	}
 	f, ok := float(v)
 	if !ok {
-		return v, c.at.errorf("", "%s is not a number", quotedBrief(v))
+		return v, c.at.errorf("", "%s is no number", quotedBrief(v))
 	}
 	return workload.Float(math.Abs(f)), nil
 }

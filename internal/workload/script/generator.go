@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // program is what all sessions share.
@@ -186,7 +186,7 @@ func (g *generator) think() (time.Duration, error) {
 	}
 	f, ok := float(d)
 	if !ok || math.IsNaN(f) {
-		return 0, g.op.think.place().errorf("", "%s is not a think time", d)
+		return 0, g.op.think.place().errorf("", "%s is no time to think", d)
 	}
 	return time.Duration(min(max(0, f*g.op.unit), float64(longestThink))), nil
 }

@@ -94,7 +94,7 @@ func (l *lexer) next() (token, error) {
 		return token{signToken, src[at : at+1], at}, nil
 	}
 	r, _ := utf8.DecodeRuneInString(src[at:])
-	return token{}, l.p.at(at).errorf("texts are in quotes, variables have a colon before them", "unexpected %q", r)
+	return token{}, l.p.at(at).errorf("texts stand in quotes, variables have a colon before them", "unexpected %q", r)
 }
 
 // isWordByte reports whether c may be in the name of a variable.
@@ -177,7 +177,7 @@ func (l *lexer) done() error {
 	if l.atEnd() {
 		return nil
 	}
-	return l.p.at(l.i).errorf("a command ends with its line; a statement begins on its own line", "the command continues with %q", brief(l.p.src[l.i:l.end]))
+	return l.p.at(l.i).errorf("a command ends with its line; a statement begins on a line of its own", "the command goes on with %q", brief(l.p.src[l.i:l.end]))
 }
 
 // brief cuts a text for a message.

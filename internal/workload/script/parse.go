@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dyno-perf/dyno/internal/suggest"
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/near"
+	"dyno/internal/workload"
 )
 
 // sessionVariables is how many variables are there from the beginning: see predefined.
@@ -32,7 +32,7 @@ func Parse(name string, text []byte) (*Script, error) {
 	}
 	switch {
 	case len(text) > largest:
-		return nil, p.at(0).errorf("data are loaded separately: a script says what one operation does", "the script has %d bytes, at most %d are taken", len(text), largest)
+		return nil, p.at(0).errorf("data are loaded otherwise: a script says what one operation does", "the script has %d bytes, at most %d are taken", len(text), largest)
 	case !utf8.Valid(text):
 		i := 0
 		for r, n := utf8.DecodeRuneInString(src); r != utf8.RuneError || n > 1; r, n = utf8.DecodeRuneInString(src[i:]) {
@@ -219,7 +219,7 @@ func (p *parser) command() error {
 		hint := elsewhere[cmd]
 		if hint == "" {
 			hint = "commands are \\" + strings.Join(commands, " \\")
-			if n := suggest.Name(cmd, commands, len(cmd)/2+1); n != "" {
+			if n := near.Name(cmd, commands, len(cmd)/2+1); n != "" {
 				hint = "did you mean \\" + n + "?"
 			}
 		}
@@ -398,7 +398,7 @@ func isOperation(s string) bool {
 // think: \think EXPRESSION [us|ms|s]
 func (p *parser) think(l *lexer, here place) error {
 	if p.t != nil && (p.t.think != nil || len(p.t.code) > len(p.head)) {
-		return here.errorf("a wait inside of an operation would count as time of the server", "\\think comes once, first in its transaction")
+		return here.errorf("a wait inside of an operation would count as time of the server", "\\think comes once, before everything else of its transaction")
 	}
 	before := l.fixed
 	l.fixed = true
@@ -572,7 +572,7 @@ func (p *parser) use(name string, offset int, fixed bool) (int, error) {
 		names = append(names, k)
 	}
 	slices.Sort(names)
-	if s := suggest.Name(name, names, len(name)/2+1); s != "" {
+	if s := near.Name(name, names, len(name)/2+1); s != "" {
 		hint = "did you mean :" + s + "?"
 	}
 	return 0, p.at(offset).errorf(hint, "variable %s has no value here", name)

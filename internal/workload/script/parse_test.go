@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 func parse(t testing.TB, text string) *Script {
@@ -66,10 +66,10 @@ func TestParseErrors(t *testing.T) {
 	f("\\set a\nSELECT 1;", 1, 7, "a value is missing")
 	f("\\set 1\nSELECT 1;", 1, 6, "name")
 	f("\\set :a 1\nSELECT 1;", 1, 6, "without the colon")
-	f("\\set a 1 2\nSELECT 1;", 1, 10, "continues")
+	f("\\set a 1 2\nSELECT 1;", 1, 10, "goes on")
 	f("\\set a (1 + 2\nSELECT 1;", 1, 14, ") is missing", "column 8")
 	f("\\set a 1 +\nSELECT 1;", 1, 11, "a value is missing")
-	f("\\set a 1x\nSELECT 1;", 1, 8, "not a number")
+	f("\\set a 1x\nSELECT 1;", 1, 8, "no number")
 	f("\\set a b\nSELECT 1;", 1, 8, "quotes")
 	f("\\set a uniform\nSELECT 1;", 1, 8, "uniform(…)")
 	f("\\set a unifrom(1, 2)\nSELECT 1;", 1, 8, "did you mean uniform?")

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // Script is a parsed file. Weight may be changed before it becomes part of a Workload; the rest belongs to Parse.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // skipSpace returns the offset behind blanks and comments.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // condition is a check. "#" stands for the number of a set. All add up each table by itself and then compare the sums: none looks for the

@@ -1,6 +1,6 @@
 package tpcc
 
-import "github.com/dyno-perf/dyno/internal/workload"
+import "dyno/internal/workload"
 
 // nextOfDelivery: clause 2.7.4, all districts of the warehouse in one transaction. The order is updated before its customer is read: a
 // transaction sees its own change, also where an order is younger than the state that it reads otherwise.

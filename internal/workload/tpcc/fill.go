@@ -3,7 +3,7 @@ package tpcc
 import (
 	"math/rand/v2"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // populated is the moment that prepare writes for every date: rows depend on the seed alone.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 func build(t testing.TB, options ...string) *workload.Plan {

@@ -1,6 +1,6 @@
 package tpcc
 
-import "github.com/dyno-perf/dyno/internal/workload"
+import "dyno/internal/workload"
 
 // Steps of a new order: clause 2.4.2. The lines follow, four statements each.
 const orderHead = 6

@@ -1,6 +1,6 @@
 package tpcc
 
-import "github.com/dyno-perf/dyno/internal/workload"
+import "dyno/internal/workload"
 
 // nextOfStatus: clause 2.6.2.
 func (g *generator) nextOfStatus(c *workload.Call) (bool, error) {

@@ -3,7 +3,7 @@ package tpcc
 import (
 	"strconv"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // nextOfPayment: clause 2.5.2.

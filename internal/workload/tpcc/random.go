@@ -3,7 +3,7 @@ package tpcc
 import (
 	"math/rand/v2"
 
-	"github.com/dyno-perf/dyno/internal/workload"
+	"dyno/internal/workload"
 )
 
 // letters are those of texts. They are 64, so that six random bits make one.

@@ -1,6 +1,6 @@
 package tpcc
 
-import "github.com/dyno-perf/dyno/internal/workload"
+import "dyno/internal/workload"
 
 // recent is how many of the latest orders a stock level looks at: clause 2.8.2.2.
 const recent = 20

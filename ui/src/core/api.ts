@@ -76,7 +76,7 @@ async function ask<T>(url: string, o: RequestInit): Promise<T> {
 
 /** What one user asked to have changed is never sent again as another. */
 function another(name: string | undefined): ApiError {
-  return new ApiError(403, 'csrf', `this browser is now ${name ? 'logged in as ' + name : 'logged out'}`, 'Reload the page to continue.')
+  return new ApiError(403, 'csrf', `in this browser ${name || 'nobody'} is logged in now`, 'Load the page again to go on as that.')
 }
 
 async function send(url: string, o: RequestInit): Promise<Response> {
@@ -86,7 +86,7 @@ async function send(url: string, o: RequestInit): Promise<Response> {
     return r
   } catch (e) {
     if (e instanceof DOMException && e.name === 'AbortError') throw e
-    throw new ApiError(0, 'network', 'Dyno does not answer', 'Is `dyno serve` still running? This page reconnects automatically.')
+    throw new ApiError(0, 'network', 'Dyno does not answer', 'Is `dyno serve` still running? This page goes on by itself when it is back.')
   }
 }
 

@@ -12,7 +12,7 @@ describe('lostTasks', () => {
     rememberTask(task('went', { state: 'done', result: 'd-1' }))
     expect(runningTasks()).toEqual(['runs'])
     lostTasks(['runs', 'went', 'never heard of'])
-    expect(found('runs')).toMatchObject({ state: 'failed', error: 'Dyno was restarted meanwhile', hint: 'The journal shows how far it got.' })
+    expect(found('runs')).toMatchObject({ state: 'failed', error: 'Dyno was started anew meanwhile', hint: 'The journal tells how far it came.' })
     expect(found('went')).toEqual(task('went', { state: 'done', result: 'd-1' }))
     expect(runningTasks()).toEqual([])
   })

@@ -71,7 +71,7 @@ export function runningTasks(): string[] {
 export function lostTasks(ids: string[]): void {
   for (const id of ids) {
     const t = known.peek().get(id)
-    if (t?.state === 'running') rememberTask({ ...t, state: 'failed', error: 'Dyno was restarted meanwhile', hint: 'The journal shows how far it got.', ended: new Date(1000 * now()).toISOString() })
+    if (t?.state === 'running') rememberTask({ ...t, state: 'failed', error: 'Dyno was started anew meanwhile', hint: 'The journal tells how far it came.', ended: new Date(1000 * now()).toISOString() })
   }
 }
 
@@ -185,7 +185,7 @@ export function TaskProgress({ task, notes }: { task: Task; notes?: boolean }) {
         </Notice>
       )}
       {notes && all.length > 0 && (
-        <ol class="task-notes" aria-label="Events">
+        <ol class="task-notes" aria-label="What happened">
           {all.slice(-12).map((n, i) => (
             <li key={i}>
               <time class="faint">{moment(seconds(n.at), { seconds: true })}</time> {safe(n.text)}
@@ -196,7 +196,7 @@ export function TaskProgress({ task, notes }: { task: Task; notes?: boolean }) {
       {asking && (
         <Confirm title="Cancel this?" yes="Cancel the task" danger run={async () => rememberTask(await post<Task>('task/cancel', { id: task.id }))} onClose={() => ask(false)}>
           <p>{safe(task.title)}</p>
-          <p class="dim">It stops after cleaning up; what the server has already done is in the journal.</p>
+          <p class="dim">It stops as soon as it has put things in order; what the server has already done is told in the journal.</p>
         </Confirm>
       )}
     </div>
@@ -248,7 +248,7 @@ export function TaskTray() {
   const first = running[0] ?? all[0]
   if (!first) return null
   return (
-    <section class={`tray${open ? ' open' : ''}`} aria-label="Running tasks">
+    <section class={`tray${open ? ' open' : ''}`} aria-label="What runs now">
       <button class="tray-head" type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
         {first.state === 'running' ? <span class="task-dot" aria-hidden="true" /> : <TaskBadge state={first.state} />}
         <span class="tray-title" aria-live="polite">
@@ -267,7 +267,7 @@ export function TaskTray() {
           {all.map((t) => (
             <li key={t.id}>
               <TaskProgress task={t} />
-              {resultOf(t) && <a href={resultOf(t)}>Show the result</a>}
+              {resultOf(t) && <a href={resultOf(t)}>Show what came of it</a>}
             </li>
           ))}
         </ul>

@@ -95,5 +95,5 @@ test('panels of which nothing is known are told apart', () => {
 })
 
 test('a picture in words', () => {
-  expect(describe('Throughput', '/s', [{ name: 'statements', y: [10, 30, 20] }])).toBe('Throughput. statements: 20/s last, min 10/s, max 30/s.')
+  expect(describe('Throughput', '/s', [{ name: 'statements', y: [10, 30, 20] }])).toBe('Throughput. statements: 20/s at the end, between 10/s and 30/s.')
 })

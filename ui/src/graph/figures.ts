@@ -143,8 +143,8 @@ export function describe(title: string, unit: string, lines: PlotLine[]): string
     .filter((l) => l.quiet !== true)
     .map((l) => {
       const now = last(l.y)
-      if (now === null) return `${l.name}: unknown`
-      return `${l.name}: ${text(now, l.unit ?? unit)} last, min ${text(least(l.y), l.unit ?? unit)}, max ${text(most(l.y), l.unit ?? unit)}`
+      if (now === null) return `${l.name}: not known`
+      return `${l.name}: ${text(now, l.unit ?? unit)} at the end, between ${text(least(l.y), l.unit ?? unit)} and ${text(most(l.y), l.unit ?? unit)}`
     })
   return `${title}. ${parts.join('; ')}.`
 }

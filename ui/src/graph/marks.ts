@@ -9,7 +9,7 @@ export const kinds: Record<string, { name: string; sign: string }> = {
   ddl: { name: 'schema change', sign: 'D' },
   config: { name: 'setting changed', sign: 'S' },
   run: { name: 'load', sign: 'L' },
-  action: { name: 'Dyno action', sign: 'A' },
+  action: { name: 'action of Dyno', sign: 'A' },
   variant: { name: 'variant', sign: 'V' },
   restart: { name: 'restart', sign: 'R' },
   gap: { name: 'not observed', sign: '?' },

@@ -326,8 +326,8 @@ function Values({ lines, unit, title }: { lines: PlotLine[]; unit: string; title
           <th scope="col">line</th>
           <th scope="col" class="right">last</th>
           <th scope="col" class="right">mean</th>
-          <th scope="col" class="right">min</th>
-          <th scope="col" class="right">max</th>
+          <th scope="col" class="right">least</th>
+          <th scope="col" class="right">most</th>
         </tr>
       </thead>
       <tbody>

@@ -37,7 +37,7 @@ function Live() {
   const past = page === 'now' ? params.has('at') : params.has('to')
   const is = connected.value !== 'live' ? connected.value : down ? 'down' : past ? 'past' : 'live'
   const word = { connecting: 'connecting', live: 'live', lost: 'connection lost', down: 'server down', past: 'past' }[is]
-  const titles = { connecting: 'new data every second', live: 'new data every second', lost: 'Dyno does not answer; retrying automatically', down: 'the server does not answer', past: 'showing a past time range' }
+  const titles = { connecting: 'readings arrive every second', live: 'readings arrive every second', lost: 'Dyno does not answer; the page tries again by itself', down: 'the server does not answer', past: 'a time that is over is shown' }
   return (
     <span class={`live live-${is}`} role="status" title={titles[is]}>
       <span class="live-dot" />
@@ -62,16 +62,16 @@ function Who() {
   if (s === null) return <a class="button small" href={href('login', {}, [])}>Log in</a>
   const local = s.name === 'local'
   return (
-    <Menu class="who" label={`User: ${local ? (s.read_only ? 'read-only' : 'local') : s.name}`} icon={s.read_only ? 'lock' : 'user'} text={local ? (s.read_only ? 'read-only' : 'local') : s.name} align="right">
+    <Menu class="who" label={`Who is looking: ${local ? (s.read_only ? 'read-only' : 'local') : s.name}`} icon={s.read_only ? 'lock' : 'user'} text={local ? (s.read_only ? 'read-only' : 'local') : s.name} align="right">
       {(close) => (
         <div class="stack who-sheet">
           <p>
             <b>{local ? 'This machine' : s.name}</b> · {s.role}
           </p>
           <p class="dim">
-            {s.read_only ? 'This Dyno runs with --read-only: nothing can be changed from here.' : s.role === 'operator' ? 'Can view, apply, undo and run loads.' : 'Read-only.'}
+            {s.read_only ? 'This Dyno runs with --read-only: nothing can be changed from here.' : s.role === 'operator' ? 'May look, apply, undo and load.' : 'May look, not change.'}
           </p>
-          {local && <p class="faint">No users configured: anyone on this machine has access.</p>}
+          {local && <p class="faint">Nobody has a login yet: whoever is on this machine is let in.</p>}
           {s.version && <p class="faint">Dyno {s.version}</p>}
           {!local && (
             <Button

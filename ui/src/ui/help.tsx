@@ -29,7 +29,7 @@ export function Help() {
     <Dialog title="Keyboard" onClose={() => (helpOpen.value = false)}>
       <div class="help">
         <section>
-          <h3>This page</h3>
+          <h3>Here</h3>
           {list([...keys.filter(([k]) => !k.includes(' ')), ['Tab', 'next button or row'], ['Enter', 'open it'], ['Esc', 'close']])}
         </section>
         <section>

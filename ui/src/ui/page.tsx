@@ -62,9 +62,9 @@ function OfTarget({ name, range, children }: { name: string; range: boolean; chi
   useEffect(() => {
     if (name === '' && only !== undefined) go(withParams({ target: only }), { replace: true })
   }, [name, only])
-  if (list === undefined) return error ? <Problem error={error} what="Inventory" /> : <Loading lines={5} />
+  if (list === undefined) return error ? <Problem error={error} what="The inventory" /> : <Loading lines={5} />
   if (list.length === 0)
-    return <Empty icon="server" title="No server is watched yet" hint={<>Dyno needs an address and a user with read access. It finds local servers automatically.</>} action={<a class="button main" href={href('welcome')}>Add server</a>} />
+    return <Empty icon="server" title="No server is watched yet" hint={<>Dyno needs an address and a user that may look. It finds servers of this machine by itself.</>} action={<a class="button main" href={href('welcome')}>Add a server</a>} />
   const t = list.find((x) => x.name === name)
   if (!t)
     return (

@@ -96,7 +96,7 @@ function TargetList({ now, choose }: { now: string; choose: (name: string) => vo
             <span class="side cut">{safe(t.server ?? t.address ?? '')}</span>
           </button>
         ))}
-        {found.length === 0 && <p class="faint menu-item">{all.length === 0 ? 'The inventory is empty.' : 'No target matches.'}</p>}
+        {found.length === 0 && <p class="faint menu-item">{all.length === 0 ? 'The inventory is empty.' : 'No target has that.'}</p>}
       </div>
     </div>
   )
@@ -124,7 +124,7 @@ export function RangePicker({ none }: { none?: string }) {
   }
   useKeys({
     '[': { help: 'half a window back', run: () => shift(-1) },
-    ']': { help: 'half a window forward', run: () => shift(1) },
+    ']': { help: 'half a window on', run: () => shift(1) },
   })
   return (
     <div class="range">
@@ -143,7 +143,7 @@ export function RangePicker({ none }: { none?: string }) {
           />
         )}
       </Menu>
-      <Button kind="quiet" icon="right" label="Half a window forward (])" disabled={range.live} onClick={() => shift(1)} />
+      <Button kind="quiet" icon="right" label="Half a window on (])" disabled={range.live} onClick={() => shift(1)} />
       {!range.live && (
         <Button kind="quiet" icon="play" label="Back to now" onClick={() => setRange(`-${Math.round(width)}s`, 'now')} />
       )}
@@ -183,13 +183,13 @@ function RangeForm(p: { from: number; to: number; live: boolean; width: number; 
           <input id="range-to" class="input" value={to} aria-invalid={wrong === 'to'} onInput={(e) => setTo(e.currentTarget.value)} />
         </div>
         <p class="wide faint">
-          {wrong === '' ? `${moment(a, { date: true })} – ${to.trim() === 'now' ? 'now' : moment(b, { date: true })}` : wrong === 'order' ? 'from must be before to' : 'such as 2026-11-03 12:00, 12:00, -2h, now'}
+          {wrong === '' ? `${moment(a, { date: true })} – ${to.trim() === 'now' ? 'now' : moment(b, { date: true })}` : wrong === 'order' ? 'from is not before to' : 'such as 2026-11-03 12:00, 12:00, -2h, now'}
         </p>
         <div class="wide row">
           <Button submit kind="main" small disabled={wrong !== ''}>
             Show
           </Button>
-          <span class="faint">browser time zone</span>
+          <span class="faint">times of this browser&apos;s zone</span>
         </div>
       </form>
     </>

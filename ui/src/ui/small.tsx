@@ -27,7 +27,7 @@ export function Spark(p: { values: (number | null | undefined)[]; unit?: string;
   const known = p.values.filter((v): v is number => v !== null && v !== undefined && Number.isFinite(v))
   const unit = p.unit ?? ''
   const top = known.reduce((a, b) => Math.max(a, b), 0)
-  const label = `${p.label ? p.label + ': ' : ''}${known.length === 0 ? 'no values' : `from ${text(known[0], unit)} to ${text(known[known.length - 1], unit)}, max ${text(top, unit)}`}`
+  const label = `${p.label ? p.label + ': ' : ''}${known.length === 0 ? 'no values' : `from ${text(known[0], unit)} to ${text(known[known.length - 1], unit)}, highest ${text(top, unit)}`}`
   const { line, area, dots } = sparkPath(p.values, w, h)
   return (
     <svg class="spark" role="img" aria-label={label} width={w} height={h} viewBox={`0 0 ${w} ${h}`} preserveAspectRatio="none">
@@ -116,7 +116,7 @@ export function Copy({ text, label = 'Copy', bare }: { text: string; label?: str
     clearTimeout(timer.current)
     timer.current = setTimeout(() => setDone(''), 2000)
   }
-  const word = done === 'yes' ? 'Copied' : done === 'no' ? 'Copy failed: select and copy it manually' : label
+  const word = done === 'yes' ? 'Copied' : done === 'no' ? 'Select it and copy by hand' : label
   return (
     <span class="copy" aria-live="polite">
       {bare ? (

@@ -57,7 +57,7 @@ export function pieces(sql: string, plain = false): Piece[] {
     for (const m of s.matchAll(new RegExp(odd, 'gu'))) {
       if (m.index > at) out.push({ kind, text: s.slice(at, m.index) })
       const code = (m[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
-      out.push({ kind: 'odd', text: nameOf(m[0]), title: `invisible character U+${code}` })
+      out.push({ kind: 'odd', text: nameOf(m[0]), title: `the character U+${code}, which is not seen by itself` })
       at = m.index + m[0].length
     }
     if (at < s.length) out.push({ kind, text: s.slice(at) })

@@ -38,7 +38,7 @@ export function Unobservable(p: { what: string; why?: ComponentChildren; fix?: C
       <Icon name="unknown" />
       <div>
         <p>
-          <b>{p.what}</b>: unavailable
+          <b>{p.what}</b>: not observable
         </p>
         {p.why && <p class="dim">{p.why}</p>}
         {p.fix && <div class="fix">{p.fix}</div>}
@@ -94,7 +94,7 @@ export function Show<T>(p: {
     if (error) return <Problem error={error} retry={reload} {...(p.what ? { what: p.what } : {})} />
     return loading ? <Loading lines={p.lines ?? 3} /> : null
   }
-  const content = p.empty?.(value) ? (p.none ?? <Empty title="No data" />) : p.children(value)
+  const content = p.empty?.(value) ? (p.none ?? <Empty title="There is nothing here" />) : p.children(value)
   if (!error) return <>{content}</>
   return (
     <>

@@ -97,7 +97,7 @@ export function Table<T>(p: TableProps<T>) {
     openable
       ? {
           j: { help: 'next row', run: () => move(1) },
-          k: { help: 'previous row', run: () => move(-1) },
+          k: { help: 'row before', run: () => move(-1) },
         }
       : {},
   )
@@ -115,7 +115,7 @@ export function Table<T>(p: TableProps<T>) {
     }
   }
 
-  if (rows.length === 0) return <>{p.empty ?? <Empty title="No data" />}</>
+  if (rows.length === 0) return <>{p.empty ?? <Empty title="There is nothing here" />}</>
   const by = order.replace(/^-/, '')
   const columns = narrow.value ? [...p.columns.filter((c) => c.lead), ...p.columns.filter((c) => !c.lead)] : p.columns
   return (

@@ -45,7 +45,7 @@ function Act(p: {
   const task = useTask(taskID)
   const word = safe(p.word) // what is shown can be typed
   const said = typed.trim() === word || typed.trim() === p.word
-  const why = whyNot() || (p.sql === undefined ? 'the preview is loading' : p.against.length > 0 ? 'see what blocks it' : !said ? `type ${word} first` : busy ? 'starting' : '')
+  const why = whyNot() || (p.sql === undefined ? 'the preview is not there yet' : p.against.length > 0 ? 'something stands against it' : !said ? `type ${word} first` : busy ? 'it is being started' : '')
   const run = () =>
     once(async () => {
       try {
@@ -67,10 +67,10 @@ function Act(p: {
         onClose={p.onClose}
         foot={
           <>
-            {task?.state === 'running' && <span class="dim grow">It continues when this is closed.</span>}
+            {task?.state === 'running' && <span class="dim grow">It goes on when this is closed.</span>}
             {to && (
               <a class="button b-main" href={to} onClick={p.onClose}>
-                Open journal entry
+                Open the journal's entry
               </a>
             )}
             <Button onClick={p.onClose}>Close</Button>
@@ -80,7 +80,7 @@ function Act(p: {
         {task ? <TaskProgress task={task} notes /> : <Loading lines={2} />}
         {task?.state === 'done' && (
           <p class="act-done">
-            <Icon name="good" /> Done and verified on the server.
+            <Icon name="good" /> It is done and was verified on the server.
           </p>
         )}
       </Dialog>
@@ -115,7 +115,7 @@ function Act(p: {
         {p.sql !== undefined && p.against.length === 0 && (
           <div class="act-type">
             <label for={id}>
-              To confirm, type <code>{word}</code>
+              To do it on this server, type <code>{word}</code>
             </label>
             <input id={id} class="input" value={typed} autocomplete="off" autocapitalize="off" spellcheck={false} onInput={(e) => type(e.currentTarget.value)} />
           </div>
@@ -161,7 +161,7 @@ function MayBlock(p: { on: boolean; set: (on: boolean) => void }) {
   return (
     <label class="row">
       <input type="checkbox" checked={p.on} onChange={(e) => p.set(e.currentTarget.checked)} />
-      Allow blocking writes to the table if the server cannot change it online
+      Let the table's writers wait where the server cannot change it while they go on
     </label>
   )
 }
@@ -181,12 +181,12 @@ export function ApplyDialog(p: { target: string; finding: string; title: string;
   }
   const against = v?.blockers ?? []
   return (
-    <Act title={p.title} word={wordFor(v?.action ?? p.action, p.target)} verb={`Apply on ${safe(p.target)}`} path="apply" body={body} sql={v?.action.sql} against={against} error={s.error} reload={s.reload} onClose={p.onClose}>
+    <Act title={p.title} word={wordFor(v?.action ?? p.action, p.target)} verb={`Do it on ${safe(p.target)}`} path="apply" body={body} sql={v?.action.sql} against={against} error={s.error} reload={s.reload} onClose={p.onClose}>
       {v && (
         <>
           <p>{safe(v.words)}</p>
-          <Statement name="Statement" sql={v.action.sql} />
-          {v.action.undo ? <Statement name="Undo statement" sql={v.action.undo} /> : <p class="dim">No undo is needed.</p>}
+          <Statement name="It runs" sql={v.action.sql} />
+          {v.action.undo ? <Statement name="It is taken back by" sql={v.action.undo} /> : <p class="dim">Nothing would have to be taken back.</p>}
           {facts.length > 0 && (
             <dl class="act-facts">
               {facts.map(([k, x]) => (
@@ -197,10 +197,10 @@ export function ApplyDialog(p: { target: string; finding: string; title: string;
               ))}
             </dl>
           )}
-          <Points of={against} icon="bad" tone="bad" name="Blocked by" />
+          <Points of={against} icon="bad" tone="bad" name="Against it" />
           <Points of={v.warnings} icon="warn" tone="warn" name="Note" />
           {(against.length > 0 || blocking) && v.action.table?.table && <MayBlock on={blocking} set={setBlocking} />}
-          <p class="dim">The undo statement is recorded before anything runs. Nothing has been changed so far.</p>
+          <p class="dim">The journal gets the undo before the first statement is sent. Nothing has been changed so far.</p>
         </>
       )}
     </Act>
@@ -215,14 +215,14 @@ export function UndoDialog(p: { id: string; text: string; target: string; action
   const v = s.value
   const against = v?.blockers ?? []
   return (
-    <Act title={'Undo: ' + p.text} word={wordFor(p.action, p.target)} verb={`Undo on ${safe(p.target)}`} path="undo" body={body} sql={v?.sql} against={against} error={s.error} reload={s.reload} onClose={p.onClose}>
+    <Act title={'Take back: ' + p.text} word={wordFor(p.action, p.target)} verb={`Take it back on ${safe(p.target)}`} path="undo" body={body} sql={v?.sql} against={against} error={s.error} reload={s.reload} onClose={p.onClose}>
       {v && (
         <>
-          {v.sql !== '' && <Statement name="Statement" sql={v.sql} />}
-          <Points of={against} icon="bad" tone="bad" name="Blocked by" />
+          {v.sql !== '' && <Statement name="It runs" sql={v.sql} />}
+          <Points of={against} icon="bad" tone="bad" name="Against it" />
           <Points of={v.notes} icon="info" tone="info" name="Note" />
           {(against.length > 0 || blocking) && p.action.table?.table && <MayBlock on={blocking} set={setBlocking} />}
-          <p class="dim">It runs only if the server is still as the change left it. Nothing has been changed so far.</p>
+          <p class="dim">It is done only if the server is still as the action left it. Nothing has been changed so far.</p>
         </>
       )}
     </Act>

@@ -18,9 +18,9 @@ import './changes.css'
 const states: Record<EntryState, [Tone, IconName, string]> = {
   planned: ['info', 'info', 'Planned'],
   running: ['info', 'play', 'Running'],
-  done: ['good', 'good', 'In effect'],
+  done: ['good', 'good', 'In force'],
   failed: ['bad', 'bad', 'Failed'],
-  undone: ['unknown', 'undo', 'Undone'],
+  undone: ['unknown', 'undo', 'Taken back'],
 }
 const kinds = ['apply', 'undo', 'prove']
 
@@ -55,10 +55,10 @@ function Journal() {
     <div class="journal">
       <p class="dim journal-of">
         {target === '' ? (
-          'Journal of all servers, newest first.'
+          'The journal of all servers, newest first.'
         ) : (
           <>
-            Journal of <b class="journal-target">{safe(target)}</b>, newest first. <a href={withParams({ target: null, id: null })}>All servers</a>
+            What was done to <b class="journal-target">{safe(target)}</b>, newest first. <a href={withParams({ target: null, id: null })}>All servers</a>
           </>
         )}
       </p>
@@ -73,16 +73,16 @@ function Journal() {
       )}
       <Show
         of={list}
-        what="Journal"
+        what="The journal"
         empty={(v) => v.changes.length === 0}
         none={
           <Empty
             icon="changes"
-            title="No changes yet"
-            hint="A finding that suggests a change has a button to preview it. Each change is recorded here with its undo statement before anything runs."
+            title="Nothing was changed yet"
+            hint="A finding with a change has a button that shows what it would do. What is done is listed here, with its undo, before the first statement is sent."
             action={
               <a class="button b-main" href={href('findings')}>
-                Go to Findings
+                To the findings
               </a>
             }
           />
@@ -113,7 +113,7 @@ function Journal() {
 }
 
 function by(c: Change): string {
-  return safe(c.by?.replace(/, in the web UI$/, '') ?? 'command line')
+  return safe(c.by?.replace(/, on the page$/, '') ?? 'command line')
 }
 
 function took(c: Change): number | null {
@@ -158,8 +158,8 @@ function One({ c, reload }: { c: Detail; reload: () => void }) {
         <h2 class="grow">{safe(c.text)}</h2>
         <code class="faint">{c.id}</code>
         {way && (
-          <Button icon="undo" kind={c.open ? 'main' : 'plain'} why={c.task ? 'a task is working on it' : whyNot()} onClick={() => undo(true)}>
-            {c.open ? 'Check the server…' : 'Undo…'}
+          <Button icon="undo" kind={c.open ? 'main' : 'plain'} why={c.task ? 'work is at it' : whyNot()} onClick={() => undo(true)}>
+            {c.open ? 'Ask the server…' : 'Take it back…'}
           </Button>
         )}
         <Button kind="quiet" icon="close" label="Close" onClick={() => setParams({ id: null })} />
@@ -175,8 +175,8 @@ function One({ c, reload }: { c: Detail; reload: () => void }) {
               {took(c) !== null && <>, took {text(took(c), 's')}</>}
               {c.undone_at && (
                 <>
-                  ; undone {moment(seconds(c.undone_at), { date: true, seconds: true })}
-                  {c.undone_by && ' by ' + safe(c.undone_by.replace(/, in the web UI$/, ''))}
+                  ; taken back {moment(seconds(c.undone_at), { date: true, seconds: true })}
+                  {c.undone_by && ' by ' + safe(c.undone_by.replace(/, on the page$/, ''))}
                 </>
               )}
               .
@@ -187,10 +187,10 @@ function One({ c, reload }: { c: Detail; reload: () => void }) {
               </p>
             )}
             <Statement name="Statement" sql={c.action.sql} copy="Copy the statement" />
-            {c.action.undo ? <Statement name="Undo statement" sql={c.action.undo} copy="Copy the undo statement" /> : <p class="dim">No undo is needed.</p>}
+            {c.action.undo ? <Statement name="Way back" sql={c.action.undo} copy="Copy the way back" /> : <p class="dim">It left nothing to take back.</p>}
           </div>
           <div>
-            <h3>Events</h3>
+            <h3>What happened</h3>
             <ol class="entry-notes">
               {course(c).map((x, i) => (
                 <Step key={i} at={x.at} text={x.text} />
@@ -218,10 +218,10 @@ function One({ c, reload }: { c: Detail; reload: () => void }) {
 
 /** What happened, in order of time. */
 function course(c: Change): Note[] {
-  const all: Note[] = [{ at: c.planned, text: 'recorded in the journal' }, ...(c.notes ?? [])]
-  if (c.started) all.push({ at: c.started, text: 'first statement sent' })
-  if (c.ended) all.push({ at: c.ended, text: c.state === 'failed' ? 'failed' : 'completed; verified on the server' })
-  if (c.undone_at) all.push({ at: c.undone_at, text: 'undone; verified on the server' })
+  const all: Note[] = [{ at: c.planned, text: 'written into the journal' }, ...(c.notes ?? [])]
+  if (c.started) all.push({ at: c.started, text: 'the first statement was sent' })
+  if (c.ended) all.push({ at: c.ended, text: c.state === 'failed' ? 'it failed' : 'done, and seen on the server' })
+  if (c.undone_at) all.push({ at: c.undone_at, text: 'taken back, and seen on the server' })
   return all.sort((a, b) => seconds(a.at) - seconds(b.at))
 }
 
@@ -246,18 +246,18 @@ function Proofs({ c }: { c: Detail }) {
       <div class="proof-head">
         <h3>Before and after, on live traffic</h3>
         {c.state === 'done' && (
-          <Button small icon="reload" why={running ? 'measuring' : whyNot()} onClick={() => void prove()}>
-            {newest ? 'Measure again, 10 s' : 'Prove it, 10 s'}
+          <Button small icon="reload" why={running ? 'it is being looked at' : whyNot()} onClick={() => void prove()}>
+            {newest ? 'Look again, 10 s' : 'Prove it, 10 s'}
           </Button>
         )}
       </div>
       {error && <Problem error={error} />}
       {running && <TaskProgress task={running} />}
       {!running && last?.state === 'failed' && <TaskProgress task={last} />}
-      {newest ? <ProofView p={newest} /> : <p class="dim">Not measured yet. Compares time per call of the affected classes with the window of the finding; read-only.</p>}
+      {newest ? <ProofView p={newest} /> : <p class="dim">Not looked at yet. It compares a call of the classes that the change touches with the window that the finding was made in, and only reads.</p>}
       {c.proofs.length > 1 && (
         <p class="dim">
-          Earlier proofs:{' '}
+          Earlier looks:{' '}
           {c.proofs.slice(1, 9).map((p, i) => (
             <span key={p.id}>
               {i > 0 && ', '}
@@ -315,7 +315,7 @@ function ProofView({ p }: { p: Proof }) {
         )}
         <span>{safe(p.sentence)}</span>
       </p>
-      <Table label="Classes before and after" columns={proofColumns} rows={p.classes ?? []} rowKey={(x) => x.id} sortParam="proof" empty={<p class="dim">No affected class ran both before and after.</p>} />
+      <Table label="Classes before and after" columns={proofColumns} rows={p.classes ?? []} rowKey={(x) => x.id} sortParam="proof" empty={<p class="dim">No class that it touches was seen on both sides.</p>} />
       {(p.measures ?? []).length > 0 && (
         <dl class="proof-server">
           {(p.measures ?? []).map((m) => (
@@ -334,7 +334,7 @@ function ProofView({ p }: { p: Proof }) {
         </p>
       ))}
       <p class="faint">
-        {moment(seconds(p.from), { date: true, seconds: true })} to {moment(seconds(p.to), { seconds: true })}. The server keeps sums, so means have no interval. Server totals are shown for context, not as proof: traffic varies.{' '}
+        {moment(seconds(p.from), { date: true, seconds: true })} to {moment(seconds(p.to), { seconds: true })}. The server keeps sums, so means have no interval. Totals of the server are shown, they are never the proof: traffic changes by itself.{' '}
         <ReportLink id={p.id}>Full report</ReportLink>
       </p>
     </div>

@@ -16,7 +16,7 @@ const spans = ['1m', '5m', '15m', '1h'] as const
 export function CostPage() {
   const [target] = useTarget()
   return (
-    <Page title="Overhead" target>
+    <Page title="Cost" target>
       <OfServer key={target} target={target} />
     </Page>
   )
@@ -33,7 +33,7 @@ function OfServer({ target }: { target: string }) {
     <div class="stack loose">
       <section class="stack">
         <header class="row wrap">
-          <h2 class="grow">Overhead on {safe(target)}</h2>
+          <h2 class="grow">What watching costs {safe(target)}</h2>
           <span class="segments" role="group" aria-label="Mean over">
             {spans.map((x) => (
               <button key={x} type="button" class="button small" aria-pressed={x === over} onClick={() => choose(x)}>
@@ -42,13 +42,13 @@ function OfServer({ target }: { target: string }) {
             ))}
           </span>
         </header>
-        <Show of={price} lines={6} what="Overhead">
+        <Show of={price} lines={6} what="The cost">
           {(p) => <PriceOf p={p} sources={sources.value?.sources ?? []} />}
         </Show>
       </section>
       <section class="stack">
-        <h2>Dyno on this machine</h2>
-        <Show of={settings} lines={2} what="Process">
+        <h2>What Dyno takes of this machine</h2>
+        <Show of={settings} lines={2} what="The process">
           {(s) => <Own s={s} />}
         </Show>
       </section>
@@ -74,7 +74,7 @@ const columns: Column<Row>[] = [
   },
   {
     key: 'server',
-    head: 'Server time per second',
+    head: 'Server time, a second',
     align: 'right',
     value: (r) => r.server,
     cell: (r) => (
@@ -85,10 +85,10 @@ const columns: Column<Row>[] = [
     ),
     title: "wall-clock time of Dyno's statements on the server, each second",
   },
-  { key: 'budget', head: '% of budget', align: 'right', value: (r) => useOf(r), cell: (r) => <Budget r={r} />, title: 'a source over its budget is read less often' },
+  { key: 'budget', head: 'Of its budget', align: 'right', value: (r) => useOf(r), cell: (r) => <Budget r={r} />, title: 'what takes more than its budget is read less often' },
   {
     key: 'mean',
-    head: 'Read time',
+    head: 'A reading takes',
     align: 'right',
     value: (r) => r.mean,
     cell: (r) => (
@@ -112,7 +112,7 @@ function Budget({ r }: { r: Row }) {
   return (
     <span class="share-cell">
       {slowed > 1 && (
-        <Badge tone="warn" title="over its budget, so it is read less often">
+        <Badge tone="warn" title="it took more than its budget, so it is read less often">
           every {slowed}th time
         </Badge>
       )}
@@ -132,21 +132,21 @@ function PriceOf({ p, sources }: { p: Price; sources: Source[] }) {
   return (
     <div class="stack">
       {!measured && (
-        <Notice tone="unknown">Not measured in this time range: at least two readings are needed. The overhead is unknown, not zero.</Notice>
+        <Notice tone="unknown">Not measured in this time: what watching costs is told from two readings on. It is neither nothing nor much.</Notice>
       )}
       <div class="figures">
-        <Figure label="Server time per second" value={p.server_seconds_per_second} unit="s" note={measured ? `= ${text(p.server_seconds_per_second, '')} busy sessions` : 'not measured'} />
-        <Figure label="Client CPU" value={p.client_cpu_cores} unit="cores" note={p.client_cpu_cores === undefined ? 'not measured' : "Dyno's own, for this target"} />
+        <Figure label="Server time, a second" value={p.server_seconds_per_second} unit="s" note={measured ? `${text(p.server_seconds_per_second, 'ratio')} of one session's time` : 'not measured'} />
+        <Figure label="CPU here" value={p.client_cpu_cores} unit="cores" note={p.client_cpu_cores === undefined ? 'not measured' : "Dyno's own, for this target"} />
         <Figure label="Statements" value={p.statements_per_second} unit="/s" />
         <Figure label="Received" value={p.bytes_per_second} unit="B/s" />
         <Figure label="Rows" value={p.rows_per_second} unit="/s" />
         <Figure label="Series" value={p.series} unit="" note="live" />
       </div>
       <p class="dim">
-        Mean over the last {span(seen)}. {measured && over.length === 0 && 'All sources are within budget.'}
-        {over.length > 0 && `Over budget on average: ${over.map((r) => r.name).join(', ')}. A source is read less often if even the fastest of its last five readings is over budget; slower ones include waits for a CPU.`}
+        Mean over the last {span(seen)}. {measured && over.length === 0 && 'Every source keeps its budget.'}
+        {over.length > 0 && `Over its budget in the mean: ${over.map((r) => r.name).join(', ')}; what counts for reading less often is the quickest of the last five, for the others also waited for a CPU.`}
       </p>
-      <Table columns={columns} rows={rows} rowKey={(r) => r.name} label="Overhead by source" sortParam="by" sort="-server" empty={<Empty title="No source was read in this time range" />} />
+      <Table columns={columns} rows={rows} rowKey={(r) => r.name} label="Cost by source" sortParam="by" sort="-server" empty={<Empty title="No source was read in this time" />} />
     </div>
   )
 }
@@ -159,7 +159,7 @@ function Own({ s }: { s: Settings }) {
     <div class="figures">
       <Figure label="Memory" value={s.process.memory_bytes} unit="B" note="resident, all targets" />
       <Figure label="CPU" value={cores} unit="cores" note={`mean of ${span(s.process.uptime_seconds)}`} />
-      <Figure label="Disk" value={disk} unit="B" note={day === undefined ? 'growth: available after 1 h' : `${text(day, 'B')}/day`} />
+      <Figure label="Disk" value={disk} unit="B" note={day === undefined ? 'growth: told after an hour' : `${text(day, 'B')} a day`} />
       <Figure label="Free on the disk" value={s.disk.free_bytes} unit="B" note={`of ${text(s.disk.total_bytes, 'B')}`} />
     </div>
   )

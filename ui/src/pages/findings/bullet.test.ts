@@ -11,7 +11,7 @@ describe('readExpected', () => {
   f('≤ 1.5 MiB', 'B', '≤', 1.5 * 1024 * 1024)
   f('< 20 ms', 's', '<', 0.02)
   f('< 20 ms', 'ms', '<', 20)
-  f('≥ 10 for bulk writes', '', '≥', 10)
+  f('≥ 10 where rows come in numbers', '', '≥', 10)
   f('≤ 4, twice the CPUs', '', '≤', 4)
   f('0', '', '=', 0)
   f('near 0', '1/s', '=', 0)

@@ -13,8 +13,8 @@ it('tells a class that did not run from one that the answer left out', () => {
 
 it('gives a course, or says why there is none', () => {
   expect(courseIn(all, 'A', false)).toEqual([null, 1])
-  expect(courseIn(all, 'B', false)).toBe('no trend for the last hour')
-  expect(courseIn(all, 'C', false)).toBe('no trend for the last hour')
-  expect(courseIn(undefined, 'A', true)).toBe('loading the trend …')
-  expect(courseIn(undefined, 'A', false)).toBe('the trend cannot be read now')
+  expect(courseIn(all, 'B', false)).toBe('no course is kept of its last hour')
+  expect(courseIn(all, 'C', false)).toBe('no course is kept of its last hour')
+  expect(courseIn(undefined, 'A', true)).toBe('its course comes …')
+  expect(courseIn(undefined, 'A', false)).toBe('its course cannot be read now')
 })

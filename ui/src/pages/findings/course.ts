@@ -15,7 +15,7 @@ export function beyond(all: Courses | undefined, id: string): boolean {
 
 /** The course of a class in an answer that would hold it if there were one. */
 export function courseIn(all: Courses | undefined, id: string, loading: boolean): Course {
-  if (all === undefined) return loading ? 'loading the trend …' : 'the trend cannot be read now'
+  if (all === undefined) return loading ? 'its course comes …' : 'its course cannot be read now'
   const values = all.classes.find((x) => x.id === id)?.line?.values ?? []
-  return values.some((v) => v !== null) ? values : 'no trend for the last hour'
+  return values.some((v) => v !== null) ? values : 'no course is kept of its last hour'
 }

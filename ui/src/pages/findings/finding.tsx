@@ -30,7 +30,7 @@ export function SeverityBadge({ severity }: { severity: Severity }) {
 const sure = {
   certain: 'exact counts and the server\'s own plan agree',
   likely: 'one of the counts is estimated or missing',
-  possible: 'indirect evidence only',
+  possible: 'there is only indirect evidence',
 }
 
 const tests: Record<string, [Tone, string]> = {
@@ -87,7 +87,7 @@ function Ignore({ target, life, changed }: { target: string; life: Open; changed
     await post('finding/ignore', { target, finding: life.finding.id, seconds: days * 86400 })
     changed()
   })
-  const why = whyNot() || (busy ? 'saving' : '')
+  const why = whyNot() || (busy ? 'one moment' : '')
   return (
     <>
       <div class="row wrap">
@@ -125,7 +125,7 @@ function Body({ of, f, life, apply, changed }: BodyProps) {
           </Part>
         )}
         {classes.length > 0 && (
-          <Part title={classes.length === 1 ? 'Affected query class' : `Affected query classes (${classes.length})`}>
+          <Part title={classes.length === 1 ? 'The statements it is about' : `The ${classes.length} classes of statements it is about`}>
             <div class="stack">
               {classes.slice(0, 3).map((c) => (
                 <ClassCard key={c.id} of={of} c={c} hour={hour} all={course} />
@@ -135,7 +135,7 @@ function Body({ of, f, life, apply, changed }: BodyProps) {
           </Part>
         )}
         {(f.why ?? []).length > 0 && (
-          <Part title="Reasoning, step by step">
+          <Part title="Why: the reasoning, step by step">
             <ol class="why">
               {(f.why ?? []).map((w, i) => (
                 <li key={i}>
@@ -156,11 +156,11 @@ function Body({ of, f, life, apply, changed }: BodyProps) {
             <Ignore target={of.target} life={life} changed={changed} />
           </Part>
         )}
-        <Part title="Counter-evidence">
-          {(f.against ?? []).length > 0 ? <Lines of={f.against} icon="warn" /> : <p class="dim">None.</p>}
+        <Part title="What speaks against it">
+          {(f.against ?? []).length > 0 ? <Lines of={f.against} icon="warn" /> : <p class="dim">Nothing that was seen.</p>}
         </Part>
         {f.falsify && (
-          <Part title="How to disprove this">
+          <Part title="What would show that it is wrong">
             <p>{safe(f.falsify)}</p>
           </Part>
         )}
@@ -170,7 +170,7 @@ function Body({ of, f, life, apply, changed }: BodyProps) {
           </Part>
         )}
         {(f.merged ?? []).length > 0 && (
-          <Part title="Consequences, not counted as findings">
+          <Part title="Its consequences, not counted as findings">
             <Lines of={f.merged} icon="right" />
           </Part>
         )}
@@ -215,7 +215,7 @@ function Change({ f, apply }: { f: Finding; apply: () => void }) {
         <>
           <p class="dim">
             For <code>{f.file || 'my.cnf'}</code>
-            {f.restart ? ', with a server restart' : ''}
+            {f.restart ? ', with a restart of the server' : ''}
           </p>
           <Sql text={lines} plain />
           <div class="row">
@@ -237,10 +237,10 @@ function Change({ f, apply }: { f: Finding; apply: () => void }) {
       )}
       {f.cost && (
         <p>
-          <b>Cost</b> <span class="dim">{safe(f.cost)}</span>
+          <b>It costs</b> <span class="dim">{safe(f.cost)}</span>
         </p>
       )}
-      {f.restart && lines === '' && <Badge tone="warn">Requires a server restart</Badge>}
+      {f.restart && lines === '' && <Badge tone="warn">Needs a restart of the server</Badge>}
     </section>
   )
 }

@@ -69,11 +69,11 @@ function OfTarget() {
           <TaskProgress task={failed} />
         </div>
       )}
-      <Show of={newest} lines={8} what="Findings">
+      <Show of={newest} lines={8} what="The findings">
         {(f) => (
           <>
             {id !== '' && old.error ? (
-              <Problem error={old.error} what="Diagnosis" retry={old.reload} />
+              <Problem error={old.error} what="That diagnosis" retry={old.reload} />
             ) : id !== '' && old.value ? (
               <Diagnosis d={old.value} history={f.history} newest={f.diagnosis} apply={apply} />
             ) : shown ? (
@@ -87,7 +87,7 @@ function OfTarget() {
                       </Button>
                     }
                   >
-                    A newer diagnosis is available, {ago(seconds(fresh.to))}: {fresh.count === 0 ? 'nothing found' : `${fresh.count} found`}.
+                    There is a newer look, {ago(seconds(fresh.to))}: {fresh.count === 0 ? 'nothing found' : `${fresh.count} found`}.
                   </Notice>
                 )}
                 <Diagnosis d={shown} all={held?.all ?? f} history={f.history} newest={shown} apply={apply} changed={reload} />
@@ -95,8 +95,8 @@ function OfTarget() {
             ) : (
               <Empty
                 icon="findings"
-                title={`${safe(target)} has not been diagnosed yet`}
-                hint={f.every_seconds ? `Dyno diagnoses a server when it first sees it and every ${span(f.every_seconds)} after that. A diagnosis takes 10 s and is read-only.` : 'A diagnosis takes 10 s, is read-only, and shows what slows the server down.'}
+                title={`${safe(target)} was not judged yet`}
+                hint={f.every_seconds ? `Dyno looks by itself when it sees a server first and every ${span(f.every_seconds)} then; a look takes ten seconds and only reads.` : 'Dyno looks for ten seconds, reads only, and tells what holds the server back.'}
               />
             )}
           </>
@@ -116,7 +116,7 @@ function Look({ target, running }: { target: string; running: Task | undefined }
   return (
     <div class="look">
       <label class="look-window">
-        <span class="dim">Observe for</span>
+        <span class="dim">Look for</span>
         <select value={window} onChange={(e) => setWindow(e.currentTarget.value)} disabled={running !== undefined}>
           {windows.map(([v, name]) => (
             <option key={v} value={v}>
@@ -125,8 +125,8 @@ function Look({ target, running }: { target: string; running: Task | undefined }
           ))}
         </select>
       </label>
-      <Button kind="main" icon="findings" why={running ? 'a diagnosis is running' : whyNot()} onClick={() => void start()}>
-        Diagnose
+      <Button kind="main" icon="findings" why={running ? 'a look runs already' : whyNot()} onClick={() => void start()}>
+        Diagnose now
       </Button>
       {running && (
         <div class="look-running grow">
@@ -152,7 +152,7 @@ function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all
   const card = (f: Finding, life?: Open) => (
     <FindingCard key={f.id} of={d} finding={f} life={life} apply={() => apply(f)} open={f.id === at} onToggle={() => setOpen(f.id === at ? 'none' : f.id, { replace: true })} {...(changed ? { changed } : {})} />
   )
-  useKeys({ j: { help: 'next finding', run: () => move(1) }, k: { help: 'previous finding', run: () => move(-1) } })
+  useKeys({ j: { help: 'next finding', run: () => move(1) }, k: { help: 'finding before', run: () => move(-1) } })
   const blind = unseen(d)
   const odd = d.symptoms.filter((s) => s.kind !== 'not-observable')
   return (
@@ -162,11 +162,11 @@ function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all
         <p class="dim">
           {newest && newest.id !== d.id && (
             <>
-              <b>Earlier diagnosis.</b> <a href={withParams({ diagnosis: null, finding: null })}>Show the newest</a> ·{' '}
+              <b>An older look.</b> <a href={withParams({ diagnosis: null, finding: null })}>The newest</a> ·{' '}
             </>
           )}
-          Observed {span(d.time.seconds)}, {moment(seconds(d.from), { date: true, seconds: true })} to {moment(seconds(d.to), { seconds: true })} ({ago(seconds(d.to))}) · {d.trigger ? <Trigger d={d} of={d.trigger} /> : safe(who(d))} · {safe(d.server)} ·{' '}
-          {d.sources_looked_at - d.sources.length} of {d.sources_looked_at} data sources available · snapshot <code>{d.id}</code> ·{' '}
+          Looked {span(d.time.seconds)}, {moment(seconds(d.from), { date: true, seconds: true })} to {moment(seconds(d.to), { seconds: true })} ({ago(seconds(d.to))}) · {d.trigger ? <Trigger d={d} of={d.trigger} /> : safe(who(d))} · {safe(d.server)} ·{' '}
+          {d.sources_looked_at - d.sources.length} of {d.sources_looked_at} sources gave what they should · snapshot <code>{d.id}</code> ·{' '}
           <ReportLink id={d.id}>Report</ReportLink>
         </p>
         <History history={history} at={d.id} />
@@ -179,12 +179,12 @@ function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all
         <Nothing d={d} odd={odd.length} />
       )}
       {all && all.ignored.length > 0 && (
-        <Group title={`Ignored (${all.ignored.length})`} about="temporarily hidden from the open findings" open={all.ignored.some((o) => o.finding.id === open)}>
+        <Group title={`Ignored (${all.ignored.length})`} about="hidden from the open findings for a time" open={all.ignored.some((o) => o.finding.id === open)}>
           <div class="findings">{all.ignored.map((o) => card(o.finding, o))}</div>
         </Group>
       )}
       {all && all.resolved.length > 0 && (
-        <Group title={`Resolved (${all.resolved.length})`} about="no longer seen, last 7 days">
+        <Group title={`Resolved (${all.resolved.length})`} about="not seen any more, of the last 7 days">
           <ul class="lines">
             {all.resolved.slice(0, 50).map((r) => (
               <li key={r.id}>
@@ -202,7 +202,7 @@ function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all
         </Group>
       )}
       {(d.facts ?? []).length > 0 && (
-        <Group title={`Advice (${d.facts.length})`} about="no measured impact so far; not counted as findings" open={d.facts.some((f) => f.id === open)}>
+        <Group title={`Advice (${d.facts.length})`} about="facts that nothing measured suffers from yet; they are no findings" open={d.facts.some((f) => f.id === open)}>
           <div class="findings">{d.facts.map((f) => card(f))}</div>
         </Group>
       )}
@@ -212,9 +212,9 @@ function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all
             <Time t={d.time} target={d.target} />
           </div>
         </Panel>
-        <Panel title={`Symptoms (${odd.length})`}>
+        <Panel title="Out of order" sub={odd.length === 0 ? 'nothing' : `${odd.length} symptom${odd.length === 1 ? '' : 's'}, before anybody asks why`}>
           <div class="body stack">
-            {odd.length === 0 && <p class="dim">No symptoms in the window.</p>}
+            {odd.length === 0 && <p class="dim">Nothing was out of order in the window.</p>}
             {odd.map((s) => {
               const by = d.findings.find((f) => f.symptoms?.includes(s.id))
               return (
@@ -234,7 +234,7 @@ function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all
           </div>
         </Panel>
         {blind.length > 0 && (
-          <Panel title="Data unavailable" sub="unknown, not OK">
+          <Panel title="Not observable" sub="not called healthy for that">
             <div class="body stack">
               {blind.map((u) => (
                 <Unobservable key={u.what} what={safe(u.what)} why={u.why.length > 0 && u.why.map((w, i) => <span key={i}>{i > 0 && <br />}{safe(w)}</span>)} fix={u.fix && <code>{safe(u.fix)}</code>} />
@@ -249,8 +249,8 @@ function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all
           head={
             <>
               <Icon name="right" size={14} />
-              <h2>Full reasoning</h2>
-              <span class="dim">from observations to findings</span>
+              <h2>The whole reasoning</h2>
+              <span class="dim">from what was seen to what was found</span>
             </>
           }
         >
@@ -299,7 +299,7 @@ function headline(d: Judged): string {
 function who(v: Verdict): string {
   if (v.incident) return 'started by an incident'
   if (v.background) return 'scheduled'
-  return v.by ? 'requested by ' + v.by : 'from the command line'
+  return v.by ? 'asked for by ' + v.by : 'from the command line'
 }
 
 /** The incident that started a diagnosis, and how its time lies to that which was observed. */
@@ -321,17 +321,17 @@ function Nothing({ d, odd }: { d: Judged; odd: number }) {
   return (
     <Empty
       icon="good"
-      title={odd > 0 ? 'No cause was found' : now() - seconds(d.to) < 300 ? 'No findings' : 'No findings at that time'}
+      title={odd > 0 ? 'No cause was found' : now() - seconds(d.to) < 300 ? 'Nothing holds this server back' : 'Nothing held this server back then'}
       hint={
         <>
-          {odd === 0 ? `No rule found anything abnormal in the ${span(d.time.seconds)} until ${moment(seconds(d.to), { seconds: true })}.` : 'There were symptoms, see below, but no rule names a cause.'}
+          {odd === 0 ? `In the ${span(d.time.seconds)} until ${moment(seconds(d.to), { seconds: true })} nothing was out of order that a rule knows.` : 'Something was out of order, see below; no rule names a cause for it by itself.'}
           {d.sources.length > 0 && (
             <>
               {' '}
-              {d.sources.length} of {d.sources_looked_at} data sources were unavailable: what they would show is unknown, not OK.
+              {d.sources.length} of {d.sources_looked_at} sources gave nothing: what they would show is unknown, not healthy.
             </>
           )}{' '}
-          A longer diagnosis catches rare events.
+          A longer look sees what comes rarely.
         </>
       }
     />
@@ -343,8 +343,8 @@ function History({ history, at }: { history: Verdict[]; at: string }) {
   if (history.length < 2) return null
   const shown = history.slice(0, 40).reverse()
   return (
-    <nav class="history" aria-label="Previous diagnoses">
-      <span class="dim">Diagnoses</span>
+    <nav class="history" aria-label="Earlier looks">
+      <span class="dim">Looks</span>
       {shown.map((v) => {
         const word = v.count === 0 ? 'nothing found' : `${v.count} found, worst ${v.severity ?? ''}`
         return (
@@ -381,7 +381,7 @@ function Time({ t, target }: { t: TimeModel; target: string }) {
             <span class="num dim">{text(p.seconds, 's')}</span>
           </li>
         ))}
-        {t.parts.length === 0 && <li class="dim">No statements ran in the window.</li>}
+        {t.parts.length === 0 && <li class="dim">No statement was seen in the window.</li>}
       </ul>
       <dl class="time-figures">
         {t.figures.map((f) => (
@@ -390,7 +390,7 @@ function Time({ t, target }: { t: TimeModel; target: string }) {
             <dd>
               {f.value === undefined ? (
                 <span class="faint" title={safe(f.why ?? '')}>
-                  <Icon name="unknown" size={12} /> unavailable: {safe(f.why ?? '')}
+                  <Icon name="unknown" size={12} /> not observable: {safe(f.why ?? '')}
                 </span>
               ) : (
                 <>

@@ -20,7 +20,7 @@ export function Fact({ e }: { e: Evidence }) {
           {safe(e.what)}
           {e.sampled && (
             <span class="fact-tag">
-              <Term about="estimated from samples, not counted">estimated</Term>
+              <Term about="estimated by looking, not by counting">estimated</Term>
             </span>
           )}
         </span>
@@ -93,7 +93,7 @@ export function ClassCard({ of, c, hour, all: most }: { of: Judged; c: QueryClas
     ['time per call', c.sampled ? null : each(c.time_sec), 's'],
     [`rows read per call${least}`, each(c.rows_examined), ''],
     [`rows sent per call${least}`, each(c.rows_sent), ''],
-    ['share of statement time', all > 0 ? c.time_sec / all : null, 'ratio'],
+    ['of all statement time', all > 0 ? c.time_sec / all : null, 'ratio'],
   ]
   return (
     <div class="class-card">
@@ -121,7 +121,7 @@ export function ClassCard({ of, c, hour, all: most }: { of: Judged; c: QueryClas
 /** A share of the server's statement time. */
 export function Share({ share }: { share: number }) {
   return (
-    <span class="finding-share nowrap" title="share of the server's statement time in the window that the change can save">
+    <span class="finding-share nowrap" title="of the server's statement time in the window that the change can give back">
       <Bar share={share} label="share of the statement time" width={96} />
       <span>
         {share >= 0.0005 ? figure(share, 'ratio').value : '0'}

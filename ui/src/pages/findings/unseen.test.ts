@@ -3,7 +3,7 @@ import type { Symptom } from './types'
 import { unseen } from './unseen'
 
 const blind = (subject: string, lost: string): Symptom => ({
-  id: 'not-observable:' + subject, kind: 'not-observable', subject, title: 'data unavailable: ' + lost, evidence: [{ what: 'source ' + subject, source: subject, text: 'it is off' }],
+  id: 'not-observable:' + subject, kind: 'not-observable', subject, title: 'not observable: ' + lost, evidence: [{ what: 'source ' + subject, source: subject, text: 'it is off' }],
 })
 
 it('lists every source that gave nothing, and what is lost', () => {
@@ -14,7 +14,7 @@ it('lists every source that gave nothing, and what is lost', () => {
       sources: [{ name: 'digests', state: 'denied', reason: 'no grant', fix: 'GRANT' }, { name: 'events', state: 'missing' }],
     }),
   ).toEqual([
-    { what: 'digests', why: ['Unknown without it: exact figures.', 'no grant'], fix: 'GRANT' },
+    { what: 'digests', why: ['Unknown for that: exact figures.', 'no grant'], fix: 'GRANT' },
     { what: 'events', why: [], fix: undefined },
     { what: 'the disks', why: ['it is off'] },
   ])

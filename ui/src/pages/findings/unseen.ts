@@ -7,7 +7,7 @@ export interface Unseen {
   fix?: string | undefined
 }
 
-const lead = 'data unavailable: '
+const lead = 'not observable: '
 
 /** The sources that gave nothing, each with what judgement lost with it; then what was lost without such a source. */
 export function unseen(d: Pick<Judged, 'symptoms' | 'sources'>): Unseen[] {
@@ -17,7 +17,7 @@ export function unseen(d: Pick<Judged, 'symptoms' | 'sources'>): Unseen[] {
   return [
     ...d.sources.map((s) => ({
       what: s.name,
-      why: [...blind.filter((b) => b.subject === s.name).map((b) => `Unknown without it: ${lost(b.title)}.`), ...(s.reason ? [s.reason] : [])],
+      why: [...blind.filter((b) => b.subject === s.name).map((b) => `Unknown for that: ${lost(b.title)}.`), ...(s.reason ? [s.reason] : [])],
       fix: s.fix,
     })),
     ...blind.filter((b) => !of.has(b.subject)).map((b) => ({ what: lost(b.title), why: (b.evidence ?? []).map((e) => e.text) })),

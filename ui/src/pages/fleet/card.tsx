@@ -28,7 +28,7 @@ export function Card({ row: r, judging, minutes }: { row: Row; judging: boolean;
         <dl class="card-figures">
           <Item name="statements" v={r.qps} unit="/s" />
           <Item name="running" v={r.running} unit="" of={r.connected} about={r.connected === undefined ? '' : `of ${r.connected} sessions`} />
-          <Item name="mean time" v={r.latency} unit="s" about={r.latency === undefined ? 'unavailable: performance_schema or its statement digests are off' : 'per statement, measured by the server'} />
+          <Item name="mean time" v={r.latency} unit="s" about={r.latency === undefined ? 'this server does not tell: performance_schema is off, or its digests are' : 'of a statement, as the server measures it'} />
           <Item name="CPU" v={r.cpu} unit="cores" about={r.cpu === undefined ? "only known where Dyno runs on the server's machine" : 'of the server process'} />
         </dl>
       )}
@@ -85,7 +85,7 @@ function Item(p: { name: string; v: number | undefined; unit: string; of?: numbe
 function Course({ values, minutes, name }: { values: (number | null)[] | undefined; minutes: number; name: string }) {
   const known = values?.filter((v): v is number => v !== null) ?? []
   const top = known.reduce((a, b) => Math.max(a, b), 0)
-  const label = `statements per second of ${safe(name)} over ${minutes} minutes: ${known.length === 0 ? 'unknown' : `max ${text(top, '/s')}, last ${text(known[known.length - 1], '/s')}`}`
+  const label = `statements a second of ${safe(name)} over ${minutes} minutes: ${known.length === 0 ? 'not known' : `highest ${text(top, '/s')}, at the end ${text(known[known.length - 1], '/s')}`}`
   const w = 300
   const h = 48
   const d = known.length > 0 ? sparkPath(values ?? [], w, h) : undefined
@@ -99,7 +99,7 @@ function Course({ values, minutes, name }: { values: (number | null)[] | undefin
       </svg>
       <figcaption aria-hidden="true">
         <span>{minutes} min ago</span>
-        <span>{known.length === 0 ? 'no data' : `max ${text(top, '/s')}`}</span>
+        <span>{known.length === 0 ? 'no readings' : `highest ${text(top, '/s')}`}</span>
         <span>now</span>
       </figcaption>
     </figure>

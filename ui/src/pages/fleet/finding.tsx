@@ -16,10 +16,10 @@ export function Finding({ row: r, judging }: { row: Row; judging: boolean }) {
     return <span class="tone-warn nowrap">last reading {r.at === undefined ? '' : `${Math.round(now() - r.at)} s ago`}</span>
   }
   if (v === undefined) {
-    if (r.up !== true) return <span class="faint">{r.barred ? r.barred : r.up === undefined ? 'not tried yet' : 'not diagnosed while down'}</span>
+    if (r.up !== true) return <span class="faint">{r.barred ? r.barred : r.up === undefined ? 'not tried yet' : 'not judged while it is down'}</span>
     return (
       <span class="finding-none">
-        <span class="faint">not diagnosed yet</span>
+        <span class="faint">not judged yet</span>
         {judging && (
           <Button
             small
@@ -39,7 +39,7 @@ export function Finding({ row: r, judging }: { row: Row; judging: boolean }) {
               )
             }}
           >
-            {looking ? 'Diagnosing…' : 'Diagnose'}
+            {looking ? 'Looking…' : 'Diagnose'}
           </Button>
         )}
       </span>
@@ -56,7 +56,7 @@ export function Finding({ row: r, judging }: { row: Row; judging: boolean }) {
       <Badge tone={tones[v.severity ?? ''] ?? 'info'} icon={v.severity === 'critical' || v.severity === 'warning' ? 'warn' : 'info'}>{v.severity ?? 'finding'}</Badge>
       <span class="cut">{safe(v.worst ?? '')}</span>
       {v.last_seen !== undefined && seconds(v.last_seen) < seconds(v.at) - 1 && <span class="faint nowrap" title="not in the newest diagnosis">last seen {ago(seconds(v.last_seen))}</span>}
-      {v.share > 0 && <span class="faint nowrap" title="share of statement time">{text(v.share, 'ratio')}</span>}
+      {v.share > 0 && <span class="faint nowrap" title="of the statement time">{text(v.share, 'ratio')}</span>}
       {v.count > 1 && <span class="faint nowrap">+{v.count - 1}</span>}
     </a>
   )

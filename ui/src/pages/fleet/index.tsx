@@ -16,9 +16,9 @@ const cards = 8
 export function FleetPage() {
   const { list, error } = inventory.value
   return (
-    <Page title="Fleet" actions={mayChange() && <a class="button" href={href('welcome', {}, [])}><Icon name="plus" /><span>Add server</span></a>}>
+    <Page title="Fleet" actions={mayChange() && <a class="button" href={href('welcome', {}, [])}><Icon name="plus" /><span>Add a server</span></a>}>
       {list === undefined ? (
-        error ? <Problem error={error} what="Inventory" /> : <Loading lines={6} />
+        error ? <Problem error={error} what="The inventory" /> : <Loading lines={6} />
       ) : list.length === 0 ? (
         <First />
       ) : (
@@ -85,7 +85,7 @@ function Fleet() {
         </div>
       )}
       {found.length === 0 ? (
-        <Empty icon="search" title="No server matches" hint={q ? `Nothing has "${q}" in its name, address, version or labels.` : undefined} action={<a class="button" href={withParams({ q: null, show: null })}>Show all {list.length}</a>} />
+        <Empty icon="search" title="No server is like that" hint={q ? `Nothing has "${q}" in its name, address, version or labels.` : undefined} action={<a class="button" href={withParams({ q: null, show: null })}>Show all {list.length}</a>} />
       ) : view === 'rows' ? (
         <FleetTable rows={found} judging={judging} />
       ) : (
@@ -107,9 +107,9 @@ function Broken({ rows }: { rows: Row[] }) {
   const newest = rows.reduce((a, r) => Math.max(a, r.at ?? 0), 0)
   const s = Math.round(now() - newest)
   return (
-    <Notice tone="bad" action={<Button small onClick={() => location.reload()}>Reload</Button>}>
-      <b>No data is arriving.</b> {newest > 0 && `The newest reading is ${s} s old. `}
-      <span class="dim">Is dyno serve still running? This page reconnects automatically.</span>
+    <Notice tone="bad" action={<Button small onClick={() => location.reload()}>Load again</Button>}>
+      <b>Nothing arrives any more.</b> {newest > 0 && `The newest reading is ${s} s old. `}
+      <span class="dim">Is dyno serve still running? The page goes on by itself when it is back.</span>
     </Notice>
   )
 }

@@ -21,10 +21,10 @@ const base: Column<Row>[] = [
     ),
     class: 'fleet-first',
   },
-  { key: 'running', head: 'Running', align: 'right', value: (r) => r.running, title: 'sessions running a statement now, of those connected', cell: (r) => (r.running === undefined ? <Num v={undefined} unit="" /> : <span class="nowrap">{r.running}<span class="unit">/ {r.connected ?? '–'}</span></span>), width: 90 },
-  { key: 'qps', head: 'Statements', align: 'right', value: steady, title: 'per second, now; sorted by the last 30 s', cell: (r) => <Num v={r.qps} unit="/s" />, width: 100 },
-  { key: 'course', head: '15 min', cell: (r) => <Spark values={r.course ?? []} unit="/s" label="statements per second" width={110} height={22} />, title: 'statements per second over the last 15 minutes', width: 126, class: 'fleet-spark' },
-  { key: 'latency', head: 'Mean time', align: 'right', value: (r) => r.latency, title: 'per statement, where the server reports it', cell: (r) => <Num v={r.latency} unit="s" />, width: 90 },
+  { key: 'running', head: 'Running', align: 'right', value: (r) => r.running, title: 'sessions that run a statement now, of those connected', cell: (r) => (r.running === undefined ? <Num v={undefined} unit="" /> : <span class="nowrap">{r.running}<span class="unit">/ {r.connected ?? '–'}</span></span>), width: 90 },
+  { key: 'qps', head: 'Statements', align: 'right', value: steady, title: 'a second, now; sorted by the last half minute', cell: (r) => <Num v={r.qps} unit="/s" />, width: 100 },
+  { key: 'course', head: '15 min', cell: (r) => <Spark values={r.course ?? []} unit="/s" label="statements a second" width={110} height={22} />, title: 'statements a second over the last 15 minutes', width: 126, class: 'fleet-spark' },
+  { key: 'latency', head: 'Mean time', align: 'right', value: (r) => r.latency, title: 'of a statement, where the server tells it', cell: (r) => <Num v={r.latency} unit="s" />, width: 90 },
   { key: 'cpu', head: 'CPU', align: 'right', value: (r) => r.cpu, title: "of the server process, where Dyno runs on the server's machine", cell: (r) => <Num v={r.cpu} unit="cores" />, width: 100 },
 ]
 

@@ -20,7 +20,7 @@ export function ExperimentPage({ id }: { id: string }) {
   const x = data.value
   const gone = data.error?.status === 404
   return (
-    <Page title={`Experiment ${id}`} actions={x && <Actions x={x} reload={data.reload} />}>
+    <Page title={`Lab: ${id}`} actions={x && <Actions x={x} reload={data.reload} />}>
       <Crumb href={href('lab', {}, ['target'])}>All experiments</Crumb>
       {gone && !x ? (
         <Empty
@@ -47,7 +47,7 @@ function Damaged({ id, error }: { id: string; error: ApiError }) {
     <div class="stack">
       <Problem error={error} what={`Experiment ${id}`} />
       <p class="dim">
-        This experiment is damaged, or from a newer version of Dyno. Its files are unchanged. <code>dyno report {id}</code> shows the report written when it ended, if any.
+        This experiment is damaged, or of a newer Dyno. Its files are untouched. <code>dyno report {id}</code> shows the report that was written when it ended, if it did.
       </p>
     </div>
   )
@@ -98,7 +98,7 @@ function Others({ x, close }: { x: Experiment; close: () => void }) {
     <Show of={data} lines={3}>
       {(v) => {
         const all = v.experiments.filter((e) => e.id !== x.id && e.name === x.name && e.trials > 0 && e.state !== 'damaged')
-        if (all.length === 0) return <p class="lab-menu-text dim">No other experiment has the plan {x.name || 'of this one'}. Run it again to compare both.</p>
+        if (all.length === 0) return <p class="lab-menu-text dim">No other experiment here has the plan {x.name || 'of this one'}. Run it again, and set both side by side.</p>
         return (
           <ul class="menu-list">
             {all.slice(0, 30).map((e) => (
@@ -123,16 +123,16 @@ function Beside({ id, other }: { id: string; other: string }) {
     <>
       <div class="row wrap lab-beside-head">
         <h2>
-          {safe(id)} compared with {safe(other)}
+          {safe(id)} beside {safe(other)}
         </h2>
         <Button small icon="close" onClick={() => setParams({ with: null })}>
-          Close comparison
+          Leave the comparison
         </Button>
       </div>
       {apart ? (
         <>
           <Notice tone="warn">
-            <b>They cannot be compared.</b> {safe(both.error?.message ?? '')} Both are shown below, each with its own baseline.
+            <b>They cannot be set against each other.</b> {safe(both.error?.message ?? '')} Both are shown below, each with its own baseline.
           </Notice>
           <div class="lab-beside">
             <Alone id={id} />
@@ -143,7 +143,7 @@ function Beside({ id, other }: { id: string; other: string }) {
         <Show of={both} lines={8}>
           {(v) => (
             <>
-              <Notice tone="info">They were measured separately, not interleaved: the ratios include any difference between machines and times. {id} is the baseline.</Notice>
+              <Notice tone="info">They were not measured in turn: whatever differs between the machines or the times is in the ratios. {id} is the baseline.</Notice>
               <Body x={v} />
             </>
           )}
@@ -197,7 +197,7 @@ function One({ x, reload }: { x: Experiment; reload: () => void }) {
       {x.state === 'running' && <Running x={x} live={x.live} reload={reload} />}
       {x.state === 'interrupted' && (
         <Notice tone="warn">
-          <b>Ended early:</b> {safe(x.stopped ?? '')}. Completed trials are kept{x.kind === 'experiment' ? ', and it can be resumed' : ''}.
+          <b>Ended early:</b> {safe(x.stopped ?? '')}. What was measured is kept{x.kind === 'experiment' ? ', and it can be resumed' : ''}.
         </Notice>
       )}
       {(x.warnings ?? []).map((w) => (
@@ -205,7 +205,7 @@ function One({ x, reload }: { x: Experiment; reload: () => void }) {
           {safe(w)}
         </Notice>
       ))}
-      {x.state === 'running' && <Notice tone="info">Preliminary: verdicts below cover the trials so far, and “invalid” may only mean too few pairs.</Notice>}
+      {x.state === 'running' && <Notice tone="info">Nothing is decided yet: verdicts below are of the trials so far, and “invalid” may only mean too few pairs.</Notice>}
       <Body x={x} />
     </>
   )
@@ -230,7 +230,7 @@ function Running({ x, live, reload }: { x: Experiment; live: Live | undefined; r
   if (!live)
     return (
       <Notice tone="info">
-        <b>Running</b> in process {x.pid ?? '?'} on this machine. The table is updated after each trial.
+        <b>It runs now</b>, carried out by process {x.pid ?? '?'} on this machine. The table grows with each trial.
       </Notice>
     )
   return (
@@ -243,7 +243,7 @@ function Running({ x, live, reload }: { x: Experiment; live: Live | undefined; r
         </>
       }
       stop={
-        <Button small kind="danger" icon="stop" why={whyNot() || (busy ? 'stopping' : '')} onClick={() => void stop()}>
+        <Button small kind="danger" icon="stop" why={whyNot() || (busy ? 'it is being stopped' : '')} onClick={() => void stop()}>
           {busy ? 'Stopping…' : 'Stop'}
         </Button>
       }
@@ -255,22 +255,22 @@ function Running({ x, live, reload }: { x: Experiment; live: Live | undefined; r
 export function TaskCard({ task, head, stop }: { task: Task | undefined; head?: preact.ComponentChildren; stop?: preact.ComponentChildren }) {
   const f = task?.fraction
   return (
-    <section class="panel lab-live-card" aria-label="Progress">
+    <section class="panel lab-live-card" aria-label="What is being done">
       <div class="body">
         <div class="row">
           <Icon name="play" />
           <span class="grow">{head}</span>
           {stop}
         </div>
-        <div class="lab-live-bar" role="progressbar" aria-label="progress" aria-valuemin={0} aria-valuemax={100} {...(f === undefined ? {} : { 'aria-valuenow': Math.round(f * 100) })}>
+        <div class="lab-live-bar" role="progressbar" aria-label="done" aria-valuemin={0} aria-valuemax={100} {...(f === undefined ? {} : { 'aria-valuenow': Math.round(f * 100) })}>
           <span style={{ width: `${Math.round((f ?? 0) * 1000) / 10}%` }} />
         </div>
         <p class="dim lab-live-step" role="status">
-          {safe(task?.step ?? 'starting')}
+          {safe(task?.step ?? 'beginning')}
         </p>
         {task?.notes && task.notes.length > 0 && (
           <details>
-            <summary>Events ({task.notes.length})</summary>
+            <summary>What happened ({task.notes.length})</summary>
             <ol class="lab-live-notes">
               {[...task.notes].reverse().slice(0, 60).map((n, i) => (
                 <li key={i}>
@@ -318,12 +318,12 @@ function Body({ x }: { x: Experiment }) {
           <header>
             <Icon name="warn" />
             <h2 id="differs-head">Also differs</h2>
-            <span class="dim">not varied on purpose; it may explain the difference</span>
+            <span class="dim">nobody meant to vary it; it may be what was measured</span>
           </header>
           <Facts of={laid.also_differs} class="body" />
         </section>
       )}
-      <section class="section" aria-label="Results">
+      <section class="section" aria-label="The table">
         <header class="row wrap lab-table-head">
           <h2 class="grow">{at === 0 ? laid.title : laid.values[at]?.head}</h2>
           {laid.values.length > 1 && (
@@ -337,7 +337,7 @@ function Body({ x }: { x: Experiment }) {
           )}
         </header>
         <Grid x={x} />
-        {at > 0 && <p class="faint lab-note">Verdicts are based on {first?.title}. These ratios have their own 95 % intervals, not corrected for multiple comparisons.</p>}
+        {at > 0 && <p class="faint lab-note">Verdicts are about {first?.title}. These ratios have intervals of their own, at 95 % each, not corrected for their number.</p>}
         <ul class="lab-legend">
           {laid.legend.map((l) => (
             <li key={l}>{l}</li>
@@ -347,7 +347,7 @@ function Body({ x }: { x: Experiment }) {
         <TextValues laid={laid} />
         {laid.remarks.length > 0 && (
           <div class="panel lab-remark-panel">
-            <h3>Notes on these figures</h3>
+            <h3>What to know of these figures</h3>
             <ul class="lab-remarks">
               {laid.remarks.map((r, i) => (
                 <Said key={i} sign={r.sign} word={r.word} label={r.label}>
@@ -364,7 +364,7 @@ function Body({ x }: { x: Experiment }) {
         )}
       </section>
       {(laid.sweeps.length > 0 || laid.rungs.length > 1 || laid.strips.length > 0) && (
-        <section class="section" aria-label="Charts">
+        <section class="section" aria-label="Pictures">
           <div class="lab-pictures">
             {laid.sweeps.map((s, i) => (
               <SweepPicture key={i} sweep={s} />
@@ -387,14 +387,14 @@ function Body({ x }: { x: Experiment }) {
           <TextRows table={l} />
         </section>
       ))}
-      <section class="section lab-more" aria-label="Details">
+      <section class="section lab-more" aria-label="What it stands on">
         {further.map((l) => (
           <Fold key={l.title} head={l.title}>
             {() => <TextRows table={l} />}
           </Fold>
         ))}
         {laid.verdicts && <Fold head={laid.verdicts.title}>{() => laid.verdicts && <TextRows table={laid.verdicts} />}</Fold>}
-        {laid.said.length > 0 && <Fold head={`Texts: plans and readings (${laid.said.length})`}>{() => <Texts of={laid.said} />}</Fold>}
+        {laid.said.length > 0 && <Fold head={`Texts: plans and what was read (${laid.said.length})`}>{() => <Texts of={laid.said} />}</Fold>}
         {x.runs.length > 0 && <AllTrials x={x} />}
         <Fold head="How it was measured">{() => <Facts of={laid.method} />}</Fold>
         <Environment laid={laid} />
@@ -502,7 +502,7 @@ function CellDetail({ x, at }: { x: Experiment; at: number }) {
       </header>
       <div class="body lab-cell-body">
         <div>
-          <p class="dim">{c.against ? `compared with ${safe(c.against)}` : c.baseline ? 'baseline for other variants' : 'not compared'}</p>
+          <p class="dim">{c.against ? `compared with ${safe(c.against)}` : c.baseline ? 'a baseline: others are compared with it' : 'compared with nothing'}</p>
           {c.word && meanings[c.word] && <p>{meanings[c.word]}</p>}
           {c.failed && <p class="tone-bad">{safe(c.failed)}</p>}
           {(c.reasons ?? []).length > 0 && (
@@ -559,7 +559,7 @@ function CellDetail({ x, at }: { x: Experiment; at: number }) {
                     {t.control ? ', control' : ''}
                   </td>
                   <td class="num">{figureOf(y, v?.unit)}</td>
-                  <td class="lab-trial-bar">{t.invalid ? <span class="tone-warn">excluded: {safe(t.invalid)}</span> : <span style={{ width: `${top > 0 && y !== undefined ? (y / top) * 100 : 0}%` }} />}</td>
+                  <td class="lab-trial-bar">{t.invalid ? <span class="tone-warn">does not count: {safe(t.invalid)}</span> : <span style={{ width: `${top > 0 && y !== undefined ? (y / top) * 100 : 0}%` }} />}</td>
                 </tr>
               )
             })}
@@ -584,7 +584,7 @@ function AllTrials({ x }: { x: Experiment }) {
               String(t.seq), String(t.round), (name.get(t.variant) ?? t.variant) + (t.control ? ' (against itself)' : ''), span(Math.max(0, seconds(t.from) - start)),
               `${t.setup_seconds.toFixed(1)} s`, `${t.warm_seconds.toFixed(1)} s`, `${(seconds(t.to) - seconds(t.from)).toFixed(1)} s`,
               ...x.laid.values.map((v) => figureOf(t.values[v.name], v.unit)),
-              [t.invalid ? 'excluded: ' + t.invalid : '', ...Object.entries(t.errors ?? {}).map(([k, n]) => `${n} × error ${k}`), ...(t.warnings ?? [])].filter(Boolean).join('; '),
+              [t.invalid ? 'does not count: ' + t.invalid : '', ...Object.entries(t.errors ?? {}).map(([k, n]) => `${n} × error ${k}`), ...(t.warnings ?? [])].filter(Boolean).join('; '),
             ]),
           }}
           tail={1}
@@ -599,10 +599,10 @@ function Environment({ laid }: { laid: Laid }) {
   return (
     <>
       {laid.explained.length > 0 && (
-        <Fold head={`Set or implied by the plan (${laid.explained.length})`}>{() => <Facts of={laid.explained} />}</Fold>
+        <Fold head={`What the plan varies and brings along (${laid.explained.length})`}>{() => <Facts of={laid.explained} />}</Fold>
       )}
       {n > 0 && (
-        <Fold head={`Environment, the same in all trials (${n} facts)`}>
+        <Fold head={`The environment, the same in all trials (${n} facts)`}>
           {() => (
             <>
               {laid.environment.map((g) => (
@@ -633,9 +633,9 @@ export function TaskPage({ id }: { id: string }) {
     if (found) go(href('lab', { id: found }, ['target']), { replace: true })
   }, [found])
   return (
-    <Page title="Starting experiment">
+    <Page title="Lab: starting">
       {task.error?.status === 404 ? (
-        <Empty icon="lab" title="Task not found" hint="Tasks are forgotten when Dyno restarts. Their results are kept: see the list of experiments." action={<a class="button b-main" href={href('lab', {}, [])}>All experiments</a>} />
+        <Empty icon="lab" title="This task is not known any more" hint="Tasks are forgotten when Dyno is started anew. What they measured is kept: look for it among the experiments." action={<a class="button b-main" href={href('lab', {}, [])}>All experiments</a>} />
       ) : (
         <Show of={task} lines={4}>
           {(v) =>
@@ -644,7 +644,7 @@ export function TaskPage({ id }: { id: string }) {
                 <Notice tone="bad">
                   <b>{safe(v.title)} failed.</b> {safe(v.error ?? '')} {v.hint && <span class="dim">{safe(v.hint)}</span>}
                 </Notice>
-                <a href={href('lab', { tab: 'recipes' }, [])}>Back to recipes</a>
+                <a href={href('lab', { tab: 'recipes' }, [])}>Back to the recipes</a>
               </div>
             ) : v.state === 'cancelled' ? (
               <Notice tone="warn">

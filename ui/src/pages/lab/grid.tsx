@@ -58,7 +58,7 @@ export function Grid({ x }: { x: Experiment }) {
                 ))}
                 <th scope="col" class="num">{value?.head}</th>
                 <th scope="col" class="num">interval</th>
-                <th scope="col" class="num" title="valid trials">n</th>
+                <th scope="col" class="num" title="trials that count">n</th>
                 {compared && (
                   <>
                     <th scope="col" class="num">ratio</th>
@@ -106,10 +106,10 @@ export function Grid({ x }: { x: Experiment }) {
                   const c = cells.get(`${i}/${k}`)
                   if (!c)
                     return flat ? (
-                      <td key={k} colSpan={compared ? 7 : 3} class="lab-hole" title="skipped by the plan">·</td>
+                      <td key={k} colSpan={compared ? 7 : 3} class="lab-hole" title="left out by the plan">·</td>
                     ) : (
-                      <td key={k} class="lab-hole" title="skipped by the plan">
-                        ·<span class="hide">skipped by the plan</span>
+                      <td key={k} class="lab-hole" title="left out by the plan">
+                        ·<span class="hide">left out by the plan</span>
                       </td>
                     )
                   const f = c.figures[at] ?? { value: '–' }
@@ -144,9 +144,9 @@ function said(c: Cell, f: CellFigure | undefined, what: string): string {
   if (!f) return safe(c.label)
   const parts = [`${safe(c.label)}: ${what} ${f.value}`]
   if (f.interval) parts.push(`interval ${f.interval}`)
-  if (f.n) parts.push(`n=${f.n}`)
+  if (f.n) parts.push(`n ${f.n}`)
   if (f.note) parts.push(f.note)
-  if (f.ratio) parts.push(`${c.word ?? ''} ratio ${f.ratio}${f.bounds ? `, interval ${f.bounds}` : ''}, n=${f.ratio_n ?? 0}`)
+  if (f.ratio) parts.push(`${c.word ?? ''} ratio ${f.ratio}${f.bounds ? `, interval ${f.bounds}` : ''}, n ${f.ratio_n ?? 0}`)
   else if (c.word && c.word !== f.note) parts.push(c.word)
   return parts.join(', ')
 }
@@ -158,7 +158,7 @@ function Stacked({ c, f, main, reach, margin }: { c: Cell; f: CellFigure; main: 
       {(f.value !== '–' || !f.note) && <span class="lab-value">{f.value}</span>}
       {f.n ? (
         <span class="lab-interval">
-          {f.interval} <span class="lab-n">n={f.n}</span>
+          {f.interval} <span class="lab-n">n {f.n}</span>
         </span>
       ) : null}
       {f.ratio ? (
@@ -169,7 +169,7 @@ function Stacked({ c, f, main, reach, margin }: { c: Cell; f: CellFigure; main: 
             {word && <span class="lab-word">{word}</span>}
           </span>
           <span class="lab-interval">
-            {f.bounds} <span class="lab-n">n={f.ratio_n}</span>
+            {f.bounds} <span class="lab-n">n {f.ratio_n}</span>
           </span>
           {f.of && <Glyph of={f.of} reach={reach} margin={main ? margin : 0} word={word} />}
         </>
@@ -254,12 +254,12 @@ function Trials({ x, cell, at, left, top }: { x: Experiment; cell: Cell; at: num
                 {t.control ? ', control' : ''}
               </td>
               <td class="num">{figureOf(t.values[v.name], v.unit)}</td>
-              <td class="dim">{t.invalid ? 'excluded' : ''}</td>
+              <td class="dim">{t.invalid ? 'does not count' : ''}</td>
             </tr>
           ))}
         </tbody>
       </table>
-      <p class="faint">{all.length > 14 ? `and ${all.length - 14} more; ` : ''}{v.head}. Click for all.</p>
+      <p class="faint">{all.length > 14 ? `and ${all.length - 14} more; ` : ''}{v.head}. Press for all.</p>
     </div>
   )
 }

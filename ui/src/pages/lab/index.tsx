@@ -23,13 +23,13 @@ export function LabPage() {
 function Lists() {
   const [tab] = useParam('tab', 'experiments')
   return (
-    <Page title="Experiments">
+    <Page title="Lab">
       <Tabs
-        label="Experiments"
+        label="What the lab has"
         items={[
           { key: 'experiments', name: 'Experiments' },
           { key: 'recipes', name: 'Recipes' },
-          { key: 'runs', name: 'Load runs' },
+          { key: 'runs', name: 'Runs of loads' },
           { key: 'reports', name: 'Reports' },
         ]}
       />
@@ -45,27 +45,27 @@ function Experiments() {
     <Show
       of={data}
       lines={8}
-      what="Experiments"
+      what="The experiments"
       empty={(v) => v.experiments.length === 0}
       none={
         <Empty
           icon="lab"
-          title="No experiments yet"
+          title="No experiment was begun yet"
           hint={
             <>
-              <p>An experiment runs variants on private servers in random order, round by round, and shows which is better, by how much, and whether the difference is significant.</p>
+              <p>An experiment runs variants on private servers in random order, round after round, and says which is better, by how much, and whether that is real.</p>
               <p>
-                Start with the recipe <b>{first}</b>: how far does a server scale on this machine? It takes under 10 minutes and needs only a MariaDB server.
+                Begin with the recipe <b>{first}</b>: how far does a server scale on this machine? It takes under ten minutes and needs no server but a MariaDB.
               </p>
               <p>
-                With your own plan: <code>dyno compare plan.yaml</code>
+                With a plan of your own: <code>dyno compare plan.yaml</code>
               </p>
             </>
           }
           action={
             <div class="row">
               <a class="button b-main" href={href('lab', { recipe: first }, [])}>
-                Start with {first}
+                Begin with {first}
               </a>
               <a class="button" href={href('lab', { tab: 'recipes' }, [])}>
                 All recipes
@@ -117,7 +117,7 @@ function Experiments() {
                   key: 'verdicts', head: 'Verdicts',
                   cell: (e) =>
                     e.state === 'damaged' ? (
-                      <span class="tone-bad">{safe(e.problem ?? 'cannot be read')}</span>
+                      <span class="tone-bad">{safe(e.problem ?? 'it cannot be read')}</span>
                     ) : (
                       <>
                         <Tallies tally={e.tally} />
@@ -126,7 +126,7 @@ function Experiments() {
                     ),
                 },
                 {
-                  key: 'started', head: 'Started', value: (e) => e.started, first: 'down',
+                  key: 'started', head: 'Began', value: (e) => e.started, first: 'down',
                   cell: (e) => (
                     <span class="nowrap" title={ago(seconds(e.started))}>
                       {moment(seconds(e.started), { date: true, seconds: false })}

@@ -78,7 +78,7 @@ export function SweepPicture({ sweep }: { sweep: Sweep }) {
                   <g key={i}>
                     {typeof lo === 'number' && typeof hi === 'number' && <line class="p-whisker" x1={x} x2={x} y1={y(lo)} y2={y(hi)} />}
                     <circle class="p-dot" cx={x} cy={y(v)} r="3.4">
-                      <title>{`${l.name}, ${sweep.axis} ${sweep.names[i] ?? ''}: ${sweep.ratio ? '×' : ''}${Number(v.toPrecision(4))}${typeof lo === 'number' && typeof hi === 'number' ? ` (${Number(lo.toPrecision(3))}–${Number(hi.toPrecision(3))})` : ''}, n=${l.n[i] ?? 0}`}</title>
+                      <title>{`${l.name}, ${sweep.axis} ${sweep.names[i] ?? ''}: ${sweep.ratio ? '×' : ''}${Number(v.toPrecision(4))}${typeof lo === 'number' && typeof hi === 'number' ? ` (${Number(lo.toPrecision(3))}–${Number(hi.toPrecision(3))})` : ''}, n ${l.n[i] ?? 0}`}</title>
                     </circle>
                   </g>
                 )
@@ -88,9 +88,9 @@ export function SweepPicture({ sweep }: { sweep: Sweep }) {
         </svg>
       </div>
       <p class="faint lab-note">
-        The bands are the intervals.{beyond ? ' Some extend beyond the chart: see the table.' : ''}
-        {sweep.ratio && m > 0 ? ' Ratios within the grey band count as the same.' : ''}
-        {sweep.absent.length > 0 ? ` No data points: ${sweep.absent.join('; ')}.` : ''}
+        The bands are the intervals.{beyond ? ' Some reach beyond the picture: the table has them.' : ''}
+        {sweep.ratio && m > 0 ? ' Within the grey stripe it counts as the same.' : ''}
+        {sweep.absent.length > 0 ? ` Without a point: ${sweep.absent.join('; ')}.` : ''}
       </p>
     </figure>
   )
@@ -219,7 +219,7 @@ export function Forest({ rungs: all, unit, margin }: { rungs: Rung[]; unit: stri
           )}
         </svg>
       </div>
-      {margin > 0 && <p class="faint lab-note">Ratios within the grey band count as the same.</p>}
+      {margin > 0 && <p class="faint lab-note">Within the grey stripe it counts as the same.</p>}
     </figure>
   )
 }
@@ -254,7 +254,7 @@ export function Ladder({ steps, axis }: { steps: Step[]; axis: string }) {
     <figure class="lab-picture lab-wide">
       <figcaption>
         <b>Step by step</b>
-        <span class="dim">factor relative to the first {axis || 'level'} and to the previous step</span>
+        <span class="dim">the factor over the first {axis || 'level'}, and over the step before</span>
       </figcaption>
       <div class="lab-grid-box">
       <table class="lab-ladder">
@@ -262,7 +262,7 @@ export function Ladder({ steps, axis }: { steps: Step[]; axis: string }) {
           <tr>
             <th scope="col">{axis}</th>
             <th scope="col" class="num">step</th>
-            <th scope="col" class="num">total</th>
+            <th scope="col" class="num">in all</th>
             <th scope="col" class="num">interval</th>
             <th scope="col">
               <span class="hide">as a bar</span>
@@ -292,7 +292,7 @@ export function Ladder({ steps, axis }: { steps: Step[]; axis: string }) {
         </tbody>
       </table>
       </div>
-      <p class="faint lab-note">A step is the quotient of two ratios' centres and has no interval.</p>
+      <p class="faint lab-note">A step is the quotient of two ratios' centres: it has no interval of its own.</p>
     </figure>
   )
 }
@@ -313,7 +313,7 @@ export function Strips({ strips, rounds }: { strips: Strip[]; rounds: number }) 
     <figure class="lab-picture lab-wide">
       <figcaption>
         <b>Second by second</b>
-        <span class="dim">operations/s of every trial, rounds side by side; each strip spans 0 to the figure next to it</span>
+        <span class="dim">operations/s of every trial, rounds side by side, each strip from 0 to the figure beside it</span>
       </figcaption>
       <div ref={box}>
         <svg class="lab-plot" width={w} height={bottom + 20} role="img" aria-label={`Operations per second of each trial. ${strips.map((s) => `${s.label}${s.control ? ', against itself' : ''}: ${s.trials.length} trials`).join('; ')}`}>
@@ -354,7 +354,7 @@ export function Strips({ strips, rounds }: { strips: Strip[]; rounds: number }) 
                     <g key={t.seq}>
                       {t.invalid && <rect class="p-off" x={a} width={wide} y={y0 - high} height={high} />}
                       <path class={`p-strip${t.invalid ? ' lab-off' : ''}${s.control ? ' lab-control' : ''}`} d={d}>
-                        <title>{`trial ${t.seq}, round ${t.round}, ${Math.round(t.seconds)} s${t.invalid ? ': excluded, ' + t.invalid : ''}`}</title>
+                        <title>{`trial ${t.seq}, round ${t.round}, ${Math.round(t.seconds)} s${t.invalid ? ': does not count, ' + t.invalid : ''}`}</title>
                       </path>
                     </g>
                   )

@@ -20,9 +20,10 @@ export function Recipes() {
   return (
     <>
       <p class="lab-intro">
-        A recipe repeats a published measurement on private servers and shows the published figures next to the results from this machine.
+        A recipe repeats, on private servers of its own, a measurement that a performance engineer once published, and sets the published figures beside
+        what comes out here.
       </p>
-      <Show of={data} lines={8} what="Recipes">
+      <Show of={data} lines={8} what="The recipes">
         {(v) => (
           <div class="lab-recipes">
             {v.recipes.map((r) => (
@@ -52,7 +53,7 @@ function Card({ r }: { r: Recipe }) {
         </h2>
         <p class="dim">{r.topic}</p>
         <table class="lab-recipe-scales">
-          <caption class="hide">Size and time at each scale</caption>
+          <caption class="hide">What it takes at each scale</caption>
           <thead class="hide">
             <tr>
               <th scope="col">scale</th>
@@ -83,7 +84,7 @@ function Card({ r }: { r: Recipe }) {
       <footer>
         <a class="button b-small" href={href('lab', { recipe: r.name }, [])}>
           <Icon name="play" />
-          <span>Review and run</span>
+          <span>Look and run</span>
         </a>
       </footer>
     </article>
@@ -97,16 +98,16 @@ export function RecipePage({ name }: { name: string }) {
   const r = data.value
   if (data.error?.status === 404)
     return (
-      <Page title="Recipe">
-        <Empty icon="lab" title={`No recipe named ${safe(name)}`} hint="Recipes ship with Dyno; a newer version may have it." action={<a class="button b-main" href={href('lab', { tab: 'recipes' }, [])}>All recipes</a>} />
+      <Page title="Lab: recipe">
+        <Empty icon="lab" title={`No recipe is called ${safe(name)}`} hint="The recipes ship with Dyno; a newer one may have it." action={<a class="button b-main" href={href('lab', { tab: 'recipes' }, [])}>All recipes</a>} />
       </Page>
     )
   // What is shown is of the scale before until that of the new one is there.
-  const stuck = data.loading ? 'loading' : !r || data.error ? 'the dry run is not available' : r.missing.length > 0 ? `not on this machine: ${r.missing.join(', ')}` : (r.problems[0] ?? '')
+  const stuck = data.loading ? 'loading' : !r || data.error ? 'what it would do is not known' : r.missing.length > 0 ? `not on this machine: ${r.missing.join(', ')}` : (r.problems[0] ?? '')
   const why = whyNot() || stuck
   return (
     <Page
-      title={`Recipe ${name}`}
+      title={`Lab: recipe ${name}`}
       actions={
         <Button kind="main" icon="play" why={why} onClick={() => setAsking(true)}>
           Run it
@@ -131,7 +132,7 @@ export function RecipePage({ name }: { name: string }) {
             </div>
             {v.missing.length > 0 && (
               <Notice tone="warn">
-                <b>Not on this machine: {v.missing.join(', ')}.</b> Install them first:
+                <b>Not on this machine: {v.missing.join(', ')}.</b> These commands fetch them, then it can run:
                 {v.install.map((c) => (
                   <span key={c} class="row lab-command">
                     <code>{c}</code>
@@ -151,12 +152,12 @@ export function RecipePage({ name }: { name: string }) {
               </Notice>
             ))}
             <div class="lab-two">
-              <Panel title="Dry run">
+              <Panel title="What it would do">
                 <Facts of={would(v)} class="body" />
               </Panel>
-              <Panel title="Published results">
+              <Panel title="What was published">
                 {v.published.length === 0 ? (
-                  <p class="body dim">No published figures.</p>
+                  <p class="body dim">No figures to set beside.</p>
                 ) : (
                   <ul class="lab-bullets body">
                     {v.published.map((p) => (
@@ -168,7 +169,7 @@ export function RecipePage({ name }: { name: string }) {
             </div>
             {v.ran.length > 0 && (
               <section class="section">
-                <h2>Runs on this machine</h2>
+                <h2>Ran here</h2>
                 <ul class="lab-ran">
                   {v.ran.slice(0, 12).map((e) => (
                     <li key={e.id}>
@@ -179,11 +180,11 @@ export function RecipePage({ name }: { name: string }) {
               </section>
             )}
             <section class="section lab-more">
-              <Fold head={`Variants and their baselines (${v.table.length})`}>
+              <Fold head={`The variants, and what each is compared with (${v.table.length})`}>
                 {() => <TextRows table={{ title: 'variants', left: 2, head: ['variant', 'compared with'], rows: v.table.map((t) => [t.key, t.against ?? 'baseline']) }} />}
               </Fold>
               <ThePlan text={v.text}>
-                Edit it and run it with <code>dyno compare mine.yaml</code>
+                Change it and run it with <code>dyno compare mine.yaml</code>
               </ThePlan>
             </section>
             {asking && <Start r={v} scale={scale} why={why} onClose={() => setAsking(false)} />}
@@ -201,15 +202,15 @@ function would(v: DryRun): Fact[] {
   const { dry, needs } = v
   const all: [string, string | false][] = [
     ['variants', `${dry.variants}`],
-    ['rounds', between(dry.rounds, ', fewer if decided early')],
+    ['rounds', between(dry.rounds, ', fewer when all is decided')],
     ['trials', between(dry.trials)],
-    ['per trial', dry.seconds > 0 && `${span(dry.seconds)} measured`],
+    ['a trial', dry.seconds > 0 && `${span(dry.seconds)} measured`],
     ['time', lasts(dry)],
-    ['time limit', dry.budget_seconds !== undefined && span(dry.budget_seconds)],
+    ['no longer than', dry.budget_seconds !== undefined && span(dry.budget_seconds)],
     ['servers', (needs.servers.length ? needs.servers : dry.servers).join(', ')],
     ['disk', needs.disk_bytes !== undefined && `about ${text(needs.disk_bytes, 'B')} of ${text(needs.disk_free_bytes, 'B')} free`],
     ['memory', needs.memory_bytes !== undefined && `about ${text(needs.memory_bytes, 'B')} of ${text(needs.memory_free_bytes, 'B')} available`],
-    ['values shown', v.show.join(', ')],
+    ['the table shows', v.show.join(', ')],
   ]
   return all.flatMap(([name, value]) => (value === false ? [] : [{ name, value }]))
 }
@@ -256,13 +257,13 @@ function Start({ r, scale, why, onClose }: { r: DryRun; scale: string; why: stri
         </div>
         {r.dry.seconds > 0 && (
           <div class="field">
-            <label for="lab-time">Measured time per trial</label>
-            <input id="lab-time" class="input" value={time} placeholder={`${r.dry.seconds}s (from the plan)`} aria-invalid={bad} onInput={(e) => setTime(e.currentTarget.value.trim())} />
-            <span class="note">{bad ? 'Enter a time such as 5s, at least 1s.' : 'Shorter trials finish sooner but decide less.'}</span>
+            <label for="lab-time">How long a trial measures</label>
+            <input id="lab-time" class="input" value={time} placeholder={`${r.dry.seconds}s, as the plan says`} aria-invalid={bad} onInput={(e) => setTime(e.currentTarget.value.trim())} />
+            <span class="note">{bad ? 'A time such as 5s, at least 1s.' : 'Shorter trials end sooner and decide less.'}</span>
           </div>
         )}
         <Notice tone={r.disturbs.length > 0 ? 'warn' : 'info'}>{r.disturb}</Notice>
-        <p class="dim">You can stop it at any time: completed trials are kept, and it can be resumed.</p>
+        <p class="dim">It can be stopped at any time: what was measured is kept, and it can be resumed.</p>
         {error && <Problem error={error} />}
       </div>
     </Dialog>

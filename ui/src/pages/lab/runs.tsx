@@ -27,15 +27,15 @@ export function Runs() {
     <Show
       of={data}
       lines={6}
-      what="Load runs"
+      what="The runs"
       empty={(v) => v.runs.length === 0}
       none={
         <Empty
           icon="lab"
-          title="No load runs yet"
+          title="No load was run yet"
           hint={
             <>
-              <p>Load runs are stored here with per-second figures, latencies and errors:</p>
+              <p>A run of a load is kept here with its seconds, latencies and errors:</p>
               <p>
                 <code>dyno load oltp_read_write prepare --target {target || 'sandbox:x'}</code>
               </p>
@@ -49,7 +49,7 @@ export function Runs() {
     >
       {(v) => (
         <Table
-          label="Load runs"
+          label="Runs of loads"
           rows={v.runs}
           rowKey={(r) => r.id}
           onOpen={(r) => go(href('lab', { id: r.id }, ['target']))}
@@ -59,8 +59,8 @@ export function Runs() {
             { key: 'state', head: 'State', cell: (r) => <RunState r={r} /> },
             { key: 'workload', head: 'Workload', value: (r) => r.workload, cell: (r) => safe(r.workload) },
             { key: 'target', head: 'Target', value: (r) => r.target, cell: (r) => <span class="cut lab-run-target" title={safe(r.target)}>{safe(r.target)}</span> },
-            { key: 'started', head: 'Started', value: (r) => r.started, first: 'down', cell: (r) => <span class="nowrap">{moment(seconds(r.started), { date: true, seconds: false })}</span> },
-            { key: 'seconds', head: 'Duration', align: 'right', value: (r) => r.seconds, cell: (r) => <span class="nowrap">{span(r.seconds)}</span> },
+            { key: 'started', head: 'Began', value: (r) => r.started, first: 'down', cell: (r) => <span class="nowrap">{moment(seconds(r.started), { date: true, seconds: false })}</span> },
+            { key: 'seconds', head: 'Ran for', align: 'right', value: (r) => r.seconds, cell: (r) => <span class="nowrap">{span(r.seconds)}</span> },
             { key: 'sessions', head: 'Sessions', align: 'right', value: (r) => r.sessions, cell: (r) => r.sessions },
             { key: 'tps', head: 'Operations/s', align: 'right', value: (r) => r.operations_per_second, cell: (r) => figure(r.operations_per_second, '').value },
             { key: 'p95', head: 'p95', align: 'right', value: (r) => r.p95_seconds, cell: (r) => <Num v={r.p95_seconds} unit="s" /> },
@@ -76,7 +76,7 @@ export function RunPage({ id }: { id: string }) {
   const data = useGet<Run>('run', { id }, { every: (v) => (v?.state === 'running' ? 5000 : 0) })
   return (
     <Page
-      title={`Load run ${id}`}
+      title={`Lab: run ${id}`}
       actions={
         data.value && (
           <ReportLink button id={id}>
@@ -98,9 +98,9 @@ export function RunPage({ id }: { id: string }) {
 }
 
 const which: Record<Latency['which'], string> = {
-  service: 'from the first statement to the last response',
-  response: 'from the time it was due',
-  corrected: 'estimated: as if operations had arrived at the mean rate, regardless of the server',
+  service: 'from its first statement to the last answer',
+  response: 'from when it was due',
+  corrected: 'estimated: as if operations had come at the mean rate whatever the server did',
 }
 
 function OneRun({ r }: { r: Run }) {
@@ -135,9 +135,9 @@ function OneRun({ r }: { r: Run }) {
         <Figure label="Operations" value={r.operations_per_second} unit="/s" note={count(r.operations)} />
         <Figure label="Queries" value={r.seconds > 0 ? r.queries / r.seconds : null} unit="/s" note={`${count(r.reads)} reads, ${count(r.writes)} writes, ${count(r.others)} others`} />
         <Figure label="Median" value={main?.p50} unit="s" />
-        <Figure label="p95" value={main?.p95} unit="s" />
-        <Figure label="p99" value={main?.p99} unit="s" />
-        <Figure label="Max" value={main?.max} unit="s" />
+        <Figure label="95 %" value={main?.p95} unit="s" />
+        <Figure label="99 %" value={main?.p99} unit="s" />
+        <Figure label="Slowest" value={main?.max} unit="s" />
         <Figure label="Errors" value={r.errors} unit="" {...(r.errors > 0 ? { tone: 'bad' as const } : {})} note={r.reconnects > 0 ? `${r.reconnects} reconnects` : undefined} />
       </div>
       {r.charts.map((c) => (
@@ -146,7 +146,7 @@ function OneRun({ r }: { r: Run }) {
             <b>{c.title}</b> <span class="dim">{c.unit}</span>
           </figcaption>
           {c.x.length < 2 ? (
-            <p class="dim">No chart: per-second figures were not kept, or it ran for less than 2 s.</p>
+            <p class="dim">Too short for a picture: its seconds were not kept, or it ran for less than two.</p>
           ) : (
             <Plot
               x={c.x}
@@ -167,7 +167,7 @@ function OneRun({ r }: { r: Run }) {
                 <tr>
                   <th scope="col">of</th>
                   <th scope="col">measured</th>
-                  {['count', 'min', 'median', 'mean', 'p95', 'p99', 'p99.9', 'max'].map((h) => (
+                  {['count', 'min', 'median', 'mean', '95 %', '99 %', '99.9 %', 'max'].map((h) => (
                     <th key={h} scope="col" class="num">
                       {h}
                     </th>
@@ -206,17 +206,17 @@ function OneRun({ r }: { r: Run }) {
                     </dd>
                   </div>
                   <div>
-                    <dt>started</dt>
+                    <dt>begun</dt>
                     <dd>{count(r.arrivals.begun)}</dd>
                   </div>
                   <div>
-                    <dt>never started</dt>
+                    <dt>never begun</dt>
                     <dd class={r.arrivals.dropped > 0 ? 'tone-bad' : ''}>{count(r.arrivals.dropped)}</dd>
                   </div>
                 </dl>
               </>
             ) : (
-              <p class="dim">Closed loop: each session started its next operation when the previous one was done, so no operation was ever due.</p>
+              <p class="dim">A closed loop: every session began its next operation when the last one was done, so nothing was ever due.</p>
             )}
             {codes.length === 0 ? (
               <p>No statement failed.</p>
@@ -226,14 +226,14 @@ function OneRun({ r }: { r: Run }) {
             {r.given_up > 0 && <p>{count(r.given_up)} operations were given up.</p>}
             {r.fairness && (
               <p class="dim">
-                Operations per session: {text(r.fairness.events, '')} ± {text(r.fairness.events_sd, '')}.
+                A session did {text(r.fairness.events, '')} operations ± {text(r.fairness.events_sd, '')}.
               </p>
             )}
           </div>
         </Panel>
       </div>
       <section class="section lab-more">
-        <Fold head={`Workload options (${Object.keys(r.options).length})`}>{() => <Facts small of={Object.entries(r.options).map(([k, value]) => ({ name: '--' + k, value }))} />}</Fold>
+        <Fold head={`Options of the workload (${Object.keys(r.options).length})`}>{() => <Facts small of={Object.entries(r.options).map(([k, value]) => ({ name: '--' + k, value }))} />}</Fold>
       </section>
     </>
   )
@@ -245,9 +245,9 @@ export function Documents() {
     <Show
       of={data}
       lines={5}
-      what="Reports"
+      what="The reports"
       empty={(v) => v.documents.length === 0}
-      none={<Empty icon="lab" title="No reports yet" hint={<>A demo plants a fault on a private server, finds it, cures it and proves the gain: <code>dyno demo</code>. Proofs of changes appear here too.</>} />}
+      none={<Empty icon="lab" title="No report was written yet" hint={<>A demo plants a fault on a private server, finds it, cures it and proves the gain: <code>dyno demo</code>. Proofs of changes appear here too.</>} />}
     >
       {(v) => (
         <Table
@@ -261,7 +261,7 @@ export function Documents() {
             { key: 'kind', head: 'Kind', value: (d) => d.kind, cell: (d) => <Badge tone="unknown" icon={false}>{d.kind}</Badge> },
             { key: 'at', head: 'When', value: (d) => d.at, first: 'down', cell: (d) => <span class="nowrap">{moment(seconds(d.at), { date: true, seconds: false })}</span> },
             { key: 'target', head: 'Target', value: (d) => d.target, cell: (d) => safe(d.target ?? '') },
-            { key: 'title', head: 'Summary', cell: (d) => <><b>{safe(d.title)}</b> <span class="dim">{safe(d.sentence ?? '')}</span></> },
+            { key: 'title', head: 'What it says', cell: (d) => <><b>{safe(d.title)}</b> <span class="dim">{safe(d.sentence ?? '')}</span></> },
           ]}
         />
       )}
@@ -282,20 +282,20 @@ export function DocumentPage({ id }: { id: string }) {
   const gone = data.error?.status === 404 || data.error?.status === 400
   return (
     <Page
-      title={`Report ${id.slice(0, 24)}`}
+      title={`Lab: report ${id.slice(0, 24)}`}
       actions={
         data.value && (
           <ReportLink button id={id}>
-            Open in a new tab
+            Open alone
           </ReportLink>
         )
       }
     >
       <Crumb href={href('lab', { tab: 'reports' }, ['target'])}>All reports</Crumb>
       {gone ? (
-        <Empty icon="lab" title={`Nothing here has the id ${safe(id.slice(0, 80))}`} hint="No experiment, run or report. It was removed, or the link comes from another Dyno." action={<a class="button b-main" href={href('lab', {}, [])}>All experiments</a>} />
+        <Empty icon="lab" title={`Nothing here has the id ${safe(id.slice(0, 80))}`} hint="No experiment, run or report. It was removed, or the link comes from another Dyno." action={<a class="button b-main" href={href('lab', {}, [])}>The lab</a>} />
       ) : (
-        <Show of={data} lines={8} what="Report">
+        <Show of={data} lines={8} what="The report">
           {(d) => (
             <>
               <header class="lab-head">
@@ -350,7 +350,7 @@ function Report({ id, d }: { id: string; d: Report }) {
       )}
       {d.change && (
         <section class="section">
-          <h2>Change</h2>
+          <h2>The change</h2>
           <p>{safe(d.change.text)}</p>
           <pre class="lab-plan" tabIndex={0}>{safe(d.change.sql)}</pre>
         </section>
@@ -360,7 +360,7 @@ function Report({ id, d }: { id: string; d: Report }) {
       ))}
       {d.story && d.story.length > 0 && (
         <section class="section">
-          <h2>Events</h2>
+          <h2>What happened</h2>
           <ol class="lab-live-notes">
             {d.story.map((s, i) => (
               <li key={i}>
@@ -377,7 +377,7 @@ function Report({ id, d }: { id: string; d: Report }) {
       ))}
       <p class="section">
         <ReportLink button id={id}>
-          Full report
+          The whole report
         </ReportLink>
       </p>
     </>

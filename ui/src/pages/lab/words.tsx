@@ -6,10 +6,10 @@ import type { LabState, Tally } from './types'
 export const meanings: Record<string, string> = {
   better: 'The whole interval lies above ×1, and its centre beyond the margin.',
   worse: 'The whole interval lies below ×1, and its centre beyond the margin.',
-  same: 'The whole interval lies within the margin: the variants are equivalent, not merely undecided.',
-  unstable: 'Undecided: the interval allows more than one answer, because noise is too high for the rounds that were run. Use more rounds, longer trials or a quieter machine.',
-  invalid: 'The measurement violated its own conditions: too few valid trials, or a server differed from itself. Do not trust its figures.',
-  failed: 'No trial completed; the reason is shown next to it.',
+  same: 'The whole interval lies within the margin: a claim that they are alike, not the lack of one.',
+  unstable: 'Not decided: the interval allows more than one answer. The noise is too large for the rounds that were run. More rounds, longer trials or a quieter machine would decide it.',
+  invalid: 'The measurement broke its own conditions: too few trials count, or a server differed from itself. No figure can be trusted.',
+  failed: 'No trial of it came to an end. The reason stands beside it.',
 }
 
 export function toneOf(word: string | undefined): string {

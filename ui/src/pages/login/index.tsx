@@ -52,10 +52,10 @@ function Open() {
     <Empty
       icon="user"
       title="You are logged in"
-      hint="There are no users yet. Add the first one under Settings, Users."
+      hint="There are no users yet. Settings, Users adds the first."
       action={
         <a class="button main" href={href('fleet', {}, [])}>
-          Continue
+          Go on
         </a>
       }
     />
@@ -87,11 +87,11 @@ function LogIn() {
       <Field id="name" label="Name" value={name} set={setName} auto="username" focus={name === ''} />
       <Field id="password" label="Password" value={password} set={setPassword} auto="current-password" secret focus={name !== ''} />
       {error && <Problem error={error} />}
-      <Button kind="main" submit why={busy ? 'checking the password' : ''}>
+      <Button kind="main" submit why={busy ? 'the password is being checked' : ''}>
         Log in
       </Button>
       <p class="faint">
-        No login? Someone with access to Dyno's machine can add one: <code>dyno user add NAME</code>
+        No login? Somebody on Dyno's machine adds one: <code>dyno user add NAME</code>
       </p>
     </form>
   )
@@ -153,12 +153,12 @@ function First() {
       }}
     >
       <p class="dim">
-        There are no users yet. Enter the token from <code>first-run-token</code> in Dyno's home to become the first operator.
+        There are no users yet. With the token in <code>first-run-token</code> in Dyno's home you become the first operator.
       </p>
       <Field id="token" label="First-run token" value={token} set={setToken} auto="off" focus mono />
       <Field id="name" label="Your name" value={name} set={setName} auto="username" note="lower-case letters and digits" />
       <Field id="password" label="Password" value={password} set={setPassword} auto="new-password" secret note="at least 12 characters; a few words are fine" />
-      <Field id="again" label="Repeat password" value={again} set={setAgain} auto="new-password" secret />
+      <Field id="again" label="Password once more" value={again} set={setAgain} auto="new-password" secret />
       {error && <Problem error={error} />}
       <Button kind="main" submit why={busy ? 'one moment' : why}>
         Begin

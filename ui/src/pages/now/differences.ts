@@ -35,8 +35,8 @@ function began(s: Session, o: Session, d: number): boolean {
 }
 
 export const words: Record<Difference, string> = {
-  new: 'new in the last second',
-  statement: 'started another statement in the last second',
-  waits: 'started waiting for a lock in the last second',
-  phase: 'changed state in the last second',
+  new: 'was not here a second before',
+  statement: 'runs another statement than a second before',
+  waits: 'waits for a lock since this second',
+  phase: 'is in another phase than a second before',
 }

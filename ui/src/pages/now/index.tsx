@@ -16,7 +16,7 @@ import './now.css'
 
 export function NowPage() {
   return (
-    <Page title="Activity" target range="-15m">
+    <Page title="Now and then" target range="-15m">
       <Moments />
     </Page>
   )
@@ -60,13 +60,13 @@ function Moments() {
   return (
     <>
       {unreadable && (
-        <Notice tone="warn" action={<a class="button small" href={withParams({ at: null })}>Go to now</a>}>
-          The time in the address cannot be read; showing live data. <code>at</code> takes Unix seconds.
+        <Notice tone="warn" action={<a class="button small" href={withParams({ at: null })}>Drop it</a>}>
+          The address asks for a moment that cannot be read. This is the present; <code>at</code> takes Unix seconds.
         </Notice>
       )}
       {future && (
-        <Notice tone="info" action={<a class="button small" href={withParams({ at: null })}>Go to now</a>}>
-          The time in the address, {moment(asked, { date: true, seconds: true })}, is in the future; showing live data.
+        <Notice tone="info" action={<a class="button small" href={withParams({ at: null })}>Drop it</a>}>
+          The address asks for {moment(asked, { date: true, seconds: true })}, which has not come yet. This is the present.
         </Notice>
       )}
       <Timeline key={target} target={target} range={range} at={at} shown={state ? Date.parse(state.at) / 1000 : undefined} speed={speed} play={play} set={(t, o) => { setSpeed(0); set(t, o) }} step={step} loading={data.loading} up={state?.up} />
@@ -96,8 +96,8 @@ function useMomentKeys(step: (by: number) => void, play: () => void): void {
   latest.current = { step, play }
   // Named here for the help; they are listened to below, for Shift and for buttons that take Space.
   useKeys({
-    '← →': { help: '1 s back or forward', run: () => undefined },
-    'Shift ← →': { help: '1 min back or forward', run: () => undefined },
+    '← →': { help: 'a second back or on', run: () => undefined },
+    'Shift ← →': { help: 'a minute back or on', run: () => undefined },
     Space: { help: 'play or pause', run: () => undefined },
   })
   useLayoutEffect(() => {
@@ -133,8 +133,8 @@ function Body(p: BodyProps) {
   const [tab] = useParam('tab', 'sessions')
   if (p.error?.status === 404 && at !== 'live' && !p.loading) return <Beyond at={at} error={p.error} />
   if (!state) {
-    if (p.error?.status === 503) return <Empty icon="now" title="Waiting for the first sample" hint="A target that was just added appears here after its first sample." />
-    return p.error ? <Problem error={p.error} retry={p.reload} what="Sample" /> : <Loading lines={8} />
+    if (p.error?.status === 503) return <Empty icon="now" title="The first second is being read" hint="A target that was just added shows here as soon as it was read once." />
+    return p.error ? <Problem error={p.error} retry={p.reload} what="The state" /> : <Loading lines={8} />
   }
   const roots = tree(state.waits ?? [])
   const waiting = new Set((state.waits ?? []).map((w) => w.waiter)).size
@@ -147,7 +147,7 @@ function Body(p: BodyProps) {
       <VitalStrip state={state} before={diff.known ? p.before : undefined} />
       {tab !== 'locks' && roots.length > 0 && <LockBanner roots={roots} state={state} />}
       <Tabs
-        label="Activity views"
+        label="What is shown of this moment"
         items={[
           { key: 'sessions', name: 'Sessions', count: counted(state.sessions?.filter((x) => !asleep(x) || tied.has(x.id)).length ?? 0, 'processlist') },
           { key: 'locks', name: 'Locks', count: counted(waiting, 'locks') },
@@ -169,7 +169,7 @@ function Body(p: BodyProps) {
       hint={
         <>
           <p>{safe(state.reason ?? '')}</p>
-          <p>No session data for this time.</p>
+          <p>Nothing is known of its sessions then.</p>
         </>
       }
     />
@@ -191,7 +191,7 @@ function InnodbTab({ state }: { state: State }) {
   return (
     <Unobservable
       what="SHOW ENGINE INNODB STATUS"
-      why={why?.reason ?? `It is read every few seconds; none is stored for the ${statusReach} s before this time.`}
+      why={why?.reason ?? `It is read every few seconds; none is kept of the ${statusReach} s before this one.`}
       fix={why?.fix ? <code>{why.fix}</code> : undefined}
     />
   )
@@ -216,12 +216,12 @@ function Beyond({ at, error }: { at: number; error: ApiError }) {
   return (
     <Empty
       icon="now"
-      title={`No data for ${moment(at, { date: true, seconds: true })}`}
+      title={`Nothing is kept of ${moment(at, { date: true, seconds: true })}`}
       hint={
         before === undefined && after === undefined ? (
-          'No states of this target are stored, or it was not watched then. States are kept for some days: see Settings, Retention.'
+          'No state of this target is kept at all, or it was not watched then. States are kept for some days; how long is said in the settings.'
         ) : (
-          <>Dyno was not running then, the server was not watched yet, or the data has expired. Nearest times with data:</>
+          <>Dyno was not running then, the server was not watched yet, or that time has aged out of the store. These are the nearest moments that are kept.</>
         )
       }
       action={

@@ -10,7 +10,7 @@ export function Innodb({ text, read }: { text: string; read: string }) {
   return (
     <div class="innodb">
       <div class="row">
-        <span class="dim grow">{read}Verbatim server output, including the values in lock records.</span>
+        <span class="dim grow">{read}As the server wrote it, with the values that its lock records show.</span>
         <Copy text={text} label="Copy all" />
       </div>
       {list.map((s) => (

@@ -45,7 +45,7 @@ export function LockBanner({ roots, state }: { roots: Root[]; state: State }) {
               {r.longest > 0 && <>, the longest for {text(r.longest, 's')}</>}
             </span>
             <span class="faint cut grow">
-              {r.session === undefined ? safe(r.unknown ?? '') : r.cycle ? 'circular wait' : s ? `${s.command === 'Sleep' ? `idle for ${text(s.seconds, 's')}${s.last_sql ? ` after ${oneLine(s.last_sql, 120)}` : ''}` : oneLine(s.sql, 200)}${t ? ` · transaction open for ${text(t.seconds, 's')}` : ''}` : ''}
+              {r.session === undefined ? safe(r.unknown ?? '') : r.cycle ? 'they wait for each other in a circle' : s ? `${s.command === 'Sleep' ? `idle for ${text(s.seconds, 's')}${s.last_sql ? ` after ${oneLine(s.last_sql, 120)}` : ''}` : oneLine(s.sql, 200)}${t ? ` · transaction open for ${text(t.seconds, 's')}` : ''}` : ''}
             </span>
           </div>
         )
@@ -58,7 +58,7 @@ export function LockBanner({ roots, state }: { roots: Root[]; state: State }) {
           setParams({ tab: 'locks' })
         }}
       >
-        {roots.length > 3 ? `All ${roots.length} blockers` : 'Lock tree'}
+        {roots.length > 3 ? `All ${roots.length} blockers` : 'Who waits for whom'}
       </a>
     </section>
   )
@@ -73,8 +73,8 @@ export function Locks({ roots, state }: { roots: Root[]; state: State }) {
   return (
     <div class="stack">
       {gone && <Unobservable what="Locks" why={gone.reason} fix={gone.fix && <code>{gone.fix}</code>} />}
-      {(state.left?.waits ?? 0) > 0 && <p class="dim">{state.left?.waits} more waits existed; they are not stored.</p>}
-      {shown.length === 0 && !gone && <Empty icon="good" title="No lock waits" hint="Row, metadata, table and user locks were checked in this second." />}
+      {(state.left?.waits ?? 0) > 0 && <p class="dim">{state.left?.waits} more waits were there; they are left out of what is kept.</p>}
+      {shown.length === 0 && !gone && <Empty icon="good" title="Nobody waits for a lock" hint="Row locks, metadata locks, table locks and user locks were looked at in this second." />}
       {shown.map((r, i) => (
         <section key={r.session ?? `unknown${i}`} class="panel root" aria-label={r.session === undefined ? 'unknown blocker' : `root blocker ${r.session}`}>
           <RootHead r={r} known={known} />
@@ -94,7 +94,7 @@ function RootHead({ r, known }: { r: Root; known: Known }) {
         {r.session === undefined ? (
           <Badge tone="unknown">Blocker unknown</Badge>
         ) : (
-          <Badge tone="bad" icon="lock">{r.cycle ? 'Cycle' : 'Root blocker'}</Badge>
+          <Badge tone="bad" icon="lock">{r.cycle ? 'Circle' : 'Root blocker'}</Badge>
         )}
         {r.session !== undefined && (
           <b>
@@ -119,10 +119,10 @@ function RootHead({ r, known }: { r: Root; known: Known }) {
       {r.session === undefined && (
         <p>
           {r.object && <b>{safe(r.object)}: </b>}
-          {safe(r.unknown || 'the server does not report who holds the lock')}
+          {safe(r.unknown || 'the server does not tell who holds the lock')}
         </p>
       )}
-      {r.session !== undefined && !s && <p class="dim">It was not in the processlist in this second.</p>}
+      {r.session !== undefined && !s && <p class="dim">The processlist did not show it in this second.</p>}
       {s && (
         <p>
           <span class={s.command === 'Sleep' ? 'tone-warn' : ''}>{s.command === 'Sleep' ? `Idle for ${text(s.seconds, 's')}` : `${safe(s.command)} for ${text(s.seconds, 's')}`}</span>
@@ -133,7 +133,7 @@ function RootHead({ r, known }: { r: Root; known: Known }) {
               {t.rows_modified !== undefined && `, ${text(t.rows_modified, '')} modified`}
             </>
           )}
-          {!t && s.command === 'Sleep' && <span class="dim">, no transaction visible</span>}
+          {!t && s.command === 'Sleep' && <span class="dim">, no transaction of it is seen</span>}
         </p>
       )}
       {s?.sql ? <p class="mono statement-line">{oneLine(s.sql, 500)}</p> : s?.command === 'Sleep' && (s.last_sql ? <p class="mono statement-line"><span class="faint">Last statement:</span> {oneLine(s.last_sql, 500)}</p> : <p class="faint">Last statement unknown: the session is idle, and performance_schema does not have it (consumer events_statements_current). Step back to look for it.</p>)}

@@ -50,7 +50,7 @@ export function SessionPanel({ id, state, at, onClose }: { id: string; state: St
       <div class="body stack">
         {!s && trx.length === 0 && waits.length === 0 && waiters.length === 0 ? (
           <p class="dim">
-            {at === 'live' ? 'No longer connected' : 'Not connected in this second'}, or not among the stored sessions.{' '}
+            {at === 'live' ? 'It is not connected any more' : 'It was not connected in this second'}, or it is not among those that are kept.{' '}
             {at === 'live' && 'Step back with ← to see what it did.'}
           </p>
         ) : (
@@ -62,8 +62,8 @@ export function SessionPanel({ id, state, at, onClose }: { id: string; state: St
                 <Fact name="Command">
                   {safe(s.command)} for {text(s.seconds, 's')} <span class="faint">since {moment(shown - s.seconds, { seconds: true })}</span>
                 </Fact>
-                {s.phase && <Fact name="State">{safe(s.phase)}</Fact>}
-                {s.wait && <Fact name="Wait event">{safe(s.wait)}</Fact>}
+                {s.phase && <Fact name="Does">{safe(s.phase)}</Fact>}
+                {s.wait && <Fact name="Waits in">{safe(s.wait)}</Fact>}
                 {s.progress !== undefined && <Fact name="Progress">{text(s.progress, 'ratio')}</Fact>}
                 {(s.examined !== undefined || s.sent !== undefined) && (
                   <Fact name="Rows">
@@ -77,13 +77,13 @@ export function SessionPanel({ id, state, at, onClose }: { id: string; state: St
               <section>
                 <div class="row">
                   <h3 class="grow">Statement</h3>
-                  {s.class && <a href={classLink(s.class, shown)}>Query class</a>}
+                  {s.class && <a href={classLink(s.class, shown)}>Its class in Queries</a>}
                   <Copy text={s.sql} label="Copy SQL" />
                 </div>
                 <div class="sql-box">
                   <Sql text={s.sql} />
                 </div>
-                {new TextEncoder().encode(s.sql).length >= 2040 && <p class="faint">Only the first 2 KiB are stored.</p>}
+                {new TextEncoder().encode(s.sql).length >= 2040 && <p class="faint">The first 2 KiB of it are kept.</p>}
               </section>
             )}
             {s && !s.sql && s.last_sql && (
@@ -100,7 +100,7 @@ export function SessionPanel({ id, state, at, onClose }: { id: string; state: St
             <section>
               <h3>Transaction</h3>
               {trx.length === 0 ? (
-                <p class="dim">No open transaction in InnoDB.</p>
+                <p class="dim">None is open in InnoDB.</p>
               ) : (
                 trx.map((t) => (
                   <dl key={t.id} class="facts">
@@ -118,7 +118,7 @@ export function SessionPanel({ id, state, at, onClose }: { id: string; state: St
             </section>
             <section>
               <h3>Locks</h3>
-              {waits.length + waiters.length === 0 && <p class="dim">It waits for no lock and blocks no session.</p>}
+              {waits.length + waiters.length === 0 && <p class="dim">It waits for nobody and nobody waits for it.</p>}
               {waits.map((w, i) => (
                 <p key={i}>
                   Waits {w.seconds !== undefined && `${text(w.seconds, 's')} `}for {w.blocker === undefined ? <Unknown w={w} /> : <>session <SessionLink id={w.blocker} /></>} <Lock w={w} />
@@ -146,22 +146,22 @@ export function SessionPanel({ id, state, at, onClose }: { id: string; state: St
           onClose={() => ask(false)}
           run={async () => {
             await post('kill', { target: state.target, session: n, user: s.user, confirm: `KILL ${n}` })
-            toast(`Session ${n} was killed; see the journal`, 'good')
+            toast(`Session ${n} was killed; the journal has it`, 'good')
           }}
         >
           <p>
-            It belongs to <b>{safe(s.user)}</b>
+            It is of <b>{safe(s.user)}</b>
             {s.host && <> from {safe(s.host)}</>} and has been in {safe(s.command)} for {text(s.seconds, 's')}.
           </p>
           {trx.length > 0 ? (
             <p>
-              Its open transaction is rolled back: {text(trx.reduce((a, t) => a + (t.rows_modified ?? 0), 0), '')} modified rows. Rolling back many rows takes time, and their locks are held until then.
+              Its open transaction is rolled back: {text(trx.reduce((a, t) => a + (t.rows_modified ?? 0), 0), '')} modified rows. Undoing many rows takes time, and their locks stay until then.
             </p>
           ) : (
             <p>It has no open transaction in InnoDB.</p>
           )}
           {waiters.length > 0 && <p>{waiters.length === 1 ? 'One session waits' : `${waiters.length} sessions wait`} for it.</p>}
-          <p class="dim">This cannot be undone. It is recorded in the journal and the audit log.</p>
+          <p class="dim">Nothing brings a session back. It is written into the journal and the audit log.</p>
         </Confirm>
       )}
     </aside>
@@ -171,7 +171,7 @@ export function SessionPanel({ id, state, at, onClose }: { id: string; state: St
 export function Unknown({ w }: { w: Pick<Wait, 'unknown'> }) {
   return (
     <span>
-      an unknown session <span class="dim">({safe(w.unknown || 'not reported by the server')})</span>
+      an unknown session <span class="dim">({safe(w.unknown || 'the server does not tell who')})</span>
     </span>
   )
 }

@@ -51,7 +51,7 @@ export function Sessions({ state, diff, chosen }: { state: State; diff: Differen
 
   const columns: Column<Row>[] = [
     {
-      key: 'id', head: 'Session', align: 'right', first: 'up', value: (r) => r.id, title: 'connection id, as in KILL',
+      key: 'id', head: 'Session', align: 'right', first: 'up', value: (r) => r.id, title: 'as KILL takes it',
       cell: (r) => (
         <span class="nowrap">
           <Hint what={diff.sessions.get(r.id)} />
@@ -61,19 +61,19 @@ export function Sessions({ state, diff, chosen }: { state: State; diff: Differen
     },
     { key: 'user', head: 'User', value: (r) => r.user, cell: (r) => <span class="nowrap" title={r.host ? `from ${safe(r.host)}` : undefined}>{safe(r.user ?? '–')}</span> },
     { key: 'time', head: 'Time', align: 'right', value: (r) => r.seconds, title: 'in this command', cell: (r) => <Num v={r.seconds} unit="s" /> },
-    { key: 'phase', head: 'State', value: (r) => r.phase, title: "state as reported by the server, or what it waits for", cell: (r) => <Does r={r} /> },
+    { key: 'phase', head: 'Does', value: (r) => r.phase, title: "the server's own word for what it does, or what it waits for", cell: (r) => <Does r={r} /> },
     { key: 'sql', head: 'Statement', lead: true, value: (r) => r.sql, class: 'statement', cell: (r) => <span class="mono">{oneLine(r.sql) || <span class="faint">–</span>}</span> },
-    { key: 'trx', head: 'Transaction', align: 'right', value: (r) => r.trx?.seconds, title: 'how long its transaction has been open', cell: (r) => <Num v={r.trx?.seconds} unit="s" /> },
-    { key: 'examined', head: 'Rows read', align: 'right', value: (r) => r.examined, title: 'rows examined so far by the running statement', cell: (r) => <Num v={r.examined} unit="" /> },
+    { key: 'trx', head: 'Transaction', align: 'right', value: (r) => r.trx?.seconds, title: 'how long its transaction is open', cell: (r) => <Num v={r.trx?.seconds} unit="s" /> },
+    { key: 'examined', head: 'Rows read', align: 'right', value: (r) => r.examined, title: 'rows that the running statement examined so far', cell: (r) => <Num v={r.examined} unit="" /> },
     ...(distinct(rows.map((r) => r.db)).length > 1 ? [{ key: 'db', head: 'Database', value: (r: Row) => r.db, cell: (r: Row) => <span class="dim nowrap">{safe(r.db ?? '–')}</span> }] : []),
     { key: 'command', head: 'Command', value: (r) => r.command, cell: (r) => <span class="nowrap">{safe(r.command)}</span> },
     {
       key: 'class', head: <span class="hide">Query class</span>,
       cell: (r) =>
         r.class && (
-          <a class="to-class" href={classLink(r.class, Date.parse(state.at) / 1000)} title="show its query class">
+          <a class="to-class" href={classLink(r.class, Date.parse(state.at) / 1000)} title="its class in Queries">
             <Icon name="queries" />
-            <span class="hide">query class of session {r.id}</span>
+            <span class="hide">class of session {r.id} in Queries</span>
           </a>
         ),
     },
@@ -98,11 +98,11 @@ export function Sessions({ state, diff, chosen }: { state: State; diff: Differen
         <span class="faint grow num">
           {!gone && `${rows.length} shown`}
           {state.connections !== undefined ? ` of ${state.connections} connections${(state.idle ?? hidden) > 0 ? `, ${state.idle ?? hidden} idle` : ''}` : hidden > 0 && `, ${hidden} sleeping hidden`}
-          {diff.known && diff.ended > 0 && ` · ${diff.ended} ended in the last second`}
+          {diff.known && diff.ended > 0 && ` · ${diff.ended} ended since the second before`}
         </span>
       </div>
-      {gone && <Unobservable what="Processlist" why={gone.reason} fix={gone.fix && <code>{gone.fix}</code>} />}
-      {(state.left?.sessions ?? 0) > 0 && <p class="dim">The server had {state.left?.sessions} more sessions; the least active ones are not stored.</p>}
+      {gone && <Unobservable what="The processlist" why={gone.reason} fix={gone.fix && <code>{gone.fix}</code>} />}
+      {(state.left?.sessions ?? 0) > 0 && <p class="dim">The server had {state.left?.sessions} more sessions; those that tell least are left out of what is kept.</p>}
       {!(gone && rows.length === 0) && <Table
         label="Sessions"
         columns={columns}
@@ -113,7 +113,7 @@ export function Sessions({ state, diff, chosen }: { state: State; diff: Differen
         sortParam="sort"
         empty={
           filtered ? (
-            <Empty icon="search" title="No session matches" hint={`${all.length} ${all.length === 1 ? 'session is' : 'sessions are'} stored for this second.`} />
+            <Empty icon="search" title="No session has that" hint={`${all.length} ${all.length === 1 ? 'session is' : 'sessions are'} kept of this second.`} />
           ) : (
             <Empty icon="now" title="No active sessions" hint={idleOf(state.connections ?? hidden)} />
           )
@@ -124,7 +124,7 @@ export function Sessions({ state, diff, chosen }: { state: State; diff: Differen
 }
 
 function idleOf(n: number): string {
-  return n === 0 ? 'Only Dyno was connected in this second.' : n === 1 ? 'The only connection was idle.' : `All ${n} connections were idle.`
+  return n === 0 ? 'Nobody but Dyno was connected in this second.' : n === 1 ? 'The one connection was idle.' : `All ${n} connections were idle.`
 }
 
 function Hint({ what }: { what: keyof typeof words | undefined }) {
@@ -142,7 +142,7 @@ function Does({ r }: { r: Row }) {
     return (
       <span class="does tone-bad" title={r.phase ? safe(r.phase) : undefined}>
         <Icon name="lock" size={13} />
-        {`waits for ${first ?? 'an unknown session'}${r.waitsFor.length > 1 ? ` and ${r.waitsFor.length - 1} more` : ''}${r.blocks > 0 ? `, blocks ${r.blocks}` : ''}`}
+        {`waits for ${first ?? 'an unknown one'}${r.waitsFor.length > 1 ? ` and ${r.waitsFor.length - 1} more` : ''}${r.blocks > 0 ? `, blocks ${r.blocks}` : ''}`}
       </span>
     )
   }

@@ -79,17 +79,17 @@ export function Timeline(p: TimelineProps) {
   const live = p.at === 'live'
   const at = p.at === 'live' ? (p.shown ?? now()) : p.at
   return (
-    <section class="panel player" aria-label="Timeline">
+    <section class="panel player" aria-label="Moment">
       <div class="player-row">
         <div class="row" role="group" aria-label="Play">
-          <Button small icon="left" label="1 s back (←)" onClick={() => p.step(-1)} />
+          <Button small icon="left" label="A second back (←)" onClick={() => p.step(-1)} />
           <Button small icon="play" class="back" label="Rewind" pressed={p.speed < 0} onClick={() => p.play(p.speed < 0 ? p.speed : -10)} />
-          <Button small icon={p.speed > 0 ? 'pause' : 'play'} label={p.speed > 0 ? 'Pause (Space)' : 'Play (Space)'} why={live ? 'Already live: step back first.' : ''} pressed={p.speed > 0} onClick={() => p.play(p.speed > 0 ? p.speed : 1)} />
-          <Button small icon="right" label="1 s forward (→)" why={live ? 'Already live.' : ''} onClick={() => p.step(1)} />
+          <Button small icon={p.speed > 0 ? 'pause' : 'play'} label={p.speed > 0 ? 'Pause (Space)' : 'Play (Space)'} why={live ? 'It is the present already: step back first.' : ''} pressed={p.speed > 0} onClick={() => p.play(p.speed > 0 ? p.speed : 1)} />
+          <Button small icon="right" label="A second on (→)" why={live ? 'It is the present.' : ''} onClick={() => p.step(1)} />
         </div>
         <div class="row speeds" role="group" aria-label="Speed">
           {speeds.map((x) => (
-            <Button key={x} small kind="quiet" label={`×${x}: ${x === 1 ? 'real time' : `${x} seconds per second`}`} pressed={Math.abs(p.speed) === x} why={live && p.speed >= 0 ? 'Step back or rewind first.' : ''} onClick={() => Math.abs(p.speed) !== x && p.play(p.speed < 0 ? -x : x)}>
+            <Button key={x} small kind="quiet" label={`×${x}: ${x === 1 ? 'real time' : `${x} seconds a second`}`} pressed={Math.abs(p.speed) === x} why={live && p.speed >= 0 ? 'Step back or rewind first.' : ''} onClick={() => Math.abs(p.speed) !== x && p.play(p.speed < 0 ? -x : x)}>
               ×{x}
             </Button>
           ))}
@@ -98,7 +98,7 @@ export function Timeline(p: TimelineProps) {
           <b class="player-time">{moment(at, { seconds: true, date: Math.abs(now() - at) > 43200 })}</b>{' '}
           <span class="dim">{live ? 'now' : ago(at)}</span>
           {!live && p.shown !== undefined && at - p.shown >= 1.5 && !p.loading && (
-            <span class="tone-warn" title="no states stored in between">
+            <span class="tone-warn" title="no state was kept in between">
               {' '}
               state of {moment(p.shown, { seconds: true })}
             </span>
@@ -120,7 +120,7 @@ export function Timeline(p: TimelineProps) {
       </div>
       {data.error && (
         <p class="legend tone-bad" role="alert">
-          Stored data for this time range could not be read: {safe(data.error.message)}
+          What is kept of this stretch could not be read: {safe(data.error.message)}
         </p>
       )}
       <Track {...p} from={s.from} to={s.to} course={c} playhead={at} />
@@ -136,15 +136,15 @@ function Peaks({ c, from, to }: { c: Course | undefined; from: number; to: numbe
   return (
     <p class="legend faint">
       <span>
-        <i class="key running" /> running, max {count(top(c.running))}
+        <i class="key running" /> running, at most {count(top(c.running))}
       </span>
       <span>
-        <i class="key waiting" /> waiting for a lock, max {c.waiting.length === 0 ? '–' : count(top(c.waiting))}
+        <i class="key waiting" /> waiting for a lock, at most {c.waiting.length === 0 ? '–' : count(top(c.waiting))}
       </span>
       <span>
         <i class="key mark" /> events
       </span>
-      {c.times.length === 0 && <span class="tone-warn">no states in this time range</span>}
+      {c.times.length === 0 && <span class="tone-warn">no state is kept of this stretch</span>}
     </p>
   )
 }
@@ -214,7 +214,7 @@ function Track(p: TimelineProps & { from: number; to: number; course: Course | u
       class="track"
       role="slider"
       tabIndex={0}
-      aria-label="Time shown"
+      aria-label="Moment that is shown"
       aria-valuemin={Math.floor(from)}
       aria-valuemax={Math.ceil(to)}
       aria-valuenow={Math.round(Math.min(to, Math.max(from, p.playhead)))}
@@ -234,7 +234,7 @@ function Track(p: TimelineProps & { from: number; to: number; course: Course | u
       <svg width={w} height={height} aria-hidden="true" focusable="false">
         {drawn?.gaps.map((g) => (
           <rect key={g.from} class="gap" x={x(g.from)} y={0} width={Math.max(1, x(g.to) - x(g.from))} height={height - 14}>
-            <title>no data</title>
+            <title>no state is kept here</title>
           </rect>
         ))}
         {drawn && <path class="running" d={drawn.running} />}

@@ -21,17 +21,17 @@ export function Transactions({ state, chosen }: { state: State; chosen: string }
     { key: 'state', head: 'State', value: (r) => r.phase, cell: (r) => <span class="nowrap">{safe(r.phase)}{r.read_only && ', read only'}</span> },
     { key: 'locked', head: 'Rows locked', align: 'right', value: (r) => r.rows_locked, cell: (r) => <Num v={r.rows_locked} unit="" /> },
     { key: 'modified', head: 'Rows modified', align: 'right', value: (r) => r.rows_modified, cell: (r) => <Num v={r.rows_modified} unit="" /> },
-    { key: 'blocks', head: 'Blocks', title: 'sessions waiting for it', align: 'right', value: (r) => r.blocks, cell: (r) => (r.blocks > 0 ? <b class="tone-bad">{r.blocks}</b> : <span class="faint">0</span>) },
+    { key: 'blocks', head: 'Blocks', title: 'sessions that wait for it', align: 'right', value: (r) => r.blocks, cell: (r) => (r.blocks > 0 ? <b class="tone-bad">{r.blocks}</b> : <span class="faint">0</span>) },
     { key: 'user', head: 'User', value: (r) => r.s?.user, cell: (r) => <span class="nowrap">{safe(r.s?.user ?? '–')}</span> },
     {
-      key: 'does', head: 'Statement', class: 'statement',
+      key: 'does', head: 'Does now', class: 'statement',
       cell: (r) => (r.s === undefined ? <span class="faint">–</span> : r.s.command === 'Sleep' ? <span class="tone-warn">idle for {text(r.s.seconds, 's')}</span> : <span class="mono">{oneLine(r.s.sql)}</span>),
     },
   ]
   return (
     <div class="stack">
       {gone && <Unobservable what="Transactions" why={gone.reason} fix={gone.fix && <code>{gone.fix}</code>} />}
-      {(state.left?.transactions ?? 0) > 0 && <p class="dim">{state.left?.transactions} more transactions were open; they are not stored.</p>}
+      {(state.left?.transactions ?? 0) > 0 && <p class="dim">{state.left?.transactions} more transactions were open; they are left out of what is kept.</p>}
       <Table
         label="Transactions"
         columns={columns}
@@ -40,7 +40,7 @@ export function Transactions({ state, chosen }: { state: State; chosen: string }
         selected={rows.find((r) => String(r.session) === chosen) ? rows.filter((r) => String(r.session) === chosen).map((r) => r.id + '/' + r.session)[0] ?? null : null}
         onOpen={(r) => r.session > 0 && setParams({ session: r.session })}
         sortParam="tsort"
-        empty={gone ? <></> : <Empty icon="good" title="No open transactions" hint="InnoDB had none in this second." />}
+        empty={gone ? <></> : <Empty icon="good" title="No transaction is open" hint="InnoDB had none in this second." />}
       />
     </div>
   )

@@ -2,14 +2,14 @@ import { figure } from '../../core'
 import { vital, type State } from './state'
 
 const shown: { n: string; label: string; unit: string; title: string; always?: boolean; worse?: 'up' }[] = [
-  { n: 'threads_running', label: 'Running', unit: '', title: 'Threads_running: sessions executing a statement; counted a few milliseconds before the list of sessions is read', always: true },
+  { n: 'threads_running', label: 'Running', unit: '', title: 'Threads_running: sessions that execute a statement; counted some milliseconds before the list of sessions is read', always: true },
   { n: 'threads_connected', label: 'Connected', unit: '', title: 'open connections, without Dyno’s own', always: true },
-  { n: 'qps', label: 'Statements', unit: '/s', title: 'Questions per second', always: true },
-  { n: 'tps', label: 'Transactions', unit: '/s', title: 'commits and rollbacks per second', always: true },
-  { n: 'latency_seconds', label: 'Mean time', unit: 's', title: 'mean time per statement over the last seconds, from statement digests' },
-  { n: 'server_cpu_cores', label: 'Server CPU', unit: 'cores', title: "CPU time of the server process per second" },
-  { n: 'row_lock_waiting', label: 'Row locks', unit: '', title: 'sessions waiting for a row lock, as the server counts them; the list of locks is read a few milliseconds later', always: true },
-  { n: 'history_length', label: 'History', unit: '', title: 'undo records not purged yet', always: true },
+  { n: 'qps', label: 'Statements', unit: '/s', title: 'Questions a second', always: true },
+  { n: 'tps', label: 'Transactions', unit: '/s', title: 'commits and rollbacks a second', always: true },
+  { n: 'latency_seconds', label: 'Mean time', unit: 's', title: 'mean time of a statement over the last seconds, from the digests' },
+  { n: 'server_cpu_cores', label: 'Server CPU', unit: 'cores', title: "CPU time of the server's process a second" },
+  { n: 'row_lock_waiting', label: 'Row locks', unit: '', title: 'sessions that wait for a row lock, as the server counts them; the list of locks is read some milliseconds later', always: true },
+  { n: 'history_length', label: 'History', unit: '', title: 'undo records that purge has not removed yet', always: true },
   { n: 'pool_misses_per_second', label: 'Pool misses', unit: '/s', title: 'pages read from disk into the buffer pool' },
   { n: 'disk_busy_ratio', label: 'Disk busy', unit: 'ratio', title: 'of the busiest disk of the host' },
   { n: 'replica_lag_seconds', label: 'Replica lag', unit: 's', title: 'of the worst channel' },
@@ -33,7 +33,7 @@ export function VitalStrip({ state, before }: { state: State; before: State | un
               {f.value}
               {f.unit && <span class="unit">{f.unit}</span>}
             </dd>
-            <dd class="was" title={hint ? 'change from the previous second' : undefined}>
+            <dd class="was" title={hint ? 'against a second before' : undefined}>
               {hint || '\u00a0'}
             </dd>
           </div>

@@ -30,25 +30,25 @@ export function Detail({ target, id }: { target: string; id: string }) {
     return (
       <Empty
         icon="queries"
-        title="This class did not run in this time range"
+        title="This class did not run in this time"
         hint={
           <>
             <p>
-              No data for class <code>{safe(id.slice(0, 64))}</code> on {target} in the {range.text}. It may have run at another time, or the link is broken.
+              Nothing is kept of class <code>{safe(id.slice(0, 64))}</code> on {target} in the {range.text}. It may have run at another time, or the link is broken.
             </p>
           </>
         }
         action={
           <div class="choices">
-            <Button onClick={() => setParams({ from: '-7d', to: null })}>Last 7 days</Button>
-            <Button onClick={() => setParams({ from: '-30d', to: null })}>Last 30 days</Button>
+            <Button onClick={() => setParams({ from: '-7d', to: null })}>Look at the last 7 days</Button>
+            <Button onClick={() => setParams({ from: '-30d', to: null })}>30 days</Button>
             {back}
           </div>
         }
       />
     )
   return (
-    <Show of={data} lines={10} what="Query class">
+    <Show of={data} lines={10} what="The class">
       {(v) => <Content v={v} target={target} back={back} seconds={range.to - range.from} live={range.live} found={found.value} from={range.from} to={range.to} zoom={(a, b) => setRange(String(Math.round(a)), String(Math.round(b)))} />}
     </Show>
   )
@@ -88,12 +88,12 @@ function Content(p: ContentProps) {
       </header>
 
       <div class="figures">
-        <Figure label="Load" value={r.load} unit="" note={`${text(r.share, 'ratio')} of statement time`} title="statement time per second: average number of its statements running at once" />
+        <Figure label="Load" value={r.load} unit="" note={`${text(r.share, 'ratio')} of all statement time`} title="statement time a second: how many of its statements ran at a time on average" />
         <Figure label="Calls" value={r.perSec} unit="/s" note={`${c.sampled ? 'at least ' : ''}${count(c.count)} in the window`} />
-        <Figure label="Mean time" value={r.mean} unit="s" note={c.sampled ? 'n/a (sampled)' : 'per execution'} />
-        <Figure label="Longest" value={longest} unit="s" note={longest === undefined ? 'n/a' : c.max_sec === undefined ? 'at least: reported for part of the time' : 'execution'} />
-        <Figure label="p95" value={c.p95_sec} unit="s" note={c.p95_sec === undefined ? 'n/a' : 'per execution'} />
-        <Figure label="Examined per row sent" value={r.perSent} unit="" note={`${c.sampled && r.examined !== undefined ? 'at least ' : ''}${text(r.examined, '')} rows per call`} {...((r.perSent ?? 0) > 1000 ? { tone: 'warn' as const } : {})} />
+        <Figure label="Mean time" value={r.mean} unit="s" note={c.sampled ? 'n/a (sampled)' : 'of one execution'} />
+        <Figure label="Longest" value={longest} unit="s" note={longest === undefined ? 'n/a' : c.max_sec === undefined ? 'at least: reported for a part of the time' : 'execution'} />
+        <Figure label="95 % within" value={c.p95_sec} unit="s" note={c.p95_sec === undefined ? 'no distribution is kept' : 'of the executions'} />
+        <Figure label="Examined per row sent" value={r.perSent} unit="" note={`${c.sampled && r.examined !== undefined ? 'at least ' : ''}${text(r.examined, '')} rows a call`} {...((r.perSent ?? 0) > 1000 ? { tone: 'warn' as const } : {})} />
         <Figure label="Errors" value={r.errors} unit="/s" note={c.errors === undefined ? 'n/a' : `${count(c.errors)} in the window`} {...((c.errors ?? 0) > 0 ? { tone: 'bad' as const } : {})} />
         {part && <div class={`coverage ${part.little ? 'tone-warn' : 'faint'}`}>{part.text}</div>}
       </div>
@@ -123,7 +123,7 @@ function Content(p: ContentProps) {
               Tables: {v.tables?.map((t, i) => (
                 <span key={t}>
                   {i > 0 && ', '}
-                  <a class="mono" href={withParams({ class: null, q: t })} title="all classes that use it">{safe(t)}</a>
+                  <a class="mono" href={withParams({ class: null, q: t })} title="all classes that name it">{safe(t)}</a>
                 </span>
               ))}
             </span>
@@ -134,7 +134,7 @@ function Content(p: ContentProps) {
               Seen in this window from {moment(Date.parse(c.first_seen) / 1000, { date: true })} to {moment(Date.parse(c.last_seen) / 1000, { date: true })}
             </span>
           )}
-          <span>Source: {c.origin === 'performance_schema' ? 'performance_schema (exact counts)' : c.origin === 'processlist' ? 'processlist samples (estimates)' : c.origin}</span>
+          <span>Told by {c.origin === 'performance_schema' ? 'performance_schema: exact counts' : c.origin === 'processlist' ? 'looks at the processlist: estimates' : c.origin}</span>
         </p>
       </section>
 
@@ -151,9 +151,9 @@ function Content(p: ContentProps) {
         </h2>
         {(v.plans ?? []).length === 0 ? (
           <Unobservable
-            what="Plan"
-            why="Dyno explains the heaviest classes, each at most every ten minutes, and only statements that are known to be safe to EXPLAIN. No plan of this class is stored yet."
-            fix={c.origin === 'processlist' ? undefined : <>This needs a complete example statement and SELECT on its tables: see <a href={href('settings', { target: p.target })}>the grants</a>.</>}
+            what="The plan"
+            why="Dyno asks for the plans of the heaviest classes, each every ten minutes at most, and only of statements that EXPLAIN is known not to harm. None is kept of this one yet."
+            fix={c.origin === 'processlist' ? undefined : <>It needs a whole statement as an example and SELECT on its tables: see <a href={href('settings', { target: p.target })}>the grants</a>.</>}
           />
         ) : (
           <Plans plans={v.plans ?? []} />
@@ -163,7 +163,7 @@ function Content(p: ContentProps) {
       <section class="section">
         <h2>Examples</h2>
         {(v.examples ?? []).length === 0 ? (
-          <Unobservable what="Statements with their values" why="No example captured yet: examples are kept for the heaviest classes, as the server shows them. With redaction, none are kept." />
+          <Unobservable what="Statements with their values" why="None was caught yet: examples are kept of the heaviest classes, as the server shows them. With redaction none are kept." />
         ) : (
           <div class="stack">
             {v.examples?.map((e, i) => <OneExample key={e.at + i} e={e} />)}
@@ -179,7 +179,7 @@ function OneExample({ e }: { e: Example }) {
   return (
     <div class="panel example">
       <header>
-        <a href={href('now', { at: Math.ceil(at), class: null })} title="server activity in that second">
+        <a href={href('now', { at: Math.ceil(at), class: null })} title="what the server did in that second">
           {moment(at, { date: true, seconds: true })}
         </a>
         <span class="faint">{ago(at)}</span>
@@ -199,15 +199,15 @@ function Courses({ v, window: [from, to], zoom }: { v: ClassDetail; window: [num
   const load = useMemo(() => [{ name: 'load', y: course.load }], [course])
   const rate = useMemo(() => [{ name: 'calls', y: course.perSec, colour: 3 }], [course])
   const time = useMemo(() => [...(course.mean.some((x) => x !== null) ? [{ name: 'mean', y: course.mean, colour: 4 }] : []), ...(course.max.some((x) => x !== null) ? [{ name: 'longest', y: course.max, dash: true, colour: 8 }] : [])], [course])
-  if (course.x.length < 2) return <section class="section"><h2>Trend</h2><p class="dim">A trend needs two minutes of data; this window has {course.x.length === 0 ? 'none' : 'one'}.</p></section>
+  if (course.x.length < 2) return <section class="section"><h2>Course</h2><p class="dim">Two minutes of it make a course; {course.x.length === 0 ? 'none' : 'one'} is kept of this window.</p></section>
   const all = { x: course.x, from, to, sync: 'class', onZoom: zoom, height: 150 }
   return (
     <section class="section">
-      <h2>Trend</h2>
+      <h2>Course</h2>
       <div class="courses">
         <div class="panel plot"><h3>Load <span class="unit">active sessions</span></h3><Plot {...all} lines={load} unit="" title="Load" /></div>
-        <div class="panel plot"><h3>Calls <span class="unit">/s</span></h3><Plot {...all} lines={rate} unit="/s" title="Calls per second" /></div>
-        <div class="panel plot"><h3>Time per execution</h3><Plot {...all} lines={time} unit="s" title="Time per execution" /></div>
+        <div class="panel plot"><h3>Calls <span class="unit">/s</span></h3><Plot {...all} lines={rate} unit="/s" title="Calls a second" /></div>
+        <div class="panel plot"><h3>Time of one execution</h3><Plot {...all} lines={time} unit="s" title="Time of one execution" /></div>
       </div>
     </section>
   )
@@ -220,18 +220,18 @@ function Spread({ v }: { v: ClassDetail }) {
   const all = bins.reduce((a, b) => a + b.calls, 0)
   return (
     <section class="section">
-      <h2>Distribution of per-minute mean latency</h2>
+      <h2>Minutes by their mean time</h2>
       {bins.length === 0 ? (
-        <Unobservable what="Latency distribution" why={v.class.sampled ? 'Processlist samples show total time, not the time of one execution.' : 'It did not run in this window.'} />
+        <Unobservable what="The spread of its times" why={v.class.sampled ? 'Looks at what is running tell how much time it took in all, not how long one execution took.' : 'It did not run in this window.'} />
       ) : (
         <>
-          <ol class="spread" aria-label="Calls by per-minute mean latency">
+          <ol class="spread" aria-label="Calls by the mean time of their minute">
             {bins.map((b) => (
               <Column key={b.from} b={b} top={top} all={all} />
             ))}
           </ol>
           <p class="faint">
-            Each minute (or hour) is placed at its mean time and weighted by its calls. Single executions vary more; the server&apos;s sums do not show by how much.
+            Each minute (or hour) counts with its calls, where its mean time lies. Single executions spread wider; the server&apos;s sums do not tell how far.
           </p>
         </>
       )}
@@ -256,24 +256,24 @@ function Column({ b, top, all }: { b: Bin; top: number; all: number }) {
 function Work({ c }: { c: Class }) {
   const least = c.sampled ? 'at least ' : ''
   const rows: [string, number | undefined, string, string][] = [
-    ['Total time', c.time_sec, 's', ''],
-    ['Lock wait time', c.lock_sec, 's', text(per(c.lock_sec, c.time_sec), 'ratio')],
-    ['CPU time', c.cpu_sec, 's', text(per(c.cpu_sec, c.time_sec), 'ratio')],
-    ['Rows examined', c.rows_examined, '', `${least}${text(per(c.rows_examined, c.count), '')} per call`],
-    ['Rows sent', c.rows_sent, '', `${least}${text(per(c.rows_sent, c.count), '')} per call`],
-    ['Rows affected', c.rows_affected, '', `${text(per(c.rows_affected, c.count), '')} per call`],
+    ['Time in all', c.time_sec, 's', ''],
+    ['Waiting for locks', c.lock_sec, 's', text(per(c.lock_sec, c.time_sec), 'ratio')],
+    ['On a CPU', c.cpu_sec, 's', text(per(c.cpu_sec, c.time_sec), 'ratio')],
+    ['Rows examined', c.rows_examined, '', `${least}${text(per(c.rows_examined, c.count), '')} a call`],
+    ['Rows sent', c.rows_sent, '', `${least}${text(per(c.rows_sent, c.count), '')} a call`],
+    ['Rows affected', c.rows_affected, '', `${text(per(c.rows_affected, c.count), '')} a call`],
     ['Scanned the first table', c.full_scans, '', text(per(c.full_scans, c.count), 'ratio') + ' of calls'],
     ['Joined without an index', c.full_joins, '', text(per(c.full_joins, c.count), 'ratio') + ' of calls'],
     ['Used no index', c.no_index, '', text(per(c.no_index, c.count), 'ratio') + ' of calls'],
-    ['Rows sorted', c.sort_rows, '', `${text(per(c.sort_rows, c.count), '')} per call`],
-    ['Temporary tables', c.tmp_tables, '', `${text(per(c.tmp_tables, c.count), '')} per call`],
-    ['… on disk', c.tmp_disk_tables, '', `${text(per(c.tmp_disk_tables, c.count), '')} per call`],
+    ['Rows sorted', c.sort_rows, '', `${text(per(c.sort_rows, c.count), '')} a call`],
+    ['Temporary tables', c.tmp_tables, '', `${text(per(c.tmp_tables, c.count), '')} a call`],
+    ['… on disk', c.tmp_disk_tables, '', `${text(per(c.tmp_disk_tables, c.count), '')} a call`],
   ]
   const known = rows.filter((r) => r[1] !== undefined)
   const missing = rows.filter((r) => r[1] === undefined).map((r) => r[0].toLowerCase())
   return (
     <section class="section">
-      <h2>Statistics</h2>
+      <h2>What it does</h2>
       <table class="work">
         <tbody>
           {known.map(([name, v, unit, each]) => (
@@ -285,7 +285,7 @@ function Work({ c }: { c: Class }) {
           ))}
         </tbody>
       </table>
-      {missing.length > 0 && <p class="faint">Not reported by its source: {missing.join(', ')}.</p>}
+      {missing.length > 0 && <p class="faint">Not told by its source: {missing.join(', ')}.</p>}
     </section>
   )
 }

@@ -31,10 +31,10 @@ test('what is not known stays so', () => {
 
 test('coverage is told when it lacks', () => {
   expect(covered(3600, { observed_seconds: 3540 }, true)).toBeUndefined()
-  expect(covered(3600, { observed_seconds: 2520 }, true)).toEqual({ text: 'data covers 42 of 60 min', little: false })
-  expect(covered(3600, { observed_seconds: 90 }, false)).toEqual({ text: 'data covers 1.5 of 60 min', little: true })
-  expect(covered(86400, { observed_seconds: 43200 }, false)).toEqual({ text: 'data covers 12 of 24 h', little: false })
-  expect(covered(7 * 86400, { observed_seconds: 86400 }, true)).toEqual({ text: 'data covers 1 of 7 d', little: true })
+  expect(covered(3600, { observed_seconds: 2520 }, true)).toEqual({ text: 'observed 42 of 60 min', little: false })
+  expect(covered(3600, { observed_seconds: 90 }, false)).toEqual({ text: 'observed 1.5 of 60 min', little: true })
+  expect(covered(86400, { observed_seconds: 43200 }, false)).toEqual({ text: 'observed 12 of 24 h', little: false })
+  expect(covered(7 * 86400, { observed_seconds: 86400 }, true)).toEqual({ text: 'observed 1 of 7 d', little: true })
 })
 
 const bucket = (min: number, count: number, time: number, more: Partial<Class> = {}): Bucket => ({
@@ -77,10 +77,10 @@ test('a window moves by whole buckets', () => {
 test('what was searched is told', () => {
   expect(howMany(7, 7, 7, '')).toBe('7 classes')
   expect(howMany(1, 7, 7, 'x')).toBe('1 of 7 classes')
-  expect(howMany(200, 200, 10_000, ' ')).toBe('the top 200 of 10\u202f000 classes by time')
-  const part = '2 of the top 200 of 10\u202f000 classes by time; the others '
+  expect(howMany(200, 200, 10_000, ' ')).toBe('the 200 with most time of 10\u202f000 classes')
+  const part = '2 of the 200 with most time of 10\u202f000 classes; the others '
   expect(howMany(2, 200, 10_000, 'x', {})).toBe(part + 'are being searched')
   expect(howMany(2, 200, 10_000, 'x', { error: new Error('no') })).toBe(part + 'were not searched')
   expect(howMany(2, 200, 10_000, 'x', { value: { found: 2 } })).toBe('2 of 10\u202f000 classes')
-  expect(howMany(200, 200, 10_000, 'x', { value: { found: 1234 } })).toBe('the top 200 by time of 1\u202f234 matches, of 10\u202f000 classes')
+  expect(howMany(200, 200, 10_000, 'x', { value: { found: 1234 } })).toBe('the 200 with most time of 1\u202f234 that have it, of 10\u202f000 classes')
 })

@@ -43,7 +43,7 @@ export function covered(asked: number, cover: Coverage, live: boolean): { text: 
   const unit = asked >= 2 * 86400 ? 86400 : asked >= 3 * 3600 ? 3600 : 60
   const name = unit === 86400 ? 'd' : unit === 3600 ? 'h' : 'min'
   const digits = (x: number) => (x / unit >= 10 || Number.isInteger(x / unit) ? String(Math.round(x / unit)) : (x / unit).toFixed(1))
-  return { text: `data covers ${digits(seen)} of ${digits(asked)} ${name}`, little: seen < asked / 2 }
+  return { text: `observed ${digits(seen)} of ${digits(asked)} ${name}`, little: seen < asked / 2 }
 }
 
 /** The longest execution that is known of a window: where not all of its parts report one, the longest of those that do. */
@@ -129,12 +129,12 @@ export function find(rows: Row[], typed: string): Row[] {
  * all of them, once it has.
  */
 export function howMany(shown: number, loaded: number, total: number, typed: string, hits?: { value?: { found?: number } | undefined; error?: unknown }): string {
-  const all = total > loaded ? `the top ${loaded} of ${count(total)} classes by time` : `${total} ${total === 1 ? 'class' : 'classes'}`
+  const all = total > loaded ? `the ${loaded} with most time of ${count(total)} classes` : `${total} ${total === 1 ? 'class' : 'classes'}`
   if (typed.trim() === '') return all
   if (!hits) return `${shown} of ${all}`
   if (!hits.value) return `${shown} of ${all}; the others ${hits.error ? 'were not searched' : 'are being searched'}`
   const found = hits.value.found ?? shown
-  return found > shown ? `the top ${shown} by time of ${count(found)} matches, of ${count(total)} classes` : `${found} of ${count(total)} classes`
+  return found > shown ? `the ${shown} with most time of ${count(found)} that have it, of ${count(total)} classes` : `${found} of ${count(total)} classes`
 }
 
 /** A window that ends now, held to whole buckets: it moves when one is over and not each second. The newest is in it. */

@@ -11,7 +11,7 @@ export function oneLine(sql: string, most = 400): string {
 
 export function Estimated() {
   return (
-    <Badge tone="unknown" icon="info" title="Estimated from 10 samples per second: short statements are missed, counts are lower bounds, means are unknown.">
+    <Badge tone="unknown" icon="info" title="Estimated from samples, ten a second: short statements are missed, counts are lower bounds, means are unknown.">
       estimated
     </Badge>
   )
@@ -29,13 +29,13 @@ const more: { key: string; name: string; title: string; unit: string; seen?: boo
   { key: 'count', name: 'Calls', title: 'executions in the window', unit: '', seen: true, of: (r) => r.c.count },
   { key: 'max', name: 'Longest', title: 'the longest execution', unit: 's', of: (r) => r.c.max_sec },
   { key: 'total', name: 'Time', title: 'sum of the time of all executions', unit: 's', of: (r) => r.c.time_sec },
-  { key: 'lock', name: 'Lock share', title: 'share of its time spent waiting for locks', unit: 'ratio', of: (r) => share(r.c.lock_sec, r.c.time_sec) },
-  { key: 'cpu', name: 'CPU share', title: 'share of its time spent on a CPU', unit: 'ratio', of: (r) => share(r.c.cpu_sec, r.c.time_sec) },
+  { key: 'lock', name: 'Lock share', title: 'part of its time that it waited for locks', unit: 'ratio', of: (r) => share(r.c.lock_sec, r.c.time_sec) },
+  { key: 'cpu', name: 'CPU share', title: 'part of its time that it was on a CPU', unit: 'ratio', of: (r) => share(r.c.cpu_sec, r.c.time_sec) },
   { key: 'examined', name: 'Examined/call', title: 'rows examined per execution', unit: '', seen: true, of: (r) => r.examined },
   { key: 'sent', name: 'Sent/call', title: 'rows sent per execution', unit: '', seen: true, of: (r) => share(r.c.rows_sent, r.c.count) },
   { key: 'affected', name: 'Affected/call', title: 'rows inserted, changed or deleted per execution', unit: '', of: (r) => share(r.c.rows_affected, r.c.count) },
-  { key: 'scans', name: 'Full scans', title: 'share of executions that scanned the first table', unit: 'ratio', of: (r) => share(r.c.full_scans, r.c.count) },
-  { key: 'noindex', name: 'No index', title: 'share of executions that used no index', unit: 'ratio', of: (r) => share(r.c.no_index, r.c.count) },
+  { key: 'scans', name: 'Full scans', title: 'part of the executions that scanned their first table', unit: 'ratio', of: (r) => share(r.c.full_scans, r.c.count) },
+  { key: 'noindex', name: 'No index', title: 'part of the executions that used no index', unit: 'ratio', of: (r) => share(r.c.no_index, r.c.count) },
   { key: 'disk', name: 'Disk tables', title: 'temporary tables on disk per execution', unit: '', of: (r) => share(r.c.tmp_disk_tables, r.c.count) },
   { key: 'sorted', name: 'Sorted/call', title: 'rows sorted per execution', unit: '', of: (r) => share(r.c.sort_rows, r.c.count) },
 ]
@@ -45,7 +45,7 @@ function Sampled({ target, all }: { target: string; all: boolean }) {
   const source = useGet<Moment>('state', { target }).value?.sources?.find((x) => x.name === 'digests')
   return (
     <Notice tone="info">
-      {all ? 'Loads and shares are estimated' : 'Loads and shares of classes with ≥ before their calls are estimated'} from 10 samples per second: short statements are missed, and calls and rows per call are lower bounds.{' '}
+      {all ? 'Loads and shares are estimated' : 'The loads and shares of classes with ≥ before their calls are estimated'} from ten samples a second: short statements are missed, and calls and the rows of each are lower bounds.{' '}
       {source?.fix && (
         <>
           {safe(source.reason ?? '')}. Fix: <code>{safe(source.fix)}</code>
@@ -82,7 +82,7 @@ export function List({ target }: { target: string }) {
   const shown = useMemo(() => (hits.value ? rowsOf(hits.value) : find(rows, q)), [hits.value, rows, q])
   const heads = useMemo(() => columns(cols.split(','), rows), [cols, rows])
   const empty = data.value !== undefined && data.value.coverage.observed_seconds === 0
-  const left = hits.value ? '' : search === '' ? '' : hits.error ? `Only the top ${rows.length} classes by time were searched.` : `The top ${rows.length} classes by time were searched; searching the others.`
+  const left = hits.value ? '' : search === '' ? '' : hits.error ? `Only the ${rows.length} classes with most time were looked through.` : `The ${rows.length} classes with most time were looked through; the others are being searched.`
   // The window moves each second, the rows do not: they are drawn anew when they, or the address that their links keep, change.
   const here = route.value
   const table = useMemo(
@@ -95,7 +95,7 @@ export function List({ target }: { target: string }) {
         onOpen={(r) => go(withParams({ class: r.c.id }))}
         sortParam="sort"
         sort="-load"
-        empty={q !== '' ? <Empty icon="search" title="No class matches" hint={left || undefined} /> : <Empty icon="queries" title="No statements" hint="The server was watched, but only Dyno’s own statements ended in that time." />}
+        empty={q !== '' ? <Empty icon="search" title="No class has that" hint={left || undefined} /> : <Empty icon="queries" title="Nothing ran" hint="The server was watched, and no statement but Dyno’s own ended in that time." />}
       />
     ),
     [heads, shown, q, left, here],
@@ -105,7 +105,7 @@ export function List({ target }: { target: string }) {
       {empty ? (
         <Beginning target={target} live={range.live} />
       ) : (
-        <Show of={data} lines={10} what="Query classes">
+        <Show of={data} lines={10} what="The query classes">
           {(v) => {
             const cover = v.coverage
             const part = covered(range.to - range.from, cover, range.live)
@@ -115,13 +115,13 @@ export function List({ target }: { target: string }) {
               <>
                 {sampled && <Sampled target={target} all={v.classes.every((c) => c.sampled)} />}
                 <div class="figures">
-                  <Figure label="Load" value={per(cover.time_sec, cover.observed_seconds)} unit="" note="active sessions on average" title="statement time per second: average number of statements running at once" />
-                  <Figure label="Statements" value={statements} unit="/s" note={cover.statements_per_second === undefined ? `${count(cover.count)} in total` : 'counted by the server'} />
+                  <Figure label="Load" value={per(cover.time_sec, cover.observed_seconds)} unit="" note="active sessions on average" title="statement time a second: how many statements ran at a time" />
+                  <Figure label="Statements" value={statements} unit="/s" note={cover.statements_per_second === undefined ? `${count(cover.count)} in all` : 'counted by the server'} />
                   <Figure label="Mean time" value={per(per(cover.time_sec, cover.observed_seconds), statements)} unit="s" note={sampled ? 'estimated' : 'per statement'} title={sampled ? 'the sampled load, divided by the statements that the server counted' : 'statement time divided by statements'} />
                   <Figure label="Classes" value={total} unit="" note={range.text} />
                   <div class={`coverage ${part?.little ? 'tone-warn' : 'faint'}`}>
                     {part ? part.text : `at most ${range.live ? '2 min were' : '1 min was'} not observed`}
-                    {part && <span class="faint">; rates are over observed time</span>}
+                    {part && <span class="faint">; rates are over what was observed</span>}
                   </div>
                 </div>
                 <div class="filters">
@@ -150,11 +150,11 @@ function columns(added: string[], all: Row[]): Column<Row>[] {
   const many = new Set(all.map((r) => r.c.schema ?? '')).size > 2
   const out: Column<Row>[] = [
     {
-      key: 'load', head: 'Load', align: 'right', value: (r) => r.load, title: 'statement time per second: average number of its statements running at once', width: 70,
+      key: 'load', head: 'Load', align: 'right', value: (r) => r.load, title: 'statement time a second: how many of its statements ran at a time on average', width: 70,
       cell: (r) => <b><Load v={r.load} /></b>,
     },
-    { key: 'share', head: 'Share', value: (r) => r.share, first: 'down', title: 'share of the time of all classes', width: 116, cell: (r) => <span class="row nowrap"><Bar share={r.share} width={56} /> <span class="share-text">{r.share !== undefined && r.share > 0 && r.share < 0.001 ? '< 0.1%' : text(r.share, 'ratio')}</span></span> },
-    { key: 'line', head: 'Trend', title: 'load over the window; gaps were not observed', width: 112, cell: (r) => (r.c.line ? <Spark values={r.c.line.values} label="load" width={96} height={20} /> : <span class="faint">–</span>) },
+    { key: 'share', head: 'Share', value: (r) => r.share, first: 'down', title: 'of the time of all classes', width: 116, cell: (r) => <span class="row nowrap"><Bar share={r.share} width={56} /> <span class="share-text">{r.share !== undefined && r.share > 0 && r.share < 0.001 ? '< 0.1%' : text(r.share, 'ratio')}</span></span> },
+    { key: 'line', head: 'Course', title: 'its load over the window; a gap was not observed', width: 112, cell: (r) => (r.c.line ? <Spark values={r.c.line.values} label="load" width={96} height={20} /> : <span class="faint">–</span>) },
     {
       key: 'statement', head: 'Statement', lead: true, value: (r) => r.c.fingerprint, class: 'statement',
       cell: (r) => (
@@ -165,11 +165,11 @@ function columns(added: string[], all: Row[]): Column<Row>[] {
       ),
     },
     { key: 'rate', head: 'Calls/s', align: 'right', value: (r) => r.perSec, cell: (r) => <span class="nowrap">{r.c.sampled ? '≥ ' : ''}<Num v={r.perSec} unit="" /></span> },
-    { key: 'mean', head: 'Mean', align: 'right', value: (r) => r.mean, title: 'time per execution', cell: (r) => <Num v={r.mean} unit="s" /> },
-    { key: 'persent', head: 'Examined/sent', align: 'right', value: (r) => r.perSent, title: 'rows examined per row sent; much more than 1 means wasted work', cell: (r) => <Num v={r.perSent} unit="" /> },
+    { key: 'mean', head: 'Mean', align: 'right', value: (r) => r.mean, title: 'time of one execution', cell: (r) => <Num v={r.mean} unit="s" /> },
+    { key: 'persent', head: 'Examined/sent', align: 'right', value: (r) => r.perSent, title: 'rows examined for each row sent; much more than 1 is work for nothing', cell: (r) => <Num v={r.perSent} unit="" /> },
   ]
   if (p95)
-    out.push({ key: 'p95', head: 'p95', align: 'right', value: (r) => r.c.p95_sec, title: '95th percentile of execution time. Available where the server keeps a distribution and the window is one reading: percentiles cannot be combined.', cell: (r) => <Num v={r.c.p95_sec} unit="s" /> })
+    out.push({ key: 'p95', head: '95 %', align: 'right', value: (r) => r.c.p95_sec, title: '95 % of the executions were not slower. Known where the server keeps a distribution and the window is one reading: percentiles of parts cannot be added up.', cell: (r) => <Num v={r.c.p95_sec} unit="s" /> })
   if (errors)
     out.push({ key: 'errors', head: 'Errors/s', align: 'right', value: (r) => r.errors, cell: (r) => ((r.errors ?? 0) > 0 ? <span class="tone-bad"><Num v={r.errors} unit="" /></span> : <span class="faint"><Num v={r.errors} unit="" /></span>) })
   for (const m of more)
@@ -219,13 +219,13 @@ function Beginning({ target, live }: { target: string; live: boolean }) {
     return (
       <Empty
         icon="queries"
-        title={live ? 'No query data yet' : 'No query data for this time range'}
+        title={live ? 'No minute of query classes is kept yet' : 'No query classes are kept of this time'}
         hint={
           <>
             <p>
               {live
-                ? 'Dyno aggregates statements by the minute. The first minute appears here when it is complete.'
-                : 'The server was not watched then, or the data has expired: minutes are kept for some days, hours and days for about a year.'}
+                ? 'Dyno sums statements up by the minute. The first minute shows here as soon as it is over.'
+                : 'The server was not watched then, or that time has aged out of the store: minutes are kept for some days, hours and days for about a year.'}
             </p>
             {gone && (
               <p>
@@ -253,7 +253,7 @@ function Beginning({ target, live }: { target: string; live: boolean }) {
   return (
     <>
       <Notice tone="info">
-        The first minute is not complete yet. These are the {rows.length} classes of the last {text(sec, 's')}, as of {moment(Date.parse(s.at) / 1000, { seconds: true })}.
+        The first minute is still being counted. These are the {rows.length} classes of the last {text(sec, 's')}, as of {moment(Date.parse(s.at) / 1000, { seconds: true })}.
       </Notice>
       <Table label="Query classes of the last seconds" columns={columns([], rows).filter((c) => !['line', 'p95', 'persent'].includes(c.key))} rows={rows} rowKey={(r) => r.key} onOpen={(r) => go(withParams({ class: r.c.id }))} sortParam="sort" sort="-load" />
     </>

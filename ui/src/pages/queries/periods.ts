@@ -1,8 +1,8 @@
 // Which period another one is compared with.
 
 export const presets = [
-  { key: 'previous', name: 'the period just before', short: 'Previous period' },
-  { key: 'hour', name: 'an hour earlier', short: 'Previous hour', back: 3600 },
+  { key: 'previous', name: 'the stretch before', short: 'Before' },
+  { key: 'hour', name: 'an hour before', short: 'Previous hour', back: 3600 },
   { key: 'day', name: 'the same time yesterday', short: 'Yesterday', days: 1 },
   { key: 'week', name: 'the same time last week', short: 'Last week', days: 7 },
 ] as const

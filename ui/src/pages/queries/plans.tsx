@@ -21,7 +21,7 @@ function OnePlan({ p, newest }: { p: Plan; newest: boolean }) {
   return (
     <section class="panel plan" aria-label={`Plan of ${moment(first, { date: true })}`}>
       <header>
-        {newest ? <Badge tone="good">newest</Badge> : <Badge tone="unknown" icon={false}>previous</Badge>}
+        {newest ? <Badge tone="good">newest</Badge> : <Badge tone="unknown" icon={false}>before</Badge>}
         {p.before ? (
           <span>
             <b>Changed</b> at {moment(first, { date: true })} <span class="faint">{ago(first)}</span>
@@ -31,11 +31,11 @@ function OnePlan({ p, newest }: { p: Plan; newest: boolean }) {
         )}
         <span class="faint">last seen {ago(last)}</span>
         {p.schema && <span class="dim">in {safe(p.schema)}</span>}
-        {p.guess && <Badge tone="info" title="The statement's parameters were unknown, so typical values were used.">typical values</Badge>}
+        {p.guess && <Badge tone="info" title="The statement's parameters were not known; typical values stood in for them.">typical values</Badge>}
         <span class="grow" />
         {p.plan && (
           <Button small kind="quiet" pressed={open} onClick={() => setRaw(open ? null : p.hash, { replace: true })}>
-            Raw plan
+            As the server says it
           </Button>
         )}
       </header>
@@ -49,7 +49,7 @@ function OnePlan({ p, newest }: { p: Plan; newest: boolean }) {
         )}
         {open && p.plan ? (
           <div class="stack">
-            <pre class="plan-raw" tabIndex={0} aria-label="raw plan">{safe(p.plan)}</pre>
+            <pre class="plan-raw" tabIndex={0} aria-label="plan as the server gave it">{safe(p.plan)}</pre>
             <Copy text={p.plan} label="Copy plan" />
           </div>
         ) : p.steps.length > 0 ? (
@@ -85,7 +85,7 @@ const columns: Column<Step>[] = [
   },
   { key: 'key', head: 'Key', class: 'mono', cell: (s) => (s.key ? safe(s.key) : <span class="faint">none{s.possible_keys?.length ? ` of ${safe(s.possible_keys.join(', '))}` : ''}</span>) },
   { key: 'ref', head: 'Ref', class: 'mono dim', cell: (s) => safe(s.ref ?? '') },
-  { key: 'rows', head: 'Rows', align: 'right', title: 'rows the server expects per execution of the step', cell: (s) => count(s.rows) },
-  { key: 'kept', head: 'Filtered', align: 'right', title: 'share of these that the condition keeps', cell: (s) => (s.filtered ? `${Math.round(s.filtered)} %` : '–') },
-  { key: 'does', head: 'Extra', class: 'dim', cell: (s) => safe((s.extra ?? []).join('; ')) },
+  { key: 'rows', head: 'Rows', align: 'right', title: 'rows the server expects at each execution of the step', cell: (s) => count(s.rows) },
+  { key: 'kept', head: 'Kept', align: 'right', title: 'part of these that the condition keeps', cell: (s) => (s.filtered ? `${Math.round(s.filtered)} %` : '–') },
+  { key: 'does', head: 'Does', class: 'dim', cell: (s) => safe((s.extra ?? []).join('; ')) },
 ]

@@ -10,7 +10,7 @@ export function Annotate({ target, at, onClose, onDone }: { target: string; at: 
   const { busy, error, run } = useRun()
   const save = async () => {
     if (text.trim() === '' || !(await run(() => post('annotate', { text: text.trim(), target, at: new Date(Math.round(at) * 1000).toISOString() })))) return
-    toast('Note added to the timeline', 'good')
+    toast('The note is on the timeline', 'good')
     onDone()
     onClose()
   }
@@ -22,7 +22,7 @@ export function Annotate({ target, at, onClose, onDone }: { target: string; at: 
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="main" disabled={busy || text.trim() === ''} onClick={() => void save()}>
-            Add note
+            Add the note
           </Button>
         </>
       }

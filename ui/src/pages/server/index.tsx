@@ -19,7 +19,7 @@ import './server.css'
 
 export function ServerPage() {
   return (
-    <Page title="Overview" target range wide actions={<CompareSwitch />}>
+    <Page title="Server" target range wide actions={<CompareSwitch />}>
       <Content />
     </Page>
   )
@@ -32,8 +32,8 @@ const sync = 'server'
 /** What graphs can be compared with, as the URL has it. */
 const befores: Record<string, { name: string; of: string }> = {
   '1d': { name: 'yesterday', of: 'Compare with yesterday' },
-  '7d': { name: 'a week earlier', of: 'Compare with a week earlier' },
-  '1h': { name: 'an hour earlier', of: 'Compare with an hour earlier' },
+  '7d': { name: 'a week before', of: 'Compare with a week before' },
+  '1h': { name: 'an hour before', of: 'Compare with an hour before' },
 }
 
 function CompareSwitch() {
@@ -42,9 +42,9 @@ function CompareSwitch() {
     <select class="input sv-compare" aria-label="Compare with" value={compare} onChange={(e) => set(e.currentTarget.value || null)}>
       <option value="">Compare with …</option>
       <option value="1d">with yesterday</option>
-      <option value="7d">with a week earlier</option>
-      <option value="1h">with an hour earlier</option>
-      {compare !== '' && !(compare in befores) && <option value={compare}>with {safe(compare)} earlier</option>}
+      <option value="7d">with a week before</option>
+      <option value="1h">with an hour before</option>
+      {compare !== '' && !(compare in befores) && <option value={compare}>with {safe(compare)} before</option>}
     </select>
   )
 }
@@ -62,7 +62,7 @@ function Content() {
   const feed = useFeed(wanted(route.value.params))
   const g = feed.graphs
   const marks = useMarks(target, g?.from, g?.to, feed.live)
-  const before = back > 0 ? (befores[compare]?.name ?? `${safe(compare)} earlier`) : undefined
+  const before = back > 0 ? (befores[compare]?.name ?? `${safe(compare)} before`) : undefined
 
   // Zooming goes a step into the history of the browser, which knows it by its mark; going back undoes it.
   const zoom = useCallback((a: number, b: number) => {
@@ -76,12 +76,12 @@ function Content() {
   }, [])
   const here = () => cursors.get(sync) ?? pinned
   useKeys({
-    ...(mayChange() ? { a: { help: 'add a note to the timeline', run: () => setNote(here() ?? now()) } } : {}),
-    c: { help: 'compare with yesterday on or off', run: () => setCompare(compare === '' ? '1d' : null) },
-    t: { help: 'graphs as tables', run: () => setTable(!table) },
-    n: { help: 'what ran at the cursor', run: () => go(href('now', { at: Math.round(here() ?? now()) })) },
+    ...(mayChange() ? { a: { help: 'put a note on the timeline', run: () => setNote(here() ?? now()) } } : {}),
+    c: { help: 'compare with yesterday, or not', run: () => setCompare(compare === '' ? '1d' : null) },
+    t: { help: 'graphs as figures', run: () => setTable(!table) },
+    n: { help: 'what ran then: at the cursor', run: () => go(href('now', { at: Math.round(here() ?? now()) })) },
     Escape: {
-      help: 'close the large graph or reset the zoom',
+      help: 'back: from a large graph, from a zoom',
       run: () => {
         if (pinned !== undefined) setPinned(undefined)
         else if (large) setLarge(null)
@@ -101,7 +101,7 @@ function Content() {
       <Strip target={target} />
       {feed.error && g && (
         <Notice tone="warn" action={<Button small icon="reload" onClick={feed.reload}>Try again</Button>}>
-          <b>Data as of {moment(g.to, { seconds: true })}.</b> {safe(feed.error.message)}
+          <b>These figures are of {moment(g.to, { seconds: true })}.</b> {safe(feed.error.message)}
         </Notice>
       )}
       {g === undefined ? (
@@ -225,9 +225,9 @@ function card(p: CardProps, link: string) {
         {unitName(x.unit) && <span class="sv-card-unit">{unitName(x.unit)}</span>}
         <span class="sv-card-tools">
           {missing && (
-            <span class="sv-card-missing" title={'Unavailable: ' + why(x)}>
+            <span class="sv-card-missing" title={'Not observable: ' + why(x)}>
               <Icon name="unknown" size={13} />
-              <span class="hide">Unavailable: {why(x)}</span>
+              <span class="hide">Not observable: {why(x)}</span>
             </span>
           )}
         </span>
@@ -299,9 +299,9 @@ function Large(p: Shown & { id: string; close: VNode; onTable: () => void }) {
 /** Nothing is known in this time: it was just added, it is down, or the time is too long ago. */
 function Nothing({ target, live }: { target: string; live: boolean }) {
   return live ? (
-    <Empty icon="server" title={`No data for ${target} in this time range yet`} hint={<>The graphs start with the first sample, seconds after Dyno connects. This page updates automatically.</>} />
+    <Empty icon="server" title={`Nothing of ${target} was read in this time yet`} hint={<>The graphs begin with the first reading, within seconds of Dyno reaching the server. This page goes on by itself.</>} />
   ) : (
-    <Empty icon="calendar" title={`No data for ${target} in this time range`} hint={<>Dyno did not watch it then, or the data has expired.</>} action={<a class="button" href={withParams({ from: null, to: null })}>Last hour</a>} />
+    <Empty icon="calendar" title={`Nothing of ${target} is kept of this time`} hint={<>Dyno did not watch it then, or it is too long ago.</>} action={<a class="button" href={withParams({ from: null, to: null })}>The last hour</a>} />
   )
 }
 
@@ -310,8 +310,8 @@ function Happened({ marks }: { marks: Mark[] | undefined }) {
   if (!marks || marks.length === 0) return null
   const list = [...marks].reverse()
   return (
-    <section class="sv-group" aria-label="Events">
-      <h2>Events</h2>
+    <section class="sv-group" aria-label="What happened">
+      <h2>What happened</h2>
       <ul class="sv-happened">
         {list.slice(0, 200).map((m) => (
           <li key={m.id}>
@@ -345,7 +345,7 @@ function Pinned({ at, onNote, onClose }: { at: number; onNote: () => void; onClo
         What ran then
       </a>
       <a class="button" href={href('queries', { from: Math.round(at) - 150, to: Math.round(at) + 150 })}>
-        Queries in these 5 min
+        Queries of these 5 min
       </a>
       {mayChange() && (
         <Button icon="flag" onClick={onNote}>

@@ -19,8 +19,8 @@ export function Strip({ target }: { target: string }) {
       <Figure label="Statements" value={x['qps']} unit="/s" href={href('queries')} />
       <Figure label="Transactions" value={x['tps']} unit="/s" />
       <Figure label="Running" href={href('now')} value={x['threads_running']} unit="" note={x['threads_connected'] === undefined ? undefined : `of ${x['threads_connected']} connected`} />
-      <Figure label="Server CPU" value={x['server_cpu_cores']} unit="cores" note={cores === undefined ? undefined : `of ${cores}`} />
-      <Figure label="Host CPU" value={x['host_cpu_busy_ratio']} unit="ratio" />
+      <Figure label="Server's CPU" value={x['server_cpu_cores']} unit="cores" note={cores === undefined ? undefined : `of ${cores}`} />
+      <Figure label="Machine's CPU" value={x['host_cpu_busy_ratio']} unit="ratio" />
       <Figure label="Disk busy" value={x['disk_busy_ratio']} unit="ratio" />
       <Figure label="Pool misses" value={x['pool_misses_per_second']} unit="/s" />
       <Figure label="Lock waiters" href={href('now', { tab: 'locks' })} value={x['row_lock_waiting']} unit="" />

@@ -31,9 +31,9 @@ export function TopQueries({ target }: { target: string }) {
   if (!v || v.classes.length === 0 || seconds <= 0) return null
   const share = (c: Class) => ((v.coverage.time_sec ?? 0) > 0 ? c.time_sec / (v.coverage.time_sec ?? 1) : undefined)
   const columns: Column<Class>[] = [
-    { key: 'share', head: 'Share', width: 116, title: 'share of the time of all statements', cell: (c) => <span class="row nowrap"><Bar share={share(c)} width={56} /> {text(share(c), 'ratio')}</span> },
+    { key: 'share', head: 'Share', width: 116, title: 'of the time of all statements', cell: (c) => <span class="row nowrap"><Bar share={share(c)} width={56} /> {text(share(c), 'ratio')}</span> },
     { key: 'statement', head: 'Statement', class: 'statement', lead: true, cell: (c) => <a class="mono" href={href('queries', { class: c.id })}>{safe(c.fingerprint.slice(0, 300)).replace(/\s+/g, ' ').trim() || c.id}</a> },
-    { key: 'load', head: 'Load', align: 'right', title: 'statement time per second: average number running at once', cell: (c) => <Num v={c.time_sec / seconds} unit="" /> },
+    { key: 'load', head: 'Load', align: 'right', title: 'statement time a second: how many ran at a time on average', cell: (c) => <Num v={c.time_sec / seconds} unit="" /> },
     { key: 'calls', head: 'Calls/s', align: 'right', cell: (c) => <span class="nowrap">{c.sampled ? '≥ ' : ''}<Num v={c.count / seconds} unit="" /></span> },
     { key: 'mean', head: 'Mean', align: 'right', cell: (c) => <Num v={c.sampled || c.count === 0 ? undefined : c.time_sec / c.count} unit="s" /> },
   ]

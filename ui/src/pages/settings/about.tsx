@@ -10,34 +10,34 @@ export function About({ s }: { s: Settings }) {
   return (
     <div class="stack loose">
       <div class="figures">
-        <Figure label="Uptime" value={s.process.uptime_seconds} unit="s" note={`process ${s.process.pid}`} />
+        <Figure label="Runs for" value={s.process.uptime_seconds} unit="s" note={`process ${s.process.pid}`} />
         <Figure label="Memory" value={s.process.memory_bytes} unit="B" note="resident" />
-        <Figure label="CPU" value={cores} unit="cores" note="mean since start" />
-        <Figure label="Written to disk" value={s.process.wrote_bytes} unit="B" note="since start" />
+        <Figure label="CPU" value={cores} unit="cores" note="mean since it started" />
+        <Figure label="Written to disk" value={s.process.wrote_bytes} unit="B" note="since it started" />
       </div>
       <dl class="facts">
         <dt>Version</dt>
         <dd>{s.version}</dd>
-        <dt>Listening on</dt>
+        <dt>Answers on</dt>
         <dd>
           <code>{s.listen ?? '–'}</code>
         </dd>
-        <dt>Data directory</dt>
+        <dt>Keeps things in</dt>
         <dd>
           <code>{s.home}</code>
         </dd>
-        <dt>Sampling interval</dt>
+        <dt>Reads each target every</dt>
         <dd>{span(s.every_seconds)}</dd>
       </dl>
       <section class="stack">
-        <h2>Integrations</h2>
+        <h2>Elsewhere</h2>
         <p>
-          Grafana: add a Prometheus data source with the URL <code>{prometheus}</code> <Copy text={prometheus} bare label="Copy the URL" />. Prometheus can scrape <code>/metrics</code>. The API
+          Grafana: a data source of type Prometheus with the URL <code>{prometheus}</code> <Copy text={prometheus} bare label="Copy the URL" />. A Prometheus scrapes <code>/metrics</code>. The API
           is described by <a class="in-text" href="./api/dyno/v1/openapi.yaml" download="openapi.yaml">openapi.yaml</a>.
         </p>
         {s.remote_writes.length === 0 ? (
           <p class="dim">
-            Samples are not sent anywhere; <code>--remote-write</code> sends them to Prometheus, VictoriaMetrics or Mimir.
+            Samples go nowhere else; <code>--remote-write</code> sends them to Prometheus, VictoriaMetrics or Mimir too.
           </p>
         ) : (
           <ul class="stack">

@@ -104,7 +104,7 @@ export function AddServer({ done, taken, of, home = '' }: { done: (name: string)
   }
   const clash = of === undefined && taken.includes(called)
   const missing = !tests && password === '' ? (was === 'kept' && url !== of?.url ? 'enter the password again: the stored one stays with the old address' : 'the password is missing') : ''
-  const why = whyNot() || (url === '' ? 'the address is missing' : secret ? 'the address contains a password' : clash ? 'the name is taken' : missing)
+  const why = whyNot() || (url === '' ? 'the address is missing' : secret ? 'a password stands in the address' : clash ? 'the name is taken' : missing)
 
   return (
     <form
@@ -130,13 +130,13 @@ export function AddServer({ done, taken, of, home = '' }: { done: (name: string)
         </label>
       </div>
       <fieldset class="ways">
-        <legend class="label">Password source</legend>
+        <legend class="label">The password comes from</legend>
         <label>
-          <input type="radio" name="way" checked={way === 'kept'} onChange={() => choose('kept')} /> this form: Dyno stores it in a file that only Dyno's user can read
+          <input type="radio" name="way" checked={way === 'kept'} onChange={() => choose('kept')} /> this form: Dyno keeps it, in a file that only Dyno's user can read
         </label>
         {(was === 'none' || way === 'none') && (
           <label>
-            <input type="radio" name="way" checked={way === 'none'} onChange={() => choose('none')} /> none: the account has no password
+            <input type="radio" name="way" checked={way === 'none'} onChange={() => choose('none')} /> nowhere: the account needs none
           </label>
         )}
         <label>
@@ -156,13 +156,13 @@ export function AddServer({ done, taken, of, home = '' }: { done: (name: string)
         )}
         {way === 'file' && (
           <label class="field">
-            <span class="label">File (in credentials in Dyno's home)</span>
+            <span class="label">File in credentials in Dyno's home</span>
             <input {...field(setFile)} name="file" placeholder="shop.cnf" value={file} />
           </label>
         )}
         {way === 'env' && (
           <label class="field">
-            <span class="label">Variable name</span>
+            <span class="label">Name of the variable</span>
             <input {...field(setEnv)} name="env" placeholder="DYNO_TARGET_SHOP" value={env} />
           </label>
         )}
@@ -170,15 +170,15 @@ export function AddServer({ done, taken, of, home = '' }: { done: (name: string)
       {secret && (
         <Notice tone="warn">Take the password out of the address: addresses are shown. Enter it below, or name a file like my.cnf that holds it.</Notice>
       )}
-      {clash && <Notice tone="warn">The inventory already has a target named {called}.</Notice>}
+      {clash && <Notice tone="warn">The inventory has a target called {called} already.</Notice>}
       <div class="row wrap">
         {tests && (
           <Button submit={!checked?.reached && of === undefined} why={whyNot() || (ready ? '' : 'the address is missing')} disabled={busy !== ''} icon="search" onClick={() => void check()}>
-            {busy === 'check' ? 'Testing…' : 'Test connection'}
+            {busy === 'check' ? 'Looking…' : 'Look at it'}
           </Button>
         )}
         <Button kind="main" submit={!tests || of !== undefined || checked?.reached === true} why={why} disabled={busy === 'add'} icon={of ? 'check' : 'plus'} onClick={() => void add()}>
-          {of ? 'Save' : checked && !checked.reached ? 'Add anyway' : 'Add'}
+          {of ? 'Save' : checked && !checked.reached ? 'Watch it all the same' : 'Watch it'}
         </Button>
       </div>
       <div aria-live="polite">
@@ -200,17 +200,17 @@ export function CheckResult({ c }: { c: Checked }) {
             {c.fix && <p class="dim">{safe(c.fix)}</p>}
           </div>
         </div>
-        {c.create_account && <Statements title={`To create an account for Dyno${c.flavor ? ` on ${flavorName(c.flavor)} ${c.version ?? ''}` : ''}, run:`} all={c.create_account} />}
+        {c.create_account && <Statements title={`An account for Dyno${c.flavor ? ` on ${flavorName(c.flavor)} ${c.version ?? ''}` : ''}: run this there`} all={c.create_account} />}
       </div>
     )
   const lacking = c.sources.filter((s) => s.state !== 'ok')
   return (
     <div class="stack">
       <p class="row wrap">
-        <Badge tone="good">connected</Badge>
+        <Badge tone="good">reached</Badge>
         <span>
           {flavorName(c.flavor)} {safe(c.version ?? '')}, as <code>{safe(c.user ?? '')}</code>
-          {c.tls ? `, encrypted with ${c.tls}` : ', not encrypted'}; {c.sources.length - lacking.length} of {c.sources.length} data sources available.
+          {c.tls ? `, encrypted with ${c.tls}` : ', not encrypted'}; {c.sources.length - lacking.length} of {c.sources.length} sources give figures.
         </span>
       </p>
       {c.doubt && <p class="dim">{safe(c.doubt)}</p>}
@@ -223,7 +223,7 @@ export function CheckResult({ c }: { c: Checked }) {
           ))}
         </ul>
       )}
-      {c.grants && c.grants.length > 0 && <Statements title="All grants that watching needs" all={c.grants} />}
+      {c.grants && c.grants.length > 0 && <Statements title="What watching needs, in one piece" all={c.grants} />}
     </div>
   )
 }

@@ -10,8 +10,8 @@ import { sharesOf, stillToCome, sum, type ShareOf } from './keeping'
 import type { Keeping, Settings } from './types'
 
 const about: Record<string, string> = {
-  'series, every second': 'one value per second of every metric',
-  'series, by the minute': 'the same per minute',
+  'series, every second': 'one value a second of every metric',
+  'series, by the minute': 'the same by the minute',
   states: 'sessions, locks and transactions, every second',
   classes: 'query classes by the minute, hour and day',
   plans: 'execution plans when they change',
@@ -33,25 +33,25 @@ const columns = (change: (k: Keeping) => void): Column<Keeping>[] => [
       </div>
     ),
   },
-  { key: 'bytes', head: 'Size', align: 'right', value: (k) => k.bytes, cell: (k) => <Num v={k.bytes} unit="B" /> },
+  { key: 'bytes', head: 'Takes now', align: 'right', value: (k) => k.bytes, cell: (k) => <Num v={k.bytes} unit="B" /> },
   { key: 'since', head: 'Since', align: 'right', cell: (k) => <span class="dim nowrap">{k.oldest ? ago(seconds(k.oldest)) : '–'}</span> },
   {
     key: 'day',
-    head: 'Growth per day',
+    head: 'A day',
     align: 'right',
     value: (k) => k.growth_bytes_per_day,
     cell: (k) => (k.growth_bytes_per_day === undefined ? <span class="faint nowrap">not measured yet</span> : <Num v={k.growth_bytes_per_day} unit="B" />),
-    title: 'size divided by the time it covers; available after 1 h',
+    title: 'what it takes over the time it is kept, divided by that time; told once there is an hour of it',
   },
   {
     key: 'kept',
-    head: 'Retention',
+    head: 'Kept for',
     align: 'right',
     value: (k) => k.keep_days,
     cell: (k) => <span class="nowrap">{k.keep_days === undefined ? 'ever' : span(k.keep_days * 86400)}</span>,
   },
-  { key: 'limit', head: 'Max size', align: 'right', value: (k) => k.limit_bytes, cell: (k) => <Num v={k.limit_bytes} unit="B" /> },
-  { key: 'will', head: 'Projected size', align: 'right', value: (k) => k.will_take_bytes, cell: (k) => <Num v={k.will_take_bytes} unit="B" />, title: 'at the measured growth, once its retention time is reached' },
+  { key: 'limit', head: 'At most', align: 'right', value: (k) => k.limit_bytes, cell: (k) => <Num v={k.limit_bytes} unit="B" /> },
+  { key: 'will', head: 'Will take', align: 'right', value: (k) => k.will_take_bytes, cell: (k) => <Num v={k.will_take_bytes} unit="B" />, title: 'at the pace measured, when it is as old as it may get' },
   {
     key: 'flag',
     head: 'Set by',
@@ -59,13 +59,13 @@ const columns = (change: (k: Keeping) => void): Column<Keeping>[] => [
       k.flag === undefined ? (
         <span class="faint">–</span>
       ) : k.fixed ? (
-        <span class="row nowrap" title="Fixed by a flag that dyno serve was started with">
+        <span class="row nowrap" title="The flag that dyno serve was started with fixes it">
           <code>{k.flag}</code> <Copy text={`dyno serve ${k.flag}=${days(k)}d`} bare label={`Copy dyno serve ${k.flag}`} />
         </span>
       ) : k.kind === 'plans' || k.kind === 'examples' ? (
         <span class="dim">classes</span>
       ) : (
-        <Button small label={`Change retention of ${k.kind}`} why={whyNot()} onClick={() => change(k)}>
+        <Button small label={`Change how long ${k.kind} are kept`} why={whyNot()} onClick={() => change(k)}>
           Change
         </Button>
       ),
@@ -81,12 +81,12 @@ const shareColumns: Column<ShareOf>[] = [
     align: 'right',
     cell: (x) => (
       <span class="share-cell">
-        <Bar share={x.share} label={`${safe(x.target)} of ${x.kind}`} />
+        <Bar share={x.share} label={`${safe(x.target)} takes of ${x.kind}`} />
         <Num v={x.share} unit="ratio" />
       </span>
     ),
   },
-  { key: 'day', head: 'Growth per day', align: 'right', cell: (x) => <Num v={x.bytes_per_day} unit="B" /> },
+  { key: 'day', head: 'A day', align: 'right', cell: (x) => <Num v={x.bytes_per_day} unit="B" /> },
 ]
 
 /** The columns that a phone has room for. */
@@ -102,10 +102,10 @@ function Change({ k, onClose, done }: { k: Keeping; onClose: () => void; done: (
   const good = value.trim() !== '' && n >= 0.042 && n <= 36500
   return (
     <Confirm
-      title={`Retention of ${k.kind}`}
+      title={`How long ${k.kind} are kept`}
       yes="Save"
       danger={good && n < (k.keep_days ?? 0)}
-      why={good ? '' : 'enter days from 0.042 (1 h) to 36500'}
+      why={good ? '' : 'a number of days from 0.042, an hour, to 36500'}
       onClose={onClose}
       run={async () => {
         await post('retention', { name: (k.flag ?? '').replace(/^--/, ''), days: n })
@@ -117,7 +117,7 @@ function Change({ k, onClose, done }: { k: Keeping; onClose: () => void; done: (
         <input class="input" name="days" inputMode="decimal" autocomplete="off" value={value} aria-invalid={!good} onInput={(e) => setValue(e.currentTarget.value)} />
       </label>
       <p class="dim">
-        {good && n < (k.keep_days ?? 0) ? `Data older than ${span(n * 86400)} is deleted in whole blocks, within a week, and cannot be restored.` : 'This takes effect at once and survives restarts, unless dyno serve is started with the flag:'}{' '}
+        {good && n < (k.keep_days ?? 0) ? `What is older than ${span(n * 86400)} is deleted, in whole blocks: at the latest a week later. It cannot be restored.` : 'It holds at once and after a restart, until dyno serve is started with the flag:'}{' '}
         {!(good && n < (k.keep_days ?? 0)) && <code>{k.flag}</code>}
       </p>
     </Confirm>
@@ -137,27 +137,27 @@ export function Retention({ s, reload }: { s: Settings; reload: () => void }) {
   return (
     <div class="stack loose">
       <div class="figures">
-        <Figure label="Size" value={now} unit="B" />
-        <Figure label="Growth per day" value={day} unit="B" note={day === undefined ? 'available after 1 h' : 'as measured'} />
-        <Figure label="Projected size" value={will} unit="B" note={will === undefined ? 'available after 1 h' : whole ? 'once all retention times are reached' : 'from what is measured so far'} />
+        <Figure label="Takes now" value={now} unit="B" />
+        <Figure label="A day" value={day} unit="B" note={day === undefined ? 'told after the first hour' : 'as measured'} />
+        <Figure label="Will take" value={will} unit="B" note={will === undefined ? 'told after the first hour' : whole ? 'when all is as old as it may get' : 'of what is measured so far'} />
         <Figure label="Free on the disk" value={free} unit="B" note={`of ${text(s.disk.total_bytes, 'B')}`} />
       </div>
       {more !== undefined && free !== undefined && more > free && (
         <Notice tone="bad">
-          Retention needs {text(more, 'B')} more, but only {text(free, 'B')} is free, part of it <code>--reserve</code>. Start Dyno with a shorter <code>--keep</code> or <code>--max-size</code>.
+          Retention needs {text(more, 'B')} more than it has, and only {text(free, 'B')} are free, some of them <code>--reserve</code>. Start Dyno with a shorter <code>--keep</code> or <code>--max-size</code>.
         </Notice>
       )}
-      <Table columns={columns(setChanging).filter((c) => !narrow.value || onPhone.includes(c.key))} rows={s.keeping} rowKey={(k) => k.kind} label="Retention" sortParam="by" empty={<Empty title="No stored data yet" />} />
+      <Table columns={columns(setChanging).filter((c) => !narrow.value || onPhone.includes(c.key))} rows={s.keeping} rowKey={(k) => k.kind} label="What is kept" sortParam="by" empty={<Empty title="Nothing is kept yet" />} />
       {shared.length > 0 && (
         <section class="stack">
           <h2>By target</h2>
-          <p class="dim">Estimated, not measured: series by their number, states by the size of the newest, query classes by their number in the last hour.</p>
-          <Table columns={shareColumns} rows={sharesOf(shared)} rowKey={(x) => x.target + '\n' + x.kind} label="Size by target" sortParam="share" />
+          <p class="dim">Shared out, not counted: series by their number, states by the size of the newest, query classes by their number in the last hour.</p>
+          <Table columns={shareColumns} rows={sharesOf(shared)} rowKey={(x) => x.target + '\n' + x.kind} label="What each target takes" sortParam="share" />
         </section>
       )}
       <p class="faint">
-        Set the size limit of the series when starting Dyno: <code>dyno serve --max-size 20G</code> <Copy text="dyno serve --max-size 20G" bare label="Copy the command" />. A flag
-        given there overrides what is set here. The oldest data is deleted first.
+        The size limit of the series is set where Dyno is started, as in <code>dyno serve --max-size 20G</code> <Copy text="dyno serve --max-size 20G" bare label="Copy the command" />, and a flag
+        given there outranks what is set here. The oldest data go first.
       </p>
       {changing && (
         <Change

@@ -5,7 +5,7 @@ import { narrow } from '../../ui/narrow'
 import type { Source } from './types'
 
 export const stateTone: Record<Source['state'], Tone> = { ok: 'good', missing: 'unknown', denied: 'warn', failed: 'bad', slow: 'warn' }
-const stateWord: Record<Source['state'], string> = { ok: 'read', missing: 'unavailable', denied: 'grant missing', failed: 'failed', slow: 'too slow' }
+const stateWord: Record<Source['state'], string> = { ok: 'read', missing: 'not there', denied: 'grant missing', failed: 'failed', slow: 'too slow' }
 const rank: Record<Source['state'], number> = { failed: 0, denied: 1, slow: 2, missing: 3, ok: 4 }
 
 export function SourceState({ s }: { s: Source }) {
@@ -28,10 +28,10 @@ const columns: Column<Source>[] = [
   { key: 'source', head: 'Source', value: (s) => s.name, cell: (s) => <span class="mono">{s.name}</span> },
   { key: 'state', head: 'State', value: (s) => rank[s.state], cell: (s) => <SourceState s={s} /> },
   { key: 'every', head: 'Every', align: 'right', value: (s) => s.every_seconds, cell: (s) => <Num v={s.every_seconds || undefined} unit="s" /> },
-  { key: 'took', head: 'Read time', align: 'right', value: (s) => s.took_ms, cell: (s) => <Num v={s.took_ms} unit="ms" /> },
+  { key: 'took', head: 'A reading takes', align: 'right', value: (s) => s.took_ms, cell: (s) => <Num v={s.took_ms} unit="ms" /> },
   {
     key: 'tells',
-    head: 'Description',
+    head: 'What it tells, or lacks',
     class: 'wraps',
     cell: (s) => (
       <div class="stack tight">
@@ -68,13 +68,13 @@ export function SourceTable({ sources }: { sources: Source[] }) {
 export function Sources({ target }: { target: string }) {
   const data = useGet<{ sources: Source[] }>('sources', { target }, { every: 5000 })
   return (
-    <Show of={data} what={`Data sources of ${target}`} empty={(v) => v.sources.length === 0} none={<p class="dim">No data read yet.</p>}>
+    <Show of={data} what={`The sources of ${target}`} empty={(v) => v.sources.length === 0} none={<p class="dim">Nothing was read of it yet.</p>}>
       {(v) => {
         const lack = v.sources.filter((s) => s.state !== 'ok').length
         return (
           <div class="stack">
             <p class="dim">
-              {lack === 0 ? `All ${v.sources.length} data sources are available.` : `${lack} of ${v.sources.length} data sources are unavailable.`}
+              {lack === 0 ? `All ${v.sources.length} sources are read.` : `${lack} of ${v.sources.length} sources give nothing; what they would show stays unknown.`}
             </p>
             <SourceTable sources={v.sources} />
           </div>

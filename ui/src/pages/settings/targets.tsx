@@ -29,14 +29,14 @@ const columns = (home: string): Column<Row>[] => [
   { key: 'address', head: 'Address', value: (r) => r.address, cell: (r) => <span class="mono">{safe(r.address ?? r.entry?.url ?? '–')}</span> },
   {
     key: 'login',
-    head: 'Password source',
+    head: 'Password from',
     cell: (r) => {
       const e = r.entry
       if (!e) return <span class="faint">not in the inventory</span>
       const way = wayOf(e, home)
       if (way === 'env') return <code>${safe(e.password_env ?? '')}</code>
       if (way === 'none') return <span class="dim">none needed</span>
-      if (way === 'kept') return <span class="dim">stored by Dyno</span>
+      if (way === 'kept') return <span class="dim">kept by Dyno</span>
       return e.defaults_file ? <code>{safe(e.defaults_file)}</code> : <span class="dim">the usual my.cnf files</span>
     },
   },
@@ -57,7 +57,7 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
     setAdding(false)
     settings.reload()
     setOpen(name)
-    toast(`Now watching ${name}`, 'good')
+    toast(`${name} is watched from now on`, 'good')
   }
   const edited = (name: string) => {
     setEditing(undefined)
@@ -66,14 +66,14 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
   }
   return (
     <div class="stack">
-      {settings.value?.fixed && <Notice tone="info">Dyno was started with named targets: servers added here are watched once it is started without them.</Notice>}
+      {settings.value?.fixed && <Notice tone="info">This Dyno was started with the names of its targets: what is added here is watched after a start without them.</Notice>}
       <div class="row wrap">
-        <p class="dim grow targets-about">Watched servers. Passwords are never shown, only where they come from.</p>
+        <p class="dim grow targets-about">What is watched. No password is ever shown: only where it comes from.</p>
         <a class="button" href={href('welcome', {}, [])}>
           Find servers
         </a>
         <Button kind="main" icon="plus" why={whyNot()} onClick={() => setAdding(true)}>
-          Add server
+          Add a server
         </Button>
       </div>
       <Table
@@ -84,7 +84,7 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
         onOpen={(r) => setOpen(r.name)}
         label="Targets"
         sort="name"
-        empty={<Empty icon="server" title="No server is watched yet" hint="Dyno needs an address and a user with read access." action={<a class="button main" href={href('welcome', {}, [])}>Find servers</a>} />}
+        empty={<Empty icon="server" title="No server is watched yet" hint="Dyno needs an address and a user that may look." action={<a class="button main" href={href('welcome', {}, [])}>Find servers</a>} />}
       />
       {at && (
         <section class="panel target-detail" aria-label={safe(at.name)}>
@@ -113,7 +113,7 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
                 {at.fix && <span class="dim"> {safe(at.fix)}</span>}
               </Notice>
             )}
-            {watched.some((t) => t.name === at.name) ? <Sources target={at.name} /> : <p class="dim">Not watched yet.</p>}
+            {watched.some((t) => t.name === at.name) ? <Sources target={at.name} /> : <p class="dim">It is not watched yet.</p>}
             <div class="stack">
               <h3>Grants to copy</h3>
               <Grants key={at.name} flavor={flavorOf(at.server)} account={at.account} />
@@ -121,9 +121,9 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
           </div>
         </section>
       )}
-      {rows.length > 1 && !at && <p class="faint">Select a target to see its data sources and grants.</p>}
+      {rows.length > 1 && !at && <p class="faint">Choose a target to see what is read of it, and the grants.</p>}
       {adding && (
-        <Dialog title="Add server" wide lock onClose={() => setAdding(false)}>
+        <Dialog title="Add a server" wide lock onClose={() => setAdding(false)}>
           <AddServer done={added} taken={entries.map((e) => e.name)} />
         </Dialog>
       )}
@@ -145,7 +145,7 @@ export function Targets({ settings }: { settings: Data<Settings> }) {
             settings.reload()
           }}
         >
-          <p>It is removed from the inventory. Its stored data is kept until it expires, and the server is not touched.</p>
+          <p>It is taken off the inventory. What was stored about it stays until its time is over, and the server is not touched.</p>
         </Confirm>
       )}
     </div>

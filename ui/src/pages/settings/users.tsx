@@ -56,7 +56,7 @@ const when = (t: string | undefined) => (t ? <span title={day(t)}>{ago(seconds(t
 
 function RoleBadge({ role }: { role: Role }) {
   return (
-    <Badge tone={role === 'operator' ? 'info' : 'unknown'} icon={false} title={role === 'operator' ? 'views, applies, undoes, runs loads, manages users' : 'read-only'}>
+    <Badge tone={role === 'operator' ? 'info' : 'unknown'} icon={false} title={role === 'operator' ? 'looks, applies, undoes, loads, manages users' : 'looks, changes nothing'}>
       {role}
     </Badge>
   )
@@ -85,17 +85,17 @@ function Local() {
     <div class="stack users">
       <Empty
         icon="user"
-        title="No users configured"
+        title="There are no users"
         hint={
           <>
-            Only root, Dyno's own account and browsers that opened the link of <code>dyno serve</code> have access. The first user is an operator; then everyone
-            needs a login. To allow access from
-            other machines, start Dyno with <code>--listen</code>, <code>--tls-cert</code> and <code>--tls-key</code>.
+            Only root, Dyno's own account and browsers that opened the link of <code>dyno serve</code> are let in. The first user is an operator; then everybody
+            needs a login. To open this Dyno to
+            others, start it with <code>--listen</code>, <code>--tls-cert</code> and <code>--tls-key</code>.
           </>
         }
         action={
           <Button kind="main" icon="plus" why={whyNot()} onClick={() => setAdding(true)}>
-            Add first user
+            Add the first user
           </Button>
         }
       />
@@ -124,7 +124,7 @@ function Own({ name, role }: { name: string; role: Role }) {
         Change password
       </Button>
       <Button onClick={() => setOpen('everywhere')}>Log out everywhere</Button>
-      {open === 'password' && <SetPassword own name={name} onClose={() => setOpen('')} done={() => toast('Password changed; your other sessions ended', 'good')} />}
+      {open === 'password' && <SetPassword own name={name} onClose={() => setOpen('')} done={() => toast('The password is changed; your other sessions ended', 'good')} />}
       {open === 'everywhere' && (
         <Confirm
           title="Log out everywhere?"
@@ -136,7 +136,7 @@ function Own({ name, role }: { name: string; role: Role }) {
             go(href('login', {}, []))
           }}
         >
-          <p>All your sessions end, including this one.</p>
+          <p>All your sessions end, this one too.</p>
         </Confirm>
       )}
     </section>
@@ -151,7 +151,7 @@ function People({ me }: { me: string }) {
   const setRole = async (u: User, role: Role) => {
     try {
       await post('user/role', { name: u.name, role })
-      toast(`${u.name} is now ${role === 'operator' ? 'an operator' : 'a viewer'}`, 'good')
+      toast(`${u.name} is ${role === 'operator' ? 'an operator' : 'a viewer'} from now on`, 'good')
     } catch (e) {
       toast(asError(e).message, 'bad')
     }
@@ -183,7 +183,7 @@ function People({ me }: { me: string }) {
           <RoleBadge role={u.role} />
         ),
     },
-    { key: 'seen', head: 'Last seen', value: (u) => u.seen, cell: (u) => when(u.seen) },
+    { key: 'seen', head: 'Seen', value: (u) => u.seen, cell: (u) => when(u.seen) },
     { key: 'changed', head: 'Password set', value: (u) => u.password_changed, cell: (u) => day(u.password_changed) },
     {
       key: 'do',
@@ -194,7 +194,7 @@ function People({ me }: { me: string }) {
           <Button small why={whyNot()} label={`Set password of ${u.name}`} onClick={() => setOpen({ what: 'password', name: u.name })}>
             Set password
           </Button>
-          <Button small kind="danger" label={`Remove ${u.name}`} why={whyNot() || (u.name === me ? 'you cannot remove yourself' : '')} onClick={() => setOpen({ what: 'remove', name: u.name })}>
+          <Button small kind="danger" label={`Remove ${u.name}`} why={whyNot() || (u.name === me ? 'nobody removes the own user' : '')} onClick={() => setOpen({ what: 'remove', name: u.name })}>
             Remove
           </Button>
         </span>
@@ -206,13 +206,13 @@ function People({ me }: { me: string }) {
       <header class="row">
         <h2 class="grow">Users</h2>
         <Button kind="main" icon="plus" why={whyNot()} onClick={() => setAdding(true)}>
-          Add user
+          Add a user
         </Button>
       </header>
       <Show of={users}>{(v) => <Table columns={columns} rows={v.users} rowKey={(u) => u.name} label="Users" sort="name" sortParam="users" />}</Show>
       {adding && <AddUser onClose={() => setAdding(false)} done={users.reload} />}
       {open?.what === 'password' && (
-        <SetPassword own={open.name === me} name={open.name} onClose={close} done={() => toast(`Password of ${open.name} set; their sessions ended`, 'good')} />
+        <SetPassword own={open.name === me} name={open.name} onClose={close} done={() => toast(`The password of ${open.name} is set; the sessions ended`, 'good')} />
       )}
       {open?.what === 'remove' && (
         <Confirm
@@ -223,10 +223,10 @@ function People({ me }: { me: string }) {
           run={async () => {
             const left = await post<{ tokens: string[] }>('user/remove', { name: open.name })
             users.reload()
-            if (left.tokens.length > 0) toast(`Tokens created by ${open.name} are still valid: ${left.tokens.join(', ')}`, 'warn')
+            if (left.tokens.length > 0) toast(`Tokens that ${open.name} made still let programs in: ${left.tokens.join(', ')}`, 'warn')
           }}
         >
-          <p>The sessions end at once. The actions of {open.name} stay in the audit log and the journal.</p>
+          <p>The sessions end at once. What {open.name} did stays in the audit log and in the journal.</p>
         </Confirm>
       )}
     </section>
@@ -241,7 +241,7 @@ function AddUser({ first, onClose, done }: { first?: boolean; onClose: () => voi
   const why = name === '' ? 'the name is missing' : passwordProblem(password, again)
   return (
     <Form
-      title={first ? 'Add first user' : 'Add user'}
+      title={first ? 'Add the first user' : 'Add a user'}
       yes="Add"
       why={why}
       onClose={onClose}
@@ -253,7 +253,7 @@ function AddUser({ first, onClose, done }: { first?: boolean; onClose: () => voi
       <Field id="new-name" label="Name" value={name} set={setName} auto="off" focus note="lower-case letters and digits" />
       {!first && <RoleField role={role} set={setRole} />}
       <Field id="new-password" label="Password" value={password} set={setPassword} auto="new-password" secret note="at least 12 characters; a few words are fine" />
-      <Field id="new-again" label="Repeat password" value={again} set={setAgain} auto="new-password" secret />
+      <Field id="new-again" label="Password once more" value={again} set={setAgain} auto="new-password" secret />
     </Form>
   )
 }
@@ -263,8 +263,8 @@ function RoleField({ role, set }: { role: Role; set: (r: Role) => void }) {
     <div class="field">
       <label for="new-role">Role</label>
       <select id="new-role" class="input" value={role} onChange={(e) => set(e.currentTarget.value === 'operator' ? 'operator' : 'viewer')}>
-        <option value="viewer">viewer: read-only</option>
-        <option value="operator">operator: also applies, undoes, runs loads, manages users</option>
+        <option value="viewer">viewer: looks, changes nothing</option>
+        <option value="operator">operator: also applies, undoes, loads, manages users</option>
       </select>
     </div>
   )
@@ -288,7 +288,7 @@ function SetPassword({ own, name, onClose, done }: { own: boolean; name: string;
     >
       <Field id="current" label="Your current password" value={current} set={setCurrent} auto="current-password" secret focus />
       <Field id="new-password" label="New password" value={password} set={setPassword} auto="new-password" secret note="at least 12 characters; a few words are fine" />
-      <Field id="new-again" label="Repeat new password" value={again} set={setAgain} auto="new-password" secret />
+      <Field id="new-again" label="New password once more" value={again} set={setAgain} auto="new-password" secret />
       <p class="faint">{own ? 'Your other sessions end.' : `All sessions of ${name} end.`}</p>
     </Form>
   )
@@ -330,8 +330,8 @@ function Programs() {
     { key: 'name', head: 'Name', value: (t) => t.name, cell: (t) => <b>{safe(t.name)}</b> },
     { key: 'role', head: 'Role', value: (t) => t.role, cell: (t) => <RoleBadge role={t.role} /> },
     { key: 'used', head: 'Last used', value: (t) => t.used, cell: (t) => when(t.used) },
-    { key: 'expires', head: 'Valid until', value: (t) => t.expires, cell: (t) => (seconds(t.expires) < Date.now() / 1000 ? <Badge tone="warn">expired {day(t.expires)}</Badge> : day(t.expires)) },
-    { key: 'by', head: 'Created by', value: (t) => t.by, cell: (t) => safe(t.by) },
+    { key: 'expires', head: 'Good until', value: (t) => t.expires, cell: (t) => (seconds(t.expires) < Date.now() / 1000 ? <Badge tone="warn">ended {day(t.expires)}</Badge> : day(t.expires)) },
+    { key: 'by', head: 'Made by', value: (t) => t.by, cell: (t) => safe(t.by) },
     {
       key: 'do',
       head: <span class="hide">Actions</span>,
@@ -348,7 +348,7 @@ function Programs() {
       <header class="row">
         <h2 class="grow">API tokens</h2>
         <Button icon="plus" why={whyNot()} onClick={() => setAdding(true)}>
-          Create token
+          Make a token
         </Button>
       </header>
       <Show of={tokens}>
@@ -360,7 +360,7 @@ function Programs() {
             label="API tokens"
             sort="name"
             sortParam="tokens"
-            empty={<Empty title="No tokens" hint="Programs such as Grafana, Prometheus and scripts need one, because they do not log in." />}
+            empty={<Empty title="There are no tokens" hint="A Grafana, a Prometheus or a script needs one, for programs do not log in." />}
           />
         )}
       </Show>
@@ -376,7 +376,7 @@ function Programs() {
             tokens.reload()
           }}
         >
-          <p>Programs that use it lose access immediately.</p>
+          <p>Whatever uses it is no longer let in, from now on.</p>
         </Confirm>
       )}
     </section>
@@ -389,12 +389,12 @@ function AddToken({ onClose, done }: { onClose: () => void; done: () => void }) 
   const [days, setDays] = useState('365')
   const [made, setMade] = useState<{ name: string; token: string }>()
   const n = Number(days)
-  const why = name === '' ? 'the name is missing' : Number.isInteger(n) && n >= 1 && n <= 1098 ? '' : 'enter 1 to 1098 days'
+  const why = name === '' ? 'the name is missing' : Number.isInteger(n) && n >= 1 && n <= 1098 ? '' : 'the days are 1 to 1098'
   if (made)
     return (
-      <Dialog title={`Token ${made.name}`} lock onClose={onClose} foot={<Button kind="main" onClick={onClose}>Done</Button>}>
+      <Dialog title={`Token ${made.name}`} lock onClose={onClose} foot={<Button kind="main" onClick={onClose}>I have it</Button>}>
         <div class="stack">
-          <Notice tone="warn">It is shown only once. Dyno stores only a hash of it.</Notice>
+          <Notice tone="warn">It is shown this once. Dyno keeps only a hash of it.</Notice>
           <div class="secret">
             <code>{made.token}</code>
             <Copy text={made.token} label="Copy" />
@@ -407,8 +407,8 @@ function AddToken({ onClose, done }: { onClose: () => void; done: () => void }) 
     )
   return (
     <Form
-      title="Create token"
-      yes="Create"
+      title="Make a token"
+      yes="Make it"
       why={why}
       stay
       onClose={onClose}
@@ -417,9 +417,9 @@ function AddToken({ onClose, done }: { onClose: () => void; done: () => void }) 
         done()
       }}
     >
-      <Field id="new-name" label="Name" value={name} set={setName} auto="off" focus note="of the program that uses it, such as grafana" />
+      <Field id="new-name" label="Name" value={name} set={setName} auto="off" focus note="of the program that gets it: grafana" />
       <RoleField role={role} set={setRole} />
-      <Field id="new-days" label="Valid for days" value={days} set={setDays} auto="off" />
+      <Field id="new-days" label="Good for so many days" value={days} set={setDays} auto="off" />
     </Form>
   )
 }
@@ -436,7 +436,7 @@ function Logins({ all }: { all: boolean }) {
   }
   const columns: Column<Login>[] = [
     ...(all ? [{ key: 'user', head: 'User', value: (x: Login) => x.user, cell: (x: Login) => <b>{x.user}</b> }] : []),
-    { key: 'seen', head: 'Last seen', value: (x) => x.seen, cell: (x) => (x.this ? <Badge tone="good">this one</Badge> : when(x.seen)) },
+    { key: 'seen', head: 'Seen', value: (x) => x.seen, cell: (x) => (x.this ? <Badge tone="good">this one</Badge> : when(x.seen)) },
     { key: 'created', head: 'Since', value: (x) => x.created, cell: (x) => day(x.created) },
     { key: 'address', head: 'From', value: (x) => x.address, cell: (x) => <span class="mono">{x.address}</span> },
     { key: 'agent', head: 'Browser', value: (x) => x.agent, cell: (x) => <span title={x.agent}>{safe(browserOf(x.agent))}</span> },
@@ -464,7 +464,7 @@ const entryColumns: Column<Entry>[] = [
   { key: 'at', head: 'When', cell: (e) => <span class="nowrap">{moment(seconds(e.at), { date: true, seconds: true })}</span> },
   {
     key: 'who',
-    head: 'User',
+    head: 'Who',
     cell: (e) => (
       <span class="nowrap" title={e.via}>
         {safe(e.who)}
@@ -472,13 +472,13 @@ const entryColumns: Column<Entry>[] = [
     ),
   },
   { key: 'from', head: 'From', cell: (e) => <span class="mono">{e.from || '–'}</span> },
-  { key: 'what', head: 'Action', cell: (e) => <span>{safe(e.what.replace('POST /api/dyno/v1/', ''))}</span> },
-  { key: 'detail', head: 'Detail', cell: (e) => <span class="dim">{safe(e.detail ?? '')}</span> },
+  { key: 'what', head: 'What', cell: (e) => <span>{safe(e.what.replace('POST /api/dyno/v1/', ''))}</span> },
+  { key: 'detail', head: 'Of what', cell: (e) => <span class="dim">{safe(e.detail ?? '')}</span> },
   { key: 'outcome', head: 'Outcome', class: 'wraps', cell: (e) => <Outcome e={e} /> },
 ]
 
 function Outcome({ e }: { e: Entry }) {
-  if (!e.outcome) return <Badge tone="unknown">not finished</Badge>
+  if (!e.outcome) return <Badge tone="unknown">not ended</Badge>
   const [word = '', rest = ''] = e.outcome.split(/: (.*)/s)
   const tone = word === 'refused' ? 'warn' : word === 'failed' ? 'bad' : word === 'begun' ? 'info' : 'good'
   return (
@@ -515,8 +515,8 @@ function Audit() {
   return (
     <section class="section stack">
       <h2>Audit log</h2>
-      <p class="dim">Every attempted change here or with <code>dyno user</code>, and every login.</p>
-      <Show of={newest} empty={(v) => v.entries.length === 0} none={<Empty title="No entries yet" />}>
+      <p class="dim">Every change that was tried here or with <code>dyno user</code>, and every login.</p>
+      <Show of={newest} empty={(v) => v.entries.length === 0} none={<Empty title="Nothing was changed yet" />}>
         {() => (
           <>
             <Table columns={entryColumns} rows={rows} rowKey={(e) => String(e.id)} label="Audit log" sortParam="log" class="audit" />

@@ -20,19 +20,19 @@ export function WelcomePage() {
   const names = (inventory.value.list ?? []).map((t) => t.name)
   const open = (name: string) => go(href('server', { target: name }, []))
   return (
-    <Page title="Welcome" actions={looks && <Button icon="reload" disabled={found.loading} onClick={found.reload}>Search again</Button>}>
+    <Page title="Welcome" actions={looks && <Button icon="reload" disabled={found.loading} onClick={found.reload}>Look again</Button>}>
       <div class="welcome">
         <p class="lead">
-          Dyno samples a server every second and stores the data. It needs an address and an account; sampling never changes a server.
+          Dyno watches a server every second and keeps what it sees. It needs an address and an account; reading never changes a server.
         </p>
         {looks && <section class="stack">
           <h2>On this machine</h2>
           <Show
             of={found}
             lines={5}
-            what="Search"
+            what="The search"
             empty={(v) => v.found.length === 0}
-            none={<Empty icon="search" title={names.length > 0 ? 'No other MySQL or MariaDB server was found here' : 'No MySQL or MariaDB server was found here'} hint="Dyno searched sockets, ports and ~/.my.cnf. A server appears here when it starts." />}
+            none={<Empty icon="search" title={names.length > 0 ? 'No other MySQL or MariaDB server was found here' : 'No MySQL or MariaDB server was found here'} hint="Dyno looked at sockets, ports and where ~/.my.cnf leads. A server appears here when it starts." />}
           >
             {(v) => (
               <ul class="stack">
@@ -94,11 +94,11 @@ function Server({ f, open }: { f: Found; open: (name: string) => void }) {
             )}
             {may && (
               <Button why={whyNot()} disabled={busy} onClick={() => void look()}>
-                Check access
+                What can be seen
               </Button>
             )}
-            <Button kind={may ? 'main' : 'plain'} icon="plus" why={whyNot() || (may ? '' : 'no login yet')} disabled={busy} onClick={() => void watch()}>
-              Add
+            <Button kind={may ? 'main' : 'plain'} icon="plus" why={whyNot() || (may ? '' : 'there is no login yet')} disabled={busy} onClick={() => void watch()}>
+              Watch it
             </Button>
           </>
         )}
@@ -119,7 +119,7 @@ function Server({ f, open }: { f: Found; open: (name: string) => void }) {
         {f.login === 'ok' && (
           <p class="dim">
             Logged in as <code>{f.user}</code>
-            {f.defaults_file === '/dev/null' ? ' without a password.' : ' with the settings in your my.cnf.'}
+            {f.defaults_file === '/dev/null' ? ' without a password.' : ' with what your my.cnf says.'}
           </p>
         )}
         {!checked && f.reason && !f.target && (
@@ -128,11 +128,11 @@ function Server({ f, open }: { f: Found; open: (name: string) => void }) {
           </p>
         )}
         {!checked && f.create_account && f.create_account.length > 0 && (
-          <Statements title="Run this on the server as an administrator, then search again:" all={f.create_account} />
+          <Statements title="Run this on the server as an administrator, then look again:" all={f.create_account} />
         )}
         {!checked && f.lacks && f.lacks.length > 0 && (
           <div class="stack tight">
-            <p class="dim">It can be watched as it is. Unavailable data:</p>
+            <p class="dim">It can be watched as it is. What would stay unknown:</p>
             <ul class="lacks">
               {f.lacks.map((l) => (
                 <li key={l.what}>
@@ -156,7 +156,7 @@ function sentence(s: string): string {
 
 function State({ f, reached }: { f: Found; reached?: boolean | undefined }) {
   if (f.target) return <Badge tone="good">watched</Badge>
-  if (f.login === 'ok' || reached) return <Badge tone="good">ready</Badge>
+  if (f.login === 'ok' || reached) return <Badge tone="good">may be watched</Badge>
   switch (f.login) {
     case 'refused':
       return <Badge tone="warn">no login yet</Badge>

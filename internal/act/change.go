@@ -1,0 +1,83 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"dyno/internal/finding"
+	"dyno/internal/progress"
+	"dyno/internal/schema"
+	"dyno/internal/target"
+)
+
+// change is one kind of action on its way. It makes its statements itself from the action's fields: text that came with a snapshot or a
+// file is never sent.
+type change interface {
+	// fill asks the server as it is now and completes the preview: the action with its statements and what an undo needs, words, sizes,
+	// what stands against it. It only reads.
+	fill(ctx context.Context, t *target.Target, p *Preview, o objections) error
+	// do carries the action out and back takes it back. Both are called with the completed action.
+	do(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error
+	back(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error
+	// found says how the server compares with the state that the action brings about, and how it is now when that is something else.
+	found(ctx context.Context, t *target.Target) (state, string, error)
+	// again looks for what stands against taking it back.
+	again(ctx context.Context, t *target.Target, o objections) error
+	// noun names what is changed: "index k".
+	noun() string
+	// table is the one that an ALTER TABLE works on; the zero Ref when there is none.
+	table() schema.Ref
+}
+
+// adjusting is a change that a server may carry out otherwise than it was asked for: a value is rounded, a prefix is dropped.
+type adjusting interface {
+	// became returns the action with what the server made of it, given what found says of a server that shows something else; false when that
+	// is somebody else's doing.
+	became(ctx context.Context, t *target.Target, now string) (finding.Action, bool, error)
+}
+
+// state says how the server compares with what an action brings about.
+type state string
+
+const (
+	inForce state = "in force"         // the action was carried out
+	asWas   state = "not in force"     // the server is as before
+	other   state = "something else"   // somebody changed it since
+	nowhere state = "not there at all" // the table or the variable is gone
+)
+
+// objections collect what a preview tells.
+type objections struct{ p *Preview }
+
+// block says what stands against the action.
+func (o objections) block(format string, args ...any) {
+	o.p.Blockers = append(o.p.Blockers, fmt.Sprintf(format, args...))
+}
+
+// warn says what is worth knowing before.
+func (o objections) warn(format string, args ...any) {
+	o.p.Warnings = append(o.p.Warnings, fmt.Sprintf(format, args...))
+}
+
+// changeOf returns the change of an action.
+func changeOf(a finding.Action, o Options) (change, error) {
+	switch a.Kind {
+	case finding.AddIndex:
+		return &addIndex{ofIndex{a}}, nil
+	case finding.DropIndex:
+		return &dropIndex{ofIndex{a}}, nil
+	case finding.HideIndex:
+		return &hideIndex{ofIndex{a}}, nil
+	case finding.AlterTable:
+		return &alterTable{a: a, blocking: o.Blocking}, nil
+	case finding.SetVariable:
+		return &setVariable{a}, nil
+	case finding.SetKernel:
+		return &setKernel{a, o.Host}, nil
+	case finding.KillSession:
+		return nil, errors.New("a session that was ended cannot be brought back")
+	}
+	return nil, fmt.Errorf("unknown kind %q: this version of dyno carries out %s, %s, %s, %s, %s and %s", a.Kind,
+		finding.AddIndex, finding.DropIndex, finding.HideIndex, finding.AlterTable, finding.SetVariable, finding.SetKernel)
+}

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package testbed
-
-import "time"
-
-// cpuTime is not known here.
-func cpuTime(int) (time.Duration, bool) { return 0, false }

@@ -23,11 +23,9 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	ctx, leave := context.WithCancel(ctx)
-	go func() {
-		<-ctx.Done()
-		time.Sleep(time.Second) // sudo, timeout and the like signal the process and its group
-		stop()                  // a second Ctrl-C ends the process at once
-	}()
+	// A second Ctrl-C ends the process at once, but not a second signal of the same: sudo, timeout and the like send theirs to the process
+	// and to its group.
+	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
 	// A reader that leaves, such as head, must not end the process where it stands: private servers would stay behind. With this a write
 	// fails in place of that, see outlet.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

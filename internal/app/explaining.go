@@ -86,15 +86,16 @@ func (p *planner) choose(w ClassWindow) (due []int) {
 	if p.asked == nil {
 		p.asked = map[string]time.Time{}
 	}
-	planned, others, schemas := 0, 0, map[string]bool{}
+	planned, others, refused, schemas := 0, 0, map[string]int{}, map[string]bool{}
 	for _, first := range []bool{true, false} {
 		for i, c := range w.Classes {
 			k := c.ID + c.Schema
-			if planned == plansAtOnce || others > mostRefused || c.Example == "" || first && schemas[c.Schema] || w.To.Sub(p.asked[k]) < planOfOne {
+			if planned == plansAtOnce || others > mostRefused || refused[c.Schema] > mostRefused/2 || c.Example == "" || first && schemas[c.Schema] || w.To.Sub(p.asked[k]) < planOfOne {
 				continue
 			}
 			p.asked[k] = w.To
 			if sqlshape.Explainable(c.Example) != nil {
+				refused[c.Schema]++
 				if others++; others <= plansAtOnce {
 					due = append(due, i)
 				}

@@ -140,7 +140,7 @@ func inspect(sql []byte, writes, general bool) (r replayed) {
 			r.skip = ofServer
 			return r
 		case "function", "aggregate", "spatial":
-			if w.has("soname") || w.has("reference") { // of a library; SPATIAL REFERENCE SYSTEM
+			if w.has("soname") || second == "spatial" && w.has("reference") { // of a library; SPATIAL REFERENCE SYSTEM
 				r.skip = ofServer
 				return r
 			}

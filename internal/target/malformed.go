@@ -38,17 +38,13 @@ func (h *held) add(place string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
+	if p := h.at[place]; now.Sub(p.last) < p.pause { // of several under way at once the first counts
+		return
+	}
 	for at, p := range h.at {
 		if now.Sub(p.last) > forgetMalformed {
 			delete(h.at, at)
 		}
 	}
 	h.at[place] = heldPlace{err, now, Patience(err, h.at[place].pause)}
-}
-
-// forget ends that a place is left alone.
-func (h *held) forget(place string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.at, place)
 }

@@ -188,7 +188,7 @@ func TestMalformedLoginsLeaveNothing(t *testing.T) {
 		s := spec(t, "mysql://u@"+addr+"/")
 		before := runtime.NumGoroutine()
 		for range 30 {
-			malformed.forget(s.place())
+			forgetMalformedAt(s.place())
 			bounded(t, "a login", func() {
 				if _, err := Open(t.Context(), s); err == nil {
 					t.Errorf("it logged in, with a wrong answer to %s", word)
@@ -207,6 +207,13 @@ func TestMalformedLoginsLeaveNothing(t *testing.T) {
 			t.Errorf("%s: %d goroutines before, %d after", word, before, n)
 		}
 	}
+}
+
+// forgetMalformedAt ends that a place is left alone.
+func forgetMalformedAt(place string) {
+	malformed.mu.Lock()
+	defer malformed.mu.Unlock()
+	delete(malformed.at, place)
 }
 
 // TestMalformedLoginsAreFew: what the driver keeps of one cannot be freed, so that the next is late, whoever asks.
@@ -237,7 +244,12 @@ func TestMalformedLoginsAreFew(t *testing.T) {
 	err := &Error{Kind: NotAServer, Err: errMalformed}
 	for range 9 {
 		h.add("x", err)
+		h.add("x", err) // at the same time
+		p := h.at["x"]
+		p.last = p.last.Add(-p.pause)
+		h.at["x"] = p
 	}
+	h.add("x", err)
 	if p := h.at["x"].pause; p != retryFullMax || h.why("x") == nil || h.why("y") != nil {
 		t.Errorf("it is left alone for %v", p)
 	}

@@ -15,9 +15,12 @@ var errMemory = fmt.Errorf("memory grew by more than %d MiB while it was evaluat
 
 // watchMemory calls end when the heap has grown by more than most bytes, until ctx ends. The engine looks at its context at each step.
 func watchMemory(ctx context.Context, most uint64, end context.CancelCauseFunc) {
-	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(heap)
-	least := heap[0].Value.Uint64()
+	heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
+	read := func() (live, all uint64) {
+		metrics.Read(heap)
+		return heap[0].Value.Uint64(), heap[1].Value.Uint64()
+	}
+	live, all := read()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -26,12 +29,11 @@ func watchMemory(ctx context.Context, most uint64, end context.CancelCauseFunc) 
 			return
 		case <-tick.C:
 		}
-		metrics.Read(heap)
-		now := heap[0].Value.Uint64()
-		if now > least+most {
+		l, a := read()
+		if l > live+most || a > all+2*most { // what was collected last, and what waits to be
 			end(errMemory)
 			return
 		}
-		least = min(least, now)
+		live, all = min(live, l), min(all, a)
 	}
 }

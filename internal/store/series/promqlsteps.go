@@ -74,7 +74,7 @@ func roomFor(x parser.Expr, span, steps float64) (series int, made bool, err err
 		}
 		if ranges > mostInRanges {
 			return fmt.Errorf("a range has %.3g samples of each series in all steps together, and %d are allowed: "+
-				"ask for fewer steps or a shorter range", ranges, mostInRanges)
+				"ask for fewer steps or a shorter range", ranges/weight, int(mostInRanges/weight))
 		}
 		was := weight
 		if c, ok := n.(*parser.Call); ok {
@@ -95,7 +95,7 @@ func roomFor(x parser.Expr, span, steps float64) (series int, made bool, err err
 	}
 	room := roomOfPoints / 16 / math.Min(most, pointsAhead)
 	if pairs > 1 { // one side's labels at one step may be others at the next: each with each is a series then
-		room = 2 * math.Pow(room, 1/pairs)
+		room = math.Max(2*math.Pow(room, 1/pairs), room/8) // an eighth in a step, between which memory is looked at
 	}
 	return int(math.Min(room, grouped)), made, nil
 }

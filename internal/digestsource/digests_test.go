@@ -99,7 +99,7 @@ func TestBetween(t *testing.T) {
 		{"", ""}:   row("x", 4, 4e12, 15, ""),
 		{"e", ""}:  row("x", 3, 4e12, 15, ""), // no server has two: however many there are, one note says so
 	}}
-	g := d.between(a, b, newOwn(nil, map[string]uint64{"selectownfromdyno_and_a_long_name": 7}, nil))
+	g := d.between(a, b, newOwn(nil, map[string]uint64{"selectownfromdyno_and_a_long_name": 7}, 1, nil))
 	if len(g.rows) != 2 || g.own != 7 || len(g.notes) != 1 || !strings.HasPrefix(g.notes[0], "7 statements (8 s)") || g.fix == "" {
 		t.Fatalf("%+v", g)
 	}
@@ -120,7 +120,7 @@ func TestBetween(t *testing.T) {
 	// A whole picture with rows gone is of a table that was emptied; so is a row that began anew, or counts less.
 	b.part = false
 	b.rows = map[digestKey]digestRow{{"d", "1"}: row("z", 2, 5, 5, "SELECT `a`")}
-	if g := d.between(a, b, newOwn(nil, nil, nil)); len(g.rows) != 1 || g.rows[0].row.v[cCount] != 2 || !g.rows[0].fresh || len(g.notes) != 1 {
+	if g := d.between(a, b, newOwn(nil, nil, 1, nil)); len(g.rows) != 1 || g.rows[0].row.v[cCount] != 2 || !g.rows[0].fresh || len(g.notes) != 1 {
 		t.Errorf("%+v", g)
 	}
 }

@@ -17,15 +17,15 @@ type own struct {
 	sec  float64           // their time
 }
 
-// newOwn returns what Dyno sent between two calls of target.Sent. Keys that it sent before are
+// newOwn returns what so many processes of Dyno's sent between two calls of target.Sent. Keys that they sent before are
 // known, with none within the window.
-func newOwn(before, now map[string]uint64, also map[string]bool) *own {
+func newOwn(before, now map[string]uint64, processes int, also map[string]bool) *own {
 	o := &own{sent: map[string]uint64{}, left: map[string]uint64{}, also: also}
 	for k, n := range now {
 		n -= min(n, before[k])
-		// The edges are not sharp. The words of an EXPLAIN are somebody else's, who may send it
-		// too.
-		edge := 2 + n/10
+		// The edges are not sharp: at one each process may have a statement under way, for all ask at the same seconds, and one
+		// that has ended since. The words of an EXPLAIN are somebody else's, who may send it too.
+		edge := 1 + uint64(processes) + n/10
 		if strings.HasPrefix(k, "explain") {
 			edge = 1
 		}

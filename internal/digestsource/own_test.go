@@ -79,7 +79,7 @@ func TestATagHidesNothing(t *testing.T) {
 func TestOwn(t *testing.T) {
 	before := map[string]uint64{"selecta_rather_long_listfromt": 5, "select1": 9, "explainformat=traditionalselect1": 7}
 	now := map[string]uint64{"selecta_rather_long_listfromt": 25, "select1": 9, "explainformat=traditionalselect1": 8}
-	o := newOwn(before, now, map[string]bool{"selectseenelsewhere": true})
+	o := newOwn(before, now, 1, map[string]bool{"selectseenelsewhere": true})
 	f := func(fp string, cut bool, count, left uint64) {
 		t.Helper()
 		x := growth{fingerprint: fp, cut: cut}
@@ -108,6 +108,15 @@ func TestOwn(t *testing.T) {
 	if o.n != 5 || o.sec != 5 {
 		t.Errorf("%d of another dyno in %v s", o.n, o.sec)
 	}
-	o = newOwn(nil, map[string]uint64{"select1": 100}, nil)
+	o = newOwn(nil, map[string]uint64{"select1": 100}, 1, nil)
 	f("select 1", false, 1000, 900) // no load hides behind a statement of Dyno's
+
+	// Several processes ask at the same seconds, and at an edge each may have one under way.
+	three := map[string]uint64{"select1": 100}
+	o = newOwn(three, three, 3, nil)
+	f("select 1", false, 3, 0)
+	o = newOwn(three, three, 1, nil)
+	f("select 1", false, 3, 3)
+	o = newOwn(three, three, 3, nil)
+	f("select 1", false, 5, 5)
 }

@@ -510,7 +510,7 @@ func (r *Reader) endDigests(ctx context.Context) (gathered, bool) {
 		return gathered{}, false
 	}
 	now := r.t.Sent()
-	own := newOwn(r.sent, now, r.samples.own)
+	own := newOwn(r.sent, now, 1+r.t.Companions(), r.samples.own)
 	g := r.digests.between(r.digests.before, after, own)
 	g.kills = own.times("KILL 1")
 	r.sent = now

@@ -349,6 +349,23 @@ func othersOn(where string) *others {
 	return nil
 }
 
+// Companions returns how many other processes that share their work with this one had statements on the target's server
+// when Sent was called last, and have not ended.
+func (t *Target) Companions() (n int) {
+	o := othersOn(t.self.where)
+	if o == nil {
+		return 0
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, x := range o.by {
+		if len(x.keys) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // Sent returns how often this process, and those that share their work with it, have sent each
 // statement of their own to the target's server, whichever connection it used: by sqltext.Key of the
 // class, and of some that were not sent yet. Statements of loads are not among them.

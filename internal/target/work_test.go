@@ -80,9 +80,17 @@ func TestOthersWork(t *testing.T) {
 			t.Errorf("%s: %d, want %d", what, got, want)
 		}
 	}
+	beside := func(want int) {
+		t.Helper()
+		if n := x.Companions(); n != want {
+			t.Errorf("%d other processes, want %d", n, want)
+		}
+	}
 	f("nothing yet", 0)
+	beside(0)
 	y.does(t.Name(), "selectofanother", 5)
 	f("a first file", 5)
+	beside(1)
 	y.does(t.Name(), "selectofanother", 2)
 	y.does(t.Name(), "selectmore", 1)
 	elsewhere := neighbour{workFiles: y.workFiles, t: t, numbers: y.numbers, tally: tally{changed: map[string]uint64{}}}
@@ -94,6 +102,7 @@ func TestOthersWork(t *testing.T) {
 	y.does(t.Name(), "selectofanother", 2)
 	y.end()
 	f("a process that has ended", 10)
+	beside(0)
 	if err := os.RemoveAll(filepath.Join(dir, y.own)); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -87,10 +88,14 @@ func (p *planner) choose(w ClassWindow) (due []int) {
 		p.asked = map[string]time.Time{}
 	}
 	planned, others, refused, schemas := 0, 0, map[string]int{}, map[string]bool{}
+	most := mostRefused // of one schema: half of all where there are others to leave some to
+	if slices.ContainsFunc(w.Classes, func(c class.Class) bool { return c.Schema != w.Classes[0].Schema }) {
+		most = mostRefused / 2
+	}
 	for _, first := range []bool{true, false} {
 		for i, c := range w.Classes {
 			k := c.ID + c.Schema
-			if planned == plansAtOnce || others > mostRefused || refused[c.Schema] > mostRefused/2 || c.Example == "" || first && schemas[c.Schema] || w.To.Sub(p.asked[k]) < planOfOne {
+			if planned == plansAtOnce || others > mostRefused || refused[c.Schema] > most || c.Example == "" || first && schemas[c.Schema] || w.To.Sub(p.asked[k]) < planOfOne {
 				continue
 			}
 			p.asked[k] = w.To

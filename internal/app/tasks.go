@@ -15,6 +15,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/progress"
+	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -62,9 +63,10 @@ type Work func(ctx context.Context, sink progress.Sink, note func(string)) (resu
 
 // Bounds of tasks.
 const (
-	maxTasks   = 100 // that are remembered
-	maxRunning = 8   // at a time
-	maxNotes   = 200 // of one task
+	maxTasks   = 100     // that are remembered
+	maxRunning = 8       // at a time
+	maxNotes   = 200     // of one task
+	mostText   = 4 << 10 // of one note, step or error, bytes: parts of them come from servers
 	// publishEvery bounds how often progress is told to listeners; what else changes is told at once.
 	publishEvery = 500 * time.Millisecond
 )
@@ -161,7 +163,7 @@ func (b *tasks) work(ctx context.Context, t *task, f Work) {
 		t.State = TaskFailed
 	}
 	if err != nil {
-		t.Error, t.Hint = err.Error(), target.HintOf(err)
+		t.Error, t.Hint = state.Clip(err.Error(), mostText), target.HintOf(err)
 	}
 	b.tell(t)
 }
@@ -175,7 +177,7 @@ func (b *tasks) sink(t *task) progress.Sink {
 			return
 		}
 		step := t.Step
-		t.Step, t.Fraction, t.Left = p.Step, known.Value[float64]{}, known.Value[float64]{}
+		t.Step, t.Fraction, t.Left = state.Clip(p.Step, mostText), known.Value[float64]{}, known.Value[float64]{}
 		if f, ok := p.Fraction(); ok {
 			t.Fraction = known.Of(f)
 		}
@@ -191,7 +193,7 @@ func (b *tasks) sink(t *task) progress.Sink {
 func (b *tasks) note(t *task, text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t.Notes = append(t.Notes, journal.Note{At: time.Now().UTC(), Text: text})
+	t.Notes = append(t.Notes, journal.Note{At: time.Now().UTC(), Text: state.Clip(text, mostText)})
 	if n := len(t.Notes); n > maxNotes {
 		t.Notes = slices.Clone(t.Notes[n-maxNotes:])
 	}

@@ -40,7 +40,7 @@ func TestTaskTellsHowItWent(t *testing.T) {
 		t0 := time.Now()
 		sink(progress.Progress{Step: "looking", Done: 5, Total: 10, Unit: "s", Started: t0.Add(-5 * time.Second), At: t0})
 		for i := range maxNotes + 7 {
-			note(fmt.Sprint("note ", i))
+			note(fmt.Sprint("note ", i, strings.Repeat(" ", mostText)))
 		}
 		<-half
 		return "d-1", nil
@@ -48,14 +48,14 @@ func TestTaskTellsHowItWent(t *testing.T) {
 	if err != nil || x.ID == "" || x.ID == "mine" || x.State != TaskRunning || x.By != "ann" {
 		t.Fatalf("%+v %v", x, err)
 	}
-	for deadline := time.Now().Add(2 * time.Minute); len(x.Notes) == 0 || x.Notes[len(x.Notes)-1].Text != fmt.Sprint("note ", maxNotes+6); x, _ = s.Task(x.ID) {
+	for deadline := time.Now().Add(2 * time.Minute); len(x.Notes) == 0 || strings.TrimSpace(x.Notes[len(x.Notes)-1].Text) != fmt.Sprint("note ", maxNotes+6); x, _ = s.Task(x.ID) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%+v", x)
 		}
 	}
 	f, _ := x.Fraction.Get()
 	left, ok := x.Left.Get()
-	if x.Step != "looking" || f != 0.5 || !ok || left < 4.9 || left > 5.1 || len(x.Notes) != maxNotes || x.Notes[0].Text != "note 7" {
+	if x.Step != "looking" || f != 0.5 || !ok || left < 4.9 || left > 5.1 || len(x.Notes) != maxNotes || len(x.Notes[0].Text) != mostText || strings.TrimSpace(x.Notes[0].Text) != "note 7" {
 		t.Fatalf("%+v", x)
 	}
 	close(half)

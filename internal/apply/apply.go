@@ -59,8 +59,22 @@ func (r *recorder) put(ctx context.Context) error {
 	return nil
 }
 
-// note adds a remark and passes it on. It is in the journal with the next put.
+// mostText is the longest text that an entry keeps of what happened, in bytes: parts of it come from the server. mostNotes bounds their number.
+const (
+	mostText  = 4 << 10
+	mostNotes = 200
+)
+
+func clip(text string) string {
+	return strings.ToValidUTF8(strings.Clone(text[:min(len(text), mostText)]), "")
+}
+
+// note adds a remark and passes it on. It is in the journal with the next put. Of too many, those in the middle go.
 func (r *recorder) note(text string) {
+	text = clip(text)
+	if len(r.e.Notes) >= mostNotes {
+		r.e.Notes = slices.Delete(r.e.Notes, mostNotes/2, len(r.e.Notes)-mostNotes/2+1)
+	}
 	r.e.Notes = append(r.e.Notes, journal.Note{At: time.Now().UTC(), Text: text})
 	if r.tell != nil {
 		r.tell(text)
@@ -69,7 +83,7 @@ func (r *recorder) note(text string) {
 
 // failed writes down why an action did not happen and returns the error.
 func (r *recorder) failed(ctx context.Context, err error) error {
-	r.e.State, r.e.Error, r.e.Ended = journal.Failed, err.Error(), time.Now().UTC()
+	r.e.State, r.e.Error, r.e.Ended = journal.Failed, clip(err.Error()), time.Now().UTC()
 	return errors.Join(err, r.put(ctx))
 }
 

@@ -1,5 +1,5 @@
 // Package finding holds the values of a diagnosis: Symptom, Evidence, Finding and Action. The rules
-// produce them; reports, the ledger and package act use them.
+// produce them; reports, the ledger and package apply use them.
 //
 // A Symptom is an abnormal measurement. A Finding connects symptoms with a cause and says what to
 // do; without evidence there is no finding. An Action is a change as data: it describes the change,

@@ -193,7 +193,8 @@ func (w *words) undecided() bool {
 	case "lock", "unlock":
 		return len(w.list) < 2
 	case "create", "alter", "drop", "rename":
-		return len(w.list) < 2 || w.list[1] == "or" && len(w.list) < 4 || w.has("function") || w.has("aggregate")
+		return len(w.list) < 2 || w.list[1] == "or" && len(w.list) < 4 || w.has("function") || w.has("aggregate") ||
+			w.list[len(w.list)-1] == "spatial"
 	}
 	return false
 }
@@ -494,7 +495,7 @@ func scanWords(sql []byte, most int) (w words) {
 		case c < ' ' || c == 0x7f: // servers differ in what they take for a blank
 			w.odd = true
 			i++
-		case c == '#' || c == '-' && strings.HasPrefix(s[i:], "--") && (i+2 == len(s) || s[i+2] <= ' '):
+		case c == '#' || c == '-' && strings.HasPrefix(s[i:], "--") && (i+2 == len(s) || s[i+2] <= ' ' || s[i+2] == 0x7f):
 			n := strings.IndexByte(s[i:], '\n')
 			if n < 0 {
 				return w

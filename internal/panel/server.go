@@ -54,7 +54,7 @@ const (
 	noReplica   = "this server is not a replica"
 	noHost      = "the machine can be observed only where Dyno runs on it"
 	noInstr     = "this server does not count these waits"
-	noClasses   = "enable performance_schema or set long_query_time=0"
+	noClasses   = "set performance_schema=ON, or log every statement: slow_query_log=ON, log_output=FILE, long_query_time=0"
 	otherServer = "this server does not report it"
 )
 

@@ -147,7 +147,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 		c.t.logins.begun.Add(1)
 		defer c.t.logins.ended.Add(1)
 	}
-	if err := malformed.why(c.spec.place()); err != nil && c.options.Purpose != ForChanges { // which may be to end what blocks others
+	if err := malformed.why(c.spec.place(), c.options.Purpose == ForChanges); err != nil {
 		return nil, nil, self{}, nil, err
 	}
 	a := &attempt{}

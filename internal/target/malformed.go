@@ -21,16 +21,26 @@ type heldPlace struct {
 	err   error
 	last  time.Time
 	pause time.Duration
+	asked int // how often a change asked all the same in this pause
 }
 
+// mostAsked is how often a change may ask in one pause: it may be to end what blocks others.
+const mostAsked = 5
+
 // why returns the error for which a place is left alone now; nil when it is not.
-func (h *held) why(place string) error {
+func (h *held) why(place string, change bool) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if p := h.at[place]; time.Since(p.last) < p.pause {
-		return p.err
+	p := h.at[place]
+	if time.Since(p.last) >= p.pause {
+		return nil
 	}
-	return nil
+	if change && p.asked < mostAsked {
+		p.asked++
+		h.at[place] = p
+		return nil
+	}
+	return p.err
 }
 
 // add leaves a place alone, each time for longer.
@@ -46,5 +56,5 @@ func (h *held) add(place string, err error) {
 			delete(h.at, at)
 		}
 	}
-	h.at[place] = heldPlace{err, now, Patience(err, h.at[place].pause)}
+	h.at[place] = heldPlace{err: err, last: now, pause: Patience(err, h.at[place].pause)}
 }

@@ -250,8 +250,18 @@ func TestMalformedLoginsAreFew(t *testing.T) {
 		h.at["x"] = p
 	}
 	h.add("x", err)
-	if p := h.at["x"].pause; p != retryFullMax || h.why("x") == nil || h.why("y") != nil {
+	if p := h.at["x"].pause; p != retryFullMax || h.why("x", false) == nil || h.why("y", false) != nil {
 		t.Errorf("it is left alone for %v", p)
+	}
+	asked := 0
+	for range 4 * mostAsked {
+		if h.why("x", true) == nil {
+			asked++
+			h.add("x", err) // the login of a change is malformed as well
+		}
+	}
+	if asked != mostAsked {
+		t.Errorf("a change asked %d times in one pause", asked)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 func TestNewClassesOfOneTarget(t *testing.T) {
 	h := mustOpen(t, file(t), Options{ClassBytes: 1 << 20})
 	h.newAtOnce = 100 << 10
-	end := noon
+	end, began := noon, time.Now()
 	for m := range 60 {
 		cs := []class.Class{{ID: "A", Fingerprint: "a", Origin: class.PerformanceSchema, Count: 1, TimeSec: 1}}
 		for i := range 100 {
@@ -26,7 +26,8 @@ func TestNewClassesOfOneTarget(t *testing.T) {
 	}
 	var classes int
 	ok(t, h.db.QueryRow("SELECT count(*) FROM class").Scan(&classes))
-	if most := 100<<10/600 + 10; classes < 50 || classes > most {
+	room := float64(h.newAtOnce) + newAnHour*time.Since(began).Hours()
+	if most := int(room)/600 + 10; classes < 50 || classes > most {
 		t.Errorf("%d classes have a name, at most %d have room", classes, most)
 	}
 	cs, cov, err := h.Classes(t.Context(), "shop", noon, end, 0)

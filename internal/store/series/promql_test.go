@@ -235,7 +235,7 @@ func TestSeriesOfAQueryHaveABound(t *testing.T) {
 
 // TestStepsHaveABound: the engine makes room for steps before it counts anything.
 func TestStepsHaveABound(t *testing.T) {
-	e, _ := asked(t, Limits{})
+	e, _ := asked(t, Limits{Timeout: time.Hour})
 	f := func(expr string, steps int, want ErrorType) {
 		t.Helper()
 		_, err := e.QueryRange(t.Context(), expr, moment(0), moment(0).Add(time.Duration(steps-1)*time.Second), time.Second, QueryOptions{})

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/host"
@@ -284,7 +285,8 @@ func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set s
 			}
 			return r.save(dir)
 		}
-		if said := l.last(); ctx.Err() == nil && said != "" {
+		said := l.last()
+		if ctx.Err() == nil && said != "" {
 			if errors.Is(err, ErrSilent) {
 				said = "its log ends with: " + said
 			}
@@ -293,15 +295,18 @@ func (y *Yard) start(ctx context.Context, dir string, r *record, c Config, set s
 				err = hint(err, "correct or leave out the setting that the server complains of")
 			}
 		}
-		if taken := checkPort(r.Port); errors.Is(err, ErrDied) && taken != nil { // by somebody, between our look and the server's bind
-			if r.Fixed {
-				return inline([]error{taken, err})
-			}
-			if try < 3 {
-				continue
-			}
+		if !errors.Is(err, ErrDied) {
+			return err
 		}
-		return err
+		// Somebody may have taken the port between our look and the server's bind, if only for a moment.
+		taken := checkPort(r.Port)
+		switch {
+		case taken != nil && r.Fixed:
+			return inline([]error{taken, err})
+		case r.Fixed || try == 3 || taken == nil && !strings.Contains(said, "Address already in use"):
+			return err
+		}
+		r.Port = 0
 	}
 }
 

@@ -81,7 +81,7 @@ func needsQuota(t *testing.T) {
 }
 
 // TestWeaveQuota holds a woven round against what must be: half of a quota that binds is half of the CPU time and about half of the rate, and
-// the same quota the same. The quotas are small, so that a busy machine can give them.
+// the same quota the same. The quotas are small, so that a busy machine can give them; a round in which it did not is not judged.
 func TestWeaveQuota(t *testing.T) {
 	needsQuota(t)
 	s := newStand(t)
@@ -97,7 +97,7 @@ trials: {time: 3s, warmup: 1s..1s, rounds: 3..3}
 	if p.Trials.Turns <= 0 {
 		t.Fatal("quotas alone are not woven")
 	}
-	for n := 1; n <= 2; n++ {
+	for n, judged := 1, 0; judged < 2; n++ {
 		ts := s.weave(t, n, vs, p)
 		for i, x := range ts {
 			t.Logf("round %d: %d: %v, %+v, %v", n, i, x.Values, x.Woven, x.Warnings)
@@ -106,6 +106,10 @@ trials: {time: 3s, warmup: 1s..1s, rounds: 3..3}
 			}
 		}
 		full, half, control := ts[0], ts[1], ts[2]
+		if n < 20 && min(full.Values["server_cpu_cores"], control.Values["server_cpu_cores"]) < 0.08 {
+			continue
+		}
+		judged++
 		f := func(name string, a, b trial.Trial, least, most float64) {
 			t.Helper()
 			if got := a.Values[name] / b.Values[name]; !(got >= least && got <= most) {

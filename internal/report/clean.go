@@ -164,7 +164,7 @@ func shown(d *Document) *Document {
 }
 
 // lines names the fields whose texts may have several lines.
-var lines = map[string]bool{"SQL": true, "Undo": true, "Line": true, "Fingerprint": true, "PlanText": true, "Texts": true, "Shell": true}
+var lines = map[string]bool{"SQL": true, "Undo": true, "Line": true, "Fingerprint": true, "PlanText": true, "Texts": true, "Shell": true, "Plan": true}
 
 func see(v reflect.Value, multi bool) reflect.Value {
 	switch v.Kind() {

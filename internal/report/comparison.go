@@ -490,7 +490,8 @@ func ratioText(i stat.Interval) (center, bounds string) {
 
 // around writes a range behind the value that it belongs to; one that is all the same is left out.
 func around(value, bounds string) string {
-	if bounds == "" || bounds == value+"–"+value {
+	bare := strings.TrimLeft(value, "×÷")
+	if bounds == "" || bounds == bare+"–"+bare {
 		return value
 	}
 	return value + " (" + bounds + ")"
@@ -604,6 +605,8 @@ type tallied struct {
 	sign
 	N int
 }
+
+func (t tallied) text() string { return t.Sign + " " + strconv.Itoa(t.N) + " " + t.Word }
 
 // control says what came out when the baseline was set against itself; odd when that puts the rest in doubt.
 func (c *comparison) control() (s string, m sign, odd bool) {

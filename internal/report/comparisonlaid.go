@@ -361,7 +361,7 @@ func (l list) laid() LaidTable {
 		row := slices.Clone(labels)
 		for _, c := range l.Cells[i] {
 			var lines []string
-			for _, s := range c {
+			for _, s := range c.Lines {
 				lines = append(lines, s.full())
 			}
 			row = append(row, strings.Join(lines, " "))

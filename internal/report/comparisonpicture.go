@@ -120,7 +120,7 @@ func (c *comparison) sweeps() (out []sweep) {
 		}
 		lines[k].Points = append(lines[k].Points, at)
 		if r, ok := c.ratio(x, c.main()); ok && !x.baseline {
-			ratios[k].Points = append(ratios[k].Points, sweepPoint{I: i, At: r, Text: x.label + ": " + spaced(p.Mark.Word, aroundRatio(p)) + ", n " + strconv.Itoa(r.N)})
+			ratios[k].Points = append(ratios[k].Points, sweepPoint{I: i, At: r, Text: x.label + ": " + spaced(p.Mark.Word, around(p.Ratio, p.Bounds)) + ", n " + strconv.Itoa(r.N)})
 		}
 	}
 	for _, k := range order {
@@ -498,8 +498,8 @@ func (c *comparison) ladder() (ladder, bool) {
 				r.Label = row.label(c.rowAxes)
 			}
 			if i, ok := c.ratio(x, c.main()); ok {
-				r.At, r.Text = i, p.ratioLine()
-				r.Detail += ": " + spaced(p.Mark.Word, aroundRatio(p)) + ", n " + strconv.Itoa(i.N)
+				r.At, r.Text = i, spaced(p.Mark.Sign, p.Ratio)
+				r.Detail += ": " + spaced(p.Mark.Word, around(p.Ratio, p.Bounds)) + ", n " + strconv.Itoa(i.N)
 				n++
 			} else {
 				r.Note = firstOf(p.Mark.Word, p.Note, "not compared")

@@ -180,3 +180,11 @@ func (i item) head() string {
 
 // LastAt is the last column.
 func (b ranked) LastAt() int { return len(b.Head) - 1 }
+
+// drawn is a figure with its pictures, one of each size.
+func drawn(f figure, draw func(size) svg) drawing {
+	for _, z := range sizes {
+		f.SVGs = append(f.SVGs, draw(z))
+	}
+	return drawing{Figures: []figure{f}}
+}

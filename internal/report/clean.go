@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -17,86 +16,34 @@ import (
 )
 
 // finite returns a copy of d in which every number is one: a point, value or bound that is infinite or not a number is left
-// out as unknown, and a warning says so where a verdict loses its interval.
+// out as unknown, and a warning says so where an interval or a value of a comparison is lost.
 func finite(d *Document) *Document {
 	c := *d
-	ok := func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-	value := func(v known.Value[float64]) known.Value[float64] {
-		if x, is := v.Get(); is && !ok(x) {
-			return known.None[float64]()
-		}
-		return v
-	}
-	interval := func(i stat.Interval, what string) stat.Interval {
-		if ok(i.Center) && ok(i.Lo) && ok(i.Hi) && ok(i.Confidence) {
-			return i
-		}
-		c.Warnings = append(slices.Clone(c.Warnings), fmt.Sprintf("the interval of %s has no finite bounds and was left out", what))
-		return stat.Interval{}
-	}
-	if c.Verdict != nil {
-		v := *c.Verdict
-		v.Ratio = interval(v.Ratio, "the verdict")
-		if !ok(v.Margin) {
-			v.Margin = 0
-		}
-		c.Verdict = &v
-	}
-	c.Measures = slices.Clone(c.Measures)
-	for i := range c.Measures {
-		m := &c.Measures[i]
-		m.Before, m.After, m.Ratio = value(m.Before), value(m.After), interval(m.Ratio, m.Title)
-	}
-	c.Charts = slices.Clone(c.Charts)
-	for i := range c.Charts {
-		ch := &c.Charts[i]
-		ch.Limit = value(ch.Limit)
-		ch.Lines = slices.Clone(ch.Lines)
-		for j := range ch.Lines {
-			ch.Lines[j].Points = slices.DeleteFunc(slices.Clone(ch.Lines[j].Points), func(p metric.Point) bool { return !ok(p.Value) })
+	c.Comparison = nil
+	c = numbers(reflect.ValueOf(c), new(int)).Interface().(Document)
+	warn := func(s string) { c.Warnings = append(slices.Clone(c.Warnings), s) }
+	check := func(was, is stat.Interval, what string) {
+		if was.N != is.N {
+			warn("the interval of " + what + " has no finite bounds and was left out")
 		}
 	}
-	c.Classes = slices.Clone(c.Classes)
-	for i := range c.Classes {
-		for _, side := range []**ClassFigures{&c.Classes[i].Before, &c.Classes[i].After} {
-			if *side == nil {
-				continue
-			}
-			f := **side
-			for _, v := range []*known.Value[float64]{&f.PerSec, &f.MeanSec, &f.P95Sec, &f.Examined, &f.Sent, &f.Share} {
-				*v = value(*v)
-			}
-			*side = &f
-		}
+	if d.Verdict != nil {
+		check(d.Verdict.Ratio, c.Verdict.Ratio, "the verdict")
 	}
-	if c.Change != nil {
-		ch := *c.Change
-		ch.TookSec = value(ch.TookSec)
-		c.Change = &ch
+	for i, m := range d.Measures {
+		check(m.Ratio, c.Measures[i].Ratio, m.Title)
 	}
-	if c.Experiment != nil {
-		e := *c.Experiment
-		e.Windows = slices.Clone(e.Windows)
-		for i := range e.Windows {
-			vs := maps.Clone(e.Windows[i].Values)
-			maps.DeleteFunc(vs, func(_ string, v float64) bool { return !ok(v) })
-			e.Windows[i].Values = vs
-		}
-		c.Experiment = &e
-	}
-	if c.Comparison != nil {
-		r := *c.Comparison
-		lost := 0
-		c.Comparison = numbers(reflect.ValueOf(&r), &lost).Interface().(*trial.Result)
-		if lost > 0 {
-			c.Warnings = append(slices.Clone(c.Warnings), count(lost, "value of the comparison was", "values of the comparison were")+" no finite number and left out")
-		}
+	lost := 0
+	c.Comparison = numbers(reflect.ValueOf(d.Comparison), &lost).Interface().(*trial.Result)
+	if lost > 0 {
+		warn(count(lost, "value of the comparison was", "values of the comparison were") + " no finite number and left out")
 	}
 	return &c
 }
 
 // numbers returns a deep copy of v in which every number is finite: what is not is left out of maps, an interval or verdict that
-// has such a bound becomes one without samples, any other value 0. It counts what was lost.
+// has such a bound becomes one without samples, a value that may be unknown is, a point is left out, any other value becomes 0. It
+// counts what was lost.
 func numbers(v reflect.Value, lost *int) reflect.Value {
 	finite := func(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 	switch v.Kind() {
@@ -117,11 +64,15 @@ func numbers(v reflect.Value, lost *int) reflect.Value {
 		if v.IsNil() {
 			return v
 		}
-		w := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		w, k := reflect.MakeSlice(v.Type(), v.Len(), v.Len()), 0
 		for i := range v.Len() {
-			w.Index(i).Set(numbers(v.Index(i), lost))
+			n := 0
+			w.Index(k).Set(numbers(v.Index(i), &n))
+			if *lost += n; n == 0 || v.Type().Elem() != reflect.TypeFor[metric.Point]() {
+				k++
+			}
 		}
-		return w
+		return w.Slice(0, k)
 	case reflect.Map:
 		if v.IsNil() {
 			return v
@@ -137,7 +88,13 @@ func numbers(v reflect.Value, lost *int) reflect.Value {
 		}
 		return w
 	case reflect.Struct:
-		if i, ok := v.Interface().(stat.Interval); ok {
+		switch i := v.Interface().(type) {
+		case known.Value[float64]:
+			if x, ok := i.Get(); ok && !finite(x) {
+				return reflect.ValueOf(known.None[float64]())
+			}
+			return v
+		case stat.Interval:
 			if !finite(i.Center) || !finite(i.Lo) || !finite(i.Hi) || !finite(i.Confidence) {
 				*lost++
 				return reflect.ValueOf(stat.Interval{})

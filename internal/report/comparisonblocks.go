@@ -97,12 +97,6 @@ const stripsShown = 14
 
 // pictures are the curves, the ladder and the strips of a page.
 func (c *comparison) pictures() []block {
-	drawn := func(f figure, draw func(size) svg) drawing {
-		for _, z := range sizes {
-			f.SVGs = append(f.SVGs, draw(z))
-		}
-		return drawing{Figures: []figure{f}}
-	}
 	pics := sec("pic", "In pictures")
 	for i, s := range c.sweeps() {
 		f := figure{Title: s.Title, Keys: s.keys(), Table: s.figures(), Note: "The bands are the intervals."}
@@ -160,11 +154,7 @@ func (c *comparison) trials(d *Document, f form) block {
 		return s
 	}
 	if len(c.r.Trials) > 0 {
-		order := figure{Order: true}
-		for _, z := range sizes {
-			order.SVGs = append(order.SVGs, c.timeline("order", z))
-		}
-		s.Body = append(s.Body, drawing{Figures: []figure{order}})
+		s.Body = append(s.Body, drawn(figure{Order: true}, func(z size) svg { return c.timeline("order", z) }))
 	}
 	s.Body = append(s.Body, fold{"Every verdict in detail", []block{c.verdictTable()}},
 		fold{"All trials, in the order in which they ran", []block{c.trialTable(d)}})

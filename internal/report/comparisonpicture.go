@@ -469,6 +469,7 @@ type ladder struct {
 	Title, Unit string
 	Rows        []rung
 	Margin      float64
+	Scale       scale // zero = what the rows need
 }
 
 type rung struct {
@@ -535,7 +536,10 @@ func (l ladder) draw(id string, z size) svg {
 		}
 		figure = max(figure, labelWidth(r.Text))
 	}
-	sc := ratioScale(append(vs, 1, 1+l.Margin, 1/(1+l.Margin)))
+	sc := l.Scale
+	if sc == (scale{}) {
+		sc = ratioScale(append(vs, 1, 1+l.Margin, 1/(1+l.Margin)))
+	}
 	right := z.Width - figure - 18
 	x := func(v float64) float64 { return left + max(0, min(1, sc.at(v)))*(right-left) }
 	const row = 24
@@ -599,7 +603,7 @@ func (l ladder) draw(id string, z size) svg {
 			g.Texts = append(g.Texts, svgText{X: px(left - 12), Y: px(p.lab), Anchor: "end", Text: clipTo(r.Label, left-14), Title: r.Detail})
 		}
 		if r.Note != "" {
-			g.Texts = append(g.Texts, svgText{X: px(left + 6), Y: px(p.at + 4), Class: "halo " + class, Text: spaced(r.Mark.Sign, r.Note), Title: r.Detail})
+			g.Texts = append(g.Texts, svgText{X: px(left + 6), Y: px(p.at + 4), Class: "halo " + class, Text: clipTo(spaced(r.Mark.Sign, r.Note), z.Width-left-8), Title: r.Detail})
 			continue
 		}
 		if r.At.Confidence > 0 {

@@ -156,11 +156,8 @@ func (d *Document) forest(f form) (x drawing) {
 	case asMarkdown:
 	case asPage:
 		if f, ok := newForest(d); ok {
-			fig := figure{Title: "Each pair of windows", Note: f.note}
-			for _, z := range sizes {
-				fig.SVGs = append(fig.SVGs, f.draw(d, "pairs", z))
-			}
-			x.Figures = []figure{fig}
+			l := f.ladder(d)
+			return drawn(figure{Title: l.Title, Note: f.note}, func(z size) svg { return l.draw("pairs", z) })
 		}
 	}
 	return x

@@ -684,16 +684,9 @@ func (c *comparison) corrected(x cellView) bool {
 	return y != nil && (y.Used && !slices.Contains(y.Except, x.variant.Key) || slices.Contains(y.Only, x.variant.Key))
 }
 
-// problem is what must be said of one or more cells.
-type problem struct {
-	Mark  sign
-	Label string
-	Text  string
-}
-
 // problems are the reasons of cells that failed and the remarks of verdicts, in the order of the table; cells that share one share
 // its line.
-func (c *comparison) problems() (out []problem) {
+func (c *comparison) problems() (out []item) {
 	type id struct{ word, text string }
 	by := map[id][]string{}
 	var order []id
@@ -719,7 +712,7 @@ func (c *comparison) problems() (out []problem) {
 		}
 	}
 	for _, k := range order {
-		out = append(out, problem{c.byKey[by[k][0]].mark(), c.those(by[k], all), k.text})
+		out = append(out, item{Sign: c.byKey[by[k][0]].mark(), Name: c.those(by[k], all), Text: k.text})
 	}
 	return out
 }
@@ -762,35 +755,25 @@ func (c *comparison) name(key string) string {
 // headline is that of the only comparison, with the ratio as the table shows it.
 func (c *comparison) headline(v stat.Verdict) headline {
 	m := c.metric(c.main())
-	h := headline{Result: v.Result, Of: m.Title}
-	if m.Better == Less {
-		h.Of += " (lower is better)"
-	}
-	if v.Margin > 0 && v.Result != stat.Invalid {
-		h.Margin = "ratios within ±" + unit.Percent(v.Margin) + " count as the same"
-	}
-	if v.Ratio.N == 0 || v.Ratio.Center <= 0 || v.Result == stat.Invalid {
-		return h
-	}
+	of := m.Title
 	i := v.Ratio
 	if m.Better == Less {
+		of += " (lower is better)"
 		i = i.Inverse()
 	}
+	if v.Ratio.N == 0 || v.Ratio.Center <= 0 {
+		return newHeadline(v, of, "", "", "")
+	}
 	center, bounds := ratioText(i)
-	h.Figure = center
-	if bounds == "" {
-		return h
+	if bounds != "" {
+		sign := string([]rune(center)[:1])
+		bounds = sign + strings.Replace(bounds, "–", " to "+sign, 1)
 	}
-	sign := string([]rune(center)[:1])
-	bounds = sign + strings.Replace(bounds, "–", " to "+sign, 1)
-	if v.Result == stat.Unstable { // one figure would say more than is known
-		h.Figure = bounds
-	}
-	h.Interval = unit.Percent(i.Confidence) + " interval " + bounds + ", " + count(i.N, "pair", "pairs") + " of trials"
+	samples := count(i.N, "pair", "pairs") + " of trials"
 	if c.r.Unpaired {
-		h.Interval = unit.Percent(i.Confidence) + " interval " + bounds + ", " + strconv.Itoa(i.N) + " trials or more a side"
+		samples = strconv.Itoa(i.N) + " trials or more a side"
 	}
-	return h
+	return newHeadline(v, of, center, bounds, samples)
 }
 
 // samples are what the number beside a ratio counts.

@@ -51,26 +51,19 @@ func (c *comparison) first(f form, most int) []block {
 	} else {
 		main.Body = append(main.Body, c.mainTable(), signs(c.legend()))
 	}
-	problems := bullets{Class: "problems"}
-	for i, x := range c.problems() {
-		if i == most {
-			more := para{Text: "… and " + count(len(c.problems())-i, "remark", "remarks") + " more in the report."}
-			main.Body = append(main.Body, problems, more)
-			problems.Items = nil
-			break
-		}
-		problems.Items = append(problems.Items, item{Sign: x.Mark, Name: x.Label, Text: x.Text})
+	ps := c.problems()
+	main.Body = append(main.Body, bullets{Class: "problems", Items: ps[:min(most, len(ps))]})
+	if n := len(ps) - most; n > 0 {
+		main.Body = append(main.Body, para{Text: "… and " + count(n, "remark", "remarks") + " more in the report."})
 	}
-	main.Body = append(main.Body, problems)
 	bs := []block{main}
 	if t, ok := c.published(); ok {
 		bs = append(bs, sec("pub", publishedTitle, t, para{publishedNote, true}))
 	}
 	if len(c.r.AlsoDiffers) > 0 {
 		differs := bullets{Mark: "!"}
-		for _, x := range c.r.AlsoDiffers {
-			name, text := c.differing(x)
-			differs.Items = append(differs.Items, item{Name: name, Text: text})
+		for _, x := range c.differences(c.r.AlsoDiffers) {
+			differs.Items = append(differs.Items, item{Name: x.Name, Text: x.Value})
 		}
 		s := sec("differs", "Also differs", para{Text: "Not set by any axis, and a possible cause of the result:"}, differs)
 		s.Class = "differs"
@@ -177,12 +170,7 @@ func (c *comparison) surroundings(f form) block {
 		body = append([]block{para{count(n, "fact was", "facts were") + " the same in all trials.", true}}, body...)
 	}
 	if n := len(c.r.Explained); n > 0 && f == asPage {
-		var fs facts
-		for _, x := range c.r.Explained {
-			name, text := c.differing(x)
-			fs = append(fs, Fact{name, text})
-		}
-		body = append(body, fold{"Differs because an axis says so or brings it along (" + strconv.Itoa(n) + ")", []block{fs}})
+		body = append(body, fold{"Differs because an axis says so or brings it along (" + strconv.Itoa(n) + ")", []block{c.differences(c.r.Explained)}})
 	} else if n > 0 {
 		body = append(body, para{count(n, "fact differs", "facts differ") + " because the axes set it or imply it.", true})
 	}

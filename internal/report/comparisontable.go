@@ -729,6 +729,15 @@ func (c *comparison) differing(d trial.Difference) (name, text string) {
 	return spaced(d.Group, d.Name), text
 }
 
+// differences writes several, by name.
+func (c *comparison) differences(ds []trial.Difference) (fs facts) {
+	for _, d := range ds {
+		name, text := c.differing(d)
+		fs = append(fs, Fact{name, text})
+	}
+	return fs
+}
+
 // those names some of the variants of all in short: by the one level that they and no others have, else by their labels.
 func (c *comparison) those(keys, all []string) string {
 	if len(keys) == len(all) && len(all) > 1 {
@@ -771,14 +780,8 @@ func (c *comparison) those(keys, all []string) string {
 	return strings.Join(names, ", ")
 }
 
-// said is one text that probes or readings left, with the variants that agree in it.
-type said struct {
-	Name string // "plan"
-	For  string
-	Text string
-}
-
-func (c *comparison) said() (out []said) {
+// said are the texts that probes or readings left, each with the variants that agree in it.
+func (c *comparison) said() (out []LaidSaid) {
 	type id struct{ name, text string }
 	by := map[id][]string{}
 	var order []id
@@ -810,7 +813,7 @@ func (c *comparison) said() (out []said) {
 		}
 	}
 	for _, k := range order {
-		out = append(out, said{k.name, c.those(by[k], with[k.name]), k.text})
+		out = append(out, LaidSaid{k.name, c.those(by[k], with[k.name]), k.text})
 	}
 	return out
 }

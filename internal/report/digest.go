@@ -159,12 +159,7 @@ func (l digestLine) write(v float64) string {
 
 // cells are the figures of the line: total, min, max, avg, 95%, stddev, median.
 func (l digestLine) cells() []string {
-	maybe := func(v known.Value[float64]) string {
-		if x, ok := v.Get(); ok {
-			return l.write(x)
-		}
-		return digestUnknown
-	}
+	maybe := func(v known.Value[float64]) string { return told(v, digestUnknown, l.write) }
 	return []string{l.write(l.f.Sum), maybe(l.f.Min), maybe(l.f.Max), maybe(l.f.Mean()), maybe(l.f.P95), maybe(l.f.Stddev), maybe(l.f.Median)}
 }
 

@@ -111,7 +111,7 @@ func digestSummary(c *digest.Report, o DigestOptions, f form) []block {
 	if s, ok := digestSum(g.Attributes).Get(); ok {
 		first = append(first, Fact{"Response time", unit.Seconds(s)})
 	}
-	first = append(first, Fact{"Per second", plainRate(g.QPS)}, Fact{"Concurrency", plainRate(g.Concurrency)})
+	first = append(first, Fact{"Per second", told(g.QPS, none, digestRate)}, Fact{"Concurrency", told(g.Concurrency, none, digestRate)})
 	var top cards
 	fs := digestFacts(c, o)
 	if f == asPage {
@@ -144,8 +144,8 @@ func digestFacts(r *digest.Report, o DigestOptions) (fs []Fact) {
 	add("Target", g.Target)
 	add("Source", strings.ReplaceAll(g.Source, "_", " "))
 	add("Statements", digestCount(g.Count)+" in "+count(g.Classes, "class", "classes"))
-	add("Per second", plainRate(g.QPS))
-	add("Concurrency", plainRate(g.Concurrency))
+	add("Per second", told(g.QPS, none, digestRate))
+	add("Concurrency", told(g.Concurrency, none, digestRate))
 	if s, ok := digestSum(g.Attributes).Get(); ok {
 		add("Response time", unit.Seconds(s))
 	}
@@ -165,13 +165,6 @@ func digestFacts(r *digest.Report, o DigestOptions) (fs []Fact) {
 
 // digestFiles is how many files a report for people names.
 const digestFiles = 20
-
-func plainRate(v known.Value[float64]) string {
-	if x, ok := v.Get(); ok {
-		return digestRate(x)
-	}
-	return none
-}
 
 // digestProfile is the table of all classes, and how many there are.
 func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Class], f form) (s section, n int) {
@@ -231,18 +224,9 @@ func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Class], f for
 
 // profileRow is a class in it.
 func profileRow(k *digest.Class) []string {
-	row := []string{strconv.Itoa(k.Rank), k.Item, none, none, digestCount(k.Count), none, none, none, k.ID}
+	row := []string{strconv.Itoa(k.Rank), k.Item, none, none, digestCount(k.Count), none, none, told(k.VarianceToMean, none, twoDigits), k.ID}
 	if f, ok := k.Attributes["query_time"]; ok && f.Count > 0 {
-		row[2], row[3] = digestShare(k.Share)+" %", unit.Seconds(f.Sum)
-		if v, ok := f.Mean().Get(); ok {
-			row[5] = unit.Seconds(v)
-		}
-		if v, ok := f.P95.Get(); ok {
-			row[6] = unit.Seconds(v)
-		}
-	}
-	if v, ok := k.VarianceToMean.Get(); ok {
-		row[7] = strconv.FormatFloat(v, 'f', 2, 64)
+		row[2], row[3], row[5], row[6] = digestShare(k.Share)+" %", unit.Seconds(f.Sum), value(f.Mean(), "s"), value(f.P95, "s")
 	}
 	return row
 }
@@ -260,6 +244,10 @@ func sparkPath(counts []uint64, width, height float64) string {
 	}
 	b.WriteString("V" + px(height) + "Z")
 	return b.String()
+}
+
+func sampleSQL(s *digest.Sample) string {
+	return shortSQL(s.SQL) + map[bool]string{true: " …"}[s.Cut]
 }
 
 func digestAll(c *digest.Report) section {
@@ -281,11 +269,7 @@ func digestSection(c *digest.Report, k digest.Class, anchor string, f form) sect
 	}
 	s.Body = append(s.Body, digestFigures(k.Attributes, c.Global.Attributes), para{flagsText(k.Flags), true}, facts(classFacts(&k)))
 	sample := func(name string, x *digest.Sample) {
-		sql := shortSQL(x.SQL)
-		if x.Cut {
-			sql += " …"
-		}
-		s.Body = append(s.Body, fold{name + ": " + sampleNote(x, len(c.Global.Files) > 1), []block{code{"", "sql", sql}}})
+		s.Body = append(s.Body, fold{name + ": " + sampleNote(x, len(c.Global.Files) > 1), []block{code{"", "sql", sampleSQL(x)}}})
 	}
 	if k.Worst != nil && k.Worst.SQL != "" {
 		sample("Worst", k.Worst)
@@ -341,11 +325,7 @@ func digestFigures(m, all map[string]digest.Figures) table {
 		}
 		f := l.f
 		for _, v := range [...]known.Value[float64]{known.Of(f.Sum), f.Min, f.Max, f.Mean(), f.P95, f.Stddev, f.Median} {
-			c := none
-			if x, ok := v.Get(); ok {
-				c = l.plain(x)
-			}
-			row = append(row, c)
+			row = append(row, told(v, none, l.plain))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -427,7 +407,7 @@ func classMetaText(k *digest.Class) string {
 		parts = append(parts, "concurrency "+digestRate(x))
 	}
 	if x, ok := k.VarianceToMean.Get(); ok {
-		parts = append(parts, "V/M "+strconv.FormatFloat(x, 'f', 2, 64))
+		parts = append(parts, "V/M "+twoDigits(x))
 	}
 	if t := digestRange(k.FirstSeen, k.LastSeen); t != "" {
 		parts = append(parts, t)
@@ -437,24 +417,10 @@ func classMetaText(k *digest.Class) string {
 
 // distributionText draws the histogram of a class and its calls over time, as far as the source keeps them.
 func distributionText(k *digest.Class) string {
-	var top uint64
-	for _, n := range k.Histogram {
-		top = max(top, n)
-	}
-	var b strings.Builder
-	for i, n := range k.Histogram {
-		if top == 0 {
-			break
-		}
-		bar := ""
-		if n > 0 {
-			bar = "  " + strings.Repeat("#", max(1, int(float64(n)/float64(top)*40))) + " " + digestCount(n)
-		}
-		b.WriteString(padLeft(digestDecades[i], 5) + bar + "\n")
-	}
+	ls := distribution(k, 40, true)
 	if len(k.PerMinute.Counts) > 1 {
 		m := squeezed(k.PerMinute, sparkWidth)
-		b.WriteString("\nover time |" + digestSpark(m.Counts) + "|\n" + sparkNote(m) + "\n")
+		ls = append(ls, "", "over time |"+digestSpark(m.Counts)+"|", sparkNote(m))
 	}
-	return strings.TrimPrefix(b.String(), "\n")
+	return strings.TrimPrefix(strings.Join(ls, "\n"), "\n")
 }

@@ -123,12 +123,7 @@ func comparedSides(c *digest.Comparison) table {
 	add("statements", func(s digest.Side) string { return digestCount(s.Count) })
 	add("classes", func(s digest.Side) string { return strconv.Itoa(s.Classes) })
 	add("response time", func(s digest.Side) string { return unit.Seconds(s.QuerySec) })
-	add("concurrency", func(s digest.Side) string {
-		if x, ok := s.Concurrency.Get(); ok {
-			return digestRate(x)
-		}
-		return ""
-	})
+	add("concurrency", func(s digest.Side) string { return told(s.Concurrency, "", digestRate) })
 	add("parts not read", func(s digest.Side) string {
 		if s.Skipped == 0 {
 			return ""
@@ -146,12 +141,7 @@ func comparedRow(k *digest.ClassCompared) []string {
 		}
 		return value(f.Mean, "s")
 	}
-	times := func(v known.Value[float64]) string {
-		if x, ok := v.Get(); ok {
-			return unit.Ratio(x)
-		}
-		return none
-	}
+	times := func(v known.Value[float64]) string { return told(v, none, unit.Ratio) }
 	s := changeSign(k.Change)
 	ratio, bounds, impact := none, "", unit.Seconds(k.Impact)
 	if i, ok := k.Mean.Get(); ok {
@@ -174,14 +164,10 @@ func comparedDetail(k *digest.ClassCompared, f form) section {
 	s := changeSign(k.Change)
 	out := section{Over: s.Sign + " " + s.Word, Title: k.Item, Body: []block{para{"ID " + k.ID, true}, code{"", "sql", k.Fingerprint}, averages}}
 	if w := k.Worst; w != nil && w.SQL != "" {
-		sql := shortSQL(w.SQL)
-		if w.Cut {
-			sql += " …"
-		}
 		if title := "Sample: " + sampleNote(w, true); f == asText {
-			out.Body = append(out.Body, code{title, "sql", clip(sql, extraWidth)})
+			out.Body = append(out.Body, code{title, "sql", clip(sampleSQL(w), extraWidth)})
 		} else {
-			out.Body = append(out.Body, fold{title, []block{code{"", "sql", sql}}})
+			out.Body = append(out.Body, fold{title, []block{code{"", "sql", sampleSQL(w)}}})
 		}
 	}
 	return out

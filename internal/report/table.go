@@ -32,11 +32,16 @@ type table struct {
 // Figure reports whether column i holds figures.
 func (t table) Figure(i int) bool { return i >= t.Left && i < len(t.Head)-t.Tail }
 
-func value(v known.Value[float64], u string) string {
+// told writes a value, or what stands for an unknown one.
+func told[T any](v known.Value[T], unknown string, write func(T) string) string {
 	if x, ok := v.Get(); ok {
-		return quantity(x, u)
+		return write(x)
 	}
-	return none
+	return unknown
+}
+
+func value(v known.Value[float64], u string) string {
+	return told(v, none, func(x float64) string { return quantity(x, u) })
 }
 
 // quotient returns after ÷ before; unknown when either is or before is zero.
@@ -49,12 +54,7 @@ func quotient(before, after known.Value[float64]) known.Value[float64] {
 	return known.Of(a / b)
 }
 
-func factorOf(v known.Value[float64]) string {
-	if x, ok := v.Get(); ok {
-		return factor(x)
-	}
-	return none
-}
+func factorOf(v known.Value[float64]) string { return told(v, none, factor) }
 
 // ratio returns the measure's ratio: the centre of its interval or the plain quotient.
 func (m Measure) ratio() known.Value[float64] {
@@ -127,11 +127,9 @@ func (c ClassChange) figures() table {
 			t.Rows = append(t.Rows, []string{name, "not seen", none, none, none, none, none})
 			return
 		}
-		share := none
-		if x, ok := f.Share.Get(); ok {
-			share = unit.Percent(x)
-		}
-		t.Rows = append(t.Rows, []string{name, value(f.PerSec, ""), value(f.MeanSec, "s"), value(f.P95Sec, "s"), value(f.Examined, ""), value(f.Sent, ""), share})
+		t.Rows = append(t.Rows, []string{
+			name, value(f.PerSec, ""), value(f.MeanSec, "s"), value(f.P95Sec, "s"), value(f.Examined, ""), value(f.Sent, ""), told(f.Share, none, unit.Percent),
+		})
 	}
 	row("before", c.Before)
 	row("after", c.After)
@@ -424,7 +422,6 @@ func (d *Document) headline() (headline, bool) {
 	if d.Comparison != nil {
 		return newComparison(d.Comparison).headline(*v), true
 	}
-	h := headline{Result: v.Result}
 	m := MetricNamed(v.Metric)
 	if d.Experiment != nil {
 		for _, x := range d.Experiment.Metrics {
@@ -433,25 +430,38 @@ func (d *Document) headline() (headline, bool) {
 			}
 		}
 	}
-	if v.Margin > 0 && v.Result != stat.Invalid {
+	i := v.Ratio
+	if i.N == 0 || v.Result == stat.Invalid {
+		return newHeadline(*v, m.Title, "", "", ""), true
+	}
+	of := m.Title
+	if m.Better == Less {
+		of += " (above ×1 is better)"
+	}
+	samples := "n = " + strconv.Itoa(i.N)
+	if d.Experiment != nil && len(d.Experiment.Windows) > 0 {
+		samples = count(i.N, "pair", "pairs")
+	}
+	return newHeadline(*v, of, unit.Ratio(i.Center), unit.Ratio(i.Lo)+" to "+unit.Ratio(i.Hi), samples), true
+}
+
+// newHeadline is that of a verdict on a measure: its ratio, the bounds of it, and the samples behind it, "" where there are none.
+func newHeadline(v stat.Verdict, of, ratio, bounds, samples string) headline {
+	h := headline{Result: v.Result, Of: of}
+	if v.Result == stat.Invalid {
+		return h
+	}
+	if v.Margin > 0 {
 		h.Margin = "ratios within ±" + unit.Percent(v.Margin) + " count as the same"
 	}
-	if v.Ratio.N == 0 || v.Result == stat.Invalid {
-		h.Of = m.Title
-		return h, true
+	if h.Figure = ratio; bounds == "" {
+		return h
 	}
-	h.Figure, h.Of = unit.Ratio(v.Ratio.Center), m.Title
 	if v.Result == stat.Unstable { // one figure would say more than is known
-		h.Figure = unit.Ratio(v.Ratio.Lo) + " to " + unit.Ratio(v.Ratio.Hi)
+		h.Figure = bounds
 	}
-	if m.Better == Less {
-		h.Of += " (above ×1 is better)"
-	}
-	h.Interval = unit.Percent(v.Ratio.Confidence) + " interval " + unit.Ratio(v.Ratio.Lo) + " to " + unit.Ratio(v.Ratio.Hi) + ", " + count(v.Ratio.N, "pair", "pairs")
-	if d.Experiment == nil || len(d.Experiment.Windows) == 0 {
-		h.Interval = unit.Percent(v.Ratio.Confidence) + " interval " + unit.Ratio(v.Ratio.Lo) + " to " + unit.Ratio(v.Ratio.Hi) + ", n = " + strconv.Itoa(v.Ratio.N)
-	}
-	return h, true
+	h.Interval = unit.Percent(v.Ratio.Confidence) + " interval " + bounds + ", " + samples
+	return h
 }
 
 func count(n int, one, many string) string {

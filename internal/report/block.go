@@ -109,6 +109,14 @@ func (b section) empty() bool { return len(b.Body) == 0 }
 func (b para) empty() bool    { return b.Text == "" }
 func (b bullets) empty() bool { return len(b.Items) == 0 }
 func (b facts) empty() bool   { return len(b) == 0 }
+
+// add adds a value that is known.
+func (b *facts) add(name, value string) {
+	if value != "" {
+		*b = append(*b, Fact{name, value})
+	}
+}
+
 func (b signs) empty() bool   { return len(b) == 0 }
 func (b code) empty() bool    { return b.Text == "" }
 func (b cards) empty() bool   { return len(b.Cards) == 0 }

@@ -60,22 +60,17 @@ func onlyVerdict(r *trial.Result) *stat.Verdict {
 }
 
 // methodOf is how a result was reached, for people.
-func methodOf(r *trial.Result) []Fact {
-	var fs []Fact
-	add := func(name, v string) {
-		if v != "" {
-			fs = append(fs, Fact{name, v})
-		}
-	}
+func methodOf(r *trial.Result) facts {
+	var fs facts
 	p, t := r.Plan, r.Plan.Trials
 	sec := func(d plan.Duration) string { return unit.Duration(time.Duration(d)) }
-	add("plan", p.Name)
+	fs.add("plan", p.Name)
 	if t.Time > 0 {
 		s := sec(t.Time) + " measured"
 		if t.WarmMax > 0 {
 			s += " after a warm-up of " + sec(t.WarmMin) + " to " + sec(t.WarmMax)
 		}
-		add("each trial", s)
+		fs.add("each trial", s)
 	}
 	rounds := 0
 	for _, x := range r.Trials {
@@ -86,39 +81,39 @@ func methodOf(r *trial.Result) []Fact {
 		if t.Min != t.Max {
 			planned = strconv.Itoa(t.Min) + " to " + planned
 		}
-		add("rounds", fmt.Sprintf("%d run, %s planned; random order within each (seed %d)", rounds, planned, t.Seed))
+		fs.add("rounds", fmt.Sprintf("%d run, %s planned; random order within each (seed %d)", rounds, planned, t.Seed))
 	}
 	if t.Margin > 0 {
-		add("the same is", "a ratio within ±"+unit.Percent(t.Margin)+", as sure as "+unit.Percent(cmp.Or(t.Conf, stat.DefaultConfidence)))
+		fs.add("the same is", "a ratio within ±"+unit.Percent(t.Margin)+", as sure as "+unit.Percent(cmp.Or(t.Conf, stat.DefaultConfidence)))
 	}
 	switch t.Fresh {
 	case plan.FreshData:
-		add("each trial begins with", "restored data and a restarted server")
+		fs.add("each trial begins with", "restored data and a restarted server")
 	case plan.FreshServer:
-		add("each trial begins with", "a restarted server on the data as they are")
+		fs.add("each trial begins with", "a restarted server on the data as they are")
 	case plan.FreshLive:
-		add("each trial begins with", "the running server under its running load")
+		fs.add("each trial begins with", "the running server under its running load")
 		if t.Turns > 0 {
-			add("turns", "the variants of a round are interleaved in slices of "+unit.Seconds(time.Duration(t.Turns).Seconds())+" on it, in random order")
+			fs.add("turns", "the variants of a round are interleaved in slices of "+unit.Seconds(time.Duration(t.Turns).Seconds())+" on it, in random order")
 		}
 	case plan.FreshNone:
-		add("each trial begins with", "the running server")
+		fs.add("each trial begins with", "the running server")
 	}
 	if t.DropCaches {
-		add("before each trial", "the kernel's caches are dropped")
+		fs.add("before each trial", "the kernel's caches are dropped")
 	}
 	if t.Settle {
-		add("before each trial", "the server has stopped writing")
+		fs.add("before each trial", "the server has stopped writing")
 	}
 	switch m := p.Placement; m.Mode {
 	case plan.Split:
-		add("placement", "server and client on separate CPUs")
+		fs.add("placement", "server and client on separate CPUs")
 	case plan.Shared:
-		add("placement", "server and client on the same CPUs")
+		fs.add("placement", "server and client on the same CPUs")
 	case plan.Given:
-		add("placement", "server on CPUs "+m.Server+", client on "+m.Client)
+		fs.add("placement", "server on CPUs "+m.Server+", client on "+m.Client)
 	case plan.Free:
-		add("placement", "left to the kernel: figures may jump by a factor of two between trials")
+		fs.add("placement", "left to the kernel: figures may jump by a factor of two between trials")
 	}
 	return fs
 }

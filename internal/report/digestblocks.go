@@ -127,39 +127,34 @@ func digestSummary(c *digest.Report, o DigestOptions, f form) []block {
 }
 
 // digestFacts are what is known of all statements, in names and values that can be seen.
-func digestFacts(r *digest.Report, o DigestOptions) (fs []Fact) {
+func digestFacts(r *digest.Report, o DigestOptions) (fs facts) {
 	g := r.Global
-	add := func(name, value string) {
-		if value != "" {
-			fs = append(fs, Fact{name, value})
-		}
-	}
 	for i, f := range g.Files {
 		if i == digestFiles {
-			add("Files", "and "+strconv.Itoa(len(g.Files)-i)+" more")
+			fs.add("Files", "and "+strconv.Itoa(len(g.Files)-i)+" more")
 			break
 		}
-		add("File", f.Name+", "+digestCount(uint64(max(0, f.Bytes)))+" bytes, "+digestCount(f.Entries)+" statements")
+		fs.add("File", f.Name+", "+digestCount(uint64(max(0, f.Bytes)))+" bytes, "+digestCount(f.Entries)+" statements")
 	}
-	add("Target", g.Target)
-	add("Source", strings.ReplaceAll(g.Source, "_", " "))
-	add("Statements", digestCount(g.Count)+" in "+count(g.Classes, "class", "classes"))
-	add("Per second", told(g.QPS, none, digestRate))
-	add("Concurrency", told(g.Concurrency, none, digestRate))
+	fs.add("Target", g.Target)
+	fs.add("Source", strings.ReplaceAll(g.Source, "_", " "))
+	fs.add("Statements", digestCount(g.Count)+" in "+count(g.Classes, "class", "classes"))
+	fs.add("Per second", told(g.QPS, none, digestRate))
+	fs.add("Concurrency", told(g.Concurrency, none, digestRate))
 	if s, ok := digestSum(g.Attributes).Get(); ok {
-		add("Response time", unit.Seconds(s))
+		fs.add("Response time", unit.Seconds(s))
 	}
 	from, to := g.First, g.Last
 	if !g.Began.IsZero() {
 		from, to = g.Began, g.Ended
 	}
 	if t := digestRange(from, to); t != "" {
-		add("Time range", t+" UTC")
+		fs.add("Time range", t+" UTC")
 	}
 	if !o.fingerprints() {
-		add("Grouped by", Visible(o.GroupBy, false))
+		fs.add("Grouped by", Visible(o.GroupBy, false))
 	}
-	add("Ordered by", Visible(o.OrderBy, false))
+	fs.add("Ordered by", Visible(o.OrderBy, false))
 	return fs
 }
 
@@ -267,7 +262,7 @@ func digestSection(c *digest.Report, k digest.Class, anchor string, f form) sect
 	} else {
 		s.Body = append(s.Body, code{"", "text", distributionText(&k)})
 	}
-	s.Body = append(s.Body, digestFigures(k.Attributes, c.Global.Attributes), para{flagsText(k.Flags), true}, facts(classFacts(&k)))
+	s.Body = append(s.Body, digestFigures(k.Attributes, c.Global.Attributes), para{flagsText(k.Flags), true}, classFacts(&k))
 	sample := func(name string, x *digest.Sample) {
 		s.Body = append(s.Body, fold{name + ": " + sampleNote(x, len(c.Global.Files) > 1), []block{code{"", "sql", sampleSQL(x)}}})
 	}
@@ -366,15 +361,10 @@ func talliesText(ts []digest.Tally, of uint64) string {
 }
 
 // classFacts are the lists of names of a class and what else is no figure.
-func classFacts(k *digest.Class) (fs []Fact) {
-	add := func(name, value string) {
-		if value != "" {
-			fs = append(fs, Fact{name, value})
-		}
-	}
+func classFacts(k *digest.Class) (fs facts) {
 	list := func(name string, ts []digest.Tally) {
 		if len(ts) > 0 {
-			add(name, talliesText(ts, k.Count))
+			fs.add(name, talliesText(ts, k.Count))
 		}
 	}
 	list("Databases", k.Databases)
@@ -382,37 +372,29 @@ func classFacts(k *digest.Class) (fs []Fact) {
 	list("Users", k.Users)
 	list("Errors by number", k.ErrorCodes)
 	if k.Killed > 0 {
-		add("Killed", digestCount(k.Killed))
+		fs.add("Killed", digestCount(k.Killed))
 	}
 	if k.Running > 0 {
-		add("Running", digestCount(k.Running)+" at the end of the window, not counted")
+		fs.add("Running", digestCount(k.Running)+" at the end of the window, not counted")
 	}
-	add("Tables", strings.Join(k.Tables, ", "))
+	fs.add("Tables", strings.Join(k.Tables, ", "))
 	if k.Sampled {
-		add("Sampled", "figures are estimated from samples")
+		fs.add("Sampled", "figures are estimated from samples")
 	}
 	if k.Truncated {
-		add("Truncated", "the source cut the text: fingerprint and ID are of what is left")
+		fs.add("Truncated", "the source cut the text: fingerprint and ID are of what is left")
 	}
 	return fs
 }
 
 // classMetaText is the line below the heading of a class.
 func classMetaText(k *digest.Class) string {
-	parts := []string{digestCount(k.Count) + " calls"}
-	if x, ok := k.QPS.Get(); ok {
-		parts = append(parts, digestRate(x)+" per second")
+	parts := []string{
+		digestCount(k.Count) + " calls", told(k.QPS, "", func(x float64) string { return digestRate(x) + " per second" }),
+		told(k.Concurrency, "", func(x float64) string { return "concurrency " + digestRate(x) }),
+		told(k.VarianceToMean, "", func(x float64) string { return "V/M " + twoDigits(x) }), digestRange(k.FirstSeen, k.LastSeen),
 	}
-	if x, ok := k.Concurrency.Get(); ok {
-		parts = append(parts, "concurrency "+digestRate(x))
-	}
-	if x, ok := k.VarianceToMean.Get(); ok {
-		parts = append(parts, "V/M "+twoDigits(x))
-	}
-	if t := digestRange(k.FirstSeen, k.LastSeen); t != "" {
-		parts = append(parts, t)
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
 // distributionText draws the histogram of a class and its calls over time, as far as the source keeps them.

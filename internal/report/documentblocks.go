@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,7 +58,7 @@ func (d *Document) blocks(f form) []block {
 	}
 	bs = append(bs, classes)
 	if d.Run != nil {
-		bs = append(bs, sec("run", "Run", facts(runTable(d.Run))))
+		bs = append(bs, sec("run", "Run", runTable(d.Run)))
 	}
 	var story moments
 	for _, s := range d.Story {
@@ -67,7 +68,7 @@ func (d *Document) blocks(f form) []block {
 	for _, s := range d.unobserved() {
 		unseen.Items = append(unseen.Items, item{Text: sourceText(s), Fix: s.Fix})
 	}
-	bs = append(bs, sec("story", "Events", story), sec("place", "Where and when", facts(d.place())), sec("unseen", "Not observed", unseen),
+	bs = append(bs, sec("story", "Events", story), sec("place", "Where and when", d.place()), sec("unseen", "Not observed", unseen),
 		sec("warnings", "Warnings", sentences("!", "warn", d.Warnings)))
 	commands := sec("cmd", "Commands")
 	for _, c := range d.Commands {
@@ -112,7 +113,7 @@ func (d *Document) finding(f finding.Finding, n int) section {
 		para{Text: f.Cause},
 		part("Evidence", measured, sentences("", "facts-text", said)), part("Reasoning", why),
 		part("Also explains", sentences("", "", f.Merged)), part("Counter-evidence", sentences("", "", f.Against)),
-		part("Data unavailable", sentences("", "", f.Unobserved)), part("What to do", facts(findingTail(f))),
+		part("Data unavailable", sentences("", "", f.Unobserved)), part("What to do", findingTail(f)),
 	}}
 	if d.Change != nil {
 		return s
@@ -190,31 +191,29 @@ func forGood(f finding.Finding) string {
 
 // findingMeta is the small print of a finding.
 func findingMeta(f finding.Finding) string {
-	s := f.ID
-	if f.Confidence != "" {
-		s += " · " + string(f.Confidence)
-	}
+	parts := []string{f.ID, string(f.Confidence)}
 	if f.Share > 0 {
-		s += " · " + unit.Percent(f.Share) + " of the server's statement time"
+		parts = append(parts, unit.Percent(f.Share)+" of the server's statement time")
 	}
-	for i, t := range f.Subject.Tables {
-		if i == 5 {
-			s += fmt.Sprintf(" · and %d more tables", len(f.Subject.Tables)-i)
-			break
+	var tables, sessions []string
+	for _, t := range f.Subject.Tables {
+		tables = append(tables, t.String())
+	}
+	for _, id := range f.Subject.Sessions {
+		sessions = append(sessions, fmt.Sprintf("session %d", id))
+	}
+	first := func(list []string, what string) []string {
+		if n := len(list) - 5; n > 0 {
+			return append(list[:5], fmt.Sprintf("and %d more %s", n, what))
 		}
-		s += " · " + t.String()
+		return list
 	}
-	for _, v := range f.Subject.Variables {
-		s += " · " + v
-	}
-	for i, id := range f.Subject.Sessions {
-		if i == 5 {
-			s += fmt.Sprintf(" · and %d more sessions", len(f.Subject.Sessions)-i)
-			break
-		}
-		s += fmt.Sprintf(" · session %d", id)
-	}
-	return s
+	return dotted(slices.Concat(parts, first(tables, "tables"), f.Subject.Variables, first(sessions, "sessions"))...)
+}
+
+// dotted sets parts beside each other, without those that are empty.
+func dotted(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
 func reasonText(r finding.Reason) string {
@@ -225,55 +224,43 @@ func reasonText(r finding.Reason) string {
 }
 
 // findingTail is what to do about a finding and what that means.
-func findingTail(f finding.Finding) []Fact {
-	var fs []Fact
-	add := func(name, v string) {
-		if v != "" {
-			fs = append(fs, Fact{name, v})
-		}
-	}
-	add("suggestion", f.Suggestion)
-	add("cost", f.Cost)
+func findingTail(f finding.Finding) facts {
+	var fs facts
+	fs.add("suggestion", f.Suggestion)
+	fs.add("cost", f.Cost)
 	if g := f.Gain; g != nil {
 		t := g.Text
 		if t == "" {
 			t = fmt.Sprintf("%s: %s to %s", g.What, unit.Ratio(g.Lo), unit.Ratio(g.Hi))
 		}
-		add("expected", t)
+		fs.add("expected", t)
 	}
 	if f.Tested != nil {
-		add("tried", f.Tested.Text)
+		fs.add("tried", f.Tested.Text)
 	}
-	add("to disprove", f.Falsify)
-	add("holds for", f.Valid)
-	add("see", f.Reference)
+	fs.add("to disprove", f.Falsify)
+	fs.add("holds for", f.Valid)
+	fs.add("see", f.Reference)
 	return fs
 }
 
+// changeText says what was changed and how that went.
 func changeText(c Change) string {
-	s := c.Text
-	if c.State != "" {
-		s += " · " + string(c.State)
-	}
-	if v, ok := c.TookSec.Get(); ok {
-		s += " in " + unit.Seconds(v)
-	}
+	took := told(c.TookSec, "", func(v float64) string { return " in " + unit.Seconds(v) })
+	s := dotted(c.Text, string(c.State)) + took
 	if c.Journal != "" {
-		s += " · journal " + c.Journal
+		s = dotted(s, "journal "+c.Journal)
 	}
 	return s
 }
 
 func classMeta(c ClassChange) string {
-	s := c.ID
-	if c.Schema != "" {
-		s += " · " + c.Schema
-	}
+	origin, sampled := "", ""
 	if c.Origin != "" {
-		s += " · from " + string(c.Origin)
+		origin = "from " + string(c.Origin)
 	}
 	if c.Sampled {
-		s += " · sampled: shares are estimates, rows examined and sent are lower bounds"
+		sampled = "sampled: shares are estimates, rows examined and sent are lower bounds"
 	}
-	return s
+	return dotted(c.ID, c.Schema, origin, sampled)
 }

@@ -290,24 +290,19 @@ func sourceText(s snapshot.Source) string {
 }
 
 // place lists where and when it happened.
-func (d *Document) place() []Fact {
-	var fs []Fact
-	add := func(name, v string) {
-		if v != "" {
-			fs = append(fs, Fact{name, v})
-		}
-	}
+func (d *Document) place() facts {
+	var fs facts
 	p := d.Place
-	add("target", p.Target)
-	add("address", p.URL)
+	fs.add("target", p.Target)
+	fs.add("address", p.URL)
 	if p.Flavor != "" || p.Version != "" {
-		add("server", spaced(flavorName(p.Flavor), p.Version))
+		fs.add("server", spaced(flavorName(p.Flavor), p.Version))
 	}
 	if !d.From.IsZero() && !d.To.IsZero() {
-		add("time", stamp(d.From)+" to "+d.To.UTC().Format(time.TimeOnly)+" UTC ("+unit.Duration(d.To.Sub(d.From))+")")
+		fs.add("time", stamp(d.From)+" to "+d.To.UTC().Format(time.TimeOnly)+" UTC ("+unit.Duration(d.To.Sub(d.From))+")")
 	}
 	fs = append(append(fs, p.Host...), p.Settings...)
-	add("Dyno", p.Dyno)
+	fs.add("Dyno", p.Dyno)
 	return fs
 }
 

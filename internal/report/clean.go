@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -12,15 +13,14 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/stat"
-	"github.com/dyno-perf/dyno/internal/trial"
 )
 
 // finite returns a copy of d in which every number is one: a point, value or bound that is infinite or not a number is left
 // out as unknown, and a warning says so where an interval or a value of a comparison is lost.
 func finite(d *Document) *Document {
-	c := *d
-	c.Comparison = nil
-	c = numbers(reflect.ValueOf(c), new(int)).Interface().(Document)
+	x := *d
+	x.Comparison = nil
+	c, _ := numbers(x)
 	warn := func(s string) { c.Warnings = append(slices.Clone(c.Warnings), s) }
 	check := func(was, is stat.Interval, what string) {
 		if was.N != is.N {
@@ -33,108 +33,64 @@ func finite(d *Document) *Document {
 	for i, m := range d.Measures {
 		check(m.Ratio, c.Measures[i].Ratio, m.Title)
 	}
-	lost := 0
-	c.Comparison = numbers(reflect.ValueOf(d.Comparison), &lost).Interface().(*trial.Result)
-	if lost > 0 {
+	r, lost := numbers(d.Comparison)
+	if c.Comparison = r; lost > 0 {
 		warn(count(lost, "value of the comparison was", "values of the comparison were") + " no finite number and left out")
 	}
 	return &c
 }
 
-// numbers returns a deep copy of v in which every number is finite: what is not is left out of maps, an interval or verdict that
-// has such a bound becomes one without samples, a value that may be unknown is, a point is left out, any other value becomes 0. It
-// counts what was lost.
-func numbers(v reflect.Value, lost *int) reflect.Value {
+// numbers returns a deep copy of x in which every number is finite, and how many were lost: what is not is left out of maps and of
+// points, an interval or verdict that has such a bound becomes one without samples, a value that may be unknown is, any other becomes 0.
+func numbers[T any](x T) (out T, lost int) {
 	finite := func(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
-	switch v.Kind() {
-	case reflect.Float64, reflect.Float32:
-		if !finite(v.Float()) {
-			*lost++
-			return reflect.Zero(v.Type())
-		}
-		return v
-	case reflect.Pointer:
-		if v.IsNil() {
-			return v
-		}
-		w := reflect.New(v.Type().Elem())
-		w.Elem().Set(numbers(v.Elem(), lost))
-		return w
-	case reflect.Slice:
-		if v.IsNil() {
-			return v
-		}
-		w, k := reflect.MakeSlice(v.Type(), v.Len(), v.Len()), 0
-		for i := range v.Len() {
-			n := 0
-			w.Index(k).Set(numbers(v.Index(i), &n))
-			if *lost += n; n == 0 || v.Type().Elem() != reflect.TypeFor[metric.Point]() {
-				k++
+	leaf := func(v reflect.Value, _ string) (reflect.Value, bool) {
+		switch x := v.Interface().(type) {
+		case float64:
+			if !finite(x) {
+				lost++
+				return reflect.Zero(v.Type()), true
 			}
-		}
-		return w.Slice(0, k)
-	case reflect.Map:
-		if v.IsNil() {
-			return v
-		}
-		w := reflect.MakeMapWithSize(v.Type(), v.Len())
-		for k, x := range v.Seq2() {
-			n := 0
-			if x = numbers(x, &n); n > 0 && v.Type().Elem().Kind() != reflect.Slice {
-				*lost += n
-				continue
-			}
-			w.SetMapIndex(k, x)
-		}
-		return w
-	case reflect.Struct:
-		switch i := v.Interface().(type) {
 		case known.Value[float64]:
-			if x, ok := i.Get(); ok && !finite(x) {
-				return reflect.ValueOf(known.None[float64]())
+			if x, ok := x.Get(); ok && !finite(x) {
+				return reflect.Zero(v.Type()), true
 			}
-			return v
 		case stat.Interval:
-			if !finite(i.Center) || !finite(i.Lo) || !finite(i.Hi) || !finite(i.Confidence) {
-				*lost++
-				return reflect.ValueOf(stat.Interval{})
+			if !finite(x.Center) || !finite(x.Lo) || !finite(x.Hi) || !finite(x.Confidence) {
+				lost++
+				return reflect.Zero(v.Type()), true
 			}
-			return v
+		case []metric.Point:
+			return reflect.ValueOf(slices.DeleteFunc(slices.Clone(x), func(p metric.Point) bool { return !finite(p.Value) })), true
+		case map[string]float64:
+			n := len(x)
+			x = maps.Clone(x)
+			maps.DeleteFunc(x, func(_ string, v float64) bool { return !finite(v) })
+			lost += n - len(x)
+			return reflect.ValueOf(x), true
+		case map[string]stat.Interval:
+			y := maps.Clone(x)
+			maps.DeleteFunc(y, func(_ string, i stat.Interval) bool { return !finite(i.Center + i.Lo + i.Hi + i.Confidence) })
+			lost += len(x) - len(y)
+			return reflect.ValueOf(y), true
 		}
-		w := reflect.New(v.Type()).Elem()
-		w.Set(v)
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				w.Field(i).Set(numbers(v.Field(i), lost))
-			}
-		}
-		return w
-	default:
-		return v
+		return v, false
 	}
+	return copied(reflect.ValueOf(&x), "", leaf).Elem().Interface().(T), lost
 }
 
-// shown returns a deep copy of d that is safe to show: finite, and every text of it visible. Texts are single lines, but for
-// SQL and command lines, which keep their line ends.
-func shown(d *Document) *Document {
-	return see(reflect.ValueOf(finite(d)), false).Interface().(*Document)
-}
-
-// lines names the fields whose texts may have several lines.
-var lines = map[string]bool{"SQL": true, "Undo": true, "Line": true, "Fingerprint": true, "PlanText": true, "Texts": true, "Shell": true, "Plan": true}
-
-func see(v reflect.Value, multi bool) reflect.Value {
-	switch v.Kind() {
-	case reflect.String:
-		w := reflect.New(v.Type()).Elem()
-		w.SetString(Visible(v.String(), multi))
+// copied returns a deep copy of v; of each value in it, found in the field of that name, leaf may give another one.
+func copied(v reflect.Value, field string, leaf func(v reflect.Value, field string) (reflect.Value, bool)) reflect.Value {
+	if w, ok := leaf(v, field); ok {
 		return w
+	}
+	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
 			return v
 		}
 		w := reflect.New(v.Type().Elem())
-		w.Elem().Set(see(v.Elem(), multi))
+		w.Elem().Set(copied(v.Elem(), field, leaf))
 		return w
 	case reflect.Slice:
 		if v.IsNil() {
@@ -142,7 +98,7 @@ func see(v reflect.Value, multi bool) reflect.Value {
 		}
 		w := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 		for i := range v.Len() {
-			w.Index(i).Set(see(v.Index(i), multi))
+			w.Index(i).Set(copied(v.Index(i), field, leaf))
 		}
 		return w
 	case reflect.Map:
@@ -151,7 +107,7 @@ func see(v reflect.Value, multi bool) reflect.Value {
 		}
 		w := reflect.MakeMapWithSize(v.Type(), v.Len())
 		for k, x := range v.Seq2() {
-			w.SetMapIndex(see(k, false), see(x, multi)) // names stay names
+			w.SetMapIndex(copied(k, "", leaf), copied(x, field, leaf))
 		}
 		return w
 	case reflect.Struct:
@@ -159,13 +115,30 @@ func see(v reflect.Value, multi bool) reflect.Value {
 		w.Set(v)
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() {
-				w.Field(i).Set(see(v.Field(i), lines[f.Name]))
+				w.Field(i).Set(copied(v.Field(i), f.Name, leaf))
 			}
 		}
 		return w
 	default:
 		return v
 	}
+}
+
+// shown returns a deep copy of d that is safe to show: finite, and every text of it visible.
+func shown(d *Document) *Document { return visible(finite(d)) }
+
+// lines names the fields whose texts may have several lines.
+var lines = map[string]bool{"SQL": true, "Undo": true, "Line": true, "Fingerprint": true, "PlanText": true, "Texts": true, "Shell": true, "Plan": true}
+
+// visible returns a deep copy of x in which every text is visible. Texts are single lines, but for SQL and command lines, which keep
+// their line ends.
+func visible[T any](x T) T {
+	return copied(reflect.ValueOf(&x), "", func(v reflect.Value, field string) (reflect.Value, bool) {
+		if v.Kind() != reflect.String {
+			return v, false
+		}
+		return reflect.ValueOf(Visible(v.String(), lines[field])).Convert(v.Type()), true
+	}).Elem().Interface().(T)
 }
 
 // Visible replaces what cannot be seen in s: a control character by its picture (␀), any other character that prints nothing

@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"io"
 	"iter"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +37,7 @@ func DigestMarkdown(w io.Writer, r *digest.Report, o DigestOptions) error {
 	}
 	c := digestShown(r, o)
 	p.line("# Query digest")
-	profile, _ := digestProfile(c, o.shown(r), asMarkdown)
+	profile, _ := digestProfile(c, o.classes(r), asMarkdown)
 	p.blocks(kept(append(digestSummary(c, o, asMarkdown), profile, digestAll(c))))
 	flush()
 	for _, k := range o.shown(r) {
@@ -57,7 +56,7 @@ func DigestMarkdown(w io.Writer, r *digest.Report, o DigestOptions) error {
 // the first have all of that; the page says how many are left out.
 func DigestHTML(w io.Writer, r *digest.Report, o DigestOptions) error {
 	c := digestShown(r, o)
-	profile, n := digestProfile(c, o.shown(r), asPage)
+	profile, n := digestProfile(c, o.classes(r), asPage)
 	bs := append(digestSummary(c, o, asPage), profile, digestAll(c))
 	for i, k := range o.shown(r) {
 		if i == digestDetails {
@@ -79,14 +78,17 @@ func digestPage(kind, title string, o DigestOptions, bs []block) page {
 
 // digestShown returns a report that can be written and seen, without its classes.
 func digestShown(r *digest.Report, o DigestOptions) *digest.Report {
-	return see(reflect.ValueOf(digestClean(r, o)), false).Interface().(*digest.Report)
+	return visible(digestClean(r, o))
 }
 
 // shown are the classes, by their place, every text of them visible.
 func (o DigestOptions) shown(r *digest.Report) iter.Seq2[int, digest.Class] {
 	return func(yield func(int, digest.Class) bool) {
 		for i, k := range o.classes(r) {
-			k = see(reflect.ValueOf(k), false).Interface().(digest.Class)
+			figures := k.Attributes // most of a class; its names are made visible where they are written
+			k.Attributes = nil
+			k = visible(k)
+			k.Attributes = figures
 			k.Item = Visible(digestItem(&k), false)
 			if !yield(i, k) {
 				return
@@ -219,7 +221,10 @@ func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Class], f for
 
 // profileRow is a class in it.
 func profileRow(k *digest.Class) []string {
-	row := []string{strconv.Itoa(k.Rank), k.Item, none, none, digestCount(k.Count), none, none, told(k.VarianceToMean, none, twoDigits), k.ID}
+	row := []string{
+		strconv.Itoa(k.Rank), Visible(digestItem(k), false), none, none, digestCount(k.Count), none, none, told(k.VarianceToMean, none, twoDigits),
+		Visible(k.ID, false),
+	}
 	if f, ok := k.Attributes["query_time"]; ok && f.Count > 0 {
 		row[2], row[3], row[5], row[6] = digestShare(k.Share)+" %", unit.Seconds(f.Sum), value(f.Mean(), "s"), value(f.P95, "s")
 	}
@@ -314,7 +319,7 @@ func digestFigures(m, all map[string]digest.Figures) table {
 	t.Head = append(t.Head, digestHeads[:]...)
 	plain, innodb := digestLines(m)
 	for _, l := range append(plain, innodb...) {
-		row := []string{digestName(l.key, l.label)}
+		row := []string{Visible(digestName(l.key, l.label), false)}
 		if all != nil {
 			row = append(row, digestPercent(l.f.Sum, all[l.key].Sum))
 		}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 
@@ -49,7 +48,7 @@ func comparedBlocks(c *digest.Comparison, f form, narrow bool) []block {
 	cut := *c
 	cut.Classes = c.Classes[:min(len(c.Classes), comparedRows)]
 	cut = *comparisonClean(&cut)
-	v := see(reflect.ValueOf(&cut), false).Interface().(*digest.Comparison)
+	v := visible(&cut)
 	result := stat.Result(cmp.Or(string(v.Result), "unknown"))
 	outcome := hero{Headline: &headline{Result: result}, Symbol: symbol(v.Result), Class: resultClass(v.Result), Reasons: v.Reasons}
 	for _, k := range []digest.Change{digest.Slower, digest.Appeared, digest.Faster, digest.Vanished, digest.Unclear, digest.Unchanged} {

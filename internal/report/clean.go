@@ -40,43 +40,82 @@ func finite(d *Document) *Document {
 	return &c
 }
 
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
 // numbers returns a deep copy of x in which every number is finite, and how many were lost: what is not is left out of maps and of
 // points, an interval or verdict that has such a bound becomes one without samples, a value that may be unknown is, any other becomes 0.
 func numbers[T any](x T) (out T, lost int) {
-	finite := func(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 	leaf := func(v reflect.Value, _ string) (reflect.Value, bool) {
 		switch x := v.Interface().(type) {
 		case float64:
-			if !finite(x) {
+			if !isFinite(x) {
 				lost++
 				return reflect.Zero(v.Type()), true
 			}
 		case known.Value[float64]:
-			if x, ok := x.Get(); ok && !finite(x) {
+			if x, ok := x.Get(); ok && !isFinite(x) {
 				return reflect.Zero(v.Type()), true
 			}
 		case stat.Interval:
-			if !finite(x.Center) || !finite(x.Lo) || !finite(x.Hi) || !finite(x.Confidence) {
+			if !isFinite(x.Center) || !isFinite(x.Lo) || !isFinite(x.Hi) || !isFinite(x.Confidence) {
 				lost++
 				return reflect.Zero(v.Type()), true
 			}
 		case []metric.Point:
-			return reflect.ValueOf(slices.DeleteFunc(slices.Clone(x), func(p metric.Point) bool { return !finite(p.Value) })), true
+			return reflect.ValueOf(slices.DeleteFunc(slices.Clone(x), func(p metric.Point) bool { return !isFinite(p.Value) })), true
 		case map[string]float64:
 			n := len(x)
 			x = maps.Clone(x)
-			maps.DeleteFunc(x, func(_ string, v float64) bool { return !finite(v) })
+			maps.DeleteFunc(x, func(_ string, v float64) bool { return !isFinite(v) })
 			lost += n - len(x)
 			return reflect.ValueOf(x), true
 		case map[string]stat.Interval:
 			y := maps.Clone(x)
-			maps.DeleteFunc(y, func(_ string, i stat.Interval) bool { return !finite(i.Center + i.Lo + i.Hi + i.Confidence) })
+			maps.DeleteFunc(y, func(_ string, i stat.Interval) bool { return !isFinite(i.Center + i.Lo + i.Hi + i.Confidence) })
 			lost += len(x) - len(y)
 			return reflect.ValueOf(y), true
 		}
 		return v, false
 	}
 	return copied(reflect.ValueOf(&x), "", leaf).Elem().Interface().(T), lost
+}
+
+// clamped returns a deep copy of x in which every number can be said in JSON: what is none becomes 0, or unknown where it may be, and
+// what is infinite the largest number.
+func clamped[T any](x T) T {
+	return copied(reflect.ValueOf(&x), "", func(v reflect.Value, _ string) (reflect.Value, bool) {
+		switch x := v.Interface().(type) {
+		case []uint64:
+			return v, true
+		case float64:
+			return reflect.ValueOf(finiteNumber(x)), true
+		case known.Value[float64]:
+			if x, ok := x.Get(); ok && !math.IsNaN(x) {
+				return reflect.ValueOf(known.Of(finiteNumber(x))), true
+			}
+			return reflect.Zero(v.Type()), true
+		case known.Value[stat.Interval]:
+			if i, _ := x.Get(); !isFinite(i.Center + i.Lo + i.Hi + i.Confidence) {
+				return reflect.Zero(v.Type()), true
+			}
+			return v, true
+		}
+		return v, false
+	}).Elem().Interface().(T)
+}
+
+// finiteNumber clamps what JSON cannot say.
+func finiteNumber(v float64) float64 {
+	switch {
+	case math.IsNaN(v):
+		return 0
+	case math.IsInf(v, 1):
+		return math.MaxFloat64
+	case math.IsInf(v, -1):
+		return -math.MaxFloat64
+	default:
+		return v
+	}
 }
 
 // copied returns a deep copy of v; of each value in it, found in the field of that name, leaf may give another one.

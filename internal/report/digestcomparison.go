@@ -47,7 +47,7 @@ func changeSign(c digest.Change) sign {
 func comparedBlocks(c *digest.Comparison, f form, narrow bool) []block {
 	cut := *c
 	cut.Classes = c.Classes[:min(len(c.Classes), comparedRows)]
-	cut = *comparisonClean(&cut)
+	cut = comparisonClean(cut)
 	v := visible(&cut)
 	result := stat.Result(cmp.Or(string(v.Result), "unknown"))
 	outcome := hero{Headline: &headline{Result: result}, Symbol: symbol(v.Result), Class: resultClass(v.Result), Reasons: v.Reasons}
@@ -173,55 +173,13 @@ func comparedDetail(k *digest.ClassCompared, f form) section {
 }
 
 // comparisonClean returns a copy in which every number is finite; what is not becomes unknown or is clamped.
-func comparisonClean(c *digest.Comparison) *digest.Comparison {
-	x := *c
-	for _, s := range []*digest.Side{&x.A, &x.B} {
-		s.QuerySec, s.Seconds, s.Concurrency = finiteNumber(s.QuerySec), finiteValue(s.Seconds), finiteValue(s.Concurrency)
-	}
-	x.Margin, x.Confidence = max(0, min(1e9, finiteNumber(x.Margin))), max(0, min(1, finiteNumber(x.Confidence)))
-	x.Classes = make([]digest.ClassCompared, len(c.Classes))
-	for i, k := range c.Classes {
-		x.Classes[i] = comparisonCleanClass(k)
-	}
+func comparisonClean(c digest.Comparison) digest.Comparison {
+	x := clamped(c)
+	x.Margin, x.Confidence = max(0, min(1e9, x.Margin)), max(0, min(1, x.Confidence))
 	if x.Totals == nil {
 		x.Totals = map[digest.Change]int{}
 	}
-	return &x
-}
-
-func comparisonCleanClass(k digest.ClassCompared) digest.ClassCompared {
-	for _, s := range []**digest.SideFigures{&k.A, &k.B} {
-		if *s == nil {
-			continue
-		}
-		f := **s
-		f.QuerySec, f.Share = finiteNumber(f.QuerySec), finiteNumber(f.Share)
-		for _, v := range []*known.Value[float64]{&f.PerSec, &f.Mean, &f.P95, &f.Median, &f.Max} {
-			*v = finiteValue(*v)
-		}
-		*s = &f
-	}
-	if i, ok := k.Mean.Get(); ok {
-		if s := i.Center + i.Lo + i.Hi + i.Confidence; math.IsNaN(s) || math.IsInf(s, 0) {
-			k.Mean = known.None[stat.Interval]()
-		}
-	}
-	for _, v := range []*known.Value[float64]{&k.Adjusted, &k.P95, &k.Median, &k.Calls} {
-		*v = finiteValue(*v)
-	}
-	k.Impact = finiteNumber(k.Impact)
-	for key, a := range k.Attributes {
-		if b := (digest.Averages{A: finiteNumber(a.A), B: finiteNumber(a.B)}); b != a {
-			k.Attributes = maps.Clone(k.Attributes)
-			k.Attributes[key] = b
-		}
-	}
-	if k.Worst != nil && finiteNumber(k.Worst.QuerySec) != k.Worst.QuerySec {
-		w := *k.Worst
-		w.QuerySec = finiteNumber(w.QuerySec)
-		k.Worst = &w
-	}
-	return k
+	return x
 }
 
 // DigestComparisonText writes a comparison of two digests for a terminal.
@@ -254,7 +212,7 @@ func DigestComparisonHTML(w io.Writer, c *digest.Comparison, o DigestOptions) er
 func DigestComparisonJSON(w io.Writer, c *digest.Comparison) error {
 	head := *c
 	head.Classes = nil
-	whole, err := json.Marshal(comparisonHead(&head))
+	whole, err := json.Marshal(comparisonClean(head))
 	if err != nil {
 		return fmt.Errorf("encode comparison: %w", err)
 	}
@@ -265,7 +223,7 @@ func DigestComparisonJSON(w io.Writer, c *digest.Comparison) error {
 	out := newDigestOut(w)
 	err = writeLines(out, begin, end, func(yield func(int, digest.ClassCompared) bool) {
 		for i, k := range c.Classes {
-			if !yield(i, comparisonCleanClass(k)) {
+			if !yield(i, clamped(k)) {
 				return
 			}
 		}
@@ -274,11 +232,4 @@ func DigestComparisonJSON(w io.Writer, c *digest.Comparison) error {
 		return err
 	}
 	return out.end("comparison")
-}
-
-// comparisonHead is comparisonClean without classes.
-func comparisonHead(c *digest.Comparison) *digest.Comparison {
-	x := comparisonClean(c)
-	x.Classes = nil
-	return x
 }

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -84,11 +85,17 @@ func numbers[T any](x T) (out T, lost int) {
 // what is infinite the largest number.
 func clamped[T any](x T) T {
 	return copied(reflect.ValueOf(&x), "", func(v reflect.Value, _ string) (reflect.Value, bool) {
+		switch v.Kind() {
+		case reflect.Float64:
+			if isFinite(v.Float()) {
+				return v, true
+			}
+			return reflect.ValueOf(finiteNumber(v.Float())), true
+		case reflect.Struct:
+		default:
+			return v, v.Type() == reflect.TypeFor[[]uint64]()
+		}
 		switch x := v.Interface().(type) {
-		case []uint64:
-			return v, true
-		case float64:
-			return reflect.ValueOf(finiteNumber(x)), true
 		case known.Value[float64]:
 			if x, ok := x.Get(); ok && !math.IsNaN(x) {
 				return reflect.ValueOf(known.Of(finiteNumber(x))), true
@@ -152,15 +159,35 @@ func copied(v reflect.Value, field string, leaf func(v reflect.Value, field stri
 	case reflect.Struct:
 		w := reflect.New(v.Type()).Elem()
 		w.Set(v)
-		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() {
-				w.Field(i).Set(copied(v.Field(i), f.Name, leaf))
+		for i, name := range exported(v.Type()) {
+			if name != "" {
+				w.Field(i).Set(copied(v.Field(i), name, leaf))
 			}
 		}
 		return w
 	default:
 		return v
 	}
+}
+
+// exportedFields keeps the answers of exported: there may be very many classes to copy.
+var exportedFields sync.Map
+
+// exported names the fields of a struct, "" for those that are not exported.
+func exported(t reflect.Type) []string {
+	if names, ok := exportedFields.Load(t); ok {
+		return names.([]string)
+	}
+	var names []string
+	for i := range t.NumField() {
+		name := ""
+		if f := t.Field(i); f.IsExported() {
+			name = f.Name
+		}
+		names = append(names, name)
+	}
+	exportedFields.Store(t, names)
+	return names
 }
 
 // shown returns a deep copy of d that is safe to show: finite, and every text of it visible.

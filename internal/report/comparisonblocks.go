@@ -22,10 +22,7 @@ func ComparisonTable(w io.Writer, r *trial.Result, o Options) error {
 	bs = append(append(bs, c.others()...), sec("", "Warnings", sentences("!", "", d.Warnings)))
 	p := newTextPage(o)
 	p.blocks(kept(bs))
-	if _, err := io.WriteString(w, strings.TrimLeft(p.b.String(), "\n")); err != nil {
-		return fmt.Errorf("write table: %w", err)
-	}
-	return nil
+	return written(w, strings.TrimLeft(p.b.String(), "\n"), "table")
 }
 
 // briefProblems is how many remarks on cells stand at the end of a comparison on a terminal.

@@ -186,10 +186,7 @@ func comparisonClean(c digest.Comparison) digest.Comparison {
 func DigestComparisonText(w io.Writer, c *digest.Comparison, o Options) error {
 	p := newTextPage(o)
 	p.blocks(comparedBlocks(c, asText, p.width < 110))
-	if _, err := io.WriteString(w, p.b.String()); err != nil {
-		return fmt.Errorf("write comparison: %w", err)
-	}
-	return nil
+	return written(w, p.b.String(), "comparison")
 }
 
 // DigestComparisonMarkdown writes a comparison of two digests in GitHub's flavour of Markdown.
@@ -197,10 +194,7 @@ func DigestComparisonMarkdown(w io.Writer, c *digest.Comparison) error {
 	p := &mdPage{begun: true}
 	p.line("# Query digests compared")
 	p.blocks(comparedBlocks(c, asMarkdown, false))
-	if _, err := io.WriteString(w, p.b.String()); err != nil {
-		return fmt.Errorf("write comparison: %w", err)
-	}
-	return nil
+	return written(w, p.b.String(), "comparison")
 }
 
 // DigestComparisonHTML writes a comparison of two digests as one page that needs nothing else and asks nothing of the network.

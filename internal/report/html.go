@@ -71,10 +71,7 @@ func (p page) write(w io.Writer, what string) error {
 	if err := t.Execute(&b, p); err != nil {
 		return fmt.Errorf("render %s: %w", what, err)
 	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("write %s: %w", what, err)
-	}
-	return nil
+	return written(w, b.String(), what)
 }
 
 // card is one measure with bars to scale.

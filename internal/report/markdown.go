@@ -20,10 +20,7 @@ func Markdown(w io.Writer, d *Document) error {
 	p.begun = true
 	p.blocks(d.blocks(asMarkdown))
 	p.end(spaced(spaced("Dyno", d.Place.Dyno), string(d.Kind)+" "+d.ID) + ", " + stamp(d.At) + " UTC")
-	if _, err := io.WriteString(w, p.b.String()); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
+	return written(w, p.b.String(), "report")
 }
 
 type mdPage struct {

@@ -36,10 +36,7 @@ func Text(w io.Writer, d *Document, o Options) error {
 	p.wrapped(dim, "", left)
 	p.wrapped(bold, "", d.Title)
 	p.blocks(d.blocks(asText))
-	if _, err := io.WriteString(w, p.b.String()); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
+	return written(w, p.b.String(), "report")
 }
 
 type textPage struct {

@@ -90,8 +90,6 @@ type (
 	// hero is the outcome.
 	hero struct {
 		Headline *headline
-		Symbol   string
-		Class    string // of the page
 		Sentence string
 		Reasons  []string
 		Tally    []tallied

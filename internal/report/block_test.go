@@ -12,12 +12,23 @@ func TestBlocks(t *testing.T) {
 	tab := table{Head: []string{"name", "figure"}, Rows: [][]string{{said, "1"}}, Left: 1}
 	chars := func(p *textPage) { p.line(said) }
 	for _, b := range []block{
-		section{Title: said, Body: []block{para{Text: "x"}}}, section{Over: "First", Badge: "critical", Title: said, Body: []block{para{Text: "x"}}},
-		part(said, para{Text: "x"}), para{Text: said}, sentences("!", "", []string{said}), facts{{"name", said}}, signs{said}, code{"label", "sql", said},
-		cards{table: tab, Cards: []card{{Title: said}}}, ranked{table: tab, Extra: []extra{{Link: "q1", Bar: "50"}}}, tab,
+		section{Title: said, Body: []block{para{Text: "x"}}},
+		section{Over: "First", Badge: "critical", Title: said, Body: []block{para{Text: "x"}}},
+		part(said, para{Text: "x"}),
+		para{Text: said},
+		sentences("!", "", []string{said}),
+		facts{{"name", said}},
+		signs{said},
+		code{"label", "sql", said},
+		cards{table: tab, Cards: []card{{Title: said}}},
+		ranked{table: tab, Extra: []extra{{Link: "q1", Bar: "50"}}},
+		tab,
 		grid{Corner: []string{"a"}, Heads: [][]string{{"b"}}, Labels: [][]string{{"c"}}, Cells: [][]gridCell{{cellOf(said)}}},
-		drawing{Chars: chars, Figures: []figure{{Title: said}}}, tree{{Text: "x", Then: []Node{{Text: said}}}}, moments{{"+1 s", "t-note", said}},
-		fold{said, []block{para{Text: "x"}}}, hero{Sentence: said},
+		drawing{Chars: chars, Figures: []figure{{Title: said}}},
+		tree{{Text: "x", Then: []Node{{Text: said}}}},
+		moments{{"+1 s", "t-note", said}},
+		fold{said, []block{para{Text: "x"}}},
+		hero{Sentence: said},
 	} {
 		text, mark := newTextPage(Options{}), &mdPage{}
 		text.blocks([]block{b})

@@ -97,7 +97,7 @@ func (c *comparison) pictures() []block {
 			}
 		}
 		if len(s.Missing) > 0 {
-			f.Note = join(f.Note, signFailed+" has no value: "+strings.Join(s.Missing, "; ")+".")
+			f.Note = spaced(f.Note, signFailed+" has no value: "+strings.Join(s.Missing, "; ")+".")
 		}
 		pics.Body = append(pics.Body, drawn(f, func(z size) svg { return s.draw("sweep"+strconv.Itoa(i), z) }))
 	}
@@ -274,12 +274,4 @@ func errorsText(t trial.Trial) string {
 		parts = append(parts, fmt.Sprintf("%d × %s", t.Errors[k], k))
 	}
 	return "errors: " + strings.Join(parts, ", ")
-}
-
-// symbol is the sign of the headline's result: that of the tables in a comparison.
-func (d *Document) symbol(r stat.Result) string {
-	if m := markFor(r); d.Comparison != nil && m.Sign != "" {
-		return m.Sign
-	}
-	return symbol(r)
 }

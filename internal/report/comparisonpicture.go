@@ -115,7 +115,7 @@ func (c *comparison) sweeps() (out []sweep) {
 				at.Text += " (" + p.Interval + "), n " + strconv.Itoa(v.N)
 			}
 		} else {
-			at.Fail = x.label + ": " + firstOf(x.cell.Failed, p.Note, "not measured")
+			at.Fail = x.label + ": " + cmp.Or(x.cell.Failed, p.Note, "not measured")
 			at.Text = at.Fail
 		}
 		lines[k].Points = append(lines[k].Points, at)
@@ -189,15 +189,6 @@ func (c *comparison) sweeps() (out []sweep) {
 		}
 	}
 	return slices.DeleteFunc(out, func(s sweep) bool { return s.points() < 2 })
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // sorted are the cells in the order of the named axes.
@@ -503,7 +494,7 @@ func (c *comparison) ladder() (ladder, bool) {
 				r.Detail += ": " + spaced(p.Mark.Word, around(p.Ratio, p.Bounds)) + ", n " + strconv.Itoa(i.N)
 				n++
 			} else {
-				r.Note = firstOf(p.Mark.Word, p.Note, "not compared")
+				r.Note = cmp.Or(p.Mark.Word, p.Note, "not compared")
 				r.Detail += ": " + r.Note
 			}
 			part = append(part, r)
@@ -667,7 +658,7 @@ type strip struct {
 // strips are those of all variants that have seconds; a variant and its baseline have the same scale.
 func (c *comparison) strips() (out []strip) {
 	tops := map[string]float64{}
-	base := func(key string) string { return firstOf(c.byKey[key].variant.Baseline, key) }
+	base := func(key string) string { return cmp.Or(c.byKey[key].variant.Baseline, key) }
 	by := map[string][]trial.Trial{}
 	id := func(t trial.Trial) string { return t.Variant + map[bool]string{true: "\x1f"}[t.Control] }
 	for _, t := range c.r.Trials {

@@ -281,10 +281,9 @@ func digestSkipped(r *digest.Report) (head string, parts []string) {
 	if r.Global.Skipped == 0 {
 		return "", nil
 	}
-	head = "Skipped: " + digestCount(r.Global.Skipped) + " " + map[bool]string{true: "part", false: "parts"}[r.Global.Skipped == 1] +
-		" that could not be read"
+	head = "Skipped: " + count(r.Global.Skipped, "part", "parts") + " that could not be read"
 	if n := r.Global.SkippedBytes; n > 0 {
-		head += ", " + digestCount(uint64(n)) + " " + map[bool]string{true: "byte", false: "bytes"}[n == 1]
+		head += ", " + count(n, "byte", "bytes")
 	}
 	for i, s := range r.Skipped {
 		if i == digestSkips {

@@ -125,7 +125,7 @@ func digestSummary(c *digest.Report, o DigestOptions, f form) []block {
 	head, parts := digestSkipped(c)
 	skipped := sec("skipped", "Not read", para{Text: head}, sentences("", "small", parts))
 	skipped.Class = "skipped"
-	return []block{sec("summary", "Summary", top, facts(fs), sentences("", "small", digestNotes(c))), skipped}
+	return []block{sec("summary", "Summary", top, fs, sentences("", "small", digestNotes(c))), skipped}
 }
 
 // digestFacts are what is known of all statements, in names and values that can be seen.

@@ -50,7 +50,7 @@ func comparedBlocks(c *digest.Comparison, f form, narrow bool) []block {
 	cut = comparisonClean(cut)
 	v := visible(&cut)
 	result := stat.Result(cmp.Or(string(v.Result), "unknown"))
-	outcome := hero{Headline: &headline{Result: result}, Symbol: symbol(v.Result), Class: resultClass(v.Result), Reasons: v.Reasons}
+	outcome := hero{Headline: &headline{Result: result}, Reasons: v.Reasons}
 	for _, k := range []digest.Change{digest.Slower, digest.Appeared, digest.Faster, digest.Vanished, digest.Unclear, digest.Unchanged} {
 		if n := c.Totals[k]; n > 0 {
 			outcome.Tally = append(outcome.Tally, tallied{changeSign(k), n})

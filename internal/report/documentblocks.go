@@ -84,7 +84,7 @@ func (d *Document) blocks(f form) []block {
 func (d *Document) hero() hero {
 	x := hero{Sentence: d.Sentence}
 	if h, ok := d.headline(); ok {
-		x.Headline, x.Symbol, x.Class, x.Reasons = &h, d.symbol(h.Result), resultClass(h.Result), d.Verdict.Reasons
+		x.Headline, x.Reasons = &h, d.Verdict.Reasons
 	}
 	if d.Comparison == nil {
 		return x

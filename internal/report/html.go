@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/finding"
-	"github.com/dyno-perf/dyno/internal/stat"
 )
 
 var (
@@ -106,15 +105,6 @@ func source(s string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(h[:]) + "'"
 }
 
-func resultClass(r stat.Result) string {
-	switch r {
-	case stat.Better, stat.Worse, stat.Same, stat.Unstable, stat.Invalid:
-		return "r-" + string(r)
-	default:
-		return "r-none"
-	}
-}
-
 func severityClass(s finding.Severity) string {
 	if s.Rank() > 0 {
 		return "s-" + string(s)
@@ -167,7 +157,7 @@ func newFigure(c Chart, id string, m marks, from, to time.Time) figure {
 		for _, i := range slices.Sorted(maps.Keys(dropped)) {
 			texts = append(texts, m.Points[i].Text+" ("+m.Points[i].Offset+")")
 		}
-		f.Note = join(f.Note, "Also marked: "+strings.Join(texts, "; ")+".")
+		f.Note = spaced(f.Note, "Also marked: "+strings.Join(texts, "; ")+".")
 	}
 	for i, l := range c.Lines {
 		f.Keys = append(f.Keys, key{lineClass(i), l.Name, "line"})
@@ -177,7 +167,7 @@ func newFigure(c Chart, id string, m marks, from, to time.Time) figure {
 	}
 	f.Table, f.Every = c.figures(from, to)
 	if scaleFor(c.values(from, to)).log {
-		f.Note = join(f.Note, "The values span more than a factor of "+strconv.Itoa(logSpan)+": on the logarithmic axis equal distances are equal ratios.")
+		f.Note = spaced(f.Note, "The values span more than a factor of "+strconv.Itoa(logSpan)+": on the logarithmic axis equal distances are equal ratios.")
 	}
 	f.Cursor = c.cursor(from, to)
 	return f

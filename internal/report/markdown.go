@@ -212,7 +212,7 @@ func (p *mdPage) nodes(ns []Node, indent string) {
 func (p *mdPage) hero(x hero) {
 	var paras [][]string
 	if h := x.Headline; h != nil {
-		lines := []string{spaced("**"+x.Symbol+" "+md(strings.ToUpper(word(h.Result)))+"**", md(spaced(h.Figure, h.Of)))}
+		lines := []string{spaced("**"+md(h.Sign())+" "+md(strings.ToUpper(string(h.Result)))+"**", md(spaced(h.Figure, h.Of)))}
 		for _, l := range []string{h.Interval, h.Margin} {
 			if l != "" {
 				lines = append(lines, mdStart(l))

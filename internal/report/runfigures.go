@@ -107,22 +107,15 @@ func RunErrors(t *run.Tick) string {
 		failed += o.Failed
 	}
 	if failed > 0 {
-		parts = append(parts, counted(failed, "operation")+" given up")
+		parts = append(parts, count(failed, "operation", "operations")+" given up")
 	}
 	if t.Reconnects > 0 {
-		parts = append(parts, counted(t.Reconnects, "reconnect"))
+		parts = append(parts, count(t.Reconnects, "reconnect", "reconnects"))
 	}
 	if len(parts) == 0 {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
-}
-
-func counted(n uint64, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.FormatUint(n, 10) + " " + what
 }
 
 // RunArrivals tells what became of the operations that were due: "" where none ever was.

@@ -386,27 +386,15 @@ type headline struct {
 	Margin   string // for same: "within ±5 % counts as the same"
 }
 
-// word is how a result is called; symbol is a sign for it that needs no colour.
-func word(r stat.Result) string {
-	if r == "" {
-		return ""
-	}
-	return string(r)
-}
+// Sign is a sign for the result that needs no colour.
+func (h headline) Sign() string { return cmp.Or(markFor(h.Result).Sign, "∅") }
 
-func symbol(r stat.Result) string {
-	switch r {
-	case stat.Better:
-		return "▲"
-	case stat.Worse:
-		return "▼"
-	case stat.Same:
-		return "="
-	case stat.Unstable:
-		return "≈"
-	default:
-		return "∅"
+// Class is the class of the page that the result has.
+func (h headline) Class() string {
+	if markFor(h.Result).Sign == "" {
+		return "r-none"
 	}
+	return "r-" + string(h.Result)
 }
 
 func (d *Document) headline() (headline, bool) {
@@ -459,26 +447,19 @@ func newHeadline(v stat.Verdict, of, ratio, bounds, samples string) headline {
 	return h
 }
 
-func count(n int, one, many string) string {
+func count[N int | int64 | uint64](n N, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return strconv.Itoa(n) + " " + many
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // method is how the experiment was done, in words.
 func (e *Experiment) method() string {
 	s := e.Text
 	if e.WindowSec > 0 {
-		s = join(s, fmt.Sprintf("Windows of %s, the first %s after each switch left out; the order within each pair was drawn at random (seed %d).",
+		s = spaced(s, fmt.Sprintf("Windows of %s, the first %s after each switch left out; the order within each pair was drawn at random (seed %d).",
 			unit.Seconds(e.WindowSec), unit.Seconds(e.SettleSec), e.Seed))
 	}
 	return s
-}
-
-func join(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + " " + b
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -195,8 +194,8 @@ func (p *textPage) heading(x section) {
 func (p *textPage) hero(x hero) {
 	if h := x.Headline; h != nil {
 		p.line("")
-		badge := x.Symbol + " " + strings.ToUpper(word(h.Result))
-		s, n := "  "+p.paint(resultStyle(h.Result), badge), 2+cells(badge)
+		badge := h.Sign() + " " + strings.ToUpper(string(h.Result))
+		s, n := "  "+p.paint(cmp.Or(signStyle(markFor(h.Result)), bold), badge), 2+cells(badge)
 		if h.Figure != "" {
 			s, n = s+"   "+p.paint(bold, h.Figure), n+3+cells(h.Figure)
 		}
@@ -291,19 +290,6 @@ func (p *textPage) facts(fs []Fact) {
 	}
 	for _, f := range fs {
 		p.para("  "+pad(f.Name, n)+"  ", cmp.Or(f.Value, none))
-	}
-}
-
-func resultStyle(r stat.Result) string {
-	switch r {
-	case stat.Better:
-		return green
-	case stat.Worse:
-		return red
-	case stat.Same:
-		return bold
-	default:
-		return yellow
 	}
 }
 

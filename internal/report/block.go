@@ -14,8 +14,9 @@ const (
 	asPage
 )
 
-// block is one part of a document. A document is built once, as blocks in the order in which it is read; the text, the Markdown and
-// the page each write every type below in their own way. Texts in blocks are plain and visible: the writer of a form escapes them.
+// block is one part of a document. A document is built once, as blocks in the order in which it is read; the text, the
+// Markdown and the page each write every type below in their own way. Texts in blocks are plain and visible: the writer
+// of a form escapes them.
 type block interface {
 	empty() bool // nothing to write
 }
@@ -69,8 +70,8 @@ type (
 		BarAt, SparkAt int    // columns with bars and small pictures; the last column has short ids
 		Extra          []extra
 	}
-	// extra is what a row of a ranked table has on the page: its class, a link to details, a bar of 100, the d attribute of a path 60 wide
-	// and 16 high, and the whole id.
+	// extra is what a row of a ranked table has on the page: its class, a link to details, a bar of 100, the d
+	// attribute of a path 60 wide and 16 high, and the whole id.
 	extra struct{ Class, Link, Bar, Spark, ID string }
 	// drawing is a picture: in characters, or as figures of the page.
 	drawing struct {

@@ -23,7 +23,9 @@ func TestBlocks(t *testing.T) {
 		cards{table: tab, Cards: []card{{Title: said}}},
 		ranked{table: tab, Extra: []extra{{Link: "q1", Bar: "50"}}},
 		tab,
-		grid{Corner: []string{"a"}, Heads: [][]string{{"b"}}, Labels: [][]string{{"c"}}, Cells: [][]gridCell{{cellOf(said)}}},
+		grid{
+			Corner: []string{"a"}, Heads: [][]string{{"b"}}, Labels: [][]string{{"c"}}, Cells: [][]gridCell{{cellOf(said)}},
+		},
 		drawing{Chars: chars, Figures: []figure{{Title: said}}},
 		tree{{Text: "x", Then: []Node{{Text: said}}}},
 		moments{{"+1 s", "t-note", said}},
@@ -37,14 +39,16 @@ func TestBlocks(t *testing.T) {
 		if err := (page{Blocks: []block{b}}).write(&html, "test"); err != nil {
 			t.Fatalf("%s: %v", kind(b), err)
 		}
-		for form, s := range map[string]string{"text": text.b.String(), "Markdown": mark.b.String(), "HTML": html.String()} {
+		forms := map[string]string{"text": text.b.String(), "Markdown": mark.b.String(), "HTML": html.String()}
+		for form, s := range forms {
 			if !strings.Contains(s, said) {
 				t.Errorf("%s in %s: %q", kind(b), form, s)
 			}
 		}
 	}
 	nothing := sec("x", said, para{}, code{}, facts{}, part(said, bullets{}, fold{said, []block{table{}}}))
-	if got := kept([]block{nothing, hero{}, drawing{}, cards{}, tree{}, signs{}, moments{}, grid{}, ranked{}}); len(got) > 0 {
+	all := []block{nothing, hero{}, drawing{}, cards{}, tree{}, signs{}, moments{}, grid{}, ranked{}}
+	if got := kept(all); len(got) > 0 {
 		t.Errorf("left of nothing: %+v", got)
 	}
 }

@@ -36,15 +36,21 @@ func finite(d *Document) *Document {
 	}
 	r, lost := numbers(d.Comparison)
 	if c.Comparison = r; lost > 0 {
-		warn(count(lost, "value of the comparison was", "values of the comparison were") + " no finite number and left out")
+		were := count(lost, "value of the comparison was", "values of the comparison were")
+		warn(were + " no finite number and left out")
 	}
 	return &c
 }
 
 func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// numbers returns a deep copy of x in which every number is finite, and how many were lost: what is not is left out of maps and of
-// points, an interval or verdict that has such a bound becomes one without samples, a value that may be unknown is, any other becomes 0.
+func bounded(i stat.Interval) bool {
+	return isFinite(i.Center) && isFinite(i.Lo) && isFinite(i.Hi) && isFinite(i.Confidence)
+}
+
+// numbers returns a deep copy of x in which every number is finite, and how many were lost: what is not is left out of
+// maps and of points, an interval or verdict that has such a bound becomes one without samples, a value that may be
+// unknown is, any other becomes 0.
 func numbers[T any](x T) (out T, lost int) {
 	leaf := func(v reflect.Value, _ string) (reflect.Value, bool) {
 		switch x := v.Interface().(type) {
@@ -58,12 +64,13 @@ func numbers[T any](x T) (out T, lost int) {
 				return reflect.Zero(v.Type()), true
 			}
 		case stat.Interval:
-			if !isFinite(x.Center) || !isFinite(x.Lo) || !isFinite(x.Hi) || !isFinite(x.Confidence) {
+			if !bounded(x) {
 				lost++
 				return reflect.Zero(v.Type()), true
 			}
 		case []metric.Point:
-			return reflect.ValueOf(slices.DeleteFunc(slices.Clone(x), func(p metric.Point) bool { return !isFinite(p.Value) })), true
+			odd := func(p metric.Point) bool { return !isFinite(p.Value) }
+			return reflect.ValueOf(slices.DeleteFunc(slices.Clone(x), odd)), true
 		case map[string]float64:
 			n := len(x)
 			x = maps.Clone(x)
@@ -72,7 +79,7 @@ func numbers[T any](x T) (out T, lost int) {
 			return reflect.ValueOf(x), true
 		case map[string]stat.Interval:
 			y := maps.Clone(x)
-			maps.DeleteFunc(y, func(_ string, i stat.Interval) bool { return !isFinite(i.Center + i.Lo + i.Hi + i.Confidence) })
+			maps.DeleteFunc(y, func(_ string, i stat.Interval) bool { return !bounded(i) })
 			lost += len(x) - len(y)
 			return reflect.ValueOf(y), true
 		}
@@ -81,8 +88,8 @@ func numbers[T any](x T) (out T, lost int) {
 	return copied(reflect.ValueOf(&x), "", leaf).Elem().Interface().(T), lost
 }
 
-// clamped returns a deep copy of x in which every number can be said in JSON: what is none becomes 0, or unknown where it may be, and
-// what is infinite the largest number.
+// clamped returns a deep copy of x in which every number can be said in JSON: what is none becomes 0, or unknown where
+// it may be, and what is infinite the largest number.
 func clamped[T any](x T) T {
 	return copied(reflect.ValueOf(&x), "", func(v reflect.Value, _ string) (reflect.Value, bool) {
 		switch v.Kind() {
@@ -102,7 +109,7 @@ func clamped[T any](x T) T {
 			}
 			return reflect.Zero(v.Type()), true
 		case known.Value[stat.Interval]:
-			if i, _ := x.Get(); !isFinite(i.Center + i.Lo + i.Hi + i.Confidence) {
+			if i, _ := x.Get(); !bounded(i) {
 				return reflect.Zero(v.Type()), true
 			}
 			return v, true
@@ -126,7 +133,7 @@ func finiteNumber(v float64) float64 {
 }
 
 // copied returns a deep copy of v; of each value in it, found in the field of that name, leaf may give another one.
-func copied(v reflect.Value, field string, leaf func(v reflect.Value, field string) (reflect.Value, bool)) reflect.Value {
+func copied(v reflect.Value, field string, leaf func(reflect.Value, string) (reflect.Value, bool)) reflect.Value {
 	if w, ok := leaf(v, field); ok {
 		return w
 	}
@@ -194,10 +201,12 @@ func exported(t reflect.Type) []string {
 func shown(d *Document) *Document { return visible(finite(d)) }
 
 // lines names the fields whose texts may have several lines.
-var lines = map[string]bool{"SQL": true, "Undo": true, "Line": true, "Fingerprint": true, "PlanText": true, "Texts": true, "Shell": true, "Plan": true}
+var lines = map[string]bool{
+	"SQL": true, "Undo": true, "Line": true, "Fingerprint": true, "PlanText": true, "Texts": true, "Shell": true, "Plan": true,
+}
 
-// visible returns a deep copy of x in which every text is visible. Texts are single lines, but for SQL and command lines, which keep
-// their line ends.
+// visible returns a deep copy of x in which every text is visible. Texts are single lines, but for SQL and command
+// lines, which keep their line ends.
 func visible[T any](x T) T {
 	return copied(reflect.ValueOf(&x), "", func(v reflect.Value, field string) (reflect.Value, bool) {
 		if v.Kind() != reflect.String {

@@ -37,7 +37,8 @@ func (c *comparison) blocks(d *Document, f form) []block {
 	return append(append(bs, c.others()...), c.trials(d, f), c.surroundings(f))
 }
 
-// first are the table of the first value and what must be read with it, of the remarks on cells at most the given number.
+// first are the table of the first value and what must be read with it, of the remarks on cells at most the given
+// number.
 func (c *comparison) first(f form, most int) []block {
 	main := sec("main", c.title())
 	if f == asPage {
@@ -62,7 +63,8 @@ func (c *comparison) first(f form, most int) []block {
 		for _, x := range c.differences(c.r.AlsoDiffers) {
 			differs.Items = append(differs.Items, item{Name: x.Name, Text: x.Value})
 		}
-		s := sec("differs", "Also differs", para{Text: "Not set by any axis, and a possible cause of the result:"}, differs)
+		note := para{Text: "Not set by any axis, and a possible cause of the result:"}
+		s := sec("differs", "Also differs", note, differs)
 		s.Class = "differs"
 		bs = append(bs, s)
 	}
@@ -121,13 +123,16 @@ func (c *comparison) pictures() []block {
 	strips := c.strips()
 	for from := 0; from < len(strips); from += stripsShown {
 		to := min(from+stripsShown, len(strips))
-		pic := drawn(figure{}, func(z size) svg { return drawStrips(strips[from:to], rounds, "strips"+strconv.Itoa(from), z) })
+		pic := drawn(figure{}, func(z size) svg {
+			return drawStrips(strips[from:to], rounds, "strips"+strconv.Itoa(from), z)
+		})
 		if from == 0 {
-			seconds.Body = append(seconds.Body,
-				para{"Trials side by side, by round. A variant has the scale of its baseline. Hatched trials do not count.", true}, pic)
+			const note = "Trials side by side, by round. A variant has the scale of its baseline. Hatched trials do not count."
+			seconds.Body = append(seconds.Body, para{note, true}, pic)
 			continue
 		}
-		seconds.Body = append(seconds.Body, fold{fmt.Sprintf("Strips %d to %d of %d, from %s", from+1, to, len(strips), strips[from].Label), []block{pic}})
+		title := fmt.Sprintf("Strips %d to %d of %d, from %s", from+1, to, len(strips), strips[from].Label)
+		seconds.Body = append(seconds.Body, fold{title, []block{pic}})
 	}
 	return []block{pics, seconds}
 }
@@ -158,7 +163,8 @@ func (c *comparison) surroundings(f form) block {
 	for _, g := range c.environment() {
 		n += len(g.Facts)
 		if f != asPage && len(g.Facts) > manyFacts {
-			body = append(body, para{g.Name + ": " + count(len(g.Facts), "fact", "facts") + ", see the HTML or the JSON", true})
+			s := g.Name + ": " + count(len(g.Facts), "fact", "facts") + ", see the HTML or the JSON"
+			body = append(body, para{s, true})
 			continue
 		}
 		body = append(body, fold{g.Name + " (" + strconv.Itoa(len(g.Facts)) + ")", []block{facts(g.Facts)}})
@@ -167,9 +173,11 @@ func (c *comparison) surroundings(f form) block {
 		body = append([]block{para{count(n, "fact was", "facts were") + " the same in all trials.", true}}, body...)
 	}
 	if n := len(c.r.Explained); n > 0 && f == asPage {
-		body = append(body, fold{"Differs because an axis says so or brings it along (" + strconv.Itoa(n) + ")", []block{c.differences(c.r.Explained)}})
+		title := "Differs because an axis says so or brings it along (" + strconv.Itoa(n) + ")"
+		body = append(body, fold{title, []block{c.differences(c.r.Explained)}})
 	} else if n > 0 {
-		body = append(body, para{count(n, "fact differs", "facts differ") + " because the axes set it or imply it.", true})
+		s := count(n, "fact differs", "facts differ") + " because the axes set it or imply it."
+		body = append(body, para{s, true})
 	}
 	return sec("env", "Environment", append(body, sentences("", "small", c.unread()))...)
 }

@@ -186,8 +186,8 @@ func Lay(r *trial.Result) Laid {
 		Title: c.title(), RowAxes: listed(c.rowAxes), ColAxes: listed(c.colAxes), Cells: []LaidCell{}, Reach: c.reach(), Legend: listed(c.legend()),
 		Tally: []LaidTally{}, Speed: c.correction(), Remarks: []LaidRemark{}, Trials: c.trialsText(), Samples: c.samples(), Rows: [][]string{}, Cols: [][]string{},
 		Values: []LaidValue{}, Texts: []LaidValue{}, Sweeps: []LaidSweep{}, Rungs: []LaidRung{}, Lists: []LaidTable{},
-		Differs: listed(c.differences(r.AlsoDiffers)), Explain: listed(c.differences(r.Explained)), Said: listed(c.said()),
-		Env: listed(c.environment()), Unread: listed(c.unread()), Method: listed(methodOf(r)),
+		Differs: listed(c.differences(r.AlsoDiffers)), Explain: listed(c.differences(r.Explained)),
+		Said: listed(c.said()), Env: listed(c.environment()), Unread: listed(c.unread()), Method: listed(methodOf(r)),
 	}
 	value := func(name string) LaidValue {
 		m := c.metric(name)

@@ -149,8 +149,8 @@ func (c *comparison) flatTable(f func(cellView) []gridCell, heads ...string) gri
 	return g
 }
 
-// mainTable is the complete table of the first value: value, its interval, ratio, its interval, one below the other or, in a plan
-// without columns, side by side.
+// mainTable is the complete table of the first value: value, its interval, ratio, its interval, one below the other or,
+// in a plan without columns, side by side.
 func (c *comparison) mainTable() grid {
 	reach := c.reach()
 	ratio := func(x cellView, p parts) gridCell {
@@ -190,7 +190,8 @@ func (c *comparison) mainTable() grid {
 				cell.Lines[i].Range, cell.Lines[i].Tail = p.Bounds, nText(p.RatioN)
 			}
 			if p.Value != none || p.Note == "" {
-				cell.Lines = append([]styled{{Kind: "v", Text: p.Value, Range: p.Interval, Tail: nText(p.N)}}, cell.Lines...)
+				value := styled{Kind: "v", Text: p.Value, Range: p.Interval, Tail: nText(p.N)}
+				cell.Lines = slices.Insert(cell.Lines, 0, value)
 			}
 			return cell
 		})
@@ -199,8 +200,8 @@ func (c *comparison) mainTable() grid {
 	return g
 }
 
-// further are the compact tables of the other values, and those of values that are texts: two lines a cell, the number of trials only
-// where it is not the usual one.
+// further are the compact tables of the other values, and those of values that are texts: two lines a cell, the number
+// of trials only where it is not the usual one.
 func (c *comparison) further() (out []block) {
 	usually := func(n int) string {
 		if n == 0 {
@@ -229,7 +230,8 @@ func (c *comparison) further() (out []block) {
 	default:
 		for _, name := range others {
 			n := c.usual(name)
-			add(capital(c.metric(name).head())+usually(n), c.table(func(x cellView) gridCell { return c.compact(x, name, n) }))
+			g := c.table(func(x cellView) gridCell { return c.compact(x, name, n) })
+			add(capital(c.metric(name).head())+usually(n), g)
 		}
 	}
 	for _, name := range c.texts {

@@ -65,14 +65,16 @@ func DigestHTML(w io.Writer, r *digest.Report, o DigestOptions) error {
 		bs = append(bs, digestSection(c, k, "q"+strconv.Itoa(i+1), asPage))
 	}
 	if left := n - digestDetails; left > 0 {
-		bs = append(bs, para{"The details of " + count(left, "class", "classes") + " are left out here; the JSON has them.", true})
+		s := "The details of " + count(left, "class", "classes") + " are left out here; the JSON has them."
+		bs = append(bs, para{s, true})
 	}
 	return digestPage("digest", "Query digest", o, bs).write(w, "digest")
 }
 
 func digestPage(kind, title string, o DigestOptions, bs []block) page {
 	return page{ // the styles are ours and constant
-		CSS: template.CSS(pageCSS + digestCSS), Class: "digest", Kind: kind, Title: title, At: o.At, Footer: digestFooter(o), Blocks: kept(bs),
+		CSS: template.CSS(pageCSS + digestCSS), Class: "digest", Kind: kind, Title: title, At: o.At,
+		Footer: digestFooter(o), Blocks: kept(bs),
 	}
 }
 
@@ -113,14 +115,17 @@ func digestSummary(c *digest.Report, o DigestOptions, f form) []block {
 	if s, ok := digestSum(g.Attributes).Get(); ok {
 		first = append(first, Fact{"Response time", unit.Seconds(s)})
 	}
-	first = append(first, Fact{"Per second", told(g.QPS, none, digestRate)}, Fact{"Concurrency", told(g.Concurrency, none, digestRate)})
+	first = append(first, Fact{"Per second", told(g.QPS, none, digestRate)},
+		Fact{"Concurrency", told(g.Concurrency, none, digestRate)})
 	var top cards
 	fs := digestFacts(c, o)
 	if f == asPage {
 		for _, x := range first {
 			top.Cards = append(top.Cards, card{Title: x.Name, Factor: x.Value, Class: "plain"})
 		}
-		fs = slices.DeleteFunc(fs, func(x Fact) bool { return slices.ContainsFunc(first, func(y Fact) bool { return x.Name == y.Name }) })
+		fs = slices.DeleteFunc(fs, func(x Fact) bool {
+			return slices.ContainsFunc(first, func(y Fact) bool { return x.Name == y.Name })
+		})
 	}
 	head, parts := digestSkipped(c)
 	skipped := sec("skipped", "Not read", para{Text: head}, sentences("", "small", parts))
@@ -166,7 +171,8 @@ const digestFiles = 20
 // digestProfile is the table of all classes, and how many there are.
 func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Class], f form) (s section, n int) {
 	t := ranked{Name: "Profile", BarAt: 2}
-	t.table = table{Head: []string{"Rank", "Item", "Share", "Response time", "Calls", "R/Call", "95 %", "V/M", "Query ID"}, Left: 3, Tail: 1}
+	t.Head = []string{"Rank", "Item", "Share", "Response time", "Calls", "R/Call", "95 %", "V/M", "Query ID"}
+	t.Left, t.Tail = 3, 1
 	if f == asPage {
 		t.SparkAt, t.Head, t.Tail = 8, slices.Insert(t.Head, 8, "Over time"), 2
 	}
@@ -200,7 +206,8 @@ func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Class], f for
 		}
 	}
 	if m := c.Other; m.Classes > 0 {
-		row := []string{"", count(m.Classes, "class", "classes") + " more", none, none, digestCount(m.Count), none, none, none, ""}
+		more := count(m.Classes, "class", "classes") + " more"
+		row := []string{"", more, none, none, digestCount(m.Count), none, none, none, ""}
 		if digestSum(c.Global.Attributes).OK() {
 			row[2], row[3] = digestShare(m.Share)+" %", unit.Seconds(m.QuerySec)
 			if m.Count > 0 {
@@ -214,7 +221,8 @@ func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Class], f for
 		s.Body = []block{para{Text: "No statements."}}
 	}
 	if left := n - digestRows; left > 0 && f == asPage {
-		s.Body = append(s.Body, para{count(left, "class is", "classes are") + " left out here; the JSON has all.", true})
+		note := count(left, "class is", "classes are") + " left out here; the JSON has all."
+		s.Body = append(s.Body, para{note, true})
 	}
 	return s, n
 }
@@ -222,11 +230,12 @@ func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Class], f for
 // profileRow is a class in it.
 func profileRow(k *digest.Class) []string {
 	row := []string{
-		strconv.Itoa(k.Rank), Visible(digestItem(k), false), none, none, digestCount(k.Count), none, none, told(k.VarianceToMean, none, twoDigits),
-		Visible(k.ID, false),
+		strconv.Itoa(k.Rank), Visible(digestItem(k), false), none, none, digestCount(k.Count), none, none,
+		told(k.VarianceToMean, none, twoDigits), Visible(k.ID, false),
 	}
 	if f, ok := k.Attributes["query_time"]; ok && f.Count > 0 {
-		row[2], row[3], row[5], row[6] = digestShare(k.Share)+" %", unit.Seconds(f.Sum), value(f.Mean(), "s"), value(f.P95, "s")
+		row[2], row[3] = digestShare(k.Share)+" %", unit.Seconds(f.Sum)
+		row[5], row[6] = value(f.Mean(), "s"), value(f.P95, "s")
 	}
 	return row
 }
@@ -267,9 +276,11 @@ func digestSection(c *digest.Report, k digest.Class, anchor string, f form) sect
 	} else {
 		s.Body = append(s.Body, code{"", "text", distributionText(&k)})
 	}
-	s.Body = append(s.Body, digestFigures(k.Attributes, c.Global.Attributes), para{flagsText(k.Flags), true}, classFacts(&k))
+	s.Body = append(s.Body, digestFigures(k.Attributes, c.Global.Attributes), para{flagsText(k.Flags), true},
+		classFacts(&k))
 	sample := func(name string, x *digest.Sample) {
-		s.Body = append(s.Body, fold{name + ": " + sampleNote(x, len(c.Global.Files) > 1), []block{code{"", "sql", sampleSQL(x)}}})
+		title := name + ": " + sampleNote(x, len(c.Global.Files) > 1)
+		s.Body = append(s.Body, fold{title, []block{code{"", "sql", sampleSQL(x)}}})
 	}
 	if k.Worst != nil && k.Worst.SQL != "" {
 		sample("Worst", k.Worst)
@@ -395,9 +406,11 @@ func classFacts(k *digest.Class) (fs facts) {
 // classMetaText is the line below the heading of a class.
 func classMetaText(k *digest.Class) string {
 	parts := []string{
-		digestCount(k.Count) + " calls", told(k.QPS, "", func(x float64) string { return digestRate(x) + " per second" }),
+		digestCount(k.Count) + " calls",
+		told(k.QPS, "", func(x float64) string { return digestRate(x) + " per second" }),
 		told(k.Concurrency, "", func(x float64) string { return "concurrency " + digestRate(x) }),
-		told(k.VarianceToMean, "", func(x float64) string { return "V/M " + twoDigits(x) }), digestRange(k.FirstSeen, k.LastSeen),
+		told(k.VarianceToMean, "", func(x float64) string { return "V/M " + twoDigits(x) }),
+		digestRange(k.FirstSeen, k.LastSeen),
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }

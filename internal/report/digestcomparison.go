@@ -57,7 +57,8 @@ func comparedBlocks(c *digest.Comparison, f form, narrow bool) []block {
 		}
 	}
 	t := ranked{Name: "Classes", BarAt: 8}
-	t.table = table{Head: []string{"Change", "Item", "Mean A", "Mean B", "B ÷ A", "Interval", "95 %", "Calls", "Impact", "Query ID"}, Left: 2, Tail: 1}
+	t.Head = []string{"Change", "Item", "Mean A", "Mean B", "B ÷ A", "Interval", "95 %", "Calls", "Impact", "Query ID"}
+	t.Left, t.Tail = 2, 1
 	top := 0.0
 	for i := range v.Classes {
 		top = max(top, math.Abs(v.Classes[i].Impact))
@@ -101,9 +102,10 @@ func comparedBlocks(c *digest.Comparison, f form, narrow bool) []block {
 	if n := len(c.Classes) - len(v.Classes); n > 0 {
 		omitted = count(n, "class", "classes") + " more are left out here; the JSON has all."
 	}
-	terms := "B against A by the mean query time; ratios within ±" + unit.Percent(v.Margin) + " count as the same; all verdicts together hold with " +
-		unit.Percent(v.Confidence) + "; " + count(v.Judged, "class was", "classes were") + " judged. Impact: seconds of query time that the change " +
-		"makes over B's calls. 95 % and calls are shown, not judged."
+	terms := "B against A by the mean query time; ratios within ±" + unit.Percent(v.Margin) + " count as the same; " +
+		"all verdicts together hold with " + unit.Percent(v.Confidence) + "; " +
+		count(v.Judged, "class was", "classes were") + " judged. Impact: seconds of query time that the change makes over " +
+		"B's calls. 95 % and calls are shown, not judged."
 	classes.Body = append(classes.Body, para{omitted, true}, para{terms, true}, unclear)
 	bs := append([]block{outcome, sec("sides", "What is compared", comparedSides(v)), classes}, details...)
 	return kept(append(bs, sec("notes", "Notes", sentences("-", "", v.Notes))))
@@ -149,7 +151,10 @@ func comparedRow(k *digest.ClassCompared) []string {
 	if k.Impact > 0 {
 		impact = "+" + impact
 	}
-	return []string{s.Sign + " " + s.Word, k.Item, seconds(k.A), seconds(k.B), ratio, cmp.Or(bounds, none), times(k.P95), times(k.Calls), impact, k.ID}
+	return []string{
+		s.Sign + " " + s.Word, k.Item, seconds(k.A), seconds(k.B), ratio, cmp.Or(bounds, none), times(k.P95), times(k.Calls),
+		impact, k.ID,
+	}
 }
 
 // comparedDetail is everything about a class that is slower or new.
@@ -161,7 +166,8 @@ func comparedDetail(k *digest.ClassCompared, f form) section {
 		averages.Rows = append(averages.Rows, []string{digestName(key, label), l.plain(x.A), l.plain(x.B)})
 	}
 	s := changeSign(k.Change)
-	out := section{Over: s.Sign + " " + s.Word, Title: k.Item, Body: []block{para{"ID " + k.ID, true}, code{"", "sql", k.Fingerprint}, averages}}
+	out := section{Over: s.Sign + " " + s.Word, Title: k.Item}
+	out.Body = []block{para{"ID " + k.ID, true}, code{"", "sql", k.Fingerprint}, averages}
 	if w := k.Worst; w != nil && w.SQL != "" {
 		if title := "Sample: " + sampleNote(w, true); f == asText {
 			out.Body = append(out.Body, code{title, "sql", clip(sampleSQL(w), extraWidth)})
@@ -199,7 +205,8 @@ func DigestComparisonMarkdown(w io.Writer, c *digest.Comparison) error {
 
 // DigestComparisonHTML writes a comparison of two digests as one page that needs nothing else and asks nothing of the network.
 func DigestComparisonHTML(w io.Writer, c *digest.Comparison, o DigestOptions) error {
-	return digestPage("digest comparison", "Query digests compared", o, comparedBlocks(c, asPage, false)).write(w, "comparison")
+	p := digestPage("digest comparison", "Query digests compared", o, comparedBlocks(c, asPage, false))
+	return p.write(w, "comparison")
 }
 
 // DigestComparisonJSON writes a comparison of two digests as one JSON object, one class a line; see DigestJSON.

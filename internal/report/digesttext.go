@@ -313,7 +313,8 @@ func tallyText(ts []digest.Tally, of uint64) string {
 // digestDecades are the labels of a distribution.
 var digestDecades = [8]string{"1us", "10us", "100us", "1ms", "10ms", "100ms", "1s", "10s+"}
 
-// distribution draws the histogram of a class, one line a decade and bars up to a width; nothing where the source keeps none.
+// distribution draws the histogram of a class, one line a decade and bars up to a width; nothing where the source keeps
+// none.
 func distribution(k *digest.Class, width float64, counts bool) (out []string) {
 	top := max(1, slices.Max(append([]uint64{0}, k.Histogram[:]...)))
 	for i, n := range k.Histogram {

@@ -11,7 +11,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// blocks are what the document tells, in the order in which it is read. Only pictures and what waits behind a fold differ by form.
+// blocks are what the document tells, in the order in which it is read. Only pictures and what waits behind a fold
+// differ by form.
 func (d *Document) blocks(f form) []block {
 	bs := []block{d.hero()}
 	if d.Comparison != nil {
@@ -38,17 +39,18 @@ func (d *Document) blocks(f form) []block {
 		for _, n := range c.Notes {
 			notes = append(notes, moment{d.offset(n.At), "t-note", n.Text})
 		}
-		bs = append(bs, sec("change", "The change", para{Text: changeText(*c)}, code{"", "sql", c.SQL}, code{"To undo", "sh", c.UndoCommand},
-			code{undo, "sql", c.Undo}, notes))
+		bs = append(bs, sec("change", "The change", para{Text: changeText(*c)}, code{"", "sql", c.SQL},
+			code{"To undo", "sh", c.UndoCommand}, code{undo, "sql", c.Undo}, notes))
 	}
 	if e := d.Experiment; e != nil {
 		body := []block{para{Text: e.method()}, d.forest(f)}
+		windows := fold{"All windows, in the order they were measured", []block{d.windows()}}
 		switch f {
 		case asText:
 		case asMarkdown:
-			body = append(body, e.pairTable(), fold{"All windows, in the order they were measured", []block{d.windows()}})
+			body = append(body, e.pairTable(), windows)
 		case asPage:
-			body = append(body, fold{"Pairs as a table", []block{e.pairTable()}}, fold{"All windows, in the order they were measured", []block{d.windows()}})
+			body = append(body, fold{"Pairs as a table", []block{e.pairTable()}}, windows)
 		}
 		bs = append(bs, sec("exp", "Experiment", body...))
 	}
@@ -68,8 +70,8 @@ func (d *Document) blocks(f form) []block {
 	for _, s := range d.unobserved() {
 		unseen.Items = append(unseen.Items, item{Text: sourceText(s), Fix: s.Fix})
 	}
-	bs = append(bs, sec("story", "Events", story), sec("place", "Where and when", d.place()), sec("unseen", "Not observed", unseen),
-		sec("warnings", "Warnings", sentences("!", "warn", d.Warnings)))
+	bs = append(bs, sec("story", "Events", story), sec("place", "Where and when", d.place()),
+		sec("unseen", "Not observed", unseen), sec("warnings", "Warnings", sentences("!", "warn", d.Warnings)))
 	commands := sec("cmd", "Commands")
 	for _, c := range d.Commands {
 		commands.Body = append(commands.Body, code{c.Text, "sh", c.Line})
@@ -108,13 +110,15 @@ func (d *Document) finding(f finding.Finding, n int) section {
 	for _, r := range f.Why {
 		why.Items = append(why.Items, item{Name: r.Ask, Text: reasonText(r)})
 	}
-	s := section{Class: "finding " + severityClass(f.Severity), Badge: string(f.Severity), Over: "Finding " + strconv.Itoa(n), Title: f.Title, Body: []block{
+	s := section{Class: "finding " + severityClass(f.Severity), Badge: string(f.Severity), Title: f.Title}
+	s.Over = "Finding " + strconv.Itoa(n)
+	s.Body = []block{
 		para{findingMeta(f), true},
 		para{Text: f.Cause},
 		part("Evidence", measured, sentences("", "facts-text", said)), part("Reasoning", why),
 		part("Also explains", sentences("", "", f.Merged)), part("Counter-evidence", sentences("", "", f.Against)),
 		part("Data unavailable", sentences("", "", f.Unobserved)), part("What to do", findingTail(f)),
-	}}
+	}
 	if d.Change != nil {
 		return s
 	}

@@ -76,7 +76,9 @@ func (f forest) ladder(d *Document) ladder {
 		l.Rows = append(l.Rows, r)
 	}
 	if i := f.interval; i.N > 0 {
-		l.Rows = append(l.Rows, rung{Label: "interval", At: i, Text: factor(i.Center), Detail: "interval " + bounds(i) + " around " + factor(i.Center)})
+		r := rung{Label: "interval", At: i, Text: factor(i.Center)}
+		r.Detail = r.Label + " " + bounds(i) + " around " + r.Text
+		l.Rows = append(l.Rows, r)
 	}
 	return l
 }

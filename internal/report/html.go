@@ -34,7 +34,8 @@ func HTML(w io.Writer, d *Document) error {
 	d = shown(d)
 	p := page{
 		CSS: template.CSS(pageCSS), JS: template.JS(pageJS), // both are ours and constant
-		Kind: spaced(string(d.Kind), d.ID), Title: d.Title, At: d.At, Footer: spaced("Dyno", d.Place.Dyno) + ", " + stamp(d.At) + " UTC", Blocks: d.blocks(asPage),
+		Kind: spaced(string(d.Kind), d.ID), Title: d.Title, At: d.At, Blocks: d.blocks(asPage),
+		Footer: spaced("Dyno", d.Place.Dyno) + ", " + stamp(d.At) + " UTC",
 	}
 	if d.Comparison != nil {
 		p.Class = "broad"

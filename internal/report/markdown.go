@@ -212,7 +212,8 @@ func (p *mdPage) nodes(ns []Node, indent string) {
 func (p *mdPage) hero(x hero) {
 	var paras [][]string
 	if h := x.Headline; h != nil {
-		lines := []string{spaced("**"+md(h.Sign())+" "+md(strings.ToUpper(string(h.Result)))+"**", md(spaced(h.Figure, h.Of)))}
+		badge := "**" + md(h.Sign()+" "+strings.ToUpper(string(h.Result))) + "**"
+		lines := []string{spaced(badge, md(spaced(h.Figure, h.Of)))}
 		for _, l := range []string{h.Interval, h.Margin} {
 			if l != "" {
 				lines = append(lines, mdStart(l))

@@ -428,7 +428,8 @@ func (d *Document) headline() (headline, bool) {
 	return newHeadline(*v, of, unit.Ratio(i.Center), unit.Ratio(i.Lo)+" to "+unit.Ratio(i.Hi), samples), true
 }
 
-// newHeadline is that of a verdict on a measure: its ratio, the bounds of it, and the samples behind it, "" where there are none.
+// newHeadline is that of a verdict on a measure: its ratio, the bounds of it, and the samples behind it, "" where there
+// are none.
 func newHeadline(v stat.Verdict, of, ratio, bounds, samples string) headline {
 	h := headline{Result: v.Result, Of: of}
 	if v.Result == stat.Invalid {

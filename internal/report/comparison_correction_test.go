@@ -89,8 +89,8 @@ func TestNotCorrected(t *testing.T) {
 			t.Fatalf("without %q: %+v, want %v", except, l, want)
 		}
 		for i, cells := range l.Cells {
-			if level := l.Labels[i][0]; ok && (cells[0][0].Text != want[level] || cells[1][0].Text != "×0.75") {
-				t.Errorf("without %q: %s has %q and %q, want %q", except, level, cells[0][0].Text, cells[1][0].Text, want[level])
+			if level := l.Labels[i][0]; ok && (cells[0].Lines[0].Text != want[level] || cells[1].Lines[0].Text != "×0.75") {
+				t.Errorf("without %q: %s has %q and %q, want %q", except, level, cells[0].Lines[0].Text, cells[1].Lines[0].Text, want[level])
 			}
 		}
 	}

@@ -185,11 +185,9 @@ func Lay(r *trial.Result) Laid {
 	l := Laid{
 		Title: c.title(), RowAxes: listed(c.rowAxes), ColAxes: listed(c.colAxes), Cells: []LaidCell{}, Reach: c.reach(), Legend: listed(c.legend()),
 		Tally: []LaidTally{}, Speed: c.correction(), Remarks: []LaidRemark{}, Trials: c.trialsText(), Samples: c.samples(), Rows: [][]string{}, Cols: [][]string{},
-		Values: []LaidValue{}, Texts: []LaidValue{}, Sweeps: []LaidSweep{}, Rungs: []LaidRung{}, Lists: []LaidTable{}, Differs: []Fact{},
-		Explain: []Fact{}, Said: []LaidSaid{}, Env: []LaidGroup{}, Unread: listed(c.unread()), Method: methodOf(r),
-	}
-	if l.Method == nil {
-		l.Method = []Fact{}
+		Values: []LaidValue{}, Texts: []LaidValue{}, Sweeps: []LaidSweep{}, Rungs: []LaidRung{}, Lists: []LaidTable{},
+		Differs: listed(c.differences(r.AlsoDiffers)), Explain: listed(c.differences(r.Explained)),
+		Said: listed(c.said()), Env: listed(c.environment()), Unread: listed(c.unread()), Method: listed(methodOf(r)),
 	}
 	value := func(name string) LaidValue {
 		m := c.metric(name)
@@ -220,7 +218,7 @@ func Lay(r *trial.Result) Laid {
 	text, m, odd := c.control()
 	l.Control = LaidRemark{Sign: m.Sign, Word: m.Word, Text: text, Odd: odd}
 	for _, p := range c.problems() {
-		l.Remarks = append(l.Remarks, LaidRemark{Sign: p.Mark.Sign, Word: p.Mark.Word, Label: p.Label, Text: p.Text})
+		l.Remarks = append(l.Remarks, LaidRemark{Sign: p.Sign.Sign, Word: p.Sign.Word, Label: p.Name, Text: p.Text})
 	}
 	for _, s := range c.sweeps() {
 		l.Sweeps = append(l.Sweeps, s.laid())
@@ -240,26 +238,13 @@ func Lay(r *trial.Result) Laid {
 	if t := c.verdictTable(); len(t.Rows) > 0 {
 		l.Judged = &LaidTable{"How each verdict was reached", "", t.Head, t.Left, t.Rows}
 	}
-	for _, x := range r.AlsoDiffers {
-		name, text := c.differing(x)
-		l.Differs = append(l.Differs, Fact{name, text})
-	}
-	for _, x := range r.Explained {
-		name, text := c.differing(x)
-		l.Explain = append(l.Explain, Fact{name, text})
-	}
-	for _, x := range c.said() {
-		l.Said = append(l.Said, LaidSaid(x))
-	}
-	for _, g := range c.environment() {
-		l.Env = append(l.Env, LaidGroup(g))
-	}
 	return l
 }
 
-func listed(s []string) []string {
+// listed is a list that is never nil.
+func listed[T any](s []T) []T {
 	if s == nil {
-		return []string{}
+		return []T{}
 	}
 	return s
 }
@@ -361,7 +346,7 @@ func (l list) laid() LaidTable {
 		row := slices.Clone(labels)
 		for _, c := range l.Cells[i] {
 			var lines []string
-			for _, s := range c {
+			for _, s := range c.Lines {
 				lines = append(lines, s.full())
 			}
 			row = append(row, strings.Join(lines, " "))

@@ -115,12 +115,12 @@ func (c *comparison) sweeps() (out []sweep) {
 				at.Text += " (" + p.Interval + "), n " + strconv.Itoa(v.N)
 			}
 		} else {
-			at.Fail = x.label + ": " + firstOf(x.cell.Failed, p.Note, "not measured")
+			at.Fail = x.label + ": " + cmp.Or(x.cell.Failed, p.Note, "not measured")
 			at.Text = at.Fail
 		}
 		lines[k].Points = append(lines[k].Points, at)
 		if r, ok := c.ratio(x, c.main()); ok && !x.baseline {
-			ratios[k].Points = append(ratios[k].Points, sweepPoint{I: i, At: r, Text: x.label + ": " + spaced(p.Mark.Word, aroundRatio(p)) + ", n " + strconv.Itoa(r.N)})
+			ratios[k].Points = append(ratios[k].Points, sweepPoint{I: i, At: r, Text: x.label + ": " + spaced(p.Mark.Word, around(p.Ratio, p.Bounds)) + ", n " + strconv.Itoa(r.N)})
 		}
 	}
 	for _, k := range order {
@@ -189,15 +189,6 @@ func (c *comparison) sweeps() (out []sweep) {
 		}
 	}
 	return slices.DeleteFunc(out, func(s sweep) bool { return s.points() < 2 })
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // sorted are the cells in the order of the named axes.
@@ -469,6 +460,7 @@ type ladder struct {
 	Title, Unit string
 	Rows        []rung
 	Margin      float64
+	Scale       scale // zero = what the rows need
 }
 
 type rung struct {
@@ -498,11 +490,11 @@ func (c *comparison) ladder() (ladder, bool) {
 				r.Label = row.label(c.rowAxes)
 			}
 			if i, ok := c.ratio(x, c.main()); ok {
-				r.At, r.Text = i, p.ratioLine()
-				r.Detail += ": " + spaced(p.Mark.Word, aroundRatio(p)) + ", n " + strconv.Itoa(i.N)
+				r.At, r.Text = i, spaced(p.Mark.Sign, p.Ratio)
+				r.Detail += ": " + spaced(p.Mark.Word, around(p.Ratio, p.Bounds)) + ", n " + strconv.Itoa(i.N)
 				n++
 			} else {
-				r.Note = firstOf(p.Mark.Word, p.Note, "not compared")
+				r.Note = cmp.Or(p.Mark.Word, p.Note, "not compared")
 				r.Detail += ": " + r.Note
 			}
 			part = append(part, r)
@@ -535,7 +527,10 @@ func (l ladder) draw(id string, z size) svg {
 		}
 		figure = max(figure, labelWidth(r.Text))
 	}
-	sc := ratioScale(append(vs, 1, 1+l.Margin, 1/(1+l.Margin)))
+	sc := l.Scale
+	if sc == (scale{}) {
+		sc = ratioScale(append(vs, 1, 1+l.Margin, 1/(1+l.Margin)))
+	}
 	right := z.Width - figure - 18
 	x := func(v float64) float64 { return left + max(0, min(1, sc.at(v)))*(right-left) }
 	const row = 24
@@ -599,7 +594,7 @@ func (l ladder) draw(id string, z size) svg {
 			g.Texts = append(g.Texts, svgText{X: px(left - 12), Y: px(p.lab), Anchor: "end", Text: clipTo(r.Label, left-14), Title: r.Detail})
 		}
 		if r.Note != "" {
-			g.Texts = append(g.Texts, svgText{X: px(left + 6), Y: px(p.at + 4), Class: "halo " + class, Text: spaced(r.Mark.Sign, r.Note), Title: r.Detail})
+			g.Texts = append(g.Texts, svgText{X: px(left + 6), Y: px(p.at + 4), Class: "halo " + class, Text: clipTo(spaced(r.Mark.Sign, r.Note), z.Width-left-8), Title: r.Detail})
 			continue
 		}
 		if r.At.Confidence > 0 {
@@ -663,7 +658,7 @@ type strip struct {
 // strips are those of all variants that have seconds; a variant and its baseline have the same scale.
 func (c *comparison) strips() (out []strip) {
 	tops := map[string]float64{}
-	base := func(key string) string { return firstOf(c.byKey[key].variant.Baseline, key) }
+	base := func(key string) string { return cmp.Or(c.byKey[key].variant.Baseline, key) }
 	by := map[string][]trial.Trial{}
 	id := func(t trial.Trial) string { return t.Variant + map[bool]string{true: "\x1f"}[t.Control] }
 	for _, t := range c.r.Trials {

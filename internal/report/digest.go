@@ -159,12 +159,7 @@ func (l digestLine) write(v float64) string {
 
 // cells are the figures of the line: total, min, max, avg, 95%, stddev, median.
 func (l digestLine) cells() []string {
-	maybe := func(v known.Value[float64]) string {
-		if x, ok := v.Get(); ok {
-			return l.write(x)
-		}
-		return digestUnknown
-	}
+	maybe := func(v known.Value[float64]) string { return told(v, digestUnknown, l.write) }
 	return []string{l.write(l.f.Sum), maybe(l.f.Min), maybe(l.f.Max), maybe(l.f.Mean()), maybe(l.f.P95), maybe(l.f.Stddev), maybe(l.f.Median)}
 }
 
@@ -183,39 +178,25 @@ func digestSum(m map[string]digest.Figures) known.Value[float64] {
 // copied; what they refer to is shared where it need not change.
 func digestClean(r *digest.Report, o DigestOptions) *digest.Report {
 	c := *r
-	c.Global.Attributes = finiteFigures(c.Global.Attributes)
-	c.Global.QPS, c.Global.Concurrency = finiteValue(c.Global.QPS), finiteValue(c.Global.Concurrency)
-	c.Other.QuerySec, c.Other.Share = finiteNumber(c.Other.QuerySec), finiteNumber(c.Other.Share)
 	c.Classes = nil // see digestCleanClass: one at a time, for there may be very many
+	c = clamped(c)
+	if c.Global.Attributes == nil {
+		c.Global.Attributes = map[string]digest.Figures{}
+	}
 	return &c
 }
 
 // digestCleanClass is digestClean for one class.
 func digestCleanClass(k digest.Class, o DigestOptions) digest.Class {
-	k.Attributes = finiteFigures(k.Attributes)
-	k.Share = finiteNumber(k.Share)
-	k.QPS, k.Concurrency, k.VarianceToMean = finiteValue(k.QPS), finiteValue(k.Concurrency), finiteValue(k.VarianceToMean)
-	for _, s := range []**digest.Sample{&k.Worst, &k.Typical} {
-		if *s != nil && finiteNumber((*s).QuerySec) != (*s).QuerySec {
-			x := **s
-			x.QuerySec = finiteNumber(x.QuerySec)
-			*s = &x
-		}
-	}
-	k.PerMinute.StepSec = finiteNumber(k.PerMinute.StepSec)
-	if i := slices.IndexFunc(k.PerMinute.QuerySec, func(v float64) bool { return finiteNumber(v) != v }); i >= 0 {
-		k.PerMinute.QuerySec = slices.Clone(k.PerMinute.QuerySec)
-		for j, v := range k.PerMinute.QuerySec {
-			k.PerMinute.QuerySec[j] = finiteNumber(v)
-		}
-	}
+	figures := finiteFigures(k.Attributes) // most of a class, and hardly ever in need of a copy
+	k.Attributes = nil
+	k = clamped(k)
+	k.Attributes = figures
 	if o.Redact {
 		k.Plan = redactedPlan(k.Plan)
-		for _, s := range []**digest.Sample{&k.Worst, &k.Typical} {
-			if *s != nil {
-				x := **s
-				x.SQL = string(sqltext.Redact(nil, []byte(x.SQL)))
-				*s = &x
+		for _, s := range []*digest.Sample{k.Worst, k.Typical} {
+			if s != nil {
+				s.SQL = string(sqltext.Redact(nil, []byte(s.SQL)))
 			}
 		}
 	}
@@ -227,28 +208,6 @@ func RedactDigest(r *digest.Report) {
 	for i := range r.Classes {
 		r.Classes[i] = digestCleanClass(r.Classes[i], DigestOptions{Redact: true})
 	}
-}
-
-// finiteNumber clamps what JSON cannot say.
-func finiteNumber(v float64) float64 {
-	switch {
-	case math.IsNaN(v):
-		return 0
-	case math.IsInf(v, 1):
-		return math.MaxFloat64
-	case math.IsInf(v, -1):
-		return -math.MaxFloat64
-	default:
-		return v
-	}
-}
-
-func finiteValue(v known.Value[float64]) known.Value[float64] {
-	x, ok := v.Get()
-	if !ok || math.IsNaN(x) {
-		return known.None[float64]()
-	}
-	return known.Of(finiteNumber(x))
 }
 
 func finiteFigures(m map[string]digest.Figures) map[string]digest.Figures {
@@ -267,11 +226,7 @@ func finiteFigures(m map[string]digest.Figures) map[string]digest.Figures {
 		if out == nil {
 			out = maps.Clone(m)
 		}
-		f.Sum, f.Avg = finiteNumber(f.Sum), finiteNumber(f.Avg)
-		for _, v := range [...]*known.Value[float64]{&f.Share, &f.Min, &f.Max, &f.P95, &f.Stddev, &f.Median} {
-			*v = finiteValue(*v)
-		}
-		out[key] = f
+		out[key] = clamped(f)
 	}
 	if out != nil {
 		return out
@@ -326,10 +281,9 @@ func digestSkipped(r *digest.Report) (head string, parts []string) {
 	if r.Global.Skipped == 0 {
 		return "", nil
 	}
-	head = "Skipped: " + digestCount(r.Global.Skipped) + " " + map[bool]string{true: "part", false: "parts"}[r.Global.Skipped == 1] +
-		" that could not be read"
+	head = "Skipped: " + count(r.Global.Skipped, "part", "parts") + " that could not be read"
 	if n := r.Global.SkippedBytes; n > 0 {
-		head += ", " + digestCount(uint64(n)) + " " + map[bool]string{true: "byte", false: "bytes"}[n == 1]
+		head += ", " + count(n, "byte", "bytes")
 	}
 	for i, s := range r.Skipped {
 		if i == digestSkips {

@@ -31,6 +31,9 @@ func digestAmount(v, base float64) string {
 	}
 }
 
+// twoDigits writes a figure with two decimals.
+func twoDigits(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+
 // digestRate writes a number per second, or a number of statements.
 func digestRate(v float64) string { return digestAmount(v, 1000) }
 

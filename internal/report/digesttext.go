@@ -64,12 +64,7 @@ func (p *digestText) filled(s string) {
 
 func (p *digestText) gap() { p.w.text("\n") }
 
-func rateText(v known.Value[float64]) string {
-	if x, ok := v.Get(); ok {
-		return digestRate(x)
-	}
-	return digestUnknown
-}
+func rateText(v known.Value[float64]) string { return told(v, digestUnknown, digestRate) }
 
 func (p *digestText) head() {
 	g := p.r.Global
@@ -155,10 +150,7 @@ func (p *digestText) profile(classes iter.Seq2[int, digest.Class]) {
 		t = append(t, []string{rank, "0x" + id, response, digestCount(calls), each, vm, item})
 	}
 	for _, k := range classes {
-		vm := digestUnknown
-		if v, ok := k.VarianceToMean.Get(); ok {
-			vm = strconv.FormatFloat(v, 'f', 2, 64)
-		}
+		vm := told(k.VarianceToMean, digestUnknown, twoDigits)
 		row(strconv.Itoa(k.Rank), Visible(k.ID, false), digestSum(k.Attributes), k.Share, k.Count, k.Sampled, vm, Visible(digestItem(&k), false))
 	}
 	if m := p.r.Other; m.Classes > 0 {
@@ -230,11 +222,7 @@ func (p *digestText) class(k digest.Class) {
 	}
 	p.gap()
 	p.filled(what + " " + strconv.Itoa(k.Rank) + ": " + rateText(k.QPS) + " QPS, " + rateText(k.Concurrency) + "x concurrency, ID 0x" + k.ID + at)
-	vm := digestUnknown
-	if v, ok := k.VarianceToMean.Get(); ok {
-		vm = strconv.FormatFloat(v, 'f', 2, 64)
-	}
-	p.line("Scores: V/M = " + vm)
+	p.line("Scores: V/M = " + told(k.VarianceToMean, digestUnknown, twoDigits))
 	if t := digestRange(k.FirstSeen, k.LastSeen); t != "" {
 		p.line("Time range: " + t)
 	}
@@ -256,7 +244,12 @@ func (p *digestText) class(k digest.Class) {
 	}
 	p.flags(digestFlags(k.Flags))
 	p.strings(&k)
-	p.distribution(&k)
+	for i, l := range distribution(&k, barWidth, false) {
+		if i == 0 {
+			p.line("Query_time distribution")
+		}
+		p.line(l)
+	}
 	p.extras(&k)
 	if p.o.fingerprints() {
 		p.tables(&k)
@@ -320,22 +313,24 @@ func tallyText(ts []digest.Tally, of uint64) string {
 // digestDecades are the labels of a distribution.
 var digestDecades = [8]string{"1us", "10us", "100us", "1ms", "10ms", "100ms", "1s", "10s+"}
 
-func (p *digestText) distribution(k *digest.Class) {
-	var top uint64
-	for _, n := range k.Histogram {
-		top = max(top, n)
-	}
-	if top == 0 { // the source keeps none
-		return
-	}
-	p.line("Query_time distribution")
+// distribution draws the histogram of a class, one line a decade and bars up to a width; nothing where the source keeps
+// none.
+func distribution(k *digest.Class, width float64, counts bool) (out []string) {
+	top := max(1, slices.Max(append([]uint64{0}, k.Histogram[:]...)))
 	for i, n := range k.Histogram {
-		bar := ""
+		l := padLeft(digestDecades[i], 5)
 		if n > 0 {
-			bar = "  " + strings.Repeat("#", max(1, int(float64(n)/float64(top)*barWidth)))
+			l += "  " + strings.Repeat("#", max(1, int(float64(n)/float64(top)*width)))
 		}
-		p.line(padLeft(digestDecades[i], 5) + bar)
+		if n > 0 && counts {
+			l += " " + digestCount(n)
+		}
+		out = append(out, l)
 	}
+	if !slices.ContainsFunc(k.Histogram[:], func(n uint64) bool { return n > 0 }) {
+		return nil
+	}
+	return out
 }
 
 // extras are what the layout has no place for.

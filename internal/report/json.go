@@ -16,10 +16,7 @@ func JSON(w io.Writer, d *Document) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.Write(b); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
+	return written(w, string(b), "report")
 }
 
 // Encode returns what JSON writes: the same document always gives the same bytes.

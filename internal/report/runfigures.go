@@ -107,22 +107,15 @@ func RunErrors(t *run.Tick) string {
 		failed += o.Failed
 	}
 	if failed > 0 {
-		parts = append(parts, counted(failed, "operation")+" given up")
+		parts = append(parts, count(failed, "operation", "operations")+" given up")
 	}
 	if t.Reconnects > 0 {
-		parts = append(parts, counted(t.Reconnects, "reconnect"))
+		parts = append(parts, count(t.Reconnects, "reconnect", "reconnects"))
 	}
 	if len(parts) == 0 {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
-}
-
-func counted(n uint64, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.FormatUint(n, 10) + " " + what
 }
 
 // RunArrivals tells what became of the operations that were due: "" where none ever was.
@@ -171,24 +164,15 @@ func RunClient(r *run.Run) string {
 }
 
 // runTable lists the figures of a run.
-func runTable(r *run.Run) []Fact {
+func runTable(r *run.Run) facts {
 	t := r.Total
-	fs := []Fact{
-		{"workload", r.Workload},
-		{"state", spaced(string(r.State), r.Error)},
-	}
-	if r.Invalid != "" {
-		fs = append(fs, Fact{"invalid", r.Invalid})
-	}
-	fs = append(fs,
-		Fact{"ran for", unit.Duration(r.Elapsed)},
-		Fact{"sessions", strconv.Itoa(t.Threads)},
-		Fact{"operations", fmt.Sprintf("%d (%s/s)", t.Operations(), unit.Count(t.TPS()))},
-		Fact{"queries", fmt.Sprintf("%d (%s/s)", t.Queries(), unit.Count(t.QPS()))},
-	)
-	if s := RunArrivals(r); s != "" {
-		fs = append(fs, Fact{"arrivals", s})
-	}
+	fs := facts{{"workload", r.Workload}, {"state", spaced(string(r.State), r.Error)}}
+	fs.add("invalid", r.Invalid)
+	fs.add("ran for", unit.Duration(r.Elapsed))
+	fs.add("sessions", strconv.Itoa(t.Threads))
+	fs.add("operations", fmt.Sprintf("%d (%s/s)", t.Operations(), unit.Count(t.TPS())))
+	fs.add("queries", fmt.Sprintf("%d (%s/s)", t.Queries(), unit.Count(t.QPS())))
+	fs.add("arrivals", RunArrivals(r))
 	for _, l := range RunLatencies(r) {
 		name, value := l.Of+", "+l.Which, quantiles(l.Latency)
 		switch {
@@ -198,15 +182,13 @@ func runTable(r *run.Run) []Fact {
 			_, rate, _ := Corrected(r)
 			value = "for " + unit.Count(rate) + "/s: " + value
 		}
-		fs = append(fs, Fact{name, value})
+		fs.add(name, value)
 	}
 	if n := t.Latency().Over(); n > 0 {
-		fs = append(fs, Fact{"latencies beyond the histogram", strconv.FormatUint(n, 10)})
+		fs.add("latencies beyond the histogram", strconv.FormatUint(n, 10))
 	}
-	fs = append(fs, Fact{"errors", RunErrors(&t)})
-	if s := RunClient(r); s != "" {
-		fs = append(fs, Fact{"load generator", s})
-	}
+	fs.add("errors", RunErrors(&t))
+	fs.add("load generator", RunClient(r))
 	for _, k := range slices.Sorted(maps.Keys(r.Options)) {
 		fs = append(fs, Fact{"--" + k, r.Options[k]})
 	}

@@ -32,11 +32,16 @@ type table struct {
 // Figure reports whether column i holds figures.
 func (t table) Figure(i int) bool { return i >= t.Left && i < len(t.Head)-t.Tail }
 
-func value(v known.Value[float64], u string) string {
+// told writes a value, or what stands for an unknown one.
+func told[T any](v known.Value[T], unknown string, write func(T) string) string {
 	if x, ok := v.Get(); ok {
-		return quantity(x, u)
+		return write(x)
 	}
-	return none
+	return unknown
+}
+
+func value(v known.Value[float64], u string) string {
+	return told(v, none, func(x float64) string { return quantity(x, u) })
 }
 
 // quotient returns after ÷ before; unknown when either is or before is zero.
@@ -49,12 +54,7 @@ func quotient(before, after known.Value[float64]) known.Value[float64] {
 	return known.Of(a / b)
 }
 
-func factorOf(v known.Value[float64]) string {
-	if x, ok := v.Get(); ok {
-		return factor(x)
-	}
-	return none
-}
+func factorOf(v known.Value[float64]) string { return told(v, none, factor) }
 
 // ratio returns the measure's ratio: the centre of its interval or the plain quotient.
 func (m Measure) ratio() known.Value[float64] {
@@ -127,11 +127,9 @@ func (c ClassChange) figures() table {
 			t.Rows = append(t.Rows, []string{name, "not seen", none, none, none, none, none})
 			return
 		}
-		share := none
-		if x, ok := f.Share.Get(); ok {
-			share = unit.Percent(x)
-		}
-		t.Rows = append(t.Rows, []string{name, value(f.PerSec, ""), value(f.MeanSec, "s"), value(f.P95Sec, "s"), value(f.Examined, ""), value(f.Sent, ""), share})
+		t.Rows = append(t.Rows, []string{
+			name, value(f.PerSec, ""), value(f.MeanSec, "s"), value(f.P95Sec, "s"), value(f.Examined, ""), value(f.Sent, ""), told(f.Share, none, unit.Percent),
+		})
 	}
 	row("before", c.Before)
 	row("after", c.After)
@@ -292,24 +290,19 @@ func sourceText(s snapshot.Source) string {
 }
 
 // place lists where and when it happened.
-func (d *Document) place() []Fact {
-	var fs []Fact
-	add := func(name, v string) {
-		if v != "" {
-			fs = append(fs, Fact{name, v})
-		}
-	}
+func (d *Document) place() facts {
+	var fs facts
 	p := d.Place
-	add("target", p.Target)
-	add("address", p.URL)
+	fs.add("target", p.Target)
+	fs.add("address", p.URL)
 	if p.Flavor != "" || p.Version != "" {
-		add("server", spaced(flavorName(p.Flavor), p.Version))
+		fs.add("server", spaced(flavorName(p.Flavor), p.Version))
 	}
 	if !d.From.IsZero() && !d.To.IsZero() {
-		add("time", stamp(d.From)+" to "+d.To.UTC().Format(time.TimeOnly)+" UTC ("+unit.Duration(d.To.Sub(d.From))+")")
+		fs.add("time", stamp(d.From)+" to "+d.To.UTC().Format(time.TimeOnly)+" UTC ("+unit.Duration(d.To.Sub(d.From))+")")
 	}
 	fs = append(append(fs, p.Host...), p.Settings...)
-	add("Dyno", p.Dyno)
+	fs.add("Dyno", p.Dyno)
 	return fs
 }
 
@@ -393,27 +386,15 @@ type headline struct {
 	Margin   string // for same: "within ±5 % counts as the same"
 }
 
-// word is how a result is called; symbol is a sign for it that needs no colour.
-func word(r stat.Result) string {
-	if r == "" {
-		return ""
-	}
-	return string(r)
-}
+// Sign is a sign for the result that needs no colour.
+func (h headline) Sign() string { return cmp.Or(markFor(h.Result).Sign, "∅") }
 
-func symbol(r stat.Result) string {
-	switch r {
-	case stat.Better:
-		return "▲"
-	case stat.Worse:
-		return "▼"
-	case stat.Same:
-		return "="
-	case stat.Unstable:
-		return "≈"
-	default:
-		return "∅"
+// Class is the class of the page that the result has.
+func (h headline) Class() string {
+	if markFor(h.Result).Sign == "" {
+		return "r-none"
 	}
+	return "r-" + string(h.Result)
 }
 
 func (d *Document) headline() (headline, bool) {
@@ -424,7 +405,6 @@ func (d *Document) headline() (headline, bool) {
 	if d.Comparison != nil {
 		return newComparison(d.Comparison).headline(*v), true
 	}
-	h := headline{Result: v.Result}
 	m := MetricNamed(v.Metric)
 	if d.Experiment != nil {
 		for _, x := range d.Experiment.Metrics {
@@ -433,47 +413,54 @@ func (d *Document) headline() (headline, bool) {
 			}
 		}
 	}
-	if v.Margin > 0 && v.Result != stat.Invalid {
-		h.Margin = "ratios within ±" + unit.Percent(v.Margin) + " count as the same"
+	i := v.Ratio
+	if i.N == 0 || v.Result == stat.Invalid {
+		return newHeadline(*v, m.Title, "", "", ""), true
 	}
-	if v.Ratio.N == 0 || v.Result == stat.Invalid {
-		h.Of = m.Title
-		return h, true
-	}
-	h.Figure, h.Of = unit.Ratio(v.Ratio.Center), m.Title
-	if v.Result == stat.Unstable { // one figure would say more than is known
-		h.Figure = unit.Ratio(v.Ratio.Lo) + " to " + unit.Ratio(v.Ratio.Hi)
-	}
+	of := m.Title
 	if m.Better == Less {
-		h.Of += " (above ×1 is better)"
+		of += " (above ×1 is better)"
 	}
-	h.Interval = unit.Percent(v.Ratio.Confidence) + " interval " + unit.Ratio(v.Ratio.Lo) + " to " + unit.Ratio(v.Ratio.Hi) + ", " + count(v.Ratio.N, "pair", "pairs")
-	if d.Experiment == nil || len(d.Experiment.Windows) == 0 {
-		h.Interval = unit.Percent(v.Ratio.Confidence) + " interval " + unit.Ratio(v.Ratio.Lo) + " to " + unit.Ratio(v.Ratio.Hi) + ", n = " + strconv.Itoa(v.Ratio.N)
+	samples := "n = " + strconv.Itoa(i.N)
+	if d.Experiment != nil && len(d.Experiment.Windows) > 0 {
+		samples = count(i.N, "pair", "pairs")
 	}
-	return h, true
+	return newHeadline(*v, of, unit.Ratio(i.Center), unit.Ratio(i.Lo)+" to "+unit.Ratio(i.Hi), samples), true
 }
 
-func count(n int, one, many string) string {
+// newHeadline is that of a verdict on a measure: its ratio, the bounds of it, and the samples behind it, "" where there
+// are none.
+func newHeadline(v stat.Verdict, of, ratio, bounds, samples string) headline {
+	h := headline{Result: v.Result, Of: of}
+	if v.Result == stat.Invalid {
+		return h
+	}
+	if v.Margin > 0 {
+		h.Margin = "ratios within ±" + unit.Percent(v.Margin) + " count as the same"
+	}
+	if h.Figure = ratio; bounds == "" {
+		return h
+	}
+	if v.Result == stat.Unstable { // one figure would say more than is known
+		h.Figure = bounds
+	}
+	h.Interval = unit.Percent(v.Ratio.Confidence) + " interval " + bounds + ", " + samples
+	return h
+}
+
+func count[N int | int64 | uint64](n N, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return strconv.Itoa(n) + " " + many
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // method is how the experiment was done, in words.
 func (e *Experiment) method() string {
 	s := e.Text
 	if e.WindowSec > 0 {
-		s = join(s, fmt.Sprintf("Windows of %s, the first %s after each switch left out; the order within each pair was drawn at random (seed %d).",
+		s = spaced(s, fmt.Sprintf("Windows of %s, the first %s after each switch left out; the order within each pair was drawn at random (seed %d).",
 			unit.Seconds(e.WindowSec), unit.Seconds(e.SettleSec), e.Seed))
 	}
 	return s
-}
-
-func join(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + " " + b
 }

@@ -1,30 +1,25 @@
 package workload
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/dyno-perf/dyno/internal/sqltext"
+)
 
 // AppendText appends the statement with its arguments in place of the markers, for the text protocol; see Datum.AppendLiteral for how
 // they are quoted. A "?" within a quoted part of the statement is no marker.
 func (s *Statement) AppendText(dst []byte, args []Datum) ([]byte, error) {
 	next := 0
-	quote := byte(0)
-	for i := range len(s.SQL) {
-		c := s.SQL[i]
-		switch {
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '\'' || c == '"' || c == '`':
-			quote = c
-		case c == '?':
-			if next == len(args) {
-				return dst, fmt.Errorf("fill %q: more markers than its %d arguments", s.SQL, len(args))
-			}
-			dst = args[next].AppendLiteral(dst)
-			next++
+	for i, end := 0, 0; i < len(s.SQL); i = end {
+		if _, end = sqltext.Next(s.SQL, i); s.SQL[i] != '?' {
+			dst = append(dst, s.SQL[i:end]...)
 			continue
 		}
-		dst = append(dst, c)
+		if next == len(args) {
+			return dst, fmt.Errorf("fill %q: more markers than its %d arguments", s.SQL, len(args))
+		}
+		dst = args[next].AppendLiteral(dst)
+		next++
 	}
 	if next < len(args) {
 		return dst, fmt.Errorf("fill %q: %d markers for %d arguments", s.SQL, next, len(args))

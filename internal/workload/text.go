@@ -9,22 +9,24 @@ import (
 // AppendText appends the statement with its arguments in place of the markers, for the text protocol; see Datum.AppendLiteral for how
 // they are quoted. A "?" within a quoted part of the statement is no marker.
 func (s *Statement) AppendText(dst []byte, args []Datum) ([]byte, error) {
-	next := 0
-	for i, end := 0, 0; i < len(s.SQL); i = end {
-		if _, end = sqltext.Next(s.SQL, i); s.SQL[i] != '?' {
-			dst = append(dst, s.SQL[i:end]...)
-			continue
+	next, done := 0, 0
+	for i := 0; i < len(s.SQL); i++ {
+		switch s.SQL[i] {
+		case '\'', '"', '`':
+			end, _ := sqltext.Quoted(s.SQL, i)
+			i = end - 1
+		case '?':
+			if next == len(args) {
+				return dst, fmt.Errorf("fill %q: more markers than its %d arguments", s.SQL, len(args))
+			}
+			dst = args[next].AppendLiteral(append(dst, s.SQL[done:i]...))
+			next, done = next+1, i+1
 		}
-		if next == len(args) {
-			return dst, fmt.Errorf("fill %q: more markers than its %d arguments", s.SQL, len(args))
-		}
-		dst = args[next].AppendLiteral(dst)
-		next++
 	}
 	if next < len(args) {
 		return dst, fmt.Errorf("fill %q: %d markers for %d arguments", s.SQL, next, len(args))
 	}
-	return dst, nil
+	return append(dst, s.SQL[done:]...), nil
 }
 
 func appendQuoted(dst, s []byte) []byte {

@@ -118,6 +118,10 @@ var floors = map[string]int{
 var siblings = map[string]string{
 	"internal/class -> internal/known":              "a figure that a source does not tell is unknown",
 	"internal/schema -> internal/known":             "statistics may be missing",
+	"internal/schema -> internal/sqltext":           "definitions are read by the rules of quoting",
+	"internal/sqlshape -> internal/sqltext":         "what the parser does not say of a text is read by the rules of quoting",
+	"internal/workload -> internal/sqltext":         "markers in quotes are none",
+	"internal/workload/script -> internal/sqltext":  "statements of scripts are read by the rules of quoting",
 	"internal/run -> internal/hist":                 "a tick carries the latencies of its operations",
 	"internal/finding -> internal/known":            "evidence may be text alone",
 	"internal/finding -> internal/schema":           "an action names the index it adds",

@@ -64,12 +64,12 @@ func grant(line, privilege string, table schema.Ref) (gives, takes bool) {
 		hit = hit || p == privilege || p == "ALL PRIVILEGES" || p == "ALL"
 	}
 	object = strings.TrimPrefix(object, "TABLE ")
-	db, object := name(object)
+	db, object := target.CutName(object)
 	object, dotted := strings.CutPrefix(object, ".")
 	if !hit || !dotted {
 		return false, false
 	}
-	tab, _ := name(object)
+	tab, _ := target.CutName(object)
 	// The name of a schema is a pattern, but not in front of the name of a table, and not in a REVOKE.
 	switch {
 	case db == "*" || tab != "*" || takes:
@@ -79,26 +79,4 @@ func grant(line, privilege string, table schema.Ref) (gives, takes bool) {
 	}
 	hit = hit && (tab == "*" || tab == table.Table)
 	return hit && !takes, hit && takes
-}
-
-// name cuts one name, in backticks or *, off the text.
-func name(text string) (n, rest string) {
-	if text == "" || text[0] != '`' {
-		i := strings.IndexAny(text, ". ")
-		if i < 0 {
-			return text, ""
-		}
-		return text[:i], text[i:]
-	}
-	var b strings.Builder
-	for i := 1; i < len(text); i++ {
-		if text[i] == '`' {
-			if i+1 == len(text) || text[i+1] != '`' {
-				return b.String(), text[i+1:]
-			}
-			i++
-		}
-		b.WriteByte(text[i])
-	}
-	return b.String(), ""
 }

@@ -198,7 +198,7 @@ func parseLines(text string) written {
 		}
 		line = strings.TrimSuffix(strings.TrimSpace(line), ",")
 		if strings.HasPrefix(line, "`") {
-			if n, def := name(line); n != "" {
+			if n, def := target.CutName(line); n != "" {
 				n = strings.ToLower(n)
 				if _, twice := d.columns[n]; twice {
 					def = ""

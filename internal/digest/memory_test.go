@@ -60,7 +60,7 @@ func TestMemory(t *testing.T) {
 	f(50, 200_000, 10e6)
 	f(5000, 1_000_000, 60e6)
 	f(20_000, 700_000, 60e6)
-	r := f(20_000, 1_600_000, 190e6).Report(Options{Limit: DefaultLimit()})
+	r := f(20_000, 1_600_000, 190e6).Report(Options{Limit: Limit{0.95, 20}})
 	if len(r.Global.Notes) == 0 {
 		t.Error("no note tells that some distributions are not kept")
 	}

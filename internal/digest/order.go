@@ -16,9 +16,6 @@ type Limit struct {
 	Count int     // 0 = any number
 }
 
-// DefaultLimit is pt-query-digest's: 95%:20.
-func DefaultLimit() Limit { return Limit{0.95, 20} }
-
 // ParseLimit reads 20, 95%, 95%:20, and 0 for all classes.
 func ParseLimit(s string) (Limit, error) {
 	bad := func() (Limit, error) {

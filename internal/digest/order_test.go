@@ -19,7 +19,7 @@ func TestParseLimit(t *testing.T) {
 	f("0", Limit{})
 	f("all", Limit{})
 	f("95%", Limit{Share: 0.95})
-	f("95%:20", DefaultLimit())
+	f("95%:20", Limit{0.95, 20})
 	f("12.5%:3", Limit{Share: 0.125, Count: 3})
 	for _, in := range []string{"", "%", "95%20", "95%:", "0%", "101%", "-1", "95%:x", "x%", "NaN%", "20:95%", "95%::3"} {
 		if got, err := ParseLimit(in); err == nil || !strings.Contains(err.Error(), "use ") {

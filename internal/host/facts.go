@@ -31,9 +31,6 @@ type Machine struct {
 	CgroupModes string              // "v2", "v1" or "v1+v2": what limits could come from
 }
 
-// Facts returns what this process may use of this machine.
-func Facts() (Machine, error) { return FS{}.FactsOf(os.Getpid()) }
-
 // FactsOf returns what the process with the pid may use of this machine.
 func FactsOf(pid int) (Machine, error) { return FS{}.FactsOf(pid) }
 

@@ -13,7 +13,7 @@ import (
 )
 
 func TestFactsOfThisProcess(t *testing.T) {
-	m, err := Facts()
+	m, err := FactsOf(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}

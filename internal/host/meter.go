@@ -3,11 +3,10 @@ package host
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/known"
@@ -236,29 +235,8 @@ func (f FS) perCPU() (map[int]CPUTimes, error) {
 
 // threadSwitches returns the context switches of each thread alive (proc_pid_status(5)).
 func (f FS) threadSwitches(pid int) (map[int]uint64, error) {
-	dir := f.path("proc", strconv.Itoa(pid), "task")
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, fmt.Errorf("read threads of process %d: %w", pid, err)
-	}
-	names, err := d.Readdirnames(-1)
-	d.Close()
-	if err != nil {
-		return nil, fmt.Errorf("read threads of process %d: %w", pid, gone(err))
-	}
-	out := make(map[int]uint64, len(names))
-	var buf []byte
-	for _, name := range names {
-		tid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		b, err := slurp(filepath.Join(dir, name, "status"), &buf)
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) { // it ended meanwhile
-			continue
-		} else if err != nil {
-			return nil, fmt.Errorf("read threads of process %d: %w", pid, err)
-		}
+	out := map[int]uint64{}
+	err := f.threads(pid, math.MaxInt, "status", func(tid int, b []byte) error {
 		sum, seen := uint64(0), 0
 		lines(b, func(fs [][]byte) bool {
 			if k := string(fs[0]); len(fs) == 2 && (k == "voluntary_ctxt_switches:" || k == "nonvoluntary_ctxt_switches:") {
@@ -269,9 +247,10 @@ func (f FS) threadSwitches(pid int) (map[int]uint64, error) {
 			return true
 		})
 		if seen != 2 {
-			return nil, fmt.Errorf("read threads of process %d: this kernel counts no context switches", pid)
+			return errors.New("this kernel counts no context switches")
 		}
 		out[tid] = sum
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }

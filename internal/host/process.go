@@ -86,33 +86,8 @@ func ThreadTurns(pid, limit int) (map[int]Turns, error) { return FS{}.ThreadTurn
 
 // ThreadTurns is the function of that name, reading f.
 func (f FS) ThreadTurns(pid, limit int) (map[int]Turns, error) {
-	dir := f.path("proc", strconv.Itoa(pid), "task")
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, fmt.Errorf("read threads of process %d: %w", pid, err)
-	}
-	names, err := d.Readdirnames(-1)
-	d.Close()
-	if err != nil {
-		return nil, fmt.Errorf("read threads of process %d: %w", pid, gone(err))
-	}
-	if len(names) > limit {
-		return nil, fmt.Errorf("read threads of process %d: %w: it has %d, the limit is %d", pid, ErrTooMany, len(names), limit)
-	}
-	out := make(map[int]Turns, len(names))
-	var buf []byte
-	for _, name := range names {
-		tid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		b, err := slurp(dir+"/"+name+"/schedstat", &buf)
-		switch {
-		case errors.Is(err, os.ErrNotExist) && !exists(dir+"/"+name), errors.Is(err, syscall.ESRCH): // it ended meanwhile
-			continue
-		case err != nil: // a kernel without schedstat
-			return nil, fmt.Errorf("read threads of process %d: %w", pid, err)
-		}
+	out := map[int]Turns{}
+	err := f.threads(pid, limit, "schedstat", func(tid int, b []byte) error {
 		lines(b, func(f [][]byte) bool { // nanoseconds on a CPU, nanoseconds waiting for one, turns
 			if len(f) >= 3 {
 				wait, ok1 := number(f[1])
@@ -123,8 +98,45 @@ func (f FS) ThreadTurns(pid, limit int) (map[int]Turns, error) {
 			}
 			return false
 		})
+		return nil
+	})
+	return out, err
+}
+
+// threads calls do with a file of each thread alive, and ends at its first error. It refuses more threads than limit.
+func (f FS) threads(pid, limit int, file string, do func(tid int, b []byte) error) error {
+	fail := func(err error) error { return fmt.Errorf("read threads of process %d: %w", pid, err) }
+	dir := f.path("proc", strconv.Itoa(pid), "task")
+	d, err := os.Open(dir)
+	if err != nil {
+		return fail(err)
 	}
-	return out, nil
+	names, err := d.Readdirnames(-1)
+	d.Close()
+	switch {
+	case err != nil:
+		return fail(gone(err))
+	case len(names) > limit:
+		return fail(fmt.Errorf("%w: it has %d, the limit is %d", ErrTooMany, len(names), limit))
+	}
+	var buf []byte
+	for _, name := range names {
+		tid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		b, err := slurp(filepath.Join(dir, name, file), &buf)
+		if errors.Is(err, os.ErrNotExist) && !exists(filepath.Join(dir, name)) || errors.Is(err, syscall.ESRCH) { // it ended meanwhile
+			continue
+		}
+		if err == nil {
+			err = do(tid, b)
+		}
+		if err != nil { // also on a kernel that has no such file
+			return fail(err)
+		}
+	}
+	return nil
 }
 
 func exists(path string) bool {

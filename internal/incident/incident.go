@@ -108,14 +108,6 @@ func kinds() [6]kind {
 // refusals is the place of refused connections among the kinds.
 const refusals = 4
 
-// Kinds returns the kinds of event that incidents are.
-func Kinds() (all []event.Kind) {
-	for _, k := range kinds() {
-		all = append(all, k.kind)
-	}
-	return all
-}
-
 // Next takes the next sample and returns the incidents that began or ended with it. Samples come in order of time.
 func (d *Detector) Next(s Sample) (changed []Incident) {
 	at := s.State.At

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
@@ -362,7 +363,7 @@ func (w *words) steers() bool {
 
 // textOrName reports whether a word is one of these.
 func textOrName(word string) bool {
-	return strings.HasPrefix(word, quotedName) || isWordByte(word[0]) && !isDigit(word[0])
+	return strings.HasPrefix(word, quotedName) || sqltext.WordByte(word[0]) && !isDigit(word[0])
 }
 
 // split gives the parts of a list between separators, those that are empty left out.
@@ -483,68 +484,46 @@ func scanWords(sql []byte, most int) (w words) {
 			w.text = strings.ToLower(s)
 		}
 	}()
-	for i := 0; i < len(s); {
+	for i, j := 0, 0; i < len(s); i = j {
 		if len(w.list) >= most {
 			w.odd = true
 			return w
 		}
-		c := s[i]
-		switch {
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
-			i++
-		case c < ' ' || c == 0x7f: // servers differ in what they take for a blank
+		var kind sqltext.Kind
+		kind, j = sqltext.Next(s, i)
+		if strings.HasPrefix(s[i:], "--\x7f") { // servers see a comment there, which decides nothing
 			w.odd = true
-			i++
-		case c == '#' || c == '-' && strings.HasPrefix(s[i:], "--") && (i+2 == len(s) || s[i+2] <= ' ' || s[i+2] == 0x7f):
-			n := strings.IndexByte(s[i:], '\n')
-			if n < 0 {
+			if j = strings.IndexByte(s[i:], '\n'); j < 0 {
 				return w
 			}
-			i += n
-		case c == '/' && strings.HasPrefix(s[i:], "/*"):
-			n := strings.Index(s[i+2:], "*/")
-			if n < 0 {
-				w.odd = true
-				w.hidden = w.hidden || w.undecided()
-				return w
-			}
-			text := s[i+2 : i+2+n]
-			i += n + 4
-			if text == "" || text[0] != '!' && !strings.HasPrefix(text, "M!") {
-				continue
-			}
-			if inner := executedText(text); !neverMatters[strings.Join(strings.Fields(strings.ToLower(inner)), " ")] {
+			j += i
+			continue
+		}
+		switch c := s[i]; kind {
+		case sqltext.Space:
+			w.odd = w.odd || strings.ContainsAny(s[i:j], "\v\f") // servers differ in what they take for a blank
+		case sqltext.Comment:
+		case sqltext.Code:
+			if inner := executedText(s[i+2 : j-2]); !neverMatters[strings.Join(strings.Fields(strings.ToLower(inner)), " ")] {
 				w.odd = true
 				w.hidden = w.hidden || w.undecided()
 			}
-		case c == '\'' || c == '"' || c == '`':
-			j := i + 1
-			for j < len(s) && s[j] != c {
-				if s[j] == '\\' && c != '`' {
-					j++
-				}
-				j++
-			}
-			if j >= len(s) {
-				w.odd = true
-				return w
-			}
+		case sqltext.Open:
+			w.odd = true
+			w.hidden = w.hidden || c == '/' && w.undecided()
+		case sqltext.String, sqltext.Name:
+			text := s[i+1 : j-1]
 			if len(w.list) == 1 {
-				w.name = s[i+1 : j]
+				w.name = text
 			}
 			if w.word(0) == "set" {
-				add(quotedName + strings.ToLower(s[i+1:j]))
+				add(quotedName + strings.ToLower(text))
 			} else {
 				add(quotedName)
 			}
-			w.ticks = w.ticks || c == '`'
-			i = j + 1
-			end = i
-		case isWordByte(c):
-			j := i + 1
-			for j < len(s) && isWordByte(s[j]) {
-				j++
-			}
+			w.ticks = w.ticks || kind == sqltext.Name
+			end = j
+		case sqltext.Word, sqltext.Number:
 			word := s[i:j]
 			if len(w.list) == 1 {
 				w.name = word
@@ -552,22 +531,25 @@ func scanWords(sql []byte, most int) (w words) {
 			fraction := i > 0 && s[i-1] == '.'
 			if number(word, fraction) {
 				// 1.e5 is one number too, and a word may follow at once.
-				w.odd = w.odd || j+1 < len(s) && s[j] == '.' && isWordByte(s[j+1]) && !isDigit(s[j+1])
+				w.odd = w.odd || j+1 < len(s) && s[j] == '.' && sqltext.WordByte(s[j+1]) && !isDigit(s[j+1])
 				if w.word(0) == "set" { // _latin1 0x61 is a text
 					add("0")
 				}
 			} else {
 				// A number may end within it, and the rest be a word.
-				w.odd = w.odd || isDigit(c) && !exponent(word, s[j:]) || strings.ContainsFunc(word, isForeign)
+				w.odd = w.odd || kind == sqltext.Number && !exponent(word, s[j:]) || strings.ContainsFunc(word, isForeign)
 				add(strings.ToLower(word))
 				end = j
 			}
-			i = j
-		case c == ';':
-			ended = true
-			i++
-		default:
-			if n := len(w.list); c == '(' && n > 0 && isWordByte(w.list[n-1][0]) {
+		case sqltext.Sign:
+			switch n := len(w.list); {
+			case c == ';':
+				ended = true
+				continue
+			case c < ' ' || c == 0x7f: // for a blank, or for the end of a comment's sign
+				w.odd = true
+				continue
+			case c == '(' && n > 0 && sqltext.WordByte(w.list[n-1][0]):
 				call := w.list[n-1]
 				if i > end {
 					call += " "
@@ -577,15 +559,10 @@ func scanWords(sql []byte, most int) (w words) {
 				}
 				w.calls[call] = struct{}{}
 			}
-			add(s[i : i+1])
-			i++
+			add(s[i:j])
 		}
 	}
 	return w
-}
-
-func isWordByte(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c >= 0x80
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -37,6 +37,16 @@ func TestInspectReads(t *testing.T) {
 		"SET @a = 1, @b = 'x'", "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
 		strings.Repeat(" ", 100)+"SELECT a FROM t WHERE a IN ("+strings.Repeat("1,", 500_000)+"1)",
 	)
+	// Texts and names end where the server ends them, whatever is in them.
+	f(sent,
+		`SELECT 'a''; DELETE', "b\"; DELETE" FROM t`, "SELECT `c``; DELETE`, `a\\`, ' INTO x' FROM `b`", `SELECT '\\', ' INTO x'`, "SELECT 1 --\x01 INTO x\n, 2",
+		"SELECT '/*', ' INTO x */'", "SELECT /* ' */ 1, ' INTO x'", "SELECT 1 # ' \r INTO x\n, ' INTO y'", "SELECT /*/ INTO x */ 1", "SELECT /*!*/ 1 /*!40001 */",
+	)
+	f(notRead,
+		`SELECT '\\' INTO x, ''`, "SELECT `a\\` INTO x, ``", "SELECT 'a''' INTO x", `SELECT "'" INTO x -- '`, "SELECT 1 --\x01'\nINTO x -- '",
+		"SELECT /*/ 1 */ INTO x", "SELECT /*! '*/ INTO x /*'*/", "SELECT 1 # /*\n INTO x -- */", "SELECT '/*' INTO x -- */'", `SELECT '1\'`, "SELECT 1 /*/", "SELECT\v1", "SELECT\f1",
+		"USE `a``b`", "USE 'a''b'", "USE a'b'", "SELECT 1sin(1)", "SELECT x.1sin(1)", "SELECT `sin``x`(1)", "SELECT `x``y`.sin(1)", `SET sql_mode='A'"B"`,
+	)
 	// What a server reads otherwise, or executes or skips by its version.
 	f(notRead,
 		"SELECT x.count/**/(1)", "SELECT x.count -- \n (1)", "SELECT 1f(1)", "SELECT 0xf(1), 0xfg(1)", "SELECT 0x(1)", "SELECT 0b(1)", "SELECT 0b2(1)", "SELECT 0bad(1)", "SELECT 1.0b1", "SELECT 5e(1)", "SELECT evil /*!999999 IN */ (1)",

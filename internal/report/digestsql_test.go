@@ -3,6 +3,8 @@ package report
 import (
 	"strings"
 	"testing"
+
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 func TestLiveSQL(t *testing.T) {
@@ -164,7 +166,7 @@ func FuzzLiveSQL(f *testing.F) {
 			end := -1
 			switch {
 			case strings.ContainsRune("'\"`", rune(body[i])):
-				end = quoteEnd(body, i)
+				end, _ = sqltext.Quoted(body, i)
 			case body[i] == '#', strings.HasPrefix(body[i:], "-- "), strings.HasPrefix(body[i:], "--\t"), strings.HasPrefix(body[i:], "--\n"), strings.HasPrefix(body[i:], "--\r"):
 				if n := strings.IndexByte(body[i:], '\n'); n >= 0 {
 					end = i + n

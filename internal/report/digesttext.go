@@ -11,6 +11,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 const (
@@ -418,7 +419,7 @@ func quoteName(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") 
 func splitTable(s string) (schema, name string) {
 	part := func(s string) (head, rest string) {
 		if s != "" && (s[0] == '`' || s[0] == '"') {
-			if n := quoteEnd(s, 0); n > 0 {
+			if n, closed := sqltext.Quoted(s, 0); closed {
 				q := s[:1]
 				return strings.ReplaceAll(s[1:n-1], q+q, q), s[n:]
 			}
@@ -463,7 +464,7 @@ func (p *digestText) sample(k *digest.Class) {
 	}
 	word := ""
 	if ts := sqlTokens(sql); len(ts) > 0 {
-		i := slices.IndexFunc(ts, func(t sqlToken) bool { return t.kind == sqlWord })
+		i := slices.IndexFunc(ts, func(t sqlToken) bool { return t.kind == sqltext.Word })
 		word = strings.ToUpper(sql[ts[max(0, i)].from:ts[max(0, i)].to])
 	}
 	if word == "SELECT" {

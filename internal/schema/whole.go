@@ -1,6 +1,10 @@
 package schema
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/dyno-perf/dyno/internal/sqltext"
+)
 
 // Bare returns SQL with an x in place of each byte between quotes, which stay: what is left is what the server takes for words and signs.
 // Positions stay. closed is false when a quote does not end. A backslash in a string escapes, as the sessions of package target have it. What
@@ -8,23 +12,19 @@ import "strings"
 func Bare(sql string) (bare string, closed bool) {
 	b := []byte(sql)
 	for i := 0; i < len(b); i++ {
-		q := b[i]
-		if q != '\'' && q != '"' && q != '`' {
+		if strings.IndexByte("'\"`", b[i]) < 0 {
 			continue
 		}
-		for i++; ; i++ {
-			if i >= len(b) {
-				return string(b), false
-			}
-			if i+1 < len(b) && (b[i] == '\\' && q != '`' || b[i] == q && b[i+1] == q) {
-				b[i], b[i+1] = 'x', 'x'
-				i++
-				continue
-			}
-			if b[i] == q {
-				break
-			}
+		end, closed := sqltext.Quoted(sql, i)
+		last := end
+		if closed {
+			last--
+		}
+		for i++; i < last; i++ {
 			b[i] = 'x'
+		}
+		if !closed {
+			return string(b), false
 		}
 	}
 	return string(b), true

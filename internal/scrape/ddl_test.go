@@ -50,16 +50,6 @@ func TestDDLWatch(t *testing.T) {
 	look(40, "", "5 1 CREATE USER x IDENTIFIED BY 'secret'", "6 1 SHOW CREATE TABLE t")
 }
 
-func TestVerb(t *testing.T) {
-	for sql, want := range map[string]string{
-		"": "", " \n": "", "ALTER": "ALTER", "/**//* a */ -- b\n#c\n--\n  DROP /* d */": "DROP /* d */", "/*/ x */DROP": "DROP", "/* open": "/* open", "# open": "# open",
-	} {
-		if got := verb(sql); got != want {
-			t.Errorf("%q: %q, want %q", sql, got, want)
-		}
-	}
-}
-
 // TestDDLWatchFolds lets an application change its schema all the time: of each minute a few events are told, and the rest is counted.
 func TestDDLWatchFolds(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)

@@ -105,3 +105,15 @@ innodb_page_size cpu_n
 `)
 
 var innodbCounters = set("lock_deadlocks lock_timeouts log_checkpoints purge_stop_count purge_resume_count")
+
+// enabledColumn words the condition that a counter is on: MySQL has STATUS='enabled', MariaDB from 10.8.4 on ENABLED=1.
+func enabledColumn(query func(sql string, row func([]driver.Value)) error) (where string, err error) {
+	where = "STATUS='enabled'"
+	err = query(sqltext.Tagged("scrape", "innodb_metrics", "SELECT COLUMN_NAME FROM information_schema.COLUMNS"+
+		" WHERE TABLE_SCHEMA='information_schema' AND TABLE_NAME='INNODB_METRICS'"), func(row []driver.Value) {
+		if strings.EqualFold(string(text(row[0])), "ENABLED") {
+			where = "ENABLED=1"
+		}
+	})
+	return where, err
+}

@@ -200,30 +200,12 @@ func age(v driver.Value) float64 {
 // cutOff reports whether a statement ends within a string, a quoted name or a comment: some servers cut a text at the first byte that is
 // no character.
 func cutOff(sql string) bool {
-	for i := 0; i < len(sql); i++ {
-		switch c := sql[i]; {
-		case c == '\'' || c == '"' || c == '`':
-			for i++; i < len(sql) && sql[i] != c; i++ {
-				if sql[i] == '\\' && c != '`' {
-					i++
-				}
-			}
-			if i >= len(sql) {
-				return true
-			}
-		case c == '#', strings.HasPrefix(sql[i:], "-- "):
-			n := strings.IndexByte(sql[i:], '\n')
-			if n < 0 {
-				return false
-			}
-			i += n
-		case strings.HasPrefix(sql[i:], "/*"):
-			n := strings.Index(sql[i+2:], "*/")
-			if n < 0 {
-				return true
-			}
-			i += n + 3
+	for i := 0; i < len(sql); {
+		kind, end := sqltext.Next(sql, i)
+		if kind == sqltext.Open {
+			return true
 		}
+		i = end
 	}
 	return false
 }

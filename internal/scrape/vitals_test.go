@@ -35,7 +35,7 @@ func TestVitalsAreMadeOfWhatIsRead(t *testing.T) {
 			b := read()
 			seconds := time.Since(began).Seconds()
 			got := map[string]float64{}
-			for _, v := range state.Vitals(a, b, seconds) {
+			for _, v := range state.Between(state.Take(a), state.Take(b), seconds) {
 				got[v.Name] = v.Value
 			}
 			for _, name := range []string{

@@ -2,9 +2,12 @@ package slowlog
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
 // one writes an entry as MySQL does.
@@ -174,6 +177,32 @@ func TestWorkIsLinear(t *testing.T) {
 		}
 		if took := time.Since(began); took > 2*time.Minute {
 			t.Fatalf("%v after %q", took, unit)
+		}
+	}
+}
+
+// TestOutsideAgrees holds the reading that goes on in the middle of a text to package sqltext's rules of quoting.
+func TestOutsideAgrees(t *testing.T) {
+	pieces := []string{"'", "'", "\"", "`", "\\", "/*", "*/", "/*!40101 ", "--", "-- ", "--\t", "--\n", "--\r", "--\x01", "#", "\n", " ", "a", "1", ";\n", ";\n", ";\n"}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200_000 {
+		var s []byte
+		for range 1 + r.IntN(16) {
+			s = append(s, pieces[r.IntN(len(pieces))]...)
+		}
+		var l lexer
+		kind, end := sqltext.Sign, 0
+		for n, from := 0, 0; n < len(s); n++ {
+			if n >= end {
+				from = n
+				kind, end = sqltext.Next(s, n)
+			}
+			if s[n] != ';' {
+				continue
+			}
+			if want := kind == sqltext.Sign; l.outside(s, n) != want {
+				t.Fatalf("%q at %d, of a token from %d: outside %v, want %v", s, n, from, !want, want)
+			}
 		}
 	}
 }

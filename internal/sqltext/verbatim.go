@@ -139,24 +139,19 @@ func secrets(s []byte) []byte {
 		}
 	}
 	for i := 0; i < len(s); {
-		c := s[i]
 		end := i + 1
 		switch {
-		case c == '`':
-			if n := bytes.IndexByte(s[end:], '`'); n >= 0 {
-				end += n + 1
-			}
-		case isQuote(c):
-			end, _ = stringEnd(s, i)
-			hide(i, end)
-		case c == '#', c == '-' && end < len(s) && s[end] == '-' && (end+1 == len(s) || isSpace(s[end+1])):
+		case bytes.HasPrefix(s[i:], []byte("/*!")): // what servers execute shows
+		case aside(s, i):
 			end = lineEnd(s, i)
 			hide(i, end)
-		case c == '/' && end < len(s) && s[end] == '*' && (end+1 == len(s) || s[end+1] != '!'):
-			if end = commentEnd(s, i); end == 0 {
-				end = len(s)
-			}
-			if end-i > len("/**/") && !isRepeat(s[i:end]) {
+		default:
+			var kind Kind
+			kind, end = Next(s, i)
+			switch c := s[i]; {
+			case c == '`' && kind == Open: // stands alone
+				end = i + 1
+			case isQuote(c), c == '/' && kind != Sign && end-i > len("/**/") && !isRepeat(s[i:end]):
 				hide(i, end)
 			}
 		}

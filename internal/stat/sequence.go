@@ -49,16 +49,6 @@ func Schedule(min, max int, confidence float64) Sequence {
 	return s
 }
 
-// Confidence returns that of a single comparison's interval at the look after so many rounds; false when there is no look.
-func (s Sequence) Confidence(rounds int) (float64, bool) {
-	for i, n := range s.Looks {
-		if n == rounds {
-			return 1 - s.Alpha[i], true
-		}
-	}
-	return 0, false
-}
-
 // Next returns the rounds of the first look after so many, false when there is none.
 func (s Sequence) Next(rounds int) (int, bool) {
 	for _, n := range s.Looks {

@@ -46,12 +46,6 @@ func TestSchedule(t *testing.T) {
 
 func TestSequence(t *testing.T) {
 	s := Sequence{Looks: []int{3, 6}, Alpha: []float64{0.01, 0.04}}
-	if c, ok := s.Confidence(6); !ok || c != 0.96 {
-		t.Error(c, ok)
-	}
-	if c, ok := s.Confidence(5); ok {
-		t.Error(c)
-	}
 	if n, ok := s.Next(3); !ok || n != 6 {
 		t.Error(n, ok)
 	}

@@ -243,14 +243,9 @@ func (f *Figures) disk(x *metric.Sample) {
 	f.disks[name] = d
 }
 
-// Vitals makes the headline figures of the reading cur, with the reading before, prev, that was taken seconds earlier. What a figure
-// is made of must be in both for a rate, and a counter must not have fallen; else the figure is missing. Rates have six significant
-// digits. Where two readings are at hand for long, keep Figures and use Between.
-func Vitals(prev, cur []metric.Sample, seconds float64) []Vital {
-	return Between(Take(prev), Take(cur), seconds)
-}
-
-// Between makes the headline figures of a reading from its figures and those of the reading before.
+// Between makes the headline figures of a reading from its figures and those of the reading before, which was taken seconds earlier. What
+// a figure is made of must be in both for a rate, and a counter must not have fallen; else the figure is missing. Rates have six
+// significant digits.
 func Between(prev, cur Figures, seconds float64) []Vital {
 	var out []Vital
 	put := func(name string, v float64, ok bool) {

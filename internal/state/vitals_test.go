@@ -27,7 +27,7 @@ func named(vs []Vital) map[string]float64 {
 func TestVitals(t *testing.T) {
 	f := func(name string, prev, cur []metric.Sample, seconds float64, want map[string]float64) {
 		t.Helper()
-		vs := Vitals(prev, cur, seconds)
+		vs := Between(Take(prev), Take(cur), seconds)
 		got := named(vs)
 		if len(got) != len(vs) {
 			t.Errorf("%s: a name stands twice: %v", name, vs)
@@ -113,7 +113,7 @@ func TestVitalsLeaveDynoOut(t *testing.T) {
 	}
 	f := func(a, b []metric.Sample, want string) {
 		t.Helper()
-		if got := fmt.Sprint(Vitals(a, b, 2)); got != want {
+		if got := fmt.Sprint(Between(Take(a), Take(b), 2)); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

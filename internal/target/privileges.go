@@ -181,12 +181,13 @@ func readGrant(line string) (g grant, ok bool) {
 	if strings.HasPrefix(object, "''@") || g.has("PROXY") {
 		return g, true
 	}
-	g.schema, object = objectName(object)
+	g.schema, object = CutName(object)
 	return g, g.schema != "" && strings.HasPrefix(object, ".")
 }
 
-// objectName cuts a name, quoted or not, off the text.
-func objectName(text string) (name, rest string) {
+// CutName cuts a name off the text as SHOW GRANTS writes it: in backticks or double quotes, or bare up to a point or a blank. A name that
+// nothing closes is "".
+func CutName(text string) (name, rest string) {
 	if text == "" || strings.IndexByte("`\"", text[0]) < 0 {
 		i := strings.IndexAny(text, ". ")
 		if i < 0 {

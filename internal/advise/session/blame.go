@@ -9,6 +9,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/schema"
+	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -137,15 +138,7 @@ func killing(id uint64) string { return fmt.Sprintf("KILL %d", id) }
 
 // definition reports whether a statement changes or locks a table's definition.
 func definition(sql string) bool {
-	sql = strings.TrimSpace(sql)
-	for strings.HasPrefix(sql, "/*") {
-		_, rest, ok := strings.Cut(sql, "*/")
-		if !ok {
-			return false
-		}
-		sql = strings.TrimSpace(rest)
-	}
-	word, rest, _ := strings.Cut(strings.ToUpper(sql), " ")
+	word, rest, _ := strings.Cut(strings.ToUpper(sqltext.Body(sql)), " ")
 	switch word {
 	case "ALTER", "DROP", "TRUNCATE", "RENAME", "OPTIMIZE", "REPAIR", "LOCK":
 		return true

@@ -47,6 +47,3 @@ CREATE TRIGGER audit_kept BEFORE DELETE ON audit WHEN CASE OLD.kind
 `},
 	},
 }
-
-// Version is the format that this program writes, and the newest it reads.
-func Version() int { return format.Version() }

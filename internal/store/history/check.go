@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -19,13 +17,9 @@ import (
 
 // Report is the health of a history's file.
 type Report struct {
-	Path     string   `json:"path"`
-	Exists   bool     `json:"exists"`
-	Bytes    int64    `json:"bytes"`     // of the file
-	LogBytes int64    `json:"log_bytes"` // of its write-ahead log
-	Version  int      `json:"version"`   // of the format, 0 when it cannot be read
-	Rows     []Rows   `json:"rows"`      // by kind
-	Problems []string `json:"problems"`  // none: the file is sound
+	sqlitefile.Health
+	Rows     []Rows   `json:"rows"`     // by kind
+	Problems []string `json:"problems"` // none: the file is sound
 }
 
 // Rows tells how much of a kind can be read.
@@ -65,38 +59,14 @@ const maxProblems = 20
 // about a second per hundred megabytes.
 func Check(ctx context.Context, path string) (Report, error) {
 	const op = "check history"
-	r := Report{Path: path}
-	st, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := sqlitefile.Orphan(path); err != nil {
-			r.Problems = append(r.Problems, err.Error())
-		}
-		return r, nil
-	} else if err != nil {
-		return r, wrap(op, path, err)
-	}
-	r.Exists, r.Bytes = true, st.Size()
-	if st, err := os.Stat(path + "-wal"); err == nil {
-		r.LogBytes = st.Size()
-	}
+	var r Report
 	problem := func(format string, args ...any) { r.Problems = append(r.Problems, fmt.Sprintf(format, args...)) }
-	if err := format.CheckHeader(path); err != nil {
-		if errors.Is(err, fs.ErrPermission) {
-			return r, wrap(op, path, err)
-		}
-		problem("%v", err)
-		return r, nil
-	}
-	db, err := format.Connect(path)
-	if err != nil {
+	h, db, err := format.Examine(ctx, path, problem)
+	r.Health = h
+	if db == nil {
 		return r, wrap(op, path, err)
 	}
 	defer db.Close()
-	if r.Version, err = format.VersionOf(ctx, db); errors.Is(err, ErrNewer) {
-		return r, wrap(op, path, err)
-	} else if err != nil {
-		problem("format: %v", err)
-	}
 	pages, err := query(ctx, db, func(r *sql.Rows, s *string) error { return r.Scan(s) }, fmt.Sprintf("PRAGMA integrity_check(%d)", maxProblems))
 	if err != nil {
 		problem("pages: %v", err)

@@ -69,6 +69,3 @@ CREATE INDEX sample_of ON sample (class);
 `},
 	},
 }
-
-// Version is the format that this program writes, and the newest it reads.
-func Version() int { return format.Version() }

@@ -105,7 +105,7 @@ func TestNewer(t *testing.T) {
 	before, err := os.ReadFile(path)
 	ok(t, err)
 	_, err = Open(t.Context(), path, Options{})
-	for _, word := range []string{path, "77", fmt.Sprint("up to ", Version()), "newer"} {
+	for _, word := range []string{path, "77", fmt.Sprint("up to ", format.Version()), "newer"} {
 		if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), word) {
 			t.Errorf("%v: says nothing of %q", err, word)
 		}

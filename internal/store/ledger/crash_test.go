@@ -282,7 +282,7 @@ func TestNewer(t *testing.T) {
 	ok(t, db.Close())
 	before := read(t, path)
 	_, err := Open(t.Context(), path)
-	for _, word := range []string{path, "77", fmt.Sprint("up to ", Version()), "newer"} {
+	for _, word := range []string{path, "77", fmt.Sprint("up to ", format.Version()), "newer"} {
 		if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), word) {
 			t.Errorf("%v: says nothing of %q", err, word)
 		}

@@ -33,6 +33,3 @@ CREATE TABLE ignored (target TEXT NOT NULL, finding TEXT NOT NULL, doc TEXT NOT 
 `},
 	},
 }
-
-// Version is the format that this program writes, and the newest it reads.
-func Version() int { return format.Version() }

@@ -193,7 +193,7 @@ func TestRoundTrips(t *testing.T) {
 	ok(t, l.RemoveTarget(ctx, "zoo"))
 	all, err := l.Targets(ctx)
 	same(t, []string{"shop"}, names(all, func(x Target) string { return x.Name }), err)
-	if r, err := l.Check(ctx); err != nil || !r.OK() || r.Version != Version() {
+	if r, err := l.Check(ctx); err != nil || !r.OK() || r.Version != format.Version() {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

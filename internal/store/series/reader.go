@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
@@ -59,9 +58,6 @@ func (r *Reader) Dropped(ctx context.Context, at int64) (bool, error) {
 	}
 	return r.q.dropped, nil
 }
-
-// Stale reports whether the value is not one but tells that its series ended there.
-func Stale(v float64) bool { return value.IsStaleNaN(v) }
 
 // Seconds calls f for each matching series that has samples from from to to with all of them in order of time, stale markers among
 // them. Times whose seconds are dropped give what minutes keep of them. The points are valid during the call only.

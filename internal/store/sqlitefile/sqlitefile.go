@@ -223,6 +223,50 @@ func (f *Format) CheckHeader(path string) error {
 	return nil
 }
 
+// Health is what Examine says of a file. Its tags are those of the reports that hold it.
+type Health struct {
+	Path     string `json:"path"`
+	Exists   bool   `json:"exists"`
+	Bytes    int64  `json:"bytes"`     // of the file
+	LogBytes int64  `json:"log_bytes"` // of its write-ahead log
+	Version  int    `json:"version"`   // of the format, 0 when it cannot be read
+}
+
+// Examine looks at what is around the rows of a file and opens it, for the caller to look at them and to close it. It changes nothing, and
+// tells with problem what is wrong. Without a database there is nothing more to look at; the error is for what could not be done.
+func (f *Format) Examine(ctx context.Context, path string, problem func(string, ...any)) (h Health, db *sql.DB, err error) {
+	h.Path = path
+	st, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := Orphan(path); err != nil {
+			problem("%v", err)
+		}
+		return h, nil, nil
+	} else if err != nil {
+		return h, nil, err
+	}
+	h.Exists, h.Bytes = true, st.Size()
+	if st, err := os.Stat(path + "-wal"); err == nil {
+		h.LogBytes = st.Size()
+	}
+	if err := f.CheckHeader(path); errors.Is(err, fs.ErrPermission) {
+		return h, nil, err
+	} else if err != nil {
+		problem("%v", err)
+		return h, nil, nil
+	}
+	if db, err = f.Connect(path); err != nil {
+		return h, nil, err
+	}
+	if h.Version, err = f.VersionOf(ctx, db); errors.Is(err, ErrNewer) {
+		db.Close()
+		return h, nil, err
+	} else if err != nil {
+		problem("format: %v", err)
+	}
+	return h, db, nil
+}
+
 // File is one file in use. It is safe for concurrent use; its zero value is not usable, see New.
 type File struct {
 	format *Format

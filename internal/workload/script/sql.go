@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
@@ -29,19 +30,16 @@ func skipSpace(p *parser, i int) (int, error) {
 // comment returns the offset behind the comment that begins at i, i itself when none does. Hints and what only some versions carry out,
 // /*+ … */ and /*! … */, are told apart: they belong to the statement.
 func comment(p *parser, i int) (end int, code bool, err error) {
-	s := p.src[i:]
-	switch {
-	case s[0] == '#' || isDashComment(s):
-		if n := strings.IndexByte(s, '\n'); n >= 0 {
-			return i + n, false, nil
-		}
-		return len(p.src), false, nil
-	case strings.HasPrefix(s, "/*"):
-		n := strings.Index(s[2:], "*/")
-		if n < 0 {
-			return 0, false, p.at(i).errorf("close it with */", "a comment has no end")
-		}
-		return i + 2 + n + 2, len(s) > 2 && (s[2] == '!' || s[2] == '+' || strings.HasPrefix(s[2:], "M!")), nil
+	if strings.IndexByte("#-/", p.src[i]) < 0 {
+		return i, false, nil
+	}
+	switch kind, end := sqltext.Next(p.src, i); {
+	case kind == sqltext.Open:
+		return 0, false, p.at(i).errorf("close it with */", "a comment has no end")
+	case kind == sqltext.Comment:
+		return end, strings.HasPrefix(p.src[i:], "/*+"), nil
+	case kind == sqltext.Code:
+		return end, true, nil
 	}
 	return i, false, nil
 }
@@ -211,28 +209,17 @@ func (p *parser) next(i int) byte {
 // quoted copies a text in quotes. A quote behind a backslash is written as two, which means the same and needs no look at backslashes
 // when values are put in.
 func (r *sqlReader) quoted(i int, quote byte) (int, error) {
-	p, start := r.p, i
-	r.plain(string(rune(quote)))
-	for i++; i < len(p.src); i++ {
-		switch c := p.src[i]; {
-		case c == '\\' && quote != '`' && i+1 < len(p.src):
-			i++
-			if p.src[i] == quote {
-				r.plain(string([]byte{quote, quote}))
-			} else {
-				r.plain(p.src[i-1 : i+1])
-			}
-		case c == quote && p.next(i) == quote:
-			i++
-			r.plain(string([]byte{quote, quote}))
-		case c == quote:
-			r.plain(string(rune(quote)))
-			return i + 1, nil
-		default:
-			r.plain(p.src[i : i+1])
-		}
+	end, closed := sqltext.Quoted(r.p.src, i)
+	q := string(rune(quote))
+	if !closed {
+		return 0, r.p.at(i).errorf("close it with "+q, "a text in quotes has no end")
 	}
-	return 0, p.at(start).errorf("close it with "+string(rune(quote)), "a text in quotes has no end")
+	text := r.p.src[i:end]
+	if quote != '`' {
+		text = strings.NewReplacer(`\\`, `\\`, `\`+q, q+q).Replace(text)
+	}
+	r.plain(text)
+	return end, nil
 }
 
 // The first words of statements, by how they are counted. Everything else is workload.Other.

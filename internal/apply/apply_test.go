@@ -454,9 +454,9 @@ func TestReconcileAsksTheServer(t *testing.T) {
 			f("no index", journal.Planned, journal.Failed)
 			f("no index", journal.Running, journal.Failed)
 			f("no index", journal.Done, journal.Done)
-			entry.Notes = []journal.Note{{Text: undoBegan}}
+			entry.UndoBegan = time.Now()
 			f("no index after an undo", journal.Done, journal.Undone)
-			entry.Notes = nil
+			entry.UndoBegan = time.Time{}
 
 			// Dyno's own ALTER still waits there.
 			tx, err := s.DB(t, "").Begin()
@@ -490,11 +490,11 @@ func TestReconcileAsksTheServer(t *testing.T) {
 			f("the index", journal.Running, journal.Done)
 			f("the index", journal.Done, journal.Done)
 			f("the index", journal.Planned, journal.Failed)
-			entry.Notes = []journal.Note{{Text: undoBegan}}
+			entry.UndoBegan = time.Now()
 			f("the index after an undo began", journal.Done, journal.Done)
 			s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX `dyno j`, ADD INDEX `dyno j` (j(21), a)")
 			f("another index", journal.Running, journal.Failed)
-			entry.Notes, entry.Action = nil, finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.Rebuild}}}
+			entry.UndoBegan, entry.Action = time.Time{}, finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.Rebuild}}}
 			f("a rebuild, which leaves no mark", journal.Running, journal.Failed)
 			f("a rebuild that was answered", journal.Done, journal.Done)
 			entry.Server = "elsewhere"

@@ -73,7 +73,7 @@ func (b *book) Journal(_ context.Context, target string, n int) ([]app.Change, e
 	if b.empty {
 		return nil, nil
 	}
-	return []app.Change{{Entry: journal.Entry{ID: "a-1", Target: "shop", State: journal.Done}, By: "ann", Text: "index i added"}}, nil
+	return []app.Change{{Entry: journal.Entry{ID: "a-1", Target: "shop", State: journal.Done, By: "ann"}, Text: "index i added"}}, nil
 }
 
 func (b *book) ChangeOf(_ context.Context, id string) (app.ChangeDetail, error) {

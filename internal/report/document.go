@@ -130,6 +130,14 @@ type Line struct {
 	Points []metric.Point `json:"points"` // in order of time
 }
 
+// ActionID returns the id of the journal's action that the document is about, "" for none.
+func (d *Document) ActionID() string {
+	if d.Change == nil {
+		return ""
+	}
+	return d.Change.Journal
+}
+
 // Change is what was done to the server.
 type Change struct {
 	Text        string               `json:"text"` // "index idx_customer added to shop.orders"
@@ -137,6 +145,7 @@ type Change struct {
 	Undo        string               `json:"undo,omitzero"`         // SQL that undoes it
 	UndoCommand string               `json:"undo_command,omitzero"` // "dyno undo a-3f9k2 --execute"
 	Journal     string               `json:"journal,omitzero"`      // id of the journal's entry
+	By          string               `json:"by,omitzero"`           // user of the web UI who requested it; empty for the command line
 	State       journal.State        `json:"state,omitzero"`
 	TookSec     known.Value[float64] `json:"took_sec,omitzero"`
 	Notes       []journal.Note       `json:"notes,omitempty"`

@@ -430,6 +430,9 @@ func changeText(c Change) string {
 	if c.Journal != "" {
 		s += " · journal " + c.Journal
 	}
+	if c.By != "" {
+		s += " · requested by " + c.By + ", in the web UI"
+	}
 	return s
 }
 

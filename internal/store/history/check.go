@@ -92,7 +92,7 @@ func Check(ctx context.Context, path string) (Report, error) {
 		return r, wrap(op, path, err)
 	}
 	defer db.Close()
-	if r.Version, err = format.VersionOf(ctx, db); errors.Is(err, ErrNewer) {
+	if r.Version, err = format.VersionOf(ctx, db); errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) {
 		return r, wrap(op, path, err)
 	} else if err != nil {
 		problem("format: %v", err)

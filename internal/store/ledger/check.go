@@ -70,7 +70,7 @@ func Check(ctx context.Context, path string) (Report, error) {
 		return r, explain("check ledger", path, err)
 	}
 	defer db.Close()
-	if r.Version, err = format.VersionOf(ctx, db); errors.Is(err, ErrNewer) {
+	if r.Version, err = format.VersionOf(ctx, db); errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) {
 		return r, explain("check ledger", path, err)
 	} else if err != nil {
 		problem("format: %v", err)

@@ -25,8 +25,8 @@ const unknownUser = "an unknown user"
 // ErrPreviewChanged is the answer to a change that would now be another one than the one that was agreed to.
 var ErrPreviewChanged = apply.ErrPreviewChanged
 
-// Change is an action of the journal with its context.
-type Change struct {
+// JournalAction is an action of the journal with its context.
+type JournalAction struct {
 	journal.Entry
 	Text string `json:"text"`          // what it did, or was to do, in a few words
 	Task string `json:"task,omitzero"` // id of the task that works on it now
@@ -35,7 +35,7 @@ type Change struct {
 
 // ChangeDetail is one action with its events and proofs.
 type ChangeDetail struct {
-	Change
+	JournalAction
 	Title  string        `json:"title,omitzero"` // of the finding that suggested it
 	Events []event.Event `json:"events"`
 	Proofs []ProofShort  `json:"proofs"` // newest first
@@ -62,17 +62,17 @@ type UndoPreview struct {
 }
 
 // Journal returns the actions on a target, of all with "", newest first.
-func (s *Service) Journal(ctx context.Context, name string, n int) ([]Change, error) {
+func (s *Service) Journal(ctx context.Context, name string, n int) ([]JournalAction, error) {
 	es, err := s.ledger.Entries(ctx, name, n)
-	out := make([]Change, len(es))
+	out := make([]JournalAction, len(es))
 	for i, e := range es {
 		out[i] = s.change(e)
 	}
 	return out, err
 }
 
-func (s *Service) change(e journal.Entry) Change {
-	c := Change{Entry: e, Text: deed(e.Action)}
+func (s *Service) change(e journal.Entry) JournalAction {
+	c := JournalAction{Entry: e, Text: deed(e.Action)}
 	if e.State != journal.Done && e.State != journal.Undone {
 		c.Text = wish(e.Action)
 	}
@@ -104,7 +104,7 @@ func (s *Service) ChangeOf(ctx context.Context, id string) (ChangeDetail, error)
 	if err != nil {
 		return ChangeDetail{}, err
 	}
-	d := ChangeDetail{Change: s.change(e), Events: []event.Event{}, Proofs: []ProofShort{}}
+	d := ChangeDetail{JournalAction: s.change(e), Events: []event.Event{}, Proofs: []ProofShort{}}
 	if e.Before != "" {
 		if x, err := s.ledger.Diagnosis(ctx, e.Before); err == nil {
 			for _, f := range x.Findings {

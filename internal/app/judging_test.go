@@ -208,7 +208,7 @@ func TestChangeAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c, err = v.ChangeOf(ctx, id); err != nil || c.Open == "" {
-		t.Fatalf("%+v %v", c.Change, err)
+		t.Fatalf("%+v %v", c.JournalAction, err)
 	}
 	p, err := v.PreviewUndo(ctx, id, apply.Options{})
 	if err != nil || p.Entry.State != journal.Done || len(p.Notes) == 0 || len(p.Against) > 0 || indexes() != 2 {
@@ -226,7 +226,7 @@ func TestChangeAndBack(t *testing.T) {
 		t.Fatalf("%+v, %d indexes", x, indexes())
 	}
 	if c, err = v.ChangeOf(ctx, id); err != nil || c.State != journal.Undone || c.UndoBy != "bob" {
-		t.Fatalf("%+v %v", c.Change, err)
+		t.Fatalf("%+v %v", c.JournalAction, err)
 	}
 	if _, err := v.ProveChange(ctx, id, "ann", capture.Options{}); err == nil {
 		t.Error("what was taken back is proven")

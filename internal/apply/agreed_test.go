@@ -19,7 +19,7 @@ func TestOnlyWhatWasAgreedToIsSent(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			s, x := start(t, flavor)
 			j := newJournal(t)
-			a := finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.ModifyColumn, Column: "s", Definition: "varchar(120)"}}}
+			a := finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Clause{{Kind: schema.ModifyColumn, Column: "s", Definition: "varchar(120)"}}}
 			o := Options{Blocking: true}
 			agree := func() {
 				t.Helper()

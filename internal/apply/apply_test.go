@@ -469,7 +469,7 @@ func TestReconcileAsksTheServer(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() {
-				ended <- alter.Native(ctx, x, alter.Change{Table: table, SQL: "ADD INDEX x (a, j(3))", LockWait: 5 * time.Second}, nil, nil)
+				ended <- alter.Native(ctx, x, alter.Alteration{Table: table, SQL: "ADD INDEX x (a, j(3))", LockWait: 5 * time.Second}, nil, nil)
 			}()
 			for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 				if busy, err := running(t.Context(), x, table); err != nil {
@@ -494,7 +494,7 @@ func TestReconcileAsksTheServer(t *testing.T) {
 			f("the index after an undo began", journal.Done, journal.Done)
 			s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX `dyno j`, ADD INDEX `dyno j` (j(21), a)")
 			f("another index", journal.Running, journal.Failed)
-			entry.UndoBegan, entry.Action = time.Time{}, finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.Rebuild}}}
+			entry.UndoBegan, entry.Action = time.Time{}, finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Clause{{Kind: schema.Rebuild}}}
 			f("a rebuild, which leaves no mark", journal.Running, journal.Failed)
 			f("a rebuild that was answered", journal.Done, journal.Done)
 			entry.Server = "elsewhere"
@@ -720,7 +720,7 @@ func TestInForce(t *testing.T) {
 	is("a third value", value, "it is now 4")
 
 	column := apply("a-3", finding.Action{
-		Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.ModifyColumn, Column: "s", Definition: "varchar(120)"}},
+		Kind: finding.AlterTable, Table: table, Changes: []schema.Clause{{Kind: schema.ModifyColumn, Column: "s", Definition: "varchar(120)"}},
 	}, Options{Blocking: true})
 	is("the column", column, "")
 	s.Exec(t, "ALTER TABLE "+quoted+" ADD COLUMN more INT")
@@ -730,6 +730,6 @@ func TestInForce(t *testing.T) {
 	s.Exec(t, "ALTER TABLE "+quoted+" DROP COLUMN more")
 	is("the table of before", column, "no longer in effect on")
 
-	rebuild := apply("a-4", finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.Rebuild}}}, Options{})
+	rebuild := apply("a-4", finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Clause{{Kind: schema.Rebuild}}}, Options{})
 	is("a rebuild", rebuild, "")
 }

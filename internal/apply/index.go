@@ -21,12 +21,12 @@ type ofIndex struct{ a finding.Action }
 func (c *ofIndex) noun() string      { return "index " + c.a.Index.Name }
 func (c *ofIndex) table() schema.Ref { return c.a.Table }
 
-func (c *ofIndex) addition() alter.Change {
-	return alter.Change{Table: c.a.Table, SQL: schema.AddIndexClause(c.a.Index)}
+func (c *ofIndex) addition() alter.Alteration {
+	return alter.Alteration{Table: c.a.Table, SQL: schema.AddIndexClause(c.a.Index)}
 }
 
-func (c *ofIndex) removal() alter.Change {
-	return alter.Change{Table: c.a.Table, SQL: schema.DropIndexClause(c.a.Index.Name)}
+func (c *ofIndex) removal() alter.Alteration {
+	return alter.Alteration{Table: c.a.Table, SQL: schema.DropIndexClause(c.a.Index.Name)}
 }
 
 func (c *ofIndex) again(ctx context.Context, t *target.Target, o objections) error {

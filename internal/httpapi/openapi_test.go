@@ -316,7 +316,7 @@ func described() []answered {
 		}{}, gives: app.Task{}},
 
 		{path: "GET /changes", room: "changes", about: "The journal, newest first.", errors: []int{404}, params: []asked{anyTarget, limitOf(100)}, gives: struct {
-			Changes []app.Change `json:"changes"`
+			Changes []app.JournalAction `json:"changes"`
 		}{}},
 		{path: "GET /change", room: "changes", about: "One action with its proofs.", errors: []int{404}, params: []asked{ofID}, gives: app.ChangeDetail{}},
 		{path: "POST /apply", room: "changes", about: "Without execute, a preview of applying a finding's change; with execute, and the statement of the preview as confirm, 202 and the task that applies it.", errors: []int{404, 409, 422}, need: []string{"target", "finding"}, body: struct {
@@ -611,7 +611,7 @@ func (l *listens) Verdicts(_ context.Context, target string, n int) ([]app.Verdi
 
 func (l *listens) JudgedEvery() time.Duration { return 0 }
 
-func (l *listens) Journal(_ context.Context, target string, n int) ([]app.Change, error) {
+func (l *listens) Journal(_ context.Context, target string, n int) ([]app.JournalAction, error) {
 	l.note(target, n)
 	return nil, nil
 }

@@ -56,7 +56,7 @@ type comparedDetail struct {
 }
 
 // changeSign is the mark of a change: one character that needs no colour, a word, and a class of the page.
-func changeSign(c digest.Change) sign {
+func changeSign(c digest.ClassVerdict) sign {
 	switch c {
 	case digest.Slower:
 		return sign{"▼", "slower", "c-worse"}
@@ -78,7 +78,7 @@ func newComparedView(c *digest.Comparison) *comparedView {
 	cut.Classes = c.Classes[:min(len(c.Classes), comparedRows)]
 	cut = *comparisonClean(&cut)
 	v := &comparedView{c: see(reflect.ValueOf(&cut), false).Interface().(*digest.Comparison)}
-	for _, k := range []digest.Change{digest.Slower, digest.Appeared, digest.Faster, digest.Vanished, digest.Unclear, digest.Unchanged} {
+	for _, k := range []digest.ClassVerdict{digest.Slower, digest.Appeared, digest.Faster, digest.Vanished, digest.Unclear, digest.Unchanged} {
 		if n := c.Totals[k]; n > 0 {
 			v.Totals = append(v.Totals, comparedTotal{changeSign(k), n})
 		}
@@ -228,7 +228,7 @@ func comparisonClean(c *digest.Comparison) *digest.Comparison {
 		x.Classes[i] = comparisonCleanClass(k)
 	}
 	if x.Totals == nil {
-		x.Totals = map[digest.Change]int{}
+		x.Totals = map[digest.ClassVerdict]int{}
 	}
 	return &x
 }

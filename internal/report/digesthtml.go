@@ -184,7 +184,7 @@ func flagsText(m map[string]digest.Share) string {
 	return strings.Join(parts, ", ")
 }
 
-func newDigestPageClass(r *digest.Report, k digest.Class, anchor string) digestPageClass {
+func newDigestPageClass(r *digest.Report, k digest.Row, anchor string) digestPageClass {
 	v := digestPageClass{
 		Anchor: anchor, Rank: strconv.Itoa(k.Rank), Item: Visible(digestItem(&k), false), ID: Visible(k.ID, false),
 		Meta: classMetaText(&k), Fingerprint: Visible(k.Fingerprint, true), Table: digestFigures(k.Attributes, r.Global.Attributes),
@@ -219,7 +219,7 @@ func smallPicture(id, title, label string) svg {
 }
 
 // distributionPicture draws how many statements took how long; false when the source keeps no distribution.
-func distributionPicture(k *digest.Class, id string) (svg, bool) {
+func distributionPicture(k *digest.Row, id string) (svg, bool) {
 	var top uint64
 	for _, n := range k.Histogram {
 		top = max(top, n)
@@ -249,7 +249,7 @@ func distributionPicture(k *digest.Class, id string) (svg, bool) {
 }
 
 // overTimePicture draws how the calls spread over time; false when they all fell into one step.
-func overTimePicture(k *digest.Class, id string) (svg, bool) {
+func overTimePicture(k *digest.Row, id string) (svg, bool) {
 	m := squeezed(k.PerMinute, 120)
 	if len(m.Counts) < 2 {
 		return svg{}, false

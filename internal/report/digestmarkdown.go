@@ -131,7 +131,7 @@ func (p *mdPage) digestNotes(r *digest.Report) {
 var profileHeads = []string{"Rank", "Query ID", "Share", "Response time", "Calls", "R/Call", "95 %", "V/M", "Item"}
 
 // profileRow is a class in it.
-func profileRow(k *digest.Class) []string {
+func profileRow(k *digest.Row) []string {
 	row := []string{strconv.Itoa(k.Rank), Visible(k.ID, false), none, none, digestCount(k.Count), none, none, none, Visible(digestItem(k), false)}
 	if f, ok := k.Attributes["query_time"]; ok && f.Count > 0 {
 		row[2], row[3] = digestShare(k.Share)+" %", unit.Seconds(f.Sum)
@@ -266,7 +266,7 @@ func talliesText(ts []digest.Tally, of uint64) string {
 }
 
 // classFacts are the lists of names of a class and what else is no figure.
-func classFacts(k *digest.Class) (fs []Fact) {
+func classFacts(k *digest.Row) (fs []Fact) {
 	add := func(name, value string) {
 		if value != "" {
 			fs = append(fs, Fact{name, Visible(value, false)})
@@ -298,7 +298,7 @@ func classFacts(k *digest.Class) (fs []Fact) {
 }
 
 // classMetaText is the line below the heading of a class.
-func classMetaText(k *digest.Class) string {
+func classMetaText(k *digest.Row) string {
 	parts := []string{digestCount(k.Count) + " calls"}
 	if x, ok := k.QPS.Get(); ok {
 		parts = append(parts, digestRate(x)+" per second")
@@ -316,7 +316,7 @@ func classMetaText(k *digest.Class) string {
 }
 
 // classSamples are the statements to show of a class: name, where it came from, text.
-func classSamples(k *digest.Class, files bool) (out [][3]string) {
+func classSamples(k *digest.Row, files bool) (out [][3]string) {
 	add := func(name string, s *digest.Sample) {
 		sql := shortSQL(s.SQL)
 		if s.Cut {
@@ -334,7 +334,7 @@ func classSamples(k *digest.Class, files bool) (out [][3]string) {
 }
 
 // distributionText draws the histogram of a class; "" when the source keeps none.
-func distributionText(k *digest.Class) string {
+func distributionText(k *digest.Row) string {
 	var top uint64
 	for _, n := range k.Histogram {
 		top = max(top, n)
@@ -353,7 +353,7 @@ func distributionText(k *digest.Class) string {
 	return b.String()
 }
 
-func (p *mdPage) digestClass(r *digest.Report, k digest.Class) {
+func (p *mdPage) digestClass(r *digest.Report, k digest.Row) {
 	p.section(2, strconv.Itoa(k.Rank)+". "+Visible(digestItem(&k), false))
 	p.line("ID " + code(Visible(k.ID, false)) + "; " + md(classMetaText(&k)))
 	p.line("")

@@ -50,7 +50,7 @@ type Document struct {
 	Events     []event.Event     `json:"events,omitempty"` // marks for all charts; those of kind variant and gap shade a span
 	Findings   []finding.Finding `json:"findings,omitempty"`
 	Reasoning  []Node            `json:"reasoning,omitempty"` // how it was judged, from what was seen to what was found
-	Change     *Change           `json:"change,omitempty"`
+	Change     *AppliedChange    `json:"change,omitempty"`
 	Experiment *Experiment       `json:"experiment,omitempty"`
 	Classes    []ClassChange     `json:"classes,omitempty"`
 	Run        *run.Run          `json:"run,omitempty"`
@@ -138,8 +138,8 @@ func (d *Document) ActionID() string {
 	return d.Change.Journal
 }
 
-// Change is what was done to the server.
-type Change struct {
+// AppliedChange is what was done to the server.
+type AppliedChange struct {
 	Text        string               `json:"text"` // "index idx_customer added to shop.orders"
 	SQL         string               `json:"sql"`
 	Undo        string               `json:"undo,omitzero"`         // SQL that undoes it

@@ -419,7 +419,7 @@ func (p *textPage) change() {
 	}
 }
 
-func changeText(c Change) string {
+func changeText(c AppliedChange) string {
 	s := c.Text
 	if c.State != "" {
 		s += " · " + string(c.State)

@@ -120,7 +120,7 @@ func (w *watcher) run(ctx context.Context) {
 		if !ok {
 			return
 		}
-		w.server = t.Facts().Flavor + " " + t.Facts().Version.String()
+		w.server = string(t.Facts().Flavor) + " " + t.Facts().Version.String()
 		began := time.Now()
 		err := w.session(ctx, t)
 		t.Close()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/alter"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -242,7 +243,7 @@ func TestApplyAndUndo(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			s, _ := start(t, flavor)
 			s.Exec(t, "CREATE USER 'changer'@'localhost'")
-			grants, err := target.Grants(flavor, "change", "changer@localhost", []string{table.Schema})
+			grants, err := target.Grants(dbms.Flavor(flavor), "change", "changer@localhost", []string{table.Schema})
 			if err != nil {
 				t.Fatal(err)
 			}

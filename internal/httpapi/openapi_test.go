@@ -18,6 +18,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/known"
@@ -599,7 +600,7 @@ func (l *listens) FindingsOf(context.Context, string) (app.Findings, error) {
 
 func (l *listens) note(args ...any) { l.asked = fmt.Sprint(args...) }
 
-func (l *listens) Grants(flavor, task, user string, schemas []string) ([]string, error) {
+func (l *listens) Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error) {
 	l.note(flavor, task, user, schemas)
 	return nil, nil
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
@@ -69,13 +70,13 @@ type Node struct {
 
 // Place says where it happened.
 type Place struct {
-	Target   string `json:"target,omitzero"` // name as the user knows it
-	URL      string `json:"url,omitzero"`    // without a password
-	Flavor   string `json:"flavor,omitzero"`
-	Version  string `json:"version,omitzero"`
-	Host     []Fact `json:"host,omitempty"`     // machine: CPUs, memory, kernel, governor
-	Settings []Fact `json:"settings,omitempty"` // of the server and of the load, those that matter
-	Dyno     string `json:"dyno,omitzero"`      // version of the program
+	Target   string      `json:"target,omitzero"` // name as the user knows it
+	URL      string      `json:"url,omitzero"`    // without a password
+	Flavor   dbms.Flavor `json:"flavor,omitzero"`
+	Version  string      `json:"version,omitzero"`
+	Host     []Fact      `json:"host,omitempty"`     // machine: CPUs, memory, kernel, governor
+	Settings []Fact      `json:"settings,omitempty"` // of the server and of the load, those that matter
+	Dyno     string      `json:"dyno,omitzero"`      // version of the program
 }
 
 // Fact is a name with its value, both for people.

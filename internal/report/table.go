@@ -303,7 +303,7 @@ func (d *Document) place() []Fact {
 	add("target", p.Target)
 	add("address", p.URL)
 	if p.Flavor != "" || p.Version != "" {
-		add("server", spaced(flavorName(p.Flavor), p.Version))
+		add("server", spaced(p.Flavor.Name(), p.Version))
 	}
 	if !d.From.IsZero() && !d.To.IsZero() {
 		add("time", stamp(d.From)+" to "+d.To.UTC().Format(time.TimeOnly)+" UTC ("+unit.Duration(d.To.Sub(d.From))+")")
@@ -311,19 +311,6 @@ func (d *Document) place() []Fact {
 	fs = append(append(fs, p.Host...), p.Settings...)
 	add("Dyno", p.Dyno)
 	return fs
-}
-
-func flavorName(f string) string {
-	switch f {
-	case "mariadb":
-		return "MariaDB"
-	case "mysql":
-		return "MySQL"
-	case "percona":
-		return "Percona Server"
-	default:
-		return f
-	}
 }
 
 func spaced(a, b string) string {

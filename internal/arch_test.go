@@ -24,6 +24,7 @@ const module = "github.com/dyno-perf/dyno"
 // floors tells the floor of every package. A package imports lower floors only.
 var floors = map[string]int{
 	"internal/known":           0,
+	"internal/dbms":            0,
 	"internal/metric":          0,
 	"internal/event":           0,
 	"internal/incident":        0,
@@ -126,6 +127,8 @@ var siblings = map[string]string{
 	"internal/finding -> internal/known":            "evidence may be text alone",
 	"internal/finding -> internal/schema":           "an action names the index it adds",
 	"internal/journal -> internal/finding":          "an entry records the action it carried out",
+	"internal/arith -> internal/dbms":               "each flavor has its own arithmetic",
+	"internal/snapshot -> internal/dbms":            "a snapshot names the flavor of its target",
 	"internal/snapshot -> internal/known":           "what was not observed is unknown",
 	"internal/snapshot -> internal/metric":          "a snapshot is made of the other values",
 	"internal/snapshot -> internal/event":           "a snapshot is made of the other values",

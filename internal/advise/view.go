@@ -86,7 +86,7 @@ func NewView(s *snapshot.Snapshot, symptoms []finding.Symptom) *View {
 }
 
 // MariaDB reports whether the target is one.
-func (v *View) MariaDB() bool { return strings.EqualFold(v.Target.Flavor, "mariadb") }
+func (v *View) MariaDB() bool { return v.Target.Flavor.IsMariaDB() }
 
 // AtLeast reports whether the target's version is the one named or newer; with two numbers the third does not matter. Flavors count
 // apart: ask MariaDB first. It is for validity of advice in words; what a server can do is told by its variables.

@@ -10,8 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/schema"
 )
 
-// Change is one ALTER TABLE.
-type Change struct {
+// Alteration is one ALTER TABLE.
+type Alteration struct {
 	Table schema.Ref
 	// SQL is what follows the table's name, ALGORITHM and LOCK left out: ADD INDEX `k` (`a`).
 	SQL string
@@ -43,7 +43,7 @@ const (
 )
 
 // complete fills what is left out and reports what cannot be.
-func (c Change) complete() (Change, error) {
+func (c Alteration) complete() (Alteration, error) {
 	if c.Algorithm == "" {
 		c.Algorithm = map[bool]string{false: "INPLACE", true: "COPY"}[c.Blocking]
 	}
@@ -80,8 +80,8 @@ func (c Change) complete() (Change, error) {
 	return c, errors.Join(errs...)
 }
 
-// Statement returns the statement as it is sent, algorithm and lock included. It is for a Change that Native accepts.
-func (c Change) Statement() string {
+// Statement returns the statement as it is sent, algorithm and lock included. It is for an Alteration that Native accepts.
+func (c Alteration) Statement() string {
 	c, _ = c.complete()
 	s := "ALTER TABLE " + c.Table.SQL() + " " + strings.TrimSpace(c.SQL) + ", ALGORITHM=" + c.Algorithm
 	if c.Algorithm != "INSTANT" { // which takes no lock, and whose LOCK clause MySQL refuses

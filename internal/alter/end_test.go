@@ -16,7 +16,7 @@ import (
 )
 
 // builds takes a moment to build, so that the session that watches sees it at work.
-var builds = Change{Table: table, SQL: "ADD INDEX `k 1` (`a`, `s`), ADD INDEX `k 2` (`s`, `a`), ADD INDEX `k 3` (`s`(20), `j`(20)), ADD INDEX `k 4` (`j`(40), `s`)", LockWait: time.Second}
+var builds = Alteration{Table: table, SQL: "ADD INDEX `k 1` (`a`, `s`), ADD INDEX `k 2` (`s`, `a`), ADD INDEX `k 3` (`s`(20), `j`(20)), ADD INDEX `k 4` (`j`(40), `s`)", LockWait: time.Second}
 
 // holder is a transaction that has the table, from the moment that the server builds to when it is let go.
 type holder struct {
@@ -78,7 +78,7 @@ func TestTheEndOfABuild(t *testing.T) {
 			}
 			// native makes the change while somebody takes the table during the build. hold lets it go; ctx ends with the change. It returns how many
 			// ALTER TABLE were sent.
-			native := func(c Change, hold func(ctx context.Context, h *holder, notes []string)) (notes []string, alters uint64, h *holder, err error) {
+			native := func(c Alteration, hold func(ctx context.Context, h *holder, notes []string)) (notes []string, alters uint64, h *holder, err error) {
 				t.Helper()
 				for range 20 { // a server may have built before anybody looked
 					h = &holder{t: t, db: s.DB(t, "")}

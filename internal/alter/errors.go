@@ -55,7 +55,7 @@ func BuiltOf(err error) time.Duration {
 
 // fail judges the error of an ALTER.
 // Numbers: https://dev.mysql.com/doc/mysql-errors/9.0/en/server-error-reference.html
-func fail(ctx context.Context, c Change, where string, err error) error {
+func fail(ctx context.Context, c Alteration, where string, err error) error {
 	e := &Error{Why: Refused}
 	t := &target.Error{Op: "alter " + c.Table.String(), Kind: target.KindOf(err), Target: "on " + where, Hint: target.HintOf(err), Err: err}
 	e.Err = t

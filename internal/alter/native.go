@@ -28,7 +28,7 @@ const (
 
 // Native lets the server itself change the table while its users go on: ALGORITHM and LOCK are always written out, so the server
 // refuses what would stop them. All later statements on the table wait behind a change that waits for the table's metadata lock, so at
-// the beginning it waits only for Change.LockWait, not at all while a session is known to hold the table, and tries again with growing
+// the beginning it waits only for Alteration.LockWait, not at all while a session is known to hold the table, and tries again with growing
 // gaps. At the end, where the server would throw away what it has built, it waits for up to a minute and reports who holds the table; a
 // build of more than a minute that is lost all the same is not repeated. When ctx ends Native kills its own ALTER, and nothing else,
 // and returns after the server has taken it back.
@@ -36,7 +36,7 @@ const (
 // The target is pinned, see target.Target.Pin: the change is made on the server that its facts are of, or nowhere.
 //
 // note, which may be nil, gets one line of text for whatever happens on the way. Errors are of type *Error.
-func Native(ctx context.Context, t *target.Target, c Change, report progress.Sink, note func(string)) error {
+func Native(ctx context.Context, t *target.Target, c Alteration, report progress.Sink, note func(string)) error {
 	c, err := c.complete()
 	if err != nil {
 		return &Error{Why: Refused, Err: &target.Error{Op: "alter " + c.Table.String(), Kind: target.Unsupported, Err: err}}
@@ -106,7 +106,7 @@ func (w *worker) given(m *missed, last bool) error {
 
 type worker struct {
 	t      *target.Target
-	c      Change
+	c      Alteration
 	report progress.Sink
 	note   func(string)
 	where  string

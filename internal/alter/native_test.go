@@ -90,7 +90,7 @@ func eventually(t *testing.T, what string, cond func() bool) {
 	}
 }
 
-var change = Change{Table: table, SQL: "ADD INDEX `k a` (`a`, `s`)"}
+var change = Alteration{Table: table, SQL: "ADD INDEX `k a` (`a`, `s`)"}
 
 func TestNativeUnderWriters(t *testing.T) {
 	for _, flavor := range servers.Flavors {
@@ -136,7 +136,7 @@ func TestNativeUnderWriters(t *testing.T) {
 			if err := Native(t.Context(), x, change, nil, nil); WhyOf(err) != Refused || !strings.Contains(target.HintOf(err), "index of that name") {
 				t.Errorf("twice: %v, %s", err, target.HintOf(err))
 			}
-			if err := Native(t.Context(), x, Change{Table: table, SQL: schema.DropIndexClause("k a")}, nil, nil); err != nil || indexes(t, s) != 1 {
+			if err := Native(t.Context(), x, Alteration{Table: table, SQL: schema.DropIndexClause("k a")}, nil, nil); err != nil || indexes(t, s) != 1 {
 				t.Errorf("dropped: %v", err)
 			}
 		})
@@ -351,7 +351,7 @@ func TestNotOnlineIsRefused(t *testing.T) {
 			s, x := start(t, flavor, 4)
 			f := func(sql string, why Why, hint string) {
 				t.Helper()
-				err := Native(t.Context(), x, Change{Table: table, SQL: sql}, nil, nil)
+				err := Native(t.Context(), x, Alteration{Table: table, SQL: sql}, nil, nil)
 				if WhyOf(err) != why || !strings.Contains(target.HintOf(err), hint) || !strings.Contains(err.Error(), table.String()) {
 					t.Errorf("%s: %v: %v, %s", sql, WhyOf(err), err, target.HintOf(err))
 				}
@@ -364,7 +364,7 @@ func TestNotOnlineIsRefused(t *testing.T) {
 			if indexes(t, s) != 1 {
 				t.Error("something is left behind")
 			}
-			for _, c := range []Change{
+			for _, c := range []Alteration{
 				{},
 				{Table: table},
 				{Table: table, SQL: "x", Algorithm: "COPY"},
@@ -394,15 +394,15 @@ func TestNotOnlineIsRefused(t *testing.T) {
 }
 
 func TestStatement(t *testing.T) {
-	f := func(c Change, want string) {
+	f := func(c Alteration, want string) {
 		t.Helper()
 		c.Table = schema.Ref{Schema: "d", Table: "t"}
 		if got := c.Statement(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	f(Change{SQL: " ADD INDEX k (a) "}, "ALTER TABLE `d`.`t` ADD INDEX k (a), ALGORITHM=INPLACE, LOCK=NONE")
-	f(Change{SQL: "ADD COLUMN b INT", Algorithm: "instant"}, "ALTER TABLE `d`.`t` ADD COLUMN b INT, ALGORITHM=INSTANT")
+	f(Alteration{SQL: " ADD INDEX k (a) "}, "ALTER TABLE `d`.`t` ADD INDEX k (a), ALGORITHM=INPLACE, LOCK=NONE")
+	f(Alteration{SQL: "ADD COLUMN b INT", Algorithm: "instant"}, "ALTER TABLE `d`.`t` ADD COLUMN b INT, ALGORITHM=INSTANT")
 }
 
 // TestAServerThatIsSilentIsGivenUp: a change that is to be stopped on a server which says nothing more must not keep whoever stops it for
@@ -412,7 +412,7 @@ func TestAServerThatIsSilentIsGivenUp(t *testing.T) {
 	t.Cleanup(func() { syscall.Kill(s.PID, syscall.SIGCONT) })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	change := Change{Table: table, SQL: "ADD INDEX k (a, s)", deaf: time.Second}
+	change := Alteration{Table: table, SQL: "ADD INDEX k (a, s)", deaf: time.Second}
 	done, once := make(chan error, 1), sync.Once{}
 	go func() {
 		done <- Native(ctx, x, change, func(progress.Progress) {

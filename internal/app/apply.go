@@ -81,10 +81,7 @@ func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progr
 	}
 	e := journal.Entry{
 		ID: id, Target: t.Spec().Name, URL: t.Spec().URL(), Server: t.Facts().Server, Finding: in.Finding.ID,
-		Action: *in.Finding.Action, Planned: time.Now().UTC(), Before: in.Diagnosis,
-	}
-	if in.By != "" {
-		e.Notes = []journal.Note{{At: e.Planned, Text: askedBy + in.By}}
+		Action: *in.Finding.Action, Planned: time.Now().UTC(), Before: in.Diagnosis, By: in.By,
 	}
 	o := in.Options
 	o.Agreed = in.Preview.Action.SQL
@@ -285,5 +282,5 @@ func (a *App) ProveAndKeep(ctx context.Context, t *target.Target, e journal.Entr
 	if err != nil {
 		return p, nil, err
 	}
-	return p, &doc, l.PutDocument(ctx, string(doc.Kind), id, e.Target, b)
+	return p, &doc, l.PutDocument(ctx, string(doc.Kind), id, e.Target, e.ID, b)
 }

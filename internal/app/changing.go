@@ -19,25 +19,23 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// askedBy begins the note of the journal that says who wanted an action.
-const askedBy = "requested by "
+// unknownUser stands for the user of a web UI that does not know who uses it.
+const unknownUser = "an unknown user"
 
 // ErrPreviewChanged is the answer to a change that would now be another one than the one that was agreed to.
 var ErrPreviewChanged = apply.ErrPreviewChanged
 
-// Change is an action of the journal with its context.
-type Change struct {
+// JournalAction is an action of the journal with its context.
+type JournalAction struct {
 	journal.Entry
-	By     string `json:"by,omitzero"`        // who requested it in the web UI; empty for the command line
-	Text   string `json:"text"`               // what it did, or was to do, in a few words
-	Task   string `json:"task,omitzero"`      // id of the task that works on it now
-	Open   string `json:"open,omitzero"`      // for an entry that is not ended and that no task here works on: what that means and what to do
-	Undoer string `json:"undone_by,omitzero"` // who undid it in the web UI; empty while it is not undone, and for the command line
+	Text string `json:"text"`          // what it did, or was to do, in a few words
+	Task string `json:"task,omitzero"` // id of the task that works on it now
+	Open string `json:"open,omitzero"` // for an entry that is not ended and that no task here works on: what that means and what to do
 }
 
 // ChangeDetail is one action with its events and proofs.
 type ChangeDetail struct {
-	Change
+	JournalAction
 	Title  string        `json:"title,omitzero"` // of the finding that suggested it
 	Events []event.Event `json:"events"`
 	Proofs []ProofShort  `json:"proofs"` // newest first
@@ -64,27 +62,22 @@ type UndoPreview struct {
 }
 
 // Journal returns the actions on a target, of all with "", newest first.
-func (s *Service) Journal(ctx context.Context, name string, n int) ([]Change, error) {
+func (s *Service) Journal(ctx context.Context, name string, n int) ([]JournalAction, error) {
 	es, err := s.ledger.Entries(ctx, name, n)
-	out := make([]Change, len(es))
+	out := make([]JournalAction, len(es))
 	for i, e := range es {
 		out[i] = s.change(e)
 	}
 	return out, err
 }
 
-func (s *Service) change(e journal.Entry) Change {
-	c := Change{Entry: e, Text: deed(e.Action), Undoer: apply.UndoneBy(e)}
+func (s *Service) change(e journal.Entry) JournalAction {
+	c := JournalAction{Entry: e, Text: deed(e.Action)}
 	if e.State != journal.Done && e.State != journal.Undone {
 		c.Text = wish(e.Action)
 	}
 	if e.State == journal.Failed {
 		c.Text = "failed: " + c.Text
-	}
-	for _, n := range e.Notes {
-		if x, ok := strings.CutPrefix(n.Text, askedBy); ok {
-			c.By = x
-		}
 	}
 	for _, t := range s.Tasks() {
 		if t.State == TaskRunning && t.Target == e.Target && (t.Kind == "apply" && t.applies(e) || t.Kind == "undo" && t.About == e.ID) {
@@ -111,7 +104,7 @@ func (s *Service) ChangeOf(ctx context.Context, id string) (ChangeDetail, error)
 	if err != nil {
 		return ChangeDetail{}, err
 	}
-	d := ChangeDetail{Change: s.change(e), Events: []event.Event{}, Proofs: []ProofShort{}}
+	d := ChangeDetail{JournalAction: s.change(e), Events: []event.Event{}, Proofs: []ProofShort{}}
 	if e.Before != "" {
 		if x, err := s.ledger.Diagnosis(ctx, e.Before); err == nil {
 			for _, f := range x.Findings {
@@ -130,25 +123,19 @@ func (s *Service) ChangeOf(ctx context.Context, id string) (ChangeDetail, error)
 			d.Events = append(d.Events, x)
 		}
 	}
-	docs, err := s.ledger.Documents(ctx, string(report.Proof), maxProofs)
+	docs, err := s.ledger.DocumentsAbout(ctx, string(report.Proof), id)
 	if err != nil {
 		return d, err
 	}
 	for _, x := range docs {
-		if x.Target != e.Target || x.At.Before(e.Planned) {
-			continue
-		}
 		r, err := report.Decode(x.JSON)
-		if err != nil || r.Change == nil || r.Change.Journal != id {
+		if err != nil {
 			continue
 		}
 		d.Proofs = append(d.Proofs, ProofShort{r.ID, r.At, r.From, r.To, r.Sentence, r.Measures, r.Classes, r.Warnings})
 	}
 	return d, nil
 }
-
-// maxProofs is how many of the last proofs are looked through for those of one action.
-const maxProofs = 200
 
 // PreviewChange asks the server what carrying out a finding's change would mean. It only reads.
 func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o apply.Options) (Intent, error) {
@@ -178,7 +165,7 @@ func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by 
 	if err != nil {
 		return Task{}, errors.Join(err, t.Close())
 	}
-	in.By = cmp.Or(by, "an unknown user") + ", in the web UI"
+	in.By = cmp.Or(by, unknownUser)
 	task, err := s.StartTask(Task{Kind: "apply", Title: in.Preview.Words, Target: name, By: by, About: findingID},
 		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
 			defer t.Close()
@@ -211,7 +198,7 @@ func (s *Service) KillSession(ctx context.Context, name string, session uint64, 
 	if err != nil {
 		return journal.Entry{}, err
 	}
-	e := journal.Entry{ID: id, Target: name, Notes: []journal.Note{{At: time.Now().UTC(), Text: askedBy + cmp.Or(by, "an unknown user") + ", in the web UI"}}}
+	e := journal.Entry{ID: id, Target: name, By: cmp.Or(by, unknownUser)}
 	e, err = apply.Kill(ctx, t, s.ledger, e, session, user)
 	if e.State != journal.Done {
 		return e, err
@@ -245,7 +232,7 @@ func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o appl
 		return Task{}, fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, p.SQL)
 	}
 	e := p.Entry
-	o.Agreed, o.By = confirm, cmp.Or(by, "an unknown user")+", in the web UI"
+	o.Agreed, o.By = confirm, cmp.Or(by, unknownUser)
 	return s.StartTask(Task{Kind: "undo", Title: "Undo: " + wish(e.Action), Target: e.Target, By: by, About: id},
 		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
 			t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))

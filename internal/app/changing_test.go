@@ -54,7 +54,7 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			s, v := shopChanged(t, flavor, finding.Action{
 				Kind: finding.AlterTable, Table: schema.Ref{Schema: "shop", Table: "boxes"},
-				Changes: []schema.Change{{Kind: schema.ModifyColumn, Column: "note", Definition: "varchar(80)"}},
+				Changes: []schema.Clause{{Kind: schema.ModifyColumn, Column: "note", Definition: "varchar(80)"}},
 			})
 			ctx := t.Context()
 			between := "" // is sent once, when a task has begun and before it works
@@ -119,8 +119,8 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 			if x := undo("bob"); x.State != TaskDone || column() != "varchar(60)" {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
-			if c, err := v.ChangeOf(ctx, id); err != nil || c.State != journal.Undone || c.Undoer != "bob, in the web UI" || len(c.Events) != 2 {
-				t.Errorf("%+v by %q, events %+v, %v", c.Change, c.Undoer, c.Events, err)
+			if c, err := v.ChangeOf(ctx, id); err != nil || c.State != journal.Undone || c.UndoBy != "bob" || len(c.Events) != 2 {
+				t.Errorf("%+v by %q, events %+v, %v", c.JournalAction, c.UndoBy, c.Events, err)
 			}
 		})
 	}

@@ -263,7 +263,7 @@ func (c *Comparison) servers(ctx context.Context) error {
 			}
 			flavor, _, _ := strings.Cut(spec, "@")
 			for _, o := range c.yard.Offers() {
-				if s := o.Spec(); o.Flavor == flavor && !slices.Contains(missing.There, s) {
+				if s := o.Spec(); string(o.Flavor) == flavor && !slices.Contains(missing.There, s) {
 					missing.There = append(missing.There, s)
 				}
 			}

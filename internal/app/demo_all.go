@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/progress"
@@ -38,7 +39,7 @@ type Beside struct {
 	Target  *target.Target
 	Socket  string
 	Port    int
-	Flavor  string
+	Flavor  dbms.Flavor
 	Expects []fault.Expectation // to grade them by
 	Kind    fault.Kind
 }
@@ -142,7 +143,7 @@ func (o DemoAllOptions) jobs() (jobs []AccuracyLine, err error) {
 	}
 	servers := o.Servers
 	if len(servers) == 0 {
-		servers = []string{"mariadb"}
+		servers = []string{string(dbms.MariaDB)}
 	}
 	first := max(1, o.First)
 	done := map[string]bool{}
@@ -166,11 +167,9 @@ func (o DemoAllOptions) jobs() (jobs []AccuracyLine, err error) {
 
 // elsewhere reports whether one of the faults does not exist on the flavor that a server's name begins with.
 func elsewhere(names, server string) bool {
-	flavor, _, _ := strings.Cut(server, "@")
-	if flavor == "percona" {
-		flavor = "mysql"
-	}
-	if flavor != "mysql" && flavor != "mariadb" { // a path: the server itself will tell
+	name, _, _ := strings.Cut(server, "@")
+	flavor := dbms.Flavor(name).Kin()
+	if flavor != dbms.MySQL && flavor != dbms.MariaDB { // a path: the server itself will tell
 		return false
 	}
 	for n := range strings.SplitSeq(names, "+") {
@@ -198,7 +197,7 @@ func (a *App) demoLine(ctx context.Context, o DemoAllOptions, l AccuracyLine) Ac
 		return l
 	}
 	l.Seconds = time.Since(begin).Round(100 * time.Millisecond).Seconds()
-	l.Server = res.Server.Flavor + "@" + res.Server.Version
+	l.Server = res.Server.Spec()
 	if err != nil {
 		l.Error = err.Error()
 	}

@@ -64,13 +64,13 @@ func (d *demo) replicaSettings() map[string]string {
 // newWords reports whether the server is a MySQL of at least a version: there replication speaks of source and replica.
 func (d *demo) newWords(major, minor, patch int) bool {
 	f := d.t.Facts()
-	return f.Flavor != "mariadb" && f.Version.AtLeast(major, minor, patch)
+	return !f.Flavor.IsMariaDB() && f.Version.AtLeast(major, minor, patch)
 }
 
 // position asks where the changes of a server are being written.
 func position(ctx context.Context, t *target.Target) (file string, pos int64, err error) {
 	q := "SHOW MASTER STATUS"
-	if f := t.Facts(); f.Flavor != "mariadb" && f.Version.AtLeast(8, 2, 0) {
+	if f := t.Facts(); !f.Flavor.IsMariaDB() && f.Version.AtLeast(8, 2, 0) {
 		q = "SHOW BINARY LOG STATUS"
 	}
 	rows, err := t.DB().QueryContext(ctx, q)

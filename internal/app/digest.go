@@ -26,13 +26,13 @@ import (
 // Digest is a report whose classes come one by one, for there may be very many. Report.Classes is empty.
 type Digest struct {
 	digest.Report
-	Each iter.Seq[digest.Class]
+	Each iter.Seq[digest.Row]
 }
 
 // Whole returns the report with its classes in it.
 func (d Digest) Whole() digest.Report {
 	r := d.Report
-	r.Classes = slices.AppendSeq(make([]digest.Class, 0, 20), d.Each)
+	r.Classes = slices.AppendSeq(make([]digest.Row, 0, 20), d.Each)
 	return r
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -50,21 +51,21 @@ const (
 
 // Found is a server on this machine, or one that the user's defaults files lead to.
 type Found struct {
-	Name         string     `json:"name"`                    // to add it under, free in the inventory; with Target that one
-	Target       string     `json:"target,omitzero"`         // the inventory has it under this name
-	URL          string     `json:"url"`                     // to add; never with a password
-	DefaultsFile string     `json:"defaults_file,omitzero"`  // to add it with
-	Address      string     `json:"address"`                 // path of a socket or host:port
-	Also         []string   `json:"also,omitempty"`          // other addresses of the same server
-	By           []string   `json:"found_by"`                // "socket", "port", "process", "defaults file", "sandbox"
-	Flavor       string     `json:"flavor,omitzero"`         // "mysql", "percona", "mariadb"; if reported
-	Version      string     `json:"version,omitzero"`        // "10.11.19"
-	Login        LoginState `json:"login"`                   //
-	User         string     `json:"user,omitzero"`           // the account that the server took us for, or would have
-	Reason       string     `json:"reason,omitzero"`         // why there is no login, or what is wrong with it
-	Fix          string     `json:"fix,omitzero"`            // how to fix it
-	Create       []string   `json:"create_account,omitzero"` // statements that make an account for Dyno, to be run there by a person
-	Lacks        []Lack     `json:"lacks,omitempty"`         // what would stay unknown
+	Name         string      `json:"name"`                    // to add it under, free in the inventory; with Target that one
+	Target       string      `json:"target,omitzero"`         // the inventory has it under this name
+	URL          string      `json:"url"`                     // to add; never with a password
+	DefaultsFile string      `json:"defaults_file,omitzero"`  // to add it with
+	Address      string      `json:"address"`                 // path of a socket or host:port
+	Also         []string    `json:"also,omitempty"`          // other addresses of the same server
+	By           []string    `json:"found_by"`                // "socket", "port", "process", "defaults file", "sandbox"
+	Flavor       dbms.Flavor `json:"flavor,omitzero"`         // if reported
+	Version      string      `json:"version,omitzero"`        // "10.11.19"
+	Login        LoginState  `json:"login"`                   //
+	User         string      `json:"user,omitzero"`           // the account that the server took us for, or would have
+	Reason       string      `json:"reason,omitzero"`         // why there is no login, or what is wrong with it
+	Fix          string      `json:"fix,omitzero"`            // how to fix it
+	Create       []string    `json:"create_account,omitzero"` // statements that make an account for Dyno, to be run there by a person
+	Lacks        []Lack      `json:"lacks,omitempty"`         // what would stay unknown
 
 	server string // target.Facts.Server
 	pid    int
@@ -458,7 +459,7 @@ func (a *App) tryOut(ctx context.Context, s spot, inventory []ledger.Target, m *
 			if k := target.KindOf(err); k == target.AuthFailed {
 				f.Login = LoginRefused
 				f.Flavor, f.Version = m.greeted(ctx, x)
-				f.Create = AccountSQL(cmp.Or(f.Flavor, "mysql"), x.Network == "unix", a.systemUser())
+				f.Create = AccountSQL(cmp.Or(f.Flavor, dbms.MySQL), x.Network == "unix", a.systemUser())
 				f.Fix = "make an account with these statements; a password goes into ~/.my.cnf, or into a file that is named when the server is added"
 				break
 			}
@@ -491,12 +492,12 @@ func (f *Found) learn(t *target.Target) {
 		}
 	}
 	if facts.Port > 0 {
-		f.Name = facts.Flavor + "-" + strconv.Itoa(facts.Port)
+		f.Name = string(facts.Flavor) + "-" + strconv.Itoa(facts.Port)
 	}
 }
 
 // greeted asks a server what it is without logging in: it says so first. One behind a jump host is not asked.
-func greeted(ctx context.Context, x target.Spec) (flavor, version string) {
+func greeted(ctx context.Context, x target.Spec) (flavor dbms.Flavor, version string) {
 	if x.Jump != (tunnel.Jump{}) {
 		return "", ""
 	}
@@ -512,20 +513,15 @@ func greeted(ctx context.Context, x target.Spec) (flavor, version string) {
 	h := wire.Handshake{User: x.User}
 	_, _, _ = h.Feed(b[:n]) // an error leaves the greeting empty
 	text := h.Greeting().Version
-	switch {
-	case text == "":
+	if text == "" {
 		return "", ""
-	case strings.Contains(text, "MariaDB"):
-		flavor = "mariadb"
-	default:
-		flavor = "mysql"
 	}
-	return flavor, target.ParseVersion(text).String()
+	return dbms.Of(text, ""), target.ParseVersion(text).String()
 }
 
 // suggested makes a name of what is known of a server.
 func suggested(f Found) string {
-	word := cmp.Or(f.Flavor, "server")
+	word := cmp.Or(string(f.Flavor), "server")
 	for _, address := range append([]string{f.Address}, f.Also...) {
 		if _, port, err := net.SplitHostPort(address); err == nil {
 			return word + "-" + port
@@ -586,9 +582,9 @@ func merged(all []Found) (out []Found) {
 
 // AccountSQL returns statements that make an account for Dyno with what watching needs, as a person would run them on the server. Over a
 // socket MariaDB knows the system's user, and needs no password; elsewhere one has to be chosen.
-func AccountSQL(flavor string, socket bool, systemUser string) []string {
+func AccountSQL(flavor dbms.Flavor, socket bool, systemUser string) []string {
 	name, by := "dyno", "IDENTIFIED BY 'choose a password'"
-	if flavor == "mariadb" && socket && systemUser != "" && systemUser != "root" { // root is there already, and too mighty
+	if flavor.IsMariaDB() && socket && systemUser != "" && systemUser != "root" { // root is there already, and too mighty
 		name, by = systemUser, "IDENTIFIED VIA unix_socket"
 	}
 	grants, err := target.Grants(flavor, "watch", name, nil)
@@ -703,8 +699,9 @@ type refusal struct {
 }
 
 type greeting struct {
-	flavor, version string
-	until           time.Time
+	flavor  dbms.Flavor
+	version string
+	until   time.Time
 }
 
 func newMemory() *memory {
@@ -739,7 +736,7 @@ func (m *memory) open(ctx context.Context, x target.Spec) (*target.Target, error
 }
 
 // greeted is greeted, once in a while.
-func (m *memory) greeted(ctx context.Context, x target.Spec) (flavor, version string) {
+func (m *memory) greeted(ctx context.Context, x target.Spec) (flavor dbms.Flavor, version string) {
 	k := x.Network + " " + x.Address
 	m.mu.Lock()
 	old := m.said[k]

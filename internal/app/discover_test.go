@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -181,7 +182,7 @@ func TestDiscoverWithoutFiles(t *testing.T) {
 			t.Fatalf("%s: found %+v, notes %q", flavor, d.Found, d.Notes)
 		}
 		f := d.Found[0]
-		if f.Login != LoginOK || f.Flavor != flavor || f.Address != s.Socket || !slices.Equal(f.Also, []string{tcp}) || f.DefaultsFile != os.DevNull {
+		if f.Login != LoginOK || string(f.Flavor) != flavor || f.Address != s.Socket || !slices.Equal(f.Also, []string{tcp}) || f.DefaultsFile != os.DevNull {
 			t.Errorf("found %+v", f)
 		}
 		before := s.Status(t, "Connections")
@@ -726,7 +727,7 @@ func TestFreeName(t *testing.T) {
 func TestAccountSQL(t *testing.T) {
 	f := func(flavor string, socket bool, who, want string) {
 		t.Helper()
-		got := AccountSQL(flavor, socket, who)
+		got := AccountSQL(dbms.Flavor(flavor), socket, who)
 		if len(got) < 2 || got[0] != want {
 			t.Errorf("got %q, want %q first", got, want)
 		}

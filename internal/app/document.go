@@ -194,7 +194,7 @@ func touched(p proof.Proof, before, after *snapshot.Snapshot) []report.ClassChan
 	all := report.ClassesOf(before.Classes, before.Seconds(), after.Classes, after.Seconds(), ids...)
 	var out []report.ClassChange
 	for _, x := range all { // also of the same statement in another database
-		if i := slices.IndexFunc(p.Touched, func(c proof.Change) bool { return c.Class == x.ID && c.Schema == x.Schema }); i >= 0 {
+		if i := slices.IndexFunc(p.Touched, func(c proof.TouchedClass) bool { return c.Class == x.ID && c.Schema == x.Schema }); i >= 0 {
 			x.Verdict = string(p.Touched[i].Verdict())
 			out = append(out, x)
 		}
@@ -203,7 +203,7 @@ func touched(p proof.Proof, before, after *snapshot.Snapshot) []report.ClassChan
 }
 
 // changeOf tells what an action did.
-func changeOf(e journal.Entry) *report.Change {
+func changeOf(e journal.Entry) *report.AppliedChange {
 	c := report.ChangeOf(e, deed(e.Action))
 	return &c
 }

@@ -24,7 +24,7 @@ func TestTouchedInOneDatabase(t *testing.T) {
 	s := &snapshot.Snapshot{From: time.Unix(0, 0), To: time.Unix(10, 0), Classes: []class.Class{
 		{ID: "q", Schema: "tenant1", Count: 10, TimeSec: 1}, {ID: "q", Schema: "tenant2", Count: 10, TimeSec: 5}, {ID: "other", Schema: "tenant1", Count: 10, TimeSec: 9},
 	}}
-	got := touched(proof.Proof{Touched: []proof.Change{{Class: "q", Schema: "tenant1"}}}, s, s)
+	got := touched(proof.Proof{Touched: []proof.TouchedClass{{Class: "q", Schema: "tenant1"}}}, s, s)
 	if len(got) != 1 || got[0].ID != "q" || got[0].Schema != "tenant1" {
 		t.Errorf("%+v", got)
 	}
@@ -32,12 +32,12 @@ func TestTouchedInOneDatabase(t *testing.T) {
 
 // TestProofSentence: what is said of the most expensive class is of that one.
 func TestProofSentence(t *testing.T) {
-	unseen := proof.Change{Class: "dear", Before: proof.Side{Seen: true, Share: 0.8}}
-	small := proof.Change{
+	unseen := proof.TouchedClass{Class: "dear", Before: proof.Side{Seen: true, Share: 0.8}}
+	small := proof.TouchedClass{
 		Class: "cheap", Fingerprint: "select id from t where v=?", TimeRatio: known.Of(10.0), Before: proof.Side{Seen: true, Share: 0.01, Calls: 5, MeanSec: known.Of(0.1)},
 		After: proof.Side{Seen: true, Calls: 6, MeanSec: known.Of(0.01)},
 	}
-	f := func(want string, touched ...proof.Change) {
+	f := func(want string, touched ...proof.TouchedClass) {
 		t.Helper()
 		if got := proofSentence(proof.Proof{Touched: touched}); !strings.HasPrefix(got, want) {
 			t.Errorf("%q, want %q", got, want)

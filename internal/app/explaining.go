@@ -47,7 +47,7 @@ func tooMighty(ctx context.Context, t *target.Target) (reason, fix string) {
 	}
 	f := t.Facts()
 	return fmt.Sprintf("Dyno is logged in as %s: %s. It watches with it, but does not run EXPLAIN", f.User, why),
-		"create a separate account: `dyno target grants --flavor " + f.Flavor + " --task explain --schema SCHEMA` prints the GRANT statements"
+		"create a separate account: `dyno target grants --flavor " + string(f.Flavor) + " --task explain --schema SCHEMA` prints the GRANT statements"
 }
 
 // How often plans are looked up: of a few classes a minute, of each one now and then.

@@ -17,6 +17,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/catalog"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/clock"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/metric"
@@ -169,7 +170,7 @@ func (s *Service) lastSeen(name string, why error) *snapshot.Snapshot {
 	flavor, version, _ := strings.Cut(m.state.Server, " ")
 	x := &snapshot.Snapshot{
 		Format: snapshot.Format, From: m.state.At.Add(-s.Every()), To: m.state.At, Variables: map[string]string{},
-		Target:  snapshot.Target{Name: name, Server: m.server, Flavor: flavor, Version: version},
+		Target:  snapshot.Target{Name: name, Server: m.server, Flavor: dbms.Flavor(flavor), Version: version},
 		Sources: slices.Clone(m.sources), Moments: []state.State{*m.state},
 	}
 	for _, n := range []string{"digests", "plans", "tables"} {
@@ -214,7 +215,7 @@ func (s *Service) Judged(ctx context.Context, id string) (Judged, error) {
 	}
 	symptoms, _ := Judge(x)
 	j.Symptoms = append(j.Symptoms, symptoms...)
-	j.Server, j.From, j.To = x.Target.Flavor+" "+x.Target.Version, x.From, x.To
+	j.Server, j.From, j.To = string(x.Target.Flavor)+" "+x.Target.Version, x.From, x.To
 	j.Sentence = sentence(x, symptoms, d.Findings, d.Advice...)
 	j.Reasoning = Reasoning(x, symptoms, d.Findings)
 	j.Time = timeModel(x)

@@ -218,7 +218,7 @@ func TestLabReportsAlone(t *testing.T) {
 		if err := report.JSON(&b, report.Comparison(&r, r.Started)); err != nil {
 			t.Fatal(err)
 		}
-		if err := led.PutDocument(t.Context(), string(report.Compare), id, "", b.Bytes()); err != nil {
+		if err := led.PutDocument(t.Context(), string(report.Compare), id, "", "", b.Bytes()); err != nil {
 			t.Fatal(err)
 		}
 		x, err := l.Experiment(t.Context(), id)
@@ -466,12 +466,12 @@ func TestLabListsReadOnce(t *testing.T) {
 	const size = 8 << 20
 	long := []byte(`{"title":"long","sentence":"` + strings.Repeat("x", size) + `"}`)
 	for id, kind := range map[string]report.Kind{"x-1": report.Compare, "x-2": report.Compare, "m-1": report.Demo, "m-2": report.Proof} {
-		if err := led.PutDocument(t.Context(), string(kind), id, "", long); err != nil {
+		if err := led.PutDocument(t.Context(), string(kind), id, "", "", long); err != nil {
 			t.Fatal(err)
 		}
 	}
 	other := []byte(fmt.Sprintf(`{"dyno_report":%d,"sentence":"%s"}`, report.Format, strings.Repeat("x", size)))
-	if err := led.PutDocument(t.Context(), string(report.Compare), "x-3", "", other); err != nil { // it holds no comparison
+	if err := led.PutDocument(t.Context(), string(report.Compare), "x-3", "", "", other); err != nil { // it holds no comparison
 		t.Fatal(err)
 	}
 	list := func() uint64 {
@@ -512,17 +512,17 @@ func TestLabLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := led.PutDocument(t.Context(), "demo", "m-1", "sandbox:x", []byte(`{"title":"A missing index","sentence":"found"}`)); err != nil {
+	if err := led.PutDocument(t.Context(), "demo", "m-1", "sandbox:x", "", []byte(`{"title":"A missing index","sentence":"found"}`)); err != nil {
 		t.Fatal(err)
 	}
 	docs, err := l.Documents(t.Context(), 10)
 	if err != nil || len(docs) != 1 || docs[0].Title != "A missing index" || docs[0].Kind != "demo" {
 		t.Errorf("%+v %v", docs, err)
 	}
-	if err := led.PutDocument(t.Context(), "demo", "m-1", "sandbox:x", []byte(`{"title":"Stored anew","sentence":"found"}`)); err != nil {
+	if err := led.PutDocument(t.Context(), "demo", "m-1", "sandbox:x", "", []byte(`{"title":"Stored anew","sentence":"found"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if err := led.PutDocument(t.Context(), "proof", "p-1", "sandbox:x", []byte(`{"title":"A proof"}`)); err != nil {
+	if err := led.PutDocument(t.Context(), "proof", "p-1", "sandbox:x", "", []byte(`{"title":"A proof"}`)); err != nil {
 		t.Fatal(err)
 	}
 	docs, err = l.Documents(t.Context(), 10)

@@ -124,5 +124,5 @@ func (a *App) keepRun(ctx context.Context, l *ledger.Ledger, r run.Run, ticks []
 	if err != nil {
 		return err
 	}
-	return l.PutDocument(ctx, string(doc.Kind), r.ID, r.Target, b)
+	return l.PutDocument(ctx, string(doc.Kind), r.ID, r.Target, "", b)
 }

@@ -434,8 +434,8 @@ type PeriodClass struct {
 	Before      *PeriodFigures `json:"before,omitempty"` // missing: it did not run, as far as was observed
 	After       *PeriodFigures `json:"after,omitempty"`
 	// Change is of the mean time of a statement; where it is unclear Reason says why.
-	Change digest.Change `json:"change"`
-	Reason string        `json:"reason,omitzero"`
+	Change digest.ClassVerdict `json:"change"`
+	Reason string              `json:"reason,omitzero"`
 	// LoadChange is after - before, seconds of statement time a second: what the list is sorted by.
 	LoadChange float64 `json:"load_change"`
 	// Mean is the ratio with its interval where it could be judged; MeanRatio is the plain ratio.
@@ -557,7 +557,7 @@ func (s *Service) side(ctx context.Context, target string, p Period) (periodOf, 
 	r.Global.Attributes = map[string]digest.Figures{"query_time": {Count: cover.Count, Sum: cover.TimeSec}}
 	for i, id := range order {
 		c := o.classes[id]
-		x := digest.Class{Rank: i + 1, ID: id, Fingerprint: c.Fingerprint, Item: sqltext.Item(c.Fingerprint), Count: c.Count, Sampled: c.Sampled}
+		x := digest.Row{Rank: i + 1, ID: id, Fingerprint: c.Fingerprint, Item: sqltext.Item(c.Fingerprint), Count: c.Count, Sampled: c.Sampled}
 		if cover.TimeSec > 0 {
 			x.Share = c.TimeSec / cover.TimeSec
 		}

@@ -116,7 +116,7 @@ func TestComparePeriods(t *testing.T) {
 	if !slices.Equal(order[:3], []string{"d", "c", "a"}) || p.Total != 6 || p.Result != stat.Worse {
 		t.Errorf("%v of %d, %s %v", order, p.Total, p.Result, p.Reasons)
 	}
-	change := func(id string, want digest.Change) PeriodClass {
+	change := func(id string, want digest.ClassVerdict) PeriodClass {
 		t.Helper()
 		c := by[id]
 		if c.Change != want {

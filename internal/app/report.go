@@ -43,7 +43,7 @@ func (a *App) StoreReport(ctx context.Context, doc report.Document, dir string) 
 	if err != nil {
 		return "", err
 	}
-	if err := l.PutDocument(ctx, string(doc.Kind), doc.ID, doc.Place.Target, stored.Bytes()); err != nil {
+	if err := l.PutDocument(ctx, string(doc.Kind), doc.ID, doc.Place.Target, doc.ActionID(), stored.Bytes()); err != nil {
 		return "", err
 	}
 	return filepath.Join(dir, "report.html"), nil

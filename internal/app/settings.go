@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/snapshot"
@@ -464,16 +465,16 @@ func (a *App) entry(t ledger.Target) (ledger.Target, target.Spec, error) {
 
 // Checked is what can be observed on a server.
 type Checked struct {
-	Target  string   `json:"target,omitzero"`
-	Reached bool     `json:"reached"`
-	Reason  string   `json:"reason,omitzero"` // why it was not
-	Fix     string   `json:"fix,omitzero"`
-	Create  []string `json:"create_account,omitempty"` // where the account was refused
-	Flavor  string   `json:"flavor,omitzero"`
-	Version string   `json:"version,omitzero"`
-	Server  string   `json:"server,omitzero"` // distinguishes it from any other
-	User    string   `json:"user,omitzero"`
-	TLS     string   `json:"tls,omitzero"` // cipher
+	Target  string      `json:"target,omitzero"`
+	Reached bool        `json:"reached"`
+	Reason  string      `json:"reason,omitzero"` // why it was not
+	Fix     string      `json:"fix,omitzero"`
+	Create  []string    `json:"create_account,omitempty"` // where the account was refused
+	Flavor  dbms.Flavor `json:"flavor,omitzero"`
+	Version string      `json:"version,omitzero"`
+	Server  string      `json:"server,omitzero"` // distinguishes it from any other
+	User    string      `json:"user,omitzero"`
+	TLS     string      `json:"tls,omitzero"` // cipher
 	// Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is wanting, and what would mend it.
 	Trust       target.Trust      `json:"trust,omitzero"`
 	Fingerprint string            `json:"fingerprint,omitzero"` // SHA256, of the certificate that is remembered
@@ -560,7 +561,7 @@ func (a *App) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
 		if target.KindOf(err) == target.AuthFailed {
 			none.Flavor, none.Version = greeted(ctx, spec)
 			here := spec.Network == "unix" && spec.Jump == (tunnel.Jump{}) // the system's user of a jump host is another one
-			none.Create = AccountSQL(cmp.Or(none.Flavor, "mysql"), here, a.systemUser())
+			none.Create = AccountSQL(cmp.Or(none.Flavor, dbms.MySQL), here, a.systemUser())
 		}
 		return none
 	}
@@ -581,7 +582,7 @@ func (a *App) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
 }
 
 // Grants returns the statements that give an account what a task needs, see target.Grants. user may be name@host.
-func Grants(flavor, task, user string, schemas []string) ([]string, error) {
+func Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error) {
 	if name, host, ok := strings.Cut(user, "@"); ok && !strings.HasPrefix(user, "'") {
 		user = "'" + strings.ReplaceAll(name, "'", "''") + "'@'" + strings.ReplaceAll(host, "'", "''") + "'"
 	}
@@ -590,15 +591,15 @@ func Grants(flavor, task, user string, schemas []string) ([]string, error) {
 
 // Grantee is the account of a target that GRANT statements are for.
 type Grantee struct {
-	User   string // name@host, as target.Grants takes it
-	Flavor string // of the server
-	Guess  string // why User is not known from the server, in a sentence; empty where it logged us in as this account
+	User   string      // name@host, as target.Grants takes it
+	Flavor dbms.Flavor // of the server
+	Guess  string      // why User is not known from the server, in a sentence; empty where it logged us in as this account
 }
 
 // Grantee returns the account that a server takes Dyno for. Of a server that cannot be logged in to it is the one that the server refused,
 // or else the user in the inventory at localhost, and Guess says so. flavor is used where the server does not report its own; an error means
 // that the target or its flavor is not known.
-func (a *App) Grantee(ctx context.Context, text, flavor string, login Login) (Grantee, error) {
+func (a *App) Grantee(ctx context.Context, text string, flavor dbms.Flavor, login Login) (Grantee, error) {
 	spec, err := a.Resolve(ctx, text, login)
 	if err != nil {
 		return Grantee{}, err

@@ -126,10 +126,7 @@ func (a *App) Try(ctx context.Context, t *target.Target, d *Diagnosis, o TryOpti
 
 // alike finds a build of the server's own version, or else the nearest of its kind, with a remark then.
 func alike(ctx context.Context, y *sandbox.Yard, f target.Facts) (srv, note string, err error) {
-	flavor := f.Flavor
-	if flavor == "percona" {
-		flavor = "mysql"
-	}
+	flavor := string(f.Flavor.Kin())
 	full := f.Version.String()
 	short := full
 	if parts := strings.Split(full, "."); len(parts) > 2 {
@@ -162,7 +159,7 @@ type trying struct {
 
 // try fills in f.Tested.
 func (w *trying) try(ctx context.Context, f *finding.Finding) error {
-	f.Tested = &finding.Tested{On: w.to.Facts().Flavor + " " + w.to.Facts().Version.String()}
+	f.Tested = &finding.Tested{On: string(w.to.Facts().Flavor) + " " + w.to.Facts().Version.String()}
 	not := func(format string, args ...any) error {
 		f.Tested.Text = "Not tried: " + fmt.Sprintf(format, args...) + "."
 		return nil

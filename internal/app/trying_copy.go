@@ -137,7 +137,7 @@ func uncopiable(create, table string, private target.Facts) string {
 	for _, m := range executed.FindAllStringSubmatch(bare, -1) {
 		n, _ := strconv.Atoi(m[2])
 		own := private.Version.Major*10000 + private.Version.Minor*100 + private.Version.Patch
-		if maria := private.Flavor == "mariadb"; n > own || maria && m[1] == "" && n >= 50700 && n < 100000 || !maria && m[1] != "" {
+		if maria := private.Flavor.IsMariaDB(); n > own || maria && m[1] == "" && n >= 50700 && n < 100000 || !maria && m[1] != "" {
 			return "has a definition with parts that the private server would skip"
 		}
 	}

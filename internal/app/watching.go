@@ -84,7 +84,7 @@ type watcher struct {
 	rights func(context.Context, *target.Target)
 
 	mu      sync.Mutex
-	top     []state.Class
+	top     []state.ActiveClass
 	topSec  float64
 	latency known.Value[float64] // mean time of a statement, where all are counted
 	sources []snapshot.Source    // of the classes
@@ -120,7 +120,7 @@ func (w *watcher) run(ctx context.Context) {
 		if !ok {
 			return
 		}
-		w.server = t.Facts().Flavor + " " + t.Facts().Version.String()
+		w.server = string(t.Facts().Flavor) + " " + t.Facts().Version.String()
 		began := time.Now()
 		err := w.session(ctx, t)
 		t.Close()
@@ -398,7 +398,7 @@ func (w *watcher) classes(ctx context.Context, t *target.Target) error {
 // window keeps the classes with the most time for the states of the next seconds, and hands all of them on.
 func (w *watcher) window(c ClassWindow, sources []snapshot.Source, err error) {
 	sec := c.Took.Seconds()
-	var top []state.Class
+	var top []state.ActiveClass
 	var latency known.Value[float64]
 	count, sum := uint64(0), 0.0
 	for _, x := range c.Classes {
@@ -411,7 +411,7 @@ func (w *watcher) window(c ClassWindow, sources []snapshot.Source, err error) {
 	}
 	if err == nil && sec > 0 {
 		for _, x := range c.Classes[:min(len(c.Classes), topClasses)] {
-			s := state.Class{
+			s := state.ActiveClass{
 				ID: x.ID, Fingerprint: state.Clip(x.Fingerprint, state.MaxText), Schema: x.Schema, Sampled: x.Sampled,
 				PerSecond: float64(x.Count) / sec, Load: x.TimeSec / sec, MeanSec: x.MeanSec(), Examined: x.PerCall(x.Examined),
 			}

@@ -200,25 +200,6 @@ func unsure(ctx context.Context, t *target.Target, c change, err error) bool {
 	}
 }
 
-// undoBegan begins the note that an action is being taken back; wantedBy follows when somebody is known who wants it.
-const (
-	undoBegan = "undo started"
-	wantedBy  = ", requested by "
-)
-
-// UndoneBy returns who had an action taken back; "" while it is not, and for the command line.
-func UndoneBy(e journal.Entry) (by string) {
-	if e.State != journal.Undone {
-		return ""
-	}
-	for _, n := range e.Notes { // the last that began is the one that succeeded
-		if rest, ok := strings.CutPrefix(n.Text, undoBegan); ok {
-			by = strings.TrimPrefix(rest, wantedBy)
-		}
-	}
-	return by
-}
-
 // Return is what taking an action back would mean on a server as it is now.
 type Return struct {
 	Entry    journal.Entry // as the server shows it, which may differ from the journal after a crash
@@ -369,9 +350,10 @@ func Undo(ctx context.Context, t *target.Target, j Journal, id string, o Options
 	for _, w := range p.Warnings { // the preview has told them
 		r.e.Notes = append(r.e.Notes, journal.Note{At: time.Now().UTC(), Text: w})
 	}
-	began := undoBegan
+	r.e.UndoBegan, r.e.UndoBy = time.Now().UTC(), o.By
+	began := "undo started"
 	if o.By != "" {
-		began += wantedBy + o.By
+		began += ", requested by " + o.By + ", in the web UI"
 	}
 	r.note(began)
 	if err := r.put(ctx); err != nil {
@@ -447,7 +429,7 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 		case is == other:
 			a, its := e.Action, false
 			if x, ok := c.(adjusting); ok {
-				if a, its, err = x.became(ctx, t, found); err != nil {
+				if a, its, err = x.became(ctx, t); err != nil {
 					return e, fmt.Errorf("reconcile action %s: %w", e.ID, err)
 				}
 			}
@@ -462,8 +444,7 @@ func Reconcile(ctx context.Context, t *target.Target, e journal.Entry) (journal.
 		}
 	case journal.Failed, journal.Undone: // these are ends
 	case journal.Done:
-		began := slices.ContainsFunc(e.Notes, func(n journal.Note) bool { return strings.HasPrefix(n.Text, undoBegan) })
-		if began && is == asWas {
+		if !e.UndoBegan.IsZero() && is == asWas {
 			r.e.State, r.e.UndoneAt = journal.Undone, now
 			r.note("the undo was interrupted, but the change is undone")
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/alter"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/schema"
@@ -242,7 +243,7 @@ func TestApplyAndUndo(t *testing.T) {
 		t.Run(flavor, func(t *testing.T) {
 			s, _ := start(t, flavor)
 			s.Exec(t, "CREATE USER 'changer'@'localhost'")
-			grants, err := target.Grants(flavor, "change", "changer@localhost", []string{table.Schema})
+			grants, err := target.Grants(dbms.Flavor(flavor), "change", "changer@localhost", []string{table.Schema})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -468,9 +469,9 @@ func TestReconcileAsksTheServer(t *testing.T) {
 			f("no index", journal.Planned, journal.Failed)
 			f("no index", journal.Running, journal.Failed)
 			f("no index", journal.Done, journal.Done)
-			entry.Notes = []journal.Note{{Text: undoBegan}}
+			entry.UndoBegan = time.Now()
 			f("no index after an undo", journal.Done, journal.Undone)
-			entry.Notes = nil
+			entry.UndoBegan = time.Time{}
 
 			// Dyno's own ALTER still waits there.
 			tx, err := s.DB(t, "").Begin()
@@ -483,7 +484,7 @@ func TestReconcileAsksTheServer(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() {
-				ended <- alter.Native(ctx, x, alter.Change{Table: table, SQL: "ADD INDEX x (a, j(3))", LockWait: 5 * time.Second}, nil, nil)
+				ended <- alter.Native(ctx, x, alter.Alteration{Table: table, SQL: "ADD INDEX x (a, j(3))", LockWait: 5 * time.Second}, nil, nil)
 			}()
 			for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 				if busy, err := running(t.Context(), x, table); err != nil {
@@ -504,11 +505,11 @@ func TestReconcileAsksTheServer(t *testing.T) {
 			f("the index", journal.Running, journal.Done)
 			f("the index", journal.Done, journal.Done)
 			f("the index", journal.Planned, journal.Failed)
-			entry.Notes = []journal.Note{{Text: undoBegan}}
+			entry.UndoBegan = time.Now()
 			f("the index after an undo began", journal.Done, journal.Done)
 			s.Exec(t, "ALTER TABLE "+quoted+" DROP INDEX `dyno j`, ADD INDEX `dyno j` (j(21), a)")
 			f("another index", journal.Running, journal.Failed)
-			entry.Notes, entry.Action = nil, finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.Rebuild}}}
+			entry.UndoBegan, entry.Action = time.Time{}, finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Clause{{Kind: schema.Rebuild}}}
 			f("a rebuild, which leaves no mark", journal.Running, journal.Failed)
 			f("a rebuild that was answered", journal.Done, journal.Done)
 			entry.Server = "elsewhere"
@@ -734,7 +735,7 @@ func TestInForce(t *testing.T) {
 	is("a third value", value, "it is now 4")
 
 	column := apply("a-3", finding.Action{
-		Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.ModifyColumn, Column: "s", Definition: "varchar(120)"}},
+		Kind: finding.AlterTable, Table: table, Changes: []schema.Clause{{Kind: schema.ModifyColumn, Column: "s", Definition: "varchar(120)"}},
 	}, Options{Blocking: true})
 	is("the column", column, "")
 	s.Exec(t, "ALTER TABLE "+quoted+" ADD COLUMN more INT")
@@ -744,6 +745,6 @@ func TestInForce(t *testing.T) {
 	s.Exec(t, "ALTER TABLE "+quoted+" DROP COLUMN more")
 	is("the table of before", column, "no longer in effect on")
 
-	rebuild := apply("a-4", finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.Rebuild}}}, Options{})
+	rebuild := apply("a-4", finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Clause{{Kind: schema.Rebuild}}}, Options{})
 	is("a rebuild", rebuild, "")
 }

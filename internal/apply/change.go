@@ -32,9 +32,8 @@ type change interface {
 
 // adjusting is a change that a server may carry out otherwise than it was asked for: a value is rounded, a prefix is dropped.
 type adjusting interface {
-	// became returns the action with what the server made of it, given what found says of a server that shows something else; false when that
-	// is somebody else's doing.
-	became(ctx context.Context, t *target.Target, now string) (finding.Action, bool, error)
+	// became returns the action with what a server that shows something else made of it; false when that is somebody else's doing.
+	became(ctx context.Context, t *target.Target) (finding.Action, bool, error)
 }
 
 // state says how the server compares with what an action brings about.

@@ -34,8 +34,8 @@ func visibility(t *target.Target) (hide, show string, can bool) {
 }
 
 // visible is the change that hides or shows an index, by the server's word for that.
-func visible(table schema.Ref, index, word string) alter.Change {
-	return alter.Change{Table: table, SQL: "ALTER INDEX " + schema.Quote(index) + " " + word}
+func visible(table schema.Ref, index, word string) alter.Alteration {
+	return alter.Alteration{Table: table, SQL: "ALTER INDEX " + schema.Quote(index) + " " + word}
 }
 
 func turn(ctx context.Context, t *target.Target, table schema.Ref, index string, hide bool) error {

@@ -21,12 +21,12 @@ type ofIndex struct{ a finding.Action }
 func (c *ofIndex) noun() string      { return "index " + c.a.Index.Name }
 func (c *ofIndex) table() schema.Ref { return c.a.Table }
 
-func (c *ofIndex) addition() alter.Change {
-	return alter.Change{Table: c.a.Table, SQL: schema.AddIndexClause(c.a.Index)}
+func (c *ofIndex) addition() alter.Alteration {
+	return alter.Alteration{Table: c.a.Table, SQL: schema.AddIndexClause(c.a.Index)}
 }
 
-func (c *ofIndex) removal() alter.Change {
-	return alter.Change{Table: c.a.Table, SQL: schema.DropIndexClause(c.a.Index.Name)}
+func (c *ofIndex) removal() alter.Alteration {
+	return alter.Alteration{Table: c.a.Table, SQL: schema.DropIndexClause(c.a.Index.Name)}
 }
 
 func (c *ofIndex) again(ctx context.Context, t *target.Target, o objections) error {
@@ -92,7 +92,7 @@ func (c *addIndex) settled() finding.Action { return c.a }
 
 // became takes an index for this one's when it differs in nothing but prefixes that the server dropped, as it does where they are as long
 // as the column.
-func (c *addIndex) became(ctx context.Context, t *target.Target, _ string) (finding.Action, bool, error) {
+func (c *addIndex) became(ctx context.Context, t *target.Target) (finding.Action, bool, error) {
 	is, x, err := present(ctx, t, c.a)
 	if err != nil || is != changed || len(x.Parts) != len(c.a.Index.Parts) {
 		return c.a, false, err

@@ -78,10 +78,11 @@ func (c *setKernel) do(context.Context, *target.Target, progress.Sink, func(stri
 }
 
 // became takes any value for what the kernel made of this one's: taking it back sets the one of before.
-func (c *setKernel) became(_ context.Context, _ *target.Target, now string) (finding.Action, bool, error) {
+func (c *setKernel) became(context.Context, *target.Target) (finding.Action, bool, error) {
+	now, err := c.fs.Setting(c.a.Variable)
 	a := c.a
 	a.Now = now
-	return a, true, nil
+	return a, err == nil, err
 }
 
 func (c *setKernel) back(context.Context, *target.Target, progress.Sink, func(string)) error {

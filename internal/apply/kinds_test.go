@@ -41,7 +41,7 @@ func TestEveryKindIsTakenBack(t *testing.T) {
 			s, x := start(t, flavor)
 			j := newJournal(t)
 			kas := schema.Index{Name: "kas", Type: "BTREE", Parts: []schema.IndexPart{col("a"), col("s")}}
-			table := func(changes ...schema.Change) finding.Action {
+			table := func(changes ...schema.Clause) finding.Action {
 				return finding.Action{Kind: finding.AlterTable, Table: table, Changes: changes, SQL: "DROP TABLE " + quoted}
 			}
 			s.Exec(t, "SET GLOBAL log_output='TABLE'", "SET GLOBAL general_log=ON")
@@ -123,16 +123,16 @@ func TestEveryKindIsTakenBack(t *testing.T) {
 			f(finding.Action{Kind: finding.HideIndex, Table: adds.Table, Index: kas}, word, Options{})
 			f(finding.Action{Kind: finding.HideIndex, Table: adds.Table, Index: schema.Index{Name: "KAS"}}, word, Options{}) // the server calls it kas
 			f(finding.Action{Kind: finding.SetVariable, Variable: "long_query_time", Value: "3.5"}, "3.5", Options{})
-			f(table(schema.Change{Kind: schema.ModifyColumn, Column: "s", Definition: "varchar(120) DEFAULT NULL"}), "varchar(120)", Options{Blocking: true})
-			f(table(schema.Change{Kind: schema.ModifyColumn, Column: "a", Definition: "bigint NOT NULL"}), "bigint", Options{Blocking: true})
-			f(table(schema.Change{Kind: schema.DropKey, Index: kas}, schema.Change{Kind: schema.AddKey, Index: schema.Index{Name: "other", Parts: []schema.IndexPart{col("s"), col("a")}}}), "other", Options{})
-			f(table(schema.Change{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Parts: []schema.IndexPart{col("id"), col("a")}}}), "(`id`,`a`)", Options{})
-			f(table(schema.Change{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPACT"}), "COMPACT", Options{})
-			f(table(schema.Change{Kind: schema.AddColumn, Column: "g", Definition: "int GENERATED ALWAYS AS (a + 1) VIRTUAL"},
-				schema.Change{Kind: schema.AddKey, Index: schema.Index{Name: "by_g", Parts: []schema.IndexPart{col("g")}}}), "by_g", Options{Blocking: true})
+			f(table(schema.Clause{Kind: schema.ModifyColumn, Column: "s", Definition: "varchar(120) DEFAULT NULL"}), "varchar(120)", Options{Blocking: true})
+			f(table(schema.Clause{Kind: schema.ModifyColumn, Column: "a", Definition: "bigint NOT NULL"}), "bigint", Options{Blocking: true})
+			f(table(schema.Clause{Kind: schema.DropKey, Index: kas}, schema.Clause{Kind: schema.AddKey, Index: schema.Index{Name: "other", Parts: []schema.IndexPart{col("s"), col("a")}}}), "other", Options{})
+			f(table(schema.Clause{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Parts: []schema.IndexPart{col("id"), col("a")}}}), "(`id`,`a`)", Options{})
+			f(table(schema.Clause{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPACT"}), "COMPACT", Options{})
+			f(table(schema.Clause{Kind: schema.AddColumn, Column: "g", Definition: "int GENERATED ALWAYS AS (a + 1) VIRTUAL"},
+				schema.Clause{Kind: schema.AddKey, Index: schema.Index{Name: "by_g", Parts: []schema.IndexPart{col("g")}}}), "by_g", Options{Blocking: true})
 
 			// A rebuild leaves nothing to take back, and says so.
-			a := table(schema.Change{Kind: schema.Rebuild})
+			a := table(schema.Clause{Kind: schema.Rebuild})
 			if e, err := Apply(t.Context(), x, j, journal.Entry{ID: "r", Action: a}, Options{}, nil, nil); err != nil || e.State != journal.Done {
 				t.Errorf("rebuild: %v", err)
 			}
@@ -176,14 +176,14 @@ func TestKindsRefuse(t *testing.T) {
 			f(set("long_query_time; DROP DATABASE d", "1"), "names no variable")
 			f(set("long_query_time", variable(t, s, "long_query_time")), "already")
 			f(finding.Action{Kind: finding.AlterTable, Table: table}, "names no change")
-			f(finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.DropColumn, Column: "j"}}}, "cannot be undone")
-			f(finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Change{{Kind: schema.ModifyColumn, Column: "zz", Definition: "int"}}}, "no column zz")
+			f(finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Clause{{Kind: schema.DropColumn, Column: "j"}}}, "cannot be undone")
+			f(finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Clause{{Kind: schema.ModifyColumn, Column: "zz", Definition: "int"}}}, "no column zz")
 			// Texts that a number would not keep.
 			s.Exec(t, "USE `my``shop`", "CREATE TABLE texts (id INT PRIMARY KEY, zeros VARCHAR(10), word CHAR(10), frac TEXT, num VARCHAR(20) CHARACTER SET latin1, at VARCHAR(30))",
 				"INSERT INTO texts VALUES (1, '7', '7', '1', '-12', '2026-11-22'), (2, '007', 'x', '1.5', '40', '2026-11-21'), (3, NULL, NULL, NULL, NULL, NULL)")
 			texts := schema.Ref{Schema: table.Schema, Table: "texts"}
 			typed := func(column, definition string) finding.Action {
-				return finding.Action{Kind: finding.AlterTable, Table: texts, Changes: []schema.Change{{Kind: schema.ModifyColumn, Column: column, Definition: definition}}}
+				return finding.Action{Kind: finding.AlterTable, Table: texts, Changes: []schema.Clause{{Kind: schema.ModifyColumn, Column: column, Definition: definition}}}
 			}
 			f(typed("zeros", "int"), "1 of the rows hold texts in column zeros")
 			f(typed("word", "bigint unsigned"), "1 of the rows")
@@ -291,7 +291,7 @@ func TestCarried(t *testing.T) {
 // TestMade has what an action that was interrupted is told by, and what is somebody else's work.
 func TestMade(t *testing.T) {
 	const was = "CREATE TABLE `t` (\n  `id` int NOT NULL,\n  `a` int DEFAULT NULL,\n  PRIMARY KEY (`id`),\n  KEY `k` (`a`),\n  KEY `by k` (`id`)\n) ENGINE=InnoDB AUTO_INCREMENT=7"
-	f := func(now string, want bool, changes ...schema.Change) {
+	f := func(now string, want bool, changes ...schema.Clause) {
 		t.Helper()
 		before := parseLines(strings.Join(parseDefinition(was).lines, "\n")) // as the journal keeps it
 		if got := made(changes, before, parseDefinition(now)); got != want {
@@ -299,10 +299,10 @@ func TestMade(t *testing.T) {
 		}
 	}
 	with := func(old, new string) string { return strings.Replace(was, old, new, 1) }
-	key := func(kind schema.ChangeKind, name string) schema.Change {
-		return schema.Change{Kind: kind, Index: schema.Index{Name: name}}
+	key := func(kind schema.ClauseKind, name string) schema.Clause {
+		return schema.Clause{Kind: kind, Index: schema.Index{Name: name}}
 	}
-	bigger := schema.Change{Kind: schema.ModifyColumn, Column: "A", Definition: "bigint"}
+	bigger := schema.Clause{Kind: schema.ModifyColumn, Column: "A", Definition: "bigint"}
 	f(was, false, bigger)
 	f(with("`a` int", "`a` bigint"), true, bigger)
 	f(with("`id` int", "`id` bigint"), false, bigger)
@@ -311,10 +311,10 @@ func TestMade(t *testing.T) {
 	f(with("  KEY `k` (`a`),\n", ""), false, key(schema.DropKey, "by k"))
 	f(with("KEY `k` (`a`)", "KEY `k` (`a`,`id`)"), true, key(schema.DropKey, "k"), key(schema.AddKey, "k"))
 	f(with("  KEY `k`", "  UNIQUE KEY `n` (`a`),\n  KEY `k`"), true, key(schema.AddKey, "n"))
-	f(with("PRIMARY KEY (`id`)", "PRIMARY KEY (`a`)"), true, schema.Change{Kind: schema.PrimaryKey})
-	f(with("`a` int", "`a` bigint"), false, schema.Change{Kind: schema.PrimaryKey})
-	f(with("InnoDB", "InnoDB ROW_FORMAT=COMPACT"), true, schema.Change{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPACT"})
-	f(with("=7", "=9"), false, schema.Change{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPACT"})
+	f(with("PRIMARY KEY (`id`)", "PRIMARY KEY (`a`)"), true, schema.Clause{Kind: schema.PrimaryKey})
+	f(with("`a` int", "`a` bigint"), false, schema.Clause{Kind: schema.PrimaryKey})
+	f(with("InnoDB", "InnoDB ROW_FORMAT=COMPACT"), true, schema.Clause{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPACT"})
+	f(with("=7", "=9"), false, schema.Clause{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPACT"})
 }
 
 // TestWhatTheServerMadeElseIsTakenBack asks for an index whose prefix is as long as its column, which servers drop, and for more digits

@@ -106,7 +106,7 @@ type Options struct {
 	Agreed string
 	// Journal tells Plan of earlier actions that rest on an index which the action takes away; Apply and Undo ask their own.
 	Journal Reader
-	// By is who asks for an action to be taken back, for the journal; empty for the command line.
+	// By is the user of the web UI who requests an undo, for the journal; empty for the command line.
 	By string
 }
 

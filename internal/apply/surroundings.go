@@ -17,7 +17,7 @@ func errant(t *target.Target) string {
 	}
 	gtid := v("server_uuid") + ":n"
 	switch {
-	case t.Facts().Flavor == "mariadb":
+	case t.Facts().Flavor.IsMariaDB():
 		gtid = v("gtid_domain_id") + "-" + v("server_id") + "-n"
 	case !strings.HasPrefix(v("gtid_mode"), "ON"):
 		return ""

@@ -30,21 +30,21 @@ func (c *alterTable) table() schema.Ref { return c.a.Table }
 // settled is the action with the table's definition as it has become.
 func (c *alterTable) settled() finding.Action { return c.a }
 
-func (c *alterTable) alteration(changes []schema.Change) alter.Change {
+func (c *alterTable) alteration(changes []schema.Clause) alter.Alteration {
 	var clauses []string
 	for _, x := range changes {
 		clauses = append(clauses, x.SQL())
 	}
-	return alter.Change{Table: c.a.Table, SQL: strings.Join(clauses, ", "), Blocking: c.blocking}
+	return alter.Alteration{Table: c.a.Table, SQL: strings.Join(clauses, ", "), Blocking: c.blocking}
 }
 
 // rebuilt reports whether the changes leave the definition as it is: there is nothing to take back then.
-func rebuilt(changes []schema.Change) bool {
-	return !slices.ContainsFunc(changes, func(x schema.Change) bool { return x.Kind != schema.Rebuild })
+func rebuilt(changes []schema.Clause) bool {
+	return !slices.ContainsFunc(changes, func(x schema.Clause) bool { return x.Kind != schema.Rebuild })
 }
 
 func (c *alterTable) fill(ctx context.Context, t *target.Target, p *Preview, o objections) error {
-	if len(c.a.Changes) == 0 || slices.ContainsFunc(c.a.Changes, func(x schema.Change) bool { return x.SQL() == "" }) {
+	if len(c.a.Changes) == 0 || slices.ContainsFunc(c.a.Changes, func(x schema.Clause) bool { return x.SQL() == "" }) {
 		o.block("the action names no change to the table")
 		return nil
 	}
@@ -88,12 +88,12 @@ func (c *alterTable) fill(ctx context.Context, t *target.Target, p *Preview, o o
 		if why != "" {
 			o.block("%s", why)
 		}
-		if slices.ContainsFunc(reverse, func(x schema.Change) bool { return x.SQL() == "" }) {
+		if slices.ContainsFunc(reverse, func(x schema.Clause) bool { return x.SQL() == "" }) {
 			o.block("its undo statement cannot be written: change table %s by hand", c.a.Table)
 		}
 		p.Action.Reverse = reverse
 		p.Action.Undo = c.alteration(reverse).Statement()
-		if !c.blocking && slices.ContainsFunc(reverse, func(x schema.Change) bool { return x.Kind == schema.ModifyColumn }) {
+		if !c.blocking && slices.ContainsFunc(reverse, func(x schema.Clause) bool { return x.Kind == schema.ModifyColumn }) {
 			o.warn("the server may refuse to change the column's type back online: use dyno undo --blocking then")
 		}
 	}
@@ -252,7 +252,7 @@ func (d written) key(name string) string {
 
 // made reports whether each of the changes shows between two definitions. A table that differs, but not in all of them, was changed by
 // somebody else: the server makes all clauses of an ALTER TABLE or none.
-func made(changes []schema.Change, was, now written) bool {
+func made(changes []schema.Clause, was, now written) bool {
 	for _, c := range changes {
 		column := strings.ToLower(c.Column)
 		shows := true
@@ -279,7 +279,7 @@ func made(changes []schema.Change, was, now written) bool {
 }
 
 // reverse returns the changes that take others back, or why there are none.
-func (d written) reverse(t schema.Table, changes []schema.Change) (back []schema.Change, why string) {
+func (d written) reverse(t schema.Table, changes []schema.Clause) (back []schema.Clause, why string) {
 	index := func(name string) (schema.Index, bool) {
 		for _, x := range t.Indexes {
 			if strings.EqualFold(x.Name, name) {
@@ -295,23 +295,23 @@ func (d written) reverse(t schema.Table, changes []schema.Change) (back []schema
 			if !ok {
 				return nil, fmt.Sprintf("table %s has no column %s", t.Ref, c.Column)
 			}
-			back = append(back, schema.Change{Kind: schema.ModifyColumn, Column: c.Column, Definition: def})
+			back = append(back, schema.Clause{Kind: schema.ModifyColumn, Column: c.Column, Definition: def})
 		case schema.AddColumn:
 			if _, ok := d.columns[strings.ToLower(c.Column)]; ok {
 				return nil, fmt.Sprintf("table %s already has a column %s", t.Ref, c.Column)
 			}
-			back = append(back, schema.Change{Kind: schema.DropColumn, Column: c.Column})
+			back = append(back, schema.Clause{Kind: schema.DropColumn, Column: c.Column})
 		case schema.AddKey:
 			if _, ok := index(c.Index.Name); ok {
 				return nil, "another index is called " + c.Index.Name + " already"
 			}
-			back = append(back, schema.Change{Kind: schema.DropKey, Index: schema.Index{Name: c.Index.Name}})
+			back = append(back, schema.Clause{Kind: schema.DropKey, Index: schema.Index{Name: c.Index.Name}})
 		case schema.DropKey:
 			x, ok := index(c.Index.Name)
 			if !ok {
 				return nil, fmt.Sprintf("table %s has no index %s", t.Ref, c.Index.Name)
 			}
-			back = append(back, schema.Change{Kind: schema.AddKey, Index: x})
+			back = append(back, schema.Clause{Kind: schema.AddKey, Index: x})
 		case schema.PrimaryKey:
 			pk, ok := t.PrimaryKey()
 			if len(c.Index.Parts) == 0 {
@@ -320,7 +320,7 @@ func (d written) reverse(t schema.Table, changes []schema.Change) (back []schema
 			if !ok {
 				return nil, fmt.Sprintf("table %s has no primary key", t.Ref)
 			}
-			back = append(back, schema.Change{Kind: schema.PrimaryKey, Index: pk})
+			back = append(back, schema.Clause{Kind: schema.PrimaryKey, Index: pk})
 		case schema.TableOption:
 			v := d.option(c.Option)
 			if v == "" {
@@ -328,7 +328,7 @@ func (d written) reverse(t schema.Table, changes []schema.Change) (back []schema
 					return nil, "what the option " + c.Option + " is now is unknown"
 				}
 			}
-			back = append(back, schema.Change{Kind: schema.TableOption, Option: c.Option, Value: v})
+			back = append(back, schema.Clause{Kind: schema.TableOption, Option: c.Option, Value: v})
 		case schema.DropColumn, schema.Rebuild:
 		}
 	}

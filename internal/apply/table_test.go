@@ -26,9 +26,9 @@ func TestNothingOfATenantIsAClause(t *testing.T) {
 				"INSERT INTO t VALUES (1, '1')", "INSERT INTO q VALUES (1, '1')",
 			)
 			x, j := open(t, s, "root"), newJournal(t)
-			apply := func(id, table string, c schema.Change) journal.Entry {
+			apply := func(id, table string, c schema.Clause) journal.Entry {
 				t.Helper()
-				a := finding.Action{Kind: finding.AlterTable, Table: schema.Ref{Schema: "d", Table: table}, Changes: []schema.Change{c}}
+				a := finding.Action{Kind: finding.AlterTable, Table: schema.Ref{Schema: "d", Table: table}, Changes: []schema.Clause{c}}
 				p, err := Plan(t.Context(), x, finding.Finding{Action: &a}, Options{Blocking: true})
 				if err != nil {
 					t.Fatal(err)
@@ -46,8 +46,8 @@ func TestNothingOfATenantIsAClause(t *testing.T) {
 				return e
 			}
 			for _, table := range []string{"t", "q"} {
-				apply("column "+table, table, schema.Change{Kind: schema.ModifyColumn, Column: "x", Definition: "varchar(20)"})
-				apply("option "+table, table, schema.Change{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "DYNAMIC"})
+				apply("column "+table, table, schema.Clause{Kind: schema.ModifyColumn, Column: "x", Definition: "varchar(20)"})
+				apply("option "+table, table, schema.Clause{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "DYNAMIC"})
 				for _, id := range []string{"option " + table, "column " + table} {
 					if _, err := Undo(t.Context(), x, j, id, Options{Blocking: true}, nil, nil); err != nil {
 						t.Errorf("%s: undo: %v", id, err)

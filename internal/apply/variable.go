@@ -217,10 +217,11 @@ func (c *setVariable) do(ctx context.Context, t *target.Target, _ progress.Sink,
 }
 
 // became takes any value for what the server made of this one's: taking it back sets the one of before.
-func (c *setVariable) became(_ context.Context, _ *target.Target, now string) (finding.Action, bool, error) {
+func (c *setVariable) became(ctx context.Context, t *target.Target) (finding.Action, bool, error) {
+	now, has, err := global(ctx, t, c.a.Variable)
 	a := c.a
 	a.Now = now
-	return a, true, nil
+	return a, has, err
 }
 
 func (c *setVariable) back(ctx context.Context, t *target.Target, _ progress.Sink, note func(string)) error {

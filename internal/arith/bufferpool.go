@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -62,14 +63,14 @@ type layout struct {
 	tried   bool
 }
 
-// BufferPool returns what a server of the flavor ("mysql", "percona", "mariadb") and version ("8.0.33", "10.11.19-MariaDB") makes of a
+// BufferPool returns what a server of the flavor and version ("8.0.33", "10.11.19-MariaDB") makes of a
 // buffer pool when it starts. It fails for servers that it knows nothing of and for pools that a server would not start with.
 //
 // Sources: "Configuring InnoDB Buffer Pool Size" and the entries of the variables in the manuals of MySQL 5.6, 5.7, 8.0, 8.4 and 9.x
 // and in MariaDB's "InnoDB System Variables"; what they leave open was taken from running servers. Set beside running servers: MySQL
 // 5.6.14, 8.0.33 and 9.7.4, MariaDB 10.1.23, 10.2.11, 10.11.19, 11.4.5 and 11.8.6, on two CPUs. Other branches follow from the manuals;
 // Tried tells.
-func BufferPool(flavor, version string, ask Ask) (p Pool, err error) {
+func BufferPool(flavor dbms.Flavor, version string, ask Ask) (p Pool, err error) {
 	l, err := layoutOf(flavor, version)
 	if err != nil {
 		return p, err
@@ -140,7 +141,7 @@ func BufferPool(flavor, version string, ask Ask) (p Pool, err error) {
 // Resize returns what the same server makes of SET GLOBAL innodb_buffer_pool_size while it runs with the pool now, as BufferPool gave it.
 // It fails for servers that need a restart for that. The change goes on after the statement has returned; while it does, a server answers
 // another one with a warning and leaves the size as it is.
-func Resize(flavor, version string, now Pool, to uint64) (p Pool, err error) {
+func Resize(flavor dbms.Flavor, version string, now Pool, to uint64) (p Pool, err error) {
 	l, err := layoutOf(flavor, version)
 	if err != nil {
 		return p, err
@@ -276,7 +277,7 @@ func (p Pool) grow(l layout, ask Ask) (Pool, error) {
 }
 
 // layoutOf knows the generations.
-func layoutOf(flavor, version string) (layout, error) {
+func layoutOf(flavor dbms.Flavor, version string) (layout, error) {
 	v, ok := parse(version)
 	from := func(major, minor, patch int) bool {
 		w := [3]int{major, minor, patch}
@@ -292,7 +293,7 @@ func layoutOf(flavor, version string) (layout, error) {
 		return layout{}, fmt.Errorf("buffer pool of %s %q: no version such as 8.0.33", flavor, version)
 	}
 	switch flavor {
-	case "mysql", "percona":
+	case dbms.MySQL, dbms.Percona:
 		switch {
 		case from(8, 4, 0):
 			return layout{gen: chunks, small: gib, byCPUs: true, mibOnly: true, tried: branch(9, 7)}, nil
@@ -303,7 +304,7 @@ func layoutOf(flavor, version string) (layout, error) {
 		case from(5, 6, 0):
 			return layout{gen: whole, small: 1000 * mib, tried: true}, nil // MiB, though the manual says 1 GB
 		}
-	case "mariadb":
+	case dbms.MariaDB:
 		switch {
 		case branch(10, 11) && from(10, 11, 12):
 			return layout{gen: free, tried: true}, nil

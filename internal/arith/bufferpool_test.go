@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
 func TestBufferPool(t *testing.T) {
 	f := func(flavor, version string, ask Ask, wantSize uint64, instances int, chunk uint64, rules ...string) {
 		t.Helper()
-		p, err := BufferPool(flavor, version, ask)
+		p, err := BufferPool(dbms.Flavor(flavor), version, ask)
 		if err != nil || p.Size != wantSize || p.Instances != instances || p.Chunk != chunk {
 			t.Errorf("%s %s %+v: got %+v (%v), want %d in %d instances of chunks of %d", flavor, version, ask, p, err, wantSize, instances, chunk)
 		}
@@ -64,7 +65,7 @@ func TestBufferPool(t *testing.T) {
 
 	bad := func(flavor, version string, ask Ask) {
 		t.Helper()
-		if p, err := BufferPool(flavor, version, ask); err == nil {
+		if p, err := BufferPool(dbms.Flavor(flavor), version, ask); err == nil {
 			t.Errorf("%s %s: %+v", flavor, version, p)
 		}
 	}
@@ -80,7 +81,7 @@ func TestBufferPool(t *testing.T) {
 func TestResize(t *testing.T) {
 	f := func(flavor, version string, now Pool, to, want uint64, rule string) {
 		t.Helper()
-		p, err := Resize(flavor, version, now, to)
+		p, err := Resize(dbms.Flavor(flavor), version, now, to)
 		if err != nil || p.Size != want || p.Chunk != now.Chunk || !strings.Contains(strings.Join(p.Rules, "\n"), rule) {
 			t.Errorf("%s %s to %d: %+v (%v), want %d and %q", flavor, version, to, p, err, want, rule)
 		}
@@ -129,7 +130,7 @@ func TestBufferPoolOfServers(t *testing.T) {
 			}
 			read()
 			ask.CPUs = runtime.NumCPU()
-			want, err := BufferPool(flavor, version, ask)
+			want, err := BufferPool(dbms.Flavor(flavor), version, ask)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +144,7 @@ func TestBufferPoolOfServers(t *testing.T) {
 				t.Errorf("this test tries %s %s, but Tried says no", flavor, version)
 			}
 			for _, to := range live {
-				if want, err = Resize(flavor, version, want, to); err != nil {
+				if want, err = Resize(dbms.Flavor(flavor), version, want, to); err != nil {
 					t.Fatal(err)
 				}
 				for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {

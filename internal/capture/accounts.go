@@ -78,7 +78,7 @@ func readAccounts(ctx context.Context, t *target.Target) ([]snapshot.Account, er
 		return nil, err
 	}
 	locked := map[string]bool{} // MariaDB keeps it elsewhere
-	if t.Facts().Flavor == "mariadb" && slices.Contains(has, "is_role") {
+	if t.Facts().Flavor.IsMariaDB() && slices.Contains(has, "is_role") {
 		_, priv, err := asked(ctx, conn, "accounts", "SELECT user, host FROM mysql.global_priv WHERE JSON_VALUE(priv, '$.account_locked') IN ('1', 'true') LIMIT 1000")
 		if n, ok := target.ServerErrorNumber(err); err != nil && (!ok || n != 1146 && n != 1046 && n != 1305) { // older ones cannot lock, or know no JSON_VALUE
 			return nil, err

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -234,7 +235,7 @@ func TestAnAccountThatMayOnlyWatch(t *testing.T) {
 			s := servers.Start(t, flavor, "performance_schema=ON")
 			s.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.people (id INT PRIMARY KEY, mail VARCHAR(60))", "INSERT INTO shop.people VALUES (1,'a'),(2,'b'),(3,'c')",
 				"CREATE USER watcher@localhost")
-			grants, err := target.Grants(flavor, "watch", "watcher@localhost", nil)
+			grants, err := target.Grants(dbms.Flavor(flavor), "watch", "watcher@localhost", nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -118,7 +118,7 @@ func TestExplainDoesNotWait(t *testing.T) {
 func TestExplainReport(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT)", "INSERT INTO d.t VALUES (1,1),(2,2)")
-	rep := digest.Report{Classes: []digest.Class{
+	rep := digest.Report{Classes: []digest.Row{
 		{ID: "A", Worst: &digest.Sample{SQL: "SELECT v FROM t WHERE v = 2", DB: "d"}},
 		{ID: "B", Worst: &digest.Sample{SQL: "SELECT v FROM t WHERE v = 2"}, Databases: []digest.Tally{{Name: "d", Count: 1}}},
 		{ID: "C"},

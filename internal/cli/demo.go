@@ -279,7 +279,7 @@ func (e *env) demoEnd(res app.DemoResult) {
 			FirstLive float64                `json:"first_live_s"`
 			ToFinding float64                `json:"finding_s"`
 		}{
-			"demo", res.Fault, res.Server.Flavor + "@" + res.Server.Version, res.Sandbox, res.Found, findings, foreign, sideOf(res.Before), sideOf(res.After),
+			"demo", res.Fault, res.Server.Spec(), res.Sandbox, res.Found, findings, foreign, sideOf(res.Before), sideOf(res.After),
 			intervals(res), res.Verdict, res.Control, res.Action.ID, res.Report, res.FirstLive.Seconds(), res.ToFinding.Seconds(),
 		}
 		_ = e.writeJSON(out)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/fault"
 )
 
@@ -20,14 +21,14 @@ func (e *env) demoList() error {
 	for _, f := range fault.All() {
 		p := planted{f.Name, f.Title, f.Kind, f.Flavors}
 		if p.Flavors == nil {
-			p.Flavors = []string{"mariadb", "mysql"}
+			p.Flavors = []dbms.Flavor{dbms.MariaDB, dbms.MySQL}
 		}
 		all = append(all, p)
 	}
 	return list(e, all, func(f planted) string {
 		where := ""
 		if len(f.Flavors) == 1 {
-			where = " (" + f.Flavors[0] + " only)"
+			where = " (" + string(f.Flavors[0]) + " only)"
 		}
 		return fmt.Sprintf("%-22s %-8s %s%s", f.Fault, f.Kind, f.Title, where)
 	}, "")
@@ -35,10 +36,10 @@ func (e *env) demoList() error {
 
 // planted is one line of `demo --list`.
 type planted struct {
-	Fault   string     `json:"fault"`
-	Title   string     `json:"title"`
-	Kind    fault.Kind `json:"kind"`
-	Flavors []string   `json:"flavors"`
+	Fault   string        `json:"fault"`
+	Title   string        `json:"title"`
+	Kind    fault.Kind    `json:"kind"`
+	Flavors []dbms.Flavor `json:"flavors"`
 }
 
 // demoAll plants every fault and prints a line for each.

@@ -200,7 +200,7 @@ func (e *env) digestForm(j *digestJob) error {
 			if !ok {
 				return fmt.Errorf("class %s: no such statement in the input; --limit 0 lists all ids", j.id)
 			}
-			d.Classes, o.Classes = []digest.Class{c}, nil
+			d.Classes, o.Classes = []digest.Row{c}, nil
 		}
 		return render(w, &d.Report, o)
 	}
@@ -208,13 +208,13 @@ func (e *env) digestForm(j *digestJob) error {
 }
 
 // classOf finds a class by its id.
-func classOf(d app.Digest, id string) (digest.Class, bool) {
+func classOf(d app.Digest, id string) (digest.Row, bool) {
 	for c := range d.Each {
 		if sqltext.MatchID(c.ID, id) {
 			return c, true
 		}
 	}
-	return digest.Class{}, false
+	return digest.Row{}, false
 }
 
 // parseMoment reads a time as people write it; without a zone it is local.

@@ -78,7 +78,7 @@ named after the flavor. It needs no password over its socket; use it as TARGET s
 			if err != nil {
 				return err
 			}
-			cfg.Name = srv.Flavor
+			cfg.Name = string(srv.Flavor)
 		}
 		if err := sandbox.CheckName(cfg.Name); err != nil {
 			return &exitError{exitUsage, err}
@@ -119,7 +119,7 @@ func (e *env) sandboxLs(yard yardFunc) *cobra.Command {
 			if s.PID != 0 {
 				pid = fmt.Sprint(s.PID)
 			}
-			line := fmt.Sprintf("%-24s %-11s %-18s pid %-8s %s", s.Name, s.State, s.Server.Flavor+" "+s.Server.Version, pid, s.Socket)
+			line := fmt.Sprintf("%-24s %-11s %-18s pid %-8s %s", s.Name, s.State, string(s.Server.Flavor)+" "+s.Server.Version, pid, s.Socket)
 			if s.State == sandbox.Orphan {
 				line += fmt.Sprintf("  (started by process %d, which has ended)", s.Owner)
 			}

@@ -35,7 +35,7 @@ func dataLine(d sandbox.DataSet) string {
 	if d.Problem != "" {
 		return fmt.Sprintf("%-32s cannot be used: %s", d.Key, d.Problem)
 	}
-	line := fmt.Sprintf("%-32s %-18s %10s  used %s", d.Key, d.Flavor+" "+d.Version, unit.Bytes(float64(d.Bytes)), d.Used.Local().Format(time.DateTime))
+	line := fmt.Sprintf("%-32s %-18s %10s  used %s", d.Key, string(d.Flavor)+" "+d.Version, unit.Bytes(float64(d.Bytes)), d.Used.Local().Format(time.DateTime))
 	if len(d.Users) > 0 {
 		line += "  by " + strings.Join(d.Users, ", ")
 	}

@@ -77,7 +77,7 @@ func (x judgements) JudgedEvery() time.Duration { return x.s.JudgedEvery() }
 
 type changes struct{ s *app.Service }
 
-func (x changes) Journal(ctx context.Context, name string, n int) ([]app.Change, error) {
+func (x changes) Journal(ctx context.Context, name string, n int) ([]app.JournalAction, error) {
 	all, err := x.s.Journal(ctx, name, n)
 	return all, inWords(err)
 }

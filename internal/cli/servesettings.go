@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/httpapi"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -33,7 +34,7 @@ func (x front) Settings(ctx context.Context) (app.Settings, error) {
 	return all, err
 }
 
-func (x front) Grants(flavor, task, user string, schemas []string) ([]string, error) {
+func (x front) Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error) {
 	all, err := app.Grants(flavor, task, user, schemas)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
@@ -145,7 +146,7 @@ func (e *env) greet(ctx context.Context, s *app.Service, discover bool) {
 		return
 	}
 	for _, f := range d.Found {
-		e.remark("Found %s at %s, but cannot log in: %s", cmp.Or(strings.TrimSpace(f.Flavor+" "+f.Version), "a server"), f.Address, f.Reason)
+		e.remark("Found %s at %s, but cannot log in: %s", cmp.Or(strings.TrimSpace(string(f.Flavor)+" "+f.Version), "a server"), f.Address, f.Reason)
 	}
 	if len(d.Found) == 0 {
 		e.remark("The inventory is empty, and no server was found on this machine: %s", byHand)

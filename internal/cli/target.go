@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -268,11 +269,11 @@ is executed.`,
 	c.RunE = func(c *cobra.Command, a []string) error {
 		there := false // the account: it logged in
 		if len(a) == 1 {
-			g, err := e.app.Grantee(c.Context(), a[0], flavor, e.login)
+			g, err := e.app.Grantee(c.Context(), a[0], dbms.Flavor(flavor), e.login)
 			if err != nil {
 				return err
 			}
-			flavor = g.Flavor
+			flavor = string(g.Flavor)
 			if !c.Flags().Changed("user") {
 				user, there = g.User, g.Guess == ""
 				if g.Guess != "" {
@@ -283,7 +284,7 @@ is executed.`,
 		if flavor == "" {
 			return usagef("say which server the grants are for: give a TARGET or --flavor mysql|percona|mariadb")
 		}
-		statements, err := app.Grants(flavor, task, user, schemas)
+		statements, err := app.Grants(dbms.Flavor(flavor), task, user, schemas)
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}

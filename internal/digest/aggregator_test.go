@@ -269,7 +269,7 @@ func checkTallies(t *testing.T, got []Tally, want map[string]uint64) {
 }
 
 // checkMinutes compares with the entries of the class.
-func checkMinutes(t *testing.T, c Class, of []slowlog.Entry) {
+func checkMinutes(t *testing.T, c Row, of []slowlog.Entry) {
 	want := map[int64]uint64{}
 	total := 0.0
 	for _, e := range of {
@@ -294,7 +294,7 @@ func checkMinutes(t *testing.T, c Class, of []slowlog.Entry) {
 	}
 }
 
-func checkSamples(t *testing.T, c Class, of []slowlog.Entry) {
+func checkSamples(t *testing.T, c Row, of []slowlog.Entry) {
 	var worst slowlog.Entry
 	worstTime := -1.0
 	for _, e := range of {

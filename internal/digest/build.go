@@ -28,7 +28,7 @@ type Options struct {
 func (a *Aggregator) Report(o Options) Report {
 	v := a.view(o)
 	r := v.report
-	r.Classes = make([]Class, 0, len(v.rows))
+	r.Classes = make([]Row, 0, len(v.rows))
 	for i := range v.rows {
 		r.Classes = append(r.Classes, v.class(i))
 	}
@@ -36,9 +36,9 @@ func (a *Aggregator) Report(o Options) Report {
 }
 
 // Classes returns the Report without its classes, and these one after the other, for as long as nothing is added.
-func (a *Aggregator) Classes(o Options) (Report, iter.Seq[Class]) {
+func (a *Aggregator) Classes(o Options) (Report, iter.Seq[Row]) {
 	v := a.view(o)
-	return v.report, func(yield func(Class) bool) {
+	return v.report, func(yield func(Row) bool) {
 		for i := range v.rows {
 			if !yield(v.class(i)) {
 				return
@@ -306,7 +306,7 @@ func (a *Aggregator) attributes(s *summary, exact [][]weighted, all []float64) (
 }
 
 // class makes the row with that number.
-func (v *view) class(i int) Class {
+func (v *view) class(i int) Row {
 	a, k := v.Aggregator, v.rows[i].class
 	c, n := a.classes[k], a.intakes[k].n
 	s := a.summaryOf(uint32(k))
@@ -314,7 +314,7 @@ func (v *view) class(i int) Class {
 	if c.sum == nil {
 		exact = a.exact(a.intakes[k : k+1])
 	}
-	r := Class{
+	r := Row{
 		Rank: i + 1, ID: strings.ToUpper(hex.EncodeToString(c.id[:])), Fingerprint: c.text, Count: n,
 		Histogram: s.histogram, FirstSeen: micro(s.first), LastSeen: micro(s.last), Killed: s.killed,
 	}
@@ -343,7 +343,7 @@ func (v *view) class(i int) Class {
 }
 
 // samples adds what comes from the class's samples.
-func (v *view) samples(r *Class, c *class, time Figures) {
+func (v *view) samples(r *Row, c *class, time Figures) {
 	if c.worst == nil {
 		return
 	}

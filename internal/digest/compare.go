@@ -15,16 +15,16 @@ import (
 // ComparisonVersion is the format of a Comparison's JSON.
 const ComparisonVersion = 1
 
-// Change is what became of a class from A to B.
-type Change string
+// ClassVerdict is what became of a class from A to B.
+type ClassVerdict string
 
 const (
-	Appeared  Change = "appeared" // B has it, A has not
-	Vanished  Change = "vanished" // A has it, B has not
-	Slower    Change = "slower"   // its mean query time rose, by more than noise and the margin
-	Faster    Change = "faster"   // likewise it fell
-	Unchanged Change = "same"     // the whole interval of the ratio lies within the margin
-	Unclear   Change = "unclear"  // the interval allows more than one of them, or nothing could be judged: see Reason
+	Appeared  ClassVerdict = "appeared" // B has it, A has not
+	Vanished  ClassVerdict = "vanished" // A has it, B has not
+	Slower    ClassVerdict = "slower"   // its mean query time rose, by more than noise and the margin
+	Faster    ClassVerdict = "faster"   // likewise it fell
+	Unchanged ClassVerdict = "same"     // the whole interval of the ratio lies within the margin
+	Unclear   ClassVerdict = "unclear"  // the interval allows more than one of them, or nothing could be judged: see Reason
 )
 
 // CompareOptions are what a comparison is judged by; they are decided before anybody looks. The zero value judges by the defaults.
@@ -80,8 +80,8 @@ type Comparison struct {
 	Confidence float64     `json:"confidence"` // of all verdicts together
 	Judged     int         `json:"judged"`     // classes that both sides have often enough
 	// Totals counts classes by Change; a key that is absent is none.
-	Totals  map[Change]int  `json:"totals"`
-	Classes []ClassCompared `json:"classes"` // slower first, then appeared, faster, vanished, unclear, same; the greatest Impact first
+	Totals  map[ClassVerdict]int `json:"totals"`
+	Classes []ClassCompared      `json:"classes"` // slower first, then appeared, faster, vanished, unclear, same; the greatest Impact first
 }
 
 // Side is one of the two reports.
@@ -103,7 +103,7 @@ type ClassCompared struct {
 	ID          string       `json:"id"`
 	Fingerprint string       `json:"fingerprint"`
 	Item        string       `json:"item"`
-	Change      Change       `json:"change"`
+	Change      ClassVerdict `json:"change"`
 	Reason      string       `json:"reason,omitzero"` // why it is unclear
 	A           *SideFigures `json:"a,omitempty"`     // nil where the side has no such class
 	B           *SideFigures `json:"b,omitempty"`
@@ -155,10 +155,10 @@ type Averages struct {
 func Compare(a, b Report, nameA, nameB string, o CompareOptions) Comparison {
 	o = o.withDefaults()
 	c := Comparison{
-		Version: ComparisonVersion, A: sideOf(&a, nameA), B: sideOf(&b, nameB), Margin: o.Margin, Confidence: o.Confidence, Totals: map[Change]int{},
+		Version: ComparisonVersion, A: sideOf(&a, nameA), B: sideOf(&b, nameB), Margin: o.Margin, Confidence: o.Confidence, Totals: map[ClassVerdict]int{},
 		Classes: []ClassCompared{},
 	}
-	inA := make(map[string]*Class, len(a.Classes))
+	inA := make(map[string]*Row, len(a.Classes))
 	for i := range a.Classes {
 		inA[a.Classes[i].ID] = &a.Classes[i]
 	}
@@ -199,7 +199,7 @@ func Compare(a, b Report, nameA, nameB string, o CompareOptions) Comparison {
 }
 
 // changeOrder is the order of Comparison.Classes.
-var changeOrder = map[Change]int{Slower: 0, Appeared: 1, Faster: 2, Vanished: 3, Unclear: 4, Unchanged: 5}
+var changeOrder = map[ClassVerdict]int{Slower: 0, Appeared: 1, Faster: 2, Vanished: 3, Unclear: 4, Unchanged: 5}
 
 // timeKey is the attribute that is judged.
 const timeKey = "query_time"
@@ -218,7 +218,7 @@ func sideOf(r *Report, name string) Side {
 	return s
 }
 
-func (s Side) figure(c *Class) *SideFigures {
+func (s Side) figure(c *Row) *SideFigures {
 	f := SideFigures{Count: c.Count, Share: c.Share}
 	if t, ok := s.Seconds.Get(); ok {
 		f.PerSec = known.Of(float64(c.Count) / t)
@@ -230,7 +230,7 @@ func (s Side) figure(c *Class) *SideFigures {
 }
 
 // lone describes a class that one side has; other is the report that has it not, of the given side.
-func (c *Comparison) lone(x *Class, change Change, other *Report, side string) ClassCompared {
+func (c *Comparison) lone(x *Row, change ClassVerdict, other *Report, side string) ClassCompared {
 	row := ClassCompared{ID: x.ID, Fingerprint: x.Fingerprint, Item: x.Item, Change: change, Worst: x.Worst}
 	if change == Appeared {
 		row.B = c.B.figure(x)
@@ -246,7 +246,7 @@ func (c *Comparison) lone(x *Class, change Change, other *Report, side string) C
 }
 
 // both describes a class that both sides have.
-func (c *Comparison) both(x, y *Class) ClassCompared {
+func (c *Comparison) both(x, y *Row) ClassCompared {
 	row := ClassCompared{ID: y.ID, Fingerprint: y.Fingerprint, Item: y.Item, A: c.A.figure(x), B: c.B.figure(y), Worst: y.Worst}
 	row.P95, row.Median = ratioOf(row.A.P95, row.B.P95), ratioOf(row.A.Median, row.B.Median)
 	if row.Calls = ratioOf(row.A.PerSec, row.B.PerSec); !row.Calls.OK() {

@@ -42,7 +42,7 @@ type timeMoments struct {
 	steps    float64 // of time with statements in them
 }
 
-func timeMomentsOf(r *Report, c *Class) (timeMoments, string) {
+func timeMomentsOf(r *Report, c *Row) (timeMoments, string) {
 	q, ok := c.Attributes[timeKey]
 	if !ok || q.Count == 0 {
 		return timeMoments{}, "its query time is unknown"
@@ -108,7 +108,7 @@ func (m timeMoments) without() timeMoments {
 }
 
 // newClassTest prepares the judgement of a class, or says why there can be none.
-func newClassTest(a, b *Report, x, y *Class, o CompareOptions) (t classTest, reason string) {
+func newClassTest(a, b *Report, x, y *Row, o CompareOptions) (t classTest, reason string) {
 	p, reason := timeMomentsOf(a, x)
 	if reason != "" {
 		return t, "in " + o.Sides[0] + " " + reason
@@ -199,7 +199,7 @@ func (c *Comparison) settle(tests []classTest, o CompareOptions) {
 	}
 }
 
-func decideChange(x stat.Interval, margin float64) (Change, string) {
+func decideChange(x stat.Interval, margin float64) (ClassVerdict, string) {
 	above := 1 + margin
 	switch {
 	case x.Lo >= 1/above && x.Hi <= above:

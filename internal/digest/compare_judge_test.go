@@ -43,7 +43,7 @@ func reportOf(classes map[string][][]float64) Report {
 		}
 		slices.Sort(all)
 		f.P95, f.Median = known.Of(all[len(all)*95/100]), known.Of(all[len(all)/2])
-		r.Classes = append(r.Classes, Class{ID: id, Fingerprint: "select " + id, Count: f.Count, Attributes: map[string]Figures{timeKey: f}, PerMinute: m})
+		r.Classes = append(r.Classes, Row{ID: id, Fingerprint: "select " + id, Count: f.Count, Attributes: map[string]Figures{timeKey: f}, PerMinute: m})
 		r.Global.Count += f.Count
 		total += f.Sum
 		r.Global.Last = r.Global.First.Add(max(r.Global.Last.Sub(r.Global.First), time.Duration(len(minutes))*time.Minute))
@@ -53,7 +53,7 @@ func reportOf(classes map[string][][]float64) Report {
 	}
 	r.Global.Entries = r.Global.Count
 	r.Global.Attributes[timeKey] = Figures{Count: r.Global.Count, Sum: total}
-	slices.SortFunc(r.Classes, func(a, b Class) int { // maps have no order
+	slices.SortFunc(r.Classes, func(a, b Row) int { // maps have no order
 		if a.ID < b.ID {
 			return -1
 		}
@@ -150,7 +150,7 @@ func TestFalseAlarms(t *testing.T) {
 
 // TestRealDifferencesAreFound looks for what everybody would call slower.
 func TestRealDifferencesAreFound(t *testing.T) {
-	f := func(name string, d draw, factor float64, minutes, per int, want Change, least float64) {
+	f := func(name string, d draw, factor float64, minutes, per int, want ClassVerdict, least float64) {
 		t.Helper()
 		const rounds = simulations * 2 / 5
 		r := rand.New(rand.NewPCG(3, 4))
@@ -273,7 +273,7 @@ func TestWithout(t *testing.T) {
 }
 
 func TestDecide(t *testing.T) {
-	f := func(lo, center, hi float64, want Change) {
+	f := func(lo, center, hi float64, want ClassVerdict) {
 		t.Helper()
 		if got, _ := decideChange(stat.Interval{Lo: lo, Center: center, Hi: hi}, 0.1); got != want {
 			t.Errorf("[%v, %v, %v] is %s, want %s", lo, center, hi, got, want)

@@ -91,7 +91,7 @@ func TestCompareResult(t *testing.T) {
 // TestCompareSwapped expects a comparison the other way round to be its mirror.
 func TestCompareSwapped(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
-	mirror := map[Change]Change{Slower: Faster, Faster: Slower, Appeared: Vanished, Vanished: Appeared, Unclear: Unclear, Unchanged: Unchanged}
+	mirror := map[ClassVerdict]ClassVerdict{Slower: Faster, Faster: Slower, Appeared: Vanished, Vanished: Appeared, Unclear: Unclear, Unchanged: Unchanged}
 	for range 20 {
 		a, b := map[string][][]float64{}, map[string][][]float64{}
 		for _, id := range []string{"k", "l", "m", "n", "o"} {
@@ -103,7 +103,7 @@ func TestCompareSwapped(t *testing.T) {
 			}
 		}
 		x, y := Compare(reportOf(a), reportOf(b), "a", "b", CompareOptions{}), Compare(reportOf(b), reportOf(a), "b", "a", CompareOptions{})
-		of := map[string]Change{}
+		of := map[string]ClassVerdict{}
 		for _, c := range x.Classes {
 			of[c.ID] = c.Change
 		}
@@ -135,7 +135,7 @@ func TestCompareTellsWhatLimitsIt(t *testing.T) {
 		t.Errorf("a class that may be among those left out is %s %s: %s", x.ID, x.Change, x.Reason)
 	}
 
-	why := func(change func(x, y *Class), want string) {
+	why := func(change func(x, y *Row), want string) {
 		t.Helper()
 		a, b := reportOf(map[string][][]float64{"x": steadyAt(0.01)}), reportOf(map[string][][]float64{"x": steadyAt(0.03)})
 		change(&a.Classes[0], &b.Classes[0])
@@ -144,15 +144,15 @@ func TestCompareTellsWhatLimitsIt(t *testing.T) {
 			t.Errorf("the class is %s: %q, want %q", x.Change, x.Reason, want)
 		}
 	}
-	set := func(c *Class, f func(*Figures)) {
+	set := func(c *Row, f func(*Figures)) {
 		q := c.Attributes[timeKey]
 		f(&q)
 		c.Attributes[timeKey] = q
 	}
-	why(func(x, _ *Class) { set(x, func(f *Figures) { f.Stddev = known.None[float64]() }) }, "no distribution")
-	why(func(_, y *Class) { delete(y.Attributes, timeKey) }, "in B its query time is unknown")
-	why(func(_, y *Class) { y.Truncated = true }, "cut on one side")
-	why(func(x, _ *Class) {
+	why(func(x, _ *Row) { set(x, func(f *Figures) { f.Stddev = known.None[float64]() }) }, "no distribution")
+	why(func(_, y *Row) { delete(y.Attributes, timeKey) }, "in B its query time is unknown")
+	why(func(_, y *Row) { y.Truncated = true }, "cut on one side")
+	why(func(x, _ *Row) {
 		set(x, func(f *Figures) { f.Sum, f.Max, f.Stddev = 0, known.Of(0.0), known.Of(0.0) })
 	}, "too coarse")
 }

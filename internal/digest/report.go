@@ -12,9 +12,9 @@ const Version = 1
 
 // Report is what was seen of all statements of logs or of a server's window. It is what `dyno digest --output json` prints.
 type Report struct {
-	Version int     `json:"version"`
-	Global  Global  `json:"global"`
-	Classes []Class `json:"classes"` // in the order asked for
+	Version int    `json:"version"`
+	Global  Global `json:"global"`
+	Classes []Row  `json:"classes"` // in the order asked for
 	// Other sums up the classes that were left out of Classes; its Count is 0 when none were.
 	Other   Rest           `json:"other,omitzero"`
 	Skipped []slowlog.Skip `json:"skipped"` // at most MaxSkips; Global.Skipped counts all
@@ -86,8 +86,8 @@ type Share struct {
 	No    uint64 `json:"no"`
 }
 
-// Class is one row of the report: all statements of one fingerprint, or of one other value when grouped by that.
-type Class struct {
+// Row is one row of the report: all statements of one fingerprint, or of one other value when grouped by that.
+type Row struct {
 	Rank           int                  `json:"rank"` // from 1, in the order of the report
 	ID             string               `json:"id"`   // 32 hexadecimal digits; of the group's value when grouped by another attribute
 	Fingerprint    string               `json:"fingerprint"`

@@ -143,7 +143,7 @@ func (a *Aggregator) present(s *summary, slot int) uint64 {
 	return n
 }
 
-// decades are the bounds of Class.Histogram, nanoseconds.
+// decades are the bounds of Row.Histogram, nanoseconds.
 var decades = [7]uint64{1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10}
 
 func decade(ns uint64) int {

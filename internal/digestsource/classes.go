@@ -12,7 +12,7 @@ import (
 )
 
 // classOf turns a class of a digested log, of statements in one default database, into what judgement takes.
-func classOf(c digest.Class, schema string) class.Class {
+func classOf(c digest.Row, schema string) class.Class {
 	key := func(a slowlog.Attribute) string { return infoOf(a).Key }
 	sum := func(a slowlog.Attribute) known.Value[uint64] {
 		f, ok := c.Attributes[key(a)]

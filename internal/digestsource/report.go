@@ -118,7 +118,7 @@ func (r *Reader) Report(ctx context.Context, o ReportOptions) (digest.Report, []
 }
 
 // within holds the times of a class to the window: a server counts digests since long before it.
-func within(c *digest.Class, from, to time.Time) {
+func within(c *digest.Row, from, to time.Time) {
 	if c.FirstSeen.Before(from) || c.FirstSeen.After(to) {
 		c.FirstSeen = from
 	}
@@ -134,7 +134,7 @@ type builder struct {
 	w     windowed
 	sec   float64               // length of the window
 	seen  map[string][]*sampled // by key
-	list  []*digest.Class
+	list  []*digest.Row
 	base  *digest.Report // what finish begins with; nil = nothing
 	all   *steps         // the distribution of all times; nil when unknown
 	own   uint64
@@ -209,9 +209,9 @@ func (b *builder) digests(ctx context.Context) {
 }
 
 // counted makes the class of the rows of one fingerprint. The distribution is nil when it is not known of all of them.
-func (b *builder) counted(rows []growth, dist map[digestKey]*steps) (*digest.Class, *steps) {
+func (b *builder) counted(rows []growth, dist map[digestKey]*steps) (*digest.Row, *steps) {
 	d := b.r.digests
-	c := &digest.Class{ID: rows[0].id, Fingerprint: rows[0].fingerprint, Attributes: map[string]digest.Figures{}, Flags: map[string]digest.Share{}}
+	c := &digest.Row{ID: rows[0].id, Fingerprint: rows[0].fingerprint, Attributes: map[string]digest.Figures{}, Flags: map[string]digest.Share{}}
 	var sums [columns]uint64
 	spread := b.r.times.steps()
 	bases := map[string]uint64{}
@@ -284,7 +284,7 @@ func (b *builder) counted(rows []growth, dist map[digestKey]*steps) (*digest.Cla
 	return c, spread
 }
 
-// decade is the place of a time in digest.Class.Histogram.
+// decade is the place of a time in digest.Row.Histogram.
 func decade(sec float64) int {
 	d := 0
 	for limit := 10e-6; d < 7 && sec >= limit; limit *= 10 {
@@ -382,8 +382,8 @@ func (b *builder) logged(rep digest.Report) {
 }
 
 // class turns a class into one of a report.
-func (b *builder) class(x class.Class) *digest.Class {
-	c := &digest.Class{ID: x.ID, Fingerprint: x.Fingerprint, Sampled: x.Sampled, Count: x.Count, FirstSeen: x.FirstSeen.UTC(), LastSeen: x.LastSeen.UTC(), Attributes: map[string]digest.Figures{}}
+func (b *builder) class(x class.Class) *digest.Row {
+	c := &digest.Row{ID: x.ID, Fingerprint: x.Fingerprint, Sampled: x.Sampled, Count: x.Count, FirstSeen: x.FirstSeen.UTC(), LastSeen: x.LastSeen.UTC(), Attributes: map[string]digest.Figures{}}
 	f := summed(infoOf(slowlog.QueryTime), x.Count, x.TimeSec)
 	if x.Sampled {
 		f.Avg, f.Estimated = 0, true // long statements are seen more often than short ones
@@ -427,7 +427,7 @@ func (b *builder) class(x class.Class) *digest.Class {
 }
 
 // join adds a class of the same fingerprint in another default database.
-func join(m, c *digest.Class) {
+func join(m, c *digest.Row) {
 	for k, f := range c.Attributes {
 		if x, ok := m.Attributes[k]; ok {
 			f = joined(x, f)
@@ -486,7 +486,7 @@ func joined(a, b digest.Figures) digest.Figures {
 
 // samples adds what only the processlist tells: the classes that the exact source has not, what still runs, users, hosts and examples.
 func (b *builder) samples(source string) {
-	have, exact := map[string]*digest.Class{}, map[string]bool{}
+	have, exact := map[string]*digest.Row{}, map[string]bool{}
 	for _, c := range b.list {
 		have[sqltext.Key(c.Fingerprint)], exact[sqltext.Key(c.Fingerprint)] = c, true
 	}
@@ -533,7 +533,7 @@ func (b *builder) samples(source string) {
 }
 
 // adorn adds users, hosts and an example from the processlist.
-func (b *builder) adorn(c *digest.Class) {
+func (b *builder) adorn(c *digest.Row) {
 	users, hosts := map[string]uint64{}, map[string]uint64{}
 	var worst *sampled
 	for _, s := range b.seen[sqltext.Key(c.Fingerprint)] {
@@ -623,10 +623,10 @@ func (b *builder) finish() digest.Report {
 			}
 		}
 	}
-	slices.SortFunc(b.list, func(x, y *digest.Class) int {
+	slices.SortFunc(b.list, func(x, y *digest.Row) int {
 		return cmp.Or(cmp.Compare(y.Attributes[queryTime].Sum, x.Attributes[queryTime].Sum), cmp.Compare(y.Count, x.Count), strings.Compare(x.ID, y.ID))
 	})
-	rep := digest.Report{Version: digest.Version, Classes: []digest.Class{}, Skipped: []slowlog.Skip{}}
+	rep := digest.Report{Version: digest.Version, Classes: []digest.Row{}, Skipped: []slowlog.Skip{}}
 	if b.base != nil && b.base.Skipped != nil {
 		rep.Skipped = b.base.Skipped
 	}
@@ -675,7 +675,7 @@ func redacted(sql string) string { return string(sqltext.Redact(nil, []byte(sql)
 
 // item returns the short form of a class and the tables it touches: of a whole statement where there is one, for a fingerprint has lost the
 // digits of names.
-func item(c *digest.Class) (short string, tables []string) {
+func item(c *digest.Row) (short string, tables []string) {
 	sql := c.Fingerprint
 	if w := c.Worst; w != nil && !w.Cut && w.SQL != "" {
 		sql = w.SQL

@@ -38,14 +38,14 @@ func watch(t *testing.T, r *Reader, o ReportOptions, do func()) digest.Report {
 	return rep
 }
 
-func inReport(rep digest.Report, sql string) (digest.Class, bool) {
+func inReport(rep digest.Report, sql string) (digest.Row, bool) {
 	want := sqltext.Key(sqltext.Fingerprint(sql))
 	for _, c := range rep.Classes {
 		if sqltext.Key(c.Fingerprint) == want && c.ID == sqltext.ID(c.Fingerprint) {
 			return c, true
 		}
 	}
-	return digest.Class{}, false
+	return digest.Row{}, false
 }
 
 // short lists the classes of a report.

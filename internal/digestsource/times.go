@@ -268,7 +268,7 @@ func (s *steps) ends() (low, high float64) {
 	return s.low(first), s.limits[last]
 }
 
-// decades counts by powers of ten, from below 10 µs on, as digest.Class does.
+// decades counts by powers of ten, from below 10 µs on, as digest.Row does.
 func (s *steps) decades() (out [8]uint64) {
 	for i, n := range s.n {
 		d, limit := 0, 10e-6

@@ -3,6 +3,7 @@ package fault
 import (
 	"math/rand/v2"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/workload"
 )
 
@@ -15,7 +16,7 @@ func concurrencyLimit() Fault {
 			"of the database, and it keeps its place in the engine while it waits. A statement that finds the engine occupied sleeps and tries again, while " +
 			"CPUs and disks are free. The fix is the default, 0: no limit.",
 		Kind:     Hurts,
-		Flavors:  []string{"mysql"}, // MariaDB gave the limit up in 10.6
+		Flavors:  []dbms.Flavor{dbms.MySQL}, // MariaDB gave the limit up in 10.6
 		Threads:  8,
 		Settings: sizedWith("loose_innodb_thread_concurrency", "1"),
 		Workload: mix{

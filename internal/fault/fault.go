@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/limit"
 	"github.com/dyno-perf/dyno/internal/load"
@@ -37,8 +38,8 @@ type Fault struct {
 	Title   string // one sentence for lists
 	Story   string // what is planted and what is to be seen, for people; tells the cause
 	Kind    Kind
-	Flavors []string // "mariadb", "mysql": where it exists; empty: on both
-	Threads int      // sessions of the load
+	Flavors []dbms.Flavor // where it exists, Percona Server left out as it is like MySQL; empty: on all
+	Threads int           // sessions of the load
 	// Settings are the server's, as in my.cnf. Names that some servers lack begin with "loose_", so that these go on without.
 	Settings map[string]string
 	Limits   limit.Limits // of the server's process
@@ -154,7 +155,7 @@ func All() []Fault {
 }
 
 // Exists reports whether the fault exists on servers of a flavor.
-func (f Fault) Exists(flavor string) bool {
+func (f Fault) Exists(flavor dbms.Flavor) bool {
 	return len(f.Flavors) == 0 || slices.Contains(f.Flavors, flavor)
 }
 

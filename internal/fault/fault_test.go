@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -102,7 +103,7 @@ func TestEveryFaultRuns(t *testing.T) {
 			}
 			defer tg.Close()
 			for j, x := range All() {
-				if !x.Exists(flavor) {
+				if !x.Exists(dbms.Flavor(flavor)) {
 					continue
 				}
 				begin := time.Now()

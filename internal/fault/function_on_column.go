@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/workload"
@@ -74,7 +75,7 @@ func foldedLookup() Fault {
 		Story: "Clients are looked up by LOWER(column) = value. The column has an index, but that holds the column's values and not those of the " +
 			"function, so every lookup reads the whole table. The fix is an index on that expression, which MySQL supports from 8.0.13 on.",
 		Kind:     Hurts,
-		Flavors:  []string{"mysql"},
+		Flavors:  []dbms.Flavor{dbms.MySQL},
 		Threads:  4,
 		Settings: sized(),
 		Workload: mix{

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/limit"
 )
 
@@ -20,7 +21,7 @@ type Needs struct {
 
 // Together returns what several faults need on one server. A setting that only one of them has, or has another value for than the scene
 // they share, is that one's. It is an error when two of them want different values, or when one does not exist on the flavor.
-func Together(flavor string, faults ...Fault) (Needs, error) {
+func Together(flavor dbms.Flavor, faults ...Fault) (Needs, error) {
 	var n Needs
 	common := plainNames(sized())
 	owner := map[string]string{} // of each setting
@@ -52,12 +53,24 @@ func Together(flavor string, faults ...Fault) (Needs, error) {
 
 // FlavorError is the answer to a fault that does not exist on a flavor of server.
 type FlavorError struct {
-	Fault, Flavor string
-	Flavors       []string // where it does
+	Fault   string
+	Flavor  dbms.Flavor
+	Flavors []dbms.Flavor // where it does
 }
 
 func (e *FlavorError) Error() string {
-	return fmt.Sprintf("plant %s: it does not exist on %s, only on %s: choose another --server", e.Fault, e.Flavor, strings.Join(e.Flavors, " and "))
+	return fmt.Sprintf("plant %s: it does not exist on %s, only on %s: choose another --server", e.Fault, e.Flavor, joined(e.Flavors))
+}
+
+func joined(flavors []dbms.Flavor) string {
+	text := ""
+	for i, f := range flavors {
+		if i > 0 {
+			text += " and "
+		}
+		text += string(f)
+	}
+	return text
 }
 
 // set adds a setting of the fault called by.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/limit"
 )
 
@@ -35,7 +36,7 @@ func TestTogether(t *testing.T) {
 	wrong("limits the server", b, Fault{Name: "c", Limits: limit.Limits{CPU: 1}})
 	wrong("its own replica", b, Fault{Name: "c", Replica: map[string]string{}})
 	var no *FlavorError
-	if _, err := Together("mariadb", Fault{Name: "c", Flavors: []string{"mysql"}}); !errors.As(err, &no) || !strings.Contains(err.Error(), "only on mysql") {
+	if _, err := Together("mariadb", Fault{Name: "c", Flavors: []dbms.Flavor{dbms.MySQL}}); !errors.As(err, &no) || !strings.Contains(err.Error(), "only on mysql") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -53,13 +54,13 @@ func TestPairsFit(t *testing.T) {
 			continue
 		}
 		for _, flavor := range []string{"mariadb", "mysql"} {
-			if a.Exists(flavor) && b.Exists(flavor) {
-				if _, err := Together(flavor, a, b); err != nil {
+			if a.Exists(dbms.Flavor(flavor)) && b.Exists(dbms.Flavor(flavor)) {
+				if _, err := Together(dbms.Flavor(flavor), a, b); err != nil {
 					t.Errorf("%s: %v", flavor, err)
 				}
 			}
 		}
-		if !slices.ContainsFunc([]string{"mariadb", "mysql"}, func(f string) bool { return a.Exists(f) && b.Exists(f) }) {
+		if !slices.ContainsFunc([]string{"mariadb", "mysql"}, func(f string) bool { return a.Exists(dbms.Flavor(f)) && b.Exists(dbms.Flavor(f)) }) {
 			t.Errorf("%s and %s never meet", p[0], p[1])
 		}
 	}

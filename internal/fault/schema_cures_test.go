@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/load"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/workload"
@@ -32,7 +33,7 @@ func TestComparisonsAreCured(t *testing.T) {
 			more := map[string]string{"table-size": fmtInt(rows)}
 			f := func(x Fault, slow, cure string, cured workload.Workload) {
 				t.Helper()
-				if !x.Exists(flavor) {
+				if !x.Exists(dbms.Flavor(flavor)) {
 					return
 				}
 				if err := x.Setup(t.Context(), tg, seed, more, nil); err != nil {

@@ -34,10 +34,10 @@ func widePK() Fault {
 					if !slices.Equal(f.Subject.Columns, old) {
 						return "it is not about the three columns"
 					}
-					if f.Action == nil || !slices.ContainsFunc(f.Action.Changes, func(c schema.Change) bool { return c.Kind == schema.PrimaryKey && len(c.Index.Parts) == 1 }) {
+					if f.Action == nil || !slices.ContainsFunc(f.Action.Changes, func(c schema.Clause) bool { return c.Kind == schema.PrimaryKey && len(c.Index.Parts) == 1 }) {
 						return "it gives no new primary key"
 					}
-					if !slices.ContainsFunc(f.Action.Changes, func(c schema.Change) bool {
+					if !slices.ContainsFunc(f.Action.Changes, func(c schema.Clause) bool {
 						return c.Kind == schema.AddKey && c.Index.Unique && len(c.Index.Parts) == len(old)
 					}) {
 						return "it gives up that the old key is unique"

@@ -164,7 +164,7 @@ type Action struct {
 	Kind     ActionKind      `json:"kind"`
 	Table    schema.Ref      `json:"table,omitzero"`
 	Index    schema.Index    `json:"index,omitzero"`
-	Changes  []schema.Change `json:"changes,omitempty"`
+	Changes  []schema.Clause `json:"changes,omitempty"`
 	Variable string          `json:"variable,omitzero"` // "innodb_io_capacity"
 	Value    string          `json:"value,omitzero"`    // as SHOW VARIABLES would print it
 	// Instead and Unread are what advice to take Index away rests on, and is refused without: the index that serves instead of it; that nothing
@@ -175,7 +175,7 @@ type Action struct {
 	// and the changes that take the table back.
 	Was     string          `json:"was,omitzero"`
 	Now     string          `json:"now,omitzero"`
-	Reverse []schema.Change `json:"reverse,omitempty"`
+	Reverse []schema.Clause `json:"reverse,omitempty"`
 	SQL     string          `json:"sql"`  // what would be executed, complete, without a trailing semicolon
 	Undo    string          `json:"undo"` // the undo statement; empty when none is needed
 }

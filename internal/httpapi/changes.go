@@ -24,7 +24,7 @@ type Changes interface {
 // Book tells what was done. For an unknown id: ErrNotFound.
 type Book interface {
 	// Journal returns the actions on a target, of all with "", newest first, at most n.
-	Journal(ctx context.Context, target string, n int) ([]app.Change, error)
+	Journal(ctx context.Context, target string, n int) ([]app.JournalAction, error)
 	ChangeOf(ctx context.Context, id string) (app.ChangeDetail, error)
 	// Report returns the document of a diagnosis, proof, run, demo or comparison.
 	Report(ctx context.Context, id string) (*report.Document, error)

@@ -68,19 +68,19 @@ func (b *book) IgnoreFinding(_ context.Context, target, id, by string, d time.Du
 
 func (b *book) JudgedEvery() time.Duration { return 10 * time.Minute }
 
-func (b *book) Journal(_ context.Context, target string, n int) ([]app.Change, error) {
+func (b *book) Journal(_ context.Context, target string, n int) ([]app.JournalAction, error) {
 	b.asked = fmt.Sprint("journal ", target, " ", n)
 	if b.empty {
 		return nil, nil
 	}
-	return []app.Change{{Entry: journal.Entry{ID: "a-1", Target: "shop", State: journal.Done}, By: "ann", Text: "index i added"}}, nil
+	return []app.JournalAction{{Entry: journal.Entry{ID: "a-1", Target: "shop", State: journal.Done, By: "ann"}, Text: "index i added"}}, nil
 }
 
 func (b *book) ChangeOf(_ context.Context, id string) (app.ChangeDetail, error) {
 	if id != "a-1" {
 		return app.ChangeDetail{}, ErrNotFound
 	}
-	return app.ChangeDetail{Change: app.Change{Entry: journal.Entry{ID: id}}}, nil
+	return app.ChangeDetail{JournalAction: app.JournalAction{Entry: journal.Entry{ID: id}}}, nil
 }
 
 func (b *book) Report(_ context.Context, id string) (*report.Document, error) {

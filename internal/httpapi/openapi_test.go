@@ -18,6 +18,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/apply"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/known"
@@ -316,7 +317,7 @@ func described() []answered {
 		}{}, gives: app.Task{}},
 
 		{path: "GET /changes", room: "changes", about: "The journal, newest first.", errors: []int{404}, params: []asked{anyTarget, limitOf(100)}, gives: struct {
-			Changes []app.Change `json:"changes"`
+			Changes []app.JournalAction `json:"changes"`
 		}{}},
 		{path: "GET /change", room: "changes", about: "One action with its proofs.", errors: []int{404}, params: []asked{ofID}, gives: app.ChangeDetail{}},
 		{path: "POST /apply", room: "changes", about: "Without execute, a preview of applying a finding's change; with execute, and the statement of the preview as confirm, 202 and the task that applies it.", errors: []int{404, 409, 422}, need: []string{"target", "finding"}, body: struct {
@@ -599,7 +600,7 @@ func (l *listens) FindingsOf(context.Context, string) (app.Findings, error) {
 
 func (l *listens) note(args ...any) { l.asked = fmt.Sprint(args...) }
 
-func (l *listens) Grants(flavor, task, user string, schemas []string) ([]string, error) {
+func (l *listens) Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error) {
 	l.note(flavor, task, user, schemas)
 	return nil, nil
 }
@@ -611,7 +612,7 @@ func (l *listens) Verdicts(_ context.Context, target string, n int) ([]app.Verdi
 
 func (l *listens) JudgedEvery() time.Duration { return 0 }
 
-func (l *listens) Journal(_ context.Context, target string, n int) ([]app.Change, error) {
+func (l *listens) Journal(_ context.Context, target string, n int) ([]app.JournalAction, error) {
 	l.note(target, n)
 	return nil, nil
 }

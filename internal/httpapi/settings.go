@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/store/access"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
@@ -16,7 +17,7 @@ type Settings interface {
 	// Discover looks for servers on this machine. It takes a few seconds and logs in to them, once each.
 	Discover(ctx context.Context) (app.Discovery, error)
 	// Grants writes the statements that give an account what a task needs. What is asked wrongly wraps ErrBadRequest.
-	Grants(flavor, task, user string, schemas []string) ([]string, error)
+	Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error)
 	// SetRetention changes for how many days a kind of data is kept: name is the flag of dyno serve without its dashes. An unknown name
 	// and days out of bounds are ErrBadRequest, one that the command line fixed is ErrConflict.
 	SetRetention(name string, days float64) error
@@ -77,7 +78,7 @@ func (v *Server) grants(w http.ResponseWriter, r *http.Request) {
 		refuse(w, p.err)
 		return
 	}
-	all, err := v.service.Settings.Grants(flavor, task, user, p.values["schema"])
+	all, err := v.service.Settings.Grants(dbms.Flavor(flavor), task, user, p.values["schema"])
 	v.reply(w, r, map[string]any{"task": task, "flavor": flavor, "user": user, "statements": list(all)}, err)
 }
 

@@ -26,7 +26,7 @@ type Proof struct {
 	Action  finding.Action `json:"action"`
 	Before  Window         `json:"before"`
 	After   Window         `json:"after"`
-	Touched []Change       `json:"touched"` // classes that use the action's table, most time before first
+	Touched []TouchedClass `json:"touched"` // classes that use the action's table, most time before first
 	Mix     Mix            `json:"mix"`
 	Server  []Figure       `json:"server"` // totals of the server: shown, never the proof
 	// Warnings say what weakens the comparison; with any of them the figures stand, the conclusion may not.
@@ -41,8 +41,8 @@ type Window struct {
 	Calls   uint64    `json:"calls"` // of all classes
 }
 
-// Change is what happened to one class.
-type Change struct {
+// TouchedClass is what happened to one class.
+type TouchedClass struct {
 	Class       string `json:"class"`
 	Schema      string `json:"schema,omitzero"` // default database of the statements: one id may be in several
 	Fingerprint string `json:"fingerprint"`
@@ -67,7 +67,7 @@ const (
 const leastChange = 1.1
 
 // Verdict judges the class. Mean times alone vary with the machine: only the work per call, which the server counts, proves a change.
-func (c Change) Verdict() Verdict {
+func (c TouchedClass) Verdict() Verdict {
 	time, ok := c.TimeRatio.Get()
 	rows, enough := c.RatioOfRows()
 	switch {
@@ -82,7 +82,7 @@ func (c Change) Verdict() Verdict {
 
 // RatioOfRows returns the rows examined per call before over those after, endless when none are; not ok when they are not known on both sides
 // or there were too few calls.
-func (c Change) RatioOfRows() (ratio float64, ok bool) {
+func (c TouchedClass) RatioOfRows() (ratio float64, ok bool) {
 	before, okBefore := c.Before.Examined.Get()
 	after, okAfter := c.After.Examined.Get()
 	switch {
@@ -153,7 +153,7 @@ func Compare(before, after *snapshot.Snapshot, a finding.Action, about finding.S
 		seen[k] = true
 		p.Touched = append(p.Touched, change(before, after, c))
 	}
-	slices.SortStableFunc(p.Touched, func(x, y Change) int { return cmp.Compare(y.Before.Share, x.Before.Share) })
+	slices.SortStableFunc(p.Touched, func(x, y TouchedClass) int { return cmp.Compare(y.Before.Share, x.Before.Share) })
 	p.Mix = mix(before, after)
 	p.Server = server(before, after)
 	p.warn(before, after)
@@ -202,8 +202,8 @@ func uses(c class.Class, a finding.Action) bool {
 	})
 }
 
-func change(before, after *snapshot.Snapshot, c class.Class) Change {
-	x := Change{Class: c.ID, Schema: c.Schema, Fingerprint: c.Fingerprint, Before: side(before, keyOf(c)), After: side(after, keyOf(c))}
+func change(before, after *snapshot.Snapshot, c class.Class) TouchedClass {
+	x := TouchedClass{Class: c.ID, Schema: c.Schema, Fingerprint: c.Fingerprint, Before: side(before, keyOf(c)), After: side(after, keyOf(c))}
 	x.TimeRatio = ratio(x.Before.MeanSec, x.After.MeanSec)
 	x.ExaminedRatio = ratio(x.Before.Examined, x.After.Examined)
 	return x

@@ -113,8 +113,8 @@ func ClassesOf(before []class.Class, beforeSec float64, after []class.Class, aft
 }
 
 // ChangeOf returns the change that a journal entry records. The command to take it back is only there while it can be.
-func ChangeOf(e journal.Entry, text string) Change {
-	c := Change{Text: text, SQL: e.Action.SQL, Undo: e.Action.Undo, Journal: e.ID, State: e.State, Notes: e.Notes}
+func ChangeOf(e journal.Entry, text string) AppliedChange {
+	c := AppliedChange{Text: text, SQL: e.Action.SQL, Undo: e.Action.Undo, Journal: e.ID, By: e.By, State: e.State, Notes: e.Notes}
 	if e.State == journal.Done {
 		c.UndoCommand = "dyno undo " + e.ID + " --execute"
 	}

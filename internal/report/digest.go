@@ -34,16 +34,16 @@ type DigestOptions struct {
 	Redact bool
 	// Classes gives the classes one after the other in place of the report's, the same ones however often it is asked, so that very many
 	// need not be held at once; nil = Report.Classes.
-	Classes iter.Seq[digest.Class]
+	Classes iter.Seq[digest.Row]
 }
 
 // classes are what there is to write, by their place, ready to be written.
-func (o DigestOptions) classes(r *digest.Report) iter.Seq2[int, digest.Class] {
+func (o DigestOptions) classes(r *digest.Report) iter.Seq2[int, digest.Row] {
 	all := o.Classes
 	if all == nil {
 		all = slices.Values(r.Classes)
 	}
-	return func(yield func(int, digest.Class) bool) {
+	return func(yield func(int, digest.Row) bool) {
 		i := 0
 		for k := range all {
 			if !yield(i, digestCleanClass(k, o)) {
@@ -187,7 +187,7 @@ func digestClean(r *digest.Report, o DigestOptions) *digest.Report {
 }
 
 // digestCleanClass is digestClean for one class.
-func digestCleanClass(k digest.Class, o DigestOptions) digest.Class {
+func digestCleanClass(k digest.Row, o DigestOptions) digest.Row {
 	figures := finiteFigures(k.Attributes) // most of a class, and hardly ever in need of a copy
 	k.Attributes = nil
 	k = clamped(k)

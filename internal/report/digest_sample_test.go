@@ -45,7 +45,7 @@ func digestSample() *digest.Report {
 		Skipped: []slowlog.Skip{{File: "slow.log", Offset: 512, Length: 64, Reason: "no header before it"}, {Offset: 4096, Length: 1, Reason: "torn"}, {File: "gone.log", Reason: "no such file"}},
 	}
 	minutes := digest.Minutes{Start: at(0), StepSec: 60, Counts: []uint64{100, 0, 210, 400, 380, 90, 12, 0, 0, 8}, QuerySec: make([]float64, 10)}
-	r.Classes = []digest.Class{
+	r.Classes = []digest.Row{
 		{
 			Rank: 1, ID: "45FE45AEC222350466825DDC008FFA89", Fingerprint: "select * from orders where customer_id=? and state in(?+)", Item: "SELECT shop.orders",
 			Count: 1200, Share: 0.9, QPS: known.Of(2.0), Concurrency: known.Of(0.4687), VarianceToMean: known.Of(0.31),

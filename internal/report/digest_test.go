@@ -51,7 +51,7 @@ func byUser() *digest.Report {
 			Source: "performance_schema", Target: "prod", Began: time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC), Ended: time.Date(2026, 5, 4, 10, 0, 10, 0, time.UTC), Count: 7, Classes: 1,
 			Attributes: map[string]digest.Figures{"query_time": {Count: 7, Sum: 1.5, Avg: 1.5 / 7}},
 		},
-		Classes: []digest.Class{{
+		Classes: []digest.Row{{
 			Rank: 1, ID: "0000000000000000000000000000000D", Fingerprint: "shop", Count: 7, Share: 1, Sampled: true,
 			Attributes: map[string]digest.Figures{"query_time": {Count: 7, Sum: 1.5, Estimated: true}},
 		}},
@@ -75,7 +75,7 @@ func TestDigestJSONIsTheReport(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want.Classes == nil {
-			want.Classes = []digest.Class{}
+			want.Classes = []digest.Row{}
 		}
 		if want.Skipped == nil {
 			want.Skipped = []slowlog.Skip{}
@@ -373,7 +373,7 @@ func TestSampledClassHasNoMean(t *testing.T) {
 			k.Sampled, k.Count = sampled, 7
 			k.Attributes = map[string]digest.Figures{"query_time": {Label: "Exec time", Unit: slowlog.Seconds, Count: 7, Sum: 21.5, Avg: 3.0714, Estimated: sampled}}
 			one := *r
-			one.Classes = []digest.Class{k}
+			one.Classes = []digest.Row{k}
 			if got := digestIn(t, form, &one, report.DigestOptions{}); strings.Contains(got, "3.07") == sampled {
 				t.Errorf("%s, sampled %v:\n%s", form, sampled, got)
 			}

@@ -84,8 +84,8 @@ func digestShown(r *digest.Report, o DigestOptions) *digest.Report {
 }
 
 // shown are the classes, by their place, every text of them visible.
-func (o DigestOptions) shown(r *digest.Report) iter.Seq2[int, digest.Class] {
-	return func(yield func(int, digest.Class) bool) {
+func (o DigestOptions) shown(r *digest.Report) iter.Seq2[int, digest.Row] {
+	return func(yield func(int, digest.Row) bool) {
 		for i, k := range o.classes(r) {
 			figures := k.Attributes // most of a class; its names are made visible where they are written
 			k.Attributes = nil
@@ -169,7 +169,7 @@ func digestFacts(r *digest.Report, o DigestOptions) (fs facts) {
 const digestFiles = 20
 
 // digestProfile is the table of all classes, and how many there are.
-func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Class], f form) (s section, n int) {
+func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Row], f form) (s section, n int) {
 	t := ranked{Name: "Profile", BarAt: 2}
 	t.Head = []string{"Rank", "Item", "Share", "Response time", "Calls", "R/Call", "95 %", "V/M", "Query ID"}
 	t.Left, t.Tail = 3, 1
@@ -228,7 +228,7 @@ func digestProfile(c *digest.Report, classes iter.Seq2[int, digest.Class], f for
 }
 
 // profileRow is a class in it.
-func profileRow(k *digest.Class) []string {
+func profileRow(k *digest.Row) []string {
 	row := []string{
 		strconv.Itoa(k.Rank), Visible(digestItem(k), false), none, none, digestCount(k.Count), none, none,
 		told(k.VarianceToMean, none, twoDigits), Visible(k.ID, false),
@@ -264,7 +264,7 @@ func digestAll(c *digest.Report) section {
 }
 
 // digestSection is everything about a class.
-func digestSection(c *digest.Report, k digest.Class, anchor string, f form) section {
+func digestSection(c *digest.Report, k digest.Row, anchor string, f form) section {
 	s := section{Anchor: anchor, Over: "Rank " + strconv.Itoa(k.Rank), Title: k.Item, Body: []block{
 		para{"ID " + k.ID + "; " + classMetaText(&k), true}, code{"", "sql", k.Fingerprint},
 	}}
@@ -377,7 +377,7 @@ func talliesText(ts []digest.Tally, of uint64) string {
 }
 
 // classFacts are the lists of names of a class and what else is no figure.
-func classFacts(k *digest.Class) (fs facts) {
+func classFacts(k *digest.Row) (fs facts) {
 	list := func(name string, ts []digest.Tally) {
 		if len(ts) > 0 {
 			fs.add(name, talliesText(ts, k.Count))
@@ -404,7 +404,7 @@ func classFacts(k *digest.Class) (fs facts) {
 }
 
 // classMetaText is the line below the heading of a class.
-func classMetaText(k *digest.Class) string {
+func classMetaText(k *digest.Row) string {
 	parts := []string{
 		digestCount(k.Count) + " calls",
 		told(k.QPS, "", func(x float64) string { return digestRate(x) + " per second" }),
@@ -416,7 +416,7 @@ func classMetaText(k *digest.Class) string {
 }
 
 // distributionText draws the histogram of a class and its calls over time, as far as the source keeps them.
-func distributionText(k *digest.Class) string {
+func distributionText(k *digest.Row) string {
 	ls := distribution(k, 40, true)
 	if len(k.PerMinute.Counts) > 1 {
 		m := squeezed(k.PerMinute, sparkWidth)

@@ -82,8 +82,8 @@ func TestDigestTextThroughTheClient(t *testing.T) {
 			"exit", "quit", `SELECT 1 \q`, "connect", `\r`, "SELECT 1 \\d //", "BEGIN NOT ATOMIC SELECT 1; END", "LOAD DATA LOCAL INFILE 'script.sql' INTO TABLE shop.orders", "SELECT 1 FROM dual WHERE 1 = '\\\\'",
 			"SELECT 'x' -- '\n", "SELECT 'x' # '\n", "SELECT 1 /* ' */", "SELECT a--'\n'", "help", "SELECT\nsystem touch trap",
 		} {
-			r.Classes = append(r.Classes, digest.Class{Rank: len(r.Classes) + 1, Fingerprint: "x\nsystem touch trap", Item: "x\n\\! touch trap", Tables: []string{"a\nsystem touch trap", "`'\\G;\\! touch trap"}, Worst: &digest.Sample{SQL: sql}})
-			r.Classes = append(r.Classes, digest.Class{Rank: len(r.Classes) + 1, Fingerprint: "x", Worst: &digest.Sample{SQL: "SELECT CONCAT('reached ', " + strings.Repeat("1+", len(r.Classes)) + "0) AS y"}})
+			r.Classes = append(r.Classes, digest.Row{Rank: len(r.Classes) + 1, Fingerprint: "x\nsystem touch trap", Item: "x\n\\! touch trap", Tables: []string{"a\nsystem touch trap", "`'\\G;\\! touch trap"}, Worst: &digest.Sample{SQL: sql}})
+			r.Classes = append(r.Classes, digest.Row{Rank: len(r.Classes) + 1, Fingerprint: "x", Worst: &digest.Sample{SQL: "SELECT CONCAT('reached ', " + strings.Repeat("1+", len(r.Classes)) + "0) AS y"}})
 		}
 		text := digestIn(t, "txt", r, report.DigestOptions{})
 		out, _ = pipe(text, comments, "--force", "shop")

@@ -26,7 +26,7 @@ const (
 )
 
 // changeSign is the mark of a change: one character that needs no colour, a word, and a class of the page.
-func changeSign(c digest.Change) sign {
+func changeSign(c digest.ClassVerdict) sign {
 	switch c {
 	case digest.Slower:
 		return sign{"▼", "slower", "c-worse"}
@@ -51,7 +51,7 @@ func comparedBlocks(c *digest.Comparison, f form, narrow bool) []block {
 	v := visible(&cut)
 	result := stat.Result(cmp.Or(string(v.Result), "unknown"))
 	outcome := hero{Headline: &headline{Result: result}, Reasons: v.Reasons}
-	for _, k := range []digest.Change{digest.Slower, digest.Appeared, digest.Faster, digest.Vanished, digest.Unclear, digest.Unchanged} {
+	for _, k := range []digest.ClassVerdict{digest.Slower, digest.Appeared, digest.Faster, digest.Vanished, digest.Unclear, digest.Unchanged} {
 		if n := c.Totals[k]; n > 0 {
 			outcome.Tally = append(outcome.Tally, tallied{changeSign(k), n})
 		}
@@ -183,7 +183,7 @@ func comparisonClean(c digest.Comparison) digest.Comparison {
 	x := clamped(c)
 	x.Margin, x.Confidence = max(0, min(1e9, x.Margin)), max(0, min(1, x.Confidence))
 	if x.Totals == nil {
-		x.Totals = map[digest.Change]int{}
+		x.Totals = map[digest.ClassVerdict]int{}
 	}
 	return x
 }

@@ -49,7 +49,7 @@ func comparedSample() *digest.Comparison {
 	c := &digest.Comparison{
 		Version: digest.ComparisonVersion, A: side("monday.log", 120000, 900), B: side("tuesday.log", 118000, 1400), Result: stat.Worse, Margin: 0.1, Confidence: 0.95, Judged: 4,
 		Reasons: []string{"SELECT shop.orders takes ×3.1 as long and is 40 % of B's query time"}, Notes: []string{"B skipped 3 parts of its log"},
-		Totals: map[digest.Change]int{digest.Slower: 1, digest.Appeared: 1, digest.Faster: 1, digest.Vanished: 1, digest.Unclear: 1, digest.Unchanged: 1},
+		Totals: map[digest.ClassVerdict]int{digest.Slower: 1, digest.Appeared: 1, digest.Faster: 1, digest.Vanished: 1, digest.Unclear: 1, digest.Unchanged: 1},
 		Classes: []digest.ClassCompared{
 			{
 				ID: r.Classes[0].ID, Fingerprint: r.Classes[0].Fingerprint, Item: "SELECT shop.orders", Change: digest.Slower, A: half(1000, 0.1, 0.1), B: half(1200, 0.31, 0.4), Mean: ratio(3.1, 2.8, 3.4),

@@ -34,7 +34,7 @@ func DigestJSON(w io.Writer, r *digest.Report, o DigestOptions) error {
 	}
 	var buf []byte
 	out := newDigestOut(w)
-	err = writeLines(out, head, tail, o.classes(r), func(k digest.Class) ([]byte, error) {
+	err = writeLines(out, head, tail, o.classes(r), func(k digest.Row) ([]byte, error) {
 		var err error
 		buf, err = appendClass(buf[:0], k)
 		return buf, err
@@ -84,7 +84,7 @@ func seen(b []byte) []byte {
 }
 
 // appendClass appends what json.Marshal gives of a class. A class is its figures for the most part, and those go ten times as fast by hand.
-func appendClass(dst []byte, k digest.Class) ([]byte, error) {
+func appendClass(dst []byte, k digest.Row) ([]byte, error) {
 	figures := k.Attributes
 	k.Attributes = nil
 	whole, err := json.Marshal(k)

@@ -45,7 +45,7 @@ func TestAppendClass(t *testing.T) {
 			t.Fatalf("got  %s\nwant %s", got, want)
 		}
 	}
-	for _, k := range []digest.Class{
+	for _, k := range []digest.Row{
 		{Attributes: map[string]digest.Figures{}},
 		{ID: `"attributes":null`, Fingerprint: `x "attributes":null <&>`, Item: "\x00\u2028", Attributes: map[string]digest.Figures{"b": {Count: 1}, "a\"<": {Sum: 2}, "c": {}}},
 	} {

@@ -7,9 +7,9 @@ import (
 )
 
 // digestPictures are those of a class.
-func digestPictures(k *digest.Class, anchor string) drawing {
+func digestPictures(k *digest.Row, anchor string) drawing {
 	f := figure{Class: "pictures"}
-	for _, draw := range []func(*digest.Class, string) (svg, bool){distributionPicture, overTimePicture} {
+	for _, draw := range []func(*digest.Row, string) (svg, bool){distributionPicture, overTimePicture} {
 		if g, ok := draw(k, anchor); ok {
 			f.SVGs = append(f.SVGs, g)
 		}
@@ -37,7 +37,7 @@ func smallPicture(id, title, label string) svg {
 }
 
 // distributionPicture draws how many statements took how long; false when the source keeps no distribution.
-func distributionPicture(k *digest.Class, id string) (svg, bool) {
+func distributionPicture(k *digest.Row, id string) (svg, bool) {
 	var top uint64
 	for _, n := range k.Histogram {
 		top = max(top, n)
@@ -67,7 +67,7 @@ func distributionPicture(k *digest.Class, id string) (svg, bool) {
 }
 
 // overTimePicture draws how the calls spread over time; false when they all fell into one step.
-func overTimePicture(k *digest.Class, id string) (svg, bool) {
+func overTimePicture(k *digest.Row, id string) (svg, bool) {
 	m := squeezed(k.PerMinute, 120)
 	if len(m.Counts) < 2 {
 		return svg{}, false

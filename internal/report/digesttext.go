@@ -138,7 +138,7 @@ func (p *digestText) flags(fs []digestFlag) {
 }
 
 // profile is the table of all classes.
-func (p *digestText) profile(classes iter.Seq2[int, digest.Class]) {
+func (p *digestText) profile(classes iter.Seq2[int, digest.Row]) {
 	t := [][]string{{"Rank", "Query ID", "Response time", "Calls", "R/Call", "V/M", "Item"}}
 	row := func(rank, id string, sum known.Value[float64], share float64, calls uint64, sampled bool, vm, item string) {
 		response, each := digestUnknown, digestUnknown
@@ -202,14 +202,14 @@ func (p *digestText) profile(classes iter.Seq2[int, digest.Class]) {
 }
 
 // digestItem is the short form of a class.
-func digestItem(k *digest.Class) string {
+func digestItem(k *digest.Row) string {
 	if k.Item != "" {
 		return k.Item
 	}
 	return clip(k.Fingerprint, 60)
 }
 
-func (p *digestText) class(k digest.Class) {
+func (p *digestText) class(k digest.Row) {
 	what, at := "Query", ""
 	if !p.o.fingerprints() {
 		what = "Item"
@@ -261,7 +261,7 @@ func (p *digestText) class(k digest.Class) {
 }
 
 // strings are the lists of names.
-func (p *digestText) strings(k *digest.Class) {
+func (p *digestText) strings(k *digest.Row) {
 	if len(k.Databases)+len(k.Hosts)+len(k.ErrorCodes)+len(k.Users) > 0 || k.Killed > 0 {
 		p.line("String:")
 	}
@@ -316,7 +316,7 @@ var digestDecades = [8]string{"1us", "10us", "100us", "1ms", "10ms", "100ms", "1
 
 // distribution draws the histogram of a class, one line a decade and bars up to a width; nothing where the source keeps
 // none.
-func distribution(k *digest.Class, width float64, counts bool) (out []string) {
+func distribution(k *digest.Row, width float64, counts bool) (out []string) {
 	top := max(1, slices.Max(append([]uint64{0}, k.Histogram[:]...)))
 	for i, n := range k.Histogram {
 		l := padLeft(digestDecades[i], 5)
@@ -335,7 +335,7 @@ func distribution(k *digest.Class, width float64, counts bool) (out []string) {
 }
 
 // extras are what the layout has no place for.
-func (p *digestText) extras(k *digest.Class) {
+func (p *digestText) extras(k *digest.Row) {
 	if len(k.PerMinute.Counts) > 1 {
 		m := squeezed(k.PerMinute, sparkWidth)
 		p.line(pad("Over time", 12) + " |" + digestSpark(m.Counts) + "|")
@@ -390,7 +390,7 @@ func sampleNote(s *digest.Sample, file bool) string {
 	return strings.Join(parts, ", ")
 }
 
-func (p *digestText) tables(k *digest.Class) {
+func (p *digestText) tables(k *digest.Row) {
 	if len(k.Tables) == 0 {
 		return
 	}
@@ -440,7 +440,7 @@ func splitTable(s string) (schema, name string) {
 // partitions stands in EXPLAIN for the servers from 5.1 to 5.6, which tell the partitions only when asked.
 const partitions = "EXPLAIN /*!50100 PARTITIONS*/"
 
-func (p *digestText) sample(k *digest.Class) {
+func (p *digestText) sample(k *digest.Row) {
 	if k.Worst == nil || k.Worst.SQL == "" {
 		if p.o.fingerprints() {
 			p.line("No sample; the fingerprint:")

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
@@ -50,7 +51,7 @@ type Document struct {
 	Events     []event.Event     `json:"events,omitempty"` // marks for all charts; those of kind variant and gap shade a span
 	Findings   []finding.Finding `json:"findings,omitempty"`
 	Reasoning  []Node            `json:"reasoning,omitempty"` // how it was judged, from what was seen to what was found
-	Change     *Change           `json:"change,omitempty"`
+	Change     *AppliedChange    `json:"change,omitempty"`
 	Experiment *Experiment       `json:"experiment,omitempty"`
 	Classes    []ClassChange     `json:"classes,omitempty"`
 	Run        *run.Run          `json:"run,omitempty"`
@@ -69,13 +70,13 @@ type Node struct {
 
 // Place says where it happened.
 type Place struct {
-	Target   string `json:"target,omitzero"` // name as the user knows it
-	URL      string `json:"url,omitzero"`    // without a password
-	Flavor   string `json:"flavor,omitzero"`
-	Version  string `json:"version,omitzero"`
-	Host     []Fact `json:"host,omitempty"`     // machine: CPUs, memory, kernel, governor
-	Settings []Fact `json:"settings,omitempty"` // of the server and of the load, those that matter
-	Dyno     string `json:"dyno,omitzero"`      // version of the program
+	Target   string      `json:"target,omitzero"` // name as the user knows it
+	URL      string      `json:"url,omitzero"`    // without a password
+	Flavor   dbms.Flavor `json:"flavor,omitzero"`
+	Version  string      `json:"version,omitzero"`
+	Host     []Fact      `json:"host,omitempty"`     // machine: CPUs, memory, kernel, governor
+	Settings []Fact      `json:"settings,omitempty"` // of the server and of the load, those that matter
+	Dyno     string      `json:"dyno,omitzero"`      // version of the program
 }
 
 // Fact is a name with its value, both for people.
@@ -130,13 +131,22 @@ type Line struct {
 	Points []metric.Point `json:"points"` // in order of time
 }
 
-// Change is what was done to the server.
-type Change struct {
+// ActionID returns the id of the journal's action that the document is about, "" for none.
+func (d *Document) ActionID() string {
+	if d.Change == nil {
+		return ""
+	}
+	return d.Change.Journal
+}
+
+// AppliedChange is what was done to the server.
+type AppliedChange struct {
 	Text        string               `json:"text"` // "index idx_customer added to shop.orders"
 	SQL         string               `json:"sql"`
 	Undo        string               `json:"undo,omitzero"`         // SQL that undoes it
 	UndoCommand string               `json:"undo_command,omitzero"` // "dyno undo a-3f9k2 --execute"
 	Journal     string               `json:"journal,omitzero"`      // id of the journal's entry
+	By          string               `json:"by,omitzero"`           // user of the web UI who requested it; empty for the command line
 	State       journal.State        `json:"state,omitzero"`
 	TookSec     known.Value[float64] `json:"took_sec,omitzero"`
 	Notes       []journal.Note       `json:"notes,omitempty"`

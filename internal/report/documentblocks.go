@@ -249,11 +249,14 @@ func findingTail(f finding.Finding) facts {
 }
 
 // changeText says what was changed and how that went.
-func changeText(c Change) string {
+func changeText(c AppliedChange) string {
 	took := told(c.TookSec, "", func(v float64) string { return " in " + unit.Seconds(v) })
 	s := dotted(c.Text, string(c.State)) + took
 	if c.Journal != "" {
 		s = dotted(s, "journal "+c.Journal)
+	}
+	if c.By != "" {
+		s = dotted(s, "requested by "+c.By+", in the web UI")
 	}
 	return s
 }

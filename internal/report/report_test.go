@@ -364,7 +364,7 @@ func TestEmptyDocument(t *testing.T) {
 		Measures:   []report.Measure{{Metric: report.MetricNamed("qps")}},
 		Classes:    []report.ClassChange{{ID: "X"}},
 		Findings:   []finding.Finding{{}},
-		Change:     &report.Change{},
+		Change:     &report.AppliedChange{},
 		Run:        &run.Run{},
 		Story:      []report.Step{{}},
 		Commands:   []report.Command{{}},

@@ -152,7 +152,7 @@ func sample() *report.Document {
 				{Ask: "Is the column selective?", Answer: "about 10 000 different values in 200 000 rows, sampled", Source: "sample of the table"},
 			},
 		}},
-		Change: &report.Change{
+		Change: &report.AppliedChange{
 			Text: "Index idx_customer_id added to shop.orders", SQL: sql, Undo: undo, Journal: "a-3f9k2", State: journal.Done, TookSec: known.Of(1.8),
 			UndoCommand: "dyno undo a-3f9k2 --execute", Notes: []journal.Note{{At: at(25.1), Text: "metadata lock taken at the first attempt"}},
 		},

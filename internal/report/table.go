@@ -296,7 +296,7 @@ func (d *Document) place() facts {
 	fs.add("target", p.Target)
 	fs.add("address", p.URL)
 	if p.Flavor != "" || p.Version != "" {
-		fs.add("server", spaced(flavorName(p.Flavor), p.Version))
+		fs.add("server", spaced(p.Flavor.Name(), p.Version))
 	}
 	if !d.From.IsZero() && !d.To.IsZero() {
 		fs.add("time", stamp(d.From)+" to "+d.To.UTC().Format(time.TimeOnly)+" UTC ("+unit.Duration(d.To.Sub(d.From))+")")
@@ -304,19 +304,6 @@ func (d *Document) place() facts {
 	fs = append(append(fs, p.Host...), p.Settings...)
 	fs.add("Dyno", p.Dyno)
 	return fs
-}
-
-func flavorName(f string) string {
-	switch f {
-	case "mariadb":
-		return "MariaDB"
-	case "mysql":
-		return "MySQL"
-	case "percona":
-		return "Percona Server"
-	default:
-		return f
-	}
 }
 
 func spaced(a, b string) string {

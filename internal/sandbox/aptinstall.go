@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/progress"
 )
@@ -22,13 +23,13 @@ type aptSuite struct {
 }
 
 // packages of Debian that make up a build, the server's first.
-var packages = map[string][]string{
-	"mysql": {"mysql-server-core", "mysql-client-core"},
+var packages = map[dbms.Flavor][]string{
+	dbms.MySQL: {"mysql-server-core", "mysql-client-core"},
 	// mariadb-server has the plugins, and from 11.8 on the statements that make the system tables.
-	"mariadb": {"mariadb-server-core", "mariadb-client-core", "mariadb-server", "mariadb-plugin-rocksdb", "mariadb-backup"},
+	dbms.MariaDB: {"mariadb-server-core", "mariadb-client-core", "mariadb-server", "mariadb-plugin-rocksdb", "mariadb-backup"},
 }
 
-func (y *Yard) aptSuite(suite, flavor string) aptSuite {
+func (y *Yard) aptSuite(suite string, flavor dbms.Flavor) aptSuite {
 	return aptSuite{suite, packages[flavor], y.aptDir()}
 }
 

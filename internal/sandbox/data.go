@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
@@ -22,7 +23,7 @@ import (
 type DataSet struct {
 	Key     string            `json:"key"`
 	About   map[string]string `json:"about,omitempty"`   // what is in it, in the words of who saved it
-	Flavor  string            `json:"flavor,omitempty"`  // of the server that made it
+	Flavor  dbms.Flavor       `json:"flavor,omitempty"`  // of the server that made it
 	Version string            `json:"version,omitempty"` // of the server that made it
 	Initial []string          `json:"initial,omitempty"` // the options its first data directory was made with, as initialSettings has them
 	Size    int64             `json:"size"`              // bytes of its files
@@ -39,7 +40,7 @@ type dataList struct {
 	Format  int               `json:"format"`
 	Key     string            `json:"key"`
 	About   map[string]string `json:"about,omitempty"`
-	Flavor  string            `json:"flavor"`
+	Flavor  dbms.Flavor       `json:"flavor"`
 	Version string            `json:"version"`
 	Initial []string          `json:"initial,omitempty"`
 	Created time.Time         `json:"created"`

@@ -63,7 +63,7 @@ func TestDataSet(t *testing.T) {
 				t.Errorf("after saving: %+v", prep)
 			}
 			d, ok := y.HasData("k")
-			if !ok || d.About["tables"] != "one" || d.Flavor != flavor || d.Version != prep.Server.Version || d.Size == 0 || d.Bytes == 0 || d.Files == 0 {
+			if !ok || d.About["tables"] != "one" || string(d.Flavor) != flavor || d.Version != prep.Server.Version || d.Size == 0 || d.Bytes == 0 || d.Files == 0 {
 				t.Fatalf("%v %+v", ok, d)
 			}
 			if _, ok := y.HasData("other"); ok {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/progress"
 )
 
@@ -71,7 +72,7 @@ func (y *Yard) install(ctx context.Context, spec string, sink progress.Sink) (Se
 }
 
 // has returns the build of the yard that fits.
-func (y *Yard) has(ctx context.Context, flavor, version string) (s Server, ok bool, err error) {
+func (y *Yard) has(ctx context.Context, flavor dbms.Flavor, version string) (s Server, ok bool, err error) {
 	found, err := y.Servers(ctx)
 	if err != nil {
 		return s, false, err
@@ -103,7 +104,7 @@ func (y *Yard) Missing(ctx context.Context, spec string) (o Offer, ok bool) {
 
 // take installs what an offer has. When that is not the version asked for it returns the one there is.
 func (y *Yard) take(ctx context.Context, o offer, version string, sink progress.Sink) (s Server, other string, err error) {
-	staging := filepath.Join(y.servers(), ".staging-"+o.Flavor+"-"+o.Version)
+	staging := filepath.Join(y.servers(), ".staging-"+string(o.Flavor)+"-"+o.Version)
 	tree := filepath.Join(staging, "tree")
 	defer func() { err = inline([]error{err, sweep(staging, err != nil)}) }()
 	if err := inline([]error{makeDirs(staging), os.RemoveAll(tree), makeDir(tree)}); err != nil {
@@ -129,7 +130,7 @@ func (y *Yard) take(ctx context.Context, o offer, version string, sink progress.
 	if err := settle(tree); err != nil {
 		return s, "", err
 	}
-	home := filepath.Join(y.servers(), s.Flavor+"-"+s.Version)
+	home := filepath.Join(y.servers(), string(s.Flavor)+"-"+s.Version)
 	if err := os.RemoveAll(home); err != nil { // it was not found above, so it does not run
 		return s, "", err
 	}

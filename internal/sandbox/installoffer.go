@@ -9,22 +9,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // Offer is a build that Install can get.
 type Offer struct {
-	Flavor   string `json:"flavor"`
-	Version  string `json:"version"`  // a release, or the series of which it gets the newest: "8.0.33", "10.11"
-	From     string `json:"from"`     // "Debian sid", "Maven Central"
-	Licence  string `json:"licence"`  // SPDX
-	Download int64  `json:"download"` // bytes, about
-	Unpacked int64  `json:"unpacked"` // bytes, about
+	Flavor   dbms.Flavor `json:"flavor"`
+	Version  string      `json:"version"`  // a release, or the series of which it gets the newest: "8.0.33", "10.11"
+	From     string      `json:"from"`     // "Debian sid", "Maven Central"
+	Licence  string      `json:"licence"`  // SPDX
+	Download int64       `json:"download"` // bytes, about
+	Unpacked int64       `json:"unpacked"` // bytes, about
 }
 
 // Spec returns the text that Install takes for it: "mysql@8.0.33".
-func (o Offer) Spec() string { return o.Flavor + "@" + o.Version }
+func (o Offer) Spec() string { return string(o.Flavor) + "@" + o.Version }
 
 // Sentence tells people what installing it takes.
 func (o Offer) Sentence() string {
@@ -49,11 +50,12 @@ type source interface {
 
 // job is one attempt at a source.
 type job struct {
-	flavor, version string // version as in a spec, may be empty
-	licence         string
-	dir             string // for the source's own files; what lies below dir/download stays when it fails
-	tree            string
-	sink            progress.Sink
+	flavor  dbms.Flavor
+	version string // as in a spec, may be empty
+	licence string
+	dir     string // for the source's own files; what lies below dir/download stays when it fails
+	tree    string
+	sink    progress.Sink
 }
 
 // may reports whether an offer can have the version that is asked for.
@@ -86,8 +88,8 @@ func (y *Yard) offers() []offer {
 			series[r.codename] = r.series
 		}
 		suite := func(codename string) offer {
-			o := Offer{Flavor: "mariadb", Version: series[codename], From: "Debian " + codename, Licence: "GPL-2.0", Download: 42 * mb, Unpacked: 155 * mb}
-			return offer{Offer: o, from: y.aptSuite(codename, "mariadb")}
+			o := Offer{Flavor: dbms.MariaDB, Version: series[codename], From: "Debian " + codename, Licence: "GPL-2.0", Download: 42 * mb, Unpacked: 155 * mb}
+			return offer{Offer: o, from: y.aptSuite(codename, dbms.MariaDB)}
 		}
 		own := suite(d)
 		if own.Version == "" { // a release that came after us
@@ -100,14 +102,14 @@ func (y *Yard) offers() []offer {
 			}
 		}
 		mysql = append(mysql, offer{
-			Offer: Offer{Flavor: "mysql", Version: "9.7", From: "Debian sid", Licence: "GPL-2.0", Download: 56 * mb, Unpacked: 225 * mb},
-			from:  y.aptSuite("sid", "mysql"), onward: true, // released suites have none
+			Offer: Offer{Flavor: dbms.MySQL, Version: "9.7", From: "Debian sid", Licence: "GPL-2.0", Download: 56 * mb, Unpacked: 225 * mb},
+			from:  y.aptSuite("sid", dbms.MySQL), onward: true, // released suites have none
 		})
 	}
 	if runtime.GOARCH == "amd64" {
 		for _, b := range mavenBuilds {
 			o := offer{Offer{b.flavor, b.version, "Maven Central", "GPL-2.0", b.bytes, b.unpacked}, y.maven(b), false}
-			if b.flavor == "mysql" {
+			if b.flavor == dbms.MySQL {
 				mysql = append(mysql, o)
 			} else {
 				mariadb = append(mariadb, o)
@@ -132,7 +134,7 @@ func thisDebian() (codename string, ok bool) {
 }
 
 // none makes the error of a spec that no offer has. other are versions that offers turned out to have.
-func none(offers []Offer, flavor, version string, other []string) error {
+func none(offers []Offer, flavor dbms.Flavor, version string, other []string) error {
 	var have []string
 	near := ""
 	for _, o := range offers {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/progress"
 )
 
@@ -40,7 +41,7 @@ func TestKept(t *testing.T) {
 
 // The table's figures make sense, and what it names is a hash.
 func TestMavenBuilds(t *testing.T) {
-	last := map[string]string{}
+	last := map[dbms.Flavor]string{}
 	for _, b := range mavenBuilds {
 		if sum, err := hex.DecodeString(b.sha256); err != nil || len(sum) != sha256.Size || b.bytes < 10e6 || b.unpacked < b.bytes/2 || len(numbers(b.version)) != 3 {
 			t.Errorf("%+v", b)

@@ -11,14 +11,16 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/dbms"
 )
 
 // Server is a server build that is on this machine.
 type Server struct {
-	Flavor  string `json:"flavor"`  // "mariadb", "mysql" or "percona"
-	Version string `json:"version"` // "10.11.19"
-	Path    string `json:"path"`    // of the server program, symbolic links followed
-	Origin  Origin `json:"origin"`
+	Flavor  dbms.Flavor `json:"flavor"`
+	Version string      `json:"version"` // "10.11.19"
+	Path    string      `json:"path"`    // of the server program, symbolic links followed
+	Origin  Origin      `json:"origin"`
 }
 
 // Origin says where a build was found.
@@ -32,7 +34,7 @@ const (
 )
 
 // Spec returns the shortest text that Resolve understands as this version: "mysql@9.7.4".
-func (s Server) Spec() string { return s.Flavor + "@" + s.Version }
+func (s Server) Spec() string { return string(s.Flavor) + "@" + s.Version }
 
 // programs are the names of server programs.
 var programs = []string{"mariadbd", "mysqld"}
@@ -100,7 +102,7 @@ func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
 		}
 	}
 	slices.SortStableFunc(servers, func(a, b Server) int {
-		return cmp.Or(strings.Compare(a.Flavor, b.Flavor), slices.Compare(numbers(b.Version), numbers(a.Version)))
+		return cmp.Or(cmp.Compare(a.Flavor, b.Flavor), slices.Compare(numbers(b.Version), numbers(a.Version)))
 	})
 	return servers, nil
 }
@@ -179,13 +181,13 @@ func (y *Yard) Resolve(ctx context.Context, spec string) (Server, error) {
 }
 
 // howToGet says how a build gets onto this machine.
-func howToGet(flavor, version string) string {
-	spec := flavor
+func howToGet(flavor dbms.Flavor, version string) string {
+	spec := string(flavor)
 	if version != "" {
 		spec += "@" + version
 	}
 	switch {
-	case flavor == "percona":
+	case flavor == dbms.Percona:
 		return "unpack Percona Server's archive and name its directory with --server-dir"
 	case spec == "":
 		return "run `dyno sandbox install mariadb`, or install Debian's package mariadb-server-core"

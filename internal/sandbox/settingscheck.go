@@ -63,7 +63,7 @@ var unknownSetting = pattern.New(`unknown (?:variable|option) '([^']*)'`)
 // MySQL's help passes over what it does not know; since 8.0.16 it has --validate-config (MySQL manual, Server Configuration Validation).
 func (s Server) ask(ctx context.Context, opts []string, check bool) (string, error) {
 	how := []string{"--verbose", "--help"}
-	if check && s.Flavor != "mariadb" && !older(s.Version, "8.0.16") {
+	if check && !s.Flavor.IsMariaDB() && !older(s.Version, "8.0.16") {
 		how = []string{"--secure-file-priv=", "--validate-config"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)

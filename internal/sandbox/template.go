@@ -98,12 +98,12 @@ func templateKey(s Server, initial []string) (string, error) {
 	if s.ownRedo() {
 		fmt.Fprintln(h, "no redo log")
 	}
-	return s.Flavor + "-" + s.Version + "-" + hex.EncodeToString(h.Sum(nil)[:6]), nil
+	return string(s.Flavor) + "-" + s.Version + "-" + hex.EncodeToString(h.Sum(nil)[:6]), nil
 }
 
 // initialise makes a data directory in dir/data.
 func initialise(ctx context.Context, s Server, initial []string, a account, dir string, sink progress.Sink) error {
-	p := progress.Progress{Step: "initialising " + s.Flavor + " " + s.Version, Started: time.Now()}
+	p := progress.Progress{Step: "initialising " + string(s.Flavor) + " " + s.Version, Started: time.Now()}
 	if err := makeDir(dir); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 // bootstraps reports whether a server makes its system tables from statements that it is fed: every MariaDB, and MySQL before
 // --initialize came with 5.7.
-func (s Server) bootstraps() bool { return s.Flavor == "mariadb" || older(s.Version, "5.7") }
+func (s Server) bootstraps() bool { return s.Flavor.IsMariaDB() || older(s.Version, "5.7") }
 
 // bootstrapSQL returns the statements that make the system tables, as the server's own install script feeds them to the server,
 // then leaves the account root@localhost alone.
@@ -49,7 +49,7 @@ func bootstrapSQL(s Server) (io.Reader, error) {
 // everybody has in old servers.
 func (s Server) onlyRoot() string {
 	const proxies = "delete from proxies_priv where Host<>'localhost';\n"
-	if s.Flavor == "mariadb" && !older(s.Version, "10.4") {
+	if s.Flavor.IsMariaDB() && !older(s.Version, "10.4") {
 		return "delete from global_priv where not (User='root' and Host='localhost') and User<>'mariadb.sys';\n" + proxies
 	}
 	return "delete from user where not (User='root' and Host='localhost');\ndelete from db;\n" + proxies

@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dyno-perf/dyno/internal/dbms"
 )
 
 func TestBootstraps(t *testing.T) {
 	f := func(flavor, version string, want bool, table string) {
 		t.Helper()
-		s := Server{Flavor: flavor, Version: version}
+		s := Server{Flavor: dbms.Flavor(flavor), Version: version}
 		if s.bootstraps() != want {
 			t.Errorf("%s %s: not %v", flavor, version, want)
 		}

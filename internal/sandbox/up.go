@@ -110,7 +110,7 @@ func (y *Yard) create(ctx context.Context, dir string, r *record, c Config, set 
 		}
 	}
 	if d, ok := y.HasData(c.Data); ok && c.Server == "" {
-		c.Server = d.Flavor + "@" + d.Version
+		c.Server = string(d.Flavor) + "@" + d.Version
 	}
 	s, err := y.Resolve(ctx, c.Server)
 	if err != nil {

@@ -31,7 +31,7 @@ func TestUp(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !steps["copying the data directory"] || !steps["initialising "+a.Server.Flavor+" "+a.Server.Version] {
+			if !steps["copying the data directory"] || !steps["initialising "+string(a.Server.Flavor)+" "+a.Server.Version] {
 				t.Errorf("progress told of %v", steps)
 			}
 			began := time.Now()
@@ -42,7 +42,7 @@ func TestUp(t *testing.T) {
 				t.Errorf("a second up takes %v", took)
 			}
 
-			if a.State != Running || a.PID == 0 || a.Port == 0 || a.Port == b.Port || a.Server.Flavor != flavor || a.Owner != 0 {
+			if a.State != Running || a.PID == 0 || a.Port == 0 || a.Port == b.Port || string(a.Server.Flavor) != flavor || a.Owner != 0 {
 				t.Errorf("up returns %+v", a)
 			}
 			db, other := open(t, a), open(t, b)

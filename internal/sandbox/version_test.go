@@ -6,7 +6,7 @@ func TestParseVersion(t *testing.T) {
 	f := func(out, flavor, version string) {
 		t.Helper()
 		gf, gv, ok := parseVersion(out)
-		if gf != flavor || gv != version || ok != (flavor != "") {
+		if string(gf) != flavor || gv != version || ok != (flavor != "") {
 			t.Errorf("%q: %q %q %v", out, gf, gv, ok)
 		}
 	}
@@ -25,7 +25,7 @@ func TestParseSpec(t *testing.T) {
 	f := func(spec, flavor, version string, ok bool) {
 		t.Helper()
 		gf, gv, gok := parseSpec(spec)
-		if gf != flavor || gv != version || gok != ok {
+		if string(gf) != flavor || gv != version || gok != ok {
 			t.Errorf("%q: %q %q %v", spec, gf, gv, gok)
 		}
 	}

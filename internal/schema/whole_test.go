@@ -48,7 +48,7 @@ func TestWhole(t *testing.T) {
 	}
 	// What does not hold together makes no clause.
 	bad := "int DEFAULT 0,RENAME `v`.`t`"
-	for _, c := range []Change{
+	for _, c := range []Clause{
 		{Kind: ModifyColumn, Column: "x", Definition: bad},
 		{Kind: AddColumn, Column: "x", Definition: bad},
 		{Kind: AddKey, Index: Index{Name: "i", Parts: []IndexPart{{Expr: "a))),DROP note#("}}}},

@@ -17,7 +17,7 @@ type entry struct {
 func entries() []entry {
 	seen := new(moment) // by the sources of this list
 	return slices.Concat(hostEntries(), []entry{
-		{Traits{Cost: Light, Budget: 0.2, About: "SHOW GLOBAL STATUS"}, func(l *link, t *target.Target) Source { return newGlobalStatus(l, l, t, t.Facts().Flavor == "mariadb") }},
+		{Traits{Cost: Light, Budget: 0.2, About: "SHOW GLOBAL STATUS"}, func(l *link, t *target.Target) Source { return newGlobalStatus(l, l, t, t.Facts().Flavor.IsMariaDB()) }},
 		{Traits{Cost: Light, Budget: 0.1, Grant: "PROCESS ON *.*", About: "counters of InnoDB"}, func(l *link, t *target.Target) Source { return newInnodbMetrics(l, t) }},
 		{Traits{Cost: Light, Budget: 0.1, Grant: "PROCESS ON *.*", About: "open transactions"}, func(l *link, t *target.Target) Source { return newTransactions(l, t, seen) }},
 		{Traits{Cost: Light, Budget: 0.1, Grant: "PROCESS ON *.*", About: "sessions, and connections by command and state"}, func(l *link, t *target.Target) Source { return newProcesslist(l, t, seen) }},

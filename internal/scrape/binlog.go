@@ -40,7 +40,7 @@ func (s *binlog) Scrape(ctx context.Context, at int64, emit func(metric.Sample))
 	}
 	if err != nil {
 		privilege := "REPLICATION CLIENT ON *.*"
-		if f := s.acc.Facts(); f.Flavor == "mariadb" && f.Version.AtLeast(10, 5, 0) {
+		if f := s.acc.Facts(); f.Flavor.IsMariaDB() && f.Version.AtLeast(10, 5, 0) {
 			privilege = "BINLOG MONITOR ON *.*"
 		}
 		return classify(s.acc, err, privilege)

@@ -56,7 +56,7 @@ func (s *latency) Name() string { return "latency" }
 type step struct{ high, n float64 }
 
 func (s *latency) Scrape(ctx context.Context, at int64, emit func(metric.Sample)) error {
-	if s.acc.Facts().Flavor == "mariadb" {
+	if s.acc.Facts().Flavor.IsMariaDB() {
 		return nil
 	}
 	if a := s.acc.Answer(target.HasPerformanceSchema); !a.Has {

@@ -171,7 +171,7 @@ func (s *locks) learnLast(ctx context.Context) {
 }
 
 func (s *locks) privilege() string {
-	if s.acc.Answer(target.HasPerformanceSchema).Has && s.acc.Facts().Flavor != "mariadb" {
+	if s.acc.Answer(target.HasPerformanceSchema).Has && !s.acc.Facts().Flavor.IsMariaDB() {
 		return "SELECT ON `performance_schema`.*"
 	}
 	return "PROCESS ON *.*"
@@ -280,14 +280,14 @@ func (s *locks) otherWaits(ctx context.Context, waiting []state.Session) error {
 		why = "the plugin METADATA_LOCK_INFO shows no lock that is in its way"
 	default:
 		a := pfs
-		if s.acc.Facts().Flavor == "mariadb" {
+		if s.acc.Facts().Flavor.IsMariaDB() {
 			a = info
 		}
 		why = "the server does not show which sessions hold metadata locks: " + a.Reason
 		switch {
 		case a.Fix != "":
 			why += ": " + a.Fix
-		case s.acc.Facts().Flavor == "mariadb":
+		case s.acc.Facts().Flavor.IsMariaDB():
 			why += ": INSTALL SONAME 'metadata_lock_info' would show the holders"
 		}
 	}

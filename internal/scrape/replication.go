@@ -58,7 +58,7 @@ func (s *replication) Scrape(ctx context.Context, at int64, emit func(metric.Sam
 		return nil
 	}
 	privilege := "REPLICATION CLIENT ON *.*"
-	if f := s.acc.Facts(); f.Flavor == "mariadb" && f.Version.AtLeast(10, 5, 0) {
+	if f := s.acc.Facts(); f.Flavor.IsMariaDB() && f.Version.AtLeast(10, 5, 0) {
 		privilege = "SLAVE MONITOR ON *.*"
 	}
 	var channels []channel
@@ -134,7 +134,7 @@ func (s *replication) learn(ctx context.Context) error {
 			age + " FROM performance_schema." + view + " GROUP BY CHANNEL_NAME"
 	case pfs && cols["WORKER_ID"]: // MySQL 5.7 does not tell what they do
 		s.worker = "SELECT CHANNEL_NAME, NULL, NULL, SUM(SERVICE_STATE<>'ON'), NULL FROM performance_schema." + view + " GROUP BY CHANNEL_NAME"
-	case s.acc.Facts().Flavor == "mariadb" || cols == nil: // the pool of MariaDB's workers serves all connections
+	case s.acc.Facts().Flavor.IsMariaDB() || cols == nil: // the pool of MariaDB's workers serves all connections
 		s.shared = true
 		s.worker = "SELECT '', SUM(STATE LIKE 'Waiting for work%'), SUM(STATE NOT LIKE 'Waiting for work%'), NULL, NULL FROM information_schema.PROCESSLIST WHERE COMMAND='Slave_worker'"
 	}

@@ -33,7 +33,7 @@ const trxNow = "CONVERT_TZ(SYSDATE(), @@session.time_zone, 'SYSTEM')"
 
 func newTransactions(q querier, acc account, seen *moment) *transactions {
 	readOnly := "trx_is_read_only"
-	if f := acc.Facts(); f.Flavor != "mariadb" && !f.Version.AtLeast(5, 6, 0) {
+	if f := acc.Facts(); !f.Flavor.IsMariaDB() && !f.Version.AtLeast(5, 6, 0) {
 		readOnly = "0"
 	}
 	return &transactions{q: q, acc: acc, seen: seen, states: map[string]metric.Labels{}, read: sqltext.Tagged("scrape", "transactions",

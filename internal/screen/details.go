@@ -122,7 +122,7 @@ func sessionOf(s *state.State, r ref) *state.Session {
 	return nil
 }
 
-func classOf(s *state.State, r ref) *state.Class {
+func classOf(s *state.State, r ref) *state.ActiveClass {
 	for i := range s.Classes {
 		if c := &s.Classes[i]; r.kind == aClass && c.Schema+"\x00"+c.ID == r.id {
 			return c
@@ -212,7 +212,7 @@ func sessionDetails(s *state.State, r ref, width int) []line {
 }
 
 // classDetails tells all about a class, and who runs it.
-func classDetails(s *state.State, c state.Class, width int) []line {
+func classDetails(s *state.State, c state.ActiveClass, width int) []line {
 	rate := func(v float64) string { return unit.Count(v) + "/s" }
 	ls := facts(width, "database", orNone(c.Schema), "calls", rate(c.PerSecond), "load", strconv.FormatFloat(c.Load, 'f', 2, 64)+" at a time",
 		"mean time", shown(c.MeanSec, unit.Seconds), "rows examined a call", shown(c.Examined, unit.Count), "errors", shown(c.Errors, rate))

@@ -56,7 +56,7 @@ func pileUp(at time.Time) *state.State {
 			{Kind: state.RowLock, Waiter: 43, Blocker: known.Of(uint64(42)), Object: "shop.orders PRIMARY", Mode: "X,REC_NOT_GAP", Seconds: known.Of(12.0)},
 			{Kind: state.MetadataLock, Waiter: 44, Why: "plugin metadata_lock_info is not loaded: INSTALL SONAME 'metadata_lock_info'", Object: "shop.stock", Mode: "SHARED_READ"},
 		},
-		Classes: []state.Class{
+		Classes: []state.ActiveClass{
 			{ID: "AAAABBBBCCCCDDDDAAAABBBBCCCCDDDD", Fingerprint: "update orders set state=? where id = ?", Schema: "shop", PerSecond: 210, Load: 2.1, MeanSec: known.Of(0.01), Examined: known.Of(1.0), Errors: known.Of(0.0)},
 			{ID: "1111222233334444AAAABBBBCCCCDDDD", Fingerprint: "select * from stock where 名前 = ?", Schema: "shop", PerSecond: 12000, Load: 0.9, MeanSec: known.Of(0.000075), Errors: known.Of(2.0)},
 			{ID: "99992222333344440000BBBBCCCCDDDD", Fingerprint: "alter table stock add key (a)", Sampled: true, PerSecond: 0.1, Load: 1},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/class"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/known"
@@ -89,15 +90,15 @@ type Account struct {
 
 // Target says which server it was.
 type Target struct {
-	Name      string `json:"name"`
-	Server    string `json:"server"`  // the server's own identity, see journal.Entry
-	Flavor    string `json:"flavor"`  // "mariadb", "mysql", "percona"
-	Version   string `json:"version"` // "10.11.19"
-	Comment   string `json:"comment,omitzero"`
-	Local     bool   `json:"local"` // its process could be seen on this machine
-	UptimeSec int64  `json:"uptime_sec"`
-	ReadOnly  bool   `json:"read_only,omitzero"`
-	Replica   bool   `json:"replica,omitzero"`
+	Name      string      `json:"name"`
+	Server    string      `json:"server"` // the server's own identity, see journal.Entry
+	Flavor    dbms.Flavor `json:"flavor"`
+	Version   string      `json:"version"` // "10.11.19"
+	Comment   string      `json:"comment,omitzero"`
+	Local     bool        `json:"local"` // its process could be seen on this machine
+	UptimeSec int64       `json:"uptime_sec"`
+	ReadOnly  bool        `json:"read_only,omitzero"`
+	Replica   bool        `json:"replica,omitzero"`
 }
 
 // The words for sources live in package source; these are theirs.

@@ -34,7 +34,7 @@ type State struct {
 	Idle         known.Value[int] `json:"idle,omitzero"`        // of these, sleeping outside of a transaction
 	Waits        []Wait           `json:"waits,omitempty"`      // who waits for whose lock
 	Transactions []Transaction    `json:"transactions,omitempty"`
-	Classes      []Class          `json:"classes,omitempty"`       // of the last seconds, most time first
+	Classes      []ActiveClass    `json:"classes,omitempty"`       // of the last seconds, most time first
 	ClassSeconds float64          `json:"class_seconds,omitzero"`  // window of Classes
 	InnoDB       string           `json:"innodb_status,omitempty"` // SHOW ENGINE INNODB STATUS, as the server wrote it
 	Sources      []source.Source  `json:"sources,omitempty"`       // unavailable ones, with the reason
@@ -170,8 +170,8 @@ type Wait struct {
 	Seconds known.Value[float64] `json:"seconds,omitzero"`
 }
 
-// Class is a query class with what it did in the last seconds.
-type Class struct {
+// ActiveClass is a query class with what it did in the last seconds.
+type ActiveClass struct {
 	ID          string               `json:"id"`
 	Fingerprint string               `json:"fingerprint"`
 	Schema      string               `json:"schema,omitzero"`

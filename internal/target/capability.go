@@ -93,7 +93,7 @@ func readCapabilities(ctx context.Context, c *sql.Conn, f Facts, vars map[string
 	_, userstat := vars["userstat"]
 	there(HasUserstat, userstat, notHere)
 	// These two leave no trace that could be asked for, so the version decides.
-	maria := f.Flavor == "mariadb"
+	maria := f.Flavor.IsMariaDB()
 	there(HasDescendingIndex, maria && f.Version.AtLeast(10, 8, 0) || !maria && f.Version.AtLeast(8, 0, 1), notHere)
 	there(HasSkipLocked, maria && f.Version.AtLeast(10, 6, 0) || !maria && f.Version.AtLeast(8, 0, 1), notHere)
 

@@ -56,7 +56,7 @@ var askSpent = func() string {
 
 // statusBySchema reports whether the server keeps its status in performance_schema, where it is also while performance_schema is off: MySQL 5.7.
 func (t *Target) statusBySchema() bool {
-	return t.facts.Flavor != "mariadb" && t.facts.Version.AtLeast(5, 7, 0)
+	return !t.facts.Flavor.IsMariaDB() && t.facts.Version.AtLeast(5, 7, 0)
 }
 
 func (t *Target) askSpent() string {

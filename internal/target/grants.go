@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/schema"
 )
 
@@ -24,15 +25,15 @@ var tasks = []string{"watch", "explain", "change", "load"}
 //
 // flavor is one of Facts.Flavor. MariaDB split REPLICATION CLIENT into BINLOG MONITOR and SLAVE MONITOR in 10.5; the statements for
 // mariadb are for 10.5 and later.
-func Grants(flavor, task, user string, schemas []string) ([]string, error) {
-	if !slices.Contains([]string{"mysql", "percona", "mariadb"}, flavor) {
+func Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error) {
+	if !slices.Contains(dbms.All(), flavor) {
 		return nil, fmt.Errorf("write grants: unknown flavor %q: it is mysql, percona or mariadb", flavor)
 	}
 	to, err := account(user)
 	if err != nil {
 		return nil, fmt.Errorf("write grants: %w", err)
 	}
-	maria := flavor == "mariadb"
+	maria := flavor.IsMariaDB()
 	watch := func() []string {
 		g := []string{"GRANT PROCESS, REPLICATION CLIENT ON *.* TO " + to}
 		if maria {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -41,7 +42,7 @@ func TestGrantsAreEnoughAndNoMore(t *testing.T) {
 			}
 			for _, task := range tasks {
 				s.Exec(t, "CREATE USER '"+task+"'@'localhost'")
-				gs, err := Grants(flavor, task, task+"@localhost", []string{odd})
+				gs, err := Grants(dbms.Flavor(flavor), task, task+"@localhost", []string{odd})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -106,7 +107,7 @@ func TestGrantsQuote(t *testing.T) {
 
 	bad := func(flavor, task, user string, schemas ...string) {
 		t.Helper()
-		if g, err := Grants(flavor, task, user, schemas); err == nil || !strings.HasPrefix(err.Error(), "write grants: ") {
+		if g, err := Grants(dbms.Flavor(flavor), task, user, schemas); err == nil || !strings.HasPrefix(err.Error(), "write grants: ") {
 			t.Errorf("%s %s %s %v: %v, %v", flavor, task, user, schemas, g, err)
 		}
 	}

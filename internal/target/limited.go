@@ -20,7 +20,7 @@ func Limited(ctx context.Context, t *Target, most time.Duration) (*sql.Conn, err
 		return nil, err
 	}
 	seconds := strconv.FormatFloat(most.Seconds(), 'f', -1, 64)
-	if t.Facts().Flavor != "mariadb" { // Percona Server 5.6 has a variable of this name, too
+	if !t.Facts().Flavor.IsMariaDB() { // Percona Server 5.6 has a variable of this name, too
 		seconds = strconv.FormatInt(most.Milliseconds(), 10)
 	}
 	for _, l := range []struct{ name, value string }{ // each flavor has its own

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/tunnel"
 )
@@ -72,9 +73,9 @@ func (t *Target) LocalPID(ctx context.Context) (pid int, ok bool) {
 }
 
 // threadOSID returns the thread that the kernel runs the session's statements in, 0 when the server does not tell.
-func (s *Session) threadOSID(ctx context.Context, flavor string) (tid int) {
+func (s *Session) threadOSID(ctx context.Context, flavor dbms.Flavor) (tid int) {
 	q := askThread
-	if flavor == "mariadb" {
+	if flavor.IsMariaDB() {
 		q = askThreadMariaDB
 	}
 	// An error leaves 0: the table may be switched off or denied.

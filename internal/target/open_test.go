@@ -22,7 +22,7 @@ func TestOpenLearnsTheServer(t *testing.T) {
 			if err := s.DB(t, "").QueryRow("SELECT VERSION()").Scan(&raw); err != nil {
 				t.Fatal(err)
 			}
-			if f.Flavor != flavor || f.Raw != raw || !strings.HasPrefix(raw, f.Version.String()) {
+			if string(f.Flavor) != flavor || f.Raw != raw || !strings.HasPrefix(raw, f.Version.String()) {
 				t.Errorf("%s: flavor %q version %v raw %q", raw, f.Flavor, f.Version, f.Raw)
 			}
 			if f.Port != s.Port || f.Socket != s.Socket || filepath.Clean(f.Datadir) != s.Dir+"/data" || f.PidFile != s.Dir+"/pid" {

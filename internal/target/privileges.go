@@ -13,7 +13,7 @@ import (
 // case, for some servers fold them. An error means that the connection is lost or ctx ended.
 func (t *Target) MayExecute(ctx context.Context, conn *sql.Conn, schemas []string) (why string, err error) {
 	questions := []string{"SHOW GRANTS"}
-	if t.facts.Flavor == "mariadb" && t.facts.Version.AtLeast(10, 11, 0) {
+	if t.facts.Flavor.IsMariaDB() && t.facts.Version.AtLeast(10, 11, 0) {
 		questions = append(questions, "SHOW GRANTS FOR PUBLIC")
 	}
 	var lines []string

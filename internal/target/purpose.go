@@ -83,7 +83,7 @@ func (t *Target) settings(p Purpose, limit time.Duration, more map[string]string
 
 // readOnlyByOldName reports whether only tx_read_only makes a session read-only: MySQL 5.6.5 to 5.7.19.
 func (t *Target) readOnlyByOldName() bool {
-	if t == nil || t.facts.Flavor == "mariadb" {
+	if t == nil || t.facts.Flavor.IsMariaDB() {
 		return false
 	}
 	_, old := t.vars["tx_read_only"]

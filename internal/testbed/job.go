@@ -123,7 +123,7 @@ func (j *job) keys() {
 			fmt.Fprintf(h, "%d:%s", len(p), p)
 		}
 	}
-	put("3", j.server.Path, j.server.Flavor, j.server.Version)
+	put("3", j.server.Path, string(j.server.Flavor), j.server.Version)
 	for _, k := range slices.Sorted(maps.Keys(shape)) {
 		put(k, shape[k])
 	}
@@ -230,7 +230,7 @@ func (s *Testbed) prepare(ctx context.Context, j *job, sink progress.Sink) (err 
 // quick returns settings that make loading fast.
 func quick(srv sandbox.Server) map[string]string {
 	m := map[string]string{"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"}
-	if srv.Flavor != "mariadb" && !strings.HasPrefix(srv.Version, "5.") {
+	if !srv.Flavor.IsMariaDB() && !strings.HasPrefix(srv.Version, "5.") {
 		m["disable_log_bin"] = "ON"
 		m["local_infile"] = "ON" // off as shipped; without it the rows come in by INSERT
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/dyno-perf/dyno/internal/capture"
+	"github.com/dyno-perf/dyno/internal/dbms"
 	"github.com/dyno-perf/dyno/internal/explain"
 	"github.com/dyno-perf/dyno/internal/sqlshape"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -49,7 +50,7 @@ func plant(t *testing.T, flavor string) *attack {
 		s.Exec(t, "CREATE DATABASE "+name, "GRANT ALL ON `"+strings.ReplaceAll(name, "_", "\\_")+"`.* TO tenant@localhost")
 		names = append(names, name)
 	}
-	grants, err := target.Grants(kind, "explain", "dyno@localhost", names)
+	grants, err := target.Grants(dbms.Flavor(kind), "explain", "dyno@localhost", names)
 	if err != nil {
 		t.Fatal(err)
 	}

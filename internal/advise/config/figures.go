@@ -278,7 +278,7 @@ func poolOf(v *advise.View) (ask arith.Ask, now arith.Pool) {
 // becomes returns what a server with the pool's instances and chunks makes of a size asked for: while it runs, else at its next start.
 func becomes(v *advise.View, want uint64) (p arith.Pool, live bool, err error) {
 	ask, now := poolOf(v)
-	flavor := strings.ToLower(v.Target.Flavor)
+	flavor := v.Target.Flavor.Lower()
 	if p, err = arith.Resize(flavor, v.Target.Version, now, want); err == nil && p.Size >= want {
 		return p, true, nil
 	}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/arith"
@@ -37,7 +36,7 @@ func poolLayout(v *advise.View) []finding.Finding {
 		return nil
 	}
 	chunk := round(ask.Size / mostChunks * 2)
-	got, err := arith.BufferPool(strings.ToLower(v.Target.Flavor), v.Target.Version, arith.Ask{Size: ask.Size, Instances: now.Instances, Chunk: chunk, CPUs: ask.CPUs})
+	got, err := arith.BufferPool(v.Target.Flavor.Lower(), v.Target.Version, arith.Ask{Size: ask.Size, Instances: now.Instances, Chunk: chunk, CPUs: ask.CPUs})
 	if err != nil {
 		return nil
 	}

@@ -45,7 +45,7 @@ func report(v *advise.View, g group) finding.Finding {
 	cols := strings.Join(w.Columns, ", ")
 	if x.hidden != "" {
 		how := "ALTER INDEX " + schema.Quote(x.hidden) + " VISIBLE"
-		if strings.EqualFold(v.Target.Flavor, "mariadb") {
+		if v.Target.Flavor.IsMariaDB() {
 			how = "ALTER INDEX " + schema.Quote(x.hidden) + " NOT IGNORED"
 		}
 		f.Suggestion = fmt.Sprintf("The index %s on (%s) exists and is maintained, but hidden from the optimizer. Make it visible again: ALTER TABLE %s %s.", x.hidden, cols, ref.SQL(), how)

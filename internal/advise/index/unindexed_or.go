@@ -98,14 +98,14 @@ func orScan(v *advise.View, c class.Class) (scan, []wish, bool) {
 func reportOr(v *advise.View, x scan, wishes []wish) finding.Finding {
 	f := report(v, group{wish: x.wish, scans: []scan{x}})
 	var cols []string
-	var changes []schema.Change
-	var undo []schema.Change
+	var changes []schema.Clause
+	var undo []schema.Clause
 	t := x.t
 	for _, w := range wishes {
 		idx := schema.Index{Name: name(t, w.Columns), Type: "BTREE", Parts: w.Parts}
 		t.Indexes = append(slices.Clip(t.Indexes), idx)
-		changes = append(changes, schema.Change{Kind: schema.AddKey, Index: idx})
-		undo = append(undo, schema.Change{Kind: schema.DropKey, Index: idx})
+		changes = append(changes, schema.Clause{Kind: schema.AddKey, Index: idx})
+		undo = append(undo, schema.Clause{Kind: schema.DropKey, Index: idx})
 		cols = append(cols, "("+strings.Join(w.Columns, ", ")+")")
 	}
 	f.Subject.Columns = nil

@@ -137,7 +137,7 @@ func (k *converting) mixed(v *advise.View) finding.Finding {
 	}}, f.Evidence...)
 	to := k.column
 	to.Charset, to.Collation = k.other.Charset, k.other.Collation
-	k.change(v, &f, []schema.Change{{Kind: schema.ModifyColumn, Column: k.column.Name, Definition: definition(to)}},
+	k.change(v, &f, []schema.Clause{{Kind: schema.ModifyColumn, Column: k.column.Name, Definition: definition(to)}},
 		fmt.Sprintf("Give %s the character set and collation of the column it is joined with: %s.", q, kind(k.other)))
 	if charset(k.column) == charset(k.other) {
 		f.Against = append(f.Against, fmt.Sprintf("By %s texts that differ in case or accents are different: other statements, ORDER BY and unique keys on %s change with the collation.", k.other.Collation, q))

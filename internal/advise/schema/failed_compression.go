@@ -148,8 +148,8 @@ func failures(v *advise.View, size int, page, all, failed float64) (f finding.Fi
 		f.Confidence = finding.Possible
 		f.Unobserved = append(f.Unobserved, "No class of statements was observed to write it.")
 	}
-	changes := []schema.Change{{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "DYNAMIC"}, {Kind: schema.TableOption, Option: "KEY_BLOCK_SIZE", Value: "0"}}
-	undo := []schema.Change{{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPRESSED"}, {Kind: schema.TableOption, Option: "KEY_BLOCK_SIZE", Value: strconv.Itoa(size >> 10)}}
+	changes := []schema.Clause{{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "DYNAMIC"}, {Kind: schema.TableOption, Option: "KEY_BLOCK_SIZE", Value: "0"}}
+	undo := []schema.Clause{{Kind: schema.TableOption, Option: "ROW_FORMAT", Value: "COMPRESSED"}, {Kind: schema.TableOption, Option: "KEY_BLOCK_SIZE", Value: strconv.Itoa(size >> 10)}}
 	f.Suggestion = fmt.Sprintf("Store %s without compression (ROW_FORMAT=DYNAMIC).", ref)
 	if next := 2 * size; part < failedMost && float64(next) <= page/2 {
 		f.Suggestion += fmt.Sprintf(" If its size on the disk matters more than its writes, KEY_BLOCK_SIZE=%d is the next larger page; measure whether failures stay below %s.", next>>10, unit.Percent(failedShare))

@@ -184,7 +184,7 @@ func (b bloat) report(v *advise.View, page float64, more int) finding.Finding {
 	if more > 0 {
 		f.Unobserved = append(f.Unobserved, fmt.Sprintf("%s with the same, but less wasted space, are not listed.", unit.Plural(more, "table", "tables")))
 	}
-	change := []schema.Change{{Kind: schema.Rebuild}}
+	change := []schema.Clause{{Kind: schema.Rebuild}}
 	f.Action = &finding.Action{Kind: finding.AlterTable, Table: ref, Changes: change, SQL: schema.ChangeSQL(ref, change)}
 	f.Suggestion = fmt.Sprintf("Rebuild %s online; reads and writes continue. Where rows are inserted and deleted at this rate, deleting by partition prevents it.", ref)
 	f.Cost = fmt.Sprintf("Some %s are read, some %s written, which are needed on disk in addition to the old file until it ends.", unit.Bytes(b.room), unit.Bytes(ideal))

@@ -178,7 +178,7 @@ func (h *hiding) indexed(v *advise.View, f *finding.Finding) {
 	case !v.MariaDB() && v.AtLeast(8, 0, 13):
 		idx := schema.Index{Name: unusedName(t, base), Type: "BTREE", Parts: []schema.IndexPart{{Expr: left.Expr}}}
 		// The server makes a hidden column for it, which it cannot do while others write: that is no plain index.
-		changes := []schema.Change{{Kind: schema.AddKey, Index: idx}}
+		changes := []schema.Clause{{Kind: schema.AddKey, Index: idx}}
 		f.Action = &finding.Action{Kind: finding.AlterTable, Table: t.Ref, Changes: changes, SQL: schema.ChangeSQL(t.Ref, changes), Undo: schema.DropIndexSQL(t.Ref, idx.Name)}
 		f.Suggestion = fmt.Sprintf("Add an index on the expression, written exactly as the statement has it: %s. The statement stays as it is.", schema.PartsSQL(idx.Parts))
 		f.Valid = "MySQL from 8.0.13"
@@ -189,10 +189,10 @@ func (h *hiding) indexed(v *advise.View, f *finding.Finding) {
 			def += " INVISIBLE" // SELECT * and INSERT without columns do not see it
 		}
 		idx := schema.Index{Name: unusedName(t, "idx_"+name), Type: "BTREE", Parts: []schema.IndexPart{{Column: name}}}
-		changes := []schema.Change{{Kind: schema.AddColumn, Column: name, Definition: def}, {Kind: schema.AddKey, Index: idx}}
+		changes := []schema.Clause{{Kind: schema.AddColumn, Column: name, Definition: def}, {Kind: schema.AddKey, Index: idx}}
 		f.Action = &finding.Action{
 			Kind: finding.AlterTable, Table: t.Ref, Changes: changes, SQL: schema.ChangeSQL(t.Ref, changes),
-			Undo: schema.ChangeSQL(t.Ref, []schema.Change{{Kind: schema.DropKey, Index: idx}, {Kind: schema.DropColumn, Column: name}}),
+			Undo: schema.ChangeSQL(t.Ref, []schema.Clause{{Kind: schema.DropKey, Index: idx}, {Kind: schema.DropColumn, Column: name}}),
 		}
 		f.Suggestion = fmt.Sprintf("Add a generated column %s AS (%s) with an index.", schema.Quote(name), left.Expr)
 		f.Valid = "MySQL from 5.7.6"

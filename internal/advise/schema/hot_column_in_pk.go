@@ -82,7 +82,7 @@ func hotColumnInPK(v *advise.View) (out []finding.Finding) {
 
 // newKey says what the primary key becomes.
 type newKey struct {
-	changes []schema.Change
+	changes []schema.Clause
 	parts   []string
 	why     string
 	refused bool // the table counts by a column that cannot be the key: it takes no second one
@@ -115,7 +115,7 @@ func (h *hot) choose(v *advise.View) (k newKey) {
 	case drop != nil:
 		k.parts = names(*drop)
 		k.why = fmt.Sprintf("%s is already unique, by the index %s, which the new primary key replaces", listed(k.parts), drop.Name)
-		k.changes = []schema.Change{
+		k.changes = []schema.Clause{
 			{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: bare(drop.Parts)}},
 			{Kind: schema.DropKey, Index: *drop},
 		}
@@ -124,7 +124,7 @@ func (h *hot) choose(v *advise.View) (k newKey) {
 			if c.Extra == "auto_increment" && cold([]string{c.Name}) {
 				k.parts = []string{c.Name}
 				k.why = fmt.Sprintf("%s is AUTO_INCREMENT; should it hold a value twice nevertheless, the change is refused", c.Name)
-				k.changes = []schema.Change{{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: []schema.IndexPart{{Column: c.Name}}}}}
+				k.changes = []schema.Clause{{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: []schema.IndexPart{{Column: c.Name}}}}}
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (h *hot) choose(v *advise.View) (k newKey) {
 		k.parts = []string{c}
 		k.why = "no other columns are known to be unique, so rows get a new number"
 		k.note = fmt.Sprintf(" An INSERT without a list of columns fails once the column %s exists, and SELECT * returns it.", c)
-		k.changes = []schema.Change{
+		k.changes = []schema.Clause{
 			{Kind: schema.AddColumn, Column: c, Definition: "BIGINT UNSIGNED NOT NULL AUTO_INCREMENT"},
 			{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: []schema.IndexPart{{Column: c}}}},
 		}
@@ -148,7 +148,7 @@ func (h *hot) choose(v *advise.View) (k newKey) {
 	})
 	switch {
 	case !implied:
-		k.changes = append(k.changes, schema.Change{Kind: schema.AddKey, Index: schema.Index{Name: freeIndex(h.t, old), Unique: true, Type: "BTREE", Parts: bare(pk.Parts)}})
+		k.changes = append(k.changes, schema.Clause{Kind: schema.AddKey, Index: schema.Index{Name: freeIndex(h.t, old), Unique: true, Type: "BTREE", Parts: bare(pk.Parts)}})
 		k.added++
 	case reads && !led && !has(k.parts[:1], first):
 		var parts []schema.IndexPart // the primary key follows by itself
@@ -161,7 +161,7 @@ func (h *hot) choose(v *advise.View) (k newKey) {
 		if len(parts) > 0 {
 			x := schema.Index{Type: "BTREE", Parts: parts}
 			x.Name = freeIndex(h.t, names(x))
-			k.changes = append(k.changes, schema.Change{Kind: schema.AddKey, Index: x})
+			k.changes = append(k.changes, schema.Clause{Kind: schema.AddKey, Index: x})
 			k.added++
 			k.note = fmt.Sprintf(" Statements that search %s or sort by it can use the index %s.", first, x.Name) + k.note
 		}
@@ -325,17 +325,17 @@ func (h *hot) report(v *advise.View) finding.Finding {
 // undo returns the statement that brings the old keys back.
 func (h *hot) undo(k newKey) string {
 	pk, _ := h.t.PrimaryKey()
-	back := []schema.Change{{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: bare(pk.Parts)}}}
+	back := []schema.Clause{{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: bare(pk.Parts)}}}
 	for _, c := range k.changes {
 		switch c.Kind {
 		case schema.DropKey:
 			x := c.Index
 			x.Parts = bare(x.Parts)
-			back = append(back, schema.Change{Kind: schema.AddKey, Index: x})
+			back = append(back, schema.Clause{Kind: schema.AddKey, Index: x})
 		case schema.AddKey:
-			back = append(back, schema.Change{Kind: schema.DropKey, Index: c.Index})
+			back = append(back, schema.Clause{Kind: schema.DropKey, Index: c.Index})
 		case schema.AddColumn:
-			back = append(back, schema.Change{Kind: schema.DropColumn, Column: c.Column})
+			back = append(back, schema.Clause{Kind: schema.DropColumn, Column: c.Column})
 		case schema.ModifyColumn, schema.DropColumn, schema.PrimaryKey, schema.TableOption, schema.Rebuild: // this rule makes none but the key
 		}
 	}

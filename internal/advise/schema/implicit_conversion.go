@@ -177,7 +177,7 @@ func (k *converting) join(v *advise.View) finding.Finding {
 		What: "join", Source: "catalog", Text: fmt.Sprintf("The join compares %s of %s, %s, with %s, %s.", q, t.Ref, k.column.Type, other, k.other.Type),
 	}}, f.Evidence...)
 	def := k.other.Type + null(k.column)
-	changes := []schema.Change{{Kind: schema.ModifyColumn, Column: k.column.Name, Definition: def}}
+	changes := []schema.Clause{{Kind: schema.ModifyColumn, Column: k.column.Name, Definition: def}}
 	f.Against = append(f.Against, fmt.Sprintf("Texts that are not a valid %s stop the change in a strict sql_mode, and leading zeros are lost. To list them first: SELECT COUNT(*) FROM %s WHERE %s <> CAST(CAST(%s AS %s) AS CHAR).",
 		k.other.DataType, t.Ref.SQL(), q, q, castType(k.other)))
 	k.change(v, &f, changes, fmt.Sprintf("Give %s the type of the column it is joined with: %s.", q, k.other.Type))
@@ -214,14 +214,14 @@ func null(c schema.Column) string {
 }
 
 // change fills in the change of a column's definition, with an index when it has none, or says why there is none to make.
-func (k *converting) change(v *advise.View, f *finding.Finding, changes []schema.Change, words string) {
+func (k *converting) change(v *advise.View, f *finding.Finding, changes []schema.Clause, words string) {
 	t := k.sufferers[0].tables[k.at]
 	f.Suggestion = words
 	if k.index.Name != "" {
 		f.Suggestion += fmt.Sprintf(" The index %s then serves the join.", k.index.Name)
 	} else {
 		idx := schema.Index{Name: unusedName(t, "idx_"+k.column.Name), Type: "BTREE", Parts: []schema.IndexPart{{Column: k.column.Name}}}
-		changes = append(changes, schema.Change{Kind: schema.AddKey, Index: idx})
+		changes = append(changes, schema.Clause{Kind: schema.AddKey, Index: idx})
 		f.Suggestion += " It also needs an index."
 	}
 	f.Cost = "The table is rebuilt, and writes to it wait meanwhile"
@@ -238,9 +238,9 @@ func (k *converting) change(v *advise.View, f *finding.Finding, changes []schema
 		return
 	}
 	f.Action = &finding.Action{Kind: finding.AlterTable, Table: t.Ref, Changes: changes, SQL: schema.ChangeSQL(t.Ref, changes)}
-	back := []schema.Change{{Kind: schema.ModifyColumn, Column: k.column.Name, Definition: definition(k.column)}}
+	back := []schema.Clause{{Kind: schema.ModifyColumn, Column: k.column.Name, Definition: definition(k.column)}}
 	for _, c := range changes[1:] {
-		back = append(back, schema.Change{Kind: schema.DropKey, Index: c.Index})
+		back = append(back, schema.Clause{Kind: schema.DropKey, Index: c.Index})
 	}
 	f.Action.Undo = schema.ChangeSQL(t.Ref, back)
 }

@@ -187,13 +187,13 @@ func (w wide) report(v *advise.View, us []use, more int) finding.Finding {
 	if w.t.Partitions > 0 {
 		f.Against = append(f.Against, "The table is partitioned: every unique key must include the partitioning columns.")
 	} else {
-		undo := []schema.Change{{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: bare(w.pk.Parts)}}}
+		undo := []schema.Clause{{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: bare(w.pk.Parts)}}}
 		for _, c := range changes {
 			switch c.Kind {
 			case schema.AddKey:
-				undo = append(undo, schema.Change{Kind: schema.DropKey, Index: c.Index})
+				undo = append(undo, schema.Clause{Kind: schema.DropKey, Index: c.Index})
 			case schema.AddColumn:
-				undo = append(undo, schema.Change{Kind: schema.DropColumn, Column: c.Column})
+				undo = append(undo, schema.Clause{Kind: schema.DropColumn, Column: c.Column})
 			case schema.ModifyColumn, schema.DropColumn, schema.DropKey, schema.PrimaryKey, schema.TableOption, schema.Rebuild: // this rule makes none but the key
 			}
 		}
@@ -212,19 +212,19 @@ func (w wide) report(v *advise.View, us []use, more int) finding.Finding {
 }
 
 // changes makes a number the primary key: one that the table has, or a new one.
-func (w wide) changes() (changes []schema.Change, column, why string) {
+func (w wide) changes() (changes []schema.Clause, column, why string) {
 	for _, c := range w.t.Columns {
 		// Also one within the key: a table takes no second column that counts.
 		if strings.Contains(c.Extra, "auto_increment") {
 			column, why = c.Name, fmt.Sprintf("The column %s already numbers the rows; should it hold a value twice nevertheless, the change is refused.", c.Name)
 		}
 	}
-	unique := schema.Change{Kind: schema.AddKey, Index: schema.Index{Name: freeIndex(w.t, w.columns), Unique: true, Type: "BTREE", Parts: bare(w.pk.Parts)}}
+	unique := schema.Clause{Kind: schema.AddKey, Index: schema.Index{Name: freeIndex(w.t, w.columns), Unique: true, Type: "BTREE", Parts: bare(w.pk.Parts)}}
 	if column == "" {
 		column = freeColumn(w.t, "id", "row_id")
 		why = fmt.Sprintf("The column %s is new: an INSERT without a list of columns fails once it exists, and SELECT * returns it.", column)
-		changes = append(changes, schema.Change{Kind: schema.AddColumn, Column: column, Definition: "BIGINT UNSIGNED NOT NULL AUTO_INCREMENT"})
+		changes = append(changes, schema.Clause{Kind: schema.AddColumn, Column: column, Definition: "BIGINT UNSIGNED NOT NULL AUTO_INCREMENT"})
 	}
-	primary := schema.Change{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: []schema.IndexPart{{Column: column}}}}
+	primary := schema.Clause{Kind: schema.PrimaryKey, Index: schema.Index{Name: "PRIMARY", Unique: true, Type: "BTREE", Parts: []schema.IndexPart{{Column: column}}}}
 	return append(changes, primary, unique), column, why
 }

@@ -44,7 +44,7 @@ type Store struct {
 }
 
 // Open opens the file at path. When there is none it succeeds, there are no users, and the first write creates it. Errors: ErrCorrupt,
-// ErrNewer, ErrForeign, ErrBusy, ErrDenied. A file that was lost can be opened, to add users again; see HasUsers.
+// ErrOlder, ErrNewer, ErrForeign, ErrBusy, ErrDenied. A file that was lost can be opened, to add users again; see HasUsers.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

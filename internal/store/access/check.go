@@ -64,7 +64,7 @@ func Check(ctx context.Context, path string) (Report, error) {
 		return r, explain("check users", path, err)
 	}
 	defer db.Close()
-	if _, err := format.VersionOf(ctx, db); errors.Is(err, ErrNewer) {
+	if _, err := format.VersionOf(ctx, db); errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) {
 		return r, explain("check users", path, err)
 	} else if err != nil {
 		problem("format: %v", err)

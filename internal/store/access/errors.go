@@ -23,6 +23,7 @@ var (
 // What can be wrong with the file, for errors.Is.
 var (
 	ErrCorrupt = sqlitefile.ErrCorrupt
+	ErrOlder   = sqlitefile.ErrOlder
 	ErrNewer   = sqlitefile.ErrNewer
 	ErrForeign = sqlitefile.ErrForeign
 	ErrBusy    = sqlitefile.ErrBusy

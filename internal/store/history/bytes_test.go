@@ -43,7 +43,7 @@ func TestBytesOfAState(t *testing.T) {
 		}
 		s.Sessions = append(s.Sessions, sessions...)
 		for k := range 10 {
-			s.Classes = append(s.Classes, state.Class{ID: fmt.Sprintf("%032X", k), Fingerprint: fmt.Sprintf("select c from sbtest%d where id=?", k), PerSecond: float64(r.IntN(10000)), Load: float64(r.IntN(1000)) / 1000})
+			s.Classes = append(s.Classes, state.ActiveClass{ID: fmt.Sprintf("%032X", k), Fingerprint: fmt.Sprintf("select c from sbtest%d where id=?", k), PerSecond: float64(r.IntN(10000)), Load: float64(r.IntN(1000)) / 1000})
 		}
 		ok(t, h.PutState(s))
 	}

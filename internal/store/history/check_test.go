@@ -35,7 +35,7 @@ func plan(access string, rows float64) explain.Plan {
 func TestCheck(t *testing.T) {
 	path := filled(t)
 	r, err := Check(t.Context(), path)
-	if err != nil || !r.OK() || r.Version != format.Version() || !strings.Contains(r.Text(), "sound") {
+	if err != nil || !r.OK() || r.Version != format.Version || !strings.Contains(r.Text(), "sound") {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	// A in 3 minutes, B in one of them, both in the hour and in the day.

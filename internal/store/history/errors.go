@@ -12,6 +12,7 @@ import (
 var (
 	ErrNotFound = errors.New("not found")
 	ErrCorrupt  = sqlitefile.ErrCorrupt
+	ErrOlder    = sqlitefile.ErrOlder
 	ErrNewer    = sqlitefile.ErrNewer
 	ErrForeign  = sqlitefile.ErrForeign
 	ErrBusy     = sqlitefile.ErrBusy

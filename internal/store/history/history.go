@@ -87,7 +87,7 @@ type History struct {
 }
 
 // Open opens the history at path, making the file (mode 0600) and its directory (0700) when there is none. Errors: ErrCorrupt,
-// ErrNewer, ErrForeign, ErrBusy, ErrFull, ErrDenied.
+// ErrOlder, ErrNewer, ErrForeign, ErrBusy, ErrFull, ErrDenied.
 func Open(ctx context.Context, path string, o Options) (*History, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -275,24 +275,30 @@ func asWriter(t *testing.T, l *Ledger, q string) {
 	ok(t, l.write(t.Context(), "test", func(tx *sql.Tx) error { _, err := tx.Exec(q); return err }))
 }
 
-func TestNewer(t *testing.T) {
-	path := filled(t)
-	db := raw(t, path)
-	exec1(t, db, "INSERT INTO migration VALUES (77, 'from the future', '')")
-	ok(t, db.Close())
-	before := read(t, path)
-	_, err := Open(t.Context(), path)
-	for _, word := range []string{path, "77", fmt.Sprint("up to ", format.Version()), "newer"} {
-		if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), word) {
-			t.Errorf("%v: says nothing of %q", err, word)
+// TestOtherVersions refuses what another version wrote, in one sentence that says what to do, and changes nothing.
+func TestOtherVersions(t *testing.T) {
+	f := func(version int, want error, which string) {
+		t.Helper()
+		path := filled(t)
+		db := raw(t, path)
+		exec1(t, db, fmt.Sprint("UPDATE migration SET version = ", version))
+		ok(t, db.Close())
+		before := read(t, path)
+		says := fmt.Sprintf("(%s): %s version of Dyno wrote it: it has format %d, this program reads format %d only; use that version, or move the directory %s away"+
+			" to begin with an empty one; nothing was changed", path, which, version, format.Version, filepath.Dir(path))
+		_, err := Open(t.Context(), path)
+		if !errors.Is(err, want) || err.Error() != "open ledger "+says {
+			t.Errorf("%v, want %s", err, says)
+		}
+		if _, err := Check(t.Context(), path); !errors.Is(err, want) || err.Error() != "check ledger "+says {
+			t.Errorf("%v, want %s", err, says)
+		}
+		if read(t, path) != before {
+			t.Error("the file was changed")
 		}
 	}
-	if _, err := Check(t.Context(), path); !errors.Is(err, ErrNewer) {
-		t.Error(err)
-	}
-	if read(t, path) != before {
-		t.Error("the file was changed")
-	}
+	f(format.Version-1, ErrOlder, "an older")
+	f(77, ErrNewer, "a newer")
 }
 
 func TestForeign(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 var (
 	ErrNotFound = errors.New("not found")
 	ErrCorrupt  = sqlitefile.ErrCorrupt
+	ErrOlder    = sqlitefile.ErrOlder
 	ErrNewer    = sqlitefile.ErrNewer
 	ErrForeign  = sqlitefile.ErrForeign
 	ErrBusy     = sqlitefile.ErrBusy

@@ -28,7 +28,7 @@ func TestExpire(t *testing.T) {
 	es = append(es, event.Event{At: at.Add(-time.Hour), Target: "shop", Kind: event.Annotation, Text: "a person's"})
 	ok(t, l.PutEvents(ctx, es))
 	for i := range 5 {
-		ok(t, l.PutDocument(ctx, "experiment", fmt.Sprintf("x-%d", i), "shop", []byte("{}")))
+		ok(t, l.PutDocument(ctx, "experiment", fmt.Sprintf("x-%d", i), "shop", "", []byte("{}")))
 	}
 	left := func(want int) {
 		t.Helper()

@@ -120,8 +120,8 @@ func TestRoundTrips(t *testing.T) {
 	ok(t, l.PutEntry(ctx, e1), l.PutEntry(ctx, e2))
 	e1.State, e1.Started, e1.Ended = journal.Done, at.Add(time.Minute), at.Add(time.Hour)
 	ok(t, l.PutEntry(ctx, e1))
-	ok(t, l.PutDocument(ctx, "experiment", "x-1", "shop", []byte(`{"a": 1}`)), l.PutDocument(ctx, "report", "x-2", "", []byte(` null`)))
-	ok(t, l.PutDocument(ctx, "experiment", "x-1", "shop", []byte(`{"a": 2}`)))
+	ok(t, l.PutDocument(ctx, "experiment", "x-1", "shop", "", []byte(`{"a": 1}`)), l.PutDocument(ctx, "report", "x-2", "", "", []byte(` null`)))
+	ok(t, l.PutDocument(ctx, "experiment", "x-1", "shop", "a-7", []byte(`{"a": 2}`)))
 
 	check := func() {
 		t.Helper()
@@ -165,6 +165,14 @@ func TestRoundTrips(t *testing.T) {
 		}
 		xs, err := l.Documents(ctx, "experiment", 0)
 		same(t, []Document{x}, xs, err)
+		if of, err := l.DocumentsAbout(ctx, "experiment", "a-7"); err != nil || len(of) != 1 || of[0].ID != "x-1" || of[0].About != "a-7" {
+			t.Errorf("%+v, %v", of, err)
+		}
+		for _, action := range []string{"", "a-8"} {
+			if of, err := l.DocumentsAbout(ctx, "experiment", action); err != nil || len(of) > 0 {
+				t.Errorf("%+v, %v", of, err)
+			}
+		}
 		heads, err := l.DocumentList(ctx, "experiment", 0)
 		same(t, []Listed{{ID: x.ID, Kind: x.Kind, Target: x.Target, At: x.At, Size: int64(len(x.JSON))}}, heads, err)
 		if heads, err := l.DocumentList(ctx, "", 1); err != nil || len(heads) != 1 {
@@ -193,7 +201,7 @@ func TestRoundTrips(t *testing.T) {
 	ok(t, l.RemoveTarget(ctx, "zoo"))
 	all, err := l.Targets(ctx)
 	same(t, []string{"shop"}, names(all, func(x Target) string { return x.Name }), err)
-	if r, err := l.Check(ctx); err != nil || !r.OK() || r.Version != format.Version() {
+	if r, err := l.Check(ctx); err != nil || !r.OK() || r.Version != format.Version {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -327,9 +335,9 @@ func TestRefused(t *testing.T) {
 	bad(l.PutEntry(ctx, journal.Entry{}))
 	bad(l.PutDiagnosis(ctx, Diagnosis{}))
 	bad(l.PutDiagnosis(ctx, Diagnosis{ID: "d-1", Snapshot: []byte("{")}))
-	bad(l.PutDocument(ctx, "", "x-1", "", []byte("{}")))
-	bad(l.PutDocument(ctx, "k", "", "", []byte("{}")))
-	bad(l.PutDocument(ctx, "k", "x-1", "", []byte("{")))
+	bad(l.PutDocument(ctx, "", "x-1", "", "", []byte("{}")))
+	bad(l.PutDocument(ctx, "k", "", "", "", []byte("{}")))
+	bad(l.PutDocument(ctx, "k", "x-1", "", "", []byte("{")))
 	ok(t, l.Close())
 	for _, suffix := range []string{"", "-wal"} {
 		if b, _ := os.ReadFile(path + suffix); strings.Contains(string(b), word) {

@@ -1,6 +1,6 @@
 // Package sqlitefile holds the common part of Dyno's SQLite stores: a file of a known kind and
-// format. The file is complete from the moment that it has its name, is migrated from older
-// formats, and is never taken for another kind. Its errors say what the user can do. The store
+// format. The file is complete from the moment that it has its name. One of another kind or of
+// another version is refused and never changed. Its errors say what the user can do. The store
 // defines the content of the file.
 //
 // Files have mode 0600 in a directory of mode 0700. Several processes may use one at a time.
@@ -34,17 +34,12 @@ const patience = time.Minute
 type Format struct {
 	What    string // how messages call it: "ledger"
 	ID      uint32 // stands in the header of the file, so that no other SQLite file is taken for one
-	Steps   []Step // in order; version n is the format after the first n of them
+	Version int    // the only one that this program reads: one more whenever SQL or the documents in it change
+	SQL     string // makes the tables
 	Empty   string // a statement for a file with nothing in it, "" for none
 	Pragmas []string
 	Conns   int // of readers at most at a time; who writes has one of its own
 }
-
-// Step leads from a version of the format to the next. One that was released never changes: another is added.
-type Step struct{ Name, SQL string }
-
-// Version is the version that this program writes, and the newest it reads.
-func (f *Format) Version() int { return len(f.Steps) }
 
 // maxLog is how large a write-ahead log may be for longer than until the next maintenance: SQLite begins it again only when nobody
 // reads, so readers that overlap would have it grow without end.
@@ -71,7 +66,7 @@ func (f *Format) Connect(path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// open opens a file that is there and brings it to the present format.
+// open opens a file that is there and has this program's format.
 func (f *Format) open(ctx context.Context, path string) (*sql.DB, error) {
 	if err := f.CheckHeader(path); err != nil {
 		return nil, err
@@ -80,7 +75,7 @@ func (f *Format) open(ctx context.Context, path string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.migrate(ctx, db); err != nil {
+	if _, err := f.VersionOf(ctx, db); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
@@ -143,60 +138,33 @@ func (f *Format) lay(ctx context.Context, db *sql.DB) error {
 	}
 	for _, q := range []string{
 		fmt.Sprintf("PRAGMA application_id = %d", f.ID),
-		"CREATE TABLE migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied TEXT NOT NULL)",
+		"CREATE TABLE migration (version INTEGER PRIMARY KEY)", // under the name that older programs look for
+		fmt.Sprintf("INSERT INTO migration VALUES (%d)", f.Version),
+		f.SQL,
 	} {
 		if _, err := db.ExecContext(ctx, q); err != nil {
 			return err
 		}
 	}
-	return f.migrate(ctx, db)
+	return nil
 }
 
-// VersionOf returns the version of a file. A newer one than this program's is an error that is ErrNewer.
+// VersionOf returns the version of a file. One that is not this program's is an error that is ErrOlder or ErrNewer.
 func (f *Format) VersionOf(ctx context.Context, q interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 },
-) (int, error) {
-	var v int
-	if err := q.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM migration").Scan(&v); err != nil {
+) (v int, err error) {
+	switch err = q.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM migration").Scan(&v); {
+	case err != nil:
 		return 0, err
-	}
-	if v > len(f.Steps) {
-		return v, fmt.Errorf("%w: the file has format %d, this program knows formats up to %d", ErrNewer, v, len(f.Steps))
+	case v == 0:
+		return 0, fmt.Errorf("%w: it does not tell the version of its format", ErrCorrupt)
+	case v < f.Version:
+		return v, fmt.Errorf("%w: it has format %d, this program reads format %d only", ErrOlder, v, f.Version)
+	case v > f.Version:
+		return v, fmt.Errorf("%w: it has format %d, this program reads format %d only", ErrNewer, v, f.Version)
 	}
 	return v, nil
-}
-
-// migrate brings the file to this program's format. Each step is a transaction, and of several processes that start at the same time one
-// does it.
-func (f *Format) migrate(ctx context.Context, db *sql.DB) error {
-	v, err := f.VersionOf(ctx, db)
-	for err == nil && v < len(f.Steps) {
-		v, err = f.step(ctx, db)
-	}
-	return err
-}
-
-// step takes the next step and returns the version of the file after it.
-func (f *Format) step(ctx context.Context, db *sql.DB) (int, error) {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return 0, err
-	}
-	defer tx.Rollback()
-	v, err := f.VersionOf(ctx, tx)
-	if err != nil || v >= len(f.Steps) { // another process did it
-		return v, err
-	}
-	s := f.Steps[v]
-	v++
-	if _, err := tx.ExecContext(ctx, s.SQL); err != nil {
-		return 0, fmt.Errorf("bring %s to format %d (%s): %w", f.What, v, s.Name, err)
-	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO migration VALUES (?, ?, ?)", v, s.Name, time.Now().UTC().Format(time.RFC3339)); err != nil {
-		return 0, err
-	}
-	return v, tx.Commit()
 }
 
 // CheckHeader looks at the first bytes of the file, the header of https://www.sqlite.org/fileformat.html section 1.3, so that an empty,
@@ -258,7 +226,7 @@ func (f *Format) Examine(ctx context.Context, path string, problem func(string, 
 	if db, err = f.Connect(path); err != nil {
 		return h, nil, err
 	}
-	if h.Version, err = f.VersionOf(ctx, db); errors.Is(err, ErrNewer) {
+	if h.Version, err = f.VersionOf(ctx, db); errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) {
 		db.Close()
 		return h, nil, err
 	} else if err != nil {

@@ -113,7 +113,7 @@ function Journal() {
 }
 
 function by(c: Change): string {
-  return safe(c.by?.replace(/, in the web UI$/, '') ?? 'command line')
+  return safe(c.by ?? 'command line')
 }
 
 function took(c: Change): number | null {
@@ -176,7 +176,7 @@ function One({ c, reload }: { c: Detail; reload: () => void }) {
               {c.undone_at && (
                 <>
                   ; undone {moment(seconds(c.undone_at), { date: true, seconds: true })}
-                  {c.undone_by && ' by ' + safe(c.undone_by.replace(/, in the web UI$/, ''))}
+                  {c.undo_by && ' by ' + safe(c.undo_by)}
                 </>
               )}
               .
@@ -218,7 +218,7 @@ function One({ c, reload }: { c: Detail; reload: () => void }) {
 
 /** What happened, in order of time. */
 function course(c: Change): Note[] {
-  const all: Note[] = [{ at: c.planned, text: 'recorded in the journal' }, ...(c.notes ?? [])]
+  const all: Note[] = [{ at: c.planned, text: 'recorded in the journal' + (c.by ? `, requested by ${c.by}, in the web UI` : '') }, ...(c.notes ?? [])]
   if (c.started) all.push({ at: c.started, text: 'first statement sent' })
   if (c.ended) all.push({ at: c.ended, text: c.state === 'failed' ? 'failed' : 'completed; verified on the server' })
   if (c.undone_at) all.push({ at: c.undone_at, text: 'undone; verified on the server' })

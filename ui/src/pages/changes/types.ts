@@ -13,6 +13,7 @@ export interface Change {
   target: string
   url: string
   server: string
+  by?: string // the user of the web UI who requested it
   finding?: string
   action: Action
   state: EntryState
@@ -20,11 +21,11 @@ export interface Change {
   planned: string
   started?: string
   ended?: string
+  undo_began?: string
+  undo_by?: string // the user of the web UI who requested the last undo
   undone_at?: string
   before?: string
   notes?: Note[]
-  by?: string
-  undone_by?: string
   text: string
   task?: string
   open?: string // left half-way: what that means and what to do

@@ -172,7 +172,7 @@ func (a *App) leadsHere(ctx context.Context, o target.Options, x target.Spec) bo
 	if mine.Address == x.Address {
 		return true
 	}
-	return !(x.Network == "unix" && redirectable(x.Address, a.trusted, mostLinks)) && leads(x, listening(ctx, "", a.trusted, x.Address), a.trusted, belowShared)
+	return !(x.Network == "unix" && redirectable(x.Address, target.TrustedAccount)) && leads(x, listening(ctx, "", target.TrustedAccount, x.Address), target.TrustedAccount, belowShared)
 }
 
 // there completes the address of a URL as logging in does.
@@ -191,50 +191,19 @@ func (a *App) implied(ctx context.Context, x target.Spec) bool {
 	if x = there(o, x); x.Address == "" {
 		x.Network, x.Address = "tcp", "localhost:3306"
 	}
-	if x.Network == "unix" && redirectable(x.Address, a.trusted, mostLinks) {
+	if x.Network == "unix" && redirectable(x.Address, target.TrustedAccount) {
 		return false
 	}
-	listens := listening(ctx, "", a.trusted, x.Address)
+	listens := listening(ctx, "", target.TrustedAccount, x.Address)
 	if !nowhere(o) {
-		return a.leadsHere(ctx, o, x) && leads(x, listens, a.trusted, belowShared)
+		return a.leadsHere(ctx, o, x) && leads(x, listens, target.TrustedAccount, belowShared)
 	}
 	any := func(string) bool { return true }
 	for _, sockets := range [][]string{usualSockets, nil} { // the port is another way to the server behind the socket
-		at := usualPlace(target.Spec{Network: "tcp"}, sockets, listens, any, a.trusted)
+		at := usualPlace(target.Spec{Network: "tcp"}, sockets, listens, any, target.TrustedAccount)
 		if at.Address != "" && (same(at.Network, at.Address, x) || same(x.Network, x.Address, at)) {
-			return leads(x, listens, a.trusted, belowShared)
+			return leads(x, listens, target.TrustedAccount, belowShared)
 		}
-	}
-	return false
-}
-
-// mostLinks bounds the links that a path is followed through, as the kernel does.
-const mostLinks = 40
-
-// redirectable reports whether somebody who is not trusted can have a path lead elsewhere: a part of it is theirs, or in a directory in which
-// they may rename.
-func redirectable(path string, trusted func(uid int) bool, links int) bool {
-	if !filepath.IsAbs(path) {
-		return true
-	}
-	dir, rest := "/", strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")
-	for i, name := range rest {
-		st, err := os.Lstat(filepath.Join(dir, name))
-		switch {
-		case os.IsNotExist(err) && i == len(rest)-1:
-			return false // nobody is there
-		case err != nil || !trusted(uidOf(st)) || links == 0:
-			return true
-		case st.Mode()&os.ModeSymlink != 0:
-			to, err := os.Readlink(filepath.Join(dir, name))
-			if !filepath.IsAbs(to) {
-				to = filepath.Join(dir, to)
-			}
-			return err != nil || redirectable(filepath.Join(append([]string{to}, rest[i+1:]...)...), trusted, links-1)
-		case st.IsDir() && st.Mode().Perm()&0o022 != 0 && st.Mode()&os.ModeSticky == 0:
-			return true
-		}
-		dir = filepath.Join(dir, name)
 	}
 	return false
 }
@@ -247,19 +216,19 @@ func (a *App) trustedHere(ctx context.Context, x target.Spec) bool {
 	}
 	if x.Network == "unix" {
 		_, err := os.Stat(x.Address)
-		return err == nil && !redirectable(x.Address, a.trusted, mostLinks) && leads(x, nil, a.trusted, func(string) bool { return true })
+		return err == nil && !redirectable(x.Address, target.TrustedAccount) && leads(x, nil, target.TrustedAccount, func(string) bool { return true })
 	}
-	host, _, err := net.SplitHostPort(x.Address)
-	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	name, _, err := net.SplitHostPort(x.Address)
+	if ip := net.ParseIP(name); err != nil || name != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return false
 	}
 	here := func(l listener) bool { return same(l.network, l.address, x) }
-	listens := slices.DeleteFunc(listening(ctx, "", a.trusted, x.Address), func(l listener) bool { return !here(l) })
-	servers := serverProcesses(ctx, "", nil, eachOnce(a.trusted))
+	listens := slices.DeleteFunc(listening(ctx, "", target.TrustedAccount, x.Address), func(l listener) bool { return !here(l) })
+	servers := serverProcesses(ctx, "", nil, target.TrustedAccount)
 	strange := func(l listener) bool {
 		// A process that cannot be looked into may be the one, if it is of the socket's account.
 		serves := l.pid != 0 || slices.ContainsFunc(servers, func(p serverProcess) bool { return p.hidden && p.uid == l.uid })
-		return !serves || !a.trusted(l.uid)
+		return !serves || !target.TrustedAccount(l.uid)
 	}
 	return len(listens) > 0 && !slices.ContainsFunc(listens, strange)
 }

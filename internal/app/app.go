@@ -19,8 +19,10 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/store/trials"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/tunnel"
+	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // App is one invocation of Dyno.
@@ -80,6 +82,9 @@ func (a *App) Ledger(ctx context.Context) (*ledger.Ledger, error) {
 
 // LedgerPath returns where the ledger's file is, or would be.
 func (a *App) LedgerPath() string { return filepath.Join(a.Home, "store", "ledger.db") }
+
+// tryPrefix begins the names of the private servers that indexes are tried on.
+const tryPrefix = "try-"
 
 // Yard returns the place of the sandboxes. On first use it removes those of a Try that was killed:
 // they hold rows of a server.
@@ -361,3 +366,53 @@ func (a *App) Trust(ctx context.Context, text string, login Login, add, proof bo
 	}
 	return spec.Trust(ctx, add, proof)
 }
+
+func (a *App) experiments() string { return filepath.Join(a.Home, "experiments") }
+
+func (a *App) experimentDir(id string) string { return filepath.Join(a.experiments(), id) }
+
+// orphans tells of servers that still run although the program that they were made for is gone, "" when there are none. They disturb what is
+// measured, and whether they are still wanted their user alone knows. Those whose names begin with own are removed when what they are for begins.
+func orphans(ctx context.Context, yard *sandbox.Yard, own string) string {
+	all, err := yard.List(ctx)
+	if err != nil { // the first trial tells
+		return ""
+	}
+	var names []string
+	for _, b := range all {
+		if b.State == sandbox.Orphan && !strings.HasPrefix(b.Name, own) {
+			names = append(names, b.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, and may disturb the measurement: `dyno sandbox rm %s` removes what is no longer needed",
+		unit.Plural(len(names), "private server still runs although its program is gone", "private servers still run although their programs are gone"), strings.Join(names, " "))
+}
+
+// experimenting returns the id of an experiment that some process carries out on this machine, below the same home; "" when none does.
+func (a *App) experimenting() string {
+	id, _ := a.underWay()
+	return id
+}
+
+// underWay is experimenting with the process. One that was killed is not under way, whoever has its number now.
+func (a *App) underWay() (id string, pid int) {
+	entries, err := os.ReadDir(a.experiments())
+	if err != nil {
+		return "", 0
+	}
+	for _, e := range entries {
+		if pid, busy := trials.Busy(a.experimentDir(e.Name())); busy {
+			return e.Name(), pid
+		}
+	}
+	return "", 0
+}
+
+// SeriesDir returns where the service's series are, or would be.
+func (a *App) SeriesDir() string { return filepath.Join(a.Home, "store", "series") }
+
+// HistoryPath returns where the history's file is, or would be.
+func (a *App) HistoryPath() string { return filepath.Join(a.Home, "store", "history.db") }

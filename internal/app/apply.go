@@ -287,3 +287,14 @@ func (a *App) ProveAndKeep(ctx context.Context, t *target.Target, e journal.Entr
 	}
 	return p, &doc, l.PutDocument(ctx, string(doc.Kind), id, e.Target, b)
 }
+
+// UndoPreview is what undoing an action would do on the server as it is now.
+type UndoPreview struct {
+	Entry   journal.Entry `json:"entry"` // as the server shows it, which may differ from the journal after a crash
+	SQL     string        `json:"sql"`
+	Notes   []string      `json:"notes,omitempty"`
+	Against []string      `json:"blockers,omitempty"` // it is blocked while one of them holds
+}
+
+// askedBy begins the note of the journal that says who wanted an action.
+const askedBy = "requested by "

@@ -17,10 +17,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/task"
 )
-
-// askedBy begins the note of the journal that says who wanted an action.
-const askedBy = "requested by "
 
 // ErrPreviewChanged is the answer to a change that would now be another one than the one that was agreed to.
 var ErrPreviewChanged = apply.ErrPreviewChanged
@@ -55,14 +53,6 @@ type ProofShort struct {
 	Warnings []string             `json:"warnings"`
 }
 
-// UndoPreview is what undoing an action would do on the server as it is now.
-type UndoPreview struct {
-	Entry   journal.Entry `json:"entry"` // as the server shows it, which may differ from the journal after a crash
-	SQL     string        `json:"sql"`
-	Notes   []string      `json:"notes,omitempty"`
-	Against []string      `json:"blockers,omitempty"` // it is blocked while one of them holds
-}
-
 // Journal returns the actions on a target, of all with "", newest first.
 func (s *Service) Journal(ctx context.Context, name string, n int) ([]Change, error) {
 	es, err := s.ledger.Entries(ctx, name, n)
@@ -86,11 +76,11 @@ func (s *Service) change(e journal.Entry) Change {
 			c.By = x
 		}
 	}
-	for _, t := range s.Tasks() {
-		if t.State == TaskRunning && t.Target == e.Target && (t.Kind == "apply" && t.applies(e) || t.Kind == "undo" && t.About == e.ID) {
+	for _, t := range s.Tasks.All() {
+		if t.State == task.Running && t.Target == e.Target && (t.Kind == "apply" && applies(t, e) || t.Kind == "undo" && t.About == e.ID) {
 			c.Task = t.ID
 		}
-		if t.State == TaskRunning && t.Kind == "prove" && t.About == e.ID && c.Task == "" {
+		if t.State == task.Running && t.Kind == "prove" && t.About == e.ID && c.Task == "" {
 			c.Task = t.ID
 		}
 	}
@@ -101,7 +91,7 @@ func (s *Service) change(e journal.Entry) Change {
 }
 
 // applies reports whether a task that carries a change out is at work on an entry: one that was interrupted before is not its own.
-func (t Task) applies(e journal.Entry) bool {
+func applies(t task.Task, e journal.Entry) bool {
 	return (e.State == journal.Planned || e.State == journal.Running) && e.Finding == t.About && !e.Planned.Before(t.Started)
 }
 
@@ -162,10 +152,10 @@ func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o a
 
 // ApplyChange carries a finding's change out in a task, if it is still the one whose SQL is confirm: else ErrPreviewChanged. What stands
 // against it is an *apply.BlockedError.
-func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by string, o apply.Options) (Task, error) {
+func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by string, o apply.Options) (task.Task, error) {
 	t, err := s.open(ctx, name)
 	if err != nil {
-		return Task{}, err
+		return task.Task{}, err
 	}
 	in, err := s.app.Plan(ctx, t, findingID, o)
 	switch {
@@ -176,19 +166,19 @@ func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by 
 		err = &apply.BlockedError{Blockers: in.Preview.Blockers}
 	}
 	if err != nil {
-		return Task{}, errors.Join(err, t.Close())
+		return task.Task{}, errors.Join(err, t.Close())
 	}
 	in.By = cmp.Or(by, "an unknown user") + ", in the web UI"
-	task, err := s.StartTask(Task{Kind: "apply", Title: in.Preview.Words, Target: name, By: by, About: findingID},
+	x, err := s.Tasks.Start(task.Task{Kind: "apply", Title: in.Preview.Words, Target: name, By: by, About: findingID},
 		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
 			defer t.Close()
 			e, err := s.app.Apply(ctx, t, in, sink, note)
 			return e.ID, err
 		})
 	if err != nil {
-		return task, errors.Join(err, t.Close())
+		return x, errors.Join(err, t.Close())
 	}
-	return task, nil
+	return x, nil
 }
 
 // open connects to a target that is named. A URL is one only if the service was started with it: what is done there stands in the journal
@@ -234,19 +224,19 @@ func (s *Service) PreviewUndo(ctx context.Context, id string, o apply.Options) (
 }
 
 // UndoChange takes an action back in a task, if confirm is the SQL that does it.
-func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (Task, error) {
+func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (task.Task, error) {
 	p, err := s.PreviewUndo(ctx, id, o)
 	switch {
 	case err != nil:
-		return Task{}, err
+		return task.Task{}, err
 	case len(p.Against) > 0:
-		return Task{}, &apply.BlockedError{Blockers: p.Against}
+		return task.Task{}, &apply.BlockedError{Blockers: p.Against}
 	case p.SQL != confirm:
-		return Task{}, fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, p.SQL)
+		return task.Task{}, fmt.Errorf("%w: it would be %s; review it again", ErrPreviewChanged, p.SQL)
 	}
 	e := p.Entry
 	o.Agreed, o.By = confirm, cmp.Or(by, "an unknown user")+", in the web UI"
-	return s.StartTask(Task{Kind: "undo", Title: "Undo: " + wish(e.Action), Target: e.Target, By: by, About: id},
+	return s.Tasks.Start(task.Task{Kind: "undo", Title: "Undo: " + wish(e.Action), Target: e.Target, By: by, About: id},
 		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
 			t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))
 			if err != nil {
@@ -259,18 +249,18 @@ func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o appl
 }
 
 // ProveChange looks at the live traffic and compares it with the window before an action, in a task whose result is the id of the report.
-func (s *Service) ProveChange(ctx context.Context, id, by string, o capture.Options) (Task, error) {
+func (s *Service) ProveChange(ctx context.Context, id, by string, o capture.Options) (task.Task, error) {
 	e, err := s.ledger.Entry(ctx, id)
 	if err != nil {
-		return Task{}, err
+		return task.Task{}, err
 	}
 	if e.State != journal.Done {
-		return Task{}, fmt.Errorf("%w: action %s is %s, there is nothing to prove", ErrPreviewChanged, id, e.State)
+		return task.Task{}, fmt.Errorf("%w: action %s is %s, there is nothing to prove", ErrPreviewChanged, id, e.State)
 	}
 	if o.Window == 0 {
 		o.Window = DefaultWindow
 	}
-	return s.StartTask(Task{Kind: "prove", Title: "Before and after: " + deed(e.Action), Target: e.Target, By: by, About: id},
+	return s.Tasks.Start(task.Task{Kind: "prove", Title: "Before and after: " + deed(e.Action), Target: e.Target, By: by, About: id},
 		func(ctx context.Context, sink progress.Sink, _ func(string)) (string, error) {
 			t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/task"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -58,8 +59,8 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 			})
 			ctx := t.Context()
 			between := "" // is sent once, when a task has begun and before it works
-			v.FollowTasks(func(x Task) {
-				if q := between; x.State == TaskRunning && q != "" {
+			v.Tasks.Follow(func(x task.Task) {
+				if q := between; x.State == task.Running && q != "" {
 					between = ""
 					s.Exec(t, q)
 				}
@@ -72,7 +73,7 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 				return is
 			}
 			o := apply.Options{Blocking: true}
-			do := func() Task {
+			do := func() task.Task {
 				t.Helper()
 				in, err := v.PreviewChange(ctx, "shop", "f-alter_table", o)
 				if err != nil || !in.Preview.OK() {
@@ -82,16 +83,16 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 				return finished(t, v, x, err)
 			}
 			between = "ALTER TABLE shop.boxes ALTER COLUMN note SET DEFAULT 'q'"
-			if x := do(); x.State != TaskFailed || !strings.Contains(x.Error, ErrPreviewChanged.Error()) || column() != "varchar(60)" {
+			if x := do(); x.State != task.Failed || !strings.Contains(x.Error, ErrPreviewChanged.Error()) || column() != "varchar(60)" {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
 			x := do()
-			if x.State != TaskDone || column() != "varchar(80)" {
+			if x.State != task.Done || column() != "varchar(80)" {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
 			id := x.Result
 
-			undo := func(by string) Task {
+			undo := func(by string) task.Task {
 				t.Helper()
 				p, err := v.PreviewUndo(ctx, id, o)
 				if err != nil || len(p.Against) > 0 {
@@ -101,7 +102,7 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 				return finished(t, v, x, err)
 			}
 			between = "ALTER TABLE shop.boxes ADD COLUMN more INT"
-			if x := undo("ann"); x.State != TaskFailed || !strings.Contains(x.Error, "was changed since") || column() != "varchar(80)" {
+			if x := undo("ann"); x.State != task.Failed || !strings.Contains(x.Error, "was changed since") || column() != "varchar(80)" {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
 			p, err := v.PreviewUndo(ctx, id, o)
@@ -116,7 +117,7 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 			if _, err := v.UndoChange(ctx, id, p.Entry.Action.SQL, "ann", o); !errors.Is(err, ErrPreviewChanged) {
 				t.Errorf("another statement than the one shown: %v", err)
 			}
-			if x := undo("bob"); x.State != TaskDone || column() != "varchar(60)" {
+			if x := undo("bob"); x.State != task.Done || column() != "varchar(60)" {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
 			if c, err := v.ChangeOf(ctx, id); err != nil || c.State != journal.Undone || c.Undoer != "bob, in the web UI" || len(c.Events) != 2 {
@@ -175,8 +176,8 @@ func TestTextOfAChange(t *testing.T) {
 // TestTaskOfAnEntry: a task that carries a change out is not taken for the one of an entry that was interrupted before it.
 func TestTaskOfAnEntry(t *testing.T) {
 	s := &Service{}
-	defer s.tasks.end()
-	x, err := s.StartTask(Task{Kind: "apply", Target: "shop", About: "f-1"}, untilCancelled)
+	defer s.Tasks.End()
+	x, err := s.Tasks.Start(task.Task{Kind: "apply", Target: "shop", About: "f-1"}, untilCancelled)
 	if err != nil {
 		t.Fatal(err)
 	}

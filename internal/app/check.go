@@ -2,93 +2,13 @@ package app
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/diagnose"
-	"github.com/dyno-perf/dyno/internal/digestsource"
-	"github.com/dyno-perf/dyno/internal/metric"
-	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
-	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/target"
 )
-
-// Check tries every source of figures once and tells what each gave.
-func (a *App) Check(ctx context.Context, t *target.Target) ([]snapshot.Source, error) {
-	s, err := scrape.New(t, scrape.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	r := s.Once(ctx)
-	sources := r.Sources
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if x, ok := unseen(ctx, t, r.Samples); ok {
-		sources = append(sources, x)
-	}
-	d, err := digestsource.Open(ctx, t, digestsource.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	look, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	if err := d.Begin(ctx); err != nil {
-		return nil, err
-	}
-	if err := d.Run(look); err != nil && look.Err() == nil {
-		return nil, err
-	}
-	_, more, err := d.End(ctx)
-	return append(sources, more...), err
-}
-
-// unseen is the source of tables as denied, when the server has tables in schemas of which the account sees nothing: its dictionary leaves
-// them out without a word, and the list of its files, which PROCESS shows, does not.
-func unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x snapshot.Source, ok bool) {
-	const mostName = 256         // bytes; names have 64 characters
-	names := map[string]string{} // by themselves in small letters
-	for _, m := range samples {
-		s, _, ok := strings.Cut(m.Labels.Get("tablespace_name"), "/")
-		// Older servers write names as those of files, with an @ before what is no letter.
-		if ok && m.Name == "mysql_info_schema_innodb_tablespace_file_size_bytes" && !strings.Contains(s, "@") && len(s) <= mostName {
-			names[strings.ToLower(s)] = s
-		}
-	}
-	rows, err := t.Reading().QueryContext(ctx, sqltext.Tagged("check", "", "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA"))
-	if err != nil {
-		return x, false // other sources tell
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			return x, false
-		}
-		if len(s) <= mostName {
-			delete(names, strings.ToLower(s))
-		}
-	}
-	hidden := slices.Sorted(maps.Values(names))
-	if rows.Err() != nil || len(hidden) == 0 {
-		return x, false
-	}
-	const most = 5 // grants that anybody reads
-	more := ""
-	if len(hidden) > most {
-		more, hidden = fmt.Sprintf(" and %d more schemas", len(hidden)-most), hidden[:most]
-	}
-	return snapshot.Source{
-		Name: "tables", State: snapshot.Denied, Reason: "the account sees no table of " + strings.Join(hidden, ", ") + more,
-		Fix: t.Facts().ExplainFix(hidden),
-	}, true
-}
 
 const (
 	// rightsEvery is how often the privileges of a watched account are read.

@@ -23,7 +23,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/trials"
 	"github.com/dyno-perf/dyno/internal/testbed"
 	"github.com/dyno-perf/dyno/internal/trial"
-	"github.com/dyno-perf/dyno/internal/unit"
 )
 
 // CompareOptions says which experiment to run.
@@ -108,9 +107,6 @@ func (e *MissingServersError) Commands() []string {
 	return cs
 }
 
-func (a *App) experiments() string            { return filepath.Join(a.Home, "experiments") }
-func (a *App) experimentDir(id string) string { return filepath.Join(a.experiments(), id) }
-
 // Recipes returns the experiments that ship with Dyno.
 func (a *App) Recipes() ([]recipe.Recipe, error) { return recipe.All(a.Workloads()) }
 
@@ -182,8 +178,6 @@ func (a *App) ended(id string, k trials.Kept) bool {
 	_, err := os.Stat(filepath.Join(a.reportDir(id), "report.html")) // the last that is written of it
 	return err == nil
 }
-
-func (a *App) reportDir(id string) string { return filepath.Join(a.Home, "reports", id) }
 
 // budgetPath is where a plan says how long its experiment may take. What its trials measure does not depend on it.
 const budgetPath = "budget"
@@ -416,26 +410,6 @@ func (c *Comparison) dataSets(ctx context.Context) (keys []string) {
 		keys = append(keys, s.Key)
 	}
 	return keys
-}
-
-// orphans tells of servers that still run although the program that they were made for is gone, "" when there are none. They disturb what is
-// measured, and whether they are still wanted their user alone knows. Those whose names begin with own are removed when what they are for begins.
-func orphans(ctx context.Context, yard *sandbox.Yard, own string) string {
-	all, err := yard.List(ctx)
-	if err != nil { // the first trial tells
-		return ""
-	}
-	var names []string
-	for _, b := range all {
-		if b.State == sandbox.Orphan && !strings.HasPrefix(b.Name, own) {
-			names = append(names, b.Name)
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s, and may disturb the measurement: `dyno sandbox rm %s` removes what is no longer needed",
-		unit.Plural(len(names), "private server still runs although its program is gone", "private servers still run although their programs are gone"), strings.Join(names, " "))
 }
 
 func (c *Comparison) note(s string) {

@@ -3,17 +3,10 @@ package app
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/advise"
-	"github.com/dyno-perf/dyno/internal/advise/config"
-	"github.com/dyno-perf/dyno/internal/advise/host"
-	"github.com/dyno-perf/dyno/internal/advise/index"
-	"github.com/dyno-perf/dyno/internal/advise/schema"
-	"github.com/dyno-perf/dyno/internal/advise/session"
 	"github.com/dyno-perf/dyno/internal/capture"
-	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/snapshot"
@@ -34,38 +27,6 @@ type Diagnosis struct {
 
 	Facts  []finding.Finding // advice that nothing measured suffers from yet
 	Advice []advise.Kind     // what was asked for in place of a diagnosis
-}
-
-// Rules returns the rules of every kind of advice.
-func Rules() map[advise.Kind][]advise.Rule {
-	return map[advise.Kind][]advise.Rule{
-		advise.Session: session.Rules(), advise.Index: index.Rules(), advise.Schema: schema.Rules(), advise.Config: config.Rules(), advise.Host: host.Rules(),
-	}
-}
-
-// Judge turns a snapshot into symptoms and findings. It is pure: the same snapshot always gives the same answer. Facts that nothing
-// suffers from, of severity Info, are not among the findings; see Advise.
-func Judge(s *snapshot.Snapshot) ([]finding.Symptom, []finding.Finding) {
-	symptoms, all := Advise(s, advise.Kinds()...)
-	return symptoms, slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Severity == finding.Info })
-}
-
-// Advise asks the rules of some kinds of advice, and tells also facts that nothing suffers from.
-func Advise(s *snapshot.Snapshot, kinds ...advise.Kind) ([]finding.Symptom, []finding.Finding) {
-	symptoms := diagnose.Symptoms(s)
-	v := advise.NewView(s, symptoms)
-	found := map[advise.Kind][]finding.Finding{}
-	for kind, rules := range Rules() {
-		if slices.Contains(kinds, kind) {
-			for _, r := range rules {
-				found[kind] = append(found[kind], r.Find(v)...)
-			}
-		}
-	}
-	all := advise.Settle(found)
-	advise.Link(all, symptoms)
-	advise.Exclude(all, s.Tables)
-	return symptoms, all
 }
 
 // Judge fills in what the rules say of the snapshot: the findings of all, or with kinds everything that those have to say.
@@ -165,3 +126,31 @@ func (a *App) Diagnoses(ctx context.Context, target string, n int) ([]Verdict, e
 
 // DefaultWindow is how long `dyno diagnose` looks when it is not told.
 const DefaultWindow = 10 * time.Second
+
+// Verdict is a diagnosis in short.
+type Verdict struct {
+	ID         string           `json:"id"`
+	Target     string           `json:"target"`
+	At         time.Time        `json:"at"`
+	By         string           `json:"by,omitzero"` // who asked for it; empty for the command line
+	Background bool             `json:"background,omitzero"`
+	Incident   string           `json:"incident,omitzero"` // id of the event of the incident that it was started for
+	Advice     []string         `json:"advice,omitempty"`  // kinds of advice that `dyno advise` was asked for: no diagnosis of the server
+	Count      int              `json:"count"`             // of findings
+	Worst      string           `json:"worst,omitzero"`    // title of the first finding
+	Severity   finding.Severity `json:"severity,omitzero"`
+	Share      float64          `json:"share"`              // of the statement time, see finding.Finding
+	Last       time.Time        `json:"last_seen,omitzero"` // when Worst was seen last, which may be before At; of the newest of a target
+	Ignored    int              `json:"ignored,omitzero"`   // findings that are ignored; of the newest of a target
+
+	server string // that was looked at; empty when that is not kept
+}
+
+func verdict(d ledger.Diagnosis) Verdict {
+	v := Verdict{ID: d.ID, Target: d.Target, At: d.At, By: d.By, Background: d.Background, Incident: d.Incident, Advice: d.Advice, Count: len(d.Findings), server: d.Server}
+	if len(d.Findings) > 0 {
+		f := d.Findings[0]
+		v.Worst, v.Severity, v.Share = f.Title, f.Severity, f.Share
+	}
+	return v
+}

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/netip"
 	"os"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,7 +21,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/tunnel"
-	"github.com/dyno-perf/dyno/internal/wire"
 )
 
 // Looking says where Discover looks. The zero value is this machine and the usual defaults files.
@@ -102,15 +99,7 @@ type spot struct {
 	named    bool // by Looking.Only, and nothing is known to listen there
 }
 
-// Discover looks for servers on this machine: sockets and ports that servers listen on, what the user's defaults files lead to, and
-// Dyno's sandboxes. It logs in once to each, which is all it does to them. A password is only sent to the server that the defaults file
-// it stands in leads to; elsewhere the account with the name of the system's user is tried without one. Where those files name no server
-// the usual place counts as theirs. Nothing is sent to a place that anybody could have taken, unless root, a server's user or this one has it.
-func (a *App) Discover(ctx context.Context, o Looking) (Discovery, error) {
-	return a.discover(ctx, o, newMemory(), nil)
-}
-
-// discover is Discover with what was learned before, and the servers that are watched: by target, as target.Facts.Server.
+// discover is Seeker.Discover with what was learned before, and the servers that are watched: by target, as target.Facts.Server.
 func (a *App) discover(ctx context.Context, o Looking, m *memory, watched map[string]string) (Discovery, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Within, searchTime))
 	defer cancel()
@@ -217,10 +206,10 @@ func (a *App) spots(ctx context.Context, o Looking) (all []spot, left int, notes
 	if err != nil {
 		notes = append(notes, err.Error())
 	}
-	listens := slices.DeleteFunc(listening(ctx, "", a.trusted, o.Only...), func(l listener) bool { return !may(l.network, l.address) || seen[l.address] })
+	listens := slices.DeleteFunc(listening(ctx, "", target.TrustedAccount, o.Only...), func(l listener) bool { return !may(l.network, l.address) || seen[l.address] })
 	if x, err := target.Defaults(""); err == nil && (x.Host == "" || x.Host == "localhost") && x.Socket == "" && x.Port == 0 { // the client's own default
-		mine = usualPlace(mine, usualSockets, listens, func(path string) bool { return may("unix", path) }, a.trusted)
-	} else if err == nil && may(mine.Network, mine.Address) && !leads(mine, listens, a.trusted, belowShared) {
+		mine = usualPlace(mine, usualSockets, listens, func(path string) bool { return may("unix", path) }, target.TrustedAccount)
+	} else if err == nil && may(mine.Network, mine.Address) && !leads(mine, listens, target.TrustedAccount, belowShared) {
 		notes = append(notes, fmt.Sprintf("the defaults files lead to %s, but %s", mine.Address, strange))
 		mine.Network, mine.Address = "", ""
 	}
@@ -245,7 +234,7 @@ func (a *App) spots(ctx context.Context, o Looking) (all []spot, left int, notes
 		s := spot{at: []target.Spec{x}, defaults: os.DevNull, by: []string{"port"}, named: true}
 		if x.Network == "unix" {
 			s.by = []string{"socket"}
-			if st, err := os.Stat(x.Address); err == nil && (!a.trusted(uidOf(st)) || redirectable(x.Address, a.trusted, mostLinks)) {
+			if st, err := os.Stat(x.Address); err == nil && (!target.TrustedAccount(uidOf(st)) || redirectable(x.Address, target.TrustedAccount)) {
 				s.untried = strange
 			}
 		}
@@ -263,11 +252,11 @@ func (a *App) candidates(listens []listener, mine target.Spec) (order []*spot, l
 		login bool
 	}
 	group := map[owner]*spot{}
-	trusted := eachOnce(a.trusted)
+	trusted := eachOnce(target.TrustedAccount)
 	strangers, user := 0, a.systemUser()
 	for _, l := range listens {
 		own := same(l.network, l.address, mine)
-		elsewhere := l.network == "unix" && redirectable(l.address, trusted, mostLinks)
+		elsewhere := l.network == "unix" && redirectable(l.address, trusted)
 		// What may be logged in to is no spot with what may not, whatever processes pretend to be.
 		k := owner{l.pid, own || trusted(l.uid) && !elsewhere}
 		s := group[k]
@@ -307,114 +296,6 @@ func (a *App) candidates(listens []listener, mine target.Spec) (order []*spot, l
 	})
 	return order, left
 }
-
-// usualSockets are where builds of the mysql client look for a server.
-var usualSockets = []string{"/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"}
-
-// usualPlace is where a login leads that names no server. It is but a guess, and the first to listen there may be anybody: it leads nowhere
-// unless whose it is can be trusted. What stands for localhost is told apart, for one user may have 127.0.0.1 and another ::1.
-func usualPlace(mine target.Spec, sockets []string, listens []listener, may func(path string) bool, trusted func(uid int) bool) target.Spec {
-	for _, path := range sockets {
-		link, err := os.Lstat(path)
-		if err != nil || !may(path) {
-			continue
-		}
-		st, err := os.Stat(path)
-		if err == nil && st.Mode()&os.ModeSocket != 0 && trusted(uidOf(link)) && trusted(uidOf(st)) {
-			mine.Network, mine.Address = "unix", path
-			return mine
-		}
-	}
-	local := target.Spec{Network: "tcp", Address: "localhost:3306"}
-	for _, l := range listens {
-		if same(l.network, l.address, local) && trusted(l.uid) {
-			mine.Network, mine.Address = l.network, l.address
-			if mine.ServerName == "" && mine.Mode() == target.TLSVerifyFull {
-				mine.ServerName = "localhost"
-			}
-			return mine
-		}
-	}
-	mine.Network, mine.Address = "", ""
-	return mine
-}
-
-// leads reports whether the login of the defaults files may be sent where they lead. They are the user's own word, but while the server is
-// down anybody can take a port from 1024 on, or a name below a directory in which everybody may write: whoever has it must be trusted then.
-func leads(mine target.Spec, listens []listener, trusted func(uid int) bool, shared func(path string) bool) bool {
-	if mine.Network == "unix" {
-		at, err := filepath.EvalSymlinks(mine.Address)
-		if err != nil {
-			return true // nobody is there
-		}
-		for _, path := range []string{mine.Address, at} {
-			if st, err := os.Lstat(path); err != nil || shared(path) && !trusted(uidOf(st)) {
-				return false
-			}
-		}
-		return true
-	}
-	host, port, _ := net.SplitHostPort(mine.Address)
-	if n, err := strconv.Atoi(port); err == nil && n < 1024 {
-		return true
-	}
-	ip, _ := netip.ParseAddr(host)
-	return !slices.ContainsFunc(listens, func(l listener) bool {
-		h, p, _ := net.SplitHostPort(l.address)
-		// Who listens on all addresses of IPv6 is written as at 127.0.0.1.
-		return !trusted(l.uid) && (same(l.network, l.address, mine) || l.network == "tcp" && p == port && h == "127.0.0.1" && ip == netip.IPv6Loopback())
-	})
-}
-
-// belowShared reports whether everybody may write in a directory on the way to path.
-func belowShared(path string) bool {
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if st, err := os.Stat(dir); err != nil || st.Mode().Perm()&0o002 != 0 {
-			return true
-		}
-		if dir == filepath.Dir(dir) {
-			return false
-		}
-	}
-}
-
-// same reports whether an address is that of a spec; localhost is this machine.
-func same(network, address string, s target.Spec) bool {
-	if network != s.Network {
-		return false
-	}
-	if network == "unix" {
-		a, err := filepath.EvalSymlinks(filepath.Dir(address))
-		b, bad := filepath.EvalSymlinks(filepath.Dir(s.Address))
-		return address == s.Address || err == nil && bad == nil && filepath.Join(a, filepath.Base(address)) == filepath.Join(b, filepath.Base(s.Address))
-	}
-	h, p, _ := net.SplitHostPort(address)
-	host, port, _ := net.SplitHostPort(s.Address)
-	return p == port && (h == host || host == "localhost" && (h == "127.0.0.1" || h == "::1"))
-}
-
-func (a *App) sandboxes(ctx context.Context) ([]sandbox.Sandbox, error) {
-	if _, err := os.Stat(a.Home); err != nil {
-		return nil, nil //nolint:nilerr // no home, no sandboxes
-	}
-	y, err := a.Yard()
-	if err != nil {
-		return nil, err
-	}
-	return y.List(ctx)
-}
-
-// systemUser is the account that logs in by unix_socket or auth_socket.
-func (a *App) systemUser() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return a.Environ("USER")
-}
-
-// trusted reports whether a server of that system user may be logged in to unasked: whoever else could let something listen there that looks
-// like a server and learns what is said to it.
-func (a *App) trusted(uid int) bool { return target.TrustedAccount(uid) }
 
 // tryOut logs in, and tells what there is to see.
 func (a *App) tryOut(ctx context.Context, s spot, inventory []ledger.Target, m *memory, watched map[string]string) Found {
@@ -495,34 +376,6 @@ func (f *Found) learn(t *target.Target) {
 	}
 }
 
-// greeted asks a server what it is without logging in: it says so first. One behind a jump host is not asked.
-func greeted(ctx context.Context, x target.Spec) (flavor, version string) {
-	if x.Jump != (tunnel.Jump{}) {
-		return "", ""
-	}
-	d := net.Dialer{Timeout: loginTime}
-	c, err := d.DialContext(ctx, x.Network, x.Address)
-	if err != nil {
-		return "", ""
-	}
-	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(loginTime))
-	b := make([]byte, 1024)
-	n, _ := c.Read(b)
-	h := wire.Handshake{User: x.User}
-	_, _, _ = h.Feed(b[:n]) // an error leaves the greeting empty
-	text := h.Greeting().Version
-	switch {
-	case text == "":
-		return "", ""
-	case strings.Contains(text, "MariaDB"):
-		flavor = "mariadb"
-	default:
-		flavor = "mysql"
-	}
-	return flavor, target.ParseVersion(text).String()
-}
-
 // suggested makes a name of what is known of a server.
 func suggested(f Found) string {
 	word := cmp.Or(f.Flavor, "server")
@@ -584,21 +437,6 @@ func merged(all []Found) (out []Found) {
 	return out
 }
 
-// AccountSQL returns statements that make an account for Dyno with what watching needs, as a person would run them on the server. Over a
-// socket MariaDB knows the system's user, and needs no password; elsewhere one has to be chosen.
-func AccountSQL(flavor string, socket bool, systemUser string) []string {
-	name, by := "dyno", "IDENTIFIED BY 'choose a password'"
-	if flavor == "mariadb" && socket && systemUser != "" && systemUser != "root" { // root is there already, and too mighty
-		name, by = systemUser, "IDENTIFIED VIA unix_socket"
-	}
-	grants, err := target.Grants(flavor, "watch", name, nil)
-	if err != nil {
-		return nil
-	}
-	who := "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(name) + "'@'localhost'"
-	return append([]string{"CREATE USER " + who + " " + by}, grants...)
-}
-
 // Adopt puts the servers that were found and can be logged in to into the inventory, a few at most, and returns them.
 func (a *App) Adopt(ctx context.Context, d Discovery) (taken []Found, err error) {
 	for _, f := range d.Found {
@@ -615,9 +453,9 @@ func (a *App) Adopt(ctx context.Context, d Discovery) (taken []Found, err error)
 	return taken, err
 }
 
-// seeker keeps what the last search found for a few seconds, so that pages that ask again and again do not make servers busy. Searches come
+// Seeker keeps what the last search found for a few seconds, so that pages that ask again and again do not make servers busy. Searches come
 // one after the other.
-type seeker struct {
+type Seeker struct {
 	mu      sync.Mutex
 	at      time.Time // zero: there is nothing to go by
 	last    Discovery
@@ -626,7 +464,27 @@ type seeker struct {
 	running chan struct{} // closed at the end of the search that runs, nil when none does
 }
 
-func (k *seeker) find(ctx context.Context, fresh time.Duration, look func(context.Context, *memory) (Discovery, error)) (Discovery, error) {
+// Discover looks for servers on this machine: sockets and ports that servers listen on, what the user's defaults files lead to, and
+// Dyno's sandboxes. It logs in once to each, which is all it does to them. A password is only sent to the server that the defaults file
+// it stands in leads to; elsewhere the account with the name of the system's user is tried without one. Where those files name no server
+// the usual place counts as theirs. Nothing is sent to a place that anybody could have taken, unless root, a server's user or this one has it.
+//
+// watched are the servers that are watched: by target, as target.Facts.Server. Within a few seconds the answer is the one of before. Who was
+// refused a login is remembered for longer, until Forget.
+func (k *Seeker) Discover(ctx context.Context, a *App, o Looking, watched func() map[string]string) (Discovery, error) {
+	return k.find(ctx, 5*time.Second, func(ctx context.Context, m *memory) (Discovery, error) {
+		return a.discover(ctx, o, m, watched())
+	})
+}
+
+// Fresh reports whether Discover would answer with what the last search found.
+func (k *Seeker) Fresh() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return !k.at.IsZero()
+}
+
+func (k *Seeker) find(ctx context.Context, fresh time.Duration, look func(context.Context, *memory) (Discovery, error)) (Discovery, error) {
 	for {
 		k.mu.Lock()
 		if !k.at.IsZero() && time.Since(k.at) <= fresh {
@@ -648,7 +506,7 @@ func (k *seeker) find(ctx context.Context, fresh time.Duration, look func(contex
 }
 
 // search is called with the lock held, which it gives up. What it finds is not kept when something was forgotten meanwhile.
-func (k *seeker) search(ctx context.Context, look func(context.Context, *memory) (Discovery, error)) (d Discovery, err error) {
+func (k *Seeker) search(ctx context.Context, look func(context.Context, *memory) (Discovery, error)) (d Discovery, err error) {
 	if k.known == nil {
 		k.known = newMemory()
 	}
@@ -673,8 +531,8 @@ func (k *seeker) search(ctx context.Context, look func(context.Context, *memory)
 	return d, err
 }
 
-// forget makes the next search a new one, in which logins that were refused are tried again.
-func (k *seeker) forget() {
+// Forget makes the next search a new one, in which logins that were refused are tried again.
+func (k *Seeker) Forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.at, k.known = time.Time{}, nil

@@ -47,7 +47,7 @@ func clientFile(t *testing.T, text string) string {
 
 func discover(t *testing.T, a *App, only ...string) Discovery {
 	t.Helper()
-	d, err := a.Discover(t.Context(), Looking{Only: only, Within: 30 * time.Second})
+	d, err := a.discover(t.Context(), Looking{Only: only, Within: 30 * time.Second}, newMemory(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,41 +217,6 @@ func TestDiscoverBadFile(t *testing.T) {
 	}
 }
 
-// TestUsualPlace: what is only guessed leads to root's servers, to those of the servers' own users and to one's own, and to nobody else's.
-func TestUsualPlace(t *testing.T) {
-	dir := t.TempDir()
-	sock, link, plain := filepath.Join(dir, "mysql.sock"), filepath.Join(dir, "link.sock"), filepath.Join(dir, "plain")
-	l, err := net.Listen("unix", sock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if err := errors.Join(os.Symlink(sock, link), os.WriteFile(plain, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	const mysql, joe = 27, 1001
-	all := []listener{{"tcp", "[::1]:3306", 0, joe}, {"tcp", "127.0.0.1:3307", 0, mysql}, {"tcp", "127.0.0.1:3306", 0, mysql}}
-	f := func(sockets []string, mine bool, listens []listener, want string) {
-		t.Helper()
-		x := target.Spec{Network: "tcp", Address: "localhost:3306", User: "u", TLS: target.TLSVerifyFull}
-		got := usualPlace(x, sockets, listens, func(path string) bool { return path != "/forbidden" }, func(uid int) bool {
-			return uid == mysql || mine && uid == os.Geteuid()
-		})
-		if got.Network+" "+got.Address != want || got.User != "u" {
-			t.Errorf("%q %+v: got %s %s, want %s", sockets, listens, got.Network, got.Address, want)
-		}
-		if got.Network == "tcp" && got.ServerName != "localhost" {
-			t.Errorf("the certificate of localhost is expected as %q", got.ServerName)
-		}
-	}
-	f([]string{sock}, true, nil, "unix "+sock)
-	f([]string{"/forbidden", dir + "/none", plain, link}, true, nil, "unix "+link)
-	f([]string{link, sock}, false, nil, " ") // another user's
-	f([]string{link, sock}, false, all, "tcp 127.0.0.1:3306")
-	f(nil, false, all[:2], " ")
-	f(nil, false, nil, " ")
-}
-
 // unnamed skips the test where the machine's own files, which a test cannot put aside, lead to a server.
 func unnamed(t *testing.T) {
 	t.Helper()
@@ -280,53 +245,6 @@ func TestDiscoverGuesses(t *testing.T) {
 		d := discover(t, a, s.Socket)
 		if len(d.Found) != 1 || d.Found[0].Login != want {
 			t.Errorf("the socket of user %d: %+v, want %s", uid, d.Found, want)
-		}
-	}
-}
-
-// TestLeads: what the files name is the user's word, where nobody else could have taken it.
-func TestLeads(t *testing.T) {
-	const mysql, joe = 27, 1001
-	dir, own := t.TempDir(), t.TempDir()
-	f := func(want bool, network, address string, listens ...listener) {
-		t.Helper()
-		mine := target.Spec{Network: network, Address: address}
-		got := leads(mine, listens, func(uid int) bool { return uid == mysql }, func(path string) bool { return filepath.Dir(path) == dir })
-		if got != want {
-			t.Errorf("%s %+v: %v", address, listens, got)
-		}
-	}
-	f(true, "tcp", "localhost:3307", listener{"tcp", "127.0.0.1:3307", 0, mysql}, listener{"tcp", "127.0.0.1:3308", 0, joe})
-	f(false, "tcp", "localhost:3307", listener{"tcp", "[::1]:3307", 0, joe}, listener{"tcp", "127.0.0.1:3307", 0, mysql})
-	f(false, "tcp", "127.0.0.1:3307", listener{"tcp", "127.0.0.1:3307", 0, -1})
-	f(false, "tcp", "[::1]:3307", listener{"tcp", "127.0.0.1:3307", 0, joe})
-	f(true, "tcp", "localhost:306", listener{"tcp", "127.0.0.1:306", 0, joe})
-	f(true, "tcp", "db1:3306", listener{"tcp", "127.0.0.1:3306", 0, joe})
-	for _, at := range []string{dir, own} {
-		l, err := net.Listen("unix", filepath.Join(at, "s"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-	}
-	if err := errors.Join(os.Symlink(dir+"/s", own+"/to"), os.Symlink(own+"/s", dir+"/to")); err != nil {
-		t.Fatal(err)
-	}
-	f(true, "unix", own+"/s")
-	f(false, "unix", dir+"/s")
-	f(false, "unix", own+"/to")
-	f(false, "unix", dir+"/to")
-	f(true, "unix", dir+"/none")
-}
-
-func TestBelowShared(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "all")
-	if err := errors.Join(os.MkdirAll(dir+"/mine", 0o700), os.Chmod(dir, 0o777|os.ModeSticky)); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]bool{dir + "/s": true, dir + "/mine/s": true, "/etc/s": false, "/s": false, "/etc/nowhere/s": true} {
-		if got := belowShared(path); got != want {
-			t.Errorf("%s: %v", path, got)
 		}
 	}
 }
@@ -432,7 +350,7 @@ func TestDiscoverNone(t *testing.T) {
 	a := alone(t)
 	clientFile(t, "[client]\nsocket="+s.Socket+"\n")
 	before := s.Status(t, "Connections")
-	d, err := a.Discover(t.Context(), Looking{None: true})
+	d, err := a.discover(t.Context(), Looking{None: true}, newMemory(), nil)
 	if err != nil || len(d.Found) != 0 || len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "--discover=false") {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -577,6 +495,93 @@ func TestDiscoverStrangers(t *testing.T) {
 	}
 }
 
+func TestMerged(t *testing.T) {
+	socket := Found{Address: "/s", server: "x", Login: LoginOK, Name: "a"}
+	watched := Found{Address: "127.0.0.1:1", Also: []string{"[::1]:1"}, server: "x", Login: LoginUntried, Target: "shop"}
+	refused := Found{Address: "/r", pid: 7, Login: LoginRefused}
+	let := Found{Address: "127.0.0.1:2", pid: 7, Login: LoginOK}
+	gone := Found{Address: "/gone", Login: LoginFailed, By: []string{"socket"}}
+	f := func(want string, all ...Found) {
+		t.Helper()
+		var got []string
+		for _, x := range merged(all) {
+			got = append(got, fmt.Sprintf("%s %s %v %s", x.Target, x.Address, x.Also, x.Login))
+		}
+		if s := strings.Join(got, "; "); s != want {
+			t.Errorf("got %s, want %s", s, want)
+		}
+	}
+	f("shop 127.0.0.1:1 [/s [::1]:1] untried", socket, watched)
+	f("shop 127.0.0.1:1 [[::1]:1 /s] untried", watched, socket)
+	f(" 127.0.0.1:2 [/r] ok", refused, let)
+	f(" 127.0.0.1:2 [/r] ok", let, refused, gone)
+	f(" /s [] ok;  /r [] refused", socket, refused)
+}
+
+func TestSeeker(t *testing.T) {
+	var k Seeker
+	n := 0
+	look := func(context.Context, *memory) (Discovery, error) {
+		n++
+		return Discovery{Notes: []string{strconv.Itoa(n)}}, nil
+	}
+	find := func(want string) {
+		t.Helper()
+		d, err := k.find(t.Context(), time.Hour, look)
+		if err != nil || len(d.Notes) != 1 || d.Notes[0] != want {
+			t.Errorf("%+v, %v, want %s", d, err, want)
+		}
+	}
+	find("1")
+	find("1")
+	k.Forget()
+	find("2")
+
+	// What is forgotten while a search runs is not what that search finds, and neither forgetting nor giving up waits for it.
+	k.Forget()
+	began, end, done := make(chan struct{}), make(chan struct{}), make(chan *memory, 1)
+	var first *memory
+	go func() {
+		_, _ = k.find(t.Context(), time.Hour, func(_ context.Context, m *memory) (Discovery, error) {
+			first = m
+			close(began)
+			<-end
+			return Discovery{Notes: []string{"old"}}, nil
+		})
+		done <- first
+	}()
+	<-began
+	k.Forget()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := k.find(ctx, time.Hour, look); !errors.Is(err, context.Canceled) {
+		t.Errorf("one who does not wait is told %v", err)
+	}
+	close(end)
+	old := <-done
+	find("3")
+	if k.known == old {
+		t.Error("what was refused before is not forgotten")
+	}
+
+	// A search that was given up is no answer for others.
+	k.Forget()
+	_, err := k.find(ctx, time.Hour, look)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: %v", err)
+	}
+	find("5")
+}
+
+func TestFreeName(t *testing.T) {
+	taken := map[string]bool{"a": true, "a-2": true}
+	for name, want := range map[string]string{"a": "a-3", "b": "b"} {
+		if got := freeName(name, taken); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
 // TestDiscoverWatched: a server that is watched is not offered again at another of its addresses, nor taken for one behind a jump host.
 func TestDiscoverWatched(t *testing.T) {
 	s := servers.Start(t, "mariadb")
@@ -602,29 +607,14 @@ func TestDiscoverWatched(t *testing.T) {
 	}
 	elsewhere := "127.0.0.1:" + forward(t, s.Socket)
 	add("shop", "mysql://joe@"+elsewhere)
-	v, err := a.Serve(t.Context(), Serving{Looking: Looking{Only: []string{s.Socket, elsewhere}, Within: 30 * time.Second}})
+	x, err := a.Open(t.Context(), "shop", Login{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- v.Run(ctx) }()
-	defer func() {
-		stop()
-		if err := errors.Join(<-done, v.Close()); err != nil {
-			t.Error(err)
-		}
-	}()
-	v.Ready(t.Context())
-	if n := len(v.Fleet()); n != 1 { // nobody is told of none
-		t.Errorf("%d targets when it is ready", n)
-	}
-	for end := time.Now().Add(time.Minute); v.identities()["shop"] == ""; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the server is not watched")
-		}
-	}
-	d, err := v.Discover(t.Context())
+	defer x.Close()
+	var k Seeker
+	watched := func() map[string]string { return map[string]string{"shop": x.Facts().Server} }
+	d, err := k.Discover(t.Context(), a, Looking{Only: []string{s.Socket, elsewhere}, Within: 30 * time.Second}, watched)
 	if err != nil || len(d.Found) != 1 {
 		t.Fatalf("found %+v, notes %q, %v", d.Found, d.Notes, err)
 	}
@@ -634,110 +624,4 @@ func TestDiscoverWatched(t *testing.T) {
 	if taken, err := a.Adopt(t.Context(), d); err != nil || len(taken) != 0 {
 		t.Errorf("taken again: %+v, %v", taken, err)
 	}
-}
-
-func TestMerged(t *testing.T) {
-	socket := Found{Address: "/s", server: "x", Login: LoginOK, Name: "a"}
-	watched := Found{Address: "127.0.0.1:1", Also: []string{"[::1]:1"}, server: "x", Login: LoginUntried, Target: "shop"}
-	refused := Found{Address: "/r", pid: 7, Login: LoginRefused}
-	let := Found{Address: "127.0.0.1:2", pid: 7, Login: LoginOK}
-	gone := Found{Address: "/gone", Login: LoginFailed, By: []string{"socket"}}
-	f := func(want string, all ...Found) {
-		t.Helper()
-		var got []string
-		for _, x := range merged(all) {
-			got = append(got, fmt.Sprintf("%s %s %v %s", x.Target, x.Address, x.Also, x.Login))
-		}
-		if s := strings.Join(got, "; "); s != want {
-			t.Errorf("got %s, want %s", s, want)
-		}
-	}
-	f("shop 127.0.0.1:1 [/s [::1]:1] untried", socket, watched)
-	f("shop 127.0.0.1:1 [[::1]:1 /s] untried", watched, socket)
-	f(" 127.0.0.1:2 [/r] ok", refused, let)
-	f(" 127.0.0.1:2 [/r] ok", let, refused, gone)
-	f(" /s [] ok;  /r [] refused", socket, refused)
-}
-
-func TestSeeker(t *testing.T) {
-	var k seeker
-	n := 0
-	look := func(context.Context, *memory) (Discovery, error) {
-		n++
-		return Discovery{Notes: []string{strconv.Itoa(n)}}, nil
-	}
-	find := func(want string) {
-		t.Helper()
-		d, err := k.find(t.Context(), time.Hour, look)
-		if err != nil || len(d.Notes) != 1 || d.Notes[0] != want {
-			t.Errorf("%+v, %v, want %s", d, err, want)
-		}
-	}
-	find("1")
-	find("1")
-	k.forget()
-	find("2")
-
-	// What is forgotten while a search runs is not what that search finds, and neither forgetting nor giving up waits for it.
-	k.forget()
-	began, end, done := make(chan struct{}), make(chan struct{}), make(chan *memory, 1)
-	var first *memory
-	go func() {
-		_, _ = k.find(t.Context(), time.Hour, func(_ context.Context, m *memory) (Discovery, error) {
-			first = m
-			close(began)
-			<-end
-			return Discovery{Notes: []string{"old"}}, nil
-		})
-		done <- first
-	}()
-	<-began
-	k.forget()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := k.find(ctx, time.Hour, look); !errors.Is(err, context.Canceled) {
-		t.Errorf("one who does not wait is told %v", err)
-	}
-	close(end)
-	old := <-done
-	find("3")
-	if k.known == old {
-		t.Error("what was refused before is not forgotten")
-	}
-
-	// A search that was given up is no answer for others.
-	k.forget()
-	_, err := k.find(ctx, time.Hour, look)
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("given up: %v", err)
-	}
-	find("5")
-}
-
-func TestFreeName(t *testing.T) {
-	taken := map[string]bool{"a": true, "a-2": true}
-	for name, want := range map[string]string{"a": "a-3", "b": "b"} {
-		if got := freeName(name, taken); got != want {
-			t.Errorf("%s: got %s, want %s", name, got, want)
-		}
-	}
-}
-
-func TestAccountSQL(t *testing.T) {
-	f := func(flavor string, socket bool, who, want string) {
-		t.Helper()
-		got := AccountSQL(flavor, socket, who)
-		if len(got) < 2 || got[0] != want {
-			t.Errorf("got %q, want %q first", got, want)
-		}
-		for _, g := range got[1:] {
-			if !strings.HasPrefix(g, "GRANT ") || strings.Contains(g, "ALL PRIVILEGES") {
-				t.Errorf("a grant is %q", g)
-			}
-		}
-	}
-	f("mariadb", true, "o'hara", "CREATE USER 'o''hara'@'localhost' IDENTIFIED VIA unix_socket")
-	f("mariadb", true, "root", "CREATE USER 'dyno'@'localhost' IDENTIFIED BY 'choose a password'")
-	f("mariadb", false, "joe", "CREATE USER 'dyno'@'localhost' IDENTIFIED BY 'choose a password'")
-	f("mysql", true, "joe", "CREATE USER 'dyno'@'localhost' IDENTIFIED BY 'choose a password'")
 }

@@ -37,18 +37,6 @@ func (a *App) ExplainText(ctx context.Context, name string, login Login, sql, db
 	return p.Raw, nil
 }
 
-// tooMighty says what the account of a target means for plans when it may execute routines everywhere, as root may, and what to do
-// about it; "" when it may not.
-func tooMighty(ctx context.Context, t *target.Target) (reason, fix string) {
-	why, err := t.Mighty(ctx)
-	if why == "" || err != nil { // what cannot be asked now is refused when a plan is wanted
-		return "", ""
-	}
-	f := t.Facts()
-	return fmt.Sprintf("Dyno is logged in as %s: %s. It watches with it, but does not run EXPLAIN", f.User, why),
-		"create a separate account: `dyno target grants --flavor " + f.Flavor + " --task explain --schema SCHEMA` prints the GRANT statements"
-}
-
 // How often plans are looked up: of a few classes a minute, of each one now and then.
 const (
 	plansEvery    = time.Minute

@@ -26,26 +26,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/task"
 )
-
-// Verdict is a diagnosis in short.
-type Verdict struct {
-	ID         string           `json:"id"`
-	Target     string           `json:"target"`
-	At         time.Time        `json:"at"`
-	By         string           `json:"by,omitzero"` // who asked for it; empty for the command line
-	Background bool             `json:"background,omitzero"`
-	Incident   string           `json:"incident,omitzero"` // id of the event of the incident that it was started for
-	Advice     []string         `json:"advice,omitempty"`  // kinds of advice that `dyno advise` was asked for: no diagnosis of the server
-	Count      int              `json:"count"`             // of findings
-	Worst      string           `json:"worst,omitzero"`    // title of the first finding
-	Severity   finding.Severity `json:"severity,omitzero"`
-	Share      float64          `json:"share"`              // of the statement time, see finding.Finding
-	Last       time.Time        `json:"last_seen,omitzero"` // when Worst was seen last, which may be before At; of the newest of a target
-	Ignored    int              `json:"ignored,omitzero"`   // findings that are ignored; of the newest of a target
-
-	server string // that was looked at; empty when that is not kept
-}
 
 // Judged is a diagnosis with all that was thought about it.
 type Judged struct {
@@ -112,15 +94,15 @@ const (
 const timeParts = 8
 
 // Diagnose looks at a target for a window, as `dyno diagnose` does, in a task whose result is the id of the diagnosis.
-func (s *Service) Diagnose(ctx context.Context, name, by string, o capture.Options) (Task, error) {
+func (s *Service) Diagnose(ctx context.Context, name, by string, o capture.Options) (task.Task, error) {
 	login := s.login(name)
 	if _, err := s.app.locate(ctx, name, &login); err != nil {
-		return Task{}, err
+		return task.Task{}, err
 	}
 	if o.Window == 0 {
 		o.Window = DefaultWindow
 	}
-	return s.StartTask(Task{Kind: "diagnose", Title: fmt.Sprintf("Observe %s for %g s", name, o.Window.Seconds()), Target: name, By: by},
+	return s.Tasks.Start(task.Task{Kind: "diagnose", Title: fmt.Sprintf("Observe %s for %g s", name, o.Window.Seconds()), Target: name, By: by},
 		func(ctx context.Context, sink progress.Sink, _ func(string)) (string, error) {
 			o.Progress = sink
 			d, err := s.look(ctx, name, o, Diagnosis{By: by})
@@ -257,15 +239,6 @@ func about(x *snapshot.Snapshot, f finding.Finding, id string) (class.Class, boo
 		}
 	}
 	return x.Class(id)
-}
-
-func verdict(d ledger.Diagnosis) Verdict {
-	v := Verdict{ID: d.ID, Target: d.Target, At: d.At, By: d.By, Background: d.Background, Incident: d.Incident, Advice: d.Advice, Count: len(d.Findings), server: d.Server}
-	if len(d.Findings) > 0 {
-		f := d.Findings[0]
-		v.Worst, v.Severity, v.Share = f.Title, f.Severity, f.Share
-	}
-	return v
 }
 
 // Verdicts returns the diagnoses that are kept of a target, newest first, at most n. With target "" it returns one of each target: its
@@ -569,10 +542,10 @@ func (s *Service) judgeOne(ctx context.Context, name, incident string) (err erro
 
 // mayLook reports whether no task would disturb a look at a target, or be disturbed by it.
 func (s *Service) mayLook(ctx context.Context, e ledger.Target) bool {
-	if s.tasks.changes(e.Name) {
+	if s.Tasks.Changes(e.Name) {
 		return false
 	}
-	if !s.tasks.changes("") && s.app.experimenting() == "" { // a task without a target works on this machine
+	if !s.Tasks.Changes("") && s.app.experimenting() == "" { // a task without a target works on this machine
 		return true
 	}
 	url := e.URL
@@ -584,13 +557,4 @@ func (s *Service) mayLook(ctx context.Context, e ledger.Target) bool {
 		url = spec.URL()
 	}
 	return !onThisMachine(e.Name, url)
-}
-
-// changes reports whether a task changes the target now.
-func (b *tasks) changes(name string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.ContainsFunc(b.all, func(t *task) bool {
-		return t.State == TaskRunning && t.Target == name && !slices.Contains(reads, t.Kind)
-	})
 }

@@ -18,10 +18,12 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/trials"
+	"github.com/dyno-perf/dyno/internal/task"
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
@@ -60,14 +62,20 @@ func shopWatched(t *testing.T, o Serving) (*servers.Server, *Service) {
 	return s, v
 }
 
+// untilCancelled is the work of a task that somebody ends.
+func untilCancelled(ctx context.Context, _ progress.Sink, _ func(string)) (string, error) {
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
 // finished waits for a task that takes as long as a look.
-func finished(t *testing.T, s *Service, x Task, err error) Task {
+func finished(t *testing.T, s *Service, x task.Task, err error) task.Task {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if y, ok := s.Task(x.ID); ok && y.State != TaskRunning {
+		if y, ok := s.Tasks.Find(x.ID); ok && y.State != task.Running {
 			return y
 		}
 	}
@@ -139,17 +147,17 @@ func TestBackgroundJudging(t *testing.T) {
 func TestChangeAndBack(t *testing.T) {
 	s, v := shopWatched(t, Serving{})
 	ctx := t.Context()
-	var x Task
+	var x task.Task
 	var f finding.Finding
 	for end := time.Now().Add(3 * time.Minute); f.ID == ""; { // on a busy machine a look may see too little of the load
 		var err error
 		x, err = v.Diagnose(ctx, "shop", "ann", capture.Options{Window: 4 * time.Second})
-		if _, busy := v.Diagnose(ctx, "shop", "bob", capture.Options{Window: 4 * time.Second}); !errors.Is(busy, ErrTaskBusy) {
+		if _, busy := v.Diagnose(ctx, "shop", "bob", capture.Options{Window: 4 * time.Second}); !errors.Is(busy, task.ErrBusy) {
 			t.Errorf("a second look at the same time: %v", busy)
 		}
 		x = finished(t, v, x, err)
 		d, err := v.Judged(ctx, x.Result)
-		if err != nil || x.State != TaskDone || d.By != "ann" || d.Background {
+		if err != nil || x.State != task.Done || d.By != "ann" || d.Background {
 			t.Fatalf("%+v %+v %v", x, d.Verdict, err)
 		}
 		for _, y := range d.Findings {
@@ -180,7 +188,7 @@ func TestChangeAndBack(t *testing.T) {
 	}
 	x, err = v.ApplyChange(ctx, "shop", f.ID, sql, "ann", apply.Options{})
 	x = finished(t, v, x, err)
-	if x.State != TaskDone || indexes() != 2 {
+	if x.State != task.Done || indexes() != 2 {
 		t.Fatalf("%+v, %d indexes", x, indexes())
 	}
 	id := x.Result
@@ -194,7 +202,7 @@ func TestChangeAndBack(t *testing.T) {
 	}
 
 	x, err = v.ProveChange(ctx, id, "ann", capture.Options{Window: 4 * time.Second})
-	if x = finished(t, v, x, err); x.State != TaskDone {
+	if x = finished(t, v, x, err); x.State != task.Done {
 		t.Fatalf("%+v", x)
 	}
 	if c, err = v.ChangeOf(ctx, id); err != nil || len(c.Proofs) != 1 || c.Proofs[0].ID != x.Result || c.Proofs[0].Sentence == "" {
@@ -222,7 +230,7 @@ func TestChangeAndBack(t *testing.T) {
 		t.Errorf("another statement than the one shown: %v", err)
 	}
 	x, err = v.UndoChange(ctx, id, p.SQL, "bob", apply.Options{})
-	if x = finished(t, v, x, err); x.State != TaskDone || indexes() != 1 {
+	if x = finished(t, v, x, err); x.State != task.Done || indexes() != 1 {
 		t.Fatalf("%+v, %d indexes", x, indexes())
 	}
 	if c, err = v.ChangeOf(ctx, id); err != nil || c.State != journal.Undone || c.Undoer != "bob, in the web UI" {
@@ -369,27 +377,27 @@ func TestLooksLeaveExperimentsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &Service{app: a}
-	defer s.tasks.end()
+	defer s.Tasks.End()
 	f := func(name, url string, want bool) {
 		t.Helper()
 		if got := s.mayLook(t.Context(), ledger.Target{Name: name, URL: url}); got != want {
 			t.Errorf("%s %s may be looked at: %v", name, url, got)
 		}
 	}
-	during := func(x Task, check func()) {
+	during := func(x task.Task, check func()) {
 		t.Helper()
-		x, err := s.StartTask(x, untilCancelled)
+		x, err := s.Tasks.Start(x, untilCancelled)
 		if err != nil {
 			t.Fatal(err)
 		}
 		check()
-		if err := s.CancelTask(x.ID); err != nil {
+		if err := s.Tasks.Cancel(x.ID); err != nil {
 			t.Fatal(err)
 		}
-		ended(t, s, x.ID)
+		finished(t, s, x, nil)
 	}
 	for _, kind := range []string{"recipe", "experiment"} {
-		during(Task{Kind: kind}, func() {
+		during(task.Task{Kind: kind}, func() {
 			f("here", "unix:///run/mysqld.sock?user=root", false)
 			f("here", "mysql://root@127.0.0.1:3306", false)
 			f("sandbox:a", "", false)
@@ -398,11 +406,11 @@ func TestLooksLeaveExperimentsAlone(t *testing.T) {
 			f("there", "mysql://root@db.example:3306", true)
 		})
 	}
-	during(Task{Kind: "apply", Target: "there"}, func() {
+	during(task.Task{Kind: "apply", Target: "there"}, func() {
 		f("here", "unix:///run/mysqld.sock?user=root", true)
 		f("there", "mysql://root@db.example:3306", false)
 	})
-	during(Task{Kind: "prove", Target: "there"}, func() { f("there", "mysql://root@db.example:3306", true) })
+	during(task.Task{Kind: "prove", Target: "there"}, func() { f("there", "mysql://root@db.example:3306", true) })
 	f("named", "", true)
 	d, err := trials.Create(a.experimentDir("x-1"), trials.Header{ID: "x-1", Started: time.Now()}) // as another program does
 	if err != nil {

@@ -17,13 +17,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/trials"
+	"github.com/dyno-perf/dyno/internal/task"
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 
-// Lab shows a service's experiments, recipes and runs, and carries experiments out.
+// Lab shows the experiments, recipes and runs, and carries experiments out.
 type Lab struct {
-	service *Service
 	app     *App
+	tasks   *task.List
+	watched func() []ledger.Target
 
 	mu    sync.Mutex
 	texts map[string]string      // names of the recipes by their texts
@@ -32,9 +34,9 @@ type Lab struct {
 	live  map[string]*liveLab    // by task
 }
 
-// NewLab returns the lab of a service.
-func NewLab(s *Service) *Lab {
-	return &Lab{service: s, app: s.app, lines: map[string]stampedLine{}, heads: map[string]stampedHead{}, live: map[string]*liveLab{}}
+// NewLab returns the lab of a service that works in tasks. watched returns the targets that the service watches.
+func NewLab(a *App, tasks *task.List, watched func() []ledger.Target) *Lab {
+	return &Lab{app: a, tasks: tasks, watched: watched, lines: map[string]stampedLine{}, heads: map[string]stampedHead{}, live: map[string]*liveLab{}}
 }
 
 // ErrNoRecord is the answer to an id that no experiment, run or report has, or has any more.

@@ -22,6 +22,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/stat"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/trials"
+	"github.com/dyno-perf/dyno/internal/task"
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 
@@ -50,21 +51,18 @@ func labOf(t *testing.T) *Lab {
 		t.Fatal(err)
 	}
 	a := &App{Home: home, Version: "test", Environ: func(string) string { return "" }}
-	s, err := a.Serve(t.Context(), Serving{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var tasks task.List
 	t.Cleanup(func() {
-		s.tasks.end()
+		tasks.End()
 		y, err := a.Yard()
 		if err == nil {
 			err = y.RemoveAll(context.Background())
 		}
-		if err := errors.Join(err, s.Close(), a.Close(), os.RemoveAll(home)); err != nil {
+		if err := errors.Join(err, a.Close(), os.RemoveAll(home)); err != nil {
 			t.Error(err)
 		}
 	})
-	return NewLab(s)
+	return NewLab(a, &tasks, func() []ledger.Target { return nil })
 }
 
 func lineFor(t *testing.T, l *Lab, id string) LabLine {
@@ -240,9 +238,9 @@ func TestLabRunsARecipe(t *testing.T) {
 		t.Skip("needs a real server")
 	}
 	l := labOf(t)
-	l.service.fleet["here"] = &member{entry: ledger.Target{Name: "here", URL: "unix:///nowhere/s?user=root"}}
-	l.service.fleet["there"] = &member{entry: ledger.Target{Name: "there", URL: "mysql://root@db.example:3306"}}
-	defer clear(l.service.fleet)
+	l.watched = func() []ledger.Target {
+		return []ledger.Target{{Name: "here", URL: "unix:///nowhere/s?user=root"}, {Name: "there", URL: "mysql://root@db.example:3306"}}
+	}
 	d, err := l.Recipe(t.Context(), "threads", "small", nil)
 	if err != nil || d.Dry.Variants < 2 || d.Dry.Most < d.Dry.Least || d.Dry.Least <= 0 || len(d.Published) == 0 || len(d.Missing)+len(d.Problems) > 0 {
 		t.Fatalf("%+v %v", d, err)
@@ -251,21 +249,21 @@ func TestLabRunsARecipe(t *testing.T) {
 		t.Errorf("it disturbs %v: %s", d.Disturbs, d.Disturb)
 	}
 	set := map[string]string{"trials.time": "1s", "trials.warmup": "100ms..100ms", "options.table-size": "200", "options.tables": "1"}
-	task, err := l.RunRecipe(t.Context(), "threads", "small", set, "ann")
+	started, err := l.RunRecipe(t.Context(), "threads", "small", set, "ann")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if task.Kind != "recipe" || task.By != "ann" {
-		t.Errorf("%+v", task)
+	if started.Kind != "recipe" || started.By != "ann" {
+		t.Errorf("%+v", started)
 	}
 	measured := func(more int) (x LabExperiment) {
 		t.Helper()
 		for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-			now, _ := l.service.Task(task.ID)
-			if now.State != TaskRunning {
+			now, _ := l.tasks.Find(started.ID)
+			if now.State != task.Running {
 				t.Fatalf("it ended: %+v", now)
 			}
-			live, _ := l.Live(task.ID)
+			live, _ := l.Live(started.ID)
 			if live.ID == "" {
 				continue
 			}
@@ -277,35 +275,35 @@ func TestLabRunsARecipe(t *testing.T) {
 		return x
 	}
 	x := measured(2)
-	if x.State != LabRunning || x.Task != task.ID || x.Live == nil || x.Live.Most < 2 || x.Recipe != "threads" || len(x.Runs) < 2 {
+	if x.State != LabRunning || x.Task != started.ID || x.Live == nil || x.Live.Most < 2 || x.Recipe != "threads" || len(x.Runs) < 2 {
 		t.Errorf("while it runs: %+v %+v", x.LabLine, x.Live)
 	}
 	if !slices.ContainsFunc(x.Runs, func(r LabTrial) bool { return r.Values["tps"] > 0 }) { // on a busy machine one of them may have been lost
 		t.Errorf("its first trials did no transactions: %+v", x.Runs)
 	}
-	if line := lineFor(t, l, x.ID); line.State != LabRunning || line.Task != task.ID {
+	if line := lineFor(t, l, x.ID); line.State != LabRunning || line.Task != started.ID {
 		t.Errorf("in the list: %+v", line)
 	}
-	if _, err := l.RunRecipe(t.Context(), "index-order", "small", nil, "bob"); !errors.Is(err, ErrTaskBusy) || !strings.Contains(err.Error(), x.ID) {
+	if _, err := l.RunRecipe(t.Context(), "index-order", "small", nil, "bob"); !errors.Is(err, task.ErrBusy) || !strings.Contains(err.Error(), x.ID) {
 		t.Errorf("a second one: %v", err)
 	}
-	if now, _ := l.service.Task(task.ID); now.Step == "" || len(now.Notes) < 3 {
+	if now, _ := l.tasks.Find(started.ID); now.Step == "" || len(now.Notes) < 3 {
 		t.Errorf("the task says %+v", now)
 	}
-	stop := func() Task {
+	stop := func() task.Task {
 		t.Helper()
-		if err := l.service.CancelTask(task.ID); err != nil {
+		if err := l.tasks.Cancel(started.ID); err != nil {
 			t.Fatal(err)
 		}
 		for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-			if now, _ := l.service.Task(task.ID); now.State != TaskRunning {
+			if now, _ := l.tasks.Find(started.ID); now.State != task.Running {
 				return now
 			}
 		}
 		t.Fatal("it does not stop")
-		return Task{}
+		return task.Task{}
 	}
-	if now := stop(); now.State != TaskCancelled || now.Result != x.ID {
+	if now := stop(); now.State != task.Cancelled || now.Result != x.ID {
 		t.Errorf("stopped: %+v", now)
 	}
 	kept := lineFor(t, l, x.ID)
@@ -317,7 +315,7 @@ func TestLabRunsARecipe(t *testing.T) {
 		t.Errorf("marks: %+v %v", marks, err)
 	}
 
-	if task, err = l.Resume(t.Context(), x.ID, "ann"); err != nil {
+	if started, err = l.Resume(t.Context(), x.ID, "ann"); err != nil {
 		t.Fatal(err)
 	}
 	if y := measured(kept.Trials + 1); y.ID != x.ID || y.Runs[0].From != x.Runs[0].From {
@@ -405,7 +403,12 @@ func TestLabRun(t *testing.T) {
 		ticks = append(ticks, x)
 	}
 	r := run.Run{ID: "r-1", Target: "shop", Workload: "pay", Started: t0, Elapsed: 1300 * time.Second, State: run.Done, Total: run.Merged(ticks)}
-	if err := errors.Join(led.PutRun(t.Context(), r), l.app.keepRun(t.Context(), led, r, ticks)); err != nil {
+	doc := RunDocument(r, ticks, "test")
+	text, err := report.Encode(&doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(led.PutRun(t.Context(), r), led.PutDocument(t.Context(), string(doc.Kind), r.ID, r.Target, text)); err != nil {
 		t.Fatal(err)
 	}
 	all, err := l.Runs(t.Context(), "shop", 10)

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/recipe"
-	"github.com/dyno-perf/dyno/internal/target"
 )
 
 // LabRecipe is one recipe.
@@ -243,32 +241,12 @@ var labSettings = []string{"budget", "options.table-size", "options.tables", "th
 // local names the watched targets that run on this machine.
 func (l *Lab) local() []string {
 	out := []string{}
-	for _, m := range l.service.Fleet() {
-		if onThisMachine(m.Entry.Name, m.Entry.URL) {
-			out = append(out, m.Entry.Name)
+	for _, t := range l.watched() {
+		if onThisMachine(t.Name, t.URL) {
+			out = append(out, t.Name)
 		}
 	}
 	return out
-}
-
-// onThisMachine reports whether a target is a sandbox, or reached through a socket or a loopback address and no jump host.
-func onThisMachine(name, url string) bool {
-	if strings.HasPrefix(name, "sandbox:") {
-		return true
-	}
-	spec, err := target.ParseURL(url)
-	if err != nil || spec.Jump.Host != "" {
-		return false
-	}
-	if spec.Network == "unix" {
-		return true
-	}
-	host, _, err := net.SplitHostPort(spec.Address)
-	if err != nil {
-		host = spec.Address
-	}
-	ip := net.ParseIP(host)
-	return host == "" || host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // disturbance says in words what an experiment does to what is watched.

@@ -16,7 +16,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/progress"
-	"github.com/dyno-perf/dyno/internal/store/trials"
+	"github.com/dyno-perf/dyno/internal/task"
 	"github.com/dyno-perf/dyno/internal/trial"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -76,26 +76,6 @@ func (l *Lab) Live(task string) (LabLive, bool) {
 	return x.at(time.Now()), true
 }
 
-// experimenting returns the id of an experiment that some process carries out on this machine, below the same home; "" when none does.
-func (a *App) experimenting() string {
-	id, _ := a.underWay()
-	return id
-}
-
-// underWay is experimenting with the process. One that was killed is not under way, whoever has its number now.
-func (a *App) underWay() (id string, pid int) {
-	entries, err := os.ReadDir(a.experiments())
-	if err != nil {
-		return "", 0
-	}
-	for _, e := range entries {
-		if pid, busy := trials.Busy(a.experimentDir(e.Name())); busy {
-			return e.Name(), pid
-		}
-	}
-	return "", 0
-}
-
 // alone makes sure that no other process carries out an experiment below this home until free is called: both would bind themselves to the
 // same CPUs. The lock ends with the process, however it ends.
 func (a *App) alone() (free func() error, err error) {
@@ -126,40 +106,40 @@ func (a *App) alone() (free func() error, err error) {
 }
 
 // RunRecipe starts a recipe as a task whose result is the experiment's id. What is wrong with it is told before anything starts.
-func (l *Lab) RunRecipe(ctx context.Context, name, scale string, set map[string]string, by string) (Task, error) {
+func (l *Lab) RunRecipe(ctx context.Context, name, scale string, set map[string]string, by string) (task.Task, error) {
 	r, err := l.findRecipe(name, scale, set)
 	if err != nil {
-		return Task{}, err
+		return task.Task{}, err
 	}
 	o := CompareOptions{Text: r.Text, File: "recipe " + name, Scale: scale, Set: set}
-	return l.start(ctx, Task{Kind: "recipe", Title: "Recipe " + name + ", " + scale, By: by}, o)
+	return l.start(ctx, task.Task{Kind: "recipe", Title: "Recipe " + name + ", " + scale, By: by}, o)
 }
 
 // Resume goes on with an experiment that was interrupted.
-func (l *Lab) Resume(ctx context.Context, id, by string) (Task, error) {
+func (l *Lab) Resume(ctx context.Context, id, by string) (task.Task, error) {
 	_, line, _, err := l.result(ctx, id, false)
 	switch {
 	case err != nil:
-		return Task{}, err
+		return task.Task{}, err
 	case line.State == LabFinished:
-		return Task{}, fmt.Errorf("%w: %s is finished: there is nothing to resume", ErrLabOptions, id)
+		return task.Task{}, fmt.Errorf("%w: %s is finished: there is nothing to resume", ErrLabOptions, id)
 	}
-	return l.start(ctx, Task{Kind: "experiment", Title: "Experiment " + id + ", resumed", By: by}, CompareOptions{Resume: id})
+	return l.start(ctx, task.Task{Kind: "experiment", Title: "Experiment " + id + ", resumed", By: by}, CompareOptions{Resume: id})
 }
 
-func (l *Lab) start(ctx context.Context, x Task, o CompareOptions) (Task, error) {
+func (l *Lab) start(ctx context.Context, x task.Task, o CompareOptions) (task.Task, error) {
 	if id := l.app.experimenting(); id != "" {
-		return Task{}, fmt.Errorf("%w: experiment %s runs on this machine, and two at a time distort each other's figures", ErrTaskBusy, id)
+		return task.Task{}, fmt.Errorf("%w: experiment %s runs on this machine, and two at a time distort each other's figures", task.ErrBusy, id)
 	}
 	c, err := l.app.PrepareComparison(ctx, o)
 	if err != nil {
-		return Task{}, fmt.Errorf("%w: %w", ErrLabOptions, err)
+		return task.Task{}, fmt.Errorf("%w: %w", ErrLabOptions, err)
 	}
 	if len(c.Needs.Problems) > 0 {
-		return Task{}, fmt.Errorf("%w: %s", ErrLabOptions, strings.Join(c.Needs.Problems, "; "))
+		return task.Task{}, fmt.Errorf("%w: %s", ErrLabOptions, strings.Join(c.Needs.Problems, "; "))
 	}
 	begin := make(chan *liveLab, 1)
-	t, err := l.service.StartTask(x, func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
+	t, err := l.tasks.Start(x, func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
 		return l.carryOut(ctx, c, <-begin, sink, note)
 	})
 	if err != nil {

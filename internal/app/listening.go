@@ -112,7 +112,7 @@ func listening(ctx context.Context, root string, trusted func(uid int) bool, als
 			if all[n].pid == 0 {
 				all[n].pid = pid
 			}
-			if redirectable(all[n].address, trusted, mostLinks) {
+			if redirectable(all[n].address, trusted) {
 				all[n].address = s.path
 			}
 			continue
@@ -183,6 +183,7 @@ const mostSockets = 256
 func serverProcesses(
 	ctx context.Context, root string, listens map[string]bool, trusted func(uid int) bool,
 ) (all []serverProcess) {
+	trusted = eachOnce(trusted)
 	entries, err := os.ReadDir(filepath.Join(root, "/proc"))
 	if err != nil {
 		return nil
@@ -373,4 +374,39 @@ func kernelAddress(text string) (netip.AddrPort, error) {
 	}
 	ip, _ := netip.AddrFromSlice(b)
 	return netip.AddrPortFrom(ip.Unmap(), uint16(p)), nil
+}
+
+// mostLinks bounds the links that a path is followed through, as the kernel does.
+const mostLinks = 40
+
+// redirectable reports whether somebody who is not trusted can have a path lead elsewhere: a part of it is theirs, or in a directory in which
+// they may rename.
+func redirectable(path string, trusted func(uid int) bool) bool {
+	return redirectableWithin(path, trusted, mostLinks)
+}
+
+func redirectableWithin(path string, trusted func(uid int) bool, links int) bool {
+	if !filepath.IsAbs(path) {
+		return true
+	}
+	dir, rest := "/", strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")
+	for i, name := range rest {
+		st, err := os.Lstat(filepath.Join(dir, name))
+		switch {
+		case os.IsNotExist(err) && i == len(rest)-1:
+			return false // nobody is there
+		case err != nil || !trusted(uidOf(st)) || links == 0:
+			return true
+		case st.Mode()&os.ModeSymlink != 0:
+			to, err := os.Readlink(filepath.Join(dir, name))
+			if !filepath.IsAbs(to) {
+				to = filepath.Join(dir, to)
+			}
+			return err != nil || redirectableWithin(filepath.Join(append([]string{to}, rest[i+1:]...)...), trusted, links-1)
+		case st.IsDir() && st.Mode().Perm()&0o022 != 0 && st.Mode()&os.ModeSticky == 0:
+			return true
+		}
+		dir = filepath.Join(dir, name)
+	}
+	return false
 }

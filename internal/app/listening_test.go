@@ -389,3 +389,44 @@ func TestListeningFindsServers(t *testing.T) {
 		t.Errorf("socket found: %v, port found: %v", sock, tcp)
 	}
 }
+
+// TestRedirectable: a path leads where root and servers' accounts have it lead, or it leads nowhere for a stored password.
+func TestRedirectable(t *testing.T) {
+	const nobody = 65534
+	trusted := func(uid int) bool { return uid == os.Getuid() || uid == 0 }
+	top := t.TempDir()
+	mkdir := func(name string, mode os.FileMode, uid int) string {
+		t.Helper()
+		path := filepath.Join(top, name)
+		if err := errors.Join(os.Mkdir(path, 0o755), os.Chmod(path, mode), os.Chown(path, uid, -1)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	link := func(to, path string, uid int) string {
+		t.Helper()
+		if err := errors.Join(os.Symlink(to, path), os.Lchown(path, uid, -1)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	safe, foreign, open, sticky := mkdir("safe", 0o755, 0), mkdir("foreign", 0o755, nobody), mkdir("open", 0o777, 0), mkdir("sticky", 0o777|os.ModeSticky, 0)
+	f := func(path string, want bool) {
+		t.Helper()
+		if got := redirectable(path, trusted); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	f(safe+"/none", false)
+	f(safe+"/none/deeper", true)
+	f(foreign+"/none", true)
+	f(open+"/none", true)
+	f(sticky+"/none", false)
+	f(link(safe, safe+"/in", 0)+"/none", false)
+	f(link(foreign, safe+"/out", 0)+"/none", true)
+	f(link(safe, foreign+"/back", nobody)+"/none", true)
+	f(link(safe, sticky+"/link", nobody)+"/none", true)
+	f(link("../foreign/back", safe+"/round", 0)+"/none", true)
+	f(link("self", safe+"/self", 0)+"/none", true)
+	f("relative", true)
+}

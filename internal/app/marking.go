@@ -75,13 +75,16 @@ func (q *marks) flush(put func([]event.Event) error) error {
 	}
 }
 
+// storeTime bounds the writing of marks into the ledger.
+const storeTime = 10 * time.Second
+
 // storeMarks stores events as they come until end is closed, and then those that are left.
 func (s *Service) storeMarks(end <-chan struct{}) {
 	put := func(es []event.Event) error {
 		if err := s.o.Reserve.Check(s.app.Home, 0); err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), markTime)
+		ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 		defer cancel()
 		return s.ledger.PutEvents(ctx, es)
 	}

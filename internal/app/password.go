@@ -70,7 +70,7 @@ func (s *Service) SetTargetPassword(ctx context.Context, name, url, password str
 		return t, errors.Join(err, os.Remove(t.Defaults))
 	}
 	s.sweepPasswords(ctx)
-	s.desk.seek.forget()
+	s.desk.seek.Forget()
 	s.followed(ctx, t)
 	return t, nil
 }

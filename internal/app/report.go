@@ -185,3 +185,5 @@ func (e *noReportError) Error() string {
 
 // Is makes errors.Is(err, ledger.ErrNotFound) true.
 func (e *noReportError) Is(err error) bool { return err == ledger.ErrNotFound }
+
+func (a *App) reportDir(id string) string { return filepath.Join(a.Home, "reports", id) }

@@ -28,6 +28,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/reserve"
 	"github.com/dyno-perf/dyno/internal/store/series"
 	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // Serving says what a Service does.
@@ -55,6 +56,7 @@ type Service struct {
 	log     *slog.Logger
 	Series  *series.Store
 	History *history.History
+	Tasks   task.List
 	ledger  *ledger.Ledger
 	writers []*remotewrite.Writer
 
@@ -66,7 +68,6 @@ type Service struct {
 	trouble throttle
 	marks   *marks
 	desk    desk
-	tasks   tasks
 	looks   looks
 }
 
@@ -101,12 +102,6 @@ type member struct {
 	incidents map[event.Kind]Incident
 	health    memberHealth
 }
-
-// SeriesDir returns where the service's series are, or would be.
-func (a *App) SeriesDir() string { return filepath.Join(a.Home, "store", "series") }
-
-// HistoryPath returns where the history's file is, or would be.
-func (a *App) HistoryPath() string { return filepath.Join(a.Home, "store", "history.db") }
 
 // Serve opens the stores. Run then watches, Close ends.
 func (a *App) Serve(ctx context.Context, o Serving) (*Service, error) {
@@ -199,7 +194,7 @@ func stepWarning() string {
 
 // Close ends the use of the stores.
 func (s *Service) Close() error {
-	s.tasks.end()
+	s.Tasks.End()
 	return errors.Join(s.Series.Close(), s.History.Close())
 }
 
@@ -212,7 +207,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}()
 	defer func() { close(last); <-marked }() // when all who see events have ended
 	defer s.stopAll()
-	defer s.tasks.end()
+	defer s.Tasks.End()
 	s.tidyPasswords(ctx)
 	var sending sync.WaitGroup
 	defer sending.Wait()

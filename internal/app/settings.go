@@ -3,25 +3,18 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
-	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/history"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/store/series"
-	"github.com/dyno-perf/dyno/internal/target"
-	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
 // Settings is how a service is set up, and what that costs.
@@ -94,7 +87,7 @@ type Elsewhere struct {
 // desk keeps what is dear to work out for a service's settings.
 type desk struct {
 	started time.Time
-	seek    seeker
+	seek    Seeker
 
 	mu   sync.Mutex
 	at   time.Time
@@ -256,9 +249,7 @@ func (s *Service) share(ctx context.Context, all []Keeping) {
 // Discover looks for servers on this machine; within a few seconds the answer is the one of before. Who was refused a login is remembered
 // for longer, until something is added, removed or inspected with success.
 func (s *Service) Discover(ctx context.Context) (Discovery, error) {
-	return s.desk.seek.find(ctx, 5*time.Second, func(ctx context.Context, m *memory) (Discovery, error) {
-		return s.app.discover(ctx, s.o.Looking, m, s.identities())
-	})
+	return s.desk.seek.Discover(ctx, s.app, s.o.Looking, s.identities)
 }
 
 // identities are the servers that were reached, by target, as target.Facts.Server.
@@ -286,7 +277,7 @@ func (s *Service) Adopt(ctx context.Context) (taken []Found, d Discovery, err er
 	}
 	taken, err = s.app.Adopt(ctx, d)
 	if len(taken) > 0 {
-		s.desk.seek.forget()
+		s.desk.seek.Forget()
 	}
 	return taken, d, err
 }
@@ -300,7 +291,7 @@ func (s *Service) AddTarget(ctx context.Context, t ledger.Target, replace bool) 
 	if err != nil {
 		return t, err
 	}
-	s.desk.seek.forget() // not before, for a search meanwhile would keep the inventory of before
+	s.desk.seek.Forget() // not before, for a search meanwhile would keep the inventory of before
 	s.tidyPasswords(ctx)
 	s.followed(ctx, t)
 	return t, nil
@@ -347,7 +338,7 @@ func (s *Service) RemoveTarget(ctx context.Context, name string) error {
 	if err := s.ledger.RemoveTarget(ctx, name); err != nil {
 		return err
 	}
-	s.desk.seek.forget()
+	s.desk.seek.Forget()
 	s.tidyPasswords(ctx)
 	return nil
 }
@@ -370,261 +361,7 @@ func (s *Service) Inspect(ctx context.Context, t ledger.Target) (Checked, error)
 			"Fix: put user, password and host into a file in " + s.app.credentials() + " and name it, or run `dyno target add` on Dyno's machine"
 	}
 	if c.Reached && t.URL != "" { // a search may have been refused what is granted now
-		s.desk.seek.forget()
+		s.desk.seek.Forget()
 	}
 	return c, err
-}
-
-// ErrTargetExists is the answer to adding a target under a name that another has.
-var ErrTargetExists = errors.New("the inventory has a target of that name")
-
-// AddTarget puts a server into the inventory: how to reach it and where its password is, never the password. With replace it may take the
-// place of another of that name. What is written wrongly is a *target.Error of kind BadTarget.
-func (a *App) AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error) {
-	if err := checkName(t.Name); err != nil {
-		return t, err
-	}
-	t, _, err := a.entry(t)
-	if err != nil {
-		return t, err
-	}
-	l, err := a.Ledger(ctx)
-	if err != nil {
-		return t, err
-	}
-	if replace {
-		return t, l.PutTarget(ctx, t)
-	}
-	there, err := l.AddTarget(ctx, t)
-	if err == nil && there != t {
-		err = fmt.Errorf("%w: %s is %s", ErrTargetExists, t.Name, there.URL)
-	}
-	return t, err
-}
-
-// Remembered returns what the inventory has under a name; of a name that it has not, a zero Target.
-func (a *App) Remembered(ctx context.Context, name string) (ledger.Target, error) {
-	l, err := a.Ledger(ctx)
-	if err != nil {
-		return ledger.Target{}, err
-	}
-	t, err := l.Target(ctx, name)
-	if errors.Is(err, ledger.ErrNotFound) {
-		return ledger.Target{}, nil
-	}
-	return t, err
-}
-
-// checkName holds names to what can be typed and told apart from a URL or an option: hints hold commands with them, which people give
-// to their shell.
-func checkName(name string) error {
-	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-	first, _ := utf8.DecodeRuneInString(name)
-	if !word(first) || len(name) > 100 || strings.ContainsFunc(name, func(r rune) bool {
-		return !word(r) && !unicode.IsMark(r) && !strings.ContainsRune("._-+@%,=", r)
-	}) {
-		return &target.Error{
-			Op: "add the target", Kind: target.BadTarget, Err: fmt.Errorf("target name %q: it must be letters and digits, after the first also . _ - + @ %% , and =", clip(name, 100)),
-			Hint: "a short word is best: shop, db1",
-		}
-	}
-	return nil
-}
-
-func clip(s string, n int) string {
-	if len(s) > n {
-		return strings.ToValidUTF8(s[:n], "") + "…"
-	}
-	return s
-}
-
-// entry brings a line of the inventory into its one form, and refuses a password in it.
-func (a *App) entry(t ledger.Target) (ledger.Target, target.Spec, error) {
-	spec, err := target.ParseURL(t.URL)
-	if err != nil {
-		return t, spec, err
-	}
-	bad := func(text, hint string) (ledger.Target, target.Spec, error) {
-		return t, spec, &target.Error{Op: "add the target", Kind: target.BadTarget, Err: errors.New(text), Hint: hint}
-	}
-	switch {
-	case spec.PasswordInURL:
-		t.URL = ""
-		return bad("the URL holds a password, which Dyno does not store", "leave it out: put user and password into a file like my.cnf that only you can read and name that file, or name an environment variable of dyno's that holds it")
-	case t.Defaults != "" && t.PasswordEnv != "":
-		return bad("a defaults file and an environment variable are both given", "one of them says how to log in")
-	case strings.ContainsFunc(t.PasswordEnv, func(r rune) bool { return r == '=' || !unicode.IsPrint(r) || unicode.IsSpace(r) }):
-		return bad("that is not a name of an environment variable", "give the variable's name, not the password itself")
-	case strings.ContainsFunc(t.Defaults, unicode.IsControl):
-		return bad("the name of the defaults file holds a control character", "")
-	}
-	t.URL = spec.URL()
-	return t, spec, nil
-}
-
-// Checked is what can be observed on a server.
-type Checked struct {
-	Target  string   `json:"target,omitzero"`
-	Reached bool     `json:"reached"`
-	Reason  string   `json:"reason,omitzero"` // why it was not
-	Fix     string   `json:"fix,omitzero"`
-	Create  []string `json:"create_account,omitempty"` // where the account was refused
-	Flavor  string   `json:"flavor,omitzero"`
-	Version string   `json:"version,omitzero"`
-	Server  string   `json:"server,omitzero"` // distinguishes it from any other
-	User    string   `json:"user,omitzero"`
-	TLS     string   `json:"tls,omitzero"` // cipher
-	// Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is wanting, and what would mend it.
-	Trust       target.Trust      `json:"trust,omitzero"`
-	Fingerprint string            `json:"fingerprint,omitzero"` // SHA256, of the certificate that is remembered
-	Doubt       string            `json:"doubt,omitzero"`
-	Sources     []snapshot.Source `json:"sources"`
-	Grants      []string          `json:"grants,omitempty"` // what the task watch needs, for that account
-}
-
-// doubt says what is missing where nobody vouches for a server.
-func doubt(t target.Trust) string {
-	const fix = "Fix: add tls=verify-full&ssl-ca=FILE to the URL."
-	switch t {
-	case target.TrustRemembered:
-		return "The connection is encrypted, not verified: the server has the certificate of the first login. " + fix
-	case target.TrustNone:
-		return "The connection is encrypted, not verified: any server that answers is trusted. " + fix
-	case target.TrustVerified:
-	case target.TrustPlain:
-		return "The connection is neither encrypted nor verified. " + fix
-	}
-	return ""
-}
-
-// Unverified returns what is wanting in the way to a server, before it was reached; empty when its certificate is to be verified.
-func Unverified(url string) string {
-	s, err := target.ParseURL(url)
-	switch m := s.Mode(); {
-	case err != nil || s.Network == "unix":
-	case m == target.TLSDisabled:
-		return doubt(target.TrustPlain)
-	case m == target.TLSPreferred, m == target.TLSRequired && s.CA == "":
-		return "Connections are encrypted if the server can, not verified; the certificate of the first login is remembered. Fix: add tls=verify-full&ssl-ca=FILE to the URL."
-	}
-	return ""
-}
-
-// CheckOpen tells what can be observed on a server that was reached.
-func (a *App) CheckOpen(ctx context.Context, t *target.Target) (Checked, error) {
-	f := t.Facts()
-	c := Checked{Target: t.Spec().Name, Reached: true, Flavor: f.Flavor, Version: f.Version.String(), Server: f.Server, User: f.User, TLS: f.TLS, Trust: f.Trust, Doubt: doubt(f.Trust), Sources: []snapshot.Source{}}
-	if c.Trust == target.TrustRemembered {
-		c.Fingerprint = t.Spec().Fingerprint()
-	}
-	sources, err := a.Check(ctx, t)
-	if err != nil {
-		return c, err
-	}
-	c.Sources = append(c.Sources, sources...)
-	if slices.ContainsFunc(sources, func(s snapshot.Source) bool { return s.State == snapshot.Denied && s.Name != "tables" }) {
-		c.Grants, _ = target.Grants(f.Flavor, "watch", f.User, nil) // of an account that cannot be named there are none
-	}
-	if reason, fix := tooMighty(ctx, t); reason != "" {
-		c.Sources = append(c.Sources, snapshot.Source{Name: "plans", State: snapshot.Denied, Reason: reason, Fix: fix})
-	}
-	return c, nil
-}
-
-// inspectTime bounds a look at a server that somebody waits for.
-const inspectTime = 15 * time.Second
-
-// Inspect tries to reach a server of the inventory (only a name is given) or one that may be added to it, and tells what can be observed
-// there. A server that cannot be reached is an answer, no error.
-func (a *App) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
-	none := Checked{Target: t.Name, Sources: []snapshot.Source{}}
-	ctx, cancel := context.WithTimeout(ctx, inspectTime)
-	defer cancel()
-	var spec target.Spec
-	var err error
-	defer func() { a.leave(spec) }()
-	if t.URL == "" {
-		spec, err = a.Resolve(ctx, t.Name, Login{Remote: true})
-	} else {
-		if t, spec, err = a.entry(t); err == nil {
-			spec.OnlyTrusted = true
-			spec, err = a.login(ctx, t, spec)
-		}
-	}
-	var unknown *UnknownTargetError
-	if errors.As(err, &unknown) || target.KindOf(err) == target.BadTarget {
-		return none, err
-	}
-	refused := func(err error) Checked {
-		none.Reason, none.Fix = err.Error(), target.HintOf(err)
-		if target.KindOf(err) == target.AuthFailed {
-			none.Flavor, none.Version = greeted(ctx, spec)
-			here := spec.Network == "unix" && spec.Jump == (tunnel.Jump{}) // the system's user of a jump host is another one
-			none.Create = AccountSQL(cmp.Or(none.Flavor, "mysql"), here, a.systemUser())
-		}
-		return none
-	}
-	if err != nil {
-		return refused(err), nil
-	}
-	o, err := target.Open(ctx, spec)
-	if err != nil {
-		return refused(err), nil
-	}
-	defer o.Close()
-	c, err := a.CheckOpen(ctx, o)
-	if err != nil {
-		return refused(err), nil
-	}
-	c.Target = t.Name
-	return c, nil
-}
-
-// Grants returns the statements that give an account what a task needs, see target.Grants. user may be name@host.
-func Grants(flavor, task, user string, schemas []string) ([]string, error) {
-	if name, host, ok := strings.Cut(user, "@"); ok && !strings.HasPrefix(user, "'") {
-		user = "'" + strings.ReplaceAll(name, "'", "''") + "'@'" + strings.ReplaceAll(host, "'", "''") + "'"
-	}
-	return target.Grants(flavor, task, user, schemas)
-}
-
-// Grantee is the account of a target that GRANT statements are for.
-type Grantee struct {
-	User   string // name@host, as target.Grants takes it
-	Flavor string // of the server
-	Guess  string // why User is not known from the server, in a sentence; empty where it logged us in as this account
-}
-
-// Grantee returns the account that a server takes Dyno for. Of a server that cannot be logged in to it is the one that the server refused,
-// or else the user in the inventory at localhost, and Guess says so. flavor is used where the server does not report its own; an error means
-// that the target or its flavor is not known.
-func (a *App) Grantee(ctx context.Context, text, flavor string, login Login) (Grantee, error) {
-	spec, err := a.Resolve(ctx, text, login)
-	if err != nil {
-		return Grantee{}, err
-	}
-	t, err := target.Open(ctx, spec)
-	if err == nil {
-		defer t.Close()
-		f := t.Facts()
-		at := strings.LastIndexByte(f.User, '@')
-		if at < 0 {
-			return Grantee{}, fmt.Errorf("the account in use is not reported as user@host: %q", f.User)
-		}
-		return Grantee{User: target.QuoteAccount(f.User[:at], f.User[at+1:]), Flavor: f.Flavor}, nil
-	}
-	greeting, _ := greeted(ctx, spec)
-	g := Grantee{Flavor: cmp.Or(greeting, flavor)}
-	if spec.User == "" || g.Flavor == "" || ctx.Err() != nil {
-		return Grantee{}, err
-	}
-	if host := target.RefusedHost(err, spec.User); host != "" {
-		g.User = target.QuoteAccount(spec.User, host)
-		g.Guess = fmt.Sprintf("Cannot log in to %s: the statements are for %s, the account that the server refused.", text, g.User)
-	} else {
-		g.User = target.QuoteAccount(spec.User, "localhost")
-		g.Guess = fmt.Sprintf("Cannot log in to %s (%v): the statements are for %s, the user in the inventory; its host is assumed.", text, err, g.User)
-	}
-	g.Guess += " Fix: name another account with --user name@host."
-	return g, nil
 }

@@ -37,8 +37,6 @@ type TryOptions struct {
 }
 
 const (
-	tryPrefix = "try-" // of the private server's name
-
 	tryRows   = 200_000
 	tryBytes  = 256 << 20 // of a table that are copied, about
 	tryAll    = 2 << 30   // of all tables together: statements name as many as their authors like

@@ -435,11 +435,6 @@ func (w *watcher) window(c ClassWindow, sources []snapshot.Source, err error) {
 	}
 }
 
-// observed reports whether any source told what ran in a window: without one, no class does not mean that nothing ran.
-func observed(sources []snapshot.Source) bool {
-	return slices.ContainsFunc(sources, func(x snapshot.Source) bool { return x.State == snapshot.OK })
-}
-
 // wait waits for d or the end of ctx, and reports whether ctx goes on.
 func wait(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(max(d, 0))
@@ -464,4 +459,9 @@ func (a *App) watcher(name string, login Login, o Watching, read func(reading.Re
 			return t, nil
 		},
 	}
+}
+
+// observed reports whether any source told what ran in a window: without one, no class does not mean that nothing ran.
+func observed(sources []snapshot.Source) bool {
+	return slices.ContainsFunc(sources, func(x snapshot.Source) bool { return x.State == snapshot.OK })
 }

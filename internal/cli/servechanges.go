@@ -15,9 +15,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
-func (e *env) serveTasks(s *app.Service) httpapi.Tasks       { return s }
+func (e *env) serveTasks(s *app.Service) httpapi.Tasks       { return &s.Tasks }
 func (e *env) serveFindings(s *app.Service) httpapi.Findings { return judgements{s} }
 func (e *env) serveChanges(s *app.Service) httpapi.Changes   { return changes{s} }
 
@@ -68,7 +69,7 @@ func (x judgements) Judged(ctx context.Context, id string) (app.Judged, error) {
 	return d, inWords(err)
 }
 
-func (x judgements) Diagnose(ctx context.Context, name, by string, o capture.Options) (app.Task, error) {
+func (x judgements) Diagnose(ctx context.Context, name, by string, o capture.Options) (task.Task, error) {
 	t, err := x.s.Diagnose(ctx, name, by, o)
 	return t, inWords(err)
 }
@@ -97,7 +98,7 @@ func (x changes) PreviewChange(ctx context.Context, name, finding string, o appl
 	return in, inWords(err)
 }
 
-func (x changes) ApplyChange(ctx context.Context, name, finding, confirm, by string, o apply.Options) (app.Task, error) {
+func (x changes) ApplyChange(ctx context.Context, name, finding, confirm, by string, o apply.Options) (task.Task, error) {
 	t, err := x.s.ApplyChange(ctx, name, finding, confirm, by, o)
 	return t, inWords(err)
 }
@@ -107,7 +108,7 @@ func (x changes) PreviewUndo(ctx context.Context, id string, o apply.Options) (a
 	return p, inWords(err)
 }
 
-func (x changes) UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (app.Task, error) {
+func (x changes) UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (task.Task, error) {
 	t, err := x.s.UndoChange(ctx, id, confirm, by, o)
 	return t, inWords(err)
 }
@@ -117,7 +118,7 @@ func (x changes) KillSession(ctx context.Context, name string, session uint64, u
 	return e, inWords(err)
 }
 
-func (x changes) ProveChange(ctx context.Context, id, by string, o capture.Options) (app.Task, error) {
+func (x changes) ProveChange(ctx context.Context, id, by string, o capture.Options) (task.Task, error) {
 	t, err := x.s.ProveChange(ctx, id, by, o)
 	return t, inWords(err)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // Changes carries out and takes back what findings suggest.
@@ -36,11 +37,11 @@ type Acts interface {
 	// KillSession ends a session if it is still of that user: else ErrConflict.
 	KillSession(ctx context.Context, target string, session uint64, user, by string) (journal.Entry, error)
 	// ApplyChange does it if confirm is the SQL of the preview.
-	ApplyChange(ctx context.Context, target, finding, confirm, by string, o apply.Options) (app.Task, error)
+	ApplyChange(ctx context.Context, target, finding, confirm, by string, o apply.Options) (task.Task, error)
 	PreviewUndo(ctx context.Context, id string, o apply.Options) (app.UndoPreview, error)
 	// UndoChange does it if confirm is the SQL of the preview with the same options.
-	UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (app.Task, error)
-	ProveChange(ctx context.Context, id, by string, o capture.Options) (app.Task, error)
+	UndoChange(ctx context.Context, id, confirm, by string, o apply.Options) (task.Task, error)
+	ProveChange(ctx context.Context, id, by string, o capture.Options) (task.Task, error)
 }
 
 const maxEntries = 1000

@@ -14,6 +14,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // book is a service with one diagnosis and one action; asked is the last call that would change something.
@@ -40,12 +41,12 @@ func (b *book) Judged(_ context.Context, id string) (app.Judged, error) {
 	return app.Judged{Verdict: app.Verdict{ID: "d-1", Target: "shop"}, Findings: []finding.Finding{{ID: "missing-index-1"}}}, nil
 }
 
-func (b *book) Diagnose(_ context.Context, target, by string, o capture.Options) (app.Task, error) {
+func (b *book) Diagnose(_ context.Context, target, by string, o capture.Options) (task.Task, error) {
 	b.asked = fmt.Sprint("diagnose ", target, " by ", by, " ", o.Window, " ", o.Redact)
 	if target == "busy" {
-		return app.Task{}, fmt.Errorf("%w: it is looked at already", app.ErrTaskBusy)
+		return task.Task{}, fmt.Errorf("%w: it is looked at already", task.ErrBusy)
 	}
-	return app.Task{ID: "t-1", State: app.TaskRunning}, nil
+	return task.Task{ID: "t-1", State: task.Running}, nil
 }
 
 func (b *book) FindingsOf(context.Context, string) (app.Findings, error) {
@@ -103,12 +104,12 @@ func (b *book) PreviewChange(_ context.Context, target, id string, o apply.Optio
 	return app.Intent{Finding: finding.Finding{ID: id}, Diagnosis: "d-1", Preview: apply.Preview{Words: "Would add an index.", Action: finding.Action{SQL: "ALTER TABLE t ADD KEY i (a)"}}}, nil
 }
 
-func (b *book) ApplyChange(_ context.Context, target, id, confirm, by string, o apply.Options) (app.Task, error) {
+func (b *book) ApplyChange(_ context.Context, target, id, confirm, by string, o apply.Options) (task.Task, error) {
 	b.asked = "apply " + target + " " + id + " " + confirm + " by " + by + waits(o)
 	if confirm != "ALTER TABLE t ADD KEY i (a)" {
-		return app.Task{}, fmt.Errorf("%w: %w", ErrConflict, app.ErrPreviewChanged)
+		return task.Task{}, fmt.Errorf("%w: %w", ErrConflict, app.ErrPreviewChanged)
 	}
-	return app.Task{ID: "t-2"}, nil
+	return task.Task{ID: "t-2"}, nil
 }
 
 func (b *book) PreviewUndo(_ context.Context, id string, o apply.Options) (app.UndoPreview, error) {
@@ -116,14 +117,14 @@ func (b *book) PreviewUndo(_ context.Context, id string, o apply.Options) (app.U
 	return app.UndoPreview{SQL: "ALTER TABLE t DROP KEY i"}, nil
 }
 
-func (b *book) UndoChange(_ context.Context, id, confirm, by string, o apply.Options) (app.Task, error) {
+func (b *book) UndoChange(_ context.Context, id, confirm, by string, o apply.Options) (task.Task, error) {
 	b.asked = "undo " + id + " " + confirm + " by " + by + waits(o)
-	return app.Task{ID: "t-3"}, nil
+	return task.Task{ID: "t-3"}, nil
 }
 
-func (b *book) ProveChange(_ context.Context, id, by string, o capture.Options) (app.Task, error) {
+func (b *book) ProveChange(_ context.Context, id, by string, o capture.Options) (task.Task, error) {
 	b.asked = fmt.Sprint("prove ", id, " by ", by, " ", o.Window)
-	return app.Task{ID: "t-4"}, nil
+	return task.Task{ID: "t-4"}, nil
 }
 
 func (b *book) KillSession(_ context.Context, target string, session uint64, user, by string) (journal.Entry, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // Findings gives what was judged of a target.
@@ -20,7 +21,7 @@ type Findings interface {
 	// Judged returns one diagnosis with all that was thought about it.
 	Judged(ctx context.Context, id string) (app.Judged, error)
 	// Diagnose looks at a target in a task whose result is the id of a diagnosis.
-	Diagnose(ctx context.Context, target, by string, o capture.Options) (app.Task, error)
+	Diagnose(ctx context.Context, target, by string, o capture.Options) (task.Task, error)
 	// FindingsOf returns the findings of a target that are open, ignored and resolved, whichever diagnosis saw them.
 	FindingsOf(ctx context.Context, target string) (app.Findings, error)
 	// IgnoreFinding takes a finding from those that are open, for a time; 0 shows it again. For an unknown one: ErrNotFound.

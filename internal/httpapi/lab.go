@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // Lab gives experiments and recipes, carries them out, and gives the runs and reports that are on record.
@@ -23,7 +24,7 @@ type Experiments interface {
 	// SideBySide sets two against each other. What cannot be compared is ErrConflict.
 	SideBySide(ctx context.Context, id, with string) (app.LabExperiment, error)
 	// Resume goes on with one that was interrupted.
-	Resume(ctx context.Context, id, by string) (app.Task, error)
+	Resume(ctx context.Context, id, by string) (task.Task, error)
 }
 
 // Recipes are experiments that ship with Dyno.
@@ -31,7 +32,7 @@ type Recipes interface {
 	Recipes(ctx context.Context) ([]app.LabRecipe, error)
 	// Recipe tells what running one would mean; it starts nothing.
 	Recipe(ctx context.Context, name, scale string, set map[string]string) (app.LabDryRun, error)
-	RunRecipe(ctx context.Context, name, scale string, set map[string]string, by string) (app.Task, error)
+	RunRecipe(ctx context.Context, name, scale string, set map[string]string, by string) (task.Task, error)
 }
 
 // Records are the runs of loads and the reports that were kept.

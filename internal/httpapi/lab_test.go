@@ -9,6 +9,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // bench is a lab that knows x-1, the recipe threads and the run r-1, and records what it is asked.
@@ -37,8 +38,8 @@ func (b *bench) SideBySide(_ context.Context, id, with string) (app.LabExperimen
 	return app.LabExperiment{}, b.know(true, "beside %s %s", id, with)
 }
 
-func (b *bench) Resume(_ context.Context, id, by string) (app.Task, error) {
-	return app.Task{ID: "t-1"}, b.know(id == "x-1", "resume %s by %s", id, by)
+func (b *bench) Resume(_ context.Context, id, by string) (task.Task, error) {
+	return task.Task{ID: "t-1"}, b.know(id == "x-1", "resume %s by %s", id, by)
 }
 
 func (b *bench) Recipes(context.Context) ([]app.LabRecipe, error) {
@@ -49,11 +50,11 @@ func (b *bench) Recipe(_ context.Context, name, scale string, set map[string]str
 	return app.LabDryRun{}, b.know(name == "threads", "recipe %s %s %d", name, scale, len(set))
 }
 
-func (b *bench) RunRecipe(_ context.Context, name, scale string, set map[string]string, by string) (app.Task, error) {
+func (b *bench) RunRecipe(_ context.Context, name, scale string, set map[string]string, by string) (task.Task, error) {
 	if scale == "full" {
-		return app.Task{}, fmt.Errorf("%w: experiment x-1 runs", app.ErrTaskBusy)
+		return task.Task{}, fmt.Errorf("%w: experiment x-1 runs", task.ErrBusy)
 	}
-	return app.Task{ID: "t-1", Kind: "recipe"}, b.know(name == "threads", "run %s %s %v by %s", name, scale, set, by)
+	return task.Task{ID: "t-1", Kind: "recipe"}, b.know(name == "threads", "run %s %s %v by %s", name, scale, set, by)
 }
 
 func (b *bench) Runs(_ context.Context, target string, limit int) ([]app.LabRun, error) {

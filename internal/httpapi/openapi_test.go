@@ -25,6 +25,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/access"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 var rewrite = flag.Bool("update", false, "write openapi.yaml anew")
@@ -313,7 +314,7 @@ func described() []answered {
 			Target string  `json:"target"`
 			Window float64 `json:"window"`
 			Redact bool    `json:"redact"`
-		}{}, gives: app.Task{}},
+		}{}, gives: task.Task{}},
 
 		{path: "GET /changes", room: "changes", about: "The journal, newest first.", errors: []int{404}, params: []asked{anyTarget, limitOf(100)}, gives: struct {
 			Changes []app.Change `json:"changes"`
@@ -325,13 +326,13 @@ func described() []answered {
 			Execute  bool   `json:"execute"`
 			Confirm  string `json:"confirm"`
 			Blocking bool   `json:"blocking"`
-		}{}, gives: either{intent{}, app.Task{}}},
+		}{}, gives: either{intent{}, task.Task{}}},
 		{path: "POST /undo", room: "changes", about: "The same for undoing an action.", errors: []int{404, 409, 422}, need: []string{"id"}, body: struct {
 			ID       string `json:"id"`
 			Execute  bool   `json:"execute"`
 			Confirm  string `json:"confirm"`
 			Blocking bool   `json:"blocking"`
-		}{}, gives: either{app.UndoPreview{}, app.Task{}}},
+		}{}, gives: either{app.UndoPreview{}, task.Task{}}},
 		{path: "POST /kill", room: "changes", about: "Ends a session with KILL, if it still belongs to that user, and records that in the journal.", errors: []int{404, 409, 422}, need: []string{"target", "session", "user", "confirm"}, body: struct {
 			Target  string `json:"target"`
 			Session uint64 `json:"session"`
@@ -341,21 +342,21 @@ func described() []answered {
 		{path: "POST /prove", room: "changes", about: "Compares live traffic with the time before an action, in a task.", code: 202, errors: []int{404, 409, 422}, need: []string{"id"}, body: struct {
 			ID     string  `json:"id"`
 			Window float64 `json:"window"`
-		}{}, gives: app.Task{}},
+		}{}, gives: task.Task{}},
 		{path: "GET /report", room: "changes", about: "The document of a diagnosis, proof, run, demo or comparison.", errors: []int{404}, params: []asked{ofID}, gives: report.Document{}},
 		{path: "GET /report.html", room: "changes", about: "The same as a self-contained HTML page.", errors: []int{404}, params: []asked{ofID}, gives: "text/html"},
 
 		{path: "GET /tasks", room: "tasks", about: "Long-running tasks of this process, newest first.", gives: struct {
-			Tasks []app.Task `json:"tasks"`
+			Tasks []task.Task `json:"tasks"`
 		}{}},
-		{path: "GET /task", room: "tasks", about: "One task.", errors: []int{404}, params: []asked{ofID}, gives: app.Task{}},
-		{path: "POST /task/cancel", room: "tasks", about: "Cancels a task.", errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: app.Task{}},
+		{path: "GET /task", room: "tasks", about: "One task.", errors: []int{404}, params: []asked{ofID}, gives: task.Task{}},
+		{path: "POST /task/cancel", room: "tasks", about: "Cancels a task.", errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: task.Task{}},
 
 		{path: "GET /experiments", room: "experiments", about: "Experiments, newest first.", gives: struct {
 			Experiments []app.LabLine `json:"experiments"`
 		}{}},
 		{path: "GET /experiment", room: "experiments", about: "One experiment, also while it runs; with another one, both side by side.", errors: []int{404, 409}, params: []asked{ofID, {name: "with", about: "id of another experiment", kind: "string"}}, gives: app.LabExperiment{}},
-		{path: "POST /experiment/resume", room: "experiments", about: "Resumes an interrupted experiment, in a task.", code: 202, errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: app.Task{}},
+		{path: "POST /experiment/resume", room: "experiments", about: "Resumes an interrupted experiment, in a task.", code: 202, errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: task.Task{}},
 		{path: "GET /recipes", room: "experiments", about: "Experiments that ship with Dyno.", gives: struct {
 			Recipes []app.LabRecipe `json:"recipes"`
 		}{}},
@@ -364,7 +365,7 @@ func described() []answered {
 			Name  string            `json:"name"`
 			Scale string            `json:"scale"`
 			Set   map[string]string `json:"set"`
-		}{}, gives: app.Task{}},
+		}{}, gives: task.Task{}},
 		{path: "GET /runs", room: "experiments", about: "Load runs, newest first.", params: []asked{anyTarget, limitOf(100)}, gives: struct {
 			Runs []app.LabRun `json:"runs"`
 		}{}},

@@ -1,4 +1,5 @@
-package app
+// Package task runs long operations that clients follow, and keeps how they end.
+package task
 
 import (
 	"cmp"
@@ -18,15 +19,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// TaskState says how far a task got.
-type TaskState string
+// State says how far a task got.
+type State string
 
 // The states of a task.
 const (
-	TaskRunning   TaskState = "running"
-	TaskDone      TaskState = "done"
-	TaskFailed    TaskState = "failed"
-	TaskCancelled TaskState = "cancelled"
+	Running   State = "running"
+	Done      State = "done"
+	Failed    State = "failed"
+	Cancelled State = "cancelled"
 )
 
 // Task is a long-running operation of a service that clients follow.
@@ -37,7 +38,7 @@ type Task struct {
 	Target   string               `json:"target,omitzero"`
 	By       string               `json:"by,omitzero"`    // who asked for it
 	About    string               `json:"about,omitzero"` // id of what it works on: a finding, an action, an experiment
-	State    TaskState            `json:"state"`
+	State    State                `json:"state"`
 	Step     string               `json:"step,omitzero"`         // what is being done
 	Fraction known.Value[float64] `json:"fraction,omitzero"`     // 0 to 1
 	Left     known.Value[float64] `json:"left_seconds,omitzero"` // until it ends
@@ -51,10 +52,10 @@ type Task struct {
 
 // Errors of tasks, for errors.Is.
 var (
-	// ErrTaskBusy is the answer to a task that would get into the way of another one.
-	ErrTaskBusy = errors.New("another task is working on this target")
-	// ErrNoTask is the answer to an id that no task of this process has.
-	ErrNoTask = errors.New("there is no such task")
+	// ErrBusy is the answer to a task that would get into the way of another one.
+	ErrBusy = errors.New("another task is working on this target")
+	// ErrUnknown is the answer to an id that no task of this process has.
+	ErrUnknown = errors.New("there is no such task")
 )
 
 // Work is what a task does. It reports and says what happens on the way, and returns the id of its result.
@@ -69,8 +70,8 @@ const (
 	publishEvery = 500 * time.Millisecond
 )
 
-// tasks are those of one process. The zero value is ready.
-type tasks struct {
+// List holds the tasks of one process. The zero value is ready.
+type List struct {
 	mu      sync.Mutex
 	all     []*task // oldest first
 	ended   bool    // no more are taken
@@ -78,7 +79,7 @@ type tasks struct {
 	running sync.WaitGroup
 }
 
-// task is a Task at work; all but stop is guarded by tasks.mu.
+// task is a Task at work; all but stop is guarded by List.mu.
 type task struct {
 	Task
 	stop context.CancelFunc
@@ -97,14 +98,13 @@ func obstructs(a, b Task) bool {
 	return a.Kind == b.Kind || !slices.Contains(reads, a.Kind) && !slices.Contains(reads, b.Kind)
 }
 
-// StartTask runs f in a goroutine that the end of Run cancels and waits for. Of x its Kind, Title, Target, By and About are taken. One task at a
-// time changes a target, and one does the same thing to it: else the answer is ErrTaskBusy, which names the other one.
-func (s *Service) StartTask(x Task, f Work) (Task, error) {
+// Start runs f in a goroutine that End cancels and waits for. Of x its Kind, Title, Target, By and About are taken. One task at a
+// time changes a target, and one does the same thing to it: else the answer is ErrBusy, which names the other one.
+func (b *List) Start(x Task, f Work) (Task, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	t := &task{Task: Task{
-		ID: "t-" + strings.ToLower(rand.Text()[:10]), Kind: x.Kind, Title: x.Title, Target: x.Target, By: x.By, About: x.About, State: TaskRunning, Started: time.Now().UTC(),
+		ID: "t-" + strings.ToLower(rand.Text()[:10]), Kind: x.Kind, Title: x.Title, Target: x.Target, By: x.By, About: x.About, State: Running, Started: time.Now().UTC(),
 	}, stop: stop}
-	b := &s.tasks
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended {
@@ -113,17 +113,17 @@ func (s *Service) StartTask(x Task, f Work) (Task, error) {
 	}
 	n := 0
 	for _, o := range b.all {
-		if o.State != TaskRunning {
+		if o.State != Running {
 			continue
 		}
 		if n++; obstructs(o.Task, t.Task) {
 			stop()
-			return Task{}, fmt.Errorf("%w: %s (%s, %s)", ErrTaskBusy, o.Title, o.ID, cmp.Or(o.Step, "running"))
+			return Task{}, fmt.Errorf("%w: %s (%s, %s)", ErrBusy, o.Title, o.ID, cmp.Or(o.Step, "running"))
 		}
 	}
 	if n >= maxRunning {
 		stop()
-		return Task{}, fmt.Errorf("%w: %d tasks run already; wait for one or cancel it", ErrTaskBusy, n)
+		return Task{}, fmt.Errorf("%w: %d tasks run already; wait for one or cancel it", ErrBusy, n)
 	}
 	b.all = append(b.all, t)
 	b.forget()
@@ -136,7 +136,7 @@ func (s *Service) StartTask(x Task, f Work) (Task, error) {
 }
 
 // work runs f and keeps how it ended.
-func (b *tasks) work(ctx context.Context, t *task, f Work) {
+func (b *List) work(ctx context.Context, t *task, f Work) {
 	var result string
 	var err error
 	func() {
@@ -154,11 +154,11 @@ func (b *tasks) work(ctx context.Context, t *task, f Work) {
 	t.Left = known.Value[float64]{}
 	switch {
 	case err == nil:
-		t.State, t.Step, t.Fraction = TaskDone, "", known.Of(1.0)
+		t.State, t.Step, t.Fraction = Done, "", known.Of(1.0)
 	case ctx.Err() != nil:
-		t.State = TaskCancelled
+		t.State = Cancelled
 	default:
-		t.State = TaskFailed
+		t.State = Failed
 	}
 	if err != nil {
 		t.Error, t.Hint = err.Error(), target.HintOf(err)
@@ -167,11 +167,11 @@ func (b *tasks) work(ctx context.Context, t *task, f Work) {
 }
 
 // sink takes the progress of a task.
-func (b *tasks) sink(t *task) progress.Sink {
+func (b *List) sink(t *task) progress.Sink {
 	return func(p progress.Progress) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if t.State != TaskRunning {
+		if t.State != Running {
 			return
 		}
 		step := t.Step
@@ -188,7 +188,7 @@ func (b *tasks) sink(t *task) progress.Sink {
 	}
 }
 
-func (b *tasks) note(t *task, text string) {
+func (b *List) note(t *task, text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t.Notes = append(t.Notes, journal.Note{At: time.Now().UTC(), Text: text})
@@ -199,7 +199,7 @@ func (b *tasks) note(t *task, text string) {
 }
 
 // tell hands the task as it is to the listeners, in order. The caller holds mu.
-func (b *tasks) tell(t *task) {
+func (b *List) tell(t *task) {
 	t.told = time.Now()
 	for _, f := range b.listen {
 		f(t.copy())
@@ -207,10 +207,10 @@ func (b *tasks) tell(t *task) {
 }
 
 // forget drops the oldest ended tasks beyond those that are remembered. The caller holds mu.
-func (b *tasks) forget() {
+func (b *List) forget() {
 	over := len(b.all) - maxTasks
 	b.all = slices.DeleteFunc(b.all, func(t *task) bool {
-		if over <= 0 || t.State == TaskRunning {
+		if over <= 0 || t.State == Running {
 			return false
 		}
 		over--
@@ -224,29 +224,29 @@ func (t *task) copy() Task {
 	return x
 }
 
-// FollowTasks hands every change of a task to f from now on, in order. f returns quickly and asks nothing of the tasks.
-func (s *Service) FollowTasks(f func(Task)) {
-	s.tasks.mu.Lock()
-	defer s.tasks.mu.Unlock()
-	s.tasks.listen = append(s.tasks.listen, f)
+// Follow hands every change of a task to f from now on, in order. f returns quickly and asks nothing of the tasks.
+func (b *List) Follow(f func(Task)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.listen = append(b.listen, f)
 }
 
-// Tasks returns the last hundred tasks of this process, newest first.
-func (s *Service) Tasks() []Task {
-	s.tasks.mu.Lock()
-	defer s.tasks.mu.Unlock()
-	out := make([]Task, 0, len(s.tasks.all))
-	for _, t := range slices.Backward(s.tasks.all) {
+// All returns the last hundred tasks of this process, newest first.
+func (b *List) All() []Task {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := make([]Task, 0, len(b.all))
+	for _, t := range slices.Backward(b.all) {
 		out = append(out, t.copy())
 	}
 	return out
 }
 
-// Task returns one of them.
-func (s *Service) Task(id string) (Task, bool) {
-	s.tasks.mu.Lock()
-	defer s.tasks.mu.Unlock()
-	for _, t := range s.tasks.all {
+// Find returns one of them.
+func (b *List) Find(id string) (Task, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, t := range b.all {
 		if t.ID == id {
 			return t.copy(), true
 		}
@@ -254,21 +254,21 @@ func (s *Service) Task(id string) (Task, bool) {
 	return Task{}, false
 }
 
-// CancelTask asks a running task to stop; it ends when it has put things in order. One that ended stays as it is. Unknown: ErrNoTask.
-func (s *Service) CancelTask(id string) error {
-	s.tasks.mu.Lock()
-	defer s.tasks.mu.Unlock()
-	for _, t := range s.tasks.all {
+// Cancel asks a running task to stop; it ends when it has put things in order. One that ended stays as it is. Unknown: ErrUnknown.
+func (b *List) Cancel(id string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, t := range b.all {
 		if t.ID == id {
 			t.stop()
 			return nil
 		}
 	}
-	return fmt.Errorf("cancel task %q: %w", id, ErrNoTask)
+	return fmt.Errorf("cancel task %q: %w", id, ErrUnknown)
 }
 
-// end cancels every task, waits until all have ended and takes no more.
-func (b *tasks) end() {
+// End cancels every task, waits until all have ended and takes no more.
+func (b *List) End() {
 	b.mu.Lock()
 	b.ended = true
 	for _, t := range b.all {
@@ -276,4 +276,13 @@ func (b *tasks) end() {
 	}
 	b.mu.Unlock()
 	b.running.Wait()
+}
+
+// Changes reports whether a task changes the target now.
+func (b *List) Changes(name string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.all, func(t *task) bool {
+		return t.State == Running && t.Target == name && !slices.Contains(reads, t.Kind)
+	})
 }

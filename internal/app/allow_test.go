@@ -52,7 +52,7 @@ func TestAllow(t *testing.T) {
 
 	write(filepath.Join(home, ".my.cnf"), "[client]\nuser=root\npassword=x\nhost=db.example\nport=3310\n")
 	kept := write(filepath.Join(t.TempDir(), "kept.cnf"), "[client]\npassword=x\n")
-	dir := a.credentials()
+	dir := a.Credentials()
 	write(filepath.Join(dir, "bare.cnf"), "[client]\npassword=x\n")
 	write(filepath.Join(dir, "led.cnf"), "[client]\npassword=x\nhost=db9\nssl-mode=REQUIRED\n")
 	write(filepath.Join(dir, "ca.pem"), "x")
@@ -70,7 +70,7 @@ func TestAllow(t *testing.T) {
 	}
 	f := func(url, file, env, want string) {
 		t.Helper()
-		got, err := a.allow(t.Context(), ledger.Target{URL: url, Defaults: file, PasswordEnv: env})
+		got, err := a.Allow(t.Context(), ledger.Target{URL: url, Defaults: file, PasswordEnv: env})
 		switch {
 		case err != nil && (target.KindOf(err) != target.BadTarget || !strings.Contains(err.Error()+target.HintOf(err), want) || want == ""):
 			t.Errorf("%s %s%s: %v, want %q", url, file, env, err, want)

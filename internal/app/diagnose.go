@@ -8,6 +8,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/advise"
 	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -32,12 +33,12 @@ type Diagnosis struct {
 // Judge fills in what the rules say of the snapshot: the findings of all, or with kinds everything that those have to say.
 func (d *Diagnosis) Judge(kinds ...advise.Kind) {
 	if d.Advice = kinds; len(kinds) > 0 {
-		d.Symptoms, d.Findings = Advise(d.Snapshot, kinds...)
+		d.Symptoms, d.Findings = judge.Advise(d.Snapshot, kinds...)
 		return
 	}
 	d.Findings, d.Facts = nil, nil
 	var all []finding.Finding
-	d.Symptoms, all = Advise(d.Snapshot, advise.Kinds()...)
+	d.Symptoms, all = judge.Advise(d.Snapshot, advise.Kinds()...)
 	for _, f := range all {
 		if f.Severity == finding.Info {
 			d.Facts = append(d.Facts, f)
@@ -74,7 +75,7 @@ func (a *App) KeepNew(ctx context.Context, d Diagnosis) (Diagnosis, error) {
 
 // Document tells what the diagnosis found.
 func (d Diagnosis) Document(findings []finding.Finding, version string) report.Document {
-	return DiagnosisDocument(d.ID, d.Snapshot, d.Symptoms, findings, version, d.advice()...)
+	return report.DiagnosisDocument(d.ID, d.Snapshot, d.Symptoms, findings, version, d.advice()...)
 }
 
 // advice names the kinds of advice that were asked for.
@@ -119,7 +120,7 @@ func (a *App) Diagnoses(ctx context.Context, target string, n int) ([]Verdict, e
 	}
 	all := make([]Verdict, 0, len(ds))
 	for _, d := range ds {
-		all = append(all, verdict(d))
+		all = append(all, VerdictOf(d))
 	}
 	return all, nil
 }
@@ -143,11 +144,12 @@ type Verdict struct {
 	Last       time.Time        `json:"last_seen,omitzero"` // when Worst was seen last, which may be before At; of the newest of a target
 	Ignored    int              `json:"ignored,omitzero"`   // findings that are ignored; of the newest of a target
 
-	server string // that was looked at; empty when that is not kept
+	ServerID string `json:"-"` // of the server that was looked at, as target.Facts.Server; empty when that is not kept
 }
 
-func verdict(d ledger.Diagnosis) Verdict {
-	v := Verdict{ID: d.ID, Target: d.Target, At: d.At, By: d.By, Background: d.Background, Incident: d.Incident, Advice: d.Advice, Count: len(d.Findings), server: d.Server}
+// VerdictOf tells a stored diagnosis in short.
+func VerdictOf(d ledger.Diagnosis) Verdict {
+	v := Verdict{ID: d.ID, Target: d.Target, At: d.At, By: d.By, Background: d.Background, Incident: d.Incident, Advice: d.Advice, Count: len(d.Findings), ServerID: d.Server}
 	if len(d.Findings) > 0 {
 		f := d.Findings[0]
 		v.Worst, v.Severity, v.Share = f.Title, f.Severity, f.Share

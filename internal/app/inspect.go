@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/digestsource"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/scrape"
@@ -86,7 +87,7 @@ func (a *App) CheckOpen(ctx context.Context, t *target.Target) (Checked, error) 
 	if slices.ContainsFunc(sources, func(s snapshot.Source) bool { return s.State == snapshot.Denied && s.Name != "tables" }) {
 		c.Grants, _ = target.Grants(f.Flavor, "watch", f.User, nil) // of an account that cannot be named there are none
 	}
-	if reason, fix := tooMighty(ctx, t); reason != "" {
+	if reason, fix := TooMighty(ctx, t); reason != "" {
 		c.Sources = append(c.Sources, snapshot.Source{Name: "plans", State: snapshot.Denied, Reason: reason, Fix: fix})
 	}
 	return c, nil
@@ -103,7 +104,7 @@ func (a *App) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
 	defer cancel()
 	var spec target.Spec
 	var err error
-	defer func() { a.leave(spec) }()
+	defer func() { a.Leave(spec) }()
 	if t.URL == "" {
 		spec, err = a.Resolve(ctx, t.Name, Login{Remote: true})
 	} else {
@@ -119,9 +120,9 @@ func (a *App) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
 	refused := func(err error) Checked {
 		none.Reason, none.Fix = err.Error(), target.HintOf(err)
 		if target.KindOf(err) == target.AuthFailed {
-			none.Flavor, none.Version = greeted(ctx, spec)
+			none.Flavor, none.Version = Greeting(ctx, spec)
 			here := spec.Network == "unix" && spec.Jump == (tunnel.Jump{}) // the system's user of a jump host is another one
-			none.Create = AccountSQL(cmp.Or(none.Flavor, "mysql"), here, a.systemUser())
+			none.Create = AccountSQL(cmp.Or(none.Flavor, "mysql"), here, a.SystemUser())
 		}
 		return none
 	}
@@ -174,7 +175,7 @@ func (a *App) Grantee(ctx context.Context, text, flavor string, login Login) (Gr
 		}
 		return Grantee{User: target.QuoteAccount(f.User[:at], f.User[at+1:]), Flavor: f.Flavor}, nil
 	}
-	greeting, _ := greeted(ctx, spec)
+	greeting, _ := Greeting(ctx, spec)
 	g := Grantee{Flavor: cmp.Or(greeting, flavor)}
 	if spec.User == "" || g.Flavor == "" || ctx.Err() != nil {
 		return Grantee{}, err
@@ -202,7 +203,7 @@ func (a *App) Check(ctx context.Context, t *target.Target) ([]snapshot.Source, e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if x, ok := unseen(ctx, t, r.Samples); ok {
+	if x, ok := Unseen(ctx, t, r.Samples); ok {
 		sources = append(sources, x)
 	}
 	d, err := digestsource.Open(ctx, t, digestsource.Options{})
@@ -222,9 +223,9 @@ func (a *App) Check(ctx context.Context, t *target.Target) ([]snapshot.Source, e
 	return append(sources, more...), err
 }
 
-// unseen is the source of tables as denied, when the server has tables in schemas of which the account sees nothing: its dictionary leaves
+// Unseen is the source of tables as denied, when the server has tables in schemas of which the account sees nothing: its dictionary leaves
 // them out without a word, and the list of its files, which PROCESS shows, does not.
-func unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x snapshot.Source, ok bool) {
+func Unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x snapshot.Source, ok bool) {
 	const mostName = 256         // bytes; names have 64 characters
 	names := map[string]string{} // by themselves in small letters
 	for _, m := range samples {
@@ -263,9 +264,9 @@ func unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x s
 	}, true
 }
 
-// tooMighty says what the account of a target means for plans when it may execute routines everywhere, as root may, and what to do
+// TooMighty says what the account of a target means for plans when it may execute routines everywhere, as root may, and what to do
 // about it; "" when it may not.
-func tooMighty(ctx context.Context, t *target.Target) (reason, fix string) {
+func TooMighty(ctx context.Context, t *target.Target) (reason, fix string) {
 	why, err := t.Mighty(ctx)
 	if why == "" || err != nil { // what cannot be asked now is refused when a plan is wanted
 		return "", ""
@@ -278,8 +279,8 @@ func tooMighty(ctx context.Context, t *target.Target) (reason, fix string) {
 // greetTime bounds the wait for a greeting.
 const greetTime = 2 * time.Second
 
-// greeted asks a server what it is without logging in: it says so first. One behind a jump host is not asked.
-func greeted(ctx context.Context, x target.Spec) (flavor, version string) {
+// Greeting asks a server what it is without logging in: it says so first. One behind a jump host is not asked.
+func Greeting(ctx context.Context, x target.Spec) (flavor, version string) {
 	if x.Jump != (tunnel.Jump{}) {
 		return "", ""
 	}
@@ -321,10 +322,33 @@ func AccountSQL(flavor string, socket bool, systemUser string) []string {
 	return append([]string{"CREATE USER " + who + " " + by}, grants...)
 }
 
-// systemUser is the account that logs in by unix_socket or auth_socket.
-func (a *App) systemUser() string {
+// SystemUser is the account that logs in by unix_socket or auth_socket.
+func (a *App) SystemUser() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
 	}
 	return a.Environ("USER")
+}
+
+// ExplainText returns the plan of a statement as the server tells it. Only what EXPLAIN is known not to harm is asked; otherwise the
+// text says why not.
+func (a *App) ExplainText(ctx context.Context, name string, login Login, sql, db string) (string, error) {
+	t, err := a.Open(ctx, name, login)
+	if err != nil {
+		return "", err
+	}
+	defer t.Close()
+	x, err := capture.NewExplainer(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	defer x.Close()
+	p, err := x.Explain(ctx, sqltext.ID(sqltext.Fingerprint(sql)), db, sql)
+	if err != nil {
+		return "", err
+	}
+	if p.Error != "" {
+		return p.Error, nil
+	}
+	return p.Raw, nil
 }

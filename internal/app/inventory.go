@@ -18,7 +18,7 @@ var ErrTargetExists = errors.New("the inventory has a target of that name")
 // AddTarget puts a server into the inventory: how to reach it and where its password is, never the password. With replace it may take the
 // place of another of that name. What is written wrongly is a *target.Error of kind BadTarget.
 func (a *App) AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error) {
-	if err := checkName(t.Name); err != nil {
+	if err := CheckName(t.Name); err != nil {
 		return t, err
 	}
 	t, _, err := a.entry(t)
@@ -52,9 +52,9 @@ func (a *App) Remembered(ctx context.Context, name string) (ledger.Target, error
 	return t, err
 }
 
-// checkName holds names to what can be typed and told apart from a URL or an option: hints hold commands with them, which people give
+// CheckName holds names to what can be typed and told apart from a URL or an option: hints hold commands with them, which people give
 // to their shell.
-func checkName(name string) error {
+func CheckName(name string) error {
 	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	first, _ := utf8.DecodeRuneInString(name)
 	if !word(first) || len(name) > 100 || strings.ContainsFunc(name, func(r rune) bool {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
@@ -196,11 +197,11 @@ func TestUsualPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	const mysql, joe = 27, 1001
-	all := []listener{{"tcp", "[::1]:3306", 0, joe}, {"tcp", "127.0.0.1:3307", 0, mysql}, {"tcp", "127.0.0.1:3306", 0, mysql}}
-	f := func(sockets []string, mine bool, listens []listener, want string) {
+	all := []host.Listener{{Network: "tcp", Address: "[::1]:3306", PID: 0, UID: joe}, {Network: "tcp", Address: "127.0.0.1:3307", PID: 0, UID: mysql}, {Network: "tcp", Address: "127.0.0.1:3306", PID: 0, UID: mysql}}
+	f := func(sockets []string, mine bool, listens []host.Listener, want string) {
 		t.Helper()
 		x := target.Spec{Network: "tcp", Address: "localhost:3306", User: "u", TLS: target.TLSVerifyFull}
-		got := usualPlace(x, sockets, listens, func(path string) bool { return path != "/forbidden" }, func(uid int) bool {
+		got := UsualPlace(x, sockets, listens, func(path string) bool { return path != "/forbidden" }, func(uid int) bool {
 			return uid == mysql || mine && uid == os.Geteuid()
 		})
 		if got.Network+" "+got.Address != want || got.User != "u" {
@@ -222,20 +223,20 @@ func TestUsualPlace(t *testing.T) {
 func TestLeads(t *testing.T) {
 	const mysql, joe = 27, 1001
 	dir, own := t.TempDir(), t.TempDir()
-	f := func(want bool, network, address string, listens ...listener) {
+	f := func(want bool, network, address string, listens ...host.Listener) {
 		t.Helper()
 		mine := target.Spec{Network: network, Address: address}
-		got := leads(mine, listens, func(uid int) bool { return uid == mysql }, func(path string) bool { return filepath.Dir(path) == dir })
+		got := LeadsToTrusted(mine, listens, func(uid int) bool { return uid == mysql }, func(path string) bool { return filepath.Dir(path) == dir })
 		if got != want {
 			t.Errorf("%s %+v: %v", address, listens, got)
 		}
 	}
-	f(true, "tcp", "localhost:3307", listener{"tcp", "127.0.0.1:3307", 0, mysql}, listener{"tcp", "127.0.0.1:3308", 0, joe})
-	f(false, "tcp", "localhost:3307", listener{"tcp", "[::1]:3307", 0, joe}, listener{"tcp", "127.0.0.1:3307", 0, mysql})
-	f(false, "tcp", "127.0.0.1:3307", listener{"tcp", "127.0.0.1:3307", 0, -1})
-	f(false, "tcp", "[::1]:3307", listener{"tcp", "127.0.0.1:3307", 0, joe})
-	f(true, "tcp", "localhost:306", listener{"tcp", "127.0.0.1:306", 0, joe})
-	f(true, "tcp", "db1:3306", listener{"tcp", "127.0.0.1:3306", 0, joe})
+	f(true, "tcp", "localhost:3307", host.Listener{Network: "tcp", Address: "127.0.0.1:3307", PID: 0, UID: mysql}, host.Listener{Network: "tcp", Address: "127.0.0.1:3308", PID: 0, UID: joe})
+	f(false, "tcp", "localhost:3307", host.Listener{Network: "tcp", Address: "[::1]:3307", PID: 0, UID: joe}, host.Listener{Network: "tcp", Address: "127.0.0.1:3307", PID: 0, UID: mysql})
+	f(false, "tcp", "127.0.0.1:3307", host.Listener{Network: "tcp", Address: "127.0.0.1:3307", PID: 0, UID: -1})
+	f(false, "tcp", "[::1]:3307", host.Listener{Network: "tcp", Address: "127.0.0.1:3307", PID: 0, UID: joe})
+	f(true, "tcp", "localhost:306", host.Listener{Network: "tcp", Address: "127.0.0.1:306", PID: 0, UID: joe})
+	f(true, "tcp", "db1:3306", host.Listener{Network: "tcp", Address: "127.0.0.1:3306", PID: 0, UID: joe})
 	for _, at := range []string{dir, own} {
 		l, err := net.Listen("unix", filepath.Join(at, "s"))
 		if err != nil {
@@ -259,7 +260,7 @@ func TestBelowShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]bool{dir + "/s": true, dir + "/mine/s": true, "/etc/s": false, "/s": false, "/etc/nowhere/s": true} {
-		if got := belowShared(path); got != want {
+		if got := BelowShared(path); got != want {
 			t.Errorf("%s: %v", path, got)
 		}
 	}

@@ -13,14 +13,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/task"
 )
 
-func (e *env) serveTasks(s *app.Service) httpapi.Tasks       { return &s.Tasks }
-func (e *env) serveFindings(s *app.Service) httpapi.Findings { return judgements{s} }
-func (e *env) serveChanges(s *app.Service) httpapi.Changes   { return changes{s} }
+func (e *env) serveTasks(s *service.Service) httpapi.Tasks       { return &s.Tasks }
+func (e *env) serveFindings(s *service.Service) httpapi.Findings { return judgements{s} }
+func (e *env) serveChanges(s *service.Service) httpapi.Changes   { return changes{s} }
 
 // inWords gives an error of the engines the meaning that httpapi answers by.
 func inWords(err error) error {
@@ -32,7 +33,7 @@ func inWords(err error) error {
 		return nil
 	case errors.As(err, &unknown), errors.As(err, &finding), errors.Is(err, ledger.ErrNotFound), errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrBadName):
 		return fmt.Errorf("%w: %w", httpapi.ErrNotFound, err)
-	case errors.As(err, &blocked), errors.Is(err, app.ErrPreviewChanged), errors.Is(err, apply.ErrNotThatSession):
+	case errors.As(err, &blocked), errors.Is(err, service.ErrPreviewChanged), errors.Is(err, apply.ErrNotThatSession):
 		return fmt.Errorf("%w: %w", httpapi.ErrConflict, err)
 	case target.KindOf(err) == target.BadTarget: // of a URL in place of a name
 		return fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
@@ -42,7 +43,7 @@ func inWords(err error) error {
 	return err
 }
 
-type judgements struct{ s *app.Service }
+type judgements struct{ s *service.Service }
 
 func (x judgements) Verdicts(ctx context.Context, name string, n int) ([]app.Verdict, error) {
 	if name != "" {
@@ -54,7 +55,7 @@ func (x judgements) Verdicts(ctx context.Context, name string, n int) ([]app.Ver
 	return all, inWords(err)
 }
 
-func (x judgements) FindingsOf(ctx context.Context, name string) (app.Findings, error) {
+func (x judgements) FindingsOf(ctx context.Context, name string) (service.Findings, error) {
 	all, err := x.s.FindingsOf(ctx, name)
 	return all, inWords(err)
 }
@@ -64,7 +65,7 @@ func (x judgements) IgnoreFinding(ctx context.Context, name, id, by string, d ti
 	return i, inWords(err)
 }
 
-func (x judgements) Judged(ctx context.Context, id string) (app.Judged, error) {
+func (x judgements) Judged(ctx context.Context, id string) (service.Judged, error) {
 	d, err := x.s.Judged(ctx, id)
 	return d, inWords(err)
 }
@@ -76,14 +77,14 @@ func (x judgements) Diagnose(ctx context.Context, name, by string, o capture.Opt
 
 func (x judgements) JudgedEvery() time.Duration { return x.s.JudgedEvery() }
 
-type changes struct{ s *app.Service }
+type changes struct{ s *service.Service }
 
-func (x changes) Journal(ctx context.Context, name string, n int) ([]app.Change, error) {
+func (x changes) Journal(ctx context.Context, name string, n int) ([]service.Change, error) {
 	all, err := x.s.Journal(ctx, name, n)
 	return all, inWords(err)
 }
 
-func (x changes) ChangeOf(ctx context.Context, id string) (app.ChangeDetail, error) {
+func (x changes) ChangeOf(ctx context.Context, id string) (service.ChangeDetail, error) {
 	d, err := x.s.ChangeOf(ctx, id)
 	return d, inWords(err)
 }

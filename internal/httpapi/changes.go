@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/task"
 )
 
@@ -25,8 +26,8 @@ type Changes interface {
 // Book tells what was done. For an unknown id: ErrNotFound.
 type Book interface {
 	// Journal returns the actions on a target, of all with "", newest first, at most n.
-	Journal(ctx context.Context, target string, n int) ([]app.Change, error)
-	ChangeOf(ctx context.Context, id string) (app.ChangeDetail, error)
+	Journal(ctx context.Context, target string, n int) ([]service.Change, error)
+	ChangeOf(ctx context.Context, id string) (service.ChangeDetail, error)
 	// Report returns the document of a diagnosis, proof, run, demo or comparison.
 	Report(ctx context.Context, id string) (*report.Document, error)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/task"
 )
@@ -34,11 +35,11 @@ func (b *book) Verdicts(_ context.Context, target string, n int) ([]app.Verdict,
 	return []app.Verdict{{ID: "d-1", Target: "shop", At: noon, Count: 1, Worst: "A table is read whole", Severity: finding.Warning, Share: 0.4}}, nil
 }
 
-func (b *book) Judged(_ context.Context, id string) (app.Judged, error) {
+func (b *book) Judged(_ context.Context, id string) (service.Judged, error) {
 	if id != "d-1" {
-		return app.Judged{}, ErrNotFound
+		return service.Judged{}, ErrNotFound
 	}
-	return app.Judged{Verdict: app.Verdict{ID: "d-1", Target: "shop"}, Findings: []finding.Finding{{ID: "missing-index-1"}}}, nil
+	return service.Judged{Verdict: app.Verdict{ID: "d-1", Target: "shop"}, Findings: []finding.Finding{{ID: "missing-index-1"}}}, nil
 }
 
 func (b *book) Diagnose(_ context.Context, target, by string, o capture.Options) (task.Task, error) {
@@ -49,11 +50,11 @@ func (b *book) Diagnose(_ context.Context, target, by string, o capture.Options)
 	return task.Task{ID: "t-1", State: task.Running}, nil
 }
 
-func (b *book) FindingsOf(context.Context, string) (app.Findings, error) {
+func (b *book) FindingsOf(context.Context, string) (service.Findings, error) {
 	if b.empty {
-		return app.Findings{}, nil
+		return service.Findings{}, nil
 	}
-	return app.Findings{Diagnoses: 3, Open: []app.OpenFinding{{Finding: finding.Finding{ID: "missing-index-1"}, Diagnosis: "d-1", Life: app.Life{First: noon, Last: noon, Seen: 2, Of: 3}}}}, nil
+	return service.Findings{Diagnoses: 3, Open: []service.OpenFinding{{Finding: finding.Finding{ID: "missing-index-1"}, Diagnosis: "d-1", Life: service.Life{First: noon, Last: noon, Seen: 2, Of: 3}}}}, nil
 }
 
 func (b *book) IgnoreFinding(_ context.Context, target, id, by string, d time.Duration) (ledger.Ignored, error) {
@@ -62,26 +63,26 @@ func (b *book) IgnoreFinding(_ context.Context, target, id, by string, d time.Du
 	case id != "missing-index-1":
 		return ledger.Ignored{}, ErrNotFound
 	case d > 0 && d < time.Minute:
-		return ledger.Ignored{}, app.ErrIgnoreFor
+		return ledger.Ignored{}, service.ErrIgnoreFor
 	}
 	return ledger.Ignored{Target: target, Finding: id, Until: noon.Add(d), By: by}, nil
 }
 
 func (b *book) JudgedEvery() time.Duration { return 10 * time.Minute }
 
-func (b *book) Journal(_ context.Context, target string, n int) ([]app.Change, error) {
+func (b *book) Journal(_ context.Context, target string, n int) ([]service.Change, error) {
 	b.asked = fmt.Sprint("journal ", target, " ", n)
 	if b.empty {
 		return nil, nil
 	}
-	return []app.Change{{Entry: journal.Entry{ID: "a-1", Target: "shop", State: journal.Done}, By: "ann", Text: "index i added"}}, nil
+	return []service.Change{{Entry: journal.Entry{ID: "a-1", Target: "shop", State: journal.Done}, By: "ann", Text: "index i added"}}, nil
 }
 
-func (b *book) ChangeOf(_ context.Context, id string) (app.ChangeDetail, error) {
+func (b *book) ChangeOf(_ context.Context, id string) (service.ChangeDetail, error) {
 	if id != "a-1" {
-		return app.ChangeDetail{}, ErrNotFound
+		return service.ChangeDetail{}, ErrNotFound
 	}
-	return app.ChangeDetail{Change: app.Change{Entry: journal.Entry{ID: id}}}, nil
+	return service.ChangeDetail{Change: service.Change{Entry: journal.Entry{ID: id}}}, nil
 }
 
 func (b *book) Report(_ context.Context, id string) (*report.Document, error) {
@@ -107,7 +108,7 @@ func (b *book) PreviewChange(_ context.Context, target, id string, o apply.Optio
 func (b *book) ApplyChange(_ context.Context, target, id, confirm, by string, o apply.Options) (task.Task, error) {
 	b.asked = "apply " + target + " " + id + " " + confirm + " by " + by + waits(o)
 	if confirm != "ALTER TABLE t ADD KEY i (a)" {
-		return task.Task{}, fmt.Errorf("%w: %w", ErrConflict, app.ErrPreviewChanged)
+		return task.Task{}, fmt.Errorf("%w: %w", ErrConflict, service.ErrPreviewChanged)
 	}
 	return task.Task{ID: "t-2"}, nil
 }

@@ -1,5 +1,5 @@
-// Package app is the composition root: the only place where engines are connected with each other.
-// It offers complete tasks to packages cli and httpapi. It knows no flags and prints nothing;
+// Package app is what all tasks share: where Dyno's files are, the stores, how to log in to a target, and the
+// steps that several tasks take, such as diagnose, apply and undo. It knows no flags and prints nothing;
 // package cli does both.
 package app
 

@@ -25,7 +25,7 @@ type ServerProcess struct {
 	pid          int
 	socket, port string // of its command line
 	inodes       []string
-	UID          int
+	UID          int  // whose it is
 	Hidden       bool // whether a socket is its own the kernel does not tell
 }
 

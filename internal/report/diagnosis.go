@@ -307,6 +307,7 @@ func proofSentence(p proof.Proof) string {
 	return "No class that the change affects was observed before and after: no result."
 }
 
+// MixWarnings says how much of the calls differ in class before and after; nothing where that is unknown.
 func MixWarnings(p proof.Proof) []string {
 	v, ok := p.Mix.Shift.Get()
 	if !ok {

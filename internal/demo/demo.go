@@ -56,7 +56,7 @@ type Options struct {
 	Snapshot    string // file that what the diagnosis saw is written to; with gzip when it ends in .gz; "" for none
 	Voice       Voice
 
-	beside func(context.Context, Beside) error // see DemoAllOptions
+	beside func(context.Context, Beside) error // see AllOptions
 }
 
 // Voice tells the user what happens while it happens. Its methods are called one at a time.

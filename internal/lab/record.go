@@ -44,17 +44,17 @@ type RunDetail struct {
 	Failed     uint64            `json:"given_up"` // operations given up because of errors that were to be ignored
 	ByCode     map[string]uint64 `json:"errors_by_code"`
 	ErrorText  string            `json:"errors_text"`
-	Arrivals   *LabArrivals      `json:"arrivals,omitempty"` // where operations were due at moments of their own
+	Arrivals   *Arrivals      `json:"arrivals,omitempty"` // where operations were due at moments of their own
 	Client     string            `json:"client,omitzero"`
 	Fairness   *run.Fairness     `json:"fairness,omitempty"`
-	Latencies  []LabLatency      `json:"latencies"`
-	Charts     []LabChart        `json:"charts"`
+	Latencies  []Latency      `json:"latencies"`
+	Charts     []Chart        `json:"charts"`
 	Options    map[string]string `json:"options"`
 	Warnings   []string          `json:"warnings"`
 }
 
-// LabArrivals accounts for operations that were due: each has begun, or was dropped when the run ended.
-type LabArrivals struct {
+// Arrivals accounts for operations that were due: each has begun, or was dropped when the run ended.
+type Arrivals struct {
 	Due     uint64  `json:"due"`
 	Begun   uint64  `json:"begun"`
 	Dropped uint64  `json:"dropped"`
@@ -62,8 +62,8 @@ type LabArrivals struct {
 	Text    string  `json:"text"`
 }
 
-// LabLatency is a distribution, in seconds.
-type LabLatency struct {
+// Latency is a distribution, in seconds.
+type Latency struct {
 	Of        string  `json:"of"`
 	Which     string  `json:"which"` // "service", "response", "corrected"
 	Statement bool    `json:"statement,omitzero"`
@@ -77,16 +77,16 @@ type LabLatency struct {
 	Max       float64 `json:"max"`
 }
 
-// LabChart is a picture over time; a line's values stand at the times of X, Unix seconds, null where it has none.
-type LabChart struct {
+// Chart is a picture over time; a line's values stand at the times of X, Unix seconds, null where it has none.
+type Chart struct {
 	Title string         `json:"title"`
 	Unit  string         `json:"unit"`
 	X     []float64      `json:"x"`
-	Lines []LabChartLine `json:"lines"`
+	Lines []ChartLine `json:"lines"`
 }
 
-// LabChartLine is one line of a chart. Where several readings share a point Lo and Hi are their least and greatest.
-type LabChartLine struct {
+// ChartLine is one line of a chart. Where several readings share a point Lo and Hi are their least and greatest.
+type ChartLine struct {
 	Name string     `json:"name"`
 	Y    []*float64 `json:"y"`
 	Lo   []*float64 `json:"lo,omitempty"`
@@ -156,7 +156,7 @@ func (l *Lab) Run(ctx context.Context, id string) (RunDetail, error) {
 	t := &r.Total
 	x := RunDetail{
 		Run: runLine(&r), Title: doc.Title, Sentence: doc.Sentence, Error: r.Error, Operations: t.Operations(), Queries: t.Queries(), Reconnects: t.Reconnects,
-		ByCode: t.Errors, ErrorText: report.RunErrors(t), Client: report.RunClient(&r), Fairness: r.Fairness, Latencies: []LabLatency{}, Charts: []LabChart{},
+		ByCode: t.Errors, ErrorText: report.RunErrors(t), Client: report.RunClient(&r), Fairness: r.Fairness, Latencies: []Latency{}, Charts: []Chart{},
 		Options: r.Options, Warnings: r.Warnings,
 	}
 	for _, o := range t.Ops {
@@ -172,7 +172,7 @@ func (l *Lab) Run(ctx context.Context, id string) (RunDetail, error) {
 		x.Warnings = []string{}
 	}
 	if o := t.Open; o != nil {
-		x.Arrivals = &LabArrivals{Due: o.Due, Begun: o.Due - min(o.Due, o.Dropped), Dropped: o.Dropped, Text: report.RunArrivals(&r)}
+		x.Arrivals = &Arrivals{Due: o.Due, Begun: o.Due - min(o.Due, o.Dropped), Dropped: o.Dropped, Text: report.RunArrivals(&r)}
 		if t.Length > 0 {
 			x.Arrivals.Rate = float64(o.Due) / t.Length.Seconds()
 		}
@@ -186,17 +186,17 @@ func (l *Lab) Run(ctx context.Context, id string) (RunDetail, error) {
 	return x, nil
 }
 
-func latencyOf(of, which string, statement bool, h *hist.Histogram) LabLatency {
+func latencyOf(of, which string, statement bool, h *hist.Histogram) Latency {
 	q := func(v float64) float64 { return h.Quantile(v).Seconds() }
-	return LabLatency{of, which, statement, h.Count(), h.Min().Seconds(), q(0.5), h.Mean().Seconds(), q(0.95), q(0.99), q(0.999), h.Max().Seconds()}
+	return Latency{of, which, statement, h.Count(), h.Min().Seconds(), q(0.5), h.Mean().Seconds(), q(0.95), q(0.99), q(0.999), h.Max().Seconds()}
 }
 
 // labPoints is the most points of a line of a chart.
 const labPoints = 600
 
 // chartOf puts the lines of a chart on one time axis of at most labPoints points.
-func chartOf(c report.Chart) LabChart {
-	out := LabChart{Title: c.Title, Unit: c.Unit, X: []float64{}, Lines: []LabChartLine{}}
+func chartOf(c report.Chart) Chart {
+	out := Chart{Title: c.Title, Unit: c.Unit, X: []float64{}, Lines: []ChartLine{}}
 	var times []int64
 	for _, l := range c.Lines {
 		for _, p := range l.Points {
@@ -214,7 +214,7 @@ func chartOf(c report.Chart) LabChart {
 		at[t] = i / group
 	}
 	for _, l := range c.Lines {
-		line := LabChartLine{Name: l.Name, Y: make([]*float64, len(out.X))}
+		line := ChartLine{Name: l.Name, Y: make([]*float64, len(out.X))}
 		n := make([]float64, len(out.X))
 		lo, hi := make([]*float64, len(out.X)), make([]*float64, len(out.X))
 		for _, p := range l.Points {

@@ -36,7 +36,7 @@ type Live struct {
 	Left    known.Value[float64] `json:"left_seconds,omitzero"` // if no variant is decided before the last round
 }
 
-// liveLab is a LabLive as it is kept.
+// liveLab is a Live as it is kept.
 type liveLab struct {
 	Live
 	until time.Time // when it is over if no variant is decided before the last round; zero: not known

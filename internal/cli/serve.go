@@ -137,7 +137,7 @@ func (e *env) serveUntil(ctx context.Context, o service.Options, way doorFlags) 
 	engine := series.NewEngine(s.Series, exposition.Help, series.Limits{})
 	h = httpapi.New(httpapi.Service{
 		Querier: engine, Browser: engine, Fleet: fleet{s}, States: states{s}, Classes: classes{s}, Events: marks{s},
-		Graphs: e.serveGraphs(s), Periods: e.servePeriods(s), Tasks: e.serveTasks(s), Findings: e.serveFindings(s), Changes: e.serveChanges(s),
+		Graphs: e.serveGraphs(s), Periods: e.servePeriods(s), Tasks: &s.Tasks, Findings: e.serveFindings(s), Changes: e.serveChanges(s),
 		Lab: e.serveLab(s), Settings: e.serveSettings(s, d.l.Addr().String()), Access: d.users,
 	}, httpapi.Options{Version: e.app.Version, Every: s.Every(), Log: log, Page: web.Handler(e.app.Environ("DYNO_PAGE_DIR")), PagePaths: web.Paths(), Guarding: d.guarding})
 	e.remark("Dyno answers on %s. Ctrl-C ends it.", d.url)

@@ -19,7 +19,6 @@ import (
 	"github.com/dyno-perf/dyno/internal/task"
 )
 
-func (e *env) serveTasks(s *service.Service) httpapi.Tasks       { return &s.Tasks }
 func (e *env) serveFindings(s *service.Service) httpapi.Findings { return judgements{s} }
 func (e *env) serveChanges(s *service.Service) httpapi.Changes   { return changes{s} }
 

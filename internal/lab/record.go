@@ -44,11 +44,11 @@ type RunDetail struct {
 	Failed     uint64            `json:"given_up"` // operations given up because of errors that were to be ignored
 	ByCode     map[string]uint64 `json:"errors_by_code"`
 	ErrorText  string            `json:"errors_text"`
-	Arrivals   *Arrivals      `json:"arrivals,omitempty"` // where operations were due at moments of their own
+	Arrivals   *Arrivals         `json:"arrivals,omitempty"` // where operations were due at moments of their own
 	Client     string            `json:"client,omitzero"`
 	Fairness   *run.Fairness     `json:"fairness,omitempty"`
-	Latencies  []Latency      `json:"latencies"`
-	Charts     []Chart        `json:"charts"`
+	Latencies  []Latency         `json:"latencies"`
+	Charts     []Chart           `json:"charts"`
 	Options    map[string]string `json:"options"`
 	Warnings   []string          `json:"warnings"`
 }
@@ -79,9 +79,9 @@ type Latency struct {
 
 // Chart is a picture over time; a line's values stand at the times of X, Unix seconds, null where it has none.
 type Chart struct {
-	Title string         `json:"title"`
-	Unit  string         `json:"unit"`
-	X     []float64      `json:"x"`
+	Title string      `json:"title"`
+	Unit  string      `json:"unit"`
+	X     []float64   `json:"x"`
 	Lines []ChartLine `json:"lines"`
 }
 

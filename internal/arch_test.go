@@ -104,15 +104,23 @@ var floors = map[string]int{
 	"internal/fault":      4,
 	"internal/testbed":    4,
 	"internal/recipe":     4,
+	"internal/judge":      4,
+	"internal/task":       4,
 
 	"internal/app": 5,
 
-	"internal/cli":     6,
-	"internal/screen":  6,
-	"internal/httpapi": 6,
-	"internal/web":     6,
+	"internal/service":    6,
+	"internal/lab":        6,
+	"internal/demo":       6,
+	"internal/discovery":  6,
+	"internal/indextrial": 6,
 
-	"cmd/dyno": 7,
+	"internal/cli":     7,
+	"internal/screen":  7,
+	"internal/httpapi": 7,
+	"internal/web":     7,
+
+	"cmd/dyno": 8,
 }
 
 // siblings lists the only edges allowed within one floor, with the reason.
@@ -178,6 +186,8 @@ var siblings = map[string]string{
 	"internal/advise/config -> internal/advise":  "rules share one view of the snapshot",
 	"internal/advise/host -> internal/advise":    "rules share one view of the snapshot",
 	"internal/advise/session -> internal/advise": "rules share one view of the snapshot",
+	"internal/report -> internal/judge":          "the document of one kind of advice says how many findings of other kinds there are",
+	"internal/service -> internal/discovery":     "the web UI lists the servers of this machine",
 	"internal/cli -> internal/screen":            "watch draws on a terminal",
 	"internal/cli -> internal/httpapi":           "serve answers over HTTP",
 	"internal/cli -> internal/web":               "serve shows the page",

@@ -27,7 +27,7 @@ func main() {
 	o := options{Short: *short, Procs: *procs, Packages: flag.Args(), CI: os.Getenv("CI") != ""}
 	if len(o.Packages) == 0 {
 		// Those that take longest start first, so that none of them is left to run alone at the end.
-		o.Packages = []string{"./test/demo", "./internal/sandbox", "./internal/load", "./test/page", "./internal/app", "./internal/fault", "./..."}
+		o.Packages = []string{"./test/demo", "./internal/sandbox", "./internal/load", "./test/page", "./internal/service", "./internal/fault", "./internal/app", "./internal/lab", "./..."}
 	}
 	total, ran := count{}, false
 	for _, s := range steps {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/tunnel"
@@ -18,10 +19,10 @@ import (
 // EnvPrefix begins the names of environment variables whose value a request over HTTP may have sent as a password.
 const EnvPrefix = "DYNO_TARGET_"
 
-// credentials is the directory with the files that a request over HTTP may name.
-func (a *App) credentials() string { return filepath.Join(a.Home, "credentials") }
+// Credentials is the directory with the files that a request over HTTP may name.
+func (a *App) Credentials() string { return filepath.Join(a.Home, "credentials") }
 
-// allow holds an entry of the inventory that came over HTTP to what may be sent there: whoever sends requests need not be the one whose
+// Allow holds an entry of the inventory that came over HTTP to what may be sent there: whoever sends requests need not be the one whose
 // secrets they are, and names the server that gets them.
 //
 //   - What the defaults files and the environment hold for all servers goes only where those files lead. For any other server it stays
@@ -35,10 +36,10 @@ func (a *App) credentials() string { return filepath.Join(a.Home, "credentials")
 //     inventory: to those ssh logs in with the keys of Dyno's account.
 //
 // Errors are of kind target.BadTarget.
-func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error) {
+func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error) {
 	file := t.Defaults
 	if file != "" && !filepath.IsAbs(file) {
-		t.Defaults = filepath.Join(a.credentials(), file)
+		t.Defaults = filepath.Join(a.Credentials(), file)
 	}
 	t, spec, err := a.entry(t)
 	if err != nil {
@@ -71,7 +72,7 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 		if f != "" && !a.inCredentials(f) && !has(func(p held) bool {
 			return slices.Contains([]string{p.spec.CA, p.spec.Cert, p.spec.Key, p.spec.ServerKey}, f)
 		}) {
-			return bad(name+": the file is not in the directory credentials", "put it into "+a.credentials()+byHand)
+			return bad(name+": the file is not in the directory credentials", "put it into "+a.Credentials()+byHand)
 		}
 	}
 	const elsewhere = "the password would go to a server that it was not stored for"
@@ -101,7 +102,7 @@ func (a *App) allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 		return t, nil
 	}
 	if !a.inCredentials(t.Defaults) && !has(func(p held) bool { return p.entry.Defaults == t.Defaults }) {
-		return bad("the defaults file is not in the directory credentials", "put it into "+a.credentials()+", and name server and account in it"+byHand)
+		return bad("the defaults file is not in the directory credentials", "put it into "+a.Credentials()+", and name server and account in it"+byHand)
 	}
 	o, err := target.Defaults(t.Defaults, spec.Groups()...)
 	if err != nil {
@@ -146,7 +147,7 @@ func sameHost(o target.Options, s, x target.Spec) bool {
 
 // inCredentials reports whether a name is that of a file below the directory credentials. Whether there is one is not looked at.
 func (a *App) inCredentials(file string) bool {
-	dir, err := filepath.Abs(a.credentials())
+	dir, err := filepath.Abs(a.Credentials())
 	return err == nil && filepath.Clean(file) == file && strings.HasPrefix(file, dir+string(filepath.Separator))
 }
 
@@ -166,13 +167,13 @@ func (a *App) leadsHere(ctx context.Context, o target.Options, x target.Spec) bo
 	mine := target.Spec{Scheme: x.Scheme}
 	o.Apply(&mine)
 	x = there(o, x)
-	if x.Jump != (tunnel.Jump{}) || !same(mine.Network, mine.Address, x) {
+	if x.Jump != (tunnel.Jump{}) || !SamePlace(mine.Network, mine.Address, x) {
 		return false
 	}
 	if mine.Address == x.Address {
 		return true
 	}
-	return !(x.Network == "unix" && redirectable(x.Address, a.trusted, mostLinks)) && leads(x, listening(ctx, "", a.trusted, x.Address), a.trusted, belowShared)
+	return !(x.Network == "unix" && host.Redirectable(x.Address, target.TrustedAccount)) && LeadsToTrusted(x, host.Listening(ctx, "", target.TrustedAccount, x.Address), target.TrustedAccount, BelowShared)
 }
 
 // there completes the address of a URL as logging in does.
@@ -191,50 +192,19 @@ func (a *App) implied(ctx context.Context, x target.Spec) bool {
 	if x = there(o, x); x.Address == "" {
 		x.Network, x.Address = "tcp", "localhost:3306"
 	}
-	if x.Network == "unix" && redirectable(x.Address, a.trusted, mostLinks) {
+	if x.Network == "unix" && host.Redirectable(x.Address, target.TrustedAccount) {
 		return false
 	}
-	listens := listening(ctx, "", a.trusted, x.Address)
+	listens := host.Listening(ctx, "", target.TrustedAccount, x.Address)
 	if !nowhere(o) {
-		return a.leadsHere(ctx, o, x) && leads(x, listens, a.trusted, belowShared)
+		return a.leadsHere(ctx, o, x) && LeadsToTrusted(x, listens, target.TrustedAccount, BelowShared)
 	}
 	any := func(string) bool { return true }
-	for _, sockets := range [][]string{usualSockets, nil} { // the port is another way to the server behind the socket
-		at := usualPlace(target.Spec{Network: "tcp"}, sockets, listens, any, a.trusted)
-		if at.Address != "" && (same(at.Network, at.Address, x) || same(x.Network, x.Address, at)) {
-			return leads(x, listens, a.trusted, belowShared)
+	for _, sockets := range [][]string{UsualSockets, nil} { // the port is another way to the server behind the socket
+		at := UsualPlace(target.Spec{Network: "tcp"}, sockets, listens, any, target.TrustedAccount)
+		if at.Address != "" && (SamePlace(at.Network, at.Address, x) || SamePlace(x.Network, x.Address, at)) {
+			return LeadsToTrusted(x, listens, target.TrustedAccount, BelowShared)
 		}
-	}
-	return false
-}
-
-// mostLinks bounds the links that a path is followed through, as the kernel does.
-const mostLinks = 40
-
-// redirectable reports whether somebody who is not trusted can have a path lead elsewhere: a part of it is theirs, or in a directory in which
-// they may rename.
-func redirectable(path string, trusted func(uid int) bool, links int) bool {
-	if !filepath.IsAbs(path) {
-		return true
-	}
-	dir, rest := "/", strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")
-	for i, name := range rest {
-		st, err := os.Lstat(filepath.Join(dir, name))
-		switch {
-		case os.IsNotExist(err) && i == len(rest)-1:
-			return false // nobody is there
-		case err != nil || !trusted(uidOf(st)) || links == 0:
-			return true
-		case st.Mode()&os.ModeSymlink != 0:
-			to, err := os.Readlink(filepath.Join(dir, name))
-			if !filepath.IsAbs(to) {
-				to = filepath.Join(dir, to)
-			}
-			return err != nil || redirectable(filepath.Join(append([]string{to}, rest[i+1:]...)...), trusted, links-1)
-		case st.IsDir() && st.Mode().Perm()&0o022 != 0 && st.Mode()&os.ModeSticky == 0:
-			return true
-		}
-		dir = filepath.Join(dir, name)
 	}
 	return false
 }
@@ -247,19 +217,19 @@ func (a *App) trustedHere(ctx context.Context, x target.Spec) bool {
 	}
 	if x.Network == "unix" {
 		_, err := os.Stat(x.Address)
-		return err == nil && !redirectable(x.Address, a.trusted, mostLinks) && leads(x, nil, a.trusted, func(string) bool { return true })
+		return err == nil && !host.Redirectable(x.Address, target.TrustedAccount) && LeadsToTrusted(x, nil, target.TrustedAccount, func(string) bool { return true })
 	}
-	host, _, err := net.SplitHostPort(x.Address)
-	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	name, _, err := net.SplitHostPort(x.Address)
+	if ip := net.ParseIP(name); err != nil || name != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return false
 	}
-	here := func(l listener) bool { return same(l.network, l.address, x) }
-	listens := slices.DeleteFunc(listening(ctx, "", a.trusted, x.Address), func(l listener) bool { return !here(l) })
-	servers := serverProcesses(ctx, "", nil, eachOnce(a.trusted))
-	strange := func(l listener) bool {
+	here := func(l host.Listener) bool { return SamePlace(l.Network, l.Address, x) }
+	listens := slices.DeleteFunc(host.Listening(ctx, "", target.TrustedAccount, x.Address), func(l host.Listener) bool { return !here(l) })
+	servers := host.ServerProcesses(ctx, "", nil, target.TrustedAccount)
+	strange := func(l host.Listener) bool {
 		// A process that cannot be looked into may be the one, if it is of the socket's account.
-		serves := l.pid != 0 || slices.ContainsFunc(servers, func(p serverProcess) bool { return p.hidden && p.uid == l.uid })
-		return !serves || !a.trusted(l.uid)
+		serves := l.PID != 0 || slices.ContainsFunc(servers, func(p host.ServerProcess) bool { return p.Hidden && p.UID == l.UID })
+		return !serves || !target.TrustedAccount(l.UID)
 	}
 	return len(listens) > 0 && !slices.ContainsFunc(listens, strange)
 }

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -53,7 +52,7 @@ func TestAllow(t *testing.T) {
 
 	write(filepath.Join(home, ".my.cnf"), "[client]\nuser=root\npassword=x\nhost=db.example\nport=3310\n")
 	kept := write(filepath.Join(t.TempDir(), "kept.cnf"), "[client]\npassword=x\n")
-	dir := a.credentials()
+	dir := a.Credentials()
 	write(filepath.Join(dir, "bare.cnf"), "[client]\npassword=x\n")
 	write(filepath.Join(dir, "led.cnf"), "[client]\npassword=x\nhost=db9\nssl-mode=REQUIRED\n")
 	write(filepath.Join(dir, "ca.pem"), "x")
@@ -71,7 +70,7 @@ func TestAllow(t *testing.T) {
 	}
 	f := func(url, file, env, want string) {
 		t.Helper()
-		got, err := a.allow(t.Context(), ledger.Target{URL: url, Defaults: file, PasswordEnv: env})
+		got, err := a.Allow(t.Context(), ledger.Target{URL: url, Defaults: file, PasswordEnv: env})
 		switch {
 		case err != nil && (target.KindOf(err) != target.BadTarget || !strings.Contains(err.Error()+target.HintOf(err), want) || want == ""):
 			t.Errorf("%s %s%s: %v, want %q", url, file, env, err, want)
@@ -196,55 +195,4 @@ func asServer(t *testing.T) string {
 		c.Wait()
 	})
 	return l.Addr().String()
-}
-
-// TestLoginOfAService: what a request brings is held to allow; a URL that the service was started with is its owner's word.
-func TestLoginOfAService(t *testing.T) {
-	s := &Service{o: Serving{Targets: []string{"shop", "mysql://db1"}}}
-	for name, want := range map[string]bool{"shop": true, "mysql://db1": false, "mysql://db2": true, "sandbox:x": true} {
-		if got := s.login(name).Remote; got != want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
-// TestRedirectable: a path leads where root and servers' accounts have it lead, or it leads nowhere for a stored password.
-func TestRedirectable(t *testing.T) {
-	const nobody = 65534
-	trusted := func(uid int) bool { return uid == os.Getuid() || uid == 0 }
-	top := t.TempDir()
-	mkdir := func(name string, mode os.FileMode, uid int) string {
-		t.Helper()
-		path := filepath.Join(top, name)
-		if err := errors.Join(os.Mkdir(path, 0o755), os.Chmod(path, mode), os.Chown(path, uid, -1)); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	link := func(to, path string, uid int) string {
-		t.Helper()
-		if err := errors.Join(os.Symlink(to, path), os.Lchown(path, uid, -1)); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	safe, foreign, open, sticky := mkdir("safe", 0o755, 0), mkdir("foreign", 0o755, nobody), mkdir("open", 0o777, 0), mkdir("sticky", 0o777|os.ModeSticky, 0)
-	f := func(path string, want bool) {
-		t.Helper()
-		if got := redirectable(path, trusted, mostLinks); got != want {
-			t.Errorf("%s: %v", path, got)
-		}
-	}
-	f(safe+"/none", false)
-	f(safe+"/none/deeper", true)
-	f(foreign+"/none", true)
-	f(open+"/none", true)
-	f(sticky+"/none", false)
-	f(link(safe, safe+"/in", 0)+"/none", false)
-	f(link(foreign, safe+"/out", 0)+"/none", true)
-	f(link(safe, foreign+"/back", nobody)+"/none", true)
-	f(link(safe, sticky+"/link", nobody)+"/none", true)
-	f(link("../foreign/back", safe+"/round", 0)+"/none", true)
-	f(link("self", safe+"/self", 0)+"/none", true)
-	f("relative", true)
 }

@@ -23,7 +23,7 @@ func (a *App) Annotate(ctx context.Context, e event.Event) (event.Event, error) 
 		return e, err
 	}
 	if e.Target != "" && !strings.HasPrefix(e.Target, "sandbox:") {
-		if _, err := a.locate(ctx, e.Target, &Login{}); err != nil {
+		if _, err := a.Locate(ctx, e.Target, &Login{}); err != nil {
 			return e, err
 		}
 	}

@@ -89,7 +89,7 @@ func (a *App) Apply(ctx context.Context, t *target.Target, in Intent, sink progr
 	if err != nil {
 		return e, err
 	}
-	if err := a.mark(ctx, event.Event{At: e.Started, Until: e.Ended, Target: e.Target, Kind: event.Action, Text: e.Action.SQL, Ref: e.ID}); err != nil {
+	if err := a.Mark(ctx, event.Event{At: e.Started, Until: e.Ended, Target: e.Target, Kind: event.Action, Text: e.Action.SQL, Ref: e.ID}); err != nil {
 		return e, fmt.Errorf("action %s was made, but its mark on the timeline could not be written: %w; to undo: dyno undo %[1]s", e.ID, err)
 	}
 	return e, nil
@@ -128,7 +128,7 @@ func (a *App) Undo(ctx context.Context, t *target.Target, id string, o apply.Opt
 	if err != nil {
 		return e, err
 	}
-	if err := a.mark(ctx, event.Event{At: e.UndoneAt, Target: e.Target, Kind: event.Action, Text: e.Action.Undo, Ref: e.ID}); err != nil {
+	if err := a.Mark(ctx, event.Event{At: e.UndoneAt, Target: e.Target, Kind: event.Action, Text: e.Action.Undo, Ref: e.ID}); err != nil {
 		return e, fmt.Errorf("action %s was undone, but the mark of that on the timeline could not be written: %w", e.ID, err)
 	}
 	return e, nil
@@ -241,8 +241,8 @@ func Compare(before, after *snapshot.Snapshot, e journal.Entry, findings []findi
 // markTime bounds the writing of what was done into the timeline.
 const markTime = 10 * time.Second
 
-// mark puts an event of what was done on the timeline, also when whoever wanted it has gone meanwhile.
-func (a *App) mark(ctx context.Context, e event.Event) error {
+// Mark puts an event of what was done on the timeline, also when whoever wanted it has gone meanwhile.
+func (a *App) Mark(ctx context.Context, e event.Event) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTime)
 	defer cancel()
 	l, err := a.Ledger(ctx)
@@ -277,10 +277,18 @@ func (a *App) ProveAndKeep(ctx context.Context, t *target.Target, e journal.Entr
 	if err != nil {
 		return p, nil, err
 	}
-	doc := ProofDocument(id, e, p, before, after, a.Version)
+	doc := report.ProofDocument(id, e, p, before, after, a.Version)
 	b, err := report.Encode(&doc)
 	if err != nil {
 		return p, nil, err
 	}
 	return p, &doc, l.PutDocument(ctx, string(doc.Kind), id, e.Target, e.ID, b)
+}
+
+// UndoPreview is what undoing an action would do on the server as it is now.
+type UndoPreview struct {
+	Entry   journal.Entry `json:"entry"` // as the server shows it, which may differ from the journal after a crash
+	SQL     string        `json:"sql"`
+	Notes   []string      `json:"notes,omitempty"`
+	Against []string      `json:"blockers,omitempty"` // it is blocked while one of them holds
 }

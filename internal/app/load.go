@@ -119,7 +119,7 @@ func (a *App) kept(ctx context.Context, notes []string, sink func(run.Tick), do 
 
 // keepRun stores the report of a run, which has its seconds too.
 func (a *App) keepRun(ctx context.Context, l *ledger.Ledger, r run.Run, ticks []run.Tick) error {
-	doc := RunDocument(r, ticks, a.Version)
+	doc := report.RunDocument(r, ticks, a.Version)
 	b, err := report.Encode(&doc)
 	if err != nil {
 		return err

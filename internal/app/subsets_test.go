@@ -16,6 +16,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/catalog"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/judge"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/test/servers"
@@ -74,7 +75,7 @@ func TestAnyAdviceInAnyOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, all := Advise(snap, advise.Index)
+			_, all := judge.Advise(snap, advise.Index)
 			taking := 0
 			all = slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Action == nil })
 			for _, f := range all {

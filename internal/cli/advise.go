@@ -14,13 +14,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/finding"
+	"github.com/dyno-perf/dyno/internal/indextrial"
+	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
 func (e *env) advise() *cobra.Command {
 	var from, save string
 	var why, changes, prove bool
-	var try app.TryOptions
+	var try indextrial.Options
 	o := capture.Options{}
 	var kinds []string
 	for _, k := range advise.Kinds() {
@@ -77,7 +79,7 @@ what it finds. With --from the window comes from a snapshot that diagnose --save
 		if prove {
 			then = func(ctx context.Context, t *target.Target, d *app.Diagnosis) error {
 				try.Progress = e.progress()
-				notTried = e.app.Try(ctx, t, d, try)
+				notTried = indextrial.Try(ctx, e.app, t, d, try)
 				return ctx.Err() // else the findings are told all the same
 			}
 		}
@@ -89,7 +91,7 @@ what it finds. With --from the window comes from a snapshot that diagnose --save
 		case e.json():
 			err = list(e, plain(d.Findings, why), func(finding.Finding) string { return "" }, "")
 		case changes:
-			_, err = fmt.Fprint(e.Out, app.Changes(d.Findings))
+			_, err = fmt.Fprint(e.Out, report.Changes(d.Findings))
 		default:
 			err = e.printDiagnosis(d, why)
 		}

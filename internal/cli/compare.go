@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/experiment"
+	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/plan"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/report"
@@ -27,7 +27,7 @@ import (
 
 // compareFlags are those of compare and of recipe run.
 type compareFlags struct {
-	o      app.CompareOptions
+	o      lab.CompareOptions
 	axes   []string
 	set    []string
 	dryRun bool
@@ -142,11 +142,11 @@ func isBundle(name string) bool {
 
 // experiments lists what was begun.
 func (e *env) experiments() error {
-	all, err := e.app.Experiments()
+	all, err := lab.Experiments(e.app)
 	if err != nil {
 		return err
 	}
-	return listed(e, fmt.Sprintf("%-10s  %-16s  %-18s %11s  %s", "ID", "STARTED", "NAME", "TRIALS", "RESULT"), all, func(l app.ExperimentLine) string {
+	return listed(e, fmt.Sprintf("%-10s  %-16s  %-18s %11s  %s", "ID", "STARTED", "NAME", "TRIALS", "RESULT"), all, func(l lab.ExperimentLine) string {
 		state := "unfinished"
 		switch {
 		case l.Problem != "":
@@ -187,8 +187,8 @@ func (e *env) runComparison(ctx context.Context, x *compareFlags) (*trial.Result
 	x.o.Progress = e.progress()
 	x.o.Note = w.note
 	x.o.DryRun = x.dryRun
-	c, err := e.app.PrepareComparison(ctx, x.o)
-	var other *app.ResumeError
+	c, err := lab.Prepare(ctx, e.app, x.o)
+	var other *lab.ResumeError
 	if errors.As(err, &other) {
 		return nil, &exitError{exitUsage, err}
 	}
@@ -205,7 +205,7 @@ func (e *env) runComparison(ctx context.Context, x *compareFlags) (*trial.Result
 		e.remark("An experiment with this plan is unfinished: --resume %s continues it.", c.Begun[len(c.Begun)-1])
 	}
 	w.plan = c.Plan
-	r, html, err := e.app.Compare(ctx, c)
+	r, html, err := lab.Compare(ctx, e.app, c)
 	if len(r.Trials) > 0 {
 		if perr := e.printResult(&r, html); perr != nil && err == nil {
 			err = perr
@@ -260,7 +260,7 @@ func verdictExit(r *trial.Result, failOn string) error {
 }
 
 func (e *env) writeBundle(id, file string) error {
-	if err := userfile.Replace(file, func(w io.Writer) error { return e.app.Bundle(id, w) }); err != nil {
+	if err := userfile.Replace(file, func(w io.Writer) error { return lab.Bundle(e.app, id, w) }); err != nil {
 		return fmt.Errorf("write bundle: %w", err)
 	}
 	e.remark("Bundle: %s", file)
@@ -268,7 +268,7 @@ func (e *env) writeBundle(id, file string) error {
 }
 
 // dryRun shows what would be run.
-func (e *env) dryRun(c *app.Comparison) error {
+func (e *env) dryRun(c *lab.Comparison) error {
 	if e.json() {
 		err := e.writeJSON(struct {
 			Message  string         `json:"message"`
@@ -332,7 +332,7 @@ func (e *env) dryRun(c *app.Comparison) error {
 }
 
 // cannotRun is the error of a plan that something keeps from running on this machine.
-func cannotRun(c *app.Comparison) error {
+func cannotRun(c *lab.Comparison) error {
 	if len(c.Needs.Problems) == 0 {
 		return nil
 	}
@@ -526,11 +526,11 @@ func (e *env) printResult(r *trial.Result, html string) error {
 
 // sideBySide compares two results.
 func (e *env) sideBySide(ctx context.Context, a, b string, x *compareFlags) error {
-	ra, err := e.app.LoadResult(a)
+	ra, err := lab.LoadResult(e.app, a)
 	if err != nil {
 		return err
 	}
-	rb, err := e.app.LoadResult(b)
+	rb, err := lab.LoadResult(e.app, b)
 	if err != nil {
 		return err
 	}
@@ -538,7 +538,7 @@ func (e *env) sideBySide(ctx context.Context, a, b string, x *compareFlags) erro
 }
 
 func (e *env) beside(ctx context.Context, a, b trial.Result, x *compareFlags) error {
-	r, html, err := e.app.SideBySide(ctx, a, b)
+	r, html, err := lab.SideBySide(ctx, e.app, a, b)
 	if err != nil {
 		return err
 	}
@@ -550,7 +550,7 @@ func (e *env) beside(ctx context.Context, a, b trial.Result, x *compareFlags) er
 
 // again runs the plan of a bundle here and sets the results side by side.
 func (e *env) again(ctx context.Context, file string, x *compareFlags) error {
-	there, h, err := e.app.LoadBundle(file)
+	there, h, err := lab.LoadBundle(e.app, file)
 	if err != nil {
 		return err
 	}

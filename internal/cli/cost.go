@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/scrape"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -33,7 +33,7 @@ without the network round trip), CPU time here, rows and bytes; and the cost per
 		if rounds < 1 || rounds > 1000 {
 			return usagef("--rounds %d: it takes 1 to 1000", rounds)
 		}
-		if err := watchable(app.Watching{Every: time.Second, Scrape: o}); err != nil {
+		if err := watchable(service.Watching{Every: time.Second, Scrape: o}); err != nil {
 			return err
 		}
 		if every {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/demo"
 	"github.com/dyno-perf/dyno/internal/fault"
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/progress"
@@ -22,8 +22,8 @@ import (
 )
 
 func (e *env) demo() *cobra.Command {
-	var o app.DemoOptions
-	var all app.DemoAllOptions
+	var o demo.Options
+	var all demo.AllOptions
 	var list, every bool
 	var set []string
 	var resume string
@@ -94,7 +94,7 @@ the other, with a line for each: whether it was found and at which rank, false f
 		}
 		v := &voice{env: e, began: time.Now()}
 		o.Voice = v
-		res, err := e.app.Demo(c.Context(), o)
+		res, err := demo.Run(c.Context(), e.app, o)
 		if res.Report != "" || err == nil {
 			e.demoEnd(res)
 		}
@@ -157,7 +157,7 @@ func (v *voice) Say(s report.Step) {
 	}
 }
 
-func (v *voice) Live(l app.Live) {
+func (v *voice) Live(l demo.Live) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch {
@@ -252,7 +252,7 @@ func sideOf(m map[string]stat.Interval) *side {
 }
 
 // demoEnd prints the outcome: the report as text, or the closing JSON object.
-func (e *env) demoEnd(res app.DemoResult) {
+func (e *env) demoEnd(res demo.Result) {
 	if e.json() {
 		findings, foreign := res.Findings, res.Foreign
 		if findings == nil {
@@ -304,7 +304,7 @@ type beforeAfter struct {
 	After  stat.Interval `json:"after"`
 }
 
-func intervals(res app.DemoResult) map[string]beforeAfter {
+func intervals(res demo.Result) map[string]beforeAfter {
 	if res.Before == nil {
 		return nil
 	}

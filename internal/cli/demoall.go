@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/demo"
 	"github.com/dyno-perf/dyno/internal/fault"
 )
 
@@ -43,7 +43,7 @@ type planted struct {
 }
 
 // demoAll plants every fault and prints a line for each.
-func (e *env) demoAll(c *cobra.Command, o app.DemoAllOptions, resume string) error {
+func (e *env) demoAll(c *cobra.Command, o demo.AllOptions, resume string) error {
 	if o.Seeds < 1 || o.Seeds > 1000 {
 		return usagef("--seeds %d: it takes 1 to 1000", o.Seeds)
 	}
@@ -65,7 +65,7 @@ func (e *env) demoAll(c *cobra.Command, o app.DemoAllOptions, resume string) err
 		}
 	}
 	total, right, early := 0, 0, 0
-	err := e.app.DemoAll(c.Context(), o, func(l app.AccuracyLine) error {
+	err := demo.All(c.Context(), e.app, o, func(l demo.AccuracyLine) error {
 		total++
 		if l.OK() {
 			right++
@@ -89,7 +89,7 @@ func (e *env) demoAll(c *cobra.Command, o app.DemoAllOptions, resume string) err
 }
 
 // accuracyText is a line of the table for people.
-func accuracyText(l app.AccuracyLine) string {
+func accuracyText(l demo.AccuracyLine) string {
 	mark := "✓"
 	if !l.OK() {
 		mark = "✗"
@@ -121,7 +121,7 @@ func accuracyText(l app.AccuracyLine) string {
 }
 
 // accuracyLines reads what an earlier --all has written. The last line may be cut off.
-func accuracyLines(name string) (lines []app.AccuracyLine, err error) {
+func accuracyLines(name string) (lines []demo.AccuracyLine, err error) {
 	b, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil // the first time
@@ -132,7 +132,7 @@ func accuracyLines(name string) (lines []app.AccuracyLine, err error) {
 	s := bufio.NewScanner(bytes.NewReader(b))
 	s.Buffer(nil, 1<<20)
 	for n := 1; s.Scan(); n++ {
-		var l app.AccuracyLine
+		var l demo.AccuracyLine
 		if err := json.Unmarshal(s.Bytes(), &l); err != nil {
 			if !bytes.HasSuffix(b, []byte("\n")) && bytes.HasSuffix(b, s.Bytes()) {
 				break

@@ -212,7 +212,7 @@ func (e *env) printDiagnosis(d app.Diagnosis, why bool) error {
 	doc := d.Document(findings, e.app.Version)
 	doc.Charts = nil
 	if why {
-		doc.Reasoning = app.Reasoning(d.Snapshot, d.Symptoms, d.Findings)
+		doc.Reasoning = report.Reasoning(d.Snapshot, d.Symptoms, d.Findings)
 		for i := range doc.Findings { // told in the tree
 			doc.Findings[i].Why = nil
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/recipe"
 )
 
@@ -17,7 +18,7 @@ func (e *env) recipe() *cobra.Command {
 func (e *env) recipeList() *cobra.Command {
 	c := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "list the recipes and their questions", Args: args(0, 0)}
 	c.RunE = func(*cobra.Command, []string) error {
-		all, err := e.app.Recipes()
+		all, err := lab.Recipes(e.app)
 		if err != nil {
 			return err
 		}

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/exposition"
 	"github.com/dyno-perf/dyno/internal/httpapi"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/remotewrite"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/store/reserve"
 	"github.com/dyno-perf/dyno/internal/store/series"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -27,7 +27,7 @@ import (
 const defaultListen = "127.0.0.1:8306"
 
 func (e *env) serve() *cobra.Command {
-	var o app.Serving
+	var o service.Options
 	door := doorFlags{mode: 0o600}
 	size := amount{kind: "bytes"}
 	var write remotewrite.Options
@@ -114,7 +114,7 @@ func servable(f *pflag.FlagSet) (err error) {
 	return err
 }
 
-func (e *env) serveUntil(ctx context.Context, o app.Serving, way doorFlags) error {
+func (e *env) serveUntil(ctx context.Context, o service.Options, way doorFlags) error {
 	log := slog.New(slog.NewTextHandler(e.Err, nil))
 	if e.quiet {
 		log = slog.New(slog.DiscardHandler)
@@ -126,7 +126,7 @@ func (e *env) serveUntil(ctx context.Context, o app.Serving, way doorFlags) erro
 	var h *httpapi.Server
 	o.Log = log
 	o.Publish = func(r reading.Reading) { h.Publish(r) }
-	s, err := e.app.Serve(ctx, o)
+	s, err := service.New(ctx, e.app, o)
 	if errors.Is(err, remotewrite.ErrOptions) {
 		err = &exitError{exitUsage, err}
 	}
@@ -137,7 +137,7 @@ func (e *env) serveUntil(ctx context.Context, o app.Serving, way doorFlags) erro
 	engine := series.NewEngine(s.Series, exposition.Help, series.Limits{})
 	h = httpapi.New(httpapi.Service{
 		Querier: engine, Browser: engine, Fleet: fleet{s}, States: states{s}, Classes: classes{s}, Events: marks{s},
-		Graphs: e.serveGraphs(s), Periods: e.servePeriods(s), Tasks: e.serveTasks(s), Findings: e.serveFindings(s), Changes: e.serveChanges(s),
+		Graphs: e.serveGraphs(s), Periods: e.servePeriods(s), Tasks: &s.Tasks, Findings: e.serveFindings(s), Changes: e.serveChanges(s),
 		Lab: e.serveLab(s), Settings: e.serveSettings(s, d.l.Addr().String()), Access: d.users,
 	}, httpapi.Options{Version: e.app.Version, Every: s.Every(), Log: log, Page: web.Handler(e.app.Environ("DYNO_PAGE_DIR")), PagePaths: web.Paths(), Guarding: d.guarding})
 	e.remark("Dyno answers on %s. Ctrl-C ends it.", d.url)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
+	"github.com/dyno-perf/dyno/internal/discovery"
 )
 
 // typed runs a command line with an empty home.
@@ -79,20 +79,20 @@ func TestServePortTaken(t *testing.T) {
 }
 
 func TestDiscovering(t *testing.T) {
-	f := func(flag string, want app.Looking) {
+	f := func(flag string, want discovery.Options) {
 		t.Helper()
 		got, err := discovering(flag)
 		if err != nil || got.None != want.None || !slices.Equal(got.Only, want.Only) {
 			t.Errorf("%q: %+v, %v, want %+v", flag, got, err, want)
 		}
 	}
-	f("true", app.Looking{})
-	f("on", app.Looking{})
-	f("false", app.Looking{None: true})
-	f("0", app.Looking{None: true})
-	f("/nowhere", app.Looking{Only: []string{"/nowhere"}})
+	f("true", discovery.Options{})
+	f("on", discovery.Options{})
+	f("false", discovery.Options{None: true})
+	f("0", discovery.Options{None: true})
+	f("/nowhere", discovery.Options{Only: []string{"/nowhere"}})
 	f("/run/my sql/s,127.0.0.1:3307,[::1]:3306,[fe80::1%eth0]:3306,localhost:3306,db-1.example:1",
-		app.Looking{Only: []string{"/run/my sql/s", "127.0.0.1:3307", "[::1]:3306", "[fe80::1%eth0]:3306", "localhost:3306", "db-1.example:1"}})
+		discovery.Options{Only: []string{"/run/my sql/s", "127.0.0.1:3307", "[::1]:3306", "[fe80::1%eth0]:3306", "localhost:3306", "db-1.example:1"}})
 	for _, bad := range []string{"", ",", "flase", "/a,", "/a, /b", "/a, 127.0.0.1:1", "127.0.0.1", ":3306", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "h:mysql", "run/s", "a b:1", "/a\n"} {
 		_, err := discovering(bad)
 		if x := (*exitError)(nil); !errors.As(err, &x) || x.code != exitUsage {

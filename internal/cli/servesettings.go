@@ -14,21 +14,25 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/discovery"
 	"github.com/dyno-perf/dyno/internal/httpapi"
 	"github.com/dyno-perf/dyno/internal/sandbox"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-func (e *env) serveSettings(s *app.Service, listen string) httpapi.Settings { return front{s, listen} }
+func (e *env) serveSettings(s *service.Service, listen string) httpapi.Settings {
+	return front{s, listen}
+}
 
 // front gives httpapi what it asks for, with its errors.
 type front struct {
-	*app.Service
+	*service.Service
 	listen string
 }
 
-func (x front) Settings(ctx context.Context) (app.Settings, error) {
+func (x front) Settings(ctx context.Context) (service.Settings, error) {
 	all, err := x.Service.Settings(ctx)
 	all.Listen = x.listen
 	return all, err
@@ -60,9 +64,9 @@ func (x front) SetTargetPassword(ctx context.Context, name, url, password string
 func (x front) SetRetention(name string, days float64) error {
 	err := x.Service.SetRetention(name, days)
 	switch {
-	case errors.Is(err, app.ErrBadRetention):
+	case errors.Is(err, service.ErrBadRetention):
 		return fmt.Errorf("%w: %w", httpapi.ErrBadRequest, err)
-	case errors.Is(err, app.ErrFixedRetention):
+	case errors.Is(err, service.ErrFixedRetention):
 		return fmt.Errorf("%w: %w", httpapi.ErrConflict, err)
 	}
 	return err
@@ -88,20 +92,20 @@ func settingError(err error) error {
 }
 
 // discovering reads the flag --discover: whether servers are looked for, or where alone.
-func discovering(flag string) (app.Looking, error) {
+func discovering(flag string) (discovery.Options, error) {
 	switch flag {
 	case "false", "no", "off", "0":
-		return app.Looking{None: true}, nil
+		return discovery.Options{None: true}, nil
 	case "true", "yes", "on", "1":
-		return app.Looking{}, nil
+		return discovery.Options{}, nil
 	}
 	only := strings.Split(flag, ",")
 	for _, at := range only {
 		if !isPlace(at) {
-			return app.Looking{}, usagef("--discover %q: must be true, false, or paths of sockets and host:port, with commas and no blanks between: /run/mysqld/mysqld.sock,127.0.0.1:3307", flag)
+			return discovery.Options{}, usagef("--discover %q: must be true, false, or paths of sockets and host:port, with commas and no blanks between: /run/mysqld/mysqld.sock,127.0.0.1:3307", flag)
 		}
 	}
-	return app.Looking{Only: only}, nil
+	return discovery.Options{Only: only}, nil
 }
 
 // isPlace reports whether a server could listen there: at the absolute path of a socket, or at host:port.
@@ -116,7 +120,7 @@ func isPlace(at string) bool {
 }
 
 // greet fills an empty inventory with the servers of this machine that can be logged in to, and says so.
-func (e *env) greet(ctx context.Context, s *app.Service, discover bool) {
+func (e *env) greet(ctx context.Context, s *service.Service, discover bool) {
 	l, err := e.app.Ledger(ctx)
 	if err != nil {
 		return // whatever needs it tells

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/apply"
 	"github.com/dyno-perf/dyno/internal/store/access"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 const (
@@ -332,8 +332,8 @@ func TestTheAuditLogHoldsNoTexts(t *testing.T) {
 // outdated refuses a change that is not the one of the preview any more, at length.
 type outdated struct{ Changes }
 
-func (outdated) ApplyChange(context.Context, string, string, string, string, apply.Options) (app.Task, error) {
-	return app.Task{}, fmt.Errorf("%w: it would be ALTER TABLE t %s; review it again", ErrConflict, strings.Repeat("ADD KEY (a), ", 1000))
+func (outdated) ApplyChange(context.Context, string, string, string, string, apply.Options) (task.Task, error) {
+	return task.Task{}, fmt.Errorf("%w: it would be ALTER TABLE t %s; review it again", ErrConflict, strings.Repeat("ADD KEY (a), ", 1000))
 }
 
 // TestWhatIsLoggedIsDone: a body in which two readers could see different things is refused.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/event"
+	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
@@ -49,8 +49,8 @@ func (e *endless) Events(_ context.Context, _ string, _ []string, _, _ time.Time
 
 func (e *endless) Annotate(_ context.Context, x event.Event) (event.Event, error) { return x, nil }
 
-func (e *endless) Experiments(context.Context) ([]app.LabLine, error) {
-	return make([]app.LabLine, mostRecords+5), nil
+func (e *endless) Experiments(context.Context) ([]lab.Line, error) {
+	return make([]lab.Line, mostRecords+5), nil
 }
 
 // TestListsAreBounded: no list is as long as there are things, also when nobody says a limit.

@@ -13,7 +13,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // book is a service with one diagnosis and one action; asked is the last call that would change something.
@@ -33,26 +35,26 @@ func (b *book) Verdicts(_ context.Context, target string, n int) ([]app.Verdict,
 	return []app.Verdict{{ID: "d-1", Target: "shop", At: noon, Count: 1, Worst: "A table is read whole", Severity: finding.Warning, Share: 0.4}}, nil
 }
 
-func (b *book) Judged(_ context.Context, id string) (app.Judged, error) {
+func (b *book) Judged(_ context.Context, id string) (service.Judged, error) {
 	if id != "d-1" {
-		return app.Judged{}, ErrNotFound
+		return service.Judged{}, ErrNotFound
 	}
-	return app.Judged{Verdict: app.Verdict{ID: "d-1", Target: "shop"}, Findings: []finding.Finding{{ID: "missing-index-1"}}}, nil
+	return service.Judged{Verdict: app.Verdict{ID: "d-1", Target: "shop"}, Findings: []finding.Finding{{ID: "missing-index-1"}}}, nil
 }
 
-func (b *book) Diagnose(_ context.Context, target, by string, o capture.Options) (app.Task, error) {
+func (b *book) Diagnose(_ context.Context, target, by string, o capture.Options) (task.Task, error) {
 	b.asked = fmt.Sprint("diagnose ", target, " by ", by, " ", o.Window, " ", o.Redact)
 	if target == "busy" {
-		return app.Task{}, fmt.Errorf("%w: it is looked at already", app.ErrTaskBusy)
+		return task.Task{}, fmt.Errorf("%w: it is looked at already", task.ErrBusy)
 	}
-	return app.Task{ID: "t-1", State: app.TaskRunning}, nil
+	return task.Task{ID: "t-1", State: task.Running}, nil
 }
 
-func (b *book) FindingsOf(context.Context, string) (app.Findings, error) {
+func (b *book) FindingsOf(context.Context, string) (service.Findings, error) {
 	if b.empty {
-		return app.Findings{}, nil
+		return service.Findings{}, nil
 	}
-	return app.Findings{Diagnoses: 3, Open: []app.OpenFinding{{Finding: finding.Finding{ID: "missing-index-1"}, Diagnosis: "d-1", Life: app.Life{First: noon, Last: noon, Seen: 2, Of: 3}}}}, nil
+	return service.Findings{Diagnoses: 3, Open: []service.OpenFinding{{Finding: finding.Finding{ID: "missing-index-1"}, Diagnosis: "d-1", Life: service.Life{First: noon, Last: noon, Seen: 2, Of: 3}}}}, nil
 }
 
 func (b *book) IgnoreFinding(_ context.Context, target, id, by string, d time.Duration) (ledger.Ignored, error) {
@@ -61,26 +63,26 @@ func (b *book) IgnoreFinding(_ context.Context, target, id, by string, d time.Du
 	case id != "missing-index-1":
 		return ledger.Ignored{}, ErrNotFound
 	case d > 0 && d < time.Minute:
-		return ledger.Ignored{}, app.ErrIgnoreFor
+		return ledger.Ignored{}, service.ErrIgnoreFor
 	}
 	return ledger.Ignored{Target: target, Finding: id, Until: noon.Add(d), By: by}, nil
 }
 
 func (b *book) JudgedEvery() time.Duration { return 10 * time.Minute }
 
-func (b *book) Journal(_ context.Context, target string, n int) ([]app.JournalAction, error) {
+func (b *book) Journal(_ context.Context, target string, n int) ([]service.JournalAction, error) {
 	b.asked = fmt.Sprint("journal ", target, " ", n)
 	if b.empty {
 		return nil, nil
 	}
-	return []app.JournalAction{{Entry: journal.Entry{ID: "a-1", Target: "shop", State: journal.Done, By: "ann"}, Text: "index i added"}}, nil
+	return []service.JournalAction{{Entry: journal.Entry{ID: "a-1", Target: "shop", State: journal.Done, By: "ann"}, Text: "index i added"}}, nil
 }
 
-func (b *book) ChangeOf(_ context.Context, id string) (app.ChangeDetail, error) {
+func (b *book) ChangeOf(_ context.Context, id string) (service.ChangeDetail, error) {
 	if id != "a-1" {
-		return app.ChangeDetail{}, ErrNotFound
+		return service.ChangeDetail{}, ErrNotFound
 	}
-	return app.ChangeDetail{JournalAction: app.JournalAction{Entry: journal.Entry{ID: id}}}, nil
+	return service.ChangeDetail{JournalAction: service.JournalAction{Entry: journal.Entry{ID: id}}}, nil
 }
 
 func (b *book) Report(_ context.Context, id string) (*report.Document, error) {
@@ -103,12 +105,12 @@ func (b *book) PreviewChange(_ context.Context, target, id string, o apply.Optio
 	return app.Intent{Finding: finding.Finding{ID: id}, Diagnosis: "d-1", Preview: apply.Preview{Words: "Would add an index.", Action: finding.Action{SQL: "ALTER TABLE t ADD KEY i (a)"}}}, nil
 }
 
-func (b *book) ApplyChange(_ context.Context, target, id, confirm, by string, o apply.Options) (app.Task, error) {
+func (b *book) ApplyChange(_ context.Context, target, id, confirm, by string, o apply.Options) (task.Task, error) {
 	b.asked = "apply " + target + " " + id + " " + confirm + " by " + by + waits(o)
 	if confirm != "ALTER TABLE t ADD KEY i (a)" {
-		return app.Task{}, fmt.Errorf("%w: %w", ErrConflict, app.ErrPreviewChanged)
+		return task.Task{}, fmt.Errorf("%w: %w", ErrConflict, service.ErrPreviewChanged)
 	}
-	return app.Task{ID: "t-2"}, nil
+	return task.Task{ID: "t-2"}, nil
 }
 
 func (b *book) PreviewUndo(_ context.Context, id string, o apply.Options) (app.UndoPreview, error) {
@@ -116,14 +118,14 @@ func (b *book) PreviewUndo(_ context.Context, id string, o apply.Options) (app.U
 	return app.UndoPreview{SQL: "ALTER TABLE t DROP KEY i"}, nil
 }
 
-func (b *book) UndoChange(_ context.Context, id, confirm, by string, o apply.Options) (app.Task, error) {
+func (b *book) UndoChange(_ context.Context, id, confirm, by string, o apply.Options) (task.Task, error) {
 	b.asked = "undo " + id + " " + confirm + " by " + by + waits(o)
-	return app.Task{ID: "t-3"}, nil
+	return task.Task{ID: "t-3"}, nil
 }
 
-func (b *book) ProveChange(_ context.Context, id, by string, o capture.Options) (app.Task, error) {
+func (b *book) ProveChange(_ context.Context, id, by string, o capture.Options) (task.Task, error) {
 	b.asked = fmt.Sprint("prove ", id, " by ", by, " ", o.Window)
-	return app.Task{ID: "t-4"}, nil
+	return task.Task{ID: "t-4"}, nil
 }
 
 func (b *book) KillSession(_ context.Context, target string, session uint64, user, by string) (journal.Entry, error) {

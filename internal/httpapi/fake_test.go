@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/state"
 )
@@ -70,16 +70,16 @@ func (f *fleet) Latest(_ context.Context, target string) ([]Latest, error) {
 	}, nil
 }
 
-func (f *fleet) Health(context.Context) ([]app.Trouble, error) {
-	return []app.Trouble{{Kind: "disk", Severity: "bad", Text: "The disk is full: nothing is stored.", Fix: "free some space"}}, f.err
+func (f *fleet) Health(context.Context) ([]service.Trouble, error) {
+	return []service.Trouble{{Kind: "disk", Severity: "bad", Text: "The disk is full: nothing is stored.", Fix: "free some space"}}, f.err
 }
 
 func (f *fleet) Sources(_ context.Context, target string) ([]Source, error) {
 	return []Source{{Source: snapshot.Source{Name: "innodb_metrics", State: snapshot.Denied, Reason: "a privilege is missing", Fix: "GRANT PROCESS"}, Cost: "light", Every: 1}}, f.know(target)
 }
 
-func (f *fleet) Price(_ context.Context, target string, span time.Duration) (app.Price, error) {
-	return app.Price{Target: target, From: noon, To: noon.Add(span), Server: known.Of(0.002)}, f.know(target, span)
+func (f *fleet) Price(_ context.Context, target string, span time.Duration) (service.Price, error) {
+	return service.Price{Target: target, From: noon, To: noon.Add(span), Server: known.Of(0.002)}, f.know(target, span)
 }
 
 func (f *fleet) StateAt(_ context.Context, target string, at time.Time) (*state.State, error) {

@@ -11,20 +11,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/panel"
+	"github.com/dyno-perf/dyno/internal/service"
 )
 
 // drawn answers for graphs, and keeps what it was asked.
 type drawn struct {
-	asked app.GraphQuery
+	asked service.GraphQuery
 	err   error
 }
 
-func (d *drawn) Graphs(_ context.Context, q app.GraphQuery) (app.Graphs, error) {
+func (d *drawn) Graphs(_ context.Context, q service.GraphQuery) (service.Graphs, error) {
 	d.asked = q
 	p, _ := panel.Find("connections")
-	return app.Graphs{Target: q.Target, From: 100, To: 130, Step: 10, Panels: []app.GraphPanel{{Panel: p, Lines: []app.GraphLine{
+	return service.Graphs{Target: q.Target, From: 100, To: 130, Step: 10, Panels: []service.GraphPanel{{Panel: p, Lines: []service.GraphLine{
 		{Name: "running", Expr: `sum(x{a="b"})`, Mean: []float64{1, math.NaN(), 1234.5678}, Min: []float64{0, math.NaN(), 1e-9}, Max: []float64{2, math.NaN(), 1e12}, Compare: []float64{0.5, 1, math.Inf(1)}},
 		{Name: "connected", Expr: "y", Mean: []float64{1, 2, 3}},
 		{Name: "limit", Expr: "z", Unknown: "may not \"look\""},
@@ -44,7 +44,7 @@ func TestGraphsJSON(t *testing.T) {
 	if w.Code != http.StatusOK {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	if want := (app.GraphQuery{Target: "shop", From: time.Unix(1000, 0).UTC(), To: time.Unix(2000, 0).UTC(), Points: 99, Compare: 24 * time.Hour, Panels: []string{"connections", "cpu"}}); fmt.Sprint(d.asked) != fmt.Sprint(want) {
+	if want := (service.GraphQuery{Target: "shop", From: time.Unix(1000, 0).UTC(), To: time.Unix(2000, 0).UTC(), Points: 99, Compare: 24 * time.Hour, Panels: []string{"connections", "cpu"}}); fmt.Sprint(d.asked) != fmt.Sprint(want) {
 		t.Errorf("asked %v, want %v", d.asked, want)
 	}
 	// Moments may be told from now.
@@ -137,11 +137,11 @@ func BenchmarkAppendGraphs(b *testing.B) {
 	for i := range v {
 		v[i] = 1234.5678 * float64(i)
 	}
-	var g app.Graphs
+	var g service.Graphs
 	for _, p := range panel.Server() {
-		x := app.GraphPanel{Panel: p}
+		x := service.GraphPanel{Panel: p}
 		for _, l := range p.Lines {
-			x.Lines = append(x.Lines, app.GraphLine{Name: l.Name, Mean: v, Min: v, Max: v})
+			x.Lines = append(x.Lines, service.GraphLine{Name: l.Name, Mean: v, Min: v, Max: v})
 		}
 		g.Panels = append(g.Panels, x)
 	}

@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/state"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // Bounds of the stream. A second of 200 targets is 200 updates.
@@ -51,7 +51,7 @@ type update struct {
 	full   *state.State // nil when it is replayed, or the client does not want it
 	text   *encoded     // of full, for all clients
 	events []event.Event
-	task   *app.Task // a change of a task, then nothing else
+	task   *task.Task // a change of a task, then nothing else
 }
 
 // encoded is something as JSON, which is made when it is first asked for, once.

@@ -19,13 +19,17 @@ import (
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/apply"
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/discovery"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/journal"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/lab"
 	"github.com/dyno-perf/dyno/internal/report"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/access"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 var rewrite = flag.Bool("update", false, "write openapi.yaml anew")
@@ -153,18 +157,18 @@ func described() []answered {
 			Targets []targetRow `json:"targets"`
 		}{}},
 		{path: "GET /health", room: "fleet", about: "Current problems of Dyno itself: it cannot store, has gaps, is starved of CPU, cannot query a server. Worst first.", gives: struct {
-			Troubles []app.Trouble `json:"troubles"`
+			Troubles []service.Trouble `json:"troubles"`
 		}{}},
 		{path: "GET /sources", room: "fleet", about: "Data sources of a target, including unavailable ones.", params: []asked{ofTarget}, errors: []int{404}, gives: struct {
 			Target  string   `json:"target"`
 			Sources []Source `json:"sources"`
 		}{}},
-		{path: "GET /cost", room: "fleet", about: "Overhead of watching a target, as means over a span that ends now.", errors: []int{404}, gives: app.Price{}, params: []asked{
+		{path: "GET /cost", room: "fleet", about: "Overhead of watching a target, as means over a span that ends now.", errors: []int{404}, gives: service.Price{}, params: []asked{
 			ofTarget, {name: "span", about: "how far back", kind: "span", usual: "5m"},
 		}},
 
-		{path: "GET /settings", room: "settings", about: "Configuration of this process, and its retention.", gives: app.Settings{}},
-		{path: "GET /discover", room: "settings", about: "Servers on this machine, for operators. It logs in once to each; the result is cached for five seconds.", gives: app.Discovery{}},
+		{path: "GET /settings", room: "settings", about: "Configuration of this process, and its retention.", gives: service.Settings{}},
+		{path: "GET /discover", room: "settings", about: "Servers on this machine, for operators. It logs in once to each; the result is cached for five seconds.", gives: discovery.Discovery{}},
 		{path: "GET /grants", room: "settings", about: "Statements that grant an account exactly what a task needs. Nothing is executed.", params: []asked{
 			{name: "task", about: "watch, explain, change or load", kind: "string", need: true, example: "watch"},
 			{name: "flavor", about: "mysql, percona or mariadb", kind: "string", need: true, example: "mariadb"},
@@ -275,7 +279,7 @@ func described() []answered {
 		{path: "GET /class", room: "queries", about: "One class over a window.", errors: []int{404}, params: []asked{ofTarget, ofID, from, until}, gives: classFull{}},
 		{path: "GET /compare-classes", room: "queries", about: "The classes of two periods, joined.", errors: []int{404}, params: []asked{
 			ofTarget, from, until, {name: "before_from", about: "start of the earlier period", kind: "time"}, {name: "before_to", about: "its end; default: from", kind: "time"}, limitOf(200),
-		}, gives: app.PeriodComparison{}},
+		}, gives: service.PeriodComparison{}},
 
 		{path: "GET /graphs", room: "overview", about: "Data of graphs. Bucket i covers [from+i*step, from+(i+1)*step).", errors: []int{404}, params: []asked{
 			ofTarget, from, until,
@@ -295,11 +299,11 @@ func described() []answered {
 		}{}},
 
 		{path: "GET /findings", room: "findings", about: "Findings on a target in the hour before its newest diagnosis, that diagnosis, and the history of its diagnoses.", errors: []int{404}, params: []asked{ofTarget, limitOf(50)}, gives: struct {
-			Target    string        `json:"target"`
-			Every     float64       `json:"every_seconds,omitzero"` // between scheduled diagnoses
-			Diagnosis *app.Judged   `json:"diagnosis,omitempty"`
-			History   []app.Verdict `json:"history"`
-			app.Findings
+			Target    string          `json:"target"`
+			Every     float64         `json:"every_seconds,omitzero"` // between scheduled diagnoses
+			Diagnosis *service.Judged `json:"diagnosis,omitempty"`
+			History   []app.Verdict   `json:"history"`
+			service.Findings
 		}{}},
 		{path: "POST /finding/ignore", room: "findings", about: "Ignores an open finding for 1 minute to 366 days; 0 seconds reopen it.", errors: []int{404}, need: []string{"target", "finding"}, body: struct {
 			Target  string  `json:"target"`
@@ -309,30 +313,30 @@ func described() []answered {
 		{path: "GET /verdicts", room: "findings", about: "Summary of the newest diagnosis of every target, with the findings that are open now.", gives: struct {
 			Verdicts []app.Verdict `json:"verdicts"`
 		}{}},
-		{path: "GET /diagnosis", room: "findings", about: "One diagnosis.", errors: []int{404}, params: []asked{ofID}, gives: app.Judged{}},
+		{path: "GET /diagnosis", room: "findings", about: "One diagnosis.", errors: []int{404}, params: []asked{ofID}, gives: service.Judged{}},
 		{path: "POST /diagnose", room: "findings", about: "Diagnoses a target in a task, whose result is the id of the diagnosis.", code: 202, errors: []int{404, 409}, need: []string{"target"}, body: struct {
 			Target string  `json:"target"`
 			Window float64 `json:"window"`
 			Redact bool    `json:"redact"`
-		}{}, gives: app.Task{}},
+		}{}, gives: task.Task{}},
 
 		{path: "GET /changes", room: "changes", about: "The journal, newest first.", errors: []int{404}, params: []asked{anyTarget, limitOf(100)}, gives: struct {
-			Changes []app.JournalAction `json:"changes"`
+			Changes []service.JournalAction `json:"changes"`
 		}{}},
-		{path: "GET /change", room: "changes", about: "One action with its proofs.", errors: []int{404}, params: []asked{ofID}, gives: app.ChangeDetail{}},
+		{path: "GET /change", room: "changes", about: "One action with its proofs.", errors: []int{404}, params: []asked{ofID}, gives: service.ChangeDetail{}},
 		{path: "POST /apply", room: "changes", about: "Without execute, a preview of applying a finding's change; with execute, and the statement of the preview as confirm, 202 and the task that applies it.", errors: []int{404, 409, 422}, need: []string{"target", "finding"}, body: struct {
 			Target   string `json:"target"`
 			Finding  string `json:"finding"`
 			Execute  bool   `json:"execute"`
 			Confirm  string `json:"confirm"`
 			Blocking bool   `json:"blocking"`
-		}{}, gives: either{intent{}, app.Task{}}},
+		}{}, gives: either{intent{}, task.Task{}}},
 		{path: "POST /undo", room: "changes", about: "The same for undoing an action.", errors: []int{404, 409, 422}, need: []string{"id"}, body: struct {
 			ID       string `json:"id"`
 			Execute  bool   `json:"execute"`
 			Confirm  string `json:"confirm"`
 			Blocking bool   `json:"blocking"`
-		}{}, gives: either{app.UndoPreview{}, app.Task{}}},
+		}{}, gives: either{app.UndoPreview{}, task.Task{}}},
 		{path: "POST /kill", room: "changes", about: "Ends a session with KILL, if it still belongs to that user, and records that in the journal.", errors: []int{404, 409, 422}, need: []string{"target", "session", "user", "confirm"}, body: struct {
 			Target  string `json:"target"`
 			Session uint64 `json:"session"`
@@ -342,36 +346,36 @@ func described() []answered {
 		{path: "POST /prove", room: "changes", about: "Compares live traffic with the time before an action, in a task.", code: 202, errors: []int{404, 409, 422}, need: []string{"id"}, body: struct {
 			ID     string  `json:"id"`
 			Window float64 `json:"window"`
-		}{}, gives: app.Task{}},
+		}{}, gives: task.Task{}},
 		{path: "GET /report", room: "changes", about: "The document of a diagnosis, proof, run, demo or comparison.", errors: []int{404}, params: []asked{ofID}, gives: report.Document{}},
 		{path: "GET /report.html", room: "changes", about: "The same as a self-contained HTML page.", errors: []int{404}, params: []asked{ofID}, gives: "text/html"},
 
 		{path: "GET /tasks", room: "tasks", about: "Long-running tasks of this process, newest first.", gives: struct {
-			Tasks []app.Task `json:"tasks"`
+			Tasks []task.Task `json:"tasks"`
 		}{}},
-		{path: "GET /task", room: "tasks", about: "One task.", errors: []int{404}, params: []asked{ofID}, gives: app.Task{}},
-		{path: "POST /task/cancel", room: "tasks", about: "Cancels a task.", errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: app.Task{}},
+		{path: "GET /task", room: "tasks", about: "One task.", errors: []int{404}, params: []asked{ofID}, gives: task.Task{}},
+		{path: "POST /task/cancel", room: "tasks", about: "Cancels a task.", errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: task.Task{}},
 
 		{path: "GET /experiments", room: "experiments", about: "Experiments, newest first.", gives: struct {
-			Experiments []app.LabLine `json:"experiments"`
+			Experiments []lab.Line `json:"experiments"`
 		}{}},
-		{path: "GET /experiment", room: "experiments", about: "One experiment, also while it runs; with another one, both side by side.", errors: []int{404, 409}, params: []asked{ofID, {name: "with", about: "id of another experiment", kind: "string"}}, gives: app.LabExperiment{}},
-		{path: "POST /experiment/resume", room: "experiments", about: "Resumes an interrupted experiment, in a task.", code: 202, errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: app.Task{}},
+		{path: "GET /experiment", room: "experiments", about: "One experiment, also while it runs; with another one, both side by side.", errors: []int{404, 409}, params: []asked{ofID, {name: "with", about: "id of another experiment", kind: "string"}}, gives: lab.Experiment{}},
+		{path: "POST /experiment/resume", room: "experiments", about: "Resumes an interrupted experiment, in a task.", code: 202, errors: []int{404, 409}, need: []string{"id"}, body: idBody, gives: task.Task{}},
 		{path: "GET /recipes", room: "experiments", about: "Experiments that ship with Dyno.", gives: struct {
-			Recipes []app.LabRecipe `json:"recipes"`
+			Recipes []lab.Recipe `json:"recipes"`
 		}{}},
-		{path: "GET /recipe", room: "experiments", about: "Dry run of a recipe.", errors: []int{404}, params: []asked{{name: "name", about: "name of the recipe", kind: "string", need: true}, {name: "scale", about: "small, medium or full", kind: "string", usual: "small"}}, gives: app.LabDryRun{}},
+		{path: "GET /recipe", room: "experiments", about: "Dry run of a recipe.", errors: []int{404}, params: []asked{{name: "name", about: "name of the recipe", kind: "string", need: true}, {name: "scale", about: "small, medium or full", kind: "string", usual: "small"}}, gives: lab.DryRun{}},
 		{path: "POST /recipe/run", room: "experiments", about: "Runs a recipe in a task.", code: 202, errors: []int{404, 409}, need: []string{"name"}, body: struct {
 			Name  string            `json:"name"`
 			Scale string            `json:"scale"`
 			Set   map[string]string `json:"set"`
-		}{}, gives: app.Task{}},
+		}{}, gives: task.Task{}},
 		{path: "GET /runs", room: "experiments", about: "Load runs, newest first.", params: []asked{anyTarget, limitOf(100)}, gives: struct {
-			Runs []app.LabRun `json:"runs"`
+			Runs []lab.Run `json:"runs"`
 		}{}},
-		{path: "GET /run", room: "experiments", about: "One load run.", errors: []int{404}, params: []asked{ofID}, gives: app.LabRunDetail{}},
+		{path: "GET /run", room: "experiments", about: "One load run.", errors: []int{404}, params: []asked{ofID}, gives: lab.RunDetail{}},
 		{path: "GET /documents", room: "experiments", about: "Stored reports of demos and proofs.", params: []asked{limitOf(100)}, gives: struct {
-			Documents []app.LabDocument `json:"documents"`
+			Documents []lab.Document `json:"documents"`
 		}{}},
 	}
 }
@@ -594,8 +598,8 @@ type listens struct {
 	asked string
 }
 
-func (l *listens) FindingsOf(context.Context, string) (app.Findings, error) {
-	return app.Findings{}, nil
+func (l *listens) FindingsOf(context.Context, string) (service.Findings, error) {
+	return service.Findings{}, nil
 }
 
 func (l *listens) note(args ...any) { l.asked = fmt.Sprint(args...) }
@@ -612,32 +616,32 @@ func (l *listens) Verdicts(_ context.Context, target string, n int) ([]app.Verdi
 
 func (l *listens) JudgedEvery() time.Duration { return 0 }
 
-func (l *listens) Journal(_ context.Context, target string, n int) ([]app.JournalAction, error) {
+func (l *listens) Journal(_ context.Context, target string, n int) ([]service.JournalAction, error) {
 	l.note(target, n)
 	return nil, nil
 }
 
-func (l *listens) CompareClasses(_ context.Context, target string, before, after app.Period, most int) (c app.PeriodComparison, err error) {
+func (l *listens) CompareClasses(_ context.Context, target string, before, after service.Period, most int) (c service.PeriodComparison, err error) {
 	l.note(target, before, after, most)
 	return c, nil
 }
 
-func (l *listens) Graphs(_ context.Context, q app.GraphQuery) (g app.Graphs, err error) {
+func (l *listens) Graphs(_ context.Context, q service.GraphQuery) (g service.Graphs, err error) {
 	l.note(q)
 	return g, nil
 }
 
-func (l *listens) Recipe(_ context.Context, name, scale string, set map[string]string) (r app.LabDryRun, err error) {
+func (l *listens) Recipe(_ context.Context, name, scale string, set map[string]string) (r lab.DryRun, err error) {
 	l.note(name, scale, set)
 	return r, nil
 }
 
-func (l *listens) Runs(_ context.Context, target string, limit int) ([]app.LabRun, error) {
+func (l *listens) Runs(_ context.Context, target string, limit int) ([]lab.Run, error) {
 	l.note(target, limit)
 	return nil, nil
 }
 
-func (l *listens) Documents(_ context.Context, limit int) ([]app.LabDocument, error) {
+func (l *listens) Documents(_ context.Context, limit int) ([]lab.Document, error) {
 	l.note(limit)
 	return nil, nil
 }

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/known"
+	"github.com/dyno-perf/dyno/internal/service"
 )
 
 // courses is a fleet with two classes that are known well.
@@ -29,23 +29,23 @@ func (c *courses) Classes(_ context.Context, target string, from, to time.Time, 
 	}, c.know(target, from.Unix(), to.Unix(), n)
 }
 
-func (c *courses) ClassLines(_ context.Context, target string, list []class.Class, from, to time.Time) ([]app.Line, error) {
-	lines := make([]app.Line, len(list))
+func (c *courses) ClassLines(_ context.Context, target string, list []class.Class, from, to time.Time) ([]service.Line, error) {
+	lines := make([]service.Line, len(list))
 	for i := range lines {
-		lines[i] = app.Line{From: from.Unix(), Step: 60, Values: []known.Value[float64]{known.Of(0.5), known.None[float64]()}}
+		lines[i] = service.Line{From: from.Unix(), Step: 60, Values: []known.Value[float64]{known.Of(0.5), known.None[float64]()}}
 	}
 	return lines, c.know(target)
 }
 
-func (c *courses) ClassExtra(_ context.Context, target string, x class.Class) (app.ClassExtra, error) {
-	return app.ClassExtra{
-		Item: "SELECT t", Tables: []string{"t"}, Examples: []app.ClassExample{{At: noon, SQL: "SELECT 1"}},
-		Plans: []app.ClassPlan{{Hash: "h2", FirstSeen: noon, LastSeen: noon, Text: "…", Before: "h1", Changes: []string{"t: access ref → ALL"}}},
+func (c *courses) ClassExtra(_ context.Context, target string, x class.Class) (service.ClassExtra, error) {
+	return service.ClassExtra{
+		Item: "SELECT t", Tables: []string{"t"}, Examples: []service.ClassExample{{At: noon, SQL: "SELECT 1"}},
+		Plans: []service.ClassPlan{{Hash: "h2", FirstSeen: noon, LastSeen: noon, Text: "…", Before: "h1", Changes: []string{"t: access ref → ALL"}}},
 	}, c.know(target, x.ID)
 }
 
-func (c *courses) CompareClasses(_ context.Context, target string, before, after app.Period, most int) (app.PeriodComparison, error) {
-	p := app.PeriodComparison{Target: target, Result: "same", Classes: []app.PeriodClass{{ID: "A", Change: digest.Vanished, Before: &app.PeriodFigures{Count: 1}, LoadChange: -1}}, Total: 3}
+func (c *courses) CompareClasses(_ context.Context, target string, before, after service.Period, most int) (service.PeriodComparison, error) {
+	p := service.PeriodComparison{Target: target, Result: "same", Classes: []service.PeriodClass{{ID: "A", Change: digest.Vanished, Before: &service.PeriodFigures{Count: 1}, LoadChange: -1}}, Total: 3}
 	return p, c.know(target, before.From.Unix(), before.To.Unix(), after.From.Unix(), after.To.Unix(), most)
 }
 

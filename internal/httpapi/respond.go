@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/store/series"
 	"github.com/dyno-perf/dyno/internal/target"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // problem is the JSON of every error.
@@ -46,7 +46,7 @@ func (v *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		code, typ = http.StatusRequestEntityTooLarge, "bad_data"
 	case errors.Is(err, ErrBadRequest):
 		code, typ = http.StatusBadRequest, "bad_data"
-	case errors.Is(err, ErrConflict), errors.Is(err, app.ErrTaskBusy):
+	case errors.Is(err, ErrConflict), errors.Is(err, task.ErrBusy):
 		code, typ = http.StatusConflict, "conflict"
 	case errors.Is(err, ErrUnavailable):
 		code, typ = http.StatusServiceUnavailable, "unavailable"

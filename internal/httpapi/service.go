@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/class"
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/event"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/metric"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/series"
@@ -59,9 +59,9 @@ type Fleet interface {
 	// Sources returns what Dyno reads of a target, those that give nothing too.
 	Sources(ctx context.Context, target string) ([]Source, error)
 	// Health returns what is wrong with Dyno itself now, the worst first.
-	Health(ctx context.Context) ([]app.Trouble, error)
+	Health(ctx context.Context) ([]service.Trouble, error)
 	// Price returns what watching the target costs, as means over the last span.
-	Price(ctx context.Context, target string, span time.Duration) (app.Price, error)
+	Price(ctx context.Context, target string, span time.Duration) (service.Price, error)
 }
 
 // States gives what a server was doing. For an unknown target or a time of which nothing is kept: ErrNotFound.
@@ -104,7 +104,7 @@ type Target struct {
 	// LoginRefused says that the server answers and does not let Dyno in, see Reason.
 	LoginRefused bool `json:"login_refused,omitzero"`
 	// Incidents are the ongoing ones, in order of their start.
-	Incidents []app.Incident `json:"incidents,omitempty"`
+	Incidents []service.Incident `json:"incidents,omitempty"`
 	// Denied is what the account may not see of what Dyno needs, and the GRANTs that change it; absent when it may see all.
 	Denied *diagnose.Denial `json:"denied,omitzero"`
 	// Account is name@host, as the server took Dyno for at the last login.

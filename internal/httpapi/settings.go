@@ -7,15 +7,17 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/dbms"
+	"github.com/dyno-perf/dyno/internal/discovery"
+	"github.com/dyno-perf/dyno/internal/service"
 	"github.com/dyno-perf/dyno/internal/store/access"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
 // Settings is how this process is set up, and the inventory.
 type Settings interface {
-	Settings(ctx context.Context) (app.Settings, error)
+	Settings(ctx context.Context) (service.Settings, error)
 	// Discover looks for servers on this machine. It takes a few seconds and logs in to them, once each.
-	Discover(ctx context.Context) (app.Discovery, error)
+	Discover(ctx context.Context) (discovery.Discovery, error)
 	// Grants writes the statements that give an account what a task needs. What is asked wrongly wraps ErrBadRequest.
 	Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error)
 	// SetRetention changes for how many days a kind of data is kept: name is the flag of dyno serve without its dashes. An unknown name
@@ -32,7 +34,7 @@ type Inventory interface {
 	// that is not reached is an answer.
 	Inspect(ctx context.Context, t ledger.Target) (app.Checked, error)
 	RemoveTarget(ctx context.Context, name string) error
-	// SetTargetPassword keeps a password for a target, and with a url where it goes, see app.Service.SetTargetPassword. No answer has the password.
+	// SetTargetPassword keeps a password for a target, and with a url where it goes, see service.Service.SetTargetPassword. No answer has the password.
 	SetTargetPassword(ctx context.Context, name, url, password string) (ledger.Target, error)
 }
 

@@ -9,32 +9,32 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dyno-perf/dyno/internal/app"
 	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/task"
 )
 
 // tasks is a service that knows one task.
 type tasks struct {
-	one    app.Task
-	follow func(app.Task)
+	one    task.Task
+	follow func(task.Task)
 }
 
-func (x *tasks) Tasks() []app.Task { return []app.Task{x.one} }
+func (x *tasks) All() []task.Task { return []task.Task{x.one} }
 
-func (x *tasks) Task(id string) (app.Task, bool) { return x.one, id == x.one.ID }
+func (x *tasks) Find(id string) (task.Task, bool) { return x.one, id == x.one.ID }
 
-func (x *tasks) CancelTask(id string) error {
+func (x *tasks) Cancel(id string) error {
 	if id != x.one.ID {
-		return fmt.Errorf("cancel: %w", app.ErrNoTask)
+		return fmt.Errorf("cancel: %w", task.ErrUnknown)
 	}
-	x.one.State = app.TaskCancelled
+	x.one.State = task.Cancelled
 	return nil
 }
 
-func (x *tasks) FollowTasks(f func(app.Task)) { x.follow = f }
+func (x *tasks) Follow(f func(task.Task)) { x.follow = f }
 
 func TestTasks(t *testing.T) {
-	x := &tasks{one: app.Task{ID: "t-1", Kind: "apply", Title: "Add an index", Target: "shop", By: "ann", State: app.TaskRunning, Started: noon}}
+	x := &tasks{one: task.Task{ID: "t-1", Kind: "apply", Title: "Add an index", Target: "shop", By: "ann", State: task.Running, Started: noon}}
 	h := New(Service{Tasks: x}, Options{})
 	f := func(method, url, body string, code int, want string) {
 		t.Helper()
@@ -77,9 +77,9 @@ func TestTasksInTheStream(t *testing.T) {
 	for i := range notes {
 		notes[i].Text = fmt.Sprint("note ", i, ".")
 	}
-	x.follow(app.Task{ID: "t-1", Target: "blog"})
-	x.follow(app.Task{ID: "t-2", Target: "shop", Notes: notes})
-	x.follow(app.Task{ID: "t-3"})
+	x.follow(task.Task{ID: "t-1", Target: "blog"})
+	x.follow(task.Task{ID: "t-2", Target: "shop", Notes: notes})
+	x.follow(task.Task{ID: "t-3"})
 	var got []string
 	for end := time.After(10 * time.Second); len(got) < 2; {
 		select {

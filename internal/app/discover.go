@@ -398,6 +398,9 @@ func (a *App) sandboxes(ctx context.Context) ([]sandbox.Sandbox, error) {
 		return nil, nil //nolint:nilerr // no home, no sandboxes
 	}
 	y, err := a.Yard()
+	if errors.Is(err, sandbox.ErrNeedsLinux) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // listener is a place of this machine where a server may listen.
@@ -98,9 +98,9 @@ func listening(ctx context.Context, root string, trusted func(uid int) bool, als
 		if err != nil || st.Mode()&os.ModeSocket == 0 {
 			continue // of another root directory, as in a container
 		}
-		uid := uidOf(st)
-		is := st.Sys().(*syscall.Stat_t)
-		n, twice := at[file{uint64(is.Dev), is.Ino}] //nolint:unconvert // not on all systems
+		is, _ := platform.FileOf(st)
+		uid := is.UID
+		n, twice := at[file{is.Device, is.Inode}]
 		pid := claimed[claim{s.path, uid}]
 		if held && (p.uid == uid || trusted(p.uid)) {
 			pid = p.pid // what the kernel tells goes before what a process says of itself
@@ -122,7 +122,7 @@ func listening(ctx context.Context, root string, trusted func(uid int) bool, als
 				continue
 			}
 		}
-		at[file{uint64(is.Dev), is.Ino}] = len(all) //nolint:unconvert // not on all systems
+		at[file{is.Device, is.Inode}] = len(all)
 		all = append(all, listener{"unix", s.path, pid, uid})
 	}
 	// Whoever listens on all addresses of IPv6 may be another than who has 127.0.0.1.
@@ -150,10 +150,8 @@ func listening(ctx context.Context, root string, trusted func(uid int) bool, als
 }
 
 func uidOf(st os.FileInfo) int {
-	if s, ok := st.Sys().(*syscall.Stat_t); ok {
-		return int(s.Uid)
-	}
-	return -1
+	f, _ := platform.FileOf(st)
+	return f.UID
 }
 
 // eachOnce asks once about each account: the answer may be far away.

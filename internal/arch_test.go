@@ -144,11 +144,12 @@ var siblings = map[string]string{
 
 	"internal/workload/tpcc -> internal/workload": "one workload in a package of its own",
 
-	"internal/host -> internal/platform":          "each system has its own way",
-	"internal/target -> internal/platform":        "each system has its own way",
-	"internal/tunnel -> internal/platform":        "each system has its own way",
-	"internal/userfile -> internal/platform":      "each system has its own way",
-	"internal/store/reserve -> internal/platform": "each system has its own way",
+	"internal/host -> internal/platform":             "each system has its own way",
+	"internal/target -> internal/platform":           "each system has its own way",
+	"internal/tunnel -> internal/platform":           "each system has its own way",
+	"internal/userfile -> internal/platform":         "each system has its own way",
+	"internal/store/reserve -> internal/platform":    "each system has its own way",
+	"internal/store/sqlitefile -> internal/platform": "each system has its own way",
 
 	"internal/plan -> internal/pattern":          "expressions are compiled when they are used",
 	"internal/sqltext -> internal/pattern":       "expressions are compiled when they are used",

@@ -100,5 +100,8 @@ func Private(f func()) {
 	f()
 }
 
+// SyncDir makes the names in an open directory durable.
+func SyncDir(d *os.File) error { return d.Sync() }
+
 // Sync has the kernel write out all files.
 func Sync() { syscall.Sync() }

@@ -164,7 +164,7 @@ func (p *Place) Sync() error {
 		return err
 	}
 	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // some file systems have nothing to sync
+	if err := platform.SyncDir(d); err != nil && !errors.Is(err, syscall.EINVAL) { // some file systems have nothing to sync
 		return err
 	}
 	return nil

@@ -65,7 +65,7 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(platform.SyncDir(f), f.Close())
 }
 
 // layAside renames a damaged file so that it is in nobody's way, and returns its new name.

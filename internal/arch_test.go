@@ -68,6 +68,7 @@ var floors = map[string]int{
 	"internal/catalog":  1,
 	"internal/clock":    1,
 	"internal/host":     1,
+	"internal/platform": 1,
 	"internal/tunnel":   1,
 	"internal/userfile": 1,
 
@@ -158,6 +159,13 @@ var siblings = map[string]string{
 
 	"internal/workload/tpcc -> internal/workload": "one workload in a package of its own",
 
+	"internal/host -> internal/platform":             "each system has its own way",
+	"internal/target -> internal/platform":           "each system has its own way",
+	"internal/tunnel -> internal/platform":           "each system has its own way",
+	"internal/userfile -> internal/platform":         "each system has its own way",
+	"internal/store/reserve -> internal/platform":    "each system has its own way",
+	"internal/store/sqlitefile -> internal/platform": "each system has its own way",
+
 	"internal/plan -> internal/pattern":          "expressions are compiled when they are used",
 	"internal/sqltext -> internal/pattern":       "expressions are compiled when they are used",
 	"internal/digest -> internal/slowlog":        "the entries of logs are what is digested",
@@ -219,7 +227,7 @@ var thirdParty = []struct {
 	{"golang.org/x/crypto", []string{"internal/store/access"}, "argon2id for passwords"},
 	{"golang.org/x/sync", nil, "errgroup: every goroutine has an owner"},
 	{"github.com/klauspost/compress/zstd", []string{"internal/digestsource", "internal/store/history"}, "logs that were compressed with zstd, states that are kept"},
-	{"golang.org/x/sys", []string{"internal/clock", "internal/digestsource", "internal/host", "internal/load", "internal/sandbox", "internal/target", "internal/userfile"}, "system calls that package syscall lacks"},
+	{"golang.org/x/sys", []string{"internal/clock", "internal/host", "internal/load", "internal/platform", "internal/sandbox", "internal/target", "internal/userfile"}, "system calls that package syscall lacks"},
 	{"golang.org/x/term", []string{"internal/cli"}, "password prompts and the width of the terminal"},
 	{"github.com/google/go-cmp", []string{}, "differences in tests"},
 	{"github.com/rogpeppe/go-internal", []string{}, "testscript for the command line"},

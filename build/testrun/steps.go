@@ -34,6 +34,10 @@ var steps = []step{
 		argv: append(linter[:len(linter):len(linter)], "fmt", "--diff"), quiet: true, lines: 30, hint: "make fmt",
 	},
 	{name: "lint", argv: append(linter[:len(linter):len(linter)], "run")},
+	{
+		name: "systems", note: "compiles for arm64, macOS and Windows: minutes the first time",
+		argv: []string{"build/systems"}, full: true, lines: 40,
+	},
 	{name: "modules", argv: []string{"build/go", "mod", "tidy", "-e", "-diff"}, full: true, hint: "build/go mod tidy -e"},
 	{
 		name: "page", note: "types, tests, and that internal/web/dist is the build of ui/; downloads npm packages the first time",

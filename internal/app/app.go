@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,6 +57,9 @@ func DefaultHome(environ func(string) string) (string, error) {
 		return filepath.Join(h, "dyno"), nil
 	}
 	h := environ("HOME")
+	if runtime.GOOS == "windows" {
+		h = environ("USERPROFILE")
+	}
 	if h == "" {
 		return "", errors.New("find a directory for Dyno's files: neither DYNO_HOME nor HOME is set")
 	}

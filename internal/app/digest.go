@@ -12,13 +12,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/diagnose"
 	"github.com/dyno-perf/dyno/internal/digest"
 	"github.com/dyno-perf/dyno/internal/digestsource"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -131,10 +131,7 @@ func readReport(path string) (r digest.Report, ok bool, err error) {
 func (a *App) DigestHead(now time.Time) report.DigestOptions {
 	o := report.DigestOptions{At: now, Dyno: a.Version}
 	o.Host, _ = os.Hostname()
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) == nil {
-		o.User, o.System = time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano())
-	}
+	o.User, o.System, _ = platform.CPU()
 	if b, err := os.ReadFile("/proc/self/statm"); err == nil {
 		if f := strings.Fields(string(b)); len(f) > 1 {
 			page := uint64(os.Getpagesize())

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"os"
@@ -106,6 +107,9 @@ func (a *App) Sandboxes(ctx context.Context) ([]sandbox.Sandbox, error) {
 		return nil, nil //nolint:nilerr // no home, no sandboxes
 	}
 	y, err := a.Yard()
+	if errors.Is(err, sandbox.ErrNeedsLinux) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ worse, 6 verdict unstable or invalid, 7 part of the input was skipped.`,
 	steps(root, "Fix", e.apply(), e.undo())
 	steps(root, "Prove", e.demo(), e.proof(), e.compare(), e.recipe(), e.report())
 	steps(root, "Load", e.load(), e.sandbox())
-	steps(root, "Manage", e.target(), e.user(), e.store(), e.version())
+	steps(root, "Manage", e.target(), e.user(), e.store(), e.version(), e.man())
 	root.SetHelpCommandGroupID("manage")
 	root.SetCompletionCommandGroupID("manage")
 	e.complete(root)

@@ -240,18 +240,35 @@ func (e *env) sandboxServers(yard yardFunc) *cobra.Command {
 
 func (e *env) sandboxInstall(yard yardFunc) *cobra.Command {
 	var offers bool
+	var from, sum string
 	c := &cobra.Command{
-		Use: "install SERVER | --list", Short: "download a server build and unpack it into Dyno's folder",
+		Use: "install SERVER | --from ARCHIVE | --list", Short: "download a server build and unpack it into Dyno's folder",
 		Long: `Downloads a server build, verifies it and unpacks it into Dyno's folder. Nothing is installed into the system, no service is
 started, no privilege is needed. SERVER is a flavor with or without a version: mysql, mysql@8.0, mariadb@11.4. --list
 shows all that are available for this machine: MySQL 5.5 to 9, MariaDB 10.1 to 11.8. They come
-from Debian's mirror and Maven Central, as apt and Maven reach them here.`,
+from Debian's mirror and Maven Central, as apt and Maven reach them here.
+
+--from takes a vendor's archive instead: a .tar.gz or .tar.xz of MySQL, Percona Server or MariaDB for Linux, a file or a URL. With
+--sha256 the archive must have that sum; a URL needs it.`,
+		Example: "  dyno sandbox install mysql@8.0\n  dyno sandbox install --from mariadb-11.4.9-linux-systemd-x86_64.tar.gz\n" +
+			"  dyno sandbox install --from https://mirror.example/mysql-8.4.7-linux-glibc2.28-x86_64.tar.xz --sha256 SUM",
 		Args: args(0, 1),
 	}
+	c.Flags().StringVar(&from, "from", "", "unpack the server of this vendor's archive, a file or a URL")
+	c.Flags().StringVar(&sum, "sha256", "", "the SHA-256 that the archive must have")
 	c.Flags().BoolVar(&offers, "list", false, "list what can be installed, with its source, licence and sizes")
 	c.RunE = func(c *cobra.Command, a []string) error {
-		if offers == (len(a) > 0) {
-			return usagef("say which: a server, or --list; usage: %s", c.UseLine())
+		ways := 0
+		for _, way := range []bool{offers, len(a) > 0, from != ""} {
+			if way {
+				ways++
+			}
+		}
+		if ways != 1 {
+			return usagef("say which: a server, --from or --list; usage: %s", c.UseLine())
+		}
+		if sum != "" && from == "" {
+			return usagef("--sha256 needs --from")
 		}
 		y, err := yard()
 		if err != nil {
@@ -262,12 +279,22 @@ from Debian's mirror and Maven Central, as apt and Maven reach them here.`,
 				return fmt.Sprintf("%-16s %-16s %-11s download %8s, on disk %8s", o.Spec(), o.From, o.Licence, unit.Bytes(float64(o.Download)), unit.Bytes(float64(o.Unpacked)))
 			}, "No builds for this machine. Use an unpacked archive with --server-dir.")
 		}
-		if o, ok := y.Missing(c.Context(), a[0]); ok {
-			e.remark("%s", o.Sentence())
+		var s sandbox.Server
+		what := from
+		if from != "" {
+			var got string
+			if s, got, err = y.InstallFrom(c.Context(), from, sum, e.progress()); got != "" && sum == "" {
+				e.remark("SHA-256 of %s: %s", from, got)
+			}
+		} else {
+			what = a[0]
+			if o, ok := y.Missing(c.Context(), what); ok {
+				e.remark("%s", o.Sentence())
+			}
+			s, err = y.Install(c.Context(), what, e.progress())
 		}
-		s, err := y.Install(c.Context(), a[0], e.progress())
 		if errors.Is(err, context.Canceled) && c.Context().Err() != nil {
-			return fmt.Errorf("install %s: stopped; nothing was installed: %w", a[0], context.Canceled)
+			return fmt.Errorf("install %s: stopped; nothing was installed: %w", what, context.Canceled)
 		}
 		if err != nil {
 			return err

@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/slowlog"
 )
 
@@ -32,10 +32,8 @@ type fileID struct {
 }
 
 func idOf(st os.FileInfo) fileID {
-	if s, ok := st.Sys().(*syscall.Stat_t); ok {
-		return fileID{uint64(s.Dev), s.Ino} //nolint:unconvert // of another type on other systems
-	}
-	return fileID{}
+	f, _ := platform.FileOf(st)
+	return fileID{f.Device, f.Inode}
 }
 
 // headPrint tells a log by its first bytes, whatever its file is called and however it is compressed.

@@ -8,8 +8,8 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
-	"syscall"
 
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/userfile"
 )
 
@@ -63,9 +63,9 @@ func lockFile(place *userfile.Place) (*os.File, error) {
 	if err != nil {
 		return nil, reason(err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := platform.Lock(f, true); err != nil {
 		f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+		if errors.Is(err, platform.ErrLocked) {
 			return nil, errors.New("another dyno is using it: give each its own --state")
 		}
 		return nil, err
@@ -125,7 +125,7 @@ func (s *stateFile) replace(head any, aggregate func([]byte) []byte) error {
 	if err != nil {
 		return err
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err = platform.Lock(f, true)
 	if err == nil {
 		_, err = f.Write(b)
 	}

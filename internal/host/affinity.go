@@ -8,8 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 // maxCPUs is how many CPUs the masks have room for.
@@ -178,7 +177,7 @@ func PinProcess(pid int, cpus []int) error {
 						pid, FormatCPUs(members(&have)), FormatCPUs(cpus))
 				}
 			}
-			if err != nil && !errors.Is(err, unix.ESRCH) {
+			if err != nil && !errors.Is(err, syscall.ESRCH) {
 				return fmt.Errorf("pin thread %d of process %d to CPU %s: %w", tid, pid, FormatCPUs(cpus), err)
 			}
 		}

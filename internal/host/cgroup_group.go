@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/limit"
 
 	"github.com/prometheus/procfs"
-	"golang.org/x/sys/unix"
 )
 
 // Group is a control group of Dyno's own that holds one process to limits. Its name is known before it is made, so that it can be
@@ -216,15 +216,6 @@ func contains(file, name string) bool {
 	return slices.Contains(strings.Fields(s), name)
 }
 
-// denied returns why we may not write a file or directory, "" when we may.
-func denied(path string) string {
-	err := unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS)
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
-
 // Make makes the group, which may be there.
 func (g Group) Make() error {
 	if g.Version == 2 {
@@ -305,11 +296,11 @@ func (g Group) Remove(ctx context.Context) error {
 		return fmt.Errorf("remove control group %s: it is not one of dyno's", g.Dir)
 	}
 	for end := time.Now().Add(5 * time.Second); ; {
-		err := unix.Rmdir(g.Dir)
+		err := syscall.Rmdir(g.Dir)
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if !errors.Is(err, unix.EBUSY) || time.Now().After(end) {
+		if !errors.Is(err, syscall.EBUSY) || time.Now().After(end) {
 			if ps, _ := word(g.Dir + "/cgroup.procs"); ps != "" {
 				return fmt.Errorf("remove control group %s: %w: it holds the processes %s", g.Dir, err, strings.Join(strings.Fields(ps), ", "))
 			}

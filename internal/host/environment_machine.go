@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // telling are the CPU's abilities that change what a server's figures mean: whether it is virtual, whether its clock can be read
@@ -23,9 +21,8 @@ var telling = []string{
 
 func (f FS) machine(e *facts) {
 	const g = "machine"
-	var uts unix.Utsname
-	if err := unix.Uname(&uts); err == nil {
-		e.set(g, "arch", unix.ByteSliceToString(uts.Machine[:]))
+	if _, arch, ok := uname(); ok {
+		e.set(g, "arch", arch)
 	}
 	virtual := ""
 	if b, err := os.ReadFile(f.path("proc/cpuinfo")); err != nil {

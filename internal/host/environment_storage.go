@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/prometheus/procfs"
-	"golang.org/x/sys/unix"
 )
 
 // queueFiles are what the block layer does with requests, by the name of the fact (Documentation/ABI/stable/sysfs-block).
@@ -227,5 +227,5 @@ func (f FS) filesystemOf(path string) (string, error) {
 	if m := mountOf(ms, path); m != nil {
 		return m.FSType, nil
 	}
-	return "", unix.ENOENT
+	return "", syscall.ENOENT
 }

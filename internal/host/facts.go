@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/dyno-perf/dyno/internal/known"
-
-	"golang.org/x/sys/unix"
 )
 
 // Machine is what does not change while a server runs on it, seen by one process.
@@ -74,10 +72,7 @@ func (f FS) FactsOf(pid int) (m Machine, err error) {
 			m.MemLimit = known.None[uint64]()
 		}
 	}
-	var uts unix.Utsname
-	if err := unix.Uname(&uts); err == nil {
-		m.Kernel, m.Arch = unix.ByteSliceToString(uts.Release[:]), unix.ByteSliceToString(uts.Machine[:])
-	}
+	m.Kernel, m.Arch, _ = uname()
 	if b, err := os.ReadFile(f.path("proc/cpuinfo")); err == nil {
 		m.Model = cpuModel(string(b))
 	}

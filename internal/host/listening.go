@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // Listener is a place of this machine where a server may listen.
@@ -93,9 +94,9 @@ func Listening(ctx context.Context, root string, trusted func(uid int) bool, als
 		if err != nil || st.Mode()&os.ModeSocket == 0 {
 			continue // of another root directory, as in a container
 		}
-		uid := OwnerOf(st)
-		is := st.Sys().(*syscall.Stat_t)
-		n, twice := at[file{uint64(is.Dev), is.Ino}] //nolint:unconvert // not on all systems
+		is, _ := platform.FileOf(st)
+		uid := is.UID
+		n, twice := at[file{is.Device, is.Inode}]
 		pid := claimed[claim{s.path, uid}]
 		if held && (p.UID == uid || trusted(p.UID)) {
 			pid = p.pid // what the kernel tells goes before what a process says of itself
@@ -117,7 +118,7 @@ func Listening(ctx context.Context, root string, trusted func(uid int) bool, als
 				continue
 			}
 		}
-		at[file{uint64(is.Dev), is.Ino}] = len(all) //nolint:unconvert // not on all systems
+		at[file{is.Device, is.Inode}] = len(all)
 		all = append(all, Listener{"unix", s.path, pid, uid})
 	}
 	// Whoever listens on all addresses of IPv6 may be another than who has 127.0.0.1.
@@ -146,10 +147,8 @@ func Listening(ctx context.Context, root string, trusted func(uid int) bool, als
 
 // OwnerOf returns the account that a file belongs to, -1 where the system does not tell.
 func OwnerOf(st os.FileInfo) int {
-	if s, ok := st.Sys().(*syscall.Stat_t); ok {
-		return int(s.Uid)
-	}
-	return -1
+	f, _ := platform.FileOf(st)
+	return f.UID
 }
 
 // AskOnce asks once about each account: the answer may be far away.

@@ -144,37 +144,6 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// slurp reads a file of /proc with few system calls into a buffer that is used again. Errors wrap the kernel's.
-func slurp(path string, buf *[]byte) ([]byte, error) {
-	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	defer syscall.Close(fd)
-	if cap(*buf) == 0 {
-		*buf = make([]byte, 16<<10)
-	}
-	b := (*buf)[:cap(*buf)]
-	n := 0
-	for {
-		k, err := syscall.Read(fd, b[n:])
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != nil {
-			return nil, &os.PathError{Op: "read", Path: path, Err: err}
-		}
-		n += k
-		if k == 0 {
-			return b[:n], nil
-		}
-		if n == len(b) {
-			b = append(b, make([]byte, len(b))...)
-			*buf = b
-		}
-	}
-}
-
 // maxCommand is the most of a command line that is read. A process can make its own as long as its address space is.
 const maxCommand = 64 << 10
 

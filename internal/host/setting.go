@@ -6,8 +6,6 @@ import (
 	"os"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/dyno-perf/dyno/internal/pattern"
 )
 
@@ -31,7 +29,7 @@ func IsSysctl(name string) bool { return !strings.Contains(name, "/") }
 // MaySet reports whether this process may change the setting.
 func (f FS) MaySet(name string) bool {
 	path, err := f.settingPath(name)
-	return err == nil && unix.Access(path, unix.W_OK) == nil
+	return err == nil && mayWrite(path)
 }
 
 // Setting returns a setting of the kernel, see settingPath. Of a choice, which the kernel writes as "always [madvise] never", it is the word

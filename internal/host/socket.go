@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // Socket is a socket of this machine.
@@ -80,12 +78,12 @@ func inodeOf(c net.Conn) (inode string, known bool) {
 	if err != nil {
 		return "", false
 	}
-	var st unix.Stat_t
+	var n uint64
 	var no error
-	if err := raw.Control(func(fd uintptr) { no = unix.Fstat(int(fd), &st) }); err != nil || no != nil {
+	if err := raw.Control(func(fd uintptr) { n, no = inodeOfFD(fd) }); err != nil || no != nil {
 		return "", true // it is closed: nobody's
 	}
-	return strconv.FormatUint(st.Ino, 10), true
+	return strconv.FormatUint(n, 10), true
 }
 
 // SocketOf returns the socket of this machine whose own address is local, and that is connected with remote, as PeerSocket.

@@ -8,8 +8,6 @@ import (
 	"sort"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Speedometer measures how fast CPUs are while others use them. A virtual CPU shares its core with strangers: its speed changes by
@@ -207,15 +205,6 @@ func (s *Speedometer) Used() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used
-}
-
-// threadTime returns the CPU time of this thread.
-func threadTime() (time.Duration, error) {
-	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts); err != nil {
-		return 0, err
-	}
-	return time.Duration(ts.Nano()), nil
 }
 
 // speedWork is the piece of work.

@@ -22,6 +22,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // lookEvery is how often the files of a certificate are looked at: those that renew one need not tell Dyno.
@@ -195,10 +197,10 @@ func ListenSocket(ctx context.Context, path string, mode fs.FileMode) (net.Liste
 			return bad(err)
 		}
 	}
-	// Born for its owner alone: the mode lets others in. The umask is that of the whole process: files made meanwhile are for fewer, not for more.
-	old := syscall.Umask(0o077)
-	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
-	syscall.Umask(old)
+	// Born for its owner alone: the mode lets others in.
+	var l net.Listener
+	var err error
+	platform.Private(func() { l, err = (&net.ListenConfig{}).Listen(ctx, "unix", path) })
 	if err != nil {
 		return bad(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/app"
@@ -16,6 +15,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/experiment"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/task"
 	"github.com/dyno-perf/dyno/internal/trial"
@@ -90,8 +90,8 @@ func alone(a *app.App) (free func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
+	err = platform.Lock(f, true)
+	if err != nil && !errors.Is(err, platform.ErrLocked) {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), f.Close())
 	}
 	id, pid := a.UnderWay() // also one of a version that knows no such lock

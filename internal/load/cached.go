@@ -14,8 +14,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // Cache keeps the tables that prepare has made as files of tablespaces, so that the same table comes back in a fraction of the time. It
@@ -207,7 +208,7 @@ const copyBytes = 1 << 20
 
 // copyFile copies a file to a path where nothing may be yet, and sums it up on the way. each takes the bytes as they are copied.
 func copyFile(to *os.Root, name string, from *os.Root, source string, mode fs.FileMode, each func(n int) error) (c copied, err error) {
-	in, err := from.OpenFile(source, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	in, err := from.OpenFile(source, os.O_RDONLY|platform.NoFollow|platform.NonBlock, 0)
 	if err != nil {
 		return c, err
 	}

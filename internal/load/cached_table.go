@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -36,7 +36,7 @@ func (c *cache) locate(ctx context.Context, t *target.Target, db string) (why st
 	}
 	here, err := dir.Stat(".")
 	if err == nil {
-		if st, ok := here.Sys().(*syscall.Stat_t); !ok || os.Geteuid() != 0 && int(st.Uid) != os.Geteuid() {
+		if f, ok := platform.FileOf(here); !ok || os.Geteuid() != 0 && f.UID != os.Geteuid() {
 			err = errors.New("the data directory belongs to another user")
 		}
 	}
@@ -166,7 +166,7 @@ func (p *preparation) replace(ctx context.Context, s *target.Session, h hit) err
 	if err != nil {
 		return err
 	}
-	owner, ok := old.Sys().(*syscall.Stat_t)
+	owner, ok := platform.FileOf(old)
 	if !ok {
 		return fmt.Errorf("%s.ibd has no owner", h.Name)
 	}
@@ -191,7 +191,7 @@ func (p *preparation) replace(ctx context.Context, s *target.Session, h hit) err
 		if got != h.Files[suffix] {
 			return fmt.Errorf("%s: %w", "table"+suffix, errOther)
 		}
-		if err := to.Lchown(h.Name+suffix, int(owner.Uid), int(owner.Gid)); err != nil {
+		if err := to.Lchown(h.Name+suffix, owner.UID, owner.GID); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/hist"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/stat"
 )
@@ -35,7 +36,7 @@ type clock struct {
 }
 
 func newClock(cr *crew, p party, sink func(run.Tick)) *clock {
-	k := &clock{crew: cr, recorders: p.recorders(), loops: p.loops, sink: sink, start: cr.start.Add(cr.config.Warmup), last: cr.start, cpu: processCPU()}
+	k := &clock{crew: cr, recorders: p.recorders(), loops: p.loops, sink: sink, start: cr.start.Add(cr.config.Warmup), last: cr.start, cpu: platform.OwnCPU()}
 	if cr.config.Warmup > 0 {
 		cr.left.Store(noLimit)
 	} else {
@@ -217,7 +218,7 @@ func (k *clock) emit(now time.Time, last bool) {
 		own.add(r.take(&t).own())
 	}
 	k.arrivals(&t, now, last)
-	cpu := processCPU()
+	cpu := platform.OwnCPU()
 	t.ClientCPU, k.cpu = cpu-k.cpu, cpu
 	still, longest := k.pulse.take()
 	t.Delay = max(t.Delay, k.late, longest)

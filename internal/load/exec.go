@@ -1,5 +1,3 @@
-//go:build unix
-
 package load
 
 import (
@@ -18,6 +16,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/hist"
 	"github.com/dyno-perf/dyno/internal/pace"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -150,7 +149,7 @@ func Exec(ctx context.Context, c ExecConfig, sink func(run.Tick)) (run.Run, erro
 	finished := make(chan struct{})
 	go func() { all.Wait(); close(finished) }()
 
-	k := execClock{execution: x, last: x.start, cpu: execCPU(), sink: sink, sessions: sessions}
+	k := execClock{execution: x, last: x.start, cpu: platform.OwnCPU() + platform.ChildrenCPU(), sink: sink, sessions: sessions}
 	err = k.watch(ctx, finished)
 	out.Started, out.Elapsed, out.Total = x.start.Add(k.warmed), k.last.Sub(x.start)-k.warmed, k.total
 	switch {
@@ -301,12 +300,12 @@ func (s *execSession) arrival() (due time.Duration, ok bool) {
 }
 
 // execute runs the command once.
-func (s *execSession) execute() (syscall.WaitStatus, error) {
+func (s *execSession) execute() (status syscall.WaitStatus, err error) {
 	s.mu.Lock()
 	if s.stopped {
 		s.refused++
 		s.mu.Unlock()
-		return 0, errStopped
+		return status, errStopped
 	}
 	s.tail.reset()
 	p, err := os.StartProcess("/bin/sh", []string{"sh", "-c", s.config.Command}, &os.ProcAttr{
@@ -314,7 +313,7 @@ func (s *execSession) execute() (syscall.WaitStatus, error) {
 	})
 	if err != nil {
 		s.mu.Unlock()
-		return 0, fmt.Errorf("start the shell: %w", err)
+		return status, fmt.Errorf("start the shell: %w", err)
 	}
 	s.pid = p.Pid
 	s.busy++
@@ -328,7 +327,7 @@ func (s *execSession) execute() (syscall.WaitStatus, error) {
 	}
 	s.mu.Lock()
 	if held {
-		_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
+		_ = platform.SignalGroup(p.Pid, syscall.SIGKILL)
 	}
 	s.pid = 0
 	s.busy--
@@ -338,12 +337,12 @@ func (s *execSession) execute() (syscall.WaitStatus, error) {
 		st, err = p.Wait()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("wait for the command: %w", err)
+		return status, fmt.Errorf("wait for the command: %w", err)
 	}
 	if killed {
-		return 0, errStopped
+		return status, errStopped
 	}
-	status, _ := st.Sys().(syscall.WaitStatus)
+	status, _ = st.Sys().(syscall.WaitStatus)
 	return status, nil
 }
 
@@ -389,7 +388,7 @@ func (k *execClock) signal(sig syscall.Signal) {
 	k.killed = true
 	for _, s := range k.sessions {
 		if s.pid != 0 {
-			_ = syscall.Kill(-s.pid, sig)
+			_ = platform.SignalGroup(s.pid, sig)
 		}
 	}
 }
@@ -517,7 +516,7 @@ func (k *execClock) emit(planned time.Duration, final bool) {
 	if !final {
 		t.Delay = max(0, at-planned)
 	}
-	cpu := execCPU()
+	cpu := platform.OwnCPU() + platform.ChildrenCPU()
 	t.ClientCPU, k.cpu = cpu-k.cpu, cpu
 	k.seq++
 	k.last = now
@@ -529,15 +528,4 @@ func (k *execClock) emit(planned time.Duration, final bool) {
 	if k.sink != nil {
 		k.sink(t)
 	}
-}
-
-// execCPU returns the CPU time of this process and of the commands that have ended.
-func execCPU() (d time.Duration) {
-	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(who, &u); err == nil { // it fails only for a bad address
-			d += time.Duration(u.Utime.Nano() + u.Stime.Nano())
-		}
-	}
-	return d
 }

@@ -1,5 +1,3 @@
-//go:build unix
-
 package load
 
 import "github.com/dyno-perf/dyno/internal/pattern"

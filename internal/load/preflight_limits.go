@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"strconv"
-	"syscall"
 
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/sqltext"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -110,9 +110,8 @@ const reservedFiles = 100
 
 // files compares the sessions with the files that this process may open: each is one.
 func (p *preflight) files() {
-	var l syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) == nil {
-		p.filesOf(uint64(l.Cur)) //nolint:unconvert // an int64 on some systems
+	if limit, ok := platform.OpenFiles(); ok {
+		p.filesOf(limit)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // cursor says what the receiver has. It is written before and after each request, so that after a crash one request alone is in
@@ -75,5 +77,5 @@ func (c cursor) save(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(platform.SyncDir(d), d.Close())
 }

@@ -7,7 +7,8 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"syscall"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // account is who the server runs as. The zero account is ourselves.
@@ -70,10 +71,8 @@ func ownerOf(data string) (account, error) {
 
 // ownerID returns the user that a file belongs to, -1 when it is not known.
 func ownerID(fi fs.FileInfo) int {
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		return int(st.Uid)
-	}
-	return -1
+	f, _ := platform.FileOf(fi)
+	return f.UID
 }
 
 // id returns the account's user.
@@ -90,15 +89,6 @@ func (a account) give(path string) error {
 		return nil
 	}
 	return os.Lchown(path, a.uid, a.gid)
-}
-
-// attributes are those of a process that runs as the account.
-func (a account) attributes() *syscall.SysProcAttr {
-	s := &syscall.SysProcAttr{}
-	if a.name != "" {
-		s.Credential = &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
-	}
-	return s
 }
 
 // canReach returns an error when the account cannot enter a directory on the way to path, or path itself. remedy is added to the
@@ -129,14 +119,14 @@ func (a account) canReach(path, remedy string) error {
 
 // mayExecute reports whether the account may enter a directory or execute a file.
 func (a account) mayExecute(fi fs.FileInfo) bool {
-	st, ok := fi.Sys().(*syscall.Stat_t)
+	f, ok := platform.FileOf(fi)
 	if !ok {
 		return true
 	}
 	switch perm := fi.Mode().Perm(); {
-	case int(st.Uid) == a.uid:
+	case f.UID == a.uid:
 		return perm&0o100 != 0
-	case int(st.Gid) == a.gid:
+	case f.GID == a.gid:
 		return perm&0o010 != 0
 	default:
 		return perm&0o001 != 0

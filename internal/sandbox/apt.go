@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/pattern"
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // apt is a private apt: own state with no package installed, own cache, own configuration and one source of its own. It shares
@@ -118,8 +119,8 @@ func (a apt) run(ctx context.Context, args ...string) (string, error) {
 			cmd.Env = append(cmd.Env, k+"="+v)
 		}
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // apt's methods end with it
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.SysProcAttr = platform.NewGroup() // apt's methods end with it
+	cmd.Cancel = func() error { return platform.SignalGroup(cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // cloneTree copies a directory of directories and regular files for an account: sharing blocks where the file system can, else
@@ -70,7 +68,7 @@ func cloneFile(from, to string, fi fs.FileInfo) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	if unix.IoctlFileClone(int(out.Fd()), int(in.Fd())) == nil {
+	if shareBlocks(out, in) == nil {
 		return nil
 	}
 	return sparseCopy(in, out, fi.Size())
@@ -82,7 +80,7 @@ func sparseCopy(in, out *os.File, size int64) error {
 		return err
 	}
 	for at := int64(0); at < size; {
-		start, err := in.Seek(at, unix.SEEK_DATA)
+		start, err := in.Seek(at, seekData)
 		if errors.Is(err, syscall.ENXIO) {
 			return nil // a hole to the end
 		}
@@ -91,7 +89,7 @@ func sparseCopy(in, out *os.File, size int64) error {
 		}
 		end := size
 		if err == nil {
-			if end, err = in.Seek(start, unix.SEEK_HOLE); err != nil {
+			if end, err = in.Seek(start, seekHole); err != nil {
 				return err
 			}
 		}

@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/target"
@@ -89,26 +88,18 @@ func forgetSource(ctx context.Context, db *sql.DB) error {
 
 // askToEnd asks a process to end and waits until it has. It does not kill.
 func askToEnd(ctx context.Context, id host.Identity, within time.Duration) error {
-	fd, err := unix.PidfdOpen(id.PID, 0)
+	signal, free, err := signaller(id.PID)
 	switch {
-	case errors.Is(err, unix.ESRCH):
+	case errors.Is(err, syscall.ESRCH):
 		return nil
-	case errors.Is(err, unix.ENOSYS):
-		fd = -1
 	case err != nil:
 		return fmt.Errorf("process %d: %w", id.PID, err)
-	default:
-		defer unix.Close(fd)
 	}
+	defer free()
 	if !id.Alive() {
 		return nil
 	}
-	if fd >= 0 {
-		err = unix.PidfdSendSignal(fd, unix.SIGTERM, nil, 0)
-	} else {
-		err = unix.Kill(id.PID, unix.SIGTERM)
-	}
-	if err != nil && !errors.Is(err, unix.ESRCH) {
+	if err := signal(syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("signal process %d: %w", id.PID, err)
 	}
 	gone, err := vanish(ctx, id, within)

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // useData calls use with a data set, which nobody removes meanwhile, and notes that it was used. Any number of programs may use it
@@ -29,11 +29,11 @@ func (y *Yard) useData(ctx context.Context, key string, use func(dataList) error
 	}
 	defer f.Close() // and with it the lock
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+		err := platform.Lock(f, false)
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+		if !errors.Is(err, platform.ErrLocked) {
 			return fmt.Errorf("lock %s: %w", dir, err)
 		}
 		select {

@@ -8,9 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/dyno-perf/dyno/internal/host"
 )
@@ -151,7 +150,7 @@ func (y *Yard) RemoveAll(ctx context.Context) error {
 		errs = append(errs, y.Remove(ctx, s.Name))
 	}
 	errs = append(errs, y.removeAllData(ctx), emptyDir(y.templates(), func(string) bool { return true }), emptyDir(y.servers(), isStaging))
-	if err := os.Remove(y.sandboxes()); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTEMPTY) {
+	if err := os.Remove(y.sandboxes()); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
 		errs = append(errs, err)
 	}
 	return inline(errs)
@@ -198,32 +197,23 @@ func end(ctx context.Context, id host.Identity, grace time.Duration) error {
 	if !id.Alive() {
 		return nil
 	}
-	// The descriptor keeps the PID from being given to another process between the look and the signal.
-	fd, err := unix.PidfdOpen(id.PID, 0)
+	send, free, err := signaller(id.PID)
 	switch {
-	case errors.Is(err, unix.ESRCH):
+	case errors.Is(err, syscall.ESRCH):
 		return nil
-	case err == nil:
-		defer unix.Close(fd)
-		if !id.Alive() {
-			return nil
-		}
-	case errors.Is(err, unix.ENOSYS): // Linux before 5.3
-		fd = -1
-	default:
+	case err != nil:
 		return fmt.Errorf("process %d: %w", id.PID, err)
 	}
-	signal := func(s unix.Signal) error {
-		var err error
-		if fd >= 0 {
-			err = unix.PidfdSendSignal(fd, s, nil, 0)
-		} else {
-			err = unix.Kill(id.PID, s)
-		}
+	defer free()
+	if !id.Alive() { // the number may have been given to another between the two looks
+		return nil
+	}
+	signal := func(s syscall.Signal) error {
+		err := send(s)
 		switch {
-		case errors.Is(err, unix.ESRCH):
+		case errors.Is(err, syscall.ESRCH):
 			return nil
-		case errors.Is(err, unix.EPERM):
+		case errors.Is(err, syscall.EPERM):
 			return hint(fmt.Errorf("signal process %d: %w", id.PID, err), "do it as the user who started the sandbox")
 		case err != nil:
 			return fmt.Errorf("signal process %d: %w", id.PID, err)
@@ -231,14 +221,14 @@ func end(ctx context.Context, id host.Identity, grace time.Duration) error {
 		return nil
 	}
 	if grace > 0 {
-		if err := signal(unix.SIGTERM); err != nil {
+		if err := signal(syscall.SIGTERM); err != nil {
 			return err
 		}
 		if gone, err := vanish(ctx, id, grace); gone || err != nil {
 			return err
 		}
 	}
-	if err := signal(unix.SIGKILL); err != nil {
+	if err := signal(syscall.SIGKILL); err != nil {
 		return err
 	}
 	gone, err := vanish(ctx, id, grace+30*time.Second)

@@ -33,6 +33,7 @@ type unpacker struct {
 	step  func(n int64) // bytes written
 	files int
 	bytes int64
+	links []string // that are not checked yet
 }
 
 // place returns where a member goes, "" for one that is left out.

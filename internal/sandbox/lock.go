@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // flock takes an exclusive lock on a directory, which leaves no lock file behind and ends with its holder, however that ends.
@@ -54,14 +54,12 @@ func lockOpen(f *os.File, dir string) (ok, held bool, err error) {
 			return false, false, err
 		}
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	err = platform.Lock(f, true)
 	switch {
 	case err == nil:
 		return same(f, dir), false, nil
-	case errors.Is(err, unix.EWOULDBLOCK):
+	case errors.Is(err, platform.ErrLocked):
 		return false, true, nil
-	case errors.Is(err, unix.EINTR):
-		return false, false, nil
 	}
 	return false, false, fmt.Errorf("lock %s: %w", dir, err)
 }

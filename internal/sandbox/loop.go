@@ -4,16 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -73,7 +74,7 @@ func mayLoop() error {
 		if os.Geteuid() == 0 {
 			return nil
 		}
-		err = unix.EPERM
+		err = syscall.EPERM
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		return hint(fmt.Errorf("%w: there are no loop devices here", ErrFilesystem), "load the module: modprobe loop; in a container, "+asRoot)
@@ -203,10 +204,10 @@ func mountImage(ctx context.Context, dir string, i image) error {
 		return err
 	}
 	defer device.Close() // from here on the mount alone keeps the device
-	if err := unix.Mount(device.Name(), at, i.Filesystem, unix.MS_NODEV|unix.MS_NOSUID, ""); err != nil {
+	if err := mount(device.Name(), at, i.Filesystem); err != nil {
 		err = fmt.Errorf("%w: mount %s: %w", ErrFilesystem, i.Filesystem, err)
 		switch {
-		case errors.Is(err, unix.ENODEV):
+		case errors.Is(err, syscall.ENODEV):
 			err = hint(err, "the kernel does not know "+i.Filesystem+": modprobe "+i.Filesystem)
 		case errors.Is(err, os.ErrPermission):
 			err = hint(err, asRoot)
@@ -223,11 +224,11 @@ func mountImage(ctx context.Context, dir string, i image) error {
 				return err
 			}
 		}
-		if err := unix.Mount(from, to, "", unix.MS_BIND, ""); err != nil {
+		if err := bind(from, to); err != nil {
 			return fmt.Errorf("%w: mount %s: %w", ErrFilesystem, to, err)
 		}
 	}
-	if err := unix.Unmount(at, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil { // also if somebody is looking around there
+	if err := detach(at); err != nil { // also if somebody is looking around there
 		return fmt.Errorf("unmount %s: %w", at, err)
 	}
 	return os.Remove(at)
@@ -235,72 +236,19 @@ func mountImage(ctx context.Context, dir string, i image) error {
 
 // isMount reports whether something is mounted at a directory. One that does not exist is no mount.
 func isMount(dir string) (bool, error) {
-	var at, above unix.Stat_t
-	if err := unix.Lstat(dir, &at); errors.Is(err, unix.ENOENT) {
+	at, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	} else if err != nil {
-		return false, fmt.Errorf("stat %s: %w", dir, err)
+		return false, err
 	}
-	if err := unix.Stat(filepath.Dir(dir), &above); err != nil {
-		return false, fmt.Errorf("stat %s: %w", filepath.Dir(dir), err)
-	}
-	return at.Dev != above.Dev, nil
-}
-
-// attach returns an open loop device on a file, which bypasses the page cache where the disk below can. It is freed when the last
-// one who holds it, us or a mount, lets go.
-func attach(file string) (*os.File, error) {
-	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	above, err := os.Stat(filepath.Dir(dir))
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	defer f.Close()
-	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer control.Close()
-	for try := 1; ; try++ {
-		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
-		if err != nil {
-			return nil, fmt.Errorf("find a free one: %w", err)
-		}
-		device, err := os.OpenFile(fmt.Sprintf("/dev/loop%d", n), os.O_RDWR, 0)
-		if errors.Is(err, os.ErrNotExist) && try < 50 {
-			time.Sleep(10 * time.Millisecond) // udev is about to make it
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err = configure(device, f); err == nil {
-			return device, nil
-		}
-		device.Close()
-		if !errors.Is(err, unix.EBUSY) || try == 50 { // somebody was faster
-			return nil, fmt.Errorf("%s: %w", device.Name(), err)
-		}
-	}
-}
-
-func configure(device, file *os.File) error {
-	info := unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR | unix.LO_FLAGS_DIRECT_IO}
-	copy(info.File_name[:len(info.File_name)-1], file.Name())
-	err := unix.IoctlLoopConfigure(int(device.Fd()), &unix.LoopConfig{Fd: uint32(file.Fd()), Size: 0, Info: info})
-	if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTTY) {
-		return err
-	}
-	// Linux before 5.8 does it in steps.
-	if err := unix.IoctlSetInt(int(device.Fd()), unix.LOOP_SET_FD, int(file.Fd())); err != nil {
-		return err
-	}
-	info.Flags = unix.LO_FLAGS_AUTOCLEAR
-	if err := unix.IoctlLoopSetStatus64(int(device.Fd()), &info); err != nil {
-		_ = unix.IoctlSetInt(int(device.Fd()), unix.LOOP_CLR_FD, 0) // the first error is the one to tell
-		return err
-	}
-	_ = unix.IoctlSetInt(int(device.Fd()), unix.LOOP_SET_DIRECT_IO, 1) // the disk below may not have it
-	return nil
+	here, _ := platform.FileOf(at)
+	there, _ := platform.FileOf(above)
+	return here.Device != there.Device, nil
 }
 
 // unmountImage unmounts what is mounted of a sandbox's image; its loop device frees itself.
@@ -320,15 +268,15 @@ func unmount(ctx context.Context, dir string) error {
 		if err != nil || !mounted {
 			return err
 		}
-		if err = unix.Unmount(dir, unix.UMOUNT_NOFOLLOW); err == nil {
+		if err = unmountOne(dir); err == nil {
 			continue // there may be another one below it
 		}
-		if !errors.Is(err, unix.EBUSY) || time.Now().After(end) {
+		if !errors.Is(err, syscall.EBUSY) || time.Now().After(end) {
 			err = fmt.Errorf("unmount %s: %w", dir, err)
 			switch {
-			case errors.Is(err, unix.EBUSY):
+			case errors.Is(err, syscall.EBUSY):
 				err = hint(err, "a process has files open there or its working directory: see `fuser -vm "+dir+"`")
-			case errors.Is(err, unix.EPERM):
+			case errors.Is(err, syscall.EPERM):
 				err = hint(err, "do it as root, who mounted it")
 			}
 			return err

@@ -57,6 +57,11 @@ func (b mavenBuild) kept(name string) string {
 	if !ok {
 		return ""
 	}
+	return needed(name)
+}
+
+// needed returns the name of a file below a server's tree, "" when no server reads it.
+func needed(name string) string {
 	for _, o := range omitted {
 		if m, _ := path.Match(o, name); m || strings.HasPrefix(name, o+"/") {
 			return ""

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/progress"
 )
@@ -140,7 +138,7 @@ func (y *Yard) FlushData(ctx context.Context, name string) (time.Duration, error
 	ended := make(chan error, 1)
 	go func() {
 		defer f.Close()
-		ended <- unix.Syncfs(int(f.Fd()))
+		ended <- syncFilesystem(f)
 	}()
 	select {
 	case err = <-ended:

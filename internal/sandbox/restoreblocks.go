@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 )
 
 // Restored says what a restore did.
@@ -222,7 +221,7 @@ func (m *transfer) share(p *pair) bool {
 	if p.size < minShared && !p.fresh || m.unshared.Load() {
 		return false
 	}
-	if err := unix.IoctlFileClone(int(p.out.Fd()), int(p.in.Fd())); err != nil {
+	if err := shareBlocks(p.out, p.in); err != nil {
 		m.unshared.Store(true)
 		return false
 	}
@@ -278,7 +277,7 @@ func (m *transfer) piece(p piece, b buffers) error {
 
 // nextData returns the first range from at on, and before limit, that is no hole; start and end are limit when there is none.
 func nextData(f *os.File, at, limit int64) (start, end int64, err error) {
-	start, err = f.Seek(at, unix.SEEK_DATA)
+	start, err = f.Seek(at, seekData)
 	switch {
 	case errors.Is(err, syscall.ENXIO): // a hole to the end
 		return limit, limit, nil
@@ -289,7 +288,7 @@ func nextData(f *os.File, at, limit int64) (start, end int64, err error) {
 	case start >= limit:
 		return limit, limit, nil
 	}
-	end, err = f.Seek(start, unix.SEEK_HOLE)
+	end, err = f.Seek(start, seekHole)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -356,12 +355,12 @@ func (m *transfer) empty(p *pair, at, end int64, b buffers) error {
 		if stop == p.size { // the last block is given back only as a whole
 			past = (stop + grain - 1) / grain * grain
 		}
-		err = unix.Fallocate(int(p.out.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, start, past-start)
+		err = punch(p.out, start, past-start)
 		switch {
 		case err == nil:
 			p.changed.Store(true)
 			m.punched.Add(stop - start)
-		case errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS):
+		case errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS):
 			if err := m.zero(p, start, stop, b); err != nil {
 				return err
 			}

@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // tree lists what is in a data directory: paths below it, with slashes.
@@ -121,7 +120,7 @@ func (t tree) makeDirs(root owned, a account) error {
 		if err := root.Mkdir(n, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		d, err := root.OpenFile(n, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+		d, err := root.OpenFile(n, os.O_RDONLY|platform.Directory|platform.NoFollow, 0)
 		if err != nil {
 			return err
 		}
@@ -152,8 +151,8 @@ func (a account) take(f *os.File, mode fs.FileMode) error {
 }
 
 func (a account) owns(fi fs.FileInfo) bool {
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == a.uid && int(st.Gid) == a.gid
+	f, ok := platform.FileOf(fi)
+	return ok && f.UID == a.uid && f.GID == a.gid
 }
 
 // sharesBlocks reports whether copies in the directory to can share blocks with the files of the list below from.
@@ -178,7 +177,7 @@ func (t tree) sharesBlocks(from, to string) bool {
 		}
 		defer os.Remove(out.Name())
 		defer out.Close()
-		return unix.IoctlFileClone(int(out.Fd()), int(in.Fd())) == nil
+		return shareBlocks(out, in) == nil
 	}
 	return true
 }
@@ -206,14 +205,8 @@ func quiet(ctx context.Context, dir string, within time.Duration) error {
 		defer f.Close()
 		path := filepath.Join(dir, rel)
 		for {
-			// The kernel grants a lease for reading only when no descriptor for writing is open, fcntl(2).
-			_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
-			if err == nil {
-				_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+			if written, err := openForWriting(f); !written {
 				return err
-			}
-			if !errors.Is(err, unix.EAGAIN) {
-				return nil // a file system without leases: the process is gone at least
 			}
 			if time.Now().After(end) {
 				return hint(fmt.Errorf("%w: %s is open for writing by another process", ErrRunning, path), "end the process; `fuser "+path+"` shows which it is")

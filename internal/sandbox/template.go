@@ -11,9 +11,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/progress"
 )
 
@@ -239,8 +239,8 @@ func sealTemplate(dir string, certificate bool) error {
 }
 
 func onDisk(fi fs.FileInfo) int64 {
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		return st.Blocks * 512
+	if f, ok := platform.FileOf(fi); ok {
+		return f.Bytes
 	}
 	return fi.Size()
 }

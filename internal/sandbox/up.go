@@ -341,9 +341,7 @@ func (y *Yard) launch(ctx context.Context, dir string, r *record, set settings, 
 		return err
 	}
 	defer in.Close()
-	attr := a.attributes()
-	attr.Setsid = true // a hang-up or Ctrl-C of our terminal is not the server's
-	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: data, Env: environment(dir), Files: []*os.File{out, console, console}, Sys: attr})
+	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: data, Env: environment(dir), Files: []*os.File{out, console, console}, Sys: a.session()})
 	out.Close()
 	if err != nil {
 		return err

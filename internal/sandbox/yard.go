@@ -27,6 +27,9 @@ type Yard struct {
 
 // Open returns the yard at home, which need not exist. Nothing is created before the first sandbox is.
 func Open(home string) (*Yard, error) {
+	if err := mustBeLinux(); err != nil {
+		return nil, wrap("private servers", "", err)
+	}
 	if home == "" {
 		return nil, wrap("open yard", "", errors.New("no directory given"))
 	}

@@ -2,8 +2,9 @@ package scrape
 
 import (
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // Meter shares out the CPU time of this program among the rounds of its scrapers: what is spent while n of them are under way is
@@ -54,9 +55,6 @@ func (m *Meter) advance() {
 
 // ownCPU returns the CPU time of this whole program, user and system.
 func ownCPU() (time.Duration, bool) {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0, false
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), true
+	user, system, ok := platform.CPU()
+	return user + system, ok
 }

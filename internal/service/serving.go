@@ -23,6 +23,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 	"github.com/dyno-perf/dyno/internal/reading"
 	"github.com/dyno-perf/dyno/internal/remotewrite"
+	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/scrape"
 	"github.com/dyno-perf/dyno/internal/snapshot"
 	"github.com/dyno-perf/dyno/internal/state"
@@ -115,7 +116,7 @@ func New(ctx context.Context, a *app.App, o Options) (*Service, error) {
 	s := &Service{
 		app: a, o: o, log: o.Log, fleet: map[string]*member{}, desk: desk{started: time.Now()}, marks: newMarks(),
 	}
-	if _, err := a.Yard(); err != nil { // and with that what a dead program left of other servers' rows is gone
+	if _, err := a.Yard(); err != nil && !errors.Is(err, sandbox.ErrNeedsLinux) { // and with that what a dead program left of other servers' rows is gone
 		return nil, err
 	}
 	var err error

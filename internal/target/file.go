@@ -5,7 +5,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"syscall"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // maxFile bounds the files that are named to reach a server, bytes.
@@ -21,7 +22,7 @@ func readFile(name string) ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, st, err
 	}
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe meanwhile
+	f, err := os.OpenFile(name, os.O_RDONLY|platform.NonBlock, 0) // it may have become a pipe meanwhile
 	if err != nil {
 		return nil, st, err
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/sqltext"
@@ -271,7 +270,7 @@ func (m *meter) left() {
 // another. What enters has to leave.
 func (f *footprint) enter() (leave func()) {
 	for {
-		free := lockWork(f.where, syscall.LOCK_SH)
+		free := lockWork(f.where, false)
 		f.mu.Lock()
 		held := f.held
 		if held == nil {
@@ -310,7 +309,7 @@ func (f *footprint) hold() (release func()) {
 	held := make(chan struct{})
 	f.held = held
 	f.mu.Unlock()
-	free := lockWork(f.where, syscall.LOCK_EX)
+	free := lockWork(f.where, true)
 	once := sync.OnceFunc(func() {
 		free()
 		f.mu.Lock()

@@ -14,8 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/tunnel"
 )
 
@@ -161,10 +160,7 @@ func (k *KnownServers) change(f func([]byte) ([]byte, error)) error {
 		return err
 	}
 	defer lock.Close()
-	for err = unix.EINTR; errors.Is(err, unix.EINTR); {
-		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX)
-	}
-	if err != nil {
+	if err := platform.WaitLock(lock); err != nil {
 		return err
 	}
 	old, _, err := readFile(k.path)

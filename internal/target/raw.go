@@ -9,8 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/dyno-perf/dyno/internal/tunnel"
 	"github.com/dyno-perf/dyno/internal/wire"
 )
@@ -248,7 +246,7 @@ func (r *Raw) Detach() (fd int, err error) {
 		return -1, r.Wrap("take the descriptor of", err)
 	}
 	var derr error
-	if err := raw.Control(func(s uintptr) { r.fd, derr = unix.FcntlInt(s, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+	if err := raw.Control(func(s uintptr) { r.fd, derr = duplicate(s) }); err != nil {
 		derr = err
 	}
 	if derr != nil {
@@ -294,6 +292,5 @@ func (r *Raw) Close() error {
 	}
 	fd := r.fd
 	r.fd = -1
-	unix.Write(fd, quit) //nolint:errcheck // as above; what does not fit at once is not worth waiting for
-	return unix.Close(fd)
+	return farewell(fd, quit)
 }

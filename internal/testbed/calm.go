@@ -7,11 +7,11 @@ import (
 	"maps"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/trial"
 )
@@ -29,7 +29,7 @@ func (s *Testbed) calm(ctx context.Context, t *target.Target, p *place, pl plan.
 		}
 	}
 	if pl.Trials.DropCaches {
-		syscall.Sync()
+		platform.Sync()
 		if err := os.WriteFile("/proc/sys/vm/drop_caches", []byte("3\n"), 0o200); err != nil {
 			tr.Warnings = append(tr.Warnings, "the kernel's caches were not dropped: "+strings.TrimPrefix(err.Error(), "open "))
 		}
@@ -62,7 +62,7 @@ func settle(ctx context.Context, t *target.Target, p *place) (err error) {
 		}
 		if !first && w-last <= quiet/4 {
 			if calm++; calm >= 4 { // a whole second
-				syscall.Sync()
+				platform.Sync()
 				return nil
 			}
 		} else {

@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
-	"syscall"
 
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/known"
 	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/sandbox"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
@@ -98,7 +100,7 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 			problem("%s: %d threads, but max_connections is %d: raise it in settings", v.Key, j.config.Run.Threads, limit)
 		}
 		fails := func(err error) { failed[v.Key] = describe(err) }
-		if j.config.Filesystem != "" && syscall.Geteuid() != 0 {
+		if j.config.Filesystem != "" && os.Geteuid() != 0 {
 			problem("%s: filesystem %s needs a loop device, which only root may make", v.Key, j.config.Filesystem)
 		} else if j.config.Filesystem != "" {
 			if err := sandbox.CheckFilesystem(j.config.Filesystem, j.bytes); err != nil {
@@ -114,11 +116,11 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 				fails(err)
 			}
 		}
-		if j.config.Limits.Any() && syscall.Geteuid() != 0 {
+		if j.config.Limits.Any() && os.Geteuid() != 0 {
 			warn("limits may not be in effect: only root, or the owner of a delegated control group, can set them")
 		}
 	}
-	if p.Trials.DropCaches && syscall.Geteuid() != 0 {
+	if p.Trials.DropCaches && os.Geteuid() != 0 {
 		problem("drop_caches: only root may drop the kernel's caches")
 	}
 	// What cannot be measured leaves the others to be.
@@ -139,9 +141,8 @@ func (s *Testbed) Check(ctx context.Context, p plan.Plan, vs []plan.Variant) (n 
 	for _, b := range sets {
 		n.Disk += b
 	}
-	var st syscall.Statfs_t
-	if err := statfs(s.Yard.Home, &st); err == nil {
-		n.DiskFree = int64(st.Bavail) * st.Bsize
+	if free, err := freeSpace(s.Yard.Home); err == nil {
+		n.DiskFree = int64(free)
 		if n.Disk > n.DiskFree {
 			problem("the plan needs about %s of disk in %s and %s are free", unit.Bytes(float64(n.Disk)), s.Yard.Home, unit.Bytes(float64(n.DiskFree)))
 		}
@@ -170,18 +171,15 @@ func lesser(machine, groups known.Value[uint64]) (bytes int64, whose string, ok 
 	return int64(free), "", ok
 }
 
-// statfs asks about the nearest directory that exists.
-func statfs(path string, st *syscall.Statfs_t) error {
+// freeSpace asks about the nearest directory that exists, bytes.
+func freeSpace(path string) (uint64, error) {
 	for {
-		err := syscall.Statfs(path, st)
-		if !errors.Is(err, syscall.ENOENT) {
-			return err
+		free, _, err := platform.Space(path)
+		above := filepath.Dir(path)
+		if !errors.Is(err, fs.ErrNotExist) || above == path {
+			return free, err
 		}
-		i := strings.LastIndexByte(strings.TrimRight(path, "/"), '/')
-		if i <= 0 {
-			return syscall.Statfs("/", st)
-		}
-		path = path[:i]
+		path = above
 	}
 }
 

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/dyno-perf/dyno/internal/arith"
 	"github.com/dyno-perf/dyno/internal/host"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/target"
 	"github.com/dyno-perf/dyno/internal/trial"
 	"github.com/dyno-perf/dyno/internal/unit"
@@ -132,8 +132,8 @@ func dataBytes(dir string) (n int64, err error) {
 			return nil //nolint:nilerr // a server removes files meanwhile
 		}
 		if fi, err := d.Info(); err == nil {
-			if st, ok := fi.Sys().(*syscall.Stat_t); ok && d.Type().IsRegular() {
-				n += st.Blocks * 512
+			if f, ok := platform.FileOf(fi); ok && d.Type().IsRegular() {
+				n += f.Bytes
 			}
 		}
 		return nil

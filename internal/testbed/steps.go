@@ -17,6 +17,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/pattern"
 	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -153,8 +154,8 @@ func shell(ctx context.Context, p *place, j *job, command string) error {
 		"DYNO_SOCKET=" + p.box.Socket, "DYNO_PORT=" + strconv.Itoa(p.box.Port), "DYNO_DATADIR=" + p.dataDir(),
 		"DYNO_PID=" + strconv.Itoa(p.box.PID), "DYNO_VARIANT=" + j.key, "DYNO_DATABASE=" + j.schema,
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with everything it started
+	cmd.SysProcAttr = platform.NewGroup()
+	cmd.Cancel = func() error { return platform.SignalGroup(cmd.Process.Pid, syscall.SIGKILL) } // with everything it started
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

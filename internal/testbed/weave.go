@@ -9,13 +9,13 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/dyno-perf/dyno/internal/experiment"
 	"github.com/dyno-perf/dyno/internal/hist"
 	"github.com/dyno-perf/dyno/internal/host"
 	"github.com/dyno-perf/dyno/internal/plan"
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/run"
 	"github.com/dyno-perf/dyno/internal/stat"
@@ -263,7 +263,7 @@ func (r *round) measure(ctx context.Context, n int, sink progress.Sink) error {
 	r.meter.host, r.meter.err = host.Begin(r.meter.pid, r.meter.dir)
 	r.loom.begin(len(r.strands))
 	r.from = time.Now()
-	r.client = -processTime()
+	r.client = -platform.OwnCPU()
 	again := int(mostLate * float64(counts*len(r.strands)))
 	for block, order := range blocks(r.p, n, counts, len(r.strands)) {
 		for _, strand := range order {
@@ -282,7 +282,7 @@ func (r *round) measure(ctx context.Context, n int, sink progress.Sink) error {
 	}
 	r.loom.leave(time.Now())
 	r.to = time.Now()
-	r.client += processTime()
+	r.client += platform.OwnCPU()
 	r.meter.use, r.meter.err = endOf(r.meter)
 	r.meter.ended = r.meter.err == nil
 	_, err := r.until(ctx, r.to.Add(r.guard)) // operations under way belong to the last turn in part
@@ -312,28 +312,19 @@ func (r *round) turn(ctx context.Context, strand, second int, length time.Durati
 	}
 	var x spent
 	server, known := cpuTime(r.meter.pid)
-	client, at := processTime(), time.Now()
+	client, at := platform.OwnCPU(), time.Now()
 	if ok, err := r.until(ctx, from.Add(length)); err != nil || !ok {
 		return false, false, err
 	}
 	after, known2 := cpuTime(r.meter.pid)
 	end := time.Now()
 	x.server, x.known = after-server, known && known2
-	x.client, x.length = processTime()-client, end.Sub(at)
+	x.client, x.length = platform.OwnCPU()-client, end.Sub(at)
 	r.spent = append(r.spent, x)
 	if late = end.Sub(from) > length+length/2; late {
 		r.loom.miss()
 	}
 	return true, late, nil
-}
-
-// processTime is the CPU time of this process.
-func processTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // turnsFor returns how many turns a strand has when so much of each counts, an even number, and how many of them make a second.

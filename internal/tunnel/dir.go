@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 const prefix = "dyno-ssh-"
@@ -37,14 +38,14 @@ func sweep(root string) {
 	for _, dir := range old {
 		text, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), prefix), "-")
 		pid, err := strconv.Atoi(text)
-		if err != nil || pid <= 0 || syscall.Kill(pid, 0) != syscall.ESRCH {
+		if err != nil || pid <= 0 || !platform.Ended(pid) {
 			continue
 		}
 		st, err := os.Lstat(dir)
 		if err != nil || st.Mode() != os.ModeDir|0o700 {
 			continue
 		}
-		if of, ok := st.Sys().(*syscall.Stat_t); ok && int(of.Uid) == os.Geteuid() {
+		if of, ok := platform.FileOf(st); ok && of.UID == os.Geteuid() {
 			_ = os.RemoveAll(dir)
 		}
 	}

@@ -337,3 +337,23 @@ func TestCheck(t *testing.T) {
 		t.Error("a directory can be written")
 	}
 }
+
+func TestUnlinked(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	f := func(path string, ok bool) {
+		t.Helper()
+		if got, err := unlinked(path); (err == nil) != ok || ok && got != filepath.Clean(path) {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+	f(filepath.Join(dir, "new"), true)
+	f(filepath.Join(dir, "no", "such"), true)
+	f(filepath.Join(dir, "link"), false)
+	f(filepath.Join(dir, "link", "new"), false)
+}

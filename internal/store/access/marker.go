@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // markerOf is the name of the file that stands beside the users' file as long as there are users. Without it a users' file that
@@ -25,7 +27,7 @@ func (s *Store) mark() (made bool, err error) {
 	err = errors.Join(err, f.Sync(), f.Close())
 	d, bad := os.Open(dir)
 	if bad == nil {
-		bad = errors.Join(d.Sync(), d.Close())
+		bad = errors.Join(platform.SyncDir(d), d.Close())
 	}
 	return true, errors.Join(err, bad)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/dyno-perf/dyno/internal/platform"
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
@@ -58,13 +59,13 @@ type Room struct {
 
 // Room returns the space where dir is. What cannot be looked at is not ok.
 func (r Reserve) Room(dir string) (Room, bool) {
-	var st syscall.Statfs_t
-	if err := syscall.Statfs(dir, &st); err != nil {
+	free, all, err := platform.Space(dir)
+	if err != nil {
 		return Room{}, false
 	}
-	bytes := func(blocks uint64) int64 { return int64(min(blocks, 1<<40)) * int64(st.Bsize) } //nolint:unconvert // narrower on some systems
-	total := bytes(st.Blocks)
-	return Room{Total: total, Free: bytes(uint64(st.Bavail)), Need: r.Of(total)}, true //nolint:unconvert // signed on some systems
+	bytes := func(n uint64) int64 { return int64(min(n, 1<<62)) }
+	total := bytes(all)
+	return Room{Total: total, Free: bytes(free), Need: r.Of(total)}, true
 }
 
 // Check returns an error that is syscall.ENOSPC when less than the reserve, and more bytes besides, is free where dir is. What cannot

@@ -22,6 +22,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/dyno-perf/dyno/internal/platform"
 )
 
 // Patience is how long a process waits for another one's write. A write takes milliseconds, so a longer wait means a stopped process.
@@ -119,7 +121,7 @@ func (f *Format) create(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(platform.SyncDir(d), d.Close())
 }
 
 // lay makes the format in an empty file.

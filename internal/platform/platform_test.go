@@ -1,4 +1,4 @@
-package load
+package platform
 
 import (
 	"testing"
@@ -6,9 +6,9 @@ import (
 )
 
 func TestProcessCPUGrows(t *testing.T) {
-	a := processCPU()
+	a := OwnCPU()
 	x := 1
-	for end := time.Now().Add(30 * time.Second); processCPU() <= a; x++ {
+	for end := time.Now().Add(30 * time.Second); OwnCPU() <= a; x++ {
 		if time.Now().After(end) {
 			t.Fatalf("no CPU time used in 30 s (%d)", x)
 		}

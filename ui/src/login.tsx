@@ -1,22 +1,23 @@
 // The login over a page, when a session ended in the middle of work: what was being done goes on afterwards.
 import { useState } from 'preact/hooks'
 import { asError, get, post, ApiError } from './core/api'
-import { loginRefused, session, setSession, type Session } from './core/session'
+import { loginRefused, session, setSession } from './core/session'
 import { go, href } from './core/url'
 import { Button } from './ui/button'
 import { Dialog } from './ui/dialog'
 import { useRun } from './ui/run'
 import { Problem } from './ui/state'
+import type { Who as Session } from './core/openapi.gen'
 
 /** Asks who is looking. A Dyno without logins answers "local". */
 export async function whoAmI(): Promise<Session | null> {
   try {
-    const s = await get<Session>('session')
+    const s = await get('session')
     setSession(s.login_needed && s.name === '' ? null : s)
   } catch (e) {
     const status = asError(e).status
     // An older Dyno, or one without logins: whoever is on this machine is let in.
-    if (status === 404 || status === 501) setSession({ name: 'local', role: 'operator', csrf: '', read_only: false, login_needed: false, version: '' })
+    if (status === 404 || status === 501) setSession({ name: 'local', role: 'operator', via: '', csrf: '', read_only: false, login_needed: false, first_run: false, link: false, version: '' })
     else if (status === 401) setSession(null)
     else throw e
   }

@@ -1,6 +1,6 @@
 // Data that a component shows: loaded, reloaded, aborted, never blinking.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { address, asError, get, type ApiError, type Params } from './api'
+import { address, asError, get, type Answer, type ApiError, type Params, type Path } from './api'
 import { now } from './clock'
 
 export interface Data<T> {
@@ -9,6 +9,11 @@ export interface Data<T> {
   loading: boolean
   at?: number | undefined // when value came, unix seconds
   reload(): void
+}
+
+interface Reloading<T> {
+  every?: number | ((value: T | undefined, tries: number) => number)
+  keep?: boolean
 }
 
 interface State<T> {
@@ -33,7 +38,7 @@ export function begun<T>(old: State<T>, key: string, keep: boolean): State<T> {
 export function useData<T>(
   key: string | null,
   load: (signal: AbortSignal) => Promise<T>,
-  o: { every?: number | ((value: T | undefined, tries: number) => number); keep?: boolean } = {},
+  o: Reloading<T> = {},
 ): Data<T> {
   const [s, set] = useState<State<T>>({ key, loading: key !== null })
   const latest = useRef(load)
@@ -119,6 +124,6 @@ export function useData<T>(
 }
 
 /** Loads what the API has under a path; null: nothing. */
-export function useGet<T>(path: string | null, params: Params = {}, o: { every?: number | ((value: T | undefined, tries: number) => number); keep?: boolean } = {}): Data<T> {
-  return useData<T>(path === null ? null : address(path, params), (signal) => get<T>(path ?? '', params, signal), o)
+export function useGet<P extends Path<'get'>>(path: P | null, params: Params = {}, o: Reloading<Answer<P>> = {}): Data<Answer<P>> {
+  return useData(path && address(path, params), (signal) => get(path as P, params, signal), o)
 }

@@ -1,12 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { newest } from './newest'
-import { oldAfter, setSession, type Session } from './session'
+import { oldAfter, setSession } from './session'
 import type { Vitals } from './stream'
+import type { Who as Session } from './openapi.gen'
 
 const at = '2026-11-03T12:00:00Z'
 const t0 = Date.parse(at) / 1000
 const vitals = (o: Partial<Vitals> = {}): Vitals => ({ target: 'shop', at: t0, up: true, reason: '', server: 'mariadb 11.4', v: { qps: 12 }, ...o })
-const session = (o: Partial<Session>): Session => ({ name: 'local', role: 'operator', csrf: '', read_only: false, login_needed: false, version: '', ...o })
+const session = (o: Partial<Session>): Session => ({ name: 'local', role: 'operator', csrf: '', via: '', read_only: false, login_needed: false, first_run: false, link: false, version: '', ...o })
 afterEach(() => setSession(null))
 
 describe('newest', () => {

@@ -1,7 +1,7 @@
 // What is known of a target now, of what the inventory and the stream say.
 import { oldAfter } from './session'
 import { barredOf, type Barred, type Vitals } from './stream'
-import type { Target } from './targets'
+import type { TargetRow as Target } from './openapi.gen'
 
 export interface Newest {
   up: boolean | undefined

@@ -1,15 +1,6 @@
 // Who is looking, and what they may do.
 import { computed, signal, type ReadonlySignal } from './signal'
-
-export interface Session {
-  name: string
-  role: 'viewer' | 'operator'
-  csrf: string
-  read_only: boolean
-  login_needed: boolean
-  version: string
-  every_seconds?: number // between two readings of a target
-}
+import type { Who as Session } from './openapi.gen'
 
 const current = signal<Session | null>(null)
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { lostTasks, rememberTask, runningTasks, tasks, type Task } from './tasks'
+import { lostTasks, rememberTask, runningTasks, tasks } from './tasks'
+import type { Task } from './openapi.gen'
 
 const task = (id: string, o: Partial<Task> = {}): Task => ({ id, kind: 'diagnose', title: 'Diagnose shop', state: 'running', started: '2026-11-03T12:00:00Z', ...o })
 const found = (id: string) => tasks.value.find((t) => t.id === id)

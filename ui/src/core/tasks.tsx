@@ -5,31 +5,12 @@ import { Badge, Button, Confirm, Icon, Notice, safe, type Tone } from '../ui'
 import { ApiError, get, post } from './api'
 import { now } from './clock'
 import { figure } from './format'
+import type { Task } from './openapi.gen'
 import { session, whyNot } from './session'
 import { connected, onStream } from './stream'
 import { moment, seconds, span } from './time'
 import { href } from './url'
 import './tasks.css'
-
-/** A task as the API has it; a moment is RFC 3339. */
-export interface Task {
-  id: string
-  kind: string // "diagnose", "apply", "undo", "prove", "recipe", "experiment"
-  title: string
-  target?: string
-  by?: string
-  about?: string // id of what it works on
-  state: 'running' | 'done' | 'failed' | 'cancelled'
-  step?: string
-  fraction?: number // 0 to 1
-  left_seconds?: number
-  notes?: { at: string; text: string }[]
-  result?: string // id of what came of it
-  error?: string
-  hint?: string
-  started: string
-  ended?: string
-}
 
 const known = signal(new Map<string, Task>())
 const seen = new Map<string, number>() // when a task that ran here ended, unix seconds
@@ -89,7 +70,7 @@ export function useTask(id: string | null | undefined): Task | undefined {
     const control = new AbortController()
     const ask = async () => {
       try {
-        rememberTask(await get<Task>('task', { id }, control.signal))
+        rememberTask(await get('task', { id }, control.signal))
       } catch (e) {
         // It is asked again; who needs to know why shows the state as unknown.
         if (e instanceof ApiError && e.status === 404) {
@@ -194,7 +175,7 @@ export function TaskProgress({ task, notes }: { task: Task; notes?: boolean }) {
         </ol>
       )}
       {asking && (
-        <Confirm title="Cancel this?" yes="Cancel the task" danger run={async () => rememberTask(await post<Task>('task/cancel', { id: task.id }))} onClose={() => ask(false)}>
+        <Confirm title="Cancel this?" yes="Cancel the task" danger run={async () => rememberTask(await post('task/cancel', { id: task.id }))} onClose={() => ask(false)}>
           <p>{safe(task.title)}</p>
           <p class="dim">It stops after cleaning up; what the server has already done is in the journal.</p>
         </Confirm>
@@ -220,7 +201,7 @@ export function TaskTray() {
       if (!document.hidden)
         try {
           const before = runningTasks()
-          const list = (await get<{ tasks: Task[] }>('tasks', {}, control.signal)).tasks
+          const list = (await get('tasks', {}, control.signal)).tasks
           for (const t of list.reverse()) rememberTask(t)
           const here = new Set(list.map((t) => t.id))
           lostTasks(before.filter((id) => !here.has(id)))

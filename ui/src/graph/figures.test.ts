@@ -1,6 +1,7 @@
 import { describe as group, expect, test } from 'vitest'
 import { describe, join, last, limitMatters, middles, sortOut, stack, tick, tickSteps, ticksAt, timeTick, timeTicksAt } from './figures'
-import type { Graphs, Panel } from './types'
+import type { Graphs } from './figures'
+import type { Graph as Panel } from '../core/openapi.gen'
 
 test('stack sums, and is not known where a line is not', () => {
   expect(stack([[1, 2, null], [3, null, 1], [1, 1, 1]])).toEqual([[1, null, null], [4, null, null], [5, null, null]])

@@ -1,6 +1,11 @@
 // Pure arithmetic of graphs: stacks, scales, summaries, and the joining of what came later.
 import { digits, text } from '../core/format'
-import type { Graphs, Line, Panel, PlotLine } from './types'
+import type { Graph as Panel, HttpapiLine as Line } from '../core/openapi.gen'
+import type { Answer } from '../core/api'
+import type { PlotLine } from './types'
+
+/** The data of graphs. Point i is of the time from from+i*step on. */
+export type Graphs = Answer<'graphs'>
 
 type Values = (number | null)[]
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { linesOf } from './graph'
-import type { Line, Panel } from './types'
+import type { Graph as Panel, HttpapiLine as Line } from '../core/openapi.gen'
 
 const line = (name: string, compare: (number | null)[] | undefined, more: Partial<Line> = {}): Line => ({ name, expr: 'e', mean: [1, 1], ...(compare ? { compare } : {}), ...more })
 const stack = (...lines: Line[]): Panel => ({ id: 'a', group: 'g', title: 'A', unit: '/s', about: '', stacked: true, lines })

@@ -2,7 +2,8 @@
 import { useMemo } from 'preact/hooks'
 import { middles, plotLines } from './figures'
 import { Plot } from './plot'
-import type { Mark, Panel, PlotLine } from './types'
+import type { Graph as Panel } from '../core/openapi.gen'
+import type { Mark, PlotLine } from './types'
 
 export interface GraphProps {
   panel: Panel

@@ -1,6 +1,6 @@
 // What is typed into the pickers.
-import type { Target } from '../core/targets'
 import { parseMoment } from '../core/time'
+import type { TargetRow as Target } from '../core/openapi.gen'
 
 /** Targets whose name, address, server or labels have every word of what was typed. */
 export function findTargets<T extends Target>(all: T[], typed: string): T[] {

@@ -7,7 +7,7 @@ export function Health() {
   const [first, ...rest] = health.value
   if (!first) return null
   return (
-    <Notice tone={first.severity}>
+    <Notice tone={first.severity === 'bad' ? 'bad' : 'warn'}>
       <div class="health">
         <p>
           <b>{safe(first.text)}</b> {first.fix && <span class="dim">{safe(first.fix)}</span>}

@@ -53,7 +53,7 @@ export function Page(p: { title: string; target?: boolean; range?: boolean | str
 function OfTarget({ name, range, children }: { name: string; range: boolean; children: ComponentChildren }) {
   const { list, error } = inventory.value
   const [first, hour] = useMemo(() => [now() - 3600, now()], [name])
-  const kept = useData<{ times: string[] }>(range && list?.some((x) => x.name === name) ? `kept\n${name}\n${hour}` : null, (signal) => get<{ times: string[] }>('states', { target: name, from: first, to: hour, limit: 1 }, signal))
+  const kept = useData<{ times: string[] }>(range && list?.some((x) => x.name === name) ? `kept\n${name}\n${hour}` : null, (signal) => get('states', { target: name, from: first, to: hour, limit: 1 }, signal))
   useEffect(() => {
     const oldest = kept.value?.times[0]
     if (oldest !== undefined) fitRange(name, Date.parse(oldest) / 1000)

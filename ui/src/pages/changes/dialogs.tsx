@@ -1,15 +1,14 @@
 // Carrying a change out, and taking it back: first what it would mean, then what has to be typed, then the work.
 import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
-import { ApiError, post } from '../../core/api'
+import { ApiError, post, type Body, type Done } from '../../core/api'
 import { useData, type Data } from '../../core/data'
 import { text } from '../../core/format'
 import { whyNot } from '../../core/session'
-import { rememberTask, resultOf, TaskProgress, useTask, type Task } from '../../core/tasks'
+import { rememberTask, resultOf, TaskProgress, useTask } from '../../core/tasks'
 import { Button, Copy, Dialog, Icon, Loading, Problem, Sql, safe, type IconName } from '../../ui'
 import { useRun } from '../../ui/run'
-import type { Action } from '../findings/types'
-import type { Preview, UndoPreview } from './types'
+import type { Action, Task } from '../../core/openapi.gen'
 import './dialogs.css'
 
 /** What has to be typed before something is done: the table or the variable that it changes, else the target's name. */
@@ -18,9 +17,9 @@ export function wordFor(a: Pick<Action, 'table' | 'variable'>, target: string): 
 }
 
 /** Asks once for what would be done, and again when asked to: what was shown before is gone then, for it is no longer sure. */
-function usePreview<T>(path: string, body: Record<string, unknown>): Pick<Data<T>, 'value' | 'error' | 'reload'> {
+function usePreview<P extends 'apply' | 'undo'>(path: P, body: Body<P>): Pick<Data<Exclude<Done<P>, Task>>, 'value' | 'error' | 'reload'> {
   const [turn, again] = useState(0)
-  const { value, error } = useData<T>(`${turn} ${path} ${JSON.stringify(body)}`, (signal) => post<T>(path, body, signal))
+  const { value, error } = useData(`${turn} ${path} ${JSON.stringify(body)}`, (signal) => post(path, body, signal) as Promise<Exclude<Done<P>, Task>>)
   return { value, error, reload: () => again((n) => n + 1) }
 }
 
@@ -29,8 +28,8 @@ function Act(p: {
   title: string
   word: string
   verb: string
-  path: string
-  body: Record<string, unknown>
+  path: 'apply' | 'undo'
+  body: Body<'apply'> | Body<'undo'>
   sql: string | undefined // of the preview; undefined until it is there
   against: string[]
   error: ApiError | undefined
@@ -49,7 +48,7 @@ function Act(p: {
   const run = () =>
     once(async () => {
       try {
-        const t = await post<Task>(p.path, { ...p.body, execute: true, confirm: p.sql })
+        const t = (await post(p.path, { ...p.body, execute: true, confirm: p.sql })) as Task
         rememberTask(t)
         follow(t.id)
       } catch (e) {
@@ -170,7 +169,7 @@ function MayBlock(p: { on: boolean; set: (on: boolean) => void }) {
 export function ApplyDialog(p: { target: string; finding: string; title: string; action: Action; onClose: () => void }) {
   const [blocking, setBlocking] = useState(false)
   const body = { target: p.target, finding: p.finding, blocking }
-  const s = usePreview<Preview>('apply', body)
+  const s = usePreview('apply', body)
   const v = s.value?.preview
   const facts: [string, string][] = []
   if (v) {
@@ -211,7 +210,7 @@ export function ApplyDialog(p: { target: string; finding: string; title: string;
 export function UndoDialog(p: { id: string; text: string; target: string; action: Action; onClose: () => void }) {
   const [blocking, setBlocking] = useState(false)
   const body = { id: p.id, blocking }
-  const s = usePreview<UndoPreview>('undo', body)
+  const s = usePreview('undo', body)
   const v = s.value
   const against = v?.blockers ?? []
   return (

@@ -4,7 +4,7 @@ import { address, post } from '../../core/api'
 import { useGet } from '../../core/data'
 import { text } from '../../core/format'
 import { whyNot } from '../../core/session'
-import { rememberTask, TaskProgress, tasks, useTask, useTaskEnd, type Task } from '../../core/tasks'
+import { rememberTask, TaskProgress, tasks, useTask, useTaskEnd } from '../../core/tasks'
 import { ago, moment, seconds } from '../../core/time'
 import { href, setParams, useParam, withParams } from '../../core/url'
 import { Badge, Button, Empty, Icon, Notice, Num, Page, Problem, Show, Sql, Table, safe, type Column, type IconName, type Tone } from '../../ui'
@@ -12,10 +12,10 @@ import { ReportLink } from '../../ui/part'
 import { useRun } from '../../ui/run'
 import { Statement, UndoDialog } from './dialogs'
 import { factor } from './factor'
-import type { Change, Detail, EntryState, Figures, Note, Proof, Proven } from './types'
+import type { AppChange as Change, ChangeDetail as Detail, ClassChange as Proven, ClassFigures as Figures, Note, ProofShort as Proof } from '../../core/openapi.gen'
 import './changes.css'
 
-const states: Record<EntryState, [Tone, IconName, string]> = {
+const states: Record<Change['state'], [Tone, IconName, string]> = {
   planned: ['info', 'info', 'Planned'],
   running: ['info', 'play', 'Running'],
   done: ['good', 'good', 'In effect'],
@@ -47,7 +47,7 @@ function StateBadge({ c }: { c: Change }) {
 function Journal() {
   const [target] = useParam('target')
   const [id, setID] = useParam('id')
-  const list = useGet<{ changes: Change[] }>('changes', { target }, { every: 5000, keep: true })
+  const list = useGet('changes', { target }, { every: 5000, keep: true })
   const reload = list.reload
   useTaskEnd(kinds, useCallback(() => reload(), [reload]))
   const running = tasks.value.filter((t) => t.state === 'running' && kinds.includes(t.kind) && (target === '' || t.target === target))
@@ -122,7 +122,7 @@ function took(c: Change): number | null {
 }
 
 function Entry({ id, reload }: { id: string; reload: () => void }) {
-  const one = useGet<Detail>('change', { id }, { every: 5000 })
+  const one = useGet('change', { id }, { every: 5000 })
   const again = one.reload
   useTaskEnd(kinds, useCallback(() => again(), [again]))
   return (
@@ -237,7 +237,7 @@ function Step({ at, text }: { at: string; text: string }) {
 function Proofs({ c }: { c: Detail }) {
   const { error, run } = useRun()
   const newest = c.proofs[0]
-  const prove = () => run(async () => rememberTask(await post<Task>('prove', { id: c.id })))
+  const prove = () => run(async () => rememberTask(await post('prove', { id: c.id })))
   const running = tasks.value.find((t) => t.kind === 'prove' && t.about === c.id && t.state === 'running')
   const last = tasks.value.find((t) => t.kind === 'prove' && t.about === c.id)
   if (c.state !== 'done' && !newest) return null

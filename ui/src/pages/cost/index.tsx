@@ -7,8 +7,8 @@ import { useParam } from '../../core/url'
 import { Badge, Bar, Empty, Figure, Notice, Num, Page, Show, Table, safe, type Column } from '../../ui'
 import { sum } from '../settings/keeping'
 import { SourceState } from '../settings/sources'
-import type { Settings, Source } from '../settings/types'
-import { rowsOf, slowedBy, useOf, type Price, type Row } from './price'
+import type { Price, Settings, Source } from '../../core/openapi.gen'
+import { rowsOf, slowedBy, useOf, type Row } from './price'
 import './cost.css'
 
 const spans = ['1m', '5m', '15m', '1h'] as const
@@ -26,9 +26,9 @@ export function CostPage() {
 function OfServer({ target }: { target: string }) {
   const [chosen, choose] = useParam('span', '5m')
   const over = (spans as readonly string[]).includes(chosen) ? chosen : '5m'
-  const price = useGet<Price>('cost', { target, span: over }, { every: 5000, keep: true })
-  const sources = useGet<{ sources: Source[] }>('sources', { target }, { every: 10000, keep: true })
-  const settings = useGet<Settings>('settings', {}, { every: 15000 })
+  const price = useGet('cost', { target, span: over }, { every: 5000, keep: true })
+  const sources = useGet('sources', { target }, { every: 10000, keep: true })
+  const settings = useGet('settings', {}, { every: 15000 })
   return (
     <div class="stack loose">
       <section class="stack">

@@ -1,30 +1,5 @@
 // The price of a target, joined with what its sources may take.
-import type { Source } from '../settings/types'
-
-export interface SourcePrice {
-  name: string
-  readings: number
-  every_seconds: number
-  server_seconds_per_second?: number
-  mean_ms?: number
-  low_ms?: number
-  high_ms?: number
-  bytes_per_second?: number
-  rows_per_second?: number
-}
-
-export interface Price {
-  target: string
-  from: string
-  to: string
-  server_seconds_per_second?: number
-  client_cpu_cores?: number
-  statements_per_second?: number
-  bytes_per_second?: number
-  rows_per_second?: number
-  series?: number
-  sources?: SourcePrice[]
-}
+import type { Price, Source } from '../../core/openapi.gen'
 
 export interface Row {
   name: string

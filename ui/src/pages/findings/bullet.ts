@@ -1,5 +1,5 @@
 // A value against what would be expected, as lengths.
-import type { Evidence } from './types'
+import type { Evidence } from '../../core/openapi.gen'
 
 export interface Expected {
   sign: '≤' | '<' | '≥' | '>' | '='

@@ -7,18 +7,17 @@ import { whyNot } from '../../core/session'
 import { ago, moment, seconds } from '../../core/time'
 import { Badge, Button, Copy, Icon, Problem, Sql, safe, type IconName, type Tone } from '../../ui'
 import { useRun } from '../../ui/run'
-import type { Courses } from './course'
 import { ClassCard, Fact, Gain, Share } from './pictures'
-import type { Finding, Judged, Open, Severity } from './types'
+import type { Finding, Judged, OpenFinding as Open } from '../../core/openapi.gen'
 
-const severities: Record<Severity, [Tone, IconName, string]> = {
+const severities: Record<Finding['severity'], [Tone, IconName, string]> = {
   critical: ['bad', 'bad', 'Critical'],
   warning: ['warn', 'warn', 'Warning'],
   notice: ['info', 'info', 'Notice'],
   info: ['unknown', 'info', 'Fact'],
 }
 
-export function SeverityBadge({ severity }: { severity: Severity }) {
+export function SeverityBadge({ severity }: { severity: Finding['severity'] }) {
   const [tone, icon, word] = severities[severity]
   return (
     <Badge tone={tone} icon={icon}>
@@ -76,7 +75,7 @@ interface BodyProps {
 
 /** A finding that an earlier diagnosis reports: its statements are in that one. */
 function Earlier(p: BodyProps & { life: Open }) {
-  const d = useGet<Judged>('diagnosis', { id: p.life.diagnosis })
+  const d = useGet('diagnosis', { id: p.life.diagnosis })
   return <Body {...p} of={d.value ?? { ...p.of, classes: {} }} />
 }
 
@@ -110,7 +109,7 @@ function Body({ of, f, life, apply, changed }: BodyProps) {
   const to = Math.ceil(seconds(of.to) / 60) * 60
   // All classes at once, for all cards: a class that nothing is kept of yet is then no error.
   const hour = { target: of.target, from: to - 3600, to, lines: 1 }
-  const course = useGet<Courses>(classes.length > 0 ? 'classes' : null, { ...hour, limit: 200 })
+  const course = useGet(classes.length > 0 ? 'classes' : null, { ...hour, limit: 200 })
   return (
     <div class="finding-body">
       <div class="finding-main">

@@ -1,14 +1,14 @@
 // Findings: what holds a server back, worst first, and what to do about it.
 import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
-import { post } from '../../core/api'
+import { post, type Answer } from '../../core/api'
 import { now } from '../../core/clock'
 import { useGet } from '../../core/data'
 import { figure, text } from '../../core/format'
 import { useKeys } from '../../core/keys'
 import { whyNot } from '../../core/session'
 import { useTarget } from '../../core/targets'
-import { rememberTask, TaskProgress, tasks, useTaskEnd, type Task } from '../../core/tasks'
+import { rememberTask, TaskProgress, tasks, useTaskEnd } from '../../core/tasks'
 import { ago, moment, seconds, span } from '../../core/time'
 import { href, useParam, withParams } from '../../core/url'
 import { kindName } from '../../graph/marks'
@@ -20,7 +20,7 @@ import { ApplyDialog } from '../changes/dialogs'
 import { FindingCard } from './finding'
 import { Fact } from './pictures'
 import { unseen } from './unseen'
-import type { Finding, Findings, Judged, Node, Open, TimeModel, Verdict } from './types'
+import type { Finding, Judged, Node, OpenFinding as Open, Task, TimeModel, Verdict } from '../../core/openapi.gen'
 import './findings.css'
 
 const windows = [['10', '10 s'], ['30', '30 s'], ['60', '1 min'], ['300', '5 min']] as const
@@ -38,13 +38,13 @@ export default FindingsPage
 function OfTarget() {
   const [target] = useTarget()
   const [id] = useParam('diagnosis')
-  const newest = useGet<Findings>('findings', { target }, { every: 20_000 })
-  const old = useGet<Judged>(id ? 'diagnosis' : null, { id })
+  const newest = useGet('findings', { target }, { every: 20_000 })
+  const old = useGet(id ? 'diagnosis' : null, { id })
   const reload = newest.reload
   const [open] = useParam('finding')
   const [applying, apply] = useState<Finding | null>(null)
   // Who reads a finding, or is about to act on one, is not interrupted by a look that came by itself: it is offered.
-  const [kept, keep] = useState<{ d: Judged; all: Findings }>()
+  const [kept, keep] = useState<{ d: Judged; all: Answer<'findings'> }>()
   const [wanted, want] = useState('') // the look that was asked for here
   const fresh = newest.value?.diagnosis
   const reading = (open !== '' && open !== 'none') || applying !== null
@@ -112,7 +112,7 @@ function Look({ target, running }: { target: string; running: Task | undefined }
   const [window, setWindow] = useState('10')
   const { error, forget, run } = useRun()
   useEffect(forget, [target])
-  const start = () => run(async () => rememberTask(await post<Task>('diagnose', { target, window: Number(window) })))
+  const start = () => run(async () => rememberTask(await post('diagnose', { target, window: Number(window) })))
   return (
     <div class="look">
       <label class="look-window">
@@ -139,7 +139,7 @@ function Look({ target, running }: { target: string; running: Task | undefined }
 }
 
 /** One diagnosis; with all, the findings of the hour before it in place of its own. */
-function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all?: Findings; history: Verdict[]; newest: Judged | undefined; apply: (f: Finding) => void; changed?: () => void }) {
+function Diagnosis({ d, all, history, newest, apply, changed }: { d: Judged; all?: Answer<'findings'>; history: Verdict[]; newest: Judged | undefined; apply: (f: Finding) => void; changed?: () => void }) {
   const [open, setOpen] = useParam('finding')
   const list: { f: Finding; life?: Open }[] = all ? all.open.map((o) => ({ f: o.finding, life: o })) : d.findings.map((f) => ({ f }))
   const first = list[0]?.f.id ?? ''
@@ -280,7 +280,7 @@ function Group({ title, about, open, children }: { title: string; about: string;
 }
 
 /** How many findings are open, over how many diagnoses. */
-function summary(all: Findings, d: Judged): string {
+function summary(all: Answer<'findings'>, d: Judged): string {
   if (all.open.length === 0) return all.ignored.length > 0 ? `No open findings, ${all.ignored.length} ignored` : d.findings.length === 0 ? headline(d) : 'No open findings'
   const n = `${all.open.length} open finding${all.open.length === 1 ? '' : 's'}${all.open.length > 1 ? ', worst first' : ''}`
   return all.diagnoses > 1 ? `${n}: ${all.diagnoses} diagnoses in the last hour` : n

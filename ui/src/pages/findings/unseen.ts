@@ -1,5 +1,5 @@
 // What a look could not see, and what is lost with it.
-import type { Judged } from './types'
+import type { Judged } from '../../core/openapi.gen'
 
 export interface Unseen {
   what: string

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ago, asError, href, now, post, seconds, text, whyNot } from '../../core'
-import { rememberTask, useTask, type Task } from '../../core/tasks'
+import { rememberTask, useTask } from '../../core/tasks'
 import { Badge, Button, safe, toast, type Tone } from '../../ui'
 import type { Row } from './rows'
 
@@ -27,7 +27,7 @@ export function Finding({ row: r, judging }: { row: Row; judging: boolean }) {
             disabled={looking}
             onClick={() => {
               setAsked('')
-              post<Task>('diagnose', { target: r.name }).then(
+              post('diagnose', { target: r.name }).then(
                 (t) => {
                   rememberTask(t)
                   setAsked(t.id)

@@ -4,7 +4,7 @@ import { connected, courses, get, go, href, inventory, mayChange, now, reloadTar
 import { Button, Empty, findTargets, Icon, Loading, Notice, Page, Problem, Search } from '../../ui'
 import { Card } from './card'
 import { FleetTable } from './table'
-import { byTrouble, filters, row, type Row, type Verdict } from './rows'
+import { byTrouble, filters, row, type Row } from './rows'
 import './fleet.css'
 
 const back = 15 * 60 // seconds of the small lines
@@ -52,7 +52,7 @@ function Fleet() {
     return new Map(all.map((c) => [c.labels['target'] ?? '', c.values]))
   }, { every: 30_000 })
   const judged = useData('verdicts', async (signal) => {
-    const { verdicts } = await get<{ verdicts: Verdict[] }>('verdicts', {}, signal)
+    const { verdicts } = await get('verdicts', {}, signal)
     return new Map(verdicts.map((v) => [v.target, v]))
   }, { every: 10_000 })
   const [show] = useParam('show', 'all')

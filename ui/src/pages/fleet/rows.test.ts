@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Vitals } from '../../core/stream'
-import { byTrouble, filters, row, steady, trouble, type Row, type Verdict } from './rows'
+import { byTrouble, filters, row, steady, trouble, type Row } from './rows'
+import type { Verdict } from '../../core/openapi.gen'
 
 const at = '2026-11-03T12:00:00Z'
 const t0 = Date.parse(at) / 1000

@@ -1,17 +1,6 @@
 // What the fleet page knows of each target, put together from four places.
-import { newest, type Newest, type Target, type Vitals } from '../../core'
-
-/** The newest diagnosis of a target, in short. */
-export interface Verdict {
-  id: string
-  target: string
-  at: string
-  count: number
-  worst?: string
-  severity?: string
-  share: number
-  last_seen?: string // when the worst was seen last
-}
+import { newest, type Newest, type Vitals } from '../../core'
+import type { TargetRow as Target, Verdict } from '../../core/openapi.gen'
 
 export interface Row extends Omit<Newest, 'v'> {
   name: string

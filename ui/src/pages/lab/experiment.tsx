@@ -1,7 +1,7 @@
 // One experiment: what came out, in the table and pictures of its report, with everything it stands on.
 import { useEffect, useState } from 'preact/hooks'
 import { asError, go, href, moment, post, seconds, setParams, useGet, useParam, whyNot, withParams, type ApiError } from '../../core'
-import { rememberTask, useTask, type Task } from '../../core/tasks'
+import { rememberTask, useTask } from '../../core/tasks'
 import { span } from '../../core/time'
 import { Badge, Button, Copy, Empty, Icon, Menu, Notice, Page, Problem, Show, safe, toast } from '../../ui'
 import { Fold, useCut } from '../../ui/fold'
@@ -11,12 +11,12 @@ import { Forest, Ladder, Strips, SweepPicture, stepsOf } from './pictures'
 import { figureOf } from './scale'
 import { Facts, TextRows } from './texttable'
 import { Said, State, Tallies, Verdict, meanings, toneOf } from './words'
-import type { Experiment, ExperimentLine, Laid, Live } from './types'
+import type { LabExperiment as Experiment, LabLive as Live, Laid, Task } from '../../core/openapi.gen'
 
 export function ExperimentPage({ id }: { id: string }) {
   const [other] = useParam('with')
   // One that has ended does not change; one that runs grows with each trial.
-  const data = useGet<Experiment>('experiment', { id }, { every: (v) => (v?.state === 'running' ? 2000 : 0) })
+  const data = useGet('experiment', { id }, { every: (v) => (v?.state === 'running' ? 2000 : 0) })
   const x = data.value
   const gone = data.error?.status === 404
   return (
@@ -58,7 +58,7 @@ function Actions({ x, reload }: { x: Experiment; reload: () => void }) {
   const resume = async () => {
     setBusy(true)
     try {
-      rememberTask(await post<Task>('experiment/resume', { id: x.id }))
+      rememberTask(await post('experiment/resume', { id: x.id }))
       reload()
     } catch (e) {
       toast(asError(e).message, 'bad')
@@ -93,7 +93,7 @@ function CompareWith({ x }: { x: Experiment }) {
 }
 
 function Others({ x, close }: { x: Experiment; close: () => void }) {
-  const data = useGet<{ experiments: ExperimentLine[] }>('experiments')
+  const data = useGet('experiments')
   return (
     <Show of={data} lines={3}>
       {(v) => {
@@ -117,7 +117,7 @@ function Others({ x, close }: { x: Experiment; close: () => void }) {
 
 /** Two experiments against each other: one table when their plans allow it, else each its own. */
 function Beside({ id, other }: { id: string; other: string }) {
-  const both = useGet<Experiment>('experiment', { id, with: other })
+  const both = useGet('experiment', { id, with: other })
   const apart = both.error !== undefined && both.value === undefined
   return (
     <>
@@ -154,7 +154,7 @@ function Beside({ id, other }: { id: string; other: string }) {
 }
 
 function Alone({ id }: { id: string }) {
-  const data = useGet<Experiment>('experiment', { id })
+  const data = useGet('experiment', { id })
   return (
     <section>
       <h2>
@@ -221,7 +221,7 @@ function Running({ x, live, reload }: { x: Experiment; live: Live | undefined; r
   const stop = async () => {
     setBusy(true)
     try {
-      await post('task/cancel', { id: live?.task })
+      if (live) await post('task/cancel', { id: live.task })
     } catch (e) {
       toast(asError(e).message, 'bad')
       setBusy(false)
@@ -401,7 +401,7 @@ function Body({ x }: { x: Experiment }) {
         {x.plan_text && (
           <ThePlan text={x.plan_text}>
             {x.scale && <>scale {x.scale} </>}
-            {Object.entries(x.axes ?? {}).map(([k, v]) => safe(`--axis ${k}=${v.join(',')}`)).join(' ')} {Object.entries(x.set ?? {}).map(([k, v]) => safe(`--set ${k}=${v}`)).join(' ')}
+            {Object.entries(x.axes ?? {}).map(([k, v]) => safe(`--axis ${k}=${v?.join(',')}`)).join(' ')} {Object.entries(x.set ?? {}).map(([k, v]) => safe(`--set ${k}=${v}`)).join(' ')}
           </ThePlan>
         )}
       </section>
@@ -492,7 +492,7 @@ function CellDetail({ x, at }: { x: Experiment; at: number }) {
   if (!c) return null
   const v = x.laid.values[at]
   const trials = x.runs.filter((t) => t.variant === c.variant)
-  const top = trials.reduce((a, t) => Math.max(a, t.values[v?.name ?? ''] ?? 0), 0)
+  const top = trials.reduce((a, t) => Math.max(a, t.values?.[v?.name ?? ''] ?? 0), 0)
   return (
     <section class="panel lab-cell-detail" aria-label={`Detail of ${safe(c.label)}`}>
       <header>
@@ -550,7 +550,7 @@ function CellDetail({ x, at }: { x: Experiment; at: number }) {
           </thead>
           <tbody>
             {trials.map((t) => {
-              const y = t.values[v?.name ?? '']
+              const y = t.values?.[v?.name ?? '']
               return (
                 <tr key={t.seq} class={t.invalid ? 'lab-off' : ''}>
                   <td>{t.seq}</td>
@@ -583,7 +583,7 @@ function AllTrials({ x }: { x: Experiment }) {
             rows: x.runs.map((t) => [
               String(t.seq), String(t.round), (name.get(t.variant) ?? t.variant) + (t.control ? ' (against itself)' : ''), span(Math.max(0, seconds(t.from) - start)),
               `${t.setup_seconds.toFixed(1)} s`, `${t.warm_seconds.toFixed(1)} s`, `${(seconds(t.to) - seconds(t.from)).toFixed(1)} s`,
-              ...x.laid.values.map((v) => figureOf(t.values[v.name], v.unit)),
+              ...x.laid.values.map((v) => figureOf(t.values?.[v.name], v.unit)),
               [t.invalid ? 'excluded: ' + t.invalid : '', ...Object.entries(t.errors ?? {}).map(([k, n]) => `${n} × error ${k}`), ...(t.warnings ?? [])].filter(Boolean).join('; '),
             ]),
           }}
@@ -625,8 +625,8 @@ function Environment({ laid }: { laid: Laid }) {
 
 /** A task that has no experiment yet: it is being prepared. As soon as there is one the page goes there. */
 export function TaskPage({ id }: { id: string }) {
-  const task = useGet<Task>('task', { id }, { every: 1000 })
-  const list = useGet<{ experiments: ExperimentLine[] }>('experiments', {}, { every: 1000 })
+  const task = useGet('task', { id }, { every: 1000 })
+  const list = useGet('experiments', {}, { every: 1000 })
   const t = task.value
   const found = t?.result || list.value?.experiments.find((e) => e.task === id)?.id
   useEffect(() => {

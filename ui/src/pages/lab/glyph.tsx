@@ -1,5 +1,5 @@
 import { toneOf } from './words'
-import type { Interval } from './types'
+import type { Interval } from '../../core/openapi.gen'
 
 /** The interval of a ratio around ×1, on an axis that all cells of the table share. */
 export function Glyph({ of, reach, margin, word }: { of: Interval; reach: number; margin: number; word?: string | undefined }) {

@@ -5,7 +5,7 @@ import { safe } from '../../ui'
 import { figureOf, nest, reaches } from './scale'
 import { Glyph } from './glyph'
 import { toneOf, Verdict } from './words'
-import type { Cell, CellFigure, Experiment, Laid } from './types'
+import type { LabExperiment as Experiment, Laid, LaidCell as Cell, LaidFigure as CellFigure } from '../../core/openapi.gen'
 
 /** Which of the shown values the table is about; the URL says it. */
 export function useValue(laid: Laid): number {
@@ -253,7 +253,7 @@ function Trials({ x, cell, at, left, top }: { x: Experiment; cell: Cell; at: num
                 round {t.round}
                 {t.control ? ', control' : ''}
               </td>
-              <td class="num">{figureOf(t.values[v.name], v.unit)}</td>
+              <td class="num">{figureOf(t.values?.[v.name], v.unit)}</td>
               <td class="dim">{t.invalid ? 'excluded' : ''}</td>
             </tr>
           ))}

@@ -5,7 +5,6 @@ import { ExperimentPage, TaskPage } from './experiment'
 import { RecipePage, Recipes, first } from './recipes'
 import { DocumentPage, Documents, RunPage, Runs } from './runs'
 import { State, Tallies } from './words'
-import type { ExperimentLine } from './types'
 import './lab.css'
 
 export function LabPage() {
@@ -40,7 +39,7 @@ function Lists() {
 
 function Experiments() {
   const [q, setQ] = useParam('q')
-  const data = useGet<{ experiments: ExperimentLine[] }>('experiments', {}, { every: 5000 })
+  const data = useGet('experiments', {}, { every: 5000 })
   return (
     <Show
       of={data}

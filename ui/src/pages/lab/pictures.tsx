@@ -3,7 +3,7 @@ import { fromZero, ladder, ofRatios, place, ratioTick, spread, tick, type Axis, 
 import { safe } from '../../ui'
 import { cut, textWidth, useWidth } from './size'
 import { toneOf } from './words'
-import type { Laid, Rung, Strip, Sweep } from './types'
+import type { Laid, LaidRung as Rung, LaidStrip as Strip, LaidSweep as Sweep } from '../../core/openapi.gen'
 
 function known(vs: (number | null | undefined)[]): number[] {
   return vs.filter((v): v is number => typeof v === 'number' && Number.isFinite(v))

@@ -1,7 +1,7 @@
 // Recipes: what each answers, how long it takes, and the start of one.
 import { useState } from 'preact/hooks'
 import { go, href, post, setParams, text, useGet, useParam, whyNot } from '../../core'
-import { rememberTask, type Task } from '../../core/tasks'
+import { rememberTask } from '../../core/tasks'
 import { span } from '../../core/time'
 import { Badge, Button, Copy, Dialog, Empty, Icon, Notice, Page, Problem, Show, safe } from '../../ui'
 import { Fold } from '../../ui/fold'
@@ -10,13 +10,13 @@ import { useRun } from '../../ui/run'
 import { ThePlan } from './experiment'
 import { Facts, TextRows } from './texttable'
 import { State } from './words'
-import type { DryRun, Fact, Recipe, Scale } from './types'
+import type { Fact, LabDryRun as DryRun, LabRecipe as Recipe, LabScale as Scale } from '../../core/openapi.gen'
 
 /** The recipe to begin with: one that needs no server but the one at hand, and shows curves. */
 export const first = 'threads'
 
 export function Recipes() {
-  const data = useGet<{ recipes: Recipe[] }>('recipes')
+  const data = useGet('recipes')
   return (
     <>
       <p class="lab-intro">
@@ -93,7 +93,7 @@ function Card({ r }: { r: Recipe }) {
 export function RecipePage({ name }: { name: string }) {
   const [scale, setScale] = useParam('scale', 'small')
   const [asking, setAsking] = useState(false)
-  const data = useGet<DryRun>('recipe', { name, scale }, { keep: true })
+  const data = useGet('recipe', { name, scale }, { keep: true })
   const r = data.value
   if (data.error?.status === 404)
     return (
@@ -221,7 +221,7 @@ function Start({ r, scale, why, onClose }: { r: DryRun; scale: string; why: stri
   const bad = time !== '' && !/^\d+(\.\d+)?(ms|s|m)$/.test(time)
   const run = () =>
     once(async () => {
-      const t = await post<Task>('recipe/run', { name: r.name, scale, ...(time ? { set: { 'trials.time': time } } : {}) })
+      const t = await post('recipe/run', { name: r.name, scale, ...(time ? { set: { 'trials.time': time } } : {}) })
       rememberTask(t)
       onClose()
       go(href('lab', { task: t.id }, ['target']))

@@ -6,7 +6,7 @@ import { Fold } from '../../ui/fold'
 import { Crumb, Panel, ReportLink } from '../../ui/part'
 import { Plot } from '../../graph'
 import { Facts, TextRows } from './texttable'
-import type { DocumentLine, Latency, Run, RunLine } from './types'
+import type { LabLatency as Latency, LabRun as RunLine, LabRunDetail as Run } from '../../core/openapi.gen'
 
 const tones: Record<string, Tone> = { done: 'good', running: 'info', stopped: 'warn', failed: 'bad' }
 
@@ -22,7 +22,7 @@ function RunState({ r }: { r: RunLine }) {
 
 export function Runs() {
   const target = route.value.params.get('target') ?? ''
-  const data = useGet<{ runs: RunLine[] }>('runs', { limit: 300 }, { every: 5000 })
+  const data = useGet('runs', { limit: 300 }, { every: 5000 })
   return (
     <Show
       of={data}
@@ -73,7 +73,7 @@ export function Runs() {
 }
 
 export function RunPage({ id }: { id: string }) {
-  const data = useGet<Run>('run', { id }, { every: (v) => (v?.state === 'running' ? 5000 : 0) })
+  const data = useGet('run', { id }, { every: (v) => (v?.state === 'running' ? 5000 : 0) })
   return (
     <Page
       title={`Load run ${id}`}
@@ -240,7 +240,7 @@ function OneRun({ r }: { r: Run }) {
 }
 
 export function Documents() {
-  const data = useGet<{ documents: DocumentLine[] }>('documents', { limit: 300 })
+  const data = useGet('documents', { limit: 300 })
   return (
     <Show
       of={data}
@@ -278,7 +278,7 @@ interface Head {
 }
 
 export function DocumentPage({ id }: { id: string }) {
-  const data = useGet<Head>('report', { id })
+  const data = useGet('report', { id })
   const gone = data.error?.status === 404 || data.error?.status === 400
   return (
     <Page

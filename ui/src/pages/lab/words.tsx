@@ -1,6 +1,6 @@
 // Signs and words of verdicts and states, always together.
 import { Badge, Icon, type IconName, type Tone } from '../../ui'
-import type { LabState, Tally } from './types'
+import type { LabLine, LaidTally as Tally } from '../../core/openapi.gen'
 
 /** What a verdict means, in a sentence. */
 export const meanings: Record<string, string> = {
@@ -54,14 +54,14 @@ export function Tallies({ tally }: { tally: Tally[] | null }) {
   )
 }
 
-const states: Record<LabState, [Tone, IconName, string]> = {
+const states: Record<LabLine['state'], [Tone, IconName, string]> = {
   running: ['info', 'play', 'running'],
   finished: ['good', 'check', 'finished'],
   interrupted: ['warn', 'pause', 'stopped early'],
   damaged: ['bad', 'bad', 'damaged'],
 }
 
-export function State({ state, title }: { state: LabState; title?: string | undefined }) {
+export function State({ state, title }: { state: LabLine['state']; title?: string | undefined }) {
   const [tone, icon, word] = states[state]
   return (
     <Badge tone={tone} icon={icon} title={title}>

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { post } from '../../core/api'
 import { useGet } from '../../core/data'
-import { session, type Session } from '../../core/session'
+import { session } from '../../core/session'
 import { go, href, useParam } from '../../core/url'
 import { lasting } from '../../login'
 import { Button, Empty, Problem, Show } from '../../ui'
@@ -10,13 +10,8 @@ import { useRun } from '../../ui/run'
 import { nextPage, passwordProblem } from './rules'
 import './login.css'
 
-interface Door extends Session {
-  first_run: boolean
-  link: boolean
-}
-
 export function LoginPage() {
-  const door = useGet<Door>('session')
+  const door = useGet('session')
   useEffect(() => {
     document.title = 'Log in · Dyno'
   }, [])

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { differences } from './differences'
-import type { Session, State } from './state'
+import type { Session, State } from '../../core/openapi.gen'
 
 const s = (id: number, more: Partial<Session> = {}): Session => ({ id, command: 'Query', seconds: 1, sql: 'SELECT 1', phase: 'executing', ...more })
 const at = (sec: number, sessions: Session[], more: Partial<State> = {}): State => ({ target: 'x', at: new Date(1e12 + sec * 1000).toISOString(), up: true, sessions, ...more })

@@ -1,5 +1,5 @@
+import type { Session, State } from '../../core/openapi.gen'
 // What became otherwise from one second to the next.
-import type { Session, State } from './state'
 
 export type Difference = 'new' | 'statement' | 'waits' | 'phase'
 

@@ -7,12 +7,13 @@ import { LockBanner, Locks } from './locks'
 import { moved, offered, readAt, stepOf } from './moments'
 import { SessionPanel } from './session'
 import { Sessions } from './sessions'
-import { asleep, lacking, type State } from './state'
+import { asleep, lacking } from './state'
 import { Timeline } from './timeline'
 import { Transactions } from './transactions'
 import { tree } from './tree'
 import { VitalStrip } from './vitals'
 import './now.css'
+import type { State } from '../../core/openapi.gen'
 
 export function NowPage() {
   return (
@@ -34,7 +35,7 @@ function Moments() {
   const at = unreadable || future ? 'live' : asked
   const live = at === 'live'
 
-  const data = useGet<State>('state', { target, at: live ? undefined : at }, { every: live ? 1000 : 0, keep: true })
+  const data = useGet('state', { target, at: live ? undefined : at }, { every: live ? 1000 : 0, keep: true })
   const state = data.value?.target === target ? data.value : undefined
   const before = useBefore(target, at, state)
 
@@ -85,7 +86,7 @@ function useBefore(target: string, at: number | 'live', state: State | undefined
   }
   const shownAt = state ? Date.parse(state.at) / 1000 : NaN
   const asked = at !== 'live' && Number.isFinite(shownAt) ? shownAt - 0.5 : undefined
-  const past = useGet<State>(asked === undefined ? null : 'state', { target, at: asked })
+  const past = useGet(asked === undefined ? null : 'state', { target, at: asked })
   if (at !== 'live') return past.value
   return seen.current.before?.target === target ? seen.current.before : undefined
 }
@@ -202,7 +203,7 @@ const statusReach = 30 // seconds
 /** The newest state before a moment that has InnoDB's status; null for none. */
 async function statusBefore(target: string, at: number, signal: AbortSignal): Promise<State | null> {
   for (let t = at - 1; t > at - statusReach; ) {
-    const s = await get<State>('state', { target, at: t }, signal)
+    const s = await get('state', { target, at: t }, signal)
     const read = Date.parse(s.at) / 1000
     if (s.innodb_status) return read > at - statusReach ? s : null
     t = Math.min(t, read) - 1

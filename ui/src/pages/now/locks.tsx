@@ -3,8 +3,9 @@ import { setParams, text, useParam } from '../../core'
 import { Badge, Button, Empty, Icon, Unobservable, safe } from '../../ui'
 import { Lock, SessionLink } from './session'
 import { oneLine } from './sessions'
-import { lacking, type Session, type State, type Transaction } from './state'
+import { lacking } from './state'
 import type { Node, Root } from './tree'
+import type { Session, State, Transaction } from '../../core/openapi.gen'
 
 interface Known {
   sessions: Map<number, Session>

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { ago, href, moment, post, setParams, text, useKeys, whyNot } from '../../core'
 import { Button, Confirm, Copy, Sql, safe, toast } from '../../ui'
-import type { State, Wait } from './state'
+import type { State, Wait } from '../../core/openapi.gen'
 
 /** A class in Queries, round a moment. */
 export function classLink(id: string, at: number): string {
@@ -145,7 +145,7 @@ export function SessionPanel({ id, state, at, onClose }: { id: string; state: St
           why={whyNot()}
           onClose={() => ask(false)}
           run={async () => {
-            await post('kill', { target: state.target, session: n, user: s.user, confirm: `KILL ${n}` })
+            await post('kill', { target: state.target, session: n, user: s.user ?? '', confirm: `KILL ${n}` })
             toast(`Session ${n} was killed; see the journal`, 'good')
           }}
         >

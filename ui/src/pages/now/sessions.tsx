@@ -3,7 +3,8 @@ import { setParams, text, useParam, withParams } from '../../core'
 import { Empty, Icon, Num, Search, Table, Unobservable, safe, type Column } from '../../ui'
 import { words, type Differences } from './differences'
 import { classLink } from './session'
-import { asleep, lacking, type Session, type State, type Transaction } from './state'
+import { asleep, lacking } from './state'
+import type { Session, State, Transaction } from '../../core/openapi.gen'
 
 interface Row extends Session {
   trx: Transaction | undefined

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { ago, count, get, moment, now, useData, type Range } from '../../core'
+import { ago, count, get, moment, now, queryRange, useData, type Range } from '../../core'
 import { Button, Menu, safe } from '../../ui'
 import { gaps, nearest, speeds, stretch } from './moments'
 
@@ -18,10 +18,6 @@ interface Course {
   waiting: [number, number][]
 }
 
-interface Matrix {
-  data: { result: { values: [number, string][] }[] }
-}
-
 const steps = [1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800]
 
 /** What is drawn of a stretch: kept moments, events, how many sessions ran and waited. Parts that cannot be had are left out. */
@@ -29,8 +25,7 @@ async function course(target: string, from: number, to: number, signal: AbortSig
   const step = Math.max(1, Math.ceil((to - from) / 400))
   const label = JSON.stringify(target)
   const range = async (expr: string): Promise<[number, number][]> => {
-    // Prometheus' API of the same server.
-    const m = await get<Matrix>('../../v1/query_range', { query: expr, start: from, end: to, step }, signal)
+    const m = await queryRange({ query: expr, start: from, end: to, step }, signal)
     return (m.data.result[0]?.values ?? []).map(([t, v]) => [t, Number(v)])
   }
   const or = async <T,>(p: Promise<T>, none: T): Promise<T> => {
@@ -43,8 +38,8 @@ async function course(target: string, from: number, to: number, signal: AbortSig
   }
   const over = Math.max(2, step)
   const [times, marks, running, waiting] = await Promise.all([
-    get<{ times: string[] }>('states', { target, from, to, limit: 1000 }, signal).then((x) => x.times.map((t) => Date.parse(t) / 1000)),
-    or(get<{ events: Mark[] }>('events', { target, from, to }, signal).then((x) => x.events), []),
+    get('states', { target, from, to, limit: 1000 }, signal).then((x) => x.times.map((t) => Date.parse(t) / 1000)),
+    or(get('events', { target, from, to }, signal).then((x) => x.events), []),
     or(range(`max(max_over_time(mysql_global_status_threads_running{target=${label}}[${over}s]))`), []),
     or(range(`sum(max_over_time(dyno_lock_waiters{target=${label}}[${over}s]))`), []),
   ])

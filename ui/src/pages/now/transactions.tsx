@@ -1,7 +1,8 @@
 import { setParams, text } from '../../core'
 import { Empty, Num, Table, Unobservable, safe, type Column } from '../../ui'
 import { oneLine } from './sessions'
-import { lacking, type Session, type State, type Transaction } from './state'
+import { lacking } from './state'
+import type { Session, State, Transaction } from '../../core/openapi.gen'
 
 interface Row extends Transaction {
   s: Session | undefined

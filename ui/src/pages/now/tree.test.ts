@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Wait } from './state'
 import { tree, type Node, type Root } from './tree'
+import type { Wait } from '../../core/openapi.gen'
 
 const w = (waiter: number, blocker?: number, seconds?: number, more: Partial<Wait> = {}): Wait => ({
   kind: 'row', waiter, ...(blocker === undefined ? {} : { blocker }), ...(seconds === undefined ? {} : { seconds }), ...more,

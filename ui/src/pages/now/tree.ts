@@ -1,5 +1,5 @@
+import type { Wait } from '../../core/openapi.gen'
 // Who waits for whom, the root of each chain on top.
-import type { Wait } from './state'
 
 /** What stands at the top: a session that others wait for, a blocker that the server does not name, or one of a circle. */
 export interface Root {

@@ -1,5 +1,6 @@
 import { figure } from '../../core'
-import { vital, type State } from './state'
+import { vital } from './state'
+import type { State } from '../../core/openapi.gen'
 
 const shown: { n: string; label: string; unit: string; title: string; always?: boolean; worse?: 'up' }[] = [
   { n: 'threads_running', label: 'Running', unit: '', title: 'Threads_running: sessions executing a statement; counted a few milliseconds before the list of sessions is read', always: true },

@@ -6,7 +6,7 @@ import { typed } from '../../ui/pickers'
 import { hasWords } from './figures'
 import { Load, oneLine } from './list'
 import { before, halves, presets, type Period } from './periods'
-import type { Compared, Comparison, Side } from './types'
+import type { PeriodClass as Compared, PeriodComparison as Comparison, PeriodSide as Side } from '../../core/openapi.gen'
 
 const words: Record<Compared['change'], { tone: Tone; text: string; icon?: 'up' | 'down' | 'plus' | 'minus' | 'check' }> = {
   slower: { tone: 'bad', text: 'slower', icon: 'up' },
@@ -39,7 +39,7 @@ export function Compare({ target }: { target: string }) {
   const key = old && `compare\n${target}\n${range.key}\n${preset}\n${beforeFrom}\n${beforeTo}\n${limit}`
   const data = useData<Comparison>(
     key ?? null,
-    (signal) => get<Comparison>('compare-classes', { target, from: after.from, to: after.to, before_from: old?.from, before_to: old?.to, limit }, signal),
+    (signal) => get('compare-classes', { target, from: after.from, to: after.to, before_from: old?.from, before_to: old?.to, limit }, signal),
     { every: range.live ? 60_000 : 0, keep: true },
   )
   const blank = data.value?.before.coverage.seconds === 0

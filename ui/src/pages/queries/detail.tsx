@@ -1,25 +1,21 @@
 import { useMemo } from 'preact/hooks'
-import { ago, count, get, href, moment, setParams, text, useData, useGet, useRange, withParams } from '../../core'
+import { ago, count, get, href, moment, setParams, text, useData, useGet, useRange, withParams, type Answer } from '../../core'
 import { Plot } from '../../graph'
 import { Badge, Button, Copy, Empty, Figure, Icon, Show, Sql, Unobservable, safe } from '../../ui'
 import { courseOf, covered, longestOf, per, rowOf, spread, whole, type Bin } from './figures'
 import { Estimated } from './list'
 import { Plans } from './plans'
-import type { Class, ClassDetail, Example } from './types'
-
-interface Found {
-  diagnosis?: { id: string; at?: string; to?: string; findings?: { id: string; title: string; severity: string; subject?: { classes?: string[] } }[] }
-}
+import type { ClassExample as Example, ClassFull as ClassDetail, ClassRow as Class } from '../../core/openapi.gen'
 
 /** One class in full. */
 export function Detail({ target, id }: { target: string; id: string }) {
   const [range, setRange] = useRange()
   const data = useData<ClassDetail>(
     `class\n${target}\n${id}\n${range.key}`,
-    (signal) => get<ClassDetail>('class', { target, id, from: Math.floor(range.from), to: Math.ceil(range.to) }, signal),
+    (signal) => get('class', { target, id, from: Math.floor(range.from), to: Math.ceil(range.to) }, signal),
     { every: range.live ? 30_000 : 0, keep: true },
   )
-  const found = useGet<Found>('findings', { target, limit: 1 })
+  const found = useGet('findings', { target, limit: 1 })
   const back = (
     <a class="button small" href={withParams({ class: null })}>
       <Icon name="left" />
@@ -60,7 +56,7 @@ interface ContentProps {
   back: preact.JSX.Element
   seconds: number
   live: boolean
-  found: Found | undefined
+  found: Answer<'findings'> | undefined
   from: number
   to: number
   zoom: (from: number, to: number) => void

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { courseOf, covered, find, howMany, longestOf, rowOf, spread, whole } from './figures'
-import type { Bucket, Class } from './types'
+import type { Bucket, ClassRow as Class } from '../../core/openapi.gen'
 
 const c = (more: Partial<Class> = {}): Class => ({ id: 'A', fingerprint: 'select ?', origin: 'performance_schema', count: 600, time_sec: 30, ...more })
 const cover = { observed_seconds: 60, time_sec: 120, count: 1000 }
@@ -8,7 +8,7 @@ const cover = { observed_seconds: 60, time_sec: 120, count: 1000 }
 test('the longest execution', () => {
   const b = (max_sec?: number): Bucket => ({ from: '', to: '', class: c(max_sec === undefined ? {} : { max_sec }) })
   const f = (whole: number | undefined, parts: (number | undefined)[], want: number | undefined) =>
-    expect(longestOf({ class: c(whole === undefined ? {} : { max_sec: whole }), coverage: cover, buckets: parts.map(b) })).toBe(want)
+    expect(longestOf({ class: c(whole === undefined ? {} : { max_sec: whole }), coverage: cover, buckets: parts.map(b), tables: [], examples: [], plans: [] })).toBe(want)
   f(undefined, [], undefined)
   f(undefined, [undefined, 0.25, 13.7, undefined], 13.7) // what a graph shows is no longer unknown above it
   f(20, [0.25], 20)

@@ -1,6 +1,6 @@
 // What is worked out of a class's sums.
 import { count } from '../../core/format'
-import type { Bucket, Class, ClassDetail, Coverage } from './types'
+import type { Bucket, ClassFull as ClassDetail, ClassRow as Class, Coverage } from '../../core/openapi.gen'
 
 /** a ÷ b; undefined when one is not known or b is 0. */
 export function per(a: number | undefined, b: number | undefined): number | undefined {

@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks'
 import { count, get, go, moment, route, setParams, text, useData, useGet, useParam, useRange, withParams } from '../../core'
 import { Badge, Bar, Button, Empty, Figure, Menu, Notice, Num, Search, Show, Spark, Table, safe, type Column } from '../../ui'
 import { covered, find, howMany, per, rowOf, type Row } from './figures'
-import type { Class, ClassList } from './types'
+import type { ClassAnyList as ClassList, ClassRow as Class } from '../../core/openapi.gen'
 
 /** A statement in one line for a cell. */
 export function oneLine(sql: string, most = 400): string {
@@ -42,7 +42,7 @@ const more: { key: string; name: string; title: string; unit: string; seen?: boo
 
 /** Says once, above the list, that figures are estimates, and what makes them exact. */
 function Sampled({ target, all }: { target: string; all: boolean }) {
-  const source = useGet<Moment>('state', { target }).value?.sources?.find((x) => x.name === 'digests')
+  const source = useGet('state', { target }).value?.sources?.find((x) => x.name === 'digests')
   return (
     <Notice tone="info">
       {all ? 'Loads and shares are estimated' : 'Loads and shares of classes with ≥ before their calls are estimated'} from 10 samples per second: short statements are missed, and calls and rows per call are lower bounds.{' '}
@@ -67,7 +67,7 @@ export function List({ target }: { target: string }) {
   const limit = Math.min(1000, Math.max(1, Number(top) || 200))
   const data = useData<ClassList>(
     `classes\n${target}\n${range.key}\n${limit}`,
-    (signal) => get<ClassList>('classes', { target, from: Math.floor(range.from), to: Math.ceil(range.to), limit, lines: true }, signal),
+    (signal) => get('classes', { target, from: Math.floor(range.from), to: Math.ceil(range.to), limit, lines: true }, signal),
     { every: range.live ? 15_000 : 0, keep: true },
   )
   const total = data.value ? (data.value.coverage.classes ?? data.value.classes.length) : 0
@@ -75,7 +75,7 @@ export function List({ target }: { target: string }) {
   const search = total > (data.value?.classes.length ?? 0) ? q.trim() : ''
   const hits = useData<ClassList>(
     search === '' ? null : `classes\n${target}\n${range.key}\n${limit}\n${search}`,
-    (signal) => get<ClassList>('classes', { target, from: Math.floor(range.from), to: Math.ceil(range.to), limit, search, lines: true }, signal),
+    (signal) => get('classes', { target, from: Math.floor(range.from), to: Math.ceil(range.to), limit, search, lines: true }, signal),
     { every: range.live ? 15_000 : 0 },
   )
   const rows = useMemo(() => rowsOf(data.value), [data.value])
@@ -202,17 +202,9 @@ function Columns({ added, set }: { added: string[]; set: (v: string | null) => v
   )
 }
 
-interface Moment {
-  at: string
-  up: boolean
-  class_seconds?: number
-  classes?: { id: string; fingerprint: string; schema?: string; sampled?: boolean; per_second: number; load: number; mean_sec?: number; examined_per_call?: number; errors_per_second?: number }[]
-  sources?: { name: string; state: string; reason?: string; fix?: string }[]
-}
-
 /** No minute was kept of this window. Of the present the last seconds can be told all the same. */
 function Beginning({ target, live }: { target: string; live: boolean }) {
-  const data = useGet<Moment>(live ? 'state' : null, { target }, { every: 2000 })
+  const data = useGet(live ? 'state' : null, { target }, { every: 2000 })
   const s = data.value
   const gone = s?.sources?.find((x) => x.name === 'digests' || x.name === 'statement_samples')
   if (!live || !s?.classes?.length)

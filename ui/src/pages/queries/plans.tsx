@@ -1,6 +1,6 @@
 import { ago, count, moment, useParam } from '../../core'
 import { Badge, Button, Copy, Table, safe, type Column } from '../../ui'
-import type { Plan, Step } from './types'
+import type { ClassPlan as Plan, Step } from '../../core/openapi.gen'
 
 /** Every plan a class was seen with, the newest first: as a table, as the server gave it, and what became otherwise with it. */
 export function Plans({ plans }: { plans: Plan[] }) {

@@ -47,7 +47,7 @@ export function useFeed(a: Asked): Feed {
       control?.abort()
       const mine = new AbortController()
       control = mine
-      return get<Graphs>('graphs', { ...asks(a), ...more }, mine.signal).then((g) => (mine === control && !ended ? g : undefined))
+      return get('graphs', { ...asks(a), ...more }, mine.signal).then((g) => (mine === control && !ended ? g : undefined))
     }
     const plan = (ms: number) => {
       clearTimeout(timer)

@@ -2,20 +2,11 @@
 import { useEffect } from 'preact/hooks'
 import { get } from '../../core/api'
 import { useData, type Data } from '../../core/data'
+import type { Event } from '../../core/openapi.gen'
 import { onStream } from '../../core/stream'
 import { seconds } from '../../core/time'
 import type { Mark } from '../../graph'
 import { safe } from '../../ui/sqltext'
-
-interface Event {
-  id?: string
-  at: string
-  until?: string
-  target?: string
-  kind: string
-  text: string
-  ref?: string
-}
 
 /** An event as a mark. Its text is drawn as it stands, wherever it is shown: what hides or turns is named. */
 export function mark(e: Event): Mark {
@@ -33,7 +24,7 @@ export function useMarks(target: string, from: number | undefined, to: number | 
   const d = useData<Mark[]>(
     a === undefined || b === undefined ? null : `events ${target} ${a} ${live ? 'now' : b}`,
     async (signal) => {
-      const { events } = await get<{ events: Event[] }>('events', { target, from: a, to: b }, signal)
+      const { events } = await get('events', { target, from: a, to: b }, signal)
       return events.map(mark).filter((m) => !Number.isNaN(m.at))
     },
     { keep: true, ...(live ? { every: 60_000 } : {}) },

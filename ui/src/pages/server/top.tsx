@@ -1,29 +1,16 @@
 // The statements that take most time, beside the graphs: the list itself is on Queries.
 import { get, href, text, useData, useRange } from '../../core'
+import type { ClassRow as Class } from '../../core/openapi.gen'
 import { Bar, Num, Table, safe, type Column } from '../../ui'
-
-interface Class {
-  id: string
-  fingerprint: string
-  schema?: string
-  sampled?: boolean
-  count: number
-  time_sec: number
-}
-
-interface Top {
-  classes: Class[]
-  coverage: { observed_seconds: number; time_sec?: number }
-}
 
 const shown = 5
 
 /** The classes with most time of the window. Without any it says nothing: Queries says why. */
 export function TopQueries({ target }: { target: string }) {
   const [range] = useRange()
-  const data = useData<Top>(
+  const data = useData(
     `top\n${target}\n${range.key}`,
-    (signal) => get<Top>('classes', { target, from: Math.floor(range.from), to: Math.ceil(range.to), limit: shown }, signal),
+    (signal) => get('classes', { target, from: Math.floor(range.from), to: Math.ceil(range.to), limit: shown }, signal),
     { every: range.live ? 15_000 : 0, keep: true },
   )
   const v = data.value

@@ -2,7 +2,7 @@
 import { text } from '../../core/format'
 import { ago, seconds, span } from '../../core/time'
 import { Badge, Copy, Figure, safe } from '../../ui'
-import type { Settings } from './types'
+import type { Settings } from '../../core/openapi.gen'
 
 export function About({ s }: { s: Settings }) {
   const cores = s.process.cpu_seconds !== undefined && s.process.uptime_seconds > 0 ? s.process.cpu_seconds / s.process.uptime_seconds : undefined

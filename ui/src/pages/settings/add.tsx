@@ -6,7 +6,8 @@ import { reloadTargets } from '../../core/targets'
 import { Badge, Button, Copy, Loading, Notice, Problem, Sql, safe } from '../../ui'
 import { hasPassword, nameFor, toURL } from './address'
 import { Mend } from './sources'
-import { flavorName, script, type Checked, type Entry } from './types'
+import type { Checked, Target as Entry } from '../../core/openapi.gen'
+import { flavorName, script } from './words'
 
 type Way = 'usual' | 'file' | 'env' | 'kept' | 'none'
 
@@ -58,7 +59,7 @@ export function AddServer({ done, taken, of, home = '' }: { done: (name: string)
     setBusy('check')
     setError(undefined)
     try {
-      const c = await post<Checked>('target/check', entry())
+      const c = await post('target/check', entry())
       if (turn.current === mine) setChecked(c)
     } catch (e) {
       if (turn.current === mine) {
@@ -72,7 +73,7 @@ export function AddServer({ done, taken, of, home = '' }: { done: (name: string)
     setBusy('add')
     setError(undefined)
     try {
-      const t = tests ? await post<Entry>('target/add', { ...entry(), replace: of !== undefined }) : await post<Entry>('target/password', { name: called, url, password })
+      const t = tests ? await post('target/add', { ...entry(), replace: of !== undefined }) : await post('target/password', { name: called, url, password })
       setPassword('')
       reloadTargets()
       done(t.name)

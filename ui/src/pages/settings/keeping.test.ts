@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { sharesOf, stillToCome, sum } from './keeping'
-import type { Keeping } from './types'
+import type { Keeping } from '../../core/openapi.gen'
 
 const k = (kind: string, bytes: number, more: Partial<Keeping> = {}): Keeping => ({ kind, path: '', bytes, ...more })
 

@@ -1,5 +1,5 @@
 // What is kept, in sums.
-import type { Keeping, Share } from './types'
+import type { Keeping, TargetShare as Share } from '../../core/openapi.gen'
 
 /** The sum of what is known of it, undefined when nothing is. */
 export function sum(all: (number | undefined)[]): number | undefined {

@@ -7,7 +7,7 @@ import { ago, seconds, span } from '../../core/time'
 import { Bar, Button, Confirm, Copy, Empty, Figure, Notice, Num, Table, safe, toast, type Column } from '../../ui'
 import { narrow } from '../../ui/narrow'
 import { sharesOf, stillToCome, sum, type ShareOf } from './keeping'
-import type { Keeping, Settings } from './types'
+import type { Keeping, Settings } from '../../core/openapi.gen'
 
 const about: Record<string, string> = {
   'series, every second': 'one value per second of every metric',

@@ -2,7 +2,7 @@
 import { useGet } from '../../core/data'
 import { Badge, Copy, Num, Show, Table, safe, type Column, type Tone } from '../../ui'
 import { narrow } from '../../ui/narrow'
-import type { Source } from './types'
+import type { Source } from '../../core/openapi.gen'
 
 export const stateTone: Record<Source['state'], Tone> = { ok: 'good', missing: 'unknown', denied: 'warn', failed: 'bad', slow: 'warn' }
 const stateWord: Record<Source['state'], string> = { ok: 'read', missing: 'unavailable', denied: 'grant missing', failed: 'failed', slow: 'too slow' }
@@ -66,7 +66,7 @@ export function SourceTable({ sources }: { sources: Source[] }) {
 }
 
 export function Sources({ target }: { target: string }) {
-  const data = useGet<{ sources: Source[] }>('sources', { target }, { every: 5000 })
+  const data = useGet('sources', { target }, { every: 5000 })
   return (
     <Show of={data} what={`Data sources of ${target}`} empty={(v) => v.sources.length === 0} none={<p class="dim">No data read yet.</p>}>
       {(v) => {

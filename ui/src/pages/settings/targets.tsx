@@ -3,13 +3,14 @@ import { useState } from 'preact/hooks'
 import { post } from '../../core/api'
 import type { Data } from '../../core/data'
 import { whyNot } from '../../core/session'
-import { inventory, reloadTargets, type Target } from '../../core/targets'
+import { inventory, reloadTargets } from '../../core/targets'
 import { href, useParam } from '../../core/url'
 import { Badge, Button, Confirm, Dialog, Empty, Notice, Table, safe, toast, type Column } from '../../ui'
 import { AddServer, wayOf } from './add'
 import { Grants } from './grants'
 import { Sources } from './sources'
-import { flavorOf, type Entry, type Settings } from './types'
+import type { Settings, Target as Entry, TargetRow as Target } from '../../core/openapi.gen'
+import { flavorOf } from './words'
 
 interface Row extends Target {
   entry?: Entry | undefined

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { asError, get, post } from '../../core/api'
 import { useGet, type Data } from '../../core/data'
+import type { Entry, SessionRow as Login, Token, User } from '../../core/openapi.gen'
 import { session, whyNot } from '../../core/session'
 import { ago, moment, seconds } from '../../core/time'
 import { go, href } from '../../core/url'
@@ -13,44 +14,7 @@ import { Field } from '../login'
 import { browserOf, passwordProblem } from '../login/rules'
 import './users.css'
 
-type Role = 'viewer' | 'operator'
-interface User {
-  name: string
-  role: Role
-  created: string
-  password_changed: string
-  seen?: string
-}
-interface Token {
-  id: string
-  name: string
-  role: Role
-  by: string
-  created: string
-  expires: string
-  used?: string
-}
-interface Login {
-  id: string
-  user: string
-  created: string
-  seen: string
-  address: string
-  agent?: string
-  this: boolean
-}
-interface Entry {
-  id: number
-  at: string
-  who: string
-  via: string
-  from: string
-  what: string
-  detail?: string
-  outcome?: string
-  status?: number
-}
-
+type Role = User['role']
 const day = (t: string | undefined) => (t ? moment(seconds(t), { date: true, seconds: false }) : 'never')
 const when = (t: string | undefined) => (t ? <span title={day(t)}>{ago(seconds(t))}</span> : <span class="faint">never</span>)
 
@@ -144,7 +108,7 @@ function Own({ name, role }: { name: string; role: Role }) {
 }
 
 function People({ me }: { me: string }) {
-  const users = useGet<{ users: User[] }>('users', {}, { every: 30000 })
+  const users = useGet('users', {}, { every: 30000 })
   const [adding, setAdding] = useState(false)
   const [open, setOpen] = useState<{ what: 'password' | 'remove'; name: string }>()
   const close = () => setOpen(undefined)
@@ -221,7 +185,7 @@ function People({ me }: { me: string }) {
           danger
           onClose={close}
           run={async () => {
-            const left = await post<{ tokens: string[] }>('user/remove', { name: open.name })
+            const left = await post('user/remove', { name: open.name })
             users.reload()
             if (left.tokens.length > 0) toast(`Tokens created by ${open.name} are still valid: ${left.tokens.join(', ')}`, 'warn')
           }}
@@ -323,7 +287,7 @@ function Form(p: { title: string; yes: string; why: string; onClose: () => void;
 }
 
 function Programs() {
-  const tokens = useGet<{ tokens: Token[] }>('tokens', {}, { every: 30000 })
+  const tokens = useGet('tokens', {}, { every: 30000 })
   const [adding, setAdding] = useState(false)
   const [removing, setRemoving] = useState<Token>()
   const columns: Column<Token>[] = [
@@ -413,7 +377,7 @@ function AddToken({ onClose, done }: { onClose: () => void; done: () => void }) 
       stay
       onClose={onClose}
       run={async () => {
-        setMade(await post<{ name: string; token: string }>('token/add', { name, role, days: n }))
+        setMade(await post('token/add', { name, role, days: n }))
         done()
       }}
     >
@@ -425,7 +389,7 @@ function AddToken({ onClose, done }: { onClose: () => void; done: () => void }) 
 }
 
 function Logins({ all }: { all: boolean }) {
-  const sessions = useGet<{ sessions: Login[] }>('sessions', {}, { every: 30000 })
+  const sessions = useGet('sessions', {}, { every: 30000 })
   const end = async (x: Login) => {
     try {
       await post('session/remove', { id: x.id })
@@ -490,7 +454,7 @@ function Outcome({ e }: { e: Entry }) {
 
 /** What was tried, newest first. */
 function Audit() {
-  const newest: Data<{ entries: Entry[] }> = useGet<{ entries: Entry[] }>('audit', { limit: 50 }, { every: 10000 })
+  const newest: Data<{ entries: Entry[] }> = useGet('audit', { limit: 50 }, { every: 10000 })
   const [older, setOlder] = useState<Entry[]>([])
   const [end, setEnd] = useState(false)
   const top = newest.value?.entries
@@ -504,7 +468,7 @@ function Audit() {
     const last = rows[rows.length - 1]
     if (!last) return
     try {
-      const v = await get<{ entries: Entry[] }>('audit', { limit: 50, before: last.id })
+      const v = await get('audit', { limit: 50, before: last.id })
       // what the first page held stays, for it moves on
       setOlder([...rows.filter((e) => e.id !== first?.id), ...v.entries])
       if (v.entries.length < 50) setEnd(true)

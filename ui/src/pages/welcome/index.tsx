@@ -9,14 +9,15 @@ import { Badge, Button, Empty, Loading, Page, Problem, safe, Show } from '../../
 import { useRun } from '../../ui/run'
 import { AddServer, CheckResult, Statements } from '../settings/add'
 import { Mend } from '../settings/sources'
-import { flavorName, type Checked, type Discovery, type Entry, type Found } from '../settings/types'
+import type { Checked, Found, Target as Entry } from '../../core/openapi.gen'
+import { flavorName } from '../settings/words'
 import { lookAgain } from './pauses'
 import '../settings/settings.css'
 import './welcome.css'
 
 export function WelcomePage() {
   const looks = session.value?.role === 'operator' // the search logs in
-  const found = useGet<Discovery>(looks ? 'discover' : null, {}, { every: (v, tries) => lookAgain(v?.found.length ?? 0, tries) })
+  const found = useGet(looks ? 'discover' : null, {}, { every: (v, tries) => lookAgain(v?.found.length ?? 0, tries) })
   const names = (inventory.value.list ?? []).map((t) => t.name)
   const open = (name: string) => go(href('server', { target: name }, []))
   return (
@@ -69,11 +70,11 @@ function Server({ f, open }: { f: Found; open: (name: string) => void }) {
   const entry: Entry = { name: f.name, url: f.url, ...(f.defaults_file ? { defaults_file: f.defaults_file } : {}) }
   const watch = () =>
     run(async () => {
-      const t = await post<Entry>('target/add', entry)
+      const t = await post('target/add', entry)
       reloadTargets()
       open(t.name)
     })
-  const look = () => run(async () => setChecked(await post<Checked>('target/check', f.target ? { name: f.target } : entry)))
+  const look = () => run(async () => setChecked(await post('target/check', f.target ? { name: f.target } : entry)))
   const may = f.login === 'ok' || checked?.reached === true
   return (
     <section class="panel found" aria-label={f.name}>

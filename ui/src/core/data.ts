@@ -11,10 +11,7 @@ export interface Data<T> {
   reload(): void
 }
 
-interface Reloading<T> {
-  every?: number | ((value: T | undefined, tries: number) => number)
-  keep?: boolean
-}
+interface Reloading<T> { every?: number | ((value: T | undefined, tries: number) => number); keep?: boolean }
 
 interface State<T> {
   key: string | null
@@ -24,16 +21,20 @@ interface State<T> {
   at?: number | undefined
 }
 
-/** What is known when a load of key begins. An error is of its own key only: under a new one it would be said of what nobody tried yet. */
+/**
+ * What is known when a load of key begins. An error is of its own key only: under a new one it would be said of what
+ * nobody tried yet.
+ */
 export function begun<T>(old: State<T>, key: string, keep: boolean): State<T> {
   if (old.key === key) return { ...old, loading: true }
   return keep ? { ...old, key, error: undefined, loading: true } : { key, loading: true }
 }
 
 /**
- * Loads when key changes (null: nothing to load) and every o.every ms, not while the tab is hidden. A new key aborts what runs and,
- * with o.keep, goes on showing the old value until the new one is there; without it the old value is gone at once. As a function,
- * o.every gets the newest value and how often it was looked since somebody asked; 0 is never again.
+ * Loads when key changes (null: nothing to load) and every o.every ms, not while the tab is hidden. A new key aborts
+ * what runs and, with o.keep, goes on showing the old value until the new one is there; without it the old value is
+ * gone at once. As a function, o.every gets the newest value and how often it was looked since somebody asked; 0 is
+ * never again.
  */
 export function useData<T>(
   key: string | null,
@@ -115,15 +116,13 @@ export function useData<T>(
   const mine = s.key === key
   const fresh = mine || keep
   return {
-    value: fresh ? s.value : undefined,
-    error: mine ? s.error : undefined,
-    loading: mine ? s.loading : key !== null,
-    at: fresh ? s.at : undefined,
-    reload,
+    value: fresh ? s.value : undefined, error: mine ? s.error : undefined, loading: mine ? s.loading : key !== null,
+    at: fresh ? s.at : undefined, reload,
   }
 }
 
 /** Loads what the API has under a path; null: nothing. */
-export function useGet<P extends Path<'get'>>(path: P | null, params: Params = {}, o: Reloading<Answer<P>> = {}): Data<Answer<P>> {
+export function useGet<P extends Path<'get'>>(path: P | null, params: Params = {},
+  o: Reloading<Answer<P>> = {}): Data<Answer<P>> {
   return useData(path && address(path, params), (signal) => get(path as P, params, signal), o)
 }

@@ -23,13 +23,9 @@ export function newest(t: Target | undefined, v: Vitals | undefined, now: number
   const up = barred ? undefined : newer ? v.up : t?.up
   const old = oldAfter()
   return {
-    up,
-    barred,
-    at,
-    silent: up === true && at !== undefined && now - at > old,
+    up, barred, at, silent: up === true && at !== undefined && now - at > old,
     reason: up === false || barred ? ((newer ? v.reason : '') || t?.reason || 'it does not answer') : '',
-    fix: up === false || barred ? (t?.fix ?? '') : '',
-    server: (newer ? v.server : '') || t?.server || '',
+    fix: up === false || barred ? (t?.fix ?? '') : '', server: (newer ? v.server : '') || t?.server || '',
     v: up !== false && v?.up === true && now - v.at <= old ? v.v : {},
   }
 }

@@ -2,13 +2,11 @@
 import { queryRange, type Matrix } from './api'
 
 /** One series of an answer: its labels, and a value for each step of the window, null where there is none. */
-export interface Course {
-  labels: Record<string, string>
-  values: (number | null)[]
-}
+export interface Course { labels: Record<string, string>; values: (number | null)[] }
 
 /** The course of an expression from from to to (unix seconds), one value each step seconds. */
-export async function courses(expr: string, from: number, to: number, step: number, signal?: AbortSignal): Promise<Course[]> {
+export async function courses(expr: string, from: number, to: number, step: number,
+  signal?: AbortSignal): Promise<Course[]> {
   const start = Math.floor(from / step) * step
   const a = await queryRange({ query: expr, start, end: to, step }, signal)
   return spread(a, start, to, step)

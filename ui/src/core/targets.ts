@@ -8,10 +8,7 @@ import { route, setParams } from './url'
 /** The kinds of events that are incidents: each begin and end of one changes its target. */
 const incidents = ['down', 'locks', 'saturation', 'refused', 'login', 'replication']
 
-interface Inventory {
-  list?: Target[] | undefined
-  error?: ApiError | undefined
-}
+interface Inventory { list?: Target[] | undefined; error?: ApiError | undefined }
 
 const known = signal<Inventory>({})
 let again: () => void = () => {}
@@ -38,7 +35,8 @@ export function followTargets(): void {
     clearTimeout(timer)
     try {
       const { targets } = await get('targets')
-      if (JSON.stringify(targets) !== JSON.stringify(known.value.list) || known.value.error) known.value = { list: targets }
+      if (JSON.stringify(targets) !== JSON.stringify(known.value.list) || known.value.error)
+        known.value = { list: targets }
     } catch (e) {
       known.value = { ...known.value, error: asError(e) }
     }

@@ -1,14 +1,7 @@
 // What graphs are made of, as GET graphs answers it.
 
 /** A mark on the timeline; a moment, or the time up to until. Unix seconds. */
-export interface Mark {
-  id: string
-  at: number
-  until?: number
-  kind: string
-  text: string
-  ref?: string
-}
+export interface Mark { id: string; at: number; until?: number; kind: string; text: string; ref?: string }
 
 /** One course of a Plot. */
 export interface PlotLine {

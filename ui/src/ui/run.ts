@@ -15,9 +15,7 @@ export function useRun(): Run {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<ApiError>()
   return {
-    busy,
-    error,
-    forget: () => setError(undefined),
+    busy, error, forget: () => setError(undefined),
     run: async (f) => {
       if (busy) return false
       setBusy(true)

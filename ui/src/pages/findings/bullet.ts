@@ -11,9 +11,12 @@ const steps: Record<string, number> = {
 }
 const times: Record<string, number> = { ns: 1e-9, µs: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, d: 86400 }
 
-/** Reads "≤ 10", "< 10k", "< 1.5 MiB of it" as a bound of the same unit as the value; undefined for what is only words. */
+/**
+ * Reads "≤ 10", "< 10k", "< 1.5 MiB of it" as a bound of the same unit as the value; undefined for what is only words.
+ */
 export function readExpected(text: string | undefined, unit = ''): Expected | undefined {
-  const m = /^(≤|<|≥|>|near)?\s*(\d+(?:\.\d+)?)\s*(ns|µs|ms|s|min|h|d|[kMGT](?:iB)?|KiB|B|%)?(?![\w])/.exec(text?.trim() ?? '')
+  const m = /^(≤|<|≥|>|near)?\s*(\d+(?:\.\d+)?)\s*(ns|µs|ms|s|min|h|d|[kMGT](?:iB)?|KiB|B|%)?(?![\w])/.exec(
+    text?.trim() ?? '')
   if (!m?.[2]) return undefined
   const n = Number(m[2])
   const suffix = m[3] ?? ''

@@ -18,18 +18,18 @@ export function mark(e: Event): Mark {
 }
 
 /** The events of a window that are drawn; steps keep from and to from moving each second. */
-export function useMarks(target: string, from: number | undefined, to: number | undefined, live: boolean): Data<Mark[]> {
+export function useMarks(target: string, from: number | undefined, to: number | undefined,
+  live: boolean): Data<Mark[]> {
   const a = from === undefined ? undefined : Math.floor(from / 60) * 60
   const b = to === undefined ? undefined : Math.ceil(to / 60) * 60
-  const d = useData<Mark[]>(
-    a === undefined || b === undefined ? null : `events ${target} ${a} ${live ? 'now' : b}`,
+  const d = useData<Mark[]>(a === undefined || b === undefined ? null : `events ${target} ${a} ${live ? 'now' : b}`,
     async (signal) => {
       const { events } = await get('events', { target, from: a, to: b }, signal)
       return events.map(mark).filter((m) => !Number.isNaN(m.at))
     },
-    { keep: true, ...(live ? { every: 60_000 } : {}) },
-  )
+    { keep: true, ...(live ? { every: 60_000 } : {}) })
   const reload = d.reload
-  useEffect(() => (live ? onStream('event', (e) => (e as Event).target === target && reload()) : undefined), [target, live, reload])
+  useEffect(() => (live ? onStream('event', (e) => (e as Event).target === target && reload()) : undefined),
+    [target, live, reload])
   return d
 }

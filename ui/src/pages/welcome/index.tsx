@@ -21,43 +21,28 @@ export function WelcomePage() {
   const names = (inventory.value.list ?? []).map((t) => t.name)
   const open = (name: string) => go(href('server', { target: name }, []))
   return (
-    <Page title="Welcome" actions={looks && <Button icon="reload" disabled={found.loading} onClick={found.reload}>Search again</Button>}>
+    <Page title="Welcome"
+      actions={looks && <Button icon="reload" disabled={found.loading} onClick={found.reload}>Search again</Button>}>
       <div class="welcome">
         <p class="lead">
-          Dyno samples a server every second and stores the data. It needs an address and an account; sampling never changes a server.
+          Dyno samples a server every second and stores the data. It needs an address and an account; sampling never
+            changes a server.
         </p>
         {looks && <section class="stack">
           <h2>On this machine</h2>
-          <Show
-            of={found}
-            lines={5}
-            what="Search"
-            empty={(v) => v.found.length === 0}
-            none={<Empty icon="search" title={names.length > 0 ? 'No other MySQL or MariaDB server was found here' : 'No MySQL or MariaDB server was found here'} hint="Dyno searched sockets, ports and ~/.my.cnf. A server appears here when it starts." />}
-          >
+          <Show of={found} lines={5} what="Search" empty={(v) => v.found.length === 0}
+            none={<Empty icon="search" title={names.length > 0 ? 'No other MySQL or MariaDB server was found here'
+              : 'No MySQL or MariaDB server was found here'}
+              hint="Dyno searched sockets, ports and ~/.my.cnf. A server appears here when it starts." />}>
             {(v) => (
-              <ul class="stack">
-                {v.found.map((f) => (
-                  <li key={f.address}>
-                    <Server f={f} open={open} />
-                  </li>
-                ))}
-              </ul>
+              <ul class="stack">{v.found.map((f) => <li key={f.address}><Server f={f} open={open} /></li>)}</ul>
             )}
           </Show>
-          {found.value?.notes?.map((n) => (
-            <p key={n} class="faint">
-              {safe(n)}
-            </p>
-          ))}
+          {found.value?.notes?.map((n) => <p key={n} class="faint">{safe(n)}</p>)}
         </section>}
         <section class="panel">
-          <header>
-            <h2>Another server</h2>
-          </header>
-          <div class="body">
-            <AddServer done={open} taken={names} />
-          </div>
+          <header><h2>Another server</h2></header>
+          <div class="body"><AddServer done={open} taken={names} /></div>
         </section>
       </div>
     </Page>
@@ -82,23 +67,12 @@ function Server({ f, open }: { f: Found; open: (name: string) => void }) {
         <h3>{f.target ?? f.name}</h3>
         <State f={f} reached={checked?.reached} />
         <span class="grow" />
-        {f.target ? (
-          <a class="button main" href={href('server', { target: f.target }, [])}>
-            Open
-          </a>
-        ) : (
+        {f.target ? <a class="button main" href={href('server', { target: f.target }, [])}>Open</a> : (
           <>
-            {!may && (
-              <Button why={whyNot()} disabled={busy} onClick={() => void look()}>
-                Try to log in
-              </Button>
-            )}
-            {may && (
-              <Button why={whyNot()} disabled={busy} onClick={() => void look()}>
-                Check access
-              </Button>
-            )}
-            <Button kind={may ? 'main' : 'plain'} icon="plus" why={whyNot() || (may ? '' : 'no login yet')} disabled={busy} onClick={() => void watch()}>
+            {!may && <Button why={whyNot()} disabled={busy} onClick={() => void look()}>Try to log in</Button>}
+            {may && <Button why={whyNot()} disabled={busy} onClick={() => void look()}>Check access</Button>}
+            <Button kind={may ? 'main' : 'plain'} icon="plus" why={whyNot() || (may ? '' : 'no login yet')}
+              disabled={busy} onClick={() => void watch()}>
               Add
             </Button>
           </>
@@ -106,15 +80,9 @@ function Server({ f, open }: { f: Found; open: (name: string) => void }) {
       </header>
       <div class="body stack">
         <p>
-          <b>
-            {safe(`${flavorName(f.flavor)} ${f.version ?? ''}`)}
-          </b>{' '}
+          <b>{safe(`${flavorName(f.flavor)} ${f.version ?? ''}`)}</b>{' '}
           at <code>{f.address}</code>
-          {f.also && f.also.length > 0 && (
-            <span class="dim">
-              , also <code>{f.also.join(', ')}</code>
-            </span>
-          )}
+          {f.also && f.also.length > 0 && <span class="dim">, also <code>{f.also.join(', ')}</code></span>}
           <span class="faint"> · found by {f.found_by.join(', ')}</span>
         </p>
         {f.login === 'ok' && (
@@ -124,9 +92,7 @@ function Server({ f, open }: { f: Found; open: (name: string) => void }) {
           </p>
         )}
         {!checked && f.reason && !f.target && (
-          <p>
-            {safe(sentence(f.reason))} {f.fix && <span class="dim">{safe(sentence(f.fix))}</span>}
-          </p>
+          <p>{safe(sentence(f.reason))} {f.fix && <span class="dim">{safe(sentence(f.fix))}</span>}</p>
         )}
         {!checked && f.create_account && f.create_account.length > 0 && (
           <Statements title="Run this on the server as an administrator, then search again:" all={f.create_account} />

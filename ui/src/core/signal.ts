@@ -9,7 +9,7 @@ export interface ReadonlySignal<T> {
   peek(): T
 }
 
-export interface Signal<T> extends ReadonlySignal<T> { value: T }
+interface Signal<T> extends ReadonlySignal<T> { value: T }
 
 /** Whoever follows values. */
 interface Reader {

@@ -126,7 +126,7 @@ const words: Record<Task['state'], [Tone, string]> =
   { running: ['info', 'Running'], done: ['good', 'Done'], failed: ['bad', 'Failed'],
   cancelled: ['unknown', 'Cancelled'] }
 
-export function TaskBadge({ state }: { state: Task['state'] }) {
+function TaskBadge({ state }: { state: Task['state'] }) {
   const [tone, word] = words[state]
   return <Badge tone={tone}>{word}</Badge>
 }

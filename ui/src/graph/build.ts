@@ -80,7 +80,7 @@ export function alpha(colour: string, a: number): string {
 }
 
 /** The axis' width for its longest text. */
-export function axisWidth(ticks: string[] | null): number {
+function axisWidth(ticks: string[] | null): number {
   return Math.max(58, ...(ticks ?? []).map((s) => 14 + 6.4 * s.length))
 }
 

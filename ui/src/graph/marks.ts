@@ -4,7 +4,7 @@ import { alpha, type Colours } from './build'
 import type { Mark } from './types'
 
 /** What kinds of events are called, and the letter or sign of their mark. */
-export const kinds: Record<string, { name: string; sign: string }> = {
+const kinds: Record<string, { name: string; sign: string }> = {
   annotation: { name: 'note', sign: '✎' },
   ddl: { name: 'schema change', sign: 'D' },
   config: { name: 'setting changed', sign: 'S' },

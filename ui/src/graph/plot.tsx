@@ -49,7 +49,7 @@ function colours(): Colours {
 }
 
 /** The unit as it stands behind a figure in a legend: words that the title has are left out. */
-export function spoken(unit: string): string {
+function spoken(unit: string): string {
   if (unit === 'rows/s') return '/s'
   return ['/s', 's', 'B', 'B/s', 'ratio', '%', 'ms'].includes(unit) ? unit : ''
 }

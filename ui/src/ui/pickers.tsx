@@ -10,8 +10,6 @@ import { Icon } from './icons'
 import { Menu } from './menu'
 import { safe } from './sqltext'
 
-export { findTargets, parseTyped } from './find'
-
 /** up, down or not known, as an icon with a word for those who listen. */
 export function UpIcon({ up }: { up: boolean | undefined }) {
   const tone = up === undefined ? 'unknown' : up ? 'good' : 'bad'

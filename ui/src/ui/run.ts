@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { asError, type ApiError } from '../core/api'
 
-export interface Run {
+interface Run {
   busy: boolean
   error: ApiError | undefined // of the newest try
   forget(): void // the error

@@ -37,7 +37,7 @@ const names: Record<string, string> = {
 }
 
 /** How an odd character is shown: ⟨RLO⟩, ⟨U+0085⟩. */
-export function nameOf(c: string): string {
+function nameOf(c: string): string {
   const code = c.codePointAt(0) ?? 0
   const hex = code.toString(16)
   return `⟨${names[hex] ?? 'U+' + hex.toUpperCase().padStart(4, '0')}⟩`

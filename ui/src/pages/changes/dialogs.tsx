@@ -1,18 +1,14 @@
 // Carrying a change out, and taking it back: first what it would mean, then what has to be typed, then the work.
 import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
-import { ApiError, post, type Body, type Done } from '../../core/api'
-import { useData, type Data } from '../../core/data'
-import { text } from '../../core/format'
-import { whyNot } from '../../core/session'
+import { ApiError, post, text, useData, whyNot, type Body, type Data, type Done } from '../../core'
 import { rememberTask, resultOf, TaskProgress, useTask } from '../../core/tasks'
-import { Button, Copy, Dialog, Icon, Loading, Problem, Sql, safe, type IconName } from '../../ui'
-import { useRun } from '../../ui/run'
+import { Button, Copy, Dialog, Icon, Loading, Problem, safe, Sql, useRun, type IconName } from '../../ui'
 import type { Action, Task } from '../../core/openapi.gen'
 import './dialogs.css'
 
 /** What has to be typed before something is done: the table or the variable that it changes, else the target's name. */
-export function wordFor(a: Pick<Action, 'table' | 'variable'>, target: string): string {
+function wordFor(a: Pick<Action, 'table' | 'variable'>, target: string): string {
   return a.table?.table || a.variable || target
 }
 

@@ -2,7 +2,7 @@
 import { ratio } from '../../core/format'
 import type { ClassChange as Proven } from '../../core/openapi.gen'
 
-export interface Factor {
+interface Factor {
   text: string // "×12.3", above 1 is faster
   word: string
   tone: 'good' | 'bad' | 'info'

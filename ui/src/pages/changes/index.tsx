@@ -1,16 +1,10 @@
 // Changes: what was done to servers, with its way back and its proof.
 import { useCallback, useState } from 'preact/hooks'
-import { address, post } from '../../core/api'
-import { useGet } from '../../core/data'
-import { text } from '../../core/format'
-import { whyNot } from '../../core/session'
+import { address, ago, href, moment, post, seconds, setParams, text, useGet, useParam, whyNot,
+  withParams } from '../../core'
 import { rememberTask, TaskProgress, tasks, useTask, useTaskEnd } from '../../core/tasks'
-import { ago, moment, seconds } from '../../core/time'
-import { href, setParams, useParam, withParams } from '../../core/url'
-import { Badge, Button, Empty, Icon, Notice, Num, Page, Problem, Show, Sql, Table, safe, type Column, type IconName,
-  type Tone } from '../../ui'
-import { ReportLink } from '../../ui/part'
-import { useRun } from '../../ui/run'
+import { Badge, Button, Empty, Icon, Notice, Num, Page, Problem, ReportLink, safe, Show, Sql, Table, useRun,
+  type Column, type IconName, type Tone } from '../../ui'
 import { Statement, UndoDialog } from './dialogs'
 import { factor } from './factor'
 import type { AppChange as Change, ChangeDetail as Detail, ClassChange as Proven, ClassFigures as Figures, Note,

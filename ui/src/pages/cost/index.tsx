@@ -1,9 +1,5 @@
 // What Dyno itself costs: the watched server, and this machine.
-import { useGet } from '../../core/data'
-import { text } from '../../core/format'
-import { useTarget } from '../../core/targets'
-import { span } from '../../core/time'
-import { useParam } from '../../core/url'
+import { span, text, useGet, useParam, useTarget } from '../../core'
 import { Badge, Bar, Empty, Figure, Notice, Num, Page, Show, Table, safe, type Column } from '../../ui'
 import { sum } from '../settings/keeping'
 import { SourceState } from '../settings/sources'

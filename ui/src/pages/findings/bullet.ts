@@ -1,7 +1,7 @@
 // A value against what would be expected, as lengths.
 import type { Evidence } from '../../core/openapi.gen'
 
-export interface Expected {
+interface Expected {
   sign: '≤' | '<' | '≥' | '>' | '='
   value: number // in the unit of the evidence
 }
@@ -32,7 +32,7 @@ export function readExpected(text: string | undefined, unit = ''): Expected | un
   return { sign, value }
 }
 
-export interface Bullet {
+interface Bullet {
   value: number // lengths, 0 to 1
   bound?: number
   sign?: Expected['sign']

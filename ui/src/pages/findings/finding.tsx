@@ -1,12 +1,7 @@
 // One finding, from its verdict to what would show that it is wrong.
 import type { ComponentChildren } from 'preact'
-import { post } from '../../core/api'
-import { useGet } from '../../core/data'
-import { ratio } from '../../core/format'
-import { whyNot } from '../../core/session'
-import { ago, moment, seconds } from '../../core/time'
-import { Badge, Button, Copy, Icon, Problem, Sql, safe, type IconName, type Tone } from '../../ui'
-import { useRun } from '../../ui/run'
+import { ago, moment, post, ratio, seconds, useGet, whyNot } from '../../core'
+import { Badge, Button, Copy, Icon, Problem, safe, Sql, useRun, type IconName, type Tone } from '../../ui'
 import { ClassCard, Fact, Gain, Share } from './pictures'
 import type { Finding, Judged, OpenFinding as Open } from '../../core/openapi.gen'
 
@@ -17,7 +12,7 @@ const severities: Record<Finding['severity'], [Tone, IconName, string]> = {
   info: ['unknown', 'info', 'Fact'],
 }
 
-export function SeverityBadge({ severity }: { severity: Finding['severity'] }) {
+function SeverityBadge({ severity }: { severity: Finding['severity'] }) {
   const [tone, icon, word] = severities[severity]
   return <Badge tone={tone} icon={icon}>{word}</Badge>
 }
@@ -206,7 +201,7 @@ function Change({ f, apply }: { f: Finding; apply: () => void }) {
   )
 }
 
-export function Part({ title, children }: { title: ComponentChildren; children: ComponentChildren }) {
+function Part({ title, children }: { title: ComponentChildren; children: ComponentChildren }) {
   return <section class="part"><h4>{title}</h4>{children}</section>
 }
 

@@ -1,8 +1,5 @@
 // Evidence, gain and classes as pictures.
-import { type Params } from '../../core/api'
-import { useGet, type Data } from '../../core/data'
-import { figure, text } from '../../core/format'
-import { href } from '../../core/url'
+import { figure, href, text, useGet, type Data, type Params } from '../../core'
 import { Bar, Icon, Num, Spark, Sql, Term, safe } from '../../ui'
 import { bullet, decadeAbove, onDecades } from './bullet'
 import { beyond, courseIn, type Courses } from './course'

@@ -1,7 +1,7 @@
 // What a look could not see, and what is lost with it.
 import type { Judged } from '../../core/openapi.gen'
 
-export interface Unseen { what: string; why: string[]; fix?: string | undefined }
+interface Unseen { what: string; why: string[]; fix?: string | undefined }
 
 const lead = 'data unavailable: '
 

@@ -1,12 +1,11 @@
 // One experiment: what came out, in the table and pictures of its report, with everything it stands on.
 import { useEffect, useState } from 'preact/hooks'
-import { asError, go, href, moment, post, seconds, setParams, useGet, useParam, whyNot, withParams,
+import { asError, go, href, moment, post, seconds, setParams, span, useGet, useParam, whyNot, withParams,
   type ApiError } from '../../core'
 import { rememberTask, useTask } from '../../core/tasks'
-import { span } from '../../core/time'
-import { Badge, Button, Copy, Empty, Icon, Menu, Notice, Page, Problem, Show, safe, toast } from '../../ui'
+import { Badge, Button, Copy, Crumb, Empty, Icon, Menu, Notice, Page, Problem, ReportLink, safe, Show,
+  toast } from '../../ui'
 import { Fold, useCut } from '../../ui/fold'
-import { Crumb, ReportLink } from '../../ui/part'
 import { Grid, useValue } from './grid'
 import { Forest, Ladder, Strips, SweepPicture, stepsOf } from './pictures'
 import { figureOf } from './scale'
@@ -225,7 +224,7 @@ function Running({ x, live, reload }: { x: Experiment; live: Live | undefined; r
 }
 
 /** A task as it goes: its step, its bar, its last notes. */
-export function TaskCard(
+function TaskCard(
   { task, head, stop }: { task: Task | undefined; head?: preact.ComponentChildren; stop?: preact.ComponentChildren }) {
   const f = task?.fraction
   return (

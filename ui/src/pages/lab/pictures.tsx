@@ -106,7 +106,7 @@ function spoken(s: Sweep): string {
 }
 
 /** The names of lines with their colours and dashes. */
-export function Keys({ names }: { names: string[] }) {
+function Keys({ names }: { names: string[] }) {
   if (names.length < 2) return null
   return (
     <ul class="lab-keys">

@@ -1,12 +1,9 @@
 // Recipes: what each answers, how long it takes, and the start of one.
 import { useState } from 'preact/hooks'
-import { go, href, post, setParams, text, useGet, useParam, whyNot } from '../../core'
+import { go, href, post, setParams, span, text, useGet, useParam, whyNot } from '../../core'
 import { rememberTask } from '../../core/tasks'
-import { span } from '../../core/time'
-import { Badge, Button, Copy, Dialog, Empty, Icon, Notice, Page, Problem, Show, safe } from '../../ui'
-import { Fold } from '../../ui/fold'
-import { Crumb, Panel } from '../../ui/part'
-import { useRun } from '../../ui/run'
+import { Badge, Button, Copy, Crumb, Dialog, Empty, Fold, Icon, Notice, Page, Panel, Problem, safe, Show,
+  useRun } from '../../ui'
 import { ThePlan } from './experiment'
 import { Facts, TextRows } from './texttable'
 import { State } from './words'
@@ -31,7 +28,7 @@ export function Recipes() {
 }
 
 /** How long a recipe takes at a scale, setup included. */
-export function lasts(s: Scale): string {
+function lasts(s: Scale): string {
   if (s.problem) return 'no such scale'
   const most = s.budget_seconds && s.budget_seconds < s.most_seconds ? s.budget_seconds : s.most_seconds
   return span(s.least_seconds) === span(most) ? span(most) : `${span(s.least_seconds)} to ${span(most)}`

@@ -1,9 +1,7 @@
 // Runs of loads, and the reports that are on record.
-import { count, figure, go, href, moment, route, seconds, text, useGet } from '../../core'
-import { span } from '../../core/time'
-import { Badge, Empty, Figure, Notice, Num, Page, Show, Table, safe, type Tone } from '../../ui'
-import { Fold } from '../../ui/fold'
-import { Crumb, Panel, ReportLink } from '../../ui/part'
+import { count, figure, go, href, moment, route, seconds, span, text, useGet } from '../../core'
+import { Badge, Crumb, Empty, Figure, Fold, Notice, Num, Page, Panel, ReportLink, safe, Show, Table,
+  type Tone } from '../../ui'
 import { Plot } from '../../graph'
 import { Facts, TextRows } from './texttable'
 import type { LabLatency as Latency, LabRun as RunLine, LabRunDetail as Run } from '../../core/openapi.gen'

@@ -1,13 +1,9 @@
 // The login before a page. The first time it takes the first-run token: from the link that dyno serve printed, or to
 // make the first operator.
 import { useEffect, useState } from 'preact/hooks'
-import { post } from '../../core/api'
-import { useGet } from '../../core/data'
-import { session } from '../../core/session'
-import { go, href, useParam } from '../../core/url'
+import { go, href, post, session, useGet, useParam } from '../../core'
 import { lasting } from '../../login'
-import { Button, Empty, Problem, Show } from '../../ui'
-import { useRun } from '../../ui/run'
+import { Button, Empty, Problem, Show, useRun } from '../../ui'
 import { nextPage, passwordProblem } from './rules'
 import './login.css'
 

@@ -1,7 +1,7 @@
 import type { Session, State } from '../../core/openapi.gen'
 // What became otherwise from one second to the next.
 
-export type Difference = 'new' | 'statement' | 'waits' | 'phase'
+type Difference = 'new' | 'statement' | 'waits' | 'phase'
 
 export interface Differences {
   sessions: Map<number, Difference>

@@ -149,7 +149,7 @@ export function SessionPanel(
   )
 }
 
-export function Unknown({ w }: { w: Pick<Wait, 'unknown'> }) {
+function Unknown({ w }: { w: Pick<Wait, 'unknown'> }) {
   return <span>an unknown session <span class="dim">({safe(w.unknown || 'not reported by the server')})</span></span>
 }
 
@@ -159,6 +159,6 @@ export function Lock({ w }: { w: Wait }) {
   return <span class="faint">{w.kind} lock{what && ` · ${safe(what)}`}</span>
 }
 
-export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
   return <div><dt>{name}</dt><dd>{children}</dd></div>
 }

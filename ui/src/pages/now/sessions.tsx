@@ -17,7 +17,7 @@ export function oneLine(sql: string | undefined, most = 400): string {
   return safe((sql ?? '').slice(0, most)).replace(/\s+/g, ' ').trim()
 }
 
-export function rowsOf(s: State): Row[] {
+function rowsOf(s: State): Row[] {
   const trx = new Map((s.transactions ?? []).map((t) => [t.session, t]))
   const waits = new Map<number, (number | undefined)[]>()
   const blocks = new Map<number, Set<number>>()

@@ -1,6 +1,6 @@
 // The text of SHOW ENGINE INNODB STATUS, cut into its sections.
 
-export interface Section { title: string; text: string }
+interface Section { title: string; text: string }
 
 /**
  * Cuts at headings: a line between two lines of dashes. What stands before the first one has the title ''. Nothing is

@@ -38,7 +38,7 @@ async function course(target: string, from: number, to: number, signal: AbortSig
   return { times, marks, running, waiting }
 }
 
-export interface TimelineProps {
+interface TimelineProps {
   target: string
   range: Range
   at: number | 'live'

@@ -49,7 +49,7 @@ export function longestOf(v: ClassDetail): number | undefined {
     (a, b) => (b.class.max_sec === undefined ? a : Math.max(a ?? 0, b.class.max_sec)), undefined)
 }
 
-export interface Course {
+interface Course {
   x: number[]
   load: (number | null)[]
   perSec: (number | null)[]

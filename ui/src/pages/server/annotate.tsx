@@ -1,8 +1,6 @@
 import { useState } from 'preact/hooks'
-import { post } from '../../core/api'
-import { moment } from '../../core/time'
-import { Button, Dialog, Problem, toast } from '../../ui'
-import { useRun } from '../../ui/run'
+import { moment, post } from '../../core'
+import { Button, Dialog, Problem, toast, useRun } from '../../ui'
 
 /** Asks for a note and puts it on the timeline. */
 export function Annotate(

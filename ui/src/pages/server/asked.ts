@@ -1,7 +1,5 @@
 // What the graphs of a server are asked for.
-import type { Params } from '../../core/api'
-import { now } from '../../core/clock'
-import { opening, parseSpan, readRange } from '../../core/time'
+import { now, opening, parseSpan, readRange, type Params } from '../../core'
 
 export interface Asked {
   target: string

@@ -1,12 +1,10 @@
 // The figures of the page: loaded once, then only what is new.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { asError, get, type ApiError, type Params } from '../../core/api'
-import { now } from '../../core/clock'
-import { readRange } from '../../core/time'
+import { asError, get, now, readRange, type ApiError, type Params } from '../../core'
 import { join, type Graphs } from '../../graph'
 import { asks, type Asked } from './asked'
 
-export interface Feed {
+interface Feed {
   graphs?: Graphs | undefined
   error?: ApiError | undefined
   loading: boolean

@@ -1,12 +1,8 @@
 // A server: is it busy, with what, what does it wait for, and is memory or the disk the limit?
 import type { VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { now } from '../../core/clock'
-import { useKeys } from '../../core/keys'
-import { mayChange } from '../../core/session'
-import { useTarget } from '../../core/targets'
-import { moment, parseSpan } from '../../core/time'
-import { go, href, markNow, route, setParams, useParam, withParams } from '../../core/url'
+import { go, href, markNow, mayChange, moment, now, parseSpan, route, setParams, useKeys, useParam, useTarget,
+  withParams } from '../../core'
 import { cursors, Graph, kindName, sortOut, type Graphs, type Mark } from '../../graph'
 import type { Graph as Panel } from '../../core/openapi.gen'
 import { Button, Copy, Empty, Icon, Loading, Notice, Page, Problem, safe } from '../../ui'

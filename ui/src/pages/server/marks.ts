@@ -1,15 +1,12 @@
 // Events of a server, as they lie in a time and as they happen.
 import { useEffect } from 'preact/hooks'
-import { get } from '../../core/api'
-import { useData, type Data } from '../../core/data'
+import { get, onStream, seconds, useData, type Data } from '../../core'
 import type { Event } from '../../core/openapi.gen'
-import { onStream } from '../../core/stream'
-import { seconds } from '../../core/time'
 import type { Mark } from '../../graph'
 import { safe } from '../../ui/sqltext'
 
 /** An event as a mark. Its text is drawn as it stands, wherever it is shown: what hides or turns is named. */
-export function mark(e: Event): Mark {
+function mark(e: Event): Mark {
   const m: Mark = { id: e.id ?? `${e.at} ${e.kind} ${e.text}`, at: seconds(e.at), kind: e.kind, text: safe(e.text) }
   const until = seconds(e.until)
   if (!Number.isNaN(until)) m.until = until

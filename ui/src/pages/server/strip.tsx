@@ -1,10 +1,5 @@
-import { second } from '../../core/clock'
-import { newest } from '../../core/newest'
-import { useVitals } from '../../core/stream'
-import { inventory } from '../../core/targets'
+import { href, inventory, newest, second, span, useVitals } from '../../core'
 import { Figure, safe } from '../../ui'
-import { span } from '../../core/time'
-import { href } from '../../core/url'
 
 /** The newest second of a server, in figures; of long ago none. */
 export function Strip({ target }: { target: string }) {

@@ -1,6 +1,5 @@
 // What this Dyno is, where it keeps things, and where samples go besides.
-import { text } from '../../core/format'
-import { ago, seconds, span } from '../../core/time'
+import { ago, seconds, span, text } from '../../core'
 import { Badge, Copy, Figure, safe } from '../../ui'
 import type { Settings } from '../../core/openapi.gen'
 

@@ -1,8 +1,6 @@
 // Adds a server by hand, with a test of the connection first, or changes one of the inventory.
 import { useRef, useState } from 'preact/hooks'
-import { asError, post, type ApiError } from '../../core/api'
-import { whyNot } from '../../core/session'
-import { reloadTargets } from '../../core/targets'
+import { asError, post, reloadTargets, whyNot, type ApiError } from '../../core'
 import { Badge, Button, Copy, Loading, Notice, Problem, Sql, safe } from '../../ui'
 import { hasPassword, nameFor, toURL } from './address'
 import { Mend } from './sources'

@@ -1,6 +1,4 @@
-import { useGet } from '../../core/data'
-import { inventory } from '../../core/targets'
-import { useParam } from '../../core/url'
+import { inventory, useGet, useParam } from '../../core'
 import { Notice, Page, Show, Tabs, safe } from '../../ui'
 import { About } from './about'
 import { Retention } from './retention'

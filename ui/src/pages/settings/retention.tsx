@@ -1,11 +1,8 @@
 // How long what is kept, what it takes, and what it will take.
 import { useState } from 'preact/hooks'
-import { post } from '../../core/api'
-import { text } from '../../core/format'
-import { whyNot } from '../../core/session'
-import { ago, seconds, span } from '../../core/time'
-import { Bar, Button, Confirm, Copy, Empty, Figure, Notice, Num, Table, safe, toast, type Column } from '../../ui'
-import { narrow } from '../../ui/narrow'
+import { ago, post, seconds, span, text, whyNot } from '../../core'
+import { Bar, Button, Confirm, Copy, Empty, Figure, narrow, Notice, Num, safe, Table, toast,
+  type Column } from '../../ui'
 import { sharesOf, stillToCome, sum, type ShareOf } from './keeping'
 import type { Keeping, Settings } from '../../core/openapi.gen'
 

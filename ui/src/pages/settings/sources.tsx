@@ -1,10 +1,9 @@
 // What is read of a target, and what gives nothing with what would mend it.
 import { useGet } from '../../core/data'
-import { Badge, Copy, Num, Show, Table, safe, type Column, type Tone } from '../../ui'
-import { narrow } from '../../ui/narrow'
+import { Badge, Copy, narrow, Num, safe, Show, Table, type Column, type Tone } from '../../ui'
 import type { Source } from '../../core/openapi.gen'
 
-export const stateTone: Record<Source['state'], Tone> =
+const stateTone: Record<Source['state'], Tone> =
   { ok: 'good', missing: 'unknown', denied: 'warn', failed: 'bad', slow: 'warn' }
 const stateWord: Record<Source['state'], string> =
   { ok: 'read', missing: 'unavailable', denied: 'grant missing', failed: 'failed', slow: 'too slow' }
@@ -52,7 +51,7 @@ const few: Column<Source>[] = [
   ...columns.filter((c) => c.key === 'tells'),
 ]
 
-export function SourceTable({ sources }: { sources: Source[] }) {
+function SourceTable({ sources }: { sources: Source[] }) {
   return <Table columns={narrow.value ? few : columns} rows={sources} rowKey={(s) => s.name} label="Sources"
     sortParam="by" sort={narrow.value ? 'source' : 'state'} />
 }

@@ -1,10 +1,6 @@
 // The inventory: how each server fares, what can be seen of it, and the grants that would show more.
 import { useState } from 'preact/hooks'
-import { post } from '../../core/api'
-import type { Data } from '../../core/data'
-import { whyNot } from '../../core/session'
-import { inventory, reloadTargets } from '../../core/targets'
-import { href, useParam } from '../../core/url'
+import { href, inventory, post, reloadTargets, useParam, whyNot, type Data } from '../../core'
 import { Badge, Button, Confirm, Dialog, Empty, Notice, Table, safe, toast, type Column } from '../../ui'
 import { AddServer, wayOf } from './add'
 import { Grants } from './grants'

@@ -1,16 +1,11 @@
 // Who may use this Dyno: users, their sessions, tokens of programs, and what was done.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { asError, get, post } from '../../core/api'
-import { useGet, type Data } from '../../core/data'
+import { ago, asError, get, go, href, moment, post, seconds, session, useGet, whyNot, type Data } from '../../core'
 import type { Entry, SessionRow as Login, Token, User } from '../../core/openapi.gen'
-import { session, whyNot } from '../../core/session'
-import { ago, moment, seconds } from '../../core/time'
-import { go, href } from '../../core/url'
 import { whoAmI } from '../../login'
-import { Badge, Button, Confirm, Copy, Dialog, Empty, Notice, Problem, safe, Show, Table, toast,
+import { Badge, Button, Confirm, Copy, Dialog, Empty, Notice, Problem, safe, Show, Table, toast, useRun,
   type Column } from '../../ui'
-import { useRun } from '../../ui/run'
 import { Field } from '../login'
 import { browserOf, passwordProblem } from '../login/rules'
 import './users.css'

@@ -3,8 +3,8 @@ import { signal, type ReadonlySignal } from './signal'
 import { useCallback } from 'preact/hooks'
 
 /** Every page that has an address. '' in the address is the fleet. */
-export const pages =
-  ['fleet', 'server', 'now', 'queries', 'findings', 'changes', 'lab', 'cost', 'settings', 'login', 'welcome'] as const
+export const pages = [
+  'fleet', 'server', 'now', 'queries', 'findings', 'changes', 'lab', 'cost', 'settings', 'login', 'welcome'] as const
 export type PageName = (typeof pages)[number]
 
 /** What the links from page to page take along. */

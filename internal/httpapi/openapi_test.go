@@ -458,6 +458,11 @@ func document(t *testing.T) []byte {
 		names = append(names, n)
 	}
 	slices.Sort(names)
+	for _, n := range filled {
+		if s.all[n] == nil {
+			t.Errorf("filled has %s, which is no component", n)
+		}
+	}
 	var parts yaml.MapSlice
 	for _, n := range names {
 		parts = append(parts, item(n, s.all[n]))

@@ -56,6 +56,9 @@ func fits(doc, schema map[string]any, v any, at string) error {
 		is = "boolean"
 	case string:
 		is = "string"
+		if all, ok := schema["enum"].([]any); ok && !slices.Contains(all, any(x)) {
+			return fmt.Errorf("%s: %q is none of %v", at, x, all)
+		}
 		if schema["format"] == "date-time" {
 			if _, err := time.Parse(time.RFC3339Nano, x); err != nil {
 				return fmt.Errorf("%s: %q is no time", at, x)

@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/dyno-perf/dyno/internal/dbms"
 	"maps"
 	"net"
 	"os/user"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/dyno-perf/dyno/internal/dbms"
 
 	"github.com/dyno-perf/dyno/internal/capture"
 	"github.com/dyno-perf/dyno/internal/digestsource"

@@ -3,10 +3,11 @@ package app
 import (
 	"encoding/json"
 	"errors"
-	"github.com/dyno-perf/dyno/internal/dbms"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/dyno-perf/dyno/internal/dbms"
 
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"

@@ -182,7 +182,9 @@ func (y *Yard) stage(ctx context.Context, staging string, fill func(tree string)
 }
 
 // home is where a build goes.
-func (y *Yard) home(s Server) string { return filepath.Join(y.servers(), string(s.Flavor)+"-"+s.Version) }
+func (y *Yard) home(s Server) string {
+	return filepath.Join(y.servers(), string(s.Flavor)+"-"+s.Version)
+}
 
 // sweep removes what an attempt left, apart from downloads when they are worth keeping.
 func sweep(staging string, keepDownloads bool) error {

@@ -115,7 +115,7 @@ func TestServerPage(t *testing.T) {
 	b.WaitText(".sv-strip", "mariadb")
 
 	// What is not observable is told in one line, with what would mend it, and takes no box.
-	b.WaitText(`section[aria-label="Is it busy?"]`, "Statement time unavailable: enable performance_schema")
+	b.WaitText(`section[aria-label="Is it busy?"]`, "Statement time unavailable: set performance_schema=ON")
 	b.WaitText(`section[aria-label="What does it wait for?"]`, "this server is not a replica")
 	if b.Count("#panel-latency, #panel-replication") != 0 {
 		t.Error("there are boxes for what is not known")

@@ -22,17 +22,22 @@ const EnvPrefix = "DYNO_TARGET_"
 // Credentials is the directory with the files that a request over HTTP may name.
 func (a *App) Credentials() string { return filepath.Join(a.Home, "credentials") }
 
-// Allow holds an entry of the inventory that came over HTTP to what may be sent there: whoever sends requests need not be the one whose
-// secrets they are, and names the server that gets them.
+// Allow holds an entry of the inventory that came over HTTP to what may be sent there: whoever sends requests need not
+// be the one whose secrets they are, and names the server that gets them.
 //
-//   - What the defaults files and the environment hold for all servers goes only where those files lead. For any other server it stays
+//   - What the defaults files and the environment hold for all servers goes only where those files lead. For any other
+//     server it stays
 //     here: the entry gets os.DevNull, and an account that needs a password is refused.
-//   - A file with a login is one of the directory credentials, or one that the inventory has already. A variable has a name with
+//   - A file with a login is one of the directory credentials, or one that the inventory has already. A variable has a
+//     name with
 //     EnvPrefix, or the inventory has it.
-//   - Their passwords go where the inventory sends them already, where the file says, and, while no entry has them, to trusted servers of
-//     this machine when it says nothing. Over TLS that is verified in full, by the CA that the owner named, they also go to other ports and
+//   - Their passwords go where the inventory sends them already, where the file says, and, while no entry has them, to
+//     trusted servers of
+//     this machine when it says nothing. Over TLS that is verified in full, by the CA that the owner named, they also
+//     go to other ports and
 //     schemas of those hosts: whoever sends requests may have a valid certificate for a host of their own.
-//   - Certificates and keys, those to seal passwords with too, come from the same directory or the inventory, and jump hosts from the
+//   - Certificates and keys, those to seal passwords with too, come from the same directory or the inventory, and jump
+//     hosts from the
 //     inventory: to those ssh logs in with the keys of Dyno's account.
 //
 // Errors are of kind target.BadTarget.
@@ -61,14 +66,17 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	}
 	has := func(is func(held) bool) bool { return slices.ContainsFunc(kept, is) }
 	bad := func(what, hint string) (ledger.Target, error) {
-		return t, &target.Error{Op: "use this login over HTTP", Kind: target.BadTarget, Err: errors.New(what), Hint: hint}
+		return t, &target.Error{Op: "use this login over HTTP", Kind: target.BadTarget,
+			Err: errors.New(what), Hint: hint}
 	}
 	const byHand = "; or run `dyno target add` on Dyno's machine"
 
 	if j := spec.Jump; j != (tunnel.Jump{}) && !has(func(p held) bool { return p.spec.Jump == j }) {
-		return bad("ssh: no target of the inventory uses that jump host", "add the first target behind it with `dyno target add` on Dyno's machine: ssh logs in with the keys that Dyno's account has there")
+		return bad("ssh: no target of the inventory uses that jump host", "add the first target behind it with `dyno "+
+			"target add` on Dyno's machine: ssh logs in with the keys that Dyno's account has there")
 	}
-	for name, f := range map[string]string{"ssl-ca": spec.CA, "ssl-cert": spec.Cert, "ssl-key": spec.Key, "server-public-key-path": spec.ServerKey} {
+	for name, f := range map[string]string{"ssl-ca": spec.CA, "ssl-cert": spec.Cert, "ssl-key": spec.Key,
+		"server-public-key-path": spec.ServerKey} {
 		if f != "" && !a.inCredentials(f) && !has(func(p held) bool {
 			return slices.Contains([]string{p.spec.CA, p.spec.Cert, p.spec.Key, p.spec.ServerKey}, f)
 		}) {
@@ -81,16 +89,20 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	case has(func(p held) bool { return same(p) && p.leadsTo(spec) }): // as the inventory has it
 		return t, nil
 	case t.PasswordEnv != "":
-		if !strings.HasPrefix(t.PasswordEnv, EnvPrefix) && !has(func(p held) bool { return p.entry.PasswordEnv == t.PasswordEnv }) {
-			return bad("the name of the environment variable does not begin with "+EnvPrefix, "name it "+EnvPrefix+"SHOP in the environment of dyno serve"+byHand)
+		if !strings.HasPrefix(t.PasswordEnv, EnvPrefix) &&
+			!has(func(p held) bool { return p.entry.PasswordEnv == t.PasswordEnv }) {
+			return bad("the name of the environment variable does not begin with "+EnvPrefix, "name it "+EnvPrefix+
+				"SHOP in the environment of dyno serve"+byHand)
 		}
 		o, err := target.Defaults("", spec.Groups()...) // its password comes with what these say of TLS
 		if err != nil {
 			return t, err
 		}
 		used := has(func(p held) bool { return p.entry.PasswordEnv == t.PasswordEnv })
-		if (used || !a.trustedHere(ctx, spec)) && !has(func(p held) bool { return same(p) && sameHost(o, p.spec, spec) }) {
-			return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --password-env %s` on Dyno's machine; after that other ports of its host need only tls=verify-full", t.PasswordEnv))
+		if (used || !a.trustedHere(ctx, spec)) &&
+			!has(func(p held) bool { return same(p) && sameHost(o, p.spec, spec) }) {
+			return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --password-env %s` on Dyno's machine; "+
+				"after that other ports of its host need only tls=verify-full", t.PasswordEnv))
 		}
 		return t, nil
 	case t.Defaults == os.DevNull:
@@ -102,7 +114,8 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 		return t, nil
 	}
 	if !a.inCredentials(t.Defaults) && !has(func(p held) bool { return p.entry.Defaults == t.Defaults }) {
-		return bad("the defaults file is not in the directory credentials", "put it into "+a.Credentials()+", and name server and account in it"+byHand)
+		return bad("the defaults file is not in the directory credentials", "put it into "+a.Credentials()+
+			", and name server and account in it"+byHand)
 	}
 	o, err := target.Defaults(t.Defaults, spec.Groups()...)
 	if err != nil {
@@ -115,7 +128,8 @@ func (a *App) Allow(ctx context.Context, t ledger.Target) (ledger.Target, error)
 	case !nowhere(o) && sameTLS(o, spec) && a.leadsHere(ctx, o, spec):
 	case nowhere(o) && !used && a.trustedHere(ctx, spec):
 	default:
-		return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --from-defaults %s` on Dyno's machine, or write host= and port= into that file; "+
+		return bad(elsewhere, fmt.Sprintf("run `dyno target add NAME URL --from-defaults %s` on Dyno's machine, or "+
+			"write host= and port= into that file; "+
 			"after that other ports of its host need only tls=verify-full", t.Defaults))
 	}
 	return t, nil
@@ -136,16 +150,19 @@ func (p held) leadsTo(x target.Spec) bool {
 		s.MinTLS == x.MinTLS && s.TakeServerKey == x.TakeServerKey && s.ServerKey == x.ServerKey
 }
 
-// sameHost reports whether x reaches nobody but the host of s, whatever the port: a valid certificate for its name is needed, of the CA
-// that the owner named there or in the defaults files, and of the system's where that is none.
+// sameHost reports whether x reaches nobody but the host of s, whatever the port: a valid certificate for its name is
+// needed, of the CA that the owner named there or in the defaults files, and of the system's where that is none.
 func sameHost(o target.Options, s, x target.Spec) bool {
 	mine, _, err := net.SplitHostPort(s.Address)
 	its, _, err2 := net.SplitHostPort(x.Address)
-	return x.Mode() == target.TLSVerifyFull && err == nil && err2 == nil && strings.EqualFold(mine, its) && s.Jump == x.Jump &&
-		(x.ServerName == "" || x.ServerName == s.ServerName) && there(o, x).CA == there(o, s).CA && (x.MinTLS == "" || x.MinTLS == s.MinTLS)
+	return x.Mode() == target.TLSVerifyFull && err == nil && err2 == nil && strings.EqualFold(mine, its) &&
+		s.Jump == x.Jump &&
+		(x.ServerName == "" || x.ServerName == s.ServerName) && there(o, x).CA == there(o, s).CA &&
+		(x.MinTLS == "" || x.MinTLS == s.MinTLS)
 }
 
-// inCredentials reports whether a name is that of a file below the directory credentials. Whether there is one is not looked at.
+// inCredentials reports whether a name is that of a file below the directory credentials. Whether there is one is not
+// looked at.
 func (a *App) inCredentials(file string) bool {
 	dir, err := filepath.Abs(a.Credentials())
 	return err == nil && filepath.Clean(file) == file && strings.HasPrefix(file, dir+string(filepath.Separator))
@@ -156,13 +173,17 @@ func nowhere(o target.Options) bool {
 	return (o.Host == "" || o.Host == "localhost") && o.Socket == "" && o.Port == 0
 }
 
-// sameTLS reports whether a URL leaves it to the defaults files how the server is verified, and how the password is sealed.
+// sameTLS reports whether a URL leaves it to the defaults files how the server is verified, and how the password is
+// sealed.
 func sameTLS(o target.Options, x target.Spec) bool {
-	return x.Network == "unix" || x.CA == "" && x.Cert == "" && x.Key == "" && x.ServerName == "" && (x.TLS == target.TLSDefault || x.TLS == o.TLS) &&
-		(x.MinTLS == "" || x.MinTLS == o.MinTLS) && (!x.TakeServerKey || o.TakeServerKey) && (x.ServerKey == "" || x.ServerKey == o.ServerKey)
+	return x.Network == "unix" || x.CA == "" && x.Cert == "" && x.Key == "" && x.ServerName == "" &&
+		(x.TLS == target.TLSDefault || x.TLS == o.TLS) &&
+		(x.MinTLS == "" || x.MinTLS == o.MinTLS) && (!x.TakeServerKey || o.TakeServerKey) &&
+		(x.ServerKey == "" || x.ServerKey == o.ServerKey)
 }
 
-// leadsHere reports whether defaults files name the server of a URL: to the letter, or so that nobody can have it lead elsewhere.
+// leadsHere reports whether defaults files name the server of a URL: to the letter, or so that nobody can have it lead
+// elsewhere.
 func (a *App) leadsHere(ctx context.Context, o target.Options, x target.Spec) bool {
 	mine := target.Spec{Scheme: x.Scheme}
 	o.Apply(&mine)
@@ -173,7 +194,8 @@ func (a *App) leadsHere(ctx context.Context, o target.Options, x target.Spec) bo
 	if mine.Address == x.Address {
 		return true
 	}
-	return !(x.Network == "unix" && host.Redirectable(x.Address, target.TrustedAccount)) && LeadsToTrusted(x, host.Listening(ctx, "", target.TrustedAccount, x.Address), target.TrustedAccount, BelowShared)
+	return !(x.Network == "unix" && host.Redirectable(x.Address, target.TrustedAccount)) &&
+		LeadsToTrusted(x, host.Listening(ctx, "", target.TrustedAccount, x.Address), target.TrustedAccount, BelowShared)
 }
 
 // there completes the address of a URL as logging in does.
@@ -182,8 +204,8 @@ func there(o target.Options, x target.Spec) target.Spec {
 	return x
 }
 
-// implied reports whether the login that the usual defaults files and the environment have for all servers may go to that of a URL: it is
-// where they lead, and whoever listens there can be trusted, as Discover sees it.
+// implied reports whether the login that the usual defaults files and the environment have for all servers may go to
+// that of a URL: it is where they lead, and whoever listens there can be trusted, as Discover sees it.
 func (a *App) implied(ctx context.Context, x target.Spec) bool {
 	o, err := target.Defaults("", x.Groups()...)
 	if err != nil || x.Jump != (tunnel.Jump{}) || !sameTLS(o, x) {
@@ -209,33 +231,37 @@ func (a *App) implied(ctx context.Context, x target.Spec) bool {
 	return false
 }
 
-// trustedHere reports whether a URL leads to a database server of this machine that listens now and belongs to root, to a server's account
-// or to Dyno's own. The account alone tells too little of a port: root runs more than servers.
+// trustedHere reports whether a URL leads to a database server of this machine that listens now and belongs to root, to
+// a server's account or to Dyno's own. The account alone tells too little of a port: root runs more than servers.
 func (a *App) trustedHere(ctx context.Context, x target.Spec) bool {
 	if x.Jump != (tunnel.Jump{}) || x.TakeServerKey {
 		return false
 	}
 	if x.Network == "unix" {
 		_, err := os.Stat(x.Address)
-		return err == nil && !host.Redirectable(x.Address, target.TrustedAccount) && LeadsToTrusted(x, nil, target.TrustedAccount, func(string) bool { return true })
+		return err == nil && !host.Redirectable(x.Address, target.TrustedAccount) &&
+			LeadsToTrusted(x, nil, target.TrustedAccount, func(string) bool { return true })
 	}
 	name, _, err := net.SplitHostPort(x.Address)
 	if ip := net.ParseIP(name); err != nil || name != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return false
 	}
 	here := func(l host.Listener) bool { return SamePlace(l.Network, l.Address, x) }
-	listens := slices.DeleteFunc(host.Listening(ctx, "", target.TrustedAccount, x.Address), func(l host.Listener) bool { return !here(l) })
+	listens := slices.DeleteFunc(host.Listening(ctx, "", target.TrustedAccount, x.Address),
+		func(l host.Listener) bool { return !here(l) })
 	servers := host.ServerProcesses(ctx, "", nil, target.TrustedAccount)
 	strange := func(l host.Listener) bool {
 		// A process that cannot be looked into may be the one, if it is of the socket's account.
-		serves := l.PID != 0 || slices.ContainsFunc(servers, func(p host.ServerProcess) bool { return p.Hidden && p.UID == l.UID })
+		serves := l.PID != 0 || slices.ContainsFunc(servers, func(p host.ServerProcess) bool {
+			return p.Hidden && p.UID == l.UID
+		})
 		return !serves || !target.TrustedAccount(l.UID)
 	}
 	return len(listens) > 0 && !slices.ContainsFunc(listens, strange)
 }
 
-// withoutPasswords is the environment without the passwords that are meant for no server in particular: an entry with a file of its own
-// has its password from there alone.
+// withoutPasswords is the environment without the passwords that are meant for no server in particular: an entry with a
+// file of its own has its password from there alone.
 func (a *App) withoutPasswords(name string) string {
 	if name == "DYNO_PASSWORD" || name == "MYSQL_PWD" {
 		return ""

@@ -72,7 +72,8 @@ func TestAllow(t *testing.T) {
 		t.Helper()
 		got, err := a.Allow(t.Context(), ledger.Target{URL: url, Defaults: file, PasswordEnv: env})
 		switch {
-		case err != nil && (target.KindOf(err) != target.BadTarget || !strings.Contains(err.Error()+target.HintOf(err), want) || want == ""):
+		case err != nil && (target.KindOf(err) != target.BadTarget ||
+			!strings.Contains(err.Error()+target.HintOf(err), want) || want == ""):
 			t.Errorf("%s %s%s: %v, want %q", url, file, env, err, want)
 		case err == nil && got.Defaults != want:
 			t.Errorf("%s %s%s: allowed with %q, want %q", url, file, env, got.Defaults, want)
@@ -97,7 +98,8 @@ func TestAllow(t *testing.T) {
 	f("mysql://db9/?tls=disabled", "led.cnf", "", "verify-full")
 	f("mysql://db1", in("led.cnf"), "", "verify-full")
 	f("mysql://DB9:3307/?tls=verify-full", in("led.cnf"), "", in("led.cnf"))
-	f("mysql://db9/?tls=verify-full&ssl-ca="+in("ca.pem"), "led.cnf", "", "verify-full") // whoever asks may have put it there
+	// whoever asks may have put it there
+	f("mysql://db9/?tls=verify-full&ssl-ca="+in("ca.pem"), "led.cnf", "", "verify-full")
 	f("mysql://db9:3307/?tls=verify-full", "ca.cnf", "", in("ca.cnf"))
 	f("mysql://db9:3307/?ssl-ca="+in("ca.pem"), "ca.cnf", "", in("ca.cnf"))
 	f("mysql://db9:3307/?tls=verify-full&ssl-ca="+in("ca2.pem"), "ca.cnf", "", "verify-full")
@@ -131,7 +133,8 @@ func TestAllow(t *testing.T) {
 	f("mysql://db1/?tls=verify-full", "", "OTHER", EnvPrefix)
 	f("mysql://db1/?tls=verify-full", "", "DYNO_PASSWORD", EnvPrefix)
 	// Another way to seal the password, or an older TLS, than the owner said.
-	for _, x := range []string{"get-server-public-key=1", "server-public-key-path=" + in("ca.pem"), "tls-version=TLSv1"} {
+	for _, x := range []string{"get-server-public-key=1", "server-public-key-path=" +
+		in("ca.pem"), "tls-version=TLSv1"} {
 		f("mysql://db1/?"+x, kept, "", "verify-full")
 		f("mysql://db9/?"+x, "led.cnf", "", "verify-full")
 		f("mysql://db.example:3310/?"+x, "", "", nothing)

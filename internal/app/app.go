@@ -44,8 +44,8 @@ type App struct {
 	tunnels *tunnel.Set
 }
 
-// DefaultHome returns where Dyno keeps things: $DYNO_HOME; else /var/lib/dyno for root, because the servers it starts run as
-// another user who cannot enter /root; else dyno below $XDG_DATA_HOME or ~/.local/share.
+// DefaultHome returns where Dyno keeps things: $DYNO_HOME; else /var/lib/dyno for root, because the servers it starts
+// run as another user who cannot enter /root; else dyno below $XDG_DATA_HOME or ~/.local/share.
 func DefaultHome(environ func(string) string) (string, error) {
 	if h := environ("DYNO_HOME"); h != "" {
 		return filepath.Abs(h)
@@ -126,7 +126,8 @@ func (a *App) Leave(spec target.Spec) {
 	}
 }
 
-// via makes the connections to servers behind jump hosts. Tunnels are shared and last a little longer than their last connection.
+// via makes the connections to servers behind jump hosts. Tunnels are shared and last a little longer than their last
+// connection.
 func (a *App) via() *tunnel.Set {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -154,15 +155,16 @@ type UnknownTargetError struct {
 }
 
 func (e *UnknownTargetError) Error() string {
-	s := fmt.Sprintf("unknown target %q: it is not a URL (mysql://user@host:3306, unix:///path.sock?user=root), not a sandbox:NAME, and not in the inventory", e.Text)
+	s := fmt.Sprintf("unknown target %q: it is not a URL (mysql://user@host:3306, unix:///path.sock?user=root), not "+
+		"a sandbox:NAME, and not in the inventory", e.Text)
 	if len(e.Known) > 0 {
 		return s + ", which has " + strings.Join(e.Known, ", ")
 	}
 	return s + ", which is empty: `dyno target add NAME URL` fills it"
 }
 
-// Resolve turns what the user typed into the address of a server with the means to log in. TARGET is a URL, sandbox:NAME or a name
-// of the inventory. The password comes from the prompt, the environment or a defaults file.
+// Resolve turns what the user typed into the address of a server with the means to log in. TARGET is a URL,
+// sandbox:NAME or a name of the inventory. The password comes from the prompt, the environment or a defaults file.
 func (a *App) Resolve(ctx context.Context, text string, login Login) (target.Spec, error) {
 	named := login.DefaultsFile != "" || login.NoDefaults
 	spec, err := a.Locate(ctx, text, &login)
@@ -214,7 +216,8 @@ func (a *App) complete(
 	return spec, err
 }
 
-// KnownServers returns the file in which it is remembered by what servers are known; nil for sandboxes, which come and go in the same places.
+// KnownServers returns the file in which it is remembered by what servers are known; nil for sandboxes, which come and
+// go in the same places.
 func (a *App) KnownServers(ctx context.Context, spec target.Spec) *target.KnownServers {
 	if a.Home == "" {
 		return nil
@@ -228,7 +231,8 @@ func (a *App) KnownServers(ctx context.Context, spec target.Spec) *target.KnownS
 			cancel()
 			if slices.ContainsFunc(all, func(s sandbox.Sandbox) bool {
 				// The port of one that is stopped may be another server's by now.
-				return s.PID > 0 && (spec.Network == "unix" && s.Socket == spec.Address || spec.Network != "unix" && strconv.Itoa(s.Port) == port)
+				return s.PID > 0 && (spec.Network == "unix" && s.Socket == spec.Address || spec.Network != "unix" &&
+					strconv.Itoa(s.Port) == port)
 			}) {
 				return nil
 			}
@@ -237,9 +241,9 @@ func (a *App) KnownServers(ctx context.Context, spec target.Spec) *target.KnownS
 	return target.OpenKnown(filepath.Join(a.Home, "known_servers"))
 }
 
-// ownSandbox returns how to reach the sandbox that a spec names by its socket, whatever name the inventory has for it. The two go
-// together: its schemas are trusted because its own server answers, and whoever owns the socket's directory can put a link there to
-// another one.
+// ownSandbox returns how to reach the sandbox that a spec names by its socket, whatever name the inventory has for it.
+// The two go together: its schemas are trusted because its own server answers, and whoever owns the socket's directory
+// can put a link there to another one.
 func (a *App) ownSandbox(ctx context.Context, spec target.Spec) (own target.Spec, ok bool) {
 	if spec.Network != "unix" || spec.User != "root" || spec.Jump != (tunnel.Jump{}) {
 		return own, false
@@ -260,7 +264,8 @@ func (a *App) ownSandbox(ctx context.Context, spec target.Spec) (own target.Spec
 	return own, false
 }
 
-// Locate turns a TARGET into an address. The entry that it names fills in the defaults file of login where that has none.
+// Locate turns a TARGET into an address. The entry that it names fills in the defaults file of login where that has
+// none.
 func (a *App) Locate(ctx context.Context, text string, login *Login) (target.Spec, error) {
 	if name, ok := strings.CutPrefix(text, "sandbox:"); ok {
 		y, err := a.Yard()
@@ -327,7 +332,8 @@ func (a *App) passwordOf(e ledger.Target, spec target.Spec) (target.Spec, error)
 	v := a.Environ(e.PasswordEnv)
 	if v == "" {
 		return spec, &target.Error{
-			Op: "log in to", Target: cmp.Or(e.Name, spec.Address), Kind: target.NotConfigured, Err: fmt.Errorf("not configured: $%s is not set", e.PasswordEnv),
+			Op: "log in to", Target: cmp.Or(e.Name, spec.Address), Kind: target.NotConfigured,
+			Err:  fmt.Errorf("not configured: $%s is not set", e.PasswordEnv),
 			Hint: "start Dyno with the password in $" + e.PasswordEnv,
 		}
 	}
@@ -363,7 +369,8 @@ func (a *App) Open(ctx context.Context, text string, login Login) (*target.Targe
 	return target.Open(ctx, spec)
 }
 
-// Trust remembers the certificate that a server shows now, see target.Spec.Trust. Certificates are told by their fingerprints.
+// Trust remembers the certificate that a server shows now, see target.Spec.Trust. Certificates are told by their
+// fingerprints.
 func (a *App) Trust(ctx context.Context, text string, login Login, add, proof bool) (target.Accepted, error) {
 	spec, err := a.Resolve(ctx, text, login)
 	if err != nil {
@@ -378,8 +385,9 @@ func (a *App) ExperimentsDir() string { return filepath.Join(a.Home, "experiment
 // ExperimentDir returns the directory of one experiment.
 func (a *App) ExperimentDir(id string) string { return filepath.Join(a.ExperimentsDir(), id) }
 
-// Orphans tells of servers that still run although the program that they were made for is gone, "" when there are none. They disturb what is
-// measured, and whether they are still wanted their user alone knows. Those whose names begin with own are removed when what they are for begins.
+// Orphans tells of servers that still run although the program that they were made for is gone, "" when there are none.
+// They disturb what is measured, and whether they are still wanted their user alone knows. Those whose names begin with
+// own are removed when what they are for begins.
 func Orphans(ctx context.Context, yard *sandbox.Yard, own string) string {
 	all, err := yard.List(ctx)
 	if err != nil { // the first trial tells
@@ -395,10 +403,12 @@ func Orphans(ctx context.Context, yard *sandbox.Yard, own string) string {
 		return ""
 	}
 	return fmt.Sprintf("%s, and may disturb the measurement: `dyno sandbox rm %s` removes what is no longer needed",
-		unit.Plural(len(names), "private server still runs although its program is gone", "private servers still run although their programs are gone"), strings.Join(names, " "))
+		unit.Plural(len(names), "private server still runs although its program is gone",
+			"private servers still run although their programs are gone"), strings.Join(names, " "))
 }
 
-// Experimenting returns the id of an experiment that some process carries out on this machine, below the same home; "" when none does.
+// Experimenting returns the id of an experiment that some process carries out on this machine, below the same home; ""
+// when none does.
 func (a *App) Experimenting() string {
 	id, _ := a.UnderWay()
 	return id

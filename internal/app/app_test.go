@@ -28,7 +28,8 @@ func TestDefaultHome(t *testing.T) {
 	f(nil, "find a directory")
 }
 
-// alone gives a test an App of its own: a home without an inventory, and a home directory without the developer's own files.
+// alone gives a test an App of its own: a home without an inventory, and a home directory without the developer's own
+// files.
 func alone(t *testing.T, env ...string) *App {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())

@@ -30,7 +30,8 @@ type Diagnosis struct {
 	Advice []advise.Kind     // what was asked for in place of a diagnosis
 }
 
-// Judge fills in what the rules say of the snapshot: the findings of all, or with kinds everything that those have to say.
+// Judge fills in what the rules say of the snapshot: the findings of all, or with kinds everything that those have to
+// say.
 func (d *Diagnosis) Judge(kinds ...advise.Kind) {
 	if d.Advice = kinds; len(kinds) > 0 {
 		d.Symptoms, d.Findings = judge.Advise(d.Snapshot, kinds...)
@@ -48,9 +49,11 @@ func (d *Diagnosis) Judge(kinds ...advise.Kind) {
 	}
 }
 
-// Diagnose looks at the target, judges, and stores snapshot and findings so that `apply` and `proof` find them. It learns about the
-// target only what any stranger with the same grants could. With kinds it tells all that these kinds of advice have to say, see Advise.
-func (a *App) Diagnose(ctx context.Context, t *target.Target, o capture.Options, kinds ...advise.Kind) (Diagnosis, error) {
+// Diagnose looks at the target, judges, and stores snapshot and findings so that `apply` and `proof` find them. It
+// learns about the target only what any stranger with the same grants could. With kinds it tells all that these kinds
+// of advice have to say, see Advise.
+func (a *App) Diagnose(ctx context.Context, t *target.Target, o capture.Options, kinds ...advise.Kind) (Diagnosis,
+	error) {
 	o.Home = a.Home
 	s, err := capture.Take(ctx, t, o)
 	if err != nil {
@@ -96,7 +99,9 @@ func (a *App) Keep(ctx context.Context, d Diagnosis) error {
 	if err != nil {
 		return err
 	}
-	return l.PutDiagnosis(ctx, ledger.Diagnosis{Facts: d.Facts, Advice: d.advice(), ID: d.ID, At: d.Snapshot.To, Target: d.Snapshot.Target.Name, Snapshot: b, Findings: d.Findings, Server: d.Snapshot.Target.Server, By: d.By, Background: d.Background, Incident: d.Incident})
+	return l.PutDiagnosis(ctx, ledger.Diagnosis{Facts: d.Facts, Advice: d.advice(), ID: d.ID, At: d.Snapshot.To,
+		Target: d.Snapshot.Target.Name, Snapshot: b, Findings: d.Findings, Server: d.Snapshot.Target.Server, By: d.By,
+		Background: d.Background, Incident: d.Incident})
 }
 
 // looked returns what a diagnosis was made from.
@@ -108,7 +113,8 @@ func looked(d ledger.Diagnosis) (*snapshot.Snapshot, error) {
 	return snapshot.Decode(d.Snapshot)
 }
 
-// Diagnoses returns the diagnoses that are kept of a target, or of all with target "", in short, newest first, at most n; advice, too.
+// Diagnoses returns the diagnoses that are kept of a target, or of all with target "", in short, newest first, at most
+// n; advice, too.
 func (a *App) Diagnoses(ctx context.Context, target string, n int) ([]Verdict, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
@@ -130,26 +136,29 @@ const DefaultWindow = 10 * time.Second
 
 // Verdict is a diagnosis in short.
 type Verdict struct {
-	ID         string           `json:"id"`
-	Target     string           `json:"target"`
-	At         time.Time        `json:"at"`
-	By         string           `json:"by,omitzero"` // who asked for it; empty for the command line
-	Background bool             `json:"background,omitzero"`
-	Incident   string           `json:"incident,omitzero"` // id of the event of the incident that it was started for
-	Advice     []string         `json:"advice,omitempty"`  // kinds of advice that `dyno advise` was asked for: no diagnosis of the server
-	Count      int              `json:"count"`             // of findings
-	Worst      string           `json:"worst,omitzero"`    // title of the first finding
-	Severity   finding.Severity `json:"severity,omitzero"`
-	Share      float64          `json:"share"`              // of the statement time, see finding.Finding
-	Last       time.Time        `json:"last_seen,omitzero"` // when Worst was seen last, which may be before At; of the newest of a target
-	Ignored    int              `json:"ignored,omitzero"`   // findings that are ignored; of the newest of a target
+	ID         string    `json:"id"`
+	Target     string    `json:"target"`
+	At         time.Time `json:"at"`
+	By         string    `json:"by,omitzero"` // who asked for it; empty for the command line
+	Background bool      `json:"background,omitzero"`
+	Incident   string    `json:"incident,omitzero"` // id of the event of the incident that it was started for
+	// kinds of advice that `dyno advise` was asked for: no diagnosis of the server
+	Advice   []string         `json:"advice,omitempty"`
+	Count    int              `json:"count"`          // of findings
+	Worst    string           `json:"worst,omitzero"` // title of the first finding
+	Severity finding.Severity `json:"severity,omitzero"`
+	Share    float64          `json:"share"` // of the statement time, see finding.Finding
+	// when Worst was seen last, which may be before At; of the newest of a target
+	Last    time.Time `json:"last_seen,omitzero"`
+	Ignored int       `json:"ignored,omitzero"` // findings that are ignored; of the newest of a target
 
 	ServerID string `json:"-"` // of the server that was looked at, as target.Facts.Server; empty when that is not kept
 }
 
 // VerdictOf tells a stored diagnosis in short.
 func VerdictOf(d ledger.Diagnosis) Verdict {
-	v := Verdict{ID: d.ID, Target: d.Target, At: d.At, By: d.By, Background: d.Background, Incident: d.Incident, Advice: d.Advice, Count: len(d.Findings), ServerID: d.Server}
+	v := Verdict{ID: d.ID, Target: d.Target, At: d.At, By: d.By, Background: d.Background, Incident: d.Incident,
+		Advice: d.Advice, Count: len(d.Findings), ServerID: d.Server}
 	if len(d.Findings) > 0 {
 		f := d.Findings[0]
 		v.Worst, v.Severity, v.Share = f.Title, f.Severity, f.Share

@@ -38,7 +38,8 @@ type Checked struct {
 	Server  string      `json:"server,omitzero"` // distinguishes it from any other
 	User    string      `json:"user,omitzero"`
 	TLS     string      `json:"tls,omitzero"` // cipher
-	// Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is wanting, and what would mend it.
+	// Trust is how the server proved who it is, see target.Trust; Doubt says in a sentence what is wanting, and what
+	// would mend it.
 	Trust       target.Trust      `json:"trust,omitzero"`
 	Fingerprint string            `json:"fingerprint,omitzero"` // SHA256, of the certificate that is remembered
 	Doubt       string            `json:"doubt,omitzero"`
@@ -61,7 +62,8 @@ func doubt(t target.Trust) string {
 	return ""
 }
 
-// Unverified returns what is wanting in the way to a server, before it was reached; empty when its certificate is to be verified.
+// Unverified returns what is wanting in the way to a server, before it was reached; empty when its certificate is to be
+// verified.
 func Unverified(url string) string {
 	s, err := target.ParseURL(url)
 	switch m := s.Mode(); {
@@ -69,7 +71,8 @@ func Unverified(url string) string {
 	case m == target.TLSDisabled:
 		return doubt(target.TrustPlain)
 	case m == target.TLSPreferred, m == target.TLSRequired && s.CA == "":
-		return "Connections are encrypted if the server can, not verified; the certificate of the first login is remembered. Fix: add tls=verify-full&ssl-ca=FILE to the URL."
+		return "Connections are encrypted if the server can, not verified; the certificate of the first login is " +
+			"remembered. Fix: add tls=verify-full&ssl-ca=FILE to the URL."
 	}
 	return ""
 }
@@ -77,7 +80,8 @@ func Unverified(url string) string {
 // CheckOpen tells what can be observed on a server that was reached.
 func (a *App) CheckOpen(ctx context.Context, t *target.Target) (Checked, error) {
 	f := t.Facts()
-	c := Checked{Target: t.Spec().Name, Reached: true, Flavor: f.Flavor, Version: f.Version.String(), Server: f.Server, User: f.User, TLS: f.TLS, Trust: f.Trust, Doubt: doubt(f.Trust), Sources: []snapshot.Source{}}
+	c := Checked{Target: t.Spec().Name, Reached: true, Flavor: f.Flavor, Version: f.Version.String(), Server: f.Server,
+		User: f.User, TLS: f.TLS, Trust: f.Trust, Doubt: doubt(f.Trust), Sources: []snapshot.Source{}}
 	if c.Trust == target.TrustRemembered {
 		c.Fingerprint = t.Spec().Fingerprint()
 	}
@@ -86,7 +90,10 @@ func (a *App) CheckOpen(ctx context.Context, t *target.Target) (Checked, error) 
 		return c, err
 	}
 	c.Sources = append(c.Sources, sources...)
-	if slices.ContainsFunc(sources, func(s snapshot.Source) bool { return s.State == snapshot.Denied && s.Name != "tables" }) {
+	if slices.ContainsFunc(sources, func(s snapshot.Source) bool {
+		return s.State == snapshot.Denied &&
+			s.Name != "tables"
+	}) {
 		c.Grants, _ = target.Grants(f.Flavor, "watch", f.User, nil) // of an account that cannot be named there are none
 	}
 	if reason, fix := TooMighty(ctx, t); reason != "" {
@@ -98,8 +105,8 @@ func (a *App) CheckOpen(ctx context.Context, t *target.Target) (Checked, error) 
 // inspectTime bounds a look at a server that somebody waits for.
 const inspectTime = 15 * time.Second
 
-// Inspect tries to reach a server of the inventory (only a name is given) or one that may be added to it, and tells what can be observed
-// there. A server that cannot be reached is an answer, no error.
+// Inspect tries to reach a server of the inventory (only a name is given) or one that may be added to it, and tells
+// what can be observed there. A server that cannot be reached is an answer, no error.
 func (a *App) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
 	none := Checked{Target: t.Name, Sources: []snapshot.Source{}}
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
@@ -123,7 +130,8 @@ func (a *App) Inspect(ctx context.Context, t ledger.Target) (Checked, error) {
 		none.Reason, none.Fix = err.Error(), target.HintOf(err)
 		if target.KindOf(err) == target.AuthFailed {
 			none.Flavor, none.Version = Greeting(ctx, spec)
-			here := spec.Network == "unix" && spec.Jump == (tunnel.Jump{}) // the system's user of a jump host is another one
+			// the system's user of a jump host is another one
+			here := spec.Network == "unix" && spec.Jump == (tunnel.Jump{})
 			none.Create = AccountSQL(cmp.Or(none.Flavor, dbms.MySQL), here, a.SystemUser())
 		}
 		return none
@@ -156,12 +164,13 @@ func Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, 
 type Grantee struct {
 	User   string      // name@host, as target.Grants takes it
 	Flavor dbms.Flavor // of the server
-	Guess  string      // why User is not known from the server, in a sentence; empty where it logged us in as this account
+	// why User is not known from the server, in a sentence; empty where it logged us in as this account
+	Guess string
 }
 
-// Grantee returns the account that a server takes Dyno for. Of a server that cannot be logged in to it is the one that the server refused,
-// or else the user in the inventory at localhost, and Guess says so. flavor is used where the server does not report its own; an error means
-// that the target or its flavor is not known.
+// Grantee returns the account that a server takes Dyno for. Of a server that cannot be logged in to it is the one that
+// the server refused, or else the user in the inventory at localhost, and Guess says so. flavor is used where the
+// server does not report its own; an error means that the target or its flavor is not known.
 func (a *App) Grantee(ctx context.Context, text string, flavor dbms.Flavor, login Login) (Grantee, error) {
 	spec, err := a.Resolve(ctx, text, login)
 	if err != nil {
@@ -184,10 +193,12 @@ func (a *App) Grantee(ctx context.Context, text string, flavor dbms.Flavor, logi
 	}
 	if host := target.RefusedHost(err, spec.User); host != "" {
 		g.User = target.QuoteAccount(spec.User, host)
-		g.Guess = fmt.Sprintf("Cannot log in to %s: the statements are for %s, the account that the server refused.", text, g.User)
+		g.Guess = fmt.Sprintf("Cannot log in to %s: the statements are for %s, the account that the server refused.",
+			text, g.User)
 	} else {
 		g.User = target.QuoteAccount(spec.User, "localhost")
-		g.Guess = fmt.Sprintf("Cannot log in to %s (%v): the statements are for %s, the user in the inventory; its host is assumed.", text, err, g.User)
+		g.Guess = fmt.Sprintf("Cannot log in to %s (%v): the statements are for %s, the user in the inventory; its "+
+			"host is assumed.", text, err, g.User)
 	}
 	g.Guess += " Fix: name another account with --user name@host."
 	return g, nil
@@ -225,19 +236,21 @@ func (a *App) Check(ctx context.Context, t *target.Target) ([]snapshot.Source, e
 	return append(sources, more...), err
 }
 
-// Unseen is the source of tables as denied, when the server has tables in schemas of which the account sees nothing: its dictionary leaves
-// them out without a word, and the list of its files, which PROCESS shows, does not.
+// Unseen is the source of tables as denied, when the server has tables in schemas of which the account sees nothing:
+// its dictionary leaves them out without a word, and the list of its files, which PROCESS shows, does not.
 func Unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x snapshot.Source, ok bool) {
 	const mostName = 256         // bytes; names have 64 characters
 	names := map[string]string{} // by themselves in small letters
 	for _, m := range samples {
 		s, _, ok := strings.Cut(m.Labels.Get("tablespace_name"), "/")
 		// Older servers write names as those of files, with an @ before what is no letter.
-		if ok && m.Name == "mysql_info_schema_innodb_tablespace_file_size_bytes" && !strings.Contains(s, "@") && len(s) <= mostName {
+		if ok && m.Name == "mysql_info_schema_innodb_tablespace_file_size_bytes" &&
+			!strings.Contains(s, "@") && len(s) <= mostName {
 			names[strings.ToLower(s)] = s
 		}
 	}
-	rows, err := t.Reading().QueryContext(ctx, sqltext.Tagged("check", "", "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA"))
+	rows, err := t.Reading().QueryContext(ctx, sqltext.Tagged("check", "",
+		"SELECT SCHEMA_NAME FROM information_schema.SCHEMATA"))
 	if err != nil {
 		return x, false // other sources tell
 	}
@@ -261,13 +274,14 @@ func Unseen(ctx context.Context, t *target.Target, samples []metric.Sample) (x s
 		more, hidden = fmt.Sprintf(" and %d more schemas", len(hidden)-most), hidden[:most]
 	}
 	return snapshot.Source{
-		Name: "tables", State: snapshot.Denied, Reason: "the account sees no table of " + strings.Join(hidden, ", ") + more,
+		Name: "tables", State: snapshot.Denied, Reason: "the account sees no table of " +
+			strings.Join(hidden, ", ") + more,
 		Fix: t.Facts().ExplainFix(hidden),
 	}, true
 }
 
-// TooMighty says what the account of a target means for plans when it may execute routines everywhere, as root may, and what to do
-// about it; "" when it may not.
+// TooMighty says what the account of a target means for plans when it may execute routines everywhere, as root may, and
+// what to do about it; "" when it may not.
 func TooMighty(ctx context.Context, t *target.Target) (reason, fix string) {
 	why, err := t.Mighty(ctx)
 	if why == "" || err != nil { // what cannot be asked now is refused when a plan is wanted
@@ -275,7 +289,8 @@ func TooMighty(ctx context.Context, t *target.Target) (reason, fix string) {
 	}
 	f := t.Facts()
 	return fmt.Sprintf("Dyno is logged in as %s: %s. It watches with it, but does not run EXPLAIN", f.User, why),
-		"create a separate account: `dyno target grants --flavor " + string(f.Flavor) + " --task explain --schema SCHEMA` prints the GRANT statements"
+		"create a separate account: `dyno target grants --flavor " + string(f.Flavor) + " --task explain --schema " +
+			"SCHEMA` prints the GRANT statements"
 }
 
 // greetTime bounds the wait for a greeting.
@@ -304,11 +319,12 @@ func Greeting(ctx context.Context, x target.Spec) (flavor dbms.Flavor, version s
 	return dbms.Of(text, ""), target.ParseVersion(text).String()
 }
 
-// AccountSQL returns statements that make an account for Dyno with what watching needs, as a person would run them on the server. Over a
-// socket MariaDB knows the system's user, and needs no password; elsewhere one has to be chosen.
+// AccountSQL returns statements that make an account for Dyno with what watching needs, as a person would run them on
+// the server. Over a socket MariaDB knows the system's user, and needs no password; elsewhere one has to be chosen.
 func AccountSQL(flavor dbms.Flavor, socket bool, systemUser string) []string {
 	name, by := "dyno", "IDENTIFIED BY 'choose a password'"
-	if flavor.IsMariaDB() && socket && systemUser != "" && systemUser != "root" { // root is there already, and too mighty
+	if flavor.IsMariaDB() && socket && systemUser != "" && systemUser != "root" {
+		// root is there already, and too mighty
 		name, by = systemUser, "IDENTIFIED VIA unix_socket"
 	}
 	grants, err := target.Grants(flavor, "watch", name, nil)
@@ -327,8 +343,8 @@ func (a *App) SystemUser() string {
 	return a.Environ("USER")
 }
 
-// ExplainText returns the plan of a statement as the server tells it. Only what EXPLAIN is known not to harm is asked; otherwise the
-// text says why not.
+// ExplainText returns the plan of a statement as the server tells it. Only what EXPLAIN is known not to harm is asked;
+// otherwise the text says why not.
 func (a *App) ExplainText(ctx context.Context, name string, login Login, sql, db string) (string, error) {
 	t, err := a.Open(ctx, name, login)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // ErrTargetExists is the answer to adding a target under a name that another has.
 var ErrTargetExists = errors.New("the inventory has a target of that name")
 
-// AddTarget puts a server into the inventory: how to reach it and where its password is, never the password. With replace it may take the
-// place of another of that name. What is written wrongly is a *target.Error of kind BadTarget.
+// AddTarget puts a server into the inventory: how to reach it and where its password is, never the password. With
+// replace it may take the place of another of that name. What is written wrongly is a *target.Error of kind BadTarget.
 func (a *App) AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error) {
 	if err := CheckName(t.Name); err != nil {
 		return t, err
@@ -52,8 +52,8 @@ func (a *App) Remembered(ctx context.Context, name string) (ledger.Target, error
 	return t, err
 }
 
-// CheckName holds names to what can be typed and told apart from a URL or an option: hints hold commands with them, which people give
-// to their shell.
+// CheckName holds names to what can be typed and told apart from a URL or an option: hints hold commands with them,
+// which people give to their shell.
 func CheckName(name string) error {
 	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	first, _ := utf8.DecodeRuneInString(name)
@@ -61,7 +61,9 @@ func CheckName(name string) error {
 		return !word(r) && !unicode.IsMark(r) && !strings.ContainsRune("._-+@%,=", r)
 	}) {
 		return &target.Error{
-			Op: "add the target", Kind: target.BadTarget, Err: fmt.Errorf("target name %q: it must be letters and digits, after the first also . _ - + @ %% , and =", clip(name, 100)),
+			Op: "add the target", Kind: target.BadTarget,
+			Err: fmt.Errorf("target name %q: it must be letters and digits, after the first also . _ - + @ %% , and =",
+				clip(name, 100)),
 			Hint: "a short word is best: shop, db1",
 		}
 	}
@@ -87,10 +89,15 @@ func (a *App) entry(t ledger.Target) (ledger.Target, target.Spec, error) {
 	switch {
 	case spec.PasswordInURL:
 		t.URL = ""
-		return bad("the URL holds a password, which Dyno does not store", "leave it out: put user and password into a file like my.cnf that only you can read and name that file, or name an environment variable of dyno's that holds it")
+		return bad("the URL holds a password, which Dyno does not store", "leave it out: put user and password into "+
+			"a file like my.cnf that only you can read and name that file, or name an environment variable of dyno's "+
+			"that holds it")
 	case t.Defaults != "" && t.PasswordEnv != "":
 		return bad("a defaults file and an environment variable are both given", "one of them says how to log in")
-	case strings.ContainsFunc(t.PasswordEnv, func(r rune) bool { return r == '=' || !unicode.IsPrint(r) || unicode.IsSpace(r) }):
+	case strings.ContainsFunc(t.PasswordEnv, func(r rune) bool {
+		return r == '=' ||
+			!unicode.IsPrint(r) || unicode.IsSpace(r)
+	}):
 		return bad("that is not a name of an environment variable", "give the variable's name, not the password itself")
 	case strings.ContainsFunc(t.Defaults, unicode.IsControl):
 		return bad("the name of the defaults file holds a control character", "")

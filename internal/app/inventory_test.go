@@ -36,10 +36,12 @@ func TestAddTarget(t *testing.T) {
 	f(ledger.Target{Name: "p", URL: "mysql://dyno:secret7@db2"}, false, "the URL holds a password")
 	f(ledger.Target{Name: "p", URL: "unix:///s?user=x&password=secret7"}, false, "the URL holds a password")
 	f(ledger.Target{Name: "p", URL: "mysql://dyno@db2", Defaults: "/a", PasswordEnv: "B"}, false, "both given")
-	f(ledger.Target{Name: "p", URL: "mysql://dyno@db2", PasswordEnv: "MY PASS"}, false, "not a name of an environment variable")
+	f(ledger.Target{Name: "p", URL: "mysql://dyno@db2", PasswordEnv: "MY PASS"}, false,
+		"not a name of an environment variable")
 	f(ledger.Target{Name: "p", URL: "db2"}, false, "no scheme://")
 	f(ledger.Target{Name: "p", URL: "postgres://db2"}, false, "not yet supported")
-	for _, name := range []string{"", "a b", "a:b", "a/b", "a\nb", "a\u202eb", "a\x00b", strings.Repeat("x", 101), "-a", "a;b", "$(a)", "a`b`", "a&b", "a|b", "a'b", "a*", "~a"} {
+	for _, name := range []string{"", "a b", "a:b", "a/b", "a\nb", "a\u202eb", "a\x00b", strings.Repeat("x", 101), "-a",
+		"a;b", "$(a)", "a`b`", "a&b", "a|b", "a'b", "a*", "~a"} {
 		f(ledger.Target{Name: name, URL: "mysql://db2"}, false, "target name")
 	}
 	l, err := a.Ledger(t.Context())
@@ -60,7 +62,8 @@ func TestAddTargetAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			_, errs[i] = a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: fmt.Sprintf("mysql://db%d", i)}, false)
+			_, errs[i] = a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: fmt.Sprintf("mysql://db%d", i)},
+				false)
 		})
 	}
 	wg.Wait()

@@ -106,7 +106,8 @@ func TestReportsAreOurs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]os.FileMode{filepath.Join(home, "reports"): 0o700, filepath.Dir(html): 0o700, html: 0o600, filepath.Dir(old): 0o700, old: 0o600} {
+	for path, want := range map[string]os.FileMode{filepath.Join(home, "reports"): 0o700, filepath.Dir(html): 0o700,
+		html: 0o600, filepath.Dir(old): 0o700, old: 0o600} {
 		if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != want {
 			t.Errorf("%s: %v %v", path, fi.Mode(), err)
 		}

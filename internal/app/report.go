@@ -18,8 +18,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// StoreReport keeps a document in the ledger and writes it as report.html, report.md and report.json into dir. It returns the path of
-// the HTML file.
+// StoreReport keeps a document in the ledger and writes it as report.html, report.md and report.json into dir. It
+// returns the path of the HTML file.
 func (a *App) StoreReport(ctx context.Context, doc report.Document, dir string) (string, error) {
 	if err := a.MakeReportDir(dir); err != nil {
 		return "", fmt.Errorf("write report: %w", err)
@@ -44,7 +44,8 @@ func (a *App) StoreReport(ctx context.Context, doc report.Document, dir string) 
 	if err != nil {
 		return "", err
 	}
-	if err := l.PutDocument(ctx, string(doc.Kind), doc.ID, doc.Place.Target, doc.ActionID(), stored.Bytes()); err != nil {
+	if err := l.PutDocument(ctx, string(doc.Kind), doc.ID, doc.Place.Target, doc.ActionID(),
+		stored.Bytes()); err != nil {
 		return "", err
 	}
 	return filepath.Join(dir, "report.html"), nil
@@ -130,7 +131,8 @@ func (a *App) Stored(ctx context.Context, n int) ([]Stored, error) {
 		if len(d.Advice) > 0 {
 			kind = "advice"
 		}
-		all = append(all, Stored{ID: d.ID, Kind: kind, At: d.At, Target: d.Target, Text: unit.Plural(len(d.Findings), "finding", "findings")})
+		all = append(all, Stored{ID: d.ID, Kind: kind, At: d.At, Target: d.Target, Text: unit.Plural(len(d.Findings),
+			"finding", "findings")})
 	}
 	for _, r := range runs {
 		all = append(all, Stored{ID: r.ID, Kind: "run", At: r.Started, Target: r.Target, Text: r.Workload})
@@ -144,8 +146,8 @@ func (a *App) Stored(ctx context.Context, n int) ([]Stored, error) {
 	return all[:min(n, len(all))], nil
 }
 
-// Report returns the document of any id that Dyno has printed: a report's own, or one made of a stored diagnosis or run.
-// An unknown id is ledger.ErrNotFound.
+// Report returns the document of any id that Dyno has printed: a report's own, or one made of a stored diagnosis or
+// run. An unknown id is ledger.ErrNotFound.
 func (a *App) Report(ctx context.Context, id string) (*report.Document, error) {
 	l, err := a.Ledger(ctx)
 	if err != nil {
@@ -162,7 +164,8 @@ func (a *App) Report(ctx context.Context, id string) (*report.Document, error) {
 			return nil, err
 		}
 		symptoms, _ := judge.Snapshot(s)
-		doc := report.DiagnosisDocument(d.ID, s, symptoms, d.Findings, a.Version, d.Advice...) // the findings as they were told then
+		// the findings as they were told then
+		doc := report.DiagnosisDocument(d.ID, s, symptoms, d.Findings, a.Version, d.Advice...)
 		return &doc, nil
 	} else if !errors.Is(err, ledger.ErrNotFound) {
 		return nil, err

@@ -16,9 +16,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// LeadsToTrusted reports whether the login of the defaults files may be sent where they lead. They are the user's own word, but while the server is
-// down anybody can take a port from 1024 on, or a name below a directory in which everybody may write: whoever has it must be trusted then.
-func LeadsToTrusted(mine target.Spec, listens []host.Listener, trusted func(uid int) bool, shared func(path string) bool) bool {
+// LeadsToTrusted reports whether the login of the defaults files may be sent where they lead. They are the user's own
+// word, but while the server is down anybody can take a port from 1024 on, or a name below a directory in which
+// everybody may write: whoever has it must be trusted then.
+func LeadsToTrusted(mine target.Spec, listens []host.Listener, trusted func(uid int) bool,
+	shared func(path string) bool) bool {
 	if mine.Network == "unix" {
 		at, err := filepath.EvalSymlinks(mine.Address)
 		if err != nil {
@@ -39,7 +41,8 @@ func LeadsToTrusted(mine target.Spec, listens []host.Listener, trusted func(uid 
 	return !slices.ContainsFunc(listens, func(l host.Listener) bool {
 		h, p, _ := net.SplitHostPort(l.Address)
 		// Who listens on all addresses of IPv6 is written as at 127.0.0.1.
-		return !trusted(l.UID) && (SamePlace(l.Network, l.Address, mine) || l.Network == "tcp" && p == port && h == "127.0.0.1" && ip == netip.IPv6Loopback())
+		return !trusted(l.UID) && (SamePlace(l.Network, l.Address, mine) || l.Network == "tcp" && p == port &&
+			h == "127.0.0.1" && ip == netip.IPv6Loopback())
 	})
 }
 
@@ -51,16 +54,19 @@ func SamePlace(network, address string, s target.Spec) bool {
 	if network == "unix" {
 		a, err := filepath.EvalSymlinks(filepath.Dir(address))
 		b, bad := filepath.EvalSymlinks(filepath.Dir(s.Address))
-		return address == s.Address || err == nil && bad == nil && filepath.Join(a, filepath.Base(address)) == filepath.Join(b, filepath.Base(s.Address))
+		return address == s.Address || err == nil && bad == nil &&
+			filepath.Join(a, filepath.Base(address)) == filepath.Join(b, filepath.Base(s.Address))
 	}
 	h, p, _ := net.SplitHostPort(address)
 	host, port, _ := net.SplitHostPort(s.Address)
 	return p == port && (h == host || host == "localhost" && (h == "127.0.0.1" || h == "::1"))
 }
 
-// UsualPlace is where a login leads that names no server. It is but a guess, and the first to listen there may be anybody: it leads nowhere
-// unless whose it is can be trusted. What stands for localhost is told apart, for one user may have 127.0.0.1 and another ::1.
-func UsualPlace(mine target.Spec, sockets []string, listens []host.Listener, may func(path string) bool, trusted func(uid int) bool) target.Spec {
+// UsualPlace is where a login leads that names no server. It is but a guess, and the first to listen there may be
+// anybody: it leads nowhere unless whose it is can be trusted. What stands for localhost is told apart, for one user
+// may have 127.0.0.1 and another ::1.
+func UsualPlace(mine target.Spec, sockets []string, listens []host.Listener, may func(path string) bool,
+	trusted func(uid int) bool) target.Spec {
 	for _, path := range sockets {
 		link, err := os.Lstat(path)
 		if err != nil || !may(path) {
@@ -87,7 +93,8 @@ func UsualPlace(mine target.Spec, sockets []string, listens []host.Listener, may
 }
 
 // UsualSockets are where builds of the mysql client look for a server.
-var UsualSockets = []string{"/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"}
+var UsualSockets = []string{"/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock",
+	"/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"}
 
 // BelowShared reports whether everybody may write in a directory on the way to path.
 func BelowShared(path string) bool {
@@ -116,7 +123,8 @@ func (a *App) Sandboxes(ctx context.Context) ([]sandbox.Sandbox, error) {
 	return y.List(ctx)
 }
 
-// OnThisMachine reports whether a target is a sandbox, or reached through a socket or a loopback address and no jump host.
+// OnThisMachine reports whether a target is a sandbox, or reached through a socket or a loopback address and no jump
+// host.
 func OnThisMachine(name, url string) bool {
 	if strings.HasPrefix(name, "sandbox:") {
 		return true

@@ -17,7 +17,8 @@ func TestUsageCountsLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 50 { // the log is written back when it is longer
-		if err := l.PutTarget(t.Context(), ledger.Target{Name: fmt.Sprint("t", i), URL: "mysql://dyno@db1:3306/"}); err != nil {
+		if err := l.PutTarget(t.Context(), ledger.Target{Name: fmt.Sprint("t", i),
+			URL: "mysql://dyno@db1:3306/"}); err != nil {
 			t.Fatal(err)
 		}
 	}

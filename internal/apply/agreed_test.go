@@ -13,13 +13,15 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestOnlyWhatWasAgreedToIsSent changes the table between the preview and the change, and asks for the way back in another way than shown.
+// TestOnlyWhatWasAgreedToIsSent changes the table between the preview and the change, and asks for the way back in
+// another way than shown.
 func TestOnlyWhatWasAgreedToIsSent(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s, x := start(t, flavor)
 			j := newJournal(t)
-			a := finding.Action{Kind: finding.AlterTable, Table: table, Changes: []schema.Clause{{Kind: schema.ModifyColumn, Column: "s", Definition: "varchar(120)"}}}
+			a := finding.Action{Kind: finding.AlterTable, Table: table,
+				Changes: []schema.Clause{{Kind: schema.ModifyColumn, Column: "s", Definition: "varchar(120)"}}}
 			o := Options{Blocking: true}
 			agree := func() {
 				t.Helper()
@@ -37,15 +39,18 @@ func TestOnlyWhatWasAgreedToIsSent(t *testing.T) {
 				return nil
 			}
 			e, err := Apply(t.Context(), x, j, journal.Entry{ID: "a-1", Action: a}, o, nil, nil)
-			if !errors.Is(err, ErrPreviewChanged) || !strings.Contains(err.Error(), "DEFAULT 'q'") || e.State != journal.Failed || !strings.Contains(shown(t, s), "varchar(100)") {
+			if !errors.Is(err, ErrPreviewChanged) || !strings.Contains(err.Error(), "DEFAULT 'q'") ||
+				e.State != journal.Failed || !strings.Contains(shown(t, s), "varchar(100)") {
 				t.Errorf("another statement than the one agreed to: %v, %s, in\n%s", err, e.State, shown(t, s))
 			}
-			if kept, err := j.Entry(t.Context(), "a-1"); err != nil || kept.State != journal.Failed || kept.Error == "" {
+			if kept, err := j.Entry(t.Context(), "a-1"); err != nil || kept.State != journal.Failed ||
+				kept.Error == "" {
 				t.Errorf("the journal has %+v, %v", kept, err)
 			}
 			j.before = nil
 			agree()
-			if e, err = Apply(t.Context(), x, j, journal.Entry{ID: "a-2", Action: a}, o, nil, nil); err != nil || !strings.Contains(shown(t, s), "varchar(120)") {
+			if e, err = Apply(t.Context(), x, j, journal.Entry{ID: "a-2", Action: a}, o, nil, nil); err != nil ||
+				!strings.Contains(shown(t, s), "varchar(120)") {
 				t.Fatalf("the statement agreed to: %v %s", err, e.State)
 			}
 
@@ -54,7 +59,8 @@ func TestOnlyWhatWasAgreedToIsSent(t *testing.T) {
 				t.Fatalf("%v %v", err, online.Blockers)
 			}
 			o.Agreed = online.SQL
-			if _, err = Undo(t.Context(), x, j, "a-2", o, nil, nil); !errors.Is(err, ErrPreviewChanged) || !strings.Contains(shown(t, s), "varchar(120)") {
+			if _, err = Undo(t.Context(), x, j, "a-2", o, nil, nil); !errors.Is(err, ErrPreviewChanged) ||
+				!strings.Contains(shown(t, s), "varchar(120)") {
 				t.Errorf("taken back while writers wait, where going on was agreed to: %v, in\n%s", err, shown(t, s))
 			}
 			blocking, err := PlanUndo(t.Context(), x, j, e, o)
@@ -63,14 +69,16 @@ func TestOnlyWhatWasAgreedToIsSent(t *testing.T) {
 			}
 			o.Agreed = blocking.SQL
 			e, err = Undo(t.Context(), x, j, "a-2", o, nil, nil)
-			if err != nil || e.State != journal.Undone || e.Action.Undo != blocking.SQL || !strings.Contains(shown(t, s), "varchar(100)") {
+			if err != nil || e.State != journal.Undone || e.Action.Undo != blocking.SQL ||
+				!strings.Contains(shown(t, s), "varchar(100)") {
 				t.Errorf("taken back as agreed to: %v, %+v, in\n%s", err, e, shown(t, s))
 			}
 		})
 	}
 }
 
-// TestPlanUndoIsWhatUndoFinds: what stands against taking an action back is told before, in the same words, and nothing is written.
+// TestPlanUndoIsWhatUndoFinds: what stands against taking an action back is told before, in the same words, and nothing
+// is written.
 func TestPlanUndoIsWhatUndoFinds(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
@@ -93,7 +101,8 @@ func TestPlanUndoIsWhatUndoFinds(t *testing.T) {
 				}
 				if want != "" {
 					var blocked *BlockedError
-					if _, err := Undo(t.Context(), x, j, "a-1", Options{}, nil, nil); !errors.As(err, &blocked) || fmt.Sprint(blocked.Blockers) != fmt.Sprint(r.Blockers) {
+					if _, err := Undo(t.Context(), x, j, "a-1", Options{}, nil, nil); !errors.As(err, &blocked) ||
+						fmt.Sprint(blocked.Blockers) != fmt.Sprint(r.Blockers) {
 						t.Errorf("%s: it was told %q, and undo says %v", what, r.Blockers, err)
 					}
 				}
@@ -130,17 +139,20 @@ func TestUndoBy(t *testing.T) {
 			j := newJournal(t)
 			f := func(id, by string) {
 				t.Helper()
-				if _, err := Apply(t.Context(), x, j, journal.Entry{ID: id, Action: adds}, Options{}, nil, nil); err != nil {
+				if _, err := Apply(t.Context(), x, j, journal.Entry{ID: id, Action: adds}, Options{},
+					nil, nil); err != nil {
 					t.Fatal(err)
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				j.before = func(journal.Entry) error { cancel(); return nil } // the next thing is the statement
 				e, err := Undo(ctx, x, j, id, Options{By: "anna"}, nil, nil)
 				j.before = nil
-				if err == nil || e.State != journal.Done || e.UndoBy != "anna" || e.UndoBegan.IsZero() || !e.UndoneAt.IsZero() || len(indexes(t, s)) != 4 {
+				if err == nil || e.State != journal.Done || e.UndoBy != "anna" || e.UndoBegan.IsZero() ||
+					!e.UndoneAt.IsZero() || len(indexes(t, s)) != 4 {
 					t.Fatalf("cancelled: %v, %+v by %q, %v", err, e, e.UndoBy, indexes(t, s))
 				}
-				if e, err = Undo(t.Context(), x, j, id, Options{By: by}, nil, nil); err != nil || e.UndoBy != by || len(indexes(t, s)) != 3 {
+				if e, err = Undo(t.Context(), x, j, id, Options{By: by}, nil, nil); err != nil || e.UndoBy != by ||
+					len(indexes(t, s)) != 3 {
 					t.Errorf("taken back by %q, want %q: %v", e.UndoBy, by, err)
 				}
 			}

@@ -10,7 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// missing returns the GRANT that the account lacks to hold a privilege on the table, "" when it has it. Roles in force count.
+// missing returns the GRANT that the account lacks to hold a privilege on the table, "" when it has it. Roles in force
+// count.
 func missing(ctx context.Context, t *target.Target, privilege string, table schema.Ref) (string, error) {
 	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("apply", "", "SHOW GRANTS"))
 	if err != nil {
@@ -45,8 +46,8 @@ func missing(ctx context.Context, t *target.Target, privilege string, table sche
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// grant reads one line of SHOW GRANTS: GRANT a, b (col) ON `db`.* TO … or REVOKE … ON `db`.* FROM …. It tells whether the line gives the
-// privilege on the table, or takes it.
+// grant reads one line of SHOW GRANTS: GRANT a, b (col) ON `db`.* TO … or REVOKE … ON `db`.* FROM …. It tells whether
+// the line gives the privilege on the table, or takes it.
 func grant(line, privilege string, table schema.Ref) (gives, takes bool) {
 	rest, isGrant := strings.CutPrefix(line, "GRANT ")
 	if !isGrant {

@@ -17,8 +17,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// alterTable changes a table by several clauses in one statement. Whether it is in force is told by the table's whole definition before
-// and after.
+// alterTable changes a table by several clauses in one statement. Whether it is in force is told by the table's whole
+// definition before and after.
 type alterTable struct {
 	a        finding.Action
 	blocking bool
@@ -93,7 +93,9 @@ func (c *alterTable) fill(ctx context.Context, t *target.Target, p *Preview, o o
 		}
 		p.Action.Reverse = reverse
 		p.Action.Undo = c.alteration(reverse).Statement()
-		if !c.blocking && slices.ContainsFunc(reverse, func(x schema.Clause) bool { return x.Kind == schema.ModifyColumn }) {
+		if !c.blocking && slices.ContainsFunc(reverse, func(x schema.Clause) bool {
+			return x.Kind == schema.ModifyColumn
+		}) {
 			o.warn("the server may refuse to change the column's type back online: use dyno undo --blocking then")
 		}
 	}
@@ -132,7 +134,8 @@ func (c *alterTable) again(ctx context.Context, t *target.Target, o objections) 
 	return againOn(ctx, t, c.a.Table, o)
 }
 
-// reverse is the statement that takes it back: it may be allowed to stop writers where the change itself was not, and the other way round.
+// reverse is the statement that takes it back: it may be allowed to stop writers where the change itself was not, and
+// the other way round.
 func (c *alterTable) reverse() string { return c.alteration(c.a.Reverse).Statement() }
 
 func (c *alterTable) found(ctx context.Context, t *target.Target) (state, string, error) {
@@ -151,7 +154,8 @@ func (c *alterTable) found(ctx context.Context, t *target.Target) (state, string
 		return inForce, "", nil
 	case now == c.a.Was:
 		return asWas, "", nil
-	case c.a.Now == "" && c.a.Was != "" && made(c.a.Changes, parseLines(c.a.Was), def): // interrupted before its end was seen
+	case c.a.Now == "" && c.a.Was != "" && made(c.a.Changes, parseLines(c.a.Was), def):
+		// interrupted before its end was seen
 		return inForce, "", nil
 	}
 	return other, "not as it was left", nil
@@ -165,7 +169,9 @@ func (c *alterTable) shows(ctx context.Context, t *target.Target) (bool, error) 
 
 // written is the definition of a table as SHOW CREATE TABLE writes it.
 type written struct {
-	lines   []string          // of columns and keys, sorted: servers list keys in the order of their making; then of the rest, without what changes by itself
+	// of columns and keys, sorted: servers list keys in the order of their making; then of the rest, without what
+	// changes by itself
+	lines   []string
 	columns map[string]string // definitions of columns by name in lower case; empty for a name that is there twice
 	options string            // what follows the closing bracket
 }
@@ -184,8 +190,9 @@ func parseDefinition(text string) written {
 	return parseLines(lines)
 }
 
-// parseLines reads a definition line by line. A line ends where no quote is open: comments and defaults hold what they like. So do the
-// partitions, in which servers do not even double quotes: what follows the table's options is kept to be compared, and not read.
+// parseLines reads a definition line by line. A line ends where no quote is open: comments and defaults hold what they
+// like. So do the partitions, in which servers do not even double quotes: what follows the table's options is kept to
+// be compared, and not read.
 func parseLines(text string) written {
 	d := written{columns: map[string]string{}}
 	all := schema.Lines(text)
@@ -243,15 +250,16 @@ func (d written) key(name string) string {
 		if name != "" {
 			word = "KEY " + schema.Quote(name) + " "
 		}
-		if i := strings.Index(strings.ToLower(l), strings.ToLower(word)); i >= 0 && !strings.HasPrefix(l, "`") && !strings.ContainsAny(l[:i], "`(") {
+		if i := strings.Index(strings.ToLower(l), strings.ToLower(word)); i >= 0 && !strings.HasPrefix(l, "`") &&
+			!strings.ContainsAny(l[:i], "`(") {
 			return l
 		}
 	}
 	return ""
 }
 
-// made reports whether each of the changes shows between two definitions. A table that differs, but not in all of them, was changed by
-// somebody else: the server makes all clauses of an ALTER TABLE or none.
+// made reports whether each of the changes shows between two definitions. A table that differs, but not in all of them,
+// was changed by somebody else: the server makes all clauses of an ALTER TABLE or none.
 func made(changes []schema.Clause, was, now written) bool {
 	for _, c := range changes {
 		column := strings.ToLower(c.Column)
@@ -344,8 +352,8 @@ var ( // for text that schema.Bare has gone over; what they do not know is not c
 // more are parts of a column that MODIFY COLUMN drops when they are not written again, and that carried does not write.
 var more = []string{" CHECK (", " INVISIBLE", " COMPRESSED", " SRID ", " COLUMN_FORMAT ", " STORAGE "}
 
-// carried adds to a column's new definition what it does not say and the old one does: default, counter, comment. MODIFY COLUMN would drop
-// them. It says why when that cannot be done.
+// carried adds to a column's new definition what it does not say and the old one does: default, counter, comment.
+// MODIFY COLUMN would drop them. It says why when that cannot be done.
 func carried(definition, old string) (whole, why string) {
 	hidden, closed := schema.Bare(old)
 	mine, _ := schema.Bare(definition)
@@ -359,7 +367,8 @@ func carried(definition, old string) (whole, why string) {
 		}
 		return ""
 	}
-	for word, r := range map[string]*pattern.Pattern{" DEFAULT ": defaultClause, " ON UPDATE ": updateClause, " COMMENT ": commentClause} {
+	for word, r := range map[string]*pattern.Pattern{" DEFAULT ": defaultClause, " ON UPDATE ": updateClause,
+		" COMMENT ": commentClause} {
 		if strings.Count(was, word) > 1 || strings.Contains(was, word) && clause(r) == "" {
 			return definition, "has a clause that Dyno cannot parse (" + strings.TrimSpace(word) + ")"
 		}

@@ -44,10 +44,12 @@ what it finds. With --from the window comes from a snapshot that diagnose --save
 	f.StringVar(&save, "save", "", "write the snapshot to this file")
 	f.BoolVar(&why, "why", false, "show the reasoning")
 	f.BoolVar(&changes, "changes", false, "print only the statements and the lines for my.cnf")
-	f.BoolVar(&prove, "prove", false, "try each index on a private server of the same kind, with rows and statements of the target, before reporting it")
+	f.BoolVar(&prove, "prove", false, "try each index on a private server of the same kind, with rows and statements "+
+		"of the target, before reporting it")
 	f.IntVar(&try.Rows, "prove-rows", 0, "with --prove: maximum rows to copy per table (200000)")
 	f.IntVar(&try.Pairs, "prove-pairs", 0, "with --prove: pairs of trials (6)")
-	f.StringArrayVar(&try.ServerDirs, "server-dir", nil, "with --prove: also look for server builds here; may be repeated")
+	f.StringArrayVar(&try.ServerDirs, "server-dir", nil, "with --prove: also look for server builds here; may be "+
+		"repeated")
 	f.BoolVar(&o.Redact, "redact", false, "store no literals of statements")
 	e.loginFlags(c)
 	e.explainFlag(c)
@@ -68,7 +70,8 @@ what it finds. With --from the window comes from a snapshot that diagnose --save
 		case prove && from != "":
 			return usagef("--prove copies rows of a TARGET; with --from there is none")
 		case prove && a[0] != "all" && a[0] != string(advise.Index) && a[0] != string(advise.Schema):
-			return usagef("--prove tries indexes, which only advice of kind %s or %s suggests, not of kind %s", advise.Index, advise.Schema, a[0])
+			return usagef("--prove tries indexes, which only advice of kind %s or %s suggests, not of kind %s",
+				advise.Index, advise.Schema, a[0])
 		case !prove && (try.Rows != 0 || try.Pairs != 0):
 			return usagef("--prove-rows and --prove-pairs need --prove")
 		case try.Pairs != 0 && (try.Pairs < 3 || try.Pairs > 100) || try.Rows < 0:

@@ -117,7 +117,8 @@ func accuracyText(l demo.AccuracyLine) string {
 	for _, s := range l.NotLimit {
 		said = append(said, "limit not in effect: "+s)
 	}
-	return strings.TrimRight(fmt.Sprintf("%-4s %-32s %-18s %4d  %4s  %-22s %s", mark, l.Fault, l.Server, l.Seed, rank, gain, strings.Join(said, "; ")), " ")
+	return strings.TrimRight(fmt.Sprintf("%-4s %-32s %-18s %4d  %4s  %-22s %s", mark, l.Fault, l.Server, l.Seed, rank,
+		gain, strings.Join(said, "; ")), " ")
 }
 
 // accuracyLines reads what an earlier --all has written. The last line may be cut off.

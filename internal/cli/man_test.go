@@ -12,7 +12,8 @@ import (
 func TestMan(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man")
 	environ := func(name string) string { return map[string]string{"DYNO_HOME": t.TempDir()}[name] }
-	if code := Run(t.Context(), []string{"man", dir}, Streams{Out: io.Discard, Err: io.Discard}, environ, "1.2"); code != 0 {
+	if code := Run(t.Context(), []string{"man", dir}, Streams{Out: io.Discard, Err: io.Discard},
+		environ, "1.2"); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
 	f := func(page string, want ...string) {
@@ -27,7 +28,8 @@ func TestMan(t *testing.T) {
 			}
 		}
 	}
-	f("dyno.1", ".TH DYNO 1 \"\" \"dyno 1.2\"", ".BR dyno\\-digest (1)\n", ".nf\n  mysql://user@host:3306/db?tls=verify\\-full", `\fB\-\-quiet\fR`)
+	f("dyno.1", ".TH DYNO 1 \"\" \"dyno 1.2\"", ".BR dyno\\-digest (1)\n",
+		".nf\n  mysql://user@host:3306/db?tls=verify\\-full", `\fB\-\-quiet\fR`)
 	f("dyno-sandbox-up.1", `\fB\-\-server\fR`, ".SH EXAMPLES", ".BR dyno\\-sandbox (1)\n", "GLOBAL OPTIONS")
 	if _, err := os.Stat(filepath.Join(dir, "dyno-man.1")); err == nil {
 		t.Error("a hidden verb has a page")
@@ -37,7 +39,8 @@ func TestMan(t *testing.T) {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}
 	if groff, err := exec.LookPath("groff"); err == nil {
-		if out, err := exec.Command(groff, append([]string{"-Kutf8", "-man", "-ww", "-z"}, pages...)...).CombinedOutput(); err != nil || len(out) > 0 {
+		if out, err := exec.Command(groff, append([]string{"-Kutf8", "-man", "-ww", "-z"}, pages...)...).
+			CombinedOutput(); err != nil || len(out) > 0 {
 			t.Errorf("%v\n%s", err, out)
 		}
 	}

@@ -128,7 +128,8 @@ func (x states) StateTimes(ctx context.Context, name string, from, to time.Time,
 
 type classes struct{ s *service.Service }
 
-func (x classes) Classes(ctx context.Context, name string, from, to time.Time, search string, n int) (httpapi.ClassList, error) {
+func (x classes) Classes(ctx context.Context, name string, from, to time.Time, search string,
+	n int) (httpapi.ClassList, error) {
 	if ok, err := x.s.Known(ctx, name); err != nil || !ok {
 		return httpapi.ClassList{}, errors.Join(err, unknownTarget(name))
 	}
@@ -169,7 +170,8 @@ func (x classes) Class(ctx context.Context, name, id string, from, to time.Time)
 	}
 	for _, b := range line {
 		d.Buckets = append(d.Buckets, httpapi.Bucket{From: b.From, To: b.To, Class: class.Class{
-			ID: id, Sampled: d.Class.Sampled, Count: b.Count, TimeSec: b.TimeSec, MaxSec: b.MaxSec, P95Sec: b.P95Sec, Errors: b.Errors, RowsSent: b.Sent, Examined: b.Examined,
+			ID: id, Sampled: d.Class.Sampled, Count: b.Count, TimeSec: b.TimeSec, MaxSec: b.MaxSec, P95Sec: b.P95Sec,
+			Errors: b.Errors, RowsSent: b.Sent, Examined: b.Examined,
 		}})
 	}
 	plans, err := x.s.History.Plans(ctx, name, id)
@@ -183,12 +185,14 @@ func (x classes) Class(ctx context.Context, name, id string, from, to time.Time)
 }
 
 func coverage(c history.Coverage) httpapi.Coverage {
-	return httpapi.Coverage{From: c.From, To: c.To, Seconds: c.Seconds, Classes: c.Classes, Count: c.Count, TimeSec: c.TimeSec}
+	return httpapi.Coverage{From: c.From, To: c.To, Seconds: c.Seconds, Classes: c.Classes,
+		Count: c.Count, TimeSec: c.TimeSec}
 }
 
 type marks struct{ s *service.Service }
 
-func (x marks) Events(ctx context.Context, name string, kinds []string, from, to time.Time, n int) ([]event.Event, error) {
+func (x marks) Events(ctx context.Context, name string, kinds []string, from, to time.Time,
+	n int) ([]event.Event, error) {
 	return x.s.NewestEvents(ctx, name, kinds, from, to, n)
 }
 

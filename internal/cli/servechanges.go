@@ -30,7 +30,8 @@ func inWords(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &unknown), errors.As(err, &finding), errors.Is(err, ledger.ErrNotFound), errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrBadName):
+	case errors.As(err, &unknown), errors.As(err, &finding), errors.Is(err, ledger.ErrNotFound),
+		errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrBadName):
 		return fmt.Errorf("%w: %w", httpapi.ErrNotFound, err)
 	case errors.As(err, &blocked), errors.Is(err, service.ErrPreviewChanged), errors.Is(err, apply.ErrNotThatSession):
 		return fmt.Errorf("%w: %w", httpapi.ErrConflict, err)
@@ -98,7 +99,8 @@ func (x changes) PreviewChange(ctx context.Context, name, finding string, o appl
 	return in, inWords(err)
 }
 
-func (x changes) ApplyChange(ctx context.Context, name, finding, confirm, by string, o apply.Options) (task.Task, error) {
+func (x changes) ApplyChange(ctx context.Context, name, finding, confirm, by string,
+	o apply.Options) (task.Task, error) {
 	t, err := x.s.ApplyChange(ctx, name, finding, confirm, by, o)
 	return t, inWords(err)
 }

@@ -37,7 +37,8 @@ func labError(err error) error {
 		return nil
 	case errors.Is(err, lab.ErrNoRecord):
 		return labMeans{err, httpapi.ErrNotFound}
-	case errors.Is(err, compare.ErrSets), errors.Is(err, trials.ErrBusy), errors.Is(err, trials.ErrChanged), errors.Is(err, trials.ErrCorrupt), errors.Is(err, trials.ErrNewer):
+	case errors.Is(err, compare.ErrSets), errors.Is(err, trials.ErrBusy), errors.Is(err, trials.ErrChanged),
+		errors.Is(err, trials.ErrCorrupt), errors.Is(err, trials.ErrNewer):
 		return labMeans{err, httpapi.ErrConflict}
 	case errors.Is(err, lab.ErrOptions):
 		return labMeans{err, httpapi.ErrBadRequest}
@@ -75,7 +76,8 @@ func (x labAPI) Recipe(ctx context.Context, name, scale string, set map[string]s
 	return y, labError(err)
 }
 
-func (x labAPI) RunRecipe(ctx context.Context, name, scale string, set map[string]string, by string) (task.Task, error) {
+func (x labAPI) RunRecipe(ctx context.Context, name, scale string, set map[string]string,
+	by string) (task.Task, error) {
 	t, err := x.l.RunRecipe(ctx, name, scale, set, by)
 	return t, labError(err)
 }

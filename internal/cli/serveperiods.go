@@ -14,7 +14,8 @@ func (e *env) servePeriods(s *service.Service) httpapi.Periods { return periods{
 
 type periods struct{ s *service.Service }
 
-func (x periods) ClassLines(ctx context.Context, name string, list []class.Class, from, to time.Time) ([]service.Line, error) {
+func (x periods) ClassLines(ctx context.Context, name string, list []class.Class, from, to time.Time) ([]service.Line,
+	error) {
 	return x.s.ClassLines(ctx, name, list, from, to)
 }
 
@@ -22,7 +23,8 @@ func (x periods) ClassExtra(ctx context.Context, name string, c class.Class) (se
 	return x.s.ClassExtra(ctx, name, c)
 }
 
-func (x periods) CompareClasses(ctx context.Context, name string, before, after service.Period, most int) (service.PeriodComparison, error) {
+func (x periods) CompareClasses(ctx context.Context, name string, before, after service.Period,
+	most int) (service.PeriodComparison, error) {
 	if ok, err := x.s.Known(ctx, name); err != nil || !ok {
 		return service.PeriodComparison{}, errors.Join(err, unknownTarget(name))
 	}

@@ -81,7 +81,8 @@ func settingError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrBadName), errors.As(err, &unknown):
+	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrBadName),
+		errors.As(err, &unknown):
 		return fmt.Errorf("%w: %w", httpapi.ErrNotFound, err)
 	case errors.Is(err, app.ErrTargetExists):
 		return fmt.Errorf("%w: %w", httpapi.ErrConflict, err)
@@ -102,7 +103,8 @@ func discovering(flag string) (discovery.Options, error) {
 	only := strings.Split(flag, ",")
 	for _, at := range only {
 		if !isPlace(at) {
-			return discovery.Options{}, usagef("--discover %q: must be true, false, or paths of sockets and host:port, with commas and no blanks between: /run/mysqld/mysqld.sock,127.0.0.1:3307", flag)
+			return discovery.Options{}, usagef("--discover %q: must be true, false, or paths of sockets and "+
+				"host:port, with commas and no blanks between: /run/mysqld/mysqld.sock,127.0.0.1:3307", flag)
 		}
 	}
 	return discovery.Options{Only: only}, nil
@@ -141,20 +143,24 @@ func (e *env) greet(ctx context.Context, s *service.Service, discover bool) {
 		e.remark("Search for servers on this machine: %v", err)
 	}
 	for _, f := range taken {
-		e.remark("Found %s %s at %s; watching it as %s, logged in as %s. `dyno target rm %[4]s` removes it.", f.Flavor, f.Version, f.Address, f.Name, f.User)
+		e.remark("Found %s %s at %s; watching it as %s, logged in as %s. `dyno target rm %[4]s` removes it.", f.Flavor,
+			f.Version, f.Address, f.Name, f.User)
 		if f.Reason != "" {
-			e.remark("WARNING: %s. Fix: run this on %s, then `dyno target add %[2]s URL --replace` with that account:\n  %s;", f.Reason, f.Name, strings.Join(f.Create, ";\n  "))
+			e.remark("WARNING: %s. Fix: run this on %s, then `dyno target add %[2]s URL --replace` with that "+
+				"account:\n  %s;", f.Reason, f.Name, strings.Join(f.Create, ";\n  "))
 		}
 	}
 	if len(taken) > 0 {
 		return
 	}
 	for _, f := range d.Found {
-		e.remark("Found %s at %s, but cannot log in: %s", cmp.Or(strings.TrimSpace(string(f.Flavor)+" "+f.Version), "a server"), f.Address, f.Reason)
+		e.remark("Found %s at %s, but cannot log in: %s", cmp.Or(strings.TrimSpace(string(f.Flavor)+" "+f.Version),
+			"a server"), f.Address, f.Reason)
 	}
 	if len(d.Found) == 0 {
 		e.remark("The inventory is empty, and no server was found on this machine: %s", byHand)
 	} else {
-		e.remark("The inventory is empty: the Welcome page of the web UI says what each of them is missing, or %s", byHand)
+		e.remark("The inventory is empty: the Welcome page of the web UI says what each of them is missing, or %s",
+			byHand)
 	}
 }

@@ -30,8 +30,9 @@ func (e *env) watch() *cobra.Command {
 Keys: ? explains them; arrows go back in time, l returns to now. What could not be observed is shown as –, never as zero.
 While the view is open you can step back through the last hour; with --record, or while dyno serve watches the server, it is
 stored and --at shows any past second. Without a terminal, and with --output json, it writes a state every second.`,
-		Example: "  dyno watch shop\n  dyno watch shop --at '2026-11-21 03:12:40'\n  dyno watch sandbox:demo --output json --count 10",
-		Args:    args(1, 1),
+		Example: "  dyno watch shop\n  dyno watch shop --at '2026-11-21 03:12:40'\n  dyno watch sandbox:demo " +
+			"--output json --count 10",
+		Args: args(1, 1),
 	}
 	f := c.Flags()
 	f.StringVar(&at, "at", "", "start at this time: 10m (ago), '2026-11-21 14:00:00' (local time), or RFC 3339")
@@ -99,7 +100,8 @@ func (e *env) watchScreen(ctx context.Context, name string, o service.Watching, 
 }
 
 // watchPlain writes states one after the other, or the one of a moment.
-func (e *env) watchPlain(ctx context.Context, name string, o service.Watching, at time.Time, record bool, count int) error {
+func (e *env) watchPlain(ctx context.Context, name string, o service.Watching, at time.Time,
+	record bool, count int) error {
 	write := func(st *state.State) error {
 		if e.json() {
 			return screen.JSON(e.Out, st)

@@ -18,11 +18,12 @@ const (
 // All returns the flavors, in the order in which people list them.
 func All() []Flavor { return []Flavor{MySQL, Percona, MariaDB} }
 
-// Of returns the flavor of a server that reports a version, 10.11.19-MariaDB, and a comment on it, which may be empty. The program's own
-// --version works alike.
+// Of returns the flavor of a server that reports a version, 10.11.19-MariaDB, and a comment on it, which may be empty.
+// The program's own --version works alike.
 func Of(version, comment string) Flavor {
 	switch {
-	case strings.Contains(version, "MariaDB"), strings.Contains(comment, "MariaDB"), strings.Contains(comment, "mariadb.org"):
+	case strings.Contains(version, "MariaDB"), strings.Contains(comment, "MariaDB"),
+		strings.Contains(comment, "mariadb.org"):
 		return MariaDB
 	case strings.Contains(comment, "Percona"):
 		return Percona

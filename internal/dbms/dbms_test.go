@@ -13,7 +13,8 @@ func TestFlavor(t *testing.T) {
 		{"8.0.36-28", "Percona Server (GPL), Release 28", Percona, MySQL, "Percona Server"},
 		{"9.7.4-2", "(Debian)", MySQL, MySQL, "MySQL"},
 	} {
-		if f := Of(x.version, x.comment); f != x.want || f.Kin() != x.kin || f.Name() != x.name || f.IsMariaDB() != (x.want == MariaDB) {
+		if f := Of(x.version, x.comment); f != x.want || f.Kin() != x.kin || f.Name() != x.name ||
+			f.IsMariaDB() != (x.want == MariaDB) {
 			t.Errorf("%s, %s: %q, kin %q, called %q", x.version, x.comment, f, f.Kin(), f.Name())
 		}
 	}

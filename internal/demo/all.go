@@ -47,13 +47,14 @@ type Beside struct {
 
 // AccuracyLine is what came of one fault on one server.
 type AccuracyLine struct {
-	Fault    string        `json:"fault"`
-	Kind     fault.Kind    `json:"kind"`
-	Server   string        `json:"server"` // "mariadb@10.11.19"
-	Asked    string        `json:"asked"`  // as it was asked for: "mariadb"
-	Seed     int           `json:"seed"`
-	Found    bool          `json:"found"` // every planted cause stands first or second; of a control: nothing was found
-	Rank     int           `json:"rank"`  // of the expected finding, from 1; of several the last one's; 0 when there is none
+	Fault  string     `json:"fault"`
+	Kind   fault.Kind `json:"kind"`
+	Server string     `json:"server"` // "mariadb@10.11.19"
+	Asked  string     `json:"asked"`  // as it was asked for: "mariadb"
+	Seed   int        `json:"seed"`
+	Found  bool       `json:"found"` // every planted cause stands first or second; of a control: nothing was found
+	// of the expected finding, from 1; of several the last one's; 0 when there is none
+	Rank     int           `json:"rank"`
 	Missed   string        `json:"missed,omitempty"`
 	Foreign  []ForeignLine `json:"foreign"` // findings that are neither expected nor true beside the fault
 	Gain     *GainLine     `json:"gain"`    // measured of the live cure; null when none was tried
@@ -89,15 +90,16 @@ type ToolLine struct {
 	Error  string   `json:"error,omitempty"`
 }
 
-// OK reports whether a line is as it should be: found, nothing false, and a gain where the cure was tried and must give one.
+// OK reports whether a line is as it should be: found, nothing false, and a gain where the cure was tried and must give
+// one.
 func (l AccuracyLine) OK() bool {
 	return l.Error == "" && l.Found && len(l.Foreign) == 0 && (l.Gain == nil || l.Gain.Lo > 1)
 }
 
 func (l AccuracyLine) key() string { return fmt.Sprintf("%s|%s|%d", l.Fault, l.Asked, l.Seed) }
 
-// All plants the faults one after the other and tells each line as soon as it is known. A fault that fails does not stop the others; its
-// line says why. When ctx ends, what was told holds, and Done takes it up again.
+// All plants the faults one after the other and tells each line as soon as it is known. A fault that fails does not
+// stop the others; its line says why. When ctx ends, what was told holds, and Done takes it up again.
 func All(ctx context.Context, a *app.App, o AllOptions, tell func(AccuracyLine) error) error {
 	jobs, err := o.jobs()
 	if err != nil {
@@ -187,7 +189,8 @@ const notThere = "does not exist there"
 // demoLine plants one fault.
 func demoLine(ctx context.Context, a *app.App, o AllOptions, l AccuracyLine) AccuracyLine {
 	begin := time.Now()
-	d := Options{Fault: l.Fault, Server: l.Asked, ServerDirs: o.ServerDirs, RandomNames: true, Seed: uint64(l.Seed), NoCure: o.NoCure, Voice: silent{}}
+	d := Options{Fault: l.Fault, Server: l.Asked, ServerDirs: o.ServerDirs, RandomNames: true, Seed: uint64(l.Seed),
+		NoCure: o.NoCure, Voice: silent{}}
 	if o.Beside != nil {
 		d.beside = func(ctx context.Context, s Beside) error { return o.Beside(ctx, &l, s) }
 	}

@@ -28,8 +28,10 @@ func TestJobs(t *testing.T) {
 	}
 	only := []string{"missing-index", "query-cache", "missing-index+query-cache"}
 	f(AllOptions{Only: only}, "missing-index|mariadb|1 query-cache|mariadb|1 missing-index+query-cache|mariadb|1")
-	f(AllOptions{Only: only, Servers: []string{"mysql@9.7"}, First: 5, Seeds: 2}, "missing-index|mysql@9.7|5 missing-index|mysql@9.7|6")
-	done := []AccuracyLine{{Fault: "missing-index", Asked: "mariadb", Seed: 1}, {Fault: "query-cache", Asked: "mariadb", Seed: 1, Error: "the disk was full"}}
+	f(AllOptions{Only: only, Servers: []string{"mysql@9.7"}, First: 5, Seeds: 2},
+		"missing-index|mysql@9.7|5 missing-index|mysql@9.7|6")
+	done := []AccuracyLine{{Fault: "missing-index", Asked: "mariadb", Seed: 1}, {Fault: "query-cache", Asked: "mariadb",
+		Seed: 1, Error: "the disk was full"}}
 	f(AllOptions{Only: only[:2], Done: done}, "query-cache|mariadb|1")
 	jobs, err := AllOptions{Pairs: true}.jobs()
 	if err != nil {
@@ -59,7 +61,8 @@ func TestLineIsAsItShouldBe(t *testing.T) {
 	f(AccuracyLine{Found: true, Gain: &GainLine{Lo: 0.9, Center: 2}}, false)
 }
 
-// TestDemoAllGoesOn has a server that is not there: each line says so, the next fault is tried, and the end of the context ends it all.
+// TestDemoAllGoesOn has a server that is not there: each line says so, the next fault is tried, and the end of the
+// context ends it all.
 func TestDemoAllGoesOn(t *testing.T) {
 	a := &app.App{Home: t.TempDir(), Environ: func(string) string { return "" }}
 	defer a.Close()

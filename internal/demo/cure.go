@@ -26,8 +26,9 @@ type remedy struct {
 	text    string // the same for the report, in sentences
 	did     string // what cured it, for the report's first line: "One index, added online in 3.1 s"
 	// turn brings the server into one of its states. It is called only when it is in the other one.
-	turn   func(ctx context.Context, cured bool) error
-	once   bool          // there is no way back that is worth taking: windows before, then the change, then windows after
+	turn func(ctx context.Context, cured bool) error
+	// there is no way back that is worth taking: windows before, then the change, then windows after
+	once   bool
 	settle time.Duration // left out after each turn
 	slow   bool          // a turn takes so long that fewer of them are made
 	index  bool          // the change is one of a table, whose classes can be set side by side
@@ -41,11 +42,15 @@ func (d *demo) cure(ctx context.Context, res *Result) (*remedy, error) {
 	case fault.CureRestart:
 		return d.restarting(found)
 	case fault.CureActors:
-		return d.replaying(max(demoSettle, f.Warm), "with them", "without them", "what the finding names is stopped and restarted",
-			"The same load ran all the time. What the finding names was stopped and restarted in turn, in random order within each pair.", "Ending it"), nil
+		return d.replaying(max(demoSettle, f.Warm), "with them", "without them", "what the finding names is stopped "+
+			"and restarted",
+			"The same load ran all the time. What the finding names was stopped and restarted in turn, in random "+
+				"order within each pair.", "Ending it"), nil
 	case fault.CureWorkload:
-		return d.replaying(max(demoSettle, f.Warm), "as it was", "as suggested", "the application runs as it was and as the finding suggests",
-			"The application ran as it was and as the finding suggests in turn, in random order within each pair, on the same server.", "The application's change"), nil
+		return d.replaying(max(demoSettle, f.Warm), "as it was", "as suggested", "the application runs as it was and "+
+			"as the finding suggests",
+			"The application ran as it was and as the finding suggests in turn, in random order within each pair, on "+
+				"the same server.", "The application's change"), nil
 	case fault.CureAction:
 	}
 	a := found.Action
@@ -78,7 +83,8 @@ func (d *demo) cure(ctx context.Context, res *Result) (*remedy, error) {
 		}
 		r.off, r.on, r.cured = "index hidden", "index visible", true
 		r.how = "the index is hidden and shown"
-		r.text = "The same load ran all the time. The index was hidden from the optimizer and shown again in turn, in random order within each pair."
+		r.text = "The same load ran all the time. The index was hidden from the optimizer and shown again in turn, " +
+			"in random order within each pair."
 		r.did = "One index, added online in " + unit.Seconds(res.Action.Ended.Sub(res.Action.Started).Seconds()) + ","
 		r.turn = func(ctx context.Context, cured bool) error { return turnIndex(ctx, d.seen, d.action, !cured) }
 	case a.Kind == finding.HideIndex:
@@ -88,7 +94,8 @@ func (d *demo) cure(ctx context.Context, res *Result) (*remedy, error) {
 		}
 		r.off, r.on, r.cured = "index visible", "index hidden", true
 		r.how = "the index is shown and hidden"
-		r.text = "The same load ran all the time. The index was shown to the optimizer and hidden again in turn, in random order within each pair."
+		r.text = "The same load ran all the time. The index was shown to the optimizer and hidden again in turn, in " +
+			"random order within each pair."
 		r.did = "One index hidden"
 		r.turn = func(ctx context.Context, cured bool) error { return turnIndex(ctx, d.seen, d.action, cured) }
 	case a.Kind == finding.SetVariable:
@@ -99,7 +106,8 @@ func (d *demo) cure(ctx context.Context, res *Result) (*remedy, error) {
 		r.off, r.on, r.cured, r.index = a.Variable+" as it was", a.Variable+"="+a.Value, true, false
 		r.settle = max(demoSettle, f.Warm)
 		r.how = "the variable is toggled"
-		r.text = "The variable was toggled, in random order within each pair. The sessions of the load reconnected each time, because some " +
+		r.text = "The variable was toggled, in random order within each pair. The sessions of the load reconnected " +
+			"each time, because some " +
 			"settings apply to new sessions only."
 		r.did = "One setting, changed while the server ran,"
 		set := func(ctx context.Context, cured bool) error {
@@ -110,7 +118,8 @@ func (d *demo) cure(ctx context.Context, res *Result) (*remedy, error) {
 			_, err := d.seen.DB().ExecContext(ctx, sqltext.Tagged("demo", "", q))
 			return d.seen.Wrap("set "+d.action.Variable+" on", err)
 		}
-		if back := set(ctx, false); back != nil && ctx.Err() == nil { // some take a value at the start that they refuse later
+		if back := set(ctx, false); back != nil && ctx.Err() == nil {
+			// some take a value at the start that they refuse later
 			d.say("A running server does not accept the old value again, so the proof needs restarts.")
 			r, err := d.restarting(found)
 			if err == nil {
@@ -130,7 +139,8 @@ func (d *demo) cure(ctx context.Context, res *Result) (*remedy, error) {
 	default:
 		r.once = true
 		r.how = "windows before the change are compared with windows after it"
-		r.text = "The same load ran all the time. The change cannot be applied and undone within seconds: the windows before it came first and those after it " +
+		r.text = "The same load ran all the time. The change cannot be applied and undone within seconds: the " +
+			"windows before it came first and those after it " +
 			"last, so that a drift of the machine would show as a difference, too."
 		r.did = "One change of a table"
 		r.turn = func(ctx context.Context, cured bool) error {
@@ -200,15 +210,19 @@ func (d *demo) restarting(f finding.Finding) (*remedy, error) {
 	after := maps.Clone(before)
 	var said []string
 	for _, name := range slices.Sorted(maps.Keys(lines)) {
-		maps.DeleteFunc(after, func(have, _ string) bool { return fault.PlainSetting(have) == fault.PlainSetting(name) })
+		maps.DeleteFunc(after, func(have, _ string) bool {
+			return fault.PlainSetting(have) == fault.PlainSetting(name)
+		})
 		after[name] = lines[name]
 		said = append(said, name+"="+lines[name])
 	}
 	d.say("The fix needs a restart with %s.", strings.Join(said, ", "))
 	return &remedy{
-		off: "as it was", on: strings.Join(said, " "), how: "the server is started with the old settings and with the new ones",
-		text: "The server was started with its old settings and with the new ones in turn, in random order within each pair, on the same data and under the same load.",
-		did:  "Lines in my.cnf and a restart", settle: max(demoWarm, d.needs.Warm), slow: true,
+		off: "as it was", on: strings.Join(said, " "), how: "the server is started with the old settings and with " +
+			"the new ones",
+		text: "The server was started with its old settings and with the new ones in turn, in random order within " +
+			"each pair, on the same data and under the same load.",
+		did: "Lines in my.cnf and a restart", settle: max(demoWarm, d.needs.Warm), slow: true,
 		turn: func(ctx context.Context, cured bool) error {
 			s := before
 			if cured {

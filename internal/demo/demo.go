@@ -1,4 +1,5 @@
-// Package demo plants faults in a private server, has Dyno find and fix them as in a server of somebody else, and measures the gain.
+// Package demo plants faults in a private server, has Dyno find and fix them as in a server of somebody else, and
+// measures the gain.
 package demo
 
 import (
@@ -158,8 +159,8 @@ type demo struct {
 	storeErr error
 }
 
-// Run plants a fault on a private server and runs the loop on it. What it hands to diagnosis is a TARGET and nothing else. The
-// result is valid as far as it goes also when an error or a cancelled ctx ends it early.
+// Run plants a fault on a private server and runs the loop on it. What it hands to diagnosis is a TARGET and nothing
+// else. The result is valid as far as it goes also when an error or a cancelled ctx ends it early.
 func Run(ctx context.Context, a *app.App, o Options) (res Result, err error) {
 	d := &demo{a: a, o: o, begin: time.Now(), beside: map[int]run.Tick{}}
 	for i, name := range strings.Split(o.Fault, "+") {
@@ -278,7 +279,8 @@ func (d *demo) limit(ctx context.Context, res *Result) (err error) {
 
 // settings adds what every server of a demo has and what the user asked for.
 func (d *demo) settings(own map[string]string) map[string]string {
-	// Exact figures make the better story. MariaDB ships with this off; the diagnosis then works from samples, see --set.
+	// Exact figures make the better story. MariaDB ships with this off; the diagnosis then works from samples, see
+	// --set.
 	m := map[string]string{"performance_schema": "ON"}
 	if d.needs.Replica != nil {
 		m["log_bin"], m["server_id"] = "changes", "1"
@@ -295,8 +297,10 @@ func (d *demo) settings(own map[string]string) map[string]string {
 }
 
 // up starts a sandbox, a new one or one that was stopped, and connects.
-func (d *demo) up(ctx context.Context, name string, settings map[string]string, l limit.Limits) (sandbox.Sandbox, *target.Target, error) {
-	box, err := d.yard.Up(ctx, sandbox.Config{Name: name, Server: d.o.Server, Settings: settings, Limits: l, Owner: !d.o.Keep}, d.o.Voice.Progress())
+func (d *demo) up(ctx context.Context, name string, settings map[string]string, l limit.Limits) (sandbox.Sandbox,
+	*target.Target, error) {
+	box, err := d.yard.Up(ctx, sandbox.Config{Name: name, Server: d.o.Server, Settings: settings, Limits: l,
+		Owner: !d.o.Keep}, d.o.Voice.Progress())
 	if err != nil {
 		return box, nil, err
 	}
@@ -392,7 +396,8 @@ func (d *demo) judgeAndCure(ctx context.Context, res *Result, loadStart time.Tim
 		if d.seen != d.t {
 			box = d.twin
 		}
-		err := d.o.beside(ctx, Beside{Target: d.seen, Socket: box.Socket, Port: box.Port, Flavor: box.Server.Flavor, Expects: d.expectations(), Kind: d.parts[0].f.Kind})
+		err := d.o.beside(ctx, Beside{Target: d.seen, Socket: box.Socket, Port: box.Port, Flavor: box.Server.Flavor,
+			Expects: d.expectations(), Kind: d.parts[0].f.Kind})
 		if err != nil {
 			return err
 		}
@@ -474,7 +479,8 @@ func (d *demo) judge(res *Result, g app.Diagnosis) {
 		case p.Fault.Kind == fault.Control && len(res.Parts) == 1:
 			d.say("Nothing was planted, and yet there are %d findings: they are false.", len(g.Findings))
 		case p.Fault.Kind != fault.Control:
-			d.say("The planted cause was not found: %s. %s", p.Missed, report.Sentence(g.Snapshot, g.Symptoms, g.Findings))
+			d.say("The planted cause was not found: %s. %s", p.Missed,
+				report.Sentence(g.Snapshot, g.Symptoms, g.Findings))
 		}
 	}
 }

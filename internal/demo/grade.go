@@ -17,8 +17,8 @@ type grades struct {
 	foreign []finding.Finding // neither expected nor true beside a fault
 }
 
-// grade holds findings, worst first, against what was planted, and fills in the parts. A finding counts for one part alone. Of several
-// parts all must be among the first two; findings that belong to a fault are not counted as false.
+// grade holds findings, worst first, against what was planted, and fills in the parts. A finding counts for one part
+// alone. Of several parts all must be among the first two; findings that belong to a fault are not counted as false.
 func grade(parts []Part, expected []fault.Expectation, findings []finding.Finding) grades {
 	taken := make([]bool, len(findings))
 	g := grades{}

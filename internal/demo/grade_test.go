@@ -37,8 +37,10 @@ func TestGrade(t *testing.T) {
 			t.Errorf("planted %q, findings %q: found %v, foreign %v", planted, found, g.found, foreign)
 		}
 		for i, p := range parts {
-			if p.Rank != wantRanks[i] || (p.Found != nil) != (p.Rank == 1 || p.Rank == 2) || (p.Missed != "") != (p.Found == nil && p.Fault.Kind != fault.Control) {
-				t.Errorf("planted %q, findings %q: part %d has rank %d, found %v, missed %q", planted, found, i, p.Rank, p.Found != nil, p.Missed)
+			if p.Rank != wantRanks[i] || (p.Found != nil) != (p.Rank == 1 || p.Rank == 2) ||
+				(p.Missed != "") != (p.Found == nil && p.Fault.Kind != fault.Control) {
+				t.Errorf("planted %q, findings %q: part %d has rank %d, found %v, missed %q", planted, found, i, p.Rank,
+					p.Found != nil, p.Missed)
 			}
 		}
 	}

@@ -17,8 +17,8 @@ type play struct {
 	wg     sync.WaitGroup
 }
 
-// play begins. An error before its end ends the demo. With cured the application and the actors are those after a cure that asks the
-// application to change, or the actors to go.
+// play begins. An error before its end ends the demo. With cured the application and the actors are those after a cure
+// that asks the application to change, or the actors to go.
 func (d *demo) play(ctx context.Context, cured bool) *play {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &play{cancel: cancel}
@@ -38,7 +38,8 @@ func (d *demo) play(ctx context.Context, cured bool) *play {
 		}
 		seed := d.o.Seed + uint64(i)
 		p.wg.Go(func() {
-			c := load.Config{Workload: w, Options: fault.Options(x.names), Threads: x.f.Threads, Seed: seed, PSMode: load.Disable}
+			c := load.Config{Workload: w, Options: fault.Options(x.names), Threads: x.f.Threads,
+				Seed: seed, PSMode: load.Disable}
 			r, err := load.Run(ctx, d.t, c, func(t run.Tick) { d.tick(i, t) })
 			if err != nil && ctx.Err() == nil {
 				d.fail(fmt.Errorf("load: %w", err))

@@ -22,7 +22,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// margin is what counts as no difference in the demo: its windows are short, and the fault's effect is many times larger.
+// margin is what counts as no difference in the demo: its windows are short, and the fault's effect is many times
+// larger.
 const margin = 0.25
 
 // slowPairs is how many pairs of windows there are when a turn of the remedy takes long.
@@ -46,8 +47,8 @@ func (d *demo) figures() []string {
 	return all
 }
 
-// sameOperations reports whether a cure's workload counts its work in the same operations, so that these can be compared. Else it is the
-// statements that are.
+// sameOperations reports whether a cure's workload counts its work in the same operations, so that these can be
+// compared. Else it is the statements that are.
 func (d *demo) sameOperations(c fault.Cure) bool {
 	p := d.parts[0]
 	a, err1 := p.f.Workload.Build(fault.Options(p.names))
@@ -55,9 +56,10 @@ func (d *demo) sameOperations(c fault.Cure) bool {
 	return err1 == nil && err2 == nil && slices.Equal(a.Operations, b.Operations)
 }
 
-// prove alternates between the state before and the cured one under the running load. In each round the cured one is measured twice, so
-// that the load is also compared with itself: of the two it is the one with enough operations in a window for that. To the experiment it is
-// the baseline; what the user is told is the other way round, what the cure has brought.
+// prove alternates between the state before and the cured one under the running load. In each round the cured one is
+// measured twice, so that the load is also compared with itself: of the two it is the one with enough operations in a
+// window for that. To the experiment it is the baseline; what the user is told is the other way round, what the cure
+// has brought.
 func (d *demo) prove(ctx context.Context, res *Result, r *remedy) (x trial.Result, err error) {
 	pairs := d.o.Pairs
 	if pairs <= 0 {
@@ -67,12 +69,14 @@ func (d *demo) prove(ctx context.Context, res *Result, r *remedy) (x trial.Resul
 		}
 	}
 	main := d.figures()[0]
-	defer func() { err = errors.Join(err, d.leaveCured(context.WithoutCancel(ctx), r)) }() // whatever happened, the cure stays in force
+	// whatever happened, the cure stays in force
+	defer func() { err = errors.Join(err, d.leaveCured(context.WithoutCancel(ctx), r)) }()
 	if r.once {
 		d.say("Proof: %s, %d of %s each, under the same load.", r.how, pairs, unit.Seconds(demoWindow.Seconds()))
 		x, err = d.apart(ctx, r, pairs)
 	} else {
-		d.say("Proof: %s in turn, %d times each in random order, %s a window, under the same load. As a control the fixed state is also compared with itself.",
+		d.say("Proof: %s in turn, %d times each in random order, %s a window, under the same load. As a control the "+
+			"fixed state is also compared with itself.",
 			r.how, pairs, unit.Seconds(demoWindow.Seconds()))
 		x, err = d.inTurn(ctx, r, pairs)
 	}
@@ -108,12 +112,14 @@ func (d *demo) prove(ctx context.Context, res *Result, r *remedy) (x trial.Resul
 		what = "p95 latency, before ÷ after,"
 	}
 	if i := res.Verdict.Ratio; i.N > 0 {
-		d.say("Verdict: %s. %s is %s (95 %% interval %s to %s, %d pairs of windows).", res.Verdict.Result, what, unit.Ratio(i.Center), unit.Ratio(i.Lo), unit.Ratio(i.Hi), i.N)
+		d.say("Verdict: %s. %s is %s (95 %% interval %s to %s, %d pairs of windows).", res.Verdict.Result, what,
+			unit.Ratio(i.Center), unit.Ratio(i.Lo), unit.Ratio(i.Hi), i.N)
 	} else {
 		d.say("Verdict: %s: %s", res.Verdict.Result, x.Sentence)
 	}
 	if c := x.Control; c != nil {
-		d.say("Control: the fixed state compared with itself is %s: %s (%s to %s, %d pairs); within ±%s counts as the same.", c.Result, unit.Ratio(c.Ratio.Center),
+		d.say("Control: the fixed state compared with itself is %s: %s (%s to %s, %d pairs); within ±%s counts as "+
+			"the same.", c.Result, unit.Ratio(c.Ratio.Center),
 			unit.Ratio(c.Ratio.Lo), unit.Ratio(c.Ratio.Hi), c.Ratio.N, unit.Percent(c.Margin))
 	}
 	return x, nil
@@ -144,7 +150,8 @@ func (d *demo) inTurn(ctx context.Context, r *remedy, pairs int) (trial.Result, 
 	if err != nil {
 		return trial.Result{}, err
 	}
-	return experiment.Compare(ctx, p, vs, nil, &switcher{d, r}, nil, experiment.Observer{Progress: d.o.Voice.Progress()})
+	return experiment.Compare(ctx, p, vs, nil, &switcher{d, r}, nil,
+		experiment.Observer{Progress: d.o.Voice.Progress()})
 }
 
 // apart measures all windows before the change and then all after it.
@@ -173,7 +180,8 @@ func (d *demo) apart(ctx context.Context, r *remedy, n int) (x trial.Result, err
 	main := d.figures()[0]
 	// As in turn: the cured state is the baseline.
 	verdict := stat.JudgeApart([]stat.Two{{Baseline: values[cured][main], Variant: values[uncured][main]}},
-		stat.Rules{Metric: main, LowerIsBetter: trial.MetricOf(main, "").Better == trial.Less, Margin: margin, Confidence: 0.95})[0]
+		stat.Rules{Metric: main, LowerIsBetter: trial.MetricOf(main, "").Better == trial.Less,
+			Margin: margin, Confidence: 0.95})[0]
 	c := trial.Cell{Variant: uncured, Verdict: &verdict, Ratios: map[string]stat.Interval{}}
 	for _, name := range d.figures() {
 		if i, err := stat.Ratio(values[cured][name], values[uncured][name], 0.95); err == nil {
@@ -191,7 +199,8 @@ type switcher struct {
 }
 
 // Trial brings the remedy into the variant's state and watches the load.
-func (s *switcher) Trial(ctx context.Context, v plan.Variant, p plan.Plan, _ bool, sink progress.Sink) (trial.Trial, error) {
+func (s *switcher) Trial(ctx context.Context, v plan.Variant, p plan.Plan, _ bool, sink progress.Sink) (trial.Trial,
+	error) {
 	begin := time.Now()
 	if err := s.d.switchTo(ctx, s.r, v.Key == cured); err != nil {
 		return trial.Trial{}, err
@@ -200,7 +209,8 @@ func (s *switcher) Trial(ctx context.Context, v plan.Variant, p plan.Plan, _ boo
 	if v.Key == cured {
 		name = s.r.on
 	}
-	sink.Report(progress.Progress{Step: name, Unit: "s", Started: begin, At: time.Now(), Total: (time.Duration(p.Trials.WarmMin) + time.Duration(p.Trials.Time)).Seconds()})
+	sink.Report(progress.Progress{Step: name, Unit: "s", Started: begin, At: time.Now(),
+		Total: (time.Duration(p.Trials.WarmMin) + time.Duration(p.Trials.Time)).Seconds()})
 	if err := sleep(ctx, time.Duration(p.Trials.WarmMin)); err != nil {
 		return trial.Trial{}, err
 	}
@@ -231,9 +241,12 @@ func (d *demo) window(from, to time.Time) trial.Trial {
 		return w
 	}
 	for _, t := range in {
-		w.Seconds = append(w.Seconds, trial.Second{At: t.At, Length: t.Length.Seconds(), Ops: t.Operations(), Errors: t.ErrorCount()})
+		w.Seconds = append(w.Seconds, trial.Second{At: t.At, Length: t.Length.Seconds(), Ops: t.Operations(),
+			Errors: t.ErrorCount()})
 	}
-	var asked uint64 // statements without those that begin and end transactions: how many there are of them is the application's own affair
+	// statements without those that begin and end transactions: how many there are of them is the application's own
+	// affair
+	var asked uint64
 	for _, o := range sum.Ops {
 		asked += o.Reads + o.Writes
 	}
@@ -253,7 +266,8 @@ func (d *demo) window(from, to time.Time) trial.Trial {
 	return w
 }
 
-// failures counts errors that are not part of a healthy life: a deadlock or a lock that did not come is tried again, and shows in the rate.
+// failures counts errors that are not part of a healthy life: a deadlock or a lock that did not come is tried again,
+// and shows in the rate.
 func failures(t run.Tick) (n uint64) {
 	for key, count := range t.Errors {
 		if code, err := strconv.ParseUint(key, 10, 16); err != nil || !slices.Contains(load.Retried[:], uint16(code)) {

@@ -15,7 +15,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
-// replicate starts a second private server that replicates from the first one, which is still empty, and has the diagnosis look at it.
+// replicate starts a second private server that replicates from the first one, which is still empty, and has the
+// diagnosis look at it.
 func (d *demo) replicate(ctx context.Context, name string) (err error) {
 	d.say("Starting a replica of it, which will be diagnosed.")
 	if d.twin, d.seen, err = d.up(ctx, name, d.settings(d.replicaSettings()), limit.Limits{}); err != nil {
@@ -31,11 +32,14 @@ func (d *demo) replicate(ctx context.Context, name string) (err error) {
 		"GRANT REPLICATION SLAVE ON *.* TO 'replica'@'127.0.0.1'",
 	}
 	words := [2]string{"MASTER", "SLAVE"}
-	from := fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=%d, MASTER_USER='replica', MASTER_PASSWORD='%s', MASTER_LOG_FILE='%s', MASTER_LOG_POS=%d",
+	from := fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=%d, MASTER_USER='replica', "+
+		"MASTER_PASSWORD='%s', MASTER_LOG_FILE='%s', MASTER_LOG_POS=%d",
 		d.box.Port, secret, file, pos)
 	if d.newWords(8, 0, 23) {
 		words = [2]string{"SOURCE", "REPLICA"}
-		from = fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=%d, SOURCE_USER='replica', SOURCE_PASSWORD='%s', SOURCE_LOG_FILE='%s', SOURCE_LOG_POS=%d, GET_SOURCE_PUBLIC_KEY=1",
+		from = fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=%d, "+
+			"SOURCE_USER='replica', SOURCE_PASSWORD='%s', SOURCE_LOG_FILE='%s', SOURCE_LOG_POS=%d, "+
+			"GET_SOURCE_PUBLIC_KEY=1",
 			d.box.Port, secret, file, pos)
 	}
 	if err := execAll(ctx, d.t, source...); err != nil {
@@ -83,7 +87,8 @@ func position(ctx context.Context, t *target.Target) (file string, pos int64, er
 		return "", 0, err
 	}
 	if !rows.Next() {
-		return "", 0, errors.Join(rows.Err(), errors.New("the server writes no binary log: do not switch it off with --set"))
+		return "", 0, errors.Join(rows.Err(), errors.New("the server writes no binary log: do not switch it off with "+
+			"--set"))
 	}
 	vals := make([]sql.RawBytes, len(cols))
 	into := make([]any, len(cols))
@@ -112,7 +117,8 @@ func (d *demo) caughtUp(ctx context.Context) error {
 		wait = "SOURCE_POS_WAIT"
 	}
 	var events sql.NullInt64
-	err = d.seen.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT %s('%s', %d, %d)", wait, file, pos, int(catchUp.Seconds()))).Scan(&events)
+	err = d.seen.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT %s('%s', %d, %d)", wait, file, pos,
+		int(catchUp.Seconds()))).Scan(&events)
 	switch {
 	case err != nil:
 		return d.seen.Wrap("wait for the replica", err)

@@ -21,7 +21,8 @@ import (
 )
 
 // document fills the report. r is nil when there was no cure, after when there is nothing to set side by side.
-func (d *demo) document(res *Result, g app.Diagnosis, r *remedy, after *snapshot.Snapshot, p proof.Proof, x trial.Result) {
+func (d *demo) document(res *Result, g app.Diagnosis, r *remedy, after *snapshot.Snapshot,
+	p proof.Proof, x trial.Result) {
 	d.mu.Lock()
 	ticks, events := slices.Clone(d.ticks), slices.Clone(d.events)
 	d.mu.Unlock()
@@ -34,10 +35,13 @@ func (d *demo) document(res *Result, g app.Diagnosis, r *remedy, after *snapshot
 	all := d.buf.Series(0, now.UnixMilli())
 	doc := report.Document{
 		Kind: report.Demo, ID: d.id, Title: capital(d.title()), At: now, From: d.begin, To: now,
-		Place: report.PlaceOf(g.Snapshot, d.a.Version), Events: events, Findings: g.Findings, Sources: g.Snapshot.Sources, Story: d.story,
-		Charts: slices.Concat(report.RunCharts(ticks), slices.DeleteFunc(report.ServerCharts(all), func(c report.Chart) bool { return c.Title == "Statements" })),
+		Place: report.PlaceOf(g.Snapshot, d.a.Version), Events: events, Findings: g.Findings,
+		Sources: g.Snapshot.Sources, Story: d.story,
+		Charts: slices.Concat(report.RunCharts(ticks), slices.DeleteFunc(report.ServerCharts(all),
+			func(c report.Chart) bool { return c.Title == "Statements" })),
 	}
-	doc.Place.Settings = append(doc.Place.Settings, report.Fact{Name: "sessions of the load", Value: fmt.Sprint(d.threads())})
+	doc.Place.Settings = append(doc.Place.Settings, report.Fact{Name: "sessions of the load",
+		Value: fmt.Sprint(d.threads())})
 	doc.Commands = []report.Command{{Text: "run all of this again", Line: d.repeat()}}
 	if d.control() {
 		doc.Sentence = report.Sentence(g.Snapshot, g.Symptoms, g.Findings)
@@ -63,7 +67,8 @@ func (d *demo) document(res *Result, g app.Diagnosis, r *remedy, after *snapshot
 		doc.Measures, doc.Experiment = d.measures(r, x)
 		doc.Commands = append(doc.Commands,
 			report.Command{Text: "diagnose one of your servers", Line: "dyno diagnose mysql://user@host:3306"},
-			report.Command{Text: "apply a finding, first as a dry run, then for real", Line: "dyno apply TARGET FINDING --execute"},
+			report.Command{Text: "apply a finding, first as a dry run, then for real",
+				Line: "dyno apply TARGET FINDING --execute"},
 			report.Command{Text: "this report in another format", Line: "dyno report " + d.id + " --format md"})
 	}
 	if after != nil {
@@ -72,7 +77,8 @@ func (d *demo) document(res *Result, g app.Diagnosis, r *remedy, after *snapshot
 	}
 	for _, l := range res.Limits {
 		if !l.InForce {
-			doc.Warnings = append(doc.Warnings, fmt.Sprintf("The limit %s %s was not in effect: %s", l.Name, l.Wanted, l.Reason))
+			doc.Warnings = append(doc.Warnings, fmt.Sprintf("The limit %s %s was not in effect: %s",
+				l.Name, l.Wanted, l.Reason))
 		}
 	}
 	res.Document = doc
@@ -117,11 +123,14 @@ func (d *demo) measures(r *remedy, x trial.Result) ([]report.Measure, *report.Ex
 		if t.Variant == cured {
 			state = r.on
 		}
-		e.Windows = append(e.Windows, report.Window{Pair: t.Round, Variant: state, From: t.From, To: t.To, Values: t.Values, Invalid: t.Invalid})
+		e.Windows = append(e.Windows, report.Window{Pair: t.Round, Variant: state, From: t.From, To: t.To,
+			Values: t.Values, Invalid: t.Invalid})
 	}
 	if c := x.Control; c != nil {
-		e.Text += fmt.Sprintf(" In each round the fixed state was measured twice: compared with itself it is %s, %s (%s to %s, %d pairs, within ±%s counts as the same).",
-			c.Result, unit.Ratio(c.Ratio.Center), unit.Ratio(c.Ratio.Lo), unit.Ratio(c.Ratio.Hi), c.Ratio.N, unit.Percent(c.Margin))
+		e.Text += fmt.Sprintf(" In each round the fixed state was measured twice: compared with itself it is %s, %s "+
+			"(%s to %s, %d pairs, within ±%s counts as the same).",
+			c.Result, unit.Ratio(c.Ratio.Center), unit.Ratio(c.Ratio.Lo), unit.Ratio(c.Ratio.Hi), c.Ratio.N,
+			unit.Percent(c.Margin))
 	}
 	ms := report.MeasuresOf(e)
 	for _, c := range x.Cells {

@@ -50,7 +50,8 @@ func TestMemory(t *testing.T) {
 		if n := len(a.classes); n != classes || a.Entries() != uint64(entries) {
 			t.Fatalf("%d entries of %d classes, want %d of %d", a.Entries(), n, entries, classes)
 		}
-		what := fmt.Sprintf("%d entries of %d classes, %d with a summary: %.1f MB", entries, classes, a.summaries, float64(got)/1e6)
+		what := fmt.Sprintf("%d entries of %d classes, %d with a summary: %.1f MB", entries, classes,
+			a.summaries, float64(got)/1e6)
 		t.Log(what)
 		if got > most {
 			t.Errorf("%s; at most %.1f MB are wanted", what, float64(most)/1e6)

@@ -16,7 +16,8 @@ type summary struct {
 	errors      tallies // by number
 	killed      uint64
 	minutes     minutes
-	// only is the index of the column that alone keeps its distribution, + 1; 0 when all do. Those of the others go to spill.
+	// only is the index of the column that alone keeps its distribution, + 1; 0 when all do. Those of the others go to
+	// spill.
 	only  int
 	spill *spill
 	bare  bool // of all classes together: origins, errors and minutes are not asked for

@@ -29,8 +29,8 @@ import (
 
 // Options says where Discover looks. The zero value is this machine and the usual defaults files.
 type Options struct {
-	// Only are the sockets (paths) and addresses (host:port) that may be touched, and are looked at whatever is known to listen there; none:
-	// all that are found.
+	// Only are the sockets (paths) and addresses (host:port) that may be touched, and are looked at whatever is known
+	// to listen there; none: all that are found.
 	Only []string
 	// None looks nowhere.
 	None bool
@@ -51,21 +51,23 @@ const (
 
 // Found is a server on this machine, or one that the user's defaults files lead to.
 type Found struct {
-	Name         string      `json:"name"`                    // to add it under, free in the inventory; with Target that one
-	Target       string      `json:"target,omitzero"`         // the inventory has it under this name
-	URL          string      `json:"url"`                     // to add; never with a password
-	DefaultsFile string      `json:"defaults_file,omitzero"`  // to add it with
-	Address      string      `json:"address"`                 // path of a socket or host:port
-	Also         []string    `json:"also,omitempty"`          // other addresses of the same server
-	By           []string    `json:"found_by"`                // "socket", "port", "process", "defaults file", "sandbox"
-	Flavor       dbms.Flavor `json:"flavor,omitzero"`         // if reported
-	Version      string      `json:"version,omitzero"`        // "10.11.19"
-	Login        LoginState  `json:"login"`                   //
-	User         string      `json:"user,omitzero"`           // the account that the server took us for, or would have
-	Reason       string      `json:"reason,omitzero"`         // why there is no login, or what is wrong with it
-	Fix          string      `json:"fix,omitzero"`            // how to fix it
-	Create       []string    `json:"create_account,omitzero"` // statements that make an account for Dyno, to be run there by a person
-	Lacks        []Lack      `json:"lacks,omitempty"`         // what would stay unknown
+	// to add it under, free in the inventory; with Target that one
+	Name         string      `json:"name"`
+	Target       string      `json:"target,omitzero"`        // the inventory has it under this name
+	URL          string      `json:"url"`                    // to add; never with a password
+	DefaultsFile string      `json:"defaults_file,omitzero"` // to add it with
+	Address      string      `json:"address"`                // path of a socket or host:port
+	Also         []string    `json:"also,omitempty"`         // other addresses of the same server
+	By           []string    `json:"found_by"`               // "socket", "port", "process", "defaults file", "sandbox"
+	Flavor       dbms.Flavor `json:"flavor,omitzero"`        // if reported
+	Version      string      `json:"version,omitzero"`       // "10.11.19"
+	Login        LoginState  `json:"login"`                  //
+	User         string      `json:"user,omitzero"`          // the account that the server took us for, or would have
+	Reason       string      `json:"reason,omitzero"`        // why there is no login, or what is wrong with it
+	Fix          string      `json:"fix,omitzero"`           // how to fix it
+	// statements that make an account for Dyno, to be run there by a person
+	Create []string `json:"create_account,omitzero"`
+	Lacks  []Lack   `json:"lacks,omitempty"` // what would stay unknown
 
 	server string // target.Facts.Server
 	pid    int
@@ -103,7 +105,8 @@ type spot struct {
 	named    bool // by Looking.Only, and nothing is known to listen there
 }
 
-// discover is Seeker.Discover with what was learned before, and the servers that are watched: by target, as target.Facts.Server.
+// discover is Seeker.Discover with what was learned before, and the servers that are watched: by target, as
+// target.Facts.Server.
 func discover(ctx context.Context, a *app.App, o Options, m *memory, watched map[string]string) (Discovery, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Within, searchTime))
 	defer cancel()
@@ -165,14 +168,16 @@ const strange = "it belongs to another user of this machine, so Dyno does not lo
 func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, notes []string) {
 	only := make([]target.Spec, len(o.Only))
 	for i, address := range o.Only {
-		only[i] = target.Spec{Scheme: "mysql", Network: "tcp", Address: address, User: a.SystemUser(), ConnectTimeout: loginTime}
+		only[i] = target.Spec{Scheme: "mysql", Network: "tcp", Address: address, User: a.SystemUser(),
+			ConnectTimeout: loginTime}
 		if filepath.IsAbs(address) {
 			only[i].Network = "unix"
 		}
 	}
 	may := func(network, address string) bool {
 		return len(only) == 0 || slices.ContainsFunc(only, func(x target.Spec) bool {
-			return app.SamePlace(network, address, x) || app.SamePlace(x.Network, x.Address, target.Spec{Network: network, Address: address})
+			return app.SamePlace(network, address, x) || app.SamePlace(x.Network, x.Address,
+				target.Spec{Network: network, Address: address})
 		})
 	}
 	seen := map[string]bool{}
@@ -199,7 +204,9 @@ func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, no
 			} else if b.State == sandbox.Running {
 				also := b.Spec()
 				also.Network, also.Address = "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(b.Port))
-				at := slices.DeleteFunc([]target.Spec{b.Spec(), also}, func(x target.Spec) bool { return !may(x.Network, x.Address) })
+				at := slices.DeleteFunc([]target.Spec{b.Spec(), also}, func(x target.Spec) bool {
+					return !may(x.Network, x.Address)
+				})
 				take(spot{at: at, defaults: os.DevNull, by: []string{"sandbox"}, pid: b.PID, name: b.Name})
 			}
 		}
@@ -210,18 +217,27 @@ func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, no
 	if err != nil {
 		notes = append(notes, err.Error())
 	}
-	listens := slices.DeleteFunc(host.Listening(ctx, "", target.TrustedAccount, o.Only...), func(l host.Listener) bool { return !may(l.Network, l.Address) || seen[l.Address] })
-	if x, err := target.Defaults(""); err == nil && (x.Host == "" || x.Host == "localhost") && x.Socket == "" && x.Port == 0 { // the client's own default
-		mine = app.UsualPlace(mine, app.UsualSockets, listens, func(path string) bool { return may("unix", path) }, target.TrustedAccount)
-	} else if err == nil && may(mine.Network, mine.Address) && !app.LeadsToTrusted(mine, listens, target.TrustedAccount, app.BelowShared) {
+	listens := slices.DeleteFunc(host.Listening(ctx, "", target.TrustedAccount, o.Only...), func(l host.Listener) bool {
+		return !may(l.Network, l.Address) || seen[l.Address]
+	})
+	if x, err := target.Defaults(""); err == nil && (x.Host == "" || x.Host == "localhost") &&
+		x.Socket == "" && x.Port == 0 {
+		// the client's own default
+		mine = app.UsualPlace(mine, app.UsualSockets, listens, func(path string) bool { return may("unix", path) },
+			target.TrustedAccount)
+	} else if err == nil && may(mine.Network, mine.Address) &&
+		!app.LeadsToTrusted(mine, listens, target.TrustedAccount, app.BelowShared) {
 		notes = append(notes, fmt.Sprintf("the defaults files lead to %s, but %s", mine.Address, strange))
 		mine.Network, mine.Address = "", ""
 	}
 	order, left := candidates(a, listens, mine)
 	found := func(x target.Spec) bool {
-		return slices.ContainsFunc(listens, func(l host.Listener) bool { return app.SamePlace(l.Network, l.Address, x) })
+		return slices.ContainsFunc(listens, func(l host.Listener) bool {
+			return app.SamePlace(l.Network, l.Address, x)
+		})
 	}
-	if mine.Address != "" && (mine.Network == "unix" || mine.User != "" && !mine.Password.Empty()) && may(mine.Network, mine.Address) && !found(mine) {
+	if mine.Address != "" && (mine.Network == "unix" || mine.User != "" && !mine.Password.Empty()) &&
+		may(mine.Network, mine.Address) && !found(mine) {
 		x := mine
 		x.ConnectTimeout = loginTime
 		order = append([]*spot{{at: []target.Spec{x}, by: []string{"defaults file"}}}, order...)
@@ -238,7 +254,8 @@ func spots(ctx context.Context, a *app.App, o Options) (all []spot, left int, no
 		s := spot{at: []target.Spec{x}, defaults: os.DevNull, by: []string{"port"}, named: true}
 		if x.Network == "unix" {
 			s.by = []string{"socket"}
-			if st, err := os.Stat(x.Address); err == nil && (!target.TrustedAccount(host.OwnerOf(st)) || host.Redirectable(x.Address, target.TrustedAccount)) {
+			if st, err := os.Stat(x.Address); err == nil && (!target.TrustedAccount(host.OwnerOf(st)) ||
+				host.Redirectable(x.Address, target.TrustedAccount)) {
 				s.untried = strange
 			}
 		}
@@ -302,7 +319,8 @@ func candidates(a *app.App, listens []host.Listener, mine target.Spec) (order []
 }
 
 // tryOut logs in, and tells what there is to see.
-func tryOut(ctx context.Context, a *app.App, s spot, inventory []ledger.Target, m *memory, watched map[string]string) Found {
+func tryOut(ctx context.Context, a *app.App, s spot, inventory []ledger.Target, m *memory,
+	watched map[string]string) Found {
 	f := Found{By: s.by, DefaultsFile: s.defaults, pid: s.pid, Login: LoginUntried, Reason: s.untried}
 	set := func(x target.Spec) {
 		f.Address, f.User, f.Also = x.Address, x.User, nil
@@ -344,7 +362,8 @@ func tryOut(ctx context.Context, a *app.App, s spot, inventory []ledger.Target, 
 				f.Login = LoginRefused
 				f.Flavor, f.Version = m.greeted(ctx, x)
 				f.Create = app.AccountSQL(cmp.Or(f.Flavor, dbms.MySQL), x.Network == "unix", a.SystemUser())
-				f.Fix = "make an account with these statements; a password goes into ~/.my.cnf, or into a file that is named when the server is added"
+				f.Fix = "make an account with these statements; a password goes into ~/.my.cnf, or into a file that " +
+					"is named when the server is added"
 				break
 			}
 		}
@@ -370,7 +389,8 @@ func (f *Found) learn(t *target.Target) {
 	facts := t.Facts()
 	f.Login, f.Reason, f.Fix, f.User = LoginOK, "", "", facts.User
 	f.Flavor, f.Version, f.server = facts.Flavor, facts.Version.String(), facts.Server
-	for _, c := range []target.Capability{target.HasPerformanceSchema, target.HasStatementDigests, target.HasInnodbMetrics} {
+	for _, c := range []target.Capability{target.HasPerformanceSchema, target.HasStatementDigests,
+		target.HasInnodbMetrics} {
 		if x := t.Answer(c); !x.Has {
 			f.Lacks = append(f.Lacks, Lack{string(c), x.Reason, x.Fix})
 		}
@@ -409,8 +429,8 @@ func freeName(name string, taken map[string]bool) string {
 	}
 }
 
-// merged joins what turned out to be one server: the same process, or by its own word the same. What nobody answers at is left out, unless
-// the user's own files lead there.
+// merged joins what turned out to be one server: the same process, or by its own word the same. What nobody answers at
+// is left out, unless the user's own files lead there.
 func merged(all []Found) (out []Found) {
 	for _, f := range all {
 		i := slices.IndexFunc(out, func(x Found) bool {
@@ -447,7 +467,8 @@ func Adopt(ctx context.Context, a *app.App, d Discovery) (taken []Found, err err
 		if f.Login != LoginOK || f.Target != "" || len(taken) == mostAdopted {
 			continue
 		}
-		if _, bad := a.AddTarget(ctx, ledger.Target{Name: f.Name, URL: f.URL, Defaults: f.DefaultsFile}, false); bad != nil {
+		if _, bad := a.AddTarget(ctx, ledger.Target{Name: f.Name, URL: f.URL, Defaults: f.DefaultsFile},
+			false); bad != nil {
 			err = errors.Join(err, bad)
 			continue
 		}
@@ -457,8 +478,8 @@ func Adopt(ctx context.Context, a *app.App, d Discovery) (taken []Found, err err
 	return taken, err
 }
 
-// Seeker keeps what the last search found for a few seconds, so that pages that ask again and again do not make servers busy. Searches come
-// one after the other.
+// Seeker keeps what the last search found for a few seconds, so that pages that ask again and again do not make servers
+// busy. Searches come one after the other.
 type Seeker struct {
 	mu      sync.Mutex
 	at      time.Time // zero: there is nothing to go by
@@ -468,14 +489,16 @@ type Seeker struct {
 	running chan struct{} // closed at the end of the search that runs, nil when none does
 }
 
-// Discover looks for servers on this machine: sockets and ports that servers listen on, what the user's defaults files lead to, and
-// Dyno's sandboxes. It logs in once to each, which is all it does to them. A password is only sent to the server that the defaults file
-// it stands in leads to; elsewhere the account with the name of the system's user is tried without one. Where those files name no server
-// the usual place counts as theirs. Nothing is sent to a place that anybody could have taken, unless root, a server's user or this one has it.
+// Discover looks for servers on this machine: sockets and ports that servers listen on, what the user's defaults files
+// lead to, and Dyno's sandboxes. It logs in once to each, which is all it does to them. A password is only sent to the
+// server that the defaults file it stands in leads to; elsewhere the account with the name of the system's user is
+// tried without one. Where those files name no server the usual place counts as theirs. Nothing is sent to a place that
+// anybody could have taken, unless root, a server's user or this one has it.
 //
-// watched are the servers that are watched: by target, as target.Facts.Server. Within a few seconds the answer is the one of before. Who was
-// refused a login is remembered for longer, until Forget.
-func (k *Seeker) Discover(ctx context.Context, a *app.App, o Options, watched func() map[string]string) (Discovery, error) {
+// watched are the servers that are watched: by target, as target.Facts.Server. Within a few seconds the answer is the
+// one of before. Who was refused a login is remembered for longer, until Forget.
+func (k *Seeker) Discover(ctx context.Context, a *app.App, o Options, watched func() map[string]string) (Discovery,
+	error) {
 	return k.find(ctx, 5*time.Second, func(ctx context.Context, m *memory) (Discovery, error) {
 		return discover(ctx, a, o, m, watched())
 	})
@@ -488,7 +511,8 @@ func (k *Seeker) Fresh() bool {
 	return !k.at.IsZero()
 }
 
-func (k *Seeker) find(ctx context.Context, fresh time.Duration, look func(context.Context, *memory) (Discovery, error)) (Discovery, error) {
+func (k *Seeker) find(ctx context.Context, fresh time.Duration, look func(context.Context, *memory) (Discovery,
+	error)) (Discovery, error) {
 	for {
 		k.mu.Lock()
 		if !k.at.IsZero() && time.Since(k.at) <= fresh {
@@ -509,8 +533,10 @@ func (k *Seeker) find(ctx context.Context, fresh time.Duration, look func(contex
 	}
 }
 
-// search is called with the lock held, which it gives up. What it finds is not kept when something was forgotten meanwhile.
-func (k *Seeker) search(ctx context.Context, look func(context.Context, *memory) (Discovery, error)) (d Discovery, err error) {
+// search is called with the lock held, which it gives up. What it finds is not kept when something was forgotten
+// meanwhile.
+func (k *Seeker) search(ctx context.Context, look func(context.Context, *memory) (Discovery, error)) (d Discovery,
+	err error) {
 	if k.known == nil {
 		k.known = newMemory()
 	}
@@ -548,8 +574,8 @@ const (
 	greetedLast               = 10 * time.Minute
 )
 
-// memory is what servers said to earlier searches. Servers lock accounts that are refused often, and machines whose connections break off
-// before a login, so what is known is not asked for again and again while a page stands open.
+// memory is what servers said to earlier searches. Servers lock accounts that are refused often, and machines whose
+// connections break off before a login, so what is known is not asked for again and again while a page stands open.
 type memory struct {
 	mu      sync.Mutex
 	refused map[target.Spec]refusal

@@ -25,7 +25,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// alone gives a test an App of its own: a home without an inventory, and a home directory without the developer's own files.
+// alone gives a test an App of its own: a home without an inventory, and a home directory without the developer's own
+// files.
 func alone(t *testing.T, env ...string) *app.App {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
@@ -67,7 +68,8 @@ func TestDiscoverByDefaultsFile(t *testing.T) {
 		t.Fatalf("found %+v, notes %q", d.Found, d.Notes)
 	}
 	f := d.Found[0]
-	if f.Login != LoginOK || f.User != "joe@localhost" || f.Flavor != "mariadb" || !strings.HasPrefix(f.Version, "1") || f.Name != fmt.Sprintf("mariadb-%d", s.Port) {
+	if f.Login != LoginOK || f.User != "joe@localhost" || f.Flavor != "mariadb" || !strings.HasPrefix(f.Version, "1") ||
+		f.Name != fmt.Sprintf("mariadb-%d", s.Port) {
 		t.Errorf("found %+v", f)
 	}
 	if f.DefaultsFile != "" || f.URL != "unix://"+s.Socket+"?user=joe" {
@@ -87,12 +89,14 @@ func TestDiscoverByDefaultsFile(t *testing.T) {
 	if err != nil || !c.Reached || c.User != "joe@localhost" {
 		t.Errorf("as a target: %+v, %v", c, err)
 	}
-	if d := search(t, a, s.Socket); len(d.Found) != 1 || d.Found[0].Target != f.Name || d.Found[0].Login != LoginUntried {
+	if d := search(t, a, s.Socket); len(d.Found) != 1 || d.Found[0].Target != f.Name ||
+		d.Found[0].Login != LoginUntried {
 		t.Errorf("found again: %+v", d.Found)
 	}
 }
 
-// TestDiscoverSaysThatItIsRoot has the only login be one that may do everything: it is taken, with a warning, and gets no plans.
+// TestDiscoverSaysThatItIsRoot has the only login be one that may do everything: it is taken, with a warning, and gets
+// no plans.
 func TestDiscoverSaysThatItIsRoot(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
@@ -103,19 +107,24 @@ func TestDiscoverSaysThatItIsRoot(t *testing.T) {
 		t.Fatalf("found %+v, notes %q", d.Found, d.Notes)
 	}
 	f := d.Found[0]
-	if f.Login != LoginOK || !strings.Contains(f.Reason, "root@localhost") || f.Fix == "" || !slices.Equal(f.Create, app.AccountSQL("mariadb", false, "")) {
+	if f.Login != LoginOK || !strings.Contains(f.Reason, "root@localhost") || f.Fix == "" ||
+		!slices.Equal(f.Create, app.AccountSQL("mariadb", false, "")) {
 		t.Errorf("found %+v", f)
 	}
 	if _, err := Adopt(t.Context(), a, d); err != nil {
 		t.Fatal(err)
 	}
 	c, err := a.Inspect(t.Context(), ledger.Target{Name: f.Name})
-	if err != nil || !slices.ContainsFunc(c.Sources, func(s snapshot.Source) bool { return s.Name == "plans" && s.State == snapshot.Denied && s.Fix != "" }) {
+	if err != nil || !slices.ContainsFunc(c.Sources, func(s snapshot.Source) bool {
+		return s.Name == "plans" &&
+			s.State == snapshot.Denied && s.Fix != ""
+	}) {
 		t.Errorf("as a target: %+v, %v", c, err)
 	}
 	f2 := func(l app.Login, want string) {
 		t.Helper()
-		if p, err := a.ExplainText(t.Context(), f.Name, l, "SELECT id FROM t", "d"); err != nil || !strings.Contains(p, want) {
+		if p, err := a.ExplainText(t.Context(), f.Name, l, "SELECT id FROM t", "d"); err != nil ||
+			!strings.Contains(p, want) {
 			t.Errorf("plan: %q, %v", p, err)
 		}
 	}
@@ -123,16 +132,19 @@ func TestDiscoverSaysThatItIsRoot(t *testing.T) {
 	f2(app.Login{ExplainSchemas: []string{"other"}}, "not run")
 	f2(app.Login{ExplainSchemas: []string{"other", "d"}}, "\tt\t")
 	s.Exec(t, append(app.AccountSQL("mariadb", false, ""), "GRANT SELECT ON d.* TO dyno@localhost")...)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: "unix://" + s.Socket + "?user=dyno", PasswordEnv: "OWN"}, false); err != nil {
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: "unix://" + s.Socket + "?user=dyno",
+		PasswordEnv: "OWN"}, false); err != nil {
 		t.Fatal(err)
 	}
 	a.Environ = func(name string) string { return map[string]string{"OWN": "choose a password"}[name] }
-	if p, err := a.ExplainText(t.Context(), "shop", app.Login{}, "SELECT id FROM t", "d"); err != nil || !strings.Contains(p, "\tt\t") {
+	if p, err := a.ExplainText(t.Context(), "shop", app.Login{}, "SELECT id FROM t", "d"); err != nil ||
+		!strings.Contains(p, "\tt\t") {
 		t.Errorf("with an account of its own: %q, %v", p, err)
 	}
 }
 
-// TestDiscoverKeepsPasswords: the password of ~/.my.cnf is for the server that the file leads to, and no other is shown it.
+// TestDiscoverKeepsPasswords: the password of ~/.my.cnf is for the server that the file leads to, and no other is shown
+// it.
 func TestDiscoverKeepsPasswords(t *testing.T) {
 	mine, other := servers.Start(t, "mariadb"), servers.Start(t, "mariadb")
 	me, err := user.Current()
@@ -141,7 +153,8 @@ func TestDiscoverKeepsPasswords(t *testing.T) {
 	}
 	account := "`" + me.Username + "`@localhost"
 	for _, s := range []*servers.Server{mine, other} {
-		s.Exec(t, "CREATE USER IF NOT EXISTS keeper@localhost", "GRANT ALL ON *.* TO keeper@localhost", "CREATE OR REPLACE USER "+account+" IDENTIFIED BY 'secret7'")
+		s.Exec(t, "CREATE USER IF NOT EXISTS keeper@localhost", "GRANT ALL ON *.* TO keeper@localhost",
+			"CREATE OR REPLACE USER "+account+" IDENTIFIED BY 'secret7'")
 	}
 	a := alone(t, "DYNO_PASSWORD", "")
 	clientFile(t, "[client]\nuser="+me.Username+"\npassword=secret7\nsocket="+mine.Socket+"\n")
@@ -168,8 +181,8 @@ func TestDiscoverKeepsPasswords(t *testing.T) {
 	}
 }
 
-// TestDiscoverWithoutFiles: a server that lets the system's user in by its name, found by its socket and its port, is one server. What may
-// not be looked at is not.
+// TestDiscoverWithoutFiles: a server that lets the system's user in by its name, found by its socket and its port, is
+// one server. What may not be looked at is not.
 func TestDiscoverWithoutFiles(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		s := servers.Start(t, flavor)
@@ -183,7 +196,8 @@ func TestDiscoverWithoutFiles(t *testing.T) {
 			t.Fatalf("%s: found %+v, notes %q", flavor, d.Found, d.Notes)
 		}
 		f := d.Found[0]
-		if f.Login != LoginOK || string(f.Flavor) != flavor || f.Address != s.Socket || !slices.Equal(f.Also, []string{tcp}) || f.DefaultsFile != os.DevNull {
+		if f.Login != LoginOK || string(f.Flavor) != flavor || f.Address != s.Socket ||
+			!slices.Equal(f.Also, []string{tcp}) || f.DefaultsFile != os.DevNull {
 			t.Errorf("found %+v", f)
 		}
 		before := s.Status(t, "Connections")
@@ -251,8 +265,8 @@ func TestDiscoverGuesses(t *testing.T) {
 	}
 }
 
-// TestDiscoverTaken: a password does not go to a socket that the defaults files name where somebody else could have put it, whatever name
-// it was made under.
+// TestDiscoverTaken: a password does not go to a socket that the defaults files name where somebody else could have put
+// it, whatever name it was made under.
 func TestDiscoverTaken(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root gives a file to another user")
@@ -288,7 +302,8 @@ func TestDiscoverTaken(t *testing.T) {
 // TestDiscoverLocalhost: what the file calls localhost is the address that may be looked at.
 func TestDiscoverLocalhost(t *testing.T) {
 	s := servers.Start(t, "mariadb")
-	s.Exec(t, "CREATE USER joe@localhost IDENTIFIED BY 'secret7'", "CREATE USER joe@'127.0.0.1' IDENTIFIED BY 'secret7'")
+	s.Exec(t, "CREATE USER joe@localhost IDENTIFIED BY 'secret7'",
+		"CREATE USER joe@'127.0.0.1' IDENTIFIED BY 'secret7'")
 	a := alone(t)
 	clientFile(t, fmt.Sprintf("[client]\nuser=joe\npassword=secret7\nhost=localhost\nport=%d\n", s.Port))
 	d := search(t, a, fmt.Sprintf("127.0.0.1:%d", s.Port))
@@ -340,7 +355,8 @@ func TestDiscoverNamed(t *testing.T) {
 	port := forward(t, s.Socket)
 	for _, host := range []string{"127.0.0.1:", "localhost:", "127.0.0.2:"} { // the last is not as the kernel tells it
 		d := search(t, a, host+port)
-		if len(d.Found) != 1 || d.Found[0].Flavor != "mariadb" || !slices.Equal(d.Found[0].By, []string{"port"}) || len(d.Notes) != 0 {
+		if len(d.Found) != 1 || d.Found[0].Flavor != "mariadb" || !slices.Equal(d.Found[0].By, []string{"port"}) ||
+			len(d.Notes) != 0 {
 			t.Errorf("%s: found %+v, notes %q", host+port, d.Found, d.Notes)
 		}
 	}
@@ -361,7 +377,8 @@ func TestDiscoverNone(t *testing.T) {
 	}
 }
 
-// TestDiscoverRemembersRefusals counts by the server's own counters what a page that stays open does to a server that lets nobody in.
+// TestDiscoverRemembersRefusals counts by the server's own counters what a page that stays open does to a server that
+// lets nobody in.
 func TestDiscoverRemembersRefusals(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	a := alone(t)
@@ -398,7 +415,8 @@ func TestDiscoverRemembersRefusals(t *testing.T) {
 		}
 	}
 	look(LoginRefused, 0)
-	clientFile(t, "[client]\nuser=joe\npassword=secret7\nsocket="+s.Socket+"\n") // another login is not the one that was refused
+	// another login is not the one that was refused
+	clientFile(t, "[client]\nuser=joe\npassword=secret7\nsocket="+s.Socket+"\n")
 	look(LoginOK, 1)
 	look(LoginOK, 1)
 	clientFile(t, "[client]\nuser=joe\npassword=secret8\nsocket="+s.Socket+"\n")
@@ -410,8 +428,9 @@ func TestDiscoverRemembersRefusals(t *testing.T) {
 	}
 }
 
-// TestDiscoverFollowsNoStranger: the kernel goes on telling the path at which a socket was made, whatever lies there now. A link that
-// another user put there to a server's socket is that user's place: he may have it lead elsewhere once Dyno has learned it.
+// TestDiscoverFollowsNoStranger: the kernel goes on telling the path at which a socket was made, whatever lies there
+// now. A link that another user put there to a server's socket is that user's place: he may have it lead elsewhere once
+// Dyno has learned it.
 func TestDiscoverFollowsNoStranger(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root gives a directory to another user")
@@ -428,7 +447,8 @@ func TestDiscoverFollowsNoStranger(t *testing.T) {
 	server, planted := filepath.Join(roots, "mysqld.sock"), filepath.Join(eves, "mysql.sock")
 	listen(server)
 	listen(planted)
-	for _, path := range []string{filepath.Join(shared, "mysql.sock"), filepath.Join(shared, "other.sock")} { // the second is not there for the kernel
+	for _, path := range []string{filepath.Join(shared, "mysql.sock"), filepath.Join(shared, "other.sock")} {
+		// the second is not there for the kernel
 		if strings.HasSuffix(path, "mysql.sock") {
 			listen(path)
 			if err := os.Remove(path); err != nil {
@@ -439,11 +459,13 @@ func TestDiscoverFollowsNoStranger(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.Chmod(shared, 0o777|os.ModeSticky), os.Remove(planted), os.Symlink(server, planted), os.Chown(eves, 65534, 65534)); err != nil {
+	if err := errors.Join(os.Chmod(shared, 0o777|os.ModeSticky), os.Remove(planted), os.Symlink(server, planted),
+		os.Chown(eves, 65534, 65534)); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		server: "", planted: strange, filepath.Join(shared, "mysql.sock"): strange, filepath.Join(shared, "other.sock"): strange,
+		server: "", planted: strange, filepath.Join(shared, "mysql.sock"): strange,
+		filepath.Join(shared, "other.sock"): strange,
 	} {
 		all, _, notes := spots(t.Context(), a, Options{Only: []string{path}})
 		if len(all) != 1 || len(all[0].at) != 1 || all[0].at[0].Address != path || all[0].untried != want {
@@ -460,7 +482,8 @@ func TestStrangersCrowdNobodyOut(t *testing.T) {
 	var all []host.Listener
 	for i := range 1000 {
 		at := fmt.Sprintf("127.1.%d.%d:3306", i/250, i%250)
-		all = append(all, host.Listener{Network: "tcp", Address: at, PID: i % 2, UID: eve}) // half of them of one process
+		// half of them of one process
+		all = append(all, host.Listener{Network: "tcp", Address: at, PID: i % 2, UID: eve})
 	}
 	all = append(all, host.Listener{Network: "tcp", Address: "127.0.0.1:3306", PID: 4712, UID: os.Geteuid()})
 	spots, left := candidates(a, all, target.Spec{})
@@ -499,7 +522,8 @@ func TestDiscoverStrangers(t *testing.T) {
 
 func TestMerged(t *testing.T) {
 	socket := Found{Address: "/s", server: "x", Login: LoginOK, Name: "a"}
-	watched := Found{Address: "127.0.0.1:1", Also: []string{"[::1]:1"}, server: "x", Login: LoginUntried, Target: "shop"}
+	watched := Found{Address: "127.0.0.1:1", Also: []string{"[::1]:1"}, server: "x",
+		Login: LoginUntried, Target: "shop"}
 	refused := Found{Address: "/r", pid: 7, Login: LoginRefused}
 	let := Found{Address: "127.0.0.1:2", pid: 7, Login: LoginOK}
 	gone := Found{Address: "/gone", Login: LoginFailed, By: []string{"socket"}}
@@ -539,7 +563,8 @@ func TestSeeker(t *testing.T) {
 	k.Forget()
 	find("2")
 
-	// What is forgotten while a search runs is not what that search finds, and neither forgetting nor giving up waits for it.
+	// What is forgotten while a search runs is not what that search finds, and neither forgetting nor giving up waits
+	// for it.
 	k.Forget()
 	began, end, done := make(chan struct{}), make(chan struct{}), make(chan *memory, 1)
 	var first *memory
@@ -584,7 +609,8 @@ func TestFreeName(t *testing.T) {
 	}
 }
 
-// TestDiscoverWatched: a server that is watched is not offered again at another of its addresses, nor taken for one behind a jump host.
+// TestDiscoverWatched: a server that is watched is not offered again at another of its addresses, nor taken for one
+// behind a jump host.
 func TestDiscoverWatched(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	s.Exec(t, "CREATE USER joe@localhost IDENTIFIED BY 'secret7'")
@@ -616,7 +642,8 @@ func TestDiscoverWatched(t *testing.T) {
 	defer x.Close()
 	var k Seeker
 	watched := func() map[string]string { return map[string]string{"shop": x.Facts().Server} }
-	d, err := k.Discover(t.Context(), a, Options{Only: []string{s.Socket, elsewhere}, Within: 30 * time.Second}, watched)
+	d, err := k.Discover(t.Context(), a, Options{Only: []string{s.Socket, elsewhere}, Within: 30 * time.Second},
+		watched)
 	if err != nil || len(d.Found) != 1 {
 		t.Fatalf("found %+v, notes %q, %v", d.Found, d.Notes, err)
 	}

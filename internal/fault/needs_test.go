@@ -14,15 +14,18 @@ import (
 func TestTogether(t *testing.T) {
 	a := Fault{Name: "a", Settings: sizedWith("innodb-buffer-pool-size", "32M"), Warm: 3 * time.Second}
 	delete(a.Settings, "innodb_buffer_pool_size")
-	b := Fault{Name: "b", Settings: sizedWith("tmp_table_size", "1K"), Warm: 5 * time.Second, Limits: limit.Limits{WriteIOPS: 9}, Replica: map[string]string{"x": "1"}}
+	b := Fault{Name: "b", Settings: sizedWith("tmp_table_size", "1K"), Warm: 5 * time.Second,
+		Limits: limit.Limits{WriteIOPS: 9}, Replica: map[string]string{"x": "1"}}
 	for _, list := range [][]Fault{{a, b}, {b, a}} {
 		n, err := Together("mysql", list...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		plain := plainNames(n.Settings)
-		if len(plain) != len(n.Settings) || plain["innodb_buffer_pool_size"] != "32M" || plain["tmp_table_size"] != "1K" ||
-			plain["innodb_redo_log_capacity"] != "512M" || n.Warm != 5*time.Second || n.Limits.WriteIOPS != 9 || n.Replica["x"] != "1" {
+		if len(plain) != len(n.Settings) || plain["innodb_buffer_pool_size"] != "32M" ||
+			plain["tmp_table_size"] != "1K" ||
+			plain["innodb_redo_log_capacity"] != "512M" || n.Warm != 5*time.Second || n.Limits.WriteIOPS != 9 ||
+			n.Replica["x"] != "1" {
 			t.Errorf("got %+v", n)
 		}
 	}
@@ -32,11 +35,13 @@ func TestTogether(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	wrong("one needs tmp_table_size=2K, the other 1K", b, Fault{Name: "c", Settings: map[string]string{"tmp-table-size": "2K"}})
+	wrong("one needs tmp_table_size=2K, the other 1K", b,
+		Fault{Name: "c", Settings: map[string]string{"tmp-table-size": "2K"}})
 	wrong("limits the server", b, Fault{Name: "c", Limits: limit.Limits{CPU: 1}})
 	wrong("its own replica", b, Fault{Name: "c", Replica: map[string]string{}})
 	var no *FlavorError
-	if _, err := Together("mariadb", Fault{Name: "c", Flavors: []dbms.Flavor{dbms.MySQL}}); !errors.As(err, &no) || !strings.Contains(err.Error(), "only on mysql") {
+	if _, err := Together("mariadb", Fault{Name: "c", Flavors: []dbms.Flavor{dbms.MySQL}}); !errors.As(err, &no) ||
+		!strings.Contains(err.Error(), "only on mysql") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -60,7 +65,10 @@ func TestPairsFit(t *testing.T) {
 				}
 			}
 		}
-		if !slices.ContainsFunc([]string{"mariadb", "mysql"}, func(f string) bool { return a.Exists(dbms.Flavor(f)) && b.Exists(dbms.Flavor(f)) }) {
+		if !slices.ContainsFunc([]string{"mariadb", "mysql"}, func(f string) bool {
+			return a.Exists(dbms.Flavor(f)) &&
+				b.Exists(dbms.Flavor(f))
+		}) {
 			t.Errorf("%s and %s never meet", p[0], p[1])
 		}
 	}

@@ -112,8 +112,8 @@ func (f FS) DiskOf(path string) (p Place, err error) {
 	return p, nil
 }
 
-// mountOf returns the mount that a path without symlinks lies on: the longest mount point above it, and the last of those,
-// which hides the ones before.
+// mountOf returns the mount that a path without symlinks lies on: the longest mount point above it, and the last of
+// those, which hides the ones before.
 func mountOf(ms []*procfs.MountInfo, path string) (best *procfs.MountInfo) {
 	for _, m := range ms {
 		at := unescape(m.MountPoint)

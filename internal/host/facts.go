@@ -32,8 +32,8 @@ type Machine struct {
 // FactsOf returns what the process with the pid may use of this machine.
 func FactsOf(pid int) (Machine, error) { return FS{}.FactsOf(pid) }
 
-// FactsOf returns what the process with the pid may use. Parts that cannot be read stay unknown and are named in the error,
-// which then comes together with the other parts.
+// FactsOf returns what the process with the pid may use. Parts that cannot be read stay unknown and are named in the
+// error, which then comes together with the other parts.
 func (f FS) FactsOf(pid int) (m Machine, err error) {
 	var errs []error
 	var set cpuSet

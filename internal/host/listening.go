@@ -30,10 +30,11 @@ type ServerProcess struct {
 	Hidden       bool // whether a socket is its own the kernel does not tell
 }
 
-// Listening finds what servers of the MySQL family listen on, by what the kernel shows below root ("" is the machine itself): sockets and
-// ports of processes with a server's name, sockets whose name tells what they are, and port 3306. Who is not root sees the names of others'
-// processes and all sockets, but not which belong to whom. The sockets (paths) and ports (host:port) of also count too, whatever listens.
-// When ctx ends the processes that were not looked at are left out, and nothing else.
+// Listening finds what servers of the MySQL family listen on, by what the kernel shows below root ("" is the machine
+// itself): sockets and ports of processes with a server's name, sockets whose name tells what they are, and port 3306.
+// Who is not root sees the names of others' processes and all sockets, but not which belong to whom. The sockets
+// (paths) and ports (host:port) of also count too, whatever listens. When ctx ends the processes that were not looked
+// at are left out, and nothing else.
 func Listening(ctx context.Context, root string, trusted func(uid int) bool, also ...string) []Listener {
 	trusted = AskOnce(trusted)
 	// What processes say of themselves counts for what is their own account's.
@@ -86,7 +87,8 @@ func Listening(ctx context.Context, root string, trusted func(uid int) bool, als
 	for _, s := range unix {
 		p, held := owner[s.inode]
 		name := strings.ToLower(filepath.Base(s.path))
-		tells := (strings.Contains(name, "mysql") || strings.Contains(name, "maria")) && (strings.HasSuffix(name, ".sock") || strings.HasSuffix(name, ".socket"))
+		tells := (strings.Contains(name, "mysql") || strings.Contains(name, "maria")) &&
+			(strings.HasSuffix(name, ".sock") || strings.HasSuffix(name, ".socket"))
 		if strings.Contains(name, "mysqlx") || !held && !sockets[s.path] && !named[s.path] && !tells {
 			continue
 		}
@@ -240,7 +242,8 @@ func serverOf(root string, pid int, trusted func(uid int) bool) (p ServerProcess
 	case unseen != nil && uid == 0 && os.Geteuid() != 0: // programs like sudo run as root in full
 		return p, false
 	}
-	if still, ok := fs.Account(pid); !ok || still != uid { // a child of root's became a user's before it ran the program
+	if still, ok := fs.Account(pid); !ok || still != uid {
+		// a child of root's became a user's before it ran the program
 		return p, false
 	}
 	args, err := fs.Command(pid)
@@ -290,9 +293,9 @@ func openSockets(
 
 type unixListener struct{ path, inode string }
 
-// unixListeners reads /proc/net/unix: Num RefCount Protocol Flags Type St Inode Path (proc(5)); the flag 0x10000 is a socket that listens.
-// The kernel writes a path's line breaks as they are: of a socket that has two paths, one was given it by another's path, and
-// neither bears its inode.
+// unixListeners reads /proc/net/unix: Num RefCount Protocol Flags Type St Inode Path (proc(5)); the flag 0x10000 is a
+// socket that listens. The kernel writes a path's line breaks as they are: of a socket that has two paths, one was
+// given it by another's path, and neither bears its inode.
 func unixListeners(root string) (all []unixListener) {
 	text, err := os.ReadFile(filepath.Join(root, "/proc/net/unix"))
 	if err != nil {
@@ -356,8 +359,8 @@ func tcpListeners(root string) (all []tcpListener, inodes map[string]bool) {
 // mostLinks bounds the links that a path is followed through, as the kernel does.
 const mostLinks = 40
 
-// Redirectable reports whether somebody who is not trusted can have a path lead elsewhere: a part of it is theirs, or in a directory in which
-// they may rename.
+// Redirectable reports whether somebody who is not trusted can have a path lead elsewhere: a part of it is theirs, or
+// in a directory in which they may rename.
 func Redirectable(path string, trusted func(uid int) bool) bool {
 	return redirectableWithin(path, trusted, mostLinks)
 }
@@ -379,7 +382,8 @@ func redirectableWithin(path string, trusted func(uid int) bool, links int) bool
 			if !filepath.IsAbs(to) {
 				to = filepath.Join(dir, to)
 			}
-			return err != nil || redirectableWithin(filepath.Join(append([]string{to}, rest[i+1:]...)...), trusted, links-1)
+			return err != nil || redirectableWithin(filepath.Join(append([]string{to}, rest[i+1:]...)...), trusted,
+				links-1)
 		case st.IsDir() && st.Mode().Perm()&0o022 != 0 && st.Mode()&os.ModeSticky == 0:
 			return true
 		}

@@ -88,15 +88,20 @@ func TestListeningFromFiles(t *testing.T) {
 		return fmt.Sprintf("0000: 00000002 00000000 %s 0001 01 %d %s\n", flags, inode, path)
 	}
 	write("net/unix", "Num RefCount Protocol Flags Type St Inode Path\n"+
-		line("00010000", sock)+line("00010000", odd)+line("00010000", root+"/mysqlx.sock")+line("00010000", root+"/other.sock")+
-		line("00000000", root+"/mysql-connected.sock")+line("00010000", root+"/mysql-gone.sock")+line("00010000", "@mysql.sock")+"short line\n")
+		line("00010000", sock)+line("00010000", odd)+line("00010000", root+"/mysqlx.sock")+
+		line("00010000", root+"/other.sock")+
+		line("00000000", root+"/mysql-connected.sock")+line("00010000", root+"/mysql-gone.sock")+
+		line("00010000", "@mysql.sock")+"short line\n")
 	tcp := func(local, state string, uid ...int) string {
-		return "  0: " + local + " 00000000:0000 " + state + " 00000000:00000000 00:00000000 00000000   " + fmt.Sprint(append(uid, os.Getuid())[0]) + "        0 4711 1\n"
+		return "  0: " + local + " 00000000:0000 " + state + " 00000000:00000000 00:00000000 00000000   " +
+			fmt.Sprint(append(uid, os.Getuid())[0]) + "        0 4711 1\n"
 	}
 	// Port 3400 is somebody else's than the process's that names it.
 	write("79/cmdline", "mysqld\x00--port=3400\x00")
-	write("net/tcp", "sl local\n"+tcp("0100007F:0D48", "0A", os.Getuid()+1)+tcp("0100007F:0CEA", "0A")+tcp("00000000:0D47", "0A")+tcp("0100007F:0050", "0A")+tcp("0100007F:0CEA", "01")+tcp("bad:0CEA", "0A"))
-	write("net/tcp6", "sl local\n"+tcp("00000000000000000000000000000000:0D47", "0A")+tcp("00000000000000000000000000000000:0CEA", "0A", os.Getuid()+1))
+	write("net/tcp", "sl local\n"+tcp("0100007F:0D48", "0A", os.Getuid()+1)+tcp("0100007F:0CEA", "0A")+
+		tcp("00000000:0D47", "0A")+tcp("0100007F:0050", "0A")+tcp("0100007F:0CEA", "01")+tcp("bad:0CEA", "0A"))
+	write("net/tcp6", "sl local\n"+tcp("00000000000000000000000000000000:0D47", "0A")+
+		tcp("00000000000000000000000000000000:0CEA", "0A", os.Getuid()+1))
 	f := func(want []string, also ...string) {
 		t.Helper()
 		var got []string
@@ -111,12 +116,15 @@ func TestListeningFromFiles(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	f([]string{"unix " + sock, "unix " + odd, "tcp 127.0.0.1:3306", "tcp 127.0.0.1:3399", "tcp 127.0.0.1:3306 of another"})
-	f([]string{"unix " + sock, "unix " + odd, "unix " + root + "/other.sock", "tcp 127.0.0.1:3306", "tcp 127.0.0.1:3399", "tcp 127.0.0.1:80", "tcp 127.0.0.1:3306 of another"},
+	f([]string{"unix " + sock, "unix " + odd, "tcp 127.0.0.1:3306", "tcp 127.0.0.1:3399",
+		"tcp 127.0.0.1:3306 of another"})
+	f([]string{"unix " + sock, "unix " + odd, "unix " + root + "/other.sock", "tcp 127.0.0.1:3306",
+		"tcp 127.0.0.1:3399", "tcp 127.0.0.1:80", "tcp 127.0.0.1:3306 of another"},
 		root+"/other.sock", "127.0.0.1:80", "/nowhere", "localhost:3307")
 }
 
-// TestListeningBelieves: whose a socket is the kernel tells; what a process says of itself counts where that is not known.
+// TestListeningBelieves: whose a socket is the kernel tells; what a process says of itself counts where that is not
+// known.
 func TestListeningBelieves(t *testing.T) {
 	root := t.TempDir()
 	sock := filepath.Join(root, "mysqld.sock")
@@ -129,7 +137,8 @@ func TestListeningBelieves(t *testing.T) {
 		t.Helper()
 		for _, pid := range []string{"77", "99"} {
 			dir := filepath.Join(root, "proc", pid)
-			err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir+"/fd", 0o700), os.WriteFile(dir+"/cmdline", []byte("mysqld\x00"), 0o600),
+			err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir+"/fd", 0o700), os.WriteFile(dir+"/cmdline",
+				[]byte("mysqld\x00"), 0o600),
 				os.WriteFile(dir+"/status", []byte(accounts(os.Getuid())), 0o600))
 			if pid == "99" { // it only says so
 				err = errors.Join(err, os.WriteFile(dir+"/cmdline", []byte("mysqld\x00--socket="+sock+"\x00"), 0o600))
@@ -140,8 +149,10 @@ func TestListeningBelieves(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		line := "Num RefCount Protocol Flags Type St Inode Path\n0000: 00000002 00000000 00010000 0001 01 12345 " + sock + "\n"
-		if err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/unix", []byte(line), 0o600)); err != nil {
+		line := "Num RefCount Protocol Flags Type St Inode Path\n0000: 00000002 00000000 00010000 0001 01 12345 " +
+			sock + "\n"
+		if err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/unix",
+			[]byte(line), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		if all := Listening(t.Context(), root, ours); len(all) != 1 || all[0].PID != want {
@@ -152,19 +163,22 @@ func TestListeningBelieves(t *testing.T) {
 	f(99, false)
 }
 
-// TestAPathOfTwoLinesIsNobodysSocket: the kernel writes a line break in a path as it is, and what follows looks like another's socket.
+// TestAPathOfTwoLinesIsNobodysSocket: the kernel writes a line break in a path as it is, and what follows looks like
+// another's socket.
 func TestAPathOfTwoLinesIsNobodysSocket(t *testing.T) {
 	root := t.TempDir()
 	lines := "0000: 00000002 00000000 00010000 0001 01 12345 /run/mysqld/mysqld.sock\n" +
 		"0000: 00000002 00000000 00010000 0001 01 12346 /run/other/mysqld.sock\n" +
 		"0000: 00000002 00000000 00010000 0001 01 54321 /tmp/x\n" +
 		"0000: 00000002 00000000 00010000 0001 01 12345 /tmp/mysqld.sock\n"
-	if err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/unix", []byte(lines), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/unix",
+		[]byte(lines), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	got := unixListeners(root)
 	if want := []unixListener{
-		{"/run/mysqld/mysqld.sock", ""}, {"/run/other/mysqld.sock", "12346"}, {"/tmp/x", "54321"}, {"/tmp/mysqld.sock", ""},
+		{"/run/mysqld/mysqld.sock", ""}, {"/run/other/mysqld.sock", "12346"}, {"/tmp/x", "54321"},
+		{"/tmp/mysqld.sock", ""},
 	}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -175,7 +189,8 @@ func TestOneSocketUnderManyNames(t *testing.T) {
 	root := t.TempDir()
 	list := listenAt(t, root, 1)
 	for i := range 50 {
-		list += fmt.Sprintf("0000: 00000002 00000000 00010000 0001 01 %d %s/%smysqld0.sock\n", 30_000+i, root, strings.Repeat("./", i+1))
+		list += fmt.Sprintf("0000: 00000002 00000000 00010000 0001 01 %d %s/%smysqld0.sock\n", 30_000+i, root,
+			strings.Repeat("./", i+1))
 	}
 	list += fmt.Sprintf("0000: 00000002 00000000 00010000 0001 01 4711 %s/proc/mysqld.sock\n", root) // is no socket
 	err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/unix", []byte(list), 0o600),
@@ -214,7 +229,8 @@ func TestCrowdsOfListeners(t *testing.T) {
 	asked := 0
 	root := t.TempDir()
 	list := listenAt(t, root, mostSockets+100)
-	if err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/unix", []byte(list), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(root+"/proc/net", 0o700), os.WriteFile(root+"/proc/net/unix",
+		[]byte(list), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	all := Listening(t.Context(), root, func(int) bool { asked++; return false })
@@ -230,7 +246,8 @@ func TestCrowdsOfListeners(t *testing.T) {
 	listens := map[string]bool{"12345": true}
 	for _, most := range []int{7, 100, 0, -1} {
 		inodes, read, hidden := openSockets(t.Context(), root+"/proc/7", most, listens)
-		if want := max(0, min(most, 21)); read != want || len(inodes) > min(want, 20) || len(inodes) < want-1 || hidden {
+		if want := max(0, min(most, 21)); read != want || len(inodes) > min(want, 20) ||
+			len(inodes) < want-1 || hidden {
 			t.Errorf("%d of %d files read, %d sockets, hidden %t", read, most, len(inodes), hidden)
 		}
 	}
@@ -273,7 +290,10 @@ func process(t *testing.T, root, pid, status, exe, words string, files int) {
 // TestCrowdsOfProcesses: what strangers' processes have open is looked through last and has a bound
 // for all accounts together, a server's has one too, and the search ends when it is told to.
 func TestCrowdsOfProcesses(t *testing.T) {
-	defer func(server, strangers int) { filesOfServer, filesOfStrangers = server, strangers }(filesOfServer, filesOfStrangers)
+	defer func(server, strangers int) {
+		filesOfServer, filesOfStrangers = server,
+			strangers
+	}(filesOfServer, filesOfStrangers)
 	filesOfServer, filesOfStrangers = 15, 30
 	const me, eve = 27, 65534
 	root := t.TempDir()
@@ -285,13 +305,15 @@ func TestCrowdsOfProcesses(t *testing.T) {
 	process(t, root, "300", accounts(me), "/usr/sbin/mysqld (deleted)", "mysqld", 20)
 	process(t, root, "301", accounts(me), "/lib64/ld-linux-x86-64.so.2", "ld-linux-x86-64.so.2 mariadbd", 10)
 	look := func(ctx context.Context) (got []string) {
-		for _, p := range ServerProcesses(ctx, root, map[string]bool{"12345": true}, func(uid int) bool { return uid == me }) {
+		for _, p := range ServerProcesses(ctx, root, map[string]bool{"12345": true},
+			func(uid int) bool { return uid == me }) {
 			got = append(got, fmt.Sprintf("%d of %d: %d", p.pid, p.UID, len(p.inodes)))
 		}
 		return got
 	}
 	want := []string{
-		"300 of 27: 15", "301 of 27: 10", "100 of 65534: 20", "101 of 65533: 10", "102 of 65532: 0", "103 of 65531: 0", "104 of 65530: 0",
+		"300 of 27: 15", "301 of 27: 10", "100 of 65534: 20", "101 of 65533: 10", "102 of 65532: 0",
+		"103 of 65531: 0", "104 of 65530: 0",
 	}
 	if got := look(t.Context()); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -380,7 +402,8 @@ func TestStrangersNameNoOthersSockets(t *testing.T) {
 	}
 }
 
-// TestListeningFindsServers holds what the kernel tells to a server that is really there, whose socket has a name that tells nothing.
+// TestListeningFindsServers holds what the kernel tells to a server that is really there, whose socket has a name that
+// tells nothing.
 func TestListeningFindsServers(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	var sock, tcp bool
@@ -397,7 +420,8 @@ func TestListeningFindsServers(t *testing.T) {
 	}
 }
 
-// TestRedirectable: a path leads where root and servers' accounts have it lead, or it leads nowhere for a stored password.
+// TestRedirectable: a path leads where root and servers' accounts have it lead, or it leads nowhere for a stored
+// password.
 func TestRedirectable(t *testing.T) {
 	const nobody = 65534
 	trusted := func(uid int) bool { return uid == os.Getuid() || uid == 0 }
@@ -417,7 +441,8 @@ func TestRedirectable(t *testing.T) {
 		}
 		return path
 	}
-	safe, foreign, open, sticky := mkdir("safe", 0o755, 0), mkdir("foreign", 0o755, nobody), mkdir("open", 0o777, 0), mkdir("sticky", 0o777|os.ModeSticky, 0)
+	safe, foreign, open, sticky := mkdir("safe", 0o755, 0), mkdir("foreign", 0o755, nobody), mkdir("open", 0o777, 0),
+		mkdir("sticky", 0o777|os.ModeSticky, 0)
 	f := func(path string, want bool) {
 		t.Helper()
 		if got := Redirectable(path, trusted); got != want {

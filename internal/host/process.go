@@ -79,9 +79,9 @@ type Turns struct {
 // ErrTooMany says that a process has more threads than may be read.
 var ErrTooMany = errors.New("too many threads to read one by one")
 
-// ThreadTurns returns the turns of each thread alive, by its id; the kernel keeps no sum for a process. It reads one file a
-// thread (/proc/PID/task/TID/schedstat, Documentation/scheduler/sched-stats.rst), so it refuses more than limit threads with an
-// error that wraps ErrTooMany.
+// ThreadTurns returns the turns of each thread alive, by its id; the kernel keeps no sum for a process. It reads one
+// file a thread (/proc/PID/task/TID/schedstat, Documentation/scheduler/sched-stats.rst), so it refuses more than limit
+// threads with an error that wraps ErrTooMany.
 func ThreadTurns(pid, limit int) (map[int]Turns, error) { return FS{}.ThreadTurns(pid, limit) }
 
 // ThreadTurns is the function of that name, reading f.
@@ -126,7 +126,8 @@ func (f FS) threads(pid, limit int, file string, do func(tid int, b []byte) erro
 			continue
 		}
 		b, err := slurp(filepath.Join(dir, name, file), &buf)
-		if errors.Is(err, os.ErrNotExist) && !exists(filepath.Join(dir, name)) || errors.Is(err, syscall.ESRCH) { // it ended meanwhile
+		if errors.Is(err, os.ErrNotExist) && !exists(filepath.Join(dir, name)) || errors.Is(err, syscall.ESRCH) {
+			// it ended meanwhile
 			continue
 		}
 		if err == nil {
@@ -147,8 +148,8 @@ func exists(path string) bool {
 // maxCommand is the most of a command line that is read. A process can make its own as long as its address space is.
 const maxCommand = 64 << 10
 
-// Command returns the arguments that a process was started with, or says that it was: they are its own memory. Of a longer list the first
-// 64 KiB are returned.
+// Command returns the arguments that a process was started with, or says that it was: they are its own memory. Of a
+// longer list the first 64 KiB are returned.
 func Command(pid int) ([]string, error) { return FS{}.Command(pid) }
 
 // Command returns the arguments that a process says it was started with. Reading them waits for
@@ -183,8 +184,8 @@ func (f FS) Account(pid int) (uid int, ok bool) {
 	return 0, false
 }
 
-// IsServer reports whether a command line is that of a server of the MySQL family. It may be run by the dynamic linker, whose name
-// then comes first.
+// IsServer reports whether a command line is that of a server of the MySQL family. It may be run by the dynamic linker,
+// whose name then comes first.
 func IsServer(args []string) bool {
 	is := func(a string) bool {
 		return slices.Contains([]string{"mysqld", "mariadbd", "mysqld-debug"}, filepath.Base(a))

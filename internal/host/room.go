@@ -19,7 +19,8 @@ func Room(path string) (total, avail uint64, err error) {
 	return total, avail, nil
 }
 
-// SameDisk reports whether two files or folders are on one filesystem; what is not there yet will be where its parent is.
+// SameDisk reports whether two files or folders are on one filesystem; what is not there yet will be where its parent
+// is.
 func SameDisk(a, b string) bool {
 	x, ok1 := deviceOf(a)
 	y, ok2 := deviceOf(b)

@@ -11,8 +11,8 @@ import (
 
 var settingName = pattern.New(`^[a-z0-9][a-z0-9_.:-]*(/[a-z0-9][a-z0-9_.:-]*)*$`)
 
-// settingPath returns where the kernel shows a setting: a sysctl under its dotted name ("vm.swappiness"), anything else by its path below
-// /sys ("kernel/mm/transparent_hugepage/enabled").
+// settingPath returns where the kernel shows a setting: a sysctl under its dotted name ("vm.swappiness"), anything else
+// by its path below /sys ("kernel/mm/transparent_hugepage/enabled").
 func (f FS) settingPath(name string) (string, error) {
 	if !settingName.MatchString(name) || strings.Contains(name, "..") {
 		return "", fmt.Errorf("%q is not a name of a kernel setting", name)
@@ -32,8 +32,8 @@ func (f FS) MaySet(name string) bool {
 	return err == nil && mayWrite(path)
 }
 
-// Setting returns a setting of the kernel, see settingPath. Of a choice, which the kernel writes as "always [madvise] never", it is the word
-// in brackets.
+// Setting returns a setting of the kernel, see settingPath. Of a choice, which the kernel writes as "always [madvise]
+// never", it is the word in brackets.
 func (f FS) Setting(name string) (string, error) {
 	path, err := f.settingPath(name)
 	if err != nil {
@@ -58,7 +58,8 @@ func (f FS) SetSetting(name, value string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0) // it must be there: the kernel makes these files, we do not
+	// it must be there: the kernel makes these files, we do not
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return fmt.Errorf("set the kernel's %s: %w", name, err)
 	}

@@ -20,7 +20,8 @@ type endless struct {
 	limits []int
 }
 
-func (e *endless) Matching(_ context.Context, _ []string, _, _ time.Time, limit int) (series.Listing[metric.Labels], error) {
+func (e *endless) Matching(_ context.Context, _ []string, _, _ time.Time, limit int) (series.Listing[metric.Labels],
+	error) {
 	e.limits = append(e.limits, limit)
 	return series.Listing[metric.Labels]{Cut: true}, nil
 }
@@ -30,7 +31,8 @@ func (e *endless) LabelNames(_ context.Context, _ []string, _, _ time.Time, limi
 	return series.Listing[string]{Cut: true}, nil
 }
 
-func (e *endless) LabelValues(_ context.Context, _ string, _ []string, _, _ time.Time, limit int) (series.Listing[string], error) {
+func (e *endless) LabelValues(_ context.Context, _ string, _ []string, _, _ time.Time,
+	limit int) (series.Listing[string], error) {
 	return e.LabelNames(nil, nil, time.Time{}, time.Time{}, limit) //nolint:staticcheck // it asks nobody
 }
 
@@ -65,8 +67,10 @@ func TestListsAreBounded(t *testing.T) {
 		}
 		return w.Body.String()
 	}
-	for _, path := range []string{"/api/v1/series?match[]=up&", "/api/v1/labels?", "/api/v1/label/job/values?", "/api/v1/metadata?"} {
-		for asked, want := range map[string]int{"": maxListed, "limit=0": maxListed, "limit=7": 7, "limit=1000000": maxListed} {
+	for _, path := range []string{"/api/v1/series?match[]=up&", "/api/v1/labels?",
+		"/api/v1/label/job/values?", "/api/v1/metadata?"} {
+		for asked, want := range map[string]int{"": maxListed, "limit=0": maxListed, "limit=7": 7,
+			"limit=1000000": maxListed} {
 			x.limits = nil
 			text := get(path + asked)
 			if len(x.limits) != 1 || x.limits[0] != want {
@@ -78,7 +82,8 @@ func TestListsAreBounded(t *testing.T) {
 		}
 	}
 	text := get("/api/dyno/v1/events?from=0")
-	if n := strings.Count(text, `"id":`); n != maxEvents || !strings.Contains(text, `"truncated":true`) || strings.Contains(text, `"e0"`) || !strings.Contains(text, `"e1"`) {
+	if n := strings.Count(text, `"id":`); n != maxEvents || !strings.Contains(text, `"truncated":true`) ||
+		strings.Contains(text, `"e0"`) || !strings.Contains(text, `"e1"`) {
 		t.Errorf("%d events, and the newest are not those that stay", n)
 	}
 	var all struct{ Experiments []struct{} }

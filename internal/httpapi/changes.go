@@ -113,8 +113,9 @@ func (v *Server) report(w http.ResponseWriter, r *http.Request) {
 // policy finds the policy that a report says of itself: it names its own style and script by their hashes.
 var policy = pattern.New(`<meta http-equiv="Content-Security-Policy" content="([^"]*)">`)
 
-// reportPage serves a report as the self-contained page that it is. It is drawn of statements and notes of servers, so it gets no origin
-// (sandbox) and only what its own policy names: whatever slipped through it could neither ask this server anything nor send anything away.
+// reportPage serves a report as the self-contained page that it is. It is drawn of statements and notes of servers, so
+// it gets no origin (sandbox) and only what its own policy names: whatever slipped through it could neither ask this
+// server anything nor send anything away.
 func (v *Server) reportPage(w http.ResponseWriter, r *http.Request) {
 	d, ok := v.document(w, r)
 	if !ok {

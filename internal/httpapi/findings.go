@@ -16,8 +16,8 @@ import (
 
 // Findings gives what was judged of a target.
 type Findings interface {
-	// Verdicts returns the diagnoses that are kept of a target in short, newest first, at most n; of each target its newest with
-	// target "". For an unknown target: ErrNotFound.
+	// Verdicts returns the diagnoses that are kept of a target in short, newest first, at most n; of each target its
+	// newest with target "". For an unknown target: ErrNotFound.
 	Verdicts(ctx context.Context, target string, n int) ([]app.Verdict, error)
 	// Judged returns one diagnosis with all that was thought about it.
 	Judged(ctx context.Context, id string) (service.Judged, error)
@@ -25,7 +25,8 @@ type Findings interface {
 	Diagnose(ctx context.Context, target, by string, o capture.Options) (task.Task, error)
 	// FindingsOf returns the findings of a target that are open, ignored and resolved, whichever diagnosis saw them.
 	FindingsOf(ctx context.Context, target string) (service.Findings, error)
-	// IgnoreFinding takes a finding from those that are open, for a time; 0 shows it again. For an unknown one: ErrNotFound.
+	// IgnoreFinding takes a finding from those that are open, for a time; 0 shows it again. For an unknown one:
+	// ErrNotFound.
 	IgnoreFinding(ctx context.Context, target, finding, by string, d time.Duration) (ledger.Ignored, error)
 	// JudgedEvery is the time between two looks that nobody asks for; 0: there are none.
 	JudgedEvery() time.Duration
@@ -116,7 +117,8 @@ func (v *Server) diagnose(w http.ResponseWriter, r *http.Request) {
 		v.fail(w, r, err)
 		return
 	}
-	t, err := v.service.Findings.Diagnose(r.Context(), x.Target, userOf(r.Context()), capture.Options{Window: window, Redact: x.Redact})
+	t, err := v.service.Findings.Diagnose(r.Context(), x.Target, userOf(r.Context()),
+		capture.Options{Window: window, Redact: x.Redact})
 	v.started(w, r, t, err)
 }
 
@@ -147,7 +149,8 @@ func (v *Server) ignoreFinding(w http.ResponseWriter, r *http.Request) {
 	}
 	var i ledger.Ignored
 	if err == nil {
-		i, err = v.service.Findings.IgnoreFinding(r.Context(), x.Target, x.Finding, userOf(r.Context()), time.Duration(x.Seconds*float64(time.Second)))
+		i, err = v.service.Findings.IgnoreFinding(r.Context(), x.Target, x.Finding, userOf(r.Context()),
+			time.Duration(x.Seconds*float64(time.Second)))
 	}
 	if errors.Is(err, service.ErrIgnoreFor) {
 		err = fmt.Errorf("%w: %w", ErrBadRequest, err)

@@ -18,10 +18,12 @@ import (
 
 // Bounds of the stream. A second of 200 targets is 200 updates.
 const (
-	maxStreams  = 64     // clients at a time
-	maxOwn      = 8      // of one caller
-	maxBehind   = 2048   // updates that a client may be behind before it is dropped
-	maxFull     = 64     // full states that wait in all streams of a caller, which may have hundreds of kilobytes; further ones come without lists
+	maxStreams = 64   // clients at a time
+	maxOwn     = 8    // of one caller
+	maxBehind  = 2048 // updates that a client may be behind before it is dropped
+	// full states that wait in all streams of a caller, which may have hundreds of kilobytes; further ones come without
+	// lists
+	maxFull     = 64
 	leastFull   = 4      // that each stream may have waiting, whatever the caller's others have
 	maxReplayed = 20_000 // updates that are remembered
 )
@@ -86,8 +88,9 @@ func (h *hub) publish(r reading.Reading) {
 	u := update{target: r.Target, events: r.Events, full: r.State}
 	if s := r.State; s != nil {
 		u.vitals = &state.State{
-			Target: r.Target, At: s.At, Up: s.Up, Reason: s.Reason, NotConfigured: s.NotConfigured, LoginRefused: s.LoginRefused,
-			Server: s.Server, Vitals: s.Vitals, Connections: s.Connections, Idle: s.Idle,
+			Target: r.Target, At: s.At, Up: s.Up, Reason: s.Reason, NotConfigured: s.NotConfigured,
+			LoginRefused: s.LoginRefused,
+			Server:       s.Server, Vitals: s.Vitals, Connections: s.Connections, Idle: s.Idle,
 		}
 	}
 	h.add(u)
@@ -133,7 +136,8 @@ func (h *hub) add(u update) {
 // follow adds a client of who. With the id of the last update that it saw it gets what came since, seen is
 // the number of the update before the first that it gets; note tells what it missed. What it takes out of
 // updates it tells by took.
-func (h *hub) follow(who, lastID string, full func(target string) bool) (c *client, seen uint64, missed []update, note string, err error) {
+func (h *hub) follow(who, lastID string, full func(target string) bool) (c *client, seen uint64, missed []update,
+	note string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.clients) >= maxStreams {
@@ -154,7 +158,8 @@ func (h *hub) follow(who, lastID string, full func(target string) bool) (c *clie
 		seq, err := strconv.ParseUint(n, 10, 64)
 		switch {
 		case err != nil || boot != h.boot || seq > h.seq:
-			note = "this is another run of the program, or the id is not one of its; what came since cannot be sent again"
+			note = "this is another run of the program, or the id is not one of its; what came since cannot be sent " +
+				"again"
 		default:
 			i := 0
 			for i < len(h.ring) && h.ring[i].seq <= seq {

@@ -24,7 +24,8 @@ func (b *bench) know(ok bool, format string, args ...any) error {
 }
 
 func (b *bench) Experiments(context.Context) ([]lab.Line, error) {
-	return []lab.Line{{ID: "x-1", State: lab.Damaged, Problem: "it cannot be read", Tally: []report.LaidTally{}}}, b.know(true, "experiments")
+	return []lab.Line{{ID: "x-1", State: lab.Damaged, Problem: "it cannot be read", Tally: []report.LaidTally{}}},
+		b.know(true, "experiments")
 }
 
 func (b *bench) Experiment(_ context.Context, id string) (lab.Experiment, error) {
@@ -104,7 +105,8 @@ func TestLabAnswers(t *testing.T) {
 	f("run", 400, "")
 	f("documents?limit=3", 200, "documents 3")
 	f("documents?limit=x", 400, "")
-	if w := request(New(Service{}, Options{}), "GET", "/api/dyno/v1/experiments", ""); w.Code != http.StatusNotImplemented {
+	if w := request(New(Service{}, Options{}), "GET", "/api/dyno/v1/experiments",
+		""); w.Code != http.StatusNotImplemented {
 		t.Errorf("without a lab: %d", w.Code)
 	}
 }
@@ -115,7 +117,8 @@ func TestLabChanges(t *testing.T) {
 	f := func(path, body string, code int, asked string) {
 		t.Helper()
 		l.asked = nil
-		w := request(h, "POST", "/api/dyno/v1/"+path, body, "Content-Type", "application/json", "Sec-Fetch-Site", "same-origin")
+		w := request(h, "POST", "/api/dyno/v1/"+path, body, "Content-Type", "application/json",
+			"Sec-Fetch-Site", "same-origin")
 		if w.Code != code || strings.Join(l.asked, ";") != asked {
 			t.Errorf("%s %s: %d %s, asked %q", path, body, w.Code, w.Body, l.asked)
 		}
@@ -124,7 +127,8 @@ func TestLabChanges(t *testing.T) {
 		}
 	}
 	f("recipe/run", `{"name":"threads"}`, 202, "run threads small map[] by local")
-	f("recipe/run", `{"name":"threads","scale":"medium","set":{"trials.time":"1s"}}`, 202, "run threads medium map[trials.time:1s] by local")
+	f("recipe/run", `{"name":"threads","scale":"medium","set":{"trials.time":"1s"}}`, 202,
+		"run threads medium map[trials.time:1s] by local")
 	f("recipe/run", `{"name":"threads","scale":"full"}`, 409, "")
 	f("recipe/run", `{"name":"nothing"}`, 404, "run nothing small map[] by local")
 	f("recipe/run", `{"name":"threads","install":true}`, 400, "")
@@ -133,10 +137,12 @@ func TestLabChanges(t *testing.T) {
 	f("experiment/resume", `{"id":"x-2"}`, 404, "resume x-2 by local")
 	for _, path := range []string{"recipe/run", "experiment/resume"} {
 		l.asked = nil
-		if w := request(h, "POST", "/api/dyno/v1/"+path, `{"name":"threads","id":"x-1"}`); w.Code != http.StatusUnsupportedMediaType || len(l.asked) > 0 {
+		if w := request(h, "POST", "/api/dyno/v1/"+path, `{"name":"threads","id":"x-1"}`); w.Code !=
+			http.StatusUnsupportedMediaType || len(l.asked) > 0 {
 			t.Errorf("%s without its type: %d, asked %q", path, w.Code, l.asked)
 		}
-		if w := request(h, "POST", "/api/dyno/v1/"+path, `{"id":"x-1"}`, "Content-Type", "application/json", "Sec-Fetch-Site", "cross-site"); w.Code != http.StatusForbidden || len(l.asked) > 0 {
+		if w := request(h, "POST", "/api/dyno/v1/"+path, `{"id":"x-1"}`, "Content-Type", "application/json",
+			"Sec-Fetch-Site", "cross-site"); w.Code != http.StatusForbidden || len(l.asked) > 0 {
 			t.Errorf("%s from elsewhere: %d, asked %q", path, w.Code, l.asked)
 		}
 	}

@@ -29,7 +29,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/task"
 )
 
-// schemas makes JSON schemas of Go types, as encoding/json writes them, with the comments of the sources as descriptions.
+// schemas makes JSON schemas of Go types, as encoding/json writes them, with the comments of the sources as
+// descriptions.
 type schemas struct {
 	t     *testing.T
 	named map[string]reflect.Type // by name of the component
@@ -46,7 +47,8 @@ type packageDoc struct {
 }
 
 func newSchemas(t *testing.T) *schemas {
-	return &schemas{t: t, named: map[string]reflect.Type{}, done: map[reflect.Type]string{}, all: map[string]yaml.MapSlice{}, docs: map[string]*packageDoc{}}
+	return &schemas{t: t, named: map[string]reflect.Type{}, done: map[reflect.Type]string{},
+		all: map[string]yaml.MapSlice{}, docs: map[string]*packageDoc{}}
 }
 
 func item(k string, v any) yaml.MapItem { return yaml.MapItem{Key: k, Value: v} }
@@ -74,8 +76,10 @@ var closed = map[reflect.Type]bool{
 }
 
 // filled are the components whose lists and maps are never null: who makes them sees to it.
-var filled = strings.Fields("ChangeDetail Checked ClassAnyList ClassFull ClassPlan Denial Discovery EventList Found Graph " +
-	"HttpapiLine Intent Judged LabChart LabChartLine LabDryRun LabExperiment LabNeeds LabRecipe LabRunDetail LabScale Laid " +
+var filled = strings.Fields("ChangeDetail Checked ClassAnyList ClassFull ClassPlan Denial Discovery EventList Found " +
+	"Graph " +
+	"HttpapiLine Intent Judged LabChart LabChartLine LabDryRun LabExperiment LabNeeds LabRecipe LabRunDetail " +
+	"LabScale Laid " +
 	"LaidCell LaidGroup LaidLine LaidRates LaidStrip LaidSweep LaidTable Line PeriodComparison Settings TimeModel")
 
 // mayBeNull are their members that are null all the same.
@@ -131,7 +135,8 @@ func (s *schemas) of(t reflect.Type) yaml.MapSlice {
 	case reflect.Slice:
 		return yaml.MapSlice{item("type", []string{"array", "null"}), item("items", s.of(t.Elem()))}
 	case reflect.Array:
-		return yaml.MapSlice{item("type", "array"), item("items", s.of(t.Elem())), item("minItems", t.Len()), item("maxItems", t.Len())}
+		return yaml.MapSlice{item("type", "array"), item("items", s.of(t.Elem())), item("minItems", t.Len()),
+			item("maxItems", t.Len())}
 	case reflect.Map:
 		return yaml.MapSlice{item("type", []string{"object", "null"}), item("additionalProperties", s.of(t.Elem()))}
 	case reflect.Struct:

@@ -19,7 +19,8 @@ type Periods interface {
 	// ClassExtra returns examples, plans and tables of a class.
 	ClassExtra(ctx context.Context, target string, c class.Class) (service.ClassExtra, error)
 	// CompareClasses joins the classes of two periods; the most (0: all) with the greatest change of load first.
-	CompareClasses(ctx context.Context, target string, before, after service.Period, most int) (service.PeriodComparison, error)
+	CompareClasses(ctx context.Context, target string, before, after service.Period,
+		most int) (service.PeriodComparison, error)
 }
 
 func (v *Server) periodRoutes() {
@@ -69,7 +70,8 @@ type classFull struct {
 
 func (v *Server) withExtra(ctx context.Context, target string, d ClassDetail) (classFull, error) {
 	x, err := v.service.Periods.ClassExtra(ctx, target, d.Class)
-	return classFull{ClassDetail: d, Item: x.Item, Tables: list(x.Tables), Examples: list(x.Examples), Plans: list(x.Plans)}, err
+	return classFull{ClassDetail: d, Item: x.Item, Tables: list(x.Tables), Examples: list(x.Examples),
+		Plans: list(x.Plans)}, err
 }
 
 func (v *Server) compareClasses(w http.ResponseWriter, r *http.Request) {

@@ -79,7 +79,8 @@ func queryStatus(t series.ErrorType) int {
 func respondJSON(w http.ResponseWriter, code int, x any) {
 	b, err := json.Marshal(x)
 	if err != nil { // a NaN: a value that came from a figure that should have been unknown
-		code, b = http.StatusInternalServerError, []byte(`{"status":"error","errorType":"internal","error":"cannot write the answer as JSON"}`)
+		code, b = http.StatusInternalServerError,
+			[]byte(`{"status":"error","errorType":"internal","error":"cannot write the answer as JSON"}`)
 	}
 	respondBytes(w, code, b)
 }
@@ -201,14 +202,16 @@ func (p *params) limit(name string, none int) int {
 	return n
 }
 
-// window returns from and to; without them the hour that ends now. Either may be told from now: "now", "-1h30m" or "now-7d".
+// window returns from and to; without them the hour that ends now. Either may be told from now: "now", "-1h30m" or
+// "now-7d".
 func (p *params) window(now time.Time) (from, to time.Time) {
 	to = p.moment("to", now, now)
 	from = p.moment("from", now, to.Add(-time.Hour))
 	if p.err == nil && to.Before(from) {
 		p.wrong("to", errors.New("it is before from"))
 	}
-	if p.err == nil && (from.Year() < 1970 || to.Year() > 2200) { // lengths of time are counted in nanoseconds, and end after 292 years
+	if p.err == nil && (from.Year() < 1970 || to.Year() > 2200) {
+		// lengths of time are counted in nanoseconds, and end after 292 years
 		p.wrong("from", errors.New("a window lies between the years 1970 and 2200"))
 	}
 	return from, to

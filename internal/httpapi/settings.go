@@ -20,8 +20,8 @@ type Settings interface {
 	Discover(ctx context.Context) (discovery.Discovery, error)
 	// Grants writes the statements that give an account what a task needs. What is asked wrongly wraps ErrBadRequest.
 	Grants(flavor dbms.Flavor, task, user string, schemas []string) ([]string, error)
-	// SetRetention changes for how many days a kind of data is kept: name is the flag of dyno serve without its dashes. An unknown name
-	// and days out of bounds are ErrBadRequest, one that the command line fixed is ErrConflict.
+	// SetRetention changes for how many days a kind of data is kept: name is the flag of dyno serve without its dashes.
+	// An unknown name and days out of bounds are ErrBadRequest, one that the command line fixed is ErrConflict.
 	SetRetention(name string, days float64) error
 	Inventory
 }
@@ -30,17 +30,19 @@ type Settings interface {
 type Inventory interface {
 	// AddTarget keeps how to reach a server. Another one of that name is ErrConflict, unless it may be replaced.
 	AddTarget(ctx context.Context, t ledger.Target, replace bool) (ledger.Target, error)
-	// Inspect tells what can be observed on a server of the inventory, of which only the name is given, or on one that may be added. One
-	// that is not reached is an answer.
+	// Inspect tells what can be observed on a server of the inventory, of which only the name is given, or on one that
+	// may be added. One that is not reached is an answer.
 	Inspect(ctx context.Context, t ledger.Target) (app.Checked, error)
 	RemoveTarget(ctx context.Context, name string) error
-	// SetTargetPassword keeps a password for a target, and with a url where it goes, see service.Service.SetTargetPassword. No answer has the password.
+	// SetTargetPassword keeps a password for a target, and with a url where it goes, see
+	// service.Service.SetTargetPassword. No answer has the password.
 	SetTargetPassword(ctx context.Context, name, url, password string) (ledger.Target, error)
 }
 
 func (v *Server) settingRoutes() {
 	v.handle("GET /api/dyno/v1/settings", v.settings)
-	// It logs in to servers that are not in the inventory. The page asks again and again, so the audit log has none of it.
+	// It logs in to servers that are not in the inventory. The page asks again and again, so the audit log has none of
+	// it.
 	v.register("GET /api/dyno/v1/discover", v.timed(v.admit(access.Operator, false, v.discover)))
 	v.handle("GET /api/dyno/v1/grants", v.grants)
 	v.change("POST /api/dyno/v1/target/add", v.addTarget)

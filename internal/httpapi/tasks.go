@@ -82,7 +82,8 @@ func (v *Server) cancelTask(w http.ResponseWriter, r *http.Request) {
 }
 
 func noTask(id string) error {
-	return fmt.Errorf("%w: this process has no task %q; those before it was started are not remembered", ErrNotFound, id)
+	return fmt.Errorf("%w: this process has no task %q; those before it was started are not remembered", ErrNotFound,
+		id)
 }
 
 // started answers with a task that was just started, or with why it was not.

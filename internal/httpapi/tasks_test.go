@@ -34,7 +34,8 @@ func (x *tasks) Cancel(id string) error {
 func (x *tasks) Follow(f func(task.Task)) { x.follow = f }
 
 func TestTasks(t *testing.T) {
-	x := &tasks{one: task.Task{ID: "t-1", Kind: "apply", Title: "Add an index", Target: "shop", By: "ann", State: task.Running, Started: noon}}
+	x := &tasks{one: task.Task{ID: "t-1", Kind: "apply", Title: "Add an index", Target: "shop", By: "ann",
+		State: task.Running, Started: noon}}
 	h := New(Service{Tasks: x}, Options{})
 	f := func(method, url, body string, code int, want string) {
 		t.Helper()
@@ -43,7 +44,8 @@ func TestTasks(t *testing.T) {
 			t.Fatalf("%s %s: %d %s, want %d %s", method, url, w.Code, w.Body, code, want)
 		}
 	}
-	f("GET", "/api/dyno/v1/tasks", "", 200, `{"tasks":[{"id":"t-1","kind":"apply","title":"Add an index","target":"shop","by":"ann","state":"running"`)
+	f("GET", "/api/dyno/v1/tasks", "", 200,
+		`{"tasks":[{"id":"t-1","kind":"apply","title":"Add an index","target":"shop","by":"ann","state":"running"`)
 	f("GET", "/api/dyno/v1/task?id=t-1", "", 200, `"id":"t-1"`)
 	f("GET", "/api/dyno/v1/task?id=t-2", "", 404, `not_found`)
 	f("GET", "/api/dyno/v1/task", "", 400, `bad_data`)
@@ -94,7 +96,8 @@ func TestTasksInTheStream(t *testing.T) {
 			t.Fatalf("only %q came", got)
 		}
 	}
-	if !strings.Contains(got[0], `"t-2"`) || strings.Count(got[0], "note ") != notesInStream || !strings.Contains(got[0], "note 29.") || !strings.Contains(got[1], `"t-3"`) {
+	if !strings.Contains(got[0], `"t-2"`) || strings.Count(got[0], "note ") != notesInStream ||
+		!strings.Contains(got[0], "note 29.") || !strings.Contains(got[1], `"t-3"`) {
 		t.Fatalf("%q", got)
 	}
 }

@@ -78,7 +78,8 @@ func (w *trying) copy(ctx context.Context, ref schema.Ref) (*copied, error) {
 		return nil, err
 	}
 	defer conn.Close()
-	for _, q := range []string{"CREATE DATABASE IF NOT EXISTS " + schema.Quote(ref.Schema), "USE " + schema.Quote(ref.Schema), create} {
+	for _, q := range []string{"CREATE DATABASE IF NOT EXISTS " + schema.Quote(ref.Schema), "USE " +
+		schema.Quote(ref.Schema), create} {
 		if _, err := conn.ExecContext(ctx, sqltext.Tagged("try", "", q)); err != nil {
 			c.why = fmt.Sprintf("the private server refuses the table %s: %v", ref, err)
 			return c, nil
@@ -106,7 +107,8 @@ func (w *trying) copy(ctx context.Context, ref schema.Ref) (*copied, error) {
 			}
 			break // what came in time is as good as any other part
 		}
-		o := progress.Progress{Step: "copying rows of " + ref.String(), Unit: "places", Started: begin, At: time.Now(), Done: float64(n + 1), Total: float64(len(pick)), End: n+1 == len(pick)}
+		o := progress.Progress{Step: "copying rows of " + ref.String(), Unit: "places", Started: begin, At: time.Now(),
+			Done: float64(n + 1), Total: float64(len(pick)), End: n+1 == len(pick)}
 		w.o.Progress.Report(o)
 	}
 	if c.rows == 0 {
@@ -122,8 +124,9 @@ var ( // for text that schema.Bare has gone over
 	outside  = pattern.New(`(?i)(?:^|[^a-z_$])(SELECT|TABLE|UNION|INTO|DIRECTORY|CONNECTION|TABLESPACE)\b`)
 )
 
-// uncopiable says why a definition of a table is not to be executed on the private server, where that is done as root: it is whatever the
-// target sent. It may be one CREATE TABLE of an InnoDB table, all of which can be read, and nothing in it may lead out of the server.
+// uncopiable says why a definition of a table is not to be executed on the private server, where that is done as root:
+// it is whatever the target sent. It may be one CREATE TABLE of an InnoDB table, all of which can be read, and nothing
+// in it may lead out of the server.
 func uncopiable(create, table string, private target.Facts) string {
 	begin := "CREATE TABLE " + schema.Quote(table) + " (\n"
 	if len(create) < len(begin) || !strings.EqualFold(create[:len(begin)], begin) {
@@ -137,11 +140,13 @@ func uncopiable(create, table string, private target.Facts) string {
 	for _, m := range executed.FindAllStringSubmatch(bare, -1) {
 		n, _ := strconv.Atoi(m[2])
 		own := private.Version.Major*10000 + private.Version.Minor*100 + private.Version.Patch
-		if maria := private.Flavor.IsMariaDB(); n > own || maria && m[1] == "" && n >= 50700 && n < 100000 || !maria && m[1] != "" {
+		if maria := private.Flavor.IsMariaDB(); n > own || maria && m[1] == "" && n >= 50700 &&
+			n < 100000 || !maria && m[1] != "" {
 			return "has a definition with parts that the private server would skip"
 		}
 	}
-	if strings.Count(bare, "/*") != len(executed.FindAllString(bare, -1)) || strings.Count(bare, "/*") != strings.Count(bare, "*/") {
+	if strings.Count(bare, "/*") != len(executed.FindAllString(bare, -1)) ||
+		strings.Count(bare, "/*") != strings.Count(bare, "*/") {
 		return "has a definition with comments"
 	}
 	depth, end := 1, 0
@@ -162,7 +167,8 @@ func uncopiable(create, table string, private target.Facts) string {
 		}
 	}
 	if w := outside.FindString(bare); w != "" {
-		return "has " + strings.ToUpper(strings.TrimLeft(w, " \t\n0123456789")) + " in its definition, which may refer outside the server"
+		return "has " + strings.ToUpper(strings.TrimLeft(w, " \t\n0123456789")) + " in its definition, which may " +
+			"refer outside the server"
 	}
 	return ""
 }
@@ -195,8 +201,8 @@ type span struct {
 // errEnough ends the copying of a table whose rows are larger than its statistics say.
 var errEnough = errors.New("the rows are too large to be copied")
 
-// pick chooses places all over the table when it is larger than what may be copied, by a primary key that is a number; else it takes the
-// first rows.
+// pick chooses places all over the table when it is larger than what may be copied, by a primary key that is a number;
+// else it takes the first rows.
 func (w *trying) pick(ctx context.Context, from *sql.Conn, t schema.Table) []span {
 	most := w.o.Rows
 	n, ok := t.Rows.Get()
@@ -215,8 +221,10 @@ func (w *trying) pick(ctx context.Context, from *sql.Conn, t schema.Table) []spa
 		return []span{{where: schema.TableOnly, limit: most}}
 	}
 	var lo, hi sql.NullFloat64
-	q := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s %[3]s", schema.Quote(key.Name), t.SQL(), schema.ByPrimaryKey)
-	if err := from.QueryRowContext(ctx, sqltext.Tagged("try", "", q)).Scan(&lo, &hi); err != nil || !lo.Valid || hi.Float64 <= lo.Float64 {
+	q := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s %[3]s", schema.Quote(key.Name),
+		t.SQL(), schema.ByPrimaryKey)
+	if err := from.QueryRowContext(ctx, sqltext.Tagged("try", "", q)).Scan(&lo, &hi); err != nil || !lo.Valid ||
+		hi.Float64 <= lo.Float64 {
 		return []span{{where: schema.TableOnly, limit: most}}
 	}
 	r := rand.New(rand.NewPCG(2, 2))
@@ -226,7 +234,8 @@ func (w *trying) pick(ctx context.Context, from *sql.Conn, t schema.Table) []spa
 	for i := range tryChunks {
 		at := lo.Float64 + step*(float64(i)+r.Float64()*0.5)
 		out = append(out, span{
-			where: fmt.Sprintf(schema.ByPrimaryKey+" WHERE %[1]s >= %[2]s AND %[1]s < %[3]s ORDER BY %[1]s", schema.Quote(key.Name), number(at), number(lo.Float64+step*float64(i+1))),
+			where: fmt.Sprintf(schema.ByPrimaryKey+" WHERE %[1]s >= %[2]s AND %[1]s < %[3]s ORDER BY %[1]s",
+				schema.Quote(key.Name), number(at), number(lo.Float64+step*float64(i+1))),
 			limit: max(1, most/tryChunks),
 		})
 	}
@@ -234,7 +243,8 @@ func (w *trying) pick(ctx context.Context, from *sql.Conn, t schema.Table) []spa
 }
 
 // rows copies the rows of one place.
-func (w *trying) rows(ctx context.Context, from, to *sql.Conn, ref schema.Ref, cols []string, p span, c *copied) (n int, err error) {
+func (w *trying) rows(ctx context.Context, from, to *sql.Conn, ref schema.Ref, cols []string, p span,
+	c *copied) (n int, err error) {
 	var quoted []string
 	for _, x := range cols {
 		quoted = append(quoted, schema.Quote(x))
@@ -242,7 +252,8 @@ func (w *trying) rows(ctx context.Context, from, to *sql.Conn, ref schema.Ref, c
 	list := strings.Join(quoted, ", ")
 	limited, cancel := context.WithTimeout(ctx, tryRead)
 	defer cancel()
-	rows, err := from.QueryContext(limited, sqltext.Tagged("try", "", fmt.Sprintf("SELECT %s FROM %s %s LIMIT %d", list, ref.SQL(), p.where, p.limit)))
+	rows, err := from.QueryContext(limited, sqltext.Tagged("try", "", fmt.Sprintf("SELECT %s FROM %s %s LIMIT %d", list,
+		ref.SQL(), p.where, p.limit)))
 	if err != nil {
 		return 0, err
 	}
@@ -257,7 +268,8 @@ func (w *trying) rows(ctx context.Context, from, to *sql.Conn, ref schema.Ref, c
 		if k == 0 {
 			return nil
 		}
-		q := "INSERT IGNORE INTO " + ref.SQL() + " (" + list + ") VALUES " + strings.TrimSuffix(strings.Repeat(one+",", k), ",")
+		q := "INSERT IGNORE INTO " + ref.SQL() + " (" + list + ") VALUES " +
+			strings.TrimSuffix(strings.Repeat(one+",", k), ",")
 		_, err := to.ExecContext(ctx, sqltext.Tagged("try", "", q), args...)
 		args = args[:0]
 		return err

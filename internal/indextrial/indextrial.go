@@ -54,10 +54,10 @@ const (
 	tryStatements = 64
 )
 
-// Try tries the indexes that findings would add on a private server of the same kind: it gets the tables' definitions, rows taken from all
-// over them, and the captured classes as its load, with values from those rows. The lab compares the load with the index and without. The
-// outcome stands in each finding's Tested. The target is only read, with a limit of time for each statement; the rows are gone with the
-// private server, before Try returns.
+// Try tries the indexes that findings would add on a private server of the same kind: it gets the tables' definitions,
+// rows taken from all over them, and the captured classes as its load, with values from those rows. The lab compares
+// the load with the index and without. The outcome stands in each finding's Tested. The target is only read, with a
+// limit of time for each statement; the rows are gone with the private server, before Try returns.
 //
 // A finding that cannot be tried says why in Tested.Text; an error means that nothing could be.
 func Try(ctx context.Context, a *app.App, t *target.Target, d *app.Diagnosis, o Options) (err error) {
@@ -90,7 +90,8 @@ func Try(ctx context.Context, a *app.App, t *target.Target, d *app.Diagnosis, o 
 	}
 	name := app.TryPrefix + strings.TrimPrefix(id, "try-")
 	box, err := yard.Up(ctx, sandbox.Config{Name: name, Server: srv, Owner: true, Settings: map[string]string{
-		"innodb_buffer_pool_size": "512M", "innodb_flush_log_at_trx_commit": "2", "performance_schema": "OFF", "loose_innodb_log_file_size": "256M",
+		"innodb_buffer_pool_size": "512M", "innodb_flush_log_at_trx_commit": "2", "performance_schema": "OFF",
+		"loose_innodb_log_file_size":     "256M",
 		"loose_innodb_redo_log_capacity": "512M",
 	}}, o.Progress)
 	if err != nil {
@@ -120,7 +121,9 @@ func Try(ctx context.Context, a *app.App, t *target.Target, d *app.Diagnosis, o 
 		}
 	}
 	// What brought nothing where it was tried is told last.
-	slices.SortStableFunc(d.Findings, func(a, b finding.Finding) int { return cmp.Compare(b.Severity.Rank(), a.Severity.Rank()) })
+	slices.SortStableFunc(d.Findings, func(a, b finding.Finding) int {
+		return cmp.Compare(b.Severity.Rank(), a.Severity.Rank())
+	})
 	return nil
 }
 
@@ -209,15 +212,18 @@ func (w *trying) try(ctx context.Context, f *finding.Finding) error {
 	if got.why != "" {
 		return not("%s", got.why)
 	}
-	if _, err := w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", schema.AddIndexSQL(f.Action.Table, f.Action.Index))); err != nil {
+	if _, err := w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", schema.AddIndexSQL(f.Action.Table,
+		f.Action.Index))); err != nil {
 		return not("the private server refuses the index: %v", err)
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute) // the server is a private one
 		defer cancel()
-		_, _ = w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", schema.DropIndexSQL(f.Action.Table, f.Action.Index.Name)))
+		_, _ = w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "",
+			schema.DropIndexSQL(f.Action.Table, f.Action.Index.Name)))
 	}()
-	if _, err := w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", "ANALYZE TABLE "+f.Action.Table.SQL())); err != nil {
+	if _, err := w.to.DB().ExecContext(ctx, sqltext.Tagged("try", "", "ANALYZE TABLE "+
+		f.Action.Table.SQL())); err != nil {
 		return not("its statistics could not be collected: %v", err)
 	}
 	v, err := w.compare(ctx, f, load)
@@ -287,7 +293,8 @@ func (w *trying) compare(ctx context.Context, f *finding.Finding, load captured)
 	if err != nil {
 		return nil, err
 	}
-	x, err := experiment.Compare(ctx, p, vs, nil, &tryBench{w, f.Action, load}, nil, experiment.Observer{Progress: w.o.Progress})
+	x, err := experiment.Compare(ctx, p, vs, nil, &tryBench{w, f.Action, load}, nil,
+		experiment.Observer{Progress: w.o.Progress})
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +313,8 @@ type tryBench struct {
 	load   captured
 }
 
-func (b *tryBench) Trial(ctx context.Context, v plan.Variant, p plan.Plan, _ bool, _ progress.Sink) (trial.Trial, error) {
+func (b *tryBench) Trial(ctx context.Context, v plan.Variant, p plan.Plan, _ bool, _ progress.Sink) (trial.Trial,
+	error) {
 	turn := apply.Show
 	if v.Key == "index=without" {
 		turn = apply.Hide
@@ -316,9 +324,11 @@ func (b *tryBench) Trial(ctx context.Context, v plan.Variant, p plan.Plan, _ boo
 	}
 	from := time.Now()
 	r, err := load.Run(ctx, b.w.to, load.Config{
-		Workload: b.load, Threads: 2, Time: time.Duration(p.Trials.Time), Warmup: time.Duration(p.Trials.WarmMin), Seed: p.Trials.Seed, PSMode: load.Disable,
+		Workload: b.load, Threads: 2, Time: time.Duration(p.Trials.Time), Warmup: time.Duration(p.Trials.WarmMin),
+		Seed: p.Trials.Seed, PSMode: load.Disable,
 	}, nil)
-	out := trial.Trial{From: from, To: time.Now(), Warm: time.Duration(p.Trials.WarmMin).Seconds(), Values: map[string]float64{}}
+	out := trial.Trial{From: from, To: time.Now(), Warm: time.Duration(p.Trials.WarmMin).Seconds(),
+		Values: map[string]float64{}}
 	if err != nil {
 		if ctx.Err() != nil {
 			return out, err
@@ -342,12 +352,14 @@ func (b *tryBench) Trial(ctx context.Context, v plan.Variant, p plan.Plan, _ boo
 // tell writes the verdict into the finding.
 func (w *trying) tell(f *finding.Finding, v stat.Verdict, c *copied, load captured) {
 	r := v.Ratio
-	f.Tested.Result, f.Tested.What, f.Tested.Lo, f.Tested.Center, f.Tested.Hi, f.Tested.N = string(v.Result), "statements per second", r.Lo, r.Center, r.Hi, r.N
+	f.Tested.Result, f.Tested.What, f.Tested.Lo, f.Tested.Center, f.Tested.Hi, f.Tested.N = string(v.Result),
+		"statements per second", r.Lo, r.Center, r.Hi, r.N
 	what := fmt.Sprintf("%s rows of %s", unit.Count(float64(c.rows)), f.Action.Table)
 	if c.whole {
 		what = fmt.Sprintf("all %s rows of %s", unit.Count(float64(c.rows)), f.Action.Table)
 	}
-	f.Tested.Text = fmt.Sprintf("Tried on a private %s with %s: %s, %s statements a second (95 %% interval %s to %s, %d pairs of trials).",
+	f.Tested.Text = fmt.Sprintf("Tried on a private %s with %s: %s, %s statements a second (95 %% interval %s to %s, "+
+		"%d pairs of trials).",
 		f.Tested.On, what, v.Result, unit.Ratio(r.Center), unit.Ratio(r.Lo), unit.Ratio(r.Hi), r.N)
 	if w.note != "" {
 		f.Tested.Text += " It was " + w.note + "."

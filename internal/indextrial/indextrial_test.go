@@ -21,14 +21,16 @@ import (
 // undecided reports whether a machine was too busy for a verdict, which is then no other one.
 func undecided(result string) bool { return result == "unstable" || result == "invalid" }
 
-// TestTry has two indexes tried: one that spares a scan and one that nothing uses. The target is only read, and nothing is left behind.
+// TestTry has two indexes tried: one that spares a scan and one that nothing uses. The target is only read, and nothing
+// is left behind.
 func TestTry(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			s := servers.Start(t, flavor)
 			s.Exec(t, "CREATE DATABASE d", "USE d",
 				"CREATE TABLE parent (id INT PRIMARY KEY)", "INSERT INTO parent VALUES (1)",
-				"CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a INT NOT NULL, b VARCHAR(20), n INT GENERATED ALWAYS AS (a + 1) VIRTUAL, p INT NOT NULL DEFAULT 1, "+
+				"CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a INT NOT NULL, b VARCHAR(20), n INT GENERATED "+
+					"ALWAYS AS (a + 1) VIRTUAL, p INT NOT NULL DEFAULT 1, "+
 					"KEY p (p), CONSTRAINT fk FOREIGN KEY (p) REFERENCES parent (id))",
 				"INSERT INTO t (a, b) VALUES (1, 'it''s'), (2, NULL), (3, 'x')")
 			for range 12 {
@@ -60,14 +62,17 @@ func TestTry(t *testing.T) {
 				snap.Classes = append(snap.Classes, c)
 				return finding.Finding{
 					ID: "f-" + col, Severity: finding.Warning, Subject: finding.Subject{Classes: []string{c.ID}},
-					Action: &finding.Action{Kind: finding.AddIndex, Table: ref, Index: schema.Index{Name: "by_" + col, Type: "BTREE", Parts: []schema.IndexPart{{Column: col}}}},
+					Action: &finding.Action{Kind: finding.AddIndex, Table: ref, Index: schema.Index{Name: "by_" + col,
+						Type: "BTREE", Parts: []schema.IndexPart{{Column: col}}}},
 				}
 			}
 			d := app.Diagnosis{Snapshot: snap, Findings: []finding.Finding{
-				find("SELECT id, b FROM t WHERE a = 7", "a"), find("SELECT id FROM t WHERE id = 9 AND b = 'x'", "b"), find("DELETE FROM t WHERE a = 1", "p"),
+				find("SELECT id, b FROM t WHERE a = 7", "a"), find("SELECT id FROM t WHERE id = 9 AND b = 'x'", "b"),
+				find("DELETE FROM t WHERE a = 1", "p"),
 			}}
 			count := func() (n uint64) {
-				for _, c := range []string{"Com_insert", "Com_update", "Com_delete", "Com_alter_table", "Com_create_table", "Com_analyze", "Com_create_db"} {
+				for _, c := range []string{"Com_insert", "Com_update", "Com_delete", "Com_alter_table",
+					"Com_create_table", "Com_analyze", "Com_create_db"} {
 					n += s.Status(t, c)
 				}
 				return n
@@ -94,7 +99,9 @@ func TestTry(t *testing.T) {
 			if after := count(); after != before {
 				t.Errorf("trying changed the target: %d statements", after-before)
 			}
-			if x := got["f-a"].Tested; undecided(x.Result) && x.Center <= 1 || !undecided(x.Result) && (x.Result != "better" || x.Lo < 1.2) || x.N != 3 || !strings.Contains(x.Text, "rows of d.t") || got["f-a"].Severity != finding.Warning {
+			if x := got["f-a"].Tested; undecided(x.Result) && x.Center <= 1 || !undecided(x.Result) &&
+				(x.Result != "better" || x.Lo < 1.2) || x.N != 3 || !strings.Contains(x.Text, "rows of d.t") ||
+				got["f-a"].Severity != finding.Warning {
 				t.Errorf("an index that spares a scan: %+v", x)
 			}
 			if x := got["f-b"].Tested; x.Result == "better" && x.Lo > 1.3 {
@@ -118,10 +125,12 @@ func TestWithoutForeign(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	}
-	f("CREATE TABLE `t` (\n  `a` int,\n  KEY `k` (`a`),\n  CONSTRAINT `f` FOREIGN KEY (`a`) REFERENCES `p` (`id`)\n) ENGINE=InnoDB",
+	f("CREATE TABLE `t` (\n  `a` int,\n  KEY `k` (`a`),\n  CONSTRAINT `f` FOREIGN KEY (`a`) REFERENCES `p` (`id`)\n) "+
+		"ENGINE=InnoDB",
 		"CREATE TABLE `t` (\n  `a` int,\n  KEY `k` (`a`)\n) ENGINE=InnoDB")
 	f("CREATE TABLE `t` (\n  `a` int\n) ENGINE=InnoDB", "CREATE TABLE `t` (\n  `a` int\n) ENGINE=InnoDB")
-	f("CREATE TABLE `t` (\n  `CONSTRAINT x FOREIGN KEY ` int,\n  CONSTRAINT `c` CHECK (1)\n)", "CREATE TABLE `t` (\n  `CONSTRAINT x FOREIGN KEY ` int,\n  CONSTRAINT `c` CHECK (1)\n)")
+	f("CREATE TABLE `t` (\n  `CONSTRAINT x FOREIGN KEY ` int,\n  CONSTRAINT `c` CHECK (1)\n)",
+		"CREATE TABLE `t` (\n  `CONSTRAINT x FOREIGN KEY ` int,\n  CONSTRAINT `c` CHECK (1)\n)")
 }
 
 // TestPickIsBounded has as much of a table chosen as rows and bytes allow.
@@ -129,7 +138,8 @@ func TestPickIsBounded(t *testing.T) {
 	f := func(rows, size uint64, limit int, all bool) {
 		t.Helper()
 		w := &trying{o: Options{Rows: tryRows}}
-		got := w.pick(t.Context(), nil, schema.Table{Rows: known.Of(rows), DataBytes: known.Of(size)}) // without a key: from its begin
+		// without a key: from its begin
+		got := w.pick(t.Context(), nil, schema.Table{Rows: known.Of(rows), DataBytes: known.Of(size)})
 		if len(got) != 1 || got[0].limit != limit || got[0].all != all {
 			t.Errorf("%d rows, %d bytes: %+v", rows, size, got)
 		}
@@ -161,8 +171,10 @@ func TestUncopiable(t *testing.T) {
 	}
 	const begin = "CREATE TABLE `t` (\n  `a` int"
 	f(begin+"\n) ENGINE=InnoDB", "")
-	f(begin+" COMMENT 'SELECT; -- #/*'\n) ENGINE=InnoDB COMMENT='it''s \\' DIRECTORY'\n/*!50100 PARTITION BY HASH (`a`)\nPARTITIONS 4 */", "")
-	f("SET GLOBAL general_log_file='/home/u/.bashrc', GLOBAL general_log=ON /*\ncommand\n) ENGINE=InnoDB */", "replaced")
+	f(begin+" COMMENT 'SELECT; -- #/*'\n) ENGINE=InnoDB COMMENT='it''s \\' DIRECTORY'\n/*!50100 PARTITION BY HASH "+
+		"(`a`)\nPARTITIONS 4 */", "")
+	f("SET GLOBAL general_log_file='/home/u/.bashrc', GLOBAL general_log=ON /*\ncommand\n) ENGINE=InnoDB */",
+		"replaced")
 	f("CREATE TABLE `u` (\n  `a` int\n) ENGINE=InnoDB", "replaced")
 	f(begin+"\n) ENGINE=CSV COMMENT=') ENGINE=InnoDB'", "replaced")
 	f(begin+"\n) ENGINE=InnoDB DATA DIRECTORY='/etc'", "DIRECTORY")
@@ -171,7 +183,8 @@ func TestUncopiable(t *testing.T) {
 	f(begin+"\n) ENGINE=InnoDB\n/*!50100 PARTITION BY HASH (`a`) (PARTITION p0 ENGINE = CONNECT) */", "engine CONNECT")
 	f(begin+"\n) ENGINE=InnoDB AVG_ROW_LENGTH=1e1SELECT 1", "SELECT")
 	f(begin+"\n) ENGINE=InnoDB AVG_ROW_LENGTH=1e1ENGINE=CSV", "engine CSV")
-	f(withoutForeign(begin+",\nCONSTRAINT `x` FOREIGN KEY (\n) ENGINE=MyISAM\nCONSTRAINT `y` FOREIGN KEY ) ENGINE=InnoDB"), "replaced")
+	f(withoutForeign(begin+",\nCONSTRAINT `x` FOREIGN KEY (\n) ENGINE=MyISAM\nCONSTRAINT `y` FOREIGN KEY ) "+
+		"ENGINE=InnoDB"), "replaced")
 	f(begin+"\n) ENGINE=InnoDB /* x */", "comments")
 	f(begin+"\n) ENGINE=InnoDB # x", "cannot be read")
 	f(begin+"\n) ENGINE=InnoDB -- x", "cannot be read")
@@ -190,9 +203,12 @@ func TestUncopiable(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer o.Close()
-		s.Exec(t, "CREATE DATABASE d", "USE d", "CREATE TABLE `t ``1` (a INT NOT NULL DEFAULT 3 COMMENT 'it''s; -- #', b VARCHAR(20) CHARACTER SET latin1, g INT AS (a + 1) STORED,"+
-			" j JSON, ts TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3), CHECK (a > 0), PRIMARY KEY (a), KEY i (b(3) DESC), FULLTEXT KEY f (b))"+
-			" COMMENT 'SELECT\n) ENGINE=CSV' ROW_FORMAT=COMPRESSED", "CREATE TABLE p (a INT, KEY (a)) PARTITION BY RANGE (a) (PARTITION p0 VALUES LESS THAN (10) COMMENT = 'c', PARTITION p1 VALUES LESS THAN MAXVALUE)")
+		s.Exec(t, "CREATE DATABASE d", "USE d", "CREATE TABLE `t ``1` (a INT NOT NULL DEFAULT 3 COMMENT 'it''s; -- "+
+			"#', b VARCHAR(20) CHARACTER SET latin1, g INT AS (a + 1) STORED,"+
+			" j JSON, ts TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3), CHECK (a "+
+			"> 0), PRIMARY KEY (a), KEY i (b(3) DESC), FULLTEXT KEY f (b))"+
+			" COMMENT 'SELECT\n) ENGINE=CSV' ROW_FORMAT=COMPRESSED", "CREATE TABLE p (a INT, KEY (a)) PARTITION BY "+
+			"RANGE (a) (PARTITION p0 VALUES LESS THAN (10) COMMENT = 'c', PARTITION p1 VALUES LESS THAN MAXVALUE)")
 		for _, table := range []string{"t `1", "p"} {
 			create, err := catalog.Definition(t.Context(), o.DB(), schema.Ref{Schema: "d", Table: table})
 			if err != nil {

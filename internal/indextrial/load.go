@@ -46,7 +46,8 @@ func (c captured) Build(map[string]string) (*workload.Plan, error) {
 		weights = append(weights, total)
 	}
 	p.Generator = func(seed uint64, session int) workload.Generator {
-		return &capturedGenerator{Rand: rand.New(rand.NewPCG(seed, uint64(session))), from: c, weights: weights, call: make([]workload.Call, 1)}
+		return &capturedGenerator{Rand: rand.New(rand.NewPCG(seed, uint64(session))), from: c, weights: weights,
+			call: make([]workload.Call, 1)}
 	}
 	return p, nil
 }

@@ -22,10 +22,11 @@ const (
 
 // Entry is one action on one target.
 type Entry struct {
-	ID      string         `json:"id"`
-	Target  string         `json:"target"`           // name as the user knows it
-	URL     string         `json:"url"`              // where it was, without a password
-	Server  string         `json:"server"`           // the server's own identity: uuid or hostname:port and datadir, so that an undo cannot hit another one
+	ID     string `json:"id"`
+	Target string `json:"target"` // name as the user knows it
+	URL    string `json:"url"`    // where it was, without a password
+	// the server's own identity: uuid or hostname:port and datadir, so that an undo cannot hit another one
+	Server  string         `json:"server"`
 	By      string         `json:"by,omitzero"`      // user of the web UI who requested it; empty for the command line
 	Finding string         `json:"finding,omitzero"` // id of the finding that suggested it
 	Action  finding.Action `json:"action"`
@@ -34,7 +35,8 @@ type Entry struct {
 	Planned time.Time      `json:"planned"`
 	Started time.Time      `json:"started,omitzero"`
 	Ended   time.Time      `json:"ended,omitzero"`
-	// UndoBegan is when the last try to undo it began, UndoBy who requested that, as By. After a crash only the server tells what came of it.
+	// UndoBegan is when the last try to undo it began, UndoBy who requested that, as By. After a crash only the server
+	// tells what came of it.
 	UndoBegan time.Time `json:"undo_began,omitzero"`
 	UndoBy    string    `json:"undo_by,omitzero"`
 	UndoneAt  time.Time `json:"undone_at,omitzero"`

@@ -24,7 +24,8 @@ func spoilt() map[string]func(*snapshot.Snapshot) {
 	lose := func(s *snapshot.Snapshot, state snapshot.SourceState, names ...string) {
 		for i, x := range s.Sources {
 			if slices.Contains(names, x.Name) {
-				s.Sources[i] = snapshot.Source{Name: x.Name, State: state, Reason: "a privilege is missing", Fix: "GRANT …"}
+				s.Sources[i] = snapshot.Source{Name: x.Name, State: state, Reason: "a privilege is missing",
+					Fix: "GRANT …"}
 			}
 		}
 	}
@@ -42,20 +43,29 @@ func spoilt() map[string]func(*snapshot.Snapshot) {
 	}
 	return map[string]func(*snapshot.Snapshot){
 		"without performance_schema": func(s *snapshot.Snapshot) {
-			s.Classes = slices.DeleteFunc(s.Classes, func(c class.Class) bool { return c.Origin == class.PerformanceSchema })
+			s.Classes = slices.DeleteFunc(s.Classes, func(c class.Class) bool {
+				return c.Origin == class.PerformanceSchema
+			})
 			s.Programs = nil
 			series(s, func(n string) bool { return strings.Contains(n, "perf_schema") })
 			lose(s, snapshot.Missing, "digests", "waits", "file_io", "table_io", "memory", "programs")
 		},
-		"without any class": func(s *snapshot.Snapshot) { s.Classes = nil; lose(s, snapshot.Denied, "digests", "statement_samples") },
-		"without plans":     func(s *snapshot.Snapshot) { s.Plans = nil },
+		"without any class": func(s *snapshot.Snapshot) {
+			s.Classes = nil
+			lose(s, snapshot.Denied, "digests",
+				"statement_samples")
+		},
+		"without plans": func(s *snapshot.Snapshot) { s.Plans = nil },
 		"without moments": func(s *snapshot.Snapshot) {
 			s.Moments = nil
 			lose(s, snapshot.Denied, "processlist", "locks", "transactions")
 		},
 		"without the host": func(s *snapshot.Snapshot) {
 			s.Host = snapshot.Host{}
-			series(s, func(n string) bool { return strings.HasPrefix(n, "node_") || strings.HasPrefix(n, "dyno_server_") })
+			series(s, func(n string) bool {
+				return strings.HasPrefix(n, "node_") ||
+					strings.HasPrefix(n, "dyno_server_")
+			})
 			lose(s, snapshot.Missing, "host", "process")
 		},
 		"without variables": func(s *snapshot.Snapshot) { s.Variables = nil },
@@ -114,7 +124,8 @@ func spoilt() map[string]func(*snapshot.Snapshot) {
 				list.WriteString(strconv.Itoa(i) + ", ")
 			}
 			s.Classes = append(s.Classes, class.Class{
-				ID: "LONG", Fingerprint: "select a from t where b in(?+)", Schema: "x", Origin: class.PerformanceSchema, Count: 1, TimeSec: 1e-3,
+				ID: "LONG", Fingerprint: "select a from t where b in(?+)", Schema: "x", Origin: class.PerformanceSchema,
+				Count: 1, TimeSec: 1e-3,
 				Example: "SELECT a FROM t WHERE b IN (" + list.String() + "0)",
 			})
 		},
@@ -127,14 +138,16 @@ func spoilt() map[string]func(*snapshot.Snapshot) {
 			for i := range s.Moments {
 				if n := len(s.Moments[i].Sessions); n > 1 {
 					a, b := s.Moments[i].Sessions[0].ID, s.Moments[i].Sessions[1].ID
-					s.Moments[i].Waits = append(s.Moments[i].Waits, state.Wait{Kind: state.RowLock, Waiter: a, Blocker: known.Of(b)}, state.Wait{Kind: state.RowLock, Waiter: b, Blocker: known.Of(a)})
+					s.Moments[i].Waits = append(s.Moments[i].Waits, state.Wait{Kind: state.RowLock, Waiter: a,
+						Blocker: known.Of(b)}, state.Wait{Kind: state.RowLock, Waiter: b, Blocker: known.Of(a)})
 				}
 			}
 		},
 	}
 }
 
-// odd are changes that take nothing away that a rule could miss, but may mislead it. They must not make a finding wrong that was right.
+// odd are changes that take nothing away that a rule could miss, but may mislead it. They must not make a finding wrong
+// that was right.
 func odd() map[string]func(*snapshot.Snapshot) {
 	return map[string]func(*snapshot.Snapshot){
 		"counters that wrapped": func(s *snapshot.Snapshot) {
@@ -157,7 +170,8 @@ func odd() map[string]func(*snapshot.Snapshot) {
 		"absurd statistics": func(s *snapshot.Snapshot) {
 			for i := range s.Tables {
 				t := &s.Tables[i]
-				t.Rows, t.DataBytes, t.IndexBytes, t.FreeBytes = known.Of(uint64(1)<<62), known.Of(uint64(0)), known.Of(uint64(1)<<62), known.None[uint64]()
+				t.Rows, t.DataBytes, t.IndexBytes, t.FreeBytes = known.Of(uint64(1)<<62), known.Of(uint64(0)),
+					known.Of(uint64(1)<<62), known.None[uint64]()
 				for k := range t.Indexes {
 					for n := range t.Indexes[k].Parts {
 						t.Indexes[k].Parts[n].Cardinality = known.Of(uint64(n % 2 << 60))
@@ -168,7 +182,8 @@ func odd() map[string]func(*snapshot.Snapshot) {
 		"tables without statistics": func(s *snapshot.Snapshot) {
 			for i := range s.Tables {
 				t := &s.Tables[i]
-				t.Rows, t.DataBytes, t.IndexBytes, t.FreeBytes = known.None[uint64](), known.None[uint64](), known.None[uint64](), known.None[uint64]()
+				t.Rows, t.DataBytes, t.IndexBytes, t.FreeBytes = known.None[uint64](), known.None[uint64](),
+					known.None[uint64](), known.None[uint64]()
 			}
 		},
 		"partitions": func(s *snapshot.Snapshot) {
@@ -179,11 +194,12 @@ func odd() map[string]func(*snapshot.Snapshot) {
 	}
 }
 
-// tenth is the part of the ways that each snapshot is spoilt in; it must have no divisor in common with the number of ways.
+// tenth is the part of the ways that each snapshot is spoilt in; it must have no divisor in common with the number of
+// ways.
 const tenth = 7
 
-// TestSpoiltSnapshots judges every snapshot of the corpus with something taken away or twisted: there may be fewer findings then, never one
-// about what is not there, and no panic.
+// TestSpoiltSnapshots judges every snapshot of the corpus with something taken away or twisted: there may be fewer
+// findings then, never one about what is not there, and no panic.
 //
 // Each snapshot is spoilt in a few ways, all ways being tried on many snapshots; DYNO_TEST_WHOLE=1 tries all on each.
 func TestSpoiltSnapshots(t *testing.T) {
@@ -229,8 +245,10 @@ func TestSpoiltSnapshots(t *testing.T) {
 				for _, g := range findings {
 					want := f.Expect(seed)
 					same := want
-					same.Rule = g.Rule // without a plan a lacking index may be found by another way, with the same change
-					if g.Rule != want.Rule && same.Wrong(g) != "" && f.Belongs[g.Rule] == "" && g.Confidence != finding.Possible {
+					// without a plan a lacking index may be found by another way, with the same change
+					same.Rule = g.Rule
+					if g.Rule != want.Rule && same.Wrong(g) != "" && f.Belongs[g.Rule] == "" &&
+						g.Confidence != finding.Possible {
 						t.Errorf("%s, %s: %s: %s", name, how, g.ID, g.Title)
 					}
 					if text := fmt.Sprintf("%+v", g); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {

@@ -18,12 +18,13 @@ import (
 // Rules returns the rules of every kind of advice.
 func Rules() map[advise.Kind][]advise.Rule {
 	return map[advise.Kind][]advise.Rule{
-		advise.Session: session.Rules(), advise.Index: index.Rules(), advise.Schema: schema.Rules(), advise.Config: config.Rules(), advise.Host: host.Rules(),
+		advise.Session: session.Rules(), advise.Index: index.Rules(), advise.Schema: schema.Rules(),
+		advise.Config: config.Rules(), advise.Host: host.Rules(),
 	}
 }
 
-// Snapshot turns a snapshot into symptoms and findings. It is pure: the same snapshot always gives the same answer. Facts that nothing
-// suffers from, of severity Info, are not among the findings; see Advise.
+// Snapshot turns a snapshot into symptoms and findings. It is pure: the same snapshot always gives the same answer.
+// Facts that nothing suffers from, of severity Info, are not among the findings; see Advise.
 func Snapshot(s *snapshot.Snapshot) ([]finding.Symptom, []finding.Finding) {
 	symptoms, all := Advise(s, advise.Kinds()...)
 	return symptoms, slices.DeleteFunc(all, func(f finding.Finding) bool { return f.Severity == finding.Info })

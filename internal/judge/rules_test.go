@@ -22,7 +22,8 @@ import (
 	"github.com/dyno-perf/dyno/test/snap"
 )
 
-// TestEveryRuleHasItsTwin holds every rule to one file with a test beside it that has it find something and one that has it keep silent.
+// TestEveryRuleHasItsTwin holds every rule to one file with a test beside it that has it find something and one that
+// has it keep silent.
 func TestEveryRuleHasItsTwin(t *testing.T) {
 	for kind, rules := range Rules() {
 		for _, r := range rules {
@@ -95,8 +96,8 @@ func unpacked(file string) (*snapshot.Snapshot, error) {
 
 var corpusName = regexp.MustCompile(`^([a-z-]+(?:\+[a-z-]+)?)\.(mariadb|mysql)\.([0-9]+)\.json\.gz$`)
 
-// TestFaultsAreFoundInTheirSnapshots judges what real servers looked like with a fault planted: what was planted is found first or second
-// and nothing else is, as a stranger would have to.
+// TestFaultsAreFoundInTheirSnapshots judges what real servers looked like with a fault planted: what was planted is
+// found first or second and nothing else is, as a stranger would have to.
 func TestFaultsAreFoundInTheirSnapshots(t *testing.T) {
 	seen := map[string]bool{}
 	for name, s := range kept(t) {
@@ -135,7 +136,8 @@ func TestFaultsAreFoundInTheirSnapshots(t *testing.T) {
 			for _, x := range symptoms {
 				odd = append(odd, x.ID)
 			}
-			t.Errorf("%s: %s stands at rank %d among\n  %s\nsymptoms %v", name, want.Rule, rank, strings.Join(told, "\n  "), odd)
+			t.Errorf("%s: %s stands at rank %d among\n  %s\nsymptoms %v", name, want.Rule, rank,
+				strings.Join(told, "\n  "), odd)
 		}
 	}
 	for _, f := range fault.All() {

@@ -33,8 +33,8 @@ type CompareOptions struct {
 	Scale string
 	Axes  map[string][]string // see plan.Options
 	Set   map[string]string
-	// Resume is the id of an experiment to go on with. Without a Text it is gone on with as it was begun: Scale, Axes and Set may only say what
-	// held then, and Recipe, when it is not empty, must be the name of its plan.
+	// Resume is the id of an experiment to go on with. Without a Text it is gone on with as it was begun: Scale, Axes
+	// and Set may only say what held then, and Recipe, when it is not empty, must be the name of its plan.
 	Resume string
 	Recipe string
 
@@ -85,7 +85,8 @@ func (e *MissingServersError) Error() string {
 		}
 	}
 	if cs := e.Commands(); len(cs) > 0 && e.DryRun {
-		ways = append(ways, "a dry run fetches nothing: get it with `"+strings.Join(cs, "`, `")+"` or without --dry-run")
+		ways = append(ways, "a dry run fetches nothing: get it with `"+strings.Join(cs, "`, `")+
+			"` or without --dry-run")
 	} else if len(cs) > 0 {
 		ways = append(ways, "get it with `"+strings.Join(cs, "`, `")+"` or --install")
 	}
@@ -94,9 +95,11 @@ func (e *MissingServersError) Error() string {
 		if len(e.There) > 0 {
 			there = " (there are " + strings.Join(e.There, ", ") + ")"
 		}
-		ways = append(ways, "there is no download of "+strings.Join(unpack, ", ")+there+": unpack its archive and name the directory with --server-dir")
+		ways = append(ways, "there is no download of "+strings.Join(unpack, ", ")+there+
+			": unpack its archive and name the directory with --server-dir")
 	}
-	return fmt.Sprintf("not on this machine: %s; %s; or name another server with --axis server=…", strings.Join(e.Specs, ", "), strings.Join(ways, "; "))
+	return fmt.Sprintf("not on this machine: %s; %s; or name another server with --axis server=…",
+		strings.Join(e.Specs, ", "), strings.Join(ways, "; "))
 }
 
 // Commands returns those that fetch what can be fetched.
@@ -121,7 +124,8 @@ func Prepare(ctx context.Context, a *app.App, o CompareOptions) (*Comparison, er
 		}
 		c.Done = len(k.Trials)
 		if ended(a, o.Resume, k) {
-			return nil, &ResumeError{o.Resume, "it is finished, and there is nothing to resume; `dyno report " + o.Resume + "` shows it"}
+			return nil, &ResumeError{o.Resume, "it is finished, and there is nothing to resume; `dyno report " +
+				o.Resume + "` shows it"}
 		}
 		if len(o.Text) == 0 {
 			if err := o.begunSo(k.Header); err != nil {
@@ -139,12 +143,14 @@ func Prepare(ctx context.Context, a *app.App, o CompareOptions) (*Comparison, er
 		}
 	}
 	var err error
-	c.Plan, err = plan.Parse(c.o.Text, plan.Options{File: c.o.File, Scale: c.o.Scale, Axes: c.o.Axes, Set: c.o.Set, Workloads: a.Workloads()})
+	c.Plan, err = plan.Parse(c.o.Text, plan.Options{File: c.o.File, Scale: c.o.Scale, Axes: c.o.Axes, Set: c.o.Set,
+		Workloads: a.Workloads()})
 	if err != nil {
 		return nil, err
 	}
 	if o.Resume != "" && o.Recipe != "" && c.Plan.Name != o.Recipe {
-		return nil, &ResumeError{o.Resume, fmt.Sprintf("it is of %s, not of the recipe %s; `dyno compare --resume %s` resumes it", c.Plan.Name, o.Recipe, o.Resume)}
+		return nil, &ResumeError{o.Resume, fmt.Sprintf("it is of %s, not of the recipe %s; `dyno compare --resume "+
+			"%s` resumes it", c.Plan.Name, o.Recipe, o.Resume)}
 	}
 	if c.Variants, err = c.Plan.Variants(); err != nil {
 		return nil, err
@@ -167,8 +173,8 @@ func Prepare(ctx context.Context, a *app.App, o CompareOptions) (*Comparison, er
 	return c, nil
 }
 
-// ended reports whether nothing of an experiment is left to do: it came to its end, no trial of it was lost since, no variant failed that might be
-// tried once more, and its report is there.
+// ended reports whether nothing of an experiment is left to do: it came to its end, no trial of it was lost since, no
+// variant failed that might be tried once more, and its report is there.
 func ended(a *app.App, id string, k trials.Kept) bool {
 	if k.Result == nil || k.Result.Stopped != "" || len(k.Trials) < len(k.Result.Trials) {
 		return false
@@ -241,7 +247,8 @@ func (c *Comparison) servers(ctx context.Context) error {
 		_, err := c.yard.Resolve(ctx, spec)
 		switch {
 		case err == nil:
-		case !errors.Is(err, sandbox.ErrNoServer), spec == "", strings.Contains(spec, "/"): // what is wrong at a path nobody can fetch
+		case !errors.Is(err, sandbox.ErrNoServer), spec == "", strings.Contains(spec, "/"):
+			// what is wrong at a path nobody can fetch
 			return err
 		case c.o.Install && !c.o.DryRun:
 			if m, ok := c.yard.Missing(ctx, spec); ok { // said before it is done
@@ -282,7 +289,8 @@ func keptExperiment(a *app.App, id string) (trials.Kept, error) {
 	return k, err
 }
 
-// begun returns the ids of experiments with that hash that have not come to their end and that nobody is at, oldest first.
+// begun returns the ids of experiments with that hash that have not come to their end and that nobody is at, oldest
+// first.
 func begun(a *app.App, hash string) (ids []string) {
 	all, err := Experiments(a)
 	if err != nil {
@@ -327,7 +335,8 @@ func Experiments(a *app.App) ([]ExperimentLine, error) {
 		l := ExperimentLine{ID: e.Name(), Started: k.Header.Started, Trials: len(k.Trials), Hash: k.Header.Hash}
 		if err != nil {
 			l.Problem = err.Error()
-		} else if p, err := plan.Parse([]byte(k.Header.Plan), plan.Options{Scale: k.Header.Scale, Axes: k.Header.Axes, Set: k.Header.Set, Workloads: a.Workloads()}); err == nil {
+		} else if p, err := plan.Parse([]byte(k.Header.Plan), plan.Options{Scale: k.Header.Scale, Axes: k.Header.Axes,
+			Set: k.Header.Set, Workloads: a.Workloads()}); err == nil {
 			l.Name, l.Title = p.Name, p.Title
 		}
 		if k.Result != nil {
@@ -339,9 +348,9 @@ func Experiments(a *app.App) ([]ExperimentLine, error) {
 	return out, nil
 }
 
-// Compare runs a prepared experiment, or goes on with it, and keeps every trial, the result and its report. The result is returned
-// also when the experiment was stopped; Result.Stopped then says why, and the id resumes it. An experiment that ended without a trial is an
-// error, and nothing is kept of it, and so is one beside another that is under way.
+// Compare runs a prepared experiment, or goes on with it, and keeps every trial, the result and its report. The result
+// is returned also when the experiment was stopped; Result.Stopped then says why, and the id resumes it. An experiment
+// that ended without a trial is an error, and nothing is kept of it, and so is one beside another that is under way.
 func Compare(ctx context.Context, a *app.App, c *Comparison) (r trial.Result, html string, err error) {
 	if len(c.Needs.Problems) > 0 {
 		return r, "", fmt.Errorf("run %s: %s", c.Plan.Name, strings.Join(c.Needs.Problems, "; "))
@@ -385,7 +394,8 @@ func Compare(ctx context.Context, a *app.App, c *Comparison) (r trial.Result, ht
 	}
 	if len(r.Trials) == 0 {
 		if err == nil { // it ended by itself, and nobody can tell from a result why
-			err = fmt.Errorf("run %s: it ended before its first trial: %s", c.Plan.Name, cmp.Or(r.Stopped, "there was nothing to run"))
+			err = fmt.Errorf("run %s: it ended before its first trial: %s", c.Plan.Name,
+				cmp.Or(r.Stopped, "there was nothing to run"))
 		}
 		if c.o.Resume == "" {
 			c.ID, err = "", errors.Join(err, os.RemoveAll(d.Path())) // there is nothing in it to go on with
@@ -441,11 +451,13 @@ func openExperiment(ctx context.Context, a *app.App, c *Comparison) (*trials.Dir
 	}
 	c.ID = id
 	return trials.Create(a.ExperimentDir(id), trials.Header{
-		ID: id, Plan: string(c.o.Text), Scale: c.o.Scale, Axes: c.o.Axes, Set: c.o.Set, Hash: c.Plan.Hash(), Dyno: a.Version, Started: time.Now(),
+		ID: id, Plan: string(c.o.Text), Scale: c.o.Scale, Axes: c.o.Axes, Set: c.o.Set, Hash: c.Plan.Hash(),
+		Dyno: a.Version, Started: time.Now(),
 	})
 }
 
-// surroundings sums up what the trials ran on, and takes the single readings out of the result: the trials' own files have them.
+// surroundings sums up what the trials ran on, and takes the single readings out of the result: the trials' own files
+// have them.
 func surroundings(r *trial.Result) {
 	envs := map[string][]trial.Environment{}
 	for i := range r.Trials {
@@ -461,7 +473,8 @@ func surroundings(r *trial.Result) {
 	}
 }
 
-// Bundle writes an experiment so that another machine can run it again and set it beside: plan, environment, trials, result.
+// Bundle writes an experiment so that another machine can run it again and set it beside: plan, environment, trials,
+// result.
 func Bundle(a *app.App, id string, w io.Writer) error {
 	if _, err := keptExperiment(a, id); err != nil {
 		return err

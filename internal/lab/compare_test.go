@@ -53,7 +53,8 @@ func TestNoTrials(t *testing.T) {
 	}
 }
 
-// TestStoppedBeforeTheFirstTrial: an experiment that was stopped while its data were made is no experiment to go on with.
+// TestStoppedBeforeTheFirstTrial: an experiment that was stopped while its data were made is no experiment to go on
+// with.
 func TestStoppedBeforeTheFirstTrial(t *testing.T) {
 	a, c := prepared(t, tinyPlan)
 	ctx, stop := context.WithCancel(t.Context())
@@ -66,7 +67,8 @@ func TestStoppedBeforeTheFirstTrial(t *testing.T) {
 	}
 }
 
-// TestMissingServers shows what is said of servers that are not there: of a path what is wrong with it, of others how to get them.
+// TestMissingServers shows what is said of servers that are not there: of a path what is wrong with it, of others how
+// to get them.
 func TestMissingServers(t *testing.T) {
 	f := func(install bool, servers, want string, not ...string) {
 		t.Helper()
@@ -92,14 +94,18 @@ func TestMissingServers(t *testing.T) {
 	if err := c.servers(t.Context()); !errors.As(err, &missing) { // to look at what would be done fetches nothing
 		t.Errorf("a dry run: %v", err)
 	}
-	f(false, "mysql@5.5", "not on this machine: mysql@5.5; get it with `dyno sandbox install mysql@5.5` or --install; or name", "--server-dir")
-	f(false, "mysql@1.2", "there is no download of mysql@1.2 (there are mysql@", "sandbox install") // no command that fails
-	f(false, "percona@1.2", "there is no download of percona@1.2: unpack its archive and name the directory with --server-dir", "sandbox install", "--install")
-	f(false, "mysql@5.5, percona@1.2", "not on this machine: mysql@5.5, percona@1.2; get it with `dyno sandbox install mysql@5.5` or --install; there is no download of percona@1.2", "install percona")
+	f(false, "mysql@5.5", "not on this machine: mysql@5.5; get it with `dyno sandbox install mysql@5.5` or "+
+		"--install; or name", "--server-dir")
+	// no command that fails
+	f(false, "mysql@1.2", "there is no download of mysql@1.2 (there are mysql@", "sandbox install")
+	f(false, "percona@1.2", "there is no download of percona@1.2: unpack its archive and name the directory with "+
+		"--server-dir", "sandbox install", "--install")
+	f(false, "mysql@5.5, percona@1.2", "not on this machine: mysql@5.5, percona@1.2; get it with `dyno sandbox "+
+		"install mysql@5.5` or --install; there is no download of percona@1.2", "install percona")
 }
 
-// TestOneExperimentAtATime begins one beside another of the same home, which is refused until the other one has ended. What has no time for a
-// trial shows that it was begun.
+// TestOneExperimentAtATime begins one beside another of the same home, which is refused until the other one has ended.
+// What has no time for a trial shows that it was begun.
 func TestOneExperimentAtATime(t *testing.T) {
 	a, c := prepared(t, tinyPlan)
 	c.Plan.Budget = plan.Duration(time.Second)
@@ -137,7 +143,8 @@ func TestOneExperimentAtATime(t *testing.T) {
 	}
 }
 
-// TestDuration: what a run of a plan is said to take has its setup in it, and is as long as the trials of an earlier run say.
+// TestDuration: what a run of a plan is said to take has its setup in it, and is as long as the trials of an earlier
+// run say.
 func TestDuration(t *testing.T) {
 	a, c := prepared(t, tinyPlan)
 	c.Plan.Trials.Time, c.Plan.Trials.WarmMin, c.Plan.Trials.WarmMax, c.Plan.Trials.Fresh = 0, 0, 0, plan.FreshNone
@@ -146,13 +153,15 @@ func TestDuration(t *testing.T) {
 	if want := n*setupProbes + prepareData; least != want || run != "" {
 		t.Errorf("statements only: %v as in %q, want %v", least, run, want)
 	}
-	d, err := trials.Create(filepath.Join(a.ExperimentsDir(), "x-1"), trials.Header{ID: "x-1", Hash: c.Plan.Hash(), Plan: tinyPlan})
+	d, err := trials.Create(filepath.Join(a.ExperimentsDir(), "x-1"),
+		trials.Header{ID: "x-1", Hash: c.Plan.Hash(), Plan: tinyPlan})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 4 {
 		began := time.Unix(1e9, 0)
-		if err := d.Put(t.Context(), trial.Trial{Seq: i + 1, Round: 1, Variant: "a", Setup: 2, From: began, To: began.Add(time.Second)}); err != nil {
+		if err := d.Put(t.Context(), trial.Trial{Seq: i + 1, Round: 1, Variant: "a", Setup: 2, From: began,
+			To: began.Add(time.Second)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -38,7 +38,8 @@ type Lab struct {
 
 // New returns the lab of a service that works in tasks. watched returns the targets that the service watches.
 func New(a *app.App, tasks *task.List, watched func() []ledger.Target) *Lab {
-	return &Lab{app: a, tasks: tasks, watched: watched, lines: map[string]stampedLine{}, heads: map[string]stampedHead{}, live: map[string]*liveLab{}}
+	return &Lab{app: a, tasks: tasks, watched: watched, lines: map[string]stampedLine{},
+		heads: map[string]stampedHead{}, live: map[string]*liveLab{}}
 }
 
 // ErrNoRecord is the answer to an id that no experiment, run or report has, or has any more.
@@ -57,8 +58,9 @@ const (
 
 // Line is one experiment of the list.
 type Line struct {
-	ID       string             `json:"id"`
-	Kind     string             `json:"kind"` // "experiment", or "side by side": two results that were compared with each other
+	ID string `json:"id"`
+	// "experiment", or "side by side": two results that were compared with each other
+	Kind     string             `json:"kind"`
 	Name     string             `json:"name,omitzero"`
 	Title    string             `json:"title,omitzero"`
 	Recipe   string             `json:"recipe,omitzero"` // it is one, as it ships
@@ -139,7 +141,10 @@ func (l *Lab) Experiments(ctx context.Context) ([]Line, error) {
 		return nil, err
 	}
 	out = append(out, sides...)
-	slices.SortFunc(out, func(x, y Line) int { return cmp.Or(y.Started.Compare(x.Started), strings.Compare(y.ID, x.ID)) })
+	slices.SortFunc(out, func(x, y Line) int {
+		return cmp.Or(y.Started.Compare(x.Started),
+			strings.Compare(y.ID, x.ID))
+	})
 	return out, nil
 }
 
@@ -186,7 +191,8 @@ func (l *Lab) settled(x Line) Line {
 func (l *Lab) read(name string, recipes map[string]string) Line {
 	k, err := trials.Read(l.app.ExperimentDir(name))
 	if err != nil {
-		return Line{ID: name, Kind: "experiment", State: Damaged, Problem: err.Error(), Started: k.Header.Started, Trials: len(k.Trials), Tally: []report.LaidTally{}}
+		return Line{ID: name, Kind: "experiment", State: Damaged, Problem: err.Error(), Started: k.Header.Started,
+			Trials: len(k.Trials), Tally: []report.LaidTally{}}
 	}
 	r, err := l.resultOf(k, false)
 	x := lineOf(name, r)
@@ -199,8 +205,10 @@ func (l *Lab) read(name string, recipes map[string]string) Line {
 
 func lineOf(id string, r trial.Result) Line {
 	x := Line{
-		ID: id, Kind: "experiment", Name: r.Plan.Name, Title: r.Plan.Title, Scale: r.Plan.Scale, State: Finished, Started: r.Started, Ended: r.Ended,
-		Variants: len(r.Variants), Trials: len(r.Trials), Sentence: r.Sentence, Stopped: r.Stopped, Tally: report.Lay(&r).Tally,
+		ID: id, Kind: "experiment", Name: r.Plan.Name, Title: r.Plan.Title, Scale: r.Plan.Scale, State: Finished,
+		Started: r.Started, Ended: r.Ended,
+		Variants: len(r.Variants), Trials: len(r.Trials), Sentence: r.Sentence, Stopped: r.Stopped,
+		Tally: report.Lay(&r).Tally,
 	}
 	if r.Stopped != "" {
 		x.State = Interrupted
@@ -211,14 +219,15 @@ func lineOf(id string, r trial.Result) Line {
 	return x
 }
 
-// resultOf returns the result of an experiment as it lies on disk; while it has none, or goes on beyond it, what its trials tell so far.
-// With places the environment of trials is summed up in it.
+// resultOf returns the result of an experiment as it lies on disk; while it has none, or goes on beyond it, what its
+// trials tell so far. With places the environment of trials is summed up in it.
 func (l *Lab) resultOf(k trials.Kept, places bool) (trial.Result, error) {
 	if k.Result != nil && len(k.Result.Trials) >= len(k.Trials) {
 		return *k.Result, nil
 	}
 	p, err := plan.Parse([]byte(k.Header.Plan), plan.Options{
-		File: "plan of " + k.Header.ID, Scale: k.Header.Scale, Axes: k.Header.Axes, Set: k.Header.Set, Workloads: l.app.Workloads(),
+		File: "plan of " + k.Header.ID, Scale: k.Header.Scale, Axes: k.Header.Axes, Set: k.Header.Set,
+		Workloads: l.app.Workloads(),
 	})
 	if err != nil {
 		return trial.Result{Trials: k.Trials}, err
@@ -228,7 +237,8 @@ func (l *Lab) resultOf(k trials.Kept, places bool) (trial.Result, error) {
 		return trial.Result{Plan: p, Trials: k.Trials}, err
 	}
 	r := trial.Result{
-		Format: trial.Format, ID: k.Header.ID, Plan: p, PlanText: k.Header.Plan, Dyno: k.Header.Dyno, Started: k.Header.Started, Variants: vs, Trials: k.Trials,
+		Format: trial.Format, ID: k.Header.ID, Plan: p, PlanText: k.Header.Plan, Dyno: k.Header.Dyno,
+		Started: k.Header.Started, Variants: vs, Trials: k.Trials,
 		Stopped: "it was interrupted",
 	}
 	if n := len(k.Trials); n > 0 {
@@ -289,7 +299,8 @@ func sideOf(d ledger.Document) (x stampedLine) {
 	doc, err := report.Decode(d.JSON)
 	switch {
 	case err != nil:
-		x.line = Line{ID: d.ID, Kind: "side by side", State: Damaged, Problem: err.Error(), Started: d.At, Tally: []report.LaidTally{}}
+		x.line = Line{ID: d.ID, Kind: "side by side", State: Damaged, Problem: err.Error(), Started: d.At,
+			Tally: []report.LaidTally{}}
 	case doc.Comparison == nil:
 		x.none = true
 		return x
@@ -308,7 +319,8 @@ const maxSides = 100
 // result finds an experiment by its id. With places the environment of its trials is summed up also while it runs.
 func (l *Lab) result(ctx context.Context, id string, places bool) (trial.Result, Line, trials.Header, error) {
 	if !strings.HasPrefix(id, string(ledger.ExperimentID)+"-") || filepath.Base(id) != id {
-		return trial.Result{}, Line{}, trials.Header{}, fmt.Errorf("%w: %q is not an experiment id, they look like x-1kq3f9", ErrNoRecord, id)
+		return trial.Result{}, Line{}, trials.Header{}, fmt.Errorf("%w: %q is not an experiment id, they look like "+
+			"x-1kq3f9", ErrNoRecord, id)
 	}
 	k, err := trials.Read(l.app.ExperimentDir(id))
 	switch {
@@ -320,7 +332,8 @@ func (l *Lab) result(ctx context.Context, id string, places bool) (trial.Result,
 		}
 		r.ID = id
 		x := l.settled(lineOf(id, r))
-		x.Recipe, x.Scale, x.Started, x.Warnings = l.recipeTexts()[k.Header.Plan], k.Header.Scale, k.Header.Started, k.Warnings
+		x.Recipe, x.Scale, x.Started, x.Warnings = l.recipeTexts()[k.Header.Plan], k.Header.Scale,
+			k.Header.Started, k.Warnings
 		return r, x, k.Header, nil
 	case !errors.Is(err, trials.ErrNotFound):
 		return trial.Result{}, Line{ID: id, State: Damaged, Problem: err.Error()}, k.Header, err
@@ -331,7 +344,8 @@ func (l *Lab) result(ctx context.Context, id string, places bool) (trial.Result,
 	}
 	d, err := led.Document(ctx, id)
 	if errors.Is(err, ledger.ErrNotFound) {
-		return trial.Result{}, Line{}, k.Header, fmt.Errorf("%w: no experiment has the id %s; it may have been removed", ErrNoRecord, id)
+		return trial.Result{}, Line{}, k.Header, fmt.Errorf("%w: no experiment has the id %s; it may have been removed",
+			ErrNoRecord, id)
 	}
 	if err != nil {
 		return trial.Result{}, Line{}, k.Header, err
@@ -343,7 +357,8 @@ func (l *Lab) result(ctx context.Context, id string, places bool) (trial.Result,
 	if doc.Comparison == nil {
 		return trial.Result{}, Line{}, k.Header, fmt.Errorf("%w: %s is not a comparison", ErrNoRecord, id)
 	}
-	return *doc.Comparison, lineOf(id, *doc.Comparison), k.Header, nil // of an experiment the directory was removed, and its report is left
+	// of an experiment the directory was removed, and its report is left
+	return *doc.Comparison, lineOf(id, *doc.Comparison), k.Header, nil
 }
 
 // Experiment returns one experiment. While it runs it is what its trials tell so far.
@@ -367,7 +382,8 @@ func (l *Lab) SideBySide(ctx context.Context, id, with string) (Experiment, erro
 			return Experiment{}, err
 		}
 		if x.State == Running {
-			r.Stopped, r.Warnings = "", append(slices.Clone(r.Warnings), "it is still running; these are its trials so far")
+			r.Stopped, r.Warnings = "", append(slices.Clone(r.Warnings), "it is still running; these are its trials "+
+				"so far")
 		}
 		both[i] = r
 	}
@@ -383,7 +399,8 @@ func (l *Lab) SideBySide(ctx context.Context, id, with string) (Experiment, erro
 func show(r *trial.Result, line Line) Experiment {
 	d := report.Comparison(r, r.Ended)
 	x := Experiment{
-		Line: line, Laid: report.Lay(r), Cells: r.Cells, Runs: []Trial{}, Remarks: []string{}, PlanText: r.PlanText, About: r.Plan.About, Dyno: r.Dyno,
+		Line: line, Laid: report.Lay(r), Cells: r.Cells, Runs: []Trial{}, Remarks: []string{}, PlanText: r.PlanText,
+		About: r.Plan.About, Dyno: r.Dyno,
 		Placement: string(r.Plan.Placement.Mode),
 	}
 	x.Title = d.Title
@@ -400,7 +417,8 @@ func show(r *trial.Result, line Line) Experiment {
 		if v == nil {
 			v = map[string]float64{}
 		}
-		x.Runs = append(x.Runs, Trial{t.Seq, t.Round, t.Variant, t.Control, t.From, t.To, t.Setup, t.Warm, v, t.Errors, t.Invalid, t.Warnings})
+		x.Runs = append(x.Runs, Trial{t.Seq, t.Round, t.Variant, t.Control, t.From, t.To, t.Setup, t.Warm, v, t.Errors,
+			t.Invalid, t.Warnings})
 	}
 	return x
 }

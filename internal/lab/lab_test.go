@@ -81,7 +81,8 @@ func lineFor(t *testing.T, l *Lab, id string) Line {
 	return Line{}
 }
 
-// TestLabShowsWhatWasMeasured runs a tiny experiment on a real server: what the lab shows are the figures of its report.
+// TestLabShowsWhatWasMeasured runs a tiny experiment on a real server: what the lab shows are the figures of its
+// report.
 func TestLabShowsWhatWasMeasured(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a real server")
@@ -99,7 +100,8 @@ func TestLabShowsWhatWasMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := lineFor(t, l, r.ID)
-	if line.State != Finished || line.Trials != len(r.Trials) || line.Variants != 2 || line.Sentence != r.Sentence || line.Name != "tiny" || line.PID != 0 {
+	if line.State != Finished || line.Trials != len(r.Trials) || line.Variants != 2 || line.Sentence != r.Sentence ||
+		line.Name != "tiny" || line.PID != 0 {
 		t.Errorf("%+v", line)
 	}
 	x, err := l.Experiment(t.Context(), r.ID)
@@ -112,14 +114,16 @@ func TestLabShowsWhatWasMeasured(t *testing.T) {
 	}
 	for i, want := range doc.Comparison.Cells {
 		got := x.Cells[i]
-		if got.Variant != want.Variant || got.Values["tps"] != want.Values["tps"] || got.Values["tps"].N == 0 || got.Ratios["tps"] != want.Ratios["tps"] {
+		if got.Variant != want.Variant || got.Values["tps"] != want.Values["tps"] || got.Values["tps"].N == 0 ||
+			got.Ratios["tps"] != want.Ratios["tps"] {
 			t.Errorf("cell %d is %+v, the report has %+v", i, got, want)
 		}
 		if at := x.Laid.Cells[i].Figures[0].At; at == nil || at.Center != want.Values["tps"].Center {
 			t.Errorf("cell %d is laid out with %v", i, at)
 		}
 	}
-	if len(x.Runs) != len(r.Trials) || x.Runs[0].Values["tps"] != r.Trials[0].Values["tps"] || len(x.Laid.Strips) < 2 || !strings.Contains(x.PlanText, "name: tiny") {
+	if len(x.Runs) != len(r.Trials) || x.Runs[0].Values["tps"] != r.Trials[0].Values["tps"] || len(x.Laid.Strips) < 2 ||
+		!strings.Contains(x.PlanText, "name: tiny") {
 		t.Errorf("%d trials, %d strips, plan %q", len(x.Runs), len(x.Laid.Strips), x.PlanText)
 	}
 	if len(x.Laid.Env) == 0 || len(x.Laid.Method) == 0 {
@@ -154,19 +158,22 @@ func TestLabShowsWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// TestLabSideBySide sets an experiment that has ended beside one that still runs: what they ran on is told, and that one runs.
+// TestLabSideBySide sets an experiment that has ended beside one that still runs: what they ran on is told, and that
+// one runs.
 func TestLabSideBySide(t *testing.T) {
 	l := labOf(t)
 	keep := func(id, version string, rate float64) *trials.Dir {
 		t.Helper()
 		began := time.Unix(1_760_000_000, 0)
-		d, err := trials.Create(l.app.ExperimentDir(id), trials.Header{ID: id, Plan: tinyPlan, Dyno: "test", Started: began})
+		d, err := trials.Create(l.app.ExperimentDir(id), trials.Header{ID: id, Plan: tinyPlan,
+			Dyno: "test", Started: began})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range 6 {
 			x := trial.Trial{
-				Seq: i + 1, Round: i/2 + 1, Variant: []string{"threads=1", "threads=2"}[i%2], From: began, To: began.Add(time.Second), Values: map[string]float64{"tps": rate + float64(i)},
+				Seq: i + 1, Round: i/2 + 1, Variant: []string{"threads=1", "threads=2"}[i%2], From: began,
+				To: began.Add(time.Second), Values: map[string]float64{"tps": rate + float64(i)},
 				Env: &trial.Environment{Facts: map[string]map[string]string{"server": {"version": version}}},
 			}
 			if err := d.Put(t.Context(), x); err != nil {
@@ -187,7 +194,8 @@ func TestLabSideBySide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []report.Fact{{Name: "server version", Value: "10.11.6 in x-ended; 10.11.8 in x-runs"}}; !slices.Equal(x.Laid.Differs, want) {
+	if want := []report.Fact{{Name: "server version", Value: "10.11.6 in x-ended; 10.11.8 in x-runs"}}; !slices.Equal(
+		x.Laid.Differs, want) {
 		t.Errorf("also differs: %+v, want %+v", x.Laid.Differs, want)
 	}
 	all := strings.Join(x.Remarks, "\n")
@@ -201,8 +209,8 @@ func TestLabSideBySide(t *testing.T) {
 	}
 }
 
-// TestLabReportsAlone has reports without a directory: of two results side by side, and of an experiment whose directory was removed, with a
-// control or without.
+// TestLabReportsAlone has reports without a directory: of two results side by side, and of an experiment whose
+// directory was removed, with a control or without.
 func TestLabReportsAlone(t *testing.T) {
 	l := labOf(t)
 	led, err := l.app.Ledger(t.Context())
@@ -240,16 +248,19 @@ func TestLabRunsARecipe(t *testing.T) {
 	}
 	l := labOf(t)
 	l.watched = func() []ledger.Target {
-		return []ledger.Target{{Name: "here", URL: "unix:///nowhere/s?user=root"}, {Name: "there", URL: "mysql://root@db.example:3306"}}
+		return []ledger.Target{{Name: "here", URL: "unix:///nowhere/s?user=root"},
+			{Name: "there", URL: "mysql://root@db.example:3306"}}
 	}
 	d, err := l.Recipe(t.Context(), "threads", "small", nil)
-	if err != nil || d.Dry.Variants < 2 || d.Dry.Most < d.Dry.Least || d.Dry.Least <= 0 || len(d.Published) == 0 || len(d.Missing)+len(d.Problems) > 0 {
+	if err != nil || d.Dry.Variants < 2 || d.Dry.Most < d.Dry.Least || d.Dry.Least <= 0 || len(d.Published) == 0 ||
+		len(d.Missing)+len(d.Problems) > 0 {
 		t.Fatalf("%+v %v", d, err)
 	}
 	if len(d.Disturbs) != 1 || d.Disturbs[0] != "here" || !strings.Contains(d.Disturb, "here") {
 		t.Errorf("it disturbs %v: %s", d.Disturbs, d.Disturb)
 	}
-	set := map[string]string{"trials.time": "1s", "trials.warmup": "100ms..100ms", "options.table-size": "200", "options.tables": "1"}
+	set := map[string]string{"trials.time": "1s", "trials.warmup": "100ms..100ms",
+		"options.table-size": "200", "options.tables": "1"}
 	started, err := l.RunRecipe(t.Context(), "threads", "small", set, "ann")
 	if err != nil {
 		t.Fatal(err)
@@ -276,16 +287,19 @@ func TestLabRunsARecipe(t *testing.T) {
 		return x
 	}
 	x := measured(2)
-	if x.State != Running || x.Task != started.ID || x.Live == nil || x.Live.Most < 2 || x.Recipe != "threads" || len(x.Runs) < 2 {
+	if x.State != Running || x.Task != started.ID || x.Live == nil || x.Live.Most < 2 ||
+		x.Recipe != "threads" || len(x.Runs) < 2 {
 		t.Errorf("while it runs: %+v %+v", x.Line, x.Live)
 	}
-	if !slices.ContainsFunc(x.Runs, func(r Trial) bool { return r.Values["tps"] > 0 }) { // on a busy machine one of them may have been lost
+	if !slices.ContainsFunc(x.Runs, func(r Trial) bool { return r.Values["tps"] > 0 }) {
+		// on a busy machine one of them may have been lost
 		t.Errorf("its first trials did no transactions: %+v", x.Runs)
 	}
 	if line := lineFor(t, l, x.ID); line.State != Running || line.Task != started.ID {
 		t.Errorf("in the list: %+v", line)
 	}
-	if _, err := l.RunRecipe(t.Context(), "index-order", "small", nil, "bob"); !errors.Is(err, task.ErrBusy) || !strings.Contains(err.Error(), x.ID) {
+	if _, err := l.RunRecipe(t.Context(), "index-order", "small", nil, "bob"); !errors.Is(err, task.ErrBusy) ||
+		!strings.Contains(err.Error(), x.ID) {
 		t.Errorf("a second one: %v", err)
 	}
 	if now, _ := l.tasks.Find(started.ID); now.Step == "" || len(now.Notes) < 3 {
@@ -312,7 +326,8 @@ func TestLabRunsARecipe(t *testing.T) {
 		t.Errorf("kept: %+v", kept)
 	}
 	marks, err := l.app.Events(t.Context(), "here", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
-	if err != nil || len(marks) != 1 || marks[0].Ref != x.ID || marks[0].Until.Before(marks[0].At) || marks[0].Until.IsZero() {
+	if err != nil || len(marks) != 1 || marks[0].Ref != x.ID || marks[0].Until.Before(marks[0].At) ||
+		marks[0].Until.IsZero() {
 		t.Errorf("marks: %+v %v", marks, err)
 	}
 
@@ -395,7 +410,8 @@ func TestLabRun(t *testing.T) {
 			h.Record(2 * time.Millisecond)
 		}
 		x := run.Tick{
-			Seq: i, At: t0.Add(time.Duration(i) * time.Second), Length: time.Second, Threads: 3, Ops: []run.Op{{Name: "pay", Reads: uint64(2 * n), Latency: h}},
+			Seq: i, At: t0.Add(time.Duration(i) * time.Second), Length: time.Second, Threads: 3,
+			Ops:  []run.Op{{Name: "pay", Reads: uint64(2 * n), Latency: h}},
 			Open: &run.Open{Due: uint64(n)},
 		}
 		if i == 1299 {
@@ -403,13 +419,15 @@ func TestLabRun(t *testing.T) {
 		}
 		ticks = append(ticks, x)
 	}
-	r := run.Run{ID: "r-1", Target: "shop", Workload: "pay", Started: t0, Elapsed: 1300 * time.Second, State: run.Done, Total: run.Merged(ticks)}
+	r := run.Run{ID: "r-1", Target: "shop", Workload: "pay", Started: t0, Elapsed: 1300 * time.Second, State: run.Done,
+		Total: run.Merged(ticks)}
 	doc := report.RunDocument(r, ticks, "test")
 	text, err := report.Encode(&doc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(led.PutRun(t.Context(), r), led.PutDocument(t.Context(), string(doc.Kind), r.ID, r.Target, "", text)); err != nil {
+	if err := errors.Join(led.PutRun(t.Context(), r), led.PutDocument(t.Context(), string(doc.Kind), r.ID, r.Target,
+		"", text)); err != nil {
 		t.Fatal(err)
 	}
 	all, err := l.Runs(t.Context(), "shop", 10)
@@ -424,7 +442,8 @@ func TestLabRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	const operations = 1299*10 + 100
-	if x.Operations != operations || x.Queries != 2*operations || x.ByCode["1213"] != 7 || x.Arrivals == nil || x.Arrivals.Due != operations ||
+	if x.Operations != operations || x.Queries != 2*operations || x.ByCode["1213"] != 7 || x.Arrivals == nil ||
+		x.Arrivals.Due != operations ||
 		x.Arrivals.Begun+x.Arrivals.Dropped != x.Arrivals.Due || x.Arrivals.Dropped != 4 {
 		t.Errorf("%+v %+v", x, x.Arrivals)
 	}
@@ -452,7 +471,8 @@ func TestChartOf(t *testing.T) {
 		{Name: "a", Points: []metric.Point{{At: 1000, Value: 1}, {At: 3000, Value: 3}}},
 		{Name: "b", Points: []metric.Point{{At: 2000, Value: 2}}},
 	}})
-	if len(c.X) != 3 || c.X[0] != 1 || c.Lines[0].Y[1] != nil || *c.Lines[0].Y[2] != 3 || *c.Lines[1].Y[1] != 2 || c.Lines[1].Y[0] != nil || c.Lines[0].Lo != nil {
+	if len(c.X) != 3 || c.X[0] != 1 || c.Lines[0].Y[1] != nil || *c.Lines[0].Y[2] != 3 || *c.Lines[1].Y[1] != 2 ||
+		c.Lines[1].Y[0] != nil || c.Lines[0].Lo != nil {
 		t.Errorf("%+v", c)
 	}
 	if c := chartOf(report.Chart{}); c.X == nil || c.Lines == nil {
@@ -469,13 +489,15 @@ func TestLabListsReadOnce(t *testing.T) {
 	}
 	const size = 8 << 20
 	long := []byte(`{"title":"long","sentence":"` + strings.Repeat("x", size) + `"}`)
-	for id, kind := range map[string]report.Kind{"x-1": report.Compare, "x-2": report.Compare, "m-1": report.Demo, "m-2": report.Proof} {
+	for id, kind := range map[string]report.Kind{"x-1": report.Compare, "x-2": report.Compare,
+		"m-1": report.Demo, "m-2": report.Proof} {
 		if err := led.PutDocument(t.Context(), string(kind), id, "", "", long); err != nil {
 			t.Fatal(err)
 		}
 	}
 	other := []byte(fmt.Sprintf(`{"dyno_report":%d,"sentence":"%s"}`, report.Format, strings.Repeat("x", size)))
-	if err := led.PutDocument(t.Context(), string(report.Compare), "x-3", "", "", other); err != nil { // it holds no comparison
+	if err := led.PutDocument(t.Context(), string(report.Compare), "x-3", "", "", other); err != nil {
+		// it holds no comparison
 		t.Fatal(err)
 	}
 	list := func() uint64 {
@@ -508,7 +530,8 @@ func TestLabLists(t *testing.T) {
 		t.Fatalf("%v %v", all, err)
 	}
 	for _, r := range all {
-		if r.Title == "" || len(r.Scales) != 3 || r.Scales[0].Variants < 2 || r.Scales[0].Problem != "" || len(r.Scales[0].Servers) == 0 {
+		if r.Title == "" || len(r.Scales) != 3 || r.Scales[0].Variants < 2 || r.Scales[0].Problem != "" ||
+			len(r.Scales[0].Servers) == 0 {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -516,14 +539,16 @@ func TestLabLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := led.PutDocument(t.Context(), "demo", "m-1", "sandbox:x", "", []byte(`{"title":"A missing index","sentence":"found"}`)); err != nil {
+	if err := led.PutDocument(t.Context(), "demo", "m-1", "sandbox:x", "",
+		[]byte(`{"title":"A missing index","sentence":"found"}`)); err != nil {
 		t.Fatal(err)
 	}
 	docs, err := l.Documents(t.Context(), 10)
 	if err != nil || len(docs) != 1 || docs[0].Title != "A missing index" || docs[0].Kind != "demo" {
 		t.Errorf("%+v %v", docs, err)
 	}
-	if err := led.PutDocument(t.Context(), "demo", "m-1", "sandbox:x", "", []byte(`{"title":"Stored anew","sentence":"found"}`)); err != nil {
+	if err := led.PutDocument(t.Context(), "demo", "m-1", "sandbox:x", "",
+		[]byte(`{"title":"Stored anew","sentence":"found"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if err := led.PutDocument(t.Context(), "proof", "p-1", "sandbox:x", "", []byte(`{"title":"A proof"}`)); err != nil {

@@ -130,7 +130,8 @@ func (l *Lab) recipe(r recipe.Recipe, ran []Line) Recipe {
 }
 
 func (l *Lab) recipePlan(r recipe.Recipe, scale string, set map[string]string) (plan.Plan, []plan.Variant, error) {
-	p, err := plan.Parse(r.Text, plan.Options{File: "recipe " + r.Name, Scale: scale, Set: set, Workloads: l.app.Workloads()})
+	p, err := plan.Parse(r.Text, plan.Options{File: "recipe " + r.Name, Scale: scale, Set: set,
+		Workloads: l.app.Workloads()})
 	if err != nil {
 		return p, nil, err
 	}
@@ -146,7 +147,8 @@ func scaleOf(scale string, p plan.Plan, vs []plan.Variant) Scale {
 		n++
 	}
 	x := Scale{
-		Scale: scale, Variants: len(vs), Rounds: [2]int{lo, hi}, Trials: [2]int{lo * n, hi * n}, Seconds: seconds(p.Trials.Time), Least: least.Seconds(),
+		Scale: scale, Variants: len(vs), Rounds: [2]int{lo, hi}, Trials: [2]int{lo * n, hi * n},
+		Seconds: seconds(p.Trials.Time), Least: least.Seconds(),
 		Most: most.Seconds(), Budget: seconds(p.Budget), Servers: []string{},
 	}
 	for _, v := range vs {
@@ -173,8 +175,10 @@ func (l *Lab) Recipe(ctx context.Context, name, scale string, set map[string]str
 	}
 	r.Title, r.Topic = p.Title, p.Topic
 	x := DryRun{
-		Recipe: l.recipe(r, ran), Text: string(r.Text), Dry: scaleOf(scale, p, vs), Table: []Variant{}, Show: p.Table.Show, Published: []string{},
-		Missing: []string{}, Install: []string{}, Problems: []string{}, Warnings: []string{}, Disturbs: l.local(), Needs: Needs{Servers: []string{}},
+		Recipe: l.recipe(r, ran), Text: string(r.Text), Dry: scaleOf(scale, p, vs), Table: []Variant{},
+		Show: p.Table.Show, Published: []string{},
+		Missing: []string{}, Install: []string{}, Problems: []string{}, Warnings: []string{}, Disturbs: l.local(),
+		Needs: Needs{Servers: []string{}},
 	}
 	x.Disturb = disturbance(x.Disturbs)
 	for _, v := range vs {
@@ -209,13 +213,14 @@ func (l *Lab) Recipe(ctx context.Context, name, scale string, set map[string]str
 	x.Needs.Memory, x.Needs.MemoryFree = known.Of(float64(c.Needs.Memory)), known.Of(float64(c.Needs.MemFree))
 	x.Problems, x.Warnings = append(x.Problems, c.Needs.Problems...), append(x.Warnings, c.Needs.Warnings...)
 	if id := l.app.Experimenting(); id != "" {
-		x.Problems = append(x.Problems, "experiment "+id+" runs on this machine: two at a time would distort each other's figures")
+		x.Problems = append(x.Problems, "experiment "+id+" runs on this machine: two at a time would distort each "+
+			"other's figures")
 	}
 	return x, nil
 }
 
-// findRecipe checks what is asked of a recipe. Of a plan only its trials, budget and the sizes of its tables can be changed from
-// elsewhere: other parts of a plan may run commands of the shell.
+// findRecipe checks what is asked of a recipe. Of a plan only its trials, budget and the sizes of its tables can be
+// changed from elsewhere: other parts of a plan may run commands of the shell.
 func (l *Lab) findRecipe(name, scale string, set map[string]string) (recipe.Recipe, error) {
 	r, err := recipe.Find(name)
 	var unknown *recipe.UnknownError
@@ -230,14 +235,16 @@ func (l *Lab) findRecipe(name, scale string, set map[string]string) (recipe.Reci
 	}
 	for k := range set {
 		if !slices.Contains(settable, k) {
-			return r, fmt.Errorf("%w: %q cannot be set here, only %s; `dyno recipe run %s --set` accepts all", ErrOptions, k, strings.Join(settable, ", "), name)
+			return r, fmt.Errorf("%w: %q cannot be set here, only %s; `dyno recipe run %s --set` accepts all",
+				ErrOptions, k, strings.Join(settable, ", "), name)
 		}
 	}
 	return r, nil
 }
 
 // settable are the parts of a plan that may be changed from elsewhere.
-var settable = []string{"budget", "options.table-size", "options.tables", "threads", "trials.margin", "trials.rounds", "trials.seed", "trials.time", "trials.warmup"}
+var settable = []string{"budget", "options.table-size", "options.tables", "threads", "trials.margin", "trials.rounds",
+	"trials.seed", "trials.time", "trials.warmup"}
 
 // local names the watched targets that run on this machine.
 func (l *Lab) local() []string {
@@ -252,9 +259,11 @@ func (l *Lab) local() []string {
 
 // disturbance says in words what an experiment does to what is watched.
 func disturbance(targets []string) string {
-	s := "It runs on this machine: private servers, and the load on them. Meanwhile Dyno's monitoring shares the CPUs of the load client."
+	s := "It runs on this machine: private servers, and the load on them. Meanwhile Dyno's monitoring shares the " +
+		"CPUs of the load client."
 	if len(targets) == 0 {
 		return s + " No watched target is known to run here, so watched targets are not affected."
 	}
-	return s + " Figures of " + strings.Join(targets, ", ") + " are affected while it runs, because they run here too; the time is marked on their timelines."
+	return s + " Figures of " + strings.Join(targets, ", ") + " are affected while it runs, because they run here " +
+		"too; the time is marked on their timelines."
 }

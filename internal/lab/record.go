@@ -24,9 +24,10 @@ type Run struct {
 	Seconds   float64   `json:"seconds"`
 	Sessions  int       `json:"sessions"`
 	PerSecond float64   `json:"operations_per_second"`
-	P95       *float64  `json:"p95_seconds,omitempty"` // from when operations were due where they were; nil when none ended
-	Errors    uint64    `json:"errors"`
-	Invalid   string    `json:"invalid,omitzero"`
+	// from when operations were due where they were; nil when none ended
+	P95     *float64 `json:"p95_seconds,omitempty"`
+	Errors  uint64   `json:"errors"`
+	Invalid string   `json:"invalid,omitzero"`
 }
 
 // RunDetail is a run with its seconds.
@@ -122,7 +123,8 @@ func (l *Lab) Runs(ctx context.Context, target string, limit int) ([]Run, error)
 
 func runLine(r *run.Run) Run {
 	x := Run{
-		ID: r.ID, Target: r.Target, Workload: r.Workload, State: r.State, Started: r.Started, Seconds: r.Elapsed.Seconds(), Sessions: r.Total.Threads,
+		ID: r.ID, Target: r.Target, Workload: r.Workload, State: r.State, Started: r.Started,
+		Seconds: r.Elapsed.Seconds(), Sessions: r.Total.Threads,
 		PerSecond: r.Total.TPS(), Errors: r.Total.ErrorCount(), Invalid: r.Invalid,
 	}
 	h := r.Total.Response()
@@ -155,8 +157,10 @@ func (l *Lab) Run(ctx context.Context, id string) (RunDetail, error) {
 	}
 	t := &r.Total
 	x := RunDetail{
-		Run: runLine(&r), Title: doc.Title, Sentence: doc.Sentence, Error: r.Error, Operations: t.Operations(), Queries: t.Queries(), Reconnects: t.Reconnects,
-		ByCode: t.Errors, ErrorText: report.RunErrors(t), Client: report.RunClient(&r), Fairness: r.Fairness, Latencies: []Latency{}, Charts: []Chart{},
+		Run: runLine(&r), Title: doc.Title, Sentence: doc.Sentence, Error: r.Error, Operations: t.Operations(),
+		Queries: t.Queries(), Reconnects: t.Reconnects,
+		ByCode: t.Errors, ErrorText: report.RunErrors(t), Client: report.RunClient(&r), Fairness: r.Fairness,
+		Latencies: []Latency{}, Charts: []Chart{},
 		Options: r.Options, Warnings: r.Warnings,
 	}
 	for _, o := range t.Ops {
@@ -172,7 +176,8 @@ func (l *Lab) Run(ctx context.Context, id string) (RunDetail, error) {
 		x.Warnings = []string{}
 	}
 	if o := t.Open; o != nil {
-		x.Arrivals = &Arrivals{Due: o.Due, Begun: o.Due - min(o.Due, o.Dropped), Dropped: o.Dropped, Text: report.RunArrivals(&r)}
+		x.Arrivals = &Arrivals{Due: o.Due, Begun: o.Due - min(o.Due, o.Dropped), Dropped: o.Dropped,
+			Text: report.RunArrivals(&r)}
 		if t.Length > 0 {
 			x.Arrivals.Rate = float64(o.Due) / t.Length.Seconds()
 		}
@@ -188,7 +193,8 @@ func (l *Lab) Run(ctx context.Context, id string) (RunDetail, error) {
 
 func latencyOf(of, which string, statement bool, h *hist.Histogram) Latency {
 	q := func(v float64) float64 { return h.Quantile(v).Seconds() }
-	return Latency{of, which, statement, h.Count(), h.Min().Seconds(), q(0.5), h.Mean().Seconds(), q(0.95), q(0.99), q(0.999), h.Max().Seconds()}
+	return Latency{of, which, statement, h.Count(), h.Min().Seconds(), q(0.5), h.Mean().Seconds(), q(0.95), q(0.99),
+		q(0.999), h.Max().Seconds()}
 }
 
 // labPoints is the most points of a line of a chart.

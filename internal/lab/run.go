@@ -24,11 +24,12 @@ import (
 
 // Live is where an experiment is that this process carries out.
 type Live struct {
-	Task    string               `json:"task"`
-	ID      string               `json:"id,omitzero"`      // of the experiment, once it has begun
-	N       int                  `json:"n"`                // of the trial under way
-	Through int                  `json:"through,omitzero"` // of the last one where several take turns; N is then the first
-	Most    int                  `json:"most"`             // trials; fewer when variants are decided early
+	Task string `json:"task"`
+	ID   string `json:"id,omitzero"` // of the experiment, once it has begun
+	N    int    `json:"n"`           // of the trial under way
+	// of the last one where several take turns; N is then the first
+	Through int                  `json:"through,omitzero"`
+	Most    int                  `json:"most"` // trials; fewer when variants are decided early
 	Round   int                  `json:"round"`
 	Variant string               `json:"variant,omitzero"` // where several take turns all of them
 	Control bool                 `json:"control,omitzero"`
@@ -77,8 +78,8 @@ func (l *Lab) Live(task string) (Live, bool) {
 	return x.at(time.Now()), true
 }
 
-// alone makes sure that no other process carries out an experiment below this home until free is called: both would bind themselves to the
-// same CPUs. The lock ends with the process, however it ends.
+// alone makes sure that no other process carries out an experiment below this home until free is called: both would
+// bind themselves to the same CPUs. The lock ends with the process, however it ends.
 func alone(a *app.App) (free func() error, err error) {
 	if err := os.MkdirAll(a.Home, 0o755); err != nil { // the servers' account must be able to enter
 		return nil, err
@@ -97,16 +98,19 @@ func alone(a *app.App) (free func() error, err error) {
 	id, pid := a.UnderWay() // also one of a version that knows no such lock
 	switch {
 	case id != "":
-		err = fmt.Errorf("experiment %s (process %d) runs on this machine, and two at a time distort each other's figures; wait for it or end it first", id, pid)
+		err = fmt.Errorf("experiment %s (process %d) runs on this machine, and two at a time distort each other's "+
+			"figures; wait for it or end it first", id, pid)
 	case err != nil:
-		err = errors.New("another experiment is starting or ending on this machine, and two at a time distort each other's figures; wait for it")
+		err = errors.New("another experiment is starting or ending on this machine, and two at a time distort each " +
+			"other's figures; wait for it")
 	default:
 		return f.Close, nil
 	}
 	return nil, errors.Join(err, f.Close())
 }
 
-// RunRecipe starts a recipe as a task whose result is the experiment's id. What is wrong with it is told before anything starts.
+// RunRecipe starts a recipe as a task whose result is the experiment's id. What is wrong with it is told before
+// anything starts.
 func (l *Lab) RunRecipe(ctx context.Context, name, scale string, set map[string]string, by string) (task.Task, error) {
 	r, err := l.findRecipe(name, scale, set)
 	if err != nil {
@@ -125,12 +129,14 @@ func (l *Lab) Resume(ctx context.Context, id, by string) (task.Task, error) {
 	case line.State == Finished:
 		return task.Task{}, fmt.Errorf("%w: %s is finished: there is nothing to resume", ErrOptions, id)
 	}
-	return l.start(ctx, task.Task{Kind: "experiment", Title: "Experiment " + id + ", resumed", By: by}, CompareOptions{Resume: id})
+	return l.start(ctx, task.Task{Kind: "experiment", Title: "Experiment " + id + ", resumed", By: by},
+		CompareOptions{Resume: id})
 }
 
 func (l *Lab) start(ctx context.Context, x task.Task, o CompareOptions) (task.Task, error) {
 	if id := l.app.Experimenting(); id != "" {
-		return task.Task{}, fmt.Errorf("%w: experiment %s runs on this machine, and two at a time distort each other's figures", task.ErrBusy, id)
+		return task.Task{}, fmt.Errorf("%w: experiment %s runs on this machine, and two at a time distort each "+
+			"other's figures", task.ErrBusy, id)
 	}
 	c, err := Prepare(ctx, l.app, o)
 	if err != nil {
@@ -155,7 +161,8 @@ func (l *Lab) start(ctx context.Context, x task.Task, o CompareOptions) (task.Ta
 }
 
 // carryOut runs a prepared experiment and tells how it goes.
-func (l *Lab) carryOut(ctx context.Context, c *Comparison, live *liveLab, sink progress.Sink, note func(string)) (string, error) {
+func (l *Lab) carryOut(ctx context.Context, c *Comparison, live *liveLab, sink progress.Sink,
+	note func(string)) (string, error) {
 	change := func(f func()) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -168,7 +175,8 @@ func (l *Lab) carryOut(ctx context.Context, c *Comparison, live *liveLab, sink p
 		note(s + ".")
 	}
 	c.o.Note, c.testbed.Note = note, note
-	c.o.Observer = experiment.Observer{Planned: w.planned, Begin: w.begin, Progress: w.progress, End: w.end, Judged: w.judged}
+	c.o.Observer = experiment.Observer{Planned: w.planned, Begin: w.begin, Progress: w.progress,
+		End: w.end, Judged: w.judged}
 	r, _, err := Compare(ctx, l.app, c)
 	w.marked(context.WithoutCancel(ctx))
 	if err != nil && ctx.Err() != nil && len(r.Trials) > 0 {
@@ -194,14 +202,16 @@ type labWatch struct {
 
 func (w *labWatch) planned(p experiment.Planned) {
 	w.change(func() { w.live.ID, w.live.Most, w.live.N = w.c.ID, p.Trials, p.Done })
-	s := fmt.Sprintf("Experiment %s: %d variants, %d to %d rounds, at most %d trials", w.c.ID, p.Variants, p.Min, p.Max, p.Trials)
+	s := fmt.Sprintf("Experiment %s: %d variants, %d to %d rounds, at most %d trials", w.c.ID, p.Variants,
+		p.Min, p.Max, p.Trials)
 	if p.Done > 0 {
 		s += fmt.Sprintf(", %d of them on record", p.Done)
 	}
 	w.note(s + ".")
 	// Who looks at the graphs of a server on this machine later must see why it was slower then.
 	for _, t := range w.lab.local() {
-		w.marks = append(w.marks, event.Event{At: time.Now(), Target: t, Kind: event.Run, Ref: w.c.ID, Text: "experiment " + w.c.ID + " (" + w.c.Plan.Name + ") on the same machine"})
+		w.marks = append(w.marks, event.Event{At: time.Now(), Target: t, Kind: event.Run, Ref: w.c.ID,
+			Text: "experiment " + w.c.ID + " (" + w.c.Plan.Name + ") on the same machine"})
 	}
 	w.put(context.Background())
 }
@@ -238,7 +248,8 @@ func (w *labWatch) begin(b experiment.Begin) {
 	first := w.under[0]
 	w.change(func() {
 		l := w.live
-		l.N, l.Through, l.Most, l.Round, l.Variant, l.Control, l.Step = first.N, 0, first.Most, first.Round, first.Variant, first.Control, "setting up"
+		l.N, l.Through, l.Most, l.Round, l.Variant, l.Control, l.Step = first.N, 0, first.Most, first.Round,
+			first.Variant, first.Control, "setting up"
 		if n := len(w.under); n > 1 {
 			names := make([]string, n)
 			for i, x := range w.under {
@@ -271,10 +282,12 @@ func (w *labWatch) progress(p progress.Progress) {
 	}
 	within, _ := p.Fraction()
 	o := progress.Progress{
-		Step: which + ": " + p.Step, Done: max(0, float64(x.N-1)) + within*float64(max(1, len(w.under))), Total: float64(max(1, x.Most)),
-		Unit: "trials", At: now,
+		Step: which + ": " + p.Step, Done: max(0, float64(x.N-1)) + within*float64(max(1, len(w.under))),
+		Total: float64(max(1, x.Most)),
+		Unit:  "trials", At: now,
 	}
-	// The experiment itself knows best how long it will take. Progress tells it by when the work would have begun at that speed.
+	// The experiment itself knows best how long it will take. Progress tells it by when the work would have begun at
+	// that speed.
 	left, ok := x.Left.Get()
 	if f := o.Done / o.Total; ok && f > 0 && f < 1 {
 		o.Started = o.At.Add(-time.Duration(left * f / (1 - f) * float64(time.Second)))

@@ -18,8 +18,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 
-// LoadResult reads a result from a file: the last line of `compare --output json`, a report's JSON, or a bundle. An id (x-…) means
-// an experiment that was run here.
+// LoadResult reads a result from a file: the last line of `compare --output json`, a report's JSON, or a bundle. An id
+// (x-…) means an experiment that was run here.
 func LoadResult(a *app.App, name string) (r trial.Result, err error) {
 	if strings.HasSuffix(name, ".gz") || strings.HasSuffix(name, ".tgz") {
 		b, _, err := LoadBundle(a, name)
@@ -56,7 +56,8 @@ func LoadResult(a *app.App, name string) (r trial.Result, err error) {
 		}
 		switch {
 		case head.Result > trial.Format:
-			return r, fmt.Errorf("read %s: a result of format %d, this dyno knows %d: use a newer dyno", name, head.Result, trial.Format)
+			return r, fmt.Errorf("read %s: a result of format %d, this dyno knows %d: use a newer dyno", name,
+				head.Result, trial.Format)
 		case head.Result > 0:
 			if err := json.Unmarshal([]byte(candidate), &r); err != nil {
 				return r, fmt.Errorf("read %s: %w", name, err)

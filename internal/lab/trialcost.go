@@ -9,8 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/trials"
 )
 
-// What a trial takes beside its warm-up and its measurement when no earlier run of the plan says so: from runs of the recipes on
-// two cores.
+// What a trial takes beside its warm-up and its measurement when no earlier run of the plan says so: from runs of the
+// recipes on two cores.
 const (
 	setupProbes = 700 * time.Millisecond // statements only, on the running server
 	setupNone   = 500 * time.Millisecond
@@ -43,7 +43,8 @@ func lasting(p plan.Plan, setup time.Duration) (least, most time.Duration) {
 	return least, most
 }
 
-// duration is estimate from what the trials of the newest run of the same plan took on this machine; run is its id, "" for none.
+// duration is estimate from what the trials of the newest run of the same plan took on this machine; run is its id, ""
+// for none.
 func duration(a *app.App, p plan.Plan) (least, most time.Duration, run string) {
 	all, err := Experiments(a)
 	if err == nil && p.Trials.Turns == 0 { // who take turns share one setup

@@ -1,5 +1,5 @@
-// Package platform is what Dyno asks of an operating system and each system answers in its own way: locks of files, owners, space, the CPU
-// time of this process, and groups of processes.
+// Package platform is what Dyno asks of an operating system and each system answers in its own way: locks of files,
+// owners, space, the CPU time of this process, and groups of processes.
 package platform
 
 import (
@@ -18,7 +18,8 @@ type File struct {
 	Bytes         int64  // what it takes on the disk
 }
 
-// OwnCPU returns the CPU time that this process has used so far, in user and in system mode together, and 0 when it cannot be told.
+// OwnCPU returns the CPU time that this process has used so far, in user and in system mode together, and 0 when it
+// cannot be told.
 func OwnCPU() time.Duration {
 	user, system, _ := CPU()
 	return user + system

@@ -10,15 +10,16 @@ import (
 	"time"
 )
 
-// Flags of os.OpenFile: NoFollow opens no link, NonBlock does not wait for the other end of a pipe, Directory opens nothing but a directory.
+// Flags of os.OpenFile: NoFollow opens no link, NonBlock does not wait for the other end of a pipe, Directory opens
+// nothing but a directory.
 const (
 	NoFollow  = syscall.O_NOFOLLOW
 	NonBlock  = syscall.O_NONBLOCK
 	Directory = syscall.O_DIRECTORY
 )
 
-// Lock takes a lock of a whole file, exclusive or shared, which ends when the file is closed or the process ends. It does not wait: the
-// error is ErrLocked when another open file has it.
+// Lock takes a lock of a whole file, exclusive or shared, which ends when the file is closed or the process ends. It
+// does not wait: the error is ErrLocked when another open file has it.
 func Lock(f *os.File, exclusive bool) error {
 	how := syscall.LOCK_SH
 	if exclusive {
@@ -52,7 +53,8 @@ func FileOf(fi fs.FileInfo) (File, bool) {
 		Links: uint64(st.Nlink), Bytes: st.Blocks * 512}, true //nolint:unconvert // of other types on other systems
 }
 
-// Space returns the bytes of the file system that a path is on: those that users other than root may still take, and all.
+// Space returns the bytes of the file system that a path is on: those that users other than root may still take, and
+// all.
 func Space(path string) (free, total uint64, err error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(path, &st); err != nil {
@@ -81,7 +83,8 @@ func usage(who int) (user, system time.Duration, ok bool) {
 // Ended reports whether there is surely no process of that number.
 func Ended(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
-// NewGroup has a process begin a process group of its own, with everything it starts: the terminal's Ctrl-C does not reach it.
+// NewGroup has a process begin a process group of its own, with everything it starts: the terminal's Ctrl-C does not
+// reach it.
 func NewGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // SignalGroup sends a signal to the process group that a process began by NewGroup.
@@ -94,7 +97,8 @@ func OpenFiles() (limit uint64, ok bool) {
 	return uint64(l.Cur), err == nil //nolint:unconvert // an int64 on some systems
 }
 
-// Private has f make files for this account alone. That holds for the whole process meanwhile: files of others come out for fewer, not for more.
+// Private has f make files for this account alone. That holds for the whole process meanwhile: files of others come out
+// for fewer, not for more.
 func Private(f func()) {
 	defer syscall.Umask(syscall.Umask(0o077))
 	f()

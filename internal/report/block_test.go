@@ -24,7 +24,8 @@ func TestBlocks(t *testing.T) {
 		ranked{table: tab, Extra: []extra{{Link: "q1", Bar: "50"}}},
 		tab,
 		grid{
-			Corner: []string{"a"}, Heads: [][]string{{"b"}}, Labels: [][]string{{"c"}}, Cells: [][]gridCell{{cellOf(said)}},
+			Corner: []string{"a"}, Heads: [][]string{{"b"}}, Labels: [][]string{{"c"}},
+			Cells: [][]gridCell{{cellOf(said)}},
 		},
 		drawing{Chars: chars, Figures: []figure{{Title: said}}},
 		tree{{Text: "x", Then: []Node{{Text: said}}}},

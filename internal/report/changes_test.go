@@ -34,16 +34,19 @@ func TestChangesHoldNothingElse(t *testing.T) {
 func TestChangesTogether(t *testing.T) {
 	ref := schema.Ref{Schema: "shop", Table: "orders"}
 	f := func(id, index string, excludes ...string) finding.Finding {
-		return finding.Finding{ID: id, Title: id, Excludes: excludes, Action: &finding.Action{SQL: schema.DropIndexSQL(ref, index)}}
+		return finding.Finding{ID: id, Title: id, Excludes: excludes,
+			Action: &finding.Action{SQL: schema.DropIndexSQL(ref, index)}}
 	}
-	text := Changes([]finding.Finding{f("redundant-1", "a", "unused-1"), f("unused-1", "a_b", "redundant-1"), f("unused-2", "c")})
+	text := Changes([]finding.Finding{f("redundant-1", "a", "unused-1"), f("unused-1", "a_b", "redundant-1"),
+		f("unused-2", "c")})
 	var statements []string
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "--") && line != "\n" {
 			statements = append(statements, line)
 		}
 	}
-	if len(statements) != 2 || !strings.Contains(statements[0], "`a`") || !strings.Contains(statements[1], "`c`") || !strings.Contains(text, "not be applied together with redundant-1") {
+	if len(statements) != 2 || !strings.Contains(statements[0], "`a`") || !strings.Contains(statements[1], "`c`") ||
+		!strings.Contains(text, "not be applied together with redundant-1") {
 		t.Errorf("%s", text)
 	}
 }

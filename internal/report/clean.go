@@ -16,8 +16,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/stat"
 )
 
-// finite returns a copy of d in which every number is one: a point, value or bound that is infinite or not a number is left
-// out as unknown, and a warning says so where an interval or a value of a comparison is lost.
+// finite returns a copy of d in which every number is one: a point, value or bound that is infinite or not a number is
+// left out as unknown, and a warning says so where an interval or a value of a comparison is lost.
 func finite(d *Document) *Document {
 	x := *d
 	x.Comparison = nil
@@ -202,7 +202,8 @@ func shown(d *Document) *Document { return visible(finite(d)) }
 
 // lines names the fields whose texts may have several lines.
 var lines = map[string]bool{
-	"SQL": true, "Undo": true, "Line": true, "Fingerprint": true, "PlanText": true, "Texts": true, "Shell": true, "Plan": true,
+	"SQL": true, "Undo": true, "Line": true, "Fingerprint": true, "PlanText": true, "Texts": true,
+	"Shell": true, "Plan": true,
 }
 
 // visible returns a deep copy of x in which every text is visible. Texts are single lines, but for SQL and command
@@ -216,9 +217,9 @@ func visible[T any](x T) T {
 	}).Elem().Interface().(T)
 }
 
-// Visible replaces what cannot be seen in s: a control character by its picture (␀), any other character that prints nothing
-// or changes the direction of writing by its code point (⟨U+202E⟩), a broken byte by its value (⟨xFF⟩). Without multi, line
-// ends and tabs become spaces.
+// Visible replaces what cannot be seen in s: a control character by its picture (␀), any other character that prints
+// nothing or changes the direction of writing by its code point (⟨U+202E⟩), a broken byte by its value (⟨xFF⟩). Without
+// multi, line ends and tabs become spaces.
 func Visible(s string, multi bool) string {
 	plain := func(r rune) bool { return r != utf8.RuneError && unicode.IsPrint(r) }
 	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {

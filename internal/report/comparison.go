@@ -14,8 +14,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// Comparison returns the document of a result: its title, sentence, verdict, warnings, how it was done and how to repeat it. Commands
-// come before those that follow from the result itself. The result is not copied.
+// Comparison returns the document of a result: its title, sentence, verdict, warnings, how it was done and how to
+// repeat it. Commands come before those that follow from the result itself. The result is not copied.
 func Comparison(r *trial.Result, at time.Time, commands ...Command) *Document {
 	d := &Document{
 		Kind: Compare, ID: r.ID, Title: cmp.Or(r.Plan.Title, r.Plan.Name, "Comparison"), Sentence: r.Sentence,
@@ -29,17 +29,20 @@ func Comparison(r *trial.Result, at time.Time, commands ...Command) *Document {
 		d.Verdict = v
 	}
 	if plain(r.Plan.Name) && r.PlanText != "" {
-		d.Commands = append(d.Commands, Command{"The same plan again, saved from this report", "dyno compare " + r.Plan.Name + ".yaml"})
+		d.Commands = append(d.Commands, Command{"The same plan again, saved from this report", "dyno compare " +
+			r.Plan.Name + ".yaml"})
 	}
 	if plain(r.ID) {
-		d.Commands = append(d.Commands, Command{"This report as a page", "dyno report " + r.ID + " --format html > " + r.ID + ".html"})
+		d.Commands = append(d.Commands, Command{"This report as a page", "dyno report " + r.ID +
+			" --format html > " + r.ID + ".html"})
 	}
 	return d
 }
 
 // plain reports whether s may stand in a command line as it is.
 func plain(s string) bool {
-	return s != "" && s[0] != '-' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
+	return s != "" && s[0] != '-' &&
+		strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
 // onlyVerdict is that of the one comparison of a result; nil when there are more.
@@ -84,7 +87,8 @@ func methodOf(r *trial.Result) facts {
 		fs.add("rounds", fmt.Sprintf("%d run, %s planned; random order within each (seed %d)", rounds, planned, t.Seed))
 	}
 	if t.Margin > 0 {
-		fs.add("the same is", "a ratio within ±"+unit.Percent(t.Margin)+", as sure as "+unit.Percent(cmp.Or(t.Conf, stat.DefaultConfidence)))
+		fs.add("the same is", "a ratio within ±"+unit.Percent(t.Margin)+", as sure as "+
+			unit.Percent(cmp.Or(t.Conf, stat.DefaultConfidence)))
 	}
 	switch t.Fresh {
 	case plan.FreshData:
@@ -94,7 +98,8 @@ func methodOf(r *trial.Result) facts {
 	case plan.FreshLive:
 		fs.add("each trial begins with", "the running server under its running load")
 		if t.Turns > 0 {
-			fs.add("turns", "the variants of a round are interleaved in slices of "+unit.Seconds(time.Duration(t.Turns).Seconds())+" on it, in random order")
+			fs.add("turns", "the variants of a round are interleaved in slices of "+
+				unit.Seconds(time.Duration(t.Turns).Seconds())+" on it, in random order")
 		}
 	case plan.FreshNone:
 		fs.add("each trial begins with", "the running server")
@@ -199,7 +204,8 @@ func newComparison(r *trial.Result) *comparison {
 		if len(row)+len(col) == 0 {
 			row = []string{cmp.Or(v.Key, "base")}
 		}
-		x := cellView{there: true, variant: v, cell: cellOf[v.Key], baseline: v.Baseline == v.Key, others: others[v.Key]}
+		x := cellView{there: true, variant: v, cell: cellOf[v.Key], baseline: v.Baseline == v.Key,
+			others: others[v.Key]}
 		x.levels = append(slices.Clone(row), col...)
 		x.label = strings.Join(named(append(slices.Clone(c.rowAxes), c.colAxes...), x.levels), " · ")
 		c.add(&c.rows, row)
@@ -232,7 +238,8 @@ func newComparison(r *trial.Result) *comparison {
 			u = r.Plan.Table.Unit
 		}
 		c.info[name] = infoOf(name, u)
-		if of, ok := c.info[strings.TrimSuffix(name, "_predicted")]; ok && of.Name != name && !trial.Known(name) { // what arithmetic says of a value
+		if of, ok := c.info[strings.TrimSuffix(name, "_predicted")]; ok && of.Name != name && !trial.Known(name) {
+			// what arithmetic says of a value
 			c.info[name] = metricInfo{Name: name, Title: of.Title + ", predicted", Unit: of.Unit, Better: of.Better}
 		}
 	}
@@ -436,13 +443,14 @@ func (c *comparison) parts(x cellView, name string) parts {
 	return p
 }
 
-// invalid reports whether the comparison broke its own conditions. That holds for every value, not only for the one of the verdict.
+// invalid reports whether the comparison broke its own conditions. That holds for every value, not only for the one of
+// the verdict.
 func (x cellView) invalid() bool {
 	return x.cell.Verdict != nil && x.cell.Verdict.Result == stat.Invalid
 }
 
-// ratio is variant ÷ baseline of a value, whichever way is better. Of the first value it is the verdict's, whose interval is the one
-// that was decided by. An invalid comparison has none.
+// ratio is variant ÷ baseline of a value, whichever way is better. Of the first value it is the verdict's, whose
+// interval is the one that was decided by. An invalid comparison has none.
 func (c *comparison) ratio(x cellView, name string) (stat.Interval, bool) {
 	if x.invalid() {
 		return stat.Interval{}, false
@@ -462,8 +470,8 @@ func (c *comparison) ratio(x cellView, name string) (stat.Interval, bool) {
 	return i, ok && i.N > 0 && i.Center > 0
 }
 
-// ratioText writes a ratio and its bounds with three digits, or one decimal more when the interval is narrower than that tells. A
-// ratio below a tenth is written as a division.
+// ratioText writes a ratio and its bounds with three digits, or one decimal more when the interval is narrower than
+// that tells. A ratio below a tenth is written as a division.
 func ratioText(i stat.Interval) (center, bounds string) {
 	sign, f := "×", unit.Ratio
 	switch {
@@ -511,7 +519,8 @@ func (c *comparison) used() (out []sign) {
 	for _, x := range c.byKey {
 		have[x.mark().Word] = true
 	}
-	for _, m := range []sign{markFor(stat.Better), markFor(stat.Worse), markFor(stat.Same), markFor(stat.Unstable), markFor(stat.Invalid), {signFailed, "failed", "c-failed"}} {
+	for _, m := range []sign{markFor(stat.Better), markFor(stat.Worse), markFor(stat.Same), markFor(stat.Unstable),
+		markFor(stat.Invalid), {signFailed, "failed", "c-failed"}} {
 		if have[m.Word] {
 			out = append(out, m)
 		}
@@ -669,7 +678,8 @@ func (c *comparison) correction() string {
 	default:
 		of = "No ratio is corrected"
 	}
-	return of + " for the speed of the CPUs, measured during the load: it alone made the rate vary by ±" + unit.Percent(x.Spread) +
+	return of + " for the speed of the CPUs, measured during the load: it alone made the rate vary by ±" +
+		unit.Percent(x.Spread) +
 		" (correlation " + strconv.FormatFloat(x.Fit, 'f', 2, 64) + ", " + count(x.Blocks, "block", "blocks") + ")"
 }
 
@@ -679,8 +689,8 @@ func (c *comparison) corrected(x cellView) bool {
 	return y != nil && (y.Used && !slices.Contains(y.Except, x.variant.Key) || slices.Contains(y.Only, x.variant.Key))
 }
 
-// problems are the reasons of cells that failed and the remarks of verdicts, in the order of the table; cells that share one share
-// its line.
+// problems are the reasons of cells that failed and the remarks of verdicts, in the order of the table; cells that
+// share one share its line.
 func (c *comparison) problems() (out []item) {
 	type id struct{ word, text string }
 	by := map[id][]string{}

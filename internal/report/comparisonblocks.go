@@ -13,8 +13,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// ComparisonTable writes what belongs at the end of a comparison on a terminal: the outcome, the control, the table of the first
-// value with what failed, what was published and what else differs, and the further values. Text writes the whole report.
+// ComparisonTable writes what belongs at the end of a comparison on a terminal: the outcome, the control, the table of
+// the first value with what failed, what was published and what else differs, and the further values. Text writes the
+// whole report.
 func ComparisonTable(w io.Writer, r *trial.Result, o Options) error {
 	d := shown(Comparison(r, r.Ended))
 	c := newComparison(d.Comparison)
@@ -127,7 +128,8 @@ func (c *comparison) pictures() []block {
 			return drawStrips(strips[from:to], rounds, "strips"+strconv.Itoa(from), z)
 		})
 		if from == 0 {
-			const note = "Trials side by side, by round. A variant has the scale of its baseline. Hatched trials do not count."
+			const note = "Trials side by side, by round. A variant has the scale of its baseline. Hatched trials do " +
+				"not count."
 			seconds.Body = append(seconds.Body, para{note, true}, pic)
 			continue
 		}
@@ -194,7 +196,8 @@ func (c *comparison) trialName(t trial.Trial) string {
 // verdictTable tells everything about each comparison.
 func (c *comparison) verdictTable() table {
 	t := table{
-		Head: []string{"variant", "verdict", "ratio (above ×1 is better)", "interval", "its confidence", "pairs", "pairs that favour it", "p, adjusted", "decided after"},
+		Head: []string{"variant", "verdict", "ratio (above ×1 is better)", "interval", "its confidence", "pairs",
+			"pairs that favour it", "p, adjusted", "decided after"},
 		Left: 2,
 	}
 	if c.r.Unpaired {
@@ -205,7 +208,8 @@ func (c *comparison) verdictTable() table {
 		if v == nil {
 			continue
 		}
-		row := []string{x.label, spaced(markFor(v.Result).Sign, markFor(v.Result).Word), none, none, none, none, none, none, none}
+		row := []string{x.label, spaced(markFor(v.Result).Sign, markFor(v.Result).Word), none, none, none,
+			none, none, none, none}
 		if v.Ratio.N > 0 {
 			row[5] = strconv.Itoa(v.Ratio.N)
 		}
@@ -251,7 +255,8 @@ func (c *comparison) trialTable(d *Document) table {
 		if x.Control {
 			name += " (against itself)"
 		}
-		row := []string{strconv.Itoa(x.Seq), strconv.Itoa(x.Round), name, d.offset(x.From), seconds(x.Setup), seconds(x.Warm), seconds(x.To.Sub(x.From).Seconds())}
+		row := []string{strconv.Itoa(x.Seq), strconv.Itoa(x.Round), name, d.offset(x.From), seconds(x.Setup),
+			seconds(x.Warm), seconds(x.To.Sub(x.From).Seconds())}
 		for _, m := range ms {
 			v := none
 			if y, ok := x.Values[m.Name]; ok {

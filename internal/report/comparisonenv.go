@@ -20,7 +20,9 @@ func (c *comparison) environment() (out []LaidGroup) {
 		}
 		return len(groupOrder)
 	}
-	names := slices.SortedFunc(maps.Keys(c.r.Env.Facts), func(a, b string) int { return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a, b)) })
+	names := slices.SortedFunc(maps.Keys(c.r.Env.Facts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a, b))
+	})
 	for _, n := range names {
 		g := LaidGroup{Name: n}
 		facts := c.r.Env.Facts[n]

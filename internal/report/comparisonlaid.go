@@ -8,18 +8,20 @@ import (
 	"github.com/dyno-perf/dyno/internal/trial"
 )
 
-// Laid is a comparison laid out as its plan's table says, with the words and figures of its report, for those who draw it themselves.
-// Lists are never nil.
+// Laid is a comparison laid out as its plan's table says, with the words and figures of its report, for those who draw
+// it themselves. Lists are never nil.
 type Laid struct {
-	Title   string       `json:"title"`  // of the table of the first value
-	Values  []LaidValue  `json:"values"` // what each cell shows; the first is what the verdicts are about
-	Texts   []LaidValue  `json:"texts"`  // shown values that are short texts
-	RowAxes []string     `json:"row_axes"`
-	ColAxes []string     `json:"column_axes"`
-	Rows    [][]string   `json:"rows"`    // levels of each row, one for each of RowAxes; a table without axes has one row
-	Cols    [][]string   `json:"columns"` // of each column; without ColAxes one that is empty
-	Cells   []LaidCell   `json:"cells"`   // row by row; what the plan leaves out is not there
-	Reach   float64      `json:"reach"`   // how far the ratios of the first value go from 1, as a natural logarithm, with room
+	Title   string      `json:"title"`  // of the table of the first value
+	Values  []LaidValue `json:"values"` // what each cell shows; the first is what the verdicts are about
+	Texts   []LaidValue `json:"texts"`  // shown values that are short texts
+	RowAxes []string    `json:"row_axes"`
+	ColAxes []string    `json:"column_axes"`
+	// levels of each row, one for each of RowAxes; a table without axes has one row
+	Rows  [][]string `json:"rows"`
+	Cols  [][]string `json:"columns"` // of each column; without ColAxes one that is empty
+	Cells []LaidCell `json:"cells"`   // row by row; what the plan leaves out is not there
+	// how far the ratios of the first value go from 1, as a natural logarithm, with room
+	Reach   float64      `json:"reach"`
 	Legend  []string     `json:"legend"`
 	Tally   []LaidTally  `json:"tally"`
 	Control LaidRemark   `json:"control"`
@@ -71,15 +73,16 @@ type LaidCell struct {
 
 // LaidFigure is one value of a cell as it is written, and the underlying numbers.
 type LaidFigure struct {
-	Value    string         `json:"value"`
-	Interval string         `json:"interval,omitzero"`
-	N        int            `json:"n,omitzero"`
-	Ratio    string         `json:"ratio,omitzero"` // "×1.23", "÷14.2"
-	Bounds   string         `json:"bounds,omitzero"`
-	RatioN   int            `json:"ratio_n,omitzero"`
-	Note     string         `json:"note,omitzero"` // "baseline", "failed", "not run yet", "invalid": then there is no ratio
-	At       *stat.Interval `json:"at,omitempty"`
-	Of       *stat.Interval `json:"of,omitempty"` // variant ÷ baseline
+	Value    string `json:"value"`
+	Interval string `json:"interval,omitzero"`
+	N        int    `json:"n,omitzero"`
+	Ratio    string `json:"ratio,omitzero"` // "×1.23", "÷14.2"
+	Bounds   string `json:"bounds,omitzero"`
+	RatioN   int    `json:"ratio_n,omitzero"`
+	// "baseline", "failed", "not run yet", "invalid": then there is no ratio
+	Note string         `json:"note,omitzero"`
+	At   *stat.Interval `json:"at,omitempty"`
+	Of   *stat.Interval `json:"of,omitempty"` // variant ÷ baseline
 }
 
 // LaidTally counts the comparisons with the same outcome.
@@ -141,8 +144,8 @@ type LaidStrip struct {
 	Trials  []LaidRates `json:"trials"`
 }
 
-// LaidRates are the operations per second of one trial. Of several seconds that share a point the lowest is kept: a stall must not vanish
-// in a mean.
+// LaidRates are the operations per second of one trial. Of several seconds that share a point the lowest is kept: a
+// stall must not vanish in a mean.
 type LaidRates struct {
 	Seq     int       `json:"seq"`
 	Round   int       `json:"round"`
@@ -183,8 +186,10 @@ const (
 func Lay(r *trial.Result) Laid {
 	c := newComparison(r)
 	l := Laid{
-		Title: c.title(), RowAxes: listed(c.rowAxes), ColAxes: listed(c.colAxes), Cells: []LaidCell{}, Reach: c.reach(), Legend: listed(c.legend()),
-		Tally: []LaidTally{}, Speed: c.correction(), Remarks: []LaidRemark{}, Trials: c.trialsText(), Samples: c.samples(), Rows: [][]string{}, Cols: [][]string{},
+		Title: c.title(), RowAxes: listed(c.rowAxes), ColAxes: listed(c.colAxes), Cells: []LaidCell{}, Reach: c.reach(),
+		Legend: listed(c.legend()),
+		Tally:  []LaidTally{}, Speed: c.correction(), Remarks: []LaidRemark{}, Trials: c.trialsText(),
+		Samples: c.samples(), Rows: [][]string{}, Cols: [][]string{},
 		Values: []LaidValue{}, Texts: []LaidValue{}, Sweeps: []LaidSweep{}, Rungs: []LaidRung{}, Lists: []LaidTable{},
 		Differs: listed(c.differences(r.AlsoDiffers)), Explain: listed(c.differences(r.Explained)),
 		Said: listed(c.said()), Env: listed(c.environment()), Unread: listed(c.unread()), Method: listed(methodOf(r)),
@@ -260,7 +265,8 @@ func some(i stat.Interval) *stat.Interval {
 func (c *comparison) laidCell(x cellView, row, col int) LaidCell {
 	m := x.mark()
 	out := LaidCell{
-		Row: row, Col: col, Variant: x.variant.Key, Label: x.label, Baseline: x.baseline && x.others > 0, Sign: m.Sign, Word: m.Word,
+		Row: row, Col: col, Variant: x.variant.Key, Label: x.label, Baseline: x.baseline && x.others > 0,
+		Sign: m.Sign, Word: m.Word,
 		Figures: []LaidFigure{}, Trials: x.cell.Trials, Valid: x.cell.Valid, Failed: x.cell.Failed,
 	}
 	if !x.baseline {
@@ -271,7 +277,8 @@ func (c *comparison) laidCell(x cellView, row, col int) LaidCell {
 	}
 	for _, name := range c.show {
 		p := c.parts(x, name)
-		f := LaidFigure{Value: p.Value, Interval: p.Interval, N: p.N, Ratio: p.Ratio, Bounds: p.Bounds, RatioN: p.RatioN, Note: p.Note, At: some(x.cell.Values[name])}
+		f := LaidFigure{Value: p.Value, Interval: p.Interval, N: p.N, Ratio: p.Ratio, Bounds: p.Bounds,
+			RatioN: p.RatioN, Note: p.Note, At: some(x.cell.Values[name])}
 		if i, ok := c.ratio(x, name); ok && !x.baseline {
 			f.Of = some(i)
 		}
@@ -290,7 +297,8 @@ func (c *comparison) laidCell(x cellView, row, col int) LaidCell {
 
 func (s sweep) laid() LaidSweep {
 	out := LaidSweep{
-		Title: s.Title, Axis: s.Axis, Unit: s.Unit, Ratio: s.Ratio, Log: s.doubling(), Margin: s.Margin, X: s.Xs, Names: s.Names, Lines: []LaidLine{},
+		Title: s.Title, Axis: s.Axis, Unit: s.Unit, Ratio: s.Ratio, Log: s.doubling(), Margin: s.Margin, X: s.Xs,
+		Names: s.Names, Lines: []LaidLine{},
 		Absent: listed(s.Missing),
 	}
 	for _, l := range s.Lines {

@@ -418,9 +418,12 @@ func (c *comparison) lists() (out []list) {
 	shown := func(names ...string) []string {
 		return slices.DeleteFunc(names, func(n string) bool { return slices.Contains(c.show, n) && c.flat() })
 	}
-	of("What an operation costs", "", shown("server_cpu_us_per_op", "client_cpu_us_per_op", "cs_per_op", "read_kb_per_op", "write_kb_per_op")...)
-	of("Bytes written, layer by layer, and size on disk", "Layers lie over each other: their sum is not what the device wrote.",
-		"written_bytes_data", "written_bytes_doublewrite", "written_bytes_redo", "written_bytes_binlog", "written_bytes_device", "data_bytes")
+	of("What an operation costs", "", shown("server_cpu_us_per_op", "client_cpu_us_per_op", "cs_per_op",
+		"read_kb_per_op", "write_kb_per_op")...)
+	of("Bytes written, layer by layer, and size on disk", "Layers lie over each other: their sum is not what the "+
+		"device wrote.",
+		"written_bytes_data", "written_bytes_doublewrite", "written_bytes_redo", "written_bytes_binlog",
+		"written_bytes_device", "data_bytes")
 	for _, f := range []func() (list, bool){c.uncorrected, c.money, c.steady} {
 		if l, ok := f(); ok {
 			out = append(out, l)
@@ -435,7 +438,8 @@ func (c *comparison) uncorrected() (list, bool) {
 		return list{}, false
 	}
 	any := false
-	l := c.variants("Corrected and as measured", "Variant ÷ baseline. The correction is for the speed of the CPUs; the right column has none.", "corrected", "as measured", "n")
+	l := c.variants("Corrected and as measured", "Variant ÷ baseline. The correction is for the speed of the CPUs; "+
+		"the right column has none.", "corrected", "as measured", "n")
 	text := func(i stat.Interval) styled {
 		ratio, bounds := ratioText(i)
 		return styled{Text: ratio, Range: bounds}
@@ -484,12 +488,14 @@ func amount(currency string, v float64) string {
 }
 
 func (c *comparison) steady() (list, bool) {
-	l := c.variants("Stability by second", "Slow seconds: the 5th percentile as a share of the median of its trial. Variation: standard deviation ÷ mean. Stalls: seconds "+
+	l := c.variants("Stability by second", "Slow seconds: the 5th percentile as a share of the median of its trial. "+
+		"Variation: standard deviation ÷ mean. Stalls: seconds "+
 		"below a tenth of the median. Seconds of one trial are not independent: this describes, it proves nothing.",
 		"median, operations/s", "slow seconds", "variation", "stalls", "seconds")
 	for _, x := range c.ordered() {
 		if s := x.cell.Steady; s != nil && s.Seconds > 0 {
-			l.row(x, cellOf(three(s.Median), unit.Percent(s.Low), unit.Percent(s.CV), strconv.Itoa(s.Stalls), strconv.Itoa(s.Seconds)).Lines...)
+			l.row(x, cellOf(three(s.Median), unit.Percent(s.Low), unit.Percent(s.CV), strconv.Itoa(s.Stalls),
+				strconv.Itoa(s.Seconds)).Lines...)
 		}
 	}
 	return l, len(l.Labels) > 0
@@ -530,7 +536,8 @@ func (c *comparison) published() (table, bool) {
 			continue
 		}
 		row[2], row[3] = c.beside(p.For, p.Lo, p.Hi)
-		if v := c.values(p.For); row[2] == none && p.Lo == 0 && p.Hi == 0 && v != "" { // what was published is no ratio either
+		if v := c.values(p.For); row[2] == none && p.Lo == 0 && p.Hi == 0 && v != "" {
+			// what was published is no ratio either
 			row[2], row[3] = v, ""
 		}
 		l.Rows = append(l.Rows, row)
@@ -601,7 +608,8 @@ func (c *comparison) beside(levels map[string]string, lo, hi float64) (here, dir
 		}
 		low, _ := ratioText(ratios[a])
 		high, _ := ratioText(ratios[z])
-		here = low + c.apart(cells, a) + " to " + high + c.apart(cells, z) + " in " + count(len(ratios), "cell", "cells")
+		here = low + c.apart(cells, a) + " to " + high + c.apart(cells, z) + " in " +
+			count(len(ratios), "cell", "cells")
 	}
 	switch {
 	case lo == 0 && hi == 0:
@@ -621,7 +629,8 @@ func (c *comparison) beside(levels map[string]string, lo, hi float64) (here, dir
 	}
 }
 
-// apart names a cell by the level that tells it from the others, when that is one; more would hide the figures between them.
+// apart names a cell by the level that tells it from the others, when that is one; more would hide the figures between
+// them.
 func (c *comparison) apart(cells []cellView, at int) string {
 	var axes, levels []string
 	for _, a := range c.r.Plan.Axes {
@@ -740,7 +749,8 @@ func (c *comparison) differences(ds []trial.Difference) (fs facts) {
 	return fs
 }
 
-// those names some of the variants of all in short: by the one level that they and no others have, else by their labels.
+// those names some of the variants of all in short: by the one level that they and no others have, else by their
+// labels.
 func (c *comparison) those(keys, all []string) string {
 	if len(keys) == len(all) && len(all) > 1 {
 		return "all variants"

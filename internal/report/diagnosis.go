@@ -19,9 +19,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// DiagnosisDocument tells what a diagnosis of a target found. advice are the kinds that `dyno advise` was asked for, none for a diagnosis.
+// DiagnosisDocument tells what a diagnosis of a target found. advice are the kinds that `dyno advise` was asked for,
+// none for a diagnosis.
 func DiagnosisDocument(
-	id string, s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding, version string, advice ...string,
+	id string, s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding,
+	version string, advice ...string,
 ) Document {
 	d := Document{
 		Kind: Diagnosis, ID: id, Title: "Diagnosis of " + s.Target.Name,
@@ -31,7 +33,8 @@ func DiagnosisDocument(
 	}
 	for _, f := range findings {
 		if f.Action != nil {
-			d.Commands = append(d.Commands, Command{Text: "preview the change", Line: "dyno apply " + s.Target.Name + " " + f.ID})
+			d.Commands = append(d.Commands, Command{Text: "preview the change", Line: "dyno apply " +
+				s.Target.Name + " " + f.ID})
 			break
 		}
 	}
@@ -43,7 +46,8 @@ func Sentence(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []findi
 	if len(findings) == 0 && len(advice) > 0 && len(advice) < len(advise.Kinds()) {
 		_, others := judge.Snapshot(s)
 		if n := len(others); n > 0 {
-			return fmt.Sprintf("No findings of the kind %s in %s. `dyno diagnose` has %s of other kinds.", strings.Join(advice, ", "),
+			return fmt.Sprintf("No findings of the kind %s in %s. `dyno diagnose` has %s of other kinds.",
+				strings.Join(advice, ", "),
 				unit.Seconds(s.Seconds()), unit.Plural(n, "finding", "findings"))
 		}
 	}
@@ -99,7 +103,8 @@ func PlaceOf(s *snapshot.Snapshot, version string) Place {
 	if s.Host.Kernel != "" {
 		p.Host = append(p.Host, Fact{Name: "kernel", Value: s.Host.Kernel})
 	}
-	for _, name := range []string{"innodb_buffer_pool_size", "innodb_log_file_size", "innodb_redo_log_capacity", "innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin", "performance_schema", "query_cache_type"} {
+	for _, name := range []string{"innodb_buffer_pool_size", "innodb_log_file_size", "innodb_redo_log_capacity",
+		"innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin", "performance_schema", "query_cache_type"} {
 		if v, ok := s.Variables[name]; ok {
 			p.Settings = append(p.Settings, Fact{Name: name, Value: v})
 		}
@@ -121,7 +126,8 @@ func find(series []metric.Series, name, label, value string) (metric.Series, boo
 func ServerCharts(series []metric.Series) []Chart {
 	var cs []Chart
 	if s, ok := find(series, "mysql_global_status_questions", "", ""); ok {
-		cs = append(cs, Chart{Title: "Statements", Unit: "1/s", Lines: []Line{{Name: "statements", Points: s.Rates().Points}}})
+		cs = append(cs, Chart{Title: "Statements", Unit: "1/s",
+			Lines: []Line{{Name: "statements", Points: s.Rates().Points}}})
 	}
 	if c, ok := cpuChart(series); ok {
 		cs = append(cs, c)
@@ -155,7 +161,8 @@ func rowsChart(series []metric.Series) (Chart, bool) {
 		}
 		parts = append(parts, s.Rates())
 	}
-	return Chart{Title: "Rows read by the server", Unit: "rows/s", Lines: []Line{{Name: "rows read", Points: sum(parts...).Points}}}, true
+	return Chart{Title: "Rows read by the server", Unit: "rows/s",
+		Lines: []Line{{Name: "rows read", Points: sum(parts...).Points}}}, true
 }
 
 // sum adds series point by point where all have one.
@@ -195,7 +202,10 @@ func TouchedClasses(p proof.Proof, before, after *snapshot.Snapshot) []ClassChan
 	all := ClassesOf(before.Classes, before.Seconds(), after.Classes, after.Seconds(), ids...)
 	var out []ClassChange
 	for _, x := range all { // also of the same statement in another database
-		if i := slices.IndexFunc(p.Touched, func(c proof.TouchedClass) bool { return c.Class == x.ID && c.Schema == x.Schema }); i >= 0 {
+		if i := slices.IndexFunc(p.Touched, func(c proof.TouchedClass) bool {
+			return c.Class == x.ID &&
+				c.Schema == x.Schema
+		}); i >= 0 {
 			x.Verdict = string(p.Touched[i].Verdict())
 			out = append(out, x)
 		}
@@ -243,15 +253,19 @@ func inWords(a finding.Action) (does, did string) {
 }
 
 // ProofDocument tells what the live traffic showed around an action.
-func ProofDocument(id string, e journal.Entry, p proof.Proof, before, after *snapshot.Snapshot, version string) Document {
+func ProofDocument(id string, e journal.Entry, p proof.Proof, before, after *snapshot.Snapshot,
+	version string) Document {
 	d := Document{
 		Kind: Proof, ID: id, Title: "Before and after " + e.ID + " on " + e.Target, Sentence: proofSentence(p),
 		At: after.To, From: after.From, To: after.To, Place: PlaceOf(after, version),
-		Change: ChangeDone(e), Classes: TouchedClasses(p, before, after), Sources: after.Sources, Warnings: append(MixWarnings(p), p.Warnings...),
-		Commands: []Command{{Text: "check again", Line: "dyno proof " + e.ID}, {Text: "undo the change", Line: "dyno undo " + e.ID}},
+		Change: ChangeDone(e), Classes: TouchedClasses(p, before, after), Sources: after.Sources,
+		Warnings: append(MixWarnings(p), p.Warnings...),
+		Commands: []Command{{Text: "check again", Line: "dyno proof " + e.ID},
+			{Text: "undo the change", Line: "dyno undo " + e.ID}},
 	}
 	for _, f := range p.Server {
-		d.Measures = append(d.Measures, Measure{Metric: Metric{Name: f.Name, Title: f.Name + ", whole server", Unit: f.Unit}, Before: f.Before, After: f.After})
+		d.Measures = append(d.Measures, Measure{Metric: Metric{Name: f.Name, Title: f.Name + ", whole server",
+			Unit: f.Unit}, Before: f.Before, After: f.After})
 	}
 	return d
 }
@@ -265,8 +279,8 @@ func statementOf(fingerprint string) string {
 	return fingerprint
 }
 
-// proofSentence says what the server's own counters prove. Sources keep sums, so a mean time has no interval: a call is called faster or
-// slower only where the rows that it examines changed with it.
+// proofSentence says what the server's own counters prove. Sources keep sums, so a mean time has no interval: a call is
+// called faster or slower only where the rows that it examines changed with it.
 func proofSentence(p proof.Proof) string {
 	promise := ""
 	if k := p.Action.Kind; k == finding.HideIndex || k == finding.DropIndex {
@@ -281,15 +295,18 @@ func proofSentence(p proof.Proof) string {
 		if i > 0 {
 			which += fmt.Sprintf(", %s of the statement time before,", unit.Percent(c.Before.Share))
 		}
-		which = fmt.Sprintf("%s went from %s to %s", which, unit.Seconds(c.Before.MeanSec.Or(0)), unit.Seconds(c.After.MeanSec.Or(0)))
+		which = fmt.Sprintf("%s went from %s to %s", which, unit.Seconds(c.Before.MeanSec.Or(0)),
+			unit.Seconds(c.After.MeanSec.Or(0)))
 		means := fmt.Sprintf("(means of %d and %d calls, without an interval)", c.Before.Calls, c.After.Calls)
 		switch c.Verdict() {
 		case proof.Faster:
 			return fmt.Sprintf("%s: %s times faster, %s rows examined per call before and %s after %s.%s", which,
-				strings.TrimPrefix(unit.Ratio(v), "×"), unit.Count(c.Before.Examined.Or(0)), unit.Count(c.After.Examined.Or(0)), means, promise)
+				strings.TrimPrefix(unit.Ratio(v), "×"), unit.Count(c.Before.Examined.Or(0)),
+				unit.Count(c.After.Examined.Or(0)), means, promise)
 		case proof.Slower:
 			return fmt.Sprintf("%s: %s times slower, %s rows examined per call before and %s after %s.%s", which,
-				strings.TrimPrefix(unit.Ratio(1/v), "×"), unit.Count(c.Before.Examined.Or(0)), unit.Count(c.After.Examined.Or(0)), means, promise)
+				strings.TrimPrefix(unit.Ratio(1/v), "×"), unit.Count(c.Before.Examined.Or(0)),
+				unit.Count(c.After.Examined.Or(0)), means, promise)
 		case proof.Unproven:
 		}
 		why := "the rows examined per call did not change with it"
@@ -300,7 +317,8 @@ func proofSentence(p proof.Proof) string {
 	}
 	for _, c := range p.Touched {
 		if c.Before.Seen {
-			return fmt.Sprintf("The most expensive class it affects took %s of the statement time before and %s after; times per call are unavailable.",
+			return fmt.Sprintf("The most expensive class it affects took %s of the statement time before and %s "+
+				"after; times per call are unavailable.",
 				unit.Percent(c.Before.Share), unit.Percent(c.After.Share))
 		}
 	}
@@ -313,14 +331,16 @@ func MixWarnings(p proof.Proof) []string {
 	if !ok {
 		return nil
 	}
-	return []string{fmt.Sprintf("Mix of calls: %s of them differ in class between the traffic before and after.", unit.Percent(v))}
+	return []string{fmt.Sprintf("Mix of calls: %s of them differ in class between the traffic before and after.",
+		unit.Percent(v))}
 }
 
 // RunDocument tells how a load went.
 func RunDocument(r run.Run, ticks []run.Tick, version string) Document {
 	d := Document{
 		Kind: Run, ID: r.ID, Title: r.Workload + " on " + r.Target, Sentence: runSentence(&r),
-		At: r.Started.Add(r.Elapsed), From: r.Started, To: r.Started.Add(r.Elapsed), Place: Place{Target: r.Target, Dyno: version},
+		At: r.Started.Add(r.Elapsed), From: r.Started, To: r.Started.Add(r.Elapsed),
+		Place:  Place{Target: r.Target, Dyno: version},
 		Charts: RunCharts(ticks), Run: &r, Warnings: r.Warnings,
 	}
 	if r.Invalid != "" {
@@ -329,8 +349,8 @@ func RunDocument(r run.Run, ticks []run.Tick, version string) Document {
 	return d
 }
 
-// runSentence is the outcome of a run in one line. Where operations were due at moments of their own it is the response time that
-// somebody who waits would have seen.
+// runSentence is the outcome of a run in one line. Where operations were due at moments of their own it is the response
+// time that somebody who waits would have seen.
 func runSentence(r *run.Run) string {
 	h, of := r.Total.Latency(), ""
 	if x := r.Total.Response(); x != nil {
@@ -344,15 +364,17 @@ func runSentence(r *run.Run) string {
 	return s
 }
 
-// Reasoning tells how a snapshot was judged: what was seen, what was out of order, which finding explains it and by which questions, what
-// nothing explains, and what could not be seen.
+// Reasoning tells how a snapshot was judged: what was seen, what was out of order, which finding explains it and by
+// which questions, what nothing explains, and what could not be seen.
 func Reasoning(s *snapshot.Snapshot, symptoms []finding.Symptom, findings []finding.Finding) []Node {
 	var calls uint64
 	for _, c := range s.Classes {
 		calls += c.Count
 	}
-	seen := Node{Text: fmt.Sprintf("Observed for %s: %s statements of %d classes, %s of statement time, %d tables, %d of %d data sources available.",
-		unit.Seconds(s.Seconds()), unit.Count(float64(calls)), len(s.Classes), unit.Seconds(s.TotalTime()), len(s.Tables), gave(s), len(s.Sources))}
+	seen := Node{Text: fmt.Sprintf("Observed for %s: %s statements of %d classes, %s of statement time, %d tables, "+
+		"%d of %d data sources available.",
+		unit.Seconds(s.Seconds()), unit.Count(float64(calls)), len(s.Classes), unit.Seconds(s.TotalTime()),
+		len(s.Tables), gave(s), len(s.Sources))}
 	told := map[string]bool{}
 	node := func(i int) Node {
 		f := findings[i]

@@ -16,8 +16,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// DigestOptions says what stands around a digest. The zero value is a digest of statements by fingerprint without a line about who
-// made it and when.
+// DigestOptions says what stands around a digest. The zero value is a digest of statements by fingerprint without a
+// line about who made it and when.
 type DigestOptions struct {
 	At      time.Time // when the report was made; zero leaves it out
 	Host    string    // machine that made it
@@ -29,11 +29,11 @@ type DigestOptions struct {
 
 	GroupBy string // what classes are of: "" and "fingerprint" are the same
 	OrderBy string // what they are ordered by, as --order-by has it; "" is the sum of query_time
-	// Redact tells that no literal of a statement may be written: samples are redacted here, if they are not yet, and what else may hold
-	// one, such as a plan's condition, is left out.
+	// Redact tells that no literal of a statement may be written: samples are redacted here, if they are not yet, and
+	// what else may hold one, such as a plan's condition, is left out.
 	Redact bool
-	// Classes gives the classes one after the other in place of the report's, the same ones however often it is asked, so that very many
-	// need not be held at once; nil = Report.Classes.
+	// Classes gives the classes one after the other in place of the report's, the same ones however often it is asked,
+	// so that very many need not be held at once; nil = Report.Classes.
 	Classes iter.Seq[digest.Row]
 }
 
@@ -68,7 +68,8 @@ type digestLine struct {
 
 // digestOrder are the attributes that come first; the others follow by name.
 var digestOrder = [...]string{
-	"query_time", "cpu_time", "lock_time", "rows_sent", "rows_examined", "rows_affected", "rows_read", "bytes_sent", "merge_passes",
+	"query_time", "cpu_time", "lock_time", "rows_sent", "rows_examined", "rows_affected", "rows_read",
+	"bytes_sent", "merge_passes",
 	"tmp_tables", "tmp_disk_tables", "tmp_table_sizes", "query_length",
 }
 
@@ -160,7 +161,8 @@ func (l digestLine) write(v float64) string {
 // cells are the figures of the line: total, min, max, avg, 95%, stddev, median.
 func (l digestLine) cells() []string {
 	maybe := func(v known.Value[float64]) string { return told(v, digestUnknown, l.write) }
-	return []string{l.write(l.f.Sum), maybe(l.f.Min), maybe(l.f.Max), maybe(l.f.Mean()), maybe(l.f.P95), maybe(l.f.Stddev), maybe(l.f.Median)}
+	return []string{l.write(l.f.Sum), maybe(l.f.Min), maybe(l.f.Max), maybe(l.f.Mean()), maybe(l.f.P95),
+		maybe(l.f.Stddev), maybe(l.f.Median)}
 }
 
 // digestHeads name the cells.
@@ -174,8 +176,8 @@ func digestSum(m map[string]digest.Figures) known.Value[float64] {
 	return known.None[float64]()
 }
 
-// digestClean returns a report that can be written: numbers are finite, and with Redact no plan holds a literal. The classes are
-// copied; what they refer to is shared where it need not change.
+// digestClean returns a report that can be written: numbers are finite, and with Redact no plan holds a literal. The
+// classes are copied; what they refer to is shared where it need not change.
 func digestClean(r *digest.Report, o DigestOptions) *digest.Report {
 	c := *r
 	c.Classes = nil // see digestCleanClass: one at a time, for there may be very many
@@ -240,8 +242,8 @@ func finiteFigures(m map[string]digest.Figures) map[string]digest.Figures {
 // planNames are what a server calls tables that a plan makes itself; nothing of a statement is in them.
 var planNames = pattern.New(`<(?:derived|subquery|union|auto_key|IN_REF)[0-9,]*>`)
 
-// redactedPlan keeps the lines of a plan that cannot hold a literal: those of its table form. Conditions, which the JSON and tree forms
-// write, have quotes or an operator.
+// redactedPlan keeps the lines of a plan that cannot hold a literal: those of its table form. Conditions, which the
+// JSON and tree forms write, have quotes or an operator.
 func redactedPlan(lines []string) []string {
 	var out []string
 	lost := false
@@ -262,7 +264,8 @@ func redactedPlan(lines []string) []string {
 func digestNotes(r *digest.Report) (out []string) {
 	g := r.Global
 	if g.Entries > 0 && g.Entries != g.Count {
-		out = append(out, "Rate limits apply: "+digestCount(g.Entries)+" logged statements stand for "+digestCount(g.Count))
+		out = append(out, "Rate limits apply: "+digestCount(g.Entries)+" logged statements stand for "+
+			digestCount(g.Count))
 	}
 	if g.Filtered > 0 {
 		out = append(out, "Filtered: "+digestCount(g.Filtered)+" statements left out")

@@ -26,8 +26,8 @@ const (
 	digestDetails = 200  // classes with all their figures
 )
 
-// DigestMarkdown writes a digest in GitHub's flavour of Markdown, to paste into a ticket: the profile as a table, then every class with its
-// figures and samples. Texts are escaped as those of Markdown are.
+// DigestMarkdown writes a digest in GitHub's flavour of Markdown, to paste into a ticket: the profile as a table, then
+// every class with its figures and samples. Texts are escaped as those of Markdown are.
 func DigestMarkdown(w io.Writer, r *digest.Report, o DigestOptions) error {
 	out := newDigestOut(w)
 	p := &mdPage{begun: true}
@@ -51,9 +51,9 @@ func DigestMarkdown(w io.Writer, r *digest.Report, o DigestOptions) error {
 	return out.end("digest")
 }
 
-// DigestHTML writes a digest as one page that needs nothing else and asks nothing of the network: the profile with bars and with how the
-// calls spread over time, then every class with its distribution, figures, samples and plan. It has no script. Of very many classes only
-// the first have all of that; the page says how many are left out.
+// DigestHTML writes a digest as one page that needs nothing else and asks nothing of the network: the profile with bars
+// and with how the calls spread over time, then every class with its distribution, figures, samples and plan. It has no
+// script. Of very many classes only the first have all of that; the page says how many are left out.
 func DigestHTML(w io.Writer, r *digest.Report, o DigestOptions) error {
 	c := digestShown(r, o)
 	profile, n := digestProfile(c, o.classes(r), asPage)
@@ -335,7 +335,8 @@ func digestFigures(m, all map[string]digest.Figures) table {
 			row = append(row, digestPercent(l.f.Sum, all[l.key].Sum))
 		}
 		f := l.f
-		for _, v := range [...]known.Value[float64]{known.Of(f.Sum), f.Min, f.Max, f.Mean(), f.P95, f.Stddev, f.Median} {
+		for _, v := range [...]known.Value[float64]{known.Of(f.Sum), f.Min, f.Max, f.Mean(),
+			f.P95, f.Stddev, f.Median} {
 			row = append(row, told(v, none, l.plain))
 		}
 		t.Rows = append(t.Rows, row)

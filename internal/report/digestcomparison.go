@@ -51,7 +51,8 @@ func comparedBlocks(c *digest.Comparison, f form, narrow bool) []block {
 	v := visible(&cut)
 	result := stat.Result(cmp.Or(string(v.Result), "unknown"))
 	outcome := hero{Headline: &headline{Result: result}, Reasons: v.Reasons}
-	for _, k := range []digest.ClassVerdict{digest.Slower, digest.Appeared, digest.Faster, digest.Vanished, digest.Unclear, digest.Unchanged} {
+	for _, k := range []digest.ClassVerdict{digest.Slower, digest.Appeared, digest.Faster, digest.Vanished,
+		digest.Unclear, digest.Unchanged} {
 		if n := c.Totals[k]; n > 0 {
 			outcome.Tally = append(outcome.Tally, tallied{changeSign(k), n})
 		}
@@ -104,7 +105,8 @@ func comparedBlocks(c *digest.Comparison, f form, narrow bool) []block {
 	}
 	terms := "B against A by the mean query time; ratios within ±" + unit.Percent(v.Margin) + " count as the same; " +
 		"all verdicts together hold with " + unit.Percent(v.Confidence) + "; " +
-		count(v.Judged, "class was", "classes were") + " judged. Impact: seconds of query time that the change makes over " +
+		count(v.Judged, "class was", "classes were") + " judged. Impact: seconds of query time that the change makes " +
+		"over " +
 		"B's calls. 95 % and calls are shown, not judged."
 	classes.Body = append(classes.Body, para{omitted, true}, para{terms, true}, unclear)
 	bs := append([]block{outcome, sec("sides", "What is compared", comparedSides(v)), classes}, details...)
@@ -152,7 +154,8 @@ func comparedRow(k *digest.ClassCompared) []string {
 		impact = "+" + impact
 	}
 	return []string{
-		s.Sign + " " + s.Word, k.Item, seconds(k.A), seconds(k.B), ratio, cmp.Or(bounds, none), times(k.P95), times(k.Calls),
+		s.Sign + " " + s.Word, k.Item, seconds(k.A), seconds(k.B), ratio, cmp.Or(bounds, none),
+		times(k.P95), times(k.Calls),
 		impact, k.ID,
 	}
 }
@@ -203,7 +206,8 @@ func DigestComparisonMarkdown(w io.Writer, c *digest.Comparison) error {
 	return written(w, p.b.String(), "comparison")
 }
 
-// DigestComparisonHTML writes a comparison of two digests as one page that needs nothing else and asks nothing of the network.
+// DigestComparisonHTML writes a comparison of two digests as one page that needs nothing else and asks nothing of the
+// network.
 func DigestComparisonHTML(w io.Writer, c *digest.Comparison, o DigestOptions) error {
 	p := digestPage("digest comparison", "Query digests compared", o, comparedBlocks(c, asPage, false))
 	return p.write(w, "comparison")

@@ -31,7 +31,8 @@ func smallPicture(id, title, label string) svg {
 	return svg{
 		ID: id, Size: "small-picture", Width: px(smallWidth), Height: px(smallHeight), Label: label,
 		Left: px(smallLeft), Right: px(smallRight), Top: px(smallTop), Bottom: px(smallBottom),
-		Lines: []svgLine{{X1: px(smallLeft), X2: px(smallRight), Y1: px(smallBottom), Y2: px(smallBottom), Class: "axis"}},
+		Lines: []svgLine{{X1: px(smallLeft), X2: px(smallRight), Y1: px(smallBottom),
+			Y2: px(smallBottom), Class: "axis"}},
 		Texts: []svgText{{X: px(smallLeft), Y: px(font + 1), Class: "unit", Text: title}},
 	}
 }
@@ -60,8 +61,10 @@ func distributionPicture(k *digest.Row, id string) (svg, bool) {
 		if i == len(k.Histogram)-1 {
 			title = digestCount(n) + " of 10s or more"
 		}
-		g.Bands = append(g.Bands, svgRect{X: px(x + 3), Y: px(smallBottom - h), W: px(slot - 6), H: px(h), Class: "col", Title: title})
-		g.Texts = append(g.Texts, svgText{X: mid, Y: px(smallBottom - h - 5), Anchor: "middle", Class: "figure", Text: digestRate(float64(n))})
+		g.Bands = append(g.Bands, svgRect{X: px(x + 3), Y: px(smallBottom - h), W: px(slot - 6), H: px(h),
+			Class: "col", Title: title})
+		g.Texts = append(g.Texts, svgText{X: mid, Y: px(smallBottom - h - 5), Anchor: "middle", Class: "figure",
+			Text: digestRate(float64(n))})
 	}
 	return g, true
 }
@@ -76,7 +79,8 @@ func overTimePicture(k *digest.Row, id string) (svg, bool) {
 	for _, n := range m.Counts {
 		top = max(top, n)
 	}
-	g := smallPicture(id+"-calls", "Calls over time, at most "+digestRate(float64(top))+" in "+stepText(m.StepSec), "Calls over time: "+sparkNote(m))
+	g := smallPicture(id+"-calls", "Calls over time, at most "+digestRate(float64(top))+" in "+stepText(m.StepSec),
+		"Calls over time: "+sparkNote(m))
 	slot := (smallRight - smallLeft) / float64(len(m.Counts))
 	for i, n := range m.Counts {
 		if n == 0 {
@@ -85,7 +89,8 @@ func overTimePicture(k *digest.Row, id string) (svg, bool) {
 		h := max(1, float64(n)/float64(top)*(smallBottom-smallTop+14))
 		at := m.Start.Add(time.Duration(float64(i) * m.StepSec * float64(time.Second)))
 		gap := min(1, slot/8)
-		g.Bands = append(g.Bands, svgRect{X: px(smallLeft + slot*float64(i)), Y: px(smallBottom - h), W: px(slot - gap), H: px(h), Class: "col", Title: digestStamp(at) + ": " + digestCount(n)})
+		g.Bands = append(g.Bands, svgRect{X: px(smallLeft + slot*float64(i)), Y: px(smallBottom - h), W: px(slot - gap),
+			H: px(h), Class: "col", Title: digestStamp(at) + ": " + digestCount(n)})
 	}
 	from, to := digestStamp(m.Start), digestStamp(minutesEnd(m))
 	g.Texts = append(g.Texts,

@@ -8,10 +8,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// The text of a digest goes through the mysql client when people pipe it there, and its samples were written by whoever sent them to
-// the server. So a sample stands outside of comments only when the client reads it as whole SQL statements and nothing else: not as a
-// command of its own (`\!` and `system` run a shell, `source` reads a file, `delimiter` swallows the rest), and not with an open
-// quote or comment. Source: the client's manual, "mysql Client Commands", and its treatment of files in batch mode.
+// The text of a digest goes through the mysql client when people pipe it there, and its samples were written by whoever
+// sent them to the server. So a sample stands outside of comments only when the client reads it as whole SQL statements
+// and nothing else: not as a command of its own (`\!` and `system` run a shell, `source` reads a file, `delimiter`
+// swallows the rest), and not with an open quote or comment. Source: the client's manual, "mysql Client Commands", and
+// its treatment of files in batch mode.
 
 type sqlToken struct {
 	kind     sqltext.Kind // a Sign stands for the begin and the end of a Code, too; numbers are a Word
@@ -67,13 +68,18 @@ func (t sqlToken) mark(s string, c byte) bool {
 	return t.kind == sqltext.Sign && t.to == t.from+1 && s[t.from] == c
 }
 
-// verbs begin the statements that a server takes. None is a command of the client, but for USE, which means the same there.
-var sqlVerbs = " ALTER ANALYZE BACKUP BEGIN BINLOG CACHE CALL CHANGE CHECK CHECKSUM CLONE COMMIT CREATE DEALLOCATE DELETE DESC DESCRIBE DO DROP " +
-	"EXECUTE EXPLAIN FLUSH GET GRANT HANDLER IMPORT INSERT INSTALL KILL LOAD LOCK OPTIMIZE PREPARE PURGE RELEASE RENAME REPAIR REPLACE RESET " +
-	"RESIGNAL RESTART REVOKE ROLLBACK SAVEPOINT SELECT SET SHOW SHUTDOWN SIGNAL START STOP TABLE TRUNCATE UNINSTALL UNLOCK UPDATE USE VALUES " +
+// verbs begin the statements that a server takes. None is a command of the client, but for USE, which means the same
+// there.
+var sqlVerbs = " ALTER ANALYZE BACKUP BEGIN BINLOG CACHE CALL CHANGE CHECK CHECKSUM CLONE COMMIT CREATE DEALLOCATE " +
+	"DELETE DESC DESCRIBE DO DROP " +
+	"EXECUTE EXPLAIN FLUSH GET GRANT HANDLER IMPORT INSERT INSTALL KILL LOAD LOCK OPTIMIZE PREPARE PURGE RELEASE " +
+	"RENAME REPAIR REPLACE RESET " +
+	"RESIGNAL RESTART REVOKE ROLLBACK SAVEPOINT SELECT SET SHOW SHUTDOWN SIGNAL START STOP TABLE TRUNCATE UNINSTALL " +
+	"UNLOCK UPDATE USE VALUES " +
 	"WITH XA "
 
-// liveSQL returns a statement in the form in which it can stand outside of comments, with the \G that ends it, or why it cannot.
+// liveSQL returns a statement in the form in which it can stand outside of comments, with the \G that ends it, or why
+// it cannot.
 func liveSQL(s string) (live, why string) {
 	s = strings.TrimRight(s, " \t\r\n\f\v;")
 	if s == "" {
@@ -94,7 +100,8 @@ func liveSQL(s string) (live, why string) {
 			return "", "a quote or comment has no end"
 		case t.mark(s, '?'):
 			return "", "with placeholders"
-		case t.kind == sqltext.Word && strings.HasSuffix(strings.ToLower(s[t.from:t.to]), "delimiter"): // it looks for it within words, too
+		case t.kind == sqltext.Word && strings.HasSuffix(strings.ToLower(s[t.from:t.to]), "delimiter"):
+			// it looks for it within words, too
 			return "", "the mysql client would take a part of it as a command"
 		case t.mark(s, ';'):
 			if begins {
@@ -102,8 +109,10 @@ func liveSQL(s string) (live, why string) {
 			}
 			begins, load = true, false
 			continue
-		// Within these the clients differ, by version and settings, in what they take as an escape or the end of a string.
-		case t.kind != sqltext.String && strings.Contains(s[t.from:t.to], `\`), strings.HasPrefix(s[t.from:t.to], "/*+") && strings.ContainsAny(s[t.from:t.to], "'\"`;"):
+		// Within these the clients differ, by version and settings, in what they take as an escape or the end of a
+		// string.
+		case t.kind != sqltext.String && strings.Contains(s[t.from:t.to], `\`), strings.HasPrefix(s[t.from:t.to],
+			"/*+") && strings.ContainsAny(s[t.from:t.to], "'\"`;"):
 			return "", "the mysql client would take a part of it as a command"
 		case t.kind == sqltext.Comment, begins && t.mark(s, '('), begins && t.kind == sqltext.Sign && t.to-t.from > 1:
 			continue
@@ -139,8 +148,8 @@ func useSQL(s string, ts []sqlToken) (live, why string) {
 	return s + ";", ""
 }
 
-// asSelect returns the SELECT that reads what an UPDATE or DELETE reads, for servers that explain nothing else. It is empty where the two
-// would not read the same, or where the SELECT would not be valid.
+// asSelect returns the SELECT that reads what an UPDATE or DELETE reads, for servers that explain nothing else. It is
+// empty where the two would not read the same, or where the SELECT would not be valid.
 func asSelect(s string) string {
 	if _, why := liveSQL(s); why != "" {
 		return ""
@@ -149,7 +158,8 @@ func asSelect(s string) string {
 	var ts []sqlToken
 	for _, t := range sqlTokens(s) {
 		switch {
-		case t.mark(s, ';'), t.kind == sqltext.Sign && t.to-t.from > 1: // several statements; text for some servers only
+		case t.mark(s, ';'), t.kind == sqltext.Sign && t.to-t.from > 1:
+			// several statements; text for some servers only
 			return ""
 		case t.kind == sqltext.Comment && s[t.from] != '/': // a line's end would be lost
 			return ""
@@ -199,7 +209,8 @@ func asSelect(s string) string {
 		}
 		set := top(i, "SET")
 		rest := top(set, "WHERE", "ORDER", "LIMIT")
-		if set == len(ts) || set == i || rest == set+1 || has(i, set, "PORTION") || has(set, rest, "SELECT", "DEFAULT", "VALUES") {
+		if set == len(ts) || set == i || rest == set+1 || has(i, set, "PORTION") ||
+			has(set, rest, "SELECT", "DEFAULT", "VALUES") {
 			return ""
 		}
 		for k := set; k+1 < rest; k++ {
@@ -214,7 +225,8 @@ func asSelect(s string) string {
 			i++
 		}
 		from := top(i, "FROM")
-		if from >= len(ts)-1 || from == i && top(from, "USING") < len(ts) || has(i, len(ts), "PORTION") || ts[i].is(s, "HISTORY") {
+		if from >= len(ts)-1 || from == i && top(from, "USING") < len(ts) || has(i, len(ts), "PORTION") ||
+			ts[i].is(s, "HISTORY") {
 			return ""
 		}
 		what := "*"
@@ -232,8 +244,8 @@ const wholeSQL = 1024
 
 const keptMembers = 20 // of an IN list
 
-// shortSQL leaves rows of VALUES and members of IN lists out of a long statement, with a comment in their place. What it returns is as
-// valid as s was.
+// shortSQL leaves rows of VALUES and members of IN lists out of a long statement, with a comment in their place. What
+// it returns is as valid as s was.
 func shortSQL(s string) string {
 	if len(s) <= wholeSQL {
 		return s
@@ -282,7 +294,8 @@ func shortSQL(s string) string {
 			for j := i + 2; j < k; j++ {
 				if ts[j].depth == ts[i+1].depth+1 && ts[j].mark(s, ',') {
 					if seen++; seen == keptMembers {
-						holes = append(holes, hole{ts[j].from, ts[k-1].from, " /* " + count(members-keptMembers, "member", "members") + " more */"})
+						holes = append(holes, hole{ts[j].from, ts[k-1].from, " /* " + count(members-keptMembers,
+							"member", "members") + " more */"})
 						break
 					}
 				}

@@ -24,9 +24,10 @@ const (
 	extraWidth  = 1000 // characters of a text that stands in comments
 )
 
-// DigestText writes a digest in the layout of pt-query-digest's report: every line is a comment, but for the samples, each of which is
-// one or more SQL statements that the mysql client reads as they are. A sample that it would read otherwise stands in comments, with the
-// reason. What Dyno adds is in comments of its own, behind the lines of the layout that they belong to.
+// DigestText writes a digest in the layout of pt-query-digest's report: every line is a comment, but for the samples,
+// each of which is one or more SQL statements that the mysql client reads as they are. A sample that it would read
+// otherwise stands in comments, with the reason. What Dyno adds is in comments of its own, behind the lines of the
+// layout that they belong to.
 func DigestText(w io.Writer, r *digest.Report, o DigestOptions) error {
 	p := &digestText{w: newDigestOut(w), o: o, r: digestClean(r, o)}
 	p.head()
@@ -71,7 +72,8 @@ func (p *digestText) head() {
 	g := p.r.Global
 	p.gap()
 	if o := p.o; o.User > 0 || o.System > 0 || o.RSS > 0 {
-		p.line(digestTimes(o.User.Seconds(), 1) + " user time, " + digestTimes(o.System.Seconds(), 1) + " system time, " +
+		p.line(digestTimes(o.User.Seconds(), 1) + " user time, " + digestTimes(o.System.Seconds(),
+			1) + " system time, " +
 			digestAmount(float64(o.RSS), 1024) + " rss, " + digestAmount(float64(o.Virtual), 1024) + " vsz")
 	}
 	if !p.o.At.IsZero() {
@@ -103,7 +105,8 @@ func (p *digestText) head() {
 	flags := digestFlags(g.Flags)
 	if len(plain)+len(innodb) > 0 {
 		p.line(digestRowText("Attribute", append([]string{""}, digestHeads[:]...)...))
-		p.line(digestRowText(strings.Repeat("=", 12), append([]string{""}, slices.Repeat([]string{"======="}, 7)...)...))
+		p.line(digestRowText(strings.Repeat("=", 12),
+			append([]string{""}, slices.Repeat([]string{"======="}, 7)...)...))
 	}
 	row := func(l digestLine) { p.line(digestRowText(l.label, append([]string{""}, l.cells()...)...)) }
 	for _, l := range plain {
@@ -133,7 +136,8 @@ func (p *digestText) flags(fs []digestFlag) {
 	}
 	for _, f := range fs {
 		n := float64(f.s.Yes + f.s.No)
-		p.line(pad(f.label, 12) + " " + padLeft(digestPercent(float64(f.s.Yes), n), 3) + "% yes, " + padLeft(digestPercent(float64(f.s.No), n), 3) + "% no")
+		p.line(pad(f.label, 12) + " " + padLeft(digestPercent(float64(f.s.Yes), n), 3) + "% yes, " +
+			padLeft(digestPercent(float64(f.s.No), n), 3) + "% no")
 	}
 }
 
@@ -152,7 +156,8 @@ func (p *digestText) profile(classes iter.Seq2[int, digest.Row]) {
 	}
 	for _, k := range classes {
 		vm := told(k.VarianceToMean, digestUnknown, twoDigits)
-		row(strconv.Itoa(k.Rank), Visible(k.ID, false), digestSum(k.Attributes), k.Share, k.Count, k.Sampled, vm, Visible(digestItem(&k), false))
+		row(strconv.Itoa(k.Rank), Visible(k.ID, false), digestSum(k.Attributes), k.Share, k.Count, k.Sampled, vm,
+			Visible(digestItem(&k), false))
 	}
 	if m := p.r.Other; m.Classes > 0 {
 		sum := known.None[float64]()
@@ -222,7 +227,8 @@ func (p *digestText) class(k digest.Row) {
 		at = " at byte " + strconv.FormatInt(offset, 10)
 	}
 	p.gap()
-	p.filled(what + " " + strconv.Itoa(k.Rank) + ": " + rateText(k.QPS) + " QPS, " + rateText(k.Concurrency) + "x concurrency, ID 0x" + k.ID + at)
+	p.filled(what + " " + strconv.Itoa(k.Rank) + ": " + rateText(k.QPS) + " QPS, " + rateText(k.Concurrency) +
+		"x concurrency, ID 0x" + k.ID + at)
 	p.line("Scores: V/M = " + told(k.VarianceToMean, digestUnknown, twoDigits))
 	if t := digestRange(k.FirstSeen, k.LastSeen); t != "" {
 		p.line("Time range: " + t)
@@ -232,7 +238,8 @@ func (p *digestText) class(k digest.Row) {
 	p.line(digestRowText("Count", digestPercent(float64(k.Count), float64(p.r.Global.Count)), digestCount(k.Count)))
 	plain, innodb := digestLines(k.Attributes)
 	row := func(l digestLine) {
-		p.line(digestRowText(l.label, append([]string{digestPercent(l.f.Sum, p.r.Global.Attributes[l.key].Sum)}, l.cells()...)...))
+		p.line(digestRowText(l.label, append([]string{digestPercent(l.f.Sum, p.r.Global.Attributes[l.key].Sum)},
+			l.cells()...)...))
 	}
 	for _, l := range plain {
 		row(l)
@@ -353,7 +360,8 @@ func (p *digestText) extras(k *digest.Row) {
 	if k.Worst != nil && (len(p.r.Global.Files) > 1 || k.Worst.Time != k.LastSeen) {
 		p.line(pad("Worst", 12) + " " + sampleNote(k.Worst, len(p.r.Global.Files) > 1))
 	}
-	if t := k.Typical; t != nil && k.Worst != nil && (t.Offset != k.Worst.Offset || t.File != k.Worst.File || t.SQL != k.Worst.SQL) {
+	if t := k.Typical; t != nil && k.Worst != nil && (t.Offset != k.Worst.Offset || t.File != k.Worst.File ||
+		t.SQL != k.Worst.SQL) {
 		p.line(pad("Typical", 12) + " " + sampleNote(t, len(p.r.Global.Files) > 1))
 		if t.SQL != k.Worst.SQL {
 			p.lines(clip(shortSQL(t.SQL), extraWidth))

@@ -9,8 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/stat"
 )
 
-// forest is the picture of an experiment: the ratio of each pair as a dot, the interval of the verdict as a bar, over one axis
-// of ratios.
+// forest is the picture of an experiment: the ratio of each pair as a dot, the interval of the verdict as a bar, over
+// one axis of ratios.
 type forest struct {
 	scale
 	pairs    []pair

@@ -28,8 +28,8 @@ var (
 	pageJS string
 )
 
-// HTML writes the document as one page that needs nothing else: no request leaves it, and its policy allows only the style and
-// the script that are in it. It follows the reader's light or dark setting and works without the script.
+// HTML writes the document as one page that needs nothing else: no request leaves it, and its policy allows only the
+// style and the script that are in it. It follows the reader's light or dark setting and works without the script.
 func HTML(w io.Writer, d *Document) error {
 	d = shown(d)
 	p := page{
@@ -123,7 +123,8 @@ func stepClass(s StepState) string {
 }
 
 func newCard(d *Document, m Measure) card {
-	c := card{Title: m.Title, Before: value(m.Before, m.Unit), After: value(m.After, m.Unit), BeforeName: d.baseline(), AfterName: d.variant(), Factor: factorOf(m.ratio()), Class: "plain"}
+	c := card{Title: m.Title, Before: value(m.Before, m.Unit), After: value(m.After, m.Unit), BeforeName: d.baseline(),
+		AfterName: d.variant(), Factor: factorOf(m.ratio()), Class: "plain"}
 	switch d.good(m) {
 	case 1:
 		c.Class, c.Judged = "good", "better"
@@ -144,7 +145,10 @@ const cursorLimit = 600
 
 func newFigure(c Chart, id string, m marks, from, to time.Time) figure {
 	f := figure{Title: c.Title, Note: c.Note}
-	m.Bands = slices.DeleteFunc(slices.Clone(m.Bands), func(b band) bool { return b.Kind == bandGap && c.measured(b, from, to) })
+	m.Bands = slices.DeleteFunc(slices.Clone(m.Bands), func(b band) bool {
+		return b.Kind == bandGap &&
+			c.measured(b, from, to)
+	})
 	dropped := map[int]bool{}
 	for _, z := range sizes {
 		g := c.draw(id, m, from, to, z)
@@ -168,7 +172,8 @@ func newFigure(c Chart, id string, m marks, from, to time.Time) figure {
 	}
 	f.Table, f.Every = c.figures(from, to)
 	if scaleFor(c.values(from, to)).log {
-		f.Note = spaced(f.Note, "The values span more than a factor of "+strconv.Itoa(logSpan)+": on the logarithmic axis equal distances are equal ratios.")
+		f.Note = spaced(f.Note, "The values span more than a factor of "+strconv.Itoa(logSpan)+
+			": on the logarithmic axis equal distances are equal ratios.")
 	}
 	f.Cursor = c.cursor(from, to)
 	return f

@@ -11,8 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Markdown writes the document in GitHub's flavour of Markdown (https://github.github.com/gfm/), to paste into a ticket or a
-// pull request. Charts are drawn in characters. Texts are escaped: none becomes a link, an image, a heading or HTML.
+// Markdown writes the document in GitHub's flavour of Markdown (https://github.github.com/gfm/), to paste into a ticket
+// or a pull request. Charts are drawn in characters. Texts are escaped: none becomes a link, an image, a heading or
+// HTML.
 func Markdown(w io.Writer, d *Document) error {
 	d = shown(d)
 	p := &mdPage{}
@@ -50,14 +51,16 @@ func md(s string) string {
 		case '\n':
 			b.WriteByte(' ')
 		case '@', ':', '.': // no mention of a person, no link that nobody wrote as one
-			if r == ':' && !strings.HasPrefix(s[i:], "://") || r == '.' && (i < 3 || !strings.EqualFold(s[i-3:i], "www")) {
+			if r == ':' && !strings.HasPrefix(s[i:], "://") || r == '.' &&
+				(i < 3 || !strings.EqualFold(s[i-3:i], "www")) {
 				b.WriteRune(r)
 				continue
 			}
 			fmt.Fprintf(&b, "&#%d;", r)
 			before, _ := utf8.DecodeLastRuneInString(s[:i])
 			if next, _ := utf8.DecodeRuneInString(s[i+1:]); r == '@' && inWord(next) && !inWord(before) {
-				b.WriteString("&#8203;") // people are looked for in what the escapes stand for: a space of no width ends that
+				// people are looked for in what the escapes stand for: a space of no width ends that
+				b.WriteString("&#8203;")
 			}
 		case '\\', '`', '*', '_', '[', ']', '#', '|', '~', '!', '$':
 			b.WriteByte('\\')

@@ -92,9 +92,11 @@ func (c Chart) draw(id string, m marks, from, to time.Time, z size) svg {
 	if s.log {
 		unitText += ", logarithmic axis"
 	}
-	g.Texts = append(g.Texts, svgText{X: "2", Y: px(font + 1), Class: "unit", Text: clip(unitText, int((z.Width-4)/font/0.56))})
+	g.Texts = append(g.Texts, svgText{X: "2", Y: px(font + 1), Class: "unit",
+		Text: clip(unitText, int((z.Width-4)/font/0.56))})
 	for _, b := range m.Bands {
-		r := svgRect{X: px(x(b.From)), Y: px(top), W: px(x(b.To) - x(b.From)), H: px(bottom - top), Class: bandClass(b.Kind), Title: b.Title}
+		r := svgRect{X: px(x(b.From)), Y: px(top), W: px(x(b.To) - x(b.From)), H: px(bottom - top),
+			Class: bandClass(b.Kind), Title: b.Title}
 		switch b.Kind {
 		case bandBaseline:
 			r.Fill = "url(#" + g.ID + "-hatch)"
@@ -121,16 +123,19 @@ func (c Chart) draw(id string, m marks, from, to time.Time, z size) svg {
 		at = min(at, z.Width-textWidth(text, font)/2)
 		g.Texts = append(g.Texts, svgText{X: px(at), Y: px(bottom + 18), Anchor: "middle", Text: text})
 	}
-	g.Texts = append(g.Texts, svgText{X: px((left + right) / 2), Y: px(bottom + 37), Anchor: "middle", Class: "unit", Text: timeUnit(span) + " since " + from.Format(time.TimeOnly) + " UTC"})
+	g.Texts = append(g.Texts, svgText{X: px((left + right) / 2), Y: px(bottom + 37), Anchor: "middle", Class: "unit",
+		Text: timeUnit(span) + " since " + from.Format(time.TimeOnly) + " UTC"})
 
 	if v, ok := c.Limit.Get(); ok && len(c.values(from, to)) > 0 {
 		h := y(v)
-		g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: px(h), Y2: px(h), Class: "limit", Title: c.LimitText})
+		g.Lines = append(g.Lines, svgLine{X1: px(left), X2: px(right), Y1: px(h), Y2: px(h),
+			Class: "limit", Title: c.LimitText})
 		ty := h - 5
 		if h-top < font+6 {
 			ty = h + font + 3
 		}
-		g.Texts = append(g.Texts, svgText{X: px(right - 4), Y: px(ty), Anchor: "end", Class: "limit-text halo", Text: clip(c.LimitText, int((right-left)/font/0.56))})
+		g.Texts = append(g.Texts, svgText{X: px(right - 4), Y: px(ty), Anchor: "end", Class: "limit-text halo",
+			Text: clip(c.LimitText, int((right-left)/font/0.56))})
 	}
 	for i, p := range m.Points {
 		l := labels[i]
@@ -144,7 +149,8 @@ func (c Chart) draw(id string, m marks, from, to time.Time, z size) svg {
 			}
 			g.Texts = append(g.Texts, t)
 		}
-		g.Lines = append(g.Lines, svgLine{X1: px(xs[i]), X2: px(xs[i]), Y1: px(up), Y2: px(bottom), Class: "mark", Title: p.Text + ", " + p.Offset})
+		g.Lines = append(g.Lines, svgLine{X1: px(xs[i]), X2: px(xs[i]), Y1: px(up), Y2: px(bottom), Class: "mark",
+			Title: p.Text + ", " + p.Offset})
 	}
 	for i, l := range c.Lines {
 		for _, seg := range segments(within(l.Points, from, to)) {
@@ -155,7 +161,8 @@ func (c Chart) draw(id string, m marks, from, to time.Time, z size) svg {
 				xy = append(xy, x(share), y(p.Value))
 			}
 			if len(seg) == 1 {
-				g.Dots = append(g.Dots, svgDot{px(xy[0]), px(xy[1]), "2.5", "dot " + lineClass(i), l.Name + " " + quantity(seg[0].Value, c.Unit)})
+				g.Dots = append(g.Dots, svgDot{px(xy[0]), px(xy[1]), "2.5", "dot " + lineClass(i), l.Name + " " +
+					quantity(seg[0].Value, c.Unit)})
 				continue
 			}
 			g.Paths = append(g.Paths, svgPath{D: path(xy), Class: "line " + lineClass(i), Title: l.Name})

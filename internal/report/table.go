@@ -20,8 +20,8 @@ import (
 // none stands where a value is unknown or does not apply.
 const none = "–"
 
-// table is what every renderer draws in its own way. Its first Left columns and its last Tail ones hold text, those between
-// hold figures.
+// table is what every renderer draws in its own way. Its first Left columns and its last Tail ones hold text, those
+// between hold figures.
 type table struct {
 	Head []string
 	Rows [][]string
@@ -64,11 +64,12 @@ func (m Measure) ratio() known.Value[float64] {
 	return quotient(m.Before, m.After)
 }
 
-// bounds writes an interval, for example "×229 to ×246"; a bound below a half is written as a division, like its centre.
+// bounds writes an interval, for example "×229 to ×246"; a bound below a half is written as a division, like its
+// centre.
 func bounds(i stat.Interval) string { return factor(i.Lo) + " to " + factor(i.Hi) }
 
-// good says whether a measure went the right way: 1, the wrong one: -1, or neither: 0. Only a verdict of better or worse gives
-// it a right to say so, and never against the measure's own interval. Within 2 % nothing moved.
+// good says whether a measure went the right way: 1, the wrong one: -1, or neither: 0. Only a verdict of better or
+// worse gives it a right to say so, and never against the measure's own interval. Within 2 % nothing moved.
 func (d *Document) good(m Measure) int {
 	r, ok := m.ratio().Get()
 	i := m.Ratio
@@ -121,14 +122,16 @@ func (d *Document) variant() string {
 
 // figures is the table of one class before and after.
 func (c ClassChange) figures() table {
-	t := table{Head: []string{"", "calls per second", "mean", "95 %", "rows examined per call", "rows sent per call", "share of time"}, Left: 1}
+	t := table{Head: []string{"", "calls per second", "mean", "95 %", "rows examined per call", "rows sent per call",
+		"share of time"}, Left: 1}
 	row := func(name string, f *ClassFigures) {
 		if f == nil {
 			t.Rows = append(t.Rows, []string{name, "not seen", none, none, none, none, none})
 			return
 		}
 		t.Rows = append(t.Rows, []string{
-			name, value(f.PerSec, ""), value(f.MeanSec, "s"), value(f.P95Sec, "s"), value(f.Examined, ""), value(f.Sent, ""), told(f.Share, none, unit.Percent),
+			name, value(f.PerSec, ""), value(f.MeanSec, "s"), value(f.P95Sec, "s"), value(f.Examined, ""),
+			value(f.Sent, ""), told(f.Share, none, unit.Percent),
 		})
 	}
 	row("before", c.Before)
@@ -136,7 +139,8 @@ func (c ClassChange) figures() table {
 	if b, a := c.Before, c.After; b != nil && a != nil {
 		t.Rows = append(t.Rows, []string{
 			"ratio", factorOf(quotient(b.PerSec, a.PerSec)), factorOf(quotient(b.MeanSec, a.MeanSec)),
-			factorOf(quotient(b.P95Sec, a.P95Sec)), factorOf(quotient(b.Examined, a.Examined)), factorOf(quotient(b.Sent, a.Sent)), none,
+			factorOf(quotient(b.P95Sec, a.P95Sec)), factorOf(quotient(b.Examined, a.Examined)),
+			factorOf(quotient(b.Sent, a.Sent)), none,
 		})
 	}
 	return t
@@ -281,7 +285,8 @@ func (d *Document) unobserved() []snapshot.Source {
 }
 
 func sourceText(s snapshot.Source) string {
-	words := map[snapshot.SourceState]string{snapshot.Missing: "unavailable", snapshot.Denied: "denied", snapshot.Failed: "failed", snapshot.Slow: "too slow"}
+	words := map[snapshot.SourceState]string{snapshot.Missing: "unavailable", snapshot.Denied: "denied",
+		snapshot.Failed: "failed", snapshot.Slow: "too slow"}
 	t := s.Name + " " + cmp.Or(words[s.State], string(s.State))
 	if s.Reason != "" {
 		t += ": " + s.Reason
@@ -299,7 +304,8 @@ func (d *Document) place() facts {
 		fs.add("server", spaced(p.Flavor.Name(), p.Version))
 	}
 	if !d.From.IsZero() && !d.To.IsZero() {
-		fs.add("time", stamp(d.From)+" to "+d.To.UTC().Format(time.TimeOnly)+" UTC ("+unit.Duration(d.To.Sub(d.From))+")")
+		fs.add("time", stamp(d.From)+" to "+d.To.UTC().Format(time.TimeOnly)+" UTC ("+unit.Duration(d.To.Sub(d.From))+
+			")")
 	}
 	fs = append(append(fs, p.Host...), p.Settings...)
 	fs.add("Dyno", p.Dyno)
@@ -318,8 +324,8 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 // rowLimit is the most rows of figures that go with a chart.
 const rowLimit = 240
 
-// figures is the text alternative of a chart: its values over time. When there are more than rowLimit moments only every n-th
-// is listed, and every tells n.
+// figures is the text alternative of a chart: its values over time. When there are more than rowLimit moments only
+// every n-th is listed, and every tells n.
 func (c Chart) figures(from, to time.Time) (t table, every int) {
 	t = table{Head: []string{"s"}}
 	at := map[int64][]string{}
@@ -359,7 +365,8 @@ func (c Chart) summary(from, to time.Time) string {
 		}
 		lo := slices.MinFunc(ps, func(a, b metric.Point) int { return cmp.Compare(a.Value, b.Value) })
 		hi := slices.MaxFunc(ps, func(a, b metric.Point) int { return cmp.Compare(a.Value, b.Value) })
-		s += fmt.Sprintf("; %s: from %s to %s, last %s", l.Name, quantity(lo.Value, c.Unit), quantity(hi.Value, c.Unit), quantity(ps[len(ps)-1].Value, c.Unit))
+		s += fmt.Sprintf("; %s: from %s to %s, last %s", l.Name, quantity(lo.Value, c.Unit), quantity(hi.Value, c.Unit),
+			quantity(ps[len(ps)-1].Value, c.Unit))
 	}
 	return s
 }
@@ -446,7 +453,8 @@ func count[N int | int64 | uint64](n N, one, many string) string {
 func (e *Experiment) method() string {
 	s := e.Text
 	if e.WindowSec > 0 {
-		s = spaced(s, fmt.Sprintf("Windows of %s, the first %s after each switch left out; the order within each pair was drawn at random (seed %d).",
+		s = spaced(s, fmt.Sprintf("Windows of %s, the first %s after each switch left out; the order within each "+
+			"pair was drawn at random (seed %d).",
 			unit.Seconds(e.WindowSec), unit.Seconds(e.SettleSec), e.Seed))
 	}
 	return s

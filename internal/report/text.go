@@ -22,8 +22,8 @@ type Options struct {
 
 const defaultWidth, leastWidth = 100, 60
 
-// Text writes the document for a terminal. Nothing but the texts themselves may go beyond the width: a word that is longer than
-// a line is cut there.
+// Text writes the document for a terminal. Nothing but the texts themselves may go beyond the width: a word that is
+// longer than a line is cut there.
 func Text(w io.Writer, d *Document, o Options) error {
 	d, p := shown(d), newTextPage(o)
 	left, right := spaced("Dyno "+string(d.Kind), d.ID), stamp(d.At)+" UTC"
@@ -304,7 +304,8 @@ func (p *textPage) forest(d *Document) {
 	f, ok := newForest(d)
 	rows := [][]string{{"pair", e.Baseline, e.Variant, "ratio"}}
 	for _, x := range pairs {
-		rows = append(rows, []string{fmt.Sprint(x.N), value(x.Before, m.Unit), value(x.After, m.Unit), factorOf(x.Ratio)})
+		rows = append(rows, []string{fmt.Sprint(x.N), value(x.Before, m.Unit),
+			value(x.After, m.Unit), factorOf(x.Ratio)})
 	}
 	var ws [4]int
 	most := min(24, (p.width-30)/2)
@@ -361,7 +362,8 @@ func (p *textPage) chartLines(d *Document) {
 			x := drawn{clip(l.Name, 16), "not measured", within(l.Points, from, to)}
 			if n := len(x.points); n > 0 {
 				byValue := func(a, b metric.Point) int { return cmp.Compare(a.Value, b.Value) }
-				x.note = bare(slices.MinFunc(x.points, byValue).Value, c.Unit) + " … " + bare(slices.MaxFunc(x.points, byValue).Value, c.Unit) +
+				x.note = bare(slices.MinFunc(x.points, byValue).Value, c.Unit) + " … " +
+					bare(slices.MaxFunc(x.points, byValue).Value, c.Unit) +
 					", last " + bare(x.points[n-1].Value, c.Unit)
 			}
 			name, note = max(name, cells(x.name)), max(note, cells(x.note))
@@ -381,7 +383,8 @@ func (p *textPage) chartLines(d *Document) {
 		}
 		p.wrapped(bold, "  ", t)
 		for _, x := range all[i] {
-			p.line("  " + pad(x.name, name) + "  " + p.paint(cyan, sparkline(x.points, from, to, cols, s)) + "  " + x.note)
+			p.line("  " + pad(x.name, name) + "  " + p.paint(cyan, sparkline(x.points, from, to, cols, s)) + "  " +
+				x.note)
 		}
 		if c.Note != "" {
 			p.para("  ", c.Note)
@@ -529,7 +532,8 @@ func (p *textPage) signs(items signs) {
 // labelMost is the widest that one label of a row or column may be.
 const labelMost = 26
 
-// grid draws g; columns that do not fit go into a table of their own below. Nothing is cut but a word longer than a line.
+// grid draws g; columns that do not fit go into a table of their own below. Nothing is cut but a word longer than a
+// line.
 func (p *textPage) grid(g grid) {
 	labels, all := make([]int, len(g.Corner)), 0
 	for i, h := range g.Corner {
@@ -662,7 +666,8 @@ func glued(words []string) []string {
 	for _, w := range words {
 		if n := len(out); n > 0 {
 			last := out[n-1]
-			if c := last[len(last)-1]; c >= '0' && c <= '9' && (units[strings.TrimRight(w, ".,;:)")] || len(w) >= 3 && strings.Trim(w[:3], "0123456789") == "") {
+			if c := last[len(last)-1]; c >= '0' && c <= '9' && (units[strings.TrimRight(w, ".,;:)")] || len(w) >= 3 &&
+				strings.Trim(w[:3], "0123456789") == "") {
 				out[n-1] = last + " " + w
 				continue
 			}
@@ -672,7 +677,8 @@ func glued(words []string) []string {
 	return out
 }
 
-var units = map[string]bool{"%": true, "ns": true, "µs": true, "ms": true, "s": true, "min": true, "h": true, "d": true, "B": true, "KiB": true, "MiB": true, "GiB": true, "TiB": true, "rows": true, "cores": true}
+var units = map[string]bool{"%": true, "ns": true, "µs": true, "ms": true, "s": true, "min": true, "h": true, "d": true,
+	"B": true, "KiB": true, "MiB": true, "GiB": true, "TiB": true, "rows": true, "cores": true}
 
 // cut splits s after at most n cells and at least one rune.
 func cut(s string, n int) (string, string) {

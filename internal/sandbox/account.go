@@ -42,7 +42,8 @@ func serverAccount() (account, error) {
 	}
 	number := strconv.Itoa(accountID)
 	if u, err := user.LookupId(number); err == nil {
-		return account{}, hint(fmt.Errorf("%w: there is no account %s, and user %s is %s", ErrAccount, accountName, number, u.Username),
+		return account{}, hint(fmt.Errorf("%w: there is no account %s, and user %s is %s", ErrAccount,
+			accountName, number, u.Username),
 			"make one: useradd --system --shell /usr/sbin/nologin "+accountName)
 	}
 	return account{number, accountID, accountID}, nil
@@ -64,7 +65,8 @@ func ownerOf(data string) (account, error) {
 	case a.name != "" && uid == accountID: // made before there was an account
 		return account{strconv.Itoa(accountID), accountID, accountID}, nil
 	default:
-		return account{}, hint(fmt.Errorf("%w: %s belongs to user %d, and servers run as user %d", ErrAccount, data, uid, a.id()),
+		return account{}, hint(fmt.Errorf("%w: %s belongs to user %d, and servers run as user %d",
+			ErrAccount, data, uid, a.id()),
 			"start the sandbox as the user who made it, or remove it with `dyno sandbox rm` and create it again")
 	}
 }
@@ -91,8 +93,8 @@ func (a account) give(path string) error {
 	return os.Lchown(path, a.uid, a.gid)
 }
 
-// canReach returns an error when the account cannot enter a directory on the way to path, or path itself. remedy is added to the
-// advice.
+// canReach returns an error when the account cannot enter a directory on the way to path, or path itself. remedy is
+// added to the advice.
 func (a account) canReach(path, remedy string) error {
 	if a.name == "" {
 		return nil
@@ -110,7 +112,8 @@ func (a account) canReach(path, remedy string) error {
 			return err
 		}
 		if !a.mayExecute(fi) {
-			return hint(fmt.Errorf("%w: user %s may not enter %s (mode %04o)", ErrAccount, a.name, dirs[i], fi.Mode().Perm()),
+			return hint(fmt.Errorf("%w: user %s may not enter %s (mode %04o)", ErrAccount, a.name,
+				dirs[i], fi.Mode().Perm()),
 				remedy+", or let others in: chmod o+x "+dirs[i])
 		}
 	}

@@ -26,7 +26,8 @@ type aptSuite struct {
 var packages = map[dbms.Flavor][]string{
 	dbms.MySQL: {"mysql-server-core", "mysql-client-core"},
 	// mariadb-server has the plugins, and from 11.8 on the statements that make the system tables.
-	dbms.MariaDB: {"mariadb-server-core", "mariadb-client-core", "mariadb-server", "mariadb-plugin-rocksdb", "mariadb-backup"},
+	dbms.MariaDB: {"mariadb-server-core", "mariadb-client-core", "mariadb-server",
+		"mariadb-plugin-rocksdb", "mariadb-backup"},
 }
 
 func (y *Yard) aptSuite(suite string, flavor dbms.Flavor) aptSuite {
@@ -40,8 +41,8 @@ func (y *Yard) aptDir() string {
 	return "/etc/apt"
 }
 
-// stanzas returns the sources of the suite as apt reads them, and the host they come from: Debian's own archive and, for a release,
-// its security updates, from the mirrors that the system's apt has for them.
+// stanzas returns the sources of the suite as apt reads them, and the host they come from: Debian's own archive and,
+// for a release, its security updates, from the mirrors that the system's apt has for them.
 func (a aptSuite) stanzas() (text, from string, err error) {
 	_, codename, err := osRelease("/etc/os-release")
 	if err != nil {
@@ -53,7 +54,8 @@ func (a aptSuite) stanzas() (text, from string, err error) {
 	}
 	main, ok := archive(sources, codename)
 	if !ok {
-		return "", "", hint(fmt.Errorf("%w: the sources of apt in %s name no mirror of Debian", ErrFetch, a.sources), "add one to /etc/apt/sources.list.d")
+		return "", "", hint(fmt.Errorf("%w: the sources of apt in %s name no mirror of Debian", ErrFetch, a.sources),
+			"add one to /etc/apt/sources.list.d")
 	}
 	text = main.stanza(a.suite)
 	if s, ok := security(sources); ok && a.suite != "sid" {
@@ -102,7 +104,8 @@ func (a aptSuite) get(ctx context.Context, j job) (other string, err error) {
 	if err := checkSpace(j.dir, 6*total); err != nil { // packages and what they unpack to, about five times their size
 		return "", err
 	}
-	p := progress.Progress{Step: fmt.Sprintf("downloading %s %s (%s)", j.flavor, offered, j.licence), Unit: "bytes", Total: float64(total), Started: time.Now()}
+	p := progress.Progress{Step: fmt.Sprintf("downloading %s %s (%s)", j.flavor, offered, j.licence), Unit: "bytes",
+		Total: float64(total), Started: time.Now()}
 	err = watch(j.sink, p, private.held, func() error {
 		_, err := private.run(ctx, append([]string{"install", "-qq", "-y", "--download-only"}, a.packages...)...)
 		return err
@@ -135,7 +138,8 @@ func debVersion(file, pkg string) (string, bool) {
 // needless are parts of Debian packages that no server reads.
 var needless = []string{
 	"usr/share/doc", "usr/share/man", "usr/share/info", "usr/share/locale", "usr/share/lintian", "usr/share/bug",
-	"usr/share/perl", "usr/share/perl5", "usr/share/apport", "usr/share/bash-completion", "usr/lib/*/perl*", "usr/lib/*/gconv", "lib/*/gconv",
+	"usr/share/perl", "usr/share/perl5", "usr/share/apport", "usr/share/bash-completion", "usr/lib/*/perl*",
+	"usr/lib/*/gconv", "lib/*/gconv",
 	"usr/lib/systemd", "lib/systemd", "usr/share/libc-bin", "usr/share/gcc", "usr/share/gdb", "etc", "var",
 }
 

@@ -11,9 +11,10 @@ import (
 	"syscall"
 )
 
-// cloneTree copies a directory of directories and regular files for an account: sharing blocks where the file system can, else
-// copying what is not a hole. The copy is ours, and closed to others, until it is whole. Files become durable when the server that uses them makes them so: a sandbox that is not complete
-// is thrown away anyway. step is told the bytes of each file when it is done.
+// cloneTree copies a directory of directories and regular files for an account: sharing blocks where the file system
+// can, else copying what is not a hole. The copy is ours, and closed to others, until it is whole. Files become durable
+// when the server that uses them makes them so: a sandbox that is not complete is thrown away anyway. step is told the
+// bytes of each file when it is done.
 func cloneTree(ctx context.Context, from, to string, a account, step func(bytes int64)) error {
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -33,7 +34,8 @@ func cloneTree(ctx context.Context, from, to string, a account, step func(bytes 
 		}
 		switch {
 		case rel == ".":
-			if err := os.Mkdir(to, 0o700); err != nil && !errors.Is(err, fs.ErrExist) { // a file system may be mounted there
+			if err := os.Mkdir(to, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+				// a file system may be mounted there
 				return err
 			}
 			return os.Chmod(to, 0o700)

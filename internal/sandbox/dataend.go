@@ -19,8 +19,8 @@ const (
 	errUnknownVariable = 1193
 )
 
-// prepareEnd tells a running server to end in full when it is told to end, and to forget its logs. It returns the names of the
-// binary and relay logs in the data directory, without their ending.
+// prepareEnd tells a running server to end in full when it is told to end, and to forget its logs. It returns the names
+// of the binary and relay logs in the data directory, without their ending.
 func (r record) prepareEnd(ctx context.Context, dir string) (logs []string, err error) {
 	t, err := target.Open(ctx, r.sandbox("", dir).Spec())
 	if err != nil {
@@ -104,7 +104,8 @@ func askToEnd(ctx context.Context, id host.Identity, within time.Duration) error
 	}
 	gone, err := vanish(ctx, id, within)
 	if err == nil && !gone {
-		err = hint(fmt.Errorf("process %d still shuts down after %s", id.PID, within), "wait for it to end, then save again")
+		err = hint(fmt.Errorf("process %d still shuts down after %s", id.PID, within),
+			"wait for it to end, then save again")
 	}
 	return err
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// useData calls use with a data set, which nobody removes meanwhile, and notes that it was used. Any number of programs may use it
-// at a time.
+// useData calls use with a data set, which nobody removes meanwhile, and notes that it was used. Any number of programs
+// may use it at a time.
 func (y *Yard) useData(ctx context.Context, key string, use func(dataList) error) error {
 	if err := CheckKey(key); err != nil {
 		return err
@@ -47,7 +47,8 @@ func (y *Yard) useData(ctx context.Context, key string, use func(dataList) error
 	}
 	l, err := readDataList(dir)
 	if err != nil {
-		return hint(fmt.Errorf("%w: %s: %w", ErrData, key, err), "remove it with `dyno sandbox data rm "+key+"`, then prepare and save it again")
+		return hint(fmt.Errorf("%w: %s: %w", ErrData, key, err), "remove it with `dyno sandbox data rm "+key+
+			"`, then prepare and save it again")
 	}
 	if err := touch(filepath.Join(dir, dataUsedName)); err != nil {
 		return err

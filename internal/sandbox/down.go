@@ -17,14 +17,14 @@ import (
 // grace is how long a server may take to shut down in order before it is killed.
 const grace = 30 * time.Second
 
-// Down stops a sandbox's server: it asks it to end, and kills it when it has not within 30 s. Its data stay. A sandbox that does
-// not run is stopped already.
+// Down stops a sandbox's server: it asks it to end, and kills it when it has not within 30 s. Its data stay. A sandbox
+// that does not run is stopped already.
 func (y *Yard) Down(ctx context.Context, name string) error {
 	return y.stop(ctx, "stop sandbox", name, grace)
 }
 
-// Kill ends a sandbox's server at once, as a power cut would, and returns when it is gone: for data that are about to be thrown
-// away. A sandbox that does not run is ended already.
+// Kill ends a sandbox's server at once, as a power cut would, and returns when it is gone: for data that are about to
+// be thrown away. A sandbox that does not run is ended already.
 func (y *Yard) Kill(ctx context.Context, name string) error {
 	return y.stop(ctx, "kill sandbox", name, 0)
 }
@@ -138,8 +138,8 @@ func empty(ctx context.Context, dir string, r record) error {
 	return inline(errs)
 }
 
-// RemoveAll removes all sandboxes, data sets and templates, and what an interrupted Install left. Builds that were installed stay.
-// What is in use by another program stays too, and is in the error.
+// RemoveAll removes all sandboxes, data sets and templates, and what an interrupted Install left. Builds that were
+// installed stay. What is in use by another program stays too, and is in the error.
 func (y *Yard) RemoveAll(ctx context.Context) error {
 	list, err := y.List(ctx)
 	if err != nil {
@@ -149,8 +149,10 @@ func (y *Yard) RemoveAll(ctx context.Context) error {
 	for _, s := range list {
 		errs = append(errs, y.Remove(ctx, s.Name))
 	}
-	errs = append(errs, y.removeAllData(ctx), emptyDir(y.templates(), func(string) bool { return true }), emptyDir(y.servers(), isStaging))
-	if err := os.Remove(y.sandboxes()); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
+	errs = append(errs, y.removeAllData(ctx), emptyDir(y.templates(), func(string) bool { return true }),
+		emptyDir(y.servers(), isStaging))
+	if err := os.Remove(y.sandboxes()); err != nil && !errors.Is(err, fs.ErrNotExist) &&
+		!errors.Is(err, syscall.ENOTEMPTY) {
 		errs = append(errs, err)
 	}
 	return inline(errs)
@@ -158,8 +160,8 @@ func (y *Yard) RemoveAll(ctx context.Context) error {
 
 func isStaging(name string) bool { return strings.HasPrefix(name, ".") }
 
-// emptyDir removes the entries of a directory that which names, and the directory when it is empty then. Its lock says nobody
-// uses them.
+// emptyDir removes the entries of a directory that which names, and the directory when it is empty then. Its lock says
+// nobody uses them.
 func emptyDir(dir string, which func(name string) bool) error {
 	unlock, held, err := tryFlock(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -191,8 +193,8 @@ func emptyDir(dir string, which func(name string) bool) error {
 	return inline(errs)
 }
 
-// end ends a process: in order when grace is not zero, by force when it has not ended by then. It returns when the process is
-// gone. A process that is not the one of the identity is not touched, whatever its PID.
+// end ends a process: in order when grace is not zero, by force when it has not ended by then. It returns when the
+// process is gone. A process that is not the one of the identity is not touched, whatever its PID.
 func end(ctx context.Context, id host.Identity, grace time.Duration) error {
 	if !id.Alive() {
 		return nil

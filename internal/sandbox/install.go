@@ -14,15 +14,16 @@ import (
 	"github.com/dyno-perf/dyno/internal/progress"
 )
 
-// Install puts a server build beside the system's own. It takes the newest that spec means from where Offers tells: Debian's
-// packages with all their libraries through a private apt, which checks their signatures and hashes; archives from Maven Central
-// whose hashes this program knows. Registries are reached as their own clients would, with their mirrors and logins (see
-// docs/servers.md). It unpacks the build into the yard and asks it for its version; only then it is there, whole. The system's packages and services are left as they are, and no privilege is needed. A
-// build of the yard that fits spec already is returned as it is.
+// Install puts a server build beside the system's own. It takes the newest that spec means from where Offers tells:
+// Debian's packages with all their libraries through a private apt, which checks their signatures and hashes; archives
+// from Maven Central whose hashes this program knows. Registries are reached as their own clients would, with their
+// mirrors and logins (see docs/servers.md). It unpacks the build into the yard and asks it for its version; only then
+// it is there, whole. The system's packages and services are left as they are, and no privilege is needed. A build of
+// the yard that fits spec already is returned as it is.
 //
-// With an error, and when ctx ends, no build is left behind. An archive fetched in part stays below the yard's servers, and the next
-// Install of it goes on from there; RemoveAll removes it. Its causes are ErrNoServer when nobody has what spec asks for, ErrFetch
-// with what could not be fetched or is not what it should be, ErrNoSpace and ErrBusy.
+// With an error, and when ctx ends, no build is left behind. An archive fetched in part stays below the yard's servers,
+// and the next Install of it goes on from there; RemoveAll removes it. Its causes are ErrNoServer when nobody has what
+// spec asks for, ErrFetch with what could not be fetched or is not what it should be, ErrNoSpace and ErrBusy.
 func (y *Yard) Install(ctx context.Context, spec string, sink progress.Sink) (Server, error) {
 	s, err := y.install(ctx, spec, sink)
 	return s, wrap("install server", spec, err)
@@ -31,7 +32,8 @@ func (y *Yard) Install(ctx context.Context, spec string, sink progress.Sink) (Se
 func (y *Yard) install(ctx context.Context, spec string, sink progress.Sink) (Server, error) {
 	flavor, version, ok := parseSpec(spec)
 	if !ok {
-		return Server{}, hint(fmt.Errorf("%w: not a flavor", ErrNoServer), "name a flavor with or without a version: mysql, mysql@8.0, mariadb@10.11")
+		return Server{}, hint(fmt.Errorf("%w: not a flavor", ErrNoServer), "name a flavor with or without a version: "+
+			"mysql, mysql@8.0, mariadb@10.11")
 	}
 	var s Server
 	err := y.installing(func() (err error) {
@@ -122,7 +124,8 @@ func (y *Yard) Missing(ctx context.Context, spec string) (o Offer, ok bool) {
 }
 
 // take installs what an offer has. When that is not the version asked for it returns the one there is.
-func (y *Yard) take(ctx context.Context, o offer, version string, sink progress.Sink) (s Server, other string, err error) {
+func (y *Yard) take(ctx context.Context, o offer, version string, sink progress.Sink) (s Server,
+	other string, err error) {
 	staging := filepath.Join(y.servers(), ".staging-"+string(o.Flavor)+"-"+o.Version)
 	s, err = y.stage(ctx, staging, func(tree string) (err error) {
 		other, err = o.from.get(ctx, job{o.Flavor, version, o.Licence, staging, tree, sink})
@@ -144,8 +147,10 @@ func (y *Yard) take(ctx context.Context, o offer, version string, sink progress.
 
 var errOtherVersion = errors.New("the source has another version")
 
-// stage has fill put a build into the directory tree, and moves it to its home when it runs and check has nothing against it.
-func (y *Yard) stage(ctx context.Context, staging string, fill func(tree string) error, check func(Server) error) (s Server, err error) {
+// stage has fill put a build into the directory tree, and moves it to its home when it runs and check has nothing
+// against it.
+func (y *Yard) stage(ctx context.Context, staging string, fill func(tree string) error,
+	check func(Server) error) (s Server, err error) {
 	tree := filepath.Join(staging, "tree")
 	defer func() { err = inline([]error{err, sweep(staging, err != nil)}) }()
 	if err := inline([]error{makeDirs(staging), os.RemoveAll(tree), makeDir(tree)}); err != nil {

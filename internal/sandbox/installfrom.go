@@ -21,19 +21,24 @@ import (
 	"github.com/dyno-perf/dyno/internal/progress"
 )
 
-// InstallFrom puts the server of a vendor's archive, a .tar, .tar.gz or .tar.xz of MySQL, Percona Server or MariaDB for Linux, beside the
-// system's own, as Install does. from is a file or a URL. sum is the archive's SHA-256 in hexadecimal, which a URL needs and which may be
-// empty for a file; the archive's is returned, also with an error once it is known.
+// InstallFrom puts the server of a vendor's archive, a .tar, .tar.gz or .tar.xz of MySQL, Percona Server or MariaDB for
+// Linux, beside the system's own, as Install does. from is a file or a URL. sum is the archive's SHA-256 in
+// hexadecimal, which a URL needs and which may be empty for a file; the archive's is returned, also with an error once
+// it is known.
 //
-// With an error, and when ctx ends, no build is left behind. Its causes are those of Install, and ErrFetch when the sums differ.
-func (y *Yard) InstallFrom(ctx context.Context, from, sum string, sink progress.Sink) (s Server, got string, err error) {
+// With an error, and when ctx ends, no build is left behind. Its causes are those of Install, and ErrFetch when the
+// sums differ.
+func (y *Yard) InstallFrom(ctx context.Context, from, sum string, sink progress.Sink) (s Server,
+	got string, err error) {
 	defer func() { err = wrap("install server", plainFrom(from), err) }()
 	want, err := hex.DecodeString(sum)
 	if err != nil || len(want) != 0 && len(want) != sha256.Size {
-		return s, "", hint(fmt.Errorf("%q is not a SHA-256", sum), "give its 64 hexadecimal digits, as the vendor or sha256sum shows them")
+		return s, "", hint(fmt.Errorf("%q is not a SHA-256", sum), "give its 64 hexadecimal digits, as the vendor or "+
+			"sha256sum shows them")
 	}
 	if isURL(from) && len(want) == 0 {
-		return s, "", hint(errors.New("what a URL leads to must be known beforehand"), "add --sha256 with the sum that the vendor publishes")
+		return s, "", hint(errors.New("what a URL leads to must be known beforehand"),
+			"add --sha256 with the sum that the vendor publishes")
 	}
 	err = y.installing(func() (err error) {
 		if err := y.reachable(); err != nil {
@@ -111,7 +116,8 @@ func sumOf(ctx context.Context, f *os.File) (string, error) {
 }
 
 // layout are the directories of a server's tree. What else stands first in a name is the archive's own directory.
-var layout = map[string]bool{"bin": true, "sbin": true, "libexec": true, "lib": true, "lib64": true, "share": true, "usr": true}
+var layout = map[string]bool{"bin": true, "sbin": true, "libexec": true, "lib": true, "lib64": true,
+	"share": true, "usr": true}
 
 // ofVendor says where a file of a vendor's archive goes.
 func ofVendor(name string) string {
@@ -135,7 +141,8 @@ func untar(ctx context.Context, f *os.File, tree string, sink progress.Sink) (er
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	read, report := int64(0), meter(sink, progress.Progress{Step: "unpacking"})
-	plain, closed, err := decompressed(ctx, io.TeeReader(f, counter(func(n int) { read += int64(n); report(read, fi.Size()) })))
+	plain, closed, err := decompressed(ctx, io.TeeReader(f,
+		counter(func(n int) { read += int64(n); report(read, fi.Size()) })))
 	if err != nil {
 		return err
 	}
@@ -192,7 +199,8 @@ func decompressed(ctx context.Context, from io.Reader) (r io.Reader, closed func
 		}
 		return out, func() { cmd.Wait() }, err
 	case bytes.HasPrefix(head, []byte("PK")):
-		return nil, nil, hint(fmt.Errorf("%w: it is a zip archive", errArchive), "take the vendor's .tar.gz or .tar.xz for Linux")
+		return nil, nil, hint(fmt.Errorf("%w: it is a zip archive", errArchive),
+			"take the vendor's .tar.gz or .tar.xz for Linux")
 	}
 	return b, func() {}, nil
 }
@@ -216,7 +224,8 @@ func (u *unpacker) tarred(h *tar.Header, from io.Reader) error {
 	case tar.TypeLink: // another name of a file that came before
 		first, err := u.place(h.Linkname)
 		if err != nil || first == "" {
-			return errors.Join(err, fmt.Errorf("%w: %s is another name of %q, which is missing", errArchive, to, h.Linkname))
+			return errors.Join(err, fmt.Errorf("%w: %s is another name of %q, which is missing",
+				errArchive, to, h.Linkname))
 		}
 		if fi, err := u.root.Lstat(first); err != nil || !fi.Mode().IsRegular() {
 			return fmt.Errorf("%w: %s is another name of %q, which is no file", errArchive, to, h.Linkname)

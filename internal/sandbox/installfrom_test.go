@@ -74,17 +74,21 @@ func TestInstallFrom(t *testing.T) {
 		text("./mysql-8.4.7-linux-glibc2.28-x86_64/lib/private/x.so.1", "library"),
 		linked("./mysql-8.4.7-linux-glibc2.28-x86_64/lib/private/x.so", "x.so.1"),
 		linked("./mysql-8.4.7-linux-glibc2.28-x86_64/lib/plugin/gone.so", "nowhere.so"),
-		alike("./mysql-8.4.7-linux-glibc2.28-x86_64/lib/again.so", "./mysql-8.4.7-linux-glibc2.28-x86_64/lib/private/x.so.1"),
+		alike("./mysql-8.4.7-linux-glibc2.28-x86_64/lib/again.so",
+			"./mysql-8.4.7-linux-glibc2.28-x86_64/lib/private/x.so.1"),
 	)
 	web := serve(t, mysql)
-	if _, _, err := y.InstallFrom(t.Context(), web.URL, "", nil); err == nil || len(web.asked) > 0 || exists(y.servers()) {
+	if _, _, err := y.InstallFrom(t.Context(), web.URL, "", nil); err == nil ||
+		len(web.asked) > 0 || exists(y.servers()) {
 		t.Errorf("a URL without a sum: %v", err)
 	}
-	if _, _, err := y.InstallFrom(t.Context(), web.URL, strings.Repeat("ab", 32), nil); !errors.Is(err, ErrFetch) || exists(y.servers()) {
+	if _, _, err := y.InstallFrom(t.Context(), web.URL, strings.Repeat("ab", 32), nil); !errors.Is(err, ErrFetch) ||
+		exists(y.servers()) {
 		t.Errorf("a URL with another sum: %v", err)
 	}
 	s, got, err := y.InstallFrom(t.Context(), web.URL+"/a.tar.gz?token=1", sumHex(mysql), nil)
-	if err != nil || got != sumHex(mysql) || s.Spec() != "mysql@8.4.7" || s.Origin != Installed || s.Path != filepath.Join(y.servers(), "mysql-8.4.7/bin/mysqld") {
+	if err != nil || got != sumHex(mysql) || s.Spec() != "mysql@8.4.7" || s.Origin != Installed ||
+		s.Path != filepath.Join(y.servers(), "mysql-8.4.7/bin/mysqld") {
 		t.Fatalf("%+v %s %v", s, got, err)
 	}
 	tree := filepath.Join(y.servers(), "mysql-8.4.7")
@@ -123,13 +127,16 @@ func TestInstallFrom(t *testing.T) {
 	f(mysql[:len(mysql)/2], "", errArchive.Error(), "")
 	f([]byte("PK\x03\x04"), "", "zip archive", "")
 	f(makeTar(t, text("a/bin/mysql", "")), "", "what was unpacked does not run", "")
-	percona := makeTar(t, text("Percona-Server-8.0.43/bin/mysqld", script("mysqld  Ver 8.0.43-34 for Linux on x86_64 (Percona Server (GPL), Release 34)")))
+	percona := makeTar(t, text("Percona-Server-8.0.43/bin/mysqld",
+		script("mysqld  Ver 8.0.43-34 for Linux on x86_64 (Percona Server (GPL), Release 34)")))
 	f(percona, strings.ToUpper(sumHex(percona)), "", "percona@8.0.43")
-	f(makeTar(t, text("bin/mariadbd", script("mariadbd  Ver 11.4.9-MariaDB for Linux on x86_64 (MariaDB Server)"))), "", "", "mariadb@11.4.9")
+	f(makeTar(t, text("bin/mariadbd", script("mariadbd  Ver 11.4.9-MariaDB for Linux on x86_64 (MariaDB Server)"))),
+		"", "", "mariadb@11.4.9")
 	if xz, err := exec.LookPath("xz"); err == nil {
 		cmd := exec.Command(xz, "--stdout")
 		plain := exec.Command("gzip", "-dc")
-		plain.Stdin = bytes.NewReader(makeTar(t, text("m/bin/mysqld", script("mysqld  Ver 5.7.44 for linux-glibc2.12 on x86_64 (MySQL Community Server (GPL))"))))
+		plain.Stdin = bytes.NewReader(makeTar(t, text("m/bin/mysqld",
+			script("mysqld  Ver 5.7.44 for linux-glibc2.12 on x86_64 (MySQL Community Server (GPL))"))))
 		raw, err := plain.Output()
 		if err != nil {
 			t.Fatal(err)
@@ -169,7 +176,8 @@ func TestUntarHostile(t *testing.T) {
 	f("an absolute name", text("/bin/evil", "x"))
 	f("a link that climbs", linked("a/bin/l", "../../evil"))
 	f("an absolute link", linked("a/bin/l", "/etc/passwd"))
-	f("a link that climbs by way of another", linked("bin/p/up", "../.."), linked("bin/l", "p/up/../../../etc/passwd"), linked("bin/m", "p/up/.."))
+	f("a link that climbs by way of another", linked("bin/p/up", "../.."), linked("bin/l", "p/up/../../../etc/passwd"),
+		linked("bin/m", "p/up/.."))
 	f("another name of what is outside", alike("bin/l", "../../../etc/passwd"))
 	f("another name of what is missing", alike("bin/l", "bin/no"))
 	f("another name of a link", linked("bin/k", "mysqld"), alike("bin/l", "bin/k"))
@@ -188,16 +196,19 @@ func TestInstallFromReal(t *testing.T) {
 	}
 	dir := t.TempDir()
 	top := filepath.Join(dir, "mariadb-linux-x86_64")
-	if err := errors.Join(os.MkdirAll(filepath.Join(top, "bin"), 0o755), os.Symlink(of.Path, filepath.Join(top, "bin/mariadbd")),
+	if err := errors.Join(os.MkdirAll(filepath.Join(top, "bin"), 0o755),
+		os.Symlink(of.Path, filepath.Join(top, "bin/mariadbd")),
 		os.Symlink(of.share(), filepath.Join(top, "share"))); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "a.tar.gz")
-	if out, err := exec.Command("tar", "--dereference", "-czf", file, "-C", dir, filepath.Base(top)).CombinedOutput(); err != nil {
+	if out, err := exec.Command("tar", "--dereference", "-czf", file, "-C", dir, filepath.Base(top)).
+		CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	s, _, err := y.InstallFrom(t.Context(), file, "", nil)
-	if err != nil || s.Spec() != of.Spec() || s.Path != filepath.Join(y.servers(), "mariadb-"+s.Version, "bin/mariadbd") {
+	if err != nil || s.Spec() != of.Spec() || s.Path != filepath.Join(y.servers(), "mariadb-"+
+		s.Version, "bin/mariadbd") {
 		t.Fatalf("%+v %v", s, err)
 	}
 	box := up(t, y, Config{Name: "a", Server: s.Path})

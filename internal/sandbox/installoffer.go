@@ -29,7 +29,8 @@ func (o Offer) Spec() string { return string(o.Flavor) + "@" + o.Version }
 
 // Sentence tells people what installing it takes.
 func (o Offer) Sentence() string {
-	return fmt.Sprintf("%s comes from %s: about %s to fetch, %s on disk, licence %s.", o.Spec(), o.From, unit.Bytes(float64(o.Download)), unit.Bytes(float64(o.Unpacked)), o.Licence)
+	return fmt.Sprintf("%s comes from %s: about %s to fetch, %s on disk, licence %s.", o.Spec(), o.From,
+		unit.Bytes(float64(o.Download)), unit.Bytes(float64(o.Unpacked)), o.Licence)
 }
 
 // offer is an Offer and how to get it.
@@ -43,8 +44,8 @@ type offer struct {
 
 // source gets builds from one place.
 type source interface {
-	// get puts the newest build that j asks for into j.tree, which is empty. When it has none that fits it returns the version it
-	// has and leaves the tree empty.
+	// get puts the newest build that j asks for into j.tree, which is empty. When it has none that fits it returns the
+	// version it has and leaves the tree empty.
 	get(ctx context.Context, j job) (other string, err error)
 }
 
@@ -69,8 +70,8 @@ func (o offer) may(version string) bool {
 // debianMariaDB are the series of MariaDB that releases of Debian have.
 var debianMariaDB = []struct{ codename, series string }{{"trixie", "11.8"}, {"bookworm", "10.11"}}
 
-// Offers returns what Install can get on this machine, by flavor, in the order in which it is preferred when a spec leaves open
-// which one.
+// Offers returns what Install can get on this machine, by flavor, in the order in which it is preferred when a spec
+// leaves open which one.
 func (y *Yard) Offers() []Offer {
 	var all []Offer
 	for _, o := range y.offers() {
@@ -88,7 +89,8 @@ func (y *Yard) offers() []offer {
 			series[r.codename] = r.series
 		}
 		suite := func(codename string) offer {
-			o := Offer{Flavor: dbms.MariaDB, Version: series[codename], From: "Debian " + codename, Licence: "GPL-2.0", Download: 42 * mb, Unpacked: 155 * mb}
+			o := Offer{Flavor: dbms.MariaDB, Version: series[codename], From: "Debian " + codename, Licence: "GPL-2.0",
+				Download: 42 * mb, Unpacked: 155 * mb}
 			return offer{Offer: o, from: y.aptSuite(codename, dbms.MariaDB)}
 		}
 		own := suite(d)
@@ -102,8 +104,9 @@ func (y *Yard) offers() []offer {
 			}
 		}
 		mysql = append(mysql, offer{
-			Offer: Offer{Flavor: dbms.MySQL, Version: "9.7", From: "Debian sid", Licence: "GPL-2.0", Download: 56 * mb, Unpacked: 225 * mb},
-			from:  y.aptSuite("sid", dbms.MySQL), onward: true, // released suites have none
+			Offer: Offer{Flavor: dbms.MySQL, Version: "9.7", From: "Debian sid", Licence: "GPL-2.0",
+				Download: 56 * mb, Unpacked: 225 * mb},
+			from: y.aptSuite("sid", dbms.MySQL), onward: true, // released suites have none
 		})
 	}
 	if runtime.GOARCH == "amd64" {
@@ -147,14 +150,16 @@ func none(offers []Offer, flavor dbms.Flavor, version string, other []string) er
 		}
 	}
 	if len(have) == 0 {
-		return hint(fmt.Errorf("%w: there is no download of %s for this machine", ErrNoServer, flavor), "unpack the server's archive and name its directory with --server-dir")
+		return hint(fmt.Errorf("%w: there is no download of %s for this machine", ErrNoServer, flavor),
+			"unpack the server's archive and name its directory with --server-dir")
 	}
 	text := "there are " + strings.Join(have, ", ")
 	if len(other) > 0 {
 		text += "; what was asked has " + strings.Join(other, ", ")
 	}
 	return hint(fmt.Errorf("%w: %s", ErrNoServer, text),
-		fmt.Sprintf("the nearest is `dyno sandbox install %s@%s`; or unpack the archive of %[1]s %[3]s and name its directory with --server-dir", flavor, near, version))
+		fmt.Sprintf("the nearest is `dyno sandbox install %s@%s`; or unpack the archive of %[1]s %[3]s and name its "+
+			"directory with --server-dir", flavor, near, version))
 }
 
 // nearer reports whether version a is nearer to want than b is: by the first number that tells.

@@ -19,13 +19,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// image is a file with a filesystem of its own that holds a sandbox's data, and the server's temporary files beside them: what is
-// measured or limited there is all that the server writes. The record knows it before anything of it is made. The loop device is not
-// in it: it frees itself when its filesystem is unmounted, or when we are killed before that is mounted.
+// image is a file with a filesystem of its own that holds a sandbox's data, and the server's temporary files beside
+// them: what is measured or limited there is all that the server writes. The record knows it before anything of it is
+// made. The loop device is not in it: it frees itself when its filesystem is unmounted, or when we are killed before
+// that is mounted.
 type image struct {
 	Filesystem string `json:"filesystem"`
 	Bytes      int64  `json:"bytes"`
-	Tmp        bool   `json:"tmp,omitempty"` // it has directories data and tmp; images of old are the data directory alone
+	// it has directories data and tmp; images of old are the data directory alone
+	Tmp bool `json:"tmp,omitempty"`
 }
 
 type filesystem struct {
@@ -34,8 +36,8 @@ type filesystem struct {
 	smallest  int64
 }
 
-// filesystems are those that data can be put on. All of mkfs's work is done at once: a filesystem that finishes itself in its first
-// minutes writes into the measurement.
+// filesystems are those that data can be put on. All of mkfs's work is done at once: a filesystem that finishes itself
+// in its first minutes writes into the measurement.
 var filesystems = []filesystem{
 	{"ext4", "e2fsprogs", [][]string{ // a new file reads as zeros; versions before 1.46.6 do not know how to be told
 		{"mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0,assume_storage_prezeroed=1"},
@@ -49,7 +51,8 @@ const defaultImage = 4 << 30
 
 func imageFile(dir string) string { return filepath.Join(dir, "data.img") }
 
-// CheckFilesystem says whether the data of a new sandbox can be put on a filesystem of their own here, before anything is made.
+// CheckFilesystem says whether the data of a new sandbox can be put on a filesystem of their own here, before anything
+// is made.
 func CheckFilesystem(name string, bytes int64) error {
 	i := slices.IndexFunc(filesystems, func(f filesystem) bool { return f.name == name })
 	if i < 0 {
@@ -57,7 +60,8 @@ func CheckFilesystem(name string, bytes int64) error {
 	}
 	f := filesystems[i]
 	if bytes < f.smallest {
-		return hint(fmt.Errorf("%w: %s is too small for %s with a server's data", ErrFilesystem, unit.Bytes(float64(bytes)), name),
+		return hint(fmt.Errorf("%w: %s is too small for %s with a server's data", ErrFilesystem,
+			unit.Bytes(float64(bytes)), name),
 			"give at least "+unit.Bytes(float64(f.smallest)))
 	}
 	if _, err := findTool(f.mkfs[0][0]); err != nil {
@@ -77,7 +81,8 @@ func mayLoop() error {
 		err = syscall.EPERM
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		return hint(fmt.Errorf("%w: there are no loop devices here", ErrFilesystem), "load the module: modprobe loop; in a container, "+asRoot)
+		return hint(fmt.Errorf("%w: there are no loop devices here", ErrFilesystem),
+			"load the module: modprobe loop; in a container, "+asRoot)
 	}
 	return hint(fmt.Errorf("%w: a loop device cannot be attached and mounted: %w", ErrFilesystem, err), asRoot)
 }
@@ -149,7 +154,8 @@ func mkfs(ctx context.Context, name, file string) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			last = fmt.Errorf("%w: %s: %w: %s", ErrFilesystem, argv[0], err, strings.Join(strings.Fields(string(out)), " "))
+			last = fmt.Errorf("%w: %s: %w: %s", ErrFilesystem, argv[0], err,
+				strings.Join(strings.Fields(string(out)), " "))
 		}
 		return last
 	}
@@ -163,7 +169,8 @@ func (r record) filesystem() string {
 	return r.Image.Filesystem
 }
 
-// mountData mounts the record's image again after the machine was started anew. A sandbox without one has its data there.
+// mountData mounts the record's image again after the machine was started anew. A sandbox without one has its data
+// there.
 func (r record) mountData(ctx context.Context, dir string) error {
 	if r.Image == nil {
 		return nil
@@ -187,7 +194,8 @@ func mountImage(ctx context.Context, dir string, i image) error {
 		return err
 	}
 	if i.Tmp {
-		if err := unmountImage(ctx, dir); err != nil { // of somebody who was killed here: two devices on one file would spoil it
+		if err := unmountImage(ctx, dir); err != nil {
+			// of somebody who was killed here: two devices on one file would spoil it
 			return err
 		}
 		at = filepath.Join(dir, wholeImage)
@@ -289,8 +297,8 @@ func unmount(ctx context.Context, dir string) error {
 	}
 }
 
-// filesystemNote returns what must be told about a mounted image, "" for nothing: without direct I/O its blocks are in the page
-// cache twice and a read may not reach the disk.
+// filesystemNote returns what must be told about a mounted image, "" for nothing: without direct I/O its blocks are in
+// the page cache twice and a read may not reach the disk.
 func (r record) filesystemNote(dir string) string {
 	if r.Image == nil {
 		return ""
@@ -301,7 +309,8 @@ func (r record) filesystemNote(dir string) string {
 	}
 	b, err := os.ReadFile("/sys/block/" + place.Device + "/loop/dio")
 	if err == nil && strings.TrimSpace(string(b)) == "0" {
-		return fmt.Sprintf("the loop device %s uses the page cache: the disk below does not support direct I/O", place.Device)
+		return fmt.Sprintf("the loop device %s uses the page cache: the disk below does not support direct I/O",
+			place.Device)
 	}
 	return ""
 }

@@ -13,7 +13,8 @@ func TestByVersion(t *testing.T) {
 	data := t.TempDir()
 	f := func(flavor, version, want string) {
 		t.Helper()
-		if got := strings.Join(Server{Flavor: dbms.Flavor(flavor), Version: version}.byVersion(data), " "); got != want {
+		if got := strings.Join(Server{Flavor: dbms.Flavor(flavor), Version: version}.byVersion(data),
+			" "); got != want {
 			t.Errorf("%s %s: %q", flavor, version, got)
 		}
 	}

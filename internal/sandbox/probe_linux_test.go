@@ -32,7 +32,8 @@ func TestProbe(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(said, "\n")
-	if uid := strconv.Itoa(a.id()); len(lines) < 3 || lines[1] != uid || os.Geteuid() == 0 && lines[2] != strconv.Itoa(a.gid) {
+	if uid := strconv.Itoa(a.id()); len(lines) < 3 || lines[1] != uid || os.Geteuid() == 0 &&
+		lines[2] != strconv.Itoa(a.gid) {
 		t.Errorf("not run as user and group %s: %q", uid, said)
 	}
 	if strings.Contains(said, "secret") || !strings.Contains(said, "NoNewPrivs:\t1") {

@@ -32,8 +32,9 @@ func (t tree) size() (n int64) {
 	return n
 }
 
-// readTree lists a data directory and what it takes on disk, less what skip names. Sockets and pipes, which a server leaves, are no
-// part of it; a symbolic link, or a table that lies elsewhere, is an error: a copy of it would be the same files.
+// readTree lists a data directory and what it takes on disk, less what skip names. Sockets and pipes, which a server
+// leaves, are no part of it; a symbolic link, or a table that lies elsewhere, is an error: a copy of it would be the
+// same files.
 func readTree(dir string, skip func(rel string) bool) (t tree, bytes int64, err error) {
 	t = tree{Dirs: map[string]fs.FileMode{}, Files: map[string]treeFile{}}
 	root, err := openOwned(dir)
@@ -53,7 +54,8 @@ func readTree(dir string, skip func(rel string) bool) (t tree, bytes int64, err 
 		case d.IsDir():
 			t.Dirs[rel] = fi.Mode().Perm()
 		case d.Type()&fs.ModeSymlink != 0 || strings.HasSuffix(rel, ".isl"):
-			return hint(fmt.Errorf("%w: %s lies outside the data directory", ErrData, rel), "make the tables without DATA DIRECTORY")
+			return hint(fmt.Errorf("%w: %s lies outside the data directory", ErrData, rel),
+				"make the tables without DATA DIRECTORY")
 		case d.Type().IsRegular():
 			t.Files[rel] = treeFile{fi.Size(), fi.Mode().Perm()}
 			bytes += onDisk(fi)
@@ -82,7 +84,8 @@ func (t tree) check(dir string) error {
 	return nil
 }
 
-// clean removes from a data directory what the list does not have, or has as something else. It returns the number of files.
+// clean removes from a data directory what the list does not have, or has as something else. It returns the number of
+// files.
 func (t tree) clean(root owned) (removed int, err error) {
 	var dirs []string
 	err = root.walk(func(rel string, d fs.DirEntry) error {
@@ -182,8 +185,8 @@ func (t tree) sharesBlocks(from, to string) bool {
 	return true
 }
 
-// quiet returns when nobody has a file below dir open for writing, and ErrBusy when somebody still has after a while. The process
-// of a server that was killed can be gone while the kernel still carries out writes that it had asked for.
+// quiet returns when nobody has a file below dir open for writing, and ErrBusy when somebody still has after a while.
+// The process of a server that was killed can be gone while the kernel still carries out writes that it had asked for.
 func quiet(ctx context.Context, dir string, within time.Duration) error {
 	end := time.Now().Add(within)
 	root, err := openOwned(dir)
@@ -209,7 +212,8 @@ func quiet(ctx context.Context, dir string, within time.Duration) error {
 				return err
 			}
 			if time.Now().After(end) {
-				return hint(fmt.Errorf("%w: %s is open for writing by another process", ErrRunning, path), "end the process; `fuser "+path+"` shows which it is")
+				return hint(fmt.Errorf("%w: %s is open for writing by another process", ErrRunning, path),
+					"end the process; `fuser "+path+"` shows which it is")
 			}
 			select {
 			case <-ctx.Done():

@@ -42,8 +42,8 @@ var programs = []string{"mariadbd", "mysqld"}
 // places are where server programs lie below the root of an unpacked package or archive.
 var places = []string{"", "bin", "sbin", "libexec", "usr/sbin", "usr/bin", "usr/libexec"}
 
-// Servers returns the builds that are on this machine, by flavor and newest first. Each is asked for its version; what does not
-// answer as a server is left out.
+// Servers returns the builds that are on this machine, by flavor and newest first. Each is asked for its version; what
+// does not answer as a server is left out.
 func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
 	type found struct {
 		path   string
@@ -79,8 +79,10 @@ func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
 		return nil, wrap("find servers", "", err)
 	}
 	for _, d := range done {
-		tree := filepath.Join(y.servers(), d.Name())                                                     // it may be a link: trees are large
-		if info, err := os.Stat(tree); err == nil && info.IsDir() && !strings.HasPrefix(d.Name(), ".") { // dotted ones are being unpacked
+		// it may be a link: trees are large
+		tree := filepath.Join(y.servers(), d.Name())
+		if info, err := os.Stat(tree); err == nil && info.IsDir() && !strings.HasPrefix(d.Name(), ".") {
+			// dotted ones are being unpacked
 			within(Installed, tree)
 		}
 	}
@@ -89,7 +91,8 @@ func (y *Yard) Servers(ctx context.Context) ([]Server, error) {
 			look(OnPath, dir)
 		}
 	}
-	look(OfSystem, "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/usr/local/mysql/bin", "/opt/mysql/bin", "/opt/mariadb/bin")
+	look(OfSystem, "/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/usr/local/mysql/bin",
+		"/opt/mysql/bin", "/opt/mariadb/bin")
 
 	servers := []Server{}
 	for _, f := range all {
@@ -139,7 +142,8 @@ func (s Server) version(ctx context.Context) (said string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	return a.run(ctx, append(s.launcher(), "--no-defaults", "--version"), "/", "/", nil) // our own directory may be gone
+	// our own directory may be gone
+	return a.run(ctx, append(s.launcher(), "--no-defaults", "--version"), "/", "/", nil)
 }
 
 func firstLine(text string) string {
@@ -192,9 +196,11 @@ func howToGet(flavor dbms.Flavor, version string) string {
 	case spec == "":
 		return "run `dyno sandbox install mariadb`, or install Debian's package mariadb-server-core"
 	case version == "":
-		return "run `dyno sandbox install " + spec + "`, or unpack an archive of it and name its directory with --server-dir"
+		return "run `dyno sandbox install " + spec + "`, or unpack an archive of it and name its directory with " +
+			"--server-dir"
 	}
-	return "run `dyno sandbox install " + spec + "`, which says what there is if that is not; or unpack an archive of it and name its directory with --server-dir"
+	return "run `dyno sandbox install " + spec + "`, which says what there is if that is not; or unpack an archive " +
+		"of it and name its directory with --server-dir"
 }
 
 func resolvePath(ctx context.Context, spec string) (Server, error) {
@@ -238,5 +244,6 @@ func resolveDir(ctx context.Context, dir string) (Server, error) {
 			cause = fmt.Errorf("%w: %w", ErrNoServer, err)
 		}
 	}
-	return Server{}, wrap("find server", dir, hint(cause, "no program mariadbd or mysqld that runs was found in "+strings.Join(places[1:], ", ")))
+	return Server{}, wrap("find server", dir, hint(cause, "no program mariadbd or mysqld that runs was found in "+
+		strings.Join(places[1:], ", ")))
 }

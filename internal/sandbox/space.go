@@ -7,7 +7,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// reserve is what must stay free beside what is about to be written: a server whose disk is full stops in the middle of its work.
+// reserve is what must stay free beside what is about to be written: a server whose disk is full stops in the middle of
+// its work.
 const reserve = 256 << 20
 
 // checkSpace returns ErrNoSpace with the figures when less than need and the reserve is free for us at path.

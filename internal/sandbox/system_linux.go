@@ -46,8 +46,8 @@ func punch(f *os.File, at, n int64) error {
 // syncFilesystem writes out all of the file system that a file is on.
 func syncFilesystem(f *os.File) error { return unix.Syncfs(int(f.Fd())) }
 
-// openForWriting reports whether somebody has the file open for writing: the kernel grants a lease for reading only when nobody has,
-// fcntl(2). Where the file system knows no leases nobody has: the process that did is gone at least.
+// openForWriting reports whether somebody has the file open for writing: the kernel grants a lease for reading only
+// when nobody has, fcntl(2). Where the file system knows no leases nobody has: the process that did is gone at least.
 func openForWriting(f *os.File) (bool, error) {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	if err == nil {
@@ -78,8 +78,8 @@ func detach(at string) error { return unix.Unmount(at, unix.MNT_DETACH|unix.UMOU
 
 func unmountOne(at string) error { return unix.Unmount(at, unix.UMOUNT_NOFOLLOW) }
 
-// attach returns an open loop device on a file, which bypasses the page cache where the disk below can. It is freed when the last
-// one who holds it, us or a mount, lets go.
+// attach returns an open loop device on a file, which bypasses the page cache where the disk below can. It is freed
+// when the last one who holds it, us or a mount, lets go.
 func attach(file string) (*os.File, error) {
 	f, err := os.OpenFile(file, os.O_RDWR, 0)
 	if err != nil {

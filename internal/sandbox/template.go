@@ -17,8 +17,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/progress"
 )
 
-// template is a data directory just initialised, with the list of what is in it. The list is written last, and a template
-// without it, or with files other than it says, is never used.
+// template is a data directory just initialised, with the list of what is in it. The list is written last, and a
+// template without it, or with files other than it says, is never used.
 type template struct {
 	Files map[string]int64 `json:"files"` // path below data/ → size in bytes
 	Bytes int64            `json:"bytes"` // on disk
@@ -29,9 +29,11 @@ const templateList = "template.json"
 
 func (t template) data() string { return filepath.Join(t.dir, "data") }
 
-// withTemplate calls use with the template of a build with initial options, made if there is none. The lock of all templates is
-// held meanwhile: of two programs one makes it and the other waits, and nobody removes what is being copied.
-func (y *Yard) withTemplate(ctx context.Context, s Server, initial []string, a account, sink progress.Sink, use func(template) error) error {
+// withTemplate calls use with the template of a build with initial options, made if there is none. The lock of all
+// templates is held meanwhile: of two programs one makes it and the other waits, and nobody removes what is being
+// copied.
+func (y *Yard) withTemplate(ctx context.Context, s Server, initial []string, a account, sink progress.Sink,
+	use func(template) error) error {
 	if err := makeAll(y.templates(), makeLocked); err != nil {
 		return err
 	}
@@ -47,7 +49,8 @@ func (y *Yard) withTemplate(ctx context.Context, s Server, initial []string, a a
 	return use(t)
 }
 
-func (y *Yard) template(ctx context.Context, s Server, initial []string, a account, sink progress.Sink) (template, error) {
+func (y *Yard) template(ctx context.Context, s Server, initial []string, a account, sink progress.Sink) (template,
+	error) {
 	key, err := templateKey(s, initial)
 	if err != nil {
 		return template{}, err
@@ -123,7 +126,8 @@ func initialise(ctx context.Context, s Server, initial []string, a account, dir 
 			return err
 		}
 		stdin = sql
-		opts = append(opts, "--bootstrap", "--loose-log-warnings=0", "--loose-enforce-storage-engine=", "--max-allowed-packet=8M", "--net-buffer-length=16K")
+		opts = append(opts, "--bootstrap", "--loose-log-warnings=0", "--loose-enforce-storage-engine=",
+			"--max-allowed-packet=8M", "--net-buffer-length=16K")
 	} else {
 		opts = append(opts, "--initialize-insecure", "--loose-mysqlx=OFF")
 	}

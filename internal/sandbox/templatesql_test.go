@@ -61,7 +61,8 @@ func TestBootstrapSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := -1
-	for _, part := range []string{"create database mysql", "-- mysql_system_tables.sql\n", "-- mysql_system_tables_data.sql\n", "-- fill_help_tables.sql\n", "delete from user"} {
+	for _, part := range []string{"create database mysql", "-- mysql_system_tables.sql\n",
+		"-- mysql_system_tables_data.sql\n", "-- fill_help_tables.sql\n", "delete from user"} {
 		i := strings.Index(string(b), part)
 		if i <= at {
 			t.Errorf("%q is at %d", part, i)

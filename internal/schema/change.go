@@ -12,9 +12,10 @@ const (
 	DropColumn   ClauseKind = "drop_column"   // Column
 	AddKey       ClauseKind = "add_key"       // Index
 	DropKey      ClauseKind = "drop_key"      // Index, by its name
-	PrimaryKey   ClauseKind = "primary_key"   // Index: the new primary key in place of the old one; without parts the old one is dropped
-	TableOption  ClauseKind = "table_option"  // Option, Value: ROW_FORMAT, DYNAMIC
-	Rebuild      ClauseKind = "rebuild"       // writes the table anew: FORCE
+	// Index: the new primary key in place of the old one; without parts the old one is dropped
+	PrimaryKey  ClauseKind = "primary_key"
+	TableOption ClauseKind = "table_option" // Option, Value: ROW_FORMAT, DYNAMIC
+	Rebuild     ClauseKind = "rebuild"      // writes the table anew: FORCE
 )
 
 // Clause is one clause of an ALTER TABLE, as data.

@@ -41,7 +41,8 @@ func TestWhole(t *testing.T) {
 	f("decimal(10,2) GENERATED ALWAYS AS (concat(`a`,`b`)) VIRTUAL", true)
 	f("", true)
 	for _, text := range []string{
-		"int DEFAULT 0,RENAME `v`.`t`", "int, DROP COLUMN x", "int # x", "int -- x", "int /* x */", "int /*!50000 x */", "int)", "(int", "LEFT(x, 1))),DROP note#(2)",
+		"int DEFAULT 0,RENAME `v`.`t`", "int, DROP COLUMN x", "int # x", "int -- x", "int /* x */", "int /*!50000 x */",
+		"int)", "(int", "LEFT(x, 1))),DROP note#(2)",
 		"int; DROP TABLE t", "int COMMENT 'x", "`a", ") (", "int \x00",
 	} {
 		f(text, false)

@@ -7,10 +7,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// Meter shares out the CPU time of this program among the rounds of its scrapers: what is spent while n of them are under way is
-// counted to each by an nth, what is spent while none is, to nobody. Go moves goroutines between threads, so there is nothing better
-// to measure than the program as a whole. With nothing else to do at those moments it is what reading costs; a program that draws or
-// answers meanwhile counts that too. Its methods may be called from many goroutines.
+// Meter shares out the CPU time of this program among the rounds of its scrapers: what is spent while n of them are
+// under way is counted to each by an nth, what is spent while none is, to nobody. Go moves goroutines between threads,
+// so there is nothing better to measure than the program as a whole. With nothing else to do at those moments it is
+// what reading costs; a program that draws or answers meanwhile counts that too. Its methods may be called from many
+// goroutines.
 type Meter struct {
 	mu     sync.Mutex
 	last   time.Duration // CPU time of the program at the last change of n

@@ -13,9 +13,10 @@ import (
 	"github.com/dyno-perf/dyno/internal/state"
 )
 
-// ddlWatch turns sessions that were seen at a schema change into events: one when it is first seen, with no end, and one with the same
-// ID when it is gone, with the end. A change that begins and ends between two looks is not seen. Of an application that changes its
-// schema all the time the first few of a kind are told in each minute, and how many more there were.
+// ddlWatch turns sessions that were seen at a schema change into events: one when it is first seen, with no end, and
+// one with the same ID when it is gone, with the end. A change that begins and ends between two looks is not seen. Of
+// an application that changes its schema all the time the first few of a kind are told in each minute, and how many
+// more there were.
 type ddlWatch struct {
 	running map[ddlKey]*event.Event // one without an ID is only counted
 	events  []event.Event

@@ -67,7 +67,8 @@ func classes(s *state.State, by order[state.ActiveClass], filter string, width, 
 			}
 		}
 		rows = append(rows, row{t.row(
-			span{clean(sqltext.ShortID(c.ID)), dim}, span{strconv.FormatFloat(c.Load, 'f', 2, 64), plain}, share, span{calls, plain}, span{mean, plain},
+			span{clean(sqltext.ShortID(c.ID)), dim}, span{strconv.FormatFloat(c.Load, 'f', 2, 64), plain}, share,
+			span{calls, plain}, span{mean, plain},
 			span{examined, plain}, errorsOf(c), span{clean(c.Schema), plain}, span{squeeze(head(c.Fingerprint)), plain},
 		), ref{aClass, c.Schema + "\x00" + c.ID, ""}})
 	}

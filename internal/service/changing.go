@@ -32,7 +32,8 @@ type JournalAction struct {
 	journal.Entry
 	Text string `json:"text"`          // what it did, or was to do, in a few words
 	Task string `json:"task,omitzero"` // id of the task that works on it now
-	Open string `json:"open,omitzero"` // for an entry that is not ended and that no task here works on: what that means and what to do
+	// for an entry that is not ended and that no task here works on: what that means and what to do
+	Open string `json:"open,omitzero"`
 }
 
 // ChangeDetail is one action with its events and proofs.
@@ -74,7 +75,8 @@ func (s *Service) change(e journal.Entry) JournalAction {
 		c.Text = "failed: " + c.Text
 	}
 	for _, t := range s.Tasks.All() {
-		if t.State == task.Running && t.Target == e.Target && (t.Kind == "apply" && applies(t, e) || t.Kind == "undo" && t.About == e.ID) {
+		if t.State == task.Running && t.Target == e.Target && (t.Kind == "apply" && applies(t, e) ||
+			t.Kind == "undo" && t.About == e.ID) {
 			c.Task = t.ID
 		}
 		if t.State == task.Running && t.Kind == "prove" && t.About == e.ID && c.Task == "" {
@@ -82,14 +84,17 @@ func (s *Service) change(e journal.Entry) JournalAction {
 		}
 	}
 	if c.Task == "" && (e.State == journal.Running || e.State == journal.Planned) {
-		c.Open = "No task of this process works on it: either `dyno apply` runs elsewhere, or it was interrupted. Preview the undo: that asks the server for its state, and changes nothing."
+		c.Open = "No task of this process works on it: either `dyno apply` runs elsewhere, or it was interrupted. " +
+			"Preview the undo: that asks the server for its state, and changes nothing."
 	}
 	return c
 }
 
-// applies reports whether a task that carries a change out is at work on an entry: one that was interrupted before is not its own.
+// applies reports whether a task that carries a change out is at work on an entry: one that was interrupted before is
+// not its own.
 func applies(t task.Task, e journal.Entry) bool {
-	return (e.State == journal.Planned || e.State == journal.Running) && e.Finding == t.About && !e.Planned.Before(t.Started)
+	return (e.State == journal.Planned || e.State == journal.Running) && e.Finding == t.About &&
+		!e.Planned.Before(t.Started)
 }
 
 // ChangeOf returns one action. Unknown: ledger.ErrNotFound.
@@ -141,9 +146,10 @@ func (s *Service) PreviewChange(ctx context.Context, name, findingID string, o a
 	return s.app.Plan(ctx, t, findingID, o)
 }
 
-// ApplyChange carries a finding's change out in a task, if it is still the one whose SQL is confirm: else ErrPreviewChanged. What stands
-// against it is an *apply.BlockedError.
-func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by string, o apply.Options) (task.Task, error) {
+// ApplyChange carries a finding's change out in a task, if it is still the one whose SQL is confirm: else
+// ErrPreviewChanged. What stands against it is an *apply.BlockedError.
+func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by string,
+	o apply.Options) (task.Task, error) {
 	t, err := s.open(ctx, name)
 	if err != nil {
 		return task.Task{}, err
@@ -172,8 +178,8 @@ func (s *Service) ApplyChange(ctx context.Context, name, findingID, confirm, by 
 	return x, nil
 }
 
-// open connects to a target that is named. A URL is one only if the service was started with it: what is done there stands in the journal
-// under that name, and an administrator's own commands would go there with a login of theirs.
+// open connects to a target that is named. A URL is one only if the service was started with it: what is done there
+// stands in the journal under that name, and an administrator's own commands would go there with a login of theirs.
 func (s *Service) open(ctx context.Context, name string) (*target.Target, error) {
 	if strings.Contains(name, "://") && !slices.Contains(s.o.Targets, name) {
 		return nil, &app.UnknownTargetError{Text: name}
@@ -181,8 +187,10 @@ func (s *Service) open(ctx context.Context, name string) (*target.Target, error)
 	return s.app.Open(ctx, name, s.login(name))
 }
 
-// KillSession ends a session of a target with KILL, if it is still of that user; see apply.Kill. It is in the journal and on the timeline.
-func (s *Service) KillSession(ctx context.Context, name string, session uint64, user, by string) (journal.Entry, error) {
+// KillSession ends a session of a target with KILL, if it is still of that user; see apply.Kill. It is in the journal
+// and on the timeline.
+func (s *Service) KillSession(ctx context.Context, name string, session uint64, user,
+	by string) (journal.Entry, error) {
 	t, err := s.open(ctx, name)
 	if err != nil {
 		return journal.Entry{}, err
@@ -197,7 +205,8 @@ func (s *Service) KillSession(ctx context.Context, name string, session uint64, 
 	if e.State != journal.Done {
 		return e, err
 	}
-	return e, errors.Join(err, s.app.Mark(ctx, event.Event{At: e.Started, Until: e.Ended, Target: name, Kind: event.Action, Text: e.Action.SQL, Ref: e.ID}))
+	return e, errors.Join(err, s.app.Mark(ctx, event.Event{At: e.Started, Until: e.Ended, Target: name,
+		Kind: event.Action, Text: e.Action.SQL, Ref: e.ID}))
 }
 
 // PreviewUndo asks the server what taking an action back would mean. It changes nothing, not even the journal.
@@ -227,7 +236,8 @@ func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o appl
 	}
 	e := p.Entry
 	o.Agreed, o.By = confirm, cmp.Or(by, unknownUser)
-	return s.Tasks.Start(task.Task{Kind: "undo", Title: "Undo: " + report.ActionText(e.Action), Target: e.Target, By: by, About: id},
+	return s.Tasks.Start(task.Task{Kind: "undo", Title: "Undo: " + report.ActionText(e.Action),
+		Target: e.Target, By: by, About: id},
 		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
 			t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))
 			if err != nil {
@@ -239,7 +249,8 @@ func (s *Service) UndoChange(ctx context.Context, id, confirm, by string, o appl
 		})
 }
 
-// ProveChange looks at the live traffic and compares it with the window before an action, in a task whose result is the id of the report.
+// ProveChange looks at the live traffic and compares it with the window before an action, in a task whose result is the
+// id of the report.
 func (s *Service) ProveChange(ctx context.Context, id, by string, o capture.Options) (task.Task, error) {
 	e, err := s.ledger.Entry(ctx, id)
 	if err != nil {
@@ -251,7 +262,8 @@ func (s *Service) ProveChange(ctx context.Context, id, by string, o capture.Opti
 	if o.Window == 0 {
 		o.Window = app.DefaultWindow
 	}
-	return s.Tasks.Start(task.Task{Kind: "prove", Title: "Before and after: " + report.ActionDone(e.Action), Target: e.Target, By: by, About: id},
+	return s.Tasks.Start(task.Task{Kind: "prove", Title: "Before and after: " + report.ActionDone(e.Action),
+		Target: e.Target, By: by, About: id},
 		func(ctx context.Context, sink progress.Sink, _ func(string)) (string, error) {
 			t, err := s.app.OpenEntry(ctx, e, s.login(e.Target))
 			if err != nil {

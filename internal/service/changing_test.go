@@ -21,13 +21,16 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// shopChanged is a service that watches nothing, with a server in its inventory as "shop" and findings that were made there.
+// shopChanged is a service that watches nothing, with a server in its inventory as "shop" and findings that were made
+// there.
 func shopChanged(t *testing.T, flavor string, actions ...finding.Action) (*servers.Server, *Service) {
 	t.Helper()
 	s := servers.Start(t, flavor)
-	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE boxes (id INT PRIMARY KEY, shelf INT, note VARCHAR(60)) ENGINE=InnoDB")
+	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE boxes (id INT PRIMARY KEY, shelf INT, note "+
+		"VARCHAR(60)) ENGINE=InnoDB")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull}, false); err != nil {
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+		false); err != nil {
 		t.Fatal(err)
 	}
 	v, err := New(t.Context(), a, Options{})
@@ -49,8 +52,8 @@ func shopChanged(t *testing.T, flavor string, actions ...finding.Action) (*serve
 	return s, v
 }
 
-// TestWhatRunsIsWhatWasConfirmed changes the table after somebody confirmed a change and before the task that makes it looks at the server,
-// and does the same to taking it back.
+// TestWhatRunsIsWhatWasConfirmed changes the table after somebody confirmed a change and before the task that makes it
+// looks at the server, and does the same to taking it back.
 func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
@@ -68,7 +71,8 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 			})
 			column := func() (is string) {
 				t.Helper()
-				if err := s.DB(t, "shop").QueryRow("SELECT COLUMN_TYPE FROM information_schema.COLUMNS WHERE TABLE_NAME = 'boxes' AND COLUMN_NAME = 'note'").Scan(&is); err != nil {
+				if err := s.DB(t, "shop").QueryRow("SELECT COLUMN_TYPE FROM information_schema.COLUMNS WHERE " +
+					"TABLE_NAME = 'boxes' AND COLUMN_NAME = 'note'").Scan(&is); err != nil {
 					t.Fatal(err)
 				}
 				return is
@@ -84,7 +88,8 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 				return finished(t, v, x, err)
 			}
 			between = "ALTER TABLE shop.boxes ALTER COLUMN note SET DEFAULT 'q'"
-			if x := do(); x.State != task.Failed || !strings.Contains(x.Error, ErrPreviewChanged.Error()) || column() != "varchar(60)" {
+			if x := do(); x.State != task.Failed || !strings.Contains(x.Error, ErrPreviewChanged.Error()) ||
+				column() != "varchar(60)" {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
 			x := do()
@@ -103,7 +108,8 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 				return finished(t, v, x, err)
 			}
 			between = "ALTER TABLE shop.boxes ADD COLUMN more INT"
-			if x := undo("ann"); x.State != task.Failed || !strings.Contains(x.Error, "was changed since") || column() != "varchar(80)" {
+			if x := undo("ann"); x.State != task.Failed || !strings.Contains(x.Error, "was changed since") ||
+				column() != "varchar(80)" {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
 			p, err := v.PreviewUndo(ctx, id, o)
@@ -121,19 +127,22 @@ func TestWhatRunsIsWhatWasConfirmed(t *testing.T) {
 			if x := undo("bob"); x.State != task.Done || column() != "varchar(60)" {
 				t.Fatalf("%+v, the column is %s", x, column())
 			}
-			if c, err := v.ChangeOf(ctx, id); err != nil || c.State != journal.Undone || c.UndoBy != "bob" || len(c.Events) != 2 {
+			if c, err := v.ChangeOf(ctx, id); err != nil || c.State != journal.Undone ||
+				c.UndoBy != "bob" || len(c.Events) != 2 {
 				t.Errorf("%+v by %q, events %+v, %v", c.JournalAction, c.UndoBy, c.Events, err)
 			}
 		})
 	}
 }
 
-// TestDoneIsMarkedWhenCancelled cancels an action after its last statement: what was done is on the timeline, and no failure.
+// TestDoneIsMarkedWhenCancelled cancels an action after its last statement: what was done is on the timeline, and no
+// failure.
 func TestDoneIsMarkedWhenCancelled(t *testing.T) {
 	for _, flavor := range servers.Flavors {
 		t.Run(flavor, func(t *testing.T) {
 			// No server keeps so many digits: Dyno says so once it is set.
-			_, v := shopChanged(t, flavor, finding.Action{Kind: finding.SetVariable, Variable: "long_query_time", Value: "3.1234567"})
+			_, v := shopChanged(t, flavor, finding.Action{Kind: finding.SetVariable,
+				Variable: "long_query_time", Value: "3.1234567"})
 			tg, err := v.app.Open(t.Context(), "shop", app.Login{})
 			if err != nil {
 				t.Fatal(err)
@@ -163,7 +172,8 @@ func TestTextOfAChange(t *testing.T) {
 	s := &Service{}
 	f := func(state journal.State, want string) {
 		t.Helper()
-		e := journal.Entry{State: state, Action: finding.Action{Kind: finding.AddIndex, Table: schema.Ref{Schema: "shop", Table: "customers"}, Index: schema.Index{Name: "idx_email"}}}
+		e := journal.Entry{State: state, Action: finding.Action{Kind: finding.AddIndex,
+			Table: schema.Ref{Schema: "shop", Table: "customers"}, Index: schema.Index{Name: "idx_email"}}}
 		if got := s.change(e).Text; got != want {
 			t.Errorf("%s: %q, want %q", state, got, want)
 		}
@@ -174,7 +184,8 @@ func TestTextOfAChange(t *testing.T) {
 	f(journal.Planned, "add index idx_email to shop.customers")
 }
 
-// TestTaskOfAnEntry: a task that carries a change out is not taken for the one of an entry that was interrupted before it.
+// TestTaskOfAnEntry: a task that carries a change out is not taken for the one of an entry that was interrupted before
+// it.
 func TestTaskOfAnEntry(t *testing.T) {
 	s := &Service{}
 	defer s.Tasks.End()
@@ -201,14 +212,15 @@ func TestTaskOfAnEntry(t *testing.T) {
 	f("of another finding", journal.Entry{Finding: "f-2", Planned: x.Started.Add(time.Second)}, false)
 }
 
-// TestProofOfOneActionAmongOthers: two findings of one diagnosis are carried out. The proof of either names the other, and what somebody took
-// back by hand is not proven.
+// TestProofOfOneActionAmongOthers: two findings of one diagnosis are carried out. The proof of either names the other,
+// and what somebody took back by hand is not proven.
 func TestProofOfOneActionAmongOthers(t *testing.T) {
 	add := finding.Action{
 		Kind: finding.AddIndex, Table: schema.Ref{Schema: "shop", Table: "boxes"},
 		Index: schema.Index{Name: "by_shelf", Type: "BTREE", Parts: []schema.IndexPart{{Column: "shelf"}}},
 	}
-	s, v := shopChanged(t, "mariadb", add, finding.Action{Kind: finding.SetVariable, Variable: "long_query_time", Value: "3"})
+	s, v := shopChanged(t, "mariadb", add, finding.Action{Kind: finding.SetVariable,
+		Variable: "long_query_time", Value: "3"})
 	ctx := t.Context()
 	tg, err := v.app.Open(ctx, "shop", app.Login{})
 	if err != nil {
@@ -219,14 +231,16 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := &snapshot.Snapshot{Format: snapshot.Format, Target: snapshot.Target{Server: tg.Facts().Server}, From: time.Now().Add(-time.Minute), To: time.Now()}
+	before := &snapshot.Snapshot{Format: snapshot.Format, Target: snapshot.Target{Server: tg.Facts().Server},
+		From: time.Now().Add(-time.Minute), To: time.Now()}
 	if d.Snapshot, err = before.Encode(); err != nil {
 		t.Fatal(err)
 	}
 	if err := v.ledger.PutDiagnosis(ctx, d); err != nil {
 		t.Fatal(err)
 	}
-	old := journal.Entry{ID: "a-old", Target: "shop", Server: tg.Facts().Server, State: journal.Done, Started: before.From.Add(-time.Hour), Ended: before.From.Add(-time.Hour)}
+	old := journal.Entry{ID: "a-old", Target: "shop", Server: tg.Facts().Server, State: journal.Done,
+		Started: before.From.Add(-time.Hour), Ended: before.From.Add(-time.Hour)}
 	if err := v.ledger.PutEntry(ctx, old); err != nil {
 		t.Fatal(err)
 	}
@@ -244,11 +258,13 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 	}
 	o := capture.Options{Window: capture.MinWindow}
 	p, _, err := v.app.Prove(ctx, tg, done[0], o)
-	if w := strings.Join(p.Warnings, "\n"); err != nil || !strings.Contains(w, "("+done[1].ID+")") || strings.Contains(w, "a-old") {
+	if w := strings.Join(p.Warnings, "\n"); err != nil || !strings.Contains(w, "("+done[1].ID+")") ||
+		strings.Contains(w, "a-old") {
 		t.Errorf("%v, warnings %q: want %s alone in them", err, p.Warnings, done[1].ID)
 	}
 	s.Exec(t, "ALTER TABLE shop.boxes DROP INDEX by_shelf")
-	if _, _, err := v.app.Prove(ctx, tg, done[0], o); err == nil || !strings.Contains(err.Error(), "no longer in effect on") {
+	if _, _, err := v.app.Prove(ctx, tg, done[0], o); err == nil ||
+		!strings.Contains(err.Error(), "no longer in effect on") {
 		t.Errorf("an index that somebody dropped is proven: %v", err)
 	}
 	if _, err := v.app.Undo(ctx, tg, done[1].ID, apply.Options{}, nil, func(string) {}); err != nil {
@@ -261,9 +277,11 @@ func TestProofOfOneActionAmongOthers(t *testing.T) {
 	}
 }
 
-// TestDoneIsToldWithoutAMark: a timeline that cannot be written does not hide that an action was made and how to take it back.
+// TestDoneIsToldWithoutAMark: a timeline that cannot be written does not hide that an action was made and how to take
+// it back.
 func TestDoneIsToldWithoutAMark(t *testing.T) {
-	_, v := shopChanged(t, "mariadb", finding.Action{Kind: finding.SetVariable, Variable: "long_query_time", Value: "3"})
+	_, v := shopChanged(t, "mariadb", finding.Action{Kind: finding.SetVariable,
+		Variable: "long_query_time", Value: "3"})
 	ctx := t.Context()
 	tg, err := v.app.Open(ctx, "shop", app.Login{})
 	if err != nil {
@@ -279,7 +297,8 @@ func TestDoneIsToldWithoutAMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(ctx, "CREATE TRIGGER no BEFORE INSERT ON event BEGIN SELECT RAISE(ABORT, 'no room'); END"); err != nil {
+	if _, err := db.ExecContext(ctx, "CREATE TRIGGER no BEFORE INSERT ON event BEGIN SELECT RAISE(ABORT, 'no room'); "+
+		"END"); err != nil {
 		t.Fatal(err)
 	}
 	e, err := v.app.Apply(ctx, tg, in, nil, func(string) {})

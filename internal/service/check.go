@@ -14,8 +14,9 @@ import (
 const (
 	// rightsEvery is how often the privileges of a watched account are read.
 	rightsEvery = 5 * time.Second
-	// rightsOften is how many changes of them begin a session anew at once. Further ones wait, twice as long each time and rightsMost at the
-	// most, until none has come for rightsCalm: whoever may grant something on a schema of his can change them all the time.
+	// rightsOften is how many changes of them begin a session anew at once. Further ones wait, twice as long each time
+	// and rightsMost at the most, until none has come for rightsCalm: whoever may grant something on a schema of his
+	// can change them all the time.
 	rightsOften = 5
 	rightsMost  = 5 * time.Minute
 	rightsCalm  = 15 * time.Minute
@@ -65,8 +66,8 @@ func (s *Service) rights(ctx context.Context, m *member, t *target.Target) {
 	}
 }
 
-// denied returns what the account may not see of what judgement needs; nil when it may see all, and while the server is down. The caller
-// holds m.mu.
+// denied returns what the account may not see of what judgement needs; nil when it may see all, and while the server is
+// down. The caller holds m.mu.
 func (m *member) denied() *diagnose.Denial {
 	if m.state == nil || !m.state.Up {
 		return nil

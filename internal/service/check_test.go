@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestRightsPause: an account's privileges that change all the time begin sessions anew more and more seldom, and at once again after a calm.
+// TestRightsPause: an account's privileges that change all the time begin sessions anew more and more seldom, and at
+// once again after a calm.
 func TestRightsPause(t *testing.T) {
 	m, at := &member{}, time.Unix(1_800_000_000, 0)
 	for range rightsOften {

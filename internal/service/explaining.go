@@ -33,7 +33,8 @@ type planner struct {
 	changed int
 }
 
-// tells reports whether a changed plan is to be an event: who changes plans all the time does not push out what else was changed.
+// tells reports whether a changed plan is to be an event: who changes plans all the time does not push out what else
+// was changed.
 func (p *planner) tells(at time.Time) bool {
 	if at.Sub(p.hour).Abs() >= time.Hour {
 		p.hour, p.changed = at, 0
@@ -42,8 +43,8 @@ func (p *planner) tells(at time.Time) bool {
 	return p.changed <= plansAnHour
 }
 
-// choose returns the classes whose turn it is: those with most time of which there is a whole statement, of each schema one before
-// a second of any. Those whose plan is not asked for anyway take nobody's place.
+// choose returns the classes whose turn it is: those with most time of which there is a whole statement, of each schema
+// one before a second of any. Those whose plan is not asked for anyway take nobody's place.
 func (p *planner) choose(w ClassWindow) (due []int) {
 	if d := w.To.Sub(p.last); d >= 0 && d < plansEvery { // less than nothing: the clock was set back
 		return nil
@@ -59,7 +60,8 @@ func (p *planner) choose(w ClassWindow) (due []int) {
 	for _, first := range []bool{true, false} {
 		for i, c := range w.Classes {
 			k := c.ID + c.Schema
-			if planned == plansAtOnce || others > mostRefused || refused[c.Schema] > most || c.Example == "" || first && schemas[c.Schema] || w.To.Sub(p.asked[k]) < planOfOne {
+			if planned == plansAtOnce || others > mostRefused || refused[c.Schema] > most || c.Example == "" || first &&
+				schemas[c.Schema] || w.To.Sub(p.asked[k]) < planOfOne {
 				continue
 			}
 			p.asked[k] = w.To
@@ -84,7 +86,8 @@ func (p *planner) choose(w ClassWindow) (due []int) {
 	return due
 }
 
-// plans keeps examples and plans of the classes whose turn it is. A plan that is another one than before becomes an event.
+// plans keeps examples and plans of the classes whose turn it is. A plan that is another one than before becomes an
+// event.
 func (s *Service) plans(ctx context.Context, m *member, t *target.Target, w ClassWindow) {
 	due := m.planner.choose(w)
 	if len(due) == 0 {
@@ -99,7 +102,8 @@ func (s *Service) plans(ctx context.Context, m *member, t *target.Target, w Clas
 	defer x.Close()
 	for _, i := range due {
 		c := w.Classes[i]
-		if err := s.History.PutSample(ctx, m.entry.Name, history.Sample{Class: c.ID, At: w.To, SQL: c.Example, Schema: c.Schema}); err != nil {
+		if err := s.History.PutSample(ctx, m.entry.Name, history.Sample{Class: c.ID, At: w.To, SQL: c.Example,
+			Schema: c.Schema}); err != nil {
 			s.trouble.say(s.log, "an example of "+m.entry.Name+" was not stored", err)
 		}
 		p, err := x.Explain(ctx, c.ID, c.Schema, c.Example)
@@ -111,7 +115,8 @@ func (s *Service) plans(ctx context.Context, m *member, t *target.Target, w Clas
 			s.trouble.say(s.log, "a plan of "+m.entry.Name+" was not stored", err)
 		}
 		if changed && m.planner.tells(w.To) {
-			e := event.Event{At: w.To, Target: m.entry.Name, Kind: event.Config, Text: fmt.Sprintf("another plan for %s", c.Fingerprint), Ref: c.ID}
+			e := event.Event{At: w.To, Target: m.entry.Name, Kind: event.Config,
+				Text: fmt.Sprintf("another plan for %s", c.Fingerprint), Ref: c.ID}
 			s.mark(&e, i)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/class"
 )
 
-// TestPlansOfEachSchema: statements whose plan is not asked for, however many and long, keep nobody else's away, nor does one schema.
+// TestPlansOfEachSchema: statements whose plan is not asked for, however many and long, keep nobody else's away, nor
+// does one schema.
 func TestPlansOfEachSchema(t *testing.T) {
 	var w ClassWindow
 	w.To = time.Unix(1_800_000_000, 0)
@@ -26,7 +27,8 @@ func TestPlansOfEachSchema(t *testing.T) {
 	var p planner
 	due := p.choose(w)
 	if len(due) != 2*plansAtOnce || !slices.Contains(due[:plansAtOnce], len(w.Classes)-1) {
-		t.Errorf("%v: the class of shop is the last of %d, and %d plans are asked for", due, len(w.Classes), plansAtOnce)
+		t.Errorf("%v: the class of shop is the last of %d, and %d plans are asked for", due,
+			len(w.Classes), plansAtOnce)
 	}
 	w.To = w.To.Add(plansEvery)
 	if due = p.choose(w); len(due) != plansAtOnce || due[0] < 100 {

@@ -21,8 +21,8 @@ import (
 // feedBytes bounds the states that a Feed remembers, encoded: about an hour of a busy server.
 const feedBytes = 64 << 20
 
-// Feed is one target as a screen wants it: each second as it comes, and the past for as long as it is remembered here or kept in
-// the history. Its methods may be called at the same time.
+// Feed is one target as a screen wants it: each second as it comes, and the past for as long as it is remembered here
+// or kept in the history. Its methods may be called at the same time.
 type Feed struct {
 	name    string
 	history *history.History // nil when there is none
@@ -48,7 +48,8 @@ type remembered struct {
 	doc []byte
 }
 
-// maxQueue is how many seconds may wait for a screen that does not ask; the oldest go first, they can still be looked at by At.
+// maxQueue is how many seconds may wait for a screen that does not ask; the oldest go first, they can still be looked
+// at by At.
 const maxQueue = 10
 
 // feedEvents is how many events are kept; the oldest go first.
@@ -56,7 +57,8 @@ const feedEvents = 1000
 
 // Watch watches a target until ctx ends. With record every state is kept in the history too.
 func Watch(ctx context.Context, a *app.App, name string, login app.Login, o Watching, record bool) (*Feed, error) {
-	if _, err := a.Resolve(ctx, name, login); err != nil { // a slip of the pen is told now, not shown as a server that is down
+	if _, err := a.Resolve(ctx, name, login); err != nil {
+		// a slip of the pen is told now, not shown as a server that is down
 		return nil, err
 	}
 	f, err := pastFeed(ctx, a, name, record)

@@ -24,7 +24,8 @@ type Member struct {
 	Sources []snapshot.Source
 	// Incidents are the ongoing ones, in order of their start.
 	Incidents []Incident
-	// Denied is what the account may not see of what judgement needs; nil when it may see all, and while the server is down.
+	// Denied is what the account may not see of what judgement needs; nil when it may see all, and while the server is
+	// down.
 	Denied *diagnose.Denial
 	// Account is name@host, as the server took Dyno for; empty until it was logged in to.
 	Account string
@@ -77,7 +78,8 @@ func (s *Service) Annotate(ctx context.Context, e event.Event) (event.Event, err
 }
 
 // NewestEvents returns the newest n marks, of some kinds or with none of all, see app.App.Events.
-func (s *Service) NewestEvents(ctx context.Context, target string, kinds []string, from, to time.Time, n int) ([]event.Event, error) {
+func (s *Service) NewestEvents(ctx context.Context, target string, kinds []string, from, to time.Time,
+	n int) ([]event.Event, error) {
 	return s.ledger.NewestEvents(ctx, target, kinds, from, to, n)
 }
 

@@ -19,14 +19,15 @@ import (
 type GraphQuery struct {
 	Target   string
 	From, To time.Time
-	Points   int           // the most that each line may have, when Step is 0
-	Step     time.Duration // of whole seconds; beyond a minute, and where seconds are not kept any more, it is rounded up to whole minutes
-	Panels   []string      // ids; none: all
-	Compare  time.Duration // how long before the same lines are wanted too; 0: they are not
+	Points   int // the most that each line may have, when Step is 0
+	// of whole seconds; beyond a minute, and where seconds are not kept any more, it is rounded up to whole minutes
+	Step    time.Duration
+	Panels  []string      // ids; none: all
+	Compare time.Duration // how long before the same lines are wanted too; 0: they are not
 }
 
-// Graphs are lines in equal steps: point i is of the time from From+i*Step to From+(i+1)*Step, in seconds of Unix time. What is
-// not known is NaN.
+// Graphs are lines in equal steps: point i is of the time from From+i*Step to From+(i+1)*Step, in seconds of Unix time.
+// What is not known is NaN.
 type Graphs struct {
 	Target         string
 	From, To, Step int64
@@ -39,8 +40,8 @@ type GraphPanel struct {
 	Lines []GraphLine
 }
 
-// GraphLine is one line: of each step the true mean (of a counter: how much it grew, by the time of which that is known), and the least
-// and greatest of the single seconds where they are known and not the mean.
+// GraphLine is one line: of each step the true mean (of a counter: how much it grew, by the time of which that is
+// known), and the least and greatest of the single seconds where they are known and not the mean.
 type GraphLine struct {
 	Name           string
 	Expr           string // PromQL that gives the same
@@ -55,7 +56,8 @@ type UnknownPanelError struct{ ID string }
 func (e *UnknownPanelError) Error() string { return fmt.Sprintf("there is no panel %q", e.ID) }
 
 // steps are the lengths of a point, in seconds; those from a minute on are whole minutes.
-var steps = []int64{1, 2, 3, 5, 6, 10, 15, 20, 30, 60, 120, 180, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800}
+var steps = []int64{1, 2, 3, 5, 6, 10, 15, 20, 30, 60, 120, 180, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 21600,
+	43200, 86400, 172800, 604800}
 
 // stepFor returns the shortest step that gives at most n points.
 func stepFor(span time.Duration, n int) int64 {
@@ -77,8 +79,8 @@ const (
 // ErrGraphSize is the answer to a query whose graphs would be too large.
 var ErrGraphSize = errors.New("too much for one answer")
 
-// Graphs works out the lines of panels. The window is widened to whole steps. An unknown panel is an *UnknownPanelError, too many points or
-// too long a time ErrGraphSize.
+// Graphs works out the lines of panels. The window is widened to whole steps. An unknown panel is an
+// *UnknownPanelError, too many points or too long a time ErrGraphSize.
 func (s *Service) Graphs(ctx context.Context, q GraphQuery) (Graphs, error) {
 	panels, err := choose(q.Panels)
 	if err != nil {
@@ -106,7 +108,8 @@ func (s *Service) Graphs(ctx context.Context, q GraphQuery) (Graphs, error) {
 		return Graphs{}, fmt.Errorf("draw %d points: %w, the maximum is %d", n, ErrGraphSize, maxPoints)
 	}
 	if (to-from)/60 > maxCells {
-		return Graphs{}, fmt.Errorf("draw steps of %d s over %d days: %w, the maximum is %d days", step, (to-from)/86400, ErrGraphSize, maxCells*60/86400)
+		return Graphs{}, fmt.Errorf("draw steps of %d s over %d days: %w, the maximum is %d days", step,
+			(to-from)/86400, ErrGraphSize, maxCells*60/86400)
 	}
 	g := Graphs{Target: q.Target, From: from, To: to, Step: step}
 	sources := s.sourcesOf(q.Target)
@@ -180,8 +183,8 @@ func whyUnknown(l panel.Line, sources map[string]snapshot.Source) string {
 	return "no data in this time range"
 }
 
-// lookBehind is how long before a window samples are read: what a counter grew within its first second needs the one before, and what is
-// read each ten seconds holds until the next time.
+// lookBehind is how long before a window samples are read: what a counter grew within its first second needs the one
+// before, and what is read each ten seconds holds until the next time.
 const lookBehind = 30_000
 
 // weaver works out lines of one window.
@@ -190,14 +193,16 @@ type weaver struct {
 	r       *series.Reader
 	target  string
 	t       *panel.Tracer
-	coarse  bool   // cells are minutes
-	minutes int64  // up to where they are read from the level of minutes
-	down    []bool // seconds in which there was no server: what is read rarely would bridge them; nil where cells are minutes
-	err     error
+	coarse  bool  // cells are minutes
+	minutes int64 // up to where they are read from the level of minutes
+	// seconds in which there was no server: what is read rarely would bridge them; nil where cells are minutes
+	down []bool
+	err  error
 }
 
 // trace returns the lines of each panel; those that have nothing have some text as Unknown.
-func (s *Service) trace(ctx context.Context, target string, from, to, step int64, panels []panel.Panel, ranges bool) (out [][]GraphLine, err error) {
+func (s *Service) trace(ctx context.Context, target string, from, to, step int64, panels []panel.Panel,
+	ranges bool) (out [][]GraphLine, err error) {
 	w := &weaver{ctx: ctx, target: target}
 	lo, hi := from*1000, to*1000
 	if w.r, err = s.Series.Reader(lo-4*series.Minute, hi); err != nil {
@@ -205,7 +210,8 @@ func (s *Service) trace(ctx context.Context, target string, from, to, step int64
 	}
 	defer func() { err = errors.Join(err, w.r.Close()) }()
 	cell := int64(1000)
-	if oldest, ok := w.r.Oldest(); step%60 == 0 && (hi-lo >= series.LongSpan.Milliseconds() || !ok || lo < oldest-series.Minute) {
+	if oldest, ok := w.r.Oldest(); step%60 == 0 && (hi-lo >= series.LongSpan.Milliseconds() || !ok ||
+		lo < oldest-series.Minute) {
 		w.coarse, cell = true, series.Minute
 		if w.minutes, err = w.r.MinutesUntil(ctx); err != nil {
 			return nil, err
@@ -252,9 +258,10 @@ func (s *Service) dropped(ctx context.Context, second int64) (old bool, err erro
 	return old, errors.Join(err, r.Close())
 }
 
-// compared is trace for lines that are drawn beside others: in the same steps, also where only minutes are kept. A step then has the
-// figures of the minute that its middle lies in.
-func (s *Service) compared(ctx context.Context, target string, from, to, step int64, panels []panel.Panel) ([][]GraphLine, error) {
+// compared is trace for lines that are drawn beside others: in the same steps, also where only minutes are kept. A step
+// then has the figures of the minute that its middle lies in.
+func (s *Service) compared(ctx context.Context, target string, from, to, step int64,
+	panels []panel.Panel) ([][]GraphLine, error) {
 	old := false
 	if step < 60 {
 		var err error
@@ -282,7 +289,8 @@ func (s *Service) compared(ctx context.Context, target string, from, to, step in
 	return out, err
 }
 
-// promWindow returns over how long rates in PromQL are taken: a step, and not less than what sources that are read rarely need.
+// promWindow returns over how long rates in PromQL are taken: a step, and not less than what sources that are read
+// rarely need.
 func promWindow(step int64) string { return fmt.Sprintf("%ds", max(step, 60)) }
 
 // buckets works out the points of a way, each of k cells; not ok when it has nothing.
@@ -298,7 +306,8 @@ func (w *weaver) buckets(x panel.Way, k int) (mean, low, high []float64, ok bool
 	return mean, low, high, true
 }
 
-// most works out the points of each series and takes the largest of them: of two disks that take turns neither is always busy.
+// most works out the points of each series and takes the largest of them: of two disks that take turns neither is
+// always busy.
 func (w *weaver) most(x panel.Way, k int) (mean, low, high []float64, ok bool) {
 	n := 0
 	w.each(x.Terms[0], func() {
@@ -404,7 +413,8 @@ func (w *weaver) each(x panel.Term, f func()) {
 		w.t.Out(nil)
 	}
 	ms := make([]series.Match, 0, 2+len(x.Match))
-	ms = append(ms, series.Match{Label: "__name__", Op: "=", Value: x.Name}, series.Match{Label: "target", Op: "=", Value: w.target})
+	ms = append(ms, series.Match{Label: "__name__", Op: "=", Value: x.Name}, series.Match{Label: "target",
+		Op: "=", Value: w.target})
 	for _, m := range x.Match {
 		ms = append(ms, series.Match(m))
 	}
@@ -435,8 +445,8 @@ func (w *weaver) each(x panel.Term, f func()) {
 
 func (w *weaver) fail(err error) { w.err = errors.Join(w.err, err) }
 
-// longGap is how far apart two samples may be that the level of minutes keeps of a series which is read all the time: the last of a
-// minute's begin and the first of the next one's end, and some patience.
+// longGap is how far apart two samples may be that the level of minutes keeps of a series which is read all the time:
+// the last of a minute's begin and the first of the next one's end, and some patience.
 const longGap = 150_000
 
 // long is a series over a long time: what minutes keep of it, and the seconds since.

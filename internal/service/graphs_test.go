@@ -35,7 +35,8 @@ func graphService(t testing.TB) *Service {
 	return s
 }
 
-// serverWorld gives what a server tells, second by second: every series that panels ask for, under the names that are stored.
+// serverWorld gives what a server tells, second by second: every series that panels ask for, under the names that are
+// stored.
 type serverWorld struct {
 	rnd    *rand.Rand
 	values map[string]*worldSeries
@@ -58,22 +59,28 @@ func newServerWorld() *serverWorld {
 	labels := map[string][]string{
 		metric.ClientStatus: {"variable", "threads_running", "threads_connected"},
 		metric.ClientStatusTotal: {
-			"variable", "questions", "slow_queries", "select_scan", "select_full_join", "created_tmp_tables", "created_tmp_disk_tables", "sort_merge_passes", "bytes_sent",
+			"variable", "questions", "slow_queries", "select_scan", "select_full_join", "created_tmp_tables",
+			"created_tmp_disk_tables", "sort_merge_passes", "bytes_sent",
 			"bytes_received", "connections", "com_select",
 		},
-		"node_cpu_seconds_total":                   {"mode", "user", "system", "idle", "iowait", "irq", "softirq", "steal", "nice"},
-		"mysql_global_status_commands_total":       {"command", "select", "insert", "update", "delete", "commit", "rollback", "create_table", "alter_table", "replace", "load", "update_multi", "drop_index"},
+		"node_cpu_seconds_total": {"mode", "user", "system", "idle", "iowait", "irq",
+			"softirq", "steal", "nice"},
+		"mysql_global_status_commands_total": {"command", "select", "insert", "update", "delete", "commit",
+			"rollback", "create_table", "alter_table", "replace", "load", "update_multi", "drop_index"},
 		"mysql_global_status_innodb_row_ops_total": {"operation", "read", "inserted", "updated", "deleted"},
-		"mysql_global_status_handlers_total":       {"handler", "read_key", "read_next", "read_rnd_next", "write", "update", "delete", "commit"},
-		"node_disk_read_bytes_total":               {"device", "sda", "dm-0"},
-		"node_disk_written_bytes_total":            {"device", "sda", "dm-0"},
-		"node_disk_reads_completed_total":          {"device", "sda", "dm-0"},
-		"node_disk_writes_completed_total":         {"device", "sda", "dm-0"},
-		"node_disk_io_time_seconds_total":          {"device", "sda", "sdb", "dm-0"},
-		"dyno_server_cpu_seconds_total":            {"mode", "user", "system"},
+		"mysql_global_status_handlers_total": {"handler", "read_key", "read_next", "read_rnd_next", "write",
+			"update", "delete", "commit"},
+		"node_disk_read_bytes_total":       {"device", "sda", "dm-0"},
+		"node_disk_written_bytes_total":    {"device", "sda", "dm-0"},
+		"node_disk_reads_completed_total":  {"device", "sda", "dm-0"},
+		"node_disk_writes_completed_total": {"device", "sda", "dm-0"},
+		"node_disk_io_time_seconds_total":  {"device", "sda", "sdb", "dm-0"},
+		"dyno_server_cpu_seconds_total":    {"mode", "user", "system"},
 		"mysql_perf_schema_events_waits_seconds_total": {
-			"event_name", "wait/io/file/innodb/innodb_data_file", "wait/io/file/innodb/innodb_log_file", "wait/io/file/sql/binlog", "wait/io/file/sql/FRM",
-			"wait/io/file/sql/io_cache", "wait/io/file/aria/MAD", "wait/lock/table/sql/handler", "wait/io/table/sql/handler", "idle",
+			"event_name", "wait/io/file/innodb/innodb_data_file", "wait/io/file/innodb/innodb_log_file",
+			"wait/io/file/sql/binlog", "wait/io/file/sql/FRM",
+			"wait/io/file/sql/io_cache", "wait/io/file/aria/MAD", "wait/lock/table/sql/handler",
+			"wait/io/table/sql/handler", "idle",
 		},
 		"dyno_statement_latency_seconds":        {"quantile", "0.5", "0.95", "0.99"},
 		"mysql_info_schema_processlist_threads": {"state", "lock", "client"},
@@ -167,7 +174,8 @@ func (g Graphs) line(t *testing.T, id, name string) GraphLine {
 	return GraphLine{}
 }
 
-// TestGraphsAreWhatPromQLSays holds every line of every panel against the PromQL that it claims to be, over a restart and a pause.
+// TestGraphsAreWhatPromQLSays holds every line of every panel against the PromQL that it claims to be, over a restart
+// and a pause.
 func TestGraphsAreWhatPromQLSays(t *testing.T) {
 	const span, restart, pause, resume = 1200, 400, 700, 760
 	s := graphService(t)
@@ -184,7 +192,8 @@ func TestGraphsAreWhatPromQLSays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	g, err := s.Graphs(t.Context(), GraphQuery{Target: "shop", From: time.Unix(graphStart, 0), To: time.Unix(graphStart+span, 0), Step: 20 * time.Second})
+	g, err := s.Graphs(t.Context(), GraphQuery{Target: "shop", From: time.Unix(graphStart, 0),
+		To: time.Unix(graphStart+span, 0), Step: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +228,8 @@ func TestGraphsAreWhatPromQLSays(t *testing.T) {
 			for i, got := range l.Mean {
 				from, to := graphStart+int64(i)*20, graphStart+int64(i+1)*20
 				rel := from - graphStart
-				if rel >= pause && rel+20 < resume { // the second that ends with the first reading is known, and what is read rarely holds a while
+				if rel >= pause && rel+20 < resume {
+					// the second that ends with the first reading is known, and what is read rarely holds a while
 					if got == got && !(slow && rel < pause+20) {
 						t.Errorf("%s, %s: %v within the pause", p.ID, l.Name, got)
 					}
@@ -248,7 +258,8 @@ func TestGraphsAreWhatPromQLSays(t *testing.T) {
 	}
 }
 
-// means returns what PromQL says about a way between two moments: how much counters grew between them, and the mean of gauges.
+// means returns what PromQL says about a way between two moments: how much counters grew between them, and the mean of
+// gauges.
 func means(w panel.Way, ask func(string, int64) float64, from, to int64) float64 {
 	sum := func(ts []panel.Term) (all float64) {
 		for i, x := range ts {
@@ -284,8 +295,8 @@ func means(w panel.Way, ask func(string, int64) float64, from, to int64) float64
 	return v
 }
 
-// pileUp keeps 60 seconds of a server that answers 250 statements a second, in which five sessions wait for a row from second 20 to 34; the
-// server books their waits when they end.
+// pileUp keeps 60 seconds of a server that answers 250 statements a second, in which five sessions wait for a row from
+// second 20 to 34; the server books their waits when they end.
 func pileUp(t *testing.T, s *Service) {
 	t.Helper()
 	for i := int64(-5); i <= 60; i++ {
@@ -296,21 +307,27 @@ func pileUp(t *testing.T, s *Service) {
 		if i >= 34 {
 			booked = 5 * 14 * 1000
 		}
-		x := metric.Sample{Name: "mysql_global_status_innodb_row_lock_current_waits", Kind: metric.Gauge, At: (graphStart + i) * 1000, Value: waiting}
-		y := metric.Sample{Name: "mysql_global_status_innodb_row_lock_time", Kind: metric.Counter, At: x.At, Value: booked}
-		z := metric.Sample{Name: "mysql_global_status_questions", Kind: metric.Counter, At: x.At, Value: float64(1000 + 250*i)}
-		r := reading.Reading{Target: "shop", At: time.Unix(graphStart+i, 0), Samples: []metric.Sample{x, y, z}, Parts: []reading.Part{{Source: "global_status", Samples: 3}}}
+		x := metric.Sample{Name: "mysql_global_status_innodb_row_lock_current_waits", Kind: metric.Gauge,
+			At: (graphStart + i) * 1000, Value: waiting}
+		y := metric.Sample{Name: "mysql_global_status_innodb_row_lock_time", Kind: metric.Counter,
+			At: x.At, Value: booked}
+		z := metric.Sample{Name: "mysql_global_status_questions", Kind: metric.Counter, At: x.At,
+			Value: float64(1000 + 250*i)}
+		r := reading.Reading{Target: "shop", At: time.Unix(graphStart+i, 0), Samples: []metric.Sample{x, y, z},
+			Parts: []reading.Part{{Source: "global_status", Samples: 3}}}
 		if err := s.Series.AppendRound(r); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// TestWaitsAreBookedWhenTheyHappen: a long wait is drawn in the seconds in which it was, not in the one in which it ended.
+// TestWaitsAreBookedWhenTheyHappen: a long wait is drawn in the seconds in which it was, not in the one in which it
+// ended.
 func TestWaitsAreBookedWhenTheyHappen(t *testing.T) {
 	s := graphService(t)
 	pileUp(t, s)
-	g, err := s.Graphs(t.Context(), GraphQuery{Target: "shop", From: time.Unix(graphStart, 0), To: time.Unix(graphStart+60, 0), Step: time.Second, Panels: []string{"time"}})
+	g, err := s.Graphs(t.Context(), GraphQuery{Target: "shop", From: time.Unix(graphStart, 0),
+		To: time.Unix(graphStart+60, 0), Step: time.Second, Panels: []string{"time"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +359,8 @@ func TestStatementRate(t *testing.T) {
 	f(-3600, -1800, known.None[float64]())
 }
 
-// TestGraphsOverARestart: what a counter grew since it began anew counts, nothing is negative, and the range is of single seconds.
+// TestGraphsOverARestart: what a counter grew since it began anew counts, nothing is negative, and the range is of
+// single seconds.
 func TestGraphsOverARestart(t *testing.T) {
 	s := graphService(t)
 	total := 1_000_000.0
@@ -354,12 +372,15 @@ func TestGraphsOverARestart(t *testing.T) {
 		case 41:
 			total += 90
 		}
-		r := reading.Reading{Target: "shop", At: time.Unix(graphStart+i, 0), Samples: []metric.Sample{{Name: "mysql_global_status_questions", Kind: metric.Counter, At: (graphStart + i) * 1000, Value: total}}}
+		r := reading.Reading{Target: "shop", At: time.Unix(graphStart+i, 0),
+			Samples: []metric.Sample{{Name: "mysql_global_status_questions", Kind: metric.Counter,
+				At: (graphStart + i) * 1000, Value: total}}}
 		if err := s.Series.AppendRound(r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	g, err := s.Graphs(t.Context(), GraphQuery{Target: "shop", From: time.Unix(graphStart, 0), To: time.Unix(graphStart+60, 0), Points: 6, Panels: []string{"throughput"}})
+	g, err := s.Graphs(t.Context(), GraphQuery{Target: "shop", From: time.Unix(graphStart, 0),
+		To: time.Unix(graphStart+60, 0), Points: 6, Panels: []string{"throughput"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -378,14 +399,18 @@ func TestGraphsOverARestart(t *testing.T) {
 func TestGraphsCompareAndTell(t *testing.T) {
 	s := graphService(t)
 	for i := range int64(240) {
-		r := reading.Reading{Target: "shop", At: time.Unix(graphStart+i, 0), Samples: []metric.Sample{{Name: "mysql_global_status_threads_running", At: (graphStart + i) * 1000, Value: float64(i / 120)}}}
+		r := reading.Reading{Target: "shop", At: time.Unix(graphStart+i, 0),
+			Samples: []metric.Sample{{Name: "mysql_global_status_threads_running", At: (graphStart + i) * 1000,
+				Value: float64(i / 120)}}}
 		if err := s.Series.AppendRound(r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.fleet["shop"] = &member{sources: []snapshot.Source{{Name: "variables", State: snapshot.Denied, Reason: "may not look", Fix: "GRANT IT"}}}
+	s.fleet["shop"] = &member{sources: []snapshot.Source{{Name: "variables", State: snapshot.Denied,
+		Reason: "may not look", Fix: "GRANT IT"}}}
 	s.fleet["shop"].entry.Name = "shop"
-	q := GraphQuery{Target: "shop", From: time.Unix(graphStart+121, 0), To: time.Unix(graphStart+239, 0), Points: 50, Compare: 2 * time.Minute, Panels: []string{"connections"}}
+	q := GraphQuery{Target: "shop", From: time.Unix(graphStart+121, 0), To: time.Unix(graphStart+239, 0), Points: 50,
+		Compare: 2 * time.Minute, Panels: []string{"connections"}}
 	g, err := s.Graphs(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
@@ -406,14 +431,16 @@ func TestGraphsCompareAndTell(t *testing.T) {
 	}
 }
 
-// TestGraphsAreBounded asks for steps that would make the lines of much time be worked out by the second, or of too much time at all.
+// TestGraphsAreBounded asks for steps that would make the lines of much time be worked out by the second, or of too
+// much time at all.
 func TestGraphsAreBounded(t *testing.T) {
 	s := graphService(t)
 	const day = 24 * time.Hour
 	f := func(span, step time.Duration, want int64) {
 		t.Helper()
 		to := time.Unix(graphStart, 0)
-		g, err := s.Graphs(t.Context(), GraphQuery{Target: "shop", From: to.Add(-span), To: to, Step: step, Panels: []string{"connections"}})
+		g, err := s.Graphs(t.Context(), GraphQuery{Target: "shop", From: to.Add(-span), To: to, Step: step,
+			Panels: []string{"connections"}})
 		if want == 0 {
 			if !errors.Is(err, ErrGraphSize) {
 				t.Errorf("steps of %v over %v: %v", step, span, err)
@@ -433,7 +460,8 @@ func TestGraphsAreBounded(t *testing.T) {
 	f(time.Hour, 30*365*day, 0)
 }
 
-// TestGraphsOfALongTime reads hours, most of them from the level of minutes, and holds them against what the seconds say.
+// TestGraphsOfALongTime reads hours, most of them from the level of minutes, and holds them against what the seconds
+// say.
 func TestGraphsOfALongTime(t *testing.T) {
 	const hours = 7
 	dir := filepath.Join(t.TempDir(), "s")
@@ -472,7 +500,8 @@ func TestGraphsOfALongTime(t *testing.T) {
 	}
 	defer s.Series.Close()
 	waitForMinutes(t, s.Series, (graphStart+hours*3600-900)*1000)
-	q := GraphQuery{Target: "shop", From: time.Unix(graphStart, 0), To: time.Unix(graphStart+hours*3600, 0), Step: 2 * time.Minute, Panels: []string{"throughput", "connections", "cpu", "transaction"}}
+	q := GraphQuery{Target: "shop", From: time.Unix(graphStart, 0), To: time.Unix(graphStart+hours*3600, 0),
+		Step: 2 * time.Minute, Panels: []string{"throughput", "connections", "cpu", "transaction"}}
 	long, err := s.Graphs(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
@@ -495,7 +524,8 @@ func TestGraphsOfALongTime(t *testing.T) {
 						continue
 					}
 					if every[p.Panel.Lines[j].Source] > 1 {
-						// A value that holds for seconds belongs to two minutes by the second, and to one by the minute.
+						// A value that holds for seconds belongs to two minutes by the second, and to one by the
+						// minute.
 						if math.Abs(got-want) > 5 {
 							t.Errorf("%s, %s at %d: %v by the minute, %v by the second", p.ID, l.Name, at, got, want)
 						}
@@ -504,8 +534,10 @@ func TestGraphsOfALongTime(t *testing.T) {
 					if math.Abs(got-want) > 1e-6*math.Max(1, math.Abs(want)) {
 						t.Errorf("%s, %s at %d: %v by the minute, %v by the second", p.ID, l.Name, at, got, want)
 					}
-					if l := long.Panels[i].Lines[j]; l.Max != nil && len(short.Panels[i].Lines[j].Max) > 0 && l.Max[int(part)*30+k] < short.Panels[i].Lines[j].Max[k] {
-						t.Errorf("%s, %s at %d: the greatest is %v by the minute, %v by the second", p.ID, l.Name, at, l.Max[int(part)*30+k], short.Panels[i].Lines[j].Max[k])
+					if l := long.Panels[i].Lines[j]; l.Max != nil && len(short.Panels[i].Lines[j].Max) > 0 &&
+						l.Max[int(part)*30+k] < short.Panels[i].Lines[j].Max[k] {
+						t.Errorf("%s, %s at %d: the greatest is %v by the minute, %v by the second", p.ID, l.Name, at,
+							l.Max[int(part)*30+k], short.Panels[i].Lines[j].Max[k])
 					}
 				}
 			}
@@ -570,7 +602,8 @@ func TestGraphsOfMinutesAlone(t *testing.T) {
 			}
 		}
 	}
-	q := GraphQuery{Target: "shop", From: time.Unix(graphStart+601, 0), To: time.Unix(graphStart+1200, 0), Step: 10 * time.Second, Panels: []string{"throughput", "connections"}}
+	q := GraphQuery{Target: "shop", From: time.Unix(graphStart+601, 0), To: time.Unix(graphStart+1200, 0),
+		Step: 10 * time.Second, Panels: []string{"throughput", "connections"}}
 	g, err := s.Graphs(t.Context(), q)
 	if err != nil || g.Step != 60 || g.From != graphStart+600 || g.To != graphStart+1200 {
 		t.Fatalf("from %d to %d by %d: %v", g.From-graphStart, g.To-graphStart, g.Step, err)
@@ -590,12 +623,15 @@ func TestGraphsOfMinutesAlone(t *testing.T) {
 	s.Series.Close()
 	fresh := graphService(t) // one that is watched since a minute ago: its seconds are there
 	for i := range int64(60) {
-		r := reading.Reading{Target: "shop", At: time.Unix(graphStart+i, 0), Samples: []metric.Sample{{Name: "mysql_global_status_threads_running", At: (graphStart + i) * 1000, Value: 1}}}
+		r := reading.Reading{Target: "shop", At: time.Unix(graphStart+i, 0),
+			Samples: []metric.Sample{{Name: "mysql_global_status_threads_running",
+				At: (graphStart + i) * 1000, Value: 1}}}
 		if err := fresh.Series.AppendRound(r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	q = GraphQuery{Target: "shop", From: time.Unix(graphStart-3600, 0), To: time.Unix(graphStart+60, 0), Step: 10 * time.Second, Panels: []string{"connections"}}
+	q = GraphQuery{Target: "shop", From: time.Unix(graphStart-3600, 0), To: time.Unix(graphStart+60, 0),
+		Step: 10 * time.Second, Panels: []string{"connections"}}
 	if g, err := fresh.Graphs(t.Context(), q); err != nil || g.Step != 10 {
 		t.Errorf("what was never watched is taken for dropped: step %d, %v", g.Step, err)
 	}
@@ -650,7 +686,8 @@ func BenchmarkGraphs(b *testing.B) {
 			b.ReportAllocs()
 			to := time.Unix(graphStart+day, 0)
 			for b.Loop() {
-				if _, err := s.Graphs(b.Context(), GraphQuery{Target: "shop", From: to.Add(-span), To: to, Points: 360}); err != nil {
+				if _, err := s.Graphs(b.Context(), GraphQuery{Target: "shop", From: to.Add(-span), To: to,
+					Points: 360}); err != nil {
 					b.Fatal(err)
 				}
 			}

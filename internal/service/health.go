@@ -16,9 +16,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// Trouble is something that is wrong with Dyno itself: it cannot store, does not read as it should, or cannot ask a server.
+// Trouble is something that is wrong with Dyno itself: it cannot store, does not read as it should, or cannot ask a
+// server.
 type Trouble struct {
-	Kind     string    `json:"kind"`     // "disk", "store", "clock", "gaps", "late", "sources", "config", "remote-write"
+	// "disk", "store", "clock", "gaps", "late", "sources", "config", "remote-write"
+	Kind     string    `json:"kind"`
 	Severity string    `json:"severity"` // "bad": figures are lost; "warn"
 	Text     string    `json:"text"`     // a sentence
 	Fix      string    `json:"fix,omitzero"`
@@ -109,12 +111,15 @@ func (s *Service) Health() []Trouble {
 			full = true
 			all = append(all, Trouble{
 				Kind: "disk", Severity: "bad", Fix: fix,
-				Text: fmt.Sprintf("The disk of %s is full: Dyno stores nothing. %s; %s are reserved for other programs.", s.app.Home, free, unit.Bytes(float64(room.Need))),
+				Text: fmt.Sprintf(
+					"The disk of %s is full: Dyno stores nothing. %s; %s are reserved for other programs.", s.app.Home,
+					free, unit.Bytes(float64(room.Need))),
 			})
 		case room.Free < room.Need+room.Need/4:
 			all = append(all, Trouble{
 				Kind: "disk", Severity: "warn", Fix: fix,
-				Text: fmt.Sprintf("The disk of %s is nearly full: %s, and below %s Dyno stores nothing.", s.app.Home, free, unit.Bytes(float64(room.Need))),
+				Text: fmt.Sprintf("The disk of %s is nearly full: %s, and below %s Dyno stores nothing.", s.app.Home,
+					free, unit.Bytes(float64(room.Need))),
 			})
 		}
 	}
@@ -138,7 +143,8 @@ func (s *Service) Health() []Trouble {
 		case h.full: // there is more room again, and not enough to go on
 			unstored = append(unstored, name)
 		default:
-			all = append(all, Trouble{Kind: "store", Severity: "bad", Targets: []string{name}, Text: "Metrics of " + name + " are not stored: " + h.err.Error()})
+			all = append(all, Trouble{Kind: "store", Severity: "bad", Targets: []string{name}, Text: "Metrics of " +
+				name + " are not stored: " + h.err.Error()})
 		}
 		sum := time.Duration(0)
 		for _, e := range h.gaps {
@@ -172,17 +178,21 @@ func (s *Service) Health() []Trouble {
 			slices.Sort(failing)
 			all = append(all, Trouble{
 				Kind: "sources", Severity: "warn", Targets: []string{name},
-				Text: fmt.Sprintf("%s of %s failed for %v or longer: %s.", unit.Plural(len(failing), "data source", "data sources"), name, failingAfter, strings.Join(failing, ", ")),
-				Fix:  "Settings, Targets lists the reasons",
+				Text: fmt.Sprintf("%s of %s failed for %v or longer: %s.", unit.Plural(len(failing), "data source",
+					"data sources"), name, failingAfter, strings.Join(failing, ", ")),
+				Fix: "Settings, Targets lists the reasons",
 			})
 		}
 	}
 	if len(unstored) > 0 {
-		all = append(all, Trouble{Kind: "disk", Severity: "bad", Targets: unstored, Text: "The disk is full: metrics of " + strings.Join(unstored, ", ") + " are not stored.", Fix: "Fix: free some space"})
+		all = append(all, Trouble{Kind: "disk", Severity: "bad", Targets: unstored,
+			Text: "The disk is full: metrics of " + strings.Join(unstored, ", ") + " are not stored.",
+			Fix:  "Fix: free some space"})
 	}
 	const cpu = "Fix: give Dyno more CPU, or watch fewer servers on this machine"
 	if len(silent) > 0 {
-		all = append(all, Trouble{Kind: "late", Severity: "bad", Targets: silent, Fix: cpu, Text: fmt.Sprintf("No data of %s for more than %v.", strings.Join(silent, ", "), silentAfter*s.Every())})
+		all = append(all, Trouble{Kind: "late", Severity: "bad", Targets: silent, Fix: cpu,
+			Text: fmt.Sprintf("No data of %s for more than %v.", strings.Join(silent, ", "), silentAfter*s.Every())})
 	}
 	if len(gaps) > 0 {
 		fix := ""
@@ -191,28 +201,34 @@ func (s *Service) Health() []Trouble {
 		}
 		all = append(all, Trouble{
 			Kind: "gaps", Severity: "warn", Targets: gaps, Fix: fix,
-			Text: fmt.Sprintf("Gaps in the data of %s: %v of the last %v. The last one ended at %s: %s.", strings.Join(gaps, ", "), lost.Round(100*time.Millisecond), healthSpan, last.Until.UTC().Format("15:04:05 UTC"), last.Text),
+			Text: fmt.Sprintf("Gaps in the data of %s: %v of the last %v. The last one ended at %s: %s.",
+				strings.Join(gaps, ", "), lost.Round(100*time.Millisecond), healthSpan,
+				last.Until.UTC().Format("15:04:05 UTC"), last.Text),
 		})
 	}
 	if len(late) > 0 {
 		all = append(all, Trouble{
 			Kind: "late", Severity: "warn", Targets: late, Fix: cpu,
-			Text: fmt.Sprintf("Scrapes of %s are late: more than %.0f %% of the last %d began over %v late.", strings.Join(late, ", "), 100*latePart, lateRounds, s.Every()/4),
+			Text: fmt.Sprintf("Scrapes of %s are late: more than %.0f %% of the last %d began over %v late.",
+				strings.Join(late, ", "), 100*latePart, lateRounds, s.Every()/4),
 		})
 	}
 	for _, m := range s.Fleet() {
 		if m.State != nil && m.State.NotConfigured {
-			all = append(all, Trouble{Kind: "config", Severity: "bad", Targets: []string{m.Entry.Name}, Text: m.Entry.Name + " is " + m.State.Reason + ".", Fix: FixNotConfigured})
+			all = append(all, Trouble{Kind: "config", Severity: "bad", Targets: []string{m.Entry.Name},
+				Text: m.Entry.Name + " is " + m.State.Reason + ".", Fix: FixNotConfigured})
 		}
 	}
 	for _, w := range s.Writers() {
 		if w.Err != nil && !w.Since.IsZero() && time.Since(w.Since) > failingAfter {
-			all = append(all, Trouble{Kind: "remote-write", Severity: "warn", Text: "Nothing was sent to " + w.To + ": " + w.Err.Error(), Since: w.Since})
+			all = append(all, Trouble{Kind: "remote-write", Severity: "warn", Text: "Nothing was sent to " + w.To +
+				": " + w.Err.Error(), Since: w.Since})
 		}
 	}
 	if text := stepWarning(); text != "" {
 		all = append(all, Trouble{Kind: "clock", Severity: "warn", Text: text})
 	}
-	slices.SortStableFunc(all, func(a, b Trouble) int { return strings.Compare(a.Severity, b.Severity) }) // "bad" before "warn"
+	// "bad" before "warn"
+	slices.SortStableFunc(all, func(a, b Trouble) int { return strings.Compare(a.Severity, b.Severity) })
 	return all
 }

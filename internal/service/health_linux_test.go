@@ -36,7 +36,8 @@ func TestHealthOfTheDisk(t *testing.T) {
 			}
 			return
 		}
-		if len(all) != 1 || all[0].Kind != "disk" || all[0].Severity != severity || !strings.Contains(all[0].Text, text) || !strings.Contains(all[0].Fix, "--reserve") {
+		if len(all) != 1 || all[0].Kind != "disk" || all[0].Severity != severity ||
+			!strings.Contains(all[0].Text, text) || !strings.Contains(all[0].Fix, "--reserve") {
 			t.Errorf("with %d free: %+v", free, all)
 		}
 	}

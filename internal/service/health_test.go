@@ -26,7 +26,8 @@ func TestHealth(t *testing.T) {
 		for i := range 60 {
 			r := reading.Reading{
 				At: now.Add(time.Duration(i-59) * time.Second), State: &state.State{Up: true}, Events: events,
-				Sources: []snapshot.Source{{Name: "innodb_status", State: src}}, Samples: []metric.Sample{{Name: "dyno_scrape_late_seconds", Value: late}},
+				Sources: []snapshot.Source{{Name: "innodb_status", State: src}},
+				Samples: []metric.Sample{{Name: "dyno_scrape_late_seconds", Value: late}},
 			}
 			m.health.read(r, time.Second)
 			events = nil
@@ -48,9 +49,12 @@ func TestHealth(t *testing.T) {
 	minute(0.01, snapshot.OK)
 	f()
 	minute(0.3, snapshot.Slow)
-	f("warn sources: 1 data source of shop failed for 30s or longer: innodb_status.", "warn late: Scrapes of shop are late")
-	minute(0.01, snapshot.OK, event.Event{Kind: event.Gap, At: now.Add(-70 * time.Second), Until: now.Add(-60 * time.Second), Text: "no samples: Dyno got no CPU"},
-		event.Event{Kind: event.Down, At: now.Add(-70 * time.Second), Until: now.Add(-60 * time.Second), Text: "the server did not answer: gone"})
+	f("warn sources: 1 data source of shop failed for 30s or longer: innodb_status.",
+		"warn late: Scrapes of shop are late")
+	minute(0.01, snapshot.OK, event.Event{Kind: event.Gap, At: now.Add(-70 * time.Second),
+		Until: now.Add(-60 * time.Second), Text: "no samples: Dyno got no CPU"},
+		event.Event{Kind: event.Down, At: now.Add(-70 * time.Second), Until: now.Add(-60 * time.Second),
+			Text: "the server did not answer: gone"})
 	f("warn gaps: Gaps in the data of shop: 10s of the last 15m0s.")
 	m.health.gaps[0].At = m.health.gaps[0].Until.Add(-2 * time.Second)
 	f()

@@ -15,7 +15,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/source"
 )
 
-// Incident is something that goes wrong on a target, from its begin on. Its event is stored when it begins and again when it ends.
+// Incident is something that goes wrong on a target, from its begin on. Its event is stored when it begins and again
+// when it ends.
 type Incident struct {
 	ID    string     `json:"id"` // of its event
 	Kind  event.Kind `json:"kind"`
@@ -30,7 +31,8 @@ type Incident struct {
 }
 
 const (
-	// noteIncidents is how often the event of an open incident is stored, with the time when it was seen last: after a kill -9 that is its end.
+	// noteIncidents is how often the event of an open incident is stored, with the time when it was seen last: after a
+	// kill -9 that is its end.
 	noteIncidents = 30 * time.Second
 	// diagnoseIncidents is the shortest time between two diagnoses of a target that incidents start.
 	diagnoseIncidents = time.Minute
@@ -52,7 +54,8 @@ func sampleOf(r reading.Reading) incident.Sample {
 	}
 	for _, s := range r.Samples {
 		switch s.Name {
-		case "mysql_global_status_connection_errors_max_connections", "mysql_global_status_connection_errors_internal", "mysql_global_status_connection_errors_accept":
+		case "mysql_global_status_connection_errors_max_connections", "mysql_global_status_connection_errors_internal",
+			"mysql_global_status_connection_errors_accept":
 			x.Refused = known.Of(x.Refused.Or(0) + s.Value)
 		case "mysql_global_status_threads_connected":
 			x.Connected = known.Of(s.Value)
@@ -66,8 +69,8 @@ func sampleOf(r reading.Reading) incident.Sample {
 	return x
 }
 
-// stopped says which channel of a replica stands: one of its threads does not run and has an error, or only the other one runs. A channel
-// that was stopped whole, without an error, is meant to stand.
+// stopped says which channel of a replica stands: one of its threads does not run and has an error, or only the other
+// one runs. A channel that was stopped whole, without an error, is meant to stand.
 func stopped(samples []metric.Sample) string {
 	type channel struct{ running, known, failed int }
 	of := map[string]channel{}
@@ -108,8 +111,8 @@ func stopped(samples []metric.Sample) string {
 	return ""
 }
 
-// incidents follows a member's incidents through one reading: what begins or ends is logged and returned as an event, and what
-// begins is diagnosed.
+// incidents follows a member's incidents through one reading: what begins or ends is logged and returned as an event,
+// and what begins is diagnosed.
 func (s *Service) incidents(m *member, x incident.Sample) (events []event.Event) {
 	name := m.entry.Name
 	for _, c := range m.detector.Next(x) {
@@ -148,7 +151,8 @@ func (s *Service) note(m *member, c incident.Incident, store bool) Incident {
 		m.incidents = map[event.Kind]Incident{}
 	}
 	i := Incident{
-		ID: fmt.Sprintf("%s-%d-%s", c.Kind, c.From.UnixMilli(), m.entry.Name), Kind: c.Kind, Since: c.From, Title: c.Title, Text: c.Text, until: c.To, open: c.Open,
+		ID: fmt.Sprintf("%s-%d-%s", c.Kind, c.From.UnixMilli(), m.entry.Name), Kind: c.Kind, Since: c.From,
+		Title: c.Title, Text: c.Text, until: c.To, open: c.Open,
 	}
 	if before := m.incidents[c.Kind]; before.ID == i.ID {
 		i.Diagnosis = before.Diagnosis
@@ -180,7 +184,8 @@ func (m *member) tracked(e event.Event) bool {
 }
 
 func (i Incident) event(target string) event.Event {
-	return event.Event{ID: i.ID, At: i.Since, Until: i.until, Target: target, Kind: i.Kind, Text: i.Text, Ref: i.Diagnosis}
+	return event.Event{ID: i.ID, At: i.Since, Until: i.until, Target: target, Kind: i.Kind,
+		Text: i.Text, Ref: i.Diagnosis}
 }
 
 // diagnosed keeps with an incident which diagnosis it started.

@@ -57,13 +57,15 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// TestIncidents plants a pile-up of row locks on a real server, shuts the server down and starts it again: each is one event with its begin
-// and its end, a state of the fleet and a line of the log, and the pile-up has a diagnosis.
+// TestIncidents plants a pile-up of row locks on a real server, shuts the server down and starts it again: each is one
+// event with its begin and its end, a state of the fleet and a line of the log, and the pile-up has a diagnosis.
 func TestIncidents(t *testing.T) {
 	s := servers.Start(t, "mariadb", "innodb_lock_wait_timeout=1000")
-	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE stock (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB", "INSERT INTO stock VALUES (1, 10)")
+	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE stock (id INT PRIMARY KEY, n INT NOT NULL) "+
+		"ENGINE=InnoDB", "INSERT INTO stock VALUES (1, 10)")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull}, false); err != nil {
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+		false); err != nil {
 		t.Fatal(err)
 	}
 	var log logged
@@ -98,7 +100,10 @@ func TestIncidents(t *testing.T) {
 		return ok && len(m.Incidents) == 1 && m.Incidents[0].Kind == kind
 	}
 	none := func() bool { m, _ := v.Find("shop"); return len(m.Incidents) == 0 }
-	eventually(t, "the first diagnosis is there", func() bool { all, _ := v.Verdicts(ctx, "shop", 0); return len(all) == 1 })
+	eventually(t, "the first diagnosis is there", func() bool {
+		all, _ := v.Verdicts(ctx, "shop", 0)
+		return len(all) == 1
+	})
 	if !none() {
 		t.Fatal("there is an incident before anything happened")
 	}
@@ -117,7 +122,10 @@ func TestIncidents(t *testing.T) {
 		waiters.Go(func() { _, _ = db.ExecContext(ctx, update) })
 	}
 	eventually(t, "the fleet has the pile-up", func() bool { return open(event.Locks) })
-	eventually(t, "it was diagnosed, and its event says by which", func() bool { es := events(event.Locks); return len(es) == 1 && es[0].Ref != "" })
+	eventually(t, "it was diagnosed, and its event says by which", func() bool {
+		es := events(event.Locks)
+		return len(es) == 1 && es[0].Ref != ""
+	})
 	if err := blocker.Rollback(); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +136,9 @@ func TestIncidents(t *testing.T) {
 		return len(es) == 1 && strings.HasPrefix(es[0].Text, "Lock pile-up for")
 	})
 	e := events(event.Locks)[0]
-	if d, err := v.Judged(ctx, e.Ref); err != nil || d.Incident != e.ID || d.Trigger == nil || d.Trigger.ID != e.ID || d.From.Before(e.At) || !e.Until.After(e.At) || !strings.Contains(e.Text, "4 sessions waited, blocked by session") {
+	if d, err := v.Judged(ctx, e.Ref); err != nil || d.Incident != e.ID || d.Trigger == nil || d.Trigger.ID != e.ID ||
+		d.From.Before(e.At) || !e.Until.After(e.At) ||
+		!strings.Contains(e.Text, "4 sessions waited, blocked by session") {
 		t.Errorf("%+v has diagnosis %+v, %v", e, d.Verdict, err)
 	}
 	eventually(t, "the log says so", func() bool { return log.count("Lock pile-up ended") > 0 })
@@ -138,7 +148,9 @@ func TestIncidents(t *testing.T) {
 
 	// A machine that is busy for two seconds has outages of its own.
 	outages := func() []event.Event {
-		return slices.DeleteFunc(events(event.Down), func(e event.Event) bool { return !strings.HasPrefix(e.Text, "Server down for") })
+		return slices.DeleteFunc(events(event.Down), func(e event.Event) bool {
+			return !strings.HasPrefix(e.Text, "Server down for")
+		})
 	}
 	before := len(outages())
 	s.Kill(t)
@@ -147,7 +159,8 @@ func TestIncidents(t *testing.T) {
 	eventually(t, "it is up again", none)
 	eventually(t, "its event has an end", func() bool { return len(outages()) > before })
 	eventually(t, "the log says so", func() bool { return log.count("Server up again") >= len(outages()) })
-	if n := len(outages()); log.count(`msg="Server down"`) != n || log.count("Server up again") != n || len(events(event.Locks)) != 1 {
+	if n := len(outages()); log.count(`msg="Server down"`) != n || log.count("Server up again") != n ||
+		len(events(event.Locks)) != 1 {
 		t.Errorf("%d outages, the log: %s", n, log.text())
 	}
 	before = len(outages())
@@ -163,7 +176,9 @@ func TestIncidents(t *testing.T) {
 	eventually(t, "that has an end, too", func() bool { return len(outages()) > before })
 	es := append(events(event.Gap), events(event.Down)...)
 	if slices.ContainsFunc(es, func(e event.Event) bool {
-		return strings.Contains(e.Text, "did not answer") && slices.ContainsFunc(outages(), func(o event.Event) bool { return e.At.Before(o.Until) && o.At.Before(e.Until) })
+		return strings.Contains(e.Text, "did not answer") && slices.ContainsFunc(outages(), func(o event.Event) bool {
+			return e.At.Before(o.Until) && o.At.Before(e.Until)
+		})
 	}) {
 		t.Errorf("that the server was down is marked twice: %+v", es)
 	}
@@ -178,11 +193,13 @@ func TestIncidents(t *testing.T) {
 	eventually(t, "the fleet has the connections that were refused", func() bool { return open(event.Refused) })
 }
 
-// TestAnOutageIsOneEvent: that the server did not answer is left out where the incident says so, and is told where it was too short for one.
+// TestAnOutageIsOneEvent: that the server did not answer is left out where the incident says so, and is told where it
+// was too short for one.
 func TestAnOutageIsOneEvent(t *testing.T) {
 	t0 := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	at := func(sec int) time.Time { return t0.Add(time.Duration(sec) * time.Second) }
-	m := &member{incidents: map[event.Kind]Incident{event.Down: {Kind: event.Down, Since: at(10), until: at(20), open: true}}}
+	m := &member{incidents: map[event.Kind]Incident{event.Down: {Kind: event.Down, Since: at(10),
+		until: at(20), open: true}}}
 	for _, x := range []struct {
 		e    event.Event
 		want bool
@@ -206,7 +223,8 @@ func TestAnOutageIsOneEvent(t *testing.T) {
 // TestNotConfigured: a password variable that is not set says nothing about the server, and is no incident.
 func TestNotConfigured(t *testing.T) {
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: "mysql://dyno@127.0.0.1:1", PasswordEnv: "SHOP_PASSWORD"}, false); err != nil {
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: "mysql://dyno@127.0.0.1:1",
+		PasswordEnv: "SHOP_PASSWORD"}, false); err != nil {
 		t.Fatal(err)
 	}
 	var log logged
@@ -229,18 +247,22 @@ func TestNotConfigured(t *testing.T) {
 		t.Errorf("%+v", m.State)
 	}
 	at := m.State.At
-	eventually(t, "it was tried for some seconds", func() bool { m, _ = v.Find("shop"); return m.State.At.Sub(at) > 2*time.Second })
+	eventually(t, "it was tried for some seconds", func() bool {
+		m, _ = v.Find("shop")
+		return m.State.At.Sub(at) > 2*time.Second
+	})
 	samples, _ := v.Newest("shop")
 	if len(m.Incidents) > 0 || log.count("down") > 0 || len(samples) > 0 {
 		t.Errorf("%+v %v", m, samples)
 	}
-	if all := v.Health(); len(all) != 1 || all[0].Kind != "config" || all[0].Text != "shop is not configured: $SHOP_PASSWORD is not set." || all[0].Fix == "" {
+	if all := v.Health(); len(all) != 1 || all[0].Kind != "config" ||
+		all[0].Text != "shop is not configured: $SHOP_PASSWORD is not set." || all[0].Fix == "" {
 		t.Errorf("%+v", all)
 	}
 }
 
-// TestLoginRefused changes the password of Dyno's account and ends its sessions: the server is not down, for it answers. Dyno is let in
-// again as soon as its defaults file has the new password.
+// TestLoginRefused changes the password of Dyno's account and ends its sessions: the server is not down, for it
+// answers. Dyno is let in again as soon as its defaults file has the new password.
 func TestLoginRefused(t *testing.T) {
 	s := servers.Start(t, "mariadb", "event_scheduler=ON")
 	s.Exec(t, "CREATE USER watch@localhost IDENTIFIED BY 'secret-1'", "GRANT PROCESS, SELECT ON *.* TO watch@localhost")
@@ -252,7 +274,8 @@ func TestLoginRefused(t *testing.T) {
 	}
 	password("secret-1")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("watch"), Defaults: file}, false); err != nil {
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("watch"), Defaults: file},
+		false); err != nil {
 		t.Fatal(err)
 	}
 	var log logged
@@ -277,32 +300,41 @@ func TestLoginRefused(t *testing.T) {
 		return up() && m.State.Connections.OK() && m.State.Get(state.Connected).OK() && m.State.Idle.OK()
 	})
 	if n := m.State.Connections.Or(-1); float64(n) != m.State.Get(state.Connected).Or(-2) {
-		t.Errorf("%d connections, of which %d idle; the headline has %v: %+v", n, m.State.Idle.Or(-1), m.State.Get(state.Connected), m.State.Sessions)
+		t.Errorf("%d connections, of which %d idle; the headline has %v: %+v", n, m.State.Idle.Or(-1),
+			m.State.Get(state.Connected), m.State.Sessions)
 	}
 
 	s.Exec(t, "ALTER USER watch@localhost IDENTIFIED BY 'secret-2'", "KILL USER watch@localhost")
-	eventually(t, "the login is refused", func() bool { m, _ = v.Find("shop"); return m.State.LoginRefused && len(m.Incidents) > 0 })
-	if i := m.Incidents[0]; len(m.Incidents) != 1 || m.State.Up || i.Kind != event.Login || !strings.HasPrefix(i.Text, "Login refused: ") || !strings.Contains(i.Text, "Access denied") {
+	eventually(t, "the login is refused", func() bool {
+		m, _ = v.Find("shop")
+		return m.State.LoginRefused &&
+			len(m.Incidents) > 0
+	})
+	if i := m.Incidents[0]; len(m.Incidents) != 1 || m.State.Up || i.Kind != event.Login ||
+		!strings.HasPrefix(i.Text, "Login refused: ") || !strings.Contains(i.Text, "Access denied") {
 		t.Errorf("%+v %+v", m.State, m.Incidents)
 	}
 	samples, _ := v.Newest("shop")
-	if i := slices.IndexFunc(samples, func(x metric.Sample) bool { return x.Name == "mysql_up" }); i < 0 || samples[i].Value != 0 {
+	if i := slices.IndexFunc(samples, func(x metric.Sample) bool { return x.Name == "mysql_up" }); i < 0 ||
+		samples[i].Value != 0 {
 		t.Errorf("mysql_up is not 0: %v", samples)
 	}
 	password("secret-2")
 	eventually(t, "it is up again", up)
-	eventually(t, "the log says so", func() bool { return log.count(`msg="Logged in again"`) > 0 }) // after the state is shown
+	// after the state is shown
+	eventually(t, "the log says so", func() bool { return log.count(`msg="Logged in again"`) > 0 })
 	if log.count(`msg="Login refused"`) != 1 || log.count(`msg="Logged in again"`) != 1 {
 		t.Errorf("the log: %s", log.text())
 	}
 }
 
-// TestDiagnosisWithoutAConnection: while a server has no connection left for a diagnosis, that is made of what the watcher still reads, and
-// says first what is wrong.
+// TestDiagnosisWithoutAConnection: while a server has no connection left for a diagnosis, that is made of what the
+// watcher still reads, and says first what is wrong.
 func TestDiagnosisWithoutAConnection(t *testing.T) {
 	s := servers.Start(t, "mariadb", "max_connections=20")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull}, false); err != nil {
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+		false); err != nil {
 		t.Fatal(err)
 	}
 	v, err := New(t.Context(), a, Options{})
@@ -323,7 +355,11 @@ func TestDiagnosisWithoutAConnection(t *testing.T) {
 		return slices.ContainsFunc(all, func(m metric.Sample) bool { return m.Name == name })
 	}
 	eventually(t, "the limit was read", func() bool { return has("mysql_global_variables_max_connections") })
-	eventually(t, "the sessions were read", func() bool { m, _ := v.Find("shop"); return m.State != nil && m.State.Up && m.State.Connections.OK() })
+	eventually(t, "the sessions were read", func() bool {
+		m, _ := v.Find("shop")
+		return m.State != nil && m.State.Up &&
+			m.State.Connections.OK()
+	})
 
 	db := s.DB(t, "")
 	db.SetMaxOpenConns(0)
@@ -339,7 +375,8 @@ func TestDiagnosisWithoutAConnection(t *testing.T) {
 		if d, err = v.look(ctx, "shop", capture.Options{Window: 3 * time.Second}, app.Diagnosis{}); err != nil {
 			t.Fatal(err)
 		}
-		return len(d.Findings) > 0 && d.Findings[0].Rule == "connections-full" && d.Findings[0].Severity == finding.Critical
+		return len(d.Findings) > 0 && d.Findings[0].Rule == "connections-full" &&
+			d.Findings[0].Severity == finding.Critical
 	})
 	if f := d.Findings[0]; !strings.Contains(f.Title, " of 20 connections are in use: new clients are refused; 1") ||
 		!strings.HasSuffix(f.Title, " of them are idle") {
@@ -355,13 +392,15 @@ func TestDiagnosisWithoutAConnection(t *testing.T) {
 	}
 }
 
-// TestReplicaOfSamples: an error, or one thread alone that runs, is a replica that stopped; one that was stopped whole is meant.
+// TestReplicaOfSamples: an error, or one thread alone that runs, is a replica that stopped; one that was stopped whole
+// is meant.
 func TestReplicaOfSamples(t *testing.T) {
 	f := func(want string, kv ...any) {
 		t.Helper()
 		r := reading.Reading{Parts: []reading.Part{{Source: "replication"}}}
 		for i := 0; i < len(kv); i += 4 {
-			r.Samples = append(r.Samples, metric.Sample{Name: "dyno_replica_" + kv[i].(string), Labels: metric.L("channel", kv[i+1].(string), "thread", kv[i+2].(string)), Value: kv[i+3].(float64)})
+			r.Samples = append(r.Samples, metric.Sample{Name: "dyno_replica_" + kv[i].(string),
+				Labels: metric.L("channel", kv[i+1].(string), "thread", kv[i+2].(string)), Value: kv[i+3].(float64)})
 		}
 		if got, ok := sampleOf(r).Replica.Get(); !ok || got != want {
 			t.Errorf("%q, %v, want %q", got, ok, want)
@@ -371,9 +410,12 @@ func TestReplicaOfSamples(t *testing.T) {
 	f("", "running", "", "io", 1.0, "running", "", "sql", 1.0)
 	f("", "running", "", "io", 0.0, "error", "", "io", 0.0, "running", "", "sql", 0.0, "error", "", "sql", 0.0)
 	f("the SQL thread does not run", "running", "", "io", 1.0, "running", "", "sql", 0.0)
-	f("the SQL thread does not run, error 1062", "running", "", "io", 1.0, "error", "", "io", 0.0, "running", "", "sql", 0.0, "error", "", "sql", 1062.0)
-	f("channel eu: the IO thread does not run, error 2003", "running", "us", "io", 1.0, "running", "us", "sql", 1.0, "running", "eu", "io", 0.0, "error", "eu", "io", 2003.0, "running", "eu", "sql", 1.0)
-	r := reading.Reading{Parts: []reading.Part{{Source: "replication"}}, Sources: []source.Source{{Name: "replication", State: source.Failed}}}
+	f("the SQL thread does not run, error 1062", "running", "", "io", 1.0, "error", "", "io", 0.0, "running", "", "sql",
+		0.0, "error", "", "sql", 1062.0)
+	f("channel eu: the IO thread does not run, error 2003", "running", "us", "io", 1.0, "running", "us", "sql", 1.0,
+		"running", "eu", "io", 0.0, "error", "eu", "io", 2003.0, "running", "eu", "sql", 1.0)
+	r := reading.Reading{Parts: []reading.Part{{Source: "replication"}},
+		Sources: []source.Source{{Name: "replication", State: source.Failed}}}
 	if sampleOf(r).Replica.OK() || sampleOf(reading.Reading{}).Replica.OK() {
 		t.Error("what was not read is known")
 	}

@@ -50,7 +50,8 @@ type Judged struct {
 	Classes map[string]class.Class `json:"classes"`
 	Sources []snapshot.Source      `json:"sources"` // that were unavailable, or in part
 	Looked  int                    `json:"sources_looked_at"`
-	// Trigger is the incident that it was started for. The window begins after the incident did, and may begin after its end.
+	// Trigger is the incident that it was started for. The window begins after the incident did, and may begin after
+	// its end.
 	Trigger *event.Event `json:"trigger,omitempty"`
 }
 
@@ -82,8 +83,8 @@ type TimeFigure struct {
 
 // Bounds of background judging.
 const (
-	// keptBackground is how many looks that nobody asked for are kept of each target, beside those of the last hour; and as many that
-	// incidents started.
+	// keptBackground is how many looks that nobody asked for are kept of each target, beside those of the last hour;
+	// and as many that incidents started.
 	keptBackground = 12
 	// looksAtOnce bounds how many targets are looked at at a time.
 	looksAtOnce = 2
@@ -105,7 +106,8 @@ func (s *Service) Diagnose(ctx context.Context, name, by string, o capture.Optio
 	if o.Window == 0 {
 		o.Window = app.DefaultWindow
 	}
-	return s.Tasks.Start(task.Task{Kind: "diagnose", Title: fmt.Sprintf("Observe %s for %g s", name, o.Window.Seconds()), Target: name, By: by},
+	return s.Tasks.Start(task.Task{Kind: "diagnose", Title: fmt.Sprintf("Observe %s for %g s", name,
+		o.Window.Seconds()), Target: name, By: by},
 		func(ctx context.Context, sink progress.Sink, _ func(string)) (string, error) {
 			o.Progress = sink
 			d, err := s.look(ctx, name, o, app.Diagnosis{By: by})
@@ -136,8 +138,8 @@ func (s *Service) look(ctx context.Context, name string, o capture.Options, d ap
 	return s.app.KeepNew(ctx, d)
 }
 
-// lastSeen is a snapshot of what the watcher of a target, which still has its connections, read last; nil when that is not of now. A
-// diagnosis needs more of them than a server has that turns clients away, and then is wanted most.
+// lastSeen is a snapshot of what the watcher of a target, which still has its connections, read last; nil when that is
+// not of now. A diagnosis needs more of them than a server has that turns clients away, and then is wanted most.
 func (s *Service) lastSeen(name string, why error) *snapshot.Snapshot {
 	s.mu.RLock()
 	m := s.fleet[name]
@@ -182,7 +184,8 @@ func (s *Service) Judged(ctx context.Context, id string) (Judged, error) {
 	if err != nil {
 		return Judged{}, err
 	}
-	j := Judged{Verdict: app.VerdictOf(d), Findings: d.Findings, Facts: append([]finding.Finding{}, d.Facts...), Symptoms: []finding.Symptom{}, Classes: map[string]class.Class{}, Sources: []snapshot.Source{}}
+	j := Judged{Verdict: app.VerdictOf(d), Findings: d.Findings, Facts: append([]finding.Finding{}, d.Facts...),
+		Symptoms: []finding.Symptom{}, Classes: map[string]class.Class{}, Sources: []snapshot.Source{}}
 	if j.Findings == nil {
 		j.Findings = []finding.Finding{}
 	}
@@ -222,7 +225,8 @@ func (s *Service) Judged(ctx context.Context, id string) (Judged, error) {
 // startedWithin is the longest time from the end of an incident to the end of the diagnosis that it started.
 const startedWithin = time.Hour
 
-// trigger returns the event of the incident that a diagnosis was started for; nil for none, and when it is not kept any more.
+// trigger returns the event of the incident that a diagnosis was started for; nil for none, and when it is not kept any
+// more.
 func (s *Service) trigger(ctx context.Context, target, id string, at time.Time) (*event.Event, error) {
 	if id == "" {
 		return nil, nil
@@ -234,7 +238,8 @@ func (s *Service) trigger(ctx context.Context, target, id string, at time.Time) 
 	return nil, err
 }
 
-// about returns the class with the id that a finding is about: one statement may run in several databases, and a finding names its tables.
+// about returns the class with the id that a finding is about: one statement may run in several databases, and a
+// finding names its tables.
 func about(x *snapshot.Snapshot, f finding.Finding, id string) (class.Class, bool) {
 	for _, t := range f.Subject.Tables {
 		if c, ok := x.ClassIn(t.Schema, id); ok {
@@ -244,8 +249,9 @@ func about(x *snapshot.Snapshot, f finding.Finding, id string) (class.Class, boo
 	return x.Class(id)
 }
 
-// Verdicts returns the diagnoses that are kept of a target, newest first, at most n. With target "" it returns one of each target: its
-// newest, with the findings that are open now. Those of another server, which the target's name stood for before, and advice are left out.
+// Verdicts returns the diagnoses that are kept of a target, newest first, at most n. With target "" it returns one of
+// each target: its newest, with the findings that are open now. Those of another server, which the target's name stood
+// for before, and advice are left out.
 func (s *Service) Verdicts(ctx context.Context, name string, n int) ([]app.Verdict, error) {
 	if name != "" {
 		return s.verdictsOf(ctx, name, n)
@@ -366,7 +372,8 @@ func timeModel(s *snapshot.Snapshot) TimeModel {
 	questions, ok5 := s.Rate("mysql_global_status_questions").Get()
 	secs := m.Seconds
 	m.Figures = []TimeFigure{
-		figure("active statements", "sessions", "no statement was observed", m.Statement/max(secs, 1e-9), len(s.Classes) > 0 && secs > 0),
+		figure("active statements", "sessions", "no statement was observed", m.Statement/max(secs, 1e-9),
+			len(s.Classes) > 0 && secs > 0),
 		cpu, io,
 		figure("waiting for row locks", "sessions", "the server's counters were not read", lock/1000, ok4),
 		figure("statements", "/s", "the server's counters were not read", questions, ok5),
@@ -415,9 +422,9 @@ func (l *looks) isDue(name string, now time.Time) bool {
 	return !looked && !l.due[name].After(now)
 }
 
-// next picks a target that is due among those that are up, the longest overdue first, and marks it as being looked at. It also
-// returns the incident that the look is for, if there is one: those come first, but one place is for others while there are any, for a
-// server can have incidents all the time.
+// next picks a target that is due among those that are up, the longest overdue first, and marks it as being looked at.
+// It also returns the incident that the look is for, if there is one: those come first, but one place is for others
+// while there are any, for a server can have incidents all the time.
 func (l *looks) next(up []string, now time.Time) (name, incident string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -471,8 +478,8 @@ func (l *looks) done(name string, next time.Time) {
 	delete(l.rush, name)
 }
 
-// renew makes the next look at a target due: its name stands for another server, or for one that was not watched before. Those that
-// wait longer come first, for a server can call itself another one all the time.
+// renew makes the next look at a target due: its name stands for another server, or for one that was not watched
+// before. Those that wait longer come first, for a server can call itself another one all the time.
 func (l *looks) renew(name string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -486,9 +493,9 @@ func (l *looks) renew(name string, now time.Time) {
 	}
 }
 
-// judgeAll looks at every target that is up, now and then every so often, until ctx ends. It only reads, and leaves a target alone while
-// a task changes it: a look at that would tell of the change, not of the server's work. While an experiment measures on this machine it
-// leaves all servers of the machine alone, for the looks would be measured, too.
+// judgeAll looks at every target that is up, now and then every so often, until ctx ends. It only reads, and leaves a
+// target alone while a task changes it: a look at that would tell of the change, not of the server's work. While an
+// experiment measures on this machine it leaves all servers of the machine alone, for the looks would be measured, too.
 func (s *Service) judgeAll(ctx context.Context, every time.Duration) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -509,7 +516,8 @@ func (s *Service) judgeAll(ctx context.Context, every time.Duration) {
 			running.Go(func() {
 				next := every
 				if err := s.judgeOne(ctx, name, incident); err != nil {
-					if next = min(every, retryLook); ctx.Err() == nil && target.KindOf(err) != target.Gone { // of that its watcher tells
+					if next = min(every, retryLook); ctx.Err() == nil && target.KindOf(err) != target.Gone {
+						// of that its watcher tells
 						s.trouble.say(s.log, name+" was not diagnosed; retrying", err)
 					}
 				}
@@ -532,7 +540,8 @@ func (s *Service) judgeOne(ctx context.Context, name, incident string) (err erro
 	if err := s.o.Reserve.Check(s.app.Home, 0); err != nil {
 		return err
 	}
-	d, err := s.look(ctx, name, capture.Options{Window: app.DefaultWindow}, app.Diagnosis{Background: true, Incident: incident})
+	d, err := s.look(ctx, name, capture.Options{Window: app.DefaultWindow},
+		app.Diagnosis{Background: true, Incident: incident})
 	if err != nil {
 		return err
 	}

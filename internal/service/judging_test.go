@@ -32,10 +32,12 @@ import (
 func shopWatched(t *testing.T, o Options) (*servers.Server, *Service) {
 	t.Helper()
 	s := servers.Start(t, "mariadb", "performance_schema=ON")
-	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE boxes (id INT PRIMARY KEY AUTO_INCREMENT, shelf INT NOT NULL, note VARCHAR(60) NOT NULL) ENGINE=InnoDB",
+	s.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE boxes (id INT PRIMARY KEY AUTO_INCREMENT, shelf INT "+
+		"NOT NULL, note VARCHAR(60) NOT NULL) ENGINE=InnoDB",
 		"INSERT INTO boxes (shelf, note) SELECT seq % 500, REPEAT('x', 50) FROM seq_1_to_20000", "ANALYZE TABLE boxes")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull}, false); err != nil {
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+		false); err != nil {
 		t.Fatal(err)
 	}
 	v, err := New(t.Context(), a, o)
@@ -88,7 +90,8 @@ func finished(t *testing.T, s *Service, x task.Task, err error) task.Task {
 func TestBackgroundJudging(t *testing.T) {
 	s, v := shopWatched(t, Options{Judge: time.Second})
 	writes := func() (n uint64) {
-		for _, c := range []string{"Com_insert", "Com_update", "Com_delete", "Com_replace", "Com_create_table", "Com_alter_table", "Com_drop_table", "Com_truncate", "Com_load"} {
+		for _, c := range []string{"Com_insert", "Com_update", "Com_delete", "Com_replace", "Com_create_table",
+			"Com_alter_table", "Com_drop_table", "Com_truncate", "Com_load"} {
 			n += s.Status(t, c)
 		}
 		return n
@@ -108,14 +111,17 @@ func TestBackgroundJudging(t *testing.T) {
 		if d, err = v.Judged(t.Context(), all[0].ID); err != nil {
 			t.Fatal(err)
 		}
-		if told[d.ID] = d; slices.ContainsFunc(d.Findings, func(f finding.Finding) bool { return f.Rule == "missing-index" }) {
+		if told[d.ID] = d; slices.ContainsFunc(d.Findings, func(f finding.Finding) bool {
+			return f.Rule == "missing-index"
+		}) {
 			break
 		}
 	}
 	if !d.Background || d.Target != "shop" || d.Worst != d.Findings[0].Title || d.Count != len(d.Findings) {
 		t.Errorf("found %+v", d.Verdict)
 	}
-	if len(d.Reasoning) == 0 || len(d.Symptoms) == 0 || d.Server == "" || d.To.Sub(d.From) < 9*time.Second || d.Looked <= len(d.Sources) {
+	if len(d.Reasoning) == 0 || len(d.Symptoms) == 0 || d.Server == "" || d.To.Sub(d.From) < 9*time.Second ||
+		d.Looked <= len(d.Sources) {
 		t.Errorf("judged %+v", d)
 	}
 	sum := 0.0
@@ -153,7 +159,8 @@ func TestChangeAndBack(t *testing.T) {
 	for end := time.Now().Add(3 * time.Minute); f.ID == ""; { // on a busy machine a look may see too little of the load
 		var err error
 		x, err = v.Diagnose(ctx, "shop", "ann", capture.Options{Window: 4 * time.Second})
-		if _, busy := v.Diagnose(ctx, "shop", "bob", capture.Options{Window: 4 * time.Second}); !errors.Is(busy, task.ErrBusy) {
+		if _, busy := v.Diagnose(ctx, "shop", "bob", capture.Options{Window: 4 * time.Second}); !errors.Is(busy,
+			task.ErrBusy) {
 			t.Errorf("a second look at the same time: %v", busy)
 		}
 		x = finished(t, v, x, err)
@@ -174,7 +181,8 @@ func TestChangeAndBack(t *testing.T) {
 		t.Error("nothing that was read of the tables is kept for the next look")
 	}
 	indexes := func() (n int) {
-		if err := s.DB(t, "shop").QueryRow("SELECT COUNT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS WHERE TABLE_NAME = 'boxes'").Scan(&n); err != nil {
+		if err := s.DB(t, "shop").QueryRow("SELECT COUNT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS " +
+			"WHERE TABLE_NAME = 'boxes'").Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n
@@ -184,7 +192,8 @@ func TestChangeAndBack(t *testing.T) {
 		t.Fatalf("%+v %v, %d indexes", in.Preview, err, indexes())
 	}
 	sql := in.Preview.Action.SQL
-	if _, err := v.ApplyChange(ctx, "shop", f.ID, sql+" ", "ann", apply.Options{}); !errors.Is(err, ErrPreviewChanged) || indexes() != 1 {
+	if _, err := v.ApplyChange(ctx, "shop", f.ID, sql+" ", "ann", apply.Options{}); !errors.Is(err,
+		ErrPreviewChanged) || indexes() != 1 {
 		t.Fatalf("another statement than the one shown: %v, %d indexes", err, indexes())
 	}
 	x, err = v.ApplyChange(ctx, "shop", f.ID, sql, "ann", apply.Options{})
@@ -194,7 +203,8 @@ func TestChangeAndBack(t *testing.T) {
 	}
 	id := x.Result
 	c, err := v.ChangeOf(ctx, id)
-	if err != nil || c.State != journal.Done || c.By != "ann" || c.Title != f.Title || len(c.Events) != 1 || c.Open != "" {
+	if err != nil || c.State != journal.Done || c.By != "ann" || c.Title != f.Title ||
+		len(c.Events) != 1 || c.Open != "" {
 		t.Fatalf("%+v %v", c, err)
 	}
 	var blocked *apply.BlockedError
@@ -206,7 +216,8 @@ func TestChangeAndBack(t *testing.T) {
 	if x = finished(t, v, x, err); x.State != task.Done {
 		t.Fatalf("%+v", x)
 	}
-	if c, err = v.ChangeOf(ctx, id); err != nil || len(c.Proofs) != 1 || c.Proofs[0].ID != x.Result || c.Proofs[0].Sentence == "" {
+	if c, err = v.ChangeOf(ctx, id); err != nil || len(c.Proofs) != 1 || c.Proofs[0].ID != x.Result ||
+		c.Proofs[0].Sentence == "" {
 		t.Fatalf("%+v %v", c.Proofs, err)
 	}
 
@@ -284,8 +295,8 @@ func TestLooksTakeTurns(t *testing.T) {
 	f(at, "")
 }
 
-// TestAnotherServerIsLookedAtAnew gives the name of a watched server to another one: what was found on the first is not told of the second,
-// which is looked at as soon as it answers.
+// TestAnotherServerIsLookedAtAnew gives the name of a watched server to another one: what was found on the first is not
+// told of the second, which is looked at as soon as it answers.
 func TestAnotherServerIsLookedAtAnew(t *testing.T) {
 	a := alone(t)
 	v, err := New(t.Context(), a, Options{})
@@ -304,7 +315,8 @@ func TestAnotherServerIsLookedAtAnew(t *testing.T) {
 	watch := func(s *servers.Server) string {
 		t.Helper()
 		was := v.serverOf("shop")
-		if _, err := v.AddTarget(ctx, ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull}, true); err != nil {
+		if _, err := v.AddTarget(ctx, ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+			true); err != nil {
 			t.Fatal(err)
 		}
 		for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -331,7 +343,8 @@ func TestAnotherServerIsLookedAtAnew(t *testing.T) {
 		if got := fmt.Sprint(ids(newest)); got != fmt.Sprint(want[:min(1, len(want))]) {
 			t.Errorf("the newest: %s, want the first of %s", got, want)
 		}
-		if first, err := v.Verdicts(ctx, "shop", 1); err != nil || fmt.Sprint(ids(first)) != fmt.Sprint(want[:min(1, len(want))]) {
+		if first, err := v.Verdicts(ctx, "shop", 1); err != nil ||
+			fmt.Sprint(ids(first)) != fmt.Sprint(want[:min(1, len(want))]) {
 			t.Errorf("the newest of the target: %+v, %v, want the first of %s", first, err, want)
 		}
 	}
@@ -339,7 +352,8 @@ func TestAnotherServerIsLookedAtAnew(t *testing.T) {
 	judged := func(id, server string) {
 		t.Helper()
 		at = at.Add(time.Second)
-		if err := v.ledger.PutDiagnosis(ctx, ledger.Diagnosis{ID: id, At: at, Target: "shop", Server: server}); err != nil {
+		if err := v.ledger.PutDiagnosis(ctx, ledger.Diagnosis{ID: id, At: at, Target: "shop",
+			Server: server}); err != nil {
 			t.Fatal(err)
 		}
 		if name, _, ok := v.looks.next([]string{"shop"}, time.Now()); !ok || name != "shop" {
@@ -374,7 +388,8 @@ func ids(all []app.Verdict) []string {
 // TestLooksLeaveExperimentsAlone: while something measures on this machine nobody looks at its servers.
 func TestLooksLeaveExperimentsAlone(t *testing.T) {
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "named", URL: "mysql://root@127.0.0.1:1"}, false); err != nil {
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "named", URL: "mysql://root@127.0.0.1:1"},
+		false); err != nil {
 		t.Fatal(err)
 	}
 	s := &Service{app: a}
@@ -413,7 +428,8 @@ func TestLooksLeaveExperimentsAlone(t *testing.T) {
 	})
 	during(task.Task{Kind: "prove", Target: "there"}, func() { f("there", "mysql://root@db.example:3306", true) })
 	f("named", "", true)
-	d, err := trials.Create(a.ExperimentDir("x-1"), trials.Header{ID: "x-1", Started: time.Now()}) // as another program does
+	// as another program does
+	d, err := trials.Create(a.ExperimentDir("x-1"), trials.Header{ID: "x-1", Started: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -425,7 +441,8 @@ func TestLooksLeaveExperimentsAlone(t *testing.T) {
 	f("named", "", true)
 }
 
-// TestIncidentsLeaveAPlace: servers that have incidents all the time do not keep those from being looked at that have none.
+// TestIncidentsLeaveAPlace: servers that have incidents all the time do not keep those from being looked at that have
+// none.
 func TestIncidentsLeaveAPlace(t *testing.T) {
 	var l looks
 	at := time.Unix(1000, 0)
@@ -451,7 +468,8 @@ func TestIncidentsLeaveAPlace(t *testing.T) {
 	}
 }
 
-// TestOtherServersEachTimeWaitTheirTurn: servers that call themselves other ones all the time do not keep the rest from being looked at.
+// TestOtherServersEachTimeWaitTheirTurn: servers that call themselves other ones all the time do not keep the rest from
+// being looked at.
 func TestOtherServersEachTimeWaitTheirTurn(t *testing.T) {
 	var l looks
 	at := time.Unix(1000, 0)

@@ -21,9 +21,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/series"
 )
 
-// keep stores one reading and hands it on. It runs in the goroutine that reads the target, so nothing here waits for the network, and
-// events are stored by another goroutine.
-// What cannot be stored is told and left out: a full disk must not blind those who look.
+// keep stores one reading and hands it on. It runs in the goroutine that reads the target, so nothing here waits for
+// the network, and events are stored by another goroutine. What cannot be stored is told and left out: a full disk must
+// not blind those who look.
 func (s *Service) keep(ctx context.Context, m *member, r reading.Reading) {
 	seen := sampleOf(r) // before its samples have other names
 	m.health.read(r, s.Every())
@@ -58,15 +58,16 @@ func (m *member) lost(at time.Time, full bool) (gap event.Event, ok bool) {
 	case full:
 		m.fullRounds++
 	case !m.fullSince.IsZero():
-		gap = event.Event{At: m.fullSince, Until: at, Target: m.entry.Name, Kind: event.Gap, Text: fmt.Sprintf("the disk was full: the series of %d scrapes were not stored", m.fullRounds)}
+		gap = event.Event{At: m.fullSince, Until: at, Target: m.entry.Name, Kind: event.Gap,
+			Text: fmt.Sprintf("the disk was full: the series of %d scrapes were not stored", m.fullRounds)}
 		m.fullSince, m.fullRounds = time.Time{}, 0
 		return gap, true
 	}
 	return gap, false
 }
 
-// rename gives samples the names that mysqld_exporter gives them, so that dashboards and alerts made for that work on what is stored,
-// scraped and sent on. What a name becomes is worked out once.
+// rename gives samples the names that mysqld_exporter gives them, so that dashboards and alerts made for that work on
+// what is stored, scraped and sent on. What a name becomes is worked out once.
 func (m *member) rename(samples []metric.Sample) {
 	for i := range samples {
 		x := &samples[i]
@@ -126,7 +127,8 @@ type minute struct {
 	left     int // windows' classes for which there was no room, which are one class
 }
 
-// Bounds of a minute, of one target: whoever runs ever other statements must not fill the memory of all. More is one class, and that is told.
+// Bounds of a minute, of one target: whoever runs ever other statements must not fill the memory of all. More is one
+// class, and that is told.
 const (
 	mostOfMinute      = 20_000
 	mostOfMinuteBytes = 64 << 20
@@ -244,7 +246,8 @@ func (s *Service) store(ctx context.Context, m *member, full minute) {
 	}
 	if full.left > 0 {
 		s.trouble.say(s.log, "query classes of "+m.entry.Name+" were counted as one class in a minute",
-			fmt.Errorf("it has more than %d classes, or their texts more than %d MiB", mostOfMinute, mostOfMinuteBytes>>20))
+			fmt.Errorf("it has more than %d classes, or their texts more than %d MiB", mostOfMinute,
+				mostOfMinuteBytes>>20))
 	}
 }
 
@@ -279,7 +282,8 @@ type warned struct {
 	kinds map[string]time.Time // by the text before its first digit
 }
 
-// due returns those of all that are to be said: each text once, of a kind one an hour, for some hold figures that change all the time.
+// due returns those of all that are to be said: each text once, of a kind one an hour, for some hold figures that
+// change all the time.
 func (w *warned) due(all []string, now time.Time) (due []string) {
 	if w.texts == nil {
 		w.texts, w.kinds = map[string]bool{}, map[string]time.Time{}

@@ -26,7 +26,8 @@ func TestWarningsAreSaidByKind(t *testing.T) {
 		}
 	}
 	for i := range 60 {
-		f(time.Duration(i)*time.Second, max(0, 2-2*i), fmt.Sprintf("nothing is stored: %d MiB are free", 100-i), "the log is damaged")
+		f(time.Duration(i)*time.Second, max(0, 2-2*i), fmt.Sprintf("nothing is stored: %d MiB are free", 100-i),
+			"the log is damaged")
 	}
 	f(2*time.Hour, 1, "nothing is stored: 1 MiB are free", "the log is damaged")
 	f(3*time.Hour, 0, "nothing is stored: 1 MiB are free", "the log is damaged")
@@ -36,7 +37,8 @@ func TestMinuteAddsWindowsUp(t *testing.T) {
 	at := func(sec int) time.Time { return time.Unix(60_000+int64(sec), 0) }
 	window := func(from, to int, count uint64) ClassWindow {
 		return ClassWindow{Target: "x", From: at(from), To: at(to), Classes: []class.Class{
-			{ID: "a", Count: count, TimeSec: 1, Examined: known.Of(count)}, {ID: "a", Schema: "other", Count: 1, TimeSec: 5},
+			{ID: "a", Count: count, TimeSec: 1, Examined: known.Of(count)},
+			{ID: "a", Schema: "other", Count: 1, TimeSec: 5},
 		}}
 	}
 	var m minute
@@ -50,7 +52,8 @@ func TestMinuteAddsWindowsUp(t *testing.T) {
 		t.Fatalf("%+v %v", full, ok)
 	}
 	list := full.list()
-	if len(list) != 2 || list[0].Schema != "other" || list[0].Count != 12 || list[1].Count != 24 || list[1].Examined != known.Of(uint64(24)) {
+	if len(list) != 2 || list[0].Schema != "other" || list[0].Count != 12 || list[1].Count != 24 ||
+		list[1].Examined != known.Of(uint64(24)) {
 		t.Errorf("%+v", list)
 	}
 	if full, ok := m.add(window(60, 65, 7)); ok {
@@ -59,7 +62,8 @@ func TestMinuteAddsWindowsUp(t *testing.T) {
 	if got := m.list(); got[1].Count != 7 || !m.from.Equal(at(60)) {
 		t.Errorf("%+v", got)
 	}
-	if full, ok := m.add(window(65, 200, 1)); !ok || !full.from.Equal(at(60)) || !full.to.Equal(at(200)) { // nobody looked for a while
+	if full, ok := m.add(window(65, 200, 1)); !ok || !full.from.Equal(at(60)) || !full.to.Equal(at(200)) {
+		// nobody looked for a while
 		t.Errorf("%+v %v", full, ok)
 	}
 	if _, ok := m.add(window(200, 205, 1)); ok || !m.from.Equal(at(200)) {
@@ -79,19 +83,23 @@ func TestMinuteHasABoundInBytes(t *testing.T) {
 	for i := range 20 {
 		id := fmt.Sprint(i)
 		add(class.Class{ID: id, Schema: long[i:]})
-		add(class.Class{ID: id, Schema: long[i:], Users: []string{long[i+1:]}, Hosts: []string{long[i+2:]}, Example: long[i+3:]})
+		add(class.Class{ID: id, Schema: long[i:], Users: []string{long[i+1:]},
+			Hosts: []string{long[i+2:]}, Example: long[i+3:]})
 	}
 	n, count := 0, 0
 	for _, c := range m.classes {
 		n, count = n+texts(c), count+int(c.Count)
 	}
 	rest := m.classes[classKey{id: history.Others}]
-	if n != m.bytes || n > mostOfMinuteBytes+1<<10 || len(m.classes) < 3 || count != 40 || rest == nil || m.left != int(rest.Count) {
-		t.Errorf("%d classes of %d bytes, counted as %d, with %d statements; %d left out", len(m.classes), n, m.bytes, count, m.left)
+	if n != m.bytes || n > mostOfMinuteBytes+1<<10 || len(m.classes) < 3 || count != 40 || rest == nil ||
+		m.left != int(rest.Count) {
+		t.Errorf("%d classes of %d bytes, counted as %d, with %d statements; %d left out", len(m.classes), n,
+			m.bytes, count, m.left)
 	}
 }
 
-// TestMinuteEndsAtAGap: the time in which nobody looked is not of the minute, nor is a window in which the clock was set.
+// TestMinuteEndsAtAGap: the time in which nobody looked is not of the minute, nor is a window in which the clock was
+// set.
 func TestMinuteEndsAtAGap(t *testing.T) {
 	now := time.Now()                                          // with a monotonic reading
 	now = now.Add(now.Truncate(time.Minute).Sub(now.Round(0))) // the end of a minute ends what is gathered
@@ -101,10 +109,12 @@ func TestMinuteEndsAtAGap(t *testing.T) {
 		t.Error("a first window follows")
 	}
 	m.add(ClassWindow{From: at(0), To: at(5)})
-	if !m.follows(ClassWindow{From: at(5), To: at(10)}) || m.follows(ClassWindow{From: at(6), To: at(10)}) || m.follows(ClassWindow{From: at(1200), To: at(1205)}) {
+	if !m.follows(ClassWindow{From: at(5), To: at(10)}) || m.follows(ClassWindow{From: at(6), To: at(10)}) ||
+		m.follows(ClassWindow{From: at(1200), To: at(1205)}) {
 		t.Error("only a window that begins where the last one ended follows")
 	}
-	for by, want := range map[time.Duration]bool{0: false, 300 * time.Millisecond: false, time.Hour: true, -time.Hour: true} {
+	for by, want := range map[time.Duration]bool{0: false, 300 * time.Millisecond: false,
+		time.Hour: true, -time.Hour: true} {
 		// What a clock that was set by so much reads: the wall clock differs, the monotonic reading does not.
 		w := ClassWindow{From: at(0), To: at(5)}
 		if got := stepped(w.From, w.To.Round(0).Add(by), w.To.Sub(w.From)); got != want {
@@ -127,7 +137,8 @@ func TestFullDiskIsAGap(t *testing.T) {
 	f(1, false, false)
 	f(2, true, false)
 	f(3, true, false)
-	if e := f(4, false, true); e.Kind != event.Gap || !e.At.Equal(at(2)) || !e.Until.Equal(at(4)) || e.Target != "x" || e.Text != "the disk was full: the series of 2 scrapes were not stored" {
+	if e := f(4, false, true); e.Kind != event.Gap || !e.At.Equal(at(2)) || !e.Until.Equal(at(4)) || e.Target != "x" ||
+		e.Text != "the disk was full: the series of 2 scrapes were not stored" {
 		t.Errorf("%+v", e)
 	}
 	f(5, false, false)
@@ -177,11 +188,13 @@ func TestNewestIsWhatStillLives(t *testing.T) {
 			}
 		}
 	}
-	take(true, []reading.Part{{Source: "fast", Samples: 1}, {Source: "slow", Samples: 2}}, "mysql_global_status_com_select", "s1", "s2", "mysql_up")
+	take(true, []reading.Part{{Source: "fast", Samples: 1}, {Source: "slow", Samples: 2}},
+		"mysql_global_status_com_select", "s1", "s2", "mysql_up")
 	f("mysql_global_status_commands_total", "mysql_up", "s1", "s2")
 	take(true, []reading.Part{{Source: "fast", Samples: 1}}, "f", "mysql_up") // the slow one's turn is later
 	f("f", "mysql_up", "s1", "s2")
-	take(true, []reading.Part{{Source: "fast", Samples: 0}, {Source: "slow", Samples: 1}}, "s1", "mysql_up") // the fast one failed
+	// the fast one failed
+	take(true, []reading.Part{{Source: "fast", Samples: 0}, {Source: "slow", Samples: 1}}, "s1", "mysql_up")
 	f("mysql_up", "s1")
 	take(false, nil, "mysql_up") // and now the server is gone
 	f("mysql_up")
@@ -203,11 +216,15 @@ func TestPriceOf(t *testing.T) {
 	}
 	src := metric.L("source", "a")
 	p, err := priceOf("x", time.Unix(0, 0), time.Unix(10, 0), each(
-		metric.Series{Name: "dyno_source_seconds_total", Labels: src, Kind: metric.Counter, Points: scale(at(11), 0.002)},
-		metric.Series{Name: "dyno_source_seconds_total", Labels: metric.L("source", "b"), Kind: metric.Counter, Points: scale(at(11), 0.005)},
+		metric.Series{Name: "dyno_source_seconds_total", Labels: src, Kind: metric.Counter,
+			Points: scale(at(11), 0.002)},
+		metric.Series{Name: "dyno_source_seconds_total", Labels: metric.L("source", "b"), Kind: metric.Counter,
+			Points: scale(at(11), 0.005)},
 		metric.Series{Name: "dyno_source_bytes_total", Labels: src, Kind: metric.Counter, Points: scale(at(11), 100)},
-		metric.Series{Name: "dyno_scrape_duration_seconds", Labels: src, Points: []metric.Point{{At: 0, Value: 0.001}, {At: 1000, Value: 0.003}, {At: 2000, Value: 0.002}}},
-		metric.Series{Name: "dyno_scrape_client_cpu_seconds_total", Kind: metric.Counter, Points: at(1)}, // one point is no rate
+		metric.Series{Name: "dyno_scrape_duration_seconds", Labels: src, Points: []metric.Point{{At: 0, Value: 0.001},
+			{At: 1000, Value: 0.003}, {At: 2000, Value: 0.002}}},
+		// one point is no rate
+		metric.Series{Name: "dyno_scrape_client_cpu_seconds_total", Kind: metric.Counter, Points: at(1)},
 	))
 	if err != nil {
 		t.Fatal(err)

@@ -71,7 +71,8 @@ type lives struct {
 
 // lives reads what is kept about the findings of a target, or of all with target "".
 func (s *Service) lives(ctx context.Context, name string) (*lives, error) {
-	l := &lives{map[string][]ledger.Sighting{}, map[[2]string]ledger.Ignored{}, map[[2]string]journal.Entry{}, s.serverOf}
+	l := &lives{map[string][]ledger.Sighting{}, map[[2]string]ledger.Ignored{}, map[[2]string]journal.Entry{},
+		s.serverOf}
 	seen, err := s.ledger.Sightings(ctx, name)
 	if err != nil {
 		return nil, err
@@ -109,10 +110,12 @@ func (l *lives) here(x ledger.Sighting) bool {
 	return x.Server == "" || now == "" || x.Server == now
 }
 
-// passed reports whether a finding about sessions was not seen again by a diagnosis at a later moment: they ended, or do no harm any more.
+// passed reports whether a finding about sessions was not seen again by a diagnosis at a later moment: they ended, or
+// do no harm any more.
 func passed(x ledger.Sighting, newest time.Time) bool { return x.Passing && x.Last.Before(newest) }
 
-// still orders two findings by whether the newest diagnosis saw them: of equal severity what goes on comes before what was.
+// still orders two findings by whether the newest diagnosis saw them: of equal severity what goes on comes before what
+// was.
 func still(a, b, newest time.Time) int {
 	now := func(t time.Time) int {
 		if t.Before(newest) {
@@ -146,8 +149,8 @@ func (l *lives) open(v app.Verdict) app.Verdict {
 	return v
 }
 
-// FindingsOf returns the findings of a target: those of the hour before the newest diagnosis, whichever diagnosis saw them, and those
-// that are resolved since. One about sessions is resolved once a diagnosis does not see it.
+// FindingsOf returns the findings of a target: those of the hour before the newest diagnosis, whichever diagnosis saw
+// them, and those that are resolved since. One about sessions is resolved once a diagnosis does not see it.
 func (s *Service) FindingsOf(ctx context.Context, name string) (Findings, error) {
 	out := Findings{Open: []OpenFinding{}, Ignored: []OpenFinding{}, Resolved: []ResolvedFinding{}}
 	newest, err := s.verdictsOf(ctx, name, 1)
@@ -173,14 +176,16 @@ func (s *Service) FindingsOf(ctx context.Context, name string) (Findings, error)
 			if !ok {
 				i = len(all)
 				at[f.ID] = i
-				all = append(all, OpenFinding{Finding: f, Diagnosis: d.ID, Life: Life{First: d.At, Last: d.At, Of: len(ds)}})
+				all = append(all, OpenFinding{Finding: f, Diagnosis: d.ID,
+					Life: Life{First: d.At, Last: d.At, Of: len(ds)}})
 			}
 			all[i].Seen++
 			all[i].First = d.At
 		}
 	}
 	resolved := func(x ledger.Sighting) {
-		out.Resolved = append(out.Resolved, ResolvedFinding{x.Finding, x.Title, x.Severity, x.Diagnosis, x.First, x.Last, l.changed(x)})
+		out.Resolved = append(out.Resolved, ResolvedFinding{x.Finding, x.Title, x.Severity, x.Diagnosis,
+			x.First, x.Last, l.changed(x)})
 	}
 	done := map[string]bool{}
 	for _, x := range l.sightings[name] {
@@ -209,7 +214,8 @@ func (s *Service) FindingsOf(ctx context.Context, name string) (Findings, error)
 	for _, list := range [][]OpenFinding{out.Open, out.Ignored} {
 		slices.SortStableFunc(list, func(a, b OpenFinding) int {
 			return cmp.Or(cmp.Compare(b.Finding.Severity.Rank(), a.Finding.Severity.Rank()),
-				still(b.Last, a.Last, newest[0].At), cmp.Compare(b.Finding.Share, a.Finding.Share), cmp.Compare(a.Finding.ID, b.Finding.ID))
+				still(b.Last, a.Last, newest[0].At), cmp.Compare(b.Finding.Share, a.Finding.Share),
+				cmp.Compare(a.Finding.ID, b.Finding.ID))
 		})
 	}
 	slices.SortStableFunc(out.Resolved, func(a, b ResolvedFinding) int { return b.Last.Compare(a.Last) })
@@ -219,8 +225,8 @@ func (s *Service) FindingsOf(ctx context.Context, name string) (Findings, error)
 // ErrIgnoreFor is the answer to a time that a finding cannot be ignored for.
 var ErrIgnoreFor = errors.New("a finding is ignored for 1 minute to 366 days, or for 0 seconds to show it again")
 
-// IgnoreFinding takes a finding of a target from those that are open, for a time; 0 shows it again. A finding that was never seen there is
-// ledger.ErrNotFound.
+// IgnoreFinding takes a finding of a target from those that are open, for a time; 0 shows it again. A finding that was
+// never seen there is ledger.ErrNotFound.
 func (s *Service) IgnoreFinding(ctx context.Context, name, id, by string, d time.Duration) (ledger.Ignored, error) {
 	now := clock.Now().UTC()
 	i := ledger.Ignored{Target: name, Finding: id, By: by, At: now}

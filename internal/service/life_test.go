@@ -12,8 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 )
 
-// TestLifeOfFindings: findings that come and go are one list with how often they were seen, advice replaces nothing, and what is ignored
-// or changed is open no more.
+// TestLifeOfFindings: findings that come and go are one list with how often they were seen, advice replaces nothing,
+// and what is ignored or changed is open no more.
 func TestLifeOfFindings(t *testing.T) {
 	a, ctx := alone(t), t.Context()
 	v, err := New(ctx, a, Options{})
@@ -62,7 +62,8 @@ func TestLifeOfFindings(t *testing.T) {
 			t.Errorf("open %v, ignored %v, resolved %v", got[0], got[1], got[2])
 		}
 		all, err := v.Verdicts(ctx, "", 0)
-		if err != nil || len(all) != 1 || all[0].Worst != worst || all[0].Count != len(open) || all[0].Ignored != len(ignored) {
+		if err != nil || len(all) != 1 || all[0].Worst != worst || all[0].Count != len(open) ||
+			all[0].Ignored != len(ignored) {
 			t.Errorf("the fleet has %+v, %v", all, err)
 		}
 		return x
@@ -76,7 +77,8 @@ func TestLifeOfFindings(t *testing.T) {
 	if all, err := v.Verdicts(ctx, "", 0); err != nil || !all[0].Last.Equal(now.Add(-40*time.Minute)) {
 		t.Errorf("the worst is not said to be of 40 min ago: %+v, %v", all, err)
 	}
-	if o := x.Open[2]; x.Diagnoses != 3 || o.Seen != 2 || o.Of != 3 || !o.First.Equal(now.Add(-26*time.Hour)) || !o.Last.Equal(now.Add(-20*time.Minute)) || o.Diagnosis != "d-3" {
+	if o := x.Open[2]; x.Diagnoses != 3 || o.Seen != 2 || o.Of != 3 || !o.First.Equal(now.Add(-26*time.Hour)) ||
+		!o.Last.Equal(now.Add(-20*time.Minute)) || o.Diagnosis != "d-3" {
 		t.Errorf("%d diagnoses, %+v", x.Diagnoses, o.Life)
 	}
 	if history, err := v.Verdicts(ctx, "shop", 0); err != nil || len(history) != 4 || history[0].ID != "d-4" {
@@ -106,7 +108,8 @@ func TestLifeOfFindings(t *testing.T) {
 	if err := v.ledger.PutEntry(ctx, e); err != nil {
 		t.Fatal(err)
 	}
-	if x = f("title of filesort", []string{"filesort", "locks"}, nil, []string{"index", "old"}); x.Resolved[0].Change != "a-1" {
+	if x = f("title of filesort", []string{"filesort", "locks"}, nil,
+		[]string{"index", "old"}); x.Resolved[0].Change != "a-1" {
 		t.Errorf("%+v", x.Resolved[0])
 	}
 	e.State = journal.Undone
@@ -119,19 +122,22 @@ func TestLifeOfFindings(t *testing.T) {
 
 	// A session that blocked others is named in a finding only as long as it does.
 	blocked := ledger.Diagnosis{ID: "d-7", Target: "shop", At: now.Add(3 * time.Hour), Findings: []finding.Finding{
-		{ID: "victims", Title: "title of victims", Severity: finding.Critical, Subject: finding.Subject{Sessions: []uint64{244}}},
+		{ID: "victims", Title: "title of victims", Severity: finding.Critical,
+			Subject: finding.Subject{Sessions: []uint64{244}}},
 	}}
 	if err := v.ledger.PutDiagnosis(ctx, blocked); err != nil {
 		t.Fatal(err)
 	}
 	f("title of victims", []string{"victims"}, nil, []string{"filesort", "locks", "index", "old"})
 	// What the newest diagnosis saw comes before what was, however large its share.
-	shares := ledger.Diagnosis{ID: "d-7b", Target: "shop", At: now.Add(3*time.Hour + 30*time.Second), Findings: []finding.Finding{
-		{ID: "full", Title: "title of full", Severity: finding.Critical, Share: 0.02},
-	}}
-	big := ledger.Diagnosis{ID: "d-7a", Target: "shop", At: now.Add(3*time.Hour + 20*time.Second), Findings: []finding.Finding{
-		{ID: "big", Title: "title of big", Severity: finding.Critical, Share: 0.9},
-	}}
+	shares := ledger.Diagnosis{ID: "d-7b", Target: "shop", At: now.Add(3*time.Hour + 30*time.Second),
+		Findings: []finding.Finding{
+			{ID: "full", Title: "title of full", Severity: finding.Critical, Share: 0.02},
+		}}
+	big := ledger.Diagnosis{ID: "d-7a", Target: "shop", At: now.Add(3*time.Hour + 20*time.Second),
+		Findings: []finding.Finding{
+			{ID: "big", Title: "title of big", Severity: finding.Critical, Share: 0.9},
+		}}
 	for _, d := range []ledger.Diagnosis{big, shares} {
 		if err := v.ledger.PutDiagnosis(ctx, d); err != nil {
 			t.Fatal(err)

@@ -21,8 +21,8 @@ const (
 	longestMark = 4 << 10
 )
 
-// marks are the events that wait to be stored, so that no one who reads a target waits for the disk. What does not fit is counted,
-// and told as an event when there is room again.
+// marks are the events that wait to be stored, so that no one who reads a target waits for the disk. What does not fit
+// is counted, and told as an event when there is room again.
 type marks struct {
 	mu       sync.Mutex
 	waiting  []event.Event
@@ -57,7 +57,8 @@ func (q *marks) flush(put func([]event.Event) error) error {
 		q.mu.Lock()
 		if len(q.waiting) == 0 && q.lost > 0 {
 			q.waiting = append(q.waiting, event.Event{
-				At: q.from, Until: q.to, Kind: event.Gap, Text: fmt.Sprintf("%d events were dropped: they came faster than they could be stored", q.lost),
+				At: q.from, Until: q.to, Kind: event.Gap,
+				Text: fmt.Sprintf("%d events were dropped: they came faster than they could be stored", q.lost),
 			})
 			q.lost = 0
 		}
@@ -114,8 +115,8 @@ func (s *Service) storeMarks(end <-chan struct{}) {
 	}
 }
 
-// mark keeps an event soon. One without an id gets one that tells it from all others of its target; n is its number among those
-// of the same moment.
+// mark keeps an event soon. One without an id gets one that tells it from all others of its target; n is its number
+// among those of the same moment.
 func (s *Service) mark(e *event.Event, n int) {
 	if e.ID == "" {
 		e.ID = fmt.Sprintf("%s-%d-%d-%s", e.Kind, e.At.UnixMilli(), n, e.Target)

@@ -35,7 +35,8 @@ func TestMarksAreBounded(t *testing.T) {
 	if len(kept) != maxMarks+1 || kept[0].Text != "0" || puts > maxMarks/marksAtOnce+1 {
 		t.Errorf("%d events in %d transactions", len(kept), puts)
 	}
-	if last.Kind != event.Gap || !strings.HasPrefix(last.Text, "50 events were dropped") || !last.At.Equal(at.Add(maxMarks*time.Second)) || !last.Until.Equal(at.Add((maxMarks+49)*time.Second)) {
+	if last.Kind != event.Gap || !strings.HasPrefix(last.Text, "50 events were dropped") ||
+		!last.At.Equal(at.Add(maxMarks*time.Second)) || !last.Until.Equal(at.Add((maxMarks+49)*time.Second)) {
 		t.Errorf("%+v", last)
 	}
 }
@@ -49,7 +50,8 @@ func TestEventsOfTwoTargets(t *testing.T) {
 				ids[e.ID] = true
 			}
 		}}
-		w.round(reading.Reading{At: time.Unix(1000, 0), Events: []event.Event{{ID: "ddl-7-1000000", At: time.Unix(1000, 0), Kind: event.DDL}}})
+		w.round(reading.Reading{At: time.Unix(1000, 0),
+			Events: []event.Event{{ID: "ddl-7-1000000", At: time.Unix(1000, 0), Kind: event.DDL}}})
 	}
 	if len(ids) != 2 {
 		t.Errorf("%v", ids)

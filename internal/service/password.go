@@ -22,17 +22,19 @@ import (
 // longestPassword bounds a password, in bytes; servers take far less.
 const longestPassword = 1024
 
-// keptPasswords is the directory with the defaults files that Dyno writes itself, one for each password that was set over HTTP. What no
-// target of the inventory names is removed from it.
+// keptPasswords is the directory with the defaults files that Dyno writes itself, one for each password that was set
+// over HTTP. What no target of the inventory names is removed from it.
 func keptPasswords(a *app.App) string { return filepath.Join(a.Credentials(), "kept") }
 
-// SetTargetPassword keeps a password for a target, in a defaults file that only Dyno's account reads, and has the inventory name that file. With a
-// url the target gets that address too, and is added when there is none of that name; without one it must be there. The file names where the
-// password goes and how that is verified, so that allow holds it to that place. Errors for what is written wrongly are of kind
-// target.BadTarget, ledger.ErrNotFound is for an unknown name.
+// SetTargetPassword keeps a password for a target, in a defaults file that only Dyno's account reads, and has the
+// inventory name that file. With a url the target gets that address too, and is added when there is none of that name;
+// without one it must be there. The file names where the password goes and how that is verified, so that allow holds it
+// to that place. Errors for what is written wrongly are of kind target.BadTarget, ledger.ErrNotFound is for an unknown
+// name.
 func (s *Service) SetTargetPassword(ctx context.Context, name, url, password string) (ledger.Target, error) {
 	bad := func(what, hint string) (ledger.Target, error) {
-		return ledger.Target{}, &target.Error{Op: "store a password", Kind: target.BadTarget, Err: errors.New(what), Hint: hint}
+		return ledger.Target{}, &target.Error{Op: "store a password", Kind: target.BadTarget,
+			Err: errors.New(what), Hint: hint}
 	}
 	switch {
 	case password == "":
@@ -63,7 +65,8 @@ func (s *Service) SetTargetPassword(ctx context.Context, name, url, password str
 	}
 	s.passwords.Lock()
 	defer s.passwords.Unlock()
-	// A new file each time: one that is written over would send the new password to the old place for a moment, and the other way around.
+	// A new file each time: one that is written over would send the new password to the old place for a moment, and the
+	// other way around.
 	if t.Defaults, err = writePassword(s.app, name, spec, password); err != nil {
 		return t, fmt.Errorf("store a password: %w", err)
 	}
@@ -101,8 +104,8 @@ func writePassword(a *app.App, name string, s target.Spec, password string) (fil
 	return file, nil
 }
 
-// passwordFile is a defaults file with a password, where it goes and how that is verified. Behind a jump host it names no server: the same
-// address is another one there.
+// passwordFile is a defaults file with a password, where it goes and how that is verified. Behind a jump host it names
+// no server: the same address is another one there.
 func passwordFile(s target.Spec, password string) string {
 	var b strings.Builder
 	b.WriteString("# Written by dyno serve, and removed when its inventory no longer names it.\n[client]\n")

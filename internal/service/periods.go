@@ -21,8 +21,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/unit"
 )
 
-// Line is the load of a class in equal steps of a window: its statement time a second, which is how many of its statements ran at a
-// time on average. A step that was not observed is unknown.
+// Line is the load of a class in equal steps of a window: its statement time a second, which is how many of its
+// statements ran at a time on average. A step that was not observed is unknown.
 type Line struct {
 	From   int64                  `json:"from"` // Unix seconds, where the first step begins
 	Step   int64                  `json:"step"` // seconds
@@ -33,7 +33,8 @@ type Line struct {
 const lineSteps = 60
 
 // ClassLines returns the course of each class of a list over a window.
-func (s *Service) ClassLines(ctx context.Context, target string, list []class.Class, from, to time.Time) ([]Line, error) {
+func (s *Service) ClassLines(ctx context.Context, target string, list []class.Class, from,
+	to time.Time) ([]Line, error) {
 	var keys []history.ClassKey
 	for _, c := range list {
 		keys = append(keys, variants(c)...)
@@ -152,14 +153,15 @@ type ClassList struct {
 // ratePoints is how many steps StatementRate takes the mean of.
 const ratePoints = 60
 
-// StatementRate returns how many statements a second a server counted in a window, on average over what was read of it: what the graph of
-// its throughput shows. Unknown where nothing was read.
+// StatementRate returns how many statements a second a server counted in a window, on average over what was read of it:
+// what the graph of its throughput shows. Unknown where nothing was read.
 func (s *Service) StatementRate(ctx context.Context, target string, from, to time.Time) (known.Value[float64], error) {
 	none := known.None[float64]()
 	if s.Series == nil || !from.Before(to) {
 		return none, nil
 	}
-	g, err := s.Graphs(ctx, GraphQuery{Target: target, From: from, To: to, Points: ratePoints, Panels: []string{panel.Throughput}})
+	g, err := s.Graphs(ctx, GraphQuery{Target: target, From: from, To: to, Points: ratePoints,
+		Panels: []string{panel.Throughput}})
 	if errors.Is(err, ErrGraphSize) {
 		return none, nil
 	}
@@ -178,9 +180,10 @@ func (s *Service) StatementRate(ctx context.Context, target string, from, to tim
 	return known.Of(sum / float64(n)), nil
 }
 
-// Classes returns the n classes that took most time in a window; with a search, of those that have all of its words in their statement, id,
-// tables or default database, whatever the case.
-func (s *Service) Classes(ctx context.Context, target string, from, to time.Time, search string, n int) (ClassList, error) {
+// Classes returns the n classes that took most time in a window; with a search, of those that have all of its words in
+// their statement, id, tables or default database, whatever the case.
+func (s *Service) Classes(ctx context.Context, target string, from, to time.Time, search string,
+	n int) (ClassList, error) {
 	words := strings.Fields(strings.ToLower(search))
 	list, cover, err := s.History.Classes(ctx, target, from, to, 0)
 	all := len(list)
@@ -200,8 +203,8 @@ func (s *Service) Classes(ctx context.Context, target string, from, to time.Time
 	return l, err
 }
 
-// oneEach makes one class of those with one id and default database, which several sources told of one after the other: it says that it is of the one with
-// the most time. They are ordered by time, and stay so.
+// oneEach makes one class of those with one id and default database, which several sources told of one after the other:
+// it says that it is of the one with the most time. They are ordered by time, and stay so.
 func oneEach(list []class.Class) []class.Class {
 	at := map[[2]string]int{}
 	out := list[:0]
@@ -265,28 +268,32 @@ type ClassExample struct {
 	Sec    known.Value[float64] `json:"sec,omitzero"`
 }
 
-// ClassPlan is an execution plan of a class, and how it differs from the one that it had before with the same default database.
+// ClassPlan is an execution plan of a class, and how it differs from the one that it had before with the same default
+// database.
 type ClassPlan struct {
-	Hash      string         `json:"hash"`
-	Schema    string         `json:"schema,omitzero"`
-	FirstSeen time.Time      `json:"first_seen"` // with a Before, when it changed: within the ten minutes before
-	LastSeen  time.Time      `json:"last_seen"`
-	Guess     bool           `json:"guess,omitzero"` // the statement's parameters were unknown; typical values were used
-	Steps     []explain.Step `json:"steps"`
-	Text      string         `json:"plan,omitzero"`    // as the server gave it
-	Before    string         `json:"before,omitzero"`  // hash of the plan before
-	Changes   []string       `json:"changes,omitzero"` // against the plan before, in words
+	Hash      string    `json:"hash"`
+	Schema    string    `json:"schema,omitzero"`
+	FirstSeen time.Time `json:"first_seen"` // with a Before, when it changed: within the ten minutes before
+	LastSeen  time.Time `json:"last_seen"`
+	// the statement's parameters were unknown; typical values were used
+	Guess   bool           `json:"guess,omitzero"`
+	Steps   []explain.Step `json:"steps"`
+	Text    string         `json:"plan,omitzero"`    // as the server gave it
+	Before  string         `json:"before,omitzero"`  // hash of the plan before
+	Changes []string       `json:"changes,omitzero"` // against the plan before, in words
 }
 
 // ClassExtra returns what is kept of a class of a target beside its figures; an unknown class has nothing.
 func (s *Service) ClassExtra(ctx context.Context, target string, c class.Class) (ClassExtra, error) {
-	x := ClassExtra{Item: sqltext.Item(c.Fingerprint), Tables: tablesOf(c), Examples: []ClassExample{}, Plans: []ClassPlan{}}
+	x := ClassExtra{Item: sqltext.Item(c.Fingerprint), Tables: tablesOf(c),
+		Examples: []ClassExample{}, Plans: []ClassPlan{}}
 	samples, err := s.History.Samples(ctx, target, c.ID)
 	if err != nil {
 		return x, err
 	}
 	for _, e := range samples {
-		x.Examples = append(x.Examples, ClassExample{At: e.At, SQL: e.SQL, Schema: e.Schema, User: e.User, Host: e.Host, Sec: e.Sec})
+		x.Examples = append(x.Examples, ClassExample{At: e.At, SQL: e.SQL, Schema: e.Schema, User: e.User,
+			Host: e.Host, Sec: e.Sec})
 	}
 	plans, err := s.History.Plans(ctx, target, c.ID)
 	if err != nil {
@@ -308,11 +315,13 @@ func tablesOf(c class.Class) []string {
 	return out
 }
 
-// classPlans tells of each plan what became another with it. The same plan may come again later, which is a change as well.
+// classPlans tells of each plan what became another with it. The same plan may come again later, which is a change as
+// well.
 func classPlans(plans []history.Plan) []ClassPlan {
 	out := make([]ClassPlan, 0, len(plans))
 	for i, p := range plans {
-		c := ClassPlan{Hash: p.Hash, Schema: p.Schema, FirstSeen: p.First, LastSeen: p.Last, Guess: p.Plan.Guess, Steps: p.Plan.Steps, Text: p.Plan.Raw}
+		c := ClassPlan{Hash: p.Hash, Schema: p.Schema, FirstSeen: p.First, LastSeen: p.Last, Guess: p.Plan.Guess,
+			Steps: p.Plan.Steps, Text: p.Plan.Raw}
 		if c.Steps == nil {
 			c.Steps = []explain.Step{}
 		}
@@ -327,8 +336,8 @@ func classPlans(plans []history.Plan) []ClassPlan {
 	return out
 }
 
-// PlanChanges says in words what one plan does otherwise than another: another order of tables, another access or key, other extras.
-// Estimates of rows are told where they differ by a factor of two and the access is another one.
+// PlanChanges says in words what one plan does otherwise than another: another order of tables, another access or key,
+// other extras. Estimates of rows are told where they differ by a factor of two and the access is another one.
 func PlanChanges(old, now explain.Plan) []string {
 	out := []string{}
 	names := func(p explain.Plan) (all []string) {
@@ -372,7 +381,8 @@ func PlanChanges(old, now explain.Plan) []string {
 		x := old.Steps[i]
 		tell := func(what, from, to string) {
 			if from != to {
-				out = append(out, fmt.Sprintf("%s: %s %s → %s", y.Table, what, cmp.Or(from, "none"), cmp.Or(to, "none")))
+				out = append(out, fmt.Sprintf("%s: %s %s → %s", y.Table, what,
+					cmp.Or(from, "none"), cmp.Or(to, "none")))
 			}
 		}
 		tell("select type", x.SelectType, y.SelectType)
@@ -392,7 +402,8 @@ func PlanChanges(old, now explain.Plan) []string {
 				out = append(out, y.Table+": no longer "+e)
 			}
 		}
-		if (x.Access != y.Access || x.Key != y.Key) && x.Rows > 0 && y.Rows > 0 && max(x.Rows/y.Rows, y.Rows/x.Rows) >= 2 {
+		if (x.Access != y.Access || x.Key != y.Key) && x.Rows > 0 && y.Rows > 0 &&
+			max(x.Rows/y.Rows, y.Rows/x.Rows) >= 2 {
 			out = append(out, fmt.Sprintf("%s: estimated rows %.0f → %.0f", y.Table, x.Rows, y.Rows))
 		}
 	}
@@ -462,10 +473,12 @@ type PeriodComparison struct {
 // judged is how many classes of either period are judged by how much they differ from minute to minute.
 const judged = 200
 
-// ComparePeriods joins the classes of two periods by their id and says what changed, the most (0: all) classes with the greatest change of
-// load first. Whether the mean time of a class changed by more than noise is judged by digest.Compare from how much it differs from minute to
-// minute, for the classes with most time; sampled ones are not judged.
-func (s *Service) ComparePeriods(ctx context.Context, target string, before, after Period, most int) (PeriodComparison, error) {
+// ComparePeriods joins the classes of two periods by their id and says what changed, the most (0: all) classes with the
+// greatest change of load first. Whether the mean time of a class changed by more than noise is judged by
+// digest.Compare from how much it differs from minute to minute, for the classes with most time; sampled ones are not
+// judged.
+func (s *Service) ComparePeriods(ctx context.Context, target string, before, after Period,
+	most int) (PeriodComparison, error) {
 	p := PeriodComparison{Target: target, Classes: []PeriodClass{}}
 	a, err := s.side(ctx, target, before)
 	if err != nil {
@@ -476,7 +489,8 @@ func (s *Service) ComparePeriods(ctx context.Context, target string, before, aft
 		return p, err
 	}
 	p.Before, p.After = a.side, b.side
-	c := digest.Compare(a.report, b.report, "before", "after", digest.CompareOptions{Sides: [2]string{"the period before", "the period after"}})
+	c := digest.Compare(a.report, b.report, "before", "after",
+		digest.CompareOptions{Sides: [2]string{"the period before", "the period after"}})
 	p.Result, p.Reasons = c.Result, c.Reasons
 	for _, x := range []struct {
 		name string
@@ -488,7 +502,8 @@ func (s *Service) ComparePeriods(ctx context.Context, target string, before, aft
 			p.Notes = append(p.Notes, "nothing was observed in the period "+x.name)
 			p.Result, p.Reasons = stat.Invalid, nil
 		case x.s.Coverage.Seconds < 0.9*asked:
-			p.Notes = append(p.Notes, fmt.Sprintf("data of the period %s covers %.0f of %.0f min", x.name, x.s.Coverage.Seconds/60, asked/60))
+			p.Notes = append(p.Notes, fmt.Sprintf("data of the period %s covers %.0f of %.0f min", x.name,
+				x.s.Coverage.Seconds/60, asked/60))
 		}
 	}
 	if before.From.Before(after.To) && after.From.Before(before.To) {
@@ -557,7 +572,8 @@ func (s *Service) side(ctx context.Context, target string, p Period) (periodOf, 
 	r.Global.Attributes = map[string]digest.Figures{"query_time": {Count: cover.Count, Sum: cover.TimeSec}}
 	for i, id := range order {
 		c := o.classes[id]
-		x := digest.Row{Rank: i + 1, ID: id, Fingerprint: c.Fingerprint, Item: sqltext.Item(c.Fingerprint), Count: c.Count, Sampled: c.Sampled}
+		x := digest.Row{Rank: i + 1, ID: id, Fingerprint: c.Fingerprint, Item: sqltext.Item(c.Fingerprint),
+			Count: c.Count, Sampled: c.Sampled}
 		if cover.TimeSec > 0 {
 			x.Share = c.TimeSec / cover.TimeSec
 		}
@@ -577,12 +593,14 @@ func (s *Service) side(ctx context.Context, target string, p Period) (periodOf, 
 // fewestMinutes is how many windows a class must have run in for digest.Compare to take the noise from them.
 const fewestMinutes = 8
 
-func course(windows []history.Window, courses map[history.ClassKey][]history.Point, keys []history.ClassKey) digest.Minutes {
+func course(windows []history.Window, courses map[history.ClassKey][]history.Point,
+	keys []history.ClassKey) digest.Minutes {
 	if len(windows) == 0 {
 		return digest.Minutes{}
 	}
 	m := digest.Minutes{
-		Start: windows[0].From, StepSec: windows[0].To.Sub(windows[0].From).Seconds(), Counts: make([]uint64, len(windows)), QuerySec: make([]float64, len(windows)),
+		Start: windows[0].From, StepSec: windows[0].To.Sub(windows[0].From).Seconds(),
+		Counts: make([]uint64, len(windows)), QuerySec: make([]float64, len(windows)),
 	}
 	for _, k := range keys {
 		for _, p := range courses[k] {
@@ -626,9 +644,11 @@ func periodClass(x digest.ClassCompared, a, b periodOf) PeriodClass {
 		case c.Before.Sampled || c.After.Sampled:
 			c.Reason = "its figures are estimated from samples"
 		case min(c.Before.Count, c.After.Count) < digest.DefaultMinCount:
-			c.Reason = fmt.Sprintf("it ran %s in one of the periods, %d times are needed", unit.Plural(int(min(c.Before.Count, c.After.Count)), "time", "times"), digest.DefaultMinCount)
+			c.Reason = fmt.Sprintf("it ran %s in one of the periods, %d times are needed",
+				unit.Plural(int(min(c.Before.Count, c.After.Count)), "time", "times"), digest.DefaultMinCount)
 		default:
-			c.Reason = fmt.Sprintf("it ran in fewer than %d minutes of a period, or is not among the %d with most time: noise cannot be estimated", fewestMinutes, judged)
+			c.Reason = fmt.Sprintf("it ran in fewer than %d minutes of a period, or is not among the %d with most "+
+				"time: noise cannot be estimated", fewestMinutes, judged)
 		}
 	}
 	c.MeanRatio = over(c.Before.Mean, c.After.Mean)
@@ -646,7 +666,8 @@ func (o *periodOf) figures(id string) *PeriodFigures {
 	}
 	sec := o.side.Coverage.Seconds
 	f := &PeriodFigures{
-		Count: c.Count, PerSec: float64(c.Count) / sec, Load: c.TimeSec / sec, TimeSec: c.TimeSec, Mean: c.MeanSec(), P95: c.P95Sec,
+		Count: c.Count, PerSec: float64(c.Count) / sec, Load: c.TimeSec / sec, TimeSec: c.TimeSec,
+		Mean: c.MeanSec(), P95: c.P95Sec,
 		Examined: c.PerCall(c.Examined), Sent: c.PerCall(c.RowsSent), Sampled: c.Sampled,
 	}
 	if all := o.side.Coverage.TimeSec; all > 0 {

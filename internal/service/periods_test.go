@@ -40,7 +40,9 @@ func (s *Service) put(t *testing.T, i int, cs ...class.Class) {
 }
 
 func exact(id string, count uint64, sec float64) class.Class {
-	return class.Class{ID: id, Fingerprint: "select * from orders where " + id + " = ?", Schema: "shop", Origin: class.PerformanceSchema, Count: count, TimeSec: sec, Examined: known.Of(count * 10), RowsSent: known.Of(count)}
+	return class.Class{ID: id, Fingerprint: "select * from orders where " + id + " = ?", Schema: "shop",
+		Origin: class.PerformanceSchema, Count: count, TimeSec: sec, Examined: known.Of(count * 10),
+		RowsSent: known.Of(count)}
 }
 
 func TestClassLines(t *testing.T) {
@@ -54,12 +56,14 @@ func TestClassLines(t *testing.T) {
 	list := []class.Class{exact("a", 0, 0), exact("none", 0, 0)}
 	f := func(from, to int, step int64, want map[int]float64, unknown ...int) {
 		t.Helper()
-		lines, err := s.ClassLines(t.Context(), "shop", list, periodNoon.Add(time.Duration(from)*time.Minute), periodNoon.Add(time.Duration(to)*time.Minute))
+		lines, err := s.ClassLines(t.Context(), "shop", list, periodNoon.Add(time.Duration(from)*time.Minute),
+			periodNoon.Add(time.Duration(to)*time.Minute))
 		if err != nil || len(lines) != 2 {
 			t.Fatal(lines, err)
 		}
 		l := lines[0]
-		if l.Step != step || l.From > periodNoon.Unix()+int64(from)*60 || l.From+step*int64(len(l.Values)) < periodNoon.Unix()+int64(to)*60 || len(l.Values) > lineSteps+1 {
+		if l.Step != step || l.From > periodNoon.Unix()+int64(from)*60 ||
+			l.From+step*int64(len(l.Values)) < periodNoon.Unix()+int64(to)*60 || len(l.Values) > lineSteps+1 {
 			t.Fatalf("from %d, step %d, %d values", l.From, l.Step, len(l.Values))
 		}
 		for i, w := range want {
@@ -83,7 +87,8 @@ func TestClassLines(t *testing.T) {
 	f(-24*60, 24*60, 3600, map[int]float64{24: (20*30 + 6) / (21 * 60.0)}, 0, 23, 25)
 }
 
-// TestComparePeriods plants what changed: a is three times as slow, b the same, c is gone, d is new, e runs twice as often, f is rare.
+// TestComparePeriods plants what changed: a is three times as slow, b the same, c is gone, d is new, e runs twice as
+// often, f is rare.
 func TestComparePeriods(t *testing.T) {
 	s := past(t)
 	wobble := []float64{1, 1.1, 0.9, 1.05, 0.95}
@@ -151,17 +156,20 @@ func TestComparePeriods(t *testing.T) {
 	if c := change("d", digest.Appeared); c.Before != nil || math.Abs(c.LoadChange-0.7) > 1e-9 {
 		t.Errorf("%+v", c)
 	}
-	if c := change("f", digest.Unclear); c.Reason != "it ran 3 times in one of the periods, 30 times are needed" || c.Mean.OK() {
+	if c := change("f", digest.Unclear); c.Reason != "it ran 3 times in one of the periods, 30 times are needed" ||
+		c.Mean.OK() {
 		t.Errorf("%+v", c)
 	}
-	if want := "1 class not in the period before takes 5 % or more of the time of the period after"; !slices.Contains(p.Reasons, want) {
+	if want := "1 class not in the period before takes 5 % or more of the time of the period after"; !slices.Contains(
+		p.Reasons, want) {
 		t.Errorf("%q has not %q", p.Reasons, want)
 	}
 	if p.Before.Coverage.Seconds != 61*60 || p.After.Coverage.Seconds != 30*60 || len(p.Notes) != 2 {
 		t.Errorf("%+v %+v %q", p.Before, p.After, p.Notes)
 	}
 	near("load of all", known.Of(p.After.Load), 0.3+0.1+0.7+2.0/60+9.0/1800)
-	if p, err := s.ComparePeriods(t.Context(), "shop", Period{min(-61), min(60)}, Period{min(120), min(180)}, 2); err != nil || len(p.Classes) != 2 || p.Total != 6 {
+	if p, err := s.ComparePeriods(t.Context(), "shop", Period{min(-61), min(60)}, Period{min(120), min(180)},
+		2); err != nil || len(p.Classes) != 2 || p.Total != 6 {
 		t.Errorf("%d of %d, %v", len(p.Classes), p.Total, err)
 	}
 	// Nothing was observed before: nothing can be called new.
@@ -181,11 +189,13 @@ func TestSampledClassesAreNotJudged(t *testing.T) {
 		c.Sampled, c.Origin = true, class.Processlist
 		s.put(t, i, c)
 	}
-	p, err := s.ComparePeriods(t.Context(), "shop", Period{periodNoon, periodNoon.Add(20 * time.Minute)}, Period{periodNoon.Add(20 * time.Minute), periodNoon.Add(40 * time.Minute)}, 0)
+	p, err := s.ComparePeriods(t.Context(), "shop", Period{periodNoon, periodNoon.Add(20 * time.Minute)},
+		Period{periodNoon.Add(20 * time.Minute), periodNoon.Add(40 * time.Minute)}, 0)
 	if err != nil || len(p.Classes) != 1 {
 		t.Fatal(p, err)
 	}
-	if c := p.Classes[0]; c.Change != digest.Unclear || c.Reason != "its figures are estimated from samples" || c.MeanRatio.OK() || !c.Load.OK() {
+	if c := p.Classes[0]; c.Change != digest.Unclear || c.Reason != "its figures are estimated from samples" ||
+		c.MeanRatio.OK() || !c.Load.OK() {
 		t.Errorf("%+v", c)
 	}
 }
@@ -194,7 +204,9 @@ func TestClassesAreSearched(t *testing.T) {
 	s := past(t)
 	var cs []class.Class
 	for i := range 300 {
-		cs = append(cs, class.Class{ID: fmt.Sprintf("%032X", i), Fingerprint: fmt.Sprintf("select * from t%03d where id = ?", i), Schema: "shop", Origin: class.PerformanceSchema, Count: 1, TimeSec: float64(1000 - i)})
+		cs = append(cs, class.Class{ID: fmt.Sprintf("%032X", i),
+			Fingerprint: fmt.Sprintf("select * from t%03d where id = ?", i), Schema: "shop",
+			Origin: class.PerformanceSchema, Count: 1, TimeSec: float64(1000 - i)})
 	}
 	cs[290].Fingerprint = "update `Crm`.`Customers` set `Name` = ?"
 	s.put(t, 0, cs...)
@@ -225,7 +237,8 @@ func TestClassesAreSearched(t *testing.T) {
 	f("t29 customers", 50, 0)
 }
 
-// TestRunningStatementsAreNoEstimates compares a class that is sampled while it runs and counted when it ends: it counts once, and is judged.
+// TestRunningStatementsAreNoEstimates compares a class that is sampled while it runs and counted when it ends: it
+// counts once, and is judged.
 func TestRunningStatementsAreNoEstimates(t *testing.T) {
 	s := past(t)
 	for i := range 40 {
@@ -234,7 +247,8 @@ func TestRunningStatementsAreNoEstimates(t *testing.T) {
 		seen.Sampled, seen.Origin, seen.Examined = true, class.Processlist, known.None[uint64]()
 		s.put(t, i, c, seen)
 	}
-	p, err := s.ComparePeriods(t.Context(), "shop", Period{periodNoon, periodNoon.Add(20 * time.Minute)}, Period{periodNoon.Add(20 * time.Minute), periodNoon.Add(40 * time.Minute)}, 0)
+	p, err := s.ComparePeriods(t.Context(), "shop", Period{periodNoon, periodNoon.Add(20 * time.Minute)},
+		Period{periodNoon.Add(20 * time.Minute), periodNoon.Add(40 * time.Minute)}, 0)
 	if err != nil || len(p.Classes) != 1 {
 		t.Fatal(p, err)
 	}
@@ -242,7 +256,8 @@ func TestRunningStatementsAreNoEstimates(t *testing.T) {
 	if c.Change != digest.Unchanged || c.Before.Sampled || c.After.Sampled || !c.MeanRatio.OK() || !c.Examined.OK() {
 		t.Errorf("%+v, before %+v, after %+v", c, c.Before, c.After)
 	}
-	if want := c.Before.TimeSec / 1200; p.Before.Load != want || c.Before.Load != want || want > 0.9 || p.Before.Coverage.Classes != 1 {
+	if want := c.Before.TimeSec / 1200; p.Before.Load != want || c.Before.Load != want || want > 0.9 ||
+		p.Before.Coverage.Classes != 1 {
 		t.Errorf("load %v of all, %v of it, want %v: %+v", p.Before.Load, c.Before.Load, want, p.Before)
 	}
 }
@@ -262,11 +277,15 @@ func TestPlanChanges(t *testing.T) {
 	f(plan(orders), plan(orders))
 	f(plan(orders), plan(step("orders", "ref", "by_user", 900, "Using where"))) // estimates move with the data
 	f(plan(orders), plan(step("orders", "ALL", "", 90_000, "Using where", "Using filesort")),
-		"orders: access ref → ALL", "orders: key by_user → none", "orders: now Using filesort", "orders: estimated rows 10 → 90000")
-	f(plan(orders, step("u", "eq_ref", "PRIMARY", 1)), plan(step("u", "ALL", "", 5), step("orders", "ref", "by_user", 10, "Using where")),
-		"order of tables: orders, u → u, orders", "u: access eq_ref → ALL", "u: key PRIMARY → none", "u: estimated rows 1 → 5")
+		"orders: access ref → ALL", "orders: key by_user → none", "orders: now Using filesort",
+		"orders: estimated rows 10 → 90000")
+	f(plan(orders, step("u", "eq_ref", "PRIMARY", 1)), plan(step("u", "ALL", "", 5),
+		step("orders", "ref", "by_user", 10, "Using where")),
+		"order of tables: orders, u → u, orders", "u: access eq_ref → ALL", "u: key PRIMARY → none",
+		"u: estimated rows 1 → 5")
 	f(plan(orders), plan(step("items", "ALL", "", 5)), "orders: no longer in the plan", "items: new in the plan")
-	f(plan(orders, orders), plan(orders, step("orders", "ALL", "", 10, "Using where")), "orders: access ref → ALL", "orders: key by_user → none")
+	f(plan(orders, orders), plan(orders, step("orders", "ALL", "", 10, "Using where")), "orders: access ref → ALL",
+		"orders: key by_user → none")
 }
 
 func TestClassExtra(t *testing.T) {
@@ -275,37 +294,45 @@ func TestClassExtra(t *testing.T) {
 	c.Fingerprint = "select * from shop.orders join users on x = y where id = ?"
 	h := s.History
 	for i := range 7 {
-		if err := h.PutSample(t.Context(), "shop", history.Sample{Class: "a", At: periodNoon.Add(time.Duration(i) * time.Minute), SQL: fmt.Sprint("SELECT ", i), Schema: "shop"}); err != nil {
+		if err := h.PutSample(t.Context(), "shop", history.Sample{Class: "a",
+			At: periodNoon.Add(time.Duration(i) * time.Minute), SQL: fmt.Sprint("SELECT ", i),
+			Schema: "shop"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i, access := range []string{"ref", "ALL", "ref"} {
-		p := explain.Plan{Class: "a", Steps: []explain.Step{{Table: "orders", Access: access, Rows: 1}}, Raw: "raw " + access}
+		p := explain.Plan{Class: "a", Steps: []explain.Step{{Table: "orders", Access: access, Rows: 1}}, Raw: "raw " +
+			access}
 		if _, err := h.PutPlan(t.Context(), "shop", "shop", periodNoon.Add(time.Duration(i)*time.Hour), p); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := h.PutPlan(t.Context(), "shop", "other", periodNoon.Add(90*time.Minute), explain.Plan{Class: "a", Steps: []explain.Step{{Table: "orders", Access: "const"}}}); err != nil {
+	if _, err := h.PutPlan(t.Context(), "shop", "other", periodNoon.Add(90*time.Minute),
+		explain.Plan{Class: "a", Steps: []explain.Step{{Table: "orders", Access: "const"}}}); err != nil {
 		t.Fatal(err)
 	}
 	x, err := s.ClassExtra(t.Context(), "shop", c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x.Item != "SELECT shop.orders users" || !slices.Equal(x.Tables, []string{"shop.orders", "users"}) || len(x.Examples) != 5 || x.Examples[0].SQL != "SELECT 6" {
+	if x.Item != "SELECT shop.orders users" || !slices.Equal(x.Tables, []string{"shop.orders", "users"}) ||
+		len(x.Examples) != 5 || x.Examples[0].SQL != "SELECT 6" {
 		t.Errorf("%+v", x)
 	}
 	var got []string
 	for _, p := range x.Plans {
-		got = append(got, fmt.Sprint(p.Schema, " ", p.Steps[0].Access, " ", p.FirstSeen.Sub(periodNoon), " ", p.Changes))
+		got = append(got, fmt.Sprint(p.Schema, " ", p.Steps[0].Access, " ", p.FirstSeen.Sub(periodNoon), " ",
+			p.Changes))
 	}
-	if want := []string{"shop ref 2h0m0s [orders: access ALL → ref]", "other const 1h30m0s []", "shop ALL 1h0m0s [orders: access ref → ALL]", "shop ref 0s []"}; !slices.Equal(got, want) {
+	if want := []string{"shop ref 2h0m0s [orders: access ALL → ref]", "other const 1h30m0s []",
+		"shop ALL 1h0m0s [orders: access ref → ALL]", "shop ref 0s []"}; !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 	if x.Plans[0].Before != x.Plans[2].Hash || x.Plans[3].Before != "" {
 		t.Errorf("%+v", x.Plans)
 	}
-	if x, err := s.ClassExtra(t.Context(), "shop", exact("nobody", 1, 1)); err != nil || x.Examples == nil || x.Plans == nil || len(x.Plans) != 0 {
+	if x, err := s.ClassExtra(t.Context(), "shop", exact("nobody", 1, 1)); err != nil || x.Examples == nil ||
+		x.Plans == nil || len(x.Plans) != 0 {
 		t.Errorf("%+v %v", x, err)
 	}
 }

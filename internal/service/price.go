@@ -121,7 +121,8 @@ func priceOf(name string, from, to time.Time, each func(add func(metric.Series))
 	return p.Price, nil
 }
 
-// mean returns the mean of values in milliseconds with its 95 % interval by Student's t, which takes readings for independent.
+// mean returns the mean of values in milliseconds with its 95 % interval by Student's t, which takes readings for
+// independent.
 func mean(points []metric.Point) (centre, low, high known.Value[float64]) {
 	n := float64(len(points))
 	if n == 0 {
@@ -146,18 +147,20 @@ func mean(points []metric.Point) (centre, low, high known.Value[float64]) {
 
 // priceNames are the series that a price is made of.
 var priceNames = []string{
-	"dyno_scrape_duration_seconds", "dyno_source_seconds_total", "dyno_source_bytes_total", "dyno_source_rows_total", "dyno_source_statements_total",
+	"dyno_scrape_duration_seconds", "dyno_source_seconds_total", "dyno_source_bytes_total", "dyno_source_rows_total",
+	"dyno_source_statements_total",
 	"dyno_scrape_client_cpu_seconds_total", "dyno_classes_server_seconds_total",
 }
 
-// Price returns what watching a target cost in the last span, from what is stored. It holds one series at a time: some days
-// of all of them are gigabytes.
+// Price returns what watching a target cost in the last span, from what is stored. It holds one series at a time: some
+// days of all of them are gigabytes.
 func (s *Service) Price(ctx context.Context, name string, span time.Duration) (Price, error) {
 	to := clock.Now()
 	from := to.Add(-span)
 	p, err := priceOf(name, from, to, func(add func(metric.Series)) error {
 		for _, n := range priceNames {
-			if err := s.Series.SelectEach(ctx, n, metric.L("target", name), from.UnixMilli(), to.UnixMilli(), add); err != nil {
+			if err := s.Series.SelectEach(ctx, n, metric.L("target", name), from.UnixMilli(),
+				to.UnixMilli(), add); err != nil {
 				return err
 			}
 		}

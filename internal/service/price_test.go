@@ -36,7 +36,8 @@ func TestPriceHoldsOneSeriesAtATime(t *testing.T) {
 		var all []metric.Sample
 		for n := range sources {
 			all = append(all, metric.Sample{
-				Name: "dyno_source_seconds_total", Labels: metric.L("source", fmt.Sprint("s", n)), Kind: metric.Counter, At: at, Value: float64(i) * 0.002,
+				Name: "dyno_source_seconds_total", Labels: metric.L("source", fmt.Sprint("s", n)), Kind: metric.Counter,
+				At: at, Value: float64(i) * 0.002,
 			})
 		}
 		if err := st.Append(all, metric.L("target", "shop")); err != nil {

@@ -34,14 +34,16 @@ func retentionPath(a *app.App) string { return filepath.Join(a.Home, "store", "r
 // ages are how long each kind of data is kept, by the flag of dyno serve that sets it, without its dashes.
 func ages(so *series.Options, ho *history.Options) map[string]*time.Duration {
 	return map[string]*time.Duration{
-		"keep": &so.Retention, "keep-minutes": &so.MinuteRetention, "keep-states": &ho.StateAge, "keep-classes": &ho.ClassAge,
+		"keep": &so.Retention, "keep-minutes": &so.MinuteRetention, "keep-states": &ho.StateAge,
+		"keep-classes": &ho.ClassAge,
 	}
 }
 
 // usualAge is how long a kind of data is kept where nothing says.
 func usualAge(name string) time.Duration {
 	return map[string]time.Duration{
-		"keep": series.Retention, "keep-minutes": series.MinuteRetention, "keep-states": 3 * 24 * time.Hour, "keep-classes": 400 * 24 * time.Hour,
+		"keep": series.Retention, "keep-minutes": series.MinuteRetention, "keep-states": 3 * 24 * time.Hour,
+		"keep-classes": 400 * 24 * time.Hour,
 	}[name]
 }
 
@@ -81,7 +83,8 @@ func retention(a *app.App) (map[string]float64, error) {
 		err = json.Unmarshal(b, &kept)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what was set for the retention: %s: %w; remove the file to use the defaults and flags", retentionPath(a), err)
+		return nil, fmt.Errorf("read what was set for the retention: %s: %w; remove the file to use the defaults and "+
+			"flags", retentionPath(a), err)
 	}
 	return kept, nil
 }
@@ -104,8 +107,8 @@ func putRetention(a *app.App, kept map[string]float64) error {
 	return os.Rename(fresh, retentionPath(a))
 }
 
-// SetRetention changes for how many days a kind of data is kept, at once and for later starts: name is the flag of dyno serve without its
-// dashes. Errors: ErrBadRetention, and ErrFixedRetention where that flag was given.
+// SetRetention changes for how many days a kind of data is kept, at once and for later starts: name is the flag of dyno
+// serve without its dashes. Errors: ErrBadRetention, and ErrFixedRetention where that flag was given.
 func (s *Service) SetRetention(name string, days float64) error {
 	if !(days >= leastDays && days <= mostDays) {
 		return fmt.Errorf("%w: days is from 0.042, which is an hour, to %d", ErrBadRetention, mostDays)
@@ -116,9 +119,11 @@ func (s *Service) SetRetention(name string, days float64) error {
 	age, ok := ages(&so, &ho)[name]
 	switch {
 	case !ok:
-		return fmt.Errorf("%w: unknown setting %q; keep, keep-minutes, keep-states and keep-classes can be set", ErrBadRetention, name)
+		return fmt.Errorf("%w: unknown setting %q; keep, keep-minutes, keep-states and keep-classes can be set",
+			ErrBadRetention, name)
 	case slices.Contains(s.o.Fixed, name):
-		return fmt.Errorf("%w: dyno serve was started with --%s; change it there, or start without it", ErrFixedRetention, name)
+		return fmt.Errorf("%w: dyno serve was started with --%s; change it there, or start without it",
+			ErrFixedRetention, name)
 	}
 	if *age = ofDays(days); so.MinuteRetention < so.Retention && name == "keep-minutes" {
 		return fmt.Errorf("%w: minutes cannot be kept shorter than seconds", ErrBadRetention)

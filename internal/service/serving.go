@@ -116,7 +116,8 @@ func New(ctx context.Context, a *app.App, o Options) (*Service, error) {
 	s := &Service{
 		app: a, o: o, log: o.Log, fleet: map[string]*member{}, desk: desk{started: time.Now()}, marks: newMarks(),
 	}
-	if _, err := a.Yard(); err != nil && !errors.Is(err, sandbox.ErrNeedsLinux) { // and with that what a dead program left of other servers' rows is gone
+	if _, err := a.Yard(); err != nil && !errors.Is(err, sandbox.ErrNeedsLinux) {
+		// and with that what a dead program left of other servers' rows is gone
 		return nil, err
 	}
 	var err error
@@ -193,7 +194,8 @@ func stepWarning() string {
 	if step < 0 {
 		how = "back"
 	}
-	return fmt.Sprintf("the system's clock stepped %s by %v; Dyno follows it once that has lasted for some minutes", how, step.Abs().Round(time.Second))
+	return fmt.Sprintf("the system's clock stepped %s by %v; Dyno follows it once that has lasted for some minutes",
+		how, step.Abs().Round(time.Second))
 }
 
 // Close ends the use of the stores.
@@ -304,15 +306,18 @@ func (s *Service) follow(ctx context.Context) error {
 	return nil
 }
 
-// login says how to log in to what has a name: requests over HTTP bring names, but those that the service was started with are its owner's.
+// login says how to log in to what has a name: requests over HTTP bring names, but those that the service was started
+// with are its owner's.
 func (s *Service) login(name string) app.Login {
 	return app.Login{Remote: !strings.Contains(name, "://") || !slices.Contains(s.o.Targets, name)}
 }
 
 func (s *Service) start(ctx context.Context, t ledger.Target) *member {
 	ctx, stop := context.WithCancel(ctx)
-	m := &member{entry: t, stop: stop, done: make(chan struct{}), latest: map[string][]metric.Sample{}, names: map[string]metric.Sample{}}
-	w := newWatcher(s.app, t.Name, s.login(t.Name), s.o.Watching, func(r reading.Reading) { s.keep(ctx, m, r) }, func(c ClassWindow) { s.classes(ctx, m, c) })
+	m := &member{entry: t, stop: stop, done: make(chan struct{}), latest: map[string][]metric.Sample{},
+		names: map[string]metric.Sample{}}
+	w := newWatcher(s.app, t.Name, s.login(t.Name), s.o.Watching, func(r reading.Reading) { s.keep(ctx, m, r) },
+		func(c ClassWindow) { s.classes(ctx, m, c) })
 	w.plan = func(ctx context.Context, tg *target.Target, c ClassWindow) { s.plans(ctx, m, tg, c) }
 	w.rights = func(ctx context.Context, tg *target.Target) { s.rights(ctx, m, tg) }
 	w.open = s.noticing(m, w.open)
@@ -330,7 +335,8 @@ func (s *Service) start(ctx context.Context, t ledger.Target) *member {
 }
 
 // noticing opens a member's target and keeps which server answered: another one than before is looked at anew.
-func (s *Service) noticing(m *member, open func(context.Context) (*target.Target, error)) func(context.Context) (*target.Target, error) {
+func (s *Service) noticing(m *member, open func(context.Context) (*target.Target, error)) func(context.Context) (
+	*target.Target, error) {
 	return func(ctx context.Context) (*target.Target, error) {
 		t, err := open(ctx)
 		if err != nil {
@@ -350,7 +356,8 @@ func (s *Service) noticing(m *member, open func(context.Context) (*target.Target
 	}
 }
 
-// serverOf returns the identity of the server that a name stands for; "" when it is not watched or has not answered yet.
+// serverOf returns the identity of the server that a name stands for; "" when it is not watched or has not answered
+// yet.
 func (s *Service) serverOf(name string) string {
 	s.mu.RLock()
 	m := s.fleet[name]

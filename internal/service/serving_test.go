@@ -13,7 +13,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestNoURLOverHTTP: what is done on a server stands in the journal under its name, where an administrator's own commands find it.
+// TestNoURLOverHTTP: what is done on a server stands in the journal under its name, where an administrator's own
+// commands find it.
 func TestNoURLOverHTTP(t *testing.T) {
 	a := alone(t)
 	s := &Service{app: a}
@@ -27,10 +28,12 @@ func TestNoURLOverHTTP(t *testing.T) {
 	}
 }
 
-// TestLoginOfAService: what a request brings is held to allow; a URL that the service was started with is its owner's word.
+// TestLoginOfAService: what a request brings is held to allow; a URL that the service was started with is its owner's
+// word.
 func TestLoginOfAService(t *testing.T) {
 	s := &Service{o: Options{Targets: []string{"shop", "mysql://db1"}}}
-	for name, want := range map[string]bool{"shop": true, "mysql://db1": false, "mysql://db2": true, "sandbox:x": true} {
+	for name, want := range map[string]bool{"shop": true, "mysql://db1": false,
+		"mysql://db2": true, "sandbox:x": true} {
 		if got := s.login(name).Remote; got != want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -41,10 +44,12 @@ func TestLoginOfAService(t *testing.T) {
 func TestReady(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: "unix://" + s.Socket + "?user=root"}, false); err != nil {
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: "unix://" + s.Socket + "?user=root"},
+		false); err != nil {
 		t.Fatal(err)
 	}
-	v, err := New(t.Context(), a, Options{Looking: discovery.Options{Only: []string{s.Socket}, Within: 30 * time.Second}})
+	v, err := New(t.Context(), a, Options{Looking: discovery.Options{Only: []string{s.Socket},
+		Within: 30 * time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +76,8 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// alone gives a test an App of its own: a home without an inventory, and a home directory without the developer's own files.
+// alone gives a test an App of its own: a home without an inventory, and a home directory without the developer's own
+// files.
 func alone(t *testing.T, env ...string) *app.App {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())

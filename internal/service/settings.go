@@ -25,13 +25,14 @@ type Settings struct {
 	Home    string          `json:"home"`
 	Listen  string          `json:"listen,omitzero"`
 	Started time.Time       `json:"started"`
-	Every   float64         `json:"every_seconds"`  // between two readings of a target
-	Targets []ledger.Target `json:"targets"`        // the inventory
-	Fixed   bool            `json:"fixed,omitzero"` // the targets were named when the service was started: the inventory is not followed
-	Keeping []Keeping       `json:"keeping"`
-	Disk    Disk            `json:"disk"`
-	Process OwnProcess      `json:"process"`
-	Writes  []Elsewhere     `json:"remote_writes"`
+	Every   float64         `json:"every_seconds"` // between two readings of a target
+	Targets []ledger.Target `json:"targets"`       // the inventory
+	// the targets were named when the service was started: the inventory is not followed
+	Fixed   bool        `json:"fixed,omitzero"`
+	Keeping []Keeping   `json:"keeping"`
+	Disk    Disk        `json:"disk"`
+	Process OwnProcess  `json:"process"`
+	Writes  []Elsewhere `json:"remote_writes"`
 	// Warnings tell what is wrong with the clock or went wrong inside the stores and did not stop them.
 	Warnings []string `json:"warnings"`
 }
@@ -102,7 +103,8 @@ const measureEvery = time.Minute
 // Settings returns how the service is set up. What is kept is measured once a minute at most.
 func (s *Service) Settings(ctx context.Context) (Settings, error) {
 	x := Settings{
-		Version: s.app.Version, Home: s.app.Home, Started: s.desk.started, Every: s.Every().Seconds(), Targets: []ledger.Target{}, Fixed: len(s.o.Targets) > 0,
+		Version: s.app.Version, Home: s.app.Home, Started: s.desk.started, Every: s.Every().Seconds(),
+		Targets: []ledger.Target{}, Fixed: len(s.o.Targets) > 0,
 		Writes: []Elsewhere{}, Process: s.own(), Warnings: append([]string{}, s.Warnings()...),
 	}
 	all, err := s.ledger.Targets(ctx)
@@ -176,9 +178,11 @@ func keepingOf(kept []app.Kept, so series.Options, ho history.Options) []Keeping
 				x.Limit = known.Of(float64(so.MaxBytes) * 0.2)
 			}
 		case "states":
-			x.Flag, x.Days, x.Limit = "--keep-states", days(ho.StateAge), known.Of(float64(cmp.Or(ho.StateBytes, 2<<30)))
+			x.Flag, x.Days, x.Limit = "--keep-states", days(ho.StateAge),
+				known.Of(float64(cmp.Or(ho.StateBytes, 2<<30)))
 		case "classes":
-			x.Flag, x.Days, x.Limit = "--keep-classes", days(ho.ClassAge), known.Of(float64(cmp.Or(ho.ClassBytes, 1<<30)))
+			x.Flag, x.Days, x.Limit = "--keep-classes", days(ho.ClassAge),
+				known.Of(float64(cmp.Or(ho.ClassBytes, 1<<30)))
 		case "plans", "examples":
 			x.Flag, x.Days = "--keep-classes", days(ho.ClassAge)
 		}
@@ -248,8 +252,8 @@ func (s *Service) share(ctx context.Context, all []Keeping) {
 	weigh("classes", "classes of an hour", func(m Member) float64 { return counts[m.Entry.Name] })
 }
 
-// Discover looks for servers on this machine; within a few seconds the answer is the one of before. Who was refused a login is remembered
-// for longer, until something is added, removed or inspected with success.
+// Discover looks for servers on this machine; within a few seconds the answer is the one of before. Who was refused a
+// login is remembered for longer, until something is added, removed or inspected with success.
 func (s *Service) Discover(ctx context.Context) (discovery.Discovery, error) {
 	return s.desk.seek.Discover(ctx, s.app, s.o.Looking, s.identities)
 }
@@ -299,8 +303,8 @@ func (s *Service) AddTarget(ctx context.Context, t ledger.Target, replace bool) 
 	return t, nil
 }
 
-// followed waits until an entry of the inventory is watched as it is now: whoever wrote it asks for it next. Run looks at the inventory every
-// two seconds.
+// followed waits until an entry of the inventory is watched as it is now: whoever wrote it asks for it next. Run looks
+// at the inventory every two seconds.
 func (s *Service) followed(ctx context.Context, t ledger.Target) {
 	if len(s.o.Targets) > 0 {
 		return
@@ -315,7 +319,8 @@ func (s *Service) followed(ctx context.Context, t ledger.Target) {
 // readyTime bounds Ready: what is asked for answers, and be it with nothing.
 const readyTime = 2 * time.Second
 
-// Ready waits until Run has begun with the targets that there are, so that nobody is told of an empty fleet who asks at once.
+// Ready waits until Run has begun with the targets that there are, so that nobody is told of an empty fleet who asks at
+// once.
 func (s *Service) Ready(ctx context.Context) {
 	names := slices.Clone(s.o.Targets)
 	if len(names) == 0 {
@@ -359,8 +364,10 @@ func (s *Service) Inspect(ctx context.Context, t ledger.Target) (app.Checked, er
 	}
 	c, err := s.app.Inspect(ctx, t)
 	if !c.Reached && c.Create != nil && t.Defaults != asked.Defaults { // refused for want of a password
-		c.Fix = "no password was sent: passwords of ~/.my.cnf, DYNO_PASSWORD and MYSQL_PWD go only to the server that the defaults files name. " +
-			"Fix: put user, password and host into a file in " + s.app.Credentials() + " and name it, or run `dyno target add` on Dyno's machine"
+		c.Fix = "no password was sent: passwords of ~/.my.cnf, DYNO_PASSWORD and MYSQL_PWD go only to the server " +
+			"that the defaults files name. " +
+			"Fix: put user, password and host into a file in " + s.app.Credentials() + " and name it, or run `dyno " +
+			"target add` on Dyno's machine"
 	}
 	if c.Reached && t.URL != "" { // a search may have been refused what is granted now
 		s.desk.seek.Forget()

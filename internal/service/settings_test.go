@@ -26,13 +26,19 @@ func TestKeepingOf(t *testing.T) {
 		}
 	}
 	none := known.None[float64]()
-	f(app.Kept{Kind: "series, every second", Bytes: 5, PerDay: 10}, series.Options{}, history.Options{}, known.Of(15.0), known.Of(150.0))
-	f(app.Kept{Kind: "series, every second", Bytes: 5, PerDay: 10}, series.Options{Retention: 2 * day}, history.Options{}, known.Of(2.0), known.Of(20.0))
-	f(app.Kept{Kind: "series, every second", PerDay: 10}, series.Options{MaxBytes: 100}, history.Options{}, known.Of(15.0), known.Of(80.0))
-	f(app.Kept{Kind: "series, by the minute", PerDay: 1}, series.Options{}, history.Options{}, known.Of(400.0), known.Of(400.0))
+	f(app.Kept{Kind: "series, every second", Bytes: 5, PerDay: 10}, series.Options{}, history.Options{},
+		known.Of(15.0), known.Of(150.0))
+	f(app.Kept{Kind: "series, every second", Bytes: 5, PerDay: 10}, series.Options{Retention: 2 * day},
+		history.Options{}, known.Of(2.0), known.Of(20.0))
+	f(app.Kept{Kind: "series, every second", PerDay: 10}, series.Options{MaxBytes: 100}, history.Options{},
+		known.Of(15.0), known.Of(80.0))
+	f(app.Kept{Kind: "series, by the minute", PerDay: 1}, series.Options{}, history.Options{},
+		known.Of(400.0), known.Of(400.0))
 	f(app.Kept{Kind: "states", Bytes: 7}, series.Options{}, history.Options{}, known.Of(3.0), none) // not an hour of it
-	f(app.Kept{Kind: "states", Bytes: 90, PerDay: 10}, series.Options{}, history.Options{StateAge: day}, known.Of(1.0), known.Of(90.0))
-	f(app.Kept{Kind: "states", PerDay: 3 << 30}, series.Options{}, history.Options{}, known.Of(3.0), known.Of(float64(2<<30)))
+	f(app.Kept{Kind: "states", Bytes: 90, PerDay: 10}, series.Options{}, history.Options{StateAge: day},
+		known.Of(1.0), known.Of(90.0))
+	f(app.Kept{Kind: "states", PerDay: 3 << 30}, series.Options{}, history.Options{}, known.Of(3.0),
+		known.Of(float64(2<<30)))
 	f(app.Kept{Kind: "ledger", Bytes: 7, PerDay: 1}, series.Options{}, history.Options{}, none, none)
 }
 
@@ -40,19 +46,22 @@ func TestKeepingOf(t *testing.T) {
 func TestSettingsOfAService(t *testing.T) {
 	s := servers.Start(t, "mariadb")
 	a := alone(t)
-	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull}, false); err != nil {
+	if _, err := a.AddTarget(t.Context(), ledger.Target{Name: "shop", URL: s.URL("root"), Defaults: os.DevNull},
+		false); err != nil {
 		t.Fatal(err)
 	}
 	db := s.DB(t, "")
 	connections := func() (n int) {
 		t.Helper()
-		if err := db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'root'").Scan(&n); err != nil {
+		if err := db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'root'").
+			Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
 	before := connections()
-	v, err := New(t.Context(), a, Options{Series: series.Options{Retention: 48 * time.Hour}, Looking: discovery.Options{Only: []string{"/nowhere"}}})
+	v, err := New(t.Context(), a, Options{Series: series.Options{Retention: 48 * time.Hour},
+		Looking: discovery.Options{Only: []string{"/nowhere"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +92,8 @@ func TestSettingsOfAService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(x.Targets) != 1 || x.Targets[0].Name != "shop" || x.Home != a.Home || !x.Disk.Free.OK() || x.Disk.Free.Or(0) > x.Disk.Total.Or(0) {
+	if len(x.Targets) != 1 || x.Targets[0].Name != "shop" || x.Home != a.Home || !x.Disk.Free.OK() ||
+		x.Disk.Free.Or(0) > x.Disk.Total.Or(0) {
 		t.Errorf("settings %+v", x)
 	}
 	if m := x.Process.Memory.Or(0); m < 1<<20 || m > 1<<36 || x.Process.CPU.Or(0) <= 0 {
@@ -109,8 +119,8 @@ func TestSettingsOfAService(t *testing.T) {
 	}
 }
 
-// TestWhatIsForgottenWasWritten: what earlier searches were told is forgotten once the inventory is another one, and not for a change that
-// did not come about.
+// TestWhatIsForgottenWasWritten: what earlier searches were told is forgotten once the inventory is another one, and
+// not for a change that did not come about.
 func TestWhatIsForgottenWasWritten(t *testing.T) {
 	a := alone(t)
 	shop := ledger.Target{Name: "shop", URL: "mysql://db1"}

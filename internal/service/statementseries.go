@@ -6,15 +6,16 @@ import (
 	"github.com/dyno-perf/dyno/internal/metric"
 )
 
-// timed counts the statements whose time is known exactly, since the program began to watch. Of what is sampled only a lower bound of
-// executions is known, so it takes no part: a mean of both would be wrong.
+// timed counts the statements whose time is known exactly, since the program began to watch. Of what is sampled only a
+// lower bound of executions is known, so it takes no part: a mean of both would be wrong.
 type timed struct {
 	count   float64
 	seconds float64
 	some    bool
 }
 
-// add returns what the series of a target's statements are after a window of query classes; nothing when it holds no exact figures.
+// add returns what the series of a target's statements are after a window of query classes; nothing when it holds no
+// exact figures.
 func (x *timed) add(w ClassWindow) []metric.Sample {
 	exact := false
 	for _, c := range w.Classes {

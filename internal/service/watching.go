@@ -44,7 +44,8 @@ type ClassWindow struct {
 	Classes  []class.Class // most time first; nobody changes them
 }
 
-// cut takes off the beginning of a window that is lost. Nothing is left of less than a second: what ended in it may have begun long before.
+// cut takes off the beginning of a window that is lost. Nothing is left of less than a second: what ended in it may
+// have begun long before.
 func (c *ClassWindow) cut(lost time.Duration) {
 	if lost <= 0 {
 		return
@@ -71,8 +72,8 @@ func (c *ClassWindow) cut(lost time.Duration) {
 // topClasses is how many classes a state shows.
 const topClasses = 50
 
-// watcher watches one target until its context ends: it finds the server, again and again when it goes away, reads its sources each
-// round and its query classes every few seconds.
+// watcher watches one target until its context ends: it finds the server, again and again when it goes away, reads its
+// sources each round and its query classes every few seconds.
 type watcher struct {
 	name  string
 	open  func(context.Context) (*target.Target, error)
@@ -101,7 +102,8 @@ type watcher struct {
 	renewed time.Time // when a session was given up because the server refused a login
 }
 
-// refusedEvery is how often a session is given up at most because a login was refused: servers lock accounts that are refused often.
+// refusedEvery is how often a session is given up at most because a login was refused: servers lock accounts that are
+// refused often.
 const refusedEvery = 15 * time.Second
 
 // openTime bounds finding a server and learning what it is: one that lets Dyno in and says nothing more is down.
@@ -273,7 +275,8 @@ func (w *watcher) round(r reading.Reading) {
 	w.mu.Unlock()
 	r.Samples = append(r.Samples,
 		metric.Sample{Name: "mysql_up", At: r.At.UnixMilli(), Value: up},
-		metric.Sample{Name: "dyno_classes_server_seconds_total", Kind: metric.Counter, At: r.At.UnixMilli(), Value: spent},
+		metric.Sample{Name: "dyno_classes_server_seconds_total", Kind: metric.Counter,
+			At: r.At.UnixMilli(), Value: spent},
 	)
 	if r.State == nil {
 		r.State = &state.State{}
@@ -287,7 +290,8 @@ func (w *watcher) round(r reading.Reading) {
 		w.silent = r.At
 	}
 	st.Slow = slow && r.At.Sub(w.silent) < incident.Patience
-	st.LoginRefused = st.LoginRefused && !st.Up // more connections than one are refused while max_connections is reached
+	// more connections than one are refused while max_connections is reached
+	st.LoginRefused = st.LoginRefused && !st.Up
 	now := state.Take(r.Samples)
 	if !w.prevAt.IsZero() {
 		st.Vitals = state.Between(w.prev, now, r.At.Sub(w.prevAt).Seconds())
@@ -305,11 +309,14 @@ func (w *watcher) round(r reading.Reading) {
 	if st.Up {
 		st.Classes, st.ClassSeconds = w.top, w.topSec
 		if v, ok := w.latency.Get(); ok { // of the users' statements alone
-			st.Vitals = append(slices.DeleteFunc(st.Vitals, func(x state.Vital) bool { return x.Name == state.Latency }), state.Vital{Name: state.Latency, Value: v})
+			st.Vitals = append(slices.DeleteFunc(st.Vitals, func(x state.Vital) bool {
+				return x.Name == state.Latency
+			}), state.Vital{Name: state.Latency, Value: v})
 		}
 	}
 	for _, x := range append(slices.Clone(r.Sources), w.sources...) {
-		if x.State == snapshot.OK && x.Reads == 0 && slices.Contains([]string{"processlist", "transactions", "locks"}, x.Name) {
+		if x.State == snapshot.OK && x.Reads == 0 && slices.Contains([]string{"processlist", "transactions", "locks"},
+			x.Name) {
 			x.State, x.Reason = snapshot.Slow, "not read yet" // that nobody waits is not known then
 		}
 		if x.State != snapshot.OK {
@@ -414,7 +421,8 @@ func (w *watcher) window(c ClassWindow, sources []snapshot.Source, err error) {
 		for _, x := range c.Classes[:min(len(c.Classes), topClasses)] {
 			s := state.ActiveClass{
 				ID: x.ID, Fingerprint: state.Clip(x.Fingerprint, state.MaxText), Schema: x.Schema, Sampled: x.Sampled,
-				PerSecond: float64(x.Count) / sec, Load: x.TimeSec / sec, MeanSec: x.MeanSec(), Examined: x.PerCall(x.Examined),
+				PerSecond: float64(x.Count) / sec, Load: x.TimeSec / sec, MeanSec: x.MeanSec(),
+				Examined: x.PerCall(x.Examined),
 			}
 			if n, ok := x.Errors.Get(); ok {
 				s.Errors = known.Of(float64(n) / sec)
@@ -449,7 +457,8 @@ func wait(ctx context.Context, d time.Duration) bool {
 }
 
 // newWatcher returns a watcher of what the user calls text.
-func newWatcher(a *app.App, name string, login app.Login, o Watching, read func(reading.Reading), classes func(ClassWindow)) *watcher {
+func newWatcher(a *app.App, name string, login app.Login, o Watching, read func(reading.Reading),
+	classes func(ClassWindow)) *watcher {
 	return &watcher{
 		name: name, o: o, read: read, class: classes,
 		open: func(ctx context.Context) (*target.Target, error) {

@@ -20,7 +20,8 @@ import (
 	"github.com/dyno-perf/dyno/test/servers"
 )
 
-// TestNothingObservedIsNotNothing: a window in which no source told anything is not handed on as one in which nothing ran.
+// TestNothingObservedIsNotNothing: a window in which no source told anything is not handed on as one in which nothing
+// ran.
 func TestNothingObservedIsNotNothing(t *testing.T) {
 	got := 0
 	w := &watcher{class: func(ClassWindow) { got++ }}
@@ -42,8 +43,9 @@ func TestNothingObservedIsNotNothing(t *testing.T) {
 	f(1, snapshot.OK, snapshot.Failed)
 }
 
-// TestCostShownIsWhatWasSpent watches a server with sources of several cadences and holds the cost that each state shows against what the
-// sources themselves say they took: a source that is read now and then must not count with all it ever took.
+// TestCostShownIsWhatWasSpent watches a server with sources of several cadences and holds the cost that each state
+// shows against what the sources themselves say they took: a source that is read now and then must not count with all
+// it ever took.
 func TestCostShownIsWhatWasSpent(t *testing.T) {
 	s := servers.Start(t, "mariadb", "performance_schema=ON")
 	spec, err := target.ParseURL(s.URL("root"))
@@ -94,17 +96,20 @@ func TestCostShownIsWhatWasSpent(t *testing.T) {
 	}
 }
 
-// TestCutWindow: of a window whose beginning was lost the rates are over the rest, sampled ones too, and of a moment there are none.
+// TestCutWindow: of a window whose beginning was lost the rates are over the rest, sampled ones too, and of a moment
+// there are none.
 func TestCutWindow(t *testing.T) {
 	to := time.Unix(1_800_000_000, 0)
 	window := func() ClassWindow {
 		return ClassWindow{From: to.Add(-5 * time.Second), To: to, Took: 5 * time.Second, Classes: []class.Class{
-			{ID: "counted", Count: 10, TimeSec: 2}, {ID: "seen", Count: 1, TimeSec: 5, Sampled: true, Examined: known.Of[uint64](100)},
+			{ID: "counted", Count: 10, TimeSec: 2}, {ID: "seen", Count: 1, TimeSec: 5, Sampled: true,
+				Examined: known.Of[uint64](100)},
 		}}
 	}
 	c := window()
 	c.cut(3 * time.Second)
-	if c.From != to.Add(-2*time.Second) || c.Took != 2*time.Second || c.Classes[0].TimeSec != 2 || c.Classes[1].TimeSec != 2 || c.Classes[1].Count != 1 || c.Classes[1].Examined.Or(0) != 40 {
+	if c.From != to.Add(-2*time.Second) || c.Took != 2*time.Second || c.Classes[0].TimeSec != 2 ||
+		c.Classes[1].TimeSec != 2 || c.Classes[1].Count != 1 || c.Classes[1].Examined.Or(0) != 40 {
 		t.Errorf("%+v", c)
 	}
 	c = window()
@@ -119,8 +124,8 @@ func TestCutWindow(t *testing.T) {
 	}
 }
 
-// TestMistakeInWatchingEndsNothingElse: what one server says, and a mistake that it brings to light, must not end the process that watches
-// others.
+// TestMistakeInWatchingEndsNothingElse: what one server says, and a mistake that it brings to light, must not end the
+// process that watches others.
 func TestMistakeInWatchingEndsNothingElse(t *testing.T) {
 	s := servers.Start(t, "mariadb", "performance_schema=ON")
 	spec, err := target.ParseURL(s.URL("root"))
@@ -175,13 +180,15 @@ func TestMistakeInWatchingEndsNothingElse(t *testing.T) {
 	}
 }
 
-// TestEventsWithTimesOfTheServer: events that bear a time out of all reason, by what the server says of its age, are of now.
+// TestEventsWithTimesOfTheServer: events that bear a time out of all reason, by what the server says of its age, are of
+// now.
 func TestEventsWithTimesOfTheServer(t *testing.T) {
 	var got []event.Event
 	w := &watcher{read: func(r reading.Reading) { got = r.Events }}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	w.round(reading.Reading{At: at, Events: []event.Event{
-		{At: at.Add(-time.Hour), Kind: event.DDL}, {At: at.Add(time.Minute), Kind: event.Restart}, {At: at.AddDate(-68, 0, 0), Kind: event.DDL},
+		{At: at.Add(-time.Hour), Kind: event.DDL}, {At: at.Add(time.Minute), Kind: event.Restart},
+		{At: at.AddDate(-68, 0, 0), Kind: event.DDL},
 	}})
 	for i, want := range []time.Time{at.Add(-time.Hour), at, at} {
 		if !got[i].At.Equal(want) {
@@ -212,7 +219,8 @@ func TestSilentServerIsDown(t *testing.T) {
 	}
 }
 
-// TestSlowIsNotDown: a server that does not answer in time counts as down only after a while, and one that refuses at once.
+// TestSlowIsNotDown: a server that does not answer in time counts as down only after a while, and one that refuses at
+// once.
 func TestSlowIsNotDown(t *testing.T) {
 	var slow []bool
 	w := &watcher{name: "shop", read: func(r reading.Reading) {
@@ -221,8 +229,10 @@ func TestSlowIsNotDown(t *testing.T) {
 		}
 		slow = append(slow, r.State.Slow)
 	}}
-	for i, s := range []snapshot.SourceState{snapshot.Slow, snapshot.Slow, snapshot.Slow, snapshot.Failed, snapshot.Slow} {
-		w.round(reading.Reading{At: time.Unix(1000+int64(i), 0), Sources: []snapshot.Source{{Name: "global_status", State: s, Reason: "no answer within 466ms"}}})
+	for i, s := range []snapshot.SourceState{snapshot.Slow, snapshot.Slow, snapshot.Slow,
+		snapshot.Failed, snapshot.Slow} {
+		w.round(reading.Reading{At: time.Unix(1000+int64(i), 0),
+			Sources: []snapshot.Source{{Name: "global_status", State: s, Reason: "no answer within 466ms"}}})
 	}
 	if want := []bool{true, true, false, false, true}; !slices.Equal(slow, want) {
 		t.Errorf("%v, want %v", slow, want)

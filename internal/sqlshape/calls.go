@@ -9,11 +9,11 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// Calls returns the words that a statement has before a parenthesis, in lower case, each once and in order: the names of its
-// functions, and keywords such as IN. A word that is apart from its parenthesis ends in a space, for servers take some names
-// for those of their own functions only without it: "now" is what they have, "now " may be a stored function. A server that
-// knows none of the words as the name of a stored function runs no such function for this statement. The error says why
-// Explainable refuses the text.
+// Calls returns the words that a statement has before a parenthesis, in lower case, each once and in order: the names
+// of its functions, and keywords such as IN. A word that is apart from its parenthesis ends in a space, for servers
+// take some names for those of their own functions only without it: "now" is what they have, "now " may be a stored
+// function. A server that knows none of the words as the name of a stored function runs no such function for this
+// statement. The error says why Explainable refuses the text.
 func Calls(sql string) ([]string, error) { return calls(sql) }
 
 // calls reads the text as servers do, without the parser, which knows words that no server does and has its own idea of
@@ -22,7 +22,10 @@ func calls(sql string) (list []string, err error) {
 	if !utf8.ValidString(sql) {
 		return nil, errors.New("it is not valid UTF-8")
 	}
-	if strings.ContainsFunc(sql, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f }) {
+	if strings.ContainsFunc(sql, func(r rune) bool {
+		return r < ' ' && r != '\t' && r != '\n' &&
+			r != '\r' || r == 0x7f
+	}) {
 		return nil, errors.New("it holds control characters")
 	}
 	word := ""   // the last token, when it is one
@@ -68,8 +71,8 @@ func calls(sql string) (list []string, err error) {
 	return list, nil
 }
 
-// before holds the words other than names of functions that may stand before a parenthesis: keywords, types, aggregates and
-// window functions.
+// before holds the words other than names of functions that may stand before a parenthesis: keywords, types, aggregates
+// and window functions.
 var before = set(`
 	against all and any any_value as avg between binary bit_and bit_or bit_xor by case columns count cume_dist datetime dec
 	decimal default dense_rank distinct div double else except exists first_value fixed float for from group_concat grouping

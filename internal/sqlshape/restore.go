@@ -6,8 +6,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// Match reports whether a name from a fingerprint, in which each ? stands for digits and swallowed an x, b or dot before
-// them, can be name. Case does not count. A pattern without ? matches itself only.
+// Match reports whether a name from a fingerprint, in which each ? stands for digits and swallowed an x, b or dot
+// before them, can be name. Case does not count. A pattern without ? matches itself only.
 func Match(pattern, name string) bool {
 	p, n := fold(pattern), fold(name)
 	if !strings.Contains(p, "?") {
@@ -82,7 +82,8 @@ func restore(sql string) string {
 				switch {
 				case strings.HasPrefix(low, "sql_tsi_"):
 					w = w[len("sql_tsi_"):]
-				case !operand && next(s[j:], '?') && (low[0] == '_' || low == "date" || low == "time" || low == "timestamp"):
+				case !operand && next(s[j:], '?') && (low[0] == '_' || low == "date" ||
+					low == "time" || low == "timestamp"):
 					continue // the type or charset of the literal that follows
 				}
 				b.WriteString(w)
@@ -166,7 +167,8 @@ func word(c byte) bool { return c == '@' || sqltext.WordByte(c) }
 // keyword holds the words that are no operands.
 var keyword = func() map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(`select from where and or not in is between like rlike regexp as on using join left right inner
+	for _, w := range strings.Fields(
+		`select from where and or not in is between like rlike regexp as on using join left right inner
 		outer cross natural straight_join group by order having limit offset union all distinct distinctrow set values value into
 		insert replace update delete ignore for share mode lock skip locked nowait desc asc case when then else end exists any some
 		div mod xor interval escape separator collate partition over rows use force index key with recursive

@@ -2,10 +2,10 @@ package sqltext
 
 import "bytes"
 
-// Redact appends sql to dst with ? for every literal and without comments. Everything else stays as it was written: case, white space,
-// names with the digits in them, comments that are code (/*!40001 … */) and hints, these without literals too. NULL, TRUE and FALSE are
-// literals except behind IS and NOT. What is in double quotes counts as a string, and a statement that was cut off in a string or a
-// comment ends there. Redacting twice is redacting once.
+// Redact appends sql to dst with ? for every literal and without comments. Everything else stays as it was written:
+// case, white space, names with the digits in them, comments that are code (/*!40001 … */) and hints, these without
+// literals too. NULL, TRUE and FALSE are literals except behind IS and NOT. What is in double quotes counts as a
+// string, and a statement that was cut off in a string or a comment ends there. Redacting twice is redacting once.
 func Redact(dst, sql []byte) []byte {
 	s := sql
 	from := len(dst)

@@ -16,13 +16,13 @@ const (
 	Open                // a quote or a comment that nothing closes, with all that is behind it
 )
 
-// Next returns what begins at s[i], and the index after it. It reads as servers do with their usual sql_mode: a backslash in a
-// String hides the byte behind it, in a Name it does not, and the two dashes of a comment have white space or a control
-// character behind them. A doubled quote ends a token, and begins another one: see Quoted. What is between double quotes is a
-// String; with ANSI_QUOTES it is a name. It allocates nothing.
+// Next returns what begins at s[i], and the index after it. It reads as servers do with their usual sql_mode: a
+// backslash in a String hides the byte behind it, in a Name it does not, and the two dashes of a comment have white
+// space or a control character behind them. A doubled quote ends a token, and begins another one: see Quoted. What is
+// between double quotes is a String; with ANSI_QUOTES it is a name. It allocates nothing.
 //
-// This is where Dyno's rules of quoting are. Where another function keeps a loop of its own, for speed (read, Keyer.Key) or
-// because it goes on in the middle of a text (package slowlog), a test holds it to these rules.
+// This is where Dyno's rules of quoting are. Where another function keeps a loop of its own, for speed (read,
+// Keyer.Key) or because it goes on in the middle of a text (package slowlog), a test holds it to these rules.
 func Next[T string | []byte](s T, i int) (kind Kind, end int) {
 	c := s[i]
 	switch {
@@ -73,7 +73,8 @@ func aside[T string | []byte](s T, i int) bool {
 	return s[i] == '#' || s[i] == '-' && i+1 < len(s) && s[i+1] == '-' && (i+2 == len(s) || s[i+2] <= ' ')
 }
 
-// Quoted returns the index after the quoted text at s[i], with the doubled quotes in it, and whether something closes it.
+// Quoted returns the index after the quoted text at s[i], with the doubled quotes in it, and whether something closes
+// it.
 func Quoted[T string | []byte](s T, i int) (end int, closed bool) {
 	for end, closed = quoteEnd(s, i); closed && end < len(s) && s[end] == s[i]; {
 		end, closed = quoteEnd(s, end)
@@ -94,8 +95,9 @@ func quoteEnd[T string | []byte](s T, i int) (end int, closed bool) {
 	return len(s), false
 }
 
-// Executed returns the index of what servers execute of the Code that begins at s[i], whether or not something closes it: behind
-// its sign, and the version from which on they do. It is i and false where no Code begins. Who wants the tokens within goes on there.
+// Executed returns the index of what servers execute of the Code that begins at s[i], whether or not something closes
+// it: behind its sign, and the version from which on they do. It is i and false where no Code begins. Who wants the
+// tokens within goes on there.
 func Executed[T string | []byte](s T, i int) (from int, ok bool) {
 	if len(s)-i < len("/*!") || s[i] != '/' || s[i+1] != '*' {
 		return i, false
@@ -114,7 +116,8 @@ func Executed[T string | []byte](s T, i int) (from int, ok bool) {
 	return end, true
 }
 
-// Body returns a statement without the white space and the comments in front of it, those that servers execute among them.
+// Body returns a statement without the white space and the comments in front of it, those that servers execute among
+// them.
 func Body(sql string) string {
 	for sql != "" {
 		kind, end := Next(sql, 0)

@@ -42,14 +42,16 @@ func TestNext(t *testing.T) {
 	f("a--1 --\x01b\n--", "word a|sign -|sign -|number 1|comment --\x01b|comment --")
 	f("--\x7fa", "sign -|sign -|sign \x7f|word a")
 	f("/**/ /*/*/ /* ' */ /*+ h(t) */", "comment /**/|comment /*/*/|comment /* ' */|comment /*+ h(t) */")
-	f("/*!*/ /*!40101 a */ /*M!100100 b */ /*M*/ /*m!*/", "code /*!*/|code /*!40101 a */|code /*M!100100 b */|comment /*M*/|comment /*m!*/")
+	f("/*!*/ /*!40101 a */ /*M!100100 b */ /*M*/ /*m!*/", "code /*!*/|code /*!40101 a */|code /*M!100100 b "+
+		"*/|comment /*M*/|comment /*m!*/")
 	f("a /* b", "word a|open /* b")
 	f("/*! b", "open /*! b")
 	f("a/b*/c", "word a|sign /|word b|sign *|sign /|word c")
 }
 
 func TestQuoted(t *testing.T) {
-	for sql, want := range map[string]int{"'a' b": 3, "'a''b'": 6, `"a\""""`: 7, "``": 2, "'a''b": -1, "'": -1, "''''''": 6, "'a'\"b\"": 3} {
+	for sql, want := range map[string]int{"'a' b": 3, "'a''b'": 6, `"a\""""`: 7, "``": 2, "'a''b": -1, "'": -1,
+		"''''''": 6, "'a'\"b\"": 3} {
 		end, closed := Quoted(sql, 0)
 		if closed != (want >= 0) || closed && end != want || !closed && end != len(sql) {
 			t.Errorf("%s: %d, %v", sql, end, closed)
@@ -59,7 +61,8 @@ func TestQuoted(t *testing.T) {
 
 func TestExecuted(t *testing.T) {
 	for sql, want := range map[string]string{
-		"/*! a */": " a */", "/*!a": "a", "/*!40101 a": " a", "/*!1001001 a": "1 a", "/*M!100100a": "a", "/*M!": "", "/*!": "",
+		"/*! a */": " a */", "/*!a": "a", "/*!40101 a": " a", "/*!1001001 a": "1 a", "/*M!100100a": "a", "/*M!": "",
+		"/*!": "",
 	} {
 		if from, ok := Executed(sql, 0); !ok || sql[from:] != want {
 			t.Errorf("%s: %d, %v", sql, from, ok)
@@ -74,8 +77,9 @@ func TestExecuted(t *testing.T) {
 
 func TestBody(t *testing.T) {
 	for sql, want := range map[string]string{
-		"": "", " \n": "", "ALTER": "ALTER", "/**//* a */ -- b\n#c\n--\n  DROP /* d */": "DROP /* d */", "/*/ x */DROP": "DROP",
-		"/* open": "/* open", "# open": "", "/*!50001 a */ b": "b",
+		"": "", " \n": "", "ALTER": "ALTER", "/**//* a */ -- b\n#c\n--\n  DROP /* d */": "DROP /* d */",
+		"/*/ x */DROP": "DROP",
+		"/* open":      "/* open", "# open": "", "/*!50001 a */ b": "b",
 	} {
 		if got := Body(sql); got != want {
 			t.Errorf("%q: %q, want %q", sql, got, want)
@@ -84,7 +88,8 @@ func TestBody(t *testing.T) {
 }
 
 // pieces are what texts are made of whose tokens may be hard to tell apart.
-var pieces = strings.Split("'|'|\"|`|\\|/*|*/|/*!|/*!40101 |/*M!|/*+|--|-- |#|\n|\r| |\t|\f|\x00|a|b1|1|1e5|0x1F|.|,|(|)|;|select |in (|values (|"+
+var pieces = strings.Split("'|'|\"|`|\\|/*|*/|/*!|/*!40101 |/*M!|/*+|--|-- |#|\n|\r| "+
+	"|\t|\f|\x00|a|b1|1|1e5|0x1F|.|,|(|)|;|select |in (|values (|"+
 	"null|@|=|?|é|x|insert into t values (|true|+|-|/|*|!|it's|'a', |'b''c'|\"d\" ", "|")
 
 func generated(r *rand.Rand) []byte {
@@ -95,8 +100,8 @@ func generated(r *rand.Rand) []byte {
 	return s
 }
 
-// TestHotLoopsAgree holds the loops that are made for speed to Next: that each of their steps ends where a token does, that read
-// leaves out the comments and the strings that Next finds, and that to a Keyer all Strings are alike.
+// TestHotLoopsAgree holds the loops that are made for speed to Next: that each of their steps ends where a token does,
+// that read leaves out the comments and the strings that Next finds, and that to a Keyer all Strings are alike.
 func TestHotLoopsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	texts := [][]byte{}
@@ -124,7 +129,8 @@ func TestHotLoopsAgree(t *testing.T) {
 	}
 }
 
-// agree compares what is said of one text, and whether read and a Keyer took it for a statement that has one meaning only.
+// agree compares what is said of one text, and whether read and a Keyer took it for a statement that has one meaning
+// only.
 func agree(t *testing.T, s []byte) (whole, key bool) {
 	t.Helper()
 	for i, c := range s {
@@ -151,8 +157,9 @@ func agree(t *testing.T, s []byte) (whole, key bool) {
 			}
 		}
 	}
-	// What read has its reasons to take in another way: the line of a comment ends at a \r too, two dashes are enough for one, but not always with
-	// a control character behind them, of an INSERT the first row is enough, and a quote of a name that nothing closes stands alone.
+	// What read has its reasons to take in another way: the line of a comment ends at a \r too, two dashes are enough
+	// for one, but not always with a control character behind them, of an INSERT the first row is enough, and a quote
+	// of a name that nothing closes stands alone.
 	special := insertInto(s) > 0 || bytes.IndexByte(s, '\r') >= 0
 	var plain, marked []byte
 	for i := 0; i < len(s); {

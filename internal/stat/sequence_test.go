@@ -38,7 +38,8 @@ func TestSchedule(t *testing.T) {
 	f(1, 2, 0.95, 3)
 	for max := 3; max < 200; max++ {
 		s := Schedule(3, max, 0)
-		if !slices.IsSorted(s.Looks) || len(slices.Compact(slices.Clone(s.Looks))) != len(s.Looks) || s.Looks[0] != 3 || last(s) != max {
+		if !slices.IsSorted(s.Looks) || len(slices.Compact(slices.Clone(s.Looks))) != len(s.Looks) ||
+			s.Looks[0] != 3 || last(s) != max {
 			t.Errorf("3 to %d: %v", max, s)
 		}
 	}

@@ -130,8 +130,8 @@ func readFacts(ctx context.Context, c *sql.Conn) (Facts, map[string]string, erro
 	return f, vars, nil
 }
 
-// identity names the server by its uuid where it has one. A uuid alone is not enough: it lies in the data directory and is
-// copied with it.
+// identity names the server by its uuid where it has one. A uuid alone is not enough: it lies in the data directory and
+// is copied with it.
 func (f Facts) identity() string {
 	if f.UUID != "" {
 		return f.UUID + "@" + f.Hostname + ":" + f.Datadir
@@ -192,7 +192,8 @@ func pairs(ctx context.Context, c *sql.Conn, q string) (map[string]string, error
 	return m, rows.Err()
 }
 
-// Variable returns a global variable as it was when the target was opened; not ok when the server has none of that name.
+// Variable returns a global variable as it was when the target was opened; not ok when the server has none of that
+// name.
 func (t *Target) Variable(name string) (value string, ok bool) {
 	value, ok = t.vars[strings.ToLower(name)]
 	return value, ok

@@ -12,8 +12,9 @@ import (
 // maxFile bounds the files that are named to reach a server, bytes.
 const maxFile = 1 << 20
 
-// readFile reads a small file whole, and tells what it is. Its name may come from elsewhere: a device has no end, and a pipe keeps whoever
-// opens it waiting, so only regular files are read. One that says it is empty is not read either, for what lies in /proc may wait too.
+// readFile reads a small file whole, and tells what it is. Its name may come from elsewhere: a device has no end, and a
+// pipe keeps whoever opens it waiting, so only regular files are read. One that says it is empty is not read either,
+// for what lies in /proc may wait too.
 func readFile(name string) ([]byte, fs.FileInfo, error) {
 	st, err := os.Stat(name) // before it is opened, which alone does something to some devices
 	if err == nil {

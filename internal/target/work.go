@@ -149,15 +149,16 @@ func (w *workFiles) open() (err error) {
 	return err
 }
 
-// lockWork takes the lock of a server, one of 256 that all share, which work shares among all processes and the reading of the
-// totals has alone. It waits for a while: what cannot be had then is done without.
+// lockWork takes the lock of a server, one of 256 that all share, which work shares among all processes and the reading
+// of the totals has alone. It waits for a while: what cannot be had then is done without.
 func lockWork(where string, alone bool) (free func()) {
 	free = func() {}
 	w := shared()
 	if w == nil {
 		return free
 	}
-	// A server chooses what it calls itself, but not to share the lock of another: it does not know the directory's number.
+	// A server chooses what it calls itself, but not to share the lock of another: it does not know the directory's
+	// number.
 	name := fmt.Sprintf("lock-%02x", sha256.Sum256(fmt.Append(nil, w.number, where))[0])
 	f, err := w.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -91,8 +91,8 @@ type task struct {
 // reads names the kinds of task that change nothing on their target.
 var reads = []string{"diagnose", "prove"}
 
-// obstructs reports whether two tasks must not run at a time: both change the same target, or both do the same to it. Those without a
-// target work on this machine, which is one target too.
+// obstructs reports whether two tasks must not run at a time: both change the same target, or both do the same to it.
+// Those without a target work on this machine, which is one target too.
 func obstructs(a, b Task) bool {
 	if a.Target != b.Target {
 		return false
@@ -100,12 +100,14 @@ func obstructs(a, b Task) bool {
 	return a.Kind == b.Kind || !slices.Contains(reads, a.Kind) && !slices.Contains(reads, b.Kind)
 }
 
-// Start runs f in a goroutine that End cancels and waits for. Of x its Kind, Title, Target, By and About are taken. One task at a
-// time changes a target, and one does the same thing to it: else the answer is ErrBusy, which names the other one.
+// Start runs f in a goroutine that End cancels and waits for. Of x its Kind, Title, Target, By and About are taken. One
+// task at a time changes a target, and one does the same thing to it: else the answer is ErrBusy, which names the other
+// one.
 func (b *List) Start(x Task, f Work) (Task, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	t := &task{Task: Task{
-		ID: "t-" + strings.ToLower(rand.Text()[:10]), Kind: x.Kind, Title: x.Title, Target: x.Target, By: x.By, About: x.About, State: Running, Started: time.Now().UTC(),
+		ID: "t-" + strings.ToLower(rand.Text()[:10]), Kind: x.Kind, Title: x.Title, Target: x.Target, By: x.By,
+		About: x.About, State: Running, Started: time.Now().UTC(),
 	}, stop: stop}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -256,7 +258,8 @@ func (b *List) Find(id string) (Task, bool) {
 	return Task{}, false
 }
 
-// Cancel asks a running task to stop; it ends when it has put things in order. One that ended stays as it is. Unknown: ErrUnknown.
+// Cancel asks a running task to stop; it ends when it has put things in order. One that ended stays as it is. Unknown:
+// ErrUnknown.
 func (b *List) Cancel(id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -36,26 +36,30 @@ func TestTaskTellsHowItWent(t *testing.T) {
 	var heard []Task
 	s.Follow(func(x Task) { mu.Lock(); heard = append(heard, x); mu.Unlock() })
 	half := make(chan struct{})
-	x, err := s.Start(Task{ID: "mine", Kind: "diagnose", Title: "Look at shop", Target: "shop", By: "ann"}, func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
-		t0 := time.Now()
-		sink(progress.Progress{Step: "looking", Done: 5, Total: 10, Unit: "s", Started: t0.Add(-5 * time.Second), At: t0})
-		for i := range maxNotes + 7 {
-			note(fmt.Sprint("note ", i, strings.Repeat(" ", mostText)))
-		}
-		<-half
-		return "d-1", nil
-	})
+	x, err := s.Start(Task{ID: "mine", Kind: "diagnose", Title: "Look at shop", Target: "shop", By: "ann"},
+		func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
+			t0 := time.Now()
+			sink(progress.Progress{Step: "looking", Done: 5, Total: 10, Unit: "s", Started: t0.Add(-5 * time.Second),
+				At: t0})
+			for i := range maxNotes + 7 {
+				note(fmt.Sprint("note ", i, strings.Repeat(" ", mostText)))
+			}
+			<-half
+			return "d-1", nil
+		})
 	if err != nil || x.ID == "" || x.ID == "mine" || x.State != Running || x.By != "ann" {
 		t.Fatalf("%+v %v", x, err)
 	}
-	for deadline := time.Now().Add(2 * time.Minute); len(x.Notes) == 0 || strings.TrimSpace(x.Notes[len(x.Notes)-1].Text) != fmt.Sprint("note ", maxNotes+6); x, _ = s.Find(x.ID) {
+	for deadline := time.Now().Add(2 * time.Minute); len(x.Notes) == 0 ||
+		strings.TrimSpace(x.Notes[len(x.Notes)-1].Text) != fmt.Sprint("note ", maxNotes+6); x, _ = s.Find(x.ID) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%+v", x)
 		}
 	}
 	f, _ := x.Fraction.Get()
 	left, ok := x.Left.Get()
-	if x.Step != "looking" || f != 0.5 || !ok || left < 4.9 || left > 5.1 || len(x.Notes) != maxNotes || len(x.Notes[0].Text) != mostText || strings.TrimSpace(x.Notes[0].Text) != "note 7" {
+	if x.Step != "looking" || f != 0.5 || !ok || left < 4.9 || left > 5.1 || len(x.Notes) != maxNotes ||
+		len(x.Notes[0].Text) != mostText || strings.TrimSpace(x.Notes[0].Text) != "note 7" {
 		t.Fatalf("%+v", x)
 	}
 	close(half)
@@ -64,7 +68,8 @@ func TestTaskTellsHowItWent(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if first, last := heard[0], heard[len(heard)-1]; first.State != Running || last.State != Done || last.Result != "d-1" {
+	if first, last := heard[0], heard[len(heard)-1]; first.State != Running ||
+		last.State != Done || last.Result != "d-1" {
 		t.Fatalf("the listener heard %+v … %+v", first, last)
 	}
 }
@@ -87,7 +92,8 @@ func TestTaskFails(t *testing.T) {
 			t.Fatalf("%+v", x)
 		}
 	}
-	f(func(context.Context, progress.Sink, func(string)) (string, error) { return "", errors.New("no room") }, Failed, "no room")
+	f(func(context.Context, progress.Sink, func(string)) (string, error) { return "", errors.New("no room") }, Failed,
+		"no room")
 	f(untilCancelled, Cancelled, "canceled")
 	f(func(context.Context, progress.Sink, func(string)) (string, error) { panic("a slip") }, Failed, "a slip")
 	f(func(context.Context, progress.Sink, func(string)) (string, error) { return "", nil }, Done, "")
@@ -102,7 +108,8 @@ func TestTasksKeepOutOfEachOthersWay(t *testing.T) {
 	f := func(kind, target string, busy bool) {
 		t.Helper()
 		_, err := s.Start(Task{Kind: kind, Title: kind + " on " + target, Target: target}, untilCancelled)
-		if errors.Is(err, ErrBusy) != busy || busy && !strings.Contains(err.Error(), " on "+target) || !busy && err != nil {
+		if errors.Is(err, ErrBusy) != busy || busy && !strings.Contains(err.Error(), " on "+target) || !busy &&
+			err != nil {
 			t.Fatalf("%s %s: %v", kind, target, err)
 		}
 	}
@@ -130,7 +137,10 @@ func TestTasksAreForgotten(t *testing.T) {
 	}
 	var last Task
 	for range maxTasks + 5 {
-		if last, err = s.Start(Task{Kind: "apply", Target: "shop"}, func(context.Context, progress.Sink, func(string)) (string, error) { return "", nil }); err != nil {
+		if last, err = s.Start(Task{Kind: "apply", Target: "shop"}, func(context.Context, progress.Sink,
+			func(string)) (string, error) {
+			return "", nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 		ended(t, s, last.ID)

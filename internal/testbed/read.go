@@ -76,7 +76,8 @@ func (s *Testbed) predict(what, name string, j *job, tr *trial.Trial) error {
 				return fmt.Errorf("predict %s: %w", name, err)
 			}
 		}
-		want := map[string]uint64{"buffer_pool_size": pool.Size, "buffer_pool_instances": uint64(pool.Instances), "buffer_pool_chunk_size": pool.Chunk}[what]
+		want := map[string]uint64{"buffer_pool_size": pool.Size, "buffer_pool_instances": uint64(pool.Instances),
+			"buffer_pool_chunk_size": pool.Chunk}[what]
 		if len(pool.Rules) > 0 {
 			tr.Texts[name+"_why"] = strings.Join(pool.Rules, "; ")
 		}
@@ -101,7 +102,8 @@ func (s *Testbed) ask(j *job) (a arith.Ask, err error) {
 		for k, v := range given {
 			m[strings.TrimPrefix(k, "loose_")] = v
 		}
-		for name, into := range map[string]*uint64{"innodb_buffer_pool_size": &a.Size, "innodb_buffer_pool_chunk_size": &a.Chunk} {
+		for name, into := range map[string]*uint64{"innodb_buffer_pool_size": &a.Size,
+			"innodb_buffer_pool_chunk_size": &a.Chunk} {
 			if v, ok := m[name]; ok {
 				if *into, err = unit.ParseSize(v); err != nil {
 					return fmt.Errorf("%s: %w", name, err)

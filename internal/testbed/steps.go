@@ -27,7 +27,8 @@ const (
 	waitTime  = time.Minute      // a condition may take to come true
 )
 
-// assign puts global variables in force on the running server, and takes back those that it was given for another variant.
+// assign puts global variables in force on the running server, and takes back those that it was given for another
+// variant.
 func (p *place) assign(ctx context.Context, t *target.Target, vars map[string]string) error {
 	want := map[string]string{}
 	for name, v := range vars {
@@ -67,7 +68,8 @@ var (
 	bare     = pattern.New(`^(-?[0-9]+(\.[0-9]+)?|[A-Za-z_]+)$`)
 )
 
-// literal writes a value for SET: sizes with a suffix as numbers, which SET wants, words and numbers bare, the rest quoted.
+// literal writes a value for SET: sizes with a suffix as numbers, which SET wants, words and numbers bare, the rest
+// quoted.
 func literal(v string) string {
 	if n := len(v); n > 1 && strings.ContainsAny(v[n-1:], "kKmMgGtT") {
 		if x, err := strconv.ParseUint(v[:n-1], 10, 40); err == nil {
@@ -155,7 +157,8 @@ func shell(ctx context.Context, p *place, j *job, command string) error {
 		"DYNO_PID=" + strconv.Itoa(p.box.PID), "DYNO_VARIANT=" + j.key, "DYNO_DATABASE=" + j.schema,
 	}
 	cmd.SysProcAttr = platform.NewGroup()
-	cmd.Cancel = func() error { return platform.SignalGroup(cmd.Process.Pid, syscall.SIGKILL) } // with everything it started
+	// with everything it started
+	cmd.Cancel = func() error { return platform.SignalGroup(cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

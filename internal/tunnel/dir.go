@@ -16,7 +16,8 @@ const prefix = "dyno-ssh-"
 // longest is what the path of a socket may take, of 104 (BSD) or 108 (Linux) bytes.
 const longest = 90
 
-// makeDir makes a directory for a socket, readable by this user alone, and removes those that killed programs left behind.
+// makeDir makes a directory for a socket, readable by this user alone, and removes those that killed programs left
+// behind.
 func makeDir() (string, error) {
 	root := os.TempDir()
 	if len(root)+len(prefix)+30 > longest {
@@ -28,8 +29,8 @@ func makeDir() (string, error) {
 
 var swept sync.Once
 
-// sweep removes the directories of this account whose programs have ended. Those of others stay, whatever they hold: nobody else can
-// have made one of this account, or put something into it.
+// sweep removes the directories of this account whose programs have ended. Those of others stay, whatever they hold:
+// nobody else can have made one of this account, or put something into it.
 func sweep(root string) {
 	old, err := filepath.Glob(filepath.Join(root, prefix+"*"))
 	if err != nil {

@@ -22,15 +22,15 @@ import (
 	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// Replace has write fill a file. It is written beside and takes its place when it is whole: whatever fails, what was there before stays,
-// and no half of a file appears. A new file has mode 0600, one that was there keeps its mode and owner. What is no regular file, such as
-// a pipe or a terminal, is written to as it is.
+// Replace has write fill a file. It is written beside and takes its place when it is whole: whatever fails, what was
+// there before stays, and no half of a file appears. A new file has mode 0600, one that was there keeps its mode and
+// owner. What is no regular file, such as a pipe or a terminal, is written to as it is.
 func Replace(path string, write func(io.Writer) error) error {
 	return invoker().replace(path, write)
 }
 
-// Open opens a file to be written in place, and makes it with mode 0600 when it is missing. flag is O_WRONLY or O_RDWR. The name of the
-// file is where the links of the path lead.
+// Open opens a file to be written in place, and makes it with mode 0600 when it is missing. flag is O_WRONLY or O_RDWR.
+// The name of the file is where the links of the path lead.
 func Open(path string, flag int) (*os.File, error) {
 	p, err := At(path)
 	if err != nil {
@@ -164,7 +164,8 @@ func (p *Place) Sync() error {
 		return err
 	}
 	defer d.Close()
-	if err := platform.SyncDir(d); err != nil && !errors.Is(err, syscall.EINVAL) { // some file systems have nothing to sync
+	if err := platform.SyncDir(d); err != nil && !errors.Is(err, syscall.EINVAL) {
+		// some file systems have nothing to sync
 		return err
 	}
 	return nil
@@ -226,7 +227,8 @@ func (u account) replace(path string, write func(io.Writer) error) (err error) {
 	}
 	part := "." + strconv.FormatUint(rand.Uint64(), 36) + ".part"
 	f, err := p.Create(part, os.O_WRONLY)
-	if there && (errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)) { // nothing can be made beside it: in place then
+	if there && (errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)) {
+		// nothing can be made beside it: in place then
 		return errors.Join(old.Truncate(0), write(old), old.Sync(), old.Close())
 	}
 	if err != nil {
@@ -289,8 +291,8 @@ func (p *Place) existing(flag int) (*os.File, error) {
 	return f, nil
 }
 
-// refuse returns an error for a file in a directory where others may write, if the file is another user's, or has a second name, which
-// may be in a place that is not theirs.
+// refuse returns an error for a file in a directory where others may write, if the file is another user's, or has a
+// second name, which may be in a place that is not theirs.
 func (p *Place) refuse(fi os.FileInfo) error {
 	dir, err := p.dir.Stat(".")
 	if err != nil {
@@ -309,7 +311,8 @@ func (p *Place) refuse(fi os.FileInfo) error {
 	return nil
 }
 
-// shared reports whether others may write in a directory: accounts that are neither its owner nor in a group of the user.
+// shared reports whether others may write in a directory: accounts that are neither its owner nor in a group of the
+// user.
 func (u account) shared(dir os.FileInfo) bool {
 	_, group := owns(dir)
 	return dir.Mode()&0o002 != 0 || dir.Mode()&0o020 != 0 && !slices.Contains(u.groups, group)
@@ -381,8 +384,8 @@ func unlinked(path string) (string, error) {
 	return whole, err
 }
 
-// mayLink reports whether a link may be followed: the user's own and root's, and what is in a directory that is theirs, or their group's
-// to write to, and nobody else's.
+// mayLink reports whether a link may be followed: the user's own and root's, and what is in a directory that is theirs,
+// or their group's to write to, and nobody else's.
 func (u account) mayLink(link, dir os.FileInfo) bool {
 	owner, _ := owns(link)
 	maker, group := owns(dir)

@@ -6,8 +6,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/sqltext"
 )
 
-// AppendText appends the statement with its arguments in place of the markers, for the text protocol; see Datum.AppendLiteral for how
-// they are quoted. A "?" within a quoted part of the statement is no marker.
+// AppendText appends the statement with its arguments in place of the markers, for the text protocol; see
+// Datum.AppendLiteral for how they are quoted. A "?" within a quoted part of the statement is no marker.
 func (s *Statement) AppendText(dst []byte, args []Datum) ([]byte, error) {
 	next, done := 0, 0
 	for i := 0; i < len(s.SQL); i++ {

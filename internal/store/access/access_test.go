@@ -122,7 +122,8 @@ func TestNoSecretIsInTheFile(t *testing.T) {
 	for _, path := range []string{s.Path(), s.Path() + "-wal"} {
 		b, err := os.ReadFile(path)
 		ok(t, err)
-		for what, secret := range map[string]string{"first-run token": first, "password": good, "session": a.Secret, "token": token.Secret, "bare token": token.Secret[5:], "csrf": i.CSRF} {
+		for what, secret := range map[string]string{"first-run token": first, "password": good, "session": a.Secret,
+			"token": token.Secret, "bare token": token.Secret[5:], "csrf": i.CSRF} {
 			if bytes.Contains(b, []byte(secret)) {
 				t.Errorf("%s holds the %s", path, what)
 			}

@@ -38,7 +38,8 @@ func (r Report) Text() string {
 	case !r.Exists && r.OK():
 		return fmt.Sprintf("history %s: nothing stored yet\n", r.Path)
 	case r.OK():
-		fmt.Fprintf(&b, "history %s: sound, format %d, %d bytes, %d more in its write-ahead log\n", r.Path, r.Version, r.Bytes, r.LogBytes)
+		fmt.Fprintf(&b, "history %s: sound, format %d, %d bytes, %d more in its write-ahead log\n", r.Path,
+			r.Version, r.Bytes, r.LogBytes)
 	default:
 		fmt.Fprintf(&b, "history %s: DAMAGED\n", r.Path)
 	}
@@ -54,9 +55,9 @@ func (r Report) Text() string {
 // maxProblems bounds how many problems of one kind are told.
 const maxProblems = 20
 
-// Check examines a history's file and changes nothing: SQLite's integrity check over every page, the references between the tables,
-// every state whether it unpacks and parses, and every plan and example. The error is for a check that could not be done. It takes
-// about a second per hundred megabytes.
+// Check examines a history's file and changes nothing: SQLite's integrity check over every page, the references between
+// the tables, every state whether it unpacks and parses, and every plan and example. The error is for a check that
+// could not be done. It takes about a second per hundred megabytes.
 func Check(ctx context.Context, path string) (Report, error) {
 	const op = "check history"
 	var r Report
@@ -67,7 +68,8 @@ func Check(ctx context.Context, path string) (Report, error) {
 		return r, wrap(op, path, err)
 	}
 	defer db.Close()
-	pages, err := query(ctx, db, func(r *sql.Rows, s *string) error { return r.Scan(s) }, fmt.Sprintf("PRAGMA integrity_check(%d)", maxProblems))
+	pages, err := query(ctx, db, func(r *sql.Rows, s *string) error { return r.Scan(s) },
+		fmt.Sprintf("PRAGMA integrity_check(%d)", maxProblems))
 	if err != nil {
 		problem("pages: %v", err)
 	}
@@ -85,10 +87,15 @@ func Check(ctx context.Context, path string) (Report, error) {
 		kind, text string
 		read       func(*sql.Rows) (int, error)
 	}{
-		{"states", "SELECT at, 0, x'', doc FROM state UNION ALL SELECT first, 1, times, doc FROM pack", func(rows *sql.Rows) (int, error) { return checkStates(rows, dec) }},
+		{"states", "SELECT at, 0, x'', doc FROM state UNION ALL SELECT first, 1, times, doc FROM pack",
+			func(rows *sql.Rows) (int, error) { return checkStates(rows, dec) }},
 		{"classes", "SELECT f.at, c.class FROM figure f LEFT JOIN class c ON c.id = f.class", checkFigure},
-		{"plans", "SELECT class, doc FROM plan", func(rows *sql.Rows) (int, error) { return checkDocument(rows, new(explain.Plan)) }},
-		{"examples", "SELECT class, doc FROM sample", func(rows *sql.Rows) (int, error) { return checkDocument(rows, new(Sample)) }},
+		{"plans", "SELECT class, doc FROM plan", func(rows *sql.Rows) (int, error) {
+			return checkDocument(rows, new(explain.Plan))
+		}},
+		{"examples", "SELECT class, doc FROM sample", func(rows *sql.Rows) (int, error) {
+			return checkDocument(rows, new(Sample))
+		}},
 	} {
 		n, told := 0, 0
 		_, err := query(ctx, db, func(rows *sql.Rows, _ *struct{}) error {
@@ -138,7 +145,8 @@ func checkStates(rows *sql.Rows, dec *zstd.Decoder) (n int, err error) {
 		n++
 	}
 	if n*8 != len(times) {
-		return n, fmt.Errorf("%w: the pack of %d holds %d states and names %d", sqlitefile.ErrCorrupt, at, n, len(times)/8)
+		return n, fmt.Errorf("%w: the pack of %d holds %d states and names %d",
+			sqlitefile.ErrCorrupt, at, n, len(times)/8)
 	}
 	return n, nil
 }

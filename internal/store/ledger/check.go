@@ -32,9 +32,10 @@ func (r Report) OK() bool { return len(r.Problems) == 0 }
 // Check examines the open ledger's file, see the function Check.
 func (l *Ledger) Check(ctx context.Context) (Report, error) { return Check(ctx, l.path) }
 
-// Check examines a ledger's file and changes nothing: SQLite's integrity check over every page, the references between the
-// tables, and every document whether it still parses. What is wrong stands in the report's problems; the error is for a check
-// that could not be done, such as one that ctx ended. Its time grows with the file, roughly a second per few hundred megabytes.
+// Check examines a ledger's file and changes nothing: SQLite's integrity check over every page, the references between
+// the tables, and every document whether it still parses. What is wrong stands in the report's problems; the error is
+// for a check that could not be done, such as one that ctx ended. Its time grows with the file, roughly a second per
+// few hundred megabytes.
 func Check(ctx context.Context, path string) (Report, error) {
 	var r Report
 	problem := func(format string, args ...any) { r.Problems = append(r.Problems, fmt.Sprintf(format, args...)) }
@@ -143,7 +144,8 @@ func (r Report) Text() string {
 		return fmt.Sprintf("ledger %s: nothing stored yet\n", r.Path)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "ledger %s: %d bytes, %d in its write-ahead log, format %d\n", r.Path, r.Bytes, r.LogBytes, r.Version)
+	fmt.Fprintf(&b, "ledger %s: %d bytes, %d in its write-ahead log, format %d\n", r.Path,
+		r.Bytes, r.LogBytes, r.Version)
 	for _, t := range r.Rows {
 		fmt.Fprintf(&b, "  %-10s %8d readable\n", t.Table, t.Readable)
 	}
@@ -155,7 +157,8 @@ func (r Report) Text() string {
 	for _, p := range r.Problems {
 		fmt.Fprintf(&b, "  %s\n", p)
 	}
-	b.WriteString("Nothing was changed. Copy the file with its -wal and -shm before anything else; to begin with an empty ledger, move all three aside,\n" +
+	b.WriteString("Nothing was changed. Copy the file with its -wal and -shm before anything else; to begin with an " +
+		"empty ledger, move all three aside,\n" +
 		"or restore a backup.\n")
 	return b.String()
 }

@@ -19,7 +19,8 @@ type Document struct {
 	JSON   []byte    // byte by byte as it was given
 }
 
-// PutDocument stores a JSON document, replacing the one of the same id. about is the id of the action that it is about, "" for none.
+// PutDocument stores a JSON document, replacing the one of the same id. about is the id of the action that it is about,
+// "" for none.
 func (l *Ledger) PutDocument(ctx context.Context, kind, id, target, about string, doc []byte) error {
 	if id == "" || kind == "" {
 		return errors.New("store document: it has no id or no kind")
@@ -29,14 +30,16 @@ func (l *Ledger) PutDocument(ctx context.Context, kind, id, target, about string
 	}
 	return l.write(ctx, fmt.Sprintf("store %s %s", kind, id), func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO document VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
-			kind = excluded.kind, target = excluded.target, about = excluded.about, doc = excluded.doc`, id, kind, target, about, millis(time.Now()), string(doc))
+			kind = excluded.kind, target = excluded.target, about = excluded.about, doc = excluded.doc`, id, kind,
+			target, about, millis(time.Now()), string(doc))
 		return err
 	})
 }
 
 // Document returns the document of that id, or ErrNotFound.
 func (l *Ledger) Document(ctx context.Context, id string) (Document, error) {
-	ds, err := list(ctx, l, "document "+id, scanDocument, "SELECT id, kind, target, about, at, doc FROM document WHERE id = ?", id)
+	ds, err := list(ctx, l, "document "+id, scanDocument, "SELECT id, kind, target, about, at, doc FROM document "+
+		"WHERE id = ?", id)
 	if err != nil {
 		return Document{}, err
 	}
@@ -48,7 +51,8 @@ func (l *Ledger) Document(ctx context.Context, id string) (Document, error) {
 
 // Documents returns the latest documents of a kind, or of all with kind "", newest first; all of them when n is 0.
 func (l *Ledger) Documents(ctx context.Context, kind string, n int) ([]Document, error) {
-	return list(ctx, l, "documents", scanDocument, "SELECT id, kind, target, about, at, doc FROM document WHERE ?1 = '' OR kind = ?1 ORDER BY at DESC, id DESC LIMIT ?2",
+	return list(ctx, l, "documents", scanDocument, "SELECT id, kind, target, about, at, doc FROM document WHERE ?1 = "+
+		"'' OR kind = ?1 ORDER BY at DESC, id DESC LIMIT ?2",
 		kind, limit(n))
 }
 
@@ -74,7 +78,8 @@ func (l *Ledger) DocumentList(ctx context.Context, kind string, n int) ([]Listed
 		err := rows.Scan(&d.ID, &d.Kind, &d.Target, &at, &d.Size)
 		d.At = time.UnixMilli(at).UTC()
 		return err
-	}, "SELECT id, kind, target, at, octet_length(doc) FROM document WHERE ?1 = '' OR kind = ?1 ORDER BY at DESC, id DESC LIMIT ?2", kind, limit(n))
+	}, "SELECT id, kind, target, at, octet_length(doc) FROM document WHERE ?1 = '' OR kind = ?1 ORDER BY at DESC, id "+
+		"DESC LIMIT ?2", kind, limit(n))
 }
 
 func scanDocument(rows *sql.Rows, d *Document) error {

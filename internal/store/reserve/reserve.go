@@ -25,7 +25,8 @@ func Parse(s string) (r Reserve, err error) {
 	if p, ok := strings.CutSuffix(strings.TrimSpace(s), "%"); ok {
 		r.Percent, err = strconv.ParseFloat(p, 64)
 		if err != nil || r.Percent < 0 || r.Percent > 90 {
-			return r, fmt.Errorf("parse reserve %q: write a size such as 2G, or a part of the file system from 0%% to 90%%", s)
+			return r, fmt.Errorf("parse reserve %q: write a size such as 2G, or a part of the file system from 0%% "+
+				"to 90%%", s)
 		}
 	} else {
 		n, err := unit.ParseSize(s)
@@ -68,15 +69,16 @@ func (r Reserve) Room(dir string) (Room, bool) {
 	return Room{Total: total, Free: bytes(free), Need: r.Of(total)}, true
 }
 
-// Check returns an error that is syscall.ENOSPC when less than the reserve, and more bytes besides, is free where dir is. What cannot
-// be looked at is no error: writing will tell.
+// Check returns an error that is syscall.ENOSPC when less than the reserve, and more bytes besides, is free where dir
+// is. What cannot be looked at is no error: writing will tell.
 func (r Reserve) Check(dir string, more int64) error {
 	room, ok := r.Room(dir)
 	total, left, need := room.Total, room.Free, room.Need
 	if !ok || left >= need+more {
 		return nil
 	}
-	return fmt.Errorf("%w: %s of %s are free, and with less than %s free Dyno stores nothing, to leave space to other programs. Fix: free some space, "+
+	return fmt.Errorf("%w: %s of %s are free, and with less than %s free Dyno stores nothing, to leave space to "+
+		"other programs. Fix: free some space, "+
 		"or leave them less with dyno serve --reserve=SIZE",
 		syscall.ENOSPC, unit.Bytes(float64(left)), unit.Bytes(float64(total)), unit.Bytes(float64(need+more)))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// acquire locks the directory for this process. The lock ends with the process, however it ends; the file stays and holds the
-// process id for those who come in vain. It is the file that Prometheus' own tools lock.
+// acquire locks the directory for this process. The lock ends with the process, however it ends; the file stays and
+// holds the process id for those who come in vain. It is the file that Prometheus' own tools lock.
 func acquire(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

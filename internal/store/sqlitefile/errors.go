@@ -47,15 +47,18 @@ func Explain(op, path string, err error, h Hints) error {
 	case errors.Is(e.Kind, ErrCorrupt):
 		e.Hint = h.Corrupt
 	case errors.Is(e.Kind, ErrOlder), errors.Is(e.Kind, ErrNewer):
-		e.Hint = "use that version, or move the directory " + filepath.Dir(path) + " away to begin with an empty one; nothing was changed"
+		e.Hint = "use that version, or move the directory " + filepath.Dir(path) + " away to begin with an empty " +
+			"one; nothing was changed"
 	case errors.Is(e.Kind, ErrForeign):
 		e.Hint = "nothing was changed: choose another home directory or move the file away"
 	case errors.Is(e.Kind, ErrBusy):
-		e.Hint = fmt.Sprintf("another process has held it for more than %v: find a dyno process that is stopped or stuck, then try again", Patience)
+		e.Hint = fmt.Sprintf("another process has held it for more than %v: find a dyno process that is stopped or "+
+			"stuck, then try again", Patience)
 	case errors.Is(e.Kind, ErrFull):
 		e.Hint = h.Full
 		if h.Full == "" {
-			e.Hint = "nothing of this step was written and what was stored before is intact: free some space, or see in the kernel's log whether the disk fails, and try again"
+			e.Hint = "nothing of this step was written and what was stored before is intact: free some space, or see " +
+				"in the kernel's log whether the disk fails, and try again"
 		}
 	case errors.Is(e.Kind, ErrDenied):
 		e.Hint = "the file and its directory must be writable by the user that runs dyno"

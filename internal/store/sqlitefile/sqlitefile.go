@@ -26,7 +26,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// Patience is how long a process waits for another one's write. A write takes milliseconds, so a longer wait means a stopped process.
+// Patience is how long a process waits for another one's write. A write takes milliseconds, so a longer wait means a
+// stopped process.
 const Patience = 10 * time.Second
 
 // patience is how long a write waits for those of its own process before it: Dyno writes the same again each minute.
@@ -43,15 +44,17 @@ type Format struct {
 	Conns   int // of readers at most at a time; who writes has one of its own
 }
 
-// maxLog is how large a write-ahead log may be for longer than until the next maintenance: SQLite begins it again only when nobody
-// reads, so readers that overlap would have it grow without end.
+// maxLog is how large a write-ahead log may be for longer than until the next maintenance: SQLite begins it again only
+// when nobody reads, so readers that overlap would have it grow without end.
 const maxLog = 64 << 20
 
 // Connect returns a pool on a file that is there; no connection is made yet.
 func (f *Format) Connect(path string) (*sql.DB, error) {
 	q := url.Values{
-		"mode":    {"rw"},        // not "ro" even to read: the first reader of a write-ahead log makes the index file beside it
-		"_txlock": {"immediate"}, // a transaction that would have to upgrade its lock fails at once, whatever the patience
+		// not "ro" even to read: the first reader of a write-ahead log makes the index file beside it
+		"mode": {"rw"},
+		// a transaction that would have to upgrade its lock fails at once, whatever the patience
+		"_txlock": {"immediate"},
 		"_pragma": append([]string{
 			fmt.Sprintf("busy_timeout(%d)", Patience.Milliseconds()), // first: the others may wait
 			"foreign_keys(ON)",
@@ -83,11 +86,12 @@ func (f *Format) open(ctx context.Context, path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// create makes a file without content under another name and then gives it its own, so that a file of that name is always complete: one
-// that is empty or cut short is damaged, not new. When another process was faster, its file stays.
+// create makes a file without content under another name and then gives it its own, so that a file of that name is
+// always complete: one that is empty or cut short is damaged, not new. When another process was faster, its file stays.
 func (f *Format) create(ctx context.Context, path string) error {
 	dir := filepath.Dir(path)
-	// Only the store's own directory is closed: what is above it may hold other things, such as data of a server that runs as another user.
+	// Only the store's own directory is closed: what is above it may hold other things, such as data of a server that
+	// runs as another user.
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
@@ -169,8 +173,8 @@ func (f *Format) VersionOf(ctx context.Context, q interface {
 	return v, nil
 }
 
-// CheckHeader looks at the first bytes of the file, the header of https://www.sqlite.org/fileformat.html section 1.3, so that an empty,
-// foreign or garbled file is told apart before SQLite would start a new database in it.
+// CheckHeader looks at the first bytes of the file, the header of https://www.sqlite.org/fileformat.html section 1.3,
+// so that an empty, foreign or garbled file is told apart before SQLite would start a new database in it.
 func (f *Format) CheckHeader(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -202,9 +206,11 @@ type Health struct {
 	Version  int    `json:"version"`   // of the format, 0 when it cannot be read
 }
 
-// Examine looks at what is around the rows of a file and opens it, for the caller to look at them and to close it. It changes nothing, and
-// tells with problem what is wrong. Without a database there is nothing more to look at; the error is for what could not be done.
-func (f *Format) Examine(ctx context.Context, path string, problem func(string, ...any)) (h Health, db *sql.DB, err error) {
+// Examine looks at what is around the rows of a file and opens it, for the caller to look at them and to close it. It
+// changes nothing, and tells with problem what is wrong. Without a database there is nothing more to look at; the error
+// is for what could not be done.
+func (f *Format) Examine(ctx context.Context, path string, problem func(string, ...any)) (h Health,
+	db *sql.DB, err error) {
 	h.Path = path
 	st, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -259,8 +265,8 @@ func New(format *Format, path string) *File {
 // Path returns the name of the file.
 func (f *File) Path() string { return f.path }
 
-// DB returns the database to read, opening it and with create also making the file. It returns nil without an error when there is no file and none
-// is to be made.
+// DB returns the database to read, opening it and with create also making the file. It returns nil without an error
+// when there is no file and none is to be made.
 func (f *File) DB(ctx context.Context, create bool) (*sql.DB, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -318,7 +324,8 @@ func (f *File) inTurn(ctx context.Context, do func(*sql.Conn) error) error {
 	if _, err := f.DB(ctx, true); err != nil {
 		return err
 	}
-	wait, cancel := context.WithTimeoutCause(ctx, f.patience, fmt.Errorf("%w: other writes took %v", ErrBusy, f.patience))
+	wait, cancel := context.WithTimeoutCause(ctx, f.patience,
+		fmt.Errorf("%w: other writes took %v", ErrBusy, f.patience))
 	defer cancel()
 	select {
 	case f.turn <- struct{}{}:
@@ -334,8 +341,9 @@ func (f *File) inTurn(ctx context.Context, do func(*sql.Conn) error) error {
 	return do(conn)
 }
 
-// ShortenLog empties the write-ahead log when it is larger than maxLog. Nobody writes meanwhile, so all who begin to read have all of
-// it and it is enough to wait for those who read now, which has an end: with ErrBusy the log is as long as before.
+// ShortenLog empties the write-ahead log when it is larger than maxLog. Nobody writes meanwhile, so all who begin to
+// read have all of it and it is enough to wait for those who read now, which has an end: with ErrBusy the log is as
+// long as before.
 func (f *File) ShortenLog(ctx context.Context) error {
 	st, err := os.Stat(f.path + "-wal")
 	if err != nil || st.Size() <= maxLog {
@@ -366,7 +374,8 @@ func (f *File) Close() error {
 	return errors.Join(db.Close(), f.writer.Close())
 }
 
-// Orphan returns an error, which is ErrCorrupt, when a file that is missing has left its write-ahead log: something was there.
+// Orphan returns an error, which is ErrCorrupt, when a file that is missing has left its write-ahead log: something was
+// there.
 func Orphan(path string) error {
 	there := func(name string) bool { _, err := os.Stat(name); return err == nil }
 	if there(path+"-wal") && !there(path) { // in this order, for another process may be making it

@@ -18,7 +18,8 @@ import (
 )
 
 func things() *Format {
-	return &Format{What: "things", ID: 0x7e57, Conns: 2, Pragmas: []string{"synchronous(FULL)"}, Version: 2, SQL: "CREATE TABLE thing (n INTEGER PRIMARY KEY)"}
+	return &Format{What: "things", ID: 0x7e57, Conns: 2, Pragmas: []string{"synchronous(FULL)"}, Version: 2,
+		SQL: "CREATE TABLE thing (n INTEGER PRIMARY KEY)"}
 }
 
 func ok(t *testing.T, err error) {
@@ -41,7 +42,10 @@ func one(t *testing.T, q interface {
 func put(t *testing.T, f *Format, path string, n int) {
 	t.Helper()
 	x := New(f, path)
-	ok(t, x.Write(t.Context(), func(tx *sql.Tx) error { _, err := tx.Exec("INSERT INTO thing VALUES (?)", n); return err }))
+	ok(t, x.Write(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.Exec("INSERT INTO thing VALUES (?)", n)
+		return err
+	}))
 	ok(t, x.Close())
 }
 
@@ -63,11 +67,15 @@ func TestFile(t *testing.T) {
 	}); !errors.Is(err, wrong) {
 		t.Errorf("%v", err)
 	}
-	ok(t, x.Write(t.Context(), func(tx *sql.Tx) error { _, err := tx.Exec("INSERT INTO thing VALUES (2)"); return err }))
+	ok(t, x.Write(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.Exec("INSERT INTO thing VALUES (2)")
+		return err
+	}))
 	db, err := x.DB(t.Context(), false)
 	ok(t, err)
 	for query, want := range map[string]string{
-		"SELECT group_concat(n) FROM thing": "2", "PRAGMA journal_mode": "wal", "PRAGMA synchronous": "2", "PRAGMA foreign_keys": "1",
+		"SELECT group_concat(n) FROM thing": "2", "PRAGMA journal_mode": "wal", "PRAGMA synchronous": "2",
+		"PRAGMA foreign_keys":   "1",
 		"PRAGMA application_id": fmt.Sprint(0x7e57), "PRAGMA busy_timeout": fmt.Sprint(Patience.Milliseconds()),
 		"SELECT version FROM migration": "2",
 	} {
@@ -171,7 +179,8 @@ func TestReadersDoNotHoldUpAWriter(t *testing.T) {
 	var wg sync.WaitGroup
 	for range readers {
 		wg.Go(func() {
-			rows, err := db.QueryContext(t.Context(), "WITH RECURSIVE far (n) AS (SELECT count(*) FROM thing UNION ALL SELECT n + 1 FROM far) SELECT n FROM far")
+			rows, err := db.QueryContext(t.Context(), "WITH RECURSIVE far (n) AS (SELECT count(*) FROM thing UNION "+
+				"ALL SELECT n + 1 FROM far) SELECT n FROM far")
 			if err != nil {
 				t.Error(err)
 				return
@@ -207,7 +216,10 @@ func TestManyMakeIt(t *testing.T) {
 	for i := range 5 {
 		wg.Go(func() {
 			x := New(things(), path)
-			if err := x.Write(t.Context(), func(tx *sql.Tx) error { _, err := tx.Exec("INSERT INTO thing VALUES (?)", i); return err }); err != nil {
+			if err := x.Write(t.Context(), func(tx *sql.Tx) error {
+				_, err := tx.Exec("INSERT INTO thing VALUES (?)", i)
+				return err
+			}); err != nil {
 				t.Error(err)
 			}
 			if err := x.Close(); err != nil {
@@ -238,7 +250,8 @@ func TestNotOurs(t *testing.T) {
 			t.Fatalf("%v (%v), want %v", err, KindOf(err), want)
 		}
 		e := Explain("open things", path, err, Hints{Corrupt: "all is lost"})
-		if !errors.Is(e, want) || !strings.Contains(e.Error(), word) || !strings.HasPrefix(e.Error(), "open things ("+path+"): ") || !strings.Contains(e.Error(), "; ") {
+		if !errors.Is(e, want) || !strings.Contains(e.Error(), word) || !strings.HasPrefix(e.Error(), "open things ("+
+			path+"): ") || !strings.Contains(e.Error(), "; ") {
 			t.Errorf("%v", e)
 		}
 		if twice := Explain("again", path, e, Hints{}); !errors.Is(twice, e) || twice.Error() != e.Error() {
@@ -269,9 +282,11 @@ func TestNotOurs(t *testing.T) {
 			ok(t, errors.Join(err, db.Close()))
 		}
 	}
-	f(ErrOlder, "an older version of Dyno wrote it: it has format 1, this program reads format 2 only; use that version, or move the directory ",
+	f(ErrOlder, "an older version of Dyno wrote it: it has format 1, this program reads format 2 only; use that "+
+		"version, or move the directory ",
 		version("UPDATE migration SET version = 1"))
-	f(ErrNewer, "a newer version of Dyno wrote it: it has format 3, this program reads format 2 only; use that version", version("INSERT INTO migration VALUES (3)"))
+	f(ErrNewer, "a newer version of Dyno wrote it: it has format 3, this program reads format 2 only; use that version",
+		version("INSERT INTO migration VALUES (3)"))
 	f(ErrCorrupt, "it does not tell the version of its format", version("DELETE FROM migration"))
 	f(ErrCorrupt, "write-ahead log is there", func(path string) {
 		ok(t, os.Rename(path, path+"-wal"))
@@ -291,7 +306,8 @@ func TestKindOf(t *testing.T) {
 	ok(t, err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	for _, q := range []string{"PRAGMA max_page_count = 1", "CREATE TABLE fat (x)"} { // SQLite raises the count to the size of the file
+	for _, q := range []string{"PRAGMA max_page_count = 1", "CREATE TABLE fat (x)"} {
+		// SQLite raises the count to the size of the file
 		_, err = db.Exec(q)
 	}
 	var sq *sqlite.Error
@@ -317,12 +333,14 @@ func TestKindOf(t *testing.T) {
 	if Explain("x", "y", nil, Hints{}) != nil {
 		t.Error("no error is none")
 	}
-	for want, err := range map[string]error{"free some space": syscall.ENOSPC, "10s": busyError(t), "writable": syscall.EACCES} {
+	for want, err := range map[string]error{"free some space": syscall.ENOSPC, "10s": busyError(t),
+		"writable": syscall.EACCES} {
 		if e := Explain("x", "y", err, Hints{}); !strings.Contains(e.Error(), want) {
 			t.Errorf("%v lacks %q", e, want)
 		}
 	}
-	if e := Explain("x", "y", syscall.ENOSPC, Hints{Full: "buy a disk"}); !strings.HasSuffix(e.Error(), "; buy a disk") {
+	if e := Explain("x", "y", syscall.ENOSPC, Hints{Full: "buy a disk"}); !strings.HasSuffix(e.Error(),
+		"; buy a disk") {
 		t.Error(e)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/dyno-perf/dyno/internal/platform"
 )
 
-// Busy reports whether a process carries the experiment of a directory out now, and which. It changes nothing and keeps nobody from
-// beginning.
+// Busy reports whether a process carries the experiment of a directory out now, and which. It changes nothing and keeps
+// nobody from beginning.
 func Busy(dir string) (pid int, busy bool) {
 	f, err := os.Open(filepath.Join(dir, lockFile))
 	if err != nil {
@@ -23,8 +23,8 @@ func Busy(dir string) (pid int, busy bool) {
 	if err != nil || pid < 1 || platform.Ended(pid) {
 		return 0, false // who ends takes the number back, unless it was killed
 	}
-	// Another process may have got the number of one that was killed. Asking the lock itself holds it for a moment; with a living number in
-	// it that is where somebody else has it anyway.
+	// Another process may have got the number of one that was killed. Asking the lock itself holds it for a moment;
+	// with a living number in it that is where somebody else has it anyway.
 	if err := platform.Lock(f, false); err == nil {
 		return 0, false
 	}

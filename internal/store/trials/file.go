@@ -85,8 +85,8 @@ func layAside(name string) (string, error) {
 	}
 }
 
-// acquire locks the directory for this process. The lock ends with the process, however it ends; the file stays and holds the
-// process id for those who come in vain.
+// acquire locks the directory for this process. The lock ends with the process, however it ends; the file stays and
+// holds the process id for those who come in vain.
 func acquire(dir string) (*os.File, error) {
 	const op = "open experiment"
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)

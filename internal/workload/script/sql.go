@@ -27,8 +27,8 @@ func skipSpace(p *parser, i int) (int, error) {
 	return i, nil
 }
 
-// comment returns the offset behind the comment that begins at i, i itself when none does. Hints and what only some versions carry out,
-// /*+ … */ and /*! … */, are told apart: they belong to the statement.
+// comment returns the offset behind the comment that begins at i, i itself when none does. Hints and what only some
+// versions carry out, /*+ … */ and /*! … */, are told apart: they belong to the statement.
 func comment(p *parser, i int) (end int, code bool, err error) {
 	if strings.IndexByte("#-/", p.src[i]) < 0 {
 		return i, false, nil
@@ -120,7 +120,8 @@ func (r *sqlReader) read() (end int, closed bool, err error) {
 			switch {
 			case !code:
 				r.plain(" ")
-			case strings.ContainsAny(p.src[i:after], "?") || strings.Count(p.src[i:after], "'")%2+strings.Count(p.src[i:after], `"`)%2+strings.Count(p.src[i:after], "`")%2 > 0:
+			case strings.ContainsAny(p.src[i:after], "?") || strings.Count(p.src[i:after], "'")%2+
+				strings.Count(p.src[i:after], `"`)%2+strings.Count(p.src[i:after], "`")%2 > 0:
 				return 0, false, p.at(i).errorf("", "a hint with a ? or half of a pair of quotes")
 			default:
 				r.plain(p.src[i:after])
@@ -137,7 +138,8 @@ func (r *sqlReader) read() (end int, closed bool, err error) {
 				return 0, false, err
 			}
 		case c == '\\':
-			if line := p.src[strings.LastIndexByte(p.src[:i], '\n')+1 : i]; strings.TrimSpace(line) == "" || strings.HasPrefix(p.src[i:], "\\into") || strings.HasPrefix(p.src[i:], "\\gset") {
+			if line := p.src[strings.LastIndexByte(p.src[:i], '\n')+1 : i]; strings.TrimSpace(line) == "" ||
+				strings.HasPrefix(p.src[i:], "\\into") || strings.HasPrefix(p.src[i:], "\\gset") {
 				return 0, false, p.at(r.start).errorf("end it with ; before the next command", "a statement has no end")
 			}
 			return 0, false, p.at(i).errorf("", "a backslash outside of quotes")
@@ -179,7 +181,8 @@ func (r *sqlReader) read() (end int, closed bool, err error) {
 			for n < len(p.src) && (isNameByte(p.src[n]) || p.src[n] == '@' || p.src[n] == '.') {
 				n++
 			}
-			if (r.depth == 0 || len(r.words) == 0) && c != '@' && (c < '0' || c > '9') { // the first one may be in brackets
+			if (r.depth == 0 || len(r.words) == 0) && c != '@' && (c < '0' || c > '9') {
+				// the first one may be in brackets
 				r.words = append(r.words, strings.ToUpper(p.src[i:n]))
 			}
 			r.plain(p.src[i:n])
@@ -206,8 +209,8 @@ func (p *parser) next(i int) byte {
 	return 0
 }
 
-// quoted copies a text in quotes. A quote behind a backslash is written as two, which means the same and needs no look at backslashes
-// when values are put in.
+// quoted copies a text in quotes. A quote behind a backslash is written as two, which means the same and needs no look
+// at backslashes when values are put in.
 func (r *sqlReader) quoted(i int, quote byte) (int, error) {
 	end, closed := sqltext.Quoted(r.p.src, i)
 	q := string(rune(quote))
@@ -227,8 +230,10 @@ var (
 	reading = []string{"SELECT", "SHOW", "TABLE", "VALUES", "DESC", "DESCRIBE", "EXPLAIN", "CHECKSUM", "HANDLER"}
 	writing = []string{"INSERT", "UPDATE", "DELETE", "REPLACE"}
 	silent  = []string{ // never answer with rows
-		"BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "SET", "USE", "DO", "CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME", "LOCK",
-		"UNLOCK", "FLUSH", "KILL", "GRANT", "REVOKE", "PREPARE", "DEALLOCATE", "RESET", "PURGE", "XA", "INSTALL", "UNINSTALL", "SIGNAL",
+		"BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "SET", "USE", "DO", "CREATE", "DROP", "ALTER",
+		"TRUNCATE", "RENAME", "LOCK",
+		"UNLOCK", "FLUSH", "KILL", "GRANT", "REVOKE", "PREPARE", "DEALLOCATE", "RESET", "PURGE", "XA",
+		"INSTALL", "UNINSTALL", "SIGNAL",
 	}
 )
 

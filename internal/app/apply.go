@@ -17,6 +17,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/proof"
 	"github.com/dyno-perf/dyno/internal/report"
 	"github.com/dyno-perf/dyno/internal/snapshot"
+	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/store/ledger"
 	"github.com/dyno-perf/dyno/internal/target"
 )
@@ -112,7 +113,7 @@ func (a *App) PreviewUndo(ctx context.Context, t *target.Target, e journal.Entry
 	if r.Entry.State == journal.Failed && r.Entry.Error != "" {
 		p.Notes = append(p.Notes, r.Entry.Error)
 	}
-	for _, n := range r.Entry.Notes[len(e.Notes):] { // what asking the server brought to light
+	for _, n := range r.Entry.Notes[min(len(e.Notes), len(r.Entry.Notes)):] { // what asking the server brought to light
 		p.Notes = append(p.Notes, n.Text)
 	}
 	if e.State != r.Entry.State {
@@ -255,6 +256,7 @@ func (a *App) mark(ctx context.Context, e event.Event) error {
 	if e.ID, err = l.NewID(ctx, ledger.EventID); err != nil {
 		return err
 	}
+	e.Text = state.Clip(e.Text, longestMark)
 	return l.PutEvent(ctx, e)
 }
 

@@ -104,7 +104,7 @@ func obstructs(a, b Task) bool {
 func (s *Service) StartTask(x Task, f Work) (Task, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	t := &task{Task: Task{
-		ID: "t-" + strings.ToLower(rand.Text()[:10]), Kind: x.Kind, Title: x.Title, Target: x.Target, By: x.By, About: x.About, State: TaskRunning, Started: time.Now().UTC(),
+		ID: "t-" + strings.ToLower(rand.Text()[:10]), Kind: x.Kind, Title: state.Clip(x.Title, mostText), Target: x.Target, By: x.By, About: x.About, State: TaskRunning, Started: time.Now().UTC(),
 	}, stop: stop}
 	b := &s.tasks
 	b.mu.Lock()

@@ -53,6 +53,10 @@ type recorder struct {
 func (r *recorder) put(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
+	r.e.Error, r.e.Notes = clip(r.e.Error), slices.Clone(r.e.Notes)
+	for i := range r.e.Notes {
+		r.e.Notes[i].Text = clip(r.e.Notes[i].Text)
+	}
 	if err := r.j.PutEntry(ctx, r.e); err != nil {
 		return fmt.Errorf("write the journal: %w", err)
 	}
@@ -66,14 +70,17 @@ const (
 )
 
 func clip(text string) string {
-	return strings.ToValidUTF8(strings.Clone(text[:min(len(text), mostText)]), "")
+	if len(text) <= mostText {
+		return text
+	}
+	return strings.ToValidUTF8(strings.Clone(text[:mostText]), "")
 }
 
 // note adds a remark and passes it on. It is in the journal with the next put. Of too many, those in the middle go.
 func (r *recorder) note(text string) {
 	text = clip(text)
 	if len(r.e.Notes) >= mostNotes {
-		r.e.Notes = slices.Delete(r.e.Notes, mostNotes/2, len(r.e.Notes)-mostNotes/2+1)
+		r.e.Notes = slices.Delete(slices.Clone(r.e.Notes), mostNotes/2, len(r.e.Notes)-mostNotes/2+1)
 	}
 	r.e.Notes = append(r.e.Notes, journal.Note{At: time.Now().UTC(), Text: text})
 	if r.tell != nil {

@@ -54,7 +54,7 @@ func Kill(ctx context.Context, t *target.Target, j Journal, e journal.Entry, ses
 	r := &recorder{j, e, nil}
 	now := time.Now().UTC()
 	r.e.Server, r.e.URL, r.e.State, r.e.Planned, r.e.Started = t.Facts().Server, t.Spec().URL(), journal.Running, now, now
-	r.e.Action = finding.Action{Kind: finding.KillSession, Value: strconv.FormatUint(session, 10), Was: user + "@" + host.String, SQL: fmt.Sprintf("KILL %d", session)}
+	r.e.Action = finding.Action{Kind: finding.KillSession, Value: strconv.FormatUint(session, 10), Was: user + "@" + clip(host.String), SQL: fmt.Sprintf("KILL %d", session)}
 	if err := r.put(ctx); err != nil {
 		return r.e, fail(fmt.Errorf("nothing was sent: %w", err))
 	}

@@ -170,11 +170,18 @@ type written struct {
 	options string            // what follows the closing bracket
 }
 
+// mostDefinition is the longest definition of a table that is kept for an undo, bytes: InnoDB has at most 1017 columns.
+const mostDefinition = 1 << 20
+
 // definition reads the table's definition.
 func definition(ctx context.Context, t *target.Target, ref schema.Ref) (written, error) {
 	text, err := catalog.Definition(ctx, t.DB(), ref)
 	if err != nil {
 		return written{}, t.Wrap("read the definition of "+ref.String(), err)
+	}
+	if len(text) > mostDefinition {
+		return written{}, fmt.Errorf("read the definition of %s: it has %d bytes; at most %d are kept", ref, len(text),
+			mostDefinition)
 	}
 	return parseDefinition(text), nil
 }

@@ -30,6 +30,9 @@ func (c *setVariable) table() schema.Ref { return schema.Ref{} }
 // settled is the action with the value as the server tells it.
 func (c *setVariable) settled() finding.Action { return c.a }
 
+// mostValue is the longest value of a variable that is kept for an undo, bytes.
+const mostValue = 64 << 10
+
 // global reads a variable; false when the server has none of the name.
 func global(ctx context.Context, t *target.Target, name string) (string, bool, error) {
 	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("apply", "", "SHOW GLOBAL VARIABLES WHERE Variable_name = '"+name+"'"))
@@ -44,6 +47,9 @@ func global(ctx context.Context, t *target.Target, name string) (string, bool, e
 			return "", false, t.Wrap("read the variable "+name, err)
 		}
 		found = true
+	}
+	if len(v) > mostValue {
+		return "", false, fmt.Errorf("read the variable %s: its value has %d bytes; at most %d are kept", name, len(v), mostValue)
 	}
 	return v, found, t.Wrap("read the variable "+name, rows.Err())
 }

@@ -21,10 +21,12 @@ type heldPlace struct {
 	err   error
 	last  time.Time
 	pause time.Duration
-	asked int // how often a change asked all the same in this pause
+	asked int       // how many logins of changes were malformed all the same in this pause
+	next  time.Time // when a change may try again
 }
 
-// mostAsked is how often a change may ask in one pause: it may be to end what blocks others.
+// mostAsked is how many malformed logins a change may have in one pause, each after twice the time of the one before: it
+// may be to end what blocks others.
 const mostAsked = 5
 
 // why returns the error for which a place is left alone now; nil when it is not.
@@ -35,9 +37,7 @@ func (h *held) why(place string, change bool) error {
 	if time.Since(p.last) >= p.pause {
 		return nil
 	}
-	if change && p.asked < mostAsked {
-		p.asked++
-		h.at[place] = p
+	if change && p.asked < mostAsked && !time.Now().Before(p.next) {
 		return nil
 	}
 	return p.err
@@ -49,6 +49,9 @@ func (h *held) add(place string, err error) {
 	defer h.mu.Unlock()
 	now := time.Now()
 	if p := h.at[place]; now.Sub(p.last) < p.pause { // of several under way at once the first counts
+		p.next = now.Add(time.Second << p.asked)
+		p.asked++
+		h.at[place] = p
 		return
 	}
 	for at, p := range h.at {

@@ -253,12 +253,23 @@ func TestMalformedLoginsAreFew(t *testing.T) {
 	if p := h.at["x"].pause; p != retryFullMax || h.why("x", false) == nil || h.why("y", false) != nil {
 		t.Errorf("it is left alone for %v", p)
 	}
+	h.at["x"] = heldPlace{err: err, last: time.Now(), pause: time.Hour}
 	asked := 0
 	for range 4 * mostAsked {
-		if h.why("x", true) == nil {
-			asked++
-			h.add("x", err) // the login of a change is malformed as well
+		if h.why("x", true) != nil {
+			continue
 		}
+		if h.why("x", true) != nil {
+			t.Error("a login that is none of the malformed counts")
+		}
+		asked++
+		h.add("x", err) // the login of a change is malformed as well
+		if h.why("x", true) == nil {
+			t.Error("a change tries again at once")
+		}
+		p := h.at["x"]
+		p.next = time.Time{}
+		h.at["x"] = p
 	}
 	if asked != mostAsked {
 		t.Errorf("a change asked %d times in one pause", asked)

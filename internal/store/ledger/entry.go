@@ -10,6 +10,9 @@ import (
 	"github.com/dyno-perf/dyno/internal/journal"
 )
 
+// mostEntry is the size of the largest entry, bytes: whoever lists the journal reads them whole.
+const mostEntry = 8 << 20
+
 // PutEntry stores e, replacing the one of the same id. When it returns nil the entry is on the disk, also after a power cut:
 // only then may the first statement be sent.
 func (l *Ledger) PutEntry(ctx context.Context, e journal.Entry) error {
@@ -22,6 +25,9 @@ func (l *Ledger) PutEntry(ctx context.Context, e journal.Entry) error {
 	doc, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("store action %s: %w", e.ID, err)
+	}
+	if len(doc) > mostEntry {
+		return fmt.Errorf("store action %s: it has %d bytes, and may have %d", e.ID, len(doc), mostEntry)
 	}
 	return l.write(ctx, "store action "+e.ID, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO entry VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET

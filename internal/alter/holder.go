@@ -8,6 +8,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -79,7 +80,7 @@ func Holders(ctx context.Context, t *target.Target, table schema.Ref, olderSec i
 		if err := rows.Scan(&h.Thread, &h.User, &h.Sec, &h.Statement); err != nil {
 			return nil, t.Wrap("ask who holds "+table.String(), err)
 		}
-		h.User = strings.ToValidUTF8(strings.Clone(h.User[:min(len(h.User), statementLimit)]), "?")
+		h.User = state.Clip(h.User, statementLimit)
 		h.Statement = strings.ToValidUTF8(sqltext.Fingerprint(h.Statement), "?")
 		if len(h.Statement) > statementLimit {
 			h.Statement = strings.ToValidUTF8(h.Statement[:statementLimit], "") + " …"

@@ -36,7 +36,7 @@ func TestTaskTellsHowItWent(t *testing.T) {
 	var heard []Task
 	s.FollowTasks(func(x Task) { mu.Lock(); heard = append(heard, x); mu.Unlock() })
 	half := make(chan struct{})
-	x, err := s.StartTask(Task{ID: "mine", Kind: "diagnose", Title: "Look at shop", Target: "shop", By: "ann"}, func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
+	x, err := s.StartTask(Task{ID: "mine", Kind: "diagnose", Title: "Look at shop" + strings.Repeat(" ", mostText), Target: "shop", By: "ann"}, func(ctx context.Context, sink progress.Sink, note func(string)) (string, error) {
 		t0 := time.Now()
 		sink(progress.Progress{Step: "looking", Done: 5, Total: 10, Unit: "s", Started: t0.Add(-5 * time.Second), At: t0})
 		for i := range maxNotes + 7 {
@@ -45,7 +45,7 @@ func TestTaskTellsHowItWent(t *testing.T) {
 		<-half
 		return "d-1", nil
 	})
-	if err != nil || x.ID == "" || x.ID == "mine" || x.State != TaskRunning || x.By != "ann" {
+	if err != nil || x.ID == "" || x.ID == "mine" || x.State != TaskRunning || x.By != "ann" || len(x.Title) != mostText {
 		t.Fatalf("%+v %v", x, err)
 	}
 	for deadline := time.Now().Add(2 * time.Minute); len(x.Notes) == 0 || strings.TrimSpace(x.Notes[len(x.Notes)-1].Text) != fmt.Sprint("note ", maxNotes+6); x, _ = s.Task(x.ID) {

@@ -15,6 +15,7 @@ import (
 	"github.com/dyno-perf/dyno/internal/progress"
 	"github.com/dyno-perf/dyno/internal/schema"
 	"github.com/dyno-perf/dyno/internal/sqltext"
+	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -53,9 +54,9 @@ type recorder struct {
 func (r *recorder) put(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
-	r.e.Error, r.e.Notes = clip(r.e.Error), slices.Clone(r.e.Notes)
+	r.e.Error, r.e.Notes = state.Clip(r.e.Error, mostText), slices.Clone(r.e.Notes)
 	for i := range r.e.Notes {
-		r.e.Notes[i].Text = clip(r.e.Notes[i].Text)
+		r.e.Notes[i].Text = state.Clip(r.e.Notes[i].Text, mostText)
 	}
 	if err := r.j.PutEntry(ctx, r.e); err != nil {
 		return fmt.Errorf("write the journal: %w", err)
@@ -69,18 +70,15 @@ const (
 	mostNotes = 200
 )
 
-func clip(text string) string {
-	if len(text) <= mostText {
-		return text
-	}
-	return strings.ToValidUTF8(strings.Clone(text[:mostText]), "")
-}
-
 // note adds a remark and passes it on. It is in the journal with the next put. Of too many, those in the middle go.
 func (r *recorder) note(text string) {
-	text = clip(text)
+	text = state.Clip(text, mostText)
 	if len(r.e.Notes) >= mostNotes {
-		r.e.Notes = slices.Delete(slices.Clone(r.e.Notes), mostNotes/2, len(r.e.Notes)-mostNotes/2+1)
+		middle := mostNotes / 2
+		if strings.HasPrefix(r.e.Notes[middle].Text, undoBegan) { // Reconcile needs it
+			middle++
+		}
+		r.e.Notes = slices.Delete(slices.Clone(r.e.Notes), middle, middle+1)
 	}
 	r.e.Notes = append(r.e.Notes, journal.Note{At: time.Now().UTC(), Text: text})
 	if r.tell != nil {
@@ -90,7 +88,7 @@ func (r *recorder) note(text string) {
 
 // failed writes down why an action did not happen and returns the error.
 func (r *recorder) failed(ctx context.Context, err error) error {
-	r.e.State, r.e.Error, r.e.Ended = journal.Failed, clip(err.Error()), time.Now().UTC()
+	r.e.State, r.e.Error, r.e.Ended = journal.Failed, state.Clip(err.Error(), mostText), time.Now().UTC()
 	return errors.Join(err, r.put(ctx))
 }
 
@@ -306,7 +304,7 @@ func unmarked(c change) bool {
 }
 
 // ended says what a server shows where a change is no longer in force.
-func ended(c change, is state, now string) string {
+func ended(c change, is standing, now string) string {
 	if is == other {
 		return fmt.Sprintf("the %s was changed since, it is now %s", c.noun(), now)
 	}

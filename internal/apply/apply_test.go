@@ -412,13 +412,37 @@ func TestUndoRefusesAnythingElse(t *testing.T) {
 func TestWhatAServerSaysOfAChangeHasABound(t *testing.T) {
 	r := &recorder{j: newJournal(t), e: journal.Entry{ID: "a-1"}}
 	for i := range 3 * mostNotes {
+		if i == mostNotes/2 {
+			r.note(undoBegan)
+		}
 		r.note(fmt.Sprint(i, strings.Repeat("x", 2*mostText)))
 	}
 	_ = r.failed(t.Context(), errors.New(strings.Repeat("y", 1<<20)))
 	n := r.e.Notes
 	if len(n) != mostNotes || len(r.e.Error) > mostText || len(n[0].Text) > mostText ||
-		!strings.HasPrefix(n[0].Text, "0x") || !strings.HasPrefix(n[mostNotes-1].Text, fmt.Sprint(3*mostNotes-1, "x")) {
+		n[mostNotes/2].Text != undoBegan || !strings.HasPrefix(n[0].Text, "0x") || !strings.HasPrefix(n[mostNotes-1].Text, fmt.Sprint(3*mostNotes-1, "x")) {
 		t.Errorf("%d notes, an error of %d bytes", len(n), len(r.e.Error))
+	}
+}
+
+// TestAValueThatMayBeCutIsRefused: servers cut long values where they list them, and an undo would set what is left.
+func TestAValueThatMayBeCutIsRefused(t *testing.T) {
+	for _, flavor := range servers.Flavors {
+		t.Run(flavor, func(t *testing.T) {
+			s := servers.Start(t, flavor)
+			x := open(t, s, "root")
+			f := func(n int, whole bool) {
+				t.Helper()
+				s.Exec(t, fmt.Sprintf("SET GLOBAL init_connect = '%s'", strings.Repeat("x", n)))
+				v, ok, err := global(t.Context(), x, "init_connect")
+				if (err == nil) != whole || whole && (!ok || len(v) != n) {
+					t.Errorf("of %d bytes: %d, %v, %v", n, len(v), ok, err)
+				}
+			}
+			f(1000, true)
+			f(5000, false)
+			f(100_000, false)
+		})
 	}
 }
 

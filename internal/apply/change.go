@@ -21,7 +21,7 @@ type change interface {
 	do(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error
 	back(ctx context.Context, t *target.Target, report progress.Sink, note func(string)) error
 	// found says how the server compares with the state that the action brings about, and how it is now when that is something else.
-	found(ctx context.Context, t *target.Target) (state, string, error)
+	found(ctx context.Context, t *target.Target) (standing, string, error)
 	// again looks for what stands against taking it back.
 	again(ctx context.Context, t *target.Target, o objections) error
 	// noun names what is changed: "index k".
@@ -37,14 +37,14 @@ type adjusting interface {
 	became(ctx context.Context, t *target.Target, now string) (finding.Action, bool, error)
 }
 
-// state says how the server compares with what an action brings about.
-type state string
+// standing says how the server compares with what an action brings about.
+type standing string
 
 const (
-	inForce state = "in effect"      // the action was carried out
-	asWas   state = "not in effect"  // the server is as before
-	other   state = "something else" // somebody changed it since
-	nowhere state = "missing"        // the table or the variable is gone
+	inForce standing = "in effect"      // the action was carried out
+	asWas   standing = "not in effect"  // the server is as before
+	other   standing = "something else" // somebody changed it since
+	nowhere standing = "missing"        // the table or the variable is gone
 )
 
 // objections collect what a preview tells.

@@ -116,7 +116,7 @@ func (c *addIndex) back(ctx context.Context, t *target.Target, report progress.S
 	return alter.Native(ctx, t, c.removal(), report, note)
 }
 
-func (c *addIndex) found(ctx context.Context, t *target.Target) (state, string, error) {
+func (c *addIndex) found(ctx context.Context, t *target.Target) (standing, string, error) {
 	is, x, err := present(ctx, t, c.a)
 	switch is {
 	case same:
@@ -218,7 +218,7 @@ func (c *dropIndex) back(ctx context.Context, t *target.Target, report progress.
 	return alter.Native(ctx, t, c.addition(), report, note)
 }
 
-func (c *dropIndex) found(ctx context.Context, t *target.Target) (state, string, error) {
+func (c *dropIndex) found(ctx context.Context, t *target.Target) (standing, string, error) {
 	tables, err := catalog.Tables(ctx, t.DB(), []schema.Ref{c.a.Table})
 	if err != nil {
 		return "", "", t.Wrap("look for the index", err)
@@ -290,7 +290,7 @@ func (c *hideIndex) back(ctx context.Context, t *target.Target, _ progress.Sink,
 	return Show(ctx, t, c.a.Table, c.a.Index.Name)
 }
 
-func (c *hideIndex) found(ctx context.Context, t *target.Target) (state, string, error) {
+func (c *hideIndex) found(ctx context.Context, t *target.Target) (standing, string, error) {
 	tables, err := catalog.Tables(ctx, t.DB(), []schema.Ref{c.a.Table})
 	if err != nil {
 		return "", "", t.Wrap("look for the index", err)

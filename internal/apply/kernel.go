@@ -95,7 +95,7 @@ func (c *setKernel) again(ctx context.Context, t *target.Target, o objections) e
 	return nil
 }
 
-func (c *setKernel) found(context.Context, *target.Target) (state, string, error) {
+func (c *setKernel) found(context.Context, *target.Target) (standing, string, error) {
 	now, err := c.fs.Setting(c.a.Variable)
 	switch {
 	case err != nil:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dyno-perf/dyno/internal/finding"
 	"github.com/dyno-perf/dyno/internal/journal"
+	"github.com/dyno-perf/dyno/internal/state"
 	"github.com/dyno-perf/dyno/internal/target"
 )
 
@@ -54,7 +55,7 @@ func Kill(ctx context.Context, t *target.Target, j Journal, e journal.Entry, ses
 	r := &recorder{j, e, nil}
 	now := time.Now().UTC()
 	r.e.Server, r.e.URL, r.e.State, r.e.Planned, r.e.Started = t.Facts().Server, t.Spec().URL(), journal.Running, now, now
-	r.e.Action = finding.Action{Kind: finding.KillSession, Value: strconv.FormatUint(session, 10), Was: user + "@" + clip(host.String), SQL: fmt.Sprintf("KILL %d", session)}
+	r.e.Action = finding.Action{Kind: finding.KillSession, Value: strconv.FormatUint(session, 10), Was: user + "@" + state.Clip(host.String, mostText), SQL: fmt.Sprintf("KILL %d", session)}
 	if err := r.put(ctx); err != nil {
 		return r.e, fail(fmt.Errorf("nothing was sent: %w", err))
 	}

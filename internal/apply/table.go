@@ -135,7 +135,7 @@ func (c *alterTable) again(ctx context.Context, t *target.Target, o objections) 
 // reverse is the statement that takes it back: it may be allowed to stop writers where the change itself was not, and the other way round.
 func (c *alterTable) reverse() string { return c.alteration(c.a.Reverse).Statement() }
 
-func (c *alterTable) found(ctx context.Context, t *target.Target) (state, string, error) {
+func (c *alterTable) found(ctx context.Context, t *target.Target) (standing, string, error) {
 	def, err := definition(ctx, t, c.a.Table)
 	if err != nil {
 		if n, ok := target.ServerErrorNumber(err); ok && n == 1146 {

@@ -30,9 +30,6 @@ func (c *setVariable) table() schema.Ref { return schema.Ref{} }
 // settled is the action with the value as the server tells it.
 func (c *setVariable) settled() finding.Action { return c.a }
 
-// mostValue is the longest value of a variable that is kept for an undo, bytes.
-const mostValue = 64 << 10
-
 // global reads a variable; false when the server has none of the name.
 func global(ctx context.Context, t *target.Target, name string) (string, bool, error) {
 	rows, err := t.DB().QueryContext(ctx, sqltext.Tagged("apply", "", "SHOW GLOBAL VARIABLES WHERE Variable_name = '"+name+"'"))
@@ -48,8 +45,12 @@ func global(ctx context.Context, t *target.Target, name string) (string, bool, e
 		}
 		found = true
 	}
-	if len(v) > mostValue {
-		return "", false, fmt.Errorf("read the variable %s: its value has %d bytes; at most %d are kept", name, len(v), mostValue)
+	shown := 1024 // bytes that SHOW VARIABLES lists of a value, without a word about the rest
+	if t.Facts().Flavor == "mariadb" {
+		shown = 4096
+	}
+	if len(v) >= shown {
+		return "", false, fmt.Errorf("read the variable %s: its value may be cut: servers list at most %d bytes", name, shown)
 	}
 	return v, found, t.Wrap("read the variable "+name, rows.Err())
 }
@@ -242,7 +243,7 @@ func (c *setVariable) again(ctx context.Context, t *target.Target, o objections)
 	return err
 }
 
-func (c *setVariable) found(ctx context.Context, t *target.Target) (state, string, error) {
+func (c *setVariable) found(ctx context.Context, t *target.Target) (standing, string, error) {
 	now, has, err := global(ctx, t, c.a.Variable)
 	switch {
 	case err != nil:

@@ -162,7 +162,7 @@ func (c *connector) connect(ctx context.Context) (conn driverConn, raw net.Conn,
 				_, _ = shield(a.conn, func() (struct{}, error) { return struct{}{}, dc.Close() })
 			}
 			conn, raw, me, m = nil, nil, self{}, nil
-			defer func() { malformed.add(c.spec.place(), err) }()
+			defer func() { malformed.add(c.spec.place(), c.options.Purpose == ForChanges, err) }()
 			err = &Error{
 				Op: "connect to", Kind: NotAServer, Target: c.spec.Where(), Hint: hint(NotAServer, nil, &c.spec),
 				Err: fmt.Errorf("%w while logging in: %s", errMalformed, cut(fmt.Sprint(p))),

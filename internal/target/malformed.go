@@ -44,14 +44,16 @@ func (h *held) why(place string, change bool) error {
 }
 
 // add leaves a place alone, each time for longer.
-func (h *held) add(place string, err error) {
+func (h *held) add(place string, change bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
 	if p := h.at[place]; now.Sub(p.last) < p.pause { // of several under way at once the first counts
-		p.next = now.Add(time.Second << p.asked)
-		p.asked++
-		h.at[place] = p
+		if change {
+			p.next = now.Add(time.Second << p.asked)
+			p.asked++
+			h.at[place] = p
+		}
 		return
 	}
 	for at, p := range h.at {

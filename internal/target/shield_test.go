@@ -243,13 +243,13 @@ func TestMalformedLoginsAreFew(t *testing.T) {
 	h.at = map[string]heldPlace{"x": {}}
 	err := &Error{Kind: NotAServer, Err: errMalformed}
 	for range 9 {
-		h.add("x", err)
-		h.add("x", err) // at the same time
+		h.add("x", false, err)
+		h.add("x", false, err) // at the same time
 		p := h.at["x"]
 		p.last = p.last.Add(-p.pause)
 		h.at["x"] = p
 	}
-	h.add("x", err)
+	h.add("x", false, err)
 	if p := h.at["x"].pause; p != retryFullMax || h.why("x", false) == nil || h.why("y", false) != nil {
 		t.Errorf("it is left alone for %v", p)
 	}
@@ -263,7 +263,11 @@ func TestMalformedLoginsAreFew(t *testing.T) {
 			t.Error("a login that is none of the malformed counts")
 		}
 		asked++
-		h.add("x", err) // the login of a change is malformed as well
+		h.add("x", false, err) // of another login, which began before
+		if h.why("x", true) != nil {
+			t.Error("a change pays for the logins of others")
+		}
+		h.add("x", true, err) // the login of a change is malformed as well
 		if h.why("x", true) == nil {
 			t.Error("a change tries again at once")
 		}
